@@ -1,12 +1,54 @@
 #include "passes/block_loops.h"
 
-#include <utility>
-#include <vector>
-
 #include "ir/views.h"
+#include "passes/rewrite.h"
 #include "support/check.h"
 
 namespace kdl::passes {
+
+BlockRange::BlockRange(ir::Builder& builder, Value* lo, Value* hi, Value* size)
+    : builder_(&builder), lo_(lo), hi_(hi), size_(size) {
+  std::optional<int64_t> first = ConstantOf(lo);
+  // Between numbers that are not negative a difference fits into an i64.
+  scalar_ = first && *first >= 0 ? Scalar::I64 : Scalar::U64;
+}
+
+Value* BlockRange::Count() {
+  Value* count = Distance(lo_, hi_);
+  if (ConstantOf(size_) != 1) {
+    Value* one = Int(1);
+    Value* last = builder_->Binary(OpKind::Sub, count, one);
+    Value* before_last = builder_->Binary(OpKind::Div, last, Size());
+    count = builder_->Binary(OpKind::Add, before_last, one);
+  }
+  return IfAny(AsI64(count));
+}
+
+Value* BlockRange::Start(Value* index) {
+  Value* offset = index;
+  if (ConstantOf(size_) != 1) offset = builder_->Binary(OpKind::Mul, index, size_);
+  return builder_->Binary(OpKind::Add, lo_, offset);
+}
+
+Value* BlockRange::SizeAt(Value* start) {
+  Value* rest = Distance(start, hi_);
+  return AsI64(builder_->Binary(OpKind::Min, rest, Size()));
+}
+
+Value* BlockRange::IndexOf(Value* start) {
+  Value* offset = Distance(lo_, start);
+  return AsI64(builder_->Binary(OpKind::Div, offset, Size()));
+}
+
+Value* BlockRange::IfAny(Value* number) {
+  Value* has_any = builder_->Binary(OpKind::Lt, lo_, hi_);
+  return builder_->Select(has_any, number, builder_->I64(0));
+}
+
+Value* BlockRange::Distance(Value* from, Value* to) {
+  Value* end = builder_->Cast(to, scalar_);
+  return builder_->Binary(OpKind::Sub, end, builder_->Cast(from, scalar_));
+}
 
 Op* MakeLoopInPlace(ir::Builder& b, Op* op, Value* lo, Value* hi, Value* step) {
   std::vector<Value*> inits;
@@ -14,9 +56,7 @@ Op* MakeLoopInPlace(ir::Builder& b, Op* op, Value* lo, Value* hi, Value* step) {
     auto old = ir::ForOp(op).inits();
     inits.assign(old.begin(), old.end());
   }
-  std::vector<ir::Type> types;
-  for (const Value* init : inits) types.push_back(init->type());
-  Op* loop = b.Create(OpKind::Loop, {{lo}, {hi}, {step}, inits}, std::move(types));
+  Op* loop = b.Create(OpKind::Loop, {{lo}, {hi}, {step}, inits}, TypesOf(inits));
   if (op->HasAttr(AttrKey::Breaks)) loop->SetAttr(ir::MakeAttr<AttrKey::Breaks>(1));
   if (op->HasAttr(AttrKey::Ahead))
     loop->SetAttr(ir::MakeAttr<AttrKey::Ahead>(op->attr<AttrKey::Ahead>()));

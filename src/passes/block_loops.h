@@ -5,6 +5,36 @@
 
 namespace kdl::passes {
 
+/// lo .. hi in blocks of one size: how many there are, and make_blk's facts for each. Exact for every lo and hi.
+class BlockRange {
+ public:
+  /// `size` is an i64 above 0.
+  BlockRange(ir::Builder& builder, ir::Value* lo, ir::Value* hi, ir::Value* size);
+
+  /// Blocks in the range; 0 where hi <= lo.
+  ir::Value* Count();
+  /// Elements in the range; 0 where hi <= lo.
+  ir::Value* Length() { return IfAny(AsI64(Distance(lo_, hi_))); }
+  /// Where block `index` starts.
+  ir::Value* Start(ir::Value* index);
+  /// The elements of the block at `start` that exist.
+  ir::Value* SizeAt(ir::Value* start);
+  ir::Value* IndexOf(ir::Value* start);
+
+ private:
+  ir::Value* Size() { return builder_->Cast(size_, scalar_); }
+  ir::Value* IfAny(ir::Value* number);
+  ir::Value* Int(int64_t value) { return builder_->Int(scalar_, value); }
+  ir::Value* AsI64(ir::Value* value) { return builder_->Cast(value, Scalar::I64); }
+  ir::Value* Distance(ir::Value* from, ir::Value* to);
+
+  ir::Builder* builder_;
+  ir::Value* lo_;
+  ir::Value* hi_;
+  ir::Value* size_;
+  Scalar scalar_;
+};
+
 // Loops over numbers of blocks, in place of `spmd` and `for`. The builder stands in the new loop's region when it is made.
 
 /// A loop in place of `op`, which its carried values pass through as before.

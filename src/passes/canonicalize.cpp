@@ -1,8 +1,8 @@
-#include <unordered_map>
+#include <algorithm>
 #include <unordered_set>
 
-#include "ir/eval.h"
 #include "ir/views.h"
+#include "passes/analysis/made_values.h"
 #include "passes/drop_unused.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -27,22 +27,17 @@ Value* FoldBlkFact(const Op* op) {
 
 /// A scalar op of constants only.
 Value* FoldConstants(Op* op, ir::Module& module) {
-  if (!op->info().has(ir::kElementwise) || !ir::IsScalar(op->result()->type())) return nullptr;
-  uint64_t bits[3];
-  if (op->operands().size() > std::size(bits)) return nullptr;
-  for (size_t i = 0; i < op->operands().size(); ++i) {
-    const Op* def = op->operand(i)->def();
-    if (!def || def->kind() != OpKind::Const) return nullptr;
-    bits[i] = static_cast<uint64_t>(def->attr<AttrKey::Bits>());
-  }
-  Scalar result = op->result()->type()->scalar;
-  std::optional<uint64_t> value =
-      ir::Evaluate(op->kind(), op->operands().back()->type()->scalar, result, bits);
+  auto is_constant = [](const Value* operand) {
+    return operand->def() && operand->def()->kind() == OpKind::Const;
+  };
+  bool folds = op->info().has(ir::kElementwise) && ir::IsScalar(op->result()->type()) &&
+               std::ranges::all_of(op->operands(), is_constant);
+  std::optional<uint64_t> value = folds ? ConstantBits(op->result()) : std::nullopt;
   if (!value) return nullptr;
   ir::Builder builder(module);
   builder.SetInsertionPoint(op);
   builder.set_loc(op->loc());
-  return builder.Bits(result, *value);
+  return builder.Bits(op->result()->type()->scalar, *value);
 }
 
 /// x + 0, x * 1 and the like of integers, which hold for every x.

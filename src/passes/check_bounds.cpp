@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "ir/views.h"
-#include "passes/analysis/access_runs.h"
 #include "passes/analysis/examples.h"
 #include "passes/analysis/plain_accesses.h"
 #include "passes/analysis/reach.h"
@@ -27,6 +26,30 @@ using ir::EdgeKind;
 
 constexpr const char* kOutsideHelp =
     "use an index from 0 to the size minus 1, or say what elements outside are: [… else 0.0]";
+
+constexpr unsigned long kOperationsOfRun = 400'000;  ///< of one question
+
+/// The runs of an access: of launches that are not refused, in turns of the loops around it, branches that are taken and, if
+/// it is asked, at points where its mask holds. What is shown of all of them is a proof.
+class AccessRuns {
+ public:
+  AccessRuns(Instances& instances, const AccessView& view, bool masked = true)
+      : instances_(instances), view_(view), masked_(masked) {}
+
+  bool Always(const Poly& a, CompareKind compare, const Poly& b) {
+    instances_.context().Allow(kOperationsOfRun);
+    if (!runs_) runs_ = instances_.WithBounds(instances_.RunsOf(view_, masked_), known_);
+    PointSet others = *runs_ & instances_.Compare(Negated(compare), a, b);
+    return instances_.WithFacts(others, known_).IsSurelyEmpty();
+  }
+
+ private:
+  Instances& instances_;
+  const AccessView& view_;
+  bool masked_;
+  std::optional<PointSet> runs_;
+  Instances::Names known_;  ///< variables of which runs_ says what is known
+};
 
 class BoundsChecker {
  public:
@@ -157,18 +180,14 @@ class BoundsChecker {
 void RunCheckBounds(PassContext& context) {
   for (ir::Function* function : context.module.functions()) {
     BoundsChecker checker(context, *function);
-    ir::Walk(function->body, [&](Op* op) {
-      if (std::optional<AccessView> view = AccessOf(op)) checker.Check(*view);
-    });
+    for (const AccessView& view : AccessesIn(function->body)) checker.Check(view);
   }
 }
 
 void CheckBoundsIn(PassContext& context, Op* added) {
   BoundsChecker checker(context, *added->block()->function());
   for (const ir::Block* region : added->regions()) {
-    ir::Walk(region, [&](Op* op) {
-      if (std::optional<AccessView> view = AccessOf(op)) checker.Check(*view);
-    });
+    for (const AccessView& view : AccessesIn(region)) checker.Check(view);
   }
 }
 

@@ -47,16 +47,14 @@ class DisjointChecker {
  private:
   static std::set<const Value*> SafeIn(const ir::Function& kernel) {
     std::set<const Value*> safe;
-    ir::Walk(kernel.body, [&](Op* op) {
-      std::optional<AccessView> view = AccessOf(op);
-      if (view && IsDealtPlainly(ir::MemoryOf(view->tensor)))
-        safe.insert(ir::MemoryOf(view->tensor));
-    });
-    ir::Walk(kernel.body, [&](Op* op) {
-      std::optional<AccessView> view = AccessOf(op);
-      if (view && view->effect == Effect::Write && !IsOncePlainly(*view))
-        safe.erase(ir::MemoryOf(view->tensor));
-    });
+    std::vector<AccessView> views = AccessesIn(kernel.body);
+    for (const AccessView& view : views) {
+      if (IsDealtPlainly(ir::MemoryOf(view.tensor))) safe.insert(ir::MemoryOf(view.tensor));
+    }
+    for (const AccessView& view : views) {
+      if (view.effect == Effect::Write && !IsOncePlainly(view))
+        safe.erase(ir::MemoryOf(view.tensor));
+    }
     return safe;
   }
 
@@ -175,10 +173,8 @@ class DisjointChecker {
 
 }  // namespace
 
-void RunCheckDisjoint(PassContext& context) {
-  for (const ir::Function* function : context.module.functions()) {
-    if (function->kind == ir::FunctionKind::Kernel) DisjointChecker(context, *function).Run();
-  }
+void RunCheckDisjoint(PassContext& context, ir::Function& kernel) {
+  DisjointChecker(context, kernel).Run();
 }
 
 }  // namespace kdl::passes

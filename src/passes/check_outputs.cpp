@@ -38,12 +38,11 @@ class OutputChecker {
     }
     undefined_.insert(outs_.begin(), outs_.end());
     if (undefined_.empty()) return;
-    ir::Walk(kernel_.body, [&](Op* op) {
-      std::optional<AccessView> view = AccessOf(op);
-      bool reads = view && !view->is_write() && !view->is_partial() &&
-                   undefined_.contains(ir::MemoryOf(view->tensor));
-      if (reads && !IsWrittenBefore(*view)) ReportRead(*view);
-    });
+    for (const AccessView& view : AccessesIn(kernel_.body)) {
+      bool reads =
+          !view.is_write() && !view.is_partial() && undefined_.contains(ir::MemoryOf(view.tensor));
+      if (reads && !IsWrittenBefore(view)) ReportRead(view);
+    }
     for (const ir::Param& param : kernel_.params) {
       bool is_checked = outs_.contains(param.value) && !reported_.contains(param.value) &&
                         !IsWrittenPlainly(param.value, instances_.terms());
@@ -55,22 +54,18 @@ class OutputChecker {
  private:
   /// What nothing writes holds nothing to read; what something writes is undefined until then.
   void CheckLaunchTensors() {
-    std::set<const Value*> written;
     std::map<const Value*, const Op*> read;
-    ir::Walk(kernel_.body, [&](Op* op) {
-      std::optional<AccessView> view = AccessOf(op);
-      if (!view) return;
-      const Value* memory = ir::MemoryOf(view->tensor);
-      if (!IsOwn(memory)) return;
-      if (view->effect == Effect::Read) {
-        read.try_emplace(memory, op);
+    for (const AccessView& view : AccessesIn(kernel_.body)) {
+      const Value* memory = ir::MemoryOf(view.tensor);
+      if (!IsOwn(memory)) continue;
+      if (view.effect == Effect::Read) {
+        read.try_emplace(memory, view.op);
       } else {
-        written.insert(memory);
+        undefined_.insert(memory);
       }
-    });
-    undefined_.insert(written.begin(), written.end());
+    }
     for (const auto& [memory, op] : read) {
-      if (written.contains(memory)) continue;
+      if (undefined_.contains(memory)) continue;
       context_.diagnostics
           .Report(diag::NeverWritten, context_.SpanOf(op->loc()), memory->name().text(),
                   kernel_.base_name())
@@ -96,6 +91,14 @@ class OutputChecker {
     return instances.WithFacts(all - written).IsSurelyEmpty();
   }
 
+  /// The first op in the block that writes elements of the tensor; null: none does.
+  static const Op* FindWrite(const ir::Block* block, const Value* tensor) {
+    for (const AccessView& view : AccessesIn(block)) {
+      if (view.effect != Effect::Read && ir::MemoryOf(view.tensor) == tensor) return view.op;
+    }
+    return nullptr;
+  }
+
   /// Whether parts that a table bounds are all of it, if they are all of some dimension: then the launch checks that.
   bool IsWholeByTable(const Value* tensor) {
     std::vector<Ragged> ragged = RaggedOf(kernel_, instances_.terms());
@@ -108,13 +111,7 @@ class OutputChecker {
       MustWrites writes(instances);
       if (!IsWhole(writes, instances, tensor)) continue;
       for (const Ragged& of_walk : ragged) {
-        bool writes_it = false;
-        ir::Walk(of_walk.walk->region(), [&](Op* op) {
-          std::optional<AccessView> view = AccessOf(op);
-          writes_it = writes_it || (view && view->effect != Effect::Read &&
-                                    ir::MemoryOf(view->tensor) == tensor);
-        });
-        if (!writes_it || context_.unchecked) continue;
+        if (!FindWrite(of_walk.walk->region(), tensor) || context_.unchecked) continue;
         CheckThatItAscends(context_, of_walk);
         CheckThatItIsWhole(context_, of_walk, dim);
       }
@@ -175,12 +172,7 @@ class OutputChecker {
   }
 
   void ReportPartial(const Value* tensor) {
-    const Op* store = nullptr;
-    ir::Walk(kernel_.body, [&](Op* op) {
-      std::optional<AccessView> view = AccessOf(op);
-      if (!store && view && ir::MemoryOf(view->tensor) == tensor && view->effect != Effect::Read)
-        store = op;
-    });
+    const Op* store = FindWrite(kernel_.body, tensor);
     std::string name = tensor->name().str();
     Span span = context_.SpanOf(store ? store->loc() : kernel_.loc);
     std::optional<ElementExample> found = Hole(tensor);
@@ -205,10 +197,8 @@ class OutputChecker {
 
 }  // namespace
 
-void RunCheckOutputs(PassContext& context) {
-  for (const ir::Function* function : context.module.functions()) {
-    if (function->kind == ir::FunctionKind::Kernel) OutputChecker(context, *function).Run();
-  }
+void RunCheckOutputs(PassContext& context, ir::Function& kernel) {
+  OutputChecker(context, kernel).Run();
 }
 
 }  // namespace kdl::passes

@@ -1,4 +1,4 @@
-#include "passes/analysis/constant_bits.h"
+#include "passes/analysis/made_values.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"

@@ -8,28 +8,19 @@ namespace kdl::passes {
 
 namespace {
 
-bool DividesSafely(const Op* op) {
-  if (op->kind() != OpKind::Div && op->kind() != OpKind::Rem) return false;
-  std::optional<int64_t> divisor = ConstantOf(op->operand(1));
-  return IsFloat(op->result()->type()->scalar) || (divisor && *divisor != 0);
-}
-
 /// Whether something behind the blk in its block is a tile over its axis.
 bool GivesScope(const Op* blk) {
   ir::AxisId axis = blk->result()->type()->axes[0];
-  auto has_axis = [&](const Value* value) {
-    const auto& axes = value->type()->axes;
-    return Contains(axes, axis);
+  auto is_over = [&](const Op* op) {
+    return std::ranges::any_of(op->results(), [&](const Value* result) {
+      const auto& axes = result->type()->axes;
+      return Contains(axes, axis);
+    });
   };
-  bool found = false;
-  auto look = [&](const Op* op) {
-    for (const Value* result : op->results()) found = found || has_axis(result);
-  };
-  for (const Op* op = blk->next(); op && !found; op = op->next()) {
-    for (const ir::Block* region : op->regions()) ir::Walk(region, look);
-    look(op);
+  for (const Op* op = blk->next(); op; op = op->next()) {
+    if (AnyIn(op, is_over)) return true;
   }
-  return found;
+  return false;
 }
 
 /// No effect but its results: it cannot trap, write or end anything.
@@ -40,9 +31,8 @@ bool HasNoEffect(const Op* op) {
       return !GivesScope(op);
     case OpKind::Div:
     case OpKind::Rem:
-      return DividesSafely(op);
     case OpKind::Load:
-      return op->attr<AttrKey::Edge>() != ir::EdgeKind::Guard;
+      return !MayTrap(op);
     case OpKind::BufferNew:
     case OpKind::BufferLoad:
     case OpKind::If:
@@ -64,10 +54,7 @@ bool HasNoEffect(const Op* op) {
 }
 
 bool IsUnused(const Op* op) {
-  for (const Value* result : op->results()) {
-    if (!result->uses().empty()) return false;
-  }
-  return true;
+  return std::ranges::all_of(op->results(), [](const Value* v) { return v->uses().empty(); });
 }
 
 }  // namespace

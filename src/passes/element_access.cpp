@@ -1,5 +1,6 @@
 #include "passes/element_access.h"
 
+#include "ir/eval.h"
 #include "ir/views.h"
 #include "passes/rewrite.h"
 
@@ -72,10 +73,8 @@ std::vector<ir::Attr> ProvenAttrs(const Op* access) {
 
 Value* InsideLoad(ir::Builder& b, const ElementAccess& access, Value* mask) {
   ir::Type type = b.types().Vector(access.tensor->type()->scalar, access.piece.lanes);
-  return b
-      .Create(OpKind::Load, {{access.tensor}, access.index, {}, Masks(b, access, mask)}, {type},
-              ProvenAttrs(access.op))
-      ->result();
+  return MakeOne(b, OpKind::Load, {{access.tensor}, access.index, {}, Masks(b, access, mask)}, type,
+                 ProvenAttrs(access.op));
 }
 
 Value* PlainLoad(ir::Builder& b, const ElementAccess& access, Value* mask) {
@@ -98,14 +97,12 @@ void PlainStore(ir::Builder& b, const ElementAccess& access, Value* value, Value
 
 /// The element after an update: a narrow float in f32, then rounded.
 Value* Updated(ir::Builder& b, ir::UpdateKind how, Value* element, Value* value) {
-  static constexpr OpKind kOps[] = {OpKind::Const, OpKind::Add, OpKind::Max, OpKind::Min,
-                                    OpKind::And,   OpKind::Or,  OpKind::Xor};
   if (how == ir::UpdateKind::Set) return value;
   Scalar scalar = value->type()->scalar;
   Scalar wide = IsNarrowFloat(scalar) ? Scalar::F32 : scalar;
   Value* before = b.Cast(element, wide);
   Value* operand = b.Cast(value, wide);
-  return b.Cast(b.Binary(kOps[static_cast<size_t>(how)], before, operand), scalar);
+  return b.Cast(b.Binary(CombineOf(how), before, operand), scalar);
 }
 
 void PlainUpdate(ir::Builder& b, const ElementAccess& access, Value* value) {
@@ -123,6 +120,25 @@ void PlainUpdate(ir::Builder& b, const ElementAccess& access, Value* value) {
 }
 
 }  // namespace
+
+OpKind CombineOf(ir::UpdateKind how) {
+  static constexpr OpKind kOps[] = {OpKind::Const, OpKind::Add, OpKind::Max, OpKind::Min,
+                                    OpKind::And,   OpKind::Or,  OpKind::Xor};
+  return kOps[static_cast<size_t>(how)];
+}
+
+uint64_t UpdateIdentity(ir::UpdateKind how, Scalar acc) {
+  switch (how) {
+    case ir::UpdateKind::Max:
+      return ir::FoldIdentity(ir::FoldKind::Max, acc);
+    case ir::UpdateKind::Min:
+      return ir::FoldIdentity(ir::FoldKind::Min, acc);
+    case ir::UpdateKind::And:
+      return ir::EvaluateCast(Scalar::I64, acc, ~uint64_t{0});
+    default:
+      return ir::FoldIdentity(ir::FoldKind::Sum, acc);
+  }
+}
 
 Value* IndexValue(ir::Builder& b, const ir::AccessDim& dim, std::span<Value* const> index) {
   Value* sum = nullptr;

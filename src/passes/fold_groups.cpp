@@ -1,10 +1,11 @@
 #include <algorithm>
-#include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "ir/element_walk.h"
 #include "passes/analysis/pipe_ends.h"
+#include "passes/analysis/points.h"
+#include "passes/element_access.h"
 #include "passes/group_blocks.h"
 #include "passes/group_parts.h"
 #include "passes/passes.h"
@@ -45,12 +46,6 @@ namespace {
 
 using ir::EdgeKind;
 using ir::MakeAttr;
-using ir::UpdateKind;
-
-OpKind OpOf(UpdateKind how) {
-  if (how == UpdateKind::Add) return OpKind::Add;
-  return how == UpdateKind::Max ? OpKind::Max : OpKind::Min;
-}
 
 /// The axis that stands alone in a dimension of an update's index; null: there is none.
 const Value* AloneIn(const ir::AccessDim& dim, ir::UpdateOp update) {
@@ -73,12 +68,7 @@ bool TellsApart(ir::UpdateOp update) {
   for (const ir::AccessDim& dim : access.dims) {
     if (const Value* blk = AloneIn(dim, update)) alone = ir::UnionAxes(alone, blk->type()->axes);
   }
-  ir::AxisList all;
-  for (const Value* operand : update->operands()) {
-    if (operand->type()->kind != ir::TypeKind::Tensor)
-      all = ir::UnionAxes(all, operand->type()->axes);
-  }
-  return alone == all;
+  return alone == PointAxes(update.op);
 }
 
 bool IsGroupUpdate(const Op* op) {
@@ -204,11 +194,7 @@ class GroupFolder {
       spmd_->region()->param(b)->ReplaceAllUsesWith(binders[b]);
     for (Visit& visit : visits) Enter(visit, group, begin, number, binders);
     MoveOps(spmd_->region(), loop->region());
-    std::vector<Op*> updates;
-    ir::Walk(loop->region(), [&](Op* op) {
-      if (IsGroupUpdate(op)) updates.push_back(op);
-    });
-    for (Op* update : updates) {
+    for (Op* update : OpsIn(loop->region(), IsGroupUpdate)) {
       auto of_tensor = [&](const Visit& visit) {
         return visit.parts->tensor() == ir::UpdateOp(update).tensor() &&
                visit.parts->how() == update->attr<AttrKey::How>();
@@ -252,7 +238,7 @@ class GroupFolder {
         Value* before = builder_.Cast(LoadAt(builder_, parts.tensor(), place, axes), parts.acc());
         Value* part = LoadAt(builder_, parts.memory(),
                              parts.InPart(builder_, place, visit.slot, binders), axes);
-        StoreFolded(parts, builder_.Binary(OpOf(parts.how()), before, part), place);
+        StoreFolded(parts, builder_.Binary(CombineOf(parts.how()), before, part), place);
       });
     });
   }
@@ -300,11 +286,9 @@ class GroupFolder {
     if (TellsApart(update)) {
       ir::AxisList axes;
       for (const Value* index : place.index) axes = ir::UnionAxes(axes, index->type()->axes);
-      Value* old = builder_
-                       .Create(OpKind::Load, {{parts.memory()}, place.index, {}, mask},
-                               {types_.Tile(parts.acc(), axes)}, attrs)
-                       ->result();
-      Value* updated = builder_.Binary(OpOf(parts.how()), old, value);
+      Value* old = MakeOne(builder_, OpKind::Load, {{parts.memory()}, place.index, {}, mask},
+                           types_.Tile(parts.acc(), axes), attrs);
+      Value* updated = builder_.Binary(CombineOf(parts.how()), old, value);
       builder_.Create(OpKind::Store, {{updated}, {parts.memory()}, place.index, mask}, {}, attrs);
     } else {
       attrs.push_back(MakeAttr<AttrKey::How>(parts.how()));
@@ -374,22 +358,15 @@ class GroupFolder {
   /// `start` with the parts of groups `from` up to `to`.
   Value* FoldGroupsOf(const Folded& folded, Value* from, Value* to, Value* start) {
     const GroupParts& parts = folded.parts;
-    Op* loop =
-        builder_.Create(OpKind::Loop, {{from}, {to}, {builder_.I64(1)}, {start}}, {start->type()});
-    ir::Block* here = builder_.block();
-    Op* before = builder_.before();
-    Value* group = builder_.AddParam(loop->region(), types_.ScalarOf(Scalar::I64), {});
-    Value* so_far = builder_.AddParam(loop->region(), start->type(), {});
-    builder_.SetInsertionPoint(loop->region());
-    Value* first_step = parts.has_tiles()
-                            ? builder_.Binary(OpKind::Div, blocks_->FirstOf(group), parts.depth())
-                            : nullptr;
-    Value* slot = parts.Slot(builder_, *blocks_, group, first_step, folded.tile);
-    Value* part = LoadAt(builder_, parts.memory(),
-                         parts.InPart(builder_, folded.place, slot, folded.binders), folded.axes);
-    builder_.Create(OpKind::Yield, {{builder_.Binary(OpOf(parts.how()), so_far, part)}}, {});
-    builder_.SetInsertionPoint(here, before);
-    return loop->result();
+    return MakeLoop(builder_, {from, to}, {start}, [&](Value* group, const Values& so_far) {
+      Value* first_step = parts.has_tiles()
+                              ? builder_.Binary(OpKind::Div, blocks_->FirstOf(group), parts.depth())
+                              : nullptr;
+      Value* slot = parts.Slot(builder_, *blocks_, group, first_step, folded.tile);
+      Value* part = LoadAt(builder_, parts.memory(),
+                           parts.InPart(builder_, folded.place, slot, folded.binders), folded.axes);
+      return Values{builder_.Binary(CombineOf(parts.how()), so_far[0], part)};
+    })[0];
   }
 
   /// The groups that have a block of those from `first` on that make one step.
@@ -416,28 +393,20 @@ class GroupFolder {
   Value* FoldRounds(const Folded& folded) {
     const GroupParts& parts = folded.parts;
     Value* start = Start(folded);
-    ir::Type number = types_.ScalarOf(Scalar::I64);
     Value* zero = builder_.I64(0);
     Value* one = builder_.I64(1);
     Value* all = builder_.Binary(OpKind::Ge, parts.rounds(), blocks_->groups());
     Value* rounds = builder_.Select(all, one, parts.rounds());
-    Op* loop = builder_.Create(OpKind::Loop, {{zero}, {rounds}, {one}, {zero, start}},
-                               {number, start->type()});
-    ir::Block* here = builder_.block();
-    Value* round = builder_.AddParam(loop->region(), number, {});
-    Value* next = builder_.AddParam(loop->region(), number, {});
-    Value* so_far = builder_.AddParam(loop->region(), start->type(), {});
-    builder_.SetInsertionPoint(loop->region());
-    Value* steps = builder_.Binary(OpKind::Mul, round, parts.tiles());
-    Value* step = builder_.Binary(OpKind::Add, steps, folded.tile);
-    auto [from, behind] = GroupsOfStep(parts, builder_.Binary(OpKind::Mul, step, parts.depth()));
-    Value* to = builder_.Select(all, blocks_->groups(), behind);
-    Value* rest = builder_.Select(all, zero, builder_.Binary(OpKind::Max, next, from));
-    Value* with_round = FoldGroupsOf(folded, rest, to, so_far);
-    Value* after = builder_.Binary(OpKind::Max, next, to);
-    builder_.Create(OpKind::Yield, {{after, with_round}}, {});
-    builder_.SetInsertionPoint(here);
-    return loop->result(1);
+    auto with_round = [&](Value* round, const Values& carried) -> Values {
+      Value* steps = builder_.Binary(OpKind::Mul, round, parts.tiles());
+      Value* step = builder_.Binary(OpKind::Add, steps, folded.tile);
+      auto [from, behind] = GroupsOfStep(parts, builder_.Binary(OpKind::Mul, step, parts.depth()));
+      Value* to = builder_.Select(all, blocks_->groups(), behind);
+      Value* rest = builder_.Select(all, zero, builder_.Binary(OpKind::Max, carried[0], from));
+      Value* so_far = FoldGroupsOf(folded, rest, to, carried[1]);
+      return {builder_.Binary(OpKind::Max, carried[0], to), so_far};
+    };
+    return MakeLoop(builder_, {zero, rounds}, {zero, start}, with_round)[1];
   }
 
   ir::Function& kernel_;

@@ -108,14 +108,12 @@ class NestMaker {
   void Run() {
     Op* last = group_.members.back();
     std::vector<Value*> leaving = Leaving();
-    std::vector<ir::Type> types;
-    for (Value* value : leaving) types.push_back(value->type());
     std::vector<Value*> blks;
     for (ir::AxisId axis : order_) blks.push_back(ir::FindBlk(last, axis));
     ir::Builder builder(module_);
     builder.SetInsertionPoint(last);
     builder.set_loc(last->loc());
-    Op* nest = builder.Create(OpKind::Nest, {blks}, types);
+    Op* nest = builder.Create(OpKind::Nest, {blks}, TypesOf(leaving));
     ir::Block* body = nest->region();
     inner_.SetInsertionPoint(body);
     for (size_t i = 0; i < order_.size(); ++i) {
@@ -142,9 +140,7 @@ class NestMaker {
   }
 
   bool IsInside(const Op* op) const {
-    const ir::Block* around = group_.members[0]->block();
-    while (op->block() != around && op->block()->parent()) op = op->block()->parent();
-    return Contains(group_.members, op);
+    return Contains(group_.members, AncestorIn(group_.members[0]->block(), op));
   }
 
   /// Results that ops outside the nest use.
@@ -187,11 +183,7 @@ class NestMaker {
 
   Value* Reloaded(Op* load) {
     const Op* kept = reloads_.KeptTwin(load);
-    if (kept && map_.contains(kept->result())) return map_.at(kept->result());
-    ir::Loc here = inner_.loc();
-    Copy(load);
-    inner_.set_loc(here);
-    return map_.at(load->result());
+    return kept && map_.contains(kept->result()) ? map_.at(kept->result()) : Remade(load);
   }
 
   void Copy(Op* member) {
@@ -204,19 +196,12 @@ class NestMaker {
     if (!member->regions().empty()) {
       for (Value* used : OutsideOperands(member)) At(used);
     }
-    ir::Builder::Segments segments;
-    for (size_t s = 0; s < member->info().operands.size(); ++s) {
-      segments.emplace_back();
-      for (Value* operand : member->Segment(s)) segments.back().push_back(At(operand));
-    }
+    auto segments = SegmentsOf(member, [this](Value* operand) { return At(operand); });
     std::vector<ir::Type> types;
     for (Value* result : member->results())
       types.push_back(module_.types().ScalarOf(result->type()->scalar));
     Op* copy = inner_.Create(member->kind(), segments, types, member->attrs());
-    for (size_t i = 0; i < types.size(); ++i) {
-      copy->result(i)->set_name(member->result(i)->name());
-      map_[member->result(i)] = copy->result(i);
-    }
+    StandFor(member, copy, map_);
     for (size_t r = 0; r < member->regions().size(); ++r)
       CopyRegion(member->region(r), copy->region(r));
   }
@@ -238,7 +223,7 @@ class NestMaker {
   const IndexConditions& conditions_;
   AxisList order_;
   ir::Builder inner_;
-  std::unordered_map<const Value*, Value*> map_;
+  ir::ValueMap map_;
   std::unordered_map<ir::AxisId, Value*> points_;
 };
 
@@ -296,10 +281,9 @@ class Former {
 
   /// What each nest makes anew. One may use another, whichever kind they are: the users go first.
   void EraseRemade(const ir::Block* body) {
-    std::vector<Op*> remade;
-    ir::Walk(body, [&](Op* op) {
+    std::vector<Op*> remade = OpsIn(body, [&](const Op* op) {
       bool is_load = !op->results().empty() && reloads_.LoadOf(op->result());
-      if (is_load || conditions_.Has(op)) remade.push_back(op);
+      return is_load || conditions_.Has(op);
     });
     for (auto op = remade.rbegin(); op != remade.rend(); ++op) ir::Erase(*op);
   }

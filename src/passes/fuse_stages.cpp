@@ -34,11 +34,8 @@ using ir::Type;
 
 bool UsesPipes(const Op* op) {
   auto is_pipe = [](const Value* value) { return value->type()->kind == ir::TypeKind::Pipe; };
-  if (std::any_of(op->operands().begin(), op->operands().end(), is_pipe)) return true;
-  bool found = false;
-  for (const Block* region : op->regions())
-    ir::Walk(region, [&](const Op* inner) { found = found || UsesPipes(inner); });
-  return found;
+  return AnyIn(op,
+               [&](const Op* inner) { return std::ranges::any_of(inner->operands(), is_pipe); });
 }
 
 bool IsCounted(const Op* op) {
@@ -196,10 +193,7 @@ void Fusion::Unify(const Value* blk, const Value* with) {
 /// An empty loop in place of loops of one walk: it carries what all of them carry.
 Op* Fusion::MakeMerged(const std::vector<Op*>& loops) {
   const Op* first = loops[0];
-  ir::Builder::Segments segments(first->info().operands.size());
-  for (size_t s = 0; s < segments.size(); ++s) {
-    for (Value* value : first->Segment(s)) segments[s].push_back(Mapped(values_, value));
-  }
+  auto segments = SegmentsOf(first, [&](Value* value) { return Mapped(values_, value); });
   std::vector<Type> types;
   for (const Op* loop : loops) {
     for (size_t i = 0; i < loop->results().size(); ++i) {
@@ -376,10 +370,7 @@ void RunFuseStages(PassContext& context, ir::Function& kernel) {
       ReportNotInStep(context, kernel, stages[0], fusion.stuck());
     return;
   }
-  for (Op* op : *fused) {
-    fused->Remove(op);
-    kernel.body->InsertBefore(op, kernel.body->terminator());
-  }
+  for (Op* op : *fused) MoveInto(kernel.body, op);
   for (Op* stage : stages) ir::Erase(stage);
   for (Op* pipe : ir::PipesOf(kernel)) ir::Erase(pipe);
   DropWorkspace(kernel);

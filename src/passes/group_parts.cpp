@@ -4,14 +4,14 @@
 #include <cstdint>
 
 #include "ir/busy_cores.h"
-#include "ir/eval.h"
 #include "ir/groups.h"
 #include "ir/tensor_view.h"
+#include "passes/element_access.h"
+#include "passes/rewrite.h"
 
 namespace kdl::passes {
 
 using ir::MakeAttr;
-using ir::UpdateKind;
 
 namespace {
 
@@ -41,16 +41,12 @@ std::optional<size_t> BinderThatTiles(const ir::Function& kernel, SizeTable& siz
 }
 
 bool Touches(const Op* op, const Value* tensor) {
-  bool touches = false;
-  auto look = [&](const Op* at) {
-    for (const Value* operand : at->operands()) {
-      bool is_tensor = operand->type()->kind == ir::TypeKind::Tensor;
-      touches = touches || (is_tensor && ir::MemoryOf(operand) == ir::MemoryOf(tensor));
-    }
-  };
-  look(op);
-  for (const ir::Block* region : op->regions()) ir::Walk(region, look);
-  return touches;
+  return AnyIn(op, [&](const Op* at) {
+    return std::ranges::any_of(at->operands(), [&](const Value* operand) {
+      return operand->type()->kind == ir::TypeKind::Tensor &&
+             ir::MemoryOf(operand) == ir::MemoryOf(tensor);
+    });
+  });
 }
 
 }  // namespace
@@ -108,13 +104,7 @@ Scalar GroupParts::acc() const {
   return IsNarrowFloat(scalar) ? Scalar::F32 : scalar;
 }
 
-uint64_t GroupParts::identity() const {
-  using ir::FoldKind;
-  FoldKind fold = how_ == UpdateKind::Add   ? FoldKind::Sum
-                  : how_ == UpdateKind::Max ? FoldKind::Max
-                                            : FoldKind::Min;
-  return ir::FoldIdentity(fold, acc());
-}
+uint64_t GroupParts::identity() const { return UpdateIdentity(how_, acc()); }
 
 std::vector<Size> GroupParts::PartDims(SizeTable& sizes) const {
   std::vector<Size> dims = tensor_->type()->dims;

@@ -13,6 +13,7 @@
 #include "passes/default_device.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
+#include "passes/rewrite.h"
 #include "passes/tensor_touches.h"
 
 // insert-transfers: what a launch needs, and lives elsewhere, moves there first. One walk, which knows of each tensor its
@@ -138,7 +139,7 @@ class Inserter {
     Op* user = nullptr;
     for (Op* op : *program_.body) {
       bool uses = std::ranges::any_of(param.value->uses(),
-                                      [&](const ir::Use& use) { return Encloses(op, use.user); });
+                                      [&](const ir::Use& use) { return IsInside(use.user, op); });
       if (uses && !user) user = op;
     }
     QueuePlace place = PlaceOf(first);
@@ -274,7 +275,7 @@ class Inserter {
       return known->second;
     Op* before = user;
     for (const auto& loop : loops_) {
-      bool is_changed = loop.changed.contains(root) || Encloses(loop.op, root->def());
+      bool is_changed = loop.changed.contains(root) || IsInside(root->def(), loop.op);
       if (is_changed) continue;
       before = loop.op;
       break;
@@ -422,7 +423,7 @@ class Inserter {
         continue;
       }
       for (const auto& [device, copy] : inside.at(root).copies) {
-        if (!Encloses(op, copy->def())) home.copies[device] = copy;
+        if (!IsInside(copy->def(), op)) home.copies[device] = copy;
       }
     }
   }
@@ -497,7 +498,7 @@ class Inserter {
   void RemarkTurn(const Op* op, const Value* root, Name from, Name to, ir::Loc loc) {
     const Op* loop = op->block()->parent();
     while (loop && loop->kind() == OpKind::If) loop = loop->block()->parent();
-    if (!loop || Encloses(loop, root->def())) return;
+    if (!loop || IsInside(root->def(), loop)) return;
     context_.diagnostics.Report(diag::MovesEachTurn, context_.SpanOf(loc), ir::SourceName(root),
                                 from.empty() ? "the caller's device" : from.text(), to.text());
   }
@@ -514,10 +515,8 @@ class Inserter {
 
 }  // namespace
 
-void RunInsertTransfers(PassContext& context) {
-  for (ir::Function* function : context.module.functions()) {
-    if (function->kind == ir::FunctionKind::Program) Inserter(context, *function).Run();
-  }
+void RunInsertTransfers(PassContext& context, ir::Function& program) {
+  Inserter(context, program).Run();
 }
 
 }  // namespace kdl::passes

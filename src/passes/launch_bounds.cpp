@@ -1,7 +1,5 @@
 #include "passes/launch_bounds.h"
 
-#include <algorithm>
-
 #include "ir/builder.h"
 #include "ir/tensor_view.h"
 

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "ir/builder.h"
 #include "ir/views.h"
 #include "passes/passes.h"
@@ -63,10 +61,8 @@ void OpenPush(ir::Module& module, ir::PushOp push) {
   builder.SetInsertionPoint(push.op);
   builder.set_loc(push->loc());
   SlotIndex index = IndexOfSlot(builder, push.op);
-  Value* slot = builder
-                    .Create(OpKind::Acquire, {{push.pipe()}}, {SlotType(builder, push.pipe())},
-                            QuotedBy(push.op))
-                    ->result();
+  Value* slot = MakeOne(builder, OpKind::Acquire, {{push.pipe()}}, SlotType(builder, push.pipe()),
+                        QuotedBy(push.op));
   slot->set_name(push.pipe()->name());
   builder.Create(OpKind::Store, {{push.value()}, {slot}, index.operands, {}}, {},
                  ProvenAccess(index));
@@ -74,33 +70,21 @@ void OpenPush(ir::Module& module, ir::PushOp push) {
   ir::Erase(push.op);
 }
 
-/// The op of `block` in which, or in whose regions, the use stands.
-Op* InBlock(Op* user, const ir::Block* block) {
-  while (user->block() != block) user = user->block()->parent();
-  return user;
-}
-
 /// What stands behind the last use of a value in its block; the terminator where that uses it itself.
 Op* BehindLastUse(const Value* value) {
   const ir::Block* block = value->def()->block();
   Op* last = value->def();
   for (const ir::Use& use : value->uses()) {
-    Op* user = InBlock(use.user, block);
-    for (Op* op = last; op; op = op->next()) {
-      if (op == user) last = user;
-    }
+    Op* user = AncestorIn(block, use.user);
+    if (ComesAfter(user, last)) last = user;
   }
   return last->info().has(ir::kTerminator) ? last : last->next();
 }
 
 bool Pops(const Op* op, const Value* pipe) {
-  if ((op->kind() == OpKind::Pop || op->kind() == OpKind::Wait) && op->operand(0) == pipe)
-    return true;
-  return std::ranges::any_of(op->regions(), [&](const ir::Block* region) {
-    for (const Op* inner : *region) {
-      if (Pops(inner, pipe)) return true;
-    }
-    return false;
+  return AnyIn(op, [&](const Op* inner) {
+    bool pops = inner->kind() == OpKind::Pop || inner->kind() == OpKind::Wait;
+    return pops && inner->operand(0) == pipe;
   });
 }
 
@@ -126,10 +110,8 @@ void OpenPop(ir::Module& module, ir::PopOp pop) {
   for (size_t i = 0; i < index.sizes.size(); ++i) {
     builder.Create(OpKind::Match, {{wait->result(i + 1)}, {index.sizes[i]}}, {}, QuotedBy(pop.op));
   }
-  Value* tile = builder
-                    .Create(OpKind::Load, {{slot}, index.operands, {}, {}}, {pop.result()->type()},
-                            ProvenAccess(index))
-                    ->result();
+  Value* tile = MakeOne(builder, OpKind::Load, {{slot}, index.operands, {}, {}},
+                        pop.result()->type(), ProvenAccess(index));
   tile->set_name(pop.result()->name());
   pop.result()->ReplaceAllUsesWith(tile);
   builder.SetInsertionPoint(ReleasePlace(tile, pop.pipe()));

@@ -2,7 +2,6 @@
 #include <iterator>
 #include <map>
 #include <optional>
-#include <span>
 #include <tuple>
 #include <unordered_map>
 
@@ -10,6 +9,7 @@
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/passes.h"
+#include "passes/rewrite.h"
 #include "passes/tensor_touches.h"
 #include "support/check.h"
 
@@ -97,11 +97,7 @@ void AddConflicts(const std::vector<Access>& state, bool writes, std::vector<Acc
 
 class Ordering {
  public:
-  Ordering(ir::Module& module, const ir::Function& program) : module_(module) {
-    ir::Walk(program.body, [&](const Op* op) {
-      if (op->kind() == OpKind::Swap) Share(op->operand(0), op->operand(1));
-    });
-  }
+  Ordering(ir::Module& module, const ir::Function& program) : module_(module), classes_(program) {}
 
   void Block(const ir::Block* block, Reached& state) {
     for (Op* op : *block) {
@@ -123,21 +119,6 @@ class Ordering {
   }
 
  private:
-  /// Two tensors that are swapped somewhere may each be in the other's memory.
-  void Share(const Value* a, const Value* b) {
-    std::vector<const Value*> all = MemoriesOf(a);
-    for (const Value* other : MemoriesOf(b)) {
-      if (!Contains(all, other)) all.push_back(other);
-    }
-    for (const Value* tensor : all) shared_[tensor] = all;
-  }
-
-  /// The tensor and those that may be in its memory.
-  std::vector<const Value*> MemoriesOf(const Value* tensor) const {
-    auto known = shared_.find(tensor);
-    return known == shared_.end() ? std::vector{tensor} : known->second;
-  }
-
   /// What an op reads and writes, with the tensors that may be the same memory.
   std::vector<TensorEffect> EffectsOf(const Op* op) const {
     std::vector<TensorEffect> effects;
@@ -145,7 +126,8 @@ class Ordering {
       const Value* tensor = touch.tensor;
       while (tensor) {
         tensor = ir::MemoryOf(tensor);
-        for (const Value* shared : MemoriesOf(tensor)) effects.push_back({shared, touch.writes});
+        for (const Value* shared : classes_.MembersOf(tensor))
+          effects.push_back({shared, touch.writes});
         const Op* def = tensor->def();
         tensor = def && def->kind() == OpKind::Transfer ? def->operand(0) : nullptr;
       }
@@ -250,7 +232,7 @@ class Ordering {
       ir::Walk(region, [&](const Op* op) {
         if (!IsQueued(op)) return;
         for (const TensorEffect& effect : EffectsOf(op)) {
-          if (effect.tensor->def() && Encloses(outer, effect.tensor->def())) continue;
+          if (effect.tensor->def() && IsInside(effect.tensor->def(), outer)) continue;
           Access access{QueueOf(op), nullptr, effect.writes, time_};
           std::vector<Access>& accesses = state.tensors[effect.tensor];
           std::erase_if(accesses, [&](const Access& known) {
@@ -292,7 +274,7 @@ class Ordering {
       int place = static_cast<int>(places.size());
       places[op] = place;
       bool uses = false;
-      for (const Op* user : users) uses = uses || Encloses(op, user);
+      for (const Op* user : users) uses = uses || IsInside(user, op);
       if (uses) last = op;
     }
     // What comes later uses a tensor that may be in its memory, and keeps that.
@@ -313,7 +295,7 @@ class Ordering {
   }
 
   ir::Module& module_;
-  std::unordered_map<const Value*, std::vector<const Value*>> shared_;
+  SwapClasses classes_;
   std::unordered_map<const Value*, Clock> clocks_;  ///< of an event: what is over when it has come
   int time_ = 0;
 };
@@ -330,13 +312,10 @@ void DropOrder(const ir::Function& program) {
 
 }  // namespace
 
-void RunOrderLaunches(PassContext& context) {
-  for (ir::Function* function : context.module.functions()) {
-    if (function->kind != ir::FunctionKind::Program) continue;
-    DropOrder(*function);
-    Reached state;
-    Ordering(context.module, *function).Block(function->body, state);
-  }
+void RunOrderLaunches(PassContext& context, ir::Function& program) {
+  DropOrder(program);
+  Reached state;
+  Ordering(context.module, program).Block(program.body, state);
 }
 
 }  // namespace kdl::passes

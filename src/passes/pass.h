@@ -45,12 +45,13 @@ struct Need {
   std::string_view why;
 };
 
-/// A pass runs once a module, and may add and remove functions, or once for each kernel.
+/// A pass runs once a module, and may add and remove functions, or once for each kernel, or program.
 struct Pass {
   std::string_view name;
   std::string_view summary;
   void (*on_module)(PassContext&) = nullptr;
   void (*on_kernel)(PassContext&, ir::Function&) = nullptr;
+  void (*on_program)(PassContext&, ir::Function&) = nullptr;
   Few<Need> needs = {};
   Few<const Fact*> gives = {};
   Few<const Fact*> withdraws = {};

@@ -16,7 +16,10 @@ void RunOne(const Pass& pass, PassContext& context) {
   if (pass.on_module) return pass.on_module(context);
   for (size_t i = 0; i < context.module.functions().size(); ++i) {
     ir::Function& function = *context.module.functions()[i];
-    if (function.kind == ir::FunctionKind::Kernel) pass.on_kernel(context, function);
+    bool is_kernel = function.kind == ir::FunctionKind::Kernel;
+    bool is_program = function.kind == ir::FunctionKind::Program;
+    if (is_kernel && pass.on_kernel) pass.on_kernel(context, function);
+    if (is_program && pass.on_program) pass.on_program(context, function);
   }
 }
 

@@ -62,22 +62,22 @@ inline constexpr Pass kCheckBounds{
     .gives = {&kBoundsChecked},
     .proves = true};
 
-void RunCheckDisjoint(PassContext& context);
+void RunCheckDisjoint(PassContext& context, ir::Function& kernel);
 inline constexpr Pass kCheckDisjoint{
     .name = "check-disjoint",
     .summary =
         "proves that blocks touch no element that another one writes, and that stores name each "
         "element once",
-    .on_module = RunCheckDisjoint,
+    .on_kernel = RunCheckDisjoint,
     .needs = {{&kConstantsBound, "sizes and indices are made of the constants"},
               {&kTileFnsInlined, "what a fn stores, its caller's block stores"}},
     .proves = true};
 
-void RunCheckOutputs(PassContext& context);
+void RunCheckOutputs(PassContext& context, ir::Function& kernel);
 inline constexpr Pass kCheckOutputs{
     .name = "check-outputs",
     .summary = "proves that every element of an out parameter is written, and read only once it is",
-    .on_module = RunCheckOutputs,
+    .on_kernel = RunCheckOutputs,
     .needs = {{&kConstantsBound, "sizes and indices are made of the constants"},
               {&kTileFnsInlined, "what a fn stores, its caller's block stores"}},
     .proves = true};
@@ -91,36 +91,36 @@ inline constexpr Pass kCheckPipes{
     .needs = {{&kTileFnsInlined, "what a fn pushes counts for its caller's stage"}},
     .gives = {&kPipesChecked}};
 
-void RunResolveDevices(PassContext& context);
+void RunResolveDevices(PassContext& context, ir::Function& program);
 inline constexpr Pass kResolveDevices{
     .name = "resolve-devices",
     .summary = "gives every allocation and launch its device and queue",
-    .on_module = RunResolveDevices,
+    .on_program = RunResolveDevices,
     .needs = {{&kConstantsBound, "a launch names the kernel that instantiate has made for it"}},
     .gives = {&kDevicesResolved}};
 
-void RunPlace(PassContext& context);
+void RunPlace(PassContext& context, ir::Function& program);
 inline constexpr Pass kPlace{
     .name = "place",
     .summary = "gives every tensor of a program the device on which it begins its life",
-    .on_module = RunPlace,
+    .on_program = RunPlace,
     .needs = {{&kDevicesResolved, "a tensor without a place begins where a launch writes it"}},
     .gives = {&kPlaced}};
 
-void RunInsertTransfers(PassContext& context);
+void RunInsertTransfers(PassContext& context, ir::Function& program);
 inline constexpr Pass kInsertTransfers{
     .name = "insert-transfers",
     .summary = "moves tensors to where launches need them, each time with its cause",
-    .on_module = RunInsertTransfers,
+    .on_program = RunInsertTransfers,
     .needs = {{&kPlaced, "what lives elsewhere moves"}},
     .gives = {&kTransfersInserted}};
 
-void RunOrderLaunches(PassContext& context);
+void RunOrderLaunches(PassContext& context, ir::Function& program);
 inline constexpr Pass kOrderLaunches{
     .name = "order-launches",
     .summary =
         "orders launches by what they read and write; ends local tensors after their last use",
-    .on_module = RunOrderLaunches,
+    .on_program = RunOrderLaunches,
     .needs = {{&kDevicesResolved, "one queue orders what it is given by itself"},
               {&kTransfersInserted, "a transfer is ordered like a launch"}},
     .gives = {&kLaunchesOrdered}};
@@ -184,11 +184,11 @@ inline constexpr Pass kFuseStages{
     .needs = {{&kFnsInlined, "stages are in step where their loops are, fns' included"}},
     .gives = {&kPipesDecided}};
 
-void RunScalePipeBuffers(PassContext& context);
+void RunScalePipeBuffers(PassContext& context, ir::Function& program);
 inline constexpr Pass kScalePipeBuffers{
     .name = "scale-pipe-buffers",
     .summary = "makes programs keep the memory for pipes: instances times footprint",
-    .on_module = RunScalePipeBuffers,
+    .on_program = RunScalePipeBuffers,
     .needs = {{&kLaunchesOrdered, "what a launch reserves lives until its last use has ended"},
               {&kPipesDecided, "pipes that vanish take no memory"}}};
 

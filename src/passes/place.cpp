@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <map>
 
 #include "ir/tensor_view.h"
@@ -64,10 +63,6 @@ class Placing {
 
 }  // namespace
 
-void RunPlace(PassContext& context) {
-  for (ir::Function* function : context.module.functions()) {
-    if (function->kind == ir::FunctionKind::Program) Placing(context, *function).Run();
-  }
-}
+void RunPlace(PassContext& context, ir::Function& program) { Placing(context, program).Run(); }
 
 }  // namespace kdl::passes

@@ -7,6 +7,7 @@
 
 #include "ir/builder.h"
 #include "passes/check_bounds.h"
+#include "passes/structured.h"
 
 namespace kdl::passes {
 
@@ -99,8 +100,8 @@ void CheckThatItIsWhole(PassContext& context, const Ragged& ragged, Size size) {
   Value* hi = ToOf(ragged);
   Value* core = builder.Make(OpKind::CoreId, {}, lo->type());
   Value* is_first = builder.Binary(OpKind::Eq, core, builder.I64(0));
-  Op* branch = builder.Create(OpKind::If, {{is_first}}, {});
-  builder.SetInsertionPoint(branch->region(0));
+  Op* branch = MakeBranch(builder, is_first);
+  builder.SetInsertionPoint(branch->region(0)->terminator());
   // the load of off[e] at hi: a table of one element more than blocks has it
   Value* from = builder.Cast(LoadAt(builder, ragged.from, ragged.binder, lo), Scalar::I64);
   Value* to = builder.Cast(LoadAt(builder, ragged.from, ragged.binder, hi), Scalar::I64);
@@ -108,9 +109,6 @@ void CheckThatItIsWhole(PassContext& context, const Ragged& ragged, Size size) {
   Assert(builder, builder.Binary(OpKind::Eq, from, builder.I64(0)), starts);
   Value* length = builder.Make(OpKind::SizeOf, {}, lo->type(), {MakeAttr<AttrKey::Size>(size)});
   Assert(builder, builder.Binary(OpKind::Eq, to, length), ends);
-  builder.Create(OpKind::Yield, {{}}, {});
-  builder.SetInsertionPoint(branch->region(1));
-  builder.Create(OpKind::Yield, {{}}, {});
   CheckBoundsIn(context, branch);
 }
 

@@ -70,15 +70,12 @@ Name DefaultDevice(ir::Module& module) {
   return std::ranges::find_if(module.devices, IsOwn)->name;
 }
 
-void RunResolveDevices(PassContext& context) {
-  for (ir::Function* function : context.module.functions()) {
-    if (function->kind != ir::FunctionKind::Program) continue;
-    ir::Walk(function->body, [&](ir::Op* op) {
-      if (!op->HasAttr(ir::AttrKey::Device)) return;
-      if (!op->attr<ir::AttrKey::Device>().empty()) return CheckDeclared(context, op);
-      Resolve(context, op);
-    });
-  }
+void RunResolveDevices(PassContext& context, ir::Function& program) {
+  ir::Walk(program.body, [&](ir::Op* op) {
+    if (!op->HasAttr(ir::AttrKey::Device)) return;
+    if (!op->attr<ir::AttrKey::Device>().empty()) return CheckDeclared(context, op);
+    Resolve(context, op);
+  });
 }
 
 }  // namespace kdl::passes

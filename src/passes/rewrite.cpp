@@ -8,11 +8,7 @@
 namespace kdl::passes {
 
 std::vector<ir::Op*> OpsOfKind(const ir::Function& kernel, ir::OpKind kind) {
-  std::vector<ir::Op*> ops;
-  ir::Walk(kernel.body, [&](ir::Op* op) {
-    if (op->kind() == kind) ops.push_back(op);
-  });
-  return ops;
+  return OpsIn(kernel.body, [&](const ir::Op* op) { return op->kind() == kind; });
 }
 
 std::vector<ir::Value*> OutsideOperands(const ir::Op* op) {
@@ -32,7 +28,25 @@ std::vector<ir::Value*> OutsideOperands(const ir::Op* op) {
   return used;
 }
 
-ir::Value* Mapped(const ir::ValueMap& map, ir::Value* value) {
+std::vector<ir::Type> TypesOf(std::span<Value* const> values) {
+  std::vector<ir::Type> types;
+  for (const Value* value : values) types.push_back(value->type());
+  return types;
+}
+
+Value* MakeOne(ir::Builder& b, OpKind kind, const ir::Builder::Segments& operands, ir::Type result,
+               std::vector<ir::Attr> attrs) {
+  return b.Create(kind, operands, {result}, std::move(attrs))->result();
+}
+
+void StandFor(const Op* op, const Op* copy, ir::ValueMap& map) {
+  for (size_t i = 0; i < op->results().size(); ++i) {
+    copy->result(i)->set_name(op->result(i)->name());
+    map[op->result(i)] = copy->result(i);
+  }
+}
+
+Value* Mapped(const ir::ValueMap& map, Value* value) {
   auto found = map.find(value);
   return found == map.end() ? value : found->second;
 }
@@ -64,15 +78,12 @@ void OtherAxes::Retype(ir::TypeTable& types, Op* op) const {
 }
 
 ir::Op* CloneRetyped(const ir::Op* op, ir::Builder& builder, const ir::ValueMap& map) {
-  ir::Builder::Segments segments;
   std::vector<ir::AxisId> axes;
-  for (size_t s = 0; s < op->info().operands.size(); ++s) {
-    segments.emplace_back();
-    for (ir::Value* value : op->Segment(s)) {
-      segments.back().push_back(Mapped(map, value));
-      axes = ir::UnionAxes(axes, segments.back().back()->type()->axes);
-    }
-  }
+  auto segments = SegmentsOf(op, [&](ir::Value* value) {
+    ir::Value* mapped = Mapped(map, value);
+    axes = ir::UnionAxes(axes, mapped->type()->axes);
+    return mapped;
+  });
   std::vector<ir::Type> types;
   for (const ir::Value* result : op->results()) {
     types.push_back(builder.types().Tile(result->type()->scalar, axes));
@@ -120,20 +131,11 @@ std::optional<int64_t> ConstantOf(const ir::Value* value) {
 
 bool MayTrap(const ir::Op* op) {
   if (op->kind() == ir::OpKind::Assert) return true;
-  if (op->kind() == ir::OpKind::While) {
-    bool traps = false;
-    ir::Walk(op->region(), [&](const ir::Op* inner) { traps = traps || MayTrap(inner); });
-    return traps;
-  }
+  if (op->kind() == ir::OpKind::While) return AnyBelow(op->region(), MayTrap);
   if (op->HasAttr(ir::AttrKey::Edge)) return op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Guard;
   bool divides = op->kind() == ir::OpKind::Div || op->kind() == ir::OpKind::Rem;
   return divides && IsInteger(op->result()->type()->scalar) &&
          ConstantOf(op->operand(1)).value_or(0) == 0;
-}
-
-const ir::Op* AncestorIn(const ir::Block* block, const ir::Op* op) {
-  while (op && op->block() != block) op = op->block()->parent();
-  return op;
 }
 
 bool IsInside(const ir::Op* op, const ir::Op* around) {

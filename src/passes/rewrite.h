@@ -12,7 +12,35 @@ namespace kdl::passes {
 
 // What the passes that rewrite kernels share.
 
-/// The ops of a kernel of one kind, inner before outer, at the time of the call.
+/// Whether `holds` for the op, or for one in it.
+template <class AnyOp, class Holds>
+bool AnyIn(AnyOp* op, Holds&& holds) {
+  for (const ir::Block* region : op->regions()) {
+    for (ir::Op* inner : *region) {
+      if (AnyIn(static_cast<AnyOp*>(inner), holds)) return true;
+    }
+  }
+  return holds(op);
+}
+/// Whether it holds for an op below `block`.
+template <class Holds>
+bool AnyBelow(const ir::Block* block, Holds&& holds) {
+  for (ir::Op* op : *block) {
+    if (AnyIn(op, holds)) return true;
+  }
+  return false;
+}
+
+/// The ops below `block` for which `wanted` holds, inner before outer, at the time of the call.
+template <class Wanted>
+std::vector<ir::Op*> OpsIn(const ir::Block* block, Wanted&& wanted) {
+  std::vector<ir::Op*> ops;
+  ir::Walk(block, [&](ir::Op* op) {
+    if (wanted(op)) ops.push_back(op);
+  });
+  return ops;
+}
+/// The ops of a kernel of one kind.
 std::vector<ir::Op*> OpsOfKind(const ir::Function& kernel, ir::OpKind kind);
 
 /// A copy of an op without regions, in which each operand stands for what it maps to, and the
@@ -34,11 +62,30 @@ class OtherAxes {
   std::unordered_map<ir::AxisId, ir::AxisId> others_;
 };
 
-/// The values that an op, with all that is nested in it, uses and that are made outside of it.
-std::vector<ir::Value*> OutsideOperands(const ir::Op* op);
+std::vector<ir::Type> TypesOf(std::span<ir::Value* const> values);
+
+/// The result of a new op that has one.
+ir::Value* MakeOne(ir::Builder& b, ir::OpKind kind, const ir::Builder::Segments& operands,
+                   ir::Type result, std::vector<ir::Attr> attrs = {});
+
+/// What `operand` gives for each operand of an op.
+template <class Operand>
+ir::Builder::Segments SegmentsOf(const ir::Op* op, Operand&& operand) {
+  ir::Builder::Segments segments(op->info().operands.size());
+  for (size_t s = 0; s < segments.size(); ++s) {
+    for (ir::Value* value : op->Segment(s)) segments[s].push_back(operand(value));
+  }
+  return segments;
+}
+
+/// The results of `copy` stand for those of the op, whose names they get.
+void StandFor(const ir::Op* op, const ir::Op* copy, ir::ValueMap& map);
 
 /// The value that stands for `value`: itself where the map has nothing.
 ir::Value* Mapped(const ir::ValueMap& map, ir::Value* value);
+
+/// The values that an op, with all that is nested in it, uses and that are made outside of it.
+std::vector<ir::Value*> OutsideOperands(const ir::Op* op);
 
 /// A copy of a table, at the beginning of the function.
 ir::Op* CopyTable(const ir::Op* table, ir::Function& into, ir::Module& module);
@@ -53,7 +100,18 @@ void MoveInto(ir::Block* block, ir::Op* op);
 std::optional<int64_t> ConstantOf(const ir::Value* value);
 
 /// The op of `block` that is `op` or has it inside; null: neither.
-const ir::Op* AncestorIn(const ir::Block* block, const ir::Op* op);
+template <class AnyOp>
+AnyOp* AncestorIn(const ir::Block* block, AnyOp* op) {
+  while (op && op->block() != block) op = op->block()->parent();
+  return op;
+}
+
+/// The innermost op of the kind that is `op` or has it inside; null: there is none.
+template <class AnyOp>
+AnyOp* Around(AnyOp* op, ir::OpKind kind) {
+  while (op && op->kind() != kind) op = op->block()->parent();
+  return op;
+}
 
 /// Whether `op` is `around` or stands in it.
 bool IsInside(const ir::Op* op, const ir::Op* around);

@@ -9,6 +9,7 @@
 #include "ir/ring.h"
 #include "ir/views.h"
 #include "passes/passes.h"
+#include "passes/rewrite.h"
 #include "support/check.h"
 
 // scale-pipe-buffers: a program keeps the memory in which the pipes of its launches lie, as many slices as cores run at
@@ -70,12 +71,10 @@ class ProgramScaler {
 
   void Run() {
     first_ = program_.body->first();
-    std::vector<Op*> launches;
-    ir::Walk(program_.body, [&](Op* op) {
-      bool open = op->kind() == OpKind::Launch && op->Segment(ir::LaunchOp::at_workspace).empty();
-      if (open) launches.push_back(op);
-    });
-    for (Op* launch : launches) Scale(launch);
+    auto is_open = [](const Op* op) {
+      return op->kind() == OpKind::Launch && op->Segment(ir::LaunchOp::at_workspace).empty();
+    };
+    for (Op* launch : OpsIn(program_.body, is_open)) Scale(launch);
     for (const QueueWorkspace& workspace : workspaces_) SetName(workspace);
   }
 
@@ -121,10 +120,8 @@ class ProgramScaler {
       if (count->name().empty() && !is_literal)
         count->set_name(context_.module.context().names.Intern("cores"));
     }
-    return builder
-        .Create(OpKind::Instances, {cores}, {builder.types().ScalarOf(Scalar::I64)},
-                {MakeAttr<AttrKey::Device>(launch->attr<AttrKey::Device>())})
-        ->result();
+    return MakeOne(builder, OpKind::Instances, {cores}, builder.types().ScalarOf(Scalar::I64),
+                   {MakeAttr<AttrKey::Device>(launch->attr<AttrKey::Device>())});
   }
 
   /// A number where all code agrees; else the device knows what it runs.
@@ -157,10 +154,8 @@ class ProgramScaler {
 
 }  // namespace
 
-void RunScalePipeBuffers(PassContext& context) {
-  for (ir::Function* function : context.module.functions()) {
-    if (function->kind == ir::FunctionKind::Program) ProgramScaler(context, *function).Run();
-  }
+void RunScalePipeBuffers(PassContext& context, ir::Function& program) {
+  ProgramScaler(context, program).Run();
 }
 
 }  // namespace kdl::passes

@@ -1,5 +1,7 @@
 #include "passes/structured.h"
 
+#include "passes/rewrite.h"
+
 namespace kdl::passes {
 
 void FillRegion(ir::Builder& b, ir::Block* region, const std::function<Values()>& make) {
@@ -13,10 +15,8 @@ void FillRegion(ir::Builder& b, ir::Block* region, const std::function<Values()>
 
 Values MakeLoop(ir::Builder& b, const LoopBounds& bounds, const Values& inits,
                 const std::function<Values(Value*, const Values&)>& body) {
-  std::vector<ir::Type> types;
-  for (const Value* init : inits) types.push_back(init->type());
   Value* step = b.I64(bounds.step);
-  Op* loop = b.Create(OpKind::Loop, {{bounds.lo}, {bounds.hi}, {step}, inits}, std::move(types));
+  Op* loop = b.Create(OpKind::Loop, {{bounds.lo}, {bounds.hi}, {step}, inits}, TypesOf(inits));
   Value* index = b.AddParam(loop->region(), b.types().ScalarOf(Scalar::I64), {});
   Values carried;
   for (const Value* init : inits) carried.push_back(b.AddParam(loop->region(), init->type(), {}));

@@ -70,25 +70,17 @@ void SetAfter(ir::Op* op, std::span<ir::Value* const> events) {
 SwapClasses::SwapClasses(const ir::Function& program) {
   ir::Walk(program.body, [&](const ir::Op* op) {
     if (op->kind() != OpKind::Swap) return;
-    const ir::Value* into = Of(op->operand(0));
-    const ir::Value* from = Of(op->operand(1));
-    class_of_[op->operand(0)] = class_of_[op->operand(1)] = into;
-    for (auto& [tensor, one] : class_of_) {
-      if (one == from) one = into;
+    std::vector<const ir::Value*> all = MembersOf(op->operand(0));
+    for (const ir::Value* other : MembersOf(op->operand(1))) {
+      if (!Contains(all, other)) all.push_back(other);
     }
+    for (const ir::Value* tensor : all) members_[tensor] = all;
   });
 }
 
-const ir::Value* SwapClasses::Of(const ir::Value* tensor) const {
-  auto known = class_of_.find(tensor);
-  return known == class_of_.end() ? tensor : known->second;
-}
-
-bool Encloses(const ir::Op* outer, const ir::Op* inner) {
-  for (const ir::Op* op = inner; op; op = op->block()->parent()) {
-    if (op == outer) return true;
-  }
-  return false;
+std::vector<const ir::Value*> SwapClasses::MembersOf(const ir::Value* tensor) const {
+  auto known = members_.find(tensor);
+  return known == members_.end() ? std::vector{tensor} : known->second;
 }
 
 }  // namespace kdl::passes

@@ -35,14 +35,13 @@ void SetAfter(ir::Op* op, std::span<ir::Value* const> events);
 class SwapClasses {
  public:
   explicit SwapClasses(const ir::Function& program);
+  /// The tensor and those that may be in its memory.
+  std::vector<const ir::Value*> MembersOf(const ir::Value* tensor) const;
   /// One tensor of the class, the same for all of it.
-  const ir::Value* Of(const ir::Value* tensor) const;
+  const ir::Value* Of(const ir::Value* tensor) const { return MembersOf(tensor)[0]; }
 
  private:
-  std::map<const ir::Value*, const ir::Value*> class_of_;
+  std::map<const ir::Value*, std::vector<const ir::Value*>> members_;  ///< of what is swapped
 };
-
-/// Whether `inner` is `outer`, or stands in it.
-bool Encloses(const ir::Op* outer, const ir::Op* inner);
 
 }  // namespace kdl::passes

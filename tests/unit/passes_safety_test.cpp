@@ -131,10 +131,11 @@ std::set<std::string> Reported(const DiagnosticEngine& diagnostics) {
   return ids;
 }
 
-std::set<std::string> Check(const Case& test, void (*pass)(PassContext&), std::string* text) {
+std::set<std::string> Check(const Case& test, void (*pass)(PassContext&, ir::Function&),
+                            std::string* text) {
   TestKernel kernel(test.Text());
   PassContext context{*kernel.read.module, kernel.read.diagnostics, kernel.read.sources};
-  pass(context);
+  pass(context, kernel.kernel());
   *text = kernel.Text();
   return Reported(kernel.read.diagnostics);
 }

@@ -8,36 +8,21 @@ namespace kdl::passes {
 
 namespace {
 
-bool AnyInside(const Op* op, auto holds) {
-  return std::ranges::any_of(op->regions(), [&](const ir::Block* region) {
-    for (const Op* inner : *region) {
-      if (holds(inner)) return true;
-    }
-    return false;
-  });
+bool Waits(const Op* op) { return op->info().has(ir::kSyncs) || op->kind() == OpKind::Stage; }
+bool Walks(const Op* op) { return op->kind() == OpKind::Spmd; }
+
+/// Whether `holds` for the op or one in it; `known` is what was found of others.
+bool Has(const Op* op, bool (*holds)(const Op*), std::map<const Op*, bool>& known) {
+  if (op->regions().empty()) return holds(op);
+  auto [found, is_new] = known.try_emplace(op, false);
+  if (is_new) found->second = AnyIn(op, holds);
+  return found->second;
 }
 
 }  // namespace
 
-bool Barriers::HasBarrier(const Op* op) {
-  if (op->info().has(ir::kSyncs) || op->kind() == OpKind::Stage) return true;
-  if (op->regions().empty()) return false;
-  auto [known, is_new] = has_barrier_.try_emplace(op, false);
-  if (is_new) {
-    bool has = AnyInside(op, [&](const Op* inner) { return HasBarrier(inner); });
-    has_barrier_[op] = has;
-    return has;
-  }
-  return known->second;
-}
-
-bool Barriers::HasWalk(const Op* op) {
-  if (op->kind() == OpKind::Spmd) return true;
-  if (op->regions().empty()) return false;
-  auto known = has_walk_.find(op);
-  if (known != has_walk_.end()) return known->second;
-  return has_walk_[op] = AnyInside(op, [&](const Op* inner) { return HasWalk(inner); });
-}
+bool Barriers::HasBarrier(const Op* op) { return Has(op, Waits, has_barrier_); }
+bool Barriers::HasWalk(const Op* op) { return Has(op, Walks, has_walk_); }
 
 std::vector<const Op*> Barriers::LoopsAround(const Op* op) {
   std::vector<const Op*> loops;
@@ -72,11 +57,10 @@ Barriers::Free Barriers::Without(Free free, const std::vector<std::string>& vari
 
 /// Of a condition the part that is one for all cores.
 Barriers::Free Barriers::OfCores(PointSet when) const {
-  std::vector<std::string> others;
-  for (const std::string& variable : when.Variables()) {
+  auto others = when.Variables([&](const std::string& variable) {
     const Scope& scope = instances_.ScopeOf(variable);
-    if (scope.cores || scope.points) others.push_back(variable);
-  }
+    return scope.cores || scope.points;
+  });
   bool is_certain = !instances_.IsOpaque(when);
   bool never = when.IsSurelyEmpty();
   return Without({std::move(when), is_certain, never}, others);
@@ -84,17 +68,16 @@ Barriers::Free Barriers::OfCores(PointSet when) const {
 
 /// Without what is said of a loop's turns.
 Barriers::Free Barriers::Outside(Free free, const Op* loop) const {
-  std::vector<std::string> inner;
-  for (const std::string& variable : free.when.Variables()) {
+  auto inner = free.when.Variables([&](const std::string& variable) {
     const Scope& scope = instances_.ScopeOf(variable);
-    if (scope.loop && instances_.LoopIsIn(scope.loop, loop)) inner.push_back(variable);
-  }
+    return scope.loop && instances_.LoopIsIn(scope.loop, loop);
+  });
   return Without(std::move(free), inner);
 }
 
 Barriers::Free Barriers::Through(const Op* op) {
   if (!HasBarrier(op)) return All();
-  if (op->info().has(ir::kSyncs) || op->kind() == OpKind::Stage) return None();
+  if (Waits(op)) return None();
   auto known = through_.find(op);
   if (known != through_.end()) return known->second;
   Free through = None();
@@ -155,18 +138,6 @@ Barriers::Free Barriers::InFrontOf(const Op* op, const ir::Block* end) {
   }
 }
 
-namespace {
-
-/// Whether `second` stands behind `first` in their block.
-bool IsBehind(const Op* first, const Op* second) {
-  for (const Op* op = first; op; op = op->next()) {
-    if (op == second) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 void Barriers::Add(Way way, const Free& behind, const Free& between, const Free& before,
                    std::vector<Way>& ways) {
   if (behind.never || between.never || before.never) return;
@@ -196,7 +167,7 @@ void Barriers::AddInOneTurn(const Op* a, const Op* b, size_t loops, std::vector<
   const Op* first = AncestorIn(common, a);
   const Op* second = AncestorIn(common, b);
   if (first == second) return;  // two branches
-  if (!IsBehind(first, second)) {
+  if (!ComesAfter(second, first)) {
     std::swap(first, second);
     std::swap(a, b);
     way.is_swapped = true;

@@ -45,9 +45,9 @@ class Barriers {
   const ir::Op* PlaceOf(const ir::Op* op);
   /// All ways in which two places meet without a barrier.
   std::vector<Way> Ways(const ir::Op* a, const ir::Op* b);
-  /// Whether each core that comes by has waited for all others.
   /// Whether each turn of a loop waits that comes to its end.
   bool AlwaysWaits(const ir::Op* loop) { return Through(loop->region()).never; }
+  /// Whether each core that comes by has waited for all others.
   bool IsBarrier(const ir::Op* op) { return HasBarrier(op) && Through(op).never; }
 
  private:

@@ -32,16 +32,22 @@ std::vector<Poly> Through(Terms& terms, const ir::Op* view, std::vector<Poly> in
 
 }  // namespace
 
+std::vector<AccessView> AccessesOf(const Value* memory) {
+  std::vector<AccessView> views;
+  for (ir::Op* op : ir::UsersOfMemory(memory)) {
+    std::optional<AccessView> view = AccessOf(op);
+    if (view && ir::MemoryOf(view->tensor) == memory) views.push_back(*view);
+  }
+  return views;
+}
+
 const Value* Terms::Coordinates(const Value* tensor) {
   const Value* memory = ir::MemoryOf(tensor);
   auto [known, is_new] = coordinates_.try_emplace(memory, nullptr);
   if (!is_new) return known->second;
   const Value* only = nullptr;
-  for (ir::Op* op : ir::UsersOfMemory(memory)) {
-    std::optional<AccessView> view = AccessOf(op);
-    if (!view || ir::MemoryOf(view->tensor) != memory) continue;
-    only = only == nullptr || only == view->tensor ? view->tensor : memory;
-  }
+  for (const AccessView& view : AccessesOf(memory))
+    only = only == nullptr || only == view.tensor ? view.tensor : memory;
   return known->second = only ? only : memory;
 }
 

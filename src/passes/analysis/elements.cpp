@@ -34,15 +34,6 @@ Division Divide(const Poly& poly, const Poly& by) {
   return division;
 }
 
-std::vector<AccessView> AccessesOf(const Value* memory) {
-  std::vector<AccessView> views;
-  for (Op* op : ir::UsersOfMemory(memory)) {
-    std::optional<AccessView> view = AccessOf(op);
-    if (view && ir::MemoryOf(view->tensor) == memory) views.push_back(*view);
-  }
-  return views;
-}
-
 }  // namespace
 
 /// Of a name the product that `where` says it is: in L == N * M. Flat stores are compared with the product.

@@ -5,6 +5,7 @@
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/analysis/points.h"
+#include "passes/rewrite.h"
 
 namespace kdl::passes {
 
@@ -16,13 +17,6 @@ bool IsIndices(const Value* tile) {
 }
 
 namespace {
-
-/// What a nest copies with all that is in it.
-bool IsInWhile(const Op* op) {
-  const Op* around = op->block()->parent();
-  while (around && around->kind() != OpKind::While) around = around->block()->parent();
-  return around != nullptr;
-}
 
 /// Integers as wide as an index is, for nothing but the places of updates: one element at a time is widened there as fast.
 bool WidensForUpdates(const Op* op) {
@@ -42,7 +36,7 @@ bool WidensForUpdates(const Op* op) {
 
 IndexConditions::IndexConditions(const ir::Function& kernel) {
   ir::Walk(kernel.body, [&](Op* op) {
-    if (!MayBe(op) || IsInWhile(op)) return;
+    if (!MayBe(op) || Around(op, OpKind::While)) return;  // a nest copies it with all that is in it
     bool in_nests = std::ranges::all_of(op->result()->uses(),
                                         [](const ir::Use& use) { return IsPointwise(use.user); });
     if (in_nests) set_.insert(op);

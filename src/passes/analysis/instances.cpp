@@ -5,7 +5,8 @@
 #include <algorithm>
 
 #include "ir/views.h"
-#include "passes/analysis/table_values.h"
+#include "passes/analysis/made_values.h"
+#include "passes/rewrite.h"
 
 // A blk whose extent is a number has one variable, the number n of its block: it starts at lo + extent * n. One whose
 // extent the compiler chooses later has three, of start, count and number, which say as much as is affine.
@@ -340,10 +341,8 @@ PointSet Instances::Points(const Op* op, const ir::AxisList& axes) {
   for (ir::AxisId axis : axes) {
     const Value* blk = ir::FindBlk(op, axis);
     Poly at = Poly::Atom(terms_.ElementOf(blk));
-    auto made = ir::DynAs<ir::MakeBlkOp>(blk->def());
-    Poly start = made ? terms_.OfValue(made->start()) : Poly::Atom(terms_.StartOf(blk));
-    Poly count = made ? terms_.OfValue(made->size()) : Poly::Atom(terms_.CountOf(blk));
-    set &= Below(start, at + 1) & Below(at, start + count);
+    Poly start = terms_.OfFact(OpKind::BlkStart, blk);
+    set &= Below(start, at + 1) & Below(at, start + terms_.OfFact(OpKind::BlkSize, blk));
   }
   return set;
 }
@@ -506,9 +505,7 @@ bool Instances::IsCounted(const std::string& variable) const {
 }
 
 bool Instances::LoopIsIn(const Op* loop, const Op* outer) const {
-  if (!outer) return true;
-  while (loop && loop != outer) loop = loop->block()->parent();
-  return loop == outer;
+  return !outer || IsInside(loop, outer);
 }
 
 bool Instances::IsBinderOf(const std::string& variable, const Op* loop) const {

@@ -13,8 +13,6 @@
 
 namespace kdl::passes {
 
-namespace {}  // namespace
-
 const PointSet& MustWrites::Of(Op* op, const Value* memory) {
   auto known = known_.find({op, memory});
   if (known != known_.end()) return known->second;
@@ -33,9 +31,7 @@ PointSet MustWrites::OfBlock(const ir::Block* block, const Value* memory) {
     ++pieces;
   }
   instances_.context().Allow(kOperationsOfQuestion);
-  if (pieces < 2) return written;
-  PointSet joined = written.Joined();
-  return joined.known() ? joined : written;
+  return pieces < 2 ? written : written.Joined();
 }
 
 PointSet MustWrites::Summarize(Op* op, const Value* memory) {
@@ -75,7 +71,6 @@ PointSet MustWrites::OfBranches(Op* op, const Value* memory) {
   }
   instances_.context().Allow(kOperationsOfQuestion);
   PointSet joined = written.Joined();
-  if (!joined.known()) return written;
   // a condition that changes nothing is not carried further
   for (const std::string& variable : joined.Variables()) {
     if (!instances_.IsDeclared(variable) || !instances_.IsCondition(variable)) continue;
@@ -94,10 +89,8 @@ PointSet MustWrites::OfTurns(Op* loop, const Value* memory) {
   instances_.context().Allow(kOperationsOfQuestion);
   std::vector<std::string> unknown = OpaqueOf(written, loop);
   if (loop->kind() == OpKind::Spmd) {  // a block is run by some core
-    for (const std::string& variable : written.Variables()) {
-      if (instances_.IsDeclared(variable) && instances_.ScopeOf(variable).cores &&
-          !Contains(unknown, variable))
-        unknown.push_back(variable);
+    for (const std::string& variable : OfCores(written)) {
+      if (!Contains(unknown, variable)) unknown.push_back(variable);
     }
   }
   written = WithoutPoints(ForEvery(written, unknown), loop);
@@ -106,44 +99,43 @@ PointSet MustWrites::OfTurns(Op* loop, const Value* memory) {
     if (LoopEndsOf(binder)) written = Leave(binder, written);
   }
   instances_.context().Allow(kOperationsOfQuestion);
-  PointSet joined = written.Joined();
-  return joined.known() ? joined : written;
+  return written.Joined();
 }
 
 /// Variables that change with the loop's turns, or with its points, and that no binder counts.
 std::vector<std::string> MustWrites::OpaqueOf(const PointSet& written, const Op* loop) const {
-  std::vector<std::string> found;
-  for (const std::string& variable : written.Variables()) {
-    if (!instances_.IsDeclared(variable)) continue;
+  return written.Variables([&](const std::string& variable) {
+    if (!instances_.IsDeclared(variable)) return false;
     bool inside = instances_.LoopIsIn(instances_.ScopeOf(variable).loop, loop);
     // what goes with the loop's own number
     bool is_counted = instances_.IsCounted(variable) || instances_.IsRaggedBound(variable, loop) ||
                       std::ranges::any_of(instances_.ProductsOf(variable), [&](const Product& p) {
                         return p.atom && instances_.IsBinderOf(instances_.NameOf(*p.atom), loop);
                       });
-    if (inside && !is_counted) found.push_back(variable);
-  }
-  return found;
+    return inside && !is_counted;
+  });
+}
+
+/// Those that cores which run the same code may differ in.
+std::vector<std::string> MustWrites::OfCores(const PointSet& written) const {
+  return written.Variables([&](const std::string& variable) {
+    return instances_.IsDeclared(variable) && instances_.ScopeOf(variable).cores;
+  });
 }
 
 /// Points inside of a loop go by `there is one`; those of blocks whose starts are not known stay until these go.
 PointSet MustWrites::WithoutPoints(const PointSet& written, const Op* loop) const {
-  std::vector<std::string> points;
-  for (const std::string& variable : written.Variables()) {
+  return written.WithSome(written.Variables([&](const std::string& variable) {
     const Value* blk = instances_.BlkOfPoint(variable);
-    if (!blk || !instances_.LoopIsIn(instances_.ScopeOf(variable).loop, loop)) continue;
+    if (!blk || !instances_.LoopIsIn(instances_.ScopeOf(variable).loop, loop)) return false;
     bool stays = loop && !blk->def() && blk->block()->parent() == loop && !instances_.ExtentOf(blk);
-    if (!stays) points.push_back(variable);
-  }
-  return written.WithSome(points);
+    return !stays;
+  }));
 }
 
 /// What is written whatever these are.
 PointSet MustWrites::ForEvery(PointSet written, const std::vector<std::string>& variables) {
-  std::vector<std::string> present;
-  for (const std::string& variable : variables) {
-    if (written.Mentions(variable)) present.push_back(variable);
-  }
+  auto present = written.Variables([&](const std::string& v) { return Contains(variables, v); });
   if (present.empty()) return written;
   PointSet some = written.WithSome(present);
   PointSet values = instances_.All();
@@ -295,28 +287,24 @@ PointSet MustWrites::OfEarlierTurns(const Op* loop, const Value* memory) {
   PointSet turns =
       written.Renamed({{number, "#earlier"}}) & Less(earlier, instances_.Variable(number));
   PointSet joined = turns.WithSome({"#earlier"}).Joined();
-  return joined.known() ? joined : instances_.None();
+  return joined.known() ? joined : instances_.None();  // too large to say
 }
 
 /// What is written at any point.
 PointSet MustWrites::AtAnyPoint(const PointSet& written) {
-  std::vector<std::string> unknown;
-  for (const std::string& variable : written.Variables()) {
-    bool of_point = instances_.IsDeclared(variable) && instances_.ScopeOf(variable).points;
-    if (of_point && !instances_.BlkOfPoint(variable)) unknown.push_back(variable);
-  }
+  auto unknown = written.Variables([&](const std::string& variable) {
+    return instances_.IsDeclared(variable) && instances_.ScopeOf(variable).points &&
+           !instances_.BlkOfPoint(variable);
+  });
   return WithoutPoints(ForEvery(written, unknown), nullptr);
 }
 
 /// What stands outside of `spmd for` is done by each core, from 0 to the last.
 PointSet MustWrites::OfAllCores(PointSet written) {
   written = AtAnyPoint(written);
-  std::vector<std::string> unknown;
   std::string core = instances_.NameOf(instances_.terms().CoreIdAtom());
-  for (const std::string& variable : written.Variables()) {
-    bool differs = instances_.IsDeclared(variable) && instances_.ScopeOf(variable).cores;
-    if (differs && variable != core) unknown.push_back(variable);
-  }
+  std::vector<std::string> unknown = OfCores(written);
+  std::erase(unknown, core);
   written = ForEvery(written, unknown);
   if (!written.Mentions(core)) return written;
   return (written & instances_.FactsOf(core)).WithSome({core});

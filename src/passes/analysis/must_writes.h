@@ -42,6 +42,7 @@ class MustWrites {
   PointSet AnyOfGrid(const PointSet& written, const PointSet& grid,
                      const std::vector<std::string>& variables, const PointSet& exists);
   std::vector<std::string> OpaqueOf(const PointSet& written, const ir::Op* loop) const;
+  std::vector<std::string> OfCores(const PointSet& written) const;
 
   Instances& instances_;
   Elements elements_;

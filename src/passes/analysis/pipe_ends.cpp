@@ -2,6 +2,7 @@
 
 #include "ir/module.h"
 #include "ir/views.h"
+#include "passes/rewrite.h"
 #include "support/check.h"
 
 namespace kdl::passes {
@@ -35,11 +36,6 @@ PipeEnds EndsOf(const ir::Value* pipe, const ir::Module& module) {
   return ends;
 }
 
-ir::Op* StageOf(const ir::Op* op) {
-  for (ir::Op* outer = op->block()->parent(); outer; outer = outer->block()->parent()) {
-    if (outer->kind() == ir::OpKind::Stage) return outer;
-  }
-  return nullptr;
-}
+ir::Op* StageOf(const ir::Op* op) { return Around(op->block()->parent(), ir::OpKind::Stage); }
 
 }  // namespace kdl::passes

@@ -4,6 +4,7 @@
 
 #include "ir/tensor_view.h"
 #include "ir/views.h"
+#include "passes/rewrite.h"
 
 namespace kdl::passes {
 
@@ -28,11 +29,6 @@ std::vector<AccessView> PlainAccessesOf(const Value* memory) {
     if (views[0].tensor != view->tensor) return {};
   }
   return views;
-}
-
-const Op* WalkAround(const Op* op) {
-  while (op && op->kind() != OpKind::Spmd) op = op->block()->parent();
-  return op;
 }
 
 }  // namespace
@@ -72,10 +68,10 @@ bool WritesAll(const AccessView& view, Terms& terms) {
 
 bool IsDealtPlainly(const Value* memory) {
   std::vector<AccessView> views = PlainAccessesOf(memory);
-  const Op* walk = views.empty() ? nullptr : WalkAround(views[0].op);
+  const Op* walk = views.empty() ? nullptr : Around(views[0].op, OpKind::Spmd);
   if (!walk || walk->block()->parent()) return false;
-  bool together =
-      std::ranges::all_of(views, [&](const AccessView& v) { return WalkAround(v.op) == walk; });
+  bool together = std::ranges::all_of(
+      views, [&](const AccessView& v) { return Around(v.op, OpKind::Spmd) == walk; });
   return together && std::ranges::all_of(walk->region()->params(), [&](const Value* binder) {
            for (size_t d = 0; d < views[0].rank(); ++d) {
              bool alike = std::ranges::all_of(
@@ -97,9 +93,8 @@ bool IsOncePlainly(const AccessView& view) {
 }
 
 bool IsWrittenPlainly(const Value* memory, Terms& terms) {
-  return std::ranges::any_of(ir::UsersOfMemory(memory), [&](Op* op) {
-    std::optional<AccessView> view = AccessOf(op);
-    return view && view->tensor == memory && WritesAll(*view, terms);
+  return std::ranges::any_of(AccessesOf(memory), [&](const AccessView& view) {
+    return view.tensor == memory && WritesAll(view, terms);
   });
 }
 

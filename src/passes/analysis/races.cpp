@@ -25,11 +25,10 @@ bool IsFill(const Op* op) { return op->kind() == OpKind::Store && !op->HasAttr(A
 Races::Races(Instances& instances, const std::set<const Value*>& safe)
     : instances_(instances), elements_(instances), barriers_(instances) {
   std::set<const Value*> written;
-  ir::Walk(instances.kernel().body, [&](Op* op) {
-    std::optional<AccessView> view = AccessOf(op);
-    const Value* memory = view ? ir::MemoryOf(view->tensor) : nullptr;
-    if (view && view->effect != Effect::Read && !safe.contains(memory)) written.insert(memory);
-  });
+  for (const AccessView& view : AccessesIn(instances.kernel().body)) {
+    const Value* memory = ir::MemoryOf(view.tensor);
+    if (view.effect != Effect::Read && !safe.contains(memory)) written.insert(memory);
+  }
   Collect(instances.kernel().body, nullptr, written);
 }
 
@@ -80,21 +79,19 @@ Races::Conflict Races::ConflictOf(Class a, Class b) {
 /// A site's runs without what is known inside of its block alone.
 PointSet Races::OfBlocks(const Site& site) {
   Loops loops = barriers_.LoopsAround(site.view.op);
-  std::vector<std::string> inner;
-  std::set<std::string> variables = site.touched.Variables();
   std::set<std::string> multiplied;  // and products: they are compared from run to run
-  for (const std::string& variable : variables) {
+  for (const std::string& variable : site.touched.Variables()) {
     for (const Product& product : instances_.ProductsOf(variable))
       multiplied.merge(Equal(instances_.Variable(variable), product.multiple).Variables());
   }
-  for (const std::string& variable : variables) {
-    if (!instances_.IsDeclared(variable) || multiplied.contains(variable)) continue;
+  auto is_inner = [&](const std::string& variable) {
+    if (!instances_.IsDeclared(variable) || multiplied.contains(variable)) return false;
     bool is_block = site.walk ? instances_.IsBinderOf(variable, site.walk) ||
                                     instances_.IsRaggedBound(variable, site.walk)
                               : instances_.IsCore(variable);
-    if (!is_block && !IsShared(variable, loops)) inner.push_back(variable);
-  }
-  return site.touched.WithSome(inner);
+    return !is_block && !IsShared(variable, loops);
+  };
+  return site.touched.WithSome(site.touched.Variables(is_inner));
 }
 
 std::vector<Races::Group> Races::GroupsOf(const std::function<bool(const Site&)>& counts) {
@@ -153,8 +150,7 @@ void Races::Join(Group& group) {
       touched |= OfBlocks(*site);
     }
     instances_.context().Allow(kOperationsOfQuestion);
-    PointSet joined = touched.Joined();
-    if (joined.known()) touched = joined;
+    touched = touched.Joined();
   }
 }
 
@@ -216,11 +212,8 @@ std::vector<Race> Races::AmongSites(const Group& a, const Group& b, const Way& w
 }
 
 PointSet Races::ElementsOf(const Site& site) const {
-  std::vector<std::string> runs;
-  for (const std::string& variable : site.touched.Variables()) {
-    if (!IsShared(variable, {})) runs.push_back(variable);
-  }
-  return site.touched.WithSome(runs);
+  return site.touched.WithSome(
+      site.touched.Variables([&](const std::string& variable) { return !IsShared(variable, {}); }));
 }
 
 PointSet Races::MaybeBefore(const Site& site) {
@@ -243,11 +236,8 @@ PointSet Races::MaybeBefore(const Site& site) {
     } else if (in_one_place) {  // other blocks, or cores, may be ahead
       PointSet runs = site.touched & SecondRun(OfBlocks(other), {}) &
                       OtherBlock(site.walk, other.walk, {}, true);
-      std::vector<std::string> second;
-      for (const std::string& variable : runs.Variables()) {
-        if (variable.ends_with("'")) second.push_back(variable);
-      }
-      before |= runs.WithSome(second);
+      auto is_second = [](const std::string& variable) { return variable.ends_with("'"); };
+      before |= runs.WithSome(runs.Variables(is_second));
     }
   }
   return before;

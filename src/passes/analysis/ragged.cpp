@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "passes/rewrite.h"
+
 namespace kdl::passes {
 
 namespace {
@@ -24,19 +26,12 @@ bool Loads(const Op* op, const Value* binder, int64_t offset) {
          IsConstant(access.dims[0].offset, offset) && !view->has_else();
 }
 
-bool IsInStage(const Op* op) {
-  for (; op; op = op->block()->parent()) {
-    if (op->kind() == OpKind::Stage) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::vector<Ragged> RaggedOf(const ir::Function& kernel, Terms& terms) {
   std::vector<Ragged> found;
   ir::Walk(kernel.body, [&](Op* walk) {
-    if (walk->kind() != OpKind::Spmd || IsInStage(walk)) return;
+    if (walk->kind() != OpKind::Spmd || Around(walk, OpKind::Stage)) return;
     ir::Walk(walk->region(), [&](Op* loop) {
       bool counts = loop->kind() == OpKind::For || loop->kind() == OpKind::Loop;
       if (!counts) return;

@@ -1,24 +1,16 @@
 #include "passes/analysis/reloads.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "ir/builder.h"
-#include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/analysis/points.h"
+#include "passes/analysis/value_numbers.h"
+#include "passes/rewrite.h"
 
 namespace kdl::passes {
 
 namespace {
-
-/// `in` parameters: no other one of the kernel overlaps what it writes.
-bool IsConstantTensor(const ir::Function& kernel, const Value* tensor) {
-  if (tensor->def() && tensor->def()->kind() == OpKind::Table) return true;
-  return std::any_of(kernel.params.begin(), kernel.params.end(), [&](const ir::Param& param) {
-    return param.value == ir::MemoryOf(tensor) && param.direction == ir::Direction::In;
-  });
-}
 
 /// Whether rows along `last` find the load's elements side by side, or all the same.
 bool ReadsRows(ir::LoadOp load, AxisId last) {
@@ -39,12 +31,12 @@ bool IsReader(const ir::Use& use, const Op* load) {
   return use.user->block() == load->block() && IsPointwise(use.user);
 }
 
-bool MayReload(const Op* op, const ir::Function& kernel, const AxisOrder& order) {
+bool MayReload(const Op* op, const AxisOrder& order) {
   bool by_points = op->kind() == OpKind::Load && !op->HasAttr(AttrKey::Copied);
   if (!by_points || PointAxes(op).empty()) return false;
   ir::LoadOp load(const_cast<Op*>(op));
   if (load.mask() || load.otherwise() || op->attr<AttrKey::Edge>() == ir::EdgeKind::Guard ||
-      !IsConstantTensor(kernel, load.tensor()))
+      !IsInput(load.tensor()))
     return false;
   bool is_read = false;
   for (const ir::Use& use : op->result()->uses()) {
@@ -73,11 +65,8 @@ Op* PartTwin(ir::Module& module, Op* load) {
 }  // namespace
 
 Reloads::Reloads(ir::Module& module, const ir::Function& kernel, const AxisOrder& order) {
-  std::vector<Op*> loads;
-  ir::Walk(kernel.body, [&](Op* op) {
-    if (MayReload(op, kernel, order)) loads.push_back(op);
-  });
-  for (Op* load : loads) twins_[load] = PartTwin(module, load);
+  auto may_reload = [&](const Op* op) { return MayReload(op, order); };
+  for (Op* load : OpsIn(kernel.body, may_reload)) twins_[load] = PartTwin(module, load);
 }
 
 Op* Reloads::LoadOf(const Value* value) const {

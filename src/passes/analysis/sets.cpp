@@ -10,8 +10,6 @@
 #include <isl/space.h>
 #include <isl/val.h>
 
-#include <cstdlib>
-
 // Variables are isl's parameters, which meet by name; sets have no other dimension. isl takes what it is handed and returns
 // null once it has failed, whatever it is given: so a chain of calls needs one check, at its end.
 
@@ -62,9 +60,10 @@ isl_stat AddIntersection(isl_basic_set* piece, void* user) {
   return isl_stat_ok;
 }
 
-/// Where two values compare so. Most are affine in one piece, and isl's way for several takes ten times as long.
+/// Where two values compare so; null: not known. Most are affine in one piece, and isl's way for several takes ten times as long.
 isl_set* Compared(isl_pw_aff* a, isl_pw_aff* b, isl_basic_set* (*of_one)(isl_aff*, isl_aff*),
                   isl_set* (*of_several)(isl_pw_aff*, isl_pw_aff*)) {
+  if (!a || !b) return nullptr;
   bool are_one = isl_pw_aff_isa_aff(a) == isl_bool_true && isl_pw_aff_isa_aff(b) == isl_bool_true;
   if (!are_one) return of_several(isl_pw_aff_copy(a), isl_pw_aff_copy(b));
   isl_aff* first = isl_pw_aff_as_aff(isl_pw_aff_copy(a));
@@ -72,6 +71,12 @@ isl_set* Compared(isl_pw_aff* a, isl_pw_aff* b, isl_basic_set* (*of_one)(isl_aff
   first = isl_aff_align_params(first, isl_aff_get_space(second));
   second = isl_aff_align_params(second, isl_aff_get_space(first));
   return isl_set_from_basic_set(of_one(first, second));
+}
+
+/// Of two values, where both are known.
+isl_pw_aff* Of(isl_pw_aff* (*of)(isl_pw_aff*, isl_pw_aff*), const Affine& a, const Affine& b) {
+  if (!a.known() || !b.known()) return nullptr;
+  return of(isl_pw_aff_copy(a.get()), isl_pw_aff_copy(b.get()));
 }
 
 int CountOf(isl_set* set) { return isl_set_dim(set, isl_dim_param); }
@@ -107,15 +112,10 @@ Affine Affine::Variable(const SetContext& context, const std::string& name) {
   return Affine(isl_pw_aff_param_on_domain_id(isl_set_universe(space), id));
 }
 
-Affine operator+(const Affine& a, const Affine& b) {
-  if (!a.known() || !b.known()) return {};
-  return Affine(isl_pw_aff_add(isl_pw_aff_copy(a.get()), isl_pw_aff_copy(b.get())));
-}
-
-Affine operator-(const Affine& a, const Affine& b) {
-  if (!a.known() || !b.known()) return {};
-  return Affine(isl_pw_aff_sub(isl_pw_aff_copy(a.get()), isl_pw_aff_copy(b.get())));
-}
+Affine operator+(const Affine& a, const Affine& b) { return Affine(Of(isl_pw_aff_add, a, b)); }
+Affine operator-(const Affine& a, const Affine& b) { return Affine(Of(isl_pw_aff_sub, a, b)); }
+Affine Min(const Affine& a, const Affine& b) { return Affine(Of(isl_pw_aff_min, a, b)); }
+Affine Max(const Affine& a, const Affine& b) { return Affine(Of(isl_pw_aff_max, a, b)); }
 
 Affine operator*(int64_t factor, const Affine& a) {
   if (!a.known()) return {};
@@ -127,16 +127,6 @@ Affine Affine::FloorDivide(int64_t divisor) const {
   if (!known()) return {};
   isl_val* by = isl_val_int_from_si(isl_pw_aff_get_ctx(get()), divisor);
   return Affine(isl_pw_aff_floor(isl_pw_aff_scale_down_val(isl_pw_aff_copy(get()), by)));
-}
-
-Affine Min(const Affine& a, const Affine& b) {
-  if (!a.known() || !b.known()) return {};
-  return Affine(isl_pw_aff_min(isl_pw_aff_copy(a.get()), isl_pw_aff_copy(b.get())));
-}
-
-Affine Max(const Affine& a, const Affine& b) {
-  if (!a.known() || !b.known()) return {};
-  return Affine(isl_pw_aff_max(isl_pw_aff_copy(a.get()), isl_pw_aff_copy(b.get())));
 }
 
 Affine Affine::Choose(const Affine& a, const Affine& b) const {
@@ -241,7 +231,8 @@ PointSet PointSet::Within(const PointSet& facts) const {
 }
 
 PointSet PointSet::Joined() const {
-  return known() ? PointSet(isl_set_coalesce(isl_set_copy(set_.get()))) : PointSet();
+  PointSet joined = known() ? PointSet(isl_set_coalesce(isl_set_copy(set_.get()))) : PointSet();
+  return joined.known() ? joined : *this;
 }
 
 namespace {
@@ -346,26 +337,15 @@ std::optional<Point> PointSet::Least(const std::vector<std::string>& order) cons
   return found;
 }
 
-std::string PointSet::ToText() const {
-  if (!known()) return "not known";
-  char* text = isl_set_to_str(set_.get());
-  std::string result = text ? text : "";
-  std::free(text);
-  return result;
-}
-
 PointSet Equal(const Affine& a, const Affine& b) {
-  if (!a.known() || !b.known()) return {};
   return PointSet(Compared(a.get(), b.get(), isl_aff_eq_basic_set, isl_pw_aff_eq_set));
 }
 
 PointSet Less(const Affine& a, const Affine& b) {
-  if (!a.known() || !b.known()) return {};
   return PointSet(Compared(a.get(), b.get(), isl_aff_lt_basic_set, isl_pw_aff_lt_set));
 }
 
 PointSet AtMost(const Affine& a, const Affine& b) {
-  if (!a.known() || !b.known()) return {};
   return PointSet(Compared(a.get(), b.get(), isl_aff_le_basic_set, isl_pw_aff_le_set));
 }
 

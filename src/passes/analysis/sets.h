@@ -60,11 +60,6 @@ class Affine {
   explicit Affine(isl_pw_aff* taken);
   std::shared_ptr<isl_pw_aff> value_;
 };
-Affine operator+(const Affine& a, const Affine& b);
-Affine operator-(const Affine& a, const Affine& b);
-Affine operator*(int64_t factor, const Affine& a);
-Affine Min(const Affine& a, const Affine& b);
-Affine Max(const Affine& a, const Affine& b);
 
 /// The value of each variable of a point.
 using Point = std::map<std::string, int64_t>;
@@ -90,12 +85,21 @@ class PointSet {
   bool IsSurelySubsetOf(const PointSet& other) const;
 
   std::set<std::string> Variables() const;
+  /// Those for which `wanted` holds.
+  template <class Wanted>
+  std::vector<std::string> Variables(Wanted&& wanted) const {
+    std::vector<std::string> found;
+    for (const std::string& variable : Variables()) {
+      if (wanted(variable)) found.push_back(variable);
+    }
+    return found;
+  }
   bool Mentions(const std::string& variable) const;
   /// Points for which some value of the variable is in the set.
   PointSet WithSome(const std::vector<std::string>& variables) const;
   /// The variables under other names, none of which the set has.
   PointSet Renamed(const std::map<std::string, std::string>& names) const;
-  /// The same in fewer pieces.
+  /// The same in fewer pieces, where that can be known.
   PointSet Joined() const;
   /// A simpler set, often of fewer variables, that has the same points within `facts`.
   PointSet Within(const PointSet& facts) const;
@@ -104,7 +108,6 @@ class PointSet {
                                   const std::vector<std::string>& without) const;
   /// The point that is least in the variables in this order, then in the others. Nothing: there is none, or none is known.
   std::optional<Point> Least(const std::vector<std::string>& order) const;
-  std::string ToText() const;  ///< for our own eyes
 
  private:
   explicit PointSet(isl_set* taken);
@@ -114,9 +117,6 @@ class PointSet {
   friend PointSet Less(const Affine& a, const Affine& b);
   friend PointSet AtMost(const Affine& a, const Affine& b);
 };
-PointSet operator&(const PointSet& a, const PointSet& b);
-PointSet operator|(const PointSet& a, const PointSet& b);
-PointSet operator-(const PointSet& a, const PointSet& b);
 PointSet Equal(const Affine& a, const Affine& b);
 PointSet Less(const Affine& a, const Affine& b);
 PointSet AtMost(const Affine& a, const Affine& b);

@@ -2,8 +2,8 @@
 #include <set>
 
 #include "ir/requirement.h"
-#include "passes/analysis/constant_bits.h"
 #include "passes/analysis/examples.h"
+#include "passes/analysis/made_values.h"
 
 namespace kdl::passes {
 

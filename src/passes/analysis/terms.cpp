@@ -5,8 +5,8 @@
 
 #include "ir/comparisons.h"
 #include "ir/views.h"
-#include "passes/analysis/steps.h"
-#include "passes/analysis/table_values.h"
+#include "passes/analysis/made_values.h"
+#include "passes/rewrite.h"
 
 namespace kdl::passes {
 
@@ -23,14 +23,6 @@ std::optional<std::pair<int64_t, int64_t>> TypeRange(Scalar scalar) {
   if (IsSigned(scalar))
     return std::pair<int64_t, int64_t>{-(int64_t{1} << (bits - 1)), (int64_t{1} << (bits - 1)) - 1};
   return std::pair<int64_t, int64_t>{0, (int64_t{1} << bits) - 1};
-}
-
-int64_t BitsOfConstant(const Op* op) {
-  auto bits = static_cast<uint64_t>(op->attr<AttrKey::Bits>());
-  Scalar scalar = op->result()->type()->scalar;
-  int width = Info(scalar).bits;
-  if (width == 64 || !IsSigned(scalar)) return static_cast<int64_t>(bits);
-  return static_cast<int64_t>(bits << (64 - width)) >> (64 - width);
 }
 
 /// The quotients of the terms that a positive number divides without rest, and of a constant by a constant.
@@ -79,6 +71,14 @@ std::optional<AccessView> AccessOf(Op* op) {
     }
   }
   return view.tensor ? std::optional(view) : std::nullopt;
+}
+
+std::vector<AccessView> AccessesIn(const ir::Block* block) {
+  std::vector<AccessView> views;
+  ir::Walk(block, [&](Op* op) {
+    if (std::optional<AccessView> view = AccessOf(op)) views.push_back(*view);
+  });
+  return views;
 }
 
 ir::AxisList AccessView::axes() const {
@@ -338,8 +338,7 @@ Poly Terms::OfResult(const Value* value) {
   const Op* def = value->def();
   auto of = [&](size_t i) { return OfValue(def->operand(i)); };
   auto modulo = [&](size_t i) { return Modulo(def->operand(i)); };
-  auto blk = [&] { return def->operand(0); };
-  if (def->kind() == OpKind::Const && IsInteger(value->type()->scalar)) return BitsOfConstant(def);
+  if (def->kind() == OpKind::Const && IsInteger(value->type()->scalar)) return *ConstantOf(value);
   if (value->type()->scalar != Scalar::I64) return Poly::Atom(ScalarOf(value));
   switch (def->kind()) {
     case OpKind::SizeOf:
@@ -379,19 +378,21 @@ Poly Terms::OfResult(const Value* value) {
       return same ? modulo(0) : Poly::Atom(ScalarOf(value));
     }
     case OpKind::Iota:
-      return Poly::Atom(ElementOf(blk()));
+      return Poly::Atom(ElementOf(def->operand(0)));
     case OpKind::BlkStart:
-      if (auto made = ir::DynAs<ir::MakeBlkOp>(blk()->def())) return OfValue(made->start());
-      return Poly::Atom(StartOf(blk()));
     case OpKind::BlkSize:
-      if (auto made = ir::DynAs<ir::MakeBlkOp>(blk()->def())) return OfValue(made->size());
-      return Poly::Atom(CountOf(blk()));
     case OpKind::BlkIndex:
-      if (auto made = ir::DynAs<ir::MakeBlkOp>(blk()->def())) return OfValue(made->index());
-      return Poly::Atom(NumberOf(blk()));
+      return OfFact(def->kind(), def->operand(0));
     default:
       return Poly::Atom(ScalarOf(value));
   }
+}
+
+Poly Terms::OfFact(OpKind fact, const Value* blk) {
+  auto made = ir::DynAs<ir::MakeBlkOp>(blk->def());
+  if (fact == OpKind::BlkStart) return made ? OfValue(made->start()) : Poly::Atom(StartOf(blk));
+  if (fact == OpKind::BlkSize) return made ? OfValue(made->size()) : Poly::Atom(CountOf(blk));
+  return made ? OfValue(made->index()) : Poly::Atom(NumberOf(blk));
 }
 
 std::optional<Poly> Terms::TurnsOfSteps(const Op* select) {

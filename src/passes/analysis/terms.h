@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/module.h"
+#include "passes/analysis/made_values.h"
 #include "passes/analysis/poly.h"
 #include "passes/analysis/value_numbers.h"
 #include "passes/analysis/wraps.h"
@@ -38,9 +39,10 @@ struct AccessView {
 };
 /// Nothing where the op touches no tensor element by an access.
 std::optional<AccessView> AccessOf(ir::Op* op);
-
-/// Values of size names and int generics.
-using Sizes = std::map<Name, int64_t>;
+/// Those in a block.
+std::vector<AccessView> AccessesIn(const ir::Block* block);
+/// Those of a memory, under any name.
+std::vector<AccessView> AccessesOf(const ir::Value* memory);
 
 enum class AtomKind : uint8_t {
   Size,      ///< a size name or an int generic
@@ -90,6 +92,8 @@ class Terms {
   Poly OfIndex(const AccessView& view, size_t dim);
   /// floor(a / b); b is at least 1.
   Poly OfQuotient(const Poly& a, const Poly& b);
+  /// A blk's start, size or index, as the op of that kind asks for.
+  Poly OfFact(ir::OpKind fact, const ir::Value* blk);
   /// The tensor in whose indices accesses of a memory are compared: the one view through which all of them go, else the
   /// memory itself.
   const ir::Value* Coordinates(const ir::Value* tensor);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/eval.h"
 #include "ir/views.h"
 #include "passes/rewrite.h"
 
@@ -219,33 +220,13 @@ class TileCounter {
     if (def->kind() == OpKind::BlkIndex) return block.number;
     int64_t a = Get(def->operand(0));
     if (def->operands().size() == 1) return def->kind() == OpKind::Neg ? -a : a;
-    int64_t b = Get(def->operand(1));
-    switch (def->kind()) {
-      case OpKind::Add:
-        return a + b;
-      case OpKind::Sub:
-        return a - b;
-      case OpKind::Mul:
-        return a * b;
-      case OpKind::Div:
-        return b > 0 ? (a >= 0 ? a / b : -((-a + b - 1) / b)) : 0;
-      case OpKind::Min:
-        return std::min(a, b);
-      case OpKind::Max:
-        return std::max(a, b);
-      case OpKind::Lt:
-        return a < b ? 1 : 0;
-      case OpKind::Le:
-        return a <= b ? 1 : 0;
-      case OpKind::Gt:
-        return a > b ? 1 : 0;
-      case OpKind::Ge:
-        return a >= b ? 1 : 0;
-      case OpKind::Eq:
-        return a == b ? 1 : 0;
-      default:
-        return a;
-    }
+    if (!def->info().is_computed() || def->operands().size() != 2) return a;
+    const uint64_t numbers[] = {static_cast<uint64_t>(a),
+                                static_cast<uint64_t>(Get(def->operand(1)))};
+    bool compares = def->result()->type()->scalar == Scalar::Bool;
+    auto value =
+        ir::Evaluate(def->kind(), Scalar::I64, compares ? Scalar::Bool : Scalar::I64, numbers);
+    return static_cast<int64_t>(value.value_or(static_cast<uint64_t>(a)));
   }
 
   const Value* pipe_;

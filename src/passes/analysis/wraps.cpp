@@ -5,8 +5,7 @@
 #include <cstdint>
 
 #include "ir/views.h"
-#include "passes/analysis/steps.h"
-#include "passes/analysis/table_values.h"
+#include "passes/analysis/made_values.h"
 #include "passes/analysis/terms.h"
 
 namespace kdl::passes {

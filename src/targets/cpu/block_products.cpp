@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <vector>
 
@@ -10,7 +11,6 @@
 #include "targets/cpu/analysis/slides.h"
 #include "targets/cpu/cut_fold.h"
 #include "targets/cpu/passes.h"
-#include "targets/cpu/small_numbers.h"
 
 // block-products: what is folded in one chain an element is cut into blocks whose accumulators stay in registers while the
 // folded axes pass: rows of the result by vectors along its last axis, columns around rows. Rows that no whole block covers go
@@ -32,6 +32,12 @@
 namespace kdl::cpu {
 
 namespace {
+
+// Where all factors and sums of an f32 chain are far above the least normal number, or 0, no sum of it is subnormal:
+// factors of 8 digits from 2^-56 on have products that are multiples of 2^-126, the least normal number, and f32 from 2^-103
+// on are such multiples, too; so is every sum, rounded or not. A unit that flushes has nothing to flush then.
+constexpr float kLeastFactor = 0x1p-56F;
+constexpr float kLeastSum = 0x1p-103F;
 
 /// The largest blocks, then what is left of them: by fours and twos where that saves much, then one by one.
 ir::NumberList Heights(int64_t largest) {
@@ -127,12 +133,18 @@ class ProductBlocker {
   }
 
   /// Whether nothing was found.
-  Value* IsNone(Value* found) { return b_.Binary(OpKind::Lt, found, Constant(b_, 1)); }
+  Value* IsNone(Value* found) { return b_.Binary(OpKind::Lt, found, Constant(1)); }
 
-  /// 1 where the number is small, else 0.
+  Value* Constant(float value) { return b_.Bits(kdl::Scalar::F32, std::bit_cast<uint32_t>(value)); }
+
+  /// 1 where the number is small and not 0, else 0.
   Value* SmallOf(Value* number, float limit) {
-    Value* none = Constant(b_, 0);
-    return NoteSmall(b_, none, IsSmall(b_, number, limit));
+    Value* none = Constant(0);
+    Value* magnitude = b_.Unary(OpKind::Abs, number);
+    Value* is_less = b_.Binary(OpKind::Lt, magnitude, Constant(limit));
+    Value* is_some = b_.Binary(OpKind::Ne, number, Constant(0));
+    Value* is_small = b_.Binary(OpKind::And, is_less, is_some);
+    return b_.Select(is_small, Constant(1), none);
   }
 
   /// The same of what the sums start from.
@@ -174,20 +186,18 @@ class ProductBlocker {
     for (AxisId axis : tile->type()->axes) point.push_back(points.at(axis));
     FillRegion(b_, nest->region(), [&] {
       ir::Type element = b_.types().ScalarOf(tile->type()->scalar);
-      Value* small =
-          SmallOf(b_.Create(OpKind::Element, {{tile}, point}, {element})->result(), limit);
+      Value* small = SmallOf(MakeOne(b_, OpKind::Element, {{tile}, point}, element), limit);
       return std::vector{FoldOf(small, walked)};
     });
     return nest->result();
   }
 
   Value* FoldOf(Value* small, const AxisList& walked) {
-    return b_
-        .Create(OpKind::FoldIn, {{small}, {}}, {small->type()},
-                {ir::MakeAttr<AttrKey::Fold>(ir::FoldKind::Sum),
-                 ir::MakeAttr<AttrKey::Axes>(walked), ir::MakeAttr<AttrKey::Acc>(kdl::Scalar::F32),
-                 ir::MakeAttr<AttrKey::Order>(ir::OrderKind::Lanes64)})
-        ->result();
+    return MakeOne(
+        b_, OpKind::FoldIn, {{small}, {}}, small->type(),
+        {ir::MakeAttr<AttrKey::Fold>(ir::FoldKind::Sum), ir::MakeAttr<AttrKey::Axes>(walked),
+         ir::MakeAttr<AttrKey::Acc>(kdl::Scalar::F32),
+         ir::MakeAttr<AttrKey::Order>(ir::OrderKind::Lanes64)});
   }
 
   static Op* AskedAt(Op* fold, const Value* factor) {

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 

@@ -1,13 +1,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "ir/busy_cores.h"
 #include "ir/views.h"
 #include "passes/block_loops.h"
-#include "passes/block_range.h"
 #include "passes/rewrite.h"
 #include "targets/cpu/passes.h"
 #include "targets/cpu/walks.h"

@@ -1,7 +1,5 @@
 #include "targets/cpu/facts.h"
 
-#include <algorithm>
-
 #include "support/check.h"
 
 namespace kdl::cpu {

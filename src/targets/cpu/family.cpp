@@ -1,6 +1,5 @@
 #include "targets/cpu/family.h"
 
-#include <algorithm>
 #include <span>
 #include <string>
 #include <utility>
@@ -8,7 +7,6 @@
 #include "codegen/llvm/compile.h"
 
 #include "targets/cpu/facts.h"
-#include "targets/cpu/levels.h"
 #include "targets/cpu/pipelines.h"
 #include "targets/cpu/units.h"
 #include "targets/kinds.h"

@@ -38,21 +38,9 @@ bool Writes(const Op* op) { return op->kind() == OpKind::Put || op->kind() == Op
 
 /// Whether the loop writes this home alone of those around it.
 bool WritesOnly(const Op* loop, const Value* home) {
-  bool only = true;
-  ir::Walk(loop->region(), [&](const Op* op) {
-    if (!Writes(op) || op->operand(1) == home) return;
-    only = only && IsInside(op->operand(1)->def(), loop);
+  return !AnyBelow(loop->region(), [&](const Op* op) {
+    return Writes(op) && op->operand(1) != home && !IsInside(op->operand(1)->def(), loop);
   });
-  return only;
-}
-
-/// Whether the op stands behind the loop, or has its place there.
-bool IsBehind(const Op* op, const Op* loop) {
-  while (op->block() != loop->block()) op = op->block()->parent();
-  for (const Op* before = loop; before; before = before->prev()) {
-    if (before == op) return false;
-  }
-  return true;
 }
 
 /// What the one nest behind the loop that reads the home has got of it, where nothing else does.
@@ -60,7 +48,7 @@ Value* OnlyReading(const Value* home, const Op* loop) {
   if (home->def()->block() != loop->block()) return nullptr;
   Value* tile = nullptr;
   for (const ir::Use& use : home->uses()) {
-    if (!IsBehind(use.user, loop)) continue;
+    if (!ComesAfter(AncestorIn(loop->block(), use.user), loop)) continue;
     bool reads = use.user->kind() == OpKind::Get && use.user->block() == loop->block();
     if (tile || !reads) return nullptr;
     tile = use.user->result();
@@ -91,11 +79,9 @@ bool DependsOnNothingLater(const Op* loop, const Op* nest, const Value* tile) {
     if (!is_there) later.insert(op->results().begin(), op->results().end());
   }
   later.erase(tile);
-  bool depends = false;
-  ir::Walk(nest->region(), [&](const Op* op) {
-    for (const Value* operand : op->operands()) depends |= later.contains(operand);
+  return !AnyBelow(nest->region(), [&](const Op* op) {
+    return std::ranges::any_of(op->operands(), [&](const Value* v) { return later.contains(v); });
   });
-  return !depends;
 }
 
 /// Whether the loop stores nothing, suspends nowhere, and loads from no tensor that the nest stores to.
@@ -104,17 +90,12 @@ bool LeavesMemoryTo(const Op* loop, const Op* nest) {
   for (Op* op : *nest->region()) {
     if (auto store = ir::DynAs<ir::StoreOp>(op)) stored.insert(ir::MemoryOf(store->tensor()));
   }
-  bool leaves = true;
-  ir::Walk(loop->region(), [&](const Op* op) {
-    if (op->kind() == OpKind::Load) {
-      if (stored.contains(ir::MemoryOf(ir::LoadOp(const_cast<Op*>(op)).tensor()))) leaves = false;
-    } else if (!op->info().has(ir::kPure) && !IsPlacing(op) && op->kind() != OpKind::Nest &&
-               op->kind() != OpKind::Loop && op->kind() != OpKind::If &&
-               op->kind() != OpKind::Yield && !op->info().has(ir::kElementwise)) {
-      leaves = false;
-    }
+  return !AnyBelow(loop->region(), [&](const Op* op) {
+    if (op->kind() == OpKind::Load) return stored.contains(ir::MemoryOf(TensorOf(op)));
+    return !op->info().has(ir::kPure) && !IsPlacing(op) && op->kind() != OpKind::Nest &&
+           op->kind() != OpKind::Loop && op->kind() != OpKind::If && op->kind() != OpKind::Yield &&
+           !op->info().has(ir::kElementwise);
   });
-  return leaves;
 }
 
 std::optional<Epilogue> EpilogueOf(const KernelShape& e, const Op* loop) {

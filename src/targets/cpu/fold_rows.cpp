@@ -55,8 +55,8 @@ class RowFolder {
     ir::Builder b(module_, fold->block(), fold);
     b.set_loc(fold->loc());
     ir::Type number = b.types().ScalarOf(kdl::Scalar::I64);
-    Value* start = b.Create(OpKind::BlkStart, {{rows_.blk}}, {number})->result();
-    Value* size = b.Create(OpKind::BlkSize, {{rows_.blk}}, {number})->result();
+    Value* start = b.Make(OpKind::BlkStart, {rows_.blk}, number);
+    Value* size = b.Make(OpKind::BlkSize, {rows_.blk}, number);
     Value* end = b.Binary(OpKind::Add, start, size);
     passes::Values result = {StartOf(b, fold)};
     if (Value* together = GoTogether(b, fold)) {
@@ -128,11 +128,8 @@ class RowFolder {
     ir::Type type = fold->result()->type();
     if (fold->kind() == OpKind::Contraction) return ir::ContractionOp(const_cast<Op*>(fold)).into();
     auto acc = fold->attr<AttrKey::Acc>();
-    Value* identity =
-        b.Create(OpKind::Const, {}, {b.types().ScalarOf(acc)},
-                 {ir::MakeAttr<AttrKey::Bits>(ir::FoldIdentity(fold->attr<AttrKey::Fold>(), acc))})
-            ->result();
-    return b.Create(OpKind::Broadcast, {{identity}}, {type})->result();
+    Value* identity = b.Bits(acc, ir::FoldIdentity(fold->attr<AttrKey::Fold>(), acc));
+    return b.Make(OpKind::Broadcast, {identity}, type);
   }
 
   /// The accumulators behind one more row.
@@ -140,7 +137,7 @@ class RowFolder {
     if (fold->kind() == OpKind::Reduce)
       return b.Binary(ir::CombineOf(fold->attr<AttrKey::Fold>()), before, terms[0]);
     if (IsFloat(fold->attr<AttrKey::Acc>()))
-      return b.Create(OpKind::Fma, {{terms[0]}, {terms[1]}, {before}}, {before->type()})->result();
+      return b.Make(OpKind::Fma, {terms[0], terms[1], before}, before->type());
     return b.Binary(OpKind::Add, before, b.Binary(OpKind::Mul, terms[0], terms[1]));
   }
 
@@ -159,11 +156,10 @@ class RowFolder {
 
   /// Of a tile of numbers, one a row, that of the row.
   static Value* ElementOf(ir::Builder& b, Value* tile, Value* row) {
-    return b
-        .Create(OpKind::Take, {{tile}, {row}, {}, {}}, {b.types().ScalarOf(tile->type()->scalar)},
-                {ir::MakeAttr<AttrKey::Axes>(tile->type()->axes),
-                 ir::MakeAttr<AttrKey::Edge>(ir::EdgeKind::Proven)})
-        ->result();
+    return MakeOne(b, OpKind::Take, {{tile}, {row}, {}, {}},
+                   b.types().ScalarOf(tile->type()->scalar),
+                   {ir::MakeAttr<AttrKey::Axes>(tile->type()->axes),
+                    ir::MakeAttr<AttrKey::Edge>(ir::EdgeKind::Proven)});
   }
 
   ir::Module& module_;

@@ -1,5 +1,3 @@
-#include "targets/cpu/levels.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -63,6 +61,17 @@ bool IsMeant(const Isa& isa, const std::optional<std::string_view>& name) {
   return isa.arch == targets::OwnArch() && HasFma(isa) && HasHalf(isa) && !is_asked_for;
 }
 
+/// A key with the one value that it may have.
+struct Option {
+  std::string_view key;
+  std::string_view value;
+  std::string_view meaning;
+};
+constexpr Option kOptions[] = {
+    {"units", "split", "acts as a device with separate matrix and vector units"},
+    {"pipes", "chip", "stands for a device whose pipes take no memory"},
+    {"dot", "portable", "takes no units whose bits other processors have not"}};
+
 /// What a spec's keys ask for.
 struct Wanted {
   std::optional<std::string_view> isa;
@@ -75,22 +84,10 @@ Result<Wanted> WantedBy(const Spec& spec) {
   Wanted wanted;
   for (const auto& [key, value] : spec.options) {
     if (key == "isa") wanted.isa = value;
-    if (key == "units" && value != "split") {
-      return Failure{fmt::format("target '{}': units = {} is unknown; units = split acts as a "
-                                 "device with separate matrix and vector units",
-                                 spec.text, value),
-                     FailureKind::Usage};
-    }
-    if (key == "pipes" && value != "chip") {
-      return Failure{fmt::format("target '{}': pipes = {} is unknown; pipes = chip stands for a "
-                                 "device whose pipes take no memory",
-                                 spec.text, value),
-                     FailureKind::Usage};
-    }
-    if (key == "dot" && value != "portable") {
-      return Failure{fmt::format("target '{}': dot = {} is unknown; dot = portable takes no units "
-                                 "whose bits other processors have not",
-                                 spec.text, value),
+    for (const Option& option : kOptions) {
+      if (key != option.key || value == option.value) continue;
+      return Failure{fmt::format("target '{}': {} = {} is unknown; {} = {} {}", spec.text, key,
+                                 value, key, option.value, option.meaning),
                      FailureKind::Usage};
     }
     wanted.own_orders &= key != "dot";
@@ -171,7 +168,7 @@ ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
 std::string SpecOf(const Spec& spec, const Isa& isa) {
   Spec of_level{"", "host", 0, {{"isa", std::string(isa.name)}}, ""};
   for (const auto& option : spec.options) {
-    if (option.first == "units" || option.first == "pipes" || option.first == "dot")
+    if (std::ranges::find(kOptions, option.first, &Option::key) != std::end(kOptions))
       of_level.options.push_back(option);
   }
   return ToString(of_level);

@@ -96,7 +96,7 @@ class TilePlacer {
     b_.set_loc(at->loc());
     ir::Type type =
         module_.types().Home(tile->scalar, std::move(axes), panel.columns, pad, panel.group);
-    return b_.Create(OpKind::Home, {}, {type})->result();
+    return b_.Make(OpKind::Home, {}, type);
   }
 
   /// Rows whose distance is a multiple of many cache lines fall into few sets of a cache and push each other out; one line
@@ -462,7 +462,7 @@ class TilePlacer {
       if (!read) {
         b_.SetInsertionPoint(at);
         b_.set_loc(at->loc());
-        read = b_.Create(OpKind::Get, {{home}, {}, {}, {}}, {tile->type()})->result();
+        read = MakeOne(b_, OpKind::Get, {{home}, {}, {}, {}}, tile->type());
         read->set_name(tile->name());
       }
       user->SetOperand(operand, read);
@@ -499,11 +499,7 @@ class TilePlacer {
     for (const Value* result : op->results()) {
       if (!IsTileValue(result)) types.push_back(result->type());
     }
-    ir::Builder::Segments segments;
-    for (size_t s = 0; s < op->info().operands.size(); ++s) {
-      auto operands = op->Segment(s);
-      segments.emplace_back(operands.begin(), operands.end());
-    }
+    auto segments = SegmentsOf(op, [](Value* operand) { return operand; });
     b_.SetInsertionPoint(op);
     b_.set_loc(op->loc());
     Op* scalars = b_.Create(op->kind(), segments, types, op->attrs());

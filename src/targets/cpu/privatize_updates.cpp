@@ -1,14 +1,14 @@
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "ir/busy_cores.h"
 #include "ir/element_walk.h"
-#include "ir/eval.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/analysis/pipe_ends.h"
+#include "passes/analysis/points.h"
+#include "passes/element_access.h"
 #include "passes/group_parts.h"
 #include "passes/rewrite.h"
 #include "passes/structured.h"
@@ -43,22 +43,8 @@ using ir::UpdateKind;
 
 /// What to fill with, so that an update with it changes nothing, as bits.
 std::optional<uint64_t> NeutralOf(UpdateKind how, Scalar scalar) {
-  if (IsFloat(scalar) || scalar == Scalar::Bool) return std::nullopt;
-  switch (how) {
-    case UpdateKind::Set:
-      return std::nullopt;
-    case UpdateKind::Add:
-    case UpdateKind::Or:
-    case UpdateKind::Xor:
-      return 0;
-    case UpdateKind::And:
-      return ir::EvaluateCast(Scalar::I64, scalar, ~uint64_t{0});
-    case UpdateKind::Max:
-      return ir::FoldIdentity(ir::FoldKind::Max, scalar);
-    case UpdateKind::Min:
-      return ir::FoldIdentity(ir::FoldKind::Min, scalar);
-  }
-  return std::nullopt;
+  bool has = IsInteger(scalar) && how != UpdateKind::Set;
+  return has ? std::optional(UpdateIdentity(how, scalar)) : std::nullopt;
 }
 
 /// All that an spmd does with a tensor's memory: updates with one operator.
@@ -108,11 +94,9 @@ class Privatizer {
 
  private:
   bool HasGroups() const {
-    bool has = false;
-    ir::Walk(spmd_->region(), [&](Op* op) {
-      has = has || (op->kind() == OpKind::Update && HasScope(ir::UpdateOp(op), ScopeKind::Group));
+    return AnyBelow(spmd_->region(), [](Op* op) {
+      return op->kind() == OpKind::Update && HasScope(ir::UpdateOp(op), ScopeKind::Group);
     });
-    return has;
   }
 
   void Privatize(Value* tensor, const std::vector<ir::UpdateOp>& updates) {
@@ -153,11 +137,7 @@ class Privatizer {
   /// How many updates the spmd makes with one op, at least: those of the points of its blocks. Null: no size says so.
   Size PointsOf(ir::UpdateOp update) {
     SizeTable& sizes = types_.sizes();
-    ir::AxisList axes;
-    for (const Value* operand : update->operands()) {
-      if (operand->type()->kind != ir::TypeKind::Tensor)
-        axes = ir::UnionAxes(axes, operand->type()->axes);
-    }
+    ir::AxisList axes = PointAxes(update.op);
     Size points = sizes.Constant(1);
     for (size_t b = 0; b < spmd_->region()->params().size(); ++b) {
       ir::Type binder = spmd_->region()->param(b)->type();

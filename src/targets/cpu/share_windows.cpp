@@ -214,8 +214,7 @@ class Sharing {
       if (attr.key == AttrKey::Access) attr = ir::MakeAttr<AttrKey::Access>(access);
     }
     ir::Type type = types_.Tile(load.result()->type()->scalar, axes);
-    return builder_.Create(OpKind::Load, {{load.tensor()}, index, otherwise, {}}, {type}, attrs)
-        ->result();
+    return MakeOne(builder_, OpKind::Load, {{load.tensor()}, index, otherwise, {}}, type, attrs);
   }
 
   /// Behind what fits the elements, if there is something: the window is fitted once, too.

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <optional>
-#include <vector>
 
 #include "ir/builder.h"
 #include "ir/views.h"
@@ -52,10 +51,8 @@ class Splitter {
 
   /// Nothing where the spmd is no convolution, or has others beside it.
   std::optional<Convolution> Find(const Op* spmd) const {
-    std::vector<const Op*> contractions;
-    ir::Walk(spmd->region(), [&](const Op* op) {
-      if (op->kind() == OpKind::Contraction) contractions.push_back(op);
-    });
+    auto contractions =
+        OpsIn(spmd->region(), [](const Op* op) { return op->kind() == OpKind::Contraction; });
     if (spmd->HasAttr(AttrKey::Domain) || contractions.size() != 1) return std::nullopt;
     return Of(contractions[0], spmd);
   }

@@ -81,16 +81,9 @@ class FoldTaker {
     if (Value* start = StartOf(fold)) read.push_back(start);
     return std::ranges::all_of(read, [&](const Value* operand) {
       bool made_here = operand->def() == nest && operand != StartOf(fold);
-      return made_here || (IsThere(operand, nest) && LiesAlong(operand, walked.back()));
+      bool is_there = operand->def() != nest && !ComesAfter(operand->def(), nest);
+      return made_here || (is_there && LiesAlong(operand, walked.back()));
     });
-  }
-
-  /// Whether the value is made in front of the nest.
-  static bool IsThere(const Value* value, const Op* nest) {
-    for (const Op* op = nest; op; op = op->next()) {
-      if (op == value->def()) return false;
-    }
-    return true;
   }
 
   /// Whether elements that are neighbours along the axis, if it has it, can lie side by side.
@@ -110,8 +103,7 @@ class FoldTaker {
     for (const Op* fold : folds) types.push_back(fold->result()->type());
     ir::Builder b(module_, nest->block(), nest);
     b.set_loc(nest->loc());
-    std::vector<Value*> blks(nest->operands().begin(), nest->operands().end());
-    Op* taking = b.Create(OpKind::Nest, {blks}, types, nest->attrs());
+    Op* taking = b.Create(OpKind::Nest, {nest->operands()}, types, nest->attrs());
     ir::Block* body = taking->region();
     for (Value* param : nest->region()->params())
       param->ReplaceAllUsesWith(b.AddParam(body, param->type(), param->name()));
@@ -144,13 +136,11 @@ class FoldTaker {
     if (Value* into = StartOf(fold)) start.push_back(into);
     auto acc = fold->attr<AttrKey::Acc>();
     auto kind = fold->kind() == OpKind::Reduce ? fold->attr<AttrKey::Fold>() : ir::FoldKind::Sum;
-    return b
-        .Create(OpKind::FoldIn, {terms, start}, {b.types().ScalarOf(acc)},
-                {ir::MakeAttr<AttrKey::Fold>(kind),
-                 ir::MakeAttr<AttrKey::Axes>(fold->attr<AttrKey::Axes>()),
-                 ir::MakeAttr<AttrKey::Acc>(acc),
-                 ir::MakeAttr<AttrKey::Order>(fold->attr<AttrKey::Order>())})
-        ->result();
+    return MakeOne(
+        b, OpKind::FoldIn, {terms, start}, b.types().ScalarOf(acc),
+        {ir::MakeAttr<AttrKey::Fold>(kind),
+         ir::MakeAttr<AttrKey::Axes>(fold->attr<AttrKey::Axes>()), ir::MakeAttr<AttrKey::Acc>(acc),
+         ir::MakeAttr<AttrKey::Order>(fold->attr<AttrKey::Order>())});
   }
 
   /// A value of the nest's surroundings at the point.
@@ -162,8 +152,7 @@ class FoldTaker {
       auto number = std::ranges::find(walked, axis) - walked.begin();
       point.push_back(nest->region()->param(static_cast<size_t>(number)));
     }
-    return b.Create(OpKind::Element, {{value}, point}, {b.types().ScalarOf(value->type()->scalar)})
-        ->result();
+    return MakeOne(b, OpKind::Element, {{value}, point}, b.types().ScalarOf(value->type()->scalar));
   }
 
   ir::Module& module_;

@@ -138,6 +138,10 @@ inline constexpr TileIntrinsics kByteTiles = {"llvm.x86.tdpbusd", "llvm.x86.tdpb
 inline constexpr TileIntrinsics kSignedTiles = {"llvm.x86.tdpbssd", "llvm.x86.tdpbssd"};
 inline constexpr TileIntrinsics kUnsignedTiles = {"llvm.x86.tdpbuud", "llvm.x86.tdpbuud"};
 inline constexpr TileIntrinsics kBf16Tiles = {"llvm.x86.tdpbf16ps", "llvm.x86.tdpbf16ps"};
+inline constexpr TileIntrinsics kSmmla = {"llvm.aarch64.neon.smmla"};
+inline constexpr TileIntrinsics kUmmla = {"llvm.aarch64.neon.ummla"};
+inline constexpr TileIntrinsics kUsmmla = {"llvm.aarch64.neon.usmmla"};
+inline constexpr TileIntrinsics kBfmmla = {"llvm.aarch64.neon.bfmmla"};
 inline constexpr SumIntrinsics kMaddSums = {"llvm.x86.sse2.pmadd.wd", "llvm.x86.avx2.pmadd.wd",
                                             "llvm.x86.avx512.pmaddw.d.512"};
 
@@ -185,28 +189,10 @@ inline constexpr Instruction kInstructions[] = {
     {kAarch64, &kUnsignedBytes, features::kSve256, kUdot, {}, {}, nullptr, "llvm.aarch64.sve.udot"},
     {kAarch64, &kMixedBytes, features::kSve256, kUsdot, {}, {}, nullptr, "llvm.aarch64.sve.usdot"},
     {kAarch64, &kBf16Dot, features::kSve256, kBfdot, {}, {}, nullptr, "llvm.aarch64.sve.bfdot"},
-    {kAarch64,
-     &kSignedMatrix,
-     features::kI8mm,
-     kSdot,
-     {},
-     {"llvm.aarch64.neon.smmla"},
-     &kSignedBytes},
-    {kAarch64,
-     &kUnsignedMatrix,
-     features::kI8mm,
-     kUdot,
-     {},
-     {"llvm.aarch64.neon.ummla"},
-     &kUnsignedBytes},
-    {kAarch64,
-     &kMixedMatrix,
-     features::kI8mm,
-     kUsdot,
-     {},
-     {"llvm.aarch64.neon.usmmla"},
-     &kMixedBytes},
-    {kAarch64, &kBf16Matrix, features::kBf16, kBfdot, {}, {"llvm.aarch64.neon.bfmmla"}, &kBf16Dot},
+    {kAarch64, &kSignedMatrix, features::kI8mm, kSdot, {}, kSmmla, &kSignedBytes},
+    {kAarch64, &kUnsignedMatrix, features::kI8mm, kUdot, {}, kUmmla, &kUnsignedBytes},
+    {kAarch64, &kMixedMatrix, features::kI8mm, kUsdot, {}, kUsmmla, &kMixedBytes},
+    {kAarch64, &kBf16Matrix, features::kBf16, kBfdot, {}, kBfmmla, &kBf16Dot},
     {kAarch64, &kSignedBytes, features::kDotprod, kSdot},
     {kAarch64, &kUnsignedBytes, features::kDotprod, kUdot},
     {kAarch64, &kMixedBytes, features::kI8mm, kUsdot},

@@ -5,7 +5,6 @@
 
 #include "ir/views.h"
 #include "passes/block_loops.h"
-#include "passes/block_range.h"
 #include "passes/rewrite.h"
 #include "passes/structured.h"
 #include "targets/simt/outer_product.h"

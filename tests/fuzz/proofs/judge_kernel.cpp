@@ -13,7 +13,7 @@
 
 #include "driver/compile.h"
 #include "interp/run.h"
-#include "passes/analysis/constant_bits.h"
+#include "passes/analysis/made_values.h"
 #include "passes/pipelines.h"
 #include "targets/builtin.h"
 

@@ -5,6 +5,7 @@
 
 #include "ir/format.h"
 #include "ir/views.h"
+#include "passes/rewrite.h"
 
 namespace kdl::cpu {
 
@@ -23,12 +24,6 @@ const Value* BlkOf(const Value* index, const Op* load) {
 
 const ir::Block* HomeOf(const Value* blk) {
   return blk->def() ? blk->def()->block() : blk->block();
-}
-
-/// The op of `block` that is `op` or has it inside; null: none is.
-const Op* PassIn(const ir::Block* block, const Op* op) {
-  while (op && op->block() != block) op = op->block()->parent();
-  return op;
 }
 
 /// Whether the ops stand in different branches of one condition, so that one of them runs.
@@ -90,7 +85,7 @@ Rereads::Rereads(const ir::Function& kernel) {
     std::optional<RowIndex> row = op->kind() == OpKind::Load ? RowIndexOf(op) : std::nullopt;
     if (!row) return;
     Group& group = group_of(op, *row);
-    const Op* pass = PassIn(HomeOf(group.rows.blk), op);
+    const Op* pass = passes::AncestorIn(HomeOf(group.rows.blk), op);
     bool is_new = group.passes.empty() || group.passes.back().pass != pass;
     if (is_new && !group.passes.empty() && Exclude(group.passes.back().load, op)) return;
     if (is_new) group.passes.push_back({pass, op});

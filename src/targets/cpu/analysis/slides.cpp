@@ -1,7 +1,5 @@
 #include "targets/cpu/analysis/slides.h"
 
-#include <algorithm>
-
 #include "ir/views.h"
 #include "targets/cpu/analysis/register_block.h"
 

@@ -1,3 +1,4 @@
+#include "passes/rewrite.h"
 #include "targets/cpu/expand/expander.h"
 
 // What a processor's caches are told of accesses.
@@ -13,11 +14,9 @@ void ExpandPrefetch(Expander& e, const ElementAccess& narrow, ir::IntentKind int
 
 Value* AlignGap(Expander& e, const ElementAccess& narrow) {
   ElementAccess access = Widened(e.b, narrow);
-  return e.b
-      .Create(OpKind::AlignGap, {{access.tensor}, access.index}, {e.ScalarType(Scalar::I64)},
-              {ir::MakeAttr<AttrKey::Access>(access.op->attr<AttrKey::Access>()),
-               ir::MakeAttr<AttrKey::Lanes>(access.piece.lanes)})
-      ->result();
+  return MakeOne(e.b, OpKind::AlignGap, {{access.tensor}, access.index}, e.ScalarType(Scalar::I64),
+                 {ir::MakeAttr<AttrKey::Access>(access.op->attr<AttrKey::Access>()),
+                  ir::MakeAttr<AttrKey::Lanes>(access.piece.lanes)});
 }
 
 }  // namespace kdl::cpu

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "passes/diagnostics.h"
 #include "passes/rewrite.h"
 #include "targets/cpu/analysis/register_block.h"

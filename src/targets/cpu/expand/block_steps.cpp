@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "passes/rewrite.h"
+
 //   loop %k carry(acc[rows][columns])
 //     b[columns] = buffer_load b[k, j + c * L] : vec
 //     for each row: a = buffer_load a[i + r, k]; acc[r][c] = fma a, b[c], acc[r][c]
@@ -10,16 +12,6 @@
 // A unit takes several terms a step: in one instruction, where the processor has it, else one after the other.
 
 namespace kdl::cpu {
-
-namespace {
-
-std::vector<ir::Type> TypesOfAll(const Values& values) {
-  std::vector<ir::Type> types;
-  for (const Value* value : values) types.push_back(value->type());
-  return types;
-}
-
-}  // namespace
 
 BlockSteps::BlockSteps(Expander& e, const Accumulation& what, const RegisterBlock& block)
     : e_(e),
@@ -118,7 +110,7 @@ Values BlockSteps::AfterRest(Shape shape, const Piece& piece, const Stretch& res
     return AfterStep(rows, piece, rest, before);
   };
   Values after = MakeIf(
-      e_.b, e_.b.Binary(OpKind::Ge, rest.begin, rest.end), TypesOfAll(accs), [&] { return accs; },
+      e_.b, e_.b.Binary(OpKind::Ge, rest.begin, rest.end), TypesOf(accs), [&] { return accs; },
       [&] { return is_plain_ ? step(shape, accs) : RowByRow(shape, accs, step); });
   // The accumulators stay in registers where nothing is left.
   after[0]->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Likely>(1));
@@ -161,7 +153,7 @@ Values BlockSteps::AfterTiles(Shape shape, Value* lo, Value* terms, const Values
   place.push_back(e_.b.Binary(OpKind::Shr, terms, e_.b.I64(std::countr_zero(of_group))));
   const Home& home = homes_[rows];
   int64_t along = std::ranges::find(home.axes, *row_) - home.axes.begin();
-  std::vector<ir::Type> types = TypesOfAll(accs);
+  std::vector<ir::Type> types = TypesOf(accs);
   auto steps = [&] {
     return e_.b
         .Create(OpKind::TileSteps, {{home.buffer}, {homes_[1 - rows].buffer}, place, accs}, types,
@@ -304,13 +296,19 @@ Values BlockSteps::WithNothing(const Values& chains, Value* zero, Value* terms) 
   return filled;
 }
 
+/// What was read of an operand in this turn, where the row and the column stand that it has.
+Value*& BlockSteps::Read(size_t operand, int64_t row, int64_t column) {
+  const Value* value = what_.operands[operand];
+  return read_[{operand, row_ && HasAxis(value, *row_) ? row : 0,
+                column_ && HasAxis(value, *column_) ? column : 0}];
+}
+
 /// An operand's factors of a step, or of a pair of one, at a row and column of the block.
 Value* BlockSteps::StepFactors(size_t operand, int64_t row, int64_t column, const Piece& piece,
                                const Stretch& terms) {
   const Value* value = what_.operands[operand];
-  bool walks_rows = row_ && HasAxis(value, *row_);
   bool walks_columns = column_ && HasAxis(value, *column_);
-  Value*& read = read_[{operand, walks_rows ? row : 0, walks_columns ? column : 0}];
+  Value*& read = Read(operand, row, column);
   if (read) return read;
   Place(row, column);
   Piece part = walks_columns ? piece : Piece{};
@@ -335,7 +333,7 @@ Value* BlockSteps::StepFactors(size_t operand, int64_t row, int64_t column, cons
   }
   exists_ = nullptr;
   ir::Type type = e_.TypeOf(value->type()->scalar, of_group * part.lanes);
-  return read = e_.b.Create(OpKind::Zip, {rows}, {type})->result();
+  return read = MakeOne(e_.b, OpKind::Zip, {rows}, type);
 }
 
 Values BlockSteps::WithPlus(Shape shape, const Piece& piece, Values starts) {
@@ -385,8 +383,7 @@ Value* BlockSteps::Load(size_t operand, const Piece& piece) {
 
 Value* BlockSteps::OrZero(Value* factor) {
   if (!exists_) return factor;
-  return e_.b.Select(exists_, factor,
-                     e_.b.Splat(e_.b.Bits(factor->type()->scalar, 0), ir::Lanes(factor->type())));
+  return e_.b.Select(exists_, factor, ZeroOf(e_, factor->type()));
 }
 
 Values BlockSteps::Terms(int64_t row, int64_t column, const Piece& piece) {
@@ -397,11 +394,10 @@ Values BlockSteps::Terms(int64_t row, int64_t column, const Piece& piece) {
       terms.push_back(OrZero(e_.b.Cast(e_.Scalar(operand), what_.acc)));
       continue;
     }
-    bool walks_rows = row_ && HasAxis(operand, *row_);
-    bool walks_columns = column_ && HasAxis(operand, *column_);
-    Value*& read = read_[{i, walks_rows ? row : 0, walks_columns ? column : 0}];
+    Value*& read = Read(i, row, column);
     if (!read) {
       Place(row, column);
+      bool walks_columns = column_ && HasAxis(operand, *column_);
       Value* loaded = Load(i, walks_columns ? piece : Piece{});
       read = OrZero(e_.b.Cast(loaded, what_.acc));
     }

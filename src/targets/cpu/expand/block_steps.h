@@ -60,6 +60,7 @@ class BlockSteps {
   Values WithPlus(Shape shape, const Piece& piece, Values starts);
   Values Loads(Shape shape, const Piece& piece);
   ir::Value* Load(size_t operand, const Piece& piece);
+  ir::Value*& Read(size_t operand, int64_t row, int64_t column);
   ir::Value* OrZero(ir::Value* factor);
   Values Terms(int64_t row, int64_t column, const Piece& piece);
 

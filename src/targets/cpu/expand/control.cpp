@@ -8,38 +8,21 @@ namespace kdl::cpu {
 
 namespace {
 
-Values ScalarsOf(Expander& e, std::span<Value* const> old) {
-  Values values;
-  for (Value* value : old) values.push_back(e.Scalar(value));
-  return values;
-}
-
-std::vector<ir::Type> TypesOf(std::span<Value* const> values) {
-  std::vector<ir::Type> types;
-  for (const Value* value : values) types.push_back(value->type());
-  return types;
-}
-
 void ExpandRegion(Expander& e, const ir::Block* from, ir::Block* to) {
   FillRegion(e.b, to, [&] {
     ExpandBlock(e, from);
-    return ScalarsOf(e, from->terminator()->operands());
+    return SegmentsOf(from->terminator(), [&](Value* old) { return e.Scalar(old); })[0];
   });
 }
 
 /// A loop or a stage stays, around what its body becomes. The condition of a `while` is a scalar here: one that differs
 /// by element stands in a nest.
 void ExpandAround(Expander& e, const Op* op) {
-  ir::Builder::Segments segments;
-  for (size_t s = 0; s < op->info().operands.size(); ++s)
-    segments.push_back(ScalarsOf(e, op->Segment(s)));
+  auto segments = SegmentsOf(op, [&](Value* old) { return e.Scalar(old); });
   Op* copy = e.b.Create(op->kind(), segments, TypesOf(op->results()), op->attrs());
   for (const Value* param : op->region()->params())
     e.scalars[param] = e.b.AddParam(copy->region(), param->type(), param->name());
-  for (size_t i = 0; i < op->results().size(); ++i) {
-    copy->result(i)->set_name(op->result(i)->name());
-    e.scalars[op->result(i)] = copy->result(i);
-  }
+  StandFor(op, copy, e.scalars);
   ExpandRegion(e, op->region(), copy->region());
 }
 

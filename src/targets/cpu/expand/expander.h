@@ -108,6 +108,10 @@ ir::Value* LoadPiece(Expander& e, const Home& home, kdl::Scalar scalar, const Po
                      const Piece& piece = {});
 void StorePiece(Expander& e, ir::Value* value, const Home& home, const Position& position,
                 const Piece& piece = {});
+/// A scalar, or what stands at the position in the tile's home.
+ir::Value* ReadAt(Expander& e, ir::Value* old, const Position& position, const Piece& piece = {});
+/// +0 in as many lanes as there are in the type.
+ir::Value* ZeroOf(Expander& e, ir::Type type);
 
 // loops.cpp
 /// Loops over the valid elements of the axes, outermost first, all carrying the same values.

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "passes/rewrite.h"
 #include "targets/cpu/expand/nest_body.h"
 
 // What a unit takes in steps lies in groups: the rows of a step, neighbours along the axis before the last one, are made together
@@ -49,8 +50,7 @@ class Groups {
         zipped.push_back(RowOf(row, end, number, piece));
       body_.position()[along_] = row;
       ir::Type type = e_.TypeOf(zipped[0]->type()->scalar, home_.group * piece.lanes);
-      StoreGroups(e_, e_.b.Create(OpKind::Zip, {zipped}, {type})->result(), home_,
-                  body_.position());
+      StoreGroups(e_, MakeOne(e_.b, OpKind::Zip, {zipped}, type), home_, body_.position());
     };
     MakePieces(e_, last, e_.WindowOf(body_.nest(), last), lanes, body_.position(), run, false);
   }
@@ -74,8 +74,7 @@ class Groups {
       made = e_.b.Splat(body_.Term(yield->operand(0)), piece.lanes);
     });
     if (!exists) return made;
-    Value* none = e_.b.Splat(e_.b.Bits(made->type()->scalar, 0), piece.lanes);
-    return e_.b.Select(exists, made, none);
+    return e_.b.Select(exists, made, ZeroOf(e_, made->type()));
   }
 
   Expander& e_;

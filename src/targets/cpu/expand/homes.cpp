@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "passes/diagnostics.h"
+#include "passes/rewrite.h"
 #include "support/check.h"
 #include "targets/cpu/expand/expander.h"
 
@@ -41,13 +42,16 @@ Values IndexAt(Expander& e, const Home& home, const Position& position, bool who
   return InGroup(e, home, index, whole);
 }
 
+/// Once for each buffer.
+void Refuse(Expander& e, const Home& home, ir::AxisId axis, const ir::Loc& loc) {
+  if (!e.refused.insert(home.buffer).second) return;
+  e.context.diagnostics.Report(passes::diag::HomeAcross, e.context.SpanOf(loc),
+                               e.function.axis(axis).name.text(), home.buffer->name().text());
+}
+
 /// Elements that are neighbours along the last axis do not lie side by side in groups.
 void RefuseGroups(Expander& e, const Home& home, const Piece& piece) {
-  if (home.group == 1 || !home.panel || piece.lanes == 1 || !e.refused.insert(home.buffer).second)
-    return;
-  e.context.diagnostics.Report(passes::diag::HomeAcross, e.context.SpanOf(e.b.loc()),
-                               e.function.axis(home.axes.back()).name.text(),
-                               home.buffer->name().text());
+  if (home.group > 1 && home.panel && piece.lanes > 1) Refuse(e, home, home.axes.back(), e.b.loc());
 }
 
 }  // namespace
@@ -102,10 +106,7 @@ Home HomeOf(Expander& e, const Value* tile) {
 
 Home HomeAlong(Expander& e, const Value* tile, ir::AxisId axis) {
   Home home = HomeOf(e, tile);
-  if (HasAxis(tile, axis) && home.axes.back() != axis && e.refused.insert(home.buffer).second) {
-    e.context.diagnostics.Report(passes::diag::HomeAcross, e.context.SpanOf(tile->def()->loc()),
-                                 e.function.axis(axis).name.text(), home.buffer->name().text());
-  }
+  if (HasAxis(tile, axis) && home.axes.back() != axis) Refuse(e, home, axis, tile->def()->loc());
   return home;
 }
 
@@ -114,10 +115,17 @@ Value* LoadPiece(Expander& e, const Home& home, kdl::Scalar scalar, const Positi
   RefuseGroups(e, home, piece);
   Values mask;
   if (piece.mask) mask.push_back(piece.mask);
-  return e.b
-      .Create(OpKind::BufferLoad, {{home.buffer}, IndexAt(e, home, position), mask},
-              {e.TypeOf(scalar, piece.lanes)})
-      ->result();
+  return MakeOne(e.b, OpKind::BufferLoad, {{home.buffer}, IndexAt(e, home, position), mask},
+                 e.TypeOf(scalar, piece.lanes));
+}
+
+Value* ReadAt(Expander& e, Value* old, const Position& position, const Piece& piece) {
+  if (!IsTileValue(old)) return e.Scalar(old);
+  return LoadPiece(e, HomeOf(e, old), old->type()->scalar, position, piece);
+}
+
+Value* ZeroOf(Expander& e, ir::Type type) {
+  return e.b.Splat(e.b.Bits(type->scalar, 0), ir::Lanes(type));
 }
 
 Values FirstIndexOf(Expander& e, const Home& home, const Position& position) {
@@ -126,10 +134,8 @@ Values FirstIndexOf(Expander& e, const Home& home, const Position& position) {
 
 Value* LoadGroups(Expander& e, const Home& home, kdl::Scalar scalar, const Position& position,
                   int64_t lanes) {
-  return e.b
-      .Create(OpKind::BufferLoad, {{home.buffer}, IndexAt(e, home, position, true), {}},
-              {e.TypeOf(scalar, lanes * home.group)})
-      ->result();
+  return MakeOne(e.b, OpKind::BufferLoad, {{home.buffer}, IndexAt(e, home, position, true), {}},
+                 e.TypeOf(scalar, lanes * home.group));
 }
 
 void StoreGroups(Expander& e, Value* value, const Home& home, const Position& position) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "passes/rewrite.h"
+
 // 64 accumulators a fold, as 64 / L vectors of L lanes; those of all folds are carried through one loop.
 //
 //   loop %n in 0 .. size & -64 step 64 carry(lanes)     whole turns: vector number i takes elements n + i L …
@@ -110,8 +112,7 @@ Values LaneFolds::Identities() const {
 Values LaneFolds::Start(const Accumulation& fold, const Position& position) {
   Values lanes(vectors_, e_.b.Splat(fold.identity, width_));
   if (fold.into) {
-    Value* into = IsTileValue(fold.into) ? LoadPiece(e_, HomeOf(e_, fold.into), fold.acc, position)
-                                         : e_.Scalar(fold.into);
+    Value* into = ReadAt(e_, fold.into, position);
     lanes[0] = e_.b.Select(PieceOf(e_, e_.b.I64(1), width_).mask, into, lanes[0]);
   }
   return lanes;
@@ -144,8 +145,7 @@ Values LaneFolds::WholeTurns(const Values& carried, Value* full, Position& posit
 Values LaneFolds::Rest(const Values& carried, Value* full, Position& position, const Body& body) {
   Value* size = e_.Facts(folds_[0].op, last_).size;
   std::optional<int64_t> known = ConstantOf(size);
-  std::vector<ir::Type> types;
-  for (const Value* value : carried) types.push_back(value->type());
+  std::vector<ir::Type> types = TypesOf(carried);
   std::function<Values(size_t, const Values&)> from = [&](size_t vector, const Values& before) {
     int64_t skipped = static_cast<int64_t>(vector) * width_;
     if (vector == vectors_ || skipped >= e_.Extent(last_)) return before;
@@ -201,6 +201,34 @@ Value* LaneFolds::Finish(const Accumulation& fold, Values lanes) {
     folded = fold.combine(low, part(1));
   }
   return folded;
+}
+
+/// Of operands that stand in scratch, or are scalars.
+void AccumulateLanes(Expander& e, const Accumulation& what) {
+  AxisId last = what.folded.back();
+  std::vector<Home> homes;  // of the operands that have the last axis
+  for (Value* operand : what.operands)
+    homes.push_back(HasAxis(operand, last) ? HomeAlong(e, operand, last) : Home());
+  Position position;
+  LaneFolds folds(e, {what}, Bytes(what.acc));
+  LaneFolds::Body body;
+  body.terms = [&](const Piece& piece, int64_t /*before*/) {
+    Values terms;
+    for (size_t i = 0; i < homes.size(); ++i) {
+      Value* operand = what.operands[i];
+      terms.push_back(HasAxis(operand, last)
+                          ? LoadPiece(e, homes[i], operand->type()->scalar, position, piece)
+                          : ReadAt(e, operand, position));
+    }
+    return std::vector<Values>{terms};
+  };
+  const Value* result = what.op->result();
+  if (!IsTileValue(result)) {
+    e.scalars[result] = folds.Fold(position, body)[0];
+    return;
+  }
+  const Home& target = HomeOf(e, result);
+  folds.FoldAll(target.axes, {target}, position, body);
 }
 
 }  // namespace kdl::cpu

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "passes/rewrite.h"
 #include "targets/cpu/expand/in_place.h"
 #include "targets/cpu/expand/lane_folds.h"
 #include "targets/cpu/expand/nest_body.h"
@@ -151,15 +152,13 @@ class Rows {
 }  // namespace
 
 Value* ExpandInLanes(Expander& e, const Op* op, const std::function<Value*(Value*)>& operand) {
-  ir::Builder::Segments segments;
   Values operands;
-  for (size_t s = 0; s < op->info().operands.size(); ++s) {
-    segments.emplace_back();
-    for (Value* old : op->Segment(s)) segments.back().push_back(operand(old));
-    operands.insert(operands.end(), segments.back().begin(), segments.back().end());
-  }
+  auto segments = SegmentsOf(op, [&](Value* old) {
+    operands.push_back(operand(old));
+    return operands.back();
+  });
   ir::Type type = e.b.ElementwiseType(op->result()->type()->scalar, operands);
-  return e.b.Create(op->kind(), segments, {type}, op->attrs())->result();
+  return MakeOne(e.b, op->kind(), segments, type, op->attrs());
 }
 
 void ExpandNest(Expander& e, const Op* op) {

@@ -167,10 +167,7 @@ void NestBody::ExpandWhile(Op* op) {
     yielded.push_back(e_.b.Splat(Lane(region->terminator()->operand(i)), lanes(i)));
   e_.b.Create(OpKind::Yield, {yielded}, {});
   e_.b.SetInsertionPoint(around);
-  for (size_t i = 0; i < types.size(); ++i) {
-    copy->result(i)->set_name(op->result(i)->name());
-    map_[op->result(i)] = copy->result(i);
-  }
+  StandFor(op, copy, map_);
 }
 
 void NestBody::ExpandAssert(Op* op) {

@@ -1,7 +1,5 @@
 #include "targets/cpu/expand/slide.h"
 
-#include <algorithm>
-
 #include "targets/cpu/analysis/slides.h"
 
 // A window seen from each place: a fold in one chain may read the window itself.

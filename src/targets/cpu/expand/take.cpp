@@ -65,10 +65,8 @@ class Taking {
 
   /// With several lanes those of a value that has the axis along which they lie.
   Value* Read(Value* value, const Piece& piece) {
-    if (!IsTileValue(value)) return e_.Scalar(value);
     bool varies = piece.lanes > 1 && HasAxis(value, HomeOf(e_, take_.result()).axes.back());
-    return LoadPiece(e_, HomeOf(e_, value), value->type()->scalar, position_,
-                     varies ? piece : Piece{});
+    return ReadAt(e_, value, position_, varies ? piece : Piece{});
   }
 
   /// The absolute index number `i` at the present position.
