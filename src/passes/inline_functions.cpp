@@ -1,17 +1,31 @@
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
 #include "ir/views.h"
-#include "passes/analysis/mapped_axes.h"
+#include "passes/call_growth.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
-#include "support/check.h"
 
-// inline-functions: a call is replaced by the fn's body, mapped over the union of the call's axes:
+// A call is replaced by the fn's body, over the caller's axes, by two passes.
+//
+// inline-tile-functions, early: calls of fns that have ranges or pipes. What comes after decides orders of rounding and counts
+// pushes by what the tiles of the one caller are. The fns are then removed; calls of other fns stay.
+//
+//   fn @row_max (%i: blk<i>, %j: blk<j>, %t: tile<f32; i j>) -> tile<f32; i> { %m = reduce max %t over j ; return %m }
+//   %v = call @row_max(%r, %c, %x) : tile<f32; b r>          // x has b, r and c: mapped over b
+//   ->  %m = reduce max %x over c : tile<f32; b r>
+//
+// inline-functions: all that are left, whose bodies are scalar: they are mapped over the union of the call's axes.
 //
 //   fn @half.f32 (%x: f32) -> f32 { %c = const 0.5 : f32 ; %y = mul %x, %c : f32 ; return %y }
 //   %r = call @half.f32(%t) : tile<f32; i>
 //   ->  %c = const 0.5 : f32 ; %y = mul %t, %c : tile<f32; i>
 //
-// What a `while` carries gets the axes that its values have in any turn, and those of its condition.
-// Where the call has a mask, the body must not trap outside it: divisors are 1 there, a `while` does not begin.
+// Where the call has a mask, which has none of the fn's axes, ops of the body that may trap have it as well; divisors are 1
+// outside of it, a `while` does not begin.
 
 namespace kdl::passes {
 
@@ -19,152 +33,328 @@ namespace {
 
 using ir::CallOp;
 
-/// The call runs only where `mask` holds as well.
-void AddMask(CallOp call, ir::Builder& builder, Value* mask) {
-  Value* own = call.mask();
-  Value* both = own ? builder.Binary(OpKind::And, mask, own) : mask;
-  call->SetSegment(CallOp::at_mask, {&both, 1});
-  for (Value* result : call->results()) {
-    ir::Type type = result->type();
-    result->set_type(
-        builder.types().Tile(type->scalar, ir::UnionAxes(type->axes, both->type()->axes)));
-  }
-  if (both != mask) {
-    call->block()->Remove(both->def());
-    call->block()->InsertBefore(both->def(), call.op);
+bool IsTileFunction(const ir::Function& fn) {
+  return fn.kind == ir::FunctionKind::Fn &&
+         std::any_of(fn.params.begin(), fn.params.end(), [](const ir::Param& param) {
+           ir::TypeKind kind = param.value->type()->kind;
+           return kind == ir::TypeKind::Blk || kind == ir::TypeKind::Pipe;
+         });
+}
+
+bool NeedsMask(const Op* op) { return op->kind() == OpKind::Call || MayTrap(op); }
+
+/// The axes that the values of a fn get from a call that maps it: those of the arguments that they come from.
+class MappedAxes {
+ public:
+  /// `outside`: those of values that are made before what is asked about.
+  explicit MappedAxes(std::function<AxisList(const Value*)> outside)
+      : outside_(std::move(outside)) {}
+
+  /// Of what a `while` carries, in the region's parameters: the axes that a value has in any turn, and those of the
+  /// condition, since elements end one by one. One that is used behind the loop has the axes of all. `condition`: what its
+  /// first value has besides.
+  void Study(const Op* loop, const AxisList& condition = {});
+  const AxisList& Of(const Value* param) const { return known_.at(param); }
+
+ private:
+  AxisList AxesOf(const Value* value) const;
+  void Flow(const ir::Block* region);
+
+  std::function<AxisList(const Value*)> outside_;
+  std::unordered_map<const Value*, AxisList> known_;
+};
+
+AxisList MappedAxes::AxesOf(const Value* value) const {
+  auto found = known_.find(value);
+  return found != known_.end() ? found->second : outside_(value);
+}
+
+/// What the region makes has the axes of what it is made of.
+void MappedAxes::Flow(const ir::Block* region) {
+  for (const Op* op : *region) {
+    if (op->kind() == ir::OpKind::While) {
+      Study(op);
+      continue;
+    }
+    AxisList axes;
+    for (const Value* operand : op->operands()) axes = ir::UnionAxes(axes, AxesOf(operand));
+    for (const Value* result : op->results()) known_[result] = axes;
   }
 }
 
-/// The body of one fn in place of one call.
+void MappedAxes::Study(const Op* loop, const AxisList& condition) {
+  const ir::Block* region = loop->region();
+  for (const Value* param : region->params()) known_[param] = {};
+  known_[region->param(0)] = condition;
+  for (bool grown = true; grown;) {
+    grown = false;
+    Flow(region);
+    AxisList all;
+    for (const Value* param : region->params()) all = ir::UnionAxes(all, known_[param]);
+    for (size_t i = 0; i < region->params().size(); ++i) {
+      AxisList& axes = known_[region->param(i)];
+      AxisList wider = ir::UnionAxes(axes, AxesOf(loop->operand(i)));
+      wider = ir::UnionAxes(wider, AxesOf(region->terminator()->operand(i)));
+      wider = ir::UnionAxes(wider, known_[region->param(0)]);
+      if (!loop->result(i)->uses().empty()) wider = ir::UnionAxes(wider, all);
+      grown = grown || wider != axes;
+      axes = wider;
+    }
+  }
+  for (size_t i = 0; i < loop->results().size(); ++i)
+    known_[loop->result(i)] = known_[region->param(i)];
+}
+
+/// The copy of one fn's body in place of one call.
 class Inliner {
  public:
+  /// Calls that the copy has are added to `calls`.
   Inliner(CallOp call, const ir::Function& fn, ir::Builder& builder, std::vector<Op*>& calls)
-      : call_(call), fn_(fn), builder_(builder), calls_(calls) {
-    for (size_t i = 0; i < call.arguments().size(); ++i)
-      map_[fn.body->param(i)] = call.arguments()[i];
+      : call_(call), fn_(fn), builder_(builder), calls_(calls), mask_(call.mask()) {
+    const std::vector<Value*>& params = fn.body->params();
+    for (size_t i = 0; i < params.size(); ++i) {
+      Value* argument = call.arguments()[i];
+      map_[params[i]] = argument;
+      if (params[i]->type()->kind == ir::TypeKind::Blk) {
+        axes_[params[i]->type()->axes[0]] = argument->type()->axes[0];
+      }
+    }
   }
 
   void Run() {
-    CopyBody(fn_.body, call_.mask());
-    for (size_t i = 0; i < call_->results().size(); ++i) {
-      Value* value = Mapped(map_, fn_.body->terminator()->operand(i));
+    CopyBody(fn_.body);
+    Op* end = fn_.body->terminator();
+    for (size_t i = 0; i < end->operands().size(); ++i) {
       Value* result = call_.result(i);
+      Value* value = Mapped(map_, end->operand(i));
       result->ReplaceAllUsesWith(builder_.Broadcast(value, result->type()->axes));
     }
   }
 
  private:
-  void CopyBody(const ir::Block* body, Value* mask) {
-    for (const Op* op : *body) {
-      if (op->info().has(ir::kTerminator)) break;
-      Op* copy = CopyOp(op, mask);
-      if (copy->kind() == OpKind::Call) {
-        if (mask) AddMask(CallOp(copy), builder_, mask);
-        calls_.push_back(copy);
-      }
-      for (size_t i = 0; i < op->results().size(); ++i) map_[op->result(i)] = copy->result(i);
+  AxisId Bound(AxisId axis) const { return axes_.at(axis); }
+  AxisList Bound(const AxisList& axes) const {
+    AxisList bound;
+    for (AxisId axis : axes) bound.push_back(Bound(axis));
+    return bound;
+  }
+  AxisList BoundSorted(const AxisList& axes) const {
+    AxisList bound = Bound(axes);
+    std::sort(bound.begin(), bound.end());
+    return bound;
+  }
+
+  /// The type over the caller's axes, and over `mapped`, those that the call maps over.
+  ir::Type Bound(ir::Type type, const AxisList& mapped) const {
+    if (type->kind != ir::TypeKind::Tile) return type;
+    return builder_.types().Tile(type->scalar, ir::UnionAxes(BoundSorted(type->axes), mapped));
+  }
+
+  /// Axes of the operands' copies that the operands do not have.
+  AxisList OperandExtras(const Op* op) const {
+    AxisList mapped;
+    for (Value* operand : op->operands()) {
+      if (operand->type()->kind != ir::TypeKind::Tile) continue;
+      AxisList extra =
+          ir::WithoutAxes(Mapped(map_, operand)->type()->axes, BoundSorted(operand->type()->axes));
+      mapped = ir::UnionAxes(mapped, extra);
+    }
+    return mapped;
+  }
+
+  void CopyBody(const ir::Block* from) {
+    for (const Op* op : *from) {
+      if (!op->info().has(ir::kTerminator)) CopyOp(op);
     }
   }
 
-  Op* CopyOp(const Op* op, Value* mask) {
-    if (op->kind() == OpKind::While) return CopyWhile(op, mask);
-    if (op->kind() == OpKind::Table)
-      return CopyTable(op, *call_->block()->function(), builder_.module());
-    KDL_CHECK(op->regions().empty(), "'{}' in a fn is not inlined", op->info().spelling);
-    bool has_mask = op->kind() == OpKind::Assert || op->kind() == OpKind::Load;
-    if (has_mask && mask && MayTrap(op)) return CopyMasked(op, mask);
-    bool divides = (op->kind() == OpKind::Div || op->kind() == OpKind::Rem) &&
-                   IsInteger(op->result()->type()->scalar) &&
-                   ConstantOf(op->operand(1)).value_or(0) == 0;
-    if (!mask || !divides) return CloneRetyped(op, builder_, map_);
-    ir::ValueMap masked = map_;
-    Value* divisor = Mapped(map_, op->operand(1));
-    masked[op->operand(1)] =
-        builder_.Select(mask, divisor, builder_.Int(divisor->type()->scalar, 1));
-    return CloneRetyped(op, builder_, masked);
+  void CopyOp(const Op* op) {
+    if (op->kind() == OpKind::While) return CopyWhile(op);
+    if (op->kind() == OpKind::Table) {
+      Op* copy = CopyTable(op, *call_->block()->function(), builder_.module());
+      map_[op->result()] = copy->result();
+      return;
+    }
+    auto segments = SegmentsOf(op, [this](Value* value) { return Mapped(map_, value); });
+    AxisList mapped = OperandExtras(op);
+    std::vector<ir::Type> types;
+    for (const Value* result : op->results()) types.push_back(Bound(result->type(), mapped));
+    builder_.set_loc(op->loc());
+    if (op->kind() == OpKind::Contraction) {
+      Value*& into = segments[ir::ContractionOp::at_into][0];
+      into = builder_.Broadcast(into, types[0]->axes);
+    }
+    if (op->kind() == OpKind::Fold || op->kind() == OpKind::Scan) Even(segments[0]);
+    if (mask_ && NeedsMask(op)) Mask(op, segments, types);
+    Op* copy = builder_.Create(op->kind(), segments, types, Attrs(op));
+    StandFor(op, copy, map_);
+    for (size_t r = 0; r < op->regions().size(); ++r) {
+      CopyRegion(op->region(r), copy->region(r));
+    }
+    if (copy->kind() == OpKind::Call) calls_.push_back(copy);
   }
 
-  /// Of an op whose last operand is a mask.
-  Op* CopyMasked(const Op* op, Value* mask) {
-    Op* copy = CloneRetyped(op, builder_, map_);
-    size_t at_mask = op->info().operands.size() - 1;
-    std::span<Value* const> own = copy->Segment(at_mask);
-    builder_.SetInsertionPoint(copy->block(), copy);
-    Value* both = own.empty() ? mask : builder_.Binary(OpKind::And, mask, own[0]);
-    builder_.SetInsertionPoint(copy->block(), copy->next());
-    copy->SetSegment(at_mask, {&both, 1});
-    for (Value* result : copy->results()) {
-      ir::Type type = result->type();
-      result->set_type(
-          builder_.types().Tile(type->scalar, ir::UnionAxes(type->axes, both->type()->axes)));
+  void CopyRegion(const ir::Block* from, ir::Block* to) {
+    ir::Block* block = builder_.block();
+    builder_.SetInsertionPoint(to);
+    for (Value* param : from->params()) {
+      map_[param] = builder_.AddParam(to, Bound(param->type(), {}), param->name());
     }
-    return copy;
+    CopyBody(from);
+    std::vector<Value*> yielded;
+    for (Value* value : from->terminator()->operands()) yielded.push_back(Mapped(map_, value));
+    builder_.Create(OpKind::Yield, {yielded}, {});
+    builder_.SetInsertionPoint(block, block == call_->block() ? call_.op : nullptr);
   }
 
   // ---- while
 
-  Op* CopyWhile(const Op* op, Value* mask) {
+  /// What it carries gets the axes that its values have in any turn, and those of its condition. Where the call of a fn that has
+  /// ranges maps a loop over further axes, elements of those end one by one. Its turns go on as long as one of them does, and what
+  /// the others carry stays; of a scalar loop each element has turns of its own.
+  ///   while carry(%go = …, %x = …) { … yield %c, %y }
+  ///   ->  while carry(%any = …, %go = …, %x = …) { … %n = and %go, %c ; %a = reduce any %n over mapped
+  ///                                                %k = select %go, %y, %x ; yield %a, %n, %k }
+  void CopyWhile(const Op* op) {
     const ir::Block* region = op->region();
-    ir::ValueMap around = map_;
-    if (mask) {
-      map_[op->operand(0)] = builder_.Binary(OpKind::And, mask, Mapped(map_, op->operand(0)));
-    }
-    MappedAxes axes([this](const Value* value) {
-      return Mapped(map_, const_cast<Value*>(value))->type()->axes;
-    });
-    axes.Study(op);
+    AxisList masked = mask_ ? mask_->type()->axes : AxisList();
+    MappedAxes axes([this](const Value* value) { return ExtraAxes(value); });
+    axes.Study(op, masked);
+    AxisList mapped = IsTileFunction(fn_) ? axes.Of(region->param(0)) : AxisList();
     std::vector<Value*> inits;
-    std::vector<ir::Type> types;
     for (size_t i = 0; i < op->results().size(); ++i) {
-      inits.push_back(builder_.Broadcast(Mapped(map_, op->operand(i)), axes.Of(region->param(i))));
-      types.push_back(inits[i]->type());
+      ir::Type type = Bound(region->param(i)->type(), axes.Of(region->param(i)));
+      inits.push_back(builder_.Broadcast(Mapped(map_, op->operand(i)), type->axes));
     }
-    map_ = std::move(around);
-    ir::Loc outer = builder_.loc();
+    if (mask_) inits[0] = builder_.Binary(OpKind::And, mask_, inits[0]);
+    if (!mapped.empty()) inits.insert(inits.begin(), AnyOf(inits[0], mapped));
+    std::vector<ir::Type> types;
+    for (Value* init : inits) types.push_back(init->type());
     builder_.set_loc(op->loc());
     Op* copy = builder_.Create(OpKind::While, {inits}, types);
-    builder_.set_loc(outer);
-    CopyTurn(region, copy->region(), types);
-    for (size_t i = 0; i < types.size(); ++i) copy->result(i)->set_name(op->result(i)->name());
+    size_t first = mapped.empty() ? 0 : 1;
+    CopyTurn(region, copy->region(), types, mapped);
     builder_.SetInsertionPoint(copy->block(), copy->next());
-    return copy;
+    for (size_t i = 0; i < op->results().size(); ++i) {
+      copy->result(first + i)->set_name(op->result(i)->name());
+      map_[op->result(i)] = copy->result(first + i);
+    }
   }
 
-  /// Its condition holds wherever a turn has an effect: no mask of the call is needed.
-  void CopyTurn(const ir::Block* from, ir::Block* to, const std::vector<ir::Type>& types) {
+  void CopyTurn(const ir::Block* from, ir::Block* to, const std::vector<ir::Type>& types,
+                const AxisList& mapped) {
+    size_t first = mapped.empty() ? 0 : 1;
     builder_.SetInsertionPoint(to);
-    for (size_t i = 0; i < types.size(); ++i)
-      map_[from->param(i)] = builder_.AddParam(to, types[i], from->param(i)->name());
-    CopyBody(from, nullptr);
-    std::vector<Value*> yielded;
-    for (size_t i = 0; i < types.size(); ++i) {
-      Value* value = Mapped(map_, from->terminator()->operand(i));
-      yielded.push_back(builder_.Broadcast(value, types[i]->axes));
+    if (first > 0) builder_.AddParam(to, types[0], Name());
+    for (size_t i = 0; i < from->params().size(); ++i) {
+      const Value* param = from->param(i);
+      map_[param] = builder_.AddParam(to, types[first + i], param->name());
     }
+    Value* around = std::exchange(mask_, nullptr);  // the condition is the mask of what traps
+    CopyBody(from);
+    mask_ = around;
+    std::vector<Value*> yielded;
+    for (size_t i = 0; i < from->params().size(); ++i) {
+      Value* next = Mapped(map_, from->terminator()->operand(i));
+      yielded.push_back(builder_.Broadcast(next, types[first + i]->axes));
+    }
+    if (first > 0) KeepEnded(to, yielded, mapped);
     builder_.Create(OpKind::Yield, {yielded}, {});
+  }
+
+  void KeepEnded(const ir::Block* turn, std::vector<Value*>& yielded, const AxisList& mapped) {
+    Value* going = turn->param(1);
+    for (size_t i = 1; i < yielded.size(); ++i)
+      yielded[i] = builder_.Select(going, yielded[i], turn->param(1 + i));
+    yielded[0] = builder_.Binary(OpKind::And, going, yielded[0]);
+    yielded.insert(yielded.begin(), AnyOf(yielded[0], mapped));
+  }
+
+  Value* AnyOf(Value* condition, const AxisList& over) {
+    return builder_.Make(
+        OpKind::Reduce, {condition}, builder_.types().ScalarOf(Scalar::Bool),
+        {ir::MakeAttr<ir::AttrKey::Fold>(ir::FoldKind::Any), ir::MakeAttr<ir::AttrKey::Axes>(over),
+         ir::MakeAttr<ir::AttrKey::Acc>(Scalar::Bool),
+         ir::MakeAttr<ir::AttrKey::Order>(ir::OrderKind::Open)});
+  }
+
+  AxisList ExtraAxes(const Value* value) const {
+    if (value->type()->kind != ir::TypeKind::Tile) return {};
+    return ir::WithoutAxes(Mapped(map_, const_cast<Value*>(value))->type()->axes,
+                           BoundSorted(value->type()->axes));
+  }
+
+  std::vector<ir::Attr> Attrs(const Op* op) const {
+    std::vector<ir::Attr> attrs = op->attrs();
+    for (ir::Attr& attr : attrs) {
+      if (auto* axes = std::get_if<AxisList>(&attr.value)) *axes = Bound(*axes);
+    }
+    return attrs;
+  }
+
+  /// What is folded together has the same axes.
+  void Even(std::vector<Value*>& values) {
+    AxisList axes;
+    for (const Value* value : values) axes = ir::UnionAxes(axes, value->type()->axes);
+    for (Value*& value : values) value = builder_.Broadcast(value, axes);
+  }
+
+  // ---- Masks
+
+  /// Divisors are 1 where the call does not run; calls, and tiles that are indexed, have the mask as well.
+  void Mask(const Op* op, ir::Builder::Segments& segments, std::vector<ir::Type>& types) {
+    Value* mask = mask_;
+    bool has_mask = op->kind() == OpKind::Call || op->kind() == OpKind::Assert ||
+                    op->kind() == OpKind::Take || op->kind() == OpKind::Load;
+    if (has_mask) {
+      std::vector<Value*>& own = segments.back();
+      own = {own.empty() ? mask : builder_.Binary(OpKind::And, mask, own[0])};
+    } else {
+      Value*& divisor = segments.back()[0];
+      divisor = builder_.Select(mask, divisor, builder_.Int(divisor->type()->scalar, 1));
+    }
+    for (ir::Type& type : types)
+      type = builder_.types().Tile(type->scalar, ir::UnionAxes(type->axes, mask->type()->axes));
   }
 
   CallOp call_;
   const ir::Function& fn_;
   ir::Builder& builder_;
-  std::vector<Op*>& calls_;
   ir::ValueMap map_;
+  std::vector<Op*>& calls_;
+  std::map<AxisId, AxisId> axes_;  ///< of the fn, the caller's
+  Value* mask_;                    ///< of the call, where it is not in a loop's condition already
 };
 
-}  // namespace
-
-void RunInlineFunctions(PassContext& context, ir::Function& kernel) {
-  std::vector<Op*> calls = OpsOfKind(kernel, OpKind::Call);
+void InlineCalls(ir::Module& module, const ir::Function& function, bool of_tiles) {
+  std::vector<Op*> calls = OpsOfKind(function, OpKind::Call);
   while (!calls.empty()) {
     CallOp call(calls.back());
     calls.pop_back();
-    const ir::Function& fn = *context.module.FindFunction(call->attr<ir::AttrKey::Callee>());
-    ir::Builder builder(context.module);
+    const ir::Function& fn = *module.FindFunction(call->attr<ir::AttrKey::Callee>());
+    if (of_tiles && !IsTileFunction(fn)) continue;
+    ir::Builder builder(module);
     builder.SetInsertionPoint(call.op);
     builder.set_loc(call->loc());
     Inliner(call, fn, builder, calls).Run();
     ir::Erase(call.op);
   }
+}
+
+}  // namespace
+
+void RunInlineTileFunctions(PassContext& context) {
+  CheckCallGrowth(context);
+  if (context.diagnostics.has_errors()) return;
+  for (ir::Function* function : context.module.functions()) {
+    if (function->kind == ir::FunctionKind::Kernel) InlineCalls(context.module, *function, true);
+  }
+  std::erase_if(context.module.functions(),
+                [](const ir::Function* function) { return IsTileFunction(*function); });
+}
+
+void RunInlineFunctions(PassContext& context, ir::Function& kernel) {
+  InlineCalls(context.module, kernel, false);
 }
 
 }  // namespace kdl::passes
