@@ -10,12 +10,14 @@
 #include "passes/diagnostics.h"
 #include "passes/launch_bounds.h"
 #include "passes/passes.h"
+#include "passes/rewrite.h"
 
 // check-bounds: the edge of every access.
 //   clip    each index is a whole range over the dimension's own size, or proven; the block's valid size is enough
 //   proven  inside for all sizes, or for those that the launch lets pass (launch_bounds.h)
 //   guard   unknown: checked at run time; with --unchecked the user's word stands for the proof
-// An index that every launch which gets there takes outside is the user's mistake. Edges with `else` stay.
+// An index that every launch which gets there takes outside is the user's mistake. Edges with `else` stay. Elements that are
+// taken from tiles are proven or guarded, too.
 
 namespace kdl::passes {
 
@@ -79,6 +81,24 @@ class BoundsChecker {
     if (!proven && !context_.unchecked) return;
     view.op->SetAttr(ir::MakeAttr<AttrKey::Edge>(clip ? EdgeKind::Clip : EdgeKind::Proven));
     if (proven) DropMask(view);
+  }
+
+  /// The same of a tile's elements: each index is one of a block.
+  void Check(ir::TakeOp take) {
+    if (take->attr<AttrKey::Edge>() != EdgeKind::Guard) return;
+    AccessView view{take.op, nullptr, take.index(), ir::Effect::Read, take.mask()};
+    AccessRuns runs(instances_, view);
+    const AxisList over = take->attr<AttrKey::Axes>();
+    for (size_t i = 0; i < over.size(); ++i) {
+      const Value* blk = ir::FindBlk(take.op, over[i]);
+      Poly index = terms_.OfValue(view.index[i]);
+      Poly start = terms_.OfFact(OpKind::BlkStart, blk);
+      Poly behind = start + terms_.OfFact(OpKind::BlkSize, blk);
+      if (!runs.Always(index, CompareKind::Ge, start) ||
+          !runs.Always(index, CompareKind::Lt, behind))
+        return;
+    }
+    take->SetAttr(ir::MakeAttr<AttrKey::Edge>(EdgeKind::Proven));
   }
 
  private:
@@ -181,6 +201,7 @@ void RunCheckBounds(PassContext& context) {
   for (ir::Function* function : context.module.functions()) {
     BoundsChecker checker(context, *function);
     for (const AccessView& view : AccessesIn(function->body)) checker.Check(view);
+    for (Op* op : OpsOfKind(*function, OpKind::Take)) checker.Check(ir::TakeOp(op));
   }
 }
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "passes/analysis/index_conditions.h"
-#include "targets/cpu/analysis/loop_ranges.h"
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/expand/expander.h"
 
@@ -115,7 +114,6 @@ class Taking {
   void Check(size_t i, Value* index) {
     if (take_->attr<AttrKey::Edge>() == ir::EdgeKind::Proven) return;
     Value* size = e_.Facts(take_.op, over_[i]).size;
-    if (StaysBelow(index, size)) return;
     e_.b.Create(OpKind::Check, {{index}, {size}}, {},
                 {ir::MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(i)),
                  ir::MakeAttr<AttrKey::Text>(take_->attr<AttrKey::Text>())});
