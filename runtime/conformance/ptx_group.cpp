@@ -107,7 +107,7 @@ void MultiplyOfGroup(const Instruction& i, std::uint64_t a_bits, std::uint64_t b
                      const SharedElement& element, const GroupRegister& accs) {
   const std::string_view of_rows = i.how.substr(0, i.how.find('.'));
   const std::string_view of_columns = i.how.substr(i.how.find('.') + 1);
-  const unsigned bytes = of_rows == "bf16" || of_rows == "f16" ? 2 : 1;
+  const unsigned bytes = of_rows == "tf32" ? 4 : of_rows == "bf16" || of_rows == "f16" ? 2 : 1;
   const unsigned terms = kStepBytes / bytes;
   const Descriptor a(a_bits, (i.offset & 1) != 0, bytes);
   const Descriptor b(b_bits, (i.offset & 2) != 0, bytes);

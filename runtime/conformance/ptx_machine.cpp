@@ -253,7 +253,7 @@ class BlockRun {
       if (address + bytes > shared_.size())
         throw std::runtime_error("an access outside of its memory");
       if (hidden_[address]) throw std::runtime_error("a step reads what nobody has shown");
-      std::uint16_t bits = 0;
+      std::uint32_t bits = 0;
       std::memcpy(&bits, shared_.data() + address, bytes);
       return bits;
     };

@@ -133,7 +133,7 @@ using WarpRow = std::function<std::vector<std::uint16_t>(unsigned lane)>;
 void LoadMatrices(const Instruction& instruction, const WarpRegister& at, const WarpRow& row);
 void MultiplyMatrices(const Instruction& instruction, const WarpRegister& at);
 
-// Of a type as instructions name it: bf16, f16, e4m3, e5m2.
+// Of a type as instructions name it: bf16, f16, tf32, e4m3, e5m2.
 float WidenedElement(std::string_view type, std::uint64_t bits);
 float MatrixStep(float sum, const float* a, const float* b, unsigned terms);
 
@@ -149,7 +149,7 @@ struct alignas(64) TensorMap {
 static_assert(sizeof(TensorMap) == 128);
 
 // An element of so many bytes of shared memory, and the bits that a thread of the group has of a step's.
-using SharedElement = std::function<std::uint16_t(std::uint64_t address, unsigned bytes)>;
+using SharedElement = std::function<std::uint32_t(std::uint64_t address, unsigned bytes)>;
 using GroupRegister = std::function<std::uint32_t&(unsigned thread, unsigned number)>;
 void MultiplyOfGroup(const Instruction& instruction, std::uint64_t a, std::uint64_t b,
                      const SharedElement& element, const GroupRegister& accs);

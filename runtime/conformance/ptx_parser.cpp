@@ -349,10 +349,11 @@ class Reader {
       const std::string_view narrow = words[6];
       const bool of_integers = narrow == "s8" || narrow == "u8";
       const bool of_pairs = narrow == "bf16" || narrow == "f16";
+      const std::string_view depth = narrow == "tf32" ? "k8" : of_pairs ? "k16" : "k32";
       // That the step adds; of floats, that no sign is turned; of those of two bytes, which factors are.
       const std::size_t modifiers = of_integers ? 1 : of_pairs ? 5 : 3;
       if (words[1] != "mma_async" || words[5] != (of_integers ? "s32" : "f32") ||
-          !words[4].ends_with(of_pairs ? "k16" : "k32") || given.size() != 3 + modifiers)
+          words[4].substr(words[4].find('k')) != depth || given.size() != 3 + modifiers)
         Unknown(words[1]);
       for (std::size_t m = 0; m < std::min<std::size_t>(3, modifiers); ++m) {
         if (given[3 + m] != "1") Unknown(given[3 + m]);
@@ -379,8 +380,9 @@ class Reader {
     instruction.transposed = std::find(words.begin(), words.end(), "trans") != words.end();
     const bool of_bytes = instruction.how == "s8" || instruction.how == "u8";
     const bool of_floats = instruction.how == "bf16" || instruction.how == "f16";
-    const bool is_known =
-        (words[3] == "m16n8k16" && of_floats) || (words[3] == "m16n8k32" && of_bytes);
+    const bool is_known = (words[3] == "m16n8k16" && of_floats) ||
+                          (words[3] == "m16n8k32" && of_bytes) ||
+                          (words[3] == "m16n8k8" && instruction.how == "tf32");
     if (multiplies && !is_known) Unknown(words[3]);
     if (!multiplies && (words[3] != "m8n8" || words.back() != "b16")) Unknown(words[3]);
     for (const std::string_view list : given) {

@@ -11,7 +11,7 @@ namespace ptx {
 namespace {
 
 constexpr unsigned kSide = 8;    // of a matrix that is loaded
-constexpr unsigned kTerms = 16;  // of a step of floats
+constexpr unsigned kTerms = 16;  // of a step of floats, at most
 constexpr unsigned kByteTerms = 32;
 
 }  // namespace
@@ -31,7 +31,8 @@ float WidenedElement(std::string_view type, std::uint64_t bits) {
     std::memcpy(&value, &narrow, sizeof value);
     return static_cast<float>(value);
   }
-  const auto wide = static_cast<std::uint32_t>(bits << 16);
+  // Of tf32 the last 13 bits are not seen.
+  const auto wide = static_cast<std::uint32_t>(type == "tf32" ? bits & 0xffffe000 : bits << 16);
   float value = 0;
   std::memcpy(&value, &wide, sizeof value);
   return value;
@@ -115,22 +116,25 @@ void LoadMatrices(const Instruction& i, const WarpRegister& at, const WarpRow& r
   }
 }
 
-// m16n8k16: of the result lane l has rows l / 4 and l / 4 + 8, columns 2 (l % 4) and the next one.
+// m16n8k16, m16n8k8 of tf32: of the result lane l has rows l / 4 and l / 4 + 8, columns 2 (l % 4) and the next one.
 void MultiplyMatrices(const Instruction& i, const WarpRegister& at) {
   if (i.how == "s8" || i.how == "u8") return MultiplyBytes(i, at);
+  const unsigned parts = i.how == "tf32" ? 1 : 2;  // of a register
+  const unsigned bits = 32 / parts;
   float a[16][kTerms];
   float b[kSide][kTerms];
   const Operand* registers = i.many.data();  // 4 of d, 4 of a, 2 of b, 4 of c
   for (unsigned lane = 0; lane < kWarp; ++lane) {
     const unsigned one = lane / 4;
-    for (unsigned half = 0; half < 2; ++half) {
-      const unsigned term = 2 * (lane % 4) + half;
+    for (unsigned part = 0; part < parts; ++part) {
+      const unsigned term = parts * (lane % 4) + part;
+      const auto element = [&](unsigned number) {
+        const std::uint64_t all = at(lane, registers[number]) >> (bits * part);
+        return WidenedElement(i.how, all & ((std::uint64_t{1} << bits) - 1));
+      };
       for (unsigned r = 0; r < 4; ++r)
-        a[one + 8 * (r & 1)][term + 8 * (r >> 1)] =
-            WidenedElement(i.how, at(lane, registers[4 + r]) >> (16 * half) & 0xffff);
-      for (unsigned r = 0; r < 2; ++r)
-        b[one][term + 8 * r] =
-            WidenedElement(i.how, at(lane, registers[8 + r]) >> (16 * half) & 0xffff);
+        a[one + 8 * (r & 1)][term + 4 * parts * (r >> 1)] = element(4 + r);
+      for (unsigned r = 0; r < 2; ++r) b[one][term + 4 * parts * r] = element(8 + r);
     }
   }
   std::uint64_t sums[kWarp][4];
@@ -138,7 +142,7 @@ void MultiplyMatrices(const Instruction& i, const WarpRegister& at) {
     for (unsigned r = 0; r < 4; ++r)
       sums[lane][r] =
           BitsOf(MatrixStep(Float(at(lane, registers[10 + r])), a[lane / 4 + 8 * (r >> 1)],
-                            b[2 * (lane % 4) + (r & 1)], kTerms));
+                            b[2 * (lane % 4) + (r & 1)], 8 * parts));
   }
   for (unsigned lane = 0; lane < kWarp; ++lane) {
     for (unsigned r = 0; r < 4; ++r) at(lane, registers[r]) = sums[lane][r];

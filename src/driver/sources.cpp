@@ -147,10 +147,9 @@ std::vector<const syntax::Module*> LoadElementary(Compilation& c,
   const auto& builtins = sema::AllBuiltins();
   bool used = std::any_of(files.begin(), files.end(), [&](const sema::SourceFile& file) {
     std::string_view text = c.sources.text(file.module->file);
-    bool calls = std::any_of(builtins.begin(), builtins.end(), [&](const sema::Builtin& builtin) {
+    return std::any_of(builtins.begin(), builtins.end(), [&](const sema::Builtin& builtin) {
       return builtin.lowering == sema::Lowering::Math && HasWord(text, builtin.spelling);
     });
-    return calls || HasWord(text, "tf32");  // the cast is a fn of the library
   });
   if (!used) return library;
   for (const StdlibFile& file : StdlibFiles()) {

@@ -1,6 +1,7 @@
 #include "ir/eval.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -107,6 +108,13 @@ struct Fma {
 };
 struct Flush {
   template <std::same_as<float> T> static T Run(T a) { return std::fpclassify(a) == FP_SUBNORMAL ? std::copysign(0.F, a) : a; }
+};
+struct Tf32 {
+  template <std::same_as<float> T> static T Run(T a) {
+    if (!std::isfinite(a)) return a;
+    auto bits = std::bit_cast<uint32_t>(a);
+    return std::bit_cast<float>((bits + 0xfff + (bits >> 13 & 1)) & 0xffffe000);
+  }
 };
 struct FmaFlush {
   template <std::same_as<float> T> static T Run(T a, T b, T c) {
@@ -274,6 +282,7 @@ constexpr EvalRow kEvaluations[] = {
     {OpKind::Ge, &Pick<Ge>},
     {OpKind::Fma, &Pick<Fma>},
     {OpKind::Flush, &Pick<Flush>},
+    {OpKind::Tf32, &Pick<Tf32>},
     {OpKind::FmaFlush, &Pick<FmaFlush>},
     {OpKind::Abs, &Pick<Abs>},
     {OpKind::Floor, &Pick<Floor>},

@@ -55,11 +55,17 @@ Value* NarrowFactor(Value* factor) {
   return widens ? cast->operand(0) : factor;
 }
 
+bool IsTf32(const Value* factor) {
+  return factor->def() && factor->def()->kind() == OpKind::Tf32;
+}
+
 bool Suits(const Unit& unit, const Op& contraction) {
   if (contraction.attr<AttrKey::Order>() != OrderKind::Chain ||
       contraction.attr<AttrKey::Acc>() != unit.acc)
     return false;
   if (unit.order == StepOrder::Any) return FitFactors(unit, contraction).has_value();
+  if (unit.of_tf32 && !(IsTf32(contraction.operand(0)) && IsTf32(contraction.operand(1))))
+    return false;
   return contraction.operand(0)->type()->scalar == unit.a &&
          contraction.operand(1)->type()->scalar == unit.b;
 }
@@ -95,7 +101,9 @@ bool IsSound(const Unit& unit) {
   bool groups = unit.group >= 0 && unit.depth % GroupOf(unit) == 0;
   bool of_pairs = unit.order == StepOrder::Pairs || unit.order == StepOrder::PairsInTurn;
   bool odd = !unit.to_odd || (of_pairs && unit.acc == Scalar::F32);
-  return unit.depth >= 1 && unit.depth <= kMaxUnitDepth && pairs && any && chains && groups && odd;
+  bool tf32 = !unit.of_tf32 || (unit.a == Scalar::F32 && unit.b == Scalar::F32);
+  return unit.depth >= 1 && unit.depth <= kMaxUnitDepth && pairs && any && chains && groups && odd &&
+         tf32;
 }
 
 namespace {

@@ -48,6 +48,8 @@ struct Unit {
   int tile_groups = 0;
   /// Workers go on while it reads factors, and wait for its steps later.
   bool goes_on = false;
+  /// It sees of its factors' f32 what tf32 has: only products that ask for that take it.
+  bool of_tf32 = false;
 };
 
 inline constexpr int kMaxUnitDepth = 32;
@@ -75,6 +77,9 @@ T InPairs(std::vector<T> terms, const Add& add) {
 
 /// What is multiplied, as it was before a cast to the accumulator's type.
 Value* NarrowFactor(Value* factor);
+
+/// Whether the factor was rounded to tf32, which says that this is enough for the product.
+bool IsTf32(const Value* factor);
 
 /// Whether the unit multiplies what the contraction does, in one chain. Of integers it takes those that go into its factors as
 /// they are, and those of which one goes there but for its sign, where the other one sums up.

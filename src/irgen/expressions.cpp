@@ -145,20 +145,11 @@ Value* GenCall(FunctionGen& gen, const syntax::CallExpr& call, const sema::ExprI
   return result;
 }
 
-/// A scalar fn of the library that never traps.
-Value* GenMapped(FunctionGen& gen, const sema::CheckedFunction& callee, Value* operand) {
-  Name name = gen.module.context().names.Intern(callee.InstanceName());
-  return gen.builder
-      .Create(OpKind::Call, {{operand}, {}}, {operand->type()},
-              {ir::MakeAttr<ir::AttrKey::Callee>(name)})
-      ->result();
-}
-
 Value* GenCast(FunctionGen& gen, const syntax::CastExpr& cast, const sema::ExprInfo& info) {
   // Of a narrow float the unrounded f32 is cast: the expression has not ended.
   Value* operand = GenExpr(gen, cast.operand);
   if (gen.contract) return GenContractCast(gen, operand, info);
-  if (info.callee) return GenMapped(gen, *info.callee, operand);
+  if (sema::IsTf32(cast)) return gen.builder.Unary(OpKind::Tf32, operand);
   return Widen(gen, Round(gen, operand, info.type.scalar));
 }
 

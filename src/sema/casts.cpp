@@ -3,7 +3,6 @@
 #include "sema/coerce.h"
 #include "sema/contract.h"
 #include "sema/expr.h"
-#include "sema/groups.h"
 #include "sema/resolve.h"
 
 // `x as T`.
@@ -37,8 +36,8 @@ Type CheckCastOperand(FunctionState& state, const Expr* operand, Scalar target) 
   return Default(state, operand);
 }
 
-/// `x as tf32`: an f32 again, rounded by a fn of the library.
-Type CheckTf32(FunctionState& state, const syntax::CastExpr& cast, ExprInfo& info) {
+/// `x as tf32`: an f32 again.
+Type CheckTf32(FunctionState& state, const syntax::CastExpr& cast) {
   if (state.fn.exprs[cast.operand].type.is_error()) return Type{};
   if (!state.dot_operands.contains(&cast)) {
     state.diagnostics.Report(diag::Tf32Outside, cast.type.span)
@@ -53,20 +52,16 @@ Type CheckTf32(FunctionState& state, const syntax::CastExpr& cast, ExprInfo& inf
         .Help(fmt::format("write '({}) as tf32'", AsHint(state, cast.operand, Scalar::F32)));
     return Type{};
   }
-  if (state.contract == nullptr) {
-    FunctionGroup& group = Require(state.module, LibraryFunction(state.module, "tf32_f32"));
-    if (group.instances.size() != 1) return Type{};
-    state.group.calls.emplace_back(&group, cast.type.span);
-    info.callee = group.instances[0];
-  }
   return ValueType(scalar, state.fn.exprs[cast.operand].type.ranges);
 }
 
 }  // namespace
 
+bool IsTf32(const syntax::CastExpr& cast) { return cast.type.name.text() == "tf32"; }
+
 Type CheckCast(FunctionState& state, const syntax::CastExpr& cast, ExprInfo& info) {
   Type type = CheckValue(state, cast.operand);
-  if (cast.type.name.text() == "tf32") return CheckTf32(state, cast, info);
+  if (IsTf32(cast)) return CheckTf32(state, cast);
   std::optional<Scalar> target = ResolveScalar(state, cast.type);
   if (type.is_error() || !target) return Type{};
   if (state.contract != nullptr && *target != Scalar::Bool) {

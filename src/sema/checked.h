@@ -96,7 +96,8 @@ struct CallInfo {
 ///   Index   index, or of a tile part; an assigned one has the var as its entity; as a tensor of a program slice, and the
 ///           tensor that is named as its entity
 ///   Reduce  reduce; reduce and scan: callee is the fn
-///   Binary, Unary, If, Cast: as written; the operands of a Binary have one scalar type.
+///   Cast    as written; of tf32 the operand's type, rounded (IsTf32)
+///   Binary, Unary, If: as written; the operands of a Binary have one scalar type.
 /// Floats below f32 as types of expressions compute in f32 and round when bound, stored or cast.
 struct ExprInfo {
   Type type;
@@ -114,6 +115,9 @@ struct ExprInfo {
   RangeField field = RangeField::Start;
   Scalar pattern = Scalar::F64;  ///< in a contract of bits, from_bits and `as`: the type outside it
 };
+
+/// Whether the cast is `as tf32`.
+bool IsTf32(const syntax::CastExpr& cast);
 
 /// A dimension of a kernel's argument that has to be equal at launch, unless both are one Size.
 struct DimCheck {

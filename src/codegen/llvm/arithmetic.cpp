@@ -135,6 +135,24 @@ void EmitFlush(Emitter& emitter, ir::Op* op) {
   SetComputed(emitter, op, ZeroWhere(emitter, IsBelow(emitter, a, kLeastNormal), a));
 }
 
+/// Half of what the last bit that stays counts, and nothing of it for a tie above an even one; then the others go.
+void EmitTf32(Emitter& emitter, ir::Op* op) {
+  auto& builder = emitter.builder;
+  llvm::Value* a = Operand(emitter, op, 0);
+  constexpr uint64_t kGone = 13;  // bits
+  llvm::Type* integer = a->getType()->getWithNewType(builder.getInt32Ty());
+  auto number = [&](uint64_t value) { return llvm::ConstantInt::get(integer, value); };
+  llvm::Value* bits = builder.CreateBitCast(a, integer);
+  llvm::Value* odd = builder.CreateAnd(builder.CreateLShr(bits, kGone), number(1));
+  llvm::Value* half = builder.CreateAdd(odd, number((uint64_t{1} << (kGone - 1)) - 1));
+  llvm::Value* rounded =
+      builder.CreateAnd(builder.CreateAdd(bits, half), number(0xffffffff << kGone & 0xffffffff));
+  llvm::Value* is_finite = IsBelow(emitter, a, std::numeric_limits<float>::infinity());
+  SetComputed(
+      emitter, op,
+      builder.CreateSelect(is_finite, builder.CreateBitCast(rounded, a->getType()), a));
+}
+
 /// A second sum is 2^32 times as large: there the least normal number is one of many, and its neighbour below has as many
 /// digits. Where factors or the sum leave the range, that one is no finite number below the limit, and the first is none
 /// near 0.
@@ -305,6 +323,7 @@ llvm::Value* EmitFma(Emitter& emitter, llvm::Value* a, llvm::Value* b, llvm::Val
 
 KDL_EMIT(Const, EmitConst)
 KDL_EMIT(Flush, EmitFlush)
+KDL_EMIT(Tf32, EmitTf32)
 KDL_EMIT(FmaFlush, EmitFmaFlush)
 KDL_EMIT(Neg, EmitNeg)
 KDL_EMIT(Abs, EmitAbs)

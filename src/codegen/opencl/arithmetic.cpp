@@ -48,6 +48,7 @@ constexpr Row kRows[] = {
     {OpKind::Ge, "{0} >= {1}", "{0} >= {1}", "{0} >= {1}"},
     {OpKind::Fma, "fma({0}, {1}, {2})", kNone, kNone},
     {OpKind::Flush, "kdl_flush({0})", kNone, kNone},
+    {OpKind::Tf32, "kdl_tf32({0})", kNone, kNone},
     {OpKind::FmaFlush, "kdl_fma_flush({0}, {1}, {2})", kNone, kNone},
     {OpKind::Abs, "fabs({0})", "({T})({0} < 0 ? 0 - ({U}){0} : ({U}){0})", "{0}"},
     {OpKind::Floor, "floor({0})", kNone, kNone},

@@ -74,6 +74,11 @@ KDL_MINMAX(f64, double)
 #endif
 
 static inline float kdl_flush(float a) { return fabs(a) < 0x1p-126f ? copysign(0.0f, a) : a; }
+// The nearest number with 10 bits of mantissa, ties to even.
+static inline float kdl_tf32(float a) {
+  uint bits = as_uint(a);
+  return isfinite(a) ? as_float((bits + 0xfffu + (bits >> 13 & 1u)) & 0xffffe000u) : a;
+}
 // Whether a * b + c, rounded as if exponents had no end, is below the least normal: seen 2^32 times as large.
 static inline float kdl_fma_flush(float a, float b, float c) {
   float large = fma(a * 0x1p32f, b, c * 0x1p32f);

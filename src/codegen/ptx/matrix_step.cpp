@@ -14,7 +14,7 @@
 // A step of matrices by a warp: `mma.m16n8k16`, of factors that `ldmatrix` brings from shared memory, four squares at once. Of the result lane l has
 // rows l / 4 and l / 4 + 8 and columns 2 (l % 4) and the next one; of the maps that this serves (targets/simt/matrix_units.h) the
 // worker's first place is these in the warp's first block, and blocks of 8 rows, of 8 columns, follow by the digits' repeats.
-// Of bytes, `mma.m16n8k32`, two terms side by side are what one term is elsewhere: squares are of pairs.
+// Rows of squares have 16 bytes: of floats of two bytes 8 terms, of bytes, `mma.m16n8k32`, 16, and of tf32, `mma.m16n8k8`, 4.
 
 namespace kdl::codegen::ptx {
 
@@ -24,6 +24,8 @@ using ir::AttrKey;
 
 constexpr uint64_t kWarp = 32;
 constexpr int64_t kSide = 8;  // of the squares that ldmatrix brings
+constexpr int64_t kRowBytes = 16;
+constexpr int64_t kRegisterBytes = 4;
 constexpr size_t kRegisters = 4;
 
 class StepEmitter {
@@ -99,7 +101,7 @@ class StepEmitter {
       return builder_.CreateAnd(builder_.CreateLShr(square, number), Number(1));
     };
     llvm::Value* at_kept = Plus(squares.first, Times(bit(1 - squares.half), squares.apart));
-    llvm::Value* at_term = Plus(term_, Times(bit(squares.half), kSide * TermsOfPlace()));
+    llvm::Value* at_term = Plus(term_, Times(bit(squares.half), TermsOfSquare()));
     at_kept = Plus(at_kept, kept);
     at_term = Plus(at_term, term);
     bool by_terms = HasTermsSideBySide(squares);
@@ -115,8 +117,7 @@ class StepEmitter {
   llvm::Type* ElementType() {
     return builder_.getIntNTy(static_cast<unsigned>(8 * element_bytes_));
   }
-  /// Terms that have one place of a square's rows, which are of 16 bytes.
-  int64_t TermsOfPlace() const { return 2 / element_bytes_; }
+  int64_t TermsOfSquare() const { return kRowBytes / element_bytes_; }
 
   llvm::Value* SlotOf(size_t factor) {
     bool is_second = factor == 1 && step_.op->operand(0)->type()->dims.size() == 3;
@@ -130,7 +131,7 @@ class StepEmitter {
   /// Lane l says where row l % 8 of square l / 8 lies.
   Fragment BringTogether(const Squares& squares) {
     bool by_terms = HasTermsSideBySide(squares);
-    KDL_CHECK(by_terms || element_bytes_ == 2, "squares of bytes are not turned round");
+    KDL_CHECK(by_terms || element_bytes_ == 2, "only squares of two bytes are turned round");
     llvm::Value* row = builder_.CreateURem(Lane(), Number(kSide));
     llvm::Value* square = builder_.CreateUDiv(Lane(), Number(kSide));
     llvm::Value* address =
@@ -147,13 +148,13 @@ class StepEmitter {
   /// Where near memory is full: each lane's terms of a register, one by one.
   Fragment BringAlone(const Squares& squares) {
     llvm::Value* kept = builder_.CreateUDiv(Lane(), Number(4));
-    llvm::Value* pair = builder_.CreateURem(Lane(), Number(4));
+    llvm::Value* group = builder_.CreateURem(Lane(), Number(4));
     Fragment fragment;
     for (int64_t i = 0; i < int64_t{kRegisters}; ++i) {
       fragment[static_cast<size_t>(i)] = builder_.getInt32(0);
-      int64_t parts = 2 * TermsOfPlace();
+      int64_t parts = kRegisterBytes / element_bytes_;
       for (int64_t part = 0; part < parts; ++part) {
-        llvm::Value* term = Plus(Times(pair, parts), Number(part));
+        llvm::Value* term = Plus(Times(group, parts), Number(part));
         llvm::Value* address = AddressIn(squares, Number(i), kept, term);
         llvm::Value* bits =
             builder_.CreateZExt(builder_.CreateLoad(ElementType(), address), builder_.getInt32Ty());

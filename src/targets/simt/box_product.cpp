@@ -165,13 +165,9 @@ bool IsTurnProduct(const Op* product) {
   const Op* loop = TurnLoop(product);
   if (!loop || !OuterAxes(product) || product->attr<AttrKey::Axes>().size() != 1) return false;
   if (product->operand(0) == product->operand(1) || !EndsTurns(loop)) return false;
-  bool comes = false;
-  for (size_t factor : {0, 1}) {
-    bool is_box = ComesAsBox(product, factor);
-    if (!is_box && !IsMadeFactor(product, factor)) return false;
-    comes |= is_box;
-  }
-  return comes;
+  return std::ranges::all_of(std::initializer_list<size_t>{0, 1}, [&](size_t factor) {
+    return ComesAsBox(product, factor) || IsMadeFactor(product, factor);
+  });
 }
 
 bool IsBoxProduct(const Op* product) {

@@ -99,7 +99,7 @@ const MatrixUnit* NamedMatrixUnit(const ir::Op* product) {
   return found == std::end(kMatrixUnits) ? nullptr : found;
 }
 
-bool WantsTermsSideBySide(const MatrixUnit& unit) { return Bytes(unit.unit->a) == 1; }
+bool WantsTermsSideBySide(const MatrixUnit& unit) { return Bytes(unit.unit->a) != 2; }
 
 namespace {
 

@@ -46,12 +46,14 @@ inline constexpr MatrixUnit kMatrixUnits[] = {
     OfGroup(kGroupE5, "wgmma.mma_async.sync.aligned.m64n{}k32.f32.e5m2.e5m2"),
     OfGroup(kGroupE4E5, "wgmma.mma_async.sync.aligned.m64n{}k32.f32.e4m3.e5m2"),
     OfGroup(kGroupE5E4, "wgmma.mma_async.sync.aligned.m64n{}k32.f32.e5m2.e4m3"),
+    OfGroup(kGroupTf32, "wgmma.mma_async.sync.aligned.m64n{}k8.f32.tf32.tf32"),
     OfWarp(kMmaBf16, "llvm.nvvm.mma.m16n8k16.row.col.bf16"),
     OfWarp(kMmaF16, "llvm.nvvm.mma.m16n8k16.row.col.f32.f32"),
     OfWarp(kMmaI8, "llvm.nvvm.mma.m16n8k32.row.col.s8"),
-    OfWarp(kMmaU8, "llvm.nvvm.mma.m16n8k32.row.col.u8")};
+    OfWarp(kMmaU8, "llvm.nvvm.mma.m16n8k32.row.col.u8"),
+    OfWarp(kMmaTf32, "llvm.nvvm.mma.m16n8k8.row.col.tf32")};
 
-inline constexpr size_t kGroupUnits = 10;  ///< rows of wgmma
+inline constexpr size_t kGroupUnits = 11;  ///< rows of wgmma
 
 /// That of the machine's which multiplies what the product does, whatever its blocks; null: none.
 const MatrixUnit* FindMatrixUnit(const SimtFacts& facts, const ir::Op* product);
@@ -61,7 +63,7 @@ const MatrixUnit* BestMatrixUnit(const SimtFacts& facts, const ir::Op* product);
 const MatrixUnit* NamedMatrixUnit(const ir::Op* product);
 /// Of a product of a group's unit: what both factors take of near memory, at least.
 int64_t GatedBytes(const ir::Op* product);
-/// Whether the unit takes factors only with their terms side by side: of bytes no instruction turns squares round.
+/// Whether the unit takes factors only with their terms side by side: instructions turn squares round of elements of two bytes only.
 bool WantsTermsSideBySide(const MatrixUnit& unit);
 /// How workers share the product, so that as many as the machine has of them have whole steps; nothing: its blocks are not made
 /// of such, or are too large.

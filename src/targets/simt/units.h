@@ -34,6 +34,19 @@ constexpr ir::Unit GoesOn(ir::Unit unit, std::string_view name) {
 inline constexpr ir::Unit kGroupBf16 = GoesOn(kMmaBf16, "simt.wgmma_bf16");
 inline constexpr ir::Unit kGroupF16 = GoesOn(kMmaF16, "simt.wgmma_f16");
 
+/// f32 that are numbers of tf32: their products are exact in f32.
+inline constexpr ir::Unit kMmaTf32{.name = "simt.mma_tf32",
+                                   .a = kdl::Scalar::F32,
+                                   .b = kdl::Scalar::F32,
+                                   .acc = kdl::Scalar::F32,
+                                   .depth = 8,
+                                   .order = ir::StepOrder::Pairs,
+                                   .flushes = false,
+                                   .term = ir::OpKind::Mul,
+                                   .modelled = true,
+                                   .of_tf32 = true};
+inline constexpr ir::Unit kGroupTf32 = GoesOn(kMmaTf32, "simt.wgmma_tf32");
+
 /// Integers of a byte are multiplied exactly; sums of 32 bits wrap.
 constexpr ir::Unit ByteUnit(std::string_view name, kdl::Scalar a, kdl::Scalar b, kdl::Scalar acc) {
   return {.name = name,
@@ -81,6 +94,7 @@ inline constexpr ir::Unit kGroupE5E4 =
 
 inline constexpr const ir::Unit* kUnits[] = {
     &kMmaBf16, &kMmaF16,    &kMmaI8,     &kMmaU8,   &kGroupBf16, &kGroupF16,  &kGroupI8,
-    &kGroupU8, &kGroupI8U8, &kGroupU8I8, &kGroupE4, &kGroupE5,   &kGroupE4E5, &kGroupE5E4};
+    &kGroupU8, &kGroupI8U8, &kGroupU8I8, &kGroupE4, &kGroupE5,   &kGroupE4E5, &kGroupE5E4,
+    &kMmaTf32, &kGroupTf32};
 
 }  // namespace kdl::simt
