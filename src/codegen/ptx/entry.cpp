@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codegen/ptx/emitter.h"
+#include "ir/lane_map.h"
 #include "ir/team_memory.h"
 #include "kdl/kernel_abi.h"
 
@@ -58,6 +59,31 @@ llvm::GlobalVariable* NewGlobal(TeamEmitter& emitter, const std::string& name, l
   return global;
 }
 
+bool IsHeld(const ir::Op& op) {
+  return op.kind() == ir::OpKind::BufferNew && op.result()->type()->space == ir::Space::Scratch;
+}
+
+/// Registers for the tiles that a worker keeps at once: those of a block follow one another, beside those of blocks around.
+int64_t TileRegisters(const ir::Block* block) {
+  constexpr int64_t kRegisterBytes = 4;
+  int64_t here = 0;
+  int64_t within = 0;
+  for (const ir::Op* op : *block) {
+    if (IsHeld(*op)) here = std::max(here, BytesOf(op->result()->type()) / kRegisterBytes);
+    for (const ir::Block* region : op->regions()) within = std::max(within, TileRegisters(region));
+  }
+  return here + within;
+}
+
+/// Whether some workers have no part of a product that others have: all then keep its tile over that branch.
+bool HasIdleWorkers(const ir::Function& kernel) {
+  bool idle = false;
+  ir::Walk(kernel.body, [&](const ir::Op* op) {
+    idle |= op->kind() == ir::OpKind::MatrixStep && ir::WorkersOf(ir::MapOf(*op)) < kernel.team;
+  });
+  return idle;
+}
+
 }  // namespace
 
 void PtxEmitter::Declare() {
@@ -91,6 +117,7 @@ int64_t PtxEmitter::TeamsAtOnce() const {
   constexpr int64_t kLong = 256;  // ops: what is shorter, and has no f64, has registers enough
   constexpr int64_t kWithRegisters = 3;  // where each worker keeps a block of a product
   constexpr int64_t kMost = 6;           // whose workers have 80 registers each, of 128
+  constexpr int64_t kMostOfTiles = 64;   // registers, of the 128 of two large teams' workers
   int64_t ops = 0;
   bool steps = false;
   bool keeps = false;
@@ -101,13 +128,13 @@ int64_t PtxEmitter::TeamsAtOnce() const {
       return ir::IsScalar(result->type()) && result->type()->scalar == Scalar::F64;
     });
     steps |= op->kind() == ir::OpKind::MatrixStep;
-    keeps |=
-        op->kind() == ir::OpKind::BufferNew && op->result()->type()->space == ir::Space::Scratch;
+    keeps |= IsHeld(*op);
   });
   int64_t in_near = of_multiprocessor / (ir::TeamBytes(kernel) + kNearOfDriver);
   if (in_near < 2) return 1;
   // Of large teams two have room at once, with 128 registers a worker: one works while the other waits.
-  if (kernel.team > kSmallTeam) return 2;
+  if (kernel.team > kSmallTeam)
+    return TileRegisters(kernel.body) <= kMostOfTiles && !HasIdleWorkers(kernel) ? 2 : 1;
   if (steps || (ops < kLong && !wide)) return 0;
   return std::min(in_near, keeps ? kWithRegisters : kMost);
 }

@@ -113,6 +113,9 @@ class Dealer {
   }
 
  private:
+  /// Where there is a block there are some along each axis: who divides by their number keeps nothing to ask for zero by.
+  Value* AtLeastOne(Value* count) { return b_.Binary(OpKind::Max, count, b_.I64(1)); }
+
   /// Moves what is done of each block to the loop around the builder's place.
   void EnterBlock(Op* spmd, std::vector<BlockRange>& ranges, const Values& numbers) {
     const std::vector<Value*> binders = spmd->region()->params();
@@ -126,17 +129,18 @@ class Dealer {
     size_t at = counts.size() - 2;
     const Value* binder = spmd->region()->param(at);
     Value* most = b_.I64(std::max<int64_t>(kGroupRows / BlockExtent(kernel_, binder), 1));
-    Value* layer = b_.Binary(OpKind::Mul, counts[at], counts[at + 1]);
+    Value* layer = AtLeastOne(b_.Binary(OpKind::Mul, counts[at], counts[at + 1]));
     Values outer(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(at));
     Values numbers;
     if (!outer.empty()) {
       numbers = NumbersOf(b_.Binary(OpKind::Div, block, layer), outer);
       block = b_.Binary(OpKind::Rem, block, layer);
     }
-    Value* of_group = b_.Binary(OpKind::Mul, most, counts[at + 1]);
+    Value* of_group = AtLeastOne(b_.Binary(OpKind::Mul, most, counts[at + 1]));
     Value* first = b_.Binary(OpKind::Mul, b_.Binary(OpKind::Div, block, of_group), most);
     Value* rest = b_.Binary(OpKind::Rem, block, of_group);
-    Value* rows = b_.Binary(OpKind::Min, most, b_.Binary(OpKind::Sub, counts[at], first));
+    Value* rows =
+        AtLeastOne(b_.Binary(OpKind::Min, most, b_.Binary(OpKind::Sub, counts[at], first)));
     numbers.push_back(b_.Binary(OpKind::Add, first, b_.Binary(OpKind::Rem, rest, rows)));
     numbers.push_back(b_.Binary(OpKind::Div, rest, rows));
     return numbers;
@@ -147,8 +151,7 @@ class Dealer {
     Values numbers(counts.size());
     Value* rest = block;
     for (size_t i = counts.size(); i-- > 1;) {
-      // Where there is a block there are some along each axis.
-      Value* count = b_.Binary(OpKind::Max, counts[i], b_.I64(1));
+      Value* count = AtLeastOne(counts[i]);
       numbers[i] = b_.Binary(OpKind::Rem, rest, count);
       rest = b_.Binary(OpKind::Div, rest, count);
     }
