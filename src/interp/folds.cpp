@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "interp/handlers.h"
 #include "ir/views.h"
@@ -83,15 +84,20 @@ uint64_t RunSteps(const ir::Unit& unit, PointWalk& walk, size_t last_axis, int64
   std::array<uint64_t, ir::kMaxUnitDepth> a{};
   std::array<uint64_t, ir::kMaxUnitDepth> b{};
   uint64_t acc = start;
+  uint64_t apart = 0;
   for (walk.Restart(); !walk.done(); walk.Next()) {
     int64_t position = walk.position(last_axis);
     auto place = static_cast<size_t>(position % unit.depth);
     read(walk, a[place], b[place]);
     bool ends = place + 1 == static_cast<size_t>(unit.depth) || position + 1 == last_size;
     if (!ends) continue;
-    acc = ir::RunStep(unit, acc, a.data(), b.data());
+    uint64_t& sum = unit.apart > 0 ? apart : acc;
+    sum = ir::RunStep(unit, sum, a.data(), b.data());
     a.fill(0);
     b.fill(0);
+    bool is_taken =
+        unit.apart > 0 && ((position + 1) % unit.apart == 0 || position + 1 == last_size);
+    if (is_taken) acc = ir::TakeSum(unit, acc, std::exchange(apart, 0));
   }
   return acc;
 }

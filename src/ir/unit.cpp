@@ -55,9 +55,7 @@ Value* NarrowFactor(Value* factor) {
   return widens ? cast->operand(0) : factor;
 }
 
-bool IsTf32(const Value* factor) {
-  return factor->def() && factor->def()->kind() == OpKind::Tf32;
-}
+bool IsTf32(const Value* factor) { return factor->def() && factor->def()->kind() == OpKind::Tf32; }
 
 bool Suits(const Unit& unit, const Op& contraction) {
   if (contraction.attr<AttrKey::Order>() != OrderKind::Chain ||
@@ -101,9 +99,10 @@ bool IsSound(const Unit& unit) {
   bool groups = unit.group >= 0 && unit.depth % GroupOf(unit) == 0;
   bool of_pairs = unit.order == StepOrder::Pairs || unit.order == StepOrder::PairsInTurn;
   bool odd = !unit.to_odd || (of_pairs && unit.acc == Scalar::F32);
+  bool apart = unit.apart == 0 || (unit.goes_on && unit.apart % unit.depth == 0);
   bool tf32 = !unit.of_tf32 || (unit.a == Scalar::F32 && unit.b == Scalar::F32);
-  return unit.depth >= 1 && unit.depth <= kMaxUnitDepth && pairs && any && chains && groups && odd &&
-         tf32;
+  return unit.depth >= 1 && unit.depth <= kMaxUnitDepth && pairs && any && chains && groups &&
+         odd && apart && tf32;
 }
 
 namespace {
@@ -139,6 +138,10 @@ uint64_t AfterChains(const Unit& unit, uint64_t acc, const uint64_t* a, const ui
 }
 
 }  // namespace
+
+uint64_t TakeSum(const Unit& unit, uint64_t acc, uint64_t sum) {
+  return EvalOf(unit).Sum(acc, sum);
+}
 
 uint64_t RunChain(const Unit& unit, int chain, uint64_t acc, const uint64_t* a, const uint64_t* b) {
   StepEval eval = EvalOf(unit);

@@ -48,6 +48,9 @@ struct Unit {
   int tile_groups = 0;
   /// Workers go on while it reads factors, and wait for its steps later.
   bool goes_on = false;
+  /// Of a block's terms it sums up so many, from +0 on, and the accumulator takes their sum, rounded as its type is, before the next
+  /// ones: what the unit itself adds up is less exact; 0: its steps go on from the accumulator.
+  int apart = 0;
   /// It sees of its factors' f32 what tf32 has: only products that ask for that take it.
   bool of_tf32 = false;
 };
@@ -101,6 +104,9 @@ struct FittedFactors {
 };
 /// How an integers' unit takes them; nothing: not at all.
 std::optional<FittedFactors> FitFactors(const Unit& unit, const Op& contraction);
+
+/// The accumulator after a sum that the unit has made apart from it.
+uint64_t TakeSum(const Unit& unit, uint64_t acc, uint64_t sum);
 
 /// One of a unit's two chains after the terms that it takes of a group, a pair.
 uint64_t RunChain(const Unit& unit, int chain, uint64_t acc, const uint64_t* a, const uint64_t* b);

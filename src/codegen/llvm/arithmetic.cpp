@@ -148,9 +148,8 @@ void EmitTf32(Emitter& emitter, ir::Op* op) {
   llvm::Value* rounded =
       builder.CreateAnd(builder.CreateAdd(bits, half), number(0xffffffff << kGone & 0xffffffff));
   llvm::Value* is_finite = IsBelow(emitter, a, std::numeric_limits<float>::infinity());
-  SetComputed(
-      emitter, op,
-      builder.CreateSelect(is_finite, builder.CreateBitCast(rounded, a->getType()), a));
+  SetComputed(emitter, op,
+              builder.CreateSelect(is_finite, builder.CreateBitCast(rounded, a->getType()), a));
 }
 
 /// A second sum is 2^32 times as large: there the least normal number is one of many, and its neighbour below has as many

@@ -7,13 +7,13 @@
 #include "ir/views.h"
 #include "passes/rewrite.h"
 #include "targets/simt/box_product.h"
+#include "targets/simt/group_product.h"
 #include "targets/simt/matrix_units.h"
-#include "targets/simt/product_block.h"
 #include "targets/simt/ring_loop.h"
 
 // The loop around a product whose factors come as boxes: a ring of slots for each, and two gates for each slot. `full` tells that
 // both boxes of a turn are there; `empty`, that all workers are done with them. A turn begins its steps, waits for those of the
-// turn before, whose slots it gives back, and there begins what later turns need. Where the tensor's memory, or the end of a
+// turn before, whose slots it gives back, and there begins what later turns need; where sums are made apart it waits for its own. Where the tensor's memory, or the end of a
 // range within it, lets no box be copied, the workers bring its elements themselves.
 //
 //   gates_open %full {arrivals = 2} ; gates_open %empty {arrivals = 256} ; barrier
@@ -177,7 +177,9 @@ void BoxLoop::Turns(Value* before, Value* acc) {
     Value* here = b_.Binary(OpKind::Div, b_.Binary(OpKind::Sub, at, lo_), step_);
     Value* number = b_.Binary(OpKind::Add, before, here);
     Enter(at);
-    MakeTeamLoop(b_, {zero, all}, [&](Value* worker) { Steps(worker, here, number, acc); });
+    Value* registers = RegistersFor(b_, tiles_, product_, acc);
+    MakeTeamLoop(b_, {zero, all},
+                 [&](Value* worker) { Steps(worker, here, number, registers, acc); });
     Value* way = b_.Binary(OpKind::Mul, step_, b_.I64(gates_.slots() - 1));
     Value* goes_on = b_.Binary(OpKind::Lt, way, b_.Binary(OpKind::Sub, hi_, at));
     MakeIf(b_, goes_on, [&] {
@@ -186,6 +188,7 @@ void BoxLoop::Turns(Value* before, Value* acc) {
     });
     return {};
   });
+  if (IsApart()) return;
   MakeTeamLoop(b_, {zero, all}, [&](Value*) {
     AwaitSteps(acc, 0);
     if (!blocks_) return;
@@ -198,24 +201,23 @@ void BoxLoop::Turns(Value* before, Value* acc) {
 }
 
 /// Of turn `here` of the loop, `number` of all.
-void BoxLoop::Steps(Value* worker, Value* here, Value* number, Value* acc) {
+void BoxLoop::Steps(Value* worker, Value* here, Value* number, Value* registers, Value* acc) {
   ProductBlock block(b_, tiles_, product_);
   gates_.Await(full_, number);
   block.PlaceFor(worker);
-  Values accs = block.Load();
-  AxisId folded = product_->attr<AttrKey::Axes>()[0];
-  int64_t depth = NamedMatrixUnit(product_)->unit->depth;
   size_t first = HasAxis(0, block.axes()[0]) ? 0 : 1;
   Value* slot = gates_.SlotOf(number);
-  for (int64_t term = 0; term < tiles_.Extent(folded); term += depth)
-    accs = MakeGroupStep(b_, tiles_, product_, worker, term, FactorAt(first, slot),
-                         FactorAt(1 - first, slot), accs);
-  block.Store(accs, acc);
-  b_.Create(OpKind::CloseSteps, {}, {});
+  GroupProduct product(b_, tiles_, product_, worker, FactorAt(first, slot),
+                       FactorAt(1 - first, slot));
+  if (IsApart()) return product.Run(block, registers, acc, [&] { gates_.Arrive(empty_, number); });
+  product.Begin(block, acc);
   AwaitSteps(acc, 1);
   MakeIf(b_, b_.Binary(OpKind::Gt, here, b_.I64(0)),
          [&] { gates_.Arrive(empty_, b_.Binary(OpKind::Sub, number, b_.I64(1))); });
 }
+
+/// Whether each turn waits for its own steps.
+bool BoxLoop::IsApart() const { return NamedMatrixUnit(product_)->unit->apart > 0; }
 
 void BoxLoop::AwaitSteps(Value* acc, int64_t ahead) {
   b_.Create(OpKind::AwaitSteps, {{acc}}, {}, {ir::MakeAttr<AttrKey::Ahead>(ahead)});

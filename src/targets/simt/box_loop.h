@@ -5,6 +5,7 @@
 
 #include "targets/simt/box_ring.h"
 #include "targets/simt/facts.h"
+#include "targets/simt/group_product.h"
 #include "targets/simt/team_tiles.h"
 
 namespace kdl::simt {
@@ -40,7 +41,9 @@ class BoxLoop {
   void FirstTurns(ir::Value* before, bool waits);
   void FirstTurnsOf(ir::Value* block, ir::Value* before, bool waits);
   void Turns(ir::Value* before, ir::Value* acc);
-  void Steps(ir::Value* worker, ir::Value* here, ir::Value* number, ir::Value* acc);
+  void Steps(ir::Value* worker, ir::Value* here, ir::Value* number, ir::Value* registers,
+             ir::Value* acc);
+  bool IsApart() const;
   void AwaitSteps(ir::Value* acc, int64_t ahead);
   StepFactor FactorAt(size_t factor, ir::Value* slot) const;
   bool HasAxis(size_t factor, ir::AxisId axis) const;

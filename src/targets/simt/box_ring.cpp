@@ -182,22 +182,4 @@ Value* BoxRing::ElementAt(Value* row, Value* column) {
                 [&]() -> Values { return {b_.Bits(scalar(), 0)}; })[0];
 }
 
-// -- Steps ----------------------------------------------------------------------------------------
-
-Values MakeGroupStep(ir::Builder& b, TeamTiles& tiles, const Op* product, Value* worker,
-                     int64_t term, const StepFactor& rows, const StepFactor& columns,
-                     const Values& accs) {
-  std::vector<ir::Type> types;
-  for (const Value* acc : accs) types.push_back(acc->type());
-  Values place = {worker, b.I64(term)};
-  for (AxisId axis : product->result()->type()->axes)
-    place.push_back(tiles.FactsAt(product, axis).size);
-  ir::NumberList folded = {rows.has_terms_in_rows ? 1 : 0, columns.has_terms_in_rows ? 1 : 0};
-  Op* step = b.Create(OpKind::MatrixStep,
-                      {{rows.ring}, {columns.ring}, place, {rows.slot, columns.slot}, accs}, types,
-                      {*product->FindAttr(AttrKey::Unit), *product->FindAttr(AttrKey::Map),
-                       ir::MakeAttr<AttrKey::Folded>(std::move(folded))});
-  return step->results();
-}
-
 }  // namespace kdl::simt

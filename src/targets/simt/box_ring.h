@@ -73,15 +73,4 @@ class BoxRing {
   ir::Value* ring_ = nullptr;
 };
 
-/// Where a factor of a step lies.
-struct StepFactor {
-  ir::Value* ring;
-  ir::Value* slot;
-  bool has_terms_in_rows;  ///< of panels
-};
-/// A step of the product's unit from the term on; `rows`: the factor of the result's first axis.
-passes::Values MakeGroupStep(ir::Builder& b, TeamTiles& tiles, const ir::Op* product,
-                             ir::Value* worker, int64_t term, const StepFactor& rows,
-                             const StepFactor& columns, const passes::Values& accs);
-
 }  // namespace kdl::simt

@@ -5,6 +5,7 @@
 
 #include "ir/lane_map.h"
 #include "ir/unit.h"
+#include "support/scalar.h"
 #include "targets/simt/facts.h"
 #include "targets/simt/units.h"
 
@@ -24,11 +25,15 @@ struct MatrixUnit {
 
   /// What a product's blocks are multiples of, along its columns: factors are brought for two steps at once.
   int64_t columns_together() const { return 2 * columns; }
+  /// The most of a group's result.
+  int64_t most_columns() const { return held_bytes / Bytes(unit->acc) * workers / rows; }
 };
 
-/// Of `wgmma` each group of workers has one step's rows, of the instruction the columns are open.
+/// Of `wgmma` each group of workers has one step's rows, of the instruction the columns are open. Sums apart take as many registers as
+/// what they are added to.
 constexpr MatrixUnit OfGroup(const ir::Unit& unit, std::string_view instruction) {
-  return {&unit, 64, 8, {2, 32, 4, 1, 8}, {1, 4, 1, 2}, 128, 512, instruction};
+  int64_t held_bytes = unit.apart > 0 ? 256 : 512;
+  return {&unit, 64, 8, {2, 32, 4, 1, 8}, {1, 4, 1, 2}, 128, held_bytes, instruction};
 }
 constexpr MatrixUnit OfWarp(const ir::Unit& unit, std::string_view intrinsic) {
   return {&unit, 16, 8, {2, 8, 4, 1}, {1, 4, 1, 2}, 32, 512, intrinsic};

@@ -20,9 +20,9 @@
 // what memory holds side by side runs along the workers, and the rest has a few rows. Where the one thing that a kernel folds
 // is a sum of outer products, the result lies in registers, and squares are as large as those are: 64 KiB of f32, for 8 x 8 steps
 // of each of 256 workers; of a matrix unit's squares each of 128 workers has 128 points, and terms come in blocks of two steps. Where
-// boxes come to near memory by themselves, each of two groups of 128 workers has 64 rows of 256 columns, and a row of terms 128 bytes; of
-// 128 columns where the loop does more, which needs registers, too. Other blocks become smaller until what folds read and make has
-// room near the workers.
+// boxes come to near memory by themselves, each of two groups of 128 workers has 64 rows of as many columns as its registers hold, 256
+// or, where workers add sums, 128, and a row of terms 128 bytes; of 128 columns where the loop does more, which needs registers, too.
+// Other blocks become smaller until what folds read and make has room near the workers.
 
 namespace kdl::simt {
 
@@ -43,11 +43,11 @@ enum class Product : uint8_t { None, Outer, Matrix, Turn, Boxes };
 
 constexpr int64_t kRowBytes = 128;  // of terms, where boxes come
 
-/// `bytes`: of a factor's elements.
-int64_t Wanted(const Role& role, Product product, int64_t bytes) {
+/// `unit`: that of a product of matrices.
+int64_t Wanted(const Role& role, Product product, const MatrixUnit* unit) {
   bool has_panels = product == Product::Boxes || product == Product::Turn;
-  if (has_panels && role.folded) return kRowBytes / bytes;
-  if (product == Product::Boxes && role.columns) return 256;
+  if (has_panels && role.folded) return kRowBytes / Bytes(unit->unit->a);
+  if (product == Product::Boxes && role.columns) return unit->most_columns();
   if (role.folded) return product == Product::Matrix ? 32 : 16;
   if (role.kept) return product == Product::None ? 32 : 128;
   return role.along ? 256 : 4;
@@ -90,9 +90,8 @@ bool Multiplies(const ir::Function& kernel) {
   return found;
 }
 
-/// What all that the kernel folds is, where that is one sum of outer products; of a matrix unit's `bytes` are those of a factor's
-/// elements.
-Product ProductOf(const SimtFacts& facts, const ir::Function& kernel, int64_t& bytes) {
+/// What all that the kernel folds is, where that is one sum of outer products, of a matrix `unit` or not.
+Product ProductOf(const SimtFacts& facts, const ir::Function& kernel, const MatrixUnit*& unit) {
   const ir::Op* sum = nullptr;
   int folds = 0;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
@@ -100,8 +99,8 @@ Product ProductOf(const SimtFacts& facts, const ir::Function& kernel, int64_t& b
     if (op->kind() == ir::OpKind::Contraction && OuterAxes(op)) sum = op;
   });
   if (!sum || folds != 1) return Product::None;
-  if (const MatrixUnit* unit = FindMatrixUnit(facts, sum)) {
-    bytes = Bytes(unit->unit->a);
+  unit = FindMatrixUnit(facts, sum);
+  if (unit) {
     if (!unit->unit->goes_on) return Product::Matrix;
     return IsBoxProduct(sum) ? Product::Boxes : Product::Turn;
   }
@@ -179,12 +178,12 @@ class TileSelector final : public ir::TileSelector {
   explicit TileSelector(const SimtFacts& facts) : facts_(facts) {}
 
   std::vector<int64_t> Select(const ir::Function& kernel) const override {
-    int64_t bytes = 1;
-    Product product = ProductOf(facts_, kernel, bytes);
+    const MatrixUnit* unit = nullptr;
+    Product product = ProductOf(facts_, kernel, unit);
     std::vector<int64_t> extents;
     for (const ir::Generic& generic : kernel.generics) {
       if (generic.is_auto && generic.values.empty())
-        extents.push_back(Chosen(generic, Wanted(RoleOf(kernel, generic.name), product, bytes)));
+        extents.push_back(Chosen(generic, Wanted(RoleOf(kernel, generic.name), product, unit)));
     }
     if (facts_.team_bytes > 0) {  // tiles have to lie in one memory
       MakeFit(kernel, AllTiles(kernel), facts_.team_bytes, extents);

@@ -6,8 +6,8 @@
 #include "ir/unit.h"
 #include "ir/views.h"
 #include "support/check.h"
+#include "targets/simt/group_product.h"
 #include "targets/simt/matrix_units.h"
-#include "targets/simt/product_block.h"
 #include "targets/simt/ring_loop.h"
 
 // Products of groups of workers in a loop that does more, as attention: each box has a ring and gates of its own, and each turn
@@ -35,29 +35,6 @@ using passes::MakeLoop;
 using passes::MakeTeamLoop;
 using passes::OnFirstWorker;
 using passes::Values;
-
-namespace {
-
-/// Registers for the product's result: those of the tile, or others from which it goes to the team's memory.
-Value* RegistersFor(ir::Builder& b, TeamTiles& tiles, const Op* product, Value* target) {
-  if (tiles.IsInRegisters(product->result())) return target;
-  ir::LaneMap map = ir::MapOf(*product);
-  ir::Type type = b.types().Buffer(product->attr<AttrKey::Acc>(), {map[0].held(), map[1].held()},
-                                   ir::Space::Scratch);
-  return b.Create(OpKind::BufferNew, {}, {type})->result();
-}
-
-/// Calls `at` with the index of each register.
-void AtRegisters(ir::Builder& b, const Value* registers,
-                 const std::function<void(size_t number, const Values& index)>& at) {
-  size_t number = 0;
-  for (int64_t i = 0; i < registers->type()->dims[0]->value; ++i) {
-    for (int64_t j = 0; j < registers->type()->dims[1]->value; ++j)
-      at(number++, {b.I64(i), b.I64(j)});
-  }
-}
-
-}  // namespace
 
 bool GroupMultiplies(const Op* op) {
   const MatrixUnit* unit = op->kind() == OpKind::Contraction ? NamedMatrixUnit(op) : nullptr;
@@ -179,8 +156,6 @@ void TurnBoxes::Multiply(const Op* product, Value* target) {
   Value* registers = RegistersFor(b_, tiles_, product, target);
   const ir::AxisList& of_first = product->operand(0)->type()->axes;
   size_t rows = std::ranges::find(of_first, block.axes()[0]) != of_first.end() ? 0 : 1;
-  int64_t depth = NamedMatrixUnit(product)->unit->depth;
-  int64_t terms = tiles_.Extent(product->attr<AttrKey::Axes>()[0]);
   Value* zero = b_.I64(0);
   Value* all = b_.I64(block.workers());
   MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
@@ -188,26 +163,12 @@ void TurnBoxes::Multiply(const Op* product, Value* target) {
       if (Box* box = BoxOf(product, factor)) gates_.Await(box->full, number_);
     }
     block.PlaceFor(worker);
-    Values accs = block.Load();
-    StepFactor of_rows = FactorAt(product, rows);
-    StepFactor of_columns = FactorAt(product, 1 - rows);
-    for (int64_t term = 0; term < terms; term += depth)
-      accs = MakeGroupStep(b_, tiles_, product, worker, term, of_rows, of_columns, accs);
-    AtRegisters(b_, registers, [&](size_t number, const Values& index) {
-      b_.Create(OpKind::BufferStore, {{accs[number]}, {registers}, index, {}}, {});
-    });
-    b_.Create(OpKind::CloseSteps, {}, {});
-    b_.Create(OpKind::AwaitSteps, {{registers}}, {}, {ir::MakeAttr<AttrKey::Ahead>(0)});
-    for (size_t factor : {0, 1}) {
-      if (Box* box = BoxOf(product, factor)) gates_.Arrive(box->empty, number_);
-    }
-    if (registers == target) return;
-    Values made(accs.size());
-    AtRegisters(b_, registers, [&](size_t number, const Values& index) {
-      made[number] =
-          b_.Create(OpKind::BufferLoad, {{registers}, index, {}}, {accs[number]->type()})->result();
-    });
-    block.Store(made, target);
+    GroupProduct(b_, tiles_, product, worker, FactorAt(product, rows), FactorAt(product, 1 - rows))
+        .Run(block, registers, target, [&] {
+          for (size_t factor : {0, 1}) {
+            if (Box* box = BoxOf(product, factor)) gates_.Arrive(box->empty, number_);
+          }
+        });
   });
 }
 

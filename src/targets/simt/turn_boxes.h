@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "targets/simt/box_ring.h"
+#include "targets/simt/group_product.h"
 
 namespace kdl::simt {
 

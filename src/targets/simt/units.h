@@ -70,7 +70,7 @@ inline constexpr ir::Unit kGroupU8I8 =
     GoesOn(ByteUnit("", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::I32), "simt.wgmma_u8_i8");
 
 /// Floats of a byte, whose products an f32 holds. The model is that of other floats; machines are said to move a step's terms to
-/// the exponent of the largest one, f32 so far included, and to cut them off behind some 14 bits: sums lose more than f32's do.
+/// the exponent of the largest one, f32 so far included, and to cut them off behind some 14 bits: so workers add each 128 terms' sum.
 constexpr ir::Unit ByteFloatUnit(std::string_view name, kdl::Scalar a, kdl::Scalar b) {
   return {.name = name,
           .a = a,
@@ -81,7 +81,8 @@ constexpr ir::Unit ByteFloatUnit(std::string_view name, kdl::Scalar a, kdl::Scal
           .flushes = false,
           .term = ir::OpKind::Mul,
           .modelled = true,
-          .goes_on = true};
+          .goes_on = true,
+          .apart = 128};
 }
 inline constexpr ir::Unit kGroupE4 =
     ByteFloatUnit("simt.wgmma_f8e4m3", kdl::Scalar::F8E4M3, kdl::Scalar::F8E4M3);
@@ -92,9 +93,9 @@ inline constexpr ir::Unit kGroupE4E5 =
 inline constexpr ir::Unit kGroupE5E4 =
     ByteFloatUnit("simt.wgmma_f8e5m2_f8e4m3", kdl::Scalar::F8E5M2, kdl::Scalar::F8E4M3);
 
-inline constexpr const ir::Unit* kUnits[] = {
-    &kMmaBf16, &kMmaF16,    &kMmaI8,     &kMmaU8,   &kGroupBf16, &kGroupF16,  &kGroupI8,
-    &kGroupU8, &kGroupI8U8, &kGroupU8I8, &kGroupE4, &kGroupE5,   &kGroupE4E5, &kGroupE5E4,
-    &kMmaTf32, &kGroupTf32};
+inline constexpr const ir::Unit* kUnits[] = {&kMmaBf16,   &kMmaF16,    &kMmaI8,   &kMmaU8,
+                                             &kGroupBf16, &kGroupF16,  &kGroupI8, &kGroupU8,
+                                             &kGroupI8U8, &kGroupU8I8, &kGroupE4, &kGroupE5,
+                                             &kGroupE4E5, &kGroupE5E4, &kMmaTf32, &kGroupTf32};
 
 }  // namespace kdl::simt
