@@ -73,6 +73,7 @@ def groups():
             checks.expect(f"layers without {text} are wrong", not all(EQUAL in stdout for stdout in said), "\n".join(said))
     del os.environ["FAKE_CUDA_DROP"], os.environ["FAKE_CUDA_DROPPED"]
     byte_groups(target)
+    tf32_products(target)
     turn_groups(target[:2])
 
 
@@ -84,6 +85,17 @@ def byte_groups(target):
             given = [word for size in sizes for word in ["--set", size]]
             done = teams.kernelc("run", "tests/run/byte_products.kdl", "--kernel", *kernel, *target, *given)
             checks.expect(f"{kernel} {sizes} equals the interpreter", EQUAL in done.stdout, done.stdout + done.stderr)
+
+
+def tf32_products(target):
+    """Of factors that workers round, by groups of warps and by single ones; of several blocks of terms, and of less than a step's."""
+    for kernel in ["rows", "columns"]:
+        for level in ["sm_90a", "sm_80"]:
+            for sizes in [["M=70", "N=9", "K=75"], ["M=3", "N=133", "K=5"]]:
+                given = [word for size in sizes for word in ["--set", size]]
+                done = teams.kernelc("run", "tests/run/tf32_products.kdl", "--kernel", kernel, "--target", f"cuda?isa={level}",
+                                     *target[2:], *given)
+                checks.expect(f"{kernel} of tf32 {sizes} equals the interpreter ({level})", EQUAL in done.stdout, done.stdout + done.stderr)
 
 
 def turn_groups(target):

@@ -37,19 +37,26 @@ DEFINES = {
     "tests/run/byte_products.kdl": "A=f8e4m3 B=f8e5m2",
     "tests/run/turn_products.kdl": "T=bf16 D=64",
 }
+# Other values, with which the files' kernels keep what they have in registers, too.
+MORE_DEFINES = {"tests/run/turn_products.kdl": ["T=bf16 D=128"]}
 # Of products as samples have them: the least steps in the loop over terms, and for each read of shared memory there.
 PRODUCTS = {"samples/matmul/matmul.kdl": ("kdl_matmul_f32_", 64, 16), "samples/digits/digits.kdl": ("kdl_hidden_layer_", 64, 16)}
 # And of those that matrix units do: the least steps for each read of shared memory in the loop over terms.
 MATRIX_PRODUCTS = {"samples/matmul/matmul.kdl": [("kdl_matmul_bf16_", 64, 3), ("kdl_matmul_f16_", 64, 3)]}
+# The same of factors that workers round on their way to shared memory, where warps multiply by themselves.
+ROUNDED_PRODUCTS = {"tests/run/tf32_products.kdl": [("kdl_rows_", 128, 3), ("kdl_columns_", 128, 3)]}
 # The same on machines whose groups of warps do them: what is in the loop, and how many boxes there are. Of both factors, in front of
 # the blocks, in the loop, and behind it for the next block; where b's columns are side by side it has four panels.
 GROUP_PRODUCTS = {
     "samples/matmul/matmul.kdl": [("kdl_matmul_bf16_", 15), ("kdl_matmul_f16_", 15)],
-    "tests/run/byte_products.kdl": [("kdl_signed_", 6), ("kdl_unsigned_", 6), ("kdl_mixed_", 6), ("kdl_floats_", 6)],
+    "tests/run/byte_products.kdl": [("kdl_signed_", 6), ("kdl_unsigned_", 6), ("kdl_mixed_", 6)],
 }
+# There, where sums of 128 terms are made apart from the result, which workers add them to.
+APART_PRODUCTS = {"tests/run/byte_products.kdl": [("kdl_floats_", 6)]}
 GROUP_LEVEL = "sm_90a"
-# There, in loops that do more: the steps of each product, and how many boxes there are.
+# There, in loops that do more: the steps of each product, and how many boxes there are. None of factors that workers round.
 TURN_PRODUCTS = {
+    "tests/run/tf32_products.kdl": [("kdl_rows_", [4], 0), ("kdl_columns_", [4], 0)],
     "tests/run/turn_products.kdl": [("kdl_attention_bf16_", [4, 4], 4), ("kdl_causal_", [4, 4], 4), ("kdl_weighed_", [4], 4)],
 }
 # Kernels whose registers hold all that they keep.
@@ -64,10 +71,7 @@ UNSPILLED = {
 # What ptxas spills, bytes by file, kernel and level; all others keep what they have in registers. Who mends one strikes it off.
 SPILLED = {
     ("samples/moe/moe.kdl", "down", "sm_80"): 72,
-    (f"{FAMILIES}/stacked_weights.kdl", "product", "sm_90a"): 8,
-    (f"{FAMILIES}/stacked_weights.kdl", "layer", "sm_90a"): 32,
-    ("tests/run/byte_products.kdl", "signed", "sm_80"): 16,
-    ("tests/run/byte_products.kdl", "unsigned", "sm_80"): 16,
+    ("tests/run/turn_products.kdl T=bf16 D=128", "attention_bf16", "sm_80"): 16,
 }
 JUMP = re.compile(r"^(?:\$\w+:|\s*(?:@!?%p\d+\s+)?bra.*)$", re.MULTILINE)
 ENTRY = re.compile(r"^\.visible \.entry (\w+)\(\n(.*?)^\}", re.MULTILINE | re.DOTALL)
@@ -99,7 +103,7 @@ class Used:
 def files():
     found = [*ROOT.glob("samples/*/*.kdl"), *ROOT.glob("stdlib/*.kdl"), *(ROOT / FAMILIES).glob("*.kdl"),
              ROOT / "tests/run/elementary.kdl", ROOT / "tests/run/byte_products.kdl",
-             ROOT / "tests/run/turn_products.kdl", *ROOT.glob("tests/golden/run/*.kdl")]
+             ROOT / "tests/run/turn_products.kdl", ROOT / "tests/run/tf32_products.kdl", *ROOT.glob("tests/golden/run/*.kdl")]
     return sorted(f.relative_to(ROOT).as_posix() for f in found)
 
 
@@ -107,10 +111,10 @@ def kernelc(*arguments):
     return subprocess.run(["kernelc", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, timeout=300)
 
 
-def built(file, level, folder):
+def built(file, level, folder, values):
     """The PTX, that without LLVM's passes, and the KIR that both are made of; None: the file is no source of kernels, as some
     goldens are wrong on purpose."""
-    defines = [f"-D{define}" for define in DEFINES.get(file, "").split()]
+    defines = [f"-D{define}" for define in values.split()]
     target = ["--target", f"cuda?isa={level}"]
     done = kernelc("build", file, "-o", folder, "--emit", "ptx", *target, *defines)
     if done.returncode == 1 and file.startswith("tests/golden"):
@@ -181,7 +185,7 @@ def check_product(file, level, text, used):
     checks.expect(f"{name} of {file} has its block in registers ({level})", row.spilled == row.stack == 0, str(row))
 
 
-def check_matrix_product(file, level, text, used, product):
+def check_matrix_steps(file, level, text, used, product):
     """The loop over a matrix unit's steps is the straight run with the most of them; nothing there asks which memory an address is of."""
     name, least, a_read = product
     (body,) = [body for entry, body in ENTRY.findall(text) if entry.startswith(name)]
@@ -190,13 +194,20 @@ def check_matrix_product(file, level, text, used, product):
     others = re.findall(r"\b(?:ld|st)\.(?!param)\S*", run)
     checks.expect(f"{name} of {file} does {steps} steps for {reads} reads ({level})", steps >= least and steps >= a_read * reads > 0)
     checks.expect(f"{name} of {file} touches nothing else there ({level})", not others, "\n".join(others[:5]))
+    (row,) = [row for row in used if row.kernel.startswith(name)]
+    checks.expect(f"{name} of {file} has its block in registers ({level})", row.spilled == row.stack == 0, str(row))
+    return body
+
+
+def check_matrix_product(file, level, text, used, product):
+    """Its factors come by copies past the registers."""
+    name = product[0]
+    body = check_matrix_steps(file, level, text, used, product)
     copies = len(re.findall(r"\bcp\.async\.cg\.shared\.global", body))
     checks.expect(f"{name} of {file} copies past its registers ({level})", copies > 0, body[:500])
     # Of a turn: a wait for its own group, and one barrier behind that.
     waits = re.findall(r"\bcp\.async\.(wait_\w+\s+\d+;\s+bar\.sync|wait_all)", body)
     checks.expect(f"{name} of {file} awaits a turn's copies alone ({level})", len(waits) == 1 and "wait_group" in waits[0], str(waits))
-    (row,) = [row for row in used if row.kernel.startswith(name)]
-    checks.expect(f"{name} of {file} has its block in registers ({level})", row.spilled == row.stack == 0, str(row))
 
 
 def check_group_product(file, level, text, used, product):
@@ -224,6 +235,24 @@ def check_group_product(file, level, text, used, product):
     checks.expect(f"{name} of {file} has its block in registers ({level})", row.spilled == row.stack == 0, str(row))
 
 
+def check_apart_product(file, level, text, used, product):
+    """A turn's steps are one group, which is awaited, and then each worker adds its 64 sums to what it has in registers."""
+    name, panels = product
+    (body,) = [body for entry, body in ENTRY.findall(text) if entry.startswith(name)]
+    run = max(JUMP.split(body), key=lambda run: len(re.findall(r"\bwgmma\.mma_async", run)))
+    count = {what: len(re.findall(pattern, run)) for what, pattern in [
+        ("steps", r"\bwgmma\.mma_async\.sync\.aligned\.m64n128k32\.f32"), ("groups", r"\bwgmma\.commit_group"),
+        ("waits", r"\bwgmma\.wait_group\.sync\.aligned 0;"), ("memory", r"\b(?:ld|st)\.(?!param)\S*")]}
+    expected = {"steps": 4, "groups": 1, "waits": 1, "memory": 0}
+    checks.expect(f"{name} of {file} has a turn's steps: {count} ({level})", count == expected)
+    sums = len(re.findall(r"\badd\.rn\.f32", body))
+    checks.expect(f"{name} of {file} adds a turn's sums: {sums} ({level})", sums == 64)
+    boxes = len(re.findall(r"\bcp\.async\.bulk\.tensor\.2d\.shared::cluster\.global\.mbarrier::complete_tx::bytes", body))
+    checks.expect(f"{name} of {file} copies boxes: {boxes} ({level})", boxes == panels)
+    (row,) = [row for row in used if row.kernel.startswith(name)]
+    checks.expect(f"{name} of {file} has its block in registers ({level})", row.spilled == row.stack == 0, str(row))
+
+
 def check_turn_products(file, level, text, product):
     """Each product of the loop is one group of steps, from one fence to one wait, which touches no memory itself."""
     name, steps, panels = product
@@ -239,12 +268,13 @@ def check_turn_products(file, level, text, product):
     checks.expect(f"{name} of {file} copies boxes: {boxes} ({level})", boxes == panels)
 
 
-def check_spills(file, level, used):
+def check_spills(file, level, used, values=""):
+    """Of kernels with other values than DEFINES the list has these behind the file."""
     if file.startswith("tests/golden"):
         return
     for row in used:
         kernel = re.fullmatch(r"kdl_(.*)_\d+", row.kernel)[1]
-        most = SPILLED.get((file, kernel, level), 0)
+        most = SPILLED.get((f"{file} {values}".rstrip(), kernel, level), 0)
         checks.expect(f"{row.kernel} of {file} spills {row.spilled} bytes, {most} are known ({level})", row.spilled <= most, str(row))
         checks.expect(f"{row.kernel} of {file} is struck off the list of what spills ({level})", most == 0 or row.spilled > 0)
 
@@ -257,9 +287,17 @@ def check_registers(file, level, used):
             checks.expect(f"{row.kernel} of {file} keeps all in registers ({level})", row.spilled == row.stack == 0, str(row))
 
 
+def check_more(file, level, values):
+    with tempfile.TemporaryDirectory() as folder:
+        text, _, _ = built(file, level, pathlib.Path(folder), values)
+        used = assembled(file, level, text)
+        check_spills(file, level, used, values)
+    return [dataclasses.replace(row, file=f"{file} {values}") for row in used]
+
+
 def check(file, level):
     with tempfile.TemporaryDirectory() as folder:
-        made = built(file, level, pathlib.Path(folder))
+        made = built(file, level, pathlib.Path(folder), DEFINES.get(file, ""))
         if made is None:
             return []
         text, literal, lowered = made
@@ -272,9 +310,13 @@ def check(file, level):
         if level == GROUP_LEVEL and file in GROUP_PRODUCTS:
             for product in GROUP_PRODUCTS[file]:
                 check_group_product(file, level, text.read_text(), used, product)
+            for product in APART_PRODUCTS.get(file, []):
+                check_apart_product(file, level, text.read_text(), used, product)
             return used
         for product in TURN_PRODUCTS.get(file, []) if level == GROUP_LEVEL else []:
             check_turn_products(file, level, text.read_text(), product)
+        for product in ROUNDED_PRODUCTS.get(file, []) if level != GROUP_LEVEL else []:
+            check_matrix_steps(file, level, text.read_text(), used, product)
         for product in MATRIX_PRODUCTS.get(file, []):
             check_matrix_product(file, level, text.read_text(), used, product)
         return used
@@ -304,6 +346,8 @@ def main():
         if not (options.all or options.only or number < 4) and time.monotonic() - begin > options.seconds:
             break
         used += check(file, level)
+        for values in MORE_DEFINES.get(file, []):
+            used += check_more(file, level, values)
     if options.report:
         report(used)
     return checks.end()

@@ -527,6 +527,36 @@ TEST_CASE("boxes of bytes, whose terms lie side by side in both factors") {
     }
     for (const std::string& factor : {row.a, row.b}) text.replace(text.find("bf16"), 4, factor);
     CheckLowering(kLowering, text, TeamOf(128), shapes);
+    if (row.acc != "f32") continue;
+    // Of a block two sums are made apart.
+    replace("k = K by 128", "k = K by 256");
+    SimtFacts facts = TeamOf(128);
+    facts.near_bytes = 128 << 10;
+    CheckLowering(kLowering, text, facts, shapes);
+  }
+}
+
+TEST_CASE("workers round the factors of units of tf32, of groups and of warps") {
+  for (const std::string unit : {"simt.wgmma_tf32", "simt.mma_tf32"}) {
+    for (bool turns_b : {false, true}) {
+      std::string text = BoxesOf(false, turns_b, 32);
+      auto replace = [&](const std::string& what, const std::string& by) {
+        for (size_t at; (at = text.find(what)) != std::string::npos;)
+          text.replace(at, what.size(), by);
+      };
+      replace("simt.wgmma_bf16", unit);
+      replace("bf16", "f32");
+      replace("K by 64", "K by 32");
+      replace("%u = contraction %x, %y",
+              "%xr = tf32 %x : tile<f32; i k>\n      %yr = tf32 %y : tile<f32; j k>\n"
+              "      %u = contraction %xr, %yr");
+      SimtFacts facts = TeamOf(128);
+      facts.near_bytes = 64 << 10;
+      CheckLowering(kLowering, text, facts,
+                    {{{"M", 66}, {"N", 3}, {"K", 72}, {"H", 72}},
+                     {{"M", 3}, {"N", 35}, {"K", 37}, {"H", 37}},
+                     {{"M", 3}, {"N", 5}, {"K", 8}, {"H", 0}}});
+    }
   }
 }
 
