@@ -142,6 +142,19 @@ TEST_CASE("rounding functions keep the sign of zero and halve to even") {
   CHECK(Run(OpKind::Neg, Scalar::F64, {D(1.0)}) == D(-1.0));
 }
 
+TEST_CASE("tf32 has 10 bits of mantissa, halves to even and may round to infinity") {
+  auto rounded = [](float value) { return Run(OpKind::Tf32, Scalar::F32, {F(value)}); };
+  CHECK(rounded(0x1.002p0F) == F(1.0F));
+  CHECK(rounded(0x1.006p0F) == F(0x1.008p0F));
+  CHECK(rounded(-0x1.002002p0F) == F(-0x1.004p0F));
+  CHECK(rounded(0x1p-149F) == F(0.0F));
+  CHECK(rounded(-0.0F) == F(-0.0F));
+  CHECK(rounded(std::numeric_limits<float>::max()) == F(kInf));
+  CHECK(rounded(-kInf) == F(-kInf));
+  CHECK(IsNan(rounded(kNan)));
+  CHECK(Run(OpKind::Tf32, Scalar::F64, {D(1.0)}) == kTrap);
+}
+
 TEST_CASE("fma rounds once") {
   // (1 + 2^-12)^2 = 1 + 2^-11 + 2^-24: the last term is lost where the product is rounded by
   // itself.
