@@ -240,9 +240,9 @@ class Reader {
     if (words[0] == "mbarrier") return Gate(instruction, name, given);
     if (words[0] == "wgmma") return Group(instruction, words, given);
     if (words[0] == "fence") {
-      instruction.op = name == "fence.proxy.async" ? Op::ShowStores : Op::Nothing;
-      if (name != "fence.proxy.async" && name != "fence.mbarrier_init.release.cluster")
-        Unknown(name);
+      const bool shows = name == "fence.proxy.async.shared::cta";
+      instruction.op = shows ? Op::ShowStores : Op::Nothing;
+      if (!shows && name != "fence.mbarrier_init.release.cluster") Unknown(name);
       kernel_.code.push_back(instruction);
       return;
     }

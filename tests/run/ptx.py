@@ -263,6 +263,7 @@ def check_turn_products(file, level, text, product):
     checks.expect(f"{name} of {file} has a turn's steps: {found} ({level})", found == steps == [run.count("wgmma.mma_async") for run in runs])
     others = [other for group in groups for other in re.findall(r"\b(?:ld|st)\.(?!param)\S*|\bcp\.async\S*|\bldmatrix\S*|\bbar\.\S*", group)]
     checks.expect(f"{name} of {file} touches nothing among its steps ({level})", not others, "\n".join(others[:5]))
+    checks.expect(f"{name} of {file} shows stores to shared memory alone ({level})", not re.search(r"fence\.proxy\.async(?!\.shared::cta)", body))
     checks.expect(f"{name} of {file} has no other unit ({level})", not re.search(r"\bmma\.sync|\bldmatrix", body))
     boxes = len(re.findall(r"\bcp\.async\.bulk\.tensor\.\dd\.shared::cluster\.global\.mbarrier::complete_tx::bytes", body))
     checks.expect(f"{name} of {file} copies boxes: {boxes} ({level})", boxes == panels)

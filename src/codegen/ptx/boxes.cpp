@@ -157,7 +157,7 @@ bool PtxEmitter::EmitGated(ir::Op* op) {
       EmitBoxFits(op);
       return true;
     case OpKind::ShowStores:
-      EmitAsm(*this, "fence.proxy.async;", "~{memory}", {});
+      EmitAsm(*this, "fence.proxy.async.shared::cta;", "~{memory}", {});
       return true;
     case OpKind::CloseSteps:
       CloseSteps();
