@@ -57,12 +57,25 @@ class Row:
 
 ROWS = [Row("matmul bf16, 8192 cubed", "samples/matmul/matmul.kdl", "matmul_bf16", "", "product"),
         Row("matmul f32, 8192 cubed", "samples/matmul/matmul.kdl", "matmul_f32", "", "product"),
+        Row("matmul tf32, 8192 cubed", "tests/run/tf32_products.kdl", "rows", "", "product"),
+        Row("matmul fp8, 8192 cubed", "tests/run/byte_products.kdl", "floats_f8e4m3_f8e5m2", "A=f8e4m3 B=f8e5m2", "product"),
         Row("attention bf16, D 128", "tests/run/turn_products.kdl", "attention_bf16", "D=128 T=bf16", "attention"),
         Row("softmax", "samples/softmax/softmax.kdl", "softmax", "", "stream"),
         Row("layer_norm", "tests/run/families/softmax_norm.kdl", "layer_norm", "S=4", "stream"),
         Row("copy", "tests/bench/kernels/elements.kdl", "copy", "", "stream")]
 INSTRUCTION = re.compile(r"^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z0-9_.]+)\s*(.*?);")
 WIDTHS = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
+
+
+@dataclasses.dataclass
+class Tile:
+    """Of a product: its blocks, the instruction of a step, its operations by those of bf16's (0: those of f32's lanes), bytes of an element."""
+    rows: int
+    columns: int
+    terms: int
+    step: str
+    rate: float
+    bytes: int
 
 
 @dataclasses.dataclass
@@ -117,24 +130,27 @@ def straight_run(code, name):
 
 def product(machine, code, workers, blocks, tile):
     """unit's cycles by the longest of unit, issue and what is behind a block's loop, by whole waves of 8192 cubed's blocks."""
-    rows, columns, terms, of_matrix = tile
-    name, unit = ("HGMMA" if machine.level == "sm_90a" else "HMMA", machine.matrix) if of_matrix else ("FFMA", 2 * machine.fma)
-    run = straight_run(code, name)
+    unit = tile.rate * machine.matrix or 2 * machine.fma
+    run = straight_run(code, tile.step)
     counts = code.count(*run)
-    steps = terms if name != "FFMA" else counts["FFMA"] // 64
-    turn_unit = 2 * rows * columns * steps / unit
-    turn_issue = sum(counts.values()) * workers / 32 / machine.issues
+    steps = tile.terms if tile.rate else counts[tile.step] // 64
+    turn_unit = 2 * tile.rows * tile.columns * steps / unit
+    moved = (tile.rows + tile.columns) * tile.terms
+    brought = straight_run(code, "LDG")  # of factors that workers round
+    loads = (brought[1] - brought[0] + 1) * moved / workers / code.count(*brought)["LDG"] if tile.rate == 0.5 else 0
+    sums = code.count(0, len(code.ops) - 1)["FADD"]  # of terms that the unit sums up apart
+    turn_issue = (sum(counts.values()) + loads + sums) * workers / 32 / machine.issues
     stored = straight_run(code, "STG")  # of a whole block
     behind = (stored[1] - stored[0] + 1) * workers / 32 / machine.issues
     turns = 8192 / steps
     busy = turns * turn_unit / (turns * max(turn_unit, turn_issue) + behind / max(1, blocks))
-    tiles = (8192 // rows) * (8192 // columns)
+    tiles = (8192 // tile.rows) * (8192 // tile.columns)
     waves = tiles / machine.processors / blocks
     share = 100 * busy * waves / -(-tiles // (machine.processors * blocks))
-    moved = (rows + columns) * terms * (2 if of_matrix else 4)
-    said = (f"{sum(counts.values())} in the run of {counts[name]} {name}, {counts['LDS'] + counts['LDSM']} reads of shared memory; "
+    said = (f"{sum(counts.values()) + sums + loads:.0f} for {counts[tile.step]} {tile.step}, "
+            f"{counts['LDS'] + counts['LDSM']} reads of shared memory; "
             f"behind the loop {stored[1] - stored[0] + 1} for {code.count(*stored)['STG']} stores")
-    return said, f"{moved} a turn", share
+    return said, f"{moved * tile.bytes} a turn", share
 
 
 def attention(machine, code, workers, blocks, _):
@@ -169,8 +185,10 @@ def stream(machine, code, workers, blocks, _):
 
 
 MODELS = {"product": product, "attention": attention, "stream": stream}
-TILES = {("matmul_bf16", "sm_90a"): (128, 256, 64, True), ("matmul_bf16", "sm_80"): (128, 128, 32, True),
-         ("matmul_f32", "sm_90a"): (128, 128, 16, False), ("matmul_f32", "sm_80"): (128, 128, 16, False)}
+TILES = {("matmul_bf16", "sm_90a"): Tile(128, 256, 64, "HGMMA", 1, 2), ("matmul_bf16", "sm_80"): Tile(128, 128, 32, "HMMA", 1, 2),
+         ("matmul_f32", "sm_90a"): Tile(128, 128, 16, "FFMA", 0, 4), ("matmul_f32", "sm_80"): Tile(128, 128, 16, "FFMA", 0, 4),
+         ("rows", "sm_90a"): Tile(128, 128, 32, "HGMMA", 0.5, 4), ("rows", "sm_80"): Tile(128, 128, 32, "HMMA", 0.5, 4),
+         ("floats_f8e4m3_f8e5m2", "sm_90a"): Tile(128, 128, 128, "QGMMA", 2, 1)}
 USED = re.compile(r"Function properties for (\w+)\n\s+\d+ bytes stack frame, (\d+) bytes spill stores.*\n"
                   r"ptxas info\s+: Used (\d+) registers(?:.*?, (\d+) bytes smem)?")
 BROUGHT = re.compile(r"\.b8 (\w+)_launch\[\d+\] = \{([\d, ]+)\};")
@@ -204,6 +222,8 @@ def main():
         if sys.argv[1:] and not re.search(sys.argv[1], row.what):
             continue
         for machine in MACHINES:
+            if row.model == "product" and (row.kernel, machine.level) not in TILES:
+                continue
             with tempfile.TemporaryDirectory() as folder:
                 print("| " + " | ".join(map(str, figures(row, machine, pathlib.Path(folder)))) + " |", flush=True)
 
