@@ -57,14 +57,16 @@ TEST_CASE("CUDA: a failure of the driver is an error that names it, and nothing 
     const char* says;
   };
   constexpr int kOutOfMemory = 2;
+  constexpr int kInvalidPtx = 218;
   constexpr int kIllegalAddress = 700;
   constexpr Row kRows[] = {
       {"cuInit", 100, KDL_ERROR_NOT_FOUND, "there is no CUDA here: libcuda.so.1 says"},
       {"cuDevicePrimaryCtxRetain", kOutOfMemory, KDL_ERROR_OUT_OF_MEMORY, "making a context"},
       {"cuMemAllocFromPoolAsync", kOutOfMemory, KDL_ERROR_OUT_OF_MEMORY,
        "the device has no 64 bytes"},
-      {"cuModuleLoadDataEx", kIllegalAddress, KDL_ERROR_DEVICE,
+      {"cuModuleLoadDataEx", kInvalidPtx, KDL_ERROR_DEVICE,
        "the driver of no GPU 0 refuses the kernels of module 'suite'"},
+      {"cuModuleLoadDataEx", kIllegalAddress, KDL_ERROR_DEVICE, "loading module suite failed"},
       {"cuStreamCreate", kOutOfMemory, KDL_ERROR_OUT_OF_MEMORY, "taking a stream"},
       {"cuMemcpyHtoDAsync_v2", kIllegalAddress, KDL_ERROR_DEVICE, "writing a launch's numbers"},
       {"cuLaunchKernel", kIllegalAddress, KDL_ERROR_DEVICE, "launching mark failed: CUDA_ERROR"},
@@ -77,6 +79,47 @@ TEST_CASE("CUDA: a failure of the driver is an error that names it, and nothing 
     const std::string message = Failure(row.function, row.status, row.code);
     CAPTURE(message);
     CHECK(message.find(row.says) != std::string::npos);
+  }
+}
+
+TEST_CASE("CUDA: a device that is lost says so, and says the same from then on") {
+  constexpr int kContextIsDestroyed = 709;
+  struct Row {
+    const char* function;
+    const char* says;
+  };
+  constexpr Row kRows[] = {{"cuMemcpyDtoHAsync_v2", "CUDA: running mark failed: CUDA_ERROR"},
+                           {"cuStreamSynchronize", "CUDA: taking memory for a launch failed"},
+                           {"cuLaunchKernel", "CUDA: launching mark failed: CUDA_ERROR"}};
+  for (const Row& row : kRows) {
+    CAPTURE(row.function);
+    {
+      Context context;
+      Prepare(context);
+      const Device device = context.Select("cuda");
+      const Device host = context.Select("host");
+      const Tensor y = context.Allocate(device, ElementOf<std::int64_t>(), {8}, "y");
+      const Tensor here = context.Allocate(host, ElementOf<std::int64_t>(), {8}, "here");
+      std::string first;
+      fake_cuda_fail(row.function, kContextIsDestroyed);
+      CHECK(CodeOf([&] { device.queue().Launch("mark", 8, {y}).Wait(); }, &first) ==
+            KDL_ERROR_DEVICE);
+      CAPTURE(first);
+      CHECK(first.find(row.says) != std::string::npos);
+      CHECK(first.find("the device is lost to this process: end it and start anew") !=
+            std::string::npos);
+      // The driver would answer again; nobody asks it.
+      const auto also = [&](const auto& call) {
+        std::string text;
+        CHECK(CodeOf(call, &text) == KDL_ERROR_DEVICE);
+        CAPTURE(text);
+        CHECK(text.find(row.says) != std::string::npos);
+      };
+      also([&] { device.queue().Launch("mark", 8, {y}).Wait(); });
+      also([&] { context.Allocate(device, ElementOf<std::int64_t>(), {8}, "z"); });
+      also([&] { device.queue().Copy(here, y).Wait(); });
+    }
+    CHECK(fake_cuda_live() == 0);
   }
 }
 
@@ -173,7 +216,7 @@ TEST_CASE("CUDA: where the system has no such memory, the driver copies from any
 }
 
 TEST_CASE("CUDA: a copy that fails on its way is an error, and the next one is whole") {
-  constexpr int kIllegalAddress = 700;
+  constexpr int kInvalidValue = 1;
   for (const char* function :
        {"cuEventRecord", "cuEventSynchronize", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2"}) {
     CAPTURE(function);
@@ -182,7 +225,7 @@ TEST_CASE("CUDA: a copy that fails on its way is an error, and the next one is w
     std::vector<std::int64_t> values(500000);
     std::iota(values.begin(), values.end(), 1);
     const Tensor kept = bench.Upload(values);
-    fake_cuda_fail(function, kIllegalAddress);
+    fake_cuda_fail(function, kInvalidValue);
     CHECK(CodeOf([&] {
             bench.Upload(values);
             Bench::Download<std::int64_t>(kept);
@@ -210,7 +253,7 @@ TEST_CASE(
 }
 
 TEST_CASE("CUDA: what one GPU has goes to another without the host between them") {
-  constexpr int kIllegalAddress = 700;
+  constexpr int kInvalidValue = 1;
   {
     const DeviceUnderTest device{"cuda", "cuda[1]", Prepare, {}};
     const Bench bench(device);
@@ -226,8 +269,8 @@ TEST_CASE("CUDA: what one GPU has goes to another without the host between them"
       bench.sibling().queue().Wait();
     };
     // Were they needed, they would fail.
-    fake_cuda_fail("cuMemHostAlloc", kIllegalAddress);
-    fake_cuda_fail("cuMemcpyDtoHAsync_v2", kIllegalAddress);
+    fake_cuda_fail("cuMemHostAlloc", kInvalidValue);
+    fake_cuda_fail("cuMemcpyDtoHAsync_v2", kInvalidValue);
     copy();
     left.view.size[1] = right.view.size[1] = 24;
     copy();
@@ -236,7 +279,7 @@ TEST_CASE("CUDA: what one GPU has goes to another without the host between them"
     for (const char* function : {"cuMemcpyPeerAsync", "cuMemcpy3DPeerAsync"}) {
       left.view.size[1] = right.view.size[1] =
           function == std::string("cuMemcpyPeerAsync") ? 25 : 24;
-      fake_cuda_fail(function, kIllegalAddress);
+      fake_cuda_fail(function, kInvalidValue);
       std::string message;
       CHECK(CodeOf(copy, &message) == KDL_ERROR_DEVICE);
       CHECK(message.find("copying from another GPU failed") != std::string::npos);
@@ -254,8 +297,8 @@ TEST_CASE("CUDA: the rows of a copy go at once") {
   kdl_array left = from.array();
   kdl_array right = to.array();
   left.view.size[1] = right.view.size[1] = 4;
-  constexpr int kIllegalAddress = 700;
-  fake_cuda_fail("cuMemcpy2DAsync_v2", kIllegalAddress);
+  constexpr int kInvalidValue = 1;
+  fake_cuda_fail("cuMemcpy2DAsync_v2", kInvalidValue);
   const kdl_code told = CodeOf([&] {
     Check(kdl_copy(device.queue().get(), &right, &left, "test", nullptr, 0, nullptr));
     device.queue().Wait();

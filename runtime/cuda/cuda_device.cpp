@@ -17,6 +17,7 @@
 #include "cuda/cuda_streams.h"
 #include "host/host_device.h"
 #include "team/kernel_clock.h"
+#include "team/lost_device.h"
 #include "team/memory_pool.h"
 #include "team/region_runs.h"
 #include "team/team_launch.h"
@@ -36,6 +37,7 @@ struct CudaDevice {
   std::string name;
   std::string arch;  // of the code that it runs, the best first
   MemoryPool pool;   // of launches
+  mutable LostDevice lost;
   KernelClock clock;
 
   ~CudaDevice() {
@@ -64,7 +66,7 @@ struct CudaDevice {
       memory->Trim();
       status = memory->Take(static_cast<std::size_t>(bytes), &address);
     }
-    *taken = reinterpret_cast<void*>(address);
+    *taken = status == cu::kSuccess ? reinterpret_cast<void*>(address) : nullptr;
     return status;
   }
 
@@ -77,7 +79,20 @@ struct CudaDevice {
 
 CudaDevice& Of(void* device) { return *static_cast<CudaDevice*>(device); }
 
+// What the driver says, too, of all that follows in its context: memory was touched that is not the kernel's, or the GPU is gone.
+bool IsLost(cu::Status status) {
+  constexpr cu::Status kLost[] = {
+      46,                  // CUDA_ERROR_DEVICE_UNAVAILABLE
+      214,                 // CUDA_ERROR_ECC_UNCORRECTABLE
+      700, 702, 709, 710,  // of an address, of time, the context is destroyed, an assertion
+      714, 715, 716, 717,
+      718, 719};  // of the stack, an instruction, alignment, a space, a counter, others
+  return std::find(std::begin(kLost), std::end(kLost), status) != std::end(kLost);
+}
+
 Error FailWith(const CudaDevice& cuda, std::string_view what, cu::Status status) {
+  if (IsLost(status))
+    return cuda.lost.Lose(Concat("CUDA: ", what, " failed: ", cuda.api.NameOf(status)));
   const kdl_code code = status == cu::kOutOfMemory ? KDL_ERROR_OUT_OF_MEMORY : KDL_ERROR_DEVICE;
   return Fail(code, "CUDA: ", what, " failed: ", cuda.api.NameOf(status));
 }
@@ -198,6 +213,7 @@ cu::Address AddressOf(const void* memory) { return reinterpret_cast<cu::Address>
 
 kdl_error* Allocate(void* device, std::int64_t bytes, const char*, kdl_memory* memory) {
   CudaDevice& cuda = Of(device);
+  if (Error lost = cuda.lost.Told()) return lost.release();
   const CurrentContext current(cuda.api, cuda.context);
   void* address = nullptr;
   const cu::Status status = cuda.Take(bytes, &address);
@@ -219,8 +235,8 @@ void Release(void* device, kdl_memory memory) {
 template <class Enqueue>
 void Move(void* device, std::string_view what, kdl_completion done, const Enqueue& enqueue) {
   CudaDevice& cuda = Of(device);
-  Error error;
-  {
+  Error error = cuda.lost.Told();
+  if (error == nullptr) {
     Work work(cuda);
     cu::Status status = work.status();
     if (status == cu::kSuccess) status = enqueue(cuda.api, work);
@@ -317,6 +333,7 @@ struct Module {
 };
 
 Error LoadModule(CudaDevice& cuda, const kdl_image& image, std::unique_ptr<Module>* loaded) {
+  KDL_RETURN_IF_ERROR(cuda.lost.Told());
   const CurrentContext current(cuda.api, cuda.context);
   auto module = std::make_unique<Module>();
   const std::string text(static_cast<const char*>(image.payload),
@@ -325,6 +342,7 @@ Error LoadModule(CudaDevice& cuda, const kdl_image& image, std::unique_ptr<Modul
   int keys[] = {cu::kErrorLog, cu::kErrorLogBytes};
   void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
   const cu::Status status = cuda.api.ModuleLoadDataEx(&module->id, text.c_str(), 2, keys, values);
+  if (IsLost(status)) return FailWith(cuda, Concat("loading module ", image.module), status);
   if (status != cu::kSuccess) {
     return Fail(KDL_ERROR_DEVICE, "the driver of ", cuda.name, " refuses the kernels of module '",
                 image.module, "': ", cuda.api.NameOf(status), "\n", log.c_str());
@@ -524,6 +542,7 @@ class Launcher final : public TeamDriver {
 };
 
 Error Run(CudaDevice& cuda, const kdl_launch_request& request) {
+  KDL_RETURN_IF_ERROR(cuda.lost.Told());
   Launcher launcher(cuda, request);
   KDL_RETURN_IF_ERROR(launcher.Open());
   return RunTeamLaunch(launcher, request);

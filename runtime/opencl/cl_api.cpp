@@ -25,12 +25,18 @@ std::string NameOf(std::int32_t status) {
     std::int32_t status;
     const char* name;
   };
-  constexpr Row kRows[] = {
-      {-1, "CL_DEVICE_NOT_FOUND"},         {-2, "CL_DEVICE_NOT_AVAILABLE"},
-      {-3, "CL_COMPILER_NOT_AVAILABLE"},   {-4, "CL_MEM_OBJECT_ALLOCATION_FAILURE"},
-      {-5, "CL_OUT_OF_RESOURCES"},         {-6, "CL_OUT_OF_HOST_MEMORY"},
-      {-11, "CL_BUILD_PROGRAM_FAILURE"},   {-46, "CL_INVALID_KERNEL_NAME"},
-      {-54, "CL_INVALID_WORK_GROUP_SIZE"}, {-61, "CL_INVALID_BUFFER_SIZE"}};
+  constexpr Row kRows[] = {{-1, "CL_DEVICE_NOT_FOUND"},
+                           {-2, "CL_DEVICE_NOT_AVAILABLE"},
+                           {-3, "CL_COMPILER_NOT_AVAILABLE"},
+                           {-4, "CL_MEM_OBJECT_ALLOCATION_FAILURE"},
+                           {-5, "CL_OUT_OF_RESOURCES"},
+                           {-6, "CL_OUT_OF_HOST_MEMORY"},
+                           {kInvalidContext, "CL_INVALID_CONTEXT"},
+                           {kInvalidQueue, "CL_INVALID_COMMAND_QUEUE"},
+                           {-11, "CL_BUILD_PROGRAM_FAILURE"},
+                           {-46, "CL_INVALID_KERNEL_NAME"},
+                           {-54, "CL_INVALID_WORK_GROUP_SIZE"},
+                           {-61, "CL_INVALID_BUFFER_SIZE"}};
   for (const Row& row : kRows) {
     if (row.status == status) return Concat(row.name, " (", status, ")");
   }

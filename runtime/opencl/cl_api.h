@@ -31,6 +31,10 @@ using EventId = Event*;
 inline constexpr std::int32_t kSuccess = 0;
 inline constexpr std::int32_t kOutOfDeviceMemory = -4;  // CL_MEM_OBJECT_ALLOCATION_FAILURE
 inline constexpr std::int32_t kOutOfHostMemory = -6;
+inline constexpr std::int32_t kNotAvailable = -2;  // CL_DEVICE_NOT_AVAILABLE
+inline constexpr std::int32_t kOutOfResources = -5;
+inline constexpr std::int32_t kInvalidContext = -34;
+inline constexpr std::int32_t kInvalidQueue = -36;
 inline constexpr std::int32_t kInvalidBufferSize = -61;
 inline constexpr std::uint32_t kTrue = 1;
 inline constexpr std::uint64_t kAllDevices = 0xFFFFFFFF;
@@ -57,6 +61,9 @@ inline constexpr std::uint32_t kBinarySizes = 0x1165;
 inline constexpr std::uint32_t kBinaries = 0x1166;
 inline constexpr std::uint32_t kBuildLog = 0x1183;
 inline constexpr std::uint32_t kCompiledWorkGroup = 0x11B1;
+inline constexpr std::uint32_t kMostWorkers = 0x11B0;  // CL_KERNEL_WORK_GROUP_SIZE
+inline constexpr std::uint32_t kKernelNear = 0x11B2;   // CL_KERNEL_LOCAL_MEM_SIZE
+inline constexpr std::uint32_t kDeviceNear = 0x1023;   // CL_DEVICE_LOCAL_MEM_SIZE
 
 // Name, result, parameters: `clGetPlatformIDs` is Api::GetPlatformIDs.
 #define KDL_CL_FUNCTIONS(X)                                                                        \

@@ -16,6 +16,7 @@
 #include "opencl/opencl_memory.h"
 #include "opencl/opencl_programs.h"
 #include "team/kernel_clock.h"
+#include "team/lost_device.h"
 #include "team/memory_pool.h"
 #include "team/region_runs.h"
 #include "team/team_launch.h"
@@ -37,6 +38,7 @@ struct OpenclDevice {
   MemoryPool pool;  // of launches
   KernelClock clock;
   std::mutex mutex;  // one operation at a time
+  LostDevice lost;
 
   ~OpenclDevice() {
     memory.reset();
@@ -60,6 +62,20 @@ struct OpenclDevice {
     if (queue != nullptr) api.ReleaseCommandQueue(queue);
     queue = made;
     return status;
+  }
+
+  // The error of a call that gave `status`; of one that has waited, what ran before may be at fault.
+  Error Failed(std::string_view what, std::int32_t status, bool has_waited = false) {
+    Error error = OpenclFailure(what, status);
+    return IsLost(status, has_waited) ? lost.Lose(kdl_error_message(error.get()))
+                                      : std::move(error);
+  }
+
+  // Drivers whose context has ended say so of all that follows: where a kernel ran out of its memory, out of resources.
+  bool IsLost(std::int32_t status, bool has_waited) const {
+    if (status == cl::kNotAvailable || status == cl::kInvalidContext || status == cl::kInvalidQueue)
+      return true;
+    return status == cl::kOutOfResources && has_waited && api.Finish(queue) != cl::kSuccess;
   }
 
   template <class T>
@@ -142,6 +158,7 @@ void Facts(void* device, kdl_device_facts* facts) {
 // Where there is no memory left, what launches have given back goes first.
 kdl_error* Allocate(void* device, std::int64_t bytes, const char*, kdl_memory* memory) {
   OpenclDevice& opencl = Of(device);
+  if (Error lost = opencl.lost.Told()) return lost.release();
   Error error = opencl.memory->Allocate(bytes, memory);
   if (error != nullptr && opencl.EmptyPool()) error = opencl.memory->Allocate(bytes, memory);
   return error.release();
@@ -157,14 +174,14 @@ OpenclAllocation& AllocationOf(kdl_memory memory) {
 template <class Enqueue>
 void Move(OpenclDevice& opencl, std::string_view what, kdl_completion done,
           const Enqueue& enqueue) {
-  Error error;
-  {
+  Error error = opencl.lost.Told();
+  if (error == nullptr) {
     const std::lock_guard lock(opencl.mutex);
     std::int32_t status = enqueue();
     // Whatever one part of a copy fails with, those in front of it still touch the host's memory.
     const std::int32_t ended = opencl.api.Finish(opencl.queue);
     if (status == cl::kSuccess) status = ended;
-    if (status != cl::kSuccess) error = OpenclFailure(what, status);
+    if (status != cl::kSuccess) error = opencl.Failed(what, status, /*has_waited=*/true);
   }
   done.call(done.context, error.release());
 }
@@ -255,6 +272,7 @@ void Fill(void* device, kdl_memory to, const kdl_region* region, std::uint64_t p
 kdl_error* Load(void* device, const kdl_image* image, void** module) {
   OpenclDevice& opencl = Of(device);
   const std::lock_guard lock(opencl.mutex);
+  if (Error lost = opencl.lost.Told()) return lost.release();
   std::unique_ptr<OpenclModule> made;
   if (Error error = opencl.programs->Make(*image, &made)) return error.release();
   *module = made.release();
@@ -284,7 +302,7 @@ class Launcher final : public TeamDriver {
     if (*memory != nullptr) return nullptr;
     std::int32_t status = Make(rounded, memory);
     if (status != cl::kSuccess && opencl_.EmptyPool()) status = Make(rounded, memory);
-    if (status != cl::kSuccess) return OpenclFailure("taking memory for a launch", status);
+    if (status != cl::kSuccess) return opencl_.Failed("taking memory for a launch", status);
     if (opencl_.pool.Add(*memory, rounded)) return nullptr;
     opencl_.api.ReleaseMemObject(BufferOf(*memory));
     *memory = nullptr;
@@ -297,14 +315,15 @@ class Launcher final : public TeamDriver {
     const std::vector<std::int64_t>& kept = written_.emplace_back(numbers.begin(), numbers.end());
     const std::int32_t status = opencl_.api.EnqueueWriteBuffer(
         opencl_.queue, BufferOf(to), 0, 0, numbers.size_bytes(), kept.data(), 0, nullptr, nullptr);
-    return status == cl::kSuccess ? nullptr : OpenclFailure("writing a launch's numbers", status);
+    return status == cl::kSuccess ? nullptr : opencl_.Failed("writing a launch's numbers", status);
   }
   Error Read(std::span<std::int64_t> to, void* from) override {
     const std::int32_t status =
         opencl_.api.EnqueueReadBuffer(opencl_.queue, BufferOf(from), cl::kTrue, 0, to.size_bytes(),
                                       to.data(), 0, nullptr, nullptr);
     if (status != cl::kSuccess)
-      return OpenclFailure(Concat("running ", request_.kernel->name), status);
+      return opencl_.Failed(Concat("running ", request_.kernel->name), status,
+                            /*has_waited=*/true);
     written_.clear();
     NoteTime();
     return nullptr;
@@ -328,6 +347,7 @@ class Launcher final : public TeamDriver {
   }
   static cl::MemoryId BufferOf(void* memory) { return static_cast<cl::MemoryId>(memory); }
   Error Prepare(std::span<const std::int64_t> numbers, std::span<void* const> memories);
+  Error CheckFits() const;
   void NoteTime();
   void ForgetKernels();
 
@@ -362,16 +382,43 @@ void Launcher::ForgetKernels() {
   kernels_.clear();
 }
 
+// A team's workers and its memory near them are the text's: a device that has less runs it with smaller blocks alone.
+Error Launcher::CheckFits() const {
+  const auto ask = [&](std::uint32_t what, auto* value) {
+    opencl_.api.GetKernelWorkGroupInfo(kernel_, opencl_.id, what, sizeof *value, value, nullptr);
+  };
+  std::uint64_t near_bytes = 0;
+  std::size_t most_workers = 0;
+  std::size_t team[3] = {1, 1, 1};
+  ask(cl::kKernelNear, &near_bytes);
+  ask(cl::kMostWorkers, &most_workers);
+  ask(cl::kCompiledWorkGroup, &team);
+  const auto has = opencl_.Info<std::uint64_t>(cl::kDeviceNear);
+  if (has > 0 && near_bytes > has) {
+    return Fail(KDL_ERROR_UNSUPPORTED, "kernel ", request_.kernel->name, " takes ", near_bytes,
+                " bytes of local memory; of ", opencl_.programs->device_name(),
+                " a work-group has ", has, ": blocks of 1/", (near_bytes + has - 1) / has,
+                " of the elements fit");
+  }
+  if (most_workers > 0 && team[0] > most_workers) {
+    return Fail(KDL_ERROR_UNSUPPORTED, "kernel ", request_.kernel->name, " runs in teams of ",
+                team[0], " workers; ", opencl_.programs->device_name(), " has registers for ",
+                most_workers, " of them: smaller blocks take fewer");
+  }
+  return nullptr;
+}
+
 Error Launcher::Prepare(std::span<const std::int64_t> numbers, std::span<void* const> memories) {
   KDL_RETURN_IF_ERROR(opencl_.programs->FindKernel(*static_cast<OpenclModule*>(request_.module),
                                                    request_.variant->symbol, &kernel_));
+  KDL_RETURN_IF_ERROR(CheckFits());
   KDL_RETURN_IF_ERROR(Take(static_cast<std::int64_t>(numbers.size_bytes()), &numbers_));
   std::vector<void*> given = {numbers_};
   given.insert(given.end(), memories.begin(), memories.end());
   for (std::size_t i = 0; i < given.size(); ++i) {
     const std::int32_t status = opencl_.api.SetKernelArg(kernel_, static_cast<std::uint32_t>(i),
                                                          sizeof(cl::MemoryId), &given[i]);
-    if (status != cl::kSuccess) return OpenclFailure("giving a kernel its arguments", status);
+    if (status != cl::kSuccess) return opencl_.Failed("giving a kernel its arguments", status);
   }
   return Write(numbers_, numbers);
 }
@@ -395,11 +442,12 @@ Error Launcher::Call(std::span<const std::int64_t> numbers, std::span<void* cons
   if (event != nullptr) kernels_.push_back(event);
   return status == cl::kSuccess
              ? nullptr
-             : OpenclFailure(Concat("launching ", request_.kernel->name), status);
+             : opencl_.Failed(Concat("launching ", request_.kernel->name), status);
 }
 
 Error Run(OpenclDevice& opencl, const kdl_launch_request& request) {
   const std::lock_guard lock(opencl.mutex);
+  KDL_RETURN_IF_ERROR(opencl.lost.Told());
   if (!opencl.measures && opencl.clock.Wants(request))
     opencl.measures = opencl.MakeQueue(cl::kProfiling) == cl::kSuccess;
   Launcher launcher(opencl, request);

@@ -1,0 +1,109 @@
+#include "conformance/fake_opencl.h"
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <string>
+#include <type_traits>
+
+#include "opencl/cl_api.h"
+
+namespace kdl::conformance {
+
+namespace {
+
+using namespace runtime::cl;
+
+struct Failure {
+  std::int32_t status = 0;
+  int times = 0;
+};
+
+std::mutex mutex;  // guards the rest
+std::map<std::string, Failure> failing;
+std::uint64_t near_bytes = 0;
+
+void* Own(const char* name) {
+  static void* const library = dlopen(KDL_OPENCL_LOADER, RTLD_NOW | RTLD_LOCAL);
+  void* found = library != nullptr ? dlsym(library, name) : nullptr;
+  if (found == nullptr) {
+    std::fprintf(stderr, "fake_opencl: no %s in %s\n", name, KDL_OPENCL_LOADER);
+    std::abort();
+  }
+  return found;
+}
+
+// Whether the call fails, and how.
+bool Fails(const char* name, std::int32_t* status) {
+  const std::lock_guard lock(mutex);
+  const auto found = failing.find(name);
+  if (found == failing.end()) return false;
+  *status = found->second.status;
+  if (--found->second.times == 0) failing.erase(found);
+  return true;
+}
+
+enum class Name : int {
+#define KDL_CL_NAME(name, result, params) name,
+  KDL_CL_FUNCTIONS(KDL_CL_NAME)
+#undef KDL_CL_NAME
+};
+constexpr const char* kNames[] = {
+#define KDL_CL_NAME(name, result, params) "cl" #name,
+    KDL_CL_FUNCTIONS(KDL_CL_NAME)
+#undef KDL_CL_NAME
+};
+
+template <Name name, class Function>
+struct Stub;
+
+// Functions that make an object tell by their last argument.
+template <Name name, class Result, class... Arguments>
+struct Stub<name, Result(Arguments...)> {
+  static Result Call(Arguments... arguments) {
+    static auto* const own =
+        reinterpret_cast<Result (*)(Arguments...)>(Own(kNames[static_cast<int>(name)]));
+    std::int32_t status = kSuccess;
+    if constexpr (std::is_same_v<Result, std::int32_t>) {
+      if (Fails(kNames[static_cast<int>(name)], &status)) {
+        if constexpr (name == Name::Finish) own(arguments...);  // nothing goes on behind it
+        return status;
+      }
+    }
+    const Result result = own(arguments...);
+    if constexpr (name == Name::GetKernelWorkGroupInfo) TellNear(arguments...);
+    return result;
+  }
+
+ private:
+  static void TellNear(KernelId, DeviceId, std::uint32_t what, std::size_t, void* value,
+                       std::size_t*) {
+    const std::lock_guard lock(mutex);
+    if (what == kKernelNear && near_bytes > 0) *static_cast<std::uint64_t*>(value) = near_bytes;
+  }
+};
+
+}  // namespace
+
+extern "C" {
+#define KDL_CL_STUB(name, result, params)                                                   \
+  static result(*Resolve##name()) params { return &Stub<Name::name, result params>::Call; } \
+  __attribute__((ifunc("Resolve" #name))) result cl##name params;
+KDL_CL_FUNCTIONS(KDL_CL_STUB)
+#undef KDL_CL_STUB
+
+void fake_opencl_fail(const char* function, std::int32_t status, int times) {
+  const std::lock_guard lock(mutex);
+  failing[function] = {status, times};
+}
+
+void fake_opencl_near(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex);
+  near_bytes = bytes;
+}
+}
+
+}  // namespace kdl::conformance

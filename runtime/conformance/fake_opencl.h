@@ -1,0 +1,11 @@
+// An OpenCL loader in front of the machine's own, of which a function can be made to fail, and facts of kernels to be others.
+#pragma once
+
+#include <cstdint>
+
+extern "C" {
+// From its next call on the function, "clFinish", gives this status so often; then what the machine's own gives.
+void fake_opencl_fail(const char* function, std::int32_t status, int times);
+// What kernels are said to take of local memory; 0: what is so.
+void fake_opencl_near(std::uint64_t bytes);
+}

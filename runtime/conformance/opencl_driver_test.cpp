@@ -1,0 +1,118 @@
+// How an OpenCL device deals with a driver that gives it up, and with kernels that it has no room for.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <stdlib.h>  // setenv
+
+#include "conformance/conformance.h"
+#include "conformance/fake_opencl.h"
+#include "conformance/kernels.h"
+#include "conformance/opencl_kernels.h"
+
+namespace kdl::conformance {
+
+// The suite is not run here.
+const std::vector<DeviceUnderTest>& DevicesUnderTest() {
+  static const std::vector<DeviceUnderTest> kNone;
+  return kNone;
+}
+
+namespace {
+
+constexpr std::int32_t kNotAvailable = -2;
+constexpr std::int32_t kOutOfResources = -5;
+constexpr std::int32_t kInvalidQueue = -36;
+
+// A device, and tensors there and here.
+struct Place {
+  Place() {
+    context.Register(kImages);
+    context.Register(OpenclImages());
+    device = context.Select("opencl");
+    host = context.Select("host");
+    y = context.Allocate(device, ElementOf<std::int64_t>(), {8}, "y");
+    here = context.Allocate(host, ElementOf<std::int64_t>(), {8}, "here");
+  }
+  void Launch() const { device.queue().Launch("mark", 8, {y}).Wait(); }
+
+  Context context;
+  Device device;
+  Device host;
+  Tensor y;
+  Tensor here;
+};
+
+bool IsThere() {
+  setenv("POCL_DEVICES", "pthread", 0);
+  const Context context;
+  return CodeOf([&] { context.Select("opencl"); }) == KDL_OK;
+}
+
+bool Says(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("OpenCL: a device that is lost says so, and says the same from then on") {
+  if (!IsThere()) return;
+  struct Row {
+    const char* function;
+    std::int32_t status;
+    int times;
+    const char* says;
+  };
+  // A wait that runs out of resources asks once more.
+  constexpr Row kRows[] = {
+      {"clEnqueueReadBuffer", kNotAvailable, 1,
+       "OpenCL: running mark failed: CL_DEVICE_NOT_AVAILABLE (-2)"},
+      {"clEnqueueNDRangeKernel", kInvalidQueue, 1,
+       "OpenCL: launching mark failed: CL_INVALID_COMMAND_QUEUE (-36)"},
+      {"clFinish", kOutOfResources, 2, "OpenCL: reading failed: CL_OUT_OF_RESOURCES (-5)"}};
+  for (const Row& row : kRows) {
+    CAPTURE(row.function);
+    const Place place;
+    place.Launch();
+    const auto all = [&] {
+      place.Launch();
+      place.device.queue().Copy(place.here, place.y).Wait();
+    };
+    const auto says_it = [&](const auto& call) {
+      std::string text;
+      CHECK(CodeOf(call, &text) == KDL_ERROR_DEVICE);
+      CAPTURE(text);
+      CHECK(Says(text, row.says));
+      CHECK(Says(text, "the device is lost to this process: end it and start anew"));
+    };
+    fake_opencl_fail(row.function, row.status, row.times);
+    says_it(all);
+    // The driver would answer again; nobody asks it.
+    says_it([&] { place.Launch(); });
+    says_it([&] { place.context.Allocate(place.device, ElementOf<std::int64_t>(), {8}, "z"); });
+    says_it([&] { place.device.queue().Copy(place.here, place.y).Wait(); });
+  }
+}
+
+TEST_CASE("OpenCL: what one launch alone has no resources for the next one may have") {
+  if (!IsThere()) return;
+  const Place place;
+  std::string text;
+  fake_opencl_fail("clEnqueueNDRangeKernel", kOutOfResources, 1);
+  CHECK(CodeOf([&] { place.Launch(); }, &text) == KDL_ERROR_DEVICE);
+  CHECK(Says(text, "OpenCL: launching mark failed: CL_OUT_OF_RESOURCES (-5)"));
+  CHECK_FALSE(Says(text, "lost"));
+  place.Launch();
+}
+
+TEST_CASE("OpenCL: a kernel whose tiles a device has no local memory for says what would fit") {
+  if (!IsThere()) return;
+  const Place place;
+  std::string text;
+  fake_opencl_near(std::uint64_t{1} << 40);
+  CHECK(CodeOf([&] { place.Launch(); }, &text) == KDL_ERROR_UNSUPPORTED);
+  fake_opencl_near(0);
+  CAPTURE(text);
+  CHECK(Says(text, "kernel mark takes 1099511627776 bytes of local memory; of "));
+  CHECK(Says(text, " of the elements fit"));
+  place.Launch();
+}
+
+}  // namespace kdl::conformance
