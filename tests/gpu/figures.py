@@ -8,6 +8,7 @@ whenever it has work (see `product` and `stream`).
 
 import collections
 import dataclasses
+import itertools
 import pathlib
 import re
 import subprocess
@@ -80,9 +81,10 @@ class Tile:
 
 @dataclasses.dataclass
 class Code:
-    """A kernel's instructions: (name with its dots, operands), and where its loops begin and end, innermost ones told apart."""
+    """A kernel's instructions: (name with its dots, operands), where its loops begin and end, innermost ones told apart, and its labels."""
     ops: list
     loops: list
+    labels: dict
 
     def inner(self):
         return [(a, b) for a, b in self.loops if not any(a <= c and d <= b and (c, d) != (a, b) for c, d in self.loops)]
@@ -96,6 +98,31 @@ class Code:
         opens = [i for i, (name, _) in enumerate(self.ops) if name.split(".")[0] in ("BSSY", "BSYNC")]
         return [(a, b) for a, b in zip(opens, opens[1:])
                 if self.ops[a][0].startswith("BSSY") and self.ops[b][0].startswith("BSYNC") and b - a < 100]
+
+    def called(self):
+        """What quotients take that are not normal: spans up to where a branch in front of a call goes otherwise."""
+        spans = []
+        for at, (name, _) in enumerate(self.ops):
+            if name.startswith("CALL"):
+                branch = next(i for i in range(at, -1, -1) if self.ops[i][0] == "BRA")
+                spans.append((branch + 1, self.labels[re.search(r"(\.L_\w+)", self.ops[branch][1])[1]] - 1))
+        return spans
+
+    def wide(self, loop):
+        """Kinds of accesses of 16 bytes in a loop."""
+        return {name.split(".")[0] for name, _ in self.ops[loop[0]:loop[1] + 1]
+                if name.split(".")[0] in ("LDG", "STG", "LDS", "STS") and "128" in name.split(".")}
+
+    def streams(self):
+        """Loops over elements. Where some move 16 bytes at once those count, and what moves so in no innermost loop: the others stand in for
+        them where rows are not aligned, or fold what lanes have. Of what moves alike one behind the other the one that moves most counts:
+        the others are its rest."""
+        inner = self.inner()
+        loops = [loop for loop in inner if any(self.count(*loop)[op] for op in ("LDG", "STG", "LDS", "STS"))]
+        alone = [run for run in runs_of(self) if not any(a <= run[1] and run[0] <= b for a, b in inner)]
+        wide = [piece for piece in sorted(loops + alone) if self.wide(piece)]
+        groups = [list(group) for _, group in itertools.groupby(wide, self.wide)]
+        return [max(group, key=lambda piece: sum(self.moved(op, *piece) for op in self.wide(piece))) for group in groups] or loops
 
     def moved(self, name, first, last):
         """Bytes that a thread's instructions of a kind move."""
@@ -115,7 +142,7 @@ def read_code(text):
         target = re.search(r"(\.L_\w+)", operands) if name.startswith("BRA") else None
         if target and labels.get(target[1], at + 1) < at:
             ends[labels[target[1]]] = max(at, ends.get(labels[target[1]], 0))
-    return Code(ops, sorted(ends.items()))
+    return Code(ops, sorted(ends.items()), labels)
 
 
 def runs_of(code):
@@ -172,12 +199,12 @@ def attention(machine, code, workers, blocks, _):
 
 def stream(machine, code, workers, blocks, _):
     """Bytes under way, of 0.6 us at the ceiling, or issue slots by those that an f32 takes, one in each of the loops."""
-    loops = [loop for loop in code.inner() if any(code.count(*loop)[op] for op in ("LDG", "STG", "LDS", "STS"))]
+    loops = code.streams()
     loads = [code.moved("LDG", *loop) for loop in loops if code.count(*loop)["LDG"]] or [code.moved("LDG", 0, len(code.ops) - 1)]
     under_way = max(loads) * workers * blocks
     wanted = machine.bytes_s / machine.processors * 0.6e-6
     def of_byte(loop):
-        return sum(code.count(*loop).values()) / max(code.moved(op, *loop) for op in ("LDG", "STG", "LDS", "STS"))
+        return sum(code.count(*loop, without=code.called()).values()) / max(code.moved(op, *loop) for op in ("LDG", "STG", "LDS", "STS"))
     slots = 4 * sum(of_byte(loop) for loop in loops)  # of an element
     rate = machine.issues * 32 * machine.clock * machine.processors / slots * 8  # that is read and written
     share = 100 * min(1, under_way / wanted, rate / machine.bytes_s)

@@ -1,4 +1,5 @@
 
+#include <optional>
 #include <utility>
 
 #include "codegen/llvm/team_emitter.h"
@@ -69,18 +70,83 @@ bool MayTrapAlone(const ir::Function& kernel) {
   return may;
 }
 
-void EmitTeamLoop(TeamEmitter& emitter, ir::Op* op) {
+namespace {
+
+constexpr int64_t kShort = int64_t{1} << 30;
+
+std::optional<int64_t> ConstantOf(const ir::Value* value) {
+  const ir::Op* def = value->def();
+  if (!def || def->kind() != OpKind::Const) return std::nullopt;
+  return static_cast<int64_t>(def->attr<ir::AttrKey::Bits>());
+}
+
+/// Whether a number of points, no part of which is below 0, is short, as the constants in what it is made of tell.
+bool IsShortNumber(const ir::Value* number, int64_t times = 1) {
+  if (std::optional<int64_t> value = ConstantOf(number))
+    return 0 <= *value && *value <= kShort / times;
+  const ir::Op* def = number->def();
+  if (!def) return false;
+  switch (def->kind()) {
+    case OpKind::Min:
+      return IsShortNumber(def->operand(0), times) || IsShortNumber(def->operand(1), times);
+    case OpKind::Mul: {
+      std::optional<int64_t> by = ConstantOf(def->operand(1));
+      return by && 0 < *by && *by <= kShort / times && IsShortNumber(def->operand(0), times * *by);
+    }
+    case OpKind::Div: {
+      std::optional<int64_t> by = ConstantOf(def->operand(1));
+      return by && 0 < *by && IsShortNumber(def->operand(0), times);
+    }
+    default:
+      return false;
+  }
+}
+
+/// Whether the loop's turns are numbered from 0 on by what 31 bits hold, and all workers' next ones.
+bool IsShort(const ir::Function& kernel, const ir::Op* op) {
+  ir::LoopOp loop(const_cast<ir::Op*>(op));
+  return ConstantOf(loop.lo()) == 0 && ConstantOf(loop.step()) == 1 && kernel.team <= kShort &&
+         IsShortNumber(loop.hi());
+}
+
+/// How a loop's turns are counted. Numbers that are known to be short are so while they are computed with: addresses take fewer
+/// instructions.
+struct Counter {
+  llvm::Type* type;
+  llvm::Value* first;
+  llvm::Value* stride;
+  llvm::Value* hi;
+
+  llvm::Value* Number(llvm::IRBuilder<>& b, llvm::Value* count) const {
+    return b.CreateZExtOrTrunc(count, b.getInt64Ty(), "number");
+  }
+};
+
+Counter CounterOf(TeamEmitter& emitter, const ir::Op* op) {
   auto& builder = emitter.builder;
-  ir::LoopOp loop(op);
-  llvm::BasicBlock* body = NewBlock(emitter, "share");
-  llvm::BasicBlock* done = NewBlock(emitter, "shared");
+  ir::LoopOp loop(const_cast<ir::Op*>(op));
   llvm::Value* step = emitter.Get(loop.step());
   llvm::Value* hi = emitter.Get(loop.hi());
   llvm::Value* workers = builder.getInt64(static_cast<uint64_t>(emitter.kernel.team));
   llvm::Value* first =
       builder.CreateAdd(emitter.Get(loop.lo()), builder.CreateMul(emitter.worker, step), "first");
-  llvm::Value* stride = builder.CreateMul(step, workers);
-  llvm::Value* enters = builder.CreateICmpSLT(first, hi);
+  Counter counter{builder.getInt64Ty(), first, builder.CreateMul(step, workers), hi};
+  if (!IsShort(emitter.kernel, op)) return counter;
+  counter.type = builder.getInt32Ty();
+  counter.hi = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, hi, builder.getInt64(0));
+  for (llvm::Value** value : {&counter.first, &counter.stride, &counter.hi})
+    *value = builder.CreateTrunc(*value, counter.type);
+  return counter;
+}
+
+}  // namespace
+
+void EmitTeamLoop(TeamEmitter& emitter, ir::Op* op) {
+  auto& builder = emitter.builder;
+  llvm::BasicBlock* body = NewBlock(emitter, "share");
+  llvm::BasicBlock* done = NewBlock(emitter, "shared");
+  Counter counter = CounterOf(emitter, op);
+  llvm::Value* enters = builder.CreateICmpSLT(counter.first, counter.hi);
   // To a step of matrices those come, too, that have trapped: what they make nobody sees.
   if (emitter.live && !Holds(op, OpKind::MatrixStep))
     enters = builder.CreateAnd(enters, builder.CreateLoad(builder.getInt1Ty(), emitter.live));
@@ -89,17 +155,22 @@ void EmitTeamLoop(TeamEmitter& emitter, ir::Op* op) {
 
   builder.SetInsertPoint(body);
   bool loops = !OneTurnOf(emitter.kernel, op);
-  llvm::PHINode* index = loops ? builder.CreatePHI(builder.getInt64Ty(), 2, "turn") : nullptr;
-  if (loops) index->addIncoming(first, before);
-  emitter.Set(op->region()->param(0), loops ? index : first);
+  llvm::PHINode* index = loops ? builder.CreatePHI(counter.type, 2, "turn") : nullptr;
+  if (loops) index->addIncoming(counter.first, before);
+  emitter.Set(op->region()->param(0), counter.Number(builder, loops ? index : counter.first));
   TrapExit uniform = std::exchange(emitter.trap_exit, {});
   emitter.in_team = true;
-  EmitLoopBody(emitter, op->region(), false);
+  // Of an address what is the block's is one thing, what is the turn's another.
+  llvm::BasicBlock* around = std::exchange(emitter.turn, loops ? body : nullptr);
+  ++emitter.loop_depth;
+  EmitBlock(emitter, op->region());
+  --emitter.loop_depth;
+  emitter.turn = around;
   emitter.in_team = false;
   if (loops) {
-    llvm::Value* next = builder.CreateAdd(index, stride, "next");
+    llvm::Value* next = builder.CreateAdd(index, counter.stride, "next");
     index->addIncoming(next, builder.GetInsertBlock());
-    builder.CreateCondBr(builder.CreateICmpSLT(next, hi), body, done);
+    builder.CreateCondBr(builder.CreateICmpSLT(next, counter.hi), body, done);
   } else {
     builder.CreateBr(done);
   }

@@ -67,12 +67,18 @@ std::string Guard(const Writer& w) {
 
 namespace {
 
+void DefineVector(Writer& w, const ir::Value* result, const std::string& first);
+
 void DefineLoaded(Writer& w, const ir::Value* result, std::string element) {
+  if (ir::IsVector(result->type())) return DefineVector(w, result, element);
   if (result->type()->scalar == Scalar::Bool) element += " != 0";
   w.Define(result, w.traps ? fmt::format("{} ? {} : 0", w.live(), element) : element);
 }
 
 void WriteStored(Writer& w, const std::string& element, const ir::Value* value) {
+  if (ir::IsVector(value->type()))
+    return w.Line("{}vstore{}({}, 0, &{});", Guard(w), ir::Lanes(value->type()), w.Get(value),
+                  element);
   w.Line("{}{} = {};", Guard(w), element, w.Get(value));
 }
 
@@ -184,15 +190,19 @@ void WriteUpdate(Writer& w, const Op* op) {
 }
 
 /// Of elements side by side, wherever they lie.
-bool WriteVectorLoad(Writer& w, ir::BufferLoadOp load) {
-  KDL_CHECK(!load.mask(), "a vector with a mask has no OpenCL C");
-  ir::Type type = load.result()->type();
-  std::string loaded = fmt::format("vload{}(0, &{})", ir::Lanes(type),
-                                   BufferElement(w, load.buffer(), load.index()));
-  w.Define(load.result(),
-           w.traps ? fmt::format("{} ? {} : KDL_ZERO({})", w.live(), loaded, RegisterType(type))
-                   : loaded);
-  return true;
+void DefineVector(Writer& w, const ir::Value* result, const std::string& first) {
+  ir::Type type = result->type();
+  std::string loaded = fmt::format("vload{}(0, &{})", ir::Lanes(type), first);
+  w.Define(result, w.traps
+                       ? fmt::format("{} ? {} : KDL_ZERO({})", w.live(), loaded, RegisterType(type))
+                       : loaded);
+}
+
+void WriteZip(Writer& w, const Op* op) {
+  std::string parts;
+  for (const ir::Value* part : op->operands())
+    parts += fmt::format("{}{}", parts.empty() ? "" : ", ", w.Get(part));
+  w.Define(op->result(), fmt::format("({})({})", RegisterType(op->result()->type()), parts));
 }
 
 }  // namespace
@@ -214,7 +224,6 @@ bool WriteMemory(Writer& w, const Op* op) {
       return true;
     case OpKind::BufferLoad: {
       ir::BufferLoadOp load(const_cast<Op*>(op));
-      if (ir::IsVector(op->result()->type())) return WriteVectorLoad(w, load);
       DefineLoaded(w, op->result(), BufferElement(w, load.buffer(), load.index()));
       return true;
     }
@@ -226,6 +235,9 @@ bool WriteMemory(Writer& w, const Op* op) {
     case OpKind::Half:
       w.Define(op->result(), fmt::format("{}.{}", w.Get(op->operand(0)),
                                          op->attr<AttrKey::Part>() == 0 ? "lo" : "hi"));
+      return true;
+    case OpKind::Zip:
+      WriteZip(w, op);
       return true;
     case OpKind::View:
       w.memories[op->result()] = ViewMemory(w, op);

@@ -150,6 +150,9 @@ bool PtxEmitter::EmitGated(ir::Op* op) {
               "r,r,~{memory}", {gate(op->operand(1)), parity});
       return true;
     }
+    case OpKind::Load:
+    case OpKind::Store:
+      return EmitVector(op);
     case OpKind::CopyBox:
       EmitCopyBox(op);
       return true;

@@ -27,6 +27,8 @@ struct PtxEmitter final : TeamEmitter {
   void EmitCloseAhead() override;
   void EmitAwaitAhead(ir::Op* op) override;
   bool EmitGated(ir::Op* op) override;
+  /// Of tensors; whether the op moves one.
+  bool EmitVector(ir::Op* op);
 
  private:
   void AddMaps();

@@ -8,6 +8,18 @@
 
 namespace kdl::simt {
 
+namespace {
+
+/// Of a point of the nest the place in its result's tile.
+Values PlaceIn(const Op* op, size_t result, const AxisList& axes, const Values& place) {
+  Values at;
+  for (AxisId axis : op->result(result)->type()->axes)
+    at.push_back(place[static_cast<size_t>(std::ranges::find(axes, axis) - axes.begin())]);
+  return at;
+}
+
+}  // namespace
+
 Value* TeamExpander::YieldTarget(const Op* op, const Value* result) const {
   if (result->uses().size() != 1) return nullptr;
   const ir::Use& use = result->uses()[0];
@@ -66,10 +78,31 @@ void TeamExpander::ExpandNest(const Op* op) {
   };
   auto deal = [&] {
     BringsFactor(op, axes) ? tiles_.DealTogether(op, axes, workers_, together, body)
-                           : tiles_.Deal(op, axes, body);
+                           : DealPoints(op, axes, buffers, body);
   };
   factor_copies_.Takes(op) ? ExpandCopies(op, axes, buffers, deal) : deal();
   FinishFactors(b_, tiles_, op, made, workers_);
+}
+
+void TeamExpander::DealPoints(const Op* op, const AxisList& axes, const Values& buffers,
+                              const TeamTiles::Body& body) {
+  auto expand = [this](Op* of_nest) {
+    in_nest_ = true;
+    ExpandOp(of_nest);
+    in_nest_ = false;
+  };
+  SidePoints side(facts_, b_, tiles_, rows_, op, {scalars_, places_, expand});
+  if (side.count() == 1) return tiles_.Deal(op, axes, body);
+  auto together = [&](const Values& place) {
+    std::vector<Values> made = side.Make(place);
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      if (buffers[i]) side.Store(made[i], op->result(i), buffers[i], PlaceIn(op, i, axes, place));
+    }
+  };
+  Value* fits = side.Fits();
+  passes::MakeIf(
+      b_, fits, [&] { tiles_.DealSide(op, axes, workers_, side.count(), together); },
+      [&] { tiles_.Deal(op, axes, body); });
 }
 
 void TeamExpander::ExpandCopies(const Op* op, const AxisList& axes, const Values& buffers,
@@ -136,10 +169,7 @@ void TeamExpander::StorePoint(const Op* op, const AxisList& axes, const Values& 
                               const Values& made, const Values& buffers) {
   for (size_t i = 0; i < buffers.size(); ++i) {
     if (!buffers[i]) continue;
-    Values at;
-    for (AxisId axis : op->result(i)->type()->axes)
-      at.push_back(place[static_cast<size_t>(std::ranges::find(axes, axis) - axes.begin())]);
-    tiles_.Store(made[i], op->result(i), buffers[i], at);
+    tiles_.Store(made[i], op->result(i), buffers[i], PlaceIn(op, i, axes, place));
   }
 }
 

@@ -37,6 +37,7 @@ TeamExpander::TeamExpander(ir::Module& module, ir::Function& kernel, const SimtF
       workers_(workers),
       b_(module),
       tiles_(b_, kernel, HomesOf(kernel)),
+      rows_(b_),
       factor_copies_(facts, b_, tiles_),
       block_copies_(b_, kernel, tiles_, [this](Value* old) { return Scalar(old); }) {}
 

@@ -21,6 +21,9 @@ struct SimtFacts : ir::TargetFacts {
   int64_t held_bytes = 256;    ///< of a product that a worker has in registers
   bool in_vectors = false;     ///< a worker computes with what is side by side at once
   int64_t copy_bytes = 0;      ///< that go to near memory at once, past the registers; 0: none do
+  int64_t vector_bytes = 0;    ///< that a worker loads or stores at once; 0: single elements
+  bool vectors_anywhere =
+      false;  ///< and these may lie anywhere, not only at multiples of their bytes
   std::span<const MatrixUnit> matrix_units;  ///< the best one first
   /// A core goes from each of its blocks to the next one, without a division; else any turn tells its block by itself, so that
   /// turns before it can begin its copies.

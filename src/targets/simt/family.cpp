@@ -49,6 +49,8 @@ Result<std::vector<Target>> MakeOpencl(const Spec&) {
   auto facts = std::make_shared<DeviceFacts>();
   facts->kind = facts->level = "opencl";
   facts->generate = GenerateOpencl;
+  facts->vector_bytes = 16;
+  facts->vectors_anywhere = true;
   return std::vector<Target>{TargetOf(std::move(facts), "opencl")};
 }
 
@@ -105,6 +107,7 @@ Result<std::vector<Target>> MakeCuda(const Spec& spec) {
   facts->ring_bytes = row->ring_bytes;
   facts->generate = GenerateCuda;
   facts->copy_bytes = 16;
+  facts->vector_bytes = 16;
   facts->groups_blocks = true;
   facts->processor = codegen::ptx::ProcessorOf(level);
   bool is_native = dot == kDots[0];

@@ -145,6 +145,7 @@ Spot SpotOf(const Op* op, const Value* memory) {
 
 /// A value as the turn's number `p` divided and cut by constants; empty: it is something else.
 std::string DigitText(const Value* value, const Value* turn) {
+  if (!value) return "";
   if (value == turn) return "p";
   const Op* def = value->def();
   if (!def || (def->kind() != OpKind::Div && def->kind() != OpKind::Rem)) return "";
@@ -168,6 +169,14 @@ bool TellNumber(std::set<std::string> digits) {
   return false;
 }
 
+/// Of the first index of a vector that is a multiple of its lanes which one it is; null: it is none.
+const Value* NumberOfVector(const Value* index, int64_t lanes) {
+  if (lanes == 1) return index;
+  const Op* def = index->def();
+  bool is_multiple = Is(def, OpKind::Mul) && ConstantOf(def->operand(1)) == lanes;
+  return is_multiple ? def->operand(0) : nullptr;
+}
+
 /// How the op touches memory in a loop of the team's from 0 on.
 Way WayOf(const Op* op, const Op* loop) {
   bool from_0 = loop && ConstantOf(loop->operand(0)) == 0 && ConstantOf(loop->operand(2)) == 1;
@@ -175,10 +184,14 @@ Way WayOf(const Op* op, const Op* loop) {
   if (!from_0 || (op->kind() != OpKind::BufferLoad && op->kind() != OpKind::BufferStore)) return "";
   auto index = op->Segment(op->kind() == OpKind::BufferLoad ? size_t{ir::BufferLoadOp::at_index}
                                                             : size_t{ir::BufferStoreOp::at_index});
-  Way way;
+  const Value* element = op->kind() == OpKind::BufferLoad ? op->result() : op->operand(0);
+  int64_t lanes = ir::Lanes(element->type());
+  Way way = fmt::format("{}: ", lanes);
   std::set<std::string> digits;
   for (const Value* value : index) {
-    std::string digit = DigitText(value, loop->region()->param(0));
+    bool is_row = value == index.back();
+    std::string digit = DigitText(is_row ? NumberOfVector(value, lanes) : value,
+                                  loop->region()->param(0));
     if (digit.empty() || !digits.insert(digit).second) return "";
     way += digit + ",";
   }
@@ -219,12 +232,29 @@ class BarrierPlacer {
       if (of_team) ir::Walk(op->region(), [&](const Op* inner) { now.Add(TouchedBy(inner, op)); });
       return Next(op, std::move(open), now, places);
     }
-    if (op->kind() == OpKind::If) {
-      Touched behind = Block(op->region(0), open, places);
-      behind.Add(Block(op->region(1), open, places));
-      return behind;
-    }
+    if (op->kind() == OpKind::If) return Branches(op, std::move(open), places);
     return Loop(op, std::move(open), places);
+  }
+
+  /// One barrier in front of the branches takes the place of one in each that what is open there asks for.
+  Touched Branches(Op* op, Touched open, bool places) {
+    auto asks = [&](const ir::Block* region) {
+      return Wanted(region, open) > Wanted(region, Touched());
+    };
+    if (open != Touched() && asks(op->region(0)) && asks(op->region(1))) {
+      Place(op, places);
+      open = {};
+    }
+    Touched behind = Block(op->region(0), open, places);
+    behind.Add(Block(op->region(1), open, places));
+    return behind;
+  }
+
+  /// How many barriers a region takes behind what is open.
+  int64_t Wanted(const ir::Block* region, const Touched& open) {
+    const int64_t before = std::exchange(wanted_, 0);
+    Block(region, open, false);
+    return std::exchange(wanted_, before);
   }
 
   Touched Loop(Op* op, Touched open, bool places) {

@@ -28,6 +28,7 @@ namespace kdl::simt {
 namespace {
 
 constexpr int64_t kLanes = 64;
+constexpr int64_t kParts = 8;  // of them, which fold side by side
 
 /// The absolute index along each axis.
 using Point = std::map<AxisId, Value*>;
@@ -237,20 +238,36 @@ class PointFolder {
   }
 
   Values InLanes(Op* op, const AxisList& folded) {
-    AxisId lane = kernel_.AddAxis({Name(), b_.types().sizes().Constant(kLanes), nullptr, {}});
+    AxisId lane = NewAxis(kLanes);
     AxisList kept = order_.Sorted(op->result()->type()->axes);
-    Value* zero = b_.I64(0);
-    Value* all = b_.I64(kLanes);
-    Value* lanes = b_.Make(OpKind::MakeBlk, {zero, all, zero}, b_.types().Blk(lane));
     std::vector<Value*> blks;
     for (AxisId axis : kept) blks.push_back(ir::FindBlk(op, axis));
-    blks.push_back(lanes);
+    blks.push_back(BlkOf(lane, kLanes));
     AxisList axes = kept;
     axes.push_back(lane);
     Value* in_lanes = Nest(axes, blks, [&](const Point& point) -> Values {
       return {FoldLane(folded, point, point.at(lane))};
     })[0];
-    return Nest(kept, [&](const Point& at) -> Values { return {Tree(in_lanes, at, lane)}; });
+    // Lanes that are a whole number of parts apart are folded by one worker each, then what these have.
+    AxisId part = NewAxis(kParts);
+    blks.back() = BlkOf(part, kParts);
+    axes.back() = part;
+    Value* in_parts = Nest(axes, blks, [&](const Point& point) -> Values {
+      return {Tree({in_lanes, lane, kLanes / kParts, kParts}, point, point.at(part))};
+    })[0];
+    return Nest(kept, [&](const Point& at) -> Values {
+      return {Tree({in_parts, part, kParts, 1}, at, b_.I64(0))};
+    });
+  }
+
+  AxisId NewAxis(int64_t extent) {
+    return kernel_.AddAxis({Name(), b_.types().sizes().Constant(extent), nullptr, {}});
+  }
+
+  Value* BlkOf(AxisId axis, int64_t extent) {
+    Value* zero = b_.I64(0);
+    Value* all = b_.I64(extent);
+    return b_.Make(OpKind::MakeBlk, {zero, all, zero}, b_.types().Blk(axis));
   }
 
   /// Of each row the elements whose number is the lane's, mod 64.
@@ -274,12 +291,21 @@ class PointFolder {
     })[0];
   }
 
-  /// Lane l takes lane l + 32, then + 16, … + 1.
-  Value* Tree(Value* in_lanes, Point point, AxisId lane) {
+  /// Some elements of a tile along an axis.
+  struct Leaves {
+    Value* tile;
+    AxisId axis;
+    int64_t count;
+    int64_t apart;
+  };
+
+  /// Lane l takes lane l + 32, then + 16, … + 1: so do those that are equally far apart.
+  Value* Tree(const Leaves& leaves, Point point, Value* first) {
     Values lanes;
-    for (int64_t l = 0; l < kLanes; ++l) {
-      point[lane] = b_.I64(l);
-      lanes.push_back(Element(in_lanes, point));
+    for (int64_t number = 0; number < leaves.count; ++number) {
+      Value* before = b_.I64(number * leaves.apart);
+      point[leaves.axis] = b_.Binary(OpKind::Add, first, before);
+      lanes.push_back(Element(leaves.tile, point));
     }
     for (size_t width = lanes.size() / 2; width > 0; width /= 2) {
       for (size_t l = 0; l < width; ++l) lanes[l] = Together(lanes[l], lanes[l + width]);

@@ -13,6 +13,7 @@
 #include "targets/simt/block_copies.h"
 #include "targets/simt/box_loop.h"
 #include "targets/simt/factor_copies.h"
+#include "targets/simt/side_points.h"
 #include "targets/simt/team_tiles.h"
 #include "targets/simt/turn_boxes.h"
 
@@ -58,6 +59,9 @@ class TeamExpander {
   static bool TakesOwnPoints(const Op* op, const ir::Use& use);
   Value* BufferOf(const Op* op, const Value* result);
   void ExpandNest(const Op* op);
+  /// Several that are side by side to a worker where the blocks and the tensors' memory allow it, else one by one.
+  void DealPoints(const Op* op, const AxisList& axes, const Values& buffers,
+                  const TeamTiles::Body& body);
   void ExpandCopies(const Op* op, const AxisList& axes, const Values& buffers,
                     const std::function<void()>& otherwise);
   /// Whether the nest does nothing but load a product's factors, of which each worker has a few: then all of its loads are under
@@ -96,6 +100,7 @@ class TeamExpander {
   ir::Builder b_;
   ir::ValueMap scalars_;  ///< old scalar or tensor -> new
   TeamTiles tiles_;
+  AlignedRows rows_;
   FactorCopies factor_copies_;
   BlockCopies block_copies_;
   std::unordered_map<const Value*, Value*>

@@ -126,25 +126,27 @@ Value* TeamTiles::CountPoints(const Op* at, const AxisList& axes) {
   return points;
 }
 
-passes::Values TeamTiles::PlaceOf(Value* number, const AxisList& axes) {
+passes::Values TeamTiles::PlaceOf(Value* number, const AxisList& axes, int64_t side) {
   Values place(axes.size());
   Value* rest = number;
   for (size_t i = axes.size(); i-- > 0;) {
-    if (i == 0) {
-      place[0] = rest;
-      break;
+    bool is_last = i + 1 == axes.size();
+    place[i] = rest;
+    if (i > 0) {
+      Value* extent = b_.I64(Extent(axes[i]) / (is_last ? side : 1));
+      place[i] = b_.Binary(OpKind::Rem, rest, extent);
+      rest = b_.Binary(OpKind::Div, rest, extent);
     }
-    Value* extent = b_.I64(Extent(axes[i]));
-    place[i] = b_.Binary(OpKind::Rem, rest, extent);
-    rest = b_.Binary(OpKind::Div, rest, extent);
+    if (is_last && side > 1) place[i] = b_.Binary(OpKind::Mul, place[i], b_.I64(side));
   }
   return place;
 }
 
-void TeamTiles::AtPoint(const Op* at, const AxisList& axes, Value* number, const Body& body) {
-  Values place = PlaceOf(number, axes);
+void TeamTiles::AtPoint(const Op* at, const AxisList& axes, Value* number, const Body& body,
+                        int64_t side, bool guards_first) {
+  Values place = PlaceOf(number, axes, side);
   Value* exists = nullptr;
-  for (size_t i = axes.size(); i-- > 1;) {
+  for (size_t i = axes.size(); i-- > (guards_first ? 0 : 1);) {
     Value* fits = b_.Binary(OpKind::Lt, place[i], FactsAt(at, axes[i]).size);
     exists = exists ? b_.Binary(OpKind::And, exists, fits) : fits;
   }
@@ -155,6 +157,48 @@ void TeamTiles::Deal(const Op* at, const AxisList& axes, const Body& body) {
   Value* points = CountPoints(at, axes);
   Value* zero = b_.I64(0);
   MakeTeamLoop(b_, {zero, points}, [&](Value* number) { AtPoint(at, axes, number, body); });
+}
+
+void TeamTiles::DealSide(const Op* at, const AxisList& axes, int64_t workers, int64_t count,
+                         const Body& body) {
+  int64_t inner = 1;  // parts of all axes but the first
+  for (size_t i = 1; i < axes.size(); ++i) inner *= Extent(axes[i]);
+  inner /= count;
+  if (axes.size() > 1 && inner > 0 && (workers % inner == 0 || inner % workers == 0))
+    return DealRows(at, axes, {workers, inner, count}, body);
+  Value* side = b_.I64(count);
+  Value* parts = b_.Binary(OpKind::Div, CountPoints(at, axes), side);
+  Value* zero = b_.I64(0);
+  MakeTeamLoop(b_, {zero, parts}, [&](Value* number) { AtPoint(at, axes, number, body, count); });
+}
+
+/// A worker has the same parts of all its rows, so that it goes from one row to the next.
+void TeamTiles::DealRows(const Op* at, const AxisList& axes, const Rows& rows, const Body& body) {
+  int64_t together =
+      std::max<int64_t>(rows.workers / rows.inner, 1);  // rows that are dealt at once
+  int64_t busy = std::min(together, Extent(axes[0])) * std::min(rows.inner, rows.workers);
+  AxisList inner_axes(axes.begin() + 1, axes.end());
+  Value* zero = b_.I64(0);
+  Value* all = b_.I64(busy);
+  MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
+    Value* columns = b_.I64(rows.inner);
+    Value* first = together > 1 ? b_.Binary(OpKind::Div, worker, columns) : zero;
+    for (int64_t turn = 0; turn < std::max<int64_t>(rows.inner / rows.workers, 1); ++turn) {
+      Value* number = together > 1 ? b_.Binary(OpKind::Rem, worker, columns) : worker;
+      if (turn > 0) number = b_.Binary(OpKind::Add, number, b_.I64(turn * rows.workers));
+      auto walk = [&](const Values& inner) {
+        auto at_row = [&](Value* row) {
+          Values place = {row};
+          place.insert(place.end(), inner.begin(), inner.end());
+          body(place);
+        };
+        Value* end = FactsAt(at, axes[0]).size;
+        if (Extent(axes[0]) > together) return passes::MakeLoop(b_, {first, end, together}, at_row);
+        MakeIf(b_, b_.Binary(OpKind::Lt, first, end), [&] { at_row(first); });
+      };
+      AtPoint(at, inner_axes, number, walk, rows.count, /*guards_first=*/true);
+    }
+  });
 }
 
 int64_t TeamTiles::EachOf(const AxisList& axes, int64_t workers) const {

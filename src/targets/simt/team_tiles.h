@@ -71,7 +71,10 @@ class TeamTiles {
   // -- Points
   /// Gives the axes' points to the workers, one after the other.
   void Deal(const ir::Op* at, const ir::AxisList& axes, const Body& body);
-  /// The same; where the blocks are whole, several of each worker's are taken `together`.
+  /// The same of so many points at a time that are side by side along the last axis, of which the block has whole parts.
+  void DealSide(const ir::Op* at, const ir::AxisList& axes, int64_t workers, int64_t count,
+                const Body& body);
+  /// As Deal; where the blocks are whole, several of each worker's are taken `together`.
   void DealTogether(const ir::Op* at, const ir::AxisList& axes, int64_t workers,
                     const std::function<void(const std::vector<Values>& places)>& together,
                     const Body& body);
@@ -91,9 +94,19 @@ class TeamTiles {
  private:
   /// How many points are dealt, in rows of whole blocks but along the first axis.
   ir::Value* CountPoints(const ir::Op* at, const ir::AxisList& axes);
-  Values PlaceOf(ir::Value* number, const ir::AxisList& axes);
-  /// `body` where the point exists.
-  void AtPoint(const ir::Op* at, const ir::AxisList& axes, ir::Value* number, const Body& body);
+  /// Of `side` points side by side along the last axis the first one.
+  Values PlaceOf(ir::Value* number, const ir::AxisList& axes, int64_t side = 1);
+  /// `body` where the point exists, of several the first one; along the first axis there is none behind the end, unless it is
+  /// guarded, too.
+  void AtPoint(const ir::Op* at, const ir::AxisList& axes, ir::Value* number, const Body& body,
+               int64_t side = 1, bool guards_first = false);
+  /// Parts of `count` points, of which `inner` make all axes but the first.
+  struct Rows {
+    int64_t workers;
+    int64_t inner;
+    int64_t count;
+  };
+  void DealRows(const ir::Op* at, const ir::AxisList& axes, const Rows& rows, const Body& body);
 
   ir::Builder& b_;
   ir::Function& kernel_;

@@ -111,15 +111,27 @@ AxisList IndexedAxes(const Op* access) {
 
 namespace {
 
+/// Whether an index is another one for each of the nest's points, as far as sums and loops that begin at such tell.
+bool FollowsPoint(const Value* index, const Op* nest) {
+  const Op* def = index->def();
+  if (!def && index->block() == nest->region()) return true;
+  if (!def) {
+    const Op* loop = index->block()->parent();
+    bool counts = loop && loop->kind() == OpKind::Loop && index->index() == 0;
+    return counts && FollowsPoint(loop->operand(ir::LoopOp::at_lo), nest);
+  }
+  return def->kind() == OpKind::Add && std::ranges::any_of(def->operands(), [&](const Value* part) {
+           return FollowsPoint(part, nest);
+         });
+}
+
 /// Whether workers, each with rows of its own, go along them.
 bool WalksRows(const Op* element) {
   auto point = element->Segment(ir::ElementOp::at_point);
   const Op* nest = NestAround(element);
   if (!nest || point.size() < 2) return false;
-  auto is_own = [&](const Value* index) {
-    return !index->def() && index->block() == nest->region();
-  };
-  return !is_own(point.back()) && std::ranges::any_of(point.first(point.size() - 1), is_own);
+  auto follows = [&](const Value* index) { return FollowsPoint(index, nest); };
+  return !follows(point.back()) && std::ranges::any_of(point.first(point.size() - 1), follows);
 }
 
 }  // namespace

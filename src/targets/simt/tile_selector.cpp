@@ -44,13 +44,14 @@ enum class Product : uint8_t { None, Outer, Matrix, Turn, Boxes };
 constexpr int64_t kRowBytes = 128;  // of terms, where boxes come
 
 /// `unit`: that of a product of matrices.
-int64_t Wanted(const Role& role, Product product, const MatrixUnit* unit) {
+int64_t Wanted(const SimtFacts& facts, const Role& role, Product product, const MatrixUnit* unit) {
   bool has_panels = product == Product::Boxes || product == Product::Turn;
   if (has_panels && role.folded) return kRowBytes / Bytes(unit->unit->a);
   if (product == Product::Boxes && role.columns) return unit->most_columns();
   if (role.folded) return product == Product::Matrix ? 32 : 16;
   if (role.kept) return product == Product::None ? 32 : 128;
-  return role.along ? 256 : 4;
+  // Of 256 elements in vectors each of 128 workers has four then, all of which are under way at once.
+  return role.along ? 256 : facts.vector_bytes > 0 ? 8 : 4;
 }
 
 Role RoleOf(const ir::Function& kernel, Name generic) {
@@ -183,7 +184,8 @@ class TileSelector final : public ir::TileSelector {
     std::vector<int64_t> extents;
     for (const ir::Generic& generic : kernel.generics) {
       if (generic.is_auto && generic.values.empty())
-        extents.push_back(Chosen(generic, Wanted(RoleOf(kernel, generic.name), product, unit)));
+        extents.push_back(
+            Chosen(generic, Wanted(facts_, RoleOf(kernel, generic.name), product, unit)));
     }
     if (facts_.team_bytes > 0) {  // tiles have to lie in one memory
       MakeFit(kernel, AllTiles(kernel), facts_.team_bytes, extents);
