@@ -51,7 +51,7 @@ enum class Name : int {
   KDL_CL_FUNCTIONS(KDL_CL_NAME)
 #undef KDL_CL_NAME
 };
-constexpr const char* kNames[] = {
+constexpr const char* kFunctionNames[] = {
 #define KDL_CL_NAME(name, result, params) "cl" #name,
     KDL_CL_FUNCTIONS(KDL_CL_NAME)
 #undef KDL_CL_NAME
@@ -65,10 +65,10 @@ template <Name name, class Result, class... Arguments>
 struct Stub<name, Result(Arguments...)> {
   static Result Call(Arguments... arguments) {
     static auto* const own =
-        reinterpret_cast<Result (*)(Arguments...)>(Own(kNames[static_cast<int>(name)]));
+        reinterpret_cast<Result (*)(Arguments...)>(Own(kFunctionNames[static_cast<int>(name)]));
     std::int32_t status = kSuccess;
     if constexpr (std::is_same_v<Result, std::int32_t>) {
-      if (Fails(kNames[static_cast<int>(name)], &status)) {
+      if (Fails(kFunctionNames[static_cast<int>(name)], &status)) {
         if constexpr (name == Name::Finish) own(arguments...);  // nothing goes on behind it
         return status;
       }

@@ -74,7 +74,7 @@ namespace {
 
 constexpr int64_t kShort = int64_t{1} << 30;
 
-std::optional<int64_t> ConstantOf(const ir::Value* value) {
+std::optional<int64_t> KnownNumber(const ir::Value* value) {
   const ir::Op* def = value->def();
   if (!def || def->kind() != OpKind::Const) return std::nullopt;
   return static_cast<int64_t>(def->attr<ir::AttrKey::Bits>());
@@ -82,7 +82,7 @@ std::optional<int64_t> ConstantOf(const ir::Value* value) {
 
 /// Whether a number of points, no part of which is below 0, is short, as the constants in what it is made of tell.
 bool IsShortNumber(const ir::Value* number, int64_t times = 1) {
-  if (std::optional<int64_t> value = ConstantOf(number))
+  if (std::optional<int64_t> value = KnownNumber(number))
     return 0 <= *value && *value <= kShort / times;
   const ir::Op* def = number->def();
   if (!def) return false;
@@ -90,11 +90,11 @@ bool IsShortNumber(const ir::Value* number, int64_t times = 1) {
     case OpKind::Min:
       return IsShortNumber(def->operand(0), times) || IsShortNumber(def->operand(1), times);
     case OpKind::Mul: {
-      std::optional<int64_t> by = ConstantOf(def->operand(1));
+      std::optional<int64_t> by = KnownNumber(def->operand(1));
       return by && 0 < *by && *by <= kShort / times && IsShortNumber(def->operand(0), times * *by);
     }
     case OpKind::Div: {
-      std::optional<int64_t> by = ConstantOf(def->operand(1));
+      std::optional<int64_t> by = KnownNumber(def->operand(1));
       return by && 0 < *by && IsShortNumber(def->operand(0), times);
     }
     default:
@@ -105,13 +105,13 @@ bool IsShortNumber(const ir::Value* number, int64_t times = 1) {
 /// Whether the loop's turns are numbered from 0 on by what 31 bits hold, and all workers' next ones.
 bool IsShort(const ir::Function& kernel, const ir::Op* op) {
   ir::LoopOp loop(const_cast<ir::Op*>(op));
-  return ConstantOf(loop.lo()) == 0 && ConstantOf(loop.step()) == 1 && kernel.team <= kShort &&
+  return KnownNumber(loop.lo()) == 0 && KnownNumber(loop.step()) == 1 && kernel.team <= kShort &&
          IsShortNumber(loop.hi());
 }
 
 /// How a loop's turns are counted. Numbers that are known to be short are so while they are computed with: addresses take fewer
 /// instructions.
-struct Counter {
+struct ShareCounter {
   llvm::Type* type;
   llvm::Value* first;
   llvm::Value* stride;
@@ -122,7 +122,7 @@ struct Counter {
   }
 };
 
-Counter CounterOf(TeamEmitter& emitter, const ir::Op* op) {
+ShareCounter ShareCounterOf(TeamEmitter& emitter, const ir::Op* op) {
   auto& builder = emitter.builder;
   ir::LoopOp loop(const_cast<ir::Op*>(op));
   llvm::Value* step = emitter.Get(loop.step());
@@ -130,7 +130,7 @@ Counter CounterOf(TeamEmitter& emitter, const ir::Op* op) {
   llvm::Value* workers = builder.getInt64(static_cast<uint64_t>(emitter.kernel.team));
   llvm::Value* first =
       builder.CreateAdd(emitter.Get(loop.lo()), builder.CreateMul(emitter.worker, step), "first");
-  Counter counter{builder.getInt64Ty(), first, builder.CreateMul(step, workers), hi};
+  ShareCounter counter{builder.getInt64Ty(), first, builder.CreateMul(step, workers), hi};
   if (!IsShort(emitter.kernel, op)) return counter;
   counter.type = builder.getInt32Ty();
   counter.hi = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, hi, builder.getInt64(0));
@@ -145,7 +145,7 @@ void EmitTeamLoop(TeamEmitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   llvm::BasicBlock* body = NewBlock(emitter, "share");
   llvm::BasicBlock* done = NewBlock(emitter, "shared");
-  Counter counter = CounterOf(emitter, op);
+  ShareCounter counter = ShareCounterOf(emitter, op);
   llvm::Value* enters = builder.CreateICmpSLT(counter.first, counter.hi);
   // To a step of matrices those come, too, that have trapped: what they make nobody sees.
   if (emitter.live && !Holds(op, OpKind::MatrixStep))

@@ -190,8 +190,8 @@ Way WayOf(const Op* op, const Op* loop) {
   std::set<std::string> digits;
   for (const Value* value : index) {
     bool is_row = value == index.back();
-    std::string digit = DigitText(is_row ? NumberOfVector(value, lanes) : value,
-                                  loop->region()->param(0));
+    std::string digit =
+        DigitText(is_row ? NumberOfVector(value, lanes) : value, loop->region()->param(0));
     if (digit.empty() || !digits.insert(digit).second) return "";
     way += digit + ",";
   }

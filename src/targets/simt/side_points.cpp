@@ -27,8 +27,6 @@ namespace {
 
 constexpr int64_t kMostOps = 512;  // of all points
 
-bool IsOne(Size size) { return size->kind == SizeKind::Constant && size->value == 1; }
-
 int64_t OpsIn(const Block* block) {
   int64_t ops = 0;
   ir::Walk(block, [&](const Op*) { ++ops; });
@@ -222,7 +220,7 @@ bool SidePoints::StudyAccess(const Op* op) {
       along += is_last ? 1 : 0;
       bool is_param = !value->def() && value->block() == nest_->region();
       bool is_known = IsOutside(value) || is_last || (is_param && !is_row);
-      if (!is_known || (is_last && !IsOne(term.coefficient))) return false;
+      if (!is_known || (is_last && !IsConstant(term.coefficient, 1))) return false;
     }
     if (along != (is_row ? 1 : 0)) return false;
   }
