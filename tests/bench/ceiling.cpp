@@ -36,7 +36,8 @@ void PrintCeilings(int threads, kdl::measure::TrialLimits limits) {
   limits.seconds = std::min(limits.seconds, 10.0);
   const double bytes = static_cast<double>(kLargeCount) * 4;
   std::vector<Side> sides = {ArithmeticSides(threads, SharedBy(threads))[0]};
-  for (Side& side : StreamSides({bytes, 0}, SharedBy(threads))) sides.push_back(side);
+  const std::vector<Side> reads = StreamSides({bytes, 0}, SharedBy(threads));
+  sides.insert(sides.end(), reads.begin(), reads.end());
   for (Side& side : StreamSides({bytes / 2, bytes / 2}, SharedBy(threads))) sides.push_back(side);
   const Array<float> a({kLargeCount / 2});
   const Array<float> b({kLargeCount / 2});
@@ -50,13 +51,16 @@ void PrintCeilings(int threads, kdl::measure::TrialLimits limits) {
                      });
                    }});
   const std::vector<Series> series = kdl::measure::TakeTurns(sides, limits);
+  const auto rate = [&](double work, std::size_t side) { return Rate(work, series[side]); };
+  const std::size_t copies = 1 + reads.size();
+  const std::size_t triad = copies + reads.size();
   std::printf(
-      "ceilings, %d thread%s, %s: fma %s GFLOP/s; read %s, prefetching %s, copy %s, "
-      "prefetching and past the caches %s, triad %s GB/s\n",
-      threads, threads == 1 ? "" : "s", Loops().name,
-      Rate(2 * ArithmeticSlots(threads), series[0]).c_str(), Rate(bytes, series[1]).c_str(),
-      Rate(bytes, series[2]).c_str(), Rate(bytes, series[4]).c_str(),
-      Rate(bytes, series[6]).c_str(), Rate(bytes * 1.5, series[7]).c_str());
+      "ceilings, %d thread%s, %s: fma %s GFLOP/s; read %s, prefetching %s, copy %s, past the "
+      "caches %s, prefetching, too, %s, triad %s GB/s\n",
+      threads, threads == 1 ? "" : "s", Loops().name, rate(2 * ArithmeticSlots(threads), 0).c_str(),
+      rate(bytes, 1).c_str(), rate(bytes, 2).c_str(), rate(bytes, copies).c_str(),
+      rate(bytes, copies + 2).c_str(), rate(bytes, copies + 3).c_str(),
+      rate(bytes * 1.5, triad).c_str());
 }
 
 }  // namespace bench

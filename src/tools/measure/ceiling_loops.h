@@ -8,7 +8,7 @@ namespace kdl::measure {
 struct CeilingLoops {
   const char* name;  // of the level
   int lanes;         // f32 numbers in a vector
-  // `steps` times kChains independent fused multiply-adds on vectors of `lanes`.
+  // `steps` times kTerms fused multiply-adds on vectors of `lanes`, in as many chains as the registers hold.
   void (*multiply_add)(std::int64_t steps);
   // The same, and in each step the quotient of two of their results.
   void (*divide)(std::int64_t steps);
@@ -17,15 +17,16 @@ struct CeilingLoops {
   float (*read_ahead)(const float* from, std::int64_t count);  // prefetches
   void (*copy)(float* to, const float* from, std::int64_t count);
   void (*copy_ahead)(float* to, const float* from, std::int64_t count);
-  // Prefetches, and stores past the caches.
+  // Stores past the caches.
   void (*copy_past_cache)(float* to, const float* from, std::int64_t count);
+  void (*copy_ahead_past_cache)(float* to, const float* from, std::int64_t count);
   void (*write)(float* to, std::int64_t count);
   void (*write_past_cache)(float* to, std::int64_t count);
   // to = a + 3 b
   void (*triad)(float* to, const float* a, const float* b, std::int64_t count);
 };
 
-inline constexpr int kChains = 24;
+inline constexpr int kTerms = 24;
 
 extern const CeilingLoops kLoopsBase;
 extern const CeilingLoops kLoopsV3;
