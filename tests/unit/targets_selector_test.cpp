@@ -174,8 +174,9 @@ struct Limits {
 
 Limits LimitsOf(const Product& product, const cpu::ProcessorFacts& facts) {
   int64_t columns = cpu::kBlockColumns * facts.vector_bits / 32;
+  int64_t rows = cpu::BlockRows(facts, cpu::kBlockColumns);
   return {facts.l2_bytes * 3 / 2 + facts.l1_bytes,
-          {24 * cpu::BlockRows(facts, cpu::kBlockColumns), 16 * columns,
+          {std::max<int64_t>(24, 256 / rows) * rows, 16 * columns,
            facts.l1_bytes / (columns * product.form.columns_bytes)}};
 }
 

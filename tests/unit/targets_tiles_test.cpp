@@ -116,7 +116,7 @@ TEST_CASE("a contraction takes whole register blocks, and its operands stay in L
     int64_t l1_bytes;
     int64_t l2_bytes;
   };
-  for (const Level& level : {Level{"host?isa=x86-64-v3", 6, 16, 32 << 10, 256 << 10},
+  for (const Level& level : {Level{"host?isa=x86-64-v3", 6, 16, 32 << 10, 512 << 10},
                              Level{"host?isa=x86-64-v4", 14, 32, 32 << 10, 1 << 20}}) {
     INFO(level.target);
     std::vector<int64_t> tiles =

@@ -43,7 +43,7 @@ constexpr float kLeastSum = 0x1p-103F;
 ir::NumberList Heights(int64_t largest) {
   ir::NumberList heights = {largest};
   for (int64_t less : {4, 2, 1}) {
-    if (2 * less <= largest) heights.push_back(less);
+    if (3 * less <= 2 * largest) heights.push_back(less);
   }
   return heights;
 }

@@ -37,6 +37,7 @@ struct Isa {
   int64_t l1_bytes;
   int64_t l2_bytes;
   int64_t last_level_bytes;
+  bool asks_for_reads;
 };
 
 #define F(id) (uint64_t{1} << KDL_FEATURE_BIT_##id)
@@ -161,6 +162,7 @@ ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
   facts.l1_bytes = isa.l1_bytes;
   facts.l2_bytes = isa.l2_bytes;
   facts.last_level_bytes = isa.last_level_bytes;
+  facts.asks_for_reads = isa.asks_for_reads;
   return facts;
 }
 

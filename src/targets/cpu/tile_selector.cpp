@@ -86,13 +86,15 @@ constexpr int64_t kUnknownExtent = 256;   // stands for a size that only the lau
 constexpr int64_t kRun = 64;              // elements side by side that use whole cache lines
 constexpr int64_t kLongRun = 2048;        // elements over which what a row costs once is little
 constexpr int64_t kTransposedRun = 1024;  // of what is read while lines of as many rows are written
+constexpr int64_t kManyRows = 256;        // over which what a panel's packing costs once is little
+
 Steps StepsOf(const Role& role, const ProcessorFacts& facts) {
   int64_t columns = kBlockColumns * facts.vector_bits / 8 / kFloatBytes;
   int64_t folded = facts.l1_bytes / (columns * role.factor_bytes);
   int64_t rows = BlockRows(facts, kBlockColumns);
   if (role.contracted) return {1, kRun, role.kept ? kRun : folded};
   if (role.kept && role.runs()) return {1, kRun, 16 * columns};
-  if (role.kept) return {rows, 4 * rows, 24 * rows};
+  if (role.kept) return {rows, 4 * rows, std::max<int64_t>(24, kManyRows / rows) * rows};
   if (role.transposed()) return {1, kRun, kTransposedRun};
   return role.runs() ? Steps{1, kLongRun, 2 * kLongRun} : Steps{1, kRun, kRun};
 }

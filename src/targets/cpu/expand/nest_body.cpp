@@ -6,6 +6,16 @@
 
 namespace kdl::cpu {
 
+namespace {
+
+bool OnlyAsks(const Op* nest) {
+  for (const Op* op : *nest->region())
+    if (op->kind() != OpKind::Prefetch && op->kind() != OpKind::Yield) return false;
+  return true;
+}
+
+}  // namespace
+
 NestBody::NestBody(Expander& e, const Op* nest)
     : e_(e),
       nest_(nest),
@@ -27,8 +37,13 @@ bool NestBody::IsKept(const Value* result) const {
          !IsFolded(nest_->region()->terminator()->operand(result->index()));
 }
 
+/// Where all that the body does is to ask for lines, a piece is one.
 int64_t NestBody::Lanes() const {
-  return last_.Vectorizes() ? e_.LanesAlong(axes_.back(), last_.Bytes()) : 1;
+  if (!last_.Vectorizes()) return 1;
+  int64_t lanes = e_.LanesAlong(axes_.back(), last_.Bytes());
+  if (!OnlyAsks(nest_)) return lanes;
+  int64_t of_line = e_.facts.cache_line_bytes / last_.Bytes();
+  return std::max(lanes, std::min(of_line, e_.Extent(axes_.back())));
 }
 
 void NestBody::MapPoint(size_t i) {
@@ -108,9 +123,17 @@ bool NestBody::BeginsPair(const ElementAccess& access) const {
   return before_ * Bytes(access.tensor->type()->scalar) % (2 * e_.facts.cache_line_bytes) == 0;
 }
 
+/// Whether the piece goes on in the line of the one before, as counted from where its row begins.
+bool NestBody::GoesOnInLine(const ElementAccess& access) const {
+  if (last_.Transposes()) return false;
+  std::optional<int64_t> before = ConstantOf(position_.at(axes_.back()));
+  return before && *before * Bytes(access.tensor->type()->scalar) % e_.facts.cache_line_bytes != 0;
+}
+
 /// Full vectors only: what comes after the others is near its end.
 void NestBody::Prefetch(const ElementAccess& access) {
   if (!looks_ahead_ || access.piece.lanes == 1 || access.piece.mask) return;
+  if (GoesOnInLine(access)) return;
   auto index = IndexOf(access.op);
   for (const Prefetching::Request& request : prefetching_.Of(access.op)) {
     if (request.is_streaming && past_caches_.empty()) continue;

@@ -71,6 +71,7 @@ class NestBody {
   bool IsUniformAccess(const ir::Op* op) const;
   ir::Value* ElementPiece(ir::Value* tile);
   bool BeginsPair(const ElementAccess& access) const;
+  bool GoesOnInLine(const ElementAccess& access) const;
   void Prefetch(const ElementAccess& access);
   void ExpandPrefetchOp(ir::Op* op);
   void ExpandLoadOp(ir::Op* op);

@@ -80,12 +80,17 @@ void Prefetching::Study(Expander& e, const Op* load) {
 }
 
 /// What a fold alone reads comes from memory into the second-level cache, whose requests do not keep the nearest one from
-/// loading. What lies there as it is, since all of the tensor does, is not asked for: the hint goes to what is near.
+/// loading. What lies there as it is, since all of the tensor does, is not asked for: the hint goes to what is near. Nothing is
+/// asked for where the processor looks ahead better by itself.
 void Prefetching::BringOnce(Expander& e, const Op* load) {
   const Value* tensor = TensorOf(load);
   bool again = std::ranges::any_of(
       e.rereads.rows(), [&](const Rereads::Rows& rows) { return rows.tensor == tensor; });
   if (again || !PointOf(load)) return;
+  if (!e.facts.asks_for_reads) {
+    near_[load];
+    return;
+  }
   Value* own = e.Scalar(const_cast<Value*>(tensor));
   Value* each = BytesPerIndex(e.b, own, 0);
   Value* bytes = e.b.Binary(OpKind::Mul, e.b.SizeValue(own->type()->dims[0]), each);

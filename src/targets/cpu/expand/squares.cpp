@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "passes/rewrite.h"
 #include "targets/cpu/expand/nest_body.h"
 
 // Where loads walk a nest's last axis from row to row, square blocks of them are transposed in registers: rows are
@@ -10,6 +11,9 @@
 // In caches the squares follow each other along the last axis, which the stores walk: a line that is stored to has to
 // come from the next cache first, and neighbours come together. Past the caches stores need nothing, and the squares
 // follow the loads.
+//
+// A side axis that never has as many points as a square, like a window's three, is one square wide: only those points are made, and none
+// of them needs to be asked for.
 
 namespace kdl::cpu {
 
@@ -58,6 +62,8 @@ class Squares {
   }
 
   void RunBlock() {
+    int64_t side_points = ConstantOf(e_.WindowOf(body_.nest(), SideAxis()).size).value_or(lanes_);
+    points_ = std::clamp<int64_t>(side_points, 1, lanes_);
     Block block{Corners(SideAxis()), Corners(LastAxis())};
     if (!streaming_.large) return AlongLast(block);
     MakeIf(
@@ -76,19 +82,40 @@ class Squares {
     LoopBounds last;
   };
 
+  bool IsNarrow() const { return points_ < lanes_; }
+
+  template <class Run>
+  void ForSides(const Block& block, Run&& run) {
+    if (IsNarrow()) return run(block.side.lo);
+    MakeLoop(e_.b, block.side, run);
+  }
+
   void AlongLast(const Block& block) {
-    MakeLoop(e_.b, block.side, [&](Value* side) {
+    ForSides(block, [&](Value* side) {
       MakeLoop(e_.b, block.last, [&](Value* last) { RunSquare(block, side, last); });
     });
   }
 
+  /// Of a vector at least.
+  int64_t LineLanes() const {
+    return std::max(lanes_, e_.facts.cache_line_bytes / body_.last().Bytes());
+  }
+
+  /// Line by line: half a line that is stored past the caches is a write to memory of its own.
   void AlongSide(const Block& block) {
-    MakeLoop(e_.b, block.last, [&](Value* last) {
-      MakeLoop(e_.b, block.side, [&](Value* side) { RunSquare(block, side, last); });
+    int64_t of_line = LineLanes();
+    LoopBounds lines{block.last.lo, block.last.hi, of_line};
+    MakeLoop(e_.b, lines, [&](Value* line) {
+      Value* next = e_.b.Binary(OpKind::Add, line, e_.b.I64(of_line));
+      Value* end = e_.b.Binary(OpKind::Min, next, block.last.hi);
+      ForSides(block, [&](Value* side) {
+        if (of_line == lanes_) return RunSquare(block, side, line);
+        MakeLoop(e_.b, {line, end, lanes_}, [&](Value* last) { RunSquare(block, side, last); });
+      });
     });
   }
 
-  /// Whether the outputs are large, and every vector of the block is aligned: the first of its first two rows are, and
+  /// Whether the outputs are large, and every line of the block is aligned: the first of its first two rows are, and
   /// the others follow in steps.
   Value* PassesCaches(const Block& block) {
     Value* zero = e_.b.I64(0);
@@ -101,7 +128,7 @@ class Squares {
       body_.Locally([&] {
         MoveTo({side, block.last.lo, nullptr, nullptr}, zero, zero);
         for (const Op* store : streaming_.stores) {
-          Value* gap = AlignGap(e_, body_.AccessOf(store, {lanes_}));
+          Value* gap = AlignGap(e_, body_.AccessOf(store, {LineLanes()}));
           passes = e_.b.Binary(OpKind::And, passes, e_.b.Binary(OpKind::Eq, gap, zero));
         }
       });
@@ -113,18 +140,24 @@ class Squares {
     Square square{at_side, at_last, e_.b.Binary(OpKind::Sub, block.side.hi, at_side),
                   e_.b.Binary(OpKind::Sub, block.last.hi, at_last)};
     Value* lanes = e_.b.I64(lanes_);
-    Value* full_side = e_.b.Binary(OpKind::Ge, square.side_points, lanes);
-    Value* full_last = e_.b.Binary(OpKind::Ge, square.last_points, lanes);
-    Value* full = e_.b.Binary(OpKind::And, full_side, full_last);
-    auto run = [&](bool masked) { body_.Locally([&] { Fill(square, masked); }); };
-    MakeIf(e_.b, full, [&] { run(false); }, [&] { run(true); });
+    Value* full = e_.b.Binary(OpKind::Ge, square.last_points, lanes);
+    Square whole = square;
+    if (IsNarrow()) {
+      whole.last_points = lanes;
+      whole.side_points = square.side_points = e_.b.I64(points_);
+    } else {
+      Value* full_side = e_.b.Binary(OpKind::Ge, square.side_points, lanes);
+      full = e_.b.Binary(OpKind::And, full_side, full);
+    }
+    auto run = [&](const Square& part, bool masked) { body_.Locally([&] { Fill(part, masked); }); };
+    MakeIf(e_.b, full, [&] { run(whole, false); }, [&] { run(square, true); });
   }
 
   void Fill(const Square& square, bool masked) {
     std::unordered_map<const Op*, Values> transposed;
     for (const Op* access : body_.last().Across())
       transposed[access] = stores_ ? Values() : LoadTransposed(access, square, masked);
-    for (int64_t i = 0; i < lanes_; ++i) {
+    for (int64_t i = 0; i < points_; ++i) {
       Value* point = ExistingPoint(square, i, masked);
       MoveTo(square, point, e_.b.I64(0));
       for (const auto& [load, rows] : transposed) {
@@ -142,13 +175,14 @@ class Squares {
   }
 
   /// Of each point of the side axis the vector along the last one is given.
-  void StoreTransposed(const Op* store, const Values& vectors, const Square& square, bool masked) {
+  void StoreTransposed(const Op* store, Values vectors, const Square& square, bool masked) {
+    vectors.resize(static_cast<size_t>(lanes_), vectors[0]);
     std::vector<ir::Type> types(vectors.size(), vectors[0]->type());
     Values rows = e_.b.Create(OpKind::Transpose, {vectors}, types)->results();
     for (int64_t i = 0; i < lanes_; ++i) {
       Value* last = e_.b.I64(i);
       MoveTo(square, e_.b.I64(0), last);
-      Piece piece = PieceOf(square.last_points, i, square.side_points, masked);
+      Piece piece = PieceOf(square.last_points, i, square.side_points, masked || IsNarrow());
       ExpandStore(e_.b, body_.AccessOf(store, piece), rows[static_cast<size_t>(i)]);
     }
   }
@@ -156,10 +190,11 @@ class Squares {
   /// For each point of the side axis the vector along the last one.
   Values LoadTransposed(const Op* load, const Square& square, bool masked) {
     Scalar scalar = load->result()->type()->scalar;
-    int64_t part = masked ? lanes_ : PartLanes(scalar);
+    bool in_parts = !masked && !IsNarrow();
+    int64_t part = in_parts ? PartLanes(scalar) : lanes_;
     Values parts;
     for (int64_t i = 0; i < lanes_; ++i) {
-      Piece piece = PieceOf(square.last_points, i, square.side_points, masked);
+      Piece piece = PieceOf(square.last_points, i, square.side_points, !in_parts);
       piece.lanes = part;
       for (int64_t begin = 0; begin < lanes_; begin += part) {
         Value* place = e_.b.I64(begin);
@@ -182,7 +217,7 @@ class Squares {
   /// read without a mask.
   Value* ExistingPoint(const Square& square, int64_t i, bool masked) {
     Value* point = e_.b.I64(i);
-    if (!masked || i == 0) return point;
+    if (!masked || IsNarrow() || i == 0) return point;
     return e_.b.Binary(OpKind::Min, point,
                        e_.b.Binary(OpKind::Sub, square.side_points, e_.b.I64(1)));
   }
@@ -206,7 +241,8 @@ class Squares {
   NestBody& body_;
   size_t side_;
   int64_t lanes_;
-  bool stores_;  ///< it is stores that walk across
+  int64_t points_ = 0;  ///< of the side axis in a square, at most
+  bool stores_;         ///< it is stores that walk across
   Streaming streaming_;
 };
 
