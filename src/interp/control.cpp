@@ -59,13 +59,16 @@ std::optional<int64_t> Claim(Core& core, const Instruction& loop, int64_t count)
   return number;
 }
 
-/// How many elements the next block of a cut has at most.
+/// How many elements the next block of a cut has at most: of the first size those that fit, of another one also those that are too
+/// long for the next size.
 int64_t NextSize(const Instruction& cut, const LoopState& state) {
-  auto fits = [&](int64_t size) {
-    return static_cast<uint64_t>(size) <= Remaining(state.next, state.hi);
-  };
-  auto size = std::ranges::find_if(cut.numbers, fits);
-  return size == cut.numbers.end() ? cut.numbers.back() : *size;
+  uint64_t left = Remaining(state.next, state.hi);
+  for (size_t i = 0; i + 1 < cut.numbers.size(); ++i) {
+    auto size = static_cast<uint64_t>(cut.numbers[i]);
+    auto next = static_cast<uint64_t>(cut.numbers[i + 1]);
+    if (size <= left || (i > 0 && next < left)) return cut.numbers[i];
+  }
+  return cut.numbers.back();
 }
 
 void StartCounted(Core& core, Activation& here, const Instruction& instruction, int64_t step,

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <map>
 #include <vector>
@@ -11,13 +12,14 @@
 #include "targets/cpu/analysis/slides.h"
 #include "targets/cpu/cut_fold.h"
 #include "targets/cpu/passes.h"
+#include "targets/cpu/units.h"
 
 // block-products: what is folded in one chain an element is cut into blocks whose accumulators stay in registers while the
 // folded axes pass: rows of the result by vectors along its last axis, columns around rows. Rows that no whole block covers go
-// by smaller blocks, columns by single vectors, the last one with a mask. The result's other axes are walked one by one.
+// by smaller blocks, of which the last one may lack some, columns by single vectors, the last one with a mask. The result's other axes are walked one by one.
 //
 //   %x = get %a : tile<f32; i k>             cut %c: blk<jr> in %j {sizes = [32, 16]} {
-//   %y = get %b : tile<f32; j k>               cut %r: blk<ir> in %i {sizes = [14, 4, 2, 1]} {
+//   %y = get %b : tile<f32; j k>               cut %r: blk<ir> in %i {sizes = [14, 4, 2]} {
 //   %t = get %h : tile<f32; i j>         ->      %x = get %a : tile<f32; ir k> ; %y = get %b : tile<f32; jr k>
 //   %u = contraction %x, %y into %t              %t = get %h : tile<f32; ir jr>
 //   put %u to %h                                 %u = contraction %x, %y into %t ; put %u to %h } }
@@ -39,11 +41,22 @@ namespace {
 constexpr float kLeastFactor = 0x1p-56F;
 constexpr float kLeastSum = 0x1p-103F;
 
-/// The largest blocks, then what is left of them: by fours and twos where that saves much, then one by one.
-ir::NumberList Heights(int64_t largest) {
+/// How much code there is for what the largest blocks leave of the rows.
+enum class Rest : uint8_t {
+  Waiting,  ///< terms wait for each other: fewer rows than keep a processor busy take as long as those
+  Adding,  ///< they hardly do: less rows take less time
+  Whole,  ///< each block has to have all its rows: there is a height for each number between two others
+};
+
+/// The largest blocks, then what they leave. Few heights serve all numbers of rows: a block may lack some. A sum takes in a term in
+/// about four cycles, and two sums begin in each, or one where vectors are long: four rows of two vectors, or two, keep it busy.
+ir::NumberList Heights(int64_t largest, Rest rest) {
   ir::NumberList heights = {largest};
-  for (int64_t less : {4, 2, 1}) {
-    if (3 * less <= 2 * largest) heights.push_back(less);
+  constexpr std::array<int64_t, 4> kLess = {4, 3, 2, 1};
+  for (int64_t less : kLess) {
+    bool is_needed = rest == Rest::Whole || less == 2 || less == 4 ||
+                     (less == 1 && (rest == Rest::Adding || largest == 2));
+    if (less < largest && is_needed) heights.push_back(less);
   }
   return heights;
 }
@@ -84,7 +97,7 @@ class ProductBlocker {
   }
 
   void CutFold(Op* fold, const RegisterBlock& block) {
-    ir::NumberList heights = Heights(block.largest.rows);
+    ir::NumberList heights = Heights(block.largest.rows, RestOf(fold));
     b_.SetInsertionPoint(fold);
     b_.set_loc(fold->loc());
     Value* plain = PlainOf(fold);
@@ -98,6 +111,15 @@ class ProductBlocker {
     fold->SetAttr(ir::MakeAttr<AttrKey::Plain>(1));
     Cut(flushing, block, {1});
     Cut(fold, block, heights);
+  }
+
+  /// Tiles of rows are loaded as a whole. An addition alone takes a cycle.
+  Rest RestOf(const Op* fold) const {
+    const ir::Unit* unit = ir::UnitOf(*fold, b_.module().context());
+    bool is_native = IsNative(facts_, unit);
+    if (is_native && unit->tile_groups > 0) return Rest::Whole;
+    bool adds_alone = !is_native || AddsAlone(unit);
+    return !IsFloat(fold->attr<AttrKey::Acc>()) && adds_alone ? Rest::Adding : Rest::Waiting;
   }
 
   void Cut(Op* fold, const RegisterBlock& block, const ir::NumberList& heights) {

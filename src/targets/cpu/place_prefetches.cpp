@@ -10,7 +10,7 @@
 #include "targets/cpu/passes.h"
 
 // place-prefetches: while a block of rows passes, its share of the next panel is asked for; so is what the block will store in
-// the last turn. Only where all columns of a block are there: what comes behind the others is near the end.
+// the last turn. Only in the largest blocks, of rows and of columns: what comes behind the others is near the end.
 //
 //   cut %p in %j { if %few { } else { %y = nest { load %b[%k, %p] } ; put %y to %h }
 //     cut %c in %p { cut %r in %i {
@@ -90,8 +90,15 @@ class Prefetcher {
   Value* Start(Value* blk) { return Fact(OpKind::BlkStart, blk); }
   Value* Size(Value* blk) { return Fact(OpKind::BlkSize, blk); }
 
-  /// Whether all columns of a block are there.
-  Value* IsFull() { return b_.Binary(OpKind::Eq, Size(BlkOf(columns_)), b_.I64(Most(columns_))); }
+  /// Whether it is one of the largest blocks: the others, which are few, need no code for it.
+  Value* IsLargest() {
+    auto has_most = [&](const Op* cut) {
+      return b_.Binary(OpKind::Eq, Size(BlkOf(cut)), b_.I64(Most(cut)));
+    };
+    Value* columns = has_most(columns_);
+    Value* rows = has_most(rows_);
+    return b_.Binary(OpKind::And, columns, rows);
+  }
 
   /// A blk over a new axis of `extent` elements in that of `blk`.
   Value* MakeBlk(const Value* blk, int64_t extent, Value* start, Value* size) {
@@ -138,7 +145,7 @@ class Prefetcher {
     if (loads.empty() || nest->operand(1) != BlkOf(panels_)) return;
     Value* of_row = ShareOfRow(nest->operand(0));
     b_.SetInsertionPoint(first_);
-    MakeIf(b_, b_.Select(branch->operand(0), b_.Bool(false), IsFull()), [&] {
+    MakeIf(b_, b_.Select(branch->operand(0), b_.Bool(false), IsLargest()), [&] {
       Value* columns = BlkOf(columns_);
       Value* next = b_.Binary(OpKind::Add, Start(columns), Size(columns));
       Value* share = Share(nest->operand(0), of_row);
@@ -147,12 +154,12 @@ class Prefetcher {
     });
   }
 
-  /// How many elements of the blk a row asks for, so that all of them together ask for all: computed once for all blocks of rows,
-  /// which are of several lengths, and each has code of its own.
+  /// How many elements of the blk a row asks for, so that those of the largest blocks together ask for all.
   Value* ShareOfRow(Value* blk) {
     b_.SetInsertionPoint(rows_);
     Value* one = b_.I64(1);
-    Value* rows = b_.Binary(OpKind::Max, Size(rows_->operand(0)), one);
+    Value* least = b_.Binary(OpKind::Sub, Size(rows_->operand(0)), b_.I64(Most(rows_) - 1));
+    Value* rows = b_.Binary(OpKind::Max, least, one);
     Value* last = b_.Binary(OpKind::Sub, b_.Binary(OpKind::Add, Size(blk), rows), one);
     return b_.Binary(OpKind::Div, last, rows);
   }
@@ -180,7 +187,7 @@ class Prefetcher {
       if (nest) stores = PlainAccesses(nest, OpKind::Store);
       if (stores.empty()) continue;
       b_.SetInsertionPoint(first_);
-      MakeIf(b_, b_.Binary(OpKind::And, follower->operand(0), IsFull()),
+      MakeIf(b_, b_.Binary(OpKind::And, follower->operand(0), IsLargest()),
              [&] { Ask(nest, stores, nest->operands(), ir::IntentKind::Write); });
     }
   }

@@ -199,6 +199,13 @@ inline constexpr Instruction kInstructions[] = {
     {kAarch64, &kBf16Dot, features::kBf16, kBfdot},
 };
 
+/// Whether what the unit's instruction multiplies is added to the accumulator by another one.
+constexpr bool AddsAlone(const ir::Unit* unit) {
+  return std::ranges::any_of(kInstructions, [unit](const Instruction& row) {
+    return row.unit == unit && !row.sums[0].empty();
+  });
+}
+
 /// Of every processor: the language's definitions are.
 inline constexpr const ir::Unit* kDefined[] = {&kBf16Pairs};
 /// All that one of them may have.

@@ -23,19 +23,19 @@ class RegisterFold {
 
   void Run() {
     if (!block_.column) {
-      e_.scalars[what_.op->result()] = steps_.Accumulate({}, {})[0];
+      e_.scalars[what_.op->result()] = steps_.Accumulate({}, {}, {})[0];
       return;
     }
     if (!FitsRegisters()) return;
     for (AxisId axis : block_.outer) steps_.position()[axis] = e_.b.I64(0);
-    Values accs = steps_.Accumulate(shape_, piece_);
-    e_.registers[what_.op->result()] = {accs, block_, shape_, piece_};
+    Values accs = steps_.Accumulate(shape_, piece_, rows_);
+    e_.registers[what_.op->result()] = {accs, block_, shape_, piece_, rows_};
   }
 
  private:
   const BlkFacts& Facts(AxisId axis) const { return e_.Facts(what_.op, axis); }
 
-  /// Rows by whole vectors, or one vector of which a part exists.
+  /// Rows, of which some may lack, by whole vectors, or one vector of which a part exists.
   bool FitsRegisters() {
     const BlkFacts& columns = Facts(*block_.column);
     piece_.lanes = block_.lanes;
@@ -45,7 +45,7 @@ class RegisterFold {
       fits = fits && shape_.columns == 1;
       piece_ = PieceOf(e_, columns.size, block_.lanes);
     }
-    if (block_.row) shape_.rows = ConstantOf(Facts(*block_.row).size).value_or(0);
+    if (block_.row) NoteRows(Facts(*block_.row));
     for (AxisId axis : block_.outer) fits = fits && MostOf(Facts(axis)) == 1;
     int64_t most = e_.facts.vector_registers;
     fits = fits && shape_.columns > 0 && shape_.rows > 0 && shape_.columns <= most &&
@@ -56,12 +56,25 @@ class RegisterFold {
     return fits;
   }
 
+  void NoteRows(const BlkFacts& rows) {
+    std::optional<int64_t> known = ConstantOf(rows.size);
+    shape_.rows = known.value_or(rows.most);
+    if (known) return;
+    rows_.count = rows.size;
+    Value* last = e_.b.Binary(OpKind::Sub, rows.size, e_.b.I64(1));
+    for (int64_t row = 0; row < shape_.rows; ++row) {
+      Value* number = e_.b.I64(row);
+      rows_.numbers.push_back(row == 0 ? number : e_.b.Binary(OpKind::Min, number, last));
+    }
+  }
+
   Expander& e_;
   const Accumulation& what_;
   RegisterBlock block_;
   BlockSteps steps_;
   Shape shape_;
   Piece piece_;
+  PartialRows rows_;
 };
 
 }  // namespace

@@ -36,11 +36,17 @@ BlockSteps::BlockSteps(Expander& e, const Accumulation& what, const RegisterBloc
 }
 
 void BlockSteps::Place(int64_t row, int64_t column) {
-  if (row_) position_[*row_] = turn_row_ ? turn_row_ : e_.b.I64(row);
+  if (row_) position_[*row_] = RowNumber(row);
   if (column_) position_[*column_] = e_.b.I64(column * lanes_);
 }
 
-Values BlockSteps::Accumulate(Shape shape, const Piece& piece) {
+Value* BlockSteps::RowNumber(int64_t row) {
+  if (!turn_row_) return rows_.Number(e_.b, row);
+  return rows_.count ? e_.b.Binary(OpKind::Min, turn_row_, rows_.numbers.back()) : turn_row_;
+}
+
+Values BlockSteps::Accumulate(Shape shape, const Piece& piece, const PartialRows& rows) {
+  rows_ = rows;
   Values starts = WithPlus(shape, piece, Starts(shape, piece));
   if (what_.unit) return AfterSteps(shape, piece, starts);
   return MakeNest(e_, what_.op, what_.folded, position_, starts,
@@ -125,7 +131,7 @@ bool BlockSteps::FitTiles(Shape shape) const {
   AxisId along = what_.folded.back();
   int64_t of_group = ir::GroupOf(*what_.unit);
   bool are_tiles = is_native_ && what_.unit->tile_groups > 0 && row_ && column_ && !turn_row_ &&
-                   shape.rows >= least_rows && shape.rows <= ir::kMostTileRows &&
+                   !rows_.count && shape.rows >= least_rows && shape.rows <= ir::kMostTileRows &&
                    lanes_ == of_vector;
   if (!are_tiles || e_.Extent(along) < what_.unit->tile_groups * of_group) return false;
   bool is_first = HasAxis(what_.operands[0], *row_);

@@ -33,7 +33,7 @@ class BlockSteps {
   }
 
   /// The accumulators after all terms, row by row.
-  Values Accumulate(Shape shape, const Piece& piece);
+  Values Accumulate(Shape shape, const Piece& piece, const PartialRows& rows);
 
  private:
   Values AfterTerm(Shape shape, const Piece& piece, const Values& accs);
@@ -42,6 +42,7 @@ class BlockSteps {
   Values AfterSteps(Shape shape, const Piece& piece, const Values& starts);
   Values AfterRest(Shape shape, const Piece& piece, const Stretch& rest, const Values& accs);
   bool Flushes() const;
+  ir::Value* RowNumber(int64_t row);
   bool FitTiles(Shape shape) const;
   Values AfterTiles(Shape shape, ir::Value* lo, ir::Value* steps, const Values& accs);
   Values Taken(const Values& starts);
@@ -76,6 +77,7 @@ class BlockSteps {
   Home start_;                                  ///< of `into`
   Home plus_;
   Position position_;
+  PartialRows rows_;
   ir::Value* turn_row_ = nullptr;  ///< the row of a loop over rows; null: rows stand side by side
   ir::Value* exists_ = nullptr;    ///< of the term at the position; null: it does
   std::map<std::tuple<size_t, int64_t, int64_t>, ir::Value*>

@@ -3,7 +3,8 @@
 #include "passes/rewrite.h"
 #include "targets/cpu/expand/expander.h"
 
-// A cut becomes a loop over the blocks of each size, with a copy of its body. In all but the last one the size is a constant.
+// A cut becomes a loop over the blocks of each size, with a copy of its body. Where no block of a size may be short, the size is a
+// constant.
 // What is known of the blk that is cut leaves out sizes that it has no block of.
 
 namespace kdl::cpu {
@@ -22,42 +23,51 @@ class Cutting {
 
   void Run() {
     const ir::NumberList sizes = cut_->attr<ir::AttrKey::Sizes>();
-    for (int64_t most : sizes) {
-      is_last_ = most == sizes.back();
-      bool fits = most <= left_.value_or(most) && (whole_.most == 0 || most <= whole_.most);
-      if (fits || is_last_) RunBlocks(most);
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      is_last_ = i + 1 == sizes.size();
+      int64_t least = is_last_ ? 1 : i == 0 ? sizes[0] : sizes[i + 1] + 1;
+      bool fits = least <= left_.value_or(least) && (whole_.most == 0 || least <= whole_.most);
+      if (fits) RunBlocks(sizes[i], sizes[i] - least);
       if (left_ == 0) return;
     }
   }
 
  private:
-  void RunBlocks(int64_t most) {
-    if (left_ == most) {
-      RunBlock(most, first_);
+  /// Each has so many elements, but the last one may lack as many as `lacking` says.
+  void RunBlocks(int64_t most, int64_t lacking) {
+    may_lack_ = lacking > 0;
+    if (left_ == most || (may_lack_ && left_.value_or(most) < most)) {
+      RunBlock(most, first_, e_.b.I64(*left_));
       left_ = 0;
       return;
     }
     Value* rest = e_.b.Binary(OpKind::Sub, whole_.size, first_);
+    bool goes_on = may_lack_ && !is_last_;
+    if (goes_on) rest = e_.b.Binary(OpKind::Add, rest, e_.b.I64(lacking));
     Value* count = e_.b.Binary(OpKind::Div, rest, e_.b.I64(most));
     Value* covered = e_.b.Binary(OpKind::Mul, count, e_.b.I64(most));
     Value* end = e_.b.Binary(OpKind::Add, first_, covered);
+    if (goes_on) end = e_.b.Binary(OpKind::Min, end, whole_.size);
     LoopBounds bounds{first_, is_last_ ? whole_.size : end, most};
-    MakeLoop(e_.b, bounds, [&](Value* index) { RunBlock(most, index); });
+    MakeLoop(e_.b, bounds, [&](Value* index) {
+      Value* size = e_.b.I64(most);
+      if (may_lack_ && left_.value_or(1) % most != 0)
+        size = e_.b.Binary(OpKind::Min, e_.b.Binary(OpKind::Sub, whole_.size, index), size);
+      RunBlock(most, index, size);
+    });
     first_ = end;
     number_ = e_.b.Binary(OpKind::Add, number_, count);
     if (left_) *left_ %= most;
+    if (left_.value_or(0) >= most - lacking) left_ = 0;
   }
 
   /// The block that starts so far from the start of the whole.
-  void RunBlock(int64_t most, Value* offset) {
+  void RunBlock(int64_t most, Value* offset, Value* size) {
     Value* before = e_.b.Binary(OpKind::Sub, offset, first_);
     Value* before_it = e_.b.Binary(OpKind::Div, before, e_.b.I64(most));
     BlkFacts facts;
     facts.start = e_.b.Binary(OpKind::Add, whole_.start, offset);
-    facts.size = e_.b.I64(most);
-    if (is_last_ && left_.value_or(1) % most != 0)
-      facts.size =
-          e_.b.Binary(OpKind::Min, e_.b.Binary(OpKind::Sub, whole_.size, offset), e_.b.I64(most));
+    facts.size = size;
     facts.index = e_.b.Binary(OpKind::Add, number_, before_it);
     facts.whole = cut_->operand(0);
     facts.offset = offset;
@@ -73,6 +83,7 @@ class Cutting {
   Value* first_;                 ///< where those begin
   Value* number_;                ///< of the block there
   bool is_last_ = false;
+  bool may_lack_ = false;  ///< elements, of the last block
 };
 
 }  // namespace

@@ -47,12 +47,23 @@ struct BlkFacts {
 /// A position inside the blocks of some axes, counted from their starts.
 using Position = std::unordered_map<ir::AxisId, ir::Value*>;
 
+/// The rows of a register block that may lack some: what lacks is the last one that exists once more, which nobody may see.
+struct PartialRows {
+  ir::Value* count = nullptr;  ///< of those that exist; null: all do
+  Values numbers;              ///< of each row that of the one that it is; empty: its own
+
+  ir::Value* Number(ir::Builder& b, int64_t row) const {
+    return numbers.empty() ? b.I64(row) : numbers[static_cast<size_t>(row)];
+  }
+};
+
 /// A tile whose elements stand in registers: rows by vectors, row by row; of its other axes one element.
 struct RegisterTile {
   Values values;
   RegisterBlock block;
   RegisterBlock::Shape shape;
   Piece piece;
+  PartialRows partial;
 };
 
 /// The positions of an axis that loops walk.

@@ -11,7 +11,7 @@ namespace {
 Position PositionOf(Expander& e, const RegisterTile& tile, int64_t row, int64_t column) {
   Position position;
   for (ir::AxisId axis : tile.block.outer) position[axis] = e.b.I64(0);
-  if (tile.block.row) position[*tile.block.row] = e.b.I64(row);
+  if (tile.block.row) position[*tile.block.row] = tile.partial.Number(e.b, row);
   position[*tile.block.column] = e.b.I64(column * tile.block.lanes);
   return position;
 }
@@ -40,9 +40,20 @@ void ExpandNestOnRegisters(Expander& e, const Op* nest, const Value* value) {
     e.context.diagnostics.Report(passes::diag::RegistersAcross, e.context.SpanOf(nest->loc()));
     return;
   }
-  BlockSteps::ForEach(tile.shape, [&](size_t n, int64_t row, int64_t column) {
-    ExpandNestAt(e, nest, PositionOf(e, tile, row, column), tile.piece, value, tile.values[n]);
-  });
+  auto expand_row = [&](int64_t row) {
+    for (int64_t column = 0; column < tile.shape.columns; ++column) {
+      auto n = static_cast<size_t>(row * tile.shape.columns + column);
+      ExpandNestAt(e, nest, PositionOf(e, tile, row, column), tile.piece, value, tile.values[n]);
+    }
+  };
+  for (int64_t row = 0; row < tile.shape.rows; ++row) {
+    if (!tile.partial.count || row == 0) {
+      expand_row(row);
+    } else {
+      MakeIf(e.b, e.b.Binary(OpKind::Gt, tile.partial.count, e.b.I64(row)),
+             [&] { expand_row(row); });
+    }
+  }
 }
 
 }  // namespace kdl::cpu
