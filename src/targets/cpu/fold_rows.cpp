@@ -189,6 +189,11 @@ void SpreadFactor(ir::Module& module, Op* fold) {
   for (size_t i : {size_t{ir::ContractionOp::at_a}, size_t{ir::ContractionOp::at_b}}) {
     if (fold->operand(i) == factors[1]) fold->SetOperand(i, b.Broadcast(factors[1], all));
   }
+  // One nest makes both then; what is loaded is loaded again where it is read.
+  if (comes_later && maker->kind() != OpKind::Load && factors[0]->uses().size() == 1) {
+    fold->block()->Remove(maker);
+    fold->block()->InsertBefore(maker, fold);
+  }
 }
 
 }  // namespace

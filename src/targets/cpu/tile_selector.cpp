@@ -196,6 +196,16 @@ class Selection {
     });
   }
 
+  /// Whether it is made of what is loaded, point by point, for folds in lanes alone, which take it as it is made.
+  static bool IsTaken(const ir::Value* tile) {
+    const ir::Op* def = tile->def();
+    if (!def || def->kind() != ir::OpKind::Cast || tile->uses().empty()) return false;
+    return std::ranges::all_of(tile->uses(), [&](const ir::Use& use) {
+      return use.user->block() == def->block() && use.user->HasAttr(ir::AttrKey::Order) &&
+             use.user->attr<ir::AttrKey::Order>() == ir::OrderKind::Lanes64;
+    });
+  }
+
   /// What folds by rows takes no copy of them. Extents are the least yet: fixed ones may make accumulators too long as it is.
   void FindRowFolds() {
     KernelShape kernel{kernel_, facts_, AxisOrder(kernel_)};
@@ -214,7 +224,7 @@ class Selection {
     for (const ir::Op* op : *block) {
       for (const ir::Value* result : op->results()) {
         bool has_memory = ir::IsTile(result->type()) && !ir::IsScalar(result->type()) &&
-                          !IsNarrowed(result) && !passing_.contains(result);
+                          !IsNarrowed(result) && !IsTaken(result) && !passing_.contains(result);
         if (has_memory) tiles.insert(result->type());
       }
       if (op->kind() == ir::OpKind::For || op->kind() == ir::OpKind::Spmd) {
