@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -37,21 +38,33 @@ struct Constant {
 
 /// What is multiplied and added up.
 struct Form {
-  std::string_view element;
+  std::string_view a;
+  std::string_view b;
   std::string_view acc;
   std::string_view unit;  ///< empty: plain multiplications
-  int64_t element_bytes;
+  bool widens;            ///< factors are cast to the accumulator's type
+  int64_t a_bytes;        ///< of all tiles of a that have memory
+  int64_t b_bytes;
   int64_t acc_bytes;
   int64_t columns_bytes;  ///< as the model counts an element of a panel
 };
-constexpr Form kForms[] = {{"f32", "f32", "", 4, 4, 4},
-                           {"f64", "f64", "", 8, 8, 4},
-                           {"bf16", "f32", "cpu.bf16_pairs", 2, 4, 2},
-                           {"i8", "i32", "x86.vpdpbusd", 1, 4, 1}};
-constexpr size_t kPlainForms = 2;
+
+/// Of every level. What is cast takes memory before and after.
+constexpr Form kPlainForms[] = {{"f32", "f32", "f32", "", false, 4, 4, 4, 4},
+                                {"f64", "f64", "f64", "", false, 8, 8, 8, 4},
+                                {"f16", "f16", "f32", "", true, 6, 6, 4, 4},
+                                {"u8", "i8", "i32", "", true, 5, 5, 4, 4}};
+
+/// What an instruction takes as narrow as it is has no wide copy.
+Form FormOf(const cpu::ProcessorFacts& facts, const ir::Unit& unit) {
+  auto bytes = [](Scalar scalar) { return static_cast<int64_t>(Bytes(scalar)); };
+  return {Spelling(unit.a), Spelling(unit.b),        Spelling(unit.acc),
+          unit.name,        unit.acc != Scalar::F32, bytes(unit.a),
+          bytes(unit.b),    bytes(unit.acc),         cpu::IsNative(facts, &unit) ? bytes(unit.a) : 4};
+}
 
 struct Product {
-  std::string_view level;
+  std::string level;
   Form form;
   int64_t sizes[3];  ///< 0: the launch knows
   Constant constants[3] = {{"BM"}, {"BN"}, {"BK"}};
@@ -65,7 +78,7 @@ struct Product {
 
 /// `$m` stands for a size in a type or axis, `$(m)` for its value in an op.
 constexpr std::string_view kText =
-    R"(kernel @product generics($constants)$dims (%a: tensor<$e,[$m,$k]> in, %b: tensor<$e,[$k,$n]> in, %c: tensor<$acc,[$m,$n]> out) {
+    R"(kernel @product generics($constants)$dims (%a: tensor<$ea,[$m,$k]> in, %b: tensor<$eb,[$k,$n]> in, %c: tensor<$acc,[$m,$n]> out) {
   axis i = $m by BM
   axis j = $n by BN
   axis k = $k by BK
@@ -74,8 +87,8 @@ $ends  %z = const $zero : $acc
   spmd (%i: blk<i> in %0 .. $(m), %j: blk<j> in %0 .. $(n)) {deal = static} {
     %start = broadcast %z : tile<$acc; i j>
     %sum = for %k: blk<k> in %0 .. $(k) carry(%t = %start) {
-      %x = load %a[%i, %k] {edge = clip} : tile<$e; i k>
-      %y = load %b[%k, %j] {edge = clip} : tile<$e; j k>
+      %x = load %a[%i, %k] {edge = clip} : tile<$ea; i k>
+      %y = load %b[%k, %j] {edge = clip} : tile<$eb; j k>
 $widen      %u = contraction $x, $y into %t over k {acc = $acc, order = chain$unit} : tile<$acc; i j>
       yield %u
     } : tile<$acc; i j>
@@ -103,24 +116,24 @@ std::string Product::Text() const {
     words.emplace_back("$(" + name + ")", sizes[axis] ? fmt::format("%end{}", axis) : size);
   }
   if (!dims.empty()) dims += ")";
-  bool widens = form.acc == "i32";
-  // Longer words come first: `$ends` is no `$e`.
+  // Longer words come first: `$ends` is no `$e…`.
   std::string text(kText);
   auto put = [&text](std::string_view word, std::string_view by) {
     for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size()))
       text.replace(at, word.size(), by);
   };
-  put("$widen", widens ? kWiden : "");
+  put("$widen", form.widens ? kWiden : "");
   put("$constants",
       fmt::format("{}, {}, {}", constants[0].Text(), constants[1].Text(), constants[2].Text()));
   put("$dims", dims);
   put("$ends", ends);
   put("$unit", form.unit.empty() ? "" : fmt::format(", unit = \"{}\"", form.unit));
-  put("$zero", widens ? "0" : "0.0");
+  put("$zero", form.acc.starts_with("f") ? "0.0" : "0");
   put("$acc", form.acc);
-  put("$e", form.element);
-  put("$x", widens ? "%xw" : "%x");
-  put("$y", widens ? "%yw" : "%y");
+  put("$ea", form.a);
+  put("$eb", form.b);
+  put("$x", form.widens ? "%xw" : "%x");
+  put("$y", form.widens ? "%yw" : "%y");
   for (const auto& [word, by] : words) put(word, by);
   return text;
 }
@@ -129,13 +142,14 @@ class Drawer {
  public:
   explicit Drawer(uint64_t seed) : random_(seed) {}
 
-  Product Draw() {
-    constexpr std::string_view kLevels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16",
-                                            "armv8-a"};
+  /// A product for the level, of one of the units that it has or of none.
+  Product Draw(const Target& target, const cpu::ProcessorFacts& facts) {
     Product product{};
-    product.level = kLevels[Below(std::size(kLevels))];
-    bool has_units = product.level == "x86-64-v4-bf16";
-    product.form = kForms[Below(has_units ? std::size(kForms) : kPlainForms)];
+    product.level = target.facts->level;
+    uint64_t form = Below(std::size(kPlainForms) + facts.units.size());
+    bool is_plain = form < std::size(kPlainForms);
+    product.form =
+        is_plain ? kPlainForms[form] : FormOf(facts, *facts.units[form - std::size(kPlainForms)]);
     for (int64_t& size : product.sizes) size = Below(4) == 0 ? 0 : Size();
     for (Constant& constant : product.constants) DrawConstant(constant);
     return product;
@@ -180,10 +194,11 @@ Limits LimitsOf(const Product& product, const cpu::ProcessorFacts& facts) {
            facts.l1_bytes / (columns * product.form.columns_bytes)}};
 }
 
-/// In bytes; what an instruction takes as narrow as it is has no wide copy.
+/// In bytes.
 int64_t TilesOf(const Product& product, const std::vector<int64_t>& extents) {
   auto [m, n, k] = std::tie(extents[0], extents[1], extents[2]);
-  return (m + n) * k * product.form.element_bytes + m * n * product.form.acc_bytes;
+  const Form& form = product.form;
+  return m * k * form.a_bytes + n * k * form.b_bytes + m * n * form.acc_bytes;
 }
 
 /// Blocks whose least ones take more than half of the limit may take half of it more than those, or all of it once those take more.
@@ -217,21 +232,32 @@ void CheckChoice(const Product& product, const Limits& limits, const std::vector
 }  // namespace
 
 TEST_CASE(
-    "whatever the sizes of a product, its blocks are allowed ones that fit, and the same each "
-    "time") {
-  constexpr int kProducts = 10'000;
+    "whatever the sizes of a product, on each level its blocks are allowed ones that fit, and the "
+    "same each time") {
+  constexpr size_t kProducts = 10'000;
   constexpr uint64_t kSeed = 19;
+  constexpr std::string_view kLevels[] = {
+#define KDL_ISA(name, ...) name,
+#include "targets/cpu/isa.def"
+  };
+  std::vector<Target> targets;
+  for (std::string_view level : kLevels) {
+    Result<std::vector<Target>> parsed =
+        BuiltinFamilies().ParseTargets(fmt::format("host?isa={}", level));
+    REQUIRE(parsed.ok());
+    targets.push_back(parsed->front());
+  }
   Drawer drawer(kSeed);
-  for (int n = 0; n < kProducts; ++n) {
-    Product product = drawer.Draw();
-    std::string text = product.Text();
-    INFO(text);
-    Result<std::vector<Target>> targets =
-        BuiltinFamilies().ParseTargets(fmt::format("host?isa={}", product.level));
-    REQUIRE(targets.ok());
-    const Target& target = targets->front();
+  std::set<std::string> drawn;
+  for (size_t n = 0; n < kProducts; ++n) {
+    const Target& target = targets[n % targets.size()];
     const auto* facts = dynamic_cast<const cpu::ProcessorFacts*>(target.facts.get());
     REQUIRE(facts);
+    Product product = drawer.Draw(target, *facts);
+    drawn.insert(fmt::format("{} {} {}", product.level, product.form.acc, product.form.unit));
+    std::string text = product.Text();
+    INFO(product.level);
+    INFO(text);
     ir::ReadText read(text, facts->units);
     REQUIRE_MESSAGE(read.module, read.Errors());
     const ir::Function& kernel = *read.module->functions()[0];
@@ -239,6 +265,11 @@ TEST_CASE(
     CheckChoice(product, LimitsOf(product, *facts), chosen);
     CHECK(chosen == target.selector->Select(kernel));
   }
+  // Each level has plain products of three kinds of sums, and each of its units one.
+  size_t forms = 0;
+  for (const Target& target : targets)
+    forms += 3 + dynamic_cast<const cpu::ProcessorFacts&>(*target.facts).units.size();
+  CHECK(drawn.size() == forms);
 }
 
 }  // namespace kdl::targets
