@@ -21,7 +21,7 @@ const std::vector<Dims> kAroundBlocks = {{{"M", 14}, {"N", 32}, {"K", 5}},
 }  // namespace
 
 TEST_CASE("a load that walks the axes the other way is transposed") {
-  CheckLowering(R"(
+  const std::string text = R"(
 kernel @transpose dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[N,M]> out) {
   axis i = M by 40
   axis j = N by 24
@@ -29,6 +29,32 @@ kernel @transpose dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[N,M]> 
   spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static} {
     %t = load %x[%i, %j] {edge = clip} : tile<f32; i j>
     store %t to %y[%j, %i] {edge = clip}
+    yield
+  }
+  return
+}
+)";
+  CheckLowering(text, kAroundVectors);
+  ProcessorFacts two_vectors_a_line;
+  two_vectors_a_line.vector_bits = 256;
+  two_vectors_a_line.last_level_bytes = 256;
+  CheckLoweringFor(two_vectors_a_line, text, kAroundVectors, kLoweringPipeline);
+}
+
+TEST_CASE("squares of an axis that has fewer points than a vector are as narrow") {
+  CheckLowering(R"(
+kernel @narrow dims(%M, %N) (%x: tensor<f32,[M,N,3]> in, %w: tensor<f32,[3]> in, %y: tensor<f32,[N,3,M]> out) {
+  axis i = M by 40
+  axis j = N by 24
+  axis s = 3 by 3
+  %0 = const 0 : i64
+  %1 = const 3 : i64
+  %s = make_blk %0, %1, %0 : blk<s>
+  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static} {
+    %t = load %x[%i, %j, %s] {edge = clip} : tile<f32; i j s>
+    %a = load %w[%s] {edge = clip} : tile<f32; s>
+    %c = mul %t, %a : tile<f32; i j s>
+    store %c to %y[%j, %s, %i] {edge = clip}
     yield
   }
   return

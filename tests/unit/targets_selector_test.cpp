@@ -190,8 +190,8 @@ Limits LimitsOf(const Product& product, const cpu::ProcessorFacts& facts) {
   int64_t columns = cpu::kBlockColumns * facts.vector_bits / 32;
   int64_t rows = cpu::BlockRows(facts, cpu::kBlockColumns);
   return {facts.l2_bytes * 3 / 2 + facts.l1_bytes,
-          {std::max<int64_t>(24, 256 / rows) * rows, 16 * columns,
-           facts.l1_bytes / (columns * product.form.columns_bytes)}};
+          {std::max<int64_t>(24, (256 + rows - 1) / rows) * rows, 16 * columns,
+           std::min<int64_t>(facts.l1_bytes / columns, 1024) / product.form.columns_bytes}};
 }
 
 /// In bytes.

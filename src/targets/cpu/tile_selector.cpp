@@ -27,7 +27,8 @@
 // to its next step, until a role's cap or the cache is reached; what memory holds contiguously grows first, because short
 // runs waste cache lines. In a contraction
 //   folded axes    stop where a panel of register blocks' columns fills L1, so that accumulators come and go seldom: it passes
-//                  from L2 as fast as it is used, where the rows' elements push it out; what an instruction takes narrow lies there so
+//                  from L2 as fast as it is used, where the rows' elements push it out; what an instruction takes narrow lies there so.
+//                  256 floats are enough
 //   columns        (kept, contiguous) and rows (kept) stop where their operands take their share of L2; rows are whole
 //                  register blocks
 // Where rows become columns, what is read side by side grows far, so that the processor reads ahead along it, and what is
@@ -46,6 +47,7 @@ constexpr int64_t kFloatBytes = 4;
 struct Role {
   int64_t factor_bytes = kFloatBytes;  ///< of what is multiplied, where contracted
   bool contracted = false;             ///< summed over by a contraction
+  bool in_blocks = false;              ///< the same, in register blocks
   bool kept = false;                   ///< stays in the result of a contraction
   bool contiguous = false;             ///< the last index of some access
   bool strided = false;                ///< an earlier index of some access
@@ -64,6 +66,7 @@ struct Steps {
   int64_t first;
   int64_t early;
   int64_t late;
+  int64_t between = 0;  ///< no step passes over it
 };
 
 /// How the block's model calls it.
@@ -86,15 +89,21 @@ constexpr int64_t kUnknownExtent = 256;   // stands for a size that only the lau
 constexpr int64_t kRun = 64;              // elements side by side that use whole cache lines
 constexpr int64_t kLongRun = 2048;        // elements over which what a row costs once is little
 constexpr int64_t kTransposedRun = 1024;  // of what is read while lines of as many rows are written
-constexpr int64_t kManyRows = 256;        // over which what a panel's packing costs once is little
+constexpr int64_t kManyTermBytes = 1024;  // of a column: accumulators come and go seldom then
+constexpr int64_t kManyRows = 256;        // over which what packing a panel costs is little
 
-Steps StepsOf(const Role& role, const ProcessorFacts& facts) {
+/// `chained`: what one product makes, another one takes, so that rows pass over what a turn of both has made.
+Steps StepsOf(const Role& role, const ProcessorFacts& facts, bool chained) {
   int64_t columns = kBlockColumns * facts.vector_bits / 8 / kFloatBytes;
-  int64_t folded = facts.l1_bytes / (columns * role.factor_bytes);
+  int64_t of_column = facts.l1_bytes / columns;
+  if (role.in_blocks) of_column = std::min(of_column, kManyTermBytes);
+  int64_t folded = of_column / role.factor_bytes;
   int64_t rows = BlockRows(facts, kBlockColumns);
   if (role.contracted) return {1, kRun, role.kept ? kRun : folded};
   if (role.kept && role.runs()) return {1, kRun, 16 * columns};
-  if (role.kept) return {rows, 4 * rows, std::max<int64_t>(24, kManyRows / rows) * rows};
+  int64_t some_rows = 24 * rows;
+  int64_t many_rows = std::max(some_rows, (kManyRows + rows - 1) / rows * rows);
+  if (role.kept) return {rows, 4 * rows, chained ? some_rows : many_rows, some_rows};
   if (role.transposed()) return {1, kRun, kTransposedRun};
   return role.runs() ? Steps{1, kLongRun, 2 * kLongRun} : Steps{1, kRun, kRun};
 }
@@ -124,7 +133,7 @@ class Selection {
     budget_ = static_cast<double>(contracts_    ? facts.l2_bytes * 3 / 2 + facts.l1_bytes
                                   : transposes_ ? facts.l2_bytes / 4
                                                 : facts.l1_bytes * 3 / 2);
-    for (Choice& choice : choices_) choice.steps = StepsOf(choice.role, facts);
+    for (Choice& choice : choices_) choice.steps = StepsOf(choice.role, facts, IsChained());
     least_ = MostBytes();
     room_ = RoomOfBlocks();
   }
@@ -166,6 +175,11 @@ class Selection {
   double RoomOfBlocks() const {
     if (!contracts_) return budget_;
     return least_ > budget_ ? least_ + budget_ : std::max(budget_, least_ + budget_ / 2);
+  }
+
+  /// Whether a product sums over an axis that another one keeps.
+  bool IsChained() const {
+    return std::ranges::any_of(summed_, [&](AxisId axis) { return kept_.contains(axis); });
   }
 
   Choice* FindChoice(Name name) {
@@ -248,11 +262,16 @@ class Selection {
       contracts_ = true;
       for (AxisId axis : op->attr<ir::AttrKey::Axes>()) {
         Mark(axis, &Role::contracted);
+        summed_.insert(axis);
         if (Choice* choice = FindChoice(ExtentGeneric(kernel_, axis)))
           choice->role.factor_bytes = FactorBytes(op);
+        if (!row_folds_.contains(op)) Mark(axis, &Role::in_blocks);
       }
       if (!row_folds_.contains(op)) {
-        for (AxisId axis : op->result()->type()->axes) Mark(axis, &Role::kept);
+        for (AxisId axis : op->result()->type()->axes) {
+          Mark(axis, &Role::kept);
+          kept_.insert(axis);
+        }
       }
     }
     if (!op->HasAttr(ir::AttrKey::Access)) return;
@@ -326,6 +345,8 @@ class Selection {
   static int64_t Next(const Choice& choice, int64_t cap) {
     if (choice.generic->choices.empty()) {
       int64_t next = std::max(choice.extent * 2, choice.steps.first);
+      int64_t between = choice.steps.between;
+      if (choice.extent < between) next = std::min(next, between);
       return std::max(std::min(next, cap), choice.extent);
     }
     int64_t next = choice.extent;
@@ -362,7 +383,9 @@ class Selection {
   const ProcessorFacts& facts_;
   std::vector<Choice> choices_;
   std::vector<std::set<ir::Type>>
-      scopes_;  ///< the tiles of a loop without loops, and of what is around it
+      scopes_;               ///< the tiles of a loop without loops, and of what is around it
+  std::set<AxisId> summed_;  ///< of products
+  std::set<AxisId> kept_;
   std::set<const ir::Op*> row_folds_;
   std::vector<const ir::Op*> near_folds_;  ///< of them, those whose accumulators can stay near
   std::set<const ir::Value*> passing_;     ///< tiles of which rows are made one by one

@@ -49,8 +49,32 @@ Values BlockSteps::Accumulate(Shape shape, const Piece& piece, const PartialRows
   rows_ = rows;
   Values starts = WithPlus(shape, piece, Starts(shape, piece));
   if (what_.unit) return AfterSteps(shape, piece, starts);
-  return MakeNest(e_, what_.op, what_.folded, position_, starts,
-                  [&](const Values& carried) { return AfterTerm(shape, piece, carried); });
+  AxisId last = what_.folded.back();
+  int64_t together = TermsTogether(shape);
+  ir::AxisList around = what_.folded;
+  if (together > 0) around.pop_back();
+  return MakeNest(e_, what_.op, around, position_, starts, [&](const Values& carried) {
+    if (together == 0) return AfterTerm(shape, piece, carried);
+    Values accs = carried;
+    for (int64_t term = 0; term < together; ++term) {
+      position_[last] = e_.b.I64(term);
+      accs = AfterTerm(shape, piece, accs);
+    }
+    return accs;
+  });
+}
+
+/// All terms along the last folded axis, where they are few and as many in every block, like a window's: a loop over three terms of
+/// twelve accumulators would have a third as many instructions of its own. Not where a window slides along the rows: LLVM would keep
+/// what neighbours share in registers that accumulators need. 0: a loop takes them.
+int64_t BlockSteps::TermsTogether(Shape shape) const {
+  constexpr int64_t kMostSteps = 48;
+  Window window = e_.WindowOf(what_.op, what_.folded.back());
+  for (size_t i = 0; row_ && i < slides_.size(); ++i)
+    if (slides_[i] && HasAxis(what_.operands[i], *row_)) return 0;
+  int64_t terms = ConstantOf(window.size).value_or(0);
+  bool are_few = terms * shape.rows * shape.columns <= kMostSteps && ConstantOf(window.lo) == 0;
+  return are_few ? terms : 0;
 }
 
 /// The accumulators after the term at the position.

@@ -36,6 +36,7 @@ class BlockSteps {
   Values Accumulate(Shape shape, const Piece& piece, const PartialRows& rows);
 
  private:
+  int64_t TermsTogether(Shape shape) const;
   Values AfterTerm(Shape shape, const Piece& piece, const Values& accs);
   Values RowByRow(Shape shape, const Values& starts,
                   const std::function<Values(Shape, const Values&)>& after);

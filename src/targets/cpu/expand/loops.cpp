@@ -100,7 +100,9 @@ void MakePieces(Expander& e, AxisId axis, const Window& window, int64_t lanes, P
   int64_t known = ConstantOf(window.size).value_or(0);
   if (known > 0 && known % lanes == 0 && known <= kFewPieces * lanes) {
     for (int64_t skipped = 0; skipped < known; skipped += lanes) {
-      position[axis] = e.b.Binary(OpKind::Add, window.lo, e.b.I64(skipped));
+      Value* place = e.b.I64(skipped);
+      position[axis] =
+          ConstantOf(window.lo) == 0 ? place : e.b.Binary(OpKind::Add, window.lo, place);
       body({lanes});
     }
     return;

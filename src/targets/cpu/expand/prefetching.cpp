@@ -81,13 +81,15 @@ void Prefetching::Study(Expander& e, const Op* load) {
 
 /// What a fold alone reads comes from memory into the second-level cache, whose requests do not keep the nearest one from
 /// loading. What lies there as it is, since all of the tensor does, is not asked for: the hint goes to what is near. Nothing is
-/// asked for where the processor looks ahead better by itself.
+/// asked for where the processor looks ahead better by itself, and does not have narrow numbers to widen meanwhile.
 void Prefetching::BringOnce(Expander& e, const Op* load) {
+  constexpr int64_t kFloatBytes = 4;
   const Value* tensor = TensorOf(load);
   bool again = std::ranges::any_of(
       e.rereads.rows(), [&](const Rereads::Rows& rows) { return rows.tensor == tensor; });
   if (again || !PointOf(load)) return;
-  if (!e.facts.asks_for_reads) {
+  bool widened = Bytes(load->result()->type()->scalar) < kFloatBytes;
+  if (!e.facts.asks_for_reads && !widened) {
     near_[load];
     return;
   }
