@@ -1,13 +1,19 @@
 #include "codegen/opencl/compile.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <utility>
 
 #include "codegen/opencl/writer.h"
+#include "ir/eval.h"
 #include "ir/team_memory.h"
 #include "ir/views.h"
 #include "kdl/kernel_abi.h"
 #include "kdl/team_abi.h"
 #include "support/check.h"
+#include "support/contains.h"
 
 namespace kdl::codegen::opencl {
 
@@ -36,6 +42,11 @@ std::vector<std::string> StridesOf(ir::Type buffer) {
   return strides;
 }
 
+/// All other names made of the source's end in `_` and a number.
+std::string StrideName(std::string_view tensor, size_t dimension) {
+  return fmt::format("{}_s{}", tensor, dimension);
+}
+
 /// The kernel's parameters as C values.
 void WriteParams(Writer& w) {
   size_t at = kdl_team_header;
@@ -52,8 +63,8 @@ void WriteParams(Writer& w) {
              is_in ? "const " : "", element, name, at);
       Memory memory{name, {}};
       for (size_t d = 0; d + 1 < type->dims.size(); ++d) {
-        w.Line("const long {}_{} = kdl_launch[{}];", name, d, at + 1 + d);
-        memory.strides.push_back(fmt::format("{}_{}", name, d));
+        memory.strides.push_back(StrideName(name, d));
+        w.Line("const long {} = kdl_launch[{}];", memory.strides.back(), at + 1 + d);
       }
       if (!type->dims.empty()) memory.strides.emplace_back();
       w.memories[param.value] = std::move(memory);
@@ -86,8 +97,9 @@ void WriteLaunchTensors(Writer& w) {
       std::string size = SizeText(w, type->dims[d]);
       count = count.empty() ? size : fmt::format("{} * {}", size, count);
       if (d > 0) {
-        w.Line("const long {}_{} = {};", name, d - 1, count);
-        count = fmt::format("{}_{}", name, d - 1);
+        std::string stride = StrideName(name, d - 1);
+        w.Line("const long {} = {};", stride, count);
+        count = std::move(stride);
       }
     }
     w.Line("__global {0}* const {1} = (__global {0}*)({2});", element, name, place);
@@ -134,6 +146,23 @@ void WriteBuffers(Writer& w) {
   });
 }
 
+/// What is finite, infinite or none, as an expression that initializes a constant: functions of OpenCL C do not everywhere.
+std::string FloatText(double value, std::string_view suffix) {
+  if (std::isfinite(value)) return fmt::format("{:a}{}", value, suffix);
+  std::string_view part = std::isnan(value) ? "0.0" : value > 0 ? "1.0" : "-1.0";
+  return fmt::format("{0}{1} / 0.0{1}", part, suffix);
+}
+
+/// Of a table.
+std::string ElementText(Scalar scalar, uint64_t bits) {
+  if (scalar == Scalar::F32)
+    return FloatText(std::bit_cast<float>(static_cast<uint32_t>(bits)), "f");
+  if (scalar == Scalar::F64) return FloatText(std::bit_cast<double>(bits), "");
+  if (!IsInteger(scalar) || !IsSigned(scalar)) return fmt::format("{}ul", bits);
+  int64_t value = ir::Extended(scalar, bits);
+  return value == INT64_MIN ? "LONG_MIN" : fmt::format("{}l", value);
+}
+
 /// Tables, in constant memory.
 void WriteTables(Writer& w, std::string& file) {
   ir::Walk(w.kernel.body, [&](const Op* op) {
@@ -142,12 +171,7 @@ void WriteTables(Writer& w, std::string& file) {
     std::string name = fmt::format("{}_{}", w.code.entry, w.NewName(op->result()));
     std::string elements;
     for (uint64_t bits : op->attr<ir::AttrKey::Elements>()) {
-      std::string text =
-          type->scalar == Scalar::F32
-              ? fmt::format("{:a}f", std::bit_cast<float>(static_cast<uint32_t>(bits)))
-          : type->scalar == Scalar::F64 ? fmt::format("{:a}", std::bit_cast<double>(bits))
-                                        : fmt::format("{}", bits);
-      elements += (elements.empty() ? "" : ", ") + text;
+      elements += (elements.empty() ? "" : ", ") + ElementText(type->scalar, bits);
     }
     std::string table =
         fmt::format("__constant {} {}[] = {{{}}};\n", MemoryType(type->scalar), name, elements);
@@ -268,6 +292,14 @@ std::string_view Writer::Get(const ir::Value* value) const {
   return found->second;
 }
 
+/// Of OpenCL C, which a name with a number may be.
+static bool IsMacro(std::string_view name) {
+  constexpr std::string_view kMacros[] = {"M_PI_2",         "M_PI_4",         "M_SQRT1_2",
+                                          "CL_VERSION_1_0", "CL_VERSION_1_1", "CL_VERSION_1_2",
+                                          "CL_VERSION_2_0", "CL_VERSION_3_0"};
+  return Contains(kMacros, name);
+}
+
 std::string Writer::NewName(const ir::Value* value) {
   std::string base;
   if (value) {
@@ -278,7 +310,7 @@ std::string Writer::NewName(const ir::Value* value) {
   std::string name = base.empty() ? "v" : base + "_";
   for (size_t number = taken.size();; ++number) {
     std::string tried = fmt::format("{}{}", name, number);
-    if (taken.insert(tried).second) return tried;
+    if (!IsMacro(tried) && taken.insert(tried).second) return tried;
   }
 }
 

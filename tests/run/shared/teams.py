@@ -17,6 +17,30 @@ export kernel pick(x: in f32[N], at: in i32[N], y: out f32[N]) {
     spmd for i in N by 8 { y[i] = x[at[i]]; }
 }
 """
+# Names that meet others of a text's where they get a number, and macros of OpenCL C.
+NAMES = """
+export kernel named(x: in f32[x_4, M_PI], w: in f32[v, half], y: out f32[x_4, M_PI], M_SQRT1: f32) {
+    spmd for float in x_4 by 8, get_global_id in M_PI by 16 {
+        let kdl_x = x[float, get_global_id] * M_SQRT1;
+        let ok = kdl_x + (iota(get_global_id) as f32);
+        y[float, get_global_id] = ok;
+    }
+}
+"""
+LIMITS = """
+const F: f32[4] = [inf, -inf, nan, -0.0];
+const D: f64[4] = [inf, -inf, nan, 4.9e-324];
+const L: i64[3] = [-9223372036854775808, 9223372036854775807, -1];
+const U: u64[3] = [18446744073709551615, 0, 1];
+export kernel limits(n: in i32[N], f: out f32[N], d: out f64[N], l: out i64[N], u: out u64[N]) {
+    spmd for i in N by 8 {
+        f[i] = F[n[i] % 4];
+        d[i] = D[n[i] % 4];
+        l[i] = L[n[i] % 3];
+        u[i] = U[n[i] % 3];
+    }
+}
+"""
 STEPS = """
 export kernel steps(x: inout f32[N], turns: i64) {
     for t in 0..turns {
@@ -67,6 +91,8 @@ def contracts(kind, files, seconds, seed):
 def against_interpreter(kind, folder):
     for name, text, arguments in [
             ("steps", STEPS, ["--set", "N=100", "--arg", "turns=3"]),
+            ("named", NAMES, ["--set", "x_4=9", "--set", "M_PI=20", "--set", "v=1", "--set", "half=2"]),
+            ("limits", LIMITS, ["--set", "N=13", "--arg", "n=iota"]),
             ("pick", TRAPS, ["--set", "N=33", "--arg", "at=zeros"])]:
         file = folder / f"{name}.kdl"
         file.write_text(text)
