@@ -1,6 +1,8 @@
 // The suite on the first OpenCL device of this machine; where there is none, nothing runs.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <stdlib.h>  // setenv
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "conformance/conformance.h"
 #include "conformance/kernels.h"
@@ -48,6 +50,19 @@ const std::vector<DeviceUnderTest>& DevicesUnderTest() {
     return devices;
   }();
   return kDevices;
+}
+
+TEST_CASE("a child of a process that used OpenCL is told so") {
+  if (DevicesUnderTest().empty()) return;
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    const Context own;
+    _exit(CodeOf([&] { own.Select("opencl"); }) == KDL_ERROR_UNSUPPORTED ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }
 
 TEST_CASE("which OpenCL device is tested") {

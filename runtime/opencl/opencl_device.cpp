@@ -15,6 +15,7 @@
 #include "opencl/cl_api.h"
 #include "opencl/opencl_memory.h"
 #include "opencl/opencl_programs.h"
+#include "system/fork_mark.h"
 #include "team/kernel_clock.h"
 #include "team/lost_device.h"
 #include "team/memory_pool.h"
@@ -105,11 +106,26 @@ std::vector<cl::DeviceId> DevicesOf(const cl::Api& api) {
   return devices;
 }
 
+// The threads of a driver that worked before a fork are not in the child, where it waits for them for ever.
+Error RefuseAfterFork() {
+  static const ForkMark kFirstUse;
+  if (!kFirstUse.in_child()) return nullptr;
+  return Fail(
+      KDL_ERROR_UNSUPPORTED,
+      "OpenCL was in use in the process that this one was forked from, which its drivers do "
+      "not survive: fork before the first use, or start the child by exec");
+}
+
 Error OpenDevice(std::int64_t ordinal, std::unique_ptr<OpenclDevice>* opened) {
+  KDL_RETURN_IF_ERROR(RefuseAfterFork());
   auto device = std::make_unique<OpenclDevice>();
   KDL_RETURN_IF_ERROR(cl::Api::Load(&device->api));
   const std::vector<cl::DeviceId> devices = DevicesOf(device->api);
   const auto count = static_cast<std::int64_t>(devices.size());
+  if (count == 0)
+    return Fail(KDL_ERROR_NOT_FOUND,
+                "there is no OpenCL here: no driver has a device; install one, such as Debian's "
+                "pocl-opencl-icd");
   if (ordinal >= count) return NoSuchDevice("opencl", ordinal, count);
   device->id = devices[static_cast<std::size_t>(ordinal)];
   std::int32_t status = cl::kSuccess;
