@@ -143,7 +143,12 @@ class Collector {
   void NeedTexts(std::string_view word, std::string_view ending,
                  std::string codegen::CompiledModule::* text) {
     if (AddTexts(ending, text) || code_.parts.empty()) return;
-    c_.diagnostics.Report(diag::NoCodeText, {}, code_.parts[0].targets[0]->target.spec, word);
+    const targets::Target& target = code_.parts[0].targets[0]->target;
+    Diagnostic& told = c_.diagnostics.Report(diag::NoCodeText, {}, target.spec, word);
+    for (const targets::TargetKind& kind : target.family->kinds) {
+      bool loads_text = !kind.text.empty() && target.spec.starts_with(kind.kind);
+      if (loads_text) told.Help(fmt::format("what it loads is a text: --emit {}", kind.text));
+    }
   }
 
   /// The architecture, or the kind of devices that have none; of two families with one, the family, too.

@@ -85,6 +85,11 @@ std::string PageFor(const std::string& word, const targets::Registry& families) 
 }
 
 std::string Hint(const std::string& word, const targets::Registry& families) {
+  if (word.ends_with(".kdl") || word.ends_with(".kir"))
+    return fmt::format(
+        "of a file: `kernelc explain --tiles {}`, or with --workspace, --placement "
+        "or --copies",
+        word);
   std::vector<Table> tables = AllTables(families);
   std::vector<std::string_view> known;
   for (const Table& table : tables) {
@@ -134,7 +139,11 @@ void ExplainTiles(driver::Compilation& c) {
   std::optional<std::vector<SelectedTiles>> all = SelectTilesOf(c);
   if (!all) return;
   for (const SelectedTiles& one : *all) {
-    if (one.chosen.empty()) continue;
+    if (one.chosen.empty()) {
+      c.printed +=
+          fmt::format("kernel {} on {}: none of its constants is auto\n", one.kernel, one.level);
+      continue;
+    }
     c.printed +=
         fmt::format("kernel {} on {}: {}\n", one.kernel, one.level, driver::TilesText(one.chosen));
     std::vector<std::string> names;

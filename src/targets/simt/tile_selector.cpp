@@ -1,17 +1,22 @@
 #include "targets/simt/tile_selector.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <iterator>
 #include <numeric>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "ir/module.h"
 #include "ir/views.h"
+#include "support/check.h"
 #include "targets/simt/box_product.h"
 #include "targets/simt/matrix_units.h"
 #include "targets/simt/outer_product.h"
@@ -174,35 +179,72 @@ bool Shrink(const ir::Generic& generic, int64_t& value) {
   return true;
 }
 
+std::string_view NameOf(const Role& role) {
+  if (role.folded) return "summed over by a product";
+  if (role.kept) return role.columns ? "columns of a product" : "rows of a product";
+  return role.along ? "side by side in memory" : "rows";
+}
+
+std::string_view NameOf(Product product) {
+  switch (product) {
+    case Product::None:
+      return "";
+    case Product::Outer:
+      return "the one product's result lies in the workers' registers";
+    case Product::Matrix:
+    case Product::Turn:
+    case Product::Boxes:
+      return "the one product is a matrix unit's, whose result lies in the workers' registers";
+  }
+  KDL_UNREACHABLE("product {}", static_cast<int>(product));
+}
+
 class TileSelector final : public ir::TileSelector {
  public:
   explicit TileSelector(const SimtFacts& facts) : facts_(facts) {}
 
   std::vector<int64_t> Select(const ir::Function& kernel) const override {
+    std::string trace;
+    return Decide(kernel, trace);
+  }
+
+  std::string Explain(const ir::Function& kernel) const override {
+    std::string trace;
+    Decide(kernel, trace);
+    return trace;
+  }
+
+ private:
+  std::vector<int64_t> Decide(const ir::Function& kernel, std::string& trace) const {
     const MatrixUnit* unit = nullptr;
     Product product = ProductOf(facts_, kernel, unit);
     std::vector<int64_t> extents;
     for (const ir::Generic& generic : kernel.generics) {
-      if (generic.is_auto && generic.values.empty())
-        extents.push_back(
-            Chosen(generic, Wanted(facts_, RoleOf(kernel, generic.name), product, unit)));
+      if (!generic.is_auto || !generic.values.empty()) continue;
+      Role role = RoleOf(kernel, generic.name);
+      extents.push_back(Chosen(generic, Wanted(facts_, role, product, unit)));
+      trace +=
+          fmt::format("  {}: {}, {} at first\n", generic.name.text(), NameOf(role), extents.back());
     }
+    if (product != Product::None) trace += fmt::format("  {}\n", NameOf(product));
     if (facts_.team_bytes > 0) {  // tiles have to lie in one memory
-      MakeFit(kernel, AllTiles(kernel), facts_.team_bytes, extents);
+      MakeFit(kernel, AllTiles(kernel), facts_.team_bytes, extents, trace);
     } else if (product ==
                Product::None) {  // what finds no room near the workers lies far from them
       std::vector<int64_t> first = extents;
-      bool fits = MakeFit(kernel, FoldedTiles(kernel), facts_.near_bytes, extents);
+      bool fits = MakeFit(kernel, FoldedTiles(kernel), facts_.near_bytes, extents, trace);
       // Blocks of products that no choice brings near are those that read the least from afar.
-      if (!fits && Multiplies(kernel)) extents = first;
+      if (!fits && Multiplies(kernel)) {
+        extents = first;
+        trace += "  none fit, and the first ones read the least from afar\n";
+      }
     }
     return extents;
   }
 
- private:
   /// The largest extent is halved until the tiles fit; false: nothing is left to halve.
   static bool MakeFit(const ir::Function& kernel, const std::vector<const ir::Value*>& tiles,
-                      int64_t most, std::vector<int64_t>& extents) {
+                      int64_t most, std::vector<int64_t>& extents, std::string& trace) {
     Constants values;
     std::vector<const ir::Generic*> chosen;
     for (const ir::Generic& generic : kernel.generics) {
@@ -215,9 +257,17 @@ class TileSelector final : public ir::TileSelector {
       for (const ir::Value* tile : tiles) sum += BytesOf(kernel, tile->type(), values);
       return sum;
     };
+    trace += fmt::format("  what lies near the workers may take {} KiB\n", most >> 10);
+    auto note = [&](bool fits) {
+      std::string tiles;
+      for (size_t i = 0; i < extents.size(); ++i)
+        tiles += fmt::format(" {}={}", chosen[i]->name.text(), extents[i]);
+      trace += fmt::format("  {:>8.0f} KiB{}{}\n", bytes() / 1024, tiles, fits ? "" : ": too much");
+    };
     std::vector<size_t> order(extents.size());
     std::iota(order.begin(), order.end(), size_t{0});
     while (bytes() > static_cast<double>(most)) {
+      note(false);
       std::ranges::sort(order, std::ranges::less(),
                         [&](size_t i) { return std::pair(-extents[i], i); });
       auto shrunk =
@@ -225,6 +275,7 @@ class TileSelector final : public ir::TileSelector {
       if (shrunk == order.end()) return false;
       values[chosen[*shrunk]->name] = extents[*shrunk];
     }
+    note(true);
     return true;
   }
 
