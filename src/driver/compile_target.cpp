@@ -197,7 +197,8 @@ bool Generate(Compilation& c, Part& part, const codegen::CompileOptions& what) {
 }  // namespace
 
 PipelineEnd DecidePipes(Compilation& c, std::vector<WantedTarget> targets, Code& code) {
-  if (!c.options.tuned.empty() && !TakeTuned(c)) return PipelineEnd::Failed;
+  auto tuned = c.options.tuned.empty() ? nullptr : TakeTuned(c);
+  if (!c.options.tuned.empty() && !tuned) return PipelineEnd::Failed;
   for (const WantedTarget& wanted : targets) {
     std::set<Name> kernels = KernelsOf(*c.module, wanted, targets);
     if (kernels.empty() && !wanted.target.facts->extends.empty()) continue;
@@ -209,6 +210,7 @@ PipelineEnd DecidePipes(Compilation& c, std::vector<WantedTarget> targets, Code&
     code.reached = one.module.get();
     if (end != PipelineEnd::Done) return end;
   }
+  if (tuned) ReportUnknown(*tuned, c);
   code.reached = c.module.get();
   return RunProgramPasses(c, code);
 }

@@ -49,10 +49,9 @@ class Reader {
  public:
   /// Empty, or what is wrong with the line.
   std::string Read(const std::string& line) {
-    if (line.empty() || line[0] == '#') return "";
     std::istringstream words(line);
     std::string first;
-    words >> first;
+    if (!(words >> first) || first[0] == '#') return "";
     if (first == "kernel") return ReadKernel(words);
     if (kernels_.empty()) return "no kernel stands above";
     TunedKernel& kernel = kernels_.back();
@@ -67,7 +66,8 @@ class Reader {
       return Add(kernel, trial, ReadTiles(tiles, trial.tiles));
     }
     std::string gain;
-    if (first != "tried" || !(words >> gain) || !ReadNumber(gain, trial.gain) || !(trial.gain > 0))
+    if (first != "tried" || !(words >> gain) || !ReadNumber(gain, trial.gain) ||
+        !IsGain(trial.gain))
       return "a line is `kernel …`, `selector …`, `tried GAIN …` or `failed …: WHY`";
     return Add(kernel, trial, ReadTiles(words, trial.tiles));
   }
@@ -75,6 +75,8 @@ class Reader {
   std::vector<TunedKernel> Take() { return std::move(kernels_); }
 
  private:
+  static bool IsGain(double gain) { return gain > 0 && std::isfinite(gain); }
+
   static std::string Add(TunedKernel& kernel, const TunedKernel::Trial& trial, std::string fault) {
     if (fault.empty()) kernel.trials.push_back(trial);
     return fault;
@@ -111,13 +113,13 @@ class Reader {
 /// A target's selector where the file says nothing.
 class TunedSelector final : public ir::TileSelector {
  public:
-  TunedSelector(Compilation& c, const targets::Target& target,
-                std::shared_ptr<const std::vector<TunedKernel>> tuned)
+  TunedSelector(Compilation& c, const targets::Target& target, std::shared_ptr<TunedFile> tuned)
       : c_(c), level_(target.facts->level), own_(target.selector), tuned_(std::move(tuned)) {}
 
   std::vector<int64_t> Select(const ir::Function& kernel) const override {
     std::vector<int64_t> chosen = own_->Select(kernel);
     const TunedKernel* tuned = Find(kernel);
+    if (!chosen.empty()) NoteFound(kernel, tuned);
     const TunedKernel::Trial* best = tuned ? tuned->Best() : nullptr;
     if (!best) return chosen;
     std::vector<int64_t> taken = chosen;
@@ -144,7 +146,8 @@ class TunedSelector final : public ir::TileSelector {
       if (tile->second == value) continue;
       bool listed = generic.choices.empty() || Contains(generic.choices, tile->second);
       auto known = hidden.find(generic.name);
-      if (known == hidden.end() || !listed || tile->second < 1)
+      bool fits = tile->second >= 1 && tile->second <= TunedKernel::kLongestBlock;
+      if (known == hidden.end() || !listed || !fits)
         return fmt::format("{} cannot be {}", tile->first, tile->second);
       if (tile->second % known->second != 0 || value % known->second != 0)
         return fmt::format("{} is a multiple of {}", tile->first, known->second);
@@ -153,10 +156,16 @@ class TunedSelector final : public ir::TileSelector {
     return taken == tiles.size() ? "" : "it has other constants";
   }
 
+  void NoteFound(const ir::Function& kernel, bool found) const {
+    tuned_->knew_one |= found;
+    if (!found && tuned_->unknown.empty())
+      tuned_->unknown = fmt::format("'{}' on {}", kernel.name.text(), level_);
+  }
+
   const TunedKernel* Find(const ir::Function& kernel) const {
     const TunedKernel* found = nullptr;
     int most = -1;
-    for (const TunedKernel& one : *tuned_) {
+    for (const TunedKernel& one : tuned_->kernels) {
       if (one.kernel != kernel.name.text() || one.level != level_) continue;
       int near = Nearness(one);
       if (near <= most) continue;
@@ -181,7 +190,7 @@ class TunedSelector final : public ir::TileSelector {
   Compilation& c_;
   std::string level_;
   std::shared_ptr<const ir::TileSelector> own_;
-  std::shared_ptr<const std::vector<TunedKernel>> tuned_;
+  std::shared_ptr<TunedFile> tuned_;
 };
 
 }  // namespace
@@ -248,20 +257,26 @@ std::optional<std::vector<TunedKernel>> ReadTuned(const std::string& path, const
   return reader.Take();
 }
 
-bool TakeTuned(Compilation& c) {
+std::shared_ptr<const TunedFile> TakeTuned(Compilation& c) {
   constexpr size_t kMostBytes = size_t{16} << 20;
   const std::string& path = c.options.tuned;
   std::optional<std::string> text = ReadInputFile(path, kMostBytes, c.diagnostics);
   auto tuned = text ? ReadTuned(path, *text, c.diagnostics) : std::nullopt;
-  if (!tuned) return false;
+  if (!tuned) return nullptr;
   c.files_read.push_back(path);
-  auto shared = std::make_shared<const std::vector<TunedKernel>>(std::move(*tuned));
+  auto shared = std::make_shared<TunedFile>(TunedFile{std::move(*tuned)});
   c.around_selector = [&c, shared](const targets::Target& target) {
     // Of others the bits may depend on the tiles.
     bool takes = target.facts->exact;
     return takes ? std::make_shared<const TunedSelector>(c, target, shared) : target.selector;
   };
-  return true;
+  return shared;
+}
+
+void ReportUnknown(const TunedFile& file, Compilation& c) {
+  if (file.knew_one || file.unknown.empty()) return;
+  c.diagnostics.Report(diag::TunedElsewhere, {}, c.options.tuned, file.unknown)
+      .Help("`kernelc tune` measures it, with the same --target and --tuned");
 }
 
 }  // namespace kdl::driver

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,8 @@ struct TunedKernel {
 
   /// Gains below that are noise.
   static constexpr double kWorthwhile = 1.02;
+  /// Longer blocks are neither tried nor taken.
+  static constexpr int64_t kLongestBlock = int64_t{1} << 16;
   /// What stays of a gain in the file: a search that goes on from there decides as one that was not stopped.
   static double AsWritten(double gain);
   /// The trial that gained most; null: none gained.
@@ -47,8 +50,19 @@ std::string TunedText(const std::vector<TunedKernel>& kernels);
 std::optional<std::vector<TunedKernel>> ReadTuned(const std::string& path, const std::string& text,
                                                   DiagnosticEngine& diagnostics);
 
+/// A file of them, and what a compile has asked it.
+struct TunedFile {
+  std::vector<TunedKernel> kernels;
+  std::string
+      unknown{};  ///< the first that was asked for and is not there: `'matmul.f32' on opencl`
+  bool knew_one = false;
+};
+
 /// Lets the selectors of the compile take what the file of --tuned says. Where it has several entries for a kernel and level, the
-/// one most of whose sizes are of the class of those of --set, else the first. False after a report.
-bool TakeTuned(Compilation& compilation);
+/// one most of whose sizes are of the class of those of --set, else the first. Null after a report.
+std::shared_ptr<const TunedFile> TakeTuned(Compilation& compilation);
+
+/// Says so where the file spoke of nothing that the compile's selectors have asked it.
+void ReportUnknown(const TunedFile& file, Compilation& compilation);
 
 }  // namespace kdl::driver

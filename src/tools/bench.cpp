@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "driver/compile.h"
@@ -14,11 +14,11 @@
 #include "driver/report.h"
 #include "driver/select.h"
 #include "support/machine.h"
-#include "targets/kinds.h"
 #include "tools/bench_report.h"
 #include "tools/commands.h"
 #include "tools/measure/ceilings.h"
 #include "tools/measure/crew.h"
+#include "tools/measure_options.h"
 #include "tools/placed_kernel.h"
 
 namespace kdl::tools {
@@ -36,43 +36,10 @@ struct Wanted {
   int threads = 0;  ///< of the host; 0: another device
 };
 
-bool IsHost(const std::string& spec) { return spec.substr(0, spec.find('?')) == targets::kOwnKind; }
-
-/// `1,2`; without a word one thread and all. Nothing after a report.
-std::optional<std::vector<int>> ThreadCounts(const std::string& text,
-                                             DiagnosticEngine& diagnostics) {
+/// One thread and all.
+std::vector<int> OneAndAll() {
   int all = static_cast<int>(AllowedProcessors().size());
-  if (text.empty()) return all == 1 ? std::vector<int>{1} : std::vector<int>{1, all};
-  std::vector<int> counts;
-  for (std::string_view word : driver::SplitList(text)) {
-    int count = 0;
-    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), count);
-    bool reads = error == std::errc() && end == word.data() + word.size();
-    if (!reads || count < 1 || count > all) {
-      diagnostics.Report(driver::diag::BadOptionValue, {}, "--threads", text,
-                         fmt::format("numbers from 1 to {}, the processors of this process", all));
-      return std::nullopt;
-    }
-    counts.push_back(count);
-  }
-  return counts;
-}
-
-/// Without the sizes and arguments that the kernel does not have: another one of the file may.
-driver::Options OptionsFor(const driver::Options& options, const ir::Function& kernel) {
-  driver::Options own = options;
-  auto is_other = [&](const std::string& text) {
-    std::string_view name = std::string_view(text).substr(0, text.find('='));
-    auto named = [&](Name one) { return one.text() == name; };
-    return std::ranges::none_of(kernel.dims, named) &&
-           std::ranges::none_of(kernel.generics,
-                                [&](const ir::Generic& g) { return named(g.name); }) &&
-           std::ranges::none_of(kernel.params,
-                                [&](const ir::Param& p) { return named(p.value->name()); });
-  };
-  std::erase_if(own.set, is_other);
-  std::erase_if(own.arg, is_other);
-  return own;
+  return all == 1 ? std::vector<int>{1} : std::vector<int>{1, all};
 }
 
 /// More than the caches hold, written anew: what lay in them is gone.
@@ -118,7 +85,8 @@ void AddCeiling(const std::vector<Series>& series, size_t first, const PlacedKer
   }
   row.peak = 2 * per_call / measure::Median(series[first]);
   row.bandwidth = kernel.bytes().all() / measure::Median(streams);
-  if (slots) row.ceiling = measure::Ceiling(series[0], least);
+  bool works = slots && (*slots > 0 || kernel.bytes().all() > 0);
+  if (works) row.ceiling = measure::Ceiling(series[0], least);
 }
 
 /// A launch that failed, on its way out of the trials.
@@ -193,6 +161,20 @@ BenchRow Measure(const Wanted& wanted, const driver::Options& options, PlacedKer
   return row;
 }
 
+/// What the compile of a row has found beyond that of the file.
+void AddNew(const DiagnosticEngine& found, DiagnosticEngine& all) {
+  for (const auto& one : found.all()) {
+    auto same = [&](const auto& known) {
+      return known->id == one->id && known->span == one->span && known->text == one->text;
+    };
+    if (std::ranges::any_of(all.all(), same)) continue;
+    const DiagnosticKind<void(std::string_view)> again{one->id, one->severity, "{}"};
+    Diagnostic& added = all.Report(again, one->span, one->text);
+    added.notes = one->notes;
+    added.help = one->help;
+  }
+}
+
 class Bench {
  public:
   Bench(const driver::Options& options, const targets::Registry& families)
@@ -218,30 +200,15 @@ class Bench {
     auto spec = driver::OnlyTarget(options_, listed_.diagnostics);
     if (!spec || driver::CompileToIr(listed_) != driver::PipelineEnd::Done) return std::nullopt;
     spec = driver::PlaceOfKernel(*listed_.module, *spec, options_);
-    bool host = IsHost(*spec);
-    if (host && spec->find("threads=") != std::string::npos) {
-      listed_.diagnostics.Report(driver::diag::BadOptionValue, {}, "--target", *spec,
-                                 "a host without 'threads=': --threads says how many");
-      return std::nullopt;
-    }
-    if (!host && !options_.threads.empty()) {
-      listed_.diagnostics.Report(driver::diag::OptionNeedsOption, {}, "--threads", "--target host");
-      return std::nullopt;
-    }
-    std::optional<std::vector<int>> threads = std::vector<int>{0};
-    if (host) threads = ThreadCounts(options_.threads, listed_.diagnostics);
-    if (!threads || !Positive("--trials", options_.trials) ||
-        !Positive("--seconds", options_.seconds))
-      return std::nullopt;
+    auto threads = ThreadCounts(options_, *spec, OneAndAll(), listed_.diagnostics);
+    if (!threads || !CanMeasure(options_, listed_.diagnostics)) return std::nullopt;
     if (!MayWrite()) return std::nullopt;
     kernels =
         driver::SelectKernels(*listed_.module, options_.files[0], options_, listed_.diagnostics);
     if (kernels.empty()) return std::nullopt;
     std::vector<Wanted> rows;
     for (int count : *threads) {
-      std::string own = *spec;
-      if (count > 0)
-        own += fmt::format("{}threads={}", own.find('?') == std::string::npos ? "?" : "&", count);
+      std::string own = count > 0 ? WithKey(*spec, fmt::format("threads={}", count)) : *spec;
       for (const ir::Function* kernel : kernels)
         rows.push_back({kernel->name.str(), *spec, own, count});
     }
@@ -260,14 +227,6 @@ class Bench {
                             listed_.diagnostics);
   }
 
-  bool Positive(std::string_view option, std::optional<int64_t> number) {
-    bool fits = !number || (*number > 0 && *number <= 1'000'000);
-    if (!fits)
-      listed_.diagnostics.Report(driver::diag::BadOptionValue, {}, option,
-                                 fmt::format("{}", *number), "a number from 1 to 1000000");
-    return fits;
-  }
-
   /// Gives the exit code, behind a report where it is none of success.
   int RunOne(const Wanted& wanted, const ir::Function& kernel, bool among_several) {
     driver::Options own = among_several ? OptionsFor(options_, kernel) : options_;
@@ -283,6 +242,7 @@ class Bench {
       other = std::make_unique<PlacedKernel>(own, families_, wanted.kernel, wanted.spec);
       if (!other->ok()) return driver::Finish(other->compilation());
     }
+    AddNew(ours.compilation().diagnostics, listed_.diagnostics);
     try {
       rows_.push_back(Measure(wanted, own, ours, other.get()));
     } catch (const LaunchFailed& failed) {

@@ -5,17 +5,11 @@
 
 namespace kdl::tools {
 
-namespace {
-
-constexpr int64_t kMostElements = 1 << 16;
-
-}  // namespace
-
 std::vector<int64_t> Neighbours(const TunedConstant& constant, int64_t value) {
   std::vector<int64_t> found;
   auto add = [&](int64_t other) {
-    bool fits =
-        other >= 1 && other <= kMostElements && other != value && other % constant.multiple == 0;
+    bool fits = other >= 1 && other <= driver::TunedKernel::kLongestBlock && other != value &&
+                other % constant.multiple == 0;
     if (fits && std::ranges::find(found, other) == found.end()) found.push_back(other);
   };
   if (constant.choices.empty()) {

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -16,9 +15,9 @@
 #include "driver/select.h"
 #include "driver/tuned.h"
 #include "support/io.h"
-#include "targets/kinds.h"
 #include "tools/commands.h"
 #include "tools/measure/trials.h"
+#include "tools/measure_options.h"
 #include "tools/placed_kernel.h"
 #include "tools/selected_tiles.h"
 #include "tools/tile_search.h"
@@ -57,14 +56,6 @@ class SearchProgress {
   bool shown_ = false;
 };
 
-bool MeansHost(const std::string& spec) {
-  return spec.substr(0, spec.find('?')) == targets::kOwnKind;
-}
-
-std::string With(const std::string& spec, const std::string& key) {
-  return spec + (spec.find('?') == std::string::npos ? '?' : '&') + key;
-}
-
 /// The same but for NaNs, whose bits mean nothing.
 bool Agree(const std::vector<driver::HostTensor>& a, const std::vector<driver::HostTensor>& b) {
   return std::ranges::equal(a, b, [](const driver::HostTensor& x, const driver::HostTensor& y) {
@@ -80,9 +71,12 @@ bool Agree(const std::vector<driver::HostTensor>& a, const std::vector<driver::H
   });
 }
 
+/// The file has a line for each trial.
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
 std::string FirstError(const DiagnosticEngine& diagnostics) {
   for (const auto& one : diagnostics.all()) {
-    if (one->severity == Severity::Error) return one->text.substr(0, one->text.find('\n'));
+    if (one->severity == Severity::Error) return FirstLine(one->text);
   }
   return "it does not run";
 }
@@ -104,7 +98,8 @@ class Tuning {
   int Run() {
     std::vector<ir::Function*> kernels = List();
     for (const ir::Function* kernel : kernels) {
-      if (int code = RunOne(kernel->name.str()); code != driver::kExitDone) return code;
+      bool among_several = kernels.size() > 1;
+      if (int code = RunOne(*kernel, among_several); code != driver::kExitDone) return code;
     }
     return driver::Finish(listed_);
   }
@@ -113,9 +108,9 @@ class Tuning {
   /// Reads what is to be tuned, and what is known of it. Empty after a report.
   std::vector<ir::Function*> List() {
     auto spec = driver::OnlyTarget(options_, listed_.diagnostics);
-    if (!spec || !ReadThreads() || driver::CompileToIr(listed_) != driver::PipelineEnd::Done)
-      return {};
+    if (!spec || driver::CompileToIr(listed_) != driver::PipelineEnd::Done) return {};
     spec_ = driver::PlaceOfKernel(*listed_.module, *spec, options_);
+    if (!ReadThreads() || !CanMeasure(options_, listed_.diagnostics)) return {};
     if (!driver::MayWrite({path_}, listed_.files_read, "name another file behind --tuned",
                           listed_.diagnostics) ||
         !ReadKnown())
@@ -123,14 +118,15 @@ class Tuning {
     return driver::SelectKernels(*listed_.module, options_.files[0], options_, listed_.diagnostics);
   }
 
+  /// One number.
   bool ReadThreads() {
-    const std::string& text = options_.threads;
-    if (text.empty()) return true;
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads_);
-    bool reads = error == std::errc() && end == text.data() + text.size() && threads_ >= 1;
-    if (!reads)
-      listed_.diagnostics.Report(driver::diag::BadOptionValue, {}, "--threads", text, "one number");
-    return reads;
+    auto counts = ThreadCounts(options_, spec_, {1}, listed_.diagnostics);
+    if (!counts) return false;
+    threads_ = counts->front();
+    if (counts->size() > 1)
+      listed_.diagnostics.Report(driver::diag::BadOptionValue, {}, "--threads", options_.threads,
+                                 "one number");
+    return counts->size() == 1;
   }
 
   bool ReadKnown() {
@@ -143,9 +139,12 @@ class Tuning {
   }
 
   /// Gives the exit code, behind a report where it is none of success.
-  int RunOne(const std::string& name) {
-    std::string spec = MeansHost(spec_) ? With(spec_, fmt::format("threads={}", threads_)) : spec_;
-    PlacedKernel chosen(options_, families_, name, spec);
+  int RunOne(const ir::Function& function, bool among_several) {
+    const std::string name = function.name.str();
+    driver::Options own = among_several ? OptionsFor(options_, function) : options_;
+    std::string spec =
+        MeansHost(spec_) ? WithKey(spec_, fmt::format("threads={}", threads_)) : spec_;
+    PlacedKernel chosen(own, families_, name, spec);
     if (!chosen.ok()) return driver::Finish(chosen.compilation());
     const driver::TargetCode* level = chosen.level();
     if (chosen.facts().functional != 0 || !level) {
@@ -153,14 +152,14 @@ class Tuning {
       return driver::Finish(listed_);
     }
     std::optional<SelectedTiles> tiles = TilesOf(name, level->target);
-    if (!tiles) return driver::Finish(listed_);
+    if (!tiles) return NothingToTune(name, among_several);
     auto written = chosen.Written();
     if (!written.ok()) {
       driver::ReportFailure(written.failure(), listed_.sources, listed_.diagnostics);
       return driver::Finish(listed_);
     }
     TunedKernel& kernel = EntryOf(*tiles, chosen.Sizes());
-    Search(*tiles, kernel, chosen, *written, SpecOf(level->target));
+    Search(*tiles, kernel, chosen, *written, own, SpecOf(level->target));
     progress_.End();
     bool prints = driver::PrintOutput(Summary(kernel));
     return Write() && prints ? driver::kExitDone : driver::kExitEnvironment;
@@ -170,8 +169,8 @@ class Tuning {
   std::string SpecOf(const targets::Target& target) const {
     std::string spec = spec_;
     if (!MeansHost(spec)) return spec;
-    if (spec.find("isa=") == std::string::npos) spec = With(spec, "isa=" + target.facts->level);
-    return With(spec, fmt::format("threads={}", threads_));
+    if (spec.find("isa=") == std::string::npos) spec = WithKey(spec, "isa=" + target.facts->level);
+    return WithKey(spec, fmt::format("threads={}", threads_));
   }
 
   std::optional<SelectedTiles> TilesOf(const std::string& name, const targets::Target& target) {
@@ -183,17 +182,23 @@ class Tuning {
     for (const SelectedTiles& one : all.value_or(std::vector<SelectedTiles>())) {
       if (one.kernel == name && one.level == target.facts->level) found = one;
     }
-    if (!found || found->constants.empty() || !target.facts->exact) {
-      listed_.diagnostics.Report(driver::diag::NothingToTune, {}, name);
-      return std::nullopt;
+    bool has_some = found && !found->constants.empty() && target.facts->exact;
+    return has_some ? found : std::nullopt;
+  }
+
+  /// Of several kernels the others may have something.
+  int NothingToTune(const std::string& name, bool among_several) {
+    if (among_several) {
+      bool prints = driver::PrintOutput(fmt::format("{}: it has no constant to tune\n", name));
+      return prints ? driver::kExitDone : driver::kExitEnvironment;
     }
-    return found;
+    listed_.diagnostics.Report(driver::diag::NothingToTune, {}, name);
+    return driver::Finish(listed_);
   }
 
   /// What the file has of it, if the selector still chooses as it did; else a new one.
   TunedKernel& EntryOf(const SelectedTiles& tiles, Tiles sizes) {
-    TunedKernel fresh{tiles.kernel, tiles.level, MeansHost(spec_) ? threads_ : 0, std::move(sizes),
-                      tiles.chosen};
+    TunedKernel fresh{tiles.kernel, tiles.level, threads_, std::move(sizes), tiles.chosen};
     auto known =
         std::ranges::find_if(known_, [&](const TunedKernel& one) { return one.SameKey(fresh); });
     if (known == known_.end()) return known_.emplace_back(std::move(fresh));
@@ -202,19 +207,20 @@ class Tuning {
   }
 
   void Search(const SelectedTiles& tiles, TunedKernel& kernel, PlacedKernel& chosen,
-              const std::vector<driver::HostTensor>& written, const std::string& spec) {
+              const std::vector<driver::HostTensor>& written, const driver::Options& options,
+              const std::string& spec) {
     SearchTiles(tiles.constants, kernel, [&](const Tiles& wanted, size_t number, size_t of) {
       progress_.Show(kernel, wanted, number, of);
-      kernel.trials.push_back(Measure(wanted, kernel, chosen, written, spec));
+      kernel.trials.push_back(Measure(wanted, kernel, chosen, written, options, spec));
       return Write();
     });
   }
 
   TunedKernel::Trial Measure(const Tiles& wanted, const TunedKernel& kernel, PlacedKernel& chosen,
                              const std::vector<driver::HostTensor>& written,
-                             const std::string& spec) {
+                             const driver::Options& options, const std::string& spec) {
     TunedKernel::Trial trial{wanted};
-    driver::Options own = options_;
+    driver::Options own = options;
     for (const auto& [name, value] : wanted)
       own.define.push_back(fmt::format("{}={}", name, value));
     PlacedKernel other(own, families_, kernel.kernel, spec);
@@ -224,7 +230,7 @@ class Tuning {
     }
     auto its = other.Written();
     if (!its.ok() || !Agree(*its, written)) {
-      trial.failure = its.ok() ? "its results are other ones" : its.failure().message;
+      trial.failure = its.ok() ? "its results are other ones" : FirstLine(its.failure().message);
       return trial;
     }
     try {
@@ -234,7 +240,7 @@ class Tuning {
         trial.gain = std::min(trial.gain, Gain(chosen, other));
       trial.gain = driver::TunedKernel::AsWritten(trial.gain);
     } catch (const RunFailed& failed) {
-      trial.failure = failed.failure.message;
+      trial.failure = FirstLine(failed.failure.message);
     }
     return trial;
   }
@@ -278,7 +284,7 @@ class Tuning {
   driver::Compilation listed_;
   std::string path_;
   std::string spec_;
-  int threads_ = 1;
+  int threads_ = 1;  ///< of the host; 0: another device
   std::vector<TunedKernel> known_;
   SearchProgress progress_;
 };
