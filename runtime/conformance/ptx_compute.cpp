@@ -105,6 +105,13 @@ std::uint64_t Arithmetic(const Instruction& i, std::uint64_t x, std::uint64_t y,
         const auto by = std::min<std::uint32_t>(static_cast<std::uint32_t>(y), 8 * sizeof(T));
         return Extended(static_cast<T>(static_cast<Wide<T>>(a) >> by));
       }
+      case Op::Bfi: {  // x into y at z
+        const auto at = static_cast<std::uint32_t>(z) & 255;
+        const auto bits = static_cast<std::uint64_t>(i.offset);
+        if (bits == 0 || at + bits > 8 * sizeof(T) || bits > 32) Unknown(i);
+        const auto mask = static_cast<U>(((std::uint64_t{1} << bits) - 1) << at);
+        return Extended(static_cast<T>((y & ~mask) | (static_cast<U>(x << at) & mask)));
+      }
       case Op::Bfe: {
         const auto from = static_cast<std::uint32_t>(y) & 255;
         const auto bits = static_cast<std::uint32_t>(z) & 255;

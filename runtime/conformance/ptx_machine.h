@@ -35,6 +35,7 @@ enum class Op : std::uint8_t {
   CopyAwait,
   CopyClose,
   Bfe,
+  Bfi,  // of so many bits as the offset says
   Bra,
   Cvt,
   Div,

@@ -70,13 +70,14 @@ struct Row {
   std::string_view word;
   Op op;
 };
-constexpr Row kRows[] = {
-    {"abs", Op::Abs}, {"add", Op::Add},   {"and", Op::And},   {"atom", Op::Atom}, {"bfe", Op::Bfe},
-    {"bra", Op::Bra}, {"cvt", Op::Cvt},   {"cvta", Op::Mov},  {"div", Op::Div},   {"fma", Op::Fma},
-    {"ld", Op::Ld},   {"mad", Op::Mad},   {"max", Op::Max},   {"min", Op::Min},   {"mov", Op::Mov},
-    {"mul", Op::Mul}, {"neg", Op::Neg},   {"not", Op::Not},   {"or", Op::Or},     {"rcp", Op::Rcp},
-    {"rem", Op::Rem}, {"ret", Op::Ret},   {"selp", Op::Selp}, {"setp", Op::Setp}, {"shl", Op::Shl},
-    {"shr", Op::Shr}, {"sqrt", Op::Sqrt}, {"st", Op::St},     {"sub", Op::Sub},   {"xor", Op::Xor}};
+constexpr Row kRows[] = {{"abs", Op::Abs},   {"add", Op::Add}, {"and", Op::And}, {"atom", Op::Atom},
+                         {"bfe", Op::Bfe},   {"bfi", Op::Bfi}, {"bra", Op::Bra}, {"cvt", Op::Cvt},
+                         {"cvta", Op::Mov},  {"div", Op::Div}, {"fma", Op::Fma}, {"ld", Op::Ld},
+                         {"mad", Op::Mad},   {"max", Op::Max}, {"min", Op::Min}, {"mov", Op::Mov},
+                         {"mul", Op::Mul},   {"neg", Op::Neg}, {"not", Op::Not}, {"or", Op::Or},
+                         {"rcp", Op::Rcp},   {"rem", Op::Rem}, {"ret", Op::Ret}, {"selp", Op::Selp},
+                         {"setp", Op::Setp}, {"shl", Op::Shl}, {"shr", Op::Shr}, {"sqrt", Op::Sqrt},
+                         {"st", Op::St},     {"sub", Op::Sub}, {"xor", Op::Xor}};
 
 // Reads the body of a kernel.
 class Reader {
@@ -482,6 +483,7 @@ class Reader {
       return;
     }
     instruction.to = Read(given[0]);
+    if (instruction.op == Op::Bfi) instruction.offset = NumberIn(given[4]);
     if (given.size() > 1 && given[1].front() == '{') {  // mov.b32 %r2, {%rs1, %rs2}
       if (instruction.op != Op::Mov || instruction.type.bits != 32) Unknown(given[1]);
       const std::vector<std::string_view> halves =
@@ -498,7 +500,9 @@ class Reader {
       return;
     }
     Operand* const places[] = {&instruction.a, &instruction.b, &instruction.c};
-    for (std::size_t i = 1; i < given.size(); ++i) *places[i - 1] = Read(given[i]);
+    const std::size_t count = given.size() - (instruction.op == Op::Bfi ? 1 : 0);
+    if (count > 1 + std::size(places)) Unknown(given[4]);
+    for (std::size_t i = 1; i < count; ++i) *places[i - 1] = Read(given[i]);
   }
 
   Kernel& kernel_;

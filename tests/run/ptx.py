@@ -72,6 +72,9 @@ UNSPILLED = {
 SPILLED = {
     ("samples/moe/moe.kdl", "down", "sm_80"): 72,
     ("tests/run/turn_products.kdl T=bf16 D=128", "attention_bf16", "sm_80"): 16,
+    (f"{FAMILIES}/reductions.kdl", "extremes", "sm_80"): 16,
+    (f"{FAMILIES}/reductions.kdl", "norms", "sm_80"): 16,
+    (f"{FAMILIES}/reductions.kdl", "over_last", "sm_90a"): 16,
 }
 JUMP = re.compile(r"^(?:\$\w+:|\s*(?:@!?%p\d+\s+)?bra.*)$", re.MULTILINE)
 ENTRY = re.compile(r"^\.visible \.entry (\w+)\(\n(.*?)^\}", re.MULTILINE | re.DOTALL)

@@ -102,11 +102,20 @@ bool IsShortNumber(const ir::Value* number, int64_t times = 1) {
   }
 }
 
+/// Whether blocks of products fill the registers: what would be kept over turns of other loops finds none.
+bool KeepsBlocks(const ir::Function& kernel) {
+  bool keeps = false;
+  ir::Walk(kernel.body, [&](const ir::Op* op) {
+    keeps |= op->kind() == OpKind::BufferNew && op->result()->type()->space == ir::Space::Scratch;
+  });
+  return keeps;
+}
+
 /// Whether the loop's turns are numbered from 0 on by what 31 bits hold, and all workers' next ones.
 bool IsShort(const ir::Function& kernel, const ir::Op* op) {
   ir::LoopOp loop(const_cast<ir::Op*>(op));
   return KnownNumber(loop.lo()) == 0 && KnownNumber(loop.step()) == 1 && kernel.team <= kShort &&
-         IsShortNumber(loop.hi());
+         IsShortNumber(loop.hi()) && !KeepsBlocks(kernel);
 }
 
 /// How a loop's turns are counted. Numbers that are known to be short are so while they are computed with: addresses take fewer
@@ -139,6 +148,16 @@ ShareCounter ShareCounterOf(TeamEmitter& emitter, const ir::Op* op) {
   return counter;
 }
 
+/// Of an address what is the block's is one thing, what is the turn's another.
+void EmitShare(TeamEmitter& emitter, ir::Op* op, llvm::BasicBlock* turn) {
+  if (KeepsBlocks(emitter.kernel)) turn = nullptr;
+  llvm::BasicBlock* around = std::exchange(emitter.turn, turn);
+  ++emitter.loop_depth;
+  EmitBlock(emitter, op->region());
+  --emitter.loop_depth;
+  emitter.turn = around;
+}
+
 }  // namespace
 
 void EmitTeamLoop(TeamEmitter& emitter, ir::Op* op) {
@@ -160,12 +179,7 @@ void EmitTeamLoop(TeamEmitter& emitter, ir::Op* op) {
   emitter.Set(op->region()->param(0), counter.Number(builder, loops ? index : counter.first));
   TrapExit uniform = std::exchange(emitter.trap_exit, {});
   emitter.in_team = true;
-  // Of an address what is the block's is one thing, what is the turn's another.
-  llvm::BasicBlock* around = std::exchange(emitter.turn, loops ? body : nullptr);
-  ++emitter.loop_depth;
-  EmitBlock(emitter, op->region());
-  --emitter.loop_depth;
-  emitter.turn = around;
+  EmitShare(emitter, op, loops ? body : nullptr);
   emitter.in_team = false;
   if (loops) {
     llvm::Value* next = builder.CreateAdd(index, counter.stride, "next");

@@ -116,8 +116,7 @@ void PtxEmitter::Declare() {
 int64_t PtxEmitter::TeamsAtOnce() const {
   constexpr int64_t kLong = 256;  // ops: what is shorter, and has no f64, has registers enough
   constexpr int64_t kWithRegisters = 3;  // where each worker keeps a block of a product
-  constexpr int64_t kWithWide = 6;       // f64: each worker has 80 registers, of 128
-  constexpr int64_t kMost = 8;           // 64: as much is under way as memory answers
+  constexpr int64_t kMost = 6;           // whose workers have 80 registers each, of 128
   constexpr int64_t kMostOfTiles = 64;   // registers, of the 128 of two large teams' workers
   int64_t ops = 0;
   bool steps = false;
@@ -137,7 +136,7 @@ int64_t PtxEmitter::TeamsAtOnce() const {
   if (kernel.team > kSmallTeam)
     return TileRegisters(kernel.body) <= kMostOfTiles && !HasIdleWorkers(kernel) ? 2 : 1;
   if (steps || (ops < kLong && !wide)) return 0;
-  return std::min(in_near, keeps ? kWithRegisters : wide ? kWithWide : kMost);
+  return std::min(in_near, keeps ? kWithRegisters : kMost);
 }
 
 /// Maps come by value, and stay where the launch put them.

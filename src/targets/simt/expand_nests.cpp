@@ -92,7 +92,8 @@ void TeamExpander::DealPoints(const Op* op, const AxisList& axes, const Values& 
     in_nest_ = false;
   };
   SidePoints side(facts_, b_, tiles_, rows_, op, {scalars_, places_, expand});
-  if (side.count() == 1) return tiles_.Deal(op, axes, body);
+  // Where blocks of products fill the registers, points that are taken at once find none.
+  if (side.count() == 1 || has_maps_) return tiles_.Deal(op, axes, body);
   auto together = [&](const Values& place) {
     std::vector<Values> made = side.Make(place);
     for (size_t i = 0; i < buffers.size(); ++i) {

@@ -43,6 +43,7 @@ TeamExpander::TeamExpander(ir::Module& module, ir::Function& kernel, const SimtF
 
 void TeamExpander::Run() {
   ir::Block* old = kernel_.body;
+  ir::Walk(old, [&](const Op* op) { has_maps_ |= op->HasAttr(AttrKey::Map); });
   ir::Block* body = module_.arena().Make<ir::Block>();
   body->set_function(&kernel_);
   b_.SetInsertionPoint(body);

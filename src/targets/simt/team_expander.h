@@ -108,6 +108,7 @@ class TeamExpander {
   TurnBoxes* turns_ = nullptr;  ///< of the loop around
   BoxLoop* blocks_boxes_ = nullptr;
   bool in_nest_ = false;
+  bool has_maps_ = false;  ///< of products
 };
 
 }  // namespace kdl::simt
