@@ -33,8 +33,10 @@ struct PointMaker {
   std::function<void(ir::Op*)> expand;
 };
 
-/// Points of a nest that are side by side along its last axis, as many as an access takes at once, of one worker: what they load and
-/// store side by side goes together, all else is done point by point. Loops that all of them take alike are one.
+/// Points of a nest that are side by side along its last axis, as many as an access takes at once, of one worker, where there are
+/// many: what they load and store side by side goes together, all else is done point by point. Loops that all of them take alike
+/// are one: four lanes of a fold are a worker's likewise. That is so where the block has whole parts and, but where a machine takes
+/// vectors anywhere, each row of each tensor begins at a multiple of them. Vectors of tensors come from nowhere else.
 class SidePoints {
  public:
   using Values = passes::Values;
