@@ -58,9 +58,10 @@ constexpr Form kPlainForms[] = {{"f32", "f32", "f32", "", false, 4, 4, 4, 4},
 /// What an instruction takes as narrow as it is has no wide copy.
 Form FormOf(const cpu::ProcessorFacts& facts, const ir::Unit& unit) {
   auto bytes = [](Scalar scalar) { return static_cast<int64_t>(Bytes(scalar)); };
-  return {Spelling(unit.a), Spelling(unit.b),        Spelling(unit.acc),
-          unit.name,        unit.acc != Scalar::F32, bytes(unit.a),
-          bytes(unit.b),    bytes(unit.acc),         cpu::IsNative(facts, &unit) ? bytes(unit.a) : 4};
+  return {
+      Spelling(unit.a), Spelling(unit.b),        Spelling(unit.acc),
+      unit.name,        unit.acc != Scalar::F32, bytes(unit.a),
+      bytes(unit.b),    bytes(unit.acc),         cpu::IsNative(facts, &unit) ? bytes(unit.a) : 4};
 }
 
 struct Product {
