@@ -12,8 +12,8 @@
 // come from the next cache first, and neighbours come together. Past the caches stores need nothing, and the squares
 // follow the loads.
 //
-// A side axis that never has as many points as a square, like a window's three, is one square wide: only those points are made, and none
-// of them needs to be asked for.
+// A side axis that never has as many points as a square, like a window's three, is one square wide: only those points are made, and all
+// of them exist.
 
 namespace kdl::cpu {
 
