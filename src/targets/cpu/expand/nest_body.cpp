@@ -1,6 +1,7 @@
 #include "targets/cpu/expand/nest_body.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "passes/rewrite.h"
 
@@ -9,9 +10,13 @@ namespace kdl::cpu {
 namespace {
 
 bool OnlyAsks(const Op* nest) {
-  for (const Op* op : *nest->region())
-    if (op->kind() != OpKind::Prefetch && op->kind() != OpKind::Yield) return false;
-  return true;
+  bool asks = false;
+  for (const Op* op : *nest->region()) {
+    if (op == nest->region()->terminator()) continue;
+    if (op->kind() != OpKind::Prefetch) return false;
+    asks = true;
+  }
+  return asks && nest->results().empty();
 }
 
 }  // namespace
@@ -42,8 +47,8 @@ int64_t NestBody::Lanes() const {
   if (!last_.Vectorizes()) return 1;
   int64_t lanes = e_.LanesAlong(axes_.back(), last_.Bytes());
   if (!OnlyAsks(nest_)) return lanes;
-  int64_t of_line = e_.facts.cache_line_bytes / last_.Bytes();
-  return std::max(lanes, std::min(of_line, e_.Extent(axes_.back())));
+  int64_t most = std::min(e_.facts.cache_line_bytes / last_.Bytes(), e_.Extent(axes_.back()));
+  return std::max(lanes, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most))));
 }
 
 void NestBody::MapPoint(size_t i) {
