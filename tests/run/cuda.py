@@ -91,7 +91,7 @@ def tf32_products(target):
     """Of factors that workers round, by groups of warps and by single ones; of several blocks of terms, and of less than a step's."""
     for kernel in ["rows", "columns"]:
         for level in ["sm_90a", "sm_80"]:
-            for sizes in [["M=70", "N=9", "K=75"], ["M=3", "N=133", "K=5"]]:
+            for sizes in [["M=70", "N=9", "K=76"], ["M=3", "N=261", "K=131"], ["M=3", "N=133", "K=5"]]:
                 given = [word for size in sizes for word in ["--set", size]]
                 done = teams.kernelc("run", "tests/run/tf32_products.kdl", "--kernel", kernel, "--target", f"cuda?isa={level}",
                                      *target[2:], *given)
