@@ -130,6 +130,9 @@ Result<Backend> Backend::Create(const Processor& processor, int opt_level) {
   if (Status checked = CheckProcessor(*target, processor); !checked) return checked.failure();
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  // Loops of a few lines begin at one: a Zen 3 takes up to 1.7 of the time where they begin inside of one.
+  constexpr unsigned kLineBytes = 64;
+  if (opt_level > 1 && llvm::Triple(processor.triple).isX86()) options.LoopAlignment = kLineBytes;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       processor.triple, processor.cpu, processor.features, options, llvm::Reloc::PIC_,
       llvm::CodeModel::Small, CodeGenLevel(opt_level)));
