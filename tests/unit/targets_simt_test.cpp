@@ -24,8 +24,9 @@ void CheckLowering(const std::string& text, const std::vector<Dims>& shapes) {
   for (int64_t workers : {1, 4, 64}) CheckLowering(kLowering, text, TeamOf(workers), shapes);
 }
 
-size_t CheckBarriers(const std::string& text, const std::vector<Dims>& shapes) {
-  return CheckMissed(kLowering, text, TeamOf(4), ir::OpKind::Barrier, shapes);
+size_t CheckBarriers(const std::string& text, const std::vector<Dims>& shapes,
+                     int64_t workers = 4) {
+  return CheckMissed(kLowering, text, TeamOf(workers), ir::OpKind::Barrier, shapes);
 }
 
 constexpr const char* kMatmul = R"(
@@ -568,7 +569,8 @@ TEST_CASE("stages, and parts between barriers of the launch, take turns") {
 TEST_CASE("each barrier that place-barriers makes is missed where it is taken away") {
   CHECK(CheckBarriers(kMatmul, kProducts) >= 2);
   CHECK(CheckBarriers(kTwoProducts, kProducts) >= 2);
-  CHECK(CheckBarriers(kRowSums, kRows) >= 3);
+  // Of fewer workers each has all that it folds of 64 lanes.
+  CHECK(CheckBarriers(kRowSums, kRows, 16) >= 3);
   CHECK(CheckBarriers(kRunningSums, kRows) >= 2);
 }
 
