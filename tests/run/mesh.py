@@ -28,7 +28,7 @@ export kernel product(a: in TYPE[M, K], b: in TYPE[K, N], c: out f32[M, N]) {
 
 
 def run(*words, tool="kernelc_mesh"):
-    return subprocess.run([tool, *map(str, words)], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    return subprocess.run([tool, *map(str, words)], cwd=ROOT, capture_output=True, text=True, timeout=600)
 
 
 def contracts(seconds, seed):
