@@ -61,7 +61,6 @@ TURN_PRODUCTS = {
 }
 # Kernels whose registers hold all that they keep.
 UNSPILLED = {
-    ("samples/matmul_residual/matmul_residual.kdl", "matmul_residual", "sm_80"): 24,
     "samples/matmul/matmul.kdl": ["matmul_"],
     "samples/matmul_residual/matmul_residual.kdl": ["matmul_residual_"],
     "samples/softmax/softmax.kdl": ["softmax_"],
@@ -72,6 +71,7 @@ UNSPILLED = {
 # What ptxas spills, bytes by file, kernel and level; all others keep what they have in registers. Who mends one strikes it off.
 SPILLED = {
     ("samples/moe/moe.kdl", "down", "sm_80"): 72,
+    ("samples/matmul_residual/matmul_residual.kdl", "matmul_residual", "sm_80"): 24,
     ("tests/run/turn_products.kdl T=bf16 D=128", "attention_bf16", "sm_80"): 16,
     (f"{FAMILIES}/reductions.kdl", "extremes", "sm_80"): 16,
     (f"{FAMILIES}/reductions.kdl", "norms", "sm_80"): 16,
