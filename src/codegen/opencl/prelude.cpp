@@ -77,8 +77,8 @@ static inline float kdl_flush(float a) { return fabs(a) < 0x1p-126f ? copysign(0
 // The nearest number with 10 bits of mantissa, ties to even.
 static inline float kdl_tf32(float a) {
   uint bits = as_uint(a);
-  bool is_finite = (bits & 0x7f800000u) != 0x7f800000u;
-  return is_finite ? as_float((bits + 0xfffu + (bits >> 13 & 1u)) & 0xffffe000u) : a;
+  uint rounded = (bits + 0xfffu + (bits >> 13 & 1u)) & 0xffffe000u;
+  return (bits & 0x7f800000u) != 0x7f800000u ? as_float(rounded) : a;
 }
 // Whether a * b + c, rounded as if exponents had no end, is below the least normal: seen 2^32 times as large.
 static inline float kdl_fma_flush(float a, float b, float c) {
