@@ -155,6 +155,8 @@ Value* IndexValue(ir::Builder& b, const ir::AccessDim& dim, std::span<Value* con
 ElementAccess AccessOf(const Op* op, const std::function<Value*(Value*)>& value) {
   ElementAccess access{op, value(TensorOf(op)), {}};
   for (Value* index : IndexOf(op)) access.index.push_back(value(index));
+  const Value* element = op->kind() == OpKind::Load ? op->result() : op->operand(0);
+  access.piece.lanes = ir::Lanes(element->type());
   if (op->kind() == OpKind::Load && !op->Segment(ir::LoadOp::at_otherwise).empty())
     access.otherwise = value(op->Segment(ir::LoadOp::at_otherwise)[0]);
   auto mask = op->Segment(ir::OperandWith(op->kind(), ir::Effect::Mask));
