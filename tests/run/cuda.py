@@ -75,6 +75,7 @@ def groups():
     byte_groups(target)
     tf32_products(target)
     turn_groups(target[:2])
+    wide_pipes(target[:2])
 
 
 def byte_groups(target):
@@ -112,6 +113,15 @@ def turn_groups(target):
         done = teams.kernelc("run", "tests/run/turn_products.kdl", "--kernel", kernel, *defines, *target, "--check", *drawn,
                              *given, *more, "--core-num", "2")
         checks.expect(f"{kernel} {sizes} equals the interpreter", EQUAL in done.stdout, done.stdout + done.stderr)
+
+
+def wide_pipes(target):
+    """Slots of pipes that are written and read by vectors; at 61 columns also element by element."""
+    for kernel in ["even", "odd"]:
+        for columns in ["M=144", "M=61"]:
+            done = teams.kernelc("run", "tests/run/wide_pipes.kdl", "--kernel", kernel, *target, "--check", "--arg", "x=random:1",
+                                 "--set", "N=130", "--set", columns, "--pipes", "buffered", "--core-num", "3")
+            checks.expect(f"pipes of {kernel} rows, {columns}, equal the interpreter", EQUAL in done.stdout, done.stdout + done.stderr)
 
 
 if __name__ == "__main__":

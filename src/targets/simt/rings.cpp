@@ -20,8 +20,8 @@ using ir::OpKind;
 using ir::Value;
 using passes::Values;
 
-Value* Load(ir::Builder& b, Value* buffer, const Values& index) {
-  ir::Type type = b.types().ScalarOf(buffer->type()->scalar);
+Value* Load(ir::Builder& b, Value* buffer, const Values& index, int64_t lanes = 1) {
+  ir::Type type = b.types().Vector(buffer->type()->scalar, lanes);
   return b.Create(OpKind::BufferLoad, {{buffer}, index, {}}, {type})->result();
 }
 
@@ -95,7 +95,8 @@ class RingOpener {
     switch (user->kind()) {
       case OpKind::Load: {
         ir::LoadOp load(user);
-        Value* element = Load(b_, ring.elements, IndexOf(op, user, load.index()));
+        Value* element = Load(b_, ring.elements, IndexOf(op, user, load.index()),
+                              ir::Lanes(load.result()->type()));
         element->set_name(load.result()->name());
         load.result()->ReplaceAllUsesWith(element);
         return ir::Erase(user);
@@ -105,6 +106,11 @@ class RingOpener {
         Store(b_, store.value(), ring.elements, IndexOf(op, user, store.index()));
         return ir::Erase(user);
       }
+      case OpKind::AlignGap: {
+        int64_t lanes = user->attr<AttrKey::Lanes>();
+        user->result()->ReplaceAllUsesWith(b_.I64(GapOf(ring, lanes)));
+        return ir::Erase(user);
+      }
       case OpKind::Commit:
         return Commit(ir::CommitOp(user));
       case OpKind::Release:
@@ -112,6 +118,11 @@ class RingOpener {
       default:
         KDL_UNREACHABLE("'{}' of a slot", user->info().spelling);
     }
+  }
+
+  /// 0 where each row of each slot begins at a multiple of so many elements: rows stand side by side.
+  static int64_t GapOf(const Ring& ring, int64_t lanes) {
+    return ring.elements->type()->dims.back()->value % lanes;
   }
 
   Values IndexOf(const Op* op, const Op* user, std::span<Value* const> operands) {
