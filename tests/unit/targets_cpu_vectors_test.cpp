@@ -133,6 +133,37 @@ kernel @shared dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
                 kAroundBlocks);
 }
 
+TEST_CASE("rows that come from memory fold together, whole turns and what is left of them") {
+  const std::string text = R"(
+kernel @rows dims(%M, %N) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[N]> in, %y: tensor<f32,[M]> out) {
+  axis i = M by 12
+  axis j = N by 200
+  %0 = const 0 : i64
+  spmd (%i: blk<i> in %0 .. %M) {deal = static} {
+    %z = const 0.5 : f32
+    %t = broadcast %z : tile<f32; i>
+    %s = for %j: blk<j> in %0 .. %N carry(%acc = %t) {
+      %v = load %x[%i, %j] {edge = clip} : tile<f32; i j>
+      %a = load %w[%j] {edge = clip} : tile<f32; j>
+      %d = contraction %v, %a into %acc over j {acc = f32, order = lanes64} : tile<f32; i>
+      yield %d
+    } : tile<f32; i>
+    store %s to %y[%i] {edge = clip}
+    yield
+  }
+  return
+}
+)";
+  ProcessorFacts facts;
+  facts.vector_bits = 256;
+  facts.last_level_bytes = 256;
+  facts.asks_for_reads = false;
+  const std::vector<Dims> shapes = {{{"M", 3}, {"N", 20}},   {{"M", 25}, {"N", 64}},
+                                    {{"M", 9}, {"N", 129}},  {{"M", 8}, {"N", 333}},
+                                    {{"M", 24}, {"N", 192}}, {{"M", 4}, {"N", 0}}};
+  CheckLoweringFor(facts, text, shapes, kLoweringPipeline);
+}
+
 TEST_CASE("rows fold in lanes, whole and in part, where nobody can see the blocks") {
   CheckLowering(R"(
 kernel @rows dims(%M, %N) (%x: tensor<bf16,[M,N]> in, %y: tensor<f32,[M]> out) {

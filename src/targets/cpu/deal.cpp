@@ -159,7 +159,9 @@ std::vector<Value*> Dealer::BlockSizes(Op* op, const Walk& walk, Value* core_num
     sizes[b] = AtLeastOne(
         builder_.Binary(OpKind::Min, sizes[b], builder_.Binary(OpKind::Mul, granules, granule)));
     if (!walk.rereads[b].empty()) sizes[b] = InNearestCache(sizes[b], walk.rereads[b]);
-    for (const Turns& along : walk.row_loops[b]) sizes[b] = OneWhereLong(sizes[b], along);
+    if (facts_.asks_for_reads) {
+      for (const Turns& along : walk.row_loops[b]) sizes[b] = OneWhereLong(sizes[b], along);
+    }
     counts[b] = count_of(b);
   }
   return sizes;

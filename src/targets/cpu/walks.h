@@ -29,7 +29,7 @@ struct Walk {
   /// Per binder: what its blocks go over again.
   std::vector<std::vector<Rereads::Rows>> rereads;
   /// Per binder: the loops along rows that are folded in lanes, each read once. Blocks of several rows would go on with the
-  /// next row where a turn ends, and a processor fetches ahead along one.
+  /// next row where a turn ends, and a processor that is asked to fetches ahead along one.
   std::vector<std::vector<Turns>> row_loops;
   /// Blocks store short runs of memory: each core wants a part of the outermost binder to itself.
   bool narrow = false;

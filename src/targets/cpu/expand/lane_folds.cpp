@@ -1,6 +1,7 @@
 #include "targets/cpu/expand/lane_folds.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "passes/rewrite.h"
 
@@ -16,12 +17,17 @@
 //   loop %base in 0 .. size step L
 //     %v = loop %n in %base .. min(%base + L, size) carry(%v): select (lane < %n - %base), %v, fold of %n
 //     store %v at %base
+//
+// Rows that come from memory are walked together, some of these elements at a time, where a processor does not look ahead
+// as far as it is asked to: it follows each row by itself. Most of their accumulators pass through the nearest cache, at less
+// than memory takes.
 
 namespace kdl::cpu {
 
 namespace {
 
 constexpr int64_t kLanes = 64;
+constexpr int64_t kMostVectors = 64;  // with the accumulators of rows that go together
 
 }  // namespace
 
@@ -33,26 +39,12 @@ LaneFolds::LaneFolds(Expander& e, std::vector<Accumulation> folds, int64_t bytes
       vectors_(static_cast<size_t>(kLanes / width_)) {}
 
 Values LaneFolds::Fold(Position& position, const Body& body) {
-  const ir::AxisList& folded = folds_[0].folded;
-  ir::AxisList slow(folded.begin(), folded.end() - 1);
-  Values starts;
-  for (const Accumulation& fold : folds_) {
-    Values lanes = Start(fold, position);
-    starts.insert(starts.end(), lanes.begin(), lanes.end());
-  }
-  Values lanes =
-      MakeNest(e_, folds_[0].op, slow, position, starts, [&](const Values& carried) -> Values {
-        if (body.row) body.row();
-        return Row(carried, position, body);
-      });
-  Values results;
-  auto first = lanes.begin();
-  for (const Accumulation& fold : folds_) {
-    auto behind = first + static_cast<std::ptrdiff_t>(vectors_);
-    results.push_back(Finish(fold, Values(first, behind)));
-    first = behind;
-  }
-  return results;
+  Values lanes = MakeNest(e_, folds_[0].op, SlowAxes(), position, Starts(position),
+                          [&](const Values& carried) -> Values {
+                            if (body.row) body.row();
+                            return Row(carried, position, body);
+                          });
+  return Finished(lanes);
 }
 
 void LaneFolds::FoldAll(const ir::AxisList& kept, const std::vector<Home>& homes,
@@ -84,22 +76,113 @@ void LaneFolds::FoldRow(ir::AxisId axis, int64_t lanes, const std::vector<Home>&
   MakeLoop(e_.b, {row.lo, row.hi, lanes}, [&](Value* base) {
     Value* left = e_.b.Binary(OpKind::Sub, row.hi, base);
     Value* count = e_.b.Binary(OpKind::Min, left, e_.b.I64(lanes));
-    Values starts;
-    for (Value* identity : Identities()) starts.push_back(e_.b.Splat(identity, lanes));
-    LoopBounds elements{base, e_.b.Binary(OpKind::Add, base, count)};
-    Values vectors = MakeLoop(e_.b, elements, starts, [&](Value* index, const Values& before) {
-      position[axis] = index;
-      Values folded = Fold(position, body);
+    Values vectors;
+    for (Value* identity : Identities()) vectors.push_back(e_.b.Splat(identity, lanes));
+    Value* end = e_.b.Binary(OpKind::Add, base, count);
+    auto put = [&](const Values& before, Value* index, const Values& folded) {
       Value* is_before = PieceOf(e_, e_.b.Binary(OpKind::Sub, index, base), lanes).mask;
+      Values vectors;
       for (size_t i = 0; i < folded.size(); ++i)
-        folded[i] = e_.b.Select(is_before, before[i], e_.b.Splat(folded[i], lanes));
-      return folded;
+        vectors.push_back(e_.b.Select(is_before, before[i], e_.b.Splat(folded[i], lanes)));
+      return vectors;
+    };
+    Value* first = base;
+    int64_t rows = body.together ? RowsTogether(lanes) : 1;
+    if (rows > 1) {
+      Value* whole = e_.b.Binary(OpKind::Add, base, RoundDown(e_, count, rows));
+      first = e_.b.Select(body.together, whole, base);
+      vectors = MakeLoop(e_.b, {base, first, rows}, vectors, [&](Value* index, Values before) {
+        for (const auto& [row, folded] : FoldTogether({axis, index, rows}, position, body))
+          before = put(before, row, folded);
+        return before;
+      });
+    }
+    vectors = MakeLoop(e_.b, {first, end}, vectors, [&](Value* index, const Values& before) {
+      position[axis] = index;
+      return put(before, index, Fold(position, body));
     });
     position[axis] = base;
     // Where the row's last vector fits, its other elements are nobody's.
     bool fits = e_.Extent(axis) % lanes == 0;
     Store(vectors, homes, position, fits ? Piece{lanes} : PieceOf(e_, count, lanes));
   });
+}
+
+/// So many rows that their accumulators, though most of them leave the registers, stay few.
+int64_t LaneFolds::RowsTogether(int64_t lanes) const {
+  auto most = static_cast<uint64_t>(kMostVectors) / (folds_.size() * vectors_);
+  return std::min<int64_t>(lanes, static_cast<int64_t>(std::bit_floor(most)));
+}
+
+/// A turn takes as many elements of each row, vector by vector: what all rows need is loaded once.
+std::vector<std::pair<Value*, Values>> LaneFolds::FoldTogether(const Rows& rows, Position& position,
+                                                               const Body& body) {
+  Values indices;
+  Values starts;
+  for (int64_t r = 0; r < rows.count; ++r) {
+    indices.push_back(e_.b.Binary(OpKind::Add, rows.first, e_.b.I64(r)));
+    position[rows.axis] = indices.back();
+    Values own = Starts(position);
+    starts.insert(starts.end(), own.begin(), own.end());
+  }
+  size_t each = starts.size() / indices.size();
+  auto turn = [&](const Values& carried, Value* from, Value* left) {
+    Values lanes = carried;
+    for (size_t vector = 0; vector < vectors_; ++vector) {
+      Value* skipped = e_.b.I64(static_cast<int64_t>(vector) * width_);
+      Piece piece =
+          left ? PieceOf(e_, e_.b.Binary(OpKind::Sub, left, skipped), width_) : Piece{width_};
+      position[last_] = e_.b.Binary(OpKind::Add, from, skipped);
+      for (size_t r = 0; r < indices.size(); ++r) {
+        position[rows.axis] = indices[r];
+        if (body.row) body.row();
+        Step(std::span(lanes).subspan(r * each, each), vector, piece, body);
+      }
+    }
+    return lanes;
+  };
+  Values lanes = MakeNest(
+      e_, folds_[0].op, SlowAxes(), position, starts, [&](const Values& carried) -> Values {
+        Value* size = e_.Facts(folds_[0].op, last_).size;
+        Value* full = RoundDown(e_, size, kLanes);
+        Values whole = MakeLoop(
+            e_.b, {e_.b.I64(0), full, kLanes}, carried,
+            [&](Value* index, const Values& inner) { return turn(inner, index, nullptr); });
+        Value* left = e_.b.Binary(OpKind::Sub, size, full);
+        return MakeIf(
+            e_.b, e_.b.Binary(OpKind::Lt, full, size), TypesOf(whole),
+            [&] { return turn(whole, full, left); }, [&] { return whole; });
+      });
+  std::vector<std::pair<Value*, Values>> folded;
+  for (size_t r = 0; r < indices.size(); ++r)
+    folded.emplace_back(indices[r], Finished(std::span(lanes).subspan(r * each, each)));
+  return folded;
+}
+
+ir::AxisList LaneFolds::SlowAxes() const {
+  const ir::AxisList& folded = folds_[0].folded;
+  return {folded.begin(), folded.end() - 1};
+}
+
+/// The accumulators of all folds, before they take in anything.
+Values LaneFolds::Starts(const Position& position) {
+  Values starts;
+  for (const Accumulation& fold : folds_) {
+    Values lanes = Start(fold, position);
+    starts.insert(starts.end(), lanes.begin(), lanes.end());
+  }
+  return starts;
+}
+
+Values LaneFolds::Finished(std::span<Value* const> lanes) {
+  Values results;
+  auto first = lanes.begin();
+  for (const Accumulation& fold : folds_) {
+    auto behind = first + static_cast<std::ptrdiff_t>(vectors_);
+    results.push_back(Finish(fold, Values(first, behind)));
+    first = behind;
+  }
+  return results;
 }
 
 Values LaneFolds::Identities() const {
@@ -174,7 +257,7 @@ Values LaneFolds::Rest(const Values& carried, Value* full, Position& position, c
 }
 
 /// Vector number `vector` of each fold takes in what the piece has.
-void LaneFolds::Step(Values& lanes, size_t vector, const Piece& piece, const Body& body) {
+void LaneFolds::Step(std::span<Value*> lanes, size_t vector, const Piece& piece, const Body& body) {
   std::vector<Values> terms = body.terms(piece, static_cast<int64_t>(vector) * width_);
   auto lane = lanes.begin() + static_cast<std::ptrdiff_t>(vector);
   for (size_t i = 0; i < folds_.size(); ++i) {

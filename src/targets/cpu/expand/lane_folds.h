@@ -1,6 +1,8 @@
 #pragma once
 
 #include <functional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "targets/cpu/expand/accumulate.h"
@@ -21,6 +23,8 @@ class LaneFolds {
     std::function<void()> row;
     /// The terms of each fold for the elements of the piece at the position, `before` elements into its turn.
     std::function<std::vector<Values>(const Piece&, int64_t before)> terms;
+    /// Whether several rows are walked together, a bool; null: never.
+    ir::Value* together = nullptr;
   };
 
   /// The folded values of the element at the position, one for each fold.
@@ -34,6 +38,18 @@ class LaneFolds {
  private:
   void FoldRow(ir::AxisId axis, int64_t lanes, const std::vector<Home>& homes, Position& position,
                const Body& body);
+  /// So many elements of an axis.
+  struct Rows {
+    ir::AxisId axis;
+    ir::Value* first;
+    int64_t count;
+  };
+  int64_t RowsTogether(int64_t lanes) const;
+  std::vector<std::pair<ir::Value*, Values>> FoldTogether(const Rows& rows, Position& position,
+                                                          const Body& body);
+  ir::AxisList SlowAxes() const;
+  Values Starts(const Position& position);
+  Values Finished(std::span<ir::Value* const> lanes);
   void Store(const Values& folded, const std::vector<Home>& homes, const Position& position,
              const Piece& piece);
   Values Start(const Accumulation& fold, const Position& position);
@@ -41,7 +57,7 @@ class LaneFolds {
   Values Row(const Values& carried, Position& position, const Body& body);
   Values WholeTurns(const Values& carried, ir::Value* full, Position& position, const Body& body);
   Values Rest(const Values& carried, ir::Value* full, Position& position, const Body& body);
-  void Step(Values& lanes, size_t vector, const Piece& piece, const Body& body);
+  void Step(std::span<ir::Value*> lanes, size_t vector, const Piece& piece, const Body& body);
   ir::Value* Finish(const Accumulation& fold, Values lanes);
 
   Expander& e_;

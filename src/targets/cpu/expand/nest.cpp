@@ -90,7 +90,24 @@ class Rows {
     }
     std::vector<Home> homes;
     for (const Value* result : FoldResults()) homes.push_back(HomeOf(e_, result));
+    body.together = ComeFromMemory();
     folds.FoldAll(kept, homes, body_.position(), body);
+  }
+
+  /// Whether rows of few ops come from memory, where a processor looks ahead along each of several better than along one; a bool.
+  /// Null: never.
+  Value* ComeFromMemory() {
+    constexpr size_t kMostOps = 8;
+    if (e_.facts.asks_for_reads) return nullptr;
+    std::vector<const Op*> loads;
+    size_t ops = 0;
+    for (const Op* op : *body_.nest()->region()) {
+      if (op->kind() == OpKind::Yield || op->kind() == OpKind::FoldIn) continue;
+      if (op->kind() == OpKind::Load) loads.push_back(op);
+      bool simple = op->kind() == OpKind::Load || op->info().has(ir::kPure);
+      if (!simple || !op->regions().empty() || ++ops > kMostOps) return nullptr;
+    }
+    return loads.empty() ? nullptr : AreLarge(e_, loads);
   }
 
   /// The nest's results of its folds, one each, in their order.

@@ -107,6 +107,8 @@ struct Streaming {
   ir::Value* large = nullptr;  ///< a bool; null: they never do
 };
 // streaming.cpp
+/// Whether the tensors of the accesses, together, are larger than what the last cache holds, a bool; null: never.
+ir::Value* AreLarge(Expander& e, const std::vector<const ir::Op*>& accesses);
 /// Of a nest that runs by vectors of so many lanes.
 Streaming StreamingOf(NestBody& body, int64_t lanes);
 /// How many elements stand before the first vector that may go past the caches, where the body is placed at the start of

@@ -70,16 +70,16 @@ void AddBytes(Expander& e, TotalBytes& total, ir::Type tensor) {
   total.computed = total.computed ? e.b.Binary(OpKind::Add, total.computed, product) : product;
 }
 
-Value* IsLarge(Expander& e, const std::vector<const Op*>& stores) {
+}  // namespace
+
+Value* AreLarge(Expander& e, const std::vector<const Op*>& accesses) {
   TotalBytes total;
-  for (const Op* store : stores)
-    AddBytes(e, total, e.Scalar(ir::StoreOp(const_cast<Op*>(store)).tensor())->type());
+  for (const Op* access : accesses)
+    AddBytes(e, total, e.Scalar(const_cast<Value*>(TensorOf(access)))->type());
   if (total.known > e.facts.last_level_bytes) return e.b.Bool(true);
   if (!total.computed) return nullptr;
   return e.b.Binary(OpKind::Gt, total.computed, e.b.I64(e.facts.last_level_bytes - total.known));
 }
-
-}  // namespace
 
 Streaming StreamingOf(NestBody& body, int64_t lanes) {
   Expander& e = body.e();
@@ -91,7 +91,7 @@ Streaming StreamingOf(NestBody& body, int64_t lanes) {
   for (const Op* op : *body.nest()->region()) {
     if (MayPassCaches(body, lanes, op)) streaming.stores.push_back(op);
   }
-  if (!streaming.stores.empty()) streaming.large = IsLarge(e, streaming.stores);
+  if (!streaming.stores.empty()) streaming.large = AreLarge(e, streaming.stores);
   return streaming;
 }
 
