@@ -252,6 +252,10 @@ void CheckValues(const Options& options, DiagnosticEngine& diagnostics) {
     diagnostics.Report(diag::BadOptionValue, {}, "--module", options.module,
                        "a name of letters, digits and `_` that begins with a letter");
   }
+  if (options.output == "-") {
+    diagnostics.Report(diag::BadOptionValue, {}, "--output", options.output, "the name of a folder")
+        .Help("--emit ir, without --output, writes to the standard output");
+  }
   if (options.opt_level && (*options.opt_level < 0 || *options.opt_level > 3)) {
     diagnostics.Report(diag::BadOptionValue, {}, "--opt-level", fmt::to_string(*options.opt_level),
                        "0, 1, 2 or 3");
