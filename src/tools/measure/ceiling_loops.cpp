@@ -142,6 +142,54 @@ void Copy(float* to, const float* from, std::int64_t count) {
   Fill<past_cache>(to, count, begin, [from](std::int64_t i) { return Hide(Load(from + i)); });
 }
 
+// Processors look ahead along several parts at once, further in all than along one.
+constexpr int kReadParts = 8;
+constexpr int kCopyParts = 4;
+
+constexpr std::int64_t PartOf(std::int64_t count, int parts) {
+  return count / parts / kLineFloats * kLineFloats;
+}
+
+float ReadParts(const float* from, std::int64_t count) {
+  const std::int64_t part = PartOf(count, kReadParts);
+  Vector sums[kReadParts] = {};
+#pragma GCC unroll 1
+  for (std::int64_t i = 0; i < part; i += kLineFloats) {
+#pragma GCC unroll 8
+    for (int p = 0; p < kReadParts; ++p) {
+#pragma GCC unroll 4
+      for (int u = 0; u < kLineFloats; u += kLanes) sums[p] += Load(from + p * part + i + u);
+    }
+  }
+  Vector sum = {};
+  for (const Vector& one : sums) sum += one;
+  const std::int64_t taken = kReadParts * part;
+  return Hide(sum)[0] + Read<false>(from + taken, count - taken);
+}
+
+template <bool past_cache>
+void CopyParts(float* to, const float* from, std::int64_t count) {
+  const std::int64_t part = PartOf(count, kCopyParts);
+#pragma GCC unroll 1
+  for (std::int64_t i = 0; i < part; i += kLineFloats) {
+#pragma GCC unroll 4
+    for (int p = 0; p < kCopyParts; ++p) {
+      const std::int64_t line = p * part + i;
+#pragma GCC unroll 4
+      for (int u = 0; u < kLineFloats; u += kLanes) {
+        const Vector value = Hide(Load(from + line + u));
+        if constexpr (past_cache) {
+          Stream(to + line + u, value);
+        } else {
+          Store(to + line + u, value);
+        }
+      }
+    }
+  }
+  const std::int64_t taken = kCopyParts * part;
+  Copy<past_cache, false>(to + taken, from + taken, count - taken);
+}
+
 template <bool past_cache>
 void Write(float* to, std::int64_t count) {
   const Vector value = Hide(Vector{});
@@ -155,18 +203,10 @@ void Triad(float* to, const float* a, const float* b, std::int64_t count) {
 
 }  // namespace
 
-const CeilingLoops KDL_JOIN(kLoops, KDL_LEVEL) = {KDL_TEXT(KDL_LEVEL),
-                                                  kLanes,
-                                                  MultiplyAdd<false>,
-                                                  MultiplyAdd<true>,
-                                                  Read<false>,
-                                                  Read<true>,
-                                                  Copy<false, false>,
-                                                  Copy<false, true>,
-                                                  Copy<true, false>,
-                                                  Copy<true, true>,
-                                                  Write<false>,
-                                                  Write<true>,
-                                                  Triad};
+const CeilingLoops KDL_JOIN(kLoops, KDL_LEVEL) = {
+    KDL_TEXT(KDL_LEVEL), kLanes,           MultiplyAdd<false>, MultiplyAdd<true>,
+    Read<false>,         Read<true>,       ReadParts,          Copy<false, false>,
+    Copy<false, true>,   CopyParts<false>, Copy<true, false>,  Copy<true, true>,
+    CopyParts<true>,     Write<false>,     Write<true>,        Triad};
 
 }  // namespace kdl::measure

@@ -15,11 +15,15 @@ struct CeilingLoops {
   // `count` is a multiple of 64 floats, the addresses are aligned to 64 bytes.
   float (*read)(const float* from, std::int64_t count);
   float (*read_ahead)(const float* from, std::int64_t count);  // prefetches
+  float (*read_parts)(const float* from,
+                      std::int64_t count);  // a line of each of several parts in turn
   void (*copy)(float* to, const float* from, std::int64_t count);
   void (*copy_ahead)(float* to, const float* from, std::int64_t count);
+  void (*copy_parts)(float* to, const float* from, std::int64_t count);
   // Stores past the caches.
   void (*copy_past_cache)(float* to, const float* from, std::int64_t count);
   void (*copy_ahead_past_cache)(float* to, const float* from, std::int64_t count);
+  void (*copy_parts_past_cache)(float* to, const float* from, std::int64_t count);
   void (*write)(float* to, std::int64_t count);
   void (*write_past_cache)(float* to, std::int64_t count);
   // to = a + 3 b
