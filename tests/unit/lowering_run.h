@@ -64,8 +64,8 @@ inline LoweringRuns CheckLoweringFor(const ProcessorFacts& facts, const std::str
   return counts;
 }
 
-/// The same for targets with the narrowest and with the widest vectors, of which the latter has caches that hold next to
-/// nothing.
+/// The same for targets with the narrowest and with the widest vectors, whose caches hold next to nothing; the former takes rows from
+/// memory several at a time.
 inline LoweringRuns CheckLowering(const std::string& text, const std::vector<Dims>& shapes,
                                   Pipeline pipeline = kLoweringPipeline,
                                   PipeMode pipes = PipeMode::Auto) {
@@ -74,7 +74,8 @@ inline LoweringRuns CheckLowering(const std::string& text, const std::vector<Dim
     ProcessorFacts facts;
     facts.vector_bits = vector_bits;
     facts.vector_registers = vector_bits == 512 ? 32 : 16;
-    facts.last_level_bytes = vector_bits == 512 ? 256 : 0;
+    facts.last_level_bytes = 256;
+    facts.asks_for_reads = vector_bits == 512;
     LoweringRuns runs = CheckLoweringFor(facts, text, shapes, pipeline, pipes);
     counts.ended += runs.ended;
     counts.trapped += runs.trapped;

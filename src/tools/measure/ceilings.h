@@ -34,7 +34,7 @@ double ArithmeticSlots(int threads);
 double ArithmeticDivisions(int threads);
 
 // Sides that move the bytes and do nothing else: the parts that are both read and written as a copy, the rest
-// as reads or writes; as they come, with prefetches, and with stores past the caches, too.
+// as reads or writes; as they come, with prefetches, along several parts, and with stores past the caches.
 std::vector<Side> StreamSides(const Traffic& bytes, const Share& share);
 
 }  // namespace kdl::measure
