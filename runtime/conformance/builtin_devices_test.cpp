@@ -1,5 +1,4 @@
 // The suite on the devices that every context has, and on the sample of one that is loaded.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "conformance/conformance.h"
 #include "conformance/kernels.h"
 

@@ -1,5 +1,4 @@
 // Machines of clusters: the suite, and what a cluster's end, a wrong image and a wrong description say.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <cstring>

@@ -1,3 +1,5 @@
+// The main of each executable that links the suite, too.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "conformance/conformance.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "conformance/cuda_kernels.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,4 @@
 // The suite on the first OpenCL device of this machine; where there is none, nothing runs.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <stdlib.h>  // setenv
 #include <sys/wait.h>
 #include <unistd.h>

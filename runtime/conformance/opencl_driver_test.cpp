@@ -1,5 +1,4 @@
 // How an OpenCL device deals with a driver that gives it up, and with kernels that it has no room for.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <stdlib.h>  // setenv
 
 #include "conformance/conformance.h"

@@ -1,5 +1,4 @@
 // The conformance suite on the reference device: its kernels as KIR, with the interface of the native ones.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <fmt/format.h>
 
 #include <deque>
