@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 
+from shared import contracts
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ["samples", "stdlib", "tests/run/families", "tests/bench/kernels"]
 # (file, kernel): why it accepts what it accepts.
@@ -16,7 +18,7 @@ ACCEPTING = {}
 def files_with_contracts():
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.kdl")):
-            if re.search(r"\bensures\b", path.read_text()):
+            if re.search(r'\bensures\b|^test "', path.read_text(), re.MULTILINE):
                 yield path
 
 
@@ -24,11 +26,9 @@ def kernels_without_contract():
     """Kernels of the samples, the library and the families that nothing tests."""
     for folder in FOLDERS[:3]:
         for path in sorted((ROOT / folder).rglob("*.kdl")):
-            text = re.sub(r"//.*", "", path.read_text())
-            for item in re.split(r"^(?=(?:export )?(?:kernel|program|fn|test|device|const|import)\b)", text, flags=re.M):
-                kernel = re.match(r"(?:export )?kernel (\w+)", item)
-                if kernel and not re.search(r"\bensures\b", item):
-                    yield f"{path.relative_to(ROOT)}: kernel '{kernel[1]}' has no `ensures`"
+            for name, has_contract in contracts.kernels(path):
+                if not has_contract:
+                    yield f"{path.relative_to(ROOT)}: kernel '{name}' has no `ensures`"
 
 
 def complaints(output):

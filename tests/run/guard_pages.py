@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
-"""Compiled kernels touch nothing outside their tensors, not even to read: every kernel with a contract runs on tensors that
-end at a page that may not be touched, those with windows also on tensors that start at one. And the pages do what is said: unchecked kernels that leave them end."""
+"""Compiled kernels touch nothing outside their tensors, not even to read: kernels with a contract, others each day, run on tensors
+that end at a page that may not be touched, those with windows also on tensors that start at one. And the pages do what is said:
+unchecked kernels that leave them end.
+
+    tests/run/guard_pages.py --seconds 10000    # all kernels
+"""
 
 import pathlib
 import signal
@@ -8,8 +12,10 @@ import subprocess
 import sys
 import tempfile
 
+from shared import checks, contracts
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FILES = [*sorted((ROOT / "tests/run/families").glob("*.kdl")), *sorted((ROOT / "samples").glob("*/*.kdl"))]
+FILES = [*(ROOT / "tests/run/families").glob("*.kdl"), *(ROOT / "samples").glob("*/*.kdl")]
 # Indices before the first element come from windows and tables.
 BACKWARDS = {"convolution", "convolution_more", "gather", "positions", "solve", "stencil"}
 
@@ -20,11 +26,12 @@ export kernel outside(x: in f32[N], at: i64, y: out f32[N]) {
 """
 
 
-def kept(paths, guard):
-    """What is wrong with the kernels of some files on guarded tensors, or None."""
-    done = subprocess.run(["kernelc", "test", "--contracts", *map(str, paths), "--target", f"debug?guard={guard}"],
-                          capture_output=True, text=True, timeout=800)
-    return None if done.returncode == 0 else f"guard={guard}:\n{(done.stdout + done.stderr)[-4000:]}"
+def kept(case, _):
+    """A kernel on guarded tensors."""
+    file, kernel, guard = case
+    done = subprocess.run(["kernelc", "test", "--contracts", str(file), "--kernel", kernel, "--target", f"debug?guard={guard}"],
+                          cwd=ROOT, capture_output=True, text=True, timeout=800)
+    return f"guard={guard}: {kernel} in {file}", done.returncode == 0, (done.stdout + done.stderr)[-4000:]
 
 
 def faulted(file, guard, at):
@@ -38,18 +45,19 @@ def faulted(file, guard, at):
 
 
 def main():
-    wrong = [kept(FILES, "end"), kept([path for path in FILES if path.stem in BACKWARDS], "start")]
+    options = contracts.options(__doc__.splitlines()[0], 30)
     with tempfile.TemporaryDirectory() as name:
         file = pathlib.Path(name) / "outside.kdl"
         file.write_text(OUTSIDE)
-        wrong += [faulted(file, "end", 1), faulted(file, "start", -1)]
-        wrong += [None if faulted(file, guard, 0) else f"guard={guard}: faults though nothing is outside" for guard in ("end", "start")]
-    for text in filter(None, wrong):
-        print(text)
-    failed = sum(text is not None for text in wrong)
-    print(f"{len(wrong) - failed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
+        for guard, at in (("end", 1), ("start", -1)):
+            wrong = faulted(file, guard, at)
+            checks.expect(f"guard={guard}: a read outside faults", not wrong, wrong)
+            checks.expect(f"guard={guard}: nothing else faults", faulted(file, guard, 0))
+    cases = [(*case, "end") for case in contracts.with_contracts(FILES)]
+    cases += [(*case, "start") for case in contracts.with_contracts(file for file in FILES if file.stem in BACKWARDS)]
+    contracts.sample(cases, kept, options.seconds)
+    return checks.end()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""A family of targets from elsewhere (tests/mesh): samples and kernels of the families against their contracts and the bits of
-the reference, in an order drawn from a seed until the time is over; the numbers of a unit of its own; a race of workers where
-its barriers are left out."""
+"""A family of targets from elsewhere (tests/mesh): kernels of the samples and the families against their contracts, others each
+day until the time is over; the numbers of a unit of its own; a race of workers where its barriers are left out.
 
-import argparse
+    tests/run/mesh.py --seconds 10000    # all kernels
+"""
+
 import pathlib
-import random
 import subprocess
 import sys
 import tempfile
-import time
 
 import numpy as np
 
-from shared import checks
+from shared import checks, contracts
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+SAMPLES = ["matmul", "moe", "softmax", "two_devices"]
 PRODUCT = """
 export kernel product(a: in TYPE[M, K], b: in TYPE[K, N], c: out f32[M, N]) {
     spmd for i in M by 8, j in N by 8 {
@@ -31,16 +31,12 @@ def run(*words, tool="kernelc_mesh"):
     return subprocess.run([tool, *map(str, words)], cwd=ROOT, capture_output=True, text=True, timeout=600)
 
 
-def contracts(seconds, seed):
-    files = [f"samples/{name}" for name in ("matmul", "moe", "softmax", "two_devices")]
-    files += [str(f.relative_to(ROOT)) for f in sorted((ROOT / "tests/run/families").glob("*.kdl"))]
-    random.Random(seed).shuffle(files)
-    begin = time.monotonic()
-    for number, file in enumerate(files):
-        if number >= 4 and time.monotonic() - begin > seconds:
-            break
-        done = run("test", file, "--target", "mesh")
-        checks.expect(f"contracts of {file}", done.returncode == 0, done.stdout + done.stderr)
+def contract(case, draw):
+    """Of a kernel, on a drawn number of cores."""
+    file, kernel = case
+    cores = draw.choice([1, 2, 3, 1000])
+    done = run("test", file, "--kernel", kernel, "--target", "mesh", "--core-num", cores)
+    return f"contract of {kernel} in {file} on {cores} cores", done.returncode == 0, done.stdout + done.stderr
 
 
 def drawn(folder):
@@ -114,17 +110,16 @@ def beside_others(folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=8)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
+    options = contracts.options(__doc__.splitlines()[0], 10)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         numbers(folder)
         without_barriers(folder)
         beside_others(folder)
         limits(folder)
-    contracts(options.seconds, options.seed)
+    files = [file for sample in SAMPLES for file in (ROOT / "samples" / sample).glob("*.kdl")]
+    cases = contracts.with_contracts([*files, *(ROOT / "tests/run/families").glob("*.kdl")])
+    contracts.sample(cases, contract, options.seconds)
     return checks.end()
 
 

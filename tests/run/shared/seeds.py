@@ -1,11 +1,16 @@
-"""What the scripts share that draw kernels, one for each seed."""
+"""What the scripts share that draw kernels, one for each seed, or that try as many of a list as there is time for."""
 
 import argparse
 import concurrent.futures
+import datetime
 import os
 import pathlib
 import sys
 import tempfile
+
+def of_today():
+    """What samples are drawn with: others each day, KDL_SEED to see one again."""
+    return os.environ.get("KDL_SEED", datetime.date.today().isoformat())
 
 
 def run(summary, check, kernels):
@@ -24,5 +29,6 @@ def run(summary, check, kernels):
             failed += 1
             if failed <= 5:
                 print(f"seed {seed}: {wrong}")
+    print(f"--first {options.first} --kernels {options.kernels}")
     print(f"{options.kernels - failed} passed, {failed} failed")
     sys.exit(1 if failed else 0)
