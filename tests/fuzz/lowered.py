@@ -108,4 +108,4 @@ def check(folder, seed):
 
 
 if __name__ == "__main__":
-    seeds.run("Random kernels as a target's passes leave them, against what they were.", check, 60)
+    seeds.run("Random kernels as a target's passes leave them, against what they were.", check, 30)
