@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "codegen_run.h"
+#include "drawn_count.h"
 #include "interp/run.h"
 #include "interp_run.h"
 #include "stage_graph_text.h"
@@ -72,7 +73,7 @@ void CheckGraph(const interp::TestModule& reference, const LoadedModule& compile
   CHECK(interp::SameBits(expected.z, found.z));
 }
 
-void CheckGraphs(uint64_t first_seed, uint64_t count, int opt_level, const Processor& processor) {
+void Checgraphs(uint64_t first_seed, uint64_t count, int opt_level, const Processor& processor) {
   std::string text;
   for (uint64_t seed = first_seed; seed < first_seed + count; ++seed)
     text += test::GraphText(test::GraphDraw(seed).Draw()).Write(fmt::format("k{}", seed));
@@ -87,12 +88,12 @@ void CheckGraphs(uint64_t first_seed, uint64_t count, int opt_level, const Proce
 }  // namespace
 
 TEST_CASE("compiled stages and pipes: random graphs, as the interpreter runs them") {
-  constexpr uint64_t kGraphs = 40;
-  CheckGraphs(1, kGraphs, 0, X86Processor());
-  CheckGraphs(1001, kGraphs, 1, X86Processor());
-  CheckGraphs(2001, kGraphs, 2, X86Processor());
-  CheckGraphs(3001, kGraphs, 3, X86Processor());
-  if (__builtin_cpu_supports("avx512f") != 0) CheckGraphs(4001, kGraphs, 3, Avx512Processor());
+  const uint64_t graphs = test::DrawnCount(15);
+  Checgraphs(1, graphs, 0, X86Processor());
+  Checgraphs(1001, graphs, 1, X86Processor());
+  Checgraphs(2001, graphs, 2, X86Processor());
+  Checgraphs(3001, graphs, 3, X86Processor());
+  if (__builtin_cpu_supports("avx512f") != 0) Checgraphs(4001, graphs, 3, Avx512Processor());
 }
 
 }  // namespace kdl::codegen

@@ -56,17 +56,19 @@ inline std::vector<ExpectedRun> RunsOf(const TestKernel& test, const std::vector
   return runs;
 }
 
-/// Interprets the kernel before and behind every pass; behind the last ones worker by worker.
+/// Interprets the kernel before and behind every pass that changes it; behind the last ones worker by worker.
 inline void CheckLowering(const TeamLowering& lowering, const std::string& text,
                           const SimtFacts& facts, const std::vector<Dims>& shapes) {
   TestKernel test(text, lowering.units);
   test.facts = &facts;
   std::vector<ExpectedRun> runs = RunsOf(test, shapes);
   bool lacks_barriers = false;
+  std::string has_run = test.Text();
   for (const Pass* pass : lowering.passes) {
     test.Apply(*pass);
     lacks_barriers = (lacks_barriers || pass == &kExpandTeam) && pass != &kPlaceBarriers;
-    if (lacks_barriers) continue;
+    if (lacks_barriers || test.printed() == has_run) continue;
+    has_run = test.printed();
     for (const ExpectedRun& run : runs) {
       Outcome outcome = RunOn(test, run.dims, run.core_num, run.seed);
       REQUIRE_MESSAGE(outcome.trap == run.expected.trap, pass->name, "\n", test.Text());
@@ -85,36 +87,37 @@ inline std::vector<ir::Op*> OpsOf(const TestKernel& test, ir::OpKind kind) {
   return ops;
 }
 
-/// Whether some run stops where that op of a kind is taken away.
-inline bool IsMissed(TestKernel& test, ir::OpKind kind, size_t number,
-                     const std::vector<Dims>& shapes) {
-  ir::Erase(OpsOf(test, kind)[number]);
-  return std::ranges::any_of(
-      shapes, [&](const Dims& dims) { return !RunOn(test, dims, 1, 2).trap.empty(); });
-}
-
-/// Of the ops of a kind how many are missed: others may do what one of them does.
-inline size_t CountMissed(const TeamLowering& lowering, const std::string& text,
-                          const SimtFacts& facts, ir::OpKind kind,
-                          const std::vector<Dims>& shapes) {
-  size_t count = OpsOf(*Lowered(lowering, text, facts), kind).size();
-  size_t missed = 0;
-  for (size_t i = 0; i < count; ++i)
-    missed += IsMissed(*Lowered(lowering, text, facts), kind, i, shapes) ? 1 : 0;
+/// Of the ops of a kind in a lowered kernel those without which some run stops: each is taken away in turn.
+inline std::vector<bool> Missed(const TeamLowering& lowering, const std::string& lowered,
+                                ir::OpKind kind, const std::vector<Dims>& shapes) {
+  std::vector<bool> missed;
+  for (size_t count = OpsOf(TestKernel(lowered, lowering.units), kind).size();
+       missed.size() < count;) {
+    TestKernel test(lowered, lowering.units);
+    ir::Erase(OpsOf(test, kind)[missed.size()]);
+    missed.push_back(std::ranges::any_of(
+        shapes, [&](const Dims& dims) { return !RunOn(test, dims, 1, 2).trap.empty(); }));
+  }
   return missed;
 }
 
-/// Takes each op of a kind away in turn, and wants some run to stop for it; how many there are.
+/// Of the ops of a kind how many are missed: others may do what one of them does.
+inline ptrdiff_t CountMissed(const TeamLowering& lowering, const std::string& text,
+                             const SimtFacts& facts, ir::OpKind kind,
+                             const std::vector<Dims>& shapes) {
+  return std::ranges::count(Missed(lowering, Lowered(lowering, text, facts)->Text(), kind, shapes),
+                            true);
+}
+
+/// Wants each op of a kind missed; how many there are.
 inline size_t CheckMissed(const TeamLowering& lowering, const std::string& text,
                           const SimtFacts& facts, ir::OpKind kind,
                           const std::vector<Dims>& shapes) {
-  size_t count = OpsOf(*Lowered(lowering, text, facts), kind).size();
-  for (size_t i = 0; i < count; ++i) {
-    std::unique_ptr<TestKernel> test = Lowered(lowering, text, facts);
-    bool missed = IsMissed(*test, kind, i, shapes);
-    CHECK_MESSAGE(missed, "the one of number ", i, " of\n", test->Text());
-  }
-  return count;
+  const std::string lowered = Lowered(lowering, text, facts)->Text();
+  std::vector<bool> missed = Missed(lowering, lowered, kind, shapes);
+  for (size_t i = 0; i < missed.size(); ++i)
+    CHECK_MESSAGE(missed[i], "the one of number ", i, " of\n", lowered);
+  return missed.size();
 }
 
 }  // namespace kdl::simt
