@@ -16,7 +16,8 @@
  *                                 KDL_VARIANT_SYNC the last part's number, so far; the trap's core, and its worker there
  *   __global long* prints         the next free number, at first kdl_team_first_print, and how many there are, then what has
  *                                 been printed: the numbers that it takes, its location, the core, how many values; of each its
- *                                 element kind, its rank, its sizes, its elements. What finds no room only counts as taken.
+ *                                 element kind, its rank, its sizes, its elements. What finds no room only counts as taken:
+ *                                 zeros stay there, and nothing follows
  *                                 Where the kernel has no location of a print: any memory
  *   __global uchar* …             each tensor's memory
  *

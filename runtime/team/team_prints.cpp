@@ -16,7 +16,8 @@ class Reader {
  public:
   explicit Reader(std::span<const std::int64_t> numbers) : numbers_(numbers) {}
   std::int64_t Next() { return numbers_[at_++]; }
-  bool AtEnd() const { return at_ >= numbers_.size(); }
+  // Whether another print follows: behind the last one there may be numbers that are none's, zeros.
+  bool HasPrint() const { return at_ < numbers_.size() && numbers_[at_] != 0; }
 
  private:
   std::span<const std::int64_t> numbers_;
@@ -70,7 +71,7 @@ bool Prints(const kdl_variant& variant) {
 Error ShowPrints(const kdl_launch_request& request, std::span<const std::int64_t> numbers,
                  std::int64_t taken) {
   Reader reader(numbers.subspan(std::min<std::size_t>(numbers.size(), kdl_team_first_print)));
-  while (!reader.AtEnd()) ShowOne(request, reader);
+  while (reader.HasPrint()) ShowOne(request, reader);
   if (taken <= static_cast<std::int64_t>(numbers.size())) return nullptr;
   return Fail(KDL_ERROR_OUT_OF_MEMORY, "kernel '", request.kernel->name, "' prints more than the ",
               kPrintNumbers * 8, " bytes that a launch may print on this device; print less");

@@ -69,6 +69,12 @@ export kernel says(x: in f32[N], y: out f32[N]) {
     spmd for i in N by 4 { print("block", i.start, x[i]); y[i] = x[i]; }
 }
 """
+# More than there is room for; the last block may trap.
+PRINTS_MUCH = """
+export kernel says(x: in f32[N], limit: f32, y: out f32[N]) {
+    spmd for i in N by 1000 { print(x[i]); y[i] = x[i]; assert(x[i] < limit, "small"); }
+}
+"""
 
 
 def kernelc(*arguments, seconds=300, environment=None):
@@ -129,6 +135,13 @@ def programs(kind, folder):
     done = kernelc("run", folder / "says.kdl", "--target", kind, "--core-num", "1", "--set", "N=6", "--arg", "x=iota")
     here = kernelc("run", folder / "says.kdl", "--target", "reference", "--core-num", "1", "--set", "N=6", "--arg", "x=iota")
     checks.expect("prints as the interpreter does", done.returncode == 0 and done.stdout == here.stdout, done.stdout + done.stderr)
+    (folder / "much.kdl").write_text(PRINTS_MUCH)
+    much = ["run", folder / "much.kdl", "--core-num", "1", "--set", "N=132000", "--arg", "x=iota"]
+    here = kernelc(*much, "--target", "reference", "--arg", "limit=inf").stdout
+    for limit, told in [("inf", "prints more than the 1048576 bytes"), ("131999", "small")]:
+        done = kernelc(*much, "--target", kind, "--arg", f"limit={limit}")
+        same = done.returncode != 0 and 0 < len(done.stdout) < len(here) and here.startswith(done.stdout) and told in done.stderr
+        checks.expect(f"prints that find no room are told of, or '{told}'", same, done.stdout[-500:] + done.stderr)
 
 
 def run(summary, kind, is_missing, more=lambda: None):
