@@ -65,10 +65,11 @@ llvm::Constant* TableGlobal(Emitter& emitter, const ir::Op* table, unsigned spac
     if (global.isConstant() && global.hasPrivateLinkage() && global.getInitializer() == value)
       return &global;
   }
+  // A name of the source's may be an entry's, or, as WARP_SZ, one of the machine's language.
   auto* global = new llvm::GlobalVariable(emitter.module, value->getType(), /*isConstant=*/true,
                                           llvm::GlobalValue::PrivateLinkage, value,
-                                          table->attr<ir::AttrKey::Name>().text(), nullptr,
-                                          llvm::GlobalValue::NotThreadLocal, space);
+                                          "table_" + table->attr<ir::AttrKey::Name>().str(),
+                                          nullptr, llvm::GlobalValue::NotThreadLocal, space);
   global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
   global->setAlignment(llvm::Align(KDL_SCRATCH_ALIGNMENT));
   return global;

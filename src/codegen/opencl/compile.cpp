@@ -168,7 +168,8 @@ void WriteTables(Writer& w, std::string& file) {
   ir::Walk(w.kernel.body, [&](const Op* op) {
     if (op->kind() != OpKind::Table) return;
     ir::Type type = op->result()->type();
-    std::string name = fmt::format("{}_{}", w.code.entry, w.NewName(op->result()));
+    // All other names of the text end in a number.
+    std::string name = fmt::format("{}_{}_table", w.code.entry, w.NewName(op->result()));
     std::string elements;
     for (uint64_t bits : op->attr<ir::AttrKey::Elements>()) {
       elements += (elements.empty() ? "" : ", ") + ElementText(type->scalar, bits);

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/MDBuilder.h>
@@ -180,8 +181,10 @@ llvm::Value* PtxEmitter::NearMemory(const ir::Value* buffer) {
   int64_t bytes = ir::TeamBytes(buffer->type());
   if (!TakesNearOfLaunch()) {
     llvm::Type* type = llvm::ArrayType::get(builder.getInt8Ty(), static_cast<uint64_t>(bytes));
-    return NewGlobal(*this, code.entry + "_" + buffer->name().str(), type, kShared,
-                     KDL_SCRATCH_ALIGNMENT, llvm::PoisonValue::get(type));
+    // No kernel's name begins so.
+    std::string name = fmt::format("near_{}_{}", code.entry, buffer->name().text());
+    return NewGlobal(*this, name, type, kShared, KDL_SCRATCH_ALIGNMENT,
+                     llvm::PoisonValue::get(type));
   }
   if (!near_)
     near_ = NewGlobal(*this, code.entry + "_near", llvm::ArrayType::get(builder.getInt8Ty(), 0),

@@ -41,6 +41,25 @@ export kernel limits(n: in i32[N], f: out f32[N], d: out f64[N], l: out i64[N], 
     }
 }
 """
+# Tables and a tile whose names are those of the second kernel's function, in one text or the other, and of a word of PTX's.
+TABLES = """
+const kdl_k_1_c_2: i32[3] = [5, 7, 9];
+const WARP_SZ: i32[3] = [3, 2, 1];
+const c: i32[3] = [3, 4, 5];
+kernel k(x: in i32[N], y: out i32[N]) {
+    spmd for i in N by 64 {
+        let n = x[i] % 3;
+        let c_2 = c[n] + kdl_k_1_c_2[n] + WARP_SZ[n];
+        y[i] = c_2 + max(c_2 over i);
+    }
+}
+kernel k_1_c(x: in i32[N], y: out i32[N]) { spmd for i in N by 64 { y[i] = x[i] + 1; } }
+export program both(x: in i32[N], y: out i32[N]) {
+    let t: i32[N];
+    spmd k(x, t);
+    spmd k_1_c(t, y);
+}
+"""
 STEPS = """
 export kernel steps(x: inout f32[N], turns: i64) {
     for t in 0..turns {
@@ -99,6 +118,7 @@ def against_interpreter(kind, folder):
             ("steps", STEPS, ["--set", "N=100", "--arg", "turns=3"]),
             ("named", NAMES, ["--set", "x_4=9", "--set", "M_PI=20", "--set", "v=1", "--set", "half=2"]),
             ("limits", LIMITS, ["--set", "N=13", "--arg", "n=iota"]),
+            ("tables", TABLES, ["--set", "N=100", "--arg", "x=iota"]),
             ("pick", TRAPS, ["--set", "N=33", "--arg", "at=zeros"])]:
         file = folder / f"{name}.kdl"
         file.write_text(text)
