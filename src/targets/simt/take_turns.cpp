@@ -346,7 +346,9 @@ class TurnTaker {
     Turns(b_.Binary(OpKind::Lt, Get(index), hi), loop->region(), [&](const Op* yield) {
       StoreAll(Of(yield->operands()), carried);
       Value* at = Get(index);
-      Value* again = b_.Binary(OpKind::Gt, b_.Binary(OpKind::Sub, hi, at), step);
+      // The index is below the end, perhaps by more than an i64 counts.
+      Value* left = b_.Cast(b_.Binary(OpKind::Sub, hi, at), Scalar::U64);
+      Value* again = b_.Binary(OpKind::Gt, left, b_.Cast(step, Scalar::U64));
       if (loop->HasAttr(AttrKey::Breaks)) again = b_.Binary(OpKind::And, again, Get(carried[0]));
       StoreCell(b_, b_.Binary(OpKind::Add, at, step), index);
       StoreCell(b_, again, again_);

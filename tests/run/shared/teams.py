@@ -68,6 +68,18 @@ export kernel steps(x: inout f32[N], turns: i64) {
     }
 }
 """
+# A range of more than 2^63 numbers, of which few turns are taken.
+FAR = """
+export kernel far(x: inout f32[N], lo: i64, hi: i64, most: i64) {
+    var n = 0 as i64;
+    for t in lo..hi {
+        spmd for i in N by 16 { x[i] = x[i] * 0.5 + 1.0; }
+        sync;
+        n += 1;
+        if n >= most { break; }
+    }
+}
+"""
 DEVICES = """
 device a = target("host");
 device b = target("host");
@@ -119,6 +131,7 @@ def against_interpreter(kind, folder):
             ("named", NAMES, ["--set", "x_4=9", "--set", "M_PI=20", "--set", "v=1", "--set", "half=2"]),
             ("limits", LIMITS, ["--set", "N=13", "--arg", "n=iota"]),
             ("tables", TABLES, ["--set", "N=100", "--arg", "x=iota"]),
+            ("far", FAR, ["--set", "N=30", "--arg", "x=random:1", "--arg", f"lo={-2**63}", "--arg", f"hi={2**63 - 1}", "--arg", "most=3"]),
             ("pick", TRAPS, ["--set", "N=33", "--arg", "at=zeros"])]:
         file = folder / f"{name}.kdl"
         file.write_text(text)
