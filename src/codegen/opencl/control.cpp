@@ -140,13 +140,14 @@ void WriteLoop(Writer& w, const Op* op) {
     w.Line("for (long {0} = {1}; {0} < {2}; ++{0}) {{", name, lo, hi);
   } else {
     std::string turns = w.NewName(nullptr);
-    w.Line("ulong {} = kdl_turns({}, {}, {});", turns, lo, hi,
-           known ? std::string(step) : fmt::format("{0} > 0 ? {0} : 1", step));
+    w.Line("ulong {} = kdl_turns({}, {}, {});", turns, lo, hi, step);
     w.Line("for (long {0} = {1}; {2} > 0; --{2}, {0} = (long)((ulong){0} + (ulong){3})) {{", name,
            lo, turns, step);
   }
   WriteTurn(w, op, carried);
-  if (op->HasAttr(AttrKey::Breaks)) w.Line("  if (!{}) break;", carried[0]);
+  // What a stopped worker waits for need not come: it sees zeros.
+  if (op->HasAttr(AttrKey::Breaks))
+    w.Line("  if (!{}{}) break;", carried[0], w.traps ? fmt::format(" || !{}", w.live()) : "");
   w.Line("}}");
 }
 

@@ -33,9 +33,9 @@ std::string_view Prelude() {
 #define KDL_ZERO(T) ((T)0)
 #endif
 
-// Turns of a loop from lo, whose index after the last one need not fit.
+// Turns of a loop from lo, whose index after the last one need not fit; by no step above 0 the worker has trapped.
 static inline ulong kdl_turns(long lo, long hi, long step) {
-  return lo < hi ? ((ulong)hi - (ulong)lo - 1) / (ulong)step + 1 : 0;
+  return lo < hi && step > 0 ? ((ulong)hi - (ulong)lo - 1) / (ulong)step + 1 : 0;
 }
 
 // Integers divide downwards; by 0 the worker has trapped.

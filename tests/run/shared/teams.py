@@ -80,6 +80,23 @@ export kernel far(x: inout f32[N], lo: i64, hi: i64, most: i64) {
     }
 }
 """
+# What they look for is not there: only the trap ends them, in all workers and in one.
+SEARCHES = """
+const T: i32[4] = [1, 2, 3, 4];
+fn look(key: i32) -> i64 {
+    var at = -1 as i64;
+    for t in 0..9000000000000000000 { if T[t] == key { at = t; break; } }
+    return at;
+}
+export kernel all(x: in i32[N], hi: i64, y: out i64[N]) {
+    spmd for b in N by 16 {
+        var at = -1 as i64;
+        for t in 0..hi { if x[t] == 77 { at = t; break; } }
+        y[b] = at;
+    }
+}
+export kernel each(x: in i32[N], hi: i64, y: out i64[N]) { spmd for b in N by 16 { y[b] = look(x[b]) + hi; } }
+"""
 DEVICES = """
 device a = target("host");
 device b = target("host");
@@ -140,6 +157,11 @@ def against_interpreter(kind, folder):
     done = kernelc("run", folder / "pick.kdl", "--target", kind, "--set", "N=33", "--arg", "at=40")
     told = "index 40 is outside dimension 0 of size 33 in 'x[at[i]]'"
     checks.expect("a trap says what and where", done.returncode != 0 and told in done.stderr, done.stdout + done.stderr)
+    (folder / "searches.kdl").write_text(SEARCHES)
+    for kernel, told in [("all", "index 50 is outside dimension 0 of size 50 in 'x[t]'"), ("each", "of size 4 in 'T[t]'")]:
+        done = kernelc("run", folder / "searches.kdl", "--kernel", kernel, "--target", kind, "--set", "N=50", "--arg", "x=iota",
+                       "--arg", f"hi={9 * 10**18}", seconds=120)
+        checks.expect(f"a trap ends a search by {kernel}", done.returncode != 0 and told in done.stderr, done.stdout + done.stderr)
 
 
 def listed(kind):
