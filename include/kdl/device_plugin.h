@@ -187,6 +187,8 @@ typedef struct kdl_device_ops {
   const char* image_kind;
   /* NULL, or gives what the device counts of itself, as kdl_device_get_counts does. At any time. */
   int64_t (*counts)(void* device, kdl_count* counts, int64_t capacity);
+  /* NULL, or says what the device is, as kdl_device_get_properties does. At any time. */
+  int64_t (*properties)(void* device, kdl_property* properties, int64_t capacity);
 } kdl_device_ops;
 
 /* Makes a kind of device known to the context. The tables are copied; a kind that is already there is

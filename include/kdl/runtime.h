@@ -68,6 +68,17 @@ typedef struct kdl_count {
  * device's own clock, since this was first called. Stores at most `capacity` of them and returns how many there are. */
 int64_t kdl_device_get_counts(const kdl_device* device, kdl_count* counts, int64_t capacity);
 
+/* What a device is, as its driver says, for people to read: a text, or, where that is NULL, a number. */
+typedef struct kdl_property {
+  const char* name; /* the strings live as long as the device */
+  const char* text;
+  int64_t number;
+} kdl_property;
+
+/* Properties of a device, none of many kinds. Stores at most `capacity` of them and returns how many there are. */
+int64_t kdl_device_get_properties(const kdl_device* device, kdl_property* properties,
+                                  int64_t capacity);
+
 /* What one cause moved between one pair of devices. */
 typedef struct kdl_transfer {
   const char* cause; /* the strings live until the context is destroyed */

@@ -17,6 +17,7 @@
 #include "cluster/cluster_process.h"
 #include "host/host_device.h"
 #include "kdl/cluster_description_reader.hpp"
+#include "kdl/device_keys.h"
 #include "system/files.h"
 #include "team/region_runs.h"
 #include "team/team_launch.h"
@@ -49,14 +50,16 @@ ClusterDevice& Of(void* device) { return *static_cast<ClusterDevice*>(device); }
 
 // -- opening ----------------------------------------------------------------------------------------
 
-// What the options of a spec change.
-Error SetOption(const kdl_option& option, ClusterDevice* device) {
+// What the options of a spec change; a machine without a file is kernelc's own.
+Error SetOption(std::string_view file, const kdl_option& option, ClusterDevice* device) {
   const std::string_view key = option.key;
   ClusterDescription& description = device->description;
   if (key == "clusters") return ParseOption(option, 1, 256, &description.clusters);
   if (key == "deadline") return ParseOption(option, 1, 86400, &description.deadline_seconds);
-  if (key != "events")
-    return UnknownOption(kKind, key, {"clusters", "deadline", "description", "events"});
+  if (key != "events") {
+    return file == kOwnKind ? UnknownOption(kOwnKind, key, KDL_OWN_CLUSTER_KEYS)
+                            : UnknownOption(kKind, key, KDL_CLUSTER_KEYS);
+  }
   device->events = option.value;
   return nullptr;
 }
@@ -69,7 +72,7 @@ Error OpenDevice(std::string_view file, std::string_view text, std::span<const k
   device->description = std::move(reader.description);
   for (const kdl_option& option : options) {
     if (option.key != std::string_view("description") || file == kOwnKind)
-      KDL_RETURN_IF_ERROR(SetOption(option, device.get()));
+      KDL_RETURN_IF_ERROR(SetOption(file, option, device.get()));
   }
   KDL_RETURN_IF_ERROR(ClusterMemory::Make(device->description.memory_bytes,
                                           device->description.alignment, &device->memory));
@@ -361,7 +364,8 @@ constexpr kdl_device_ops OpsOf(const char* kind, decltype(kdl_device_ops::open) 
           .launch = Launch,
           .submit = nullptr,
           .image_kind = kImageKind,
-          .counts = Counts};
+          .counts = Counts,
+          .properties = nullptr};
 }
 
 }  // namespace

@@ -173,6 +173,13 @@ int64_t kdl_device_get_counts(const kdl_device* device, kdl_count* counts, int64
   return of.ops().counts == nullptr ? 0 : of.ops().counts(of.state(), counts, capacity);
 }
 
+int64_t kdl_device_get_properties(const kdl_device* device, kdl_property* properties,
+                                  int64_t capacity) {
+  if (device == nullptr || (properties == nullptr && capacity != 0)) return 0;
+  const Device& of = *Unwrap(device);
+  return of.ops().properties == nullptr ? 0 : of.ops().properties(of.state(), properties, capacity);
+}
+
 int64_t kdl_context_get_transfers(const kdl_context* context, kdl_transfer* transfers,
                                   int64_t capacity) {
   if (context == nullptr || Unwrap(context)->scheduler()->in_child()) return 0;

@@ -30,6 +30,17 @@ using Status = int;
 inline constexpr Status kSuccess = 0;
 inline constexpr Status kOutOfMemory = 2;
 inline constexpr Status kNotFound = 500;
+// CU_DEVICE_ATTRIBUTE_…
+inline constexpr int kBlockThreads = 1;
+inline constexpr int kConstantBytes = 9;
+inline constexpr int kWarp = 10;
+inline constexpr int kBlockRegisters = 12;
+inline constexpr int kClock = 13;
+inline constexpr int kSecondLevelBytes = 38;
+inline constexpr int kMultiprocessorThreads = 39;
+inline constexpr int kMultiprocessorNear = 81;
+inline constexpr int kMultiprocessorRegisters = 82;
+inline constexpr int kReservedNear = 111;
 inline constexpr int kMultiprocessors = 16;  // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
 inline constexpr int kMajor = 75;            // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
 inline constexpr int kMinor = 76;

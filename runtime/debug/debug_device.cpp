@@ -12,6 +12,7 @@
 #include "host/core_runner.h"
 #include "host/host_device.h"
 #include "host/processor.h"
+#include "kdl/device_keys.h"
 #include "system/pages.h"
 
 namespace kdl::runtime {
@@ -124,7 +125,7 @@ kdl_error* Open(void*, std::int64_t ordinal, const kdl_option* options, std::int
     } else if (key == "guard") {
       error = ParseGuard(*option, &parsed.guard);
     } else {
-      error = UnknownOption("debug", key, {"seed", "threads", "resident", "isa", "guard"});
+      error = UnknownOption("debug", key, KDL_DEBUG_KEYS);
     }
     if (error != nullptr) return error.release();
   }
@@ -283,7 +284,8 @@ const kdl_device_ops& DebugDeviceOps() {
                                           .launch = Launch,
                                           .submit = nullptr,
                                           .image_kind = "host",
-                                          .counts = nullptr};
+                                          .counts = nullptr,
+                                          .properties = nullptr};
   return kOps;
 }
 

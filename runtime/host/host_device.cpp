@@ -6,6 +6,7 @@
 #include "core/view.h"
 #include "host/core_runner.h"
 #include "host/processor.h"
+#include "kdl/device_keys.h"
 #include "system/pages.h"
 #include "system/threads.h"
 
@@ -85,7 +86,7 @@ Error ParseHostOptions(const kdl_option* options, std::int32_t count, HostOption
     } else if (key == "isa") {
       KDL_RETURN_IF_ERROR(FeaturesOfLevel(option->value, &parsed->features));
     } else {
-      return UnknownOption("host", key, {"threads", "cpus", "pin", "resident", "isa"});
+      return UnknownOption("host", key, KDL_HOST_KEYS);
     }
   }
   if (parsed->threads == 0) parsed->threads = static_cast<std::int64_t>(parsed->cpus.size());
@@ -155,7 +156,8 @@ const kdl_device_ops& HostDeviceOps() {
                                           .launch = Launch,
                                           .submit = nullptr,
                                           .image_kind = "host",
-                                          .counts = nullptr};
+                                          .counts = nullptr,
+                                          .properties = nullptr};
   return kOps;
 }
 
@@ -184,8 +186,9 @@ Error ParseResident(const kdl_option& option, bool* slice_per_core) {
   return Invalid(option.key, "=", value, " is neither workers nor cores");
 }
 
-Error UnknownOption(std::string_view kind, std::string_view key,
-                    const std::vector<std::string>& known) {
+Error UnknownOption(std::string_view kind, std::string_view key, std::string_view keys) {
+  const std::vector<std::string_view> words = Split(keys, ' ');
+  const std::vector<std::string> known(words.begin(), words.end());
   if (known.empty()) return Invalid(kind, " takes no options, and '", key, "' is given");
   const std::string_view near = NearestWord(key, known);
   if (!near.empty()) {

@@ -22,7 +22,7 @@ Error ParseOption(const kdl_option& option, std::int64_t least, std::int64_t mos
 Error ParseResident(const kdl_option& option, bool* slice_per_core);
 
 // "host has no option 'thread'; did you mean 'threads'?"
-Error UnknownOption(std::string_view kind, std::string_view key,
-                    const std::vector<std::string>& known);
+// `keys` are separated by spaces (kdl/device_keys.h).
+Error UnknownOption(std::string_view kind, std::string_view key, std::string_view keys);
 
 }  // namespace kdl::runtime

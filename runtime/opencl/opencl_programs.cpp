@@ -25,6 +25,19 @@ std::string TextOf(const Ask& ask, Object object, std::uint32_t what) {
 // kernels once more. So it is asked only where somebody names a folder for programs, and then at their end.
 bool CompilesLate(std::string_view platform) { return platform == "Portable Computing Language"; }
 
+// Of what kernels use, beside all that OpenCL 1.2 has, what is not among `extensions`.
+std::string ExtensionsLacked(const std::string& extensions) {
+  constexpr std::string_view kUsed[] = {"cl_khr_fp64", "cl_khr_int64_base_atomics",
+                                        "cl_khr_int64_extended_atomics"};
+  const std::string has = Concat(" ", extensions, " ");
+  std::string lacked;
+  for (const std::string_view extension : kUsed) {
+    if (has.find(Concat(" ", extension, " ")) != std::string::npos) continue;
+    lacked += Concat(lacked.empty() ? "" : ", ", extension);
+  }
+  return lacked;
+}
+
 }  // namespace
 
 Error OpenclFailure(std::string_view what, std::int32_t status) {
@@ -38,20 +51,23 @@ OpenclPrograms::OpenclPrograms(const cl::Api& api, cl::ContextId context, cl::De
     : api_(api), context_(context), device_(device), cache_("") {
   cl::PlatformId platform = nullptr;
   api.GetDeviceInfo(device, cl::kDevicePlatform, sizeof platform, &platform, nullptr);
-  name_ = TextOf(api.GetDeviceInfo, device, cl::kDeviceName);
-  const std::string platform_name = TextOf(api.GetPlatformInfo, platform, cl::kPlatformName);
-  driver_ = Concat(platform_name, "\n", TextOf(api.GetPlatformInfo, platform, cl::kPlatformVersion),
-                   "\n", name_, "\n", TextOf(api.GetDeviceInfo, device, cl::kDeviceVendor), "\n",
-                   TextOf(api.GetDeviceInfo, device, cl::kDeviceVersion), "\n",
-                   TextOf(api.GetDeviceInfo, device, cl::kDriverVersion), "\n");
-  compiles_late_ = CompilesLate(platform_name);
+  names_ = {.platform = TextOf(api.GetPlatformInfo, platform, cl::kPlatformName),
+            .platform_version = TextOf(api.GetPlatformInfo, platform, cl::kPlatformVersion),
+            .device = TextOf(api.GetDeviceInfo, device, cl::kDeviceName),
+            .vendor = TextOf(api.GetDeviceInfo, device, cl::kDeviceVendor),
+            .version = TextOf(api.GetDeviceInfo, device, cl::kDeviceVersion),
+            .driver = TextOf(api.GetDeviceInfo, device, cl::kDriverVersion),
+            .lacked = ExtensionsLacked(TextOf(api.GetDeviceInfo, device, cl::kDeviceExtensions))};
+  compiles_late_ = CompilesLate(names_.platform);
   if (!compiles_late_ || DiskCache::IsNamed()) cache_ = DiskCache(DiskCache::UsualFolder());
 }
 
 std::string OpenclPrograms::KeyOf(const kdl_image& image) const {
   const std::string_view text(static_cast<const char*>(image.payload),
                               static_cast<std::size_t>(image.payload_bytes));
-  return Concat("opencl\n", driver_, kBuildOptions, "\n", std::uint64_t{KDL_ABI_HASH}, "\n", text);
+  return Concat("opencl\n", names_.platform, "\n", names_.platform_version, "\n", names_.device,
+                "\n", names_.vendor, "\n", names_.version, "\n", names_.driver, "\n", kBuildOptions,
+                "\n", std::uint64_t{KDL_ABI_HASH}, "\n", text);
 }
 
 Error OpenclPrograms::Make(const kdl_image& image, std::unique_ptr<OpenclModule>* made) {
@@ -99,7 +115,7 @@ Error OpenclPrograms::Compile(const kdl_image& image, cl::ProgramId* program) co
                  auto... what) { return api_.GetProgramBuildInfo(built, device_, what...); },
              *program, cl::kBuildLog);
   api_.ReleaseProgram(*program);
-  return Fail(KDL_ERROR_DEVICE, "the driver of ", name_, " refuses the kernels of module '",
+  return Fail(KDL_ERROR_DEVICE, "the driver of ", names_.device, " refuses the kernels of module '",
               image.module, "': ", cl::NameOf(status), "\n", log);
 }
 
@@ -119,18 +135,10 @@ void OpenclPrograms::Keep(const std::string& key, cl::ProgramId program) const t
 
 // The text leaves kernels out where the device lacks what they use.
 Error OpenclPrograms::NoKernel(const char* name) const {
-  constexpr std::string_view kUsed[] = {"cl_khr_fp64", "cl_khr_int64_base_atomics",
-                                        "cl_khr_int64_extended_atomics"};
-  const std::string has =
-      Concat(" ", TextOf(api_.GetDeviceInfo, device_, cl::kDeviceExtensions), " ");
-  std::string lacks;
-  for (const std::string_view extension : kUsed) {
-    if (has.find(Concat(" ", extension, " ")) != std::string::npos) continue;
-    lacks += Concat(lacks.empty() ? "" : ", ", extension);
-  }
-  if (lacks.empty()) return OpenclFailure(Concat("finding kernel ", name), cl::kInvalidKernelName);
-  return Fail(KDL_ERROR_UNSUPPORTED, name_, " cannot run kernel ", name,
-              ", which uses f64 or atomic updates of 64 bits: it lacks ", lacks);
+  if (names_.lacked.empty())
+    return OpenclFailure(Concat("finding kernel ", name), cl::kInvalidKernelName);
+  return Fail(KDL_ERROR_UNSUPPORTED, names_.device, " cannot run kernel ", name,
+              ", which uses f64 or atomic updates of 64 bits: it lacks ", names_.lacked);
 }
 
 Error OpenclPrograms::FindKernel(OpenclModule& module, const char* name,

@@ -20,11 +20,22 @@ struct OpenclModule {
   std::string key;  // to keep the program by, at its end; empty: it is kept, or shall not be
 };
 
+// What the driver calls itself and the device.
+struct OpenclNames {
+  std::string platform;
+  std::string platform_version;
+  std::string device;
+  std::string vendor;
+  std::string version;  // of OpenCL
+  std::string driver;
+  std::string lacked;  // extensions that kernels may use; empty: it has all of them
+};
+
 class OpenclPrograms {
  public:
   OpenclPrograms(const cl::Api& api, cl::ContextId context, cl::DeviceId device);
 
-  const std::string& device_name() const { return name_; }
+  const OpenclNames& names() const { return names_; }
   std::int64_t compiled() const { return compiled_; }
   std::int64_t found() const { return found_; }
 
@@ -42,8 +53,7 @@ class OpenclPrograms {
   const cl::Api& api_;
   cl::ContextId context_;
   cl::DeviceId device_;
-  std::string name_;
-  std::string driver_;          // all that says which compiler it is, and for what
+  OpenclNames names_;           // that say which compiler it is, and for what
   bool compiles_late_ = false;  // not before a kernel is launched
   DiskCache cache_;
   std::atomic<std::int64_t> compiled_{0};

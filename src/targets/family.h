@@ -31,10 +31,10 @@ struct Target {
 /// A kind of device spec: what `kernelc targets` lists.
 struct TargetKind {
   std::string_view kind;
-  /// Compile-time keys, separated by spaces: they change the code. All others are the runtime's.
+  /// Keys of a spec, separated by spaces, that change the code; those that the runtime does not know stay here.
   std::string_view keys;
-  /// Those of them that the runtime does not know: they do not travel to it.
-  std::string_view stripped;
+  /// Those that the runtime takes; there are no others. Of a plugin it is the plugin that knows.
+  std::string_view runtime_keys;
   /// What the spec names, the lowest level first, or what is wrong with its keys.
   Result<std::vector<Target>> (*make)(const Spec& spec);
   std::string_view summary;

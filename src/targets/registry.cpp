@@ -1,6 +1,7 @@
 #include "targets/registry.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -10,6 +11,7 @@
 
 #include "passes/pipelines.h"
 #include "support/check.h"
+#include "support/near_names.h"
 
 namespace kdl::targets {
 
@@ -25,6 +27,22 @@ bool Contains(std::string_view words, std::string_view word) {
   return false;
 }
 
+/// Refuses keys that neither the compiler nor the runtime has for the kind; what a plugin knows it alone says.
+Status CheckKeys(const Spec& spec, const TargetKind& kind) {
+  if (!spec.path.empty()) return {};
+  std::vector<std::string_view> known = KeysOf(kind);
+  for (const auto& [key, value] : spec.options) {
+    if (std::ranges::find(known, key) != known.end()) continue;
+    std::string all = known.empty() ? fmt::format("{} has none", kind.kind)
+                                    : fmt::format("{} has {}", kind.kind, fmt::join(known, " "));
+    std::string_view near = NearestName(key, known);
+    if (!near.empty()) all += fmt::format("; did you mean '{}'?", near);
+    return Failure{fmt::format("target '{}': there is no key '{}'; {}", spec.text, key, all),
+                   FailureKind::Usage};
+  }
+  return {};
+}
+
 /// Why a family cannot join.
 template <class... Args>
 Failure Refused(const Family& family, fmt::format_string<Args...> text, Args&&... args) {
@@ -34,6 +52,18 @@ Failure Refused(const Family& family, fmt::format_string<Args...> text, Args&&..
 }
 
 }  // namespace
+
+std::vector<std::string_view> KeysOf(const TargetKind& kind) {
+  std::vector<std::string_view> keys;
+  for (std::string_view text : {kind.keys, kind.runtime_keys}) {
+    while (!text.empty()) {
+      std::string_view key = text.substr(0, text.find(' '));
+      text.remove_prefix(std::min(key.size() + 1, text.size()));
+      if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+    }
+  }
+  return keys;
+}
 
 Status Registry::AddPasses(const Family& family, std::span<const passes::Pipeline> pipelines) {
   std::vector<const passes::Pass*> all;
@@ -137,14 +167,17 @@ Result<std::vector<Target>> Registry::ParseTargets(std::string_view text) const 
   Result<const TargetKind*> found = KindFor(*spec);
   if (!found) return found.failure();
   const TargetKind* row = *found;
+  Status checked = CheckKeys(*spec, *row);
+  if (!checked.ok()) return checked.failure();
   Result<std::vector<Target>> targets = row->make(*spec);
   if (!targets) return targets;
   KDL_CHECK(!targets->empty(), "kind '{}' made nothing of '{}'", row->kind, text);
   Spec device = *spec;
   // A plugin knows no keys of kernelc's.
-  std::string_view stripped = spec->path.empty() ? row->stripped : row->keys;
-  std::erase_if(device.options,
-                [&](const auto& option) { return Contains(stripped, option.first); });
+  std::string_view shared = spec->path.empty() ? row->runtime_keys : "";
+  std::erase_if(device.options, [&](const auto& option) {
+    return Contains(row->keys, option.first) && !Contains(shared, option.first);
+  });
   for (Target& target : *targets) target.device = ToString(device);
   return targets;
 }

@@ -13,6 +13,9 @@
 
 namespace kdl::targets {
 
+/// All keys that a spec of the kind may have, each once.
+std::vector<std::string_view> KeysOf(const TargetKind& kind);
+
 /// The families that a compiler knows. Made where it starts and handed on; those of kernelc itself are in builtin.h.
 class Registry {
  public:

@@ -23,6 +23,7 @@
 #include "interp/run.h"
 #include "ir/module.h"
 #include "ir/parser.h"
+#include "kdl/device_keys.h"
 #include "kdl/device_plugin.h"
 #include "support/diagnostics.h"
 #include "support/names.h"
@@ -110,8 +111,8 @@ kdl_error* Open(void* kind_context, int64_t ordinal, const kdl_option* options, 
                                      [&](const ReferenceOption& row) { return row.key == key; });
     if (known == std::end(kOptions)) {
       return Fail(KDL_ERROR_INVALID_ARGUMENT,
-                  fmt::format("{} has no option '{}'; it has watch, seed, cores and features",
-                              kind.name, key));
+                  fmt::format("{} has no option '{}'; it has {}", kind.name, key,
+                              std::string_view(KDL_INTERPRETER_KEYS)));
     }
     if (!ReadNumber(options[i].value, known->least, known->most, &(made.*known->value))) {
       return Fail(KDL_ERROR_INVALID_ARGUMENT,
@@ -259,7 +260,8 @@ const InterpreterKind* MakeKind(std::string_view name, std::span<const ir::Unit*
               .launch = Launch,
               .submit = nullptr,
               .image_kind = made.name.c_str(),
-              .counts = nullptr};
+              .counts = nullptr,
+              .properties = nullptr};
   return &made;
 }
 

@@ -17,7 +17,8 @@ std::string ListTargets(const targets::Registry& families) {
   for (const targets::Family* family : families.families()) {
     for (const targets::TargetKind& kind : family->kinds) {
       text += fmt::format("{:<17}{}", kind.kind, kind.summary);
-      if (!kind.keys.empty()) text += fmt::format(" (keys: {})", kind.keys);
+      if (std::vector<std::string_view> keys = targets::KeysOf(kind); !keys.empty())
+        text += fmt::format(" (keys: {})", fmt::join(keys, " "));
       if (!kind.text.empty()) text += fmt::format(" (--emit {} writes what it loads)", kind.text);
       text += '\n';
     }

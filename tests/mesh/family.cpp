@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "kdl/device_keys.h"
 #include "passes/pipelines.h"
 #include "targets/simt/passes.h"
 #include "targets/text_code.h"
@@ -53,8 +54,9 @@ Result<std::vector<targets::Target>> Make(const targets::Spec& spec) {
   return made;
 }
 
-constexpr targets::TargetKind kKinds[] = {
-    {"mesh", "", "", Make, "a machine that is not there, run by the interpreter", "", true}};
+constexpr targets::TargetKind kKinds[] = {{"mesh", "", KDL_INTERPRETER_KEYS, Make,
+                                           "a machine that is not there, run by the interpreter",
+                                           "", true}};
 
 constexpr std::array kTiles = {&kSelectUnits, &kSelectTiles};
 constexpr std::array kPipes = {&kSplitStages,  &kInjectPipeBuffers, &kInlineFunctions,

@@ -16,6 +16,8 @@ export program p(x: in f32[N], y: out f32[N]) {{ spmd on {place} scale(x, y); }}
 KINDS = "there is no kind '{}'; the kinds are: host debug reference opencl cuda cluster-riscv64 cluster plugin:PATH [E0917]"
 TARGETS = "help: `kernelc targets` lists the targets"
 SPELLING = "write it as host, host?isa=x86-64-v3 or opencl[1] [E0917]"
+UNKNOWN_KEY = ("kernelc: error: target 'host?thread=2': there is no key 'thread'; host has isa units pipes dot threads cpus pin resident; "
+               f"did you mean 'threads'? [E0917]\n{TARGETS}")
 FORM = "help: write target(\"host\"), select(a, b), fallback(a) or the name of a device"
 
 
@@ -116,7 +118,7 @@ ROWS = [
             "opencl,host [E0917]") for spec in ("host,", ",host", "host,,debug")],
     bound("nothing", "", "kernelc: error: option '--device' takes NAME=VALUE, not 'npu=' [E0908]\nhelp: for example: --device npu=debug"),
     bound("a kind that is nearly one", "hots", f"kernelc: error: target 'hots': {KINDS.format('hots')}\n{TARGETS}"),
-    bound("an unknown key", "host?thread=2", "kernelc: error: host has no option 'thread'; did you mean 'threads'? [E0960]"),
+    bound("an unknown key", "host?thread=2", UNKNOWN_KEY),
     bound("a bad value", "host?threads=0", "kernelc: error: threads=0 is no integer from 1 to 1024 [E0960]"),
     bound("named and unnamed ones", "host", "kernelc: error: option '--device' takes NAME=VALUE, not 'debug' [E0908]\n"
           "help: for example: --device npu=debug", "--device", "debug"),
@@ -187,7 +189,7 @@ ROWS = [
           "kernelc: error: target 'host?isa=x86-64-v9': there is no isa 'x86-64-v9'; those known are: x86-64-v2 x86-64-v3 "
           f"x86-64-v3-vnni x86-64-v4 x86-64-v4-vnni x86-64-v4-bf16 x86-64-v4-amx x86-64-v4-fp16 armv8-a armv8-a-fp16 armv8-a-dotprod armv8-a-i8mm armv8-a-bf16 armv8-a-sve256 [E0917]\n{TARGETS}"),
     Row("an unknown key in the file", 'device npu = target("host", thread = 2);',
-        "kernelc: error: host has no option 'thread'; did you mean 'threads'? [E0960]"),
+        UNKNOWN_KEY),
     Row("a bad value in the file", 'device npu = target("host", threads = 0);',
         "kernelc: error: threads=0 is no integer from 1 to 1024 [E0960]"),
     bound("a spec without a name", "host", "kernelc: error: option '--device' takes NAME=VALUE, not '=host' [E0908]\n"

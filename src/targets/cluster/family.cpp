@@ -11,6 +11,7 @@
 #include "codegen/cluster/c_text.h"
 #include "codegen/cluster/compile.h"
 #include "kdl/cluster_description_reader.hpp"
+#include "kdl/device_keys.h"
 #include "support/check.h"
 #include "support/io.h"
 #include "targets/cluster/copied_bytes.h"
@@ -155,9 +156,9 @@ Result<std::string> Describe(const Spec& spec) {
 }
 
 constexpr targets::TargetKind kKinds[] = {
-    {"cluster-riscv64", "", "", MakeOwn,
+    {"cluster-riscv64", "", KDL_OWN_CLUSTER_KEYS, MakeOwn,
      "five clusters of 16 RISC-V processors with 4 MiB of scratchpad each, under qemu-riscv64", ""},
-    {"cluster", "description", "", MakeDescribed,
+    {"cluster", "description", KDL_CLUSTER_KEYS, MakeDescribed,
      "clusters of processors with scratchpads, as the file description=FILE says", "elf"}};
 
 }  // namespace

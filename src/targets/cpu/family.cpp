@@ -4,8 +4,9 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include "codegen/llvm/compile.h"
 
+#include "codegen/llvm/compile.h"
+#include "kdl/device_keys.h"
 #include "targets/cpu/facts.h"
 #include "targets/cpu/pipelines.h"
 #include "targets/cpu/units.h"
@@ -16,7 +17,6 @@ namespace kdl::cpu {
 namespace {
 
 constexpr std::string_view kKeys = "isa units pipes dot";
-constexpr std::string_view kStripped = "units pipes dot";
 
 /// The interpreter runs what the processor's levels would compute.
 Result<std::vector<targets::Target>> MakeReference(const targets::Spec& spec) {
@@ -32,7 +32,7 @@ Result<std::vector<targets::Target>> MakeReference(const targets::Spec& spec) {
 }
 
 constexpr targets::TargetKind kKinds[] = {
-    {"host", kKeys, kStripped, MakeLevels,
+    {"host", kKeys, KDL_HOST_KEYS, MakeLevels,
      "this processor; isa = x86-64-v3, x86-64-v3-vnni, x86-64-v4, x86-64-v4-vnni, x86-64-v4-bf16, "
      "armv8-a, armv8-a-fp16, armv8-a-dotprod, armv8-a-i8mm, armv8-a-bf16 (default: each of these "
      "levels of the architecture, chosen at run time), x86-64-v4-amx, x86-64-v4-fp16, "
@@ -41,9 +41,9 @@ constexpr targets::TargetKind kKinds[] = {
      "pipes = chip: pipes take no memory (no code can be made); dot = portable: no units whose "
      "sums of bf16 have bits of their own; resident = cores: a slice of "
      "workspace for every core, not for every thread"},
-    {"debug", kKeys, kStripped, MakeLevels,
+    {"debug", kKeys, KDL_DEBUG_KEYS, MakeLevels,
      "host code on separate, poisoned memory with cores in shuffled order"},
-    {"reference", kKeys, kKeys, MakeReference,
+    {"reference", kKeys, KDL_INTERPRETER_KEYS, MakeReference,
      "the interpreter, with the tiles of the host; watch = races: each launch stops at the first "
      "race of two blocks, and at what nothing has written"}};
 

@@ -7,6 +7,7 @@
 
 #include "codegen/opencl/compile.h"
 #include "codegen/ptx/compile.h"
+#include "kdl/device_keys.h"
 #include "support/check.h"
 #include "targets/simt/matrix_units.h"
 #include "targets/simt/pipelines.h"
@@ -118,13 +119,11 @@ Result<std::vector<Target>> MakeCuda(const Spec& spec) {
       std::move(facts), fmt::format("cuda?isa={}{}", level, is_native ? "" : "&dot=portable"))};
 }
 
-constexpr std::string_view kNoKeys;
-constexpr std::string_view kCudaKeys = "isa dot";
 constexpr targets::TargetKind kKinds[] = {
-    {"opencl", kNoKeys, kNoKeys, MakeOpencl,
+    {"opencl", "", KDL_OPENCL_KEYS, MakeOpencl,
      "an OpenCL device of any vendor: its driver compiles the kernels when they are first launched",
      "ocl", false, "cl"},
-    {"cuda", kCudaKeys, kCudaKeys, MakeCuda,
+    {"cuda", "isa dot", KDL_CUDA_KEYS, MakeCuda,
      "a GPU of NVIDIA's, whose driver compiles the kernels' PTX when they are first launched; isa "
      "= sm_80 (the default: that and what came after), sm_90, sm_90a; dot = native (the default: "
      "matrix units, whose bits are their own), portable",

@@ -1,0 +1,70 @@
+#include "cuda/cuda_facts.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+namespace kdl::runtime {
+
+// Code for a level of machines runs on later ones, too; what ends in `a` on that one alone.
+std::string CudaArchsOf(int level) {
+  struct Row {
+    const char* arch;
+    int level;
+    bool alone;
+  };
+  constexpr Row kRows[] = {{"sm_90a", 90, true}, {"sm_90", 90, false}, {"sm_80", 80, false}};
+  std::string archs;
+  for (const Row& row : kRows) {
+    if (row.alone ? level != row.level : level < row.level) continue;
+    archs += (archs.empty() ? "" : " ") + std::string(row.arch);
+  }
+  return archs;
+}
+
+void CudaFacts(void* device, kdl_device_facts* facts) {
+  const CudaDevice& cuda = CudaDevice::Of(device);
+  constexpr std::int64_t kCoresAtOnce =
+      8;  // of a multiprocessor: while some wait for memory, others run
+  *facts = {.size = sizeof *facts,
+            .version = KDL_PLUGIN_VERSION,
+            .cores = std::max(cuda.Attribute(cu::kMultiprocessors), 1) * kCoresAtOnce,
+            .resident = 0,
+            .memory_bytes = cuda.TotalBytes(),
+            .exact = 1,
+            .host_visible = 0,
+            .functional = 0,
+            .checks_order = 0,
+            .features = 0,
+            .image_kind = "cuda",
+            .arch = cuda.arch.c_str(),
+            .capabilities = 0};
+}
+
+std::int64_t CudaProperties(void* device, kdl_property* properties, std::int64_t capacity) {
+  struct Row {
+    const char* name;
+    int attribute;
+  };
+  constexpr Row kRows[] = {{"multiprocessors", cu::kMultiprocessors},
+                           {"kHz of them", cu::kClock},
+                           {"threads in step", cu::kWarp},
+                           {"threads of a block", cu::kBlockThreads},
+                           {"threads of a multiprocessor", cu::kMultiprocessorThreads},
+                           {"registers of a block", cu::kBlockRegisters},
+                           {"registers of a multiprocessor", cu::kMultiprocessorRegisters},
+                           {"bytes of shared memory of a block", cu::kMostNear},
+                           {"bytes of it that the driver takes", cu::kReservedNear},
+                           {"bytes of shared memory of a multiprocessor", cu::kMultiprocessorNear},
+                           {"bytes of second-level cache", cu::kSecondLevelBytes},
+                           {"bytes of constants", cu::kConstantBytes},
+                           {"pools of memory", cu::kHasPools}};
+  const CudaDevice& cuda = CudaDevice::Of(device);
+  std::vector<kdl_property> all = {{"name", cuda.name.c_str(), 0},
+                                   {"level", cuda.level.c_str(), 0}};
+  for (const Row& row : kRows) all.push_back({row.name, nullptr, cuda.Attribute(row.attribute)});
+  std::copy_n(all.begin(), std::clamp<std::int64_t>(capacity, 0, std::ssize(all)), properties);
+  return std::ssize(all);
+}
+
+}  // namespace kdl::runtime

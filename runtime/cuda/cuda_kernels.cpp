@@ -1,0 +1,105 @@
+#include "cuda/cuda_kernels.h"
+
+#include <memory>
+
+namespace kdl::runtime {
+
+namespace {
+
+Error MakeModule(CudaDevice& cuda, const kdl_image& image, std::unique_ptr<CudaModule>* loaded) {
+  KDL_RETURN_IF_ERROR(cuda.lost.Told());
+  const CurrentContext current(cuda.api, cuda.context);
+  auto module = std::make_unique<CudaModule>();
+  const std::string text(static_cast<const char*>(image.payload),
+                         static_cast<std::size_t>(image.payload_bytes));
+  std::string log(8 << 10, '\0');
+  int keys[] = {cu::kErrorLog, cu::kErrorLogBytes};
+  void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
+  const cu::Status status = cuda.api.ModuleLoadDataEx(&module->id, text.c_str(), 2, keys, values);
+  if (IsLost(status)) return cuda.Failed(Concat("loading module ", image.module), status);
+  if (status != cu::kSuccess) {
+    return Fail(KDL_ERROR_DEVICE, "the driver of ", cuda.name, " refuses the kernels of module '",
+                image.module, "': ", cuda.api.NameOf(status), "\n", log.c_str());
+  }
+  *loaded = std::move(module);
+  return nullptr;
+}
+
+// What the text says of the kernel's launches (team_abi.h), where it does.
+Error ReadNeeds(CudaDevice& cuda, const CudaWork& work, cu::ModuleId module, const char* name,
+                std::vector<std::int64_t>* needs) {
+  cu::Address address = 0;
+  std::size_t bytes = 0;
+  cu::Status status =
+      cuda.api.ModuleGetGlobal_v2(&address, &bytes, module, Concat(name, "_launch").c_str());
+  if (status == cu::kNotFound) return nullptr;
+  needs->resize(bytes / sizeof(std::int64_t));
+  if (status == cu::kSuccess) {
+    status = work.Copy(
+        {DeviceSide(reinterpret_cast<const void*>(address)), HostSide(needs->data()), bytes, 1});
+  }
+  if (status == cu::kSuccess) status = work.Wait();
+  return status == cu::kSuccess
+             ? nullptr
+             : cuda.Failed(Concat("reading what kernel ", name, " needs"), status);
+}
+
+// Asks for more near memory than every kernel has.
+Error TakeNear(CudaDevice& cuda, const char* name, const CudaKernel& kernel) {
+  const int most = cuda.Attribute(cu::kMostNear);
+  if (kernel.near_bytes > most) {
+    return Fail(KDL_ERROR_DEVICE, "kernel ", name, " takes ", kernel.near_bytes,
+                " bytes of shared memory; of ", cuda.name, " a block has ", most);
+  }
+  const cu::Status status = cuda.api.FuncSetAttribute(kernel.function, cu::kNearBytes,
+                                                      static_cast<int>(kernel.near_bytes));
+  return status == cu::kSuccess ? nullptr : cuda.Failed("asking for shared memory", status);
+}
+
+Error MakeKernel(CudaDevice& cuda, const CudaWork& work, cu::ModuleId module, const char* name,
+                 CudaKernel* kernel) {
+  cu::Status status = cuda.api.ModuleGetFunction(&kernel->function, module, name);
+  if (status != cu::kSuccess) return cuda.Failed(Concat("finding kernel ", name), status);
+  // A kernel says its team's size as the most threads that a block of it has.
+  status = cuda.api.FuncGetAttribute(&kernel->workers, cu::kMostThreads, kernel->function);
+  if (status != cu::kSuccess) return cuda.Failed("asking for a kernel's size", status);
+  std::vector<std::int64_t> needs;
+  KDL_RETURN_IF_ERROR(ReadNeeds(cuda, work, module, name, &needs));
+  if (needs.empty()) return nullptr;
+  kernel->near_bytes = needs[0];
+  constexpr std::size_t kNumbers = 5;  // of a map
+  for (std::size_t at = 2; at + kNumbers <= needs.size(); at += kNumbers)
+    kernel->maps.push_back({needs[at], needs[at + 1], needs[at + 2], needs[at + 3], needs[at + 4]});
+  return TakeNear(cuda, name, *kernel);
+}
+
+}  // namespace
+
+kdl_error* LoadCudaModule(void* device, const kdl_image* image, void** module) {
+  std::unique_ptr<CudaModule> loaded;
+  if (Error error = MakeModule(CudaDevice::Of(device), *image, &loaded)) return error.release();
+  *module = loaded.release();
+  return nullptr;
+}
+
+void UnloadCudaModule(void* device, void* loaded) {
+  CudaDevice& cuda = CudaDevice::Of(device);
+  const std::unique_ptr<CudaModule> module(static_cast<CudaModule*>(loaded));
+  const CurrentContext current(cuda.api, cuda.context);
+  cuda.api.ModuleUnload(module->id);
+}
+
+Error FindCudaKernel(CudaDevice& cuda, const CudaWork& work, CudaModule& module, const char* name,
+                     const CudaKernel** kernel) {
+  const std::lock_guard lock(module.mutex);
+  auto known = module.kernels.find(name);
+  if (known == module.kernels.end()) {
+    CudaKernel made;
+    KDL_RETURN_IF_ERROR(MakeKernel(cuda, work, module.id, name, &made));
+    known = module.kernels.emplace(name, made).first;
+  }
+  *kernel = &known->second;
+  return nullptr;
+}
+
+}  // namespace kdl::runtime

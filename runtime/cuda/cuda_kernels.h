@@ -1,0 +1,35 @@
+// Modules of a device, which its driver makes of the PTX of images, and their kernels.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cuda/cuda_context.h"
+#include "cuda/cuda_maps.h"
+#include "kdl/device_plugin.h"
+
+namespace kdl::runtime {
+
+struct CudaKernel {
+  cu::FunctionId function = nullptr;
+  std::int64_t near_bytes = 0;  // that a launch brings
+  int workers = 0;              // of a team
+  std::vector<MapNeed> maps;
+};
+
+struct CudaModule {
+  cu::ModuleId id = nullptr;
+  std::mutex mutex;  // guards the rest
+  std::map<std::string, CudaKernel> kernels;
+};
+
+kdl_error* LoadCudaModule(void* device, const kdl_image* image, void** module);
+void UnloadCudaModule(void* device, void* module);
+// Found once, and kept with its module.
+Error FindCudaKernel(CudaDevice& cuda, const CudaWork& work, CudaModule& module, const char* name,
+                     const CudaKernel** kernel);
+
+}  // namespace kdl::runtime

@@ -1,0 +1,142 @@
+#include "cuda/cuda_launch.h"
+
+#include <new>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/view.h"
+#include "cuda/cuda_context.h"
+#include "cuda/cuda_kernels.h"
+#include "cuda/cuda_maps.h"
+#include "team/team_launch.h"
+
+namespace kdl::runtime {
+
+namespace {
+
+// One launch.
+class Launcher final : public TeamDriver {
+ public:
+  Launcher(CudaDevice& cuda, const kdl_launch_request& request)
+      : cuda_(cuda), request_(request), work_(cuda) {}
+  ~Launcher() override {
+    for (cu::EventId event : {began_, ended_})
+      if (event != nullptr) cuda_.api.EventDestroy_v2(event);
+  }
+
+  Error Open() {
+    if (work_.status() != cu::kSuccess) return cuda_.Failed("taking a stream", work_.status());
+    KDL_RETURN_IF_ERROR(FindCudaKernel(cuda_, work_, *static_cast<CudaModule*>(request_.module),
+                                       request_.variant->symbol, &kernel_));
+    MakeMaps();
+    MakeEvents();
+    return nullptr;
+  }
+
+  Error Take(std::int64_t bytes, void** memory) override {
+    const std::int64_t rounded = MemoryPool::Rounded(bytes);
+    *memory = cuda_.pool.Take(rounded);
+    if (*memory != nullptr) return nullptr;
+    const cu::Status status = cuda_.Take(rounded, memory);
+    if (status != cu::kSuccess) return cuda_.Failed("taking memory for a launch", status);
+    if (cuda_.pool.Add(*memory, rounded)) return nullptr;
+    cuda_.memory->Release(AddressOf(*memory));
+    *memory = nullptr;
+    throw std::bad_alloc();
+  }
+  void Release(void* memory) override {
+    if (is_running_) work_.Wait();
+    is_running_ = false;
+    if (!cuda_.pool.Keep(memory)) cuda_.memory->Release(AddressOf(memory));
+  }
+  Error Write(void* to, std::span<const std::int64_t> numbers) override {
+    is_running_ = true;
+    const cu::Status status =
+        work_.Copy({HostSide(numbers.data()), DeviceSide(to), numbers.size_bytes(), 1});
+    return status == cu::kSuccess ? nullptr : cuda_.Failed("writing a launch's numbers", status);
+  }
+  Error Read(std::span<std::int64_t> to, void* from) override {
+    const bool is_timed =
+        is_timing_ && cuda_.api.EventRecord(ended_, work_.stream()) == cu::kSuccess;
+    is_timing_ = false;
+    cu::Status status = work_.Copy({DeviceSide(from), HostSide(to.data()), to.size_bytes(), 1});
+    if (status == cu::kSuccess) status = work_.Wait();
+    is_running_ = status != cu::kSuccess;
+    if (is_timed && !is_running_) NoteTime();
+    return status == cu::kSuccess ? nullptr
+                                  : cuda_.Failed(Concat("running ", request_.kernel->name), status);
+  }
+  TeamPlace PlaceOf(const void* address) override { return {const_cast<void*>(address), 0}; }
+  std::int64_t most_scratch() const override { return cuda_.TotalBytes() / 8; }
+  Error Call(std::span<const std::int64_t> numbers, std::span<void* const> memories,
+             std::int64_t cores) override {
+    is_running_ = true;
+    if (ended_ != nullptr && !is_timing_)
+      is_timing_ = cuda_.api.EventRecord(began_, work_.stream()) == cu::kSuccess;
+    // The numbers go by value, and maps.
+    std::vector<std::int64_t> all(numbers.begin(), numbers.end());
+    all.insert(all.end(), made_.begin(), made_.end());
+    std::vector<void*> given = {all.data()};
+    for (void* const& memory : memories) given.push_back(const_cast<void**>(&memory));
+    for (TensorMap& map : maps_) given.push_back(&map);
+    const cu::Status status = cuda_.api.LaunchKernel(
+        kernel_->function, static_cast<unsigned>(cores), 1, 1,
+        static_cast<unsigned>(kernel_->workers), 1, 1, static_cast<unsigned>(kernel_->near_bytes),
+        work_.stream(), given.data(), nullptr);
+    return status == cu::kSuccess
+               ? nullptr
+               : cuda_.Failed(Concat("launching ", request_.kernel->name), status);
+  }
+
+ private:
+  // Both, or none.
+  void MakeEvents() {
+    if (cuda_.api.EventElapsedTime == nullptr || !cuda_.clock.Wants(request_)) return;
+    constexpr unsigned kTimed = 0;
+    if (cuda_.api.EventCreate(&began_, kTimed) != cu::kSuccess ||
+        cuda_.api.EventCreate(&ended_, kTimed) != cu::kSuccess)
+      ended_ = nullptr;
+  }
+  void NoteTime() {
+    float ms = 0;
+    if (cuda_.api.EventElapsedTime(&ms, began_, ended_) == cu::kSuccess)
+      cuda_.clock.Add(request_, static_cast<std::int64_t>(double{ms} * 1e6));
+  }
+  void MakeMaps() {
+    maps_.resize(kernel_->maps.size());
+    for (std::size_t i = 0; i < maps_.size(); ++i) {
+      const MapNeed& need = kernel_->maps[i];
+      const kdl_tensor& tensor = request_.args->tensors[need.tensor];
+      const auto bytes = static_cast<std::int64_t>(ElementBytes(tensor));
+      made_.push_back(MakeMap(cuda_.api, need, tensor, bytes, &maps_[i]) ? 1 : 0);
+    }
+  }
+
+  CudaDevice& cuda_;
+  const kdl_launch_request& request_;
+  CudaWork work_;
+  const CudaKernel* kernel_ = nullptr;
+  bool is_running_ = true;  // perhaps; false: all has ended
+  std::vector<TensorMap> maps_;
+  std::vector<std::int64_t> made_;  // of each whether it is a map
+  cu::EventId began_ = nullptr;     // around the kernels of a part, where their time is wanted
+  cu::EventId ended_ = nullptr;
+  bool is_timing_ = false;
+};
+
+Error Run(CudaDevice& cuda, const kdl_launch_request& request) {
+  KDL_RETURN_IF_ERROR(cuda.lost.Told());
+  Launcher launcher(cuda, request);
+  KDL_RETURN_IF_ERROR(launcher.Open());
+  return RunTeamLaunch(launcher, request);
+}
+
+}  // namespace
+
+void LaunchCuda(void* device, const kdl_launch_request* request, kdl_completion done) {
+  Error error = Run(CudaDevice::Of(device), *request);
+  done.call(done.context, error.release());
+}
+
+}  // namespace kdl::runtime

@@ -1,0 +1,140 @@
+#include "opencl/opencl_copies.h"
+
+#include <mutex>
+#include <string_view>
+
+#include "opencl/opencl_context.h"
+#include "team/region_runs.h"
+
+namespace kdl::runtime {
+
+namespace {
+
+// Where there is no memory left, what launches have given back goes first.
+kdl_error* Allocate(void* device, std::int64_t bytes, const char*, kdl_memory* memory) {
+  OpenclDevice& opencl = OpenclDevice::Of(device);
+  if (Error lost = opencl.lost.Told()) return lost.release();
+  Error error = opencl.memory->Allocate(bytes, memory);
+  if (error != nullptr && opencl.EmptyPool()) error = opencl.memory->Allocate(bytes, memory);
+  return error.release();
+}
+
+void Release(void* device, kdl_memory memory) { OpenclDevice::Of(device).memory->Release(memory); }
+
+OpenclAllocation& AllocationOf(kdl_memory memory) {
+  return *static_cast<OpenclAllocation*>(memory.handle);
+}
+
+// Runs `enqueue`, waits, and completes.
+template <class Enqueue>
+void Move(OpenclDevice& opencl, std::string_view what, kdl_completion done,
+          const Enqueue& enqueue) {
+  Error error = opencl.lost.Told();
+  if (error == nullptr) {
+    const std::lock_guard lock(opencl.mutex);
+    std::int32_t status = enqueue();
+    // Whatever one part of a copy fails with, those in front of it still touch the host's memory.
+    const std::int32_t ended = opencl.api.Finish(opencl.queue);
+    if (status == cl::kSuccess) status = ended;
+    if (status != cl::kSuccess) error = opencl.Failed(what, status, /*has_waited=*/true);
+  }
+  done.call(done.context, error.release());
+}
+
+// What the driver's functions take of a rectangle: how far in its memories it begins, and its bytes, rows and planes.
+struct Extent {
+  explicit Extent(const Rectangle& part)
+      : to{part.to, 0, 0}, from{part.from, 0, 0}, size{part.bytes, part.rows, 1} {}
+  std::size_t to[3];
+  std::size_t from[3];
+  std::size_t size[3];
+};
+
+void Write(void* device, kdl_memory to, const void* from, const kdl_region* region,
+           kdl_completion done) {
+  OpenclDevice& opencl = OpenclDevice::Of(device);
+  cl::MemoryId buffer = AllocationOf(to).buffer;
+  Move(opencl, "writing", done, [&] {
+    return ForEachRectangle(*region, cl::kSuccess, [&](const Rectangle& part) {
+      const Extent extent(part);
+      return part.rows > 1
+                 ? opencl.api.EnqueueWriteBufferRect(opencl.queue, buffer, 0, extent.to,
+                                                     extent.from, extent.size, part.to_pitch, 0,
+                                                     part.from_pitch, 0, from, 0, nullptr, nullptr)
+                 : opencl.api.EnqueueWriteBuffer(opencl.queue, buffer, 0, part.to, part.bytes,
+                                                 static_cast<const char*>(from) + part.from, 0,
+                                                 nullptr, nullptr);
+    });
+  });
+}
+
+void Read(void* device, void* to, kdl_memory from, const kdl_region* region, kdl_completion done) {
+  OpenclDevice& opencl = OpenclDevice::Of(device);
+  cl::MemoryId buffer = AllocationOf(from).buffer;
+  Move(opencl, "reading", done, [&] {
+    return ForEachRectangle(*region, cl::kSuccess, [&](const Rectangle& part) {
+      const Extent extent(part);
+      return part.rows > 1
+                 ? opencl.api.EnqueueReadBufferRect(opencl.queue, buffer, 0, extent.from, extent.to,
+                                                    extent.size, part.from_pitch, 0, part.to_pitch,
+                                                    0, to, 0, nullptr, nullptr)
+                 : opencl.api.EnqueueReadBuffer(opencl.queue, buffer, 0, part.from, part.bytes,
+                                                static_cast<char*>(to) + part.to, 0, nullptr,
+                                                nullptr);
+    });
+  });
+}
+
+// Within a buffer drivers take no rectangles of two pitches.
+void Copy(void* device, kdl_memory to, kdl_memory from, const kdl_region* region,
+          kdl_completion done) {
+  OpenclDevice& opencl = OpenclDevice::Of(device);
+  cl::MemoryId target = AllocationOf(to).buffer;
+  cl::MemoryId source = AllocationOf(from).buffer;
+  auto run = [&](std::size_t to_offset, std::size_t from_offset) {
+    return opencl.api.EnqueueCopyBuffer(opencl.queue, source, target, from_offset, to_offset,
+                                        static_cast<std::size_t>(region->run_bytes), 0, nullptr,
+                                        nullptr);
+  };
+  auto rectangle = [&](const Rectangle& part) {
+    if (part.rows == 1) return run(part.to, part.from);
+    const Extent extent(part);
+    return opencl.api.EnqueueCopyBufferRect(opencl.queue, source, target, extent.from, extent.to,
+                                            extent.size, part.from_pitch, 0, part.to_pitch, 0, 0,
+                                            nullptr, nullptr);
+  };
+  Move(opencl, "copying", done, [&] {
+    return source == target ? ForEachRun(*region, cl::kSuccess, run)
+                            : ForEachRectangle(*region, cl::kSuccess, rectangle);
+  });
+}
+
+void Fill(void* device, kdl_memory to, const kdl_region* region, std::uint64_t pattern,
+          std::int32_t pattern_bytes, kdl_completion done) {
+  OpenclDevice& opencl = OpenclDevice::Of(device);
+  const auto bytes = static_cast<std::size_t>(region->run_bytes);
+  Move(opencl, "filling", done, [&] {
+    return ForEachRun(*region, cl::kSuccess, [&](std::size_t to_offset, std::size_t) {
+      return opencl.api.EnqueueFillBuffer(opencl.queue, AllocationOf(to).buffer, &pattern,
+                                          static_cast<std::size_t>(pattern_bytes), to_offset, bytes,
+                                          0, nullptr, nullptr);
+    });
+  });
+}
+
+}  // namespace
+
+const kdl_memory_ops& OpenclMemoryOps() {
+  static constexpr kdl_memory_ops kOps = {.size = sizeof(kdl_memory_ops),
+                                          .version = KDL_PLUGIN_VERSION,
+                                          .allocate = Allocate,
+                                          .release = Release,
+                                          .write = Write,
+                                          .read = Read,
+                                          .copy = Copy,
+                                          .fill = Fill,
+                                          .copy_from = nullptr};
+  return kOps;
+}
+
+}  // namespace kdl::runtime

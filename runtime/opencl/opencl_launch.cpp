@@ -1,0 +1,193 @@
+#include "opencl/opencl_launch.h"
+
+#include <deque>
+#include <new>
+#include <span>
+#include <vector>
+
+#include "kdl/team_abi.h"
+#include "opencl/opencl_context.h"
+#include "team/team_launch.h"
+
+namespace kdl::runtime {
+
+namespace {
+
+// One launch. The numbers are a buffer, too.
+class Launcher final : public TeamDriver {
+ public:
+  Launcher(OpenclDevice& opencl, const kdl_launch_request& request)
+      : opencl_(opencl), request_(request) {}
+  ~Launcher() override {
+    // Where the launch has failed, the queue may still take what has been written.
+    if (!written_.empty() || !kernels_.empty()) opencl_.api.Finish(opencl_.queue);
+    ForgetKernels();
+    if (numbers_ != nullptr) Release(numbers_);
+  }
+
+  Error Take(std::int64_t bytes, void** memory) override {
+    const std::int64_t rounded = MemoryPool::Rounded(bytes);
+    *memory = opencl_.pool.Take(rounded);
+    if (*memory != nullptr) return nullptr;
+    std::int32_t status = Make(rounded, memory);
+    if (status != cl::kSuccess && opencl_.EmptyPool()) status = Make(rounded, memory);
+    if (status != cl::kSuccess) return opencl_.Failed("taking memory for a launch", status);
+    if (opencl_.pool.Add(*memory, rounded)) return nullptr;
+    opencl_.api.ReleaseMemObject(BufferOf(*memory));
+    *memory = nullptr;
+    throw std::bad_alloc();
+  }
+  void Release(void* memory) override {
+    if (!opencl_.pool.Keep(memory)) opencl_.api.ReleaseMemObject(BufferOf(memory));
+  }
+  Error Write(void* to, std::span<const std::int64_t> numbers) override {
+    const std::vector<std::int64_t>& kept = written_.emplace_back(numbers.begin(), numbers.end());
+    const std::int32_t status = opencl_.api.EnqueueWriteBuffer(
+        opencl_.queue, BufferOf(to), 0, 0, numbers.size_bytes(), kept.data(), 0, nullptr, nullptr);
+    return status == cl::kSuccess ? nullptr : opencl_.Failed("writing a launch's numbers", status);
+  }
+  Error Read(std::span<std::int64_t> to, void* from) override {
+    const std::int32_t status =
+        opencl_.api.EnqueueReadBuffer(opencl_.queue, BufferOf(from), cl::kTrue, 0, to.size_bytes(),
+                                      to.data(), 0, nullptr, nullptr);
+    if (status != cl::kSuccess)
+      return opencl_.Failed(Concat("running ", request_.kernel->name), status,
+                            /*has_waited=*/true);
+    written_.clear();
+    NoteTime();
+    return nullptr;
+  }
+  TeamPlace PlaceOf(const void* address) override {
+    const OpenclPlace place = opencl_.memory->PlaceOf(address);
+    return {place.buffer, place.offset};
+  }
+  std::int64_t most_scratch() const override {
+    return static_cast<std::int64_t>(opencl_.Info<std::uint64_t>(cl::kMaxAllocation)) / 4;
+  }
+  Error Call(std::span<const std::int64_t> numbers, std::span<void* const> memories,
+             std::int64_t cores) override;
+
+ private:
+  std::int32_t Make(std::int64_t bytes, void** memory) const {
+    std::int32_t status = cl::kSuccess;
+    *memory = opencl_.api.CreateBuffer(opencl_.context, cl::kReadWrite,
+                                       static_cast<std::size_t>(bytes), nullptr, &status);
+    return status;
+  }
+  static cl::MemoryId BufferOf(void* memory) { return static_cast<cl::MemoryId>(memory); }
+  Error Prepare(std::span<const std::int64_t> numbers, std::span<void* const> memories);
+  Error CheckFits() const;
+  void NoteTime();
+  void ForgetKernels();
+
+  OpenclDevice& opencl_;
+  const kdl_launch_request& request_;
+  cl::KernelId kernel_ = nullptr;
+  void* numbers_ = nullptr;
+  std::deque<std::vector<std::int64_t>> written_;  // that the queue may not have taken yet
+  std::vector<cl::EventId> kernels_;               // whose times are wanted
+};
+
+// Of all kernels that have run since the last time; what the driver does not know is not told.
+void Launcher::NoteTime() {
+  std::uint64_t sum = 0;
+  bool knows = !kernels_.empty();
+  for (cl::EventId kernel : kernels_) {
+    std::uint64_t times[2] = {};
+    knows = knows &&
+            opencl_.api.GetEventProfilingInfo(kernel, cl::kStarted, sizeof times[0], &times[0],
+                                              nullptr) == cl::kSuccess &&
+            opencl_.api.GetEventProfilingInfo(kernel, cl::kEnded, sizeof times[1], &times[1],
+                                              nullptr) == cl::kSuccess &&
+            times[0] <= times[1];
+    sum += times[1] - times[0];
+  }
+  ForgetKernels();
+  if (knows) opencl_.clock.Add(request_, static_cast<std::int64_t>(sum));
+}
+
+void Launcher::ForgetKernels() {
+  for (cl::EventId kernel : kernels_) opencl_.api.ReleaseEvent(kernel);
+  kernels_.clear();
+}
+
+// A team's workers and its memory near them are the text's: a device that has less runs it with smaller blocks alone.
+Error Launcher::CheckFits() const {
+  const auto ask = [&](std::uint32_t what, auto* value) {
+    opencl_.api.GetKernelWorkGroupInfo(kernel_, opencl_.id, what, sizeof *value, value, nullptr);
+  };
+  std::uint64_t near_bytes = 0;
+  std::size_t most_workers = 0;
+  std::size_t team[3] = {1, 1, 1};
+  ask(cl::kKernelNear, &near_bytes);
+  ask(cl::kMostWorkers, &most_workers);
+  ask(cl::kCompiledWorkGroup, &team);
+  const auto has = opencl_.Info<std::uint64_t>(cl::kDeviceNear);
+  if (has > 0 && near_bytes > has) {
+    return Fail(KDL_ERROR_UNSUPPORTED, "kernel ", request_.kernel->name, " takes ", near_bytes,
+                " bytes of local memory; of ", opencl_.programs->names().device,
+                " a work-group has ", has, ": blocks of 1/", (near_bytes + has - 1) / has,
+                " of the elements fit");
+  }
+  if (most_workers > 0 && team[0] > most_workers) {
+    return Fail(KDL_ERROR_UNSUPPORTED, "kernel ", request_.kernel->name, " runs in teams of ",
+                team[0], " workers; ", opencl_.programs->names().device, " has registers for ",
+                most_workers, " of them: smaller blocks take fewer");
+  }
+  return nullptr;
+}
+
+Error Launcher::Prepare(std::span<const std::int64_t> numbers, std::span<void* const> memories) {
+  KDL_RETURN_IF_ERROR(opencl_.programs->FindKernel(*static_cast<OpenclModule*>(request_.module),
+                                                   request_.variant->symbol, &kernel_));
+  KDL_RETURN_IF_ERROR(CheckFits());
+  KDL_RETURN_IF_ERROR(Take(static_cast<std::int64_t>(numbers.size_bytes()), &numbers_));
+  std::vector<void*> given = {numbers_};
+  given.insert(given.end(), memories.begin(), memories.end());
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const std::int32_t status = opencl_.api.SetKernelArg(kernel_, static_cast<std::uint32_t>(i),
+                                                         sizeof(cl::MemoryId), &given[i]);
+    if (status != cl::kSuccess) return opencl_.Failed("giving a kernel its arguments", status);
+  }
+  return Write(numbers_, numbers);
+}
+
+Error Launcher::Call(std::span<const std::int64_t> numbers, std::span<void* const> memories,
+                     std::int64_t cores) {
+  if (kernel_ == nullptr) {
+    KDL_RETURN_IF_ERROR(Prepare(numbers, memories));
+  } else {
+    KDL_RETURN_IF_ERROR(Write(numbers_, numbers.first(kdl_team_header)));
+  }
+  std::size_t team[3] = {1, 1, 1};
+  opencl_.api.GetKernelWorkGroupInfo(kernel_, opencl_.id, cl::kCompiledWorkGroup, sizeof team, team,
+                                     nullptr);
+  const std::size_t items = static_cast<std::size_t>(cores) * team[0];
+  if (opencl_.measures) kernels_.reserve(kernels_.size() + 1);
+  cl::EventId event = nullptr;
+  const std::int32_t status =
+      opencl_.api.EnqueueNDRangeKernel(opencl_.queue, kernel_, 1, nullptr, &items, team, 0, nullptr,
+                                       opencl_.measures ? &event : nullptr);
+  if (event != nullptr) kernels_.push_back(event);
+  return status == cl::kSuccess
+             ? nullptr
+             : opencl_.Failed(Concat("launching ", request_.kernel->name), status);
+}
+
+Error Run(OpenclDevice& opencl, const kdl_launch_request& request) {
+  const std::lock_guard lock(opencl.mutex);
+  KDL_RETURN_IF_ERROR(opencl.lost.Told());
+  if (!opencl.measures && opencl.clock.Wants(request))
+    opencl.measures = opencl.MakeQueue(cl::kProfiling) == cl::kSuccess;
+  Launcher launcher(opencl, request);
+  return RunTeamLaunch(launcher, request);
+}
+
+}  // namespace
+
+void LaunchOpencl(void* device, const kdl_launch_request* request, kdl_completion done) {
+  Error error = Run(OpenclDevice::Of(device), *request);
+  done.call(done.context, error.release());
+}
+
+}  // namespace kdl::runtime
