@@ -313,9 +313,22 @@ Status cuDeviceGetName(char* name, int bytes, int device) {
   return kSuccess;
 }
 Status cuDeviceGetAttribute(int* value, int what, int) {
-  // Multiprocessors, level 9.0, most bytes of shared memory, pools.
-  const int pools_here = has_pools ? 1 : 0;
-  *value = what == 16 ? 4 : what == 75 ? 9 : what == 97 ? kMostNear : what == 115 ? pools_here : 0;
+  const std::map<int, int> known = {{1, 1024},        // threads of a block
+                                    {9, 64 << 10},    // bytes of constants
+                                    {10, 32},         // threads of a warp
+                                    {12, 64 << 10},   // registers of a block
+                                    {13, 1980000},    // kHz
+                                    {16, 4},          // multiprocessors
+                                    {38, 50 << 20},   // bytes of second-level cache
+                                    {39, 2048},       // threads of a multiprocessor
+                                    {75, 9},          // level 9.0
+                                    {81, 228 << 10},  // bytes of shared memory of a multiprocessor
+                                    {82, 64 << 10},   // registers of one
+                                    {97, kMostNear},  // bytes of shared memory of a block
+                                    {111, 1 << 10},   // that the driver takes of it
+                                    {115, has_pools ? 1 : 0}};
+  const auto found = known.find(what);
+  *value = found == known.end() ? 0 : found->second;
   return kSuccess;
 }
 Status cuDeviceTotalMem_v2(std::size_t* bytes, int) {

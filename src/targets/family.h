@@ -46,6 +46,12 @@ struct TargetKind {
   std::string_view ending = {};
 };
 
+/// Something that the selector and the passes reckon with, for people to read.
+struct Trait {
+  std::string name;
+  std::string value;
+};
+
 /// A target's kernels at the end of the family's pipeline.
 struct TargetKernels {
   const ir::Module* module = nullptr;
@@ -72,6 +78,8 @@ struct Family {
   std::string (*copied_bytes)(ir::Module& module, const ir::Function& kernel) = nullptr;
   /// What a file says of the machine that a spec of one of its kinds names, as text; null: no file does.
   Result<std::string> (*describe)(const Spec& spec) = nullptr;
+  /// Of a target of its own, what tiles and code are chosen by; null: nothing is told.
+  std::vector<Trait> (*traits)(const ir::TargetFacts& facts) = nullptr;
 };
 
 }  // namespace kdl::targets

@@ -7,6 +7,7 @@
 #include "driver/diagnostics.h"
 #include "driver/report.h"
 #include "tools/commands.h"
+#include "tools/device_text.h"
 
 namespace kdl::tools {
 
@@ -42,22 +43,30 @@ Result<std::string> Description(const std::string& text, const targets::Registry
                  FailureKind::Usage};
 }
 
+/// What the words after the command ask for.
+Result<std::string> TargetsText(const driver::Options& options, const targets::Registry& families) {
+  if (!options.device.empty() && options.files.empty())
+    return DescribeDevices(options.device, families);
+  if (options.files.empty()) return ListTargets(families);
+  if (options.device.empty() && options.files.size() == 2 && options.files[0] == "show")
+    return Description(options.files[1], families);
+  return Failure{fmt::format("`kernelc targets {}` says nothing: write `kernelc targets show SPEC` "
+                             "or `kernelc targets --device SPEC`",
+                             fmt::join(options.files, " ")),
+                 FailureKind::Usage};
+}
+
 }  // namespace
 
 int RunTargets(const driver::Options& options, const targets::Registry& families) {
-  if (options.files.empty())
-    return driver::PrintOutput(ListTargets(families)) ? driver::kExitDone
-                                                      : driver::kExitEnvironment;
-  Result<std::string> text =
-      options.files.size() == 2 && options.files[0] == "show"
-          ? Description(options.files[1], families)
-          : Failure{
-                fmt::format("`kernelc targets {}` says nothing: write `kernelc targets show SPEC`",
-                            fmt::join(options.files, " ")),
-                FailureKind::Usage};
+  Result<std::string> text = TargetsText(options, families);
   if (text) return driver::PrintOutput(*text) ? driver::kExitDone : driver::kExitEnvironment;
   DiagnosticEngine diagnostics;
-  diagnostics.Report(driver::diag::UnknownTarget, {}, text.failure().message);
+  if (text.failure().kind == FailureKind::Environment) {
+    diagnostics.Report(driver::diag::MachineFailed, {}, text.failure().message);
+  } else {
+    diagnostics.Report(driver::diag::UnknownTarget, {}, text.failure().message);
+  }
   driver::PrintDiagnostics(diagnostics, SourceManager(), options.diag_format);
   return driver::ExitCodeOf(diagnostics);
 }

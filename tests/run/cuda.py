@@ -34,6 +34,46 @@ def barriers():
         checks.expect(f"softmax without barrier {number} is wrong", done.returncode != 0, done.stdout + done.stderr)
     del os.environ["FAKE_CUDA_DROP"]
     groups()
+    described()
+
+
+# Of the tests' driver.
+DESCRIBED = """\
+cuda, as the runtime reads it:
+  cores of a launch                           32
+  bytes of memory                             1073741824
+  has the reference's bits                    yes
+  name                                        no GPU 0
+  level                                       9.0
+  multiprocessors                             4
+  kHz of them                                 1980000
+  threads in step                             32
+  threads of a block                          1024
+  threads of a multiprocessor                 2048
+  registers of a block                        65536
+  registers of a multiprocessor               65536
+  bytes of shared memory of a block           232448
+  bytes of it that the driver takes           1024
+  bytes of shared memory of a multiprocessor  233472
+  bytes of second-level cache                 52428800
+  bytes of constants                          65536
+  pools of memory                             1
+  runs code of                                sm_90a sm_90 sm_80
+cuda?isa=sm_90a, which is compiled for:
+  workers of a team                           128
+"""
+
+
+def described():
+    """What the driver says of a device, then each level whose code it runs; and what is said where there is no driver."""
+    done = teams.kernelc("targets", "--device", "cuda")
+    checks.expect("the device is described", done.stdout.startswith(DESCRIBED), done.stdout + done.stderr)
+    levels = [line for line in done.stdout.splitlines() if not line.startswith(" ")][1:]
+    expected = [f"cuda?isa={level}, which is compiled for:" for level in ["sm_90a", "sm_90", "sm_80"]]
+    checks.expect("all levels are there", levels == expected, done.stdout)
+    done = teams.kernelc("targets", "--device", "cuda?isa=sm_80")
+    levels = [line for line in done.stdout.splitlines() if not line.startswith(" ")][1:]
+    checks.expect("the one that is asked for is there alone", levels == expected[2:], done.stdout)
 
 
 EQUAL = "equal to the reference, bit for bit\n"  # matrix units, too: the tests' have the order of the interpreter's model

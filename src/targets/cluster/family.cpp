@@ -19,6 +19,7 @@
 #include "targets/cluster/pipelines.h"
 #include "targets/simt/facts.h"
 #include "targets/simt/tile_selector.h"
+#include "targets/simt/traits.h"
 #include "targets/units.h"
 
 namespace kdl::cluster {
@@ -155,6 +156,10 @@ Result<std::string> Describe(const Spec& spec) {
   return std::string(kOwnText);
 }
 
+std::vector<targets::Trait> TraitsOf(const ir::TargetFacts& facts) {
+  return simt::TraitsOf(static_cast<const ClusterFacts&>(facts));
+}
+
 constexpr targets::TargetKind kKinds[] = {
     {"cluster-riscv64", "", KDL_OWN_CLUSTER_KEYS, MakeOwn,
      "five clusters of 16 RISC-V processors with 4 MiB of scratchpad each, under qemu-riscv64", ""},
@@ -170,6 +175,7 @@ const targets::Family kFamily = {.name = "cluster",
                                  .loops = kLoopPipeline,
                                  .generate = Generate,
                                  .copied_bytes = CopiedBytes,
-                                 .describe = Describe};
+                                 .describe = Describe,
+                                 .traits = TraitsOf};
 
 }  // namespace kdl::cluster

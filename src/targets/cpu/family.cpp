@@ -1,5 +1,8 @@
 #include "targets/cpu/family.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <span>
 #include <string>
 #include <utility>
@@ -62,6 +65,17 @@ Result<codegen::CompiledModule> Generate(std::span<const targets::TargetKernels>
   return codegen::CompileKernels(*backend, sources, of_kind);
 }
 
+std::vector<targets::Trait> TraitsOf(const ir::TargetFacts& target) {
+  const auto& facts = static_cast<const ProcessorFacts&>(target);
+  std::vector<std::string_view> units;
+  for (const ir::Unit* unit : facts.units) units.push_back(unit->name);
+  return {{"bits of a vector", fmt::to_string(facts.vector_bits)},
+          {"registers for vectors", fmt::to_string(facts.vector_registers)},
+          {"bytes of first-level cache", fmt::to_string(facts.l1_bytes)},
+          {"bytes of second-level cache", fmt::to_string(facts.l2_bytes)},
+          {"units", units.empty() ? "none" : fmt::format("{}", fmt::join(units, " "))}};
+}
+
 }  // namespace
 
 const targets::Family kFamily = {.name = "cpu",
@@ -70,6 +84,7 @@ const targets::Family kFamily = {.name = "cpu",
                                  .pipes = kPipePipeline,
                                  .loops = kLoopPipeline,
                                  .generate = Generate,
-                                 .units = kUnits};
+                                 .units = kUnits,
+                                 .traits = TraitsOf};
 
 }  // namespace kdl::cpu

@@ -12,6 +12,7 @@
 #include "targets/simt/matrix_units.h"
 #include "targets/simt/pipelines.h"
 #include "targets/simt/tile_selector.h"
+#include "targets/simt/traits.h"
 #include "targets/units.h"
 
 namespace kdl::simt {
@@ -138,6 +139,15 @@ Result<CompiledModule> Generate(std::span<const TargetKernels> targets,
   return facts.generate(targets[0], facts, of_kind);
 }
 
+std::vector<targets::Trait> TraitsOfDevice(const ir::TargetFacts& target) {
+  const auto& facts = static_cast<const DeviceFacts&>(target);
+  std::vector<targets::Trait> traits = TraitsOf(facts);
+  if (facts.multiprocessor_bytes > 0)
+    traits.push_back(
+        {"bytes near the teams of a multiprocessor", fmt::to_string(facts.multiprocessor_bytes)});
+  return traits;
+}
+
 }  // namespace
 
 const SimtFacts& FactsOf(const passes::PassContext& context) {
@@ -152,6 +162,7 @@ const targets::Family kFamily = {.name = "simt",
                                  .pipes = kPipePipeline,
                                  .loops = kLoopPipeline,
                                  .generate = Generate,
-                                 .units = kUnits};
+                                 .units = kUnits,
+                                 .traits = TraitsOfDevice};
 
 }  // namespace kdl::simt

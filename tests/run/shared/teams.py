@@ -5,6 +5,7 @@ import argparse
 import os
 import pathlib
 import random
+import re
 import subprocess
 import tempfile
 import time
@@ -173,6 +174,21 @@ def listed(kind):
     expected = (f"{kind}[2]: not here: there is no {kind}[2]: wanted the 3rd, 2 match\n"
                 f"{kind}?foo=1: not here: {kind} takes no options, and 'foo' is given\n")
     checks.expect("why a spec is none", done.stdout == expected, done.stdout + done.stderr)
+    described(kind)
+
+
+def described(kind):
+    """What `kernelc targets --device` says."""
+    done = kernelc("targets", "--device", f"{kind}[1]")
+    lines = dict(re.findall(r"^  (\S.*?) {2,}(\S.*)$", done.stdout, re.M))
+    heads = re.findall(r"^\S.*", done.stdout, re.M)
+    checks.expect("both parts are there", heads[:1] == [f"{kind}[1], as the runtime reads it:"] and heads[1:2] and heads[1].endswith("is compiled for:"),
+                  done.stdout + done.stderr)
+    numbers = [{"opencl": "compute units", "cuda": "multiprocessors"}[kind], "bytes of memory", "bytes near a team"]
+    checks.expect("the numbers are numbers", all(int(lines.get(name, "0")) > 0 for name in numbers), done.stdout + done.stderr)
+    done = kernelc("targets", "--device", f"{kind}[2]")
+    checks.expect("why a device is not there", done.returncode == 3 and "wanted the 3rd, 2 match" in done.stderr and "[E0982]" in done.stderr,
+                  done.stdout + done.stderr)
 
 
 def programs(kind, folder):
