@@ -24,6 +24,7 @@ struct Failure {
 
 std::mutex mutex;  // guards the rest
 std::map<std::string, Failure> failing;
+std::map<std::string, int> counted;
 std::uint64_t near_bytes = 0;
 
 void* Own(const char* name) {
@@ -34,6 +35,11 @@ void* Own(const char* name) {
     std::abort();
   }
   return found;
+}
+
+void Count(const char* name) {
+  const std::lock_guard lock(mutex);
+  ++counted[name];
 }
 
 // Whether the call fails, and how.
@@ -67,6 +73,7 @@ struct Stub<name, Result(Arguments...)> {
     static auto* const own =
         reinterpret_cast<Result (*)(Arguments...)>(Own(kFunctionNames[static_cast<int>(name)]));
     std::int32_t status = kSuccess;
+    Count(kFunctionNames[static_cast<int>(name)]);
     if constexpr (std::is_same_v<Result, std::int32_t>) {
       if (Fails(kFunctionNames[static_cast<int>(name)], &status)) {
         if constexpr (name == Name::Finish) own(arguments...);  // nothing goes on behind it
@@ -75,6 +82,7 @@ struct Stub<name, Result(Arguments...)> {
     }
     const Result result = own(arguments...);
     if constexpr (name == Name::GetKernelWorkGroupInfo) TellNear(arguments...);
+    if constexpr (name == Name::GetDeviceInfo) TellFacts(arguments...);
     return result;
   }
 
@@ -83,6 +91,13 @@ struct Stub<name, Result(Arguments...)> {
                        std::size_t*) {
     const std::lock_guard lock(mutex);
     if (what == kKernelNear && near_bytes > 0) *static_cast<std::uint64_t*>(value) = near_bytes;
+  }
+  static void TellFacts(DeviceId, std::uint32_t what, std::size_t, void* value, std::size_t*) {
+    const char* bytes = std::getenv("FAKE_OPENCL_CONSTANTS");
+    if (what == kConstantBytes && bytes != nullptr)
+      *static_cast<std::uint64_t*>(value) = std::strtoull(bytes, nullptr, 10);
+    if (what == kHostUnified && std::getenv("FAKE_OPENCL_APART") != nullptr)
+      *static_cast<std::uint32_t*>(value) = 0;
   }
 };
 
@@ -98,6 +113,11 @@ KDL_CL_FUNCTIONS(KDL_CL_STUB)
 void fake_opencl_fail(const char* function, std::int32_t status, int times) {
   const std::lock_guard lock(mutex);
   failing[function] = {status, times};
+}
+
+int fake_opencl_calls(const char* function) {
+  const std::lock_guard lock(mutex);
+  return counted[function];
 }
 
 void fake_opencl_near(std::uint64_t bytes) {

@@ -114,4 +114,48 @@ TEST_CASE("OpenCL: a kernel whose tiles a device has no local memory for says wh
   place.Launch();
 }
 
+TEST_CASE(
+    "OpenCL: between the host and a device with memory of its own all goes by pinned memory") {
+  if (!IsThere()) return;
+  constexpr std::int64_t kRows = 63;
+  constexpr std::int64_t kColumns = 3001;
+  constexpr int kPieces = 3;  // of 512 KiB
+  struct Row {
+    std::int64_t columns;
+    const char* writes;
+    const char* reads;
+  };
+  constexpr Row kCopies[] = {{kColumns, "clEnqueueWriteBuffer", "clEnqueueReadBuffer"},
+                             {kColumns - 1, "clEnqueueWriteBufferRect", "clEnqueueReadBufferRect"}};
+  for (const bool is_apart : {false, true}) {
+    CAPTURE(is_apart);
+    if (is_apart) setenv("FAKE_OPENCL_APART", "1", 1);
+    const Place place;
+    unsetenv("FAKE_OPENCL_APART");
+    auto allocate = [&](const Device& device) {
+      return place.context.Allocate(device, ElementOf<std::int64_t>(), {kRows, kColumns}, "x");
+    };
+    for (const Row& row : kCopies) {
+      CAPTURE(row.columns);
+      const Tensor there = allocate(place.device);
+      const Tensor from = allocate(place.host);
+      const Tensor to = allocate(place.host);
+      for (std::int64_t i = 0; std::int64_t& number : from.Map<std::int64_t>()) number = 7 + i++;
+      for (std::int64_t& number : to.Map<std::int64_t>()) number = 0;
+      auto part = [&](const Tensor& tensor) { return tensor.Part(1, 0, row.columns, "", ""); };
+      const int writes = fake_opencl_calls(row.writes);
+      const int reads = fake_opencl_calls(row.reads);
+      place.device.queue().Copy(part(there), part(from)).Wait();
+      place.device.queue().Copy(part(to), part(there)).Wait();
+      CHECK(fake_opencl_calls(row.writes) - writes == (is_apart ? kPieces : 1));
+      CHECK(fake_opencl_calls(row.reads) - reads == (is_apart ? kPieces : 1));
+      std::int64_t wrong = 0;
+      const Mapping<std::int64_t> arrived = to.Map<std::int64_t>();
+      for (std::int64_t i = 0; i < kRows * kColumns; ++i)
+        wrong += arrived[i] != (i % kColumns < row.columns ? i + 7 : 0) ? 1 : 0;
+      CHECK(wrong == 0);
+    }
+  }
+}
+
 }  // namespace kdl::conformance

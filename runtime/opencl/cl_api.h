@@ -39,6 +39,8 @@ inline constexpr std::int32_t kInvalidBufferSize = -61;
 inline constexpr std::uint32_t kTrue = 1;
 inline constexpr std::uint64_t kAllDevices = 0xFFFFFFFF;
 inline constexpr std::uint64_t kReadWrite = 1;     // CL_MEM_READ_WRITE
+inline constexpr std::uint64_t kHostMemory = 16;   // CL_MEM_ALLOC_HOST_PTR
+inline constexpr std::uint64_t kMapBoth = 3;       // CL_MAP_READ, CL_MAP_WRITE
 inline constexpr std::uint64_t kProfiling = 2;     // CL_QUEUE_PROFILING_ENABLE
 inline constexpr std::uint32_t kStarted = 0x1282;  // CL_PROFILING_COMMAND_START
 inline constexpr std::uint32_t kEnded = 0x1283;
@@ -129,6 +131,12 @@ inline constexpr std::uint32_t kDeviceNear = 0x1023;  // CL_DEVICE_LOCAL_MEM_SIZ
   X(EnqueueFillBuffer, std::int32_t,                                                               \
     (QueueId, MemoryId, const void*, std::size_t, std::size_t, std::size_t, std::uint32_t,         \
      const void*, void*))                                                                          \
+  X(EnqueueMapBuffer, void*,                                                                       \
+    (QueueId, MemoryId, std::uint32_t, std::uint64_t, std::size_t, std::size_t, std::uint32_t,     \
+     const void*, void*, std::int32_t*))                                                           \
+  X(EnqueueUnmapMemObject, std::int32_t,                                                           \
+    (QueueId, MemoryId, void*, std::uint32_t, const void*, void*))                                 \
+  X(WaitForEvents, std::int32_t, (std::uint32_t, const EventId*))                                  \
   X(Finish, std::int32_t, (QueueId))
 
 struct Api {

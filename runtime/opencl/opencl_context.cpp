@@ -7,6 +7,7 @@ namespace kdl::runtime {
 
 OpenclDevice::~OpenclDevice() {
   memory.reset();
+  staging.reset();
   EmptyPool();
   if (queue != nullptr) api.ReleaseCommandQueue(queue);
   if (context != nullptr) api.ReleaseContext(context);

@@ -9,6 +9,7 @@
 #include "opencl/cl_api.h"
 #include "opencl/opencl_memory.h"
 #include "opencl/opencl_programs.h"
+#include "opencl/opencl_staging.h"
 #include "team/kernel_clock.h"
 #include "team/lost_device.h"
 #include "team/memory_pool.h"
@@ -22,6 +23,7 @@ struct OpenclDevice {
   cl::QueueId queue = nullptr;
   bool measures = false;  // the queue notes when its kernels begin and end
   std::unique_ptr<OpenclMemory> memory;
+  std::unique_ptr<OpenclStaging> staging;  // null: the device works in the host's memory
   std::unique_ptr<OpenclPrograms> programs;
   MemoryPool pool;  // of launches
   KernelClock clock;

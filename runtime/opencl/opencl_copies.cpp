@@ -36,51 +36,38 @@ void Move(OpenclDevice& opencl, std::string_view what, kdl_completion done,
     // Whatever one part of a copy fails with, those in front of it still touch the host's memory.
     const std::int32_t ended = opencl.api.Finish(opencl.queue);
     if (status == cl::kSuccess) status = ended;
+    if (opencl.staging) opencl.staging->Settle(status == cl::kSuccess);
     if (status != cl::kSuccess) error = opencl.Failed(what, status, /*has_waited=*/true);
   }
   done.call(done.context, error.release());
 }
 
-// What the driver's functions take of a rectangle: how far in its memories it begins, and its bytes, rows and planes.
-struct Extent {
-  explicit Extent(const Rectangle& part)
-      : to{part.to, 0, 0}, from{part.from, 0, 0}, size{part.bytes, part.rows, 1} {}
-  std::size_t to[3];
-  std::size_t from[3];
-  std::size_t size[3];
-};
+// Between the host's memory and a buffer, by way of staging where the device has memory of its own.
+std::int32_t MoveRectangle(OpenclDevice& opencl, const OpenclCopy& copy) {
+  return opencl.staging ? opencl.staging->Copy(copy)
+                        : EnqueueCopy(opencl.api, opencl.queue, copy, nullptr);
+}
 
 void Write(void* device, kdl_memory to, const void* from, const kdl_region* region,
            kdl_completion done) {
   OpenclDevice& opencl = OpenclDevice::Of(device);
-  cl::MemoryId buffer = AllocationOf(to).buffer;
+  char* host = static_cast<char*>(const_cast<void*>(from));
   Move(opencl, "writing", done, [&] {
     return ForEachRectangle(*region, cl::kSuccess, [&](const Rectangle& part) {
-      const Extent extent(part);
-      return part.rows > 1
-                 ? opencl.api.EnqueueWriteBufferRect(opencl.queue, buffer, 0, extent.to,
-                                                     extent.from, extent.size, part.to_pitch, 0,
-                                                     part.from_pitch, 0, from, 0, nullptr, nullptr)
-                 : opencl.api.EnqueueWriteBuffer(opencl.queue, buffer, 0, part.to, part.bytes,
-                                                 static_cast<const char*>(from) + part.from, 0,
-                                                 nullptr, nullptr);
+      return MoveRectangle(
+          opencl, {false, host + part.from, part.from_pitch, AllocationOf(to).buffer, part.to,
+                   part.to_pitch, part.bytes, part.rows});
     });
   });
 }
 
 void Read(void* device, void* to, kdl_memory from, const kdl_region* region, kdl_completion done) {
   OpenclDevice& opencl = OpenclDevice::Of(device);
-  cl::MemoryId buffer = AllocationOf(from).buffer;
+  char* host = static_cast<char*>(to);
   Move(opencl, "reading", done, [&] {
     return ForEachRectangle(*region, cl::kSuccess, [&](const Rectangle& part) {
-      const Extent extent(part);
-      return part.rows > 1
-                 ? opencl.api.EnqueueReadBufferRect(opencl.queue, buffer, 0, extent.from, extent.to,
-                                                    extent.size, part.from_pitch, 0, part.to_pitch,
-                                                    0, to, 0, nullptr, nullptr)
-                 : opencl.api.EnqueueReadBuffer(opencl.queue, buffer, 0, part.from, part.bytes,
-                                                static_cast<char*>(to) + part.to, 0, nullptr,
-                                                nullptr);
+      return MoveRectangle(opencl, {true, host + part.to, part.to_pitch, AllocationOf(from).buffer,
+                                    part.from, part.from_pitch, part.bytes, part.rows});
     });
   });
 }
@@ -98,10 +85,12 @@ void Copy(void* device, kdl_memory to, kdl_memory from, const kdl_region* region
   };
   auto rectangle = [&](const Rectangle& part) {
     if (part.rows == 1) return run(part.to, part.from);
-    const Extent extent(part);
-    return opencl.api.EnqueueCopyBufferRect(opencl.queue, source, target, extent.from, extent.to,
-                                            extent.size, part.from_pitch, 0, part.to_pitch, 0, 0,
-                                            nullptr, nullptr);
+    const std::size_t there[3] = {part.to, 0, 0};
+    const std::size_t here[3] = {part.from, 0, 0};
+    const std::size_t size[3] = {part.bytes, part.rows, 1};
+    return opencl.api.EnqueueCopyBufferRect(opencl.queue, source, target, here, there, size,
+                                            part.from_pitch, 0, part.to_pitch, 0, 0, nullptr,
+                                            nullptr);
   };
   Move(opencl, "copying", done, [&] {
     return source == target ? ForEachRun(*region, cl::kSuccess, run)

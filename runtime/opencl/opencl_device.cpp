@@ -63,6 +63,8 @@ Error OpenDevice(std::int64_t ordinal, std::unique_ptr<OpenclDevice>* opened) {
   status = device->MakeQueue(0);
   if (status != cl::kSuccess) return OpenclFailure("making a queue", status);
   device->memory = std::make_unique<OpenclMemory>(device->api, device->context);
+  if (device->Info<std::uint32_t>(cl::kHostUnified) == 0)
+    device->staging = std::make_unique<OpenclStaging>(device->api, device->context, device->queue);
   device->programs = std::make_unique<OpenclPrograms>(device->api, device->context, device->id);
   *opened = std::move(device);
   return nullptr;

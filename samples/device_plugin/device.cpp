@@ -185,7 +185,8 @@ constexpr kdl_device_ops kOps = {.size = sizeof(kdl_device_ops),
                                  .launch = nullptr,
                                  .submit = Submit,
                                  .image_kind = "host",
-                                 .counts = nullptr};
+                                 .counts = nullptr,
+                                 .properties = nullptr};
 
 }  // namespace
 
