@@ -8,6 +8,9 @@ namespace kdl::runtime {
 
 namespace {
 
+// `…_large` stands where a kernel is left out whose tables are (codegen/opencl).
+constexpr const char* kLarge = "_large";
+
 // Results are those of the language where division and roots round correctly, and nothing is fused behind its back.
 constexpr const char* kBuildOptions = "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt";
 
@@ -58,6 +61,8 @@ OpenclPrograms::OpenclPrograms(const cl::Api& api, cl::ContextId context, cl::De
             .version = TextOf(api.GetDeviceInfo, device, cl::kDeviceVersion),
             .driver = TextOf(api.GetDeviceInfo, device, cl::kDriverVersion),
             .lacked = ExtensionsLacked(TextOf(api.GetDeviceInfo, device, cl::kDeviceExtensions))};
+  api.GetDeviceInfo(device, cl::kConstantBytes, sizeof constant_bytes_, &constant_bytes_, nullptr);
+  options_ = Concat(kBuildOptions, " -DKDL_CONSTANT_BYTES=", constant_bytes_);
   compiles_late_ = CompilesLate(names_.platform);
   if (!compiles_late_ || DiskCache::IsNamed()) cache_ = DiskCache(DiskCache::UsualFolder());
 }
@@ -66,7 +71,7 @@ std::string OpenclPrograms::KeyOf(const kdl_image& image) const {
   const std::string_view text(static_cast<const char*>(image.payload),
                               static_cast<std::size_t>(image.payload_bytes));
   return Concat("opencl\n", names_.platform, "\n", names_.platform_version, "\n", names_.device,
-                "\n", names_.vendor, "\n", names_.version, "\n", names_.driver, "\n", kBuildOptions,
+                "\n", names_.vendor, "\n", names_.version, "\n", names_.driver, "\n", options_,
                 "\n", std::uint64_t{KDL_ABI_HASH}, "\n", text);
 }
 
@@ -96,7 +101,7 @@ bool OpenclPrograms::Find(const std::string& key, cl::ProgramId* program) const 
   *program = api_.CreateProgramWithBinary(context_, 1, &device_, &length, &start, &taken, &status);
   if (status != cl::kSuccess) return false;
   if (taken == cl::kSuccess &&
-      api_.BuildProgram(*program, 1, &device_, kBuildOptions, nullptr, nullptr) == cl::kSuccess)
+      api_.BuildProgram(*program, 1, &device_, options_.c_str(), nullptr, nullptr) == cl::kSuccess)
     return true;
   api_.ReleaseProgram(*program);
   return false;
@@ -108,7 +113,7 @@ Error OpenclPrograms::Compile(const kdl_image& image, cl::ProgramId* program) co
   std::int32_t status = cl::kSuccess;
   *program = api_.CreateProgramWithSource(context_, 1, &text, &length, &status);
   if (status != cl::kSuccess) return OpenclFailure("taking the kernels' text", status);
-  status = api_.BuildProgram(*program, 1, &device_, kBuildOptions, nullptr, nullptr);
+  status = api_.BuildProgram(*program, 1, &device_, options_.c_str(), nullptr, nullptr);
   if (status == cl::kSuccess) return nullptr;
   const std::string log =
       TextOf([&](cl::ProgramId built,
@@ -134,7 +139,15 @@ void OpenclPrograms::Keep(const std::string& key, cl::ProgramId program) const t
 }
 
 // The text leaves kernels out where the device lacks what they use.
-Error OpenclPrograms::NoKernel(const char* name) const {
+Error OpenclPrograms::NoKernel(const OpenclModule& module, const char* name) const {
+  std::int32_t status = cl::kSuccess;
+  cl::KernelId large = api_.CreateKernel(module.program, Concat(name, kLarge).c_str(), &status);
+  if (status == cl::kSuccess) {
+    api_.ReleaseKernel(large);
+    return Fail(KDL_ERROR_UNSUPPORTED, names_.device, " cannot run kernel ", name,
+                ", whose tables take more than the ", constant_bytes_,
+                " bytes of constants that it has: pass what is in large ones as a parameter");
+  }
   if (names_.lacked.empty())
     return OpenclFailure(Concat("finding kernel ", name), cl::kInvalidKernelName);
   return Fail(KDL_ERROR_UNSUPPORTED, names_.device, " cannot run kernel ", name,
@@ -147,7 +160,7 @@ Error OpenclPrograms::FindKernel(OpenclModule& module, const char* name,
   if (known == module.kernels.end()) {
     std::int32_t status = cl::kSuccess;
     cl::KernelId made = api_.CreateKernel(module.program, name, &status);
-    if (status == cl::kInvalidKernelName) return NoKernel(name);
+    if (status == cl::kInvalidKernelName) return NoKernel(module, name);
     if (status != cl::kSuccess) return OpenclFailure(Concat("finding kernel ", name), status);
     known = module.kernels.emplace(name, made).first;
   }

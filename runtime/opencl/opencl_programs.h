@@ -48,13 +48,15 @@ class OpenclPrograms {
   bool Find(const std::string& key, cl::ProgramId* program) const;
   Error Compile(const kdl_image& image, cl::ProgramId* program) const;
   void Keep(const std::string& key, cl::ProgramId program) const;
-  Error NoKernel(const char* name) const;
+  Error NoKernel(const OpenclModule& module, const char* name) const;
 
   const cl::Api& api_;
   cl::ContextId context_;
   cl::DeviceId device_;
-  OpenclNames names_;           // that say which compiler it is, and for what
-  bool compiles_late_ = false;  // not before a kernel is launched
+  std::uint64_t constant_bytes_ = 0;  // that a kernel may have
+  std::string options_;               // of the driver's compiler
+  OpenclNames names_;                 // that say which compiler it is, and for what
+  bool compiles_late_ = false;        // not before a kernel is launched
   DiskCache cache_;
   std::atomic<std::int64_t> compiled_{0};
   std::atomic<std::int64_t> found_{0};

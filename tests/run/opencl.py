@@ -10,6 +10,7 @@ Skipped where no OpenCL driver is installed.
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -89,13 +90,41 @@ def driverless():
     told = "there is no OpenCL here: no driver has a device; install one"
     done = teams.kernelc("devices", "opencl", "opencl[1]", environment=nothing)
     checks.expect("it is told what is missing", done.stdout.count(told) == 2, done.stdout + done.stderr)
+    done = teams.kernelc("targets", "--device", "opencl", environment=nothing)
+    checks.expect("so it is where the device is to be described", done.returncode == 3 and told in done.stderr and "[E0982]" in done.stderr,
+                  done.stdout + done.stderr)
     run = ["run", "samples/saxpy/saxpy.kdl", "--set", "N=5", "--arg", "a=2.0", "--check"]
     done = teams.kernelc(*run, "--target", "opencl,host", environment=nothing)
     checks.expect("the next of a list is taken", "bit for bit" in done.stdout, done.stdout + done.stderr)
 
 
+# 80,000 bytes and 8.
+TABLES = """
+const LARGE: f32[20000] = [{}];
+const SMALL: f32[2] = [3.0, 5.0];
+export kernel large(x: out f32[N]) {{ spmd for i in N by 64 {{ x[i] = LARGE[i % 20000] * SMALL[i % 2]; }} }}
+export kernel small(x: out f32[N]) {{ spmd for i in N by 64 {{ x[i] = SMALL[i % 2]; }} }}
+"""
+
+
+def tables():
+    """Tables that not every device has room for: they are as elsewhere where it has, and else are told; other kernels run."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "tables.kdl"
+        file.write_text(TABLES.format(", ".join(f"{number}.25" for number in range(20000))))
+        fake = pathlib.Path(shutil.which("kernelc")).resolve().parents[1] / "lib/fake-opencl"
+        libraries = f"{fake}:{os.environ.get('LD_LIBRARY_PATH', '')}"
+        for kernel, constants, told in [("large", "100000", ""), ("small", "65536", ""),
+                                        ("large", "65536", "kdl_large_1, whose tables take more than the 65536 bytes of constants")]:
+            done = teams.kernelc("run", file, "--kernel", kernel, "--target", "opencl", "--set", "N=20003", "--check",
+                                 environment={"LD_LIBRARY_PATH": libraries, "FAKE_OPENCL_CONSTANTS": constants})
+            is_right = told in done.stderr and done.returncode == 3 if told else "bit for bit" in done.stdout
+            checks.expect(f"{kernel} with {constants} bytes of constants", is_right, done.stdout[-300:] + done.stderr[-2000:])
+
+
 def texts():
     driverless()
+    tables()
     meetings()
     lacking()
 

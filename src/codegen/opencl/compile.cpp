@@ -267,6 +267,26 @@ class OpenClDialect final : public Dialect {
   }
 };
 
+/// What the kernel's tables take of constant memory.
+int64_t TableBytes(const ir::Function& kernel) {
+  int64_t bytes = 0;
+  ir::Walk(kernel.body, [&](const Op* op) {
+    if (op->kind() != OpKind::Table) return;
+    bytes += std::ssize(op->attr<ir::AttrKey::Elements>()) * Bytes(op->result()->type()->scalar);
+  });
+  return bytes;
+}
+
+/// Of tables that not every device has room for: it leaves the kernel out where the runtime says that there is less, and something
+/// in its place that says so.
+std::string GuardTables(const std::string& entry, int64_t bytes, std::string text) {
+  constexpr int64_t kEverywhere = 64 << 10;  // of OpenCL 1.2
+  if (bytes <= kEverywhere) return text;
+  return fmt::format(
+      "#if KDL_CONSTANT_BYTES >= {}\n{}#else\n__kernel void {}_large() {{}}\n#endif\n", bytes, text,
+      entry);
+}
+
 }  // namespace
 
 std::string WriteKernel(const ir::Function& kernel, KernelCode& code, int64_t near_bytes,
@@ -421,7 +441,8 @@ CompiledModule Compile(std::span<const ir::Function* const> kernels, int64_t nea
     KernelCode& code = compiled.kernels.emplace_back();
     code.kernel = kernel;
     code.entry = TeamEntry(*kernel, compiled.kernels.size());
-    compiled.payload += "\n" + WriteKernel(*kernel, code, near_bytes, dialect);
+    std::string text = WriteKernel(*kernel, code, near_bytes, dialect);
+    compiled.payload += "\n" + GuardTables(code.entry, TableBytes(*kernel), std::move(text));
   }
   return compiled;
 }
