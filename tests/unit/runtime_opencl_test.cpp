@@ -39,11 +39,11 @@ cl::Api DriverWithoutKernels() {
 
 TEST_CASE("OpenCL: a kernel that the text leaves out on a device is refused with what that lacks") {
   const cl::Api api = DriverWithoutKernels();
-  const OpenclPrograms programs(api, nullptr, nullptr);
   OpenclModule module;
   cl::KernelId kernel = nullptr;
   const auto refusal = [&](const char* has, kdl_code code) {
     extensions = has;
+    const OpenclPrograms programs(api, nullptr, nullptr);
     const Error error = programs.FindKernel(module, "kdl_wide_2", &kernel);
     CHECK(kdl_error_code(error.get()) == code);
     return std::string(kdl_error_message(error.get()));
