@@ -27,10 +27,12 @@
 #include "kdl/device_plugin.h"
 #include "support/diagnostics.h"
 #include "support/names.h"
+#include "support/near_names.h"
 #include "support/render.h"
 #include "support/source.h"
 #include "targets/builtin_units.h"
 #include "targets/kinds.h"
+#include "targets/registry.h"
 
 namespace kdl::tools {
 
@@ -112,7 +114,7 @@ kdl_error* Open(void* kind_context, int64_t ordinal, const kdl_option* options, 
     if (known == std::end(kOptions)) {
       return Fail(KDL_ERROR_INVALID_ARGUMENT,
                   fmt::format("{} has no option '{}'; it has {}", kind.name, key,
-                              std::string_view(KDL_INTERPRETER_KEYS)));
+                              QuotedList(targets::WordsOf(KDL_INTERPRETER_KEYS))));
     }
     if (!ReadNumber(options[i].value, known->least, known->most, &(made.*known->value))) {
       return Fail(KDL_ERROR_INVALID_ARGUMENT,

@@ -155,7 +155,7 @@ class Project:
         for cpp, c in COMPILERS:
             as_object = ["-c", "-o"] if cpp == COMPILERS[0][0] else ["-fsyntax-only", "-o"]
             call(c, "-std=c11", "-pedantic", *WARNINGS, f"{self.name}.c", *as_object, "calls.o", folder=self.folder)
-            call(cpp, "-std=c++20", *WARNINGS, "-x", "c++", f"{self.name}.c", "-fsyntax-only", folder=self.folder)
+            call(cpp, *self.precompiled[cpp], *WARNINGS, "-x", "c++", f"{self.name}.c", "-fsyntax-only", folder=self.folder)
             call(cpp, "-std=c++17", "-pedantic", "-fno-exceptions", *WARNINGS, "header.cpp", "-fsyntax-only", folder=self.folder)
             call(cpp, *self.precompiled[cpp], *WARNINGS, f"{self.name}.orch.cpp", *as_object, "orch.o", folder=self.folder)
             call(c, "-std=c11", "-Wpedantic", *WARNINGS, f"{self.name}.orch.c", *as_object, "orch_c.o", folder=self.folder)
