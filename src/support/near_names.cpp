@@ -61,4 +61,13 @@ std::string QuotedList(std::span<const std::string_view> names, std::string_view
   return text;
 }
 
+std::vector<std::string_view> NamesIn(std::string_view text) {
+  std::vector<std::string_view> names;
+  while (!text.empty()) {
+    names.push_back(text.substr(0, text.find(' ')));
+    text.remove_prefix(std::min(names.back().size() + 1, text.size()));
+  }
+  return names;
+}
+
 }  // namespace kdl

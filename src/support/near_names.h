@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace kdl {
 
@@ -13,5 +14,8 @@ std::string_view NearestName(std::string_view name, std::span<const std::string_
 /// `'a', 'b' and 'c'`; empty for no names.
 std::string QuotedList(std::span<const std::string_view> names,
                        std::string_view last_joint = "and");
+
+/// Those of a text in which they are separated by spaces.
+std::vector<std::string_view> NamesIn(std::string_view text);
 
 }  // namespace kdl

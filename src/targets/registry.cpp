@@ -53,18 +53,9 @@ Failure Refused(const Family& family, fmt::format_string<Args...> text, Args&&..
 
 }  // namespace
 
-std::vector<std::string_view> WordsOf(std::string_view text) {
-  std::vector<std::string_view> words;
-  while (!text.empty()) {
-    words.push_back(text.substr(0, text.find(' ')));
-    text.remove_prefix(std::min(words.back().size() + 1, text.size()));
-  }
-  return words;
-}
-
 std::vector<std::string_view> KeysOf(const TargetKind& kind) {
-  std::vector<std::string_view> keys = WordsOf(kind.keys);
-  for (std::string_view key : WordsOf(kind.runtime_keys)) {
+  std::vector<std::string_view> keys = NamesIn(kind.keys);
+  for (std::string_view key : NamesIn(kind.runtime_keys)) {
     if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
   }
   return keys;

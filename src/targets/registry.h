@@ -15,8 +15,6 @@ namespace kdl::targets {
 
 /// All keys that a spec of the kind may have, each once.
 std::vector<std::string_view> KeysOf(const TargetKind& kind);
-/// Of a text in which they are separated by spaces.
-std::vector<std::string_view> WordsOf(std::string_view text);
 
 /// The families that a compiler knows. Made where it starts and handed on; those of kernelc itself are in builtin.h.
 class Registry {

@@ -32,7 +32,6 @@
 #include "support/source.h"
 #include "targets/builtin_units.h"
 #include "targets/kinds.h"
-#include "targets/registry.h"
 
 namespace kdl::tools {
 
@@ -114,7 +113,7 @@ kdl_error* Open(void* kind_context, int64_t ordinal, const kdl_option* options, 
     if (known == std::end(kOptions)) {
       return Fail(KDL_ERROR_INVALID_ARGUMENT,
                   fmt::format("{} has no option '{}'; it has {}", kind.name, key,
-                              QuotedList(targets::WordsOf(KDL_INTERPRETER_KEYS))));
+                              QuotedList(NamesIn(KDL_INTERPRETER_KEYS))));
     }
     if (!ReadNumber(options[i].value, known->least, known->most, &(made.*known->value))) {
       return Fail(KDL_ERROR_INVALID_ARGUMENT,

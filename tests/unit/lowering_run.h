@@ -67,7 +67,7 @@ inline LoweringRuns CheckLoweringFor(const ProcessorFacts& facts, const std::str
   return counts;
 }
 
-/// The same for targets with the narrowest and with the widest vectors, whose caches hold next to nothing; the former takes rows from
+/// The same for targets with the narrowest and with the widest vectors, whose caches hold next to nothing; the latter takes rows from
 /// memory several at a time.
 inline LoweringRuns CheckLowering(const std::string& text, const std::vector<Dims>& shapes,
                                   Pipeline pipeline = kLoweringPipeline,
@@ -78,7 +78,7 @@ inline LoweringRuns CheckLowering(const std::string& text, const std::vector<Dim
     facts.vector_bits = vector_bits;
     facts.vector_registers = vector_bits == 512 ? 32 : 16;
     facts.last_level_bytes = 256;
-    facts.asks_for_reads = vector_bits == 512;
+    facts.asks_for_reads = vector_bits != 512;
     LoweringRuns runs = CheckLoweringFor(facts, text, shapes, pipeline, pipes);
     counts.ended += runs.ended;
     counts.trapped += runs.trapped;

@@ -137,7 +137,7 @@ TEST_CASE("rows that come from memory fold together, whole turns and what is lef
   const std::string text = R"(
 kernel @rows dims(%M, %N) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[N]> in, %y: tensor<f32,[M]> out) {
   axis i = M by 12
-  axis j = N by 200
+  axis j = N by 512
   %0 = const 0 : i64
   spmd (%i: blk<i> in %0 .. %M) {deal = static} {
     %z = const 0.5 : f32
@@ -159,9 +159,19 @@ kernel @rows dims(%M, %N) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[N]> in, %y:
   facts.last_level_bytes = 256;
   facts.asks_for_reads = false;
   const std::vector<Dims> shapes = {{{"M", 3}, {"N", 20}},   {{"M", 25}, {"N", 64}},
-                                    {{"M", 9}, {"N", 129}},  {{"M", 8}, {"N", 333}},
+                                    {{"M", 9}, {"N", 129}},  {{"M", 8}, {"N", 533}},
                                     {{"M", 24}, {"N", 192}}, {{"M", 4}, {"N", 0}}};
   CheckLoweringFor(facts, text, shapes, kLoweringPipeline);
+  TestKernel together(text);
+  together.facts = &facts;
+  for (const Pass* pass : kLoweringPipeline) together.Apply(*pass);
+  const std::string lowered = together.Text();
+  size_t loads = 0;
+  for (size_t at = lowered.find("load %x"); at != std::string::npos;
+       at = lowered.find("load %x", at + 1))
+    ++loads;
+  CHECK(loads ==
+        2 * 8 + 2 * 4 * 8);  // whole turns and rests, of a row and of four, in 8 vectors each
 }
 
 TEST_CASE("rows fold in lanes, whole and in part, where nobody can see the blocks") {

@@ -27,7 +27,10 @@ namespace kdl::cpu {
 namespace {
 
 constexpr int64_t kLanes = 64;
-constexpr int64_t kMostVectors = 64;  // with the accumulators of rows that go together
+constexpr int64_t kMostVectors = 32;  // with the accumulators of rows that go together
+constexpr int64_t kFewestRows = 4;    // that go together: two are slower than one
+constexpr int64_t kShortestRun =
+    512;  // elements of a row, over which what starting costs is little
 
 }  // namespace
 
@@ -108,10 +111,12 @@ void LaneFolds::FoldRow(ir::AxisId axis, int64_t lanes, const std::vector<Home>&
   });
 }
 
-/// So many rows that their accumulators, though most of them leave the registers, stay few.
+/// So many rows that their accumulators, though many of them leave the registers, stay few.
 int64_t LaneFolds::RowsTogether(int64_t lanes) const {
+  if (e_.Extent(last_) < kShortestRun) return 1;
   auto most = static_cast<uint64_t>(kMostVectors) / (folds_.size() * vectors_);
-  return std::min<int64_t>(lanes, static_cast<int64_t>(std::bit_floor(most)));
+  auto rows = std::min(lanes, static_cast<int64_t>(std::bit_floor(most)));
+  return rows < kFewestRows ? 1 : rows;
 }
 
 /// A turn takes as many elements of each row, vector by vector: what all rows need is loaded once.
