@@ -19,8 +19,8 @@ using Clock = std::chrono::steady_clock;
 // Some of them never end.
 constexpr std::chrono::seconds kMost{10};
 
-// Whether the test passes on the device.
-bool Passes(const std::string& test, const std::string& spec) {
+// Whether the test passes on the device, this time.
+bool PassesOnce(const std::string& test, const std::string& spec) {
   std::string only_test = "-tc=" + test;
   std::string only_device = "-sc=" + spec;
   std::string program = "/proc/self/exe";
@@ -42,6 +42,15 @@ bool Passes(const std::string& test, const std::string& spec) {
     if (Clock::now() > end) kill(child, SIGKILL);
   }
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+// A test of what happens in time may pass where nothing has had its turn yet.
+bool Passes(const std::string& test, const std::string& spec) {
+  constexpr int kTimes = 3;
+  for (int i = 0; i < kTimes; ++i) {
+    if (!PassesOnce(test, spec)) return false;
+  }
+  return true;
 }
 
 TEST_CASE("Unsupported: what a device's list says it cannot pass, it does not pass") {
