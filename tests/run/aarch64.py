@@ -5,7 +5,7 @@ and without: the interpreter's results, bit for bit.
 The samples' kernels and the programs below, one with stages and pipes, make one file; its objects, its written C++ and
 aarch64_caller.cpp link to one program. shared/aarch64_units.py has products by instructions of levels.
 
-aarch64.py [shapes of each pair of types and level, 2] [seed, 1]"""
+aarch64.py [shapes of each pair of types and level, 1] [seed, 1]"""
 
 import pathlib
 import re
@@ -172,7 +172,7 @@ def main():
     if missing:
         print(f"not installed: {', '.join(missing)}")
         sys.exit(77)
-    shapes_of_units = int(sys.argv[1]) if len(sys.argv) > 1 else 2
+    shapes_of_units = int(sys.argv[1]) if len(sys.argv) > 1 else 1
     random = np.random.default_rng(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
     problems, checks = [], 0
     with tempfile.TemporaryDirectory(prefix="aarch64-") as name:
