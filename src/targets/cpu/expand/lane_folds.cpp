@@ -58,13 +58,25 @@ void LaneFolds::FoldAll(const ir::AxisList& kept, const std::vector<Home>& homes
   int64_t lanes = axis == homes[0].axes.back() ? e_.LanesAlong(axis, bytes) : 1;
   ir::AxisList around = kept;
   if (lanes > 1) around.pop_back();
-  MakeNest(e_, folds_[0].op, around, position, [&] {
-    if (lanes > 1) {
-      FoldRow(axis, lanes, homes, position, body);
-    } else {
-      Store(Fold(position, body), homes, position, {});
-    }
-  });
+  auto fold = [&](int64_t rows) {
+    MakeNest(e_, folds_[0].op, around, position, [&] {
+      if (lanes > 1) {
+        FoldRow({axis, nullptr, rows}, lanes, homes, position, body);
+      } else {
+        Store(Fold(position, body), homes, position, {});
+      }
+    });
+    return Values();
+  };
+  int64_t rows = body.together ? RowsTogether(lanes) : 1;
+  if (rows == 1) {
+    fold(1);
+    return;
+  }
+  // Apart from each other: what four rows need stays out of the loops of one.
+  MakeIf(
+      e_.b, body.together, std::vector<ir::Type>(), [&] { return fold(rows); },
+      [&] { return fold(1); });
 }
 
 void LaneFolds::Store(const Values& folded, const std::vector<Home>& homes,
@@ -73,8 +85,9 @@ void LaneFolds::Store(const Values& folded, const std::vector<Home>& homes,
 }
 
 /// Vectors of folded values along the axis.
-void LaneFolds::FoldRow(ir::AxisId axis, int64_t lanes, const std::vector<Home>& homes,
+void LaneFolds::FoldRow(const Rows& rows, int64_t lanes, const std::vector<Home>& homes,
                         Position& position, const Body& body) {
+  ir::AxisId axis = rows.axis;
   Window row = e_.WindowOf(folds_[0].op, axis);
   MakeLoop(e_.b, {row.lo, row.hi, lanes}, [&](Value* base) {
     Value* left = e_.b.Binary(OpKind::Sub, row.hi, base);
@@ -90,15 +103,15 @@ void LaneFolds::FoldRow(ir::AxisId axis, int64_t lanes, const std::vector<Home>&
       return vectors;
     };
     Value* first = base;
-    int64_t rows = body.together ? RowsTogether(lanes) : 1;
-    if (rows > 1) {
-      Value* whole = e_.b.Binary(OpKind::Add, base, RoundDown(e_, count, rows));
-      first = e_.b.Select(body.together, whole, base);
-      vectors = MakeLoop(e_.b, {base, first, rows}, vectors, [&](Value* index, Values before) {
-        for (const auto& [row, folded] : FoldTogether({axis, index, rows}, position, body))
-          before = put(before, row, folded);
-        return before;
-      });
+    if (rows.count > 1) {
+      first = e_.b.Binary(OpKind::Add, base, RoundDown(e_, count, rows.count));
+      vectors =
+          MakeLoop(e_.b, {base, first, rows.count}, vectors, [&](Value* index, Values before) {
+            for (const auto& [row, folded] :
+                 FoldTogether({axis, index, rows.count}, position, body))
+              before = put(before, row, folded);
+            return before;
+          });
     }
     vectors = MakeLoop(e_.b, {first, end}, vectors, [&](Value* index, const Values& before) {
       position[axis] = index;

@@ -36,14 +36,14 @@ class LaneFolds {
                const Body& body);
 
  private:
-  void FoldRow(ir::AxisId axis, int64_t lanes, const std::vector<Home>& homes, Position& position,
-               const Body& body);
-  /// So many elements of an axis.
+  /// So many elements of an axis, which are walked together.
   struct Rows {
     ir::AxisId axis;
     ir::Value* first;
     int64_t count;
   };
+  void FoldRow(const Rows& rows, int64_t lanes, const std::vector<Home>& homes, Position& position,
+               const Body& body);
   int64_t RowsTogether(int64_t lanes) const;
   std::vector<std::pair<ir::Value*, Values>> FoldTogether(const Rows& rows, Position& position,
                                                           const Body& body);
