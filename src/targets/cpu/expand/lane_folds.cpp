@@ -27,10 +27,9 @@ namespace kdl::cpu {
 namespace {
 
 constexpr int64_t kLanes = 64;
-constexpr int64_t kMostVectors = 32;  // with the accumulators of rows that go together
-constexpr int64_t kFewestRows = 4;    // that go together: two are slower than one
-constexpr int64_t kShortestRun =
-    512;  // elements of a row, over which what starting costs is little
+constexpr int64_t kMostVectors = 32;   // with the accumulators of rows that go together
+constexpr int64_t kFewestRows = 4;     // that go together: two are slower than one
+constexpr int64_t kShortestRun = 512;  // of a row: starting costs little over so many elements
 
 }  // namespace
 
@@ -61,7 +60,7 @@ void LaneFolds::FoldAll(const ir::AxisList& kept, const std::vector<Home>& homes
   auto fold = [&](int64_t rows) {
     MakeNest(e_, folds_[0].op, around, position, [&] {
       if (lanes > 1) {
-        FoldRow({axis, nullptr, rows}, lanes, homes, position, body);
+        FoldRow(axis, lanes, rows, homes, position, body);
       } else {
         Store(Fold(position, body), homes, position, {});
       }
@@ -84,10 +83,9 @@ void LaneFolds::Store(const Values& folded, const std::vector<Home>& homes,
   for (size_t i = 0; i < folded.size(); ++i) StorePiece(e_, folded[i], homes[i], position, piece);
 }
 
-/// Vectors of folded values along the axis.
-void LaneFolds::FoldRow(const Rows& rows, int64_t lanes, const std::vector<Home>& homes,
-                        Position& position, const Body& body) {
-  ir::AxisId axis = rows.axis;
+/// Vectors of folded values along the axis, of so many rows at once where as many are left.
+void LaneFolds::FoldRow(ir::AxisId axis, int64_t lanes, int64_t rows,
+                        const std::vector<Home>& homes, Position& position, const Body& body) {
   Window row = e_.WindowOf(folds_[0].op, axis);
   MakeLoop(e_.b, {row.lo, row.hi, lanes}, [&](Value* base) {
     Value* left = e_.b.Binary(OpKind::Sub, row.hi, base);
@@ -97,21 +95,19 @@ void LaneFolds::FoldRow(const Rows& rows, int64_t lanes, const std::vector<Home>
     Value* end = e_.b.Binary(OpKind::Add, base, count);
     auto put = [&](const Values& before, Value* index, const Values& folded) {
       Value* is_before = PieceOf(e_, e_.b.Binary(OpKind::Sub, index, base), lanes).mask;
-      Values vectors;
+      Values after;
       for (size_t i = 0; i < folded.size(); ++i)
-        vectors.push_back(e_.b.Select(is_before, before[i], e_.b.Splat(folded[i], lanes)));
-      return vectors;
+        after.push_back(e_.b.Select(is_before, before[i], e_.b.Splat(folded[i], lanes)));
+      return after;
     };
     Value* first = base;
-    if (rows.count > 1) {
-      first = e_.b.Binary(OpKind::Add, base, RoundDown(e_, count, rows.count));
-      vectors =
-          MakeLoop(e_.b, {base, first, rows.count}, vectors, [&](Value* index, Values before) {
-            for (const auto& [row, folded] :
-                 FoldTogether({axis, index, rows.count}, position, body))
-              before = put(before, row, folded);
-            return before;
-          });
+    if (rows > 1) {
+      first = e_.b.Binary(OpKind::Add, base, RoundDown(e_, count, rows));
+      vectors = MakeLoop(e_.b, {base, first, rows}, vectors, [&](Value* index, Values before) {
+        for (const auto& [row, folded] : FoldTogether({axis, index, rows}, position, body))
+          before = put(before, row, folded);
+        return before;
+      });
     }
     vectors = MakeLoop(e_.b, {first, end}, vectors, [&](Value* index, const Values& before) {
       position[axis] = index;

@@ -42,8 +42,8 @@ class LaneFolds {
     ir::Value* first;
     int64_t count;
   };
-  void FoldRow(const Rows& rows, int64_t lanes, const std::vector<Home>& homes, Position& position,
-               const Body& body);
+  void FoldRow(ir::AxisId axis, int64_t lanes, int64_t rows, const std::vector<Home>& homes,
+               Position& position, const Body& body);
   int64_t RowsTogether(int64_t lanes) const;
   std::vector<std::pair<ir::Value*, Values>> FoldTogether(const Rows& rows, Position& position,
                                                           const Body& body);
