@@ -49,22 +49,34 @@ void WriteRegion(Writer& w, const ir::Block* region, const std::vector<std::stri
   --w.depth;
 }
 
-/// Some drivers need it where workers have met in `op`; the prelude says why.
-void MeetOnceMore(Writer& w, const Op* op) {
+bool HaveMet(const Op* op) {
   bool have_met = false;
   for (const ir::Block* region : op->regions())
     ir::Walk(region, [&](const Op* inner) { have_met |= inner->kind() == OpKind::Barrier; });
-  if (have_met) w.Line("KDL_MEET;");
+  return have_met;
 }
 
+/// Some drivers need it where workers have met in `op`; the prelude says why.
+void MeetOnceMore(Writer& w, const Op* op) {
+  if (HaveMet(op)) w.Line("KDL_MEET;");
+}
+
+/// Where all workers go the same way and meet on it, the two ways are written one behind the other.
 void WriteIf(Writer& w, const Op* op) {
   std::vector<std::string> results;
   for (const ir::Value* result : op->results()) results.push_back(Declare(w, result, ""));
-  w.Line("if ({}) {{", w.Get(op->operand(0)));
+  bool meets = HaveMet(op);
+  std::string condition(w.Get(op->operand(0)));
+  w.Line("{} ({}) {{", meets ? "KDL_UNIFORM_IF" : "if", condition);
   WriteRegion(w, op->region(0), results);
   bool is_empty = op->region(1)->first() == op->region(1)->terminator() && results.empty();
   if (!is_empty) {
-    w.Line("}} else {{");
+    if (meets) {
+      w.Line("}}");
+      w.Line("KDL_UNIFORM_IF (!{}) {{", condition);
+    } else {
+      w.Line("}} else {{");
+    }
     WriteRegion(w, op->region(1), results);
   }
   w.Line("}}");

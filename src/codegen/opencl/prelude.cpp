@@ -19,14 +19,17 @@ std::string_view Prelude() {
 
 // PoCL 3.1 joins branches on a worker's number across barriers, and loses what stands in the second one: there the number is
 // read anew each time. Of two loops of the team between the same barriers it loses the second one's condition, and so it does
-// between a loop's last barrier and its end; and it copies all that follows a branch up to the next barrier. There all meet once
-// more behind each loop of the team, and where a turn or a branch ends in which workers meet.
+// between a loop's last barrier and its end: there all meet once more behind each loop of the team, and where a turn or a branch
+// ends in which workers meet. Behind a branch in which they meet it copies all the rest of the kernel, each time: there such a
+// branch is a loop of one turn or none, and it is not let see that.
 #ifdef POCL_DEVICE_ADDRESS_BITS
 #define KDL_OWN volatile
 #define KDL_MEET barrier(CLK_LOCAL_MEM_FENCE)
+#define KDL_UNIFORM_IF(C) for (volatile int kdl_once = (C); kdl_once; kdl_once = 0)
 #else
 #define KDL_OWN const
 #define KDL_MEET
+#define KDL_UNIFORM_IF(C) if (C)
 #endif
 
 #ifndef KDL_ZERO
