@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Kernels on an OpenCL device: samples and families against their contracts and the interpreter, in an order drawn from a
 seed until the time is over; traps with their places; a barrier of the launch in a loop; what a machine without OpenCL says;
-where workers meet once more, without which PoCL loses conditions; what is left of the text where a device has neither f64 nor
-atomics of 64 bits.
+where workers meet once more, without which PoCL loses conditions, and branches on which they meet; what is left of the text
+where a device has neither f64 nor atomics of 64 bits.
 
 Skipped where no OpenCL driver is installed.
 """
@@ -22,31 +22,36 @@ def is_missing(said):
     return "there is no OpenCL here" in said
 
 
-def turns_with_barriers(text):
-    """The last line of each loop's turn in which workers meet."""
+def meeting_blocks(text):
+    """(how it begins, its last line) of each block in which workers meet."""
     open_blocks = []
     for line in map(str.strip, text.splitlines()):
         if line.startswith("}") and open_blocks:
-            is_loop, meets, last = open_blocks.pop()
-            if is_loop and meets:
-                yield last
+            begin, meets, last = open_blocks.pop()
+            if meets:
+                yield begin, last
             if open_blocks:
                 open_blocks[-1][1] |= meets
         if line.endswith("{"):
-            open_blocks.append([line.startswith(("for ", "while ")), False, ""])
+            open_blocks.append([line.split()[0], False, ""])
         elif open_blocks and line != "}" and not line.endswith("break;"):
             open_blocks[-1][1] |= line.startswith("barrier(")
             open_blocks[-1][2] = line
 
 
 def meetings():
-    with tempfile.TemporaryDirectory() as folder:
-        file = teams.ROOT / "tests/run/families/softmax_norm.kdl"
-        done = teams.kernelc("build", file, "--target", "opencl", "--emit", "ocl", "-D", "S=4", "-o", folder)
-        texts = [text.read_text() for text in pathlib.Path(folder).glob("*.cl")]
-    last = [line for text in texts for line in turns_with_barriers(text.split("__kernel", 1)[1])]
+    blocks = []
+    for name, *more in [("families/softmax_norm.kdl", "-D", "S=4"), ("orchestration_pipes.kdl", "--pipes", "buffered")]:
+        with tempfile.TemporaryDirectory() as folder:
+            done = teams.kernelc("build", teams.ROOT / "tests/run" / name, *more, "--target", "opencl", "--emit", "ocl", "-o", folder)
+            texts = [text.read_text() for text in pathlib.Path(folder).glob("*.cl")]
+        blocks += [block for text in texts for block in meeting_blocks(text.split("__kernel", 1)[1])]
+    last = [line for begin, line in blocks if begin in ("for", "while")]
+    begins = [begin for begin, _ in blocks]
     checks.expect("loops whose workers meet are found", len(last) > 20, done.stderr + str(len(last)))
     checks.expect("each turn ends where they meet", all(line == "KDL_MEET;" for line in last), str(last))
+    checks.expect("branches on which workers meet are found", begins.count("KDL_UNIFORM_IF") > 5, str(begins))
+    checks.expect("and say that all go the same way", not {"if", "}"} & set(begins), str(begins))
 
 
 LACKING = """

@@ -24,11 +24,13 @@ struct VectorCase {
   }
 };
 
+/// Each with vectors alone, and with one of its operands a scalar: of ops one behind the other,
+/// another one.
 std::vector<VectorCase> VectorCases(size_t lanes) {
   std::vector<VectorCase> cases;
-  for (const Case& c : AllCases()) {
-    for (size_t spread = c.arity == 1 ? 1 : 0; spread <= c.arity; ++spread)
-      cases.push_back({c, lanes, spread});
+  for (size_t turn = lanes; const Case& c : AllCases()) {
+    cases.push_back({c, lanes, c.arity});
+    if (c.arity > 1) cases.push_back({c, lanes, turn++ % c.arity});
   }
   return cases;
 }

@@ -168,7 +168,7 @@ kernel @decoded dims(%M, %N) (%x: tensor<f32,[M,N]> in, %v: tensor<f32,[N]> in, 
   return
 }
 )",
-                {{{"M", 1}, {"N", 1}}, {{"M", 3}, {"N", 65}}, {{"M", 7}, {"N", 331}}});
+                {{{"M", 1}, {"N", 1}}, {{"M", 3}, {"N", 65}}, {{"M", 7}, {"N", 139}}});
 }
 
 }  // namespace kdl::cpu
