@@ -150,10 +150,10 @@ def texts_fuzzed():
 def kernels_fuzzed(folder):
     # A driver of CUDA's that interprets PTX.
     no_gpu = ["env", f"LD_LIBRARY_PATH={ROOT / folder / 'lib/fake'}"]
-    programs = ["python3", "tests/fuzz/programs.py", "--kernels", "25", "--out", f"{folder}/found"]
+    programs = ["python3", "tests/fuzz/programs.py", "--kernels", "20", "--out", f"{folder}/found"]
     return [programs, [*no_gpu, *programs, "--target", "cuda"], [*programs, "--target", "cluster-riscv64"],
             [str(ROOT / folder / "bin/fuzz_cluster_mailbox"), "20"],
-            ["python3", "tests/fuzz/lowered.py", "--kernels", "30"],
+            ["python3", "tests/fuzz/lowered.py", "--kernels", "20"],
             ["python3", "tests/fuzz/devices.py", "--kernels", "300"], ["python3", "tests/fuzz/devices.py", "--kernels", "50", "--c"]]
 
 

