@@ -91,12 +91,12 @@ const Elements::Layout& Elements::LayoutOf(const Value* memory) {
     std::vector<std::optional<Poly>> sizes;
     bool is_known = true;
     while (std::optional<Poly> factor = FactorOf(indices)) {
-      Division of_size = Divide(size, *factor);
-      is_known = is_known && of_size.rest == Poly(0);
       bool fits = true;
       for (size_t i = 0; i < views.size() && fits; ++i)
         fits = Fits(views[i], Divide(indices[i], *factor).rest, *factor);
       if (!fits) break;
+      Division of_size = Divide(size, *factor);
+      is_known = is_known && of_size.rest == Poly(0);
       for (Poly& index : indices) index = Divide(index, *factor).quotient;
       factors.insert(factors.begin(), *factor);
       sizes.insert(sizes.begin(), *factor);
