@@ -21,7 +21,7 @@ std::string_view Prelude() {
 // read anew each time. Of two loops of the team between the same barriers it loses the second one's condition, and so it does
 // between a loop's last barrier and its end: there all meet once more behind each loop of the team, and where a turn or a branch
 // ends in which workers meet. Behind a branch in which they meet it copies all the rest of the kernel, each time: there such a
-// branch is a loop of one turn or none, and it is not let see that.
+// branch is a loop of one turn or none, which `volatile` hides.
 #ifdef POCL_DEVICE_ADDRESS_BITS
 #define KDL_OWN volatile
 #define KDL_MEET barrier(CLK_LOCAL_MEM_FENCE)
