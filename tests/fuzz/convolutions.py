@@ -1,5 +1,6 @@
 """Kernels drawn at random that are one convolution: any number of windows, steps, edges, types and orders of dimensions."""
 
+import collections
 import dataclasses
 import math
 
@@ -84,13 +85,13 @@ class Convolutions(Stages):
         return Range(name, dim, True, extent=self.block_size())
 
     def shrink(self, windows):
-        """Until the interpreter is quick."""
+        """Until the interpreter is quick, or no size can be less."""
         def terms():
             return math.prod([self.sizes["O"], self.sizes["C"]] + [self.size(w.out.size) * w.taps for w in windows])
-        while terms() > MOST_TERMS:
-            dim = max(self.sizes, key=self.sizes.get)
-            least = next((w.spread * (w.taps - 1) + 1 for w in windows if w.dim == dim), 1)
-            self.sizes[dim] = max(least, self.sizes[dim] // 2)
+        least = collections.defaultdict(lambda: 1, {w.dim: w.spread * (w.taps - 1) + 1 for w in windows})
+        while terms() > MOST_TERMS and (large := [dim for dim, size in self.sizes.items() if size > least[dim]]):
+            dim = max(large, key=self.sizes.get)
+            self.sizes[dim] = max(least[dim], self.sizes[dim] // 2)
 
     def convolved(self, dealt, windows, folded, weight, seen, type_):
         """The loops: what is summed up, then an expression of it."""
