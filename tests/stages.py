@@ -170,7 +170,7 @@ def golden_files(kernelc):
 
 
 def some_golden_files(kernelc):
-    """A quarter of them, others each day: the plain build runs all, in a tenth of the time."""
+    """A quarter of them, others each day: the plain build runs all, in a sixth of the time."""
     seed = seeds.of_today()
     files = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "tests/golden").rglob("*.k*")
                    if b"//! args" in p.read_bytes() and p.name not in ENDLESS)

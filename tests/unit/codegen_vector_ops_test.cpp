@@ -25,10 +25,10 @@ struct VectorCase {
 };
 
 /// Each with vectors alone, and with one of its operands a scalar: of ops one behind the other,
-/// another one.
+/// another one, and of one op with 4 and with 8 lanes.
 std::vector<VectorCase> VectorCases(size_t lanes) {
   std::vector<VectorCase> cases;
-  for (size_t turn = lanes; const Case& c : AllCases()) {
+  for (size_t turn = lanes / 4; const Case& c : AllCases()) {
     cases.push_back({c, lanes, c.arity});
     if (c.arity > 1) cases.push_back({c, lanes, turn++ % c.arity});
   }
