@@ -21,7 +21,8 @@ struct ProcessorFacts : ir::TargetFacts {
   int64_t last_level_bytes = 0;  ///< an output above this goes past the caches; 0: none does
   int64_t cache_line_bytes = 64;
   bool asks_for_reads =
-      true;  ///< what is read once, side by side, comes sooner where it is asked for ahead; else along several rows at once
+      true;  ///< what is read once, side by side, comes sooner where it is asked for ahead; else along several rows at once,
+             ///< and hints are few
 };
 
 /// Of a pass of this family's.

@@ -255,24 +255,49 @@ class TilePlacer {
     }
   }
 
-  /// Where the nest walks what it loads from row to row, it goes along the rows instead, and its result lies as memory has it.
-  void WalkAsLoaded(Op* nest) {
-    LastAxis last(nest);
-    if (!last.Transposes() || last.Across()[0]->kind() != OpKind::Load) return;
-    ir::Block* body = nest->region();
-    for (const Op* op : *body) {
+  /// A factor that is spread lies as memory has it, which costs nothing to make, as long as register blocks find it in L1, else
+  /// along their terms.
+  void WalkForReaders(Op* nest) {
+    std::optional<Spread> spread = SpreadOf(kernel_, nest->result());
+    if (!spread) return;
+    for (const Op* op : *nest->region()) {
       if (MayTrap(op) || op->kind() == OpKind::Element)
         return;  // the first that traps stays the first
     }
-    for (size_t i = last.across_axis(); i + 1 < body->params().size(); ++i) {
-      Value* outer = nest->operand(i);
-      nest->SetOperand(i, nest->operand(i + 1));
-      nest->SetOperand(i + 1, outer);
-      SwapUses(body->param(i), body->param(i + 1));
+    size_t last = nest->operands().size() - 1;
+    auto loads_rows = [nest] {
+      LastAxis walk(nest);
+      return walk.Transposes() && walk.Across()[0]->kind() == OpKind::Load;
+    };
+    bool turns = loads_rows();
+    if (spread->near_as_it_lies && turns) {
+      MoveAxis(nest, LastAxis(nest).across_axis(), last);
+    } else if (!spread->near_as_it_lies && !turns) {
+      auto of_terms = std::ranges::find_if(
+          nest->operands(), [&](const Value* v) { return v->type()->axes[0] == spread->along; });
+      auto at = static_cast<size_t>(of_terms - nest->operands().begin());
+      if (at >= last) return;
+      MoveAxis(nest, at, last);
+      if (!loads_rows()) return MoveAxis(nest, last, at);
+    } else {
+      return;
     }
     Value* result = nest->result();
     homes_[result] = NewHome(nest, result->type(), nest->operands().back()->type()->axes[0]);
     homes_[result]->set_name(result->name());
+  }
+
+  /// The nest walks the axis at another place of its order.
+  static void MoveAxis(Op* nest, size_t from, size_t to) {
+    ir::Block* body = nest->region();
+    while (from != to) {
+      size_t next = from < to ? from + 1 : from - 1;
+      Value* axis = nest->operand(from);
+      nest->SetOperand(from, nest->operand(next));
+      nest->SetOperand(next, axis);
+      SwapUses(body->param(from), body->param(next));
+      from = next;
+    }
   }
 
   static void SwapUses(Value* a, Value* b) {
@@ -288,7 +313,7 @@ class TilePlacer {
   /// Pieces of the nest's last axis are read and stored side by side, where vectors run it: where a tile lies along another
   /// axis, since the nest walks its axes in an order of its own as it may trap, a copy is read or written.
   void PlaceNest(Op* nest) {
-    if (nest->results().size() == 1 && IsSpread(kernel_, nest->result())) WalkAsLoaded(nest);
+    if (nest->results().size() == 1) WalkForReaders(nest);
     LastAxis last(nest);
     bool by_vectors = last.Vectorizes() || last.Transposes();
     AxisId axis = nest->operands().back()->type()->axes[0];

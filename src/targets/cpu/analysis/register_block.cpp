@@ -80,6 +80,16 @@ Panel WantedBy(const KernelShape& kernel, const ir::Context& context, const Op& 
   return narrow && panel.group == 1 ? Panel() : panel;
 }
 
+/// Whether L1 keeps the lines that the rows of a block take a few elements of each, a line a term, until the next rows come.
+bool LinesStayNear(const KernelShape& kernel, const Op& fold, const Value* tile) {
+  constexpr int64_t kShare = 4;  // the columns' panel takes half
+  int64_t lines = 1;
+  for (AxisId axis : fold.attr<AttrKey::Axes>()) {
+    if (HasAxis(tile, axis)) lines *= kernel.Extent(axis);
+  }
+  return lines * kernel.facts.cache_line_bytes <= kernel.facts.l1_bytes / kShare;
+}
+
 }  // namespace
 
 Panel PanelOf(const KernelShape& kernel, const ir::Context& context, const Value* tile) {
@@ -95,16 +105,21 @@ Panel PanelOf(const KernelShape& kernel, const ir::Context& context, const Value
   return panel.value_or(Panel());
 }
 
-bool IsSpread(const KernelShape& kernel, const Value* tile) {
-  return std::ranges::all_of(tile->uses(), [&](const ir::Use& use) {
+std::optional<Spread> SpreadOf(const KernelShape& kernel, const Value* tile) {
+  std::optional<Spread> spread;
+  for (const ir::Use& use : tile->uses()) {
     const Op& fold = *use.user;
     bool is_factor = fold.kind() == OpKind::Contraction && use.operand < ir::ContractionOp::at_into;
     if (!is_factor || fold.attr<AttrKey::Order>() != ir::OrderKind::Chain ||
         fold.HasAttr(AttrKey::Unit))
-      return false;
+      return {};
     std::optional<AxisId> column = RegisterBlock::Of(kernel, fold).column;
-    return column && !HasAxis(tile, *column);
-  });
+    AxisId along = fold.attr<AttrKey::Axes>().back();
+    if (!column || HasAxis(tile, *column) || !HasAxis(tile, along)) return {};
+    if (spread && spread->along != along) return {};
+    spread = {along, LinesStayNear(kernel, fold, tile)};
+  }
+  return spread;
 }
 
 bool TakesVectors(const KernelShape& kernel, const Op* nest, const RegisterBlock& block) {

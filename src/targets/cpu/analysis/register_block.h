@@ -37,8 +37,15 @@ struct Panel {
 /// None where something else reads the tile too, or where a panel would be narrower than a vector of the tile.
 Panel PanelOf(const KernelShape& kernel, const ir::Context& context, const ir::Value* tile);
 
-/// Whether all that reads the tile are register blocks that spread its elements over their columns: it may lie in any order.
-bool IsSpread(const KernelShape& kernel, const ir::Value* tile);
+/// How register blocks take a tile whose elements they spread over their columns, so that it may lie in any order.
+struct Spread {
+  ir::AxisId along;  ///< the terms follow each other
+  bool
+      near_as_it_lies;  ///< where each term's elements are in a line of their own, L1 keeps all those lines
+};
+
+/// None where something else reads the tile, too.
+std::optional<Spread> SpreadOf(const KernelShape& kernel, const ir::Value* tile);
 
 /// Whether the nest's body can take the block's vectors one by one.
 bool TakesVectors(const KernelShape& kernel, const ir::Op* nest, const RegisterBlock& block);

@@ -128,11 +128,11 @@ bool NestBody::BeginsPair(const ElementAccess& access) const {
   return before_ * Bytes(access.tensor->type()->scalar) % (2 * e_.facts.cache_line_bytes) == 0;
 }
 
-/// Whether the piece goes on in the line of the one before, as counted from where its row begins.
+/// Whether the piece goes on in the line of the one before, as counted from where its row or its turn begins.
 bool NestBody::GoesOnInLine(const ElementAccess& access) const {
   if (last_.Transposes()) return false;
-  std::optional<int64_t> before = ConstantOf(position_.at(axes_.back()));
-  return before && *before * Bytes(access.tensor->type()->scalar) % e_.facts.cache_line_bytes != 0;
+  int64_t before = ConstantOf(position_.at(axes_.back())).value_or(before_);
+  return before * Bytes(access.tensor->type()->scalar) % e_.facts.cache_line_bytes != 0;
 }
 
 /// Full vectors only: what comes after the others is near its end.

@@ -52,8 +52,9 @@ bool Prefetching::IsNear(const Op* load) const {
 }
 
 /// What the block has loaded before is near, and memory has nothing to do: the next block's rows are asked for. Where
-/// they are small, the first pass that comes back has them brought into the nearest cache, else into the second-level one; where
-/// the last one stores past the caches, it has them brought from memory meanwhile.
+/// they are small, the first pass that comes back has them brought into the nearest cache, else into the second-level one, but
+/// for processors of few hints, which get one for both; where the last pass stores past the caches, it has them brought from
+/// memory meanwhile.
 void Prefetching::Study(Expander& e, const Op* load) {
   const Rereads::Again* again = e.rereads.Of(load);
   if (!again) {
@@ -67,7 +68,9 @@ void Prefetching::Study(Expander& e, const Op* load) {
   const BlkFacts& rows = e.blks.at(nest_->operand(at));
   if (!rows.next) return;
   Value* distance = e.b.Binary(OpKind::Sub, rows.next, rows.start);
-  if (again->first) {
+  if (again->first && !e.facts.asks_for_reads) {
+    requests.push_back({point, distance});
+  } else if (again->first) {
     constexpr int64_t kShare = 4;  // of the nearest cache: two blocks and what is written
     Value* tensor = e.Scalar(TensorOf(load));
     Value* bytes = e.b.Binary(OpKind::Mul, rows.size, BytesPerIndex(e.b, tensor, again->dim));
