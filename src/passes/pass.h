@@ -47,17 +47,28 @@ struct Need {
 
 /// A pass runs once a module, and may add and remove functions, or once for each kernel, or program.
 struct Pass {
-  std::string_view name;
-  std::string_view summary;
   void (*on_module)(PassContext&) = nullptr;
   void (*on_kernel)(PassContext&, ir::Function&) = nullptr;
   void (*on_program)(PassContext&, ir::Function&) = nullptr;
+  std::string_view name;
+  std::string_view summary;
   Few<Need> needs = {};
   Few<const Fact*> gives = {};
   Few<const Fact*> withdraws = {};
   /// Refuses modules with which nothing is wrong but what they may do when they run.
   bool proves = false;
 };
+
+// KDL_KERNEL_PASS(Deal, .name = "deal", …) declares what runs, RunDeal, and is the pass kDeal.
+#define KDL_MODULE_PASS(id, ...)      \
+  void Run##id(PassContext& context); \
+  inline constexpr Pass k##id { .on_module = Run##id, __VA_ARGS__ }
+#define KDL_KERNEL_PASS(id, ...)                            \
+  void Run##id(PassContext& context, ir::Function& kernel); \
+  inline constexpr Pass k##id { .on_kernel = Run##id, __VA_ARGS__ }
+#define KDL_PROGRAM_PASS(id, ...)                            \
+  void Run##id(PassContext& context, ir::Function& program); \
+  inline constexpr Pass k##id { .on_program = Run##id, __VA_ARGS__ }
 
 using Pipeline = std::span<const Pass* const>;
 

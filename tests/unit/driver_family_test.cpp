@@ -43,24 +43,24 @@ void RunAddNegatives(PassContext& context, ir::Function& kernel) {
 }
 
 constexpr passes::Pass kAddNegatives{
+    .on_kernel = RunAddNegatives,
     .name = "add-negatives",
     .summary = "a - b becomes a + -b",
-    .on_kernel = RunAddNegatives,
     .needs = {{&passes::kFnsInlined, "what fns subtract goes, too"}},
     .gives = {&kSubtractionsGone}};
 
-constexpr passes::Pass kTooEarly{.name = "too-early",
+constexpr passes::Pass kTooEarly{.on_kernel = RunAddNegatives,
+                                 .name = "too-early",
                                  .summary = "needs what nobody gives",
-                                 .on_kernel = RunAddNegatives,
                                  .needs = {{&kNobodyGives, "it would find nothing"}}};
 
-constexpr passes::Pass kForgets{.name = "forgets",
+constexpr passes::Pass kForgets{.on_kernel = RunAddNegatives,
+                                .name = "forgets",
                                 .summary = "ends what add-negatives gave",
-                                .on_kernel = RunAddNegatives,
                                 .withdraws = {&kSubtractionsGone}};
-constexpr passes::Pass kTooLate{.name = "too-late",
+constexpr passes::Pass kTooLate{.on_kernel = RunAddNegatives,
+                                .name = "too-late",
                                 .summary = "needs what has ended",
-                                .on_kernel = RunAddNegatives,
                                 .needs = {{&kSubtractionsGone, "it would find some"}}};
 
 /// Every open constant is 8.
@@ -211,7 +211,7 @@ TEST_CASE("a registry proves the order of a family's passes, and keeps names apa
         "family 'odd': unit 'threes' takes 1 to 32 terms a step, in pairs a power of two by 'mul'");
 
   static constexpr passes::Pass other{
-      .name = "deal", .summary = "another", .on_kernel = RunAddNegatives};
+      .on_kernel = RunAddNegatives, .name = "deal", .summary = "another"};
   constexpr const passes::Pass* others[] = {&other};
   const targets::Family same_pass{"same", {}, kTiles, kPipes, others, nullptr};
   CHECK(families.Add(same_pass).failure().message == "family 'same': there is another pass 'deal'");

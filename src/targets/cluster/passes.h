@@ -10,21 +10,17 @@ using namespace passes;
 
 inline constexpr Fact kTilesStaged{"tiles-staged"};
 
-void RunStageTiles(PassContext& context, ir::Function& kernel);
-inline constexpr Pass kStageTiles{
-    .name = "stage-tiles",
+KDL_KERNEL_PASS(
+    StageTiles, .name = "stage-tiles",
     .summary =
         "whole tiles that are loaded or stored go by block copies, as early and as late as may be",
-    .on_kernel = RunStageTiles,
     .needs = {{&kTilesSelected, "a tile in near memory has constant extents"},
               {&kSlotsOpen, "slots of pipes are near already"}},
-    .gives = {&kTilesStaged}};
+    .gives = {&kTilesStaged});
 
-void RunTurnsAhead(PassContext& context, ir::Function& kernel);
-inline constexpr Pass kTurnsAhead{
-    .name = "turns-ahead",
+KDL_KERNEL_PASS(
+    TurnsAhead, .name = "turns-ahead",
     .summary = "block copies begin turns before the one that needs them, where memory has room",
-    .on_kernel = RunTurnsAhead,
-    .needs = {{&simt::kTeamLoops, "copies go into buffers"}}};
+    .needs = {{&simt::kTeamLoops, "copies go into buffers"}});
 
 }  // namespace kdl::cluster
