@@ -90,9 +90,7 @@ void SetCoreNum(ir::Module& module, ir::Function& program, int64_t core_num) {
     static_assert(size_t{ir::LaunchOp::at_cores} == size_t{ir::InstancesOp::at_cores});
     bool has_cores = op->kind() == ir::OpKind::Launch || op->kind() == ir::OpKind::Instances;
     if (!has_cores || !op->Segment(ir::LaunchOp::at_cores).empty()) return;
-    ir::Builder builder(module);
-    builder.SetInsertionPoint(op);
-    builder.set_loc(op->loc());
+    ir::Builder builder(module, op);
     ir::Value* cores[] = {builder.I64(core_num)};
     op->SetSegment(ir::LaunchOp::at_cores, cores);
   });

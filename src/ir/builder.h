@@ -17,6 +17,8 @@ class Builder {
   explicit Builder(Module& module) : module_(module) {}
   Builder(Module& module, Block* block, Op* before = nullptr)
       : module_(module), block_(block), before_(before) {}
+  /// Before `op`, and for the same place in the sources.
+  Builder(Module& module, Op* op) : module_(module) { StandAt(op); }
 
   Module& module() const { return module_; }
   TypeTable& types() const { return module_.types(); }
@@ -29,6 +31,11 @@ class Builder {
   }
   /// Before `op`.
   void SetInsertionPoint(Op* op) { SetInsertionPoint(op->block(), op); }
+  /// Before `op`, and for the same place in the sources.
+  void StandAt(Op* op) {
+    SetInsertionPoint(op);
+    set_loc(op->loc());
+  }
   Loc loc() const { return loc_; }
   void set_loc(Loc loc) { loc_ = loc; }
 
@@ -50,12 +57,37 @@ class Builder {
   Value* Bits(Scalar scalar, uint64_t bits);
   Value* Unary(OpKind kind, Value* a);
   Value* Binary(OpKind kind, Value* a, Value* b);  ///< comparisons give bool
+  Value* Add(Value* a, Value* b) { return Binary(OpKind::Add, a, b); }
+  Value* Sub(Value* a, Value* b) { return Binary(OpKind::Sub, a, b); }
+  Value* Mul(Value* a, Value* b) { return Binary(OpKind::Mul, a, b); }
+  Value* Div(Value* a, Value* b) { return Binary(OpKind::Div, a, b); }
+  Value* Rem(Value* a, Value* b) { return Binary(OpKind::Rem, a, b); }
+  Value* Min(Value* a, Value* b) { return Binary(OpKind::Min, a, b); }
+  Value* Max(Value* a, Value* b) { return Binary(OpKind::Max, a, b); }
+  Value* And(Value* a, Value* b) { return Binary(OpKind::And, a, b); }
+  Value* Or(Value* a, Value* b) { return Binary(OpKind::Or, a, b); }
+  Value* Xor(Value* a, Value* b) { return Binary(OpKind::Xor, a, b); }
+  Value* Shr(Value* a, Value* b) { return Binary(OpKind::Shr, a, b); }
+  Value* Eq(Value* a, Value* b) { return Binary(OpKind::Eq, a, b); }
+  Value* Ne(Value* a, Value* b) { return Binary(OpKind::Ne, a, b); }
+  Value* Lt(Value* a, Value* b) { return Binary(OpKind::Lt, a, b); }
+  Value* Le(Value* a, Value* b) { return Binary(OpKind::Le, a, b); }
+  Value* Gt(Value* a, Value* b) { return Binary(OpKind::Gt, a, b); }
+  Value* Ge(Value* a, Value* b) { return Binary(OpKind::Ge, a, b); }
   Value* Select(Value* condition, Value* a, Value* b);
   Value* Fma(Value* a, Value* b, Value* c);
   Value* Cast(Value* a, Scalar to);       ///< `a` itself where it is of that scalar
   Value* Splat(Value* a, int64_t lanes);  ///< `a` itself where lanes is 1 or it is a vector
   Value* Broadcast(Value* a,
                    const std::vector<AxisId>& axes);  ///< `a` itself where it has those axes
+
+  // Numbers, as i64: the facts of a blk, and of the core that runs.
+  Value* BlkStart(Value* blk) { return Make(OpKind::BlkStart, {blk}, I64Type()); }
+  Value* BlkSize(Value* blk) { return Make(OpKind::BlkSize, {blk}, I64Type()); }
+  Value* BlkIndex(Value* blk) { return Make(OpKind::BlkIndex, {blk}, I64Type()); }
+  Value* CoreId() { return Make(OpKind::CoreId, {}, I64Type()); }
+  Value* CoreNum() { return Make(OpKind::CoreNum, {}, I64Type()); }
+  Type I64Type() const { return types().ScalarOf(Scalar::I64); }
 
   /// A size as an i64, from the dims and int generics of the function around the insertion point, and constants.
   Value* SizeValue(Size size);

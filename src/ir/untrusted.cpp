@@ -74,9 +74,8 @@ class SizeChecks {
     if (size && function_.kind == FunctionKind::Kernel)
       return RequireOnce(blk, size, CompareKind::Le, most);
     Builder builder(module_);
-    builder.SetInsertionPoint(blk);
-    builder.set_loc(blk->loc());
-    Value* fits = builder.Binary(OpKind::Le, length, builder.SizeValue(most));
+    builder.StandAt(blk);
+    Value* fits = builder.Le(length, builder.SizeValue(most));
     builder.Create(OpKind::Assert, {{fits}, {}}, {}, {MakeAttr<AttrKey::Text>(Text(blk))});
   }
 

@@ -67,7 +67,7 @@ class Carrier {
     to_.loc = from_.loc;
     for (Name name : SizeNamesOf(from_)) {
       to_.dims.push_back(name);
-      builder_.AddParam(to_.body, builder_.types().ScalarOf(Scalar::I64), name);
+      builder_.AddParam(to_.body, builder_.I64Type(), name);
     }
     for (size_t i = 0; i < from_.params.size(); ++i) AddParam(from_.params[i], params_[i], params);
     CopyBlock(from_.body);
@@ -279,7 +279,7 @@ class Carrier {
     Value* zero = Constant(e->type(), 0);
     Value* own = BoundOf(term) ? MakeBound(OpKind::Add, e, {e, zero}, {BoundOf(term), zero})
                                : MakeBound(OpKind::Add, e, {}, {});
-    return builder_.Binary(OpKind::Add, BoundOrZero(add->operand(0)), own);
+    return builder_.Add(BoundOrZero(add->operand(0)), own);
   }
 
   const ir::Function& from_;

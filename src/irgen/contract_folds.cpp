@@ -53,10 +53,10 @@ Folding FoldingArg(FunctionGen& gen, const ReduceExpr& reduce, const sema::Reduc
     Value* term = b.Cast(GenExpr(gen, reduce.operands[0]), scalar);
     Value* better = b.Binary(largest ? OpKind::Gt : OpKind::Lt, term, best);
     if (IsFloat(scalar)) {
-      better = b.Binary(OpKind::Or, better, b.Binary(OpKind::Ne, term, term));
-      better = b.Binary(OpKind::And, better, b.Binary(OpKind::Eq, best, best));
+      better = b.Or(better, b.Ne(term, term));
+      better = b.And(better, b.Eq(best, best));
     }
-    better = b.Binary(OpKind::Or, better, b.Binary(OpKind::Lt, accumulators[0], b.I64(0)));
+    better = b.Or(better, b.Lt(accumulators[0], b.I64(0)));
     Value* index = gen.values.at(info.ranges.back());
     return {b.Select(better, index, accumulators[0]), b.Select(better, term, best)};
   };
@@ -69,9 +69,9 @@ Value* MeanOf(FunctionGen& gen, const sema::ReduceInfo& info, Value* sum) {
   ir::Builder& b = gen.builder;
   Scalar scalar = sum->type()->scalar;
   Value* count = GenExactSize(gen, CountOf(gen, info.ranges), scalar);
-  if (IsFloat(scalar)) return b.Binary(OpKind::Div, sum, count);
-  Value* none = b.Binary(OpKind::Eq, count, b.Int(scalar, 0));
-  return b.Binary(OpKind::Div, sum, b.Select(none, b.Int(scalar, 1), count));
+  if (IsFloat(scalar)) return b.Div(sum, count);
+  Value* none = b.Eq(count, b.Int(scalar, 0));
+  return b.Div(sum, b.Select(none, b.Int(scalar, 1), count));
 }
 
 Folding FoldingOf(FunctionGen& gen, const ReduceExpr& reduce) {
@@ -89,7 +89,7 @@ Folding FoldingOf(FunctionGen& gen, const ReduceExpr& reduce) {
     Value* term = gen.builder.Cast(GenExpr(gen, reduce.operands[0]), scalar);
     if (is_dot) {
       Value* other = gen.builder.Cast(GenExpr(gen, reduce.operands[1]), scalar);
-      term = gen.builder.Binary(OpKind::Mul, term, other);
+      term = gen.builder.Mul(term, other);
     }
     return {gen.builder.Binary(ir::CombineOf(fold), accumulators[0], term)};
   };
@@ -116,8 +116,8 @@ void FillRow(FunctionGen& gen, const ReduceExpr& reduce, const Kept& kept,
   auto turn = [&](Value* index, const Values& before) {
     ir::Builder& b = gen.builder;
     if (info.reversed) {
-      Value* last = b.Binary(OpKind::Sub, GenSize(gen, ExtentOf(gen, name)), b.I64(1));
-      gen.values[name] = b.Binary(OpKind::Sub, last, index);
+      Value* last = b.Sub(GenSize(gen, ExtentOf(gen, name)), b.I64(1));
+      gen.values[name] = b.Sub(last, index);
     }
     Values after = folding.step(before);
     StoreKept(gen, kept, CastParts(gen, info.exclusive ? before : after, types));

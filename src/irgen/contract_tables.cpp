@@ -86,7 +86,7 @@ Values GenLoopOver(FunctionGen& gen, const sema::Entity* name, bool is_sum, cons
   Value* step = b.I64(1);
   ir::Op* op =
       b.Create(OpKind::Loop, {{first}, {end}, {step}, carried}, TypesOf(carried), std::move(attrs));
-  Value* index = b.AddParam(op->region(), b.types().ScalarOf(Scalar::I64), name->name);
+  Value* index = b.AddParam(op->region(), b.I64Type(), name->name);
   Values params;
   for (const Value* value : carried)
     params.push_back(b.AddParam(op->region(), value->type(), Name()));
@@ -114,7 +114,7 @@ Values GenOnce(FunctionGen& gen, const IndexNames& names, const std::vector<Scal
   auto make_and_keep = [&] {
     Values made = make();
     Value* count = GenSize(gen, CountOf(gen, names));
-    Value* fits = b.Binary(OpKind::Le, count, b.I64(ir::kMostKept));
+    Value* fits = b.Le(count, b.I64(ir::kMostKept));
     auto store = [&] {
       StoreKept(gen, kept, made);
       return Values();

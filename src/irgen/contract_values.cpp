@@ -63,9 +63,9 @@ Value* GenInside(FunctionGen& gen, Value* tensor, const sema::IndexInfo& index) 
   Value* inside = b.Bool(true);
   for (size_t d = 0; d < index.dims.size(); ++d) {
     Value* at = GenDimIndex(gen, index.dims[d]);
-    Value* low = b.Binary(OpKind::Ge, at, b.I64(0));
-    Value* high = b.Binary(OpKind::Lt, at, GenSize(gen, tensor->type()->dims[d]));
-    inside = b.Binary(OpKind::And, inside, b.Binary(OpKind::And, low, high));
+    Value* low = b.Ge(at, b.I64(0));
+    Value* high = b.Lt(at, GenSize(gen, tensor->type()->dims[d]));
+    inside = b.And(inside, b.And(low, high));
   }
   return inside;
 }
@@ -112,9 +112,8 @@ Value* GenDimIndex(FunctionGen& gen, const sema::IndexDim& dim) {
   Value* index = IsConstant(dim.offset, 0) ? nullptr : GenSize(gen, dim.offset);
   for (const sema::IndexTerm& term : dim.terms) {
     Value* value = term.range ? gen.values.at(term.range) : GenIndex(gen, term.value);
-    if (!IsConstant(term.coefficient, 1))
-      value = b.Binary(OpKind::Mul, GenSize(gen, term.coefficient), value);
-    index = index ? b.Binary(OpKind::Add, index, value) : value;
+    if (!IsConstant(term.coefficient, 1)) value = b.Mul(GenSize(gen, term.coefficient), value);
+    index = index ? b.Add(index, value) : value;
   }
   return index ? index : b.I64(0);
 }

@@ -84,8 +84,8 @@ class ClauseGen {
     for (const sema::Entity* index : free) {
       auto number = static_cast<uint32_t>(clause.free.size());
       clause.free.push_back({index->name, gen.Bound(index->range.domain)});
-      gen.values[index] = AddContractParam(gen, gen.builder.types().ScalarOf(Scalar::I64),
-                                           index->name, {ir::ContractInput::Index, number});
+      gen.values[index] = AddContractParam(gen, gen.builder.I64Type(), index->name,
+                                           {ir::ContractInput::Index, number});
       scope.around.push_back(index);
     }
     std::optional<size_t> value;

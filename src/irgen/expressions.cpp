@@ -43,10 +43,9 @@ Value* AtThisMoment(FunctionGen& gen, const sema::Entity* entity, Value* value) 
 
 Value* GenName(FunctionGen& gen, const sema::ExprInfo& info) {
   if (gen.contract) return GenContractName(gen, info);
-  ir::Type i64 = gen.builder.types().ScalarOf(Scalar::I64);
   if (info.builtin) {
     bool id = info.builtin->lowering == sema::Lowering::CoreId;
-    return gen.builder.Make(id ? OpKind::CoreId : OpKind::CoreNum, {}, i64);
+    return id ? gen.builder.CoreId() : gen.builder.CoreNum();
   }
   if (info.entity->kind == sema::EntityKind::Range) return GenIota(gen, info.entity);
   return Widen(gen, AtThisMoment(gen, info.entity, gen.values.at(info.entity)));
@@ -57,8 +56,8 @@ Value* GenField(FunctionGen& gen, const sema::ExprInfo& info) {
   bool is_size = info.field == sema::RangeField::Size;
   if (gen.contract) return is_size ? GenSize(gen, ExtentOf(gen, info.entity)) : gen.builder.I64(0);
   static constexpr OpKind kOps[] = {OpKind::BlkStart, OpKind::BlkSize, OpKind::BlkIndex};
-  ir::Type i64 = gen.builder.types().ScalarOf(Scalar::I64);
-  return gen.builder.Make(kOps[static_cast<int>(info.field)], {gen.blks.at(info.entity)}, i64);
+  return gen.builder.Make(kOps[static_cast<int>(info.field)], {gen.blks.at(info.entity)},
+                          gen.builder.I64Type());
 }
 
 Value* GenUnary(FunctionGen& gen, const syntax::UnaryExpr& unary) {
@@ -107,13 +106,12 @@ Value* GenBuiltin(FunctionGen& gen, const sema::Builtin& builtin, const std::vec
   ir::Builder& b = gen.builder;
   switch (builtin.lowering) {
     case sema::Lowering::Clamp:
-      return b.Binary(OpKind::Min, b.Binary(OpKind::Max, args[0], args[1]), args[2]);
+      return b.Min(b.Max(args[0], args[1]), args[2]);
     case sema::Lowering::CeilDiv: {
       Value* one = b.Int(args[1]->type()->scalar, 1);
       Value* divisor = args[1];
       if (Value* mask = gen.Mask()) divisor = b.Select(mask, divisor, one);
-      return b.Binary(OpKind::Div,
-                      b.Binary(OpKind::Sub, b.Binary(OpKind::Add, args[0], divisor), one), divisor);
+      return b.Div(b.Sub(b.Add(args[0], divisor), one), divisor);
     }
     default:
       break;
@@ -190,7 +188,7 @@ Size FunctionGen::Bound(Size size) const {
 Value* GenSize(FunctionGen& gen, Size source) {
   Size size = gen.Bound(source);
   if (!gen.contract && !MentionsGeneric(gen, size)) return gen.builder.SizeValue(size);
-  return gen.builder.Make(OpKind::SizeOf, {}, gen.builder.types().ScalarOf(Scalar::I64),
+  return gen.builder.Make(OpKind::SizeOf, {}, gen.builder.I64Type(),
                           {ir::MakeAttr<ir::AttrKey::Size>(size)});
 }
 
@@ -202,7 +200,7 @@ Value* GenSizeAs(FunctionGen& gen, Span span, Size source, Scalar scalar) {
   Value* size = GenSize(gen, source);
   if (scalar == Scalar::I64) return size;
   Value* value = gen.builder.Cast(size, scalar);
-  Value* same = gen.builder.Binary(OpKind::Eq, gen.builder.Cast(value, Scalar::I64), size);
+  Value* same = gen.builder.Eq(gen.builder.Cast(value, Scalar::I64), size);
   std::string text = fmt::format("'{}' fits {}", gen.TextOf(span).text(), Spelling(scalar));
   gen.builder.Create(OpKind::StaticAssert, {{same}}, {},
                      {ir::MakeAttr<ir::AttrKey::Text>(gen.module.context().names.Intern(text))});

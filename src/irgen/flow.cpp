@@ -46,14 +46,14 @@ void MakeFalse(FunctionGen& gen, const sema::Entity* flag) {
   if (!flag) return;
   Value*& value = gen.values.at(flag);
   Value* mask = gen.AssignMask();
-  value = mask ? gen.builder.Binary(OpKind::And, value, gen.builder.Unary(OpKind::Not, mask))
-               : gen.builder.Bool(false);
+  value =
+      mask ? gen.builder.And(value, gen.builder.Unary(OpKind::Not, mask)) : gen.builder.Bool(false);
 }
 
 /// The elements that begin a loop in a fn that is mapped.
 Value* Begins(FunctionGen& gen, Value* condition) {
   Value* mask = gen.Maps() ? gen.Mask() : nullptr;
-  return mask ? gen.builder.Binary(OpKind::And, mask, condition) : condition;
+  return mask ? gen.builder.And(mask, condition) : condition;
 }
 
 /// A `while` that carries `inits`, then `vars`. `turn` makes a turn's ops, given the parameters for `inits`, and what those
@@ -175,7 +175,7 @@ Value* GenGoesOn(FunctionGen& gen, const std::function<Value*()>& go_on) {
   gen.guards.push_back({flag, false});
   Value* again = go_on();
   gen.guards.pop_back();
-  return gen.builder.Binary(OpKind::And, flag, again);
+  return gen.builder.And(flag, again);
 }
 
 void GenWhile(FunctionGen& gen, const syntax::WhileStmt& loop) {
@@ -199,7 +199,7 @@ void GenMappedFor(FunctionGen& gen, const syntax::ForStmt& loop, size_t depth) {
   ir::Builder& b = gen.builder;
   LoopBounds bounds = BoundsOf(gen, binders[depth]);
   Value* step = bounds.step ? bounds.step : b.I64(1);
-  Value* first = Begins(gen, b.Binary(OpKind::Lt, bounds.lo, bounds.hi));
+  Value* first = Begins(gen, b.Lt(bounds.lo, bounds.hi));
   Vars vars = CarriedBy(gen, *loop.body);
   GenTurns(gen, {first, bounds.lo}, vars, [&](const std::vector<Value*>& params) {
     Value* index = params[1];
@@ -207,10 +207,10 @@ void GenMappedFor(FunctionGen& gen, const syntax::ForStmt& loop, size_t depth) {
     gen.values[binders[depth]] = index;
     GenMappedFor(gen, loop, depth + 1);
     // The last index plus the step need not fit in 64 bits, their distance does.
-    Value* left = b.Cast(b.Binary(OpKind::Sub, bounds.hi, index), Scalar::U64);
-    Value* more = b.Binary(OpKind::Gt, left, b.Cast(step, Scalar::U64));
+    Value* left = b.Cast(b.Sub(bounds.hi, index), Scalar::U64);
+    Value* more = b.Gt(left, b.Cast(step, Scalar::U64));
     Value* again = GenGoesOn(gen, [&] { return more; });
-    return std::vector<Value*>{again, b.Binary(OpKind::Add, index, step)};
+    return std::vector<Value*>{again, b.Add(index, step)};
   });
 }
 

@@ -113,8 +113,7 @@ namespace {
 /// As an i64; what only a u64 holds is too much for any size, and stays that.
 Value* AsSize(FunctionGen& gen, Value* number) {
   ir::Builder& b = gen.builder;
-  if (number->type()->scalar == Scalar::U64)
-    number = b.Binary(OpKind::Min, number, b.Int(Scalar::U64, INT64_MAX));
+  if (number->type()->scalar == Scalar::U64) number = b.Min(number, b.Int(Scalar::U64, INT64_MAX));
   return b.Cast(number, Scalar::I64);
 }
 
@@ -124,7 +123,7 @@ void GenSizeName(FunctionGen& gen, const sema::Entity* number) {
   if (!gen.checked.sizes.contains(number)) return;
   ir::Builder& b = gen.builder;
   Name name = FreshSizeName(gen, number->name);
-  b.Make(OpKind::BindSize, {AsSize(gen, gen.values.at(number))}, b.types().ScalarOf(Scalar::I64),
+  b.Make(OpKind::BindSize, {AsSize(gen, gen.values.at(number))}, b.I64Type(),
          {ir::MakeAttr<AttrKey::Name>(name)})
       ->set_name(name);
   gen.sizes[number->name] = b.types().sizes().Symbol(name);

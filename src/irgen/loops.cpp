@@ -14,17 +14,16 @@ using ir::OpKind;
 using ir::Value;
 
 LoopBounds BoundsOfRange(FunctionGen& gen, const sema::RangeFacts& facts) {
-  ir::Type i64 = gen.builder.types().ScalarOf(Scalar::I64);
   if (facts.parent) {
     Value* blk = gen.blks.at(facts.parent);
-    Value* lo = gen.builder.Make(OpKind::BlkStart, {blk}, i64);
-    Value* size = gen.builder.Make(OpKind::BlkSize, {blk}, i64);
-    return {lo, gen.builder.Binary(OpKind::Add, lo, size), nullptr};
+    Value* lo = gen.builder.BlkStart(blk);
+    Value* size = gen.builder.BlkSize(blk);
+    return {lo, gen.builder.Add(lo, size), nullptr};
   }
   if (facts.domain) {
     Value* zero = gen.builder.I64(0);
-    Value* size =
-        gen.builder.Make(OpKind::SizeOf, {}, i64, {ir::MakeAttr<ir::AttrKey::Size>(facts.domain)});
+    Value* size = gen.builder.Make(OpKind::SizeOf, {}, gen.builder.I64Type(),
+                                   {ir::MakeAttr<ir::AttrKey::Size>(facts.domain)});
     return {zero, size, nullptr};
   }
   Value* lo = facts.lo ? GenIndex(gen, facts.lo) : gen.builder.I64(0);
@@ -100,12 +99,12 @@ Value* PositiveStep(FunctionGen& gen, const LoopBounds& bounds, const sema::Enti
   Value* step = bounds.step;
   if (step->def() && step->def()->kind() == OpKind::Const) return step;
   ir::Builder& b = gen.builder;
-  Value* positive = b.Binary(OpKind::Gt, step, b.I64(0));
+  Value* positive = b.Gt(step, b.I64(0));
   std::string text = fmt::format("the step of '{}' is positive", binder->name.text());
   b.Create(OpKind::Assert, {{positive}, {}}, {},
            {ir::MakeAttr<ir::AttrKey::Text>(gen.module.context().names.Intern(text))});
-  Value* way = b.Binary(OpKind::Max, b.Binary(OpKind::Sub, bounds.hi, bounds.lo), b.I64(1));
-  return b.Binary(OpKind::Min, b.Binary(OpKind::Max, step, b.I64(1)), way);
+  Value* way = b.Max(b.Sub(bounds.hi, bounds.lo), b.I64(1));
+  return b.Min(b.Max(step, b.I64(1)), way);
 }
 
 /// How many turns a walk of single indices with a step has, as an i64.
@@ -113,11 +112,11 @@ Value* TurnsOf(FunctionGen& gen, const LoopBounds& bounds) {
   ir::Builder& b = gen.builder;
   // Where there is a turn the distance fits in a u64.
   Value* one = b.Int(Scalar::U64, 1);
-  Value* distance = b.Cast(b.Binary(OpKind::Sub, bounds.hi, bounds.lo), Scalar::U64);
-  Value* before_last = b.Binary(OpKind::Sub, distance, one);
-  Value* last = b.Binary(OpKind::Div, before_last, b.Cast(bounds.step, Scalar::U64));
-  Value* count = b.Cast(b.Binary(OpKind::Add, last, one), Scalar::I64);
-  Value* has_any = b.Binary(OpKind::Lt, bounds.lo, bounds.hi);
+  Value* distance = b.Cast(b.Sub(bounds.hi, bounds.lo), Scalar::U64);
+  Value* before_last = b.Sub(distance, one);
+  Value* last = b.Div(before_last, b.Cast(bounds.step, Scalar::U64));
+  Value* count = b.Cast(b.Add(last, one), Scalar::I64);
+  Value* has_any = b.Lt(bounds.lo, bounds.hi);
   return b.Select(has_any, count, b.I64(0));
 }
 
@@ -173,8 +172,8 @@ void BindDealt(FunctionGen& gen, ir::Block* region, const std::vector<DealtBinde
   gen.builder.SetInsertionPoint(region);
   for (const auto& [entity, bounds] : dealt) {
     if (!bounds.step) continue;
-    Value* offset = gen.builder.Binary(OpKind::Mul, gen.values.at(entity), bounds.step);
-    gen.values[entity] = gen.builder.Binary(OpKind::Add, bounds.lo, offset);
+    Value* offset = gen.builder.Mul(gen.values.at(entity), bounds.step);
+    gen.values[entity] = gen.builder.Add(bounds.lo, offset);
     gen.values[entity]->set_name(entity->name);
   }
 }

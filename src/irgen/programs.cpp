@@ -138,7 +138,7 @@ void GenSelected(FunctionGen& gen, std::span<const Selection> selections, size_t
     return gen_this();
   }
   ir::Builder& b = gen.builder;
-  Value* is_this = b.Binary(ir::OpKind::Eq, selection.value, b.I64(selection.candidates[first]));
+  Value* is_this = b.Eq(selection.value, b.I64(selection.candidates[first]));
   ir::Op* choice = b.Create(ir::OpKind::If, {{is_this}}, {});
   for (size_t r = 0; r < 2; ++r) {
     b.SetInsertionPoint(choice->region(r));
@@ -173,10 +173,10 @@ Value* AreInside(FunctionGen& gen, const sema::IndexInfo& index,
   ir::Builder& b = gen.builder;
   Value* inside = nullptr;
   for (size_t d = 0; d < indices.size(); ++d) {
-    Value* from = b.Binary(ir::OpKind::Ge, indices[d], b.I64(0));
-    Value* below = b.Binary(ir::OpKind::Lt, indices[d], GenSize(gen, index.base->type.dims[d]));
-    Value* both = b.Binary(ir::OpKind::And, from, below);
-    inside = inside ? b.Binary(ir::OpKind::And, inside, both) : both;
+    Value* from = b.Ge(indices[d], b.I64(0));
+    Value* below = b.Lt(indices[d], GenSize(gen, index.base->type.dims[d]));
+    Value* both = b.And(from, below);
+    inside = inside ? b.And(inside, both) : both;
   }
   return inside;
 }
@@ -199,13 +199,11 @@ Value* Choose(FunctionGen& gen, ir::Type type, Value* condition,
 
 Value* GenIndexSum(FunctionGen& gen, const sema::IndexDim& dim) {
   Value* sum = nullptr;
-  auto add = [&](Value* term) {
-    sum = sum ? gen.builder.Binary(ir::OpKind::Add, sum, term) : term;
-  };
+  auto add = [&](Value* term) { sum = sum ? gen.builder.Add(sum, term) : term; };
   for (const sema::IndexTerm& term : dim.terms) {
     Value* value = GenIndex(gen, term.value);
     if (!IsConstant(term.coefficient, 1))
-      value = gen.builder.Binary(ir::OpKind::Mul, GenSize(gen, term.coefficient), value);
+      value = gen.builder.Mul(GenSize(gen, term.coefficient), value);
     add(value);
   }
   if (!IsConstant(dim.offset, 0) || !sum) add(GenSize(gen, dim.offset));
@@ -244,7 +242,7 @@ void GenHostStore(FunctionGen& gen, const syntax::IndexExpr& target, Value* valu
 }
 
 Value* GenDeviceCores(FunctionGen& gen, const sema::Entity* device) {
-  return gen.builder.Make(ir::OpKind::DeviceCores, {}, gen.builder.types().ScalarOf(Scalar::I64),
+  return gen.builder.Make(ir::OpKind::DeviceCores, {}, gen.builder.I64Type(),
                           {ir::MakeAttr<AttrKey::Device>(DeviceNameOf(gen, device))});
 }
 

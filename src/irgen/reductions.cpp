@@ -149,13 +149,13 @@ Value* GenMean(FunctionGen& gen, const sema::ReduceInfo& info, Value* sum, Span 
   ir::Builder& b = gen.builder;
   Value* count = b.I64(1);
   for (const sema::Entity* range : info.ranges) {
-    Value* size = b.Make(OpKind::BlkSize, {gen.blks.at(range)}, b.types().ScalarOf(Scalar::I64));
-    count = b.Binary(OpKind::Mul, count, size);
+    Value* size = b.BlkSize(gen.blks.at(range));
+    count = b.Mul(count, size);
   }
   count = b.Cast(count, sum->type()->scalar);
   Value* mask = IsFloat(sum->type()->scalar) ? nullptr : gen.Mask();
   if (mask) count = b.Select(mask, count, b.Int(count->type()->scalar, 1));
-  Value* mean = b.Binary(OpKind::Div, sum, count);
+  Value* mean = b.Div(sum, count);
   mean->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(span)));
   return mean;
 }
@@ -165,18 +165,18 @@ Value* GenArg(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
   ir::Builder& b = gen.builder;
   ir::AxisList over = gen.AxesOf(info.ranges);
   Value* extremum = GenFold(gen, FoldOf(info.kind), value, over);
-  Value* hit = b.Binary(OpKind::Eq, value, extremum);
+  Value* hit = b.Eq(value, extremum);
   if (IsFloat(value->type()->scalar)) {
-    Value* is_nan = b.Binary(OpKind::Ne, value, value);
-    Value* has_nan = b.Binary(OpKind::Ne, extremum, extremum);
-    Value* both = b.Binary(OpKind::And, is_nan, has_nan);
-    hit = b.Binary(OpKind::Or, hit, both);
+    Value* is_nan = b.Ne(value, value);
+    Value* has_nan = b.Ne(extremum, extremum);
+    Value* both = b.And(is_nan, has_nan);
+    hit = b.Or(hit, both);
   }
   ir::Type indices = b.types().Tile(Scalar::I64, over);
   Value* index = b.Make(OpKind::Iota, {gen.blks.at(info.ranges[0])}, indices);
   Value* none = b.I64(std::numeric_limits<int64_t>::max());
   Value* first = GenFold(gen, ir::FoldKind::Min, b.Select(hit, index, none), over);
-  Value* is_none = b.Binary(OpKind::Eq, first, none);
+  Value* is_none = b.Eq(first, none);
   return b.Select(is_none, b.I64(-1), first);
 }
 

@@ -22,8 +22,7 @@ void BindPartSize(FunctionGen& gen, const sema::SliceDim& dim, std::string_view 
   ir::Builder& b = gen.builder;
   Names& names = gen.module.context().names;
   Name name = FreshSizeName(gen, names.Intern(fmt::format("{}_part", tensor)));
-  b.Make(OpKind::BindSize, {b.Binary(OpKind::Sub, hi, lo)}, b.types().ScalarOf(Scalar::I64),
-         {ir::MakeAttr<AttrKey::Name>(name)})
+  b.Make(OpKind::BindSize, {b.Sub(hi, lo)}, b.I64Type(), {ir::MakeAttr<AttrKey::Name>(name)})
       ->set_name(name);
   gen.sizes[dim.size->symbol] = b.types().sizes().Symbol(name);
 }

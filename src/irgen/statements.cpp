@@ -151,7 +151,7 @@ void RequireRangeFits(FunctionGen& gen, Size domain, Size most) {
 
 /// A trap where it meets a number that is no size and larger.
 void CheckRangeFits(FunctionGen& gen, const syntax::RangeStmt& range, Value* size, Size most) {
-  Value* bound = gen.builder.Binary(ir::OpKind::Add, GenSize(gen, most), gen.builder.I64(1));
+  Value* bound = gen.builder.Add(GenSize(gen, most), gen.builder.I64(1));
   gen.builder.Create(ir::OpKind::Check, {{size}, {bound}}, {},
                      {ir::MakeAttr<ir::AttrKey::Dimension>(0),
                       ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(range.span))});

@@ -20,7 +20,7 @@ Value* Iota(FunctionGen& gen, const sema::Entity* range) {
 
 Value* Times(FunctionGen& gen, Size coefficient, Value* value) {
   if (IsConstant(coefficient, 1)) return value;
-  return gen.builder.Binary(OpKind::Mul, GenSize(gen, coefficient), value);
+  return gen.builder.Mul(GenSize(gen, coefficient), value);
 }
 
 /// The sum of the offset and of the terms but that of `without`, an i64 or a tile of them.
@@ -30,7 +30,7 @@ Value* IndexValue(FunctionGen& gen, const sema::IndexDim& dim, const sema::Entit
     if (term.range && term.range == without) continue;
     Value* factor = term.range ? Iota(gen, term.range) : GenIndex(gen, term.value);
     Value* part = Times(gen, term.coefficient, factor);
-    sum = sum ? gen.builder.Binary(OpKind::Add, sum, part) : part;
+    sum = sum ? gen.builder.Add(sum, part) : part;
   }
   return sum ? sum : gen.builder.I64(0);
 }
@@ -80,7 +80,7 @@ struct Spreading {
 
 void Require(FunctionGen& gen, Spreading& spreading, Value* condition) {
   Value*& inside = spreading.inside;
-  inside = inside ? gen.builder.Binary(OpKind::And, inside, condition) : condition;
+  inside = inside ? gen.builder.And(inside, condition) : condition;
 }
 
 void Spread(FunctionGen& gen, Spreading& spreading, const sema::Entity* range,
@@ -89,15 +89,13 @@ void Spread(FunctionGen& gen, Spreading& spreading, const sema::Entity* range,
   const sema::IndexTerm* walk = WalkOf(dim);
   Value* own = Iota(gen, range);
   Value* rest = IndexValue(gen, dim, walk ? walk->range : nullptr);
-  if (!walk) return Require(gen, spreading, b.Binary(OpKind::Eq, own, rest));
-  Value* source = IsConstant(walk->coefficient, 1) ? b.Binary(OpKind::Sub, own, rest)
-                                                   : b.Binary(OpKind::Sub, rest, own);
-  ir::Type i64 = b.types().ScalarOf(Scalar::I64);
+  if (!walk) return Require(gen, spreading, b.Eq(own, rest));
+  Value* source = IsConstant(walk->coefficient, 1) ? b.Sub(own, rest) : b.Sub(rest, own);
   Value* blk = gen.blks.at(walk->range);
-  Value* start = b.Make(OpKind::BlkStart, {blk}, i64);
-  Value* end = b.Binary(OpKind::Add, start, b.Make(OpKind::BlkSize, {blk}, i64));
-  Require(gen, spreading, b.Binary(OpKind::Ge, source, start));
-  Require(gen, spreading, b.Binary(OpKind::Lt, source, end));
+  Value* start = b.BlkStart(blk);
+  Value* end = b.Add(start, b.BlkSize(blk));
+  Require(gen, spreading, b.Ge(source, start));
+  Require(gen, spreading, b.Lt(source, end));
   Value* zero = b.Bits(spreading.value->type()->scalar, 0);
   spreading.value = Take(gen, {spreading.value, {source}, {gen.AxisOf(walk->range)}, zero}, span);
 }

@@ -43,7 +43,7 @@ ir::Value* MaskFrom(FunctionGen& gen, size_t first, ir::Value* FunctionGen::Guar
     ir::Value*& mask = guard.*cached;
     if (!mask) {
       mask = guard.negated ? gen.builder.Unary(ir::OpKind::Not, guard.condition) : guard.condition;
-      if (outer) mask = gen.builder.Binary(ir::OpKind::And, outer, mask);
+      if (outer) mask = gen.builder.And(outer, mask);
     }
     outer = mask;
   }

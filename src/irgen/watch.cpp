@@ -31,13 +31,12 @@ std::string Escaped(std::string_view text) {
 /// `[i = {}.., j = {}..] ` in front of a tile's elements: where its blocks start, in the order of its axes.
 std::string Starts(FunctionGen& gen, const sema::Type& type, std::vector<Value*>& values) {
   std::string text;
-  ir::Type i64 = gen.builder.types().ScalarOf(Scalar::I64);
   std::vector<const sema::Entity*> ranges = type.ranges;
   std::sort(ranges.begin(), ranges.end(),
             [&](auto* a, auto* b) { return gen.AxisOf(a) < gen.AxisOf(b); });
   for (const sema::Entity* range : ranges) {
     text += fmt::format("{}{} = {{}}..", text.empty() ? "[" : ", ", range->name.text());
-    values.push_back(gen.builder.Make(OpKind::BlkStart, {gen.blks.at(range)}, i64));
+    values.push_back(gen.builder.BlkStart(gen.blks.at(range)));
   }
   return text.empty() ? text : text + "] ";
 }

@@ -37,9 +37,7 @@ class Binder {
     Size size = Bound(op->attr<ir::AttrKey::Size>());
     op->SetAttr(ir::MakeAttr<ir::AttrKey::Size>(size));
     if (MentionsGeneric(size)) return;
-    ir::Builder builder(module_);
-    builder.SetInsertionPoint(op);
-    builder.set_loc(op->loc());
+    ir::Builder builder(module_, op);
     op->result()->ReplaceAllUsesWith(builder.SizeValue(size));
     ir::Erase(op);
   }

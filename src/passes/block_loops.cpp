@@ -17,37 +17,37 @@ Value* BlockRange::Count() {
   Value* count = Distance(lo_, hi_);
   if (ConstantOf(size_) != 1) {
     Value* one = Int(1);
-    Value* last = builder_->Binary(OpKind::Sub, count, one);
-    Value* before_last = builder_->Binary(OpKind::Div, last, Size());
-    count = builder_->Binary(OpKind::Add, before_last, one);
+    Value* last = builder_->Sub(count, one);
+    Value* before_last = builder_->Div(last, Size());
+    count = builder_->Add(before_last, one);
   }
   return IfAny(AsI64(count));
 }
 
 Value* BlockRange::Start(Value* index) {
   Value* offset = index;
-  if (ConstantOf(size_) != 1) offset = builder_->Binary(OpKind::Mul, index, size_);
-  return builder_->Binary(OpKind::Add, lo_, offset);
+  if (ConstantOf(size_) != 1) offset = builder_->Mul(index, size_);
+  return builder_->Add(lo_, offset);
 }
 
 Value* BlockRange::SizeAt(Value* start) {
   Value* rest = Distance(start, hi_);
-  return AsI64(builder_->Binary(OpKind::Min, rest, Size()));
+  return AsI64(builder_->Min(rest, Size()));
 }
 
 Value* BlockRange::IndexOf(Value* start) {
   Value* offset = Distance(lo_, start);
-  return AsI64(builder_->Binary(OpKind::Div, offset, Size()));
+  return AsI64(builder_->Div(offset, Size()));
 }
 
 Value* BlockRange::IfAny(Value* number) {
-  Value* has_any = builder_->Binary(OpKind::Lt, lo_, hi_);
+  Value* has_any = builder_->Lt(lo_, hi_);
   return builder_->Select(has_any, number, builder_->I64(0));
 }
 
 Value* BlockRange::Distance(Value* from, Value* to) {
   Value* end = builder_->Cast(to, scalar_);
-  return builder_->Binary(OpKind::Sub, end, builder_->Cast(from, scalar_));
+  return builder_->Sub(end, builder_->Cast(from, scalar_));
 }
 
 Op* MakeLoopInPlace(ir::Builder& b, Op* op, Value* lo, Value* hi, Value* step) {
@@ -60,7 +60,7 @@ Op* MakeLoopInPlace(ir::Builder& b, Op* op, Value* lo, Value* hi, Value* step) {
   if (op->HasAttr(AttrKey::Breaks)) loop->SetAttr(ir::MakeAttr<AttrKey::Breaks>(1));
   if (op->HasAttr(AttrKey::Ahead))
     loop->SetAttr(ir::MakeAttr<AttrKey::Ahead>(op->attr<AttrKey::Ahead>()));
-  b.AddParam(loop->region(), b.types().ScalarOf(Scalar::I64), {});
+  b.AddParam(loop->region(), b.I64Type(), {});
   for (size_t i = 0; i < inits.size(); ++i) {
     Value* old = op->region()->param(i + 1);
     old->ReplaceAllUsesWith(b.AddParam(loop->region(), old->type(), old->name()));
@@ -72,13 +72,13 @@ Op* MakeLoopInPlace(ir::Builder& b, Op* op, Value* lo, Value* hi, Value* step) {
 }
 
 CoreShare ShareOf(ir::Builder& b, Value* core, Value* total, Value* core_num) {
-  Value* share = b.Binary(OpKind::Div, total, core_num);
-  Value* more = b.Binary(OpKind::Rem, total, core_num);
-  Value* before = b.Binary(OpKind::Mul, core, share);
-  Value* begin = b.Binary(OpKind::Add, before, b.Binary(OpKind::Min, core, more));
-  Value* one_more = b.Binary(OpKind::Add, share, b.I64(1));
-  Value* own = b.Select(b.Binary(OpKind::Lt, core, more), one_more, share);
-  return {begin, b.Binary(OpKind::Add, begin, own)};
+  Value* share = b.Div(total, core_num);
+  Value* more = b.Rem(total, core_num);
+  Value* before = b.Mul(core, share);
+  Value* begin = b.Add(before, b.Min(core, more));
+  Value* one_more = b.Add(share, b.I64(1));
+  Value* own = b.Select(b.Lt(core, more), one_more, share);
+  return {begin, b.Add(begin, own)};
 }
 
 Op* MakeShareLoop(ir::Builder& b, Op* op, Value* core, Value* total, Value* core_num) {

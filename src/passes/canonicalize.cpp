@@ -34,9 +34,7 @@ Value* FoldConstants(Op* op, ir::Module& module) {
                std::ranges::all_of(op->operands(), is_constant);
   std::optional<uint64_t> value = folds ? ConstantBits(op->result()) : std::nullopt;
   if (!value) return nullptr;
-  ir::Builder builder(module);
-  builder.SetInsertionPoint(op);
-  builder.set_loc(op->loc());
+  ir::Builder builder(module, op);
   return builder.Bits(op->result()->type()->scalar, *value);
 }
 

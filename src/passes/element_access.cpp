@@ -33,9 +33,9 @@ void CheckAll(ir::Builder& b, const ElementAccess& access) {
     MakeCheck(b, access.op, d, index, bound);
     if (access.piece.lanes == 1 || d + 1 != map.dims.size()) continue;
     Value* count = access.piece.count ? access.piece.count : b.I64(access.piece.lanes);
-    Value* behind = b.Binary(OpKind::Add, index, count);
-    Value* last = b.Binary(OpKind::Sub, behind, b.I64(1));
-    MakeCheck(b, access.op, d, b.Binary(OpKind::Min, last, bound), bound);
+    Value* behind = b.Add(index, count);
+    Value* last = b.Sub(behind, b.I64(1));
+    MakeCheck(b, access.op, d, b.Min(last, bound), bound);
   }
 }
 
@@ -48,17 +48,17 @@ Value* IsInside(ir::Builder& b, const ElementAccess& access) {
     Value* bound = b.SizeValue(access.tensor->type()->dims[d]);
     if (access.piece.lanes > 1 && d + 1 == map.dims.size()) {
       ir::Type numbers = b.types().Vector(Scalar::I64, access.piece.lanes);
-      index = b.Binary(OpKind::Add, index, b.Make(OpKind::LaneNumbers, {}, numbers));
+      index = b.Add(index, b.Make(OpKind::LaneNumbers, {}, numbers));
     }
-    inside = b.Binary(OpKind::And, inside, b.Binary(OpKind::Ge, index, b.I64(0)));
-    inside = b.Binary(OpKind::And, inside, b.Binary(OpKind::Lt, index, bound));
+    inside = b.And(inside, b.Ge(index, b.I64(0)));
+    inside = b.And(inside, b.Lt(index, bound));
   }
   return inside;
 }
 
 Value* And(ir::Builder& b, Value* x, Value* y) {
   if (!x || !y) return x ? x : y;
-  return b.Binary(OpKind::And, x, y);
+  return b.And(x, y);
 }
 
 Values Masks(ir::Builder& b, const ElementAccess& access, Value* mask) {
@@ -144,12 +144,11 @@ Value* IndexValue(ir::Builder& b, const ir::AccessDim& dim, std::span<Value* con
   Value* sum = nullptr;
   for (const ir::AccessTerm& term : dim.terms) {
     Value* part = index[term.operand];
-    if (!IsConstant(term.coefficient, 1))
-      part = b.Binary(OpKind::Mul, part, b.SizeValue(term.coefficient));
-    sum = sum ? b.Binary(OpKind::Add, sum, part) : part;
+    if (!IsConstant(term.coefficient, 1)) part = b.Mul(part, b.SizeValue(term.coefficient));
+    sum = sum ? b.Add(sum, part) : part;
   }
   if (!sum) return b.SizeValue(dim.offset);
-  return IsConstant(dim.offset, 0) ? sum : b.Binary(OpKind::Add, sum, b.SizeValue(dim.offset));
+  return IsConstant(dim.offset, 0) ? sum : b.Add(sum, b.SizeValue(dim.offset));
 }
 
 ElementAccess AccessOf(const Op* op, const std::function<Value*(Value*)>& value) {

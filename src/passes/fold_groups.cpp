@@ -178,12 +178,11 @@ class GroupFolder {
       visits.push_back({&parts});
       if (!parts.has_tiles()) Fill(parts, visits.back().slot = group, {});
     }
-    Value* next = builder_.Binary(OpKind::Add, group, builder_.I64(1));
+    Value* next = builder_.Add(group, builder_.I64(1));
     Value* begin = blocks_->FirstOf(group);
     Value* end = blocks_->FirstOf(next);
     for (Visit& visit : visits) {
-      if (visit.parts->has_tiles())
-        visit.first_step = builder_.Binary(OpKind::Div, begin, visit.parts->depth());
+      if (visit.parts->has_tiles()) visit.first_step = builder_.Div(begin, visit.parts->depth());
     }
     Op* loop = builder_.Create(OpKind::Loop, {{begin}, {end}, {builder_.I64(1)}, {}}, {});
     builder_.Create(OpKind::Yield, {{}}, {});
@@ -212,15 +211,15 @@ class GroupFolder {
              const std::vector<Value*>& binders) {
     const GroupParts& parts = *visit.parts;
     if (!parts.has_tiles()) return;
-    visit.step = builder_.Binary(OpKind::Div, number, parts.depth());
-    visit.first_of_step = builder_.Binary(OpKind::Mul, visit.step, parts.depth());
+    visit.step = builder_.Div(number, parts.depth());
+    visit.first_of_step = builder_.Mul(visit.step, parts.depth());
     visit.slot = parts.Slot(builder_, *blocks_, group, visit.first_step, visit.step);
-    Value* first_here = builder_.Binary(OpKind::Max, begin, visit.first_of_step);
-    Value* is_new = builder_.Binary(OpKind::Eq, number, first_here);
+    Value* first_here = builder_.Max(begin, visit.first_of_step);
+    Value* is_new = builder_.Eq(number, first_here);
     if (!parts.at_once()) {
-      Value* steps = builder_.Binary(OpKind::Sub, visit.step, visit.first_step);
-      Value* first_time = builder_.Binary(OpKind::Lt, steps, parts.tiles());
-      is_new = builder_.Binary(OpKind::And, is_new, first_time);
+      Value* steps = builder_.Sub(visit.step, visit.first_step);
+      Value* first_time = builder_.Lt(steps, parts.tiles());
+      is_new = builder_.And(is_new, first_time);
     }
     MakeIf(builder_, is_new, [&] { Fill(parts, visit.slot, binders); });
   }
@@ -229,11 +228,11 @@ class GroupFolder {
   void Leave(const Visit& visit, Value* begin, Value* number, const std::vector<Value*>& binders) {
     const GroupParts& parts = *visit.parts;
     if (!parts.has_tiles() || !parts.at_once()) return;
-    Value* next = builder_.Binary(OpKind::Add, number, builder_.I64(1));
-    Value* behind = builder_.Binary(OpKind::Add, visit.first_of_step, parts.depth());
-    Value* is_last = builder_.Binary(OpKind::Eq, next, behind);
-    Value* has_first = builder_.Binary(OpKind::Ge, visit.first_of_step, begin);
-    MakeIf(builder_, builder_.Binary(OpKind::And, is_last, has_first), [&] {
+    Value* next = builder_.Add(number, builder_.I64(1));
+    Value* behind = builder_.Add(visit.first_of_step, parts.depth());
+    Value* is_last = builder_.Eq(next, behind);
+    Value* has_first = builder_.Ge(visit.first_of_step, begin);
+    MakeIf(builder_, builder_.And(is_last, has_first), [&] {
       ForElements(parts, binders, [&](const Place& place, const ir::AxisList& axes) {
         Value* before = builder_.Cast(LoadAt(builder_, parts.tensor(), place, axes), parts.acc());
         Value* part = LoadAt(builder_, parts.memory(),
@@ -271,8 +270,7 @@ class GroupFolder {
   /// The update, on the group's part: element by element where points may find the same one, else as a whole.
   void Redirect(ir::UpdateOp update, const Visit& visit, const std::vector<Value*>& binders) {
     const GroupParts& parts = *visit.parts;
-    builder_.SetInsertionPoint(update.op);
-    builder_.set_loc(update->loc());
+    builder_.StandAt(update.op);
     std::vector<Value*> mask;
     if (update.mask()) mask.push_back(update.mask());
     Place place = parts.InPart(
@@ -341,11 +339,9 @@ class GroupFolder {
     Value* tile = nullptr;
     for (size_t b = parts.first(); b < parts.last(); ++b) {
       bool is_blk = binders[b]->type()->kind == ir::TypeKind::Blk;
-      Value* number =
-          is_blk ? builder_.Make(OpKind::BlkIndex, {binders[b]}, types_.ScalarOf(Scalar::I64))
-                 : binders[b];
-      if (tile) tile = builder_.Binary(OpKind::Mul, tile, blocks_->Count(b, b + 1));
-      tile = tile ? builder_.Binary(OpKind::Add, tile, number) : number;
+      Value* number = is_blk ? builder_.BlkIndex(binders[b]) : binders[b];
+      if (tile) tile = builder_.Mul(tile, blocks_->Count(b, b + 1));
+      tile = tile ? builder_.Add(tile, number) : number;
     }
     return tile;
   }
@@ -359,9 +355,8 @@ class GroupFolder {
   Value* FoldGroupsOf(const Folded& folded, Value* from, Value* to, Value* start) {
     const GroupParts& parts = folded.parts;
     return MakeLoop(builder_, {from, to}, {start}, [&](Value* group, const Values& so_far) {
-      Value* first_step = parts.has_tiles()
-                              ? builder_.Binary(OpKind::Div, blocks_->FirstOf(group), parts.depth())
-                              : nullptr;
+      Value* first_step =
+          parts.has_tiles() ? builder_.Div(blocks_->FirstOf(group), parts.depth()) : nullptr;
       Value* slot = parts.Slot(builder_, *blocks_, group, first_step, folded.tile);
       Value* part = LoadAt(builder_, parts.memory(),
                            parts.InPart(builder_, folded.place, slot, folded.binders), folded.axes);
@@ -372,18 +367,18 @@ class GroupFolder {
   /// The groups that have a block of those from `first` on that make one step.
   std::pair<Value*, Value*> GroupsOfStep(const GroupParts& parts, Value* first) {
     Value* one = builder_.I64(1);
-    Value* behind = builder_.Binary(OpKind::Add, first, parts.depth());
-    Value* last = builder_.Binary(OpKind::Sub, behind, one);
-    Value* to = builder_.Binary(OpKind::Add, blocks_->GroupOf(last), one);
+    Value* behind = builder_.Add(first, parts.depth());
+    Value* last = builder_.Sub(behind, one);
+    Value* to = builder_.Add(blocks_->GroupOf(last), one);
     return {blocks_->GroupOf(first), to};
   }
 
   /// The tile was met in one step: where by one group, it has been folded.
   void FoldShared(const Folded& folded) {
-    Value* first = builder_.Binary(OpKind::Mul, folded.tile, folded.parts.depth());
+    Value* first = builder_.Mul(folded.tile, folded.parts.depth());
     auto [from, to] = GroupsOfStep(folded.parts, first);
-    Value* behind = builder_.Binary(OpKind::Add, from, builder_.I64(1));
-    MakeIf(builder_, builder_.Binary(OpKind::Lt, behind, to), [&] {
+    Value* behind = builder_.Add(from, builder_.I64(1));
+    MakeIf(builder_, builder_.Lt(behind, to), [&] {
       StoreFolded(folded.parts, FoldGroupsOf(folded, from, to, Start(folded)), folded.place);
     });
   }
@@ -395,16 +390,16 @@ class GroupFolder {
     Value* start = Start(folded);
     Value* zero = builder_.I64(0);
     Value* one = builder_.I64(1);
-    Value* all = builder_.Binary(OpKind::Ge, parts.rounds(), blocks_->groups());
+    Value* all = builder_.Ge(parts.rounds(), blocks_->groups());
     Value* rounds = builder_.Select(all, one, parts.rounds());
     auto with_round = [&](Value* round, const Values& carried) -> Values {
-      Value* steps = builder_.Binary(OpKind::Mul, round, parts.tiles());
-      Value* step = builder_.Binary(OpKind::Add, steps, folded.tile);
-      auto [from, behind] = GroupsOfStep(parts, builder_.Binary(OpKind::Mul, step, parts.depth()));
+      Value* steps = builder_.Mul(round, parts.tiles());
+      Value* step = builder_.Add(steps, folded.tile);
+      auto [from, behind] = GroupsOfStep(parts, builder_.Mul(step, parts.depth()));
       Value* to = builder_.Select(all, blocks_->groups(), behind);
-      Value* rest = builder_.Select(all, zero, builder_.Binary(OpKind::Max, carried[0], from));
+      Value* rest = builder_.Select(all, zero, builder_.Max(carried[0], from));
       Value* so_far = FoldGroupsOf(folded, rest, to, carried[1]);
-      return {builder_.Binary(OpKind::Max, carried[0], to), so_far};
+      return {builder_.Max(carried[0], to), so_far};
     };
     return MakeLoop(builder_, {zero, rounds}, {zero, start}, with_round)[1];
   }

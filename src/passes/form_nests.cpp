@@ -110,9 +110,7 @@ class NestMaker {
     std::vector<Value*> leaving = Leaving();
     std::vector<Value*> blks;
     for (ir::AxisId axis : order_) blks.push_back(ir::FindBlk(last, axis));
-    ir::Builder builder(module_);
-    builder.SetInsertionPoint(last);
-    builder.set_loc(last->loc());
+    ir::Builder builder(module_, last);
     Op* nest = builder.Create(OpKind::Nest, {blks}, TypesOf(leaving));
     ir::Block* body = nest->region();
     inner_.SetInsertionPoint(body);

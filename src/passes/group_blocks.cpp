@@ -22,40 +22,40 @@ GroupBlocks::GroupBlocks(ir::Builder& builder, const ir::Function& kernel, const
     most_groups_ = sizes.Binary(SizeKind::Min, known, most_groups_);
     groups_ = builder.SizeValue(most_groups_);
   } else {
-    groups_ = builder.Binary(OpKind::Min, blocks_, builder.I64(ir::kMostGroups));
+    groups_ = builder.Min(blocks_, builder.I64(ir::kMostGroups));
   }
-  divisor_ = builder.Binary(OpKind::Max, groups_, builder.I64(1));
-  share_ = builder.Binary(OpKind::Div, blocks_, divisor_);
-  more_ = builder.Binary(OpKind::Rem, blocks_, divisor_);
+  divisor_ = builder.Max(groups_, builder.I64(1));
+  share_ = builder.Div(blocks_, divisor_);
+  more_ = builder.Rem(blocks_, divisor_);
 }
 
 Value* GroupBlocks::Count(size_t from, size_t to) {
   Value* product = nullptr;
   for (size_t b = from; b < to; ++b)
-    product = product ? builder_.Binary(OpKind::Mul, product, counts_[b]) : counts_[b];
+    product = product ? builder_.Mul(product, counts_[b]) : counts_[b];
   return product ? product : builder_.I64(1);
 }
 
 Value* GroupBlocks::FirstOf(Value* group) {
-  Value* whole = builder_.Binary(OpKind::Mul, group, share_);
-  Value* rest = builder_.Binary(OpKind::Mul, group, more_);
-  return builder_.Binary(OpKind::Add, whole, builder_.Binary(OpKind::Div, rest, divisor_));
+  Value* whole = builder_.Mul(group, share_);
+  Value* rest = builder_.Mul(group, more_);
+  return builder_.Add(whole, builder_.Div(rest, divisor_));
 }
 
 Value* GroupBlocks::GroupOf(Value* block) {
   Value* one = builder_.I64(1);
-  Value* behind = builder_.Binary(OpKind::Add, block, one);
-  Value* scaled = builder_.Binary(OpKind::Mul, behind, groups_);
-  Value* before = builder_.Binary(OpKind::Sub, scaled, one);
-  return builder_.Binary(OpKind::Div, before, builder_.Binary(OpKind::Max, blocks_, one));
+  Value* behind = builder_.Add(block, one);
+  Value* scaled = builder_.Mul(behind, groups_);
+  Value* before = builder_.Sub(scaled, one);
+  return builder_.Div(before, builder_.Max(blocks_, one));
 }
 
 std::vector<Value*> GroupBlocks::BindersOf(Value* number) {
   std::vector<Value*> numbers(binders_.size());
   Value* rest = number;
   for (size_t b = binders_.size(); b-- > 0;) {
-    numbers[b] = b == 0 ? rest : builder_.Binary(OpKind::Rem, rest, counts_[b]);
-    if (b > 0) rest = builder_.Binary(OpKind::Div, rest, counts_[b]);
+    numbers[b] = b == 0 ? rest : builder_.Rem(rest, counts_[b]);
+    if (b > 0) rest = builder_.Div(rest, counts_[b]);
   }
   std::vector<Value*> values;
   for (size_t b = 0; b < binders_.size(); ++b) {

@@ -144,14 +144,14 @@ Value* GroupParts::Slot(ir::Builder& builder, const GroupBlocks& blocks, Value* 
   if (!has_tiles()) return group;
   if (at_once_) {
     // Groups and their shared tiles ascend together: no two pairs have one sum.
-    Value* is_later = builder.Binary(OpKind::Lt, first_step, tile);
-    Value* two_each = builder.Binary(OpKind::Add, group, builder.Cast(is_later, Scalar::I64));
-    Value* few = builder.Binary(OpKind::Le, tiles_, blocks.groups());
-    return builder.Binary(OpKind::Add, group, builder.Select(few, tile, two_each));
+    Value* is_later = builder.Lt(first_step, tile);
+    Value* two_each = builder.Add(group, builder.Cast(is_later, Scalar::I64));
+    Value* few = builder.Le(tiles_, blocks.groups());
+    return builder.Add(group, builder.Select(few, tile, two_each));
   }
-  Value* before = builder.Binary(OpKind::Mul, group, steps_);
-  Value* steps = builder.Binary(OpKind::Sub, tile, first_step);
-  return builder.Binary(OpKind::Add, before, builder.Binary(OpKind::Rem, steps, tiles_));
+  Value* before = builder.Mul(group, steps_);
+  Value* steps = builder.Sub(tile, first_step);
+  return builder.Add(before, builder.Rem(steps, tiles_));
 }
 
 Place GroupParts::InPart(ir::Builder& builder, const Place& place, Value* slot,
@@ -171,8 +171,7 @@ Place GroupParts::InPart(ir::Builder& builder, const Place& place, Value* slot,
       for (ir::AccessTerm& of_dim : dim.terms)
         of_dim.operand = term(1, place.index[of_dim.operand]).operand;
     } else if (Value* binder = binders[*tiled_[d]]; binder->type()->kind == ir::TypeKind::Blk) {
-      Value* start =
-          builder.Make(OpKind::BlkStart, {binder}, builder.types().ScalarOf(Scalar::I64));
+      Value* start = builder.BlkStart(binder);
       dim.terms = {term(1, binder), term(-1, start)};
     }
     in_part.access.dims.push_back(dim);

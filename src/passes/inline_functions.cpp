@@ -226,7 +226,7 @@ class Inliner {
       ir::Type type = Bound(region->param(i)->type(), axes.Of(region->param(i)));
       inits.push_back(builder_.Broadcast(Mapped(map_, op->operand(i)), type->axes));
     }
-    if (mask_) inits[0] = builder_.Binary(OpKind::And, mask_, inits[0]);
+    if (mask_) inits[0] = builder_.And(mask_, inits[0]);
     if (!mapped.empty()) inits.insert(inits.begin(), AnyOf(inits[0], mapped));
     std::vector<ir::Type> types;
     for (Value* init : inits) types.push_back(init->type());
@@ -266,7 +266,7 @@ class Inliner {
     Value* going = turn->param(1);
     for (size_t i = 1; i < yielded.size(); ++i)
       yielded[i] = builder_.Select(going, yielded[i], turn->param(1 + i));
-    yielded[0] = builder_.Binary(OpKind::And, going, yielded[0]);
+    yielded[0] = builder_.And(going, yielded[0]);
     yielded.insert(yielded.begin(), AnyOf(yielded[0], mapped));
   }
 
@@ -308,7 +308,7 @@ class Inliner {
                     op->kind() == OpKind::Take || op->kind() == OpKind::Load;
     if (has_mask) {
       std::vector<Value*>& own = segments.back();
-      own = {own.empty() ? mask : builder_.Binary(OpKind::And, mask, own[0])};
+      own = {own.empty() ? mask : builder_.And(mask, own[0])};
     } else {
       Value*& divisor = segments.back()[0];
       divisor = builder_.Select(mask, divisor, builder_.Int(divisor->type()->scalar, 1));
@@ -333,9 +333,7 @@ void InlineCalls(ir::Module& module, const ir::Function& function, bool of_tiles
     calls.pop_back();
     const ir::Function& fn = *module.FindFunction(call->attr<ir::AttrKey::Callee>());
     if (of_tiles && !IsTileFunction(fn)) continue;
-    ir::Builder builder(module);
-    builder.SetInsertionPoint(call.op);
-    builder.set_loc(call->loc());
+    ir::Builder builder(module, call.op);
     Inliner(call, fn, builder, calls).Run();
     ir::Erase(call.op);
   }

@@ -29,16 +29,15 @@ struct SlotIndex {
 SlotIndex IndexOfSlot(ir::Builder& builder, const Op* op) {
   SlotIndex index;
   SizeTable& sizes = builder.types().sizes();
-  ir::Type i64 = builder.types().ScalarOf(Scalar::I64);
   for (ir::AxisId axis : op->attr<AttrKey::Axes>()) {
     Value* blk = ir::FindBlk(op, axis);
     KDL_CHECK(blk, "'{}' over an axis of which no block is in scope", op->info().spelling);
     auto first = static_cast<uint32_t>(index.operands.size());
     index.operands.push_back(blk);
-    index.operands.push_back(builder.Make(OpKind::BlkStart, {blk}, i64));
+    index.operands.push_back(builder.BlkStart(blk));
     index.access.dims.push_back(
         {{{sizes.Constant(1), first}, {sizes.Constant(-1), first + 1}}, sizes.Constant(0)});
-    index.sizes.push_back(builder.Make(OpKind::BlkSize, {blk}, i64));
+    index.sizes.push_back(builder.BlkSize(blk));
   }
   return index;
 }
@@ -57,9 +56,7 @@ std::vector<ir::Attr> ProvenAccess(const SlotIndex& index) {
 }
 
 void OpenPush(ir::Module& module, ir::PushOp push) {
-  ir::Builder builder(module);
-  builder.SetInsertionPoint(push.op);
-  builder.set_loc(push->loc());
+  ir::Builder builder(module, push.op);
   SlotIndex index = IndexOfSlot(builder, push.op);
   Value* slot = MakeOne(builder, OpKind::Acquire, {{push.pipe()}}, SlotType(builder, push.pipe()),
                         QuotedBy(push.op));
@@ -98,12 +95,10 @@ Op* ReleasePlace(const Value* tile, const Value* pipe) {
 }
 
 void OpenPop(ir::Module& module, ir::PopOp pop) {
-  ir::Builder builder(module);
-  builder.SetInsertionPoint(pop.op);
-  builder.set_loc(pop->loc());
+  ir::Builder builder(module, pop.op);
   SlotIndex index = IndexOfSlot(builder, pop.op);
   std::vector<ir::Type> types = {SlotType(builder, pop.pipe())};
-  types.resize(1 + index.sizes.size(), builder.types().ScalarOf(Scalar::I64));
+  types.resize(1 + index.sizes.size(), builder.I64Type());
   Op* wait = builder.Create(OpKind::Wait, {{pop.pipe()}}, types, QuotedBy(pop.op));
   Value* slot = wait->result();
   slot->set_name(pop.pipe()->name());

@@ -207,8 +207,7 @@ class Ordering {
   }
 
   Value* MarkBefore(Op* op, const Queue& queue, Reached& state) {
-    ir::Builder builder(module_, op->block(), op);
-    builder.set_loc(op->loc());
+    ir::Builder builder(module_, op);
     Value* mark = builder.Make(
         OpKind::Mark, {}, builder.types().Event(),
         {ir::MakeAttr<AttrKey::Device>(queue.device), ir::MakeAttr<AttrKey::Queue>(queue.number)});

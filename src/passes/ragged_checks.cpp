@@ -78,7 +78,7 @@ void CheckThatItAscends(PassContext& context, const Ragged& ragged) {
   builder.SetInsertionPoint(walk->region());
   Value* from = LoadAt(builder, ragged.from, ragged.binder, number);
   Value* to = LoadAt(builder, ragged.to, ragged.binder, number);
-  Assert(builder, builder.Binary(OpKind::Le, from, to), text);
+  Assert(builder, builder.Le(from, to), text);
   builder.Create(OpKind::Yield, {{}}, {});
   CheckBoundsIn(context, walk);
 }
@@ -98,17 +98,17 @@ void CheckThatItIsWhole(PassContext& context, const Ragged& ragged, Size size) {
   builder.set_loc(ragged.to->loc());
   Value* lo = FromOf(ragged);
   Value* hi = ToOf(ragged);
-  Value* core = builder.Make(OpKind::CoreId, {}, lo->type());
-  Value* is_first = builder.Binary(OpKind::Eq, core, builder.I64(0));
+  Value* core = builder.CoreId();
+  Value* is_first = builder.Eq(core, builder.I64(0));
   Op* branch = MakeBranch(builder, is_first);
   builder.SetInsertionPoint(branch->region(0)->terminator());
   // the load of off[e] at hi: a table of one element more than blocks has it
   Value* from = builder.Cast(LoadAt(builder, ragged.from, ragged.binder, lo), Scalar::I64);
   Value* to = builder.Cast(LoadAt(builder, ragged.from, ragged.binder, hi), Scalar::I64);
-  Assert(builder, builder.Binary(OpKind::Le, lo, hi), in_order);
-  Assert(builder, builder.Binary(OpKind::Eq, from, builder.I64(0)), starts);
+  Assert(builder, builder.Le(lo, hi), in_order);
+  Assert(builder, builder.Eq(from, builder.I64(0)), starts);
   Value* length = builder.Make(OpKind::SizeOf, {}, lo->type(), {MakeAttr<AttrKey::Size>(size)});
-  Assert(builder, builder.Binary(OpKind::Eq, to, length), ends);
+  Assert(builder, builder.Eq(to, length), ends);
   CheckBoundsIn(context, branch);
 }
 

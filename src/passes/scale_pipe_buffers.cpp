@@ -85,8 +85,7 @@ class ProgramScaler {
     std::optional<std::string> user = UserText(variants);
     if (!user) return;
     Value* workspace = WorkspaceOf(launch, *user);
-    ir::Builder builder(context_.module, launch->block(), launch);
-    builder.set_loc(launch->loc());
+    ir::Builder builder(context_.module, launch);
     Value* slices = Instances(builder, launch);
     Value* bytes = Footprint(builder, launch, variants);
     builder.Create(OpKind::Reserve, {{workspace}, {slices}, {bytes}}, {});
@@ -120,7 +119,7 @@ class ProgramScaler {
       if (count->name().empty() && !is_literal)
         count->set_name(context_.module.context().names.Intern("cores"));
     }
-    return MakeOne(builder, OpKind::Instances, {cores}, builder.types().ScalarOf(Scalar::I64),
+    return MakeOne(builder, OpKind::Instances, {cores}, builder.I64Type(),
                    {MakeAttr<AttrKey::Device>(launch->attr<AttrKey::Device>())});
   }
 
@@ -136,8 +135,7 @@ class ProgramScaler {
                                    MakeAttr<AttrKey::Device>(launch->attr<AttrKey::Device>())};
     if (launch->HasAttr(AttrKey::Constants))
       attrs.push_back(MakeAttr<AttrKey::Constants>(launch->attr<AttrKey::Constants>()));
-    return builder.Make(OpKind::Footprint, {}, builder.types().ScalarOf(Scalar::I64),
-                        std::move(attrs));
+    return builder.Make(OpKind::Footprint, {}, builder.I64Type(), std::move(attrs));
   }
 
   void SetName(const QueueWorkspace& workspace) {

@@ -17,7 +17,7 @@ Values MakeLoop(ir::Builder& b, const LoopBounds& bounds, const Values& inits,
                 const std::function<Values(Value*, const Values&)>& body) {
   Value* step = b.I64(bounds.step);
   Op* loop = b.Create(OpKind::Loop, {{bounds.lo}, {bounds.hi}, {step}, inits}, TypesOf(inits));
-  Value* index = b.AddParam(loop->region(), b.types().ScalarOf(Scalar::I64), {});
+  Value* index = b.AddParam(loop->region(), b.I64Type(), {});
   Values carried;
   for (const Value* init : inits) carried.push_back(b.AddParam(loop->region(), init->type(), {}));
   FillRegion(b, loop->region(), [&] { return body(index, carried); });
@@ -37,7 +37,7 @@ std::function<Values()> Giving(const std::function<void()>& make) {
 Op* LoopWithout(ir::Builder& b, const LoopBounds& bounds, const std::function<void(Value*)>& body) {
   Value* step = b.I64(bounds.step);
   Op* loop = b.Create(OpKind::Loop, {{bounds.lo}, {bounds.hi}, {step}, {}}, {});
-  Value* index = b.AddParam(loop->region(), b.types().ScalarOf(Scalar::I64), {});
+  Value* index = b.AddParam(loop->region(), b.I64Type(), {});
   FillRegion(b, loop->region(), Giving([&] { body(index); }));
   return loop;
 }

@@ -53,9 +53,7 @@ Op* PartTwin(ir::Module& module, Op* load) {
     if (!IsReader(use, load)) others.push_back(use);
   }
   if (others.empty()) return nullptr;
-  ir::Builder builder(module);
-  builder.SetInsertionPoint(load);
-  builder.set_loc(load->loc());
+  ir::Builder builder(module, load);
   ir::ValueMap same;
   Op* twin = ir::Clone(load, builder, same);
   for (const ir::Use& use : others) use.user->SetOperand(use.operand, twin->result());

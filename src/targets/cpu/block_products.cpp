@@ -98,8 +98,7 @@ class ProductBlocker {
 
   void CutFold(Op* fold, const RegisterBlock& block) {
     ir::NumberList heights = Heights(block.largest.rows, RestOf(fold));
-    b_.SetInsertionPoint(fold);
-    b_.set_loc(fold->loc());
+    b_.StandAt(fold);
     Value* plain = PlainOf(fold);
     if (!plain) return Cut(fold, block, heights);
     Op* ways = MakeBranch(b_, plain);
@@ -149,13 +148,13 @@ class ProductBlocker {
     }
     Value* plain = b_.Bool(true);
     for (Value* factor : {contraction.a(), contraction.b()}) {
-      plain = b_.Binary(OpKind::And, plain, IsNone(SmallFactor(fold, factor)));
+      plain = b_.And(plain, IsNone(SmallFactor(fold, factor)));
     }
-    return b_.Binary(OpKind::And, plain, IsNone(SmallStart(fold, contraction.into())));
+    return b_.And(plain, IsNone(SmallStart(fold, contraction.into())));
   }
 
   /// Whether nothing was found.
-  Value* IsNone(Value* found) { return b_.Binary(OpKind::Lt, found, Constant(1)); }
+  Value* IsNone(Value* found) { return b_.Lt(found, Constant(1)); }
 
   Value* Constant(float value) { return b_.Bits(kdl::Scalar::F32, std::bit_cast<uint32_t>(value)); }
 
@@ -163,9 +162,9 @@ class ProductBlocker {
   Value* SmallOf(Value* number, float limit) {
     Value* none = Constant(0);
     Value* magnitude = b_.Unary(OpKind::Abs, number);
-    Value* is_less = b_.Binary(OpKind::Lt, magnitude, Constant(limit));
-    Value* is_some = b_.Binary(OpKind::Ne, number, Constant(0));
-    Value* is_small = b_.Binary(OpKind::And, is_less, is_some);
+    Value* is_less = b_.Lt(magnitude, Constant(limit));
+    Value* is_some = b_.Ne(number, Constant(0));
+    Value* is_small = b_.And(is_less, is_some);
     return b_.Select(is_small, Constant(1), none);
   }
 
@@ -202,8 +201,7 @@ class ProductBlocker {
     for (AxisId axis : walked) blks.push_back(ir::FindBlk(at, axis));
     Op* nest = b_.Create(OpKind::Nest, {blks}, {b_.types().ScalarOf(kdl::Scalar::F32)});
     std::map<AxisId, Value*> points;
-    for (AxisId axis : walked)
-      points[axis] = b_.AddParam(nest->region(), b_.types().ScalarOf(kdl::Scalar::I64), {});
+    for (AxisId axis : walked) points[axis] = b_.AddParam(nest->region(), b_.I64Type(), {});
     std::vector<Value*> point;
     for (AxisId axis : tile->type()->axes) point.push_back(points.at(axis));
     FillRegion(b_, nest->region(), [&] {

@@ -39,10 +39,7 @@ std::vector<Op*> FollowersOf(const Op* fold) {
   return followers;
 }
 
-FoldCutter::FoldCutter(ir::Module& module, Op* fold) : b_(module), fold_(fold) {
-  b_.SetInsertionPoint(fold);
-  b_.set_loc(fold->loc());
-}
+FoldCutter::FoldCutter(ir::Module& module, Op* fold) : b_(module), fold_(fold) { b_.StandAt(fold); }
 
 void FoldCutter::Open(AxisId axis, const ir::NumberList& sizes) {
   ir::Function& kernel = *fold_->block()->function();

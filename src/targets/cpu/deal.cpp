@@ -59,7 +59,7 @@ class Dealer {
   Value* InNearestCache(Value* size, const std::vector<Rereads::Rows>& again);
   Value* OneWhereLong(Value* size, const Turns& along);
   Value* CeilDiv(Value* a, Value* b);
-  Value* AtLeastOne(Value* a) { return builder_.Binary(OpKind::Max, a, builder_.I64(1)); }
+  Value* AtLeastOne(Value* a) { return builder_.Max(a, builder_.I64(1)); }
   Value* MakeBlk(Value* start, Value* size, Value* index, const Value* binder);
   /// A name that says what the number is for: `i.count`.
   void SetName(Value* value, const Value* binder, std::string_view what);
@@ -94,8 +94,8 @@ Op* Dealer::MakeClaimingLoop(Op* op, Value* total) {
 
 Value* Dealer::CeilDiv(Value* a, Value* b) {
   Value* one = builder_.I64(1);
-  Value* last = builder_.Binary(OpKind::Sub, builder_.Binary(OpKind::Add, a, b), one);
-  return builder_.Binary(OpKind::Div, last, b);
+  Value* last = builder_.Sub(builder_.Add(a, b), one);
+  return builder_.Div(last, b);
 }
 
 /// `size`, or fewer: as many rows as stay in the nearest cache from pass to pass, and at least one.
@@ -103,10 +103,10 @@ Value* Dealer::InNearestCache(Value* size, const std::vector<Rereads::Rows>& aga
   constexpr int64_t kShare = 2;  // of the cache: other things pass through it
   Value* bytes = builder_.I64(0);
   for (const Rereads::Rows& rows : again)
-    bytes = builder_.Binary(OpKind::Add, bytes, BytesPerIndex(builder_, rows.tensor, rows.dim));
+    bytes = builder_.Add(bytes, BytesPerIndex(builder_, rows.tensor, rows.dim));
   Value* cache = builder_.I64(facts_.l1_bytes / kShare);
-  Value* fitting = builder_.Binary(OpKind::Div, cache, AtLeastOne(bytes));
-  return builder_.Binary(OpKind::Min, size, AtLeastOne(fitting));
+  Value* fitting = builder_.Div(cache, AtLeastOne(bytes));
+  return builder_.Min(size, AtLeastOne(fitting));
 }
 
 /// `size`, or 1 where the loop along rows has more than one turn.
@@ -120,7 +120,7 @@ Value* Dealer::OneWhereLong(Value* size, const Turns& along) {
   Value* lo = here(along.lo);
   BlockRange range(builder_, lo, hi, extent);
   Value* one = builder_.I64(1);
-  Value* is_long = builder_.Binary(OpKind::Lt, one, range.Count());
+  Value* is_long = builder_.Lt(one, range.Count());
   return builder_.Select(is_long, one, size);
 }
 
@@ -147,17 +147,15 @@ std::vector<Value*> Dealer::BlockSizes(Op* op, const Walk& walk, Value* core_num
     // (Numbers that overflow choose a poor size, but still one of 1 or more.)
     Value* others = builder_.I64(1);
     for (size_t o = 0; o < counts.size(); ++o)
-      if (o != b) others = builder_.Binary(OpKind::Mul, others, counts[o]);
-    Value* turns = CeilDiv(builder_.Binary(OpKind::Mul, others, counts[b]), core_num);
-    Value* wanted = CeilDiv(builder_.Binary(OpKind::Mul, turns, core_num), others);
+      if (o != b) others = builder_.Mul(others, counts[o]);
+    Value* turns = CeilDiv(builder_.Mul(others, counts[b]), core_num);
+    Value* wanted = CeilDiv(builder_.Mul(turns, core_num), others);
     if (walk.narrow && b == walk.order[0])
-      wanted =
-          builder_.Binary(OpKind::Max, wanted, builder_.Binary(OpKind::Max, counts[b], core_num));
-    Value* most = builder_.Binary(OpKind::Max, CeilDiv(length, granule), counts[b]);
-    Value* count = AtLeastOne(builder_.Binary(OpKind::Min, wanted, most));
+      wanted = builder_.Max(wanted, builder_.Max(counts[b], core_num));
+    Value* most = builder_.Max(CeilDiv(length, granule), counts[b]);
+    Value* count = AtLeastOne(builder_.Min(wanted, most));
     Value* granules = CeilDiv(CeilDiv(length, count), granule);
-    sizes[b] = AtLeastOne(
-        builder_.Binary(OpKind::Min, sizes[b], builder_.Binary(OpKind::Mul, granules, granule)));
+    sizes[b] = AtLeastOne(builder_.Min(sizes[b], builder_.Mul(granules, granule)));
     if (!walk.rereads[b].empty()) sizes[b] = InNearestCache(sizes[b], walk.rereads[b]);
     if (facts_.asks_for_reads) {
       for (const Turns& along : walk.row_loops[b]) sizes[b] = OneWhereLong(sizes[b], along);
@@ -187,11 +185,9 @@ void Dealer::StateBusyCores(const Walks& walks) {
 
 void Dealer::Spmd(Op* op, const Walk& walk) {
   const std::vector<Value*> binders = op->region()->params();
-  builder_.SetInsertionPoint(op);
-  builder_.set_loc(op->loc());
-  ir::Type i64 = builder_.types().ScalarOf(Scalar::I64);
-  Value* core_id = builder_.Make(OpKind::CoreId, {}, i64);
-  Value* core_num = builder_.Make(OpKind::CoreNum, {}, i64);
+  builder_.StandAt(op);
+  Value* core_id = builder_.CoreId();
+  Value* core_num = builder_.CoreNum();
   std::vector<Value*> sizes = BlockSizes(op, walk, core_num);
   std::vector<BlockRange> ranges;
   std::vector<Value*> counts;
@@ -200,7 +196,7 @@ void Dealer::Spmd(Op* op, const Walk& walk) {
     ranges.emplace_back(builder_, op->operand(2 * b), op->operand(2 * b + 1), sizes[b]);
     counts.push_back(ranges.back().Count());
     SetName(counts.back(), binders[b], "count");
-    total = total ? builder_.Binary(OpKind::Mul, total, counts.back()) : counts.back();
+    total = total ? builder_.Mul(total, counts.back()) : counts.back();
   }
   Op* loop = op->attr<AttrKey::Deal>() == ir::DealKind::Dynamic
                  ? MakeClaimingLoop(op, total)
@@ -210,8 +206,8 @@ void Dealer::Spmd(Op* op, const Walk& walk) {
   std::vector<Value*> numbers(binders.size());
   for (size_t at = binders.size(); at-- > 0;) {
     size_t b = walk.order[at];
-    numbers[b] = at == 0 ? rest : builder_.Binary(OpKind::Rem, rest, counts[b]);
-    if (at > 0) rest = builder_.Binary(OpKind::Div, rest, counts[b]);
+    numbers[b] = at == 0 ? rest : builder_.Rem(rest, counts[b]);
+    if (at > 0) rest = builder_.Div(rest, counts[b]);
   }
   for (size_t b = 0; b < binders.size(); ++b) {
     Value* value = ranges[b].Start(numbers[b]);
@@ -230,8 +226,7 @@ void Dealer::Spmd(Op* op, const Walk& walk) {
 void Dealer::For(Op* op) {
   ir::ForOp loop_over_blocks(op);
   Value* binder = op->region()->param(0);
-  builder_.SetInsertionPoint(op);
-  builder_.set_loc(op->loc());
+  builder_.StandAt(op);
   Value* extent = builder_.I64(ExtentOf(binder));
   BlockRange range(builder_, loop_over_blocks.lo(), loop_over_blocks.hi(), extent);
   Op* loop = MakeLoopInPlace(builder_, op, loop_over_blocks.lo(), loop_over_blocks.hi(), extent);

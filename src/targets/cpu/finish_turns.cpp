@@ -126,7 +126,7 @@ bool IsShort(const Op* nest) {
 
 /// The distance of two numbers as a u64, which holds every one.
 Value* Distance(ir::Builder& b, Value* from, Value* to) {
-  return b.Cast(b.Binary(OpKind::Sub, to, from), kdl::Scalar::U64);
+  return b.Cast(b.Sub(to, from), kdl::Scalar::U64);
 }
 
 /// Whether the loop has so many terms that stores to memory, a register block at a time, hide behind them. With fewer the
@@ -134,14 +134,14 @@ Value* Distance(ir::Builder& b, Value* from, Value* to) {
 Value* IsLong(ir::Builder& b, ir::LoopOp loop) {
   constexpr int64_t kLong = 128;
   Value* terms = Distance(b, loop.lo(), loop.hi());
-  Value* enough = b.Binary(OpKind::Ge, terms, b.Cast(b.I64(kLong), kdl::Scalar::U64));
-  return b.Binary(OpKind::And, b.Binary(OpKind::Lt, loop.lo(), loop.hi()), enough);
+  Value* enough = b.Ge(terms, b.Cast(b.I64(kLong), kdl::Scalar::U64));
+  return b.And(b.Lt(loop.lo(), loop.hi()), enough);
 }
 
 /// Whether no number comes after the loop's present one.
 Value* IsLast(ir::Builder& b, ir::LoopOp loop) {
   Value* left = Distance(b, loop->region()->param(0), loop.hi());
-  return b.Binary(OpKind::Le, left, b.Cast(loop.step(), kdl::Scalar::U64));
+  return b.Le(left, b.Cast(loop.step(), kdl::Scalar::U64));
 }
 
 /// The nest once more, and what it gets of other homes than the contraction's; the tile is what `map` has for it.
@@ -160,7 +160,7 @@ void Finish(ir::Builder& b, Op* op, const Epilogue& epilogue) {
   b.set_loc(nest->loc());
   Value* is_long = IsLong(b, loop);
   b.SetInsertionPoint(contraction);
-  Value* is_last = b.Binary(OpKind::And, is_long, IsLast(b, loop));
+  Value* is_last = b.And(is_long, IsLast(b, loop));
   Op* put = contraction->next();
   b.SetInsertionPoint(put->next());
   Op* branch = MakeBranch(b, is_last);

@@ -54,7 +54,7 @@ class IntegerFitter {
   Value* Moved(Value* factor, kdl::Scalar to) {
     kdl::Scalar from = Element(factor);
     Value* half = b_.Int(from, IsSigned(from) ? -HalfOf(from) : HalfOf(from));
-    return b_.Cast(b_.Binary(OpKind::Xor, factor, half), to);
+    return b_.Cast(b_.Xor(factor, half), to);
   }
 
   /// What is too much, or missing, where the other factor is moved.
@@ -68,8 +68,8 @@ class IntegerFitter {
                  ir::MakeAttr<AttrKey::Acc>(unit_.acc),
                  ir::MakeAttr<AttrKey::Order>(ir::OrderKind::Lanes64)});
     Value* each = b_.Int(unit_.acc, HalfOf(moved));
-    if (IsSigned(moved)) each = b_.Binary(OpKind::Sub, b_.Int(unit_.acc, 0), each);
-    return b_.Binary(OpKind::Mul, sum, each);
+    if (IsSigned(moved)) each = b_.Sub(b_.Int(unit_.acc, 0), each);
+    return b_.Mul(sum, each);
   }
 
   ir::Builder& b_;
@@ -92,8 +92,7 @@ void RunFitOperands(PassContext& context, ir::Function& kernel) {
   ir::Builder builder(context.module);
   for (Op* op : OpsOfKind(kernel, OpKind::Contraction)) {
     const ir::Unit* unit = ir::UnitOf(*op, context.module.context());
-    builder.SetInsertionPoint(op);
-    builder.set_loc(op->loc());
+    builder.StandAt(op);
     if (!IsNative(FactsOf(context), unit)) {
       Widen(builder, op, unit);
     } else if (unit->order == ir::StepOrder::Any) {

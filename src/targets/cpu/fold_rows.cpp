@@ -52,16 +52,14 @@ class RowFolder {
   }
 
   void Rewrite(Op* fold) {
-    ir::Builder b(module_, fold->block(), fold);
-    b.set_loc(fold->loc());
-    ir::Type number = b.types().ScalarOf(kdl::Scalar::I64);
-    Value* start = b.Make(OpKind::BlkStart, {rows_.blk}, number);
-    Value* size = b.Make(OpKind::BlkSize, {rows_.blk}, number);
-    Value* end = b.Binary(OpKind::Add, start, size);
+    ir::Builder b(module_, fold);
+    Value* start = b.BlkStart(rows_.blk);
+    Value* size = b.BlkSize(rows_.blk);
+    Value* end = b.Add(start, size);
     passes::Values result = {StartOf(b, fold)};
     if (Value* together = GoTogether(b, fold)) {
-      Value* whole = b.Binary(OpKind::Sub, size, b.Binary(OpKind::Rem, size, b.I64(kRowsAtOnce)));
-      Value* rest = b.Binary(OpKind::Add, start, b.Select(together, whole, b.I64(0)));
+      Value* whole = b.Sub(size, b.Rem(size, b.I64(kRowsAtOnce)));
+      Value* rest = b.Add(start, b.Select(together, whole, b.I64(0)));
       result = Rows(b, fold, {start, rest, kRowsAtOnce}, result);
       start = rest;
     }
@@ -81,14 +79,12 @@ class RowFolder {
       Value* tensor = ir::LoadOp(const_cast<Op*>(op)).tensor();
       int64_t bytes = Bytes(tensor->type()->scalar);
       if (kernel_.Extent(last) * bytes < kPageBytes) return nullptr;
-      ir::Type number = b.types().ScalarOf(kdl::Scalar::I64);
-      Value* size = b.Make(OpKind::BlkSize, {ir::FindBlk(fold, last)}, number);
-      Value* in_pages = b.Binary(OpKind::Ge, size, b.I64(kPageBytes / bytes));
-      Value* all =
-          b.Binary(OpKind::Mul, b.SizeValue(tensor->type()->dims[0]), BytesPerIndex(b, tensor, 0));
-      Value* is_near = b.Binary(OpKind::Le, all, b.I64(kernel_.facts.l2_bytes));
-      Value* may = b.Binary(OpKind::Or, in_pages, is_near);
-      together = together ? b.Binary(OpKind::And, together, may) : may;
+      Value* size = b.BlkSize(ir::FindBlk(fold, last));
+      Value* in_pages = b.Ge(size, b.I64(kPageBytes / bytes));
+      Value* all = b.Mul(b.SizeValue(tensor->type()->dims[0]), BytesPerIndex(b, tensor, 0));
+      Value* is_near = b.Le(all, b.I64(kernel_.facts.l2_bytes));
+      Value* may = b.Or(in_pages, is_near);
+      together = together ? b.And(together, may) : may;
     }
     return together;
   }
@@ -112,7 +108,7 @@ class RowFolder {
     std::vector<passes::Values> rows(static_cast<size_t>(count), passes::Values(whole.size()));
     std::vector<ir::ValueMap> at_rows;
     for (int64_t i = 0; i < count; ++i)
-      at_rows.push_back({{rows_.blk, i == 0 ? first : b.Binary(OpKind::Add, first, b.I64(i))}});
+      at_rows.push_back({{rows_.blk, i == 0 ? first : b.Add(first, b.I64(i))}});
     for (bool tiles : {false, true}) {
       for (size_t i = 0; i < rows.size(); ++i) {
         for (size_t t = 0; t < whole.size(); ++t) {
@@ -138,7 +134,7 @@ class RowFolder {
       return b.Binary(ir::CombineOf(fold->attr<AttrKey::Fold>()), before, terms[0]);
     if (IsFloat(fold->attr<AttrKey::Acc>()))
       return b.Make(OpKind::Fma, {terms[0], terms[1], before}, before->type());
-    return b.Binary(OpKind::Add, before, b.Binary(OpKind::Mul, terms[0], terms[1]));
+    return b.Add(before, b.Mul(terms[0], terms[1]));
   }
 
   Value* RowOf(ir::Builder& b, Value* term, ir::ValueMap& at_row) {

@@ -37,16 +37,15 @@ void FillWithoutTurns(ir::Builder& b, ir::LoopOp loop, Op* put) {
   Op* fill = FillOf(put);
   b.SetInsertionPoint(loop.op);
   b.set_loc(fill->loc());
-  Value* runs = b.Binary(OpKind::Lt, loop.lo(), loop.hi());
+  Value* runs = b.Lt(loop.lo(), loop.hi());
   Op* branch = MakeBranch(b, runs);
   MoveInto(branch->region(1), fill);
   MoveInto(branch->region(1), put);
 }
 
 void StartFirstTurn(ir::Builder& b, ir::LoopOp loop, Op* get, Value* value) {
-  b.SetInsertionPoint(get);
-  b.set_loc(get->loc());
-  Value* is_first = b.Binary(OpKind::Eq, loop->region()->param(0), loop.lo());
+  b.StandAt(get);
+  Value* is_first = b.Eq(loop->region()->param(0), loop.lo());
   Value* instead[] = {value};
   Value* condition[] = {is_first};
   get->SetSegment(ir::GetOp::at_value, instead);

@@ -84,20 +84,12 @@ class Prefetcher {
   static Value* BlkOf(const Op* cut) { return cut->region()->param(0); }
   static int64_t Most(const Op* cut) { return cut->attr<AttrKey::Sizes>()[0]; }
 
-  Value* Fact(OpKind kind, Value* blk) {
-    return b_.Make(kind, {blk}, b_.types().ScalarOf(kdl::Scalar::I64));
-  }
-  Value* Start(Value* blk) { return Fact(OpKind::BlkStart, blk); }
-  Value* Size(Value* blk) { return Fact(OpKind::BlkSize, blk); }
-
   /// Whether it is one of the largest blocks: the others, which are few, need no code for it.
   Value* IsLargest() {
-    auto has_most = [&](const Op* cut) {
-      return b_.Binary(OpKind::Eq, Size(BlkOf(cut)), b_.I64(Most(cut)));
-    };
+    auto has_most = [&](const Op* cut) { return b_.Eq(b_.BlkSize(BlkOf(cut)), b_.I64(Most(cut))); };
     Value* columns = has_most(columns_);
     Value* rows = has_most(rows_);
-    return b_.Binary(OpKind::And, columns, rows);
+    return b_.And(columns, rows);
   }
 
   /// A blk over a new axis of `extent` elements in that of `blk`.
@@ -147,9 +139,10 @@ class Prefetcher {
     b_.SetInsertionPoint(first_);
     MakeIf(b_, b_.Select(branch->operand(0), b_.Bool(false), IsLargest()), [&] {
       Value* columns = BlkOf(columns_);
-      Value* next = b_.Binary(OpKind::Add, Start(columns), Size(columns));
+      Value* next = b_.Add(b_.BlkStart(columns), b_.BlkSize(columns));
       Value* share = Share(nest->operand(0), of_row);
-      Ask(nest, loads, {share, MakeBlk(panels_->operand(0), Most(columns_), next, Size(columns))},
+      Ask(nest, loads,
+          {share, MakeBlk(panels_->operand(0), Most(columns_), next, b_.BlkSize(columns))},
           ir::IntentKind::ReadLater);
     });
   }
@@ -158,26 +151,23 @@ class Prefetcher {
   Value* ShareOfRow(Value* blk) {
     b_.SetInsertionPoint(rows_);
     Value* one = b_.I64(1);
-    Value* least = b_.Binary(OpKind::Sub, Size(rows_->operand(0)), b_.I64(Most(rows_) - 1));
-    Value* rows = b_.Binary(OpKind::Max, least, one);
-    Value* last = b_.Binary(OpKind::Sub, b_.Binary(OpKind::Add, Size(blk), rows), one);
-    return b_.Binary(OpKind::Div, last, rows);
+    Value* least = b_.Sub(b_.BlkSize(rows_->operand(0)), b_.I64(Most(rows_) - 1));
+    Value* rows = b_.Max(least, one);
+    Value* last = b_.Sub(b_.Add(b_.BlkSize(blk), rows), one);
+    return b_.Div(last, rows);
   }
 
   /// The part of the blk that the block of rows asks for.
   Value* Share(Value* blk, Value* of_row) {
     Value* all = rows_->operand(0);
     Value* rows = BlkOf(rows_);
-    Value* size = Size(blk);
-    auto share = [&](Value* row) {
-      return b_.Binary(OpKind::Min, b_.Binary(OpKind::Mul, of_row, row), size);
-    };
-    Value* before = b_.Binary(OpKind::Sub, Start(rows), Start(all));
+    Value* size = b_.BlkSize(blk);
+    auto share = [&](Value* row) { return b_.Min(b_.Mul(of_row, row), size); };
+    Value* before = b_.Sub(b_.BlkStart(rows), b_.BlkStart(all));
     Value* lo = share(before);
-    Value* hi = share(b_.Binary(OpKind::Add, before, Size(rows)));
+    Value* hi = share(b_.Add(before, b_.BlkSize(rows)));
     int64_t extent = kernel_.axis(blk->type()->axes[0]).extent->value;
-    return MakeBlk(blk, extent, b_.Binary(OpKind::Add, Start(blk), lo),
-                   b_.Binary(OpKind::Sub, hi, lo));
+    return MakeBlk(blk, extent, b_.Add(b_.BlkStart(blk), lo), b_.Sub(hi, lo));
   }
 
   void AskForStores() {
@@ -187,7 +177,7 @@ class Prefetcher {
       if (nest) stores = PlainAccesses(nest, OpKind::Store);
       if (stores.empty()) continue;
       b_.SetInsertionPoint(first_);
-      MakeIf(b_, b_.Binary(OpKind::And, follower->operand(0), IsLargest()),
+      MakeIf(b_, b_.And(follower->operand(0), IsLargest()),
              [&] { Ask(nest, stores, nest->operands(), ir::IntentKind::Write); });
     }
   }

@@ -218,8 +218,7 @@ class TilePlacer {
 
   void PlaceBlock(ir::Block* block) {
     for (Op* op : *block) {
-      b_.SetInsertionPoint(op);
-      b_.set_loc(op->loc());
+      b_.StandAt(op);
       behind_ = op->next();
       PlaceOp(op);
     }
@@ -485,8 +484,7 @@ class TilePlacer {
       Value* tile = user->operand(operand);
       Value*& read = got[{at, tile, home}];
       if (!read) {
-        b_.SetInsertionPoint(at);
-        b_.set_loc(at->loc());
+        b_.StandAt(at);
         read = MakeOne(b_, OpKind::Get, {{home}, {}, {}, {}}, tile->type());
         read->set_name(tile->name());
       }
@@ -525,8 +523,7 @@ class TilePlacer {
       if (!IsTileValue(result)) types.push_back(result->type());
     }
     auto segments = SegmentsOf(op, [](Value* operand) { return operand; });
-    b_.SetInsertionPoint(op);
-    b_.set_loc(op->loc());
+    b_.StandAt(op);
     Op* scalars = b_.Create(op->kind(), segments, types, op->attrs());
     for (size_t r = 0; r < op->regions().size(); ++r) DropTiles(op->region(r), scalars->region(r));
     size_t next = 0;

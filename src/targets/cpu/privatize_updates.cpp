@@ -103,8 +103,7 @@ class Privatizer {
     auto how = updates[0]->attr<AttrKey::How>();
     std::optional<uint64_t> neutral = NeutralOf(how, tensor->type()->scalar);
     if (!neutral) return;
-    builder_.set_loc(spmd_->loc());
-    builder_.SetInsertionPoint(spmd_);
+    builder_.StandAt(spmd_);
     if (HasScope(updates[0], ScopeKind::Group)) {
       if (GroupParts(kernel_, spmd_, updates, types_.sizes(), true).has_tiles()) return;
       if (IsOpenBefore(kernel_, spmd_, tensor)) builder_.Create(OpKind::Sync, {}, {});
@@ -176,7 +175,7 @@ class Privatizer {
                       {MakeAttr<AttrKey::Name>(tensor->name())});
     // There are no more rows than updates; to say so tells how many cores may have one.
     Value* as_many = builder_.SizeValue(rows);
-    own.rows = builder_.Binary(OpKind::Min, as_many, builder_.SizeValue(points));
+    own.rows = builder_.Min(as_many, builder_.SizeValue(points));
     return own;
   }
 
@@ -214,7 +213,7 @@ class Privatizer {
   void Empty(const Own& own, const Place& place, const Place& in_own, const ir::AxisList& axes) {
     Scalar scalar = own.tensor->type()->scalar;
     Value* value = LoadAt(builder_, own.memory, in_own, axes);
-    Value* counts = builder_.Binary(OpKind::Ne, value, builder_.Bits(scalar, own.neutral));
+    Value* counts = builder_.Ne(value, builder_.Bits(scalar, own.neutral));
     builder_.Create(
         OpKind::Update, {{value}, {own.tensor}, place.index, {counts}}, {},
         {MakeAttr<AttrKey::Access>(place.access), MakeAttr<AttrKey::Edge>(EdgeKind::Proven),
@@ -222,12 +221,11 @@ class Privatizer {
   }
 
   void Redirect(ir::UpdateOp update, const Own& own) {
-    builder_.set_loc(update->loc());
-    builder_.SetInsertionPoint(update.op);
-    Value* pays = builder_.Binary(OpKind::Lt, builder_.I64(0), own.rows);
+    builder_.StandAt(update.op);
+    Value* pays = builder_.Lt(builder_.I64(0), own.rows);
     Op* branch = MakeBranch(builder_, pays);
     builder_.SetInsertionPoint(branch->region(0)->terminator());
-    Value* core = builder_.Make(OpKind::CoreId, {}, types_.ScalarOf(Scalar::I64));
+    Value* core = builder_.CoreId();
     Place place = InOwn(
         {update->attr<AttrKey::Access>(), {update.index().begin(), update.index().end()}}, core);
     std::vector<Value*> mask;

@@ -130,22 +130,18 @@ class Sharing {
   }
 
   Value* Start(const Term& term) {
-    Value* start = Fact(OpKind::BlkStart, term.blk);
-    return term.coefficient > 0 ? start : builder_.Binary(OpKind::Add, start, Reach(term));
+    Value* start = builder_.BlkStart(term.blk);
+    return term.coefficient > 0 ? start : builder_.Add(start, Reach(term));
   }
 
   /// How far the block's last element is from its first.
   Value* Reach(const Term& term) {
-    Value* size = Fact(OpKind::BlkSize, term.blk);
-    return builder_.Binary(OpKind::Sub, size, builder_.I64(1));
-  }
-
-  Value* Fact(OpKind kind, Value* blk) {
-    return builder_.Make(kind, {blk}, types_.ScalarOf(Scalar::I64));
+    Value* size = builder_.BlkSize(term.blk);
+    return builder_.Sub(size, builder_.I64(1));
   }
 
   Value* Scaled(Value* value, int64_t factor) {
-    return factor == 1 ? value : builder_.Binary(OpKind::Mul, value, builder_.I64(factor));
+    return factor == 1 ? value : builder_.Mul(value, builder_.I64(factor));
   }
 
   /// The block of the window: from the least index to the greatest; empty where one of the blocks is.
@@ -154,20 +150,19 @@ class Sharing {
     Value* size = builder_.I64(1);
     Value* least = nullptr;
     for (const Term& term : terms) {
-      start = builder_.Binary(OpKind::Add, start, Scaled(Start(term), term.coefficient));
-      size = builder_.Binary(OpKind::Add, size, Scaled(Reach(term), std::abs(term.coefficient)));
-      Value* own = Fact(OpKind::BlkSize, term.blk);
-      least = least ? builder_.Binary(OpKind::Min, least, own) : own;
+      start = builder_.Add(start, Scaled(Start(term), term.coefficient));
+      size = builder_.Add(size, Scaled(Reach(term), std::abs(term.coefficient)));
+      Value* own = builder_.BlkSize(term.blk);
+      least = least ? builder_.Min(least, own) : own;
     }
     Value* zero = builder_.I64(0);
-    Value* exists = builder_.Binary(OpKind::Lt, zero, least);
+    Value* exists = builder_.Lt(zero, least);
     size = builder_.Select(exists, size, zero);
     return builder_.Make(OpKind::MakeBlk, {start, size, zero}, types_.Blk(axis));
   }
 
   void Rewrite(ir::LoadOp load, const ir::Access& access, const std::vector<size_t>& shared) {
-    builder_.SetInsertionPoint(load.op);
-    builder_.set_loc(load->loc());
+    builder_.StandAt(load.op);
     ir::Access narrow = access;
     std::vector<Value*> operands(load.index().begin(), load.index().end());
     std::vector<AxisId> axes = KeptAxes(load, access, shared);

@@ -102,15 +102,14 @@ class MoveSinker {
       : b_(module), sinking_(sinking), cutter_(module, sinking.contraction) {}
 
   void Run() {
-    b_.SetInsertionPoint(sinking_.contraction);
-    b_.set_loc(sinking_.contraction->loc());
+    b_.StandAt(sinking_.contraction);
     Value* few = HasFewRows();
     Op* all = MakeBranch(b_, few);
     MoveNest(all->region(0));
     const Value* home = sinking_.put->operand(1);
     cutter_.Open(*sinking_.block.column, Panels(home->type()->panel));
     b_.SetInsertionPoint(cutter_.b().before());
-    Value* own = b_.Make(OpKind::BlkIndex, {cutter_.blk()}, b_.types().ScalarOf(kdl::Scalar::I64));
+    Value* own = b_.BlkIndex(cutter_.blk());
     Value* panel = b_.Select(few, own, b_.I64(0));
     Op* one = MakeBranch(b_, few);
     cutter_.b().SetInsertionPoint(one->region(1)->terminator());
@@ -129,8 +128,8 @@ class MoveSinker {
   Value* HasFewRows() {
     constexpr int64_t kFewBlocks = 4;
     Value* rows = ir::FindBlk(sinking_.contraction, *sinking_.block.row);
-    Value* size = b_.Make(OpKind::BlkSize, {rows}, b_.types().ScalarOf(kdl::Scalar::I64));
-    return b_.Binary(OpKind::Lt, size, b_.I64(kFewBlocks * sinking_.block.largest.rows));
+    Value* size = b_.BlkSize(rows);
+    return b_.Lt(size, b_.I64(kFewBlocks * sinking_.block.largest.rows));
   }
 
   void MoveNest(ir::Block* region) {

@@ -61,30 +61,29 @@ class Splitter {
   Value* FillsBetter(ir::Builder& b, const Op* spmd, const Convolution& found) const {
     int64_t lanes = LanesOf(found.contraction);
     auto size = [&](size_t binder) {
-      return b.Binary(OpKind::Sub, spmd->operand(2 * binder + 1), spmd->operand(2 * binder));
+      return b.Sub(spmd->operand(2 * binder + 1), spmd->operand(2 * binder));
     };
     auto whole = [&](Value* elements) {
       Value* each = b.I64(lanes);
-      Value* padded = b.Binary(OpKind::Add, elements, b.I64(lanes - 1));
-      return b.Binary(OpKind::Mul, b.Binary(OpKind::Div, padded, each), each);
+      Value* padded = b.Add(elements, b.I64(lanes - 1));
+      return b.Mul(b.Div(padded, each), each);
     };
     Value* channels = size(found.channels);
     Value* columns = size(found.columns);
     Value* whole_columns = whole(columns);
     Value* whole_channels = whole(channels);
-    Value* ours = b.Binary(OpKind::Mul, channels, whole_columns);
-    Value* theirs = b.Binary(OpKind::Mul, columns, whole_channels);
-    Value* fewer = b.Binary(OpKind::Mul, ours, b.I64(kMargin - 1));
-    Value* more = b.Binary(OpKind::Mul, theirs, b.I64(kMargin));
-    Value* better = b.Binary(OpKind::Gt, fewer, more);
+    Value* ours = b.Mul(channels, whole_columns);
+    Value* theirs = b.Mul(columns, whole_channels);
+    Value* fewer = b.Mul(ours, b.I64(kMargin - 1));
+    Value* more = b.Mul(theirs, b.I64(kMargin));
+    Value* better = b.Gt(fewer, more);
     Value* terms = Terms(b, found.contraction);
-    Value* enough = b.Binary(OpKind::Ge, terms, b.I64(kTerms));
-    return b.Binary(OpKind::And, enough, better);
+    Value* enough = b.Ge(terms, b.I64(kTerms));
+    return b.And(enough, better);
   }
 
   void Split(Op* spmd, const Convolution& found) {
-    ir::Builder b(module_, spmd->block(), spmd);
-    b.set_loc(spmd->loc());
+    ir::Builder b(module_, spmd);
     Value* condition = FillsBetter(b, spmd, found);
     AxisId channels = spmd->region()->param(found.channels)->type()->axes[0];
     ir::Axis wide = AxisLike(module_, function_, channels, ".wide", WideExtent(found.contraction));
@@ -135,7 +134,7 @@ class Splitter {
   Value* Terms(ir::Builder& b, const Op* contraction) const {
     Value* terms = b.I64(1);
     for (AxisId axis : contraction->attr<AttrKey::Axes>())
-      terms = b.Binary(OpKind::Mul, terms, Length(b, contraction, axis));
+      terms = b.Mul(terms, Length(b, contraction, axis));
     return terms;
   }
 
@@ -146,7 +145,7 @@ class Splitter {
         continue;
       Value* lo = Known(b, op->operand(0));
       Value* hi = Known(b, op->operand(1));
-      if (lo && hi) return b.Binary(OpKind::Sub, hi, lo);
+      if (lo && hi) return b.Sub(hi, lo);
     }
     return b.I64(kernel_.Extent(axis));
   }

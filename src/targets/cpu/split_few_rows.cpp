@@ -95,10 +95,9 @@ void Split(ir::Module& module, ir::Function& kernel, Op* spmd, const Product& pr
   like(rows_axis, kFewRows);
   like(columns_axis, product.Columns(facts));
   if (is_known) return few.Retype(module.types(), spmd);
-  ir::Builder b(module, spmd->block(), spmd);
-  b.set_loc(spmd->loc());
-  Value* rows = b.Binary(OpKind::Sub, hi, lo);
-  SplitOff(b, spmd, b.Binary(OpKind::Le, rows, b.I64(kFewRows)), few);
+  ir::Builder b(module, spmd);
+  Value* rows = b.Sub(hi, lo);
+  SplitOff(b, spmd, b.Le(rows, b.I64(kFewRows)), few);
 }
 
 }  // namespace

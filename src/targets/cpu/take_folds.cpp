@@ -101,8 +101,7 @@ class FoldTaker {
     }
     for (const Value* result : kept) types.push_back(result->type());
     for (const Op* fold : folds) types.push_back(fold->result()->type());
-    ir::Builder b(module_, nest->block(), nest);
-    b.set_loc(nest->loc());
+    ir::Builder b(module_, nest);
     Op* taking = b.Create(OpKind::Nest, {nest->operands()}, types, nest->attrs());
     ir::Block* body = taking->region();
     for (Value* param : nest->region()->params())

@@ -15,61 +15,57 @@ namespace kdl::cpu {
 using targets::kBf16Pairs;
 
 /// Integers are multiplied exactly and added up in 32 bits that wrap, whatever takes how many of them at once.
-constexpr ir::Unit IntegerUnit(std::string_view name, kdl::Scalar a, kdl::Scalar b,
-                               kdl::Scalar acc) {
+constexpr ir::Unit IntegerUnit(std::string_view name, Scalar a, Scalar b, Scalar acc) {
   return {.name = name,
           .a = a,
           .b = b,
           .acc = acc,
-          .depth = a == kdl::Scalar::I16 ? 2 : 4,
+          .depth = a == Scalar::I16 ? 2 : 4,
           .order = ir::StepOrder::Any,
           .flushes = false,
           .term = ir::OpKind::Mul};
 }
 /// AMX's: a tile has rows for 16 steps of a column.
-constexpr ir::Unit TileUnit(std::string_view name, kdl::Scalar a, kdl::Scalar b, kdl::Scalar acc) {
+constexpr ir::Unit TileUnit(std::string_view name, Scalar a, Scalar b, Scalar acc) {
   ir::Unit unit = IntegerUnit(name, a, b, acc);
   unit.tile_groups = 16;
   return unit;
 }
 /// Those of aarch64, which multiply two rows by two columns of eight terms.
-constexpr ir::Unit MatrixUnit(std::string_view name, kdl::Scalar a, kdl::Scalar b,
-                              kdl::Scalar acc) {
+constexpr ir::Unit MatrixUnit(std::string_view name, Scalar a, Scalar b, Scalar acc) {
   ir::Unit unit = IntegerUnit(name, a, b, acc);
   unit.depth = 8;
   unit.tile_groups = 1;
   return unit;
 }
-inline constexpr ir::Unit kBytes =
-    IntegerUnit("x86.vpdpbusd", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::I32);
+inline constexpr ir::Unit kBytes = IntegerUnit("x86.vpdpbusd", Scalar::U8, Scalar::I8, Scalar::I32);
 inline constexpr ir::Unit kBytesU32 =
-    IntegerUnit("x86.vpdpbusd_u32", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::U32);
+    IntegerUnit("x86.vpdpbusd_u32", Scalar::U8, Scalar::I8, Scalar::U32);
 inline constexpr ir::Unit kWords =
-    IntegerUnit("x86.vpdpwssd", kdl::Scalar::I16, kdl::Scalar::I16, kdl::Scalar::I32);
+    IntegerUnit("x86.vpdpwssd", Scalar::I16, Scalar::I16, Scalar::I32);
 inline constexpr ir::Unit kWordsU32 =
-    IntegerUnit("x86.vpdpwssd_u32", kdl::Scalar::I16, kdl::Scalar::I16, kdl::Scalar::U32);
+    IntegerUnit("x86.vpdpwssd_u32", Scalar::I16, Scalar::I16, Scalar::U32);
 inline constexpr ir::Unit kMadd =
-    IntegerUnit("x86.vpmaddwd", kdl::Scalar::I16, kdl::Scalar::I16, kdl::Scalar::I32);
+    IntegerUnit("x86.vpmaddwd", Scalar::I16, Scalar::I16, Scalar::I32);
 inline constexpr ir::Unit kMaddU32 =
-    IntegerUnit("x86.vpmaddwd_u32", kdl::Scalar::I16, kdl::Scalar::I16, kdl::Scalar::U32);
+    IntegerUnit("x86.vpmaddwd_u32", Scalar::I16, Scalar::I16, Scalar::U32);
 /// Taken for tiles of accumulators where the factors lie so; their sums are those of vpdpbusd.
-inline constexpr ir::Unit kTileBytes =
-    TileUnit("x86.tdpbusd", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::I32);
+inline constexpr ir::Unit kTileBytes = TileUnit("x86.tdpbusd", Scalar::U8, Scalar::I8, Scalar::I32);
 inline constexpr ir::Unit kTileBytesU32 =
-    TileUnit("x86.tdpbusd_u32", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::U32);
+    TileUnit("x86.tdpbusd_u32", Scalar::U8, Scalar::I8, Scalar::U32);
 inline constexpr ir::Unit kTileSigned =
-    TileUnit("x86.tdpbssd", kdl::Scalar::I8, kdl::Scalar::I8, kdl::Scalar::I32);
+    TileUnit("x86.tdpbssd", Scalar::I8, Scalar::I8, Scalar::I32);
 inline constexpr ir::Unit kTileSignedU32 =
-    TileUnit("x86.tdpbssd_u32", kdl::Scalar::I8, kdl::Scalar::I8, kdl::Scalar::U32);
+    TileUnit("x86.tdpbssd_u32", Scalar::I8, Scalar::I8, Scalar::U32);
 inline constexpr ir::Unit kTileUnsigned =
-    TileUnit("x86.tdpbuud", kdl::Scalar::U8, kdl::Scalar::U8, kdl::Scalar::U32);
+    TileUnit("x86.tdpbuud", Scalar::U8, Scalar::U8, Scalar::U32);
 inline constexpr ir::Unit kTileUnsignedI32 =
-    TileUnit("x86.tdpbuud_i32", kdl::Scalar::U8, kdl::Scalar::U8, kdl::Scalar::I32);
+    TileUnit("x86.tdpbuud_i32", Scalar::U8, Scalar::U8, Scalar::I32);
 /// What TDPBF16PS computes of tiles with 16 pairs in a row: their even and their odd terms in chains of FMAs, which flush.
 inline constexpr ir::Unit kTileBf16{.name = "x86.tdpbf16ps",
-                                    .a = kdl::Scalar::BF16,
-                                    .b = kdl::Scalar::BF16,
-                                    .acc = kdl::Scalar::F32,
+                                    .a = Scalar::BF16,
+                                    .b = Scalar::BF16,
+                                    .acc = Scalar::F32,
                                     .depth = 32,
                                     .order = ir::StepOrder::TwoChains,
                                     .flushes = true,
@@ -77,22 +73,22 @@ inline constexpr ir::Unit kTileBf16{.name = "x86.tdpbf16ps",
                                     .group = 2,
                                     .tile_groups = 16};
 inline constexpr ir::Unit kSignedBytes =
-    IntegerUnit("aarch64.sdot", kdl::Scalar::I8, kdl::Scalar::I8, kdl::Scalar::I32);
+    IntegerUnit("aarch64.sdot", Scalar::I8, Scalar::I8, Scalar::I32);
 inline constexpr ir::Unit kUnsignedBytes =
-    IntegerUnit("aarch64.udot", kdl::Scalar::U8, kdl::Scalar::U8, kdl::Scalar::U32);
+    IntegerUnit("aarch64.udot", Scalar::U8, Scalar::U8, Scalar::U32);
 inline constexpr ir::Unit kMixedBytes =
-    IntegerUnit("aarch64.usdot", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::I32);
+    IntegerUnit("aarch64.usdot", Scalar::U8, Scalar::I8, Scalar::I32);
 inline constexpr ir::Unit kSignedMatrix =
-    MatrixUnit("aarch64.smmla", kdl::Scalar::I8, kdl::Scalar::I8, kdl::Scalar::I32);
+    MatrixUnit("aarch64.smmla", Scalar::I8, Scalar::I8, Scalar::I32);
 inline constexpr ir::Unit kUnsignedMatrix =
-    MatrixUnit("aarch64.ummla", kdl::Scalar::U8, kdl::Scalar::U8, kdl::Scalar::U32);
+    MatrixUnit("aarch64.ummla", Scalar::U8, Scalar::U8, Scalar::U32);
 inline constexpr ir::Unit kMixedMatrix =
-    MatrixUnit("aarch64.usmmla", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::I32);
+    MatrixUnit("aarch64.usmmla", Scalar::U8, Scalar::I8, Scalar::I32);
 /// What BFDOT computes where FPCR.EBF is 0: two products and their sum, then the accumulator's, each rounded to odd.
 inline constexpr ir::Unit kBf16Dot{.name = "aarch64.bfdot",
-                                   .a = kdl::Scalar::BF16,
-                                   .b = kdl::Scalar::BF16,
-                                   .acc = kdl::Scalar::F32,
+                                   .a = Scalar::BF16,
+                                   .b = Scalar::BF16,
+                                   .acc = Scalar::F32,
                                    .depth = 2,
                                    .order = ir::StepOrder::Pairs,
                                    .flushes = true,
@@ -100,9 +96,9 @@ inline constexpr ir::Unit kBf16Dot{.name = "aarch64.bfdot",
                                    .to_odd = true};
 /// What BFMMLA computes of a row and a column, or two BFDOTs, one after the other.
 inline constexpr ir::Unit kBf16Matrix{.name = "aarch64.bfmmla",
-                                      .a = kdl::Scalar::BF16,
-                                      .b = kdl::Scalar::BF16,
-                                      .acc = kdl::Scalar::F32,
+                                      .a = Scalar::BF16,
+                                      .b = Scalar::BF16,
+                                      .acc = Scalar::F32,
                                       .depth = 4,
                                       .order = ir::StepOrder::PairsInTurn,
                                       .flushes = true,

@@ -149,7 +149,7 @@ Value* BlockCopies::IndexAt(const Box& box, Value* operand, const Values& outer)
   AxisId axis = operand->type()->axes[0];
   auto at = static_cast<size_t>(std::ranges::find(box.axes, axis) - box.axes.begin());
   Value* start = tiles_.FactsAt(box.access, axis).start;
-  return at < outer.size() ? b_.Binary(OpKind::Add, start, outer[at]) : start;
+  return at < outer.size() ? b_.Add(start, outer[at]) : start;
 }
 
 }  // namespace kdl::simt

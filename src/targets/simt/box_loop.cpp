@@ -105,10 +105,10 @@ void BoxLoop::BeginBlocks() {
   end_ = turn_.Scalar(blocks_->operand(ir::LoopOp::at_hi));
   apart_ = turn_.Scalar(blocks_->operand(ir::LoopOp::at_step));
   Value* one = b_.I64(1);
-  Value* way = b_.Binary(OpKind::Add, b_.Binary(OpKind::Sub, hi_, lo_), step_);
-  Value* turns = b_.Binary(OpKind::Div, b_.Binary(OpKind::Sub, way, one), step_);
-  turns_ = b_.Select(b_.Binary(OpKind::Lt, lo_, hi_), turns, b_.I64(0));
-  MakeIf(b_, b_.Binary(OpKind::Lt, first_, end_), [&] { FirstTurnsOf(first_, b_.I64(0), false); });
+  Value* way = b_.Add(b_.Sub(hi_, lo_), step_);
+  Value* turns = b_.Div(b_.Sub(way, one), step_);
+  turns_ = b_.Select(b_.Lt(lo_, hi_), turns, b_.I64(0));
+  MakeIf(b_, b_.Lt(first_, end_), [&] { FirstTurnsOf(first_, b_.I64(0), false); });
 }
 
 /// Begins what the first turns of another block than the present one need.
@@ -124,12 +124,12 @@ void BoxLoop::FirstTurnsOf(Value* block, Value* before, bool waits) {
 
 void BoxLoop::RunInBlock(Value* acc) {
   Value* block = turn_.Scalar(blocks_->region()->param(0));
-  Value* number = b_.Binary(OpKind::Div, b_.Binary(OpKind::Sub, block, first_), apart_);
-  Value* before = b_.Binary(OpKind::Mul, number, turns_);
+  Value* number = b_.Div(b_.Sub(block, first_), apart_);
+  Value* before = b_.Mul(number, turns_);
   Turns(before, acc);
-  Value* behind = b_.Binary(OpKind::Add, before, turns_);
-  Value* goes_on = b_.Binary(OpKind::Lt, apart_, b_.Binary(OpKind::Sub, end_, block));
-  MakeIf(b_, goes_on, [&] { FirstTurnsOf(b_.Binary(OpKind::Add, block, apart_), behind, true); });
+  Value* behind = b_.Add(before, turns_);
+  Value* goes_on = b_.Lt(apart_, b_.Sub(end_, block));
+  MakeIf(b_, goes_on, [&] { FirstTurnsOf(b_.Add(block, apart_), behind, true); });
 }
 
 // -- Turns ----------------------------------------------------------------------------------------
@@ -160,11 +160,9 @@ void BoxLoop::FirstTurns(Value* before, bool waits) {
   Value* zero = b_.I64(0);
   Value* turns = b_.I64(gates_.slots() - 1);
   MakeLoop(b_, {zero, turns}, [&](Value* number) {
-    Value* way = b_.Binary(OpKind::Mul, step_, number);
-    Value* exists = b_.Binary(OpKind::Lt, way, b_.Binary(OpKind::Sub, hi_, lo_));
-    MakeIf(b_, exists, [&] {
-      Bring(b_.Binary(OpKind::Add, lo_, way), b_.Binary(OpKind::Add, before, number), waits);
-    });
+    Value* way = b_.Mul(step_, number);
+    Value* exists = b_.Lt(way, b_.Sub(hi_, lo_));
+    MakeIf(b_, exists, [&] { Bring(b_.Add(lo_, way), b_.Add(before, number), waits); });
   });
 }
 
@@ -172,19 +170,19 @@ void BoxLoop::Turns(Value* before, Value* acc) {
   Value* zero = b_.I64(0);
   Value* all = b_.I64(workers_);
   Op* made = b_.Create(OpKind::Loop, {{lo_}, {hi_}, {step_}, {}}, {});
-  Value* at = b_.AddParam(made->region(), b_.types().ScalarOf(kdl::Scalar::I64), {});
+  Value* at = b_.AddParam(made->region(), b_.I64Type(), {});
   passes::FillRegion(b_, made->region(), [&]() -> Values {
-    Value* here = b_.Binary(OpKind::Div, b_.Binary(OpKind::Sub, at, lo_), step_);
-    Value* number = b_.Binary(OpKind::Add, before, here);
+    Value* here = b_.Div(b_.Sub(at, lo_), step_);
+    Value* number = b_.Add(before, here);
     Enter(at);
     Value* registers = RegistersFor(b_, tiles_, product_, acc);
     MakeTeamLoop(b_, {zero, all},
                  [&](Value* worker) { Steps(worker, here, number, registers, acc); });
-    Value* way = b_.Binary(OpKind::Mul, step_, b_.I64(gates_.slots() - 1));
-    Value* goes_on = b_.Binary(OpKind::Lt, way, b_.Binary(OpKind::Sub, hi_, at));
+    Value* way = b_.Mul(step_, b_.I64(gates_.slots() - 1));
+    Value* goes_on = b_.Lt(way, b_.Sub(hi_, at));
     MakeIf(b_, goes_on, [&] {
-      Value* later = b_.Binary(OpKind::Add, number, b_.I64(gates_.slots() - 1));
-      Bring(b_.Binary(OpKind::Add, at, way), later, true);
+      Value* later = b_.Add(number, b_.I64(gates_.slots() - 1));
+      Bring(b_.Add(at, way), later, true);
     });
     return {};
   });
@@ -193,9 +191,9 @@ void BoxLoop::Turns(Value* before, Value* acc) {
     AwaitSteps(acc, 0);
     if (!blocks_) return;
     // Who goes on gives the last slot back, too.
-    MakeIf(b_, b_.Binary(OpKind::Lt, lo_, hi_), [&] {
-      Value* behind = b_.Binary(OpKind::Add, before, turns_);
-      gates_.Arrive(empty_, b_.Binary(OpKind::Sub, behind, b_.I64(1)));
+    MakeIf(b_, b_.Lt(lo_, hi_), [&] {
+      Value* behind = b_.Add(before, turns_);
+      gates_.Arrive(empty_, b_.Sub(behind, b_.I64(1)));
     });
   });
 }
@@ -212,8 +210,7 @@ void BoxLoop::Steps(Value* worker, Value* here, Value* number, Value* registers,
   if (IsApart()) return product.Run(block, registers, acc, [&] { gates_.Arrive(empty_, number); });
   product.Begin(block, acc);
   AwaitSteps(acc, 1);
-  MakeIf(b_, b_.Binary(OpKind::Gt, here, b_.I64(0)),
-         [&] { gates_.Arrive(empty_, b_.Binary(OpKind::Sub, number, b_.I64(1))); });
+  MakeIf(b_, b_.Gt(here, b_.I64(0)), [&] { gates_.Arrive(empty_, b_.Sub(number, b_.I64(1))); });
 }
 
 /// Whether each turn waits for its own steps.
@@ -247,8 +244,7 @@ void BoxLoop::Bring(Value* at, Value* number, bool waits) {
   auto await_free = [&] {
     if (!waits) return;
     Value* slots = b_.I64(gates_.slots());
-    MakeIf(b_, b_.Binary(OpKind::Ge, number, slots),
-           [&] { gates_.Await(empty_, b_.Binary(OpKind::Sub, number, slots)); });
+    MakeIf(b_, b_.Ge(number, slots), [&] { gates_.Await(empty_, b_.Sub(number, slots)); });
   };
   for (BoxRing& ring : rings_) {
     // For both: who copies the first box, or brings its elements, has waited.

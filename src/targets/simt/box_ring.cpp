@@ -48,11 +48,11 @@ void SlotGates::Open(Value* gates, int64_t arrivals) {
 
 void SlotGates::Close(Value* gates) { b_.Create(OpKind::GatesClose, {{gates}}, {}); }
 
-Value* SlotGates::SlotOf(Value* turn) { return b_.Binary(OpKind::Rem, turn, b_.I64(slots_)); }
+Value* SlotGates::SlotOf(Value* turn) { return b_.Rem(turn, b_.I64(slots_)); }
 
 void SlotGates::Await(Value* gates, Value* turn) {
   Value* slot = SlotOf(turn);
-  Value* phase = b_.Binary(OpKind::Div, turn, b_.I64(slots_));
+  Value* phase = b_.Div(turn, b_.I64(slots_));
   b_.Create(OpKind::GateAwait, {{gates}, {slot}, {phase}}, {});
 }
 
@@ -116,12 +116,12 @@ Value* BoxRing::Fits() {
                           {b_.types().ScalarOf(kdl::Scalar::Bool)}, {Along()})
                     ->result();
   const BlkFacts& terms = tiles_.FactsAt(product_, folded);
-  Value* whole = b_.Binary(OpKind::Eq, terms.size, b_.I64(tiles_.Extent(folded)));
+  Value* whole = b_.Eq(terms.size, b_.I64(tiles_.Extent(folded)));
   auto dimension =
       static_cast<size_t>(box_.row == folded ? box_.row_dimension : box_.column_dimension);
   Value* end = b_.SizeValue(Tensor()->type()->dims[dimension]);
-  Value* ends = b_.Binary(OpKind::Eq, b_.Binary(OpKind::Add, terms.start, terms.size), end);
-  return b_.Binary(OpKind::And, fits, b_.Binary(OpKind::Or, whole, ends));
+  Value* ends = b_.Eq(b_.Add(terms.start, terms.size), end);
+  return b_.And(fits, b_.Or(whole, ends));
 }
 
 Values BoxRing::StartOf() {
@@ -151,8 +151,8 @@ void BoxRing::CopyElements(Value* slot, int64_t workers) {
   Value* points = b_.I64(tiles_.Extent(box_.row) * tiles_.Extent(box_.column));
   MakeTeamLoop(b_, {zero, points}, [&](Value* point) {
     Value* columns = b_.I64(tiles_.Extent(box_.column));
-    Value* row = b_.Binary(OpKind::Div, point, columns);
-    Value* column = b_.Binary(OpKind::Rem, point, columns);
+    Value* row = b_.Div(point, columns);
+    Value* column = b_.Rem(point, columns);
     Value* element = ElementAt(row, column);
     b_.Create(OpKind::BufferStore, {{element}, {ring_}, {slot, row, column}, {}}, {});
   });
@@ -164,20 +164,20 @@ void BoxRing::CopyElements(Value* slot, int64_t workers) {
 /// Zero behind the blocks' ends.
 Value* BoxRing::ElementAt(Value* row, Value* column) {
   auto inside = [&](AxisId axis, Value* place) {
-    return b_.Binary(OpKind::Lt, place, tiles_.FactsAt(box_.nest, axis).size);
+    return b_.Lt(place, tiles_.FactsAt(box_.nest, axis).size);
   };
   Values start = StartOf();
   Values point;
   for (size_t i = 0; i < start.size(); ++i) {
     bool is_row = box_.nest->operand(i)->type()->axes[0] == box_.row;
-    point.push_back(b_.Binary(OpKind::Add, start[i], is_row ? row : column));
+    point.push_back(b_.Add(start[i], is_row ? row : column));
   }
   auto load = [&]() -> Values {
     IndexAt(point);
     return {passes::ExpandLoad(
         b_, passes::AccessOf(box_.load, [&](Value* old) { return turn_.Scalar(old); }))};
   };
-  return MakeIf(b_, b_.Binary(OpKind::And, inside(box_.row, row), inside(box_.column, column)),
+  return MakeIf(b_, b_.And(inside(box_.row, row), inside(box_.column, column)),
                 {b_.types().ScalarOf(scalar())}, load,
                 [&]() -> Values { return {b_.Bits(scalar(), 0)}; })[0];
 }

@@ -66,8 +66,7 @@ class Dealer {
   void Spmd(Op* op) {
     const std::vector<Value*> binders = op->region()->params();
     bool groups = facts_.groups_blocks && IsOfProduct(kernel_, op);
-    b_.SetInsertionPoint(op);
-    b_.set_loc(op->loc());
+    b_.StandAt(op);
     std::vector<BlockRange> ranges;
     std::vector<Value*> counts;
     Value* total = b_.I64(1);
@@ -75,11 +74,10 @@ class Dealer {
       Value* size = b_.I64(BlockExtent(kernel_, binders[i]));
       ranges.emplace_back(b_, op->operand(2 * i), op->operand(2 * i + 1), size);
       counts.push_back(ranges.back().Count());
-      total = i == 0 ? counts[0] : b_.Binary(OpKind::Mul, total, counts[i]);
+      total = i == 0 ? counts[0] : b_.Mul(total, counts[i]);
     }
-    ir::Type i64 = b_.types().ScalarOf(Scalar::I64);
-    Value* core = b_.Make(OpKind::CoreId, {}, i64);
-    Value* cores = b_.Make(OpKind::CoreNum, {}, i64);
+    Value* core = b_.CoreId();
+    Value* cores = b_.CoreNum();
     if (groups) {
       const Op* loop = MakeLoopInPlace(b_, op, core, total, cores);
       EnterBlock(op, ranges, NumbersInGroups(op, loop->region()->param(0), counts));
@@ -100,8 +98,7 @@ class Dealer {
   void For(Op* op) {
     ir::ForOp blocks(op);
     Value* binder = op->region()->param(0);
-    b_.SetInsertionPoint(op);
-    b_.set_loc(op->loc());
+    b_.StandAt(op);
     Value* extent = b_.I64(BlockExtent(kernel_, binder));
     BlockRange range(b_, blocks.lo(), blocks.hi(), extent);
     Op* loop = MakeLoopInPlace(b_, op, blocks.lo(), blocks.hi(), extent);
@@ -114,7 +111,7 @@ class Dealer {
 
  private:
   /// Where there is a block there are some along each axis: who divides by their number keeps nothing to ask for zero by.
-  Value* AtLeastOne(Value* count) { return b_.Binary(OpKind::Max, count, b_.I64(1)); }
+  Value* AtLeastOne(Value* count) { return b_.Max(count, b_.I64(1)); }
 
   /// Moves what is done of each block to the loop around the builder's place.
   void EnterBlock(Op* spmd, std::vector<BlockRange>& ranges, const Values& numbers) {
@@ -129,20 +126,19 @@ class Dealer {
     size_t at = counts.size() - 2;
     const Value* binder = spmd->region()->param(at);
     Value* most = b_.I64(std::max<int64_t>(kGroupRows / BlockExtent(kernel_, binder), 1));
-    Value* layer = AtLeastOne(b_.Binary(OpKind::Mul, counts[at], counts[at + 1]));
+    Value* layer = AtLeastOne(b_.Mul(counts[at], counts[at + 1]));
     Values outer(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(at));
     Values numbers;
     if (!outer.empty()) {
-      numbers = NumbersOf(b_.Binary(OpKind::Div, block, layer), outer);
-      block = b_.Binary(OpKind::Rem, block, layer);
+      numbers = NumbersOf(b_.Div(block, layer), outer);
+      block = b_.Rem(block, layer);
     }
-    Value* of_group = AtLeastOne(b_.Binary(OpKind::Mul, most, counts[at + 1]));
-    Value* first = b_.Binary(OpKind::Mul, b_.Binary(OpKind::Div, block, of_group), most);
-    Value* rest = b_.Binary(OpKind::Rem, block, of_group);
-    Value* rows =
-        AtLeastOne(b_.Binary(OpKind::Min, most, b_.Binary(OpKind::Sub, counts[at], first)));
-    numbers.push_back(b_.Binary(OpKind::Add, first, b_.Binary(OpKind::Rem, rest, rows)));
-    numbers.push_back(b_.Binary(OpKind::Div, rest, rows));
+    Value* of_group = AtLeastOne(b_.Mul(most, counts[at + 1]));
+    Value* first = b_.Mul(b_.Div(block, of_group), most);
+    Value* rest = b_.Rem(block, of_group);
+    Value* rows = AtLeastOne(b_.Min(most, b_.Sub(counts[at], first)));
+    numbers.push_back(b_.Add(first, b_.Rem(rest, rows)));
+    numbers.push_back(b_.Div(rest, rows));
     return numbers;
   }
 
@@ -152,8 +148,8 @@ class Dealer {
     Value* rest = block;
     for (size_t i = counts.size(); i-- > 1;) {
       Value* count = AtLeastOne(counts[i]);
-      numbers[i] = b_.Binary(OpKind::Rem, rest, count);
-      rest = b_.Binary(OpKind::Div, rest, count);
+      numbers[i] = b_.Rem(rest, count);
+      rest = b_.Div(rest, count);
     }
     numbers[0] = rest;
     return numbers;
@@ -165,19 +161,19 @@ class Dealer {
     Value* moves =
         nullptr;  // whether the axes behind have come to their ends; null: there are none
     for (size_t i = numbers.size(); i-- > 0;) {
-      Value* behind = b_.Binary(OpKind::Add, numbers[i], b_.I64(1));
+      Value* behind = b_.Add(numbers[i], b_.I64(1));
       // What the block says anyway tells its axis' end: no worker keeps a count for it.
       Value* is_last = i > 0 ? IsLast(spmd->operand(2 * i + 1), ranges[i], numbers[i]) : nullptr;
       next[i] = is_last ? b_.Select(is_last, b_.I64(0), behind) : behind;
       if (moves) next[i] = b_.Select(moves, next[i], numbers[i]);
-      if (is_last) moves = moves ? b_.Binary(OpKind::And, moves, is_last) : is_last;
+      if (is_last) moves = moves ? b_.And(moves, is_last) : is_last;
     }
     return next;
   }
 
   Value* IsLast(Value* hi, BlockRange& range, Value* number) {
     Value* start = range.Start(number);
-    return b_.Binary(OpKind::Eq, b_.Binary(OpKind::Add, start, range.SizeAt(start)), hi);
+    return b_.Eq(b_.Add(start, range.SizeAt(start)), hi);
   }
 
   void ReplaceBinder(Value* binder, BlockRange& range, Value* number) {

@@ -58,7 +58,7 @@ class FoldExpander {
     return b_.Binary(ir::CombineOf(op_->attr<AttrKey::Fold>()), a, b);
   }
   Value* IsInside(AxisId axis, Value* place) {
-    return b_.Binary(OpKind::Lt, place, tiles_.FactsAt(op_, axis).size);
+    return b_.Lt(place, tiles_.FactsAt(op_, axis).size);
   }
   Value* PartAt(Value* parts, Value* row, int64_t part) {
     ir::Type type = b_.types().ScalarOf(scalar_);
@@ -68,8 +68,8 @@ class FoldExpander {
   /// Which of those that share a row the worker is.
   Value* PartOf(Value* worker) {
     const AxisDigits& digits = map_.at(folded_);
-    Value* number = b_.Binary(OpKind::Div, worker, b_.I64(digits.apart));
-    return b_.Binary(OpKind::Rem, number, b_.I64(digits.workers));
+    Value* number = b_.Div(worker, b_.I64(digits.apart));
+    return b_.Rem(number, b_.I64(digits.workers));
   }
 
   void FoldOwn(Value* worker, int64_t workers, Value* parts) {

@@ -62,16 +62,16 @@ class MatrixExpander {
   void ZeroEnds() {
     Value* size = SizeOf(folded_);
     Value* depth = b_.I64(depth_);
-    Value* over = b_.Binary(OpKind::Rem, size, depth);
-    MakeIf(b_, b_.Binary(OpKind::Gt, over, b_.I64(0)), [&] {
-      Value* missing = b_.Binary(OpKind::Sub, depth, over);
+    Value* over = b_.Rem(size, depth);
+    MakeIf(b_, b_.Gt(over, b_.I64(0)), [&] {
+      Value* missing = b_.Sub(depth, over);
       for (size_t i = 0; i < 2; ++i) {
         Value* kept = b_.I64(tiles_.Extent(block_.axes()[i]));
         Value* zero = b_.I64(0);
-        Value* count = b_.Binary(OpKind::Mul, missing, kept);
+        Value* count = b_.Mul(missing, kept);
         MakeTeamLoop(b_, {zero, count}, [&](Value* number) {
-          Value* place = b_.Binary(OpKind::Rem, number, kept);
-          Value* term = b_.Binary(OpKind::Add, size, b_.Binary(OpKind::Div, number, kept));
+          Value* place = b_.Rem(number, kept);
+          Value* term = b_.Add(size, b_.Div(number, kept));
           Values at;
           for (AxisId axis : factors_[i]->type()->axes)
             at.push_back(axis == folded_ ? term : place);
@@ -99,7 +99,7 @@ class MatrixExpander {
     };
     std::vector<ir::Type> types;
     for (const Value* acc : before) types.push_back(acc->type());
-    return MakeIf(b_, b_.Binary(OpKind::Eq, size, b_.I64(extent)), types, written_out, in_turn);
+    return MakeIf(b_, b_.Eq(size, b_.I64(extent)), types, written_out, in_turn);
   }
 
   Values Step(Value* worker, Value* term, const Values& accs) {

@@ -157,7 +157,7 @@ void TeamExpander::ExpandPoint(const Op* op, const AxisList& axes, const Values&
 Values TeamExpander::MakePoint(const Op* op, const AxisList& axes, const Values& place) {
   in_nest_ = true;
   for (size_t i = 0; i < axes.size(); ++i) {
-    Value* index = b_.Binary(OpKind::Add, Facts(op, axes[i]).start, place[i]);
+    Value* index = b_.Add(Facts(op, axes[i]).start, place[i]);
     scalars_[op->region()->param(i)] = index;
     places_[index] = place[i];
   }
@@ -181,9 +181,8 @@ void TeamExpander::ExpandElement(const Op* op) {
   for (size_t i = 0; i < axes.size(); ++i) {
     Value* index = Scalar(element.point()[i]);
     auto known = places_.find(index);
-    place.push_back(known != places_.end()
-                        ? known->second
-                        : b_.Binary(OpKind::Sub, index, Facts(op, axes[i]).start));
+    place.push_back(known != places_.end() ? known->second
+                                           : b_.Sub(index, Facts(op, axes[i]).start));
   }
   scalars_[op->result()] = tiles_.Load(element.tile(), tiles_.BufferOf(element.tile()), place);
 }
@@ -206,8 +205,8 @@ void TeamExpander::ScanRow(ir::ScanOp scan, AxisId walked, const AxisList& kept,
   bool after = scan->attr<AttrKey::Keep>() == ir::KeepKind::After;
   Value* zero = b_.I64(0);
   MakeLoop(b_, {zero, size}, ScalarsOf(scan.inits()), [&](Value* number, const Values& before) {
-    Value* from_end = down ? b_.Binary(OpKind::Sub, size, number) : nullptr;
-    Value* position = down ? b_.Binary(OpKind::Sub, from_end, b_.I64(1)) : number;
+    Value* from_end = down ? b_.Sub(size, number) : nullptr;
+    Value* position = down ? b_.Sub(from_end, b_.I64(1)) : number;
     auto at = [&](const AxisList& axes) {
       Values index;
       for (AxisId axis : axes) {

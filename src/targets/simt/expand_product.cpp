@@ -61,7 +61,7 @@ class ProductExpander {
   }
 
  private:
-  Value* Both(Value* a, Value* b) { return a ? b_.Binary(OpKind::And, a, b) : b; }
+  Value* Both(Value* a, Value* b) { return a ? b_.And(a, b) : b; }
 
   const Value* FactorOf(AxisId axis) const {
     return Has(op_->operand(0), axis) ? op_->operand(0) : op_->operand(1);
@@ -130,10 +130,10 @@ class ProductExpander {
     if (depth + 1 < folded_.size() || !whole_ || Together() == 1)
       return MakeLoop(b_, {zero, size}, before, one);
     Value* together = b_.I64(Together());
-    Value* rest = b_.Binary(OpKind::Sub, size, b_.Binary(OpKind::Rem, size, together));
+    Value* rest = b_.Sub(size, b_.Rem(size, together));
     Values carried = MakeLoop(b_, {zero, rest, Together()}, before, [&](Value* place, Values sums) {
       for (int64_t i = 0; i < Together(); ++i)
-        sums = one(i == 0 ? place : b_.Binary(OpKind::Add, place, b_.I64(i)), sums);
+        sums = one(i == 0 ? place : b_.Add(place, b_.I64(i)), sums);
       return sums;
     });
     return MakeLoop(b_, {rest, size}, carried, one);
@@ -157,8 +157,7 @@ class ProductExpander {
         Value* a = swapped ? y : x;
         Value* b = swapped ? x : y;
         Value* acc = carried[next.size()];
-        next.push_back(IsFloat(acc_) ? b_.Fma(a, b, acc)
-                                     : b_.Binary(OpKind::Add, acc, b_.Binary(OpKind::Mul, a, b)));
+        next.push_back(IsFloat(acc_) ? b_.Fma(a, b, acc) : b_.Add(acc, b_.Mul(a, b)));
       }
     }
     return next;

@@ -73,7 +73,7 @@ void FactorCopies::Begin(const Op* nest, Value* tensor, Value* buffer, const Ind
   int64_t parts = 1;
   for (AxisId axis : AxesOf(nest)) parts *= tiles_.Extent(axis);
   Value* is_whole = IsWhole(nest);
-  Value* copies = b_.Binary(OpKind::And, is_whole, IsAligned(nest, tensor, index_at));
+  Value* copies = b_.And(is_whole, IsAligned(nest, tensor, index_at));
   MakeIf(
       b_, copies, {},
       [&]() -> Values {
@@ -99,8 +99,8 @@ Value* FactorCopies::IsWhole(const Op* nest) {
   Value* whole = nullptr;
   for (AxisId axis : AxesOf(nest)) {
     Value* extent = b_.I64(tiles_.Extent(axis));
-    Value* is_whole = b_.Binary(OpKind::Eq, tiles_.FactsAt(nest, axis).size, extent);
-    whole = whole ? b_.Binary(OpKind::And, whole, is_whole) : is_whole;
+    Value* is_whole = b_.Eq(tiles_.FactsAt(nest, axis).size, extent);
+    whole = whole ? b_.And(whole, is_whole) : is_whole;
   }
   return whole;
 }
@@ -116,19 +116,18 @@ Value* FactorCopies::IsAligned(const Op* nest, Value* tensor, const IndexAt& ind
   const Op* load = OnlyLoad(nest);
   AxisList axes = AxesOf(nest);
   auto gap_at = [&](const Values& point) {
-    ir::Type i64 = b_.types().ScalarOf(kdl::Scalar::I64);
-    Value* gap = b_.Create(OpKind::AlignGap, {{tensor}, index_at(load, point)}, {i64},
+    Value* gap = b_.Create(OpKind::AlignGap, {{tensor}, index_at(load, point)}, {b_.I64Type()},
                            {*load->FindAttr(AttrKey::Access),
                             ir::MakeAttr<AttrKey::Lanes>(LanesOf(nest->result()))})
                      ->result();
-    return b_.Binary(OpKind::Eq, gap, b_.I64(0));
+    return b_.Eq(gap, b_.I64(0));
   };
   Value* aligned = gap_at(StartOf(nest));
   for (size_t i = 0; i < axes.size(); ++i) {
     if (axes[i] == tiles_.OrderOf(nest->result()).back()) continue;
     Values next = StartOf(nest);
-    next[i] = b_.Binary(OpKind::Add, next[i], b_.I64(1));
-    aligned = b_.Binary(OpKind::And, aligned, gap_at(next));
+    next[i] = b_.Add(next[i], b_.I64(1));
+    aligned = b_.And(aligned, gap_at(next));
   }
   return aligned;
 }
@@ -146,11 +145,11 @@ void FactorCopies::CopyPart(const Op* nest, Value* number, Value* tensor, Value*
   for (size_t i = order.size(); i-- > 0;) {
     bool is_last = i + 1 == order.size();
     Value* count = b_.I64(tiles_.Extent(order[i]) / (is_last ? lanes : 1));
-    Value* digit = i == 0 ? rest : b_.Binary(OpKind::Rem, rest, count);
-    if (i > 0) rest = b_.Binary(OpKind::Div, rest, count);
-    if (is_last) digit = b_.Binary(OpKind::Mul, digit, b_.I64(lanes));
+    Value* digit = i == 0 ? rest : b_.Rem(rest, count);
+    if (i > 0) rest = b_.Div(rest, count);
+    if (is_last) digit = b_.Mul(digit, b_.I64(lanes));
     size_t position = PositionOf(axes, order[i]);
-    point[position] = b_.Binary(OpKind::Add, point[position], digit);
+    point[position] = b_.Add(point[position], digit);
     place[PositionOf(tile->type()->axes, order[i])] = digit;
   }
   const Op* load = OnlyLoad(nest);

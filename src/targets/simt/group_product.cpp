@@ -77,7 +77,7 @@ void GroupProduct::RunApart(ProductBlock& block, Value* registers, Value* target
     Await(Steps(first, end, std::move(zeros)), registers);
     if (end == terms_) read();
     Values made = LoadFrom(registers);
-    for (size_t i = 0; i < sums.size(); ++i) sums[i] = b_.Binary(OpKind::Add, sums[i], made[i]);
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] = b_.Add(sums[i], made[i]);
   }
   block.Store(sums, target);
 }

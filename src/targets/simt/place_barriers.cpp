@@ -309,8 +309,7 @@ class BarrierPlacer {
   void Place(Op* op, bool places) {
     ++wanted_;
     if (!places) return;
-    b_.SetInsertionPoint(op);
-    b_.set_loc(op->loc());
+    b_.StandAt(op);
     b_.Create(OpKind::Barrier, {}, {});
   }
 

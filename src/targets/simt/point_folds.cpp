@@ -39,8 +39,7 @@ class PointFolder {
       : module_(module), kernel_(kernel), order_(kernel), b_(module) {}
 
   void Run(Op* op) {
-    b_.SetInsertionPoint(op);
-    b_.set_loc(op->loc());
+    b_.StandAt(op);
     at_ = op;
     ranges_.clear();
     switch (op->kind()) {
@@ -86,8 +85,7 @@ class PointFolder {
     // The results' types are known once the body is made: it is made in a nest without results, whose region moves.
     Op* draft = b_.Create(OpKind::Nest, {blks}, {});
     Point point;
-    for (AxisId axis : axes)
-      point[axis] = b_.AddParam(draft->region(), b_.types().ScalarOf(Scalar::I64), Name());
+    for (AxisId axis : axes) point[axis] = b_.AddParam(draft->region(), b_.I64Type(), Name());
     Values made;
     FillRegion(b_, draft->region(), [&] { return made = make(point); });
     std::vector<ir::Type> types;
@@ -112,12 +110,11 @@ class PointFolder {
 
   /// Those that the op walks, in front of what is made.
   void FindRanges() {
-    ir::Type i64 = b_.types().ScalarOf(Scalar::I64);
     for (AxisId axis : at_->attr<AttrKey::Axes>()) {
       Value* blk = ir::FindBlk(at_, axis);
-      Value* start = b_.Make(OpKind::BlkStart, {blk}, i64);
-      Value* size = b_.Make(OpKind::BlkSize, {blk}, i64);
-      ranges_[axis] = {start, b_.Binary(OpKind::Add, start, size)};
+      Value* start = b_.BlkStart(blk);
+      Value* size = b_.BlkSize(blk);
+      ranges_[axis] = {start, b_.Add(start, size)};
     }
   }
 
@@ -156,7 +153,7 @@ class PointFolder {
     if (!IsProduct()) return Together(acc, a);
     Value* b = b_.Cast(Element(at_->operand(1), point), Acc());
     if (IsFloat(Acc())) return b_.Fma(a, b, acc);
-    return b_.Binary(OpKind::Add, acc, b_.Binary(OpKind::Mul, a, b));
+    return b_.Add(acc, b_.Mul(a, b));
   }
 
   Value* Start(const Point& point) {
@@ -205,7 +202,7 @@ class PointFolder {
     Values products;
     for (int turn = 0; turn < unit.depth; ++turn) {
       Value* skipped = b_.I64(ir::TermAt(unit, turn));
-      point[axis] = b_.Binary(OpKind::Add, first, skipped);
+      point[axis] = b_.Add(first, skipped);
       Values factors = UnitFactors(unit, point, axis, end);
       if (unit.order == ir::StepOrder::Pairs) {
         products.push_back(b_.Binary(unit.term, factors[0], factors[1]));
@@ -214,7 +211,7 @@ class PointFolder {
       }
     }
     if (products.empty()) return sum;
-    auto add = [&](Value* a, Value* b) { return b_.Binary(OpKind::Add, a, b); };
+    auto add = [&](Value* a, Value* b) { return b_.Add(a, b); };
     return add(sum, ir::InPairs(products, add));
   }
 
@@ -225,7 +222,7 @@ class PointFolder {
   /// Those of the term at the point, as the accumulator.
   Values UnitFactors(const ir::Unit& unit, const Point& point, AxisId axis, Value* end) {
     ir::Type type = b_.types().ScalarOf(unit.acc);
-    Value* exists = b_.Binary(OpKind::Lt, point.at(axis), end);
+    Value* exists = b_.Lt(point.at(axis), end);
     Value* zero = b_.Bits(unit.acc, 0);
     return MakeIf(
         b_, exists, {type, type},
@@ -274,13 +271,13 @@ class PointFolder {
   Value* FoldLane(const AxisList& folded, Point point, Value* lane) {
     Value* start = Identity();
     if (IsProduct()) {
-      Value* is_first = b_.Binary(OpKind::Eq, lane, b_.I64(0));
+      Value* is_first = b_.Eq(lane, b_.I64(0));
       Value* into = Element(ir::ContractionOp(at_).into(), point);
       start = b_.Select(is_first, into, start);
     }
     AxisList slow(folded.begin(), folded.end() - 1);
     Range range = RangeOf(folded.back());
-    Value* first = b_.Binary(OpKind::Add, range.begin, lane);
+    Value* first = b_.Add(range.begin, lane);
     return Loops(slow, 0, point, {start}, [&](const Point& row, const Values& before) {
       return MakeLoop(b_, {first, range.end, kLanes}, before,
                       [&](Value* index, const Values& acc) -> Values {
@@ -304,7 +301,7 @@ class PointFolder {
     Values lanes;
     for (int64_t number = 0; number < leaves.count; ++number) {
       Value* before = b_.I64(number * leaves.apart);
-      point[leaves.axis] = b_.Binary(OpKind::Add, first, before);
+      point[leaves.axis] = b_.Add(first, before);
       lanes.push_back(Element(leaves.tile, point));
     }
     for (size_t width = lanes.size() / 2; width > 0; width /= 2) {
@@ -363,16 +360,16 @@ class PointFolder {
       Range range = RangeOf(over[i]);
       Value* index = b_.Cast(Element(take.index()[i], at), Scalar::I64);
       point[over[i]] = index;
-      Value* place = b_.Binary(OpKind::Sub, index, range.begin);
-      Value* size = b_.Binary(OpKind::Sub, range.end, range.begin);
+      Value* place = b_.Sub(index, range.begin);
+      Value* size = b_.Sub(range.end, range.begin);
       if (!take.otherwise()) {
         b_.Create(OpKind::Check, {{place}, {size}}, {},
                   {ir::MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(i)),
                    ir::MakeAttr<AttrKey::Text>(take->attr<AttrKey::Text>())});
         continue;
       }
-      inside = b_.Binary(OpKind::And, inside, b_.Binary(OpKind::Ge, place, b_.I64(0)));
-      inside = b_.Binary(OpKind::And, inside, b_.Binary(OpKind::Lt, place, size));
+      inside = b_.And(inside, b_.Ge(place, b_.I64(0)));
+      inside = b_.And(inside, b_.Lt(place, size));
     }
     if (!take.otherwise()) return Element(take.tile(), point);
     ir::Type type = b_.types().ScalarOf(take.result()->type()->scalar);

@@ -20,11 +20,11 @@ void ProductBlock::PlaceFor(Value* worker) {
 }
 
 Value* ProductBlock::IsInside(AxisId axis, Value* place) {
-  return b_.Binary(OpKind::Lt, place, tiles_.FactsAt(op_, axis).size);
+  return b_.Lt(place, tiles_.FactsAt(op_, axis).size);
 }
 
 Value* ProductBlock::AreInside(const Values& place) {
-  return b_.Binary(OpKind::And, IsInside(axes()[0], place[0]), IsInside(axes()[1], place[1]));
+  return b_.And(IsInside(axes()[0], place[0]), IsInside(axes()[1], place[1]));
 }
 
 void ProductBlock::AtPoints(const std::function<void(const Values& place)>& body, int64_t lanes) {

@@ -132,10 +132,10 @@ void MoveUse(Op* user, const Value* old, Value* ring, Value* slot) {
 RingLoop::RingLoop(ir::Builder& b, Op* loop, int64_t ahead) : b_(b), loop_(loop), ahead_(ahead) {
   b_.set_loc(loop_->loc());
   b_.SetInsertionPoint(loop_->region()->first());
-  Value* number = b_.Binary(OpKind::Div, b_.Binary(OpKind::Sub, turn(), lo()), step());
-  slot_ = b_.Binary(OpKind::Rem, number, b_.I64(ahead_ + 1));
-  Value* last = b_.Binary(OpKind::Add, number, b_.I64(ahead_));
-  next_slot_ = b_.Binary(OpKind::Rem, last, b_.I64(ahead_ + 1));
+  Value* number = b_.Div(b_.Sub(turn(), lo()), step());
+  slot_ = b_.Rem(number, b_.I64(ahead_ + 1));
+  Value* last = b_.Add(number, b_.I64(ahead_));
+  next_slot_ = b_.Rem(last, b_.I64(ahead_ + 1));
 }
 
 Value* RingLoop::lo() const { return loop_->operand(ir::LoopOp::at_lo); }
@@ -153,15 +153,15 @@ Value* RingLoop::NewRing(const Value* buffer) {
 }
 
 void RingLoop::FirstTurn(Value* number, const Body& body) {
-  Value* way = b_.Binary(OpKind::Mul, step(), number);
-  Value* exists = b_.Binary(OpKind::Lt, way, b_.Binary(OpKind::Sub, hi(), lo()));
-  MakeIf(b_, exists, [&] { body(b_.Binary(OpKind::Add, lo(), way), number); });
+  Value* way = b_.Mul(step(), number);
+  Value* exists = b_.Lt(way, b_.Sub(hi(), lo()));
+  MakeIf(b_, exists, [&] { body(b_.Add(lo(), way), number); });
 }
 
 void RingLoop::TurnAhead(const Body& body) {
-  Value* way = b_.Binary(OpKind::Mul, step(), b_.I64(ahead_));
-  Value* goes_on = b_.Binary(OpKind::Lt, way, b_.Binary(OpKind::Sub, hi(), turn()));
-  MakeIf(b_, goes_on, [&] { body(b_.Binary(OpKind::Add, turn(), way), next_slot_); });
+  Value* way = b_.Mul(step(), b_.I64(ahead_));
+  Value* goes_on = b_.Lt(way, b_.Sub(hi(), turn()));
+  MakeIf(b_, goes_on, [&] { body(b_.Add(turn(), way), next_slot_); });
 }
 
 }  // namespace kdl::simt

@@ -44,8 +44,7 @@ class RingOpener {
 
  private:
   void Open(Op* pipe) {
-    b_.SetInsertionPoint(pipe);
-    b_.set_loc(pipe->loc());
+    b_.StandAt(pipe);
     if (!rings_.moved) rings_.moved = NewCell(b_, Scalar::Bool);
     ir::Type type = pipe->result()->type();
     int64_t depth = pipe->attr<AttrKey::Depth>();
@@ -71,7 +70,7 @@ class RingOpener {
   Value* SlotOf(const Op* op) {
     const Ring& ring = rings_.of.at(op->operand(0));
     Value* number = LoadCell(b_, op->kind() == OpKind::Acquire ? ring.pushed : ring.popped);
-    return b_.Binary(OpKind::Rem, number, b_.I64(ring.depth));
+    return b_.Rem(number, b_.I64(ring.depth));
   }
 
   /// What uses the slot, up to the op that hands it on.
@@ -79,8 +78,7 @@ class RingOpener {
     const Ring& ring = rings_.of.at(op->operand(0));
     while (!op->result()->uses().empty()) {
       Op* user = op->result()->uses()[0].user;
-      b_.SetInsertionPoint(user);
-      b_.set_loc(user->loc());
+      b_.StandAt(user);
       Use(op, user, ring);
     }
     b_.SetInsertionPoint(op->next());
@@ -135,10 +133,9 @@ class RingOpener {
 
   void Commit(ir::CommitOp commit) {
     const Ring& ring = rings_.of.at(commit.pipe());
-    b_.SetInsertionPoint(commit.op);
-    b_.set_loc(commit->loc());
+    b_.StandAt(commit.op);
     Value* number = LoadCell(b_, ring.pushed);
-    Value* slot = b_.Binary(OpKind::Rem, number, b_.I64(ring.depth));
+    Value* slot = b_.Rem(number, b_.I64(ring.depth));
     for (size_t d = 0; d < commit.sizes().size(); ++d)
       Store(b_, commit.sizes()[d], ring.sizes, {slot, b_.I64(static_cast<int64_t>(d))});
     Count(number, ring.pushed);
@@ -147,14 +144,13 @@ class RingOpener {
 
   void Release(ir::ReleaseOp release) {
     const Ring& ring = rings_.of.at(release.pipe());
-    b_.SetInsertionPoint(release.op);
-    b_.set_loc(release->loc());
+    b_.StandAt(release.op);
     Count(LoadCell(b_, ring.popped), ring.popped);
     ir::Erase(release.op);
   }
 
   void Count(Value* number, Value* cell) {
-    StoreCell(b_, b_.Binary(OpKind::Add, number, b_.I64(1)), cell);
+    StoreCell(b_, b_.Add(number, b_.I64(1)), cell);
     StoreCell(b_, b_.Bool(true), rings_.moved);
   }
 
@@ -191,8 +187,8 @@ void MapRings(Rings& rings, const ir::ValueMap& map) {
 Value* IsBlocked(ir::Builder& b, const Rings& rings, const Op* op) {
   const Ring& ring = rings.of.at(op->operand(0));
   Value* pushed = LoadCell(b, ring.pushed);
-  Value* held = b.Binary(OpKind::Sub, pushed, LoadCell(b, ring.popped));
-  return b.Binary(OpKind::Eq, held, b.I64(op->kind() == OpKind::Acquire ? ring.depth : 0));
+  Value* held = b.Sub(pushed, LoadCell(b, ring.popped));
+  return b.Eq(held, b.I64(op->kind() == OpKind::Acquire ? ring.depth : 0));
 }
 
 }  // namespace kdl::simt

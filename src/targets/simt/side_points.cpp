@@ -80,8 +80,8 @@ Value* AlignedRows::Find(Value* tensor, int64_t lanes) {
         b_.Create(OpKind::AlignGap, {{tensor}, index}, {zero->type()},
                   {ir::MakeAttr<AttrKey::Access>(access), ir::MakeAttr<AttrKey::Lanes>(lanes)})
             ->result();
-    Value* fits = b_.Binary(OpKind::Eq, gap, zero);
-    aligned = aligned ? b_.Binary(OpKind::And, aligned, fits) : fits;
+    Value* fits = b_.Eq(gap, zero);
+    aligned = aligned ? b_.And(aligned, fits) : fits;
   }
   return aligned;
 }
@@ -252,12 +252,8 @@ Value* SidePoints::Fits() {
   Value* zero = b_.I64(0);
   Value* all = b_.I64(count_);
   Value* fits = nullptr;
-  auto ask = [&](Value* condition) {
-    fits = fits ? b_.Binary(OpKind::And, fits, condition) : condition;
-  };
-  auto are_whole = [&](Value* number) {
-    ask(b_.Binary(OpKind::Eq, b_.Binary(OpKind::Rem, number, all), zero));
-  };
+  auto ask = [&](Value* condition) { fits = fits ? b_.And(fits, condition) : condition; };
+  auto are_whole = [&](Value* number) { ask(b_.Eq(b_.Rem(number, all), zero)); };
   are_whole(tiles_.FactsAt(nest_, last_).size);
   if (!begins_.empty()) are_whole(tiles_.FactsAt(nest_, last_).start);
   for (const auto& [loop, blk] : begins_) are_whole(tiles_.FactsOf(blk).size);
@@ -286,7 +282,7 @@ std::vector<Values> SidePoints::Make(const Values& place) {
   for (size_t i = 0; i < place.size(); ++i) {
     const Value* param = nest_->region()->param(i);
     AxisId axis = nest_->operand(i)->type()->axes[0];
-    Value* first = b_.Binary(OpKind::Add, tiles_.FactsAt(nest_, axis).start, place[i]);
+    Value* first = b_.Add(tiles_.FactsAt(nest_, axis).start, place[i]);
     bool is_last = param == last_param_;
     if (is_last) along_[param].place = place[i];
     for (size_t point = 0; point < static_cast<size_t>(count_); ++point) {
@@ -303,7 +299,7 @@ std::vector<Values> SidePoints::Make(const Values& place) {
 }
 
 Value* SidePoints::Plus(Value* value, size_t number) {
-  return number == 0 ? value : b_.Binary(OpKind::Add, value, b_.I64(static_cast<int64_t>(number)));
+  return number == 0 ? value : b_.Add(value, b_.I64(static_cast<int64_t>(number)));
 }
 
 Values SidePoints::OfAll(const Value* old) const {
@@ -365,7 +361,7 @@ void SidePoints::RunLoop(const Op* op) {
     for (Value* value : OfAll(init)) inits.push_back(value);
   }
   auto body = [&](Value* index, const Values& carried) {
-    Value* first = start ? b_.Binary(OpKind::Add, start, index) : index;
+    Value* first = start ? b_.Add(start, index) : index;
     if (start) along_[params[0]].place = index;
     made_[params[0]].clear();
     for (size_t point = 0; point < count; ++point) {
@@ -438,7 +434,7 @@ void SidePoints::Elements(const Op* op) {
     auto known = maker_.places.find(index);
     place.push_back(known != maker_.places.end()
                         ? known->second
-                        : b_.Binary(OpKind::Sub, index, tiles_.FactsAt(op, axes[i]).start));
+                        : b_.Sub(index, tiles_.FactsAt(op, axes[i]).start));
   }
   made_[op->result()] = tiles_.LoadSide(tile, tiles_.BufferOf(tile), place, count_);
 }

@@ -139,7 +139,7 @@ class TurnTaker {
   void SetState(Value* cell, int64_t value) { StoreCell(b_, b_.I64(value), cell); }
   Value* Is(Value* cell, int64_t value) {
     Value* held = Get(cell);
-    return b_.Binary(OpKind::Eq, held, b_.I64(value));
+    return b_.Eq(held, b_.I64(value));
   }
 
   /// Sets the states that have been made since to 0, in front of the op.
@@ -251,7 +251,7 @@ class TurnTaker {
 
   void Step(Value* state, int64_t number, const std::function<void()>& make) {
     Value* runs = Get(runs_);
-    If(b_.Binary(OpKind::And, runs, Is(state, number)), make);
+    If(b_.And(runs, Is(state, number)), make);
   }
 
   void Plain(Op* op) {
@@ -343,14 +343,14 @@ class TurnTaker {
       StoreAll(inits, carried);
       SetState(active, 1);
     });
-    Turns(b_.Binary(OpKind::Lt, Get(index), hi), loop->region(), [&](const Op* yield) {
+    Turns(b_.Lt(Get(index), hi), loop->region(), [&](const Op* yield) {
       StoreAll(Of(yield->operands()), carried);
       Value* at = Get(index);
       // The index is below the end, perhaps by more than an i64 counts.
-      Value* left = b_.Cast(b_.Binary(OpKind::Sub, hi, at), Scalar::U64);
-      Value* again = b_.Binary(OpKind::Gt, left, b_.Cast(step, Scalar::U64));
-      if (loop->HasAttr(AttrKey::Breaks)) again = b_.Binary(OpKind::And, again, Get(carried[0]));
-      StoreCell(b_, b_.Binary(OpKind::Add, at, step), index);
+      Value* left = b_.Cast(b_.Sub(hi, at), Scalar::U64);
+      Value* again = b_.Gt(left, b_.Cast(step, Scalar::U64));
+      if (loop->HasAttr(AttrKey::Breaks)) again = b_.And(again, Get(carried[0]));
+      StoreCell(b_, b_.Add(at, step), index);
       StoreCell(b_, again, again_);
     });
     If(Get(runs_), [&] { SetState(active, 0); });
@@ -425,11 +425,11 @@ class TurnTaker {
           If(Get(runs_), [&] { SetState(ended[i], 1); });
         });
         Value* is_left = Is(ended[i], 0);
-        some_left = b_.Binary(OpKind::Or, some_left, is_left);
-        Value* stays = b_.Binary(OpKind::Eq, was_left, is_left);
-        some_moved = b_.Binary(OpKind::Or, some_moved, b_.Unary(OpKind::Not, stays));
+        some_left = b_.Or(some_left, is_left);
+        Value* stays = b_.Eq(was_left, is_left);
+        some_moved = b_.Or(some_moved, b_.Unary(OpKind::Not, stays));
       }
-      if (rings_.moved) some_moved = b_.Binary(OpKind::Or, some_moved, Get(rings_.moved));
+      if (rings_.moved) some_moved = b_.Or(some_moved, Get(rings_.moved));
       b_.set_loc(stages[0]->loc());
       b_.Create(OpKind::Assert, {{some_moved}, {}}, {},
                 {ir::MakeAttr<AttrKey::Text>(

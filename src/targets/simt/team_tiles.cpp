@@ -121,7 +121,7 @@ Value* TeamTiles::CountPoints(const Op* at, const AxisList& axes) {
   Value* points = b_.I64(1);
   for (size_t i = 0; i < axes.size(); ++i) {
     Value* many = i == 0 ? FactsAt(at, axes[i]).size : b_.I64(Extent(axes[i]));
-    points = i == 0 ? many : b_.Binary(OpKind::Mul, points, many);
+    points = i == 0 ? many : b_.Mul(points, many);
   }
   return points;
 }
@@ -134,10 +134,10 @@ passes::Values TeamTiles::PlaceOf(Value* number, const AxisList& axes, int64_t s
     place[i] = rest;
     if (i > 0) {
       Value* extent = b_.I64(Extent(axes[i]) / (is_last ? side : 1));
-      place[i] = b_.Binary(OpKind::Rem, rest, extent);
-      rest = b_.Binary(OpKind::Div, rest, extent);
+      place[i] = b_.Rem(rest, extent);
+      rest = b_.Div(rest, extent);
     }
-    if (is_last && side > 1) place[i] = b_.Binary(OpKind::Mul, place[i], b_.I64(side));
+    if (is_last && side > 1) place[i] = b_.Mul(place[i], b_.I64(side));
   }
   return place;
 }
@@ -147,8 +147,8 @@ void TeamTiles::AtPoint(const Op* at, const AxisList& axes, Value* number, const
   Values place = PlaceOf(number, axes, side);
   Value* exists = nullptr;
   for (size_t i = axes.size(); i-- > (guards_first ? 0 : 1);) {
-    Value* fits = b_.Binary(OpKind::Lt, place[i], FactsAt(at, axes[i]).size);
-    exists = exists ? b_.Binary(OpKind::And, exists, fits) : fits;
+    Value* fits = b_.Lt(place[i], FactsAt(at, axes[i]).size);
+    exists = exists ? b_.And(exists, fits) : fits;
   }
   exists ? MakeIf(b_, exists, [&] { body(place); }) : body(place);
 }
@@ -167,7 +167,7 @@ void TeamTiles::DealSide(const Op* at, const AxisList& axes, int64_t workers, in
   if (axes.size() > 1 && inner > 0 && (workers % inner == 0 || inner % workers == 0))
     return DealRows(at, axes, {workers, inner, count}, body);
   Value* side = b_.I64(count);
-  Value* parts = b_.Binary(OpKind::Div, CountPoints(at, axes), side);
+  Value* parts = b_.Div(CountPoints(at, axes), side);
   Value* zero = b_.I64(0);
   MakeTeamLoop(b_, {zero, parts}, [&](Value* number) { AtPoint(at, axes, number, body, count); });
 }
@@ -182,10 +182,10 @@ void TeamTiles::DealRows(const Op* at, const AxisList& axes, const Rows& rows, c
   Value* all = b_.I64(busy);
   MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
     Value* columns = b_.I64(rows.inner);
-    Value* first = together > 1 ? b_.Binary(OpKind::Div, worker, columns) : zero;
+    Value* first = together > 1 ? b_.Div(worker, columns) : zero;
     for (int64_t turn = 0; turn < std::max<int64_t>(rows.inner / rows.workers, 1); ++turn) {
-      Value* number = together > 1 ? b_.Binary(OpKind::Rem, worker, columns) : worker;
-      if (turn > 0) number = b_.Binary(OpKind::Add, number, b_.I64(turn * rows.workers));
+      Value* number = together > 1 ? b_.Rem(worker, columns) : worker;
+      if (turn > 0) number = b_.Add(number, b_.I64(turn * rows.workers));
       auto walk = [&](const Values& inner) {
         auto at_row = [&](Value* row) {
           Values place = {row};
@@ -194,7 +194,7 @@ void TeamTiles::DealRows(const Op* at, const AxisList& axes, const Rows& rows, c
         };
         Value* end = FactsAt(at, axes[0]).size;
         if (Extent(axes[0]) > together) return passes::MakeLoop(b_, {first, end, together}, at_row);
-        MakeIf(b_, b_.Binary(OpKind::Lt, first, end), [&] { at_row(first); });
+        MakeIf(b_, b_.Lt(first, end), [&] { at_row(first); });
       };
       AtPoint(at, inner_axes, number, walk, rows.count, /*guards_first=*/true);
     }
@@ -214,8 +214,8 @@ void TeamTiles::DealTogether(const Op* at, const AxisList& axes, int64_t workers
   Value* whole = nullptr;
   for (AxisId axis : axes) {
     Value* extent = b_.I64(Extent(axis));
-    Value* is_whole = b_.Binary(OpKind::Eq, FactsAt(at, axis).size, extent);
-    whole = whole ? b_.Binary(OpKind::And, whole, is_whole) : is_whole;
+    Value* is_whole = b_.Eq(FactsAt(at, axis).size, extent);
+    whole = whole ? b_.And(whole, is_whole) : is_whole;
   }
   Value* zero = b_.I64(0);
   Value* all = b_.I64(workers);
@@ -227,7 +227,7 @@ void TeamTiles::DealTogether(const Op* at, const AxisList& axes, int64_t workers
         std::vector<Values> places;
         for (int64_t turn = 0; turn < count; ++turn) {
           Value* before = b_.I64(turn * workers);
-          places.push_back(PlaceOf(b_.Binary(OpKind::Add, first, before), axes));
+          places.push_back(PlaceOf(b_.Add(first, before), axes));
         }
         together(places);
       };
@@ -256,21 +256,20 @@ void TeamTiles::DealTogether(const Op* at, const AxisList& axes, int64_t workers
 Value* TeamTiles::FirstPlace(Value* worker, const AxisDigits& digits, int64_t workers) {
   if (digits.workers == 1) return b_.I64(0);
   Value* number = worker;
-  if (digits.apart > 1) number = b_.Binary(OpKind::Div, number, b_.I64(digits.apart));
-  if (digits.apart * digits.workers < workers)
-    number = b_.Binary(OpKind::Rem, number, b_.I64(digits.workers));
+  if (digits.apart > 1) number = b_.Div(number, b_.I64(digits.apart));
+  if (digits.apart * digits.workers < workers) number = b_.Rem(number, b_.I64(digits.workers));
   if (digits.together() < digits.workers) {
     Value* span = b_.I64(digits.together());
     Value* step = b_.I64(digits.repeats * digits.together());
-    Value* before = b_.Binary(OpKind::Mul, b_.Binary(OpKind::Div, number, span), step);
-    number = b_.Binary(OpKind::Add, before, b_.Binary(OpKind::Rem, number, span));
+    Value* before = b_.Mul(b_.Div(number, span), step);
+    number = b_.Add(before, b_.Rem(number, span));
   }
-  return b_.Binary(OpKind::Mul, number, b_.I64(digits.side));
+  return b_.Mul(number, b_.I64(digits.side));
 }
 
 Value* TeamTiles::HeldPlace(Value* first, const AxisDigits& digits, int64_t held) {
   int64_t offset = digits.Offset(held);
-  return offset == 0 ? first : b_.Binary(OpKind::Add, first, b_.I64(offset));
+  return offset == 0 ? first : b_.Add(first, b_.I64(offset));
 }
 
 void TeamTiles::DealByMap(const Op* at, const AxisList& axes, const AxisMap& map, bool harmless,
@@ -298,7 +297,7 @@ void TeamTiles::DealByMap(const Op* at, const AxisList& axes, const AxisMap& map
           next();
           continue;
         }
-        Value* exists = b_.Binary(OpKind::Lt, here, FactsAt(at, axis).size);
+        Value* exists = b_.Lt(here, FactsAt(at, axis).size);
         MakeIf(b_, exists, next);
       }
     };
@@ -306,7 +305,7 @@ void TeamTiles::DealByMap(const Op* at, const AxisList& axes, const AxisMap& map
     Value* whole = b_.Bool(true);
     for (AxisId axis : axes) {
       Value* covered = b_.I64(map.at(axis).covered());
-      whole = b_.Binary(OpKind::And, whole, b_.Binary(OpKind::Eq, FactsAt(at, axis).size, covered));
+      whole = b_.And(whole, b_.Eq(FactsAt(at, axis).size, covered));
     }
     MakeIf(b_, whole, [&] { walk({}, true); }, [&] { walk({}, false); });
   });

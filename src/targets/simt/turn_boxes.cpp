@@ -97,22 +97,22 @@ void TurnBoxes::Open() {
   Value* zero = b_.I64(0);
   Value* turns = b_.I64(gates_.slots() - 1);
   MakeLoop(b_, {zero, turns}, [&](Value* number) {
-    Value* way = b_.Binary(OpKind::Mul, step_, number);
-    Value* exists = b_.Binary(OpKind::Lt, way, b_.Binary(OpKind::Sub, hi_, lo_));
+    Value* way = b_.Mul(step_, number);
+    Value* exists = b_.Lt(way, b_.Sub(hi_, lo_));
     MakeIf(b_, exists, [&] {
-      Value* at = b_.Binary(OpKind::Add, lo_, way);
+      Value* at = b_.Add(lo_, way);
       for (Box& box : boxes_) Bring(box, at, number, nullptr);
     });
   });
 }
 
 void TurnBoxes::BeginTurn(Value* at) {
-  number_ = b_.Binary(OpKind::Div, b_.Binary(OpKind::Sub, at, lo_), step_);
-  Value* way = b_.Binary(OpKind::Mul, step_, b_.I64(gates_.slots() - 1));
-  Value* goes_on = b_.Binary(OpKind::Lt, way, b_.Binary(OpKind::Sub, hi_, at));
+  number_ = b_.Div(b_.Sub(at, lo_), step_);
+  Value* way = b_.Mul(step_, b_.I64(gates_.slots() - 1));
+  Value* goes_on = b_.Lt(way, b_.Sub(hi_, at));
   MakeIf(b_, goes_on, [&] {
-    Value* later = b_.Binary(OpKind::Add, number_, b_.I64(gates_.slots() - 1));
-    Value* there = b_.Binary(OpKind::Add, at, way);
+    Value* later = b_.Add(number_, b_.I64(gates_.slots() - 1));
+    Value* there = b_.Add(at, way);
     for (Box& box : boxes_) Bring(box, there, later, number_);
   });
   turn_.scalars[loop_->region()->param(0)] = at;
@@ -124,9 +124,8 @@ void TurnBoxes::Bring(Box& box, Value* at, Value* number, Value* present) {
   for (Op* op : box.needed) turn_.expand(op);
   auto await_free = [&] {
     if (!present) return;
-    Value* is_later = b_.Binary(OpKind::Gt, present, b_.I64(0));
-    MakeIf(b_, is_later,
-           [&] { gates_.Await(box.empty, b_.Binary(OpKind::Sub, present, b_.I64(1))); });
+    Value* is_later = b_.Gt(present, b_.I64(0));
+    MakeIf(b_, is_later, [&] { gates_.Await(box.empty, b_.Sub(present, b_.I64(1))); });
   };
   box.ring.Bring(gates_, box.full, number, box.workers, await_free, await_free);
 }
@@ -184,8 +183,8 @@ void ZeroEnds(ir::Builder& b, TeamTiles& tiles, const Op* nest, const Value* til
   int64_t count = 1;
   for (AxisId axis : axes) {
     sizes.push_back(tiles.FactsAt(nest, axis).size);
-    Value* is_whole = b.Binary(OpKind::Eq, sizes.back(), b.I64(tiles.Extent(axis)));
-    whole = whole ? b.Binary(OpKind::And, whole, is_whole) : is_whole;
+    Value* is_whole = b.Eq(sizes.back(), b.I64(tiles.Extent(axis)));
+    whole = whole ? b.And(whole, is_whole) : is_whole;
     count *= tiles.Extent(axis);
   }
   MakeIf(b, b.Make(OpKind::Not, {whole}, whole->type()), [&] {
@@ -193,9 +192,8 @@ void ZeroEnds(ir::Builder& b, TeamTiles& tiles, const Op* nest, const Value* til
     Value* points = b.I64(count);
     MakeTeamLoop(b, {zero, points}, [&](Value* point) {
       Value* columns = b.I64(tiles.Extent(axes[1]));
-      Values at = {b.Binary(OpKind::Div, point, columns), b.Binary(OpKind::Rem, point, columns)};
-      Value* behind = b.Binary(OpKind::Or, b.Binary(OpKind::Ge, at[0], sizes[0]),
-                               b.Binary(OpKind::Ge, at[1], sizes[1]));
+      Values at = {b.Div(point, columns), b.Rem(point, columns)};
+      Value* behind = b.Or(b.Ge(at[0], sizes[0]), b.Ge(at[1], sizes[1]));
       MakeIf(b, behind,
              [&] { tiles.Store(b.Bits(tile->type()->scalar, 0), tile, tiles.BufferOf(tile), at); });
     });

@@ -107,7 +107,7 @@ const Rereads::Again* Rereads::Of(const Op* load) const {
 Value* BytesPerIndex(ir::Builder& b, const Value* tensor, size_t dim) {
   Value* bytes = b.I64(Bytes(tensor->type()->scalar));
   for (size_t d = dim + 1; d < tensor->type()->dims.size(); ++d)
-    bytes = b.Binary(OpKind::Mul, bytes, b.SizeValue(tensor->type()->dims[d]));
+    bytes = b.Mul(bytes, b.SizeValue(tensor->type()->dims[d]));
   return bytes;
 }
 

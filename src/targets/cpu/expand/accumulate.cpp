@@ -27,7 +27,7 @@ Value* MultiplyAdd(Expander& e, const ir::Unit* unit, Value* a, Value* b, Value*
     return e.b.Make(unit->term, {a, b, c}, e.b.ElementwiseType(unit->acc, operands));
   }
   if (IsFloat(c->type()->scalar)) return e.b.Fma(a, b, c);
-  return e.b.Binary(OpKind::Add, c, e.b.Binary(OpKind::Mul, a, b));
+  return e.b.Add(c, e.b.Mul(a, b));
 }
 
 Accumulation Products(Expander& e, const ir::Op* op, const Values& factors, Value* into) {
@@ -40,7 +40,7 @@ Accumulation Products(Expander& e, const ir::Op* op, const Values& factors, Valu
           acc,
           into,
           e.b.Bits(acc, 0),
-          [&e](Value* sum, Value* other) { return e.b.Binary(OpKind::Add, sum, other); },
+          [&e](Value* sum, Value* other) { return e.b.Add(sum, other); },
           [&e, unit](Value* sum, const Values& terms) {
             return MultiplyAdd(e, unit, terms[0], terms[1], sum);
           },

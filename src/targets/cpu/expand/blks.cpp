@@ -28,7 +28,7 @@ Value* NextStart(Expander& e, ir::MakeBlkOp blk) {
     return nullptr;
   Value* turn = block->param(0);
   Value* step = e.Scalar(ir::LoopOp(parent).step());
-  ir::ValueMap shifted = {{turn, e.b.Binary(OpKind::Add, e.Scalar(turn), step)}};
+  ir::ValueMap shifted = {{turn, e.b.Add(e.Scalar(turn), step)}};
   return ShiftedTo(e, blk.start(), block, shifted);
 }
 
@@ -49,18 +49,18 @@ void NoteBlk(Expander& e, Op* op) {
 
 Value* OffsetIn(Expander& e, const Op* at, ir::AxisId axis, ir::AxisId whole, int64_t panel) {
   Value* offset = nullptr;
-  auto add = [&](Value* more) { offset = offset ? e.b.Binary(OpKind::Add, more, offset) : more; };
+  auto add = [&](Value* more) { offset = offset ? e.b.Add(more, offset) : more; };
   const Value* blk = ir::FindBlk(at, axis);
   for (; blk->type()->axes[0] != whole; blk = e.blks.at(blk).whole) {
     const BlkFacts& facts = e.blks.at(blk);
     if (!facts.whole) {
-      add(e.b.Binary(OpKind::Sub, facts.start, e.Facts(at, whole).start));
+      add(e.b.Sub(facts.start, e.Facts(at, whole).start));
       break;
     }
     if (IsPanels(blk, panel)) return offset ? offset : e.b.I64(0);
     add(facts.offset);
   }
-  return offset && panel ? e.b.Binary(OpKind::And, offset, e.b.I64(panel - 1)) : offset;
+  return offset && panel ? e.b.And(offset, e.b.I64(panel - 1)) : offset;
 }
 
 const BlkFacts& Expander::Facts(const Op* at, ir::AxisId axis) const {

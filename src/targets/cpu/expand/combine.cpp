@@ -103,10 +103,10 @@ class ChainWalk {
   void Along(const Values& inits, const std::function<Values(const Values&)>& step) {
     Window window = e_.WindowOf(op_, folded_[0]);
     bool down = op_->attr<AttrKey::Walk>() == ir::WalkKind::Down;
-    Value* last = down ? e_.b.Binary(OpKind::Sub, window.hi, e_.b.I64(1)) : nullptr;
+    Value* last = down ? e_.b.Sub(window.hi, e_.b.I64(1)) : nullptr;
     MakeLoop(e_.b, {window.lo, window.hi}, inits, [&](Value* index, const Values& before) {
-      Value* from_end = down ? e_.b.Binary(OpKind::Sub, index, window.lo) : nullptr;
-      position_[folded_[0]] = down ? e_.b.Binary(OpKind::Sub, last, from_end) : index;
+      Value* from_end = down ? e_.b.Sub(index, window.lo) : nullptr;
+      position_[folded_[0]] = down ? e_.b.Sub(last, from_end) : index;
       return step(before);
     });
   }

@@ -41,34 +41,34 @@ class Cutting {
       left_ = 0;
       return;
     }
-    Value* rest = e_.b.Binary(OpKind::Sub, whole_.size, first_);
+    Value* rest = e_.b.Sub(whole_.size, first_);
     bool goes_on = may_lack_ && !is_last_;
-    if (goes_on) rest = e_.b.Binary(OpKind::Add, rest, e_.b.I64(lacking));
-    Value* count = e_.b.Binary(OpKind::Div, rest, e_.b.I64(most));
-    Value* covered = e_.b.Binary(OpKind::Mul, count, e_.b.I64(most));
-    Value* end = e_.b.Binary(OpKind::Add, first_, covered);
-    if (goes_on) end = e_.b.Binary(OpKind::Min, end, whole_.size);
+    if (goes_on) rest = e_.b.Add(rest, e_.b.I64(lacking));
+    Value* count = e_.b.Div(rest, e_.b.I64(most));
+    Value* covered = e_.b.Mul(count, e_.b.I64(most));
+    Value* end = e_.b.Add(first_, covered);
+    if (goes_on) end = e_.b.Min(end, whole_.size);
     LoopBounds bounds{first_, is_last_ ? whole_.size : end, most};
     MakeLoop(e_.b, bounds, [&](Value* index) {
       Value* size = e_.b.I64(most);
       if (may_lack_ && left_.value_or(1) % most != 0)
-        size = e_.b.Binary(OpKind::Min, e_.b.Binary(OpKind::Sub, whole_.size, index), size);
+        size = e_.b.Min(e_.b.Sub(whole_.size, index), size);
       RunBlock(most, index, size);
     });
     first_ = end;
-    number_ = e_.b.Binary(OpKind::Add, number_, count);
+    number_ = e_.b.Add(number_, count);
     if (left_) *left_ %= most;
     if (left_.value_or(0) >= most - lacking) left_ = 0;
   }
 
   /// The block that starts so far from the start of the whole.
   void RunBlock(int64_t most, Value* offset, Value* size) {
-    Value* before = e_.b.Binary(OpKind::Sub, offset, first_);
-    Value* before_it = e_.b.Binary(OpKind::Div, before, e_.b.I64(most));
+    Value* before = e_.b.Sub(offset, first_);
+    Value* before_it = e_.b.Div(before, e_.b.I64(most));
     BlkFacts facts;
-    facts.start = e_.b.Binary(OpKind::Add, whole_.start, offset);
+    facts.start = e_.b.Add(whole_.start, offset);
     facts.size = size;
-    facts.index = e_.b.Binary(OpKind::Add, number_, before_it);
+    facts.index = e_.b.Add(number_, before_it);
     facts.whole = cut_->operand(0);
     facts.offset = offset;
     facts.most = most;

@@ -35,9 +35,9 @@ class Groups {
  private:
   void RunRows() {
     Window rows = e_.WindowOf(body_.nest(), along_);
-    Value* full = e_.b.Binary(OpKind::Add, rows.lo, RoundDown(e_, rows.size, home_.group));
+    Value* full = e_.b.Add(rows.lo, RoundDown(e_, rows.size, home_.group));
     MakeLoop(e_.b, {rows.lo, full, home_.group}, [&](Value* row) { RunGroup(row, nullptr); });
-    MakeIf(e_.b, e_.b.Binary(OpKind::Lt, full, rows.hi), [&] { RunGroup(full, rows.hi); });
+    MakeIf(e_.b, e_.b.Lt(full, rows.hi), [&] { RunGroup(full, rows.hi); });
   }
 
   /// The rows from `row` on; behind `end`, where there is one, they are none.
@@ -56,11 +56,11 @@ class Groups {
   }
 
   Value* RowOf(Value* row, Value* end, int64_t number, const Piece& piece) {
-    Value* at = e_.b.Binary(OpKind::Add, row, e_.b.I64(number));
+    Value* at = e_.b.Add(row, e_.b.I64(number));
     Value* exists = nullptr;
     if (end) {
-      exists = e_.b.Binary(OpKind::Lt, at, end);
-      at = e_.b.Binary(OpKind::Min, at, e_.b.Binary(OpKind::Sub, end, e_.b.I64(1)));
+      exists = e_.b.Lt(at, end);
+      at = e_.b.Min(at, e_.b.Sub(end, e_.b.I64(1)));
     }
     body_.position()[along_] = at;
     const Op* yield = body_.nest()->region()->terminator();
@@ -99,11 +99,11 @@ void FillGroups(NestBody& body) {
     if (!home.buffer || home.panel || home.group == 1) continue;
     AxisId last = home.axes.back();
     Value* hi = e.WindowOf(body.nest(), last).hi;
-    Value* end = RoundDown(e, e.b.Binary(OpKind::Add, hi, e.b.I64(home.group - 1)), home.group);
+    Value* end = RoundDown(e, e.b.Add(hi, e.b.I64(home.group - 1)), home.group);
     Value* none = e.b.Bits(body.nest()->result(i)->type()->scalar, 0);
     ir::AxisList around(home.axes.begin(), home.axes.end() - 1);
     Position position;
-    MakeIf(e.b, e.b.Binary(OpKind::Lt, hi, end), [&] {
+    MakeIf(e.b, e.b.Lt(hi, end), [&] {
       MakeNest(e, body.nest(), around, position, [&] {
         MakeLoop(e.b, {hi, end}, [&](Value* index) {
           position[last] = index;

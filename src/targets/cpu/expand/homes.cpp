@@ -16,10 +16,10 @@ namespace {
 Values InGroup(Expander& e, const Home& home, Values index, bool whole) {
   if (home.group == 1 || !home.panel) return index;
   Value*& row = index[index.size() - 2];
-  Value* first = e.b.Binary(OpKind::Mul, index.back(), e.b.I64(home.group));
-  Value* place = e.b.Binary(OpKind::And, row, e.b.I64(home.group - 1));
-  index.back() = whole ? first : e.b.Binary(OpKind::Add, first, place);
-  row = e.b.Binary(OpKind::Shr, row, e.b.I64(std::countr_zero(static_cast<uint64_t>(home.group))));
+  Value* first = e.b.Mul(index.back(), e.b.I64(home.group));
+  Value* place = e.b.And(row, e.b.I64(home.group - 1));
+  index.back() = whole ? first : e.b.Add(first, place);
+  row = e.b.Shr(row, e.b.I64(std::countr_zero(static_cast<uint64_t>(home.group))));
   return index;
 }
 
@@ -28,7 +28,7 @@ Values IndexAt(Expander& e, const Home& home, const Position& position, bool who
   for (size_t i = 0; i < home.axes.size(); ++i) {
     Value* at = position.at(home.axes[i]);
     Value* offset = home.offsets.empty() ? nullptr : home.offsets[i];
-    index.push_back(offset ? e.b.Binary(OpKind::Add, offset, at) : at);
+    index.push_back(offset ? e.b.Add(offset, at) : at);
   }
   if (!home.panel) return index;
   if (home.place) {
@@ -36,9 +36,9 @@ Values IndexAt(Expander& e, const Home& home, const Position& position, bool who
     return InGroup(e, home, index, whole);
   }
   Value* last = index.back();
-  index.back() = e.b.Binary(OpKind::And, last, e.b.I64(home.panel - 1));
+  index.back() = e.b.And(last, e.b.I64(home.panel - 1));
   int64_t shift = std::countr_zero(static_cast<uint64_t>(home.panel));
-  index.insert(index.begin(), e.b.Binary(OpKind::Shr, last, e.b.I64(shift)));
+  index.insert(index.begin(), e.b.Shr(last, e.b.I64(shift)));
   return InGroup(e, home, index, whole);
 }
 

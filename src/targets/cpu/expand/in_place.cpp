@@ -58,15 +58,13 @@ bool Changes::NoteKept(size_t result) {
 Changes::Reach Changes::Both(const Reach& a, const Reach& b) {
   if (a.kind == Reach::Kind::None || b.kind == Reach::Kind::All) return a;
   if (b.kind == Reach::Kind::None || a.kind == Reach::Kind::All) return b;
-  return {Reach::Kind::Part, e_.b.Binary(OpKind::Max, a.lo, b.lo),
-          e_.b.Binary(OpKind::Min, a.hi, b.hi), a.is_point || b.is_point};
+  return {Reach::Kind::Part, e_.b.Max(a.lo, b.lo), e_.b.Min(a.hi, b.hi), a.is_point || b.is_point};
 }
 
 Changes::Reach Changes::Either(const Reach& a, const Reach& b) {
   if (a.kind == Reach::Kind::None || b.kind == Reach::Kind::All) return b;
   if (b.kind == Reach::Kind::None || a.kind == Reach::Kind::All) return a;
-  return {Reach::Kind::Part, e_.b.Binary(OpKind::Min, a.lo, b.lo),
-          e_.b.Binary(OpKind::Max, a.hi, b.hi)};
+  return {Reach::Kind::Part, e_.b.Min(a.lo, b.lo), e_.b.Max(a.hi, b.hi)};
 }
 
 /// Where `value` is not the element of `kept`.
@@ -104,7 +102,7 @@ Value* Changes::Known(Value* value) {
     auto i = static_cast<size_t>(point - points.begin());
     if (i >= mapped_) return nullptr;
     const ir::Value* blk = body_.nest()->operand(i);
-    return e_.b.Binary(OpKind::Add, e_.blks.at(blk).start, body_.position().at(body_.axes()[i]));
+    return e_.b.Add(e_.blks.at(blk).start, body_.position().at(body_.axes()[i]));
   }
   return nullptr;
 }
@@ -119,18 +117,16 @@ Changes::Reach Changes::OfComparison(const Op* op, bool holds) {
   if (!holds) kind = ir::Negated(kind);
   if (!number || kind == OpKind::Ne) return {Reach::Kind::All};
   const BlkFacts& blk = e_.blks.at(body_.nest()->operand(axis_));
-  auto clamped = [&](Value* from, Value* to) {
-    return e_.b.Binary(OpKind::Max, e_.b.Binary(OpKind::Min, number, to), from);
-  };
-  Value* end = e_.b.Binary(OpKind::Add, blk.start, blk.size);
+  auto clamped = [&](Value* from, Value* to) { return e_.b.Max(e_.b.Min(number, to), from); };
+  Value* end = e_.b.Add(blk.start, blk.size);
   Value* one = e_.b.I64(1);
   // The first position that is not below the number, and the first above it.
-  auto at = [&] { return e_.b.Binary(OpKind::Sub, clamped(blk.start, end), blk.start); };
+  auto at = [&] { return e_.b.Sub(clamped(blk.start, end), blk.start); };
   auto above = [&] {
-    Value* before = e_.b.Binary(OpKind::Sub, blk.start, one);
-    Value* last = e_.b.Binary(OpKind::Sub, end, one);
-    Value* behind = e_.b.Binary(OpKind::Add, clamped(before, last), one);
-    return e_.b.Binary(OpKind::Sub, behind, blk.start);
+    Value* before = e_.b.Sub(blk.start, one);
+    Value* last = e_.b.Sub(end, one);
+    Value* behind = e_.b.Add(clamped(before, last), one);
+    return e_.b.Sub(behind, blk.start);
   };
   Value* zero = e_.b.I64(0);
   switch (kind) {
@@ -173,10 +169,10 @@ void Changes::Narrow(size_t i, size_t mapped) {
 
 /// The piece with the one position. Where there is none it may be any: nothing is chosen there.
 Window Changes::OnePiece(const Reach& reach, int64_t size, int64_t lanes) {
-  Value* at = e_.b.Binary(OpKind::Min, reach.lo, e_.b.I64(size - 1));
+  Value* at = e_.b.Min(reach.lo, e_.b.I64(size - 1));
   Value* lo = lanes > 1 ? RoundDown(e_, at, lanes) : at;
   Value* count = e_.b.I64(lanes);
-  return {lo, e_.b.Binary(OpKind::Add, lo, count), count};
+  return {lo, e_.b.Add(lo, count), count};
 }
 
 /// From piece to piece of the whole axis: a processor hands on at once what has been stored by one of the same place.
@@ -185,11 +181,11 @@ Window Changes::WholePieces(const Reach& reach, Value* size, int64_t lanes) {
   Value* hi = reach.hi;
   if (lanes > 1) {
     lo = RoundDown(e_, lo, lanes);
-    hi = RoundDown(e_, e_.b.Binary(OpKind::Add, hi, e_.b.I64(lanes - 1)), lanes);
-    hi = e_.b.Binary(OpKind::Min, hi, size);
+    hi = RoundDown(e_, e_.b.Add(hi, e_.b.I64(lanes - 1)), lanes);
+    hi = e_.b.Min(hi, size);
   }
-  hi = e_.b.Binary(OpKind::Max, hi, lo);
-  return {lo, hi, e_.b.Binary(OpKind::Sub, hi, lo)};
+  hi = e_.b.Max(hi, lo);
+  return {lo, hi, e_.b.Sub(hi, lo)};
 }
 
 }  // namespace kdl::cpu

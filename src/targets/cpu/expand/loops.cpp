@@ -54,14 +54,14 @@ Piece PieceOf(Expander& e, Value* count, int64_t lanes) {
 
 Value* RoundDown(Expander& e, Value* size, int64_t step) {
   KDL_CHECK((step & (step - 1)) == 0, "{} is no power of two", step);
-  return e.b.Binary(OpKind::And, size, e.b.I64(-step));
+  return e.b.And(size, e.b.I64(-step));
 }
 
 Value* MakeFullPieces(Expander& e, const Stretch& stretch, int64_t lanes, Position& position,
                       const std::function<void(const Piece&)>& body) {
   const auto& [axis, begin, end] = stretch;
-  Value* length = e.b.Binary(OpKind::Sub, end, begin);
-  Value* full = e.b.Binary(OpKind::Add, begin, RoundDown(e, length, lanes));
+  Value* length = e.b.Sub(end, begin);
+  Value* full = e.b.Add(begin, RoundDown(e, length, lanes));
   MakeLoop(e.b, {begin, full, lanes}, [&](Value* index) {
     position[axis] = index;
     body({lanes});
@@ -72,8 +72,8 @@ Value* MakeFullPieces(Expander& e, const Stretch& stretch, int64_t lanes, Positi
 void MakeRestOfPieces(Expander& e, const Stretch& stretch, int64_t lanes, Position& position,
                       const std::function<void(const Piece&)>& body) {
   const auto& [axis, begin, end] = stretch;
-  MakeIf(e.b, e.b.Binary(OpKind::Lt, begin, end), [&] {
-    Value* rest = e.b.Binary(OpKind::Sub, end, begin);
+  MakeIf(e.b, e.b.Lt(begin, end), [&] {
+    Value* rest = e.b.Sub(end, begin);
     position[axis] = begin;
     body(PieceOf(e, rest, lanes));
   });
@@ -101,8 +101,7 @@ void MakePieces(Expander& e, AxisId axis, const Window& window, int64_t lanes, P
   if (known > 0 && known % lanes == 0 && known <= kFewPieces * lanes) {
     for (int64_t skipped = 0; skipped < known; skipped += lanes) {
       Value* place = e.b.I64(skipped);
-      position[axis] =
-          ConstantOf(window.lo) == 0 ? place : e.b.Binary(OpKind::Add, window.lo, place);
+      position[axis] = ConstantOf(window.lo) == 0 ? place : e.b.Add(window.lo, place);
       body({lanes});
     }
     return;
@@ -111,7 +110,7 @@ void MakePieces(Expander& e, AxisId axis, const Window& window, int64_t lanes, P
   Value* full = size;
   if (lanes > 1) {
     full = RoundDown(e, window.size, lanes);
-    if (ConstantOf(window.lo) != 0) full = e.b.Binary(OpKind::Add, window.lo, full);
+    if (ConstantOf(window.lo) != 0) full = e.b.Add(window.lo, full);
   }
   if (e.Extent(axis) >= lanes) {
     MakeLoop(e.b, {window.lo, full, lanes}, [&](Value* index) {

@@ -53,8 +53,7 @@ int64_t NestBody::Lanes() const {
 
 void NestBody::MapPoint(size_t i) {
   const Value* blk = nest_->operand(i);
-  map_[nest_->region()->param(i)] =
-      e_.b.Binary(OpKind::Add, e_.blks.at(blk).start, position_.at(axes_[i]));
+  map_[nest_->region()->param(i)] = e_.b.Add(e_.blks.at(blk).start, position_.at(axes_[i]));
 }
 
 void NestBody::PlaceAt(const Position& position) {
@@ -76,7 +75,7 @@ Value* NestBody::At(Value* old) {
 Value* NestBody::Lane(Value* old) {
   if (old != nest_->region()->params().back() || piece_.lanes == 1) return At(old);
   ir::Type numbers = e_.TypeOf(Scalar::I64, piece_.lanes);
-  return e_.b.Binary(OpKind::Add, At(old), e_.b.Make(OpKind::LaneNumbers, {}, numbers));
+  return e_.b.Add(At(old), e_.b.Make(OpKind::LaneNumbers, {}, numbers));
 }
 
 ElementAccess NestBody::AccessOf(const Op* op, const Piece& piece) {
@@ -147,7 +146,7 @@ void NestBody::Prefetch(const ElementAccess& access) {
     for (size_t i = 0; i < index.size(); ++i) {
       if (index[i] != request.point) continue;
       Value* distance = request.distance ? request.distance : e_.b.I64(request.elements);
-      ahead.index[i] = e_.b.Binary(OpKind::Add, access.index[i], distance);
+      ahead.index[i] = e_.b.Add(access.index[i], distance);
     }
     ExpandPrefetch(e_, ahead, request.intent);
   }
@@ -159,7 +158,7 @@ void NestBody::ExpandPrefetchOp(Op* op) {
   auto index = IndexOf(op);
   for (size_t i = 0; i < index.size(); ++i) {
     if (index[i] == nest_->region()->params().back())
-      access.index[i] = e_.b.Binary(OpKind::Add, access.index[i], e_.b.I64(piece_.lanes - 1));
+      access.index[i] = e_.b.Add(access.index[i], e_.b.I64(piece_.lanes - 1));
   }
   ExpandPrefetch(e_, access, op->attr<ir::AttrKey::Intent>());
 }
@@ -204,7 +203,7 @@ void NestBody::ExpandAssert(Op* op) {
   if (assertion.mask()) mask.push_back(Lane(assertion.mask()));
   Value* condition = Lane(assertion.condition());
   if (piece_.mask && ir::IsVector(condition->type())) {
-    mask = {mask.empty() ? piece_.mask : e_.b.Binary(OpKind::And, mask[0], piece_.mask)};
+    mask = {mask.empty() ? piece_.mask : e_.b.And(mask[0], piece_.mask)};
   }
   e_.b.Create(OpKind::Assert, {{condition}, mask}, {}, op->attrs());
 }

@@ -67,14 +67,14 @@ void Prefetching::Study(Expander& e, const Op* load) {
   auto at = static_cast<size_t>(std::find(points.begin(), points.end(), point) - points.begin());
   const BlkFacts& rows = e.blks.at(nest_->operand(at));
   if (!rows.next) return;
-  Value* distance = e.b.Binary(OpKind::Sub, rows.next, rows.start);
+  Value* distance = e.b.Sub(rows.next, rows.start);
   if (again->first && !e.facts.asks_for_reads) {
     requests.push_back({point, distance});
   } else if (again->first) {
     constexpr int64_t kShare = 4;  // of the nearest cache: two blocks and what is written
     Value* tensor = e.Scalar(TensorOf(load));
-    Value* bytes = e.b.Binary(OpKind::Mul, rows.size, BytesPerIndex(e.b, tensor, again->dim));
-    Value* small = e.b.Binary(OpKind::Le, bytes, e.b.I64(e.facts.l1_bytes / kShare));
+    Value* bytes = e.b.Mul(rows.size, BytesPerIndex(e.b, tensor, again->dim));
+    Value* small = e.b.Le(bytes, e.b.I64(e.facts.l1_bytes / kShare));
     Value* none = e.b.I64(0);
     requests.push_back({point, e.b.Select(small, distance, none), 0, ir::IntentKind::Read});
     requests.push_back({point, e.b.Select(small, none, distance), 0, ir::IntentKind::ReadLater});
@@ -98,8 +98,8 @@ void Prefetching::BringOnce(Expander& e, const Op* load) {
   }
   Value* own = e.Scalar(const_cast<Value*>(tensor));
   Value* each = BytesPerIndex(e.b, own, 0);
-  Value* bytes = e.b.Binary(OpKind::Mul, e.b.SizeValue(own->type()->dims[0]), each);
-  Value* large = e.b.Binary(OpKind::Gt, bytes, e.b.I64(e.facts.l2_bytes));
+  Value* bytes = e.b.Mul(e.b.SizeValue(own->type()->dims[0]), each);
+  Value* large = e.b.Gt(bytes, e.b.I64(e.facts.l2_bytes));
   Value* back = e.b.I64(-back_);
   once_[load] = e.b.Select(large, e.b.I64(distance_), back);
 }

@@ -17,10 +17,10 @@ Sliding SlidingOf(Expander& e, const Op* slide) {
       AxisId axis = AxisOfTerm(slide, term);
       int64_t coefficient = term.coefficient->value;
       Value* start = e.Facts(slide, axis).start;
-      base = e.b.Binary(OpKind::Add, base, e.b.Binary(OpKind::Mul, start, e.b.I64(coefficient)));
+      base = e.b.Add(base, e.b.Mul(start, e.b.I64(coefficient)));
       made.terms.emplace_back(axis, coefficient);
     }
-    made.base = e.b.Binary(OpKind::Sub, base, e.Facts(slide, over[d]).start);
+    made.base = e.b.Sub(base, e.Facts(slide, over[d]).start);
     sliding.axes.push_back(std::move(made));
   }
   return sliding;
@@ -32,10 +32,9 @@ Value* LoadSlid(Expander& e, const Sliding& sliding, kdl::Scalar scalar, const P
   for (const Sliding::Axis& axis : sliding.axes) {
     Value* sum = axis.base;
     for (const auto& [moving, coefficient] : axis.terms) {
-      Value* scaled = coefficient == 1
-                          ? position.at(moving)
-                          : e.b.Binary(OpKind::Mul, position.at(moving), e.b.I64(coefficient));
-      sum = e.b.Binary(OpKind::Add, sum, scaled);
+      Value* scaled = coefficient == 1 ? position.at(moving)
+                                       : e.b.Mul(position.at(moving), e.b.I64(coefficient));
+      sum = e.b.Add(sum, scaled);
     }
     there[axis.axis] = sum;
   }

@@ -106,8 +106,8 @@ class Squares {
     int64_t of_line = LineLanes();
     LoopBounds lines{block.last.lo, block.last.hi, of_line};
     MakeLoop(e_.b, lines, [&](Value* line) {
-      Value* next = e_.b.Binary(OpKind::Add, line, e_.b.I64(of_line));
-      Value* end = e_.b.Binary(OpKind::Min, next, block.last.hi);
+      Value* next = e_.b.Add(line, e_.b.I64(of_line));
+      Value* end = e_.b.Min(next, block.last.hi);
       ForSides(block, [&](Value* side) {
         if (of_line == lanes_) return RunSquare(block, side, line);
         MakeLoop(e_.b, {line, end, lanes_}, [&](Value* last) { RunSquare(block, side, last); });
@@ -120,16 +120,16 @@ class Squares {
   Value* PassesCaches(const Block& block) {
     Value* zero = e_.b.I64(0);
     Value* one = e_.b.I64(1);
-    Value* next = e_.b.Binary(OpKind::Add, block.side.lo, one);
-    Value* last = e_.b.Binary(OpKind::Sub, block.side.hi, one);
-    Value* second = e_.b.Binary(OpKind::Min, next, last);
+    Value* next = e_.b.Add(block.side.lo, one);
+    Value* last = e_.b.Sub(block.side.hi, one);
+    Value* second = e_.b.Min(next, last);
     Value* passes = streaming_.large;
     for (Value* side : {block.side.lo, second}) {
       body_.Locally([&] {
         MoveTo({side, block.last.lo, nullptr, nullptr}, zero, zero);
         for (const Op* store : streaming_.stores) {
           Value* gap = AlignGap(e_, body_.AccessOf(store, {LineLanes()}));
-          passes = e_.b.Binary(OpKind::And, passes, e_.b.Binary(OpKind::Eq, gap, zero));
+          passes = e_.b.And(passes, e_.b.Eq(gap, zero));
         }
       });
     }
@@ -137,17 +137,17 @@ class Squares {
   }
 
   void RunSquare(const Block& block, Value* at_side, Value* at_last) {
-    Square square{at_side, at_last, e_.b.Binary(OpKind::Sub, block.side.hi, at_side),
-                  e_.b.Binary(OpKind::Sub, block.last.hi, at_last)};
+    Square square{at_side, at_last, e_.b.Sub(block.side.hi, at_side),
+                  e_.b.Sub(block.last.hi, at_last)};
     Value* lanes = e_.b.I64(lanes_);
-    Value* full = e_.b.Binary(OpKind::Ge, square.last_points, lanes);
+    Value* full = e_.b.Ge(square.last_points, lanes);
     Square whole = square;
     if (IsNarrow()) {
       whole.last_points = lanes;
       whole.side_points = square.side_points = e_.b.I64(points_);
     } else {
-      Value* full_side = e_.b.Binary(OpKind::Ge, square.side_points, lanes);
-      full = e_.b.Binary(OpKind::And, full_side, full);
+      Value* full_side = e_.b.Ge(square.side_points, lanes);
+      full = e_.b.And(full_side, full);
     }
     auto run = [&](const Square& part, bool masked) { body_.Locally([&] { Fill(part, masked); }); };
     MakeIf(e_.b, full, [&] { run(whole, false); }, [&] { run(square, true); });
@@ -218,14 +218,13 @@ class Squares {
   Value* ExistingPoint(const Square& square, int64_t i, bool masked) {
     Value* point = e_.b.I64(i);
     if (!masked || IsNarrow() || i == 0) return point;
-    return e_.b.Binary(OpKind::Min, point,
-                       e_.b.Binary(OpKind::Sub, square.side_points, e_.b.I64(1)));
+    return e_.b.Min(point, e_.b.Sub(square.side_points, e_.b.I64(1)));
   }
 
   /// The points that far from the square's corner.
   void MoveTo(const Square& square, Value* side, Value* last) {
-    body_.position()[SideAxis()] = e_.b.Binary(OpKind::Add, square.side, side);
-    body_.position()[LastAxis()] = e_.b.Binary(OpKind::Add, square.last, last);
+    body_.position()[SideAxis()] = e_.b.Add(square.side, side);
+    body_.position()[LastAxis()] = e_.b.Add(square.last, last);
     body_.MapPoint(side_);
     body_.MapPoint(body_.axes().size() - 1);
   }
@@ -233,7 +232,7 @@ class Squares {
   /// Vector number `i` of `vectors`: empty where there are fewer, else of `existing` elements.
   Piece PieceOf(Value* vectors, int64_t i, Value* existing, bool masked) {
     if (!masked) return {lanes_};
-    Value* exists = e_.b.Binary(OpKind::Lt, e_.b.I64(i), vectors);
+    Value* exists = e_.b.Lt(e_.b.I64(i), vectors);
     return cpu::PieceOf(e_, e_.b.Select(exists, existing, e_.b.I64(0)), lanes_);
   }
 

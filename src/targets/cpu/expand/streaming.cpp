@@ -59,15 +59,15 @@ void AddBytes(Expander& e, TotalBytes& total, ir::Type tensor) {
       factor *= dim->value;
     } else {
       Value* size = e.b.SizeValue(dim);
-      product = product ? e.b.Binary(OpKind::Mul, product, size) : size;
+      product = product ? e.b.Mul(product, size) : size;
     }
   }
   if (!product) {
     total.known += factor;
     return;
   }
-  product = e.b.Binary(OpKind::Mul, product, e.b.I64(factor));
-  total.computed = total.computed ? e.b.Binary(OpKind::Add, total.computed, product) : product;
+  product = e.b.Mul(product, e.b.I64(factor));
+  total.computed = total.computed ? e.b.Add(total.computed, product) : product;
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ Value* AreLarge(Expander& e, const std::vector<const Op*>& accesses) {
     AddBytes(e, total, e.Scalar(const_cast<Value*>(TensorOf(access)))->type());
   if (total.known > e.facts.last_level_bytes) return e.b.Bool(true);
   if (!total.computed) return nullptr;
-  return e.b.Binary(OpKind::Gt, total.computed, e.b.I64(e.facts.last_level_bytes - total.known));
+  return e.b.Gt(total.computed, e.b.I64(e.facts.last_level_bytes - total.known));
 }
 
 Streaming StreamingOf(NestBody& body, int64_t lanes) {
@@ -104,8 +104,8 @@ RowStart RowStartOf(NestBody& body, const Streaming& streaming) {
       start.gap = gap;
       continue;
     }
-    Value* same = e.b.Binary(OpKind::Eq, start.gap, gap);
-    start.agrees = start.agrees ? e.b.Binary(OpKind::And, start.agrees, same) : same;
+    Value* same = e.b.Eq(start.gap, gap);
+    start.agrees = start.agrees ? e.b.And(start.agrees, same) : same;
   }
   return start;
 }

@@ -73,7 +73,7 @@ class Taking {
     Value* index = take_.index()[i];
     if (!IsTileValue(index) || !IsIndices(index)) return Read(index, {});
     ir::AxisId axis = index->type()->axes[0];
-    return e_.b.Binary(OpKind::Add, e_.Facts(take_.op, axis).start, position_.at(axis));
+    return e_.b.Add(e_.Facts(take_.op, axis).start, position_.at(axis));
   }
 
   /// The positions in the tile along the axes that are indexed, from the starts of their blocks.
@@ -81,7 +81,7 @@ class Taking {
     Values indices;
     for (size_t i = 0; i < over_.size(); ++i) {
       Value* start = e_.Facts(take_.op, over_[i]).start;
-      indices.push_back(e_.b.Binary(OpKind::Sub, Index(i), start));
+      indices.push_back(e_.b.Sub(Index(i), start));
     }
     return indices;
   }
@@ -104,9 +104,9 @@ class Taking {
     for (size_t i = 0; i < indices.size(); ++i) Check(i, indices[i]);
     if (along_ && piece.lanes > 1) {  // the first one outside, if any, is at the size
       Value* count = piece.count ? piece.count : e_.b.I64(piece.lanes);
-      Value* behind = e_.b.Binary(OpKind::Add, indices[*along_], count);
-      Value* last = e_.b.Binary(OpKind::Sub, behind, e_.b.I64(1));
-      Check(*along_, e_.b.Binary(OpKind::Min, last, e_.Facts(take_.op, over_[*along_]).size));
+      Value* behind = e_.b.Add(indices[*along_], count);
+      Value* last = e_.b.Sub(behind, e_.b.I64(1));
+      Check(*along_, e_.b.Min(last, e_.Facts(take_.op, over_[*along_]).size));
     }
     return Taken(indices, piece);
   }
@@ -131,8 +131,8 @@ class Taking {
     Value* inside = e_.b.Bool(true);
     for (size_t i = 0; i < indices.size(); ++i) {
       Value* size = e_.Facts(take_.op, over_[i]).size;
-      inside = e_.b.Binary(OpKind::And, inside, e_.b.Binary(OpKind::Ge, indices[i], e_.b.I64(0)));
-      inside = e_.b.Binary(OpKind::And, inside, e_.b.Binary(OpKind::Lt, indices[i], size));
+      inside = e_.b.And(inside, e_.b.Ge(indices[i], e_.b.I64(0)));
+      inside = e_.b.And(inside, e_.b.Lt(indices[i], size));
     }
     return inside;
   }
