@@ -12,6 +12,13 @@ struct RegisterBlock {
   struct Shape {
     int64_t rows = 1;
     int64_t columns = 1;  ///< vectors
+
+    /// `visit(number, row, column)`: row by row.
+    template <class Visit>
+    void ForEach(Visit&& visit) const {
+      for (int64_t n = 0; n < rows * columns; ++n)
+        visit(static_cast<size_t>(n), n / columns, n % columns);
+    }
   };
 
   std::optional<ir::AxisId> column;  ///< none: the result is a scalar

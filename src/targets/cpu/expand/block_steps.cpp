@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <memory>
+#include <optional>
+#include <tuple>
 
 #include "passes/rewrite.h"
+#include "targets/cpu/expand/slide.h"
 
 //   loop %k carry(acc[rows][columns])
 //     b[columns] = buffer_load b[k, j + c * L] : vec
@@ -13,427 +18,462 @@
 
 namespace kdl::cpu {
 
-BlockSteps::BlockSteps(Expander& e, const Accumulation& what, const RegisterBlock& block)
-    : e_(e),
-      what_(what),
-      row_(block.row),
-      column_(block.column),
-      lanes_(block.lanes),
-      is_native_(IsNative(e.facts, what.unit)),
-      is_plain_(what.op->HasAttr(ir::AttrKey::Plain)) {
-  for (Value* operand : what_.operands) {
-    slides_.emplace_back();
-    homes_.emplace_back();
-    if (!IsTileValue(operand)) continue;
-    if (operand->def()->kind() == OpKind::Slide && !FindHome(e_, operand)) {
-      slides_.back() = SlidingOf(e_, operand->def());
-    } else {
-      homes_.back() = column_ ? HomeAlong(e_, operand, *column_) : HomeOf(e_, operand);
+namespace {
+
+using Shape = RegisterBlock::Shape;
+
+/// What an operand lacks, the row or the column, it is read once for.
+class BlockSteps {
+ public:
+  BlockSteps(Expander& e, const Accumulation& what, const RegisterBlock& block)
+      : e_(e),
+        what_(what),
+        row_(block.row),
+        column_(block.column),
+        lanes_(block.lanes),
+        is_native_(IsNative(e.facts, what.unit)),
+        is_plain_(what.op->HasAttr(ir::AttrKey::Plain)) {
+    for (Value* operand : what_.operands) {
+      slides_.emplace_back();
+      homes_.emplace_back();
+      if (!IsTileValue(operand)) continue;
+      if (operand->def()->kind() == OpKind::Slide && !FindHome(e_, operand)) {
+        slides_.back() = SlidingOf(e_, operand->def());
+      } else {
+        homes_.back() = column_ ? HomeAlong(e_, operand, *column_) : HomeOf(e_, operand);
+      }
     }
+    if (what_.into && IsTileValue(what_.into)) start_ = HomeAlong(e_, what_.into, *column_);
+    if (what_.plus && IsTileValue(what_.plus)) plus_ = HomeAlong(e_, what_.plus, *column_);
   }
-  if (what_.into && IsTileValue(what_.into)) start_ = HomeAlong(e_, what_.into, *column_);
-  if (what_.plus && IsTileValue(what_.plus)) plus_ = HomeAlong(e_, what_.plus, *column_);
-}
 
-void BlockSteps::Place(int64_t row, int64_t column) {
-  if (row_) position_[*row_] = RowNumber(row);
-  if (column_) position_[*column_] = e_.b.I64(column * lanes_);
-}
-
-Value* BlockSteps::RowNumber(int64_t row) {
-  if (!turn_row_) return rows_.Number(e_.b, row);
-  return rows_.count ? e_.b.Binary(OpKind::Min, turn_row_, rows_.numbers.back()) : turn_row_;
-}
-
-Values BlockSteps::Accumulate(Shape shape, const Piece& piece, const PartialRows& rows) {
-  rows_ = rows;
-  Values starts = WithPlus(shape, piece, Starts(shape, piece));
-  if (what_.unit) return AfterSteps(shape, piece, starts);
-  AxisId last = what_.folded.back();
-  int64_t together = TermsTogether(shape);
-  ir::AxisList around = what_.folded;
-  if (together > 0) around.pop_back();
-  return MakeNest(e_, what_.op, around, position_, starts, [&](const Values& carried) {
-    if (together == 0) return AfterTerm(shape, piece, carried);
-    Values accs = carried;
-    for (int64_t term = 0; term < together; ++term) {
-      position_[last] = e_.b.I64(term);
-      accs = AfterTerm(shape, piece, accs);
-    }
-    return accs;
-  });
-}
-
-/// All terms along the last folded axis, where they are few and as many in every block, like a window's: a loop over three terms of
-/// twelve accumulators would have a third as many instructions of its own. Not where a window slides along the rows: LLVM would keep
-/// what neighbours share in registers that accumulators need. 0: a loop takes them.
-int64_t BlockSteps::TermsTogether(Shape shape) const {
-  constexpr int64_t kMostSteps = 48;
-  Window window = e_.WindowOf(what_.op, what_.folded.back());
-  for (size_t i = 0; row_ && i < slides_.size(); ++i)
-    if (slides_[i] && HasAxis(what_.operands[i], *row_)) return 0;
-  int64_t terms = ConstantOf(window.size).value_or(0);
-  bool are_few = terms * shape.rows * shape.columns <= kMostSteps && ConstantOf(window.lo) == 0;
-  return are_few ? terms : 0;
-}
-
-/// The accumulators after the term at the position.
-Values BlockSteps::AfterTerm(Shape shape, const Piece& piece, const Values& accs) {
-  Values next;
-  read_.clear();
-  ForEach(shape, [&](size_t n, int64_t row, int64_t column) {
-    Values terms = Terms(row, column, piece);
-    next.push_back(is_plain_ ? e_.b.Fma(terms[0], terms[1], accs[n]) : what_.step(accs[n], terms));
-  });
-  return next;
-}
-
-/// What a row's accumulators become, for each row, in little code for what hardly ever runs: each turn takes the first row
-/// and puts it behind the others.
-Values BlockSteps::RowByRow(Shape shape, const Values& starts,
-                            const std::function<Values(Shape, const Values&)>& after) {
-  if (shape.rows == 1) return after(shape, starts);
-  return MakeLoop(e_.b, {e_.b.I64(0), e_.b.I64(shape.rows), 1}, starts,
-                  [&](Value* row, const Values& accs) {
-                    turn_row_ = row;
-                    auto second = accs.begin() + shape.columns;
-                    Values first = after({1, shape.columns}, {accs.begin(), second});
-                    turn_row_ = nullptr;
-                    Values turned(second, accs.end());
-                    turned.insert(turned.end(), first.begin(), first.end());
-                    return turned;
-                  });
-}
-
-/// The accumulators after all steps of the unit; the last one of a row may lack terms.
-Values BlockSteps::AfterSteps(Shape shape, const Piece& piece, const Values& starts) {
-  AxisId along = what_.folded.back();
-  ir::AxisList around(what_.folded.begin(), what_.folded.end() - 1);
-  int64_t depth = what_.unit->depth;
-  return MakeNest(e_, what_.op, around, position_, Taken(starts), [&](const Values& before) {
-    Window window = e_.WindowOf(what_.op, along);
-    Values carried = before;
-    if (FitTiles(shape)) {
-      Value* in_tiles =
-          RoundDown(e_, window.size, ir::GroupOf(*what_.unit) * what_.unit->tile_groups);
-      carried = AfterTiles(shape, window.lo, in_tiles, carried);
-      window.lo = e_.b.Binary(OpKind::Add, window.lo, in_tiles);
-      window.size = e_.b.Binary(OpKind::Sub, window.size, in_tiles);
-    }
-    auto steps = [&](Value* to, Value* end) {
-      return MakeLoop(e_.b, {window.lo, to, depth}, carried, [&](Value* index, const Values& accs) {
-        return AfterStep(shape, piece, {along, index, end}, accs);
-      });
-    };
-    if (AreFilled()) return steps(window.hi, nullptr);
-    // What hardly ever runs takes little code.
-    if (Flushes() && shape.rows == 1) return steps(window.hi, window.hi);
-    Value* full = e_.b.Binary(OpKind::Add, window.lo, RoundDown(e_, window.size, depth));
-    return AfterRest(shape, piece, {along, full, window.hi}, steps(full, nullptr));
-  });
-}
-
-/// The accumulators after the terms behind whole steps, if any.
-Values BlockSteps::AfterRest(Shape shape, const Piece& piece, const Stretch& rest,
-                             const Values& accs) {
-  auto step = [&](Shape rows, const Values& before) {
-    return AfterStep(rows, piece, rest, before);
-  };
-  Values after = MakeIf(
-      e_.b, e_.b.Binary(OpKind::Ge, rest.begin, rest.end), TypesOf(accs), [&] { return accs; },
-      [&] { return is_plain_ ? step(shape, accs) : RowByRow(shape, accs, step); });
-  // The accumulators stay in registers where nothing is left.
-  after[0]->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Likely>(1));
-  return after;
-}
-
-/// Whether the unit takes tiles of accumulators as large as the block, and the factors lie in memory as it loads them.
-bool BlockSteps::FitTiles(Shape shape) const {
-  // Fewer gain nothing where single steps are an instruction or two each.
-  int64_t least_rows = what_.unit->order == ir::StepOrder::TwoChains ? 1 : 4;
-  int64_t of_vector = e_.facts.vector_bits / (8 * Bytes(what_.unit->acc));
-  AxisId along = what_.folded.back();
-  int64_t of_group = ir::GroupOf(*what_.unit);
-  bool are_tiles = is_native_ && what_.unit->tile_groups > 0 && row_ && column_ && !turn_row_ &&
-                   !rows_.count && shape.rows >= least_rows && shape.rows <= ir::kMostTileRows &&
-                   lanes_ == of_vector;
-  if (!are_tiles || e_.Extent(along) < what_.unit->tile_groups * of_group) return false;
-  bool is_first = HasAxis(what_.operands[0], *row_);
-  const Value* of_rows = what_.operands[is_first ? 0 : 1];
-  const Value* of_columns = what_.operands[is_first ? 1 : 0];
-  const Home& rows = homes_[is_first ? 0 : 1];
-  const Home& columns = homes_[is_first ? 1 : 0];
-  if (!rows.buffer || !columns.buffer || HasAxis(of_rows, *column_) || HasAxis(of_columns, *row_))
-    return false;
-  bool are_rows = !rows.panel && rows.axes.back() == along && Contains(rows.axes, *row_);
-  bool are_columns = columns.group == of_group && columns.axes.size() >= 2 &&
-                     columns.axes[columns.axes.size() - 2] == along &&
-                     (shape.columns == 1 || columns.panel == shape.columns * lanes_);
-  return are_rows && columns.panel && are_columns;
-}
-
-/// The accumulators after so many terms from `lo` on, by tiles.
-Values BlockSteps::AfterTiles(Shape shape, Value* lo, Value* terms, const Values& accs) {
-  size_t rows = HasAxis(what_.operands[0], *row_) ? 0 : 1;
-  Place(0, 0);
-  position_[what_.folded.back()] = lo;
-  Values place = FirstIndexOf(e_, homes_[rows], position_);
-  for (Value* index : FirstIndexOf(e_, homes_[1 - rows], position_)) place.push_back(index);
-  auto of_group = static_cast<uint64_t>(ir::GroupOf(*what_.unit));
-  place.push_back(e_.b.Binary(OpKind::Shr, terms, e_.b.I64(std::countr_zero(of_group))));
-  const Home& home = homes_[rows];
-  int64_t along = std::ranges::find(home.axes, *row_) - home.axes.begin();
-  std::vector<ir::Type> types = TypesOf(accs);
-  auto steps = [&] {
-    return e_.b
-        .Create(OpKind::TileSteps, {{home.buffer}, {homes_[1 - rows].buffer}, place, accs}, types,
-                {ir::MakeAttr<ir::AttrKey::Unit>(what_.op->attr<ir::AttrKey::Unit>()),
-                 ir::MakeAttr<ir::AttrKey::Along>({along}),
-                 ir::MakeAttr<ir::AttrKey::Sizes>({shape.rows, shape.columns})})
-        ->results();
-  };
-  Value* some = e_.b.Binary(OpKind::Gt, terms, e_.b.I64(0));
-  return MakeIf(e_.b, some, types, steps, [&] { return accs; });
-}
-
-/// Whether steps may go on behind the block's end: there is +0.
-bool BlockSteps::AreFilled() const {
-  AxisId along = what_.folded.back();
-  return is_native_ && std::ranges::all_of(homes_, [&](const Home& home) {
-           if (!home.buffer || home.group != what_.unit->depth) return false;
-           return home.axes[home.axes.size() - (home.panel ? 2 : 1)] == along;
-         });
-}
-
-/// Whether the steps' code has to flush.
-bool BlockSteps::Flushes() const { return what_.unit->flushes && !is_native_ && !is_plain_; }
-
-/// The accumulators as the unit takes them, where it takes a step at all.
-Values BlockSteps::Taken(const Values& starts) {
-  if (!Flushes()) return starts;
-  Value* steps = e_.b.Bool(true);
-  for (AxisId axis : what_.folded) {
-    Value* some = e_.b.Binary(OpKind::Gt, e_.WindowOf(what_.op, axis).size, e_.b.I64(0));
-    steps = e_.b.Binary(OpKind::And, steps, some);
+  /// The accumulators after all terms, row by row.
+  Values Accumulate(const RegisterTile& tile) {
+    const Shape shape = tile.shape;
+    piece_ = tile.piece;
+    rows_ = tile.partial;
+    for (AxisId axis : tile.block.outer) position_[axis] = e_.b.I64(0);
+    Values starts = WithPlus(shape, Starts(shape));
+    if (what_.unit) return AfterSteps(shape, starts);
+    AxisId last = what_.folded.back();
+    int64_t together = TermsTogether(shape);
+    ir::AxisList around = what_.folded;
+    if (together > 0) around.pop_back();
+    return MakeNest(e_, what_.op, around, position_, starts, [&](const Values& carried) {
+      if (together == 0) return AfterTerm(shape, carried);
+      Values accs = carried;
+      for (int64_t term = 0; term < together; ++term) {
+        position_[last] = e_.b.I64(term);
+        accs = AfterTerm(shape, accs);
+      }
+      return accs;
+    });
   }
-  Values taken;
-  for (Value* start : starts) {
-    Value* flushed = e_.b.Unary(OpKind::Flush, start);
-    taken.push_back(e_.b.Select(steps, flushed, start));
+
+ private:
+  /// To a vector of the block.
+  void Place(int64_t row, int64_t column) {
+    if (row_) position_[*row_] = RowNumber(row);
+    if (column_) position_[*column_] = e_.b.I64(column * lanes_);
   }
-  return taken;
-}
 
-/// A step's terms begin at the index; where there is an end, those behind it have the factors +0.
-Values BlockSteps::AfterStep(Shape shape, const Piece& piece, const Stretch& terms, Values accs) {
-  if (is_native_ && what_.unit->order == ir::StepOrder::TwoChains)
-    return AfterChains(shape, piece, terms, accs);
-  if (is_native_) return AfterInstructions(shape, piece, terms, accs);
-  for (int turn = 0; turn < what_.unit->depth; ++turn) {
-    int64_t number = TermAt(*what_.unit, turn);
-    bool is_behind = is_plain_ && terms.end && number + 1 == what_.unit->depth;
-    if (is_behind) {
-      AddZeros(accs);
-      continue;
-    }
-    MoveTo(terms, number);
-    accs = AfterTerm(shape, piece, accs);
+  Value* RowNumber(int64_t row) {
+    if (!turn_row_) return rows_.Number(e_.b, row);
+    return rows_.count ? e_.b.Min(turn_row_, rows_.numbers.back()) : turn_row_;
   }
-  exists_ = nullptr;
-  return accs;
-}
 
-/// What a term of +0 leaves: -0 becomes +0.
-void BlockSteps::AddZeros(Values& accs) {
-  for (Value*& acc : accs)
-    acc = e_.b.Binary(OpKind::Add, acc, e_.b.Splat(what_.identity, ir::Lanes(acc->type())));
-}
-
-/// To a term of a step, whose first one exists.
-void BlockSteps::MoveTo(const Stretch& terms, int64_t number) {
-  Value* index = e_.b.Binary(OpKind::Add, terms.begin, e_.b.I64(number));
-  exists_ = nullptr;
-  if (terms.end && number > 0) {
-    exists_ = e_.b.Binary(OpKind::Lt, index, terms.end);
-    Value* last = e_.b.Binary(OpKind::Sub, terms.end, e_.b.I64(1));
-    index = e_.b.Binary(OpKind::Min, index, last);
+  /// All terms along the last folded axis, where they are few and as many in every block, like a window's: a loop over three terms of
+  /// twelve accumulators would have a third as many instructions of its own. Not where a window slides along the rows: LLVM would keep
+  /// what neighbours share in registers that accumulators need. 0: a loop takes them.
+  int64_t TermsTogether(Shape shape) const {
+    constexpr int64_t kMostSteps = 48;
+    Window window = e_.WindowOf(what_.op, what_.folded.back());
+    for (size_t i = 0; row_ && i < slides_.size(); ++i)
+      if (slides_[i] && HasAxis(what_.operands[i], *row_)) return 0;
+    int64_t terms = ConstantOf(window.size).value_or(0);
+    bool are_few = terms * shape.rows * shape.columns <= kMostSteps && ConstantOf(window.lo) == 0;
+    return are_few ? terms : 0;
   }
-  position_[terms.axis] = index;
-}
 
-/// The same in instructions, which take the terms of a step side by side.
-Values BlockSteps::AfterInstructions(Shape shape, const Piece& piece, const Stretch& terms,
-                                     const Values& accs) {
-  Name name = what_.op->attr<ir::AttrKey::Unit>();
-  Values next;
-  read_.clear();
-  ForEach(shape, [&](size_t n, int64_t row, int64_t column) {
-    Value* a = StepFactors(0, row, column, piece, terms);
-    Value* b = StepFactors(1, row, column, piece, terms);
-    next.push_back(e_.b.Make(OpKind::UnitStep, {a, b, accs[n]}, accs[n]->type(),
-                             {ir::MakeAttr<ir::AttrKey::Unit>(name)}));
-  });
-  return next;
-}
+  /// The accumulators after the term at the position.
+  Values AfterTerm(Shape shape, const Values& accs) {
+    Values next;
+    read_.clear();
+    shape.ForEach([&](size_t n, int64_t row, int64_t column) {
+      Values terms = Terms(row, column);
+      next.push_back(is_plain_ ? e_.b.Fma(terms[0], terms[1], accs[n])
+                               : what_.step(accs[n], terms));
+    });
+    return next;
+  }
 
-/// The same of a unit of two chains, pair by pair, row by row: each accumulator has two more meanwhile.
-Values BlockSteps::AfterChains(Shape shape, const Piece& piece, const Stretch& terms,
-                               const Values& accs) {
-  return RowByRow(shape, accs, [&](Shape row, const Values& before) {
-    Value* end = e_.b.Binary(OpKind::Add, terms.begin, e_.b.I64(what_.unit->depth));
-    if (terms.end) end = e_.b.Binary(OpKind::Min, end, terms.end);
-    Value* zero = e_.b.Splat(e_.b.Bits(what_.acc, 0), piece.lanes);
-    Values chains = MakeLoop(e_.b, {terms.begin, end, 2}, Values(2 * before.size(), zero),
-                             [&](Value* pair, const Values& sums) {
-                               return AfterPair(row, piece, {terms.axis, pair, terms.end}, sums);
-                             });
-    if (terms.end) chains = WithNothing(chains, zero, e_.b.Binary(OpKind::Sub, end, terms.begin));
-    auto flush = [&](Value* value) { return e_.b.Unary(OpKind::Flush, value); };
-    Values after;
-    for (size_t n = 0; n < before.size(); ++n) {
-      Value* both = flush(e_.b.Binary(OpKind::Add, chains[2 * n], chains[2 * n + 1]));
-      after.push_back(flush(e_.b.Binary(OpKind::Add, flush(before[n]), both)));
-    }
+  /// What a row's accumulators become, for each row, in little code for what hardly ever runs: each turn takes the first row
+  /// and puts it behind the others.
+  Values RowByRow(Shape shape, const Values& starts,
+                  const std::function<Values(Shape, const Values&)>& after) {
+    if (shape.rows == 1) return after(shape, starts);
+    return MakeLoop(e_.b, {e_.b.I64(0), e_.b.I64(shape.rows), 1}, starts,
+                    [&](Value* row, const Values& accs) {
+                      turn_row_ = row;
+                      auto second = accs.begin() + shape.columns;
+                      Values first = after({1, shape.columns}, {accs.begin(), second});
+                      turn_row_ = nullptr;
+                      Values turned(second, accs.end());
+                      turned.insert(turned.end(), first.begin(), first.end());
+                      return turned;
+                    });
+  }
+
+  /// The accumulators after all steps of the unit; the last one of a row may lack terms.
+  Values AfterSteps(Shape shape, const Values& starts) {
+    AxisId along = what_.folded.back();
+    ir::AxisList around(what_.folded.begin(), what_.folded.end() - 1);
+    int64_t depth = what_.unit->depth;
+    return MakeNest(e_, what_.op, around, position_, Taken(starts), [&](const Values& before) {
+      Window window = e_.WindowOf(what_.op, along);
+      Values carried = before;
+      if (FitTiles(shape)) {
+        Value* in_tiles =
+            RoundDown(e_, window.size, ir::GroupOf(*what_.unit) * what_.unit->tile_groups);
+        carried = AfterTiles(shape, window.lo, in_tiles, carried);
+        window.lo = e_.b.Add(window.lo, in_tiles);
+        window.size = e_.b.Sub(window.size, in_tiles);
+      }
+      auto steps = [&](Value* to, Value* end) {
+        return MakeLoop(e_.b, {window.lo, to, depth}, carried,
+                        [&](Value* index, const Values& accs) {
+                          return AfterStep(shape, {along, index, end}, accs);
+                        });
+      };
+      if (AreFilled()) return steps(window.hi, nullptr);
+      // What hardly ever runs takes little code.
+      if (Flushes() && shape.rows == 1) return steps(window.hi, window.hi);
+      Value* full = e_.b.Add(window.lo, RoundDown(e_, window.size, depth));
+      return AfterRest(shape, {along, full, window.hi}, steps(full, nullptr));
+    });
+  }
+
+  /// The accumulators after the terms behind whole steps, if any.
+  Values AfterRest(Shape shape, const Stretch& rest, const Values& accs) {
+    auto step = [&](Shape rows, const Values& before) { return AfterStep(rows, rest, before); };
+    Values after = MakeIf(
+        e_.b, e_.b.Ge(rest.begin, rest.end), TypesOf(accs), [&] { return accs; },
+        [&] { return is_plain_ ? step(shape, accs) : RowByRow(shape, accs, step); });
+    // The accumulators stay in registers where nothing is left.
+    after[0]->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Likely>(1));
     return after;
-  });
-}
+  }
 
-/// Chains, two of each accumulator, after a pair of terms.
-Values BlockSteps::AfterPair(Shape row, const Piece& piece, const Stretch& terms,
-                             const Values& chains) {
-  Name name = what_.op->attr<ir::AttrKey::Unit>();
-  Values next;
-  read_.clear();
-  ForEach(row, [&](size_t n, int64_t r, int64_t column) {
-    Value* a = StepFactors(0, r, column, piece, terms);
-    Value* b = StepFactors(1, r, column, piece, terms);
-    for (size_t part : {0, 1}) {
-      Value* chain = chains[2 * n + part];
-      next.push_back(e_.b.Make(OpKind::UnitStep, {a, b, chain}, chain->type(),
-                               {ir::MakeAttr<ir::AttrKey::Unit>(name),
-                                ir::MakeAttr<ir::AttrKey::Part>(static_cast<int64_t>(part))}));
+  /// Whether the unit takes tiles of accumulators as large as the block, and the factors lie in memory as it loads them.
+  bool FitTiles(Shape shape) const {
+    // Fewer gain nothing where single steps are an instruction or two each.
+    int64_t least_rows = what_.unit->order == ir::StepOrder::TwoChains ? 1 : 4;
+    int64_t of_vector = e_.facts.vector_bits / (8 * Bytes(what_.unit->acc));
+    AxisId along = what_.folded.back();
+    int64_t of_group = ir::GroupOf(*what_.unit);
+    bool are_tiles = is_native_ && what_.unit->tile_groups > 0 && row_ && column_ && !turn_row_ &&
+                     !rows_.count && shape.rows >= least_rows && shape.rows <= ir::kMostTileRows &&
+                     lanes_ == of_vector;
+    if (!are_tiles || e_.Extent(along) < what_.unit->tile_groups * of_group) return false;
+    bool is_first = HasAxis(what_.operands[0], *row_);
+    const Value* of_rows = what_.operands[is_first ? 0 : 1];
+    const Value* of_columns = what_.operands[is_first ? 1 : 0];
+    const Home& rows = homes_[is_first ? 0 : 1];
+    const Home& columns = homes_[is_first ? 1 : 0];
+    if (!rows.buffer || !columns.buffer || HasAxis(of_rows, *column_) || HasAxis(of_columns, *row_))
+      return false;
+    bool are_rows = !rows.panel && rows.axes.back() == along && Contains(rows.axes, *row_);
+    bool are_columns = columns.group == of_group && columns.axes.size() >= 2 &&
+                       columns.axes[columns.axes.size() - 2] == along &&
+                       (shape.columns == 1 || columns.panel == shape.columns * lanes_);
+    return are_rows && columns.panel && are_columns;
+  }
+
+  /// The accumulators after so many terms from `lo` on, by tiles.
+  Values AfterTiles(Shape shape, Value* lo, Value* terms, const Values& accs) {
+    size_t rows = HasAxis(what_.operands[0], *row_) ? 0 : 1;
+    Place(0, 0);
+    position_[what_.folded.back()] = lo;
+    Values place = FirstIndexOf(e_, homes_[rows], position_);
+    for (Value* index : FirstIndexOf(e_, homes_[1 - rows], position_)) place.push_back(index);
+    auto of_group = static_cast<uint64_t>(ir::GroupOf(*what_.unit));
+    place.push_back(e_.b.Shr(terms, e_.b.I64(std::countr_zero(of_group))));
+    const Home& home = homes_[rows];
+    int64_t along = std::ranges::find(home.axes, *row_) - home.axes.begin();
+    std::vector<ir::Type> types = TypesOf(accs);
+    auto steps = [&] {
+      return e_.b
+          .Create(OpKind::TileSteps, {{home.buffer}, {homes_[1 - rows].buffer}, place, accs}, types,
+                  {ir::MakeAttr<ir::AttrKey::Unit>(what_.op->attr<ir::AttrKey::Unit>()),
+                   ir::MakeAttr<ir::AttrKey::Along>({along}),
+                   ir::MakeAttr<ir::AttrKey::Sizes>({shape.rows, shape.columns})})
+          ->results();
+    };
+    Value* some = e_.b.Gt(terms, e_.b.I64(0));
+    return MakeIf(e_.b, some, types, steps, [&] { return accs; });
+  }
+
+  /// Whether steps may go on behind the block's end: there is +0.
+  bool AreFilled() const {
+    AxisId along = what_.folded.back();
+    return is_native_ && std::ranges::all_of(homes_, [&](const Home& home) {
+             if (!home.buffer || home.group != what_.unit->depth) return false;
+             return home.axes[home.axes.size() - (home.panel ? 2 : 1)] == along;
+           });
+  }
+
+  /// Whether the steps' code has to flush.
+  bool Flushes() const { return what_.unit->flushes && !is_native_ && !is_plain_; }
+
+  /// The accumulators as the unit takes them, where it takes a step at all.
+  Values Taken(const Values& starts) {
+    if (!Flushes()) return starts;
+    Value* steps = e_.b.Bool(true);
+    for (AxisId axis : what_.folded) {
+      Value* some = e_.b.Gt(e_.WindowOf(what_.op, axis).size, e_.b.I64(0));
+      steps = e_.b.And(steps, some);
     }
-  });
-  return next;
-}
-
-/// Chains of so many terms, and behind them of +0 times +0 where that fills no step: what was -0 is +0.
-Values BlockSteps::WithNothing(const Values& chains, Value* zero, Value* terms) {
-  Value* lacks = e_.b.Binary(OpKind::Lt, terms, e_.b.I64(what_.unit->depth - 1));
-  Values filled;
-  for (Value* chain : chains)
-    filled.push_back(e_.b.Select(lacks, e_.b.Binary(OpKind::Add, chain, zero), chain));
-  return filled;
-}
-
-/// What was read of an operand in this turn, where the row and the column stand that it has.
-Value*& BlockSteps::Read(size_t operand, int64_t row, int64_t column) {
-  const Value* value = what_.operands[operand];
-  return read_[{operand, row_ && HasAxis(value, *row_) ? row : 0,
-                column_ && HasAxis(value, *column_) ? column : 0}];
-}
-
-/// An operand's factors of a step, or of a pair of one, at a row and column of the block.
-Value* BlockSteps::StepFactors(size_t operand, int64_t row, int64_t column, const Piece& piece,
-                               const Stretch& terms) {
-  const Value* value = what_.operands[operand];
-  bool walks_columns = column_ && HasAxis(value, *column_);
-  Value*& read = Read(operand, row, column);
-  if (read) return read;
-  Place(row, column);
-  Piece part = walks_columns ? piece : Piece{};
-  int64_t of_group = ir::GroupOf(*what_.unit);
-  const Home& home = homes_[operand];
-  bool in_groups =
-      home.panel && home.group == of_group && home.axes[home.axes.size() - 2] == terms.axis;
-  if (walks_columns && in_groups) {
-    position_[terms.axis] = terms.begin;
-    return read = LoadGroups(e_, home, value->type()->scalar, position_, part.lanes);
-  }
-  bool side_by_side = part.lanes == 1 && home.buffer && home.axes.back() == terms.axis;
-  if (side_by_side && !terms.end) {
-    MoveTo(terms, 0);
-    return read = LoadPiece(e_, home, value->type()->scalar, position_, {of_group});
-  }
-  Values rows;
-  for (int64_t number = 0; number < of_group; ++number) {
-    MoveTo(terms, number);
-    Value* factor = IsTileValue(value) ? Load(operand, part) : e_.Scalar(what_.operands[operand]);
-    rows.push_back(OrZero(factor));
-  }
-  exists_ = nullptr;
-  ir::Type type = e_.TypeOf(value->type()->scalar, of_group * part.lanes);
-  return read = MakeOne(e_.b, OpKind::Zip, {rows}, type);
-}
-
-Values BlockSteps::WithPlus(Shape shape, const Piece& piece, Values starts) {
-  if (!what_.plus) return starts;
-  ForEach(shape, [&](size_t n, int64_t row, int64_t column) {
-    Place(row, column);
-    bool walks_columns = column_ && HasAxis(what_.plus, *column_);
-    Value* plus = IsTileValue(what_.plus)
-                      ? LoadPiece(e_, plus_, what_.acc, position_, walks_columns ? piece : Piece{})
-                      : e_.Scalar(what_.plus);
-    starts[n] = e_.b.Binary(OpKind::Add, starts[n], e_.b.Splat(plus, piece.lanes));
-  });
-  return starts;
-}
-
-/// What the accumulators of a block start from.
-Values BlockSteps::Starts(Shape shape, const Piece& piece) {
-  auto same = [&](Value* value) {
-    auto count = static_cast<size_t>(shape.rows * shape.columns);
-    return Values(count, e_.b.Splat(value, piece.lanes));
-  };
-  if (!what_.into) return same(what_.identity);
-  if (!IsTileValue(what_.into)) return same(e_.Scalar(what_.into));
-  ir::GetOp get(what_.into->def());
-  if (!get.value()) return Loads(shape, piece);
-  std::vector<ir::Type> types(static_cast<size_t>(shape.rows * shape.columns),
-                              e_.TypeOf(what_.acc, piece.lanes));
-  return MakeIf(
-      e_.b, e_.Scalar(get.condition()), types, [&] { return same(e_.Scalar(get.value())); },
-      [&] { return Loads(shape, piece); });
-}
-
-Values BlockSteps::Loads(Shape shape, const Piece& piece) {
-  Values loads;
-  ForEach(shape, [&](size_t, int64_t row, int64_t column) {
-    Place(row, column);
-    loads.push_back(LoadPiece(e_, start_, what_.acc, position_, piece));
-  });
-  return loads;
-}
-
-Value* BlockSteps::Load(size_t operand, const Piece& piece) {
-  kdl::Scalar scalar = what_.operands[operand]->type()->scalar;
-  if (slides_[operand]) return LoadSlid(e_, *slides_[operand], scalar, position_, piece);
-  return LoadPiece(e_, homes_[operand], scalar, position_, piece);
-}
-
-Value* BlockSteps::OrZero(Value* factor) {
-  if (!exists_) return factor;
-  return e_.b.Select(exists_, factor, ZeroOf(e_, factor->type()));
-}
-
-Values BlockSteps::Terms(int64_t row, int64_t column, const Piece& piece) {
-  Values terms;
-  for (size_t i = 0; i < what_.operands.size(); ++i) {
-    Value* operand = what_.operands[i];
-    if (!IsTileValue(operand)) {
-      terms.push_back(OrZero(e_.b.Cast(e_.Scalar(operand), what_.acc)));
-      continue;
+    Values taken;
+    for (Value* start : starts) {
+      Value* flushed = e_.b.Unary(OpKind::Flush, start);
+      taken.push_back(e_.b.Select(steps, flushed, start));
     }
-    Value*& read = Read(i, row, column);
-    if (!read) {
+    return taken;
+  }
+
+  /// A step's terms begin at the index; where there is an end, those behind it have the factors +0.
+  Values AfterStep(Shape shape, const Stretch& terms, Values accs) {
+    if (is_native_ && what_.unit->order == ir::StepOrder::TwoChains)
+      return AfterChains(shape, terms, accs);
+    if (is_native_) return AfterInstructions(shape, terms, accs);
+    for (int turn = 0; turn < what_.unit->depth; ++turn) {
+      int64_t number = TermAt(*what_.unit, turn);
+      bool is_behind = is_plain_ && terms.end && number + 1 == what_.unit->depth;
+      if (is_behind) {
+        AddZeros(accs);
+        continue;
+      }
+      MoveTo(terms, number);
+      accs = AfterTerm(shape, accs);
+    }
+    exists_ = nullptr;
+    return accs;
+  }
+
+  /// What a term of +0 leaves: -0 becomes +0.
+  void AddZeros(Values& accs) {
+    for (Value*& acc : accs)
+      acc = e_.b.Add(acc, e_.b.Splat(what_.identity, ir::Lanes(acc->type())));
+  }
+
+  /// To a term of a step, whose first one exists.
+  void MoveTo(const Stretch& terms, int64_t number) {
+    Value* index = e_.b.Add(terms.begin, e_.b.I64(number));
+    exists_ = nullptr;
+    if (terms.end && number > 0) {
+      exists_ = e_.b.Lt(index, terms.end);
+      Value* last = e_.b.Sub(terms.end, e_.b.I64(1));
+      index = e_.b.Min(index, last);
+    }
+    position_[terms.axis] = index;
+  }
+
+  /// The same in instructions, which take the terms of a step side by side.
+  Values AfterInstructions(Shape shape, const Stretch& terms, const Values& accs) {
+    Name name = what_.op->attr<ir::AttrKey::Unit>();
+    Values next;
+    read_.clear();
+    shape.ForEach([&](size_t n, int64_t row, int64_t column) {
+      Value* a = StepFactors(0, row, column, terms);
+      Value* b = StepFactors(1, row, column, terms);
+      next.push_back(e_.b.Make(OpKind::UnitStep, {a, b, accs[n]}, accs[n]->type(),
+                               {ir::MakeAttr<ir::AttrKey::Unit>(name)}));
+    });
+    return next;
+  }
+
+  /// The same of a unit of two chains, pair by pair, row by row: each accumulator has two more meanwhile.
+  Values AfterChains(Shape shape, const Stretch& terms, const Values& accs) {
+    return RowByRow(shape, accs, [&](Shape row, const Values& before) {
+      Value* end = e_.b.Add(terms.begin, e_.b.I64(what_.unit->depth));
+      if (terms.end) end = e_.b.Min(end, terms.end);
+      Value* zero = e_.b.Splat(e_.b.Bits(what_.acc, 0), piece_.lanes);
+      Values chains = MakeLoop(e_.b, {terms.begin, end, 2}, Values(2 * before.size(), zero),
+                               [&](Value* pair, const Values& sums) {
+                                 return AfterPair(row, {terms.axis, pair, terms.end}, sums);
+                               });
+      if (terms.end) chains = WithNothing(chains, zero, e_.b.Sub(end, terms.begin));
+      auto flush = [&](Value* value) { return e_.b.Unary(OpKind::Flush, value); };
+      Values after;
+      for (size_t n = 0; n < before.size(); ++n) {
+        Value* both = flush(e_.b.Add(chains[2 * n], chains[2 * n + 1]));
+        after.push_back(flush(e_.b.Add(flush(before[n]), both)));
+      }
+      return after;
+    });
+  }
+
+  /// Chains, two of each accumulator, after a pair of terms.
+  Values AfterPair(Shape row, const Stretch& terms, const Values& chains) {
+    Name name = what_.op->attr<ir::AttrKey::Unit>();
+    Values next;
+    read_.clear();
+    row.ForEach([&](size_t n, int64_t r, int64_t column) {
+      Value* a = StepFactors(0, r, column, terms);
+      Value* b = StepFactors(1, r, column, terms);
+      for (size_t part : {0, 1}) {
+        Value* chain = chains[2 * n + part];
+        next.push_back(e_.b.Make(OpKind::UnitStep, {a, b, chain}, chain->type(),
+                                 {ir::MakeAttr<ir::AttrKey::Unit>(name),
+                                  ir::MakeAttr<ir::AttrKey::Part>(static_cast<int64_t>(part))}));
+      }
+    });
+    return next;
+  }
+
+  /// Chains of so many terms, and behind them of +0 times +0 where that fills no step: what was -0 is +0.
+  Values WithNothing(const Values& chains, Value* zero, Value* terms) {
+    Value* lacks = e_.b.Lt(terms, e_.b.I64(what_.unit->depth - 1));
+    Values filled;
+    for (Value* chain : chains) filled.push_back(e_.b.Select(lacks, e_.b.Add(chain, zero), chain));
+    return filled;
+  }
+
+  /// What was read of an operand in this turn, where the row and the column stand that it has.
+  Value*& Read(size_t operand, int64_t row, int64_t column) {
+    const Value* value = what_.operands[operand];
+    return read_[{operand, row_ && HasAxis(value, *row_) ? row : 0,
+                  column_ && HasAxis(value, *column_) ? column : 0}];
+  }
+
+  /// An operand's factors of a step, or of a pair of one, at a row and column of the block.
+  Value* StepFactors(size_t operand, int64_t row, int64_t column, const Stretch& terms) {
+    const Value* value = what_.operands[operand];
+    bool walks_columns = column_ && HasAxis(value, *column_);
+    Value*& read = Read(operand, row, column);
+    if (read) return read;
+    Place(row, column);
+    Piece part = walks_columns ? piece_ : Piece{};
+    int64_t of_group = ir::GroupOf(*what_.unit);
+    const Home& home = homes_[operand];
+    bool in_groups =
+        home.panel && home.group == of_group && home.axes[home.axes.size() - 2] == terms.axis;
+    if (walks_columns && in_groups) {
+      position_[terms.axis] = terms.begin;
+      return read = LoadGroups(e_, home, value->type()->scalar, position_, part.lanes);
+    }
+    bool side_by_side = part.lanes == 1 && home.buffer && home.axes.back() == terms.axis;
+    if (side_by_side && !terms.end) {
+      MoveTo(terms, 0);
+      return read = LoadPiece(e_, home, value->type()->scalar, position_, {of_group});
+    }
+    Values rows;
+    for (int64_t number = 0; number < of_group; ++number) {
+      MoveTo(terms, number);
+      Value* factor = IsTileValue(value) ? Load(operand, part) : e_.Scalar(what_.operands[operand]);
+      rows.push_back(OrZero(factor));
+    }
+    exists_ = nullptr;
+    ir::Type type = e_.TypeOf(value->type()->scalar, of_group * part.lanes);
+    return read = MakeOne(e_.b, OpKind::Zip, {rows}, type);
+  }
+
+  Values WithPlus(Shape shape, Values starts) {
+    if (!what_.plus) return starts;
+    shape.ForEach([&](size_t n, int64_t row, int64_t column) {
       Place(row, column);
-      bool walks_columns = column_ && HasAxis(operand, *column_);
-      Value* loaded = Load(i, walks_columns ? piece : Piece{});
-      read = OrZero(e_.b.Cast(loaded, what_.acc));
-    }
-    terms.push_back(read);
+      bool walks_columns = column_ && HasAxis(what_.plus, *column_);
+      Value* plus = IsTileValue(what_.plus) ? LoadPiece(e_, plus_, what_.acc, position_,
+                                                        walks_columns ? piece_ : Piece{})
+                                            : e_.Scalar(what_.plus);
+      starts[n] = e_.b.Add(starts[n], e_.b.Splat(plus, piece_.lanes));
+    });
+    return starts;
   }
-  return terms;
+
+  /// What the accumulators of a block start from.
+  Values Starts(Shape shape) {
+    auto same = [&](Value* value) {
+      auto count = static_cast<size_t>(shape.rows * shape.columns);
+      return Values(count, e_.b.Splat(value, piece_.lanes));
+    };
+    if (!what_.into) return same(what_.identity);
+    if (!IsTileValue(what_.into)) return same(e_.Scalar(what_.into));
+    ir::GetOp get(what_.into->def());
+    if (!get.value()) return Loads(shape);
+    std::vector<ir::Type> types(static_cast<size_t>(shape.rows * shape.columns),
+                                e_.TypeOf(what_.acc, piece_.lanes));
+    return MakeIf(
+        e_.b, e_.Scalar(get.condition()), types, [&] { return same(e_.Scalar(get.value())); },
+        [&] { return Loads(shape); });
+  }
+
+  Values Loads(Shape shape) {
+    Values loads;
+    shape.ForEach([&](size_t, int64_t row, int64_t column) {
+      Place(row, column);
+      loads.push_back(LoadPiece(e_, start_, what_.acc, position_, piece_));
+    });
+    return loads;
+  }
+
+  Value* Load(size_t operand, const Piece& piece) {
+    kdl::Scalar scalar = what_.operands[operand]->type()->scalar;
+    if (slides_[operand]) return LoadSlid(e_, *slides_[operand], scalar, position_, piece);
+    return LoadPiece(e_, homes_[operand], scalar, position_, piece);
+  }
+
+  Value* OrZero(Value* factor) {
+    if (!exists_) return factor;
+    return e_.b.Select(exists_, factor, ZeroOf(e_, factor->type()));
+  }
+
+  Values Terms(int64_t row, int64_t column) {
+    Values terms;
+    for (size_t i = 0; i < what_.operands.size(); ++i) {
+      Value* operand = what_.operands[i];
+      if (!IsTileValue(operand)) {
+        terms.push_back(OrZero(e_.b.Cast(e_.Scalar(operand), what_.acc)));
+        continue;
+      }
+      Value*& read = Read(i, row, column);
+      if (!read) {
+        Place(row, column);
+        bool walks_columns = column_ && HasAxis(operand, *column_);
+        Value* loaded = Load(i, walks_columns ? piece_ : Piece{});
+        read = OrZero(e_.b.Cast(loaded, what_.acc));
+      }
+      terms.push_back(read);
+    }
+    return terms;
+  }
+
+  Expander& e_;
+  const Accumulation& what_;
+  std::optional<AxisId> row_;
+  std::optional<AxisId> column_;
+  int64_t lanes_;
+  bool is_native_;
+  bool is_plain_;                               ///< no term has anything to flush
+  std::vector<Home> homes_;                     ///< of the operands that have one
+  std::vector<std::optional<Sliding>> slides_;  ///< of those that are read in a window
+  Home start_;                                  ///< of `into`
+  Home plus_;
+  Position position_;
+  Piece piece_;
+  PartialRows rows_;
+  Value* turn_row_ = nullptr;  ///< the row of a loop over rows; null: rows stand side by side
+  Value* exists_ = nullptr;    ///< of the term at the position; null: it does
+  std::map<std::tuple<size_t, int64_t, int64_t>, Value*>
+      read_;  ///< operand, row, column: in this turn
+};
+
+}  // namespace
+
+std::function<Values(const RegisterTile&)> StepsOf(Expander& e, const Accumulation& what,
+                                                   const RegisterBlock& block) {
+  auto steps = std::make_shared<BlockSteps>(e, what, block);
+  return [steps](const RegisterTile& tile) { return steps->Accumulate(tile); };
 }
 
 }  // namespace kdl::cpu

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
+#include <utility>
 
 #include "passes/rewrite.h"
 
@@ -31,274 +33,293 @@ constexpr int64_t kMostVectors = 32;   // with the accumulators of rows that go 
 constexpr int64_t kFewestRows = 4;     // that go together: two are slower than one
 constexpr int64_t kShortestRun = 512;  // of a row: starting costs little over so many elements
 
-}  // namespace
+class LaneFolds {
+ public:
+  LaneFolds(Expander& e, const LaneWalk& walk)
+      : e_(e),
+        walk_(walk),
+        last_(walk.folds[0].folded.back()),
+        width_(std::min<int64_t>(kLanes, e.facts.vector_bits / 8 / walk.bytes)),
+        vectors_(static_cast<size_t>(kLanes / width_)) {}
 
-LaneFolds::LaneFolds(Expander& e, std::vector<Accumulation> folds, int64_t bytes)
-    : e_(e),
-      folds_(std::move(folds)),
-      last_(folds_[0].folded.back()),
-      width_(std::min<int64_t>(kLanes, e.facts.vector_bits / 8 / bytes)),
-      vectors_(static_cast<size_t>(kLanes / width_)) {}
-
-Values LaneFolds::Fold(Position& position, const Body& body) {
-  Values lanes = MakeNest(e_, folds_[0].op, SlowAxes(), position, Starts(position),
-                          [&](const Values& carried) -> Values {
-                            if (body.row) body.row();
-                            return Row(carried, position, body);
-                          });
-  return Finished(lanes);
-}
-
-void LaneFolds::FoldAll(const ir::AxisList& kept, const std::vector<Home>& homes,
-                        Position& position, const Body& body) {
-  ir::AxisId axis = kept.back();
-  int64_t bytes = 1;
-  for (const Accumulation& fold : folds_) bytes = std::max<int64_t>(bytes, Bytes(fold.acc));
-  int64_t lanes = axis == homes[0].axes.back() ? e_.LanesAlong(axis, bytes) : 1;
-  ir::AxisList around = kept;
-  if (lanes > 1) around.pop_back();
-  auto fold = [&](int64_t rows) {
-    MakeNest(e_, folds_[0].op, around, position, [&] {
-      if (lanes > 1) {
-        FoldRow(axis, lanes, rows, homes, position, body);
-      } else {
-        Store(Fold(position, body), homes, position, {});
-      }
-    });
-    return Values();
-  };
-  int64_t rows = body.together ? RowsTogether(lanes) : 1;
-  if (rows == 1) {
-    fold(1);
-    return;
+  /// The folded values of the element at the position, one for each fold.
+  Values Fold() {
+    Values lanes = MakeNest(e_, walk_.folds[0].op, SlowAxes(), walk_.position, Starts(),
+                            [&](const Values& carried) -> Values {
+                              if (walk_.row) walk_.row();
+                              return Row(carried);
+                            });
+    return Finished(lanes);
   }
-  // Apart from each other: what four rows need stays out of the loops of one.
-  MakeIf(
-      e_.b, body.together, std::vector<ir::Type>(), [&] { return fold(rows); },
-      [&] { return fold(1); });
-}
 
-void LaneFolds::Store(const Values& folded, const std::vector<Home>& homes,
-                      const Position& position, const Piece& piece) {
-  for (size_t i = 0; i < folded.size(); ++i) StorePiece(e_, folded[i], homes[i], position, piece);
-}
-
-/// Vectors of folded values along the axis, of so many rows at once where as many are left.
-void LaneFolds::FoldRow(ir::AxisId axis, int64_t lanes, int64_t rows,
-                        const std::vector<Home>& homes, Position& position, const Body& body) {
-  Window row = e_.WindowOf(folds_[0].op, axis);
-  MakeLoop(e_.b, {row.lo, row.hi, lanes}, [&](Value* base) {
-    Value* left = e_.b.Binary(OpKind::Sub, row.hi, base);
-    Value* count = e_.b.Binary(OpKind::Min, left, e_.b.I64(lanes));
-    Values vectors;
-    for (Value* identity : Identities()) vectors.push_back(e_.b.Splat(identity, lanes));
-    Value* end = e_.b.Binary(OpKind::Add, base, count);
-    auto put = [&](const Values& before, Value* index, const Values& folded) {
-      Value* is_before = PieceOf(e_, e_.b.Binary(OpKind::Sub, index, base), lanes).mask;
-      Values after;
-      for (size_t i = 0; i < folded.size(); ++i)
-        after.push_back(e_.b.Select(is_before, before[i], e_.b.Splat(folded[i], lanes)));
-      return after;
-    };
-    Value* first = base;
-    if (rows > 1) {
-      first = e_.b.Binary(OpKind::Add, base, RoundDown(e_, count, rows));
-      vectors = MakeLoop(e_.b, {base, first, rows}, vectors, [&](Value* index, Values before) {
-        for (const auto& [row, folded] : FoldTogether({axis, index, rows}, position, body))
-          before = put(before, row, folded);
-        return before;
+  /// Folds for all elements over the axes that are kept, and stores each folded value into the home of its number.
+  void FoldAll() {
+    ir::AxisId axis = walk_.kept.back();
+    int64_t bytes = 1;
+    for (const Accumulation& fold : walk_.folds) bytes = std::max<int64_t>(bytes, Bytes(fold.acc));
+    int64_t lanes = axis == walk_.homes[0].axes.back() ? e_.LanesAlong(axis, bytes) : 1;
+    ir::AxisList around = walk_.kept;
+    if (lanes > 1) around.pop_back();
+    auto fold = [&](int64_t rows) {
+      MakeNest(e_, walk_.folds[0].op, around, walk_.position, [&] {
+        if (lanes > 1) {
+          FoldRow(axis, lanes, rows);
+        } else {
+          Store(Fold(), {});
+        }
       });
+      return Values();
+    };
+    int64_t rows = walk_.together ? RowsTogether(lanes) : 1;
+    if (rows == 1) {
+      fold(1);
+      return;
     }
-    vectors = MakeLoop(e_.b, {first, end}, vectors, [&](Value* index, const Values& before) {
-      position[axis] = index;
-      return put(before, index, Fold(position, body));
-    });
-    position[axis] = base;
-    // Where the row's last vector fits, its other elements are nobody's.
-    bool fits = e_.Extent(axis) % lanes == 0;
-    Store(vectors, homes, position, fits ? Piece{lanes} : PieceOf(e_, count, lanes));
-  });
-}
-
-/// So many rows that their accumulators, though many of them leave the registers, stay few.
-int64_t LaneFolds::RowsTogether(int64_t lanes) const {
-  if (e_.Extent(last_) < kShortestRun) return 1;
-  auto most = static_cast<uint64_t>(kMostVectors) / (folds_.size() * vectors_);
-  auto rows = std::min(lanes, static_cast<int64_t>(std::bit_floor(most)));
-  return rows < kFewestRows ? 1 : rows;
-}
-
-/// A turn takes as many elements of each row, vector by vector: what all rows need is loaded once.
-std::vector<std::pair<Value*, Values>> LaneFolds::FoldTogether(const Rows& rows, Position& position,
-                                                               const Body& body) {
-  Values indices;
-  Values starts;
-  for (int64_t r = 0; r < rows.count; ++r) {
-    indices.push_back(e_.b.Binary(OpKind::Add, rows.first, e_.b.I64(r)));
-    position[rows.axis] = indices.back();
-    Values own = Starts(position);
-    starts.insert(starts.end(), own.begin(), own.end());
+    // Apart from each other: what four rows need stays out of the loops of one.
+    MakeIf(
+        e_.b, walk_.together, std::vector<ir::Type>(), [&] { return fold(rows); },
+        [&] { return fold(1); });
   }
-  size_t each = starts.size() / indices.size();
-  auto turn = [&](const Values& carried, Value* from, Value* left) {
-    Values lanes = carried;
-    for (size_t vector = 0; vector < vectors_; ++vector) {
-      Value* skipped = e_.b.I64(static_cast<int64_t>(vector) * width_);
-      Piece piece =
-          left ? PieceOf(e_, e_.b.Binary(OpKind::Sub, left, skipped), width_) : Piece{width_};
-      position[last_] = e_.b.Binary(OpKind::Add, from, skipped);
-      for (size_t r = 0; r < indices.size(); ++r) {
-        position[rows.axis] = indices[r];
-        if (body.row) body.row();
-        Step(std::span(lanes).subspan(r * each, each), vector, piece, body);
+
+ private:
+  /// So many elements of an axis, which are walked together.
+  struct Rows {
+    ir::AxisId axis;
+    Value* first;
+    int64_t count;
+  };
+
+  void Store(const Values& folded, const Piece& piece) {
+    for (size_t i = 0; i < folded.size(); ++i)
+      StorePiece(e_, folded[i], walk_.homes[i], walk_.position, piece);
+  }
+
+  /// Vectors of folded values along the axis, of so many rows at once where as many are left.
+  void FoldRow(ir::AxisId axis, int64_t lanes, int64_t rows) {
+    Window row = e_.WindowOf(walk_.folds[0].op, axis);
+    MakeLoop(e_.b, {row.lo, row.hi, lanes}, [&](Value* base) {
+      Value* left = e_.b.Sub(row.hi, base);
+      Value* count = e_.b.Min(left, e_.b.I64(lanes));
+      Values vectors;
+      for (Value* identity : Identities()) vectors.push_back(e_.b.Splat(identity, lanes));
+      Value* end = e_.b.Add(base, count);
+      auto put = [&](const Values& before, Value* index, const Values& folded) {
+        Value* is_before = PieceOf(e_, e_.b.Sub(index, base), lanes).mask;
+        Values after;
+        for (size_t i = 0; i < folded.size(); ++i)
+          after.push_back(e_.b.Select(is_before, before[i], e_.b.Splat(folded[i], lanes)));
+        return after;
+      };
+      Value* first = base;
+      if (rows > 1) {
+        first = e_.b.Add(base, RoundDown(e_, count, rows));
+        vectors = MakeLoop(e_.b, {base, first, rows}, vectors, [&](Value* index, Values before) {
+          for (const auto& [row, folded] : FoldTogether({axis, index, rows}))
+            before = put(before, row, folded);
+          return before;
+        });
       }
+      vectors = MakeLoop(e_.b, {first, end}, vectors, [&](Value* index, const Values& before) {
+        walk_.position[axis] = index;
+        return put(before, index, Fold());
+      });
+      walk_.position[axis] = base;
+      // Where the row's last vector fits, its other elements are nobody's.
+      bool fits = e_.Extent(axis) % lanes == 0;
+      Store(vectors, fits ? Piece{lanes} : PieceOf(e_, count, lanes));
+    });
+  }
+
+  /// So many rows that their accumulators, though many of them leave the registers, stay few.
+  int64_t RowsTogether(int64_t lanes) const {
+    if (e_.Extent(last_) < kShortestRun) return 1;
+    auto most = static_cast<uint64_t>(kMostVectors) / (walk_.folds.size() * vectors_);
+    auto rows = std::min(lanes, static_cast<int64_t>(std::bit_floor(most)));
+    return rows < kFewestRows ? 1 : rows;
+  }
+
+  /// A turn takes as many elements of each row, vector by vector: what all rows need is loaded once.
+  std::vector<std::pair<Value*, Values>> FoldTogether(const Rows& rows) {
+    Values indices;
+    Values starts;
+    for (int64_t r = 0; r < rows.count; ++r) {
+      indices.push_back(e_.b.Add(rows.first, e_.b.I64(r)));
+      walk_.position[rows.axis] = indices.back();
+      Values own = Starts();
+      starts.insert(starts.end(), own.begin(), own.end());
+    }
+    size_t each = starts.size() / indices.size();
+    auto turn = [&](const Values& carried, Value* from, Value* left) {
+      Values lanes = carried;
+      for (size_t vector = 0; vector < vectors_; ++vector) {
+        Value* skipped = e_.b.I64(static_cast<int64_t>(vector) * width_);
+        Piece piece = left ? PieceOf(e_, e_.b.Sub(left, skipped), width_) : Piece{width_};
+        walk_.position[last_] = e_.b.Add(from, skipped);
+        for (size_t r = 0; r < indices.size(); ++r) {
+          walk_.position[rows.axis] = indices[r];
+          if (walk_.row) walk_.row();
+          Step(std::span(lanes).subspan(r * each, each), vector, piece);
+        }
+      }
+      return lanes;
+    };
+    Values lanes = MakeNest(e_, walk_.folds[0].op, SlowAxes(), walk_.position, starts,
+                            [&](const Values& carried) -> Values {
+                              Value* size = e_.Facts(walk_.folds[0].op, last_).size;
+                              Value* full = RoundDown(e_, size, kLanes);
+                              Values whole = MakeLoop(e_.b, {e_.b.I64(0), full, kLanes}, carried,
+                                                      [&](Value* index, const Values& inner) {
+                                                        return turn(inner, index, nullptr);
+                                                      });
+                              Value* left = e_.b.Sub(size, full);
+                              return MakeIf(
+                                  e_.b, e_.b.Lt(full, size), TypesOf(whole),
+                                  [&] { return turn(whole, full, left); }, [&] { return whole; });
+                            });
+    std::vector<std::pair<Value*, Values>> folded;
+    for (size_t r = 0; r < indices.size(); ++r)
+      folded.emplace_back(indices[r], Finished(std::span(lanes).subspan(r * each, each)));
+    return folded;
+  }
+
+  ir::AxisList SlowAxes() const {
+    const ir::AxisList& folded = walk_.folds[0].folded;
+    return {folded.begin(), folded.end() - 1};
+  }
+
+  /// The accumulators of all folds, before they take in anything.
+  Values Starts() {
+    Values starts;
+    for (const Accumulation& fold : walk_.folds) {
+      Values lanes = Start(fold);
+      starts.insert(starts.end(), lanes.begin(), lanes.end());
+    }
+    return starts;
+  }
+
+  Values Finished(std::span<Value* const> lanes) {
+    Values results;
+    auto first = lanes.begin();
+    for (const Accumulation& fold : walk_.folds) {
+      auto behind = first + static_cast<std::ptrdiff_t>(vectors_);
+      results.push_back(Finish(fold, Values(first, behind)));
+      first = behind;
+    }
+    return results;
+  }
+
+  Values Identities() const {
+    Values all;
+    for (const Accumulation& fold : walk_.folds) all.push_back(fold.identity);
+    return all;
+  }
+
+  /// Lane 0 starts where the fold does, the others from its identity.
+  Values Start(const Accumulation& fold) {
+    Values lanes(vectors_, e_.b.Splat(fold.identity, width_));
+    if (fold.into) {
+      Value* into = ReadAt(e_, fold.into, walk_.position);
+      lanes[0] = e_.b.Select(PieceOf(e_, e_.b.I64(1), width_).mask, into, lanes[0]);
     }
     return lanes;
-  };
-  Values lanes = MakeNest(
-      e_, folds_[0].op, SlowAxes(), position, starts, [&](const Values& carried) -> Values {
-        Value* size = e_.Facts(folds_[0].op, last_).size;
-        Value* full = RoundDown(e_, size, kLanes);
-        Values whole = MakeLoop(
-            e_.b, {e_.b.I64(0), full, kLanes}, carried,
-            [&](Value* index, const Values& inner) { return turn(inner, index, nullptr); });
-        Value* left = e_.b.Binary(OpKind::Sub, size, full);
-        return MakeIf(
-            e_.b, e_.b.Binary(OpKind::Lt, full, size), TypesOf(whole),
-            [&] { return turn(whole, full, left); }, [&] { return whole; });
-      });
-  std::vector<std::pair<Value*, Values>> folded;
-  for (size_t r = 0; r < indices.size(); ++r)
-    folded.emplace_back(indices[r], Finished(std::span(lanes).subspan(r * each, each)));
-  return folded;
-}
-
-ir::AxisList LaneFolds::SlowAxes() const {
-  const ir::AxisList& folded = folds_[0].folded;
-  return {folded.begin(), folded.end() - 1};
-}
-
-/// The accumulators of all folds, before they take in anything.
-Values LaneFolds::Starts(const Position& position) {
-  Values starts;
-  for (const Accumulation& fold : folds_) {
-    Values lanes = Start(fold, position);
-    starts.insert(starts.end(), lanes.begin(), lanes.end());
   }
-  return starts;
-}
 
-Values LaneFolds::Finished(std::span<Value* const> lanes) {
-  Values results;
-  auto first = lanes.begin();
-  for (const Accumulation& fold : folds_) {
-    auto behind = first + static_cast<std::ptrdiff_t>(vectors_);
-    results.push_back(Finish(fold, Values(first, behind)));
-    first = behind;
+  Values Row(const Values& carried) {
+    Value* size = e_.Facts(walk_.folds[0].op, last_).size;
+    Value* full = RoundDown(e_, size, kLanes);
+    Values lanes = WholeTurns(carried, full);
+    return Rest(lanes, full);
   }
-  return results;
-}
 
-Values LaneFolds::Identities() const {
-  Values all;
-  for (const Accumulation& fold : folds_) all.push_back(fold.identity);
-  return all;
-}
-
-/// Lane 0 starts where the fold does, the others from its identity.
-Values LaneFolds::Start(const Accumulation& fold, const Position& position) {
-  Values lanes(vectors_, e_.b.Splat(fold.identity, width_));
-  if (fold.into) {
-    Value* into = ReadAt(e_, fold.into, position);
-    lanes[0] = e_.b.Select(PieceOf(e_, e_.b.I64(1), width_).mask, into, lanes[0]);
+  Values WholeTurns(const Values& carried, Value* full) {
+    if (e_.Extent(last_) < kLanes) return carried;
+    return MakeLoop(e_.b, {e_.b.I64(0), full, kLanes}, carried,
+                    [&](Value* index, const Values& inner) -> Values {
+                      Values lanes = inner;
+                      for (size_t i = 0; i < vectors_; ++i) {
+                        Value* skipped = e_.b.I64(static_cast<int64_t>(i) * width_);
+                        walk_.position[last_] = e_.b.Add(index, skipped);
+                        Step(lanes, i, {width_});
+                      }
+                      return lanes;
+                    });
   }
-  return lanes;
-}
 
-Values LaneFolds::Row(const Values& carried, Position& position, const Body& body) {
-  Value* size = e_.Facts(folds_[0].op, last_).size;
-  Value* full = RoundDown(e_, size, kLanes);
-  Values lanes = WholeTurns(carried, full, position, body);
-  return Rest(lanes, full, position, body);
-}
-
-Values LaneFolds::WholeTurns(const Values& carried, Value* full, Position& position,
-                             const Body& body) {
-  if (e_.Extent(last_) < kLanes) return carried;
-  return MakeLoop(e_.b, {e_.b.I64(0), full, kLanes}, carried,
-                  [&](Value* index, const Values& inner) -> Values {
-                    Values lanes = inner;
-                    for (size_t i = 0; i < vectors_; ++i) {
-                      Value* skipped = e_.b.I64(static_cast<int64_t>(i) * width_);
-                      position[last_] = e_.b.Binary(OpKind::Add, index, skipped);
-                      Step(lanes, i, {width_}, body);
-                    }
-                    return lanes;
-                  });
-}
-
-/// The elements from `full` on. Vectors that have none of them are skipped: nothing is computed for them, and nothing
-/// that could trap. Of a size that is known nothing is asked.
-Values LaneFolds::Rest(const Values& carried, Value* full, Position& position, const Body& body) {
-  Value* size = e_.Facts(folds_[0].op, last_).size;
-  std::optional<int64_t> known = ConstantOf(size);
-  std::vector<ir::Type> types = TypesOf(carried);
-  std::function<Values(size_t, const Values&)> from = [&](size_t vector, const Values& before) {
-    int64_t skipped = static_cast<int64_t>(vector) * width_;
-    if (vector == vectors_ || skipped >= e_.Extent(last_)) return before;
-    Value* first = e_.b.Binary(OpKind::Add, full, e_.b.I64(skipped));
-    int64_t left = known ? *known % kLanes - skipped : 0;
-    if (known && left <= 0) return before;
-    if (left >= width_) {
-      Values lanes = before;
-      position[last_] = first;
-      Step(lanes, vector, {width_}, body);
-      return from(vector + 1, lanes);
-    }
-    return MakeIf(
-        e_.b, e_.b.Binary(OpKind::Lt, first, size), types,
-        [&] {
-          Values lanes = before;
-          position[last_] = first;
-          Value* left = e_.b.Binary(OpKind::Sub, size, first);
-          Value* count = e_.b.Binary(OpKind::Min, left, e_.b.I64(width_));
-          Step(lanes, vector, PieceOf(e_, count, width_), body);
-          return from(vector + 1, lanes);
-        },
-        [&] { return before; });
-  };
-  return from(0, carried);
-}
-
-/// Vector number `vector` of each fold takes in what the piece has.
-void LaneFolds::Step(std::span<Value*> lanes, size_t vector, const Piece& piece, const Body& body) {
-  std::vector<Values> terms = body.terms(piece, static_cast<int64_t>(vector) * width_);
-  auto lane = lanes.begin() + static_cast<std::ptrdiff_t>(vector);
-  for (size_t i = 0; i < folds_.size(); ++i) {
-    for (Value*& term : terms[i]) term = e_.b.Cast(e_.b.Splat(term, width_), folds_[i].acc);
-    Value* stepped = folds_[i].step(*lane, terms[i]);
-    *lane = piece.mask ? e_.b.Select(piece.mask, stepped, *lane) : stepped;
-    lane += static_cast<std::ptrdiff_t>(vectors_);
-  }
-}
-
-/// Lane l takes lane l + 32, then + 16, … + 1.
-Value* LaneFolds::Finish(const Accumulation& fold, Values lanes) {
-  for (size_t vectors = vectors_; vectors > 1; vectors /= 2) {
-    for (size_t v = 0; v < vectors / 2; ++v)
-      lanes[v] = fold.combine(lanes[v], lanes[v + vectors / 2]);
-  }
-  Value* folded = lanes[0];
-  while (ir::IsVector(folded->type())) {
-    ir::Type half = e_.TypeOf(fold.acc, ir::Lanes(folded->type()) / 2);
-    auto part = [&](int64_t number) {
-      return e_.b.Make(OpKind::Half, {folded}, half, {ir::MakeAttr<AttrKey::Part>(number)});
+  /// The elements from `full` on. Vectors that have none of them are skipped: nothing is computed for them, and nothing
+  /// that could trap. Of a size that is known nothing is asked.
+  Values Rest(const Values& carried, Value* full) {
+    Value* size = e_.Facts(walk_.folds[0].op, last_).size;
+    std::optional<int64_t> known = ConstantOf(size);
+    std::vector<ir::Type> types = TypesOf(carried);
+    std::function<Values(size_t, const Values&)> from = [&](size_t vector, const Values& before) {
+      int64_t skipped = static_cast<int64_t>(vector) * width_;
+      if (vector == vectors_ || skipped >= e_.Extent(last_)) return before;
+      Value* first = e_.b.Add(full, e_.b.I64(skipped));
+      int64_t left = known ? *known % kLanes - skipped : 0;
+      if (known && left <= 0) return before;
+      if (left >= width_) {
+        Values lanes = before;
+        walk_.position[last_] = first;
+        Step(lanes, vector, {width_});
+        return from(vector + 1, lanes);
+      }
+      return MakeIf(
+          e_.b, e_.b.Lt(first, size), types,
+          [&] {
+            Values lanes = before;
+            walk_.position[last_] = first;
+            Value* left = e_.b.Sub(size, first);
+            Value* count = e_.b.Min(left, e_.b.I64(width_));
+            Step(lanes, vector, PieceOf(e_, count, width_));
+            return from(vector + 1, lanes);
+          },
+          [&] { return before; });
     };
-    Value* low = part(0);
-    folded = fold.combine(low, part(1));
+    return from(0, carried);
   }
-  return folded;
-}
+
+  /// Vector number `vector` of each fold takes in what the piece has.
+  void Step(std::span<Value*> lanes, size_t vector, const Piece& piece) {
+    std::vector<Values> terms = walk_.terms(piece, static_cast<int64_t>(vector) * width_);
+    auto lane = lanes.begin() + static_cast<std::ptrdiff_t>(vector);
+    for (size_t i = 0; i < walk_.folds.size(); ++i) {
+      for (Value*& term : terms[i]) term = e_.b.Cast(e_.b.Splat(term, width_), walk_.folds[i].acc);
+      Value* stepped = walk_.folds[i].step(*lane, terms[i]);
+      *lane = piece.mask ? e_.b.Select(piece.mask, stepped, *lane) : stepped;
+      lane += static_cast<std::ptrdiff_t>(vectors_);
+    }
+  }
+
+  /// Lane l takes lane l + 32, then + 16, … + 1.
+  Value* Finish(const Accumulation& fold, Values lanes) {
+    for (size_t vectors = vectors_; vectors > 1; vectors /= 2) {
+      for (size_t v = 0; v < vectors / 2; ++v)
+        lanes[v] = fold.combine(lanes[v], lanes[v + vectors / 2]);
+    }
+    Value* folded = lanes[0];
+    while (ir::IsVector(folded->type())) {
+      ir::Type half = e_.TypeOf(fold.acc, ir::Lanes(folded->type()) / 2);
+      auto part = [&](int64_t number) {
+        return e_.b.Make(OpKind::Half, {folded}, half, {ir::MakeAttr<AttrKey::Part>(number)});
+      };
+      Value* low = part(0);
+      folded = fold.combine(low, part(1));
+    }
+    return folded;
+  }
+
+  Expander& e_;
+  const LaneWalk& walk_;
+  ir::AxisId last_;
+  int64_t width_;   ///< of a vector
+  size_t vectors_;  ///< with the lanes of one accumulator
+};
+
+}  // namespace
+
+Values FoldInLanes(Expander& e, const LaneWalk& walk) { return LaneFolds(e, walk).Fold(); }
+
+void FoldAllInLanes(Expander& e, const LaneWalk& walk) { LaneFolds(e, walk).FoldAll(); }
 
 /// Of operands that stand in scratch, or are scalars.
 void AccumulateLanes(Expander& e, const Accumulation& what) {
@@ -307,9 +328,8 @@ void AccumulateLanes(Expander& e, const Accumulation& what) {
   for (Value* operand : what.operands)
     homes.push_back(HasAxis(operand, last) ? HomeAlong(e, operand, last) : Home());
   Position position;
-  LaneFolds folds(e, {what}, Bytes(what.acc));
-  LaneFolds::Body body;
-  body.terms = [&](const Piece& piece, int64_t /*before*/) {
+  LaneWalk walk{.folds = {what}, .bytes = Bytes(what.acc), .position = position};
+  walk.terms = [&](const Piece& piece, int64_t /*before*/) {
     Values terms;
     for (size_t i = 0; i < homes.size(); ++i) {
       Value* operand = what.operands[i];
@@ -321,11 +341,12 @@ void AccumulateLanes(Expander& e, const Accumulation& what) {
   };
   const Value* result = what.op->result();
   if (!IsTileValue(result)) {
-    e.scalars[result] = folds.Fold(position, body)[0];
+    e.scalars[result] = FoldInLanes(e, walk)[0];
     return;
   }
-  const Home& target = HomeOf(e, result);
-  folds.FoldAll(target.axes, {target}, position, body);
+  walk.homes = {HomeOf(e, result)};
+  walk.kept = walk.homes[0].axes;
+  FoldAllInLanes(e, walk);
 }
 
 }  // namespace kdl::cpu

@@ -72,26 +72,25 @@ class Rows {
     const std::vector<Accumulation>& made = body_.folds();
     int64_t bytes = body_.last().Bytes();
     for (const Accumulation& fold : made) bytes = std::max<int64_t>(bytes, Bytes(fold.acc));
-    LaneFolds folds(e_, made, bytes);
-    LaneFolds::Body body{[&] { BeginRow(); },
-                         [&](const Piece& piece, int64_t before) {
-                           body_.ComeTo(before);
-                           std::vector<Values> terms;
-                           RunPiece(piece, [&] { terms = Terms(); });
-                           return terms;
-                         }};
-    ir::AxisList kept = body_.axes();
-    kept.resize(kept.size() - made[0].folded.size());
-    if (kept.empty()) {
-      Values folded = folds.Fold(body_.position(), body);
+    LaneWalk walk{
+        .folds = made, .bytes = bytes, .position = body_.position(), .kept = body_.axes()};
+    walk.row = [&] { BeginRow(); };
+    walk.terms = [&](const Piece& piece, int64_t before) {
+      body_.ComeTo(before);
+      std::vector<Values> terms;
+      RunPiece(piece, [&] { terms = Terms(); });
+      return terms;
+    };
+    walk.kept.resize(walk.kept.size() - made[0].folded.size());
+    if (walk.kept.empty()) {
+      Values folded = FoldInLanes(e_, walk);
       size_t number = 0;
       for (const Value* result : FoldResults()) e_.scalars[result] = folded[number++];
       return;
     }
-    std::vector<Home> homes;
-    for (const Value* result : FoldResults()) homes.push_back(HomeOf(e_, result));
-    body.together = ComeFromMemory();
-    folds.FoldAll(kept, homes, body_.position(), body);
+    for (const Value* result : FoldResults()) walk.homes.push_back(HomeOf(e_, result));
+    walk.together = ComeFromMemory();
+    FoldAllInLanes(e_, walk);
   }
 
   /// Whether rows of few ops come from memory, where a processor looks ahead along each of several better than along one; a bool.
@@ -139,13 +138,12 @@ class Rows {
       body_.MapPoint(body_.axes().size() - 1);
       start = RowStartOf(body_, streaming_);
     });
-    Value* large =
-        start.agrees ? e_.b.Binary(OpKind::And, streaming_.large, start.agrees) : streaming_.large;
+    Value* large = start.agrees ? e_.b.And(streaming_.large, start.agrees) : streaming_.large;
     Value* end = MakeIf(
         e_.b, large, {e_.ScalarType(Scalar::I64)},
         [&]() -> Values {
-          Value* gap = e_.b.Binary(OpKind::Min, start.gap, row.size);
-          Value* aligned = e_.b.Binary(OpKind::Add, row.lo, gap);
+          Value* gap = e_.b.Min(start.gap, row.size);
+          Value* aligned = e_.b.Add(row.lo, gap);
           MakeRestOfPieces(e_, {axis_, row.lo, aligned}, body_.Lanes(), body_.position(), Body());
           body_.StorePastCaches(streaming_.stores);
           Values end = {MakeFullPieces(e_, {axis_, aligned, row.hi}, body_.Lanes(),

@@ -1,5 +1,5 @@
 #include "passes/diagnostics.h"
-#include "targets/cpu/expand/block_steps.h"
+#include "targets/cpu/expand/expander.h"
 
 // Tiles that stand in registers, where a fold has made them, until they are put to a home, or a nest has read them.
 
@@ -21,7 +21,7 @@ Position PositionOf(Expander& e, const RegisterTile& tile, int64_t row, int64_t 
 void StoreRegisters(Expander& e, const Op* put) {
   const RegisterTile& tile = e.registers.at(put->operand(0));
   Home home = HomeAlong(e, put->operand(0), *tile.block.column);
-  BlockSteps::ForEach(tile.shape, [&](size_t n, int64_t row, int64_t column) {
+  tile.shape.ForEach([&](size_t n, int64_t row, int64_t column) {
     StorePiece(e, tile.values[n], home, PositionOf(e, tile, row, column), tile.piece);
   });
 }
@@ -50,8 +50,7 @@ void ExpandNestOnRegisters(Expander& e, const Op* nest, const Value* value) {
     if (!tile.partial.count || row == 0) {
       expand_row(row);
     } else {
-      MakeIf(e.b, e.b.Binary(OpKind::Gt, tile.partial.count, e.b.I64(row)),
-             [&] { expand_row(row); });
+      MakeIf(e.b, e.b.Gt(tile.partial.count, e.b.I64(row)), [&] { expand_row(row); });
     }
   }
 }
