@@ -89,7 +89,7 @@ class PipeChecker {
   }
 
   void FindJoint(Value* pipe) {
-    PipeEnds ends = EndsOf(pipe, context_.module);
+    PipeEnds ends = EndsOf(pipe);
     if (ends.pushes.empty() || ends.pops.empty()) return ReportOpen(pipe, ends);
     const Op* from = OneStage(pipe, ends.pushes, "pushes to");
     const Op* to = OneStage(pipe, ends.pops, "pops from");

@@ -62,8 +62,7 @@ Value* And(ir::Builder& b, Value* x, Value* y) {
 }
 
 Values Masks(ir::Builder& b, const ElementAccess& access, Value* mask) {
-  if (!mask) return {};
-  return {b.Splat(mask, access.piece.lanes)};
+  return OneOrNone(mask ? b.Splat(mask, access.piece.lanes) : nullptr);
 }
 
 std::vector<ir::Attr> ProvenAttrs(const Op* access) {

@@ -271,8 +271,7 @@ class GroupFolder {
   void Redirect(ir::UpdateOp update, const Visit& visit, const std::vector<Value*>& binders) {
     const GroupParts& parts = *visit.parts;
     builder_.StandAt(update.op);
-    std::vector<Value*> mask;
-    if (update.mask()) mask.push_back(update.mask());
+    Values mask = OneOrNone(update.mask());
     Place place = parts.InPart(
         builder_, {update->attr<AttrKey::Access>(), {update.index().begin(), update.index().end()}},
         visit.slot, binders);

@@ -120,16 +120,14 @@ KDL_KERNEL_PASS(SplitStages, .name = "split-stages",
                           {&kPipesChecked, "a ring is as long as check-pipes found necessary"}},
                 .gives = {&kRingsPlaced});
 
-KDL_MODULE_PASS(InjectPipeBuffers, .name = "inject-pipe-buffers",
-                .summary = "gives the workspace to every function that owns or reaches a pipe",
+KDL_KERNEL_PASS(InjectPipeBuffers, .name = "inject-pipe-buffers",
+                .summary = "gives the workspace to every kernel that owns a pipe",
                 .needs = {{&kRingsPlaced, "the workspace is as large as its rings"}},
                 .gives = {&kWorkspaceInjected});
 
 KDL_KERNEL_PASS(InlineFunctions, .name = "inline-functions",
                 .summary = "replaces calls of fns by their bodies, mapped over the tiles",
-                .needs = {{&kTilesSelected, "a body that is the caller's has its constants"},
-                          {&kWorkspaceInjected,
-                           "a fn takes its caller's workspace as a parameter"}},
+                .needs = {{&kTilesSelected, "a body that is the caller's has its constants"}},
                 .gives = {&kFnsInlined});
 
 KDL_KERNEL_PASS(CheckStatics, .name = "check-statics",

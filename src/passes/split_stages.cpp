@@ -47,7 +47,7 @@ void RunSplitStages(PassContext& context, ir::Function& kernel) {
                                  pipe->attr<AttrKey::Name>().text());
       return;
     }
-    PipeEnds ends = EndsOf(pipe->result(), context.module);
+    PipeEnds ends = EndsOf(pipe->result());
     pipe->SetAttr(MakeAttr<AttrKey::From>(StageName(ends.pushes)));
     pipe->SetAttr(MakeAttr<AttrKey::To>(StageName(ends.pops)));
     pipe->SetAttr(MakeAttr<AttrKey::Header>(ring->header));

@@ -12,6 +12,9 @@ namespace kdl::passes {
 
 using Values = std::vector<ir::Value*>;
 
+/// What an op takes for a value that may be missing, null.
+inline Values OneOrNone(ir::Value* value) { return value ? Values{value} : Values(); }
+
 struct LoopBounds {
   ir::Value* lo;
   ir::Value* hi;

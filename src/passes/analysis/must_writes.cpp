@@ -204,39 +204,41 @@ PointSet MustWrites::LeaveBlocks(const Value* blk, PointSet written) {
   return left;
 }
 
+/// Of parts that are together all from 0 to `end`: each begins at the first of the grid's variables, and ends in front of `behind`.
+PointSet MustWrites::OfParts(const PointSet& written, const PointSet& grid,
+                             const std::vector<std::string>& variables, const Affine& behind,
+                             const Affine& end) {
+  PointSet left = instances_.None();
+  Affine begin = instances_.Variable(variables[0]);
+  for (const Affine& at :
+       written.UpperBounds(variables[0], {variables.begin() + 1, variables.end()})) {
+    PointSet around = grid & AtMost(begin, at) & Less(at, behind);
+    left |=
+        AnyOfGrid(written, around, variables, AtMost(instances_.Constant(0), at) & Less(at, end));
+  }
+  return left;
+}
+
 /// Of b * B with a size B, where b counts all blocks.
 PointSet MustWrites::LeaveBlockNumbers(const Product& product, const Value* binder,
                                        const PointSet& written) {
-  PointSet left = instances_.None();
   std::string number = instances_.NameOf(instances_.terms().ScalarOf(binder));
   std::optional<Poly> end = instances_.EndOfBlocks(product);
-  if (!end) return left;
-  Affine start = instances_.Variable(product.product);
-  Affine size = instances_.Of(Poly::Atom(product.factor));
-  for (const Affine& at : written.UpperBounds(product.product, {number})) {
-    PointSet around = instances_.FactsOfProduct(product) & instances_.Turns(binder) &
-                      AtMost(start, at) & Less(at, start + size);
-    left |= AnyOfGrid(written, around, {product.product, number},
-                      AtMost(instances_.Constant(0), at) & Less(at, instances_.Of(*end)));
-  }
-  return left;
+  if (!end) return instances_.None();
+  Affine behind = instances_.Variable(product.product) + instances_.Of(Poly::Atom(product.factor));
+  PointSet grid = instances_.FactsOfProduct(product) & instances_.Turns(binder);
+  return OfParts(written, grid, {product.product, number}, behind, instances_.Of(*end));
 }
 
 /// Each index of a whole dimension is in the part of some block.
 PointSet MustWrites::LeaveRagged(const Ragged& ragged, const std::string& number,
                                  const PointSet& written) {
-  PointSet left = instances_.None();
-  if (!ragged.whole) return left;
+  if (!ragged.whole) return instances_.None();
   std::string lower = instances_.NameOf(ragged.lower);
   std::string upper = instances_.NameOf(ragged.upper);
   Affine end = instances_.Of(instances_.terms().OfSize(*ragged.whole));
-  for (const Affine& at : written.UpperBounds(lower, {upper, number})) {
-    PointSet around = instances_.Turns(ragged.binder) & AtMost(instances_.Variable(lower), at) &
-                      Less(at, instances_.Variable(upper));
-    left |= AnyOfGrid(written, around, {lower, upper, number},
-                      AtMost(instances_.Constant(0), at) & Less(at, end));
-  }
-  return left;
+  return OfParts(written, instances_.Turns(ragged.binder), {lower, upper, number},
+                 instances_.Variable(upper), end);
 }
 
 /// A scalar binder; where it counts blocks of a size, `b * B`, each index is in one of them.

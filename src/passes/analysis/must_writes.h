@@ -36,6 +36,9 @@ class MustWrites {
   PointSet LeaveBlocks(const ir::Value* blk, PointSet written);
   PointSet LeaveBlockNumbers(const Product& product, const ir::Value* binder,
                              const PointSet& written);
+  PointSet OfParts(const PointSet& written, const PointSet& grid,
+                   const std::vector<std::string>& variables, const Affine& behind,
+                   const Affine& end);
   PointSet LeaveRagged(const Ragged& ragged, const std::string& number, const PointSet& written);
   PointSet LeaveNumbers(const ir::Value* binder, PointSet written);
   PointSet ForEvery(PointSet written, const std::vector<std::string>& variables);

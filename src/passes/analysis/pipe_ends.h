@@ -7,17 +7,12 @@
 
 namespace kdl::passes {
 
-/// The ops that use a pipe, and the stages in which they stand; a call of a fn that takes the pipe counts by the fn's end.
+/// The ops at the ends of a pipe. No fn has one: those with pipes are inlined before anything asks.
 struct PipeEnds {
-  std::vector<ir::Op*> pushes;  ///< push, acquire, or a call
-  std::vector<ir::Op*> pops;    ///< pop, wait, or a call
+  std::vector<ir::Op*> pushes;  ///< push or acquire
+  std::vector<ir::Op*> pops;    ///< pop or wait
 };
-
-/// Which end a use of a pipe as operand is; nothing: neither (commit and release end what acquire and wait began).
-enum class PipeEnd : uint8_t { Push, Pop, Neither };
-PipeEnd EndOf(const ir::Use& use, const ir::Module& module);
-
-PipeEnds EndsOf(const ir::Value* pipe, const ir::Module& module);
+PipeEnds EndsOf(const ir::Value* pipe);
 
 /// The stage around an op; null: none.
 ir::Op* StageOf(const ir::Op* op);

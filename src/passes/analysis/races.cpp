@@ -306,13 +306,11 @@ PointSet Races::InOrderOfTables(const Op* walk) {
   PointSet order = instances_.All();
   for (const Ragged& ragged : instances_.ragged()) {
     if (ragged.walk != walk) continue;
-    auto first = [&](AtomId atom) { return instances_.Variable(instances_.NameOf(atom)); };
-    auto second = [&](AtomId atom) { return instances_.Variable(Primed(instances_.NameOf(atom))); };
     AtomId number = instances_.terms().ScalarOf(ragged.binder);
     order &=
-        Equal(first(number), second(number)) |
-        (Less(first(number), second(number)) & AtMost(first(ragged.upper), second(ragged.lower))) |
-        (Less(second(number), first(number)) & AtMost(second(ragged.upper), first(ragged.lower)));
+        Equal(First(number), Second(number)) |
+        (Less(First(number), Second(number)) & AtMost(First(ragged.upper), Second(ragged.lower))) |
+        (Less(Second(number), First(number)) & AtMost(Second(ragged.upper), First(ragged.lower)));
   }
   return order;
 }
@@ -322,8 +320,8 @@ PointSet Races::Before(const Value* binder, const Value* other, bool swapped) {
   Terms& terms = instances_.terms();
   bool is_blk = binder->type()->kind == ir::TypeKind::Blk;
   auto turn = [&](AtomId of_a, AtomId of_b, const Affine& apart) {
-    Affine a = instances_.Variable(instances_.NameOf(of_a));
-    Affine b = instances_.Variable(Primed(instances_.NameOf(of_b)));
+    Affine a = First(of_a);
+    Affine b = Second(of_b);
     return swapped ? AtMost(b + apart, a) : AtMost(a + apart, b);
   };
   Affine one = instances_.Constant(1);
@@ -336,10 +334,7 @@ PointSet Races::Before(const Value* binder, const Value* other, bool swapped) {
 
 PointSet Races::Same(const Value* binder, const Value* other) {
   Terms& terms = instances_.terms();
-  auto equal = [&](AtomId a, AtomId b) {
-    return Equal(instances_.Variable(instances_.NameOf(a)),
-                 instances_.Variable(Primed(instances_.NameOf(b))));
-  };
+  auto equal = [&](AtomId a, AtomId b) { return Equal(First(a), Second(b)); };
   if (binder->type()->kind != ir::TypeKind::Blk)
     return equal(terms.ScalarOf(binder), terms.ScalarOf(other));
   PointSet same = equal(terms.NumberOf(binder), terms.NumberOf(other));
@@ -357,9 +352,9 @@ PointSet Races::InTurns(const Way& way, const Op* loop) {
                                        : instances_.terms().OfValue(loop->operand(2)).AsConstant();
   if (way.turns != Way::Turns::Next || !step) return turns;
   Terms& terms = instances_.terms();
-  std::string name = instances_.NameOf(is_blk ? terms.NumberOf(binder) : terms.ScalarOf(binder));
-  Affine a = instances_.Variable(name);
-  Affine b = instances_.Variable(Primed(name));
+  AtomId turn = is_blk ? terms.NumberOf(binder) : terms.ScalarOf(binder);
+  Affine a = First(turn);
+  Affine b = Second(turn);
   if (way.is_swapped) std::swap(a, b);
   return turns & Equal(b, a + instances_.Constant(*step));
 }
@@ -406,9 +401,9 @@ bool Races::Narrow(const Group& a, Way& way) {
 
 PointSet Races::OtherBlock(const Op* a, const Op* b, const Loops& equal, bool same_turn) {
   if (!a && !b) {
-    std::string core = instances_.NameOf(instances_.terms().CoreIdAtom());
-    Affine first = instances_.Variable(core);
-    Affine second = instances_.Variable(Primed(core));
+    AtomId core = instances_.terms().CoreIdAtom();
+    Affine first = First(core);
+    Affine second = Second(core);
     return Less(first, second) | Less(second, first);
   }
   if (!a || !b) return instances_.All();
@@ -469,9 +464,9 @@ PointSet Races::Twice(const Site& site) {
   PointSet same = instances_.All();
   for (ir::AxisId axis : site.view.axes()) {
     const Value* blk = ir::FindBlk(site.view.op, axis);
-    std::string name = instances_.NameOf(instances_.terms().ElementOf(blk));
-    Affine a = instances_.Variable(name);
-    Affine b = instances_.Variable(Primed(name));
+    AtomId element = instances_.terms().ElementOf(blk);
+    Affine a = First(element);
+    Affine b = Second(element);
     other |= same & Less(a, b);
     same &= Equal(a, b);
   }

@@ -89,6 +89,9 @@ class Races {
   PointSet Meet(const Group& a, const Group& b, const Way& way, const PointSet& of_a,
                 const PointSet& of_b, Conflict conflict);
 
+  /// The atom as a variable of the first run, and of the second one.
+  Affine First(AtomId atom) { return instances_.Variable(instances_.NameOf(atom)); }
+  Affine Second(AtomId atom) { return instances_.Variable(Primed(instances_.NameOf(atom))); }
   bool IsShared(const std::string& variable, const Loops& equal) const;
   PointSet Ordered(PointSet both, const PointSet& of_a, const PointSet& of_b, const Loops& equal);
   PointSet InOrderOfRuns(const Product& first, const Product& second, const Loops& equal);

@@ -228,14 +228,13 @@ class Privatizer {
     Value* core = builder_.CoreId();
     Place place = InOwn(
         {update->attr<AttrKey::Access>(), {update.index().begin(), update.index().end()}}, core);
-    std::vector<Value*> mask;
-    if (update.mask()) mask.push_back(update.mask());
     std::vector<ir::Attr> attrs = {
         MakeAttr<AttrKey::Access>(place.access), MakeAttr<AttrKey::Leading>(2),
         MakeAttr<AttrKey::Edge>(update->attr<AttrKey::Edge>()), MakeAttr<AttrKey::How>(own.how),
         MakeAttr<AttrKey::Scope>(ScopeKind::Core)};
     if (const ir::Attr* text = update->FindAttr(AttrKey::Text)) attrs.push_back(*text);
-    builder_.Create(OpKind::Update, {{update.value()}, {own.memory}, place.index, mask}, {},
+    builder_.Create(OpKind::Update,
+                    {{update.value()}, {own.memory}, place.index, OneOrNone(update.mask())}, {},
                     std::move(attrs));
     MoveInto(branch->region(1), update.op);
   }

@@ -5,6 +5,7 @@
 #include "ir/views.h"
 #include "passes/analysis/axis_order.h"
 #include "passes/rewrite.h"
+#include "passes/structured.h"
 #include "targets/cpu/passes.h"
 
 // share-windows: a fold over a load whose index adds several ranges, as a convolution's does, reads each element of a window
@@ -202,14 +203,13 @@ class Sharing {
   Value* Load(ir::LoadOp load, ir::Access access, const std::vector<Value*>& operands,
               const std::vector<AxisId>& axes) {
     std::vector<Value*> index = Compact(access, operands);
-    std::vector<Value*> otherwise;
-    if (load.otherwise()) otherwise.push_back(load.otherwise());
     std::vector<ir::Attr> attrs = load->attrs();
     for (ir::Attr& attr : attrs) {
       if (attr.key == AttrKey::Access) attr = ir::MakeAttr<AttrKey::Access>(access);
     }
     ir::Type type = types_.Tile(load.result()->type()->scalar, axes);
-    return MakeOne(builder_, OpKind::Load, {{load.tensor()}, index, otherwise, {}}, type, attrs);
+    return MakeOne(builder_, OpKind::Load,
+                   {{load.tensor()}, index, OneOrNone(load.otherwise()), {}}, type, attrs);
   }
 
   /// Behind what fits the elements, if there is something: the window is fitted once, too.

@@ -4,6 +4,7 @@
 #include "ir/views.h"
 #include "passes/analysis/axis_order.h"
 #include "passes/rewrite.h"
+#include "passes/structured.h"
 #include "targets/cpu/analysis/kernel_shape.h"
 #include "targets/cpu/analysis/last_axis.h"
 #include "targets/cpu/analysis/row_fold.h"
@@ -131,12 +132,10 @@ class FoldTaker {
       terms.push_back(term->def() == nest ? yield->operand(term->index())
                                           : ElementOf(b, term, taking));
     }
-    std::vector<Value*> start;
-    if (Value* into = StartOf(fold)) start.push_back(into);
     auto acc = fold->attr<AttrKey::Acc>();
     auto kind = fold->kind() == OpKind::Reduce ? fold->attr<AttrKey::Fold>() : ir::FoldKind::Sum;
     return MakeOne(
-        b, OpKind::FoldIn, {terms, start}, b.types().ScalarOf(acc),
+        b, OpKind::FoldIn, {terms, passes::OneOrNone(StartOf(fold))}, b.types().ScalarOf(acc),
         {ir::MakeAttr<AttrKey::Fold>(kind),
          ir::MakeAttr<AttrKey::Axes>(fold->attr<AttrKey::Axes>()), ir::MakeAttr<AttrKey::Acc>(acc),
          ir::MakeAttr<AttrKey::Order>(fold->attr<AttrKey::Order>())});

@@ -18,17 +18,13 @@ bool IsFree(const ir::Function& kernel, const Value* binder) {
   ir::AxisId axis = binder->type()->axes[0];
   auto is_child = [&](const ir::Axis& other) { return other.parent == axis; };
   if (std::any_of(kernel.axes.begin(), kernel.axes.end(), is_child)) return false;
-  bool free = true;
-  ir::Walk(kernel.body, [&](const Op* op) {
-    if (const ir::Attr* folded = op->FindAttr(ir::AttrKey::Axes)) {
-      const auto& axes = std::get<ir::AxisList>(folded->value);
-      if (Contains(axes, axis)) free = false;
-    }
+  return !AnyBelow(kernel.body, [&](const Op* op) {
+    const ir::Attr* folded = op->FindAttr(ir::AttrKey::Axes);
+    if (folded && Contains(std::get<ir::AxisList>(folded->value), axis)) return true;
     bool asks = op->kind() == OpKind::BlkStart || op->kind() == OpKind::BlkSize ||
                 op->kind() == OpKind::BlkIndex;
-    if (asks && op->operand(0) == binder) free = false;
+    return asks && op->operand(0) == binder;
   });
-  return free;
 }
 
 namespace {

@@ -20,16 +20,7 @@ class Groups {
         along_(home_.axes[home_.axes.size() - 2]) {}
 
   void Run() {
-    ir::AxisList around;
-    for (AxisId axis : body_.axes()) {
-      if (axis != along_ && axis != body_.axes().back()) around.push_back(axis);
-    }
-    MakeNest(e_, body_.nest(), around, body_.position(), [&] {
-      for (size_t i = 0; i < body_.axes().size(); ++i) {
-        if (Contains(around, body_.axes()[i])) body_.MapPoint(i);
-      }
-      RunRows();
-    });
+    body_.Around(along_, body_.axes().back(), [&] { RunRows(); });
   }
 
  private:

@@ -113,9 +113,8 @@ Home HomeAlong(Expander& e, const Value* tile, ir::AxisId axis) {
 Value* LoadPiece(Expander& e, const Home& home, kdl::Scalar scalar, const Position& position,
                  const Piece& piece) {
   RefuseGroups(e, home, piece);
-  Values mask;
-  if (piece.mask) mask.push_back(piece.mask);
-  return MakeOne(e.b, OpKind::BufferLoad, {{home.buffer}, IndexAt(e, home, position), mask},
+  return MakeOne(e.b, OpKind::BufferLoad,
+                 {{home.buffer}, IndexAt(e, home, position), OneOrNone(piece.mask)},
                  e.TypeOf(scalar, piece.lanes));
 }
 
@@ -146,10 +145,11 @@ void StoreGroups(Expander& e, Value* value, const Home& home, const Position& po
 void StorePiece(Expander& e, Value* value, const Home& home, const Position& position,
                 const Piece& piece) {
   RefuseGroups(e, home, piece);
-  Values mask;
-  if (piece.mask) mask.push_back(piece.mask);
   e.b.Create(OpKind::BufferStore,
-             {{e.b.Splat(value, piece.lanes)}, {home.buffer}, IndexAt(e, home, position), mask},
+             {{e.b.Splat(value, piece.lanes)},
+              {home.buffer},
+              IndexAt(e, home, position),
+              OneOrNone(piece.mask)},
              {});
 }
 

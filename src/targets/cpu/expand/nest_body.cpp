@@ -61,6 +61,17 @@ void NestBody::PlaceAt(const Position& position) {
   for (size_t i = 0; i < axes_.size(); ++i) MapPoint(i);
 }
 
+void NestBody::Around(AxisId a, AxisId b, const std::function<void()>& run) {
+  ir::AxisList around = axes_;
+  std::erase_if(around, [&](AxisId axis) { return axis == a || axis == b; });
+  MakeNest(e_, nest_, around, position_, [&] {
+    for (size_t i = 0; i < axes_.size(); ++i) {
+      if (Contains(around, axes_[i])) MapPoint(i);
+    }
+    run();
+  });
+}
+
 void NestBody::Give(const Value* tile, Value* value) {
   given_ = {tile, value};
   looks_ahead_ = false;

@@ -30,6 +30,8 @@ class NestBody {
   Position& position() { return position_; }
   void MapPoint(size_t i);
   void PlaceAt(const Position& position);
+  /// `run` where the body is at a point of all axes but these two.
+  void Around(ir::AxisId a, ir::AxisId b, const std::function<void()>& run);
 
   /// The ops for which `wanted` holds, for a piece of the last axis.
   template <class Wanted>

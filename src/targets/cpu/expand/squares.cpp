@@ -39,16 +39,7 @@ class Squares {
   }
 
   void Run() {
-    ir::AxisList around;
-    for (size_t i = 0; i + 1 < body_.axes().size(); ++i) {
-      if (i != side_) around.push_back(body_.axes()[i]);
-    }
-    MakeNest(e_, body_.nest(), around, body_.position(), [&] {
-      for (size_t i = 0; i + 1 < body_.axes().size(); ++i) {
-        if (i != side_) body_.MapPoint(i);
-      }
-      RunBlock();
-    });
+    body_.Around(SideAxis(), LastAxis(), [&] { RunBlock(); });
   }
 
  private:
