@@ -51,6 +51,8 @@ class Assignment {
     // What loops carry depends on what their bodies yield.
     do changed_ = false, Visit(kernel.body);
     while (changed_);
+    // Once and for all: the stages' own stores are no part of it.
+    for (const Op* op : OpsOfKind(kernel, OpKind::Store)) stores_[op] = StoreUnit(op);
   }
 
   Unit Of(const Value* value) const {
@@ -65,7 +67,7 @@ class Assignment {
       case OpKind::Contraction:
         return Unit::Matrix;
       case OpKind::Store:
-        return StoreUnit(op);
+        return stores_.contains(op) ? stores_.at(op) : Unit::Either;
       case OpKind::Load:
         if (written_.contains(ir::MemoryOf(op->operand(0)))) return Unit::Vector;
         return Made(op, Unit::Either);
@@ -143,6 +145,7 @@ class Assignment {
   }
 
   std::unordered_map<const Value*, Unit> values_;
+  std::unordered_map<const Op*, Unit> stores_;  ///< once the values are known
   std::unordered_set<const Value*> written_;
   bool changed_ = false;
 };

@@ -3,7 +3,6 @@
 
 #include "ir/views.h"
 #include "passes/rewrite.h"
-#include "support/check.h"
 #include "targets/cpu/passes.h"
 
 // fit-operands: what a contraction multiplies is made as its unit takes it, once, where it is made, not at every
@@ -27,9 +26,10 @@ class IntegerFitter {
  public:
   IntegerFitter(ir::Builder& b, Op* op, const ir::Unit& unit) : b_(b), op_(op), unit_(unit) {}
 
-  void Run() {
+  /// False where the factors do not say that they are narrow, as those that came through a pipe.
+  bool Run() {
     std::optional<ir::FittedFactors> fitted = ir::FitFactors(unit_, *op_);
-    KDL_CHECK(fitted, "unit '{}' does not multiply what it is to", unit_.name);
+    if (!fitted) return false;
     if (fitted->moves_a || fitted->moves_b) {
       const Value* moved = fitted->moves_a ? fitted->a : fitted->b;
       Value* plus = Correction(fitted->moves_a ? fitted->b : fitted->a, Element(moved));
@@ -37,6 +37,7 @@ class IntegerFitter {
     }
     Take(fitted->moves_a ? Moved(fitted->a, unit_.a) : b_.Cast(fitted->a, unit_.a),
          fitted->moves_b ? Moved(fitted->b, unit_.b) : b_.Cast(fitted->b, unit_.b));
+    return true;
   }
 
  private:
@@ -93,11 +94,13 @@ void RunFitOperands(PassContext& context, ir::Function& kernel) {
   for (Op* op : OpsOfKind(kernel, OpKind::Contraction)) {
     const ir::Unit* unit = ir::UnitOf(*op, context.module.context());
     builder.StandAt(op);
-    if (!IsNative(FactsOf(context), unit)) {
-      Widen(builder, op, unit);
-    } else if (unit->order == ir::StepOrder::Any) {
-      IntegerFitter(builder, op, *unit).Run();
+    bool is_native = IsNative(FactsOf(context), unit);
+    bool is_any = is_native && unit->order == ir::StepOrder::Any;
+    if (is_any && !IntegerFitter(builder, op, *unit).Run()) {
+      op->RemoveAttr(AttrKey::Unit);  // the bits are the same without it
+      is_native = false;
     }
+    if (!is_native) Widen(builder, op, unit);
   }
 }
 
