@@ -6,7 +6,6 @@
 #include "passes/analysis/examples.h"
 #include "passes/analysis/plain_accesses.h"
 #include "passes/analysis/reach.h"
-#include "passes/analysis/term_text.h"
 #include "passes/diagnostics.h"
 #include "passes/launch_bounds.h"
 #include "passes/passes.h"
@@ -30,6 +29,26 @@ constexpr const char* kOutsideHelp =
     "use an index from 0 to the size minus 1, or say what elements outside are: [… else 0.0]";
 
 constexpr unsigned long kOperationsOfRun = 400'000;  ///< of one question
+
+/// `2*N - 1`, of sizes alone, in the names of the source.
+std::string TextOf(const Poly& poly, const Terms& terms) {
+  std::string text;
+  auto add = [&](const Monomial& monomial, int64_t coefficient) {
+    std::string product;
+    int64_t size = coefficient < 0 ? -coefficient : coefficient;
+    if (size != 1 || monomial.empty()) product = fmt::format("{}", size);
+    for (AtomId atom : monomial)
+      product += (product.empty() ? "" : "*") + terms.Facts(atom).symbol.str();
+    std::string_view sign =
+        text.empty() ? (coefficient < 0 ? "-" : "") : (coefficient < 0 ? " - " : " + ");
+    text += fmt::format("{}{}", sign, product);
+  };
+  for (const auto& [monomial, coefficient] : poly.terms()) {
+    if (!monomial.empty()) add(monomial, coefficient);
+  }
+  if (poly.constant() != 0) add({}, poly.constant());
+  return text.empty() ? "0" : text;
+}
 
 /// The runs of an access: of launches that are not refused, in turns of the loops around it, branches that are taken and, if
 /// it is asked, at points where its mask holds. What is shown of all of them is a proof.
@@ -150,7 +169,7 @@ class BoundsChecker {
       std::optional<Poly> extreme = reach_.Extreme(index, above);
       if (!(above ? open.above : open.below) || !extreme || !is_outside(*extreme, above)) continue;
       AddExample(context_.diagnostics.Report(diag::ReachesOutside, span, text,
-                                             ToText(*extreme, terms_), open.dim, size),
+                                             TextOf(*extreme, terms_), open.dim, size),
                  view, open.dim, above)
           .Help("walk a shorter range, or say what elements outside are: [… else 0.0]");
       return true;

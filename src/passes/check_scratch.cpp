@@ -51,33 +51,22 @@ ScratchPiece PieceOf(const ir::Function& kernel, const Op* buffer) {
   return piece;
 }
 
-/// Finds what is there when most is.
-class Peak {
- public:
-  explicit Peak(const ir::Function& kernel) : kernel_(kernel), pieces_(Of(kernel.body)) {}
-
-  const std::vector<ScratchPiece>& pieces() const { return pieces_; }
-
- private:
-  std::vector<ScratchPiece> Of(const ir::Block* block) const {
-    std::vector<ScratchPiece> most;
-    std::vector<ScratchPiece> now;
-    for (const Op* op : *block) {
-      size_t before = now.size();
-      for (const ir::Block* region : op->regions()) {
-        std::vector<ScratchPiece> inside = Of(region);
-        now.insert(now.end(), inside.begin(), inside.end());
-        if (Sum(now) > Sum(most)) most = now;
-        if (op->kind() != OpKind::Stage) now.resize(before);  // stages run side by side
-      }
-      if (op->kind() == OpKind::BufferNew) now.push_back(PieceOf(kernel_, op));
+/// What is there when most is.
+std::vector<ScratchPiece> PeakOf(const ir::Function& kernel, const ir::Block* block) {
+  std::vector<ScratchPiece> most;
+  std::vector<ScratchPiece> now;
+  for (const Op* op : *block) {
+    size_t before = now.size();
+    for (const ir::Block* region : op->regions()) {
+      std::vector<ScratchPiece> inside = PeakOf(kernel, region);
+      now.insert(now.end(), inside.begin(), inside.end());
+      if (Sum(now) > Sum(most)) most = now;
+      if (op->kind() != OpKind::Stage) now.resize(before);  // stages run side by side
     }
-    return Sum(now) > Sum(most) ? now : most;
+    if (op->kind() == OpKind::BufferNew) now.push_back(PieceOf(kernel, op));
   }
-
-  const ir::Function& kernel_;
-  std::vector<ScratchPiece> pieces_;
-};
+  return Sum(now) > Sum(most) ? now : most;
+}
 
 /// Today's size of a block to one that fits.
 using Blocks = std::map<int64_t, int64_t>;
@@ -167,7 +156,7 @@ void RunCheckScratch(PassContext& context, ir::Function& kernel) {
   std::vector<ScratchPiece> near = team > 0 ? TeamPieces(kernel) : std::vector<ScratchPiece>();
   if (Sum(near) > team) return Report(context, kernel, std::move(near), team);
   auto most = static_cast<double>(context.facts->scratch_bytes);
-  std::vector<ScratchPiece> pieces = Peak(kernel).pieces();
+  std::vector<ScratchPiece> pieces = PeakOf(kernel, kernel.body);
   if (Sum(pieces) > most) Report(context, kernel, std::move(pieces), most);
 }
 

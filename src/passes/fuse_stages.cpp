@@ -92,22 +92,217 @@ class Fusion {
   };
   using Queues = std::map<const Value*, std::deque<Parcel>>;
 
-  bool Merge(const std::vector<const Block*>& bodies);
-  bool Step(Cursor& cursor);
-  std::vector<size_t> LoopsInStep(const std::vector<Cursor>& cursors) const;
-  bool SameWalk(const Op* a, const Op* b) const;
-  bool SameBlocks(Type a, Type b) const;
-  Op* MakeMerged(const std::vector<Op*>& loops);
-  void BindParams(const std::vector<Op*>& loops, Op* merged);
-  bool MergeLoops(const std::vector<Op*>& loops);
-  bool SameValue(Value* a, Value* b) const;
+  ir::AxisList PositionsOf(const Op* op) const { return axes_.Of(op->attr<AttrKey::Axes>()); }
+
+  /// The blk of that axis which is in scope already: of one axis there is never a second.
+  Op* MadeBlk(const Op* blk) const {
+    Type type = TypeFor(blk->result()->type());
+    for (const Block* block = b_.block(); block;
+         block = block->parent() ? block->parent()->block() : nullptr) {
+      for (Op* op : *block) {
+        if (op->kind() == OpKind::MakeBlk && op->result()->type() == type) return op;
+      }
+    }
+    return nullptr;
+  }
+
+  /// A block that several stages make is made once; false: they make different ones of it.
+  bool ShareBlk(const Op* blk) {
+    Op* made = MadeBlk(blk);
+    if (!made) {
+      CloneOp(blk);
+      return true;
+    }
+    for (size_t i = 0; i < blk->operands().size(); ++i) {
+      if (!SameValue(blk->operand(i), made->operand(i))) return false;
+    }
+    values_[blk->result()] = made->result();
+    return true;
+  }
+
+  /// A copy of an op speaks of the fused kernel's axes.
+  void CloneOp(const Op* op) { axes_.Retype(module_.types(), ir::Clone(op, b_, values_)); }
+
+  /// Constants are equal wherever they stand, and so is what is made of them in the same way.
+  bool SameValue(Value* a, Value* b) const {
+    a = Mapped(values_, a);
+    b = Mapped(values_, b);
+    if (a == b) return true;
+    const Op* x = a->def();
+    const Op* y = b->def();
+    if (!x || !y || x->kind() != y->kind() || !x->info().has(ir::kPure) || x->attrs() != y->attrs())
+      return false;
+    return a->type() == b->type() &&
+           std::equal(x->operands().begin(), x->operands().end(), y->operands().begin(),
+                      y->operands().end(), [&](Value* p, Value* q) { return SameValue(p, q); });
+  }
+
+  /// The same blocks in the same order: loops of one kind with equal bounds and extents.
+  bool SameWalk(const Op* a, const Op* b) const {
+    if (!IsCounted(a) || a->kind() != b->kind() || BoundCount(a) != BoundCount(b)) return false;
+    for (size_t i = 0; i < BoundCount(a); ++i) {
+      if (!SameValue(a->operand(i), b->operand(i))) return false;
+    }
+    for (size_t i = 0; i < BinderCount(a); ++i) {
+      if (!SameBlocks(a->region()->param(i)->type(), b->region()->param(i)->type())) return false;
+    }
+    return a->kind() != OpKind::Spmd || a->attr<AttrKey::Deal>() == b->attr<AttrKey::Deal>();
+  }
+
+  bool SameBlocks(Type a, Type b) const {
+    if (a->kind != b->kind) return false;
+    if (a->kind != ir::TypeKind::Blk) return true;
+    const ir::Axis& x = kernel_.axis(a->axes[0]);
+    const ir::Axis& y = kernel_.axis(b->axes[0]);
+    bool same_parent = x.parent.valid() == y.parent.valid() &&
+                       (!x.parent.valid() || axes_.Of(x.parent) == axes_.Of(y.parent));
+    return x.extent == y.extent && same_parent;
+  }
+
+  void Unify(const Value* blk, const Value* with) {
+    if (blk->type()->kind == ir::TypeKind::Blk && blk->type() != with->type())
+      axes_.Set(blk->type()->axes[0], with->type()->axes[0]);
+  }
+
+  /// An empty loop in place of loops of one walk: it carries what all of them carry.
+  Op* MakeMerged(const std::vector<Op*>& loops) {
+    const Op* first = loops[0];
+    auto segments = SegmentsOf(first, [&](Value* value) { return Mapped(values_, value); });
+    std::vector<Type> types;
+    for (const Op* loop : loops) {
+      for (size_t i = 0; i < loop->results().size(); ++i) {
+        Value* init = loop->operand(BoundCount(loop) + i);
+        if (loop != first) segments.back().push_back(Mapped(values_, init));
+        types.push_back(TypeFor(loop->result(i)->type()));
+      }
+    }
+    Op* merged = b_.Create(first->kind(), segments, types, first->attrs());
+    merged->set_loc(first->loc());
+    return merged;
+  }
+
+  /// The merged loop's binders and carried values stand for those of the loops.
+  void BindParams(const std::vector<Op*>& loops, Op* merged) {
+    const Op* first = loops[0];
+    for (size_t i = 0; i < BinderCount(first); ++i) {
+      Value* param = first->region()->param(i);
+      Value* made = b_.AddParam(merged->region(), TypeFor(param->type()), param->name());
+      for (const Op* loop : loops) {
+        Unify(loop->region()->param(i), made);
+        values_[loop->region()->param(i)] = made;
+      }
+    }
+    size_t next = 0;
+    for (const Op* loop : loops) {
+      for (Value* result : loop->results()) {
+        const Value* param = loop->region()->param(BinderCount(loop) + result->index());
+        values_[param] = b_.AddParam(merged->region(), TypeFor(param->type()), param->name());
+        merged->result(next)->set_name(result->name());
+        values_[result] = merged->result(next++);
+      }
+    }
+  }
+
+  /// One loop does what all of them do; they are of one walk.
+  bool MergeLoops(const std::vector<Op*>& loops) {
+    Op* merged = MakeMerged(loops);
+    Block* outer = b_.block();
+    b_.SetInsertionPoint(merged->region());
+    BindParams(loops, merged);
+    std::vector<const Block*> bodies;
+    for (const Op* loop : loops) bodies.push_back(loop->region());
+    auto before = queues_;
+    if (!Merge(bodies)) return false;
+    if (!SameQueues(before)) {
+      stuck_.assign(loops.begin(), loops.end());
+      return false;
+    }
+    std::vector<Value*> yielded;
+    for (const Block* body : bodies) {
+      for (Value* value : body->terminator()->operands()) yielded.push_back(Mapped(values_, value));
+    }
+    b_.Create(OpKind::Yield, {yielded}, {});
+    b_.SetInsertionPoint(outer);
+    return true;
+  }
+
+  /// Each pipe holds what it held before.
+  bool SameQueues(const Queues& before) const {
+    auto of = [](const Queues& queues, const Value* pipe) {
+      auto found = queues.find(pipe);
+      return found == queues.end() ? std::deque<Parcel>() : found->second;
+    };
+    return std::all_of(queues_.begin(), queues_.end(),
+                       [&](const auto& queue) { return of(before, queue.first) == queue.second; });
+  }
+
+  /// One op of a stage, if it can go on by itself.
+  bool Step(Cursor& cursor) {
+    Op* op = cursor.op;
+    if (auto push = ir::DynAs<ir::PushOp>(op)) {
+      ir::AxisList positions = PositionsOf(op);
+      Value* value = b_.Broadcast(Mapped(values_, push->value()), positions);
+      queues_[push->pipe()].push_back({value, positions});
+    } else if (auto pop = ir::DynAs<ir::PopOp>(op)) {
+      std::deque<Parcel>& queue = queues_[pop->pipe()];
+      if (queue.empty() || queue.front().positions != PositionsOf(op)) return false;
+      values_[pop->result()] = queue.front().tile;
+      queue.pop_front();
+    } else if (UsesPipes(op)) {
+      return false;
+    } else if (op->kind() == OpKind::MakeBlk) {
+      if (!ShareBlk(op)) return false;
+    } else {
+      CloneOp(op);
+    }
+    cursor.op = op->next();
+    return true;
+  }
+
+  /// The loops before which stages stand that walk alike, and in which every pipe has both of its ends; empty: there are none.
+  std::vector<size_t> LoopsInStep(const std::vector<Cursor>& cursors) const {
+    for (const Cursor& candidate : cursors) {
+      if (!IsCounted(candidate.op)) continue;
+      std::vector<size_t> group;
+      std::set<const Value*> pushed;
+      std::set<const Value*> popped;
+      for (size_t i = 0; i < cursors.size(); ++i) {
+        if (!SameWalk(candidate.op, cursors[i].op)) continue;
+        group.push_back(i);
+        CollectPipes(cursors[i].op, pushed, popped);
+      }
+      if (!pushed.empty() && pushed == popped) return group;
+    }
+    return {};
+  }
+
   Type TypeFor(Type type) const { return axes_.Of(module_.types(), type); }
-  void Unify(const Value* blk, const Value* with);
-  Op* MadeBlk(const Op* blk) const;
-  bool ShareBlk(const Op* blk);
-  void CloneOp(const Op* op);
-  ir::AxisList PositionsOf(const Op* op) const;
-  bool SameQueues(const Queues& before) const;
+
+  bool Merge(const std::vector<const Block*>& bodies) {
+    std::vector<Cursor> cursors;
+    for (const Block* body : bodies) cursors.push_back({body->first()});
+    while (true) {
+      bool moved = false;
+      for (Cursor& cursor : cursors) {
+        while (!cursor.at_end() && Step(cursor)) moved = true;
+      }
+      if (std::all_of(cursors.begin(), cursors.end(), [](const Cursor& c) { return c.at_end(); }))
+        return true;
+      if (moved) continue;
+      std::vector<Op*> loops;
+      for (size_t i : LoopsInStep(cursors)) {
+        loops.push_back(cursors[i].op);
+        cursors[i].op = cursors[i].op->next();
+      }
+      if (loops.empty()) {
+        for (const Cursor& cursor : cursors) {
+          if (!cursor.at_end()) stuck_.push_back(cursor.op);
+        }
+        return false;
+      }
+      if (!MergeLoops(loops)) return false;
+    }
+  }
 
   ir::Module& module_;
   ir::Function& kernel_;
@@ -117,216 +312,6 @@ class Fusion {
   Queues queues_;  ///< of each pipe: what is pushed and not popped
   std::vector<const Op*> stuck_;
 };
-
-ir::AxisList Fusion::PositionsOf(const Op* op) const { return axes_.Of(op->attr<AttrKey::Axes>()); }
-
-/// The blk of that axis which is in scope already: of one axis there is never a second.
-Op* Fusion::MadeBlk(const Op* blk) const {
-  Type type = TypeFor(blk->result()->type());
-  for (const Block* block = b_.block(); block;
-       block = block->parent() ? block->parent()->block() : nullptr) {
-    for (Op* op : *block) {
-      if (op->kind() == OpKind::MakeBlk && op->result()->type() == type) return op;
-    }
-  }
-  return nullptr;
-}
-
-/// A block that several stages make is made once; false: they make different ones of it.
-bool Fusion::ShareBlk(const Op* blk) {
-  Op* made = MadeBlk(blk);
-  if (!made) {
-    CloneOp(blk);
-    return true;
-  }
-  for (size_t i = 0; i < blk->operands().size(); ++i) {
-    if (!SameValue(blk->operand(i), made->operand(i))) return false;
-  }
-  values_[blk->result()] = made->result();
-  return true;
-}
-
-/// A copy of an op speaks of the fused kernel's axes.
-void Fusion::CloneOp(const Op* op) { axes_.Retype(module_.types(), ir::Clone(op, b_, values_)); }
-
-/// Constants are equal wherever they stand, and so is what is made of them in the same way.
-bool Fusion::SameValue(Value* a, Value* b) const {
-  a = Mapped(values_, a);
-  b = Mapped(values_, b);
-  if (a == b) return true;
-  const Op* x = a->def();
-  const Op* y = b->def();
-  if (!x || !y || x->kind() != y->kind() || !x->info().has(ir::kPure) || x->attrs() != y->attrs())
-    return false;
-  return a->type() == b->type() &&
-         std::equal(x->operands().begin(), x->operands().end(), y->operands().begin(),
-                    y->operands().end(), [&](Value* p, Value* q) { return SameValue(p, q); });
-}
-
-/// The same blocks in the same order: loops of one kind with equal bounds and extents.
-bool Fusion::SameWalk(const Op* a, const Op* b) const {
-  if (!IsCounted(a) || a->kind() != b->kind() || BoundCount(a) != BoundCount(b)) return false;
-  for (size_t i = 0; i < BoundCount(a); ++i) {
-    if (!SameValue(a->operand(i), b->operand(i))) return false;
-  }
-  for (size_t i = 0; i < BinderCount(a); ++i) {
-    if (!SameBlocks(a->region()->param(i)->type(), b->region()->param(i)->type())) return false;
-  }
-  return a->kind() != OpKind::Spmd || a->attr<AttrKey::Deal>() == b->attr<AttrKey::Deal>();
-}
-
-bool Fusion::SameBlocks(Type a, Type b) const {
-  if (a->kind != b->kind) return false;
-  if (a->kind != ir::TypeKind::Blk) return true;
-  const ir::Axis& x = kernel_.axis(a->axes[0]);
-  const ir::Axis& y = kernel_.axis(b->axes[0]);
-  bool same_parent = x.parent.valid() == y.parent.valid() &&
-                     (!x.parent.valid() || axes_.Of(x.parent) == axes_.Of(y.parent));
-  return x.extent == y.extent && same_parent;
-}
-
-void Fusion::Unify(const Value* blk, const Value* with) {
-  if (blk->type()->kind == ir::TypeKind::Blk && blk->type() != with->type())
-    axes_.Set(blk->type()->axes[0], with->type()->axes[0]);
-}
-
-/// An empty loop in place of loops of one walk: it carries what all of them carry.
-Op* Fusion::MakeMerged(const std::vector<Op*>& loops) {
-  const Op* first = loops[0];
-  auto segments = SegmentsOf(first, [&](Value* value) { return Mapped(values_, value); });
-  std::vector<Type> types;
-  for (const Op* loop : loops) {
-    for (size_t i = 0; i < loop->results().size(); ++i) {
-      Value* init = loop->operand(BoundCount(loop) + i);
-      if (loop != first) segments.back().push_back(Mapped(values_, init));
-      types.push_back(TypeFor(loop->result(i)->type()));
-    }
-  }
-  Op* merged = b_.Create(first->kind(), segments, types, first->attrs());
-  merged->set_loc(first->loc());
-  return merged;
-}
-
-/// The merged loop's binders and carried values stand for those of the loops.
-void Fusion::BindParams(const std::vector<Op*>& loops, Op* merged) {
-  const Op* first = loops[0];
-  for (size_t i = 0; i < BinderCount(first); ++i) {
-    Value* param = first->region()->param(i);
-    Value* made = b_.AddParam(merged->region(), TypeFor(param->type()), param->name());
-    for (const Op* loop : loops) {
-      Unify(loop->region()->param(i), made);
-      values_[loop->region()->param(i)] = made;
-    }
-  }
-  size_t next = 0;
-  for (const Op* loop : loops) {
-    for (Value* result : loop->results()) {
-      const Value* param = loop->region()->param(BinderCount(loop) + result->index());
-      values_[param] = b_.AddParam(merged->region(), TypeFor(param->type()), param->name());
-      merged->result(next)->set_name(result->name());
-      values_[result] = merged->result(next++);
-    }
-  }
-}
-
-/// One loop does what all of them do; they are of one walk.
-bool Fusion::MergeLoops(const std::vector<Op*>& loops) {
-  Op* merged = MakeMerged(loops);
-  Block* outer = b_.block();
-  b_.SetInsertionPoint(merged->region());
-  BindParams(loops, merged);
-  std::vector<const Block*> bodies;
-  for (const Op* loop : loops) bodies.push_back(loop->region());
-  auto before = queues_;
-  if (!Merge(bodies)) return false;
-  if (!SameQueues(before)) {
-    stuck_.assign(loops.begin(), loops.end());
-    return false;
-  }
-  std::vector<Value*> yielded;
-  for (const Block* body : bodies) {
-    for (Value* value : body->terminator()->operands()) yielded.push_back(Mapped(values_, value));
-  }
-  b_.Create(OpKind::Yield, {yielded}, {});
-  b_.SetInsertionPoint(outer);
-  return true;
-}
-
-/// Each pipe holds what it held before.
-bool Fusion::SameQueues(const Queues& before) const {
-  auto of = [](const Queues& queues, const Value* pipe) {
-    auto found = queues.find(pipe);
-    return found == queues.end() ? std::deque<Parcel>() : found->second;
-  };
-  return std::all_of(queues_.begin(), queues_.end(),
-                     [&](const auto& queue) { return of(before, queue.first) == queue.second; });
-}
-
-/// One op of a stage, if it can go on by itself.
-bool Fusion::Step(Cursor& cursor) {
-  Op* op = cursor.op;
-  if (auto push = ir::DynAs<ir::PushOp>(op)) {
-    ir::AxisList positions = PositionsOf(op);
-    Value* value = b_.Broadcast(Mapped(values_, push->value()), positions);
-    queues_[push->pipe()].push_back({value, positions});
-  } else if (auto pop = ir::DynAs<ir::PopOp>(op)) {
-    std::deque<Parcel>& queue = queues_[pop->pipe()];
-    if (queue.empty() || queue.front().positions != PositionsOf(op)) return false;
-    values_[pop->result()] = queue.front().tile;
-    queue.pop_front();
-  } else if (UsesPipes(op)) {
-    return false;
-  } else if (op->kind() == OpKind::MakeBlk) {
-    if (!ShareBlk(op)) return false;
-  } else {
-    CloneOp(op);
-  }
-  cursor.op = op->next();
-  return true;
-}
-
-/// The loops before which stages stand that walk alike, and in which every pipe has both of its ends; empty: there are none.
-std::vector<size_t> Fusion::LoopsInStep(const std::vector<Cursor>& cursors) const {
-  for (const Cursor& candidate : cursors) {
-    if (!IsCounted(candidate.op)) continue;
-    std::vector<size_t> group;
-    std::set<const Value*> pushed;
-    std::set<const Value*> popped;
-    for (size_t i = 0; i < cursors.size(); ++i) {
-      if (!SameWalk(candidate.op, cursors[i].op)) continue;
-      group.push_back(i);
-      CollectPipes(cursors[i].op, pushed, popped);
-    }
-    if (!pushed.empty() && pushed == popped) return group;
-  }
-  return {};
-}
-
-bool Fusion::Merge(const std::vector<const Block*>& bodies) {
-  std::vector<Cursor> cursors;
-  for (const Block* body : bodies) cursors.push_back({body->first()});
-  while (true) {
-    bool moved = false;
-    for (Cursor& cursor : cursors) {
-      while (!cursor.at_end() && Step(cursor)) moved = true;
-    }
-    if (std::all_of(cursors.begin(), cursors.end(), [](const Cursor& c) { return c.at_end(); }))
-      return true;
-    if (moved) continue;
-    std::vector<Op*> loops;
-    for (size_t i : LoopsInStep(cursors)) {
-      loops.push_back(cursors[i].op);
-      cursors[i].op = cursors[i].op->next();
-    }
-    if (loops.empty()) {
-      for (const Cursor& cursor : cursors) {
-        if (!cursor.at_end()) stuck_.push_back(cursor.op);
-      }
-      return false;
-    }
-    if (!MergeLoops(loops)) return false;
-  }
-}
 
 void EraseAll(const Block* block) {
   while (block->last()) ir::Erase(block->last());

@@ -14,7 +14,7 @@ class Reach {
 
   /// Around it are loops alone whose bounds the launch gives, so that each of their turns is made; no mask leaves points out.
   bool IsAlways(const AccessView& view);
-  /// The greatest, or least, index that the loops around it take; nothing where that is not plain.
+  /// The greatest, or least, index that the loops around it take, of sizes alone; nothing where that is not plain.
   std::optional<Poly> Extreme(Poly index, bool greatest) const;
   /// How many turns the loops around an access that is always reached make, and how many elements the blks of its index have
   /// that no loop binds; nothing where the launch alone does not say it.
