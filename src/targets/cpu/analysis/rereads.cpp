@@ -115,4 +115,8 @@ bool Rereads::HasRows(const Value* blk) const {
   return std::any_of(rows_.begin(), rows_.end(), [&](const Rows& rows) { return rows.blk == blk; });
 }
 
+bool Rereads::HasRowsOf(const Value* tensor) const {
+  return std::ranges::any_of(rows_, [&](const Rows& rows) { return rows.tensor == tensor; });
+}
+
 }  // namespace kdl::cpu

@@ -37,6 +37,8 @@ class Rereads {
   /// All over which blocks go several times.
   const std::vector<Rows>& rows() const { return rows_; }
   bool HasRows(const ir::Value* blk) const;
+  /// Whether some pass comes back to rows of the tensor.
+  bool HasRowsOf(const ir::Value* tensor) const;
 
  private:
   std::unordered_map<const ir::Op*, Again> again_;

@@ -94,7 +94,7 @@ class Rows {
   }
 
   /// Whether rows of few ops come from memory, where a processor looks ahead along each of several better than along one; a bool.
-  /// Null: never.
+  /// Null: never, as with those that a pass finds near, or is to leave there.
   Value* ComeFromMemory() {
     constexpr size_t kMostOps = 8;
     if (e_.facts.asks_for_reads) return nullptr;
@@ -106,7 +106,9 @@ class Rows {
       bool simple = op->kind() == OpKind::Load || op->info().has(ir::kPure);
       if (!simple || !op->regions().empty() || ++ops > kMostOps) return nullptr;
     }
-    return loads.empty() ? nullptr : AreLarge(e_, loads);
+    bool again = std::ranges::any_of(
+        loads, [&](const Op* load) { return e_.rereads.HasRowsOf(TensorOf(load)); });
+    return loads.empty() || again ? nullptr : AreLarge(e_, loads);
   }
 
   /// The nest's results of its folds, one each, in their order.

@@ -88,9 +88,7 @@ void Prefetching::Study(Expander& e, const Op* load) {
 void Prefetching::BringOnce(Expander& e, const Op* load) {
   constexpr int64_t kFloatBytes = 4;
   const Value* tensor = TensorOf(load);
-  bool again = std::ranges::any_of(
-      e.rereads.rows(), [&](const Rereads::Rows& rows) { return rows.tensor == tensor; });
-  if (again || !PointOf(load)) return;
+  if (e.rereads.HasRowsOf(tensor) || !PointOf(load)) return;
   bool widened = Bytes(load->result()->type()->scalar) < kFloatBytes;
   if (!e.facts.asks_for_reads && !widened) {
     near_[load];
