@@ -1,3 +1,5 @@
+#include <llvm/IR/InlineAsm.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -45,6 +47,7 @@ struct Element {
   llvm::Value* mask = nullptr;  ///< which lanes are touched; null: all
   bool in_bounds = true;        ///< lane 0 is memory of the tensor or buffer
   bool past_caches = false;     ///< and its address is a multiple of all lanes' bytes
+  int64_t again = 0;            ///< ir::AttrKey::Again
 
   llvm::Align align() const {
     auto lanes = static_cast<uint64_t>(past_caches ? ir::Lanes(type) : 1);
@@ -123,8 +126,20 @@ void AddIndex(Emitter& emitter, Offset& offset, llvm::Value* index, llvm::Value*
   part = AddTo(emitter, part, Scaled(emitter, index, stride));
 }
 
+/// The same address, which LLVM takes for another one where the number is another one.
+llvm::Value* Apart(Emitter& emitter, llvm::Value* address, int64_t number) {
+  auto* type = llvm::FunctionType::get(address->getType(),
+                                       {address->getType(), emitter.builder.getInt64Ty()}, false);
+  auto* none = llvm::InlineAsm::get(type, "", "=r,0,i", /*hasSideEffects=*/false);
+  llvm::CallInst* same = emitter.builder.CreateCall(
+      none, {address, emitter.builder.getInt64(static_cast<uint64_t>(number))});
+  same->setDoesNotAccessMemory();
+  same->setDoesNotThrow();
+  return same;
+}
+
 llvm::Value* ElementAddress(Emitter& emitter, const Element& element) {
-  const auto& [memory, type, index, mask, in_bounds, past_caches] = element;
+  const auto& [memory, type, index, mask, in_bounds, past_caches, again] = element;
   KDL_CHECK(index.size() == memory.strides.size(), "{} indices for {} dimensions", index.size(),
             memory.strides.size());
   Offset offset;
@@ -143,9 +158,13 @@ llvm::Value* ElementAddress(Emitter& emitter, const Element& element) {
     if (step) steps.push_back(step);
   }
   if (known != 0) steps.push_back(b.getInt64(known));
+  size_t unknown_steps = steps.size() - (known != 0 ? 1 : 0);
   // Before lane 0 that is masked off there may be no memory, and what is only part of the way need not be any.
   bool is_inside = !mask && in_bounds && steps.size() == 1;
-  for (llvm::Value* step : steps) {
+  for (size_t i = 0; i <= steps.size(); ++i) {
+    if (again != 0 && i == unknown_steps) address = Apart(emitter, address, again);
+    if (i == steps.size()) break;
+    llvm::Value* step = steps[i];
     address =
         is_inside ? b.CreateInBoundsGEP(unit, address, step) : b.CreateGEP(unit, address, step);
   }
@@ -277,10 +296,10 @@ void EmitBufferNew(Emitter& emitter, ir::Op* op) {
 
 void EmitBufferLoad(Emitter& emitter, ir::Op* op) {
   ir::BufferLoadOp load(op);
-  emitter.Set(
-      op->result(),
-      LoadElement(emitter, {emitter.memories.at(load.buffer()), op->result()->type(),
-                            BufferIndex(emitter, load.index()), MaskOf(emitter, load.mask())}));
+  Element element{emitter.memories.at(load.buffer()), op->result()->type(),
+                  BufferIndex(emitter, load.index()), MaskOf(emitter, load.mask())};
+  if (op->HasAttr(ir::AttrKey::Again)) element.again = op->attr<ir::AttrKey::Again>();
+  emitter.Set(op->result(), LoadElement(emitter, element));
 }
 
 void EmitBufferStore(Emitter& emitter, ir::Op* op) {

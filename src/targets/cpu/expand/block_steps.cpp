@@ -64,8 +64,10 @@ class BlockSteps {
       Values accs = carried;
       for (int64_t term = 0; term < together; ++term) {
         position_[last] = e_.b.I64(term);
+        term_ = term;
         accs = AfterTerm(shape, accs);
       }
+      term_ = 0;
       return accs;
     });
   }
@@ -83,13 +85,10 @@ class BlockSteps {
   }
 
   /// All terms along the last folded axis, where they are few and as many in every block, like a window's: a loop over three terms of
-  /// twelve accumulators would have a third as many instructions of its own. Not where a window slides along the rows: LLVM would keep
-  /// what neighbours share in registers that accumulators need. 0: a loop takes them.
+  /// twelve accumulators would have a third as many instructions of its own. 0: a loop takes them.
   int64_t TermsTogether(Shape shape) const {
     constexpr int64_t kMostSteps = 48;
     Window window = e_.WindowOf(what_.op, what_.folded.back());
-    for (size_t i = 0; row_ && i < slides_.size(); ++i)
-      if (slides_[i] && HasAxis(what_.operands[i], *row_)) return 0;
     int64_t terms = ConstantOf(window.size).value_or(0);
     bool are_few = terms * shape.rows * shape.columns <= kMostSteps && ConstantOf(window.lo) == 0;
     return are_few ? terms : 0;
@@ -417,10 +416,20 @@ class BlockSteps {
     return loads;
   }
 
+  /// Whether a term's rows share elements with another one's: LLVM would keep those in registers that accumulators need.
+  bool SlidesAlongRows() const {
+    for (size_t i = 0; row_ && i < slides_.size(); ++i)
+      if (slides_[i] && HasAxis(what_.operands[i], *row_)) return true;
+    return false;
+  }
+
   Value* Load(size_t operand, const Piece& piece) {
     kdl::Scalar scalar = what_.operands[operand]->type()->scalar;
-    if (slides_[operand]) return LoadSlid(e_, *slides_[operand], scalar, position_, piece);
-    return LoadPiece(e_, homes_[operand], scalar, position_, piece);
+    Value* loaded = slides_[operand] ? LoadSlid(e_, *slides_[operand], scalar, position_, piece)
+                                     : LoadPiece(e_, homes_[operand], scalar, position_, piece);
+    if (term_ > 0 && SlidesAlongRows())
+      loaded->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Again>(term_));
+    return loaded;
   }
 
   Value* OrZero(Value* factor) {
@@ -462,6 +471,7 @@ class BlockSteps {
   Position position_;
   Piece piece_;
   PartialRows rows_;
+  int64_t term_ = 0;           ///< the number of the term among those that stand side by side
   Value* turn_row_ = nullptr;  ///< the row of a loop over rows; null: rows stand side by side
   Value* exists_ = nullptr;    ///< of the term at the position; null: it does
   std::map<std::tuple<size_t, int64_t, int64_t>, Value*>

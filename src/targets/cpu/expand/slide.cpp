@@ -31,12 +31,18 @@ Value* LoadSlid(Expander& e, const Sliding& sliding, kdl::Scalar scalar, const P
   Position there = position;
   for (const Sliding::Axis& axis : sliding.axes) {
     Value* sum = axis.base;
+    int64_t known = 0;
     for (const auto& [moving, coefficient] : axis.terms) {
-      Value* scaled = coefficient == 1 ? position.at(moving)
-                                       : e.b.Mul(position.at(moving), e.b.I64(coefficient));
-      sum = e.b.Add(sum, scaled);
+      Value* at = position.at(moving);
+      if (std::optional<int64_t> constant = ConstantOf(at)) {
+        known += *constant * coefficient;
+      } else {
+        Value* scaled = coefficient == 1 ? at : e.b.Mul(at, e.b.I64(coefficient));
+        sum = e.b.Add(sum, scaled);
+      }
     }
-    there[axis.axis] = sum;
+    // Last, so that an access has it in its code.
+    there[axis.axis] = known == 0 ? sum : e.b.Add(sum, e.b.I64(known));
   }
   return LoadPiece(e, sliding.window, scalar, there, piece);
 }
