@@ -25,11 +25,12 @@ KDL_KERNEL_PASS(SplitFewRows, .name = "split-few-rows",
                 .needs = {{&kTilesSelected, "blocks that have few rows as they are need no others"},
                           {&kUnitsSelected, "units take packed factors"}});
 
-KDL_KERNEL_PASS(
-    SplitChannels, .name = "split-channels",
-    .summary = "lets a convolution walk its channels as vectors where they fill them better",
-    .needs = {{&kTilesSelected, "channels get blocks beside those that were chosen"},
-              {&kUnitsSelected, "units take packed factors"}});
+KDL_KERNEL_PASS(SplitChannels, .name = "split-channels",
+                .summary =
+                    "lets a convolution walk its channels as vectors where its register blocks "
+                    "take less time so",
+                .needs = {{&kTilesSelected, "channels get blocks beside those that were chosen"},
+                          {&kUnitsSelected, "units take packed factors"}});
 
 KDL_KERNEL_PASS(Deal, .name = "deal",
                 .summary = "turns blocked loops into loops over block numbers, dealt to the cores",

@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <cstdlib>
+#include <map>
 #include <optional>
+#include <vector>
 
 #include "ir/builder.h"
 #include "ir/views.h"
@@ -9,10 +12,11 @@
 #include "targets/cpu/passes.h"
 
 // split-channels: a convolution walks the output's columns as vectors, as memory has them. Images are often as wide as no whole number
-// of vectors, and channels are not: where channels fill vectors better, launches walk those, and turn what they store. That
-// pays where much is summed up for an element; how much, the launch knows.
+// of vectors, and channels are not: where register blocks of channels take less time, launches walk those, and turn what they store.
+// That pays where much is summed up for an element; how much, the launch knows. Blocks are as high then as the second-level cache has
+// room for their accumulators.
 //
-//   spmd (%o: blk<o> …, %i: …, %j: …)   ->   if %full { spmd (%o.1: blk<o.wide> …, %i.1: …, %j.1: …) { … } }
+//   spmd (%o: blk<o> …, %i: …, %j: …)   ->   if %full { spmd (%o.1: blk<o.wide> …, %i.1: blk<i.high> …, %j.1: …) { … } }
 //   { … contraction … : tile<o i j> }        else { spmd (%o: blk<o> …, %i: …, %j: …) { … } }
 
 namespace kdl::cpu {
@@ -21,19 +25,27 @@ namespace {
 
 constexpr int64_t kPanels = 2;   // of register blocks' columns in a block of channels
 constexpr int64_t kTerms = 128;  // of an element; fewer do not pay for what is turned
-constexpr int64_t kMargin = 16;  // channels fill vectors better by a part of so many, at least
+constexpr int64_t kChains = 8;   // of sums keep a processor busy
 
 struct Convolution {
   const Op* contraction;
   size_t channels;  ///< the numbers of the spmd's binders
   size_t columns;
+  std::optional<AxisId> rows;  ///< of the output, whose blocks may be higher
+  int64_t high = 0;            ///< so many elements
 };
+
+/// What brings the factor's elements; null: no load does.
+const Op* LoadOf(const Value* factor) {
+  while (factor->def() && factor->def()->kind() == OpKind::Cast) factor = factor->def()->operand(0);
+  const Op* load = factor->def();
+  return load && load->kind() == OpKind::Load ? load : nullptr;
+}
 
 /// Whether a dimension of what is loaded adds up several ranges.
 bool LoadsWindow(const Value* factor) {
-  while (factor->def() && factor->def()->kind() == OpKind::Cast) factor = factor->def()->operand(0);
-  const Op* load = factor->def();
-  if (!load || load->kind() != OpKind::Load) return false;
+  const Op* load = LoadOf(factor);
+  if (!load) return false;
   const ir::Access access = load->attr<AttrKey::Access>();
   auto index = IndexOf(load);
   auto ranges = [&](const ir::AccessDim& dim) {
@@ -57,29 +69,41 @@ class Splitter {
     return Of(contractions[0], spmd);
   }
 
-  /// Whether the launch's sizes are such that channels fill vectors better.
+  /// Whether the launch's sizes are such that register blocks of channels take less time.
   Value* FillsBetter(ir::Builder& b, const Op* spmd, const Convolution& found) const {
-    int64_t lanes = LanesOf(found.contraction);
     auto size = [&](size_t binder) {
       return b.Sub(spmd->operand(2 * binder + 1), spmd->operand(2 * binder));
     };
-    auto whole = [&](Value* elements) {
-      Value* each = b.I64(lanes);
-      Value* padded = b.Add(elements, b.I64(lanes - 1));
-      return b.Mul(b.Div(padded, each), each);
-    };
     Value* channels = size(found.channels);
     Value* columns = size(found.columns);
-    Value* whole_columns = whole(columns);
-    Value* whole_channels = whole(channels);
-    Value* ours = b.Mul(channels, whole_columns);
-    Value* theirs = b.Mul(columns, whole_channels);
-    Value* fewer = b.Mul(ours, b.I64(kMargin - 1));
-    Value* more = b.Mul(theirs, b.I64(kMargin));
-    Value* better = b.Gt(fewer, more);
+    Value* ours = TimeOf(b, found, channels, columns);
+    Value* theirs = TimeOf(b, found, columns, channels);
+    Value* better = b.Gt(ours, theirs);
     Value* terms = Terms(b, found.contraction);
     Value* enough = b.Ge(terms, b.I64(kTerms));
     return b.And(enough, better);
+  }
+
+  /// Of register blocks, with so many rows and elements along vectors: of blocks of one vector or few rows, whose sums wait for each
+  /// other, as long as they wait.
+  Value* TimeOf(ir::Builder& b, const Convolution& found, Value* rows, Value* along) const {
+    int64_t lanes = LanesOf(found.contraction);
+    int64_t high = BlockRows(kernel_.facts, kBlockColumns);
+    auto blocks = [&](Value* elements, int64_t block, int64_t of_block, int64_t part,
+                      int64_t of_part) {
+      Value* each = b.I64(block);
+      Value* left = b.Rem(elements, each);
+      Value* padded = b.Add(left, b.I64(part - 1));
+      Value* parts = b.Div(padded, b.I64(part));
+      Value* whole = b.Div(elements, each);
+      Value* of_whole = b.Mul(whole, b.I64(of_block));
+      Value* of_left = b.Mul(parts, b.I64(of_part));
+      return b.Add(of_whole, of_left);
+    };
+    Value* vectors =
+        blocks(along, kBlockColumns * lanes, kBlockColumns * high, lanes, std::max(high, kChains));
+    Value* terms = blocks(rows, high, high, kChains / kBlockColumns, kChains / kBlockColumns);
+    return b.Mul(vectors, terms);
   }
 
   void Split(Op* spmd, const Convolution& found) {
@@ -90,6 +114,9 @@ class Splitter {
     wide.innermost = true;
     OtherAxes others;
     others.Set(channels, function_.AddAxis(wide));
+    if (found.rows)
+      others.Set(*found.rows,
+                 function_.AddAxis(AxisLike(module_, function_, *found.rows, ".high", found.high)));
     SplitOff(b, spmd, condition, others);
   }
 
@@ -106,28 +133,70 @@ class Splitter {
     if (LoadsWindow(weights)) std::swap(weights, window);
     if (!plain || !LoadsWindow(window) || LoadsWindow(weights)) return std::nullopt;
     AxisList kept = kernel_.order.Sorted(contraction->result()->type()->axes);
-    auto channels = std::ranges::find_if(kept, [&](AxisId axis) { return !HasAxis(window, axis); });
-    if (channels == kept.end() || *channels == kept.back() || HasAxis(weights, kept.back()))
-      return std::nullopt;
-    std::optional<size_t> of_channels = FreeBinderOf(function_, spmd, *channels);
-    std::optional<size_t> of_columns = FreeBinderOf(function_, spmd, kept.back());
-    bool stays_near = StaysNear(contraction, *channels) &&
-                      TilesStayNear(kernel_, spmd, {{*channels, WideExtent(contraction)}});
+    AxisId columns = kept.back();
+    kept.pop_back();
+    auto at = std::ranges::find_if(kept, [&](AxisId axis) { return !HasAxis(window, axis); });
+    if (at == kept.end() || HasAxis(weights, columns)) return std::nullopt;
+    AxisId channels = *at;
+    kept.erase(at);
+    std::optional<size_t> of_channels = FreeBinderOf(function_, spmd, channels);
+    std::optional<size_t> of_columns = FreeBinderOf(function_, spmd, columns);
+    std::map<AxisId, int64_t> extents = {{channels, WideExtent(contraction)}};
+    bool stays_near = StaysNear(contraction, channels) && TilesStayNear(kernel_, spmd, extents);
     if (!of_channels || !of_columns || !stays_near) return std::nullopt;
-    return Convolution{contraction, *of_channels, *of_columns};
+    Convolution found{contraction, *of_channels, *of_columns, std::nullopt};
+    if (kept.empty() || !FreeBinderOf(function_, spmd, kept.back())) return found;
+    found.high = HighExtent(contraction, channels, kept.back());
+    extents[kept.back()] = found.high;
+    if (WindowBytes(LoadOf(window), extents) <= MostBytes()) found.rows = kept.back();
+    return found;
   }
 
   int64_t WideExtent(const Op* contraction) const {
     return kPanels * kBlockColumns * LanesOf(contraction);
   }
 
-  /// Whether the accumulators of a block of channels leave room for factors in the second-level cache.
-  bool StaysNear(const Op* contraction, AxisId channels) const {
+  /// What the accumulators of a block of channels take.
+  double AccumulatorBytes(const Op* contraction, AxisId channels) const {
     double bytes = Bytes(contraction->attr<AttrKey::Acc>());
     for (AxisId axis : contraction->result()->type()->axes)
       bytes *=
           static_cast<double>(axis == channels ? WideExtent(contraction) : kernel_.Extent(axis));
-    return bytes <= static_cast<double>(kernel_.facts.l2_bytes / 2);
+    return bytes;
+  }
+
+  /// Of what accumulators, and windows, may take each.
+  double MostBytes() const { return static_cast<double>(kernel_.facts.l2_bytes / 2); }
+
+  /// Whether they leave room for factors in the second-level cache.
+  bool StaysNear(const Op* contraction, AxisId channels) const {
+    return AccumulatorBytes(contraction, channels) <= MostBytes();
+  }
+
+  /// What the load reads, each element once, where blocks of these axes have so many elements.
+  double WindowBytes(const Op* load, const std::map<AxisId, int64_t>& extents) const {
+    const ir::Access access = load->attr<AttrKey::Access>();
+    auto index = IndexOf(load);
+    double bytes = Bytes(load->result()->type()->scalar);
+    for (const ir::AccessDim& dim : access.dims) {
+      int64_t reach = 0;
+      for (const ir::AccessTerm& term : dim.terms) {
+        ir::Type type = index[term.operand]->type();
+        if (type->kind != ir::TypeKind::Blk) continue;
+        auto own = extents.find(type->axes[0]);
+        int64_t extent = own == extents.end() ? kernel_.Extent(type->axes[0]) : own->second;
+        int64_t step = IsConstant(term.coefficient) ? std::abs(term.coefficient->value) : 1;
+        reach += step * (extent - 1);
+      }
+      bytes *= static_cast<double>(reach + 1);
+    }
+    return bytes;
+  }
+
+  /// As many rows as accumulators have room for: weights are turned once for all of them, and windows overlap less.
+  int64_t HighExtent(const Op* contraction, AxisId channels, AxisId rows) const {
+    double times = MostBytes() / AccumulatorBytes(contraction, channels);
+    return static_cast<int64_t>(static_cast<double>(kernel_.Extent(rows)) * times);
   }
 
   /// How many terms an element is the sum of.
