@@ -94,10 +94,13 @@ class Splitter {
       Value* each = b.I64(block);
       Value* left = b.Rem(elements, each);
       Value* padded = b.Add(left, b.I64(part - 1));
-      Value* parts = b.Div(padded, b.I64(part));
+      Value* each_part = b.I64(part);
+      Value* parts = b.Div(padded, each_part);
       Value* whole = b.Div(elements, each);
-      Value* of_whole = b.Mul(whole, b.I64(of_block));
-      Value* of_left = b.Mul(parts, b.I64(of_part));
+      Value* of_each = of_block == block ? each : b.I64(of_block);
+      Value* of_whole = b.Mul(whole, of_each);
+      Value* of_each_part = of_part == part ? each_part : b.I64(of_part);
+      Value* of_left = b.Mul(parts, of_each_part);
       return b.Add(of_whole, of_left);
     };
     Value* vectors =
