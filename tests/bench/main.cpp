@@ -22,6 +22,7 @@
 #include "reduced.h"
 #include "report.h"
 #include "rows.h"
+#include "serve.h"
 #include "tiles.h"
 #include "tools/measure/trials.h"
 
@@ -33,16 +34,19 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: bench [--json FILE] [--filter TEXT] [--trials N] [--threads N] [--seconds N] [--list]\n"
+    "       bench --serve CASE [--threads N]\n"
     "  --json FILE    also writes the rows to FILE\n"
     "  --filter TEXT  only cases whose `name dtype size` contains TEXT\n"
     "  --trials N     trials a row (default: 20)\n"
     "  --threads N    only with N threads (default: 1, then 2)\n"
     "  --seconds N    fewer trials, 3 at least, where a row would take longer (default: 30)\n"
-    "  --list         prints the cases and runs nothing\n";
+    "  --list         prints the cases and runs nothing\n"
+    "  --serve CASE   runs its kernel as often as each line of stdin says, for against.py\n";
 
 struct Options {
   std::string json;
   std::string filter;
+  std::string serve;
   int trials = 20;
   int threads = 0;
   int seconds = 30;
@@ -67,6 +71,8 @@ bool ReadOptions(int count, char** arguments, Options* options) {
       options->json = value;
     } else if (name == "--filter") {
       options->filter = value;
+    } else if (name == "--serve") {
+      options->serve = value;
     } else if (name == "--trials") {
       if (!ReadNumber(value, &options->trials)) return false;
     } else if (name == "--threads") {
@@ -80,13 +86,14 @@ bool ReadOptions(int count, char** arguments, Options* options) {
   return true;
 }
 
+std::string NameOf(const Case& c) { return c.name + " " + c.dtype + " " + c.size; }
+
 std::vector<Case> ChosenCases(const std::string& filter) {
   std::vector<Case> chosen;
   for (const auto& cases : {MatmulCases(), TypeCases(), FusedCases(), PipeCases(), RowCases(),
                             ElementCases(), ReducedCases(), TileCases(), LaunchCases()}) {
     for (const Case& c : cases) {
-      const std::string text = c.name + " " + c.dtype + " " + c.size;
-      if (text.find(filter) != std::string::npos) chosen.push_back(c);
+      if (NameOf(c).find(filter) != std::string::npos) chosen.push_back(c);
     }
   }
   return chosen;
@@ -178,9 +185,7 @@ void Prepare(int threads) {
 int Run(const Options& options) {
   const std::vector<Case> cases = ChosenCases(options.filter);
   if (options.list) {
-    for (const Case& c : cases) {
-      std::printf("%s %s %s\n", c.name.c_str(), c.dtype.c_str(), c.size.c_str());
-    }
+    for (const Case& c : cases) std::printf("%s\n", NameOf(c).c_str());
     return 0;
   }
   std::vector<int> thread_counts = {1, 2};
@@ -215,6 +220,17 @@ int Run(const Options& options) {
   return right ? 0 : 1;
 }
 
+int RunServe(const Options& options) {
+  const int threads = options.threads == 0 ? 1 : options.threads;
+  for (const Case& c : ChosenCases(options.serve)) {
+    if (NameOf(c) != options.serve) continue;
+    UseThreads(threads);
+    return Serve(c, MakeHost(threads)) ? 0 : 1;
+  }
+  std::fprintf(stderr, "bench: no case is called '%s': see --list\n", options.serve.c_str());
+  return 1;
+}
+
 }  // namespace
 
 }  // namespace bench
@@ -230,7 +246,7 @@ int main(int count, char** arguments) {
     return 2;
   }
   try {
-    return bench::Run(options);
+    return options.serve.empty() ? bench::Run(options) : bench::RunServe(options);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench: %s\n", error.what());
     return 1;

@@ -25,12 +25,15 @@ double Now(bool processor) {
   return processor ? ProcessorSeconds() : Seconds(Clock::now().time_since_epoch());
 }
 
-// Seconds of one of `runs` runs.
+}  // namespace
+
 double Time(const Side& side, std::int64_t runs, bool processor) {
   const double begin = Now(processor);
   for (std::int64_t i = 0; i < runs; ++i) side.run();
   return (Now(processor) - begin) / static_cast<double>(runs);
 }
+
+namespace {
 
 // On the wall clock the fastest of some tries, as others on the machine only ever add; on the processor's, which
 // does not count them, one try.

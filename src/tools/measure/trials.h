@@ -1,6 +1,7 @@
 // Sides take turns, so that what else the machine does meets all of them.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -27,6 +28,9 @@ struct TrialLimits {
   // For one thread: count the processor time of the process, not what other programs take.
   bool processor_time = false;
 };
+
+// Seconds of one of `runs` runs, on the wall clock, or as `processor` of the process.
+double Time(const Side& side, std::int64_t runs, bool processor);
 
 // A series for each side. A trial repeats a short run until 2 ms are full.
 std::vector<Series> TakeTurns(const std::vector<Side>& sides, const TrialLimits& limits);
