@@ -98,6 +98,9 @@ std::string LoopFault(const Op& op, const Module&) {
   }
   if (op.region()->params().empty() || !IsI64(op.region()->param(0)))
     return "the first parameter is no i64";
+  constexpr int64_t kMostUnrolled = 64;
+  int64_t turns = op.HasAttr(AttrKey::Unroll) ? op.attr<AttrKey::Unroll>() : 1;
+  if (turns < 1 || turns > kMostUnrolled) return "unrolled by no number from 1 to 64";
   std::string fault = CarryFault(op, op.Segment(LoopOp::at_inits), 1);
   if (fault.empty() && op.HasAttr(AttrKey::Team)) fault = TeamFault(op);
   return fault.empty() && op.HasAttr(AttrKey::Claim) ? ClaimFault(op) : fault;

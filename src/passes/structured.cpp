@@ -17,6 +17,7 @@ Values MakeLoop(ir::Builder& b, const LoopBounds& bounds, const Values& inits,
                 const std::function<Values(Value*, const Values&)>& body) {
   Value* step = b.I64(bounds.step);
   Op* loop = b.Create(OpKind::Loop, {{bounds.lo}, {bounds.hi}, {step}, inits}, TypesOf(inits));
+  if (bounds.unroll > 1) loop->SetAttr(ir::MakeAttr<ir::AttrKey::Unroll>(bounds.unroll));
   Value* index = b.AddParam(loop->region(), b.I64Type(), {});
   Values carried;
   for (const Value* init : inits) carried.push_back(b.AddParam(loop->region(), init->type(), {}));

@@ -19,6 +19,7 @@ struct LoopBounds {
   ir::Value* lo;
   ir::Value* hi;
   int64_t step = 1;
+  int64_t unroll = 1;  ///< ir::AttrKey::Unroll
 };
 
 /// `body(index, carried)` gives the next carried values; the results are the last ones.

@@ -38,7 +38,7 @@ class Level:
 
 LEVELS = [
     Level("x86-64-v4", "x86-64", r"vfmadd\d+ps\t.*%zmm\d+$", 28, r"\(%rsp"),
-    Level("x86-64-v3", "x86-64", r"vfmadd\d+ps\t.*%ymm\d+$", 12, r"\(%rsp"),
+    Level("x86-64-v3", "x86-64", r"vfmadd\d+ps\t.*%ymm\d+$", 4 * 12, r"\(%rsp"),  # unrolled
     Level("armv8-a", "aarch64", r"fmla\tv\d+\.4s,", 28, r"\[sp"),
     Level("x86-64-v4-bf16", "x86-64", r"vdpbf16ps\t.*%zmm\d+$", 28, r"\(%rsp", ("bf16", "bf16", "f32")),
     Level("x86-64-v4-vnni", "x86-64", r"vpdpbusd\t.*%zmm\d+$", 28, r"\(%rsp", ("i8", "i8", "i32")),

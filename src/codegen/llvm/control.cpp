@@ -134,6 +134,18 @@ void CheckStep(Emitter& emitter, const ir::LoopOp& loop) {
   TrapUnless(emitter, emitter.builder.CreateICmpSGT(step, zero), place, step, zero);
 }
 
+/// LLVM's own mark, on the branch back (optimize.cpp heeds it).
+void AskToUnroll(llvm::BranchInst* back, int64_t turns) {
+  llvm::LLVMContext& context = back->getContext();
+  llvm::Metadata* count =
+      llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), turns));
+  llvm::MDNode* unroll =
+      llvm::MDNode::get(context, {llvm::MDString::get(context, "llvm.loop.unroll.count"), count});
+  llvm::MDNode* loop = llvm::MDNode::getDistinct(context, {nullptr, unroll});
+  loop->replaceOperandWith(0, loop);  // which makes it this loop's alone
+  back->setMetadata(llvm::LLVMContext::MD_loop, loop);
+}
+
 void EmitLoop(Emitter& emitter, ir::Op* op) {
   if (op->HasAttr(ir::AttrKey::Claim)) return EmitClaimingLoop(emitter, op);
   auto& builder = emitter.builder;
@@ -167,7 +179,8 @@ void EmitLoop(Emitter& emitter, ir::Op* op) {
   if (op->HasAttr(ir::AttrKey::Breaks)) again = builder.CreateAnd(again, yielded[0]);
   llvm::BasicBlock* latch = builder.GetInsertBlock();
   for (size_t i = 0; i < carried.size(); ++i) carried[i]->addIncoming(yielded[i], latch);
-  builder.CreateCondBr(again, body, done);
+  llvm::BranchInst* back = builder.CreateCondBr(again, body, done);
+  if (op->HasAttr(ir::AttrKey::Unroll)) AskToUnroll(back, op->attr<ir::AttrKey::Unroll>());
 
   builder.SetInsertPoint(done);
   for (size_t i = 0; i < op->results().size(); ++i) {

@@ -12,6 +12,7 @@
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LoopRotation.h>
 #include <llvm/Transforms/Scalar/LoopStrengthReduce.h>
+#include <llvm/Transforms/Scalar/LoopUnrollPass.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Vectorize/LoopVectorize.h>
@@ -50,6 +51,19 @@ class ReduceStrength : public llvm::PassInfoMixin<ReduceStrength> {
   }
 };
 
+/// Of loops whose branch back says how far; others, and functions without such, stay as they are.
+class UnrollMarked : public llvm::PassInfoMixin<UnrollMarked> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+    auto is_marked = [](const llvm::BasicBlock& block) {
+      return block.getTerminator()->hasMetadata(llvm::LLVMContext::MD_loop);
+    };
+    if (llvm::none_of(function, is_marked)) return llvm::PreservedAnalyses::all();
+    return llvm::LoopUnrollPass(llvm::LoopUnrollOptions(/*OptLevel=*/2, /*OnlyWhenForced=*/true))
+        .run(function, analyses);
+  }
+};
+
 /// Loops, vectors and blocks of registers are decided in KIR; what is left is redundancy within
 /// straight code, addresses that no turn of a loop changes, and how far those are aligned. Analyses go with their function: a
 /// file may hold a thousand kernels.
@@ -63,6 +77,7 @@ llvm::ModulePassManager CleanUp(Invariants invariants, Vectors vectors, bool is_
     passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
                                                          /*UseMemorySSA=*/true));
   if (vectors == Vectors::Found) FindVectors(passes);
+  passes.addPass(UnrollMarked());
   passes.addPass(llvm::InferAlignmentPass());
   if (is_x86) passes.addPass(ReduceStrength());
   llvm::ModulePassManager module_passes;

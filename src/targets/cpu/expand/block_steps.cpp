@@ -58,9 +58,9 @@ class BlockSteps {
     AxisId last = what_.folded.back();
     int64_t together = TermsTogether(shape);
     ir::AxisList around = what_.folded;
-    if (together > 0) around.pop_back();
+    around.pop_back();
     return MakeNest(e_, what_.op, around, position_, starts, [&](const Values& carried) {
-      if (together == 0) return AfterTerm(shape, carried);
+      if (together == 0) return TermByTerm(tile, carried);
       Values accs = carried;
       for (int64_t term = 0; term < together; ++term) {
         position_[last] = e_.b.I64(term);
@@ -73,6 +73,9 @@ class BlockSteps {
   }
 
  private:
+  static constexpr int64_t kMostSteps =
+      48;  // that stand side by side: so long is the code of some terms
+
   /// To a vector of the block.
   void Place(int64_t row, int64_t column) {
     if (row_) position_[*row_] = RowNumber(row);
@@ -87,11 +90,28 @@ class BlockSteps {
   /// All terms along the last folded axis, where they are few and as many in every block, like a window's: a loop over three terms of
   /// twelve accumulators would have a third as many instructions of its own. 0: a loop takes them.
   int64_t TermsTogether(Shape shape) const {
-    constexpr int64_t kMostSteps = 48;
     Window window = e_.WindowOf(what_.op, what_.folded.back());
     int64_t terms = ConstantOf(window.size).value_or(0);
     bool are_few = terms * shape.rows * shape.columns <= kMostSteps && ConstantOf(window.lo) == 0;
     return are_few ? terms : 0;
+  }
+
+  /// The accumulators after a loop over the terms along the last folded axis. A product's whole blocks are unrolled where they are not
+  /// so large that a loop's own instructions are few beside theirs.
+  Values TermByTerm(const RegisterTile& tile, const Values& carried) {
+    constexpr int64_t kMostTerms = 4;
+    const Shape shape = tile.shape;
+    AxisId last = what_.folded.back();
+    Window window = e_.WindowOf(what_.op, last);
+    int64_t steps = shape.rows * shape.columns;
+    bool is_whole = steps == tile.block.largest.rows * tile.block.largest.columns;
+    bool unrolls = what_.op->kind() == OpKind::Contraction && is_whole;
+    int64_t unroll = unrolls ? std::clamp<int64_t>(kMostSteps / steps, 1, kMostTerms) : 1;
+    return MakeLoop(e_.b, {window.lo, window.hi, 1, unroll}, carried,
+                    [&](Value* index, const Values& accs) {
+                      position_[last] = index;
+                      return AfterTerm(shape, accs);
+                    });
   }
 
   /// The accumulators after the term at the position.
