@@ -260,8 +260,8 @@ class TilePlacer {
     std::optional<Spread> spread = SpreadOf(kernel_, nest->result());
     if (!spread) return;
     for (const Op* op : *nest->region()) {
-      if (MayTrap(op) || op->kind() == OpKind::Element)
-        return;  // the first that traps stays the first
+      // The first that traps stays the first, and folded axes stay the last.
+      if (MayTrap(op) || op->kind() == OpKind::Element || op->kind() == OpKind::FoldIn) return;
     }
     size_t last = nest->operands().size() - 1;
     auto loads_rows = [nest] {

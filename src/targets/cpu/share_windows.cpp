@@ -6,6 +6,7 @@
 #include "passes/analysis/axis_order.h"
 #include "passes/rewrite.h"
 #include "passes/structured.h"
+#include "targets/cpu/analysis/slides.h"
 #include "targets/cpu/passes.h"
 
 // share-windows: a fold over a load whose index adds several ranges, as a convolution's does, reads each element of a window
@@ -45,7 +46,7 @@ class Sharing {
 
  private:
   void Share(ir::LoadOp load) {
-    if (!IsShareable(load)) return;
+    if (!MayShareWindow(load.op)) return;
     auto access = load->attr<AttrKey::Access>();
     std::vector<size_t> shared;
     for (size_t d = 0; d < access.dims.size(); ++d) {
@@ -53,25 +54,6 @@ class Sharing {
     }
     if (shared.empty() || !Saves(load, access, shared)) return;
     Rewrite(load, access, shared);
-  }
-
-  /// Makes an element as a fold takes it.
-  static bool Fits(const Op* op) {
-    return op->kind() == OpKind::Cast || op->kind() == OpKind::Flush;
-  }
-
-  /// What a fold in one chain alone reads, if fitted, and that reads all its elements whatever happens.
-  static bool IsShareable(ir::LoadOp load) {
-    auto edge = load->attr<AttrKey::Edge>();
-    bool inside = edge == ir::EdgeKind::Proven || edge == ir::EdgeKind::Else;
-    bool plain = !load.mask() && (!load.otherwise() || ir::IsScalar(load.otherwise()->type()));
-    const Value* value = load.result();
-    if (!inside || !plain || !ir::IsTile(value->type()) || value->uses().size() != 1) return false;
-    const Op* user = value->uses()[0].user;
-    while (Fits(user) && user->result()->uses().size() == 1) user = user->result()->uses()[0].user;
-    bool folds = user->kind() == OpKind::Contraction || user->kind() == OpKind::Reduce;
-    return folds && user->block() == load->block() &&
-           user->attr<AttrKey::Order>() == ir::OrderKind::Chain;
   }
 
   static std::optional<std::vector<Term>> TermsOf(ir::LoadOp load, const AccessDim& dim) {
@@ -217,7 +199,7 @@ class Sharing {
     std::vector<Value*> operands(load.index().begin(), load.index().end());
     std::vector<Value*> index = Compact(relation, operands);
     std::vector<Op*> seen = {load.op};
-    for (Op* user = load.result()->uses()[0].user; Fits(user);
+    for (Op* user = load.result()->uses()[0].user; FitsElement(user);
          user = user->result()->uses()[0].user) {
       Scalar scalar = user->result()->type()->scalar;
       window = builder_.Make(user->kind(), {window}, types_.Tile(scalar, window->type()->axes));

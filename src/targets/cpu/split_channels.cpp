@@ -8,6 +8,7 @@
 #include "ir/views.h"
 #include "passes/rewrite.h"
 #include "targets/cpu/analysis/kernel_shape.h"
+#include "targets/cpu/analysis/slides.h"
 #include "targets/cpu/own_blocks.h"
 #include "targets/cpu/passes.h"
 
@@ -151,8 +152,20 @@ class Splitter {
     if (kept.empty() || !FreeBinderOf(function_, spmd, kept.back())) return found;
     found.high = HighExtent(contraction, channels, kept.back());
     extents[kept.back()] = found.high;
-    if (WindowBytes(LoadOf(window), extents) <= MostBytes()) found.rows = kept.back();
+    bool fits = WindowBytes(LoadOf(window), extents) <= MostBytes() &&
+                TilesStayNear(kernel_, spmd, extents, SharedMakers(window));
+    if (fits) found.rows = kept.back();
     return found;
+  }
+
+  /// What brings a window of which a tile holds each element once.
+  static std::vector<const Op*> SharedMakers(const Value* window) {
+    if (!MayShareWindow(LoadOf(window))) return {};
+    std::vector<const Op*> makers;
+    for (const Op* op = window->def(); op->kind() == OpKind::Cast; op = op->operand(0)->def())
+      makers.push_back(op);
+    makers.push_back(LoadOf(window));
+    return makers;
   }
 
   int64_t WideExtent(const Op* contraction) const {

@@ -5,6 +5,23 @@
 
 namespace kdl::cpu {
 
+bool FitsElement(const Op* op) { return op->kind() == OpKind::Cast || op->kind() == OpKind::Flush; }
+
+bool MayShareWindow(const Op* load_op) {
+  ir::LoadOp load(const_cast<Op*>(load_op));
+  auto edge = load->attr<AttrKey::Edge>();
+  bool inside = edge == ir::EdgeKind::Proven || edge == ir::EdgeKind::Else;
+  bool plain = !load.mask() && (!load.otherwise() || ir::IsScalar(load.otherwise()->type()));
+  const Value* value = load.result();
+  if (!inside || !plain || !ir::IsTile(value->type()) || value->uses().size() != 1) return false;
+  const Op* user = value->uses()[0].user;
+  while (FitsElement(user) && user->result()->uses().size() == 1)
+    user = user->result()->uses()[0].user;
+  bool folds = user->kind() == OpKind::Contraction || user->kind() == OpKind::Reduce;
+  return folds && user->block() == load->block() &&
+         user->attr<AttrKey::Order>() == ir::OrderKind::Chain;
+}
+
 AxisId AxisOfTerm(const Op* slide, const ir::AccessTerm& term) {
   return slide->Segment(ir::SlideOp::at_index)[term.operand]->type()->axes[0];
 }

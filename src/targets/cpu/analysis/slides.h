@@ -4,6 +4,13 @@
 
 namespace kdl::cpu {
 
+/// Makes an element as a fold takes it.
+bool FitsElement(const ir::Op* op);
+
+/// Whether a window of what is loaded may be a tile of its own: a fold in one chain alone reads it, if fitted, and all its
+/// elements whatever happens.
+bool MayShareWindow(const ir::Op* load);
+
 /// The axis of which the term counts the positions.
 ir::AxisId AxisOfTerm(const ir::Op* slide, const ir::AccessTerm& term);
 
