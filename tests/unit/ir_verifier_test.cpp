@@ -156,7 +156,8 @@ TEST_CASE("control flow") {
              "the types of results");
   CheckFault("for %k: i64 in %zero .. %N {\nyield\n}", "the first parameter is no blk");
   CheckFault("loop %q in %zero .. %N step %n {\nyield\n}", "a bound is no i64");
-  CheckFault("loop %q in %zero .. %N step %N {unroll = 65} {\nyield\n}", "unrolled by no number from 1 to 64");
+  CheckFault("loop %q in %zero .. %N step %N {unroll = 65} {\nyield\n}",
+             "unrolled by no number from 1 to 64");
   CheckFault("%r = if %f {\nyield %f\n} else {\nyield %f\n} : f32", "no scalar bool");
   CheckFault("%r = if %b {\nyield %n\n} else {\nyield %f\n} : f32", "the types of yielded values");
   CheckFault("if %b {\n} else {\nyield\n}", "does not end with 'yield'");
