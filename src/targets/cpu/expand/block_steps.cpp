@@ -96,16 +96,17 @@ class BlockSteps {
     return are_few ? terms : 0;
   }
 
-  /// The accumulators after a loop over the terms along the last folded axis. A product's whole blocks are unrolled where they are not
-  /// so large that a loop's own instructions are few beside theirs.
+  /// The accumulators after a loop over the terms along the last folded axis. A product's whole blocks are unrolled where they keep a
+  /// processor busy, and are not so large that a loop's own instructions are few beside theirs.
   Values TermByTerm(const RegisterTile& tile, const Values& carried) {
+    constexpr int64_t kFewestSteps = 8;
     constexpr int64_t kMostTerms = 4;
     const Shape shape = tile.shape;
     AxisId last = what_.folded.back();
     Window window = e_.WindowOf(what_.op, last);
     int64_t steps = shape.rows * shape.columns;
     bool is_whole = steps == tile.block.largest.rows * tile.block.largest.columns;
-    bool unrolls = what_.op->kind() == OpKind::Contraction && is_whole;
+    bool unrolls = what_.op->kind() == OpKind::Contraction && is_whole && steps >= kFewestSteps;
     int64_t unroll = unrolls ? std::clamp<int64_t>(kMostSteps / steps, 1, kMostTerms) : 1;
     return MakeLoop(e_.b, {window.lo, window.hi, 1, unroll}, carried,
                     [&](Value* index, const Values& accs) {
