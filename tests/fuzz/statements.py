@@ -9,6 +9,7 @@ from tree import Reduced, expr, statements, text
 
 MOST_POINTS = 40000  # of the loops around a statement
 BLOCKS = [1, 3, 4, 8, 16, 17, 32, 64]
+LONG = "200"  # terms of a product: the nearest cache does not keep a line each
 MOST_DEPTH = 2
 
 
@@ -154,7 +155,11 @@ class Statements(Expressions, Functions):
 
     def binder(self, scope, dim, blocked, parts=False):
         """Of the dimension, or with `parts` perhaps of a part of it."""
-        range_ = Range(self.fresh("n" if blocked else "r"), dim, blocked, extent=self.block_size() if blocked else "")
+        extent = self.block_size() if blocked else ""
+        if blocked and parts and self.chance(0.08) and all(r.extent != LONG for r in scope.blocked()):
+            self.shows["long block"] += 1
+            extent = LONG
+        range_ = Range(self.fresh("n" if blocked else "r"), dim, blocked, extent=extent)
         step = ""
         bounds = f"{dim}" if blocked else f"0..{dim}"
         constant = not any(letter.isalpha() for letter in dim)  # 0..1 - 2 is an error
