@@ -117,7 +117,8 @@ std::optional<Spread> SpreadOf(const KernelShape& kernel, const Value* tile) {
     AxisId along = fold.attr<AttrKey::Axes>().back();
     if (!column || HasAxis(tile, *column) || !HasAxis(tile, along)) return {};
     if (spread && spread->along != along) return {};
-    spread = {along, LinesStayNear(kernel, fold, tile)};
+    bool others_near = !spread || spread->near_as_it_lies;
+    spread = {along, others_near && LinesStayNear(kernel, fold, tile)};
   }
   return spread;
 }

@@ -47,8 +47,8 @@ Panel PanelOf(const KernelShape& kernel, const ir::Context& context, const ir::V
 /// How register blocks take a tile whose elements they spread over their columns, so that it may lie in any order.
 struct Spread {
   ir::AxisId along;  ///< the terms follow each other
-  bool
-      near_as_it_lies;  ///< where each term's elements are in a line of their own, L1 keeps all those lines
+  /// Where each term's elements are in a line of their own, L1 keeps all those lines.
+  bool near_as_it_lies;
 };
 
 /// None where something else reads the tile, too.
