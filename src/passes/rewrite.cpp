@@ -138,9 +138,17 @@ bool MayTrap(const ir::Op* op) {
          ConstantOf(op->operand(1)).value_or(0) == 0;
 }
 
+const ir::Block* MadeIn(const ir::Value* value) {
+  return value->def() ? value->def()->block() : value->block();
+}
+
 bool IsInside(const ir::Op* op, const ir::Op* around) {
   while (op && op != around) op = op->block()->parent();
   return op != nullptr;
+}
+
+bool IsInside(const ir::Value* value, const ir::Op* around) {
+  return IsInside(MadeIn(value)->parent(), around);
 }
 
 ir::Value* TensorOf(const ir::Op* access) {

@@ -113,8 +113,12 @@ AnyOp* Around(AnyOp* op, ir::OpKind kind) {
   return op;
 }
 
-/// Whether `op` is `around` or stands in it.
+/// The block in which the value is made, or whose parameter it is.
+const ir::Block* MadeIn(const ir::Value* value);
+
+/// Whether `op` is `around` or stands in it; whether the value is made in it, its parameters among them.
 bool IsInside(const ir::Op* op, const ir::Op* around);
+bool IsInside(const ir::Value* value, const ir::Op* around);
 
 /// Whether `later` stands behind `op` in its block.
 bool ComesAfter(const ir::Op* later, const ir::Op* op);

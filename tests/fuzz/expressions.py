@@ -98,8 +98,10 @@ class Expressions(Reductions):
     def load(self, tensor, allowed, scope):
         """An index for each dimension; `else` where one may be outside."""
         indices, inside = [], True
-        for dim in tensor.dims:
-            index, ranges, sure = self.index(dim, allowed, scope)
+        of_rows = len(tensor.dims) > 1 and self.indices == 0 and self.chance(0.1)
+        for d, dim in enumerate(tensor.dims):
+            gathers = of_rows and d + 1 < len(tensor.dims) and self.size(dim)
+            index, ranges, sure = self.clamped(dim, allowed, scope) if gathers else self.index(dim, allowed, scope)
             indices.append((index, ranges & allowed))
             inside = inside and sure
         parts = [f"{tensor.name}[", *self.listed([index for index, _ in indices])]
@@ -127,15 +129,21 @@ class Expressions(Reductions):
             self.shows["affine index"] += 1
             return *self.affine(bound), False
         if self.indices < 2 and self.chance(0.5):
-            self.indices += 1
-            value = self.expression("i64", allowed, scope, MOST_DEPTH - 1)
-            self.indices -= 1
             if self.size(dim) and self.chance(0.4):
-                self.shows["gather inside"] += 1
-                return text("clamp(", value, f", 0, {dim} - 1)"), set(), True
+                return self.clamped(dim, allowed, scope)
             self.shows["gather"] += 1
-            return value, set(), False
+            return self.counted(allowed, scope), set(), False
         return str(self.random.randint(0, 3)), set(), False
+
+    def counted(self, allowed, scope):
+        self.indices += 1
+        value = self.expression("i64", allowed, scope, MOST_DEPTH - 1)
+        self.indices -= 1
+        return value
+
+    def clamped(self, dim, allowed, scope):
+        self.shows["gather inside"] += 1
+        return text("clamp(", self.counted(allowed, scope), f", 0, {dim} - 1)"), set(), True
 
     def affine(self, names):
         """(an index made of one of the names or two, those that it names)"""

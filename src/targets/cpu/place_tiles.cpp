@@ -42,8 +42,7 @@ bool IsUsedBehind(const Value* tile, const Op* op) {
 
 /// Whether `op` is the last that looks at `tile`, so that its result may stand in the same place.
 bool DiesAt(const Value* tile, const Op* op) {
-  const ir::Block* made_in = tile->def() ? tile->def()->block() : tile->block();
-  return made_in == op->block() && !IsUsedBehind(tile, op);
+  return passes::MadeIn(tile) == op->block() && !IsUsedBehind(tile, op);
 }
 
 /// Whether the loop alone goes on with the tile: nothing in it or behind it looks at what the tile was.

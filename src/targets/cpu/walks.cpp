@@ -83,9 +83,8 @@ int64_t Granule(const Op* op, const Value* binder, const AxisOrder& order,
 
 /// Whether the value is there wherever the spmd is.
 bool IsBefore(const Value* value, const Op* spmd) {
-  const ir::Block* made_in = value->def() ? value->def()->block() : value->block();
   for (const Op* op = spmd; op; op = op->block()->parent()) {
-    if (op->block() == made_in) return true;
+    if (op->block() == passes::MadeIn(value)) return true;
   }
   return false;
 }

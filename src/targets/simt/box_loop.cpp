@@ -81,9 +81,7 @@ bool BoxLoop::GoesOnWith(const Op* blocks) {
                loop_->block() == blocks->region();
   for (size_t bound : {ir::LoopOp::at_lo, ir::LoopOp::at_hi, ir::LoopOp::at_step}) {
     const Value* value = loop_->operand(bound);
-    const Op* around = value->def() ? value->def() : value->block()->parent();
-    bool is_same = !around || (around != blocks && !passes::IsInside(around, blocks));
-    plain &= is_same || ConstantOf(value);
+    plain &= !passes::IsInside(value, blocks) || ConstantOf(value);
   }
   ir::Walk(blocks->block()->function()->body, [&](const Op* op) { plain &= !passes::MayTrap(op); });
   if (!plain) return false;

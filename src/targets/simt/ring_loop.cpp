@@ -43,8 +43,8 @@ bool ChangesMemory(const ir::Block* block, const Value* memory) {
 bool AddSlice(const Op* loop, const Op* op, std::vector<Op*>& slice) {
   for (Value* used : passes::OutsideOperands(op)) {
     Op* def = used->def();
-    const ir::Block* block = def ? def->block() : used->block();
-    if (used->type()->kind == ir::TypeKind::Buffer || block != loop->region()) continue;
+    if (used->type()->kind == ir::TypeKind::Buffer || passes::MadeIn(used) != loop->region())
+      continue;
     if (!def) {
       if (used != loop->region()->param(0)) return false;
       continue;

@@ -108,14 +108,6 @@ SidePoints::SidePoints(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles,
   if (fits_ && bytes_ > 0) count_ = BestCount(facts_.workers);
 }
 
-bool SidePoints::IsOutside(const Value* value) const {
-  for (const Block* block = value->block(); block;
-       block = block->parent() ? block->parent()->block() : nullptr) {
-    if (block == nest_->region()) return false;
-  }
-  return true;
-}
-
 /// Of a tile whether elements along the last axis are side by side in near memory.
 bool SidePoints::LiesInRows(const Value* tile) const {
   return !tile->uses().empty() && !tiles_.IsInRegisters(tile) && !tiles_.LiesInPanels(tile) &&
@@ -219,7 +211,7 @@ bool SidePoints::StudyAccess(const Op* op) {
       bool is_last = value == last_param_;
       along += is_last ? 1 : 0;
       bool is_param = !value->def() && value->block() == nest_->region();
-      bool is_known = IsOutside(value) || is_last || (is_param && !is_row);
+      bool is_known = !passes::IsInside(value, nest_) || is_last || (is_param && !is_row);
       if (!is_known || (is_last && !IsConstant(term.coefficient, 1))) return false;
     }
     if (along != (is_row ? 1 : 0)) return false;

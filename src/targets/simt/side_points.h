@@ -66,7 +66,6 @@ class SidePoints {
   bool StudyAccess(const ir::Op* access);
   bool TakesElements(const ir::Op* element) const;
   bool IsSame(const ir::Value* value) const { return !varying_.contains(value); }
-  bool IsOutside(const ir::Value* value) const;
   int64_t BestCount(int64_t workers) const;
   bool LiesInRows(const ir::Value* tile) const;
 

@@ -22,10 +22,6 @@ const Value* BlkOf(const Value* index, const Op* load) {
                                : nest->operand(static_cast<size_t>(found - points.begin()));
 }
 
-const ir::Block* HomeOf(const Value* blk) {
-  return blk->def() ? blk->def()->block() : blk->block();
-}
-
 /// Whether the ops stand in different branches of one condition, so that one of them runs.
 bool Exclude(const Op* a, const Op* b) {
   for (const ir::Block* of_a = a->block(); of_a->parent(); of_a = of_a->parent()->block()) {
@@ -85,7 +81,7 @@ Rereads::Rereads(const ir::Function& kernel) {
     std::optional<RowIndex> row = op->kind() == OpKind::Load ? RowIndexOf(op) : std::nullopt;
     if (!row) return;
     Group& group = group_of(op, *row);
-    const Op* pass = passes::AncestorIn(HomeOf(group.rows.blk), op);
+    const Op* pass = passes::AncestorIn(passes::MadeIn(group.rows.blk), op);
     bool is_new = group.passes.empty() || group.passes.back().pass != pass;
     if (is_new && !group.passes.empty() && Exclude(group.passes.back().load, op)) return;
     if (is_new) group.passes.push_back({pass, op});
