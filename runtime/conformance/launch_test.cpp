@@ -397,22 +397,25 @@ CONFORMANCE_TEST(OneKernelFromSeveralThreads) {
 CONFORMANCE_TEST(LaunchesFromSeveralThreads) {
   constexpr int kThreads = 3;
   constexpr int kLaunches = 30;
+  constexpr int kCores = 300;
   std::vector<Tensor> tensors;
   for (int t = 0; t < kThreads; ++t) {
-    tensors.push_back(bench.Upload(std::vector<std::int64_t>(3000, 0), "y"));
+    tensors.push_back(bench.Upload(std::vector<std::int64_t>(kCores, 0), "y"));
   }
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       const Tensor& y = tensors[static_cast<std::size_t>(t)];
-      for (int i = 0; i < kLaunches; ++i) bench.device.queue(t).Launch("scratch", 3000, {y}).Wait();
+      for (int i = 0; i < kLaunches; ++i)
+        bench.device.queue(t).Launch("scratch", kCores, {y}).Wait();
       for (int i = 0; i < kLaunches; ++i) bench.device.queue(t).Launch("claim", 3, {y});
       bench.device.queue(t).Wait();
     });
   }
   for (std::thread& thread : threads) thread.join();
   for (const Tensor& tensor : tensors) {
-    CHECK(Bench::Download<std::int64_t>(tensor) == std::vector<std::int64_t>(3000, 1 + kLaunches));
+    CHECK(Bench::Download<std::int64_t>(tensor) ==
+          std::vector<std::int64_t>(kCores, 1 + kLaunches));
   }
 }
 

@@ -5,7 +5,7 @@ and without: the interpreter's results, bit for bit.
 The samples' kernels and the programs below, one with stages and pipes, make one file; its objects, its written C++ and
 aarch64_caller.cpp link to one program. shared/aarch64_units.py has products by instructions of levels.
 
-aarch64.py [shapes of each pair of types and level, 1] [seed, 1]"""
+aarch64.py [shapes of each pair of types and level, 1] [seed, 1] [--all: each pair, else a half of them, others each day]"""
 
 import pathlib
 import re
@@ -172,17 +172,16 @@ def main():
     if missing:
         print(f"not installed: {', '.join(missing)}")
         sys.exit(77)
-    shapes_of_units = int(sys.argv[1]) if len(sys.argv) > 1 else 1
-    random = np.random.default_rng(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+    shapes_of_units, seed = map(int, ([word for word in sys.argv[1:] if word != "--all"] + ["1", "1"])[:2])
+    random = np.random.default_rng(seed)
     problems, checks = [], 0
     with tempfile.TemporaryDirectory(prefix="aarch64-") as name:
         folder = pathlib.Path(name)
         build(folder)
         for program, shapes in SHAPES.items():
             for shape in shapes:
-                for cores in (1, 3):
-                    checks += 1 + len(OTHERS)
-                    problems += differences(program, shape, cores, random, folder)
+                checks += 1 + len(OTHERS)
+                problems += differences(program, shape, int(random.choice([1, 3])), random, folder)
         faults = aarch64_units.faults(folder, EMULATOR, shapes_of_units, random)
         checks += len(faults)
         problems += filter(None, faults)

@@ -3,7 +3,8 @@
 results, the same errors.
 
 They compile without a warning, as the header does, and name each statement's line once; under a second compiler for a third of
-the sources, others each day. What the first one makes of them runs."""
+the sources, others each day. What the first one makes of them runs. A half of the sources, others each day;
+`orchestration.py --all`: each."""
 
 import dataclasses
 import itertools
@@ -308,7 +309,7 @@ def main():
                *sorted(HERE.glob("orchestration_*.kdl")), HERE / "transfers.kdl"]
     shared = tempfile.TemporaryDirectory(prefix="orchestration-")
     precompiled = precompile(pathlib.Path(shared.name))
-    for source in sources:
+    for source in seeds.one_in(2, sources):
         with tempfile.TemporaryDirectory(prefix="orchestration-") as scratch:
             try:
                 project = Project(source, pathlib.Path(scratch), precompiled)
@@ -322,7 +323,6 @@ def main():
             except RuntimeError as failed:
                 problems.append(str(failed))
     print("\n".join(problems))
-    print(f"compilers were drawn with KDL_SEED={seeds.of_today()}")
     print(f"{max(0, checks - len(problems))} passed, {len(problems)} failed")
     sys.exit(1 if problems or not checks else 0)
 

@@ -8,13 +8,14 @@ import subprocess
 import numpy as np
 
 import units
-from shared import bf16_dot
+from shared import bf16_dot, seeds
 
 SCALABLE = "armv8-a-sve256"
 TERMS_OF = {"armv8-a-bf16": 4, SCALABLE: 2}  # of a step of bf16
 LEVELS = ["armv8-a", "armv8-a-dotprod", "armv8-a-i8mm", *TERMS_OF]
 BF16 = "bf16 bf16 f32"
-LEVELS_OF = dict.fromkeys(["i8 i8 i32", "u8 u8 u32", "u8 i8 i32", "i8 u8 i32"], LEVELS) | {BF16: [*TERMS_OF]}
+BYTES = seeds.one_in(2, ["i8 i8 i32", "u8 u8 u32", "u8 i8 i32", "i8 u8 i32"])
+LEVELS_OF = dict.fromkeys(BYTES, LEVELS) | {BF16: [*TERMS_OF]}
 LACKING = "cortex-a57"  # a processor of the emulator's that has none of them
 CPUS = {SCALABLE: "max,sve256=on"}  # the vectors of the emulator's own are longer
 PROGRAM = """

@@ -5,12 +5,23 @@ import concurrent.futures
 import datetime
 import os
 import pathlib
+import random
 import sys
 import tempfile
+
 
 def of_today():
     """What samples are drawn with: others each day, KDL_SEED to see one again."""
     return os.environ.get("KDL_SEED", datetime.date.today().isoformat())
+
+
+def one_in(number, items):
+    """One in so many of them, in their order; `--all` among the script's words takes all."""
+    if "--all" in sys.argv:
+        return items
+    drawn = random.Random(of_today()).sample(range(len(items)), -(-len(items) // number))
+    print(f"one in {number} of {len(items)}, drawn with KDL_SEED={of_today()}")
+    return [items[i] for i in sorted(drawn)]
 
 
 def run(summary, check, kernels):
