@@ -49,8 +49,6 @@ const Op* OnlyLoad(const Op* nest) {
   return is_plain ? load : nullptr;
 }
 
-bool IsOne(Size size) { return size->kind == SizeKind::Constant && size->value == 1; }
-
 }  // namespace
 
 int64_t FactorCopies::LanesOf(const Value* tile) const {
@@ -59,13 +57,11 @@ int64_t FactorCopies::LanesOf(const Value* tile) const {
 
 bool FactorCopies::Takes(const Op* op) const {
   if (bytes_ == 0 || op->kind() != OpKind::Nest || op->HasAttr(AttrKey::Map)) return false;
-  const Op* load = OnlyLoad(op);
-  if (!load || !tiles_.IsFactor(op->result()) || tiles_.IsInRegisters(op->result())) return false;
+  if (!OnlyLoad(op) || !tiles_.IsFactor(op->result()) || tiles_.IsInRegisters(op->result()))
+    return false;
   if (tiles_.LiesInPanels(op->result())) return false;
   AxisId last = tiles_.OrderOf(op->result()).back();
-  const ir::Access access = load->attr<AttrKey::Access>();
-  return LoadedAlong(op->result()) == last && IsOne(access.dims.back().terms[0].coefficient) &&
-         tiles_.Extent(last) % LanesOf(op->result()) == 0;
+  return LoadedAlong(op->result()) == last && tiles_.Extent(last) % LanesOf(op->result()) == 0;
 }
 
 void FactorCopies::Begin(const Op* nest, Value* tensor, Value* buffer, const IndexAt& index_at,

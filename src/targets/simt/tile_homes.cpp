@@ -68,8 +68,15 @@ std::optional<AxisId> LoadedAlong(const Value* tile) {
   if (!load || load->kind() != OpKind::Load) return std::nullopt;
   const ir::Access access = load->attr<AttrKey::Access>();
   if (access.dims.empty() || access.dims.back().terms.size() != 1) return std::nullopt;
-  const Value* index = load->Segment(ir::LoadOp::at_index)[access.dims.back().terms[0].operand];
-  if (index->block() != nest->region()) return std::nullopt;
+  auto indices = load->Segment(ir::LoadOp::at_index);
+  const ir::AccessTerm& last = access.dims.back().terms[0];
+  const Value* index = indices[last.operand];
+  if (index->block() != nest->region() || !IsConstant(last.coefficient, 1)) return std::nullopt;
+  int walked = 0;  // dimensions, a diagonal of which has nothing side by side
+  for (const ir::AccessDim& dim : access.dims) {
+    for (const ir::AccessTerm& term : dim.terms) walked += indices[term.operand] == index ? 1 : 0;
+  }
+  if (walked != 1) return std::nullopt;
   return nest->operand(index->index())->type()->axes[0];
 }
 
