@@ -146,6 +146,7 @@ def turn_groups(target):
         ["causal", ["-D", "D=128"], "q kv", ["L=70", "S=72"], []],
         ["weighed", [], "x w g", ["M=70", "K=72", "N=8"], []],
         ["weighed", [], "x w g", ["M=3", "K=131", "N=3"], []],
+        ["of_layers", [], "a b", ["K=136", "N=8"], []],
     ]
     for kernel, defines, tensors, sizes, more in runs:
         drawn = [word for number, name in enumerate(tensors.split()) for word in ["--arg", f"{name}=random:{number}"]]

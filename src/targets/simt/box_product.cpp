@@ -123,7 +123,12 @@ std::optional<BoxFactor> BoxFactorOf(const Op* product, size_t factor) {
     bool is_last = d + 1 == access.dims.size();
     std::optional<AxisId> axis;
     for (const ir::AccessTerm& term : dim.terms) {
-      std::optional<AxisId> of_term = AxisOf(index[term.operand], found.nest);
+      const Value* operand = index[term.operand];
+      std::optional<AxisId> of_term = AxisOf(operand, found.nest);
+      // Of a box all rows have the same place along the dimensions that it does not walk.
+      bool is_fixed =
+          !IsTileValue(operand) && !(found.nest && passes::IsInside(operand, found.nest));
+      if (!of_term && !is_fixed) return std::nullopt;
       if (!of_term) continue;
       if (dim.terms.size() != 1 || !kdl::IsConstant(term.coefficient, 1)) return std::nullopt;
       // Where its block ends is seen by where the tensor does.
