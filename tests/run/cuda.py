@@ -147,6 +147,7 @@ def turn_groups(target):
         ["weighed", [], "x w g", ["M=70", "K=72", "N=8"], []],
         ["weighed", [], "x w g", ["M=3", "K=131", "N=3"], []],
         ["of_layers", [], "a b", ["K=136", "N=8"], []],
+        ["handed_on", [], "x w", ["M=64", "K=70"], []],
     ]
     for kernel, defines, tensors, sizes, more in runs:
         drawn = [word for number, name in enumerate(tensors.split()) for word in ["--arg", f"{name}=random:{number}"]]

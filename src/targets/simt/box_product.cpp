@@ -161,7 +161,8 @@ bool IsMadeFactor(const Op* product, size_t factor) {
                 def->info().has(ir::kElementwise));
   return makes && std::ranges::none_of(value->uses(), [&](const ir::Use& use) {
            bool is_own = use.user == product || use.user == product->operand(factor)->def();
-           return use.user->kind() == OpKind::Print ||
+           return use.user->kind() == OpKind::Print || HandsOn(use.user) ||
+                  use.user->info().has(ir::kTerminator) ||
                   (use.user->kind() == OpKind::Contraction && !is_own);
          });
 }

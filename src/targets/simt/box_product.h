@@ -33,7 +33,7 @@ bool IsBoxProduct(const ir::Op* product);
 
 /// Whether the loop around brings factor 0 or 1 in each turn.
 bool ComesAsBox(const ir::Op* product, size_t factor);
-/// Whether the factor is a tile that workers make, and no other product has.
+/// Whether the factor is a tile that workers make, and that no other product has, no loop or branch hands on, and nothing prints.
 bool IsMadeFactor(const ir::Op* product, size_t factor);
 /// Whether each factor is one or the other, and some are boxes; before form-nests.
 bool IsTurnProduct(const ir::Op* product);

@@ -21,10 +21,6 @@ using ir::Value;
 constexpr int64_t kPadBytes = 16;  // what a worker reads at once
 constexpr int64_t kBankBytes = 4;  // of near memory
 
-bool HandsOn(const Op* op) {
-  return op->kind() == OpKind::Loop || op->kind() == OpKind::While || op->kind() == OpKind::If;
-}
-
 size_t FirstInit(const Op* loop) {
   return loop->kind() == OpKind::Loop ? loop->SegmentBegin(ir::LoopOp::at_inits) : 0;
 }
@@ -45,6 +41,11 @@ AxisMap AxisMapOf(const Op& op) {
 
 bool IsTileValue(const Value* value) {
   return ir::IsTile(value->type()) && !value->type()->axes.empty();
+}
+
+bool HandsOn(const Op* op) {
+  return op->kind() == OpKind::For || op->kind() == OpKind::Loop || op->kind() == OpKind::While ||
+         op->kind() == OpKind::If;
 }
 
 bool ReadsOwnPoints(const Op* nest, const Op* element) {

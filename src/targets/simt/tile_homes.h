@@ -15,6 +15,8 @@ using AxisMap = std::map<ir::AxisId, ir::AxisDigits>;
 AxisMap AxisMapOf(const ir::Op& op);
 
 bool IsTileValue(const ir::Value* value);
+/// Whether tiles go into the op's regions and come out of it as they are.
+bool HandsOn(const ir::Op* op);
 /// Whether the op in the nest reads each element of its tile at the nest's own point only.
 bool ReadsOwnPoints(const ir::Op* nest, const ir::Op* element);
 /// The axis of which the tile's elements are side by side in the tensor that a nest loads them from; else nothing.
