@@ -3,13 +3,13 @@
 import dataclasses
 import math
 
-from convolutions import Convolutions
 from names import NUMBERS, Range, Scope, Tensor, Value
+from products import Products
 from statements import MOST_POINTS
 from tree import statements, text
 
 
-class Kernels(Convolutions):
+class Kernels(Products):
     """Of a file: `kernel` draws one."""
 
     def kernel(self, name):

@@ -35,6 +35,8 @@ LISTED = 8  # every so many kernels also print their KIR, after these passes
 LISTED_AFTER = ["instantiate", "order-launches", "check-bounds", "scale-pipe-buffers", "share-windows", "form-nests",
                 "expand-tiles"]
 OP = re.compile(r"^\s+(?:%[\w., %]+ = )?([a-z_0-9]+)\b", re.MULTILINE)
+# What a GPU's matrix units leave uncompared, and the tests' driver does not, which has the order of the interpreter's model.
+UNCOMPARED = None if os.environ.get("KDL_CUDA") else "matrix units add in an order of their own"
 TOO_LARGE = re.compile(r"\[E0437\]|the device has no \d+ bytes of memory")  # of a machine that has little
 EDGE = re.compile(r"edge = (\w+)")
 
@@ -68,6 +70,8 @@ def outcome(arguments):
     code, output = run(arguments)
     if code is None:
         return f"over {LIMIT_S} s", ""
+    if code == 0 and UNCOMPARED and UNCOMPARED in output:
+        return "other sums of matrix units", output
     if code == 0 and "bit for bit" in output:
         return "", output
     if code not in (0, 1, 3):
