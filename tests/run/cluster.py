@@ -4,7 +4,6 @@ order drawn from a seed until the time is over; any number of clusters gives the
 compiler says, and go on while workers compute; memory beyond 4 GiB; traps; a cluster that is killed; one that hangs; a host that is
 stopped, or killed; one that leaves its scratchpad or its stack."""
 
-import argparse
 import os
 import pathlib
 import re
@@ -16,7 +15,7 @@ import time
 
 import numpy
 
-from shared import checks, teams
+from shared import checks, contracts, teams
 from shared.clusters import KIND, PRODUCT, SHIPPED, describe, moved
 
 COUNTS = """
@@ -308,10 +307,7 @@ def failures(folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
+    options = contracts.options(__doc__.splitlines()[0], 15)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         same_bits(folder)
@@ -324,8 +320,7 @@ def main():
         traps(folder)
         teams.against_interpreter(KIND, folder)
         teams.programs(KIND, folder)
-    families = sorted(f"tests/run/families/{f.name}" for f in (teams.ROOT / "tests/run/families").glob("*.kdl"))
-    teams.contracts(KIND, ["samples/matmul_residual", "samples/softmax", "samples/matmul", *families], options.seconds, options.seed)
+    teams.keep_contracts(KIND, options.seconds)
     return checks.end()
 
 

@@ -1,16 +1,13 @@
 """What a device must do whose kernels' cores are teams: samples and families against their contracts and the interpreter; traps
 with their places; a barrier of the launch in a loop; programs over several devices; prints."""
 
-import argparse
 import os
 import pathlib
-import random
 import re
 import subprocess
 import tempfile
-import time
 
-from shared import checks
+from shared import checks, contracts
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TRAPS = """
@@ -131,16 +128,15 @@ def kernelc(*arguments, seconds=300, environment=None):
                           env={**os.environ, **(environment or {})})
 
 
-def contracts(kind, files, seconds, seed):
-    """The contracts of files in a drawn order; at least two files."""
-    files = list(files)
-    random.Random(seed).shuffle(files)
-    begin = time.monotonic()
-    for number, file in enumerate(files):
-        if number >= 2 and time.monotonic() - begin > seconds:
-            break
-        done = kernelc("test", file, "--target", kind, seconds=600)
-        checks.expect(f"contracts of {file} on {kind}", done.returncode == 0, done.stdout + done.stderr)
+def keep_contracts(kind, seconds):
+    """Kernels of the samples and families, as many as there is time for."""
+    def keeps(case, _):
+        file, kernel = case
+        done = kernelc("test", file, "--kernel", kernel, "--target", kind, seconds=600)
+        return f"{kernel} of {file.name} keeps its contract on {kind}", done.returncode == 0, done.stdout + done.stderr
+
+    files = [*ROOT.glob("samples/*/*.kdl"), *ROOT.glob("tests/run/families/*.kdl")]
+    contracts.sample(contracts.with_contracts(files), keeps, seconds)
 
 
 def against_interpreter(kind, folder):
@@ -216,12 +212,9 @@ def programs(kind, folder):
 
 
 def run(summary, kind, is_missing, more=lambda: None):
-    """All of it, the contracts in an order drawn from a seed until the time is over; gives the exit code. `is_missing` says of
-    what kernelc says whether there is no such device; `more` has checks of its own."""
-    parser = argparse.ArgumentParser(description=summary)
-    parser.add_argument("--seconds", type=float, default=25)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
+    """All of it, the contracts until the time is over; gives the exit code. `is_missing` says of what kernelc says whether there is
+    no such device; `more` has checks of its own."""
+    options = contracts.options(summary, 15)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         probe = kernelc("run", "samples/saxpy/saxpy.kdl", "--target", kind, "--set", "N=5", "--arg", "a=2.0", "--check")
@@ -233,6 +226,5 @@ def run(summary, kind, is_missing, more=lambda: None):
         against_interpreter(kind, folder)
         programs(kind, folder)
         more()
-        families = [f"tests/run/families/{f.name}" for f in (ROOT / "tests/run/families").glob("*.kdl")]
-        contracts(kind, ["samples/matmul", "samples/softmax", *sorted(families)], options.seconds, options.seed)
+        keep_contracts(kind, options.seconds)
     return checks.end()
