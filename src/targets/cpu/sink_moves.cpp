@@ -37,14 +37,13 @@ bool CanWait(const Op* nest) {
   return true;
 }
 
-/// Whether the op changes tensors.
+/// Whether the op changes tensors: a nest does where an access in it does more than load.
 bool ChangesMemory(const Op* op) {
   if (op->info().has(ir::kPure) || IsPlacing(op)) return false;
   if (op->kind() != OpKind::Nest) return true;
-  for (const Op* inner : *op->region()) {
-    if (inner->kind() == OpKind::Store) return true;
-  }
-  return false;
+  return AnyBelow(op->region(), [](const Op* inner) {
+    return inner->HasAttr(AttrKey::Access) && inner->kind() != OpKind::Load;
+  });
 }
 
 bool ChangesMemoryBetween(const Op* first, const Op* last) {
