@@ -18,11 +18,12 @@ namespace kdl::cpu {
 
 namespace {
 
-/// The nest that makes what is put, where it only yields one value.
+/// The nest that makes what is put, where it only yields one value, the same at all points: an index is another one at each.
 Op* FillOf(const Op* put) {
   Op* nest = put->kind() == OpKind::Put ? put->operand(0)->def() : nullptr;
   bool fills = nest && nest->kind() == OpKind::Nest && nest->results().size() == 1 &&
-               nest->region()->first()->kind() == OpKind::Yield;
+               nest->region()->first()->kind() == OpKind::Yield &&
+               !IsInside(nest->region()->terminator()->operand(0), nest);
   return fills ? nest : nullptr;
 }
 
