@@ -241,6 +241,7 @@ class Cut {
     Op* stage = b_.Create(OpKind::Stage, {}, {},
                           {MakeAttr<AttrKey::Name>(module_.context().names.Intern(name))});
     map_.clear();
+    walks_ = 0;
     Fill(stage->region(), body, unit);
     DropUnused(stage->region());
   }
@@ -286,6 +287,14 @@ class Cut {
     b_.Create(OpKind::Yield, {values}, {});
   }
 
+  /// Both units walk the same blocks in the same order: those of one domain, whatever each does with them.
+  void WalkAlike(Op* spmd) {
+    spmd->SetAttr(MakeAttr<AttrKey::Deal>(ir::DealKind::Static));
+    std::string name = fmt::format("units.{}", walks_++);
+    if (!spmd->HasAttr(AttrKey::Domain))
+      spmd->SetAttr(MakeAttr<AttrKey::Domain>(module_.context().names.Intern(name)));
+  }
+
   /// A loop or branch, which carries what the unit keeps.
   void CopyWalk(const Op* op, Unit unit) {
     size_t carried = op->kind() == OpKind::If ? 0 : op->results().size();
@@ -303,8 +312,7 @@ class Cut {
       if (Keeps(result, unit)) types.push_back(result->type());
     }
     Op* copy = b_.Create(op->kind(), segments, types, op->attrs());
-    // Both units walk the same blocks.
-    if (op->kind() == OpKind::Spmd) copy->SetAttr(MakeAttr<AttrKey::Deal>(ir::DealKind::Static));
+    if (op->kind() == OpKind::Spmd) WalkAlike(copy);
     size_t next = 0;
     for (Value* result : op->results()) {
       if (!Keeps(result, unit)) continue;
@@ -331,6 +339,7 @@ class Cut {
   std::unordered_map<const Value*, Value*> pipes_;
   std::unordered_set<std::string> taken_;
   ir::ValueMap map_;
+  int walks_ = 0;  ///< of the stage so far, which both have in one order
 };
 
 }  // namespace
