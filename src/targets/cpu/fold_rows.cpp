@@ -185,8 +185,9 @@ void SpreadFactor(ir::Module& module, Op* fold) {
   for (size_t i : {size_t{ir::ContractionOp::at_a}, size_t{ir::ContractionOp::at_b}}) {
     if (fold->operand(i) == factors[1]) fold->SetOperand(i, b.Broadcast(factors[1], all));
   }
-  // One nest makes both then; what is loaded is loaded again where it is read.
-  if (comes_later && maker->kind() != OpKind::Load && factors[0]->uses().size() == 1) {
+  // One nest makes both then; what is loaded is loaded again where it is read. What traps stays in front of what may trap later.
+  bool may_wait = maker->kind() != OpKind::Load && !passes::MayTrap(maker);
+  if (comes_later && may_wait && factors[0]->uses().size() == 1) {
     fold->block()->Remove(maker);
     fold->block()->InsertBefore(maker, fold);
   }
