@@ -13,11 +13,25 @@
 
 namespace kdl::cpu {
 
+namespace {
+
+/// Whether each block does it once, however many elements along the axis it has: a line that is printed, an update without the axis.
+bool CountsBlocks(const Op* op, ir::AxisId axis) {
+  if (op->kind() == OpKind::Print) return true;
+  return op->kind() == OpKind::Update &&
+         std::ranges::none_of(op->operands(), [&](const Value* operand) {
+           return Contains(operand->type()->axes, axis);
+         });
+}
+
+}  // namespace
+
 bool IsFree(const ir::Function& kernel, const Value* binder) {
   if (binder->type()->kind != ir::TypeKind::Blk) return false;
   ir::AxisId axis = binder->type()->axes[0];
   auto is_child = [&](const ir::Axis& other) { return other.parent == axis; };
   if (std::any_of(kernel.axes.begin(), kernel.axes.end(), is_child)) return false;
+  if (AnyBelow(binder->block(), [&](const Op* op) { return CountsBlocks(op, axis); })) return false;
   return !AnyBelow(kernel.body, [&](const Op* op) {
     const ir::Attr* folded = op->FindAttr(ir::AttrKey::Axes);
     if (folded && Contains(std::get<ir::AxisList>(folded->value), axis)) return true;

@@ -38,7 +38,8 @@ struct Walk {
 /// Of each `spmd` of a kernel.
 using Walks = std::vector<std::pair<ir::Op*, Walk>>;
 
-/// Whether nobody can see how long a binder's blocks are: nothing folds over its axis, splits it or asks for its facts.
+/// Whether nobody can see how long a binder's blocks are: nothing folds over its axis, splits it, asks for its facts, or is done
+/// once for each block.
 bool IsFree(const ir::Function& kernel, const ir::Value* binder);
 
 Walks WalksOf(const ir::Function& kernel, const ProcessorFacts& target);
