@@ -3,13 +3,13 @@
 import dataclasses
 import math
 
+from layers import Layers
 from names import NUMBERS, Range, Scope, Tensor, Value
-from products import Products
 from statements import MOST_POINTS
 from tree import statements, text
 
 
-class Kernels(Products):
+class Kernels(Layers):
     """Of a file: `kernel` draws one."""
 
     def kernel(self, name):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Random kernels and programs: the interpreter against compiled code, bit for bit, at each -O level, on host and debug
-devices; programs also as C++.
+"""Random kernels and programs: the interpreter against compiled code, bit for bit, at each -O level, on host, as
+one unit and as two, and debug devices; programs also as C++.
 
     tests/fuzz/programs.py --kernels 2000             # as many as one has time for, or --seconds 3600
     tests/fuzz/programs.py --first 17 --kernels 1     # to see one again
@@ -98,7 +98,7 @@ def ways(seed, is_program, target):
     cores = ["--core-num", str(draw.choice([1, 2, 3, 5, 1000]))]
     if target:
         return [Way("-O2", cores, ["--target", target], draw.choice([[], ["--pipes", "buffered"]]), False)]
-    target = draw.choice([[], [], [], ["--target", "debug"]])
+    target = draw.choice([[], [], [], ["--target", "debug"], ["--target", "host?units=split"]])
     pipes = draw.choice([[], ["--pipes", "buffered"]])
     exe = draw.randrange(2) if is_program else None
     return [Way(f"-O{level}", cores, target, pipes, number == exe) for number, level in enumerate(draw.sample([0, 1, 2, 3], 2))]
