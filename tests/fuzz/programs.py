@@ -98,7 +98,10 @@ def ways(seed, is_program, target):
     cores = ["--core-num", str(draw.choice([1, 2, 3, 5, 1000]))]
     if target:
         return [Way("-O2", cores, ["--target", target], draw.choice([[], ["--pipes", "buffered"]]), False)]
-    target = draw.choice([[], [], [], ["--target", "debug"], ["--target", "host?units=split"]])
+    kinds = [[], [], [], ["--target", "debug"]]
+    if not is_program:  # what is built as one of its own does not read it
+        kinds.append(["--target", "host?units=split"])
+    target = draw.choice(kinds)
     pipes = draw.choice([[], ["--pipes", "buffered"]])
     exe = draw.randrange(2) if is_program else None
     return [Way(f"-O{level}", cores, target, pipes, number == exe) for number, level in enumerate(draw.sample([0, 1, 2, 3], 2))]
