@@ -11,6 +11,7 @@ from shared import checks, contracts
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 QUICK = {"POCL_EXTRA_BUILD_FLAGS": "-cl-opt-disable"}  # PoCL's optimizer takes a minute for some kernels
+SLOW_COMPILERS = ["opencl"]  # without it, too, PoCL takes minutes for some with `argmax` and scans
 SAMPLES = ["matmul", "matmul_residual", "softmax"]
 TRAPS = """
 export kernel pick(x: in f32[N], at: in i32[N], y: out f32[N]) {
@@ -134,8 +135,13 @@ def keep_contracts(kind, seconds):
     """Kernels of some samples and the families, as many as there is time for."""
     def keeps(case, _):
         file, kernel = case
-        done = kernelc("test", file, "--kernel", kernel, "--target", kind, seconds=600, environment=QUICK)
-        return f"{kernel} of {file.name} keeps its contract on {kind}", done.returncode == 0, done.stdout + done.stderr
+        what = f"{kernel} of {file.name} keeps its contract on {kind}"
+        try:
+            done = kernelc("test", file, "--kernel", kernel, "--target", kind, seconds=120, environment=QUICK)
+        except subprocess.TimeoutExpired:
+            print(f"not ended: {what}")
+            return None if kind in SLOW_COMPILERS else (what, False, "over 120 s")
+        return what, done.returncode == 0, done.stdout + done.stderr
 
     files = [*(ROOT / f"samples/{name}/{name}.kdl" for name in SAMPLES), *ROOT.glob("tests/run/families/*.kdl")]
     contracts.sample(contracts.with_contracts(files), keeps, seconds, least=2)
