@@ -19,11 +19,6 @@ Value* Function::FindDim(Name dim) const {
   return bound;
 }
 
-bool Function::IsIn(AxisId axis, AxisId around) const {
-  while (axis != around && axes[axis.value].parent.valid()) axis = axes[axis.value].parent;
-  return axis == around;
-}
-
 AxisId Function::AddAxis(Axis axis) {
   axes.push_back(axis);
   return AxisId(static_cast<uint32_t>(axes.size() - 1));
@@ -61,12 +56,18 @@ const Unit* UnitOf(const Op& op, const Context& context) {
 }
 
 std::optional<AxisList> PartAxes(const Function& function, Type home, Type tile) {
-  if (tile->axes.size() != home->axes.size()) return std::nullopt;
-  AxisList part;
-  for (AxisId whole : home->axes) {
-    auto in_whole = [&](AxisId axis) { return function.IsIn(axis, whole); };
-    if (std::ranges::count_if(tile->axes, in_whole) != 1) return std::nullopt;
-    part.push_back(*std::ranges::find_if(tile->axes, in_whole));
+  const AxisList& wholes = home->axes;
+  if (tile->axes.size() != wholes.size()) return std::nullopt;
+  AxisList part(wholes.size());
+  for (AxisId axis : tile->axes) {
+    // The nearest one: where a home has a range and a part of it, parts of the part are not those of the range.
+    AxisId whole = axis;
+    while (whole.valid() && std::ranges::find(wholes, whole) == wholes.end())
+      whole = function.axis(whole).parent;
+    if (!whole.valid()) return std::nullopt;
+    AxisId& place = part[static_cast<size_t>(std::ranges::find(wholes, whole) - wholes.begin())];
+    if (place.valid()) return std::nullopt;
+    place = axis;
   }
   return part;
 }

@@ -73,8 +73,6 @@ struct Function {
   /// The value of a size name, also of one that a program binds while it runs, or null.
   Value* FindDim(Name dim) const;
   const Axis& axis(AxisId id) const { return axes[id.value]; }
-  /// Whether the axis is `around`, or walks blocks of it.
-  bool IsIn(AxisId axis, AxisId around) const;
   AxisId AddAxis(Axis axis);
 };
 
@@ -124,8 +122,8 @@ const Unit* FindUnit(const Context& context, Name name);
 /// The unit that a contraction or a step names. Null: it names none.
 const Unit* UnitOf(const Op& op, const Context& context);
 
-/// For each axis of a home, in its order, the one of the tile that is it or walks blocks of it. Nothing: the tile is no part of
-/// the home.
+/// For each axis of a home, in its order, the one of the tile that is it or walks blocks of it; where the home has both a range
+/// and a part of that range, the nearest. Nothing: the tile is no part of the home.
 std::optional<AxisList> PartAxes(const Function& function, Type home, Type tile);
 
 /// The blk value of `axis` that is in scope at `op`: a parameter of an enclosing region or a make_blk before it. Null: none.

@@ -93,6 +93,19 @@ class Convolutions(Stages):
             dim = max(large, key=self.sizes.get)
             self.sizes[dim] = max(least[dim], self.sizes[dim] // 2)
 
+    def folded_whole(self, dealt, windows, folded, factors, acc):
+        """All that the convolution makes, summed up over some of its ranges, or all of them, at once."""
+        self.shows["convolution summed up"] += 1
+        kept = [r for r in dealt if self.chance(0.3)]
+        gone = [r for r in dealt if r not in kept]
+        over = [folded.name, *[w.over for w in windows], *[r.name for r in gone]]
+        self.random.shuffle(over)
+        self.tensors.append(Tensor("y", acc, tuple(r.size for r in kept) or ("1",), "inout"))
+        loop = text(f"for c in C by {folded.extent} {{\n",
+                    f"reduce y[{', '.join(r.name for r in kept) or '0'}] += dot({', '.join(factors)} over {', '.join(over)});\n", "}\n")
+        heads = ", ".join(f"{r.name} in 0..{r.size} by {r.extent}" for r in dealt)
+        return text(f"spmd for {heads} {{\n", loop, "}\n")
+
     def convolved(self, dealt, windows, folded, weight, seen, type_):
         """The loops: what is summed up, then an expression of it."""
         acc = TYPES[type_]
@@ -103,6 +116,8 @@ class Convolutions(Stages):
         factors = [weight, seen] if self.chance(0.7) else [seen, weight]
         if self.chance(0.3):
             factors = [f"{factor} as {acc}" for factor in factors]
+        if self.chance(0.15):
+            return self.folded_whole(dealt, windows, folded, factors, acc)
         over = [folded.name, *[w.over for w in windows]]
         if self.chance(0.2):
             self.random.shuffle(over)

@@ -19,6 +19,7 @@ class Range:
     extent: str = ""  # of a block
     whole: bool = True  # walks all of the dimension
     room: int = 0  # between its last index and the dimension's
+    with_whole: bool = False  # tiles may have both the part and the range that it is a part of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,8 +67,8 @@ class Scope:
         self.launch = list(outer.launch) if outer else []  # of core_num and core_id those that may be read
 
     def blocked(self):
-        parts = {r.part_of for r in self.ranges}
-        return [r for r in self.ranges if r.blocked and r.name not in parts]
+        hidden = {r.part_of for r in self.ranges if not r.with_whole}
+        return [r for r in self.ranges if r.blocked and r.name not in hidden]
 
     def scalars(self):
         return [r for r in self.ranges if not r.blocked]

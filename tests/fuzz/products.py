@@ -33,7 +33,8 @@ class Products(Convolutions):
         factors = [self.factor(number, kept, before, in_turn) for number, kept in ((0, rows), (1, columns))]
         if "f32" == self.of[0] and self.chance(0.5):
             factors = [f"{factor} as tf32" for factor in factors]
-        before.append(f"var acc: {acc}[i, j] = 0;\n")
+        first = self.pick(["0"] * 5 + (["tanh(iota(i) as f32 * 0.1 + iota(j) as f32)"] if acc == "f32" else []))
+        before.append(f"var acc: {acc}[i, j] = {first};\n")
         in_turn.append(self.summed(acc, factors))
         if self.chance(0.2):
             self.second(acc, before, in_turn, factors)
@@ -136,6 +137,9 @@ class Products(Convolutions):
         scope.tensors = [t for t in self.tensors if not t.name.startswith(("l", "r"))]
         type_ = self.pick([acc, acc, self.of[0]])
         plain = self.pick(["acc", "max(acc, 0)", "acc * acc", "-acc"])
+        if acc == "f32" and self.chance(0.3):
+            self.shows["product through a long function"] += 1
+            plain = self.pick(["tanh(acc)", "sigmoid(acc)", "log(abs(acc) + 1.0)", "sin(acc)", "pow(abs(acc), 0.3)"])
         value = self.expression(type_, frozenset("ij"), scope, 2) if self.chance(0.3) else f"({plain}) as {type_}"
         turned = self.chance(0.3)
         y = self.given("y", type_, *(("N", "M") if turned else ("M", "N")), direction=self.pick(["out", "out", "inout"]))
@@ -148,4 +152,16 @@ class Products(Convolutions):
             over, kept, dim = self.pick([("i", "j", "N"), ("j", "i", "M")])
             self.given("top", acc, dim, direction="inout")
             stores.append(f"reduce top[{kept}] {'+=' if fold == 'sum' else fold + '='} {fold}(acc over {over});\n")
+        if self.chance(0.15):
+            stores.append(self.looked_at(acc))
         return stores
+
+    def looked_at(self, acc):
+        """Uses that no worker has in its registers."""
+        self.shows["product of others' elements"] += 1
+        if self.chance(0.3):
+            return 'print("acc", acc);\n'
+        z = self.given("z", acc, "M", "N", direction="inout")
+        if self.chance(0.5):
+            return f"{z}[i, j] += acc[j = j - {self.pick([1, 3])} else 0];\n"
+        return f"for s in i by {self.pick([4, 8])} {{ {z}[s, j] = acc[i = s]; }}\n"

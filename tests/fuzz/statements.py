@@ -8,6 +8,7 @@ from expressions import Expressions
 from tree import Reduced, expr, statements, text
 
 MOST_POINTS = 40000  # of the loops around a statement
+MOST_POINTS_OF_SQUARES = 4000  # where tiles have a range and a part of it
 BLOCKS = [1, 3, 4, 8, 16, 17, 32, 64]
 LONG = "200"  # terms of a product: the nearest cache does not keep a line each
 MOST_DEPTH = 2
@@ -222,11 +223,15 @@ class Statements(Expressions, Functions):
     def split(self, scope, depth):
         inner = Scope(scope)
         range_ = self.pick(inner.blocked())
-        part = Range(self.fresh("s"), range_.size, True, range_.name, self.block_size())
+        with_whole = self.points(scope) <= MOST_POINTS_OF_SQUARES and self.chance(0.4)
+        part = Range(self.fresh("s"), range_.size, True, range_.name, self.block_size(), with_whole=with_whole)
         inner.ranges.append(part)
         inner.split = [(v, range_.name, part.name) for v in inner.vars if range_.name in v.ranges]
-        inner.lets = [v for v in inner.lets if range_.name not in v.ranges]
-        inner.vars = [v for v in inner.vars if range_.name not in v.ranges]
+        if with_whole:
+            self.shows["part of a range beside the range"] += 1
+        else:
+            inner.lets = [v for v in inner.lets if range_.name not in v.ranges]
+            inner.vars = [v for v in inner.vars if range_.name not in v.ranges]
         inner.in_loop = True
         self.shows["range split"] += 1
         return text(f"for {part.name} in {range_.name} by {part.extent} {{\n", self.block(inner, depth), "}\n")

@@ -114,6 +114,7 @@ def groups():
     del os.environ["FAKE_CUDA_DROP"], os.environ["FAKE_CUDA_DROPPED"]
     byte_groups(target)
     tf32_products(target)
+    kept_products(target)
     turn_groups(target[:2])
     wide_pipes(target[:2])
 
@@ -137,6 +138,15 @@ def tf32_products(target):
                 done = teams.kernelc("run", "tests/run/tf32_products.kdl", "--kernel", kernel, "--target", f"cuda?isa={level}",
                                      *target[2:], *given)
                 checks.expect(f"{kernel} of tf32 {sizes} equals the interpreter ({level})", EQUAL in done.stdout, done.stdout + done.stderr)
+
+
+def kept_products(target):
+    """Sums of groups of warps that are needed elsewhere than in their registers."""
+    for kernel in ["through", "started", "bytes", "far", "seen"]:
+        more = ["--arg", "z=zeros"] if kernel == "seen" else []
+        done = teams.kernelc("run", "tests/run/kept_products.kdl", "--kernel", kernel, *target, *more, "--set", "M=70", "--set", "N=72",
+                             "--set", "K=136")
+        checks.expect(f"kept product '{kernel}' equals the interpreter", EQUAL in done.stdout, done.stdout + done.stderr)
 
 
 def turn_groups(target):

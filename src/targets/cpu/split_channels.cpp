@@ -137,6 +137,7 @@ class Splitter {
     if (LoadsWindow(weights)) std::swap(weights, window);
     if (!plain || !LoadsWindow(window) || LoadsWindow(weights)) return std::nullopt;
     AxisList kept = kernel_.order.Sorted(contraction->result()->type()->axes);
+    if (kept.empty()) return std::nullopt;
     AxisId columns = kept.back();
     kept.pop_back();
     auto at = std::ranges::find_if(kept, [&](AxisId axis) { return !HasAxis(window, axis); });

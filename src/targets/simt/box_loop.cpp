@@ -28,6 +28,9 @@
 //
 // Where a core's blocks follow without a barrier of the launch, gates stay open from one to the next: turns are counted over all, and
 // behind the loop the first ones of the next block are begun, so that their boxes come while workers do what is left of this one.
+//
+// Where what follows the loop needs the sums in the team's memory, workers fetch them before the first turn, and put them back
+// behind the last one.
 
 namespace kdl::simt {
 
@@ -47,10 +50,11 @@ using passes::Values;
 constexpr int64_t kMostSlots = 8;
 constexpr int64_t kWantedSlots = 4;  // where the source does not say
 
-int64_t SlotsOf(const SimtFacts& facts, const Op& loop, int64_t bytes) {
+/// `bytes`: of a slot; `taken`: what near memory holds besides.
+int64_t SlotsOf(const SimtFacts& facts, const Op& loop, int64_t bytes, int64_t taken) {
   bool says = loop.HasAttr(AttrKey::Ahead);
   int64_t wanted = says ? loop.attr<AttrKey::Ahead>() + 1 : kWantedSlots;
-  int64_t room = (facts.near_bytes - kNearOfGates) / bytes;
+  int64_t room = (facts.near_bytes - kNearOfGates - taken) / bytes;
   return std::clamp<int64_t>(std::min(wanted, room), kLeastSlots, kMostSlots);
 }
 
@@ -64,7 +68,9 @@ BoxLoop::BoxLoop(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles, const
       loop_(product->block()->parent()),
       turn_(std::move(turn)),
       rings_{BoxRing(b, tiles, turn_, product, 0), BoxRing(b, tiles, turn_, product, 1)},
-      gates_(b, SlotsOf(facts, *loop_, rings_[0].bytes() + rings_[1].bytes())),
+      gates_(b,
+             SlotsOf(facts, *loop_, rings_[0].bytes() + rings_[1].bytes(),
+                     HasSumsNear(facts, tiles, product) ? tiles.TeamBytes(product->result()) : 0)),
       workers_(ir::WorkersOf(ir::MapOf(*product))) {}
 
 void BoxLoop::Run(Value* acc) {
@@ -167,13 +173,15 @@ void BoxLoop::FirstTurns(Value* before, bool waits) {
 void BoxLoop::Turns(Value* before, Value* acc) {
   Value* zero = b_.I64(0);
   Value* all = b_.I64(workers_);
+  Value* registers = RegistersFor(b_, tiles_, product_, acc);
+  bool fetches = registers != acc && !IsApart();
+  if (fetches) AtBlocks([&](ProductBlock& block) { StoreRegisters(b_, block.Load(), registers); });
   Op* made = b_.Create(OpKind::Loop, {{lo_}, {hi_}, {step_}, {}}, {});
   Value* at = b_.AddParam(made->region(), b_.I64Type(), {});
   passes::FillRegion(b_, made->region(), [&]() -> Values {
     Value* here = b_.Div(b_.Sub(at, lo_), step_);
     Value* number = b_.Add(before, here);
     Enter(at);
-    Value* registers = RegistersFor(b_, tiles_, product_, acc);
     MakeTeamLoop(b_, {zero, all},
                  [&](Value* worker) { Steps(worker, here, number, registers, acc); });
     Value* way = b_.Mul(step_, b_.I64(gates_.slots() - 1));
@@ -186,13 +194,26 @@ void BoxLoop::Turns(Value* before, Value* acc) {
   });
   if (IsApart()) return;
   MakeTeamLoop(b_, {zero, all}, [&](Value*) {
-    AwaitSteps(acc, 0);
+    AwaitSteps(registers, 0);
     if (!blocks_) return;
     // Who goes on gives the last slot back, too.
     MakeIf(b_, b_.Lt(lo_, hi_), [&] {
       Value* behind = b_.Add(before, turns_);
       gates_.Arrive(empty_, b_.Sub(behind, b_.I64(1)));
     });
+  });
+  if (fetches)
+    AtBlocks([&](ProductBlock& block) { block.Store(LoadRegisters(b_, registers), acc); });
+}
+
+/// Calls `body` for each worker's block of the result.
+void BoxLoop::AtBlocks(const std::function<void(ProductBlock& block)>& body) {
+  Value* zero = b_.I64(0);
+  Value* all = b_.I64(workers_);
+  MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
+    ProductBlock block(b_, tiles_, product_);
+    block.PlaceFor(worker);
+    body(block);
   });
 }
 
@@ -206,16 +227,16 @@ void BoxLoop::Steps(Value* worker, Value* here, Value* number, Value* registers,
   GroupProduct product(b_, tiles_, product_, worker, FactorAt(first, slot),
                        FactorAt(1 - first, slot));
   if (IsApart()) return product.Run(block, registers, acc, [&] { gates_.Arrive(empty_, number); });
-  product.Begin(block, acc);
-  AwaitSteps(acc, 1);
+  product.Begin(registers);
+  AwaitSteps(registers, 1);
   MakeIf(b_, b_.Gt(here, b_.I64(0)), [&] { gates_.Arrive(empty_, b_.Sub(number, b_.I64(1))); });
 }
 
 /// Whether each turn waits for its own steps.
 bool BoxLoop::IsApart() const { return NamedMatrixUnit(product_)->unit->apart > 0; }
 
-void BoxLoop::AwaitSteps(Value* acc, int64_t ahead) {
-  b_.Create(OpKind::AwaitSteps, {{acc}}, {}, {ir::MakeAttr<AttrKey::Ahead>(ahead)});
+void BoxLoop::AwaitSteps(Value* registers, int64_t ahead) {
+  b_.Create(OpKind::AwaitSteps, {{registers}}, {}, {ir::MakeAttr<AttrKey::Ahead>(ahead)});
 }
 
 StepFactor BoxLoop::FactorAt(size_t factor, Value* slot) const {
@@ -251,6 +272,10 @@ void BoxLoop::Bring(Value* at, Value* number, bool waits) {
     };
     ring.Bring(gates_, full_, number, workers_, before_box, await_free);
   }
+}
+
+bool HasSumsNear(const SimtFacts& facts, TeamTiles& tiles, const Op* product) {
+  return GatedBytes(product) + tiles.TeamBytes(product->result()) <= facts.near_bytes;
 }
 
 const Op* BoxProductIn(const Op* loop) {

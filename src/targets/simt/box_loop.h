@@ -13,6 +13,9 @@ namespace kdl::simt {
 /// The product of a loop whose factors come as boxes; null: it has none.
 const ir::Op* BoxProductIn(const ir::Op* loop);
 
+/// Whether near memory has room for what the product makes, where that is no registers', next to the product's boxes.
+bool HasSumsNear(const SimtFacts& facts, TeamTiles& tiles, const ir::Op* product);
+
 /// The loop around a product of boxes, which adds to what lies in `acc`.
 class BoxLoop {
  public:
@@ -44,7 +47,8 @@ class BoxLoop {
   void Steps(ir::Value* worker, ir::Value* here, ir::Value* number, ir::Value* registers,
              ir::Value* acc);
   bool IsApart() const;
-  void AwaitSteps(ir::Value* acc, int64_t ahead);
+  void AwaitSteps(ir::Value* registers, int64_t ahead);
+  void AtBlocks(const std::function<void(ProductBlock& block)>& body);
   StepFactor FactorAt(size_t factor, ir::Value* slot) const;
   bool HasAxis(size_t factor, ir::AxisId axis) const;
   void Enter(ir::Value* at);

@@ -34,6 +34,8 @@ void TeamExpander::ExpandLoop(const Op* op) {
   }
   if (const Op* product = BoxProductIn(op)) {
     tiles_[product->result()] = homes[0];
+    if (!HasSumsNear(facts_, tiles_, product))
+      homes[0]->def()->SetAttr(ir::MakeAttr<AttrKey::Far>(1));
     if (blocks_boxes_ && blocks_boxes_->loop() == op) return blocks_boxes_->RunInBlock(homes[0]);
     return BoxLoop(facts_, b_, tiles_, product, Turn()).Run(homes[0]);
   }

@@ -43,6 +43,21 @@ Value* RegistersFor(ir::Builder& b, const TeamTiles& tiles, const Op* product, V
   return b.Create(OpKind::BufferNew, {}, {type})->result();
 }
 
+Values LoadRegisters(ir::Builder& b, Value* registers) {
+  ir::Type type = b.types().ScalarOf(registers->type()->scalar);
+  Values loaded;
+  AtRegisters(b, registers, [&](size_t, const Values& index) {
+    loaded.push_back(b.Create(OpKind::BufferLoad, {{registers}, index, {}}, {type})->result());
+  });
+  return loaded;
+}
+
+void StoreRegisters(ir::Builder& b, const Values& values, Value* registers) {
+  AtRegisters(b, registers, [&](size_t number, const Values& index) {
+    b.Create(OpKind::BufferStore, {{values[number]}, {registers}, index, {}}, {});
+  });
+}
+
 GroupProduct::GroupProduct(ir::Builder& b, TeamTiles& tiles, const Op* product, Value* worker,
                            const StepFactor& rows, const StepFactor& columns)
     : b_(b),
@@ -54,9 +69,8 @@ GroupProduct::GroupProduct(ir::Builder& b, TeamTiles& tiles, const Op* product, 
       columns_(columns),
       terms_(tiles.Extent(product->attr<AttrKey::Axes>()[0])) {}
 
-void GroupProduct::Begin(ProductBlock& block, Value* target) {
-  Values sums = Steps(0, terms_, block.Load());
-  block.Store(sums, target);
+void GroupProduct::Begin(Value* registers) {
+  StoreRegisters(b_, Steps(0, terms_, LoadRegisters(b_, registers)), registers);
   b_.Create(OpKind::CloseSteps, {}, {});
 }
 
@@ -65,7 +79,7 @@ void GroupProduct::Run(ProductBlock& block, Value* registers, Value* target,
   if (unit_.apart > 0) return RunApart(block, registers, target, read);
   Await(Steps(0, terms_, block.Load()), registers);
   read();
-  if (registers != target) block.Store(LoadFrom(registers), target);
+  if (registers != target) block.Store(LoadRegisters(b_, registers), target);
 }
 
 void GroupProduct::RunApart(ProductBlock& block, Value* registers, Value* target,
@@ -76,7 +90,7 @@ void GroupProduct::RunApart(ProductBlock& block, Value* registers, Value* target
     Values zeros(sums.size(), b_.Bits(unit_.acc, 0));
     Await(Steps(first, end, std::move(zeros)), registers);
     if (end == terms_) read();
-    Values made = LoadFrom(registers);
+    Values made = LoadRegisters(b_, registers);
     for (size_t i = 0; i < sums.size(); ++i) sums[i] = b_.Add(sums[i], made[i]);
   }
   block.Store(sums, target);
@@ -103,20 +117,9 @@ Values GroupProduct::Step(int64_t term, const Values& sums) {
 }
 
 void GroupProduct::Await(const Values& sums, Value* registers) {
-  AtRegisters(b_, registers, [&](size_t number, const Values& index) {
-    b_.Create(OpKind::BufferStore, {{sums[number]}, {registers}, index, {}}, {});
-  });
+  StoreRegisters(b_, sums, registers);
   b_.Create(OpKind::CloseSteps, {}, {});
   b_.Create(OpKind::AwaitSteps, {{registers}}, {}, {ir::MakeAttr<AttrKey::Ahead>(0)});
-}
-
-Values GroupProduct::LoadFrom(Value* registers) {
-  ir::Type type = b_.types().ScalarOf(unit_.acc);
-  Values loaded;
-  AtRegisters(b_, registers, [&](size_t, const Values& index) {
-    loaded.push_back(b_.Create(OpKind::BufferLoad, {{registers}, index, {}}, {type})->result());
-  });
-  return loaded;
 }
 
 }  // namespace kdl::simt

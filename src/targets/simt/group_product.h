@@ -17,6 +17,10 @@ struct StepFactor {
 ir::Value* RegistersFor(ir::Builder& b, const TeamTiles& tiles, const ir::Op* product,
                         ir::Value* target);
 
+/// What each worker has in such registers, in the order of its points; and puts there.
+passes::Values LoadRegisters(ir::Builder& b, ir::Value* registers);
+void StoreRegisters(ir::Builder& b, const passes::Values& values, ir::Value* registers);
+
 /// A product of the unit of a group of workers, whose factors are there: the steps of its block of terms.
 class GroupProduct {
  public:
@@ -26,8 +30,8 @@ class GroupProduct {
   GroupProduct(ir::Builder& b, TeamTiles& tiles, const ir::Op* product, ir::Value* worker,
                const StepFactor& rows, const StepFactor& columns);
 
-  /// Begins all steps, from the worker's points on that the block says, and leaves them in the registers of `target`.
-  void Begin(ProductBlock& block, ir::Value* target);
+  /// Begins all steps, which go on from what the registers have and leave their sums there.
+  void Begin(ir::Value* registers);
   /// Takes all steps and waits for them; calls `read` where none reads the factors any more.
   void Run(ProductBlock& block, ir::Value* registers, ir::Value* target,
            const std::function<void()>& read);
@@ -40,7 +44,6 @@ class GroupProduct {
   Values Step(int64_t term, const Values& sums);
   /// Puts sums into the registers, closes their steps and waits for those.
   void Await(const Values& sums, ir::Value* registers);
-  Values LoadFrom(ir::Value* registers);
 
   ir::Builder& b_;
   TeamTiles& tiles_;

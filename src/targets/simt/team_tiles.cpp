@@ -36,7 +36,7 @@ const BlkFacts& TeamTiles::FactsAt(const Op* at, AxisId axis) const {
   return blks_.at(blk);
 }
 
-Value* TeamTiles::NewBuffer(const Value* tile, Name name) {
+ir::Type TeamTiles::BufferType(const Value* tile) {
   std::vector<int64_t> extents;
   bool held = homes_.IsInRegisters(tile);
   if (held) {
@@ -46,10 +46,20 @@ Value* TeamTiles::NewBuffer(const Value* tile, Name name) {
     for (AxisId axis : homes_.OrderOf(tile)) extents.push_back(Extent(axis));
     extents.back() += homes_.PadOf(tile);
   }
-  ir::Type type = b_.types().Buffer(tile->type()->scalar, std::move(extents),
-                                    held ? ir::Space::Scratch : ir::Space::Team);
-  Value* buffer = b_.Create(OpKind::BufferNew, {}, {type})->result();
-  if (!held && homes_.LiesInPanels(tile))
+  return b_.types().Buffer(tile->type()->scalar, std::move(extents),
+                           held ? ir::Space::Scratch : ir::Space::Team);
+}
+
+int64_t TeamTiles::TeamBytes(const Value* tile) {
+  if (homes_.IsInRegisters(tile)) return 0;
+  int64_t bytes = Bytes(tile->type()->scalar);
+  for (Size extent : BufferType(tile)->dims) bytes *= extent->value;
+  return bytes;
+}
+
+Value* TeamTiles::NewBuffer(const Value* tile, Name name) {
+  Value* buffer = b_.Create(OpKind::BufferNew, {}, {BufferType(tile)})->result();
+  if (!homes_.IsInRegisters(tile) && homes_.LiesInPanels(tile))
     buffer->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Swizzle>(kPanelBytes));
   buffer->set_name(name);
   return buffer;

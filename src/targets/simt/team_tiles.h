@@ -39,6 +39,8 @@ class TeamTiles {
   ir::Value*& operator[](const ir::Value* tile) { return buffers_[tile]; }
   ir::Value* BufferOf(const ir::Value* tile) const { return buffers_.at(tile); }
   ir::Value* NewBuffer(const ir::Value* tile, Name name);
+  /// The bytes of the team's memory that the tile's buffer takes; of one in registers 0.
+  int64_t TeamBytes(const ir::Value* tile);
   bool IsInRegisters(const ir::Value* tile) const { return homes_.IsInRegisters(tile); }
   bool IsFactor(const ir::Value* tile) const { return homes_.IsFactor(tile); }
   bool LiesInPanels(const ir::Value* tile) const { return homes_.LiesInPanels(tile); }
@@ -107,6 +109,8 @@ class TeamTiles {
     int64_t count;
   };
   void DealRows(const ir::Op* at, const ir::AxisList& axes, const Rows& rows, const Body& body);
+
+  ir::Type BufferType(const ir::Value* tile);
 
   ir::Builder& b_;
   ir::Function& kernel_;
