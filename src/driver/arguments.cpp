@@ -246,11 +246,11 @@ class Binder {
     int64_t count = ElementCount(bound.tensor.scalar, bound.tensor.shape).value_or(0);
     bound.tensor.bytes.resize(static_cast<size_t>(count * Bytes(bound.tensor.scalar)));
     if (param.direction == ir::Direction::Out) return bound;
-    if (!argument || argument->kind == ArgumentSpec::Kind::Random) {
-      bool seeded = argument && argument->text != kRandom;
-      uint64_t seed = seeded ? argument->seed : index + 1;
-      bound.source = fmt::format("random:{}", seed);
-      Draw(bound.tensor, seed);
+    bound.is_drawn = !argument;
+    if (!argument) {
+      DrawArgument(bound.tensor, bound.is_tensor, index + 1);
+    } else if (argument->kind == ArgumentSpec::Kind::Random) {
+      Draw(bound.tensor, argument->text == kRandom ? index + 1 : argument->seed);
     } else {
       Fill(param, *argument, bound);
     }
@@ -273,7 +273,6 @@ class Binder {
   }
 
   void FromFile(const ir::Param& param, const ArgumentSpec& argument, BoundArgument& bound) {
-    bound.source = argument.text;
     Scalar scalar = bound.tensor.scalar;
     if (argument.file.scalar != StoredAs(scalar)) {
       std::string found =
@@ -305,7 +304,6 @@ class Binder {
   void Fill(const ir::Param& param, const ArgumentSpec& argument, BoundArgument& bound) {
     HostTensor& tensor = bound.tensor;
     auto count = static_cast<int64_t>(tensor.bytes.size()) / Bytes(tensor.scalar);
-    bound.source = argument.text;
     bool iota = argument.kind == ArgumentSpec::Kind::Iota;
     std::optional<uint64_t> bits = ParseElement(tensor.scalar, iota ? "0" : argument.number);
     if (!bits) {

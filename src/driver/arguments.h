@@ -37,8 +37,8 @@ struct BoundArgument {
   ir::Direction direction = ir::Direction::In;
   HostTensor tensor;  ///< without dimensions: a scalar
   bool is_tensor = false;
-  std::string source;    ///< `@x.npy`, `random:1`, `1e-05`; empty for `out`
-  std::string out_path;  ///< where --out wants it
+  bool is_drawn = false;  ///< no --arg gives it, and it is no `out`
+  std::string out_path;   ///< where --out wants it
 };
 
 /// A program and everything that it is called with.

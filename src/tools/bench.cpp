@@ -186,12 +186,17 @@ class Bench {
     if (!rows) return driver::Finish(listed_);
     columns_ = {rows->front().threads == 0, !options_.against.empty()};
     if (!driver::PrintOutput(BenchHead(columns_))) return driver::kExitEnvironment;
+    int first_fault =
+        driver::kExitDone;  // one kernel that fails takes nothing away from the others
     for (size_t i = 0; i < rows->size(); ++i) {
       const ir::Function& kernel = *kernels[i % kernels.size()];
-      if (int code = RunOne((*rows)[i], kernel, kernels.size() > 1); code != driver::kExitDone)
-        return code;
+      int code = RunOne((*rows)[i], kernel, kernels.size() > 1);
+      if (listed_.diagnostics.has_errors()) return code;
+      if (first_fault == driver::kExitDone) first_fault = code;
     }
-    return Write();
+    if (first_fault != driver::kExitDone && rows_.empty()) return first_fault;
+    int code = Write();
+    return first_fault == driver::kExitDone ? code : first_fault;
   }
 
  private:
@@ -246,8 +251,9 @@ class Bench {
     try {
       rows_.push_back(Measure(wanted, own, ours, other.get()));
     } catch (const LaunchFailed& failed) {
-      driver::ReportFailure(failed.failure, ours.compilation().sources, listed_.diagnostics);
-      return driver::Finish(listed_);
+      driver::Compilation& its = ours.compilation();
+      driver::ReportFailure(failed.failure, its.sources, its.diagnostics);
+      return driver::Finish(its);
     }
     bool printed = driver::PrintOutput(BenchLine(rows_.back(), columns_));
     return printed ? driver::kExitDone : driver::kExitEnvironment;

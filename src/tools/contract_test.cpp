@@ -179,17 +179,10 @@ class KernelTest {
     auto bound = driver::BindProgram(kernel_.program(), {}, options, report);
     if (!bound) return std::nullopt;
     uint64_t seed = static_cast<uint64_t>(options_.seed.value_or(1));
-    DrawResult drawn = DrawInputs(kernel_.contract(), seed, input_class, *bound);
+    DrawPlan plan{kernel_.contract(), kernel_.loop_scalars(), seed};
+    DrawResult drawn = DrawInputs(plan, input_class, *bound);
     if (drawn.end == DrawEnd::Done) return bound;
-    if (drawn.end == DrawEnd::Failed) {
-      const interp::ContractFailure& broken = *drawn.broken;
-      report
-          .Report(driver::diag::InputsNotDrawn, driver::SpanOf(broken, kernel_.sources()),
-                  (broken.malformed ? ": " : "") + broken.text)
-          .Help(
-              "state bounds as `0 <= x[i] && x[i] < N`, order as `x[i] <= x[i + 1]`, fixed "
-              "elements as `x[0] == 0`");
-    }
+    if (drawn.end == DrawEnd::Failed) ReportNotDrawn(*drawn.broken, kernel_.sources(), report);
     return std::nullopt;
   }
 

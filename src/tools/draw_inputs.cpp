@@ -11,7 +11,9 @@
 #include "driver/draw.h"
 #include "interp/contract.h"
 #include "support/float_bits.h"
+#include "tools/draw_rows.h"
 #include "tools/input_rules.h"
+#include "tools/loop_scalars.h"
 
 namespace kdl::tools {
 
@@ -23,76 +25,38 @@ using driver::HostTensor;
 constexpr int kRounds = 60;
 constexpr size_t kMostBroken = 4096;
 
+constexpr uint64_t kRound = 1000003;  ///< from the seed of one round to that of the next
+
 int64_t Count(const HostTensor& tensor) {
   return static_cast<int64_t>(tensor.bytes.size()) / Bytes(tensor.scalar);
 }
 
-uint64_t BitsOf(Scalar scalar, const Number& value) {
-  return IsFloat(scalar) ? FloatBits(scalar, value.real)
-                         : driver::NumberBits(scalar, value.integer);
-}
-
-/// The largest of a type, of u64 the largest that an i64 holds.
-int64_t MostOf(Scalar scalar) {
-  int value_bits = Info(scalar).bits - (IsSigned(scalar) ? 1 : 0);
-  return value_bits >= 63 ? INT64_MAX : (int64_t{1} << value_bits) - 1;
-}
-
-/// The integers from low on, so many; 0: all of 64 bits.
-struct Interval {
-  int64_t low;
-  uint64_t width;
-};
-/// Those within the rule and the type: 101 of them where only one end is known.
-Interval IntervalOf(Scalar scalar, const InputRule& rule) {
-  int64_t most = MostOf(scalar);
-  int64_t least = IsSigned(scalar) ? -most - 1 : 0;
-  bool open = !rule.low && !rule.high;
-  int64_t low = rule.low ? rule.low->value.integer : open ? -100 : rule.high->value.integer - 100;
-  int64_t high = rule.high ? rule.high->value.integer : low + (open ? 200 : 100);
-  low = std::clamp(low, least, most);
-  high = std::clamp(high, low, most);
-  return {low, static_cast<uint64_t>(high) - static_cast<uint64_t>(low) + 1};
-}
-
-uint64_t DrawInteger(Scalar scalar, const InputRule& rule, uint64_t seed, uint64_t n) {
-  if (!rule.low && !rule.high) return driver::DrawElement(scalar, seed, n);
-  auto [low, width] = IntervalOf(scalar, rule);
-  uint64_t x = driver::DrawElement(Scalar::U64, seed, n) +
-               101 * driver::DrawElement(Scalar::U64, seed + 7, n);
-  x += 10201 * driver::DrawElement(Scalar::U64, seed + 11, n);
-  return driver::NumberBits(scalar, low + static_cast<int64_t>(width == 0 ? x : x % width));
-}
-
-uint64_t DrawFloat(Scalar scalar, const InputRule& rule, uint64_t seed, uint64_t n) {
-  uint64_t drawn = driver::DrawElement(scalar, seed, n);
-  bool low = rule.low && std::isfinite(rule.low->value.real);
-  bool high = rule.high && std::isfinite(rule.high->value.real);
-  if (!low && !high) return drawn;
-  double from = low ? rule.low->value.real : std::min(-1.0, rule.high->value.real - 2);
-  double to = high ? rule.high->value.real : std::max(1.0, rule.low->value.real + 2);
-  double unit = driver::ElementValue(Scalar::F64, driver::DrawElement(Scalar::F64, seed, n));
-  return FloatBits(scalar, from + (to - from) * (0.5 + 0.49 * unit));
+/// Numbers become smaller from one third of the rounds to the next: small ones fulfil most that is not solved, such as
+/// `begin[e] + length[e] <= E`.
+Spread SpreadOf(uint64_t round) {
+  constexpr Spread kSpreads[] = {Spread::Small, Spread::Few, Spread::Single};
+  return kSpreads[std::min<uint64_t>(2, 3 * (round - 1) / kRounds)];
 }
 
 class Drawer {
  public:
-  Drawer(const driver::BoundContract& contract, uint64_t seed, driver::BoundProgram& bound)
-      : contract_(contract), seed_(seed), bound_(bound), data_(DataOf(contract, bound, bound)) {
-    rules_ = ReadRules(*contract.contract, data_);
+  Drawer(const DrawPlan& plan, driver::BoundProgram& bound)
+      : plan_(plan),
+        contract_(*plan.contract.contract),
+        bound_(bound),
+        data_(DataOf(plan.contract, bound, bound)) {
+    rules_ = ReadRules(contract_, data_);
   }
 
   /// False where nothing can fulfil the bounds.
   bool DrawAll() {
     for (size_t i = 0; i < bound_.arguments.size(); ++i) {
       if (!IsInput(i)) continue;
-      HostTensor& tensor = bound_.arguments[i].tensor;
-      const InputRule& rule = rules_[static_cast<uint32_t>(i)];
-      if (Count(tensor) > 0 && IsEmpty(tensor.scalar, rule)) return false;
-      for (int64_t n = 0; n < Count(tensor); ++n) Draw(i, n, 0);
-      if (rule.distinct && IsInteger(tensor.scalar) && !MakeDistinct(tensor, rule)) return false;
-      if (rule.ascending) Sort(tensor);
-      Fix(tensor, rule);
+      RowDrawer drawer = DrawerOf(i);
+      Spread spread = plan_.loop_scalars.contains(i) ? Spread::Small : Spread::All;
+      for (int64_t row = 0; row < drawer.rows(); ++row) {
+        if (!drawer.DrawRow(row, SeedOf(i), spread)) return false;
+      }
     }
     return true;
   }
@@ -105,8 +69,7 @@ class Drawer {
       if (!broken) return std::nullopt;
     }
     Permute();
-    auto left = interp::BrokenRequirements(*contract_.contract, data_, 1);
-    return left.empty() ? std::nullopt : std::optional(left[0]);
+    return interp::BrokenRequirements(contract_, data_, 1).empty() ? std::nullopt : broken;
   }
 
   /// Puts the value into some elements of the floats; false where that breaks a requirement, or there are none.
@@ -117,23 +80,23 @@ class Drawer {
       if (!IsInput(i) || !IsFloat(tensor.scalar) || !bound_.arguments[i].is_tensor) continue;
       int64_t count = Count(tensor);
       for (int64_t k = 0; k < std::max<int64_t>(1, count / 16) && count > 0; ++k) {
-        uint64_t at = driver::DrawElement(Scalar::I32, seed_ + 31 * i, static_cast<uint64_t>(k));
+        uint64_t at = driver::DrawBits(plan_.seed + 31 * i, static_cast<uint64_t>(k));
         at = at * 40503 + static_cast<uint64_t>(k) * 17;
         driver::SetElementBits(tensor, static_cast<int64_t>(at % static_cast<uint64_t>(count)),
                                FloatBits(tensor.scalar, value));
         any = true;
       }
     }
-    return any && interp::BrokenRequirements(*contract_.contract, data_, 1).empty();
+    return any && interp::BrokenRequirements(contract_, data_, 1).empty();
   }
 
   /// Puts 0, or 1, -1 and the ends of their types, into some elements of the integers, each where no requirement breaks;
-  /// false where nothing takes any. How long a loop walks is often a scalar: of all these it takes 0 alone.
+  /// false where nothing takes any. A scalar that says how often a loop runs takes 0 alone.
   bool SprinkleIntegers(InputClass input_class) {
     bool any = false;
     for (size_t i = 0; i < bound_.arguments.size(); ++i) {
       const BoundArgument& argument = bound_.arguments[i];
-      bool takes = argument.is_tensor || input_class == InputClass::Zero;
+      bool takes = !plan_.loop_scalars.contains(i) || input_class == InputClass::Zero;
       if (!IsInput(i) || !IsInteger(argument.tensor.scalar) || !takes) continue;
       uint64_t number = 0;
       for (int64_t value : IntegersOf(input_class, argument.tensor.scalar)) {
@@ -146,9 +109,9 @@ class Drawer {
  private:
   static std::vector<int64_t> IntegersOf(InputClass input_class, Scalar scalar) {
     if (input_class == InputClass::Zero) return {0};
-    int64_t most = MostOf(scalar);
-    if (IsSigned(scalar)) return {1, -1, -most - 1, most};
-    return {1, Info(scalar).bits == 64 ? -1 : most};  // all bits
+    driver::IntegerRange all = driver::AllIntegers(scalar);
+    if (IsSigned(scalar)) return {1, -1, all.low, all.high};
+    return {1, -1};  // all bits
   }
 
   /// Into one element of 32, at least one; false where a requirement breaks, and then nothing is changed. `number`: which of
@@ -158,67 +121,27 @@ class Drawer {
     auto count = static_cast<uint64_t>(Count(tensor));
     std::vector<std::byte> before = tensor.bytes;
     for (uint64_t k = 0; k < std::max<uint64_t>(1, count / 32) && count > 0; ++k) {
-      uint64_t drawn = driver::DrawElement(Scalar::U64, seed_ + 31 * argument, k);
+      uint64_t drawn = driver::DrawBits(plan_.seed + 31 * argument, k);
       uint64_t at = (drawn * 40503 + k * 17 + number) % count;
       driver::SetElementBits(tensor, static_cast<int64_t>(at),
                              driver::NumberBits(tensor.scalar, value));
     }
-    if (count > 0 && interp::BrokenRequirements(*contract_.contract, data_, 1).empty()) return true;
+    if (count > 0 && interp::BrokenRequirements(contract_, data_, 1).empty()) return true;
     std::ranges::copy(before, tensor.bytes.begin());  // in place: the contract reads this memory
     return false;
   }
 
-  bool IsInput(size_t argument) const {
-    return bound_.arguments[argument].direction != ir::Direction::Out;
-  }
+  bool IsInput(size_t argument) const { return bound_.arguments[argument].is_drawn; }
 
-  static bool IsEmpty(Scalar scalar, const InputRule& rule) {
-    if (!rule.low || !rule.high) return false;
-    if (IsFloat(scalar)) return rule.low->value.real > rule.high->value.real;
-    return rule.low->value.integer > rule.high->value.integer;
+  RowDrawer DrawerOf(size_t argument) {
+    return {bound_.arguments[argument].tensor, rules_[static_cast<uint32_t>(argument)]};
   }
-
-  void Draw(size_t argument, int64_t n, uint64_t round) {
-    HostTensor& tensor = bound_.arguments[argument].tensor;
-    const InputRule& rule = rules_[static_cast<uint32_t>(argument)];
-    uint64_t seed = seed_ + 1000003 * round + 101 * argument;
-    auto element = static_cast<uint64_t>(n);
-    bool real = IsFloat(tensor.scalar);
-    driver::SetElementBits(tensor, n,
-                           real ? DrawFloat(tensor.scalar, rule, seed, element)
-                                : DrawInteger(tensor.scalar, rule, seed, element));
-  }
-
-  /// What is there already becomes the next number that is not; false where there are too few.
-  static bool MakeDistinct(HostTensor& tensor, const InputRule& rule) {
-    Interval interval = IntervalOf(tensor.scalar, rule);
-    int64_t row = tensor.shape.empty() ? 1 : tensor.shape.back();
-    if (interval.width != 0 && static_cast<uint64_t>(row) > interval.width) return false;
-    std::set<uint64_t> taken;
-    for (int64_t n = 0; n < Count(tensor); ++n) {
-      if (n % row == 0) taken.clear();
-      auto drawn =
-          static_cast<int64_t>(driver::ElementValue(tensor.scalar, driver::ElementBits(tensor, n)));
-      uint64_t place = static_cast<uint64_t>(drawn) - static_cast<uint64_t>(interval.low);
-      if (interval.width != 0) place %= interval.width;
-      while (!taken.insert(place).second) place = place + 1 == interval.width ? 0 : place + 1;
-      driver::SetElementBits(
-          tensor, n, driver::NumberBits(tensor.scalar, interval.low + static_cast<int64_t>(place)));
-    }
-    return true;
-  }
-
-  static void Sort(HostTensor& tensor) {
-    int64_t row = tensor.shape.empty() ? 1 : tensor.shape.back();
-    for (int64_t first = 0; row > 0 && first < Count(tensor); first += row) {
-      std::vector<uint64_t> bits;
-      for (int64_t n = first; n < first + row; ++n) bits.push_back(driver::ElementBits(tensor, n));
-      std::sort(bits.begin(), bits.end(), [&](uint64_t a, uint64_t b) {
-        return driver::ElementValue(tensor.scalar, a) < driver::ElementValue(tensor.scalar, b);
-      });
-      for (int64_t n = 0; n < row; ++n)
-        driver::SetElementBits(tensor, first + n, bits[static_cast<size_t>(n)]);
-    }
+  /// A scalar takes another value for each shape.
+  uint64_t SeedOf(size_t argument) const {
+    uint64_t seed = plan_.seed + plan_.seed_step * argument;
+    if (bound_.arguments[argument].is_tensor) return seed;
+    for (int64_t size : bound_.dims) seed = driver::DrawBits(seed, static_cast<uint64_t>(size));
+    return seed;
   }
 
   static std::optional<int64_t> Place(const HostTensor& tensor, const std::vector<int64_t>& index) {
@@ -230,21 +153,17 @@ class Drawer {
     return place;
   }
 
-  static void Fix(HostTensor& tensor, const InputRule& rule) {
-    for (const auto& [index, value] : rule.fixed) {
-      if (std::optional<int64_t> place = Place(tensor, index))
-        driver::SetElementBits(tensor, *place, BitsOf(tensor.scalar, value));
-    }
-  }
-
   std::optional<interp::ContractFailure> RepairOnce(uint64_t round) {
-    auto broken = interp::BrokenRequirements(*contract_.contract, data_, kMostBroken);
+    auto broken = interp::BrokenRequirements(contract_, data_, kMostBroken);
+    std::set<std::pair<uint32_t, int64_t>> seen;
     for (const interp::ContractFailure& failure : broken) {
       for (const interp::ContractElement& element : failure.elements) {
         if (!IsInput(element.argument)) continue;
-        const HostTensor& tensor = bound_.arguments[element.argument].tensor;
-        if (std::optional<int64_t> place = Place(tensor, element.index))
-          Draw(element.argument, *place, round);
+        std::optional<int64_t> place =
+            Place(bound_.arguments[element.argument].tensor, element.index);
+        if (!place || !seen.insert({element.argument, *place}).second) continue;
+        DrawerOf(element.argument)
+            .Redraw(*place, SeedOf(element.argument) + kRound * round, SpreadOf(round));
       }
     }
     return broken.empty() ? std::nullopt : std::optional(broken[0]);
@@ -256,7 +175,7 @@ class Drawer {
       HostTensor& tensor = bound_.arguments[i].tensor;
       if (!IsInput(i) || !IsInteger(tensor.scalar) || !bound_.arguments[i].is_tensor) continue;
       for (int64_t n = 0; n < Count(tensor); ++n) {
-        uint64_t drawn = driver::DrawElement(Scalar::U64, seed_ + i, static_cast<uint64_t>(n));
+        uint64_t drawn = driver::DrawBits(plan_.seed + i, static_cast<uint64_t>(n));
         auto other = static_cast<int64_t>(drawn % static_cast<uint64_t>(n + 1));
         driver::SetElementBits(tensor, n, driver::ElementBits(tensor, other));
         driver::SetElementBits(tensor, other, driver::NumberBits(tensor.scalar, n));
@@ -264,8 +183,8 @@ class Drawer {
     }
   }
 
-  const driver::BoundContract& contract_;
-  uint64_t seed_;
+  const DrawPlan& plan_;
+  const ir::Contract& contract_;
   driver::BoundProgram& bound_;
   interp::ContractData data_;
   std::map<uint32_t, InputRule> rules_;
@@ -297,9 +216,8 @@ std::string_view Describe(InputClass input_class) {
   return "";
 }
 
-DrawResult DrawInputs(const driver::BoundContract& contract, uint64_t seed, InputClass input_class,
-                      driver::BoundProgram& bound) {
-  Drawer drawer(contract, seed, bound);
+DrawResult DrawInputs(const DrawPlan& plan, InputClass input_class, driver::BoundProgram& bound) {
+  Drawer drawer(plan, bound);
   if (!drawer.DrawAll()) return {DrawEnd::Excluded, {}};
   std::optional<interp::ContractFailure> broken = drawer.Repair();
   // What no element decides the sizes decide.
@@ -310,6 +228,33 @@ DrawResult DrawInputs(const driver::BoundContract& contract, uint64_t seed, Inpu
   bool holds =
       is_integer ? drawer.SprinkleIntegers(input_class) : drawer.Sprinkle(ValueOf(input_class));
   return {holds ? DrawEnd::Done : DrawEnd::Excluded, {}};
+}
+
+void ReportNotDrawn(const interp::ContractFailure& broken, const SourceManager& sources,
+                    DiagnosticEngine& report) {
+  report
+      .Report(driver::diag::InputsNotDrawn, driver::SpanOf(broken, sources),
+              (broken.malformed ? ": " : "") + broken.text)
+      .Help(
+          "state bounds as `0 <= x[i] && x[i] < N`, order as `x[i] <= x[i + 1]`, fixed elements as "
+          "`x[0] == 0`");
+}
+
+bool DrawUngiven(const driver::BoundContract& contract, const ir::Function& kernel,
+                 const SourceManager& sources, driver::BoundProgram& bound,
+                 DiagnosticEngine& report) {
+  auto is_drawn = [&](size_t argument) { return bound.arguments[argument].is_drawn; };
+  bool any = std::ranges::any_of(bound.arguments, &BoundArgument::is_drawn);
+  if (!any || contract.contract->requirements.empty()) return true;
+  DrawPlan plan{contract, LoopScalars(*contract.module, kernel), 1, 1};
+  DrawResult drawn = DrawInputs(plan, InputClass::Ordinary, bound);
+  if (drawn.end != DrawEnd::Failed) return true;
+  const interp::ContractFailure& broken = *drawn.broken;
+  bool by_given = !broken.malformed && std::ranges::none_of(broken.elements, is_drawn,
+                                                            &interp::ContractElement::argument);
+  if (by_given) return true;
+  ReportNotDrawn(broken, sources, report);
+  return false;
 }
 
 }  // namespace kdl::tools

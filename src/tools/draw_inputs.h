@@ -1,8 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <set>
 #include <string_view>
 
 #include "driver/arguments.h"
@@ -27,9 +28,26 @@ struct DrawResult {
   std::optional<interp::ContractFailure> broken;  ///< of Failed: what does not hold
 };
 
-/// Draws the `in` and `inout` arguments anew, such that the contract's requirements hold: bounds, ascending order and fixed
+/// What inputs are drawn for.
+struct DrawPlan {
+  const driver::BoundContract& contract;
+  std::set<size_t> loop_scalars;  ///< arguments that stay small (tools/loop_scalars.h)
+  uint64_t seed = 1;              ///< of the first argument
+  uint64_t seed_step = 101;       ///< from one argument to the next
+};
+
+/// Draws the arguments that are drawn anew, such that the contract's requirements hold: bounds, ascending order and fixed
 /// elements are solved, everything else is tried. `bound` has its shapes.
-DrawResult DrawInputs(const driver::BoundContract& contract, uint64_t seed, InputClass input_class,
-                      driver::BoundProgram& bound);
+DrawResult DrawInputs(const DrawPlan& plan, InputClass input_class, driver::BoundProgram& bound);
+
+/// Reports that no inputs were found.
+void ReportNotDrawn(const interp::ContractFailure& broken, const SourceManager& sources,
+                    DiagnosticEngine& report);
+
+/// Draws what no --arg gives to a kernel, such that its requirements hold. False after a report. Where sizes or the
+/// given arguments break them alone, that is for the launch to say.
+bool DrawUngiven(const driver::BoundContract& contract, const ir::Function& kernel,
+                 const SourceManager& sources, driver::BoundProgram& bound,
+                 DiagnosticEngine& report);
 
 }  // namespace kdl::tools

@@ -1,13 +1,13 @@
 #include "tools/input_rules.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
-#include <set>
 
+#include "driver/draw.h"
 #include "ir/comparisons.h"
 #include "ir/eval.h"
 #include "ir/views.h"
-#include "support/check.h"
 #include "support/float_bits.h"
 
 namespace kdl::tools {
@@ -54,24 +54,10 @@ class Reader {
       clause_ = &clause;
       Visit(clause.function->body->terminator()->operand(0));
     }
-    for (auto& [argument, rule] : rules_) KeepBetweenFixed(rule);
     return std::move(rules_);
   }
 
  private:
-  /// What ascends lies between its fixed elements: the first and the last as a rule.
-  static void KeepBetweenFixed(InputRule& rule) {
-    if (!rule.ascending) return;
-    auto less = [](const auto& a, const auto& b) {
-      return std::pair(a.second.integer, a.second.real) <
-             std::pair(b.second.integer, b.second.real);
-    };
-    auto [least, most] = std::minmax_element(rule.fixed.begin(), rule.fixed.end(), less);
-    if (least == most) return;
-    if (!rule.low) rule.low = Limit{least->second, false};
-    if (!rule.high) rule.high = Limit{most->second, false};
-  }
-
   /// `a && b` is an `if` that gives b or false, `a || b` one that gives true or b.
   void Visit(const Value* value) {
     const ir::Op* def = value->def();
@@ -158,12 +144,18 @@ class Reader {
       rules_[source->argument].ascending = true;
       if (kind == OpKind::Lt) rules_[source->argument].distinct = true;
     } else if (std::optional<uint64_t> bits = Closed(right)) {
-      Scalar scalar = right->type()->scalar;
-      Number number = IsFloat(scalar) ? Number{FloatValue(scalar, *bits), 0}
-                                      : Number{0, ir::Extended(scalar, *bits)};
-      IsFixedElement(*source) ? Fix(kind, *source, number)
-                              : Bound(kind, *source, number, IsFloat(scalar));
+      Scalar scalar = data_.now[source->argument].scalar;
+      if (std::optional<Number> number = NumberOf(scalar, right->type()->scalar, *bits))
+        Bound(kind, *source, *number, IsFloat(scalar));
     }
+  }
+
+  /// What elements of the scalar are compared with; nothing where a comparison of signed numbers says little of a u64.
+  static std::optional<Number> NumberOf(Scalar scalar, Scalar compared, uint64_t bits) {
+    if (IsFloat(compared)) return Number{FloatValue(compared, bits), 0};
+    if (scalar != Scalar::U64) return Number{0, ir::Extended(compared, bits)};
+    if (compared != Scalar::U64 && ir::Extended(compared, bits) < 0) return std::nullopt;
+    return Number{0, driver::OrderedInteger(scalar, bits)};
   }
 
   /// The value, where it is made of constants and sizes only.
@@ -187,32 +179,31 @@ class Reader {
                         operands.data());
   }
 
-  static bool IsFixedElement(const Source& source) {
-    return source.load && std::ranges::all_of(DimsOf(source.load), [](const ir::AccessDim& dim) {
-             return dim.terms.empty();
-           });
-  }
-
-  void Fix(OpKind kind, const Source& source, const Number& value) {
-    if (kind != OpKind::Eq) return;
-    std::vector<int64_t> index;
-    for (const ir::AccessDim& dim : DimsOf(source.load))
-      index.push_back(Evaluate(dim.offset, data_.size).value_or(-1));
-    rules_[source.argument].fixed.emplace_back(std::move(index), value);
+  /// The elements that are compared; a part of the index that is no number is any.
+  std::vector<std::optional<int64_t>> ElementsOf(const Source& source) const {
+    std::vector<std::optional<int64_t>> index;
+    if (!source.load) return index;
+    for (const ir::AccessDim& dim : DimsOf(source.load)) {
+      bool is_number = dim.terms.empty();
+      index.push_back(is_number ? Evaluate(dim.offset, data_.size) : std::nullopt);
+    }
+    return index;
   }
 
   void Bound(OpKind kind, const Source& source, const Number& value, bool is_float) {
-    InputRule& rule = rules_[source.argument];
-    Number limit = value;
     bool open = kind == OpKind::Lt || kind == OpKind::Gt;
     bool low = kind == OpKind::Gt || kind == OpKind::Ge || kind == OpKind::Eq;
     bool high = kind == OpKind::Lt || kind == OpKind::Le || kind == OpKind::Eq;
-    if (open && !is_float) limit.integer += low ? 1 : -1;
-    auto less = [&](const Number& a, const Number& b) {
-      return is_float ? a.real < b.real : a.integer < b.integer;
-    };
-    if (low && (!rule.low || less(rule.low->value, limit))) rule.low = Limit{limit, open};
-    if (high && (!rule.high || less(limit, rule.high->value))) rule.high = Limit{limit, open};
+    if (is_float && !std::isfinite(value.real)) return;  // all that is drawn is finite
+    Number limit = value;
+    if (open && is_float)
+      limit.real = std::nextafter(limit.real, low ? HUGE_VAL : -HUGE_VAL);
+    else if (open && limit.integer != (low ? INT64_MAX : INT64_MIN))
+      limit.integer += low ? 1 : -1;
+    BoundRule rule{ElementsOf(source), {}};
+    if (low) rule.bounds.low = limit;
+    if (high) rule.bounds.high = limit;
+    if (low || high) rules_[source.argument].bounds.push_back(std::move(rule));
   }
 
   /// The load that gives the value where its index is inside.

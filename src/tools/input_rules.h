@@ -11,25 +11,29 @@
 
 namespace kdl::tools {
 
-/// Of a float its value, of another scalar its number.
+/// Of a float its value, of an integer its place in the order of its type (driver/draw.h), of a bool 0 or 1.
 struct Number {
   double real = 0;
   int64_t integer = 0;
 };
 
-/// An end of an interval.
-struct Limit {
-  Number value;
-  bool open = false;  ///< the value itself is outside; of floats only
+/// What elements are at least and at most.
+struct Bounds {
+  std::optional<Number> low;
+  std::optional<Number> high;
+};
+
+/// Bounds of the elements with this index, of which an empty part is any. A scalar has an empty index.
+struct BoundRule {
+  std::vector<std::optional<int64_t>> index;
+  Bounds bounds;
 };
 
 /// What `requires` says of one argument in a form that inputs can be made from.
 struct InputRule {
-  std::optional<Limit> low;
-  std::optional<Limit> high;
-  bool ascending = false;                                      ///< along the last dimension
-  bool distinct = false;                                       ///< no two are equal there
-  std::vector<std::pair<std::vector<int64_t>, Number>> fixed;  ///< elements
+  std::vector<BoundRule> bounds;
+  bool ascending = false;  ///< along the last dimension
+  bool distinct = false;   ///< no two are equal there
 };
 
 /// By argument. Requirements of another form are left to be tried.

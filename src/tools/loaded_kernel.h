@@ -40,6 +40,8 @@ class LoadedKernel {
   /// The program that launches it once; its parameters are the kernel's.
   const ir::Function& program() const { return *auto_; }
   const driver::BoundContract& contract() const { return *contract_; }
+  /// The parameters that may say how often something runs.
+  const std::set<size_t>& loop_scalars() const { return loop_scalars_; }
   /// The extents of the tiles that walk each size.
   const std::map<Name, std::set<int64_t>>& tiles() const { return tiles_; }
 
@@ -61,6 +63,7 @@ class LoadedKernel {
   const ir::Function* auto_ = nullptr;
   const ir::Function* counted_ = nullptr;  ///< with the number of cores as its last parameter
   std::optional<driver::BoundContract> contract_;
+  std::set<size_t> loop_scalars_;
   std::map<Name, std::set<int64_t>> tiles_;
 };
 

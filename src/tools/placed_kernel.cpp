@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "driver/contracts.h"
 #include "driver/devices.h"
 #include "driver/diagnostics.h"
 #include "driver/resume.h"
@@ -13,6 +15,7 @@
 #include "driver/wanted_targets.h"
 #include "driver/wrap_kernel.h"
 #include "ir/eval.h"
+#include "tools/draw_inputs.h"
 #include "tools/load.h"
 
 namespace kdl::tools {
@@ -52,6 +55,8 @@ void PlacedKernel::Make() {
   ir::Function* kernel = kernels[0];
   instance_ = kernel->name;
   if (!driver::BindGenerics(*kernel, *arguments, c.options, c.diagnostics)) return;
+  std::optional<driver::BoundContract> contract =
+      driver::FindContract(c.contracts.list, *c.module, *kernel);
   ir::Function* program =
       driver::WrapKernel(*c.module, *kernel, driver::DeviceOfAddedLaunch(*c.module));
   if (c.options.core_num) driver::SetCoreNum(*c.module, *program, *c.options.core_num);
@@ -60,6 +65,7 @@ void PlacedKernel::Make() {
   driver::Options sizes = driver::WithoutConstants(c.options, *kernel);
   bound_ = driver::BindProgram(*program, *arguments, sizes, c.diagnostics);
   if (!bound_) return;
+  if (contract && !DrawUngiven(*contract, *kernel, c.sources, *bound_, c.diagnostics)) return;
   auto specs = driver::ResolveSpecs(*c.module, c.options.files[0], spec_, true,
                                     WithoutPlace(c.options, *c.module), c.diagnostics);
   if (!specs) return;

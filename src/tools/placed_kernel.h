@@ -29,6 +29,7 @@ class PlacedKernel {
 
   bool ok() const { return placed_.has_value(); }
   const driver::Compilation& compilation() const { return compilation_; }
+  driver::Compilation& compilation() { return compilation_; }
 
   /// One launch, on the calling thread; returns when it is over.
   Status Run() { return placed_->Relaunch(); }

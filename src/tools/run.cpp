@@ -15,6 +15,7 @@
 #include "driver/select.h"
 #include "driver/wrap_kernel.h"
 #include "tools/commands.h"
+#include "tools/draw_inputs.h"
 #include "tools/load.h"
 
 namespace kdl::tools {
@@ -37,17 +38,22 @@ driver::Options WithoutData(const Compilation& c, const ir::Function& program) {
   return left;
 }
 
+/// A kernel that is run by itself, and its contract.
+struct OnlyKernel {
+  const ir::Function* kernel = nullptr;
+  std::optional<driver::BoundContract> contract;
+};
+
 /// The program to run, alone in the module with what it launches. Null after a report. `options`
 /// loses the values that became constants.
 ir::Function* ChooseProgram(Compilation& c, const std::vector<driver::ArgumentSpec>& arguments,
-                            driver::Options& options,
-                            std::optional<driver::BoundContract>& contract) {
+                            driver::Options& options, OnlyKernel& only) {
   ir::Function* chosen =
       driver::SelectFunction(*c.module, c.options.files[0], arguments, c.options, c.diagnostics);
   if (chosen && chosen->kind == ir::FunctionKind::Kernel) {
     if (!driver::BindGenerics(*chosen, arguments, c.options, c.diagnostics)) return nullptr;
     options = driver::WithoutConstants(c.options, *chosen);
-    contract = driver::FindContract(c.contracts.list, *c.module, *chosen);
+    only = {chosen, driver::FindContract(c.contracts.list, *c.module, *chosen)};
     chosen = driver::WrapKernel(*c.module, *chosen, driver::DeviceOfAddedLaunch(*c.module));
   }
   if (!chosen) return nullptr;
@@ -78,11 +84,13 @@ std::vector<sema::Define> Run(Compilation& c) {
       !defines.empty() || c.diagnostics.has_errors())
     return defines;
   driver::Options options = c.options;
-  std::optional<driver::BoundContract> contract;
-  ir::Function* program = ChooseProgram(c, *arguments, options, contract);
+  OnlyKernel only;
+  ir::Function* program = ChooseProgram(c, *arguments, options, only);
   auto bound =
       program ? driver::BindProgram(*program, *arguments, options, c.diagnostics) : std::nullopt;
   if (!bound || !driver::MayWriteOutputs(*bound, *arguments, c.files_read, c.diagnostics))
+    return {};
+  if (only.contract && !DrawUngiven(*only.contract, *only.kernel, c.sources, *bound, c.diagnostics))
     return {};
   auto specs = driver::ResolveSpecs(*c.module, c.options.files[0], *under_test, true, c.options,
                                     c.diagnostics);
@@ -91,7 +99,7 @@ std::vector<sema::Define> Run(Compilation& c) {
   driver::Context context = code ? Load(c, *code) : nullptr;
   if (!context) return {};
   driver::RunPlace place{context.get(), *c.module,         c.runtime_specs,
-                         c.sources,     &c.contracts.list, std::move(contract)};
+                         c.sources,     &c.contracts.list, std::move(only.contract)};
   for (const driver::TargetCode& target : code->targets)
     driver::AddKernelsOfOwnOrder(*target.tiled, place.own_orders);
   c.printed += driver::RunAndReport(place, *program, std::move(*bound), c.options, c.diagnostics);

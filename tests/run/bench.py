@@ -93,6 +93,27 @@ def check_against(source, folder):
     checks.expect("the other file has to have the kernel", run.returncode == 1 and "E0922" in run.stderr, run.stderr)
 
 
+REQUIRING = """
+kernel stops(at: in i32[N], y: out i32[N]) {
+    spmd for i in N by 64 { assert(at[i] == -2, "only -2"); y[i] = at[i]; }
+}
+kernel gather(at: in i64[N], x: in f32[K], y: out f32[N]) {
+    spmd for i in N by 64 { y[i] = x[at[i]]; }
+}
+requires { 0 <= at[i] && at[i] < K; }
+"""
+
+
+def check_inputs(folder):
+    """`requires` bounds what is drawn, and a kernel that stops takes nothing away from the others."""
+    source, rows_file, picture = folder / "requiring.kdl", folder / "rows.json", folder / "roof.svg"
+    source.write_text(REQUIRING)
+    run = bench(source, *SIZES, *QUICK, "--threads", "1", "--json", rows_file, "--plot", picture)
+    checks.expect("a kernel that stops is told of", run.returncode == 1 and run.stderr.count("E0959") == 1, run.stderr)
+    rows = json.loads(rows_file.read_text()) if rows_file.exists() else []
+    checks.expect("the others are measured", [row["kernel"] for row in rows] == ["gather"] and picture.exists(), run.stdout)
+
+
 def check_refusals(source):
     for words, code, told in [
             (["--threads", "0"], 2, "E0904"),
@@ -120,6 +141,7 @@ def main():
         source.write_text(SOURCE)
         check_rows(source, folder)
         check_against(source, folder)
+        check_inputs(folder)
         check_refusals(source)
     return checks.end()
 
