@@ -129,7 +129,8 @@ static inline bool kdl_not_bool(bool a) { return !a; }
 /* ---- floats ---- */
 
 /* Of max and min: NaN propagates; -0 is below 0. Round: to nearest, ties to even. The bits of a NaN are the canonical quiet
- * one's. `s`: what the functions of <math.h> end in. */
+ * one's. `s`: what the functions of <math.h> end in. Seen: what is compared, as no compiler sees it, since LLVM takes
+ * `x < 0 ? 0 : x` for a maximum and mixes up the zeros. */
 #define KDL_FLOAT(type, T, s, int_type, I)                                     \
   static inline T kdl_neg_##type(T a) { return -a; }                           \
   static inline T kdl_abs_##type(T a) { return fabs##s(a); }                   \
@@ -144,6 +145,10 @@ static inline bool kdl_not_bool(bool a) { return !a; }
   static inline T kdl_ceil_##type(T a) { return ceil##s(a); }                  \
   static inline T kdl_round_##type(T a) { return nearbyint##s(a); }            \
   static inline T kdl_sqrt_##type(T a) { return sqrt##s(a); }                  \
+  static inline T kdl_seen_##type(T a) {                                       \
+    volatile T seen = a;                                                       \
+    return seen;                                                               \
+  }                                                                            \
   static inline I kdl_to_bits_##type(T a) {                                    \
     const T value = isnan(a) ? (T)NAN : a;                                     \
     I bits;                                                                    \

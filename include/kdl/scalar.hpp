@@ -234,6 +234,13 @@ T Sqrt(T a) {
   return std::sqrt(a);
 }
 
+// What is compared, as no compiler sees it: LLVM takes `x < 0 ? 0 : x` for a maximum, and mixes up the zeros.
+template <std::floating_point T>
+T Seen(T a) {
+  volatile T seen = a;
+  return seen;
+}
+
 // The bits of a float; those of a NaN are the canonical quiet one's.
 inline std::int32_t ToBits(float a) {
   return std::bit_cast<std::int32_t>(std::isnan(a) ? std::numeric_limits<float>::quiet_NaN() : a);

@@ -108,6 +108,10 @@ inline void AddFloats(Scalar scalar, std::vector<uint64_t>& values) {
       values.push_back(ir::EvaluateCast(Scalar::F64, scalar, std::bit_cast<uint64_t>(value)));
     }
   }
+  for (double infinity : {INFINITY, -INFINITY}) {  // NaNs that signal, but for f8e4m3
+    uint64_t bits = ir::EvaluateCast(Scalar::F64, scalar, std::bit_cast<uint64_t>(infinity));
+    values.push_back(bits | 1);
+  }
 }
 
 /// What is special, and some at random, as patterns of the scalar.

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <utility>
 
+#include "codegen/llvm/exact_compares.h"
 #include "codegen/llvm/machine.h"
 #include "support/check.h"
 #include "support/result.h"
@@ -160,6 +161,7 @@ std::string Machine::Emit(llvm::Module& module, FileType type) const {
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
   ChooseStrengthReduction(target_machine_->getTargetTriple());
+  ForbidMinMaxNumber(*target_machine_, module);
   bool refused = target_machine_->addPassesToEmitFile(passes, stream, nullptr,
                                                       type == FileType::Object
                                                           ? llvm::CodeGenFileType::ObjectFile

@@ -1,4 +1,5 @@
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include <bit>
 #include <cmath>
@@ -142,6 +143,12 @@ llvm::Value* F64FromWide(Emitter& emitter, llvm::Value* value, bool is_signed) {
   return is_signed ? builder.CreateSIToFP(value, f64) : builder.CreateUIToFP(value, f64);
 }
 
+/// LLVM 19 makes f32 of vectors of 64-bit integers by way of f64 there, and rounds twice.
+bool RoundsTwice(const Emitter& emitter, const llvm::Value* value, Scalar from, Scalar to) {
+  return Bytes(from) == 8 && to == Scalar::F32 && value->getType()->isVectorTy() &&
+         llvm::Triple(emitter.module.getTargetTriple()).isAArch64();
+}
+
 llvm::Value* FloatFromInteger(Emitter& emitter, llvm::Value* value, Scalar from, Scalar to) {
   auto& builder = emitter.builder;
   bool is_signed = IsSigned(from);
@@ -149,6 +156,9 @@ llvm::Value* FloatFromInteger(Emitter& emitter, llvm::Value* value, Scalar from,
     llvm::Type* type = WithLanesOf(value, scalar);
     return is_signed ? builder.CreateSIToFP(value, type) : builder.CreateUIToFP(value, type);
   };
+  if (RoundsTwice(emitter, value, from, to))
+    return builder.CreateFPTrunc(F64FromWide(emitter, value, is_signed),
+                                 WithLanesOf(value, builder.getFloatTy()));
   if (!IsNarrowFloat(to)) return convert(RegisterType(emitter.context(), to));
   if (Bytes(from) < 4) return NarrowFromF32(emitter, convert(builder.getFloatTy()), to);
   llvm::Value* wide =

@@ -4,7 +4,6 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
-#include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/IndVarSimplify.h>
 #include <llvm/Transforms/Scalar/InferAlignment.h>
@@ -21,6 +20,7 @@
 #include <utility>
 
 #include "codegen/llvm/coroutines.h"
+#include "codegen/llvm/exact_compares.h"
 #include "codegen/llvm/mask_loops.h"
 #include "codegen/llvm/widen_half.h"
 #include "support/check.h"
@@ -35,7 +35,7 @@ void FindVectors(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::IndVarSimplifyPass()));
   passes.addPass(llvm::LoopVectorizePass());
   passes.addPass(llvm::SLPVectorizerPass());
-  passes.addPass(llvm::InstCombinePass());
+  AddInstCombine(passes);
   passes.addPass(llvm::SimplifyCFGPass());
 }
 
@@ -71,7 +71,7 @@ llvm::ModulePassManager CleanUp(Invariants invariants, Vectors vectors, bool is_
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
-  passes.addPass(llvm::InstCombinePass());
+  AddInstCombine(passes);
   passes.addPass(llvm::SimplifyCFGPass());
   if (invariants == Invariants::Hoist)
     passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
@@ -104,11 +104,13 @@ void Optimize(const Machine* machine, int opt_level, llvm::Module& module,
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   if (SplitCoroutines(module, modules)) PlaceFrames(module, kernels);
-  if (opt_level == 0) return;
-  bool is_x86 = llvm::Triple(module.getTargetTriple()).isX86();
-  CleanUp(invariants, vectors, is_x86).run(module, modules);
-  WidenHalf(module);
-  if (machine) MakeMaskLoops(module, functions);
+  if (opt_level > 0) {
+    bool is_x86 = llvm::Triple(module.getTargetTriple()).isX86();
+    CleanUp(invariants, vectors, is_x86).run(module, modules);
+    WidenHalf(module);
+    if (machine) MakeMaskLoops(module, functions);
+  }
+  if (!machine) HideMinMax(module);
 }
 
 void Verify(const llvm::Module& module) {

@@ -41,6 +41,12 @@ static inline ulong kdl_turns(long lo, long hi, long step) {
   return lo < hi && step > 0 ? ((ulong)hi - (ulong)lo - 1) / (ulong)step + 1 : 0;
 }
 
+// What is compared, as no compiler sees it: LLVM takes `x < 0 ? 0 : x` for a maximum, and mixes up the zeros. A launch has a core, so
+// the bits are those of the number.
+#define KDL_NOTHING ((uint)((ulong)kdl_cores >> 63))
+#define KDL_SEEN_f32(a) as_float(as_uint(a) ^ KDL_NOTHING)
+#define KDL_SEEN_f64(a) as_double(as_ulong(a) ^ KDL_NOTHING)
+
 // Integers divide downwards; by 0 the worker has trapped.
 #define KDL_DIVISION(S, T)                                   \
   static inline T kdl_div_##S(T a, T b) {                    \

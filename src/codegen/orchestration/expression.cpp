@@ -145,6 +145,9 @@ std::string Expressions::Compared(const ir::Op* op, const Operator& row) const {
     Scalar computed = IsNarrowFloat(scalar) ? Scalar::F32 : scalar;
     first = syntax_.Cast(computed, computed, first);
   }
+  if (compares && IsFloat(scalar) && row.infix != "==" && row.infix != "!=")
+    first = syntax_.Apply({"Seen", "seen", ""}, IsNarrowFloat(scalar) ? Scalar::F32 : scalar,
+                          {first}, "");
   return fmt::format("({} {} {})", first, row.infix, second);
 }
 

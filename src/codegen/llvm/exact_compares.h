@@ -1,0 +1,23 @@
+#pragma once
+
+#include <llvm/IR/Module.h>
+#include <llvm/IR/PassManager.h>
+#include <llvm/Target/TargetMachine.h>
+
+// LLVM 19 takes selects and conditions whose comparisons are of floats for minima and maxima ("minnum", "maxnum"), which
+// have other bits: its ValueTracking does not see that `x < 0.0 ? 0.0 : x` of -0.0 is -0.0, and AArch64's instruction makes
+// a NaN of a signaling one where the comparison had chosen the number. These functions keep LLVM from that. What KIR means by
+// `min` and `max` is llvm.minimum and llvm.maximum, which are exact and stay as they are.
+
+namespace kdl::codegen {
+
+/// Adds InstCombine, which sees no comparison of what its select chooses between.
+void AddInstCombine(llvm::FunctionPassManager& passes);
+
+/// Tells the machine's instruction selection that it has no such minima and maxima for any function of the module.
+void ForbidMinMaxNumber(const llvm::TargetMachine& machine, const llvm::Module& module);
+
+/// Hides such selects from the instruction selection of another LLVM, which gets the module as text.
+void HideMinMax(llvm::Module& module);
+
+}  // namespace kdl::codegen
