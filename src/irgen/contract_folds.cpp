@@ -41,7 +41,7 @@ Folding FoldingWith(FunctionGen& gen, const ReduceExpr& reduce,
   return folding;
 }
 
-/// The place of the first of the largest, where a NaN is larger than all; -1: there is none.
+/// The place of the first of the largest, where a NaN is larger than all, and 0.0 larger than -0.0; -1: there is none.
 Folding FoldingArg(FunctionGen& gen, const ReduceExpr& reduce, const sema::ReduceInfo& info) {
   ir::Builder& b = gen.builder;
   Scalar scalar = gen.Made(gen.Info(reduce.operands[0]).type.scalar);
@@ -51,8 +51,11 @@ Folding FoldingArg(FunctionGen& gen, const ReduceExpr& reduce, const sema::Reduc
   folding.step = [&gen, &b, &reduce, &info, scalar, largest](const Values& accumulators) -> Values {
     Value* best = accumulators[1];
     Value* term = b.Cast(GenExpr(gen, reduce.operands[0]), scalar);
-    Value* better = b.Binary(largest ? OpKind::Gt : OpKind::Lt, term, best);
+    OpKind compare = largest ? OpKind::Gt : OpKind::Lt;
+    Value* better = b.Binary(compare, term, best);
     if (IsFloat(scalar)) {
+      Value* other_zero = b.Binary(compare, BitsOf(b, term), BitsOf(b, best));
+      better = b.Or(better, b.And(b.Eq(term, best), other_zero));
       better = b.Or(better, b.Ne(term, term));
       better = b.And(better, b.Eq(best, best));
     }

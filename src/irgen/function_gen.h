@@ -159,6 +159,8 @@ ir::Value* GenWithPart(FunctionGen& gen, const syntax::IndexExpr& target, ir::Va
                        ir::Value* value);
 
 // reductions.cpp
+/// The bits of an f32 or f64, as an integer of as many: all NaNs have the same ones.
+ir::Value* BitsOf(ir::Builder& b, ir::Value* value);
 ir::Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce);
 /// `reduce` or `scan` with a fn: a value for each part.
 std::vector<ir::Value*> GenUserFold(FunctionGen& gen, const syntax::ReduceExpr& reduce);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -160,18 +161,14 @@ Value* GenMean(FunctionGen& gen, const sema::ReduceInfo& info, Value* sum, Span 
   return mean;
 }
 
-/// The least index at which the value is the extremum, or NaN as that is; -1: there is none.
+/// The least index at which the value is the extremum, or NaN as that is; -1: there is none. Bits tell -0.0 from 0.0 as the
+/// fold does, and all NaNs have the same ones.
 Value* GenArg(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
   ir::Builder& b = gen.builder;
   ir::AxisList over = gen.AxesOf(info.ranges);
   Value* extremum = GenFold(gen, FoldOf(info.kind), value, over);
-  Value* hit = b.Eq(value, extremum);
-  if (IsFloat(value->type()->scalar)) {
-    Value* is_nan = b.Ne(value, value);
-    Value* has_nan = b.Ne(extremum, extremum);
-    Value* both = b.And(is_nan, has_nan);
-    hit = b.Or(hit, both);
-  }
+  Value* hit = IsFloat(value->type()->scalar) ? b.Eq(BitsOf(b, value), BitsOf(b, extremum))
+                                              : b.Eq(value, extremum);
   ir::Type indices = b.types().Tile(Scalar::I64, over);
   Value* index = b.Make(OpKind::Iota, {gen.blks.at(info.ranges[0])}, indices);
   Value* none = b.I64(std::numeric_limits<int64_t>::max());
@@ -246,6 +243,11 @@ std::vector<Value*> GenFolded(FunctionGen& gen, const syntax::ReduceExpr& reduce
 }
 
 }  // namespace
+
+Value* BitsOf(ir::Builder& b, Value* value) {
+  Scalar bits = value->type()->scalar == Scalar::F64 ? Scalar::I64 : Scalar::I32;
+  return b.Make(OpKind::ToBits, {value}, b.ElementwiseType(bits, std::array{value}));
+}
 
 Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce) {
   if (gen.contract) return GenContractFold(gen, reduce)[0];
