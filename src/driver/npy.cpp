@@ -238,6 +238,10 @@ std::optional<HostTensor> ParseNpy(std::string_view bytes, const std::string& pa
   }
   HostTensor tensor{*scalar, std::move(header->shape), std::vector<std::byte>(parts->data.size())};
   if (needed > 0) std::memcpy(tensor.bytes.data(), parts->data.data(), parts->data.size());
+  if (*scalar == Scalar::Bool) {
+    // NumPy's views of other types as bool have other bytes than 1, which are true, too.
+    for (std::byte& byte : tensor.bytes) byte = std::byte{byte != std::byte{0}};
+  }
   return tensor;
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 using Rmw = llvm::AtomicRMWInst::BinOp;
 
-/// How an update reads for signed integers, for unsigned ones and bools, and for floats.
+/// How an update reads for signed integers, for unsigned ones, and for floats.
 struct UpdateRow {
   Rmw of_signed = Rmw::BAD_BINOP;
   Rmw of_unsigned = Rmw::BAD_BINOP;
@@ -62,7 +62,7 @@ void EmitInteger(Emitter& emitter, const Updated& element, ir::UpdateKind how, l
                                   llvm::AtomicOrdering::Monotonic);
 }
 
-/// What the element becomes, as bits.
+/// What a float becomes, as bits.
 llvm::Value* UpdatedFloat(Emitter& emitter, Scalar scalar, ir::UpdateKind how, llvm::Value* old,
                           llvm::Value* value) {
   auto& builder = emitter.builder;
@@ -77,7 +77,20 @@ llvm::Value* UpdatedFloat(Emitter& emitter, Scalar scalar, ir::UpdateKind how, l
   return AsBits(emitter, EmitCast(emitter, updated, wide, scalar), scalar);
 }
 
-void EmitFloat(Emitter& emitter, const Updated& element, ir::UpdateKind how, llvm::Value* value) {
+/// What a bool becomes, as a byte: any that is not 0 was true.
+llvm::Value* UpdatedBool(Emitter& emitter, ir::UpdateKind how, llvm::Value* old,
+                         llvm::Value* value) {
+  auto& builder = emitter.builder;
+  old = builder.CreateIsNotNull(old);
+  llvm::Value* updated = how == ir::UpdateKind::And  ? builder.CreateAnd(old, value)
+                         : how == ir::UpdateKind::Or ? builder.CreateOr(old, value)
+                                                     : builder.CreateXor(old, value);
+  return AsBits(emitter, updated, Scalar::Bool);
+}
+
+/// Exchanges the element for what it becomes until no other core has been between.
+void EmitExchange(Emitter& emitter, const Updated& element, ir::UpdateKind how,
+                  llvm::Value* value) {
   auto& builder = emitter.builder;
   auto order = llvm::AtomicOrdering::Monotonic;
   llvm::Type* bits = builder.getIntNTy(static_cast<unsigned>(8 * Bytes(element.scalar)));
@@ -90,7 +103,9 @@ void EmitFloat(Emitter& emitter, const Updated& element, ir::UpdateKind how, llv
   builder.SetInsertPoint(retry);
   llvm::PHINode* old = builder.CreatePHI(bits, 2, "old");
   old->addIncoming(first, before);
-  llvm::Value* updated = UpdatedFloat(emitter, element.scalar, how, old, value);
+  llvm::Value* updated = element.scalar == Scalar::Bool
+                             ? UpdatedBool(emitter, how, old, value)
+                             : UpdatedFloat(emitter, element.scalar, how, old, value);
   llvm::Value* exchanged =
       builder.CreateAtomicCmpXchg(element.address, old, updated, element.align(), order, order);
   old->addIncoming(builder.CreateExtractValue(exchanged, 0), builder.GetInsertBlock());
@@ -113,8 +128,8 @@ void EmitAtomicUpdate(Emitter& emitter, ir::Op* op) {
   llvm::Value* value = emitter.Get(update.value());
   auto how = op->attr<ir::AttrKey::How>();
   if (how == ir::UpdateKind::Set) return EmitSet(emitter, element, value);
-  return IsFloat(element.scalar) ? EmitFloat(emitter, element, how, value)
-                                 : EmitInteger(emitter, element, how, value);
+  return IsInteger(element.scalar) ? EmitInteger(emitter, element, how, value)
+                                   : EmitExchange(emitter, element, how, value);
 }
 
 KDL_EMIT(Update, EmitUpdate)

@@ -133,11 +133,13 @@ void WriteSwaps(Writer& w, const std::string& element, Scalar scalar, ir::Update
   bool wide = Bytes(scalar) == 8;
   std::string_view word = wide ? "ulong" : "uint";
   Scalar computed = IsNarrowFloat(scalar) ? Scalar::F32 : scalar;
-  std::string from_bits = scalar == Scalar::F32   ? "as_float(kdl_bits)"
-                          : scalar == Scalar::F64 ? "as_double(kdl_bits)"
-                          : IsNarrowFloat(scalar) ? fmt::format("kdl_f32_of_{}(({})kdl_bits)",
-                                                                Suffix(scalar), MemoryType(scalar))
-                                                  : fmt::format("({})kdl_bits", MemoryType(scalar));
+  std::string from_bits =
+      scalar == Scalar::F32   ? "as_float(kdl_bits)"
+      : scalar == Scalar::F64 ? "as_double(kdl_bits)"
+      : IsNarrowFloat(scalar)
+          ? fmt::format("kdl_f32_of_{}(({})kdl_bits)", Suffix(scalar), MemoryType(scalar))
+      : scalar == Scalar::Bool ? "(uchar)kdl_bits != 0"
+                               : fmt::format("({})kdl_bits", MemoryType(scalar));
   std::string operand = IsNarrowFloat(scalar)
                             ? fmt::format("kdl_f32_of_{}({})", Suffix(scalar), value)
                             : std::string(value);

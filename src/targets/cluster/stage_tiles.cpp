@@ -52,13 +52,15 @@ std::vector<AxisId> BoxAxes(const Op* op) {
   return axes;
 }
 
-/// Whether the access is one of memory that all clusters see, and touches nothing but what exists.
+/// Whether the access is one of memory that all clusters see, and touches nothing but what exists. A bool that is true may be any
+/// byte but 0 in a caller's memory, and is 1 in ours: bytes as they are will not do.
 bool IsPlain(const Op* op) {
   auto edge = op->attr<AttrKey::Edge>();
   bool inside = edge == ir::EdgeKind::Clip || edge == ir::EdgeKind::Proven;
   bool masked = op->kind() == OpKind::Load ? !op->Segment(ir::LoadOp::at_mask).empty()
                                            : !op->Segment(ir::StoreOp::at_mask).empty();
-  return inside && !masked && !op->HasAttr(AttrKey::Leading) && !ir::MemoryOf(TensorOf(op))->def();
+  return inside && !masked && TensorOf(op)->type()->scalar != Scalar::Bool &&
+         !op->HasAttr(AttrKey::Leading) && !ir::MemoryOf(TensorOf(op))->def();
 }
 
 }  // namespace
