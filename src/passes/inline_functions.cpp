@@ -51,14 +51,14 @@ class MappedAxes {
       : outside_(std::move(outside)) {}
 
   /// Of what a `while` carries, in the region's parameters: the axes that a value has in any turn, and those of the
-  /// condition, since elements end one by one. One that is used behind the loop has the axes of all. `condition`: what its
-  /// first value has besides.
+  /// condition, since elements end one by one. One that is used after the loop has the axes of all that its turns make; where
+  /// none is used, the last one has them. `condition`: what its first value has besides.
   void Study(const Op* loop, const AxisList& condition = {});
   const AxisList& Of(const Value* param) const { return known_.at(param); }
 
  private:
   AxisList AxesOf(const Value* value) const;
-  void Flow(const ir::Block* region);
+  AxisList Flow(const ir::Block* region);
 
   std::function<AxisList(const Value*)> outside_;
   std::unordered_map<const Value*, AxisList> known_;
@@ -69,34 +69,39 @@ AxisList MappedAxes::AxesOf(const Value* value) const {
   return found != known_.end() ? found->second : outside_(value);
 }
 
-/// What the region makes has the axes of what it is made of.
-void MappedAxes::Flow(const ir::Block* region) {
+/// What the region makes has the axes of what it is made of. Gives the axes of all of it.
+AxisList MappedAxes::Flow(const ir::Block* region) {
+  AxisList made;
   for (const Op* op : *region) {
     if (op->kind() == ir::OpKind::While) {
       Study(op);
-      continue;
+    } else {
+      AxisList axes;
+      for (const Value* operand : op->operands()) axes = ir::UnionAxes(axes, AxesOf(operand));
+      for (const Value* result : op->results()) known_[result] = axes;
     }
-    AxisList axes;
-    for (const Value* operand : op->operands()) axes = ir::UnionAxes(axes, AxesOf(operand));
-    for (const Value* result : op->results()) known_[result] = axes;
+    for (const Value* result : op->results()) made = ir::UnionAxes(made, known_[result]);
   }
+  return made;
 }
 
 void MappedAxes::Study(const Op* loop, const AxisList& condition) {
   const ir::Block* region = loop->region();
   for (const Value* param : region->params()) known_[param] = {};
   known_[region->param(0)] = condition;
+  auto is_used = [](const Value* result) { return !result->uses().empty(); };
+  bool any_used = std::ranges::any_of(loop->results(), is_used);
   for (bool grown = true; grown;) {
     grown = false;
-    Flow(region);
-    AxisList all;
+    AxisList all = Flow(region);
     for (const Value* param : region->params()) all = ir::UnionAxes(all, known_[param]);
     for (size_t i = 0; i < region->params().size(); ++i) {
       AxisList& axes = known_[region->param(i)];
       AxisList wider = ir::UnionAxes(axes, AxesOf(loop->operand(i)));
       wider = ir::UnionAxes(wider, AxesOf(region->terminator()->operand(i)));
       wider = ir::UnionAxes(wider, known_[region->param(0)]);
-      if (!loop->result(i)->uses().empty()) wider = ir::UnionAxes(wider, all);
+      bool has_all = any_used ? is_used(loop->result(i)) : i + 1 == region->params().size();
+      if (has_all) wider = ir::UnionAxes(wider, all);
       grown = grown || wider != axes;
       axes = wider;
     }
