@@ -11,6 +11,7 @@
 
 #include "driver/diagnostics.h"
 #include "driver/draw.h"
+#include "driver/draw_special.h"
 #include "driver/npy.h"
 #include "driver/sizes.h"
 #include "ir/requirement.h"
@@ -22,11 +23,13 @@ namespace kdl::driver {
 namespace {
 
 constexpr std::string_view kRandom = "random";
+constexpr std::string_view kSpecial = "special";
 
-/// `random` and `random:SEED`; false where the seed is none.
+/// `random`, `random:SEED` and `special:SEED`; false where the seed is none.
 bool ReadRandom(std::string_view text, ArgumentSpec& argument) {
-  argument.kind = ArgumentSpec::Kind::Random;
-  text.remove_prefix(kRandom.size());
+  bool is_special = text.starts_with(kSpecial);
+  argument.kind = is_special ? ArgumentSpec::Kind::Special : ArgumentSpec::Kind::Random;
+  text.remove_prefix(is_special ? kSpecial.size() : kRandom.size());
   if (text.empty()) return true;
   text.remove_prefix(1);
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), argument.seed);
@@ -42,7 +45,8 @@ ArgumentSpec Classify(Assignment assignment) {
   if (argument.text.starts_with('@')) {
     argument.kind = ArgumentSpec::Kind::File;
     argument.path = argument.text.substr(1);
-  } else if (argument.text == kRandom || argument.text.starts_with("random:")) {
+  } else if (argument.text == kRandom || argument.text.starts_with("random:") ||
+             argument.text.starts_with("special:")) {
     if (!ReadRandom(argument.text, argument)) argument.kind = ArgumentSpec::Kind::Number;
   } else if (argument.text == "iota") {
     argument.kind = ArgumentSpec::Kind::Iota;
@@ -251,6 +255,8 @@ class Binder {
       DrawArgument(bound.tensor, bound.is_tensor, index + 1);
     } else if (argument->kind == ArgumentSpec::Kind::Random) {
       Draw(bound.tensor, argument->text == kRandom ? index + 1 : argument->seed);
+    } else if (argument->kind == ArgumentSpec::Kind::Special) {
+      DrawSpecial(bound.tensor, bound.is_tensor, argument->seed);
     } else {
       Fill(param, *argument, bound);
     }
@@ -297,8 +303,8 @@ class Binder {
     std::string number = scalar == Scalar::Bool ? "true or false"
                          : IsFloat(scalar)      ? "a number"
                                                 : "a whole number that the type holds";
-    return number +
-           (IsTensor(param) ? ", @FILE.npy, random:SEED, zeros, ones or iota" : ", or random:SEED");
+    return number + (IsTensor(param) ? ", @FILE.npy, random:SEED, special:SEED, zeros, ones or iota"
+                                     : ", random:SEED or special:SEED");
   }
 
   void Fill(const ir::Param& param, const ArgumentSpec& argument, BoundArgument& bound) {

@@ -15,12 +15,12 @@ namespace kdl::driver {
 
 /// What `--arg NAME=VALUE` says.
 struct ArgumentSpec {
-  enum class Kind : uint8_t { File, Random, Iota, Number };
+  enum class Kind : uint8_t { File, Random, Special, Iota, Number };
   std::string name;
   std::string text;  ///< the value as written
   Kind kind = Kind::Number;
   std::string number;  ///< of Number: `zeros` is 0, `ones` is 1
-  uint64_t seed = 0;   ///< of Random
+  uint64_t seed = 0;   ///< of Random and Special
   std::string path;    ///< of File
   HostTensor file;     ///< of File: what it holds
 };

@@ -72,18 +72,20 @@ class Drawer {
     return interp::BrokenRequirements(contract_, data_, 1).empty() ? std::nullopt : broken;
   }
 
-  /// Puts the value into some elements of the floats; false where that breaks a requirement, or there are none.
-  bool Sprinkle(double value) {
+  /// Puts the class's numbers into some elements of the floats; false where that breaks a requirement, or there are none.
+  bool Sprinkle(InputClass input_class) {
     bool any = false;
     for (size_t i = 0; i < bound_.arguments.size(); ++i) {
       HostTensor& tensor = bound_.arguments[i].tensor;
       if (!IsInput(i) || !IsFloat(tensor.scalar) || !bound_.arguments[i].is_tensor) continue;
       int64_t count = Count(tensor);
-      for (int64_t k = 0; k < std::max<int64_t>(1, count / 16) && count > 0; ++k) {
+      std::vector<uint64_t> numbers = FloatsOf(input_class, tensor.scalar);
+      auto least = static_cast<int64_t>(numbers.size());
+      for (int64_t k = 0; k < std::max(least, count / 16) && count > 0; ++k) {
         uint64_t at = driver::DrawBits(plan_.seed + 31 * i, static_cast<uint64_t>(k));
         at = at * 40503 + static_cast<uint64_t>(k) * 17;
         driver::SetElementBits(tensor, static_cast<int64_t>(at % static_cast<uint64_t>(count)),
-                               FloatBits(tensor.scalar, value));
+                               numbers[static_cast<size_t>(k % least)]);
         any = true;
       }
     }
@@ -107,6 +109,23 @@ class Drawer {
   }
 
  private:
+  /// Bits of the numbers that a class puts among floats.
+  static std::vector<uint64_t> FloatsOf(InputClass input_class, Scalar scalar) {
+    auto bits = [&](double value) { return FloatBits(scalar, value); };
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    constexpr uint64_t kLeast = 1;  // the least subnormal number; a signaling NaN's payload
+    switch (input_class) {
+      case InputClass::MinusInfinity:
+        return {bits(-kInfinity)};
+      case InputClass::PlusInfinity:
+        return {bits(kInfinity)};
+      case InputClass::Tiny:
+        return {bits(-0.0), bits(0.0), kLeast, bits(-0.0) | kLeast};
+      default:
+        return {bits(std::nan("")), bits(kInfinity) | kLeast, bits(-kInfinity) | kLeast};
+    }
+  }
+
   static std::vector<int64_t> IntegersOf(InputClass input_class, Scalar scalar) {
     if (input_class == InputClass::Zero) return {0};
     driver::IntegerRange all = driver::AllIntegers(scalar);
@@ -190,12 +209,6 @@ class Drawer {
   std::map<uint32_t, InputRule> rules_;
 };
 
-double ValueOf(InputClass input_class) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (input_class == InputClass::NaN) return std::nan("");
-  return input_class == InputClass::PlusInfinity ? kInfinity : -kInfinity;
-}
-
 }  // namespace
 
 std::string_view Describe(InputClass input_class) {
@@ -208,6 +221,8 @@ std::string_view Describe(InputClass input_class) {
       return "with inf among the inputs";
     case InputClass::NaN:
       return "with nan among the inputs";
+    case InputClass::Tiny:
+      return "with zeros of both signs and subnormal numbers among the inputs";
     case InputClass::Zero:
       return "with 0 among the integers";
     case InputClass::Ends:
@@ -225,8 +240,7 @@ DrawResult DrawInputs(const DrawPlan& plan, InputClass input_class, driver::Boun
   if (broken) return {DrawEnd::Failed, std::move(broken)};
   if (input_class == InputClass::Ordinary) return {};
   bool is_integer = input_class == InputClass::Zero || input_class == InputClass::Ends;
-  bool holds =
-      is_integer ? drawer.SprinkleIntegers(input_class) : drawer.Sprinkle(ValueOf(input_class));
+  bool holds = is_integer ? drawer.SprinkleIntegers(input_class) : drawer.Sprinkle(input_class);
   return {holds ? DrawEnd::Done : DrawEnd::Excluded, {}};
 }
 

@@ -12,10 +12,10 @@
 namespace kdl::tools {
 
 /// What inputs hold beside ordinary numbers: of floats, then of integers.
-enum class InputClass : uint8_t { Ordinary, MinusInfinity, PlusInfinity, NaN, Zero, Ends };
+enum class InputClass : uint8_t { Ordinary, MinusInfinity, PlusInfinity, NaN, Tiny, Zero, Ends };
 inline constexpr InputClass kAllInputClasses[] = {
-    InputClass::Ordinary, InputClass::MinusInfinity, InputClass::PlusInfinity,
-    InputClass::NaN,      InputClass::Zero,          InputClass::Ends};
+    InputClass::Ordinary, InputClass::MinusInfinity, InputClass::PlusInfinity, InputClass::NaN,
+    InputClass::Tiny,     InputClass::Zero,          InputClass::Ends};
 std::string_view Describe(InputClass input_class);
 
 enum class DrawEnd : uint8_t {
