@@ -33,7 +33,7 @@ class Expressions(Reductions):
             return self.leaf(type_, allowed, scope)
         ways = [self.leaf, self.choice, self.operation, self.operation, self.operation]
         if type_ != "bool":
-            ways.append(self.cast)
+            ways += [self.cast, self.least]
             if self.folded(scope, allowed):
                 ways += [self.reduction, self.reduction, self.position, self.user_fold]
             if allowed and scope.ranges:
@@ -55,9 +55,9 @@ class Expressions(Reductions):
         """A name, an element or a number; of another type it is cast."""
         values = [v for v in scope.values() if v.ranges <= allowed and (v.type == type_ or v.type != "bool")]
         same = [v for v in values if v.type == type_]
-        loads = scope.tensors if type_ != "bool" else []
+        loads = [t for t in scope.tensors if (t.type == "bool") == (type_ == "bool")]
         way = self.random.random()
-        if way < 0.1 or (type_ == "bool" and not same):
+        if way < 0.1 or (type_ == "bool" and not same and not loads):
             return expr(type_, allowed, self.literal(type_))
         if way < 0.25 and type_ in ("i64", "i32", "f32"):
             return self.as_type(type_, "i64", allowed, self.index_value(allowed, scope))
@@ -169,6 +169,25 @@ class Expressions(Reductions):
         self.choices -= 1
         return expr(type_, allowed, "(if ", parts[0], " then ", parts[1], " else ", parts[2], ")")
 
+    def least(self, type_, allowed, scope, depth):
+        """What a comparison chooses of what it compares, perhaps cast, or with a zero of the other sign: compilers take such for minima."""
+        from_ = self.pick([type_, type_, self.pick(NUMBERS)])
+        self.choices += 1
+        one = self.expression(from_, allowed, scope, depth)
+        zero = from_ in FLOATS and self.chance(0.5)
+        other = expr(from_, allowed, self.zero(from_)) if zero else self.expression(from_, allowed, scope, depth)
+        self.choices -= 1
+        arms = [one, expr(from_, allowed, self.zero(from_)) if zero and self.chance(0.5) else other]
+        self.random.shuffle(arms)
+        compared = self.random.sample([one, other], 2)
+        self.shows[f"minimum by a choice of {from_}"] += 1
+        parts = [self.as_type(type_, from_, allowed, arm) for arm in arms]
+        return expr(type_, allowed, "(if ", compared[0], f" {self.pick(['<', '<=', '>', '>=', '==', '!='])} ", compared[1], " then ", parts[0], " else ",
+                    parts[1], ")")
+
+    def zero(self, type_):
+        return f"({self.pick(['0.0', '-0.0'])} as {type_})"
+
     def call(self, type_, allowed, scope, depth):
         fn = self.pick([fn for fn in self.fns if fn.result == type_])
         self.shows["call"] += 1
@@ -203,7 +222,16 @@ class Expressions(Reductions):
         if op == "!":
             return expr("bool", allowed, "(!", one("bool"), ")")
         type_ = "bool" if op in ("&&", "||") else self.pick(NUMBERS)
+        if type_ == "bool" and self.chance(0.2):
+            return self.both_compared(op, allowed, one)
         return expr("bool", allowed, "(", one(type_), f" {op} ", one(type_), ")")
+
+    def both_compared(self, op, allowed, one):
+        """Two numbers, each compared with the same third one."""
+        type_ = self.pick(NUMBERS)
+        third, order = one(type_), self.pick(["<", "<=", ">", ">="])
+        self.shows["two compared with a third"] += 1
+        return expr("bool", allowed, "((", one(type_), f" {order} ", third, f") {op} (", one(type_), f" {order} ", third, "))")
 
     def float_operation(self, type_, allowed, one):
         op = self.pick(["+", "-", "*", "+", "-", "*", "/", "min", "max", "-x", "abs", "floor", "ceil", "round", "sqrt", "fma",

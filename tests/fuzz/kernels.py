@@ -39,7 +39,7 @@ class Kernels(Layers):
     def tensor(self, name, direction):
         dims = tuple(self.pick(self.sizes) for _ in range(self.random.randint(1, 3)))
         self.shows[f"rank {len(dims)}"] += 1
-        return Tensor(name, self.pick(NUMBERS), dims, direction)
+        return Tensor(name, self.pick(NUMBERS * 2 + ["bool"]), dims, direction)
 
     def window(self, scope):
         """A range that is constant."""

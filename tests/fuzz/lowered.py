@@ -45,14 +45,14 @@ def open_tensors(kernel):
     return found
 
 
-def outputs(file, kernel, cores, folder):
+def outputs(file, kernel, cores, inputs, folder):
     """(exit code, {tensor: file's bytes}, what it said) of a run by the interpreter."""
     tensors = [t for t in kernel.tensors if t.direction in ("in", "out", "inout")]
     named = {dim for tensor in tensors for dim in tensor.dims}
     words = ["run", file, "--target", "reference", "--core-num", cores]
     words += [word for name, value in kernel.sizes.items() if name in named for word in ("--set", f"{name}={value}")]
     for seed, tensor in enumerate(t for t in tensors if t.direction != "out"):
-        words += ["--arg", f"{tensor.name}=random:{seed}"]
+        words += ["--arg", f"{tensor.name}={inputs}:{seed}"]
     written = [t.name for t in tensors if t.direction != "in"]
     for name in written:
         words += ["--out", f"{name}=@{folder / name}.npy"]
@@ -92,12 +92,13 @@ def check(folder, seed):
     draw = random.Random(seed)
     cores = draw.choice([1, 2, 3])
     pipes = draw.choice([[], ["--pipes", "buffered"]])
+    inputs = draw.choice(["random", "special"])
     try:
         first, last = after("select-tiles", source, pipes), after("canonicalize-loops", source, pipes)
         if not first:
             return None
-        expected = outputs(first, kernel, cores, place)
-        got = outputs(last, kernel, cores, place)
+        expected = outputs(first, kernel, cores, inputs, place)
+        got = outputs(last, kernel, cores, inputs, place)
     except (RuntimeError, subprocess.TimeoutExpired) as error:
         return f"{error}\n{kernel.tree}"
     if got[0] != expected[0]:

@@ -31,6 +31,7 @@ from reduce import smaller  # noqa: E402
 LIMIT_S = 60  # of processor time, so that a busy machine makes no failures; STUCK_S is for what waits
 STUCK_S = 600
 SKIPPED = 77
+INPUTS = ["random", "special"]
 LISTED = 8  # every so many kernels also print their KIR, after these passes
 LISTED_AFTER = ["instantiate", "order-launches", "check-bounds", "scale-pipe-buffers", "share-windows", "form-nests",
                 "expand-tiles"]
@@ -42,11 +43,13 @@ EDGE = re.compile(r"edge = (\w+)")
 
 
 def command(source, kernel, way):
+    if not way.inputs:
+        return ["kernelc", "build", str(source), way.level, *way.pipes, *way.target, "-o", str(source.with_suffix(""))]
     params = [t for t in kernel.tensors if t.direction in ("in", "out", "inout")]
     named = {dim for tensor in params for dim in tensor.dims}
     sizes = [word for name, value in kernel.sizes.items() if name in named for word in ("--set", f"{name}={value}")]
     values = [word for seed, tensor in enumerate(t for t in params if t.direction != "out")
-              for word in ("--arg", f"{tensor.name}=random:{seed}")]
+              for word in ("--arg", f"{tensor.name}={way.inputs}:{seed}")]
     run_it = ["--check", *sizes, *values, *way.cores, *way.target]
     if not way.is_exe:
         return ["kernelc", "run", str(source), way.level, *way.pipes, *run_it]
@@ -72,7 +75,7 @@ def outcome(arguments):
         return f"over {LIMIT_S} s", ""
     if code == 0 and UNCOMPARED and UNCOMPARED in output:
         return "other sums of matrix units", output
-    if code == 0 and "bit for bit" in output:
+    if code == 0 and ("bit for bit" in output or arguments[1] == "build"):
         return "", output
     if code not in (0, 1, 3):
         return f"exit code {code}", output
@@ -90,21 +93,24 @@ class Way:
     target: list
     pipes: list
     is_exe: bool  # the program is C++ that is compiled, else `kernelc run` walks through it
+    inputs: str  # how they are drawn: random, or with special values among them; empty: it is built, and does not run
 
 
-def ways(seed, is_program, target):
+def ways(seed, is_program, target, only_build):
     """Two, of a program one as C++; on a given target one, whose driver compiles as it likes."""
     draw = random.Random(seed)
     cores = ["--core-num", str(draw.choice([1, 2, 3, 5, 1000]))]
     if target:
-        return [Way("-O2", cores, ["--target", target], draw.choice([[], ["--pipes", "buffered"]]), False)]
+        return [Way("-O2", cores, ["--target", target], draw.choice([[], ["--pipes", "buffered"]]), False, "" if only_build else draw.choice(INPUTS))]
     kinds = [[], [], [], ["--target", "debug"]]
     if not is_program:  # what is built as one of its own does not read it
         kinds.append(["--target", "host?units=split"])
     target = draw.choice(kinds)
     pipes = draw.choice([[], ["--pipes", "buffered"]])
     exe = draw.randrange(2) if is_program else None
-    return [Way(f"-O{level}", cores, target, pipes, number == exe) for number, level in enumerate(draw.sample([0, 1, 2, 3], 2))]
+    levels = draw.sample([0, 1, 2, 3], 2)
+    inputs = draw.choice(INPUTS)
+    return [Way(f"-O{level}", cores, target, pipes, number == exe, inputs) for number, level in enumerate(levels)]
 
 
 def driver_lines(source, way):
@@ -116,21 +122,23 @@ def driver_lines(source, way):
     return lines
 
 
-def check(folder, seed, out, whole, target, most_lines):
+def check(folder, seed, options):
     kernel = File(seed)
     source = folder / f"k{seed}.kdl"
     source.write_text(str(kernel.tree))
     ops, edges = collections.Counter(), collections.Counter()
-    if most_lines and driver_lines(source, ways(seed, bool(kernel.callees), target)[0]) > most_lines:
+    target = options.target
+    tried = ways(seed, bool(kernel.callees), target, options.build)
+    if options.most_lines and driver_lines(source, tried[0]) > options.most_lines:
         source.unlink()
-        return f"over {most_lines} lines", kernel.shows, ops, edges
-    for way in ways(seed, bool(kernel.callees), target):
+        return f"over {options.most_lines} lines", kernel.shows, ops, edges
+    for way in tried:
         what, output = outcome(command(source, kernel, way))
         if what.startswith("over") and target:
             source.unlink()
             return what, kernel.shows, ops, edges
         if what:
-            report(folder, out, kernel, seed, way, what, output, whole)
+            report(folder, options.out, kernel, seed, way, what, output, options.whole)
             source.unlink()
             return what, kernel.shows, ops, edges
     if seed % LISTED == 0:
@@ -187,14 +195,17 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("found"), help="where failing kernels go")
     parser.add_argument("--whole", action="store_true", help="does not make failing kernels smaller, which takes minutes")
     parser.add_argument("--target", help="a device spec: all run there, and nowhere else")
+    parser.add_argument("--build", action="store_true", help="with --target: builds them only, which needs no device")
     parser.add_argument("--most-lines", type=int, help="with --target opencl: kernels of more lines of OpenCL C are passed over")
     parser.add_argument("--coverage", action="store_true", help="print what the kernels held")
     options = parser.parse_args()
     if options.most_lines and options.target != "opencl":
         parser.error("--most-lines is for --target opencl")
-    if options.target and "there is no" in (why := run(["kernelc", "devices", options.target])[1]):
+    if options.target and not options.build and "there is no" in (why := run(["kernelc", "devices", options.target])[1]):
         print(why.strip())
         return SKIPPED
+    if options.build and not options.target:
+        parser.error("--build is for a --target")
     results, shows, ops, edges = (collections.Counter() for _ in range(4))
     end = time.monotonic() + options.seconds if options.seconds else None
     jobs = len(os.sched_getaffinity(0))
@@ -203,8 +214,7 @@ def main():
         while (time.monotonic() < end) if end else seed < last:
             batch = range(seed, seed + 64 if end else min(seed + 64, last))
             for what, shown, some_ops, some_edges in pool.map(
-                    lambda s: check(pathlib.Path(folder), s, options.out, options.whole, options.target, options.most_lines),
-                    batch):
+                    lambda s: check(pathlib.Path(folder), s, options), batch):
                 results[what] += 1
                 shows.update(shown)
                 ops.update(some_ops)

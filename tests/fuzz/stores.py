@@ -25,7 +25,8 @@ class Stores(Statements):
             direction = self.pick(["out", "out", "out", "inout"] + ["let"] * 2 * self.shared)
             if not all(r.whole for r in ranges):
                 direction = "inout"
-            tensor = Tensor(self.fresh("y"), self.pick(NUMBERS), tuple(r.size for r in ranges) or ("1",), direction)
+            type_ = self.pick(NUMBERS + ["bool"] * (direction == "out"))
+            tensor = Tensor(self.fresh("y"), type_, tuple(r.size for r in ranges) or ("1",), direction)
             self.tensors.append(tensor)
         else:
             ranges = self.in_order(ranges, tensor.dims)
@@ -34,7 +35,7 @@ class Stores(Statements):
         access = f"{tensor.name}[{', '.join(r.name for r in ranges) or '0'}]"
         defined = tensor.direction in ("inout", "again")
         stores = self.first_stores(access, tensor, allowed, inner, defined)
-        for _ in range(self.random.choice([0, 0, 0, 0, 1])):
+        for _ in range(self.random.choice([0, 0, 0, 0, 1]) if tensor.type != "bool" else 0):
             self.shows["stored element loaded"] += 1
             stores.append(self.store(access, tensor, self.pick(["+=", "*="]), allowed, inner, self.chance(0.3)))
         self.shows[f"store of {tensor.type}"] += 1
@@ -99,7 +100,7 @@ class Stores(Statements):
     def written_again(self, ranges):
         """A tensor of an earlier loop, which none reads until the next `sync`."""
         sizes = sorted(r.size for r in ranges)
-        fitting = [t for t in self.rewritten if sorted(t.dims) == sizes]
+        fitting = [t for t in self.rewritten if sorted(t.dims) == sizes and t.type != "bool"]
         if not fitting:
             return None
         tensor = self.pick(fitting)
@@ -121,13 +122,14 @@ class Stores(Statements):
         if not dims:
             return self.let(scope)
         floats = self.chance(0.3)
-        type_ = self.pick(FLOATS if floats else INTEGERS)
+        type_ = self.pick(FLOATS if floats else INTEGERS + ["bool"])
         tensor = Tensor(self.fresh("z"), type_, tuple(self.random.choices(dims, k=self.pick([1, 2]))), "inout")
         self.tensors.append(tensor)
         ranges = self.some_ranges(scope)
         self.choices += 1  # there may be a `where`
         indices = [text("clamp(", self.expression("i64", ranges, scope, 2), f", 0, {dim} - 1)") for dim in tensor.dims]
-        op = self.pick(["max=", "min=", "max=", "min=", "+=", "="] if floats else ["+=", "max=", "min=", "&=", "|=", "^=", "="])
+        ordered = [] if type_ == "bool" else ["+=", "max=", "min="]
+        op = self.pick(["max=", "min=", "max=", "min=", "+=", "="] if floats else ordered + ["&=", "|=", "^=", "="])
         if op != "=" and (not floats or op != "+="):
             self.done.append(tensor)
         self.shows[f"atomic {op} of {tensor.type}"] += 1

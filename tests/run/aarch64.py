@@ -3,22 +3,27 @@
 and without: the interpreter's results, bit for bit.
 
 The samples' kernels and the programs below, one with stages and pipes, make one file; its objects, its written C++ and
-aarch64_caller.cpp link to one program. shared/aarch64_units.py has products by instructions of levels.
+aarch64_caller.cpp link to one program. shared/aarch64_units.py has products by instructions of levels; a few random kernels
+are those of tests/fuzz/emulated.py.
 
 aarch64.py [shapes of each pair of types and level, 1] [seed, 1] [--all: each pair, else a half of them, others each day]"""
 
 import pathlib
+import random as py_random
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 
 import numpy as np
 
-from shared import aarch64_units
+from shared import aarch64_units, seeds
+from shared.aarch64_runtime import EMULATOR, ROOT, TOOLS, build_runtime, call
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/fuzz"))
+import emulated  # noqa: E402
+
+DRAWN = 8  # kernels of tests/fuzz, others each day
 SAMPLES = ["saxpy", "matmul", "softmax"]
 PROGRAMS = """
 kernel piped(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N]) {
@@ -76,8 +81,6 @@ export program product_bf16(a: in bf16[M, K], b: in bf16[K, N], c: out bf16[M, N
 }
 """
 TILES = ["-DBM=32", "-DBN=48", "-DBK=24", "-DBR=8", "-DBC=40"]  # the same for both: the interpreter runs on this machine
-TOOLS = ["aarch64-linux-gnu-g++", "qemu-aarch64"]
-EMULATOR = [TOOLS[1], "-L", "/usr/aarch64-linux-gnu"]
 BUILD = pathlib.Path(shutil.which("kernelc") or "bin/kernelc").resolve().parents[1]
 HALF = "host?isa=armv8-a-fp16"
 SCALABLE = "host?isa=armv8-a-sve256&dot=portable"
@@ -91,21 +94,12 @@ SHAPES = {"line": [(0,), (1,), (67,), (300,)], "claims": [(1,), (67,), (300,)], 
 DTYPES = {"f32": np.float32, "f16": np.float16, "bf16": np.dtype("V2")}
 
 
-def call(*words, folder):
-    done = subprocess.run([str(w) for w in words], cwd=folder, capture_output=True, text=True, timeout=300)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(map(str, words))}: {done.returncode}\n{done.stdout}{done.stderr}")
-
-
 def build(folder):
     text = "".join((ROOT / f"samples/{name}/{name}.kdl").read_text() for name in SAMPLES)
     (folder / "kernels.kdl").write_text(text + PROGRAMS)
     call("kernelc", "build", "kernels.kdl", "--target", "host", "--target", "host?isa=armv8-a", "--target", HALF, "--target", SCALABLE, PIPES, *TILES,
          folder=folder)
-    call("cmake", "-S", ROOT, "-B", "runtime", "-G", "Ninja", "-DKDL_RUNTIME_ONLY=ON", "-DCMAKE_SYSTEM_NAME=Linux",
-         "-DCMAKE_SYSTEM_PROCESSOR=aarch64", f"-DCMAKE_CXX_COMPILER={TOOLS[0]}", f"-DCMAKE_C_COMPILER={TOOLS[0][:-3]}gcc",
-         "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_CXX_FLAGS=-O1", folder=folder)
-    call("cmake", "--build", "runtime", "--target", "kdl_runtime", folder=folder)
+    build_runtime(folder)
     call(TOOLS[0], "-std=c++20", "-O1", *INCLUDES, "kernels.orch.cpp", ROOT / "tests/run/aarch64_caller.cpp",
          *(path for path in folder.glob("*.o") if not path.name.endswith(".x86-64.o")), "runtime/lib/libkdl_runtime.a",
          "-pthread", "-ldl", "-o", "program", folder=folder)
@@ -174,6 +168,7 @@ def main():
         sys.exit(77)
     shapes_of_units, seed = map(int, ([word for word in sys.argv[1:] if word != "--all"] + ["1", "1"])[:2])
     random = np.random.default_rng(seed)
+    random_of_today = py_random.Random(seeds.of_today())
     problems, checks = [], 0
     with tempfile.TemporaryDirectory(prefix="aarch64-") as name:
         folder = pathlib.Path(name)
@@ -185,6 +180,9 @@ def main():
         faults = aarch64_units.faults(folder, EMULATOR, shapes_of_units, random)
         checks += len(faults)
         problems += filter(None, faults)
+        first = random_of_today.randrange(1 << 32)
+        checks += DRAWN
+        problems += filter(None, (emulated.check_in(folder / "runtime", folder, first + n) for n in range(DRAWN)))
     print("\n".join(problems))
     print(f"{checks - len(problems)} passed, {len(problems)} failed")
     sys.exit(1 if problems else 0)

@@ -1,0 +1,70 @@
+"""Inputs drawn at random with those numbers among them at which code goes wrong: zeros of both signs, NaNs that are quiet or
+signal, infinities, subnormal numbers, ends of types, and what lies halfway between two numbers of a shorter type."""
+
+import numpy as np
+
+FORMATS = {"f8e4m3": (1, 3), "f8e5m2": (1, 2), "f16": (2, 10), "bf16": (2, 7), "f32": (4, 23), "f64": (8, 52)}  # bytes, bits of fraction
+STORED = {"bool": "?", "f16": "f2", "bf16": "V2", "f32": "f4", "f64": "f8", "f8e4m3": "u1", "f8e5m2": "u1"}
+SHARE = 0.25
+
+
+def memory_type(type_):
+    """NumPy's type of an element, as files have it."""
+    return np.dtype(STORED.get(type_) or f"{type_[0]}{int(type_[1:]) // 8}")
+
+
+def is_nan(type_, bits):
+    """Which of the bits are those of NaNs."""
+    size, fraction = FORMATS[type_]
+    magnitude = bits & bits.dtype.type((1 << (8 * size - 1)) - 1)
+    if type_ == "f8e4m3":
+        return magnitude == 0x7F
+    return magnitude > ((1 << (8 * size - 1 - fraction)) - 1) << fraction
+
+
+def floats(random, type_):
+    """Patterns of a float type."""
+    size, fraction = FORMATS[type_]
+    one, most = 1 << fraction, (1 << (8 * size - 1 - fraction)) - 1
+    bias = most >> 1
+    patterns = [0, 0, 1, one - 1, one, most * one - 1, most * one, most * one | one >> 1, most * one | 1, bias * one, bias * one - 1]
+    for _ in range(8):
+        cut = int(random.integers(1, fraction + 1))
+        digits = int(random.integers(0, one)) >> cut << cut | 1 << (cut - 1)
+        exponent = min(max(bias + int(random.integers(-24, 66)), 0), most - 1)
+        patterns.append(exponent * one | min(max(digits + int(random.integers(-1, 2)), 0), one - 1))
+    return patterns + [pattern | 1 << (8 * size - 1) for pattern in patterns]
+
+
+def integers(random, bits):
+    patterns = [0, 1, -1, (1 << (bits - 1)) - 1, 1 << (bits - 1), (1 << (bits - 1)) + 1, -2]
+    for _ in range(8):
+        cut = int(random.integers(1, bits))
+        number = int(random.integers(0, 1 << 62)) << cut | 1 << (cut - 1)
+        patterns += [number + int(random.integers(-1, 2)), (1 << cut) - 1, -(1 << cut)]
+    return [pattern & (1 << bits) - 1 for pattern in patterns]
+
+
+def ordinary(random, type_, shape):
+    """Bits of numbers in [-1, 1), of small integers, of true and false."""
+    if type_ == "bool":
+        return random.integers(0, 2, shape).astype(np.uint8)
+    if type_ not in FORMATS:
+        return random.integers(0 if type_[0] == "u" else -100, 101, shape).astype(memory_type(type_)).view(f"u{int(type_[1:]) // 8}")
+    size, fraction = FORMATS[type_]
+    if size == 1:
+        return random.integers(0, 0x38, shape).astype(np.uint8) | random.integers(0, 2, shape).astype(np.uint8) << 7
+    values = random.uniform(-1, 1, shape)
+    if type_ == "bf16":
+        return (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    return values.astype(memory_type(type_)).view(f"u{size}")
+
+
+def drawn(random, type_, shape):
+    values = ordinary(random, type_, shape)
+    if type_ == "bool":
+        patterns = [0, 1, 2, 255]
+    else:
+        patterns = floats(random, type_) if type_ in FORMATS else integers(random, 8 * values.dtype.itemsize)
+    chosen = random.choice(np.array(patterns, dtype=values.dtype), shape)
+    return np.where(random.random(shape) < SHARE, chosen, values).astype(values.dtype).view(memory_type(type_))
