@@ -25,7 +25,8 @@
  *   the bytes of near memory (shared memory, of CUDA's launches), for which the kernel has asked with no text of its own;
  *   how many maps it takes, behind its other arguments, by value, 128 bytes each; and of each five numbers: of the kernel's
  *   tensors the number, its dimension of the box's rows, how many those are, elements of a row (a panel of the box), bytes of
- *   the swizzle. Behind the launch's other numbers stands for each map whether it is one: memory that is not aligned has none */
+ *   the swizzle; last kdl_variant.scratch_bytes, for those who launch the text without its image. Behind the launch's other
+ *   numbers stands for each map whether it is one: memory that is not aligned has none */
 #pragma once
 
 enum kdl_team_numbers {

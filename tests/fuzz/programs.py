@@ -197,6 +197,7 @@ def main():
     parser.add_argument("--target", help="a device spec: all run there, and nowhere else")
     parser.add_argument("--build", action="store_true", help="with --target: builds them only, which needs no device")
     parser.add_argument("--most-lines", type=int, help="with --target opencl: kernels of more lines of OpenCL C are passed over")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="how many run at once")
     parser.add_argument("--coverage", action="store_true", help="print what the kernels held")
     options = parser.parse_args()
     if options.most_lines and options.target != "opencl":
@@ -208,8 +209,7 @@ def main():
         parser.error("--build is for a --target")
     results, shows, ops, edges = (collections.Counter() for _ in range(4))
     end = time.monotonic() + options.seconds if options.seconds else None
-    jobs = len(os.sched_getaffinity(0))
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         seed, last = options.first, options.first + options.kernels
         while (time.monotonic() < end) if end else seed < last:
             batch = range(seed, seed + 64 if end else min(seed + 64, last))

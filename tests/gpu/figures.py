@@ -54,8 +54,11 @@ class Row:
     kernel: str
     defines: str
     model: str
+    shape: tuple = (8192, 8192, 8192)  # of a product: M, K, N
 
 
+MEMORY = "tests/gpu/memory.kdl"
+MATMUL = ("samples/matmul/matmul.kdl", "matmul_bf16", "", "product")
 ROWS = [Row("matmul bf16, 8192 cubed", "samples/matmul/matmul.kdl", "matmul_bf16", "", "product"),
         Row("matmul f32, 8192 cubed", "samples/matmul/matmul.kdl", "matmul_f32", "", "product"),
         Row("matmul tf32, 8192 cubed", "tests/run/tf32_products.kdl", "rows", "", "product"),
@@ -63,7 +66,14 @@ ROWS = [Row("matmul bf16, 8192 cubed", "samples/matmul/matmul.kdl", "matmul_bf16
         Row("attention bf16, D 128", "tests/run/turn_products.kdl", "attention_bf16", "D=128 T=bf16", "attention"),
         Row("softmax", "samples/softmax/softmax.kdl", "softmax", "", "stream"),
         Row("layer_norm", "tests/run/families/softmax_norm.kdl", "layer_norm", "S=4", "stream"),
-        Row("copy", "tests/bench/kernels/elements.kdl", "copy", "", "stream")]
+        Row("copy", "tests/bench/kernels/elements.kdl", "copy", "", "stream"),
+        *(Row(f"matmul bf16, {m} x {k} x {n}", *MATMUL, (m, k, n))
+          for m, k, n in [(4096, 4096, 4096), (4095, 4088, 4104), (8192, 512, 8192), (16, 4096, 4096)]),
+        Row("matmul f32, 4096 cubed", "samples/matmul/matmul.kdl", "matmul_f32", "", "product", (4096, 4096, 4096)),
+        *(Row(f"matmul {what}, {m} x 4096 x 4096", "tests/run/byte_products.kdl", kernel, "A=f8e4m3 B=f8e5m2", "product", (m, 4096, 4096))
+          for what, kernel in [("i8", "signed"), ("fp8", "floats_f8e4m3_f8e5m2")] for m in [200, 4096, 8192]),
+        *(Row(kernel, MEMORY, kernel, "", "stream")
+          for kernel in ["row_sum", "column_sum", "transpose", "matvec", "gather", "gelu", "jacobi", "copy_f32", "copy_bf16"])]
 INSTRUCTION = re.compile(r"^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z0-9_.]+)\s*(.*?);")
 WIDTHS = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
 
@@ -155,8 +165,10 @@ def straight_run(code, name):
     return max(runs_of(code), key=lambda run: (code.count(*run)[name], run[0] - run[1]))
 
 
-def product(machine, code, workers, blocks, tile):
-    """unit's cycles by the longest of unit, issue and what is behind a block's loop, by whole waves of 8192 cubed's blocks."""
+def product(machine, code, workers, blocks, tile, shape):
+    """The matrix unit's cycles by the longest of unit, issue and what follows a block's loop, by whole waves of blocks; at most what
+    memory allows that is read and written once."""
+    m, k, n = shape
     unit = tile.rate * machine.matrix or 2 * machine.fma
     run = straight_run(code, tile.step)
     counts = code.count(*run)
@@ -169,18 +181,21 @@ def product(machine, code, workers, blocks, tile):
     turn_issue = (sum(counts.values()) + loads + sums) * workers / 32 / machine.issues
     stored = straight_run(code, "STG")  # of a whole block
     behind = (stored[1] - stored[0] + 1) * workers / 32 / machine.issues
-    turns = 8192 / steps
+    turns = k / steps
     busy = turns * turn_unit / (turns * max(turn_unit, turn_issue) + behind / max(1, blocks))
-    tiles = (8192 // tile.rows) * (8192 // tile.columns)
+    tiles = m / tile.rows * n / tile.columns
+    whole_tiles = -(-m // tile.rows) * -(-n // tile.columns)
     waves = tiles / machine.processors / blocks
-    share = 100 * busy * waves / -(-tiles // (machine.processors * blocks))
+    bytes_once = tile.bytes * (m * k + k * n) + (2 if tile.bytes == 2 else 4) * m * n
+    at_once = unit * machine.clock * machine.processors * bytes_once / (2 * m * k * n)  # bytes a second, of a unit that is busy
+    share = 100 * min(busy * waves / -(-whole_tiles // (machine.processors * blocks)), machine.bytes_s / at_once)
     said = (f"{sum(counts.values()) + sums + loads:.0f} for {counts[tile.step]} {tile.step}, "
             f"{counts['LDS'] + counts['LDSM']} reads of shared memory; "
             f"behind the loop {stored[1] - stored[0] + 1} for {code.count(*stored)['STG']} stores")
     return said, f"{moved * tile.bytes} a turn", share
 
 
-def attention(machine, code, workers, blocks, _):
+def attention(machine, code, workers, blocks, *_):
     """Tensor cycles of a turn by the longer of those and of issue: other blocks multiply while one takes exponentials."""
     name = "HGMMA" if machine.level == "sm_90a" else "HMMA"
     loop = min((each for each in code.loops if code.count(*each)[name] == code.count(0, len(code.ops) - 1)[name]),
@@ -197,7 +212,7 @@ def attention(machine, code, workers, blocks, _):
     return said, f"{2 * 64 * 128 * 2} a turn", 100 * unit / longest
 
 
-def stream(machine, code, workers, blocks, _):
+def stream(machine, code, workers, blocks, *_):
     """Bytes under way, of 0.6 us at the ceiling, or issue slots by those that an f32 takes, one in each of the loops."""
     loops = code.streams()
     loads = [code.moved("LDG", *loop) for loop in loops if code.count(*loop)["LDG"]] or [code.moved("LDG", 0, len(code.ops) - 1)]
@@ -215,7 +230,8 @@ MODELS = {"product": product, "attention": attention, "stream": stream}
 TILES = {("matmul_bf16", "sm_90a"): Tile(128, 256, 64, "HGMMA", 1, 2), ("matmul_bf16", "sm_80"): Tile(128, 128, 32, "HMMA", 1, 2),
          ("matmul_f32", "sm_90a"): Tile(128, 128, 16, "FFMA", 0, 4), ("matmul_f32", "sm_80"): Tile(128, 128, 16, "FFMA", 0, 4),
          ("rows", "sm_90a"): Tile(128, 128, 32, "HGMMA", 0.5, 4), ("rows", "sm_80"): Tile(128, 128, 32, "HMMA", 0.5, 4),
-         ("floats_f8e4m3_f8e5m2", "sm_90a"): Tile(128, 128, 128, "QGMMA", 2, 1)}
+         ("floats_f8e4m3_f8e5m2", "sm_90a"): Tile(128, 128, 128, "QGMMA", 2, 1),
+         ("signed", "sm_90a"): Tile(128, 256, 128, "IGMMA", 2, 1)}
 USED = re.compile(r"Function properties for (\w+)\n\s+\d+ bytes stack frame, (\d+) bytes spill stores.*\n"
                   r"ptxas info\s+: Used (\d+) registers(?:.*?, (\d+) bytes smem)?")
 BROUGHT = re.compile(r"\.b8 (\w+)_launch\[\d+\] = \{([\d, ]+)\};")
@@ -238,7 +254,7 @@ def figures(row, machine, folder):
     machine_code = subprocess.run([ptxas.disassembler(), "-c", cubin], check=True, capture_output=True, text=True).stdout
     code = read_code(re.search(rf"^\.text\.{entry}:$(.*?)(?=^\.text\.|\Z)", machine_code, re.DOTALL | re.MULTILINE)[1])
     blocks = machine.occupancy(registers, near, workers)
-    inner, moved, share = MODELS[row.model](machine, code, workers, blocks, TILES.get((row.kernel, machine.level)))
+    inner, moved, share = MODELS[row.model](machine, code, workers, blocks, TILES.get((row.kernel, machine.level)), row.shape)
     return [row.what, machine.name, f"{registers}, {spilled}", near, f"{blocks} x {workers // 32} of 64", moved, inner, f"{share:.0f} %"]
 
 

@@ -4,16 +4,22 @@ the time is over; traps with their places; a barrier of the launch in a loop.
 
 Without a GPU the driver is one of the tests' (runtime/conformance/fake_cuda.h), which interprets the PTX thread by thread: what
 the text says is checked so, not what NVIDIA's compiler and machines make of it; each barrier that is taken away is missed.
-KDL_CUDA=1 takes the machine's own driver.
+KDL_CUDA=1 takes the machine's own driver, whose matrix units add in an order of their own: what they leave open is compared with
+the reference device by a tolerance.
 """
 
 import os
 import pathlib
+import re
 import shutil
 import sys
 import tempfile
 
+import numpy
+
 from shared import checks, teams
+
+OWN_DRIVER = bool(os.environ.get("KDL_CUDA"))
 
 
 def is_missing(said):
@@ -33,8 +39,6 @@ def barriers():
         done = teams.kernelc(*softmax)
         checks.expect(f"softmax without barrier {number} is wrong", done.returncode != 0, done.stdout + done.stderr)
     del os.environ["FAKE_CUDA_DROP"]
-    groups()
-    described()
 
 
 # Of the tests' driver.
@@ -77,6 +81,27 @@ def described():
 
 
 EQUAL = "equal to the reference, bit for bit\n"  # matrix units, too: the tests' have the order of the interpreter's model
+OPEN = re.compile(r"bit for bit, but for ['\w, ]+: the device's matrix units add in an order of their own\n")
+MOST_ERROR = 1e-5  # of sums of f32, by the norm
+# Where sums are narrower: of products of f8, and of factors that are rounded sums.
+MOST_ERROR_OF_F8 = 1e-3
+MOST_ERROR_OF_TURNS = 4e-3
+
+
+def expect_equal(what, words, out, most_error=MOST_ERROR):
+    """`kernelc run WORDS` gives what the interpreter gives; `out` is the tensor that the device's matrix units may leave open."""
+    with tempfile.TemporaryDirectory() as folder:
+        got, wanted = (pathlib.Path(folder) / name for name in ["got.npy", "wanted.npy"])
+        done = teams.kernelc("run", *words, "--check", "--out", f"{out}=@{got}")
+        equal = EQUAL in done.stdout
+        if not equal and OWN_DRIVER and OPEN.search(done.stdout):
+            at = words.index("--target")
+            teams.kernelc("run", *words[:at], "--target", "reference", *words[at + 2:], "--out", f"{out}=@{wanted}")
+            exact, device = (numpy.load(path).astype(numpy.float64) for path in [wanted, got])
+            equal = bool(numpy.linalg.norm(device - exact) <= most_error * numpy.linalg.norm(exact))
+    checks.expect(f"{what} equals the interpreter", equal, done.stdout + done.stderr)
+
+
 # c = a * b, a product in each layer.
 LAYERS = """
 export kernel layers(a: in bf16[L, M, K], b: in bf16[L, N, K], c: out f32[L, M, N]) {
@@ -91,32 +116,31 @@ export kernel layers(a: in bf16[L, M, K], b: in bf16[L, N, K], c: out f32[L, M, 
 
 def groups():
     """Products of groups of warps, whose factors come as boxes, where they fit and where not; what waits for them is missed."""
-    target = ["--target", "cuda?isa=sm_90a", "--check", "--arg", "a=random:1", "--arg", "b=random:2", "--core-num", "1"]
+    target = ["--target", "cuda?isa=sm_90a"]
+    given = ["--arg", "a=random:1", "--arg", "b=random:2", "--core-num", "1"]
     with tempfile.TemporaryDirectory() as folder:
         layers = pathlib.Path(folder) / "layers.kdl"
         layers.write_text(LAYERS)
-        run = ["run", layers, *target]
+        run = [layers, *target, *given]
         fits = ["--set", "L=2", "--set", "M=70", "--set", "N=9", "--set", "K=328"]
         odd = ["--set", "L=2", "--set", "M=3", "--set", "N=5", "--set", "K=331"]
         empty = ["--set", "L=1", "--set", "M=3", "--set", "N=5", "--set", "K=0"]
         for sizes in [fits, odd, empty]:
-            done = teams.kernelc(*run, *sizes)
-            checks.expect(f"layers {sizes} equal the interpreter", EQUAL in done.stdout, done.stdout + done.stderr)
-        # Of the first two fences one stands last before the only turn.
-        turn = ["--set", "L=1", "--set", "M=3", "--set", "N=5", "--set", "K=31"]
-        for sizes, text, count in [(fits, "wgmma.wait_group.sync.aligned 0", 1), (fits, "bar.sync", 1), (turn, "fence.proxy.async", 2)]:
-            said = []
-            for number in range(count):
-                os.environ["FAKE_CUDA_DROPPED"] = text
-                os.environ["FAKE_CUDA_DROP"] = str(number)
-                said.append(teams.kernelc(*run, *sizes).stdout)
-            checks.expect(f"layers without {text} are wrong", not all(EQUAL in stdout for stdout in said), "\n".join(said))
-    del os.environ["FAKE_CUDA_DROP"], os.environ["FAKE_CUDA_DROPPED"]
-    byte_groups(target)
-    tf32_products(target)
-    kept_products(target)
-    turn_groups(target[:2])
-    wide_pipes(target[:2])
+            expect_equal(f"layers {sizes}", [*run, *sizes], "c")
+        if not OWN_DRIVER:
+            # Of the first two fences one stands last before the only turn.
+            turn = ["--set", "L=1", "--set", "M=3", "--set", "N=5", "--set", "K=31"]
+            for sizes, text, count in [(fits, "wgmma.wait_group.sync.aligned 0", 1), (fits, "bar.sync", 1),
+                                       (turn, "fence.proxy.async", 2)]:
+                said = [teams.kernelc("run", *run, "--check", *sizes,
+                                      environment={"FAKE_CUDA_DROPPED": text, "FAKE_CUDA_DROP": str(number)}).stdout
+                        for number in range(count)]
+                checks.expect(f"layers without {text} are wrong", not all(EQUAL in stdout for stdout in said), "\n".join(said))
+    byte_groups([*target, *given])
+    tf32_products(given)
+    kept_products([*target, *given])
+    turn_groups(target)
+    wide_pipes(target)
 
 
 def byte_groups(target):
@@ -125,60 +149,58 @@ def byte_groups(target):
     for kernel in [["signed"], ["unsigned"], ["mixed"], *floats]:
         for sizes in [["M=70", "N=9", "K=336"], ["M=3", "N=261", "K=331"]]:
             given = [word for size in sizes for word in ["--set", size]]
-            done = teams.kernelc("run", "tests/run/byte_products.kdl", "--kernel", *kernel, *target, *given)
-            checks.expect(f"{kernel} {sizes} equals the interpreter", EQUAL in done.stdout, done.stdout + done.stderr)
+            expect_equal(f"{kernel} {sizes}", ["tests/run/byte_products.kdl", "--kernel", *kernel, *target, *given], "c",
+                         MOST_ERROR_OF_F8)
 
 
-def tf32_products(target):
+def tf32_products(drawn):
     """Of factors that workers round, by groups of warps and by single ones; of several blocks of terms, and of less than a step's."""
     for kernel in ["rows", "columns"]:
         for level in ["sm_90a", "sm_80"]:
             for sizes in [["M=70", "N=9", "K=76"], ["M=3", "N=261", "K=131"], ["M=3", "N=133", "K=5"]]:
                 given = [word for size in sizes for word in ["--set", size]]
-                done = teams.kernelc("run", "tests/run/tf32_products.kdl", "--kernel", kernel, "--target", f"cuda?isa={level}",
-                                     *target[2:], *given)
-                checks.expect(f"{kernel} of tf32 {sizes} equals the interpreter ({level})", EQUAL in done.stdout, done.stdout + done.stderr)
+                expect_equal(f"{kernel} of tf32 {sizes}, {level}", ["tests/run/tf32_products.kdl", "--kernel", kernel, "--target",
+                                                                    f"cuda?isa={level}", *drawn, *given], "c")
 
 
 def kept_products(target):
     """Sums of groups of warps that are needed elsewhere than in their registers."""
     for kernel in ["through", "started", "bytes", "far", "seen"]:
         more = ["--arg", "z=zeros"] if kernel == "seen" else []
-        done = teams.kernelc("run", "tests/run/kept_products.kdl", "--kernel", kernel, *target, *more, "--set", "M=70", "--set", "N=72",
-                             "--set", "K=136")
-        checks.expect(f"kept product '{kernel}' equals the interpreter", EQUAL in done.stdout, done.stdout + done.stderr)
+        expect_equal(f"kept product '{kernel}'", ["tests/run/kept_products.kdl", "--kernel", kernel, *target, *more, "--set", "M=70",
+                                                  "--set", "N=72", "--set", "K=136"], "y", MOST_ERROR_OF_TURNS)
 
 
 def turn_groups(target):
     """Products in loops that do more; of 3 columns no box can be copied."""
     runs = [
-        ["attention", ["-D", "T=f16", "-D", "D=64"], "q k v", ["B=1", "H=2", "L=130", "S=70"], ["--arg", "scale=0.125"]],
-        ["causal", ["-D", "D=128"], "q kv", ["L=70", "S=72"], []],
-        ["weighed", [], "x w g", ["M=70", "K=72", "N=8"], []],
-        ["weighed", [], "x w g", ["M=3", "K=131", "N=3"], []],
-        ["of_layers", [], "a b", ["K=136", "N=8"], []],
-        ["handed_on", [], "x w", ["M=64", "K=70"], []],
+        ["attention", ["-D", "T=f16", "-D", "D=64"], "q k v", "o", ["B=1", "H=2", "L=130", "S=70"], ["--arg", "scale=0.125"]],
+        ["causal", ["-D", "D=128"], "q kv", "o", ["L=70", "S=72"], []],
+        ["weighed", [], "x w g", "c", ["M=70", "K=72", "N=8"], []],
+        ["weighed", [], "x w g", "c", ["M=3", "K=131", "N=3"], []],
+        ["of_layers", [], "a b", "c", ["K=136", "N=8"], []],
+        ["handed_on", [], "x w", "c", ["M=64", "K=70"], []],
     ]
-    for kernel, defines, tensors, sizes, more in runs:
+    for kernel, defines, tensors, out, sizes, more in runs:
         drawn = [word for number, name in enumerate(tensors.split()) for word in ["--arg", f"{name}=random:{number}"]]
         given = [word for size in sizes for word in ["--set", size]]
-        done = teams.kernelc("run", "tests/run/turn_products.kdl", "--kernel", kernel, *defines, *target, "--check", *drawn,
-                             *given, *more, "--core-num", "2")
-        checks.expect(f"{kernel} {sizes} equals the interpreter", EQUAL in done.stdout, done.stdout + done.stderr)
+        expect_equal(f"{kernel} {sizes}", ["tests/run/turn_products.kdl", "--kernel", kernel, *defines, *target, *drawn, *given, *more,
+                                           "--core-num", "2"], out, MOST_ERROR_OF_TURNS)
 
 
 def wide_pipes(target):
     """Slots of pipes that are written and read by vectors; at 61 columns also element by element."""
     for kernel in ["even", "odd"]:
         for columns in ["M=144", "M=61"]:
-            done = teams.kernelc("run", "tests/run/wide_pipes.kdl", "--kernel", kernel, *target, "--check", "--arg", "x=random:1",
-                                 "--set", "N=130", "--set", columns, "--pipes", "buffered", "--core-num", "3")
-            checks.expect(f"pipes of {kernel} rows, {columns}, equal the interpreter", EQUAL in done.stdout, done.stdout + done.stderr)
+            expect_equal(f"pipes of {kernel} rows, {columns}", [
+                "tests/run/wide_pipes.kdl", "--kernel", kernel, *target, "--arg", "x=random:1", "--set", "N=130", "--set", columns,
+                "--pipes", "buffered", "--core-num", "3"], "y")
 
 
 if __name__ == "__main__":
-    own = os.environ.get("KDL_CUDA")
-    if not own:
+    parts = {"groups": groups}
+    if not OWN_DRIVER:
+        parts |= {"barriers": barriers, "described": described}
         fake = pathlib.Path(shutil.which("kernelc")).resolve().parents[1] / "lib/fake"
         os.environ["LD_LIBRARY_PATH"] = f"{fake}:{os.environ.get('LD_LIBRARY_PATH', '')}"
-    sys.exit(teams.run(__doc__.splitlines()[0], "cuda", is_missing, (lambda: None) if own else barriers))
+    sys.exit(teams.run(__doc__.splitlines()[0], "cuda", is_missing, parts))

@@ -171,7 +171,7 @@ def assembled(file, level, text):
     checks.expect(f"ptxas takes {file} for {level}", done.returncode == 0 and "C75" not in said, said)
     brought = {name: int.from_bytes(map(int, numbers.split(",")[:8]), "little") for name, numbers in BROUGHT.findall(text.read_text())}
     for name, shared in brought.items():
-        checks.expect(f"{name} of {file} takes what a block may have: {shared} ({level})", 0 < shared <= MOST_SHARED[level])
+        checks.expect(f"{name} of {file} takes what a block may have: {shared} ({level})", 0 <= shared <= MOST_SHARED[level])
     used = [Used(file, level, name, int(registers), int(stores) + int(loads), int(stack), int(shared or 0) + brought.get(name, 0))
             for name, stack, stores, loads, registers, shared in USED.findall(said)]
     checks.expect(f"ptxas says what {file} takes ({level})", len(used) == len(ENTRY.findall(text.read_text())), said)

@@ -198,12 +198,13 @@ llvm::Value* PtxEmitter::NearMemory(const ir::Value* buffer) {
 }
 
 void PtxEmitter::Finish() {
-  if (near_bytes_ == 0) return;
+  if (near_bytes_ == 0 && code.scratch_bytes == 0) return;
   std::vector<uint64_t> numbers = {static_cast<uint64_t>(near_bytes_), maps_.size()};
   for (const BoxMap& map : maps_) {
     for (int64_t number : {map.tensor, map.row_dimension, map.rows, map.panel, map.swizzle})
       numbers.push_back(static_cast<uint64_t>(number));
   }
+  numbers.push_back(static_cast<uint64_t>(code.scratch_bytes));
   auto* values = llvm::ConstantDataArray::get(context(), numbers);
   NewGlobal(*this, code.entry + "_launch", values->getType(), kGlobal, sizeof numbers[0], values);
 }

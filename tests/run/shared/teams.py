@@ -1,6 +1,7 @@
 """What a device must do whose kernels' cores are teams: samples and families against their contracts and the interpreter; traps
 with their places; a barrier of the launch in a loop; programs over several devices; prints."""
 
+import argparse
 import os
 import pathlib
 import re
@@ -170,30 +171,46 @@ def against_interpreter(kind, folder):
         checks.expect(f"a trap ends a search by {kernel}", done.returncode != 0 and told in done.stderr, done.stdout + done.stderr)
 
 
+def count_devices(kind):
+    count = 1
+    while "not here" not in kernelc("devices", f"{kind}[{count}]").stdout:
+        count += 1
+    return count
+
+
+def missing(kind, count):
+    """Why the spec after the last one is none."""
+    ordinal = {2: "2nd", 3: "3rd"}.get(count + 1, f"{count + 1}th")
+    return f"wanted the {ordinal}, {count} match"
+
+
 def listed(kind):
     """What `kernelc devices` says."""
     done = kernelc("devices")
     there = [line.split(":")[0] for line in done.stdout.splitlines()]
-    checks.expect("both devices are listed", done.returncode == 0 and {kind, f"{kind}[1]"} <= set(there), done.stdout + done.stderr)
-    done = kernelc("devices", f"{kind}[2]", f"{kind}?foo=1")
-    expected = (f"{kind}[2]: not here: there is no {kind}[2]: wanted the 3rd, 2 match\n"
+    count = count_devices(kind)
+    wanted = {kind, *(f"{kind}[{number}]" for number in range(1, count))}
+    checks.expect("all devices are listed", done.returncode == 0 and wanted <= set(there), done.stdout + done.stderr)
+    done = kernelc("devices", f"{kind}[{count}]", f"{kind}?foo=1")
+    expected = (f"{kind}[{count}]: not here: there is no {kind}[{count}]: {missing(kind, count)}\n"
                 f"{kind}?foo=1: not here: {kind} takes no options, and 'foo' is given\n")
     checks.expect("why a spec is none", done.stdout == expected, done.stdout + done.stderr)
-    described(kind)
+    described(kind, count)
 
 
-def described(kind):
-    """What `kernelc targets --device` says."""
-    done = kernelc("targets", "--device", f"{kind}[1]")
+def described(kind, count):
+    """What `kernelc targets --device` says of the last one."""
+    last = kind if count == 1 else f"{kind}[{count - 1}]"
+    done = kernelc("targets", "--device", last)
     lines = dict(re.findall(r"^  (\S.*?) {2,}(\S.*)$", done.stdout, re.M))
     heads = re.findall(r"^\S.*", done.stdout, re.M)
-    checks.expect("both parts are there", heads[:1] == [f"{kind}[1], as the runtime reads it:"] and heads[1:2] and heads[1].endswith("is compiled for:"),
+    checks.expect("both parts are there", heads[:1] == [f"{last}, as the runtime reads it:"] and heads[1:2] and heads[1].endswith("is compiled for:"),
                   done.stdout + done.stderr)
     numbers = [{"opencl": "compute units", "cuda": "multiprocessors"}[kind], "bytes of memory", "bytes near a team"]
     checks.expect("the numbers are numbers", all(int(lines.get(name, "0")) > 0 for name in numbers), done.stdout + done.stderr)
-    done = kernelc("targets", "--device", f"{kind}[2]")
-    checks.expect("why a device is not there", done.returncode == 3 and "wanted the 3rd, 2 match" in done.stderr and "[E0982]" in done.stderr,
-                  done.stdout + done.stderr)
+    done = kernelc("targets", "--device", f"{kind}[{count}]")
+    is_told = missing(kind, count) in done.stderr and "[E0982]" in done.stderr
+    checks.expect("why a device is not there", done.returncode == 3 and is_told, done.stdout + done.stderr)
 
 
 def programs(kind, folder):
@@ -201,7 +218,10 @@ def programs(kind, folder):
     (folder / "both.kdl").write_text(DEVICES)
     run = ["run", folder / "both.kdl", "--set", "N=37"]
     alone = kernelc(*run)
-    for second in ["host", f"{kind}[1]"]:
+    several = count_devices(kind) > 1
+    if not several:
+        checks.skip(f"a program on {kind} and {kind}[1]", f"there is one {kind} device")
+    for second in ["host", *([f"{kind}[1]"] if several else [])]:
         done = kernelc(*run, "--device", f"a={kind}", "--device", f"b={second}")
         same = done.returncode == 0 and done.stdout == alone.stdout
         checks.expect(f"a program on {kind} and {second}", same, done.stdout + done.stderr)
@@ -220,10 +240,13 @@ def programs(kind, folder):
         checks.expect(f"prints that find no room are told of, or '{told}'", same, done.stdout[-500:] + done.stderr)
 
 
-def run(summary, kind, is_missing, more=lambda: None):
+def run(summary, kind, is_missing, more):
     """All of it, the contracts until the time is over; gives the exit code. `is_missing` says of what kernelc says whether there is
-    no such device; `more` has checks of its own."""
-    options = contracts.options(summary, 15)
+    no such device; `more` are further parts, functions by name."""
+    parser = argparse.ArgumentParser(description=summary)
+    parser.add_argument("--seconds", type=float, default=15, help="for contracts; a large number tries all (default: %(default)s)")
+    parser.add_argument("--part", choices=["devices", "interpreter", "programs", "contracts", *more], help="this one only")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         probe = kernelc("run", "samples/saxpy/saxpy.kdl", "--target", kind, "--set", "N=5", "--arg", "a=2.0", "--check")
@@ -231,9 +254,8 @@ def run(summary, kind, is_missing, more=lambda: None):
             print(f"no {kind} device")
             return 77
         checks.expect("saxpy equals the interpreter", "bit for bit" in probe.stdout, probe.stdout + probe.stderr)
-        listed(kind)
-        against_interpreter(kind, folder)
-        programs(kind, folder)
-        more()
-        keep_contracts(kind, options.seconds)
+        parts = {"devices": lambda: listed(kind), "interpreter": lambda: against_interpreter(kind, folder),
+                 "programs": lambda: programs(kind, folder), **more, "contracts": lambda: keep_contracts(kind, options.seconds)}
+        for name in [options.part] if options.part else parts:
+            parts[name]()
     return checks.end()

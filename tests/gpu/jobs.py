@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""The runtime and the compiled kernels on a GPU, in a kit's folder: conformance alone, then contracts, checks, sanitizers and random
+kernels, several at a time. A JSON line a job, as it ends, in the output and in jobs.jsonl.
+
+    python3 jobs.py 230                      # ends after 230 seconds; JOBS=4 is how many run at once
+    python3 jobs.py 60 --only 'devices|groups'
+
+More at once need more memory than a GPU has: of 22 none could make a context.
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOOLS = HERE / "tools"
+SOURCES = TOOLS / "sources"
+LEVELS = ["sm_90a", "sm_80"]
+PARTS = ["devices", "interpreter", "programs", "groups"]  # of tests/run/cuda.py
+SANITIZERS = ["memcheck", "racecheck", "synccheck"]
+RANDOM_JOBS, RANDOM_S = 10, 60
+LAST_S = 6     # before the end: what runs then is ended
+LEAST_S = 8    # with less left nothing begins
+KEPT_GOOD, KEPT_BAD = 500, 3000  # characters of what a job says
+SKIPPED = 77
+
+
+@dataclasses.dataclass
+class Job:
+    what: str
+    limit: float
+    command: list
+    needs: str = ""  # a program that the kit does not bring; without it the job is skipped
+
+
+def kernelc_test(file, level):
+    return Job(f"contracts of {file.as_posix()}, {level}", 100, ["kernelc", "test", file, "--target", f"cuda?isa={level}"])
+
+
+def sanitizers(tool):
+    run = ["compute-sanitizer", "--tool", tool, TOOLS / "bin/kernelc", "run"]
+    softmax = ["samples/softmax/softmax.kdl", "--target", "cuda", "--set", "R=37", "--set", "C=1003", "--arg", "x=random:1"]
+    product = ["tests/run/byte_products.kdl", "--kernel", "signed", "--target", "cuda?isa=sm_90a", "--set", "M=300", "--set", "N=200",
+               "--set", "K=528", "--arg", "a=random:1", "--arg", "b=random:2"]
+    for what, words in [("softmax", softmax), ("a product", product)]:
+        yield Job(f"{tool} of {what}", 90, [*run, *words], needs="compute-sanitizer")
+
+
+def jobs():
+    """In the order in which they begin; the first one runs alone, for it takes all of the memory for a moment."""
+    yield Job("conformance", 100, ["gpu_conformance_cuda"])
+    yield Job("devices", 30, ["sh", "-c", "kernelc devices cuda && kernelc targets --device cuda"])
+    for part in PARTS:
+        yield Job(f"checks of {part}", 140, ["python3", "tests/run/cuda.py", "--part", part])
+    files = [*SOURCES.glob("samples/*/*.kdl"), *SOURCES.glob("tests/run/families/*.kdl"), *SOURCES.glob("stdlib/*.kdl")]
+    with_contracts = sorted(file.relative_to(SOURCES) for file in files if re.search(r'\bensures\b|^test "', file.read_text(), re.M))
+    for level in LEVELS:
+        for file in with_contracts:
+            yield kernelc_test(file, level)
+    for tool in SANITIZERS:
+        yield from sanitizers(tool)
+    for number in range(RANDOM_JOBS):
+        level = LEVELS[number % 2]
+        yield Job(f"random kernels {number}, {level}", RANDOM_S + 60,
+                  ["python3", "tests/fuzz/programs.py", "--whole", "--jobs", "1", "--first", str(100000 * (number + 7)),
+                   "--out", HERE / "found", "--target", f"cuda?isa={level}", "--seconds"])
+
+
+def unpack():
+    """The tools, once: from another folder under the final name, so that a broken attempt is not taken for all of it."""
+    if TOOLS.exists():
+        return
+    part = HERE / "tools.part"
+    shutil.rmtree(part, ignore_errors=True)
+    with tarfile.open(HERE / "tools.tar.xz") as archive:
+        archive.extractall(part)
+    part.rename(TOOLS)
+
+
+def environment():
+    def before(path, name):
+        return os.pathsep.join([str(path), *filter(None, [os.environ.get(name)])])
+
+    return os.environ | {"PATH": before(TOOLS / "bin", "PATH"), "LD_LIBRARY_PATH": before(TOOLS / "lib", "LD_LIBRARY_PATH"),
+                         "CUDA_CACHE_PATH": str(HERE / "cache"), "KDL_CUDA": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def outcome(job, end):
+    """(code, what it says); the code is a word where the job did not come to its end."""
+    left = end - LAST_S - time.monotonic()
+    if left < LEAST_S:
+        return "not begun", ""
+    if job.needs and not shutil.which(job.needs):
+        return SKIPPED, f"there is no {job.needs} here"
+    command = [str(word) for word in job.command]
+    if command[-1] == "--seconds":
+        command.append(str(int(max(5, min(RANDOM_S, left - 15)))))
+    process = subprocess.Popen(command, cwd=SOURCES, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
+    try:
+        said, _ = process.communicate(timeout=min(job.limit, left))
+        return process.returncode, said
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        return f"over {min(job.limit, left):.0f} s", process.communicate()[0]
+
+
+def run(job, end, log):
+    """The job's line, which is also written."""
+    begin = time.monotonic()
+    code, said = outcome(job, end)
+    good = code == 0
+    line = {"what": job.what, "code": code, "good": good, "seconds": round(time.monotonic() - begin, 1),
+            "said": said.strip()[-(KEPT_GOOD if good else KEPT_BAD):]}
+    if not good:
+        line["command"] = shlex.join(map(str, job.command))
+    text = json.dumps(line)
+    print(text, flush=True)
+    with log.open("a") as file:
+        file.write(text + "\n")
+    return line
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("seconds", type=float, help="nothing runs after them")
+    parser.add_argument("--only", default="", help="the jobs that this expression finds")
+    options = parser.parse_args()
+    end = time.monotonic() + options.seconds
+    log = pathlib.Path(os.environ.get("OUT", ".")).resolve() / "jobs.jsonl"
+    unpack()
+    chosen = [job for job in jobs() if re.search(options.only, job.what)]
+    done = [run(job, end, log) for job in chosen if job.what == "conformance"]
+    rest = [job for job in chosen if job.what != "conformance"]
+    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS", "4"))) as pool:
+        done += pool.map(lambda job: run(job, end, log), rest)
+    skipped = sum(line["code"] == SKIPPED for line in done)
+    good = sum(line["good"] for line in done)
+    print(f"{good} passed, {len(done) - good - skipped} failed" + (f", {skipped} skipped" if skipped else ""))
+    return 0 if good + skipped == len(done) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
