@@ -61,26 +61,27 @@ void MeetOnceMore(Writer& w, const Op* op) {
   if (HaveMet(op)) w.Line("KDL_MEET;");
 }
 
-/// Where all workers go the same way and meet on it, the two ways are written one behind the other.
+/// Whether something behind the op in its block is more than a statement: else they meet once more where the block ends.
+bool MoreFollows(const Op* op) {
+  for (const Op* next = op->next(); next; next = next->next()) {
+    if (!next->regions().empty() || next->kind() == OpKind::Barrier) return true;
+  }
+  return false;
+}
+
+/// Where all workers go the same way and meet on it, the prelude says how that is written.
 void WriteIf(Writer& w, const Op* op) {
   std::vector<std::string> results;
   for (const ir::Value* result : op->results()) results.push_back(Declare(w, result, ""));
-  bool meets = HaveMet(op);
-  std::string condition(w.Get(op->operand(0)));
-  w.Line("{} ({}) {{", meets ? "KDL_UNIFORM_IF" : "if", condition);
-  WriteRegion(w, op->region(0), results);
   bool is_empty = op->region(1)->first() == op->region(1)->terminator() && results.empty();
+  w.Line("{} ({}) {{", HaveMet(op) && is_empty ? "KDL_UNIFORM_IF" : "if", w.Get(op->operand(0)));
+  WriteRegion(w, op->region(0), results);
   if (!is_empty) {
-    if (meets) {
-      w.Line("}}");
-      w.Line("KDL_UNIFORM_IF (!{}) {{", condition);
-    } else {
-      w.Line("}} else {{");
-    }
+    w.Line("}} else {{");
     WriteRegion(w, op->region(1), results);
   }
   w.Line("}}");
-  MeetOnceMore(w, op);
+  if (MoreFollows(op)) MeetOnceMore(w, op);
   for (size_t i = 0; i < results.size(); ++i) w.values[op->result(i)] = results[i];
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -21,9 +22,15 @@
 //
 // A block in which something waits becomes steps, and a cell of each worker's own says which is next:
 //
-//   x ; wait %q ; y       ->   if (step == 0) { x ; step = 1 }
-//                              if (runs and step == 1) { if (%q is empty) { runs = false } else { step = 2 } }
-//                              if (runs and step == 2) { y ; step = 0 }
+//   x ; wait %q ; y       ->   do {
+//                                if (step < 1) { x ; step = 1 }
+//                                else if (step < 2) { if (%q is empty) { runs = false } else { step = 2 } }
+//                                else { y ; step = 0 }
+//                              } while (runs and step != 0)
+//
+// One step is a turn of the loop, chosen among all: PoCL copies what follows a branch in which workers meet, up to the loop's end,
+// and steps that are branches one after the other make its copies grow by a factor for each. A loop's own steps are turns of that loop:
+// the last one says whether the first one follows.
 //
 // What a step makes and another needs lies in cells, and so do a loop's index and what it carries. Outside of nests all workers
 // compute alike: their cells are equal, and all of them take the same way.
@@ -224,17 +231,39 @@ class TurnTaker {
       }
       return end(last);
     }
+    TakeSteps(block, end, b_.Bool(true), /*repeats=*/false);
+  }
+
+  /// A step each turn, beginning where `begins` holds, until one waits or the last one has ended. If the block repeats, the first one
+  /// follows the last one where `end` has set `again_`.
+  void TakeSteps(const Block* block, const std::function<void(const Op*)>& end, Value* begins,
+                 bool repeats) {
     Value* state = NewState();
-    int64_t step = 0;
+    std::vector<std::function<void()>> steps = StepsOf(block, end, state);
+    Op* turns = b_.Create(OpKind::While, {{begins}}, {begins->type()});
+    b_.AddParam(turns->region(), begins->type(), {});
+    passes::FillRegion(b_, turns->region(), [&]() -> Values {
+      Choose(Get(state), 0, steps);
+      Value* goes_on = b_.Unary(OpKind::Not, Is(state, 0));
+      if (repeats) goes_on = b_.Or(goes_on, Get(again_));
+      return {b_.And(goes_on, Get(runs_))};
+    });
+  }
+
+  /// What makes each step; its state names the next one.
+  std::vector<std::function<void()>> StepsOf(const Block* block,
+                                             const std::function<void(const Op*)>& end,
+                                             Value* state) {
+    const Op* last = block->last();
+    std::vector<std::function<void()>> steps;
     std::vector<Op*> plain;
-    auto run_plain = [&](bool is_last) {
-      Step(state, step, [&] {
-        for (Op* op : plain) Plain(op);
+    auto add_plain = [&](bool is_last) {
+      int64_t next = is_last ? 0 : static_cast<int64_t>(steps.size()) + 1;
+      steps.emplace_back([this, ops = std::exchange(plain, {}), is_last, &end, last, state, next] {
+        for (Op* op : ops) Plain(op);
         if (is_last) end(last);
-        SetState(state, is_last ? 0 : step + 1);
+        SetState(state, next);
       });
-      plain.clear();
-      ++step;
     };
     for (Op* op : *block) {
       if (op == last) break;
@@ -242,16 +271,22 @@ class TurnTaker {
         plain.push_back(op);
         continue;
       }
-      if (!plain.empty()) run_plain(false);
-      Step(state, step, [&] { Waiting(op, state, step + 1); });
-      ++step;
+      if (!plain.empty()) add_plain(false);
+      int64_t next = static_cast<int64_t>(steps.size()) + 1;
+      steps.emplace_back([this, op, state, next] { Waiting(op, state, next); });
     }
-    run_plain(true);
+    add_plain(true);
+    return steps;
   }
 
-  void Step(Value* state, int64_t number, const std::function<void()>& make) {
-    Value* runs = Get(runs_);
-    If(b_.And(runs, Is(state, number)), make);
+  /// The step of this number, of those from `first` on: by halves, so that branches are not nested deeply.
+  void Choose(Value* number, int64_t first, std::span<const std::function<void()>> steps) {
+    if (steps.size() == 1) return Within(steps[0]);
+    size_t half = steps.size() / 2;
+    int64_t middle = first + static_cast<int64_t>(half);
+    passes::MakeIf(
+        b_, b_.Lt(number, b_.I64(middle)), [&] { Choose(number, first, steps.first(half)); },
+        [&] { Choose(number, middle, steps.subspan(half)); });
   }
 
   void Plain(Op* op) {
@@ -317,16 +352,7 @@ class TurnTaker {
 
   /// Turns of a region that goes on until it waits, or `end`, behind its last step, says in `again_` that no turn follows.
   void Turns(Value* condition, const Block* region, const std::function<void(const Op*)>& end) {
-    ir::Type flag = b_.types().ScalarOf(Scalar::Bool);
-    Op* loop = b_.Create(OpKind::While, {{condition}}, {flag});
-    b_.AddParam(loop->region(), flag, {});
-    passes::FillRegion(b_, loop->region(), [&]() -> Values {
-      Within([&] {
-        Set(again_, false);
-        Steps(region, end);
-      });
-      return {Get(again_)};
-    });
+    TakeSteps(region, end, condition, /*repeats=*/true);
   }
 
   void Loop(ir::LoopOp loop) {
