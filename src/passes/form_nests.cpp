@@ -36,6 +36,31 @@ bool SameAccess(const Op* a, const Op* b) {
          a->attr<AttrKey::Access>() == b->attr<AttrKey::Access>();
 }
 
+/// The index in the dimension where it is a multiple of the axis's block alone, plus an offset; null elsewhere.
+const ir::AccessTerm* TermOfAxis(const Op* op, size_t dimension, ir::AxisId axis) {
+  const ir::AccessDim& dim = op->attr<AttrKey::Access>().dims[dimension];
+  if (dim.terms.size() != 1) return nullptr;
+  ir::Type index = IndexOf(op)[dim.terms[0].operand]->type();
+  bool is_block = index->kind == ir::TypeKind::Blk && index->axes[0] == axis;
+  return is_block && IsConstant(dim.terms[0].coefficient) ? &dim.terms[0] : nullptr;
+}
+
+/// Whether the accesses touch different elements at points that differ along the axis: in some dimension both indices are the same
+/// multiple of its block.
+bool ApartAlong(const Op* a, const Op* b, ir::AxisId axis) {
+  const ir::Access& of_a = a->attr<AttrKey::Access>();
+  const ir::Access& of_b = b->attr<AttrKey::Access>();
+  for (size_t d = 0; d < of_a.dims.size(); ++d) {
+    const ir::AccessTerm* in_a = TermOfAxis(a, d, axis);
+    const ir::AccessTerm* in_b = TermOfAxis(b, d, axis);
+    if (in_a && in_b && of_a.dims[d].offset == of_b.dims[d].offset &&
+        in_a->coefficient == in_b->coefficient && in_a->coefficient->value != 0 &&
+        IndexOf(a)[in_a->operand] == IndexOf(b)[in_b->operand])
+      return true;
+  }
+  return false;
+}
+
 /// Ops of one block that run point by point together.
 struct Group {
   AxisList axes;
@@ -52,12 +77,16 @@ struct Group {
                                         [&](const Op* other) { return Agree(other, op); });
   }
 
-  /// Two accesses to one tensor, of which one writes, touch the same element at each point. `out` tensors overlap nothing.
-  static bool Agree(const Op* first, const Op* second) {
+  /// Two accesses to one tensor, of which one writes, touch the same element at each point, or none in common at different points, as
+  /// rows `y[0, i]` and `y[1, i]`. `out` tensors overlap nothing.
+  bool Agree(const Op* first, const Op* second) const {
     if (!IsMemory(first) || (first->kind() == OpKind::Load && second->kind() == OpKind::Load))
       return true;
     if (ir::MemoryOf(TensorOf(first)) != ir::MemoryOf(TensorOf(second))) return true;
-    return TensorOf(first) == TensorOf(second) && SameAccess(first, second);
+    if (TensorOf(first) != TensorOf(second)) return false;
+    return SameAccess(first, second) || std::ranges::all_of(axes, [&](ir::AxisId axis) {
+             return ApartAlong(first, second, axis);
+           });
   }
 
   bool Feeds(const Op* op) const {

@@ -42,8 +42,14 @@ class Stores(Statements):
         return text(*heads, statements(stores), "}\n" * len(heads))
 
     def spread(self, scope, dealt):
-        """Stores whose indices are sums: shifted, turned round, or one of every few, of which there are as many as fill all."""
+        """Stores whose indices are sums: shifted, turned round, or one of every few, of which there are as many as fill all; of one
+        row or of several, each by its number."""
         dims, forms, steps = [], [""], 1
+        if self.chance(0.3):
+            rows = self.random.randint(2, 5)
+            dims.append(str(rows))
+            forms = [f", {row}" for row in range(rows)]
+            self.shows["store of numbered rows"] += 1
         complete = all(r.whole for r in dealt)
         for r in self.random.sample(dealt, len(dealt)):
             way = self.pick(["plain", "shifted", "strided", "turned"])
@@ -66,7 +72,7 @@ class Stores(Statements):
         self.done.append(tensor)
         allowed = frozenset(r.name for r in dealt if r.blocked)
         stores = []
-        for form in forms if whole else forms[:self.random.randint(1, steps)]:
+        for form in forms if whole else forms[:self.random.randint(1, len(forms))]:
             stores += self.first_stores(f"{tensor.name}[{form[2:]}]", tensor, allowed, scope, not whole)
         return statements(stores)
 
