@@ -307,7 +307,7 @@ def failures(folder):
 
 
 def main():
-    options = contracts.options(__doc__.splitlines()[0], 15)
+    options = contracts.options(__doc__.splitlines()[0], 8)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         same_bits(folder)

@@ -45,7 +45,7 @@ def faulted(file, guard, at):
 
 
 def main():
-    options = contracts.options(__doc__.splitlines()[0], 30)
+    options = contracts.options(__doc__.splitlines()[0], 15)
     with tempfile.TemporaryDirectory() as name:
         file = pathlib.Path(name) / "outside.kdl"
         file.write_text(OUTSIDE)

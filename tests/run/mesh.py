@@ -110,7 +110,7 @@ def beside_others(folder):
 
 
 def main():
-    options = contracts.options(__doc__.splitlines()[0], 10)
+    options = contracts.options(__doc__.splitlines()[0], 5)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         numbers(folder)

@@ -309,7 +309,7 @@ def main():
                *sorted(HERE.glob("orchestration_*.kdl")), HERE / "transfers.kdl"]
     shared = tempfile.TemporaryDirectory(prefix="orchestration-")
     precompiled = precompile(pathlib.Path(shared.name))
-    for source in seeds.one_in(2, sources):
+    for source in seeds.one_in(3, sources):
         with tempfile.TemporaryDirectory(prefix="orchestration-") as scratch:
             try:
                 project = Project(source, pathlib.Path(scratch), precompiled)

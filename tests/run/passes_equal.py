@@ -130,7 +130,7 @@ def compare(golden, scratch):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=45, help="a large number tries all (default: 45)")
+    parser.add_argument("--seconds", type=float, default=20, help="a large number tries all (default: %(default)s)")
     end = time.monotonic() + parser.parse_args().seconds
     seed = seeds.of_today()
     goldens = [golden for golden in sorted(GOLDENS.iterdir()) if golden.suffix in (".kdl", ".kir")]

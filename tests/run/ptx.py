@@ -20,7 +20,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 import ptxas  # noqa: E402
-from shared import checks  # noqa: E402
+from shared import checks, seeds  # noqa: E402
 
 LEVELS = ["sm_80", "sm_90a"]
 # Bytes of shared memory that a block may have: of all machines from the level on, or of that one alone.
@@ -337,8 +337,8 @@ def report(used):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=40)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=20, help="a large number tries all")
+    parser.add_argument("--seed", default=seeds.of_today(), help="of the order of files (default: the day's)")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--report", action="store_true")
     parser.add_argument("only", nargs="*", help="files, all of them by default")

@@ -244,7 +244,7 @@ def run(summary, kind, is_missing, more):
     """All of it, the contracts until the time is over; gives the exit code. `is_missing` says of what kernelc says whether there is
     no such device; `more` are further parts, functions by name."""
     parser = argparse.ArgumentParser(description=summary)
-    parser.add_argument("--seconds", type=float, default=15, help="for contracts; a large number tries all (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=8, help="for contracts; a large number tries all (default: %(default)s)")
     parser.add_argument("--part", choices=["devices", "interpreter", "programs", "contracts", *more], help="this one only")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
