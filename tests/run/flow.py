@@ -266,4 +266,4 @@ def check(folder, seed):
 
 
 if __name__ == "__main__":
-    seeds.run(__doc__.splitlines()[0], check, 150)
+    seeds.run(__doc__.splitlines()[0], check, 75)

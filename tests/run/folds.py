@@ -248,4 +248,4 @@ def check(folder, seed):
 
 
 if __name__ == "__main__":
-    seeds.run(__doc__.splitlines()[0], check, 100)
+    seeds.run(__doc__.splitlines()[0], check, 50)

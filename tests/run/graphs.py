@@ -256,7 +256,7 @@ def check(folder, seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--graphs", type=int, default=120, help="how many kernels (default: 120)")
+    parser.add_argument("--graphs", type=int, default=60, help="how many kernels (default: %(default)s)")
     parser.add_argument("--first", type=int, default=1, help="the first one's seed (default: 1)")
     options = parser.parse_args()
     seen = collections.Counter()

@@ -108,4 +108,4 @@ def check(folder, seed):
 
 
 if __name__ == "__main__":
-    seeds.run(__doc__.splitlines()[0], check, 120)
+    seeds.run(__doc__.splitlines()[0], check, 60)
