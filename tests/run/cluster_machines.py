@@ -18,6 +18,11 @@ BY_CLANG = f"[clang-19, {RISCV}, {OF_C}, -ffp-contract=off, -c, '{{source}}', -o
 BY_GCC = f"[gcc, -O1, {OF_C}, -c, '{{source}}', -o, '{{object}}']"
 OF_IR = f"[clang-19, {RISCV}, -Xclang, -disable-llvm-passes, -Wno-override-module, -c, '{{source}}', -o, '{{object}}']"
 
+# Zeros that are compared and chosen from, and bools whose bytes are any.
+SPECIAL = {"zeros_compared": ["--set", "N=67", "--arg", "i=iota"],
+           "special_argument": ["--set", "N=67", *(word for name in "xhiub" for word in ("--arg", f"{name}=special:1"))],
+           "bool_bytes_updated": ["--set", "N=12", *(word for name in "xao" for word in ("--arg", f"{name}=special:3"))]}
+
 
 def machines(folder):
     """Each way to make code, and each kind of machine: the interpreter's bits."""
@@ -39,6 +44,9 @@ def machines(folder):
             checks.expect(f"{file} on {name}", "bit for bit" in done.stdout, done.stdout + done.stderr)
             peaks.setdefault(name, moved(done)[3])
             checks.expect(f"{file} on {name}: tiles in the scratchpad", moved(done)[3] > 0, done.stdout)
+        for file, words in SPECIAL.items():
+            done = teams.kernelc("run", f"tests/golden/run/{file}.kdl", "--target", spec, "--check", *words)
+            checks.expect(f"{file} on {name}", "bit for bit" in done.stdout, done.stdout + done.stderr)
     checks.expect("pipes in memory leave room", 0 < peaks["pipes"] < peaks["shipped"] == peaks["c"], peaks)
     done = teams.kernelc("devices", specs["cores"])
     checks.expect("cores that are blocks", "cluster cores, 80 cores" in done.stdout, done.stdout + done.stderr)
