@@ -182,6 +182,10 @@ kdl_error* kdl_array_wrap_constant(kdl_device* device, const void* data, uint8_t
                                    int32_t rank, const int64_t* sizes, const int64_t* strides,
                                    const char* name, kdl_array* array);
 
+/* Whether some element of one array and some element of the other lie in the same memory, which arrays on devices without
+ * common memory never do: 1, or 0. With NULL for `b`: whether two indices of the array do. */
+kdl_error* kdl_arrays_overlap(const kdl_array* a, const kdl_array* b, int32_t* overlap);
+
 /* Gives the array's reference to its buffer back and zeroes the array. NULL is allowed. */
 void kdl_array_free(kdl_array* array);
 

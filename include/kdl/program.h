@@ -23,7 +23,17 @@
 typedef struct kdl_program {
   kdl_context* context;
   kdl_error* error; /* the first one */
+  uint64_t floats;  /* the caller's floating-point state */
 } kdl_program;
+
+static inline kdl_program kdl_begin(kdl_context* context) {
+  const kdl_program run = {context, NULL, kdl_float_enter()};
+  return run;
+}
+static inline kdl_error* kdl_end(const kdl_program* run) {
+  kdl_float_leave(run->floats);
+  return run->error;
+}
 
 /* ---- what fails ---- */
 

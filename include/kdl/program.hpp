@@ -11,6 +11,18 @@
 
 namespace kdl::inline KDL_VERSIONED {
 
+// The floating-point state that a program computes with; the caller's is back at the end of its life.
+class FloatState {
+ public:
+  FloatState() : before_(kdl_float_enter()) {}
+  ~FloatState() { kdl_float_leave(before_); }
+  FloatState(const FloatState&) = delete;
+  FloatState& operator=(const FloatState&) = delete;
+
+ private:
+  std::uint64_t before_;
+};
+
 // A launch's number of cores. A caller's KDL_CORES_AUTO stands for as many as the device holds; a
 // number that a program computes, Cores(n), is what it is.
 struct CoreNum {

@@ -2,61 +2,7 @@
  * these fail. What gives a kdl_array gives a reference to its buffer, which kdl_array_free takes back. */
 #pragma once
 
-#include "kdl/program.h"
-
-/* ---- what the caller gives ---- */
-
-static inline void kdl_given(kdl_program* run, const kdl_array* tensor, const char* name) {
-  if (tensor == NULL)
-    kdl_stop(run, KDL_ERROR_INVALID_ARGUMENT, NULL, "parameter '%s' is NULL", name);
-}
-
-static inline int64_t kdl_size(const kdl_program* run, const kdl_array* tensor, int dimension) {
-  return kdl_goes(run) ? tensor->view.size[dimension] : 0;
-}
-
-/* "f32[3, 4]", in `text`, which has room for KDL_MAX_RANK sizes. */
-enum { KDL_SHAPE_BYTES = 256 };
-static inline const char* kdl_shape(char* text, uint8_t element, const int64_t* sizes,
-                                    int32_t rank) {
-  const char* name = "?";
-#define KDL_ELEMENT(ID, spelling, code, bits, comment) \
-  if (element == (code)) name = #spelling;
-#include "kdl/tensor.def"
-  size_t length = (size_t)snprintf(text, KDL_SHAPE_BYTES, "%s", name);
-  for (int32_t d = 0; d < rank && length < KDL_SHAPE_BYTES; ++d)
-    length += (size_t)snprintf(text + length, KDL_SHAPE_BYTES - length, "%s%lld",
-                               d == 0 ? "[" : ", ", (long long)sizes[d]);
-  if (rank > 0 && length < KDL_SHAPE_BYTES) snprintf(text + length, KDL_SHAPE_BYTES - length, "]");
-  return text;
-}
-
-/* Stops unless the tensor has this element kind and these sizes. `declared`: the parameter as the source has it. */
-static inline void kdl_expect(kdl_program* run, const kdl_array* tensor, const char* declared,
-                              uint8_t element, const int64_t* sizes, int32_t rank) {
-  if (!kdl_goes(run)) return;
-  const kdl_tensor* view = &tensor->view;
-  bool same = view->element == element && view->rank == rank;
-  for (int32_t d = 0; d < rank && same; ++d) same = view->size[d] == sizes[d];
-  if (same) return;
-  char found[KDL_SHAPE_BYTES];
-  char needed[KDL_SHAPE_BYTES];
-  kdl_stop(run, KDL_ERROR_INVALID_ARGUMENT, NULL, "parameter '%s' is %s; here it must be %s",
-           declared, kdl_shape(found, view->element, view->size, view->rank),
-           kdl_shape(needed, element, sizes, rank));
-}
-
-/* Stops unless the tensor lives in the memory of the device; `declared`: the device's name in the source. */
-static inline void kdl_expect_on(kdl_program* run, const kdl_array* tensor,
-                                 const kdl_device* device, const char* name, const char* declared,
-                                 const char* place) {
-  if (!kdl_goes(run)) return;
-  const kdl_device* found = kdl_buffer_device(tensor->buffer);
-  if (kdl_devices_share_memory(found, device) != 0) return;
-  kdl_stop(run, KDL_ERROR_INVALID_ARGUMENT, place,
-           "'%s' lives on %s; the program takes it on '%s', which is %s", name,
-           kdl_device_uri(found), declared, kdl_device_uri(device));
-}
+#include "kdl/program_given.h"
 
 /* ---- arguments ---- */
 

@@ -34,6 +34,15 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
+/* ---- the floating-point state ---- */
+
+/* Results are defined for rounding to nearest, with subnormal numbers, and no exception ends the process. All that the
+ * runtime does has that state, the application's functions that it calls included, whichever state the caller has, who
+ * keeps it. Compiled programs compute between these two: the first sets the state of this thread and gives the caller's,
+ * which the second sets again. */
+uint64_t kdl_float_enter(void);
+void kdl_float_leave(uint64_t before);
+
 /* ---- statistics ---- */
 
 /* Where the environment names a file in KDL_TRACE, a context writes there, when it is destroyed, what ran when, for

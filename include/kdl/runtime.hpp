@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "kdl/argument.hpp"
 #include "kdl/device.hpp"
 #include "kdl/scalar.hpp"
 #include "kdl/tensor.hpp"

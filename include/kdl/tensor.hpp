@@ -1,4 +1,4 @@
-// Tensors of the C++ interface: parts and views of them, their elements, and what launches take.
+// Tensors of the C++ interface: parts and views of them, and their elements.
 #pragma once
 
 #include <algorithm>
@@ -99,6 +99,19 @@ class Tensor {
     Check(kdl_error_create(KDL_ERROR_INVALID_ARGUMENT, text.c_str()), place);
   }
 
+  // Whether elements of both lie in the same memory; and two elements of this one.
+  bool Overlaps(const Tensor& other) const { return Overlaps(&other.array_); }
+  bool OverlapsItself() const { return Overlaps(nullptr); }
+
+  // Throws unless this parameter of a program, which the program writes, keeps its elements apart and outside of the others'.
+  struct Parameter;
+  void ExpectApart(const char* name, std::initializer_list<Parameter> others) const;
+
+  // Throws `message` where the tensors overlap.
+  void Apart(const Tensor& other, const char* place, const char* message) const {
+    if (Overlaps(other)) Check(kdl_error_create(KDL_ERROR_INVALID_ARGUMENT, message), place);
+  }
+
   // The elements for the host; T is the element kind's type. Wait for what writes them first.
   template <class T>
   Mapping<T> Map(kdl_map_access access = KDL_MAP_READ_WRITE) const {
@@ -195,6 +208,11 @@ class Tensor {
   }
 
  private:
+  bool Overlaps(const kdl_array* other) const {
+    std::int32_t overlap = 0;
+    Check(kdl_arrays_overlap(&array_, other, &overlap));
+    return overlap != 0;
+  }
   // In elements from the first one; throws where an index is outside.
   std::size_t OffsetOf(std::initializer_list<std::int64_t> index, const char* place,
                        const char* text) const {
@@ -246,31 +264,24 @@ class Tensor {
   std::shared_ptr<kdl_buffer> buffer_;
 };
 
-// What a launch takes: a tensor, or a scalar of exactly the parameter's type.
-class Argument {
- public:
-  Argument(const Tensor& tensor) : arg_{&tensor.array(), 0, 0, {}} {}  // NOLINT: implicit
-  template <class T>
-    requires std::is_arithmetic_v<T> || std::same_as<T, F8E4M3> || std::same_as<T, F8E5M2> ||
-             std::same_as<T, F16> || std::same_as<T, Bf16>
-  Argument(T value) : arg_{nullptr, 0, ElementOf<T>(), {}} {  // NOLINT: implicit
-    __builtin_memcpy(&arg_.bits, &value, sizeof value);
-  }
-
-  explicit Argument(const kdl_arg& arg) : arg_(arg) {}
-
-  const kdl_arg& get() const { return arg_; }
-
-  // A scalar of this type; get().element says which it is.
-  template <class T>
-  T As() const {
-    T value;
-    __builtin_memcpy(&value, &arg_.bits, sizeof value);
-    return value;
-  }
-
- private:
-  kdl_arg arg_;
+// A parameter of a program, as the source calls it.
+struct Tensor::Parameter {
+  const char* name;
+  const Tensor& tensor;
 };
+
+inline void Tensor::ExpectApart(const char* name, std::initializer_list<Parameter> others) const {
+  const std::string start = std::string("parameter '") + name + "' is written, and ";
+  if (OverlapsItself()) {
+    throw Error(KDL_ERROR_INVALID_ARGUMENT,
+                start + "has indices that share memory; its strides must keep all elements apart");
+  }
+  for (const Parameter& other : others) {
+    if (!Overlaps(other.tensor)) continue;
+    throw Error(KDL_ERROR_INVALID_ARGUMENT,
+                start + "shares memory with '" + other.name +
+                    "'; what is written may overlap no other parameter");
+  }
+}
 
 }  // namespace kdl::inline KDL_VERSIONED

@@ -1,5 +1,6 @@
 // Memory and threads that the application lends.
 #include <atomic>
+#include <cfenv>
 #include <cstddef>
 #include <cstdlib>
 #include <thread>
@@ -74,6 +75,32 @@ TEST_CASE("Hooks: a device works in memory and on threads that are lent, and giv
     }
     CHECK(lender.bytes == 0);
   }
+}
+
+TEST_CASE("Hooks: threads that are lent compute in the default floating-point state") {
+  Lender lender;
+  kdl_hooks hooks = lender.Hooks();
+  hooks.run = [](void* user, std::int32_t workers, void (*work)(void*, std::int32_t),
+                 void* argument) {
+    std::thread([&] {
+      const int before = std::fegetround();
+      std::fesetround(FE_UPWARD);
+      Lender::RunInTurn(user, workers, work, argument);
+      CHECK(std::fegetround() == FE_UPWARD);
+      std::fesetround(before);
+    }).join();
+  };
+  Context context(hooks);
+  context.Register(kImages);
+  const Device host = context.Select("host?threads=3");
+  constexpr std::int64_t kMany = 100'000;
+  const Tensor x = context.Allocate(host, f32, {kMany}, "x");
+  const Tensor y = context.Allocate(host, f32, {kMany}, "y");
+  host.queue().Fill(x, 1.0f).Wait();
+  host.queue().Fill(y, 0x1p-24f).Wait();
+  host.queue().Run("saxpy", 9, {1.0f, x, y});
+  CHECK(lender.runs == 1);
+  for (const float sum : Bench::Download<float>(y)) REQUIRE(sum == 1.0f);  // a tie, to even
 }
 
 TEST_CASE("Hooks: memory that the application has not is an error") {

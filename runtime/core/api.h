@@ -9,12 +9,14 @@
 
 #include "core/context.h"
 #include "core/handles.h"
+#include "system/float_state.h"
 
 namespace kdl::runtime {
 
-// Calls what gives an Error for a C caller: no exception comes out.
+// Calls what gives an Error for a C caller: no exception comes out, and the caller's floating-point state does not come in.
 template <class Call>
 kdl_error* Guard(Call call) noexcept {
+  const FloatScope floats;
   try {
     return call().release();
   } catch (const std::bad_alloc&) {

@@ -38,6 +38,10 @@ Error TakeHooks(const kdl_hooks& given, kdl_hooks* own) {
 
 }  // namespace
 
+uint64_t kdl_float_enter(void) { return EnterFloatDefault(); }
+
+void kdl_float_leave(uint64_t before) { LeaveFloatDefault(before); }
+
 kdl_error* kdl_context_create(kdl_context** context) {
   KDL_RETURN_IF_UNUSABLE(context);
   kdl_hooks none = {};

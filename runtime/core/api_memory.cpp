@@ -1,5 +1,6 @@
 // The C interface: buffers and arrays.
 #include "core/api.h"
+#include "core/binding.h"
 #include "core/view.h"
 
 using namespace kdl::runtime;
@@ -119,6 +120,22 @@ kdl_error* kdl_array_wrap_constant(kdl_device* device, const void* data, uint8_t
   KDL_RETURN_IF_UNUSABLE(device, array);
   return WrapArray(device, const_cast<void*>(data), true, element, rank, sizes, strides, name,
                    array);
+}
+
+kdl_error* kdl_arrays_overlap(const kdl_array* a, const kdl_array* b, int32_t* overlap) {
+  KDL_RETURN_IF_UNUSABLE(a, overlap);
+  return Guard([&]() -> Error {
+    KDL_RETURN_IF_ERROR(CheckArray(*a, "array a"));
+    if (b == nullptr) {
+      *overlap = OverlapsItself(a->view) ? 1 : 0;
+      return nullptr;
+    }
+    KDL_RETURN_IF_ERROR(CheckArray(*b, "array b"));
+    const Device& device = Unwrap(a->buffer)->device();
+    const bool one_memory = device.SharesMemoryWith(Unwrap(b->buffer)->device());
+    *overlap = one_memory && Overlap(a->view, b->view) ? 1 : 0;
+    return nullptr;
+  });
 }
 
 void kdl_array_free(kdl_array* array) {

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "system/float_state.h"
+
 namespace kdl::runtime {
 
 namespace {
@@ -70,6 +72,7 @@ void WorkerPool::Run(int workers, const std::function<void(int)>& work) {
   }
   if (hooks_.run != nullptr) {
     const auto call = [](void* argument, std::int32_t n) {
+      const FloatScope floats;
       (*static_cast<const std::function<void(int)>*>(argument))(n);
     };
     hooks_.run(hooks_.user, workers, call, const_cast<std::function<void(int)>*>(&work));

@@ -4,9 +4,12 @@
 
 #include <cstddef>
 
+#include "system/float_state.h"
+
 namespace kdl::runtime {
 
 bool StartThread(void* (*main)(void*), void* argument, Thread* thread) {
+  const FloatScope floats;  // a thread begins with the state of the one that starts it
   return pthread_create(thread, nullptr, main, argument) == 0;
 }
 

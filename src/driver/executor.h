@@ -66,6 +66,7 @@ class Executor final : public interp::ProgramHost {
   Result<interp::TensorId> Alloc(const interp::AllocRequest& request) override;
   Status Free(interp::TensorId tensor, const std::vector<interp::EventId>& after) override;
   Status Lives(interp::TensorId tensor, Name device, Name name) override;
+  Result<bool> Overlap(interp::TensorId a, interp::TensorId b) override;
   Result<interp::TransferResult> Transfer(const interp::TransferRequest& request) override;
   Result<interp::EventId> Relocate(const interp::TransferRequest& request) override;
   Result<interp::EventId> CopyBack(const interp::CopyRequest& request) override;

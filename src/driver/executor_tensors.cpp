@@ -44,6 +44,12 @@ Status Executor::Lives(TensorId tensor, Name device, Name name) {
       FailureKind::User};
 }
 
+Result<bool> Executor::Overlap(TensorId a, TensorId b) {
+  int32_t overlap = 0;
+  Status status = StatusOf(kdl_arrays_overlap(&array(a), a == b ? nullptr : &array(b), &overlap));
+  return status.ok() ? Result<bool>(overlap != 0) : status.failure();
+}
+
 /// What comes behind the event is behind all that the queue was given before, whether anything moved or not.
 Result<Executor::Moved> Executor::Move(const interp::TransferRequest& request) {
   Result<kdl_queue*> queue = QueueOf(request.device, request.queue);

@@ -164,6 +164,7 @@ void RunInstances(Core& core, Activation& here, const Instruction& instruction);
 void RunReserve(Core& core, Activation& here, const Instruction& instruction);
 void RunMark(Core& core, Activation& here, const Instruction& instruction);
 void RunLives(Core& core, Activation& here, const Instruction& instruction);
+void RunApart(Core& core, Activation& here, const Instruction& instruction);
 void RunTransfer(Core& core, Activation& here, const Instruction& instruction);
 void RunRelocate(Core& core, Activation& here, const Instruction& instruction);
 void RunCopyBack(Core& core, Activation& here, const Instruction& instruction);

@@ -71,7 +71,7 @@ std::vector<const std::byte*> AddressesOf(const TensorArgument& tensor) {
 }
 
 /// Whether two tensors share elements, element by element where their memory is not apart as a whole.
-bool Overlap(const TensorArgument& a, const TensorArgument& b) {
+bool ShareElements(const TensorArgument& a, const TensorArgument& b) {
   auto end = [](const TensorArgument& tensor) {
     int64_t last = 1;
     for (size_t d = 0; d < tensor.sizes.size(); ++d)
@@ -88,6 +88,14 @@ bool Overlap(const TensorArgument& a, const TensorArgument& b) {
       second, [&](const std::byte* address) { return std::ranges::binary_search(first, address); });
 }
 
+/// Whether two indices of a tensor are the same element.
+bool HasSharedElements(const TensorArgument& tensor) {
+  if (tensor.strides == RowMajorStrides(tensor.sizes)) return false;
+  std::vector<const std::byte*> addresses = AddressesOf(tensor);
+  std::ranges::sort(addresses);
+  return std::ranges::adjacent_find(addresses) != addresses.end();
+}
+
 /// What is written may overlap no other argument.
 Status CheckOverlaps(const ir::Function& kernel, const std::vector<TensorArgument>& tensors) {
   std::vector<const ir::Param*> params;
@@ -98,7 +106,7 @@ Status CheckOverlaps(const ir::Function& kernel, const std::vector<TensorArgumen
     if (params[p]->direction == ir::Direction::In) continue;
     for (size_t q = 0; q < params.size(); ++q) {
       bool is_known = q == p || (q < p && params[q]->direction != ir::Direction::In);
-      if (is_known || !Overlap(tensors[p], tensors[q])) continue;
+      if (is_known || !ShareElements(tensors[p], tensors[q])) continue;
       return Failure{
           fmt::format("launch of '{}': the tensors for {} and {} share memory, and the first is "
                       "written; what is written may overlap no other parameter",
@@ -169,6 +177,11 @@ Result<TransferResult> MemoryHost::Transfer(const TransferRequest& request) {
 /// There is one memory.
 Status MemoryHost::Lives(TensorId, Name, Name) { return {}; }
 
+Result<bool> MemoryHost::Overlap(TensorId a, TensorId b) {
+  const TensorArgument& first = tensors_[a.value].view;
+  return a == b ? HasSharedElements(first) : ShareElements(first, tensors_[b.value].view);
+}
+
 Result<EventId> MemoryHost::Relocate(const TransferRequest&) { return EventId(); }
 
 Result<EventId> MemoryHost::CopyBack(const CopyRequest&) { return EventId(); }
@@ -179,7 +192,7 @@ Result<EventId> MemoryHost::Copy(const CopyRequest& request) {
   if (sizes != tensors_[request.to.value].view.sizes)
     return Failure{"copy between tensors of different sizes", FailureKind::User};
   auto bytes = static_cast<size_t>(Bytes(tensors_[request.to.value].view.scalar));
-  if (Overlap(tensors_[request.from.value].view, tensors_[request.to.value].view))
+  if (ShareElements(tensors_[request.from.value].view, tensors_[request.to.value].view))
     return Failure{"copy between tensors that share memory", FailureKind::User};
   ForEachIndex(sizes, [&](const std::vector<int64_t>& index) {
     std::memcpy(ElementAt(request.to, index), ElementAt(request.from, index), bytes);

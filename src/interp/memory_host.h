@@ -30,6 +30,7 @@ class MemoryHost final : public ProgramHost {
   Result<TensorId> Alloc(const AllocRequest& request) override;
   Status Free(TensorId tensor, const std::vector<EventId>& after) override;
   Status Lives(TensorId tensor, Name device, Name name) override;
+  Result<bool> Overlap(TensorId a, TensorId b) override;
   Result<TransferResult> Transfer(const TransferRequest& request) override;
   Result<EventId> Relocate(const TransferRequest& request) override;
   Result<EventId> CopyBack(const CopyRequest& request) override;

@@ -99,6 +99,7 @@ constexpr OpRow kRows[] = {
     {OpKind::Alloc, Plan::None, &RunAlloc},
     {OpKind::Free, Plan::None, &RunFree},
     {OpKind::Lives, Plan::None, &RunLives},
+    {OpKind::Apart, Plan::None, &RunApart},
     {OpKind::Transfer, Plan::None, &RunTransfer},
     {OpKind::Relocate, Plan::None, &RunRelocate},
     {OpKind::CopyBack, Plan::None, &RunCopyBack},

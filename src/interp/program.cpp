@@ -91,6 +91,15 @@ void RunLives(Core& core, Activation& here, const Instruction& instruction) {
   if (!lives.ok()) core.Fail(Located(instruction, lives.failure()));
 }
 
+void RunApart(Core& core, Activation& here, const Instruction& instruction) {
+  Result<bool> overlap = core.facts.host->Overlap(here.tensor(instruction.operands[0]).id,
+                                                  here.tensor(instruction.operands[1]).id);
+  if (!overlap.ok()) return core.Fail(Located(instruction, overlap.failure()));
+  if (!*overlap) return;
+  std::string text = instruction.op->attr<AttrKey::Text>().str();
+  core.Fail(Located(instruction, {std::move(text), FailureKind::User}));
+}
+
 namespace {
 
 TransferRequest TransferOf(Activation& here, const Instruction& instruction, size_t after) {

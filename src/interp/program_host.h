@@ -105,6 +105,8 @@ class ProgramHost {
   virtual Status Free(TensorId tensor, const std::vector<EventId>& after) = 0;
   /// Fails unless the tensor lives in the device's memory; `name`: of the parameter.
   virtual Status Lives(TensorId tensor, Name device, Name name) = 0;
+  /// Whether some elements of the two are in the same memory; of a tensor and itself: two of its elements.
+  virtual Result<bool> Overlap(TensorId a, TensorId b) = 0;
   virtual Result<TransferResult> Transfer(const TransferRequest& request) = 0;
   /// The tensor lives on the device from here on.
   virtual Result<EventId> Relocate(const TransferRequest& request) = 0;

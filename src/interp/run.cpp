@@ -378,6 +378,34 @@ FnResult RunFn(const ir::Module& module, const ir::Function& fn,
   return {machine.results()[0], std::nullopt};
 }
 
+namespace {
+
+/// What a program writes may overlap no other parameter, as it orders its launches by the names of tensors.
+Status CheckApart(const ir::Function& program, const std::vector<ProgramTensor>& tensors,
+                  ProgramHost& host) {
+  std::vector<const ir::Param*> params;
+  for (const ir::Param& param : program.params) {
+    if (param.value->type()->kind == ir::TypeKind::Tensor) params.push_back(&param);
+  }
+  for (size_t p = 0; p < params.size(); ++p) {
+    if (params[p]->direction == ir::Direction::In) continue;
+    for (size_t q = 0; q < params.size(); ++q) {
+      Result<bool> overlap = host.Overlap(tensors[p].id, tensors[q].id);
+      if (!overlap.ok()) return overlap.failure();
+      if (!*overlap) continue;
+      return Failure{fmt::format("parameter '{}' of '{}' is written, and {}",
+                                 params[p]->value->name().text(), program.base_name(),
+                                 p == q ? "has indices that share memory"
+                                        : fmt::format("shares memory with '{}'",
+                                                      params[q]->value->name().text())),
+                     FailureKind::User};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Status RunProgram(const ir::Module& module, const ir::Function& program,
                   const ProgramArguments& arguments, ProgramHost& host) {
   Result<SizeValues> sizes = BindSizes(program, SizesOf(arguments.tensors), arguments.constants);
@@ -388,6 +416,7 @@ Status RunProgram(const ir::Module& module, const ir::Function& program,
   }
   Result<BoundParams> params = BindParams(program, *sizes, std::move(tensors), arguments.scalars);
   if (!params.ok()) return params.failure();
+  if (Status apart = CheckApart(program, arguments.tensors, host); !apart.ok()) return apart;
   Result<Image> image = Prepare(module, program, sizes->AsSymbols());
   if (!image.ok()) return image.failure();
   DoingScope doing(fmt::format("running program '{}'", program.name.text()));

@@ -48,6 +48,10 @@ std::string LivesFault(const Op& op, const Module&) {
   return IsTensor(op.operand(0)) ? "" : "the operand is no tensor";
 }
 
+std::string ApartFault(const Op& op, const Module&) {
+  return IsTensor(op.operand(0)) && IsTensor(op.operand(1)) ? "" : "an operand is no tensor";
+}
+
 std::string CopyFault(const Op& op, const Module&) {
   const Value* from = op.operand(0);
   const Value* to = op.operand(1);
@@ -201,6 +205,7 @@ std::string ReserveFault(const Op& op, const Module&) {
 KDL_TYPE_RULE(Alloc, AllocFault)
 KDL_TYPE_RULE(Free, FreeFault)
 KDL_TYPE_RULE(Lives, LivesFault)
+KDL_TYPE_RULE(Apart, ApartFault)
 KDL_TYPE_RULE(Transfer, TransferFault)
 KDL_TYPE_RULE(Relocate, RelocateFault)
 KDL_TYPE_RULE(CopyBack, CopyBackFault)

@@ -74,6 +74,34 @@ void BindArguments(FunctionGen& gen, const sema::LaunchInfo& call, FunctionGen& 
   }
 }
 
+/// Two parts of one tensor may meet, of which the callee writes one: then the program stops. Other tensors are apart, since
+/// the parameters of a program are checked when it begins.
+void RequireApart(FunctionGen& gen, const sema::LaunchInfo& call, const FunctionGen& inner) {
+  auto is_written = [&](size_t i) {
+    return call.kernel->params[i].direction != syntax::Direction::In;
+  };
+  std::vector<size_t> tensors;
+  for (size_t i = 0; i < call.args.size(); ++i)
+    if (gen.Info(call.args[i]).type.is_tensor()) tensors.push_back(i);
+  for (size_t i : tensors) {
+    for (size_t j : tensors) {
+      const sema::Entity& written = *call.kernel->params[i].entity;
+      const sema::Entity& other = *call.kernel->params[j].entity;
+      Value* a = inner.values.at(&written);
+      Value* b = inner.values.at(&other);
+      bool is_known = i == j || !is_written(i) || (j < i && is_written(j));
+      if (is_known || ir::MemoryOf(a) != ir::MemoryOf(b)) continue;
+      LocScope loc(gen, call.args[i]->span);
+      std::string text = fmt::format(
+          "'{}' is passed as '{}', which is written, and shares elements with what is passed as "
+          "'{}'",
+          gen.TextOf(call.args[i]->span).text(), written.name.text(), other.name.text());
+      gen.builder.Create(OpKind::Apart, {{a}, {b}}, {},
+                         {ir::MakeAttr<AttrKey::Text>(gen.module.context().names.Intern(text))});
+    }
+  }
+}
+
 /// The dimensions of the arguments that are not known to be what the callee says.
 void RequireArguments(FunctionGen& gen, const sema::LaunchInfo& call) {
   for (const sema::DimCheck& check : call.checks) {
@@ -134,6 +162,7 @@ void GenProgramCall(FunctionGen& gen, const sema::LaunchInfo& call) {
                     {},           {},          {},         {},           {}};
   GenMoves(gen, call);
   BindArguments(gen, call, inner);
+  RequireApart(gen, call, inner);
   for (const sema::ParamInfo& param : call.kernel->params) {
     if (param.entity->on == nullptr) continue;
     std::string cause = fmt::format("{} takes it there", call.kernel->entity->name.text());

@@ -25,6 +25,7 @@
 // Tensors that a swap exchanges are ordered as one, wherever it stands: which of them is in which memory is known only
 // when the program runs.
 // A part or view of a tensor is ordered as the tensor, and ends by itself.
+// Parameters of a program are apart where one of them is written: whoever calls it is refused otherwise.
 // A transfer reads its tensor, and who touches what came out may touch the tensor itself, which did not move where it
 // lived there already.
 

@@ -333,7 +333,7 @@ class CPrograms(Programs):
         header = (self.folders[draw.seed] / "programs.h").read_text()
         told = header[:header.index(f"kdl_error* programs_run{draw.seed}(")]
         home = dict(re.findall(r"^///   (p\d): .*\bon d(\d)$", told[told.rindex("\n\n"):], re.MULTILINE))
-        return [*specs, *(word for name in draw.params for word in (name, specs[int(home.get(name, 0))]))]
+        return [*specs, *(word for name, direction in draw.params.items() for word in (name, direction, specs[int(home.get(name, 0))]))]
 
 
 def check(programs, folder, seed):

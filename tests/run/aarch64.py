@@ -17,6 +17,7 @@ import tempfile
 
 import numpy as np
 
+import entries
 from shared import aarch64_units, seeds
 from shared.aarch64_runtime import EMULATOR, ROOT, TOOLS, build_runtime, call
 
@@ -115,6 +116,19 @@ def build_units(folder):
          "units.aarch64.o", "units.host.o", "runtime/lib/libkdl_runtime.a", "-pthread", "-ldl", "-o", "units", folder=folder)
 
 
+def entry_faults(folder):
+    """entries.py's caller, by the emulator: memory that overlaps, and the caller's floating-point state."""
+    call("kernelc", "build", ROOT / "tests/run/entries.kdl", "--target", "host?isa=armv8-a", "--emit", "header,c,orch-c,obj", "-o", "entries",
+         "--path-prefix-map", f"{entries.HERE}=.", folder=folder)
+    for source in (ROOT / "tests/run/entries_caller.c", "entries/entries.c", "entries/entries.orch.c"):
+        call(TOOLS[0][:-3] + "gcc", "-std=c11", "-O1", "-ffp-contract=off", "-I", ROOT / "include", "-I", "entries", "-c", source, "-o",
+             f"entries/{pathlib.Path(source).name}.obj", folder=folder)
+    call(TOOLS[0], *folder.glob("entries/*.obj"), "entries/entries.aarch64.o", "entries/entries.host.o", "runtime/lib/libkdl_runtime.a",
+         "-pthread", "-ldl", "-o", "entries/caller", folder=folder)
+    return entries.difference("entries", entries.call(*EMULATOR, "entries/caller", folder=folder),
+                              entries.OVERLAPS + entries.states("called", "queued", "program"))
+
+
 def parameters(program):
     """(name, direction or None, element type, sizes) of each parameter but the cores."""
     text = re.search(rf"program {program}\((.*)\) {{", PROGRAMS)[1]
@@ -177,6 +191,8 @@ def main():
             for shape in shapes:
                 checks += 1 + len(OTHERS)
                 problems += differences(program, shape, int(random.choice([1, 3])), random, folder)
+        checks += 1
+        problems += entry_faults(folder)
         faults = aarch64_units.faults(folder, EMULATOR, shapes_of_units, random)
         checks += len(faults)
         problems += filter(None, faults)

@@ -290,6 +290,7 @@ kdl_fiber_start:
   call kdl_fiber_main
   .globl _start
 _start:
+  fscsr zero
   mv a0, sp
   andi sp, sp, -16
   call kdl_cluster_main

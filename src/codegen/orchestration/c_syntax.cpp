@@ -32,6 +32,8 @@ std::vector<std::string> CArguments(const Call& call) {
       AddListed(texts, "KDL_SIZES", item.texts);
     } else if (item.kind == Item::Kind::Arguments) {
       AddListed(texts, "KDL_ARGS", item.texts);
+    } else if (item.kind == Item::Kind::Parameters) {
+      AddListed(texts, "KDL_PARAMETERS", item.texts);
     } else if (item.kind == Item::Kind::Events) {
       AddListed(texts, "KDL_EVENTS", item.texts);
     } else if (item.kind == Item::Kind::Elements) {
@@ -216,7 +218,7 @@ class SyntaxOfC final : public Syntax {
     run_ = "&" + run;
     DeclareCProgram(writer, face, program, ") {");
     writer.Indent();
-    writer.Line(fmt::format("kdl_program {} = {{{}, NULL}};", run, own.context));
+    writer.Line(fmt::format("kdl_program {} = kdl_begin({});", run, own.context));
     for (const FaceParam& param : program.params) {
       if (param.is_tensor)
         writer.Line(fmt::format("kdl_given({}, {}, {});", run_, param.name,
@@ -251,7 +253,7 @@ class SyntaxOfC final : public Syntax {
   void CloseProgram(Writer& writer) const override {
     for (const auto& [queue, name] : queues_)
       writer.Line(fmt::format("kdl_close_queue({}, {});", run_, name));
-    writer.Line(fmt::format("return {}.error;", run_.substr(1)));
+    writer.Line(fmt::format("return kdl_end({});", run_));
     writer.Outdent();
     writer.Line("}");
   }

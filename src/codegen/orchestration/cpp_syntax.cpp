@@ -36,13 +36,13 @@ std::vector<std::string> CppArguments(const Call& call) {
     if (item.kind != Item::Kind::Device) items.push_back(item);
   auto is_absent = [](const Item& item) {
     return item.texts.empty() && item.kind != Item::Kind::Sizes &&
-           item.kind != Item::Kind::Arguments;
+           item.kind != Item::Kind::Arguments && item.kind != Item::Kind::Parameters;
   };
   while (!items.empty() && is_absent(items.back())) items.pop_back();
   std::vector<std::string> texts;
   for (const Item& item : items) {
     bool is_list = item.kind == Item::Kind::Sizes || item.kind == Item::Kind::Arguments ||
-                   item.kind == Item::Kind::Events;
+                   item.kind == Item::Kind::Parameters || item.kind == Item::Kind::Events;
     if (is_list) {
       AddBraced(texts, item.texts);
     } else if (item.texts.empty()) {
@@ -192,6 +192,7 @@ class SyntaxOfCpp final : public Syntax {
     for (const std::string& name : {context_, devices_}) names.Pick(name);
     DeclareProgram(writer, face, program, Defaults::Absent, ") {");
     writer.Indent();
+    writer.Line(fmt::format("const kdl::FloatState {};", names.Pick("floats")));
   }
 
   void SelectNothing(Writer& writer, bool has_devices) const override {

@@ -38,6 +38,7 @@ void ProgramPrinter::Print() {
   }
   PrintDevices();
   PrintSizes();
+  PrintApart();
   PrintBlock(function_.body);
   syntax_->CloseProgram(writer_);
 }
@@ -79,6 +80,29 @@ void ProgramPrinter::PrintSizes() {
     call.items = {Quoted(fmt::format("{}: {}", param.param->value->name().text(), param.declared)),
                   syntax_->Element(type->scalar),
                   {Item::Kind::Sizes, SizeTexts(type, function_.loc)}};
+    syntax_->Print(writer_, call, {}, "");
+  }
+}
+
+void ProgramPrinter::PrintApart() {
+  std::vector<const FaceParam*> tensors;
+  for (const FaceParam& param : program_.params)
+    if (param.is_tensor) tensors.push_back(&param);
+  auto is_written = [](const FaceParam& param) {
+    return param.param->direction != ir::Direction::In;
+  };
+  auto source_name = [](const FaceParam& param) {
+    return Quoted(param.param->value->name().text());
+  };
+  for (size_t p = 0; p < tensors.size(); ++p) {
+    if (!is_written(*tensors[p])) continue;
+    std::vector<std::string> others;
+    for (size_t q = 0; q < tensors.size(); ++q) {
+      if (q == p || (q < p && is_written(*tensors[q]))) continue;
+      others.push_back(fmt::format("{{{}, {}}}", source_name(*tensors[q]), tensors[q]->name));
+    }
+    Call call{Request::ExpectApart, tensors[p]->name, {source_name(*tensors[p])}};
+    call.items.emplace_back(Item::Kind::Parameters, std::move(others));
     syntax_->Print(writer_, call, {}, "");
   }
 }
@@ -188,6 +212,7 @@ void ProgramPrinter::PrintOp(const Op* op) {
       {OpKind::View, &ProgramPrinter::PrintView},
       {OpKind::Fill, &ProgramPrinter::PrintFill},
       {OpKind::Lives, &ProgramPrinter::PrintLives},
+      {OpKind::Apart, &ProgramPrinter::PrintApartOp},
       {OpKind::Transfer, &ProgramPrinter::PrintTransfer},
       {OpKind::Relocate, &ProgramPrinter::PrintRelocate},
       {OpKind::CopyBack, &ProgramPrinter::PrintCopyBack},

@@ -53,7 +53,7 @@ void OpenDispatch(Writer& writer, Language language, const ModuleFace& face,
   }
   DeclareCProgram(writer, face, program, ") {");
   writer.Indent();
-  writer.Line(fmt::format("kdl_program {} = {{{}, NULL}};", own.run, own.context));
+  writer.Line(fmt::format("kdl_program {} = {{{}, NULL, 0}};", own.run, own.context));
   for (const FaceParam& param : program.params) {
     if (param.is_tensor)
       writer.Line(fmt::format("kdl_given(&{}, {}, {});", own.run, param.name,

@@ -50,6 +50,13 @@ void ProgramPrinter::PrintLives(const Op* op) {
   syntax_->Print(writer_, call, {}, "");
 }
 
+void ProgramPrinter::PrintApartOp(const Op* op) {
+  Call call{Request::Apart, TensorText(op->operand(0)), {}};
+  call.items = {TensorText(op->operand(1)), FailurePlace(op),
+                Quoted(op->attr<AttrKey::Text>().text())};
+  syntax_->Print(writer_, call, {}, "");
+}
+
 Call ProgramPrinter::Move(Request request, const Op* op, std::vector<Item> tensors,
                           std::span<Value* const> after) {
   Call call{request, QueueText(op), std::move(tensors)};

@@ -80,6 +80,8 @@ class ProgramPrinter {
   void UseQueue(Name device, int64_t queue);
   /// Binds each size where it stands first on its own, then compares every tensor with what it is declared to be.
   void PrintSizes();
+  /// What is written overlaps no other parameter: the order of launches relies on it.
+  void PrintApart();
   std::string SizeSource(Name dim) const;
   std::vector<std::string> SizeTexts(ir::Type type, ir::Loc loc) const;
 
@@ -150,6 +152,7 @@ class ProgramPrinter {
   void PrintQueued(const ir::Op* op, const ir::Value* event, const std::string& wanted, Call call,
                    const std::string& place = "");
   void PrintLives(const ir::Op* op);
+  void PrintApartOp(const ir::Op* op);
   void PrintTransfer(const ir::Op* op);
   void PrintRelocate(const ir::Op* op);
   void PrintCopyBack(const ir::Op* op);

@@ -33,12 +33,14 @@ struct Operator {
 /// What a program asks of the runtime.
 enum class Request : uint8_t {
   Allocate,
+  Apart,
   Assert,
   At,
   Copy,
   CopyBack,
   Cores,
   Expect,
+  ExpectApart,
   ExpectOn,
   Fill,
   Footprint,
@@ -63,12 +65,14 @@ struct RequestNames {
 };
 inline constexpr RequestNames kRequestNames[] = {
     {Request::Allocate, "Allocate", "kdl_allocate"},
+    {Request::Apart, "Apart", "kdl_apart"},
     {Request::Assert, "kdl::Assert", "kdl_assert"},
     {Request::At, "At", "kdl_at"},
     {Request::Copy, "Copy", "kdl_copy_array"},
     {Request::CopyBack, "CopyBack", "kdl_copy_array_back"},
     {Request::Cores, "cores", "kdl_cores"},
     {Request::Expect, "Expect", "kdl_expect"},
+    {Request::ExpectApart, "ExpectApart", "kdl_expect_apart"},
     {Request::ExpectOn, "ExpectOn", "kdl_expect_on"},
     {Request::Fill, "Fill", "kdl_fill_array"},
     {Request::Footprint, "Footprint", "kdl_footprint"},
@@ -99,6 +103,7 @@ struct Item {
     Text,
     Sizes,
     Arguments,
+    Parameters,  ///< each a name and a tensor, in braces
     Events,
     Place,
     Workspace,

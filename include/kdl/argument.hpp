@@ -1,0 +1,39 @@
+// What launches take.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include "kdl/tensor.hpp"
+
+namespace kdl::inline KDL_VERSIONED {
+
+// What a launch takes: a tensor, or a scalar of exactly the parameter's type.
+class Argument {
+ public:
+  Argument(const Tensor& tensor) : arg_{&tensor.array(), 0, 0, {}} {}  // NOLINT: implicit
+  template <class T>
+    requires std::is_arithmetic_v<T> || std::same_as<T, F8E4M3> || std::same_as<T, F8E5M2> ||
+             std::same_as<T, F16> || std::same_as<T, Bf16>
+  Argument(T value) : arg_{nullptr, 0, ElementOf<T>(), {}} {  // NOLINT: implicit
+    __builtin_memcpy(&arg_.bits, &value, sizeof value);
+  }
+
+  explicit Argument(const kdl_arg& arg) : arg_(arg) {}
+
+  const kdl_arg& get() const { return arg_; }
+
+  // A scalar of this type; get().element says which it is.
+  template <class T>
+  T As() const {
+    T value;
+    __builtin_memcpy(&value, &arg_.bits, sizeof value);
+    return value;
+  }
+
+ private:
+  kdl_arg arg_;
+};
+
+}  // namespace kdl::inline KDL_VERSIONED

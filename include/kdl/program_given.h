@@ -1,0 +1,96 @@
+/* What compiled programs in C check of the tensors that their callers give: shapes, devices, and that what is written overlaps
+ * nothing else. program.h says how these fail. */
+#pragma once
+
+#include "kdl/program.h"
+
+static inline void kdl_given(kdl_program* run, const kdl_array* tensor, const char* name) {
+  if (tensor == NULL)
+    kdl_stop(run, KDL_ERROR_INVALID_ARGUMENT, NULL, "parameter '%s' is NULL", name);
+}
+
+static inline int64_t kdl_size(const kdl_program* run, const kdl_array* tensor, int dimension) {
+  return kdl_goes(run) ? tensor->view.size[dimension] : 0;
+}
+
+/* "f32[3, 4]", in `text`, which has room for KDL_MAX_RANK sizes. */
+enum { KDL_SHAPE_BYTES = 256 };
+static inline const char* kdl_shape(char* text, uint8_t element, const int64_t* sizes,
+                                    int32_t rank) {
+  const char* name = "?";
+#define KDL_ELEMENT(ID, spelling, code, bits, comment) \
+  if (element == (code)) name = #spelling;
+#include "kdl/tensor.def"
+  size_t length = (size_t)snprintf(text, KDL_SHAPE_BYTES, "%s", name);
+  for (int32_t d = 0; d < rank && length < KDL_SHAPE_BYTES; ++d)
+    length += (size_t)snprintf(text + length, KDL_SHAPE_BYTES - length, "%s%lld",
+                               d == 0 ? "[" : ", ", (long long)sizes[d]);
+  if (rank > 0 && length < KDL_SHAPE_BYTES) snprintf(text + length, KDL_SHAPE_BYTES - length, "]");
+  return text;
+}
+
+/* Stops unless the tensor has this element kind and these sizes. `declared`: the parameter as the source has it. */
+static inline void kdl_expect(kdl_program* run, const kdl_array* tensor, const char* declared,
+                              uint8_t element, const int64_t* sizes, int32_t rank) {
+  if (!kdl_goes(run)) return;
+  const kdl_tensor* view = &tensor->view;
+  bool same = view->element == element && view->rank == rank;
+  for (int32_t d = 0; d < rank && same; ++d) same = view->size[d] == sizes[d];
+  if (same) return;
+  char found[KDL_SHAPE_BYTES];
+  char needed[KDL_SHAPE_BYTES];
+  kdl_stop(run, KDL_ERROR_INVALID_ARGUMENT, NULL, "parameter '%s' is %s; here it must be %s",
+           declared, kdl_shape(found, view->element, view->size, view->rank),
+           kdl_shape(needed, element, sizes, rank));
+}
+
+/* `b`: NULL for `a` itself, two of whose indices may share memory. */
+static inline bool kdl_overlap(kdl_program* run, const kdl_array* a, const kdl_array* b,
+                               const char* place) {
+  int32_t overlap = 0;
+  if (kdl_goes(run)) kdl_note(run, kdl_arrays_overlap(a, b, &overlap), place);
+  return overlap != 0;
+}
+
+/* A parameter of a program, as the source calls it. */
+typedef struct kdl_parameter {
+  const char* name;
+  const kdl_array* tensor;
+} kdl_parameter;
+#define KDL_PARAMETERS(...) KDL_LIST(const kdl_parameter, __VA_ARGS__)
+
+/* Stops unless a parameter, which the program writes, keeps its elements apart and outside of the others'. */
+static inline void kdl_expect_apart(kdl_program* run, const kdl_array* tensor, const char* name,
+                                    const kdl_parameter* others, int32_t count) {
+  if (kdl_overlap(run, tensor, NULL, NULL))
+    kdl_stop(run, KDL_ERROR_INVALID_ARGUMENT, NULL,
+             "parameter '%s' is written, and has indices that share memory; its strides must keep "
+             "all elements apart",
+             name);
+  for (int32_t i = 0; i < count; ++i) {
+    if (kdl_overlap(run, tensor, others[i].tensor, NULL))
+      kdl_stop(run, KDL_ERROR_INVALID_ARGUMENT, NULL,
+               "parameter '%s' is written, and shares memory with '%s'; what is written may "
+               "overlap no other parameter",
+               name, others[i].name);
+  }
+}
+
+/* Stops with `message` where the tensors overlap. */
+static inline void kdl_apart(kdl_program* run, const kdl_array* a, const kdl_array* b,
+                             const char* place, const char* message) {
+  if (kdl_overlap(run, a, b, place))
+    kdl_stop(run, KDL_ERROR_INVALID_ARGUMENT, place, "%s", message);
+}
+
+/* Stops unless the tensor lives in the memory of the device; `declared`: the device's name in the source. */
+static inline void kdl_expect_on(kdl_program* run, const kdl_array* tensor,
+                                 const kdl_device* device, const char* name, const char* declared,
+                                 const char* place) {
+  if (!kdl_goes(run)) return;
+  const kdl_device* found = kdl_buffer_device(tensor->buffer);
+  if (kdl_devices_share_memory(found, device) != 0) return;
+  kdl_stop(run, KDL_ERROR_INVALID_ARGUMENT, place,
+           "'%s' lives on %s; the program takes it on '%s', which is %s", name,
+           kdl_device_uri(found), declared, kdl_device_uri(device));
+}
