@@ -38,6 +38,13 @@ std::vector<WantedTarget> Ordered(std::vector<WantedTarget> targets) {
 /// an error.
 bool Add(Compilation& c, const std::string& device, std::string_view spec, bool has_others,
          std::vector<WantedTarget>& wanted) {
+  if (!c.families.Allows(spec)) {
+    c.diagnostics
+        .Report(diag::CodeNotAllowed, {}, NameInSource(device), spec, c.families.CodeFile(spec))
+        .Help(fmt::format("--allow-plugins, or --device '{}={}', if you trust it",
+                          NameInSource(device), spec));
+    return false;
+  }
   Result<std::vector<targets::Target>> named = c.families.ParseTargets(spec);
   if (!named.ok() && has_others && !c.families.Knows(spec)) {
     c.diagnostics.Report(diag::TargetPassedOver, {},

@@ -44,6 +44,8 @@ struct TargetKind {
   bool interpreted = false;
   /// How names of files with the text end; empty: in what it is called.
   std::string_view ending = {};
+  /// The key whose file names programs that make or run the code; empty: there is none.
+  std::string_view programs_key = {};
 };
 
 /// Something that the selector and the passes reckon with, for people to read.

@@ -128,12 +128,32 @@ std::vector<std::string_view> Registry::texts() const {
   return texts;
 }
 
+std::string Registry::CodeFile(std::string_view text) const {
+  Result<Spec> spec = ParseSpec(text);
+  if (!spec) return {};
+  if (!spec->path.empty()) return spec->path;
+  const TargetKind* row = FindKind(spec->kind);
+  for (const auto& [key, value] : spec->options) {
+    if (row && key == row->programs_key) return value;
+  }
+  return {};
+}
+
+bool Registry::Allows(std::string_view text) const {
+  std::string file = CodeFile(text);
+  return allows_all_ || file.empty() || allowed_.contains(file);
+}
+
 bool Registry::Knows(std::string_view text) const {
   Result<Spec> spec = ParseSpec(text);
   return spec && KindFor(*spec).ok();
 }
 
 Result<const TargetKind*> Registry::KindFor(const Spec& spec) const {
+  if (!Allows(spec.text))
+    return Failure{fmt::format("target '{}': code of '{}' does not run unless that is allowed",
+                               spec.text, CodeFile(spec.text)),
+                   FailureKind::Usage};
   std::string kind = spec.kind;
   if (!spec.path.empty() && image_kind_of_) {
     Result<std::string> images = image_kind_of_(spec.path);

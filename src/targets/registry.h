@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,6 +36,13 @@ class Registry {
   /// Whether the text is a spec of a kind that some family has.
   bool Knows(std::string_view text) const;
 
+  /// The file whose code a spec runs here, a plugin's or one that names programs; empty: there is none.
+  std::string CodeFile(std::string_view text) const;
+  /// A source may name such a file, and so may somebody else's. The code runs where this was told of the file, or of all.
+  void Allow(const std::string& file) { allowed_.insert(file); }
+  void AllowAll() { allows_all_ = true; }
+  bool Allows(std::string_view text) const;
+
   /// What `build --emit` calls the texts that devices load.
   std::vector<std::string_view> texts() const;
 
@@ -52,6 +60,8 @@ class Registry {
   std::vector<const passes::Pass*> passes_;
   std::vector<const ir::Unit*> units_;
   ImageKindOf image_kind_of_;
+  std::set<std::string> allowed_;
+  bool allows_all_ = false;
 };
 
 }  // namespace kdl::targets

@@ -158,6 +158,10 @@ std::string CheckRoundTrips(const Case& test, const GoldenCommand& command,
 /// Runs the command on the file as it stands.
 Result<Ran> RunCommand(const Case& test, const GoldenCommand& command,
                        const GoldenSettings& settings) {
+  auto code = std::ranges::find_if(command.words, settings.runs_code);
+  if (code != command.words.end())
+    return Failure{
+        fmt::format("'{}' runs code that the file names; --allow-plugins allows it", *code)};
   Result<TemporaryFolder> folder = TemporaryFolder::Make();
   if (!folder.ok()) return folder.failure();
   Status filled = Fill(test, folder->path());

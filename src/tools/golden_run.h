@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 
 namespace kdl::tools {
 
@@ -15,6 +17,8 @@ struct GoldenSettings {
   std::string kernelc;  ///< the program under test
   bool update = false;  ///< rewrite the expectations where the exit code is right
   double deadline_s = 120;
+  /// Whether a word of a command would run somebody else's code.
+  std::function<bool(std::string_view word)> runs_code = [](std::string_view) { return false; };
 };
 
 /// Runs one file's commands, each in a private folder that holds the file and its companions, and

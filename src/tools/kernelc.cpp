@@ -17,6 +17,7 @@
 #include "support/process.h"
 #include "support/source.h"
 #include "tools/commands.h"
+#include "tools/named_code.h"
 #include "tools/plugin_images.h"
 
 namespace kdl::tools {
@@ -72,6 +73,7 @@ int Main(const std::vector<std::string>& words, targets::Registry& families) {
   auto options = driver::ParseOptions(*command, {words.begin() + 1, words.end()}, diagnostics);
   if (!options) return UsageError(diagnostics, words);
   if (options->help) return Print(driver::HelpText(*command));
+  AllowNamed(*options, families);
   families.AskPlugins(PluginImageKind);
   return Dispatch(*options, families);
 }

@@ -24,6 +24,7 @@
 #include "tools/contract_test.h"
 #include "tools/coverage.h"
 #include "tools/golden_run.h"
+#include "tools/named_code.h"
 #include "tools/test_names.h"
 
 namespace kdl::tools {
@@ -94,6 +95,7 @@ Outcome RunContracts(const std::string& file, const driver::Options& options,
   for (const std::string& device : options.device) pass_on("device", device);
   for (const std::string& define : options.define) pass_on("define", define);
   for (const std::string& size : options.set) pass_on("set", size);
+  if (options.allow_plugins) request.words.emplace_back("--allow-plugins");
   if (!options.kernel.empty()) pass_on("kernel", options.kernel);
   if (options.seed) pass_on("seed", fmt::format("{}", *options.seed));
   if (options.core_num) pass_on("core-num", fmt::format("{}", *options.core_num));
@@ -231,6 +233,11 @@ int RunTest(const driver::Options& options, const targets::Registry& families) {
   } else if (!diagnostics.has_errors()) {
     std::error_code error;
     GoldenSettings settings{fs::read_symlink("/proc/self/exe", error).string(), options.update};
+    if (!options.allow_plugins) {
+      settings.runs_code = [&](std::string_view word) {
+        return word == "--allow-plugins" || !CodeFilesIn(word, families).empty();
+      };
+    }
     counts = RunAll(files, options, settings, JobsOf(options));
     bool found = counts.passed + counts.failed != 0;
     bool asks = !found && !options.kernel.empty() && files.size() == 1 &&

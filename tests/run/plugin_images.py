@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""A plugin's table says which images its devices take: kernelc makes those, or says that it cannot."""
+"""A plugin's table says which images its devices take: kernelc makes those, or says that it cannot. What a source alone names does
+not run: neither a plugin's constructor nor the tools of a machine."""
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -8,7 +10,9 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLUGIN = """
+#include <stdio.h>
 #include "kdl/device_plugin.h"
+__attribute__((constructor)) static void leave_a_mark(void) { fclose(fopen("ran", "w")); }
 __attribute__((visibility("default"))) const kdl_device_ops* kdl_device_plugin(const kdl_plugin_host* host) {
   static kdl_device_ops ops = {sizeof(kdl_device_ops), KDL_PLUGIN_VERSION, "made"};
   (void)host;
@@ -17,6 +21,9 @@ __attribute__((visibility("default"))) const kdl_device_ops* kdl_device_plugin(c
 }
 """
 KERNEL = "export kernel copy(x: in f32[N], y: out f32[N]) { spmd for i in N by 64 { y[i] = x[i]; } }\n"
+MACHINE = (ROOT / "runtime/cluster/cluster-riscv64.yaml").read_text()
+BY_SOURCE = {"plugin:./made.so": "./made.so", "host,plugin:./made.so": "./made.so", "cluster?description=machine.yaml": "machine.yaml"}
+GOLDEN = "//! args: build --target plugin:./made.so\n//! exit: 1\n"
 OUTPUTS = ["copy.h", "copy.host.o", "copy.orch.cpp"]
 UNKNOWN = """kernelc: error: target 'plugin:./made.so': it takes images of kind 'tpu', and those that can be made are: host debug reference opencl cuda cluster-riscv64 cluster [E0917]
 help: `kernelc targets` lists the targets
@@ -41,6 +48,33 @@ def make_plugin(folder, images, compiler="gcc"):
                    cwd=folder, check=True, timeout=300)
 
 
+def of_source(folder):
+    """What is wrong with how code is run that only a source names, one text or none for each case."""
+    (folder / "machine.yaml").write_text(re.sub(r"(?m)^link:.*$", "link: touch ran", MACHINE))
+    ran = folder / "ran"
+
+    def runs(*words):
+        ran.unlink(missing_ok=True)
+        done = subprocess.run(["kernelc", *words], cwd=folder, capture_output=True, text=True, timeout=300)
+        return ran.exists(), done.stdout + done.stderr
+
+    for spec, file in BY_SOURCE.items():
+        (folder / "named.kdl").write_text(f'device npu = target("{spec}");\n' + KERNEL)
+        for words in (["build", "named.kdl", "-o", "named"], ["run", "named.kdl", "--set", "N=3"], ["explain", "--tiles", "named.kdl"],
+                      ["bench", "named.kdl", "--set", "N=3"], ["test", "named.kdl"], ["build", "named.kdl", "--emit", "header", "-o", "named"]):
+            found, said = runs(*words)
+            wanted = words[0] == "test" or "header" in words or f"which would run code of '{file}' [E0998]" in said
+            yield f"{spec}, {words}: {said}" if found or not wanted else None
+        for words in (["--allow-plugins"], ["--device", f"npu={spec}"], ["--target", spec]):
+            found, said = runs("build", "named.kdl", "-o", "named", *words)
+            yield None if found else f"{spec}, {words}: {said}"
+    (folder / "golden.kdl").write_text(GOLDEN + KERNEL)
+    (folder / "made.so").rename(folder / "kept.so")
+    found, said = runs("test", "golden.kdl")
+    yield f"a golden's command: {said}" if "--allow-plugins allows it" not in said else None
+    (folder / "kept.so").rename(folder / "made.so")
+
+
 def main():
     problems = []
     with tempfile.TemporaryDirectory(prefix="plugin-") as name:
@@ -63,8 +97,10 @@ def main():
             said, outputs = build(folder, "plugin:./made.so")
             if said or not set(OUTPUTS) <= set(outputs):
                 problems.append(f"images {images}: {said}{outputs}")
+        others = list(of_source(folder))
+        problems += filter(None, others)
     print("\n".join(problems))
-    print(f"{6 - len(problems)} passed, {len(problems)} failed")
+    print(f"{6 + len(others) - len(problems)} passed, {len(problems)} failed")
     sys.exit(1 if problems else 0)
 
 
