@@ -12,6 +12,9 @@
 
 namespace kdl {
 
+// The most bytes that a description has.
+inline constexpr std::size_t kMostOfDescription = std::size_t{1} << 20;
+
 // What a key of a few words says.
 enum class ClusterCode : std::uint8_t {
   Llvm,    // an object, by the LLVM in kernelc

@@ -1,10 +1,7 @@
 #include "cluster/cluster_device.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -90,10 +87,10 @@ kdl_error* OpenOwn(void*, std::int64_t ordinal, const kdl_option* options, std::
 Error OpenFile(std::span<const kdl_option> options, void** device) {
   for (const kdl_option& option : options) {
     if (option.key != std::string_view("description")) continue;
-    std::ifstream file(option.value);
-    if (!file)
-      return Fail(KDL_ERROR_NOT_FOUND, "cannot read ", option.value, ": ", std::strerror(errno));
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    std::string text;
+    std::string reason;
+    if (!ReadFile(option.value, kMostOfDescription, &text, &reason))
+      return Fail(KDL_ERROR_NOT_FOUND, "cannot read ", option.value, ": ", reason);
     return OpenDevice(option.value, text, options, device);
   }
   return Invalid("a machine of clusters has a description: cluster?description=FILE");

@@ -71,7 +71,7 @@ bool DiskCache::Find(std::string_view key, std::string* value) const {
   if (folder_.empty()) return false;
   const std::string path = PathOf(key);
   std::string file;
-  if (!ReadOwnFile(path, &file)) return false;
+  if (!ReadOwnFile(path, kMostBytes, &file)) return false;
   CacheHead head = {};
   if (file.size() < sizeof head) return false;
   std::memcpy(&head, file.data(), sizeof head);

@@ -4,12 +4,39 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
+#include <cstring>
+#include <fstream>
 #include <string_view>
 
 namespace kdl::runtime {
+
+bool IsSpecial(const std::string& path) {
+  struct stat facts = {};
+  return ::stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode);
+}
+
+bool ReadFile(const std::string& path, std::size_t most, std::string* text, std::string* reason) {
+  if (IsSpecial(path)) {
+    *reason = "it is no regular file";
+    return false;
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    *reason = std::strerror(errno);
+    return false;
+  }
+  text->resize(most + 1);
+  file.read(text->data(), static_cast<std::streamsize>(text->size()));
+  text->resize(static_cast<std::size_t>(file.gcount()));
+  if (text->size() <= most) return true;
+  *reason = "it has more than " + std::to_string(most) + " bytes, the most that is read";
+  return false;
+}
 
 int NamelessFile(const char* name, std::int64_t bytes) {
   const int low = ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);

@@ -1,6 +1,7 @@
-// Files without a name, and lines between processes.
+// Files that are read, files without a name, and lines between processes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -10,6 +11,11 @@ namespace kdl::runtime {
 
 // Those that a child may be given under a number of its own lie from here on, so that none is in the way.
 inline constexpr int kLowestFile = 10;
+
+// Whether there is something that is no regular file: a folder, a device, a pipe, which may have no end.
+bool IsSpecial(const std::string& path);
+// The whole of a regular file of at most `most` bytes; false: why not is in `reason`.
+bool ReadFile(const std::string& path, std::size_t most, std::string* text, std::string* reason);
 
 // A file without a name that holds `bytes` zeros, from kLowestFile on and closed where programs start; -1: none.
 int NamelessFile(const char* name, std::int64_t bytes);

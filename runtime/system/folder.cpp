@@ -66,11 +66,11 @@ std::vector<FolderFile> FilesIn(const std::string& folder, std::string_view part
   return files;
 }
 
-bool ReadOwnFile(const std::string& path, std::string* contents) {
+bool ReadOwnFile(const std::string& path, std::int64_t most, std::string* contents) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file < 0) return false;
   struct stat facts = {};
-  bool is_read = ::fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) &&
+  bool is_read = ::fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size <= most &&
                  facts.st_uid == ::geteuid() && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
   if (is_read) {
     contents->resize(static_cast<std::size_t>(facts.st_size));

@@ -6,15 +6,28 @@
 #include <cstring>
 #include <fstream>
 
+#include "system/files.h"
+
 namespace kdl::runtime {
 
+namespace {
+
+// What the system itself would wait for, or read for ever.
+bool IsSpecialPath(const std::string& name) {
+  return name.find('/') != std::string::npos && IsSpecial(name);
+}
+
+}  // namespace
+
 Library LoadLibrary(const char* name) {
+  if (IsSpecialPath(name)) return nullptr;
   return Library(dlopen(name, RTLD_NOW | RTLD_LOCAL), [](void* opened) {
     if (opened != nullptr) dlclose(opened);
   });
 }
 
 std::string WhyNotLoaded(const std::string& name) {
+  if (IsSpecialPath(name)) return "it is no regular file";
   const char* said = dlerror();
   std::string reason = said == nullptr ? "" : said;
   if (reason.starts_with(name + ": ")) reason.erase(0, name.size() + 2);
@@ -24,6 +37,7 @@ std::string WhyNotLoaded(const std::string& name) {
 void* SymbolOf(const Library& library, const char* name) { return dlsym(library.get(), name); }
 
 const char* ArchOfLibrary(const std::string& path) {
+  if (IsSpecial(path)) return nullptr;
   Elf64_Ehdr header = {};
   std::ifstream file(path, std::ios::binary);
   if (!file.read(reinterpret_cast<char*>(&header), sizeof header) ||

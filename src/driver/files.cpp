@@ -103,7 +103,7 @@ std::optional<std::string> ReadInputFile(const std::string& path, size_t max_byt
     diagnostics.Report(diag::CannotRead, {}, path, "input is read from regular files");
     return std::nullopt;
   }
-  if (max_bytes != 0 && fs::file_size(path, error) > max_bytes) {
+  if (fs::file_size(path, error) > max_bytes) {
     diagnostics.Report(diag::FileTooLong, {}, path, static_cast<int64_t>(max_bytes >> 20));
     return std::nullopt;
   }

@@ -11,7 +11,7 @@
 namespace kdl::driver {
 
 /// The whole file. What stands in the way is reported: missing (with the name that was probably
-/// meant), a folder, no permission, longer than `max_bytes` (0: no limit).
+/// meant), no regular file, no permission, longer than `max_bytes`.
 std::optional<std::string> ReadInputFile(const std::string& path, size_t max_bytes,
                                          DiagnosticEngine& diagnostics);
 

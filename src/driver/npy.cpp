@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kAlignment = 64;
+constexpr size_t kMostBytes = size_t{1} << 38;
 
 struct Dtype {
   Scalar scalar;
@@ -246,13 +247,7 @@ std::optional<HostTensor> ParseNpy(std::string_view bytes, const std::string& pa
 }
 
 std::optional<HostTensor> ReadNpy(const std::string& path, DiagnosticEngine& diagnostics) {
-  std::filesystem::file_status status = std::filesystem::status(path);
-  if (std::filesystem::is_other(status) || std::filesystem::is_character_file(status) ||
-      std::filesystem::is_block_file(status) || std::filesystem::is_fifo(status)) {
-    diagnostics.Report(diag::CannotRead, {}, path, "a tensor is read from a regular file");
-    return std::nullopt;
-  }
-  std::optional<std::string> bytes = ReadInputFile(path, 0, diagnostics);
+  std::optional<std::string> bytes = ReadInputFile(path, kMostBytes, diagnostics);
   return bytes ? ParseNpy(*bytes, path, diagnostics) : std::nullopt;
 }
 

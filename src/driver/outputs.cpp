@@ -171,7 +171,7 @@ class Collector {
     std::vector<std::string> objects = WriteObjects(c_, code_, arch, embeds_ir, folder->path());
     std::string linked = folder->path() + "/linked";
     if (objects.empty() || !link(objects, linked, c_.diagnostics)) return;
-    Result<std::string> bytes = ReadFile(linked);
+    Result<std::string> bytes = ReadFile(linked, kMostOfTool);
     if (bytes.ok()) {
       AddFile(name, std::move(*bytes), executable);
     } else {

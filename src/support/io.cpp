@@ -47,12 +47,14 @@ Status WriteThrough(const std::string& path, std::string_view bytes) {
 }  // namespace
 
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
-  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe without a writer does not stop it.
+  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return SystemFailure("open", path);
   struct stat info{};
-  if (::fstat(descriptor, &info) == 0 && S_ISDIR(info.st_mode)) {
+  if (::fstat(descriptor, &info) == 0 && !S_ISREG(info.st_mode)) {
     ::close(descriptor);
-    return Failure{fmt::format("cannot read '{}': it is a folder, not a file", path)};
+    return Failure{fmt::format("cannot read '{}': it is {}", path,
+                               S_ISDIR(info.st_mode) ? "a folder, not a file" : "no regular file")};
   }
   std::string text;
   char block[1 << 16];
@@ -66,10 +68,10 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
     }
     if (got == 0) break;
     text.append(block, static_cast<size_t>(got));
-    if (max_bytes != 0 && text.size() > max_bytes) break;
+    if (text.size() > max_bytes) break;
   }
   ::close(descriptor);
-  if (max_bytes != 0 && text.size() > max_bytes) {
+  if (text.size() > max_bytes) {
     return Failure{
         fmt::format("'{}' is longer than {} bytes, the most that is read", path, max_bytes)};
   }

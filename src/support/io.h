@@ -7,8 +7,12 @@
 
 namespace kdl {
 
-/// The whole file, at most `max_bytes` (0: no limit). A folder, a missing or unreadable file is a Failure that names it.
-Result<std::string> ReadFile(const std::string& path, size_t max_bytes = 0);
+/// The whole of a regular file, at most `max_bytes`. What is missing, unreadable, longer, or no regular file, such as a folder, a
+/// device or a pipe, is a Failure that names it.
+Result<std::string> ReadFile(const std::string& path, size_t max_bytes);
+
+/// The most that is read of what a tool has made.
+inline constexpr size_t kMostOfTool = size_t{1} << 32;
 
 /// What `path` means, behind the symbolic links that it may be: a file, whether it is there or not. A Failure where links
 /// lead to each other.

@@ -10,6 +10,7 @@
 #include "driver/options.h"
 #include "support/io.h"
 #include "support/result.h"
+#include "syntax/parse.h"
 #include "tools/golden_file.h"
 #include "tools/tables.h"
 
@@ -42,7 +43,7 @@ bool HasWord(std::string_view text, std::string_view word) {
 Shown Collect(const std::vector<std::string>& files) {
   Shown shown;
   for (const std::string& path : files) {
-    Result<std::string> text = ReadFile(path);
+    Result<std::string> text = ReadFile(path, syntax::kMaxBytes);
     if (!text.ok()) continue;
     auto golden = ParseGolden(*text, std::filesystem::path(path).filename().string());
     if (!golden.ok() || !*golden) continue;

@@ -12,6 +12,7 @@
 #include "support/io.h"
 #include "support/process.h"
 #include "support/result.h"
+#include "syntax/parse.h"
 #include "tools/golden_file.h"
 #include "tools/text_diff.h"
 
@@ -142,7 +143,7 @@ std::string CheckRoundTrips(const Case& test, const GoldenCommand& command,
   for (const std::string& file : FilesIn(folder)) {
     bool written = file.ends_with(".kir") && file != test.name;
     Result<std::string> text =
-        written ? ReadFile(folder + "/" + file) : Result<std::string>(std::string());
+        written ? ReadFile(folder + "/" + file, kMostOfTool) : Result<std::string>(std::string());
     if (written && text.ok()) modules.push_back(*text);
   }
   for (const std::string& module : modules) {
@@ -189,7 +190,7 @@ Result<Ran> RunCommand(const Case& test, const GoldenCommand& command,
   std::set<std::string> outputs;
   for (const GoldenSection& section : test.file.sections) outputs.insert(section.output());
   for (const std::string& output : outputs) {
-    Result<std::string> text = ReadFile(folder->path() + "/" + output);
+    Result<std::string> text = ReadFile(folder->path() + "/" + output, kMostOfTool);
     if (text.ok()) ran.actual.files.push_back({output, std::move(*text)});
   }
   if (ran.process.exit_code != 0) {
@@ -250,7 +251,7 @@ GoldenOutcome Update(Case& test, const GoldenSettings& settings) {
 }  // namespace
 
 GoldenOutcome RunGolden(const std::string& path, const GoldenSettings& settings) {
-  Result<std::string> text = ReadFile(path);
+  Result<std::string> text = ReadFile(path, syntax::kMaxBytes);
   if (!text.ok()) return Fail(path, "", text.failure().message);
   std::string name = fs::path(path).filename().string();
   Result<std::optional<GoldenFile>> parsed = ParseGolden(*text, name);

@@ -20,6 +20,7 @@
 #include "support/near_names.h"
 #include "support/process.h"
 #include "support/source.h"
+#include "syntax/parse.h"
 #include "tools/commands.h"
 #include "tools/contract_test.h"
 #include "tools/coverage.h"
@@ -114,7 +115,7 @@ Outcome RunContracts(const std::string& file, const driver::Options& options,
 
 /// Whether there may be something to test; what has nothing is not even compiled.
 bool MentionsTests(const std::string& file) {
-  Result<std::string> text = ReadFile(file);
+  Result<std::string> text = ReadFile(file, syntax::kMaxBytes);
   return text.ok() &&
          (text->find("ensures") != std::string::npos || text->find("test \"") != std::string::npos);
 }

@@ -19,6 +19,8 @@ PROGRAM = b"""export program grow(x: in f32[N], n: u64, y: out f32[N]) {
     copy(x, y);
 }
 """
+MACHINE = "run scale.kdl --set N=3 --target cluster?description="
+PLUGIN = "run scale.kdl --set N=3 --target plugin:"
 RUN = "run scale.kdl --arg x=@x.npy --out y=@y.npy"
 
 
@@ -39,6 +41,15 @@ CASES = [
     ("a device file", "build /dev/null -o out", b"", 1, "[E0913]"),
     ("a named pipe", "build f.kdl -o out", "fifo", 1, "cannot read 'f.kdl': input is read from regular files"),
     ("a test of a named pipe", "test f.kdl", "fifo", 1, "cannot read 'f.kdl': input is read from regular files"),
+    ("a device file as a tensor", "run scale.kdl --arg x=@/dev/zero", KERNEL, 1, "cannot read '/dev/zero': input is read from regular files"),
+    ("tiles of a device file", "build f.kdl -o out --tuned /dev/zero", KERNEL, 1, "cannot read '/dev/zero': input is read from regular files"),
+    ("a machine of a device file", MACHINE + "/dev/zero", KERNEL, 1, "cannot read '/dev/zero': it is no regular file"),
+    ("a machine of a named pipe", MACHINE + "f.kdl", "fifo", 1, "cannot read 'f.kdl': it is no regular file"),
+    ("a machine of a folder", MACHINE + "folder.kdl", KERNEL, 1, "cannot read 'folder.kdl': it is a folder, not a file"),
+    ("a machine of 2 MB", MACHINE + "f.kdl", b"# " * (1 << 20), 1, "'f.kdl' is longer than 1048576 bytes"),
+    ("a plugin that is a device file", PLUGIN + "/dev/zero", KERNEL, 1, "cannot load a device from '/dev/zero': it is no regular file"),
+    ("a plugin that is a named pipe", PLUGIN + "./f.kdl", "fifo", 1, "cannot load a device from './f.kdl': it is no regular file"),
+    ("a plugin that is a folder", PLUGIN + "folder.kdl", KERNEL, 1, "cannot load a device from 'folder.kdl': it is no regular file"),
     ("an imported folder", "build f.kdl -o out", b"import folder;\n", 1, "f.kdl:1:1: error: there is no file 'folder.kdl'"),
     ("an output folder that is a file", "build f.kdl -o f.kdl", KERNEL, 1, "[E0916]"),
     ("a truncated .npy", RUN, npy()[:-1], 1, "needs 12 bytes of elements, the file has 11"),

@@ -123,7 +123,7 @@ Result<std::vector<Target>> MakeOwn(const Spec&) {
 Result<std::vector<Target>> MakeDescribed(const Spec& spec) {
   for (const auto& [key, value] : spec.options) {
     if (key != "description") continue;
-    Result<std::string> text = ReadFile(value);
+    Result<std::string> text = ReadFile(value, kMostOfDescription);
     if (!text) return text.failure();
     return TargetsOf(value, *text, fmt::format("cluster?description={}", value));
   }
@@ -151,7 +151,7 @@ Result<std::string> Describe(const Spec& spec) {
   Result<std::vector<Target>> made = spec.kind == "cluster" ? MakeDescribed(spec) : MakeOwn(spec);
   if (!made) return made.failure();
   for (const auto& [key, value] : spec.options) {
-    if (key == "description") return ReadFile(value);
+    if (key == "description") return ReadFile(value, kMostOfDescription);
   }
   return std::string(kOwnText);
 }

@@ -73,7 +73,7 @@ Result<std::string> CompileText(const ClusterDescription& machine, const std::st
   Status compiled = RunTool(machine, machine.compile, "compiles kernels",
                             {{"{source}", {source}}, {"{object}", {object}}});
   if (!compiled) return compiled.failure();
-  return ReadFile(object);
+  return ReadFile(object, kMostOfTool);
 }
 
 Result<std::string> Link(const ClusterDescription& machine, const std::string& object) {
@@ -86,11 +86,13 @@ Result<std::string> Link(const ClusterDescription& machine, const std::string& o
   if (boot.empty()) {
     boot = folder->path() + "/boot.o";
     if (Status written = WriteFileWhole(boot, BootObject()); !written) return written.failure();
+  } else if (Result<std::string> read = ReadFile(boot, kMostOfTool); !read) {
+    return read.failure();  // a linker would go on to read what does not end
   }
   Status linked = RunTool(machine, machine.link, "links images",
                           {{"{image}", {image}}, {"{objects}", {kernels, boot}}});
   if (!linked) return linked.failure();
-  return ReadFile(image);
+  return ReadFile(image, kMostOfTool);
 }
 
 }  // namespace kdl::cluster
