@@ -103,6 +103,36 @@ TEST_CASE("Hooks: threads that are lent compute in the default floating-point st
   for (const float sum : Bench::Download<float>(y)) REQUIRE(sum == 1.0f);  // a tie, to even
 }
 
+TEST_CASE(
+    "Hooks: a function of the application's may change the floating-point state, but for itself "
+    "alone") {
+  Context context;
+  context.Register(kImages);
+  const Device host = context.Select("host?threads=1");
+  const Tensor x = context.Allocate(host, f32, {1}, "x");
+  const Tensor y = context.Allocate(host, f32, {1}, "y");
+  host.queue().Fill(x, 1.0f).Wait();
+  const auto change = [](void*) -> kdl_error* {
+    std::fesetround(FE_UPWARD);
+    return nullptr;
+  };
+  // Here by who waits, there by a thread of the runtime.
+  for (const std::int64_t timeout : {std::int64_t{-1}, std::int64_t{1'000'000'000}}) {
+    host.queue().Fill(y, 0x1p-24f).Wait();
+    kdl_event* changed = nullptr;
+    Check(kdl_host_call(host.queue().get(), change, nullptr, nullptr, nullptr, 0, &changed));
+    const Event last = host.queue().Launch("saxpy", 1, {1.0f, x, y});
+    while (kdl_event_is_done(changed) == 0) Check(kdl_event_wait(changed, timeout));
+    kdl_event_free(changed);
+    last.Wait();
+    volatile float tie = 1.0f;
+    tie = tie + 0x1p-24f;
+    CHECK(tie == 1.0f);
+    CHECK(Bench::Download<float>(y)[0] == 1.0f);
+  }
+  std::fesetround(FE_TONEAREST);  // of the x87, which nothing of ours computes with
+}
+
 TEST_CASE("Hooks: memory that the application has not is an error") {
   Lender lender;
   const Context context(lender.Hooks());

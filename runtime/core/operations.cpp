@@ -8,6 +8,7 @@
 #include "core/handles.h"
 #include "core/host_memory.h"
 #include "core/view.h"
+#include "system/float_state.h"
 
 namespace kdl::runtime {
 
@@ -180,7 +181,7 @@ class HostCallOperation final : public Operation {
   HostCallOperation(kdl_host_fn call, void (*release)(void*), void* user)
       : call_(call), release_(release), user_(user) {}
 
-  void Start() override { Finish(Error(call_ == nullptr ? nullptr : call_(user_))); }
+  void Start() override { Finish(Error(call_ == nullptr ? nullptr : Call())); }
   void Drop() override {
     if (release_ != nullptr) release_(user_);
   }
@@ -191,6 +192,11 @@ class HostCallOperation final : public Operation {
   bool is_host_call() const override { return call_ != nullptr; }
 
  private:
+  kdl_error* Call() const {
+    const FloatScope floats;  // which the application may change
+    return call_(user_);
+  }
+
   kdl_host_fn call_;
   void (*release_)(void*);
   void* user_;

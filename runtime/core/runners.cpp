@@ -1,6 +1,7 @@
 #include "core/runners.h"
 
 #include "core/schedule.h"
+#include "system/float_state.h"
 
 namespace kdl::runtime {
 
@@ -55,6 +56,7 @@ void Runners::RunUntilStopped() {
   Time since = std::chrono::steady_clock::now();
   while (!stop_) {
     if (Operation* operation = scheduler_.TakeFirstReady()) {
+      const FloatScope floats;  // of what ran here before
       scheduler_.RunOne(lock, operation);
     } else {
       Rest(lock, &seen, &since);

@@ -163,9 +163,15 @@ std::vector<targets::Trait> TraitsOf(const ir::TargetFacts& facts) {
 constexpr targets::TargetKind kKinds[] = {
     {"cluster-riscv64", "", KDL_OWN_CLUSTER_KEYS, MakeOwn,
      "five clusters of 16 RISC-V processors with 4 MiB of scratchpad each, under qemu-riscv64", ""},
-    {"cluster", "description", KDL_CLUSTER_KEYS, MakeDescribed,
-     "clusters of processors with scratchpads, as the file description=FILE says", "elf",
-     .programs_key = "description"}};
+    {"cluster",
+     "description",
+     KDL_CLUSTER_KEYS,
+     MakeDescribed,
+     "clusters of processors with scratchpads, as the file description=FILE says",
+     "elf",
+     false,
+     {},
+     "description"}};
 
 }  // namespace
 
