@@ -50,7 +50,7 @@ def make_plugin(folder, images, compiler="gcc"):
 
 def of_source(folder):
     """What is wrong with how code is run that only a source names, one text or none for each case."""
-    (folder / "machine.yaml").write_text(re.sub(r"(?m)^link:.*$", "link: [touch, ran]", MACHINE))
+    (folder / "machine.yaml").write_text(re.sub(r"(?m)^link:.*$", 'link: [touch, ran, "{image}", "{objects}"]', MACHINE))
     ran = folder / "ran"
 
     def runs(*words):
