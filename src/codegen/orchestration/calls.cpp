@@ -59,8 +59,8 @@ FaceCall MakeCall(const ModuleFace& face, const FaceFunction& kernel, const ir::
   FaceCall call;
   std::string name =
       kernel.functions.size() == 1 ? kernel.source_name : CIdentifier(instance.name.text());
-  call.name = names.PickLocal(name);
-  call.c_name = c_names.Pick(face.name_space + "_" + name);
+  call.name = names.Pick(name);
+  call.c_name = c_names.PickGlobal(face.c_prefix + name);
   call.looked_up =
       fmt::format("{}.{}{}", face.runtime_name, kernel.source_name, ConstantsOf(kernel, instance));
   call.doc = kernel.doc;
@@ -70,7 +70,7 @@ FaceCall MakeCall(const ModuleFace& face, const FaceFunction& kernel, const ir::
   std::vector<Name> sizes;
   for (const FaceParam& param : call.params)
     for (Size size : param.param->value->type()->dims) AddSizes(size, sizes);
-  for (Name size : sizes) call.sizes.push_back({size.str(), locals.PickLocal(size.text())});
+  for (Name size : sizes) call.sizes.push_back({size.str(), locals.Pick(size.text())});
   return call;
 }
 
@@ -188,21 +188,15 @@ Tensors that stay on a device, or have gaps, are for kdl_run_kernel.
 
 }  // namespace
 
-FaceCalls MakeCalls(const ModuleFace& face, CppNames& names, CppNames& c_names) {
-  FaceCalls calls;
+void AddCalls(ModuleFace& face, CppNames& c_names) {
+  FaceCalls& calls = face.calls;
   CppNames members;
-  calls.type = names.Pick("Kernels");
-  for (std::string_view own : {std::string_view(calls.type), std::string_view("Open"),
-                               std::string_view("get"), std::string_view("kernels_")})
+  for (std::string_view own : {kKernelsType, std::string_view("Open"), std::string_view("get")})
     members.Pick(own);
   for (const FaceFunction& kernel : face.kernels)
     for (const ir::Function* instance : kernel.functions)
       calls.calls.push_back(MakeCall(face, kernel, *instance, members, c_names));
-  for (FaceCall& call : calls.calls) call.c_async_name = c_names.Pick(call.c_name + "_async");
-  calls.c_type = c_names.Pick(face.name_space + "_kernels");
-  calls.c_open = c_names.Pick(face.name_space + "_open");
-  calls.c_close = c_names.Pick(face.name_space + "_close");
-  return calls;
+  for (FaceCall& call : calls.calls) call.c_async_name = c_names.PickGlobal(call.c_name + "_async");
 }
 
 void DeclareCalls(Writer& writer, const FaceCalls& calls) {
@@ -233,39 +227,40 @@ void DeclareCallsClass(Writer& writer, const FaceCalls& calls) {
   writer.Line(
       fmt::format("/// {} for C++17, which closes them; what fails is returned, nothing throws.",
                   calls.c_type));
-  writer.Line(fmt::format("class {} {{", calls.type));
+  writer.Line(fmt::format("class {} {{", kKernelsType));
   writer.Line(" public:");
   writer.Indent();
-  writer.Line(fmt::format("{}() = default;", calls.type));
+  writer.Line(fmt::format("{}() = default;", kKernelsType));
   writer.Line(fmt::format(
-      "{0}({0}&& other) noexcept : kernels_(other.kernels_) {{ other.kernels_ = nullptr; }}",
-      calls.type));
-  writer.Line(fmt::format("{0}& operator=({0}&& other) noexcept {{", calls.type));
-  writer.Line("  std::swap(kernels_, other.kernels_);");
+      "{0}({0}&& other) noexcept : kdl_handle(other.kdl_handle) {{ other.kdl_handle = nullptr; }}",
+      kKernelsType));
+  writer.Line(fmt::format("{0}& operator=({0}&& other) noexcept {{", kKernelsType));
+  writer.Line("  std::swap(kdl_handle, other.kdl_handle);");
   writer.Line("  return *this;");
   writer.Line("}");
-  writer.Line(fmt::format("~{}() {{ {}(kernels_); }}", calls.type, calls.c_close));
+  writer.Line(fmt::format("~{}() {{ ::{}(kdl_handle); }}", kKernelsType, calls.c_close));
   writer.Line();
   writer.Line("kdl::Status Open(const char* device, kdl_context* context = nullptr) {");
-  writer.Line(fmt::format("  {}(kernels_);", calls.c_close));
-  writer.Line("  kernels_ = nullptr;");
-  writer.Line(fmt::format("  return kdl::Status({}(context, device, &kernels_));", calls.c_open));
+  writer.Line(fmt::format("  ::{}(kdl_handle);", calls.c_close));
+  writer.Line("  kdl_handle = nullptr;");
+  writer.Line(
+      fmt::format("  return kdl::Status(::{}(context, device, &kdl_handle));", calls.c_open));
   writer.Line("}");
   writer.Line("/// For the functions of C, such as those that end in _async.");
-  writer.Line(fmt::format("const {}* get() const {{ return kernels_; }}", calls.c_type));
+  writer.Line(fmt::format("const ::{}* get() const {{ return kdl_handle; }}", calls.c_type));
   for (const FaceCall& call : calls.calls) {
-    std::vector<std::string> items = {"kernels_"};
+    std::vector<std::string> items = {"kdl_handle"};
     for (const FaceConstant& size : call.sizes) items.push_back(size.name);
     for (const FaceParam& param : call.params) items.push_back(param.name);
     writer.Line();
     writer.List("kdl::Status " + call.name + "(", Parameters(call), ") const {");
-    writer.List(fmt::format("  return kdl::Status({}(", call.c_name), items, "));");
+    writer.List(fmt::format("  return kdl::Status(::{}(", call.c_name), items, "));");
     writer.Line("}");
   }
   writer.Outdent();
   writer.Line();
   writer.Line(" private:");
-  writer.Line(fmt::format("  {}* kernels_ = nullptr;", calls.c_type));
+  writer.Line(fmt::format("  ::{}* kdl_handle = nullptr;", calls.c_type));
   writer.Line("};");
 }
 

@@ -223,7 +223,10 @@ class SyntaxOfCpp final : public Syntax {
     writer.Line("}");
   }
 
-  std::string FnName(const std::string& name) const override { return CppNames().Pick(name); }
+  /// One for each name, whatever the others are.
+  std::string FnName(const std::string& name) const override {
+    return CppNames().Pick(name) == name ? name : "kdl_fn_" + name;
+  }
 
   void OpenFn(Writer& writer, const FnFace& fn, const std::vector<FnParam>& params,
               CppNames&) override {

@@ -49,11 +49,11 @@ void PrintC(Writer& writer, const ModuleFace& face) {
     writer.Line(
         "// Where programs run, as device specs. NULL, for a field or the whole: what stands "
         "behind it.");
-    writer.Line(fmt::format("typedef struct {}_devices {{", face.name_space));
+    writer.Line(fmt::format("typedef struct {} {{", face.c_devices));
     for (const FaceDevice& device : face.devices) {
       writer.Line(fmt::format("  const char* {};  // {}", device.name, SpecComment(device)));
     }
-    writer.Line(fmt::format("}} {}_devices;", face.name_space));
+    writer.Line(fmt::format("}} {};", face.c_devices));
   }
   for (const FaceFunction& program : face.programs) {
     writer.Line();
@@ -92,7 +92,7 @@ void PrintCpp(Writer& writer, const ModuleFace& face) {
     writer.Line();
     writer.Line("// Where programs run, as device specs: `{." + face.devices[0].name +
                 " = \"debug\"}` moves one.");
-    writer.Line("struct Devices {");
+    writer.Line(fmt::format("struct {} {{", kDevicesType));
     for (const FaceDevice& device : face.devices) {
       std::string comment = device.spec.empty() ? "  // " + SpecComment(device) : "";
       writer.Line(

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <map>
 #include <set>
@@ -156,7 +157,7 @@ void AddConstants(FaceFunction& kernel) {
     for (const ir::Function* variant : kernel.functions)
       values.insert(variant->generics[g].values.begin(), variant->generics[g].values.end());
     std::string_view name = first.generics[g].name.text();
-    kernel.constants.push_back({std::string(name), names.PickLocal(name)});
+    kernel.constants.push_back({std::string(name), names.Pick(name)});
     kernel.note +=
         fmt::format("{}{} is {}.", kernel.note.empty() ? "" : " ", name, fmt::join(values, " or "));
   }
@@ -173,10 +174,11 @@ FaceFunction* FindBySourceName(std::vector<FaceFunction>& functions, std::string
 std::vector<FaceParam> ParamsOf(const std::vector<const ir::Function*>& variants) {
   std::vector<FaceParam> params;
   CppNames names;
+  names.Pick(kDevicesType);  // which follows them in a program's declaration
   for (size_t p = 0; p < variants[0]->params.size(); ++p) {
     FaceParam face;
     face.param = &variants[0]->params[p];
-    face.name = names.PickLocal(face.param->value->name().text());
+    face.name = names.Pick(face.param->value->name().text());
     face.declared = DeclaredText(variants, p);
     face.is_tensor = face.param->value->type()->kind == ir::TypeKind::Tensor;
     face.any_scalar = !face.is_tensor && face.declared != Spelling(ScalarOf(*variants[0], p));
@@ -187,9 +189,8 @@ std::vector<FaceParam> ParamsOf(const std::vector<const ir::Function*>& variants
 
 namespace {
 
-void Complete(FaceFunction& function, CppNames& names, const std::string& prefix) {
-  function.name = names.PickLocal(function.source_name);
-  function.c_name = prefix + "_" + function.source_name;
+void Complete(FaceFunction& function, CppNames& names) {
+  function.name = names.Pick(function.source_name);
   function.doc = function.functions[0]->doc;
   function.note = TypesNote(function.functions);
   function.params = ParamsOf(function.functions);
@@ -205,20 +206,38 @@ void NameHomes(const ir::Module& module, FaceFunction& program) {
   }
 }
 
-/// Beside the names of the source, which keep theirs.
-void NameKernelFunctions(ModuleFace& face, CppNames& names) {
-  for (FaceFunction& kernel : face.kernels)
-    kernel.launch_name = names.Pick(kernel.source_name + "_launch");
+/// First what every module has, so that it is called alike in all of them.
+void NameCFunctions(ModuleFace& face) {
   CppNames c_names;
-  c_names.Pick(face.name_space + "_devices");
-  for (const FaceFunction& program : face.programs) c_names.Pick(program.c_name);
-  face.calls = MakeCalls(face, names, c_names);
+  face.c_devices = c_names.PickGlobal(face.c_prefix + "devices");
+  face.calls.c_type = c_names.PickGlobal(face.c_prefix + "kernels");
+  face.calls.c_open = c_names.PickGlobal(face.c_prefix + "open");
+  face.calls.c_close = c_names.PickGlobal(face.c_prefix + "close");
+  for (FaceFunction& program : face.programs)
+    program.c_name = c_names.PickGlobal(face.c_prefix + program.source_name);
+  AddCalls(face, c_names);
 }
 
-std::string NamespaceOf(std::string_view module_name) {
+void NameCppFunctions(const ir::Module& module, ModuleFace& face) {
+  CppNames names;
+  for (std::string_view own : {kDevicesType, kKernelsType}) names.Pick(own);
+  for (FaceFunction& program : face.programs) {
+    Complete(program, names);
+    NameHomes(module, program);
+  }
+  for (FaceFunction& kernel : face.kernels) {
+    Complete(kernel, names);
+    AddConstants(kernel);
+  }
+  for (FaceFunction& kernel : face.kernels)
+    kernel.launch_name = names.Pick(kernel.source_name + "_launch");
+}
+
+/// `m2d` of 2d.kdl.
+std::string ModuleIdentifier(std::string_view module_name) {
   std::string name = CIdentifier(module_name);
-  if (name.empty() || (name[0] >= '0' && name[0] <= '9') || name[0] == '_') name = "m" + name;
-  return CppNames().PickGlobal(name);
+  bool has_start = !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0;
+  return has_start ? name : "m" + name;
 }
 
 }  // namespace
@@ -243,7 +262,9 @@ ModuleFace MakeFace(const ir::Module& module, const std::string& runtime_name,
                     const std::map<std::string, std::string>& specs) {
   ModuleFace face;
   face.module_name = module.name.str();
-  face.name_space = NamespaceOf(face.module_name);
+  std::string identifier = ModuleIdentifier(face.module_name);
+  face.name_space = CppNames().PickGlobal(identifier);
+  face.c_prefix = identifier + "_";
   face.runtime_name = runtime_name;
   face.images = "kdl_images_" + CIdentifier(face.module_name);
   face.images_symbol = "kdl_images_" + CIdentifier(runtime_name);
@@ -259,18 +280,10 @@ ModuleFace MakeFace(const ir::Module& module, const std::string& runtime_name,
     }
     known->functions.push_back(function);
   }
-  CppNames names;
-  names.Pick("Devices");
-  for (FaceFunction& program : face.programs) {
-    Complete(program, names, face.name_space);
-    NameHomes(module, program);
-  }
-  for (FaceFunction& kernel : face.kernels) {
-    Complete(kernel, names, face.name_space);
-    AddConstants(kernel);
-  }
-  NameKernelFunctions(face, names);
+  NameCppFunctions(module, face);
+  NameCFunctions(face);
   CppNames device_names;
+  device_names.Pick(kDevicesType);  // a member cannot be called as its class
   for (const ir::Device& device : module.devices) {
     auto spec = specs.find(device.name.str());
     face.devices.push_back({device.name.str(), device_names.Pick(CIdentifier(device.name.text())),
@@ -282,10 +295,10 @@ ModuleFace MakeFace(const ir::Module& module, const std::string& runtime_name,
 FaceFunction OnlyFunction(const FaceFunction& face, size_t index) {
   FaceFunction only = face;
   only.functions = {face.functions[index]};
-  only.name = CIdentifier(only.functions[0]->name.text());
+  only.name = "kdl_variant_" + CIdentifier(only.functions[0]->name.text());
   only.params = ParamsOf(only.functions);
   only.is_variant = true;
-  only.c_name = "kdl_variant_" + only.name;  // no name of the source begins so
+  only.c_name = only.name;
   return only;
 }
 
@@ -329,7 +342,8 @@ void DeclareProgram(Writer& writer, const ModuleFace& face, const FaceFunction& 
   std::vector<std::string> items = {"const kdl::Context& " + own.context};
   for (const FaceParam& param : program.params) items.push_back(param.CppType() + " " + param.name);
   if (!face.devices.empty()) {
-    items.push_back("const Devices& " + own.devices + (defaults == Defaults::Given ? " = {}" : ""));
+    items.push_back(fmt::format("const {}& {}", kDevicesType, own.devices) +
+                    (defaults == Defaults::Given ? " = {}" : ""));
   }
   writer.List("void " + program.name + "(", items, tail);
 }
@@ -340,7 +354,8 @@ void DeclareCProgram(Writer& writer, const ModuleFace& face, const FaceFunction&
   std::vector<std::string> items = {"kdl_context* " + own.context};
   for (const FaceParam& param : program.params) items.push_back(param.CType() + " " + param.name);
   if (!face.devices.empty()) {
-    items.push_back(fmt::format("const {}_devices* {}", face.name_space, own.devices));
+    // A parameter of this name would hide the type without `struct`.
+    items.push_back(fmt::format("const struct {}* {}", face.c_devices, own.devices));
   }
   writer.List(fmt::format("{}kdl_error* {}(", program.is_variant ? "static " : "", program.c_name),
               items, tail);

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "codegen/orchestration/cpp_names.h"
@@ -60,7 +61,6 @@ struct FaceCall {
 
 /// The kernels of a module on a device, for callers with pointers.
 struct FaceCalls {
-  std::string type;  ///< the class of C++
   std::string c_type;
   std::string c_open;
   std::string c_close;
@@ -73,11 +73,17 @@ struct FaceDevice {
   std::string spec;  ///< empty: a promise
 };
 
+/// The classes of C++: of what says where programs run, and over the functions with pointers.
+constexpr std::string_view kDevicesType = "Devices";
+constexpr std::string_view kKernelsType = "Kernels";
+
 /// What NAME.h declares.
 struct ModuleFace {
   std::string module_name;
   std::string runtime_name;   ///< what the runtime knows it as: "mlp#1f2e3d4c"
-  std::string name_space;     ///< of C++, and the prefix of C names
+  std::string name_space;     ///< of C++
+  std::string c_prefix;       ///< of C names: "mlp_"
+  std::string c_devices;      ///< the struct of C that says where programs run
   std::string images;         ///< the images in C and C++
   std::string images_symbol;  ///< and for the linker
   std::string
@@ -131,7 +137,8 @@ OwnNames NamesBeside(const std::vector<FaceParam>& params,
 std::vector<FaceParam> ParamsOf(const std::vector<const ir::Function*>& variants);
 
 // calls.cpp
-FaceCalls MakeCalls(const ModuleFace& face, CppNames& names, CppNames& c_names);
+/// `c_names`: those of the module so far.
+void AddCalls(ModuleFace& face, CppNames& c_names);
 void DeclareCalls(Writer& writer, const FaceCalls& calls);
 void DeclareCallsClass(Writer& writer, const FaceCalls& calls);
 

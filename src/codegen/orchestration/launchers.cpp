@@ -38,7 +38,7 @@ void PrintCProgram(Writer& writer, const ModuleFace& face, const FaceFunction& p
   OwnNames own = NamesBeside(program.params, program.constants);
   std::vector<std::string> args = {fmt::format("kdl::Context::Borrow({})", own.context)};
   for (const FaceParam& param : program.params) args.push_back(Forwarded(param));
-  if (!face.devices.empty()) args.push_back(fmt::format("WithDefaults({})", own.devices));
+  if (!face.devices.empty()) args.push_back(fmt::format("kdl_with_defaults({})", own.devices));
   DeclareCProgram(writer, face, program, ") {");
   writer.Indent();
   writer.Line("return kdl::Try([&] {");
@@ -54,10 +54,10 @@ void PrintDefaults(Writer& writer, const ModuleFace& face) {
   writer.Line();
   writer.Line("namespace {");
   writer.Line();
-  writer.Line(
-      fmt::format("{0}::Devices WithDefaults(const {0}_devices* given) {{", face.name_space));
+  writer.Line(fmt::format("{}::{} kdl_with_defaults(const {}* given) {{", face.name_space,
+                          kDevicesType, face.c_devices));
   writer.Indent();
-  writer.Line(fmt::format("{}::Devices devices;", face.name_space));
+  writer.Line(fmt::format("{}::{} devices;", face.name_space, kDevicesType));
   writer.Line("if (given == nullptr) return devices;");
   for (const FaceDevice& device : face.devices) {
     writer.Line(fmt::format("if (given->{0} != nullptr) devices.{0} = given->{0};", device.name));

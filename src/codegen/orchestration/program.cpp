@@ -67,7 +67,7 @@ void ProgramPrinter::UseQueue(Name device, int64_t queue) {
 }
 
 void ProgramPrinter::PrintSizes() {
-  for (Name dim : function_.dims) dims_[dim] = names_.PickLocal(dim.text());
+  for (Name dim : function_.dims) dims_[dim] = names_.Pick(dim.text());
   for (size_t i = 0; i < function_.dims.size(); ++i) {
     const std::string& name = dims_[function_.dims[i]];
     variables_[function_.dim_value(i)] = name;
@@ -158,7 +158,7 @@ bool ProgramPrinter::IsVariable(const Value* value) const {
 }
 
 const std::string& ProgramPrinter::NameOf(const Value* value, std::string_view wanted) {
-  return variables_[value] = names_.PickLocal(wanted);
+  return variables_[value] = names_.Pick(wanted);
 }
 
 std::string ProgramPrinter::Wanted(const Value* value, std::string otherwise) {
