@@ -113,18 +113,4 @@ class Array {
   std::shared_ptr<T[]> data_;
 };
 
-// Where two results differ by more than `absolute + relative * |theirs|`: "" or a sentence.
-template <class T>
-std::string Difference(const Array<T>& ours, const Array<T>& theirs, double absolute,
-                       double relative) {
-  for (std::int64_t i = 0; i < ours.count(); ++i) {
-    const double a = ToDouble(ours[i]);
-    const double b = ToDouble(theirs[i]);
-    if (std::abs(a - b) <= absolute + relative * std::abs(b)) continue;  // false for NaN
-    return "element " + std::to_string(i) + " is " + std::to_string(a) + ", the peer's is " +
-           std::to_string(b);
-  }
-  return "";
-}
-
 }  // namespace bench

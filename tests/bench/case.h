@@ -23,11 +23,17 @@ struct Work {
 // One of those that do the same work.
 using kdl::measure::Side;
 
+// What is wrong with our result, and with a peer's; "": nothing. A peer that is not exact is timed.
+struct Verdict {
+  std::string wrong;
+  std::string inexact;
+};
+
 struct Task {
   std::function<void()> ours;  // keeps the operands that the peers share
   std::vector<Side> peers;
-  // After ours and the first peer have run: "" where their results agree, else where they do not.
-  std::function<std::string()> difference;
+  // After ours and a peer have run.
+  std::function<Verdict()> judge;
 };
 
 // Where our kernels run.

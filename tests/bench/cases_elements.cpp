@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "elements.h"
+#include "exact.h"
 #include "onednn.h"
 #include "operation_counts.h"
 #include "share.h"
@@ -35,12 +36,12 @@ struct Operands {
 
 using Run = void (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&, const kdl::Tensor&);
 
-Task With(const Host& host, Run run, const Operands& o, std::vector<Side> peers, double absolute,
-          double relative) {
+Task With(const Host& host, Run run, const Operands& o, std::vector<Side> peers,
+          Tolerance tolerance, const Exact& exact) {
   return {[=, queue = host.queue, x = o.x.On(host), y = o.ours.On(host)] {
             run(queue, KDL_CORES_AUTO, x, y);
           },
-          std::move(peers), [=] { return Difference(o.ours, o.theirs, absolute, relative); }};
+          std::move(peers), [=] { return Judge(o.ours, o.theirs, tolerance, exact); }};
 }
 
 Task MakeCopy(const Host& host, std::int64_t n) {
@@ -52,14 +53,16 @@ Task MakeCopy(const Host& host, std::int64_t n) {
     });
   };
   const DnnlStep step = DnnlReorder(DnnlMemory(o.x), DnnlMemory(o.theirs));
-  return With(host, elements::copy, o, {{"memcpy", copy}, {"onednn", DnnlRun({step})}}, 0, 0);
+  return With(host, elements::copy, o, {{"memcpy", copy}, {"onednn", DnnlRun({step})}}, {},
+              [x = o.x](std::int64_t i) { return x[i]; });
 }
 
 Task MakeGelu(const Host& host, std::int64_t n) {
   const Operands o({n}, {n});
   for (std::int64_t i = 0; i < n; ++i) o.x[i] *= 4;
   const DnnlStep step = DnnlGelu(DnnlMemory(o.x), DnnlMemory(o.theirs));
-  return With(host, elements::gelu, o, {{"onednn", DnnlRun({step})}}, 2e-6, 1e-5);
+  return With(host, elements::gelu, o, {{"onednn", DnnlRun({step})}}, {2e-6, 1e-5},
+              [x = o.x](std::int64_t i) { return ExactGelu(x[i]); });
 }
 
 Task MakeTranspose(const Host& host, const Shape& s) {
@@ -71,8 +74,8 @@ Task MakeTranspose(const Host& host, const Shape& s) {
                     static_cast<int>(s.columns), 1, o.x.data(), static_cast<int>(s.columns),
                     o.theirs.data(), static_cast<int>(s.rows));
   };
-  return With(host, elements::transpose, o, {{"onednn", DnnlRun({step})}, {"openblas", blas}}, 0,
-              0);
+  return With(host, elements::transpose, o, {{"onednn", DnnlRun({step})}, {"openblas", blas}}, {},
+              [x = o.x, s](std::int64_t i) { return x[i % s.rows * s.columns + i / s.rows]; });
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // A layer in one kernel against oneDNN: with a pass for each step, and with what oneDNN can fuse.
+#include "exact.h"
 #include "fused.h"
 #include "onednn.h"
 #include "operation_counts.h"
@@ -65,8 +66,12 @@ Task MakeLayer(const Host& host, const Shape& s) {
                b = layer.b.On(host), r = layer.r.On(host),
                y = layer.ours.On(host)] { fused::layer(queue, KDL_CORES_AUTO, x, w, b, r, y); };
   task.peers = {{"onednn", DnnlRun(Passes(layer, s))}, {"onednn-fused", DnnlRun(Fused(layer, s))}};
-  task.difference = [=] {
-    return Difference(layer.ours, layer.theirs, 0x1p-23 * static_cast<double>(s.k), 1e-5);
+  const Exact product = ExactProduct(Matrix<float>{layer.x}, Matrix<float>{layer.w}, s.k, s.n);
+  const auto exact = [=](std::int64_t i) {
+    return ExactGelu(product(i) + layer.b[i % s.n]) + layer.r[i];
+  };
+  task.judge = [=] {
+    return Judge(layer.ours, layer.theirs, {0x1p-23 * static_cast<double>(s.k), 1e-5}, exact);
   };
   return task;
 }

@@ -30,7 +30,7 @@ void EmptyRegion(int threads) {
 }
 
 Task Beside(std::function<void()> ours, std::vector<Side> peers) {
-  return {std::move(ours), std::move(peers), [] { return std::string(); }};
+  return {std::move(ours), std::move(peers), [] { return Verdict(); }};
 }
 
 // What a call costs anyway: a function of C that does nothing, which the compiler does not see into.

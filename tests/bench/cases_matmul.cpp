@@ -1,6 +1,7 @@
 // f32 products, plain and with transposed operands, against oneDNN and OpenBLAS.
 #include <cblas.h>
 
+#include "exact.h"
 #include "matmul.h"
 #include "matmul_operands.h"
 #include "onednn.h"
@@ -81,8 +82,9 @@ Task MakeProduct(const Host& host, const Product& p, const Shape& s) {
   };
   const auto dnnl = DnnlMatmul(DnnlOperand(a, p.left), DnnlOperand(b, p.right), DnnlMemory(theirs));
   task.peers = {{"onednn", DnnlRun({dnnl})}, {"openblas", Sgemm(p, s, a, b, theirs)}};
-  task.difference = [=] {
-    return Difference(ours, theirs, 0x1p-23 * static_cast<double>(s.k + 16), 0x1p-22);
+  const Exact exact = ExactProduct(Matrix<float>{a, p.left}, Matrix<float>{b, p.right}, s.k, s.n);
+  task.judge = [=] {
+    return Judge(ours, theirs, {0x1p-23 * static_cast<double>(s.k + 16), 0x1p-22}, exact);
   };
   return task;
 }

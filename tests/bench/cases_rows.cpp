@@ -2,7 +2,9 @@
 #include <cblas.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "exact.h"
 #include "onednn.h"
 #include "operation_counts.h"
 #include "rows.h"
@@ -22,14 +24,15 @@ using Run = void (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&, const 
 
 // One operand, one result.
 Task MakeMap(const Host& host, Run run, const Array<float>& x, const Array<float>& ours,
-             const Array<float>& theirs, const DnnlStep& step, double absolute, double relative) {
+             const Array<float>& theirs, const DnnlStep& step, Tolerance tolerance,
+             const Exact& exact) {
   ours.Poison();
   theirs.Poison();
   return {[=, queue = host.queue, tx = x.On(host), ty = ours.On(host)] {
             run(queue, KDL_CORES_AUTO, tx, ty);
           },
           {{"onednn", DnnlRun({step})}},
-          [=] { return Difference(ours, theirs, absolute, relative); }};
+          [=] { return Judge(ours, theirs, tolerance, exact); }};
 }
 
 Task MakeSoftmax(const Host& host, Run run, const Shape& s) {
@@ -38,8 +41,14 @@ Task MakeSoftmax(const Host& host, Run run, const Shape& s) {
   const Array<float> theirs(x.sizes());
   x.Fill(1);
   for (std::int64_t i = 0; i < x.count(); ++i) x[i] *= 8;
-  return MakeMap(host, run, x, ours, theirs, DnnlSoftmax(DnnlMemory(x), DnnlMemory(theirs)), 1e-9,
-                 1e-4);
+  return MakeMap(host, run, x, ours, theirs, DnnlSoftmax(DnnlMemory(x), DnnlMemory(theirs)),
+                 {1e-9, 1e-4}, [=](std::int64_t i) {
+                   const float* row = x.data() + i / s.columns * s.columns;
+                   const double largest = *std::max_element(row, row + s.columns);
+                   double sum = 0;
+                   for (std::int64_t c = 0; c < s.columns; ++c) sum += std::exp(row[c] - largest);
+                   return std::exp(x[i] - largest) / sum;
+                 });
 }
 
 Task MakeLayernorm(const Host& host, Run, const Shape& s) {
@@ -55,11 +64,21 @@ Task MakeLayernorm(const Host& host, Run, const Shape& s) {
   theirs.Poison();
   const DnnlStep step =
       DnnlLayernorm(DnnlMemory(x), DnnlMemory(scale), DnnlMemory(shift), DnnlMemory(theirs), 1e-5f);
+  const auto exact = [=](std::int64_t i) {
+    const float* row = x.data() + i / s.columns * s.columns;
+    double mean = 0;
+    double variance = 0;
+    for (std::int64_t c = 0; c < s.columns; ++c) mean += row[c];
+    mean /= static_cast<double>(s.columns);
+    for (std::int64_t c = 0; c < s.columns; ++c) variance += (row[c] - mean) * (row[c] - mean);
+    variance /= static_cast<double>(s.columns);
+    return (x[i] - mean) / std::sqrt(variance + 1e-5) * scale[i % s.columns] + shift[i % s.columns];
+  };
   return {
       [=, queue = host.queue, tx = x.On(host), t_scale = scale.On(host), t_shift = shift.On(host),
        ty = ours.On(host)] { rows::layernorm(queue, KDL_CORES_AUTO, tx, t_scale, t_shift, ty); },
       {{"onednn", DnnlRun({step})}},
-      [=] { return Difference(ours, theirs, 1e-4, 1e-5); }};
+      [=] { return Judge(ours, theirs, {1e-4, 1e-5}, exact); }};
 }
 
 Side OnesSide(CBLAS_TRANSPOSE transpose, const Shape& s, const Array<float>& x,
@@ -72,14 +91,20 @@ Side OnesSide(CBLAS_TRANSPOSE transpose, const Shape& s, const Array<float>& x,
           }};
 }
 
+double SumOf(const Array<float>& x, std::int64_t first, std::int64_t step, std::int64_t count) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) sum += x[first + i * step];
+  return sum;
+}
+
 Task MakeRowSum(const Host& host, Run run, const Shape& s) {
   const Array<float> x({s.rows, s.columns});
   const Array<float> ours({s.rows});
   const Array<float> theirs({s.rows});
   x.Fill(1);
   const DnnlStep step = DnnlSum(DnnlMemory(x), DnnlMemory(theirs, {s.rows, 1}));
-  Task task =
-      MakeMap(host, run, x, ours, theirs, step, 0x1p-23 * static_cast<double>(s.columns), 0);
+  Task task = MakeMap(host, run, x, ours, theirs, step, {0x1p-23 * static_cast<double>(s.columns)},
+                      [=](std::int64_t i) { return SumOf(x, i * s.columns, 1, s.columns); });
   task.peers.push_back(OnesSide(CblasNoTrans, s, x, theirs));
   return task;
 }
@@ -90,7 +115,8 @@ Task MakeColumnSum(const Host& host, Run run, const Shape& s) {
   const Array<float> theirs({s.columns});
   x.Fill(1);
   const DnnlStep step = DnnlSum(DnnlMemory(x), DnnlMemory(theirs, {1, s.columns}));
-  Task task = MakeMap(host, run, x, ours, theirs, step, 0x1p-23 * static_cast<double>(s.rows), 0);
+  Task task = MakeMap(host, run, x, ours, theirs, step, {0x1p-23 * static_cast<double>(s.rows)},
+                      [=](std::int64_t i) { return SumOf(x, i, s.columns, s.rows); });
   task.peers.push_back(OnesSide(CblasTrans, s, x, theirs));
   return task;
 }

@@ -1,6 +1,7 @@
 // Products in other types than f32, and products with a vector.
 #include <cblas.h>
 
+#include "exact.h"
 #include "matmul_operands.h"
 #include "matmul_types.h"
 #include "onednn.h"
@@ -43,7 +44,13 @@ struct Product {
     return {[=, queue = host.queue, ta = a.On(host), tb = b.On(host), tc = ours.On(host)] {
               run(queue, KDL_CORES_AUTO, ta, tb, tc);
             },
-            std::move(peers), [=, *this] { return Difference(ours, theirs, absolute, 0); }};
+            std::move(peers),
+            [=, *this, exact = ExactResult()] { return Judge(ours, theirs, {absolute}, exact); }};
+  }
+
+  Exact ExactResult() const {
+    if constexpr (std::is_integral_v<C>) return ExactIntegers(a, b);
+    return ExactProduct(Matrix<A>{a}, Matrix<B>{b}, b.sizes()[0], b.sizes()[1]);
   }
 };
 
@@ -107,7 +114,12 @@ Task MakeVector(const Host& host, std::int64_t n, double absolute) {
                 theirs.data(), 1);
   };
   task.peers = {{"onednn", DnnlRun({step})}, {"openblas", sgemv}};
-  task.difference = [=] { return Difference(ours, theirs, absolute, 0); };
+  const auto exact = [=](std::int64_t i) {
+    double sum = 0;
+    for (std::int64_t k = 0; k < n; ++k) sum += double{a[i * n + k]} * x[k];
+    return sum;
+  };
+  task.judge = [=] { return Judge(ours, theirs, {absolute}, exact); };
   return task;
 }
 

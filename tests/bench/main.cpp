@@ -141,9 +141,14 @@ std::vector<Row> Measure(const Case& c, const Host& host, const TrialLimits& lim
   row.threads = host.threads;
   const Task task = c.make(host);
   task.ours();
-  task.peers[0].run();
-  row.wrong = task.difference();
-  if (!row.wrong.empty()) return {row};
+  std::vector<std::string> inexact;
+  for (const Side& peer : task.peers) {
+    peer.run();
+    Verdict verdict = task.judge();
+    row.wrong = std::move(verdict.wrong);
+    if (!row.wrong.empty()) return {row};
+    inexact.push_back(std::move(verdict.inexact));
+  }
 
   std::vector<Side> sides = {{"ours", task.ours}};
   sides.insert(sides.end(), task.peers.begin(), task.peers.end());
@@ -168,6 +173,7 @@ std::vector<Row> Measure(const Case& c, const Host& host, const TrialLimits& lim
     const Series ratios = Quotients(series[p + 1], ours);
     row.peer = Median(series[p + 1]);
     row.peer_name = task.peers[p].name;
+    row.inexact = inexact[p];
     row.ratio = Median(ratios);
     row.spread = Spread(ratios);
     rows.push_back(row);

@@ -17,9 +17,10 @@ void PrintRow(const Row& row) {
   if (!row.wrong.empty()) {
     std::printf("WRONG: %s\n", row.wrong.c_str());
   } else {
-    std::printf("%11.5f  %-12s %11.5f %6.2f %6.1f%% %6.1f%% %6d\n", row.ours * 1e3,
-                row.peer_name.c_str(), row.peer * 1e3, row.ratio, row.spread * 100,
-                row.ceiling * 100, row.trials);
+    const std::string peer = row.peer_name + (row.inexact.empty() ? "" : "*");
+    std::printf("%11.5f  %-12s %11.5f %6.2f %6.1f%% %6.1f%% %6d\n", row.ours * 1e3, peer.c_str(),
+                row.peer * 1e3, row.ratio, row.spread * 100, row.ceiling * 100, row.trials);
+    if (!row.inexact.empty()) std::printf("  * not exact: %s\n", row.inexact.c_str());
   }
   std::fflush(stdout);
 }
@@ -37,6 +38,7 @@ bool WriteJson(const std::string& path, const std::vector<Row>& rows) {
                     {"ceiling", row.ceiling},
                     {"spread", row.spread},
                     {"trials", row.trials}});
+      if (!row.inexact.empty()) entry["inexact"] = row.inexact;
     } else {
       entry["wrong"] = row.wrong;
     }

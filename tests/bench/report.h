@@ -18,7 +18,8 @@ struct Row {
   double ceiling = 0;  // the ceiling's time by ours, the same way; 0: nothing bounds it
   double spread = 0;   // of the quotients of `ratio`: distance of the quartiles by the median
   int trials = 0;
-  std::string wrong;  // where the results differ; nothing was timed
+  std::string wrong;    // where our result is wrong; nothing was timed
+  std::string inexact;  // where the peer's is
 };
 
 void PrintHeading();

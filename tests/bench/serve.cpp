@@ -13,7 +13,7 @@ bool Serve(const Case& c, const Host& host) {
   const Task task = c.make(host);
   task.ours();
   task.peers[0].run();
-  const std::string wrong = task.difference();
+  const std::string wrong = task.judge().wrong;
   std::printf("%s\n", wrong.empty() ? "ready" : wrong.c_str());
   std::fflush(stdout);
   std::int64_t runs = 0;
