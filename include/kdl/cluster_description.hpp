@@ -111,12 +111,14 @@ void Set(D& description, std::size_t word) {
   using Field = std::remove_reference_t<decltype(description.*field)>;
   description.*field = static_cast<Field>(word);
 }
+// The tables are never destroyed: a destructor that runs at the end of the process may open a device.
 inline std::span<const Choice> Choices() {
-  static const Choice kChoices[] = {{"code", {"llvm", "llvm-ir", "c"}, Set<&D::code>},
-                                    {"blocks", {"cluster", "core"}, Set<&D::blocks>},
-                                    {"pipes", {"scratchpad", "memory"}, Set<&D::pipes>},
-                                    {"transport", {"socket", "polling"}, Set<&D::transport>},
-                                    {"times", {"emulated", "real"}, Set<&D::times>}};
+  static const auto& kChoices =
+      *new std::vector<Choice>{{"code", {"llvm", "llvm-ir", "c"}, Set<&D::code>},
+                               {"blocks", {"cluster", "core"}, Set<&D::blocks>},
+                               {"pipes", {"scratchpad", "memory"}, Set<&D::pipes>},
+                               {"transport", {"socket", "polling"}, Set<&D::transport>},
+                               {"times", {"emulated", "real"}, Set<&D::times>}};
   return kChoices;
 }
 inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
@@ -129,12 +131,13 @@ inline constexpr Number kNumbers[] = {
     {"stack_bytes", &D::stack_bytes, 16384, 1 << 30, 4096},
     {"deadline_seconds", &D::deadline_seconds, 1, 86400, 1}};
 inline std::span<const List> Lists() {
-  static const List kLists[] = {{"features", &D::features, {}},
-                                {"units", &D::units, {}, true},
-                                {"compile", &D::compile, {"{source}", "{object}"}, true},
-                                {"link", &D::link, {"{image}", "{objects}"}},
-                                {"run", &D::run, {"{image}"}},
-                                {"lines", &D::lines, {"{image}", "{address}"}, true}};
+  static const auto& kLists =
+      *new std::vector<List>{{"features", &D::features, {}},
+                             {"units", &D::units, {}, true},
+                             {"compile", &D::compile, {"{source}", "{object}"}, true},
+                             {"link", &D::link, {"{image}", "{objects}"}},
+                             {"run", &D::run, {"{image}"}},
+                             {"lines", &D::lines, {"{image}", "{address}"}, true}};
   return kLists;
 }
 

@@ -67,10 +67,9 @@ function(kdl_add_library name source)
     # No object of an earlier set of targets may stay.
     COMMAND "${CMAKE_COMMAND}" -E rm -rf "${folder}"
     COMMAND "${CMAKE_COMMAND}" -E make_directory "${folder}"
-    # Ninja refuses deps that name a file that OUTPUT does not. How many objects there are is not known here,
-    # so that they come from a command of their own.
-    COMMAND "${KDL_KERNELC}" build "${source}" -o "${folder}" --emit header,c,${programs},deps ${arg_OPTIONS}
-    COMMAND "${KDL_KERNELC}" build "${source}" -o "${folder}" --emit obj ${arg_OPTIONS}
+    # Ninja refuses deps that name a file that OUTPUT does not. How many objects there are is not known here, so that they
+    # are written after the deps, which name what is written before them.
+    COMMAND "${KDL_KERNELC}" build "${source}" -o "${folder}" --emit header,c,${programs},deps,obj ${arg_OPTIONS}
     ${collect_shared}
     DEPENDS "${source}" "${KDL_KERNELC}" $<TARGET_NAME_IF_EXISTS:kernelc>
     DEPFILE "${folder}/${stem}.d"

@@ -6,7 +6,7 @@ namespace kdl::runtime::cu {
 
 Error Api::Load(Api* api) {
   constexpr const char* kDriver = "libcuda.so.1";
-  api->library = LoadLibrary(kDriver);
+  api->library = LoadDriver(kDriver);
   if (api->library == nullptr) {
     return Fail(KDL_ERROR_NOT_FOUND, "there is no CUDA here: ", kDriver,
                 " cannot be loaded; install NVIDIA's driver");

@@ -6,7 +6,7 @@ namespace kdl::runtime::cl {
 
 Error Api::Load(Api* api) {
   constexpr const char* kLoader = "libOpenCL.so.1";
-  api->library = LoadLibrary(kLoader);
+  api->library = LoadDriver(kLoader);
   if (api->library == nullptr) {
     return Fail(KDL_ERROR_NOT_FOUND, "there is no OpenCL here: ", kLoader,
                 " cannot be loaded; install an OpenCL driver and its ICD loader");

@@ -37,7 +37,8 @@ std::vector<cl::DeviceId> DevicesOf(const cl::Api& api) {
 
 // The threads of a driver that worked before a fork are not in the child, where it waits for them for ever.
 Error RefuseAfterFork() {
-  static const ForkMark kFirstUse;
+  // Never destroyed: a destructor that runs at the end of the process may open a device.
+  static const ForkMark& kFirstUse = *new ForkMark;
   if (!kFirstUse.in_child()) return nullptr;
   return Fail(
       KDL_ERROR_UNSUPPORTED,

@@ -17,10 +17,23 @@ bool IsSpecialPath(const std::string& name) {
   return name.find('/') != std::string::npos && IsSpecial(name);
 }
 
+// One that a destructor of a thread's variable keeps is unloaded by the next dlclose after that has run, which may be a call of
+// this code itself.
+void StayLoaded() {
+  Dl_info own = {};
+  if (dladdr(reinterpret_cast<const void*>(&StayLoaded), &own) != 0)
+    static_cast<void>(dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE));
+}
+
 }  // namespace
+
+Library LoadDriver(const char* name) {
+  return Library(dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE), [](void*) {});
+}
 
 Library LoadLibrary(const char* name) {
   if (IsSpecialPath(name)) return nullptr;
+  StayLoaded();
   return Library(dlopen(name, RTLD_NOW | RTLD_LOCAL), [](void* opened) {
     if (opened != nullptr) dlclose(opened);
   });

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <ranges>
 #include <string_view>
-#include <system_error>
 
 #include "driver/diagnostics.h"
 
@@ -48,10 +47,9 @@ std::string NameInOutputs(const Options& options, const std::string& path) {
     std::string_view old = std::string_view(text).substr(0, equals);
     if (path.starts_with(old)) return text.substr(equals + 1) + path.substr(old.size());
   }
-  if (!fs::path(path).is_absolute()) return path;
-  std::error_code error;
-  std::string relative = fs::proximate(path, error).string();
-  return error ? path : relative;
+  if (options.lines) return path;
+  // What a file imports lies in its folder or below.
+  return fs::path(path).lexically_relative(fs::path(options.files[0]).parent_path()).string();
 }
 
 }  // namespace kdl::driver

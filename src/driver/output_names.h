@@ -17,8 +17,9 @@ std::string ModuleName(const Options& options);
 /// Whether files of a build can be named so, in the output folder alone, and be included in C; reported where not.
 bool CheckModuleName(std::string_view name, const Options& options, DiagnosticEngine& diagnostics);
 
-/// What the outputs of a build call a source: its path, mapped by the last --path-prefix-map that fits, else from the
-/// present folder. So they are the same wherever the sources lie. What runs at once calls it by its path.
+/// What the outputs of a build call a source: its path, mapped by the last --path-prefix-map that fits, else from the folder
+/// of the file that is compiled, so that they are the same wherever the sources lie. With -g, for a debugger, and in what runs
+/// at once it is the path.
 std::string NameInOutputs(const Options& options, const std::string& path);
 
 }  // namespace kdl::driver

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "ir/builder.h"
 #include "passes/bind_constants.h"
@@ -99,6 +100,7 @@ class Instantiation {
     for (Function* function : sources) {
       if (function->kind == ir::FunctionKind::Kernel) Split(*function);
     }
+    LeaveOutUnbound();
     for (Function* function : sources) {
       if (function->kind == ir::FunctionKind::Program) CheckLaunches(*function);
     }
@@ -295,29 +297,67 @@ class Instantiation {
     }
   }
 
-  /// A kernel with an unknown constant is an error, unless launches have given it: then it is made for their values.
+  /// Whether nothing keeps the kernel from being made; one whose constants launches have given is made for their values.
   bool AllKnown(Function& kernel) {
     for (const Generic& generic : kernel.generics) {
       if (!generic.values.empty() || generic.is_auto) continue;
-      if (IsIn(instantiated_, &kernel) || IsIn(open_, &kernel)) {
+      if (IsIn(instantiated_, &kernel) || IsIn(open_, &kernel))
         dead_.push_back(&kernel);
-      } else {
-        context_.diagnostics
-            .Report(diag::UnboundGeneric, context_.SpanOf(kernel.loc), generic.name.text(),
-                    kernel.base_name())
-            .Help(fmt::format(
-                "give it on the command line, -D {0}=64, or -D {0}=64,128 for two variants",
-                generic.name.text()));
-      }
+      else
+        unbound_.emplace_back(&kernel, &generic);
       return false;
     }
     return true;
+  }
+
+  bool IsLaunched(const Function& kernel) const {
+    bool found = false;
+    for (const Function* function : module_.functions()) {
+      if (function->kind != ir::FunctionKind::Program) continue;
+      ir::Walk(function->body, [&](const ir::Op* op) {
+        found |= op->kind() == ir::OpKind::Launch && op->attr<ir::AttrKey::Callee>() == kernel.name;
+      });
+    }
+    return found;
+  }
+
+  /// An unknown constant is an error where the kernel is launched, or where nothing else is there to be made. Else the kernel
+  /// is left out, which somebody has to know where it is exported.
+  void LeaveOutUnbound() {
+    bool has_others = std::ranges::any_of(module_.functions(), [&](Function* function) {
+      bool is_unbound = std::ranges::any_of(
+          unbound_, [&](const auto& unbound) { return unbound.first == function; });
+      return function->exported && function->kind != ir::FunctionKind::Fn && !is_unbound &&
+             !IsDead(function);
+    });
+    for (const auto& [kernel, generic] : unbound_) {
+      bool is_left_out = has_others && !IsLaunched(*kernel);
+      if (is_left_out) dead_.push_back(kernel);
+      if (is_left_out && !kernel->exported) continue;
+      ir::Loc loc = kernel->loc;
+      Diagnostic& told =
+          is_left_out ? context_.diagnostics.Report(diag::KernelLeftOut, context_.SpanOf(loc),
+                                                    kernel->base_name(), generic->name.text())
+                      : context_.diagnostics.Report(diag::UnboundGeneric, context_.SpanOf(loc),
+                                                    generic->name.text(), kernel->base_name());
+      told.Help(fmt::format("give it on the command line, {}", ExampleOf(*generic)));
+    }
+  }
+
+  static std::string ExampleOf(const Generic& generic) {
+    std::string_view name = generic.name.text();
+    if (generic.choices.size() == 1) return fmt::format("-D {}={}", name, generic.choices[0]);
+    bool is_free = generic.choices.empty();
+    return fmt::format("-D {0}={1}, or -D {0}={1},{2} for two variants", name,
+                       is_free ? 64 : generic.choices[0], is_free ? 128 : generic.choices[1]);
   }
 
   PassContext& context_;
   ir::Module& module_;
   std::vector<Function*> instantiated_;
   std::vector<Function*> dead_;
+  std::vector<std::pair<Function*, const Generic*>>
+      unbound_;                              ///< kernels that have no value for it
   std::vector<Function*> open_;              ///< launched without a value, as reported
   std::map<const ir::Op*, Name> handed_on_;  ///< by launches: what the program has no value for
 };

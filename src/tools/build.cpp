@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "driver/diagnostics.h"
 #include "driver/files.h"
 #include "driver/outputs.h"
+#include "targets/kinds.h"
 #include "tools/commands.h"
 
 namespace kdl::tools {
@@ -47,6 +49,19 @@ bool NeedsCode(const Compilation& compilation) {
                      [&](Emit emit) { return Wants(compilation, emit); });
 }
 
+/// Whether something else than kernelc loads the objects; reported where not.
+bool HasLoader(Compilation& c, const driver::DeviceSpecs& wanted) {
+  std::string_view word = Wants(c, Emit::Obj) ? "obj" : Wants(c, Emit::Shared) ? "shared" : "";
+  bool interprets = std::ranges::all_of(wanted, [](const auto& device) {
+    std::string_view spec = device.second;
+    return spec.substr(0, spec.find('?')) == targets::kReferenceKind;
+  });
+  if (word.empty() || wanted.empty() || !interprets) return true;
+  c.diagnostics.Report(driver::diag::NoLoader, {}, word)
+      .Help("write --emit exe for a program that interprets, or compile for --target host");
+  return false;
+}
+
 /// The files of the compile; none where it failed.
 std::vector<driver::OutputFile> Build(Compilation& c) {
   std::vector<driver::OutputFile> files;
@@ -62,7 +77,7 @@ std::vector<driver::OutputFile> Build(Compilation& c) {
     if (!c.options.target.empty())
       wanted = {{driver::kAnyDevice, fmt::format("{}", fmt::join(c.options.target, ","))}};
     auto targets = driver::ParseTargets(wanted, c);
-    if (!targets) return files;
+    if (!targets || !HasLoader(c, wanted)) return files;
     c.runtime_specs = driver::RuntimeSpecs(*specs, c.families);
     codegen::CompileOptions what{
         .object = true, .assembly = Wants(c, Emit::Asm), .llvm_ir = Wants(c, Emit::Llvm)};
