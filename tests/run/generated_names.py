@@ -28,7 +28,7 @@ true try typedef typeid typename typeof typeof_unqual union unsigned using virtu
 """.split()
 # What generated code says itself, and names that the rule could make equal.
 OWN = """
-Devices Devices2 Kernels Open WithDefaults _ _1 __ after after_count args context core_num data devices done fn get given given_devices
+Devices Devices2 Kernels Open WithDefaults _ _1 __ after after_count args context core_num data devices done floats fn get given given_devices
 host_queue0 int32_t int64_t kdl kdl_array kdl_context kdl_device kdl_event kdl_handle kdl_kernels kdl_launch kdl_queue kdl_run
 kdl_value kdl_with_defaults kernels kernels_ kernels__ device names names_close names_devices names_kernels names_open names_scale
 queue run running sizes uint8_t values M_PI_ M_PI __M_PI a__b a_b open close scale_launch scale_async
