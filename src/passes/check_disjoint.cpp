@@ -42,6 +42,9 @@ class DisjointChecker {
       if (!IsRagged(ir::MemoryOf(race.a->view.tensor))) Report(race);
     }
     for (const Site& site : races_.sites()) CheckTwice(site);
+    if (context_.unchecked) return;
+    std::vector<Ragged> all = RaggedOf(kernel_, instances_.terms());
+    for (size_t part : checked_) CheckThatPartsAreApart(context_, all[part]);
   }
 
  private:
@@ -58,22 +61,24 @@ class DisjointChecker {
     return safe;
   }
 
-  /// Whether the tables of ragged walks tell the blocks apart; then the launch checks these.
+  /// Whether the tables of ragged walks tell the blocks apart; then the launch checks those that it takes.
   bool IsRagged(const Value* memory) {
-    if (!ragged_) {
-      ragged_.emplace(sets_, kernel_, context_.module.types());
-      ragged_->instances.Assume(RaggedOf(kernel_, ragged_->instances.terms()));
-      for (const Race& race : ragged_->races.Find())
-        ragged_->racing.insert(ir::MemoryOf(race.a->view.tensor));
+    std::vector<size_t> around = PartsAround(RaggedOf(kernel_, instances_.terms()), memory);
+    if (around.empty()) return false;
+    std::set<const Value*> others;
+    for (const AccessView& view : AccessesIn(kernel_.body)) {
+      if (ir::MemoryOf(view.tensor) != memory) others.insert(ir::MemoryOf(view.tensor));
     }
-    if (ragged_->racing.contains(memory)) return false;
-    for (const Ragged& ragged : ragged_->instances.ragged()) {
-      bool touches = std::ranges::any_of(races_.sites(), [&](const Site& site) {
-        return site.walk == ragged.walk && ir::MemoryOf(site.view.tensor) == memory;
-      });
-      if (touches && !context_.unchecked) CheckThatItAscends(context_, ragged);
-    }
-    return true;
+    auto needed = FewestOf(around, [&](const std::vector<size_t>& parts) {
+      Instances instances(sets_, kernel_, context_.module.types());
+      std::vector<Ragged> all = RaggedOf(kernel_, instances.terms());
+      std::vector<Ragged> assumed;
+      for (size_t part : parts) assumed.push_back(all[part]);
+      instances.Assume(std::move(assumed));
+      return Races(instances, others).Find().empty();
+    });
+    if (needed) checked_.insert(needed->begin(), needed->end());
+    return needed.has_value();
   }
 
   void Report(const Race& race) {
@@ -152,23 +157,14 @@ class DisjointChecker {
     return op->HasAttr(AttrKey::Text) ? op->attr<AttrKey::Text>().text() : op->info().spelling;
   }
 
-  /// The kernel, were all tables of ragged walks to ascend.
-  struct Assumed {
-    Instances instances;
-    Races races;
-    std::set<const Value*> racing{};
-    Assumed(const SetContext& sets, const ir::Function& kernel, ir::TypeTable& types)
-        : instances(sets, kernel, types), races(instances) {}
-  };
-
   PassContext& context_;
   const ir::Function& kernel_;
   SetContext sets_;
   Instances instances_;
   Races races_;
   Examples examples_;
-  std::optional<Assumed> ragged_;
   std::set<const Value*> reported_;
+  std::set<size_t> checked_;  ///< of RaggedOf
 };
 
 }  // namespace

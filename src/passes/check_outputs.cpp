@@ -49,6 +49,7 @@ class OutputChecker {
       if (is_checked && !IsWhole(writes_, instances_, param.value) && !IsWholeByTable(param.value))
         ReportPartial(param.value);
     }
+    CheckParts();
   }
 
  private:
@@ -99,25 +100,37 @@ class OutputChecker {
     return nullptr;
   }
 
-  /// Whether parts that a table bounds are all of it, if they are all of some dimension: then the launch checks that.
+  /// Whether parts that tables bound are all of it, if they are all of some dimension: then the launch checks that.
   bool IsWholeByTable(const Value* tensor) {
-    std::vector<Ragged> ragged = RaggedOf(kernel_, instances_.terms());
-    if (ragged.empty()) return false;
+    std::vector<size_t> around = PartsAround(RaggedOf(kernel_, instances_.terms()), tensor);
     for (Size dim : tensor->type()->dims) {
-      Instances instances(sets_, kernel_, context_.module.types());
-      std::vector<Ragged> assumed = RaggedOf(kernel_, instances.terms());
-      for (Ragged& of_walk : assumed) of_walk.whole = dim;
-      instances.Assume(assumed);
-      MustWrites writes(instances);
-      if (!IsWhole(writes, instances, tensor)) continue;
-      for (const Ragged& of_walk : ragged) {
-        if (!FindWrite(of_walk.walk->region(), tensor) || context_.unchecked) continue;
-        CheckThatItAscends(context_, of_walk);
-        CheckThatItIsWhole(context_, of_walk, dim);
-      }
+      auto needed = FewestOf(around, [&](const std::vector<size_t>& parts) {
+        return IsWholeByParts(tensor, dim, parts);
+      });
+      if (!needed) continue;
+      for (size_t part : *needed) checked_.emplace(part, dim);
       return true;
     }
     return false;
+  }
+
+  bool IsWholeByParts(const Value* tensor, Size dim, const std::vector<size_t>& parts) {
+    Instances instances(sets_, kernel_, context_.module.types());
+    std::vector<Ragged> all = RaggedOf(kernel_, instances.terms());
+    std::vector<Ragged> assumed;
+    for (size_t part : parts) {
+      assumed.push_back(all[part]);
+      assumed.back().whole = dim;
+    }
+    instances.Assume(std::move(assumed));
+    MustWrites writes(instances);
+    return IsWhole(writes, instances, tensor);
+  }
+
+  void CheckParts() {
+    if (context_.unchecked) return;
+    std::vector<Ragged> all = RaggedOf(kernel_, instances_.terms());
+    for (const auto& [part, dim] : checked_) CheckThatPartsAreWhole(context_, all[part], dim);
   }
 
   bool IsWrittenBefore(const AccessView& view) {
@@ -193,6 +206,7 @@ class OutputChecker {
   std::set<const Value*>
       undefined_;  ///< when the kernel begins: outs_, and what the launch allocates
   std::set<const Value*> reported_;
+  std::set<std::pair<size_t, Size>> checked_;  ///< of RaggedOf, all of this dimension
 };
 
 }  // namespace

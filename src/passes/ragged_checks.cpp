@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
+#include <string>
 
 #include "ir/builder.h"
 #include "passes/check_bounds.h"
+#include "passes/rewrite.h"
 #include "passes/structured.h"
 
 namespace kdl::passes {
@@ -15,101 +15,127 @@ namespace {
 
 using ir::MakeAttr;
 
-/// What a walk over the binder's range goes from and to.
-Value* FromOf(const Ragged& ragged) { return ragged.walk->operand(2 * ragged.binder->index()); }
-Value* ToOf(const Ragged& ragged) { return ragged.walk->operand(2 * ragged.binder->index() + 1); }
-
-bool Asserts(const ir::Block* block, Name text) {
-  for (const Op* op : *block) {
-    if (op->kind() == OpKind::Assert && op->attr<AttrKey::Text>() == text) return true;
-  }
-  return false;
+/// What makes a bound, whatever its type is; null: nothing does.
+const Op* MakerOf(const Value* bound) {
+  const Op* def = bound->def();
+  while (def && def->kind() == OpKind::Cast) def = def->operand(0)->def();
+  return def;
 }
 
-/// Whether an op is, or has in it, one of these bounds.
-bool Has(const Op* op, const Value* from, const Value* to) {
-  bool has = std::ranges::equal(op->operands(), std::array{from, to});
-  for (const ir::Block* region : op->regions()) {
-    for (const Op* inner : *region) has = has || Has(inner, from, to);
-  }
-  return has;
+/// What a table's load quotes of the source; empty where the bound is made of more.
+std::string SourceOf(const Value* bound) {
+  const Op* def = MakerOf(bound);
+  bool quotes = def && def->kind() == OpKind::Load && def->HasAttr(AttrKey::Text);
+  return quotes ? def->attr<AttrKey::Text>().str() : std::string();
 }
 
-/// In front of the walk, for the same bounds; several tables may have their checks there, and other walks.
-bool HasCheck(const Ragged& ragged, Name text) {
-  for (const Op* op = ragged.walk->prev(); op; op = op->prev()) {
-    for (const ir::Block* region : op->regions()) {
-      if (Asserts(region, text) && Has(op, FromOf(ragged), ToOf(ragged))) return true;
+class PartChecks {
+ public:
+  PartChecks(PassContext& context, const Ragged& ragged)
+      : context_(context), ragged_(ragged), builder_(context.module) {
+    builder_.SetInsertionPoint(ragged.walk);
+    const Op* end = MakerOf(ragged.to());
+    builder_.set_loc(end ? end->loc() : ragged.loop->loc());
+  }
+
+  /// For each block; `touch`: a part ends where the next one begins, not before.
+  void OfEach(bool touch) {
+    Op* walk = builder_.Create(OpKind::Spmd, {{Lo(), Hi()}}, {},
+                               {MakeAttr<AttrKey::Deal>(ir::DealKind::Static)});
+    Value* number =
+        builder_.AddParam(walk->region(), ragged_.binder->type(), ragged_.binder->name());
+    builder_.SetInsertionPoint(walk->region());
+    if (!touch) Assert(builder_.Le(From(number), To(number)), Ascends());
+    if (!IsChained(ragged_)) {
+      Value* next = builder_.Add(number, builder_.I64(1));
+      MakeIf(builder_, builder_.Lt(next, Hi()), [&] {
+        Value* end = To(number);
+        Value* begin = From(next);
+        std::string parts = fmt::format("the parts of '{}' ", PartName());
+        if (touch)
+          Assert(builder_.Eq(end, begin), parts + "touch" + kWhy);
+        else
+          Assert(builder_.Le(end, begin), parts + "are apart");
+      });
     }
+    builder_.Create(OpKind::Yield, {{}}, {});
+    CheckBoundsIn(context_, walk);
   }
-  return false;
-}
 
-void Assert(ir::Builder& builder, Value* holds, Name text) {
-  builder.Create(OpKind::Assert, {{holds}, {}}, {}, {MakeAttr<AttrKey::Text>(text)});
-}
+  /// For the first block and the last one; where there is none the size is 0.
+  void OfEnds(Size size) {
+    Value* length =
+        builder_.Make(OpKind::SizeOf, {}, Lo()->type(), {MakeAttr<AttrKey::Size>(size)});
+    std::string starts = fmt::format("the parts of '{}' begin at 0", PartName());
+    std::string ends = fmt::format("the parts of '{}' end at {}", PartName(), ToString(size));
+    Op* branch = MakeBranch(builder_, builder_.Eq(builder_.CoreId(), builder_.I64(0)));
+    builder_.SetInsertionPoint(branch->region(0)->terminator());
+    MakeIf(
+        builder_, builder_.Lt(Lo(), Hi()),
+        [&] {
+          Assert(builder_.Eq(From(Lo()), builder_.I64(0)), starts + kWhy);
+          Value* last = builder_.Sub(Hi(), builder_.I64(1));
+          Assert(builder_.Eq(To(last), length), ends + kWhy);
+        },
+        [&] { Assert(builder_.Eq(builder_.I64(0), length), ends + kWhy); });
+    CheckBoundsIn(context_, branch);
+  }
 
-std::string_view SourceOf(const Op* load) { return load->attr<AttrKey::Text>().text(); }
+ private:
+  static constexpr const char* kWhy = ", so that all of the output is written";
 
-/// A copy of a load of the table, at another index; what is known where the load stands need not hold here.
-Value* LoadAt(ir::Builder& builder, const Op* load, const Value* binder, Value* index) {
-  ir::ValueMap map;
-  map[binder] = index;
-  Op* copy = Clone(load, builder, map);
-  copy->SetAttr(MakeAttr<AttrKey::Edge>(ir::EdgeKind::Guard));
-  return copy->result();
-}
+  Value* Lo() const { return ragged_.walk->operand(2 * ragged_.binder->index()); }
+  Value* Hi() const { return ragged_.walk->operand(2 * ragged_.binder->index() + 1); }
+  Value* From(Value* number) { return At(ragged_.from(), number); }
+  Value* To(Value* number) { return At(ragged_.to(), number); }
+
+  std::string_view PartName() const { return ragged_.loop->region()->param(0)->name().text(); }
+
+  std::string Ascends() const {
+    std::string from = SourceOf(ragged_.from());
+    std::string to = SourceOf(ragged_.to());
+    if (from.empty() || to.empty())
+      return fmt::format("each part of '{}' ends where it begins, or behind that", PartName());
+    return fmt::format("{} <= {}", from, to);
+  }
+
+  /// A bound of the part of another block.
+  Value* At(const Value* bound, Value* number) {
+    ir::ValueMap map;
+    map[ragged_.binder] = number;
+    return Copy(bound, map);
+  }
+
+  /// What is known where a load stands need not hold here.
+  Value* Copy(const Value* value, ir::ValueMap& map) {
+    if (auto known = map.find(value); known != map.end()) return known->second;
+    Op* def = const_cast<Op*>(value->def());
+    if (!def || !IsInside(def, ragged_.walk)) return const_cast<Value*>(value);
+    for (const Value* operand : def->operands()) Copy(operand, map);
+    Op* copy = Clone(def, builder_, map);
+    if (copy->HasAttr(AttrKey::Edge)) copy->SetAttr(MakeAttr<AttrKey::Edge>(ir::EdgeKind::Guard));
+    return map[value] = copy->result();
+  }
+
+  void Assert(Value* holds, const std::string& text) {
+    Name quoted = context_.module.context().names.Intern(text);
+    builder_.Create(OpKind::Assert, {{holds}, {}}, {}, {MakeAttr<AttrKey::Text>(quoted)});
+  }
+
+  PassContext& context_;
+  const Ragged& ragged_;
+  ir::Builder builder_;
+};
 
 }  // namespace
 
-void CheckThatItAscends(PassContext& context, const Ragged& ragged) {
-  ir::Module& module = context.module;
-  Name text = module.context().names.Intern(
-      fmt::format("{} <= {}", SourceOf(ragged.from), SourceOf(ragged.to)));
-  if (HasCheck(ragged, text)) return;
-  ir::Builder builder(module);
-  builder.SetInsertionPoint(ragged.walk);
-  builder.set_loc(ragged.to->loc());
-  Value* lo = FromOf(ragged);
-  Value* hi = ToOf(ragged);
-  Op* walk =
-      builder.Create(OpKind::Spmd, {{lo, hi}}, {}, {MakeAttr<AttrKey::Deal>(ir::DealKind::Static)});
-  Value* number = builder.AddParam(walk->region(), ragged.binder->type(), ragged.binder->name());
-  builder.SetInsertionPoint(walk->region());
-  Value* from = LoadAt(builder, ragged.from, ragged.binder, number);
-  Value* to = LoadAt(builder, ragged.to, ragged.binder, number);
-  Assert(builder, builder.Le(from, to), text);
-  builder.Create(OpKind::Yield, {{}}, {});
-  CheckBoundsIn(context, walk);
+void CheckThatPartsAreApart(PassContext& context, const Ragged& ragged) {
+  PartChecks(context, ragged).OfEach(false);
 }
 
-void CheckThatItIsWhole(PassContext& context, const Ragged& ragged, Size size) {
-  ir::Module& module = context.module;
-  std::string_view table = ragged.from->operand(0)->name().text();
-  Name starts = module.context().names.Intern(
-      fmt::format("the first of '{}' is 0, so that all of the output is written", table));
-  Name ends = module.context().names.Intern(fmt::format(
-      "the last of '{}' is {}, so that all of the output is written", table, ToString(size)));
-  Name in_order = module.context().names.Intern(fmt::format(
-      "the parts of '{}' are walked in order, so that all of the output is written", table));
-  if (HasCheck(ragged, ends)) return;
-  ir::Builder builder(module);
-  builder.SetInsertionPoint(ragged.walk);
-  builder.set_loc(ragged.to->loc());
-  Value* lo = FromOf(ragged);
-  Value* hi = ToOf(ragged);
-  Value* core = builder.CoreId();
-  Value* is_first = builder.Eq(core, builder.I64(0));
-  Op* branch = MakeBranch(builder, is_first);
-  builder.SetInsertionPoint(branch->region(0)->terminator());
-  // the load of off[e] at hi: a table of one element more than blocks has it
-  Value* from = builder.Cast(LoadAt(builder, ragged.from, ragged.binder, lo), Scalar::I64);
-  Value* to = builder.Cast(LoadAt(builder, ragged.from, ragged.binder, hi), Scalar::I64);
-  Assert(builder, builder.Le(lo, hi), in_order);
-  Assert(builder, builder.Eq(from, builder.I64(0)), starts);
-  Value* length = builder.Make(OpKind::SizeOf, {}, lo->type(), {MakeAttr<AttrKey::Size>(size)});
-  Assert(builder, builder.Eq(to, length), ends);
-  CheckBoundsIn(context, branch);
+void CheckThatPartsAreWhole(PassContext& context, const Ragged& ragged, Size size) {
+  if (!IsChained(ragged)) PartChecks(context, ragged).OfEach(true);
+  PartChecks(context, ragged).OfEnds(size);
 }
 
 }  // namespace kdl::passes

@@ -5,15 +5,16 @@
 
 namespace kdl::passes {
 
-/// Lets each core check, in front of a ragged walk and for each of its blocks, that the table ascends there:
+/// Lets each core check, in front of a ragged walk and for each of its blocks, that its part ends no earlier than it begins,
+/// and no later than the next one begins:
 ///
 ///   spmd (%e: i64 in lo .. hi) { %a = load %off[%e]; %b = load %off[%e + 1]; assert %a <= %b }
 ///
-/// Once for each walk and table; a block of no turns is checked, too. What blocks of other cores have done by then is memory of
-/// the tensors, in some order: the launch fails.
-void CheckThatItAscends(PassContext& context, const Ragged& ragged);
+/// A block of no turns is checked, too. What blocks of other cores have done by then is memory of the tensors, in some order:
+/// the launch fails.
+void CheckThatPartsAreApart(PassContext& context, const Ragged& ragged);
 
-/// Lets core 0 check in front of the walk that its parts are all from 0 to `size`.
-void CheckThatItIsWhole(PassContext& context, const Ragged& ragged, Size size);
+/// Lets the cores check in front of the walk that its parts are together all from 0 to `size`.
+void CheckThatPartsAreWhole(PassContext& context, const Ragged& ragged, Size size);
 
 }  // namespace kdl::passes

@@ -475,10 +475,19 @@ PointSet Instances::WithFacts(PointSet set, Names known) {
   return WithOrder(WithFacts(std::move(set), known, true));
 }
 
+Instances::Names Instances::VariablesOf(const Poly& poly) {
+  Names names;
+  PointSet numbers = Equal(Variable("#number"), Of(poly));
+  for (const std::string& name : numbers.Variables()) {
+    if (IsDeclared(name) && !ScopeOf(name).is_launch()) names.insert(name);
+  }
+  return names;
+}
+
 bool Instances::IsRaggedBound(const std::string& variable, const Op* walk) {
   return std::ranges::any_of(ragged_, [&](const Ragged& ragged) {
-    return ragged.walk == walk &&
-           (variable == NameOf(ragged.lower) || variable == NameOf(ragged.upper));
+    return ragged.walk == walk && (VariablesOf(ragged.lower).contains(variable) ||
+                                   VariablesOf(ragged.upper).contains(variable));
   });
 }
 

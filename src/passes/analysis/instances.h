@@ -101,10 +101,12 @@ class Instances {
     products_[product.product].push_back(product);
     Declare(product.product, {}, true, std::nullopt);
   }
-  /// From here on tables of ragged walks count as ascending: the launch checks it.
+  /// From here on the parts of these walks count as apart: the launch checks it.
   void Assume(std::vector<Ragged> ragged) { ragged_ = std::move(ragged); }
   const std::vector<Ragged>& ragged() const { return ragged_; }
-  /// Whether it is a bound of what a block of the walk has, by a table that ascends.
+  /// The variables that a number is made of, but for those that are the same in all of a launch.
+  Names VariablesOf(const Poly& poly);
+  /// Whether it is in a bound of what a block of the walk has, by tables.
   bool IsRaggedBound(const std::string& variable, const ir::Op* walk);
   /// One for each of its numbers that is a size; none: the variable is no product.
   const std::vector<Product>& ProductsOf(const std::string& variable) const;

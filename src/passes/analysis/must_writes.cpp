@@ -233,12 +233,19 @@ PointSet MustWrites::LeaveBlockNumbers(const Product& product, const Value* bind
 /// Each index of a whole dimension is in the part of some block.
 PointSet MustWrites::LeaveRagged(const Ragged& ragged, const std::string& number,
                                  const PointSet& written) {
-  if (!ragged.whole) return instances_.None();
-  std::string lower = instances_.NameOf(ragged.lower);
-  std::string upper = instances_.NameOf(ragged.upper);
+  std::optional<AtomId> atom = ragged.lower.Greatest();
+  if (!ragged.whole || !atom || ragged.lower != Poly::Atom(*atom)) return instances_.None();
+  std::string lower = instances_.NameOf(*atom);
+  Affine behind = instances_.Of(ragged.upper);
+  if (instances_.VariablesOf(ragged.lower) != Instances::Names{lower} || !behind.known())
+    return instances_.None();
+  Instances::Names others = instances_.VariablesOf(ragged.upper);
+  others.erase(lower);
+  others.insert(number);
+  std::vector<std::string> variables = {lower};
+  variables.insert(variables.end(), others.begin(), others.end());
   Affine end = instances_.Of(instances_.terms().OfSize(*ragged.whole));
-  return OfParts(written, instances_.Turns(ragged.binder), {lower, upper, number},
-                 instances_.Variable(upper), end);
+  return OfParts(written, instances_.Turns(ragged.binder), variables, behind, end);
 }
 
 /// A scalar binder; where it counts blocks of a size, `b * B`, each index is in one of them.
@@ -259,8 +266,10 @@ PointSet MustWrites::LeaveNumbers(const Value* binder, PointSet written) {
   for (const Ragged& ragged : instances_.ragged()) {
     if (ragged.binder != binder) continue;
     left |= LeaveRagged(ragged, number, written & turns);
-    products.push_back(instances_.NameOf(ragged.lower));
-    products.push_back(instances_.NameOf(ragged.upper));
+    Instances::Names bounds = instances_.VariablesOf(ragged.lower);
+    bounds.merge(instances_.VariablesOf(ragged.upper));
+    bounds.erase(number);
+    products.insert(products.end(), bounds.begin(), bounds.end());
   }
   return left | (ForEvery(written, products) & turns).WithSome({number});
 }

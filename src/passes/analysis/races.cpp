@@ -271,7 +271,7 @@ PointSet Races::Meet(const Group& a, const Group& b, const Way& way, const Point
                          : way.behind & SecondRun(way.before, equal);
   if (loop) both &= InTurns(way, loop);
   if (conflict == Conflict::OtherBlock) both &= OtherBlock(a.walk, b.walk, equal, !loop);
-  if (a.walk && a.walk == b.walk && !loop) both &= InOrderOfTables(a.walk);
+  if (a.walk && a.walk == b.walk && !loop) both &= InOrderOfTables(a.walk, equal);
   return Ordered(both, of_a, of_b, equal);
 }
 
@@ -301,16 +301,22 @@ PointSet Races::InOrderOfRuns(const Product& first, const Product& second, const
   return (multiples & order).WithSome({"#a", "#b"});
 }
 
-/// Of two blocks of one walk the parts that an ascending table gives lie in the blocks' order.
-PointSet Races::InOrderOfTables(const Op* walk) {
+/// Of two blocks of one walk the parts that tables give lie in the blocks' order.
+PointSet Races::InOrderOfTables(const Op* walk, const Loops& equal) {
   PointSet order = instances_.All();
+  Affine a = instances_.Variable("#a");
+  Affine b = instances_.Variable("#b");
   for (const Ragged& ragged : instances_.ragged()) {
     if (ragged.walk != walk) continue;
     AtomId number = instances_.terms().ScalarOf(ragged.binder);
-    order &=
-        Equal(First(number), Second(number)) |
-        (Less(First(number), Second(number)) & AtMost(First(ragged.upper), Second(ragged.lower))) |
-        (Less(Second(number), First(number)) & AtMost(Second(ragged.upper), First(ragged.lower)));
+    Affine lower = instances_.Of(ragged.lower);
+    Affine upper = instances_.Of(ragged.upper);
+    PointSet first_ends = Equal(a, upper) & SecondRun(Equal(b, lower), equal) & AtMost(a, b);
+    PointSet second_ends = Equal(a, lower) & SecondRun(Equal(b, upper), equal) & AtMost(b, a);
+    PointSet of_walk = Equal(First(number), Second(number)) |
+                       (Less(First(number), Second(number)) & first_ends.WithSome({"#a", "#b"})) |
+                       (Less(Second(number), First(number)) & second_ends.WithSome({"#a", "#b"}));
+    if (of_walk.known()) order &= of_walk;
   }
   return order;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -8,22 +9,36 @@
 
 namespace kdl::passes {
 
-/// Blocks that each have a part of a dimension of their own, which a table bounds:
+/// Blocks that each have a part of a dimension of their own, which `in` tables bound:
 ///
-///   spmd (%e: i64 in lo .. hi) { %a = load %off[%e]; %b = load %off[%e + 1]; for %r in %a .. %b { … } }
+///   spmd (%e: i64 in lo .. hi) { … for %r in from(%e) .. to(%e) { … } }
 ///
-/// Where the table ascends, the parts of different blocks are apart, and together they are all from off[lo] to off[hi].
+/// as off[e] .. off[e + 1] does, first[e] .. first[e] + length[e], or first[e] .. last[e]. Where each part ends where the next
+/// one begins, or before, the parts of different blocks are apart. Where each ends exactly there, they are together all from
+/// the first one's beginning to the last one's end.
 struct Ragged {
   ir::Op* walk;
   const ir::Value* binder;
-  ir::Op* from;  ///< the load of off[e]
-  ir::Op* to;    ///< the load of off[e + 1]
-  AtomId lower;  ///< what they give
-  AtomId upper;
-  std::optional<Size> whole{};  ///< set where off[lo] is 0 and off[hi] this
+  const ir::Op* loop;
+  Poly lower;  ///< what the part goes from and to
+  Poly upper;
+  std::optional<Size> whole{};  ///< set where the parts together are all from 0 to this
+
+  const ir::Value* from() const { return loop->operand(0); }
+  const ir::Value* to() const { return loop->operand(1); }
 };
 
-/// The walks of a kernel that are so, outside of stages; their tables are `in` parameters.
+/// The walks of a kernel that are so, outside of stages, always in the same order.
 std::vector<Ragged> RaggedOf(const ir::Function& kernel, Terms& terms);
+
+/// Whether each part ends where the next one begins, whatever the tables hold: the bounds are neighbours in one table.
+bool IsChained(const Ragged& ragged);
+
+/// Those, by their places in the list, in whose walks something touches a memory.
+std::vector<size_t> PartsAround(const std::vector<Ragged>& ragged, const ir::Value* memory);
+
+/// As few of these as `holds` needs, one at least; nothing where it does not even hold of all.
+std::optional<std::vector<size_t>> FewestOf(
+    const std::vector<size_t>& all, const std::function<bool(const std::vector<size_t>&)>& holds);
 
 }  // namespace kdl::passes

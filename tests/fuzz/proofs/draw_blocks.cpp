@@ -4,6 +4,34 @@
 
 namespace kdl::fuzz {
 
+Drawer::Part Drawer::TablePart(const std::string& off, const std::string& e) {
+  Part part{fmt::format("{}[{}]", off, e),
+            fmt::format("{}[{} + 1]", Chance(95) ? off : Table(), e)};
+  if (Chance(10))
+    part.to = Pick({part.to + " + 1", part.to + " - 1", fmt::format("{}[{} + 2]", off, e)});
+  if (Chance(35)) {
+    tensors_["first"] = tensors_["length"] = "in i32[N]";
+    part.from = fmt::format("first[{}]", e);
+    part.to = Pick({"first[{0}] + length[{0}]", "first[{0}] + length[{0}]",
+                    "(first[{0}] as i64) + (length[{0}] as i64)", "length[{0}] + first[{0}]",
+                    "first[{0}] + length[{0}] + 1", "first[{0}] + 2 * length[{0}]", "length[{0}]"});
+    part.to = fmt::format(fmt::runtime(part.to), e);
+  }
+  if (Chance(7)) part.from += Pick({" + 1", " - 1"});
+  return part;
+}
+
+/// An assert that says nothing of the part, whatever its text claims.
+std::string Drawer::Claim(const Part& part, const std::string& e, const std::string& r) {
+  std::string text =
+      Pick({"{0} <= {1}", "the parts of '{2}' begin at 0, so that all of the output is written",
+            "the parts of '{2}' end at N, so that all of the output is written",
+            "the parts of '{2}' are apart",
+            "the parts of '{2}' touch, so that all of the output is written"});
+  text = fmt::format(fmt::runtime(text), part.from, part.to, r);
+  return fmt::format("spmd for {0} in 0..N {{ assert({0} < 1000000, \"{1}\"); }}\n", e, text);
+}
+
 std::string Drawer::Ragged() {
   std::string off = Table();
   std::string y = Tensor(Pick({"N", "N", "N", "N + 4"}), 45);
@@ -11,10 +39,8 @@ std::string Drawer::Ragged() {
     // Walks of one name may have checks of one text.
     std::string e = Chance(50) ? Name("e") : "e";
     std::string r = Name("r");
-    std::string from = fmt::format("{}[{}]", off, e);
-    std::string to = fmt::format("{}[{} + 1]", Chance(95) ? off : Table(), e);
-    to = Chance(90) ? to : Pick({to + " + 1", to + " - 1", fmt::format("{}[{} + 2]", off, e)});
-    if (Chance(7)) from += Pick({" + 1", " - 1"});
+    const auto [from, to] = TablePart(off, e);
+    std::string claim = Chance(20) ? Claim({from, to}, e, r) : "";
     std::string blocks =
         Pick({"0..N", "0..N", "0..N", "0..N", "0..N - 1", "1..N", "0..1", "s..N", "s..u"});
     std::string part = fmt::format("{} in {}..{}{}", r, from, to, By());
@@ -25,9 +51,14 @@ std::string Drawer::Ragged() {
     std::string store = fmt::format("{}[{}] = {};", y, at, right);
     if (Chance(8)) store += fmt::format(" {}[{}] = 2.0;", y, e);
     std::string second = Chance(20) ? fmt::format("for {} {{ {}[{}] = 3.0; }} ", part, y, r) : "";
-    return Chance(50) ? fmt::format("spmd for {} in {}, {} {{ {} }}\n", e, blocks, part, store)
-                      : fmt::format("spmd for {} in {} {{ {}for {} {{ {} }} }}\n", e, blocks,
-                                    second, part, store);
+    if (Chance(20)) {
+      const auto [begin, end] = TablePart(Table(), e);
+      store = fmt::format("for {} in {}..{} {{ {} }}", Name("q"), begin, end, store);
+    }
+    return claim +
+           (Chance(50) ? fmt::format("spmd for {} in {}, {} {{ {} }}\n", e, blocks, part, store)
+                       : fmt::format("spmd for {} in {} {{ {}for {} {{ {} }} }}\n", e, blocks,
+                                     second, part, store));
   };
   std::string text = walk();
   if (Chance(25)) text += Sync(60) + walk();

@@ -106,8 +106,14 @@ class Drawer {
   std::string Computed();
   std::string PingPong();
   std::string Reduce();
-  /// Parts that a table bounds.
+  /// Parts that tables bound: by neighbours in one table, or by where they begin and how long they are.
   std::string Ragged();
+  struct Part {
+    std::string from;
+    std::string to;
+  };
+  Part TablePart(const std::string& off, const std::string& e);
+  std::string Claim(const Part& part, const std::string& e, const std::string& r);
   /// Walks over a domain of two dimensions, whose bounds may change around them.
   std::string Planes();
   /// Loops whose bounds are those around them, and a `sync` in some of their turns.

@@ -87,7 +87,9 @@ class Launch {
       ir::Type type = param.value->type();
       if (type->kind == ir::TypeKind::Tensor) {
         if (!AddTensor(type, sizes)) return;
-        if (param.value->name().text().starts_with("off")) MakeTable();
+        std::string_view name = param.value->name().text();
+        if (name.starts_with("off") || name == "first") MakeTable();
+        if (name == "length") MakeLengths();
       } else {
         auto given = sizes.find(param.value->name().str());
         int64_t drawn = Number(param.value->name().text());
@@ -146,11 +148,24 @@ class Launch {
     const interp::TensorArgument& table = arguments_.tensors.back();
     auto* first = static_cast<int32_t*>(table.data);
     auto count = table.sizes[0];
+    if (count == 0) return;
     if (random_() % 8 != 0) std::sort(first, first + count);
     if (random_() % 4 != 0) {
       first[0] = 0;
       first[count - 1] = static_cast<int32_t>(count - 1);
     }
+  }
+
+  /// Of parts that begin where the table in front says; most of the time each ends where the next one begins.
+  void MakeLengths() {
+    auto count = arguments_.tensors.back().sizes[0];
+    if (count == 0 || random_() % 8 == 0) return;
+    const auto* first = static_cast<const int32_t*>(arguments_.tensors.end()[-2].data);
+    auto* length = static_cast<int32_t*>(arguments_.tensors.back().data);
+    for (int64_t e = 0; e < count; ++e)
+      length[e] = (e + 1 < count ? first[e + 1] : static_cast<int32_t>(count)) - first[e];
+    if (random_() % 4 == 0)
+      length[random_() % static_cast<uint64_t>(count)] += random_() % 2 == 0 ? 1 : -1;
   }
 
   bool AddTensor(ir::Type type, const Sizes& sizes) {

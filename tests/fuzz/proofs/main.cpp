@@ -28,6 +28,7 @@ struct Options {
   uint64_t most_found = 10;
   bool faults = false;  ///< plants faults in the proofs, and looks for each
   bool show = false;    ///< prints the kernels
+  std::string only{};   ///< judges kernels that have this feature, where it is not empty
 };
 
 std::optional<Options> Read(int count, char** words) {
@@ -39,6 +40,10 @@ std::optional<Options> Read(int count, char** words) {
       continue;
     }
     std::string_view value = n + 1 < count ? words[++n] : "";
+    if (word == "--only") {
+      options.only = value;
+      continue;
+    }
     uint64_t number = 0;
     auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (failed != std::errc() || end != value.data() + value.size()) return std::nullopt;
@@ -119,6 +124,7 @@ int Main(const Options& options) {
     uint64_t seed = options.seed + drawn;
     DoingScope doing(fmt::format("judging drawn kernel {}", seed));
     DrawnKernel kernel = DrawKernel(seed);
+    if (!options.only.empty() && !kernel.features.contains(options.only)) continue;
     Judgement judgement = JudgeKernel(kernel.text, seed);
     runs += judgement.runs;
     stops += judgement.stops;
@@ -156,7 +162,8 @@ int main(int count, char** words) {
   std::optional<kdl::fuzz::Options> options = kdl::fuzz::Read(count, words);
   if (!options) {
     fmt::print(stderr,
-               "usage: {} [--kernels N] [--seed N] [--seconds N] [--most N] [--show] [--faults]\n",
+               "usage: {} [--kernels N] [--seed N] [--seconds N] [--most N] [--only FEATURE] [--show] "
+               "[--faults]\n",
                words[0]);
     return 2;
   }
