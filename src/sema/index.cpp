@@ -34,6 +34,7 @@ struct Affine {
   bool ok = false;
   std::vector<IndexTerm> terms;
   Size offset = nullptr;
+  std::optional<Scalar> scalar{};  ///< that it is computed in; none: it is a literal
 };
 
 const Entity* RangeOf(FunctionState& state, const Expr* expr) {
@@ -71,8 +72,9 @@ Affine ValueTerm(FunctionState& state, const Expr* expr, bool with_ranges) {
   }
   if (!Coerce(state, expr, type.is_value() ? type.scalar : Scalar::I64)) return {};
   SizeTable& sizes = state.module.sizes;
-  if (Size size = state.fn.exprs[expr].size) return {true, {}, size};
-  return {true, {{sizes.Constant(1), nullptr, expr}}, sizes.Constant(0)};
+  auto scalar = type.is_value() ? std::optional(type.scalar) : std::nullopt;
+  if (Size size = state.fn.exprs[expr].size) return {true, {}, size, scalar};
+  return {true, {{sizes.Constant(1), nullptr, expr}}, sizes.Constant(0), scalar};
 }
 
 Affine RangeTerm(FunctionState& state, const Expr* expr, const Entity* range) {
@@ -82,7 +84,7 @@ Affine RangeTerm(FunctionState& state, const Expr* expr, const Entity* range) {
   info.type.kind = TypeKind::Range;
   info.entity = range;
   SizeTable& sizes = state.module.sizes;
-  return {true, {{sizes.Constant(1), range, nullptr}}, sizes.Constant(0)};
+  return {true, {{sizes.Constant(1), range, nullptr}}, sizes.Constant(0), Scalar::I64};
 }
 
 Affine Scale(FunctionState& state, Affine affine, Size factor) {
@@ -94,6 +96,16 @@ Affine Scale(FunctionState& state, Affine affine, Size factor) {
   }
   return affine;
 }
+
+/// In what both sides of an operator are computed: their own type, which literals take, or else i64, to which values of
+/// narrower types are widened where they stand beside a range, a size or one another.
+std::optional<Scalar> CommonScalar(const Affine& a, const Affine& b) {
+  if (!a.scalar || !b.scalar) return a.scalar ? a.scalar : b.scalar;
+  return a.scalar == b.scalar ? a.scalar : Scalar::I64;
+}
+
+/// Whether sums and products are those of a type with fewer bits than an index has; they wrap there, as in any expression.
+bool IsNarrow(std::optional<Scalar> scalar) { return scalar && Info(*scalar).bits < 64; }
 
 /// a + b; a range that stands in both becomes one term.
 Affine Sum(FunctionState& state, Affine a, const Affine& b) {
@@ -136,6 +148,9 @@ Affine CheckProduct(FunctionState& state, const BinaryExpr& binary) {
   Affine lhs = CheckAffine(state, binary.lhs);
   Affine rhs = CheckAffine(state, binary.rhs);
   if (!lhs.ok || !rhs.ok) return {};
+  std::optional<Scalar> scalar = CommonScalar(lhs, rhs);
+  if (IsNarrow(scalar)) return ValueTerm(state, &binary, false);
+  lhs.scalar = rhs.scalar = scalar;
   if (rhs.terms.empty() && IsNothing(lhs, rhs)) return ValueTerm(state, &binary, HasRange(lhs));
   if (lhs.terms.empty() && IsNothing(rhs, lhs)) return ValueTerm(state, &binary, HasRange(rhs));
   if (rhs.terms.empty()) return Scale(state, std::move(lhs), rhs.offset);
@@ -184,6 +199,9 @@ Affine CheckAffine(FunctionState& state, const Expr* expr) {
       Affine lhs = CheckAffine(state, binary->lhs);
       Affine rhs = CheckAffine(state, binary->rhs);
       if (!lhs.ok || !rhs.ok) return {};
+      std::optional<Scalar> scalar = CommonScalar(lhs, rhs);
+      if (IsNarrow(scalar)) return ValueTerm(state, expr, false);
+      lhs.scalar = scalar;
       if (binary->op == BinaryOp::Sub) {
         rhs = Scale(state, std::move(rhs), state.module.sizes.Constant(-1));
       }

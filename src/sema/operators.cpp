@@ -105,6 +105,18 @@ Type FoldLiterals(FunctionState& state, const syntax::BinaryExpr& binary, ExprIn
   return Type{};
 }
 
+/// A size as a type with fewer than 64 bits has it; null: that is not known before the run.
+Size WrappedIn(FunctionState& state, const Type& type, Size size) {
+  if (size == nullptr || !type.is_value() || !IsInteger(type.scalar)) return size;
+  int lost = 64 - Info(type.scalar).bits;
+  if (lost == 0) return size;
+  if (!IsConstant(size)) return nullptr;
+  uint64_t high = static_cast<uint64_t>(size->value) << lost;
+  bool is_signed = IsSigned(type.scalar);
+  return state.module.sizes.Constant(is_signed ? static_cast<int64_t>(high) >> lost
+                                               : static_cast<int64_t>(high >> lost));
+}
+
 Type ReportOperand(FunctionState& state, const syntax::BinaryExpr& binary, std::string_view wanted,
                    Scalar found) {
   Diagnostic& report = state.diagnostics.Report(diag::BadOperand, binary.op_span,
@@ -157,7 +169,7 @@ Type CheckUnary(FunctionState& state, const syntax::UnaryExpr& unary, ExprInfo& 
   }
   if (Size size = state.fn.exprs[unary.operand].size) {
     SizeTable& sizes = state.module.sizes;
-    info.size = sizes.Binary(SizeKind::Sub, sizes.Constant(0), size);
+    info.size = WrappedIn(state, type, sizes.Binary(SizeKind::Sub, sizes.Constant(0), size));
   }
   return type;
 }
@@ -187,7 +199,8 @@ Type CheckBinary(FunctionState& state, const syntax::BinaryExpr& binary, ExprInf
   }
   if (compares || group == OperatorGroup::Logic) return ValueType(Scalar::Bool, type.ranges);
   if (type.is_literal()) type = FoldLiterals(state, binary, info, type);
-  if (!type.is_error() && info.size == nullptr) info.size = SizeOf(state, binary);
+  if (!type.is_error() && info.size == nullptr)
+    info.size = WrappedIn(state, type, SizeOf(state, binary));
   auto divisor = state.literals.find(binary.rhs);
   bool divides = binary.op == BinaryOp::Div || binary.op == BinaryOp::Rem;
   if (divides && type.is_value() && IsInteger(type.scalar) && divisor != state.literals.end() &&
