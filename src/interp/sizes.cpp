@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "kdl/queue.h"
+
 namespace kdl::interp {
 
 namespace {
@@ -109,6 +111,12 @@ Result<SizeValues> BindSizes(const ir::Function& function,
       return Failure{
           fmt::format("no parameter of '{}' gives size {}", function.name.text(), dim.text())};
     bound.values[dim] = *value;
+  }
+  for (Name dim : function.dims) {
+    int64_t size = *bound.Find(dim);
+    if (function.kind == ir::FunctionKind::Kernel && size > KDL_LARGEST_SIZE)
+      return Failure{fmt::format("launch of '{}': size {} is {}; the largest is {}",
+                                 function.base_name(), dim.text(), size, KDL_LARGEST_SIZE)};
   }
   for (const Dimension& dimension : *dimensions) {
     Status status = Check(dimension, bound, *dimensions);

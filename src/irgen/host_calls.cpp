@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "ir/requirement.h"
 #include "ir/tensor_view.h"
 #include "irgen/function_gen.h"
 #include "support/check.h"
+#include "support/contains.h"
 
 // What a program calls: other programs, `copy` and `swap`; and the sizes that it makes of numbers.
 
@@ -129,10 +131,28 @@ Name FreshSizeName(FunctionGen& gen, Name wanted) {
   return name;
 }
 
+namespace {
+
+/// Whether a launch may not even compare the size with 0: that of a tensor is not negative.
+bool IsSurelySize(const ir::Function& function, Size size) {
+  if (!ir::MayBeNegative(function, size)) return true;
+  return std::ranges::any_of(function.params, [&](const ir::Param& param) {
+    return param.value->type()->kind == ir::TypeKind::Tensor &&
+           Contains(param.value->type()->dims, size);
+  });
+}
+
+}  // namespace
+
 void GenRequirements(FunctionGen& gen) {
   for (const sema::WhereInfo& where : gen.checked.where) {
+    if (!where.defined.empty() && IsSurelySize(gen.function, where.lhs)) continue;
     LocScope loc(gen, where.expr->span);
-    Require(gen, where.lhs, CompareOf(where.op), where.rhs, gen.TextOf(where.expr->span));
+    Name text = gen.TextOf(where.expr->span);
+    if (!where.defined.empty())
+      text = gen.module.context().names.Intern(
+          fmt::format("0 <= {} where {}", where.defined.text(), text.text()));
+    Require(gen, where.lhs, CompareOf(where.op), where.rhs, text);
   }
 }
 

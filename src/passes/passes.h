@@ -10,6 +10,7 @@ namespace kdl::passes {
 inline constexpr Fact kConstantsBound{"constants-bound"};
 inline constexpr Fact kTileFnsInlined{"tile-fns-inlined"};
 inline constexpr Fact kOrdersFixed{"orders-fixed"};
+inline constexpr Fact kSizesLimited{"sizes-limited"};
 inline constexpr Fact kBoundsChecked{"bounds-checked"};
 inline constexpr Fact kPipesChecked{"pipes-checked"};
 inline constexpr Fact kDevicesResolved{"devices-resolved"};
@@ -47,10 +48,17 @@ KDL_MODULE_PASS(FixOrders, .name = "fix-orders",
                            "the order depends on the axes that a fold's operand has"}},
                 .gives = {&kOrdersFixed});
 
+KDL_KERNEL_PASS(LimitSizes, .name = "limit-sizes",
+                .summary = "lets the launch check that products of sizes do not leave 64 bits",
+                .needs = {{&kConstantsBound, "sizes and indices are made of the constants"},
+                          {&kTileFnsInlined, "what a fn computes, its caller computes"}},
+                .gives = {&kSizesLimited});
+
 KDL_MODULE_PASS(
     CheckBounds, .name = "check-bounds",
     .summary = "proves accesses inside, finds those that cannot be, leaves a guard on the rest",
-    .needs = {{&kConstantsBound, "sizes and indices are made of the constants"}},
+    .needs = {{&kConstantsBound, "sizes and indices are made of the constants"},
+              {&kSizesLimited, "proofs count on products that do not wrap"}},
     .gives = {&kBoundsChecked}, .proves = true);
 
 KDL_KERNEL_PASS(

@@ -181,6 +181,7 @@ struct WhereInfo {
   Size lhs = nullptr;
   Size rhs = nullptr;
   const syntax::Expr* expr = nullptr;
+  Name defined;  ///< the size name that `expr` defines, which is compared with 0; else empty
 };
 struct TypeBinding {
   const Entity* generic = nullptr;  ///< a TypeGeneric

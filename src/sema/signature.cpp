@@ -257,6 +257,11 @@ void CheckWhere(FunctionState& state, const Expr* clause) {
   if (info.lhs == nullptr || info.rhs == nullptr) return;
   bool names_a_size = info.op == BinaryOp::Eq && info.lhs == info.rhs;
   if (!names_a_size || MayDivideByZero(info.lhs)) state.fn.where.push_back(info);
+  const auto* name = syntax::DynAs<NameExpr>(comparison->lhs);
+  if (name == nullptr) name = syntax::DynAs<NameExpr>(comparison->rhs);
+  if (!names_a_size || name == nullptr) return;
+  Size zero = state.module.sizes.Constant(0);
+  state.fn.where.push_back({BinaryOp::Ge, info.lhs, zero, clause, name->name});
 }
 
 void CheckResult(FunctionState& state) {

@@ -197,9 +197,8 @@ std::optional<std::vector<int64_t>> Elements::IndexOf(const Value* memory, const
 
 /// How many numbers that may be any a sum has; many where it has other arithmetic of such.
 int Elements::UnboundedIn(const Value* value) {
-  bool is_blk = value->type()->kind == ir::TypeKind::Blk;
-  if (is_blk) return wraps_.OfElements(value).both() ? 0 : 1;
-  if (wraps_.IsBounded(value) && !wraps_.MayWrap(value)) return 0;
+  if (wraps_.OfTerm(value).both()) return 0;
+  if (value->type()->kind == ir::TypeKind::Blk) return 1;
   const Op* def = value->def();
   switch (def ? def->kind() : OpKind::Load) {
     case OpKind::Add:
@@ -220,20 +219,13 @@ int Elements::UnboundedIn(const Value* value) {
 /// Sums and products of an index wrap at 64 bits. One number that may be any, plus what sizes bound, does not come back
 /// into a tensor that way.
 bool Elements::MayWrap(const AccessView& view, const ir::AccessDim& dim) {
-  Magnitude bounded = wraps_.Of(dim.offset);
   int unbounded = 0;
   for (const ir::AccessTerm& term : dim.terms) {
-    const Value* value = view.index[term.operand];
-    if (int of_term = UnboundedIn(value)) {
-      bool is_once = IsConstant(term.coefficient, 1) || IsConstant(term.coefficient, -1);
-      unbounded += is_once ? of_term : 2;
-    } else {
-      bool is_blk = value->type()->kind == ir::TypeKind::Blk;
-      Magnitude of_value = is_blk ? wraps_.OfElements(value) : wraps_.Of(value);
-      bounded = bounded + of_value * wraps_.Of(term.coefficient);
-    }
+    int of_term = UnboundedIn(view.index[term.operand]);
+    bool is_once = IsConstant(term.coefficient, 1) || IsConstant(term.coefficient, -1);
+    unbounded += is_once || of_term == 0 ? of_term : 2;
   }
-  return unbounded > 1 || !bounded.both();
+  return unbounded > 1 || !wraps_.OfBounded(dim, view.index).both();
 }
 
 /// Where the index is inside. What is outside of a view touches nothing, though the memory has an element there.

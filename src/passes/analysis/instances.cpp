@@ -6,6 +6,7 @@
 
 #include "ir/views.h"
 #include "passes/analysis/made_values.h"
+#include "passes/launch_limits.h"
 #include "passes/rewrite.h"
 
 // A blk whose extent is a number has one variable, the number n of its block: it starts at lo + extent * n. One whose
@@ -78,12 +79,19 @@ Affine Instances::OfAtom(AtomId atom) {
   bool of_block = facts.kind == AtomKind::Start || facts.kind == AtomKind::Count ||
                   facts.kind == AtomKind::Number;
   if (of_block) extent = ExtentOf(facts.value);
+  auto variable = [&](bool is_opaque) {
+    Declare(NameOf(atom), scopes_.Of(atom), is_opaque, atom);
+    return Variable(NameOf(atom));
+  };
   Affine made;
   if (facts.kind == AtomKind::Quotient && facts.b.AsConstant().value_or(0) >= 1) {
     made = Of(facts.a).FloorDivide(*facts.b.AsConstant());
   } else if (facts.kind == AtomKind::Min || facts.kind == AtomKind::Max) {
     made =
         facts.kind == AtomKind::Min ? Min(Of(facts.a), Of(facts.b)) : Max(Of(facts.a), Of(facts.b));
+  } else if (facts.kind == AtomKind::Choice) {
+    made = OfChoice(facts);
+    if (!made.known()) made = variable(true);
   } else if (extent && facts.kind == AtomKind::Start) {
     made = OfValue(LoopEndsOf(facts.value)->lo) + *extent * OfAtom(terms_.NumberOf(facts.value));
   } else if (extent && facts.kind == AtomKind::Count) {
@@ -92,13 +100,20 @@ Affine Instances::OfAtom(AtomId atom) {
   } else {
     bool is_binder = facts.kind == AtomKind::Scalar && LoopEndsOf(facts.value);
     bool is_param = facts.kind == AtomKind::Scalar && facts.value->block() == kernel().body;
-    bool is_opaque = (facts.kind == AtomKind::Scalar && !is_binder && !is_param) ||
-                     facts.kind == AtomKind::Wrapped || facts.kind == AtomKind::Quotient ||
-                     (of_block && !extent);
-    Declare(NameOf(atom), scopes_.Of(atom), is_opaque, atom);
-    made = Variable(NameOf(atom));
+    made = variable((facts.kind == AtomKind::Scalar && !is_binder && !is_param) ||
+                    facts.kind == AtomKind::Wrapped || facts.kind == AtomKind::Quotient ||
+                    (of_block && !extent));
   }
   return atoms_[atom] = made;
+}
+
+/// Not known where it is too large to say.
+Affine Instances::OfChoice(const AtomFacts& facts) {
+  PointSet where = Where(facts.value, true);
+  Affine a = Of(facts.a);
+  Affine b = Of(facts.b);
+  size_t pieces = where.pieces() * (a.pieces() + b.pieces());
+  return pieces <= kMostPieces ? where.Indicator().Choose(a, b) : Affine();
 }
 
 /// min(1, n) of n >= 0: whether there is any.
@@ -249,7 +264,7 @@ PointSet Instances::WhereResult(const Value* result, bool holds) {
 // -- Facts -------------------------------------------------------------------------------------
 
 void Instances::Require(const Op* op) {
-  if (!launch_) return;
+  if (!launch_ || IsLimit(op)) return;
   PointSet required =
       Compare(op->attr<AttrKey::Compare>(), terms_.OfSize(op->attr<AttrKey::Left>()),
               terms_.OfSize(op->attr<AttrKey::Right>()));

@@ -130,6 +130,7 @@ class Instances {
   std::optional<Extreme> ExtremeOf(AtomId atom);
   PointSet Below(const Poly& a, const Poly& b);
   Affine OfAtom(AtomId atom);
+  Affine OfChoice(const AtomFacts& facts);
   Affine OfProduct(const Monomial& monomial);
   std::optional<AtomId> QuotientIn(const Monomial& monomial) const;
   PointSet BoundsOfMultiple(const Affine& multiple, AtomFacts quotient);

@@ -17,8 +17,8 @@ bool IsTable(const AccessView& view) {
 
 /// The number of a block and nothing else, or an element of a table; what is next to the number is another block's.
 bool IsPlace(const ir::AccessDim& dim, const AccessView& view, const Value* binder) {
-  bool is_one = dim.terms.size() == 1 && IsConstant(dim.terms[0].coefficient, 1) &&
-                IsConstant(dim.offset, 0);
+  bool is_one =
+      dim.terms.size() == 1 && IsConstant(dim.terms[0].coefficient, 1) && IsConstant(dim.offset, 0);
   if (dim.terms.empty()) return true;
   const Value* index = view.index[dim.terms[0].operand];
   return is_one && (index == binder || (index->def() && index->def()->kind() == OpKind::Load));
@@ -28,8 +28,8 @@ bool IsPlace(const ir::AccessDim& dim, const AccessView& view, const Value* bind
 /// places of one block.
 struct Agreed {
   const Value* binder = nullptr;  ///< the number of the block
-  bool loops = false;             ///< numbers of turns of loops, but for those of `spmd for`, do, too
-  bool reads = false;             ///< set where a tensor is read
+  bool loops = false;  ///< numbers of turns of loops, but for those of `spmd for`, do, too
+  bool reads = false;  ///< set where a tensor is read
 
   bool Is(const Value* value) {
     if (value == binder) return true;
@@ -88,7 +88,8 @@ std::vector<Ragged> RaggedOf(const ir::Function& kernel, Terms& terms) {
       Agreed of_block{binder};
       bool walks = of_launch.Is(walk->operand(2 * binder->index())) &&
                    of_launch.Is(walk->operand(2 * binder->index() + 1));
-      bool bounds = of_block.Is(loop->operand(0)) && of_block.Is(loop->operand(1)) && of_block.reads;
+      bool bounds =
+          of_block.Is(loop->operand(0)) && of_block.Is(loop->operand(1)) && of_block.reads;
       Ragged part{walk, binder, loop, {}, {}};
       if (!walks || !(bounds || IsChained(part))) continue;
       part.lower = terms.OfValue(part.from());

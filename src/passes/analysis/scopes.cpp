@@ -104,6 +104,8 @@ Scope Scopes::Of(AtomId atom) {
     case AtomKind::Max:
     case AtomKind::Wrapped:
       return Join(Of(facts.a), Of(facts.b));
+    case AtomKind::Choice:
+      return Join(Of(facts.value), Join(Of(facts.a), Of(facts.b)));
     case AtomKind::Element: {
       Scope scope = Of(facts.value);
       scope.points = true;

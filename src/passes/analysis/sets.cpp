@@ -129,6 +129,10 @@ Affine Affine::FloorDivide(int64_t divisor) const {
   return Affine(isl_pw_aff_floor(isl_pw_aff_scale_down_val(isl_pw_aff_copy(get()), by)));
 }
 
+size_t Affine::pieces() const {
+  return known() ? static_cast<size_t>(isl_pw_aff_n_piece(get())) : 0;
+}
+
 Affine Affine::Choose(const Affine& a, const Affine& b) const {
   if (!known() || !a.known() || !b.known()) return {};
   return Affine(
@@ -228,6 +232,10 @@ PointSet PointSet::Renamed(const std::map<std::string, std::string>& names) cons
 PointSet PointSet::Within(const PointSet& facts) const {
   if (!known() || !facts.known()) return {};
   return PointSet(isl_set_gist(isl_set_copy(set_.get()), isl_set_copy(facts.set_.get())));
+}
+
+Affine PointSet::Indicator() const {
+  return known() ? Affine(isl_set_indicator_function(isl_set_copy(set_.get()))) : Affine();
 }
 
 PointSet PointSet::Joined() const {

@@ -44,6 +44,7 @@ class Affine {
   static Affine Variable(const SetContext& context, const std::string& name);
 
   bool known() const { return value_ != nullptr; }
+  size_t pieces() const;
   isl_pw_aff* get() const { return value_.get(); }
 
   friend Affine operator+(const Affine& a, const Affine& b);
@@ -99,6 +100,8 @@ class PointSet {
   PointSet WithSome(const std::vector<std::string>& variables) const;
   /// The variables under other names, none of which the set has.
   PointSet Renamed(const std::map<std::string, std::string>& names) const;
+  /// 1 in the set, 0 elsewhere.
+  Affine Indicator() const;
   /// The same in fewer pieces, where that can be known.
   PointSet Joined() const;
   /// A simpler set, often of fewer variables, that has the same points within `facts`.

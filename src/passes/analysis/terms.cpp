@@ -14,6 +14,8 @@ namespace {
 
 using ir::CompareKind;
 
+constexpr int kMostChoices = 8;  ///< in one another
+
 /// Of integers with fewer than 64 bits and of bools: what their type bounds.
 std::optional<std::pair<int64_t, int64_t>> TypeRange(Scalar scalar) {
   if (scalar == Scalar::Bool) return std::pair<int64_t, int64_t>{0, 1};
@@ -315,6 +317,28 @@ Poly Terms::OfExtreme(AtomKind kind, const Poly& a, const Poly& b) {
   return Poly::Atom(Intern(std::move(facts)));
 }
 
+Poly Terms::OfChoice(const Value* value, const Value* a, const Value* b) {
+  auto known = choices_.find(value);
+  if (known != choices_.end()) return known->second;
+  Poly choice = Poly::Atom(ScalarOf(value));
+  const Value* condition = value->def()->operand(0);
+  ++depth_;
+  if (std::optional<uint64_t> taken = ConstantBits(condition, known_)) {
+    choice = OfValue(*taken != 0 ? a : b);
+  } else if (depth_ <= kMostChoices) {
+    Poly then = OfValue(a);
+    Poly otherwise = OfValue(b);
+    choice = then == otherwise ? then
+                               : Poly::Atom(Intern({AtomKind::Choice,
+                                                    {},
+                                                    numbers_.Of(condition),
+                                                    std::move(then),
+                                                    std::move(otherwise)}));
+  }
+  --depth_;
+  return choices_[value] = choice;
+}
+
 Poly Terms::OfValue(const Value* value) {
   Poly poly = Modulo(value);
   if (!poly.exact()) return Poly::Atom(ScalarOf(value));
@@ -368,7 +392,11 @@ Poly Terms::OfResult(const Value* value) {
       return OfExtreme(AtomKind::Max, of(0), of(1));
     case OpKind::Select:
       if (std::optional<Poly> turns = TurnsOfSteps(def)) return *turns;
-      return Poly::Atom(ScalarOf(value));
+      return OfChoice(value, def->operand(1), def->operand(2));
+    case OpKind::If: {
+      auto given = [&](size_t r) { return def->region(r)->terminator()->operand(value->index()); };
+      return OfChoice(value, given(0), given(1));
+    }
     case OpKind::Broadcast:
     case OpKind::Snapshot:
       return modulo(0);

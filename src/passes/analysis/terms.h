@@ -57,6 +57,7 @@ enum class AtomKind : uint8_t {
   Min,
   Max,
   Wrapped,  ///< what 64 bits hold of a, which may leave them
+  Choice,   ///< a where the condition `value` holds, else b
 };
 
 /// scale * atom >= bound (or <=); scale is at least 1.
@@ -126,6 +127,8 @@ class Terms {
   Poly OfResult(const ir::Value* value);
   std::optional<Poly> TurnsOfSteps(const ir::Op* select);
   Poly OfExtreme(AtomKind kind, const Poly& a, const Poly& b);
+  /// The result of a select or an `if`.
+  Poly OfChoice(const ir::Value* value, const ir::Value* a, const ir::Value* b);
 
   const ir::Function& function_;
   ir::TypeTable& types_;
@@ -134,6 +137,8 @@ class Terms {
   ValueNumbers numbers_;
   std::vector<AtomFacts> atoms_;
   std::map<Key, AtomId> index_;
+  std::map<const ir::Value*, Poly> choices_;
+  int depth_ = 0;                                             ///< of choices in choices
   std::map<const ir::Value*, const ir::Value*> coordinates_;  ///< by memory
 };
 

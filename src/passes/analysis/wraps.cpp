@@ -42,9 +42,9 @@ const Op* WithoutBroadcasts(const Value* value) {
 
 Wraps::Wraps(const ir::Function& function) : function_(function) {
   for (const Op* op : *function.body) {
-    if (op->kind() == OpKind::Require || op->info().has(ir::kPure)) continue;
-    if (op->kind() != OpKind::Assert) return;
-    if (op->operands().size() == 1) AddStated(op->operand(0));
+    if (op->info().has(ir::kActs) || !op->regions().empty()) return;
+    bool states = op->kind() == OpKind::Assert && op->operands().size() == 1;
+    if (states) AddStated(op->operand(0));
   }
 }
 
@@ -140,13 +140,15 @@ Magnitude Wraps::Of(Size size) {
 
 /// Integer parameters that are chosen later are one of their choices.
 Magnitude Wraps::OfSymbol(Name symbol) const {
-  Magnitude magnitude = kSizeMagnitude;
+  if (symbol.text() == ir::kCoreNum) return MagnitudeOfLaunch({});
   for (const ir::Generic& generic : function_.generics) {
-    if (generic.name != symbol) continue;
-    for (int64_t choice : generic.values.empty() ? generic.choices : generic.values)
-      magnitude = OneOf(magnitude, OfNumber(choice));
+    const std::vector<int64_t>& from = generic.values.empty() ? generic.choices : generic.values;
+    if (generic.name != symbol || from.empty()) continue;
+    Magnitude magnitude = OfNumber(from[0]);
+    for (int64_t choice : from) magnitude = OneOf(magnitude, OfNumber(choice));
+    return magnitude;
   }
-  return magnitude;
+  return MagnitudeOfLaunch(symbol);
 }
 
 Magnitude Wraps::OfParam(const Value* param) {
@@ -155,7 +157,7 @@ Magnitude Wraps::OfParam(const Value* param) {
   const ir::Function* function = param->block()->function();
   bool is_size =
       function && param->block() == function->body && param->index() < function->dims.size();
-  if (is_size) return kSizeMagnitude;
+  if (is_size) return OfSymbol(function->dims[param->index()]);
   if (!param->block()->parent()) return {};
   return OfCarried(param);
 }
@@ -212,6 +214,20 @@ Magnitude Wraps::OfElements(const Value* blk) {
   return Between(Of(bounds.lo), Of(bounds.hi));
 }
 
+Magnitude Wraps::OfTerm(const Value* value) {
+  if (value->type()->kind == ir::TypeKind::Blk) return OfElements(value);
+  return IsBounded(value) && !MayWrap(value) ? Of(value) : Magnitude{};
+}
+
+Magnitude Wraps::OfBounded(const ir::AccessDim& dim, std::span<Value* const> index) {
+  Magnitude sum = Of(dim.offset);
+  for (const ir::AccessTerm& term : dim.terms) {
+    Magnitude value = OfTerm(index[term.operand]);
+    if (value.both()) sum = sum + value * Of(term.coefficient);
+  }
+  return sum;
+}
+
 /// Numbers of u64 are not below 0: what would be is a great one.
 Magnitude Wraps::OfDifference(const Op* def) {
   if (def->result()->type()->scalar == Scalar::U64) return {};
@@ -260,7 +276,7 @@ Magnitude Wraps::OfResult(const Value* value) {
       return Of(def->attr<AttrKey::Size>());
     case OpKind::CoreId:
     case OpKind::CoreNum:
-      return kSizeMagnitude;
+      return MagnitudeOfLaunch({});
     case OpKind::Iota:
     case OpKind::BlkStart:
       return OfElements(def->operand(0));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 
 #include "ir/module.h"
 #include "passes/analysis/magnitude.h"
@@ -9,8 +10,8 @@ namespace kdl::passes {
 
 /// Which 64-bit sums and products may leave 64 bits: those of values that no size bounds, as elements of tensors and
 /// parameters of 64 bits are, unless asserts in front of everything that a kernel does bound them; products of several of
-/// fewer bits; and sizes times great numbers. What is made of sizes, small numbers and loops over them is taken to stay
-/// inside.
+/// fewer bits; and sizes times great numbers. What is made of sizes, small numbers and loops over them stays inside: limit-sizes
+/// lets the launch check that.
 class Wraps {
  public:
   explicit Wraps(const ir::Function& function);
@@ -23,6 +24,10 @@ class Wraps {
   Magnitude Of(Size size);
   /// The indices of its elements.
   Magnitude OfElements(const ir::Value* blk);
+  /// An operand of an index, a blk or a number; nothing is known of one that may wrap.
+  Magnitude OfTerm(const ir::Value* value);
+  /// Of an index, what is made of bounded operands.
+  Magnitude OfBounded(const ir::AccessDim& dim, std::span<ir::Value* const> index);
 
  private:
   void AddStated(const ir::Value* condition);

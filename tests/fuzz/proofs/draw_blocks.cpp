@@ -55,10 +55,10 @@ std::string Drawer::Ragged() {
       const auto [begin, end] = TablePart(Table(), e);
       store = fmt::format("for {} in {}..{} {{ {} }}", Name("q"), begin, end, store);
     }
-    return claim +
-           (Chance(50) ? fmt::format("spmd for {} in {}, {} {{ {} }}\n", e, blocks, part, store)
-                       : fmt::format("spmd for {} in {} {{ {}for {} {{ {} }} }}\n", e, blocks,
-                                     second, part, store));
+    return claim + (Chance(50)
+                        ? fmt::format("spmd for {} in {}, {} {{ {} }}\n", e, blocks, part, store)
+                        : fmt::format("spmd for {} in {} {{ {}for {} {{ {} }} }}\n", e, blocks,
+                                      second, part, store));
   };
   std::string text = walk();
   if (Chance(25)) text += Sync(60) + walk();

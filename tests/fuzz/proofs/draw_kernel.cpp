@@ -48,6 +48,9 @@ DrawnKernel Drawer::Draw() {
       {"divided", &Drawer::Divided},
       {"partial", &Drawer::Partial},
       {"great sizes", &Drawer::GreatSizes},
+      {"products", &Drawer::Products},
+      {"narrow", &Drawer::Narrow},
+      {"choices", &Drawer::Choices},
       {"statics", &Drawer::Statics},
       {"core counts", &Drawer::CoreCounts},
   };

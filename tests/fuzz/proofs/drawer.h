@@ -130,6 +130,12 @@ class Drawer {
   std::string Partial();
   /// Sizes times great constants in indices, of which 64 bits hold a part.
   std::string GreatSizes();
+  /// Products of sizes that leave 64 bits, as those of tensors without elements may.
+  std::string Products();
+  /// Indices that wrap in a type of few bits.
+  std::string Narrow();
+  /// Indices that an `if` chooses.
+  std::string Choices();
   /// Constants that `static_assert` limits.
   std::string Statics();
   /// What only some numbers of cores do.

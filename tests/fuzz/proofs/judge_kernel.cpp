@@ -114,9 +114,14 @@ class Launch {
   int64_t Number(std::string_view name) {
     static constexpr int64_t kMost[] = {INT64_MAX, INT64_MIN, int64_t{1} << 62, -1, 0, 5};
     static constexpr int64_t kWide[] = {4294967295, int64_t{1} << 30, int64_t{1} << 31, 1, 0, 5};
+    // three times some of these are beyond the ends of their types
+    static constexpr int64_t kTurn[] = {1431655766, 2147483647, 715827883, 1, 0, 2};
+    static constexpr int64_t kByte[] = {255, 254, 16, 1, 0, 3};
     size_t pick = random_() % 6;
     return name == "most"   ? kMost[pick]
            : name == "wide" ? kWide[pick]
+           : name == "turn" ? kTurn[pick]
+           : name == "byte" ? kByte[pick]
                             : static_cast<int64_t>(pick) - 1;
   }
 
@@ -172,15 +177,16 @@ class Launch {
     interp::TensorArgument tensor;
     tensor.scalar = type->scalar;
     size_t count = 1;
+    bool is_empty = !type->dims.empty() && IsConstant(type->dims.back(), 0);
     for (Size dim : type->dims) {
       auto value = [&](Name symbol) {
         auto found = sizes.find(symbol.str());
         return found == sizes.end() ? std::nullopt : std::optional<int64_t>(found->second);
       };
       std::optional<int64_t> size = Evaluate(dim, value);
-      if (!size || *size < 0 || *size > kMostElements) return false;
+      if (!size || *size < 0 || (*size > kMostElements && !is_empty)) return false;
       tensor.sizes.push_back(*size);
-      count *= static_cast<size_t>(*size);
+      count = is_empty ? 0 : count * static_cast<size_t>(*size);
       if (count > static_cast<size_t>(kMostElements)) return false;
     }
     tensor.strides = interp::RowMajorStrides(tensor.sizes);
@@ -273,11 +279,23 @@ int64_t GreatestCore(std::string_view text) {
 void JudgeAccepted(const Compiled& compiled, uint64_t seed, Judgement& judgement) {
   static constexpr int64_t kSizes[] = {1, 2, 3, 4, 5, 6, 7, 9};
   static constexpr int64_t kCores[] = {1, 2, 3, 5};
+  static constexpr int64_t kGreat[] = {0,
+                                       1,
+                                       2,
+                                       3,
+                                       int64_t{1} << 31,
+                                       (int64_t{1} << 32) - 1,
+                                       int64_t{1} << 32,
+                                       (int64_t{1} << 24) - 1,
+                                       int64_t{1} << 40,
+                                       (int64_t{1} << 43) - 1};
   std::mt19937_64 random(seed);
   for (int n = 0; n < 8; ++n) {
     // Each size at least once small, where corners lie close together.
     Sizes sizes = {{"N", kSizes[random() % std::size(kSizes)]}, {"M", kSizes[random() % 5]}};
     if (n == 0) sizes["N"] = 5;
+    // of tensors without elements
+    for (const char* name : {"H", "G"}) sizes[name] = kGreat[random() % std::size(kGreat)];
     int64_t cores = kCores[random() % std::size(kCores)];
     auto found = Find(compiled, sizes, cores, random(), judgement);
     if (!found) continue;

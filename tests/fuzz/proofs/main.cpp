@@ -161,10 +161,11 @@ int Main(const Options& options) {
 int main(int count, char** words) {
   std::optional<kdl::fuzz::Options> options = kdl::fuzz::Read(count, words);
   if (!options) {
-    fmt::print(stderr,
-               "usage: {} [--kernels N] [--seed N] [--seconds N] [--most N] [--only FEATURE] [--show] "
-               "[--faults]\n",
-               words[0]);
+    fmt::print(
+        stderr,
+        "usage: {} [--kernels N] [--seed N] [--seconds N] [--most N] [--only FEATURE] [--show] "
+        "[--faults]\n",
+        words[0]);
     return 2;
   }
   return options->faults ? kdl::fuzz::FindFaults(*options) : kdl::fuzz::Main(*options);

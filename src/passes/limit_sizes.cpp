@@ -1,0 +1,194 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "ir/builder.h"
+#include "passes/analysis/terms.h"
+#include "passes/launch_limits.h"
+#include "passes/passes.h"
+
+// limit-sizes: products of sizes that a kernel's code computes do not leave 64 bits, whatever stands beside them.
+//
+//   kernel @f dims(%N, %M) { … mul %i, %M … }    with %i from 0 to %N
+//   kernel @f dims(%N, %M) { require (M*N) le 4611686018427387904 … }
+//
+// The launch computes the product without wrapping. What the number of cores is a factor of, each core asserts. So are the
+// blocks of a walk over several dimensions counted, which the cores deal by their numbers.
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::MakeAttr;
+
+constexpr int64_t kLeastLimit = int64_t{1} << 43;  ///< all sizes are below it
+
+/// The products that magnitudes rest on, each with the greatest number that stands beside it.
+class Products {
+ public:
+  explicit Products(const ir::Function& kernel) : kernel_(kernel), wraps_(kernel) {}
+
+  struct Use {
+    double times = 1;
+    const Op* op = nullptr;  ///< the first that needs it
+  };
+  using Uses = std::map<LaunchProduct, Use>;
+
+  Uses Find() {
+    for (const ir::Axis& axis : kernel_.axes) AddSize(nullptr, axis.extent);
+    ir::Walk(kernel_.body, [&](const Op* op) {
+      for (const Value* result : op->results()) AddValue(op, result);
+      for (const ir::Block* region : op->regions()) {
+        for (const Value* param : region->params()) AddValue(op, param);
+      }
+      if (op->kind() == OpKind::SizeOf) AddSize(op, op->attr<AttrKey::Size>());
+      if (op->kind() == OpKind::Spmd) AddBlocks(op);
+      if (auto view = AccessOf(const_cast<Op*>(op))) AddAccess(*view);
+    });
+    return std::move(uses_);
+  }
+
+ private:
+  void Add(const Op* op, const Magnitude& magnitude) {
+    if (!magnitude.both()) return;
+    for (const LaunchProduct& product : magnitude.products) {
+      if (product.size() < 2) continue;
+      auto [use, is_new] = uses_.try_emplace(product, Use{magnitude.times, op});
+      use->second.times = std::max(use->second.times, magnitude.times);
+    }
+  }
+
+  void AddSize(const Op* op, Size size) {
+    if (!size) return;
+    Add(op, wraps_.Of(size));
+    AddSize(op, size->lhs);
+    AddSize(op, size->rhs);
+  }
+
+  void AddValue(const Op* op, const Value* value) {
+    if (value->type()->kind == ir::TypeKind::Blk) return Add(op, wraps_.OfElements(value));
+    if (ir::IsTile(value->type())) Add(op, wraps_.Of(value));
+  }
+
+  void AddAccess(const AccessView& view) {
+    for (const ir::AccessDim& dim : view.access().dims) {
+      AddSize(view.op, dim.offset);
+      for (const ir::AccessTerm& term : dim.terms) AddSize(view.op, term.coefficient);
+      Add(view.op, wraps_.OfBounded(dim, view.index));
+    }
+  }
+
+  /// The blocks of a walk are counted.
+  void AddBlocks(const Op* walk) {
+    if (walk->operands().size() < 4) return;
+    Magnitude blocks{true, true, 1, 0};
+    for (size_t i = 0; i < walk->operands().size(); i += 2)
+      blocks = blocks * (wraps_.Of(walk->operand(i + 1)) + wraps_.Of(walk->operand(i)));
+    std::erase_if(blocks.products, [&](const LaunchProduct& product) { return IsShape(product); });
+    Add(walk, blocks);
+  }
+
+  /// Whether a parameter has so many elements: the runtime has counted its bytes.
+  bool IsShape(const LaunchProduct& product) const {
+    return std::ranges::any_of(kernel_.params, [&](const ir::Param& param) {
+      if (param.value->type()->kind != ir::TypeKind::Tensor) return false;
+      LaunchProduct shape;
+      for (Size dim : param.value->type()->dims) {
+        if (dim->kind == SizeKind::Symbol) shape.push_back(dim->symbol);
+      }
+      std::sort(shape.begin(), shape.end());
+      return shape == product && shape.size() == param.value->type()->dims.size();
+    });
+  }
+
+  const ir::Function& kernel_;
+  Wraps wraps_;
+  Uses uses_;
+};
+
+/// So that times * product is at most Magnitude::kLargest.
+int64_t LimitOf(double times) {
+  int bits = std::ilogb(Magnitude::kLargest);
+  return int64_t{1} << (bits - static_cast<int>(std::ceil(std::log2(std::max(times, 1.0)))));
+}
+
+class Limiter {
+ public:
+  Limiter(PassContext& context, const ir::Function& kernel)
+      : context_(context), builder_(context.module) {
+    Op* first = kernel.body->first();
+    while (first->kind() == OpKind::Require) first = first->next();
+    builder_.SetInsertionPoint(first);
+    builder_.set_loc(kernel.loc);
+  }
+
+  void Limit(const LaunchProduct& product, const Products::Use& use) {
+    SizeTable& sizes = context_.module.types().sizes();
+    Size of_sizes = sizes.Constant(1);
+    size_t cores = 0;
+    std::string source;
+    for (Name name : product) {
+      source += source.empty() ? "" : " * ";
+      source += name.empty() ? ir::kCoreNum : name.text();
+      if (name.empty())
+        ++cores;
+      else
+        of_sizes = sizes.Binary(SizeKind::Mul, of_sizes, sizes.Symbol(name));
+    }
+    int64_t most = LimitOf(use.times);
+    Name text = context_.module.context().names.Intern(fmt::format("{} <= {}", source, most));
+    if (use.op) builder_.set_loc(use.op->loc());
+    if (product.size() - cores > 1) Require(of_sizes, most, text);
+    if (cores > 0) Assert(of_sizes, cores, most, text);
+  }
+
+ private:
+  void Require(Size product, int64_t most, Name text) {
+    Size limit = context_.module.types().sizes().Constant(most);
+    builder_.Create(
+        OpKind::Require, {}, {},
+        {MakeAttr<AttrKey::Left>(product), MakeAttr<AttrKey::Compare>(ir::CompareKind::Le),
+         MakeAttr<AttrKey::Right>(limit), MakeAttr<AttrKey::Text>(text)});
+  }
+
+  /// A launch's check does not know the number of cores. Nothing wraps in a quotient.
+  void Assert(Size of_sizes, size_t cores, int64_t most, Name text) {
+    Value* left = builder_.I64(most);
+    Value* core_num = builder_.Make(OpKind::CoreNum, {}, left->type());
+    for (size_t n = 0; n < cores; ++n) left = builder_.Div(left, core_num);
+    Value* size =
+        builder_.Make(OpKind::SizeOf, {}, left->type(), {MakeAttr<AttrKey::Size>(of_sizes)});
+    builder_.Create(OpKind::Assert, {{builder_.Le(size, left)}, {}}, {},
+                    {MakeAttr<AttrKey::Text>(text)});
+  }
+
+  PassContext& context_;
+  ir::Builder builder_;
+};
+
+}  // namespace
+
+bool IsLimit(const Op* require) {
+  Size right = require->attr<AttrKey::Right>();
+  return require->attr<AttrKey::Compare>() == ir::CompareKind::Le && IsConstant(right) &&
+         right->value >= kLeastLimit;
+}
+
+void RunLimitSizes(PassContext& context, ir::Function& kernel) {
+  Products::Uses uses = Products(kernel).Find();
+  if (uses.empty()) return;
+  // those of sizes alone come first: what stands behind a `require` is code
+  Limiter limiter(context, kernel);
+  auto of_cores = [](const auto& entry) { return entry.first.front().empty(); };
+  for (bool cores : {false, true}) {
+    for (const auto& entry : uses) {
+      if (of_cores(entry) == cores) limiter.Limit(entry.first, entry.second);
+    }
+  }
+}
+
+}  // namespace kdl::passes
