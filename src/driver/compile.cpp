@@ -179,7 +179,7 @@ PipelineEnd RunModulePasses(Compilation& c) {
   passes::PassContext context{*c.module, c.diagnostics, c.sources};
   context.unchecked = c.options.unchecked;
   bool is_text = std::filesystem::path(c.options.files[0]).extension() == ".kir";
-  passes::Pipeline pipeline = is_text ? TextPasses(c.module->after) : passes::kModulePipeline;
+  passes::Pipeline pipeline = is_text ? TextPasses(*c.module, c.options) : passes::kModulePipeline;
   if (c.options.unproven) return RunWithoutProofs(c, pipeline);
   return passes::RunPipeline(pipeline, context, PassOptionsOf(c));
 }

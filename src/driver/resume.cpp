@@ -45,17 +45,17 @@ bool CheckStanding(Compilation& c) {
   return false;
 }
 
-passes::Pipeline TextPasses(std::string_view after) {
-  if (after.empty()) return passes::kTextPipeline;
+passes::Pipeline TextPasses(const ir::Module& module, const Options& options) {
   passes::Pipeline all = passes::kModulePipeline;
-  if (after == kIrgen) return all;
-  auto found = Find(all, after);
+  if (!options.trust_ir || module.after == kIrgen) return all;
+  if (module.after.empty()) return passes::kTrustedPipeline;
+  auto found = Find(all, module.after);
   if (found == all.end()) return {};  // a target's passes have run
   return {found + 1, all.end()};
 }
 
-Name DeviceOfAddedLaunch(const ir::Module& module) {
-  passes::Pipeline left = TextPasses(module.after);
+Name DeviceOfAddedLaunch(const ir::Module& module, const Options& options) {
+  passes::Pipeline left = TextPasses(module, options);
   bool resolves = std::ranges::count(left, &passes::kResolveDevices) != 0;
   return resolves || module.devices.empty() ? Name() : module.devices[0].name;
 }

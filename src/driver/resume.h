@@ -10,16 +10,16 @@ namespace kdl::driver {
 
 // A .kir text may say after which pass it stands, and for which target: there the compile goes on.
 
-/// Forgets that of a text that is not trusted: it goes through passes::kTextPipeline. Whether the pass is one of those that
+/// Forgets that of a text that is not trusted: it goes through all passes, as a source does. Whether the pass is one of those that
 /// run for the module's target, or for any; reported where it is not.
 bool CheckStanding(Compilation& compilation);
 
-/// The module's passes that a text which stands after `after` has left. Where it says nothing, those of
-/// passes::kTextPipeline.
-passes::Pipeline TextPasses(std::string_view after);
+/// The passes that a module's text has left: of one that is not trusted all, of one that is those after the pass that it names;
+/// where it names none, passes::kTrustedPipeline.
+passes::Pipeline TextPasses(const ir::Module& module, const Options& options);
 
 /// The device of a launch that is added to the module now: none yet where the passes that it has left give launches theirs.
-Name DeviceOfAddedLaunch(const ir::Module& module);
+Name DeviceOfAddedLaunch(const ir::Module& module, const Options& options);
 
 /// The pipelines, which run one behind the other, without what has run where one of their passes is `after`.
 std::vector<passes::Pipeline> Behind(std::vector<passes::Pipeline> pipelines,

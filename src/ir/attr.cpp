@@ -24,16 +24,19 @@ constexpr std::array kEnumerators = {
 struct AttrRow {
   std::string_view spelling;
   std::string_view type;
+  AttrRole role;
 };
 
 constexpr std::array kAttrs = {
-#define KDL_ATTR(key, spelling, type) AttrRow{spelling, #type},
+#define KDL_ATTR(key, spelling, type, role) AttrRow{spelling, #type, AttrRole::role},
 #include "ir/attrs.def"
 };
 
 }  // namespace
 
 std::string_view Spelling(AttrKey key) { return kAttrs[static_cast<size_t>(key)].spelling; }
+
+AttrRole RoleOf(AttrKey key) { return kAttrs[static_cast<size_t>(key)].role; }
 
 std::optional<AttrKey> AttrFromSpelling(std::string_view spelling) {
   for (size_t i = 0; i < kAttrs.size(); ++i) {

@@ -49,7 +49,7 @@ struct Access {
 };
 
 enum class AttrKey : uint8_t {
-#define KDL_ATTR(key, spelling, type) key,
+#define KDL_ATTR(key, spelling, type, role) key,
 #include "ir/attrs.def"
 };
 
@@ -76,19 +76,23 @@ using Name = kdl::Name;
 using Symbol = kdl::Name;
 using BitPattern = int64_t;
 using Size = kdl::Size;
-#define KDL_ATTR(key, spelling, type) using Of##key = type;
+#define KDL_ATTR(key, spelling, type, role) using Of##key = type;
 #include "ir/attrs.def"
 }  // namespace attr_types
 
-#define KDL_ATTR(key, spelling, type) \
-  template <>                         \
-  struct AttrTraits<AttrKey::key> {   \
-    using Type = attr_types::Of##key; \
+#define KDL_ATTR(key, spelling, type, role) \
+  template <>                               \
+  struct AttrTraits<AttrKey::key> {         \
+    using Type = attr_types::Of##key;       \
   };
 #include "ir/attrs.def"
 
 std::string_view Spelling(AttrKey key);
 std::optional<AttrKey> AttrFromSpelling(std::string_view spelling);
+
+/// Whether what an attribute says is believed; attrs.def explains the roles.
+enum class AttrRole : uint8_t { Meaning, Hint, Assumption };
+AttrRole RoleOf(AttrKey key);
 
 /// How an attribute's value is stored and how it reads in the text form.
 enum class AttrForm : uint8_t {

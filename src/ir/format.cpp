@@ -12,7 +12,7 @@ namespace {
 
 std::optional<AttrKey> AttrFromKeyName(std::string_view name) {
   static constexpr std::string_view kNames[] = {
-#define KDL_ATTR(key, spelling, type) #key,
+#define KDL_ATTR(key, spelling, type, role) #key,
 #include "ir/attrs.def"
   };
   auto found = std::find(std::begin(kNames), std::end(kNames), name);

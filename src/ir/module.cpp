@@ -76,17 +76,19 @@ Value* FindBlk(const Op* op, AxisId axis) {
   auto is_blk = [&](Value* value) {
     return value->type()->kind == TypeKind::Blk && value->type()->axes[0] == axis;
   };
-  for (Block* block = op->block(); block;
-       block = block->parent() ? block->parent()->block() : nullptr) {
-    for (const Op* before = op->block() == block ? op->prev() : nullptr; before;
-         before = before->prev()) {
-      if (before->kind() == OpKind::MakeBlk && is_blk(before->result())) return before->result();
-    }
-    for (Value* param : block->params()) {
+  std::vector<const Op*> around;  // the op, then those whose regions it is in
+  for (; op; op = op->block()->parent()) {
+    around.push_back(op);
+    for (Value* param : op->block()->params()) {
       if (is_blk(param)) return param;
     }
-    op = block->parent();
-    if (!op) break;
+  }
+  // At most one is in scope, and those of ranges stand at the beginnings of blocks, of which the outer ones are short.
+  for (; !around.empty(); around.pop_back()) {
+    for (const Op* before = around.back()->block()->first(); before != around.back();
+         before = before->next()) {
+      if (before->kind() == OpKind::MakeBlk && is_blk(before->result())) return before->result();
+    }
   }
   return nullptr;
 }

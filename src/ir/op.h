@@ -50,6 +50,7 @@ enum Trait : uint32_t {
   kSuspends = 1 << 6,     ///< may wait for another stage
   kSyncs = 1 << 7,        ///< waits for all cores
   kFreed = 1 << 8,        ///< makes a tensor that a program frees behind its last use
+  kPlans = 1 << 9,        ///< of programs: passes make it, and nothing checks where they put it
 };
 
 /// What an op does with an operand.
@@ -127,7 +128,6 @@ struct OpInfo {
 
 /// The number of the row's operand with the effect, of which it has one.
 size_t OperandWith(OpKind kind, Effect effect);
-
 /// The table's row of an op.
 const OpInfo& Info(OpKind kind);
 std::optional<OpKind> OpFromSpelling(std::string_view spelling);

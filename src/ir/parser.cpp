@@ -24,6 +24,7 @@ class ModuleReader {
   }
   Span SpanOf(const Function* function) const { return function_spans_.at(function); }
   bool ReportFaults(DiagnosticEngine& diagnostics) const;
+  void Refuse(DiagnosticEngine& diagnostics, const Assumed& assumed) const;
   /// The ops of a text that names no source come from the text itself.
   void PlaceOps(const SourceManager& sources);
 
@@ -303,6 +304,26 @@ bool ModuleReader::ReportFaults(DiagnosticEngine& diagnostics) const {
   return !faults.empty();
 }
 
+void ModuleReader::Refuse(DiagnosticEngine& diagnostics, const Assumed& assumed) const {
+  Span span = assumed.op ? SpanOf(assumed.op) : SpanOf(assumed.function);
+  auto report = [&]() -> Diagnostic& {
+    using enum Assumed::What;
+    switch (assumed.what) {
+      case BelowTileLevel:
+        return diagnostics.Report(diag::IrBelowTileLevel, span, assumed.op->info().spelling);
+      case Plan:
+        return diagnostics.Report(diag::IrPlan, span, assumed.op->info().spelling);
+      case Attribute:
+        return diagnostics.Report(diag::IrAssumption, span, assumed.op->info().spelling,
+                                  Spelling(assumed.attribute));
+      case Team:
+        return diagnostics.Report(diag::IrAssumption, span, assumed.function->name.text(), "team");
+    }
+    KDL_UNREACHABLE("an assumption of kind {}", static_cast<int>(assumed.what));
+  };
+  report().Help("--trust-ir takes the text's word for it: give it where the text is kernelc's own");
+}
+
 void ModuleReader::PlaceOps(const SourceManager& sources) {
   bool has_source = false;
   auto look = [&](const Op* op) { has_source = has_source || op->loc().line != 0; };
@@ -331,12 +352,9 @@ std::unique_ptr<Module> Parse(const SourceManager& sources, FileId file, Context
   if (!reader.Read()) return nullptr;
   if (reader.ReportFaults(diagnostics)) return nullptr;
   if (trust == Trust::Everything) return module;
-  std::vector<const Op*> below = OpsBelowTileLevel(*module);
-  for (const Op* op : below) {
-    diagnostics.Report(diag::IrBelowTileLevel, reader.SpanOf(op), op->info().spelling)
-        .Help("--trust-ir takes the text's word for it: give it where the text is kernelc's own");
-  }
-  if (!below.empty()) return nullptr;
+  std::vector<Assumed> assumptions = FindAssumptions(*module);
+  for (const Assumed& assumed : assumptions) reader.Refuse(diagnostics, assumed);
+  if (!assumptions.empty()) return nullptr;
   reader.PlaceOps(sources);
   ForgetClaims(*module);
   // A check may not stand everywhere.

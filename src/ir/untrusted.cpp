@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "ir/builder.h"
 #include "ir/requirement.h"
@@ -22,10 +25,24 @@ bool HoldsElements(const Value* value) {
 }
 
 bool IsBelowTileLevel(const Op* op) {
-  bool is_low_pipe =
-      op->kind() == OpKind::Pipe && (op->HasAttr(AttrKey::Slot) || !op->operands().empty());
+  bool is_low_pipe = op->kind() == OpKind::Pipe && !op->operands().empty();
   return is_low_pipe || (op->info().places & ~kBelow) == 0 ||
          std::ranges::any_of(op->results(), HoldsElements);
+}
+
+/// The assumptions that ForgetClaims takes back or checks; texts with others are refused.
+constexpr AttrKey kTakenBack[] = {AttrKey::Edge, AttrKey::Leading, AttrKey::Domain, AttrKey::Scope};
+
+std::optional<Assumed> AssumedBy(const Function* function, const Op* op) {
+  using enum Assumed::What;
+  if (IsBelowTileLevel(op)) return Assumed{BelowTileLevel, function, op};
+  if (op->info().has(kPlans)) return Assumed{Plan, function, op};
+  for (const Attr& attr : op->attrs()) {
+    if (RoleOf(attr.key) == AttrRole::Assumption &&
+        std::ranges::find(kTakenBack, attr.key) == std::end(kTakenBack))
+      return Assumed{Attribute, function, op, attr.key};
+  }
+  return std::nullopt;
 }
 
 /// What a value is in terms of size names, where it is made of nothing else.
@@ -132,22 +149,94 @@ void NameAccess(Op* op, Names& names) {
   op->SetAttr(MakeAttr<AttrKey::Text>(names.Intern(text)));
 }
 
+/// Whether both compute the same number wherever they stand, as far as equal ops of equal numbers tell.
+bool IsAlike(const Value* a, const Value* b, int depth = 0) {
+  constexpr int kDeepest = 8;
+  if (a == b) return true;
+  const Op* of_a = a->def();
+  const Op* of_b = b->def();
+  if (!of_a || !of_b || depth == kDeepest || of_a->kind() != of_b->kind() ||
+      !of_a->info().has(kPure) || of_a->attrs() != of_b->attrs() ||
+      of_a->operands().size() != of_b->operands().size() || a->index() != b->index())
+    return false;
+  for (size_t i = 0; i < of_a->operands().size(); ++i) {
+    if (!IsAlike(of_a->operand(i), of_b->operand(i), depth + 1)) return false;
+  }
+  return true;
+}
+
+/// Whether both loops walk the same blocks in the same order. The verifier has counted their binders.
+bool WalkAlike(const Function& function, const Op* a, const Op* b) {
+  for (size_t i = 0; i < a->operands().size(); ++i) {
+    if (!IsAlike(a->operand(i), b->operand(i))) return false;
+  }
+  for (size_t i = 0; i < a->region()->params().size(); ++i) {
+    Type of_a = a->region()->param(i)->type();
+    Type of_b = b->region()->param(i)->type();
+    bool blocks = of_a->kind == TypeKind::Blk;
+    if (blocks && function.axis(of_a->axes[0]).extent != function.axis(of_b->axes[0]).extent)
+      return false;
+  }
+  return true;
+}
+
+void ForgetUnlikeDomains(Function& function) {
+  std::map<Name, std::vector<Op*>> loops;
+  Walk(function.body, [&](Op* op) {
+    if (op->HasAttr(AttrKey::Domain)) loops[op->attr<AttrKey::Domain>()].push_back(op);
+  });
+  for (auto& [domain, walks] : loops) {
+    bool alike = std::ranges::all_of(
+        walks, [&](const Op* walk) { return WalkAlike(function, walks[0], walk); });
+    if (alike) continue;
+    for (Op* walk : walks) walk->RemoveAttr(AttrKey::Domain);
+  }
+}
+
+/// Sets all elements of the tensor to zero where the builder stands.
+void FillWithZeros(Builder& b, Value* tensor) {
+  Value* zero = b.Bits(tensor->type()->scalar, 0);
+  b.Create(OpKind::Fill, {{tensor}, {zero}, {}}, {b.types().Event()},
+           {MakeAttr<AttrKey::Device>(Name()), MakeAttr<AttrKey::Queue>(0)});
+}
+
+/// Nothing says that a program writes what it reads and what it returns.
+void DefineElements(Module& module, Function& program) {
+  std::vector<Op*> allocations;
+  Walk(program.body, [&](Op* op) {
+    if (op->kind() == OpKind::Alloc) allocations.push_back(op);
+  });
+  Builder b(module);
+  for (Op* alloc : allocations) {
+    b.SetInsertionPoint(alloc->block(), alloc->next());
+    b.set_loc(alloc->loc());
+    FillWithZeros(b, alloc->result());
+  }
+  b.SetInsertionPoint(program.body->first());
+  for (const Param& param : program.params) {
+    if (param.direction == Direction::Out) FillWithZeros(b, param.value);
+  }
+}
+
 void Guard(Op* op) {
   if (op->HasAttr(AttrKey::Edge) && op->attr<AttrKey::Edge>() != EdgeKind::Else)
     op->SetAttr(MakeAttr<AttrKey::Edge>(EdgeKind::Guard));
   if (op->HasAttr(AttrKey::Leading)) op->SetAttr(MakeAttr<AttrKey::Leading>(0));
+  bool is_alone = op->HasAttr(AttrKey::Scope) && op->attr<AttrKey::Scope>() == ScopeKind::Core;
+  if (is_alone) op->SetAttr(MakeAttr<AttrKey::Scope>(ScopeKind::Launch));
 }
 
 }  // namespace
 
-std::vector<const Op*> OpsBelowTileLevel(const Module& module) {
-  std::vector<const Op*> found;
+std::vector<Assumed> FindAssumptions(const Module& module) {
+  std::vector<Assumed> found;
   for (const Function* function : module.functions()) {
-    const Op* first = nullptr;
+    std::optional<Assumed> first;
+    if (function->team != 1) first = Assumed{Assumed::What::Team, function};
     Walk(function->body, [&](const Op* op) {
-      if (!first && IsBelowTileLevel(op)) first = op;
+      if (!first) first = AssumedBy(function, op);
     });
-    if (first) found.push_back(first);
+    if (first) found.push_back(*first);
   }
   return found;
 }
@@ -170,6 +259,8 @@ void ForgetClaims(Module& module) {
       if (op->kind() == OpKind::MakeBlk) blocks.push_back(op);
       if (op->kind() == OpKind::View) views.push_back(op);
     });
+    ForgetUnlikeDomains(*function);
+    if (function->kind == FunctionKind::Program) DefineElements(module, *function);
     SizeChecks checks(module, *function);
     for (Op* blk : blocks) checks.Limit(blk);
     for (const Op* view : views) checks.CheckView(view);

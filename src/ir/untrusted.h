@@ -12,14 +12,29 @@ enum class Trust : uint8_t {
   Nothing,     ///< whatever it says, what is made of it stays within the memory that it is given
 };
 
-/// The ops that touch memory without a check, as loops, scratch, vectors and slots do: one a function, the first.
-std::vector<const Op*> OpsBelowTileLevel(const Module& module);
+/// Something in a text that would have to be believed, because nothing can check it and it cannot be taken back.
+struct Assumed {
+  enum class What : uint8_t {
+    BelowTileLevel,  ///< the op touches memory without a check, as loops, scratch, vectors and slots do
+    Plan,            ///< the op belongs to what passes make of a program
+    Attribute,       ///< the op has an attribute that is an assumption
+    Team,            ///< the function says how many workers it has
+  };
+  What what;
+  const Function* function;
+  const Op* op = nullptr;
+  AttrKey attribute = AttrKey::Access;
+};
+
+/// The first such thing of each function.
+std::vector<Assumed> FindAssumptions(const Module& module);
 
 /// Gives each access that is checked a text, which messages quote, where it has none.
 void NameGuards(Module& module);
 
-/// Takes back what the text claims and no one has proven: accesses are guarded, until check-bounds proves them anew, and a
-/// block is checked to be no longer than its axis. There are no ops below tile level.
+/// Takes back what the text claims and no one has proven: accesses are guarded, until check-bounds proves them anew, a block is
+/// checked to be no longer than its axis, loops of one domain whose blocks may differ are of none, and what programs allocate or
+/// return starts with zeros. FindAssumptions has found nothing.
 void ForgetClaims(Module& module);
 
 }  // namespace kdl::ir

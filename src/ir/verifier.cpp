@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "ir/printer.h"
+#include "ir/tensor_view.h"
+#include "ir/verify_rules.h"
 #include "ir/verify_types.h"
 #include "ir/views.h"
 
@@ -125,12 +128,15 @@ class FunctionVerifier {
     faults_.push_back({&function_, op, std::move(text)});
   }
   void CheckSignature();
+  void CheckNames();
   void CheckAxes();
   void CheckSize(Size size, const Op* op, std::string_view what);
   void CheckSizes(const Op* op);
   void CheckBlock(const Block* block, OpKind terminator);
   void CheckOp(const Op* op, OpKind terminator);
   void CheckTile(const Value* value, const Op* op);
+  void CheckWrites(const Op* op);
+  void CheckDomain(const Op* op);
   void CheckUses();
   void OpenScope(const Block* block, const Op* op);
   void Enter(Value* value, const Op* op);
@@ -139,6 +145,8 @@ class FunctionVerifier {
   const Module& module_;
   const Function& function_;
   std::vector<Fault>& faults_;
+  std::unordered_set<const Value*> inputs_;  ///< tensors that are `in` parameters
+  std::map<Name, const Op*> domains_;        ///< the first loop over each
   std::unordered_set<const Value*> visible_;
   std::unordered_map<uint32_t, int> blks_;  ///< of each axis: how many are in scope
   std::vector<const Value*> scope_;         ///< what is visible, innermost last
@@ -172,6 +180,58 @@ void FunctionVerifier::CheckAxes() {
   }
 }
 
+/// What names sizes is not named like the number of cores.
+void FunctionVerifier::CheckNames() {
+  auto check = [&](Name name) {
+    if (name.text() == kCoreNum)
+      Report(nullptr, fmt::format("'{}' is the number of cores, and no size name", kCoreNum));
+  };
+  for (Name dim : function_.dims) check(dim);
+  for (const Generic& generic : function_.generics) check(generic.name);
+  Walk(function_.body, [&](const Op* op) {
+    if (op->kind() == OpKind::BindSize) check(op->attr<AttrKey::Name>());
+  });
+}
+
+/// What an `in` parameter shows is not the function's to change.
+void FunctionVerifier::CheckWrites(const Op* op) {
+  auto check = [&](const Value* tensor) {
+    if (inputs_.contains(MemoryOf(tensor)))
+      Report(op, fmt::format("it changes '{}', which is `in`", MemoryOf(tensor)->name().text()));
+  };
+  for (size_t s = 0; s < op->info().operands.size(); ++s) {
+    Effect effect = op->info().operands[s].effect;
+    bool writes = effect == Effect::Write || effect == Effect::Accumulate ||
+                  (effect == Effect::Change && op->kind() == OpKind::HostStore);
+    if (!writes) continue;
+    for (const Value* tensor : op->Segment(s)) {
+      if (IsTensor(tensor)) check(tensor);
+    }
+  }
+  if (op->kind() != OpKind::Launch) return;
+  const Function* kernel = module_.FindFunction(op->attr<AttrKey::Callee>());
+  if (!kernel) return;
+  size_t next = 0;
+  Values arguments = op->Segment(LaunchOp::at_arguments);
+  for (const Param& param : kernel->params) {
+    if (param.value->type()->kind == TypeKind::Workspace || next == arguments.size()) continue;
+    const Value* argument = arguments[next++];
+    if (IsTensor(argument) && param.direction != Direction::In) check(argument);
+  }
+}
+
+/// Loops over one domain have binders alike.
+void FunctionVerifier::CheckDomain(const Op* op) {
+  if (!op->HasAttr(AttrKey::Domain)) return;
+  const Op*& first = domains_.try_emplace(op->attr<AttrKey::Domain>(), op).first->second;
+  auto kind = [](const Value* binder) { return binder->type()->kind; };
+  bool alike =
+      std::ranges::equal(first->region()->params(), op->region()->params(), {}, kind, kind);
+  if (!alike)
+    Report(op, fmt::format("its binders are not those of the other loop over '{}'",
+                           op->attr<AttrKey::Domain>().text()));
+}
+
 void FunctionVerifier::CheckSignature() {
   const std::vector<Value*>& values = function_.body->params();
   if (values.size() != function_.dims.size() + function_.params.size()) {
@@ -184,6 +244,7 @@ void FunctionVerifier::CheckSignature() {
       Report(nullptr,
              fmt::format("size name '{}' has no i64 of that name", function_.dims[i].text()));
   }
+  CheckNames();
   for (size_t i = 0; i < function_.params.size(); ++i) {
     const Param& param = function_.params[i];
     if (param.value != values[function_.dims.size() + i]) {
@@ -195,6 +256,7 @@ void FunctionVerifier::CheckSignature() {
                                   param.value->name().text(),
                                   function_.kind == FunctionKind::Fn ? "fn" : "kernel or program"));
     for (Size dim : param.value->type()->dims) CheckSize(dim, nullptr, param.value->name().text());
+    if (kind == TypeKind::Tensor && param.direction == Direction::In) inputs_.insert(param.value);
     bool directed = kind == TypeKind::Tensor || kind == TypeKind::Pipe;
     if (!directed && param.direction != Direction::In)
       Report(nullptr, "a scalar parameter is not `in`");
@@ -287,6 +349,10 @@ void FunctionVerifier::CheckOp(const Op* op, OpKind terminator) {
   if (fault.empty()) fault = TypeFault(*op, module_);
   if (!fault.empty()) Report(op, fault);
   CheckSizes(op);
+  if (fault.empty()) {
+    CheckWrites(op);
+    CheckDomain(op);
+  }
   for (const Block* region : op->regions()) {
     if (region->parent() != op || region->function() != &function_)
       Report(op, "a region that belongs elsewhere");

@@ -17,6 +17,13 @@ std::string BreaksFault(const Op& op, Values inits) {
   return ends ? "" : "the first carried value, which ends the loop, is no scalar bool";
 }
 
+/// Of a loop that says how many turns ahead of theirs copies begin.
+std::string AheadFault(const Op& op) {
+  constexpr int64_t kMost = 1024;
+  int64_t turns = op.HasAttr(AttrKey::Ahead) ? op.attr<AttrKey::Ahead>() : 0;
+  return 0 <= turns && turns <= kMost ? "" : "copies begin no number of turns from 0 to 1024 ahead";
+}
+
 /// Parameters `first` and following carry `inits`; the yield gives them their next values, the op
 /// its last ones.
 std::string CarryFault(const Op& op, Values inits, size_t first) {
@@ -39,6 +46,7 @@ std::string ForFault(const Op& op, const Module&) {
   if (!IsI64(op.operand(0)) || !IsI64(op.operand(1))) return "a bound is no i64";
   if (op.region()->params().empty() || !IsBlk(op.region()->param(0)))
     return "the first parameter is no blk";
+  if (std::string fault = AheadFault(op); !fault.empty()) return fault;
   return CarryFault(op, op.Segment(ForOp::at_inits), 1);
 }
 
@@ -101,13 +109,15 @@ std::string LoopFault(const Op& op, const Module&) {
   constexpr int64_t kMostUnrolled = 64;
   int64_t turns = op.HasAttr(AttrKey::Unroll) ? op.attr<AttrKey::Unroll>() : 1;
   if (turns < 1 || turns > kMostUnrolled) return "unrolled by no number from 1 to 64";
-  std::string fault = CarryFault(op, op.Segment(LoopOp::at_inits), 1);
+  std::string fault = AheadFault(op);
+  if (fault.empty()) fault = CarryFault(op, op.Segment(LoopOp::at_inits), 1);
   if (fault.empty() && op.HasAttr(AttrKey::Team)) fault = TeamFault(op);
   return fault.empty() && op.HasAttr(AttrKey::Claim) ? ClaimFault(op) : fault;
 }
 
 std::string SpmdFault(const Op& op, const Module&) {
   if (std::string fault = AllI64(op.operands()); !fault.empty()) return fault;
+  if (std::string fault = AheadFault(op); !fault.empty()) return fault;
   const std::vector<Value*>& params = op.region()->params();
   if (params.empty() || op.operands().size() != 2 * params.size())
     return "not two bounds for each binder";

@@ -15,8 +15,9 @@ inline constexpr std::array kModulePipeline = {
     &kCheckDisjoint,   &kCheckOutputs,        &kCheckPipes, &kResolveDevices, &kPlace,
     &kInsertTransfers, &kOrderLaunches};
 
-/// For KIR that is read as text and does not say after which pass it stands: its author answers for what `spmd for` and directions promise of a source.
-inline constexpr auto kTextPipeline = [] {
+/// For KIR that is read as text, is trusted, and does not say after which pass it stands: its author answers for what `spmd for`
+/// and directions promise of a source.
+inline constexpr auto kTrustedPipeline = [] {
   constexpr auto is_kept = [](const Pass* pass) {
     return pass != &kCheckDisjoint && pass != &kCheckOutputs;
   };
@@ -30,6 +31,6 @@ inline constexpr auto kTextPipeline = [] {
 inline constexpr std::array kProgramPipeline = {&kScalePipeBuffers};
 
 static_assert(!FindUnmet({kModulePipeline}));
-static_assert(!FindUnmet({kTextPipeline}));
+static_assert(!FindUnmet({kTrustedPipeline}));
 
 }  // namespace kdl::passes

@@ -58,7 +58,7 @@ void PlacedKernel::Make() {
   std::optional<driver::BoundContract> contract =
       driver::FindContract(c.contracts.list, *c.module, *kernel);
   ir::Function* program =
-      driver::WrapKernel(*c.module, *kernel, driver::DeviceOfAddedLaunch(*c.module));
+      driver::WrapKernel(*c.module, *kernel, driver::DeviceOfAddedLaunch(*c.module, c.options));
   if (c.options.core_num) driver::SetCoreNum(*c.module, *program, *c.options.core_num);
   driver::KeepOnly(*c.module, {program});
   program_ = program;

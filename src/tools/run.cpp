@@ -54,7 +54,8 @@ ir::Function* ChooseProgram(Compilation& c, const std::vector<driver::ArgumentSp
     if (!driver::BindGenerics(*chosen, arguments, c.options, c.diagnostics)) return nullptr;
     options = driver::WithoutConstants(c.options, *chosen);
     only = {chosen, driver::FindContract(c.contracts.list, *c.module, *chosen)};
-    chosen = driver::WrapKernel(*c.module, *chosen, driver::DeviceOfAddedLaunch(*c.module));
+    chosen =
+        driver::WrapKernel(*c.module, *chosen, driver::DeviceOfAddedLaunch(*c.module, c.options));
   }
   if (!chosen) return nullptr;
   if (!c.from_data.empty()) options = WithoutData(c, *chosen);
