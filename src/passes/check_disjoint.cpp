@@ -51,12 +51,12 @@ class DisjointChecker {
   static std::set<const Value*> SafeIn(const ir::Function& kernel) {
     std::set<const Value*> safe;
     std::vector<AccessView> views = AccessesIn(kernel.body);
+    for (const AccessView& view : views) safe.insert(ir::MemoryOf(view.tensor));
+    std::erase_if(safe, [](const Value* memory) { return !IsDealtPlainly(memory); });
     for (const AccessView& view : views) {
-      if (IsDealtPlainly(ir::MemoryOf(view.tensor))) safe.insert(ir::MemoryOf(view.tensor));
-    }
-    for (const AccessView& view : views) {
-      if (view.effect == Effect::Write && !IsOncePlainly(view))
-        safe.erase(ir::MemoryOf(view.tensor));
+      const Value* memory = ir::MemoryOf(view.tensor);
+      if (view.effect == Effect::Write && safe.contains(memory) && !IsOncePlainly(view))
+        safe.erase(memory);
     }
     return safe;
   }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compile time grows with the file: four hundred kernels take at most 44 times the time of ten.
+"""Compile time grows with the file: four hundred kernels take at most 44 times the time of ten; the passes of a block of 4,000
+statements at most 10 times those of one of 500.
 
 Processor time, user and system; the median of several for the small file, before and after the large one: what else runs
 slows both."""
@@ -50,13 +51,40 @@ export kernel product{n}(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N]) {{
 """]
 
 
-def seconds(source, level):
+def seconds(source, level, emit="obj", *words):
     isa = "x86-64-v3" if platform.machine() == "x86_64" else "armv8-a"
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(["kernelc", "build", source, "--emit", "obj", "-O", level, "--target", f"host?isa={isa}",
-                    "-o", source.parent], check=True, timeout=600)
+    subprocess.run(["kernelc", "build", source, "--emit", emit, *words, "-O", level, "--target", f"host?isa={isa}",
+                    "-o", source.parent], check=True, timeout=600, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+# Blocks of many statements, up to LLVM: what each of them loads is the same, or made of what the one before has.
+STATEMENTS = {
+    "values that follow from each other": ("let t0 = x[i];", "let t{n} = t{before} * 0.5 + {n}.0;", "y[i] = t{last};"),
+    "loads": ("var v: f32[i] = 0;", "v += x[i] * {n}.0;", "y[i] = v;"),
+    "values of no use": ("var v: f32[i] = 0;", "let t{n} = x[i] * {n}.0;", "y[i] = x[i];"),
+}
+FEW, MANY = 500, 4000
+MOST_OF_STATEMENTS = 10
+
+
+def passes_grow_linearly(folder, kind):
+    def seconds_of(count):
+        first, each, last = STATEMENTS[kind]
+        body = [first, *(each.format(n=n, before=n - 1) for n in range(1, count)), last.format(last=count - 1)]
+        source = folder / f"statements{count}.kdl"
+        source.write_text("export kernel f(x: in f32[N], y: out f32[N]) {\nspmd for i in N by 64 {\n" + "\n".join(body) + "\n}\n}\n")
+        return seconds(source, "1", "ir", "--stop-after=expand-tiles")
+
+    for _ in range(TRIES):
+        few = statistics.median(seconds_of(FEW) for _ in range(5))
+        many = seconds_of(MANY)
+        print(f"{kind}: {MANY} statements take {many / few:.1f} times the {few:.3f} s of {FEW}")
+        if many <= MOST_OF_STATEMENTS * few:
+            return True
+    return False
 
 
 def grows_linearly(folder, level):
@@ -79,7 +107,8 @@ def main():
         print("times of a sanitizer build say nothing")
         sys.exit(77)
     with tempfile.TemporaryDirectory(prefix="compile-time-") as name:
-        linear = [grows_linearly(pathlib.Path(name), level) for level in "01"]
+        linear = [passes_grow_linearly(pathlib.Path(name), kind) for kind in STATEMENTS]
+        linear += [grows_linearly(pathlib.Path(name), level) for level in "01"]
     sys.exit(0 if all(linear) else 1)
 
 

@@ -55,7 +55,7 @@ class Finder {
     for (const Value* term : TermsOf(fold_)) {
       if (!Collects(term) && !IsOneARow(term)) return false;
     }
-    for (const Op* op = fold_->prev(); op; op = op->prev()) {
+    for (const Op* op = fold_->prev(); found_.makers.size() < reached_.size(); op = op->prev()) {
       if (!reached_.contains(op)) continue;
       bool used_here = std::ranges::all_of(op->result()->uses(), [&](const ir::Use& use) {
         return use.user == fold_ || reached_.contains(use.user);
@@ -97,9 +97,12 @@ class Finder {
 
   /// Reaches what makes the term, up to its loads.
   bool Collect(const Value* term) {
+    constexpr size_t kMost = 256;  // in a block of thousands, each fold would reach all of them
     if (!HasAxis(term, folded_)) return true;
     const Op* def = term->def();
-    if (!def || def->block() != fold_->block() || def->results().size() != 1) return false;
+    if (reached_.size() == kMost || !def || def->block() != fold_->block() ||
+        def->results().size() != 1)
+      return false;
     if (!reached_.insert(def).second) return true;
     if (IsPlainLoad(def)) return NoteBlk(def) && NothingWritesBetween(def, fold_);
     return def->info().has(ir::kPure) && def->info().has(ir::kElementwise) &&
@@ -127,8 +130,10 @@ class Finder {
 }  // namespace
 
 bool NothingWritesBetween(const Op* op, const Op* fold) {
+  constexpr int kFar = 4096;  // ops: longer ways are not walked for each fold
+  int walked = 0;
   for (const Op* next = op->next(); next != fold; next = next->next()) {
-    bool harmless = next && next->regions().empty() &&
+    bool harmless = next && ++walked < kFar && next->regions().empty() &&
                     (next->info().has(ir::kPure) || next->kind() == OpKind::Load);
     if (!harmless) return false;
   }

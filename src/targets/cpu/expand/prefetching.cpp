@@ -1,6 +1,7 @@
 #include "targets/cpu/expand/prefetching.h"
 
 #include <algorithm>
+#include <map>
 
 #include "passes/rewrite.h"
 #include "targets/cpu/expand/expander.h"
@@ -9,9 +10,13 @@ namespace kdl::cpu {
 
 namespace {
 
-bool SameElement(const Op* a, const Op* b) {
-  return TensorOf(a) == TensorOf(b) && a->attr<AttrKey::Access>() == b->attr<AttrKey::Access>() &&
-         std::ranges::equal(IndexOf(a), IndexOf(b));
+/// What the index of an access is made of: equal ones with equal accesses name the same element.
+using Place = std::vector<const Value*>;
+
+Place PlaceOf(const Op* access) {
+  Place place = {TensorOf(access)};
+  for (const Value* index : IndexOf(access)) place.push_back(index);
+  return place;
 }
 
 }  // namespace
@@ -19,13 +24,19 @@ bool SameElement(const Op* a, const Op* b) {
 Prefetching::Prefetching(Expander& e, const Op* nest, bool transposes)
     : nest_(nest), transposes_(transposes) {
   std::vector<const Op*> loads;
+  std::map<Place, std::vector<const Op*>> first;  // of each element the first load
   for (const Op* op : *nest->region()) {
     if (!op->HasAttr(AttrKey::Edge) || op->kind() == OpKind::Update) continue;
     bool stores = op->kind() == OpKind::Store;
-    for (const Op* load : loads) {
-      if (!SameElement(load, op)) continue;
-      if (stores) written_.push_back(load);
-      repeated_.push_back(op);
+    std::vector<const Op*>& there = first[PlaceOf(op)];
+    auto same = std::ranges::find_if(there, [&](const Op* load) {
+      return load->attr<AttrKey::Access>() == op->attr<AttrKey::Access>();
+    });
+    if (same != there.end()) {
+      if (stores) written_.insert(*same);
+      repeated_.insert(op);
+    } else if (!stores) {
+      there.push_back(op);
     }
     if (!stores) loads.push_back(op);
     int64_t bytes = Bytes((stores ? op->operand(0) : op->result())->type()->scalar);
@@ -146,13 +157,13 @@ void Prefetching::LookAhead(const Expander& e, const Op* access, int64_t bytes) 
 std::vector<Prefetching::Request> Prefetching::Of(const Op* access) const {
   if (auto near = near_.find(access); near != near_.end()) return near->second;
   const Value* point = PointOf(access);
-  if (!point || Contains(repeated_, access)) return {};
+  if (!point || repeated_.contains(access)) return {};
   if (auto once = once_.find(access); once != once_.end())
     return {{.point = point,
              .distance = once->second,
              .intent = ir::IntentKind::ReadLater,
              .in_pairs = true}};
-  bool writes = access->kind() == OpKind::Store || Contains(written_, access);
+  bool writes = access->kind() == OpKind::Store || written_.contains(access);
   bool packs = !nest_->results().empty();  // what is read next is scratch, which is near
   return {{point, nullptr, distance_,
            writes  ? ir::IntentKind::Write

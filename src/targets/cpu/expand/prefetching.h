@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/attr.h"
@@ -41,9 +42,9 @@ class Prefetching {
   bool transposes_;
   const ir::Value* point_ = nullptr;
   int64_t distance_ = 0;
-  int64_t back_ = 0;                     ///< as far what was worked on just now is behind
-  std::vector<const ir::Op*> written_;   ///< loads of elements that are stored to
-  std::vector<const ir::Op*> repeated_;  ///< of elements that a load before them asks for
+  int64_t back_ = 0;                            ///< as far what was worked on just now is behind
+  std::unordered_set<const ir::Op*> written_;   ///< loads of elements that are stored to
+  std::unordered_set<const ir::Op*> repeated_;  ///< of elements that a load before them asks for
   std::unordered_map<const ir::Op*, std::vector<Request>>
       near_;  ///< loads of what was there before
   std::unordered_map<const ir::Op*, ir::Value*>
