@@ -159,7 +159,7 @@ arith
     ;
 
 // Suffixes bind tighter than casts, casts tighter than prefixes.
-operand : (MINUS | NOT)* primary suffix* (AS name)* ;
+operand : (MINUS | NOT | TILDE)* primary suffix* (AS name)* ;
 
 primary
     : name

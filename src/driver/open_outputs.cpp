@@ -12,12 +12,12 @@ namespace {
 
 using Values = std::set<const ir::Value*>;
 
-/// Addition of floats rounds in the order of the updates; of several values that are set one stays.
+/// Sums and products of floats round in the order of the updates; of several values that are set one stays.
 bool DependsOnOrder(const ir::Op& update, const ir::Value& tensor) {
   if (update.attr<ir::AttrKey::Scope>() != ir::ScopeKind::Launch) return false;
   ir::UpdateKind how = update.attr<ir::AttrKey::How>();
-  return how == ir::UpdateKind::Set ||
-         (how == ir::UpdateKind::Add && IsFloat(tensor.type()->scalar));
+  bool rounds = how == ir::UpdateKind::Add || how == ir::UpdateKind::Mul;
+  return how == ir::UpdateKind::Set || (rounds && IsFloat(tensor.type()->scalar));
 }
 
 Values OpenParameters(const ir::Function& kernel) {

@@ -9,13 +9,14 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_set>
+#include <vector>
 
 #include "driver/diagnostics.h"
 #include "driver/files.h"
 #include "driver/output_names.h"
 #include "driver/phases.h"
 #include "driver/stdlib.h"
-#include "sema/builtins.h"
 #include "support/check.h"
 #include "support/near_names.h"
 #include "syntax/parse.h"
@@ -30,14 +31,35 @@ constexpr std::string_view kElementary = "math/";
 
 bool IsWordPart(char ch) { return std::isalnum(static_cast<unsigned char>(ch)) != 0 || ch == '_'; }
 
-/// True where `word` stands in the text, if only in a comment.
-bool HasWord(std::string_view text, std::string_view word) {
-  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
-    size_t end = at + word.size();
-    bool starts = at == 0 || !IsWordPart(text[at - 1]);
-    if (starts && (end == text.size() || !IsWordPart(text[end]))) return true;
+/// The words of a text, those of comments too, and `%`, which is a fn where it is of floats.
+std::unordered_set<std::string_view> WordsOf(std::string_view text) {
+  std::unordered_set<std::string_view> words;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at;
+    while (end < text.size() && IsWordPart(text[end])) ++end;
+    if (end > at) words.insert(text.substr(at, end - at));
+    if (end < text.size() && text[end] == '%') words.insert("%");
+    at = std::max(end, at) + 1;
   }
-  return false;
+  return words;
+}
+
+/// The fns that a file of the library declares, each at the beginning of a line.
+std::vector<std::string_view> FnsOf(std::string_view text) {
+  constexpr std::string_view kBegin = "\nfn ";
+  std::vector<std::string_view> fns;
+  for (size_t at = text.find(kBegin); at != std::string_view::npos; at = text.find(kBegin, at)) {
+    at += kBegin.size();
+    fns.push_back(text.substr(at, text.find_first_of("(<", at) - at));
+  }
+  return fns;
+}
+
+/// Whether a text with these words may need the fn: by its own name, as another fn of the library does, or as a builtin.
+bool MayNeed(const std::unordered_set<std::string_view>& words, std::string_view fn) {
+  std::string_view builtin = fn.substr(0, fn.rfind('_'));  // exp of exp_f32, trunc of trunc_of
+  return words.contains(fn) || words.contains(builtin) ||
+         (builtin == "fmod" && words.contains("%"));
 }
 
 /// `nn` of `import std.nn;` is a file of the library, `lib.gemm` lib/gemm.kdl beside the file that imports it.
@@ -143,17 +165,22 @@ const sema::SourceFile* LoadImports(Compilation& c, const syntax::Module& module
 
 std::vector<const syntax::Module*> LoadElementary(Compilation& c,
                                                   const std::deque<sema::SourceFile>& files) {
+  std::unordered_set<std::string_view> words;
+  for (const sema::SourceFile& file : files)
+    words.merge(WordsOf(c.sources.text(file.module->file)));
+  std::vector<const StdlibFile*> left;
+  for (const StdlibFile& file : StdlibFiles())
+    if (file.path.starts_with(kElementary)) left.push_back(&file);
   std::vector<const syntax::Module*> library;
-  const auto& builtins = sema::AllBuiltins();
-  bool used = std::any_of(files.begin(), files.end(), [&](const sema::SourceFile& file) {
-    std::string_view text = c.sources.text(file.module->file);
-    return std::any_of(builtins.begin(), builtins.end(), [&](const sema::Builtin& builtin) {
-      return builtin.lowering == sema::Lowering::Math && HasWord(text, builtin.spelling);
-    });
-  });
-  if (!used) return library;
-  for (const StdlibFile& file : StdlibFiles()) {
-    if (!file.path.starts_with(kElementary)) continue;
+  auto is_needed = [&](const StdlibFile* file) {
+    return std::ranges::any_of(FnsOf(file->text),
+                               [&](std::string_view fn) { return MayNeed(words, fn); });
+  };
+  for (auto next = std::ranges::find_if(left, is_needed); next != left.end();
+       next = std::ranges::find_if(left, is_needed)) {
+    const StdlibFile& file = **next;
+    left.erase(next);
+    words.merge(WordsOf(file.text));
     const syntax::Module* module =
         Parse(c, c.sources.Add(fmt::format("std/{}", file.path), std::string(file.text)));
     KDL_CHECK(module, "std/{} has errors", file.path);

@@ -14,26 +14,11 @@ namespace {
 
 constexpr std::byte kUnspecified{0xA5};
 
-ir::OpKind OpOf(ir::UpdateKind how) {
-  using ir::OpKind;
-  static constexpr OpKind kOps[] = {OpKind::Const, OpKind::Add, OpKind::Max, OpKind::Min,
-                                    OpKind::And,   OpKind::Or,  OpKind::Xor};
-  return kOps[static_cast<size_t>(how)];
-}
-
-uint64_t IdentityOf(ir::UpdateKind how, Scalar acc) {
-  using ir::FoldKind;
-  FoldKind fold = how == ir::UpdateKind::Add   ? FoldKind::Sum
-                  : how == ir::UpdateKind::Max ? FoldKind::Max
-                                               : FoldKind::Min;
-  return ir::FoldIdentity(fold, acc);
-}
-
 }  // namespace
 
 UpdatePlan PlanUpdate(ir::UpdateKind how, Scalar element) {
   UpdatePlan plan{element, IsNarrowFloat(element) ? Scalar::F32 : element, nullptr};
-  if (how != ir::UpdateKind::Set) plan.eval = ir::FindEval(OpOf(how), plan.acc, plan.acc);
+  if (how != ir::UpdateKind::Set) plan.eval = ir::FindEval(ir::CombineOf(how), plan.acc, plan.acc);
   return plan;
 }
 
@@ -62,7 +47,7 @@ void LaunchState::UpdateGroup(const TensorValue& tensor, ir::UpdateKind how, int
   Parts& parts = parts_.at({run, tensor.data, how});
   Scalar acc = PlanUpdate(how, tensor.scalar).acc;
   std::vector<uint64_t>& part = parts.of_group[group];
-  if (part.empty()) part.assign(SpanOf(tensor), IdentityOf(how, acc));
+  if (part.empty()) part.assign(SpanOf(tensor), ir::UpdateIdentity(how, acc));
   part[offset] = PlanUpdate(how, acc).Apply(part[offset], tensor.scalar, value);
 }
 
@@ -71,7 +56,7 @@ void LaunchState::FoldGroups() {
     const TensorValue& tensor = parts.tensor;
     UpdatePlan plan = PlanUpdate(parts.how, PlanUpdate(parts.how, tensor.scalar).acc);
     // A group that has left nothing counts as the identity, so that no element depends on which groups touch it.
-    uint64_t identity = IdentityOf(parts.how, plan.acc);
+    uint64_t identity = ir::UpdateIdentity(parts.how, plan.acc);
     for (PointWalk walk(tensor.sizes, {tensor.strides}); !walk.done(); walk.Next()) {
       auto offset = static_cast<size_t>(walk.offset(0));
       std::byte* element = tensor.data + offset * static_cast<size_t>(Bytes(tensor.scalar));

@@ -136,9 +136,17 @@ struct Log2 { template <Real T> static T Run(T a) { return CanonicalNan(std::log
 struct Log1p { template <Real T> static T Run(T a) { return CanonicalNan(std::log1p(a)); } };
 struct Sin { template <Real T> static T Run(T a) { return CanonicalNan(std::sin(a)); } };
 struct Cos { template <Real T> static T Run(T a) { return CanonicalNan(std::cos(a)); } };
+struct Tan { template <Real T> static T Run(T a) { return CanonicalNan(std::tan(a)); } };
+struct Asin { template <Real T> static T Run(T a) { return CanonicalNan(std::asin(a)); } };
+struct Acos { template <Real T> static T Run(T a) { return CanonicalNan(std::acos(a)); } };
+struct Atan { template <Real T> static T Run(T a) { return CanonicalNan(std::atan(a)); } };
+struct Sinh { template <Real T> static T Run(T a) { return CanonicalNan(std::sinh(a)); } };
+struct Cosh { template <Real T> static T Run(T a) { return CanonicalNan(std::cosh(a)); } };
 struct Tanh { template <Real T> static T Run(T a) { return CanonicalNan(std::tanh(a)); } };
 struct Erf { template <Real T> static T Run(T a) { return CanonicalNan(std::erf(a)); } };
 struct Pow { template <Real T> static T Run(T a, T b) { return CanonicalNan(std::pow(a, b)); } };
+struct Atan2 { template <Real T> static T Run(T a, T b) { return CanonicalNan(std::atan2(a, b)); } };
+struct Fmod { template <Real T> static T Run(T a, T b) { return CanonicalNan(std::fmod(a, b)); } };
 struct Rsqrt { template <Real T> static T Run(T a) { return CanonicalNan(1 / std::sqrt(a)); } };
 struct Sigmoid {
   template <Real T> static T Run(T a) {
@@ -278,7 +286,11 @@ constexpr EvalRow kEvaluations[] = {
     {OpKind::Exp2, &Pick<Exp2>},   {OpKind::Expm1, &Pick<Expm1>},
     {OpKind::Log, &Pick<Log>},     {OpKind::Log2, &Pick<Log2>},
     {OpKind::Log1p, &Pick<Log1p>}, {OpKind::Sin, &Pick<Sin>},
-    {OpKind::Cos, &Pick<Cos>},     {OpKind::Tanh, &Pick<Tanh>},
+    {OpKind::Cos, &Pick<Cos>},     {OpKind::Tan, &Pick<Tan>},
+    {OpKind::Asin, &Pick<Asin>},   {OpKind::Acos, &Pick<Acos>},
+    {OpKind::Atan, &Pick<Atan>},   {OpKind::Atan2, &Pick<Atan2>},
+    {OpKind::Sinh, &Pick<Sinh>},   {OpKind::Cosh, &Pick<Cosh>},
+    {OpKind::Fmod, &Pick<Fmod>},   {OpKind::Tanh, &Pick<Tanh>},
     {OpKind::Erf, &Pick<Erf>},     {OpKind::Pow, &Pick<Pow>},
     {OpKind::Rsqrt, &Pick<Rsqrt>}, {OpKind::Sigmoid, &Pick<Sigmoid>},
 };

@@ -34,6 +34,12 @@ uint64_t FoldIdentity(FoldKind fold, Scalar acc);
 /// What a fold does with the accumulator and a term.
 OpKind CombineOf(FoldKind fold);
 
+/// What an update does with the element and its value; there is no such op for one that sets.
+OpKind CombineOf(UpdateKind how);
+
+/// An update with this value leaves every element as it is.
+uint64_t UpdateIdentity(UpdateKind how, Scalar acc);
+
 /// (accumulator, term) -> accumulator. Null where the fold is not defined on the scalar.
 EvalFn FindFold(FoldKind fold, Scalar acc);
 

@@ -53,6 +53,27 @@ OpKind CombineOf(FoldKind fold) {
   return kOps[static_cast<size_t>(fold)];
 }
 
+OpKind CombineOf(UpdateKind how) {
+  static constexpr OpKind kOps[] = {OpKind::Const, OpKind::Add, OpKind::Max, OpKind::Min,
+                                    OpKind::And,   OpKind::Or,  OpKind::Xor, OpKind::Mul};
+  return kOps[static_cast<size_t>(how)];
+}
+
+uint64_t UpdateIdentity(UpdateKind how, Scalar acc) {
+  switch (how) {
+    case UpdateKind::Max:
+      return FoldIdentity(FoldKind::Max, acc);
+    case UpdateKind::Min:
+      return FoldIdentity(FoldKind::Min, acc);
+    case UpdateKind::Mul:
+      return FoldIdentity(FoldKind::Prod, acc);
+    case UpdateKind::And:
+      return EvaluateCast(Scalar::I64, acc, ~uint64_t{0});
+    default:
+      return FoldIdentity(FoldKind::Sum, acc);
+  }
+}
+
 EvalFn FindFold(FoldKind fold, Scalar acc) {
   bool logical = fold == FoldKind::Any || fold == FoldKind::All;
   return logical != (acc == Scalar::Bool) ? nullptr : FindEval(CombineOf(fold), acc, acc);

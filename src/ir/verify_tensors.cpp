@@ -90,7 +90,8 @@ std::string StoreFault(const Op& op, const Module&) {
 }
 
 bool HasUpdate(UpdateKind how, Scalar scalar) {
-  bool is_arithmetic = how == UpdateKind::Add || how == UpdateKind::Max || how == UpdateKind::Min;
+  bool is_arithmetic = how == UpdateKind::Add || how == UpdateKind::Mul || how == UpdateKind::Max ||
+                       how == UpdateKind::Min;
   if (is_arithmetic) return scalar != Scalar::Bool;
   return how == UpdateKind::Set || !IsFloat(scalar);
 }
@@ -106,7 +107,7 @@ std::string UpdateFault(const Op& op, const Module&) {
   if (!IsTile(value) || value->scalar != scalar) return "the value is not of the tensor's type";
   auto how = op.attr<AttrKey::How>();
   if (!HasUpdate(how, scalar)) return fmt::format("{} have no such update", Spelling(scalar));
-  bool folds = how == UpdateKind::Add || how == UpdateKind::Max || how == UpdateKind::Min;
+  bool folds = how != UpdateKind::Set;
   return op.attr<AttrKey::Scope>() != ScopeKind::Group || folds ? ""
                                                                 : "groups do not fold in that way";
 }

@@ -76,14 +76,10 @@ bool IsNonZeroConstant(const Value* value) {
   return def && def->kind() == OpKind::Const && def->attr<ir::AttrKey::Bits>() != 0;
 }
 
-/// Where an `if` expression around does not hold, the divisor must not trap.
-Value* GenQuotient(FunctionGen& gen, OpKind kind, Value* a, Value* b, Span span) {
-  if (IsFloat(a->type()->scalar)) return gen.builder.Binary(kind, a, b);
-  Value* mask = IsNonZeroConstant(b) ? nullptr : gen.Mask();
-  if (mask) b = gen.builder.Select(mask, b, gen.builder.Int(b->type()->scalar, 1));
-  Value* quotient = gen.builder.Binary(kind, a, b);
-  quotient->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(span)));
-  return quotient;
+/// `%` of floats: an op of contracts, else the library's fn.
+Value* GenFloatRemainder(FunctionGen& gen, Value* a, Value* b, const sema::ExprInfo& info) {
+  return gen.contract ? gen.builder.Binary(OpKind::Fmod, a, b)
+                      : GenLibraryCall(gen, *info.callee, {a, b});
 }
 
 /// The right side of && and || is evaluated only where the left leaves it open.
@@ -100,7 +96,11 @@ Value* GenLogic(FunctionGen& gen, const syntax::BinaryExpr& binary) {
                 : gen.builder.Select(lhs, gen.builder.Bool(true), rhs);
 }
 
-Value* Combine(FunctionGen& gen, OpKind kind, Value* lhs, Value* rhs, Span span) {
+/// `info`: where sema has put the fn that the operator is.
+Value* Combine(FunctionGen& gen, OpKind kind, Value* lhs, Value* rhs, Span span,
+               const sema::ExprInfo& info) {
+  if (kind == OpKind::Rem && IsFloat(lhs->type()->scalar))
+    return GenFloatRemainder(gen, lhs, rhs, info);
   bool divides = kind == OpKind::Div || kind == OpKind::Rem;
   return divides ? GenQuotient(gen, kind, lhs, rhs, span) : gen.builder.Binary(kind, lhs, rhs);
 }
@@ -126,19 +126,29 @@ Value* GenBinary(FunctionGen& gen, const syntax::BinaryExpr& binary) {
   }
   Value* lhs = GenExpr(gen, binary.lhs);
   Value* rhs = GenExpr(gen, binary.rhs);
-  return Combine(gen, KindOf(binary.op), lhs, rhs, binary.span);
+  return Combine(gen, KindOf(binary.op), lhs, rhs, binary.span, gen.Info(&binary));
 }
 
-Value* GenUpdate(FunctionGen& gen, syntax::AssignOp op, Value* target, const syntax::Expr* value,
-                 Span span) {
+Value* GenQuotient(FunctionGen& gen, OpKind kind, Value* a, Value* b, Span span) {
+  if (IsFloat(a->type()->scalar)) return gen.builder.Binary(kind, a, b);
+  Value* mask = IsNonZeroConstant(b) ? nullptr : gen.Mask();
+  if (mask) b = gen.builder.Select(mask, b, gen.builder.Int(b->type()->scalar, 1));
+  Value* quotient = gen.builder.Binary(kind, a, b);
+  quotient->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(span)));
+  return quotient;
+}
+
+Value* GenUpdate(FunctionGen& gen, const syntax::AssignStmt& assign, Value* target) {
+  syntax::AssignOp op = assign.op;
   bool is_sum = op == syntax::AssignOp::Add || op == syntax::AssignOp::Sub;
   bool minus = op == syntax::AssignOp::Sub;
   if (is_sum && IsFloat(target->type()->scalar))
-    return GenSum(gen, {target, nullptr}, {nullptr, value}, minus);
-  Value* operand = GenExpr(gen, value);
+    return GenSum(gen, {target, nullptr}, {nullptr, assign.value}, minus);
+  Value* operand = GenExpr(gen, assign.value);
   if (is_sum) return gen.builder.Binary(minus ? OpKind::Sub : OpKind::Add, target, operand);
   for (const UpdateRow& row : kUpdates) {
-    if (row.op == op) return Combine(gen, row.kind, target, operand, span);
+    if (row.op == op)
+      return Combine(gen, row.kind, target, operand, assign.span, gen.Info(assign.target));
   }
   KDL_UNREACHABLE("assignment {}", Spelling(op));
 }

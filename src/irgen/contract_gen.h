@@ -88,7 +88,7 @@ void GenElementStore(FunctionGen& gen, ir::Value* value, ir::Value* tensor,
                      const sema::IndexInfo& index);
 // expressions.cpp
 ir::Value* GenBuiltin(FunctionGen& gen, const sema::Builtin& builtin,
-                      const std::vector<ir::Value*>& args);
+                      const std::vector<ir::Value*>& args, Span span);
 // reductions.cpp
 ir::FoldKind FoldOf(sema::ReduceKind kind);
 

@@ -170,7 +170,7 @@ void GenAssignment(FunctionGen& gen, const Assignment& to) {
   Fill(gen, next, to.type, [&] {
     if (assign.op == syntax::AssignOp::Set) return GenParts(gen, assign.value);
     Value* before = to.present()[0];
-    return Values{GenUpdate(gen, assign.op, before, assign.value, assign.span)};
+    return Values{GenUpdate(gen, assign, before)};
   });
   GenForAll(gen, next.names, [&] { to.store(LoadKept(gen, next)); });
   gen.tiles->ahead.clear();

@@ -71,12 +71,25 @@ Value* GenInside(FunctionGen& gen, Value* tensor, const sema::IndexInfo& index) 
 }
 
 /// bits and from_bits: of a number of the type that the pattern belongs to.
-Value* GenPattern(FunctionGen& gen, Value* operand, Scalar pattern, const sema::ExprInfo& info) {
+Value* GenPattern(FunctionGen& gen, Value* operand, const sema::ExprInfo& info) {
+  Scalar pattern = info.pattern;
   OpKind kind = IsFloat(pattern) ? OpKind::ToBits : OpKind::FromBits;
   Scalar result = sema::ResultOf(info.builtin->result, pattern);
   Value* made = gen.builder.Make(kind, {gen.builder.Cast(operand, pattern)},
                                  gen.builder.types().ScalarOf(result));
   return gen.builder.Cast(made, gen.Made(info.type.scalar));
+}
+
+/// A builtin that is a fn of the library: of numbers of the type that the pattern belongs to, where the width matters.
+Value* GenInlinedBuiltin(FunctionGen& gen, std::vector<Value*> args, const sema::ExprInfo& info) {
+  bool has_width = info.builtin->lowering == sema::Lowering::WidthFn;
+  if (has_width) {
+    std::vector<Scalar> types(args.size(), info.pattern);
+    args = CastParts(gen, std::move(args), types);
+  }
+  Value* result = GenInlined(gen, *info.callee, args, {})[0];
+  if (has_width) result = gen.builder.Cast(result, info.pattern);
+  return gen.builder.Cast(result, gen.Made(info.type.scalar));
 }
 
 }  // namespace
@@ -197,11 +210,11 @@ Value* GenContractBuiltin(FunctionGen& gen, const syntax::CallExpr& call,
   if (builtin.lowering == sema::Lowering::Iota) return gen.values.at(info.entity);
   std::vector<Value*> args;
   for (const syntax::Arg& arg : call.args) args.push_back(GenExpr(gen, arg.value));
-  if (builtin.result != sema::BuiltinResult::Same) {
-    Scalar operand = gen.Info(call.args[0].value).type.scalar;
-    return GenPattern(gen, args[0], InFn(gen) ? operand : info.pattern, info);
-  }
-  return GenBuiltin(gen, builtin, args);
+  if (builtin.result != sema::BuiltinResult::Same) return GenPattern(gen, args[0], info);
+  bool is_fn =
+      builtin.lowering == sema::Lowering::Fn || builtin.lowering == sema::Lowering::WidthFn;
+  return is_fn ? GenInlinedBuiltin(gen, std::move(args), info)
+               : GenBuiltin(gen, builtin, args, call.span);
 }
 
 std::vector<Value*> GenContractCall(FunctionGen& gen, const syntax::CallExpr& call,

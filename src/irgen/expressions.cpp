@@ -100,19 +100,35 @@ std::vector<Value*> GenArgument(FunctionGen& gen, const syntax::Expr* arg,
   return {gen.builder.Broadcast(value, axes)};
 }
 
+/// Towards 0: of a quotient below 0 that is not exact the next integer, whose remainder is b less.
+Value* GenTruncated(FunctionGen& gen, Value* a, Value* b, bool remainder, Span span) {
+  ir::Builder& builder = gen.builder;
+  Scalar scalar = a->type()->scalar;
+  Value* quotient = GenQuotient(gen, OpKind::Div, a, b, span);
+  Value* rest = builder.Sub(a, builder.Mul(quotient, b));
+  if (!IsSigned(scalar)) return remainder ? rest : quotient;
+  Value* zero = builder.Int(scalar, 0);
+  Value* up = builder.And(builder.Lt(quotient, zero), builder.Ne(rest, zero));
+  return remainder ? builder.Select(up, builder.Sub(rest, b), rest)
+                   : builder.Select(up, builder.Add(quotient, builder.Int(scalar, 1)), quotient);
+}
+
 }  // namespace
 
-Value* GenBuiltin(FunctionGen& gen, const sema::Builtin& builtin, const std::vector<Value*>& args) {
+Value* GenBuiltin(FunctionGen& gen, const sema::Builtin& builtin, const std::vector<Value*>& args,
+                  Span span) {
   ir::Builder& b = gen.builder;
   switch (builtin.lowering) {
     case sema::Lowering::Clamp:
       return b.Min(b.Max(args[0], args[1]), args[2]);
     case sema::Lowering::CeilDiv: {
       Value* one = b.Int(args[1]->type()->scalar, 1);
-      Value* divisor = args[1];
-      if (Value* mask = gen.Mask()) divisor = b.Select(mask, divisor, one);
-      return b.Div(b.Sub(b.Add(args[0], divisor), one), divisor);
+      return GenQuotient(gen, OpKind::Div, b.Sub(b.Add(args[0], args[1]), one), args[1], span);
     }
+    case sema::Lowering::TruncDiv:
+    case sema::Lowering::TruncRem:
+      return GenTruncated(gen, args[0], args[1], builtin.lowering == sema::Lowering::TruncRem,
+                          span);
     default:
       break;
   }
@@ -127,6 +143,15 @@ Value* GenBuiltin(FunctionGen& gen, const sema::Builtin& builtin, const std::vec
 
 namespace {
 
+/// A builtin that is a fn of the library, which may take another type than the expression has: the unsigned one of its width.
+Value* GenLibraryBuiltin(FunctionGen& gen, const syntax::CallExpr& call,
+                         const sema::ExprInfo& info) {
+  std::vector<Value*> args;
+  for (const syntax::Arg& arg : call.args) args.push_back(GenExpr(gen, arg.value));
+  Value* result = GenLibraryCall(gen, *info.callee, std::move(args));
+  return IsInteger(info.type.scalar) ? gen.builder.Cast(result, info.type.scalar) : result;
+}
+
 Value* GenCall(FunctionGen& gen, const syntax::CallExpr& call, const sema::ExprInfo& info) {
   if (info.pipe) return Widen(gen, GenPop(gen, *info.pipe, call.span));
   if (gen.contract && info.builtin) return GenContractBuiltin(gen, call, info);
@@ -134,13 +159,11 @@ Value* GenCall(FunctionGen& gen, const syntax::CallExpr& call, const sema::ExprI
     return GenIota(gen, info.entity);
   if (info.entity && info.entity->kind == sema::EntityKind::Device)
     return GenDeviceCores(gen, info.entity);
+  if (info.callee && info.builtin) return GenLibraryBuiltin(gen, call, info);
   if (info.callee) return GenFnCall(gen, call, info).at(0);
   std::vector<Value*> args;
   for (const syntax::Arg& arg : call.args) args.push_back(GenExpr(gen, arg.value));
-  Value* result = GenBuiltin(gen, *info.builtin, args);
-  if (info.builtin->lowering == sema::Lowering::CeilDiv)
-    result->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(call.span)));
-  return result;
+  return GenBuiltin(gen, *info.builtin, args, call.span);
 }
 
 Value* GenCast(FunctionGen& gen, const syntax::CastExpr& cast, const sema::ExprInfo& info) {
@@ -209,17 +232,11 @@ Value* GenSizeAs(FunctionGen& gen, Span span, Size source, Scalar scalar) {
 
 }  // namespace
 
-std::vector<Value*> GenFnCall(FunctionGen& gen, const syntax::CallExpr& call,
-                              const sema::ExprInfo& info) {
-  if (gen.contract) return GenContractCall(gen, call, info);
-  static const sema::CallInfo kNothing;
-  const sema::CheckedFunction& callee = *info.callee;
-  const sema::CallInfo& bound = info.call ? *info.call : kNothing;
-  std::vector<Value*> given;
-  for (size_t i = 0; i < call.args.size(); ++i) {
-    std::vector<Value*> argument = GenArgument(gen, call.args[i].value, callee, bound, i);
-    given.insert(given.end(), argument.begin(), argument.end());
-  }
+namespace {
+
+/// `given`: what the arguments of the source are.
+std::vector<Value*> MakeCall(FunctionGen& gen, const sema::CheckedFunction& callee,
+                             const sema::CallInfo& bound, const std::vector<Value*>& given) {
   std::vector<Value*> args;
   for (Size size : bound.sizes) args.push_back(GenSize(gen, size));
   for (const sema::Entity* range : bound.ranges) args.push_back(gen.blks.at(range));
@@ -248,6 +265,28 @@ std::vector<Value*> GenFnCall(FunctionGen& gen, const syntax::CallExpr& call,
   std::vector<Value*> results;
   for (Value* result : op->results()) results.push_back(Widen(gen, result));
   return results;
+}
+
+}  // namespace
+
+std::vector<Value*> GenFnCall(FunctionGen& gen, const syntax::CallExpr& call,
+                              const sema::ExprInfo& info) {
+  if (gen.contract) return GenContractCall(gen, call, info);
+  static const sema::CallInfo kNothing;
+  const sema::CallInfo& bound = info.call ? *info.call : kNothing;
+  std::vector<Value*> given;
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    std::vector<Value*> argument = GenArgument(gen, call.args[i].value, *info.callee, bound, i);
+    given.insert(given.end(), argument.begin(), argument.end());
+  }
+  return MakeCall(gen, *info.callee, bound, given);
+}
+
+Value* GenLibraryCall(FunctionGen& gen, const sema::CheckedFunction& callee,
+                      std::vector<Value*> args) {
+  for (size_t i = 0; i < args.size(); ++i)
+    args[i] = Round(gen, args[i], callee.params[i].entity->type.scalar);
+  return MakeCall(gen, callee, {}, args)[0];
 }
 
 Value* GenExpr(FunctionGen& gen, const syntax::Expr* expr) {

@@ -130,13 +130,17 @@ ir::Value* GenIndex(FunctionGen& gen, const syntax::Expr* expr);
 /// The values that a call of a fn computes in: one for each part of the result, none where the fn has no result.
 std::vector<ir::Value*> GenFnCall(FunctionGen& gen, const syntax::CallExpr& call,
                                   const sema::ExprInfo& info);
+/// Of a fn of the library, which takes and gives numbers.
+ir::Value* GenLibraryCall(FunctionGen& gen, const sema::CheckedFunction& callee,
+                          std::vector<ir::Value*> args);
 
 // arithmetic.cpp
 /// `lhs op rhs` with the language's fma rule; either side may be a product that is contracted.
 ir::Value* GenBinary(FunctionGen& gen, const syntax::BinaryExpr& binary);
 /// `target + e`, `target - e` … of an assignment, by the same rule.
-ir::Value* GenUpdate(FunctionGen& gen, syntax::AssignOp op, ir::Value* target,
-                     const syntax::Expr* value, Span span);
+ir::Value* GenUpdate(FunctionGen& gen, const syntax::AssignStmt& assign, ir::Value* target);
+/// `a / b` or `a % b`, an OpKind, of integers or floats; where an `if` expression around does not hold, it does not trap.
+ir::Value* GenQuotient(FunctionGen& gen, ir::OpKind kind, ir::Value* a, ir::Value* b, Span span);
 
 /// Removes pure ops that nothing uses.
 void DropUnused(const ir::Block* block);

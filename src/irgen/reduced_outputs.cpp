@@ -27,12 +27,8 @@ const Op* FirstGroupUpdate(const Value* tensor) {
 }
 
 uint64_t IdentityOf(ir::UpdateKind how, Scalar scalar) {
-  using ir::FoldKind;
-  FoldKind fold = how == ir::UpdateKind::Add   ? FoldKind::Sum
-                  : how == ir::UpdateKind::Max ? FoldKind::Max
-                                               : FoldKind::Min;
   Scalar acc = IsNarrowFloat(scalar) ? Scalar::F32 : scalar;
-  return ir::EvaluateCast(acc, scalar, ir::FoldIdentity(fold, acc));
+  return ir::EvaluateCast(acc, scalar, ir::UpdateIdentity(how, acc));
 }
 
 void Fill(FunctionGen& gen, Value* tensor, const Op* update) {

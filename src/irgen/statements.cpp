@@ -67,7 +67,7 @@ void AssignVar(FunctionGen& gen, const syntax::AssignStmt& assign, const sema::E
   } else if (assign.op == syntax::AssignOp::Set) {
     value = GenExpr(gen, assign.value);
   } else {
-    value = GenUpdate(gen, assign.op, Widen(gen, present), assign.value, assign.span);
+    value = GenUpdate(gen, assign, Widen(gen, present));
   }
   Value* stored = AsDeclared(gen, value, var->type);
   if (Value* mask = gen.AssignMask()) stored = gen.builder.Select(mask, stored, present);
@@ -89,16 +89,17 @@ void AssignElements(FunctionGen& gen, const syntax::AssignStmt& assign,
   Where(gen, assign.condition, [&](Value* mask) {
     Value* value = assign.op == syntax::AssignOp::Set
                        ? GenExpr(gen, assign.value)
-                       : GenUpdate(gen, assign.op, Widen(gen, GenLoad(gen, target)), assign.value,
-                                   assign.span);
+                       : GenUpdate(gen, assign, Widen(gen, GenLoad(gen, target)));
     GenStore(gen, target, value, mask);
   });
 }
 
+/// `-=` adds what is negated: of integers that wrap and of floats it is the same to the bit.
 ir::UpdateKind UpdateOf(syntax::AssignOp op) {
   using syntax::AssignOp;
   static constexpr std::pair<AssignOp, ir::UpdateKind> kRows[] = {
       {AssignOp::Set, ir::UpdateKind::Set},    {AssignOp::Add, ir::UpdateKind::Add},
+      {AssignOp::Sub, ir::UpdateKind::Add},    {AssignOp::Mul, ir::UpdateKind::Mul},
       {AssignOp::Max, ir::UpdateKind::Max},    {AssignOp::Min, ir::UpdateKind::Min},
       {AssignOp::BitAnd, ir::UpdateKind::And}, {AssignOp::BitOr, ir::UpdateKind::Or},
       {AssignOp::BitXor, ir::UpdateKind::Xor}};
@@ -113,6 +114,7 @@ void UpdateElements(FunctionGen& gen, const syntax::AssignStmt& assign) {
   bool atomic = assign.mode == syntax::AssignMode::Atomic;
   Where(gen, assign.condition, [&](Value* mask) {
     Value* value = GenExpr(gen, assign.value);
+    if (assign.op == syntax::AssignOp::Sub) value = gen.builder.Unary(ir::OpKind::Neg, value);
     GenUpdateOf(gen, syntax::As<syntax::IndexExpr>(assign.target), value, mask, UpdateOf(assign.op),
                 atomic ? ir::ScopeKind::Launch : ir::ScopeKind::Group);
   });
@@ -123,9 +125,8 @@ void AssignPart(FunctionGen& gen, const syntax::AssignStmt& assign,
                 const syntax::IndexExpr& target) {
   const sema::Entity* var = gen.Info(&target).entity;
   Value* before = GenTilePart(gen, target);
-  Value* value = assign.op == syntax::AssignOp::Set
-                     ? GenExpr(gen, assign.value)
-                     : GenUpdate(gen, assign.op, Widen(gen, before), assign.value, assign.span);
+  Value* value = assign.op == syntax::AssignOp::Set ? GenExpr(gen, assign.value)
+                                                    : GenUpdate(gen, assign, Widen(gen, before));
   Value* present = gen.values.at(var);
   Value* stored = AsDeclared(gen, GenWithPart(gen, target, present, value), var->type);
   if (Value* mask = gen.AssignMask()) stored = gen.builder.Select(mask, stored, present);

@@ -101,7 +101,7 @@ Value* Updated(ir::Builder& b, ir::UpdateKind how, Value* element, Value* value)
   Scalar wide = IsNarrowFloat(scalar) ? Scalar::F32 : scalar;
   Value* before = b.Cast(element, wide);
   Value* operand = b.Cast(value, wide);
-  return b.Cast(b.Binary(CombineOf(how), before, operand), scalar);
+  return b.Cast(b.Binary(ir::CombineOf(how), before, operand), scalar);
 }
 
 void PlainUpdate(ir::Builder& b, const ElementAccess& access, Value* value) {
@@ -119,25 +119,6 @@ void PlainUpdate(ir::Builder& b, const ElementAccess& access, Value* value) {
 }
 
 }  // namespace
-
-OpKind CombineOf(ir::UpdateKind how) {
-  static constexpr OpKind kOps[] = {OpKind::Const, OpKind::Add, OpKind::Max, OpKind::Min,
-                                    OpKind::And,   OpKind::Or,  OpKind::Xor};
-  return kOps[static_cast<size_t>(how)];
-}
-
-uint64_t UpdateIdentity(ir::UpdateKind how, Scalar acc) {
-  switch (how) {
-    case ir::UpdateKind::Max:
-      return ir::FoldIdentity(ir::FoldKind::Max, acc);
-    case ir::UpdateKind::Min:
-      return ir::FoldIdentity(ir::FoldKind::Min, acc);
-    case ir::UpdateKind::And:
-      return ir::EvaluateCast(Scalar::I64, acc, ~uint64_t{0});
-    default:
-      return ir::FoldIdentity(ir::FoldKind::Sum, acc);
-  }
-}
 
 Value* IndexValue(ir::Builder& b, const ir::AccessDim& dim, std::span<Value* const> index) {
   Value* sum = nullptr;

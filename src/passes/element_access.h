@@ -29,10 +29,6 @@ struct ElementAccess {
   Piece piece = {};
   bool past_caches = false;  ///< of a store of a full vector, which is aligned
 };
-/// The op of the element and a value in an update; there is none of one that sets.
-ir::OpKind CombineOf(ir::UpdateKind how);
-/// What an update with it leaves an element as it is.
-uint64_t UpdateIdentity(ir::UpdateKind how, Scalar acc);
 
 /// Of the op, whose operands are what `value` gives for them.
 ElementAccess AccessOf(const ir::Op* op, const std::function<ir::Value*(ir::Value*)>& value);

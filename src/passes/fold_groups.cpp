@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "ir/element_walk.h"
+#include "ir/eval.h"
 #include "passes/analysis/pipe_ends.h"
 #include "passes/analysis/points.h"
 #include "passes/element_access.h"
@@ -237,7 +238,7 @@ class GroupFolder {
         Value* before = builder_.Cast(LoadAt(builder_, parts.tensor(), place, axes), parts.acc());
         Value* part = LoadAt(builder_, parts.memory(),
                              parts.InPart(builder_, place, visit.slot, binders), axes);
-        StoreFolded(parts, builder_.Binary(CombineOf(parts.how()), before, part), place);
+        StoreFolded(parts, builder_.Binary(ir::CombineOf(parts.how()), before, part), place);
       });
     });
   }
@@ -285,7 +286,7 @@ class GroupFolder {
       for (const Value* index : place.index) axes = ir::UnionAxes(axes, index->type()->axes);
       Value* old = MakeOne(builder_, OpKind::Load, {{parts.memory()}, place.index, {}, mask},
                            types_.Tile(parts.acc(), axes), attrs);
-      Value* updated = builder_.Binary(CombineOf(parts.how()), old, value);
+      Value* updated = builder_.Binary(ir::CombineOf(parts.how()), old, value);
       builder_.Create(OpKind::Store, {{updated}, {parts.memory()}, place.index, mask}, {}, attrs);
     } else {
       attrs.push_back(MakeAttr<AttrKey::How>(parts.how()));
@@ -359,7 +360,7 @@ class GroupFolder {
       Value* slot = parts.Slot(builder_, *blocks_, group, first_step, folded.tile);
       Value* part = LoadAt(builder_, parts.memory(),
                            parts.InPart(builder_, folded.place, slot, folded.binders), folded.axes);
-      return Values{builder_.Binary(CombineOf(parts.how()), so_far[0], part)};
+      return Values{builder_.Binary(ir::CombineOf(parts.how()), so_far[0], part)};
     })[0];
   }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "ir/busy_cores.h"
+#include "ir/eval.h"
 #include "ir/groups.h"
 #include "ir/tensor_view.h"
 #include "passes/element_access.h"
@@ -104,7 +105,7 @@ Scalar GroupParts::acc() const {
   return IsNarrowFloat(scalar) ? Scalar::F32 : scalar;
 }
 
-uint64_t GroupParts::identity() const { return UpdateIdentity(how_, acc()); }
+uint64_t GroupParts::identity() const { return ir::UpdateIdentity(how_, acc()); }
 
 std::vector<Size> GroupParts::PartDims(SizeTable& sizes) const {
   std::vector<Size> dims = tensor_->type()->dims;

@@ -6,6 +6,7 @@
 #include "sema/coerce.h"
 #include "sema/expr.h"
 #include "sema/index.h"
+#include "sema/library.h"
 #include "sema/resolve.h"
 #include "sema/stmt.h"
 #include "sema/tensor_effects.h"
@@ -126,11 +127,10 @@ std::string_view Wanted(AssignOp op, Scalar scalar) {
     case AssignOp::Sub:
     case AssignOp::Mul:
     case AssignOp::Div:
+    case AssignOp::Rem:
     case AssignOp::Max:
     case AssignOp::Min:
       return is_bool ? "integers or floats" : "";
-    case AssignOp::Rem:
-      return is_bool || IsFloat(scalar) ? "integers" : "";
     case AssignOp::BitAnd:
     case AssignOp::BitOr:
     case AssignOp::BitXor:
@@ -247,6 +247,9 @@ void CheckAssign(FunctionState& state, const AssignStmt& assign) {
                              Spelling(target.scalar));
     return;
   }
+  if (assign.op == AssignOp::Rem && IsFloat(target.scalar) &&
+      !BindFloatRemainder(state, target.scalar, assign.span, state.fn.exprs[assign.target]))
+    return;
   // Of an atomic store with more ranges than its index each element of the value is an update.
   bool may_lack = assign.mode == syntax::AssignMode::Atomic;
   std::vector<const Entity*> missing = Missing(value.ranges, target.ranges);

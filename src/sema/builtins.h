@@ -11,12 +11,16 @@ namespace kdl::sema {
 /// How irgen makes a builtin; builtins.def says which each has.
 enum class Lowering : uint8_t {
   Op,    ///< the elementwise KIR op whose spelling is `target`
-  Math,  ///< a fn of the standard library, `target` + `_f32` or `_f64`; narrower floats through f32
-  Clamp,    ///< clamp(x, lo, hi): min(max(x, lo), hi)
-  CeilDiv,  ///< ceil_div(a, b): (a + b - 1) / b
-  Iota,     ///< the absolute indices of a range
-  CoreId,   ///< a name, not a call
-  CoreNum,  ///< a name, not a call
+  Math,  ///< a fn of the standard library, `target` + `_f32` or `_f64`; narrower floats through f32. In contracts the op `target`
+  Fn,  ///< the library's generic fn `target`, of the operands' type, the unsigned one of its width, or f32
+  WidthFn,   ///< the same, of integers, where the result depends on their width
+  Clamp,     ///< clamp(x, lo, hi): min(max(x, lo), hi)
+  CeilDiv,   ///< ceil_div(a, b): (a + b - 1) / b
+  TruncDiv,  ///< trunc_div(a, b): a / b, but towards 0
+  TruncRem,  ///< trunc_rem(a, b): a - b * trunc_div(a, b)
+  Iota,      ///< the absolute indices of a range
+  CoreId,    ///< a name, not a call
+  CoreNum,   ///< a name, not a call
 };
 
 /// What the operands may be; they have one scalar type.

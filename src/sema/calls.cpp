@@ -10,6 +10,7 @@
 #include "sema/expr.h"
 #include "sema/groups.h"
 #include "sema/imports.h"
+#include "sema/library.h"
 #include "sema/pipes.h"
 #include "sema/reductions.h"
 #include "sema/resolve.h"
@@ -107,20 +108,6 @@ Type CheckIota(FunctionState& state, const CallExpr& call, ExprInfo& info) {
   return ValueType(Scalar::I64, {entity});
 }
 
-/// The library's fn behind an elementary function; false, reported, where there is none.
-bool BindElementary(FunctionState& state, const CallExpr& call, const Builtin& builtin,
-                    Scalar scalar, ExprInfo& info) {
-  if (state.contract != nullptr) return true;
-  std::string name = fmt::format("{}_{}", builtin.target, scalar == Scalar::F64 ? "f64" : "f32");
-  const Entity* entity = LibraryFunction(state.module, name);
-  KDL_CHECK(entity, "the library has no '{}'", name);
-  FunctionGroup& group = Require(state.module, entity);
-  if (group.instances.size() != 1) return false;
-  state.group.calls.emplace_back(&group, call.callee.span);
-  info.callee = group.instances[0];
-  return true;
-}
-
 /// Where the result has the type of the operands, it is a literal as they are; else they take their
 /// default types.
 Type CheckLiteralArgs(FunctionState& state, const Builtin& builtin,
@@ -140,9 +127,16 @@ Type CheckLiteralArgs(FunctionState& state, const Builtin& builtin,
   return ValueType(scalar, type.ranges);
 }
 
-bool IsOfBits(const Builtin* builtin) {
+/// Whether the result depends on the width of the operands, which numbers of a contract do not have.
+bool NeedsWidth(const Builtin* builtin) {
   return builtin != nullptr &&
-         (builtin->result == BuiltinResult::BitsOf || builtin->result == BuiltinResult::FromBitsOf);
+         (builtin->result == BuiltinResult::BitsOf ||
+          builtin->result == BuiltinResult::FromBitsOf || builtin->lowering == Lowering::WidthFn);
+}
+
+bool IsOfLibrary(const Builtin& builtin) {
+  return builtin.lowering == Lowering::Math || builtin.lowering == Lowering::Fn ||
+         builtin.lowering == Lowering::WidthFn;
 }
 
 /// The type that an expression of a contract has outside it: that of memory, of a cast or of a pattern.
@@ -150,19 +144,19 @@ std::optional<Scalar> WrittenType(FunctionState& state, const Expr* expr) {
   const ExprInfo& info = state.fn.exprs[expr];
   if (const auto* cast = syntax::DynAs<syntax::CastExpr>(expr))
     return ScalarFromSpelling(cast->type.name.text());
-  if (IsOfBits(info.builtin)) return ResultOf(info.builtin->result, info.pattern);
+  if (NeedsWidth(info.builtin)) return ResultOf(info.builtin->result, info.pattern);
   const Entity* entity = info.index != nullptr ? info.index->base : info.entity;
   if (entity == nullptr || !(entity->type.is_tensor() || entity->type.is_value())) return {};
   return entity->type.scalar;
 }
 
-/// bits and from_bits in a contract, where numbers have no width of their own.
+/// In a contract, where numbers have no width of their own.
 Type CheckPattern(FunctionState& state, const CallExpr& call, const Builtin& builtin,
                   const Type& type, ExprInfo& info) {
   if (type.is_error()) return type;
   std::optional<Scalar> scalar = WrittenType(state, call.args[0].value);
   if (!scalar) {
-    std::string_view kind = builtin.result == BuiltinResult::BitsOf ? "f32" : "i32";
+    std::string_view kind = Accepts(builtin.operands, Scalar::I32) ? "i32" : "f32";
     state.diagnostics.Report(diag::PatternOfNoType, call.span, builtin.spelling)
         .Help(fmt::format("write `{}((…) as {})`", builtin.spelling, kind));
     return Type{};
@@ -173,6 +167,9 @@ Type CheckPattern(FunctionState& state, const CallExpr& call, const Builtin& bui
     return Type{};
   }
   info.pattern = *scalar;
+  if (builtin.lowering == Lowering::WidthFn &&
+      !BindLibrary(state, builtin, *scalar, call.callee.span, info))
+    return Type{};
   return Seen(state, ValueType(ResultOf(builtin.result, *scalar), type.ranges));
 }
 
@@ -190,7 +187,7 @@ Type CheckBuiltinCall(FunctionState& state, const CallExpr& call, const Builtin&
   if (builtin.operands == Operands::Range) return CheckIota(state, call, info);
   std::vector<const Expr*> args = CheckArgs(state, call);
   Type type = Unify(state, args, call.span, builtin.spelling);
-  if (IsOfBits(&builtin) && state.contract != nullptr && !type.is_literal())
+  if (NeedsWidth(&builtin) && state.contract != nullptr && !type.is_literal())
     return CheckPattern(state, call, builtin, type, info);
   if (type.is_literal()) type = CheckLiteralArgs(state, builtin, args, type);
   if (type.is_error() || type.is_literal()) return type;
@@ -206,10 +203,9 @@ Type CheckBuiltinCall(FunctionState& state, const CallExpr& call, const Builtin&
     }
     return Type{};
   }
-  if (builtin.lowering == Lowering::Math &&
-      !BindElementary(state, call, builtin, type.scalar, info)) {
+  if (NeedsWidth(&builtin)) info.pattern = type.scalar;
+  if (IsOfLibrary(builtin) && !BindLibrary(state, builtin, type.scalar, call.callee.span, info))
     return Type{};
-  }
   return ValueType(ResultOf(builtin.result, type.scalar), type.ranges);
 }
 

@@ -117,9 +117,10 @@ std::optional<Constant> IntegerToFloat(__int128 value, Scalar scalar) {
   return constant;
 }
 
-std::optional<Constant> IntegerToInteger(__int128 value, Scalar scalar) {
+std::optional<Constant> IntegerToInteger(__int128 value, Scalar scalar, bool flipped) {
   int bits = Info(scalar).bits;
   bool is_signed = IsSigned(scalar);
+  if (flipped && !is_signed && value < 0) value += static_cast<__int128>(1) << bits;
   __int128 high = (static_cast<__int128>(1) << (is_signed ? bits - 1 : bits)) - 1;
   __int128 low = is_signed ? -high - 1 : 0;
   if (value < low || value > high) return std::nullopt;
@@ -175,9 +176,17 @@ std::optional<double> FoldReals(BinaryOp op, double a, double b) {
       return a * b;
     case BinaryOp::Div:
       return a / b;
+    case BinaryOp::Rem:
+      return std::fmod(a, b);
     default:
       return std::nullopt;
   }
+}
+
+/// Whether the low bits of the result follow from those of the operands.
+bool KeepsLowBits(BinaryOp op) {
+  return op == BinaryOp::BitAnd || op == BinaryOp::BitOr || op == BinaryOp::BitXor ||
+         op == BinaryOp::Shl;
 }
 
 }  // namespace
@@ -218,6 +227,12 @@ Literal Negate(const Literal& value) {
   return result;
 }
 
+Literal Flip(const Literal& value) {
+  Literal result = Literal::Int(-value.integer - 1);
+  result.flipped = !value.flipped;
+  return result;
+}
+
 Folded Fold(BinaryOp op, const Literal& a, const Literal& b) {
   if (a.is_float || b.is_float) {
     std::optional<double> real = FoldReals(op, a.AsReal(), b.AsReal());
@@ -233,13 +248,15 @@ Folded Fold(BinaryOp op, const Literal& a, const Literal& b) {
   Literal literal = Literal::Int(*value);
   bool has_rest = op == BinaryOp::Div && a.integer % b.integer != 0;
   literal.floored = has_rest || a.floored || b.floored;
+  literal.flipped = KeepsLowBits(op) && (a.flipped || b.flipped);
   return {literal, std::nullopt};
 }
 
 std::optional<Constant> ToConstant(const Literal& literal, Scalar scalar) {
   if (scalar == Scalar::Bool) return std::nullopt;
   if (!IsFloat(scalar)) {
-    return literal.is_float ? std::nullopt : IntegerToInteger(literal.integer, scalar);
+    return literal.is_float ? std::nullopt
+                            : IntegerToInteger(literal.integer, scalar, literal.flipped);
   }
   return literal.is_float ? FloatToConstant(literal, scalar)
                           : IntegerToFloat(literal.integer, scalar);

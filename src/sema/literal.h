@@ -18,6 +18,7 @@ struct Literal {
   double real = 0;
   bool floored = false;   ///< an integer division in it left a rest
   bool negative = false;  ///< of `text`
+  bool flipped = false;   ///< of bits that `~` has flipped: of an unsigned type it is the low ones
   std::string_view text;  ///< the decimal digits; empty: `real` is the value
 
   static Literal Int(__int128 value);
@@ -29,6 +30,8 @@ Literal FromAst(const syntax::IntLit& lit);
 Literal FromAst(const syntax::FloatLit& lit);
 Literal FromConstant(const Constant& constant);
 Literal Negate(const Literal& value);
+/// `~` of an integer.
+Literal Flip(const Literal& value);
 
 enum class FoldFailure { DivisionByZero, TooLarge, ShiftCount };
 /// `a op b` of two integers or two floats; op is arithmetic, or works on the bits of integers. No

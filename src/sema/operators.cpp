@@ -5,6 +5,7 @@
 #include "sema/coerce.h"
 #include "sema/constants.h"
 #include "sema/expr.h"
+#include "sema/library.h"
 #include "sema/resolve.h"
 #include "sema/sizes.h"
 
@@ -56,9 +57,9 @@ std::string_view Wanted(OperatorGroup group, Scalar scalar) {
   bool is_bool = scalar == Scalar::Bool;
   switch (group) {
     case OperatorGroup::Arithmetic:
+    case OperatorGroup::Remainder:
     case OperatorGroup::Order:
       return is_bool ? "integers or floats" : "";
-    case OperatorGroup::Remainder:
     case OperatorGroup::Shift:
       return is_bool || IsFloat(scalar) ? "integers" : "";
     case OperatorGroup::Bits:
@@ -121,9 +122,6 @@ Type ReportOperand(FunctionState& state, const syntax::BinaryExpr& binary, std::
                    Scalar found) {
   Diagnostic& report = state.diagnostics.Report(diag::BadOperand, binary.op_span,
                                                 Spelling(binary.op), wanted, Spelling(found));
-  if (binary.op == BinaryOp::Rem && IsFloat(found)) {
-    report.Help("write `a - b * floor(a / b)` for floats");
-  }
   if (GroupOf(binary.op) == OperatorGroup::Logic && IsInteger(found)) {
     report.Help("compare with `!= 0`, or use `&` and `|` on bits");
   }
@@ -145,6 +143,40 @@ Type RecordLiteral(FunctionState& state, const Expr* expr, ExprInfo& info, const
   return LiteralType(literal.is_float);
 }
 
+namespace {
+
+/// `~x`, of an integer.
+Type CheckFlip(FunctionState& state, const syntax::UnaryExpr& unary, const Type& type,
+               ExprInfo& info) {
+  bool is_float = type.kind == TypeKind::FloatLiteral || (type.is_value() && IsFloat(type.scalar));
+  bool is_bool = type.is_value() && type.scalar == Scalar::Bool;
+  if (!is_float && !is_bool) {
+    auto literal = state.literals.find(unary.operand);
+    bool folds = literal != state.literals.end() && type.is_literal();
+    return folds ? RecordLiteral(state, &unary, info, Flip(literal->second)) : type;
+  }
+  Scalar found = type.is_value() ? type.scalar : Scalar::F32;
+  Diagnostic& report = state.diagnostics.Report(diag::BadOperand, unary.span, Spelling(unary.op),
+                                                "an integer", Spelling(found));
+  report.Help(is_bool ? "`!` negates a bool"
+                      : "the bits of an f32 or f64 are `bits(x)`, and `from_bits` gives the float");
+  return Type{};
+}
+
+/// The remainder of floats, outside of contracts, is a fn of the library.
+Type BindRemainder(FunctionState& state, const syntax::BinaryExpr& binary, ExprInfo& info,
+                   Type type) {
+  if (type.kind == TypeKind::FloatLiteral && !state.literals.contains(&binary)) {
+    Scalar scalar = state.contract != nullptr ? Scalar::F64 : Scalar::F32;
+    if (!Coerce(state, binary.lhs, scalar) || !Coerce(state, binary.rhs, scalar)) return Type{};
+    type = ValueType(scalar, type.ranges);
+  }
+  if (!type.is_value() || !IsFloat(type.scalar)) return type;
+  return BindFloatRemainder(state, type.scalar, binary.op_span, info) ? type : Type{};
+}
+
+}  // namespace
+
 Type CheckUnary(FunctionState& state, const syntax::UnaryExpr& unary, ExprInfo& info) {
   Type type = CheckValue(state, unary.operand);
   if (type.is_error()) return type;
@@ -153,9 +185,10 @@ Type CheckUnary(FunctionState& state, const syntax::UnaryExpr& unary, ExprInfo& 
     if (type.is_error() || type.scalar == Scalar::Bool) return type;
     state.diagnostics
         .Report(diag::BadOperand, unary.span, Spelling(unary.op), "a bool", Spelling(type.scalar))
-        .Help("compare with `== 0`, or flip the bits with `^ -1`");
+        .Help("compare with `== 0`, or flip the bits with `~`");
     return Type{};
   }
+  if (unary.op == UnaryOp::BitNot) return CheckFlip(state, unary, type, info);
   auto literal = state.literals.find(unary.operand);
   if (literal != state.literals.end() && type.is_literal()) {
     return RecordLiteral(state, &unary, info, Negate(literal->second));
@@ -208,7 +241,7 @@ Type CheckBinary(FunctionState& state, const syntax::BinaryExpr& binary, ExprInf
     state.diagnostics.Report(diag::DivisionByZero, binary.rhs->span);
     return Type{};
   }
-  return type;
+  return binary.op == BinaryOp::Rem ? BindRemainder(state, binary, info, type) : type;
 }
 
 }  // namespace kdl::sema

@@ -22,7 +22,7 @@ namespace kdl::syntax {
 
 // Operators: enumerator, spelling.
 #define KDL_UNARY_OPS(X)                                                                      \
-  X(Neg, "-") X(Not, "!")
+  X(Neg, "-") X(Not, "!") X(BitNot, "~")
 #define KDL_BINARY_OPS(X)                                                                     \
   X(Mul, "*") X(Div, "/") X(Rem, "%") X(Add, "+") X(Sub, "-") X(Shl, "<<") X(Shr, ">>")       \
   X(BitAnd, "&") X(BitXor, "^") X(BitOr, "|") X(Eq, "==") X(Ne, "!=") X(Lt, "<") X(Le, "<=")  \

@@ -227,7 +227,7 @@ const Expr* BuildOperand(Builder& builder, P::OperandContext* operand) {
   for (size_t i = prefixes; i-- > 0;) {
     Span op = builder.SpanOf(TokenAt(operand, i));
     auto* unary = builder.MakeExpr<UnaryExpr>(Cover(op, builder.SpanOf(operand)));
-    unary->op = FindSpelled(builder.Text(op), UnaryOp::Not);
+    unary->op = FindSpelled(builder.Text(op), UnaryOp::BitNot);
     unary->operand = expr;
     expr = unary;
   }

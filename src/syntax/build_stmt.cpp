@@ -27,8 +27,8 @@ const Mode& ModeOf(AssignMode mode) {
       Mode{"an assignment",
            {Set, Add, Sub, Mul, Div, Rem, BitAnd, BitOr, BitXor},
            "write x = max(x, e), or begin with `atomic` or `reduce` where several blocks meet"},
-      Mode{"an `atomic`", {Set, Add, Max, Min, BitAnd, BitOr, BitXor}, ""},
-      Mode{"a `reduce`", {Add, Max, Min}, ""}};
+      Mode{"an `atomic`", {Set, Add, Sub, Mul, Max, Min, BitAnd, BitOr, BitXor}, ""},
+      Mode{"a `reduce`", {Add, Sub, Mul, Max, Min, BitAnd, BitOr, BitXor}, ""}};
   return modes[static_cast<size_t>(mode)];
 }
 

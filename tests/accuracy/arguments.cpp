@@ -54,7 +54,8 @@ std::vector<double> Special(const Format& format) {
 std::vector<double> Thresholds(const Format& format) {
   const double digits = format.digits;
   const double ln2 = std::numbers::ln2;
-  std::vector<double> list = {0.25, 0.6, 0.75, 4, 6, 8, 10, 17.4, 37.5, 1e5, 1e8, 2.4e-4, 1e-8};
+  std::vector<double> list = {0.25, 0.5,  0.6,  0.75, 4,   6,      8,
+                              10,   17.4, 37.5, 1e5,  1e8, 2.4e-4, 1e-8};
   for (double power :
        {format.exponent + 0.0, 2.0 - format.exponent, 3 - format.exponent - digits}) {
     for (double less : {0.0, 0.5, 1.0})
@@ -154,6 +155,13 @@ std::vector<std::pair<double, double>> Powers(const Format& format) {
     list.emplace_back(i % 2 == 0 ? x : -x, std::round(y));
     if (i % 8 == 0) list.emplace_back(x, Rounded(random.Uniform(-20, 20), format));
     if (i % 8 == 1) list.emplace_back(std::round(x), i % 64 * 0.5);
+  }
+  // Quotients of every size, and around 1/2, 1 and 2, of numbers of every size.
+  for (int i = 0; i < 20000; ++i) {
+    const double x = std::exp2(random.Uniform(lowest, highest));
+    const double to = i % 2 == 0 ? random.Uniform(-4, 4) : random.Uniform(lowest, highest);
+    const double y = x * std::exp2(to);
+    list.emplace_back(y, i % 4 < 2 ? x : -x);
   }
   // Results next to the smallest normal and to the largest number.
   for (int i = 0; i < 4000; ++i) {

@@ -28,6 +28,8 @@ void ReciprocalRoot(mpfr_t result, mpfr_t x, mpfr_t) {
   if (mpfr_zero_p(x)) mpfr_set_inf(result, mpfr_signbit(x) ? -1 : 1);  // as 1 / sqrt(-0.0)
 }
 
+void ArcTangent2(mpfr_t result, mpfr_t y, mpfr_t x) { mpfr_atan2(result, y, x, MPFR_RNDN); }
+
 void Power(mpfr_t result, mpfr_t x, mpfr_t y) { mpfr_pow(result, x, y, MPFR_RNDN); }
 
 // One per thread would do; the program has one thread.
@@ -41,13 +43,17 @@ struct Numbers {
 
 const std::vector<Function>& Functions() {
   static const std::vector<Function> functions = {
-      {"exp", One<mpfr_exp>, true, true},      {"exp2", One<mpfr_exp2>, true, true},
-      {"expm1", One<mpfr_expm1>, false, true}, {"log", One<mpfr_log>, false, true},
-      {"log2", One<mpfr_log2>, false, true},   {"log1p", One<mpfr_log1p>, false, true},
-      {"sin", One<mpfr_sin>, false, true},     {"cos", One<mpfr_cos>, false, true},
-      {"tanh", One<mpfr_tanh>, false, true},   {"erf", One<mpfr_erf>, false, true},
-      {"sigmoid", Sigmoid, true, true},        {"sqrt", One<mpfr_sqrt>, false, true},
-      {"rsqrt", ReciprocalRoot, false, true},  {"pow", Power, true, true, true},
+      {"exp", One<mpfr_exp>, true, true},        {"exp2", One<mpfr_exp2>, true, true},
+      {"expm1", One<mpfr_expm1>, false, true},   {"log", One<mpfr_log>, false, true},
+      {"log2", One<mpfr_log2>, false, true},     {"log1p", One<mpfr_log1p>, false, true},
+      {"sin", One<mpfr_sin>, false, true},       {"cos", One<mpfr_cos>, false, true},
+      {"tan", One<mpfr_tan>, false, true},       {"asin", One<mpfr_asin>, false, true},
+      {"acos", One<mpfr_acos>, false, true},     {"atan", One<mpfr_atan>, false, true},
+      {"sinh", One<mpfr_sinh>, false, true},     {"cosh", One<mpfr_cosh>, false, true},
+      {"tanh", One<mpfr_tanh>, false, true},     {"erf", One<mpfr_erf>, false, true},
+      {"sigmoid", Sigmoid, true, true},          {"sqrt", One<mpfr_sqrt>, false, true},
+      {"rsqrt", ReciprocalRoot, false, true},    {"pow", Power, true, true, true},
+      {"atan2", ArcTangent2, false, true, true},
   };
   return functions;
 }

@@ -4,7 +4,11 @@ from names import FLOATS, INTEGERS, NUMBERS
 from reductions import Reductions
 from tree import expr, text
 
-ELEMENTARY = ["exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tanh", "erf", "rsqrt", "sigmoid"]
+ELEMENTARY = ["exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh",
+              "erf", "rsqrt", "sigmoid"]
+INTEGER_CALLS = {"min": 2, "max": 2, "clamp": 3, "abs": 1, "sign": 1, "popcount": 1, "clz": 1, "ctz": 1, "rotl": 2, "rotr": 2,
+                 "mul_high": 2}  # how many operands each takes
+DIVISIONS = ["ceil_div", "trunc_div", "trunc_rem"]
 MOST_DEPTH = 4
 
 
@@ -200,18 +204,16 @@ class Expressions(Reductions):
             return self.logic(allowed, one)
         if type_ in FLOATS:
             return self.float_operation(type_, allowed, one)
-        op = self.pick(["+", "-", "*", "&", "|", "^", "<<", ">>", "/", "%", "min", "max", "clamp", "abs", "-x", "ceil_div"])
-        if op == "abs" and type_[0] == "u":
+        op = self.pick(["+", "-", "*", "&", "|", "^", "<<", ">>", "/", "%", "-", "~", *INTEGER_CALLS, self.pick(DIVISIONS)])
+        if op in ("abs", "sign") and type_[0] == "u":
             op = "max"
         self.shows[f"{op} of {type_}"] += 1
-        if op in ("min", "max"):
-            return expr(type_, allowed, f"{op}(", one(type_), ", ", one(type_), ")")
-        if op == "clamp":
-            return expr(type_, allowed, "clamp(", *self.listed([one(type_), one(type_), one(type_)]), ")")
-        if op == "ceil_div":
-            return expr(type_, allowed, "ceil_div(", one(type_), ", (", one(type_), " | 1))")
-        if op in ("abs", "-x"):
-            return expr(type_, allowed, "abs(" if op == "abs" else "(-", one(type_), ")")
+        if op in INTEGER_CALLS:
+            return expr(type_, allowed, f"{op}(", *self.listed([one(type_) for _ in range(INTEGER_CALLS[op])]), ")")
+        if op in DIVISIONS:
+            return expr(type_, allowed, f"{op}(", one(type_), ", (", one(type_), " | 1))")
+        if op == "~" or (op == "-" and self.chance(0.5)):
+            return expr(type_, allowed, f"({op}", one(type_), ")")
         if op in ("/", "%"):
             return expr(type_, allowed, "(", one(type_), f" {op} (", one(type_), " | 1))")
         return expr(type_, allowed, "(", one(type_), f" {op} ", one(type_), ")")
@@ -234,16 +236,16 @@ class Expressions(Reductions):
         return expr("bool", allowed, "((", one(type_), f" {order} ", third, f") {op} (", one(type_), f" {order} ", third, "))")
 
     def float_operation(self, type_, allowed, one):
-        op = self.pick(["+", "-", "*", "+", "-", "*", "/", "min", "max", "-x", "abs", "floor", "ceil", "round", "sqrt", "fma",
-                        "clamp"] + [self.pick(ELEMENTARY + ["pow", "bits"])])
+        op = self.pick(["+", "-", "*", "+", "-", "*", "/", "min", "max", "-x", "abs", "floor", "ceil", "trunc", "round", "sqrt",
+                        "sign", "fma", "clamp", "%"] + [self.pick(ELEMENTARY + ["pow", "atan2", "bits"])])
         self.shows[f"{op} of {type_}"] += 1
-        if op in ("+", "-", "*", "/"):
+        if op in ("+", "-", "*", "/", "%"):
             return expr(type_, allowed, "(", one(type_), f" {op} ", one(type_), ")")
         if op == "-x":
             return expr(type_, allowed, "(-", one(type_), ")")
         if op == "bits":
             return self.bits(type_, allowed, one)
-        count = {"min": 2, "max": 2, "pow": 2, "fma": 3, "clamp": 3}.get(op, 1)
+        count = {"min": 2, "max": 2, "pow": 2, "atan2": 2, "fma": 3, "clamp": 3}.get(op, 1)
         return expr(type_, allowed, f"{op}(", *self.listed([one(type_) for _ in range(count)]), ")")
 
     def bits(self, type_, allowed, one):

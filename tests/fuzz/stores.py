@@ -134,9 +134,9 @@ class Stores(Statements):
         ranges = self.some_ranges(scope)
         self.choices += 1  # there may be a `where`
         indices = [text("clamp(", self.expression("i64", ranges, scope, 2), f", 0, {dim} - 1)") for dim in tensor.dims]
-        ordered = [] if type_ == "bool" else ["+=", "max=", "min="]
-        op = self.pick(["max=", "min=", "max=", "min=", "+=", "="] if floats else ordered + ["&=", "|=", "^=", "="])
-        if op != "=" and (not floats or op != "+="):
+        ordered = [] if type_ == "bool" else ["+=", "-=", "*=", "max=", "min="]
+        op = self.pick(["max=", "min=", "max=", "min=", "+=", "-=", "*=", "="] if floats else ordered + ["&=", "|=", "^=", "="])
+        if op != "=" and (not floats or op in ("max=", "min=")):
             self.done.append(tensor)
         self.shows[f"atomic {op} of {tensor.type}"] += 1
         where = [" where ", self.expression("bool", ranges, scope, 2)] if self.chance(0.2) else []
@@ -147,7 +147,7 @@ class Stores(Statements):
     def reduce_over_blocks(self, scope, dealt):
         """`reduce` of the blocks around: into all of an `out`, or anywhere into an `inout`."""
         type_ = self.pick(NUMBERS)
-        op = self.pick(["+=", "+=", "max=", "min="])
+        op = self.pick(["+=", "+=", "-=", "*=", "max=", "min="] + ["&=", "|=", "^="] * (type_ in INTEGERS))
         whole = [r for r in dealt if r.whole]
         if self.chance(0.6):
             kept = self.random.sample(whole, self.random.randint(0, len(whole)))

@@ -14,7 +14,8 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KERNELS = ROOT / "tests/run/elementary.kdl"
 PROGRAM = pathlib.Path(shutil.which("kernelc")).resolve().parent / "math_accuracy"
-FUNCTIONS = ["exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tanh", "erf", "sigmoid", "sqrt", "rsqrt"]
+FUNCTIONS = ["exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "erf",
+             "sigmoid", "sqrt", "rsqrt"]
 V4 = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 
 
@@ -52,8 +53,9 @@ def check_interpreter(folder):
         np.save(folder / "y.npy", np.random.RandomState(8).permutation(x))
         for name in FUNCTIONS:
             call("kernelc", "run", KERNELS, "--kernel", f"{name}_of", "--check", "--arg", f"x=@{folder}/x.npy")
-        call("kernelc", "run", KERNELS, "--kernel", "pow_of", "--check", "--arg", f"x=@{folder}/x.npy",
-             "--arg", f"y=@{folder}/y.npy")
+        for name in ("pow", "atan2"):
+            call("kernelc", "run", KERNELS, "--kernel", f"{name}_of", "--check", "--arg", f"x=@{folder}/x.npy",
+                 "--arg", f"y=@{folder}/y.npy")
 
 
 def rounded_to_tf32(x):

@@ -127,6 +127,37 @@ def extreme(sign):
     return run
 
 
+def remainder(a, b):
+    """C's fmod."""
+    if math.isnan(a) or math.isnan(b) or math.isinf(a) or b == 0:
+        return math.nan
+    return math.fmod(a, b)
+
+
+def sign(a, _):
+    return a if a == 0 or math.isnan(a) else math.copysign(1.0, a)
+
+
+def trunc(a, _):
+    return a if math.isnan(a) or math.isinf(a) else math.copysign(float(math.trunc(a)), a)
+
+
+def of_bits(name):
+    """What depends on the width of an integer type."""
+    bits = INTEGERS[name][1]
+    pattern = lambda a: a & (1 << bits) - 1
+    turn = lambda a, count: pattern(a << count % bits) | pattern(a) >> bits - count % bits
+    return {"~a": lambda a, b: wrapped(~a, name), "popcount(a)": lambda a, b: pattern(a).bit_count(),
+            "clz(a)": lambda a, b: bits - pattern(a).bit_length(),
+            "ctz(a)": lambda a, b: (pattern(a) & -pattern(a)).bit_length() - 1 if a else bits,
+            "rotl(a, b)": lambda a, b: wrapped(turn(a, b), name), "rotr(a, b)": lambda a, b: wrapped(turn(a, -b), name),
+            "mul_high(a, b)": lambda a, b: a * b >> bits}
+
+
+def towards_zero(a, b):
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
 COMPARISONS = {"==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b, "<=": lambda a, b: a <= b,
                ">": lambda a, b: a > b, ">=": lambda a, b: a >= b}
 
@@ -145,13 +176,18 @@ def operators(name):
         rows |= {"min(a, b)": min, "max(a, b)": max, "-a": lambda a, b: wrapped(-a, name),
                  "if b != 0 then a / b else a": lambda a, b: wrapped(a // b, name) if b else a,
                  "if b != 0 then a % b else a": lambda a, b: a % b if b else a,
+                 "if b != 0 then trunc_div(a, b) else a": lambda a, b: wrapped(towards_zero(a, b), name) if b else a,
+                 "if b != 0 then trunc_rem(a, b) else a": lambda a, b: a - towards_zero(a, b) * b if b else a,
+                 **of_bits(name),
                  "a / 3": lambda a, b: a // 3, "a % 8": lambda a, b: a % 8}
         if INTEGERS[name][0]:
             rows["abs(a)"] = lambda a, b: wrapped(abs(a), name)
+            rows["sign(a)"] = lambda a, b: (a > 0) - (a < 0)
     else:
         rows = {"a + b": computed(name, lambda a, b: a + b), "a - b": computed(name, lambda a, b: a - b),
                 "a * b": computed(name, lambda a, b: a * b), "a / b": computed(name, lambda a, b: a / b),
                 "min(a, b)": extreme(-1), "max(a, b)": extreme(1), "-a": lambda a, b: -a, "abs(a)": lambda a, b: abs(a),
+                "a % b": remainder, "sign(a)": sign, "trunc(a)": trunc,
                 "floor(a)": computed(name, lambda a, b: np.floor(a)), "ceil(a)": computed(name, lambda a, b: np.ceil(a)),
                 "round(a)": computed(name, lambda a, b: np.rint(a)), "sqrt(a)": computed(name, lambda a, b: np.sqrt(a))}
     signs = {f"a {sign} b": run for sign, run in COMPARISONS.items() if name != "bool" or sign in ("==", "!=")}

@@ -24,7 +24,7 @@ struct UpdateRow {
   Rmw of_unsigned = Rmw::BAD_BINOP;
   llvm::Intrinsic::ID of_float = llvm::Intrinsic::not_intrinsic;
 };
-constexpr std::array<UpdateRow, 7> kUpdates = {{
+constexpr std::array<UpdateRow, 8> kUpdates = {{
     {Rmw::Xchg, Rmw::Xchg},  // set: a store
     {Rmw::Add, Rmw::Add},
     {Rmw::Max, Rmw::UMax, llvm::Intrinsic::maximum},
@@ -32,6 +32,7 @@ constexpr std::array<UpdateRow, 7> kUpdates = {{
     {Rmw::And, Rmw::And},
     {Rmw::Or, Rmw::Or},
     {Rmw::Xor, Rmw::Xor},
+    {},  // mul: no instruction
 }};
 
 struct Updated {
@@ -62,6 +63,12 @@ void EmitInteger(Emitter& emitter, const Updated& element, ir::UpdateKind how, l
                                   llvm::AtomicOrdering::Monotonic);
 }
 
+llvm::Value* CombineFloats(Emitter& emitter, ir::UpdateKind how, llvm::Value* a, llvm::Value* b) {
+  if (how == ir::UpdateKind::Add) return emitter.builder.CreateFAdd(a, b);
+  if (how == ir::UpdateKind::Mul) return emitter.builder.CreateFMul(a, b);
+  return emitter.builder.CreateBinaryIntrinsic(kUpdates[static_cast<size_t>(how)].of_float, a, b);
+}
+
 /// What a float becomes, as bits.
 llvm::Value* UpdatedFloat(Emitter& emitter, Scalar scalar, ir::UpdateKind how, llvm::Value* old,
                           llvm::Value* value) {
@@ -70,10 +77,7 @@ llvm::Value* UpdatedFloat(Emitter& emitter, Scalar scalar, ir::UpdateKind how, l
   old = builder.CreateBitCast(old, RegisterType(emitter.context(), scalar));
   old = EmitCast(emitter, old, scalar, wide);
   value = EmitCast(emitter, value, scalar, wide);
-  auto intrinsic = kUpdates[static_cast<size_t>(how)].of_float;
-  llvm::Value* updated = how == ir::UpdateKind::Add
-                             ? builder.CreateFAdd(old, value)
-                             : builder.CreateBinaryIntrinsic(intrinsic, old, value);
+  llvm::Value* updated = CombineFloats(emitter, how, old, value);
   return AsBits(emitter, EmitCast(emitter, updated, wide, scalar), scalar);
 }
 
@@ -86,6 +90,14 @@ llvm::Value* UpdatedBool(Emitter& emitter, ir::UpdateKind how, llvm::Value* old,
                          : how == ir::UpdateKind::Or ? builder.CreateOr(old, value)
                                                      : builder.CreateXor(old, value);
   return AsBits(emitter, updated, Scalar::Bool);
+}
+
+/// What the element becomes where no instruction updates it: of integers that is a product.
+llvm::Value* UpdatedBits(Emitter& emitter, Scalar scalar, ir::UpdateKind how, llvm::Value* old,
+                         llvm::Value* value) {
+  if (scalar == Scalar::Bool) return UpdatedBool(emitter, how, old, value);
+  if (IsFloat(scalar)) return UpdatedFloat(emitter, scalar, how, old, value);
+  return emitter.builder.CreateMul(old, value);
 }
 
 /// Exchanges the element for what it becomes until no other core has been between.
@@ -103,9 +115,7 @@ void EmitExchange(Emitter& emitter, const Updated& element, ir::UpdateKind how,
   builder.SetInsertPoint(retry);
   llvm::PHINode* old = builder.CreatePHI(bits, 2, "old");
   old->addIncoming(first, before);
-  llvm::Value* updated = element.scalar == Scalar::Bool
-                             ? UpdatedBool(emitter, how, old, value)
-                             : UpdatedFloat(emitter, element.scalar, how, old, value);
+  llvm::Value* updated = UpdatedBits(emitter, element.scalar, how, old, value);
   llvm::Value* exchanged =
       builder.CreateAtomicCmpXchg(element.address, old, updated, element.align(), order, order);
   old->addIncoming(builder.CreateExtractValue(exchanged, 0), builder.GetInsertBlock());
@@ -128,8 +138,9 @@ void EmitAtomicUpdate(Emitter& emitter, ir::Op* op) {
   llvm::Value* value = emitter.Get(update.value());
   auto how = op->attr<ir::AttrKey::How>();
   if (how == ir::UpdateKind::Set) return EmitSet(emitter, element, value);
-  return IsInteger(element.scalar) ? EmitInteger(emitter, element, how, value)
-                                   : EmitExchange(emitter, element, how, value);
+  bool has_instruction = IsInteger(element.scalar) && how != ir::UpdateKind::Mul;
+  return has_instruction ? EmitInteger(emitter, element, how, value)
+                         : EmitExchange(emitter, element, how, value);
 }
 
 KDL_EMIT(Update, EmitUpdate)

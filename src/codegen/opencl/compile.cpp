@@ -218,7 +218,9 @@ class OpenClDialect final : public Dialect {
       if (Bytes(scalar) < 8) return;
       wide = true;
       auto how = op->attr<ir::AttrKey::How>();
-      of_bits |= IsInteger(scalar) && how != ir::UpdateKind::Set && how != ir::UpdateKind::Add;
+      bool is_base = how == ir::UpdateKind::Set || how == ir::UpdateKind::Add ||
+                     how == ir::UpdateKind::Mul;  // compares and swaps
+      of_bits |= IsInteger(scalar) && !is_base;
     });
     struct Row {
       std::string_view extension;

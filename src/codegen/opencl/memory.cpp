@@ -98,7 +98,8 @@ Memory ViewMemory(const Writer& w, const Op* view) {
 }
 
 std::string_view AtomicName(ir::UpdateKind how) {
-  static constexpr std::string_view kNames[] = {"xchg", "add", "max", "min", "and", "or", "xor"};
+  static constexpr std::string_view kNames[] = {"xchg", "add", "max", "min",
+                                                "and",  "or",  "xor", "mul"};
   return kNames[static_cast<size_t>(how)];
 }
 
@@ -123,6 +124,11 @@ std::string UpdatedText(ir::UpdateKind how, Scalar computed, std::string_view be
       return fmt::format("{} | {}", before, value);
     case How::Xor:
       return fmt::format("{} ^ {}", before, value);
+    case How::Mul:
+      return IsFloat(computed)
+                 ? fmt::format("{} * {}", before, value)
+                 : fmt::format("({0}){1} * ({0}){2}",  // unsigned ones wrap
+                               Bytes(computed) == 8 ? "ulong" : "uint", before, value);
   }
   KDL_UNREACHABLE("update kind {}", static_cast<int>(how));
 }
@@ -184,7 +190,7 @@ void WriteUpdate(Writer& w, const Op* op) {
   Scalar scalar = update.value()->type()->scalar;
   auto how = op->attr<AttrKey::How>();
   std::string element = TensorElement(w, op, update.tensor(), update.index());
-  if (!IsInteger(scalar) || Bytes(scalar) < 4)
+  if (!IsInteger(scalar) || Bytes(scalar) < 4 || how == ir::UpdateKind::Mul)
     return WriteSwaps(w, element, scalar, how, w.Get(update.value()));
   w.Line("{}{}{}((volatile __global {}*)&{}, {});", Guard(w),
          Bytes(scalar) == 8 ? "atom_" : "atomic_", AtomicName(how), MemoryType(scalar), element,

@@ -4,6 +4,7 @@
 
 #include "ir/busy_cores.h"
 #include "ir/element_walk.h"
+#include "ir/eval.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/analysis/pipe_ends.h"
@@ -44,7 +45,7 @@ using ir::UpdateKind;
 /// What to fill with, so that an update with it changes nothing, as bits.
 std::optional<uint64_t> NeutralOf(UpdateKind how, Scalar scalar) {
   bool has = IsInteger(scalar) && how != UpdateKind::Set;
-  return has ? std::optional(UpdateIdentity(how, scalar)) : std::nullopt;
+  return has ? std::optional(ir::UpdateIdentity(how, scalar)) : std::nullopt;
 }
 
 /// All that an spmd does with a tensor's memory: updates with one operator.
