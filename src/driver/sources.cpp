@@ -55,11 +55,16 @@ std::vector<std::string_view> FnsOf(std::string_view text) {
   return fns;
 }
 
-/// Whether a text with these words may need the fn: by its own name, as another fn of the library does, or as a builtin.
-bool MayNeed(const std::unordered_set<std::string_view>& words, std::string_view fn) {
-  std::string_view builtin = fn.substr(0, fn.rfind('_'));  // exp of exp_f32, trunc of trunc_of
-  return words.contains(fn) || words.contains(builtin) ||
-         (builtin == "fmod" && words.contains("%"));
+using Words = std::unordered_set<std::string_view>;
+
+/// Whether a text with these words may need a fn of the library: exp_f32 for `exp`, trunc_of for `trunc`, fmod_f32 for `%`.
+bool MayNeed(const Words& words, std::string_view fn) {
+  for (std::string_view suffix : {"_f32", "_f64", "_of"}) {
+    if (!fn.ends_with(suffix)) continue;
+    std::string_view builtin = fn.substr(0, fn.size() - suffix.size());
+    return words.contains(builtin == "fmod" ? "%" : builtin);
+  }
+  return false;
 }
 
 /// `nn` of `import std.nn;` is a file of the library, `lib.gemm` lib/gemm.kdl beside the file that imports it.
@@ -165,7 +170,8 @@ const sema::SourceFile* LoadImports(Compilation& c, const syntax::Module& module
 
 std::vector<const syntax::Module*> LoadElementary(Compilation& c,
                                                   const std::deque<sema::SourceFile>& files) {
-  std::unordered_set<std::string_view> words;
+  Words words;
+  Words in_library;
   for (const sema::SourceFile& file : files)
     words.merge(WordsOf(c.sources.text(file.module->file)));
   std::vector<const StdlibFile*> left;
@@ -173,14 +179,15 @@ std::vector<const syntax::Module*> LoadElementary(Compilation& c,
     if (file.path.starts_with(kElementary)) left.push_back(&file);
   std::vector<const syntax::Module*> library;
   auto is_needed = [&](const StdlibFile* file) {
-    return std::ranges::any_of(FnsOf(file->text),
-                               [&](std::string_view fn) { return MayNeed(words, fn); });
+    return std::ranges::any_of(FnsOf(file->text), [&](std::string_view fn) {
+      return in_library.contains(fn) || MayNeed(words, fn);
+    });
   };
   for (auto next = std::ranges::find_if(left, is_needed); next != left.end();
        next = std::ranges::find_if(left, is_needed)) {
     const StdlibFile& file = **next;
     left.erase(next);
-    words.merge(WordsOf(file.text));
+    in_library.merge(WordsOf(file.text));
     const syntax::Module* module =
         Parse(c, c.sources.Add(fmt::format("std/{}", file.path), std::string(file.text)));
     KDL_CHECK(module, "std/{} has errors", file.path);

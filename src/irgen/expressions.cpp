@@ -232,11 +232,8 @@ Value* GenSizeAs(FunctionGen& gen, Span span, Size source, Scalar scalar) {
 
 }  // namespace
 
-namespace {
-
-/// `given`: what the arguments of the source are.
-std::vector<Value*> MakeCall(FunctionGen& gen, const sema::CheckedFunction& callee,
-                             const sema::CallInfo& bound, const std::vector<Value*>& given) {
+std::vector<Value*> GenCallOf(FunctionGen& gen, const sema::CheckedFunction& callee,
+                              const sema::CallInfo& bound, const std::vector<Value*>& given) {
   std::vector<Value*> args;
   for (Size size : bound.sizes) args.push_back(GenSize(gen, size));
   for (const sema::Entity* range : bound.ranges) args.push_back(gen.blks.at(range));
@@ -267,8 +264,6 @@ std::vector<Value*> MakeCall(FunctionGen& gen, const sema::CheckedFunction& call
   return results;
 }
 
-}  // namespace
-
 std::vector<Value*> GenFnCall(FunctionGen& gen, const syntax::CallExpr& call,
                               const sema::ExprInfo& info) {
   if (gen.contract) return GenContractCall(gen, call, info);
@@ -279,14 +274,14 @@ std::vector<Value*> GenFnCall(FunctionGen& gen, const syntax::CallExpr& call,
     std::vector<Value*> argument = GenArgument(gen, call.args[i].value, *info.callee, bound, i);
     given.insert(given.end(), argument.begin(), argument.end());
   }
-  return MakeCall(gen, *info.callee, bound, given);
+  return GenCallOf(gen, *info.callee, bound, given);
 }
 
 Value* GenLibraryCall(FunctionGen& gen, const sema::CheckedFunction& callee,
                       std::vector<Value*> args) {
   for (size_t i = 0; i < args.size(); ++i)
     args[i] = Round(gen, args[i], callee.params[i].entity->type.scalar);
-  return MakeCall(gen, callee, {}, args)[0];
+  return GenCallOf(gen, callee, {}, args)[0];
 }
 
 Value* GenExpr(FunctionGen& gen, const syntax::Expr* expr) {

@@ -130,6 +130,10 @@ ir::Value* GenIndex(FunctionGen& gen, const syntax::Expr* expr);
 /// The values that a call of a fn computes in: one for each part of the result, none where the fn has no result.
 std::vector<ir::Value*> GenFnCall(FunctionGen& gen, const syntax::CallExpr& call,
                                   const sema::ExprInfo& info);
+/// The same, where `given` is what the arguments of the source are.
+std::vector<ir::Value*> GenCallOf(FunctionGen& gen, const sema::CheckedFunction& callee,
+                                  const sema::CallInfo& bound,
+                                  const std::vector<ir::Value*>& given);
 /// Of a fn of the library, which takes and gives numbers.
 ir::Value* GenLibraryCall(FunctionGen& gen, const sema::CheckedFunction& callee,
                           std::vector<ir::Value*> args);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ir/eval.h"
+#include "irgen/carried.h"
 #include "irgen/contract_gen.h"
 #include "support/check.h"
 
@@ -242,6 +243,59 @@ std::vector<Value*> GenFolded(FunctionGen& gen, const syntax::ReduceExpr& reduce
   return values;
 }
 
+/// A fn of tiles takes one after the other, in a loop over each folded range.
+struct TileFold {
+  const sema::CheckedFunction& callee;
+  const sema::CallInfo& bound;
+  const std::vector<const sema::Entity*>& over;
+  const std::vector<Value*>& values;
+  Span span;
+};
+
+std::vector<Value*> GenTileTurn(FunctionGen& gen, const TileFold& fold,
+                                const std::vector<Value*>& before,
+                                const std::vector<Value*>& index) {
+  std::vector<Value*> all = before;
+  for (size_t i = 0; i < before.size(); ++i) {
+    all.push_back(gen.builder
+                      .Create(OpKind::Take, {{fold.values[i]}, index, {}, {}}, {before[i]->type()},
+                              {ir::MakeAttr<ir::AttrKey::Axes>(gen.AxesOf(fold.over)),
+                               ir::MakeAttr<ir::AttrKey::Edge>(ir::EdgeKind::Proven),
+                               ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(fold.span))})
+                      ->result());
+  }
+  std::vector<Value*> after = GenCallOf(gen, fold.callee, fold.bound, all);
+  for (size_t i = 0; i < after.size(); ++i)
+    after[i] = Round(gen, after[i], before[i]->type()->scalar);
+  return after;
+}
+
+std::vector<Value*> GenTileLoops(FunctionGen& gen, const TileFold& fold,
+                                 const std::vector<Value*>& before, std::vector<Value*> index) {
+  if (index.size() == fold.over.size()) return GenTileTurn(gen, fold, before, index);
+  ir::Builder& b = gen.builder;
+  Value* blk = gen.blks.at(fold.over[index.size()]);
+  Value* lo = b.BlkStart(blk);
+  Value* hi = b.Add(lo, b.BlkSize(blk));
+  ir::Op* loop = b.Create(OpKind::Loop, {{lo}, {hi}, {b.I64(1)}, before}, TypesOf(before));
+  index.push_back(b.AddParam(loop->region(), b.I64Type(), {}));
+  std::vector<Value*> carried;
+  for (const Value* value : before)
+    carried.push_back(b.AddParam(loop->region(), value->type(), {}));
+  b.SetInsertionPoint(loop->region());
+  std::vector<Value*> after = GenTileLoops(gen, fold, carried, std::move(index));
+  b.Create(OpKind::Yield, {after}, {});
+  b.SetInsertionPoint(loop->block(), loop->next());
+  return loop->results();
+}
+
+std::vector<Value*> GenTileFold(FunctionGen& gen, const TileFold& fold, std::vector<Value*> inits) {
+  ir::AxisList over = gen.AxesOf(fold.over);
+  for (size_t i = 0; i < inits.size(); ++i)
+    inits[i] = gen.builder.Broadcast(inits[i], ir::WithoutAxes(fold.values[i]->type()->axes, over));
+  return GenTileLoops(gen, fold, inits, {});
+}
+
 }  // namespace
 
 Value* BitsOf(ir::Builder& b, Value* value) {
@@ -287,6 +341,12 @@ std::vector<Value*> GenUserFold(FunctionGen& gen, const syntax::ReduceExpr& redu
   KDL_CHECK(fn, "fn '{}' was not generated before its caller", name.text());
   std::vector<Value*> inits = RoundedParts(gen, reduce.init, callee.result);
   std::vector<Value*> values = GenFolded(gen, reduce, callee, *fn, inits);
+  if (!callee.ranges.empty()) {
+    std::vector<Value*> last =
+        GenTileFold(gen, {callee, *info.call, info.reduce->ranges, values, reduce.span}, inits);
+    for (Value*& part : last) part = Widen(gen, part);
+    return last;
+  }
   auto call = [&](ir::Builder& b, const std::vector<Value*>& all) {
     return b
         .Create(OpKind::Call, {all, {}}, fn->results, {ir::MakeAttr<ir::AttrKey::Callee>(name)})

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sema/coerce.h"
 #include "sema/expr.h"
 #include "sema/groups.h"
@@ -37,11 +39,18 @@ std::vector<KindChoice> KindsOf(const FunctionGroup& group, const Type& type, Sp
   return choices;
 }
 
-/// Two values of one type make one of that type, without ranges.
+/// Two values of one type make one of that type: numbers, tuples of them, or tiles over all ranges of the fn.
 bool IsFold(const CheckedFunction& callee) {
-  if (callee.params.size() != 2 || !callee.ranges.empty() || callee.HasPipes()) return false;
+  if (callee.params.size() != 2 || callee.HasPipes()) return false;
   const Type& first = callee.params[0].entity->type;
-  return first == callee.params[1].entity->type && first == callee.result;
+  bool sized = !callee.ranges.empty() && !callee.generics.empty();
+  return !sized && first == callee.params[1].entity->type && first == callee.result &&
+         first.ranges.size() == callee.ranges.size();
+}
+
+/// Tiles are folded one after the other by a loop, which keeps the last one alone.
+bool TakesTiles(const FunctionState& state, const ReduceExpr& reduce) {
+  return state.contract == nullptr && FindReduction(reduce.op.name.text()) == ReduceKind::Reduce;
 }
 
 const CheckedFunction* CheckFunction(FunctionState& state, const ReduceExpr& reduce,
@@ -58,10 +67,16 @@ const CheckedFunction* CheckFunction(FunctionState& state, const ReduceExpr& red
   for (const ParamInfo& param : callee->params) {
     if (param.entity->type.is_error()) return nullptr;
   }
-  if (IsFold(*callee)) return callee;
+  bool fits = callee->ranges.empty() || TakesTiles(state, reduce);
+  if (fits && IsFold(*callee)) return callee;
   state.diagnostics.Report(diag::NoFold, reduce.combine->span, entity->name.text())
       .Note(entity->span, "declared here")
-      .Help("two parameters and the result have one type, a scalar or a tuple of scalars");
+      .Help(
+          fits
+              ? "two parameters and the result have one type: a scalar, a tuple of scalars, or a "
+                "tile"
+              : "two parameters and the result have one type, a scalar or a tuple of scalars; only "
+                "`reduce` in a kernel or fn folds tiles");
   return nullptr;
 }
 
@@ -74,15 +89,41 @@ bool CheckFits(FunctionState& state, const Expr* expr, const CheckedFunction& ca
   return false;
 }
 
-bool CheckInit(FunctionState& state, const ReduceExpr& reduce, const CheckedFunction& callee) {
+/// `bound`: the ranges of a tile that is folded.
+bool CheckInit(FunctionState& state, const ReduceExpr& reduce, const CheckedFunction& callee,
+               const std::vector<const Entity*>& bound) {
   const Type& type = state.fn.exprs[reduce.init].type;
   if (type.is_error() || !CheckFits(state, reduce.init, callee)) return false;
-  const std::vector<const Entity*>& ranges = state.fn.exprs[reduce.init].type.ranges;
+  std::vector<const Entity*> ranges = Missing(state.fn.exprs[reduce.init].type.ranges, bound);
   if (ranges.empty()) return true;
   state.diagnostics
       .Report(diag::TileForScalar, reduce.init->span, "what a fold starts from", RangesText(ranges))
       .Help("it is the identity of the fn, the same for all elements; fold a tile in afterwards");
   return false;
+}
+
+/// The operand's ranges that those of the fn stand for: of the same name, or the only one that is left beside those that
+/// are folded. Null, reported, where there are none.
+const CallInfo* BindRanges(FunctionState& state, const ReduceExpr& reduce,
+                           const CheckedFunction& callee, const Type& operand) {
+  std::vector<const Entity*> left;
+  for (const Entity* range : operand.ranges) {
+    auto is_folded = [&](const syntax::Ident& name) { return name.name == range->name; };
+    if (std::ranges::none_of(reduce.over, is_folded)) left.push_back(range);
+  }
+  auto* bound = state.module.arena.Make<CallInfo>(CallInfo{});
+  for (const Entity* range : callee.ranges) {
+    auto same = std::ranges::find(left, range->name, &Entity::name);
+    bool only = callee.ranges.size() == 1 && left.size() == 1;
+    if (same != left.end() || only) bound->ranges.push_back(only ? left[0] : *same);
+  }
+  if (bound->ranges.size() == callee.ranges.size()) return bound;
+  state.diagnostics
+      .Report(diag::CallRangeNone, reduce.combine->span, callee.item->name.name.text(),
+              RangesText(left), Joined(callee.ranges))
+      .Note(callee.item->name.span, "declared here")
+      .Help("name the ranges as the fn does");
+  return nullptr;
 }
 
 }  // namespace
@@ -107,9 +148,9 @@ Type CheckUserFold(FunctionState& state, const ReduceExpr& reduce, ExprInfo& inf
   CheckAny(state, reduce.init);
   Type operand = DefaultParts(state, reduce.operands[0]);
   const CheckedFunction* callee = CheckFunction(state, reduce, operand);
-  if (callee == nullptr || !CheckFits(state, reduce.operands[0], *callee) ||
-      !CheckInit(state, reduce, *callee))
-    return Type{};
+  if (callee == nullptr || !CheckFits(state, reduce.operands[0], *callee)) return Type{};
+  info.call = BindRanges(state, reduce, *callee, operand);
+  if (info.call == nullptr || !CheckInit(state, reduce, *callee, info.call->ranges)) return Type{};
   info.callee = callee;
   Type type = Seen(state, callee->result);
   type.ranges = operand.ranges;

@@ -46,6 +46,8 @@ class Functions:
                   for _ in range(self.random.randint(0, 1))]
         params.insert(0, (self.pick(NUMBERS), frozenset(ranges)))
         result = (self.pick(NUMBERS), frozenset(self.random.sample(ranges, self.random.randint(0, len(ranges)))))
+        if self.chance(0.3):  # what `reduce` takes
+            ranges, params, result = ("i",), [params[0][:1] + (frozenset("i"),)] * 2, params[0][:1] + (frozenset("i"),)
         fn = TileFn(self.fresh("g"), ranges, tuple(params), result)
         scope = Scope()
         scope.ranges = [Range(name, "", True) for name in ranges]

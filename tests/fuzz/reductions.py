@@ -61,12 +61,23 @@ class Reductions:
         """With a fn of two values of one type."""
         over = self.pick(self.folded(scope, allowed)).name
         fns = [fn for fn in self.fns if fn.params == (type_, type_) and fn.result == type_]
+        tile = (type_, frozenset("i"))
+        tile_fns = [fn for fn in self.tile_fns if fn.params == (tile, tile) and fn.result == tile]
+        if tile_fns and allowed and not self.choices:
+            return self.tile_fold(self.pick(tile_fns), type_, allowed, scope, depth)
         if not fns:
             return self.reduction(type_, allowed, scope, depth)
         value = self.over([over], type_, self.expression(type_, allowed | {over}, scope, depth))
         self.shows[f"reduce with a fn of {type_}"] += 1
         return Reduced(type_, allowed, ["reduce(", value, f" over {over} with {self.pick(fns).name} init ",
                                         self.literal(type_), ")"], [over])
+
+    def tile_fold(self, fn, type_, allowed, scope, depth):
+        """With a fn of tiles over one range, the only one that is left of the operand's."""
+        over, kept = self.pick(self.folded(scope, allowed)).name, self.pick(sorted(allowed))
+        value = self.over([over, kept], type_, self.expression(type_, frozenset([over, kept]), scope, depth))
+        self.shows[f"reduce with a fn of tiles of {type_}"] += 1
+        return Reduced(type_, allowed, ["reduce(", value, f" over {over} with {fn.name} init ", self.literal(type_), ")"], [over])
 
     def scan(self, type_, allowed, scope, depth):
         over = self.pick(sorted(allowed))
