@@ -108,7 +108,7 @@ inline std::string UndefinedSymbols(const std::string& object) {
   REQUIRE(WriteFileWhole(folder->path() + "/test.o", object).ok());
   std::string listing = folder->path() + "/symbols";
   REQUIRE(RunProgram({"llvm-nm-19", "--undefined-only", folder->path() + "/test.o"}, listing) == 0);
-  return *ReadFile(listing);
+  return *ReadFile(listing, 1 << 20);
 }
 
 /// The objects, linked into a shared object and loaded.
