@@ -259,15 +259,27 @@ TEST_CASE("a tile of another block is a fault, where a pass has slipped past the
   TestModule test(InKernel(R"(
   %0 = const 0 : i64
   %2 = const 2 : i64
-  %i = make_blk %0, %2, %0 : blk<i>
-  %t = load %y[%i] {edge = proven} : tile<f32; i>
-  %u = add %t, %t : tile<f32; i>)"));
-  ir::Op* add = test.function().body->last()->prev();
-  REQUIRE(add->kind() == ir::OpKind::Add);
-  ir::Op* blk = add->prev()->prev();
-  ir::Builder builder(*test.read.module, add->block(), add);
-  builder.Make(ir::OpKind::MakeBlk, {blk->operand(1), blk->operand(1), blk->operand(0)},
-               blk->result()->type());
+  %4 = const 4 : i64
+  loop %k in %0 .. %4 step %2 {
+    %later = gt %k, %0 : bool
+    %i = make_blk %k, %2, %0 : blk<i>
+    %t = load %y[%i] {edge = proven} : tile<f32; i>
+    if %later {
+      %u = add %t, %t : tile<f32; i>
+      yield
+    } else {
+      yield
+    }
+    yield
+  })"));
+  // The second iteration adds the tile that the first one has loaded.
+  ir::Block* body = test.function().body->last()->prev()->region();
+  ir::Op* branch = body->terminator()->prev();
+  ir::Op* load = branch->prev();
+  REQUIRE(branch->kind() == ir::OpKind::If);
+  REQUIRE(load->kind() == ir::OpKind::Load);
+  body->Remove(branch);
+  body->InsertBefore(branch, load);
   Result<Image> image = Prepare(test.module(), test.function(), [](Name) { return std::nullopt; });
   REQUIRE(image.ok());
   Array<float> y({4});

@@ -109,7 +109,10 @@ TEST_CASE("floats are calculated in f64") {
   Folded third = Fold(BinaryOp::Div, Text("1.0"), Literal::Int(3));
   REQUIRE(third.value);
   CHECK(third.value->real == 1.0 / 3.0);
-  CHECK_FALSE(Fold(BinaryOp::Rem, Text("1.0"), Text("2.0")).value);
+  Folded rest = Fold(BinaryOp::Rem, Text("5.5"), Text("2.0"));
+  REQUIRE(rest.value);
+  CHECK(rest.value->real == 1.5);
+  CHECK_FALSE(Fold(BinaryOp::Shl, Text("1.0"), Text("2.0")).value);
 }
 
 TEST_CASE("literals as text") {
