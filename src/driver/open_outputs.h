@@ -7,7 +7,7 @@
 namespace kdl::driver {
 
 /// The program's tensors whose bits the language leaves open: float `atomic` and `atomic =` on several cores have no order.
-/// What a launch makes with such a tensor among its arguments is open, too, and all that the kernels make that are `open`.
+/// So is what a kernel or the program computes from them, and all that the kernels make that are `open`.
 std::set<const ir::Value*> OpenTensors(const ir::Module& module, const ir::Function& program,
                                        const std::set<Name>& open = {});
 
