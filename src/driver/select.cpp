@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "driver/defines.h"
 #include "driver/diagnostics.h"
 #include "driver/npy.h"
 #include "driver/sizes.h"
@@ -47,6 +48,15 @@ std::vector<Function*> Named(const std::vector<Function*>& functions, std::strin
   std::copy_if(functions.begin(), functions.end(), std::back_inserter(found),
                [&](const Function* f) { return f->base_name() == name || f->name.text() == name; });
   return found;
+}
+
+/// Without the instances that only the file's own launches need, since -D leaves them out; all, where one is named.
+std::vector<Function*> WithinDefines(const std::vector<Function*>& instances,
+                                     const Options& options) {
+  std::vector<Function*> within;
+  std::ranges::copy_if(instances, std::back_inserter(within),
+                       [&](const Function* instance) { return !IsLeftOut(*instance, options); });
+  return within.empty() ? instances : within;
 }
 
 /// The instances of the function that the user names.
@@ -151,6 +161,18 @@ Function* PickInstance(const std::vector<Function*>& instances,
 
 }  // namespace
 
+bool IsLeftOut(const ir::Function& instance, const Options& options) {
+  DiagnosticEngine ignored;
+  auto defines = ReadDefines(options, ignored);
+  return defines && std::ranges::any_of(*defines, [&](const sema::Define& define) {
+           return std::ranges::any_of(instance.bindings, [&](const ir::TypeBinding& binding) {
+             return binding.name.text() == define.name &&
+                    std::ranges::find(define.values, Spelling(binding.scalar)) ==
+                        define.values.end();
+           });
+         });
+}
+
 ir::Function* SelectFunction(const ir::Module& module, const std::string& file,
                              const std::vector<ArgumentSpec>& arguments, const Options& options,
                              DiagnosticEngine& diagnostics) {
@@ -164,6 +186,7 @@ ir::Function* SelectFunction(const ir::Module& module, const std::string& file,
       : !options.kernel.empty()
           ? Asked(module, file, FunctionKind::Kernel, options.kernel, diagnostics)
           : OnlyOne(module, file, diagnostics);
+  instances = WithinDefines(instances, options);
   return instances.empty() ? nullptr : PickInstance(instances, arguments, diagnostics);
 }
 
@@ -208,11 +231,12 @@ Options WithoutConstants(const Options& options, const Function& kernel) {
 std::vector<Function*> SelectKernels(const ir::Module& module, const std::string& file,
                                      const Options& options, DiagnosticEngine& diagnostics) {
   if (!options.kernel.empty())
-    return Asked(module, file, FunctionKind::Kernel, options.kernel, diagnostics);
+    return WithinDefines(Asked(module, file, FunctionKind::Kernel, options.kernel, diagnostics),
+                         options);
   std::vector<Function*> found = FunctionsOf(module, FunctionKind::Kernel, true);
   if (found.empty()) found = FunctionsOf(module, FunctionKind::Kernel, false);
   if (found.empty()) diagnostics.Report(diag::NothingToRun, {}, file);
-  return found;
+  return WithinDefines(found, options);
 }
 
 }  // namespace kdl::driver

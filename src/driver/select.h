@@ -18,6 +18,9 @@ ir::Function* SelectFunction(const ir::Module& module, const std::string& file,
                              const std::vector<ArgumentSpec>& arguments, const Options& options,
                              DiagnosticEngine& diagnostics);
 
+/// Whether -D names other kinds than the instance's: it is there for launches of the file alone.
+bool IsLeftOut(const ir::Function& instance, const Options& options);
+
 /// What the data says of integer parameters of a program to which nothing gives values: with them the file is compiled
 /// anew.
 std::vector<sema::Define> GenericsFromData(const ir::Function& program,

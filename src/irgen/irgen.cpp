@@ -147,7 +147,7 @@ void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
   FunctionGen gen{checked, sources_, module_, function, ir::Builder(module_, function.body), {}, {},
                   {},      {},       {},      {}};
   function.loc = gen.LocOf(checked.item->name.span);
-  function.exported = checked.item->exported && !checked.imported;
+  function.exported = checked.item->exported && !checked.imported && !checked.left_out;
   function.doc = checked.item->test ? checked.item->test->title : checked.item->doc;
   gen.contracts = contracts_;
   for (const sema::TypeBinding& binding : checked.types) {

@@ -224,8 +224,8 @@ void CheckItems(ModuleState& module, const syntax::Module& tree, Items& items) {
   for (size_t i = 0; i < module.pending_bodies.size(); ++i) {
     CheckBodies(module, *module.pending_bodies[i]);
   }
-  items.functions.insert(items.functions.end(), module.pending_bodies.begin(),
-                         module.pending_bodies.end());
+  std::ranges::copy_if(module.pending_bodies, std::back_inserter(items.functions),
+                       [&](const FunctionGroup* group) { return group->file != module.file; });
   std::unordered_set<FunctionGroup*> done;
   std::vector<FunctionGroup*> path;
   for (FunctionGroup* group : items.functions) {
@@ -237,14 +237,30 @@ void CheckItems(ModuleState& module, const syntax::Module& tree, Items& items) {
 }  // namespace
 
 void CheckBodies(ModuleState& module, FunctionGroup& group) {
-  if (std::exchange(group.bodies_done, true) || group.is_opaque) return;
+  if (group.is_opaque) return;
   for (size_t i = 0; i < group.instances.size(); ++i) {
-    DoingScope doing(fmt::format("checking '{}'", group.instances[i]->InstanceName()));
+    CheckedFunction& instance = *group.instances[i];
+    if ((instance.left_out && !instance.is_launched) || std::exchange(instance.is_checked, true))
+      continue;
+    DoingScope doing(fmt::format("checking '{}'", instance.InstanceName()));
     FunctionState state = Open(module, group, i);
     CheckBody(state);
     CheckContracts(state);
   }
 }
+
+namespace {
+
+/// Drops what -D leaves out and nothing launches.
+void DropLeftOut(FunctionGroup& group) {
+  for (size_t i = group.instances.size(); i-- > 0;) {
+    if (!group.instances[i]->left_out || group.instances[i]->is_launched) continue;
+    group.instances.erase(group.instances.begin() + static_cast<std::ptrdiff_t>(i));
+    group.reports.erase(group.reports.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+}  // namespace
 
 CheckedModule Check(const SourceFile& file, std::span<const syntax::Module* const> library,
                     const SourceManager& sources, SizeTable& sizes, const CheckOptions& options,
@@ -259,6 +275,7 @@ CheckedModule Check(const SourceFile& file, std::span<const syntax::Module* cons
   Items items = DeclareItems(state, file, *state.file);
   CheckItems(state, *file.module, items);
   for (FunctionGroup* group : items.functions) {
+    DropLeftOut(*group);
     MergeInstances(*group, collected);
     checked.functions.insert(checked.functions.end(), group->instances.begin(),
                              group->instances.end());

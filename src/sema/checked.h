@@ -237,6 +237,9 @@ struct CheckedFunction {
   /// Of a program: numbers that sizes of its tensors are made of. Each is its own size name.
   std::unordered_set<const Entity*> sizes;
   bool imported = false;           ///< of another file: only where something uses it
+  bool left_out = false;           ///< -D names other kinds: only where something launches it
+  bool is_launched = false;        ///< of one that is left out
+  bool is_checked = false;         ///< its body was seen
   std::string_view prefix;         ///< its file's: `std::nn::`; empty: the compiled file
   const Entity* device = nullptr;  ///< an imported file's only one, else null
 

@@ -57,21 +57,24 @@ std::vector<Scalar> WrittenKinds(ModuleState& module, const GenericParam& generi
   return kinds;
 }
 
-/// Kernels and programs are made for the kinds that -D names; a fn for those that it is called with.
-void RestrictKinds(ModuleState& module, const FunctionGroup& group, const GenericParam& generic,
-                   std::vector<Scalar>& kinds) {
+/// Those that -D leaves out. It speaks of kernels and programs; a fn is made for the kinds that it is called with.
+std::vector<Scalar> LeftOutKinds(ModuleState& module, const FunctionGroup& group,
+                                 const GenericParam& generic, const std::vector<Scalar>& kinds) {
   const Define* define = FindDefine(module, *group.item, generic.name.name);
-  if (define == nullptr || group.item->function_kind == FunctionKind::Fn || kinds.empty()) return;
+  if (define == nullptr || group.item->function_kind == FunctionKind::Fn || kinds.empty())
+    return {};
   bool all_are_types = std::ranges::all_of(
       define->values, [](const std::string& text) { return ScalarFromSpelling(text).has_value(); });
-  std::erase_if(kinds, [&](Scalar kind) {
-    return std::find(define->values.begin(), define->values.end(), Spelling(kind)) ==
+  std::vector<Scalar> left_out = kinds;
+  std::erase_if(left_out, [&](Scalar kind) {
+    return std::find(define->values.begin(), define->values.end(), Spelling(kind)) !=
            define->values.end();
   });
-  if (all_are_types && !kinds.empty()) return;
+  if (all_are_types && left_out.size() < kinds.size()) return left_out;
   module.diagnostics.Report(diag::DefineKind, generic.name.span, generic.name.name.text(),
                             fmt::format("{}", fmt::join(define->values, ",")),
                             KindList(*group.item, generic.name.name));
+  return {};
 }
 
 std::optional<int64_t> ParseInteger(std::string_view text) {
@@ -162,22 +165,23 @@ std::string KindList(const FunctionItem& item, Name name) {
   return text;
 }
 
-std::vector<std::vector<Scalar>> KindCombinations(ModuleState& module, const FunctionGroup& group) {
-  std::vector<std::vector<Scalar>> combinations(1);
+std::vector<KindCombination> KindCombinations(ModuleState& module, const FunctionGroup& group) {
+  std::vector<KindCombination> combinations(1);
   for (const GenericParam& generic : group.item->generics) {
     if (IsIntGeneric(generic)) continue;
     std::vector<Scalar> kinds = WrittenKinds(module, generic);
-    RestrictKinds(module, group, generic, kinds);
+    std::vector<Scalar> left_out = LeftOutKinds(module, group, generic, kinds);
     if (combinations.size() * kinds.size() > kMaxInstances) {
       module.diagnostics.Report(diag::TooManyKinds, generic.span, group.item->name.name.text(),
                                 kMaxInstances);
       return {};
     }
-    std::vector<std::vector<Scalar>> longer;
-    for (const std::vector<Scalar>& combination : combinations) {
+    std::vector<KindCombination> longer;
+    for (const KindCombination& combination : combinations) {
       for (Scalar kind : kinds) {
         longer.push_back(combination);
-        longer.back().push_back(kind);
+        longer.back().kinds.push_back(kind);
+        longer.back().left_out |= std::ranges::find(left_out, kind) != left_out.end();
       }
     }
     combinations = std::move(longer);

@@ -11,7 +11,11 @@ bool IsIntGeneric(const syntax::GenericParam& generic);
 
 /// One choice of a kind for each type parameter, in the order of the parameters and of their kinds,
 /// restricted by -D; one empty choice where there are none. Reports wrong kinds.
-std::vector<std::vector<Scalar>> KindCombinations(ModuleState& module, const FunctionGroup& group);
+struct KindCombination {
+  std::vector<Scalar> kinds;
+  bool left_out = false;  ///< -D names other kinds
+};
+std::vector<KindCombination> KindCombinations(ModuleState& module, const FunctionGroup& group);
 
 /// Declares the generic parameters of an instance with these kinds.
 void DeclareGenerics(FunctionState& state, const std::vector<Scalar>& kinds);

@@ -15,17 +15,18 @@ namespace kdl::sema {
 
 void DeclareSignatures(ModuleState& module, FunctionGroup& group) {
   if (std::exchange(group.signatures_done, true)) return;
-  for (const std::vector<Scalar>& kinds : KindCombinations(module, group)) {
+  for (const KindCombination& combination : KindCombinations(module, group)) {
     auto* fn = module.arena.Make<CheckedFunction>(CheckedFunction{});
     fn->item = group.item;
     fn->entity = group.entity;
     fn->imported = group.file != module.file;
+    fn->left_out = combination.left_out;
     fn->prefix = group.file->prefix;
     if (fn->imported) fn->device = OnlyDevice(*group.file);
     group.instances.push_back(fn);
     group.reports.push_back(module.arena.Make<DiagnosticEngine>());
     FunctionState state = Open(module, group, group.instances.size() - 1);
-    DeclareGenerics(state, kinds);
+    DeclareGenerics(state, combination.kinds);
     CheckSignature(state);
   }
 }
@@ -136,7 +137,10 @@ CheckedFunction* Choose(FunctionState& state, const FunctionGroup& callee,
     for (size_t i = 0; i < chosen.size(); ++i) {
       same = same && instance->types[i].scalar == kind_of(*chosen[i]);
     }
-    if (same) return instance;
+    if (!same) continue;
+    if (instance->left_out && !std::exchange(instance->is_launched, true))
+      state.module.pending_bodies.push_back(state.module.groups.at(callee.entity));
+    return instance;
   }
   for (const KindChoice* choice : chosen) {
     bool exists = false;

@@ -27,7 +27,6 @@ struct FunctionGroup {
   const syntax::FunctionItem* item = nullptr;
   const FileState* file = nullptr;
   bool signatures_done = false;
-  bool bodies_done = false;
   bool is_opaque = false;  ///< its parameters are not built yet: the body says nothing
   std::vector<CheckedFunction*> instances;
   std::vector<DiagnosticEngine*> reports;  ///< of the instances, in the same order
@@ -61,7 +60,8 @@ struct ModuleState {
   std::unordered_set<const Entity*> const_seen;             ///< those whose evaluation has begun
   std::unordered_set<const Entity*> const_failed;           ///< those that have no value
   std::unordered_map<const Entity*, FunctionGroup*> groups;
-  std::vector<FunctionGroup*> pending_bodies;  ///< functions of other files that are used
+  std::vector<FunctionGroup*>
+      pending_bodies;  ///< with bodies that are used: of other files, or left out by -D
   size_t errors_in_functions = 0;
   bool has_stopped = false;  ///< there were too many errors
 };

@@ -14,6 +14,7 @@
 #include "driver/contracts.h"
 #include "driver/diagnostics.h"
 #include "driver/report.h"
+#include "driver/select.h"
 #include "interp/contract.h"
 #include "targets/kinds.h"
 #include "tools/draw_inputs.h"
@@ -285,6 +286,7 @@ class FileTest {
   bool IsTested(const driver::Compilation& compilation, const ir::Function& function) const {
     bool asked = options_.kernel.empty() || function.base_name() == options_.kernel;
     auto contract = driver::FindContract(compilation.contracts.list, *compilation.module, function);
+    asked = asked && !driver::IsLeftOut(function, options_);
     return function.kind == ir::FunctionKind::Kernel && asked && contract &&
            std::any_of(contract->contract->equations.begin(), contract->contract->equations.end(),
                        [](const ir::Clause& equation) { return !equation.defines; });
