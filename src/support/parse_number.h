@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 
 namespace kdl {
 
@@ -13,13 +14,24 @@ constexpr bool IsLetter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/// The number that the whole text is; nothing where it is none, or too large for T.
+/// Whether a decimal float that std::from_chars found out of range is too large, not too small: by the place of its first digit
+/// that is not 0.
+bool IsLargeDecimal(std::string_view text);
+
+/// The number that the whole text is; nothing where it is none, or too large for T. What is too small for a float is a zero of
+/// its sign.
 template <class T, class... Base>
 std::optional<T> ParseNumber(std::string_view text, Base... base) {
   T value{};
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base...);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  if (end != text.data() + text.size()) return std::nullopt;
+  if (error == std::errc()) return value;
+  if constexpr (std::is_floating_point_v<T>) {
+    bool negative = text.starts_with('-');
+    if (error == std::errc::result_out_of_range && !IsLargeDecimal(text.substr(negative ? 1 : 0)))
+      return negative ? -T{} : T{};
+  }
+  return std::nullopt;
 }
 
 }  // namespace kdl
