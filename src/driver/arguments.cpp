@@ -12,6 +12,7 @@
 #include "driver/diagnostics.h"
 #include "driver/draw.h"
 #include "driver/draw_special.h"
+#include "driver/loop_inputs.h"
 #include "driver/npy.h"
 #include "driver/sizes.h"
 #include "ir/requirement.h"
@@ -90,9 +91,12 @@ std::string Solved(Size side, Name dim, const std::string& other) {
 /// Binds the parameters of one program.
 class Binder {
  public:
-  Binder(const ir::Function& program, const std::vector<ArgumentSpec>& arguments,
-         DiagnosticEngine& diagnostics)
-      : program_(program), arguments_(arguments), diagnostics_(diagnostics) {}
+  Binder(const ir::Module& module, const ir::Function& program,
+         const std::vector<ArgumentSpec>& arguments, DiagnosticEngine& diagnostics)
+      : program_(program),
+        loop_inputs_(LoopInputs(module, program)),
+        arguments_(arguments),
+        diagnostics_(diagnostics) {}
 
   /// --arg and --out name parameters, each once, and such that have a use for them.
   void CheckNames(const Options& options) {
@@ -252,7 +256,8 @@ class Binder {
     if (param.direction == ir::Direction::Out) return bound;
     bound.is_drawn = !argument;
     if (!argument) {
-      DrawArgument(bound.tensor, bound.is_tensor, index + 1);
+      loop_inputs_.contains(index) ? Draw(bound.tensor, index + 1)
+                                   : DrawArgument(bound.tensor, index + 1);
     } else if (argument->kind == ArgumentSpec::Kind::Random) {
       Draw(bound.tensor, argument->text == kRandom ? index + 1 : argument->seed);
     } else if (argument->kind == ArgumentSpec::Kind::Special) {
@@ -323,6 +328,7 @@ class Binder {
   }
 
   const ir::Function& program_;
+  std::set<size_t> loop_inputs_;  ///< they stay small
   const std::vector<ArgumentSpec>& arguments_;
   DiagnosticEngine& diagnostics_;
   std::map<std::string, std::string> out_paths_;
@@ -367,11 +373,11 @@ std::optional<std::vector<ArgumentSpec>> ReadArguments(const Options& options,
   return arguments;
 }
 
-std::optional<BoundProgram> BindProgram(const ir::Function& program,
+std::optional<BoundProgram> BindProgram(const ir::Module& module, const ir::Function& program,
                                         const std::vector<ArgumentSpec>& arguments,
                                         const Options& options, DiagnosticEngine& diagnostics) {
   size_t errors_before = diagnostics.error_count();
-  Binder binder(program, arguments, diagnostics);
+  Binder binder(module, program, arguments, diagnostics);
   binder.CheckNames(options);
   std::optional<SizeValues> values = BindSizes(program, arguments, options, diagnostics);
   if (values) binder.CheckSizes(*values);

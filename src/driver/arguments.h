@@ -49,7 +49,7 @@ struct BoundProgram {
 
 /// Binds sizes by the files' shapes and --set, then makes every argument: those without --arg are drawn, parameter n
 /// (from 1) with seed n. Reports whatever does not fit.
-std::optional<BoundProgram> BindProgram(const ir::Function& program,
+std::optional<BoundProgram> BindProgram(const ir::Module& module, const ir::Function& program,
                                         const std::vector<ArgumentSpec>& arguments,
                                         const Options& options, DiagnosticEngine& diagnostics);
 

@@ -116,8 +116,8 @@ int64_t DrawInteger(Scalar scalar, IntegerRange range, uint64_t seed, uint64_t n
   return x % 4 == 1 ? Edge(scalar, range, y) : Uniform(range, y);
 }
 
-void DrawArgument(HostTensor& tensor, bool is_tensor, uint64_t seed) {
-  if (!is_tensor || !IsInteger(tensor.scalar)) return Draw(tensor, seed);
+void DrawArgument(HostTensor& tensor, uint64_t seed) {
+  if (!IsInteger(tensor.scalar)) return Draw(tensor, seed);
   auto count = static_cast<int64_t>(tensor.bytes.size()) / Bytes(tensor.scalar);
   IntegerRange range = AllIntegers(tensor.scalar);
   for (int64_t n = 0; n < count; ++n) {

@@ -44,8 +44,7 @@ uint64_t IntegerBits(Scalar scalar, int64_t ordered);
 /// two or a neighbor of it, the others are anything in the range. Gives its place.
 int64_t DrawInteger(Scalar scalar, IntegerRange range, uint64_t seed, uint64_t n);
 
-/// Fills an argument that nobody gives: the integers of tensors are any of their type, all else is as `random` has it. How
-/// often a loop runs is often a scalar, which therefore stays small.
-void DrawArgument(HostTensor& tensor, bool is_tensor, uint64_t seed);
+/// Fills an argument that nobody gives: integers are any of their type, all else is as `random` has it.
+void DrawArgument(HostTensor& tensor, uint64_t seed);
 
 }  // namespace kdl::driver

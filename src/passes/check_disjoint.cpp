@@ -28,6 +28,11 @@ constexpr const char* kStoreHelp =
     "stays, or add up with `atomic {0} += …;` or `reduce`, or let what one loop writes and another "
     "one touches lie on both sides of a `sync;`";
 
+/// Of two accesses an `atomic` store alone is not enough.
+constexpr const char* kAccessesHelp =
+    "index both by the ranges that `spmd for` deals, or let what one loop writes and another one "
+    "touches lie on both sides of a `sync;`";
+
 class DisjointChecker {
  public:
   DisjointChecker(PassContext& context, const ir::Function& kernel)
@@ -94,8 +99,12 @@ class DisjointChecker {
     NoteWraps(report);
     report.Help(
         race.a->walk || race.b->walk
-            ? fmt::format(kStoreHelp, TextOf(writes.view.op))
+            ? StoreHelp(writes.view.op, other.view.op)
             : "put it inside `spmd for`, under `if core_id == 0`, or index it by `core_id`");
+  }
+
+  static std::string StoreHelp(const Op* store, const Op* other) {
+    return other == store ? fmt::format(kStoreHelp, TextOf(store)) : kAccessesHelp;
   }
 
   /// Nothing is known of a sum that may leave 64 bits; an assert says that it does not.
@@ -130,7 +139,7 @@ class DisjointChecker {
                                           example.other_block, example.block, example.element,
                                           example.sizes);
     if (example.other != example.op) report.Note(SpanOf(example.other), "the other access");
-    report.Help(fmt::format(kStoreHelp, TextOf(example.op)));
+    report.Help(StoreHelp(example.op, example.other));
   }
 
   /// Two points of one store must not be one element.

@@ -131,6 +131,17 @@ std::vector<ScratchPiece> TeamPieces(const ir::Function& kernel) {
   return pieces;
 }
 
+/// The extent of the blocks that rows of this length hold.
+int64_t WithoutPadding(const ir::Function& kernel, int64_t extent) {
+  int64_t written = 0;
+  for (const ir::Axis& axis : kernel.axes) {
+    bool known = axis.extent != nullptr && IsConstant(axis.extent);
+    int64_t length = known ? axis.extent->value : 0;
+    if (length <= extent && extent - length <= length / 16) written = std::max(written, length);
+  }
+  return written == 0 ? extent : written;
+}
+
 void Report(PassContext& context, const ir::Function& kernel, std::vector<ScratchPiece> pieces,
             double most) {
   auto largest = [&] { return std::ranges::max_element(pieces, {}, &ScratchPiece::bytes); };
@@ -138,9 +149,15 @@ void Report(PassContext& context, const ir::Function& kernel, std::vector<Scratc
       diag::TilesTooLarge, context.SpanOf(largest()->op->loc()), kernel.base_name(),
       Amount(Sum(pieces)), context.facts->level, Amount(most));
   std::vector<std::string> sizes;
-  for (auto [today, then] : BlocksThatFit(pieces, most))
-    sizes.push_back(fmt::format("`by {}` instead of {}", then, today));
-  if (!sizes.empty()) report.Help(fmt::format("{} would fit", fmt::join(sizes, ", ")));
+  for (auto [today, then] : BlocksThatFit(pieces, most)) {
+    int64_t written = WithoutPadding(kernel, today);
+    sizes.push_back(fmt::format("{} instead of {}", written / (today / then), written));
+  }
+  if (!sizes.empty()) {
+    report.Help(fmt::format(
+        "blocks of {} would fit: `by`, and of a range with `max` a loop over its blocks",
+        fmt::join(sizes, ", ")));
+  }
   constexpr int kShown = 4;
   for (int shown = 0; shown < kShown && !pieces.empty(); ++shown) {
     auto piece = largest();

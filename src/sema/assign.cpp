@@ -71,6 +71,22 @@ bool HasCoreId(FunctionState& state, const IndexInfo& access) {
   return false;
 }
 
+/// What deals the indices of a loop to the cores, where it begins at core_id.
+std::string AllCoresHelp(FunctionState& state, const IndexInfo& access) {
+  for (const IndexDim& dim : access.dims) {
+    for (const IndexTerm& term : dim.terms) {
+      if (term.value == nullptr) continue;
+      const Entity* index = state.fn.exprs[term.value].entity;
+      bool strided = index != nullptr && index->kind == EntityKind::ScalarBinder &&
+                     index->lo != nullptr && DependsOnCore(state, index->lo);
+      if (strided)
+        return fmt::format("write `spmd for {} in 0..{}`, which deals its indices to the cores",
+                           index->name.text(), Quote(state, index->hi));
+    }
+  }
+  return "put it inside `spmd for`, or under `if core_id == 0`";
+}
+
 /// A tensor's element: of an `out` or `inout` parameter, or of the launch; a plain store outside `spmd for` is one core's.
 Type CheckElement(FunctionState& state, const AssignStmt& assign, const syntax::IndexExpr& index) {
   ExprInfo info;
@@ -94,7 +110,7 @@ Type CheckElement(FunctionState& state, const AssignStmt& assign, const syntax::
         !is_plain || state.spmd_depth != 0 || state.core_zero > 0 || HasCoreId(state, *info.index);
     if (!alone && !type.is_error() && state.kind() == syntax::FunctionKind::Kernel) {
       state.diagnostics.Report(diag::StoreByAllCores, assign.span, tensor.name.text())
-          .Help("put it inside `spmd for`, or under `if core_id == 0`");
+          .Help(AllCoresHelp(state, *info.index));
     }
   }
   state.fn.exprs[assign.target] = std::move(info);
@@ -159,6 +175,22 @@ void ReportMissingRanges(FunctionState& state, const AssignStmt& assign, const T
       .Help(fmt::format("reduce over it, for example {}, store the tile, or re-index it", reduced));
 }
 
+/// The declaration with all ranges that the value has, where they are there before it.
+std::string TupleHelp(const Type& target, const Type& value, const Entity& variable) {
+  Type wanted = target;
+  for (size_t i = 0; i < target.parts.size(); ++i)
+    wanted.parts[i].ranges = UnionOf(target.parts[i].ranges, value.parts[i].ranges);
+  for (const Type& part : wanted.parts) {
+    for (const Entity* range : part.ranges) {
+      if (range->span.begin > variable.span.begin)
+        return fmt::format("reduce the parts over '{0}' first: '{1}' outlives it",
+                           range->name.text(), variable.name.text());
+    }
+  }
+  return fmt::format("declare it with them: var {}: {} = …;", variable.name.text(),
+                     ToString(wanted));
+}
+
 /// `m = (a, b);`: each part takes a value of its type, which has no range that the part lacks.
 void CheckTupleAssign(FunctionState& state, const AssignStmt& assign, const Type& target) {
   if (assign.op != AssignOp::Set) {
@@ -180,14 +212,12 @@ void CheckTupleAssign(FunctionState& state, const AssignStmt& assign, const Type
   for (size_t i = 0; i < target.parts.size(); ++i) {
     std::vector<const Entity*> missing = Missing(value.parts[i].ranges, target.parts[i].ranges);
     if (missing.empty()) continue;
-    Type wanted = target;
-    wanted.parts[i].ranges = UnionOf(target.parts[i].ranges, missing);
-    state.diagnostics
-        .Report(diag::RangeNotInVariable, assign.value->span, RangesText(missing),
-                TargetName(assign), ToString(target))
-        .Note(variable->span, fmt::format("'{}' is declared here", variable->name.text()))
-        .Help(fmt::format("declare it with them: var {}: {} = …;", TargetName(assign),
-                          ToString(wanted)));
+    Diagnostic& report =
+        state.diagnostics
+            .Report(diag::RangeNotInVariable, assign.value->span, RangesText(missing),
+                    TargetName(assign), ToString(target))
+            .Note(variable->span, fmt::format("'{}' is declared here", variable->name.text()));
+    report.Help(TupleHelp(target, value, *variable));
     return;
   }
   RecordInfluence(state, variable, assign.value);
@@ -205,14 +235,22 @@ void MarkInPlace(FunctionState& state, const AssignStmt& assign) {
   const_cast<ReduceInfo*>(info.reduce)->in_place = true;
 }
 
-/// A variable that began with a literal is an i32 or f32: what else it could be declared.
-std::string WiderHint(const FunctionState& state, const AssignStmt& assign, Scalar target,
-                      Scalar value) {
+/// What to write where the value is of another type than the target: a sum in a wider type rounds once, where it is stored, a cast
+/// in the loop each time.
+std::string AssignHelp(const FunctionState& state, const AssignStmt& assign, Scalar target,
+                       Scalar value) {
   const Entity* entity = state.fn.exprs.at(assign.target).entity;
-  bool is_var = entity != nullptr && entity->kind == EntityKind::Var && entity->type.is_scalar();
+  bool is_var = entity != nullptr && entity->kind == EntityKind::Var && entity->type.is_value();
   bool is_wider = IsFloat(target) == IsFloat(value) && Info(value).bits > Info(target).bits;
-  if (!is_var || !is_wider) return {};
-  return fmt::format(", or declare 'var {}: {} = …'", entity->name.text(), Spelling(value));
+  if (!is_var || !is_wider) return ConvertHelp(state, assign.value, target);
+  Type wide = entity->type;
+  wide.scalar = value;
+  std::string declared = fmt::format("`var {}: {} = …;`", entity->name.text(), ToString(wide));
+  std::string cast = AsHint(state, assign.value, target);
+  if (assign.op == AssignOp::Set || !IsFloat(value))
+    return fmt::format("write '{}', or declare {}", cast, declared);
+  return fmt::format("declare {} and convert it after the loop; '{}' would round each time",
+                     declared, cast);
 }
 
 }  // namespace
@@ -235,8 +273,7 @@ void CheckAssign(FunctionState& state, const AssignStmt& assign) {
     state.diagnostics
         .Report(diag::ValueType, assign.value->span, TargetName(assign), Spelling(target.scalar),
                 Spelling(value.scalar))
-        .Help(fmt::format("write '{}'{}", AsHint(state, assign.value, target.scalar),
-                          WiderHint(state, assign, target.scalar, value.scalar)));
+        .Help(AssignHelp(state, assign, target.scalar, value.scalar));
     return;
   }
   value = state.fn.exprs[assign.value].type;

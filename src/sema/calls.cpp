@@ -26,6 +26,15 @@ using syntax::CallExpr;
 using syntax::Expr;
 using syntax::FunctionKind;
 
+/// `sum(x[r, c] over c)`: the reduction over the last range of its operand, or over `k` where that has none.
+std::string WithRanges(const FunctionState& state, const CallExpr& call) {
+  std::string operand = call.args.empty() ? "…" : Quote(state, call.args[0].value);
+  auto known = state.fn.exprs.find(call.args.empty() ? nullptr : call.args[0].value);
+  bool has_range = known != state.fn.exprs.end() && !known->second.type.ranges.empty();
+  std::string_view range = has_range ? known->second.type.ranges.back()->name.text() : "k";
+  return fmt::format("{}({} over {})", call.callee.name.text(), operand, range);
+}
+
 bool HasNamedArgs(FunctionState& state, const CallExpr& call) {
   for (const syntax::Arg& arg : call.args) {
     if (!arg.name) continue;
@@ -84,8 +93,8 @@ bool CheckCount(FunctionState& state, const CallExpr& call, size_t wanted) {
                                Counted(wanted, "argument"), call.args.size());
   std::optional<ReduceKind> reduction = FindReduction(call.callee.name.text());
   if (reduction && call.args.size() == 1) {
-    report.Help(fmt::format("to reduce over a range, name it: {}({} over k)",
-                            call.callee.name.text(), Quote(state, call.args[0].value)));
+    CheckArgs(state, call);
+    report.Help(fmt::format("to reduce over a range, name it: {}", WithRanges(state, call)));
   }
   return false;
 }
@@ -361,8 +370,7 @@ Type ReportUnknownCall(FunctionState& state, const CallExpr& call) {
   if (FindReduction(name)) {
     CheckArgs(state, call);
     state.diagnostics.Report(diag::MissingOver, call.span, name)
-        .Help(fmt::format("name the ranges: {}({} over k)", name,
-                          call.args.empty() ? "…" : Quote(state, call.args[0].value)));
+        .Help(fmt::format("name the ranges: {}", WithRanges(state, call)));
   } else if (name == "old") {
     state.diagnostics.Report(diag::OldWithoutIndex, call.span);
   } else if (name == "copy" || name == "swap") {

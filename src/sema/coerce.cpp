@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "sema/resolve.h"
 #include "sema/sizes.h"
@@ -17,6 +19,22 @@ constexpr size_t kLongest = 40;  ///< of a quoted expression
 using syntax::As;
 using syntax::Expr;
 using syntax::ExprKind;
+
+/// How the bits of a literal beyond a signed type are written in it: `1 << 31` and `0xffffffff` are negative numbers of i32.
+std::optional<std::string> SameBitsHelp(const FunctionState& state, const Expr* expr,
+                                        const Literal& literal, Scalar scalar) {
+  const auto* shift = syntax::DynAs<syntax::BinaryExpr>(expr);
+  bool shifts = shift != nullptr && shift->op == syntax::BinaryOp::Shl;
+  bool is_bits = shifts || state.Text(expr->span).starts_with("0x");
+  int bits = Info(scalar).bits;
+  if (!is_bits || !IsSigned(scalar) || literal.integer < 0 || literal.integer >> bits != 0)
+    return std::nullopt;
+  if (shifts)
+    return fmt::format("write '{} << {}', which wraps", AsHint(state, shift->lhs, scalar),
+                       Quote(state, shift->rhs));
+  auto value = static_cast<int64_t>(literal.integer) - (bits == 64 ? 0 : int64_t{1} << bits);
+  return fmt::format("write '{}', which has these bits", value);
+}
 
 void ReportLiteral(FunctionState& state, const Expr* expr, const Literal& literal, Scalar scalar) {
   std::string text = ToString(literal);
@@ -36,6 +54,8 @@ void ReportLiteral(FunctionState& state, const Expr* expr, const Literal& litera
     report.Help(literal.is_float
                     ? "write `inf` where infinity is meant"
                     : fmt::format("write '{}' to round it", AsHint(state, expr, scalar)));
+  } else if (std::optional<std::string> help = SameBitsHelp(state, expr, literal, scalar)) {
+    report.Help(*std::move(help));
   } else if (Info(scalar).bits < 64) {
     report.Help("i64 holds it: declare the variable i64, or write the other side `… as i64`");
   }
@@ -93,6 +113,23 @@ bool IsWider(Scalar a, Scalar b) {
   return Info(a).bits > Info(b).bits;
 }
 
+/// The declaration of a name whose type comes from a literal, which may as well be of the other type; null: it is none.
+const syntax::LetStmt* LiteralDeclaration(const FunctionState& state, const Expr* expr,
+                                          Scalar scalar) {
+  auto known = state.fn.exprs.find(expr);
+  const auto* name = syntax::DynAs<syntax::NameExpr>(expr);
+  if (name == nullptr || known == state.fn.exprs.end()) return nullptr;
+  const Entity* entity = known->second.entity;
+  if (entity == nullptr || entity->of_literal == nullptr) return nullptr;
+  auto literal = state.literals.find(entity->of_literal->value);
+  bool fits = IsFloat(scalar) || !IsFloat(entity->type.scalar);
+  bool known_value = literal != state.literals.end();
+  return scalar != Scalar::Bool && fits && known_value ? entity->of_literal : nullptr;
+}
+
+/// A shift keeps the type of what is shifted; the count is taken modulo its bits.
+bool IsShift(std::string_view what) { return what == "<<" || what == ">>"; }
+
 /// Of a signed integer and an unsigned one that it does not hold, what to write: casts that lose nothing.
 std::optional<std::string> SignsHelp(const FunctionState& state, const Expr* a, const Expr* b) {
   Scalar left = state.fn.exprs.at(a).type.scalar;
@@ -117,6 +154,15 @@ void ReportMix(FunctionState& state, const Expr* a, const Expr* b, Span at, std:
   Scalar right = state.fn.exprs[b].type.scalar;
   Diagnostic& report = state.diagnostics.Report(diag::TypeMix, at, Quote(state, a), Spelling(left),
                                                 Quote(state, b), Spelling(right), what);
+  if (IsShift(what) && IsInteger(left) && IsInteger(right)) {
+    report.Help(ConvertHelp(state, b, left));
+    return;
+  }
+  for (auto [expr, scalar] : {std::pair(a, right), std::pair(b, left)}) {
+    if (LiteralDeclaration(state, expr, scalar) == nullptr) continue;
+    report.Help(ConvertHelp(state, expr, scalar));
+    return;
+  }
   if (std::optional<std::string> help = SignsHelp(state, a, b)) {
     report.Help(*std::move(help));
     return;
@@ -154,6 +200,13 @@ std::string AsHint(const FunctionState& state, const Expr* expr, Scalar scalar) 
     return wide;
   }
   return fmt::format("{}{}{} as {}", wrap ? "(" : "", text, wrap ? ")" : "", Spelling(scalar));
+}
+
+std::string ConvertHelp(const FunctionState& state, const Expr* expr, Scalar scalar) {
+  const syntax::LetStmt* let = LiteralDeclaration(state, expr, scalar);
+  if (let == nullptr) return fmt::format("write '{}'", AsHint(state, expr, scalar));
+  return fmt::format("write `{} {}: {} = {};` where it is declared", let->is_var ? "var" : "let",
+                     let->name.name.text(), Spelling(scalar), Quote(state, let->value));
 }
 
 bool Floors(const FunctionState& state, const Expr* expr) {

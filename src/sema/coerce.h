@@ -37,6 +37,9 @@ std::string Quote(const FunctionState& state, const syntax::Expr* expr);
 
 /// `(x + y) as f32`, with parentheses where they are needed. Where x + y would wrap before it is
 /// converted to a wider integer: `x as i64 + y as i64`.
+/// What to write so that the expression has the type: a cast, or, of a name that has its type from a literal alone, the
+/// declaration with the type, which loses nothing.
+std::string ConvertHelp(const FunctionState& state, const syntax::Expr* expr, Scalar scalar);
 std::string AsHint(const FunctionState& state, const syntax::Expr* expr, Scalar scalar);
 
 }  // namespace kdl::sema

@@ -130,6 +130,8 @@ struct Entity {
       0;  ///< TensorParam, ScalarParam, TileParam, Pipe: which; of a view that of its memory
   const Entity* on = nullptr;  ///< TensorParam, LocalTensor: a Device; may be null
   bool in_spmd = false;        ///< Range, ScalarBinder: a binder of `spmd for`
+  /// Let, Var: the declaration, where a literal alone gave it its type.
+  const syntax::LetStmt* of_literal = nullptr;
   const syntax::FunctionItem* function = nullptr;  ///< Fn, Kernel, Program
   DeviceSpec device;                               ///< Device
   std::string_view prefix;                         ///< Device: its file's, as that of a function

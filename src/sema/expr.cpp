@@ -200,19 +200,19 @@ Type CheckInteger(FunctionState& state, const Expr* expr, std::string_view what)
     Coerce(state, expr, Scalar::I64);
     return state.fn.exprs[expr].type;
   }
-  bool is_float = type.kind == TypeKind::FloatLiteral;
-  if (is_float || !IsInteger(type.scalar)) {
-    state.diagnostics
-        .Report(diag::NotAnInteger, expr->span, what,
-                is_float ? ToString(type) : std::string(Spelling(type.scalar)))
-        .Help(fmt::format("write '{}'", AsHint(state, expr, Scalar::I64)));
-    return Type{};
-  }
   if (!type.ranges.empty()) {
     state.diagnostics.Report(diag::TileForScalar, expr->span, what, RangesText(type.ranges));
     return Type{};
   }
-  return type;
+  if (type.kind == TypeKind::FloatLiteral) {
+    state.diagnostics.Report(diag::NotAnInteger, expr->span, what, ToString(type))
+        .Help("write a whole number, without a point");
+    return Type{};
+  }
+  if (IsInteger(type.scalar)) return type;
+  state.diagnostics.Report(diag::NotAnInteger, expr->span, what, Spelling(type.scalar))
+      .Help(fmt::format("write '{}'", AsHint(state, expr, Scalar::I64)));
+  return Type{};
 }
 
 Type CheckCondition(FunctionState& state, const Expr* expr, std::string_view what, bool scalar) {
@@ -225,7 +225,10 @@ Type CheckCondition(FunctionState& state, const Expr* expr, std::string_view wha
   }
   if (scalar && !type.ranges.empty()) {
     state.diagnostics.Report(diag::TileForScalar, expr->span, what, RangesText(type.ranges))
-        .Help("choose element by element with `if c then a else b`");
+        .Help(what.find("while") != std::string_view::npos
+                  ? "move the loop into a fn of one value, which is mapped over the elements: "
+                    "`fn f(v: f32) -> f32 { … }`"
+                  : "choose element by element with `if c then a else b`");
     return Type{};
   }
   return type;

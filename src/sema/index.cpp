@@ -371,12 +371,18 @@ Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& 
   access->otherwise = index.otherwise;
   Type type;
   bool ok = base.entity != nullptr;
+  size_t number = 0;
   for (const syntax::Arg& arg : index.indices) {
+    bool is_dimension = base.entity != nullptr && number < base.entity->type.dims.size();
+    bool is_name = arg.value->kind == syntax::ExprKind::Name;
+    state.indexed = is_name && is_dimension ? base.entity->type.dims[number] : nullptr;
+    ++number;
     if (arg.name && ok) {
       state.diagnostics.Report(diag::NamedIndex, arg.name.span, base.entity->name.text());
       ok = false;
     }
     Affine affine = CheckAffine(state, arg.value);
+    state.indexed = nullptr;
     ok = ok && affine.ok;
     if (!affine.ok) continue;
     access->dims.push_back({std::move(affine.terms), affine.offset, arg.value->span});

@@ -120,7 +120,7 @@ bool CheckFill(FunctionState& state, const LetStmt& let, const std::optional<Typ
   state.diagnostics
       .Report(diag::ValueType, let.value->span, let.name.name.text(), Spelling(tensor->scalar),
               ToString(value))
-      .Help(fmt::format("write '{}'", AsHint(state, let.value, tensor->scalar)));
+      .Help(ConvertHelp(state, let.value, tensor->scalar));
   return false;
 }
 
@@ -146,7 +146,7 @@ bool CheckDeclared(FunctionState& state, const LetStmt& let, const Type& declare
     state.diagnostics
         .Report(diag::ValueType, let.value->span, let.name.name.text(), Spelling(declared.scalar),
                 ToString(value))
-        .Help(fmt::format("write '{}'", AsHint(state, let.value, declared.scalar)));
+        .Help(ConvertHelp(state, let.value, declared.scalar));
     return false;
   }
   std::vector<const Entity*> missing = Missing(value.ranges, declared.ranges);
@@ -196,8 +196,12 @@ Type CheckTupleVariable(FunctionState& state, const LetStmt& let, const Type& va
       part.ranges = fitted.parts[i].ranges;
       declared.ranges = UnionOf(declared.ranges, part.ranges);
     } else if (!missing.empty()) {
-      state.diagnostics.Report(diag::RangeNotInVariable, let.value->span, RangesText(missing),
-                               let.name.name.text(), ToString(declared));
+      part.ranges = UnionOf(part.ranges, missing);
+      state.diagnostics
+          .Report(diag::RangeNotInVariable, let.value->span, RangesText(missing),
+                  let.name.name.text(), state.Text(let.type->span))
+          .Help(fmt::format("declare '{}' with {}: {}", let.name.name.text(),
+                            missing.size() == 1 ? "it" : "them", ToString(declared)));
       return Type{};
     }
   }
@@ -206,8 +210,9 @@ Type CheckTupleVariable(FunctionState& state, const LetStmt& let, const Type& va
 
 void DeclareVariable(FunctionState& state, const LetStmt& let) {
   Type type;
+  bool of_literal = false;
   if (let.value != nullptr) {
-    CheckAny(state, let.value);
+    of_literal = CheckAny(state, let.value).is_literal() && let.type == nullptr;
     type = let.type != nullptr ? state.fn.exprs[let.value].type : DefaultParts(state, let.value);
   }
   if (let.on) state.diagnostics.Report(diag::OnValue, let.on.span, let.name.name.text());
@@ -220,7 +225,8 @@ void DeclareVariable(FunctionState& state, const LetStmt& let) {
     if (declared && let.value != nullptr) CheckDeclared(state, let, *declared);
     type = declared.value_or(Type{});
   }
-  if (let.value == nullptr) {
+  bool faulty = let.type != nullptr && type.is_error();  // that was reported
+  if (let.value == nullptr && !faulty) {
     std::string_view type_text = let.type != nullptr ? state.Text(let.type->span) : "f32";
     state.diagnostics.Report(diag::NoInitialValue, let.span, let.name.name.text())
         .Help(fmt::format("write `let {}: {} = …;`", let.name.name.text(), type_text));
@@ -230,6 +236,7 @@ void DeclareVariable(FunctionState& state, const LetStmt& let) {
   if (!let.is_var && entity->type.is_scalar() && entity->type.scalar == Scalar::I64) {
     entity->size = size;
   }
+  if (of_literal) entity->of_literal = &let;
   state.depth_of[entity] = state.scopes.depth();
   if (let.value != nullptr) RecordInfluence(state, entity, let.value);
   state.fn.stmts[&let].entities = {entity};

@@ -105,6 +105,14 @@ std::string HelpForForeign(std::string_view name) {
   return "";
 }
 
+/// The declaration of a range that walks a size; one that is known at run time only is bounded, or walked in blocks.
+std::string RangeText(std::string_view name, std::string_view size) {
+  if (size.find_first_not_of("0123456789") == std::string_view::npos)
+    return fmt::format("`range {} in {};`", name, size);
+  return fmt::format("`range {0} in {1} max 1024;`, or in blocks, `for {0} in {1} by 64 {{ … }}`",
+                     name, size);
+}
+
 /// For `k` where K is a size: the range that is meant.
 std::string HelpForRange(const FunctionState& state, std::string_view name) {
   std::string upper(name);
@@ -113,8 +121,8 @@ std::string HelpForRange(const FunctionState& state, std::string_view name) {
     return one->kind == EntityKind::SizeName && one->name.text() == upper && upper != name;
   };
   if (std::ranges::none_of(state.scopes.All(), is_size)) return "";
-  return fmt::format("did you mean '{0}'? What walks all of it is declared: `range {1} in {0};`",
-                     upper, name);
+  return fmt::format("did you mean '{0}'? What walks all of it is declared: {1}", upper,
+                     RangeText(name, upper));
 }
 
 }  // namespace
@@ -130,7 +138,11 @@ void ReportUnknown(FunctionState& state, std::string_view name, Span span) {
   for (const Builtin& builtin : AllBuiltins()) candidates.push_back(builtin.spelling);
   if (candidates.size() > kMostCandidates) return;
   std::string_view nearest = NearestName(name, candidates);
-  if (!nearest.empty()) report.Help(fmt::format("did you mean '{}'?", nearest));
+  if (!nearest.empty())
+    report.Help(fmt::format("did you mean '{}'?", nearest));
+  else if (state.indexed != nullptr)
+    report.Help(fmt::format("declare what walks the dimension: {}",
+                            RangeText(name, ToString(state.indexed))));
 }
 
 std::optional<Scalar> ResolveScalar(FunctionState& state, const syntax::Ident& name) {

@@ -182,6 +182,7 @@ struct FunctionState {
   StageState stages;
   size_t block_depth = 0;  ///< blocks around the statement; 1: the function's own
   int range_values = 0;    ///< above 0: a range stands for its indices
+  Size indexed = nullptr;  ///< the dimension whose index is checked, where that is a name alone
   int loop_depth = 0;
   bool has_stopped = false;  ///< there were too many errors
   int divergent = 0;         ///< ifs and loops around that differ by core

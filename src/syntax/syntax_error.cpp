@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <initializer_list>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -41,6 +42,7 @@ class Advisor {
   std::string Help() const {
     bool expression = Wants(KdlLexer::AUTO);
     size_t index = error_.token.getTokenIndex();
+    if (std::string word = WordHelp(); !word.empty()) return word;
     if (Is(KdlLexer::IF) && expression) {
       return "put an `if … then … else …` inside an expression into parentheses";
     }
@@ -74,6 +76,9 @@ class Advisor {
     if (Is(KdlLexer::PLUS) &&
         (TypeAt(index + 1) == KdlLexer::PLUS || (index > 0 && TypeAt(index - 1) == KdlLexer::PLUS)))
       return "count with `+= 1`";
+    if (Is(KdlLexer::MINUS) && (TypeAt(index + 1) == KdlLexer::MINUS ||
+                                (index > 0 && TypeAt(index - 1) == KdlLexer::MINUS)))
+      return "count with `-= 1`";
     if (Is(KdlLexer::COLON) && expression)
       return "a whole dimension has a range with a name: `for j in M by 16 { … x[i, j] … }`";
     if (Is(KdlLexer::TILDE)) return "`~` relates two sides in `ensures` and `expect` only";
@@ -108,6 +113,36 @@ class Advisor {
   }
 
  private:
+  /// Operators of other languages that are words.
+  std::string WordHelp() const {
+    if (error_.previous == nullptr) return {};
+    std::string_view found = Text(error_.token);
+    std::string_view before = Text(*error_.previous);
+    if (before == "not") return "a bool is negated by `!`: !b";
+    if (found == "and" || before == "and") return "both of two conditions: a && b";
+    if (found == "or" || before == "or") return "one of two conditions: a || b";
+    if (before == "elif" || before == "elsif") return "write `else if`";
+    bool ends_value = TypeBeforeIs(
+        {KdlLexer::IDENT, KdlLexer::INT, KdlLexer::FLOAT, KdlLexer::RPAREN, KdlLexer::RBRACK});
+    if (Is(KdlLexer::IF) && ends_value) return "a choice is written `if c then a else b`";
+    if (ends_value && HidesDivision())
+      return "`//` begins a comment; `/` divides integers, and rounds down: -7 / 2 is -4";
+    return {};
+  }
+
+  bool TypeBeforeIs(std::initializer_list<size_t> types) const {
+    return std::ranges::find(types, error_.previous->getType()) != types.end();
+  }
+
+  /// Whether a comment with the rest of a statement follows the word before.
+  bool HidesDivision() const {
+    std::string_view text = sources_.text(file_).substr(SpanOf(file_, *error_.previous).end);
+    std::string_view line = text.substr(0, text.find('\n'));
+    size_t comment = line.find_first_not_of(' ');
+    return comment != std::string_view::npos && line.substr(comment).starts_with("//") &&
+           line.find(';') != std::string_view::npos;
+  }
+
   bool Is(size_t type) const { return error_.token.getType() == type; }
   bool Wants(size_t type) const { return error_.expected.contains(type); }
   const antlr4::Token& TokenAt(size_t index) const {

@@ -130,7 +130,8 @@ class KernelTest {
     Shape shape;
     for (size_t i : set) shape[dims[i]] = known->at(dims[i]).value;
     if (known->size() < dims.size()) return DrawShapes(kernel_, shape);
-    if (!driver::BindProgram(kernel_.program(), {}, given, report_)) return std::nullopt;
+    if (!driver::BindProgram(*kernel_.contract().module, kernel_.program(), {}, given, report_))
+      return std::nullopt;
     return Complete(kernel_.program(), shape) ? std::vector<Shape>{shape} : std::vector<Shape>{};
   }
 
@@ -177,10 +178,11 @@ class KernelTest {
     driver::Options options;
     for (const auto& [name, value] : shape)
       options.set.push_back(fmt::format("{}={}", name.text(), value));
-    auto bound = driver::BindProgram(kernel_.program(), {}, options, report);
+    auto bound =
+        driver::BindProgram(*kernel_.contract().module, kernel_.program(), {}, options, report);
     if (!bound) return std::nullopt;
     uint64_t seed = static_cast<uint64_t>(options_.seed.value_or(1));
-    DrawPlan plan{kernel_.contract(), kernel_.loop_scalars(), seed};
+    DrawPlan plan{kernel_.contract(), kernel_.loop_inputs(), seed};
     DrawResult drawn = DrawInputs(plan, input_class, *bound);
     if (drawn.end == DrawEnd::Done) return bound;
     if (drawn.end == DrawEnd::Failed) ReportNotDrawn(*drawn.broken, kernel_.sources(), report);

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "driver/draw.h"
+#include "driver/loop_inputs.h"
 #include "interp/contract.h"
 #include "support/float_bits.h"
 #include "tools/draw_rows.h"
 #include "tools/input_rules.h"
-#include "tools/loop_scalars.h"
 
 namespace kdl::tools {
 
@@ -53,7 +53,7 @@ class Drawer {
     for (size_t i = 0; i < bound_.arguments.size(); ++i) {
       if (!IsInput(i)) continue;
       RowDrawer drawer = DrawerOf(i);
-      Spread spread = plan_.loop_scalars.contains(i) ? Spread::Small : Spread::All;
+      Spread spread = plan_.loop_inputs.contains(i) ? Spread::Bounded : Spread::All;
       for (int64_t row = 0; row < drawer.rows(); ++row) {
         if (!drawer.DrawRow(row, SeedOf(i), spread)) return false;
       }
@@ -98,7 +98,8 @@ class Drawer {
     bool any = false;
     for (size_t i = 0; i < bound_.arguments.size(); ++i) {
       const BoundArgument& argument = bound_.arguments[i];
-      bool takes = !plan_.loop_scalars.contains(i) || input_class == InputClass::Zero;
+      bool takes =
+          argument.is_tensor || input_class == InputClass::Zero || !plan_.loop_inputs.contains(i);
       if (!IsInput(i) || !IsInteger(argument.tensor.scalar) || !takes) continue;
       uint64_t number = 0;
       for (int64_t value : IntegersOf(input_class, argument.tensor.scalar)) {
@@ -260,7 +261,7 @@ bool DrawUngiven(const driver::BoundContract& contract, const ir::Function& kern
   auto is_drawn = [&](size_t argument) { return bound.arguments[argument].is_drawn; };
   bool any = std::ranges::any_of(bound.arguments, &BoundArgument::is_drawn);
   if (!any || contract.contract->requirements.empty()) return true;
-  DrawPlan plan{contract, LoopScalars(*contract.module, kernel), 1, 1};
+  DrawPlan plan{contract, driver::LoopInputs(*contract.module, kernel), 1, 1};
   DrawResult drawn = DrawInputs(plan, InputClass::Ordinary, bound);
   if (drawn.end != DrawEnd::Failed) return true;
   const interp::ContractFailure& broken = *drawn.broken;

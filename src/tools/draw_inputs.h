@@ -31,9 +31,9 @@ struct DrawResult {
 /// What inputs are drawn for.
 struct DrawPlan {
   const driver::BoundContract& contract;
-  std::set<size_t> loop_scalars;  ///< arguments that stay small (tools/loop_scalars.h)
-  uint64_t seed = 1;              ///< of the first argument
-  uint64_t seed_step = 101;       ///< from one argument to the next
+  std::set<size_t> loop_inputs;  ///< arguments that stay small (driver/loop_inputs.h)
+  uint64_t seed = 1;             ///< of the first argument
+  uint64_t seed_step = 101;      ///< from one argument to the next
 };
 
 /// Draws the arguments that are drawn anew, such that the contract's requirements hold: bounds, ascending order and fixed

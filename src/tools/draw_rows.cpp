@@ -108,8 +108,11 @@ IntegerRange RowDrawer::RangeOf(const Bounds& bounds, Spread spread) const {
   IntegerRange range = driver::AllIntegers(tensor_.scalar);
   if (bounds.low) range.low = std::clamp(bounds.low->integer, range.low, range.high);
   if (bounds.high) range.high = std::clamp(bounds.high->integer, range.low, range.high);
-  if (spread == Spread::All) return range;
-  int64_t most = spread == Spread::Small ? driver::kSmallInteger : spread == Spread::Few ? 3 : 0;
+  bool all = spread == Spread::All || (spread == Spread::Bounded && bounds.low && bounds.high);
+  if (all) return range;
+  int64_t most = spread == Spread::Small || spread == Spread::Bounded ? driver::kSmallInteger
+                 : spread == Spread::Few                              ? 3
+                                                                      : 0;
   return driver::IntegersNear(tensor_.scalar, range, most);
 }
 

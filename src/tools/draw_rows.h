@@ -11,10 +11,11 @@ namespace kdl::tools {
 
 /// How large the integers are that are drawn where nothing else bounds them.
 enum class Spread : uint8_t {
-  All,     ///< any of their type
-  Small,   ///< those of `random`
-  Few,     ///< a few next to 0, or next to the bound that is nearest to it
-  Single,  ///< 0, or that bound
+  All,      ///< any of their type
+  Bounded,  ///< those of `random`, but where the rule bounds them on both sides all that it leaves
+  Small,    ///< those of `random`
+  Few,      ///< a few next to 0, or next to the bound that is nearest to it
+  Single,   ///< 0, or that bound
 };
 
 /// Draws the elements of one argument as its rule says, a row of the last dimension at a time.

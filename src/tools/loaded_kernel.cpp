@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "driver/devices.h"
+#include "driver/loop_inputs.h"
 #include "driver/wrap_kernel.h"
 #include "passes/diagnostics.h"
 #include "support/check.h"
 #include "tools/load.h"
-#include "tools/loop_scalars.h"
 
 namespace kdl::tools {
 
@@ -44,7 +44,7 @@ void LoadedKernel::Compile() {
     }
   }
   contract_ = driver::FindContract(c.contracts.list, *c.module, *kernel);
-  loop_scalars_ = LoopScalars(*c.module, *kernel);
+  loop_inputs_ = driver::LoopInputs(*c.module, *kernel);
   // Each device of the file is the target under test.
   Name device = c.module->devices.empty() ? Name() : c.module->devices[0].name;
   auto_ = driver::WrapKernel(*c.module, *kernel, device);

@@ -41,7 +41,7 @@ class LoadedKernel {
   const ir::Function& program() const { return *auto_; }
   const driver::BoundContract& contract() const { return *contract_; }
   /// The parameters that may say how often something runs.
-  const std::set<size_t>& loop_scalars() const { return loop_scalars_; }
+  const std::set<size_t>& loop_inputs() const { return loop_inputs_; }
   /// The extents of the tiles that walk each size.
   const std::map<Name, std::set<int64_t>>& tiles() const { return tiles_; }
 
@@ -63,7 +63,7 @@ class LoadedKernel {
   const ir::Function* auto_ = nullptr;
   const ir::Function* counted_ = nullptr;  ///< with the number of cores as its last parameter
   std::optional<driver::BoundContract> contract_;
-  std::set<size_t> loop_scalars_;
+  std::set<size_t> loop_inputs_;
   std::map<Name, std::set<int64_t>> tiles_;
 };
 

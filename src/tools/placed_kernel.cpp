@@ -63,7 +63,7 @@ void PlacedKernel::Make() {
   driver::KeepOnly(*c.module, {program});
   program_ = program;
   driver::Options sizes = driver::WithoutConstants(c.options, *kernel);
-  bound_ = driver::BindProgram(*program, *arguments, sizes, c.diagnostics);
+  bound_ = driver::BindProgram(*c.module, *program, *arguments, sizes, c.diagnostics);
   if (!bound_) return;
   if (contract && !DrawUngiven(*contract, *kernel, c.sources, *bound_, c.diagnostics)) return;
   auto specs = driver::ResolveSpecs(*c.module, c.options.files[0], spec_, true,

@@ -80,8 +80,8 @@ std::string Run(LoadedProgram& loaded, const std::string& name, const driver::Op
   ir::Module& module = *loaded.module;
   ir::Function* program = driver::SelectFunction(module, name, *arguments, options, diagnostics);
   if (program && options.core_num) driver::SetCoreNum(module, *program, *options.core_num);
-  auto bound =
-      program ? driver::BindProgram(*program, *arguments, options, diagnostics) : std::nullopt;
+  auto bound = program ? driver::BindProgram(module, *program, *arguments, options, diagnostics)
+                       : std::nullopt;
   if (!bound || !driver::MayWriteOutputs(*bound, *arguments, {}, diagnostics)) return {};
   std::optional<std::string> under_test = driver::OnlyTarget(options, diagnostics);
   auto specs = under_test

@@ -87,8 +87,9 @@ std::vector<sema::Define> Run(Compilation& c) {
   driver::Options options = c.options;
   OnlyKernel only;
   ir::Function* program = ChooseProgram(c, *arguments, options, only);
-  auto bound =
-      program ? driver::BindProgram(*program, *arguments, options, c.diagnostics) : std::nullopt;
+  auto bound = program
+                   ? driver::BindProgram(*c.module, *program, *arguments, options, c.diagnostics)
+                   : std::nullopt;
   if (!bound || !driver::MayWriteOutputs(*bound, *arguments, c.files_read, c.diagnostics))
     return {};
   if (only.contract && !DrawUngiven(*only.contract, *only.kernel, c.sources, *bound, c.diagnostics))

@@ -1,10 +1,11 @@
-#include "tools/loop_scalars.h"
+#include "driver/loop_inputs.h"
 
 #include <vector>
 
 #include "ir/tensor_view.h"
+#include "ir/views.h"
 
-namespace kdl::tools {
+namespace kdl::driver {
 
 namespace {
 
@@ -44,6 +45,11 @@ class Reach {
     }
     if (op.kind() != OpKind::If && !op.regions().empty()) return true;
     if (op.kind() == OpKind::Call && CalleeLoops(op, operand)) return true;
+    if (op.kind() == OpKind::Launch) {
+      size_t first = op.SegmentBegin(ir::LaunchOp::at_arguments);
+      return operand < first || CalleeLoops(op, operand - first);
+    }
+    if (op.kind() == OpKind::BindSize) return true;
     for (const Value* result : op.results()) {
       if (result->type()->kind == ir::TypeKind::Blk) return true;
       Add(result);
@@ -60,10 +66,10 @@ class Reach {
     }
   }
 
-  bool CalleeLoops(const ir::Op& call, size_t operand) {
+  bool CalleeLoops(const ir::Op& call, size_t argument) {
     const ir::Function* callee = module_.FindFunction(call.attr<ir::AttrKey::Callee>());
-    return !callee || operand >= callee->params.size() ||
-           Reach(module_).ToLoop(callee->params[operand].value);
+    return callee && argument < callee->params.size() &&
+           Reach(module_).ToLoop(callee->params[argument].value);
   }
 
   const ir::Module& module_;
@@ -73,14 +79,13 @@ class Reach {
 
 }  // namespace
 
-std::set<size_t> LoopScalars(const ir::Module& module, const ir::Function& function) {
+std::set<size_t> LoopInputs(const ir::Module& module, const ir::Function& function) {
   std::set<size_t> numbers;
   for (size_t i = 0; i < function.params.size(); ++i) {
     const Value* value = function.params[i].value;
-    if (value->type()->kind != ir::TypeKind::Tensor && Reach(module).ToLoop(value))
-      numbers.insert(i);
+    if (IsInteger(value->type()->scalar) && Reach(module).ToLoop(value)) numbers.insert(i);
   }
   return numbers;
 }
 
-}  // namespace kdl::tools
+}  // namespace kdl::driver

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""What a help tells the reader to write is written, and then compiles: each help of the golden files that holds a text to type is
+applied to its file. The diagnostic must go, and no other may come. A help that begins with `write` and holds no such text
+is one of PROSE."""
+
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+from shared import checks
+
+GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
+FOLDERS = ["sema", "passes", "run", "driver", "syntax"]
+# Where the text has gaps, or what it speaks of is a whole statement or more.
+PROSE = [
+    "write (all of it|a whole number|the rest of|it|its|several conditions|the parameter's name|the type|the stage|a number|the numbers|a parameter)\\b",
+    "write '\\w+' (after the swap|alone|on every path)",
+    "write `(assert|export|~|true|inf|x|else if)\\b",
+    "write `[^`]*…",  # has gaps
+    "write `(~|[^`]*` (for (blocks|floats)|before it)|[^`]*`, (which keeps|and \\w+ in place))",
+    "write `let \\w+ = random",
+    "write (target\\(|let y|cores\\(|\\w+(\\.\\w+)?<|iota\\(|i\\.|x\\[i\\]:|x = |a <|dot\\(|reduce\\()",
+    "write \\S+.* for \\w+$|write (if c then a else b|log\\(x\\)|exp\\(x\\)|max\\(|!b|true)",  # names of other languages
+]
+# Where a second mistake shows once the first is gone, and why.
+SECOND = {
+    ("passes/check_disjoint_wraps_sizes.kdl", "E0414"): "another store may touch the element, too",
+    ("sema/loop_bounds.kdl", "E0363"): "a range of a size that is known at run time wants a `max`, too",
+    ("sema/missing_over.kdl", "E0316"): "what counts is added to a float",
+    ("sema/test_items.kdl", "E0526"): "2.0 is no element of an output, either",
+    ("sema/tile_parts.kdl", "E0333"): "tf32 is the cast of an operand of `dot` only",
+    ("sema/type_mix_of_signs.kdl", "E0354"): "the product is reduced over a range that its operands lack",
+    ("sema/type_mix_of_some_kinds.kdl", "E0328"): "of the kinds of T each wants another cast",
+    ("sema/value_type.kdl", "E0351"): "a tile is given to a scalar variable",
+}
+
+
+def unwrapped(text):
+    """The text without some of its parentheses."""
+    pairs = [match.span() for match in re.finditer(r"\([^()]*\)", text)]
+    texts = [text[:begin] + text[begin + 1:end - 1] + text[end:] for begin, end in pairs]
+    if text.startswith("(") and text.count("(") > 1:
+        texts += [each.replace("(", "", 1)[::-1].replace(")", "", 1)[::-1] for each in list(texts)]
+    return texts
+
+
+def original(written, line):
+    """What stands in the line where the text with its casts is to be written."""
+    bare = re.sub(r" as \w+", "", written)
+    last = re.sub(r" as \w+$", "", written)
+    single = re.sub(r"\((-?[^()]*)\)", r"\1", bare)  # without the parentheses of one operand
+    for text in [last, last[1:-1] if last.startswith("(") else last, bare, single, single[1:-1], *unwrapped(bare)]:
+        if text != written and text in line:
+            return text
+    return None
+
+
+def converted(lines, found, match):
+    line = lines[found["line"] - 1]
+    for written in re.findall(r"'([^']+)'", match.group(0)):
+        text = original(written, line)
+        if text is None:
+            return None
+        at = line.find(text, max(0, found["column"] - 1 - len(text)) if line.count(text) > 1 else 0)
+        at = line.find(text) if at < 0 else at
+        line = f"{line[:at]}({written}){line[at + len(text):]}"
+    return replaced(lines, found["line"], line)
+
+
+def in_place(lines, found, match):
+    line = lines[found["line"] - 1]
+    return replaced(lines, found["line"], line[:found["column"] - 1] + match.group(1) + line[found["end_column"] - 1:])
+
+
+def declared(lines, _found, match):
+    word, name, kind, value = match.groups()
+    text = f"{word} {name} = {value};"
+    for number, line in enumerate(lines, 1):
+        if text in line:
+            return replaced(lines, number, line.replace(text, f"{word} {name}: {kind} = {value};"))
+    return None
+
+
+def walked(lines, found, match):
+    line = lines[found["line"] - 1]
+    return replaced(lines, found["line"], re.sub(r"for \w+ in [^{]*", match.group(1) + " ", line))
+
+
+def atomic(lines, found, match):
+    line, target = lines[found["line"] - 1], match.group(1)
+    at = line.find(target, max(0, found["column"] - 1))
+    return replaced(lines, found["line"], f"{line[:at]}atomic {line[at:]}") if at >= 0 else None
+
+
+def bounded(lines, found, match):
+    name, size = match.groups()
+    line = lines[found["line"] - 1]
+    text = f"range {name} in {size};"
+    return replaced(lines, found["line"], line.replace(text, f"range {name} in {size} max 1024;")) if text in line else None
+
+
+def replaced(lines, number, line):
+    return lines[:number - 1] + [line] + lines[number:]
+
+
+# A text to type, and how it gets into the file.
+FORMS = [
+    (r"write '[^']+ as \w+[^']*'( and '[^']+')?", converted),
+    (r".*write '(-?\d+)'", in_place),
+    (r"write `(let|var) (\w+): (\w+) = ([^`…]*);` where it is declared", declared),
+    (r"write `(spmd for \w+ in [^`]*)`", walked),
+    (r"write `range (\w+) in (\w+) max 1024;`", bounded),
+    (r".*write `atomic ([^`]*) = …;?`", atomic),
+]
+
+
+def diagnostics(folder, name, lines, options):
+    (folder / name).write_text("\n".join(lines))
+    ran = subprocess.run(["kernelc", "build", *options, "--diag-format=json", "-o", str(folder / "out"), name],
+                         cwd=folder, capture_output=True, text=True, timeout=120)
+    checks.expect(f"{name}: the compiler ends", ran.returncode in (0, 1), ran.stderr)
+    return [json.loads(line) for line in ran.stderr.splitlines() if line.startswith("{")]
+
+
+def options_of(text):
+    """Those of its first command that `build` takes, too."""
+    first = re.search(r"^//! args: (.*)$", text, re.MULTILINE)
+    words = shlex.split(first.group(1)) if first else []
+    kept = [word for word in words if re.match(r"--(pipes|unproven|device)", word)]
+    for option in ("--target", "-D"):
+        kept += [part for at, word in enumerate(words[:-1]) if word == option for part in (option, words[at + 1])]
+    return kept
+
+
+def key(found):
+    return found["id"], found["line"], found["message"]
+
+
+def check_help(folder, path, lines, options, before, found):
+    for form, edit in FORMS:
+        match = re.match(form, found["help"])
+        if not match:
+            continue
+        where = f"{path.relative_to(GOLDEN)}:{found['line']}: {found['help'][:100]}"
+        edited = edit(lines, found, match)
+        if edited is None or edited == lines:
+            checks.expect(f"{where}: there is a place for it", False)
+            return
+        after = diagnostics(folder, path.name, edited, options)
+        name = str(path.relative_to(GOLDEN))
+        new = [key(one) for one in after
+               if one["severity"] == "error" and key(one) not in before and (name, one["id"]) not in SECOND]
+        checks.expect(f"{where}: no error comes", not new, f"{new}")
+        gone = sum(key(one) == key(found) for one in after) < before.count(key(found))
+        checks.expect(f"{where}: the error goes", gone or (name, found["id"]) in SECOND)
+        return
+    known = not found["help"].startswith("write ") or any(re.match(prose, found["help"]) for prose in PROSE)
+    checks.expect(f"{path.name}:{found['line']}: a form of help that this test knows: {found['help']}", known)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for path in sorted(path for each in FOLDERS for path in (GOLDEN / each).rglob("*.kdl")):
+            text = path.read_text(errors="replace")
+            if not re.search(r"^//(~|\|) help: .*write ", text, re.MULTILINE):
+                continue
+            lines = text.split("\n")
+            found = diagnostics(folder, path.name, lines, options_of(text))
+            before = [key(one) for one in found]
+            for one in found:
+                if "write " in (one.get("help") or ""):
+                    check_help(folder, path, lines, options_of(text), before, one)
+    checks.expect("helps were found", checks.passed > 100)
+    return checks.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
