@@ -127,8 +127,10 @@ const syntax::LetStmt* LiteralDeclaration(const FunctionState& state, const Expr
   return scalar != Scalar::Bool && fits && known_value ? entity->of_literal : nullptr;
 }
 
-/// A shift keeps the type of what is shifted; the count is taken modulo its bits.
-bool IsShift(std::string_view what) { return what == "<<" || what == ">>"; }
+/// A shift or rotation keeps the type of what is moved; the count is taken modulo its bits.
+bool IsShift(std::string_view what) {
+  return what == "<<" || what == ">>" || what == "rotl" || what == "rotr";
+}
 
 /// Of a signed integer and an unsigned one that it does not hold, what to write: casts that lose nothing.
 std::optional<std::string> SignsHelp(const FunctionState& state, const Expr* a, const Expr* b) {
