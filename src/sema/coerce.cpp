@@ -156,7 +156,7 @@ void ReportMix(FunctionState& state, const Expr* a, const Expr* b, Span at, std:
   Scalar right = state.fn.exprs[b].type.scalar;
   Diagnostic& report = state.diagnostics.Report(diag::TypeMix, at, Quote(state, a), Spelling(left),
                                                 Quote(state, b), Spelling(right), what);
-  if (IsShift(what) && IsInteger(left) && IsInteger(right)) {
+  if (IsShift(what) && IsInteger(left)) {
     report.Help(ConvertHelp(state, b, left));
     return;
   }
