@@ -231,6 +231,7 @@ TEST_CASE("tiles: the code configures them, multiplies signs as they are and giv
     Compiled compiled(test);
     tiles::Emulation emulation;
     CheckProducts(a, b, compiled);
+    if (!emulation.counts()) continue;
     CHECK(tiles::machine.of_signs[signs] > 0);
     CHECK(tiles::machine.of_signs[signs++] == tiles::machine.products);
     CHECK(tiles::machine.releases > 0);
@@ -247,6 +248,7 @@ TEST_CASE(
   Compiled compiled(test);
   tiles::Emulation emulation;
   CheckFloats(compiled);
+  if (!emulation.counts()) return;
   CHECK(tiles::machine.of_floats > 0);
   CHECK(tiles::machine.faults == 0);
   CHECK_FALSE(tiles::machine.configured);

@@ -4,7 +4,9 @@
 // it. What the manual forbids is counted.
 
 #include <signal.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include <array>
 #include <bit>
@@ -206,21 +208,36 @@ inline void Handle(int, siginfo_t*, void* state) {
   context->uc_mcontext.gregs[REG_RIP] += op.length;
 }
 
-/// While it lives the process has tiles.
+/// Asks the system for the processor's own tiles. The emulation cannot replace them: a processor that has them configures
+/// them without a signal.
+inline bool HasTiles() {
+  constexpr long kAskForState = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr long kTileData = 18;         // XFEATURE_XTILE_DATA
+  return syscall(SYS_arch_prctl, kAskForState, kTileData) == 0;
+}
+
+/// While it lives the process has tiles: those of the processor if there are any.
 class Emulation {
  public:
-  Emulation() {
+  Emulation() : counts_(!HasTiles()) {
     machine = {};
+    if (!counts_) return;
     struct sigaction action = {};
     action.sa_sigaction = Handle;
     action.sa_flags = SA_SIGINFO;
     sigaction(SIGILL, &action, &before_);
   }
-  ~Emulation() { sigaction(SIGILL, &before_, nullptr); }
+  ~Emulation() {
+    if (counts_) sigaction(SIGILL, &before_, nullptr);
+  }
   Emulation(const Emulation&) = delete;
   Emulation& operator=(const Emulation&) = delete;
 
+  /// Whether `machine` sees what the code does.
+  bool counts() const { return counts_; }
+
  private:
+  bool counts_;
   struct sigaction before_ = {};
 };
 

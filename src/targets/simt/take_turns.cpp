@@ -95,6 +95,7 @@ class TurnTaker {
     cells_end_ = b_.I64(0)->def();
     runs_ = NewCell(Scalar::Bool);
     again_ = NewCell(Scalar::Bool);
+    Set(again_, false);  // loops read it after each step, also before their last one has set it
     ir::Walk(old, [&](const Op* op) {
       if (IsDeclared(op)) ir::Clone(op, b_, values_);
     });
