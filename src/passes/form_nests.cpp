@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -36,23 +37,23 @@ bool SameAccess(const Op* a, const Op* b) {
          a->attr<AttrKey::Access>() == b->attr<AttrKey::Access>();
 }
 
-/// The index in the dimension where it is a multiple of the axis's block alone, plus an offset; null elsewhere.
-const ir::AccessTerm* TermOfAxis(const Op* op, size_t dimension, ir::AxisId axis) {
-  const ir::AccessDim& dim = op->attr<AttrKey::Access>().dims[dimension];
+/// The index of a dimension if it is a multiple of the axis's block alone, plus an offset; else null.
+const ir::AccessTerm* TermOfAxis(const ir::AccessDim& dim, std::span<Value* const> index,
+                                 ir::AxisId axis) {
   if (dim.terms.size() != 1) return nullptr;
-  ir::Type index = IndexOf(op)[dim.terms[0].operand]->type();
-  bool is_block = index->kind == ir::TypeKind::Blk && index->axes[0] == axis;
+  ir::Type type = index[dim.terms[0].operand]->type();
+  bool is_block = type->kind == ir::TypeKind::Blk && type->axes[0] == axis;
   return is_block && IsConstant(dim.terms[0].coefficient) ? &dim.terms[0] : nullptr;
 }
 
 /// Whether the accesses touch different elements at points that differ along the axis: in some dimension both indices are the same
 /// multiple of its block.
 bool ApartAlong(const Op* a, const Op* b, ir::AxisId axis) {
-  const ir::Access& of_a = a->attr<AttrKey::Access>();
-  const ir::Access& of_b = b->attr<AttrKey::Access>();
+  const ir::Access of_a = a->attr<AttrKey::Access>();
+  const ir::Access of_b = b->attr<AttrKey::Access>();
   for (size_t d = 0; d < of_a.dims.size(); ++d) {
-    const ir::AccessTerm* in_a = TermOfAxis(a, d, axis);
-    const ir::AccessTerm* in_b = TermOfAxis(b, d, axis);
+    const ir::AccessTerm* in_a = TermOfAxis(of_a.dims[d], IndexOf(a), axis);
+    const ir::AccessTerm* in_b = TermOfAxis(of_b.dims[d], IndexOf(b), axis);
     if (in_a && in_b && of_a.dims[d].offset == of_b.dims[d].offset &&
         in_a->coefficient == in_b->coefficient && in_a->coefficient->value != 0 &&
         IndexOf(a)[in_a->operand] == IndexOf(b)[in_b->operand])
