@@ -137,7 +137,7 @@ class Project:
     def __init__(self, source, folder, precompiled):
         self.source, self.folder, self.precompiled = source, folder, precompiled
         self.bound = BOUND.get(source.name, [])
-        self.flags = FLAGS.get(source.name, [])
+        self.flags = ["--trust-ir"] if source.suffix == ".kir" else FLAGS.get(source.name, [])
         call("kernelc", "build", source, *self.bound, *self.flags, "--emit", "header,c,orch,orch-c,obj", "--path-prefix-map",
              f"{ROOT}={ROOT}", folder=folder)
         self.name = next(folder.glob("*.orch.cpp")).name.removesuffix(".orch.cpp")
