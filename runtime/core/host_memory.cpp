@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/view.h"
+#include "system/float_state.h"
 #include "system/pages.h"
 
 namespace kdl::runtime {
@@ -65,6 +66,7 @@ void FreeAligned(void* memory) { std::free(memory); }
 
 void* HostMemory::Allocate(std::int64_t bytes) const {
   if (hooks_.allocate == nullptr) return AllocateAligned(bytes);
+  const FloatScope floats;  // which the application may change
   return hooks_.allocate(hooks_.user, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)),
                          KDL_SCRATCH_ALIGNMENT);
 }
@@ -72,6 +74,7 @@ void* HostMemory::Allocate(std::int64_t bytes) const {
 void HostMemory::Free(void* memory, std::int64_t bytes) const {
   if (hooks_.allocate == nullptr) return FreeAligned(memory);
   if (memory == nullptr) return;
+  const FloatScope floats;
   hooks_.release(hooks_.user, memory, static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)));
 }
 

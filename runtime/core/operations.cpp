@@ -183,6 +183,7 @@ class HostCallOperation final : public Operation {
 
   void Start() override { Finish(Error(call_ == nullptr ? nullptr : Call())); }
   void Drop() override {
+    const FloatScope floats;  // which the application may change
     if (release_ != nullptr) release_(user_);
   }
 

@@ -75,6 +75,7 @@ void WorkerPool::Run(int workers, const std::function<void(int)>& work) {
       const FloatScope floats;
       (*static_cast<const std::function<void(int)>*>(argument))(n);
     };
+    const FloatScope floats;  // which the application may change
     hooks_.run(hooks_.user, workers, call, const_cast<std::function<void(int)>*>(&work));
     return;
   }

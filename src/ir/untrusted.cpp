@@ -156,7 +156,7 @@ bool IsAlike(const Value* a, const Value* b, int depth = 0) {
   const Op* of_a = a->def();
   const Op* of_b = b->def();
   if (!of_a || !of_b || depth == kDeepest || of_a->kind() != of_b->kind() ||
-      !of_a->info().has(kPure) || of_a->attrs() != of_b->attrs() ||
+      a->type() != b->type() || !of_a->info().has(kPure) || of_a->attrs() != of_b->attrs() ||
       of_a->operands().size() != of_b->operands().size() || a->index() != b->index())
     return false;
   for (size_t i = 0; i < of_a->operands().size(); ++i) {

@@ -88,7 +88,10 @@ class Products {
     Magnitude blocks{true, true, 1, 0};
     for (size_t i = 0; i < walk->operands().size(); i += 2)
       blocks = blocks * (wraps_.Of(walk->operand(i + 1)) + wraps_.Of(walk->operand(i)));
-    std::erase_if(blocks.products, [&](const LaunchProduct& product) { return IsShape(product); });
+    // A multiple of such a product is more than the runtime has counted.
+    if (blocks.times <= 1)
+      std::erase_if(blocks.products,
+                    [&](const LaunchProduct& product) { return IsShape(product); });
     Add(walk, blocks);
   }
 

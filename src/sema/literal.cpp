@@ -229,7 +229,7 @@ Literal Negate(const Literal& value) {
 
 Literal Flip(const Literal& value) {
   Literal result = Literal::Int(-value.integer - 1);
-  result.flipped = !value.flipped;
+  result.flipped = result.integer < 0;
   return result;
 }
 

@@ -20,7 +20,8 @@ bool IsLargeDecimal(std::string_view text) {
   if (written.starts_with('-') || written.starts_with('+')) written.remove_prefix(1);
   int64_t exponent = 0;
   auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), exponent);
-  if (error == std::errc::result_out_of_range) exponent = std::numeric_limits<int32_t>::max();
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  exponent = error == std::errc::result_out_of_range ? kMost : std::min(exponent, kMost);
   return place + (negative ? -exponent : exponent) > 0;
 }
 

@@ -97,8 +97,9 @@ void RowDrawer::Order(std::vector<Bounds>& bounds) const {
   bool shifts = IsStrict();
   for (size_t i = 0; i < bounds.size() && shifts; ++i) {
     Narrow({{}, Number{0, driver::AllIntegers(tensor_.scalar).high}}, bounds[i]);
-    if (bounds[i].low) bounds[i].low->integer -= static_cast<int64_t>(i);
-    bounds[i].high->integer -= static_cast<int64_t>(i);
+    auto before = -static_cast<int64_t>(i);
+    if (bounds[i].low) bounds[i].low->integer = driver::Plus(bounds[i].low->integer, before);
+    bounds[i].high->integer = driver::Plus(bounds[i].high->integer, before);
   }
   for (size_t i = 1; i < bounds.size(); ++i) Narrow({bounds[i - 1].low, {}}, bounds[i]);
   for (size_t i = bounds.size(); i-- > 1;) Narrow({{}, bounds[i].high}, bounds[i - 1]);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <unordered_map>
 
 #include "ir/tensor_view.h"
 #include "ir/views.h"
@@ -31,7 +32,16 @@ struct Agreed {
   bool loops = false;  ///< numbers of turns of loops, but for those of `spmd for`, do, too
   bool reads = false;  ///< set where a tensor is read
 
+  std::unordered_map<const Value*, bool> known = {};
+
   bool Is(const Value* value) {
+    if (auto found = known.find(value); found != known.end()) return found->second;
+    bool is = Find(value);
+    known[value] = is;
+    return is;
+  }
+
+  bool Find(const Value* value) {
     if (value == binder) return true;
     if (!ir::IsScalar(value->type())) return false;
     const Op* def = value->def();

@@ -74,8 +74,8 @@ void Wraps::AddAtMost(const Value* lesser, const Value* greater) {
   auto state = [&](const Value* value, Magnitude stated) {
     stated_[value] = Joined(stated_[value], stated);
   };
-  if (above.above) state(lesser, {false, true, above.most, above.times});
-  if (below.below) state(greater, {true, false, below.most, below.times});
+  if (above.above) state(lesser, Widest(above, above, false, true));
+  if (below.below) state(greater, Widest(below, below, true, false));
   known_.clear();
 }
 
@@ -208,7 +208,7 @@ bool Wraps::NoFurther(const Value* value, const Value* carried, Magnitude& wides
 Magnitude Wraps::OfElements(const Value* blk) {
   if (auto made = ir::DynAs<ir::MakeBlkOp>(blk->def())) {
     Magnitude size = Of(made->size());
-    return Of(made->start()) + Magnitude{size.above, size.above, size.most, size.times};
+    return Of(made->start()) + Widest(size, size, size.above, size.above);
   }
   LoopEnds bounds = *LoopEndsOf(blk);
   return Between(Of(bounds.lo), Of(bounds.hi));
