@@ -123,7 +123,7 @@ def compilers(folder):
             ("features", {"features": "[+m, +zfhmim]"}, "LLVM knows no feature '+zfhmim' of riscv64-unknown-elf"),
             ("layout", {"code": "llvm-ir", "compile": OF_IR, "layout": "x-y"}, "the layout of data 'x-y' is none of LLVM's"),
             ("units", {"units": "[wide]"}, "there is no unit 'wide'; the units are: cpu.bf16_pairs"),
-            ("boot", {"boot": "nowhere.o"}, f"cannot open {folder}/nowhere.o")]:
+            ("boot", {"boot": "nowhere.o"}, f"cannot open '{folder}/nowhere.o'")]:
         done = teams.kernelc(*run, describe(folder, name, **keys))
         checks.expect(f"what is wrong with {name}", told in done.stderr, done.stdout + done.stderr)
 

@@ -33,7 +33,8 @@ class Library:
         call = self.library[name]
         call.restype = ctypes.c_void_p
         words = [parameter.replace("*", "* ").split() for parameter in self.declared[name].split(",")]
-        arguments = [self.open(threads), *(self.argument(parameter, values[parameter[-1]]) for parameter in words[1:])]
+        # Names that could be macros, such as OH, end in `_` there.
+        arguments = [self.open(threads), *(self.argument(parameter, values[parameter[-1].rstrip("_")]) for parameter in words[1:])]
 
         def run():
             if call(*arguments):
