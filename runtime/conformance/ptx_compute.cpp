@@ -238,11 +238,19 @@ std::uint64_t Logic(const Instruction& i, std::uint64_t a, std::uint64_t b, std:
 }
 
 std::uint64_t Moved(const Instruction&, std::uint64_t a, std::uint64_t, std::uint64_t) { return a; }
-std::uint64_t UpperHalf(const Instruction&, std::uint64_t a, std::uint64_t, std::uint64_t) {
-  return a >> 16 & 0xffff;
+std::uint64_t UpperHalf(const Instruction& i, std::uint64_t a, std::uint64_t, std::uint64_t) {
+  return a >> i.type.bits / 2 & LowerHalf(i);
 }
-std::uint64_t Packed(const Instruction&, std::uint64_t a, std::uint64_t b, std::uint64_t) {
-  return (b & 0xffff) << 16 | (a & 0xffff);
+std::uint64_t Packed(const Instruction& i, std::uint64_t a, std::uint64_t b, std::uint64_t) {
+  return (b & LowerHalf(i)) << i.type.bits / 2 | (a & LowerHalf(i));
+}
+// The upper half of both words after a shift to the left, the lower half after one to the right.
+std::uint64_t ShiftedPair(const Instruction& i, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+  if (i.type.bits != 32) Unknown(i);
+  const std::uint64_t pair = b << 32 | (a & 0xffffffff);
+  if (i.how == "l") return pair << (c & 31) >> 32;
+  if (i.how == "r") return pair >> (c & 31) & 0xffffffff;
+  Unknown(i);
 }
 std::uint64_t Selected(const Instruction&, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   return (c & 1) != 0 ? a : b;
@@ -268,6 +276,9 @@ void Resolve(Instruction& i) {
       return;
     case Op::Pack:
       i.compute = Packed;
+      return;
+    case Op::Shf:
+      i.compute = ShiftedPair;
       return;
     case Op::Cvt:
       i.compute = Cast;

@@ -61,6 +61,7 @@ enum class Op : std::uint8_t {
   Ret,
   Selp,
   Setp,
+  Shf,
   Shl,
   Shr,
   Sqrt,
@@ -109,6 +110,11 @@ struct Instruction {
   bool unless = false;
   std::size_t target = 0;
 };
+
+// The bits of the lower half of a register.
+inline std::uint64_t LowerHalf(const Instruction& i) {
+  return (std::uint64_t{1} << i.type.bits / 2) - 1;
+}
 
 struct Param {
   std::size_t at;

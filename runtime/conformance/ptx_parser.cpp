@@ -76,8 +76,8 @@ constexpr Row kRows[] = {{"abs", Op::Abs},   {"add", Op::Add}, {"and", Op::And},
                          {"mad", Op::Mad},   {"max", Op::Max}, {"min", Op::Min}, {"mov", Op::Mov},
                          {"mul", Op::Mul},   {"neg", Op::Neg}, {"not", Op::Not}, {"or", Op::Or},
                          {"rcp", Op::Rcp},   {"rem", Op::Rem}, {"ret", Op::Ret}, {"selp", Op::Selp},
-                         {"setp", Op::Setp}, {"shl", Op::Shl}, {"shr", Op::Shr}, {"sqrt", Op::Sqrt},
-                         {"st", Op::St},     {"sub", Op::Sub}, {"xor", Op::Xor}};
+                         {"setp", Op::Setp}, {"shf", Op::Shf}, {"shl", Op::Shl}, {"shr", Op::Shr},
+                         {"sqrt", Op::Sqrt}, {"st", Op::St},   {"sub", Op::Sub}, {"xor", Op::Xor}};
 
 // Reads the body of a kernel.
 class Reader {
@@ -435,6 +435,8 @@ class Reader {
         continue;  // what is so close to zero no integer is
       else if (word == "ftz" || word == "sat" || (word == "approx" && instruction.op != Op::Rcp))
         Unknown(word);
+      else if (word == "wrap" && instruction.op == Op::Shf)
+        continue;
       else if (instruction.op == Op::Setp)
         SetCompare(instruction, word);
       else if (word == "shared" || word == "local" || word == "param")
@@ -468,14 +470,14 @@ class Reader {
       return;
     }
     if (given[0].front() == '{') {  // mov.b32 {%rs1, %rs2}, %r2
-      if (instruction.op != Op::Mov || instruction.type.bits != 32) Unknown(given[0]);
+      if (instruction.op != Op::Mov || instruction.type.bits < 32) Unknown(given[0]);
       const std::vector<std::string_view> halves =
           Parts(given[0].substr(1, given[0].size() - 2), ',');
       instruction.a = Read(given[1]);
       Instruction lower = instruction;
       lower.op = Op::And;
       lower.to = Read(halves[0]);
-      lower.b = {-1, 0xffff};
+      lower.b = {-1, LowerHalf(instruction)};
       Resolve(lower);
       kernel_.code.push_back(lower);
       instruction.op = Op::Upper;
@@ -485,7 +487,7 @@ class Reader {
     instruction.to = Read(given[0]);
     if (instruction.op == Op::Bfi) instruction.offset = NumberIn(given[4]);
     if (given.size() > 1 && given[1].front() == '{') {  // mov.b32 %r2, {%rs1, %rs2}
-      if (instruction.op != Op::Mov || instruction.type.bits != 32) Unknown(given[1]);
+      if (instruction.op != Op::Mov || instruction.type.bits < 32) Unknown(given[1]);
       const std::vector<std::string_view> halves =
           Parts(given[1].substr(1, given[1].size() - 2), ',');
       instruction.op = Op::Pack;
