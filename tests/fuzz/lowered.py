@@ -53,6 +53,9 @@ def outputs(file, kernel, cores, inputs, folder):
     words += [word for name, value in kernel.sizes.items() if name in named for word in ("--set", f"{name}={value}")]
     for seed, tensor in enumerate(t for t in tensors if t.direction != "out"):
         words += ["--arg", f"{tensor.name}={inputs}:{seed}"]
+    # What nothing gives is drawn as the kernel's loops allow, which the two texts write differently.
+    for seed, scalar in enumerate(kernel.scalars, len(tensors)):
+        words += ["--arg", f"{scalar.name}=random:{seed}"]
     written = [t.name for t in tensors if t.direction != "in"]
     for name in written:
         words += ["--out", f"{name}=@{folder / name}.npy"]
