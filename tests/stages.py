@@ -205,7 +205,7 @@ def sanitized(total):
     if build("tsan", THREAD_TARGETS):
         stage("runtime (tsan)", unit_tests("build-tsan"), SANITIZER_OPTIONS, total=total)
         _, env = with_path("build-dev")
-        stage("programs over devices (tsan)", [["python3", "tests/fuzz/devices.py", "--kernels", "100", "--libraries",
+        stage("programs over devices (tsan)", [["python3", "tests/fuzz/devices.py", "--kernels", "100", "--tsan",
                                                 "build-tsan/lib"]], env | SANITIZER_OPTIONS, total=total)
     else:
         total.failed += 1
