@@ -159,9 +159,11 @@ def kernels_fuzzed(folder):
 
 
 def proofs_fuzzed(folder):
-    """Drawn kernels that the proofs accept, under the watch; then faults planted in the proofs."""
+    """Drawn kernels that the proofs accept, under the watch, then compiled; then faults planted in the proofs."""
     fuzz = str(ROOT / folder / "bin/fuzz_proofs")
-    return [[fuzz, "--kernels", "200000", "--seconds", "20"], [fuzz, "--faults", "--kernels", "1000"]]
+    compiled = [word for spec in ("host", "host?isa=x86-64-v2", "cluster-riscv64") for word in ("--target", spec)]
+    return [[fuzz, "--kernels", "200000", "--seconds", "15"],
+            [fuzz, "--kernels", "200000", "--seconds", "15", "--seed", "1000001", *compiled], [fuzz, "--faults", "--kernels", "1000"]]
 
 
 def golden_files(kernelc):

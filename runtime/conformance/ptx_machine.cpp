@@ -360,6 +360,11 @@ class BlockRun {
     const std::size_t bytes = static_cast<std::size_t>(i.type.bits) / 8;
     if (address % std::max(bytes, i.aligned) != 0)
       throw std::runtime_error("an access that is not aligned");
+    if (i.space == Space::Global && address >= kLocalWindow) {
+      if (address - kLocalWindow + bytes > thread.local.size())
+        throw std::runtime_error("an access outside of its memory");
+      return thread.local.data() + (address - kLocalWindow);
+    }
     if (i.space == Space::Global) return host_of_(address, bytes);
     std::vector<char>& space = i.space == Space::Shared  ? shared_
                                : i.space == Space::Local ? thread.local

@@ -83,6 +83,9 @@ enum class Op : std::uint8_t {
 };
 
 enum class Space : std::uint8_t { Global, Shared, Local, Param };
+// Where a thread's local memory begins among generic addresses; what lies below are other memories.
+inline constexpr std::uint64_t kLocalWindow = std::uint64_t{1} << 63;
+
 enum class Compare : std::uint8_t { None, Eq, Ne, Lt, Le, Gt, Ge, Nan, Num };
 
 struct Instruction;

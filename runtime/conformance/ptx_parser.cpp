@@ -267,8 +267,17 @@ class Reader {
     if (words.size() > 2 && (words[words.size() - 2] == "v2" || words[words.size() - 2] == "v4"))
       return Elements(instruction, given);
     Operands(instruction, given);
+    if (words[0] == "cvta") Convert(instruction, words);
     Resolve(instruction);
     kernel_.code.push_back(instruction);
+  }
+
+  // `cvta.local.u64 %rd1, %rd2`: from an address of local memory to a generic one; `cvta.to.local.u64`: back.
+  static void Convert(Instruction& instruction, const std::vector<std::string_view>& words) {
+    if (instruction.space == Space::Global) return;
+    if (instruction.space != Space::Local) Unknown(words[1]);
+    instruction.op = words[1] == "to" ? Op::Sub : Op::Add;
+    instruction.b = {-1, kLocalWindow};
   }
 
   // `cp.async.cg.shared.global [%r1], [%rd2], 16`, `cp.async.commit_group`, `cp.async.wait_group 1`, `cp.async.wait_all`

@@ -27,6 +27,7 @@ class OutputChecker {
         kernel_(kernel),
         instances_(sets_, kernel, context.module.types()),
         writes_(instances_),
+        plain_writes_(instances_, CountedWrites::Plain),
         examples_(kernel, context.module.types()) {}
 
   void Run() {
@@ -133,9 +134,17 @@ class OutputChecker {
     for (const auto& [part, dim] : checked_) CheckThatPartsAreWhole(context_, all[part], dim);
   }
 
+  static bool IsUpdate(const Op* op) { return op->kind() == OpKind::Update; }
+
+  /// Two updates of one element may meet, so nothing says that one of another block comes first.
+  PointSet WrittenBefore(const Op* op, const Value* memory) {
+    if (!IsUpdate(op)) return writes_.Before(op, memory);
+    return plain_writes_.Before(op, memory) | writes_.BeforeInOrder(op, memory);
+  }
+
   bool IsWrittenBefore(const AccessView& view) {
     const Value* memory = ir::MemoryOf(view.tensor);
-    PointSet before = writes_.Before(view.op, memory);
+    PointSet before = WrittenBefore(view.op, memory);
     sets_.Allow(kOperationsOfQuestion);
     PointSet read = instances_.Launch() & instances_.Around(view.op) &
                     writes_.elements().Of(memory) & writes_.elements().TouchedBy(view).elements;
@@ -180,8 +189,8 @@ class OutputChecker {
     report.Help(
         IsOwn(memory)
             ? "write all of it first, on every path, and put a `sync;` between"
-            : fmt::format("declare '{}' `inout` where its old values count, or write it first",
-                          name));
+            : fmt::format("declare '{}' `inout` where its old values count, or write it first{}",
+                          name, IsUpdate(view.op) ? ", and put a `sync;` between" : ""));
   }
 
   void ReportPartial(const Value* tensor) {
@@ -201,6 +210,7 @@ class OutputChecker {
   SetContext sets_;
   Instances instances_;
   MustWrites writes_;
+  MustWrites plain_writes_;
   Examples examples_;
   std::set<const Value*> outs_;
   std::set<const Value*>

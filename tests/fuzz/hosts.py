@@ -160,7 +160,8 @@ class Programs(Kernels):
         indices = [text("clamp(", self.expression("i64", frozenset(), scope, 3), f", 0, {dim} - 1)") for dim in tensor.dims]
         self.shows["host store"] += 1
         value = self.expression(tensor.type, frozenset(), scope, 1)
-        return text(f"{tensor.name}[", *self.listed(indices), f"] {self.pick(['=', '+=', '*='])} ", value, ";\n")
+        op = self.pick(["="] if tensor.type == "bool" else ["=", "+=", "*="])
+        return text(f"{tensor.name}[", *self.listed(indices), f"] {op} ", value, ";\n")
 
     # Flow.
 

@@ -101,7 +101,9 @@ def ways(seed, is_program, target, only_build):
     draw = random.Random(seed)
     cores = ["--core-num", str(draw.choice([1, 2, 3, 5, 1000]))]
     if target:
-        return [Way("-O2", cores, ["--target", target], draw.choice([[], ["--pipes", "buffered"]]), False, "" if only_build else draw.choice(INPUTS))]
+        pipes = draw.choice([[], ["--pipes", "buffered"]])
+        inputs = "" if only_build else draw.choice(INPUTS)
+        return [Way(f"-O{draw.choice([0, 1, 2, 2, 2, 3])}", cores, ["--target", target], pipes, False, inputs)]
     kinds = [[], [], [], ["--target", "debug"]]
     if not is_program:  # what is built as one of its own does not read it
         kinds.append(["--target", "host?units=split"])

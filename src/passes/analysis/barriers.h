@@ -49,6 +49,8 @@ class Barriers {
   bool AlwaysWaits(const ir::Op* loop) { return Through(loop->region()).never; }
   /// Whether each core that comes by has waited for all others.
   bool IsBarrier(const ir::Op* op) { return HasBarrier(op) && Through(op).never; }
+  /// Whether it deals blocks to cores, or has something in it that does.
+  bool HasWalk(const ir::Op* op);
 
  private:
   /// Where there is a way without a barrier, as launches and turns of the loops around it.
@@ -59,7 +61,6 @@ class Barriers {
     Free& operator&=(const Free& other);
   };
   bool HasBarrier(const ir::Op* op);
-  bool HasWalk(const ir::Op* op);
   Free All() const { return {instances_.All()}; }
   Free None() const { return {instances_.None(), true, true}; }
   bool AddBetween(const ir::Op* op, const ir::Op* end, Free& free);

@@ -38,6 +38,7 @@ PointSet MustWrites::Summarize(Op* op, const Value* memory) {
   instances_.context().Allow(kOperationsOfQuestion);
   if (auto view = AccessOf(op)) {
     bool writes = ir::MemoryOf(view->tensor) == memory && (view->is_write() || view->is_partial());
+    writes = writes && (counted_ == CountedWrites::All || op->kind() != OpKind::Update);
     return writes ? OfStore(*view) : instances_.None();
   }
   switch (op->kind()) {
@@ -326,17 +327,31 @@ PointSet MustWrites::OfLaunch(const Value* memory) {
 }
 
 PointSet MustWrites::Before(const Op* op, const Value* memory) {
+  return Before(op, memory, Across::Blocks);
+}
+
+PointSet MustWrites::BeforeInOrder(const Op* op, const Value* memory) {
+  return Before(op, memory, Across::BarriersAlone);
+}
+
+PointSet MustWrites::Before(const Op* op, const Value* memory, Across across) {
   PointSet before = instances_.None();
   bool synced = false;  // between what is looked at and the op
+  auto counts = [&](const Op* other) {
+    return synced || across == Across::Blocks || !barriers_.HasWalk(other);
+  };
   for (const ir::Block* block = op->block(); block;
        op = block->parent(), block = op ? op->block() : nullptr) {
     for (Op* sibling = op->prev(); sibling; sibling = sibling->prev()) {
       synced = synced || barriers_.IsBarrier(sibling);
+      if (!counts(sibling)) continue;
       const PointSet& of = Of(sibling, memory);
       if (of.IsSurelyEmpty()) continue;
       before |= synced ? OfAllCores(of) : of | AtAnyPoint(of);
     }
-    PointSet earlier = OfEarlierTurns(block->parent(), memory);
+    const Op* around = block->parent();
+    if (!around || !counts(around)) continue;
+    PointSet earlier = OfEarlierTurns(around, memory);
     if (!earlier.IsSurelyEmpty()) before |= synced ? OfAllCores(earlier) : earlier;
   }
   return before;

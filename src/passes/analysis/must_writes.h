@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <vector>
 
@@ -8,20 +9,28 @@
 
 namespace kdl::passes {
 
+/// Which writes count.
+enum class CountedWrites : uint8_t { All, Plain /* all but `atomic` and `reduce` */ };
+
 /// Elements that code surely writes, whatever the data is, with what stands around it as variables.
 class MustWrites {
  public:
-  explicit MustWrites(Instances& instances)
-      : instances_(instances), elements_(instances), barriers_(instances) {}
+  explicit MustWrites(Instances& instances, CountedWrites counted = CountedWrites::All)
+      : instances_(instances), elements_(instances), barriers_(instances), counted_(counted) {}
 
   Elements& elements() { return elements_; }
   /// Once the kernel has ended.
   PointSet OfLaunch(const ir::Value* memory);
-  /// When the op begins: by the block, or core, that runs it, and in front of a barrier by all.
+  /// When the op begins: by the block, or core, that runs it, and before a barrier by all. What another loop over blocks
+  /// writes without a barrier between them counts, since two plain accesses of one element are a race there.
   PointSet Before(const ir::Op* op, const ir::Value* memory);
+  /// The same without what needs that argument: only what the op's own block has written, and what a barrier orders.
+  PointSet BeforeInOrder(const ir::Op* op, const ir::Value* memory);
 
  private:
   const PointSet& Of(ir::Op* op, const ir::Value* memory);
+  enum class Across : bool { Blocks, BarriersAlone };
+  PointSet Before(const ir::Op* op, const ir::Value* memory, Across across);
   PointSet Summarize(ir::Op* op, const ir::Value* memory);
   PointSet OfBlock(const ir::Block* block, const ir::Value* memory);
   PointSet OfStore(const AccessView& view);
@@ -50,6 +59,7 @@ class MustWrites {
   Instances& instances_;
   Elements elements_;
   Barriers barriers_;
+  CountedWrites counted_;
   std::map<std::pair<const ir::Op*, const ir::Value*>, PointSet> known_;
 };
 

@@ -11,18 +11,15 @@
 #include <string_view>
 #include <vector>
 
+#include "drawn_launch.h"
 #include "driver/compile.h"
 #include "interp/run.h"
-#include "passes/analysis/made_values.h"
 #include "passes/pipelines.h"
 #include "targets/builtin.h"
 
 namespace kdl::fuzz {
 
 namespace {
-
-/// Of size names, and of scalars where they are given.
-using Sizes = std::map<std::string, int64_t>;
 
 constexpr std::string_view kDefinite[] = {"E0410", "E0411", "E0412", "E0413",
                                           "E0415", "E0417", "E0419"};
@@ -74,157 +71,11 @@ struct Compiled {
   }
 };
 
-/// Of a tensor: sizes of a counter-example may be large, as where a table of i32 does not reach an element.
-constexpr int64_t kMostElements = 1 << 20;
-
-/// One launch: its memory, and how it ends under the watch.
-class Launch {
- public:
-  Launch(const ir::Function& kernel, const Sizes& sizes, uint64_t seed) : random_(seed) {
-    for (const ir::Generic& generic : kernel.generics) AddConstant(generic, sizes);
-    if (!MeetsStatics(kernel)) return;
-    for (const ir::Param& param : kernel.params) {
-      ir::Type type = param.value->type();
-      if (type->kind == ir::TypeKind::Tensor) {
-        if (!AddTensor(type, sizes)) return;
-        std::string_view name = param.value->name().text();
-        if (name.starts_with("off") || name == "first") MakeTable();
-        if (name == "length") MakeLengths();
-      } else {
-        auto given = sizes.find(param.value->name().str());
-        int64_t drawn = Number(param.value->name().text());
-        int64_t value = given == sizes.end() ? drawn : given->second;
-        arguments_.scalars.push_back(static_cast<uint64_t>(value));
-        said_ += fmt::format("{} = {}, ", param.value->name().text(), value);
-      }
-    }
-    fits_ = true;
-  }
-
-  bool fits() const { return fits_; }
-  const std::string& said() const { return said_; }
-
-  Result<std::optional<interp::Trap>> Run(const ir::Module& module, const ir::Function& kernel,
-                                          int64_t cores, uint64_t order, bool watch) const {
-    return interp::RunKernel(module, kernel, arguments_, cores, {order, {}, watch});
-  }
-
- private:
-  /// Small, but for what is there to leave 64 bits.
-  int64_t Number(std::string_view name) {
-    static constexpr int64_t kMost[] = {INT64_MAX, INT64_MIN, int64_t{1} << 62, -1, 0, 5};
-    static constexpr int64_t kWide[] = {4294967295, int64_t{1} << 30, int64_t{1} << 31, 1, 0, 5};
-    // three times some of these are beyond the ends of their types
-    static constexpr int64_t kTurn[] = {1431655766, 2147483647, 715827883, 1, 0, 2};
-    static constexpr int64_t kByte[] = {255, 254, 16, 1, 0, 3};
-    size_t pick = random_() % 6;
-    return name == "most"   ? kMost[pick]
-           : name == "wide" ? kWide[pick]
-           : name == "turn" ? kTurn[pick]
-           : name == "byte" ? kByte[pick]
-                            : static_cast<int64_t>(pick) - 1;
-  }
-
-  void AddConstant(const ir::Generic& generic, const Sizes& sizes) {
-    auto given = sizes.find(generic.name.str());
-    int64_t drawn = 1 + static_cast<int64_t>(random_() % 4);
-    if (!generic.choices.empty()) drawn = generic.choices[random_() % generic.choices.size()];
-    if (!generic.values.empty()) drawn = generic.values[random_() % generic.values.size()];
-    int64_t value = given == sizes.end() ? drawn : given->second;
-    arguments_.constants[generic.name.str()] = value;
-    said_ += fmt::format("{} = {}, ", generic.name.text(), value);
-  }
-
-  /// Whether no `static_assert` refuses the constants.
-  bool MeetsStatics(const ir::Function& kernel) const {
-    passes::Sizes constants;
-    for (const ir::Generic& generic : kernel.generics)
-      constants[generic.name] = arguments_.constants.at(generic.name.str());
-    bool meets = true;
-    ir::Walk(kernel.body, [&](const ir::Op* op) {
-      if (op->kind() == ir::OpKind::StaticAssert)
-        meets = meets && passes::ConstantBits(op->operand(0), constants) != 0;
-    });
-    return meets;
-  }
-
-  /// Lets the last tensor bound parts of a dimension: most of the time it ascends, from 0 to the end.
-  void MakeTable() {
-    const interp::TensorArgument& table = arguments_.tensors.back();
-    auto* first = static_cast<int32_t*>(table.data);
-    auto count = table.sizes[0];
-    if (count == 0) return;
-    if (random_() % 8 != 0) std::sort(first, first + count);
-    if (random_() % 4 != 0) {
-      first[0] = 0;
-      first[count - 1] = static_cast<int32_t>(count - 1);
-    }
-  }
-
-  /// Of parts that begin where the table in front says; most of the time each ends where the next one begins.
-  void MakeLengths() {
-    auto count = arguments_.tensors.back().sizes[0];
-    if (count == 0 || random_() % 8 == 0) return;
-    const auto* first = static_cast<const int32_t*>(arguments_.tensors.end()[-2].data);
-    auto* length = static_cast<int32_t*>(arguments_.tensors.back().data);
-    for (int64_t e = 0; e < count; ++e)
-      length[e] = (e + 1 < count ? first[e + 1] : static_cast<int32_t>(count)) - first[e];
-    if (random_() % 4 == 0)
-      length[random_() % static_cast<uint64_t>(count)] += random_() % 2 == 0 ? 1 : -1;
-  }
-
-  bool AddTensor(ir::Type type, const Sizes& sizes) {
-    interp::TensorArgument tensor;
-    tensor.scalar = type->scalar;
-    size_t count = 1;
-    bool is_empty = !type->dims.empty() && IsConstant(type->dims.back(), 0);
-    for (Size dim : type->dims) {
-      auto value = [&](Name symbol) {
-        auto found = sizes.find(symbol.str());
-        return found == sizes.end() ? std::nullopt : std::optional<int64_t>(found->second);
-      };
-      std::optional<int64_t> size = Evaluate(dim, value);
-      if (!size || *size < 0 || (*size > kMostElements && !is_empty)) return false;
-      tensor.sizes.push_back(*size);
-      count = is_empty ? 0 : count * static_cast<size_t>(*size);
-      if (count > static_cast<size_t>(kMostElements)) return false;
-    }
-    tensor.strides = interp::RowMajorStrides(tensor.sizes);
-    // Integers are indices, most of them inside.
-    int64_t first = tensor.sizes.empty() ? 1 : std::max<int64_t>(tensor.sizes[0], 1);
-    memory_.emplace_back((count + 1) * 4);
-    for (size_t n = 0; n < count; ++n) {
-      auto whole = static_cast<int32_t>(static_cast<int64_t>(random_() % 16) % first);
-      auto number = static_cast<float>(whole - 1);
-      if (IsInteger(type->scalar))
-        std::memcpy(memory_.back().data() + 4 * n, &whole, 4);
-      else
-        std::memcpy(memory_.back().data() + 4 * n, &number, 4);
-    }
-    tensor.data = memory_.back().data();
-    arguments_.tensors.push_back(std::move(tensor));
-    return true;
-  }
-
-  std::mt19937_64 random_;
-  interp::KernelArguments arguments_;
-  std::vector<std::vector<std::byte>> memory_;
-  std::string said_;
-  bool fits_ = false;
-};
-
-std::string ToText(const Sizes& sizes) {
-  std::string text;
-  for (const auto& [name, value] : sizes)
-    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, value);
-  return text;
-}
-
 /// What the watch finds in one launch; nothing: it is clean, or ends otherwise.
 std::optional<std::string> Find(const Compiled& compiled, const Sizes& sizes, int64_t cores,
                                 uint64_t seed, Judgement& judgement) {
   const ir::Function& kernel = *compiled.kernel();
-  Launch launch(kernel, sizes, seed);
+  DrawnLaunch launch(kernel, sizes, seed);
   if (!launch.fits()) return std::nullopt;
   uint64_t order = seed % 3 == 0 ? 0 : seed;
   auto run = launch.Run(*compiled.compilation->module, kernel, cores, order, true);
@@ -232,7 +83,7 @@ std::optional<std::string> Find(const Compiled& compiled, const Sizes& sizes, in
   ++judgement.runs;
   if (!*run) return std::nullopt;
   // A launch that a check refuses may have raced before another core has got to the check.
-  Launch again(kernel, sizes, seed);
+  DrawnLaunch again(kernel, sizes, seed);
   bool stops = (*run)->finding == interp::FindingKind::None ||
                *again.Run(*compiled.compilation->module, kernel, cores, order, false);
   if (stops) {

@@ -13,6 +13,7 @@ enum class Verdict : uint8_t {
   Unproven,   ///< refused without one
   Malformed,  ///< no kernel of the language: the drawer's mistake
   Unsound,    ///< accepted, and the watch finds something
+  Differs,    ///< accepted, and compiled code leaves something else than the interpreter
   Untrue,     ///< refused with a counter-example, and the watch finds nothing there
 };
 

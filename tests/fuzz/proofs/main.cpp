@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compare_targets.h"
 #include "draw_kernel.h"
 #include "judge_kernel.h"
 #include "support/check.h"
@@ -29,6 +30,7 @@ struct Options {
   bool faults = false;  ///< plants faults in the proofs, and looks for each
   bool show = false;    ///< prints the kernels
   std::string only{};   ///< judges kernels that have this feature, where it is not empty
+  std::vector<std::string> targets{};  ///< runs what is accepted on these devices, too
 };
 
 std::optional<Options> Read(int count, char** words) {
@@ -42,6 +44,10 @@ std::optional<Options> Read(int count, char** words) {
     std::string_view value = n + 1 < count ? words[++n] : "";
     if (word == "--only") {
       options.only = value;
+      continue;
+    }
+    if (word == "--target") {
+      options.targets.emplace_back(value);
       continue;
     }
     uint64_t number = 0;
@@ -75,7 +81,8 @@ struct Counts {
 };
 
 void Count(Counts& counts, Verdict verdict) {
-  bool accepted = verdict == Verdict::Accepted || verdict == Verdict::Unsound;
+  bool accepted =
+      verdict == Verdict::Accepted || verdict == Verdict::Unsound || verdict == Verdict::Differs;
   ++(accepted ? counts.accepted : verdict == Verdict::Unproven ? counts.unproven : counts.definite);
 }
 
@@ -111,12 +118,24 @@ int FindFaults(const Options& options) {
   return open.empty() ? 0 : 1;
 }
 
+/// Runs an accepted kernel on the targets, too.
+void Compare(const std::string& text, uint64_t seed, const std::vector<std::string>& targets,
+             Judgement& judgement, Comparison& all) {
+  Comparison comparison = CompareTargets(text, seed, targets);
+  all.runs += comparison.runs;
+  all.refusals += comparison.refusals;
+  if (comparison.what.empty()) return;
+  judgement.verdict = Verdict::Differs;
+  judgement.what = comparison.what;
+}
+
 int Main(const Options& options) {
   std::map<std::string, Counts> by_feature;
   Counts all;
   uint64_t found = 0;
   int64_t runs = 0;
   int64_t stops = 0;
+  Comparison compared;
   auto start = std::chrono::steady_clock::now();
   uint64_t drawn = 0;
   for (; drawn < options.kernels && found < options.most_found; ++drawn) {
@@ -128,13 +147,16 @@ int Main(const Options& options) {
     Judgement judgement = JudgeKernel(kernel.text, seed);
     runs += judgement.runs;
     stops += judgement.stops;
+    if (judgement.verdict == Verdict::Accepted && !options.targets.empty())
+      Compare(kernel.text, seed, options.targets, judgement, compared);
     if (options.show) fmt::print("// seed {}: {}\n{}\n", seed, judgement.what, kernel.text);
     bool wrong = judgement.verdict >= Verdict::Malformed;
     if (wrong) {
       ++found;
-      std::string_view what = judgement.verdict == Verdict::Unsound  ? "accepted, but not clean"
-                              : judgement.verdict == Verdict::Untrue ? "refused for nothing"
-                                                                     : "malformed";
+      std::string_view what = judgement.verdict == Verdict::Unsound   ? "accepted, but not clean"
+                              : judgement.verdict == Verdict::Differs ? "compiled code differs"
+                              : judgement.verdict == Verdict::Untrue  ? "refused for nothing"
+                                                                      : "malformed";
       fmt::print("FAILED: seed {}: {}: {}\n{}\n", seed, what, judgement.what, kernel.text);
       std::fflush(stdout);
     }
@@ -150,6 +172,9 @@ int Main(const Options& options) {
   fmt::print(
       "{} kernels from seed {}, {} launches watched, {} of them stopped by a check, {:.0f} s\n",
       drawn, options.seed, runs, stops, SecondsSince(start));
+  if (!options.targets.empty())
+    fmt::print("{} launches of compiled code, {} of them stopped by a check\n", compared.runs,
+               compared.refusals);
   fmt::print("{} passed, {} failed\n", drawn - found, found);
   return found == 0 ? 0 : 1;
 }
@@ -164,7 +189,7 @@ int main(int count, char** words) {
     fmt::print(
         stderr,
         "usage: {} [--kernels N] [--seed N] [--seconds N] [--most N] [--only FEATURE] [--show] "
-        "[--faults]\n",
+        "[--faults] [--target SPEC]...\n",
         words[0]);
     return 2;
   }

@@ -1,0 +1,192 @@
+#include "compare_targets.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <map>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include "drawn_launch.h"
+#include "driver/arguments.h"
+#include "driver/compile.h"
+#include "driver/draw_special.h"
+#include "driver/run_program.h"
+#include "driver/wrap_kernel.h"
+#include "targets/builtin.h"
+#include "tools/load.h"
+
+namespace kdl::fuzz {
+
+namespace {
+
+constexpr int kLaunches = 3;  // on each target
+
+std::string Text(const DiagnosticEngine& diagnostics) {
+  for (const auto& one : diagnostics.all()) {
+    if (one->severity == Severity::Error) return fmt::format("{} [{}]", one->text, one->id);
+  }
+  return {};
+}
+
+ir::Function* KernelOf(const ir::Module& module) {
+  for (ir::Function* function : module.functions()) {
+    if (function->kind == ir::FunctionKind::Kernel) return function;
+  }
+  return nullptr;
+}
+
+/// Sizes as the watch has them, too.
+Sizes DrawSizes(std::mt19937_64& random) {
+  static constexpr int64_t kSmall[] = {0, 1, 2, 3, 5, 7, 9, 16, 33};
+  static constexpr int64_t kGreat[] = {
+      0, 1, 3, int64_t{1} << 31, int64_t{1} << 32, int64_t{1} << 40};
+  Sizes sizes;
+  for (const char* name : {"N", "M"}) sizes[name] = kSmall[random() % std::size(kSmall)];
+  for (const char* name : {"H", "G"}) sizes[name] = kGreat[random() % std::size(kGreat)];
+  return sizes;
+}
+
+/// A drawn kernel, compiled for all targets: a program that launches it once.
+class CompiledKernel {
+ public:
+  CompiledKernel(const std::string& text, const std::vector<std::string>& targets,
+                 std::mt19937_64& random)
+      : families_(targets::BuiltinFamilies()) {
+    options_.files = {"drawn.kdl"};
+    options_.check = true;
+    options_.opt_level = static_cast<int64_t>(random() % 4);
+    compilation_.emplace(options_, families_);
+    driver::Compilation& c = *compilation_;
+    if (driver::CompileText(c, text) != driver::PipelineEnd::Done) return;
+    drawn_.emplace(options_, families_);
+    if (driver::CompileText(*drawn_, text) != driver::PipelineEnd::Done) return;
+    if (!FixConstants(random)) return;
+    program_ =
+        driver::WrapKernel(*c.module, *KernelOf(*c.module), Name(), driver::WrapCores::Parameter);
+    driver::KeepOnly(*c.module, {program_});
+    std::vector<std::string> all = targets;
+    all.emplace_back(kReference);
+    auto specs = tools::ResolveTargets(c, all, specs_);
+    if (!specs) return;
+    code_ = tools::CompileAll(c, *specs);
+    if (code_) context_ = tools::Load(c, *code_);
+  }
+
+  bool ok() const { return context_ != nullptr; }
+  /// Whether its static assertions let the drawn constants pass.
+  bool fits() const { return fits_; }
+  std::string error() const { return Text(compilation_->diagnostics); }
+
+  DrawnLaunch Draw(Sizes sizes, uint64_t seed) const {
+    sizes.insert(constants_.begin(), constants_.end());
+    return {*KernelOf(*drawn_->module), sizes, seed};
+  }
+
+  /// The program's arguments: the launch's integers, and floats with special values among them.
+  std::optional<driver::BoundProgram> Bind(const DrawnLaunch& launch, const Sizes& sizes,
+                                           int64_t cores, uint64_t seed) const {
+    driver::Options options;
+    for (Name dim : program_->dims)
+      options.set.push_back(fmt::format("{}={}", dim.text(), sizes.at(dim.str())));
+    DiagnosticEngine refused;
+    auto bound = driver::BindProgram(*compilation_->module, *program_, {}, options, refused);
+    if (!bound) return bound;
+    size_t tensors = 0;
+    size_t scalars = 0;
+    for (driver::BoundArgument& argument : bound->arguments) {
+      driver::HostTensor& tensor = argument.tensor;
+      if (&argument == &bound->arguments.back())
+        driver::SetElementBits(tensor, 0, static_cast<uint64_t>(cores));
+      else if (!argument.is_tensor)
+        driver::SetElementBits(tensor, 0, launch.arguments().scalars.at(scalars++));
+      else if (const void* data = launch.arguments().tensors.at(tensors++).data;
+               IsInteger(tensor.scalar) && !tensor.bytes.empty())
+        std::memcpy(tensor.bytes.data(), data, tensor.bytes.size());
+      else if (argument.direction != ir::Direction::Out)
+        driver::DrawSpecial(tensor, true, seed + tensors);
+    }
+    return bound;
+  }
+
+  /// What is wrong with one run; sets `refused` where a check ends it.
+  std::string Run(const std::string& target, const driver::BoundProgram& bound,
+                  bool& refused) const {
+    driver::RunPlace place{context_.get(), *compilation_->module, specs_.at(target),
+                           compilation_->sources, &compilation_->contracts.list};
+    DiagnosticEngine report;
+    driver::RunAndReport(place, *program_, bound, options_, report);
+    if (!report.has_errors()) return {};
+    std::string what = Text(report);
+    driver::BoundProgram again = bound;
+    place.specs = specs_.at(kReference);
+    refused = !driver::RunOnce(place, *program_, {}, again).ok();
+    if (refused && what.ends_with(kTrapped)) return {};
+    refused = false;
+    return what;
+  }
+
+ private:
+  static constexpr const char* kReference = "reference";
+  static constexpr const char* kTrapped = "[E0959]";
+
+  /// Gives the open generics the values of a first launch.
+  bool FixConstants(std::mt19937_64& random) {
+    DrawnLaunch first(*KernelOf(*drawn_->module), DrawSizes(random), random());
+    fits_ = first.fits();
+    const auto& drawn = first.arguments().constants;
+    for (ir::Generic& generic : KernelOf(*compilation_->module)->generics) {
+      constants_[generic.name.str()] = drawn.at(generic.name.str());
+      generic.values = {drawn.at(generic.name.str())};
+    }
+    return fits_;
+  }
+
+  targets::Registry families_;
+  driver::Options options_;
+  std::optional<driver::Compilation> compilation_;
+  std::optional<driver::Compilation>
+      drawn_;  ///< the kernel before the passes, which arguments are drawn for
+  ir::Function* program_ = nullptr;
+  std::map<std::string, driver::DeviceSpecs> specs_;
+  std::optional<driver::Code> code_;
+  driver::Context context_;
+  Sizes constants_;
+  bool fits_ = false;
+};
+
+}  // namespace
+
+Comparison CompareTargets(const std::string& text, uint64_t seed,
+                          const std::vector<std::string>& targets) {
+  static constexpr int64_t kCores[] = {1, 2, 3, 5, 1000};
+  Comparison comparison;
+  std::mt19937_64 random(seed);
+  CompiledKernel kernel(text, targets, random);
+  if (!kernel.ok()) {
+    if (kernel.fits()) comparison.what = "does not compile: " + kernel.error();
+    return comparison;
+  }
+  for (int n = 0; n < kLaunches; ++n) {
+    Sizes sizes = DrawSizes(random);
+    int64_t cores = kCores[random() % std::size(kCores)];
+    DrawnLaunch launch = kernel.Draw(sizes, random());
+    if (!launch.fits()) continue;
+    auto bound = kernel.Bind(launch, sizes, cores, seed);
+    if (!bound) continue;
+    for (const std::string& target : targets) {
+      bool refused = false;
+      std::string what = kernel.Run(target, *bound, refused);
+      ++comparison.runs;
+      comparison.refusals += refused ? 1 : 0;
+      if (what.empty()) continue;
+      comparison.what = fmt::format("{}: {}\nfor {}, {}on {} cores, seed {}", target, what,
+                                    ToText(sizes), launch.said(), cores, seed);
+      return comparison;
+    }
+  }
+  return comparison;
+}
+
+}  // namespace kdl::fuzz

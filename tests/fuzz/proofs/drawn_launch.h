@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interp/run.h"
+#include "ir/module.h"
+#include "support/result.h"
+
+namespace kdl::fuzz {
+
+/// By the names of sizes, and of scalar parameters where a counter-example gives them.
+using Sizes = std::map<std::string, int64_t>;
+
+/// `N = 5, M = 2`.
+std::string ToText(const Sizes& sizes);
+
+/// The arguments of one launch of a drawn kernel, and its run by the interpreter.
+class DrawnLaunch {
+ public:
+  /// Draws what `sizes` does not give. It fits unless a `static_assert` refuses the constants or a tensor is too large.
+  DrawnLaunch(const ir::Function& kernel, const Sizes& sizes, uint64_t seed);
+
+  bool fits() const { return fits_; }
+  /// `s = -1, u = 2, `: the constants and scalars.
+  const std::string& said() const { return said_; }
+  const interp::KernelArguments& arguments() const { return arguments_; }
+
+  Result<std::optional<interp::Trap>> Run(const ir::Module& module, const ir::Function& kernel,
+                                          int64_t cores, uint64_t order, bool watch) const;
+
+ private:
+  int64_t Number(std::string_view name);
+  void AddConstant(const ir::Generic& generic, const Sizes& sizes);
+  bool MeetsStatics(const ir::Function& kernel) const;
+  void MakeTable();
+  void MakeLengths();
+  bool AddTensor(ir::Type type, const Sizes& sizes);
+
+  std::mt19937_64 random_;
+  interp::KernelArguments arguments_;
+  std::vector<std::vector<std::byte>> memory_;
+  std::string said_;
+  bool fits_ = false;
+};
+
+}  // namespace kdl::fuzz
