@@ -3,6 +3,7 @@
 #include <cfenv>
 #include <cstddef>
 #include <cstdlib>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -131,6 +132,110 @@ TEST_CASE(
     CHECK(Bench::Download<float>(y)[0] == 1.0f);
   }
   std::fesetround(FE_TONEAREST);  // of the x87, which nothing of ours computes with
+}
+
+// A kind of device, with memory of its own, that notes the functions which it was called in with another floating-point
+// state than the default one.
+class FloatWatcher {
+ public:
+  FloatWatcher() {
+    memory_.size = sizeof memory_;
+    memory_.version = KDL_PLUGIN_VERSION;
+    memory_.allocate = [](void* self, std::int64_t bytes, const char*, kdl_memory* memory) {
+      Note(self, "allocate");
+      *memory = {std::aligned_alloc(64, static_cast<std::size_t>((bytes + 63) / 64 * 64)), 0};
+      return static_cast<kdl_error*>(nullptr);
+    };
+    memory_.release = [](void* self, kdl_memory memory) {
+      Note(self, "release");
+      std::free(memory.address);
+    };
+    memory_.write = [](void*, kdl_memory, const void*, const kdl_region*, kdl_completion) {};
+    memory_.read = [](void*, void*, kdl_memory, const kdl_region*, kdl_completion) {};
+    memory_.copy = [](void*, kdl_memory, kdl_memory, const kdl_region*, kdl_completion) {};
+    memory_.fill = [](void*, kdl_memory, const kdl_region*, std::uint64_t, std::int32_t,
+                      kdl_completion) {};
+    ops_.size = sizeof ops_;
+    ops_.version = KDL_PLUGIN_VERSION;
+    ops_.kind = "watcher";
+    ops_.memory = &memory_;
+    ops_.open = [](void* self, std::int64_t, const kdl_option*, std::int32_t, void** device) {
+      Note(self, "open");
+      *device = self;
+      return static_cast<kdl_error*>(nullptr);
+    };
+    ops_.close = [](void* self) { Note(self, "close"); };
+    ops_.facts = [](void* self, kdl_device_facts* facts) {
+      Note(self, "facts");
+      facts->cores = 1;
+    };
+    ops_.launch = [](void*, const kdl_launch_request*, kdl_completion) {};
+    ops_.counts = [](void* self, kdl_count*, std::int64_t) {
+      Note(self, "counts");
+      return std::int64_t{1};
+    };
+    ops_.properties = [](void* self, kdl_property*, std::int64_t) {
+      Note(self, "properties");
+      return std::int64_t{1};
+    };
+  }
+  FloatWatcher(const FloatWatcher&) = delete;
+  FloatWatcher& operator=(const FloatWatcher&) = delete;
+
+  static bool IsUpward() {
+    volatile float sum = 1.0f;
+    sum = sum + 0x1p-30f;
+    return sum != 1.0f;
+  }
+
+  const kdl_device_ops& ops() const { return ops_; }
+  const std::vector<std::string>& called() const { return called_; }
+  const std::vector<std::string>& wrong() const { return wrong_; }
+
+ private:
+  static void Note(void* self, const char* function) {
+    auto& watcher = *static_cast<FloatWatcher*>(self);
+    watcher.called_.emplace_back(function);
+    if (IsUpward()) watcher.wrong_.emplace_back(function);
+  }
+
+  kdl_memory_ops memory_ = {};
+  kdl_device_ops ops_ = {};
+  std::vector<std::string> called_;
+  std::vector<std::string> wrong_;
+};
+
+TEST_CASE("Hooks: what frees and what only asks works in the default floating-point state, too") {
+  FloatWatcher watcher;
+  std::fesetround(FE_UPWARD);
+  kdl_context* context = nullptr;
+  kdl_device* device = nullptr;
+  kdl_buffer* buffer = nullptr;
+  kdl_array array = {};
+  kdl_count count = {};
+  kdl_property property = {};
+  const std::int64_t size = 3;
+  std::vector<kdl_error*> errors = {
+      kdl_context_create(&context),
+      kdl_context_add_device_kind(context, &watcher.ops(), &watcher),
+      kdl_select_device(context, "watcher", &device),
+      kdl_buffer_allocate(device, 10, "x", &buffer),
+      kdl_array_allocate(device, f32, 1, &size, "y", &array),
+  };
+  const std::int64_t counts = kdl_device_get_counts(device, &count, 1);
+  const std::int64_t properties = kdl_device_get_properties(device, &property, 1);
+  kdl_buffer_free(buffer);
+  kdl_array_free(&array);
+  kdl_context_destroy(context);
+  const bool keeps_state = FloatWatcher::IsUpward();
+  std::fesetround(FE_TONEAREST);
+  CHECK(keeps_state);
+  for (const kdl_error* error : errors) CHECK(error == nullptr);
+  CHECK(counts + properties == 2);
+  CHECK(watcher.called() == std::vector<std::string>{"open", "facts", "allocate", "allocate",
+                                                     "counts", "properties", "release", "release",
+                                                     "close"});
+  CHECK(watcher.wrong() == std::vector<std::string>());
 }
 
 TEST_CASE("Hooks: memory that the application has not is an error") {

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <new>
 #include <span>
+#include <type_traits>
 
 #include "core/context.h"
 #include "core/handles.h"
@@ -32,6 +33,17 @@ kdl_error* Guard(const Scheduler& scheduler, Call call) noexcept {
     KDL_RETURN_IF_ERROR(scheduler.CheckProcess());
     return call();
   });
+}
+
+// The same for what reports no error: where memory runs out, the result is 0.
+template <class Call>
+std::invoke_result_t<Call> GuardQuiet(Call call) noexcept {
+  const FloatScope floats;
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    return std::invoke_result_t<Call>();
+  }
 }
 
 // What is wrong with a pointer that a caller gives.

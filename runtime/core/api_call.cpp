@@ -42,7 +42,9 @@ kdl_error* kdl_kernels_open(kdl_context* context, const kdl_image* const* images
 }
 
 void kdl_kernels_close(kdl_kernels* kernels) {
-  if (kernels != nullptr && !Unwrap(kernels)->scheduler().in_child()) delete Unwrap(kernels);
+  GuardQuiet([&] {
+    if (kernels != nullptr && !Unwrap(kernels)->scheduler().in_child()) delete Unwrap(kernels);
+  });
 }
 
 kdl_error* kdl_kernels_call(const kdl_kernels* kernels, int32_t kernel, const int64_t* sizes,

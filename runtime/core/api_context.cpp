@@ -63,7 +63,9 @@ kdl_error* kdl_context_create_with(const kdl_hooks* hooks, kdl_context** context
 }
 
 void kdl_context_destroy(kdl_context* context) {
-  if (context != nullptr && !Unwrap(context)->scheduler()->in_child()) delete Unwrap(context);
+  GuardQuiet([&] {
+    if (context != nullptr && !Unwrap(context)->scheduler()->in_child()) delete Unwrap(context);
+  });
 }
 
 kdl_error* kdl_context_register(kdl_context* context, const kdl_image* image) {
@@ -97,8 +99,10 @@ kdl_error* kdl_context_find_kernel(kdl_context* context, const char* name,
 }
 
 void kdl_context_on_print(kdl_context* context, kdl_write_fn write, void* user) {
-  if (context != nullptr && !Unwrap(context)->scheduler()->in_child())
-    Unwrap(context)->prints().Redirect(write, user);
+  GuardQuiet([&] {
+    if (context != nullptr && !Unwrap(context)->scheduler()->in_child())
+      Unwrap(context)->prints().Redirect(write, user);
+  });
 }
 
 kdl_error* kdl_context_add_device_kind(kdl_context* context, const kdl_device_ops* ops,
@@ -130,7 +134,8 @@ const char* kdl_device_uri(const kdl_device* device) {
 }
 
 int32_t kdl_devices_share_memory(const kdl_device* a, const kdl_device* b) {
-  return a != nullptr && b != nullptr && Unwrap(a)->SharesMemoryWith(*Unwrap(b)) ? 1 : 0;
+  if (a == nullptr || b == nullptr) return 0;
+  return GuardQuiet([&] { return Unwrap(a)->SharesMemoryWith(*Unwrap(b)) ? 1 : 0; });
 }
 
 const char* kdl_device_kind(const kdl_device* device) {
@@ -168,24 +173,26 @@ kdl_error* kdl_device_queue(kdl_device* device, int32_t index, kdl_queue** queue
 
 void kdl_device_get_statistics(const kdl_device* device, kdl_statistics* statistics) {
   if (device == nullptr || statistics == nullptr) return;
-  *statistics = Unwrap(device)->counters().Read();
+  GuardQuiet([&] { *statistics = Unwrap(device)->counters().Read(); });
 }
 
 int64_t kdl_device_get_counts(const kdl_device* device, kdl_count* counts, int64_t capacity) {
   if (device == nullptr || (counts == nullptr && capacity != 0)) return 0;
   const Device& of = *Unwrap(device);
-  return of.ops().counts == nullptr ? 0 : of.ops().counts(of.state(), counts, capacity);
+  if (of.ops().counts == nullptr) return 0;
+  return GuardQuiet([&] { return of.ops().counts(of.state(), counts, capacity); });
 }
 
 int64_t kdl_device_get_properties(const kdl_device* device, kdl_property* properties,
                                   int64_t capacity) {
   if (device == nullptr || (properties == nullptr && capacity != 0)) return 0;
   const Device& of = *Unwrap(device);
-  return of.ops().properties == nullptr ? 0 : of.ops().properties(of.state(), properties, capacity);
+  if (of.ops().properties == nullptr) return 0;
+  return GuardQuiet([&] { return of.ops().properties(of.state(), properties, capacity); });
 }
 
 int64_t kdl_context_get_transfers(const kdl_context* context, kdl_transfer* transfers,
                                   int64_t capacity) {
   if (context == nullptr || Unwrap(context)->scheduler()->in_child()) return 0;
-  return Unwrap(context)->transfers().Read(transfers, capacity);
+  return GuardQuiet([&] { return Unwrap(context)->transfers().Read(transfers, capacity); });
 }

@@ -40,7 +40,7 @@ void kdl_buffer_retain(kdl_buffer* buffer) {
 }
 
 void kdl_buffer_free(kdl_buffer* buffer) {
-  if (buffer != nullptr) Unwrap(buffer)->Release();
+  if (buffer != nullptr) GuardQuiet([&] { Unwrap(buffer)->Release(); });
 }
 
 kdl_device* kdl_buffer_device(const kdl_buffer* buffer) {

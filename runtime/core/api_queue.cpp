@@ -186,11 +186,8 @@ kdl_error* kdl_event_wait(kdl_event* event, int64_t timeout_ns) {
 
 int32_t kdl_event_is_done(const kdl_event* event) {
   if (event == nullptr) return 1;
-  try {
-    return Unwrap(event)->timeline().scheduler().IsDone(*Unwrap(event)) ? 1 : 0;
-  } catch (const std::bad_alloc&) {
-    return 0;  // not known yet
-  }
+  return GuardQuiet(
+      [&] { return Unwrap(event)->timeline().scheduler().IsDone(*Unwrap(event)) ? 1 : 0; });
 }
 
 kdl_error* kdl_event_cancel(kdl_event* event) {
@@ -205,7 +202,7 @@ void kdl_event_retain(kdl_event* event) {
 }
 
 void kdl_event_free(kdl_event* event) {
-  if (event != nullptr) Unwrap(event)->Release();
+  if (event != nullptr) GuardQuiet([&] { Unwrap(event)->Release(); });
 }
 
 kdl_error* kdl_timeline_create(kdl_context* context, uint64_t value, kdl_timeline** timeline) {
@@ -245,14 +242,17 @@ kdl_error* kdl_timeline_fail(kdl_timeline* timeline, kdl_code code, const char* 
 }
 
 uint64_t kdl_timeline_value(const kdl_timeline* timeline) {
-  return timeline == nullptr ? 0 : Unwrap(timeline)->scheduler().Value(*Unwrap(timeline));
+  if (timeline == nullptr) return 0;
+  return GuardQuiet([&] { return Unwrap(timeline)->scheduler().Value(*Unwrap(timeline)); });
 }
 
 void kdl_timeline_free(kdl_timeline* timeline) {
   if (timeline == nullptr) return;
-  Timeline& object = *Unwrap(timeline);
-  object.scheduler().Abandon(object);
-  object.Release();
+  GuardQuiet([&] {
+    Timeline& object = *Unwrap(timeline);
+    object.scheduler().Abandon(object);
+    object.Release();
+  });
 }
 
 kdl_error* kdl_launch_kernel(kdl_queue* queue, const kdl_function* function, int64_t core_num,
@@ -283,7 +283,8 @@ kdl_error* kdl_launch_workspace_bytes(kdl_queue* queue, const kdl_function* func
 }
 
 int64_t kdl_device_instances(const kdl_device* device, int64_t core_num) {
-  return device == nullptr ? 0 : InstancesOf(*Unwrap(device), core_num);
+  if (device == nullptr) return 0;
+  return GuardQuiet([&] { return InstancesOf(*Unwrap(device), core_num); });
 }
 
 kdl_error* kdl_function_footprint(const kdl_function* function, kdl_device* device,
@@ -334,7 +335,7 @@ kdl_error* kdl_queue_own(kdl_queue* queue, kdl_queue** own) {
 }
 
 void kdl_queue_free(kdl_queue* queue) {
-  if (queue != nullptr && Unwrap(queue)->is_own()) Unwrap(queue)->Release();
+  if (queue != nullptr && Unwrap(queue)->is_own()) GuardQuiet([&] { Unwrap(queue)->Release(); });
 }
 
 kdl_error* kdl_queue_wait(kdl_queue* queue) {
