@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <fstream>
 #include <string_view>
 
 namespace kdl::runtime {
@@ -20,19 +19,51 @@ bool IsSpecial(const std::string& path) {
   return ::stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode);
 }
 
-bool ReadFile(const std::string& path, std::size_t most, std::string* text, std::string* reason) {
-  if (IsSpecial(path)) {
-    *reason = "it is no regular file";
-    return false;
+std::int64_t ReadBytes(int file, char* to, std::size_t bytes) {
+  std::size_t have = 0;
+  while (have < bytes) {
+    const ssize_t read = ::read(file, to + have, bytes - have);
+    if (read < 0 && errno == EINTR) continue;
+    if (read < 0) return -1;
+    if (read == 0) break;
+    have += static_cast<std::size_t>(read);
   }
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
+  return static_cast<std::int64_t>(have);
+}
+
+namespace {
+
+// -1: it cannot be opened, or is no regular file. Only what has been opened is looked at: by then the path may lead elsewhere.
+int OpenRegular(const std::string& path, std::string* reason) {
+  // A pipe without a writer does not stop it.
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat facts = {};
+  if (file < 0 || ::fstat(file, &facts) != 0) {
     *reason = std::strerror(errno);
-    return false;
+  } else if (!S_ISREG(facts.st_mode)) {
+    *reason = "it is no regular file";
+  } else {
+    return file;
   }
-  text->resize(most + 1);
-  file.read(text->data(), static_cast<std::streamsize>(text->size()));
-  text->resize(static_cast<std::size_t>(file.gcount()));
+  if (file >= 0) ::close(file);
+  return -1;
+}
+
+}  // namespace
+
+bool ReadStart(const std::string& path, std::size_t most, std::string* text, std::string* reason) {
+  text->resize(most);
+  const int file = OpenRegular(path, reason);
+  if (file < 0) return false;
+  const std::int64_t read = ReadBytes(file, text->data(), most);
+  if (read < 0) *reason = std::strerror(errno);
+  ::close(file);
+  text->resize(static_cast<std::size_t>(read < 0 ? 0 : read));
+  return read >= 0;
+}
+
+bool ReadFile(const std::string& path, std::size_t most, std::string* text, std::string* reason) {
+  if (!ReadStart(path, most + 1, text, reason)) return false;
   if (text->size() <= most) return true;
   *reason = "it has more than " + std::to_string(most) + " bytes, the most that is read";
   return false;

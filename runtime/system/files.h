@@ -14,6 +14,10 @@ inline constexpr int kLowestFile = 10;
 
 // Whether there is something that is no regular file: a folder, a device, a pipe, which may have no end.
 bool IsSpecial(const std::string& path);
+// Reads as many of the bytes as there are, and gives how many; -1: it could not, and errno says why.
+std::int64_t ReadBytes(int file, char* to, std::size_t bytes);
+// The first bytes of a regular file, `most` of them or all that there are; false: why not is in `reason`.
+bool ReadStart(const std::string& path, std::size_t most, std::string* text, std::string* reason);
 // The whole of a regular file of at most `most` bytes; false: why not is in `reason`.
 bool ReadFile(const std::string& path, std::size_t most, std::string* text, std::string* reason);
 

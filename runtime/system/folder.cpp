@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "system/files.h"
+
 namespace kdl::runtime {
 
 namespace {
@@ -24,17 +26,6 @@ bool WriteAll(int file, std::string_view text) {
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return false;
     text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
-bool ReadAll(int file, std::string& contents) {
-  std::size_t have = 0;
-  while (have < contents.size()) {
-    const ssize_t read = ::read(file, contents.data() + have, contents.size() - have);
-    if (read < 0 && errno == EINTR) continue;
-    if (read <= 0) return false;  // shorter than it was a moment ago
-    have += static_cast<std::size_t>(read);
   }
   return true;
 }
@@ -74,7 +65,8 @@ bool ReadOwnFile(const std::string& path, std::int64_t most, std::string* conten
                  facts.st_uid == ::geteuid() && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
   if (is_read) {
     contents->resize(static_cast<std::size_t>(facts.st_size));
-    is_read = ReadAll(file, *contents);
+    // It may be shorter than it was a moment ago.
+    is_read = ReadBytes(file, contents->data(), contents->size()) == facts.st_size;
   }
   ::close(file);
   return is_read;

@@ -4,7 +4,6 @@
 #include <elf.h>
 
 #include <cstring>
-#include <fstream>
 
 #include "system/files.h"
 
@@ -50,13 +49,13 @@ std::string WhyNotLoaded(const std::string& name) {
 void* SymbolOf(const Library& library, const char* name) { return dlsym(library.get(), name); }
 
 const char* ArchOfLibrary(const std::string& path) {
-  if (IsSpecial(path)) return nullptr;
   Elf64_Ehdr header = {};
-  std::ifstream file(path, std::ios::binary);
-  if (!file.read(reinterpret_cast<char*>(&header), sizeof header) ||
-      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
+  std::string start;
+  std::string reason;
+  if (!ReadStart(path, sizeof header, &start, &reason) || start.size() < sizeof header)
     return nullptr;
-  }
+  std::memcpy(&header, start.data(), sizeof header);
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return nullptr;
   struct Row {
     int machine;
     const char* arch;
