@@ -130,6 +130,7 @@ KDL_OWN_FRAME Type Dispatch(FunctionState& state, const Expr* expr, ExprInfo& in
 }  // namespace
 
 Type CheckExpr(FunctionState& state, const Expr* expr) {
+  if (state.index_parts.contains(expr)) return state.fn.exprs.at(expr).type;
   ExprInfo info;
   state.literals.erase(expr);
   info.type = Dispatch(state, expr, info);

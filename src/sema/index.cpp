@@ -61,6 +61,8 @@ Affine ValueTerm(FunctionState& state, const Expr* expr, bool with_ranges) {
   Type type = CheckValue(state, expr);
   state.range_values -= with_ranges ? 1 : 0;
   if (type.is_error()) return {};
+  // A literal takes the type of what is around it.
+  if (type.is_value()) state.index_parts.insert(expr);
   bool is_integer =
       type.kind == TypeKind::IntLiteral || (type.is_value() && IsInteger(type.scalar));
   if (!is_integer) {
@@ -217,6 +219,14 @@ Affine CheckAffine(FunctionState& state, const Expr* expr) {
   }
 }
 
+/// Each index has its own parts; an index may be one in another index.
+Affine CheckWholeIndex(FunctionState& state, const Expr* expr) {
+  auto around = std::exchange(state.index_parts, {});
+  Affine affine = CheckAffine(state, expr);
+  state.index_parts = std::move(around);
+  return affine;
+}
+
 /// Outside whatever the sizes are: a constant index below 0 or not below its dimension.
 void CheckInside(FunctionState& state, const IndexDim& index, const Entity& base, size_t dim) {
   if (!index.terms.empty() || base.type.dims.size() <= dim) return;
@@ -356,7 +366,7 @@ Type CheckOtherwise(FunctionState& state, const Expr* otherwise, Type type) {
 }
 
 std::optional<IndexDim> CheckTileIndex(FunctionState& state, const Expr* expr) {
-  Affine affine = CheckAffine(state, expr);
+  Affine affine = CheckWholeIndex(state, expr);
   if (!affine.ok) return std::nullopt;
   return IndexDim{std::move(affine.terms), affine.offset, expr->span};
 }
@@ -381,7 +391,7 @@ Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& 
       state.diagnostics.Report(diag::NamedIndex, arg.name.span, base.entity->name.text());
       ok = false;
     }
-    Affine affine = CheckAffine(state, arg.value);
+    Affine affine = CheckWholeIndex(state, arg.value);
     state.indexed = nullptr;
     ok = ok && affine.ok;
     if (!affine.ok) continue;

@@ -182,6 +182,8 @@ struct FunctionState {
   StageState stages;
   size_t block_depth = 0;  ///< blocks around the statement; 1: the function's own
   int range_values = 0;    ///< above 0: a range stands for its indices
+  /// The parts of the index around that have been checked as values: what is made of them does not check them again.
+  std::unordered_set<const syntax::Expr*> index_parts;
   Size indexed = nullptr;  ///< the dimension whose index is checked, where that is a name alone
   int loop_depth = 0;
   bool has_stopped = false;  ///< there were too many errors
