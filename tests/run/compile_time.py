@@ -2,6 +2,9 @@
 """Compile time grows with the file: four hundred kernels take at most 44 times the time of ten; the passes of a block of 4,000
 statements at most 10 times those of one of 500.
 
+Values that are used twice by what is made of them, sixty in a row, and indices two hundred deep take seconds at most: what looks
+at each use anew never ends.
+
 Processor time, user and system; the median of several for the small file, before and after the large one: what else runs
 slows both."""
 
@@ -87,6 +90,45 @@ def passes_grow_linearly(folder, kind):
     return False
 
 
+# What each of a row of values is made of, twice of the one before.
+TWICE = ["{p} + {p}", "{p} * 3 - {p}", "({p} + 7) / ({p} * {p} + 1)", "({p} + 5) % ({p} * {p} + 3)", "min({p} + 1, {p} * 2)", "-{p} - {p}",
+         "if {p} > 3 then {p} + 1 else {p} * 2"]
+TWICE_BOOLS = ["{p} && !{p}", "{p} || {p}", "{p} == ({p} || a > 7)"]
+INDICES = ["at[{p} else 0] + 1", "at[{p} else 0] * 3 / 7", "at[{p} % 5 else 0] - 1"]
+CHAIN, NEST, MOST_S = 60, 200, 20
+
+
+def ends(folder, name, body):
+    source = folder / "deep.kdl"
+    source.write_text("export kernel f(a: i64, at: in u8[N], x: in f32[N], y: inout f32[N]) {\n" + body + "\n}\n")
+    try:
+        done = subprocess.run(["kernelc", "build", source, "-O", "0", "-o", folder], timeout=MOST_S, stderr=subprocess.PIPE, text=True)
+    except subprocess.TimeoutExpired:
+        print(f"{name}: more than {MOST_S} s")
+        return False
+    wrong = done.returncode != 0 and "not proven" not in done.stderr
+    print(f"{name}: {done.stderr}" if wrong else f"{name}: ends")
+    return not wrong
+
+
+def uses_are_shared(folder):
+    def chain(first, step, use):
+        return "\n".join([f"let t0 = {first};", *(f"let t{n} = {step.format(p=f't{n - 1}')};" for n in range(1, CHAIN + 1)), use])
+
+    rows = [(step, chain("a", step, f"spmd for i in N by 64 {{ y[i] = x[t{CHAIN}]; }}")) for step in TWICE]
+    rows += [(step + " of an index", "spmd for i in 0..N {" + chain("i", step, f"if t{CHAIN} == i {{ y[t{CHAIN}] = x[i]; }}") + "}")
+             for step in TWICE]
+    rows += [(step, chain("a > 3", step, f"if t{CHAIN} {{ spmd for i in N by 64 {{ y[i] = x[i]; }} }}")) for step in TWICE_BOOLS]
+    pairs = " && ".join(f"(i > {n * 7} || i == {n * 7 - 3})" for n in range(CHAIN))
+    rows.append(("pairs of conditions", f"spmd for i in 0..N {{ if {pairs} {{ y[i] = x[i]; }} }}"))
+    for index in INDICES:
+        nest = "i"
+        for _ in range(NEST):
+            nest = index.format(p=nest)
+        rows.append((f"{NEST} of {index}", f"spmd for i in N by 64 {{ y[i] = x[{nest} else 0.0]; }}"))
+    return all([ends(folder, *row) for row in rows])
+
+
 def grows_linearly(folder, level):
     small, large = (folder / f"kernels{count}.kdl" for count in (SMALL, LARGE))
     for source, count in ((small, SMALL), (large, LARGE)):
@@ -107,7 +149,8 @@ def main():
         print("times of a sanitizer build say nothing")
         sys.exit(77)
     with tempfile.TemporaryDirectory(prefix="compile-time-") as name:
-        linear = [passes_grow_linearly(pathlib.Path(name), kind) for kind in STATEMENTS]
+        linear = [uses_are_shared(pathlib.Path(name))]
+        linear += [passes_grow_linearly(pathlib.Path(name), kind) for kind in STATEMENTS]
         linear += [grows_linearly(pathlib.Path(name), level) for level in "01"]
     sys.exit(0 if all(linear) else 1)
 

@@ -20,8 +20,9 @@ using ir::CompareKind;
 
 constexpr size_t kMostPieces =
     16;  ///< of the runs of a block: a branch that has more of them says nothing more
-constexpr size_t kMostElements = 16;  ///< of a table whose elements are told apart
-constexpr size_t kMostOrdered = 3;    ///< products of one factor that are compared with each other
+constexpr size_t kMostOfCondition = 64;  ///< pieces: one that has more is not looked into
+constexpr size_t kMostElements = 16;     ///< of a table whose elements are told apart
+constexpr size_t kMostOrdered = 3;  ///< products of one factor that are compared with each other
 
 /// What a condition is in a branch around an op that it decides; nothing: it decides none.
 std::optional<bool> TakenAround(const Op* op, const Value* condition) {
@@ -217,14 +218,30 @@ PointSet Instances::Compare(CompareKind kind, const Poly& a, const Poly& b) {
 }
 
 PointSet Instances::Where(const Value* condition, bool holds) {
+  auto known = where_.find({condition, holds});
+  if (known != where_.end()) return known->second;
+  PointSet set = WhereComputed(condition, holds);
+  return where_[{condition, holds}] = set;
+}
+
+/// `and` and `or`; not known where it is too large to say.
+PointSet Instances::WhereBoth(const Op* op, bool holds) {
+  PointSet a = Where(op->operand(0), holds);
+  PointSet b = Where(op->operand(1), holds);
+  bool meet = holds == (op->kind() == OpKind::And);
+  size_t pieces = meet ? a.pieces() * b.pieces() : a.pieces() + b.pieces();
+  if (pieces > kMostOfCondition) return {};
+  return meet ? a & b : a | b;
+}
+
+PointSet Instances::WhereComputed(const Value* condition, bool holds) {
   const Op* def = condition->def();
   if (def && def->kind() == OpKind::Not) return Where(def->operand(0), !holds);
   if (def && (def->kind() == OpKind::Broadcast || def->kind() == OpKind::Snapshot))
     return Where(def->operand(0), holds);
   if (def && (def->kind() == OpKind::And || def->kind() == OpKind::Or)) {
-    PointSet a = Where(def->operand(0), holds);
-    PointSet b = Where(def->operand(1), holds);
-    return holds == (def->kind() == OpKind::And) ? a & b : a | b;
+    PointSet both = WhereBoth(def, holds);
+    if (both.known()) return both;
   }
   if (def && def->kind() == OpKind::If) {
     PointSet given = WhereResult(condition, holds);
@@ -248,8 +265,6 @@ PointSet Instances::Where(const Value* condition, bool holds) {
 
 /// Of what an `if` gives, as where a turn goes on that `continue` may have ended.
 PointSet Instances::WhereResult(const Value* result, bool holds) {
-  auto [known, is_new] = results_.try_emplace({result, holds});
-  if (!is_new) return known->second;
   const Op* branches = result->def();
   PointSet set = None();
   for (bool taken : {true, false}) {
@@ -258,7 +273,7 @@ PointSet Instances::WhereResult(const Value* result, bool holds) {
     PointSet where = !is ? Where(given, holds) : *is == holds ? All() : None();
     set |= Where(branches->operand(0), taken) & where;
   }
-  return results_[{result, holds}] = set;
+  return set;
 }
 
 // -- Facts -------------------------------------------------------------------------------------

@@ -136,6 +136,8 @@ class Instances {
   PointSet BoundsOfMultiple(const Affine& multiple, AtomFacts quotient);
   bool IsAny(AtomId atom);
   PointSet BoundsOf(AtomId atom);
+  PointSet WhereComputed(const ir::Value* condition, bool holds);
+  PointSet WhereBoth(const ir::Op* op, bool holds);
   PointSet WhereResult(const ir::Value* result, bool holds);
   PointSet OfTable(const ir::Value* value, const Affine& at);
   PointSet WithFacts(PointSet set, Names& known, bool of_products);
@@ -150,7 +152,7 @@ class Instances {
   std::map<std::string, std::vector<Product>> products_;
   std::vector<Ragged> ragged_;
   std::map<const ir::Value*, size_t> conditions_;
-  std::map<std::pair<const ir::Value*, bool>, PointSet> results_;  ///< of branches
+  std::map<std::pair<const ir::Value*, bool>, PointSet> where_;
   std::map<const ir::Value*, PointSet> turns_;
   std::map<const ir::Block*, PointSet> blocks_;
   std::set<const ir::Op*> shortened_;

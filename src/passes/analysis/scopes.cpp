@@ -92,7 +92,13 @@ Scope Scopes::Of(const Poly& poly) {
 }
 
 Scope Scopes::Of(AtomId atom) {
-  const AtomFacts facts = terms_.Facts(atom);
+  auto known = atoms_.find(atom);
+  if (known != atoms_.end()) return known->second;
+  Scope scope = OfFacts(terms_.Facts(atom));
+  return atoms_[atom] = scope;
+}
+
+Scope Scopes::OfFacts(const AtomFacts& facts) {
   switch (facts.kind) {
     case AtomKind::Size:
     case AtomKind::CoreNum:

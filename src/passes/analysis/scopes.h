@@ -30,10 +30,12 @@ class Scopes {
 
  private:
   Scope OfResult(const ir::Value* value);
+  Scope OfFacts(const AtomFacts& facts);
   bool DiffersByCore(const ir::Op* op);
 
   const Terms& terms_;
   std::map<const ir::Value*, Scope> known_;
+  std::map<AtomId, Scope> atoms_;
   std::set<const ir::Value*> differ_;  ///< carried values that cores may have different ones of
 };
 

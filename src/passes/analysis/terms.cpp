@@ -14,7 +14,7 @@ namespace {
 
 using ir::CompareKind;
 
-constexpr int kMostChoices = 8;  ///< in one another
+constexpr int kMostChoices = 8;  ///< in one another, those that are told apart
 
 /// Of integers with fewer than 64 bits and of bools: what their type bounds.
 std::optional<std::pair<int64_t, int64_t>> TypeRange(Scalar scalar) {
@@ -126,6 +126,8 @@ AtomId Terms::Intern(AtomFacts facts) {
   Key key{facts.kind, what, facts.a, facts.b};
   auto [slot, is_new] = index_.try_emplace(std::move(key), static_cast<AtomId>(atoms_.size()));
   if (is_new) {
+    facts.choices =
+        std::max(ChoicesIn(facts.a), ChoicesIn(facts.b)) + (facts.kind == AtomKind::Choice ? 1 : 0);
     atoms_.push_back(std::move(facts));
   }
   return slot->second;
@@ -318,25 +320,24 @@ Poly Terms::OfExtreme(AtomKind kind, const Poly& a, const Poly& b) {
 }
 
 Poly Terms::OfChoice(const Value* value, const Value* a, const Value* b) {
-  auto known = choices_.find(value);
-  if (known != choices_.end()) return known->second;
-  Poly choice = Poly::Atom(ScalarOf(value));
   const Value* condition = value->def()->operand(0);
-  ++depth_;
-  if (std::optional<uint64_t> taken = ConstantBits(condition, known_)) {
-    choice = OfValue(*taken != 0 ? a : b);
-  } else if (depth_ <= kMostChoices) {
-    Poly then = OfValue(a);
-    Poly otherwise = OfValue(b);
-    choice = then == otherwise ? then
-                               : Poly::Atom(Intern({AtomKind::Choice,
-                                                    {},
-                                                    numbers_.Of(condition),
-                                                    std::move(then),
-                                                    std::move(otherwise)}));
+  if (std::optional<uint64_t> taken = ConstantBits(condition, known_))
+    return OfValue(*taken != 0 ? a : b);
+  Poly then = OfValue(a);
+  Poly otherwise = OfValue(b);
+  if (then == otherwise) return then;
+  if (std::max(ChoicesIn(then), ChoicesIn(otherwise)) >= kMostChoices)
+    return Poly::Atom(ScalarOf(value));
+  return Poly::Atom(Intern(
+      {AtomKind::Choice, {}, numbers_.Of(condition), std::move(then), std::move(otherwise)}));
+}
+
+int Terms::ChoicesIn(const Poly& poly) const {
+  int most = 0;
+  for (const auto& [monomial, coefficient] : poly.terms()) {
+    for (AtomId atom : monomial) most = std::max(most, atoms_[atom].choices);
   }
-  --depth_;
-  return choices_[value] = choice;
+  return most;
 }
 
 Poly Terms::OfValue(const Value* value) {
@@ -351,8 +352,14 @@ Poly Terms::Wrapped(Poly poly) {
   return Poly::Atom(Intern(std::move(facts)));
 }
 
-/// As if sums and products were those of numbers.
 Poly Terms::Modulo(const Value* value) {
+  auto known = modulo_.find(value);
+  if (known != modulo_.end()) return known->second;
+  Poly poly = Computed(value);
+  return modulo_[value] = std::move(poly);
+}
+
+Poly Terms::Computed(const Value* value) {
   if (value->block() == function_.body && value->index() < function_.dims.size())
     return OfSize(types_.sizes().Symbol(function_.dims[value->index()]));
   return value->def() ? OfResult(value) : Poly::Atom(ScalarOf(value));

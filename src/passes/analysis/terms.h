@@ -72,6 +72,7 @@ struct AtomFacts {
   const ir::Value* value = nullptr;
   Poly a{}, b{};
   std::vector<AtomBound> lower{}, upper{};  ///< over atoms made before
+  int choices = 0;                          ///< in one another, in a and b and itself
 };
 
 /// The integers of a function as polynomials over atoms, with what bounds these. The one place that knows what values,
@@ -117,7 +118,9 @@ class Terms {
  private:
   using Key = std::tuple<AtomKind, const void*, Poly, Poly>;
   AtomId Intern(AtomFacts facts);
+  /// As if sums and products were those of numbers.
   Poly Modulo(const ir::Value* value);
+  Poly Computed(const ir::Value* value);
   /// Who computes a size: a launch, which is refused where it leaves 64 bits, or the cores, whose sums and products wrap.
   enum class By : uint8_t { Launch, Cores };
   Poly OfSize(Size size, By by);
@@ -129,6 +132,8 @@ class Terms {
   Poly OfExtreme(AtomKind kind, const Poly& a, const Poly& b);
   /// The result of a select or an `if`.
   Poly OfChoice(const ir::Value* value, const ir::Value* a, const ir::Value* b);
+  /// The most in one another of the polynomial's atoms.
+  int ChoicesIn(const Poly& poly) const;
 
   const ir::Function& function_;
   ir::TypeTable& types_;
@@ -137,8 +142,7 @@ class Terms {
   ValueNumbers numbers_;
   std::vector<AtomFacts> atoms_;
   std::map<Key, AtomId> index_;
-  std::map<const ir::Value*, Poly> choices_;
-  int depth_ = 0;                                             ///< of choices in choices
+  std::map<const ir::Value*, Poly> modulo_;
   std::map<const ir::Value*, const ir::Value*> coordinates_;  ///< by memory
 };
 

@@ -77,6 +77,7 @@ void Wraps::AddAtMost(const Value* lesser, const Value* greater) {
   if (above.above) state(lesser, Widest(above, above, false, true));
   if (below.below) state(greater, Widest(below, below, true, false));
   known_.clear();
+  found_.clear();
 }
 
 /// What is stated of a sum or product is said of what 64 bits hold of it: it counts for what is made of that, not here.
@@ -86,9 +87,11 @@ bool Wraps::MayWrap(const Value* value) {
   bool computes = def && (def->kind() == OpKind::Add || def->kind() == OpKind::Sub ||
                           def->kind() == OpKind::Mul || def->kind() == OpKind::Neg);
   if (!computes || value->type()->scalar != Scalar::I64) return false;
+  auto known = may_wrap_.find(value);
+  if (known != may_wrap_.end()) return known->second;
   bool parts_may =
       std::ranges::any_of(def->operands(), [&](const Value* operand) { return MayWrap(operand); });
-  return parts_may || (!OfComputed(def).both() && !IsNextTurn(def));
+  return may_wrap_[value] = parts_may || (!OfComputed(def).both() && !IsNextTurn(def));
 }
 
 /// Of the number of a turn, which is below the loop's end: one more.
@@ -115,6 +118,7 @@ Magnitude Wraps::Of(const Value* value) {
   if (auto stated = stated_.find(value); stated != stated_.end())
     magnitude = Joined(magnitude, stated->second);
   known_[value] = magnitude;
+  found_.push_back(value);
   return magnitude;
 }
 
@@ -166,6 +170,7 @@ Magnitude Wraps::OfParam(const Value* param) {
 Magnitude Wraps::OfCarried(const Value* param) {
   const Op* loop = param->block()->parent();
   known_[param] = {};  // of what is made of it in another way
+  size_t before = found_.size();
   size_t binders = LoopEndsOf(param->block()->param(0)) ? 1 : 0;
   size_t carried = param->index() - binders;
   size_t first = loop->kind() == OpKind::While ? 0 : loop->kind() == OpKind::For ? 2 : 3;
@@ -177,7 +182,11 @@ Magnitude Wraps::OfCarried(const Value* param) {
   Magnitude widest = Of(init);
   bool stays = end && carried < end->operands().size() && widest.both() &&
                NoFurther(end->operand(carried), param, widest);
-  return stays ? widest : Magnitude{};
+  if (!stays) return {};
+  // Meanwhile it was taken for one that nothing bounds.
+  for (size_t i = before; i < found_.size(); ++i) known_.erase(found_[i]);
+  found_.resize(before);
+  return widest;
 }
 
 /// Whether it is no further from 0 than a carried value, or bounded by itself.

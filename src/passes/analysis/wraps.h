@@ -2,6 +2,7 @@
 
 #include <map>
 #include <span>
+#include <vector>
 
 #include "ir/module.h"
 #include "passes/analysis/magnitude.h"
@@ -44,6 +45,8 @@ class Wraps {
 
   const ir::Function& function_;
   std::map<const ir::Value*, Magnitude> known_;
+  std::vector<const ir::Value*> found_;  ///< those known, in the order in which they were found
+  std::map<const ir::Value*, bool> may_wrap_;
   std::map<const ir::Value*, Magnitude> stated_;  ///< by asserts
 };
 
