@@ -12,7 +12,7 @@
 #include "ir/contract.h"
 #include "ir/module.h"
 #include "passes/pass_manager.h"
-#include "sema/checked.h"
+#include "sema/model/checked.h"
 #include "support/arena.h"
 #include "support/diagnostics.h"
 #include "support/names.h"

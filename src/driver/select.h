@@ -6,7 +6,7 @@
 #include "driver/arguments.h"
 #include "driver/options.h"
 #include "ir/module.h"
-#include "sema/checked.h"
+#include "sema/model/checked.h"
 #include "support/diagnostics.h"
 
 namespace kdl::driver {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "driver/compile.h"
-#include "sema/checked.h"
+#include "sema/model/checked.h"
 
 namespace kdl::driver {
 

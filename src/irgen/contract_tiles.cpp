@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sema/ast_walk.h"
+#include "sema/model/ast_walk.h"
 #include "support/check.h"
 
 namespace kdl::irgen {

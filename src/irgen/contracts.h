@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "ir/contract.h"
-#include "sema/checked.h"
+#include "sema/model/checked.h"
 #include "support/source.h"
 
 namespace kdl::irgen {

@@ -10,7 +10,7 @@
 #include "ir/builder.h"
 #include "ir/contract.h"
 #include "ir/module.h"
-#include "sema/checked.h"
+#include "sema/model/checked.h"
 #include "support/source.h"
 
 namespace kdl::irgen {

@@ -5,7 +5,7 @@
 
 #include "ir/contract.h"
 #include "ir/module.h"
-#include "sema/checked.h"
+#include "sema/model/checked.h"
 #include "support/source.h"
 
 namespace kdl::irgen {

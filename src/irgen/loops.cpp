@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "irgen/carried.h"
-#include "sema/ast_walk.h"
+#include "sema/model/ast_walk.h"
 #include "support/check.h"
 
 namespace kdl::irgen {

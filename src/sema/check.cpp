@@ -1,22 +1,22 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
-#include "sema/builtins.h"
-#include "sema/checked.h"
-#include "sema/constants.h"
-#include "sema/contract.h"
-#include "sema/contract_growth.h"
-#include "sema/devices.h"
-#include "sema/generics.h"
-#include "sema/groups.h"
-#include "sema/merge.h"
-#include "sema/resolve.h"
-#include "sema/state.h"
-#include "sema/stmt.h"
+#include "sema/contracts/contract.h"
+#include "sema/contracts/contract_growth.h"
+#include "sema/functions/devices.h"
+#include "sema/functions/generics.h"
+#include "sema/functions/groups.h"
+#include "sema/functions/merge.h"
+#include "sema/model/builtins.h"
+#include "sema/model/checked.h"
+#include "sema/walk/constants.h"
+#include "sema/walk/state.h"
+#include "sema/walk/stmt.h"
 #include "support/check.h"
 
 namespace kdl::sema {

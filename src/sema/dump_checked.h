@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "sema/checked.h"
+#include "sema/model/checked.h"
 #include "support/source.h"
 
 namespace kdl::sema {

@@ -10,8 +10,8 @@
 #include "ir/diagnostics.h"
 #include "ir/op.h"
 #include "passes/diagnostics.h"
-#include "sema/builtins.h"
 #include "sema/diagnostics.h"
+#include "sema/model/builtins.h"
 #include "syntax/diagnostics.h"
 
 namespace kdl::tools {

@@ -7,6 +7,7 @@ import unittest
 
 import families
 import includes
+import knots
 import names
 import shape
 
@@ -24,7 +25,7 @@ def tree(files):
 class Lints(unittest.TestCase):
     def expect(self, lint, files, words):
         with tree(files) as name:
-            problems = lint.complaints(pathlib.Path(name).resolve())
+            problems = list(lint.complaints(pathlib.Path(name).resolve()))
         self.assertEqual(len(problems), 1 if words else 0, problems)
         for word in words:
             self.assertIn(word, problems[0])
@@ -55,6 +56,23 @@ class Lints(unittest.TestCase):
     def test_system_of_one_folder(self):
         self.expect(includes, {"src/driver/a.cpp": "#include <unistd.h>\n", "src/support/b.cpp": "#include <unistd.h>\n"},
                     ["src/driver/a.cpp", "unistd.h", "src/support"])
+
+    def test_knot_by_way_of_sources(self):
+        files = {"src/ir/a.h": "", "src/ir/a.cpp": '#include "ir/b.h"\n', "src/ir/b.h": "", "src/ir/b.cpp": '#include "ir/a.h"\n'}
+        self.expect(knots, files, ["src/ir: a b"])
+
+    def test_recursion_by_way_of_an_interface(self):
+        files = {"src/ir/a.h": "", "src/ir/b.cpp": '#include "ir/a.h"\n', "src/ir/b.h": "",
+                 "src/ir/check_a.cpp": '#include "ir/a.h"\n#include "ir/b.h"\n'}
+        self.expect(knots, files, [])
+
+    def test_knot_that_is_gone(self):
+        with tree({"src/ir/a.h": ""}) as name:
+            problems = list(knots.complaints(pathlib.Path(name).resolve(), ["src/ir: a b"]))
+        self.assertEqual(len(problems), 1, problems)
+
+    def test_room_below(self):
+        self.expect(knots, {"src/sema/walk/a.h": '#include "sema/types/b.h"\n', "src/sema/types/b.h": ""}, ["src/sema/walk/a.h", "model"])
 
     def test_name_of_two_files(self):
         unnamed = "namespace kdl {\n\nnamespace {\n\n%s\n}  // namespace\n\n}  // namespace kdl\n"

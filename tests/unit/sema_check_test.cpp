@@ -5,7 +5,7 @@
 #include <string>
 
 #include "sema/dump_checked.h"
-#include "sema/state.h"
+#include "sema/walk/state.h"
 #include "sema_text.h"
 #include "syntax_corpus.h"
 

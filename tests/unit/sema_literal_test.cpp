@@ -4,7 +4,7 @@
 #include <limits>
 #include <string_view>
 
-#include "sema/literal.h"
+#include "sema/model/literal.h"
 
 namespace kdl::sema {
 namespace {

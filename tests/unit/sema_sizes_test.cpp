@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "sema/sizes.h"
+#include "sema/types/size_arithmetic.h"
 #include "support/names.h"
 #include "support/size.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sema/checked.h"
+#include "sema/model/checked.h"
 #include "support/arena.h"
 #include "support/diagnostics.h"
 #include "support/names.h"

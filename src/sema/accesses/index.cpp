@@ -1,0 +1,206 @@
+#include "sema/accesses/index.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "sema/accesses/index_dim.h"
+#include "sema/accesses/slice.h"
+#include "sema/accesses/tensor_effects.h"
+#include "sema/accesses/tile_parts.h"
+#include "sema/stages/stages.h"
+#include "sema/types/coerce.h"
+#include "sema/types/size_arithmetic.h"
+#include "sema/types/tables.h"
+#include "sema/walk/constants.h"
+#include "sema/walk/imports.h"
+#include "sema/walk/quote.h"
+#include "sema/walk/resolve.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::BinaryExpr;
+using syntax::BinaryOp;
+using syntax::Expr;
+
+/// Outside whatever the sizes are: a constant index below 0 or not below its dimension.
+void CheckInside(FunctionState& state, const IndexDim& index, const Entity& base, size_t dim) {
+  if (!index.terms.empty() || base.type.dims.size() <= dim) return;
+  Size size = base.type.dims[dim];
+  std::optional<int64_t> beyond = ConstantDifference(state.module.sizes, index.offset, size);
+  bool below = IsConstant(index.offset) && index.offset->value < 0;
+  if (!below && !(beyond && *beyond >= 0)) return;
+  state.diagnostics.Report(diag::IndexOutside, index.span, ToString(index.offset), base.name.text(),
+                           dim, ToString(size));
+}
+
+struct Base {
+  const Entity* entity = nullptr;  ///< null: faulty, reported
+  bool old = false;
+};
+
+Base ReportBase(FunctionState& state, const Expr* expr) {
+  state.diagnostics.Report(diag::NotIndexable, expr->span, Quote(state, expr))
+      .Help("an index stands on the name of a tensor");
+  return {};
+}
+
+Base CheckOld(FunctionState& state, const syntax::CallExpr& call) {
+  if (state.contract == nullptr || call.callee.name.text() != "old" || call.receiver != nullptr ||
+      call.args.size() != 1) {
+    return ReportBase(state, &call);
+  }
+  const Expr* argument = call.args[0].value;
+  const auto* name = syntax::DynAs<syntax::NameExpr>(argument);
+  if (name == nullptr) {
+    state.diagnostics.Report(diag::OldOfOther, argument->span, Quote(state, argument))
+        .Help("write the parameter's name alone: old(y)[i]");
+    return {};
+  }
+  const Entity* entity = Resolve(state, name->name, name->span);
+  if (entity == nullptr) return {};
+  bool is_inout = entity->kind == EntityKind::TensorParam &&
+                  state.fn.params[entity->param].direction == syntax::Direction::InOut;
+  if (!is_inout) {
+    state.diagnostics.Report(diag::OldOfOther, name->span, entity->name.text());
+    return {};
+  }
+  return {entity, true};
+}
+
+/// What is indexed, which `span` names.
+Base BaseOf(FunctionState& state, const Entity& entity, const syntax::IndexExpr& index, Span span) {
+  if (entity.kind == EntityKind::Const) ConstValue(state, &entity);
+  if (entity.type.is_tensor()) return {&entity, false};
+  if (IsFaulty(entity)) return {};
+  if (entity.type.is_value() && !entity.type.ranges.empty()) {
+    state.diagnostics
+        .Report(diag::TileIndexed, index.span, entity.name.text(), RangesText(entity.type.ranges))
+        .Help(fmt::format(
+            "{2}write '{0}' alone: its elements are matched by the names of its ranges; or "
+            "index it by name: {0}[{1} = …]",
+            entity.name.text(), entity.type.ranges[0]->name.text(),
+            entity.kind == EntityKind::TileParam ? "a fn takes tiles, not tensors: " : ""));
+  } else {
+    state.diagnostics.Report(diag::NotATensor, span, entity.name.text(), Describe(entity.kind));
+  }
+  return {};
+}
+
+Base CheckBase(FunctionState& state, const syntax::IndexExpr& index) {
+  if (const auto* call = syntax::DynAs<syntax::CallExpr>(index.base)) return CheckOld(state, *call);
+  const auto* field = syntax::DynAs<syntax::FieldExpr>(index.base);
+  if (const Entity* import = field != nullptr ? ImportOf(state, field->base) : nullptr) {
+    const Entity* member = ResolveMember(state, *import, field->name);
+    return member != nullptr ? BaseOf(state, *member, index, field->name.span) : Base{};
+  }
+  const auto* name = syntax::DynAs<syntax::NameExpr>(index.base);
+  if (name == nullptr) return ReportBase(state, index.base);
+  const Entity* entity = Resolve(state, name->name, name->span);
+  return entity != nullptr ? BaseOf(state, *entity, index, name->span) : Base{};
+}
+/// Before the launch an `out` parameter holds nothing.
+void CheckRequired(FunctionState& state, const Entity* base, Span span) {
+  bool undefined = state.contract != nullptr && state.contract->is_requirement &&
+                   base->kind == EntityKind::TensorParam &&
+                   state.fn.params[base->param].direction == syntax::Direction::Out;
+  if (!undefined) return;
+  state.diagnostics.Report(diag::RequiresOfOut, span, base->name.text())
+      .Help(
+          "require it of an `in` or `inout` parameter; what the launch writes stands in `ensures`");
+}
+
+/// Of a contract: what gives free names their extents. What has an `else` may go outside.
+void RecordBare(FunctionState& state, const Entity* base, const IndexInfo& access, size_t number,
+                bool may_leave) {
+  const IndexDim& dim = access.dims[number];
+  if (state.contract == nullptr || dim.terms.size() != 1 || dim.terms[0].range == nullptr) return;
+  if (!IsConstant(dim.terms[0].coefficient, 1) || !IsConstant(dim.offset)) return;
+  int64_t offset = dim.offset->value;
+  if (offset == 0 || (offset > 0 && !may_leave))
+    state.contract->uses.push_back({dim.terms[0].range, base, number, offset, may_leave, dim.span});
+}
+
+/// An element of a table at constant indices is a constant, an integer also a size. Programs have no other.
+void FoldElement(FunctionState& state, ExprInfo& info) {
+  info.constant = TableElement(*info.index);
+  if (!info.constant || !IsInteger(info.constant->scalar)) return;
+  std::optional<int64_t> value = ToInt64(FromConstant(*info.constant));
+  if (value) info.size = state.module.sizes.Constant(*value);
+}
+
+std::string Indices(size_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "index" : "indices");
+}
+
+}  // namespace
+
+Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& info, bool stored) {
+  if (HasSlice(state, index)) return Type{};
+  if (!stored && IsTilePart(state, &index)) return CheckTilePart(state, index, info);
+  Base base = CheckBase(state, index);
+  auto* access = state.module.arena.Make<IndexInfo>(IndexInfo{});
+  access->base = base.entity;
+  access->old = base.old;
+  access->otherwise = index.otherwise;
+  Type type;
+  bool ok = base.entity != nullptr;
+  size_t number = 0;
+  for (const syntax::Arg& arg : index.indices) {
+    bool is_dimension = base.entity != nullptr && number < base.entity->type.dims.size();
+    bool is_name = arg.value->kind == syntax::ExprKind::Name;
+    state.indexed = is_name && is_dimension ? base.entity->type.dims[number] : nullptr;
+    ++number;
+    if (arg.name && ok) {
+      state.diagnostics.Report(diag::NamedIndex, arg.name.span, base.entity->name.text());
+      ok = false;
+    }
+    std::optional<IndexDim> dim = CheckIndexDim(state, arg.value);
+    state.indexed = nullptr;
+    ok = ok && dim.has_value();
+    if (!dim) continue;
+    access->dims.push_back(*std::move(dim));
+    type.ranges = UnionOf(type.ranges, RangesOfIndex(state, access->dims.back()));
+  }
+  if (base.entity != nullptr && index.indices.size() != base.entity->type.dims.size()) {
+    state.diagnostics
+        .Report(diag::IndexCount, index.span, base.entity->name.text(),
+                Indices(base.entity->type.dims.size()), index.indices.size())
+        .Note(base.entity->span,
+              fmt::format("'{}' is {}", base.entity->name.text(), ToString(base.entity->type)));
+    ok = false;
+  }
+  if (ok) {
+    for (size_t i = 0; i < access->dims.size(); ++i) {
+      RecordBare(state, base.entity, *access, i, index.otherwise != nullptr);
+      if (index.otherwise == nullptr) CheckInside(state, access->dims[i], *base.entity, i);
+    }
+    type.kind = TypeKind::Value;
+    type.scalar = Seen(state, base.entity->type.scalar);
+    info.index = access;
+    info.entity = base.entity;
+    if (state.contract == nullptr && !stored) FoldElement(state, info);
+    RecordTensorUse(state, base.entity, index.span, stored);
+    CheckRequired(state, base.entity, index.span);
+    bool expects = state.contract != nullptr && state.fn.item->test != nullptr;
+    bool on_host = state.kind() == syntax::FunctionKind::Program && state.contract == nullptr;
+    if (on_host && base.entity->kind == EntityKind::Const && !info.constant && !stored) {
+      state.diagnostics.Report(diag::TableOnHost, index.span, Quote(state, &index))
+          .Help("launch a kernel that looks it up");
+      return Type{};
+    }
+    bool is_tensor = base.entity->kind == EntityKind::LocalTensor ||
+                     base.entity->kind == EntityKind::TensorParam;
+    if ((on_host || expects) && is_tensor && !stored) NoteRead(state, base.entity, index.span);
+  } else {
+    type = Type{};
+  }
+  if (index.otherwise != nullptr) type = CheckOtherwise(state, index.otherwise, std::move(type));
+  return type;
+}
+
+}  // namespace kdl::sema

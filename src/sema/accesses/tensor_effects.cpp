@@ -1,0 +1,113 @@
+#include "sema/accesses/tensor_effects.h"
+
+#include <algorithm>
+
+#include "sema/accesses/slice.h"
+#include "sema/diagnostics.h"
+#include "sema/walk/quote.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::Direction;
+
+Direction DirectionOf(const FunctionState& state, const Entity& tensor) {
+  return tensor.kind == EntityKind::TensorParam ? state.fn.params[tensor.param].direction
+                                                : Direction::InOut;
+}
+
+/// The loops around its declaration.
+int DepthOf(const FunctionState& state, const Entity* tensor) {
+  auto depth = state.loop_depth_of.find(tensor);
+  return depth == state.loop_depth_of.end() ? 0 : depth->second;
+}
+
+void ReportUndefined(FunctionState& state, const UndefinedRead& read) {
+  std::string_view tensor = read.tensor->name.text();
+  Diagnostic& report =
+      read.reader.empty()
+          ? state.diagnostics.Report(diag::HostReadBeforeWrite, read.span, tensor)
+          : state.diagnostics.Report(diag::ReadBeforeWrite, read.span, tensor, read.reader);
+  report.Note(read.tensor->span, "declared here, with undefined elements")
+      .Help("launch what writes it before this");
+  state.written.insert(read.tensor);
+}
+
+/// No other parameter may be what `tensors[i]`, which is written, is passed as.
+void CheckOverlap(FunctionState& state, const syntax::CallExpr& call, const CheckedFunction& callee,
+                  const std::vector<const Entity*>& tensors, size_t i) {
+  for (size_t j = 0; j < tensors.size(); ++j) {
+    bool other_first = j < i && callee.params[j].direction != Direction::In;
+    if (j == i || tensors[j] == nullptr || other_first) continue;
+    const syntax::Expr* written = call.args[i].value;
+    if (!ShareElements(state, written, call.args[j].value)) continue;
+    state.diagnostics
+        .Report(diag::ArgumentsOverlap, written->span, Quote(state, written),
+                callee.params[i].entity->name.text(), callee.params[j].entity->name.text())
+        .Note(call.args[j].value->span, "the other one");
+  }
+}
+
+bool MayWrite(FunctionState& state, const Entity* tensor, Span span, std::string_view writer,
+              std::string_view param) {
+  if (DirectionOf(state, *tensor) != Direction::In) return true;
+  state.diagnostics.Report(diag::InputWritten, span, tensor->name.text(), writer, param)
+      .Note(tensor->span, "declared here")
+      .Help("declare it `out` or `inout`");
+  return false;
+}
+
+}  // namespace
+
+void NoteRead(FunctionState& state, const Entity* tensor, Span span, std::string_view reader) {
+  tensor = MemoryOf(tensor);
+  if (tensor->kind == EntityKind::LocalTensor) state.tensor_reads.push_back({tensor, span});
+  bool starts_undefined =
+      tensor->kind == EntityKind::LocalTensor || DirectionOf(state, *tensor) == Direction::Out;
+  if (!starts_undefined || state.written.contains(tensor)) return;
+  UndefinedRead read{tensor, span, reader};
+  if (DepthOf(state, tensor) == state.loop_depth) return ReportUndefined(state, read);
+  state.undefined_reads.push_back(read);  // a turn before this one may have written it
+}
+
+void NoteWritten(FunctionState& state, const Entity* tensor, Span span, std::string_view writer,
+                 std::string_view param) {
+  tensor = MemoryOf(tensor);
+  MayWrite(state, tensor, span, writer, param);
+  state.written.insert(tensor);
+}
+
+void SettleReads(FunctionState& state) {
+  std::vector<UndefinedRead> reads = std::move(state.undefined_reads);
+  state.undefined_reads.clear();
+  for (const UndefinedRead& read : reads) {
+    if (state.written.contains(read.tensor)) continue;
+    if (DepthOf(state, read.tensor) == state.loop_depth) {
+      ReportUndefined(state, read);
+    } else {
+      state.undefined_reads.push_back(read);
+    }
+  }
+}
+
+void CheckEffects(FunctionState& state, const syntax::CallExpr& call, const CheckedFunction& callee,
+                  const std::vector<const Entity*>& tensors) {
+  std::string_view name = callee.entity->name.text();
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i] == nullptr) continue;
+    Direction direction = callee.params[i].direction;
+    Span span = call.args[i].value->span;
+    if (direction != Direction::In &&
+        MayWrite(state, MemoryOf(tensors[i]), span, name, callee.params[i].entity->name.text())) {
+      CheckOverlap(state, call, callee, tensors, i);
+    }
+    if (direction != Direction::Out) NoteRead(state, tensors[i], span, name);
+  }
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    bool writes = tensors[i] != nullptr && callee.params[i].direction != Direction::In;
+    if (writes) state.written.insert(MemoryOf(tensors[i]));
+  }
+}
+
+}  // namespace kdl::sema

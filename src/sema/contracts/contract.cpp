@@ -1,0 +1,393 @@
+#include "sema/contracts/contract.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "sema/accesses/index_names.h"
+#include "sema/model/ast_walk.h"
+#include "sema/model/builtins.h"
+#include "sema/types/coerce.h"
+#include "sema/types/size_arithmetic.h"
+#include "sema/walk/expr.h"
+#include "sema/walk/quote.h"
+#include "sema/walk/resolve.h"
+#include "support/float_bits.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::Direction;
+using syntax::Equation;
+using syntax::Expr;
+using syntax::IndexExpr;
+using syntax::NameExpr;
+
+/// Opens the scope of the index names of one equation or requirement.
+class ContractGuard {
+ public:
+  explicit ContractGuard(FunctionState& state, bool is_requirement = false)
+      : state_(state), scope_(state.scopes) {
+    contract_.is_requirement = is_requirement;
+    contract_.errors_before = state.diagnostics.error_count();
+    contract_.depth = state.scopes.depth() - 1;
+    state_.contract = &contract_;
+  }
+  ~ContractGuard() { state_.contract = nullptr; }
+  ContractGuard(const ContractGuard&) = delete;
+  ContractGuard& operator=(const ContractGuard&) = delete;
+
+  const ContractState& contract() const { return contract_; }
+
+ private:
+  FunctionState& state_;
+  ContractState contract_;
+  ScopeGuard scope_;
+};
+
+/// The size with what `where NAME == e` gives in the place of names.
+Size Solved(FunctionState& state, Size size) {
+  return state.module.sizes.Substitute(size, [&](Name name) -> Size {
+    for (const WhereInfo& where : state.fn.where) {
+      bool gives = where.op == syntax::BinaryOp::Eq && where.lhs != nullptr &&
+                   where.rhs != nullptr && where.lhs->kind == SizeKind::Symbol;
+      if (gives && where.lhs->symbol == name) return where.rhs;
+    }
+    return nullptr;
+  });
+}
+
+bool AreEqual(FunctionState& state, Size a, Size b) {
+  return ConstantDifference(state.module.sizes, Solved(state, a), Solved(state, b)) == 0;
+}
+
+/// What to write where a name indexes a dimension of another size, too.
+std::string HelpFor(FunctionState& state, const Entity& name, Size size) {
+  Size domain = name.range.domain;
+  if (ConstantDifference(state.module.sizes, Solved(state, domain), Solved(state, size))) {
+    return fmt::format(
+        "use another name for the other dimension, or write an `else` behind one of the indices, "
+        "as in [{0} else 0]: it says nothing of how far '{0}' runs",
+        name.name.text());
+  }
+  return fmt::format(
+      "use another name for the other dimension, or state that both are as long: "
+      "`where {} == {}`",
+      SizeText(domain), SizeText(size));
+}
+
+/// The name indexes a dimension of this size bare: its extent, or one that has to agree.
+void BindExtent(FunctionState& state, const Entity* range, Size size, Span span) {
+  auto is_range = [&](const Entity* entity) { return entity == range; };
+  ContractState& contract = *state.contract;
+  auto found = std::find_if(contract.free.begin(), contract.free.end(), is_range);
+  Entity* entity = nullptr;
+  if (found != contract.free.end()) {
+    entity = *found;
+  } else {
+    found = std::find_if(contract.over.begin(), contract.over.end(), is_range);
+    if (found == contract.over.end()) return;
+    entity = *found;
+  }
+  if (entity->range.domain == nullptr) {
+    entity->range.domain = size;
+    entity->range.extent = size;
+    contract.bound_at[entity] = span;
+    return;
+  }
+  if (AreEqual(state, entity->range.domain, size)) return;
+  state.diagnostics
+      .Report(diag::ExtentsDiffer, span, entity->name.text(), SizeText(size),
+              SizeText(entity->range.domain))
+      .Note(contract.bound_at[entity],
+            fmt::format("here it walks {}", SizeText(entity->range.domain)))
+      .Help(HelpFor(state, *entity, size));
+}
+
+using Ranges = std::vector<const Entity*>;
+
+/// A name that indexes a dimension as r and as r + 1 stays one below its size, unless the left side, all of whose elements
+/// are compared, has it for all of that dimension.
+void BindByUse(FunctionState& state, const BareUse& use, const std::vector<BareUse>& uses,
+               const Ranges& left) {
+  bool is_bound = Contains(left, use.range) && use.range->range.domain != nullptr;
+  if (is_bound && AreEqual(state, use.range->range.domain, use.base->type.dims[use.dim])) return;
+  int64_t furthest = 0;
+  for (const BareUse& other : uses) {
+    if (other.range == use.range && other.base == use.base && other.dim == use.dim)
+      furthest = std::max(furthest, other.offset);
+  }
+  SizeTable& sizes = state.module.sizes;
+  Size size = use.base->type.dims[use.dim];
+  BindExtent(state, use.range, sizes.Binary(SizeKind::Sub, size, sizes.Constant(furthest)),
+             use.span);
+}
+
+/// An index with `else` binds a name that no other index has bound.
+void BindExtents(FunctionState& state, const Ranges& left = {}) {
+  std::vector<BareUse> uses = std::exchange(state.contract->uses, {});
+  for (const BareUse& use : uses) {
+    if (use.offset == 0 && !use.may_leave) BindByUse(state, use, uses, left);
+  }
+  for (const BareUse& use : uses) {
+    bool is_free = use.range->range.domain == nullptr;
+    if (use.offset == 0 && use.may_leave && is_free) BindByUse(state, use, uses, left);
+  }
+}
+
+/// The size that the name walks where another part of the contract indexes a parameter by it alone; null: none, or several.
+Size ExtentInContract(FunctionState& state, Name name) {
+  Size found = nullptr;
+  bool is_one = true;
+  auto visit = [&](const Expr* expr) {
+    const auto* index = syntax::DynAs<IndexExpr>(expr);
+    const auto* base = index == nullptr ? nullptr : syntax::DynAs<NameExpr>(index->base);
+    const Entity* tensor = base == nullptr ? nullptr : state.scopes.Find(base->name);
+    if (tensor == nullptr || tensor->kind != EntityKind::TensorParam) return false;
+    size_t dims = std::min(index->indices.size(), tensor->type.dims.size());
+    for (size_t d = 0; d < dims && index->otherwise == nullptr; ++d) {
+      const auto* alone = syntax::DynAs<NameExpr>(index->indices[d].value);
+      if (alone == nullptr || alone->name != name) continue;
+      Size size = Solved(state, tensor->type.dims[d]);
+      is_one = is_one && (found == nullptr || found == size);
+      found = size;
+    }
+    return false;
+  };
+  const syntax::FunctionItem& item = *state.fn.item;
+  for (const Expr* requirement : item.requirements) AnyOf(requirement, visit);
+  for (const Equation& equation : item.ensures) {
+    for (const Expr* side : {equation.lhs, equation.rhs}) AnyOf(side, visit);
+  }
+  return is_one ? found : nullptr;
+}
+
+/// What indexes nothing alone: a window walks what the kernel's range of its name walks, where there is one.
+Size ExtentElsewhere(FunctionState& state, Name name) {
+  Size found = nullptr;
+  for (const Entity* entity : state.fn.entities) {
+    bool walks = entity->kind == EntityKind::Range && entity->name == name &&
+                 entity->range.parent == nullptr && entity->range.domain != nullptr;
+    if (!walks) continue;
+    if (found != nullptr && found != entity->range.domain) return nullptr;
+    found = entity->range.domain;
+  }
+  return found != nullptr ? found : ExtentInContract(state, name);
+}
+
+/// Every index name has an extent; false where one has none, reported unless another fault of the
+/// equation may be why.
+bool CheckExtents(FunctionState& state, const std::vector<Entity*>& names,
+                  const Ranges& left = {}) {
+  BindExtents(state, left);
+  bool ok = true;
+  bool says = state.diagnostics.error_count() == state.contract->errors_before;
+  for (Entity* entity : names) {
+    if (entity->range.domain == nullptr) {
+      entity->range.domain = ExtentElsewhere(state, entity->name);
+      entity->range.extent = entity->range.domain;
+    }
+    if (entity->range.domain != nullptr || entity->type.is_error()) continue;
+    entity->type = Type{};
+    ok = false;
+    if (!says) continue;
+    state.diagnostics.Report(diag::NoExtent, entity->span, entity->name.text())
+        .Help(fmt::format("index a tensor by it alone, as in a[{}], or correct the name",
+                          entity->name.text()));
+  }
+  return ok;
+}
+
+/// The free names, but for those that stand for ranges of fns alone, which fold them away.
+std::vector<const Entity*> FreeNames(const FunctionState& state,
+                                     std::initializer_list<const Expr*> values) {
+  const ContractState& contract = *state.contract;
+  std::vector<const Entity*> names(contract.free.begin(), contract.free.end());
+  std::erase_if(names, [&](const Entity* name) {
+    return Contains(contract.folded, name) && std::ranges::none_of(values, [&](const Expr* value) {
+             return value != nullptr && Contains(state.fn.exprs.at(value).type.ranges, name);
+           });
+  });
+  return names;
+}
+
+/// Free names that the left side does not have: over what are they meant?
+void CheckAllOnLeft(FunctionState& state, const std::vector<const Entity*>& left,
+                    const std::vector<const Entity*>& free) {
+  if (state.diagnostics.error_count() != state.contract->errors_before) return;
+  for (const Entity* entity : free) {
+    if (Contains(left, entity) || entity->type.is_error()) continue;
+    state.diagnostics.Report(diag::FreeOnRight, entity->span, entity->name.text())
+        .Help(
+            fmt::format("reduce over it, for example sum(… over {}), or index the left side by it",
+                        entity->name.text()));
+  }
+}
+
+/// `top[r] = …`: a new name with a dimension for each index. Its indices are free names, alone.
+struct Definition {
+  syntax::Ident name;
+  std::vector<const Entity*> indices;
+  bool ok = false;
+};
+
+Definition CheckDefinition(FunctionState& state, const Equation& equation) {
+  Definition definition;
+  definition.ok = true;
+  const Expr* base = equation.lhs;
+  const auto* index = syntax::DynAs<IndexExpr>(equation.lhs);
+  if (index != nullptr) {
+    base = index->base;
+    for (const syntax::Index& arg : index->indices) {
+      const Entity* range = arg.name || arg.hi != nullptr ? nullptr : FreeRange(state, arg.value);
+      if (range == nullptr || Contains(definition.indices, range)) {
+        state.diagnostics.Report(diag::DefinitionIndex, arg.value->span, Quote(state, arg.value));
+        definition.ok = false;
+      } else {
+        definition.indices.push_back(range);
+      }
+    }
+  }
+  const auto& name = syntax::As<NameExpr>(base);
+  definition.name = {{name.span}, name.name};
+  const Entity* known = state.scopes.Find(name.name);
+  if (known != nullptr && known->type.is_tensor() && known->kind == EntityKind::TensorParam) {
+    state.diagnostics.Report(diag::ParameterDefined, equation.lhs->span, name.name.text())
+        .Help("write `~` to compare it");
+    definition.ok = false;
+  }
+  return definition;
+}
+
+void DeclareAuxiliary(FunctionState& state, const Definition& definition, bool ok,
+                      const Type& value) {
+  Entity* entity = Declare(state, EntityKind::Auxiliary, definition.name);
+  if (!ok || value.is_error()) return;
+  Type type = ValueType(value.scalar);
+  if (!definition.indices.empty()) type.kind = TypeKind::Tensor;
+  for (const Entity* index : definition.indices) type.dims.push_back(index->range.domain);
+  entity->type = std::move(type);
+}
+
+void CheckDefining(FunctionState& state, const Equation& equation) {
+  Definition definition;
+  Type value;
+  EquationInfo info;
+  info.equation = &equation;
+  bool ok = false;
+  {
+    ContractGuard guard(state);
+    definition = CheckDefinition(state, equation);
+    value = CheckFinalValue(state, equation.rhs);
+    ok = CheckExtents(state, guard.contract().free) && definition.ok;
+    CheckExtents(state, guard.contract().over);
+    info.free = FreeNames(state, {equation.rhs});
+    if (definition.ok) CheckAllOnLeft(state, definition.indices, info.free);
+  }
+  info.indices = definition.indices;
+  if (!definition.name || !definition.ok) return;
+  DeclareAuxiliary(state, definition, ok, value);
+  info.defined = state.fn.entities.back();
+  state.fn.ensures.push_back(std::move(info));
+}
+
+/// The left side of `~`: an element of an output.
+std::vector<const Entity*> CheckCompared(FunctionState& state, const Equation& equation) {
+  Type type = CheckValue(state, equation.lhs);
+  const auto* index = syntax::DynAs<IndexExpr>(equation.lhs);
+  const ExprInfo& info = state.fn.exprs[equation.lhs];
+  const Entity* base = info.index != nullptr ? info.index->base : nullptr;
+  bool in_test = state.fn.item->test != nullptr;
+  bool is_output = base != nullptr && base->kind == EntityKind::TensorParam && !info.index->old &&
+                   state.fn.params[base->param].direction != Direction::In;
+  if (in_test) is_output = base != nullptr && base->kind == EntityKind::LocalTensor;
+  if (index == nullptr || (base != nullptr && !is_output)) {
+    state.diagnostics.Report(diag::ComparedSide, equation.lhs->span, Quote(state, equation.lhs))
+        .Help(in_test ? "write `~` after an element of a tensor, `==` between other values"
+                      : "write `~` after an element of an `out` or `inout` parameter, `=` after a "
+                        "new name");
+  }
+  return type.ranges;
+}
+
+void CheckTolerance(FunctionState& state, const Expr* expr) {
+  if (expr == nullptr) return;
+  Type type = CheckValue(state, expr);
+  if (!type.is_error() && !Fits(state, expr, Scalar::F64)) {
+    state.diagnostics.Report(diag::Tolerance, expr->span, Spelling(type.scalar));
+    return;
+  }
+  const std::optional<Constant>& constant = state.fn.exprs[expr].constant;
+  if (type.is_error() || !constant || !IsFloat(constant->scalar)) return;
+  if (FloatValue(constant->scalar, constant->bits) >= 0) return;
+  state.diagnostics.Report(diag::ToleranceValue, expr->span, state.Text(expr->span))
+      .Help("write a number from 0 up; `inf` accepts every difference");
+}
+
+EquationInfo CheckComparing(FunctionState& state, const Equation& equation) {
+  ContractGuard guard(state);
+  Ranges left = CheckCompared(state, equation);
+  BindExtents(state);
+  CheckValue(state, equation.rhs);
+  Type lhs = state.fn.exprs[equation.lhs].type;
+  Type rhs = state.fn.exprs[equation.rhs].type;
+  if (!lhs.is_error() && !rhs.is_error() && !Fits(state, equation.rhs, lhs.scalar)) {
+    state.diagnostics
+        .Report(diag::ComparedTypes, equation.rhs->span, Spelling(lhs.scalar), Spelling(rhs.scalar))
+        .Help(fmt::format("write '{}'", AsHint(state, equation.rhs, lhs.scalar)));
+  }
+  CheckTolerance(state, equation.rtol);
+  CheckTolerance(state, equation.atol);
+  CheckExtents(state, guard.contract().free, left);
+  CheckExtents(state, guard.contract().over);
+  EquationInfo info;
+  info.equation = &equation;
+  info.free = FreeNames(state, {equation.lhs, equation.rhs, equation.rtol, equation.atol});
+  if (!lhs.is_error()) CheckAllOnLeft(state, left, info.free);
+  return info;
+}
+
+RequirementInfo CheckHolds(FunctionState& state, const Expr* condition, std::string_view what,
+                           bool is_requirement) {
+  ContractGuard guard(state, is_requirement);
+  CheckCondition(state, condition, what, false);
+  CheckExtents(state, guard.contract().free);
+  CheckExtents(state, guard.contract().over);
+  return {condition, FreeNames(state, {condition})};
+}
+
+}  // namespace
+
+void CheckExpect(FunctionState& state, const syntax::ExpectStmt& expect) {
+  const Equation& equation = expect.equation;
+  auto* info = state.module.arena.Make<ExpectInfo>(ExpectInfo{});
+  if (equation.rhs == nullptr) {
+    info->condition = CheckHolds(state, equation.lhs, "what is expected", false);
+  } else if (equation.compared) {
+    info->equation = CheckComparing(state, equation);
+  } else {
+    state.diagnostics.Report(diag::ExpectDefines, equation.span)
+        .Help("write `~` to compare elements, `==` to compare exactly");
+  }
+  state.fn.stmts[&expect].expect = info;
+}
+
+void CheckContracts(FunctionState& state) {
+  const syntax::FunctionItem& item = *state.fn.item;
+  if (item.requirements.empty() && item.ensures.empty()) return;
+  ScopeGuard scope(state.scopes);
+  for (const Expr* requirement : item.requirements)
+    state.fn.requirements.push_back(CheckHolds(state, requirement, "a requirement", true));
+  for (const Equation& equation : item.ensures) {
+    if (equation.compared) {
+      state.fn.ensures.push_back(CheckComparing(state, equation));
+    } else {
+      CheckDefining(state, equation);
+    }
+  }
+}
+
+}  // namespace kdl::sema

@@ -1,0 +1,77 @@
+#include "sema/contracts/contract_growth.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "sema/diagnostics.h"
+#include "sema/model/ast_walk.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::Expr;
+
+constexpr int64_t kMostCalls = 10'000;            ///< of one clause
+constexpr int64_t kCountedTo = int64_t{1} << 40;  ///< far from overflow when a few are added
+
+/// Counts each fn once, however often it is called.
+class Growth {
+ public:
+  explicit Growth(DiagnosticEngine& diagnostics) : diagnostics_(diagnostics) {}
+
+  void CheckClause(const CheckedFunction& function, const Expr* clause) {
+    int64_t calls = 0;
+    AnyOf(clause, [&](const Expr* expr) {
+      auto info = function.exprs.find(expr);
+      if (info == function.exprs.end()) return false;
+      calls = std::min(calls + OfCall(info->second), kCountedTo);
+      if (calls <= kMostCalls) return false;
+      diagnostics_
+          .Report(diag::ContractGrows, expr->span, info->second.callee->entity->name.text(),
+                  kMostCalls)
+          .Help("where a fn calls another one twice, let it call once, for what a `let` keeps");
+      return true;
+    });
+  }
+
+ private:
+  /// The calls of a fn, itself one, and of all that it calls; 0: the expression calls none.
+  int64_t OfCall(const ExprInfo& info) {
+    return info.callee == nullptr || info.builtin != nullptr ? 0 : Of(*info.callee);
+  }
+
+  int64_t Of(const CheckedFunction& fn) {
+    auto known = calls_.find(&fn);
+    if (known != calls_.end()) return known->second;
+    int64_t calls = 1;
+    for (const auto& [expr, info] : fn.exprs) calls = std::min(calls + OfCall(info), kCountedTo);
+    return calls_[&fn] = calls;
+  }
+
+  DiagnosticEngine& diagnostics_;
+  std::unordered_map<const CheckedFunction*, int64_t> calls_;
+};
+
+}  // namespace
+
+void CheckContractGrowth(const CheckedModule& module, DiagnosticEngine& diagnostics) {
+  Growth growth(diagnostics);
+  for (const CheckedFunction* function : module.functions) {
+    for (const RequirementInfo& requirement : function->requirements)
+      growth.CheckClause(*function, requirement.condition);
+    for (const EquationInfo& equation : function->ensures) {
+      for (const Expr* side : {equation.equation->lhs, equation.equation->rhs})
+        growth.CheckClause(*function, side);
+    }
+    for (const auto& [stmt, info] : function->stmts) {
+      if (info.expect == nullptr) continue;
+      const auto& expect = syntax::As<syntax::ExpectStmt>(stmt);
+      for (const Expr* side : {expect.equation.lhs, expect.equation.rhs}) {
+        if (side != nullptr) growth.CheckClause(*function, side);
+      }
+    }
+  }
+}
+
+}  // namespace kdl::sema

@@ -1,0 +1,76 @@
+#include "sema/expressions/casts.h"
+
+#include <fmt/format.h>
+
+// `x as T`.
+
+#include "sema/types/coerce.h"
+#include "sema/walk/expr.h"
+#include "sema/walk/resolve.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::Expr;
+
+/// A literal becomes the type of the cast at once where it fits; a symbol's value is not known, so
+/// it goes through i64.
+Type CheckCastOperand(FunctionState& state, const Expr* operand, Scalar target) {
+  const ExprInfo& info = state.fn.exprs[operand];
+  if (!info.type.is_literal()) return info.type;
+  bool same_group = IsFloat(target) == (info.type.kind == TypeKind::FloatLiteral);
+  auto literal = state.literals.find(operand);
+  if (IsFloat(target) && !same_group && Floors(state, operand)) {
+    Coerce(state, operand, Scalar::I64);
+  } else if (literal != state.literals.end()) {
+    if (ToConstant(literal->second, target)) {
+      Coerce(state, operand, target);
+    } else if (!literal->second.is_float) {
+      Coerce(state, operand, Scalar::I64);
+    }
+  } else if (same_group && target != Scalar::Bool) {
+    Coerce(state, operand, target);
+  } else if (info.type.kind == TypeKind::IntLiteral) {
+    Coerce(state, operand, Scalar::I64);
+  }
+  return Default(state, operand);
+}
+
+/// `x as tf32`: an f32 again.
+Type CheckTf32(FunctionState& state, const syntax::CastExpr& cast) {
+  if (state.fn.exprs[cast.operand].type.is_error()) return Type{};
+  if (!state.dot_operands.contains(&cast)) {
+    state.diagnostics.Report(diag::Tf32Outside, cast.type.span)
+        .Help("write dot(a as tf32, b as tf32 over k)");
+    return Type{};
+  }
+  Scalar scalar = state.contract != nullptr ? Scalar::F64 : Scalar::F32;
+  if (!Fits(state, cast.operand, scalar)) {
+    state.diagnostics
+        .Report(diag::BadOperand, cast.span, "as tf32", "an f32",
+                Spelling(state.fn.exprs[cast.operand].type.scalar))
+        .Help(fmt::format("write '({}) as tf32'", AsHint(state, cast.operand, Scalar::F32)));
+    return Type{};
+  }
+  return ValueType(scalar, state.fn.exprs[cast.operand].type.ranges);
+}
+
+}  // namespace
+
+bool IsTf32(const syntax::CastExpr& cast) { return cast.type.name.text() == "tf32"; }
+
+Type CheckCast(FunctionState& state, const syntax::CastExpr& cast, ExprInfo& info) {
+  Type type = CheckValue(state, cast.operand);
+  if (IsTf32(cast)) return CheckTf32(state, cast);
+  std::optional<Scalar> target = ResolveScalar(state, cast.type);
+  if (type.is_error() || !target) return Type{};
+  if (state.contract != nullptr && *target != Scalar::Bool) {
+    info.pattern = *target;
+    target = Seen(state, *target);
+  }
+  type = CheckCastOperand(state, cast.operand, *target);
+  return type.is_error() ? type : ValueType(*target, type.ranges);
+}
+
+}  // namespace kdl::sema

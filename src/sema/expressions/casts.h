@@ -1,0 +1,10 @@
+#pragma once
+
+#include "sema/walk/state.h"
+
+namespace kdl::sema {
+
+/// `x as f32`.
+Type CheckCast(FunctionState& state, const syntax::CastExpr& cast, ExprInfo& info);
+
+}  // namespace kdl::sema

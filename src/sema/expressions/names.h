@@ -1,0 +1,13 @@
+#pragma once
+
+#include "sema/walk/state.h"
+
+namespace kdl::sema {
+
+Type CheckName(FunctionState& state, const syntax::NameExpr& name, ExprInfo& info);
+
+/// The value of what an expression names.
+Type CheckEntity(FunctionState& state, const Entity& entity, const syntax::Expr* expr,
+                 ExprInfo& info);
+
+}  // namespace kdl::sema

@@ -1,0 +1,220 @@
+#include "sema/functions/generics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+#include "sema/types/literal_value.h"
+#include "sema/walk/resolve.h"
+#include "support/near_names.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::FunctionItem;
+using syntax::FunctionKind;
+using syntax::GenericParam;
+
+constexpr size_t kMaxInstances = 64;
+
+const Define* FindDefine(const ModuleState& module, const FunctionItem& function, Name name) {
+  for (const Define& define : module.options.defines) {
+    bool is_its = define.function.empty() || define.function == function.name.name.text();
+    if (define.name == name.text() && is_its) return &define;
+  }
+  return nullptr;
+}
+
+/// The kinds that are written, each once; empty where one is wrong.
+std::vector<Scalar> WrittenKinds(ModuleState& module, const GenericParam& generic) {
+  std::vector<Scalar> kinds;
+  for (const syntax::Ident& kind : generic.kinds) {
+    std::optional<Scalar> scalar = ScalarFromSpelling(kind.name.text());
+    if (!scalar) {
+      module.diagnostics.Report(diag::UnknownKind, kind.span, kind.name.text())
+          .Help("a parameter is `int`, or a type out of several: `T: f16 | f32`");
+      return {};
+    }
+    if (std::find(kinds.begin(), kinds.end(), *scalar) != kinds.end()) {
+      module.diagnostics.Report(diag::KindTwice, kind.span, kind.name.text());
+      return {};
+    }
+    kinds.push_back(*scalar);
+  }
+  if (generic.default_value != nullptr) {
+    module.diagnostics
+        .Report(diag::TypeDefault, generic.default_value->span, generic.name.name.text())
+        .Help("every kind of it is made; -D restricts them");
+  }
+  if (!generic.choices.empty()) {
+    module.diagnostics.Report(diag::TypeChoices, generic.choices[0]->span,
+                              generic.name.name.text());
+  }
+  return kinds;
+}
+
+/// Those that -D leaves out. It speaks of kernels and programs; a fn is made for the kinds that it is called with.
+std::vector<Scalar> LeftOutKinds(ModuleState& module, const FunctionGroup& group,
+                                 const GenericParam& generic, const std::vector<Scalar>& kinds) {
+  const Define* define = FindDefine(module, *group.item, generic.name.name);
+  if (define == nullptr || group.item->function_kind == FunctionKind::Fn || kinds.empty())
+    return {};
+  bool all_are_types = std::ranges::all_of(
+      define->values, [](const std::string& text) { return ScalarFromSpelling(text).has_value(); });
+  std::vector<Scalar> left_out = kinds;
+  std::erase_if(left_out, [&](Scalar kind) {
+    return std::find(define->values.begin(), define->values.end(), Spelling(kind)) !=
+           define->values.end();
+  });
+  if (all_are_types && left_out.size() < kinds.size()) return left_out;
+  module.diagnostics.Report(diag::DefineKind, generic.name.span, generic.name.name.text(),
+                            fmt::format("{}", fmt::join(define->values, ",")),
+                            KindList(*group.item, generic.name.name));
+  return {};
+}
+
+std::optional<int64_t> ParseInteger(std::string_view text) {
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  bool whole = error == std::errc() && end == text.data() + text.size() && !text.empty();
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+std::optional<int64_t> IntegerOf(FunctionState& state, const syntax::Expr* expr,
+                                 std::string_view what) {
+  std::optional<Literal> literal = EvaluateLiteral(state, expr, what);
+  if (!literal) return std::nullopt;
+  std::optional<int64_t> value = ToInt64(*literal);
+  if (!value) {
+    state.diagnostics.Report(diag::NotAnInteger, expr->span, what, ToString(*literal));
+  }
+  return value;
+}
+
+bool IsChoice(const IntGenericInfo& info, int64_t value) {
+  return info.choices.empty() ||
+         std::find(info.choices.begin(), info.choices.end(), value) != info.choices.end();
+}
+
+void TakeDefines(FunctionState& state, const GenericParam& generic, const Define& define,
+                 IntGenericInfo& info) {
+  info.is_auto = false;
+  info.values.clear();
+  for (const std::string& text : define.values) {
+    std::optional<int64_t> value = ParseInteger(text);
+    if (!value) {
+      state.diagnostics.Report(diag::DefineNotInteger, generic.name.span, define.name, text);
+    } else if (!IsChoice(info, *value)) {
+      state.diagnostics.Report(diag::DefineChoice, generic.name.span, define.name, *value,
+                               fmt::format("{}", fmt::join(info.choices, ", ")));
+    } else if (std::find(info.values.begin(), info.values.end(), *value) == info.values.end()) {
+      info.values.push_back(*value);
+    }
+  }
+  info.is_faulty = info.values.empty();
+}
+
+void DeclareInt(FunctionState& state, const GenericParam& generic) {
+  Entity* entity = Declare(state, EntityKind::IntGeneric, generic.name);
+  entity->size = state.module.sizes.Symbol(generic.name.name);
+  IntGenericInfo info;
+  info.entity = entity;
+  for (const syntax::Expr* choice : generic.choices) {
+    if (std::optional<int64_t> value = IntegerOf(state, choice, "a choice")) {
+      info.choices.push_back(*value);
+    }
+  }
+  info.is_auto = syntax::DynAs<syntax::AutoLit>(generic.default_value) != nullptr;
+  bool is_fn = state.kind() == FunctionKind::Fn;
+  if (info.is_auto && is_fn) {
+    state.diagnostics.Report(diag::AutoInFn, generic.default_value->span, generic.name.name.text())
+        .Help("leave the default out: each call gives the value");
+  }
+  if (generic.default_value != nullptr && !info.is_auto) {
+    std::optional<int64_t> value = IntegerOf(state, generic.default_value, "a default");
+    if (value) info.values.push_back(*value);
+    if (value && !IsChoice(info, *value)) {
+      state.diagnostics.Report(diag::DefaultChoice, generic.default_value->span, *value,
+                               generic.name.name.text());
+    }
+  }
+  const Define* define = FindDefine(state.module, *state.fn.item, generic.name.name);
+  if (define != nullptr && !is_fn) TakeDefines(state, generic, *define, info);
+  state.fn.generics.push_back(std::move(info));
+}
+
+}  // namespace
+
+bool IsIntGeneric(const GenericParam& generic) {
+  return generic.kinds.size() == 1 && generic.kinds[0].name.text() == "int";
+}
+
+std::string KindList(const FunctionItem& item, Name name) {
+  std::string text;
+  for (const GenericParam& generic : item.generics) {
+    if (generic.name.name != name) continue;
+    for (size_t i = 0; i < generic.kinds.size(); ++i) {
+      std::string_view joint = i == 0 ? "" : i + 1 == generic.kinds.size() ? " or " : ", ";
+      text += fmt::format("{}{}", joint, generic.kinds[i].name.text());
+    }
+  }
+  return text;
+}
+
+std::vector<KindCombination> KindCombinations(ModuleState& module, const FunctionGroup& group) {
+  std::vector<KindCombination> combinations(1);
+  for (const GenericParam& generic : group.item->generics) {
+    if (IsIntGeneric(generic)) continue;
+    std::vector<Scalar> kinds = WrittenKinds(module, generic);
+    std::vector<Scalar> left_out = LeftOutKinds(module, group, generic, kinds);
+    if (combinations.size() * kinds.size() > kMaxInstances) {
+      module.diagnostics.Report(diag::TooManyKinds, generic.span, group.item->name.name.text(),
+                                kMaxInstances);
+      return {};
+    }
+    std::vector<KindCombination> longer;
+    for (const KindCombination& combination : combinations) {
+      for (Scalar kind : kinds) {
+        longer.push_back(combination);
+        longer.back().kinds.push_back(kind);
+        longer.back().left_out |= std::ranges::find(left_out, kind) != left_out.end();
+      }
+    }
+    combinations = std::move(longer);
+  }
+  return combinations;
+}
+
+void DeclareGenerics(FunctionState& state, const std::vector<Scalar>& kinds) {
+  size_t next = 0;
+  for (const GenericParam& generic : state.fn.item->generics) {
+    if (IsIntGeneric(generic)) {
+      DeclareInt(state, generic);
+    } else {
+      Entity* entity = Declare(state, EntityKind::TypeGeneric, generic.name);
+      state.fn.types.push_back({entity, kinds[next++]});
+    }
+  }
+}
+
+void CheckDefines(ModuleState& module, const std::vector<const syntax::Item*>& items) {
+  std::vector<std::string_view> names;
+  for (const syntax::Item* item : items) {
+    const auto* function = syntax::DynAs<FunctionItem>(item);
+    if (function == nullptr) continue;
+    for (const GenericParam& generic : function->generics) {
+      names.push_back(generic.name.name.text());
+    }
+  }
+  for (const Define& define : module.options.defines) {
+    if (std::find(names.begin(), names.end(), define.name) != names.end()) continue;
+    Diagnostic& report = module.diagnostics.Report(diag::UnknownDefine, Span{}, define.name);
+    std::string_view nearest = NearestName(define.name, names);
+    if (!nearest.empty()) report.Help(fmt::format("did you mean '{}'?", nearest));
+  }
+}
+
+}  // namespace kdl::sema

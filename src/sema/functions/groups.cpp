@@ -1,0 +1,164 @@
+#include "sema/functions/groups.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sema/functions/devices.h"
+#include "sema/functions/generics.h"
+#include "sema/functions/signature.h"
+#include "sema/walk/resolve.h"
+#include "support/near_names.h"
+
+namespace kdl::sema {
+
+void DeclareSignatures(ModuleState& module, FunctionGroup& group) {
+  if (std::exchange(group.signatures_done, true)) return;
+  for (const KindCombination& combination : KindCombinations(module, group)) {
+    auto* fn = module.arena.Make<CheckedFunction>(CheckedFunction{});
+    fn->item = group.item;
+    fn->entity = group.entity;
+    fn->imported = group.file != module.file;
+    fn->left_out = combination.left_out;
+    fn->prefix = group.file->prefix;
+    if (fn->imported) fn->device = OnlyDevice(*group.file);
+    group.instances.push_back(fn);
+    group.reports.push_back(module.arena.Make<DiagnosticEngine>());
+    FunctionState state = Open(module, group, group.instances.size() - 1);
+    DeclareGenerics(state, combination.kinds);
+    CheckSignature(state);
+  }
+}
+
+FunctionState Open(ModuleState& module, FunctionGroup& group, size_t instance) {
+  CheckedFunction& fn = *group.instances[instance];
+  FunctionState state(module, group, fn, *group.reports[instance], group.file->items);
+  for (const Entity* entity : fn.entities) state.scopes.Add(entity);
+  return state;
+}
+
+FunctionGroup& Require(ModuleState& module, const Entity* entity) {
+  FunctionGroup& group = *module.groups.at(entity);
+  bool is_new = !group.signatures_done;
+  DeclareSignatures(module, group);
+  if (is_new && group.file != module.file) module.pending_bodies.push_back(&group);
+  return group;
+}
+
+const Entity* LibraryFunction(const ModuleState& module, std::string_view name) {
+  auto found = module.library_by_text.find(name);
+  return found == module.library_by_text.end() ? nullptr : found->second;
+}
+
+std::optional<KindChoice> NamedKind(FunctionState& state, const FunctionGroup& callee,
+                                    const syntax::Arg& arg) {
+  for (const syntax::GenericParam& generic : callee.item->generics) {
+    if (generic.name.name != arg.name.name) continue;
+    if (IsIntGeneric(generic)) return std::nullopt;
+    const auto* name = syntax::DynAs<syntax::NameExpr>(arg.value);
+    if (name == nullptr) {
+      state.diagnostics.Report(diag::UnknownType, arg.value->span, state.Text(arg.value->span));
+      return std::nullopt;
+    }
+    std::optional<Scalar> scalar = ResolveScalar(state, {{name->span}, name->name});
+    if (!scalar) return std::nullopt;
+    return KindChoice{generic.name.name, *scalar, arg.span};
+  }
+  Diagnostic& report = state.diagnostics.Report(
+      diag::UnknownGeneric, arg.name.span, callee.item->name.name.text(), arg.name.name.text());
+  std::vector<std::string_view> names;
+  names.reserve(callee.item->generics.size());
+  for (const syntax::GenericParam& generic : callee.item->generics) {
+    names.push_back(generic.name.name.text());
+  }
+  std::string_view nearest = NearestName(arg.name.name.text(), names);
+  if (!nearest.empty()) report.Help(fmt::format("did you mean '{}'?", nearest));
+  return std::nullopt;
+}
+
+namespace {
+
+/// The choice for one parameter; null, reported, where there is none or two differ.
+const KindChoice* ChoiceOf(FunctionState& state, const FunctionGroup& callee, Name generic,
+                           const std::vector<KindChoice>& choices, Span at) {
+  const KindChoice* first = nullptr;
+  for (const KindChoice& choice : choices) {
+    if (choice.generic != generic) continue;
+    if (first != nullptr && first->scalar != choice.scalar) {
+      state.diagnostics
+          .Report(diag::KindConflict, choice.span, generic.text(), callee.item->name.name.text(),
+                  Spelling(first->scalar), Spelling(choice.scalar))
+          .Note(first->span,
+                fmt::format("'{}' is {} here", generic.text(), Spelling(first->scalar)));
+      return nullptr;
+    }
+    if (first == nullptr) first = &choice;
+  }
+  if (first == nullptr) {
+    state.diagnostics.Report(diag::KindUnknown, at, generic.text(), callee.item->name.name.text())
+        .Help(
+            fmt::format("name it: {}<{} = f32>(…)", callee.item->name.name.text(), generic.text()));
+  }
+  return first;
+}
+
+/// Contracts have one float and one integer type: of a parameter's kinds the widest that fn computes in takes them.
+Scalar KindFor(const FunctionGroup& callee, const KindChoice& choice) {
+  std::vector<Scalar> kinds;
+  for (const CheckedFunction* instance : callee.instances) {
+    for (const TypeBinding& binding : instance->types) {
+      bool like = IsFloat(binding.scalar) == IsFloat(choice.scalar) &&
+                  (binding.scalar == Scalar::Bool) == (choice.scalar == Scalar::Bool);
+      if (binding.generic->name == choice.generic && like) kinds.push_back(binding.scalar);
+    }
+  }
+  auto wider = [](Scalar a, Scalar b) { return Info(a).bits < Info(b).bits; };
+  bool exact = std::find(kinds.begin(), kinds.end(), choice.scalar) != kinds.end();
+  return exact || kinds.empty() ? choice.scalar
+                                : *std::max_element(kinds.begin(), kinds.end(), wider);
+}
+
+}  // namespace
+
+CheckedFunction* Choose(FunctionState& state, const FunctionGroup& callee,
+                        const std::vector<KindChoice>& choices, Span at) {
+  std::vector<const KindChoice*> chosen;
+  for (const syntax::GenericParam& generic : callee.item->generics) {
+    if (IsIntGeneric(generic)) continue;
+    chosen.push_back(ChoiceOf(state, callee, generic.name.name, choices, at));
+    if (chosen.back() == nullptr) return nullptr;
+  }
+  auto kind_of = [&](const KindChoice& choice) {
+    return state.contract != nullptr ? KindFor(callee, choice) : choice.scalar;
+  };
+  for (CheckedFunction* instance : callee.instances) {
+    bool same = true;
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      same = same && instance->types[i].scalar == kind_of(*chosen[i]);
+    }
+    if (!same) continue;
+    if (instance->left_out && !std::exchange(instance->is_launched, true))
+      state.module.pending_bodies.push_back(state.module.groups.at(callee.entity));
+    return instance;
+  }
+  for (const KindChoice* choice : chosen) {
+    bool exists = false;
+    for (const CheckedFunction* instance : callee.instances) {
+      for (const TypeBinding& binding : instance->types) {
+        exists |= binding.generic->name == choice->generic && binding.scalar == choice->scalar;
+      }
+    }
+    if (exists) continue;
+    state.diagnostics
+        .Report(diag::NoSuchKind, choice->span, callee.item->name.name.text(),
+                choice->generic.text(), Spelling(choice->scalar),
+                KindList(*callee.item, choice->generic))
+        .Note(callee.item->name.span,
+              fmt::format("'{}' is declared here", callee.item->name.name.text()));
+    return nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace kdl::sema

@@ -1,0 +1,84 @@
+#include "sema/functions/merge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace kdl::sema {
+
+namespace {
+
+Diagnostic& Copy(const Diagnostic& from, DiagnosticEngine& into) {
+  const DiagnosticKind<void(std::string)> kind{from.id, from.severity, "{}"};
+  Diagnostic& copy = into.Report(kind, from.span, from.text);
+  copy.notes = from.notes;
+  copy.help = from.help;
+  return copy;
+}
+
+/// One mistake, and the instances that have it.
+struct Merged {
+  const Diagnostic* first = nullptr;
+  std::vector<const CheckedFunction*> instances;
+  bool same_text = true;
+};
+
+std::string KindsOf(const CheckedFunction& fn) {
+  std::string text;
+  for (const TypeBinding& binding : fn.types) {
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", binding.generic->name.text(),
+                        Spelling(binding.scalar));
+  }
+  return text;
+}
+
+std::string KindsOf(const Merged& merged, bool all) {
+  if (all) return KindsOf(*merged.instances[0]);
+  std::string text;
+  for (const CheckedFunction* fn : merged.instances) {
+    text += fmt::format("{}{}", text.empty() ? "" : "; ", KindsOf(*fn));
+  }
+  return text;
+}
+
+}  // namespace
+
+void MergeInstances(const FunctionGroup& group, DiagnosticEngine& into) {
+  using Key = std::tuple<std::string, uint32_t, uint32_t>;
+  std::map<Key, size_t> index;
+  std::vector<Merged> all;
+  for (size_t i = 0; i < group.reports.size(); ++i) {
+    for (const auto& report : group.reports[i]->all()) {
+      Key key{report->id, report->span.begin, report->span.end};
+      auto [found, is_new] = index.emplace(key, all.size());
+      if (is_new) all.push_back({report.get(), {}, true});
+      Merged& merged = all[found->second];
+      merged.instances.push_back(group.instances[i]);
+      merged.same_text = merged.same_text && merged.first->text == report->text;
+    }
+  }
+  for (const Merged& merged : all) {
+    Diagnostic& copy = Copy(*merged.first, into);
+    bool in_all = merged.instances.size() == group.instances.size();
+    const CheckedFunction& fn = *merged.instances[0];
+    if (fn.types.empty() || (in_all && merged.same_text)) continue;
+    copy.Note(fn.types[0].generic->span, fmt::format("with {}", KindsOf(merged, in_all)));
+  }
+}
+
+void MergeSorted(const DiagnosticEngine& from, DiagnosticEngine& into) {
+  // Of equal places the first report stays first; those without a place come before all.
+  std::vector<std::tuple<uint32_t, uint32_t, uint32_t, size_t>> order;
+  for (const auto& report : from.all()) {
+    const Span& span = report->span;
+    order.emplace_back(span.valid() ? span.file.value + 1 : 0, span.begin, span.end, order.size());
+  }
+  std::sort(order.begin(), order.end());
+  for (const auto& place : order) Copy(*from.all()[std::get<3>(place)], into);
+}
+
+}  // namespace kdl::sema

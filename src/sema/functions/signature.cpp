@@ -1,0 +1,317 @@
+#include "sema/functions/signature.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <string>
+
+#include "sema/model/ast_walk.h"
+#include "sema/types/sizes.h"
+#include "sema/types/tuples.h"
+#include "sema/walk/quote.h"
+#include "sema/walk/resolve.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::BinaryExpr;
+using syntax::BinaryOp;
+using syntax::Direction;
+using syntax::Expr;
+using syntax::FunctionItem;
+using syntax::FunctionKind;
+using syntax::NameExpr;
+
+/// The name, where `expr` is one that nothing has yet.
+const NameExpr* UnboundName(const FunctionState& state, const Expr* expr) {
+  const auto* name = syntax::DynAs<NameExpr>(expr);
+  return name != nullptr && state.scopes.Find(name->name) == nullptr ? name : nullptr;
+}
+
+DimInfo& DeclareSize(FunctionState& state, const NameExpr& name) {
+  Entity* entity = Declare(state, EntityKind::SizeName, {{name.span}, name.name});
+  entity->type = ValueType(Scalar::I64);
+  entity->size = state.module.sizes.Symbol(name.name);
+  state.fn.dims.push_back({});
+  state.fn.dims.back().entity = entity;
+  return state.fn.dims.back();
+}
+
+DimInfo* FindDim(FunctionState& state, Name name) {
+  for (DimInfo& dim : state.fn.dims) {
+    if (dim.entity->name == name) return &dim;
+  }
+  return nullptr;
+}
+
+bool IsPipeEnd(const syntax::Param& param) {
+  return param.direction == Direction::Push || param.direction == Direction::Pop;
+}
+
+/// Whether the names in the brackets are those of ranges.
+bool IsTile(const FunctionState& state, const syntax::Param& param) {
+  return state.kind() == FunctionKind::Fn && !param.type->dims.empty() && !IsPipeEnd(param);
+}
+
+/// Names are bound in the order of the text; a value is read from an input where there is one.
+void BindBareSizes(FunctionState& state) {
+  const std::vector<syntax::Param>& params = state.fn.item->params;
+  for (const syntax::Param& param : params) {
+    if (IsTile(state, param)) continue;
+    for (const Expr* dim : param.type->dims) {
+      if (const NameExpr* name = UnboundName(state, dim)) DeclareSize(state, *name).only_out = true;
+    }
+  }
+  for (bool outputs : {false, true}) {
+    for (uint32_t p = 0; p < params.size(); ++p) {
+      if ((params[p].direction == Direction::Out) != outputs) continue;
+      for (uint32_t d = 0; d < params[p].type->dims.size(); ++d) {
+        const auto* name = syntax::DynAs<NameExpr>(params[p].type->dims[d]);
+        DimInfo* dim = name != nullptr ? FindDim(state, name->name) : nullptr;
+        if (dim == nullptr || dim->param) continue;
+        dim->param = p;
+        dim->dim = d;
+        dim->only_out = outputs;
+      }
+    }
+  }
+}
+
+bool AllBound(const FunctionState& state, const Expr* expr) {
+  return !AnyOf(expr, [&](const Expr* inner) { return UnboundName(state, inner) != nullptr; });
+}
+
+/// `C == G*K` makes C a name for the other side where no parameter binds it and the other side is known.
+bool BindByEquation(FunctionState& state, const Expr* side, const Expr* other) {
+  const NameExpr* name = UnboundName(state, side);
+  if (name == nullptr || !AllBound(state, other)) return false;
+  Entity* entity = Declare(state, EntityKind::SizeName, {{name->span}, name->name});
+  entity->size = CheckSize(state, other, "a side of `where`");
+  if (entity->size != nullptr) entity->type = ValueType(Scalar::I64);
+  return true;
+}
+
+void BindEquations(FunctionState& state) {
+  const std::vector<const Expr*>& clauses = state.fn.item->where;
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (const Expr* clause : clauses) {
+      const auto* equation = syntax::DynAs<BinaryExpr>(clause);
+      if (equation == nullptr || equation->op != BinaryOp::Eq) continue;
+      progress |= BindByEquation(state, equation->lhs, equation->rhs) ||
+                  BindByEquation(state, equation->rhs, equation->lhs);
+    }
+  }
+}
+
+/// Integer parameters that stand in a type or `where` are constants: `auto` does not choose them.
+void CheckGenericsIn(FunctionState& state, const Expr* expr, bool in_type) {
+  AnyOf(expr, [&](const Expr* inner) {
+    const auto* name = syntax::DynAs<NameExpr>(inner);
+    const Entity* entity = name != nullptr ? state.scopes.Find(name->name) : nullptr;
+    if (entity == nullptr || entity->kind != EntityKind::IntGeneric) return false;
+    for (size_t i = 0; i < state.fn.generics.size(); ++i) {
+      IntGenericInfo& info = state.fn.generics[i];
+      if (info.entity != entity) continue;
+      info.in_type |= in_type;
+      bool is_auto = false;
+      for (const syntax::GenericParam& generic : state.fn.item->generics) {
+        is_auto |= generic.name.name == entity->name &&
+                   syntax::DynAs<syntax::AutoLit>(generic.default_value) != nullptr;
+      }
+      if (is_auto) {
+        state.diagnostics.Report(diag::AutoInType, inner->span, entity->name.text())
+            .Note(entity->span, "declared here")
+            .Help("leave out `= auto`: the value is then taken from the data, or given with -D");
+      }
+    }
+    return false;
+  });
+}
+
+/// What a parameter may not be; true where it is that, reported.
+bool IsRefused(FunctionState& state, const syntax::Param& param) {
+  bool is_fn = state.kind() == FunctionKind::Fn;
+  if (!param.type->elements.empty() && !is_fn) {
+    state.diagnostics.Report(diag::TupleParam, param.type->span, param.name.name.text())
+        .Help("make a parameter of each part; fns take tuples");
+  } else if (IsPipeEnd(param)) {
+    return false;
+  } else if (is_fn && param.direction != Direction::In) {
+    state.diagnostics
+        .Report(diag::FnDirection, param.span, param.name.name.text(), Spelling(param.direction))
+        .Help("a fn returns what it calculates: `-> f32`");
+  } else if (param.type->dims.empty() && param.direction != Direction::In) {
+    state.diagnostics
+        .Report(diag::ScalarDirection, param.span, param.name.name.text(),
+                Spelling(param.direction))
+        .Help(fmt::format("make it a tensor of one element: {}[1]", param.type->name.name.text()));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// A range that a fn's tiles have: known here by its name, bound by each call.
+const Entity* TileRange(FunctionState& state, const Expr* dim) {
+  const auto* name = syntax::DynAs<NameExpr>(dim);
+  const Entity* known = name != nullptr ? state.scopes.Find(name->name) : nullptr;
+  if (known != nullptr && known->kind == EntityKind::Range) return known;
+  if (name == nullptr || known != nullptr) {
+    state.diagnostics.Report(diag::FnTileDim, dim->span, Quote(state, dim))
+        .Help("name the ranges of the tile: t: f32[i, j]");
+    return nullptr;
+  }
+  Entity* range = Declare(state, EntityKind::Range, {{name->span}, name->name});
+  range->type.kind = TypeKind::Range;
+  state.fn.ranges.push_back(range);
+  return range;
+}
+
+/// The type of a fn's tile: a parameter's, or the result.
+bool AddRanges(FunctionState& state, const syntax::TypeRef& ref, Type& type) {
+  bool ok = true;
+  for (const Expr* dim : ref.dims) {
+    const Entity* range = TileRange(state, dim);
+    if (range != nullptr && Contains(type.ranges, range)) {
+      state.diagnostics.Report(diag::RangeTwice, dim->span, range->name.text());
+    }
+    ok = ok && range != nullptr;
+    if (range != nullptr) type.ranges = UnionOf(type.ranges, {range});
+  }
+  return ok;
+}
+
+EntityKind KindOf(const FunctionState& state, const syntax::Param& param) {
+  if (IsPipeEnd(param)) return EntityKind::Pipe;
+  if (param.type->dims.empty()) return EntityKind::ScalarParam;
+  return IsTile(state, param) ? EntityKind::TileParam : EntityKind::TensorParam;
+}
+
+void DeclareParam(FunctionState& state, const syntax::Param& param) {
+  EntityKind kind = KindOf(state, param);
+  Entity* entity = Declare(state, kind, param.name);
+  entity->end = kind == EntityKind::Pipe ? param.direction : Direction::In;
+  entity->param = static_cast<uint32_t>(state.fn.params.size());
+  state.fn.params.push_back({entity, param.direction});
+  if (IsRefused(state, param)) {
+    state.group.is_opaque |= state.kind() == FunctionKind::Fn;
+    return;
+  }
+  if (!param.type->elements.empty()) {
+    entity->type = ResolveTuple(state, *param.type);
+    return;
+  }
+  std::optional<Scalar> scalar = ResolveScalar(state, param.type->name);
+  Type type = ValueType(scalar.value_or(Scalar::F32));
+  bool ok = scalar.has_value();
+  if (kind == EntityKind::TensorParam) {
+    type.kind = TypeKind::Tensor;
+    ok = CheckRank(state, *param.type) && ok;
+  }
+  if (kind == EntityKind::Pipe) type.kind = TypeKind::Pipe;
+  if (kind == EntityKind::TileParam) ok = AddRanges(state, *param.type, type) && ok;
+  for (const Expr* dim : param.type->dims) {
+    if (kind == EntityKind::TileParam) break;
+    Size size = CheckDim(state, dim);
+    CheckGenericsIn(state, dim, true);
+    type.dims.push_back(size);
+    ok = ok && size != nullptr;
+  }
+  if (ok) entity->type = std::move(type);
+  if (param.on && state.kind() != FunctionKind::Program) {
+    state.diagnostics.Report(diag::OnOutsideProgram, param.on.span);
+  } else if (param.on) {
+    entity->on = ResolveDevice(state, param.on);
+  }
+}
+
+bool IsComparison(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::Eq:
+    case BinaryOp::Ne:
+    case BinaryOp::Lt:
+    case BinaryOp::Le:
+    case BinaryOp::Gt:
+    case BinaryOp::Ge:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void CheckWhere(FunctionState& state, const Expr* clause) {
+  const auto* comparison = syntax::DynAs<BinaryExpr>(clause);
+  if (comparison == nullptr || !IsComparison(comparison->op)) {
+    state.diagnostics.Report(diag::NotAComparison, clause->span, Quote(state, clause))
+        .Help("write several conditions one after the other, with commas");
+    return;
+  }
+  CheckGenericsIn(state, clause, false);
+  WhereInfo info;
+  info.op = comparison->op;
+  info.lhs = CheckSize(state, comparison->lhs, "a side of `where`");
+  info.rhs = CheckSize(state, comparison->rhs, "a side of `where`");
+  info.expr = clause;
+  if (info.lhs == nullptr || info.rhs == nullptr) return;
+  bool names_a_size = info.op == BinaryOp::Eq && info.lhs == info.rhs;
+  if (!names_a_size || MayDivideByZero(info.lhs)) state.fn.where.push_back(info);
+  const auto* name = syntax::DynAs<NameExpr>(comparison->lhs);
+  if (name == nullptr) name = syntax::DynAs<NameExpr>(comparison->rhs);
+  if (!names_a_size || name == nullptr) return;
+  Size zero = state.module.sizes.Constant(0);
+  state.fn.where.push_back({BinaryOp::Ge, info.lhs, zero, clause, name->name});
+}
+
+void CheckResult(FunctionState& state) {
+  const FunctionItem& item = *state.fn.item;
+  if (item.function_kind != FunctionKind::Fn) return;
+  if (state.fn.HasPipes()) {
+    if (item.result == nullptr) {
+      state.fn.result.kind = TypeKind::Nothing;
+      return;
+    }
+    state.diagnostics.Report(diag::PipeFnResult, item.result->span, item.name.name.text())
+        .Help("leave the result out, or push it into a pipe");
+    return;
+  }
+  if (item.result == nullptr) {
+    state.diagnostics.Report(diag::FnWithoutResult, item.name.span, item.name.name.text())
+        .Help("write the type of the result after the parameters: `-> f32`");
+    return;
+  }
+  if (!item.result->elements.empty()) {
+    state.fn.result = ResolveTuple(state, *item.result);
+  } else if (std::optional<Scalar> scalar = ResolveScalar(state, item.result->name)) {
+    size_t bound = state.fn.ranges.size();
+    Type type = ValueType(*scalar);
+    bool ok = AddRanges(state, *item.result, type);
+    if (state.fn.ranges.size() != bound) {
+      const Entity* unbound = state.fn.ranges[bound];
+      state.diagnostics.Report(diag::ResultRange, unbound->span, unbound->name.text())
+          .Help("the ranges of a result are those of the parameters");
+      ok = false;
+    }
+    if (ok) state.fn.result = type;
+  }
+}
+
+}  // namespace
+
+void CheckSignature(FunctionState& state) {
+  state.in_signature = true;
+  BindBareSizes(state);
+  BindEquations(state);
+  for (const syntax::Param& param : state.fn.item->params) DeclareParam(state, param);
+  if (state.kind() == FunctionKind::Fn && !state.fn.item->where.empty())
+    state.diagnostics
+        .Report(diag::WhereOfFn, state.fn.item->where[0]->span, state.fn.item->name.name.text())
+        .Help(fmt::format("state it in the body: static_assert({}, \"…\");",
+                          Quote(state, state.fn.item->where[0])));
+  for (const Expr* clause : state.fn.item->where) CheckWhere(state, clause);
+  CheckResult(state);
+  state.in_signature = false;
+}
+
+}  // namespace kdl::sema

@@ -1,0 +1,38 @@
+#include "sema/model/checked.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "support/check.h"
+
+namespace kdl::sema {
+
+const ExprInfo& CheckedFunction::Info(const syntax::Expr* expr) const {
+  auto found = exprs.find(expr);
+  KDL_CHECK(found != exprs.end(), "'{}' knows nothing of expression {}", InstanceName(), expr->id);
+  return found->second;
+}
+
+const StmtInfo& CheckedFunction::Info(const syntax::Stmt* stmt) const {
+  auto found = stmts.find(stmt);
+  KDL_CHECK(found != stmts.end(), "'{}' knows nothing of statement {}", InstanceName(), stmt->id);
+  return found->second;
+}
+
+const std::vector<int64_t>& IntGenericInfo::Candidates() const {
+  return values.size() > 1 || choices.empty() ? values : choices;
+}
+
+bool CheckedFunction::HasPipes() const {
+  return std::any_of(params.begin(), params.end(),
+                     [](const ParamInfo& param) { return param.entity->kind == EntityKind::Pipe; });
+}
+
+std::string CheckedFunction::InstanceName() const {
+  std::string name = fmt::format("{}{}", prefix, item->name.name.text());
+  for (const TypeBinding& binding : types) name += fmt::format(".{}", Spelling(binding.scalar));
+  return name;
+}
+
+}  // namespace kdl::sema

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "sema/model/checked.h"
+
+namespace kdl::sema {
+
+/// What a reduction gives: an element of its operand, its accumulator, or an index.
+enum class Gives : uint8_t { Element, Accumulator, Index };
+
+struct ReductionRow {
+  ReduceKind kind;
+  std::string_view spelling;
+  size_t operands;
+  bool of_bools;
+  Gives gives;
+  bool one_range;  ///< its list has no more than one
+};
+
+std::span<const ReductionRow> AllReductions();
+const ReductionRow& RowOf(ReduceKind kind);
+
+/// A reduction or scan by a name of the language.
+std::optional<ReduceKind> FindReduction(std::string_view spelling);
+
+inline bool IsScan(ReduceKind kind) { return kind >= ReduceKind::CumSum; }
+/// Whether it folds with a fn of the source.
+inline bool IsOwn(ReduceKind kind) {
+  return kind == ReduceKind::Reduce || kind == ReduceKind::Scan;
+}
+
+}  // namespace kdl::sema

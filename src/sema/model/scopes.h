@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "sema/model/entity.h"
+#include "support/names.h"
+
+namespace kdl::sema {
+
+using Scope = std::unordered_map<Name, const Entity*>;
+
+/// The names that are seen at a place, innermost scope last.
+class Scopes {
+ public:
+  explicit Scopes(const Scope* items) : items_(items), scopes_(1) {}
+
+  const Entity* Find(Name name) const;
+  /// The first meaning that a name gets in a scope stays.
+  void Add(const Entity* entity) { scopes_.back().emplace(entity->name, entity); }
+  /// To the scope inside `depth` others.
+  void AddAt(size_t depth, const Entity* entity) { scopes_[depth][entity->name] = entity; }
+  void Enter() { scopes_.emplace_back(); }
+  void Leave() { scopes_.pop_back(); }
+  size_t depth() const { return scopes_.size(); }
+  std::vector<std::string_view> AllNames() const;
+  /// Those of the scopes, in no order; items are not among them.
+  std::vector<const Entity*> All() const;
+
+ private:
+  const Scope* items_;
+  std::vector<Scope> scopes_;
+};
+
+/// A scope for the time of a C++ block.
+class ScopeGuard {
+ public:
+  explicit ScopeGuard(Scopes& scopes) : scopes_(scopes) { scopes_.Enter(); }
+  ~ScopeGuard() { scopes_.Leave(); }
+  ScopeGuard(const ScopeGuard&) = delete;
+  ScopeGuard& operator=(const ScopeGuard&) = delete;
+
+ private:
+  Scopes& scopes_;
+};
+
+}  // namespace kdl::sema

@@ -1,0 +1,407 @@
+#include "sema/programs/definite_writes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+// What a program has written for certain, and which of its own tensors a swap has left without written memory, statement by
+// statement: a forward analysis over the tree. A loop is walked until a turn begins with nothing new.
+
+#include "sema/programs/local_memory.h"
+#include "sema/programs/written_parts.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::As;
+using syntax::Direction;
+using syntax::Stmt;
+using syntax::StmtKind;
+
+/// Elements of a tensor, one bit each; a tensor of more elements, or of a number that is not known, has all bits or none.
+using Elements = uint64_t;
+constexpr Elements kAll = ~Elements{0};
+constexpr int64_t kMostElements = 64;
+
+/// A statement that writes some of a tensor.
+struct SomeWrite {
+  Span span;
+  std::string_view note;
+
+  bool operator==(const SomeWrite&) const = default;
+};
+
+/// What is known at a place of the program; nothing stands for a place that is not reached.
+struct Known {
+  std::map<const Entity*, Elements> written;   ///< for certain
+  std::set<Part> parts;                        ///< for certain, by the turns of the loops around
+  std::map<const Entity*, SomeWrite> partial;  ///< only parts are written, on some path, by this
+  LocalMemory memory;
+
+  bool operator==(const Known&) const = default;
+};
+using Flow = std::optional<Known>;
+
+/// The number of elements, at most kMostElements; null: more, or not known.
+std::optional<int64_t> CountOf(const Entity& tensor) {
+  int64_t count = 1;
+  for (Size dim : tensor.type.dims) {
+    if (!IsConstant(dim) || dim->value < 0 || dim->value > kMostElements) return std::nullopt;
+    count *= dim->value;
+    if (count > kMostElements) return std::nullopt;
+  }
+  return count;
+}
+
+/// All elements that a tensor has.
+Elements WholeOf(const Entity& tensor) {
+  int64_t count = CountOf(tensor).value_or(kMostElements);
+  return count == kMostElements ? kAll : (Elements{1} << count) - 1;
+}
+
+/// The one element that an assignment writes, as far as it is known.
+Elements ElementAt(const IndexInfo& index) {
+  if (!CountOf(*index.base)) return 0;
+  int64_t position = 0;
+  for (size_t d = 0; d < index.dims.size(); ++d) {
+    int64_t extent = index.base->type.dims[d]->value;
+    const IndexDim& dim = index.dims[d];
+    bool is_constant = dim.terms.empty() && IsConstant(dim.offset);
+    if (!is_constant && extent != 1) return 0;
+    int64_t at = extent == 1 ? 0 : dim.offset->value;  // elsewhere nothing goes on
+    if (at < 0 || at >= extent) return 0;
+    position = position * extent + at;
+  }
+  return Elements{1} << position;
+}
+
+constexpr std::string_view kWritesElement = "this writes one element";
+constexpr std::string_view kWritesPart = "this writes a part";
+constexpr std::string_view kPartHelp =
+    "write all of it: parts count where a loop walks the dimension, `{0}[i..min(i + 64, N)]` for i "
+    "in 0..N step 64, and where they follow one another; or declare it `inout`";
+constexpr std::string_view kHelp =
+    "write all of it on each path, with a launch, `copy(…, {0});` or a loop over its indices, or "
+    "declare it `inout`";
+constexpr std::string_view kNotReached = "this is not reached on every path";
+
+class Walk {
+ public:
+  explicit Walk(FunctionState& state) : state_(state) {
+    for (const TensorRead& read : state.tensor_reads) reads_.emplace(read.span.begin, &read);
+  }
+
+  void Block(const syntax::BlockStmt& block) {
+    for (const Stmt* stmt : block.stmts) Statement(stmt);
+  }
+
+  void Report(const ParamInfo& param) const {
+    const Entity& tensor = *param.entity;
+    if (!now_ || (ElementsOf(&tensor) & WholeOf(tensor)) == WholeOf(tensor)) return;
+    std::string_view name = tensor.name.text();
+    std::string_view program = state_.fn.item->name.name.text();
+    auto first = first_.find(&tensor);
+    if (first == first_.end()) {
+      state_.diagnostics.Report(diag::OutNotWritten, tensor.span, name, program)
+          .Help(
+              fmt::format("launch what has it as its `out`, or write `copy(…, {});`; what stays as "
+                          "it was is `inout`",
+                          name));
+      return;
+    }
+    state_.diagnostics.Report(diag::OutPartlyWritten, tensor.span, name, program)
+        .Note(first->second.span, std::string(first->second.note))
+        .Help(
+            fmt::format(fmt::runtime(first->second.note == kWritesPart ? kPartHelp : kHelp), name));
+  }
+
+ private:
+  /// What is written where a loop is left, or goes on to its next turn, by a jump.
+  struct Jumps {
+    Flow breaks;
+    Flow continues;
+  };
+
+  /// What is known whichever of both ways was taken.
+  Flow Meet(const Flow& a, const Flow& b) const {
+    if (!a) return b;
+    if (!b) return a;
+    Known both{{}, CommonParts(state_, a->parts, b->parts), a->partial, a->memory};
+    both.partial.insert(b->partial.begin(), b->partial.end());
+    for (const auto& [tensor, elements] : a->written) {
+      auto other = b->written.find(tensor);
+      if (other != b->written.end()) both.written[tensor] = elements & other->second;
+    }
+    both.memory.Join(b->memory);
+    return both;
+  }
+
+  Elements ElementsOf(const Entity* tensor) const {
+    auto found = now_->written.find(tensor);
+    return found == now_->written.end() ? 0 : found->second;
+  }
+
+  /// `partly`: what is said where these are not all elements.
+  void Write(const Entity* tensor, Elements elements, Span span, std::string_view partly) {
+    bool is_whole = (elements & WholeOf(*tensor)) == WholeOf(*tensor);
+    first_.emplace(tensor, SomeWrite{span, is_whole ? kNotReached : partly});
+    if (!now_) return;
+    now_->written[tensor] |= elements;
+    now_->memory.Write(tensor);
+    if ((ElementsOf(tensor) & WholeOf(*tensor)) == WholeOf(*tensor)) {
+      now_->partial.erase(tensor);
+    } else {
+      now_->partial.emplace(tensor, SomeWrite{span, partly});
+    }
+  }
+
+  /// What is read from `begin` to `end` has memory that something has written.
+  void Reads(uint32_t begin, uint32_t end) {
+    if (!now_) return;
+    for (auto at = reads_.lower_bound(begin); at != reads_.end() && at->first < end; ++at) {
+      const TensorRead& read = *at->second;
+      const Span* swap = now_->memory.UnwrittenBy(read.tensor);
+      bool is_undefined = swap != nullptr || !now_->memory.IsWritten(read.tensor);
+      if (is_undefined && reported_.insert(&read).second) ReportRead(read, swap);
+    }
+  }
+
+  void ReportRead(const TensorRead& read, const Span* swap) {
+    std::string_view name = read.tensor->name.text();
+    if (swap != nullptr) {
+      state_.diagnostics.Report(diag::SwappedReadBeforeWrite, read.span, name)
+          .Note(*swap, "exchanged here, where nothing has written the other one")
+          .Help(fmt::format("write '{}' after the swap, or both tensors before it", name));
+      return;
+    }
+    Diagnostic& report = state_.diagnostics.Report(diag::ReadMaybeUnwritten, read.span, name);
+    auto first = first_.find(read.tensor);
+    if (first != first_.end()) report.Note(first->second.span, std::string(kNotReached));
+    report.Help(fmt::format("write '{}' on every path to here, before the loop or `if`", name));
+  }
+
+  void Statement(const Stmt* stmt) {
+    Reads(stmt->span.begin, HeadEnd(stmt));
+    switch (stmt->kind) {
+      case StmtKind::Block:
+        return Block(As<syntax::BlockStmt>(stmt));
+      case StmtKind::If:
+        return If(As<syntax::IfStmt>(stmt));
+      case StmtKind::For:
+        return For(*As<syntax::ForStmt>(stmt).body, state_.fn.Info(stmt));
+      case StmtKind::While:
+        return While(As<syntax::WhileStmt>(stmt));
+      case StmtKind::Break:
+        jumps_.back().breaks = Meet(jumps_.back().breaks, std::exchange(now_, std::nullopt));
+        return;
+      case StmtKind::Continue:
+        jumps_.back().continues = Meet(jumps_.back().continues, std::exchange(now_, std::nullopt));
+        return;
+      case StmtKind::Assign:
+        return Assign(As<syntax::AssignStmt>(stmt));
+      default:
+        return Calls(stmt);
+    }
+  }
+
+  /// Where the blocks of a statement begin, or else its end.
+  static uint32_t HeadEnd(const Stmt* stmt) {
+    switch (stmt->kind) {
+      case StmtKind::Block:
+        return stmt->span.begin;
+      case StmtKind::If:
+        return As<syntax::IfStmt>(stmt).then_block->span.begin;
+      case StmtKind::For:
+        return As<syntax::ForStmt>(stmt).body->span.begin;
+      case StmtKind::While:  // its loop reads what it asks
+        return stmt->span.begin;
+      default:
+        return stmt->span.end;
+    }
+  }
+
+  void If(const syntax::IfStmt& choice) {
+    Flow before = now_;
+    Block(*choice.then_block);
+    Flow after_then = std::exchange(now_, before);
+    if (choice.else_stmt != nullptr) Statement(choice.else_stmt);
+    now_ = Meet(after_then, now_);
+  }
+
+  void While(const syntax::WhileStmt& loop) {
+    const std::optional<Constant>& condition = state_.fn.Info(loop.condition).constant;
+    bool is_true = condition && condition->bits != 0;
+    Loop(*loop.body, is_true, !is_true, &loop);
+  }
+
+  /// All turns together write the parts that each of them writes.
+  void For(const syntax::BlockStmt& body, const StmtInfo& loop) {
+    Flow turn = Loop(body, HasTurn(loop), true);
+    for (const Part& part : turn ? turn->parts : std::set<Part>{}) {
+      std::optional<Part> whole = OverAllTurns(state_, part, loop);
+      if (whole) WritePart(*whole);
+    }
+  }
+
+  void WritePart(const Part& part) {
+    if (!now_) return;
+    now_->memory.Write(part.tensor);
+    AddPart(state_, now_->parts, part);
+    bool is_whole = std::ranges::any_of(now_->parts, [&](const Part& known) {
+      return known.tensor == part.tensor && known.is_all();
+    });
+    if (!is_whole) return;
+    now_->written[part.tensor] = kAll;
+    now_->partial.erase(part.tensor);
+  }
+
+  /// What has a tensor, or a part of one, as its `out`.
+  void WriteTensor(const syntax::Expr* tensor, Span span) {
+    std::optional<Part> part = PartOfTensor(state_, sources_, tensor);
+    const Entity* memory = MemoryOf(state_.fn.Info(tensor).entity);
+    Write(memory, part && part->is_all() ? kAll : 0, span, kWritesPart);
+    if (part) WritePart(*part);
+  }
+
+  /// All of a tensor is read: parts of it are not enough.
+  void ReadWhole(const syntax::Expr* tensor) {
+    const Entity* memory = MemoryOf(state_.fn.Info(tensor).entity);
+    if (!now_ || memory->kind != EntityKind::LocalTensor || !now_->partial.contains(memory)) return;
+    std::optional<Part> part = PartOfTensor(state_, sources_, tensor);
+    if (!part || !part->is_all()) return;
+    SomeWrite writer = now_->partial.extract(memory).mapped();  // one report is enough
+    if (!partly_read_.insert(tensor).second) return;
+    std::string_view name = memory->name.text();
+    state_.diagnostics.Report(diag::ReadMaybeUnwritten, tensor->span, name)
+        .Note(writer.span, std::string(writer.note))
+        .Help(fmt::format("write the rest of '{0}' before, by loops over its dimensions, fill it "
+                          "where it is declared, `let {0}: … = 0.0;`, or read no more than is "
+                          "written",
+                          name));
+  }
+
+  /// `has_turn`: there is one for certain. `ends`: also behind a turn that no `break` ends. `condition`: of a `while`, read
+  /// before each turn. Returns what is known behind each turn; nothing where a turn may leave the loop.
+  Flow Loop(const syntax::BlockStmt& body, bool has_turn, bool ends,
+            const syntax::WhileStmt* condition = nullptr) {
+    Flow before = now_;
+    Flow left, turn;
+    for (Flow head; head = now_, true;) {
+      if (condition != nullptr) Reads(condition->span.begin, body.span.begin);
+      jumps_.emplace_back();
+      Block(body);
+      Flow after_turn = Meet(now_, jumps_.back().continues);
+      left = Meet(left, jumps_.back().breaks);
+      turn = jumps_.back().breaks ? std::nullopt : after_turn;
+      if (ends) left = Meet(left, after_turn);
+      jumps_.pop_back();
+      now_ = Meet(head, after_turn);
+      if (now_ == head) break;
+    }
+    now_ = has_turn ? left : Meet(left, before);
+    return turn;
+  }
+
+  bool HasTurn(const StmtInfo& loop) const {
+    for (const Entity* binder : loop.entities) {
+      Size lo = binder->lo == nullptr ? nullptr : state_.fn.Info(binder->lo).size;
+      Size hi = binder->hi == nullptr ? nullptr : state_.fn.Info(binder->hi).size;
+      bool known = lo != nullptr && hi != nullptr && IsConstant(lo) && IsConstant(hi);
+      if (!known || lo->value >= hi->value) return false;
+    }
+    return true;
+  }
+
+  /// `+=` and its like leave what was undefined undefined.
+  void Assign(const syntax::AssignStmt& stmt) {
+    const IndexInfo* index = state_.fn.Info(stmt.target).index;
+    if (index == nullptr) return;
+    bool writes = stmt.op == syntax::AssignOp::Set && stmt.condition == nullptr;
+    bool is_view = MemoryOf(index->base) != index->base;
+    Write(MemoryOf(index->base), writes && !is_view ? ElementAt(*index) : 0, stmt.span,
+          kWritesElement);
+    std::optional<Part> part = writes ? PartOfElement(state_, *index) : std::nullopt;
+    if (part) WritePart(*part);
+  }
+
+  void Calls(const Stmt* stmt) {
+    auto info = state_.fn.stmts.find(stmt);
+    if (info == state_.fn.stmts.end()) return;
+    if (const auto* let = syntax::DynAs<syntax::LetStmt>(stmt)) Declare(*let, info->second);
+    if (const auto* view = syntax::DynAs<syntax::ViewStmt>(stmt))
+      sources_[info->second.entities[0]] = view->source;
+    if (const TensorCallInfo* call = info->second.tensors; call != nullptr && call->swaps) {
+      if (now_)
+        Swap(state_.fn.Info(call->from).entity, state_.fn.Info(call->to).entity, stmt->span);
+    } else if (call != nullptr) {
+      ReadWhole(call->from);
+      WriteTensor(call->to, stmt->span);
+    }
+    const LaunchInfo* launch = info->second.launch;
+    for (size_t i = 0; launch != nullptr && i < launch->args.size(); ++i) {
+      bool reads = launch->kernel->params[i].direction != Direction::Out;
+      if (reads && launch->kernel->params[i].entity->type.is_tensor()) ReadWhole(launch->args[i]);
+    }
+    for (size_t i = 0; launch != nullptr && i < launch->args.size(); ++i) {
+      Direction direction = launch->kernel->params[i].direction;
+      const syntax::Expr* tensor = launch->args[i];
+      if (direction == Direction::Out) WriteTensor(tensor, stmt->span);
+      if (direction == Direction::InOut && now_)
+        now_->memory.Write(MemoryOf(state_.fn.Info(tensor).entity));
+    }
+  }
+
+  /// Which parts of either are written is not known behind it.
+  void Swap(const Entity* a, const Entity* b, Span span) {
+    now_->memory.Swap(a, b, span);
+    std::swap(now_->written[a], now_->written[b]);
+    auto of_a = now_->partial.extract(a);
+    auto of_b = now_->partial.extract(b);
+    if (of_a) now_->partial.emplace(b, of_a.mapped());
+    if (of_b) now_->partial.emplace(a, of_b.mapped());
+    std::erase_if(now_->parts,
+                  [&](const Part& part) { return part.tensor == a || part.tensor == b; });
+  }
+
+  void Declare(const syntax::LetStmt& let, const StmtInfo& info) {
+    const Entity* name = info.entities.empty() ? nullptr : info.entities[0];
+    if (name == nullptr) return;
+    if (name->kind != EntityKind::LocalTensor) {
+      if (!let.is_var) sources_[name] = let.value;
+      return;
+    }
+    if (!now_) return;
+    now_->memory.Declare(name);
+    now_->partial.erase(name);
+    now_->written.erase(name);
+    if (info.seed != nullptr || info.fill != nullptr) Write(name, kAll, let.span, kWritesPart);
+  }
+
+  FunctionState& state_;
+  Flow now_ = Known{};
+  std::vector<Jumps> jumps_;  ///< of the loops around
+  std::map<const Entity*, SomeWrite> first_;
+  std::multimap<uint32_t, const TensorRead*> reads_;  ///< by where they begin
+  std::set<const TensorRead*> reported_;
+  std::set<const syntax::Expr*> partly_read_;
+  Sources sources_;
+};
+
+}  // namespace
+
+void CheckDefiniteWrites(FunctionState& state) {
+  Walk walk(state);
+  walk.Block(*state.fn.item->body);
+  for (const ParamInfo& param : state.fn.params) {
+    if (param.direction == Direction::Out) walk.Report(param);
+  }
+}
+
+}  // namespace kdl::sema

@@ -1,0 +1,238 @@
+#include "sema/programs/written_parts.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "sema/model/builtins.h"
+#include "sema/types/size_arithmetic.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::Expr;
+
+/// The binder that is one summand, alone; null: it is another sum.
+const Entity* BinderOf(const FunctionState& state, const IndexDim& dim) {
+  if (dim.terms.size() != 1 || !IsConstant(dim.offset, 0)) return nullptr;
+  const IndexTerm& term = dim.terms[0];
+  if (term.value == nullptr || !IsConstant(term.coefficient, 1)) return nullptr;
+  const Entity* binder = state.fn.Info(term.value).entity;
+  return binder != nullptr && binder->kind == EntityKind::ScalarBinder ? binder : nullptr;
+}
+
+/// What an expression adds to the binder; null: it is no such sum.
+Size BeyondBinder(const FunctionState& state, const Expr* expr, const Entity* binder) {
+  const auto* sum = syntax::DynAs<syntax::BinaryExpr>(expr);
+  if (sum == nullptr || sum->op != syntax::BinaryOp::Add) return nullptr;
+  for (auto [name, number] : {std::pair(sum->lhs, sum->rhs), std::pair(sum->rhs, sum->lhs)}) {
+    if (state.fn.Info(name).entity == binder) return state.fn.Info(number).size;
+  }
+  return nullptr;
+}
+
+bool IsSize(FunctionState& state, Size a, Size b) {
+  return a != nullptr && b != nullptr && ConstantDifference(state.module.sizes, a, b) == 0;
+}
+
+/// The value of a name that a `let` gives it; another expression itself.
+const Expr* ValueOf(const FunctionState& state, const Sources& sources, const Expr* expr) {
+  auto source = sources.find(state.fn.Info(expr).entity);
+  return source == sources.end() ? expr : ValueOf(state, sources, source->second);
+}
+
+/// Of the end `i + 8`, or `min(i + 8, N)`, of a part from the binder on 8; null: it is not known.
+Size WidthTo(FunctionState& state, const Sources& sources, const Entity* binder, const Expr* end,
+             Size extent) {
+  const auto* call = syntax::DynAs<syntax::CallExpr>(end);
+  const Builtin* builtin = call == nullptr ? nullptr : state.fn.Info(call).builtin;
+  if (builtin == nullptr || builtin->spelling != "min" || call->args.size() != 2)
+    return BeyondBinder(state, end, binder);
+  for (size_t i = 0; i < 2; ++i) {
+    Size width = BeyondBinder(state, ValueOf(state, sources, call->args[i].value), binder);
+    bool is_cut = IsSize(state, state.fn.Info(call->args[1 - i].value).size, extent);
+    if (width != nullptr && is_cut) return width;
+  }
+  return nullptr;
+}
+
+Size WidthFrom(FunctionState& state, const Sources& sources, const Entity* binder,
+               const SliceDim& dim, Size extent) {
+  const IndexDim& hi = *dim.hi;
+  bool is_value =
+      hi.terms.size() == 1 && IsConstant(hi.offset, 0) && IsConstant(hi.terms[0].coefficient, 1);
+  if (!is_value) return dim.is_fresh ? nullptr : dim.size;
+  return WidthTo(state, sources, binder, ValueOf(state, sources, hi.terms[0].value), extent);
+}
+
+/// Nothing: which indices these are is not known.
+std::optional<PartDim> PartDimOf(FunctionState& state, const Sources& sources, const SliceDim& dim,
+                                 Size extent) {
+  SizeTable& sizes = state.module.sizes;
+  if (const Entity* binder = BinderOf(state, dim.lo)) {
+    Size width = dim.hi ? WidthFrom(state, sources, binder, dim, extent) : sizes.Constant(1);
+    return width != nullptr ? std::optional(PartDim{binder, width}) : std::nullopt;
+  }
+  if (!dim.lo.terms.empty() || (dim.hi && !dim.hi->terms.empty())) return std::nullopt;
+  Size lo = dim.lo.offset;
+  Size hi = dim.hi ? dim.hi->offset : sizes.Binary(SizeKind::Add, lo, sizes.Constant(1));
+  if (IsConstant(lo, 0) && IsSize(state, hi, extent)) return PartDim{};
+  return PartDim{nullptr, nullptr, lo, hi};
+}
+
+/// A tensor that an expression names, in its memory.
+struct Place {
+  Part part;
+  /// Of its dimensions those of the memory; nothing: they are others, by a view.
+  std::optional<std::vector<size_t>> dims;
+};
+
+Place WholeOf(const Entity* tensor) {
+  Place place{{tensor, std::vector<PartDim>(tensor->type.dims.size())}, std::vector<size_t>()};
+  for (size_t d = 0; d < tensor->type.dims.size(); ++d) place.dims->push_back(d);
+  return place;
+}
+
+std::optional<Place> PlaceOf(FunctionState& state, const Sources& sources, const Expr* expr) {
+  const ExprInfo& info = state.fn.Info(expr);
+  if (info.slice == nullptr) {
+    if (MemoryOf(info.entity) == info.entity) return WholeOf(info.entity);
+    auto source = sources.find(info.entity);
+    std::optional<Place> place =
+        source == sources.end() ? std::nullopt : PlaceOf(state, sources, source->second);
+    if (place) place->dims = std::nullopt;
+    return place;
+  }
+  std::optional<Place> place = PlaceOf(state, sources, info.slice->of);
+  if (!place || !place->dims) return std::nullopt;
+  std::vector<size_t> kept;
+  for (size_t d = 0; d < place->dims->size(); ++d) {
+    size_t at = (*place->dims)[d];
+    bool is_whole = d >= info.slice->dims.size();
+    if (is_whole || info.slice->dims[d].hi) kept.push_back(at);
+    if (is_whole) continue;
+    std::optional<PartDim> dim =
+        PartDimOf(state, sources, info.slice->dims[d], state.fn.Info(info.slice->of).type.dims[d]);
+    if (!dim || !place->part.dims[at].is_all()) return std::nullopt;
+    place->part.dims[at] = *dim;
+  }
+  place->dims = std::move(kept);
+  return place;
+}
+
+/// A number of the program that is the size of one of its tensors stands in their dimensions by its name.
+Size SizeOf(const FunctionState& state, const ExprInfo& bound) {
+  bool is_number = bound.entity != nullptr && state.fn.sizes.contains(bound.entity);
+  return is_number ? state.module.sizes.Symbol(bound.entity->name) : bound.size;
+}
+
+/// Whether `width` indices from each of the binder's values on are all of the dimension, or more.
+bool Walks(FunctionState& state, const Entity& binder, Size width, Size dim) {
+  Size lo = binder.lo == nullptr ? nullptr : state.fn.Info(binder.lo).size;
+  Size hi = binder.hi == nullptr ? nullptr : SizeOf(state, state.fn.Info(binder.hi));
+  Size step =
+      binder.step == nullptr ? state.module.sizes.Constant(1) : state.fn.Info(binder.step).size;
+  if (step == nullptr || lo == nullptr) return false;
+  std::optional<int64_t> overlap = ConstantDifference(state.module.sizes, width, step);
+  return overlap && *overlap >= 0 && IsConstant(lo, 0) && IsSize(state, hi, dim);
+}
+
+/// The dimension along which `b` continues `a`, if they differ in nothing else.
+std::optional<size_t> ContinuedAlong(FunctionState& state, const Part& a, const Part& b) {
+  if (a.tensor != b.tensor) return std::nullopt;
+  std::optional<size_t> along;
+  for (size_t d = 0; d < a.dims.size(); ++d) {
+    if (a.dims[d] == b.dims[d]) continue;
+    bool continues = a.dims[d].hi != nullptr && IsSize(state, a.dims[d].hi, b.dims[d].lo);
+    if (along || !continues) return std::nullopt;
+    along = d;
+  }
+  return along;
+}
+
+/// Whether each index of `inner` is one of `outer`.
+bool Holds(FunctionState& state, const PartDim& outer, const PartDim& inner) {
+  if (outer.is_all() || outer == inner) return true;
+  if (outer.hi == nullptr || inner.hi == nullptr) return false;
+  SizeTable& sizes = state.module.sizes;
+  std::optional<int64_t> before = ConstantDifference(sizes, inner.lo, outer.lo);
+  std::optional<int64_t> behind = ConstantDifference(sizes, outer.hi, inner.hi);
+  return before && *before >= 0 && behind && *behind >= 0;
+}
+
+bool Holds(FunctionState& state, const std::set<Part>& parts, const Part& inner) {
+  return std::ranges::any_of(parts, [&](const Part& outer) {
+    return outer.tensor == inner.tensor &&
+           std::ranges::equal(outer.dims, inner.dims, [&](const PartDim& a, const PartDim& b) {
+             return Holds(state, a, b);
+           });
+  });
+}
+
+}  // namespace
+
+bool Part::is_all() const { return std::ranges::all_of(dims, &PartDim::is_all); }
+
+std::optional<Part> PartOfElement(FunctionState& state, const IndexInfo& index) {
+  if (MemoryOf(index.base) != index.base) return std::nullopt;
+  Part part{index.base, {}};
+  for (size_t d = 0; d < index.dims.size(); ++d) {
+    const SliceDim element{index.dims[d], std::nullopt};
+    std::optional<PartDim> dim = PartDimOf(state, {}, element, index.base->type.dims[d]);
+    if (!dim) return std::nullopt;
+    part.dims.push_back(*dim);
+  }
+  return part;
+}
+
+std::optional<Part> PartOfTensor(FunctionState& state, const Sources& sources, const Expr* expr) {
+  std::optional<Place> place = PlaceOf(state, sources, expr);
+  return place ? std::optional(std::move(place->part)) : std::nullopt;
+}
+
+void AddPart(FunctionState& state, std::set<Part>& parts, Part part) {
+  for (auto other = parts.begin(); other != parts.end();) {
+    std::optional<size_t> before = ContinuedAlong(state, *other, part);
+    std::optional<size_t> behind = ContinuedAlong(state, part, *other);
+    if (!before && !behind) {
+      ++other;
+      continue;
+    }
+    PartDim& dim = part.dims[before ? *before : *behind];
+    if (before) dim.lo = other->dims[*before].lo;
+    if (behind) dim.hi = other->dims[*behind].hi;
+    Size extent = part.tensor->type.dims[before ? *before : *behind];
+    if (IsConstant(dim.lo, 0) && IsSize(state, dim.hi, extent)) dim = {};
+    parts.erase(other);
+    other = parts.begin();
+  }
+  parts.insert(std::move(part));
+}
+
+std::set<Part> CommonParts(FunctionState& state, const std::set<Part>& a, const std::set<Part>& b) {
+  std::set<Part> common;
+  for (const Part& part : a) {
+    if (Holds(state, b, part)) common.insert(part);
+  }
+  for (const Part& part : b) {
+    if (Holds(state, a, part)) common.insert(part);
+  }
+  return common;
+}
+
+std::optional<Part> OverAllTurns(FunctionState& state, Part part, const StmtInfo& loop) {
+  for (const Entity* binder : loop.entities) {
+    auto is_walked = [&](const PartDim& dim) { return dim.binder == binder; };
+    auto place = std::ranges::find_if(part.dims, is_walked);
+    if (place == part.dims.end() ||
+        std::find_if(place + 1, part.dims.end(), is_walked) != part.dims.end())
+      return std::nullopt;
+    Size dim = part.tensor->type.dims[static_cast<size_t>(place - part.dims.begin())];
+    if (!Walks(state, *binder, place->width, dim)) return std::nullopt;
+    *place = {};
+  }
+  return part;
+}
+
+}  // namespace kdl::sema

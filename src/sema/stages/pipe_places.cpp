@@ -1,0 +1,211 @@
+#include "sema/stages/pipe_places.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+// What is done to a whole tile does not stand where elements are chosen. A push or pop is for a whole tile, once, in the order of statements. So in one statement there is
+// one, outside of what runs for some elements only, and not in a bound, which may be evaluated again.
+
+#include "sema/model/ast_walk.h"
+#include "sema/walk/resolve.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::As;
+using syntax::BinaryOp;
+using syntax::Expr;
+using syntax::ExprKind;
+using syntax::Stmt;
+using syntax::StmtKind;
+
+class PlaceWalk {
+ public:
+  explicit PlaceWalk(FunctionState& state) : state_(state) {}
+
+  /// `place`: what the expression is, where no push or pop may stand in it; else empty.
+  void Visit(const Expr* expr, std::string_view place) {
+    if (const PipeInfo* pipe = PipeOf(expr)) Note(expr, *pipe, place);
+    if (by_element_) NoteCall(expr);
+    switch (expr->kind) {
+      case ExprKind::If: {
+        const auto& choice = As<syntax::IfExpr>(expr);
+        Visit(choice.condition, place);
+        VisitBranch(choice.then_value, choice.condition, "a branch of `if`", place);
+        return VisitBranch(choice.else_value, choice.condition, "a branch of `if`", place);
+      }
+      case ExprKind::Binary: {
+        const auto& binary = As<syntax::BinaryExpr>(expr);
+        bool logic = binary.op == BinaryOp::And || binary.op == BinaryOp::Or;
+        Visit(binary.lhs, place);
+        if (logic) {
+          return VisitBranch(binary.rhs, binary.lhs, "the right side of `&&` or `||`", place);
+        }
+        return Visit(binary.rhs, place);
+      }
+      default:
+        ForEachChild(expr, [&](const Expr* child) { Visit(child, place); });
+    }
+  }
+
+  /// What is stored is evaluated for the elements only for which the condition holds.
+  void VisitAssign(const syntax::AssignStmt& assign) {
+    Visit(assign.target, "an index of the left side");
+    if (assign.condition == nullptr) return Visit(assign.value, "");
+    Visit(assign.condition, "");
+    VisitBranch(assign.value, assign.condition, "a store with `where`", "");
+  }
+
+ private:
+  const PipeInfo* PipeOf(const Expr* expr) const {
+    auto info = state_.fn.exprs.find(expr);
+    return info != state_.fn.exprs.end() ? info->second.pipe : nullptr;
+  }
+
+  void VisitBranch(const Expr* expr, const Expr* condition, std::string_view branch,
+                   std::string_view place) {
+    std::string_view around = branch_;
+    bool by_element = by_element_;
+    auto info = state_.fn.exprs.find(condition);
+    branch_ = branch;
+    by_element_ |= info != state_.fn.exprs.end() && !info->second.type.ranges.empty();
+    Visit(expr, place);
+    branch_ = around;
+    by_element_ = by_element;
+  }
+
+  /// A fn that folds a tile is not evaluated for some of its elements.
+  void NoteCall(const Expr* expr) {
+    auto info = state_.fn.exprs.find(expr);
+    const CheckedFunction* callee = info != state_.fn.exprs.end() ? info->second.callee : nullptr;
+    if (callee == nullptr || callee->ranges.empty()) return;
+    state_.diagnostics
+        .Report(diag::TileCallInBranch, expr->span, callee->item->name.name.text(), branch_)
+        .Help(fmt::format("make it a statement of its own, before: let t = {};",
+                          state_.Text(expr->span)));
+  }
+
+  void Note(const Expr* expr, const PipeInfo& pipe, std::string_view place) {
+    std::string_view what = pipe.pushes ? "a push" : "a pop";
+    std::string help = fmt::format("make it a statement of its own, before: {}{};",
+                                   pipe.pushes ? "" : "let t = ", state_.Text(expr->span));
+    if (!place.empty()) {
+      state_.diagnostics.Report(diag::PipeInBound, expr->span, what, place).Help(help);
+    } else if (!branch_.empty()) {
+      state_.diagnostics.Report(diag::PipeInBranch, expr->span, what, branch_).Help(help);
+    } else if (first_ != nullptr) {
+      state_.diagnostics.Report(diag::PipeTwice, expr->span, what)
+          .Note(first_->span, "the other one")
+          .Help(help);
+    }
+    // A push of what is popped is in order: the pop in it comes first.
+    if (first_ == nullptr && !pipe.pushes) first_ = expr;
+  }
+
+  FunctionState& state_;
+  const Expr* first_ = nullptr;  ///< the first pop
+  std::string_view branch_;      ///< the innermost branch around; empty: none
+  bool by_element_ = false;      ///< a condition around is a tile
+};
+
+/// Whether an expression pushes into, pops from or hands on a pipe.
+bool Uses(const FunctionState& state, const Expr* expr, const Entity* pipe) {
+  return AnyOf(expr, [&](const Expr* inner) {
+    auto info = state.fn.exprs.find(inner);
+    return info != state.fn.exprs.end() &&
+           (info->second.entity == pipe ||
+            (info->second.pipe != nullptr && info->second.pipe->pipe == pipe));
+  });
+}
+
+bool AlwaysUses(const FunctionState& state, const Stmt* stmt, const Entity* pipe) {
+  switch (stmt->kind) {
+    case StmtKind::Block: {
+      const auto& stmts = As<syntax::BlockStmt>(stmt).stmts;
+      return std::any_of(stmts.begin(), stmts.end(),
+                         [&](const Stmt* inner) { return AlwaysUses(state, inner, pipe); });
+    }
+    case StmtKind::If: {
+      const auto& choice = As<syntax::IfStmt>(stmt);
+      if (Uses(state, choice.condition, pipe)) return true;
+      return choice.else_stmt != nullptr && AlwaysUses(state, choice.then_block, pipe) &&
+             AlwaysUses(state, choice.else_stmt, pipe);
+    }
+    case StmtKind::Let: {
+      const Expr* value = As<syntax::LetStmt>(stmt).value;
+      return value != nullptr && Uses(state, value, pipe);
+    }
+    case StmtKind::Assign: {
+      const auto& assign = As<syntax::AssignStmt>(stmt);
+      bool decides = assign.condition != nullptr && Uses(state, assign.condition, pipe);
+      return decides || Uses(state, assign.value, pipe);
+    }
+    case StmtKind::Call:
+      return Uses(state, As<syntax::CallStmt>(stmt).call, pipe);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void CheckEndsUsed(FunctionState& state) {
+  if (state.diagnostics.has_errors()) return;  // one may stand for a push or pop
+  for (const ParamInfo& param : state.fn.params) {
+    const Entity* pipe = param.entity;
+    bool judged = pipe->kind == EntityKind::Pipe && !IsFaulty(*pipe);
+    if (!judged || AlwaysUses(state, state.fn.item->body, pipe)) continue;
+    std::string_view verb = pipe->end == syntax::Direction::Push ? "push" : "pop";
+    state.diagnostics
+        .Report(diag::PipeEndMissing, pipe->span, state.fn.item->name.name.text(), verb,
+                pipe->name.text())
+        .Help(fmt::format("{} in both branches of an `if`, or outside of it", verb));
+  }
+}
+
+void CheckPipePlaces(FunctionState& state, const Stmt* stmt) {
+  PlaceWalk walk(state);
+  switch (stmt->kind) {
+    case StmtKind::Let:
+      if (const Expr* value = As<syntax::LetStmt>(stmt).value) walk.Visit(value, "");
+      return;
+    case StmtKind::Assign:
+      return walk.VisitAssign(As<syntax::AssignStmt>(stmt));
+    case StmtKind::Call:
+      return walk.Visit(As<syntax::CallStmt>(stmt).call, "");
+    case StmtKind::If:
+      return walk.Visit(As<syntax::IfStmt>(stmt).condition, "");
+    case StmtKind::Assert:
+      return walk.Visit(As<syntax::AssertStmt>(stmt).condition, "an assertion");
+    case StmtKind::Print:
+      for (const Expr* value : As<syntax::PrintStmt>(stmt).values) walk.Visit(value, "`print`");
+      return;
+    case StmtKind::While:
+      return walk.Visit(As<syntax::WhileStmt>(stmt).condition, "the condition of `while`");
+    case StmtKind::Range:
+      return walk.Visit(As<syntax::RangeStmt>(stmt).extent, "the extent of a range");
+    case StmtKind::Return:
+      if (const Expr* value = As<syntax::ReturnStmt>(stmt).value) walk.Visit(value, "a return");
+      return;
+    case StmtKind::For:
+      for (const syntax::Binder& binder : As<syntax::ForStmt>(stmt).binders) {
+        for (const Expr* bound : {binder.extent.lo, binder.extent.hi, binder.extent.step}) {
+          if (bound != nullptr) walk.Visit(bound, "a loop's bound");
+        }
+      }
+      return;
+    case StmtKind::Domain:
+      for (const syntax::Extent& dim : As<syntax::DomainStmt>(stmt).dims) {
+        for (const Expr* bound : {dim.lo, dim.hi, dim.step}) {
+          if (bound != nullptr) walk.Visit(bound, "a domain");
+        }
+      }
+      return;
+    default:
+      return;
+  }
+}
+
+}  // namespace kdl::sema

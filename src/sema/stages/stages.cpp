@@ -1,0 +1,152 @@
+#include "sema/stages/stages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "sema/model/ast_walk.h"
+#include "sema/walk/resolve.h"
+#include "sema/walk/stmt.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::Expr;
+using syntax::Stmt;
+using syntax::StmtKind;
+
+std::string_view Verb(bool writes) { return writes ? "writes" : "reads"; }
+
+/// Whether the value of a let may be made where no stage runs: it reads no tensor.
+bool IsStageless(const FunctionState& state, const syntax::LetStmt& let) {
+  if (let.is_var || let.value == nullptr) return false;
+  return !AnyOf(let.value, [&](const Expr* expr) {
+    auto info = state.fn.exprs.find(expr);
+    return info != state.fn.exprs.end() && info->second.index != nullptr;
+  });
+}
+
+/// Whether a core compares the range's length with its `max`; that of a size the launch does.
+bool IsCheckedWhenRun(const FunctionState& state, const syntax::RangeStmt& range) {
+  auto info = state.fn.exprs.find(range.extent);
+  bool is_size = info == state.fn.exprs.end() || info->second.size != nullptr;
+  return range.max != nullptr && !is_size;
+}
+
+struct Beside {
+  bool allowed = true;
+  std::string_view what;
+  std::string_view help;
+};
+
+Beside JudgeBeside(const FunctionState& state, const Stmt* stmt) {
+  constexpr std::string_view kMove = "move it into the stage that needs it";
+  switch (stmt->kind) {
+    case StmtKind::Stage:
+    case StmtKind::Domain:
+    case StmtKind::Pipe:
+    case StmtKind::View:
+      return {};
+    case StmtKind::Range:
+      if (!IsCheckedWhenRun(state, syntax::As<syntax::RangeStmt>(stmt))) return {};
+      return {false, "a range with a `max` for a number that is no size",
+              "declare one in each stage that walks it"};
+    case StmtKind::Let: {
+      const auto& let = syntax::As<syntax::LetStmt>(stmt);
+      if (IsStageless(state, let)) return {};
+      if (let.value == nullptr && let.type != nullptr)
+        return {false, "a tensor", "stages hand values on through pipes"};
+      if (let.is_var) return {false, "a var", "declare it in a stage; stages share no variables"};
+      return {false, "a let that reads a tensor", kMove};
+    }
+    case StmtKind::For:
+    case StmtKind::While:
+      return {false, "a loop", kMove};
+    case StmtKind::If:
+      return {false, "an `if`", kMove};
+    case StmtKind::Assign:
+      return {false, "an assignment", kMove};
+    case StmtKind::Block:
+      return {false, "a block", kMove};
+    case StmtKind::Sync:
+      return {false, "`sync`", "stages wait for each other by pipes"};
+    default:
+      return {};  // a call, or what stands in no kernel: they have reports of their own
+  }
+}
+
+Span HeadOf(const FunctionState& state, Span span) {
+  size_t line = state.Text(span).find('\n');
+  if (line != std::string_view::npos) span.end = span.begin + static_cast<uint32_t>(line);
+  return span;
+}
+
+}  // namespace
+
+bool StandsAtTop(FunctionState& state, std::string_view what, Span head) {
+  bool in_stage = state.stages.current != nullptr;
+  if (!in_stage && state.block_depth == 1) return true;
+  Diagnostic& report = state.diagnostics.Report(
+      diag::StagePlace, head, what,
+      in_stage ? "inside a stage" : "inside another statement of the kernel");
+  if (in_stage) report.Note(state.stages.current->span, "the stage");
+  report.Help("move it to the top of the kernel's body");
+  return false;
+}
+
+void CheckStage(FunctionState& state, const syntax::StageStmt& stmt) {
+  Span head = stmt.span;
+  head.end = stmt.name.span.end;
+  bool at_top = StandsAtTop(state, "a stage", head);
+  Entity* stage = Declare(state, EntityKind::Stage, stmt.name);
+  state.fn.stmts[&stmt].entities = {stage};
+  StageState& stages = state.stages;
+  const auto around = std::pair(stages.current, stages.stmt);
+  if (at_top) std::tie(stages.current, stages.stmt) = std::pair(stage, &stmt);
+  CheckBlock(state, *stmt.body);
+  std::tie(stages.current, stages.stmt) = around;
+}
+
+void CheckBesideStages(FunctionState& state, const syntax::BlockStmt& body) {
+  auto is_stage = [](const Stmt* stmt) { return stmt->kind == StmtKind::Stage; };
+  auto first = std::find_if(body.stmts.begin(), body.stmts.end(), is_stage);
+  if (first == body.stmts.end()) return;
+  Span stage = (*first)->span;
+  stage.end = syntax::As<syntax::StageStmt>(*first).name.span.end;
+  for (const Stmt* stmt : body.stmts) {
+    Beside beside = JudgeBeside(state, stmt);
+    if (beside.allowed) continue;
+    state.diagnostics.Report(diag::BesideStages, HeadOf(state, stmt->span), beside.what)
+        .Note(stage, "the first stage")
+        .Help(std::string(beside.help));
+  }
+}
+
+void RecordTensorUse(FunctionState& state, const Entity* tensor, Span span, bool writes) {
+  const Entity* stage = state.stages.current;
+  if (stage == nullptr) return;
+  TensorUses& uses = state.stages.tensors[MemoryOf(tensor)];
+  if (uses.first.stage == nullptr) {
+    uses.first = {stage, span};
+    uses.first_writes = writes;
+  }
+  bool after_write = uses.written.stage != nullptr && uses.written.stage != stage;
+  bool after_read = writes && uses.first.stage != stage;
+  if (!uses.reported && (after_write || after_read)) {
+    uses.reported = true;
+    const StageUse& other = after_write ? uses.written : uses.first;
+    bool other_writes = after_write || uses.first_writes;
+    state.diagnostics
+        .Report(diag::TensorInTwoStages, span, stage->name.text(), Verb(writes),
+                tensor->name.text(), other.stage->name.text(), Verb(other_writes))
+        .Note(other.span,
+              fmt::format("'{}' {} it here", other.stage->name.text(), Verb(other_writes)))
+        .Help("hand the values on through a pipe, or let one stage do both");
+  }
+  if (writes && uses.written.stage == nullptr) uses.written = {stage, span};
+}
+
+}  // namespace kdl::sema

@@ -1,0 +1,303 @@
+#include "sema/statements/assign.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+
+#include "sema/accesses/index.h"
+#include "sema/accesses/tensor_effects.h"
+#include "sema/accesses/tile_parts.h"
+#include "sema/functions/library.h"
+#include "sema/statements/uniform.h"
+#include "sema/statements/updates.h"
+#include "sema/types/coerce.h"
+#include "sema/types/tuples.h"
+#include "sema/walk/expr.h"
+#include "sema/walk/quote.h"
+#include "sema/walk/resolve.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::AssignOp;
+using syntax::AssignStmt;
+using syntax::Direction;
+using syntax::Expr;
+
+/// The name that is assigned to, for messages.
+std::string_view TargetName(const AssignStmt& assign) {
+  const Expr* target = assign.target;
+  if (const auto* index = syntax::DynAs<syntax::IndexExpr>(target)) target = index->base;
+  const auto* name = syntax::DynAs<syntax::NameExpr>(target);
+  return name != nullptr ? name->name.text() : "";
+}
+
+/// A variable: a `var` that the body of `spmd for` does not share.
+Type CheckVariable(FunctionState& state, const AssignStmt& assign, const syntax::NameExpr& name) {
+  const Entity* entity = Resolve(state, name.name, name.span);
+  ExprInfo& info = state.fn.exprs[assign.target];
+  info = ExprInfo{};
+  if (entity == nullptr || IsFaulty(*entity)) return Type{};
+  if (entity->type.is_tensor() && entity->kind != EntityKind::Const) {
+    state.diagnostics.Report(diag::TensorAssigned, name.span, entity->name.text())
+        .Help(fmt::format("index it: {}[…] = …", entity->name.text()));
+    return Type{};
+  }
+  if (entity->kind != EntityKind::Var) {
+    Diagnostic& report = state.diagnostics.Report(diag::NotAssignable, name.span,
+                                                  entity->name.text(), Describe(entity->kind));
+    if (entity->kind == EntityKind::Let) {
+      report.Note(entity->span, "declared here").Help("declare it with `var` to assign to it");
+    }
+    return Type{};
+  }
+  if (state.spmd_depth != 0 && state.depth_of[entity] < state.spmd_depth) {
+    state.diagnostics.Report(diag::OuterVarInSpmd, name.span, entity->name.text())
+        .Note(entity->span, "declared here")
+        .Help("declare it inside, where each block has its own");
+    return Type{};
+  }
+  info.entity = entity;
+  info.type = entity->type;
+  return info.type;
+}
+
+bool HasCoreId(FunctionState& state, const IndexInfo& access) {
+  for (const IndexDim& dim : access.dims) {
+    for (const IndexTerm& term : dim.terms) {
+      if (term.value != nullptr && DependsOnCore(state, term.value)) return true;
+    }
+  }
+  return false;
+}
+
+/// What deals the indices of a loop to the cores, where it begins at core_id.
+std::string AllCoresHelp(FunctionState& state, const IndexInfo& access) {
+  for (const IndexDim& dim : access.dims) {
+    for (const IndexTerm& term : dim.terms) {
+      if (term.value == nullptr) continue;
+      const Entity* index = state.fn.exprs[term.value].entity;
+      bool strided = index != nullptr && index->kind == EntityKind::ScalarBinder &&
+                     index->lo != nullptr && DependsOnCore(state, index->lo);
+      if (strided)
+        return fmt::format("write `spmd for {} in 0..{}`, which deals its indices to the cores",
+                           index->name.text(), Quote(state, index->hi));
+    }
+  }
+  return "put it inside `spmd for`, or under `if core_id == 0`";
+}
+
+/// A tensor's element: of an `out` or `inout` parameter, or of the launch; a plain store outside `spmd for` is one core's.
+Type CheckElement(FunctionState& state, const AssignStmt& assign, const syntax::IndexExpr& index) {
+  ExprInfo info;
+  info.type = CheckIndex(state, index, info, true);
+  Type type = info.type;
+  if (info.index != nullptr) {
+    const Entity& tensor = *info.index->base;
+    if (tensor.kind == EntityKind::Const) {
+      state.diagnostics.Report(diag::NotAssignable, index.base->span, tensor.name.text(),
+                               Describe(tensor.kind));
+      return Type{};
+    }
+    bool is_param = tensor.kind == EntityKind::TensorParam;
+    if (is_param && state.fn.params[tensor.param].direction == Direction::In) {
+      state.diagnostics.Report(diag::StoreToInput, index.base->span, tensor.name.text())
+          .Note(tensor.span, "declared here")
+          .Help("declare it `out` or `inout`");
+    }
+    bool is_plain = assign.mode == syntax::AssignMode::Plain;
+    bool alone =
+        !is_plain || state.spmd_depth != 0 || state.core_zero > 0 || HasCoreId(state, *info.index);
+    if (!alone && !type.is_error() && state.kind() == syntax::FunctionKind::Kernel) {
+      state.diagnostics.Report(diag::StoreByAllCores, assign.span, tensor.name.text())
+          .Help(AllCoresHelp(state, *info.index));
+    }
+  }
+  state.fn.exprs[assign.target] = std::move(info);
+  return type;
+}
+
+Type CheckTarget(FunctionState& state, const AssignStmt& assign) {
+  if (const auto* name = syntax::DynAs<syntax::NameExpr>(assign.target)) {
+    return CheckVariable(state, assign, *name);
+  }
+  const auto& index = syntax::As<syntax::IndexExpr>(assign.target);
+  const auto* tile = syntax::DynAs<syntax::NameExpr>(index.base);
+  if (tile == nullptr || !IsTilePart(state, &index)) return CheckElement(state, assign, index);
+  Type type = CheckVariable(state, assign, *tile);
+  if (type.is_error()) return type;
+  CheckExpr(state, index.base);
+  ExprInfo info;
+  info.entity = state.fn.exprs[assign.target].entity;
+  info.type = CheckAssignedPart(state, index, type, info);
+  return (state.fn.exprs[assign.target] = std::move(info)).type;
+}
+
+/// What `op=` asks of both sides beyond one type; empty where the type is that.
+std::string_view Wanted(AssignOp op, Scalar scalar) {
+  bool is_bool = scalar == Scalar::Bool;
+  switch (op) {
+    case AssignOp::Set:
+      return "";
+    case AssignOp::Add:
+    case AssignOp::Sub:
+    case AssignOp::Mul:
+    case AssignOp::Div:
+    case AssignOp::Rem:
+    case AssignOp::Max:
+    case AssignOp::Min:
+      return is_bool ? "integers or floats" : "";
+    case AssignOp::BitAnd:
+    case AssignOp::BitOr:
+    case AssignOp::BitXor:
+      return IsFloat(scalar) ? "integers or bools" : "";
+  }
+  return "";
+}
+
+void ReportMissingRanges(FunctionState& state, const AssignStmt& assign, const Type& target,
+                         const std::vector<const Entity*>& missing) {
+  bool is_store = assign.target->kind == syntax::ExprKind::Index;
+  std::string reduced = fmt::format("sum({} over {})", Quote(state, assign.value), Joined(missing));
+  if (is_store) {
+    state.diagnostics
+        .Report(diag::StoreLacksDimension, assign.value->span, RangesText(missing),
+                Quote(state, assign.target))
+        .Help(fmt::format("reduce over it, for example {}, or index '{}' by it", reduced,
+                          TargetName(assign)));
+    return;
+  }
+  const Entity* variable = state.fn.exprs[assign.target].entity;
+  state.diagnostics
+      .Report(diag::RangeNotInVariable, assign.value->span, RangesText(missing), TargetName(assign),
+              ToString(target))
+      .Note(variable->span, fmt::format("'{}' is declared here", variable->name.text()))
+      .Help(fmt::format("reduce over it, for example {}, store the tile, or re-index it", reduced));
+}
+
+/// The declaration with all ranges that the value has, where they are there before it.
+std::string TupleHelp(const Type& target, const Type& value, const Entity& variable) {
+  Type wanted = target;
+  for (size_t i = 0; i < target.parts.size(); ++i)
+    wanted.parts[i].ranges = UnionOf(target.parts[i].ranges, value.parts[i].ranges);
+  for (const Type& part : wanted.parts) {
+    for (const Entity* range : part.ranges) {
+      if (range->span.begin > variable.span.begin)
+        return fmt::format("reduce the parts over '{0}' first: '{1}' outlives it",
+                           range->name.text(), variable.name.text());
+    }
+  }
+  return fmt::format("declare it with them: var {}: {} = …;", variable.name.text(),
+                     ToString(wanted));
+}
+
+/// `m = (a, b);`: each part takes a value of its type, which has no range that the part lacks.
+void CheckTupleAssign(FunctionState& state, const AssignStmt& assign, const Type& target) {
+  if (assign.op != AssignOp::Set) {
+    state.diagnostics
+        .Report(diag::TupleUpdate, assign.target->span, TargetName(assign), ToString(target),
+                Spelling(assign.op))
+        .Help(fmt::format("write `{} = (…, …);`", TargetName(assign)));
+    return;
+  }
+  Type value = state.fn.exprs[assign.value].type;
+  if (value.is_error()) return;
+  if (!value.is_tuple() || !FitsType(state, assign.value, target)) {
+    state.diagnostics.Report(diag::TupleParts, assign.value->span, Quote(state, assign.value),
+                             ToString(value), ToString(target));
+    return;
+  }
+  value = state.fn.exprs[assign.value].type;
+  const Entity* variable = state.fn.exprs[assign.target].entity;
+  for (size_t i = 0; i < target.parts.size(); ++i) {
+    std::vector<const Entity*> missing = Missing(value.parts[i].ranges, target.parts[i].ranges);
+    if (missing.empty()) continue;
+    Diagnostic& report =
+        state.diagnostics
+            .Report(diag::RangeNotInVariable, assign.value->span, RangesText(missing),
+                    TargetName(assign), ToString(target))
+            .Note(variable->span, fmt::format("'{}' is declared here", variable->name.text()));
+    report.Help(TupleHelp(target, value, *variable));
+    return;
+  }
+  RecordInfluence(state, variable, assign.value);
+}
+
+void MarkInPlace(FunctionState& state, const AssignStmt& assign) {
+  const auto* reduce = syntax::DynAs<syntax::ReduceExpr>(assign.value);
+  if (reduce == nullptr || assign.op != AssignOp::Add ||
+      assign.target->kind != syntax::ExprKind::Name) {
+    return;
+  }
+  const ExprInfo& info = state.fn.exprs[assign.value];
+  if (info.reduce == nullptr || info.reduce->kind != ReduceKind::Dot) return;
+  if (info.type.ranges.size() < 2) return;
+  const_cast<ReduceInfo*>(info.reduce)->in_place = true;
+}
+
+/// What to write where the value is of another type than the target: a sum in a wider type rounds once, where it is stored, a cast
+/// in the loop each time.
+std::string AssignHelp(const FunctionState& state, const AssignStmt& assign, Scalar target,
+                       Scalar value) {
+  const Entity* entity = state.fn.exprs.at(assign.target).entity;
+  bool is_var = entity != nullptr && entity->kind == EntityKind::Var && entity->type.is_value();
+  bool is_wider = IsFloat(target) == IsFloat(value) && Info(value).bits > Info(target).bits;
+  if (!is_var || !is_wider) return ConvertHelp(state, assign.value, target);
+  Type wide = entity->type;
+  wide.scalar = value;
+  std::string declared = fmt::format("`var {}: {} = …;`", entity->name.text(), ToString(wide));
+  std::string cast = AsHint(state, assign.value, target);
+  if (assign.op == AssignOp::Set || !IsFloat(value))
+    return fmt::format("write '{}', or declare {}", cast, declared);
+  return fmt::format("declare {} and convert it after the loop; '{}' would round each time",
+                     declared, cast);
+}
+
+}  // namespace
+
+void CheckAssign(FunctionState& state, const AssignStmt& assign) {
+  bool is_plain = assign.mode == syntax::AssignMode::Plain;
+  if (!is_plain && !CheckUpdate(state, assign)) return;
+  Type target = CheckTarget(state, assign);
+  Type value = target.is_tuple() ? CheckAny(state, assign.value) : CheckValue(state, assign.value);
+  const IndexInfo* element = state.fn.exprs[assign.target].index;
+  if (state.kind() == syntax::FunctionKind::Program && element != nullptr) {
+    const Entity* tensor = element->base;
+    if (assign.op != AssignOp::Set) NoteRead(state, tensor, assign.target->span);
+    state.written.insert(tensor);
+  }
+  CheckStoreCondition(state, assign, target);
+  if (target.is_error()) return;
+  if (target.is_tuple()) return CheckTupleAssign(state, assign, target);
+  if (!Fits(state, assign.value, target.scalar)) {
+    state.diagnostics
+        .Report(diag::ValueType, assign.value->span, TargetName(assign), Spelling(target.scalar),
+                Spelling(value.scalar))
+        .Help(AssignHelp(state, assign, target.scalar, value.scalar));
+    return;
+  }
+  value = state.fn.exprs[assign.value].type;
+  if (value.is_error()) return;
+  std::string_view wanted = Wanted(assign.op, target.scalar);
+  if (!wanted.empty()) {
+    state.diagnostics.Report(diag::BadOperand, assign.target->span, Spelling(assign.op), wanted,
+                             Spelling(target.scalar));
+    return;
+  }
+  if (assign.op == AssignOp::Rem && IsFloat(target.scalar) &&
+      !BindFloatRemainder(state, target.scalar, assign.span, state.fn.exprs[assign.target]))
+    return;
+  // Of an atomic store with more ranges than its index each element of the value is an update.
+  bool may_lack = assign.mode == syntax::AssignMode::Atomic;
+  std::vector<const Entity*> missing = Missing(value.ranges, target.ranges);
+  if (!missing.empty() && !may_lack) return ReportMissingRanges(state, assign, target, missing);
+  MarkInPlace(state, assign);
+  const Entity* variable = state.fn.exprs[assign.target].entity;
+  if (variable != nullptr && variable->kind == EntityKind::Var) {
+    RecordInfluence(state, variable, assign.value);
+  }
+}
+
+}  // namespace kdl::sema

@@ -1,0 +1,301 @@
+#include "sema/statements/loops.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sema/accesses/tensor_effects.h"
+#include "sema/model/ast_walk.h"
+#include "sema/statements/flow.h"
+#include "sema/statements/uniform.h"
+#include "sema/types/attributes.h"
+#include "sema/types/extents.h"
+#include "sema/types/size_arithmetic.h"
+#include "sema/walk/expr.h"
+#include "sema/walk/quote.h"
+#include "sema/walk/resolve.h"
+#include "sema/walk/stmt.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::Binder;
+using syntax::Expr;
+using syntax::Extent;
+using syntax::ForStmt;
+using syntax::FunctionKind;
+
+Entity* DeclareRange(FunctionState& state, const syntax::Ident& name, const RangeFacts& facts) {
+  Entity* entity = Declare(state, EntityKind::Range, name);
+  entity->type.kind = TypeKind::Range;
+  entity->range = facts;
+  return entity;
+}
+
+Entity* BindWalk(FunctionState& state, const syntax::Ident& name, const WalkFacts& walk) {
+  if (walk.blocked) return DeclareRange(state, name, walk.range);
+  Entity* entity = Declare(state, EntityKind::ScalarBinder, name);
+  entity->type = ValueType(Scalar::I64);
+  entity->lo = walk.lo;
+  entity->hi = walk.hi;
+  entity->step = walk.step;
+  return entity;
+}
+
+/// Elements that the fn is mapped over may count to different ends, by one step.
+void CheckFnStep(FunctionState& state, const Expr* step) {
+  if (step == nullptr || state.fn.exprs[step].type.is_error()) return;
+  Size size = state.fn.exprs[step].size;
+  if (size != nullptr && IsStatic(state, size)) return;
+  state.diagnostics.Report(diag::StepInFn, step->span, Quote(state, step))
+      .Help("count with a `while` where the step is known at run time only");
+}
+
+Entity* Bind(FunctionState& state, const Binder& binder) {
+  if (binder.extent.by != nullptr && state.kind() == FunctionKind::Program) {
+    state.diagnostics.Report(diag::RangeInProgram, binder.span, binder.name.name.text())
+        .Help("a program counts: `for r in 0..n`");
+    return nullptr;
+  }
+  if (binder.extent.by != nullptr && state.kind() == FunctionKind::Fn) {
+    state.diagnostics.Report(diag::RangeInFn, binder.span, binder.name.name.text())
+        .Help("a fn counts: `for r in 0..n`; its tiles have the ranges of the call");
+    return nullptr;
+  }
+  std::optional<WalkFacts> walk = CheckExtent(state, binder.extent, binder.name.name.text());
+  if (walk && state.kind() == FunctionKind::Fn) CheckFnStep(state, walk->step);
+  return walk ? BindWalk(state, binder.name, *walk) : nullptr;
+}
+
+/// The word `spmd`.
+Span Head(const ForStmt& loop) {
+  Span head = loop.span;
+  head.end = head.begin + 4;
+  return head;
+}
+
+bool MayHoldSpmd(FunctionState& state, const ForStmt& loop) {
+  Span head = Head(loop);
+  if (state.kind() != FunctionKind::Kernel) {
+    bool in_fn = state.kind() == FunctionKind::Fn;
+    state.diagnostics.Report(diag::Misplaced, head, "`spmd for`", in_fn ? "a fn" : "a program")
+        .Help(in_fn ? "a kernel deals blocks to cores; a fn works on the tiles of one block"
+                    : "a kernel deals blocks to cores; a program launches it with `spmd`");
+    return false;
+  }
+  if (state.spmd_depth != 0) {
+    state.diagnostics.Report(diag::NestedSpmd, head)
+        .Help("bind both ranges in one `spmd for`, or use `for` inside");
+    return false;
+  }
+  return CheckUniformPlace(state, head, false);
+}
+
+/// What stands in the place of the domain of `for i, j in blocks` or `for i in blocks`; null where
+/// each binder has an extent of its own.
+const syntax::NameExpr* WalkedName(FunctionState& state, const ForStmt& loop) {
+  if (loop.domain != nullptr) return &syntax::As<syntax::NameExpr>(loop.domain);
+  const Extent& extent = loop.binders[0].extent;
+  bool alone = loop.binders.size() == 1 && extent.lo == nullptr && extent.by == nullptr &&
+               extent.step == nullptr;
+  const auto* name = alone ? syntax::DynAs<syntax::NameExpr>(extent.hi) : nullptr;
+  const Entity* entity = name != nullptr ? state.scopes.Find(name->name) : nullptr;
+  return entity != nullptr && entity->kind == EntityKind::Domain ? name : nullptr;
+}
+
+/// The domain that the loop walks, one dimension a binder; null, reported, where it is none.
+const Entity* ResolveDomain(FunctionState& state, const ForStmt& loop,
+                            const syntax::NameExpr& name) {
+  const Entity* domain = Resolve(state, name.name, name.span);
+  if (domain == nullptr || IsFaulty(*domain)) return nullptr;
+  if (domain->kind != EntityKind::Domain) {
+    state.diagnostics.Report(diag::NotADomain, name.span, name.name.text(), Describe(domain->kind))
+        .Note(domain->span, "declared here")
+        .Help("give each binder its own extent: `for i in M by BM, j in N by BN`");
+    return nullptr;
+  }
+  if (domain->walks.size() != loop.binders.size()) {
+    Span binders = loop.binders.front().name.span;
+    binders.end = loop.binders.back().name.span.end;
+    state.diagnostics
+        .Report(diag::DomainBinders, binders, domain->name.text(),
+                Counted(domain->walks.size(), "dimension"), Counted(loop.binders.size(), "name"))
+        .Note(domain->span, "declared here")
+        .Help("bind one name for each of its dimensions");
+    return nullptr;
+  }
+  return domain;
+}
+
+/// Binders over a named domain: new ranges with the extents of its dimensions.
+std::vector<const Entity*> BindDomain(FunctionState& state, const ForStmt& loop,
+                                      const syntax::NameExpr& name, bool is_spmd) {
+  const Entity* domain = ResolveDomain(state, loop, name);
+  std::vector<const Entity*> entities;
+  for (uint32_t i = 0; i < loop.binders.size(); ++i) {
+    if (domain == nullptr) {
+      DeclareFaulty(state, loop.binders[i].name);
+      continue;
+    }
+    const WalkFacts& walk = domain->walks[i];
+    Entity* entity = BindWalk(state, loop.binders[i].name, walk);
+    entity->of = domain;
+    entity->position = i;
+    entity->in_spmd = is_spmd;
+    entities.push_back(entity);
+  }
+  return entities;
+}
+
+/// Binders with extents of their own.
+std::vector<const Entity*> BindEach(FunctionState& state, const ForStmt& loop, bool is_spmd) {
+  std::vector<const Entity*> entities;
+  for (const Binder& binder : loop.binders) {
+    Entity* entity = Bind(state, binder);
+    if (entity == nullptr) {
+      DeclareFaulty(state, binder.name);
+      continue;
+    }
+    entity->in_spmd = is_spmd;
+    entities.push_back(entity);
+  }
+  return entities;
+}
+
+std::vector<const Entity*> BindAll(FunctionState& state, const ForStmt& loop, bool is_spmd) {
+  if (const syntax::NameExpr* name = WalkedName(state, loop)) {
+    return BindDomain(state, loop, *name, is_spmd);
+  }
+  return BindEach(state, loop, is_spmd);
+}
+
+/// All that bounds the loop, where it walks a domain the bounds of that.
+std::vector<const Expr*> BoundsOfLoop(const ForStmt& loop,
+                                      const std::vector<const Entity*>& binders) {
+  std::vector<const Expr*> bounds;
+  for (const Entity* binder : binders) {
+    if (binder->of == nullptr) continue;
+    for (const Expr* expr : {binder->range.lo, binder->range.hi, binder->lo, binder->hi}) {
+      if (expr != nullptr) bounds.push_back(expr);
+    }
+  }
+  for (const Binder& binder : loop.binders) {
+    if (binder.extent.hi == nullptr) continue;
+    std::vector<const Expr*> own = BoundsOf(binder.extent);
+    bounds.insert(bounds.end(), own.begin(), own.end());
+  }
+  return bounds;
+}
+
+/// The first binder of another `spmd for` over the domain that the binder walks; null: there is none.
+const Entity* WalkedToo(const FunctionState& state, const Entity& binder) {
+  if (binder.of == nullptr) return nullptr;
+  for (const Entity* other : state.fn.entities) {
+    bool walks = other->of == binder.of && other->in_spmd && other->position == 0;
+    if (walks && other != &binder) return other;
+  }
+  return nullptr;
+}
+
+/// What cores deal among them has the same bounds for all; those that use a binder are of what one core walks.
+void CheckUniformBounds(FunctionState& state, const std::vector<const Expr*>& bounds,
+                        const std::vector<const Entity*>& binders) {
+  for (const Expr* bound : bounds) {
+    bool is_inner = AnyOf(bound, [&](const Expr* inner) {
+      auto info = state.fn.exprs.find(inner);
+      return info != state.fn.exprs.end() && std::ranges::count(binders, info->second.entity) > 0;
+    });
+    if (is_inner) continue;
+    if (MayVary(state, bound)) return ReportDivergent(state, bound->span, false);
+    state.uniform.push_back({bound, bound->span, false});
+  }
+}
+
+}  // namespace
+
+void SettleDynamic(FunctionState& state) {
+  for (const ForStmt* loop : state.dynamic) {
+    StmtInfo& info = state.fn.stmts[loop];
+    const Entity* other = info.entities.empty() ? nullptr : WalkedToo(state, *info.entities[0]);
+    info.is_dynamic = other == nullptr;
+    if (other == nullptr) continue;
+    state.diagnostics
+        .Report(diag::DynamicIgnored, FindAttribute(loop->attributes, "dynamic")->span,
+                other->of->name.text())
+        .Note(other->span, "it is walked here too")
+        .Help("leave it out, or give the loop extents of its own: `spmd for i in N by 64`");
+  }
+}
+
+void CheckFor(FunctionState& state, const ForStmt& loop) {
+  ScopeGuard scope(state.scopes);
+  bool is_spmd = loop.is_spmd && MayHoldSpmd(state, loop);
+  bool has_binders = is_spmd || !loop.is_spmd || state.kind() == FunctionKind::Kernel;
+  if (has_binders) {
+    state.fn.stmts[&loop].entities = BindAll(state, loop, is_spmd);
+  } else {
+    for (const Binder& binder : loop.binders) DeclareFaulty(state, binder.name);
+  }
+  std::vector<const Expr*> bounds = BoundsOfLoop(loop, state.fn.stmts[&loop].entities);
+  if (is_spmd) CheckUniformBounds(state, bounds, state.fn.stmts[&loop].entities);
+  int divergent = 0;
+  for (const Expr* bound : bounds) divergent |= MayVary(state, bound) ? 1 : 0;
+  if (is_spmd && FindAttribute(loop.attributes, "dynamic") != nullptr)
+    state.dynamic.push_back(&loop);
+  if (const syntax::Attribute* ahead = FindAttribute(loop.attributes, "pipelined"))
+    state.fn.stmts[&loop].ahead = NumberOf(state, *ahead).value_or(0);
+  size_t around = state.spmd_depth;
+  size_t conditions = state.conditions.size();
+  state.conditions.insert(state.conditions.end(), bounds.begin(), bounds.end());
+  state.divergent += divergent;
+  ++state.loop_depth;
+  if (loop.is_spmd && around == 0) {
+    state.spmd_depth = state.scopes.depth();
+    state.spmd_loop = &loop;
+  }
+  OpenLoop(state, loop.is_spmd);
+  CheckBlock(state, *loop.body);
+  CloseLoop(state);
+  state.spmd_depth = around;
+  if (around == 0) state.spmd_loop = nullptr;
+  --state.loop_depth;
+  SettleReads(state);
+  state.divergent -= divergent;
+  state.conditions.resize(conditions);
+}
+
+void CheckRange(FunctionState& state, const syntax::RangeStmt& range) {
+  RangeFacts facts;
+  facts.whole = true;
+  facts.hi = range.extent;
+  bool ok = !CheckInteger(state, range.extent, "the extent of a range").is_error();
+  facts.domain = ok ? state.fn.exprs[range.extent].size : nullptr;
+  if (range.max != nullptr) {
+    facts.extent = CheckBlockSize(state, range.max, "the `max` of a range");
+  } else if (ok && facts.domain != nullptr && IsStatic(state, facts.domain)) {
+    facts.extent = facts.domain;
+  } else if (ok) {
+    state.diagnostics.Report(diag::RangeNeedsMax, range.extent->span, Quote(state, range.extent))
+        .Help(fmt::format("write `range {} in {} max 1024;`, or walk it in blocks with `for`",
+                          range.name.name.text(), Quote(state, range.extent)));
+  }
+  if (!ok || facts.extent == nullptr) return DeclareFaulty(state, range.name);
+  state.fn.stmts[&range].entities = {DeclareRange(state, range.name, facts)};
+}
+
+void CheckDomain(FunctionState& state, const syntax::DomainStmt& stmt) {
+  std::vector<WalkFacts> walks;
+  for (const Extent& dim : stmt.dims) {
+    if (std::optional<WalkFacts> walk = CheckExtent(state, dim, "")) walks.push_back(*walk);
+  }
+  if (walks.size() != stmt.dims.size()) return DeclareFaulty(state, stmt.name);
+  Entity* entity = Declare(state, EntityKind::Domain, stmt.name);
+  entity->walks = std::move(walks);
+  state.fn.stmts[&stmt].entities = {entity};
+}
+
+}  // namespace kdl::sema

@@ -1,0 +1,100 @@
+#include "sema/statements/returns.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+#include "sema/types/coerce.h"
+#include "sema/types/tuples.h"
+#include "sema/walk/expr.h"
+#include "sema/walk/quote.h"
+#include "sema/walk/resolve.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::Stmt;
+using syntax::StmtKind;
+
+void CheckReturnRanges(FunctionState& state, const syntax::ReturnStmt& stmt) {
+  const Type& type = state.fn.exprs[stmt.value].type;
+  std::vector<const Entity*> missing = Missing(type.ranges, state.fn.result.ranges);
+  if (missing.empty()) return;
+  state.diagnostics
+      .Report(diag::ReturnRanges, stmt.value->span, RangesText(missing),
+              state.fn.item->name.name.text(), ToString(state.fn.result))
+      .Help(fmt::format("reduce over it, for example sum({} over {}), or add it to the result",
+                        Quote(state, stmt.value), Joined(missing)));
+}
+
+void CheckReturnedTuple(FunctionState& state, const syntax::ReturnStmt& stmt) {
+  const Type& result = state.fn.result;
+  bool tuples = result.is_tuple() && state.fn.exprs[stmt.value].type.is_tuple();
+  if (tuples && FitsType(state, stmt.value, result)) return CheckReturnRanges(state, stmt);
+  state.diagnostics.Report(diag::TupleParts, stmt.value->span, Quote(state, stmt.value),
+                           ToString(state.fn.exprs[stmt.value].type), ToString(result));
+}
+
+}  // namespace
+
+void CheckReturn(FunctionState& state, const syntax::ReturnStmt& stmt) {
+  if (stmt.value == nullptr) {
+    state.diagnostics.Report(diag::ReturnWithoutValue, stmt.span);
+    return;
+  }
+  Type type = CheckAny(state, stmt.value);
+  const Type& result = state.fn.result;
+  if (result.kind == TypeKind::Nothing) {
+    state.diagnostics.Report(diag::ReturnFromPipeFn, stmt.span, state.fn.item->name.name.text())
+        .Help("push the value into a pipe, or leave the statement out");
+    return;
+  }
+  if (type.is_error() || result.is_error()) return;
+  if (type.is_tuple() || result.is_tuple()) return CheckReturnedTuple(state, stmt);
+  if (Fits(state, stmt.value, result.scalar)) return CheckReturnRanges(state, stmt);
+  state.diagnostics
+      .Report(diag::ReturnType, stmt.value->span, state.fn.item->name.name.text(),
+              Spelling(result.scalar), Spelling(type.scalar))
+      .Help(fmt::format("write '{}'", AsHint(state, stmt.value, result.scalar)));
+}
+
+void CheckLastReturn(FunctionState& state) {
+  const syntax::BlockStmt& body = *state.fn.item->body;
+  const Stmt* last = body.stmts.empty() ? nullptr : body.stmts.back();
+  if (syntax::DynAs<syntax::ReturnStmt>(last) == nullptr && state.fn.item->result != nullptr) {
+    Span end = body.span;
+    end.begin = end.end > 0 ? end.end - 1 : 0;
+    state.diagnostics.Report(diag::MissingReturn, end, state.fn.item->name.name.text());
+  }
+}
+
+void CheckEarlyReturn(FunctionState& state, const syntax::BlockStmt& block, bool outermost) {
+  for (const Stmt* stmt : block.stmts) {
+    bool is_last = outermost && stmt == block.stmts.back();
+    if (stmt->kind == StmtKind::Return && !is_last) {
+      state.diagnostics.Report(diag::EarlyReturn, stmt->span)
+          .Help("keep the result in a `var`, or choose it with `if c then a else b`");
+    }
+    if (const auto* inner = syntax::DynAs<syntax::BlockStmt>(stmt)) {
+      CheckEarlyReturn(state, *inner, false);
+    }
+    if (const auto* loop = syntax::DynAs<syntax::ForStmt>(stmt)) {
+      CheckEarlyReturn(state, *loop->body, false);
+    }
+    if (const auto* loop = syntax::DynAs<syntax::WhileStmt>(stmt)) {
+      CheckEarlyReturn(state, *loop->body, false);
+    }
+    const auto* choice = syntax::DynAs<syntax::IfStmt>(stmt);
+    while (choice != nullptr) {
+      CheckEarlyReturn(state, *choice->then_block, false);
+      if (const auto* other = syntax::DynAs<syntax::BlockStmt>(choice->else_stmt)) {
+        CheckEarlyReturn(state, *other, false);
+      }
+      choice = syntax::DynAs<syntax::IfStmt>(choice->else_stmt);
+    }
+  }
+}
+
+}  // namespace kdl::sema

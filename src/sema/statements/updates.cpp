@@ -1,0 +1,143 @@
+#include "sema/statements/updates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "sema/accesses/tile_parts.h"
+#include "sema/walk/expr.h"
+#include "sema/walk/quote.h"
+#include "sema/walk/resolve.h"
+
+namespace kdl::sema {
+
+namespace {
+
+using syntax::AssignMode;
+using syntax::AssignStmt;
+
+std::string_view Word(const AssignStmt& assign) {
+  return assign.mode == AssignMode::Atomic ? "atomic" : "reduce";
+}
+
+/// In a stage the groups of a loop are folded when all stages have ended: the loop runs once, over blocks that are known
+/// before the stages begin.
+bool MayFoldBehindStages(FunctionState& state, const AssignStmt& assign) {
+  const syntax::ForStmt& loop = *state.spmd_loop;
+  const std::vector<const Entity*>& binders = state.fn.stmts[&loop].entities;
+  bool named = binders.empty() || binders[0]->of != nullptr;
+  const auto& stmts = state.stages.stmt->body->stmts;
+  bool once = std::find(stmts.begin(), stmts.end(), &loop) != stmts.end();
+  if (named && once) return true;
+  Span head = loop.span;
+  head.end = loop.body->span.begin;
+  state.diagnostics
+      .Report(diag::ReduceInStage, assign.span,
+              named ? "stands in a loop or a branch" : "walks no named domain")
+      .Note(head, "its `spmd for`")
+      .Help(
+          named
+              ? "take the `spmd for` out of it, to the top of the stage"
+              : "name the domain before the stages, domain blocks = (…); and walk it, spmd for i, "
+                "j in blocks");
+  return false;
+}
+
+/// A `reduce` belongs to the blocks of the `spmd for` around it.
+bool IsInBlocks(FunctionState& state, const AssignStmt& assign) {
+  if (state.spmd_loop != nullptr)
+    return state.stages.stmt == nullptr || MayFoldBehindStages(state, assign);
+  state.diagnostics.Report(diag::ReduceOutside, assign.span)
+      .Help("put it inside `spmd for`, whose blocks it folds over, or write `atomic`");
+  return false;
+}
+
+/// Partial results belong to the tensor, not to a view of it.
+bool NamesMemory(FunctionState& state, const AssignStmt& assign) {
+  const auto& index = syntax::As<syntax::IndexExpr>(assign.target);
+  const auto* name = syntax::DynAs<syntax::NameExpr>(index.base);
+  const Entity* tensor = name != nullptr ? state.scopes.Find(name->name) : nullptr;
+  if (tensor == nullptr || MemoryOf(tensor) == tensor) return true;
+  std::string_view memory = MemoryOf(tensor)->name.text();
+  state.diagnostics.Report(diag::ReduceView, name->span, tensor->name.text(), memory)
+      .Help(fmt::format("index {} instead", memory));
+  return false;
+}
+
+/// The groups of one loop fold a tensor in one way.
+void NoteReduced(FunctionState& state, const AssignStmt& assign) {
+  const auto& index = syntax::As<syntax::IndexExpr>(assign.target);
+  const auto* name = syntax::DynAs<syntax::NameExpr>(index.base);
+  const Entity* tensor = name != nullptr ? state.scopes.Find(name->name) : nullptr;
+  if (tensor == nullptr) return;
+  state.fn.stmts[state.spmd_loop].is_grouped = true;
+  auto [known, is_new] = state.reduced[state.spmd_loop].try_emplace(tensor, &assign);
+  if (is_new || known->second->op == assign.op) return;
+  state.diagnostics
+      .Report(diag::ReduceOperators, assign.span, tensor->name.text(), Spelling(assign.op),
+              Spelling(known->second->op))
+      .Note(known->second->span, "it is reduced here too")
+      .Help("give each operator a loop of its own");
+}
+
+}  // namespace
+
+bool CheckUpdate(FunctionState& state, const AssignStmt& assign) {
+  if (state.kind() != syntax::FunctionKind::Kernel) {
+    bool fn = state.kind() == syntax::FunctionKind::Fn;
+    state.diagnostics.Report(
+        diag::Misplaced, assign.span,
+        assign.mode == AssignMode::Atomic ? "an atomic store" : "a reduce statement",
+        fn ? "a fn" : "a program");
+    return false;
+  }
+  if (assign.target->kind != syntax::ExprKind::Index || IsTilePart(state, assign.target)) {
+    state.diagnostics.Report(diag::UpdateTarget, assign.target->span, Word(assign),
+                             Quote(state, assign.target));
+    return false;
+  }
+  if (assign.mode == AssignMode::Atomic) return true;
+  if (!IsInBlocks(state, assign) || !NamesMemory(state, assign)) return false;
+  NoteReduced(state, assign);
+  return true;
+}
+
+void CheckStoreCondition(FunctionState& state, const AssignStmt& assign, const Type& target) {
+  if (assign.condition == nullptr) return;
+  bool stores = state.kind() == syntax::FunctionKind::Kernel &&
+                assign.target->kind == syntax::ExprKind::Index && !IsTilePart(state, assign.target);
+  if (!stores) {
+    state.diagnostics.Report(diag::WhereTarget, assign.condition->span, Quote(state, assign.target))
+        .Help(state.kind() == syntax::FunctionKind::Program
+                  ? "put the assignment into an `if`"
+                  : "choose the value instead, with `if … then … else …`");
+  }
+  Type type = CheckCondition(state, assign.condition, "the condition of a store", false);
+  if (type.is_error() || target.is_error() || assign.mode == AssignMode::Atomic) return;
+  std::vector<const Entity*> missing = Missing(type.ranges, target.ranges);
+  if (missing.empty()) return;
+  state.diagnostics
+      .Report(diag::StoreLacksDimension, assign.condition->span, RangesText(missing),
+              Quote(state, assign.target))
+      .Help(fmt::format("a condition for each element that is stored: any({} over {})",
+                        Quote(state, assign.condition), Joined(missing)));
+}
+
+void SettleGroups(FunctionState& state) {
+  auto domain_of = [&](const syntax::Stmt* loop) -> const Entity* {
+    const StmtInfo& info = state.fn.stmts[loop];
+    return info.entities.empty() ? nullptr : info.entities[0]->of;
+  };
+  for (const auto& [loop, tensors] : state.reduced) {
+    const Entity* domain = domain_of(loop);
+    for (auto& [other, info] : state.fn.stmts) {
+      bool alike = domain != nullptr && !info.entities.empty() && info.entities[0]->of == domain &&
+                   info.entities[0]->in_spmd;
+      if (alike) info.is_grouped = true;
+    }
+  }
+}
+
+}  // namespace kdl::sema

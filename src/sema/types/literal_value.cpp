@@ -1,0 +1,34 @@
+#include "sema/types/literal_value.h"
+
+#include "sema/walk/expr.h"
+
+namespace kdl::sema {
+
+namespace {
+
+/// Of a bool, or an element of a table.
+std::optional<Literal> ConstantValue(FunctionState& state, const syntax::Expr* expr) {
+  const std::optional<Constant>& constant = state.fn.exprs[expr].constant;
+  if (!constant) return std::nullopt;
+  return constant->scalar == Scalar::Bool ? Literal::Int(static_cast<__int128>(constant->bits))
+                                          : FromConstant(*constant);
+}
+
+}  // namespace
+
+std::optional<Literal> EvaluateLiteral(FunctionState& state, const syntax::Expr* expr,
+                                       std::string_view what) {
+  Type type = CheckValue(state, expr);
+  if (type.is_error()) return std::nullopt;
+  auto literal = state.literals.find(expr);
+  if (literal != state.literals.end()) return literal->second;
+  std::optional<Literal> value;
+  if (type.is_scalar()) value = ConstantValue(state, expr);
+  if (!value) {
+    state.diagnostics.Report(diag::NotConstant, expr->span, what)
+        .Help("it is made of numbers, consts and arithmetic");
+  }
+  return value;
+}
+
+}  // namespace kdl::sema

@@ -1,0 +1,233 @@
+#include "sema/walk/resolve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "sema/model/builtins.h"
+#include "support/near_names.h"
+
+namespace kdl::sema {
+
+namespace {
+
+/// Of more names none is looked for that may have been meant.
+constexpr size_t kMostCandidates = 5000;
+
+/// `core_id` and `core_num` are names of the language; the builtin functions are only functions.
+const Builtin* BuiltinName(std::string_view name) {
+  const Builtin* builtin = FindBuiltin(name);
+  return builtin != nullptr && builtin->operands == Operands::None ? builtin : nullptr;
+}
+
+Entity* NewEntity(FunctionState& state, EntityKind kind, const syntax::Ident& name) {
+  auto* entity = state.module.arena.Make<Entity>(Entity{});
+  entity->kind = kind;
+  entity->name = name.name;
+  entity->span = name.span;
+  entity->number = static_cast<uint32_t>(state.fn.entities.size());
+  state.fn.entities.push_back(entity);
+  return entity;
+}
+
+std::vector<std::string_view> ScalarNames() {
+  std::vector<std::string_view> names;
+#define KDL_SCALAR(scalar, spelling, bits, group) names.push_back(spelling);
+#include "support/scalars.def"
+  return names;
+}
+
+}  // namespace
+
+Entity* Declare(FunctionState& state, EntityKind kind, const syntax::Ident& name) {
+  if (BuiltinName(name.name.text()) != nullptr) {
+    state.diagnostics.Report(diag::BuiltinName, name.span, name.name.text());
+  } else if (const Entity* known = state.scopes.Find(name.name)) {
+    Diagnostic& report = state.diagnostics.Report(diag::NameTaken, name.span, name.name.text(),
+                                                  Describe(known->kind));
+    if (known->span.valid()) report.Note(known->span, "declared here");
+    report.Help("choose another name; a name is not bound again where it is still seen");
+  }
+  Entity* entity = NewEntity(state, kind, name);
+  state.scopes.Add(entity);
+  return entity;
+}
+
+void DeclareFaulty(FunctionState& state, const syntax::Ident& name) {
+  Declare(state, EntityKind::Let, name)->type = Type{};
+}
+
+const Entity* Resolve(FunctionState& state, Name name, Span span) {
+  const Entity* entity = state.scopes.Find(name);
+  if (entity == nullptr) ReportUnknown(state, name.text(), span);
+  return entity;
+}
+
+const Entity* ResolveDevice(FunctionState& state, const syntax::Ident& name) {
+  const Entity* entity = Resolve(state, name.name, name.span);
+  if (entity == nullptr || entity->kind == EntityKind::Device) return entity;
+  state.diagnostics.Report(diag::NotADevice, name.span, name.name.text(), Describe(entity->kind));
+  return nullptr;
+}
+
+bool IsFaulty(const Entity& entity) {
+  switch (entity.kind) {
+    case EntityKind::TensorParam:
+    case EntityKind::ScalarParam:
+    case EntityKind::TileParam:
+    case EntityKind::Let:
+    case EntityKind::Var:
+    case EntityKind::Range:
+    case EntityKind::ScalarBinder:
+    case EntityKind::LocalTensor:
+    case EntityKind::Pipe:
+    case EntityKind::Auxiliary:
+    case EntityKind::Const:
+      return entity.type.is_error();
+    default:
+      return false;
+  }
+}
+
+namespace {
+
+/// What stands here for a name of other languages; empty: it is none.
+std::string HelpForForeign(std::string_view name) {
+  static constexpr std::pair<std::string_view, std::string_view> kForeign[] = {
+#define KDL_FOREIGN(name, help) {name, help},
+#include "sema/walk/foreign_names.def"
+  };
+  for (const auto& [foreign, help] : kForeign) {
+    if (foreign == name) return fmt::format("write {}", help);
+  }
+  return "";
+}
+
+/// The declaration of a range that walks a size; one that is known at run time only is bounded, or walked in blocks.
+std::string RangeText(std::string_view name, std::string_view size) {
+  if (size.find_first_not_of("0123456789") == std::string_view::npos)
+    return fmt::format("`range {} in {};`", name, size);
+  return fmt::format("`range {0} in {1} max 1024;`, or in blocks, `for {0} in {1} by 64 {{ … }}`",
+                     name, size);
+}
+
+/// For `k` where K is a size: the range that is meant.
+std::string HelpForRange(const FunctionState& state, std::string_view name) {
+  std::string upper(name);
+  for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  auto is_size = [&](const Entity* one) {
+    return one->kind == EntityKind::SizeName && one->name.text() == upper && upper != name;
+  };
+  if (std::ranges::none_of(state.scopes.All(), is_size)) return "";
+  return fmt::format("did you mean '{0}'? What walks all of it is declared: {1}", upper,
+                     RangeText(name, upper));
+}
+
+}  // namespace
+
+void ReportUnknown(FunctionState& state, std::string_view name, Span span) {
+  Diagnostic& report = state.diagnostics.Report(diag::UnknownName, span, name);
+  for (std::string help : {HelpForForeign(name), HelpForRange(state, name)}) {
+    if (help.empty()) continue;
+    report.Help(help);
+    return;
+  }
+  std::vector<std::string_view> candidates = state.scopes.AllNames();
+  for (const Builtin& builtin : AllBuiltins()) candidates.push_back(builtin.spelling);
+  if (candidates.size() > kMostCandidates) return;
+  std::string_view nearest = NearestName(name, candidates);
+  if (!nearest.empty())
+    report.Help(fmt::format("did you mean '{}'?", nearest));
+  else if (state.indexed != nullptr)
+    report.Help(fmt::format("declare what walks the dimension: {}",
+                            RangeText(name, ToString(state.indexed))));
+}
+
+std::optional<Scalar> ResolveScalar(FunctionState& state, const syntax::Ident& name) {
+  if (const Entity* entity = state.scopes.Find(name.name)) {
+    for (const TypeBinding& binding : state.fn.types) {
+      if (binding.generic == entity) return binding.scalar;
+    }
+    state.diagnostics.Report(diag::NotAType, name.span, name.name.text(), Describe(entity->kind));
+    return std::nullopt;
+  }
+  std::optional<Scalar> scalar = ScalarFromSpelling(name.name.text());
+  if (!scalar) {
+    Diagnostic& report = state.diagnostics.Report(diag::UnknownType, name.span, name.name.text());
+    std::vector<std::string_view> candidates = ScalarNames();
+    for (const TypeBinding& binding : state.fn.types) {
+      candidates.push_back(binding.generic->name.text());
+    }
+    std::string_view nearest = NearestName(name.name.text(), candidates);
+    report.Help(
+        nearest.empty()
+            ? "the types are bool, i8 to i64, u8 to u64, f8e4m3, f8e5m2, f16, bf16, f32 and f64"
+            : fmt::format("did you mean '{}'?", nearest));
+  }
+  return scalar;
+}
+
+Type ValueType(Scalar scalar, std::vector<const Entity*> ranges) {
+  Type type;
+  type.kind = TypeKind::Value;
+  type.scalar = scalar;
+  type.ranges = std::move(ranges);
+  return type;
+}
+
+std::vector<const Entity*> UnionOf(const std::vector<const Entity*>& a,
+                                   const std::vector<const Entity*>& b) {
+  std::vector<const Entity*> both;
+  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both),
+                 [](const Entity* x, const Entity* y) { return x->number < y->number; });
+  return both;
+}
+
+bool Contains(const std::vector<const Entity*>& ranges, const Entity* range) {
+  return std::find(ranges.begin(), ranges.end(), range) != ranges.end();
+}
+
+std::vector<const Entity*> Missing(const std::vector<const Entity*>& a,
+                                   const std::vector<const Entity*>& b) {
+  std::vector<const Entity*> missing;
+  for (const Entity* range : a) {
+    if (!Contains(b, range)) missing.push_back(range);
+  }
+  return missing;
+}
+
+std::string Listed(const std::vector<const Entity*>& entities) {
+  std::string text;
+  for (size_t i = 0; i < entities.size(); ++i) {
+    std::string_view joint = i == 0 ? "" : i + 1 == entities.size() ? " and " : ", ";
+    text += fmt::format("{}'{}'", joint, entities[i]->name.text());
+  }
+  return text;
+}
+
+std::string RangesText(const std::vector<const Entity*>& ranges) {
+  if (ranges.empty()) return "no range";
+  return fmt::format("the range{} {}", ranges.size() == 1 ? "" : "s", Listed(ranges));
+}
+
+std::string Counted(size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string SizeText(Size size) {
+  std::string text = ToString(size);
+  bool wrapped = text.starts_with('(') && text.ends_with(')');
+  return wrapped ? text.substr(1, text.size() - 2) : text;
+}
+
+std::string Joined(const std::vector<const Entity*>& entities) {
+  std::string text;
+  for (const Entity* entity : entities) {
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", entity->name.text());
+  }
+  return text;
+}
+
+}  // namespace kdl::sema
