@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "interp/contract.h"
+#include "interp/contract_data.h"
 #include "interp/machine.h"
+#include "ir/contract.h"
 
 namespace kdl::interp {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "interp/code.h"
-#include "interp/machine.h"
+#include "interp/core_facts.h"
 #include "interp/program_host.h"
 #include "interp/tile.h"
 #include "interp/trap.h"
@@ -23,6 +23,11 @@ namespace kdl::interp {
 struct Buffer {
   std::vector<uint64_t> elements;
   std::vector<bool> defined;
+
+  void Define(int64_t offset, uint64_t bits) {
+    elements[static_cast<size_t>(offset)] = bits;
+    defined[static_cast<size_t>(offset)] = true;
+  }
 };
 
 class PipeState;

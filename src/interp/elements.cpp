@@ -1,40 +1,8 @@
 #include "interp/elements.h"
 
-#include <cstring>
-
 #include "ir/eval.h"
 
 namespace kdl::interp {
-
-namespace {
-
-/// A copy of a number of bytes that the compiler knows.
-template <class T>
-uint64_t Load(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof(T));
-  return value;
-}
-
-}  // namespace
-
-uint64_t ReadElement(const std::byte* from, Scalar scalar) {
-  if (scalar == Scalar::Bool) return Load<uint8_t>(from) != 0 ? 1 : 0;
-  switch (Bytes(scalar)) {
-    case 1:
-      return Load<uint8_t>(from);
-    case 2:
-      return Load<uint16_t>(from);
-    case 4:
-      return Load<uint32_t>(from);
-    default:
-      return Load<uint64_t>(from);
-  }
-}
-
-void WriteElement(std::byte* to, Scalar scalar, uint64_t bits) {
-  std::memcpy(to, &bits, static_cast<size_t>(Bytes(scalar)));
-}
 
 void ReportOutside(Core& core, const Instruction& instruction, const TensorValue& tensor,
                    const Place& place) {
@@ -138,20 +106,6 @@ bool IsDefined(Core& core, const Instruction& instruction, const Buffer& buffer,
   core.Break(instruction,
              fmt::format("reads element {} of scratch, which nothing has written", offset));
   return false;
-}
-
-void Define(Buffer& buffer, int64_t offset, uint64_t bits) {
-  buffer.elements[static_cast<size_t>(offset)] = bits;
-  buffer.defined[static_cast<size_t>(offset)] = true;
-}
-
-size_t SpanOf(const TensorValue& tensor) {
-  size_t span = 1;
-  for (size_t d = 0; d < tensor.sizes.size(); ++d) {
-    if (tensor.sizes[d] == 0) return 0;
-    span += static_cast<size_t>(tensor.sizes[d] - 1) * static_cast<size_t>(tensor.strides[d]);
-  }
-  return span;
 }
 
 }  // namespace kdl::interp

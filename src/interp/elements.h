@@ -3,13 +3,11 @@
 #include "interp/core.h"
 #include "interp/launch_state.h"
 #include "interp/team.h"
+#include "interp/tensor_memory.h"
 
 namespace kdl::interp {
 
 // One element of a tensor or of scratch: where it is, whether it may be touched, what it holds.
-
-uint64_t ReadElement(const std::byte* from, Scalar scalar);
-void WriteElement(std::byte* to, Scalar scalar, uint64_t bits);
 
 /// An element's address, or the first dimension whose index is outside.
 struct Place {
@@ -63,9 +61,5 @@ bool Notes(Core& core, const Instruction& instruction, size_t operand, int64_t o
 
 /// False, with the core broken, where nothing has written the element.
 bool IsDefined(Core& core, const Instruction& instruction, const Buffer& buffer, int64_t offset);
-void Define(Buffer& buffer, int64_t offset, uint64_t bits);
-
-/// How many elements of memory lie from a tensor's first element to its last, both included.
-size_t SpanOf(const TensorValue& tensor);
 
 }  // namespace kdl::interp

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "interp/machine.h"
+#include "interp/core_facts.h"
 #include "interp/watch.h"
 #include "ir/attr.h"
 #include "ir/op.h"

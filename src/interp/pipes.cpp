@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "interp/handlers.h"
 #include "interp/run.h"
 #include "ir/views.h"
 #include "support/check.h"

@@ -51,4 +51,13 @@ class PipeState {
   std::byte* memory_;
 };
 
+void RunPipe(Core& core, Activation& here, const Instruction& instruction);
+void RunPush(Core& core, Activation& here, const Instruction& instruction);
+void RunPop(Core& core, Activation& here, const Instruction& instruction);
+void RunAcquire(Core& core, Activation& here, const Instruction& instruction);
+void RunCommit(Core& core, Activation& here, const Instruction& instruction);
+void RunWait(Core& core, Activation& here, const Instruction& instruction);
+void RunMatch(Core& core, Activation& here, const Instruction& instruction);
+void RunRelease(Core& core, Activation& here, const Instruction& instruction);
+
 }  // namespace kdl::interp

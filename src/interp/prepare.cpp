@@ -3,7 +3,7 @@
 
 #include "interp/core.h"
 #include "interp/elements.h"
-#include "interp/op_rows.h"
+#include "interp/ops/op_rows.h"
 #include "ir/format.h"
 #include "ir/ring.h"
 #include "ir/views.h"

@@ -321,15 +321,6 @@ class LaunchRun {
 
 }  // namespace
 
-std::vector<int64_t> RowMajorStrides(const std::vector<int64_t>& sizes) {
-  std::vector<int64_t> strides(sizes.size(), 1);
-  for (size_t i = sizes.size(); i-- > 1;) {
-    strides[i - 1] =
-        static_cast<int64_t>(static_cast<uint64_t>(strides[i]) * static_cast<uint64_t>(sizes[i]));
-  }
-  return strides;
-}
-
 Result<std::optional<Trap>> RunKernel(const ir::Module& module, const ir::Function& kernel,
                                       const KernelArguments& arguments, int64_t core_num,
                                       const RunOptions& options) {

@@ -8,6 +8,7 @@
 
 #include "interp/program_host.h"
 #include "interp/sizes.h"
+#include "interp/tensor_memory.h"
 #include "interp/trap.h"
 #include "ir/module.h"
 #include "support/result.h"
@@ -21,9 +22,6 @@ struct TensorArgument {
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides;
 };
-
-/// The strides of a row-major tensor of these sizes.
-std::vector<int64_t> RowMajorStrides(const std::vector<int64_t>& sizes);
 
 /// In the order of the parameters, tensors and scalars each for themselves.
 struct KernelArguments {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "interp/elements.h"
+#include "interp/tensor_memory.h"
 
 namespace kdl::interp {
 
@@ -74,7 +74,7 @@ void Team::AwaitCopies(Core& core, const Instruction& instruction, const ir::Val
     auto [offset, from] = *next;
     shared.coming.erase(next);
     sources_.erase(sources_.find(from));
-    Define(shared.buffer, offset, ReadElement(from, buffer->type()->scalar));
+    shared.buffer.Define(offset, ReadElement(from, buffer->type()->scalar));
     TouchBuffer(core, instruction, buffer, offset, TouchKind::Write);
   }
 }

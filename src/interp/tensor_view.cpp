@@ -4,7 +4,6 @@
 #include <string>
 #include <unordered_map>
 
-#include "interp/handlers.h"
 #include "ir/tensor_view.h"
 
 // Views: the same memory with dimensions split or merged.

@@ -5,8 +5,7 @@
 #include <algorithm>
 
 #include "interp/core.h"
-#include "interp/elements.h"
-#include "interp/launch_state.h"
+#include "interp/tensor_memory.h"
 #include "interp/tile.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"

@@ -1,0 +1,126 @@
+#include "interp/ops/combine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/views.h"
+
+// Folds and scans by a region, which runs once for each element.
+
+namespace kdl::interp {
+
+namespace {
+
+bool IsScan(const Instruction& instruction) { return instruction.op->kind() == ir::OpKind::Scan; }
+
+/// The place of the present element in a tile over the values' axes; a scan may walk them downwards.
+size_t PlaceOf(const Instruction& instruction, const CombineState& state) {
+  int64_t inner = state.terms.offset(0);
+  bool down =
+      IsScan(instruction) && instruction.op->attr<ir::AttrKey::Walk>() == ir::WalkKind::Down;
+  if (down) inner = state.last_term - inner;
+  return static_cast<size_t>(state.points.offset(0) + inner);
+}
+
+void StartChain(Activation& here, const Instruction& instruction, CombineState& state) {
+  size_t count = instruction.results.size();
+  state.accumulators.resize(count);
+  for (size_t i = 0; i < count; ++i)
+    state.accumulators[i] = here.scalar(instruction.operands[count + i]);
+  state.terms.Restart();
+}
+
+void KeepAt(CombineState& state, size_t place) {
+  for (size_t i = 0; i < state.accumulators.size(); ++i)
+    state.outputs[i]->elements[place] = state.accumulators[i];
+}
+
+void KeepOutputs(Activation& here, const Instruction& instruction, CombineState& state) {
+  for (size_t i = 0; i < instruction.results.size(); ++i) {
+    Slot target = instruction.results[i];
+    if (target.kind == SlotKind::Scalar) {
+      here.scalar(target) = state.outputs[i]->elements[0];
+    } else {
+      here.tile(target) = std::move(state.outputs[i]);
+    }
+  }
+}
+
+/// Hands the region the accumulators and what they take in.
+void BeginTerm(Frame& frame, CombineState& state) {
+  const Instruction& instruction = *frame.owner;
+  size_t place = PlaceOf(instruction, state);
+  bool before =
+      IsScan(instruction) && instruction.op->attr<ir::AttrKey::Keep>() == ir::KeepKind::Before;
+  if (before) KeepAt(state, place);
+  const std::vector<Slot>& params = frame.block->params;
+  size_t count = state.accumulators.size();
+  for (size_t i = 0; i < count; ++i) {
+    frame.here->scalar(params[i]) = state.accumulators[i];
+    frame.here->scalar(params[count + i]) =
+        frame.here->tile(instruction.operands[i])->elements[place];
+  }
+  frame.next = 0;
+}
+
+/// Goes on to the next term that there is, of this element or of a later one; false: all are done.
+bool BeginNext(Frame& frame, CombineState& state) {
+  for (; !state.points.done(); state.points.Next(), StartChain(*frame.here, *frame.owner, state)) {
+    if (!state.terms.done()) {
+      BeginTerm(frame, state);
+      return true;
+    }
+    if (!IsScan(*frame.owner)) KeepAt(state, state.number++);
+  }
+  return false;
+}
+
+}  // namespace
+
+void StartCombine(Core& core, Activation& here, const Instruction& instruction) {
+  std::vector<AxisRange> ranges = RangesOf(*instruction.points, here);
+  if (!OperandsFit(core, here, instruction, ranges)) return;
+  std::vector<int64_t> sizes = SizesOf(ranges);
+  TileRef tile = here.tile(instruction.operands[0]);
+  std::vector<int64_t> strides = OperandStrides(*instruction.points, 0, ranges, tile);
+  auto split = static_cast<ptrdiff_t>(ranges.size() - instruction.points->reduced);
+  auto outer = [split](const auto& all) {
+    return std::vector<int64_t>(all.begin(), all.begin() + split);
+  };
+  auto inner = [split](const auto& all) {
+    return std::vector<int64_t>(all.begin() + split, all.end());
+  };
+  CombineState state{PointWalk(outer(sizes), {outer(strides)}),
+                     PointWalk(inner(sizes), {inner(strides)}),
+                     inner(strides).back() * (inner(sizes).back() - 1),
+                     {},
+                     0,
+                     {}};
+  std::vector<AxisRange> kept(ranges.begin(), ranges.begin() + split);
+  for (size_t i = 0; i < instruction.results.size(); ++i)
+    state.outputs.push_back(MakeTile(IsScan(instruction) ? tile->ranges : kept));
+  StartChain(here, instruction, state);
+  core.frames.push_back(
+      {&here, &here.code->blocks[instruction.regions[0]], 0, &instruction, std::move(state)});
+  Frame& frame = core.frames.back();
+  auto& started = std::get<CombineState>(frame.control);
+  if (BeginNext(frame, started)) return;
+  KeepOutputs(here, instruction, started);
+  core.frames.pop_back();
+}
+
+void YieldCombine(Core& core, Frame& frame, const Instruction& yield) {
+  auto& state = std::get<CombineState>(frame.control);
+  const Instruction& instruction = *frame.owner;
+  for (size_t i = 0; i < state.accumulators.size(); ++i)
+    state.accumulators[i] = frame.here->scalar(yield.operands[i]);
+  bool after =
+      IsScan(instruction) && instruction.op->attr<ir::AttrKey::Keep>() == ir::KeepKind::After;
+  if (after) KeepAt(state, PlaceOf(instruction, state));
+  state.terms.Next();
+  if (BeginNext(frame, state)) return;
+  KeepOutputs(*frame.here, instruction, state);
+  core.frames.pop_back();
+}
+
+}  // namespace kdl::interp

@@ -1,0 +1,425 @@
+#include "interp/ops/control.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include "interp/ops/folds.h"
+#include "interp/ops/tile_call.h"
+
+#include "interp/launch_state.h"
+#include "interp/team.h"
+#include "ir/groups.h"
+#include "ir/views.h"
+#include "support/check.h"
+
+// Regions. Starting one pushes a frame; its yield either starts the next run of the block or pops
+// the frame and leaves the results with the op around it.
+
+namespace kdl::interp {
+
+namespace {
+
+Frame& Push(Core& core, Activation& here, const Instruction& owner, size_t region) {
+  core.frames.push_back({&here, &here.code->blocks[owner.regions[region]], 0, &owner, {}});
+  return core.frames.back();
+}
+
+int64_t ScalarAt(Activation& here, const Instruction& instruction, size_t operand) {
+  return static_cast<int64_t>(here.scalar(instruction.operands[operand]));
+}
+
+/// hi - lo for lo < hi: it may need all 64 bits.
+uint64_t Remaining(int64_t lo, int64_t hi) {
+  return static_cast<uint64_t>(hi) - static_cast<uint64_t>(lo);
+}
+
+/// Sets the first parameter: the blk of a for, the index of a loop.
+void BeginIteration(Frame& frame) {
+  const LoopState& state = std::get<LoopState>(frame.control);
+  Slot param = frame.block->params[0];
+  frame.next = 0;
+  if (param.kind == SlotKind::Blk) {
+    auto size = std::min(static_cast<uint64_t>(state.step), Remaining(state.next, state.hi));
+    frame.here->blk(param) = {state.next, static_cast<int64_t>(size), state.number};
+  } else {
+    frame.here->scalar(param) = static_cast<uint64_t>(state.next);
+  }
+}
+
+/// The next of a run's `count` numbers that this core runs; nothing: the run has no more.
+std::optional<int64_t> Claim(Core& core, const Instruction& loop, int64_t count) {
+  KDL_CHECK(core.facts.launch, "'{}' claims its numbers outside of a launch",
+            loop.op->info().spelling);
+  ClaimState& own = core.claims[loop.op];
+  if (!own.taken) own.taken = core.facts.launch->Claim(loop.op);
+  int64_t number = *own.taken - own.before;
+  if (number >= count) {
+    own.before += count;
+    return std::nullopt;
+  }
+  own.taken.reset();
+  return number;
+}
+
+/// How many elements the next block of a cut has at most: of the first size those that fit, of another one also those that are too
+/// long for the next size.
+int64_t NextSize(const Instruction& cut, const LoopState& state) {
+  uint64_t left = Remaining(state.next, state.hi);
+  for (size_t i = 0; i + 1 < cut.numbers.size(); ++i) {
+    auto size = static_cast<uint64_t>(cut.numbers[i]);
+    auto next = static_cast<uint64_t>(cut.numbers[i + 1]);
+    if (size <= left || (i > 0 && next < left)) return cut.numbers[i];
+  }
+  return cut.numbers.back();
+}
+
+void StartCounted(Core& core, Activation& here, const Instruction& instruction, int64_t step,
+                  size_t first_init) {
+  LoopState state{ScalarAt(here, instruction, 0), ScalarAt(here, instruction, 1), step, 0};
+  if (state.next >= state.hi) {
+    return MoveValues(here, instruction.operands, first_init, here, instruction.results, 0);
+  }
+  Frame& frame = Push(core, here, instruction, 0);
+  frame.control = state;
+  MoveValues(here, instruction.operands, first_init, here, frame.block->params, 1);
+  BeginIteration(frame);
+}
+
+void YieldCounted(Core& core, Frame& frame, const Instruction& yield) {
+  auto& state = std::get<LoopState>(frame.control);
+  bool ends = frame.owner->breaks && frame.here->scalar(yield.operands[0]) == 0;
+  if (!ends && Remaining(state.next, state.hi) > static_cast<uint64_t>(state.step)) {
+    MoveValues(*frame.here, yield.operands, 0, *frame.here, frame.block->params, 1);
+    state.next += state.step;
+    ++state.number;
+    if (frame.owner->op->kind() == ir::OpKind::Cut) state.step = NextSize(*frame.owner, state);
+    return BeginIteration(frame);
+  }
+  MoveValues(*frame.here, yield.operands, 0, *frame.here, frame.owner->results, 0);
+  core.frames.pop_back();
+}
+
+/// Sets the parameters for the block whose number is in the state; the leftmost binder is
+/// outermost.
+void BeginSpmdBlock(Frame& frame) {
+  auto& state = std::get<SpmdState>(frame.control);
+  state.agent = 0;
+  const Instruction& spmd = *frame.owner;
+  int64_t rest = state.block;
+  frame.next = 0;
+  for (size_t b = state.counts.size(); b-- > 0;) {
+    int64_t number = rest % state.counts[b];
+    rest /= state.counts[b];
+    int64_t lo = ScalarAt(*frame.here, spmd, 2 * b);
+    int64_t hi = ScalarAt(*frame.here, spmd, 2 * b + 1);
+    int64_t extent = spmd.numbers[b];
+    Slot param = frame.block->params[b];
+    if (extent == 0) {
+      frame.here->scalar(param) = static_cast<uint64_t>(lo) + static_cast<uint64_t>(number);
+    } else {
+      int64_t start = lo + number * extent;
+      auto size = std::min(static_cast<uint64_t>(extent), Remaining(start, hi));
+      frame.here->blk(param) = {start, static_cast<int64_t>(size), number};
+    }
+  }
+}
+
+bool IsDynamic(const ir::Op* spmd) {
+  return spmd->attr<ir::AttrKey::Deal>() == ir::DealKind::Dynamic;
+}
+
+bool IsGrouped(const ir::Op* spmd) {
+  return spmd->attr<ir::AttrKey::Deal>() == ir::DealKind::Grouped;
+}
+
+/// The blocks, or groups, of a core. As `deal` has it: all cores have as many in a row, the first ones one more.
+std::pair<int64_t, int64_t> ShareOf(const CoreFacts& facts, int64_t total) {
+  int64_t share = total / facts.core_num;
+  int64_t more = total % facts.core_num;
+  int64_t begin = facts.core_id * share + std::min(facts.core_id, more);
+  return {begin, begin + share + (facts.core_id < more ? 1 : 0)};
+}
+
+void StartClaiming(Core& core, Activation& here, const Instruction& instruction) {
+  LoopState state{0, ScalarAt(here, instruction, 1), 1, 0};
+  std::optional<int64_t> first = Claim(core, instruction, std::max<int64_t>(state.hi, 0));
+  if (!first) return;
+  state.next = *first;
+  Frame& frame = Push(core, here, instruction, 0);
+  frame.control = state;
+  BeginIteration(frame);
+}
+
+void YieldClaiming(Core& core, Frame& frame) {
+  auto& state = std::get<LoopState>(frame.control);
+  std::optional<int64_t> next = Claim(core, *frame.owner, state.hi);
+  if (!next) return core.frames.pop_back();
+  state.next = *next;
+  BeginIteration(frame);
+}
+
+void BeginNestPoint(Frame& frame) {
+  const PointState& state = std::get<PointState>(frame.control);
+  frame.next = 0;
+  for (size_t axis = 0; axis < frame.block->params.size(); ++axis) {
+    int64_t start = frame.here->blk(frame.owner->operands[axis]).start;
+    frame.here->scalar(frame.block->params[axis]) =
+        static_cast<uint64_t>(start + state.walk.position(axis));
+  }
+}
+
+/// The fold_ins of a nest's body.
+std::vector<const Instruction*> FoldsOf(const BlockCode& body) {
+  std::vector<const Instruction*> folds;
+  for (const Instruction& instruction : body.instructions) {
+    if (instruction.op->kind() == ir::OpKind::FoldIn) folds.push_back(&instruction);
+  }
+  return folds;
+}
+
+/// The results of folds where the nest has no point: where the folded axes have none, each other element has a start.
+void FoldNothing(Activation& here, const BlockCode& body, const std::vector<AxisRange>& ranges,
+                 const std::vector<std::vector<int64_t>>& strides, PointState& state) {
+  const ir::Op* yield = body.instructions.back().op;
+  for (const Instruction* fold : FoldsOf(body)) {
+    std::vector<int64_t> sizes = SizesOf(ranges);
+    std::fill(sizes.end() - static_cast<ptrdiff_t>(fold->points->reduced), sizes.end(), 1);
+    for (PointWalk walk(sizes, strides); !walk.done(); walk.Next()) {
+      for (size_t i = 0; i < state.outputs.size(); ++i) {
+        if (yield->operand(i) == fold->op->result())
+          state.outputs[i]->elements[static_cast<size_t>(walk.offset(i))] =
+              FoldOfNothing(here, *fold, walk);
+      }
+    }
+  }
+}
+
+/// The number of the optional mask among a call's operands; its count: there is none.
+/// Goes on to the next point that is not masked out and hands the callee its arguments; false:
+/// there is none.
+bool BeginCallPoint(Activation& here, const Instruction& call, PointState& state) {
+  size_t mask = MaskOperand(call);
+  const uint64_t* flags =
+      mask < call.operands.size() ? ElementsOf(here, call.operands[mask]) : nullptr;
+  while (flags && !state.walk.done() && flags[state.walk.offset(mask)] == 0) state.walk.Next();
+  if (state.walk.done()) return false;
+  const std::vector<Slot>& params = call.callee->blocks[0].params;
+  for (size_t i = 0; i < mask; ++i) {
+    state.callee->scalar(params[i]) = ElementsOf(here, call.operands[i])[state.walk.offset(i)];
+  }
+  return true;
+}
+
+void ReturnToCall(Core& core, Frame& frame, const Instruction& return_op) {
+  auto& state = std::get<PointState>(frame.control);
+  const Instruction& call = *frame.owner;
+  Activation& caller = *core.frames[core.frames.size() - 2].here;
+  auto place = static_cast<size_t>(state.walk.offset(call.operands.size()));
+  for (size_t i = 0; i < state.outputs.size(); ++i)
+    state.outputs[i]->elements[place] = frame.here->scalar(return_op.operands[i]);
+  state.walk.Next();
+  frame.next = 0;
+  if (BeginCallPoint(caller, call, state)) return;
+  KeepOutputs(caller, call, state);
+  core.frames.pop_back();
+}
+
+}  // namespace
+
+void KeepOutputs(Activation& here, const Instruction& owner, PointState& state) {
+  for (size_t i = 0; i < state.outputs.size(); ++i) {
+    Slot target = owner.results[i];
+    if (target.kind == SlotKind::Scalar) {
+      here.scalar(target) = state.outputs[i]->elements[0];
+    } else {
+      here.tile(target) = std::move(state.outputs[i]);
+    }
+  }
+}
+
+size_t MaskOperand(const Instruction& call) { return call.op->SegmentBegin(ir::CallOp::at_mask); }
+
+/// The worker's turns.
+void StartTeamLoop(Core& core, Activation& here, const Instruction& instruction, int64_t step) {
+  int64_t lo = ScalarAt(here, instruction, 0);
+  int64_t hi = ScalarAt(here, instruction, 1);
+  uint64_t turns = lo >= hi ? 0 : (Remaining(lo, hi) - 1) / static_cast<uint64_t>(step) + 1;
+  auto worker = static_cast<uint64_t>(core.facts.worker);
+  if (worker >= turns) return;
+  Frame& frame = Push(core, here, instruction, 0);
+  frame.control =
+      LoopState{lo + core.facts.worker * step, hi, step * core.facts.team->workers(), 0};
+  BeginIteration(frame);
+}
+
+void StartFor(Core& core, Activation& here, const Instruction& instruction) {
+  StartCounted(core, here, instruction, instruction.numbers[0], 2);
+}
+
+void StartCut(Core& core, Activation& here, const Instruction& instruction) {
+  const BlkFacts& whole = here.blk(instruction.operands[0]);
+  if (whole.size <= 0) return;
+  Frame& frame = Push(core, here, instruction, 0);
+  LoopState state{whole.start, whole.start + whole.size, 1, 0};
+  state.step = NextSize(instruction, state);
+  frame.control = state;
+  BeginIteration(frame);
+}
+
+void StartLoop(Core& core, Activation& here, const Instruction& instruction) {
+  if (instruction.claims) return StartClaiming(core, here, instruction);
+  int64_t step = ScalarAt(here, instruction, 2);
+  if (step <= 0) return core.Stop({KDL_TRAP_STEP, instruction.op, -1, step, 0});
+  if (instruction.op->HasAttr(ir::AttrKey::Team))
+    return StartTeamLoop(core, here, instruction, step);
+  StartCounted(core, here, instruction, step, 3);
+}
+
+void StartSpmd(Core& core, Activation& here, const Instruction& instruction) {
+  SpmdState state;
+  if (core.facts.launch && core.facts.launch->watch) state.turn = core.turns[&instruction]++;
+  int64_t total = 1;
+  for (size_t b = 0; b < instruction.numbers.size(); ++b) {
+    int64_t lo = ScalarAt(here, instruction, 2 * b);
+    int64_t hi = ScalarAt(here, instruction, 2 * b + 1);
+    int64_t extent = std::max<int64_t>(instruction.numbers[b], 1);
+    uint64_t count = lo >= hi ? 0 : (Remaining(lo, hi) - 1) / static_cast<uint64_t>(extent) + 1;
+    state.counts.push_back(static_cast<int64_t>(count));
+    bool overflow = __builtin_mul_overflow(total, state.counts.back(), &total);
+    if (overflow || state.counts.back() < 0) {
+      return core.Break(instruction, "has a domain of 2^63 blocks or more");
+    }
+  }
+  if (IsDynamic(instruction.op)) {
+    std::optional<int64_t> first = Claim(core, instruction, total);
+    state.end = total;
+    state.block = first.value_or(total);
+  } else if (IsGrouped(instruction.op)) {
+    state.total = total;
+    state.run = core.grouped_runs[core.frames.front().owner]++;
+    for (const GroupTarget& target : instruction.group_targets)
+      if (total > 0)
+        core.facts.launch->BeginGroups(here.tensor(target.tensor), target.how, state.run);
+    auto [group, end] = ShareOf(core.facts, ir::GroupsOf(total));
+    if (group < end) {
+      state.block = ir::GroupBegin(group, total, ir::GroupsOf(total));
+      state.end = ir::GroupBegin(end, total, ir::GroupsOf(total));
+    }
+  } else {
+    std::tie(state.block, state.end) = ShareOf(core.facts, total);
+  }
+  if (state.block == state.end) return;
+  Frame& frame = Push(core, here, instruction, 0);
+  frame.control = std::move(state);
+  BeginSpmdBlock(frame);
+}
+
+void StartNest(Core& core, Activation& here, const Instruction& instruction) {
+  const PointsPlan& points = *instruction.points;
+  std::vector<AxisRange> ranges = RangesOf(points, here);
+  std::vector<std::shared_ptr<Tile>> outputs;
+  std::vector<std::vector<int64_t>> strides;
+  for (const ir::Value* result : instruction.op->results()) {
+    const std::vector<ir::AxisId>& axes = result->type()->axes;
+    std::vector<AxisRange> own(axes.size());
+    std::vector<size_t> place(points.axes.size());
+    for (size_t axis = 0; axis < points.axes.size(); ++axis) {
+      place[axis] = static_cast<size_t>(std::find(axes.begin(), axes.end(), points.axes[axis]) -
+                                        axes.begin());
+      if (place[axis] < own.size()) own[place[axis]] = ranges[axis];
+    }
+    std::vector<int64_t> own_strides = StridesOf(own);
+    strides.emplace_back();
+    for (size_t axis : place) strides.back().push_back(axis < own.size() ? own_strides[axis] : 0);
+    outputs.push_back(MakeTile(std::move(own)));
+  }
+  PointState state{PointWalk(SizesOf(ranges), strides), std::move(outputs), nullptr};
+  const BlockCode& body = here.code->blocks[instruction.regions[0]];
+  state.folds.resize(FoldsOf(body).size());
+  if (state.walk.done()) {
+    FoldNothing(here, body, ranges, strides, state);
+    return KeepOutputs(here, instruction, state);
+  }
+  Frame& frame = Push(core, here, instruction, 0);
+  frame.control = std::move(state);
+  BeginNestPoint(frame);
+}
+
+void StartIf(Core& core, Activation& here, const Instruction& instruction) {
+  Push(core, here, instruction, here.scalar(instruction.operands[0]) != 0 ? 0 : 1);
+}
+
+void StartCall(Core& core, Activation& here, const Instruction& instruction) {
+  if (IsTileCall(*instruction.op)) return StartTileCall(core, here, instruction);
+  std::vector<AxisRange> ranges = RangesOf(*instruction.points, here);
+  if (!OperandsFit(core, here, instruction, ranges)) return;
+  std::vector<std::vector<int64_t>> strides;
+  for (size_t i = 0; i < instruction.operands.size(); ++i) {
+    Slot slot = instruction.operands[i];
+    strides.push_back(OperandStrides(*instruction.points, i, ranges,
+                                     slot.kind == SlotKind::Tile ? here.tile(slot) : nullptr));
+  }
+  strides.push_back(StridesOf(ranges));
+  std::vector<std::shared_ptr<Tile>> outputs;
+  for (const ir::Value* result : instruction.op->results()) {
+    outputs.push_back(MakeTile(ranges));
+    std::fill(outputs.back()->elements.begin(), outputs.back()->elements.end(),
+              UnspecifiedBits(result->type()->scalar));
+  }
+  PointState state{PointWalk(SizesOf(ranges), strides), std::move(outputs),
+                   std::make_unique<Activation>(*instruction.callee)};
+  if (!BeginCallPoint(here, instruction, state)) return KeepOutputs(here, instruction, state);
+  core.frames.push_back(
+      {state.callee.get(), instruction.callee->blocks.data(), 0, &instruction, {}});
+  core.frames.back().control = std::move(state);
+}
+
+void YieldLoop(Core& core, Frame& frame, const Instruction& yield) {
+  frame.owner->claims ? YieldClaiming(core, frame) : YieldCounted(core, frame, yield);
+}
+
+void YieldSpmd(Core& core, Frame& frame, const Instruction&) {
+  auto& state = std::get<SpmdState>(frame.control);
+  bool dynamic = IsDynamic(frame.owner->op);
+  std::optional<int64_t> next =
+      dynamic ? Claim(core, *frame.owner, state.end) : std::optional(state.block + 1);
+  if (!next || *next == state.end) return core.frames.pop_back();
+  state.block = *next;
+  BeginSpmdBlock(frame);
+}
+
+void YieldNest(Core& core, Frame& frame, const Instruction& yield) {
+  auto& state = std::get<PointState>(frame.control);
+  for (size_t i = 0; i < state.outputs.size(); ++i) {
+    state.outputs[i]->elements[static_cast<size_t>(state.walk.offset(i))] =
+        frame.here->scalar(yield.operands[i]);
+  }
+  state.walk.Next();
+  if (!state.walk.done()) return BeginNestPoint(frame);
+  KeepOutputs(*frame.here, *frame.owner, state);
+  core.frames.pop_back();
+}
+
+void YieldIf(Core& core, Frame& frame, const Instruction& yield) {
+  MoveValues(*frame.here, yield.operands, 0, *frame.here, frame.owner->results, 0);
+  core.frames.pop_back();
+}
+
+void RunYield(Core& core, Activation&, const Instruction& instruction) {
+  Frame& frame = core.frames.back();
+  frame.owner->yield(core, frame, instruction);
+}
+
+void RunReturn(Core& core, Activation& here, const Instruction& instruction) {
+  Frame& frame = core.frames.back();
+  if (frame.owner && IsTileCall(*frame.owner->op))
+    return ReturnToTileCall(core, frame, instruction);
+  if (frame.owner) return ReturnToCall(core, frame, instruction);
+  if (!core.others.empty()) return core.Block();  // the stages run to their ends first
+  core.results.clear();
+  for (Slot slot : instruction.operands) core.results.push_back(here.scalar(slot));
+  core.state = MachineState::Done;
+}
+
+}  // namespace kdl::interp

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "interp/core.h"
+
+namespace kdl::interp {
+
+void StartFor(Core& core, Activation& here, const Instruction& instruction);
+void StartCut(Core& core, Activation& here, const Instruction& instruction);
+void StartLoop(Core& core, Activation& here, const Instruction& instruction);
+void StartSpmd(Core& core, Activation& here, const Instruction& instruction);
+void StartNest(Core& core, Activation& here, const Instruction& instruction);
+void YieldLoop(Core& core, Frame& frame, const Instruction& yield);
+void YieldSpmd(Core& core, Frame& frame, const Instruction& yield);
+void YieldNest(Core& core, Frame& frame, const Instruction& yield);
+void YieldIf(Core& core, Frame& frame, const Instruction& yield);
+void StartIf(Core& core, Activation& here, const Instruction& instruction);
+void StartCall(Core& core, Activation& here, const Instruction& instruction);
+void RunYield(Core& core, Activation& here, const Instruction& instruction);
+void RunReturn(Core& core, Activation& here, const Instruction& instruction);
+
+}  // namespace kdl::interp

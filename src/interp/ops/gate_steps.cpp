@@ -1,0 +1,123 @@
+#include "interp/ops/gate_steps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "interp/elements.h"
+#include "interp/team.h"
+#include "ir/views.h"
+
+namespace kdl::interp {
+
+namespace {
+
+TeamGates& GatesOf(Core& core) { return core.facts.team->gates(); }
+
+int64_t GateScalar(Activation& here, const Instruction& instruction, size_t operand) {
+  return static_cast<int64_t>(here.scalar(instruction.operands[operand]));
+}
+
+/// The gate that the op names; with the core stopped where it is none.
+TeamGates::GateId GateOf(Core& core, const Instruction& instruction, size_t operand,
+                         int64_t number) {
+  const ir::Value* gates = instruction.op->operand(operand);
+  if (number < 0 || number >= gates->type()->dims[0]->value)
+    core.Break(instruction, fmt::format("there is no gate {}", number));
+  return {gates, number};
+}
+
+void Tell(Core& core, const Instruction& instruction, const std::string& fault) {
+  if (!fault.empty()) core.facts.team->Stop(core, instruction, fault);
+}
+
+}  // namespace
+
+void RunGatesOpen(Core& core, Activation&, const Instruction& instruction) {
+  const ir::Value* gates = instruction.op->operand(0);
+  Tell(core, instruction,
+       GatesOf(core).Open(core.facts.worker, gates, gates->type()->dims[0]->value,
+                          instruction.op->attr<ir::AttrKey::Arrivals>()));
+}
+
+void RunGatesClose(Core& core, Activation&, const Instruction& instruction) {
+  Tell(core, instruction, GatesOf(core).Close(core.facts.worker, instruction.op->operand(0)));
+}
+
+void RunGateArrive(Core& core, Activation& here, const Instruction& instruction) {
+  TeamGates::GateId gate = GateOf(core, instruction, 0, GateScalar(here, instruction, 1));
+  if (core.state != MachineState::Running) return;
+  Tell(core, instruction, GatesOf(core).Arrive(core.facts.worker, gate));
+}
+
+void RunGateAwait(Core& core, Activation& here, const Instruction& instruction) {
+  TeamGates::GateId gate = GateOf(core, instruction, 0, GateScalar(here, instruction, 1));
+  if (core.state != MachineState::Running) return;
+  bool waits = false;
+  int64_t phase = GateScalar(here, instruction, 2);
+  Tell(core, instruction, GatesOf(core).Await(core.facts.worker, gate, phase, &waits));
+  if (!waits) return;
+  if (core.facts.team->is_stuck())
+    return Tell(core, instruction, "waits for a phase of a gate that does not end");
+  --core.frames.back().next;
+  core.state = MachineState::AtGate;
+}
+
+void RunCopyBox(Core& core, Activation& here, const Instruction& instruction) {
+  using Copy = ir::CopyBoxOp;
+  const ir::Op& op = *instruction.op;
+  const TensorValue& tensor = here.tensor(instruction.operands[Copy::at_tensor]);
+  int64_t slot = GateScalar(here, instruction, op.SegmentBegin(Copy::at_slot));
+  TeamGates::GateId gate = GateOf(core, instruction, op.SegmentBegin(Copy::at_gates), slot);
+  if (core.state != MachineState::Running || !HasMemory(core, instruction, tensor)) return;
+  const ir::Value* value = op.operand(Copy::at_buffer);
+  Tell(core, instruction, GatesOf(core).Fill(core.facts.worker, {value, slot}, gate));
+  Buffer& buffer = BufferAt(core, here, instruction, Copy::at_buffer);
+  const std::vector<int64_t>& extents = instruction.numbers;
+  const ir::NumberList along = op.attr<ir::AttrKey::Along>();
+  std::vector<int64_t> first;
+  for (const DimPlan& dim : instruction.access->dims)
+    first.push_back(static_cast<int64_t>(ScalarIndex(here, dim)));
+  for (int64_t element = 0; element < extents[1] * extents[2]; ++element) {
+    if (core.state != MachineState::Running) return;
+    std::vector<int64_t> index = first;
+    index[static_cast<size_t>(along[0])] += element / extents[2];
+    index[static_cast<size_t>(along[1])] += element % extents[2];
+    int64_t place = 0;
+    bool inside = true;
+    for (size_t d = 0; d < index.size(); ++d) {
+      inside &= 0 <= index[d] && index[d] < tensor.sizes[d];
+      place += index[d] * tensor.strides[d];
+    }
+    const std::byte* address = tensor.data + place * Bytes(tensor.scalar);
+    if (inside && !Notes(core, instruction, tensor, address, TouchKind::Read)) return;
+    buffer.Define(slot * extents[1] * extents[2] + element,
+                  inside ? ReadElement(address, tensor.scalar) : 0);
+  }
+}
+
+/// As a driver has it: what lies apart is a multiple of 16 bytes.
+void RunBoxFits(Core&, Activation& here, const Instruction& instruction) {
+  constexpr int64_t kAligned = 16;
+  const TensorValue& tensor = here.tensor(instruction.operands[0]);
+  bool fits = std::ranges::all_of(tensor.sizes, [](int64_t size) { return size > 0; });
+  for (size_t d = 0; d + 1 < tensor.sizes.size(); ++d) {
+    int64_t bytes = tensor.strides[d] * Bytes(tensor.scalar);
+    fits &= bytes > 0 && bytes % kAligned == 0;
+  }
+  here.scalar(instruction.results[0]) = fits ? 1 : 0;
+}
+
+void RunShowStores(Core& core, Activation&, const Instruction&) {
+  GatesOf(core).Show(core.facts.worker);
+}
+
+void RunCloseSteps(Core& core, Activation&, const Instruction&) {
+  GatesOf(core).CloseSteps(core.facts.worker);
+}
+
+void RunAwaitSteps(Core& core, Activation&, const Instruction& instruction) {
+  GatesOf(core).AwaitSteps(core.facts.worker, instruction.op->attr<ir::AttrKey::Ahead>());
+}
+
+}  // namespace kdl::interp

@@ -1,0 +1,112 @@
+#include "interp/ops/matrix_step.h"
+
+#include "interp/elements.h"
+#include "ir/lane_map.h"
+#include "ir/unit.h"
+#include "ir/views.h"
+
+// A worker's part of a step of matrices, which it computes by itself: its points' terms, read from the team's memory.
+
+namespace kdl::interp {
+
+namespace {
+
+using ir::AttrKey;
+
+/// A buffer of two dimensions, or a slot of one of three; in one of them terms lie.
+struct Factor {
+  size_t operand;
+  const Buffer* buffer;
+  int64_t extents[2];
+  size_t folded;
+  int64_t slot;
+  int64_t slots;
+
+  int64_t Offset(int64_t kept, int64_t term) const {
+    int64_t row = folded == 0 ? term : kept;
+    int64_t column = folded == 0 ? kept : term;
+    bool inside = slot >= 0 && slot < slots && row >= 0 && row < extents[0] && column >= 0 &&
+                  column < extents[1];
+    return inside ? (slot * extents[0] + row) * extents[1] + column : -1;
+  }
+};
+
+Factor FactorOf(Core& core, Activation& here, const Instruction& instruction, size_t operand) {
+  ir::Type type = instruction.op->operand(operand)->type();
+  auto folded = static_cast<size_t>(instruction.op->attr<AttrKey::Folded>()[operand]);
+  size_t first = type->dims.size() - 2;
+  Factor factor{operand,
+                &BufferAt(core, here, instruction, operand),
+                {type->dims[first]->value, type->dims[first + 1]->value},
+                folded,
+                0,
+                1};
+  if (first == 0) return factor;
+  size_t slot = instruction.op->SegmentBegin(ir::MatrixStepOp::at_slots);
+  // Those of the second factor come behind those of the first one.
+  if (operand == 1 && instruction.op->operand(0)->type()->dims.size() == 3) ++slot;
+  factor.slot = static_cast<int64_t>(here.scalar(instruction.operands[slot]));
+  factor.slots = type->dims[0]->value;
+  return factor;
+}
+
+/// The terms at a row or column, as the accumulator; false: the core has stopped.
+bool ReadTerms(Core& core, const Instruction& instruction, const Factor& factor, int64_t kept,
+               int64_t first, uint64_t* terms) {
+  for (int turn = 0; turn < instruction.fold->unit->depth; ++turn) {
+    int64_t offset = factor.Offset(kept, first + turn);
+    if (offset < 0) {
+      core.Break(instruction, "takes a term that is outside of its buffer");
+      return false;
+    }
+    if (!Notes(core, instruction, factor.operand, offset, TouchKind::Read)) return false;
+    if (!IsDefined(core, instruction, *factor.buffer, offset)) return false;
+    uint64_t bits = factor.buffer->elements[static_cast<size_t>(offset)];
+    terms[turn] = instruction.fold->widen[factor.operand](&bits, nullptr);
+  }
+  return true;
+}
+
+/// The worker's places along the map's axis.
+std::vector<int64_t> PlacesOf(const ir::AxisDigits& digits, int64_t worker) {
+  int64_t first = digits.First(worker / digits.apart % digits.workers);
+  std::vector<int64_t> places;
+  for (int64_t held = 0; held < digits.held(); ++held)
+    places.push_back(first + digits.Offset(held));
+  return places;
+}
+
+}  // namespace
+
+void RunMatrixStep(Core& core, Activation& here, const Instruction& instruction) {
+  using Step = ir::MatrixStepOp;
+  const ir::Unit& unit = *instruction.fold->unit;
+  auto place = [&](size_t number) {
+    return static_cast<int64_t>(here.scalar(instruction.operands[Step::at_place + number]));
+  };
+  Factor a = FactorOf(core, here, instruction, Step::at_a);
+  Factor b = FactorOf(core, here, instruction, Step::at_b);
+  ir::LaneMap map = ir::MapOf(*instruction.op);
+  int64_t worker = place(0);
+  int64_t term = place(1);
+  int64_t rows = place(2);
+  int64_t columns = place(3);
+  size_t first_acc = instruction.op->SegmentBegin(Step::at_accs);
+  std::vector<uint64_t> results;
+  for (int64_t row : PlacesOf(map[0], worker)) {
+    for (int64_t column : PlacesOf(map[1], worker)) {
+      size_t at = results.size();
+      results.push_back(UnspecifiedBits(unit.acc));
+      if (row >= rows || column >= columns) continue;
+      uint64_t of_row[ir::kMaxUnitDepth];
+      uint64_t of_column[ir::kMaxUnitDepth];
+      if (!ReadTerms(core, instruction, a, row, term, of_row)) return;
+      if (!ReadTerms(core, instruction, b, column, term, of_column)) return;
+      uint64_t acc = here.scalar(instruction.operands[first_acc + at]);
+      results[at] = ir::RunStep(unit, acc, of_row, of_column);
+    }
+  }
+  for (size_t i = 0; i < results.size(); ++i) here.scalar(instruction.results[i]) = results[i];
+}
+
+}  // namespace kdl::interp

@@ -1,0 +1,173 @@
+#include "interp/ops/op_rows.h"
+
+#include "interp/ops/assert.h"
+#include "interp/ops/combine.h"
+#include "interp/ops/control.h"
+#include "interp/ops/copies.h"
+#include "interp/ops/copies_ahead.h"
+#include "interp/ops/folds.h"
+#include "interp/ops/gate_steps.h"
+#include "interp/ops/homes.h"
+#include "interp/ops/launch_memory.h"
+#include "interp/ops/matrix_step.h"
+#include "interp/ops/memory.h"
+#include "interp/ops/print.h"
+#include "interp/ops/program.h"
+#include "interp/ops/slide.h"
+#include "interp/ops/stages.h"
+#include "interp/ops/take.h"
+#include "interp/ops/tile_call.h"
+#include "interp/ops/tile_steps.h"
+#include "interp/ops/values.h"
+#include "interp/ops/vector_memory.h"
+#include "interp/ops/vectors.h"
+#include "interp/ops/while.h"
+#include "interp/pipes.h"
+#include "interp/tensor_view.h"
+#include "ir/op_table.h"
+
+namespace kdl::interp {
+
+namespace {
+
+using ir::OpInfo;
+using ir::OpKind;
+
+constexpr OpRow kRows[] = {
+    {OpKind::Const, Plan::Constant, &RunNumber},
+    {OpKind::SizeOf, Plan::Size, &RunNumber},
+    {OpKind::Call, Plan::Call, &StartCall},
+    {OpKind::Return, Plan::None, &RunReturn},
+    {OpKind::Bound, Plan::Bound, &RunBound},
+    {OpKind::BlkStart, Plan::None, &RunBlkStart},
+    {OpKind::BlkSize, Plan::None, &RunBlkSize},
+    {OpKind::BlkIndex, Plan::None, &RunBlkIndex},
+    {OpKind::MakeBlk, Plan::None, &RunMakeBlk},
+    {OpKind::Iota, Plan::ResultAxes, &RunIota},
+    {OpKind::Load, Plan::Access, &RunLoad, nullptr, &RunScalarLoad, &RunVectorLoad},
+    {OpKind::Store, Plan::Access, &RunStore, nullptr, &RunScalarStore, &RunVectorStore},
+    {OpKind::Update, Plan::Access, &RunUpdate},
+    {OpKind::LaunchTensor, Plan::CheckedSizes, &RunLaunchTensor},
+    {OpKind::Table, Plan::Table, &RunTable},
+    {OpKind::View, Plan::CheckedSizes, &RunView},
+    {OpKind::Reduce, Plan::Reduce, &RunReduce},
+    {OpKind::Contraction, Plan::Contraction, &RunContraction},
+    {OpKind::Fold, Plan::Fold, &StartCombine, &YieldCombine},
+    {OpKind::Scan, Plan::Fold, &StartCombine, &YieldCombine},
+    {OpKind::Take, Plan::Take, &RunTake},
+    {OpKind::Slide, Plan::Slide, &RunSlide},
+    {OpKind::For, Plan::Extent, &StartFor, &YieldLoop},
+    {OpKind::Cut, Plan::Cut, &StartCut, &YieldLoop},
+    {OpKind::Spmd, Plan::Spmd, &StartSpmd, &YieldSpmd},
+    {OpKind::Loop, Plan::None, &StartLoop, &YieldLoop},
+    {OpKind::While, Plan::None, &StartWhile, &YieldWhile},
+    {OpKind::If, Plan::None, &StartIf, &YieldIf},
+    {OpKind::Sync, Plan::None, &RunSync},
+    {OpKind::Yield, Plan::None, &RunYield},
+    {OpKind::Require, Plan::None, &RunRequire},
+    {OpKind::Assert, Plan::OperandAxes, &RunAssert},
+    {OpKind::StaticAssert, Plan::None, &RunHint},
+    {OpKind::Print, Plan::None, &RunPrint},
+    {OpKind::CoreId, Plan::None, &RunCoreId},
+    {OpKind::CoreNum, Plan::None, &RunCoreNum},
+    {OpKind::Pipe, Plan::Pipe, &RunPipe},
+    {OpKind::Stage, Plan::None, &StartStage, &YieldStage},
+    {OpKind::Push, Plan::Positions, &RunPush},
+    {OpKind::Pop, Plan::Positions, &RunPop},
+    {OpKind::Acquire, Plan::None, &RunAcquire},
+    {OpKind::Commit, Plan::None, &RunCommit},
+    {OpKind::Wait, Plan::None, &RunWait},
+    {OpKind::Match, Plan::None, &RunMatch},
+    {OpKind::Release, Plan::None, &RunRelease},
+    {OpKind::Nest, Plan::Nest, &StartNest, &YieldNest},
+    {OpKind::Element, Plan::None, &RunElement},
+    {OpKind::FoldIn, Plan::FoldIn, &RunFoldIn},
+    {OpKind::Home, Plan::Home, &RunHome},
+    {OpKind::Get, Plan::Get, &RunGet},
+    {OpKind::Put, Plan::Put, &RunPut},
+    {OpKind::Move, Plan::None, &RunMove},
+    {OpKind::Check, Plan::None, &RunCheck},
+    {OpKind::Barrier, Plan::None, &RunBarrier},
+    {OpKind::BusyCores, Plan::None, &RunHint},
+    {OpKind::BufferNew, Plan::ResultSizes, &RunBufferNew},
+    {OpKind::BufferLoad, Plan::BufferLoad, &RunBufferLoad, nullptr, nullptr, &RunVectorBufferLoad},
+    {OpKind::BufferStore, Plan::BufferStore, &RunBufferStore, nullptr, nullptr,
+     &RunVectorBufferStore},
+    {OpKind::CopyAhead, Plan::CopyAhead, &RunCopyAhead},
+    {OpKind::CloseAhead, Plan::None, &RunCloseAhead},
+    {OpKind::AwaitAhead, Plan::None, &RunAwaitAhead},
+    {OpKind::GatesOpen, Plan::None, &RunGatesOpen},
+    {OpKind::GatesClose, Plan::None, &RunGatesClose},
+    {OpKind::GateArrive, Plan::None, &RunGateArrive},
+    {OpKind::GateAwait, Plan::None, &RunGateAwait},
+    {OpKind::CopyBox, Plan::CopyBox, &RunCopyBox},
+    {OpKind::BoxFits, Plan::None, &RunBoxFits},
+    {OpKind::ShowStores, Plan::None, &RunShowStores},
+    {OpKind::CloseSteps, Plan::None, &RunCloseSteps},
+    {OpKind::AwaitSteps, Plan::None, &RunAwaitSteps},
+    {OpKind::CopyIn, Plan::Copy, &RunCopyIn},
+    {OpKind::CopyOut, Plan::Copy, &RunCopyOut},
+    {OpKind::AwaitCopies, Plan::BufferLoad, &RunAwaitCopies},
+    {OpKind::Prefetch, Plan::None, &RunHint},
+    {OpKind::AlignGap, Plan::Access, &RunAlignGap},
+    {OpKind::Splat, Plan::None, &RunSplat},
+    {OpKind::LaneMask, Plan::None, &RunLaneMask},
+    {OpKind::LaneNumbers, Plan::None, &RunLaneNumbers},
+    {OpKind::Zip, Plan::None, &RunZip},
+    {OpKind::UnitStep, Plan::UnitStep, &RunUnitStep},
+    {OpKind::MatrixStep, Plan::UnitStep, &RunMatrixStep},
+    {OpKind::TileSteps, Plan::UnitStep, &RunTileSteps},
+    {OpKind::Half, Plan::None, &RunHalf},
+    {OpKind::Transpose, Plan::None, &RunTranspose},
+    {OpKind::Alloc, Plan::None, &RunAlloc},
+    {OpKind::Free, Plan::None, &RunFree},
+    {OpKind::Lives, Plan::None, &RunLives},
+    {OpKind::Apart, Plan::None, &RunApart},
+    {OpKind::Transfer, Plan::None, &RunTransfer},
+    {OpKind::Relocate, Plan::None, &RunRelocate},
+    {OpKind::CopyBack, Plan::None, &RunCopyBack},
+    {OpKind::Copy, Plan::None, &RunCopy},
+    {OpKind::Fill, Plan::None, &RunFill},
+    {OpKind::Slice, Plan::None, &RunSlice},
+    {OpKind::Swap, Plan::None, &RunSwap},
+    {OpKind::BindSize, Plan::None, &RunBindSize},
+    {OpKind::HostLoad, Plan::None, &RunHostLoad},
+    {OpKind::HostStore, Plan::None, &RunHostStore},
+    {OpKind::Draw, Plan::None, &RunDraw},
+    {OpKind::Expect, Plan::None, &RunExpect},
+    {OpKind::DeviceCores, Plan::None, &RunDeviceCores},
+    {OpKind::Mark, Plan::None, &RunMark},
+    {OpKind::Launch, Plan::None, &RunLaunch},
+    {OpKind::Workspace, Plan::None, &RunWorkspace},
+    {OpKind::Footprint, Plan::None, &RunFootprint},
+    {OpKind::Instances, Plan::None, &RunInstances},
+    {OpKind::Reserve, Plan::None, &RunReserve},
+};
+static_assert(ir::CoverOnce(kRows, [](const OpInfo& info) { return !info.is_computed(); }),
+              "the interpreter runs each op");
+
+consteval bool RegionsEnd() {
+  for (const OpRow& row : kRows) {
+    bool has_regions = ir::kOpTable[static_cast<size_t>(row.kind)].regions > 0;
+    if (has_regions != (row.yield != nullptr)) return false;
+  }
+  return true;
+}
+static_assert(RegionsEnd(), "an op with regions says what goes on at their ends");
+
+constexpr OpRow kComputed = {OpKind::Add, Plan::Computed,        &RunTileElementwise,
+                             nullptr,     &RunScalarElementwise, &RunVectorElementwise};
+
+}  // namespace
+
+const OpRow& RowOf(ir::OpKind kind) {
+  static constexpr auto kByOp = ir::ByOp(kRows);
+  return ir::Info(kind).is_computed() ? kComputed : kByOp[static_cast<size_t>(kind)];
+}
+
+Handler OpRow::HandlerOf(OpForm form) const {
+  if (form == OpForm::Scalars && run_scalars) return run_scalars;
+  return form == OpForm::Vectors && run_vectors ? run_vectors : run;
+}
+
+}  // namespace kdl::interp

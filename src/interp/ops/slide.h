@@ -1,0 +1,9 @@
+#pragma once
+
+#include "interp/core.h"
+
+namespace kdl::interp {
+
+void RunSlide(Core& core, Activation& here, const Instruction& instruction);
+
+}  // namespace kdl::interp

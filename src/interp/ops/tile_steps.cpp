@@ -1,0 +1,105 @@
+#include "interp/ops/tile_steps.h"
+
+#include "interp/elements.h"
+#include "ir/unit.h"
+#include "ir/views.h"
+
+// Steps of a unit for whole tiles of accumulators: the accumulators' one by one, each term read from its buffer.
+
+namespace kdl::interp {
+
+namespace {
+
+using ir::AttrKey;
+using ir::TileStepsOp;
+
+/// A factor's buffer, and where in it the steps begin.
+class TileFactor {
+ public:
+  TileFactor(Core& core, Activation& here, const Instruction& instruction, size_t operand,
+             size_t first_place)
+      : core_(core),
+        instruction_(instruction),
+        operand_(operand),
+        buffer_(BufferAt(core, here, instruction, operand)) {
+    for (Size dim : instruction.op->operand(operand)->type()->dims) {
+      extents_.push_back(dim->value);
+      first_.push_back(
+          static_cast<int64_t>(here.scalar(instruction.operands[first_place + first_.size()])));
+    }
+  }
+
+  size_t rank() const { return first_.size(); }
+
+  /// Terms that lie side by side, as the accumulator: so much further along the dimension, and along the last one. False: the core
+  /// has stopped.
+  bool Read(size_t dim, int64_t by, int64_t last, uint64_t* terms) const {
+    for (int turn = 0; turn < ir::GroupOf(*instruction_.fold->unit); ++turn) {
+      std::vector<int64_t> index = first_;
+      index[dim] += by;
+      index.back() += last + turn;
+      int64_t offset = 0;
+      for (size_t d = 0; d < index.size(); ++d) {
+        if (index[d] < 0 || index[d] >= extents_[d]) {
+          core_.Break(instruction_, "takes a term that is outside of its buffer");
+          return false;
+        }
+        offset = offset * extents_[d] + index[d];
+      }
+      if (!Notes(core_, instruction_, operand_, offset, TouchKind::Read)) return false;
+      if (!IsDefined(core_, instruction_, buffer_, offset)) return false;
+      uint64_t bits = buffer_.elements[static_cast<size_t>(offset)];
+      terms[turn] = instruction_.fold->widen[operand_](&bits, nullptr);
+    }
+    return true;
+  }
+
+ private:
+  Core& core_;
+  const Instruction& instruction_;
+  size_t operand_;
+  const Buffer& buffer_;
+  std::vector<int64_t> extents_;
+  std::vector<int64_t> first_;
+};
+
+}  // namespace
+
+void RunTileSteps(Core& core, Activation& here, const Instruction& instruction) {
+  const ir::Op& op = *instruction.op;
+  const ir::Unit& unit = *instruction.fold->unit;
+  size_t place = op.SegmentBegin(TileStepsOp::at_place);
+  size_t accs = op.SegmentBegin(TileStepsOp::at_accs);
+  TileFactor rows(core, here, instruction, TileStepsOp::at_rows, place);
+  TileFactor columns(core, here, instruction, TileStepsOp::at_columns, place + rows.rank());
+  int64_t of_group = ir::GroupOf(unit);
+  auto groups = static_cast<int64_t>(here.scalar(instruction.operands[accs - 1]));
+  if (groups % unit.tile_groups != 0)
+    return core.Break(instruction, "takes steps that fill no tiles");
+  auto along = static_cast<size_t>(op.attr<AttrKey::Along>()[0]);
+  auto of_row = static_cast<size_t>(op.attr<AttrKey::Sizes>()[1]);
+  std::vector<std::vector<uint64_t>> results;
+  for (size_t n = 0; n < op.results().size(); ++n) {
+    std::vector<uint64_t> lanes = here.vector(instruction.operands[accs + n]);
+    auto row = static_cast<int64_t>(n / of_row);
+    auto column = static_cast<int64_t>(n % of_row * lanes.size());
+    for (uint64_t& acc : lanes) {
+      for (int64_t group = 0; group < groups; group += unit.depth / of_group) {
+        uint64_t a[ir::kMaxUnitDepth];
+        uint64_t b[ir::kMaxUnitDepth];
+        for (int64_t at = 0; at < unit.depth; at += of_group) {
+          int64_t number = group + at / of_group;
+          if (!rows.Read(along, row, number * of_group, a + at)) return;
+          if (!columns.Read(columns.rank() - 2, number, column * of_group, b + at)) return;
+        }
+        acc = ir::RunStep(unit, acc, a, b);
+      }
+      ++column;
+    }
+    results.push_back(std::move(lanes));
+  }
+  for (size_t n = 0; n < results.size(); ++n)
+    here.vector(instruction.results[n]) = std::move(results[n]);
+}
+
+}  // namespace kdl::interp

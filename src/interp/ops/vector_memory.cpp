@@ -1,0 +1,108 @@
+#include "interp/ops/vector_memory.h"
+
+#include "interp/elements.h"
+#include "ir/type.h"
+#include "ir/views.h"
+
+// Loads and stores of vectors: the lanes one by one, each checked like an element of its own. A lane
+// that is masked off is not even located.
+
+namespace kdl::interp {
+
+namespace {
+
+/// Which lanes an access touches.
+struct Mask {
+  const uint64_t* flags = nullptr;  ///< null: all
+
+  bool operator[](size_t lane) const { return !flags || flags[lane] != 0; }
+};
+
+/// The mask behind the op's operand group `segment`, or all lanes.
+Mask MaskOf(const Activation& here, const Instruction& instruction, size_t segment) {
+  if (instruction.op->Segment(segment).empty()) return {};
+  return {ElementsOf(here, instruction.operands[instruction.op->SegmentBegin(segment)])};
+}
+
+uint64_t ElementNumber(const TensorValue& tensor, const Place& place) {
+  return static_cast<uint64_t>(place.address - tensor.data) /
+         static_cast<uint64_t>(Bytes(tensor.scalar));
+}
+
+}  // namespace
+
+void RunVectorLoad(Core& core, Activation& here, const Instruction& instruction) {
+  const TensorValue& tensor = here.tensor(instruction.operands[ir::LoadOp::at_tensor]);
+  if (!HasMemory(core, instruction, tensor)) return;
+  Mask mask = MaskOf(here, instruction, ir::LoadOp::at_mask);
+  LanePlaces places(here, instruction, tensor);
+  std::vector<uint64_t>& result = here.vector(instruction.results[0]);
+  result.assign(static_cast<size_t>(ir::Lanes(instruction.op->result()->type())),
+                UnspecifiedBits(tensor.scalar));
+  for (size_t lane = 0; lane < result.size(); ++lane) {
+    if (!mask[lane]) continue;
+    Place place = places.At(lane);
+    if (!place.address) return ReportOutside(core, instruction, tensor, place);
+    result[lane] = ReadElement(place.address, tensor.scalar);
+  }
+}
+
+/// Tensors count as aligned here: a result depends on the element's place alone, never on the
+/// machine.
+void RunAlignGap(Core&, Activation& here, const Instruction& instruction) {
+  const TensorValue& tensor = here.tensor(instruction.operands[ir::AlignGapOp::at_tensor]);
+  uint64_t number = 0;
+  for (size_t d = 0; d < instruction.access->dims.size(); ++d) {
+    number +=
+        ScalarIndex(here, instruction.access->dims[d]) * static_cast<uint64_t>(tensor.strides[d]);
+  }
+  auto lanes = static_cast<uint64_t>(instruction.op->attr<ir::AttrKey::Lanes>());
+  here.scalar(instruction.results[0]) = (0 - number) % lanes;
+}
+
+void RunVectorStore(Core& core, Activation& here, const Instruction& instruction) {
+  const TensorValue& tensor = here.tensor(instruction.operands[ir::StoreOp::at_tensor]);
+  if (!HasMemory(core, instruction, tensor)) return;
+  Mask mask = MaskOf(here, instruction, ir::StoreOp::at_mask);
+  LanePlaces places(here, instruction, tensor);
+  const std::vector<uint64_t>& value = here.vector(instruction.operands[ir::StoreOp::at_value]);
+  bool past_caches = instruction.op->HasAttr(ir::AttrKey::Cache);
+  for (size_t lane = 0; lane < value.size(); ++lane) {
+    if (!mask[lane]) continue;
+    Place place = places.At(lane);
+    if (!place.address) return ReportOutside(core, instruction, tensor, place);
+    if (lane == 0 && past_caches && ElementNumber(tensor, place) % value.size() != 0)
+      return core.Break(instruction, "goes past the caches to a vector that is not aligned");
+    WriteElement(place.address, tensor.scalar, value[lane]);
+  }
+}
+
+void RunVectorBufferLoad(Core& core, Activation& here, const Instruction& instruction) {
+  const Buffer& buffer = BufferAt(core, here, instruction, ir::BufferLoadOp::at_buffer);
+  Mask mask = MaskOf(here, instruction, ir::BufferLoadOp::at_mask);
+  ir::Type type = instruction.op->result()->type();
+  std::vector<uint64_t>& result = here.vector(instruction.results[0]);
+  result.assign(static_cast<size_t>(ir::Lanes(type)), UnspecifiedBits(type->scalar));
+  for (size_t lane = 0; lane < result.size(); ++lane) {
+    if (!mask[lane]) continue;
+    int64_t offset = BufferOffset(core, here, instruction, 1, static_cast<int64_t>(lane));
+    if (offset < 0 || !Notes(core, instruction, 0, offset, TouchKind::Read)) return;
+    if (!IsDefined(core, instruction, buffer, offset)) return;
+    result[lane] = buffer.elements[static_cast<size_t>(offset)];
+  }
+}
+
+void RunVectorBufferStore(Core& core, Activation& here, const Instruction& instruction) {
+  Buffer& buffer = BufferAt(core, here, instruction, ir::BufferStoreOp::at_buffer);
+  Mask mask = MaskOf(here, instruction, ir::BufferStoreOp::at_mask);
+  const std::vector<uint64_t>& value =
+      here.vector(instruction.operands[ir::BufferStoreOp::at_value]);
+  for (size_t lane = 0; lane < value.size(); ++lane) {
+    if (!mask[lane]) continue;
+    int64_t offset = BufferOffset(core, here, instruction, 2, static_cast<int64_t>(lane));
+    if (offset < 0 || !Notes(core, instruction, 1, offset, TouchKind::Write)) return;
+    buffer.Define(offset, value[lane]);
+  }
+}
+
+}  // namespace kdl::interp

@@ -1,0 +1,119 @@
+#include "interp/ops/vectors.h"
+
+#include "ir/type.h"
+#include "ir/views.h"
+
+// What makes vectors out of scalars and vectors, and the other way round.
+
+namespace kdl::interp {
+
+namespace {
+
+/// Result number `i`, of its type's length.
+std::vector<uint64_t>& ResultLanes(Activation& here, const Instruction& instruction, size_t i = 0) {
+  std::vector<uint64_t>& lanes = here.vector(instruction.results[i]);
+  lanes.resize(static_cast<size_t>(ir::Lanes(instruction.op->result(i)->type())));
+  return lanes;
+}
+
+}  // namespace
+
+void RunVectorElementwise(Core& core, Activation& here, const Instruction& instruction) {
+  const uint64_t* sources[3];
+  size_t strides[3];
+  size_t count = 0;
+  for (Slot slot : instruction.operands) {
+    sources[count] = ElementsOf(here, slot);
+    strides[count++] = slot.kind == SlotKind::Vector ? 1 : 0;
+  }
+  bool division_by_zero = false;
+  uint64_t operands[3];
+  std::vector<uint64_t>& result = ResultLanes(here, instruction);
+  for (size_t lane = 0; lane < result.size(); ++lane) {
+    for (size_t i = 0; i < count; ++i) operands[i] = sources[i][lane * strides[i]];
+    result[lane] = instruction.eval(operands, &division_by_zero);
+  }
+  if (division_by_zero) core.Stop({KDL_TRAP_DIVISION, instruction.op, -1, 0, 0});
+}
+
+void RunSplat(Core&, Activation& here, const Instruction& instruction) {
+  uint64_t value = here.scalar(instruction.operands[0]);
+  for (uint64_t& lane : ResultLanes(here, instruction)) lane = value;
+}
+
+void RunLaneMask(Core&, Activation& here, const Instruction& instruction) {
+  auto count = static_cast<int64_t>(here.scalar(instruction.operands[0]));
+  int64_t number = 0;
+  for (uint64_t& lane : ResultLanes(here, instruction)) lane = number++ < count ? 1 : 0;
+}
+
+void RunLaneNumbers(Core&, Activation& here, const Instruction& instruction) {
+  uint64_t number = 0;
+  for (uint64_t& lane : ResultLanes(here, instruction)) lane = number++;
+}
+
+void RunZip(Core&, Activation& here, const Instruction& instruction) {
+  std::vector<uint64_t>& result = ResultLanes(here, instruction);
+  size_t rows = instruction.operands.size();
+  for (size_t row = 0; row < rows; ++row) {
+    const uint64_t* elements = ElementsOf(here, instruction.operands[row]);
+    for (size_t lane = 0; lane * rows < result.size(); ++lane)
+      result[lane * rows + row] = elements[lane];
+  }
+}
+
+void RunUnitStep(Core&, Activation& here, const Instruction& instruction) {
+  const ir::Unit& unit = *instruction.fold->unit;
+  bool in_chain = instruction.op->HasAttr(ir::AttrKey::Part);
+  int chain = in_chain ? static_cast<int>(instruction.op->attr<ir::AttrKey::Part>()) : 0;
+  auto depth = static_cast<size_t>(in_chain ? ir::GroupOf(unit) : unit.depth);
+  size_t lanes = static_cast<size_t>(ir::Lanes(instruction.op->result()->type()));
+  std::vector<uint64_t> accs(lanes);
+  const uint64_t* start = ElementsOf(here, instruction.operands[ir::UnitStepOp::at_acc]);
+  std::vector<uint64_t> factors[2];
+  for (size_t i = 0; i < 2; ++i) {
+    factors[i] = here.vector(instruction.operands[i]);
+    for (uint64_t& factor : factors[i]) factor = instruction.fold->widen[i](&factor, nullptr);
+  }
+  auto of_lane = [&](const std::vector<uint64_t>& all, size_t lane) {
+    return all.data() + (all.size() == depth ? 0 : lane * depth);
+  };
+  for (size_t lane = 0; lane < lanes; ++lane) {
+    const uint64_t* a = of_lane(factors[0], lane);
+    const uint64_t* b = of_lane(factors[1], lane);
+    accs[lane] = in_chain ? ir::RunChain(unit, chain, start[lane], a, b)
+                          : ir::RunStep(unit, start[lane], a, b);
+  }
+  Slot target = instruction.results[0];
+  if (target.kind == SlotKind::Scalar) {
+    here.scalar(target) = accs[0];
+  } else {
+    here.vector(target) = std::move(accs);
+  }
+}
+
+void RunHalf(Core&, Activation& here, const Instruction& instruction) {
+  const std::vector<uint64_t>& whole = here.vector(instruction.operands[0]);
+  size_t lanes = whole.size() / 2;
+  auto part = static_cast<size_t>(instruction.op->attr<ir::AttrKey::Part>());
+  const uint64_t* first = whole.data() + part * lanes;
+  if (lanes == 1) {
+    here.scalar(instruction.results[0]) = *first;
+  } else {
+    here.vector(instruction.results[0]).assign(first, first + lanes);
+  }
+}
+
+void RunTranspose(Core&, Activation& here, const Instruction& instruction) {
+  size_t parts = instruction.operands.size() / instruction.results.size();
+  size_t lanes = instruction.results.size() / parts;
+  for (size_t column = 0; column < instruction.results.size(); ++column) {
+    std::vector<uint64_t>& result = ResultLanes(here, instruction, column);
+    for (size_t row = 0; row < result.size(); ++row) {
+      Slot part = instruction.operands[row * parts + column / lanes];
+      result[row] = here.vector(part)[column % lanes];
+    }
+  }
+}
+
+}  // namespace kdl::interp
