@@ -40,7 +40,8 @@ MAY_INCLUDE = {
     "src/tools": BELOW_DRIVER | {"src/driver"},
     "runtime": {"include/kdl", "runtime/system"},
     "runtime/system": set(),
-    "runtime/conformance": {"include/kdl", "runtime"},
+    "tests/drivers": {"include/kdl", "runtime"},
+    "tests/conformance": {"include/kdl", "runtime", "tests/drivers"},
 }
 # Libraries that one folder alone may see.
 ONLY_IN = {
@@ -51,7 +52,7 @@ ONLY_IN = {
 }
 
 # What asks the system: the files of one folder do, for all of the compiler and for all of the runtime.
-ONLY_IN.update({name: "src/support runtime/system runtime/conformance" for name in (
+ONLY_IN.update({name: "src/support runtime/system tests/drivers tests/conformance" for name in (
     "asm/", "dlfcn.h", "elf.h", "execinfo.h", "fcntl.h", "link.h", "linux/", "malloc.h", "netinet/", "poll.h", "pthread.h", "sched.h",
     "signal.h", "spawn.h", "sys/", "termios.h", "ucontext.h", "unistd.h")})
 
@@ -63,7 +64,8 @@ LIST_FAMILIES = [pathlib.PurePath(f"src/targets/{name}") for name in ("builtin.c
 # Families that run passes of another one.
 OVER_FAMILIES = {"src/targets/cluster": "src/targets/simt"}
 
-ROOTS = ["src", "runtime", "include"]
+ROOTS = ["src", "runtime", "include", "tests"]
+CHECKED = ["src", "runtime", "include", "tests/drivers", "tests/conformance"]
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
 SUFFIXES = {".h", ".hpp", ".c", ".cpp", ".def", ".inc"}
 
@@ -90,7 +92,7 @@ def resolve(root, file, name):
 def includes(root):
     """{file: [(name, quoted, project's file or None)]}, paths from the root."""
     found = {}
-    for start in ROOTS:
+    for start in CHECKED:
         for file in sorted((root / start).rglob("*")):
             if file.suffix in SUFFIXES and file.is_file():
                 text = file.read_text(errors="replace")

@@ -32,7 +32,7 @@ KNOWN = [
     "src/syntax: builder check_text error_strategy parse syntax_error tokens",
     "src/targets/simt: box_product matrix_units tile_homes",
     "runtime/cluster: cluster_process source_line",
-    "runtime/conformance: ptx_machine ptx_values",
+    "tests/drivers: ptx_machine ptx_values",
     "runtime/core: binding binding_parts",
     "runtime/core: caller device operation order runners schedule timeline",
 ]

@@ -2,7 +2,7 @@
 """Kernels on a CUDA device: samples and families against their contracts and the interpreter, in an order drawn from a seed until
 the time is over; traps with their places; a barrier of the launch in a loop.
 
-Without a GPU the driver is one of the tests' (runtime/conformance/fake_cuda.h), which interprets the PTX thread by thread: what
+Without a GPU the driver is one of the tests' (tests/drivers/fake_cuda.h), which interprets the PTX thread by thread: what
 the text says is checked so, not what NVIDIA's compiler and machines make of it; each barrier that is taken away is missed.
 KDL_CUDA=1 takes the machine's own driver, whose matrix units add in an order of their own: what they leave open is compared with
 the reference device by a tolerance.

@@ -1,4 +1,4 @@
-#include "conformance/fake_cuda.h"
+#include "drivers/fake_cuda.h"
 
 #include <cstdint>
 #include <cstdio>
@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/ptx_machine.h"
+#include "drivers/ptx_machine.h"
 
 namespace {
 

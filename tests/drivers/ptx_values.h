@@ -7,7 +7,7 @@
 #include <string>
 #include <type_traits>
 
-#include "conformance/ptx_machine.h"
+#include "drivers/ptx_machine.h"
 
 namespace ptx {
 

@@ -2,9 +2,9 @@
 #include <stdlib.h>  // setenv
 
 #include "conformance/conformance.h"
-#include "conformance/fake_opencl.h"
 #include "conformance/kernels.h"
 #include "conformance/opencl_kernels.h"
+#include "drivers/fake_opencl.h"
 
 namespace kdl::conformance {
 

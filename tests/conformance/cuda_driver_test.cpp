@@ -5,8 +5,8 @@
 
 #include "conformance/conformance.h"
 #include "conformance/cuda_kernels.h"
-#include "conformance/fake_cuda.h"
 #include "conformance/kernels.h"
+#include "drivers/fake_cuda.h"
 
 namespace kdl::conformance {
 

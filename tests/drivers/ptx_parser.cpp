@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "conformance/ptx_machine.h"
+#include "drivers/ptx_machine.h"
 
 namespace ptx {
 

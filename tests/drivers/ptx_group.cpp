@@ -1,8 +1,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "conformance/ptx_machine.h"
-#include "conformance/ptx_values.h"
+#include "drivers/ptx_machine.h"
+#include "drivers/ptx_values.h"
 
 // What goes on by itself: boxes of tensors on their way to shared memory, and steps of groups of four warps, which read it.
 

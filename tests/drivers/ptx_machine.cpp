@@ -1,4 +1,4 @@
-#include "conformance/ptx_machine.h"
+#include "drivers/ptx_machine.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "conformance/ptx_values.h"
+#include "drivers/ptx_values.h"
 
 namespace ptx {
 

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <limits>
 
-#include "conformance/ptx_machine.h"
+#include "drivers/ptx_machine.h"
 
 // What the threads of a warp do together: matrices whose parts they hold in their registers.
 

@@ -3,7 +3,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "conformance/ptx_values.h"
+#include "drivers/ptx_values.h"
 
 // What instructions compute that only compute.
 

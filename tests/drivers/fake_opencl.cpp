@@ -1,4 +1,4 @@
-#include "conformance/fake_opencl.h"
+#include "drivers/fake_opencl.h"
 
 #include <dlfcn.h>
 
