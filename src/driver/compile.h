@@ -40,7 +40,8 @@ struct Compilation {
       runtime_specs;  ///< of the module's devices, once targets are known: for what is written to be run
 
   /// Puts a selector of tiles around a target's own; empty: that one stands.
-  std::function<std::shared_ptr<const ir::TileSelector>(const targets::Target&)> around_selector;
+  std::function<std::shared_ptr<const passes::TileSelector>(const targets::Target&)>
+      around_selector;
 
   std::vector<std::string> files_read;  ///< as the user would name them; not the library's
   std::string printed;                  ///< by --print-after, for standard output

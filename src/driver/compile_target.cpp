@@ -72,30 +72,16 @@ std::set<Name> KernelsFor(const ir::Module& module, const std::set<std::string>&
   return kernels;
 }
 
-/// Whether the op rounds to f16 one operation on numbers of f16, as instructions for it do.
-bool RoundsOneOfHalf(const ir::Op* op) {
-  constexpr ir::OpKind kOperations[] = {ir::OpKind::Add, ir::OpKind::Sub, ir::OpKind::Mul,
-                                        ir::OpKind::Div, ir::OpKind::Sqrt};
-  auto is_cast = [](const ir::Op* def) { return def && def->kind() == ir::OpKind::Cast; };
-  if (!is_cast(op) || op->result()->type()->scalar != Scalar::F16) return false;
-  const ir::Op* made = op->operand(0)->def();
-  if (!made || std::ranges::find(kOperations, made->kind()) == std::end(kOperations)) return false;
-  return std::ranges::any_of(made->operands(), [&](const ir::Value* factor) {
-    return is_cast(factor->def()) && factor->def()->operand(0)->type()->scalar == Scalar::F16;
-  });
-}
-
-/// Whether one of the kernel's contractions takes the steps of other units on the level than on the one that it extends, or f16 is
-/// computed there alone.
-bool Differs(const ir::Function& kernel, const ir::TargetFacts& facts,
-             const ir::TargetFacts& extended) {
-  bool differs = false;
-  bool of_half = facts.computes_half && !extended.computes_half;
+/// Whether one of the kernel's contractions takes the steps of other units on the level than on the one that it extends, or its
+/// family makes other code of it for other reasons.
+bool Differs(const ir::Function& kernel, const targets::Target& target,
+             const targets::Target& extended) {
+  bool differs =
+      target.family->differs && target.family->differs(kernel, *target.facts, *extended.facts);
   ir::Walk(kernel.body, [&](const ir::Op* op) {
-    differs |= of_half && RoundsOneOfHalf(op);
     if (op->kind() != ir::OpKind::Contraction) return;
-    const ir::Unit* unit = ir::BestUnit(facts.native, *op);
-    differs |= unit != ir::BestUnit(extended.native, *op);
+    const ir::Unit* unit = ir::BestUnit(target.facts->native, *op);
+    differs |= unit != ir::BestUnit(extended.facts->native, *op);
   });
   return differs;
 }
@@ -104,15 +90,15 @@ bool Differs(const ir::Function& kernel, const ir::TargetFacts& facts,
 std::set<Name> KernelsOf(const ir::Module& module, const WantedTarget& wanted,
                          std::span<const WantedTarget> all) {
   std::set<Name> kernels = KernelsFor(module, wanted.devices);
-  const ir::TargetFacts& facts = *wanted.target.facts;
+  const passes::TargetFacts& facts = *wanted.target.facts;
   auto extended = std::ranges::find_if(all, [&](const WantedTarget& other) {
     return InOnePart(other.target, wanted.target) && other.target.facts->level == facts.extends &&
            std::ranges::includes(other.devices, wanted.devices);
   });
   if (extended == all.end()) return kernels;
-  const ir::TargetFacts& below = *extended->target.facts;
-  std::erase_if(kernels,
-                [&](Name kernel) { return !Differs(*module.FindFunction(kernel), facts, below); });
+  std::erase_if(kernels, [&](Name kernel) {
+    return !Differs(*module.FindFunction(kernel), wanted.target, extended->target);
+  });
   return kernels;
 }
 

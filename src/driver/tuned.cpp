@@ -11,8 +11,8 @@
 
 #include "driver/diagnostics.h"
 #include "driver/files.h"
-#include "ir/target_facts.h"
 #include "passes/analysis/hidden_constants.h"
+#include "passes/target_facts.h"
 
 // kernel matmul on x86-64-v4 threads=1 at K=256 M=256 N=256
 //   selector BK=192 BM=336 BN=512
@@ -111,7 +111,7 @@ class Reader {
 };
 
 /// A target's selector where the file says nothing.
-class TunedSelector final : public ir::TileSelector {
+class TunedSelector final : public passes::TileSelector {
  public:
   TunedSelector(Compilation& c, const targets::Target& target, std::shared_ptr<TunedFile> tuned)
       : c_(c), level_(target.facts->level), own_(target.selector), tuned_(std::move(tuned)) {}
@@ -189,7 +189,7 @@ class TunedSelector final : public ir::TileSelector {
 
   Compilation& c_;
   std::string level_;
-  std::shared_ptr<const ir::TileSelector> own_;
+  std::shared_ptr<const passes::TileSelector> own_;
   std::shared_ptr<TunedFile> tuned_;
 };
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "ir/module.h"
-#include "ir/target_facts.h"
 #include "passes/pass.h"
+#include "passes/target_facts.h"
 #include "support/diagnostics.h"
 #include "support/source.h"
 
@@ -23,8 +23,8 @@ struct PassContext {
   ir::Module& module;
   DiagnosticEngine& diagnostics;
   const SourceManager& sources;
-  const ir::TargetFacts* facts = nullptr;      ///< null in module passes
-  const ir::TileSelector* selector = nullptr;  ///< null in module passes
+  const passes::TargetFacts* facts = nullptr;      ///< null in module passes
+  const passes::TileSelector* selector = nullptr;  ///< null in module passes
   PipeMode pipes = PipeMode::Auto;
   /// In passes over programs: the kernels in the code of each target, their pipes decided.
   std::vector<const ir::Module*> variants = {};

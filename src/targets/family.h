@@ -8,8 +8,8 @@
 
 #include "codegen/common/compiled.h"
 #include "ir/module.h"
-#include "ir/target_facts.h"
 #include "passes/pass.h"
+#include "passes/target_facts.h"
 #include "support/result.h"
 #include "targets/spec.h"
 
@@ -20,8 +20,8 @@ struct Family;
 /// Something that kernels are compiled for and run on.
 struct Target {
   const Family* family = nullptr;
-  std::shared_ptr<const ir::TargetFacts> facts;  ///< the family's own record
-  std::shared_ptr<const ir::TileSelector> selector;
+  std::shared_ptr<const passes::TargetFacts> facts;  ///< the family's own record
+  std::shared_ptr<const passes::TileSelector> selector;
   std::string spec;         ///< which leads to it alone; targets of one spec have one code
   std::string device;       ///< the spec for the runtime, which the registry fills in
   bool interprets = false;  ///< the device runs KIR text
@@ -81,7 +81,11 @@ struct Family {
   /// What a file says of the machine that a spec of one of its kinds names, as text; null: no file does.
   Result<std::string> (*describe)(const Spec& spec) = nullptr;
   /// Of a target of its own, what tiles and code are chosen by; null: nothing is told.
-  std::vector<Trait> (*traits)(const ir::TargetFacts& facts) = nullptr;
+  std::vector<Trait> (*traits)(const passes::TargetFacts& facts) = nullptr;
+  /// Whether code of the kernel for a level differs from that for the level which it extends, though its contractions take the
+  /// same units; null: it never does.
+  bool (*differs)(const ir::Function& kernel, const passes::TargetFacts& facts,
+                  const passes::TargetFacts& extended) = nullptr;
 };
 
 }  // namespace kdl::targets

@@ -3,8 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include "ir/target_facts.h"
 #include "passes/analysis/hidden_constants.h"
+#include "passes/target_facts.h"
 #include "tools/decide_targets.h"
 
 namespace kdl::tools {
@@ -12,7 +12,7 @@ namespace kdl::tools {
 namespace {
 
 /// Notes what a selector is asked and what it answers.
-class NotingSelector final : public ir::TileSelector {
+class NotingSelector final : public passes::TileSelector {
  public:
   NotingSelector(driver::Compilation& c, const targets::Target& target,
                  std::vector<SelectedTiles>& noted)
@@ -47,7 +47,7 @@ class NotingSelector final : public ir::TileSelector {
 
   driver::Compilation& c_;
   std::string level_;
-  std::shared_ptr<const ir::TileSelector> own_;
+  std::shared_ptr<const passes::TileSelector> own_;
   std::vector<SelectedTiles>& noted_;
 };
 

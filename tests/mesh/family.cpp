@@ -30,7 +30,7 @@ constexpr int64_t kBlock = 8;
 constexpr int64_t kScratchBytes = 16 << 20;
 
 /// Every constant that is left open is as long as a step.
-class Blocks final : public ir::TileSelector {
+class Blocks final : public passes::TileSelector {
  public:
   std::vector<int64_t> Select(const ir::Function& kernel) const override {
     std::vector<int64_t> chosen;

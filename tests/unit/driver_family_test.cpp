@@ -64,7 +64,7 @@ constexpr passes::Pass kTooLate{.on_kernel = RunAddNegatives,
                                 .needs = {{&kSubtractionsGone, "it would find some"}}};
 
 /// Every open constant is 8.
-class EightByEight final : public ir::TileSelector {
+class EightByEight final : public passes::TileSelector {
  public:
   std::vector<int64_t> Select(const ir::Function& kernel) const override {
     std::vector<int64_t> chosen;
@@ -78,7 +78,7 @@ class EightByEight final : public ir::TileSelector {
 extern const targets::Family kAdders;
 
 Result<std::vector<targets::Target>> MakeAdder(const targets::Spec& spec) {
-  auto facts = std::make_shared<ir::TargetFacts>();
+  auto facts = std::make_shared<passes::TargetFacts>();
   facts->arch = "adder";
   facts->level = "adder-1";
   std::vector<targets::Target> made;

@@ -34,7 +34,7 @@ struct Outcome {
 /// A kernel as text, run through passes; every step is verified and keeps the text's laws.
 struct TestKernel {
   ir::ReadText read;
-  const ir::TargetFacts* facts = nullptr;  ///< of the target that the passes lower for
+  const passes::TargetFacts* facts = nullptr;  ///< of the target that the passes lower for
   PipeMode pipes = PipeMode::Auto;
 
   explicit TestKernel(std::string text, std::span<const ir::Unit* const> units = {})

@@ -156,7 +156,7 @@ Result<std::string> Describe(const Spec& spec) {
   return std::string(kOwnText);
 }
 
-std::vector<targets::Trait> TraitsOf(const ir::TargetFacts& facts) {
+std::vector<targets::Trait> TraitsOf(const passes::TargetFacts& facts) {
   return simt::TraitsOf(static_cast<const ClusterFacts&>(facts));
 }
 

@@ -3,9 +3,9 @@
 #include <cstdint>
 
 #include "codegen/llvm/processor.h"
-#include "ir/target_facts.h"
 #include "passes/names.h"
 #include "passes/pass_manager.h"
+#include "passes/target_facts.h"
 
 namespace kdl::cpu {
 
@@ -13,7 +13,7 @@ namespace kdl::cpu {
 using namespace passes;
 
 /// A processor, beside what every target has: one thread with vectors is a core, and memory is near it in caches.
-struct ProcessorFacts : ir::TargetFacts {
+struct ProcessorFacts : passes::TargetFacts {
   codegen::Processor processor;
   int vector_registers = 16;
   int64_t l1_bytes = 32 << 10;

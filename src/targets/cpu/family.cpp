@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <utility>
@@ -65,7 +66,7 @@ Result<codegen::CompiledModule> Generate(std::span<const targets::TargetKernels>
   return codegen::CompileKernels(*backend, sources, of_kind);
 }
 
-std::vector<targets::Trait> TraitsOf(const ir::TargetFacts& target) {
+std::vector<targets::Trait> TraitsOf(const passes::TargetFacts& target) {
   const auto& facts = static_cast<const ProcessorFacts&>(target);
   std::vector<std::string_view> units;
   for (const ir::Unit* unit : facts.units) units.push_back(unit->name);
@@ -74,6 +75,31 @@ std::vector<targets::Trait> TraitsOf(const ir::TargetFacts& target) {
           {"bytes of first-level cache", fmt::to_string(facts.l1_bytes)},
           {"bytes of second-level cache", fmt::to_string(facts.l2_bytes)},
           {"units", units.empty() ? "none" : fmt::format("{}", fmt::join(units, " "))}};
+}
+
+/// Whether the op rounds to f16 one operation on numbers of f16, as instructions for it do.
+bool RoundsOneOfHalf(const ir::Op* op) {
+  constexpr ir::OpKind kOperations[] = {ir::OpKind::Add, ir::OpKind::Sub, ir::OpKind::Mul,
+                                        ir::OpKind::Div, ir::OpKind::Sqrt};
+  auto is_cast = [](const ir::Op* def) { return def && def->kind() == ir::OpKind::Cast; };
+  if (!is_cast(op) || op->result()->type()->scalar != Scalar::F16) return false;
+  const ir::Op* made = op->operand(0)->def();
+  if (!made || std::ranges::find(kOperations, made->kind()) == std::end(kOperations)) return false;
+  return std::ranges::any_of(made->operands(), [&](const ir::Value* factor) {
+    return is_cast(factor->def()) && factor->def()->operand(0)->type()->scalar == Scalar::F16;
+  });
+}
+
+/// Whether the level computes in f16 where the one that it extends does not, and the kernel has use for it.
+bool Differs(const ir::Function& kernel, const passes::TargetFacts& facts,
+             const passes::TargetFacts& extended) {
+  auto computes_half = [](const passes::TargetFacts& level) {
+    return static_cast<const ProcessorFacts&>(level).processor.computes_half;
+  };
+  bool differs = false;
+  if (!computes_half(facts) || computes_half(extended)) return false;
+  ir::Walk(kernel.body, [&](const ir::Op* op) { differs |= RoundsOneOfHalf(op); });
+  return differs;
 }
 
 }  // namespace
@@ -85,6 +111,7 @@ const targets::Family kFamily = {.name = "cpu",
                                  .loops = kLoopPipeline,
                                  .generate = Generate,
                                  .units = kUnits,
-                                 .traits = TraitsOf};
+                                 .traits = TraitsOf,
+                                 .differs = Differs};
 
 }  // namespace kdl::cpu

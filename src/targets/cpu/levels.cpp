@@ -130,9 +130,8 @@ ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
   facts.processor.features = isa.features;
   facts.processor.required_features = isa.required_features;
   bool is_x86 = isa.arch == kX86;
-  facts.computes_half =
+  facts.processor.computes_half =
       (isa.required_features & (is_x86 ? features::kAvx512Fp16 : features::kFp16)) != 0;
-  facts.processor.computes_half = facts.computes_half;
   bool has_scalable = isa.arch == kAarch64 && (isa.required_features & features::kSve256) != 0;
   facts.processor.scalable_bits = has_scalable ? isa.vector_bits : 0;
   facts.processor.has_fma = HasFma(isa);

@@ -397,7 +397,7 @@ class Selection {
   std::string trace_;
 };
 
-class CacheTileSelector final : public ir::TileSelector {
+class CacheTileSelector final : public passes::TileSelector {
  public:
   explicit CacheTileSelector(const ProcessorFacts& facts) : facts_(facts) {}
 
@@ -418,7 +418,7 @@ class CacheTileSelector final : public ir::TileSelector {
 
 }  // namespace
 
-std::unique_ptr<const ir::TileSelector> MakeTileSelector(const ProcessorFacts& facts) {
+std::unique_ptr<const passes::TileSelector> MakeTileSelector(const ProcessorFacts& facts) {
   return std::make_unique<CacheTileSelector>(facts);
 }
 

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <span>
 
-#include "ir/target_facts.h"
 #include "passes/names.h"
 #include "passes/pass_manager.h"
+#include "passes/target_facts.h"
 
 namespace kdl::simt {
 
@@ -15,7 +15,7 @@ struct MatrixUnit;
 using namespace passes;
 
 /// A machine whose core is a team of workers that run one code, beside what every target has.
-struct SimtFacts : ir::TargetFacts {
+struct SimtFacts : passes::TargetFacts {
   int64_t workers = 128;       ///< of a core
   int64_t most_workers = 256;  ///< where a kernel's products are large
   int64_t held_bytes = 256;    ///< of a product that a worker has in registers

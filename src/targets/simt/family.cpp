@@ -139,7 +139,7 @@ Result<CompiledModule> Generate(std::span<const TargetKernels> targets,
   return facts.generate(targets[0], facts, of_kind);
 }
 
-std::vector<targets::Trait> TraitsOfDevice(const ir::TargetFacts& target) {
+std::vector<targets::Trait> TraitsOfDevice(const passes::TargetFacts& target) {
   const auto& facts = static_cast<const DeviceFacts&>(target);
   std::vector<targets::Trait> traits = TraitsOf(facts);
   if (facts.multiprocessor_bytes > 0)

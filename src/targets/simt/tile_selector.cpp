@@ -199,7 +199,7 @@ std::string_view NameOf(Product product) {
   KDL_UNREACHABLE("product {}", static_cast<int>(product));
 }
 
-class TileSelector final : public ir::TileSelector {
+class TileSelector final : public passes::TileSelector {
  public:
   explicit TileSelector(const SimtFacts& facts) : facts_(facts) {}
 
@@ -284,7 +284,7 @@ class TileSelector final : public ir::TileSelector {
 
 }  // namespace
 
-std::unique_ptr<const ir::TileSelector> MakeTileSelector(const SimtFacts& facts) {
+std::unique_ptr<const passes::TileSelector> MakeTileSelector(const SimtFacts& facts) {
   return std::make_unique<TileSelector>(facts);
 }
 

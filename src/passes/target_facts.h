@@ -7,7 +7,7 @@
 #include "ir/module.h"
 #include "ir/unit.h"
 
-namespace kdl::ir {
+namespace kdl::passes {
 
 /// What passes may know of any target at compile time. Families of targets derive records of their own from it.
 struct TargetFacts {
@@ -25,10 +25,9 @@ struct TargetFacts {
       0;  ///< that the buffers of a core's team may take in all; 0: as much as fits elsewhere
   bool split_units =
       false;  ///< contractions run on a unit of their own, everything else on another
-  bool pipes_on_chip = false;       ///< pipes need no memory of the program's
-  std::vector<const Unit*> units;   ///< whose steps its contractions take, the best one first
-  std::vector<const Unit*> native;  ///< those of them whose step is an instruction
-  bool computes_half = false;       ///< instructions compute + - * / sqrt of f16, each rounded
+  bool pipes_on_chip = false;           ///< pipes need no memory of the program's
+  std::vector<const ir::Unit*> units;   ///< whose steps its contractions take, the best one first
+  std::vector<const ir::Unit*> native;  ///< those of them whose step is an instruction
   /// The level whose code runs here, too, and is as good for kernels that have no use for what is native; empty: none.
   std::string extends;
   bool exact = true;  ///< agrees with the interpreter to the bit
@@ -39,9 +38,9 @@ class TileSelector {
  public:
   virtual ~TileSelector() = default;
   /// A value for every generic of `kernel` that is `auto` and unbound, in the order of Function::generics.
-  virtual std::vector<int64_t> Select(const Function& kernel) const = 0;
+  virtual std::vector<int64_t> Select(const ir::Function& kernel) const = 0;
   /// How it came to that, in lines of text; empty: it does not say.
-  virtual std::string Explain(const Function&) const { return ""; }
+  virtual std::string Explain(const ir::Function&) const { return ""; }
 };
 
-}  // namespace kdl::ir
+}  // namespace kdl::passes
