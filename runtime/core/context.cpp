@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "host/processor.h"
+#include "core/processor.h"
 #include "system/library.h"
 
 namespace kdl::runtime {

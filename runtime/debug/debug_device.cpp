@@ -7,11 +7,11 @@
 #include <thread>
 #include <utility>
 
+#include "core/processor.h"
 #include "core/view.h"
 #include "debug/debug_memory.h"
 #include "host/core_runner.h"
 #include "host/host_device.h"
-#include "host/processor.h"
 #include "kdl/device_keys.h"
 #include "system/pages.h"
 

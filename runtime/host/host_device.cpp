@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/processor.h"
 #include "core/view.h"
 #include "host/core_runner.h"
-#include "host/processor.h"
 #include "kdl/device_keys.h"
 #include "system/pages.h"
 #include "system/threads.h"

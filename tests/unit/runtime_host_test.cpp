@@ -4,7 +4,7 @@
 #include <atomic>
 #include <thread>
 
-#include "host/processor.h"
+#include "core/processor.h"
 #include "host/worker_pool.h"
 #include "kdl/kernel_abi.h"
 #include "kdl/runtime.hpp"

@@ -1,4 +1,4 @@
-#include "host/processor.h"
+#include "core/processor.h"
 
 #include "kdl/kernel_abi.h"
 #include "system/processor_features.h"

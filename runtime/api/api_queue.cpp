@@ -1,7 +1,7 @@
 // The C interface: events, timelines and operations.
 #include <algorithm>
 
-#include "core/api.h"
+#include "api/api.h"
 #include "core/operations.h"
 
 using namespace kdl::runtime;

@@ -1,6 +1,6 @@
 // The C interface: kernels called with pointers.
-#include "core/api.h"
-#include "core/calls.h"
+#include "api/api.h"
+#include "api/calls.h"
 
 using namespace kdl::runtime;
 

@@ -1,5 +1,5 @@
 // The C interface: buffers and arrays.
-#include "core/api.h"
+#include "api/api.h"
 #include "core/binding.h"
 #include "core/view.h"
 

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include "builtin_devices.h"
-#include "core/api.h"
+#include "api/api.h"
+#include "api/builtin_devices.h"
 
 using namespace kdl::runtime;
 

@@ -1,4 +1,4 @@
-#include "builtin_devices.h"
+#include "api/builtin_devices.h"
 
 #include "cluster/cluster_device.h"
 #include "cuda/cuda_device.h"

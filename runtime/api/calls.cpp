@@ -1,4 +1,4 @@
-#include "core/calls.h"
+#include "api/calls.h"
 
 #include <utility>
 
