@@ -25,6 +25,7 @@
 #include "sema/model/checked.h"
 #include "support/check.h"
 #include "syntax/dump_ast.h"
+#include "syntax/limits.h"
 #include "syntax/parse.h"
 
 namespace kdl::driver {

@@ -19,6 +19,7 @@
 #include "driver/stdlib.h"
 #include "support/check.h"
 #include "support/near_names.h"
+#include "syntax/limits.h"
 #include "syntax/parse.h"
 
 namespace kdl::driver {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/contract.h"
-#include "irgen/contracts.h"
+#include "irgen/argument_number.h"
 #include "irgen/function_gen.h"
 
 // A clause of a contract is generated as a function is, with these differences: tensors are read by element, names that it

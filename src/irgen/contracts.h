@@ -1,9 +1,9 @@
 #pragma once
 
-#include <functional>
 #include <unordered_map>
 
 #include "ir/contract.h"
+#include "irgen/argument_number.h"
 #include "sema/model/checked.h"
 #include "support/source.h"
 
@@ -12,9 +12,6 @@ namespace kdl::irgen {
 /// The contracts of the kernels that have one, in the order of the functions.
 ir::Contracts GenerateContracts(const sema::CheckedModule& checked, const SourceManager& sources,
                                 ir::Context& context);
-
-/// Which argument of the contract a parameter or local name is.
-using ArgumentNumber = std::function<uint32_t(const sema::Entity*)>;
 
 /// What an `expect` of a test says: a requirement, or an equation. `sizes`: what size names stand for there.
 ir::Contract GenerateExpectation(const sema::CheckedFunction& checked,

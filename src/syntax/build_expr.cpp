@@ -1,3 +1,5 @@
+#include "syntax/build_expr.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -6,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "syntax/builder.h"
 #include "syntax/diagnostics.h"
 #include "syntax/literals.h"
 

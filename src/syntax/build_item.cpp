@@ -1,3 +1,5 @@
+#include "syntax/build_item.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -5,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "syntax/builder.h"
+#include "syntax/build_expr.h"
+#include "syntax/build_stmt.h"
 #include "syntax/diagnostics.h"
 #include "syntax/unroll.h"
 

@@ -1,3 +1,5 @@
+#include "syntax/build_stmt.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "syntax/builder.h"
+#include "syntax/build_expr.h"
 #include "syntax/diagnostics.h"
 
 namespace kdl::syntax {

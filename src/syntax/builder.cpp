@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "syntax/diagnostics.h"
-#include "syntax/parse.h"
+#include "syntax/limits.h"
 #include "syntax/tokens.h"
 
 namespace kdl::syntax {

@@ -66,33 +66,6 @@ using P = KdlParser;
 
 Ident BuildIdent(Builder& builder, P::NameContext* name);
 
-// build_expr.cpp
-const Expr* BuildExpr(Builder& builder, P::ExprContext* expr);
-const Expr* BuildArith(Builder& builder, P::ArithContext* arith);
-/// `primary suffix*`: what stands left in an assignment, or alone.
-const Expr* BuildPlace(Builder& builder, P::PrimaryContext* primary,
-                       const std::vector<P::SuffixContext*>& suffixes);
-std::vector<const Expr*> BuildExprs(Builder& builder, const std::vector<P::ExprContext*>& exprs);
-/// `what` names the construct in the error about an `over` in it.
-std::vector<Arg> BuildArgs(Builder& builder, P::CallArgsContext* args, std::string_view what);
-std::vector<Arg> BuildGenericArgs(Builder& builder, P::GenericArgsContext* generics);
-void BuildIndices(Builder& builder, P::IndicesContext* indices, IndexExpr& out);
-const Expr* BuildPath(Builder& builder, const std::vector<P::NameContext*>& path);
-const TypeRef* BuildType(Builder& builder, P::TypeContext* type);
-StringLit* BuildString(Builder& builder, antlr4::tree::TerminalNode* text);
-Equation BuildEquation(Builder& builder, P::EquationContext* equation);
-/// Of `expect`; a condition has a left side only.
-Equation BuildExpectation(Builder& builder, P::ExpectStmtContext* expectation);
-
-// build_stmt.cpp
-BlockStmt* BuildBlock(Builder& builder, P::BlockContext* block);
-std::vector<Attribute> BuildAttributes(Builder& builder,
-                                       const std::vector<P::AttributeContext*>& attributes);
-
-// build_item.cpp
-/// `doc` is the text of its doc comment.
-const Item* BuildItem(Builder& builder, P::ItemContext* item, std::string doc);
-
 /// The operator with this spelling; `last` is the last of its kind.
 template <class Op>
 Op FindSpelled(std::string_view text, Op last) {

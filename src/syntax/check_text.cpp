@@ -7,7 +7,7 @@
 #include "support/diagnostics.h"
 #include "support/source.h"
 #include "syntax/diagnostics.h"
-#include "syntax/parse.h"
+#include "syntax/limits.h"
 
 namespace kdl::syntax {
 

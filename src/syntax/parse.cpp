@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "syntax/antlr.h"
+#include "syntax/build_item.h"
 #include "syntax/builder.h"
 #include "syntax/check_text.h"
 #include "syntax/error_strategy.h"

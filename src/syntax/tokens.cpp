@@ -15,7 +15,7 @@
 #include "support/source.h"
 #include "syntax/antlr.h"
 #include "syntax/diagnostics.h"
-#include "syntax/parse.h"
+#include "syntax/limits.h"
 
 namespace kdl::syntax {
 

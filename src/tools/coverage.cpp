@@ -10,7 +10,7 @@
 #include "driver/options.h"
 #include "support/io.h"
 #include "support/result.h"
-#include "syntax/parse.h"
+#include "syntax/limits.h"
 #include "tools/golden_file.h"
 #include "tools/tables.h"
 

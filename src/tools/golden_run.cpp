@@ -12,7 +12,7 @@
 #include "support/io.h"
 #include "support/process.h"
 #include "support/result.h"
-#include "syntax/parse.h"
+#include "syntax/limits.h"
 #include "tools/golden_file.h"
 #include "tools/text_diff.h"
 

@@ -20,7 +20,7 @@
 #include "support/near_names.h"
 #include "support/process.h"
 #include "support/source.h"
-#include "syntax/parse.h"
+#include "syntax/limits.h"
 #include "tools/commands.h"
 #include "tools/contract_test.h"
 #include "tools/coverage.h"

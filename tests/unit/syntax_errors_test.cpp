@@ -9,6 +9,7 @@
 
 #include "support/render.h"
 #include "syntax/diagnostics.h"
+#include "syntax/limits.h"
 #include "syntax_corpus.h"
 #include "syntax_text.h"
 

@@ -6,7 +6,8 @@
 
 #include <span>
 
-#include "codegen/llvm/compile.h"
+#include "codegen/common/compiled.h"
+#include "codegen/llvm/backend.h"
 
 namespace kdl::codegen {
 

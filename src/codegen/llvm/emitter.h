@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "codegen/common/compiled.h"
 #include "codegen/llvm/abi.h"
-#include "codegen/llvm/compile.h"
 #include "codegen/llvm/scratch.h"
 #include "ir/module.h"
 #include "ir/ring.h"

@@ -26,8 +26,4 @@ struct TextImage {
 std::string CompileHostModule(const Backend& host, std::string_view runtime_name, Names& names,
                               std::span<CompiledModule* const> devices, const TextImage& text);
 
-/// The symbol that the object defines: `kdl_images_` and the name, with `_` for what C does not
-/// allow.
-std::string ImagesSymbol(std::string_view runtime_name);
-
 }  // namespace kdl::codegen

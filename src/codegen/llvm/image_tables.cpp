@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "codegen/llvm/abi.h"
-#include "codegen/llvm/host_module.h"
 #include "ir/module.h"
 #include "ir/ring.h"
 #include "ir/type.h"

@@ -40,4 +40,8 @@ struct Image {
 /// Fills an LLVM module with the tables of the images.
 void AddImages(llvm::Module& module, std::string_view runtime_name, std::span<const Image> images);
 
+/// The symbol of the images: `kdl_images_` and the name, with `_` for what C does not
+/// allow.
+std::string ImagesSymbol(std::string_view runtime_name);
+
 }  // namespace kdl::codegen

@@ -4,7 +4,8 @@
 #include <span>
 #include <string>
 
-#include "codegen/llvm/compile.h"
+#include "codegen/common/compiled.h"
+#include "codegen/llvm/backend.h"
 #include "codegen/llvm/machine.h"
 
 namespace kdl::codegen {

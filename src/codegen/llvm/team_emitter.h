@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "codegen/common/team.h"
+#include "codegen/llvm/compile.h"
 #include "codegen/llvm/emitter.h"
 #include "codegen/llvm/machine.h"
 

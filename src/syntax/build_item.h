@@ -1,0 +1,10 @@
+#pragma once
+
+#include "syntax/builder.h"
+
+namespace kdl::syntax {
+
+/// `doc` is the text of its doc comment.
+const Item* BuildItem(Builder& builder, P::ItemContext* item, std::string doc);
+
+}  // namespace kdl::syntax
