@@ -5,8 +5,9 @@
 #include <map>
 #include <optional>
 
+#include "driver/arguments.h"
 #include "driver/executor.h"
-#include "driver/run_program.h"
+#include "driver/run_place.h"
 #include "kdl/runtime.h"
 
 namespace kdl::driver {

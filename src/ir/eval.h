@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "ir/attr.h"
+#include "ir/eval_fn.h"
 #include "ir/op.h"
 #include "support/scalar.h"
 
@@ -12,10 +13,6 @@ namespace kdl::ir {
 // What the elementwise ops compute, to the bit: the one definition behind the interpreter and the
 // folding of constants. A scalar value is a uint64_t: its bit pattern, zero-extended. Sign and
 // payload of a NaN are unspecified, but what to_bits gives of it.
-
-/// `operands` are the op's, in order. Sets `*division_by_zero` where the op traps, else leaves it
-/// alone.
-using EvalFn = uint64_t (*)(const uint64_t* operands, bool* division_by_zero);
 
 /// The function of an elementwise op whose last operand is an `operand` and whose result is a
 /// `result`. Null where the op has none: for `call`, and for scalars that it is not defined on. f16

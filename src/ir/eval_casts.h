@@ -1,6 +1,9 @@
 #pragma once
 
-#include "ir/eval.h"
+#include <cstdint>
+
+#include "ir/eval_fn.h"
+#include "support/scalar.h"
 
 // Ops from one scalar to another. Null where there is none.
 

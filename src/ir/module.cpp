@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ir/builder.h"
 #include "support/check.h"
 
 namespace kdl::ir {

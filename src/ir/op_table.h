@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "ir/op.h"
+#include "ir/op_info.h"
 
 // The op table as a constant: what phases that have a row for each op are held against when they are compiled.
 

@@ -22,10 +22,6 @@ ROOMS = {
 KNOWN = [
     "src/driver: arguments sizes",
     "src/driver: compile phases resume sources",
-    "src/driver: placed_program run_program",
-    "src/ir: builder module",
-    "src/ir: eval eval_casts",
-    "src/ir: op op_table",
     "src/passes/analysis: terms wraps",
     "src/targets/simt: box_product matrix_units tile_homes",
     "runtime/cluster: cluster_process source_line",
