@@ -148,8 +148,9 @@ PointSet MustWrites::ForEvery(PointSet written, const std::vector<std::string>& 
 PointSet MustWrites::Leave(const Value* binder, PointSet written) {
   if (binder->type()->kind != ir::TypeKind::Blk) return LeaveNumbers(binder, written);
   if (!instances_.ExtentOf(binder)) return LeaveBlocks(binder, written);
-  std::string number = instances_.NameOf(instances_.terms().NumberOf(binder));
-  return (written & instances_.Turns(binder)).WithSome({number});
+  AtomId number = instances_.terms().NumberOf(binder);
+  written = ForEvery(written, ProductsOf(written, number)) & instances_.Turns(binder);
+  return written.WithSome({instances_.NameOf(number)});
 }
 
 /// What each way to lay the grid writes, for some index that `exists` says is in a block.
@@ -220,12 +221,23 @@ PointSet MustWrites::OfParts(const PointSet& written, const PointSet& grid,
   return left;
 }
 
+/// The products of a number of a loop's turn: none of them is any number, as the turn is.
+std::vector<std::string> MustWrites::ProductsOf(const PointSet& written, AtomId number) const {
+  return written.Variables([&](const std::string& variable) {
+    return std::ranges::any_of(instances_.ProductsOf(variable),
+                               [&](const Product& product) { return product.atom == number; });
+  });
+}
+
 /// Of b * B with a size B, where b counts all blocks.
 PointSet MustWrites::LeaveBlockNumbers(const Product& product, const Value* binder,
                                        const PointSet& written) {
   std::string number = instances_.NameOf(instances_.terms().ScalarOf(binder));
   std::optional<Poly> end = instances_.EndOfBlocks(product);
-  if (!end) return instances_.None();
+  const Op* loop = binder->block()->parent();
+  bool takes_each =
+      loop->kind() != OpKind::Loop || instances_.terms().OfValue(loop->operand(2)) == Poly(1);
+  if (!end || !takes_each) return instances_.None();
   Affine behind = instances_.Variable(product.product) + instances_.Of(Poly::Atom(product.factor));
   PointSet grid = instances_.FactsOfProduct(product) & instances_.Turns(binder);
   return OfParts(written, grid, {product.product, number}, behind, instances_.Of(*end));
@@ -255,13 +267,11 @@ PointSet MustWrites::LeaveNumbers(const Value* binder, PointSet written) {
   AtomId atom = terms.ScalarOf(binder);
   std::string number = instances_.NameOf(atom);
   const PointSet& turns = instances_.Turns(binder);
-  std::vector<std::string> products;
+  std::vector<std::string> products = ProductsOf(written, atom);
   PointSet left = instances_.None();
-  for (const std::string& variable : written.Variables()) {
+  for (const std::string& variable : products) {
     for (const Product& product : instances_.ProductsOf(variable)) {
-      if (product.atom != atom) continue;
-      products.push_back(variable);
-      left |= LeaveBlockNumbers(product, binder, written & turns);
+      if (product.atom == atom) left |= LeaveBlockNumbers(product, binder, written & turns);
     }
   }
   for (const Ragged& ragged : instances_.ragged()) {
@@ -286,14 +296,11 @@ PointSet MustWrites::OfEarlierTurns(const Op* loop, const Value* memory) {
   if (written.IsSurelyEmpty() || (is_blk && !instances_.ExtentOf(binder))) return instances_.None();
   instances_.context().Allow(kOperationsOfQuestion);
   Terms& terms = instances_.terms();
-  std::string number = instances_.NameOf(is_blk ? terms.NumberOf(binder) : terms.ScalarOf(binder));
+  AtomId turn = is_blk ? terms.NumberOf(binder) : terms.ScalarOf(binder);
+  std::string number = instances_.NameOf(turn);
   std::vector<std::string> unknown = OpaqueOf(written, loop);
-  for (const std::string& variable : written.Variables()) {
-    bool multiplies = std::ranges::any_of(instances_.ProductsOf(variable), [&](const Product& p) {
-      return p.atom && instances_.NameOf(*p.atom) == number;
-    });
-    if (multiplies) unknown.push_back(variable);
-  }
+  std::vector<std::string> products = ProductsOf(written, turn);
+  unknown.insert(unknown.end(), products.begin(), products.end());
   written = WithoutPoints(ForEvery(written, unknown), loop) & instances_.Turns(binder);
   Affine earlier = instances_.Variable("#earlier");
   PointSet turns =

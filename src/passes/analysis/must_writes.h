@@ -43,6 +43,7 @@ class MustWrites {
 
   PointSet Leave(const ir::Value* binder, PointSet written);
   PointSet LeaveBlocks(const ir::Value* blk, PointSet written);
+  std::vector<std::string> ProductsOf(const PointSet& written, AtomId number) const;
   PointSet LeaveBlockNumbers(const Product& product, const ir::Value* binder,
                              const PointSet& written);
   PointSet OfParts(const PointSet& written, const PointSet& grid,
