@@ -67,7 +67,9 @@ std::optional<Steps> StepsOf(const Op* select) {
                 IsConstant(select, 2, 0);
   if (!counts) return std::nullopt;
   Steps steps = {any->operand(0), any->operand(1), step->operand(0)};
-  bool is_theirs = distance->operand(0) == steps.hi && distance->operand(1) == steps.lo;
+  auto is_wide = [](const ir::Value* value) { return value->type()->scalar == Scalar::I64; };
+  bool is_theirs = distance->operand(0) == steps.hi && distance->operand(1) == steps.lo &&
+                   is_wide(steps.lo) && is_wide(steps.step);
   return is_theirs ? std::optional(steps) : std::nullopt;
 }
 

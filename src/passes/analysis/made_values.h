@@ -23,7 +23,8 @@ std::optional<uint64_t> ConstantBits(const ir::Value* value, const Sizes& known 
 /// what an `else` gives.
 std::optional<std::vector<int64_t>> TableValues(const ir::Value* value);
 
-/// The number of turns from `lo` on, below `hi`, every `step`, which is at least 1: max(0, floor((hi - lo - 1) / step) + 1).
+/// The number of turns from `lo` on, below `hi`, every `step`: max(0, floor((hi - lo - 1) / step) + 1) where `step` is at
+/// least 1. A source may write the same ops with another step.
 struct Steps {
   const ir::Value* lo;
   const ir::Value* hi;

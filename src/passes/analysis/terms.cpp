@@ -147,6 +147,18 @@ bool Terms::IsNonNegative(const Poly& poly) const {
   return poly.exact();
 }
 
+bool Terms::IsPositive(const Poly& poly) const {
+  if (std::optional<int64_t> number = poly.AsConstant()) return *number > 0;
+  std::optional<AtomId> atom = poly.Greatest();
+  if (!poly.exact() || !atom || poly != Poly::Atom(*atom)) return false;
+  const AtomFacts& facts = atoms_[*atom];
+  if (facts.kind == AtomKind::Min) return IsPositive(facts.a) && IsPositive(facts.b);
+  if (facts.kind == AtomKind::Max) return IsPositive(facts.a) || IsPositive(facts.b);
+  return std::ranges::any_of(facts.lower, [](const AtomBound& bound) {
+    return bound.scale == Poly(1) && bound.bound.AsConstant().value_or(0) > 0;
+  });
+}
+
 Poly Terms::OfSize(Size size, By by) {
   auto of = [&](Size part) { return OfSize(part, by); };
   // what is known modulo 2^64 alone is neither divided nor compared
@@ -430,10 +442,11 @@ Poly Terms::OfFact(OpKind fact, const Value* blk) {
   return made ? OfValue(made->index()) : Poly::Atom(NumberOf(blk));
 }
 
+/// A step of 0 or less, as a u64, is another number: nothing says that the ops are those of a loop.
 std::optional<Poly> Terms::TurnsOfSteps(const Op* select) {
   std::optional<Steps> steps = StepsOf(select);
   bool known = steps && wraps_.IsBounded(steps->lo) && wraps_.IsBounded(steps->hi) &&
-               wraps_.IsBounded(steps->step);
+               wraps_.IsBounded(steps->step) && IsPositive(OfValue(steps->step));
   if (!known) return std::nullopt;
   Poly last = OfQuotient(OfValue(steps->hi) - OfValue(steps->lo) - 1, OfValue(steps->step));
   return OfExtreme(AtomKind::Max, 0, last + 1);

@@ -105,6 +105,8 @@ class Terms {
 
   /// A sum of products of numbers that are not negative.
   bool IsNonNegative(const Poly& poly) const;
+  /// By numbers alone: a number, what one bounds, or the least or greatest of such.
+  bool IsPositive(const Poly& poly) const;
   bool IsBetween(const Poly& a, const Poly& end) const;
 
   AtomId StartOf(const ir::Value* blk);  ///< of a loop's blk
