@@ -78,7 +78,7 @@ class Products {
     for (const ir::AccessDim& dim : view.access().dims) {
       AddSize(view.op, dim.offset);
       for (const ir::AccessTerm& term : dim.terms) AddSize(view.op, term.coefficient);
-      Add(view.op, wraps_.OfBounded(dim, view.index));
+      Add(view.op, wraps_.SummandsOf(dim, view.index).known);
     }
   }
 

@@ -195,50 +195,11 @@ std::optional<std::vector<int64_t>> Elements::IndexOf(const Value* memory, const
   return index;
 }
 
-/// How many numbers that may be any a sum has; many where it has other arithmetic of such.
-Elements::Unbounded Elements::UnboundedIn(const Value* value) {
-  auto known = unbounded_.find(value);
-  if (known != unbounded_.end()) return known->second;
-  Unbounded unbounded = UnboundedOnce(value);
-  return unbounded_[value] = unbounded;
-}
-
-Elements::Unbounded Elements::UnboundedOnce(const Value* value) {
-  if (wraps_.OfTerm(value).both()) return Unbounded::None;
-  if (value->type()->kind == ir::TypeKind::Blk) return Unbounded::One;
-  const Op* def = value->def();
-  switch (def ? def->kind() : OpKind::Load) {
-    case OpKind::Add:
-    case OpKind::Sub:
-      return Together(UnboundedIn(def->operand(0)), UnboundedIn(def->operand(1)));
-    case OpKind::Broadcast:
-    case OpKind::Snapshot:
-      return UnboundedIn(def->operand(0));
-    case OpKind::Mul:
-    case OpKind::Neg:
-    case OpKind::SizeOf:
-      return Unbounded::Many;
-    default:
-      return Unbounded::One;
-  }
-}
-
-Elements::Unbounded Elements::Together(Unbounded a, Unbounded b) {
-  if (a == Unbounded::None || b == Unbounded::None) return std::max(a, b);
-  return Unbounded::Many;
-}
-
 /// Sums and products of an index wrap at 64 bits. One number that may be any, plus what sizes bound, does not come back
 /// into a tensor that way.
 bool Elements::MayWrap(const AccessView& view, const ir::AccessDim& dim) {
-  Unbounded unbounded = Unbounded::None;
-  for (const ir::AccessTerm& term : dim.terms) {
-    Unbounded of_term = UnboundedIn(view.index[term.operand]);
-    bool is_once = IsConstant(term.coefficient, 1) || IsConstant(term.coefficient, -1);
-    bool stays = is_once || of_term == Unbounded::None;
-    unbounded = Together(unbounded, stays ? of_term : Unbounded::Many);
-  }
-  return unbounded == Unbounded::Many || !wraps_.OfBounded(dim, view.index).both();
+  Wraps::Summands sum = wraps_.SummandsOf(dim, view.index);
+  return sum.unknown > 1 || !sum.known.both();
 }
 
 /// Where the index is inside. What is outside of a view touches nothing, though the memory has an element there.

@@ -46,10 +46,6 @@ class Elements {
   std::vector<Poly> SplitIndex(const Poly& index, const std::vector<Poly>& factors);
   std::optional<Poly> FactorOf(const std::vector<Poly>& indices);
   bool Fits(const AccessView& view, const Poly& rest, const Poly& factor);
-  enum class Unbounded : uint8_t { None, One, Many };
-  Unbounded UnboundedIn(const ir::Value* value);
-  Unbounded UnboundedOnce(const ir::Value* value);
-  static Unbounded Together(Unbounded a, Unbounded b);
   bool MayWrap(const AccessView& view, const ir::AccessDim& dim);
   PointSet Inside(const AccessView& view);
   Size ByEquation(Size size) const;
@@ -59,7 +55,6 @@ class Elements {
 
   Instances& instances_;
   Wraps wraps_;
-  std::map<const ir::Value*, Unbounded> unbounded_;
   std::map<const ir::Value*, Layout> layouts_;
 };
 

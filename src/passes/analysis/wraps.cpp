@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <set>
 
 #include "ir/views.h"
 #include "passes/analysis/made_values.h"
@@ -166,6 +167,13 @@ Magnitude Wraps::OfParam(const Value* param) {
   return OfCarried(param);
 }
 
+/// What a loop carries, how far it gets, and what has been found to get no further.
+struct Wraps::Carried {
+  const Value* param;
+  Magnitude widest;
+  std::set<const Value*> seen = {};
+};
+
 /// What starts bounded and never grows from turn to turn stays so.
 Magnitude Wraps::OfCarried(const Value* param) {
   const Op* loop = param->block()->parent();
@@ -179,26 +187,26 @@ Magnitude Wraps::OfCarried(const Value* param) {
   if (!walks || first + carried >= loop->operands().size()) return {};
   const Op* end = param->block()->terminator();
   const Value* init = loop->operand(first + carried);
-  Magnitude widest = Of(init);
-  bool stays = end && carried < end->operands().size() && widest.both() &&
-               NoFurther(end->operand(carried), param, widest);
+  Carried number{param, Of(init)};
+  bool stays = end && carried < end->operands().size() && number.widest.both() &&
+               NoFurther(end->operand(carried), number);
   if (!stays) return {};
   // Meanwhile it was taken for one that nothing bounds.
   for (size_t i = before; i < found_.size(); ++i) known_.erase(found_[i]);
   found_.resize(before);
-  return widest;
+  return number.widest;
 }
 
-/// Whether it is no further from 0 than a carried value, or bounded by itself.
-bool Wraps::NoFurther(const Value* value, const Value* carried, Magnitude& widest) {
-  if (value == carried) return true;
+/// Whether it is no further from 0 than a carried value, or bounded by itself. One value that is not ends the search.
+bool Wraps::NoFurther(const Value* value, Carried& carried) {
+  if (value == carried.param || !carried.seen.insert(value).second) return true;
   if (Of(value).both()) {
-    widest = OneOf(widest, Of(value));
+    carried.widest = OneOf(carried.widest, Of(value));
     return true;
   }
   const Op* def = value->def();
   if (!def) return false;
-  auto of = [&](size_t i) { return NoFurther(def->operand(i), carried, widest); };
+  auto of = [&](size_t i) { return NoFurther(def->operand(i), carried); };
   switch (def->kind()) {
     case OpKind::Div:
     case OpKind::Shr:
@@ -228,11 +236,36 @@ Magnitude Wraps::OfTerm(const Value* value) {
   return IsBounded(value) && !MayWrap(value) ? Of(value) : Magnitude{};
 }
 
-Magnitude Wraps::OfBounded(const ir::AccessDim& dim, std::span<Value* const> index) {
-  Magnitude sum = Of(dim.offset);
+/// Known numbers that together may leave 64 bits are unknown ones.
+Wraps::Summands Wraps::SummandsOf(const Value* value) {
+  if (Magnitude known = OfTerm(value); known.both()) return {0, known};
+  const Op* def = WithoutBroadcasts(value);
+  switch (def && value->type()->kind != ir::TypeKind::Blk ? def->kind() : OpKind::Load) {
+    case OpKind::Add:
+    case OpKind::Sub: {
+      Summands sum = SummandsOf(def->operand(0));
+      if (sum.unknown > 1) return sum;
+      Summands more = SummandsOf(def->operand(1));
+      sum.known = sum.known + more.known;
+      sum.unknown = sum.known.both() ? sum.unknown + more.unknown : 2;
+      return sum;
+    }
+    case OpKind::Mul:
+    case OpKind::Neg:
+    case OpKind::SizeOf:
+      return {2};
+    default:
+      return {1};
+  }
+}
+
+Wraps::Summands Wraps::SummandsOf(const ir::AccessDim& dim, std::span<Value* const> index) {
+  Summands sum{0, Of(dim.offset)};
   for (const ir::AccessTerm& term : dim.terms) {
-    Magnitude value = OfTerm(index[term.operand]);
-    if (value.both()) sum = sum + value * Of(term.coefficient);
+    Summands of_term = SummandsOf(index[term.operand]);
+    bool is_once = IsConstant(term.coefficient, 1) || IsConstant(term.coefficient, -1);
+    sum.unknown += is_once || of_term.unknown == 0 ? of_term.unknown : 2;
+    sum.known = sum.known + of_term.known * Of(term.coefficient);
   }
   return sum;
 }

@@ -25,19 +25,26 @@ class Wraps {
   Magnitude Of(Size size);
   /// The indices of its elements.
   Magnitude OfElements(const ir::Value* blk);
-  /// An operand of an index, a blk or a number; nothing is known of one that may wrap.
-  Magnitude OfTerm(const ir::Value* value);
-  /// Of an index, what is made of bounded operands.
-  Magnitude OfBounded(const ir::AccessDim& dim, std::span<ir::Value* const> index);
+  /// What is added up: how many numbers of which nothing is known, many from 2 on, and the sum of the others.
+  struct Summands {
+    int unknown = 0;
+    Magnitude known{true, true};
+  };
+  /// Of an index.
+  Summands SummandsOf(const ir::AccessDim& dim, std::span<ir::Value* const> index);
 
  private:
+  /// An operand of an index, a blk or a number; nothing is known of one that may wrap.
+  Magnitude OfTerm(const ir::Value* value);
   void AddStated(const ir::Value* condition);
   void AddAtMost(const ir::Value* lesser, const ir::Value* greater);
   Magnitude OfSymbol(Name symbol) const;
   Magnitude OfParam(const ir::Value* param);
+  Summands SummandsOf(const ir::Value* value);
   static bool IsNextTurn(const ir::Op* def);
   Magnitude OfCarried(const ir::Value* param);
-  bool NoFurther(const ir::Value* value, const ir::Value* carried, Magnitude& widest);
+  struct Carried;
+  bool NoFurther(const ir::Value* value, Carried& carried);
   Magnitude OfResult(const ir::Value* value);
   Magnitude OfDifference(const ir::Op* def);
   Magnitude OfCast(const ir::Op* def);
