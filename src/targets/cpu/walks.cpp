@@ -10,6 +10,7 @@
 #include "passes/analysis/axis_order.h"
 #include "passes/block_loops.h"
 #include "passes/rewrite.h"
+#include "targets/cpu/analysis/own_elements.h"
 
 namespace kdl::cpu {
 
@@ -31,6 +32,7 @@ bool IsFree(const ir::Function& kernel, const Value* binder) {
   ir::AxisId axis = binder->type()->axes[0];
   auto is_child = [&](const ir::Axis& other) { return other.parent == axis; };
   if (std::any_of(kernel.axes.begin(), kernel.axes.end(), is_child)) return false;
+  if (!HaveOwnElements({binder})) return false;
   if (AnyBelow(binder->block(), [&](const Op* op) { return CountsBlocks(op, axis); })) return false;
   return !AnyBelow(kernel.body, [&](const Op* op) {
     const ir::Attr* folded = op->FindAttr(ir::AttrKey::Axes);
@@ -155,6 +157,11 @@ Walk WalkOf(const KernelFacts& facts, const std::vector<Op*>& ops) {
       }
       if (ops.size() == 1) walk.row_loops[b] = RowLoops(facts.kernel, op, binder);
     }
+  }
+  for (size_t b = 0; b < binders && ops.size() > 1; ++b) {
+    std::vector<const Value*> alike;
+    for (const Op* op : ops) alike.push_back(op->region()->param(b));
+    walk.free[b] = walk.free[b] && HaveOwnElements(alike);
   }
   std::iota(walk.order.begin(), walk.order.end(), 0);
   std::sort(walk.order.begin(), walk.order.end(),

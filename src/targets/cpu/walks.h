@@ -39,7 +39,7 @@ struct Walk {
 using Walks = std::vector<std::pair<ir::Op*, Walk>>;
 
 /// Whether nobody can see how long a binder's blocks are: nothing folds over its axis, splits it, asks for its facts, or is done
-/// once for each block.
+/// once for each block, and no index reads or writes again what another one of its block writes.
 bool IsFree(const ir::Function& kernel, const ir::Value* binder);
 
 Walks WalksOf(const ir::Function& kernel, const ProcessorFacts& target);

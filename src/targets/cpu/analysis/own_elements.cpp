@@ -1,0 +1,84 @@
+#include "targets/cpu/analysis/own_elements.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "ir/tensor_view.h"
+#include "passes/analysis/scopes.h"
+#include "passes/analysis/terms.h"
+
+namespace kdl::cpu {
+
+namespace {
+
+using ir::Effect;
+using passes::AccessView;
+
+/// An access, in a loop that this binds.
+struct Touch {
+  AccessView view;
+  const ir::Value* binder;
+};
+
+/// times * index + offset.
+struct OwnPlace {
+  int64_t times;
+  int64_t offset;
+};
+
+/// In a dimension where nothing but the binder's index stands.
+std::optional<OwnPlace> PlaceIn(const Touch& touch, size_t dim) {
+  ir::Access access = touch.view.access();
+  const ir::AccessDim& index = access.dims[dim];
+  bool is_alone = index.terms.size() == 1 &&
+                  touch.view.index[index.terms[0].operand] == touch.binder &&
+                  IsConstant(index.terms[0].coefficient) && IsConstant(index.offset);
+  if (!is_alone) return std::nullopt;
+  return OwnPlace{index.terms[0].coefficient->value, index.offset->value};
+}
+
+/// Whether the dimension alone tells indices apart: 2 * i and 2 * i + 1 are those of one index, 2 * i + 2 is the next one's.
+bool AreApartIn(const std::vector<Touch>& touches, size_t dim) {
+  std::optional<OwnPlace> first = PlaceIn(touches[0], dim);
+  if (!first || first->times < 1) return false;
+  return std::ranges::all_of(touches, [&](const Touch& touch) {
+    std::optional<OwnPlace> place = PlaceIn(touch, dim);
+    return place && place->times == first->times &&
+           FloorDivide(place->offset, first->times) == FloorDivide(first->offset, first->times);
+  });
+}
+
+/// A store names each element once.
+bool IsOneStore(const std::vector<Touch>& touches) {
+  const ir::Op* store = touches[0].view.op;
+  return touches.size() == 1 && touches[0].view.effect == Effect::Write &&
+         passes::LoopOf(store->block()->parent()) == touches[0].binder->block()->parent();
+}
+
+bool AreApart(const std::vector<Touch>& touches) {
+  auto all = [&](Effect effect) {
+    return std::ranges::all_of(touches, [&](const Touch& t) { return t.view.effect == effect; });
+  };
+  if (all(Effect::Read) || all(Effect::Accumulate) || IsOneStore(touches)) return true;
+  bool of_one_tensor = std::ranges::all_of(
+      touches, [&](const Touch& touch) { return touch.view.tensor == touches[0].view.tensor; });
+  for (size_t d = 0; of_one_tensor && d < touches[0].view.rank(); ++d) {
+    if (AreApartIn(touches, d)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool HaveOwnElements(const std::vector<const ir::Value*>& binders) {
+  std::map<const ir::Value*, std::vector<Touch>> by_memory;
+  for (const ir::Value* binder : binders) {
+    for (const AccessView& view : passes::AccessesIn(binder->block()))
+      by_memory[ir::MemoryOf(view.tensor)].push_back({view, binder});
+  }
+  return std::ranges::all_of(by_memory, [](const auto& entry) { return AreApart(entry.second); });
+}
+
+}  // namespace kdl::cpu
