@@ -18,8 +18,24 @@ std::string Drawer::Products() {
       Pick({"H * G < 4", "H * G > N", "{} < 3", "0 <= {}", "H == 2 * G", "{} < 5 && H > 3"});
   condition = fmt::format(fmt::runtime(condition), index);
   std::string text = fmt::format("if {} {{ {}[{}] = 1.0; }}", condition, y, index);
+  if (Chance(25)) text = Summed(i, y);
   if (Chance(40)) text += fmt::format(" {}[{}] = 2.0;", y, Pick({i, i + " + 1", "0"}));
   return fmt::format("spmd for {} in 0..N {{ for {} in H - 1..H {{ {} }} }}\n", i, j, text);
+}
+
+std::string Drawer::Summed(const std::string& i, const std::string& y) {
+  scalars_.insert("most: i64");
+  std::string last = Pick({"most", "most", "0", i});
+  std::string text;
+  for (size_t n = 1 + Below(5); n > 0; --n) {
+    std::string sum = Name("c");
+    std::string more = Pick({"H * G", "H * G", "H", last});
+    text += fmt::format("let {} = {} + {}; ", sum, last, more);
+    last = sum;
+  }
+  return fmt::format(
+      "{0}if H * G > 0 {{ if {1} == 0 {{ {2}[{3}] = 1.0; }} else {{ {2}[{4}] = 2.0; }} }}", text, i,
+      y, last, Pick({"most", "most", "0"}));
 }
 
 std::string Drawer::Narrow() {

@@ -35,6 +35,8 @@ DrawnKernel Drawer::Draw() {
       {"reduce", &Drawer::Reduce},
       {"grids", &Drawer::Grids},
       {"tiling", &Drawer::Tiling},
+      {"numbered", &Drawer::Numbered},
+      {"shuffled", &Drawer::Shuffled},
       {"var", &Drawer::Vars},
       {"if around", &Drawer::IfAround},
       {"three dimensions", &Drawer::Three},

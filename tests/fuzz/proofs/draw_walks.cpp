@@ -241,6 +241,44 @@ std::string Drawer::Tiling() {
                      body);
 }
 
+std::string Drawer::Numbered() {
+  std::string r = Name("r");
+  std::string b = Name("b");
+  std::string i = Name("i");
+  std::string y = Tensor("2, N", 70);
+  bool by_hand = Chance(60);
+  std::string number = by_hand ? b : b + ".index";
+  std::string blocks = by_hand ? "0..ceil_div(N, M)" + Pick({"", "", " step 2", " step 3"})
+                               : Pick({"N", "M", "N + 4"}) + Pick({" by 1", " by 2", " by 3"});
+  std::string part = by_hand ? fmt::format("{0} * M..min({0} * M + M, N)", b) : "0..N by 2";
+  std::string text = fmt::format("for {} in {} {{ {}[{}, {}] = 1.0; }}", i, part, y, r, i);
+  std::string condition = Pick({"{0} * M == {0}", "{0} * M != {0}", "{0} * M >= {0}", "{0} * M < N",
+                                "{0} < M", "{0} * M > 1"});
+  condition = fmt::format(fmt::runtime(condition), number);
+  if (Chance(50)) text = fmt::format("if {} {{ {} }}", condition, text);
+  return fmt::format("spmd for {} in 0..2 {{ for {} in {} {{ {} }} }}\n", r, b, blocks, text);
+}
+
+std::string Drawer::Shuffled() {
+  std::string y = Tensor("N, M", 30);
+  std::string z = Tensor("N, M", 30);
+  std::string i = Name("i");
+  std::string j = Name("j");
+  std::string block = Pick({"16", "16", "4", "3"});
+  std::string row = fmt::format("iota({0}) / {1} * {1} + ({2}) % {1}", i, block,
+                                Pick({"iota({0}) + 5", "{1} - 1 - iota({0}) % {1}", "iota({0})"}));
+  row = fmt::format(fmt::runtime(row), i, block);
+  std::string first = fmt::format("{}[{}, {}] = x[{}];", y, i, j, i);
+  std::string second = fmt::format("{}[{}, {}] = {}[{}, {} else 0.0];", z, i, j, y, row, j);
+  std::string head = fmt::format("{} in N by {}, {} in M by 16", i, block, j);
+  if (Chance(50)) return fmt::format("spmd for {} {{ {} {} }}\n", head, first, second);
+  std::string d = Name("d");
+  return fmt::format(
+      "domain {0} = (N by {1}, M by 16);\nspmd for {2}, {3} in {0} {{ {4} }}\n{5}"
+      "spmd for {2}, {3} in {0} {{ {6} }}\n",
+      d, block, i, j, first, Sync(20), second);
+}
+
 std::string Drawer::Vars() {
   std::string c = Name("c");
   std::string i = Name("i");

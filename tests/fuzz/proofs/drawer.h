@@ -95,6 +95,10 @@ class Drawer {
   std::string Inner();
   /// Tiles by hand: a scalar a tile, and its elements up to where they end.
   std::string Tiling();
+  /// Blocks by number, in a loop that may leave some of them out, and conditions on a number times a size.
+  std::string Numbered();
+  /// A block that reads elsewhere what it has written.
+  std::string Shuffled();
   /// Numbers that go along with a loop, inside of blocks and around them.
   std::string Vars();
   /// Walks on a way that all cores take.
@@ -132,6 +136,8 @@ class Drawer {
   std::string GreatSizes();
   /// Products of sizes that leave 64 bits, as those of tensors without elements may.
   std::string Products();
+  /// A number that may be any plus several products, sum by sum.
+  std::string Summed(const std::string& i, const std::string& y);
   /// Indices that wrap in a type of few bits.
   std::string Narrow();
   /// Indices that an `if` chooses.
