@@ -166,29 +166,30 @@ KDL_FLOAT(f64, double, , i64, int64_t)
 
 /* ---- conversions: kdl_TO_of_FROM ---- */
 
-#define KDL_CONVERT(to, T, from, F, value) \
-  static inline T kdl_##to##_of_##from(F a) { return value; }
+/* `of`: `_of_FROM`, put together where FROM is first named: `bool`, which is a macro, is itself there only. */
+#define KDL_CONVERT(to, T, of, F, value) \
+  static inline T kdl_##to##of(F a) { return value; }
 
 /* `exact`: a double that rounds as the value does. */
-#define KDL_CONVERT_TO_FLOATS(from, F, exact)                              \
-  KDL_CONVERT(f32, float, from, F, (float)a)                               \
-  KDL_CONVERT(f64, double, from, F, (double)a)                             \
-  KDL_CONVERT(f16, uint16_t, from, F, kdl_narrowed(exact, 10, 5))          \
-  KDL_CONVERT(bf16, uint16_t, from, F, kdl_narrowed(exact, 7, 8))          \
-  KDL_CONVERT(f8e4m3, uint8_t, from, F, kdl_narrowed_byte(exact, 3, 0x7e)) \
-  KDL_CONVERT(f8e5m2, uint8_t, from, F, kdl_narrowed_byte(exact, 2, 0x7b))
+#define KDL_CONVERT_TO_FLOATS(of, F, exact)                              \
+  KDL_CONVERT(f32, float, of, F, (float)a)                               \
+  KDL_CONVERT(f64, double, of, F, (double)a)                             \
+  KDL_CONVERT(f16, uint16_t, of, F, kdl_narrowed(exact, 10, 5))          \
+  KDL_CONVERT(bf16, uint16_t, of, F, kdl_narrowed(exact, 7, 8))          \
+  KDL_CONVERT(f8e4m3, uint8_t, of, F, kdl_narrowed_byte(exact, 3, 0x7e)) \
+  KDL_CONVERT(f8e5m2, uint8_t, of, F, kdl_narrowed_byte(exact, 2, 0x7b))
 
-#define KDL_CONVERT_INTEGER(from, F, exact)        \
-  KDL_CONVERT(bool, bool, from, F, a != 0)         \
-  KDL_CONVERT(i8, int8_t, from, F, (int8_t)a)      \
-  KDL_CONVERT(i16, int16_t, from, F, (int16_t)a)   \
-  KDL_CONVERT(i32, int32_t, from, F, (int32_t)a)   \
-  KDL_CONVERT(i64, int64_t, from, F, (int64_t)a)   \
-  KDL_CONVERT(u8, uint8_t, from, F, (uint8_t)a)    \
-  KDL_CONVERT(u16, uint16_t, from, F, (uint16_t)a) \
-  KDL_CONVERT(u32, uint32_t, from, F, (uint32_t)a) \
-  KDL_CONVERT(u64, uint64_t, from, F, (uint64_t)a) \
-  KDL_CONVERT_TO_FLOATS(from, F, exact)
+#define KDL_CONVERT_INTEGER(from, F, exact)              \
+  KDL_CONVERT(bool, bool, _of_##from, F, a != 0)         \
+  KDL_CONVERT(i8, int8_t, _of_##from, F, (int8_t)a)      \
+  KDL_CONVERT(i16, int16_t, _of_##from, F, (int16_t)a)   \
+  KDL_CONVERT(i32, int32_t, _of_##from, F, (int32_t)a)   \
+  KDL_CONVERT(i64, int64_t, _of_##from, F, (int64_t)a)   \
+  KDL_CONVERT(u8, uint8_t, _of_##from, F, (uint8_t)a)    \
+  KDL_CONVERT(u16, uint16_t, _of_##from, F, (uint16_t)a) \
+  KDL_CONVERT(u32, uint32_t, _of_##from, F, (uint32_t)a) \
+  KDL_CONVERT(u64, uint64_t, _of_##from, F, (uint64_t)a) \
+  KDL_CONVERT_TO_FLOATS(_of_##from, F, exact)
 
 KDL_CONVERT_INTEGER(bool, bool, (double)a)
 KDL_CONVERT_INTEGER(i8, int8_t, (double)a)
@@ -201,45 +202,45 @@ KDL_CONVERT_INTEGER(u32, uint32_t, (double)a)
 KDL_CONVERT_INTEGER(u64, uint64_t, kdl_sticky_u64(a))
 
 /* Truncated, and no less than `least` and no more than `most`, behind which `end` is; NaN gives 0. */
-#define KDL_SATURATE(to, T, from, F, end, least, most) \
-  KDL_CONVERT(to, T, from, F,                          \
-              isnan(a)          ? (T)0                 \
-              : a >= (F)(end)   ? (T)(most)            \
-              : a <= (F)(least) ? (T)(least)           \
+#define KDL_SATURATE(to, T, of, F, end, least, most) \
+  KDL_CONVERT(to, T, of, F,                          \
+              isnan(a)          ? (T)0               \
+              : a >= (F)(end)   ? (T)(most)          \
+              : a <= (F)(least) ? (T)(least)         \
                                 : (T)a)
 
-#define KDL_CONVERT_FLOAT(from, F)                                  \
-  KDL_CONVERT(bool, bool, from, F, a != 0)                          \
-  KDL_SATURATE(i8, int8_t, from, F, 0x1p7, INT8_MIN, INT8_MAX)      \
-  KDL_SATURATE(i16, int16_t, from, F, 0x1p15, INT16_MIN, INT16_MAX) \
-  KDL_SATURATE(i32, int32_t, from, F, 0x1p31, INT32_MIN, INT32_MAX) \
-  KDL_SATURATE(i64, int64_t, from, F, 0x1p63, INT64_MIN, INT64_MAX) \
-  KDL_SATURATE(u8, uint8_t, from, F, 0x1p8, 0, UINT8_MAX)           \
-  KDL_SATURATE(u16, uint16_t, from, F, 0x1p16, 0, UINT16_MAX)       \
-  KDL_SATURATE(u32, uint32_t, from, F, 0x1p32, 0, UINT32_MAX)       \
-  KDL_SATURATE(u64, uint64_t, from, F, 0x1p64, 0, UINT64_MAX)       \
-  KDL_CONVERT_TO_FLOATS(from, F, (double)a)
+#define KDL_CONVERT_FLOAT(from, F)                                        \
+  KDL_CONVERT(bool, bool, _of_##from, F, a != 0)                          \
+  KDL_SATURATE(i8, int8_t, _of_##from, F, 0x1p7, INT8_MIN, INT8_MAX)      \
+  KDL_SATURATE(i16, int16_t, _of_##from, F, 0x1p15, INT16_MIN, INT16_MAX) \
+  KDL_SATURATE(i32, int32_t, _of_##from, F, 0x1p31, INT32_MIN, INT32_MAX) \
+  KDL_SATURATE(i64, int64_t, _of_##from, F, 0x1p63, INT64_MIN, INT64_MAX) \
+  KDL_SATURATE(u8, uint8_t, _of_##from, F, 0x1p8, 0, UINT8_MAX)           \
+  KDL_SATURATE(u16, uint16_t, _of_##from, F, 0x1p16, 0, UINT16_MAX)       \
+  KDL_SATURATE(u32, uint32_t, _of_##from, F, 0x1p32, 0, UINT32_MAX)       \
+  KDL_SATURATE(u64, uint64_t, _of_##from, F, 0x1p64, 0, UINT64_MAX)       \
+  KDL_CONVERT_TO_FLOATS(_of_##from, F, (double)a)
 
 KDL_CONVERT_FLOAT(f32, float)
 KDL_CONVERT_FLOAT(f64, double)
 
 /* Through the float that it is. */
-#define KDL_CONVERT_NARROW(from, F, wide)                        \
-  KDL_CONVERT(f32, float, from, F, wide)                         \
-  KDL_CONVERT(f64, double, from, F, (double)(wide))              \
-  KDL_CONVERT(bool, bool, from, F, kdl_bool_of_f32(wide))        \
-  KDL_CONVERT(i8, int8_t, from, F, kdl_i8_of_f32(wide))          \
-  KDL_CONVERT(i16, int16_t, from, F, kdl_i16_of_f32(wide))       \
-  KDL_CONVERT(i32, int32_t, from, F, kdl_i32_of_f32(wide))       \
-  KDL_CONVERT(i64, int64_t, from, F, kdl_i64_of_f32(wide))       \
-  KDL_CONVERT(u8, uint8_t, from, F, kdl_u8_of_f32(wide))         \
-  KDL_CONVERT(u16, uint16_t, from, F, kdl_u16_of_f32(wide))      \
-  KDL_CONVERT(u32, uint32_t, from, F, kdl_u32_of_f32(wide))      \
-  KDL_CONVERT(u64, uint64_t, from, F, kdl_u64_of_f32(wide))      \
-  KDL_CONVERT(f16, uint16_t, from, F, kdl_f16_of_f32(wide))      \
-  KDL_CONVERT(bf16, uint16_t, from, F, kdl_bf16_of_f32(wide))    \
-  KDL_CONVERT(f8e4m3, uint8_t, from, F, kdl_f8e4m3_of_f32(wide)) \
-  KDL_CONVERT(f8e5m2, uint8_t, from, F, kdl_f8e5m2_of_f32(wide))
+#define KDL_CONVERT_NARROW(from, F, wide)                              \
+  KDL_CONVERT(f32, float, _of_##from, F, wide)                         \
+  KDL_CONVERT(f64, double, _of_##from, F, (double)(wide))              \
+  KDL_CONVERT(bool, bool, _of_##from, F, kdl_bool_of_f32(wide))        \
+  KDL_CONVERT(i8, int8_t, _of_##from, F, kdl_i8_of_f32(wide))          \
+  KDL_CONVERT(i16, int16_t, _of_##from, F, kdl_i16_of_f32(wide))       \
+  KDL_CONVERT(i32, int32_t, _of_##from, F, kdl_i32_of_f32(wide))       \
+  KDL_CONVERT(i64, int64_t, _of_##from, F, kdl_i64_of_f32(wide))       \
+  KDL_CONVERT(u8, uint8_t, _of_##from, F, kdl_u8_of_f32(wide))         \
+  KDL_CONVERT(u16, uint16_t, _of_##from, F, kdl_u16_of_f32(wide))      \
+  KDL_CONVERT(u32, uint32_t, _of_##from, F, kdl_u32_of_f32(wide))      \
+  KDL_CONVERT(u64, uint64_t, _of_##from, F, kdl_u64_of_f32(wide))      \
+  KDL_CONVERT(f16, uint16_t, _of_##from, F, kdl_f16_of_f32(wide))      \
+  KDL_CONVERT(bf16, uint16_t, _of_##from, F, kdl_bf16_of_f32(wide))    \
+  KDL_CONVERT(f8e4m3, uint8_t, _of_##from, F, kdl_f8e4m3_of_f32(wide)) \
+  KDL_CONVERT(f8e5m2, uint8_t, _of_##from, F, kdl_f8e5m2_of_f32(wide))
 
 KDL_CONVERT_NARROW(f16, uint16_t, kdl_widened_half(a))
 KDL_CONVERT_NARROW(bf16, uint16_t, kdl_float_of_bits((uint32_t)a << 16))
