@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Kernels on an OpenCL device: samples and families against their contracts and the interpreter, in an order drawn from a
 seed until the time is over; traps with their places; a barrier of the launch in a loop; what a machine without OpenCL says;
-where workers meet once more, without which PoCL loses conditions, and branches on which they meet; what is left of the text
-where a device has neither f64 nor atomics of 64 bits.
+where workers meet once more, without which PoCL loses conditions, and branches on which they meet, one way or both; what is left of
+the text where a device has neither f64 nor atomics of 64 bits.
 
 Skipped where no OpenCL driver is installed.
 """
@@ -116,6 +116,31 @@ def rows():
         checks.expect("16 rows equal the interpreter", "bit for bit" in done.stdout, done.stdout + done.stderr)
 
 
+WAYS = """
+export kernel ways(x: in f32[H, C, W], w: in f32[O, 4, C], y: out f32[OH, OW, O])
+    where OH == (H - 1) / 2 + 1, OW == (W - 3) / 2 + 1
+{
+    range s in 4;
+    spmd for o in O by 16, i in OH by 4, j in OW by 16 {
+        var acc: f32[o, i, j] = 0;
+        for c in C by 8 { acc += dot(w[o, s, c], x[2 * i - 2, c, 2 * j + 2 * s - 2 else 0] over s, c); }
+        y[i, j, o] = acc;
+    }
+}
+"""
+
+
+def ways():
+    """Workers meet on a branch both ways of which have loops of their own: rows of whole vectors, and others."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "ways.kdl"
+        file.write_text(WAYS)
+        for channels in (3, 4, 12):
+            done = teams.kernelc("run", file, "--target", "opencl", "--check", "--core-num", "1", *[
+                word for size in ("H=9", "C=2", "W=3", f"O={channels}") for word in ("--set", size)])
+            checks.expect(f"both ways equal the interpreter, {channels} channels", "bit for bit" in done.stdout, done.stdout + done.stderr)
+
+
 LACKING = """
 export kernel single(x: inout f32[N]) { spmd for i in N by 64 { x[i] = x[i] * 3.0 + 1.0; } }
 export kernel double_named(x: inout f32[N], double: f32, atom_max: i64) {
@@ -196,6 +221,7 @@ def texts():
     lacking()
     syncs()
     rows()
+    ways()
 
 
 if __name__ == "__main__":

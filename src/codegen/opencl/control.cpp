@@ -69,18 +69,43 @@ bool MoreFollows(const Op* op) {
   return false;
 }
 
-/// Where all workers go the same way and meet on it, the prelude says how that is written.
+/// Whether it chooses the step of a `while`'s turn, or some of the steps: by a number with which the turn begins, as take-turns does.
+bool ChoosesStep(const Op* op) {
+  const Op* condition = op->operand(0)->def();
+  const Op* turns = op->block()->parent();
+  while (turns && turns->kind() == OpKind::If) turns = turns->block()->parent();
+  return turns && turns->kind() == OpKind::While && condition && condition->kind() == OpKind::Lt &&
+         condition->operand(0)->def() == turns->region()->first();
+}
+
+/// All workers go the same way, and meet on it.
+void WriteUniformIf(Writer& w, const Op* op, const std::vector<std::string>& results,
+                    bool has_other_way) {
+  w.Line("KDL_UNIFORM_IF ({}) {{", w.Get(op->operand(0)));
+  WriteRegion(w, op->region(0), results);
+  w.Line("}}");
+  if (!has_other_way) return;
+  w.Line("KDL_MEET;");
+  w.Line("KDL_UNIFORM_IF (!{}) {{", w.Get(op->operand(0)));
+  WriteRegion(w, op->region(1), results);
+  w.Line("}}");
+}
+
 void WriteIf(Writer& w, const Op* op) {
   std::vector<std::string> results;
   for (const ir::Value* result : op->results()) results.push_back(Declare(w, result, ""));
-  bool is_empty = op->region(1)->first() == op->region(1)->terminator() && results.empty();
-  w.Line("{} ({}) {{", HaveMet(op) && is_empty ? "KDL_UNIFORM_IF" : "if", w.Get(op->operand(0)));
-  WriteRegion(w, op->region(0), results);
-  if (!is_empty) {
-    w.Line("}} else {{");
-    WriteRegion(w, op->region(1), results);
+  bool has_other_way = op->region(1)->first() != op->region(1)->terminator() || !results.empty();
+  if (HaveMet(op) && !(has_other_way && ChoosesStep(op))) {
+    WriteUniformIf(w, op, results, has_other_way);
+  } else {
+    w.Line("if ({}) {{", w.Get(op->operand(0)));
+    WriteRegion(w, op->region(0), results);
+    if (has_other_way) {
+      w.Line("}} else {{");
+      WriteRegion(w, op->region(1), results);
+    }
+    w.Line("}}");
   }
-  w.Line("}}");
   if (MoreFollows(op)) MeetOnceMore(w, op);
   for (size_t i = 0; i < results.size(); ++i) w.values[op->result(i)] = results[i];
 }

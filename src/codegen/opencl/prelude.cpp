@@ -20,9 +20,10 @@ std::string_view Prelude() {
 // PoCL 3.1 joins branches on a worker's number across barriers, and loses what stands in the second one: there the number is
 // read anew each time. Of two loops of the team between the same barriers it loses the second one's condition, and so it does
 // between a loop's last barrier and its end: there all meet once more behind each loop of the team, and where a turn or a branch
-// ends in which workers meet. Behind a branch in which they meet it copies all the rest of the kernel, or of a loop's turn, each time:
-// there such a branch is a loop of one turn or none, which `volatile` hides. Where both ways do something they are a plain branch; what
-// has many ways is a choice within a loop of which little follows (targets/simt/take_turns.cpp).
+// ends in which workers meet. Behind a branch in which they meet it copies all the rest of the kernel, or of a loop's turn, each time,
+// and where both ways do something it loses turns of a worker's own loops there: such a branch is a loop of one turn or none for each
+// way, which `volatile` hides. Only the choice of a step of a loop of which little follows (targets/simt/take_turns.cpp) is a plain
+// branch: loops in its place take several times as long to compile.
 #ifdef POCL_DEVICE_ADDRESS_BITS
 #define KDL_OWN volatile
 #define KDL_MEET barrier(CLK_LOCAL_MEM_FENCE)
