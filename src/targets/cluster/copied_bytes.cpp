@@ -40,8 +40,8 @@ class ByteCounter {
   };
 
   void Visit(const ir::Block* block) {
-    for (const Op* op : *block) {
-      if (IsStaged(op)) Add(op);
+    for (Op* op : *block) {
+      if (IsStaged(op) && !(op->kind() == OpKind::Load && loads_.Find(op))) Add(op);
       size_t around = walks_.size();
       const Op* before = closed_;
       Enter(op);
@@ -115,6 +115,7 @@ class ByteCounter {
   SizeTable& sizes_;
   Size total_;
   std::vector<Walk> walks_;
+  StagedLoads loads_;
   const Op* closed_ = nullptr;  ///< around, or at, what is visited: its turns no size tells
   const Op* open_ = nullptr;    ///< the first one of those in which something is copied
 };

@@ -5,10 +5,11 @@
 
 #include "ir/tensor_view.h"
 #include "ir/views.h"
+#include "passes/analysis/value_numbers.h"
 #include "targets/cluster/passes.h"
 
 // stage-tiles: a load or store of a tile whose elements are a box of a tensor becomes a block copy. It goes as early, or as late, as
-// its block lets it, so that what is computed between stays together.
+// its block lets it, so that what is computed between stays together. What a source loads twice is copied once.
 //
 //   %u = add %t, %t                        ->   %v = load %x[%j] {copied = 1}
 //   %v = load %x[%j]                            %u = add %t, %t
@@ -73,6 +74,18 @@ bool IsStaged(const Op* op) {
   return !box.empty() && tile->type()->axes == box;
 }
 
+Op* StagedLoads::Find(Op* load) {
+  if (!passes::IsInput(TensorOf(load))) return nullptr;
+  std::vector<Op*>& loads = loads_[load->block()];
+  auto same = std::ranges::find_if(loads, [&](const Op* other) {
+    return other->operands() == load->operands() &&
+           other->attr<AttrKey::Access>() == load->attr<AttrKey::Access>();
+  });
+  if (same != loads.end()) return *same;
+  loads.push_back(load);
+  return nullptr;
+}
+
 namespace {
 
 bool Touches(const Op* op, const Value* memory, bool only_changes) {
@@ -123,17 +136,23 @@ void Sink(Op* store) {
 }  // namespace
 
 void RunStageTiles(PassContext&, ir::Function& kernel) {
-  std::vector<Op*> staged;
+  std::vector<Op*> loads;
+  std::vector<Op*> stores;
   ir::Walk(kernel.body, [&](Op* op) {
-    if (IsStaged(op)) staged.push_back(op);
-  });
-  for (Op* op : staged) {
+    if (!IsStaged(op)) return;
     op->SetAttr(ir::MakeAttr<AttrKey::Copied>(1));
-    if (op->kind() == OpKind::Load) Hoist(op);
+    (op->kind() == OpKind::Load ? loads : stores).push_back(op);
+  });
+  StagedLoads made;
+  for (Op* load : loads) {
+    if (const Op* same = made.Find(load)) {
+      load->result()->ReplaceAllUsesWith(same->result());
+      ir::Erase(load);
+    } else {
+      Hoist(load);
+    }
   }
-  for (auto op = staged.rbegin(); op != staged.rend(); ++op) {
-    if ((*op)->kind() == OpKind::Store) Sink(*op);
-  }
+  for (auto store = stores.rbegin(); store != stores.rend(); ++store) Sink(*store);
 }
 
 }  // namespace kdl::cluster
