@@ -97,7 +97,7 @@ TeamPlace TeamMemory::PlaceOf(const ir::Value* buffer) {
   using Home = TeamPlace::Home;
   ir::Type type = buffer->type();
   const Op* def = buffer->def();
-  bool outlives = HasOp(kernel_, OpKind::Sync) && !(def && def->HasAttr(ir::AttrKey::Brief));
+  bool outlives = syncs_ && !(def && def->HasAttr(ir::AttrKey::Brief));
   if (type->space != ir::Space::Team)
     return outlives ? InScratch(Home::FarOwn, BytesOf(type) * kernel_.team) : TeamPlace{};
   bool far = outlives || (def && def->HasAttr(ir::AttrKey::Far));

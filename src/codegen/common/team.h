@@ -46,7 +46,10 @@ struct TeamPlace {
 class TeamMemory {
  public:
   TeamMemory(const ir::Function& kernel, KernelCode& code, int64_t near_bytes)
-      : kernel_(kernel), code_(code), near_bytes_(near_bytes) {}
+      : kernel_(kernel),
+        code_(code),
+        near_bytes_(near_bytes),
+        syncs_(HasOp(kernel, ir::OpKind::Sync)) {}
 
   /// Takes what is no buffer.
   void TakeNear(int64_t bytes) { near_bytes_ -= bytes; }
@@ -60,6 +63,7 @@ class TeamMemory {
   const ir::Function& kernel_;
   KernelCode& code_;
   int64_t near_bytes_;
+  bool syncs_;  ///< so buffers outlive a call, but for brief ones
 };
 
 }  // namespace kdl::codegen

@@ -102,20 +102,11 @@ bool IsShortNumber(const ir::Value* number, int64_t times = 1) {
   }
 }
 
-/// Whether blocks of products fill the registers: what would be kept over turns of other loops finds none.
-bool KeepsBlocks(const ir::Function& kernel) {
-  bool keeps = false;
-  ir::Walk(kernel.body, [&](const ir::Op* op) {
-    keeps |= op->kind() == OpKind::BufferNew && op->result()->type()->space == ir::Space::Scratch;
-  });
-  return keeps;
-}
-
 /// Whether the loop's turns are numbered from 0 on by what 31 bits hold, and all workers' next ones.
-bool IsShort(const ir::Function& kernel, const ir::Op* op) {
+bool IsShort(const TeamEmitter& emitter, const ir::Op* op) {
   ir::LoopOp loop(const_cast<ir::Op*>(op));
-  return KnownNumber(loop.lo()) == 0 && KnownNumber(loop.step()) == 1 && kernel.team <= kShort &&
-         IsShortNumber(loop.hi()) && !KeepsBlocks(kernel);
+  return KnownNumber(loop.lo()) == 0 && KnownNumber(loop.step()) == 1 &&
+         emitter.kernel.team <= kShort && IsShortNumber(loop.hi()) && !emitter.keeps_blocks;
 }
 
 /// How a loop's turns are counted. Numbers that are known to be short are so while they are computed with: addresses take fewer
@@ -140,7 +131,7 @@ ShareCounter ShareCounterOf(TeamEmitter& emitter, const ir::Op* op) {
   llvm::Value* first =
       builder.CreateAdd(emitter.Get(loop.lo()), builder.CreateMul(emitter.worker, step), "first");
   ShareCounter counter{builder.getInt64Ty(), first, builder.CreateMul(step, workers), hi};
-  if (!IsShort(emitter.kernel, op)) return counter;
+  if (!IsShort(emitter, op)) return counter;
   counter.type = builder.getInt32Ty();
   counter.hi = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, hi, builder.getInt64(0));
   for (llvm::Value** value : {&counter.first, &counter.stride, &counter.hi})
@@ -150,7 +141,7 @@ ShareCounter ShareCounterOf(TeamEmitter& emitter, const ir::Op* op) {
 
 /// Of an address what is the block's is one thing, what is the turn's another.
 void EmitShare(TeamEmitter& emitter, ir::Op* op, llvm::BasicBlock* turn) {
-  if (KeepsBlocks(emitter.kernel)) turn = nullptr;
+  if (emitter.keeps_blocks) turn = nullptr;
   llvm::BasicBlock* around = std::exchange(emitter.turn, turn);
   ++emitter.loop_depth;
   EmitBlock(emitter, op->region());

@@ -61,6 +61,8 @@ struct TeamEmitter : Emitter {
   llvm::Value* worker = nullptr;
   llvm::Value* live =
       nullptr;  ///< a place: whether the worker has not trapped; null: none goes on when it has
+  /// Whether blocks of products fill the registers: what would be kept over turns of other loops finds none.
+  bool keeps_blocks = false;
   bool in_team = false;  ///< in a loop of the team's, whose workers go their own ways
 };
 

@@ -135,6 +135,15 @@ void PrepareTeamMemories(TeamEmitter& emitter) {
   PrepareTablesAndViews(emitter, emitter.TableSpace());
 }
 
+bool KeepsBlocks(const ir::Function& kernel) {
+  bool keeps = false;
+  ir::Walk(kernel.body, [&](const ir::Op* op) {
+    keeps |=
+        op->kind() == ir::OpKind::BufferNew && op->result()->type()->space == ir::Space::Scratch;
+  });
+  return keeps;
+}
+
 }  // namespace
 
 uint64_t CountLaunchNumbers(const ir::Function& kernel) {
@@ -156,6 +165,7 @@ std::vector<const ir::Param*> TensorParams(const ir::Function& kernel) {
 
 void EmitTeamKernel(TeamEmitter& emitter) {
   auto& builder = emitter.builder;
+  emitter.keeps_blocks = KeepsBlocks(emitter.kernel);
   emitter.Declare();
   if (emitter.lines) emitter.lines->Enter(*emitter.function, emitter.kernel.loc);
   builder.SetInsertPoint(NewBlock(emitter, "entry"));

@@ -486,12 +486,15 @@ class TurnTaker {
 
 void RunTakeTurns(PassContext& context, ir::Function& kernel) {
   // What lives in a block in which nothing waits is gone when cores meet.
-  for (Op* buffer : OpsOfKind(kernel, OpKind::BufferNew)) {
-    if (Waits(kernel.body) && !Waits(buffer->block()))
-      buffer->SetAttr(ir::MakeAttr<ir::AttrKey::Brief>(1));
+  bool waits = Waits(kernel.body);
+  std::unordered_map<const Block*, bool> waits_in;
+  for (Op* buffer : waits ? OpsOfKind(kernel, OpKind::BufferNew) : std::vector<Op*>()) {
+    auto [known, is_new] = waits_in.try_emplace(buffer->block());
+    if (is_new) known->second = Waits(buffer->block());
+    if (!known->second) buffer->SetAttr(ir::MakeAttr<ir::AttrKey::Brief>(1));
   }
-  bool waits = Waits(kernel.body) || !OpsOfKind(kernel, OpKind::Stage).empty();
-  if (waits) TurnTaker(context.module, kernel, FactsOf(context).far_pipes).Run();
+  if (waits || !OpsOfKind(kernel, OpKind::Stage).empty())
+    TurnTaker(context.module, kernel, FactsOf(context).far_pipes).Run();
 }
 
 }  // namespace kdl::simt
