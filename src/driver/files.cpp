@@ -46,13 +46,6 @@ std::string ReasonOf(const Failure& failure) {
   return colon == std::string::npos ? failure.message : failure.message.substr(colon + 2);
 }
 
-/// Leaves links, folders and devices alone, which stood there before.
-void RemoveFile(const std::string& path) {
-  std::error_code ignored;
-  Result<std::string> place = BehindLinks(path);
-  if (place.ok() && fs::is_regular_file(*place, ignored)) fs::remove(*place, ignored);
-}
-
 /// The file that an output goes to, whose folder is there; nothing after a report.
 std::optional<std::string> PlaceOf(const std::string& output, DiagnosticEngine& diagnostics) {
   std::error_code none;
@@ -71,14 +64,10 @@ std::optional<std::string> PlaceOf(const std::string& output, DiagnosticEngine& 
   return std::nullopt;
 }
 
-Status WriteOne(const OutputFile& file) {
-  Status written = WriteFileWhole(file.path, file.bytes);
-  if (!written.ok() || !file.executable) return written;
-  std::error_code error;
-  using fs::perms;
-  fs::permissions(file.path, perms::owner_exec | perms::group_exec | perms::others_exec,
-                  fs::perm_options::add, error);
-  return error ? Status(Failure{error.message()}) : Status();
+bool ReportUnwritten(const OutputFile& file, const Failure& failure,
+                     DiagnosticEngine& diagnostics) {
+  diagnostics.Report(diag::CannotWrite, {}, file.path, ReasonOf(failure));
+  return false;
 }
 
 }  // namespace
@@ -142,12 +131,15 @@ bool MakeFolder(const std::string& path, DiagnosticEngine& diagnostics) {
 }
 
 bool WriteOutputFiles(const std::vector<OutputFile>& files, DiagnosticEngine& diagnostics) {
+  std::vector<FreshFile> written;
+  for (const OutputFile& file : files) {
+    Result<FreshFile> fresh = FreshFile::Write(file.path, file.bytes, file.executable);
+    if (!fresh.ok()) return ReportUnwritten(file, fresh.failure(), diagnostics);
+    written.push_back(std::move(*fresh));
+  }
   for (size_t i = 0; i < files.size(); ++i) {
-    Status written = WriteOne(files[i]);
-    if (written.ok()) continue;
-    diagnostics.Report(diag::CannotWrite, {}, files[i].path, ReasonOf(written.failure()));
-    for (size_t done = 0; done <= i; ++done) RemoveFile(files[done].path);
-    return false;
+    Status put = written[i].Put();
+    if (!put.ok()) return ReportUnwritten(files[i], put.failure(), diagnostics);
   }
   return true;
 }

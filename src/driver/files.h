@@ -30,8 +30,7 @@ bool MayWrite(const std::vector<std::string>& outputs, const std::vector<std::st
 /// Makes the folder, and those around it, unless it is there. Reports.
 bool MakeFolder(const std::string& path, DiagnosticEngine& diagnostics);
 
-/// Writes all, each whole, or none: when one fails, those that are there already are removed again.
-/// Reports.
+/// Writes all, each whole, or none: what is there already is replaced once all of it is on the disk. Reports.
 bool WriteOutputFiles(const std::vector<OutputFile>& files, DiagnosticEngine& diagnostics);
 
 }  // namespace kdl::driver

@@ -93,26 +93,52 @@ Result<std::string> BehindLinks(const std::string& path) {
   return place.string();
 }
 
-Status WriteFileWhole(const std::string& path, std::string_view bytes) {
+Result<FreshFile> FreshFile::Write(const std::string& path, std::string_view bytes,
+                                   bool executable) {
   struct stat info{};
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
-    if (!S_ISDIR(info.st_mode)) return WriteThrough(path, bytes);
-    errno = EISDIR;
-    return SystemFailure("write", path);
+    if (S_ISDIR(info.st_mode)) {
+      errno = EISDIR;
+      return SystemFailure("write", path);
+    }
+    Status written = WriteThrough(path, bytes);
+    if (!written.ok()) return written.failure();
+    return FreshFile(path, path, "");
   }
   Result<std::string> place = BehindLinks(path);
   if (!place.ok()) return place.failure();
-  std::string neighbour = *place + ".XXXXXX";
-  int descriptor = ::mkstemp(neighbour.data());
+  // A name of its own: the file's with an ending might be longer than names may be.
+  std::string fresh = (std::filesystem::path(*place).parent_path() / ".kernelc-XXXXXX").string();
+  int descriptor = ::mkstemp(fresh.data());
   if (descriptor < 0) return SystemFailure("write", path);
+  FreshFile file(path, std::move(*place), std::move(fresh));
   mode_t mask = ::umask(0);
   ::umask(mask);
-  ::fchmod(descriptor, 0666 & ~mask);
-  Status status = WriteAndClose(descriptor, path, bytes);
-  if (status.ok() && ::rename(neighbour.c_str(), place->c_str()) != 0)
-    status = SystemFailure("write", path);
-  if (!status.ok()) ::unlink(neighbour.c_str());
-  return status;
+  ::fchmod(descriptor, (executable ? 0777 : 0666) & ~mask);
+  Status written = WriteAndClose(descriptor, path, bytes);
+  if (!written.ok()) return written.failure();
+  return file;
+}
+
+FreshFile::FreshFile(FreshFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      place_(std::move(other.place_)),
+      fresh_(std::exchange(other.fresh_, {})) {}
+
+FreshFile::~FreshFile() {
+  if (!fresh_.empty()) ::unlink(fresh_.c_str());
+}
+
+Status FreshFile::Put() {
+  if (fresh_.empty()) return {};
+  if (::rename(fresh_.c_str(), place_.c_str()) != 0) return SystemFailure("write", path_);
+  fresh_.clear();
+  return {};
+}
+
+Status WriteFileWhole(const std::string& path, std::string_view bytes) {
+  Result<FreshFile> file = FreshFile::Write(path, bytes);
+  return file.ok() ? file->Put() : Status(file.failure());
 }
 
 Result<TemporaryFolder> TemporaryFolder::Make() {

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "support/result.h"
 
@@ -18,9 +19,29 @@ inline constexpr size_t kMostOfTool = size_t{1} << 32;
 /// lead to each other.
 Result<std::string> BehindLinks(const std::string& path);
 
-/// Writes a neighbour of `path` and renames it over: a reader sees the old file or the new one, never a part.
-/// On failure nothing is left behind. A symbolic link stays, and the file that it leads to is written. A device or a
-/// named pipe at `path` stays, and takes the bytes.
+/// A file that has been written beside its place, and takes that place with Put: a reader sees the old file or the new one,
+/// never a part. Without Put it is removed, and the old file stays. A symbolic link stays, and the file that it leads to is
+/// replaced. A device or a named pipe stays, and takes the bytes when they are written.
+class FreshFile {
+ public:
+  static Result<FreshFile> Write(const std::string& path, std::string_view bytes,
+                                 bool executable = false);
+  FreshFile(FreshFile&& other) noexcept;
+  FreshFile& operator=(FreshFile&&) = delete;
+  ~FreshFile();
+
+  Status Put();
+
+ private:
+  FreshFile(std::string path, std::string place, std::string fresh)
+      : path_(std::move(path)), place_(std::move(place)), fresh_(std::move(fresh)) {}
+
+  std::string path_;   ///< as the caller calls it
+  std::string place_;  ///< behind links
+  std::string fresh_;  ///< where it lies until then; empty: there is nothing to put
+};
+
+/// Writes one file, and puts it.
 Status WriteFileWhole(const std::string& path, std::string_view bytes);
 
 /// Whether somebody sees standard error as it is written.

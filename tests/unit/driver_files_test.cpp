@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <iterator>
 
 #include "support/io.h"
 
@@ -88,17 +89,29 @@ TEST_CASE("outputs: links that lead nowhere are errors and stay") {
   CHECK(fs::is_symlink(folder / "round.npy"));
 }
 
-TEST_CASE("outputs: what a failure removes is the file behind a link, not the link") {
+TEST_CASE("outputs: a failure leaves all files as they were, and nothing beside them") {
   Result<TemporaryFolder> scratch = TemporaryFolder::Make();
   REQUIRE(scratch.ok());
   fs::path folder = scratch->path();
   fs::create_symlink("file.npy", folder / "link.npy");
   fs::create_directory(folder / "b.npy");
+  REQUIRE(WriteFileWhole(folder / "file.npy", "old").ok());
   DiagnosticEngine diagnostics;
   CHECK_FALSE(WriteOutputFiles({{folder / "link.npy", "a", false}, {folder / "b.npy", "b", false}},
                                diagnostics));
   CHECK(fs::is_symlink(folder / "link.npy"));
-  CHECK_FALSE(fs::exists(folder / "file.npy"));
+  CHECK(*ReadFile(folder / "file.npy", 1 << 20) == "old");
+  CHECK(std::distance(fs::directory_iterator(folder), fs::directory_iterator()) == 3);
+}
+
+TEST_CASE("outputs: a name may be as long as names are, and a file may be a program") {
+  Result<TemporaryFolder> scratch = TemporaryFolder::Make();
+  REQUIRE(scratch.ok());
+  std::string path = scratch->path() + "/" + std::string(255, 'n');
+  DiagnosticEngine diagnostics;
+  CHECK(WriteOutputFiles({{path, "bytes", true}}, diagnostics));
+  CHECK(*ReadFile(path, 1 << 20) == "bytes");
+  CHECK(::access(path.c_str(), X_OK) == 0);
 }
 
 }  // namespace
