@@ -74,41 +74,87 @@ class Loader {
   Loader(Compilation& compilation, std::deque<sema::SourceFile>& files)
       : c_(compilation), files_(files) {}
 
-  const sema::SourceFile* Load(const syntax::Module& module, const std::string& name) {
-    sema::SourceFile file{&module, name, {}};
-    loading_.push_back(name);
-    bool ok = true;
-    for (const syntax::Item* item : module.items) {
-      if (item->kind != syntax::ItemKind::Import) continue;
-      file.imports.push_back(Import(syntax::As<syntax::ImportItem>(item), module.file));
-      ok = ok && file.imports.back();
+  const sema::SourceFile* Load(const syntax::Module& module) {
+    Begin(module, "");
+    const sema::SourceFile* loaded = nullptr;
+    while (!open_.empty()) {
+      if (open_.back().HasAll()) {
+        loaded = End();
+      } else {
+        Import(open_.back().NextImport());
+      }
     }
-    loading_.pop_back();
-    if (!ok) return nullptr;
-    files_.push_back(std::move(file));
-    return &files_.back();
+    return loaded;
   }
 
  private:
-  const sema::SourceFile* Import(const syntax::ImportItem& import, FileId from) {
+  /// A file whose imports are being loaded: a chain of files may be longer than the stack is for calls.
+  struct OpenFile {
+    sema::SourceFile file;
+    std::vector<const syntax::ImportItem*> imports;
+    bool ok = true;
+
+    bool HasAll() const { return file.imports.size() == imports.size(); }
+    const syntax::ImportItem& NextImport() const { return *imports[file.imports.size()]; }
+    void Take(const sema::SourceFile* imported) {
+      file.imports.push_back(imported);
+      ok = ok && imported;
+    }
+  };
+
+  void Begin(const syntax::Module& module, const std::string& name) {
+    OpenFile& open = open_.emplace_back(OpenFile{{&module, name, {}}, {}});
+    for (const syntax::Item* item : module.items) {
+      if (item->kind == syntax::ItemKind::Import)
+        open.imports.push_back(&syntax::As<syntax::ImportItem>(item));
+    }
+  }
+
+  /// Gives the file that has all of its imports to the one that imports it.
+  const sema::SourceFile* End() {
+    OpenFile ended = std::move(open_.back());
+    open_.pop_back();
+    const sema::SourceFile* loaded = nullptr;
+    const std::string name = ended.file.path;
+    if (ended.ok) {
+      files_.push_back(std::move(ended.file));
+      loaded = &files_.back();
+    }
+    if (!open_.empty()) {
+      loaded_[name] = loaded;
+      open_.back().Take(loaded);
+    }
+    return loaded;
+  }
+
+  void Import(const syntax::ImportItem& import) {
     std::vector<std::string_view> words;
     for (const syntax::Ident& word : import.path) words.push_back(word.name.text());
     bool from_library = words[0] == "std";
     std::string name = fmt::format("{}", fmt::join(words, "."));
-    if (!from_library) name = FolderOf(loading_.back()) + name;
-    if (auto known = loaded_.find(name); known != loaded_.end()) return known->second;
-    if (auto begun = std::find(loading_.begin(), loading_.end(), name); begun != loading_.end()) {
-      std::vector<std::string> cycle(begun, loading_.end());
-      c_.diagnostics.Report(diag::ImportCycle, import.span, name,
-                            fmt::format("{} -> {}", fmt::join(cycle, " -> "), name));
-      return nullptr;
-    }
+    if (!from_library) name = FolderOf(open_.back().file.path) + name;
+    if (auto known = loaded_.find(name); known != loaded_.end())
+      return open_.back().Take(known->second);
+    if (ReportCycle(import, name)) return open_.back().Take(nullptr);
     std::string path = fmt::format("{}.kdl", fmt::join(words, "/"));
+    FileId from = open_.back().file.module->file;
     std::optional<FileId> id = from_library
                                    ? AddFromLibrary(words.size() == 1 ? "" : path.substr(4), import)
                                    : AddFromDisk(path, from, import);
     const syntax::Module* module = id ? Parse(c_, *id) : nullptr;
-    return loaded_[name] = module ? Load(*module, name) : nullptr;
+    if (module) return Begin(*module, name);
+    open_.back().Take(loaded_[name] = nullptr);
+  }
+
+  /// Whether the file is one of those around.
+  bool ReportCycle(const syntax::ImportItem& import, const std::string& name) {
+    auto is_it = [&](const OpenFile& open) { return open.file.path == name; };
+    auto begun = std::find_if(open_.begin(), open_.end(), is_it);
+    if (begun == open_.end()) return false;
+    std::string cycle;
+    for (; begun != open_.end(); ++begun) cycle += begun->file.path + " -> ";
+    c_.diagnostics.Report(diag::ImportCycle, import.span, name, cycle + name);
+    return true;
   }
 
   /// `lib.` of `lib.gemm`: a file's imports lie beside it.
@@ -151,7 +197,7 @@ class Loader {
 
   Compilation& c_;
   std::deque<sema::SourceFile>& files_;
-  std::vector<std::string> loading_;  ///< the files around, outermost first; the compiled one is ""
+  std::vector<OpenFile> open_;  ///< the files around, outermost first; the compiled one is ""
   std::map<std::string, const sema::SourceFile*> loaded_;
 };
 
@@ -166,7 +212,7 @@ const syntax::Module* Parse(Compilation& c, FileId file) {
 
 const sema::SourceFile* LoadImports(Compilation& c, const syntax::Module& module,
                                     std::deque<sema::SourceFile>& files) {
-  return Loader(c, files).Load(module, "");
+  return Loader(c, files).Load(module);
 }
 
 std::vector<const syntax::Module*> LoadElementary(Compilation& c,
