@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
@@ -9,6 +10,7 @@
 
 #include "driver/diagnostics.h"
 #include "driver/files.h"
+#include "support/machine.h"
 
 namespace kdl::driver {
 
@@ -247,7 +249,9 @@ std::optional<HostTensor> ParseNpy(std::string_view bytes, const std::string& pa
 }
 
 std::optional<HostTensor> ReadNpy(const std::string& path, DiagnosticEngine& diagnostics) {
-  std::optional<std::string> bytes = ReadInputFile(path, kMostBytes, diagnostics);
+  // Longer than the memory it could only end the process.
+  auto memory = static_cast<size_t>(PhysicalMemoryBytes());
+  std::optional<std::string> bytes = ReadInputFile(path, std::min(kMostBytes, memory), diagnostics);
   return bytes ? ParseNpy(*bytes, path, diagnostics) : std::nullopt;
 }
 

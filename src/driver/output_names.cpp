@@ -36,7 +36,7 @@ bool CheckModuleName(std::string_view name, const Options& options, DiagnosticEn
   bool fits = !name.empty() && std::ranges::none_of(name, is_wrong);
   if (options.command != Command::Build || fits) return true;
   diagnostics.Report(diag::NoNameForFiles, {}, name)
-      .Help(fmt::format("kernelc build {} --module NAME", options.files[0]));
+      .Help("give them one of letters, digits and `_`: --module NAME");
   return false;
 }
 

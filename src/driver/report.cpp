@@ -42,8 +42,9 @@ bool PrintOutput(std::string_view text) {
   bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (!written) {
-    fmt::print(stderr, "kernelc: error: cannot write to standard output: {}\n",
-               std::strerror(errno));
+    std::string why =
+        fmt::format("kernelc: error: cannot write to standard output: {}\n", std::strerror(errno));
+    std::fputs(why.c_str(), stderr);  // which may be closed, too
   }
   return written;
 }

@@ -160,11 +160,21 @@ Result<ProcessResult> RunProcess(const ProcessRequest& request) {
   return result;
 }
 
+namespace {
+
 void EndWithParent() {
   const char* parent = std::getenv(std::string(kParent.substr(0, kParent.size() - 1)).c_str());
   if (!parent || std::to_string(::getppid()) != parent) return;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (std::to_string(::getppid()) != parent) std::_Exit(EXIT_FAILURE);  // it ended meanwhile
+}
+
+}  // namespace
+
+void BeginProcess() {
+  // Where a parent ignores it, the system keeps no child's end for waitpid.
+  ::signal(SIGCHLD, SIG_DFL);
+  EndWithParent();
 }
 
 std::string DescribeEnd(const ProcessResult& result, const ProcessRequest& request) {

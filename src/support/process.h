@@ -32,8 +32,9 @@ struct ProcessResult {
 /// this process does, however that ends.
 Result<ProcessResult> RunProcess(const ProcessRequest& request);
 
-/// To be called where kernelc starts: it ends with the process of it that has started it, if one has.
-void EndWithParent();
+/// To be called where kernelc starts: it ends with the process of it that has started it, if one has, and is told how those end
+/// that it starts, whatever it has been started with.
+void BeginProcess();
 
 /// `exited with code 2`, `was ended by signal 11 (Segmentation fault)`, `did not end within 600 s`.
 std::string DescribeEnd(const ProcessResult& result, const ProcessRequest& request);

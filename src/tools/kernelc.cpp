@@ -88,13 +88,13 @@ std::string CommandLine(const std::vector<std::string>& words) {
 }  // namespace
 
 int RunKernelc(int argc, char** argv, targets::Registry families) {
-  EndWithParent();
+  BeginProcess();
   std::vector<std::string> words(argv + 1, argv + argc);
   DoingScope doing(fmt::format("running `{}`", CommandLine(words)));
   try {
     return Main(words, families);
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "kernelc: error: not enough memory\n");
+    std::fputs("kernelc: error: not enough memory\n", stderr);
     return driver::kExitEnvironment;
   } catch (const std::exception& exception) {
     KDL_UNREACHABLE("an exception left its folder: {}", exception.what());

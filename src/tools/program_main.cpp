@@ -1,5 +1,7 @@
+#include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -102,17 +104,25 @@ int Finish(const std::string& name, const std::string& printed, const driver::Op
   return code == driver::kExitDone && !written ? driver::kExitEnvironment : code;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  std::string name = std::filesystem::path(argv[0]).filename().string();
+int Main(const std::string& name, const std::vector<std::string>& words) {
   DiagnosticEngine diagnostics;
-  auto options = driver::ParseOptions(driver::ProgramCommand(name),
-                                      std::vector<std::string>(argv + 1, argv + argc), diagnostics);
+  auto options = driver::ParseOptions(driver::ProgramCommand(name), words, diagnostics);
   if (!options) return Finish(name, "", driver::Options{}, diagnostics);
   if (options->help)
     return Finish(name, driver::HelpText(driver::ProgramCommand(name)), *options, diagnostics);
   LoadedProgram loaded;
   std::string printed = Run(loaded, name, *options, diagnostics);
   return Finish(name, printed, *options, diagnostics);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string name = std::filesystem::path(argv[0]).filename().string();
+  try {
+    return Main(name, {argv + 1, argv + argc});
+  } catch (const std::bad_alloc&) {
+    std::fputs((name + ": error: not enough memory\n").c_str(), stderr);
+    return driver::kExitEnvironment;
+  }
 }

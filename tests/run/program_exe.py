@@ -22,6 +22,7 @@ WRONG = [
     ("--emit ir", 2, "saxpy: error: 'saxpy' has no option '--emit'"),
     ("--set N=3 --target nothing", 3, "there is no kind of device"),
 ]
+MEMORY = 300000  # KiB: enough for the program, too little for its tensors
 
 
 def output(command, folder):
@@ -51,6 +52,9 @@ def main():
             made = output(["./saxpy", *options.split()], folder)
             if made[0] != code or message not in made[2]:
                 problems.append(f"saxpy {options}: {made}, expected {code} and {message!r}")
+        made = output(["sh", "-c", f"ulimit -v {MEMORY}; exec ./saxpy --set N=100000000 --arg a=1"], folder)
+        if made != (3, "", "saxpy: error: not enough memory\n"):
+            problems.append(f"saxpy with too little memory: {made}")
     print("\n".join(problems))
     sys.exit(1 if problems else 0)
 

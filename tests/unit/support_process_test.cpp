@@ -1,6 +1,7 @@
 #include "support/process.h"
 
 #include <doctest/doctest.h>
+#include <signal.h>
 
 #include <chrono>
 #include <string>
@@ -46,6 +47,14 @@ TEST_CASE("process: a signal is told") {
   ProcessResult result = Ran(request);
   CHECK(result.signal == 11);
   CHECK(DescribeEnd(result, request).starts_with("was ended by signal 11"));
+}
+
+TEST_CASE("process: an end is told though the parent was started with SIGCHLD ignored") {
+  ::signal(SIGCHLD, SIG_IGN);
+  BeginProcess();
+  ProcessRequest request = Shell("exit 3");
+  request.deadline_s = 20;
+  CHECK(Ran(request).exit_code == 3);
 }
 
 TEST_CASE("process: more output than a pipe holds") {
