@@ -29,14 +29,35 @@ static inline const char* kdl_shape(char* text, uint8_t element, const int64_t* 
   return text;
 }
 
-/* Stops unless the tensor has this element kind and these sizes. `declared`: the parameter as the source has it. */
+/* Stops unless the view lies inside of its buffer. */
+static inline void kdl_expect_inside(kdl_program* run, const kdl_array* tensor,
+                                     const char* declared) {
+  int32_t unused = 0;
+  kdl_error* wrong = kdl_arrays_overlap(tensor, NULL, &unused);
+  if (wrong != NULL)
+    kdl_stop(run, kdl_error_code(wrong), NULL, "parameter '%s': %s", declared,
+             kdl_error_message(wrong));
+  kdl_error_free(wrong);
+}
+
+/* Stops unless the tensor has this element kind and these sizes, and lies inside of its buffer. `declared`: the parameter
+ * as the source has it. */
 static inline void kdl_expect(kdl_program* run, const kdl_array* tensor, const char* declared,
                               uint8_t element, const int64_t* sizes, int32_t rank) {
   if (!kdl_goes(run)) return;
   const kdl_tensor* view = &tensor->view;
+  if (view->rank < 0 || view->rank > KDL_MAX_RANK) {
+    kdl_stop(run, KDL_ERROR_INVALID_ARGUMENT, NULL,
+             "parameter '%s' has rank %d; ranks go from 0 to %d", declared, (int)view->rank,
+             (int)KDL_MAX_RANK);
+    return;
+  }
   bool same = view->element == element && view->rank == rank;
   for (int32_t d = 0; d < rank && same; ++d) same = view->size[d] == sizes[d];
-  if (same) return;
+  if (same) {
+    kdl_expect_inside(run, tensor, declared);
+    return;
+  }
   char found[KDL_SHAPE_BYTES];
   char needed[KDL_SHAPE_BYTES];
   kdl_stop(run, KDL_ERROR_INVALID_ARGUMENT, NULL, "parameter '%s' is %s; here it must be %s",

@@ -74,17 +74,29 @@ class Tensor {
   std::int64_t size(int dimension) const { return array_.view.size[dimension]; }
   Element element() const { return static_cast<Element>(array_.view.element); }
 
-  // Throws unless the tensor has this element kind and these sizes. `declared` is the parameter as
-  // the source has it: "a: f32[M, K]".
+  // Throws unless the tensor has this element kind and these sizes, and lies inside of its buffer. `declared` is the
+  // parameter as the source has it: "a: f32[M, K]".
   void Expect(const char* declared, Element element,
               std::initializer_list<std::int64_t> sizes) const {
+    const auto refuse = [&](kdl_code code, const std::string& what) {
+      throw Error(code, std::string("parameter '") + declared + "'" + what);
+    };
+    if (rank() < 0 || rank() > KDL_MAX_RANK) {
+      refuse(KDL_ERROR_INVALID_ARGUMENT, " has rank " + std::to_string(rank()) +
+                                             "; ranks go from 0 to " +
+                                             std::to_string(KDL_MAX_RANK));
+    }
     const std::span<const std::int64_t> needed(sizes.begin(), sizes.size());
-    const std::span<const std::int64_t> found(array_.view.size,
-                                              static_cast<std::size_t>(array_.view.rank));
-    if (array_.view.element == element && std::ranges::equal(needed, found)) return;
-    throw Error(KDL_ERROR_INVALID_ARGUMENT, std::string("parameter '") + declared + "' is " +
-                                                Describe(array_.view.element, found) +
-                                                "; here it must be " + Describe(element, needed));
+    const std::span<const std::int64_t> found(array_.view.size, static_cast<std::size_t>(rank()));
+    if (array_.view.element != element || !std::ranges::equal(needed, found)) {
+      refuse(KDL_ERROR_INVALID_ARGUMENT, " is " + Describe(array_.view.element, found) +
+                                             "; here it must be " + Describe(element, needed));
+    }
+    std::int32_t unused = 0;
+    const std::unique_ptr<kdl_error, void (*)(kdl_error*)> wrong(
+        kdl_arrays_overlap(&array_, nullptr, &unused), kdl_error_free);
+    if (wrong != nullptr)
+      refuse(kdl_error_code(wrong.get()), std::string(": ") + kdl_error_message(wrong.get()));
   }
 
   // Throws unless the tensor lives in the memory of the device; `name` is the parameter's, `declared` the

@@ -125,7 +125,7 @@ kdl_error* kdl_array_wrap_constant(kdl_device* device, const void* data, uint8_t
 kdl_error* kdl_arrays_overlap(const kdl_array* a, const kdl_array* b, int32_t* overlap) {
   KDL_RETURN_IF_UNUSABLE(a, overlap);
   return Guard([&]() -> Error {
-    KDL_RETURN_IF_ERROR(CheckArray(*a, "array a"));
+    KDL_RETURN_IF_ERROR(CheckArray(*a, b == nullptr ? "the array" : "array a"));
     if (b == nullptr) {
       *overlap = OverlapsItself(a->view) ? 1 : 0;
       return nullptr;

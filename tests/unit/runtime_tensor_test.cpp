@@ -150,6 +150,31 @@ TEST_CASE("tensor: what is mapped, read and written of a part are its elements")
         "f.kdl:1:2: error: index 4 is outside dimension 0 of size 4 in 'x[2, 4]'");
 }
 
+TEST_CASE("tensor: of a parameter's view nothing is believed before it is checked") {
+  const Counted x({2, 3});
+  const auto refusal = [&](auto change) -> std::string {
+    kdl_array array = x->array();
+    change(array.view);
+    try {
+      kdl::Tensor::Share(&array, "x").Expect("x: in i32[M, N]", kdl::i32, {2, 3});
+    } catch (const kdl::Error& error) {
+      CHECK(error.code() == KDL_ERROR_INVALID_ARGUMENT);
+      return error.what();
+    }
+    return {};
+  };
+  CHECK(refusal([](kdl_tensor&) {}).empty());
+  CHECK(refusal([](kdl_tensor& view) { view.rank = 9; }) ==
+        "parameter 'x: in i32[M, N]' has rank 9; ranks go from 0 to 8");
+  CHECK(refusal([](kdl_tensor& view) { view.rank = -1; }) ==
+        "parameter 'x: in i32[M, N]' has rank -1; ranks go from 0 to 8");
+  CHECK(
+      refusal([](kdl_tensor& view) { view.stride[0] = -3; }) ==
+      "parameter 'x: in i32[M, N]': the array has stride -3 in dimension 0; strides are 0 or more");
+  CHECK(refusal([](kdl_tensor& view) { view.data = nullptr; }) ==
+        "parameter 'x: in i32[M, N]': the array is i32[2, 3] at a null pointer");
+}
+
 TEST_CASE("tensor: where a parameter has to live is checked, with both names") {
   const kdl::Context context;
   const kdl::Device host = context.Select("host");
