@@ -22,7 +22,7 @@ typedef enum kdl_code {
   KDL_ERROR_CANCELLED = 9    /* the caller cancelled it, or what it waited for */
 } kdl_code;
 
-/* A new error with a copy of `message`. Never NULL, even when memory is short. */
+/* A new error with a copy of `message`, for which NULL is "". Never NULL, even when memory is short. */
 kdl_error* kdl_error_create(kdl_code code, const char* message);
 
 /* The error's code, KDL_OK for NULL; and its message: what was found, then what is needed, in the

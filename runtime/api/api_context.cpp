@@ -193,6 +193,7 @@ int64_t kdl_device_get_properties(const kdl_device* device, kdl_property* proper
 
 int64_t kdl_context_get_transfers(const kdl_context* context, kdl_transfer* transfers,
                                   int64_t capacity) {
-  if (context == nullptr || Unwrap(context)->scheduler()->in_child()) return 0;
+  if (context == nullptr || (transfers == nullptr && capacity != 0)) return 0;
+  if (Unwrap(context)->scheduler()->in_child()) return 0;
   return GuardQuiet([&] { return Unwrap(context)->transfers().Read(transfers, capacity); });
 }

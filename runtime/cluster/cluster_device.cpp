@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <locale>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -286,6 +287,7 @@ class Launcher final : public TeamDriver {
     static constexpr const char* kWords[] = {
         "?", "core begins", "core ends", "copy begins", "copy ends", "copy awaited", "barrier"};
     std::ofstream file(device_.events, std::ios::app);
+    file.imbue(std::locale::classic());  // the application's may put points into numbers
     for (const auto& cluster : module_.clusters) {
       for (const kdl_cluster_event& event : cluster->Events()) {
         const char* word = kWords[event.kind < std::size(kWords) ? event.kind : 0];

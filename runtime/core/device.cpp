@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <new>
 
 #include "core/view.h"
 
@@ -88,6 +89,7 @@ Error Device::Open(const DeviceKind& kind, const DeviceSpec& spec, const Service
 }
 
 Device::~Device() {
+  if (scheduler().in_child()) return;  // the threads that it would wait for are the parent's
   Retire();
   if (state_ != nullptr) ops().close(state_);
 }
@@ -113,6 +115,12 @@ Error Device::FindQueue(std::int32_t index, Queue** queue) {
   return nullptr;
 }
 
+Error Device::Load(const kdl_image& image, void** module) const try {
+  return Error(ops().load(state_, &image, module));
+} catch (const std::bad_alloc&) {  // of the runtime's own devices
+  return OutOfMemory();
+}
+
 Error Device::FindModule(const kdl_image& image, void** module) {
   *module = nullptr;
   if (ops().load == nullptr) return nullptr;
@@ -120,7 +128,7 @@ Error Device::FindModule(const kdl_image& image, void** module) {
   // The place is made first: what has been loaded is never without one.
   const auto [place, is_new] = modules_.try_emplace(&image, nullptr);
   if (is_new) {
-    Error error(ops().load(state_, &image, &place->second));
+    Error error = Load(image, &place->second);
     if (error != nullptr) {
       modules_.erase(place);
       return error;

@@ -72,12 +72,12 @@ class Device : public Handle, public std::enable_shared_from_this<Device> {
   bool SharesMemoryWith(const Device& other) const {
     return this == &other || (works_in_host_memory() && other.works_in_host_memory());
   }
-  // Whether it takes operations early.
   // Whether this one can copy from the other's memory by itself.
   bool reaches(const Device& other) const {
     return memory_ops().copy_from != nullptr && kind_.context == other.kind_.context &&
            kind_.memory.copy_from == other.kind_.memory.copy_from;
   }
+  // Whether it takes operations early.
   bool orders() const { return kind_.ops.submit != nullptr; }
 
   Error FindQueue(std::int32_t index, Queue** queue);
@@ -91,6 +91,7 @@ class Device : public Handle, public std::enable_shared_from_this<Device> {
 
  private:
   Device(const DeviceKind& kind, const DeviceSpec& spec, const Services& services);
+  Error Load(const kdl_image& image, void** module) const;
 
   const DeviceKind kind_;
   DeviceSpec spec_;

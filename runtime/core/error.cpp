@@ -20,6 +20,7 @@ constexpr kdl_error kOutOfMemory = {KDL_ERROR_OUT_OF_MEMORY, true,
 }  // namespace
 
 kdl_error* kdl_error_create(kdl_code code, const char* message) {
+  if (message == nullptr) message = "";
   const std::size_t length = std::strlen(message);
   const std::size_t bytes = std::max(sizeof(kdl_error), offsetof(kdl_error, message) + length + 1);
   void* memory = std::malloc(bytes);

@@ -196,7 +196,7 @@ std::vector<Candidate> Registry::CandidatesFor(const Function& function,
 Error Registry::NoCandidate(const Function& function, const Device& device) const {
   std::set<std::string> kinds;
   std::uint64_t lacking = 0;
-  std::vector<std::string> constants;
+  std::set<std::string> constants;
   ForEachKernel(images_, [&](const kdl_image& image, const kdl_kernel& kernel) {
     if (!Names(image, kernel, function.module_, function.kernel_)) return;
     kinds.insert(Concat(image.kind, std::string_view(image.arch).empty() ? "" : " ", image.arch));
@@ -205,14 +205,14 @@ Error Registry::NoCandidate(const Function& function, const Device& device) cons
       const kdl_variant& variant = kernel.variants[v];
       lacking |= variant.features & ~device.facts().features;
       if (HasConstants(variant, function.constants_)) continue;
-      constants.push_back(std::string_view(variant.constants).empty() ? "none" : variant.constants);
+      constants.insert(std::string_view(variant.constants).empty() ? "none" : variant.constants);
     }
   });
   const std::string start =
       Concat("kernel '", function.name_, "' cannot run on ", device.uri(), ": ");
   if (!constants.empty()) {
     return Fail(KDL_ERROR_NOT_FOUND, start, "no variant has these constants; there are ",
-                JoinWords(constants));
+                JoinWords({constants.begin(), constants.end()}));
   }
   if (lacking != 0) {
     return Fail(KDL_ERROR_UNSUPPORTED, start, "every variant needs a processor with ",

@@ -206,6 +206,30 @@ bool IsRowMajor(const kdl_tensor& view) {
 
 }  // namespace
 
+namespace {
+
+// Whether two indices that are the same before term `first`, and differ in it, reach the same element; the second one is
+// further in that term, and anywhere in those inside it.
+bool Meet(const Terms& terms, int first, int* budget) {
+  Terms ahead;
+  std::int64_t sum =
+      0;  // that the terms of `ahead` would have, which begin with the least there is
+  std::int64_t span = 0;  // from the least sum to the largest
+  bool overflow = false;
+  for (int i = first; i < terms.size; ++i) {
+    const auto [stride, count] = terms.term[i];
+    const std::int64_t least = i == first ? 1 : 1 - count;
+    ahead.term[ahead.size++] = {stride, count - least};
+    std::int64_t reach = 0;
+    overflow |= __builtin_mul_overflow(stride, 2 * (count - 1), &reach);
+    overflow |= __builtin_add_overflow(span, reach, &span);
+    sum -= stride * least;
+  }
+  return overflow || HasSum(ahead, 0, sum, sum, budget);
+}
+
+}  // namespace
+
 bool OverlapsItself(const kdl_tensor& view) {
   if (IsRowMajor(view) || IsEmpty(view)) return false;
   for (std::int32_t d = 0; d < view.rank; ++d) {
@@ -215,13 +239,14 @@ bool OverlapsItself(const kdl_tensor& view) {
       if (view.size[e] > 1 && view.stride[e] == view.stride[d]) return true;
     }
   }
-  // Apart where each step is longer than all that lies inside it.
   Terms terms;
   AddTerms(view, &terms);
   SortByStride(&terms);
   std::int64_t span = ElementBytes(view);
+  int budget = kSearchBudget;
   for (int i = terms.size - 1; i >= 0; --i) {
-    if (terms.term[i].stride < span) return true;
+    // Apart where each step is longer than all that lies inside it.
+    if (terms.term[i].stride < span && Meet(terms, i, &budget)) return true;
     span += terms.term[i].stride * (terms.term[i].count - 1);
   }
   return false;

@@ -147,6 +147,10 @@ CONFORMANCE_TEST(NullIsRefused) {
   CHECK(RefusalOf(LaunchSaxpy(bench, array, x.array())) ==
         "launch of 'saxpy': parameter x: f32[N] has 1 dimension, but the tensor given, unknown[], "
         "has 0");
+  CHECK(kdl_context_get_transfers(context, nullptr, 3) == 0);
+  kdl_error* wordless = kdl_error_create(KDL_ERROR_DEVICE, nullptr);
+  CHECK(std::string(kdl_error_message(wordless)).empty());
+  kdl_error_free(wordless);
   kdl_array adrift = x.array();
   adrift.buffer = nullptr;
   CHECK(RefusalOf(LaunchSaxpy(bench, adrift, x.array())) ==

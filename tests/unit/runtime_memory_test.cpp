@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "failing_memory.h"
+#include "host/host_device.h"
 #include "kdl/kernel_abi.h"
 #include "opencl/opencl_memory.h"
 #include "team/memory_pool.h"
@@ -154,6 +155,69 @@ TEST_CASE("memory: a pool that cannot note a piece gives it back at once") {
   CHECK(pool.Keep(&pieces[1]));
   CHECK(pool.Empty() == std::vector<void*>{&pieces[1]});
   CHECK(pool.Empty().empty());
+}
+
+TEST_CASE("memory: an image that could not be loaded is loaded by the next launch") {
+  static int loads = 0;
+  static void* launched = nullptr;
+  loads = 0;
+  kdl_device_ops ops = kdl::runtime::HostDeviceOps();
+  ops.kind = "short";
+  ops.load = [](void*, const kdl_image*, void** module) -> kdl_error* {
+    if (loads++ == 0) throw std::bad_alloc();
+    *module = &loads;
+    return nullptr;
+  };
+  ops.unload = [](void*, void*) {};
+  ops.launch = [](void* device, const kdl_launch_request* request, kdl_completion done) {
+    launched = request->module;
+    kdl::runtime::HostDeviceOps().launch(device, request, done);
+  };
+  kdl_hooks hooks = {};
+  const kdl::Context context;
+  kdl::Check(kdl_context_add_device_kind(context.get(), &ops, &hooks));
+  kdl::Check(kdl_context_register(context.get(), &kImage));
+  const kdl::Device device = context.Select("short?threads=1");
+  float number = 3;
+  const kdl::Tensor x = context.Wrap(device, &number, {1});
+  kdl_code code = KDL_OK;
+  try {
+    device.queue().Run("double", 1, {x});
+  } catch (const kdl::Error& error) {
+    code = error.code();
+  }
+  CHECK(code == KDL_ERROR_OUT_OF_MEMORY);
+  device.queue().Run("double", 1, {x});
+  CHECK(number == 6);
+  CHECK(launched == &loads);
+}
+
+TEST_CASE("fork: a child frees what has outlived its context") {
+  kdl_context* context = nullptr;
+  kdl_device* device = nullptr;
+  REQUIRE(kdl_context_create(&context) == nullptr);
+  REQUIRE(kdl_context_register(context, &kImage) == nullptr);
+  REQUIRE(kdl_select_device(context, "host?threads=3", &device) == nullptr);
+  kdl_queue* queue = nullptr;
+  REQUIRE(kdl_device_queue(device, 0, &queue) == nullptr);
+  const kdl_function* function = nullptr;
+  REQUIRE(kdl_context_find_kernel(context, "double", &function) == nullptr);
+  const std::int64_t size = 100000;  // work for the device's threads
+  kdl_array x = {};
+  REQUIRE(kdl_array_allocate(device, KDL_F32, 1, &size, "x", &x) == nullptr);
+  const kdl_arg arg = {&x, 0, 0, {}};
+  REQUIRE(kdl_run_kernel(queue, function, KDL_CORES_AUTO, &arg, 1, nullptr, nullptr, 0) == nullptr);
+  kdl_context_destroy(context);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    kdl_array_free(&x);
+    _exit(0);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  kdl_array_free(&x);
 }
 
 TEST_CASE("fork: a child gets a clear error, frees, and makes a context of its own") {
