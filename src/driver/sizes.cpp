@@ -9,6 +9,7 @@
 
 #include "driver/diagnostics.h"
 #include "driver/npy.h"
+#include "ir/diagnostics.h"
 #include "ir/requirement.h"
 #include "support/check.h"
 #include "support/near_names.h"
@@ -215,6 +216,10 @@ std::optional<int64_t> ValueOf(Size size, const SizeValues& values) {
 std::optional<SizeValues> BindSizes(const ir::Function& function,
                                     const std::vector<ArgumentSpec>& arguments,
                                     const Options& options, DiagnosticEngine& diagnostics) {
+  if (Name ungiven = function.UngivenDim(); !ungiven.empty()) {
+    diagnostics.Report(ir::diag::IrSizeUngiven, {}, function.base_name(), ungiven.text());
+    return std::nullopt;
+  }
   size_t errors_before = diagnostics.error_count();
   SizeBinder binder(function, diagnostics);
   for (const std::string& text : options.set) {

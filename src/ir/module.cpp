@@ -18,6 +18,19 @@ Value* Function::FindDim(Name dim) const {
   return bound;
 }
 
+Name Function::UngivenDim() const {
+  auto gives = [](const Param& param, Name dim) {
+    return std::ranges::any_of(param.value->type()->dims, [&](Size size) {
+      return size->kind == SizeKind::Symbol && size->symbol == dim;
+    });
+  };
+  auto is_ungiven = [&](Name dim) {
+    return std::ranges::none_of(params, [&](const Param& param) { return gives(param, dim); });
+  };
+  auto found = std::ranges::find_if(dims, is_ungiven);
+  return found == dims.end() ? Name() : *found;
+}
+
 AxisId Function::AddAxis(Axis axis) {
   axes.push_back(axis);
   return AxisId(static_cast<uint32_t>(axes.size() - 1));

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
+#include <set>
 
 #include "ir/builder.h"
 #include "ir/text_reader.h"
@@ -24,6 +26,7 @@ class ModuleReader {
   }
   Span SpanOf(const Function* function) const { return function_spans_.at(function); }
   bool ReportFaults(DiagnosticEngine& diagnostics) const;
+  bool ReportUngivenSizes(DiagnosticEngine& diagnostics) const;
   void Refuse(DiagnosticEngine& diagnostics, const Assumed& assumed) const;
   /// The ops of a text that names no source come from the text itself.
   void PlaceOps(const SourceManager& sources);
@@ -304,6 +307,27 @@ bool ModuleReader::ReportFaults(DiagnosticEngine& diagnostics) const {
   return !faults.empty();
 }
 
+/// Of what a caller, or a program here, calls.
+bool ModuleReader::ReportUngivenSizes(DiagnosticEngine& diagnostics) const {
+  std::set<Name> launched;
+  for (const Function* function : module_.functions()) {
+    Walk(function->body, [&](const Op* op) {
+      if (op->kind() == OpKind::Launch) launched.insert(op->attr<AttrKey::Callee>());
+    });
+  }
+  bool any = false;
+  for (const Function* function : module_.functions()) {
+    bool is_called = function->kind == FunctionKind::Program || function->exported ||
+                     launched.contains(function->name);
+    Name ungiven = is_called ? function->UngivenDim() : Name();
+    if (ungiven.empty()) continue;
+    any = true;
+    diagnostics.Report(diag::IrSizeUngiven, SpanOf(function), function->base_name(), ungiven.text())
+        .Help(fmt::format("give a parameter a dimension that is '{}' alone", ungiven.text()));
+  }
+  return any;
+}
+
 void ModuleReader::Refuse(DiagnosticEngine& diagnostics, const Assumed& assumed) const {
   Span span = assumed.op ? SpanOf(assumed.op) : SpanOf(assumed.function);
   auto report = [&]() -> Diagnostic& {
@@ -351,6 +375,7 @@ std::unique_ptr<Module> Parse(const SourceManager& sources, FileId file, Context
   ModuleReader reader(cursor, *module);
   if (!reader.Read()) return nullptr;
   if (reader.ReportFaults(diagnostics)) return nullptr;
+  if (reader.ReportUngivenSizes(diagnostics)) return nullptr;
   if (trust == Trust::Everything) return module;
   std::vector<Assumed> assumptions = FindAssumptions(*module);
   for (const Assumed& assumed : assumptions) reader.Refuse(diagnostics, assumed);
