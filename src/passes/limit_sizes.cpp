@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 
 #include "ir/builder.h"
@@ -17,7 +18,8 @@
 //   kernel @f dims(%N, %M) { require (M*N) le 4611686018427387904 … }
 //
 // The launch computes the product without wrapping. What the number of cores is a factor of, each core asserts. So are the
-// blocks of a walk over several dimensions counted, which the cores deal by their numbers.
+// blocks of a walk over several dimensions counted, which the cores deal by their numbers. Where bounds of a walk are values that no
+// size bounds, such as parameters, an assert in front of it says that its indices can be counted.
 
 namespace kdl::passes {
 
@@ -25,7 +27,8 @@ namespace {
 
 using ir::MakeAttr;
 
-constexpr int64_t kLeastLimit = int64_t{1} << 43;  ///< all sizes are below it
+constexpr int64_t kLeastLimit = int64_t{1} << 43;   ///< all sizes are below it
+constexpr int64_t kMostIndices = int64_t{1} << 62;  ///< of a walk
 
 /// The products that magnitudes rest on, each with the greatest number that stands beside it.
 class Products {
@@ -113,6 +116,28 @@ class Products {
   Uses uses_;
 };
 
+/// Whether it is a number of which it is clear that it is not below 0.
+bool IsNotNegative(const ir::Function& kernel, const Value* value) {
+  const Op* def = value->def();
+  if (!def) return value->block() == kernel.body && value->index() < kernel.dims.size();
+  return def->kind() == OpKind::Const && static_cast<int64_t>(def->attr<AttrKey::Bits>()) >= 0;
+}
+
+/// The walks whose indices may be more than 64 bits count.
+std::vector<Op*> UncountedWalks(const ir::Function& kernel) {
+  std::vector<Op*> walks;
+  Wraps wraps(kernel);
+  ir::Walk(kernel.body, [&](Op* op) {
+    if (op->kind() != OpKind::Spmd) return;
+    Magnitude count{true, true, 1, 0};
+    for (size_t i = 0; i < op->operands().size(); i += 2)
+      count = count * (wraps.Of(op->operand(i + 1)) + wraps.Of(op->operand(i)));
+    bool stays = op->operands().size() == 2 && IsNotNegative(kernel, op->operand(0));
+    if (!count.both() && !stays) walks.push_back(op);
+  });
+  return walks;
+}
+
 /// So that times * product is at most Magnitude::kLargest.
 int64_t LimitOf(double times) {
   int bits = std::ilogb(Magnitude::kLargest);
@@ -129,18 +154,40 @@ class Limiter {
     builder_.set_loc(kernel.loc);
   }
 
+  /// Nothing wraps in the quotients, which are at least 1 where the product of the divisors is at most the dividend.
+  void Count(Op* walk) {
+    builder_.SetInsertionPoint(walk);
+    builder_.set_loc(walk->loc());
+    Value* zero = builder_.I64(0);
+    Value* one = builder_.I64(1);
+    Value* left = builder_.I64(kMostIndices);
+    Value* empty = builder_.Bool(false);
+    Value* counts = builder_.Bool(true);
+    for (size_t i = 0; i < walk->operands().size(); i += 2) {
+      Value* lo = walk->operand(i);
+      Value* hi = walk->operand(i + 1);
+      Value* count = builder_.Sub(hi, lo);
+      empty = builder_.Or(empty, builder_.Le(hi, lo));
+      counts = builder_.And(counts, builder_.Lt(zero, count));
+      left = builder_.Div(left, builder_.Max(count, one));
+    }
+    counts = builder_.And(counts, builder_.Le(one, left));
+    Name text = context_.module.context().names.Intern("`spmd for` has at most 2^62 indices");
+    builder_.Create(OpKind::Assert, {{builder_.Or(empty, counts)}, {}}, {},
+                    {MakeAttr<AttrKey::Text>(text)});
+  }
+
   void Limit(const LaunchProduct& product, const Products::Use& use) {
     SizeTable& sizes = context_.module.types().sizes();
     Size of_sizes = sizes.Constant(1);
-    size_t cores = 0;
+    size_t cores = static_cast<size_t>(std::ranges::count(product, Name()));
+    // Where one size is 0, the first factor is, and nothing leaves 64 bits on the way.
+    if (product.size() - cores > 2) of_sizes = IsAny(product);
     std::string source;
     for (Name name : product) {
       source += source.empty() ? "" : " * ";
       source += name.empty() ? ir::kCoreNum : name.text();
-      if (name.empty())
-        ++cores;
-      else
-        of_sizes = sizes.Binary(SizeKind::Mul, of_sizes, sizes.Symbol(name));
+      if (!name.empty()) of_sizes = sizes.Binary(SizeKind::Mul, of_sizes, sizes.Symbol(name));
     }
     int64_t most = LimitOf(use.times);
     Name text = context_.module.context().names.Intern(fmt::format("{} <= {}", source, most));
@@ -150,6 +197,18 @@ class Limiter {
   }
 
  private:
+  /// 1 where no size of the product is 0.
+  Size IsAny(const LaunchProduct& product) {
+    SizeTable& sizes = context_.module.types().sizes();
+    Size any = sizes.Constant(1);
+    for (Name name : std::set(product.begin(), product.end())) {
+      if (name.empty()) continue;
+      Size one = sizes.Binary(SizeKind::Min, sizes.Constant(1), sizes.Symbol(name));
+      any = sizes.Binary(SizeKind::Mul, any, one);
+    }
+    return any;
+  }
+
   void Require(Size product, int64_t most, Name text) {
     Size limit = context_.module.types().sizes().Constant(most);
     builder_.Create(
@@ -183,7 +242,8 @@ bool IsLimit(const Op* require) {
 
 void RunLimitSizes(PassContext& context, ir::Function& kernel) {
   Products::Uses uses = Products(kernel).Find();
-  if (uses.empty()) return;
+  std::vector<Op*> uncounted = UncountedWalks(kernel);
+  if (uses.empty() && uncounted.empty()) return;
   // those of sizes alone come first: what stands behind a `require` is code
   Limiter limiter(context, kernel);
   auto of_cores = [](const auto& entry) { return entry.first.front().empty(); };
@@ -192,6 +252,7 @@ void RunLimitSizes(PassContext& context, ir::Function& kernel) {
       if (of_cores(entry) == cores) limiter.Limit(entry.first, entry.second);
     }
   }
+  for (Op* walk : uncounted) limiter.Count(walk);
 }
 
 }  // namespace kdl::passes

@@ -280,17 +280,18 @@ void StartSpmd(Core& core, Activation& here, const Instruction& instruction) {
   SpmdState state;
   if (core.facts.launch && core.facts.launch->watch) state.turn = core.turns[&instruction]++;
   int64_t total = 1;
+  bool overflow = false;
   for (size_t b = 0; b < instruction.numbers.size(); ++b) {
     int64_t lo = ScalarAt(here, instruction, 2 * b);
     int64_t hi = ScalarAt(here, instruction, 2 * b + 1);
     int64_t extent = std::max<int64_t>(instruction.numbers[b], 1);
     uint64_t count = lo >= hi ? 0 : (Remaining(lo, hi) - 1) / static_cast<uint64_t>(extent) + 1;
     state.counts.push_back(static_cast<int64_t>(count));
-    bool overflow = __builtin_mul_overflow(total, state.counts.back(), &total);
-    if (overflow || state.counts.back() < 0) {
-      return core.Break(instruction, "has a domain of 2^63 blocks or more");
-    }
+    bool leaves = __builtin_mul_overflow(total, state.counts.back(), &total);
+    overflow = overflow || leaves || state.counts.back() < 0;
   }
+  if (std::ranges::count(state.counts, 0) > 0) total = 0;
+  if (overflow && total != 0) return core.Break(instruction, "has a domain of 2^63 blocks or more");
   if (IsDynamic(instruction.op)) {
     std::optional<int64_t> first = Claim(core, instruction, total);
     state.end = total;
