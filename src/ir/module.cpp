@@ -25,7 +25,9 @@ Name Function::UngivenDim() const {
     });
   };
   auto is_ungiven = [&](Name dim) {
-    return std::ranges::none_of(params, [&](const Param& param) { return gives(param, dim); });
+    bool is_constant = std::ranges::count(generics, dim, &Generic::name) != 0;
+    return !is_constant &&
+           std::ranges::none_of(params, [&](const Param& param) { return gives(param, dim); });
   };
   auto found = std::ranges::find_if(dims, is_ungiven);
   return found == dims.end() ? Name() : *found;

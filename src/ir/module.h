@@ -72,7 +72,7 @@ struct Function {
   Value* dim_value(size_t i) const { return body->param(i); }
   /// The value of a size name, also of one that a program binds while it runs, or null.
   Value* FindDim(Name dim) const;
-  /// The first size name that is a dimension of no parameter, so that no call gives it; the empty name where there is none.
+  /// The first size name that no call gives: it is a dimension of no parameter and no constant. The empty name where there is none.
   Name UngivenDim() const;
   const Axis& axis(AxisId id) const { return axes[id.value]; }
   AxisId AddAxis(Axis axis);

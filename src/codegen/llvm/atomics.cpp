@@ -58,6 +58,7 @@ void EmitSet(Emitter& emitter, const Updated& element, llvm::Value* value) {
 void EmitInteger(Emitter& emitter, const Updated& element, ir::UpdateKind how, llvm::Value* value) {
   const UpdateRow& row = kUpdates[static_cast<size_t>(how)];
   Rmw operation = IsSigned(element.scalar) ? row.of_signed : row.of_unsigned;
+  KDL_CHECK(operation != Rmw::BAD_BINOP, "update {} of an integer", static_cast<int>(how));
   emitter.builder.CreateAtomicRMW(operation, element.address,
                                   AsBits(emitter, value, element.scalar), element.align(),
                                   llvm::AtomicOrdering::Monotonic);
@@ -66,7 +67,10 @@ void EmitInteger(Emitter& emitter, const Updated& element, ir::UpdateKind how, l
 llvm::Value* CombineFloats(Emitter& emitter, ir::UpdateKind how, llvm::Value* a, llvm::Value* b) {
   if (how == ir::UpdateKind::Add) return emitter.builder.CreateFAdd(a, b);
   if (how == ir::UpdateKind::Mul) return emitter.builder.CreateFMul(a, b);
-  return emitter.builder.CreateBinaryIntrinsic(kUpdates[static_cast<size_t>(how)].of_float, a, b);
+  auto combines = kUpdates[static_cast<size_t>(how)].of_float;
+  KDL_CHECK(combines != llvm::Intrinsic::not_intrinsic, "update {} of a float",
+            static_cast<int>(how));
+  return emitter.builder.CreateBinaryIntrinsic(combines, a, b);
 }
 
 /// What a float becomes, as bits.
@@ -86,10 +90,21 @@ llvm::Value* UpdatedBool(Emitter& emitter, ir::UpdateKind how, llvm::Value* old,
                          llvm::Value* value) {
   auto& builder = emitter.builder;
   old = builder.CreateIsNotNull(old);
-  llvm::Value* updated = how == ir::UpdateKind::And  ? builder.CreateAnd(old, value)
-                         : how == ir::UpdateKind::Or ? builder.CreateOr(old, value)
-                                                     : builder.CreateXor(old, value);
-  return AsBits(emitter, updated, Scalar::Bool);
+  switch (how) {
+    case ir::UpdateKind::And:
+      return AsBits(emitter, builder.CreateAnd(old, value), Scalar::Bool);
+    case ir::UpdateKind::Or:
+      return AsBits(emitter, builder.CreateOr(old, value), Scalar::Bool);
+    case ir::UpdateKind::Xor:
+      return AsBits(emitter, builder.CreateXor(old, value), Scalar::Bool);
+    case ir::UpdateKind::Set:
+    case ir::UpdateKind::Add:
+    case ir::UpdateKind::Max:
+    case ir::UpdateKind::Min:
+    case ir::UpdateKind::Mul:
+      break;
+  }
+  KDL_UNREACHABLE("update {} of a bool", static_cast<int>(how));
 }
 
 /// What the element becomes where no instruction updates it: of integers that is a product.

@@ -35,6 +35,13 @@ std::optional<std::string> SameBitsHelp(const FunctionState& state, const Expr* 
   return fmt::format("write '{}', which has these bits", value);
 }
 
+/// The number that a type has in the bits that it keeps of a flipped literal, which are those of any width.
+int64_t LowBits(const Literal& literal, Scalar scalar) {
+  int lost = 64 - Info(scalar).bits;
+  uint64_t high = static_cast<uint64_t>(literal.integer) << lost;
+  return IsSigned(scalar) ? static_cast<int64_t>(high) >> lost : static_cast<int64_t>(high >> lost);
+}
+
 void ReportLiteral(FunctionState& state, const Expr* expr, const Literal& literal, Scalar scalar) {
   std::string text = ToString(literal);
   if (literal.is_float && !IsFloat(scalar)) {
@@ -53,6 +60,9 @@ void ReportLiteral(FunctionState& state, const Expr* expr, const Literal& litera
     report.Help(literal.is_float
                     ? "write `inf` where infinity is meant"
                     : fmt::format("write '{}' to round it", AsHint(state, expr, scalar)));
+  } else if (literal.flipped && Info(scalar).bits < 64) {
+    report.Help(fmt::format("write '{}', the lowest {} bits of it, where these are meant",
+                            LowBits(literal, scalar), Info(scalar).bits));
   } else if (std::optional<std::string> help = SameBitsHelp(state, expr, literal, scalar)) {
     report.Help(*std::move(help));
   } else if (Info(scalar).bits < 64) {
