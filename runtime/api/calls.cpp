@@ -204,7 +204,7 @@ Error Calls::CallHere(const Entry& entry, const std::int64_t* sizes,
   const kdl_completion done = {
       [](void* context, kdl_error* error) { static_cast<Error*>(context)->reset(error); }, &failed};
   device_->ops().launch(device_->state(), &frame.request, done);
-  return failed;
+  return failed == nullptr ? frame.host.CheckPrinted() : std::move(failed);
 }
 
 Error Calls::CallAsync(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values,

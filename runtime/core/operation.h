@@ -34,6 +34,8 @@ class Operation : public Counted {
   // For traces and checks of order: "launch of 'matmul'", and the memory that it touches.
   virtual std::string Describe() const = 0;
   virtual std::vector<Access> Accesses() const = 0;
+  // Why it has failed though its device says that it has not; null: it has not. Throws nothing.
+  virtual Error Outcome() const { return nullptr; }
   // Whether the caller's code runs in it, which then sees what came before and may touch buffers.
   virtual bool is_host_call() const { return false; }
 

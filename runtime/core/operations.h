@@ -46,6 +46,7 @@ class LaunchOperation final : public Operation {
   bool is_little() const override;
   std::string Describe() const override;
   std::vector<Access> Accesses() const override;
+  Error Outcome() const override { return frame_.host.CheckPrinted(); }
 
  private:
   static void NoteBusy(void* context, std::int32_t worker, std::int64_t begin_ns,

@@ -11,8 +11,9 @@ namespace kdl::runtime {
 void Operation::Finish(Error error) { queue_->scheduler_->Finish(*this, std::move(error)); }
 
 kdl_completion Operation::Completion() {
-  return {[](void* operation, kdl_error* error) {
-            static_cast<Operation*>(operation)->Finish(Error(error));
+  return {[](void* context, kdl_error* error) {
+            auto* operation = static_cast<Operation*>(context);
+            operation->Finish(error == nullptr ? operation->Outcome() : Error(error));
           },
           this};
 }

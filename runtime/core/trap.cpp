@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -215,14 +216,15 @@ void PrintSink::Redirect(kdl_write_fn write, void* user) {
   user_ = user;
 }
 
-void PrintSink::Write(const std::string& text) {
+int PrintSink::Write(const std::string& text) {
   const std::lock_guard lock(mutex_);
   if (write_ != nullptr) {
     write_(user_, text.data(), text.size());
-  } else {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);
+    return 0;
   }
+  const bool is_written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  return is_written ? 0 : errno;
 }
 
 LaunchHost::LaunchHost(PrintSink& sink)
@@ -232,13 +234,29 @@ LaunchHost::LaunchHost(PrintSink& sink)
 
 void LaunchHost::Print(kdl_core* core, std::int32_t location, std::int32_t count,
                        const kdl_tensor* values) {
-  const auto* self = static_cast<const LaunchHost*>(core->launch->host->context);
+  auto* self = static_cast<LaunchHost*>(core->launch->host->context);
+  int error = 0;
   if (location < 0 || location >= self->variant_->location_count) return;
   try {
-    self->sink_.Write(FormatPrint(self->variant_->locations[location].text, values, count) + "\n");
-  } catch (
-      const std::bad_alloc&) {  // nothing can be printed, and no exception may go through a kernel
+    error = self->sink_.Write(FormatPrint(self->variant_->locations[location].text, values, count) +
+                              "\n");
+  } catch (const std::bad_alloc&) {  // which may not go through a kernel
+    error = ENOMEM;
   }
+  int none = 0;
+  if (error != 0) self->print_error_.compare_exchange_strong(none, error);
+}
+
+Error LaunchHost::CheckPrinted() const {
+  const int error = print_error_;
+  if (error == 0) return nullptr;
+  if (error == ENOMEM) return OutOfMemory();
+  // Nothing here throws: devices call it by way of their completions.
+  char message[200];
+  std::snprintf(message, sizeof message,
+                "a kernel prints to standard output, which cannot be written: %s",
+                std::strerror(error));
+  return Error(kdl_error_create(KDL_ERROR_DEVICE, message));
 }
 
 std::string FormatPrint(std::string_view format, const kdl_tensor* values, std::int32_t count) {

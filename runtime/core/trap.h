@@ -1,6 +1,7 @@
 // What kernels say while they run: traps and prints, in words.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <string>
 
@@ -16,7 +17,8 @@ std::string TrapMessage(const kdl_kernel& kernel, const kdl_variant& variant, co
 class PrintSink {
  public:
   void Redirect(kdl_write_fn write, void* user);
-  void Write(const std::string& text);
+  // 0, or the system's error: what it could not write is lost.
+  int Write(const std::string& text);
 
  private:
   std::mutex mutex_;
@@ -34,6 +36,8 @@ class LaunchHost {
   const kdl_host& host() const { return host_; }
   // Whose locations prints name; before the launch runs.
   void SetVariant(const kdl_variant& variant) { variant_ = &variant; }
+  // Once the launch has run: an error where something that it prints is lost.
+  Error CheckPrinted() const;
 
  private:
   static void Print(kdl_core* core, std::int32_t location, std::int32_t count,
@@ -42,6 +46,7 @@ class LaunchHost {
   PrintSink& sink_;
   const kdl_variant* variant_ = nullptr;
   kdl_host host_;
+  std::atomic<int> print_error_ = 0;  // the system's, of the first print that failed
 };
 
 // `format` with each `{}` replaced by the next value; a tensor prints as nested brackets, a long one as its

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <iterator>
 #include <list>
 #include <memory>
@@ -190,10 +192,11 @@ interp::KernelArguments ArgumentsOf(const kdl_launch_request& request) {
   return arguments;
 }
 
-/// One whole piece, as the runtime writes the prints of compiled code.
-void WriteText(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+/// One whole piece, as the runtime writes the prints of compiled code; gives 0 or the system's error.
+int WriteText(const std::string& text) {
+  bool is_written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  return is_written ? 0 : errno;
 }
 
 kdl_error* RunLaunch(const ReferenceDevice& device, const kdl_launch_request& request) {
@@ -207,14 +210,23 @@ kdl_error* RunLaunch(const ReferenceDevice& device, const kdl_launch_request& re
     return Fail(KDL_ERROR_NOT_FOUND, fmt::format("the {} image of module '{}' has no kernel '{}'",
                                                  device.kind->name, request.image->module, symbol));
   }
+  int print_error = 0;
+  auto print = [&](const std::string& text) {
+    int error = WriteText(text);
+    if (print_error == 0) print_error = error;
+  };
   // The runtime calls across a C interface, which no exception may cross.
   try {
     Result<std::optional<interp::Trap>> run =
         interp::RunKernel(*loaded.module, *kernel, ArgumentsOf(request), request.core_num,
-                          {static_cast<uint64_t>(device.seed), WriteText, device.watch,
+                          {static_cast<uint64_t>(device.seed), print, device.watch,
                            [&] { return std::atomic_ref(request.launch->stop).load() != 0; }});
     if (!run.ok()) return Fail(KDL_ERROR_INVALID_ARGUMENT, run.failure().message);
-    return *run ? Fail(KDL_ERROR_TRAP, interp::ToString(**run)) : nullptr;
+    if (*run) return Fail(KDL_ERROR_TRAP, interp::ToString(**run));
+    if (print_error == 0) return nullptr;
+    return Fail(KDL_ERROR_DEVICE,
+                fmt::format("a kernel prints to standard output, which cannot be written: {}",
+                            std::strerror(print_error)));
   } catch (const std::bad_alloc&) {
     return Fail(KDL_ERROR_OUT_OF_MEMORY,
                 fmt::format("launch of '{}': its tiles and pipes need more memory than there is",

@@ -1,8 +1,13 @@
 // Launches: numbers of cores, kinds of arguments, what cores are given, and that no bit depends on
 // how they are run.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <thread>
 
@@ -362,6 +367,38 @@ CONFORMANCE_TEST(Print) {
   const Tensor x = bench.Upload<float>({1.5f, -0.1f, 3e10f}, "x");
   bench.queue.Launch("print", 2, {x}).Wait();
   CHECK(printed == "x is [1.5, -0.1, 3e+10], N is 3\n");
+}
+
+// Standard output that is full, as a disk may be, while it lives.
+class FullOutput {
+ public:
+  FullOutput() : own_(dup(STDOUT_FILENO)) {
+    std::fflush(stdout);
+    const int full = open("/dev/full", O_WRONLY);
+    dup2(full, STDOUT_FILENO);
+    close(full);
+  }
+  ~FullOutput() {
+    dup2(own_, STDOUT_FILENO);
+    close(own_);
+  }
+  FullOutput(const FullOutput&) = delete;
+  FullOutput& operator=(const FullOutput&) = delete;
+
+ private:
+  int own_;
+};
+
+CONFORMANCE_TEST(LostPrintsFail) {
+  const Tensor x = bench.Upload<float>({1.5f, -0.1f, 3e10f}, "x");
+  std::string message;
+  kdl_code code = KDL_OK;
+  {
+    const FullOutput full;
+    code = CodeOf([&] { bench.queue.Launch("print", 2, {x}).Wait(); }, &message);
+  }
+  CHECK(code == KDL_ERROR_DEVICE);
+  CHECK(message.find("cannot be written: No space left on device") != std::string::npos);
 }
 
 CONFORMANCE_TEST(LaunchesAreCounted) {

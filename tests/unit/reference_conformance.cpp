@@ -230,6 +230,7 @@ const std::vector<DeviceUnderTest>& DevicesUnderTest() {
       {"SlicesOnlyForBusyCores", "native code only: KIR has no workspace"},
       {"CallsHaveTheirWorkspaces", "native code only: KIR has no workspace"},
       {"Print", "KIR has no print"},
+      {"LostPrintsFail", "KIR has no print"},
       {"ScalarsOfEveryKind", "KIR has no bits of two-byte floats"},
   };
   static const std::vector<DeviceUnderTest> kDevices = {
