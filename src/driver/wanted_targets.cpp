@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <utility>
 
 #include "driver/diagnostics.h"
@@ -63,6 +64,30 @@ bool Add(Compilation& c, const std::string& device, std::string_view spec, bool 
     if (same == wanted.end()) same = wanted.insert(wanted.end(), {std::move(target), {}});
     same->target.interprets |= target.interprets;
     same->devices.insert(device);
+  }
+  return true;
+}
+
+/// Whether what follows a comma is no device, but the rest of a path that has a comma.
+bool IsRestOfPath(std::string_view element) {
+  std::string_view kind = element.substr(0, element.find_first_of("[?"));
+  bool has_path = kind.starts_with('@') || kind.starts_with("plugin:");
+  return !has_path && std::ranges::any_of(kind, [](unsigned char c) {
+    return std::isalnum(c) == 0 && c != '-' && c != '_';
+  });
+}
+
+/// Reports a list of devices that has been taken apart in a path.
+bool AreDevices(Compilation& c, const DeviceSpecs& specs) {
+  for (const auto& [device, list] : specs) {
+    std::vector<std::string_view> elements = SplitList(list);
+    auto rest = std::ranges::find_if(elements, IsRestOfPath);
+    if (rest == elements.end()) continue;
+    c.diagnostics
+        .Report(diag::UnknownTarget, {},
+                fmt::format("'{}' in '{}' is no device: commas separate devices", *rest, list))
+        .Help("a file whose path has a comma needs a link without one: `ln -s 'a,b.so' ab.so`");
+    return false;
   }
   return true;
 }
@@ -129,6 +154,7 @@ bool MayBeUnproven(Compilation& c, const DeviceSpecs& specs) {
 }
 
 std::optional<std::vector<WantedTarget>> ParseTargets(const DeviceSpecs& specs, Compilation& c) {
+  if (!AreDevices(c, specs)) return std::nullopt;
   std::vector<WantedTarget> wanted;
   for (const auto& [device, list] : specs) {
     std::vector<std::string_view> specs_of_device = SplitList(list);
