@@ -1,5 +1,6 @@
 #include "plant_fault.h"
 
+#include <string>
 #include <vector>
 
 #include "ir/builder.h"
@@ -85,10 +86,15 @@ bool BoundsOfFirstTurn(ir::Module& module) {
   });
 }
 
+/// Of all walks with binders of the same kinds: others cannot have one domain.
 bool OneDomain(ir::Module& module) {
-  Name name = module.context().names.Intern("every");
   auto unnamed = [](const Op& op) { return IsWalk(op) && !op.HasAttr(AttrKey::Domain); };
-  return Each(module, unnamed, [&](Op* op) { op->SetAttr(ir::MakeAttr<AttrKey::Domain>(name)); });
+  return Each(module, unnamed, [&](Op* op) {
+    std::string name = "every";
+    for (const Value* binder : op->region()->params())
+      name += binder->type()->kind == ir::TypeKind::Blk ? "_block" : "_index";
+    op->SetAttr(ir::MakeAttr<AttrKey::Domain>(module.context().names.Intern(name)));
+  });
 }
 
 bool NoMaskedStores(ir::Module& module) { return Each(module, IsMasked, ir::Erase); }
