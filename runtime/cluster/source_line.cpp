@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdio>
 
-#include "cluster/cluster_process.h"
 #include "system/child.h"
 #include "system/files.h"
 

@@ -24,7 +24,6 @@ KNOWN = [
     "src/driver: compile phases resume sources",
     "src/passes/analysis: terms wraps",
     "src/targets/simt: box_product matrix_units tile_homes",
-    "runtime/cluster: cluster_process source_line",
     "tests/drivers: ptx_machine ptx_values",
     "runtime/core: binding binding_parts",
     "runtime/core: caller device operation order runners schedule timeline",
