@@ -290,9 +290,10 @@ PointSet MustWrites::OfEarlierTurns(const Op* loop, const Value* memory) {
   bool counts = loop && (loop->kind() == OpKind::For ||
                          (loop->kind() == OpKind::Loop &&
                           instances_.terms().OfValue(loop->operand(2)).AsConstant().has_value()));
-  PointSet written = counts ? OfBlock(loop->region(), memory) : instances_.None();
-  const Value* binder = counts ? loop->region()->param(0) : nullptr;
-  bool is_blk = binder && binder->type()->kind == ir::TypeKind::Blk;
+  if (!counts) return instances_.None();
+  PointSet written = OfBlock(loop->region(), memory);
+  const Value* binder = loop->region()->param(0);
+  bool is_blk = binder->type()->kind == ir::TypeKind::Blk;
   if (written.IsSurelyEmpty() || (is_blk && !instances_.ExtentOf(binder))) return instances_.None();
   instances_.context().Allow(kOperationsOfQuestion);
   Terms& terms = instances_.terms();

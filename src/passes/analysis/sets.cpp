@@ -10,6 +10,8 @@
 #include <isl/space.h>
 #include <isl/val.h>
 
+#include <algorithm>
+
 // Variables are isl's parameters, which meet by name; sets have no other dimension. isl takes what it is handed and returns
 // null once it has failed, whatever it is given: so a chain of calls needs one check, at its end.
 
@@ -91,7 +93,7 @@ SetContext::~SetContext() { isl_ctx_free(context_); }
 
 void SetContext::Allow(unsigned long operations) const {
   isl_ctx_reset_operations(context_);
-  isl_ctx_set_max_operations(context_, operations);
+  isl_ctx_set_max_operations(context_, std::min(operations, most_));
 }
 
 // -- Affine ------------------------------------------------------------------------------------

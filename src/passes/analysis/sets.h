@@ -31,8 +31,14 @@ class SetContext {
   isl_ctx* get() const { return context_; }
   /// From here on a question may take so many operations.
   void Allow(unsigned long operations) const;
+  /// From here on no question about any kernel may take more than this. Tests set it low: then much is not known.
+  static void LimitAll(std::optional<unsigned long> operations) {
+    most_ = operations.value_or(kNoLimit);
+  }
 
  private:
+  static constexpr unsigned long kNoLimit = ~0UL;
+  static inline unsigned long most_ = kNoLimit;
   isl_ctx* context_;
 };
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "drawer.h"
 
 // Parts about blocks whose bounds come from around them: from tables, from loops, from conditions that repeat.
@@ -229,16 +231,30 @@ std::string Drawer::Stages() {
   };
   std::string z = Name("z");
   tensors_[z] = Pick({"inout f32[N + 1]", "out f32[N]"});
-  std::string first = fmt::format("spmd for {0} in {1} {{ {2}.push(x[{0}], {0}); {3} }}\n", i, d, q,
-                                  Chance(60) ? fmt::format("{}[{}] = 1.0;", z, i) : "");
+  Texts passed = {q};  // in one turn; each stage has an order of its own
+  if (Chance(40)) passed.push_back(Name("q"));
+  std::string pipes;
+  for (const std::string& pipe : passed) pipes += fmt::format("pipe {}: f32[{}];\n", pipe, width);
+  std::string back = passed.size() > 1 && Chance(20) ? passed.back() : "";
+  for (size_t n = Chance(50) ? 0 : 1 + Below(3); n > 0; --n) passed.push_back(Pick(passed));
   std::string at = Chance(90) ? "" : " + 1";
-  std::string second =
-      fmt::format("spmd for {0} in {1} {{ {2}[{0}{3}] = {4}.pop({0}); }}\n", j, d, y, at, q);
+  auto turn = [&](bool is_first, const std::string& b, const std::string& popped) {
+    std::ranges::shuffle(passed, random_);
+    std::string text;
+    for (const std::string& pipe : passed)
+      text += is_first == (pipe != back) ? fmt::format("{0}.push(x[{1}], {1}); ", pipe, b)
+                                         : fmt::format("{} = {}.pop({}); ", popped, pipe, b);
+    return text;
+  };
+  std::string first =
+      fmt::format("spmd for {} in {} {{ {}{}}}\n", i, d, turn(true, i, fmt::format("{}[{}]", z, i)),
+                  Chance(60) ? fmt::format("{}[{}] = 1.0; ", z, i) : "");
+  std::string second = fmt::format("spmd for {} in {} {{ {}}}\n", j, d,
+                                   turn(false, j, fmt::format("{}[{}{}]", y, j, at)));
   if (Chance(40)) first += walk(z);
   if (Chance(40)) second = Chance(50) ? walk(y) + second : second + walk(y);
-  return fmt::format(
-      "domain {} = ({}..N by {});\npipe {}: f32[{}];\nstage {} {{\n{}}}\nstage {} {{\n{}}}\n", d,
-      Chance(85) ? "0" : "1", width, q, width, Name("g"), first, Name("g"), second);
+  return fmt::format("domain {} = ({}..N by {});\n{}stage {} {{\n{}}}\nstage {} {{\n{}}}\n", d,
+                     Chance(85) ? "0" : "1", width, pipes, Name("g"), first, Name("g"), second);
 }
 
 }  // namespace kdl::fuzz

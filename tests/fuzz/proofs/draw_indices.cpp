@@ -17,7 +17,11 @@ std::string Drawer::Products() {
   std::string condition =
       Pick({"H * G < 4", "H * G > N", "{} < 3", "0 <= {}", "H == 2 * G", "{} < 5 && H > 3"});
   condition = fmt::format(fmt::runtime(condition), index);
-  std::string text = fmt::format("if {} {{ {}[{}] = 1.0; }}", condition, y, index);
+  if (Chance(35))  // never, unless the product wraps
+    condition = Pick({"H * G < H && G > 0", "H * G < G && H > 1", "H * G * G < H && G > 1",
+                      "H * H < H", "core_num * H < H"});
+  std::string at = Chance(60) ? index : Pick({i + " + 1", "N - 1 - " + i, "0"});
+  std::string text = fmt::format("if {} {{ {}[{}] = 1.0; }}", condition, y, at);
   if (Chance(25)) text = Summed(i, y);
   if (Chance(40)) text += fmt::format(" {}[{}] = 2.0;", y, Pick({i, i + " + 1", "0"}));
   return fmt::format("spmd for {} in 0..N {{ for {} in H - 1..H {{ {} }} }}\n", i, j, text);
@@ -69,6 +73,27 @@ std::string Drawer::Choices() {
   std::string right = Chance(70) ? "1.0" : fmt::format("x[({}) else 0.0]", index());
   std::string text = fmt::format("{}[{}] = {};", y, index(), right);
   if (Chance(25)) text += fmt::format(" {}[{}] = 2.0;", y, arm());
+  return fmt::format("spmd for {} in 0..N {{ {} }}\n", i, text);
+}
+
+std::string Drawer::LookedUp() {
+  std::string i = Name("i");
+  std::string z = Tensor("N, 4", 30);
+  auto element = [&] {
+    std::string at = Pick({i, i, i + " + 1", i + " % 3", "s", "M - 1", "0"});
+    std::string otherwise = Chance(65) ? " else " + Pick({"0", "3", "4", "7", "-1"}) : "";
+    return fmt::format("kTable[{}{}]", at, otherwise);
+  };
+  auto store = [&] {
+    std::string column = element() + Pick({"", "", " - 1", " + 1"});
+    std::string row = i + Pick({"", "", "", " + 1"});
+    return fmt::format("{}[{}, {}] = 1.0;", z, row, Chance(70) ? column : Number(0, 3));
+  };
+  std::string text = store();
+  if (Chance(40)) text += " " + store();
+  if (Chance(50))
+    text = fmt::format("if {}{} {{ {} }} else {{ {} }}", element(),
+                       Pick({" > 3", " > 2", " < 1", " == 2"}), text, store());
   return fmt::format("spmd for {} in 0..N {{ {} }}\n", i, text);
 }
 

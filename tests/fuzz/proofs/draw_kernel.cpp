@@ -13,6 +13,7 @@ DrawnKernel Drawer::Draw() {
       {"loops around", &Drawer::LoopsAround},
       {"step", &Drawer::Steps},
       {"triangle", &Drawer::Triangle},
+      {"square", &Drawer::Square},
       {"else if", &Drawer::Chain},
       {"where", &Drawer::Where},
       {"interleaved", &Drawer::Strided},
@@ -28,6 +29,7 @@ DrawnKernel Drawer::Draw() {
       {"red-black", &Drawer::RedBlack},
       {"flat index", &Drawer::Flat},
       {"cores", &Drawer::Cores},
+      {"counted", &Drawer::Counted},
       {"atomic", &Drawer::Atomic},
       {"launch tensor", &Drawer::LaunchTensor},
       {"inner loop", &Drawer::Inner},
@@ -53,12 +55,13 @@ DrawnKernel Drawer::Draw() {
       {"products", &Drawer::Products},
       {"narrow", &Drawer::Narrow},
       {"choices", &Drawer::Choices},
+      {"looked up", &Drawer::LookedUp},
       {"statics", &Drawer::Statics},
       {"core counts", &Drawer::CoreCounts},
   };
   std::string body;
   // Stages stand at the top of a kernel, and beside nothing else.
-  bool has_stages = Chance(3);
+  bool has_stages = Chance(5);
   if (has_stages) {
     drawn_.features.insert("stages");
     body = Stages();
@@ -76,6 +79,10 @@ DrawnKernel Drawer::Draw() {
     }
     body += text;
     loops_ = 0;
+  }
+  if (Chance(15)) {
+    drawn_.operations = 100 + Below(100) * Below(200);
+    drawn_.features.insert("few operations");
   }
   std::string params;
   for (const auto& [name, declared] : tensors_) params += fmt::format(", {}: {}", name, declared);
@@ -109,6 +116,15 @@ std::string Drawer::Table() {
   std::string name = Pick({"off", "off", "off", "offs"});
   tensors_[name] = "in i32[N + 1]";
   return name;
+}
+
+std::string Drawer::Sync(size_t percent) {
+  if (!Chance(percent)) return "";
+  if (Chance(90)) return "sync;\n";
+  drawn_.features.insert("some sync");
+  std::string around = Pick({"for {} in 0..s", "for {} in u..s", "for {} in M..N", "for {} in 0..2",
+                             "for {} in M by 2", "if s > 0", "if N > M"});
+  return fmt::format(fmt::runtime(around + " {{ sync; }}\n"), Name("t"));
 }
 
 std::string Drawer::Tensor(const std::string& shape, size_t percent_out) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -10,6 +11,8 @@ namespace kdl::fuzz {
 struct DrawnKernel {
   std::string text;
   std::set<std::string> features;  ///< what it is made of, for the counts
+  std::optional<unsigned long>
+      operations{};  ///< that a question of the proofs may take, where these are few
 };
 
 /// The same for the same seed. Its size names are N and M, its tensors f32 and i32, its scalars i64.

@@ -23,10 +23,13 @@ std::string Drawer::Where() {
   std::string i = Name("i");
   std::string y = Tensor(Pick({"N", "N", "N + 4"}), 60);
   std::string number = fmt::format("iota({})", i);
+  bool reads = Chance(40);  // elements beside the block's, which a condition may keep inside
   std::string first = Chance(70) ? Condition(number) : ConditionOfMemory(i);
+  if (reads && Chance(60)) first = number + Pick({" > 0", " + 1 < N", " + 2 < N"});
   std::string second = Pick({"!(" + first + ")", first, Condition(number), ConditionOfMemory(i)});
   auto store = [&](const std::string& c) {
-    return fmt::format(" {}[{}{}] = 1.0 where {};", y, i, Pick({"", "", "", "", " + 1"}), c);
+    std::string right = reads ? fmt::format("x[{}{}]", i, Pick({"", " + 1", " - 1"})) : "1.0";
+    return fmt::format(" {}[{}{}] = {} where {};", y, i, Pick({"", "", "", "", " + 1"}), right, c);
   };
   std::string text = store(first) + store(second);
   if (Chance(30)) text += store(Chance(50) ? first : Condition(number));
@@ -87,10 +90,13 @@ std::string Drawer::RedBlack() {
 std::string Drawer::Flat() {
   std::string n = Name("n");
   std::string k = Name("k");
-  if (Chance(25)) {
-    std::string y = Tensor("N * M", 40);
-    return fmt::format("spmd for {0} in 0..N, {1} in 0..M {{ {2}[M * {0} + {1}] = 1.0; }}\n", n, k,
-                       y);
+  if (Chance(40)) {
+    bool fits = Chance(50);
+    std::string y = Tensor(fits ? "N * M" : "N * M + 4", fits ? 40 : 0);
+    std::string columns = fits ? "0..M" : Pick({"0..M + 1", "0..M + 1", "1..M + 1", "1..M"});
+    std::string shift = Pick({"", "", "", " + 1", " - 1"});
+    return fmt::format("spmd for {0} in 0..N, {1} in {2} {{ {3}[M * {0} + {1}{4}] = 1.0; }}\n", n,
+                       k, columns, y, shift);
   }
   int64_t extent = 2 + static_cast<int64_t>(Below(3));
   std::string y = Tensor(fmt::format("{} * N + 4", extent), 0);
@@ -110,6 +116,10 @@ std::string Drawer::Three() {
   std::string z = Tensor("N, M, 3", 50);
   std::string last = Chance(50) ? fmt::format("range {} in 3;", c) : "";
   if (last.empty()) c = Number(0, 2);
+  if (!last.empty() && Chance(40))
+    c = fmt::format(fmt::runtime(Pick({"iota({0}) / 2", "iota({0}) % 2", "2 - iota({0})",
+                                       "(iota({0}) + 1) % 3"})),
+                    c);
   std::string first = Pick({i, i, i, "N - 1 - " + i});
   std::string head =
       Pick({"spmd for {0} in N by 2, {1} in M by 3 {{ ", "spmd for {0} in 0..N, {1} in M by 2 {{ ",
@@ -124,6 +134,24 @@ std::string Drawer::Three() {
                      ? " } }\n"
                  : head.starts_with("spmd for {1}") ? " } }\n"
                                                     : " }\n");
+}
+
+std::string Drawer::Square() {
+  std::string r = Name("r");
+  std::string c = Name("c");
+  std::string z = Tensor("N, N", 60);
+  bool is_row = Chance(35);  // a walk over rows alone
+  std::string head = is_row ? "spmd for {0} in N by 2 {{ {2} }}\n"
+                            : Pick({"spmd for {0} in N by 2, {1} in N by 3 {{ {2} }}\n",
+                                    "spmd for {0} in N by 2 {{ for {1} in N by 3 {{ {2} }} }}\n",
+                                    "spmd for {0} in 0..N {{ for {1} in N by 2 {{ {2} }} }}\n"});
+  auto store = [&] {
+    std::string first = is_row || Chance(75) ? r : c;
+    std::string second = is_row || Chance(15) ? r : c;
+    return fmt::format("{}[{}, {}] = 1.0;", z, first, second);
+  };
+  std::string text = store() + (Chance(25) ? " " + store() : "");
+  return fmt::format(fmt::runtime(head), r, c, text);
 }
 
 std::string Drawer::Opaque() {
@@ -157,7 +185,7 @@ std::string Drawer::Computed() {
 }
 
 std::string Drawer::Extremes() {
-  scalars_.insert({"most: i64", "wide: u32"});
+  scalars_.insert({"most: i64", "wide: u32", "big: u64"});
   if (Chance(30))  // what stands in front of everything
     views_ = Pick({"assert(0 <= 4 * most && 4 * most <= N);\n", "assert(0 <= most && most <= N);\n",
                    "assert(0 <= most + most && most + most <= N);\n", "assert(most <= s);\n"}) +
@@ -170,7 +198,9 @@ std::string Drawer::Extremes() {
         Pick({"most + 1 <= 0", "most >= 0", "most < 0", "2 * most < 0", "most - 1 > 0", "-most < 0",
               "most > 3", w + " * {} < 0", w + " * {} >= 0", w + " * 4294967296 < 0", w + " > 3",
               "((most as u64) / 2) as i64 + 2 < 0", "max(most as u64, 5) as i64 - 3 >= 0",
-              "((wide as u64 - 9) / 2) as i64 + 2 >= 0"});
+              "((wide as u64 - 9) / 2) as i64 + 2 >= 0", "big > 5",
+              "big > 5 && big < 18446744073709551000", "big < 9223372036854775813 && big > 7",
+              "most as u64 > 9223372036854775807 && most as u64 < 5"});
     return fmt::format(fmt::runtime(condition), w);
   };
   auto store = [&] {
@@ -180,6 +210,18 @@ std::string Drawer::Extremes() {
               "({0} * 2305843009213693952 * 4) / 9007199254740992"});
     return fmt::format("{}[{}] = 1.0;", y, fmt::format(fmt::runtime(index), i, w));
   };
+  std::string t = Name("t");
+  if (Chance(50)) {  // turns of a loop that may end where 64 bits do
+    std::string turns =
+        Pick({"most - 8..most", "most - 7..most", "most - 1..most", "most..most + 2"});
+    std::string of_turn = Pick({"{0} + 1 < 0", "{0} + 5 < {0}", "{0} + 5 < 0 && {0} > 0",
+                                "{0} - 1 > {0}", "{0} + 4611686018427387904 < {0}", "{0} + 2 > 0"});
+    of_turn = fmt::format(fmt::runtime(of_turn), t);
+    auto store_of_turn = [&] { return fmt::format("{}[{}] = 1.0;", y, Pick({i, i, i + " + 1"})); };
+    return fmt::format("spmd for {} in 0..N {{ for {} in {} {{ if {} {{ {} }} {} {{ {} }} }} }}\n",
+                       i, t, turns, of_turn, store_of_turn(), Chance(70) ? "else" : "if s > 0",
+                       store_of_turn());
+  }
   std::string text = fmt::format("if {} {{ {} }}", condition(), store());
   text += Chance(50) ? fmt::format(" else {{ {} }}", store()) : "\n" + store();
   return fmt::format("spmd for {} in 0..N {{ {} }}\n", i, text);

@@ -77,7 +77,7 @@ std::string Drawer::Folded() {
   std::string row = fmt::format("{} / {}", number, by);
   std::string column = Chance(50) ? j : fmt::format("{} % {}", number, by);
   std::string store = fmt::format("{}[{}, {}] = 1.0;", z, row, column);
-  std::string bound = Chance(75) ? by : Pick({"M", "4", by + " + 1"});
+  std::string bound = Chance(55) ? by : Pick({"M", "4", by + " + 1", by + " + 1"});
   if (Chance(30)) store = fmt::format("if {} == {} {{ {} }}", row, i, store);
   return fmt::format("spmd for {} in 0..N {{ for {} in 0..{} {{ {} }} }}\n", i, j, bound, store);
 }

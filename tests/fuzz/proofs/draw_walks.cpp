@@ -160,6 +160,24 @@ std::string Drawer::Cores() {
   return Chance(50) ? alone + Sync(50) + walk : walk + Sync(50) + alone;
 }
 
+std::string Drawer::Counted() {
+  std::string c = Name("c");
+  std::string t = Name("t");
+  std::string y = Tensor("N + 8", 0);
+  std::string turns = Pick({"0..core_id", "0..core_id", "core_id..2", "0..s", "0..2"});
+  std::string step = Pick({"{0} = 1;", "{0} += 1;", "{0} = {1};", "{0} = 1 - {0};"});
+  step = fmt::format(fmt::runtime(step), c, t);
+  std::string loop = Pick({"for {0} in {1} {{ {2} }}\n", "for {0} in {1} {{ {2} }}\n",
+                           "if core_id > 0 {{ for {0} in 0..2 {{ {2} }} }}\n"});
+  loop = fmt::format(fmt::runtime(loop), t, turns, step);
+  auto store = [&](const std::string& core) {
+    std::string place = Pick({c, c, c + " - 1", c + " + 1", "0", "1"});
+    return fmt::format("if core_id == {} {{ {}[{}] = 1.0; }}\n", core, y, place);
+  };
+  std::string text = fmt::format("var {}: i64 = 0;\n{}{}", c, loop, store("0"));
+  return text + Sync(30) + store("1");
+}
+
 std::string Drawer::Atomic() {
   std::string i = Name("i");
   if (Chance(40)) {
@@ -170,8 +188,14 @@ std::string Drawer::Atomic() {
     std::string set = fmt::format("atomic {}[{}] = 1.0{};", z, at, where);
     std::string other =
         Pick({"", fmt::format(" {}[{}] = 2.0;", z, i), fmt::format(" atomic {}[{}] += 2.0;", z, i),
+              fmt::format(" atomic {}[N - 1 - {}] += 2.0;", z, i),
               fmt::format(" atomic {}[{}] = 2.0 where !(x[{}] > 0.0);", z, i, i)});
-    return fmt::format("spmd for {} in N by 2 {{ {}{} }}\n", i, set, other);
+    std::string text = fmt::format("spmd for {} in N by 2 {{ {}{} }}\n", i, set, other);
+    if (Chance(60)) return text;
+    std::string j = Name("i");  // what an update reads may be what another walk has set
+    return text + Sync(40) +
+           fmt::format("spmd for {} in N by {} {{ atomic {}[{}] {} 3.0; }}\n", j, Number(2, 3), z,
+                       Pick({j, "N - 1 - " + j, "p[" + j + "]"}), Pick({"+=", "+=", "="}));
   }
   std::string y = Tensor("N", 0);
   std::string text =

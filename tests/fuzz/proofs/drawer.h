@@ -35,7 +35,8 @@ class Drawer {
   std::string Block();
   /// A table of integers that bounds parts of a dimension; launches are given ascending ones, and others.
   std::string Table();
-  std::string Sync(size_t percent) { return Chance(percent) ? "sync;\n" : ""; }
+  /// Now and then one that only some launches come to.
+  std::string Sync(size_t percent);
 
   /// A tensor of this shape; what stands there is often shared by several statements.
   std::string Tensor(const std::string& shape, size_t percent_out = 25);
@@ -68,6 +69,8 @@ class Drawer {
   std::string Grids();
   std::string Steps();
   std::string Triangle();
+  /// All of a square, or its diagonal.
+  std::string Square();
   /// Branches that write different elements, as far as their conditions say so.
   std::string Chain();
   std::string Where();
@@ -89,6 +92,8 @@ class Drawer {
   std::string Flat();
   /// What stands outside of `spmd for`.
   std::string Cores();
+  /// Numbers that each core counts by itself.
+  std::string Counted();
   std::string Atomic();
   std::string LaunchTensor();
   /// Loops within a block, over parts of a range and beside it.
@@ -142,6 +147,8 @@ class Drawer {
   std::string Narrow();
   /// Indices that an `if` chooses.
   std::string Choices();
+  /// Indices that a table holds, or that its load gives for those outside of it.
+  std::string LookedUp();
   /// Constants that `static_assert` limits.
   std::string Statics();
   /// What only some numbers of cores do.

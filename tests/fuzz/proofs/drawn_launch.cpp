@@ -59,11 +59,11 @@ int64_t DrawnLaunch::Number(std::string_view name) {
   static constexpr int64_t kTurn[] = {1431655766, 2147483647, 715827883, 1, 0, 2};
   static constexpr int64_t kByte[] = {255, 254, 16, 1, 0, 3};
   size_t pick = random_() % 6;
-  return name == "most"   ? kMost[pick]
-         : name == "wide" ? kWide[pick]
-         : name == "turn" ? kTurn[pick]
-         : name == "byte" ? kByte[pick]
-                          : static_cast<int64_t>(pick) - 1;
+  return name == "most" || name == "big" ? kMost[pick]
+         : name == "wide"                ? kWide[pick]
+         : name == "turn"                ? kTurn[pick]
+         : name == "byte"                ? kByte[pick]
+                                         : static_cast<int64_t>(pick) - 1;
 }
 
 void DrawnLaunch::AddConstant(const ir::Generic& generic, const Sizes& sizes) {

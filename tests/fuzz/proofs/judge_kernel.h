@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "draw_kernel.h"
 #include "plant_fault.h"
 
 namespace kdl::fuzz {
@@ -26,7 +27,7 @@ struct Judgement {
 
 /// Compiles a kernel up to the proofs, and runs it under the watch: one that is accepted for several sizes, numbers of
 /// cores and inputs, one that is refused with a counter-example at the sizes of that.
-Judgement JudgeKernel(const std::string& text, uint64_t seed);
+Judgement JudgeKernel(const DrawnKernel& kernel, uint64_t seed);
 
 /// Whether the watch finds something in the kernel, which the proofs refuse: with a fault they might let it pass.
 bool IsRightlyRefused(const std::string& text, uint64_t seed);

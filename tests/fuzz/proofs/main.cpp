@@ -144,7 +144,7 @@ int Main(const Options& options) {
     DoingScope doing(fmt::format("judging drawn kernel {}", seed));
     DrawnKernel kernel = DrawKernel(seed);
     if (!options.only.empty() && !kernel.features.contains(options.only)) continue;
-    Judgement judgement = JudgeKernel(kernel.text, seed);
+    Judgement judgement = JudgeKernel(kernel, seed);
     runs += judgement.runs;
     stops += judgement.stops;
     if (judgement.verdict == Verdict::Accepted && !options.targets.empty())
