@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "sema/accesses/tile_parts.h"
 #include "sema/walk/expr.h"
@@ -125,7 +128,53 @@ void CheckStoreCondition(FunctionState& state, const AssignStmt& assign, const T
                         Quote(state, assign.condition), Joined(missing)));
 }
 
+namespace {
+
+/// What a group of blocks starts from.
+enum class Identity : uint8_t { Zero, One, Lowest, Highest, AllBits };
+Identity IdentityOf(syntax::AssignOp op) {
+  switch (op) {
+    case syntax::AssignOp::Mul:
+      return Identity::One;
+    case syntax::AssignOp::Max:
+      return Identity::Lowest;
+    case syntax::AssignOp::Min:
+      return Identity::Highest;
+    case syntax::AssignOp::BitAnd:
+      return Identity::AllBits;
+    default:
+      return Identity::Zero;
+  }
+}
+
+/// An element that nothing has written is the identity of what folds onto it, so only one can be meant.
+void CheckIdentities(FunctionState& state) {
+  std::vector<std::pair<const AssignStmt*, const Entity*>> all;
+  for (const auto& [loop, tensors] : state.reduced) {
+    for (const auto& [tensor, assign] : tensors) all.emplace_back(assign, tensor);
+  }
+  std::ranges::sort(all, {}, [](const auto& one) { return one.first->span.begin; });
+  std::unordered_map<const Entity*, const AssignStmt*> first;
+  for (const auto& [assign, tensor] : all) {
+    bool starts_empty = tensor->kind == EntityKind::LocalTensor ||
+                        (tensor->kind == EntityKind::TensorParam &&
+                         state.fn.params[tensor->param].direction == syntax::Direction::Out);
+    const AssignStmt& known = *first.try_emplace(tensor, assign).first->second;
+    if (!starts_empty || IdentityOf(known.op) == IdentityOf(assign->op)) continue;
+    state.diagnostics
+        .Report(diag::ReduceIdentities, assign->span, tensor->name.text(), Spelling(assign->op),
+                Spelling(known.op))
+        .Note(known.span, "it is reduced here too")
+        .Help(
+            "reduce into a tensor of its own for each operator, or declare it `inout`, and have "
+            "the caller fill it");
+  }
+}
+
+}  // namespace
+
 void SettleGroups(FunctionState& state) {
+  CheckIdentities(state);
   auto domain_of = [&](const syntax::Stmt* loop) -> const Entity* {
     const StmtInfo& info = state.fn.stmts[loop];
     return info.entities.empty() ? nullptr : info.entities[0]->of;
