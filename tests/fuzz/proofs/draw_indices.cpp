@@ -29,7 +29,7 @@ std::string Drawer::Products() {
 
 std::string Drawer::Summed(const std::string& i, const std::string& y) {
   scalars_.insert("most: i64");
-  std::string last = Pick({"most", "most", "0", i});
+  std::string last = Pick({"most", "most", "s", i});
   std::string text;
   for (size_t n = 1 + Below(5); n > 0; --n) {
     std::string sum = Name("c");
