@@ -86,6 +86,19 @@ Op* MakeShareLoop(ir::Builder& b, Op* op, Value* core, Value* total, Value* core
   return MakeLoopInPlace(b, op, share.begin, share.end, b.I64(1));
 }
 
+void StateBusyCores(ir::Builder& b, ir::Function& kernel, const ir::LeastLength& least_length) {
+  std::optional<std::vector<Size>> most = ir::MostBlocks(kernel, b.types().sizes(), least_length);
+  if (!most) return;
+  b.SetInsertionPoint(kernel.body->first());
+  b.set_loc(kernel.loc);
+  std::vector<Size> stated;
+  for (Size blocks : *most) {
+    if (Contains(stated, blocks)) continue;
+    b.Create(OpKind::BusyCores, {}, {}, {ir::MakeAttr<AttrKey::Size>(blocks)});
+    stated.push_back(blocks);
+  }
+}
+
 int64_t BlockExtent(const ir::Function& kernel, const Value* binder) {
   if (binder->type()->kind != ir::TypeKind::Blk) return 1;
   Size extent = kernel.axis(binder->type()->axes[0]).extent;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ir/builder.h"
+#include "ir/busy_cores.h"
 #include "passes/names.h"
 
 namespace kdl::passes {
@@ -50,6 +51,10 @@ CoreShare ShareOf(ir::Builder& b, ir::Value* core, ir::Value* total, ir::Value* 
 /// A loop in place of `op` over a core's blocks, of `total`.
 ir::Op* MakeShareLoop(ir::Builder& b, ir::Op* op, ir::Value* core, ir::Value* total,
                       ir::Value* core_num);
+
+/// States, at the kernel's beginning, how many blocks each `spmd` has at most, where that is all that its cores do: launches leave
+/// out the cores that have none.
+void StateBusyCores(ir::Builder& b, ir::Function& kernel, const ir::LeastLength& least_length);
 
 /// The extent of a binder's blocks, which select-tiles has made constant; 1 of a binder that is a number.
 int64_t BlockExtent(const ir::Function& kernel, const ir::Value* binder);

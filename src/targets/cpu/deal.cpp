@@ -3,7 +3,6 @@
 #include <optional>
 #include <vector>
 
-#include "ir/busy_cores.h"
 #include "ir/views.h"
 #include "passes/block_loops.h"
 #include "passes/rewrite.h"
@@ -41,25 +40,6 @@ class Dealer {
  public:
   Dealer(ir::Module& module, ir::Function& kernel, const ProcessorFacts& facts)
       : kernel_(kernel), facts_(facts), builder_(module) {}
-
-  /// Says how many cores may get blocks; before anything is dealt.
-  void StateBusyCores(const Walks& walks) {
-    SizeTable& sizes = builder_.types().sizes();
-    auto least = [&](const Op* op, size_t b) {
-      auto of_op = [&](const auto& walk) { return walk.first == op; };
-      const Walk& walk = std::find_if(walks.begin(), walks.end(), of_op)->second;
-      return sizes.Constant(LeastLength(walk, b, op->region()->param(b)));
-    };
-    std::optional<std::vector<Size>> most = ir::MostBlocks(kernel_, sizes, least);
-    if (!most) return;
-    builder_.SetInsertionPoint(kernel_.body->first());
-    builder_.set_loc(kernel_.loc);
-    for (size_t i = 0; i < most->size(); ++i) {
-      bool known = std::find(most->begin(), most->begin() + i, (*most)[i]) != most->begin() + i;
-      if (!known)
-        builder_.Create(OpKind::BusyCores, {}, {}, {ir::MakeAttr<ir::AttrKey::Size>((*most)[i])});
-    }
-  }
 
   void Spmd(Op* op, const Walk& walk) {
     const std::vector<Value*> binders = op->region()->params();
@@ -117,6 +97,13 @@ class Dealer {
     binder->ReplaceAllUsesWith(blk);
     MoveOps(op->region(), loop->region());
     ir::Erase(op);
+  }
+
+  /// Of the blocks along the binder, which dealing may cut.
+  int64_t LeastLength(const Walk& walk, size_t b, const Value* binder) const {
+    return walk.rereads[b].empty() && walk.row_loops[b].empty()
+               ? std::min(walk.granule[b], ExtentOf(binder))
+               : 1;
   }
 
  private:
@@ -216,12 +203,6 @@ class Dealer {
   }
 
   int64_t ExtentOf(const Value* binder) const { return BlockExtent(kernel_, binder); }
-  /// BlockSizes goes no lower.
-  int64_t LeastLength(const Walk& walk, size_t b, const Value* binder) const {
-    return walk.rereads[b].empty() && walk.row_loops[b].empty()
-               ? std::min(walk.granule[b], ExtentOf(binder))
-               : 1;
-  }
   Value* AtLeastOne(Value* a) { return builder_.Max(a, builder_.I64(1)); }
 
   ir::Function& kernel_;
@@ -235,7 +216,13 @@ class Dealer {
 void RunDeal(PassContext& context, ir::Function& kernel) {
   Dealer dealer(context.module, kernel, FactsOf(context));
   Walks walks = WalksOf(kernel, FactsOf(context));
-  dealer.StateBusyCores(walks);
+  ir::Builder builder(context.module);
+  StateBusyCores(builder, kernel, [&](const Op* op, size_t b) {
+    auto of_op = [&](const auto& walk) { return walk.first == op; };
+    const Walk& walk = std::ranges::find_if(walks, of_op)->second;
+    int64_t least = dealer.LeastLength(walk, b, op->region()->param(b));
+    return context.module.types().sizes().Constant(least);
+  });
   for (Op* op : OpsOfKind(kernel, OpKind::For)) dealer.For(op);
   for (const auto& [op, walk] : walks) dealer.Spmd(op, walk);
 }

@@ -18,6 +18,8 @@
 //                                                     yield those of the next block }
 //   for %k: blk<k> in %lo .. %hi { … }         ->   loop %start in %lo .. %hi step extent { %k = make_blk … }
 //
+// Where cores without blocks do nothing at all, the kernel says how many blocks there may be: busy_cores.
+//
 // Which core takes a block that is dealt dynamically is open: here the same as of the others.
 //
 // Where all that a kernel deals are a product's blocks, those that cores work on at a time share rows and columns, which stay in
@@ -199,6 +201,11 @@ class Dealer {
 
 void RunDealBlocks(PassContext& context, ir::Function& kernel) {
   Dealer dealer(context.module, kernel, FactsOf(context));
+  ir::Builder builder(context.module);
+  StateBusyCores(builder, kernel, [&](const Op* op, size_t binder) {
+    int64_t extent = BlockExtent(kernel, op->region()->param(binder));
+    return context.module.types().sizes().Constant(extent);
+  });
   for (Op* op : OpsOfKind(kernel, OpKind::For)) dealer.For(op);
   for (Op* op : OpsOfKind(kernel, OpKind::Spmd)) dealer.Spmd(op);
 }
