@@ -1,7 +1,5 @@
 #pragma once
 
-#include <array>
-#include <string>
 #include <string_view>
 
 #include "support/diagnostics.h"
@@ -14,7 +12,7 @@ namespace diag {
 #undef KDL_DIAGNOSTIC
 }  // namespace diag
 
-inline constexpr std::array kDiagnosticRows = {
+inline constexpr DiagnosticRow kDiagnosticRows[] = {
 #define KDL_DIAGNOSTIC KDL_DIAGNOSTIC_ROW
 #include "driver/diagnostics.def"
 #undef KDL_DIAGNOSTIC

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <array>
-
 #include "support/diagnostics.h"
 
 namespace kdl::ir {
@@ -12,7 +10,7 @@ namespace diag {
 #undef KDL_DIAGNOSTIC
 }  // namespace diag
 
-inline constexpr std::array kDiagnosticRows = {
+inline constexpr DiagnosticRow kDiagnosticRows[] = {
 #define KDL_DIAGNOSTIC KDL_DIAGNOSTIC_ROW
 #include "ir/diagnostics.def"
 #undef KDL_DIAGNOSTIC

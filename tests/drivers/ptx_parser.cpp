@@ -274,8 +274,7 @@ class Reader {
 
   // `cvta.local.u64 %rd1, %rd2`: from an address of local memory to a generic one; `cvta.to.local.u64`: back.
   static void Convert(Instruction& instruction, const std::vector<std::string_view>& words) {
-    if (instruction.space == Space::Global) return;
-    if (instruction.space != Space::Local) Unknown(words[1]);
+    if (instruction.space != Space::Local) return;
     instruction.op = words[1] == "to" ? Op::Sub : Op::Add;
     instruction.b = {-1, kLocalWindow};
   }

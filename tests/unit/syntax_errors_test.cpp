@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <set>
 #include <string>
 #include <string_view>
@@ -229,7 +230,7 @@ TEST_CASE("whatever the bytes, the parser ends with a tree or with located error
 }
 
 TEST_CASE("ids of diagnostics are unique and in order") {
-  CHECK(std::is_sorted(kDiagnosticRows.begin(), kDiagnosticRows.end(),
+  CHECK(std::is_sorted(std::begin(kDiagnosticRows), std::end(kDiagnosticRows),
                        [](const DiagnosticRow& a, const DiagnosticRow& b) { return a.id < b.id; }));
   std::set<std::string_view> ids;
   for (const DiagnosticRow& row : kDiagnosticRows) CHECK(ids.insert(row.id).second);
