@@ -148,7 +148,7 @@ class FloatWatcher {
     };
     memory_.release = [](void* self, kdl_memory memory) {
       Note(self, "release");
-      std::free(memory.address);
+      std::free(memory.handle);
     };
     memory_.write = [](void*, kdl_memory, const void*, const kdl_region*, kdl_completion) {};
     memory_.read = [](void*, void*, kdl_memory, const kdl_region*, kdl_completion) {};
