@@ -21,10 +21,12 @@ class MustWrites {
   Elements& elements() { return elements_; }
   /// Once the kernel has ended.
   PointSet OfLaunch(const ir::Value* memory);
-  /// When the op begins: by the block, or core, that runs it, and before a barrier by all. What another loop over blocks
-  /// writes without a barrier between them counts, since two plain accesses of one element are a race there.
+  /// When the op begins: by the block or core that runs it, and by all cores where a barrier lies between. Writes of another
+  /// loop over blocks count even without a barrier: two blocks that access one element plainly are a race, which
+  /// check-disjoint refuses.
   PointSet Before(const ir::Op* op, const ir::Value* memory);
-  /// The same without what needs that argument: only what the op's own block has written, and what a barrier orders.
+  /// The same for an op that may meet another block's write without a race, as updates by `atomic` may: only what the op's own
+  /// block has written counts, and what a barrier orders.
   PointSet BeforeInOrder(const ir::Op* op, const ir::Value* memory);
 
  private:

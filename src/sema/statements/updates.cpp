@@ -130,7 +130,7 @@ void CheckStoreCondition(FunctionState& state, const AssignStmt& assign, const T
 
 namespace {
 
-/// What a group of blocks starts from.
+/// The number that a group of blocks starts from.
 enum class Identity : uint8_t { Zero, One, Lowest, Highest, AllBits };
 Identity IdentityOf(syntax::AssignOp op) {
   switch (op) {
@@ -147,7 +147,7 @@ Identity IdentityOf(syntax::AssignOp op) {
   }
 }
 
-/// An element that nothing has written is the identity of what folds onto it, so only one can be meant.
+/// An element that nothing has written starts as the operator's identity, so all operators of a tensor need the same one.
 void CheckIdentities(FunctionState& state) {
   std::vector<std::pair<const AssignStmt*, const Entity*>> all;
   for (const auto& [loop, tensors] : state.reduced) {

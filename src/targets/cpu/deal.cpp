@@ -99,7 +99,7 @@ class Dealer {
     ir::Erase(op);
   }
 
-  /// Of the blocks along the binder, which dealing may cut.
+  /// The shortest blocks that BlockSizes may cut the binder's blocks into.
   int64_t LeastLength(const Walk& walk, size_t b, const Value* binder) const {
     return walk.rereads[b].empty() && walk.row_loops[b].empty()
                ? std::min(walk.granule[b], ExtentOf(binder))
