@@ -1,67 +1,42 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "driver/devices.h"
-#include "driver/options.h"
-#include "ir/contract.h"
-#include "ir/module.h"
-#include "passes/pass_manager.h"
-#include "sema/model/checked.h"
-#include "support/arena.h"
-#include "support/diagnostics.h"
-#include "support/names.h"
-#include "support/source.h"
-#include "targets/registry.h"
+#include "driver/front_end.h"
+#include "driver/places.h"
+#include "driver/session.h"
+#include "driver/target_code.h"
 
 namespace kdl::driver {
 
-/// What one compile reads and makes. Later members point into earlier ones; options and families outlive it.
-struct Compilation {
-  Compilation(const Options& o, const targets::Registry& f) : options(o), families(f) {}
+/// What a compile has made, as far as it came.
+struct Compilation : Lowered {
+  std::vector<DeviceSpecs> devices = {};  ///< PlacedDevices::at_run
+  Code code = {};
 
-  const Options& options;
-  const targets::Registry& families;
-  Emits emits;                          ///< what `build` is asked for
-  std::vector<sema::Define> from_data;  ///< integer parameters of the program that runs
-  SourceManager sources;
-  DiagnosticEngine diagnostics;
-  Names names;
-  Arena arena;  ///< owns the trees
-  ir::Context context{names, families.units()};
-  std::unique_ptr<ir::Module> module;
-  ir::Contracts contracts;  ///< of the module's functions
-  DeviceSpecs
-      runtime_specs;  ///< of the module's devices, once targets are known: for what is written to be run
-
-  /// Puts a selector of tiles around a target's own; empty: that one stands.
-  std::function<std::shared_ptr<const passes::TileSelector>(const targets::Target&)>
-      around_selector;
-
-  std::vector<std::string> files_read;  ///< as the user would name them; not the library's
-  std::string printed;                  ///< by --print-after, for standard output
-  std::vector<passes::PassRun> times;   ///< phases and passes, in the order in which they ran
+  bool ok() const { return end == PipelineEnd::Done; }
 };
 
-/// Whether to go on; Failed where errors have been reported, Stopped after what --stop-after names.
-using passes::PipelineEnd;
+/// The last phase of a compile.
+enum class Until : uint8_t { Ir, ModulePasses, Pipes, Code };
 
-/// Reads options.files[0], a .kdl or a .kir file, up to KIR: `module` is there unless it failed or stopped earlier.
-PipelineEnd CompileToIr(Compilation& compilation);
+/// What is to be compiled, and how far.
+struct CompileRequest {
+  Until until = Until::Code;
+  std::optional<std::string> text = {};    ///< in place of what options.files[0] holds
+  std::vector<sema::Define> defines = {};  ///< besides those of -D
+  Emits emits = {};
+  /// Changes the module before its passes; false: the compile ends here.
+  std::function<bool(Compilation&)> edit = {};
+  Places places = {};
+  SelectorAround around = {};  ///< selectors of tiles, those of --tuned included
+};
 
-/// The same for a text, as if options.files[0] held it.
-PipelineEnd CompileText(Compilation& compilation, std::string text);
-
-/// The passes that no target decides: `module` is then what the interpreter runs, but for open tiles.
-PipelineEnd RunModulePasses(Compilation& compilation);
-
-/// Standard output and error of a compile: what --print-after and --time-passes print, then the diagnostics. Gives the
-/// exit code.
-int Finish(const Compilation& compilation);
+/// The whole compiler: one file or text, from the front end to code, as far as it is asked for and nothing is reported.
+Compilation Compile(Session& session, CompileRequest request);
 
 }  // namespace kdl::driver

@@ -61,11 +61,11 @@ Diagnostic& ReportUnknown(ir::Module& module, const std::string& file, std::stri
 }
 
 /// --device NAME=SPEC, one after the other.
-bool Rebind(ir::Module& module, const std::string& file, const Options& options,
+bool Rebind(ir::Module& module, const std::string& file, const std::vector<std::string>& bindings,
             DiagnosticEngine& diagnostics) {
   bool all = true;
   std::map<const ir::Device*, std::string> bound;
-  for (const std::string& text : options.device) {
+  for (const std::string& text : bindings) {
     auto assignment = SplitAssignment("--device", text, "--device npu=debug", diagnostics);
     ir::Device* device = assignment ? FindInSource(module, assignment->name) : nullptr;
     if (device) {
@@ -161,12 +161,13 @@ std::string PlaceOfKernel(const ir::Module& module, const std::string& target,
 
 std::optional<DeviceSpecs> ResolveSpecs(ir::Module& module, const std::string& file,
                                         const std::string& under_test, bool needs_all,
-                                        const Options& options, DiagnosticEngine& diagnostics) {
+                                        const std::vector<std::string>& bindings,
+                                        DiagnosticEngine& diagnostics) {
   if (!under_test.empty() && !IsList(under_test, diagnostics)) return std::nullopt;
   for (ir::Device& device : module.devices) {
     if (!under_test.empty()) device.spec = under_test;
   }
-  if (!Rebind(module, file, options, diagnostics)) return std::nullopt;
+  if (!Rebind(module, file, bindings, diagnostics)) return std::nullopt;
   if (module.devices.empty()) {
     std::string spec = under_test.empty() ? std::string(targets::kOwnKind) : under_test;
     module.devices.push_back({module.context().names.Intern(targets::kOwnKind), spec});

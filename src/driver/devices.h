@@ -18,12 +18,13 @@ std::optional<std::string> OnlyTarget(const Options& options, DiagnosticEngine& 
 std::string PlaceOfKernel(const ir::Module& module, const std::string& target,
                           const Options& options);
 
-/// Gives every device of the module its spec: --device NAME=SPEC, else `under_test` where that is not empty, else what
+/// Gives every device of the module its spec: of `bindings`, NAME=SPEC as --device has them, else `under_test` where that is not empty, else what
 /// the file says. A module without devices gets one, `host`, with the spec `under_test` or `host`. A promise that nothing
 /// binds is an error where `needs_all`.
 std::optional<DeviceSpecs> ResolveSpecs(ir::Module& module, const std::string& file,
                                         const std::string& under_test, bool needs_all,
-                                        const Options& options, DiagnosticEngine& diagnostics);
+                                        const std::vector<std::string>& bindings,
+                                        DiagnosticEngine& diagnostics);
 
 /// What launches on any device may reach, in the place of a device's name.
 inline constexpr const char* kAnyDevice = "";

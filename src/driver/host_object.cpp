@@ -96,7 +96,7 @@ void TakePrograms(const ir::Module& from, ir::Module& into) {
 
 /// What the interpreter runs in place of the kernels, to which it gives their names in the text: those of `part` where it has
 /// them.
-std::string InterpretedText(const Compilation& c, std::span<Part* const> parts, Part& part) {
+std::string InterpretedText(const Compilation& made, std::span<Part* const> parts, Part& part) {
   const ir::Module& tiled = *part.targets[0]->tiled;
   ir::Module all(tiled.context());
   all.name = tiled.name;
@@ -106,8 +106,8 @@ std::string InterpretedText(const Compilation& c, std::span<Part* const> parts, 
   }
   AddKernels(part, all, true);
   AddMissingKernels(parts, part, all);
-  TakePrograms(*c.module, all);
-  AddPrograms(all, c.runtime_specs);
+  TakePrograms(*made.module, all);
+  AddPrograms(all, made.devices[0]);
   AddKernels(part, all, false);
   return ir::Print(all, {.locs = true});
 }
@@ -141,23 +141,24 @@ std::vector<Part*> PartsOf(Code& code, std::string_view arch) {
   return parts;
 }
 
-bool EmbedsIr(const Compilation& c, const Code& code) {
-  return c.options.embed_ir || c.options.check ||
+bool EmbedsIr(const Options& options, const Code& code) {
+  return options.embed_ir || options.check ||
          std::ranges::any_of(code.targets,
                              [](const TargetCode& one) { return one.target.interprets; });
 }
 
-const std::string* CompileHostObject(Compilation& c, Code& code, std::string_view arch,
+const std::string* CompileHostObject(Session& s, Compilation& made, std::string_view arch,
                                      bool embeds_ir) {
-  auto [made, is_new] = code.host_objects.try_emplace({std::string(arch), embeds_ir});
-  if (!is_new) return &made->second;
+  Code& code = made.code;
+  auto [object, is_new] = code.host_objects.try_emplace({std::string(arch), embeds_ir});
+  if (!is_new) return &object->second;
   std::optional<codegen::Processor> host = targets::HostProcessor(arch);
   KDL_CHECK(host, "no programs run on {}", arch);
   Result<codegen::Backend> backend =
-      codegen::Backend::Create(*host, static_cast<int>(*c.options.opt_level));
+      codegen::Backend::Create(*host, static_cast<int>(*s.options.opt_level));
   if (!backend.ok()) {
-    c.diagnostics.Report(diag::MachineFailed, {}, backend.failure().message);
-    code.host_objects.erase(made);
+    s.diagnostics.Report(diag::MachineFailed, {}, backend.failure().message);
+    code.host_objects.erase(object);
     return nullptr;
   }
   std::vector<codegen::CompiledModule*> devices;
@@ -166,10 +167,10 @@ const std::string* CompileHostObject(Compilation& c, Code& code, std::string_vie
   // What the interpreter runs are the tiles of the host's own code, where there is some.
   auto own = std::ranges::find_if(parts, [&](Part* p) { return p->compiled.arch == arch; });
   Part* interpreted = own != parts.end() ? *own : parts.empty() ? nullptr : parts[0];
-  std::string kir = embeds_ir && interpreted ? InterpretedText(c, parts, *interpreted) : "";
-  made->second = codegen::CompileHostModule(*backend, RuntimeName(c), c.names, devices,
-                                            {targets::kReferenceKind, kir});
-  return &made->second;
+  std::string kir = embeds_ir && interpreted ? InterpretedText(made, parts, *interpreted) : "";
+  object->second = codegen::CompileHostModule(*backend, RuntimeName(s, made), s.names, devices,
+                                              {targets::kReferenceKind, kir});
+  return &object->second;
 }
 
 }  // namespace kdl::driver

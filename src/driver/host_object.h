@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "driver/compile_target.h"
+#include "driver/compile.h"
 
 namespace kdl::driver {
 
@@ -19,11 +19,11 @@ bool RunsHere(const Code& code, DiagnosticEngine& diagnostics);
 std::vector<Part*> PartsOf(Code& code, std::string_view arch);
 
 /// Whether the interpreter runs the code by what is asked for: then KIR goes into the host's object.
-bool EmbedsIr(const Compilation& compilation, const Code& code);
+bool EmbedsIr(const Options& options, const Code& code);
 
 /// NAME.host.o for a host: the images of all devices and their registration. It is made once, and belongs to the code. Null
 /// after a report.
-const std::string* CompileHostObject(Compilation& compilation, Code& code, std::string_view arch,
+const std::string* CompileHostObject(Session& session, Compilation& made, std::string_view arch,
                                      bool embeds_ir);
 
 }  // namespace kdl::driver

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -98,6 +99,9 @@ std::vector<std::string_view> SplitList(std::string_view text);
 struct Emits {
   std::vector<Emit> kinds;
   std::vector<std::string_view> texts;  ///< of those that devices load
+
+  bool Has(Emit emit) const { return std::ranges::find(kinds, emit) != kinds.end(); }
+  bool HasOnly(Emit emit) const { return kinds.size() == 1 && kinds[0] == emit && texts.empty(); }
 };
 std::optional<Emits> ParseEmits(const Options& options, std::span<const std::string_view> texts,
                                 DiagnosticEngine& diagnostics);

@@ -22,13 +22,19 @@ namespace {
 /// Collects the files of one compile.
 class Collector {
  public:
-  Collector(Compilation& c, Code& code) : c_(c), code_(code), name_(c.module->name.str()) {}
+  Collector(Session& session, Compilation& made, const Emits& emits)
+      : session_(session),
+        made_(made),
+        code_(made.code),
+        emits_(emits),
+        name_(made.module->name.str()),
+        runtime_name_(RuntimeName(session, made)) {}
 
   std::vector<OutputFile> Run() {
-    size_t errors_before = c_.diagnostics.error_count();
-    for (Emit emit : c_.emits.kinds) Add(emit);
-    for (std::string_view text : c_.emits.texts) AddPayloads(text);
-    if (c_.diagnostics.error_count() != errors_before) return {};
+    size_t errors_before = session_.diagnostics.error_count();
+    for (Emit emit : emits_.kinds) Add(emit);
+    for (std::string_view text : emits_.texts) AddPayloads(text);
+    if (session_.diagnostics.error_count() != errors_before) return {};
     return std::move(files_);
   }
 
@@ -36,23 +42,23 @@ class Collector {
   void Add(Emit emit) {
     switch (emit) {
       case Emit::Header:
-        AddFile(name_ + ".h", codegen::PrintHeader(*c_.module, RuntimeName(c_), c_.runtime_specs));
+        AddFile(name_ + ".h", codegen::PrintHeader(*made_.module, runtime_name_, made_.devices[0]));
         break;
       case Emit::C:
-        AddFile(name_ + ".c", codegen::PrintCalls(*c_.module, RuntimeName(c_)));
+        AddFile(name_ + ".c", codegen::PrintCalls(*made_.module, runtime_name_));
         break;
       case Emit::Orch:
-        AddFile(name_ + ".orch.cpp", codegen::PrintOrchestration(*c_.module, RuntimeName(c_)));
+        AddFile(name_ + ".orch.cpp", codegen::PrintOrchestration(*made_.module, runtime_name_));
         break;
       case Emit::OrchC:
         AddFile(name_ + ".orch.c",
-                codegen::PrintCOrchestration(*c_.module, RuntimeName(c_), c_.runtime_specs));
+                codegen::PrintCOrchestration(*made_.module, runtime_name_, made_.devices[0]));
         break;
       case Emit::Ast:
       case Emit::Contracts:
         break;  // printed when it was made
       case Emit::Ir:
-        CollectIr(c_, *c_.module, files_);
+        CollectIr(session_, *made_.module, files_);
         break;
       case Emit::Obj:
         AddObjects();
@@ -65,12 +71,13 @@ class Collector {
         break;
       case Emit::Exe:
         // Its host runs the programs' KIR.
-        if (RunsHere(code_, c_.diagnostics))
+        if (RunsHere(code_, session_.diagnostics))
           AddLinked(name_, targets::OwnArch(), true, LinkProgram, true);
         break;
       case Emit::Shared:
         for (const std::string& arch : HostArchs(code_))
-          AddLinked(ForHost("", arch, ".so"), arch, EmbedsIr(c_, code_), LinkShared, false);
+          AddLinked(ForHost("", arch, ".so"), arch, EmbedsIr(session_.options, code_), LinkShared,
+                    false);
         break;
       case Emit::Deps:
         AddDeps();
@@ -79,7 +86,7 @@ class Collector {
   }
 
   void AddFile(const std::string& name, std::string bytes, bool executable = false) {
-    std::string folder = c_.options.output.empty() ? "" : c_.options.output + "/";
+    std::string folder = session_.options.output.empty() ? "" : session_.options.output + "/";
     files_.push_back({folder + name, std::move(bytes), executable});
   }
 
@@ -91,7 +98,8 @@ class Collector {
 
   void AddObjects() {
     for (const std::string& arch : HostArchs(code_)) {
-      const std::string* host = CompileHostObject(c_, code_, arch, EmbedsIr(c_, code_));
+      const std::string* host =
+          CompileHostObject(session_, made_, arch, EmbedsIr(session_.options, code_));
       if (host) AddFile(ForHost(".host", arch, ".o"), *host);
     }
     AddTexts("o", &codegen::CompiledModule::object);
@@ -115,13 +123,13 @@ class Collector {
       has_any = true;
     }
     if (!has_any)
-      c_.diagnostics.Report(diag::NoDeviceText, {}, text)
+      session_.diagnostics.Report(diag::NoDeviceText, {}, text)
           .Help(fmt::format("for such a device: --target {} --emit {}", KindOf(text), text));
   }
 
   /// The first kind of device that loads such a text.
   std::string_view KindOf(std::string_view text) const {
-    for (const targets::Family* family : c_.families.families()) {
+    for (const targets::Family* family : session_.families.families()) {
       for (const targets::TargetKind& kind : family->kinds)
         if (kind.text == text) return kind.kind;
     }
@@ -144,7 +152,7 @@ class Collector {
                  std::string codegen::CompiledModule::* text) {
     if (AddTexts(ending, text) || code_.parts.empty()) return;
     const targets::Target& target = code_.parts[0].targets[0]->target;
-    Diagnostic& told = c_.diagnostics.Report(diag::NoCodeText, {}, target.spec, word);
+    Diagnostic& told = session_.diagnostics.Report(diag::NoCodeText, {}, target.spec, word);
     for (const targets::TargetKind& kind : target.family->kinds) {
       bool loads_text = !kind.text.empty() && target.spec.starts_with(kind.kind);
       if (loads_text) told.Help(fmt::format("what it loads is a text: --emit {}", kind.text));
@@ -165,17 +173,18 @@ class Collector {
                  bool executable) {
     Result<TemporaryFolder> folder = TemporaryFolder::Make();
     if (!folder.ok()) {
-      c_.diagnostics.Report(diag::MachineFailed, {}, folder.failure().message);
+      session_.diagnostics.Report(diag::MachineFailed, {}, folder.failure().message);
       return;
     }
-    std::vector<std::string> objects = WriteObjects(c_, code_, arch, embeds_ir, folder->path());
+    std::vector<std::string> objects =
+        WriteObjects(session_, made_, arch, embeds_ir, folder->path());
     std::string linked = folder->path() + "/linked";
-    if (objects.empty() || !link(objects, linked, c_.diagnostics)) return;
+    if (objects.empty() || !link(objects, linked, session_.diagnostics)) return;
     Result<std::string> bytes = ReadFile(linked, kMostOfTool);
     if (bytes.ok()) {
       AddFile(name, std::move(*bytes), executable);
     } else {
-      c_.diagnostics.Report(diag::MachineFailed, {}, bytes.failure().message);
+      session_.diagnostics.Report(diag::MachineFailed, {}, bytes.failure().message);
     }
   }
 
@@ -185,7 +194,7 @@ class Collector {
     for (const OutputFile& file : files_)
       outputs += fmt::format("{}{}", outputs.empty() ? "" : " ", Escaped(file.path));
     std::string inputs;
-    for (const std::string& file : c_.files_read) inputs += " " + Escaped(file);
+    for (const std::string& file : made_.files_read) inputs += " " + Escaped(file);
     AddFile(name_ + ".d", fmt::format("{}:{}\n", outputs.empty() ? name_ : outputs, inputs));
   }
 
@@ -198,40 +207,43 @@ class Collector {
     return text;
   }
 
-  Compilation& c_;
+  Session& session_;
+  Compilation& made_;
   Code& code_;
+  const Emits& emits_;
   std::string name_;
+  std::string runtime_name_;
   std::vector<OutputFile> files_;
 };
 
 }  // namespace
 
-std::vector<std::string> WriteObjects(Compilation& c, Code& code, std::string_view arch,
+std::vector<std::string> WriteObjects(Session& s, Compilation& made, std::string_view arch,
                                       bool embeds_ir, const std::string& folder) {
-  const std::string* host = CompileHostObject(c, code, arch, embeds_ir);
+  const std::string* host = CompileHostObject(s, made, arch, embeds_ir);
   if (!host) return {};
   std::vector<OutputFile> files = {{folder + "/host.o", *host}};
-  for (const Part* part : PartsOf(code, arch)) {
+  for (const Part* part : PartsOf(made.code, arch)) {
     if (!part->compiled.object.empty())
       files.push_back({fmt::format("{}/{}.o", folder, files.size()), part->compiled.object});
   }
-  if (!WriteOutputFiles(files, c.diagnostics)) return {};
+  if (!WriteOutputFiles(files, s.diagnostics)) return {};
   std::vector<std::string> paths;
   for (const OutputFile& file : files) paths.push_back(file.path);
   return paths;
 }
 
-std::vector<OutputFile> CollectOutputs(Compilation& c, Code& code) {
-  return Collector(c, code).Run();
+std::vector<OutputFile> CollectOutputs(Session& s, Compilation& made, const Emits& emits) {
+  return Collector(s, made, emits).Run();
 }
 
-void CollectIr(Compilation& c, const ir::Module& module, std::vector<OutputFile>& files) {
-  std::string text = ir::Print(module, {.locs = c.options.locs});
-  if (c.options.output.empty()) {
-    c.printed += text;
+void CollectIr(Session& s, const ir::Module& module, std::vector<OutputFile>& files) {
+  std::string text = ir::Print(module, {.locs = s.options.locs});
+  if (s.options.output.empty()) {
+    s.printed += text;
   } else {
     files.push_back(
-        {fmt::format("{}/{}.kir", c.options.output, module.name.text()), std::move(text)});
+        {fmt::format("{}/{}.kir", s.options.output, module.name.text()), std::move(text)});
   }
 }
 

@@ -15,12 +15,12 @@ namespace {
 constexpr std::string_view kAll = "all";
 constexpr std::string_view kPhases[] = {kParse, kSema, kIrgen};
 
-bool CheckPassName(Compilation& compilation, std::string_view name) {
+bool CheckPassName(Session& session, std::string_view name) {
   std::vector<std::string_view> names(std::begin(kPhases), std::end(kPhases));
-  for (const passes::Pass* pass : compilation.families.passes()) names.push_back(pass->name);
+  for (const passes::Pass* pass : session.families.passes()) names.push_back(pass->name);
   if (std::find(names.begin(), names.end(), name) != names.end()) return true;
   std::string_view near = NearestName(name, names);
-  compilation.diagnostics.Report(diag::UnknownPass, {}, name)
+  session.diagnostics.Report(diag::UnknownPass, {}, name)
       .Help(near.empty()
                 ? "`kernelc explain passes` lists them; before them come parse, sema and irgen"
                 : fmt::format("did you mean '{}'?", near));
@@ -29,13 +29,13 @@ bool CheckPassName(Compilation& compilation, std::string_view name) {
 
 }  // namespace
 
-bool CheckPassNames(Compilation& compilation) {
+bool CheckPassNames(Session& session) {
   bool known = true;
-  for (const std::string& name : compilation.options.print_after) {
-    if (name != kAll) known = CheckPassName(compilation, name) && known;
+  for (const std::string& name : session.options.print_after) {
+    if (name != kAll) known = CheckPassName(session, name) && known;
   }
-  const std::string& stop = compilation.options.stop_after;
-  return (stop.empty() || CheckPassName(compilation, stop)) && known;
+  const std::string& stop = session.options.stop_after;
+  return (stop.empty() || CheckPassName(session, stop)) && known;
 }
 
 bool PrintsAfter(const Options& options, std::string_view phase) {
@@ -44,15 +44,15 @@ bool PrintsAfter(const Options& options, std::string_view phase) {
          std::find(asked.begin(), asked.end(), kAll) != asked.end();
 }
 
-passes::PassOptions PassOptionsOf(Compilation& compilation) {
+passes::PassOptions PassOptionsOf(Session& session) {
   passes::PassOptions pass_options;
-  pass_options.prints_after = [&compilation](const passes::Pass& pass) {
-    return PrintsAfter(compilation.options, pass.name);
+  pass_options.prints_after = [&session](const passes::Pass& pass) {
+    return PrintsAfter(session.options, pass.name);
   };
-  pass_options.stop_after = compilation.options.stop_after;
-  pass_options.locs = compilation.options.locs;
-  pass_options.print = [&compilation](std::string_view text) { compilation.printed += text; };
-  pass_options.times = &compilation.times;
+  pass_options.stop_after = session.options.stop_after;
+  pass_options.locs = session.options.locs;
+  pass_options.print = [&session](std::string_view text) { session.printed += text; };
+  pass_options.times = &session.times;
   return pass_options;
 }
 

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string_view>
 
-#include "driver/compile.h"
+#include "driver/session.h"
 
 namespace kdl::driver {
 
@@ -13,27 +13,26 @@ inline constexpr std::string_view kSema = "sema";
 inline constexpr std::string_view kIrgen = "irgen";
 
 /// The names after which something can be printed, or at which a compile can end. Reports unknown ones.
-bool CheckPassNames(Compilation& compilation);
+bool CheckPassNames(Session& session);
 
 bool PrintsAfter(const Options& options, std::string_view phase);
 
 /// What the pass manager needs to know of the options.
-passes::PassOptions PassOptionsOf(Compilation& compilation);
+passes::PassOptions PassOptionsOf(Session& session);
 
 /// Adds the time from its making to its end to the compile's list.
 class PhaseTimer {
  public:
-  PhaseTimer(Compilation& compilation, std::string_view name)
-      : compilation_(compilation), name_(name) {}
+  PhaseTimer(Session& session, std::string_view name) : session_(session), name_(name) {}
   PhaseTimer(const PhaseTimer&) = delete;
   PhaseTimer& operator=(const PhaseTimer&) = delete;
   ~PhaseTimer() {
     std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
-    compilation_.times.push_back({name_, elapsed.count()});
+    session_.times.push_back({name_, elapsed.count()});
   }
 
  private:
-  Compilation& compilation_;
+  Session& session_;
   std::string_view name_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };

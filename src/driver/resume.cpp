@@ -20,16 +20,15 @@ passes::Pipeline::iterator Find(passes::Pipeline pipeline, std::string_view name
 
 }  // namespace
 
-bool CheckStanding(Compilation& c) {
-  ir::Module& module = *c.module;
-  if (!c.options.trust_ir) {
+bool CheckStanding(Session& s, ir::Module& module) {
+  if (!s.options.trust_ir) {
     module.after.clear();
     module.target.clear();
   }
   if (module.after.empty() || module.after == kIrgen) return true;
   std::vector<passes::Pipeline> known = {passes::kModulePipeline, passes::kProgramPipeline};
   if (!module.target.empty()) {
-    Result<std::vector<targets::Target>> target = c.families.ParseTargets(module.target);
+    Result<std::vector<targets::Target>> target = s.families.ParseTargets(module.target);
     if (target.ok()) {
       const targets::Family& family = *(*target)[0].family;
       known.insert(known.end(), {family.tiles, family.pipes, family.loops});
@@ -40,7 +39,7 @@ bool CheckStanding(Compilation& c) {
   }
   std::string where = module.target.empty() ? "that runs whatever the target is"
                                             : fmt::format("for '{}'", module.target);
-  c.diagnostics.Report(diag::TextOfNowhere, {}, module.after, where)
+  s.diagnostics.Report(diag::TextOfNowhere, {}, module.after, where)
       .Help("text of a target's pass is printed with one --target, and says for which it is");
   return false;
 }

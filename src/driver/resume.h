@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "driver/compile.h"
+#include "driver/session.h"
 #include "passes/pass.h"
 
 namespace kdl::driver {
@@ -12,7 +12,7 @@ namespace kdl::driver {
 
 /// Forgets that of a text that is not trusted: it goes through all passes, as a source does. Whether the pass is one of those that
 /// run for the module's target, or for any; reported where it is not.
-bool CheckStanding(Compilation& compilation);
+bool CheckStanding(Session& session, ir::Module& module);
 
 /// The passes that a module's text has left: of one that is not trusted all, of one that is those after the pass that it names;
 /// where it names none, passes::kTrustedPipeline.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace kdl::driver {
 
@@ -26,25 +27,25 @@ class Hash {
 };
 
 /// Neither paths nor targets count: objects for several architectures and a header that was made elsewhere belong together.
-uint32_t HashOf(const Compilation& c) {
+uint32_t HashOf(const Session& s, const std::vector<std::string>& files_read) {
   Hash hash;
-  for (uint32_t file = 0; file < c.sources.file_count(); ++file) {
-    const std::string& path = c.sources.path(FileId(file));
-    if (std::ranges::find(c.files_read, path) != c.files_read.end())
-      hash.Add(c.sources.text(FileId(file)));
+  for (uint32_t file = 0; file < s.sources.file_count(); ++file) {
+    const std::string& path = s.sources.path(FileId(file));
+    if (std::ranges::find(files_read, path) != files_read.end())
+      hash.Add(s.sources.text(FileId(file)));
   }
-  for (const std::string& define : c.options.define) hash.Add(define);
+  for (const std::string& define : s.options.define) hash.Add(define);
   return hash.Folded();
 }
 
-std::string Joined(const Compilation& c, char separator) {
-  return fmt::format("{}{}{:08x}", c.module->name.text(), separator, HashOf(c));
+std::string Joined(const Session& s, const Lowered& made, char separator) {
+  return fmt::format("{}{}{:08x}", made.module->name.text(), separator, HashOf(s, made.files_read));
 }
 
 }  // namespace
 
-std::string RuntimeName(const Compilation& c) { return Joined(c, '#'); }
+std::string RuntimeName(const Session& s, const Lowered& made) { return Joined(s, made, '#'); }
 
-std::string SymbolPrefix(const Compilation& c) { return Joined(c, '.'); }
+std::string SymbolPrefix(const Session& s, const Lowered& made) { return Joined(s, made, '.'); }
 
 }  // namespace kdl::driver

@@ -71,8 +71,7 @@ bool MayNeed(const Words& words, std::string_view fn) {
 /// `nn` of `import std.nn;` is a file of the library, `lib.gemm` lib/gemm.kdl beside the file that imports it.
 class Loader {
  public:
-  Loader(Compilation& compilation, std::deque<sema::SourceFile>& files)
-      : c_(compilation), files_(files) {}
+  Loader(Session& session, Trees& trees) : session_(session), trees_(trees) {}
 
   const sema::SourceFile* Load(const syntax::Module& module) {
     Begin(module, "");
@@ -117,8 +116,8 @@ class Loader {
     const sema::SourceFile* loaded = nullptr;
     const std::string name = ended.file.path;
     if (ended.ok) {
-      files_.push_back(std::move(ended.file));
-      loaded = &files_.back();
+      trees_.files.push_back(std::move(ended.file));
+      loaded = &trees_.files.back();
     }
     if (!open_.empty()) {
       loaded_[name] = loaded;
@@ -141,7 +140,7 @@ class Loader {
     std::optional<FileId> id = from_library
                                    ? AddFromLibrary(words.size() == 1 ? "" : path.substr(4), import)
                                    : AddFromDisk(path, from, import);
-    const syntax::Module* module = id ? Parse(c_, *id) : nullptr;
+    const syntax::Module* module = id ? Parse(session_, *id, trees_) : nullptr;
     if (module) return Begin(*module, name);
     open_.back().Take(loaded_[name] = nullptr);
   }
@@ -153,7 +152,7 @@ class Loader {
     if (begun == open_.end()) return false;
     std::string cycle;
     for (; begun != open_.end(); ++begun) cycle += begun->file.path + " -> ";
-    c_.diagnostics.Report(diag::ImportCycle, import.span, name, cycle + name);
+    session_.diagnostics.Report(diag::ImportCycle, import.span, name, cycle + name);
     return true;
   }
 
@@ -167,60 +166,59 @@ class Loader {
     std::vector<std::string> names;
     for (const StdlibFile& file : StdlibFiles()) {
       if (file.path == path)
-        return c_.sources.Add(fmt::format("std/{}", path), std::string(file.text));
+        return session_.sources.Add(fmt::format("std/{}", path), std::string(file.text));
       if (file.path.starts_with(kElementary)) continue;
       std::string name = fmt::format("std.{}", file.path.substr(0, file.path.size() - 4));
       std::replace(name.begin(), name.end(), '/', '.');
       names.push_back(std::move(name));
     }
-    c_.diagnostics.Report(diag::NoSuchImport, import.span, fmt::format("std/{}", path))
+    session_.diagnostics.Report(diag::NoSuchImport, import.span, fmt::format("std/{}", path))
         .Help(fmt::format("the library has {}", fmt::join(names, ", ")));
     return std::nullopt;
   }
 
   std::optional<FileId> AddFromDisk(const std::string& path, FileId from,
                                     const syntax::ImportItem& import) {
-    std::string full = (fs::path(c_.sources.path(from)).parent_path() / path).string();
+    std::string full = (fs::path(session_.sources.path(from)).parent_path() / path).string();
     std::error_code error;
     if (!fs::is_regular_file(full, error)) {
-      c_.diagnostics.Report(diag::NoSuchImport, import.span, full)
+      session_.diagnostics.Report(diag::NoSuchImport, import.span, full)
           .Help(
               "a path is taken from the folder of the file that imports; the library's begin with "
               "std");
       return std::nullopt;
     }
-    std::optional<std::string> text = ReadInputFile(full, syntax::kMaxBytes, c_.diagnostics);
+    std::optional<std::string> text = ReadInputFile(full, syntax::kMaxBytes, session_.diagnostics);
     if (!text) return std::nullopt;
-    c_.files_read.push_back(full);
-    return c_.sources.Add(full, std::move(*text), NameInOutputs(c_.options, full));
+    trees_.files_read.push_back(full);
+    return session_.sources.Add(full, std::move(*text), NameInOutputs(session_.options, full));
   }
 
-  Compilation& c_;
-  std::deque<sema::SourceFile>& files_;
+  Session& session_;
+  Trees& trees_;
   std::vector<OpenFile> open_;  ///< the files around, outermost first; the compiled one is ""
   std::map<std::string, const sema::SourceFile*> loaded_;
 };
 
 }  // namespace
 
-const syntax::Module* Parse(Compilation& c, FileId file) {
-  DoingScope doing(fmt::format("parsing '{}'", c.sources.path(file)));
-  PhaseTimer timer(c, kParse);
-  syntax::ParseResult parsed = syntax::ParseFile(c.sources, file, c.arena, c.names, c.diagnostics);
+const syntax::Module* Parse(Session& s, FileId file, Trees& trees) {
+  DoingScope doing(fmt::format("parsing '{}'", s.sources.path(file)));
+  PhaseTimer timer(s, kParse);
+  syntax::ParseResult parsed =
+      syntax::ParseFile(s.sources, file, trees.arena, s.names, s.diagnostics);
   return parsed.ok ? parsed.module : nullptr;
 }
 
-const sema::SourceFile* LoadImports(Compilation& c, const syntax::Module& module,
-                                    std::deque<sema::SourceFile>& files) {
-  return Loader(c, files).Load(module);
+const sema::SourceFile* LoadImports(Session& s, const syntax::Module& module, Trees& trees) {
+  return Loader(s, trees).Load(module);
 }
 
-std::vector<const syntax::Module*> LoadElementary(Compilation& c,
-                                                  const std::deque<sema::SourceFile>& files) {
+std::vector<const syntax::Module*> LoadElementary(Session& s, Trees& trees) {
   Words words;
   Words in_library;
-  for (const sema::SourceFile& file : files)
-    words.merge(WordsOf(c.sources.text(file.module->file)));
+  for (const sema::SourceFile& file : trees.files)
+    words.merge(WordsOf(s.sources.text(file.module->file)));
   std::vector<const StdlibFile*> left;
   for (const StdlibFile& file : StdlibFiles())
     if (file.path.starts_with(kElementary)) left.push_back(&file);
@@ -236,7 +234,7 @@ std::vector<const syntax::Module*> LoadElementary(Compilation& c,
     left.erase(next);
     in_library.merge(WordsOf(file.text));
     const syntax::Module* module =
-        Parse(c, c.sources.Add(fmt::format("std/{}", file.path), std::string(file.text)));
+        Parse(s, s.sources.Add(fmt::format("std/{}", file.path), std::string(file.text)), trees);
     KDL_CHECK(module, "std/{} has errors", file.path);
     library.push_back(module);
   }

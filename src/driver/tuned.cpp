@@ -113,8 +113,11 @@ class Reader {
 /// A target's selector where the file says nothing.
 class TunedSelector final : public passes::TileSelector {
  public:
-  TunedSelector(Compilation& c, const targets::Target& target, std::shared_ptr<TunedFile> tuned)
-      : c_(c), level_(target.facts->level), own_(target.selector), tuned_(std::move(tuned)) {}
+  TunedSelector(Session& session, const targets::Target& target, std::shared_ptr<TunedFile> tuned)
+      : session_(session),
+        level_(target.facts->level),
+        own_(target.selector),
+        tuned_(std::move(tuned)) {}
 
   std::vector<int64_t> Select(const ir::Function& kernel) const override {
     std::vector<int64_t> chosen = own_->Select(kernel);
@@ -124,7 +127,7 @@ class TunedSelector final : public passes::TileSelector {
     if (!best) return chosen;
     std::vector<int64_t> taken = chosen;
     if (std::string fault = Take(kernel, best->tiles, taken); !fault.empty()) {
-      c_.diagnostics.Report(diag::TunedNotTaken, {}, kernel.name.text(), fault);
+      session_.diagnostics.Report(diag::TunedNotTaken, {}, kernel.name.text(), fault);
       return chosen;
     }
     return taken;
@@ -134,7 +137,7 @@ class TunedSelector final : public passes::TileSelector {
   /// Changes what is chosen; empty, or why that cannot be.
   std::string Take(const ir::Function& kernel, const Tiles& tiles,
                    std::vector<int64_t>& chosen) const {
-    auto hidden = passes::HiddenConstants(kernel, c_.context);
+    auto hidden = passes::HiddenConstants(kernel, session_.context);
     size_t number = 0;
     size_t taken = 0;
     for (const ir::Generic& generic : kernel.generics) {
@@ -178,7 +181,7 @@ class TunedSelector final : public passes::TileSelector {
   /// How many sizes of --set are of the entry's class.
   int Nearness(const TunedKernel& one) const {
     int near = 0;
-    for (const std::string& text : c_.options.set) {
+    for (const std::string& text : session_.options.set) {
       Tiles size;
       if (!ReadTile(text, size)) continue;
       auto known = one.sizes.find(size.begin()->first);
@@ -187,7 +190,7 @@ class TunedSelector final : public passes::TileSelector {
     return near;
   }
 
-  Compilation& c_;
+  Session& session_;
   std::string level_;
   std::shared_ptr<const passes::TileSelector> own_;
   std::shared_ptr<TunedFile> tuned_;
@@ -257,25 +260,25 @@ std::optional<std::vector<TunedKernel>> ReadTuned(const std::string& path, const
   return reader.Take();
 }
 
-std::shared_ptr<const TunedFile> TakeTuned(Compilation& c) {
+std::shared_ptr<TunedFile> ReadTunedFile(Session& s) {
   constexpr size_t kMostBytes = size_t{16} << 20;
-  const std::string& path = c.options.tuned;
-  std::optional<std::string> text = ReadInputFile(path, kMostBytes, c.diagnostics);
-  auto tuned = text ? ReadTuned(path, *text, c.diagnostics) : std::nullopt;
-  if (!tuned) return nullptr;
-  c.files_read.push_back(path);
-  auto shared = std::make_shared<TunedFile>(TunedFile{std::move(*tuned)});
-  c.around_selector = [&c, shared](const targets::Target& target) {
-    // Of others the bits may depend on the tiles.
-    bool takes = target.facts->exact;
-    return takes ? std::make_shared<const TunedSelector>(c, target, shared) : target.selector;
-  };
-  return shared;
+  const std::string& path = s.options.tuned;
+  std::optional<std::string> text = ReadInputFile(path, kMostBytes, s.diagnostics);
+  auto tuned = text ? ReadTuned(path, *text, s.diagnostics) : std::nullopt;
+  return tuned ? std::make_shared<TunedFile>(TunedFile{std::move(*tuned)}) : nullptr;
 }
 
-void ReportUnknown(const TunedFile& file, Compilation& c) {
+SelectorAround TakeTuned(Session& s, std::shared_ptr<TunedFile> file) {
+  return [&s, file = std::move(file)](const targets::Target& target) {
+    // Of others the bits may depend on the tiles.
+    bool takes = target.facts->exact;
+    return takes ? std::make_shared<const TunedSelector>(s, target, file) : target.selector;
+  };
+}
+
+void ReportUnknown(const TunedFile& file, Session& s) {
   if (file.knew_one || file.unknown.empty()) return;
-  c.diagnostics.Report(diag::TunedElsewhere, {}, c.options.tuned, file.unknown)
+  s.diagnostics.Report(diag::TunedElsewhere, {}, s.options.tuned, file.unknown)
       .Help("`kernelc tune` measures it, with the same --target and --tuned");
 }
 

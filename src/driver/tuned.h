@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "driver/compile.h"
+#include "driver/session.h"
+#include "driver/target_code.h"
 
 namespace kdl::driver {
 
@@ -58,11 +59,14 @@ struct TunedFile {
   bool knew_one = false;
 };
 
-/// Lets the selectors of the compile take what the file of --tuned says. Where it has several entries for a kernel and level, the
-/// one most of whose sizes are of the class of those of --set, else the first. Null after a report.
-std::shared_ptr<const TunedFile> TakeTuned(Compilation& compilation);
+/// The file of --tuned; null after a report.
+std::shared_ptr<TunedFile> ReadTunedFile(Session& session);
 
-/// Says so where the file spoke of nothing that the compile's selectors have asked it.
-void ReportUnknown(const TunedFile& file, Compilation& compilation);
+/// Selectors that take what the file says. Where it has several entries for a kernel and level, the one most of whose sizes
+/// are of the class of those of --set, else the first.
+SelectorAround TakeTuned(Session& session, std::shared_ptr<TunedFile> file);
+
+/// Says so where the file spoke of nothing that the selectors have asked it.
+void ReportUnknown(const TunedFile& file, Session& session);
 
 }  // namespace kdl::driver

@@ -37,24 +37,24 @@ std::vector<WantedTarget> Ordered(std::vector<WantedTarget> targets) {
 
 /// Adds the targets of one spec for a device; one of several of a kind that no family has is passed over. False after
 /// an error.
-bool Add(Compilation& c, const std::string& device, std::string_view spec, bool has_others,
+bool Add(Session& s, const std::string& device, std::string_view spec, bool has_others,
          std::vector<WantedTarget>& wanted) {
-  if (!c.families.Allows(spec)) {
-    c.diagnostics
-        .Report(diag::CodeNotAllowed, {}, NameInSource(device), spec, c.families.CodeFile(spec))
+  if (!s.families.Allows(spec)) {
+    s.diagnostics
+        .Report(diag::CodeNotAllowed, {}, NameInSource(device), spec, s.families.CodeFile(spec))
         .Help(fmt::format("--allow-plugins, or --device '{}={}', if you trust it",
                           NameInSource(device), spec));
     return false;
   }
-  Result<std::vector<targets::Target>> named = c.families.ParseTargets(spec);
-  if (!named.ok() && has_others && !c.families.Knows(spec)) {
-    c.diagnostics.Report(diag::TargetPassedOver, {},
+  Result<std::vector<targets::Target>> named = s.families.ParseTargets(spec);
+  if (!named.ok() && has_others && !s.families.Knows(spec)) {
+    s.diagnostics.Report(diag::TargetPassedOver, {},
                          fmt::format("'{}', which '{}' may be,", spec, device),
                          named.failure().message);
     return true;
   }
   if (!named.ok()) {
-    c.diagnostics.Report(diag::UnknownTarget, {}, named.failure().message)
+    s.diagnostics.Report(diag::UnknownTarget, {}, named.failure().message)
         .Help("`kernelc targets` lists the targets");
     return false;
   }
@@ -78,12 +78,12 @@ bool IsRestOfPath(std::string_view element) {
 }
 
 /// Reports a list of devices that has been taken apart in a path.
-bool AreDevices(Compilation& c, const DeviceSpecs& specs) {
+bool AreDevices(Session& s, const DeviceSpecs& specs) {
   for (const auto& [device, list] : specs) {
     std::vector<std::string_view> elements = SplitList(list);
     auto rest = std::ranges::find_if(elements, IsRestOfPath);
     if (rest == elements.end()) continue;
-    c.diagnostics
+    s.diagnostics
         .Report(diag::UnknownTarget, {},
                 fmt::format("'{}' in '{}' is no device: commas separate devices", *rest, list))
         .Help("a file whose path has a comma needs a link without one: `ln -s 'a,b.so' ab.so`");
@@ -109,24 +109,24 @@ bool AreApart(const std::vector<WantedTarget>& ordered, DiagnosticEngine& diagno
 }
 
 /// Of the targets the one that the module is lowered for; all where it is for none yet.
-std::optional<std::vector<WantedTarget>> OnlyTextsTarget(Compilation& c,
+std::optional<std::vector<WantedTarget>> OnlyTextsTarget(Session& s, const ir::Module& module,
                                                          std::vector<WantedTarget> targets) {
-  const std::string& after = c.module->after;
+  const std::string& after = module.after;
   bool is_scaled = after == passes::kProgramPipeline.back()->name;
-  if (is_scaled && c.module->target.empty()) {
-    c.diagnostics.Report(diag::TextOfSeveralTargets, {}, after)
+  if (is_scaled && module.target.empty()) {
+    s.diagnostics.Report(diag::TextOfSeveralTargets, {}, after)
         .Help(fmt::format("print it with one --target, or with --stop-after={}",
                           passes::kModulePipeline.back()->name));
     return std::nullopt;
   }
-  if (c.module->target.empty()) return targets;
-  Result<std::vector<targets::Target>> meant = c.families.ParseTargets(c.module->target);
+  if (module.target.empty()) return targets;
+  Result<std::vector<targets::Target>> meant = s.families.ParseTargets(module.target);
   std::erase_if(targets, [&](const WantedTarget& wanted) {
     return !meant.ok() || !SameCode(wanted.target, (*meant)[0]);
   });
   if (!targets.empty()) return targets;
-  c.diagnostics.Report(diag::TextOfTarget, {}, c.module->after, c.module->target)
-      .Help(fmt::format("--target '{}', or text that stands after '{}'", c.module->target,
+  s.diagnostics.Report(diag::TextOfTarget, {}, module.after, module.target)
+      .Help(fmt::format("--target '{}', or text that stands after '{}'", module.target,
                         passes::kModulePipeline.back()->name));
   return std::nullopt;
 }
@@ -137,15 +137,15 @@ bool InOnePart(const targets::Target& a, const targets::Target& b) {
   return a.family == b.family && a.facts->arch == b.facts->arch;
 }
 
-bool MayBeUnproven(Compilation& c, const DeviceSpecs& specs) {
-  if (!c.options.unproven) return true;
+bool MayBeUnproven(Session& s, const DeviceSpecs& specs) {
+  if (!s.options.unproven) return true;
   auto is_watched = [&](std::string_view text) {
-    Result<std::vector<targets::Target>> targets = c.families.ParseTargets(text);
+    Result<std::vector<targets::Target>> targets = s.families.ParseTargets(text);
     return targets.ok() && (*targets)[0].watches;
   };
   for (const auto& [name, list] : specs) {
     if (std::ranges::all_of(SplitList(list), is_watched)) continue;
-    c.diagnostics
+    s.diagnostics
         .Report(diag::OptionNeedsOption, {}, "--unproven", "--target 'reference?watch=races'")
         .Help("only the interpreter, which checks each access, runs what is not proven");
     return false;
@@ -153,15 +153,16 @@ bool MayBeUnproven(Compilation& c, const DeviceSpecs& specs) {
   return true;
 }
 
-std::optional<std::vector<WantedTarget>> ParseTargets(const DeviceSpecs& specs, Compilation& c) {
-  if (!AreDevices(c, specs)) return std::nullopt;
+std::optional<std::vector<WantedTarget>> ParseTargets(Session& s, const ir::Module& module,
+                                                      const DeviceSpecs& specs) {
+  if (!AreDevices(s, specs)) return std::nullopt;
   std::vector<WantedTarget> wanted;
   for (const auto& [device, list] : specs) {
     std::vector<std::string_view> specs_of_device = SplitList(list);
-    auto is_known = [&](std::string_view spec) { return c.families.Knows(spec); };
+    auto is_known = [&](std::string_view spec) { return s.families.Knows(spec); };
     bool has_others = std::ranges::any_of(specs_of_device, is_known);
     for (std::string_view spec : specs_of_device) {
-      if (!spec.empty() && !Add(c, device, spec, has_others, wanted)) return std::nullopt;
+      if (!spec.empty() && !Add(s, device, spec, has_others, wanted)) return std::nullopt;
     }
   }
   for (const auto& [device, list] : specs) {
@@ -169,8 +170,8 @@ std::optional<std::vector<WantedTarget>> ParseTargets(const DeviceSpecs& specs, 
     for (WantedTarget& target : wanted) target.devices.insert(device);
   }
   wanted = Ordered(std::move(wanted));
-  if (!AreApart(wanted, c.diagnostics)) return std::nullopt;
-  return OnlyTextsTarget(c, std::move(wanted));
+  if (!AreApart(wanted, s.diagnostics)) return std::nullopt;
+  return OnlyTextsTarget(s, module, std::move(wanted));
 }
 
 DeviceSpecs RuntimeSpecs(const DeviceSpecs& specs, const targets::Registry& families) {

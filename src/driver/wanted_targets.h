@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "driver/compile.h"
 #include "driver/devices.h"
+#include "driver/session.h"
 #include "targets/family.h"
 
 namespace kdl::driver {
@@ -18,13 +18,13 @@ struct WantedTarget {
 };
 
 /// Whether no device runs what the proofs refuse without a watch: with --unproven all of them have one. Reported.
-bool MayBeUnproven(Compilation& compilation, const DeviceSpecs& specs);
+bool MayBeUnproven(Session& session, const DeviceSpecs& specs);
 
 /// The targets that the specs name, each code once, those of one family and architecture side by side, the level that asks
 /// least of a processor first. Of a text that is lowered for one target that one alone. Reports what is no target, two
 /// that the runtime could not tell apart, and a text whose target is not among them.
-std::optional<std::vector<WantedTarget>> ParseTargets(const DeviceSpecs& specs,
-                                                      Compilation& compilation);
+std::optional<std::vector<WantedTarget>> ParseTargets(Session& session, const ir::Module& module,
+                                                      const DeviceSpecs& specs);
 
 /// The specs as the runtime reads them: without the keys that it does not know. What is no target, which only
 /// `build --target` lets through, stays as it is: the runtime may know it.

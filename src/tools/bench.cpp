@@ -178,12 +178,12 @@ void AddNew(const DiagnosticEngine& found, DiagnosticEngine& all) {
 class Bench {
  public:
   Bench(const driver::Options& options, const targets::Registry& families)
-      : options_(options), families_(families), listed_(options, families) {}
+      : options_(options), families_(families), session_(options, families) {}
 
   int Run() {
     std::vector<ir::Function*> kernels;
     std::optional<std::vector<Wanted>> rows = List(kernels);
-    if (!rows) return driver::Finish(listed_);
+    if (!rows) return driver::Finish(session_);
     columns_ = {rows->front().threads == 0, !options_.against.empty()};
     if (!driver::PrintOutput(BenchHead(columns_))) return driver::kExitEnvironment;
     int first_fault =
@@ -191,7 +191,7 @@ class Bench {
     for (size_t i = 0; i < rows->size(); ++i) {
       const ir::Function& kernel = *kernels[i % kernels.size()];
       int code = RunOne((*rows)[i], kernel, kernels.size() > 1);
-      if (listed_.diagnostics.has_errors()) return code;
+      if (session_.diagnostics.has_errors()) return code;
       if (first_fault == driver::kExitDone) first_fault = code;
     }
     if (first_fault != driver::kExitDone && rows_.empty()) return first_fault;
@@ -202,14 +202,16 @@ class Bench {
  private:
   /// The rows to come: each kernel on each number of threads.
   std::optional<std::vector<Wanted>> List(std::vector<ir::Function*>& kernels) {
-    auto spec = driver::OnlyTarget(options_, listed_.diagnostics);
-    if (!spec || driver::CompileToIr(listed_) != driver::PipelineEnd::Done) return std::nullopt;
+    auto spec = driver::OnlyTarget(options_, session_.diagnostics);
+    if (!spec) return std::nullopt;
+    listed_ = driver::Compile(session_, {.until = driver::Until::Ir});
+    if (!listed_.ok()) return std::nullopt;
     spec = driver::PlaceOfKernel(*listed_.module, *spec, options_);
-    auto threads = ThreadCounts(options_, *spec, OneAndAll(), listed_.diagnostics);
-    if (!threads || !CanMeasure(options_, listed_.diagnostics)) return std::nullopt;
+    auto threads = ThreadCounts(options_, *spec, OneAndAll(), session_.diagnostics);
+    if (!threads || !CanMeasure(options_, session_.diagnostics)) return std::nullopt;
     if (!MayWrite()) return std::nullopt;
     kernels =
-        driver::SelectKernels(*listed_.module, options_.files[0], options_, listed_.diagnostics);
+        driver::SelectKernels(*listed_.module, options_.files[0], options_, session_.diagnostics);
     if (kernels.empty()) return std::nullopt;
     std::vector<Wanted> rows;
     for (int count : *threads) {
@@ -229,29 +231,29 @@ class Bench {
     std::vector<std::string> read = listed_.files_read;
     if (!options_.against.empty()) read.push_back(options_.against);
     return driver::MayWrite(written, read, "name another file behind --json or --plot",
-                            listed_.diagnostics);
+                            session_.diagnostics);
   }
 
   /// Gives the exit code, behind a report where it is none of success.
   int RunOne(const Wanted& wanted, const ir::Function& kernel, bool among_several) {
     driver::Options own = among_several ? OptionsFor(options_, kernel) : options_;
     PlacedKernel ours(own, families_, wanted.kernel, wanted.spec);
-    if (!ours.ok()) return driver::Finish(ours.compilation());
+    if (!ours.ok()) return driver::Finish(ours.session());
     if (ours.facts().functional != 0) {
-      listed_.diagnostics.Report(driver::diag::NoTimes, {}, wanted.spec);
-      return driver::Finish(listed_);
+      session_.diagnostics.Report(driver::diag::NoTimes, {}, wanted.spec);
+      return driver::Finish(session_);
     }
     std::unique_ptr<PlacedKernel> other;
     if (!options_.against.empty()) {
       own.files = {options_.against};
       other = std::make_unique<PlacedKernel>(own, families_, wanted.kernel, wanted.spec);
-      if (!other->ok()) return driver::Finish(other->compilation());
+      if (!other->ok()) return driver::Finish(other->session());
     }
-    AddNew(ours.compilation().diagnostics, listed_.diagnostics);
+    AddNew(ours.session().diagnostics, session_.diagnostics);
     try {
       rows_.push_back(Measure(wanted, own, ours, other.get()));
     } catch (const LaunchFailed& failed) {
-      driver::Compilation& its = ours.compilation();
+      driver::Session& its = ours.session();
       driver::ReportFailure(failed.failure, its.sources, its.diagnostics);
       return driver::Finish(its);
     }
@@ -263,12 +265,13 @@ class Bench {
     std::vector<driver::OutputFile> files;
     if (!options_.json.empty()) files.push_back({options_.json, BenchJson(rows_)});
     if (!options_.plot.empty()) files.push_back({options_.plot, RooflineSvg(rows_)});
-    driver::WriteOutputFiles(files, listed_.diagnostics);
-    return driver::Finish(listed_);
+    driver::WriteOutputFiles(files, session_.diagnostics);
+    return driver::Finish(session_);
   }
 
   const driver::Options& options_;
   const targets::Registry& families_;
+  driver::Session session_;
   driver::Compilation listed_;
   std::vector<BenchRow> rows_;
   BenchColumns columns_;

@@ -261,17 +261,18 @@ class FileTest {
   }
 
   TestCounts Run() {
-    driver::Compilation compilation(options_, families_);
-    if (driver::CompileToIr(compilation) != driver::PipelineEnd::Done) {
-      driver::PrintDiagnostics(compilation.diagnostics, compilation.sources, options_.diag_format);
+    driver::Session session(options_, families_);
+    driver::Compilation compilation = driver::Compile(session, {.until = driver::Until::Ir});
+    if (!compilation.ok()) {
+      driver::PrintDiagnostics(session.diagnostics, session.sources, options_.diag_format);
       return {0, 1};
     }
     std::vector<const ir::Function*> kernels;
     for (const ir::Function* function : compilation.module->functions()) {
       if (IsTested(compilation, *function)) kernels.push_back(function);
     }
-    if (!KnowSizes(kernels, options_, compilation.diagnostics)) {
-      driver::PrintDiagnostics(compilation.diagnostics, compilation.sources, options_.diag_format);
+    if (!KnowSizes(kernels, options_, session.diagnostics)) {
+      driver::PrintDiagnostics(session.diagnostics, session.sources, options_.diag_format);
       return {0, 1};
     }
     for (const ir::Function* function : compilation.module->functions()) {

@@ -1,11 +1,10 @@
 #include "tools/decide_targets.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <string>
 #include <utility>
 
-#include "driver/devices.h"
 #include "driver/select.h"
 #include "support/contains.h"
 
@@ -14,9 +13,10 @@ namespace kdl::tools {
 namespace {
 
 /// The kernels that --kernel names, and no program that launches others. False after a report.
-bool KeepNamed(driver::Compilation& c) {
-  auto kept = driver::SelectKernels(*c.module, c.options.files[0], c.options, c.diagnostics);
-  std::erase_if(c.module->functions(), [&](ir::Function* function) {
+bool KeepNamed(driver::Session& s, ir::Module& module) {
+  if (s.options.kernel.empty()) return true;
+  auto kept = driver::SelectKernels(module, s.options.files[0], s.options, s.diagnostics);
+  std::erase_if(module.functions(), [&](ir::Function* function) {
     bool is_fn = function->kind == ir::FunctionKind::Fn;
     return !is_fn && !Contains(kept, function);
   });
@@ -25,16 +25,15 @@ bool KeepNamed(driver::Compilation& c) {
 
 }  // namespace
 
-bool DecideTargets(driver::Compilation& c, driver::Code& code) {
-  if (driver::CompileToIr(c) != driver::PipelineEnd::Done) return false;
-  if (!c.options.kernel.empty() && !KeepNamed(c)) return false;
-  if (driver::RunModulePasses(c) != driver::PipelineEnd::Done) return false;
-  std::string under_test = fmt::format("{}", fmt::join(c.options.target, ","));
-  auto specs = driver::ResolveSpecs(*c.module, c.options.files[0], under_test, false, c.options,
-                                    c.diagnostics);
-  auto targets = specs ? driver::ParseTargets(*specs, c) : std::nullopt;
-  if (specs) c.runtime_specs = driver::RuntimeSpecs(*specs, c.families);
-  return targets && driver::DecidePipes(c, std::move(*targets), code) == driver::PipelineEnd::Done;
+driver::Compilation DecideTargets(driver::Session& s, driver::SelectorAround around) {
+  driver::CompileRequest request;
+  request.until = driver::Until::Pipes;
+  request.edit = [&](driver::Compilation& made) { return KeepNamed(s, *made.module); };
+  request.places = {.bindings = s.options.device, .needs_all = false};
+  if (!s.options.target.empty())
+    request.places.under_test = {fmt::format("{}", fmt::join(s.options.target, ","))};
+  request.around = std::move(around);
+  return driver::Compile(s, std::move(request));
 }
 
 }  // namespace kdl::tools

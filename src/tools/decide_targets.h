@@ -1,11 +1,11 @@
 #pragma once
 
 #include "driver/compile.h"
-#include "driver/compile_target.h"
 
 namespace kdl::tools {
 
-/// The targets that the options name, with their tiles and pipes decided; false after a report.
-bool DecideTargets(driver::Compilation& compilation, driver::Code& code);
+/// A compile for the targets that the options name, up to where their tiles and pipes are decided, of the kernels that
+/// --kernel names.
+driver::Compilation DecideTargets(driver::Session& session, driver::SelectorAround around = {});
 
 }  // namespace kdl::tools

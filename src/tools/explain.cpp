@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "driver/compile.h"
-#include "driver/compile_target.h"
 #include "driver/devices.h"
 #include "driver/diagnostics.h"
 #include "driver/files.h"
@@ -103,30 +102,30 @@ std::string Hint(const std::string& word, const targets::Registry& families) {
 
 /// Prints a report, and writes it as a page where that is asked for.
 template <class Report>
-void Show(driver::Compilation& c, const Report& report) {
-  c.printed = TextOf(report);
-  const std::string& html = c.options.html;
+void Show(driver::Session& s, const std::vector<std::string>& files_read, const Report& report) {
+  s.printed = TextOf(report);
+  const std::string& html = s.options.html;
   if (html.empty()) return;
-  if (driver::MayWrite({html}, c.files_read, "name another file behind --html", c.diagnostics)) {
-    driver::WriteOutputFiles({{html, HtmlOf(report)}}, c.diagnostics);
+  if (driver::MayWrite({html}, files_read, "name another file behind --html", s.diagnostics)) {
+    driver::WriteOutputFiles({{html, HtmlOf(report)}}, s.diagnostics);
   }
 }
 
 /// Writes the report; the compile stops where its pipes are decided.
-void ExplainWorkspaces(driver::Compilation& c) {
-  driver::Code code;
-  if (DecideTargets(c, code)) Show(c, MapWorkspaces(c, code));
+void ExplainWorkspaces(driver::Session& s) {
+  driver::Compilation made = DecideTargets(s);
+  if (made.ok()) Show(s, made.files_read, MapWorkspaces(s.options.files[0], made));
 }
 
 /// Of each kernel, where its target has block copies.
-void ExplainCopies(driver::Compilation& c) {
-  driver::Code code;
-  if (!DecideTargets(c, code)) return;
-  for (const driver::TargetCode& one : code.targets) {
+void ExplainCopies(driver::Session& s) {
+  driver::Compilation made = DecideTargets(s);
+  if (!made.ok()) return;
+  for (const driver::TargetCode& one : made.code.targets) {
     auto* copied_bytes = one.target.family->copied_bytes;
     for (const ir::Function* function : one.module->functions()) {
       if (!one.kernels.contains(function->name)) continue;
-      c.printed +=
+      s.printed +=
           fmt::format("kernel {} on {}: {}\n", function->name.text(), one.target.spec,
                       copied_bytes ? "block copies move " + copied_bytes(*one.module, *function)
                                    : "no block copies");
@@ -135,37 +134,35 @@ void ExplainCopies(driver::Compilation& c) {
 }
 
 /// Of each kernel and level what the selector chooses, and how it came to that.
-void ExplainTiles(driver::Compilation& c) {
-  std::optional<std::vector<SelectedTiles>> all = SelectTilesOf(c);
+void ExplainTiles(driver::Session& s) {
+  std::optional<std::vector<SelectedTiles>> all = SelectTilesOf(s);
   if (!all) return;
   for (const SelectedTiles& one : *all) {
     if (one.chosen.empty()) {
-      c.printed +=
+      s.printed +=
           fmt::format("kernel {} on {}: none of its constants is auto\n", one.kernel, one.level);
       continue;
     }
-    c.printed +=
+    s.printed +=
         fmt::format("kernel {} on {}: {}\n", one.kernel, one.level, driver::TilesText(one.chosen));
     std::vector<std::string> names;
     for (const TunedConstant& constant : one.constants) names.push_back(constant.name);
-    c.printed += names.empty() ? std::string("  results depend on all of them: none can be tuned\n")
+    s.printed += names.empty() ? std::string("  results depend on all of them: none can be tuned\n")
                                : fmt::format("  no result depends on {}\n", fmt::join(names, ", "));
-    c.printed += one.why;
+    s.printed += one.why;
   }
 }
 
-void ExplainPlacement(driver::Compilation& c) {
-  if (driver::CompileToIr(c) != driver::PipelineEnd::Done ||
-      driver::RunModulePasses(c) != driver::PipelineEnd::Done)
-    return;
-  Show(c, MapPlacement(*c.module, c.options.files[0]));
+void ExplainPlacement(driver::Session& s) {
+  driver::Compilation made = driver::Compile(s, {.until = driver::Until::ModulePasses});
+  if (made.ok()) Show(s, made.files_read, MapPlacement(*made.module, s.options.files[0]));
 }
 
 int RunReport(const driver::Options& options, const targets::Registry& families,
-              void (*explain)(driver::Compilation&)) {
-  driver::Compilation compilation(options, families);
-  explain(compilation);
-  return driver::Finish(compilation);
+              void (*explain)(driver::Session&)) {
+  driver::Session session(options, families);
+  explain(session);
+  return driver::Finish(session);
 }
 
 }  // namespace

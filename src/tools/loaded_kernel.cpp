@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "driver/devices.h"
 #include "driver/loop_inputs.h"
 #include "driver/wrap_kernel.h"
 #include "passes/diagnostics.h"
@@ -29,37 +28,41 @@ LoadedKernel::LoadedKernel(driver::Options options, const targets::Registry& fam
     : options_(std::move(options)),
       choice_(std::move(choice)),
       targets_(std::move(targets)),
-      compilation_(options_, families) {
+      session_(options_, families) {
   Compile();
 }
 
 void LoadedKernel::Compile() {
-  driver::Compilation& c = compilation_;
-  if (driver::CompileToIr(c) != driver::PipelineEnd::Done) return;
-  ir::Function* kernel = Find(*c.module, choice_.instance);
+  driver::CompileRequest request;
+  request.edit = [&](driver::Compilation& made) { return Prepare(made); };
+  request.places = {.under_test = targets_, .bindings = options_.device};
+  compilation_ = driver::Compile(session_, std::move(request));
+  if (!compilation_.ok()) return;
+  context_ = Load(session_, compilation_);
+  FindTiles();
+}
+
+/// Leaves the kernel alone in the module, with programs that launch it.
+bool LoadedKernel::Prepare(driver::Compilation& made) {
+  ir::Function* kernel = Find(*made.module, choice_.instance);
   KDL_CHECK(kernel, "'{}' is not in the module any more", choice_.instance);
   for (ir::Generic& generic : kernel->generics) {
     for (const auto& [name, value] : choice_.constants) {
       if (generic.name.text() == name) generic.values = {value};
     }
   }
-  contract_ = driver::FindContract(c.contracts.list, *c.module, *kernel);
-  loop_inputs_ = driver::LoopInputs(*c.module, *kernel);
+  contract_ = driver::FindContract(made.contracts.list, *made.module, *kernel);
+  loop_inputs_ = driver::LoopInputs(*made.module, *kernel);
   // Each device of the file is the target under test.
-  Name device = c.module->devices.empty() ? Name() : c.module->devices[0].name;
-  auto_ = driver::WrapKernel(*c.module, *kernel, device);
-  counted_ = driver::WrapKernel(*c.module, *kernel, device, driver::WrapCores::Parameter);
-  driver::KeepOnly(*c.module, {auto_, counted_});
-  auto specs = ResolveTargets(c, targets_, specs_);
-  if (!specs) return;
-  code_ = CompileAll(c, *specs);
-  if (!code_) return;
-  context_ = Load(c, *code_);
-  FindTiles();
+  Name device = made.module->devices.empty() ? Name() : made.module->devices[0].name;
+  auto_ = driver::WrapKernel(*made.module, *kernel, device);
+  counted_ = driver::WrapKernel(*made.module, *kernel, device, driver::WrapCores::Parameter);
+  driver::KeepOnly(*made.module, {auto_, counted_});
+  return true;
 }
 
 void LoadedKernel::FindTiles() {
-  for (const driver::TargetCode& target : code_->targets) {
+  for (const driver::TargetCode& target : compilation_.code.targets) {
     if (!target.tiled) continue;
     for (const ir::Function* function : target.tiled->functions()) {
       for (const ir::Axis& axis : function->axes) {
@@ -80,8 +83,9 @@ bool LoadedKernel::excludes_constants() const {
 
 Status LoadedKernel::Run(const std::string& target, std::optional<int64_t> core_num,
                          driver::BoundProgram& bound) const {
-  driver::RunPlace place{context_.get(), *compilation_.module, specs_.at(target),
-                         compilation_.sources, &compilation_.contracts.list};
+  auto number = static_cast<size_t>(std::ranges::find(targets_, target) - targets_.begin());
+  driver::RunPlace place{context_.get(), *compilation_.module, compilation_.devices.at(number),
+                         session_.sources, &compilation_.contracts.list};
   driver::RunMemory memory{kPoison, true};
   if (!core_num) return driver::RunOnce(place, *auto_, memory, bound);
   driver::BoundArgument cores;

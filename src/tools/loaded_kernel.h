@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "driver/compile.h"
-#include "driver/compile_target.h"
 #include "driver/contracts.h"
 #include "driver/run_program.h"
 
@@ -34,8 +33,8 @@ class LoadedKernel {
   bool ok() const { return context_ != nullptr; }
   /// Whether nothing is wrong but that a static assertion does not hold of the constants.
   bool excludes_constants() const;
-  const DiagnosticEngine& diagnostics() const { return compilation_.diagnostics; }
-  const SourceManager& sources() const { return compilation_.sources; }
+  const DiagnosticEngine& diagnostics() const { return session_.diagnostics; }
+  const SourceManager& sources() const { return session_.sources; }
 
   /// The program that launches it once; its parameters are the kernel's.
   const ir::Function& program() const { return *auto_; }
@@ -51,14 +50,14 @@ class LoadedKernel {
 
  private:
   void Compile();
+  bool Prepare(driver::Compilation& made);
   void FindTiles();
 
   driver::Options options_;
   KernelChoice choice_;
   std::vector<std::string> targets_;
-  std::map<std::string, driver::DeviceSpecs> specs_;  ///< of the devices, by target
+  driver::Session session_;
   driver::Compilation compilation_;
-  std::optional<driver::Code> code_;
   driver::Context context_;
   const ir::Function* auto_ = nullptr;
   const ir::Function* counted_ = nullptr;  ///< with the number of cores as its last parameter

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "driver/contracts.h"
-#include "driver/devices.h"
 #include "driver/diagnostics.h"
 #include "driver/resume.h"
 #include "driver/select.h"
@@ -20,75 +19,64 @@
 
 namespace kdl::tools {
 
-namespace {
-
-/// The options without what they say of where the kernel runs, which is decided already.
-driver::Options WithoutPlace(const driver::Options& options, const ir::Module& module) {
-  driver::Options left = options;
-  if (module.devices.empty()) return left;
-  const std::string binds = driver::NameInSource(module.devices[0].name.text()) + "=";
-  auto is_place = [&](const std::string& text) { return text.starts_with(binds); };
-  if (std::ranges::count_if(left.device, is_place) == 1) std::erase_if(left.device, is_place);
-  return left;
-}
-
-}  // namespace
-
 PlacedKernel::PlacedKernel(driver::Options options, const targets::Registry& families,
                            std::string kernel, std::string spec)
     : options_(std::move(options)),
       kernel_(std::move(kernel)),
       spec_(std::move(spec)),
-      compilation_(options_, families) {
-  Make();
+      session_(options_, families) {
+  auto arguments = driver::ReadArguments(options_, session_.diagnostics);
+  if (arguments) Make(*arguments);
 }
 
-void PlacedKernel::Make() {
-  driver::Compilation& c = compilation_;
-  auto arguments = driver::ReadArguments(c.options, c.diagnostics);
-  if (driver::CompileToIr(c) != driver::PipelineEnd::Done || !arguments) return;
-  driver::Options named = c.options;
-  named.kernel = kernel_;
-  std::vector<ir::Function*> kernels =
-      driver::SelectKernels(*c.module, c.options.files[0], named, c.diagnostics);
-  if (kernels.empty()) return;
-  ir::Function* kernel = kernels[0];
-  instance_ = kernel->name;
-  if (!driver::BindGenerics(*kernel, *arguments, c.options, c.diagnostics)) return;
-  std::optional<driver::BoundContract> contract =
-      driver::FindContract(c.contracts.list, *c.module, *kernel);
-  ir::Function* program =
-      driver::WrapKernel(*c.module, *kernel, driver::DeviceOfAddedLaunch(*c.module, c.options));
-  if (c.options.core_num) driver::SetCoreNum(*c.module, *program, *c.options.core_num);
-  driver::KeepOnly(*c.module, {program});
-  program_ = program;
-  driver::Options sizes = driver::WithoutConstants(c.options, *kernel);
-  bound_ = driver::BindProgram(*c.module, *program, *arguments, sizes, c.diagnostics);
-  if (!bound_) return;
-  if (contract && !DrawUngiven(*contract, *kernel, c.sources, *bound_, c.diagnostics)) return;
-  auto specs = driver::ResolveSpecs(*c.module, c.options.files[0], spec_, true,
-                                    WithoutPlace(c.options, *c.module), c.diagnostics);
-  if (!specs) return;
-  c.runtime_specs = driver::RuntimeSpecs(*specs, c.families);
-  code_ = CompileAll(c, *specs);
-  context_ = code_ ? Load(c, *code_) : nullptr;
+void PlacedKernel::Make(const std::vector<driver::ArgumentSpec>& arguments) {
+  driver::CompileRequest request;
+  request.edit = [&](driver::Compilation& made) { return Prepare(made, arguments); };
+  request.places = {.under_test = {spec_}, .bindings = options_.device, .keeps_first = true};
+  compilation_ = driver::Compile(session_, std::move(request));
+  context_ = compilation_.ok() ? Load(session_, compilation_) : nullptr;
   if (!context_) return;
-  place_.emplace(driver::RunPlace{context_.get(), *c.module, c.runtime_specs, c.sources, nullptr});
+  place_.emplace(driver::RunPlace{context_.get(), *compilation_.module, compilation_.devices[0],
+                                  session_.sources, nullptr});
   placed_.emplace(*place_, *program_, driver::RunMemory{});
   Status placed = placed_->Place(*bound_);
   if (placed.ok()) placed = placed_->Run();
   if (placed.ok()) placed = ReadFacts();
   if (!placed.ok()) {
-    driver::ReportFailure(placed.failure(), c.sources, c.diagnostics);
+    driver::ReportFailure(placed.failure(), session_.sources, session_.diagnostics);
     placed_.reset();
     return;
   }
   Count();
 }
 
+/// Leaves a program that launches the kernel alone in the module, and gives it its arguments.
+bool PlacedKernel::Prepare(driver::Compilation& made,
+                           const std::vector<driver::ArgumentSpec>& arguments) {
+  driver::Options named = options_;
+  named.kernel = kernel_;
+  std::vector<ir::Function*> kernels =
+      driver::SelectKernels(*made.module, options_.files[0], named, session_.diagnostics);
+  if (kernels.empty()) return false;
+  ir::Function* kernel = kernels[0];
+  instance_ = kernel->name;
+  if (!driver::BindGenerics(*kernel, arguments, options_, session_.diagnostics)) return false;
+  std::optional<driver::BoundContract> contract =
+      driver::FindContract(made.contracts.list, *made.module, *kernel);
+  ir::Function* program = driver::WrapKernel(*made.module, *kernel,
+                                             driver::DeviceOfAddedLaunch(*made.module, options_));
+  if (options_.core_num) driver::SetCoreNum(*made.module, *program, *options_.core_num);
+  driver::KeepOnly(*made.module, {program});
+  program_ = program;
+  driver::Options sizes = driver::WithoutConstants(options_, *kernel);
+  bound_ = driver::BindProgram(*made.module, *program, arguments, sizes, session_.diagnostics);
+  return bound_ && (!contract || DrawUngiven(*contract, *kernel, session_.sources, *bound_,
+                                             session_.diagnostics));
+}
+
 /// Of the only device that is used.
 Status PlacedKernel::ReadFacts() {
-  for (const auto& [name, spec] : compilation_.runtime_specs) {
+  for (const auto& [name, spec] : compilation_.devices[0]) {
     if (spec.empty()) continue;
     Status selected = driver::StatusOf(kdl_select_device(context_.get(), spec.c_str(), &device_));
     if (!selected.ok()) return selected;
@@ -124,7 +112,7 @@ void PlacedKernel::Count() {
     }
     return std::nullopt;
   };
-  for (const driver::TargetCode& target : code_->targets) {
+  for (const driver::TargetCode& target : compilation_.code.targets) {
     if (const ir::Function* tiled = On(target)) work_ = WorkOf(*target.tiled, *tiled, size_of);
   }
 }
@@ -139,7 +127,7 @@ const ir::Function* PlacedKernel::On(const driver::TargetCode& level) const {
 
 const driver::TargetCode* PlacedKernel::level() const {
   const driver::TargetCode* best = nullptr;
-  for (const driver::TargetCode& one : code_->targets) {
+  for (const driver::TargetCode& one : compilation_.code.targets) {
     uint64_t missing = one.target.facts->required_features & ~facts_.features;
     if (missing == 0 && one.kernels.contains(instance_)) best = &one;
   }

@@ -8,7 +8,6 @@
 
 #include "driver/arguments.h"
 #include "driver/compile.h"
-#include "driver/compile_target.h"
 #include "driver/host_tensor.h"
 #include "driver/placed_program.h"
 #include "kdl/runtime.h"
@@ -28,8 +27,8 @@ class PlacedKernel {
   PlacedKernel& operator=(const PlacedKernel&) = delete;
 
   bool ok() const { return placed_.has_value(); }
-  const driver::Compilation& compilation() const { return compilation_; }
-  driver::Compilation& compilation() { return compilation_; }
+  const driver::Session& session() const { return session_; }
+  driver::Session& session() { return session_; }
 
   /// One launch, on the calling thread; returns when it is over.
   Status Run() { return placed_->Relaunch(); }
@@ -52,7 +51,8 @@ class PlacedKernel {
   Result<std::vector<driver::HostTensor>> Written();
 
  private:
-  void Make();
+  void Make(const std::vector<driver::ArgumentSpec>& arguments);
+  bool Prepare(driver::Compilation& made, const std::vector<driver::ArgumentSpec>& arguments);
   Status ReadFacts();
   void Count();
 
@@ -60,8 +60,8 @@ class PlacedKernel {
   std::string kernel_;
   Name instance_;
   std::string spec_;
+  driver::Session session_;
   driver::Compilation compilation_;
-  std::optional<driver::Code> code_;
   driver::Context context_;
   std::optional<driver::RunPlace> place_;
   const ir::Function* program_ = nullptr;  ///< that launches it once

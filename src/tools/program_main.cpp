@@ -86,9 +86,9 @@ std::string Run(LoadedProgram& loaded, const std::string& name, const driver::Op
                        : std::nullopt;
   if (!bound || !driver::MayWriteOutputs(*bound, *arguments, {}, diagnostics)) return {};
   std::optional<std::string> under_test = driver::OnlyTarget(options, diagnostics);
-  auto specs = under_test
-                   ? driver::ResolveSpecs(module, name, *under_test, true, options, diagnostics)
-                   : std::nullopt;
+  auto specs = under_test ? driver::ResolveSpecs(module, name, *under_test, true, options.device,
+                                                 diagnostics)
+                          : std::nullopt;
   driver::Context context = specs ? MakeContext(diagnostics) : nullptr;
   if (!context) return {};
   SourceManager no_sources;

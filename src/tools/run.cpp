@@ -6,7 +6,6 @@
 
 #include "driver/arguments.h"
 #include "driver/compile.h"
-#include "driver/compile_target.h"
 #include "driver/devices.h"
 #include "driver/diagnostics.h"
 #include "driver/open_outputs.h"
@@ -23,13 +22,14 @@ namespace kdl::tools {
 namespace {
 
 using driver::Compilation;
-using driver::PipelineEnd;
 
 /// The options without what the data has given to the program's integer parameters, where they are no sizes of it any more.
-driver::Options WithoutData(const Compilation& c, const ir::Function& program) {
-  driver::Options left = c.options;
+driver::Options WithoutData(const driver::Options& options,
+                            const std::vector<sema::Define>& from_data,
+                            const ir::Function& program) {
+  driver::Options left = options;
   std::erase_if(left.set, [&](const std::string& text) {
-    return std::ranges::any_of(c.from_data, [&](const sema::Define& define) {
+    return std::ranges::any_of(from_data, [&](const sema::Define& define) {
       bool is_size =
           std::ranges::any_of(program.dims, [&](Name dim) { return dim.text() == define.name; });
       return text.substr(0, text.find('=')) == define.name && !is_size;
@@ -38,86 +38,105 @@ driver::Options WithoutData(const Compilation& c, const ir::Function& program) {
   return left;
 }
 
-/// A kernel that is run by itself, and its contract.
-struct OnlyKernel {
-  const ir::Function* kernel = nullptr;
-  std::optional<driver::BoundContract> contract;
-};
+/// One run: what its compile and its arguments are.
+class RunOfFile {
+ public:
+  RunOfFile(const driver::Options& options, const targets::Registry& families,
+            std::vector<sema::Define> from_data)
+      : session_(options, families), from_data_(std::move(from_data)), options_(options) {}
 
-/// The program to run, alone in the module with what it launches. Null after a report. `options`
-/// loses the values that became constants.
-ir::Function* ChooseProgram(Compilation& c, const std::vector<driver::ArgumentSpec>& arguments,
-                            driver::Options& options, OnlyKernel& only) {
-  ir::Function* chosen =
-      driver::SelectFunction(*c.module, c.options.files[0], arguments, c.options, c.diagnostics);
-  if (chosen && chosen->kind == ir::FunctionKind::Kernel) {
-    if (!driver::BindGenerics(*chosen, arguments, c.options, c.diagnostics)) return nullptr;
-    options = driver::WithoutConstants(c.options, *chosen);
-    only = {chosen, driver::FindContract(c.contracts.list, *c.module, *chosen)};
-    chosen =
-        driver::WrapKernel(*c.module, *chosen, driver::DeviceOfAddedLaunch(*c.module, c.options));
+  /// Gives what the data give to integer parameters of the program, for which its launches are made: then nothing has run,
+  /// and the file is to be compiled with that.
+  std::vector<sema::Define> Run() {
+    arguments_ = driver::ReadArguments(session_.options, session_.diagnostics);
+    std::optional<std::string> target = driver::OnlyTarget(session_.options, session_.diagnostics);
+    if (!arguments_ || !target) {
+      // What else is wrong with the file is said, too.
+      driver::Compile(session_, {.until = driver::Until::Ir});
+      return {};
+    }
+    driver::CompileRequest request;
+    request.defines = from_data_;
+    request.edit = [&](Compilation& made) { return Prepare(made); };
+    request.places.bindings = session_.options.device;
+    if (!target->empty()) request.places.under_test = {*target};
+    Compilation made = driver::Compile(session_, std::move(request));
+    driver::Context context = made.ok() ? Load(session_, made) : nullptr;
+    if (context) Execute(made, context.get());
+    return std::move(found_);
   }
-  if (!chosen) return nullptr;
-  if (!c.from_data.empty()) options = WithoutData(c, *chosen);
-  if (c.options.core_num) driver::SetCoreNum(*c.module, *chosen, *c.options.core_num);
-  driver::KeepOnly(*c.module, {chosen});
-  return chosen;
-}
 
-/// What the data gives to integer parameters of the program, for which its launches are made; nothing: it runs as it is
-/// compiled.
-std::vector<sema::Define> FromData(Compilation& c,
-                                   const std::vector<driver::ArgumentSpec>& arguments) {
-  if (!c.from_data.empty()) return {};
-  const ir::Function* chosen =
-      driver::SelectFunction(*c.module, c.options.files[0], arguments, c.options, c.diagnostics);
-  bool is_program = chosen && chosen->kind == ir::FunctionKind::Program;
-  return is_program ? driver::GenericsFromData(*chosen, arguments, c.options, c.diagnostics)
-                    : std::vector<sema::Define>();
-}
+  int Finish() const { return driver::Finish(session_); }
 
-/// Gives what FromData gives, and has done nothing then.
-std::vector<sema::Define> Run(Compilation& c) {
-  auto arguments = driver::ReadArguments(c.options, c.diagnostics);
-  std::optional<std::string> under_test = driver::OnlyTarget(c.options, c.diagnostics);
-  if (driver::CompileToIr(c) != PipelineEnd::Done || !arguments || !under_test) return {};
-  if (std::vector<sema::Define> defines = FromData(c, *arguments);
-      !defines.empty() || c.diagnostics.has_errors())
-    return defines;
-  driver::Options options = c.options;
-  OnlyKernel only;
-  ir::Function* program = ChooseProgram(c, *arguments, options, only);
-  auto bound = program
-                   ? driver::BindProgram(*c.module, *program, *arguments, options, c.diagnostics)
-                   : std::nullopt;
-  if (!bound || !driver::MayWriteOutputs(*bound, *arguments, c.files_read, c.diagnostics))
-    return {};
-  if (only.contract && !DrawUngiven(*only.contract, *only.kernel, c.sources, *bound, c.diagnostics))
-    return {};
-  auto specs = driver::ResolveSpecs(*c.module, c.options.files[0], *under_test, true, c.options,
-                                    c.diagnostics);
-  if (specs) c.runtime_specs = driver::RuntimeSpecs(*specs, c.families);
-  auto code = specs ? CompileAll(c, *specs) : std::nullopt;
-  driver::Context context = code ? Load(c, *code) : nullptr;
-  if (!context) return {};
-  driver::RunPlace place{context.get(), *c.module,         c.runtime_specs,
-                         c.sources,     &c.contracts.list, std::move(only.contract)};
-  for (const driver::TargetCode& target : code->targets)
-    driver::AddKernelsOfOwnOrder(*target.tiled, place.own_orders);
-  c.printed += driver::RunAndReport(place, *program, std::move(*bound), c.options, c.diagnostics);
-  return {};
-}
+ private:
+  /// Leaves the program that runs alone in the module, and gives it its arguments.
+  bool Prepare(Compilation& made) {
+    ir::Function* chosen =
+        driver::SelectFunction(*made.module, session_.options.files[0], *arguments_,
+                               session_.options, session_.diagnostics);
+    if (!chosen || !DataFixNothing(*chosen)) return false;
+    program_ = AsProgram(made, *chosen);
+    if (!program_) return false;
+    if (!from_data_.empty()) options_ = WithoutData(session_.options, from_data_, *program_);
+    if (session_.options.core_num)
+      driver::SetCoreNum(*made.module, *program_, *session_.options.core_num);
+    driver::KeepOnly(*made.module, {program_});
+    bound_ =
+        driver::BindProgram(*made.module, *program_, *arguments_, options_, session_.diagnostics);
+    return bound_ &&
+           driver::MayWriteOutputs(*bound_, *arguments_, made.files_read, session_.diagnostics) &&
+           (!contract_ ||
+            DrawUngiven(*contract_, *kernel_, session_.sources, *bound_, session_.diagnostics));
+  }
+
+  /// Whether the program runs as it is compiled; else `found_` is what it has to be compiled with.
+  bool DataFixNothing(const ir::Function& chosen) {
+    if (!from_data_.empty() || chosen.kind != ir::FunctionKind::Program) return true;
+    found_ = driver::GenericsFromData(chosen, *arguments_, session_.options, session_.diagnostics);
+    return found_.empty() && !session_.diagnostics.has_errors();
+  }
+
+  /// The program itself, or one that launches the kernel. Null after a report.
+  ir::Function* AsProgram(Compilation& made, ir::Function& chosen) {
+    if (chosen.kind != ir::FunctionKind::Kernel) return &chosen;
+    if (!driver::BindGenerics(chosen, *arguments_, session_.options, session_.diagnostics))
+      return nullptr;
+    options_ = driver::WithoutConstants(session_.options, chosen);
+    kernel_ = &chosen;
+    contract_ = driver::FindContract(made.contracts.list, *made.module, chosen);
+    return driver::WrapKernel(*made.module, chosen,
+                              driver::DeviceOfAddedLaunch(*made.module, session_.options));
+  }
+
+  void Execute(Compilation& made, kdl_context* context) {
+    driver::RunPlace place{context,          *made.module,         made.devices[0],
+                           session_.sources, &made.contracts.list, std::move(contract_)};
+    for (const driver::TargetCode& target : made.code.targets)
+      driver::AddKernelsOfOwnOrder(*target.tiled, place.own_orders);
+    session_.printed += driver::RunAndReport(place, *program_, std::move(*bound_), session_.options,
+                                             session_.diagnostics);
+  }
+
+  driver::Session session_;
+  std::vector<sema::Define> from_data_;
+  driver::Options options_;  ///< without the values that became constants
+  std::optional<std::vector<driver::ArgumentSpec>> arguments_;
+  std::vector<sema::Define> found_;
+  const ir::Function* kernel_ = nullptr;  ///< that is run by itself
+  std::optional<driver::BoundContract> contract_;
+  ir::Function* program_ = nullptr;
+  std::optional<driver::BoundProgram> bound_;
+};
 
 }  // namespace
 
 int RunRun(const driver::Options& options, const targets::Registry& families) {
-  Compilation compilation(options, families);
-  std::vector<sema::Define> from_data = Run(compilation);
-  if (from_data.empty()) return driver::Finish(compilation);
-  Compilation with_data(options, families);
-  with_data.from_data = std::move(from_data);
-  Run(with_data);
-  return driver::Finish(with_data);
+  RunOfFile run(options, families, {});
+  std::vector<sema::Define> from_data = run.Run();
+  if (from_data.empty()) return run.Finish();
+  RunOfFile with_data(options, families, std::move(from_data));
+  with_data.Run();
+  return with_data.Finish();
 }
 
 }  // namespace kdl::tools

@@ -14,9 +14,9 @@ namespace {
 /// Notes what a selector is asked and what it answers.
 class NotingSelector final : public passes::TileSelector {
  public:
-  NotingSelector(driver::Compilation& c, const targets::Target& target,
+  NotingSelector(driver::Session& session, const targets::Target& target,
                  std::vector<SelectedTiles>& noted)
-      : c_(c), level_(target.facts->level), own_(target.selector), noted_(noted) {}
+      : session_(session), level_(target.facts->level), own_(target.selector), noted_(noted) {}
 
   std::vector<int64_t> Select(const ir::Function& kernel) const override {
     std::vector<int64_t> chosen = own_->Select(kernel);
@@ -26,13 +26,13 @@ class NotingSelector final : public passes::TileSelector {
 
  private:
   bool IsWanted(std::string_view name) const {
-    const std::string& wanted = c_.options.kernel;
+    const std::string& wanted = session_.options.kernel;
     return wanted.empty() || name == wanted || name.starts_with(wanted + ".");
   }
 
   void Note(const ir::Function& kernel, const std::vector<int64_t>& chosen) const {
     SelectedTiles tiles{kernel.name.str(), level_};
-    auto hidden = passes::HiddenConstants(kernel, c_.context);
+    auto hidden = passes::HiddenConstants(kernel, session_.context);
     size_t next = 0;
     for (const ir::Generic& generic : kernel.generics) {
       if (!generic.is_auto || !generic.values.empty()) continue;
@@ -45,7 +45,7 @@ class NotingSelector final : public passes::TileSelector {
     noted_.push_back(std::move(tiles));
   }
 
-  driver::Compilation& c_;
+  driver::Session& session_;
   std::string level_;
   std::shared_ptr<const passes::TileSelector> own_;
   std::vector<SelectedTiles>& noted_;
@@ -53,13 +53,12 @@ class NotingSelector final : public passes::TileSelector {
 
 }  // namespace
 
-std::optional<std::vector<SelectedTiles>> SelectTilesOf(driver::Compilation& c) {
+std::optional<std::vector<SelectedTiles>> SelectTilesOf(driver::Session& s) {
   std::vector<SelectedTiles> noted;
-  c.around_selector = [&](const targets::Target& target) {
-    return std::make_shared<const NotingSelector>(c, target, noted);
+  auto note = [&](const targets::Target& target) {
+    return std::make_shared<const NotingSelector>(s, target, noted);
   };
-  driver::Code code;
-  if (!DecideTargets(c, code)) return std::nullopt;
+  if (!DecideTargets(s, note).ok()) return std::nullopt;
   return noted;
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "driver/compile.h"
+#include "driver/session.h"
 #include "driver/tuned.h"
 #include "tools/tile_search.h"
 
@@ -21,6 +21,6 @@ struct SelectedTiles {
 
 /// Of the kernels that --kernel names, or all, on each level of the targets; the compile stops where its pipes are decided.
 /// Nothing after a report.
-std::optional<std::vector<SelectedTiles>> SelectTilesOf(driver::Compilation& compilation);
+std::optional<std::vector<SelectedTiles>> SelectTilesOf(driver::Session& session);
 
 }  // namespace kdl::tools

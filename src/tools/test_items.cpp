@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "driver/compile.h"
-#include "driver/compile_target.h"
 #include "driver/devices.h"
 #include "driver/report.h"
 #include "driver/run_program.h"
@@ -24,33 +23,36 @@ ir::Function* Find(const ir::Module& module, std::string_view name) {
 }
 
 /// The results on the targets that were reached.
-void Run(driver::Compilation& c, const std::string& name, const std::vector<std::string>& targets,
-         std::vector<ItemResult>& results) {
-  if (driver::CompileToIr(c) != driver::PipelineEnd::Done) return;
-  ir::Function* program = Find(*c.module, name);
-  if (c.options.core_num) driver::SetCoreNum(*c.module, *program, *c.options.core_num);
-  driver::KeepOnly(*c.module, {program});
-  std::map<std::string, driver::DeviceSpecs> by_target;
-  auto specs = ResolveTargets(c, targets, by_target);
-  if (!specs) return;
-  std::optional<driver::Code> code = CompileAll(c, *specs);
-  driver::Context context = code ? Load(c, *code) : nullptr;
-  if (!context) return;
-  for (const std::string& target : targets) {
+std::vector<ItemResult> Run(driver::Session& s, const std::string& name,
+                            const std::vector<std::string>& targets) {
+  ir::Function* program = nullptr;
+  driver::CompileRequest request;
+  request.edit = [&](driver::Compilation& made) {
+    program = Find(*made.module, name);
+    if (s.options.core_num) driver::SetCoreNum(*made.module, *program, *s.options.core_num);
+    driver::KeepOnly(*made.module, {program});
+    return true;
+  };
+  request.places = {.under_test = targets, .bindings = s.options.device};
+  driver::Compilation made = driver::Compile(s, std::move(request));
+  driver::Context context = made.ok() ? Load(s, made) : nullptr;
+  std::vector<ItemResult> results;
+  for (size_t i = 0; context && i < targets.size(); ++i) {
     driver::RunPlace place{context.get(),
-                           *c.module,
-                           by_target.at(target),
-                           c.sources,
-                           &c.contracts.list,
+                           *made.module,
+                           made.devices[i],
+                           s.sources,
+                           &made.contracts.list,
                            {},
                            driver::LaunchChecks::Requirements};
     driver::BoundProgram bound;
     Status ran = driver::RunOnce(place, *program, {}, bound);
-    results.push_back({target, ran.ok()});
+    results.push_back({targets[i], ran.ok()});
     if (ran.ok()) continue;
-    driver::ReportFailure(ran.failure(), c.sources, c.diagnostics);
-    return;
+    driver::ReportFailure(ran.failure(), s.sources, s.diagnostics);
+    break;
   }
+  return results;
 }
 
 }  // namespace
@@ -58,10 +60,9 @@ void Run(driver::Compilation& c, const std::string& name, const std::vector<std:
 std::vector<ItemResult> RunTestItem(const driver::Options& options,
                                     const targets::Registry& families, const std::string& program,
                                     const std::vector<std::string>& targets) {
-  driver::Compilation compilation(options, families);
-  std::vector<ItemResult> results;
-  Run(compilation, program, targets, results);
-  driver::PrintDiagnostics(compilation.diagnostics, compilation.sources, options.diag_format);
+  driver::Session session(options, families);
+  std::vector<ItemResult> results = Run(session, program, targets);
+  driver::PrintDiagnostics(session.diagnostics, session.sources, options.diag_format);
   if (results.empty()) results.push_back({targets[0], false});
   return results;
 }

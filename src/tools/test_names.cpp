@@ -49,10 +49,11 @@ bool KnowSizes(const std::vector<const ir::Function*>& kernels, const driver::Op
 bool KnowsKernel(const std::string& file, driver::Options options,
                  const targets::Registry& families, DiagnosticEngine& diagnostics) {
   options.files = {file};
-  driver::Compilation compilation(options, families);
-  if (driver::CompileToIr(compilation) != driver::PipelineEnd::Done) return true;
+  driver::Session session(options, families);
+  driver::Compilation made = driver::Compile(session, {.until = driver::Until::Ir});
+  if (!made.ok()) return true;
   std::vector<std::string_view> names;
-  for (const ir::Function* function : compilation.module->functions()) {
+  for (const ir::Function* function : made.module->functions()) {
     if (function->kind == ir::FunctionKind::Kernel) AddNew(names, function->base_name());
   }
   if (std::find(names.begin(), names.end(), options.kernel) != names.end()) return true;

@@ -88,7 +88,7 @@ struct RunFailed {
 class Tuning {
  public:
   Tuning(const driver::Options& options, const targets::Registry& families)
-      : options_(options), families_(families), listed_(options_, families) {
+      : options_(options), families_(families), session_(options_, families) {
     options_.tuned.clear();
     path_ = options.tuned.empty()
                 ? std::filesystem::path(options.files[0]).replace_extension(".tuned").string()
@@ -101,39 +101,42 @@ class Tuning {
       bool among_several = kernels.size() > 1;
       if (int code = RunOne(*kernel, among_several); code != driver::kExitDone) return code;
     }
-    return driver::Finish(listed_);
+    return driver::Finish(session_);
   }
 
  private:
   /// Reads what is to be tuned, and what is known of it. Empty after a report.
   std::vector<ir::Function*> List() {
-    auto spec = driver::OnlyTarget(options_, listed_.diagnostics);
-    if (!spec || driver::CompileToIr(listed_) != driver::PipelineEnd::Done) return {};
+    auto spec = driver::OnlyTarget(options_, session_.diagnostics);
+    if (!spec) return {};
+    listed_ = driver::Compile(session_, {.until = driver::Until::Ir});
+    if (!listed_.ok()) return {};
     spec_ = driver::PlaceOfKernel(*listed_.module, *spec, options_);
-    if (!ReadThreads() || !CanMeasure(options_, listed_.diagnostics)) return {};
+    if (!ReadThreads() || !CanMeasure(options_, session_.diagnostics)) return {};
     if (!driver::MayWrite({path_}, listed_.files_read, "name another file behind --tuned",
-                          listed_.diagnostics) ||
+                          session_.diagnostics) ||
         !ReadKnown())
       return {};
-    return driver::SelectKernels(*listed_.module, options_.files[0], options_, listed_.diagnostics);
+    return driver::SelectKernels(*listed_.module, options_.files[0], options_,
+                                 session_.diagnostics);
   }
 
   /// One number.
   bool ReadThreads() {
-    auto counts = ThreadCounts(options_, spec_, {1}, listed_.diagnostics);
+    auto counts = ThreadCounts(options_, spec_, {1}, session_.diagnostics);
     if (!counts) return false;
     threads_ = counts->front();
     if (counts->size() > 1)
-      listed_.diagnostics.Report(driver::diag::BadOptionValue, {}, "--threads", options_.threads,
-                                 "one number");
+      session_.diagnostics.Report(driver::diag::BadOptionValue, {}, "--threads", options_.threads,
+                                  "one number");
     return counts->size() == 1;
   }
 
   bool ReadKnown() {
     constexpr size_t kMostBytes = size_t{16} << 20;
     if (!std::filesystem::exists(path_)) return true;
-    auto text = driver::ReadInputFile(path_, kMostBytes, listed_.diagnostics);
-    auto known = text ? driver::ReadTuned(path_, *text, listed_.diagnostics) : std::nullopt;
+    auto text = driver::ReadInputFile(path_, kMostBytes, session_.diagnostics);
+    auto known = text ? driver::ReadTuned(path_, *text, session_.diagnostics) : std::nullopt;
     if (known) known_ = std::move(*known);
     return known.has_value();
   }
@@ -145,18 +148,18 @@ class Tuning {
     std::string spec =
         MeansHost(spec_) ? WithKey(spec_, fmt::format("threads={}", threads_)) : spec_;
     PlacedKernel chosen(own, families_, name, spec);
-    if (!chosen.ok()) return driver::Finish(chosen.compilation());
+    if (!chosen.ok()) return driver::Finish(chosen.session());
     const driver::TargetCode* level = chosen.level();
     if (chosen.facts().functional != 0 || !level) {
-      listed_.diagnostics.Report(driver::diag::NoTimes, {}, spec_);
-      return driver::Finish(listed_);
+      session_.diagnostics.Report(driver::diag::NoTimes, {}, spec_);
+      return driver::Finish(session_);
     }
     std::optional<SelectedTiles> tiles = TilesOf(name, level->target);
     if (!tiles) return NothingToTune(name, among_several);
     auto written = chosen.Written();
     if (!written.ok()) {
-      driver::ReportFailure(written.failure(), listed_.sources, listed_.diagnostics);
-      return driver::Finish(listed_);
+      driver::ReportFailure(written.failure(), session_.sources, session_.diagnostics);
+      return driver::Finish(session_);
     }
     TunedKernel& kernel = EntryOf(*tiles, chosen.Sizes());
     Search(*tiles, kernel, chosen, *written, own, SpecOf(level->target));
@@ -176,8 +179,8 @@ class Tuning {
   std::optional<SelectedTiles> TilesOf(const std::string& name, const targets::Target& target) {
     driver::Options own = options_;
     own.kernel = name;
-    driver::Compilation c(own, families_);
-    auto all = SelectTilesOf(c);
+    driver::Session session(own, families_);
+    auto all = SelectTilesOf(session);
     auto found = std::optional<SelectedTiles>();
     for (const SelectedTiles& one : all.value_or(std::vector<SelectedTiles>())) {
       if (one.kernel == name && one.level == target.facts->level) found = one;
@@ -192,8 +195,8 @@ class Tuning {
       bool prints = driver::PrintOutput(fmt::format("{}: it has no constant to tune\n", name));
       return prints ? driver::kExitDone : driver::kExitEnvironment;
     }
-    listed_.diagnostics.Report(driver::diag::NothingToTune, {}, name);
-    return driver::Finish(listed_);
+    session_.diagnostics.Report(driver::diag::NothingToTune, {}, name);
+    return driver::Finish(session_);
   }
 
   /// What the file has of it, if the selector still chooses as it did; else a new one.
@@ -225,7 +228,7 @@ class Tuning {
       own.define.push_back(fmt::format("{}={}", name, value));
     PlacedKernel other(own, families_, kernel.kernel, spec);
     if (!other.ok()) {
-      trial.failure = FirstError(other.compilation().diagnostics);
+      trial.failure = FirstError(other.session().diagnostics);
       return trial;
     }
     auto its = other.Written();
@@ -276,11 +279,12 @@ class Tuning {
   }
 
   bool Write() {
-    return driver::WriteOutputFiles({{path_, driver::TunedText(known_)}}, listed_.diagnostics);
+    return driver::WriteOutputFiles({{path_, driver::TunedText(known_)}}, session_.diagnostics);
   }
 
   driver::Options options_;
   const targets::Registry& families_;
+  driver::Session session_;
   driver::Compilation listed_;
   std::string path_;
   std::string spec_;

@@ -195,11 +195,11 @@ ProgramMap MapProgram(const driver::DeviceSpecs& specs, const ir::Function& prog
 
 }  // namespace
 
-WorkspaceReport MapWorkspaces(const driver::Compilation& c, const driver::Code& code) {
-  WorkspaceReport report{c.options.files[0], MapKernels(*c.module, code), {}};
-  for (const ir::Function* function : c.module->functions()) {
+WorkspaceReport MapWorkspaces(const std::string& file, const driver::Compilation& made) {
+  WorkspaceReport report{file, MapKernels(*made.module, made.code), {}};
+  for (const ir::Function* function : made.module->functions()) {
     if (function->kind == ir::FunctionKind::Program)
-      report.programs.push_back(MapProgram(c.runtime_specs, *function));
+      report.programs.push_back(MapProgram(made.devices[0], *function));
   }
   return report;
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "driver/compile_target.h"
+#include "driver/compile.h"
 #include "ir/ring.h"
 
 namespace kdl::tools {
@@ -74,7 +74,7 @@ struct WorkspaceReport {
 };
 
 /// What DecidePipes has left: rings in the targets' kernels, workspaces in the module's programs.
-WorkspaceReport MapWorkspaces(const driver::Compilation& compilation, const driver::Code& code);
+WorkspaceReport MapWorkspaces(const std::string& file, const driver::Compilation& made);
 
 std::string TextOf(const WorkspaceReport& report);
 

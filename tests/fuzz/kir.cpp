@@ -1,6 +1,7 @@
 #include <string>
 
 #include "driver/compile.h"
+#include "driver/module_passes.h"
 #include "ir/parser.h"
 #include "ir/printer.h"
 #include "support/check.h"
@@ -13,32 +14,27 @@ namespace kdl::fuzz {
 
 const std::string_view kEnding = ".kir";
 
-namespace {
-
-driver::PipelineEnd Read(driver::Compilation& compilation, std::string text) {
-  return driver::CompileText(compilation, std::move(text));
-}
-
-}  // namespace
-
 void Run(std::string_view text) {
   static const targets::Registry families = targets::BuiltinFamilies();
   driver::Options options;
   options.files = {"fuzzed.kir"};
   options.trust_ir = true;
-  driver::Compilation first(options, families);
-  if (Read(first, std::string(text)) != driver::PipelineEnd::Done) return;
-  std::string printed = ir::Print(*first.module, {});
-  driver::Compilation second(options, families);
-  KDL_CHECK(Read(second, printed) == driver::PipelineEnd::Done, "this is not read back:\n{}",
+  auto read = [&](driver::Session& session, driver::Until until, std::string kir) {
+    return driver::Compile(session, {.until = until, .text = std::move(kir)});
+  };
+  driver::Session first(options, families);
+  driver::Compilation one = read(first, driver::Until::Ir, std::string(text));
+  if (!one.ok()) return;
+  std::string printed = ir::Print(*one.module, {});
+  driver::Session second(options, families);
+  driver::Compilation other = read(second, driver::Until::Ir, printed);
+  KDL_CHECK(other.ok(), "this is not read back:\n{}", printed);
+  KDL_CHECK(ir::Print(*other.module, {}) == printed, "this prints otherwise when read back:\n{}",
             printed);
-  KDL_CHECK(ir::Print(*second.module, {}) == printed, "this prints otherwise when read back:\n{}",
-            printed);
-  driver::RunModulePasses(first);
+  driver::RunModulePasses(first, *one.module);
   options.trust_ir = false;
-  driver::Compilation untrusted(options, families);
-  if (Read(untrusted, std::move(printed)) == driver::PipelineEnd::Done)
-    driver::RunModulePasses(untrusted);
+  driver::Session untrusted(options, families);
+  read(untrusted, driver::Until::ModulePasses, std::move(printed));
 }
 
 }  // namespace kdl::fuzz

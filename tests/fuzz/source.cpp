@@ -14,9 +14,8 @@ void Run(std::string_view text) {
   static const targets::Registry families = targets::BuiltinFamilies();
   driver::Options options;
   options.files = {"fuzzed.kdl"};
-  driver::Compilation compilation(options, families);
-  if (driver::CompileText(compilation, std::string(text)) != driver::PipelineEnd::Done) return;
-  driver::RunModulePasses(compilation);
+  driver::Session session(options, families);
+  driver::Compile(session, {.until = driver::Until::ModulePasses, .text = std::string(text)});
 }
 
 }  // namespace kdl::fuzz

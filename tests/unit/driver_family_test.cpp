@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "driver/compile_target.h"
+#include "driver/compile.h"
 #include "driver/host_object.h"
 #include "interp/run.h"
 #include "ir/builder.h"
@@ -120,19 +120,19 @@ export kernel differ<B: int = auto>(x: in f32[N], y: in f32[N], z: out f32[N]) {
 struct Compiled {
   targets::Registry families = targets::BuiltinFamilies();
   Options options;
-  std::optional<Compilation> c;
-  Code code;
+  std::optional<Session> session;
+  Compilation made;
+  Code& code = made.code;
 
-  explicit Compiled(const DeviceSpecs& specs) {
+  explicit Compiled(const std::string& spec) {
     REQUIRE(families.Add(kAdders).ok());
     options.files = {"differ.kdl"};
     options.opt_level = 0;
-    c.emplace(options, families);
-    REQUIRE(CompileText(*c, std::string(kSource)) == PipelineEnd::Done);
-    REQUIRE(RunModulePasses(*c) == PipelineEnd::Done);
-    auto targets = ParseTargets(specs, *c);
-    REQUIRE(targets);
-    REQUIRE(CompileForTargets(*c, std::move(*targets), {}, code) == PipelineEnd::Done);
+    session.emplace(options, families);
+    CompileRequest request{.text = std::string(kSource)};
+    request.places.code_for = spec;
+    made = Compile(*session, std::move(request));
+    REQUIRE(made.ok());
   }
 };
 
@@ -156,7 +156,7 @@ std::vector<float> Run(const ir::Module& module, const ir::Function& kernel) {
 }  // namespace
 
 TEST_CASE("a family of targets from elsewhere joins with passes, code and images of its own") {
-  Compiled compiled(DeviceSpecs{{"", "adder"}});
+  Compiled compiled("adder");
   REQUIRE(compiled.code.parts.size() == 1);
   const TargetCode& target = compiled.code.targets[0];
   const codegen::CompiledModule& made = compiled.code.parts[0].compiled;
@@ -171,11 +171,11 @@ TEST_CASE("a family of targets from elsewhere joins with passes, code and images
 }
 
 TEST_CASE("devices of several families lie in one object of the host") {
-  Compiled compiled(DeviceSpecs{{"", "adder,host"}});
+  Compiled compiled("adder,host");
   REQUIRE(compiled.code.parts.size() == 2);
   std::vector<std::string> archs = HostArchs(compiled.code);
   REQUIRE(archs.size() == 1);
-  const std::string* host = CompileHostObject(*compiled.c, compiled.code, archs[0], false);
+  const std::string* host = CompileHostObject(*compiled.session, compiled.made, archs[0], false);
   REQUIRE(host);
   CHECK(host->find(compiled.code.parts[0].compiled.payload) != std::string::npos);
   CHECK(host->find("differ.x86-64-v3") != std::string::npos);

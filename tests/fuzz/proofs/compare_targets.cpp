@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
-#include <map>
 #include <optional>
 #include <random>
 #include <utility>
@@ -53,35 +53,35 @@ class CompiledKernel {
  public:
   CompiledKernel(const std::string& text, const std::vector<std::string>& targets,
                  std::mt19937_64& random)
-      : families_(targets::BuiltinFamilies()) {
+      : families_(targets::BuiltinFamilies()), targets_(targets) {
     options_.files = {"drawn.kdl"};
     options_.check = true;
     options_.opt_level = static_cast<int64_t>(random() % 4);
-    compilation_.emplace(options_, families_);
-    driver::Compilation& c = *compilation_;
-    if (driver::CompileText(c, text) != driver::PipelineEnd::Done) return;
-    drawn_.emplace(options_, families_);
-    if (driver::CompileText(*drawn_, text) != driver::PipelineEnd::Done) return;
-    if (!FixConstants(random)) return;
-    program_ =
-        driver::WrapKernel(*c.module, *KernelOf(*c.module), Name(), driver::WrapCores::Parameter);
-    driver::KeepOnly(*c.module, {program_});
-    std::vector<std::string> all = targets;
-    all.emplace_back(kReference);
-    auto specs = tools::ResolveTargets(c, all, specs_);
-    if (!specs) return;
-    code_ = tools::CompileAll(c, *specs);
-    if (code_) context_ = tools::Load(c, *code_);
+    session_.emplace(options_, families_);
+    drawn_ = driver::Compile(*session_, {.until = driver::Until::Ir, .text = text});
+    driver::CompileRequest request;
+    request.text = text;
+    request.edit = [&](driver::Compilation& made) {
+      if (!drawn_.ok() || !FixConstants(*made.module, random)) return false;
+      program_ = driver::WrapKernel(*made.module, *KernelOf(*made.module), Name(),
+                                    driver::WrapCores::Parameter);
+      driver::KeepOnly(*made.module, {program_});
+      return true;
+    };
+    targets_.emplace_back(kReference);
+    request.places.under_test = targets_;
+    compilation_ = driver::Compile(*session_, std::move(request));
+    if (compilation_.ok()) context_ = tools::Load(*session_, compilation_);
   }
 
   bool ok() const { return context_ != nullptr; }
   /// Whether its static assertions let the drawn constants pass.
   bool fits() const { return fits_; }
-  std::string error() const { return Text(compilation_->diagnostics); }
+  std::string error() const { return Text(session_->diagnostics); }
 
   DrawnLaunch Draw(Sizes sizes, uint64_t seed) const {
     sizes.insert(constants_.begin(), constants_.end());
-    return {*KernelOf(*drawn_->module), sizes, seed};
+    return {*KernelOf(*drawn_.module), sizes, seed};
   }
 
   /// The program's arguments: the launch's integers, and floats with special values among them.
@@ -91,7 +91,7 @@ class CompiledKernel {
     for (Name dim : program_->dims)
       options.set.push_back(fmt::format("{}={}", dim.text(), sizes.at(dim.str())));
     DiagnosticEngine refused;
-    auto bound = driver::BindProgram(*compilation_->module, *program_, {}, options, refused);
+    auto bound = driver::BindProgram(*compilation_.module, *program_, {}, options, refused);
     if (!bound) return bound;
     size_t tensors = 0;
     size_t scalars = 0;
@@ -113,14 +113,14 @@ class CompiledKernel {
   /// What is wrong with one run; sets `refused` where a check ends it.
   std::string Run(const std::string& target, const driver::BoundProgram& bound,
                   bool& refused) const {
-    driver::RunPlace place{context_.get(), *compilation_->module, specs_.at(target),
-                           compilation_->sources, &compilation_->contracts.list};
+    driver::RunPlace place{context_.get(), *compilation_.module, DevicesOn(target),
+                           session_->sources, &compilation_.contracts.list};
     DiagnosticEngine report;
     driver::RunAndReport(place, *program_, bound, options_, report);
     if (!report.has_errors()) return {};
     std::string what = Text(report);
     driver::BoundProgram again = bound;
-    place.specs = specs_.at(kReference);
+    place.specs = DevicesOn(kReference);
     refused = !driver::RunOnce(place, *program_, {}, again).ok();
     if (refused && what.ends_with(kTrapped)) return {};
     refused = false;
@@ -131,12 +131,17 @@ class CompiledKernel {
   static constexpr const char* kReference = "reference";
   static constexpr const char* kTrapped = "[E0959]";
 
+  const driver::DeviceSpecs& DevicesOn(const std::string& target) const {
+    auto number = std::ranges::find(targets_, target) - targets_.begin();
+    return compilation_.devices.at(static_cast<size_t>(number));
+  }
+
   /// Gives the open generics the values of a first launch.
-  bool FixConstants(std::mt19937_64& random) {
-    DrawnLaunch first(*KernelOf(*drawn_->module), DrawSizes(random), random());
+  bool FixConstants(const ir::Module& module, std::mt19937_64& random) {
+    DrawnLaunch first(*KernelOf(*drawn_.module), DrawSizes(random), random());
     fits_ = first.fits();
     const auto& drawn = first.arguments().constants;
-    for (ir::Generic& generic : KernelOf(*compilation_->module)->generics) {
+    for (ir::Generic& generic : KernelOf(module)->generics) {
       constants_[generic.name.str()] = drawn.at(generic.name.str());
       generic.values = {drawn.at(generic.name.str())};
     }
@@ -145,12 +150,11 @@ class CompiledKernel {
 
   targets::Registry families_;
   driver::Options options_;
-  std::optional<driver::Compilation> compilation_;
-  std::optional<driver::Compilation>
-      drawn_;  ///< the kernel before the passes, which arguments are drawn for
+  std::vector<std::string> targets_;
+  std::optional<driver::Session> session_;
+  driver::Compilation compilation_;
+  driver::Compilation drawn_;  ///< the kernel before the passes, which arguments are drawn for
   ir::Function* program_ = nullptr;
-  std::map<std::string, driver::DeviceSpecs> specs_;
-  std::optional<driver::Code> code_;
   driver::Context context_;
   Sizes constants_;
   bool fits_ = false;

@@ -13,6 +13,7 @@
 
 #include "drawn_launch.h"
 #include "driver/compile.h"
+#include "driver/module_passes.h"
 #include "interp/run.h"
 #include "passes/analysis/sets.h"
 #include "passes/pipelines.h"
@@ -34,14 +35,14 @@ bool Holds(auto& ids, const std::string& id) {
 enum class Proofs : uint8_t { Run, Skipped };
 
 /// The passes of a module. Where the proofs are skipped, what check-bounds refuses is checked when it runs.
-driver::PipelineEnd RunPasses(driver::Compilation& compilation, Proofs proofs) {
-  if (proofs == Proofs::Run) return driver::RunModulePasses(compilation);
+driver::PipelineEnd RunPasses(driver::Session& session, ir::Module& module, Proofs proofs) {
+  if (proofs == Proofs::Run) return driver::RunModulePasses(session, module);
   DiagnosticEngine refused;
   for (const passes::Pass* pass : passes::kModulePipeline) {
     if (pass == &passes::kCheckDisjoint || pass == &passes::kCheckOutputs) continue;
     bool may_refuse = pass == &passes::kCheckBounds;
-    passes::PassContext context{*compilation.module, may_refuse ? refused : compilation.diagnostics,
-                                compilation.sources};
+    passes::PassContext context{module, may_refuse ? refused : session.diagnostics,
+                                session.sources};
     driver::PipelineEnd end = passes::RunPipeline({&pass, 1}, context, {});
     if (end != driver::PipelineEnd::Done && !may_refuse) return end;
   }
@@ -56,17 +57,19 @@ const targets::Registry& Families() {
 /// A kernel compiled as far as the interpreter runs it.
 struct Compiled {
   driver::Options options;
-  std::optional<driver::Compilation> compilation;
+  std::optional<driver::Session> session;
+  driver::Compilation compilation;
   bool done = false;
 
   Compiled(const std::string& text, Proofs proofs) {
     options.files = {"drawn.kdl"};
-    compilation.emplace(options, Families());
-    done = driver::CompileText(*compilation, text) == driver::PipelineEnd::Done &&
-           RunPasses(*compilation, proofs) == driver::PipelineEnd::Done;
+    session.emplace(options, Families());
+    compilation = driver::Compile(*session, {.until = driver::Until::Ir, .text = text});
+    done = compilation.ok() &&
+           RunPasses(*session, *compilation.module, proofs) == driver::PipelineEnd::Done;
   }
   const ir::Function* kernel() const {
-    for (const ir::Function* function : compilation->module->functions()) {
+    for (const ir::Function* function : compilation.module->functions()) {
       if (function->kind == ir::FunctionKind::Kernel) return function;
     }
     return nullptr;
@@ -80,16 +83,15 @@ std::optional<std::string> Find(const Compiled& compiled, const Sizes& sizes, in
   DrawnLaunch launch(kernel, sizes, seed);
   if (!launch.fits()) return std::nullopt;
   uint64_t order = seed % 3 == 0 ? 0 : seed;
-  auto run = launch.Run(*compiled.compilation->module, kernel, cores, order, true);
+  auto run = launch.Run(*compiled.compilation.module, kernel, cores, order, true);
   if (!run.ok()) return std::nullopt;
   ++judgement.runs;
   if (!*run) return std::nullopt;
   // A launch that a check refuses may have raced before another core has got to the check.
   DrawnLaunch again(kernel, sizes, seed);
   bool is_stuck = (*run)->code == KDL_TRAP_STUCK;  // its stages wait for each other for ever
-  bool stops =
-      !is_stuck && ((*run)->finding == interp::FindingKind::None ||
-                    *again.Run(*compiled.compilation->module, kernel, cores, order, false));
+  bool stops = !is_stuck && ((*run)->finding == interp::FindingKind::None ||
+                             *again.Run(*compiled.compilation.module, kernel, cores, order, false));
   if (stops) {
     ++judgement.stops;
     return std::nullopt;
@@ -195,10 +197,10 @@ bool IsRightlyRefused(const std::string& text, uint64_t seed) {
 bool IsAcceptedWith(const Fault& fault, const std::string& text) {
   driver::Options options;
   options.files = {"drawn.kdl"};
-  driver::Compilation compilation(options, Families());
-  return driver::CompileText(compilation, text) == driver::PipelineEnd::Done &&
-         fault.plant(*compilation.module) &&
-         driver::RunModulePasses(compilation) == driver::PipelineEnd::Done;
+  driver::Session session(options, Families());
+  driver::CompileRequest request{.until = driver::Until::ModulePasses, .text = text};
+  request.edit = [&](driver::Compilation& made) { return fault.plant(*made.module); };
+  return driver::Compile(session, std::move(request)).ok();
 }
 
 Judgement JudgeKernel(const DrawnKernel& kernel, uint64_t seed) {
@@ -211,7 +213,7 @@ Judgement JudgeKernel(const DrawnKernel& kernel, uint64_t seed) {
     return judgement;
   }
   const Diagnostic* first = nullptr;
-  for (const auto& one : compiled.compilation->diagnostics.all()) {
+  for (const auto& one : compiled.session->diagnostics.all()) {
     if (!first && one->severity == Severity::Error) first = one.get();
   }
   judgement.what = fmt::format("{} [{}]", first->text, first->id);

@@ -1,4 +1,4 @@
-#include "driver/compile_target.h"
+#include "driver/target_code.h"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,6 @@
 #include "driver/diagnostics.h"
 #include "driver/phases.h"
 #include "driver/resume.h"
-#include "driver/runtime_name.h"
-#include "driver/tuned.h"
 #include "ir/builder.h"
 #include "passes/pipelines.h"
 #include "support/check.h"
@@ -40,13 +38,13 @@ passes::PipeMode PipesOf(const Options& options) {
   return options.pipes == "fused" ? passes::PipeMode::Fused : passes::PipeMode::Auto;
 }
 
-passes::PassContext ContextOf(Compilation& c, const TargetCode& code) {
+passes::PassContext ContextOf(Session& s, const TargetCode& code) {
   return {*code.module,
-          c.diagnostics,
-          c.sources,
+          s.diagnostics,
+          s.sources,
           code.target.facts.get(),
           code.target.selector.get(),
-          PipesOf(c.options)};
+          PipesOf(s.options)};
 }
 
 /// The kernels of a module that get code for a target: exported ones, and those that a launch can put on one of the
@@ -102,61 +100,53 @@ std::set<Name> KernelsOf(const ir::Module& module, const WantedTarget& wanted,
   return kernels;
 }
 
-/// Whether KIR of a target's passes is shown: then the whole module goes through them.
-bool ShowsPasses(const Compilation& c) {
-  return std::ranges::find(c.emits.kinds, Emit::Ir) != c.emits.kinds.end() ||
-         !c.options.stop_after.empty() || !c.options.print_after.empty();
-}
-
-/// The compile's module, without kernels that get no code and so may break no limit of the target. Programs, which may launch
-/// them elsewhere, are the compile's own.
-std::unique_ptr<ir::Module> ModuleFor(const Compilation& c, const TargetCode& code) {
-  if (ShowsPasses(c)) return CopyModule(*c.module);
-  return CopyModule(*c.module, [&](const ir::Function& function) {
+/// The module, without kernels that get no code and so may break no limit of the target. Programs, which may launch them
+/// elsewhere, stay in the module itself.
+std::unique_ptr<ir::Module> ModuleFor(const ir::Module& module, const TargetCode& code) {
+  return CopyModule(module, [&](const ir::Function& function) {
     return function.kind == ir::FunctionKind::Fn || code.kernels.contains(function.name);
   });
 }
 
 /// The target's tiles and pipes.
-PipelineEnd RunPipePasses(Compilation& c, TargetCode& code) {
+PipelineEnd RunPipePasses(Session& s, TargetCode& code) {
   DoingScope doing(fmt::format("compiling for {}", code.target.facts->level));
-  code.module = ModuleFor(c, code);
   code.module->target = code.target.spec;
   const targets::Family& family = *code.target.family;
   std::vector<passes::Pipeline> left =
       Behind({family.tiles, family.pipes, family.loops}, code.module->after);
   code.loops = left[2];
-  passes::PassContext context = ContextOf(c, code);
-  passes::PassOptions pass_options = PassOptionsOf(c);
+  passes::PassContext context = ContextOf(s, code);
+  passes::PassOptions pass_options = PassOptionsOf(s);
   PipelineEnd end = passes::RunPipeline(left[0], context, pass_options);
   if (end != PipelineEnd::Done) return end;
   code.tiled = CopyModule(*code.module);
   return passes::RunPipeline(left[1], context, pass_options);
 }
 
-PipelineEnd RunProgramPasses(Compilation& c, const Code& code) {
-  passes::PassContext context{*c.module, c.diagnostics, c.sources};
+PipelineEnd RunProgramPasses(Session& s, ir::Module& module, const Code& code) {
+  passes::PassContext context{module, s.diagnostics, s.sources};
   for (const TargetCode& one : code.targets) context.variants.push_back(one.module.get());
-  PipelineEnd end = passes::RunPipeline(Behind({passes::kProgramPipeline}, c.module->after)[0],
-                                        context, PassOptionsOf(c));
+  PipelineEnd end = passes::RunPipeline(Behind({passes::kProgramPipeline}, module.after)[0],
+                                        context, PassOptionsOf(s));
   // The memory that the programs keep is that of these targets.
-  if (code.targets.size() == 1) c.module->target = code.targets[0].target.spec;
+  if (code.targets.size() == 1) module.target = code.targets[0].target.spec;
   return end;
 }
 
-PipelineEnd RunLoopPasses(Compilation& c, TargetCode& code) {
+PipelineEnd RunLoopPasses(Session& s, TargetCode& code) {
   DoingScope doing(fmt::format("compiling for {}", code.target.facts->level));
   if (code.target.facts->pipes_on_chip) {
-    c.diagnostics.Report(diag::PipesOnChip, {}, code.target.device)
+    s.diagnostics.Report(diag::PipesOnChip, {}, code.target.device)
         .Help("leave pipes=chip away, or look at the passes with --emit ir --stop-after=PASS");
     return PipelineEnd::Failed;
   }
-  passes::PassContext context = ContextOf(c, code);
-  return passes::RunPipeline(code.loops, context, PassOptionsOf(c));
+  passes::PassContext context = ContextOf(s, code);
+  return passes::RunPipeline(code.loops, context, PassOptionsOf(s));
 }
 
 /// Makes the code of a part, whose targets are known.
-bool Generate(Compilation& c, Part& part, const codegen::CompileOptions& what) {
+bool Generate(Session& s, Part& part, const codegen::CompileOptions& what) {
   const targets::Family& family = *part.targets[0]->target.family;
   std::vector<targets::TargetKernels> kernels;
   for (const TargetCode* one : part.targets) {
@@ -169,7 +159,7 @@ bool Generate(Compilation& c, Part& part, const codegen::CompileOptions& what) {
   }
   Result<codegen::CompiledModule> compiled = family.generate(kernels, what);
   if (!compiled.ok()) {
-    c.diagnostics.Report(diag::MachineFailed, {}, compiled.failure().message);
+    s.diagnostics.Report(diag::MachineFailed, {}, compiled.failure().message);
     return false;
   }
   part.compiled = std::move(*compiled);
@@ -182,47 +172,44 @@ bool Generate(Compilation& c, Part& part, const codegen::CompileOptions& what) {
 
 }  // namespace
 
-PipelineEnd DecidePipes(Compilation& c, std::vector<WantedTarget> targets, Code& code) {
-  auto tuned = c.options.tuned.empty() ? nullptr : TakeTuned(c);
-  if (!c.options.tuned.empty() && !tuned) return PipelineEnd::Failed;
+Code DecidePipes(Session& s, ir::Module& module, const std::vector<WantedTarget>& targets,
+                 const SelectorAround& around, bool shows_passes) {
+  Code code;
   for (const WantedTarget& wanted : targets) {
-    std::set<Name> kernels = KernelsOf(*c.module, wanted, targets);
+    std::set<Name> kernels = KernelsOf(module, wanted, targets);
     if (kernels.empty() && !wanted.target.facts->extends.empty()) continue;
     TargetCode& one = code.targets.emplace_back();
     one.target = wanted.target;
-    if (c.around_selector) one.target.selector = c.around_selector(one.target);
+    if (around) one.target.selector = around(one.target);
     one.kernels = std::move(kernels);
-    PipelineEnd end = RunPipePasses(c, one);
+    one.module = shows_passes ? CopyModule(module) : ModuleFor(module, one);
     code.reached = one.module.get();
-    if (end != PipelineEnd::Done) return end;
+    code.end = RunPipePasses(s, one);
+    if (code.end != PipelineEnd::Done) return code;
   }
-  if (tuned) ReportUnknown(*tuned, c);
-  code.reached = c.module.get();
-  return RunProgramPasses(c, code);
+  code.reached = nullptr;
+  code.end = RunProgramPasses(s, module, code);
+  return code;
 }
 
-PipelineEnd CompileForTargets(Compilation& c, std::vector<WantedTarget> targets,
-                              codegen::CompileOptions what, Code& code) {
-  PipelineEnd end = DecidePipes(c, std::move(targets), code);
-  if (end != PipelineEnd::Done) return end;
+Code GenerateCode(Session& s, Code code, const codegen::CompileOptions& what) {
   for (TargetCode& one : code.targets) {
-    end = RunLoopPasses(c, one);
     code.reached = one.module.get();
-    if (end != PipelineEnd::Done) return end;
+    code.end = RunLoopPasses(s, one);
+    if (code.end != PipelineEnd::Done) return code;
   }
-  PhaseTimer timer(c, "codegen");
-  what.prefix = SymbolPrefix(c);
-  what.opt_level = static_cast<int>(*c.options.opt_level);
-  what.lines = c.options.lines;
+  PhaseTimer timer(s, "codegen");
   for (const TargetCode& one : code.targets) {
     bool joins = !code.parts.empty() && InOnePart(code.parts.back().targets[0]->target, one.target);
     if (!joins) code.parts.emplace_back();
     code.parts.back().targets.push_back(&one);
   }
   for (Part& part : code.parts) {
-    if (!Generate(c, part, what)) return PipelineEnd::Failed;
+    if (Generate(s, part, what)) continue;
+    code.end = PipelineEnd::Failed;
+    break;
   }
-  return PipelineEnd::Done;
+  return code;
 }
 
 }  // namespace kdl::driver
