@@ -184,14 +184,14 @@ def with_path(folder):
 
 
 def plain(total):
-    if not build("dev"):
+    if not build("tests"):
         total.failed += 1
         return
-    kernelc, env = with_path("build-dev")
-    stage("unit tests", unit_tests("build-dev"), env, total=total)
+    kernelc, env = with_path("build-tests")
+    stage("unit tests", unit_tests("build-tests"), env, total=total)
     stage("golden files", golden_files(kernelc), env, total=total)
     stage("run tests", run_tests(), env, total=total)
-    stage("random kernels and their proofs", proofs_fuzzed("build-dev") + kernels_fuzzed("build-dev"), env, total=total)
+    stage("random kernels and their proofs", proofs_fuzzed("build-tests") + kernels_fuzzed("build-tests"), env, total=total)
 
 
 def sanitized(total):
@@ -206,7 +206,7 @@ def sanitized(total):
         total.failed += 1
     if build("tsan", THREAD_TARGETS):
         stage("runtime (tsan)", unit_tests("build-tsan"), SANITIZER_OPTIONS, total=total)
-        _, env = with_path("build-dev")
+        _, env = with_path("build-tests")
         stage("programs over devices (tsan)", [["python3", "tests/fuzz/devices.py", "--kernels", "100", "--tsan",
                                                 "build-tsan/lib"]], env | SANITIZER_OPTIONS, total=total)
     else:

@@ -16,8 +16,8 @@ export PATH=/usr/bin:$PATH  # the Python of the packages, not another one
 tests/install.sh tests
 cmake --preset asan
 cmake --build --preset asan --target fuzz_source fuzz_kir
-cmake --preset dev
-cmake --build --preset dev --target kernelc
+cmake --preset tests
+cmake --build --preset tests --target kernelc
 
 found=$PWD/build-asan/found
 tests/fuzz/texts.py source --seconds "$seconds" &
@@ -25,7 +25,7 @@ source=$!
 tests/fuzz/texts.py kir --seconds "$seconds" &
 kir=$!
 failed=0
-PATH=$PWD/build-dev/bin:$PATH tests/fuzz/programs.py --seconds "$seconds" --coverage --out "$found" || failed=1
+PATH=$PWD/build-tests/bin:$PATH tests/fuzz/programs.py --seconds "$seconds" --coverage --out "$found" || failed=1
 wait $source || failed=1
 wait $kir || failed=1
 if [[ $failed == 0 ]]; then echo "nothing found"; else echo "see $found"; fi

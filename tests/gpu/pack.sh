@@ -15,9 +15,9 @@ fi
 kit=${1:?a folder for the kit}
 if ! command -v kernelc >/dev/null; then
   tests/install.sh tests
-  cmake --preset dev >/dev/null
-  cmake --build --preset dev --target kernelc gpu_conformance_cuda
-  PATH=$PWD/build-dev/bin:$PATH
+  cmake --preset tests >/dev/null
+  cmake --build --preset tests --target kernelc gpu_conformance_cuda
+  PATH=$PWD/build-tests/bin:$PATH
 fi
 built=$(dirname "$(realpath "$(command -v kernelc)")")
 mkdir -p "$kit"
