@@ -201,7 +201,7 @@ kdl_error* kdl_context_add_device_kind(kdl_context* context, const kdl_device_op
 kdl_error* kdl_context_plugin_image_kind(kdl_context* context, const char* path,
                                          const char** image_kind);
 
-/* The error that tells of a trap in the words of its location. */
+/* The error that tells of a trap in the words of its location; none of the arguments is NULL. */
 kdl_error* kdl_error_from_trap(const kdl_kernel* kernel, const kdl_variant* variant,
                                const kdl_trap* trap);
 

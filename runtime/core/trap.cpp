@@ -279,6 +279,10 @@ std::string FormatPrint(std::string_view format, const kdl_tensor* values, std::
 
 kdl_error* kdl_error_from_trap(const kdl_kernel* kernel, const kdl_variant* variant,
                                const kdl_trap* trap) {
+  if (kernel == nullptr || variant == nullptr || trap == nullptr)
+    return kdl::runtime::Fail(KDL_ERROR_INVALID_ARGUMENT,
+                              "kdl_error_from_trap: kernel, variant or trap is NULL")
+        .release();
   return kdl::runtime::Fail(KDL_ERROR_TRAP, kdl::runtime::TrapMessage(*kernel, *variant, *trap))
       .release();
 }

@@ -91,6 +91,7 @@ class Loader {
   struct OpenFile {
     sema::SourceFile file;
     std::vector<const syntax::ImportItem*> imports;
+    std::string place;  ///< where it lies, whatever links lead there
     bool ok = true;
 
     bool HasAll() const { return file.imports.size() == imports.size(); }
@@ -102,7 +103,8 @@ class Loader {
   };
 
   void Begin(const syntax::Module& module, const std::string& name) {
-    OpenFile& open = open_.emplace_back(OpenFile{{&module, name, {}}, {}});
+    OpenFile& open = open_.emplace_back(
+        OpenFile{{&module, name, {}}, {}, PlaceOf(session_.sources.path(module.file))});
     for (const syntax::Item* item : module.items) {
       if (item->kind == syntax::ItemKind::Import)
         open.imports.push_back(&syntax::As<syntax::ImportItem>(item));
@@ -134,9 +136,10 @@ class Loader {
     if (!from_library) name = FolderOf(open_.back().file.path) + name;
     if (auto known = loaded_.find(name); known != loaded_.end())
       return open_.back().Take(known->second);
-    if (ReportCycle(import, name)) return open_.back().Take(nullptr);
     std::string path = fmt::format("{}.kdl", fmt::join(words, "/"));
     FileId from = open_.back().file.module->file;
+    if (ReportCycle(import, name, from_library ? "" : PlaceOf(PathFrom(from, path))))
+      return open_.back().Take(nullptr);
     std::optional<FileId> id = from_library
                                    ? AddFromLibrary(words.size() == 1 ? "" : path.substr(4), import)
                                    : AddFromDisk(path, from, import);
@@ -145,9 +148,12 @@ class Loader {
     open_.back().Take(loaded_[name] = nullptr);
   }
 
-  /// Whether the file is one of those around.
-  bool ReportCycle(const syntax::ImportItem& import, const std::string& name) {
-    auto is_it = [&](const OpenFile& open) { return open.file.path == name; };
+  /// Whether the file is one of those around, by its name or by where it lies: links give a file many names.
+  bool ReportCycle(const syntax::ImportItem& import, const std::string& name,
+                   const std::string& place) {
+    auto is_it = [&](const OpenFile& open) {
+      return open.file.path == name || (!place.empty() && open.place == place);
+    };
     auto begun = std::find_if(open_.begin(), open_.end(), is_it);
     if (begun == open_.end()) return false;
     std::string cycle;
@@ -160,6 +166,16 @@ class Loader {
   static std::string FolderOf(const std::string& name) {
     size_t dot = name.rfind('.');
     return dot == std::string::npos ? "" : name.substr(0, dot + 1);
+  }
+
+  static std::string PlaceOf(const std::string& path) {
+    std::error_code none;
+    return fs::weakly_canonical(path, none).string();
+  }
+
+  /// Where a file lies that `from` imports.
+  std::string PathFrom(FileId from, const std::string& path) const {
+    return (fs::path(session_.sources.path(from)).parent_path() / path).string();
   }
 
   std::optional<FileId> AddFromLibrary(const std::string& path, const syntax::ImportItem& import) {
@@ -179,7 +195,7 @@ class Loader {
 
   std::optional<FileId> AddFromDisk(const std::string& path, FileId from,
                                     const syntax::ImportItem& import) {
-    std::string full = (fs::path(session_.sources.path(from)).parent_path() / path).string();
+    std::string full = PathFrom(from, path);
     std::error_code error;
     if (!fs::is_regular_file(full, error)) {
       session_.diagnostics.Report(diag::NoSuchImport, import.span, full)

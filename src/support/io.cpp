@@ -44,6 +44,23 @@ Status WriteThrough(const std::string& path, std::string_view bytes) {
   return WriteAndClose(descriptor, path, bytes);
 }
 
+/// Standard output or error, where it goes to this file: `/dev/stdout` is its name then. -1: neither does.
+int StreamTo(const struct stat& file) {
+  for (int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat info{};
+    bool is_it =
+        ::fstat(stream, &info) == 0 && info.st_dev == file.st_dev && info.st_ino == file.st_ino;
+    if (is_it) return stream;
+  }
+  return -1;
+}
+
+/// To what else is printed there, which a new file in its place would lose.
+Status WriteTo(int stream, const std::string& path, std::string_view bytes) {
+  if (!WriteAll(stream, bytes)) return SystemFailure("write", path);
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
@@ -96,7 +113,13 @@ Result<std::string> BehindLinks(const std::string& path) {
 Result<FreshFile> FreshFile::Write(const std::string& path, std::string_view bytes,
                                    bool executable) {
   struct stat info{};
-  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+  bool exists = ::stat(path.c_str(), &info) == 0;
+  if (int stream = exists ? StreamTo(info) : -1; stream >= 0) {
+    Status written = WriteTo(stream, path, bytes);
+    if (!written.ok()) return written.failure();
+    return FreshFile(path, path, "");
+  }
+  if (exists && !S_ISREG(info.st_mode)) {
     if (S_ISDIR(info.st_mode)) {
       errno = EISDIR;
       return SystemFailure("write", path);

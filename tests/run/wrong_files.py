@@ -97,8 +97,32 @@ def run(case, folder):
     return None
 
 
+def prints_and_writes(folder):
+    """Standard output that is a file holds what is printed and what --out writes to it, with what was there before."""
+    (folder / "scale.kdl").write_bytes(KERNEL)
+    with open(folder / "all", "wb") as out:
+        out.write(b"before")
+        out.flush()
+        subprocess.run(["kernelc", *"run scale.kdl --set N=3 --out y=@/dev/stdout -v".split()], cwd=folder, stdout=out, timeout=300)
+    text = (folder / "all").read_bytes()
+    holds = text.startswith(b"before") and b"\x93NUMPY" in text and b"launches" in text
+    return None if holds else f"standard output that --out names, too, holds {text!r}"
+
+
+def links_to_itself(folder):
+    """Files that import each other by way of links to their own folder have no end of names."""
+    (folder / "f.kdl").write_text("import a.f;\nimport b.f;\n")
+    for name in "ab":
+        (folder / name).symlink_to(".")
+    done = subprocess.run(["kernelc", "build", "f.kdl", "-o", "out"], cwd=folder, capture_output=True, text=True, timeout=60)
+    return None if done.returncode == 1 and "imports itself" in done.stderr else f"links to '.': {done.stderr[:2000]}"
+
+
 def main():
     problems = []
+    for check in (prints_and_writes, links_to_itself):
+        with tempfile.TemporaryDirectory(prefix="wrong-") as scratch:
+            problems.append(check(pathlib.Path(scratch)))
     for case in CASES:
         with tempfile.TemporaryDirectory(prefix="wrong-") as scratch:
             problems.append(run(case, pathlib.Path(scratch)))
