@@ -1,24 +1,15 @@
-// Device specs as text: `kind[ordinal]?key=value&key=value`, several separated by commas. A plugin's kind is
-// `plugin:PATH`, with a PATH without `[`, `?` and `,`.
+// Device specs as the runtime takes them (kdl/device_spec.hpp); several are separated by commas.
 #pragma once
 
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "core/error.h"
+#include "kdl/device_spec.hpp"
 
 namespace kdl::runtime {
 
-struct DeviceSpec {
-  std::string kind;
-  std::int64_t ordinal = 0;
-  std::vector<std::pair<std::string, std::string>> options;  // in the order written
-};
-
+// The kind of a plugin's devices is `plugin:PATH` here, and no path is apart from it.
 Error ParseDeviceSpec(std::string_view text, DeviceSpec* spec);
 
 // The shortest spelling; options sorted, so that equal devices have equal text.
-std::string CanonicalSpec(const DeviceSpec& spec);
+std::string CanonicalSpec(DeviceSpec spec);
 
 }  // namespace kdl::runtime

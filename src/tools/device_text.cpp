@@ -51,7 +51,7 @@ std::vector<Target> TargetsFor(const targets::Spec& spec, const std::vector<Targ
     if (std::ranges::none_of(named, is_of_arch)) {
       targets::Spec of_level = spec;
       of_level.options.emplace_back("isa", arch);
-      Result<std::vector<Target>> made = families.ParseTargets(targets::ToString(of_level));
+      Result<std::vector<Target>> made = families.ParseTargets(ToString(of_level));
       of_arch = made.ok() ? std::move(*made) : std::vector<Target>();
     }
     std::ranges::copy_if(of_arch, std::back_inserter(found), is_of_arch);

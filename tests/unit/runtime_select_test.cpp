@@ -13,6 +13,8 @@ struct Row {
   const char* error;  // else
 };
 
+#define KDL_READS "; it reads kind[ordinal]?key=value, such as host, debug[1] or host?threads=4"
+
 constexpr Row kRows[] = {
     {"a kind", "host", "host", nullptr},
     {"the first ordinal is the kind alone", "debug[0]", "debug", nullptr},
@@ -24,17 +26,16 @@ constexpr Row kRows[] = {
     {"an ordinal of one device", "host[1]", nullptr,
      "there is no host[1]: wanted the 2nd, 1 matches"},
     {"no number", "debug[x]", nullptr,
-     "device spec 'debug[x]': '[x]' is not an ordinal such as [0]"},
+     "device spec 'debug[x]': '[x]' is not an ordinal such as [0]" KDL_READS},
     {"a negative number", "debug[-1]", nullptr,
-     "device spec 'debug[-1]': '[-1]' is not an ordinal such as [0]"},
+     "device spec 'debug[-1]': '[-1]' is not an ordinal such as [0]" KDL_READS},
     {"something behind it", "debug[0]junk", nullptr,
-     "device spec 'debug[0]junk': '[0]junk' is not an ordinal such as [0]"},
+     "device spec 'debug[0]junk': '[0]junk' is not an ordinal such as [0]" KDL_READS},
     {"a number that does not fit", "debug[99999999999999999999]", nullptr,
      "device spec 'debug[99999999999999999999]': '[99999999999999999999]' is not an ordinal such "
-     "as "
-     "[0]"},
+     "as [0]" KDL_READS},
     {"no number at all", "debug[]", nullptr,
-     "device spec 'debug[]': '[]' is not an ordinal such as [0]"},
+     "device spec 'debug[]': '[]' is not an ordinal such as [0]" KDL_READS},
     {"an unknown kind", "vulkan", nullptr,
      "there is no kind of device 'vulkan'; there are cluster, cluster-riscv64, cuda, debug, host "
      "and opencl"},
@@ -46,8 +47,8 @@ constexpr Row kRows[] = {
      "host has no option 'thread'; did you mean 'threads'?"},
     {"a bad value", "host?threads=0", nullptr, "threads=0 is no integer from 1 to 1024"},
     {"a key twice", "host?pin=0&pin=1", nullptr,
-     "device spec 'host?pin=0&pin=1': pin is given twice"},
-    {"no value", "host?pin", nullptr, "device spec 'host?pin': 'pin' is not key=value"},
+     "device spec 'host?pin=0&pin=1': 'pin' is given twice" KDL_READS},
+    {"no value", "host?pin", nullptr, "device spec 'host?pin': 'pin' is not key=value" KDL_READS},
     {"an empty element at the end", "host,", nullptr,
      "device list 'host,' has an empty element; it reads spec,spec, such as opencl,host"},
     {"an empty element at the start", ",host", nullptr,
@@ -56,9 +57,7 @@ constexpr Row kRows[] = {
      "device list 'vulkan,,host' has an empty element; it reads spec,spec, such as opencl,host"},
     {"nothing", "", nullptr,
      "the device spec is empty; it reads kind[ordinal]?key=value, such as host"},
-    {"no kind", "[1]", nullptr,
-     "device spec '[1]' has no kind; it reads kind[ordinal]?key=value, such as host, debug[1] or "
-     "host?threads=4"},
+    {"no kind", "[1]", nullptr, "device spec '[1]': '' is no kind of device" KDL_READS},
     {"all candidates rejected", "vulkan,host[7]", nullptr,
      "none of the devices 'vulkan,host[7]' is there:\n"
      "  vulkan: there is no kind of device 'vulkan'; there are cluster, cluster-riscv64, cuda, "

@@ -29,19 +29,21 @@ TEST_CASE("specs: parts and shortest spelling") {
 TEST_CASE("specs: what is wrong is named") {
   DeviceSpec spec;
   for (const char* text : {"", "[1]", "?threads=1", "ho st", "host]"}) {
-    CHECK_MESSAGE(MessageOf(ParseDeviceSpec(text, &spec)).find("has no kind") != std::string::npos,
-                  text);
+    CHECK_MESSAGE(
+        MessageOf(ParseDeviceSpec(text, &spec)).find("is no kind of device") != std::string::npos,
+        text);
   }
   CHECK(MessageOf(ParseDeviceSpec("host[x]", &spec)) ==
-        "device spec 'host[x]': '[x]' is not an ordinal such as [0]");
+        "device spec 'host[x]': '[x]' is not an ordinal such as [0]; it reads "
+        "kind[ordinal]?key=value, such as host, debug[1] or host?threads=4");
   CHECK(MessageOf(ParseDeviceSpec("host[-1]", &spec)).find("not an ordinal") != std::string::npos);
   CHECK(MessageOf(ParseDeviceSpec("host[1", &spec)).find("not an ordinal") != std::string::npos);
-  CHECK(MessageOf(ParseDeviceSpec("host?threads", &spec)) ==
-        "device spec 'host?threads': 'threads' is not key=value");
+  CHECK(MessageOf(ParseDeviceSpec("host?threads", &spec)).find("'threads' is not key=value;") !=
+        std::string::npos);
   CHECK(MessageOf(ParseDeviceSpec("host?threads=", &spec)).find("not key=value") !=
         std::string::npos);
-  CHECK(MessageOf(ParseDeviceSpec("host?a=1&a=2", &spec)) ==
-        "device spec 'host?a=1&a=2': a is given twice");
+  CHECK(MessageOf(ParseDeviceSpec("host?a=1&a=2", &spec)).find("'a' is given twice;") !=
+        std::string::npos);
 }
 
 TEST_CASE("text: splitting and near words") {

@@ -167,7 +167,9 @@ ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
 
 /// The spec of one level; the host's code is that of all kinds.
 std::string SpecOf(const Spec& spec, const Isa& isa) {
-  Spec of_level{"", "host", 0, {{"isa", std::string(isa.name)}}, ""};
+  Spec of_level;
+  of_level.kind = "host";
+  of_level.options = {{"isa", std::string(isa.name)}};
   for (const auto& option : spec.options) {
     if (std::ranges::find(kOptions, option.first, &Option::key) != std::end(kOptions))
       of_level.options.push_back(option);
