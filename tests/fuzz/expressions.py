@@ -245,8 +245,18 @@ class Expressions(Reductions):
             return expr(type_, allowed, "(-", one(type_), ")")
         if op == "bits":
             return self.bits(type_, allowed, one)
+        if op in ("min", "max") and self.chance(0.3):
+            return self.beside_integer(op, type_, allowed, one)
         count = {"min": 2, "max": 2, "pow": 2, "atan2": 2, "fma": 3, "clamp": 3}.get(op, 1)
         return expr(type_, allowed, f"{op}(", *self.listed([one(type_) for _ in range(count)]), ")")
+
+    def beside_integer(self, op, type_, allowed, one):
+        """The minimum or maximum of what may be NaN and of an integer, which never is: compilers ask less of the former then."""
+        from_ = self.pick(INTEGERS)
+        self.shows[f"{op} of {type_} and {from_}"] += 1
+        operands = [one(type_), self.as_type(type_, from_, allowed, one(from_))]
+        self.random.shuffle(operands)
+        return expr(type_, allowed, f"{op}(", *self.listed(operands), ")")
 
     def bits(self, type_, allowed, one):
         """A float's pattern changed; that of a NaN is the canonical one."""

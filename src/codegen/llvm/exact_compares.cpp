@@ -20,6 +20,11 @@ bool TestsForNaN(const llvm::FCmpInst& compare) {
          compare.getPredicate() == llvm::CmpInst::FCMP_ORD;
 }
 
+bool IsMinMax(const llvm::IntrinsicInst& call) {
+  return call.getIntrinsicID() == llvm::Intrinsic::minimum ||
+         call.getIntrinsicID() == llvm::Intrinsic::maximum;
+}
+
 /// `%x < C` becomes `canonicalize(%x) < C`, which is the same for every number and NaN; nothing looks through that.
 class HideCompared : public llvm::PassInfoMixin<HideCompared> {
  public:
@@ -89,6 +94,20 @@ void ForbidMinMaxNumber(const llvm::TargetMachine& machine, const llvm::Module& 
         Lowering::Expand(actions, operation, type);
       for (llvm::MVT type : llvm::MVT::fp_scalable_vector_valuetypes())
         Lowering::Expand(actions, operation, type);
+    }
+  }
+}
+
+void HideNumbers(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+      if (!call || call->getType()->isVectorTy() || !IsMinMax(*call)) continue;
+      llvm::IRBuilder<> builder(call);
+      for (llvm::Use& operand : call->args()) {
+        if (llvm::isa<llvm::Constant>(operand)) continue;
+        operand.set(builder.CreateArithmeticFence(operand, operand->getType()));
+      }
     }
   }
 }

@@ -7,7 +7,7 @@
 // LLVM 19 takes selects and conditions whose comparisons are of floats for minima and maxima ("minnum", "maxnum"), which
 // have other bits: its ValueTracking does not see that `x < 0.0 ? 0.0 : x` of -0.0 is -0.0, and AArch64's instruction makes
 // a NaN of a signaling one where the comparison had chosen the number. These functions keep LLVM from that. What KIR means by
-// `min` and `max` is llvm.minimum and llvm.maximum, which are exact and stay as they are.
+// `min` and `max` is llvm.minimum and llvm.maximum, which are exact but for one case on x86.
 
 namespace kdl::codegen {
 
@@ -19,5 +19,9 @@ void ForbidMinMaxNumber(const llvm::TargetMachine& machine, const llvm::Module& 
 
 /// Hides such selects from the instruction selection of another LLVM, which gets the module as text.
 void HideMinMax(llvm::Module& module);
+
+/// Hides from x86's instruction selection that an operand of a scalar minimum or maximum is never NaN: LLVM 19 then asks AVX-512
+/// only whether the other one is a quiet NaN, and gives the number where it is a signaling one.
+void HideNumbers(llvm::Module& module);
 
 }  // namespace kdl::codegen
