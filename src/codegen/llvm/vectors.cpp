@@ -1,3 +1,4 @@
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
@@ -167,8 +168,15 @@ llvm::Value* Zipped(Emitter& emitter, const Rows& rows) {
   return ZipTwo(emitter, Zipped(emitter, halves[0]), Zipped(emitter, halves[1]));
 }
 
+/// A vector of these elements.
+llvm::Value* SideBySide(Emitter& emitter, llvm::Type* type, const Rows& elements) {
+  llvm::Value* vector = llvm::PoisonValue::get(type);
+  for (size_t i = 0; i < elements.size(); ++i)
+    vector = emitter.builder.CreateInsertElement(vector, elements[i], uint64_t{i});
+  return vector;
+}
+
 void EmitZip(Emitter& emitter, ir::Op* op) {
-  auto& builder = emitter.builder;
   Rows rows;
   for (const ir::Value* row : op->operands()) rows.push_back(emitter.Get(row));
   if (ir::Lanes(op->operand(0)->type()) > 1) {
@@ -177,10 +185,7 @@ void EmitZip(Emitter& emitter, ir::Op* op) {
     return;
   }
   llvm::Type* type = RegisterType(emitter.context(), op->result()->type());
-  llvm::Value* zipped = llvm::PoisonValue::get(type);
-  for (size_t row = 0; row < rows.size(); ++row)
-    zipped = builder.CreateInsertElement(zipped, rows[row], uint64_t{row});
-  emitter.Set(op->result(), zipped);
+  emitter.Set(op->result(), SideBySide(emitter, type, rows));
 }
 
 /// One round of a transposition: how each pair of rows becomes two others. Every pattern is one
@@ -268,10 +273,30 @@ Rows JoinedGroups(Emitter& emitter, const Rows& parts, size_t lanes, size_t rows
   return joined;
 }
 
+/// What fills each of the rows, which come in parts; none where a row has several numbers.
+Rows FillsOf(const Rows& parts, size_t rows) {
+  size_t of_row = parts.size() / rows;
+  Rows fills;
+  for (size_t part = 0; part < parts.size(); ++part) {
+    llvm::Value* fill = llvm::getSplatValue(parts[part]);
+    bool begins = part % of_row == 0;
+    if (!fill || (!begins && fill != fills.back())) return {};
+    if (begins) fills.push_back(fill);
+  }
+  return fills;
+}
+
 void EmitTranspose(Emitter& emitter, ir::Op* op) {
   Rows rows;
   for (const ir::Value* row : op->operands()) rows.push_back(emitter.Get(row));
   size_t count = op->results().size();
+  // All columns are the same one then. At -O0, LLVM 19 ends in a cycle where it loads what fills such rows once for each shuffle.
+  if (Rows fills = FillsOf(rows, count); !fills.empty()) {
+    llvm::Type* type = RegisterType(emitter.context(), op->result(0)->type());
+    llvm::Value* column = SideBySide(emitter, type, fills);
+    for (const ir::Value* result : op->results()) emitter.Set(result, column);
+    return;
+  }
   auto lanes = static_cast<size_t>(ir::Lanes(op->operand(0)->type()));
   // Whole rows: instructions that move lanes inside of 128 bits are the cheap ones.
   size_t group = std::min<size_t>(lanes, 128 / rows[0]->getType()->getScalarSizeInBits());
