@@ -2,10 +2,10 @@
 #include <unordered_set>
 
 #include "ir/views.h"
-#include "passes/analysis/made_values.h"
 #include "passes/drop_unused.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "proofs/proofs.h"
 
 // canonicalize: the same kernel with less in it. Folds constants and the facts of made blks, merges equal pure ops where
 // one stands in scope of the other, drops what nobody uses:
@@ -32,7 +32,7 @@ Value* FoldConstants(Op* op, ir::Module& module) {
   };
   bool folds = op->info().has(ir::kElementwise) && ir::IsScalar(op->result()->type()) &&
                std::ranges::all_of(op->operands(), is_constant);
-  std::optional<uint64_t> value = folds ? ConstantBits(op->result()) : std::nullopt;
+  std::optional<uint64_t> value = folds ? proofs::ConstantBits(op->result()) : std::nullopt;
   if (!value) return nullptr;
   ir::Builder builder(module, op);
   return builder.Bits(op->result()->type()->scalar, *value);

@@ -1,7 +1,7 @@
-#include "passes/analysis/made_values.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "proofs/proofs.h"
 
 // check-statics: what `static_assert` states is a constant by now; where it does not hold that is an error, and the op is
 // gone.
@@ -10,7 +10,7 @@ namespace kdl::passes {
 
 void RunCheckStatics(PassContext& context, ir::Function& kernel) {
   for (Op* op : OpsOfKind(kernel, OpKind::StaticAssert)) {
-    std::optional<uint64_t> holds = ConstantBits(op->operand(0));
+    std::optional<uint64_t> holds = proofs::ConstantBits(op->operand(0));
     if (!holds) {
       context.diagnostics.Report(diag::StaticAssertOpen, context.SpanOf(op->loc()));
     } else if (*holds == 0) {

@@ -1,17 +1,8 @@
 #pragma once
 
-#include "passes/analysis/instances.h"
-#include "passes/analysis/reach.h"
+#include "proofs/proofs.h"
 
 namespace kdl::passes {
-
-/// An index of an access, and where it may be outside for all that is known.
-struct OpenIndex {
-  size_t dim = 0;
-  bool below = false;
-  bool above = false;
-  bool is_wrong = false;  ///< every launch that gets there takes it outside
-};
 
 /// Lets the launch check what its sizes decide: an access that is always reached, whose indices go from one sum of sizes to
 /// another, is inside where these are.
@@ -21,27 +12,19 @@ struct OpenIndex {
 /// Loops without turns reach nothing: then the index counts as -1, or 0.
 class LaunchBounds {
  public:
-  LaunchBounds(ir::Module& module, ir::Function& function, Instances& instances)
-      : module_(module),
-        function_(function),
-        instances_(instances),
-        terms_(instances.terms()),
-        reach_(terms_) {}
+  LaunchBounds(ir::Module& module, ir::Function& function, proofs::Inside& inside)
+      : module_(module), function_(function), inside_(inside) {}
 
   /// Whether launches check from now on that the index is inside; else nothing has changed.
-  bool Add(const AccessView& view, const OpenIndex& open);
+  bool Add(const proofs::AccessView& view, const proofs::OpenIndex& open);
 
  private:
-  std::optional<Size> SizeOf(const Poly& poly);
-  std::optional<Size> AnyTurn(const AccessView& view);
-  void Require(const AccessView& view, const OpenIndex& open, Size index, ir::CompareKind compare,
-               Size bound);
+  void Require(const proofs::AccessView& view, const proofs::OpenIndex& open, Size index,
+               ir::CompareKind compare, Size bound);
 
   ir::Module& module_;
   ir::Function& function_;
-  Instances& instances_;
-  Terms& terms_;
-  Reach reach_;
+  proofs::Inside& inside_;
 };
 
 }  // namespace kdl::passes

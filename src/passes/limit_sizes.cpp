@@ -8,9 +8,8 @@
 #include <string>
 
 #include "ir/builder.h"
-#include "passes/analysis/terms.h"
-#include "passes/launch_limits.h"
 #include "passes/passes.h"
+#include "proofs/proofs.h"
 
 // limit-sizes: products of sizes that a kernel's code computes do not leave 64 bits, whatever stands beside them.
 //
@@ -26,8 +25,11 @@ namespace kdl::passes {
 namespace {
 
 using ir::MakeAttr;
+using proofs::AccessView;
+using proofs::LaunchProduct;
+using proofs::Magnitude;
+using proofs::Wraps;
 
-constexpr int64_t kLeastLimit = int64_t{1} << 43;   ///< all sizes are below it
 constexpr int64_t kMostIndices = int64_t{1} << 62;  ///< of a walk
 
 /// The products that magnitudes rest on, each with the greatest number that stands beside it.
@@ -50,7 +52,7 @@ class Products {
       }
       if (op->kind() == OpKind::SizeOf) AddSize(op, op->attr<AttrKey::Size>());
       if (op->kind() == OpKind::Spmd) AddBlocks(op);
-      if (auto view = AccessOf(const_cast<Op*>(op))) AddAccess(*view);
+      if (auto view = proofs::AccessOf(const_cast<Op*>(op))) AddAccess(*view);
     });
     return std::move(uses_);
   }
@@ -233,12 +235,6 @@ class Limiter {
 };
 
 }  // namespace
-
-bool IsLimit(const Op* require) {
-  Size right = require->attr<AttrKey::Right>();
-  return require->attr<AttrKey::Compare>() == ir::CompareKind::Le && IsConstant(right) &&
-         right->value >= kLeastLimit;
-}
 
 void RunLimitSizes(PassContext& context, ir::Function& kernel) {
   Products::Uses uses = Products(kernel).Find();

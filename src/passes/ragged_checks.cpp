@@ -31,22 +31,21 @@ std::string SourceOf(const Value* bound) {
 
 class PartChecks {
  public:
-  PartChecks(PassContext& context, const Ragged& ragged)
-      : context_(context), ragged_(ragged), builder_(context.module) {
-    builder_.SetInsertionPoint(ragged.walk);
-    const Op* end = MakerOf(ragged.to());
-    builder_.set_loc(end ? end->loc() : ragged.loop->loc());
+  PartChecks(PassContext& context, const proofs::Parts& parts)
+      : context_(context), parts_(parts), builder_(context.module) {
+    builder_.SetInsertionPoint(parts.walk);
+    const Op* end = MakerOf(parts.to());
+    builder_.set_loc(end ? end->loc() : parts.loop->loc());
   }
 
   /// For each block; `touch`: a part ends where the next one begins, not before.
   void OfEach(bool touch) {
     Op* walk = builder_.Create(OpKind::Spmd, {{Lo(), Hi()}}, {},
                                {MakeAttr<AttrKey::Deal>(ir::DealKind::Static)});
-    Value* number =
-        builder_.AddParam(walk->region(), ragged_.binder->type(), ragged_.binder->name());
+    Value* number = builder_.AddParam(walk->region(), parts_.binder->type(), parts_.binder->name());
     builder_.SetInsertionPoint(walk->region());
     if (!touch) Assert(builder_.Le(From(number), To(number)), Ascends());
-    if (!IsChained(ragged_)) {
+    if (!proofs::IsChained(parts_)) {
       Value* next = builder_.Add(number, builder_.I64(1));
       MakeIf(builder_, builder_.Lt(next, Hi()), [&] {
         Value* end = To(number);
@@ -84,16 +83,16 @@ class PartChecks {
  private:
   static constexpr const char* kWhy = ", so that all of the output is written";
 
-  Value* Lo() const { return ragged_.walk->operand(2 * ragged_.binder->index()); }
-  Value* Hi() const { return ragged_.walk->operand(2 * ragged_.binder->index() + 1); }
-  Value* From(Value* number) { return At(ragged_.from(), number); }
-  Value* To(Value* number) { return At(ragged_.to(), number); }
+  Value* Lo() const { return parts_.walk->operand(2 * parts_.binder->index()); }
+  Value* Hi() const { return parts_.walk->operand(2 * parts_.binder->index() + 1); }
+  Value* From(Value* number) { return At(parts_.from(), number); }
+  Value* To(Value* number) { return At(parts_.to(), number); }
 
-  std::string_view PartName() const { return ragged_.loop->region()->param(0)->name().text(); }
+  std::string_view PartName() const { return parts_.loop->region()->param(0)->name().text(); }
 
   std::string Ascends() const {
-    std::string from = SourceOf(ragged_.from());
-    std::string to = SourceOf(ragged_.to());
+    std::string from = SourceOf(parts_.from());
+    std::string to = SourceOf(parts_.to());
     if (from.empty() || to.empty())
       return fmt::format("each part of '{}' ends where it begins, or behind that", PartName());
     return fmt::format("{} <= {}", from, to);
@@ -102,7 +101,7 @@ class PartChecks {
   /// A bound of the part of another block.
   Value* At(const Value* bound, Value* number) {
     ir::ValueMap map;
-    map[ragged_.binder] = number;
+    map[parts_.binder] = number;
     return Copy(bound, map);
   }
 
@@ -110,7 +109,7 @@ class PartChecks {
   Value* Copy(const Value* value, ir::ValueMap& map) {
     if (auto known = map.find(value); known != map.end()) return known->second;
     Op* def = const_cast<Op*>(value->def());
-    if (!def || !IsInside(def, ragged_.walk)) return const_cast<Value*>(value);
+    if (!def || !IsInside(def, parts_.walk)) return const_cast<Value*>(value);
     for (const Value* operand : def->operands()) Copy(operand, map);
     Op* copy = Clone(def, builder_, map);
     if (copy->HasAttr(AttrKey::Edge)) copy->SetAttr(MakeAttr<AttrKey::Edge>(ir::EdgeKind::Guard));
@@ -123,19 +122,19 @@ class PartChecks {
   }
 
   PassContext& context_;
-  const Ragged& ragged_;
+  const proofs::Parts& parts_;
   ir::Builder builder_;
 };
 
 }  // namespace
 
-void CheckThatPartsAreApart(PassContext& context, const Ragged& ragged) {
-  PartChecks(context, ragged).OfEach(false);
+void CheckThatPartsAreApart(PassContext& context, const proofs::Parts& parts) {
+  PartChecks(context, parts).OfEach(false);
 }
 
-void CheckThatPartsAreWhole(PassContext& context, const Ragged& ragged, Size size) {
-  if (!IsChained(ragged)) PartChecks(context, ragged).OfEach(true);
-  PartChecks(context, ragged).OfEnds(size);
+void CheckThatPartsAreWhole(PassContext& context, const proofs::Parts& parts, Size size) {
+  if (!proofs::IsChained(parts)) PartChecks(context, parts).OfEach(true);
+  PartChecks(context, parts).OfEnds(size);
 }
 
 }  // namespace kdl::passes

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "passes/analysis/ragged.h"
 #include "passes/pass_manager.h"
+#include "proofs/proofs.h"
 
 namespace kdl::passes {
 
@@ -12,9 +12,9 @@ namespace kdl::passes {
 ///
 /// A block of no turns is checked, too. What blocks of other cores have done by then is memory of the tensors, in some order:
 /// the launch fails.
-void CheckThatPartsAreApart(PassContext& context, const Ragged& ragged);
+void CheckThatPartsAreApart(PassContext& context, const proofs::Parts& parts);
 
 /// Lets the cores check in front of the walk that its parts are together all from 0 to `size`.
-void CheckThatPartsAreWhole(PassContext& context, const Ragged& ragged, Size size);
+void CheckThatPartsAreWhole(PassContext& context, const proofs::Parts& parts, Size size);
 
 }  // namespace kdl::passes

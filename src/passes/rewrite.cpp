@@ -7,27 +7,6 @@
 
 namespace kdl::passes {
 
-std::vector<ir::Op*> OpsOfKind(const ir::Function& kernel, ir::OpKind kind) {
-  return OpsIn(kernel.body, [&](const ir::Op* op) { return op->kind() == kind; });
-}
-
-std::vector<ir::Value*> OutsideOperands(const ir::Op* op) {
-  std::vector<ir::Value*> used = op->operands();
-  std::unordered_set<const ir::Value*> inside;
-  auto look = [&](const auto& self, const ir::Block* region) -> void {
-    inside.insert(region->params().begin(), region->params().end());
-    for (const ir::Op* inner : *region) {
-      for (ir::Value* operand : inner->operands()) {
-        if (!inside.contains(operand)) used.push_back(operand);
-      }
-      for (const ir::Block* nested : inner->regions()) self(self, nested);
-      inside.insert(inner->results().begin(), inner->results().end());
-    }
-  };
-  for (const ir::Block* region : op->regions()) look(look, region);
-  return used;
-}
-
 std::vector<ir::Type> TypesOf(std::span<Value* const> values) {
   std::vector<ir::Type> types;
   for (const Value* value : values) types.push_back(value->type());
@@ -119,51 +98,6 @@ void MoveOps(ir::Block* from, ir::Block* to) {
 void MoveInto(ir::Block* block, ir::Op* op) {
   op->block()->Remove(op);
   block->InsertBefore(op, block->terminator());
-}
-
-std::optional<int64_t> ConstantOf(const ir::Value* value) {
-  const ir::Op* def = value->def();
-  if (!def || def->kind() != ir::OpKind::Const || IsFloat(value->type()->scalar)) {
-    return std::nullopt;
-  }
-  return ir::Extended(value->type()->scalar, static_cast<uint64_t>(def->attr<ir::AttrKey::Bits>()));
-}
-
-bool MayTrap(const ir::Op* op) {
-  if (op->kind() == ir::OpKind::Assert) return true;
-  if (op->kind() == ir::OpKind::While) return AnyBelow(op->region(), MayTrap);
-  if (op->HasAttr(ir::AttrKey::Edge)) return op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Guard;
-  bool divides = op->kind() == ir::OpKind::Div || op->kind() == ir::OpKind::Rem;
-  return divides && IsInteger(op->result()->type()->scalar) &&
-         ConstantOf(op->operand(1)).value_or(0) == 0;
-}
-
-const ir::Block* MadeIn(const ir::Value* value) {
-  return value->def() ? value->def()->block() : value->block();
-}
-
-bool IsInside(const ir::Op* op, const ir::Op* around) {
-  while (op && op != around) op = op->block()->parent();
-  return op != nullptr;
-}
-
-bool IsInside(const ir::Value* value, const ir::Op* around) {
-  return IsInside(MadeIn(value)->parent(), around);
-}
-
-ir::Value* TensorOf(const ir::Op* access) {
-  return access->Segment(ir::AccessOperands(access->kind()) - 1)[0];
-}
-
-std::span<ir::Value* const> IndexOf(const ir::Op* access) {
-  return access->Segment(ir::AccessOperands(access->kind()));
-}
-
-bool ComesAfter(const ir::Op* later, const ir::Op* op) {
-  for (const ir::Op* next = op->next(); next; next = next->next()) {
-    if (next == later) return true;
-  }
-  return false;
 }
 
 }  // namespace kdl::passes

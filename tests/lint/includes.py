@@ -9,14 +9,14 @@ import re
 import sys
 
 # What each folder may include besides itself. One direction:
-#   support <- syntax <- sema <- irgen -> ir <- passes, interp, codegen/* <- targets <- driver <- tools
+#   support <- syntax <- sema <- irgen -> ir <- proofs <- passes, interp, codegen/* <- targets <- driver <- tools
 # A family of targets, a folder of src/targets, is seen by the one file that lists them, by families that run its passes, and by
 # nobody else.
 # passes, interp and the code generators do not see each other, but for ptx and cluster over llvm, and cluster over opencl; what all
 # generators of kernels give stands in codegen/common.
 # include/kdl is all that src/ and runtime/ share.
 FRONT = {"src/support", "src/syntax", "src/sema", "src/irgen"}
-MIDDLE = {"src/passes", "src/interp", "src/codegen/common", "src/codegen/llvm", "src/codegen/opencl", "src/codegen/ptx",
+MIDDLE = {"src/proofs", "src/passes", "src/interp", "src/codegen/common", "src/codegen/llvm", "src/codegen/opencl", "src/codegen/ptx",
           "src/codegen/cluster", "src/codegen/orchestration"}
 BELOW_TARGETS = {"src/support", "src/ir", "include/kdl"} | MIDDLE
 BELOW_DRIVER = BELOW_TARGETS | FRONT | {"src/targets"}
@@ -27,7 +27,8 @@ MAY_INCLUDE = {
     "src/syntax": {"src/support"},
     "src/sema": {"src/support", "src/syntax"},
     "src/irgen": {"src/support", "src/syntax", "src/sema", "src/ir"},
-    "src/passes": {"src/support", "src/ir"},
+    "src/proofs": {"src/support", "src/ir"},
+    "src/passes": {"src/support", "src/ir", "src/proofs"},
     "src/interp": {"src/support", "src/ir", "include/kdl"},
     "src/codegen/common": {"src/support", "src/ir", "include/kdl"},
     "src/codegen/llvm": {"src/support", "src/ir", "include/kdl", "src/codegen/common"},
@@ -43,12 +44,15 @@ MAY_INCLUDE = {
     "tests/drivers": {"include/kdl", "runtime"},
     "tests/conformance": {"include/kdl", "runtime", "tests/drivers"},
 }
+# Folders of which others see one header.
+ONE_HEADER = {"src/proofs": "src/proofs/proofs.h"}
+
 # Libraries that one folder alone may see.
 ONLY_IN = {
     "llvm/": "src/codegen/llvm src/codegen/ptx src/codegen/cluster", "llvm-c/": "src/codegen/llvm",
     "antlr4": "src/syntax", "KdlLexer": "src/syntax", "KdlParser": "src/syntax",
     "boost/program_options": "src/driver src/tools",
-    "isl/": "src/passes",
+    "isl/": "src/proofs",
 }
 
 # What asks the system: the files of one folder do, for all of the compiler and for all of the runtime.
@@ -113,6 +117,8 @@ def edge_complaints(root, found):
                 if name.startswith(prefix) and name != TYPES_ALONE and here not in owner.split():
                     yield f"{file}: includes {name}, which only {owner.replace(' ', ' and ')} may"
             there = folder_of(target.relative_to(root)) if target else here
+            if there != here and there in ONE_HEADER and str(target.relative_to(root)) != ONE_HEADER[there]:
+                yield f"{file}: includes {name}; of {there} others may include {ONE_HEADER[there]} alone"
             if there.startswith(f"{FAMILIES}/") and there != here:
                 if file not in LIST_FAMILIES and OVER_FAMILIES.get(here) != there:
                     yield f"{file}: includes {name}, a family's, which only {LIST_FAMILIES[0]} may"

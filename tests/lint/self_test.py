@@ -85,6 +85,10 @@ class Lints(unittest.TestCase):
         files["src/ir/b.cpp"] = "bool Is(bool a) {\n}\nusing A = int;\n"
         self.expect(names, {**files, "src/sema/c.cpp": "struct B {\n};\n"}, [])
 
+    def test_inner_header(self):
+        self.expect(includes, {"src/passes/a.cpp": '#include "proofs/sets.h"\n', "src/proofs/sets.h": ""},
+                    ["src/passes/a.cpp", "proofs/sets.h", "src/proofs/proofs.h"])
+
     def test_cycle(self):
         self.expect(includes, {"src/ir/a.h": '#include "ir/b.h"\n', "src/ir/b.h": '#include "a.h"\n'},
                     ["cycle", "src/ir/a.h", "src/ir/b.h"])

@@ -5,8 +5,8 @@
 #include "ir/builder.h"
 #include "ir/views.h"
 #include "passes/analysis/points.h"
-#include "passes/analysis/value_numbers.h"
 #include "passes/rewrite.h"
+#include "proofs/proofs.h"
 
 namespace kdl::passes {
 
@@ -36,7 +36,7 @@ bool MayReload(const Op* op, const AxisOrder& order) {
   if (!by_points || PointAxes(op).empty()) return false;
   ir::LoadOp load(const_cast<Op*>(op));
   if (load.mask() || load.otherwise() || op->attr<AttrKey::Edge>() == ir::EdgeKind::Guard ||
-      !IsInput(load.tensor()))
+      !proofs::IsInput(load.tensor()))
     return false;
   bool is_read = false;
   for (const ir::Use& use : op->result()->uses()) {

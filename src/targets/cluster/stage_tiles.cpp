@@ -5,7 +5,7 @@
 
 #include "ir/tensor_view.h"
 #include "ir/views.h"
-#include "passes/analysis/value_numbers.h"
+#include "proofs/proofs.h"
 #include "targets/cluster/passes.h"
 
 // stage-tiles: a load or store of a tile whose elements are a box of a tensor becomes a block copy. It goes as early, or as late, as
@@ -75,7 +75,7 @@ bool IsStaged(const Op* op) {
 }
 
 Op* StagedLoads::Find(Op* load) {
-  if (!passes::IsInput(TensorOf(load))) return nullptr;
+  if (!proofs::IsInput(TensorOf(load))) return nullptr;
   std::vector<Op*>& loads = loads_[load->block()];
   auto same = std::ranges::find_if(loads, [&](const Op* other) {
     return other->operands() == load->operands() &&

@@ -45,11 +45,6 @@ std::vector<ir::Attr> CopyAttrs(const Op* access, const ir::NumberList& along) {
   return {*access->FindAttr(AttrKey::Access), ir::MakeAttr<AttrKey::Along>(along)};
 }
 
-std::span<Value* const> IndexOf(const Op* access) {
-  bool loads = access->kind() == OpKind::Load;
-  return access->Segment(loads ? size_t{ir::LoadOp::at_index} : size_t{ir::StoreOp::at_index});
-}
-
 /// The tensor's dimensions along which a block is taken.
 ir::NumberList DimsOfBlocks(const ir::Access& access, std::span<Value* const> index) {
   ir::NumberList dims;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "passes/analysis/made_values.h"
+#include "proofs/proofs.h"
 
 namespace kdl::fuzz {
 
@@ -78,13 +78,13 @@ void DrawnLaunch::AddConstant(const ir::Generic& generic, const Sizes& sizes) {
 
 /// Whether no `static_assert` refuses the constants.
 bool DrawnLaunch::MeetsStatics(const ir::Function& kernel) const {
-  passes::Sizes constants;
+  proofs::Sizes constants;
   for (const ir::Generic& generic : kernel.generics)
     constants[generic.name] = arguments_.constants.at(generic.name.str());
   bool meets = true;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
     if (op->kind() == ir::OpKind::StaticAssert)
-      meets = meets && passes::ConstantBits(op->operand(0), constants) != 0;
+      meets = meets && proofs::ConstantBits(op->operand(0), constants) != 0;
   });
   return meets;
 }

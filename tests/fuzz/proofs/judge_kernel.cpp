@@ -15,8 +15,8 @@
 #include "driver/compile.h"
 #include "driver/module_passes.h"
 #include "interp/run.h"
-#include "passes/analysis/sets.h"
 #include "passes/pipelines.h"
+#include "proofs/proofs.h"
 #include "targets/builtin.h"
 
 namespace kdl::fuzz {
@@ -205,9 +205,9 @@ bool IsAcceptedWith(const Fault& fault, const std::string& text) {
 
 Judgement JudgeKernel(const DrawnKernel& kernel, uint64_t seed) {
   Judgement judgement;
-  passes::SetContext::LimitAll(kernel.operations);
+  proofs::LimitOperations(kernel.operations);
   Compiled compiled(kernel.text, Proofs::Run);
-  passes::SetContext::LimitAll(std::nullopt);
+  proofs::LimitOperations(std::nullopt);
   if (compiled.done) {
     JudgeAccepted(compiled, seed, judgement);
     return judgement;

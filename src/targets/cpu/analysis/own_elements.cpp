@@ -6,15 +6,14 @@
 #include <optional>
 
 #include "ir/tensor_view.h"
-#include "passes/analysis/scopes.h"
-#include "passes/analysis/terms.h"
+#include "proofs/proofs.h"
 
 namespace kdl::cpu {
 
 namespace {
 
 using ir::Effect;
-using passes::AccessView;
+using proofs::AccessView;
 
 /// An access, in a loop that this binds.
 struct Touch {
@@ -54,7 +53,7 @@ bool AreApartIn(const std::vector<Touch>& touches, size_t dim) {
 bool IsOneStore(const std::vector<Touch>& touches) {
   const ir::Op* store = touches[0].view.op;
   return touches.size() == 1 && touches[0].view.effect == Effect::Write &&
-         passes::LoopOf(store->block()->parent()) == touches[0].binder->block()->parent();
+         proofs::LoopOf(store->block()->parent()) == touches[0].binder->block()->parent();
 }
 
 bool AreApart(const std::vector<Touch>& touches) {
@@ -75,7 +74,7 @@ bool AreApart(const std::vector<Touch>& touches) {
 bool HaveOwnElements(const std::vector<const ir::Value*>& binders) {
   std::map<const ir::Value*, std::vector<Touch>> by_memory;
   for (const ir::Value* binder : binders) {
-    for (const AccessView& view : passes::AccessesIn(binder->block()))
+    for (const AccessView& view : proofs::AccessesIn(binder->block()))
       by_memory[ir::MemoryOf(view.tensor)].push_back({view, binder});
   }
   return std::ranges::all_of(by_memory, [](const auto& entry) { return AreApart(entry.second); });

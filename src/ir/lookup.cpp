@@ -1,0 +1,74 @@
+#include "ir/lookup.h"
+
+#include <unordered_set>
+
+#include "ir/eval.h"
+#include "ir/format.h"
+
+namespace kdl::ir {
+
+std::vector<Op*> OpsOfKind(const Function& kernel, OpKind kind) {
+  return OpsIn(kernel.body, [&](const Op* op) { return op->kind() == kind; });
+}
+
+std::vector<Value*> OutsideOperands(const Op* op) {
+  std::vector<Value*> used = op->operands();
+  std::unordered_set<const Value*> inside;
+  auto look = [&](const auto& self, const Block* region) -> void {
+    inside.insert(region->params().begin(), region->params().end());
+    for (const Op* inner : *region) {
+      for (Value* operand : inner->operands()) {
+        if (!inside.contains(operand)) used.push_back(operand);
+      }
+      for (const Block* nested : inner->regions()) self(self, nested);
+      inside.insert(inner->results().begin(), inner->results().end());
+    }
+  };
+  for (const Block* region : op->regions()) look(look, region);
+  return used;
+}
+
+std::optional<int64_t> ConstantOf(const Value* value) {
+  const Op* def = value->def();
+  if (!def || def->kind() != OpKind::Const || IsFloat(value->type()->scalar)) {
+    return std::nullopt;
+  }
+  return Extended(value->type()->scalar, static_cast<uint64_t>(def->attr<AttrKey::Bits>()));
+}
+
+bool MayTrap(const Op* op) {
+  if (op->kind() == OpKind::Assert) return true;
+  if (op->kind() == OpKind::While) return AnyBelow(op->region(), MayTrap);
+  if (op->HasAttr(AttrKey::Edge)) return op->attr<AttrKey::Edge>() == EdgeKind::Guard;
+  bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
+  return divides && IsInteger(op->result()->type()->scalar) &&
+         ConstantOf(op->operand(1)).value_or(0) == 0;
+}
+
+const Block* MadeIn(const Value* value) {
+  return value->def() ? value->def()->block() : value->block();
+}
+
+bool IsInside(const Op* op, const Op* around) {
+  while (op && op != around) op = op->block()->parent();
+  return op != nullptr;
+}
+
+bool IsInside(const Value* value, const Op* around) {
+  return IsInside(MadeIn(value)->parent(), around);
+}
+
+Value* TensorOf(const Op* access) { return access->Segment(AccessOperands(access->kind()) - 1)[0]; }
+
+std::span<Value* const> IndexOf(const Op* access) {
+  return access->Segment(AccessOperands(access->kind()));
+}
+
+bool ComesAfter(const Op* later, const Op* op) {
+  for (const Op* next = op->next(); next; next = next->next()) {
+    if (next == later) return true;
+  }
+  return false;
+}
+
+}  // namespace kdl::ir

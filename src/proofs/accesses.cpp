@@ -1,0 +1,82 @@
+#include "proofs/accesses.h"
+
+#include "ir/tensor_view.h"
+#include "ir/views.h"
+
+namespace kdl::proofs {
+
+std::optional<AccessView> AccessOf(Op* op) {
+  if (!op->HasAttr(AttrKey::Access) || !op->HasAttr(AttrKey::Edge)) return std::nullopt;
+  AccessView view{op, nullptr, {}, ir::Effect::Read, nullptr};
+  const auto& specs = op->info().operands;
+  for (size_t s = 0; s < specs.size(); ++s) {
+    std::span<Value* const> operands = op->Segment(s);
+    switch (specs[s].effect) {
+      case ir::Effect::Read:
+      case ir::Effect::Write:
+      case ir::Effect::Change:
+      case ir::Effect::Accumulate:
+        view.tensor = operands[0];
+        view.effect = specs[s].effect;
+        break;
+      case ir::Effect::Index:
+        view.index = operands;
+        break;
+      case ir::Effect::Mask:
+        if (!operands.empty()) view.mask = operands[0];
+        break;
+      case ir::Effect::Value:
+      case ir::Effect::Shows:
+      case ir::Effect::ByCallee:
+      case ir::Effect::Awaits:
+        break;
+    }
+  }
+  return view.tensor ? std::optional(view) : std::nullopt;
+}
+
+std::vector<AccessView> AccessesIn(const ir::Block* block) {
+  std::vector<AccessView> views;
+  ir::Walk(block, [&](Op* op) {
+    if (std::optional<AccessView> view = AccessOf(op)) views.push_back(*view);
+  });
+  return views;
+}
+
+ir::AxisList AccessView::axes() const {
+  ir::AxisList axes;
+  for (const Value* operand : index) axes = ir::UnionAxes(axes, operand->type()->axes);
+  return axes;
+}
+
+std::optional<LoopEnds> LoopEndsOf(const Value* param) {
+  Op* op = param->block() ? param->block()->parent() : nullptr;
+  if (!op) return std::nullopt;
+  if (op->kind() == OpKind::Spmd) {
+    size_t first = static_cast<size_t>(param->index()) * 2;
+    return LoopEnds{op->operand(first), op->operand(first + 1)};
+  }
+  bool is_binder = (op->kind() == OpKind::For || op->kind() == OpKind::Loop) && param->index() == 0;
+  return is_binder ? std::optional(LoopEnds{op->operand(0), op->operand(1)}) : std::nullopt;
+}
+
+std::vector<AccessView> AccessesOf(const Value* memory) {
+  std::vector<AccessView> views;
+  for (ir::Op* op : ir::UsersOfMemory(memory)) {
+    std::optional<AccessView> view = AccessOf(op);
+    if (view && ir::MemoryOf(view->tensor) == memory) views.push_back(*view);
+  }
+  return views;
+}
+
+bool IsLoop(const Op* op) {
+  return op->kind() == OpKind::Spmd || op->kind() == OpKind::For || op->kind() == OpKind::Loop ||
+         op->kind() == OpKind::While;
+}
+
+const Op* LoopOf(const Op* op) {
+  while (op && !IsLoop(op)) op = op->block()->parent();
+  return op;
+}
+
+}  // namespace kdl::proofs

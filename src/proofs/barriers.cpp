@@ -1,0 +1,212 @@
+#include "proofs/barriers.h"
+
+#include <algorithm>
+
+#include "ir/lookup.h"
+
+namespace kdl::proofs {
+
+namespace {
+
+bool Waits(const Op* op) { return op->info().has(ir::kSyncs) || op->kind() == OpKind::Stage; }
+bool Walks(const Op* op) { return op->kind() == OpKind::Spmd; }
+
+/// Whether `holds` for the op or one in it; `known` is what was found of others.
+bool Has(const Op* op, bool (*holds)(const Op*), std::map<const Op*, bool>& known) {
+  if (op->regions().empty()) return holds(op);
+  auto [found, is_new] = known.try_emplace(op, false);
+  if (is_new) found->second = AnyIn(op, holds);
+  return found->second;
+}
+
+}  // namespace
+
+bool Barriers::HasBarrier(const Op* op) { return Has(op, Waits, has_barrier_); }
+bool Barriers::HasWalk(const Op* op) { return Has(op, Walks, has_walk_); }
+
+std::vector<const Op*> Barriers::LoopsAround(const Op* op) {
+  std::vector<const Op*> loops;
+  for (op = PlaceOf(op)->block()->parent(); op; op = op->block()->parent()) {
+    if (IsLoop(op)) loops.push_back(op);
+  }
+  std::reverse(loops.begin(), loops.end());
+  return loops;
+}
+
+const Op* Barriers::PlaceOf(const Op* op) {
+  const Op* place = op;
+  for (const Op* outer = op; outer; outer = outer->block()->parent()) {
+    if (outer->kind() == OpKind::Spmd) return outer;
+    if (!HasBarrier(outer) && !HasWalk(outer)) place = outer;
+  }
+  return place;
+}
+
+Barriers::Free& Barriers::Free::operator&=(const Free& other) {
+  when &= other.when;
+  is_certain = is_certain && other.is_certain;
+  never = never || other.never || when.IsSurelyEmpty();
+  return *this;
+}
+
+Barriers::Free Barriers::Without(Free free, const std::vector<std::string>& variables) const {
+  if (variables.empty()) return free;
+  PointSet when = free.when.WithSome(variables);
+  return {when, false, free.never || when.IsSurelyEmpty()};
+}
+
+/// Of a condition the part that is one for all cores.
+Barriers::Free Barriers::OfCores(PointSet when) const {
+  auto others = when.Variables([&](const std::string& variable) {
+    const Scope& scope = instances_.ScopeOf(variable);
+    return scope.cores || scope.points;
+  });
+  bool is_certain = !instances_.IsOpaque(when);
+  bool never = when.IsSurelyEmpty();
+  return Without({std::move(when), is_certain, never}, others);
+}
+
+/// Without what is said of a loop's turns.
+Barriers::Free Barriers::Outside(Free free, const Op* loop) const {
+  auto inner = free.when.Variables([&](const std::string& variable) {
+    const Scope& scope = instances_.ScopeOf(variable);
+    return scope.loop && instances_.LoopIsIn(scope.loop, loop);
+  });
+  return Without(std::move(free), inner);
+}
+
+Barriers::Free Barriers::Through(const Op* op) {
+  if (!HasBarrier(op)) return All();
+  if (Waits(op)) return None();
+  auto known = through_.find(op);
+  if (known != through_.end()) return known->second;
+  Free through = None();
+  auto add = [&](const Free& way) {
+    if (way.never || way.when.IsSurelyEmpty()) return;
+    through.never = false;
+    through.when |= way.when;
+    through.is_certain = through.is_certain && way.is_certain;
+  };
+  if (op->kind() == OpKind::If) {
+    for (bool holds : {true, false}) {
+      Free branch = Through(op->region(holds ? 0 : 1));
+      branch &= OfCores(instances_.Where(op->operand(0), holds));
+      add(branch);
+    }
+  } else {
+    add(Outside(Through(op->region()), op));
+    auto bounds =
+        op->region()->params().empty() ? std::nullopt : LoopEndsOf(op->region()->param(0));
+    PointSet none = bounds ? AtMost(instances_.OfValue(bounds->hi), instances_.OfValue(bounds->lo))
+                           : instances_.All();
+    none = instances_.WithFacts(instances_.Launch() & instances_.Around(op) & none);
+    Free without = OfCores(none);
+    without.is_certain = without.is_certain && bounds;
+    add(without);
+  }
+  return through_[op] = through;
+}
+
+Barriers::Free Barriers::Through(const ir::Block* block) {
+  Free through = All();
+  AddBetween(block->first(), nullptr, through);
+  return through;
+}
+
+/// From an op on to another one of its block, which is not gone through. False where there is no way.
+bool Barriers::AddBetween(const Op* op, const Op* end, Free& free) {
+  for (; op != end && !free.never; op = op->next()) {
+    if (HasBarrier(op)) free &= Through(op);
+  }
+  return !free.never;
+}
+
+/// From behind `op` to the end of the block, out of what is between.
+Barriers::Free Barriers::Behind(const Op* op, const ir::Block* end) {
+  Free free = All();
+  for (;; op = op->block()->parent()) {
+    if (op->kind() == OpKind::Stage || !AddBetween(op->next(), nullptr, free)) return None();
+    if (op->block() == end) return free;
+  }
+}
+
+Barriers::Free Barriers::InFrontOf(const Op* op, const ir::Block* end) {
+  Free free = All();
+  for (;; op = op->block()->parent()) {
+    if (op->kind() == OpKind::Stage || !AddBetween(op->block()->first(), op, free)) return None();
+    if (op->block() == end) return free;
+  }
+}
+
+void Barriers::Add(Way way, const Free& behind, const Free& between, const Free& before,
+                   std::vector<Way>& ways) {
+  if (behind.never || between.never || before.never) return;
+  way.behind = behind.when;
+  way.when = between.when;
+  way.before = before.when;
+  way.is_certain = behind.is_certain && between.is_certain && before.is_certain;
+  ways.push_back(std::move(way));
+}
+
+/// Those around a place, inside of a block, whose turns may wait.
+std::vector<const Op*> Barriers::WaitingLoops(const Op* place, const ir::Block* within) {
+  std::vector<const Op*> loops;
+  for (; place->block() != within; place = place->block()->parent()) {
+    const Op* around = place->block()->parent();
+    if (IsLoop(around) && HasBarrier(around)) loops.push_back(around);
+  }
+  return loops;
+}
+
+/// From the first place on to the second one, or the other way round.
+void Barriers::AddInOneTurn(const Op* a, const Op* b, size_t loops, std::vector<Way>& ways) {
+  Way way{loops, Way::Turns::Same, false};
+  if (a == b) return Add(way, All(), All(), All(), ways);
+  const ir::Block* common = a->block();
+  while (!AncestorIn(common, b)) common = common->parent()->block();
+  const Op* first = AncestorIn(common, a);
+  const Op* second = AncestorIn(common, b);
+  if (first == second) return;  // two branches
+  if (!ComesAfter(second, first)) {
+    std::swap(first, second);
+    std::swap(a, b);
+    way.is_swapped = true;
+  }
+  if (first->kind() == OpKind::Stage || second->kind() == OpKind::Stage) return;
+  way.left = WaitingLoops(a, common);
+  way.entered = WaitingLoops(b, common);
+  Free behind = All();
+  Free between = All();
+  Free before = All();
+  for (const Op* op = a; op != first; op = op->block()->parent()) behind &= Behind(op, op->block());
+  for (const Op* op = b; op != second; op = op->block()->parent())
+    before &= InFrontOf(op, op->block());
+  AddBetween(first->next(), second, between);
+  Add(way, behind, between, before, ways);
+}
+
+std::vector<Way> Barriers::Ways(const Op* a, const Op* b) {
+  std::vector<const Op*> of_a = LoopsAround(a);
+  std::vector<const Op*> of_b = LoopsAround(b);
+  auto differ = std::ranges::mismatch(of_a, of_b).in1;
+  auto common = static_cast<size_t>(differ - of_a.begin());
+  std::vector<Way> ways;
+  AddInOneTurn(a, b, common, ways);
+  for (size_t i = 0; i < common; ++i) {
+    const ir::Block* body = of_a[i]->region();
+    bool only_next = Through(body).never;
+    Way::Turns turns = only_next ? Way::Turns::Next : Way::Turns::Earlier;
+    auto add = [&](const Op* from, const Op* to, bool is_swapped) {
+      Way way{i, turns, is_swapped};
+      way.left = WaitingLoops(from, body);
+      way.entered = WaitingLoops(to, body);
+      way.may_wait = HasBarrier(of_a[i]);
+      Add(std::move(way), Behind(from, body), All(), InFrontOf(to, body), ways);
+    };
+    add(a, b, false);
+    if (a != b) add(b, a, true);
+  }
+  return ways;
+}
+
+}  // namespace kdl::proofs

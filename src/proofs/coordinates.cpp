@@ -1,0 +1,54 @@
+#include "ir/tensor_view.h"
+#include "proofs/terms.h"
+
+// Accesses of one memory under several names. A view is a bijection of indices: where a kernel touches a memory through
+// one view alone, its indices say all; else they are brought to those of the memory:
+//   split   x[.., c, ..] of v[.., g, k, ..] : c = g * K + k
+//   merged  x[.., i, j, ..] of v[.., m, ..] : i = m / J, j = m % J
+
+namespace kdl::proofs {
+
+namespace {
+
+/// The index in the view's operand.
+std::vector<Poly> Through(Terms& terms, const ir::Op* view, std::vector<Poly> index) {
+  auto [at, from, to] = ir::ViewedDimsOf(view);
+  auto first = index.begin() + static_cast<std::ptrdiff_t>(at);
+  Poly number = *first;
+  for (size_t d = at + 1; d < at + to; ++d)
+    number = number * terms.OfSize(view->result()->type()->dims[d]) + index[d];
+  std::vector<Poly> parts(from);
+  for (size_t i = from; i-- > 1;) {
+    Poly size = terms.OfSize(view->operand(0)->type()->dims[at + i]);
+    Poly quotient = terms.OfQuotient(number, size);
+    parts[i] = number - size * quotient;
+    number = quotient;
+  }
+  parts[0] = number;
+  first = index.erase(first, first + static_cast<std::ptrdiff_t>(to));
+  index.insert(first, parts.begin(), parts.end());
+  return index;
+}
+
+}  // namespace
+
+const Value* Terms::Coordinates(const Value* tensor) {
+  const Value* memory = ir::MemoryOf(tensor);
+  auto [known, is_new] = coordinates_.try_emplace(memory, nullptr);
+  if (!is_new) return known->second;
+  const Value* only = nullptr;
+  for (const AccessView& view : AccessesOf(memory))
+    only = only == nullptr || only == view.tensor ? view.tensor : memory;
+  return known->second = only ? only : memory;
+}
+
+std::vector<Poly> Terms::OfElement(const AccessView& view) {
+  std::vector<Poly> index;
+  for (size_t d = 0; d < view.rank(); ++d) index.push_back(OfIndex(view, d));
+  const Value* end = Coordinates(view.tensor);
+  for (const Value* tensor = view.tensor; tensor != end; tensor = tensor->def()->operand(0))
+    index = Through(*this, tensor->def(), std::move(index));
+  return index;
+}
+
+}  // namespace kdl::proofs

@@ -1,0 +1,260 @@
+#include "proofs/elements.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/tensor_view.h"
+
+namespace kdl::proofs {
+
+namespace {
+
+struct Division {
+  Poly quotient;
+  Poly rest;
+};
+
+/// By a monomial, term by term.
+Division Divide(const Poly& poly, const Poly& by) {
+  if (!poly.exact()) return {poly, poly};
+  Division division;
+  const Monomial& factor = by.terms().front().first;
+  for (const auto& [monomial, coefficient] : poly.terms()) {
+    bool divides = std::includes(monomial.begin(), monomial.end(), factor.begin(), factor.end());
+    if (!divides) {
+      division.rest += Poly::Term(monomial, coefficient);
+      continue;
+    }
+    Monomial left;
+    std::set_difference(monomial.begin(), monomial.end(), factor.begin(), factor.end(),
+                        std::back_inserter(left));
+    division.quotient += Poly::Term(left, coefficient);
+  }
+  return division;
+}
+
+}  // namespace
+
+/// Of a name the product that `where` says it is: in L == N * M. Flat stores are compared with the product.
+Size Elements::ByEquation(Size size) const {
+  if (size->kind != SizeKind::Symbol) return size;
+  for (const Op* op : *instances_.kernel().body) {
+    if (op->kind() != OpKind::Require || op->attr<AttrKey::Compare>() != ir::CompareKind::Eq)
+      continue;
+    Size left = op->attr<AttrKey::Left>();
+    Size right = op->attr<AttrKey::Right>();
+    if (left == size && right->kind == SizeKind::Mul) return right;
+    if (right == size && left->kind == SizeKind::Mul) return left;
+  }
+  return size;
+}
+
+/// A size that is a factor of every product in the indices.
+std::optional<Poly> Elements::FactorOf(const std::vector<Poly>& indices) {
+  std::optional<Monomial> common;
+  for (const Poly& index : indices) {
+    for (const auto& [monomial, coefficient] : index.terms()) {
+      if (monomial.size() < 2) continue;
+      Monomial sizes;
+      for (AtomId atom : monomial) {
+        bool is_size = instances_.terms().Facts(atom).kind == AtomKind::Size;
+        bool stays = !common || Contains(*common, atom);
+        if (is_size && stays) sizes.push_back(atom);
+      }
+      common = sizes;
+    }
+  }
+  if (!common || common->empty()) return std::nullopt;
+  return Poly::Atom(common->back());
+}
+
+/// 0 <= rest < factor wherever the access is made.
+bool Elements::Fits(const AccessView& view, const Poly& rest, const Poly& factor) {
+  PointSet outside = instances_.Compare(ir::CompareKind::Lt, rest, 0) |
+                     instances_.Compare(ir::CompareKind::Ge, rest, factor);
+  return instances_.WithFacts(instances_.RunsOf(view) & outside).IsSurelyEmpty();
+}
+
+const Elements::Layout& Elements::LayoutOf(const Value* memory) {
+  auto known = layouts_.find(memory);
+  if (known != layouts_.end()) return known->second;
+  Layout layout;
+  Terms& terms = instances_.terms();
+  const Value* tensor = terms.Coordinates(memory);
+  std::vector<AccessView> views = AccessesOf(memory);
+  for (size_t d = 0; d < tensor->type()->dims.size(); ++d) {
+    Poly size = terms.OfSize(ByEquation(tensor->type()->dims[d]));
+    std::vector<Poly> indices;
+    for (const AccessView& view : views) indices.push_back(terms.OfElement(view)[d]);
+    std::vector<Poly> factors;
+    std::vector<std::optional<Poly>> sizes;
+    bool is_known = true;
+    while (std::optional<Poly> factor = FactorOf(indices)) {
+      bool fits = true;
+      for (size_t i = 0; i < views.size() && fits; ++i)
+        fits = Fits(views[i], Divide(indices[i], *factor).rest, *factor);
+      if (!fits) break;
+      Division of_size = Divide(size, *factor);
+      is_known = is_known && of_size.rest == Poly(0);
+      for (Poly& index : indices) index = Divide(index, *factor).quotient;
+      factors.insert(factors.begin(), *factor);
+      sizes.insert(sizes.begin(), *factor);
+      size = of_size.quotient;
+    }
+    sizes.insert(sizes.begin(), is_known ? std::optional(size) : std::nullopt);
+    layout.factors.push_back(std::move(factors));
+    layout.sizes.insert(layout.sizes.end(), sizes.begin(), sizes.end());
+  }
+  FindRows(memory, views, layout);
+  return layouts_[memory] = std::move(layout);
+}
+
+std::vector<Poly> Elements::SplitIndex(const Poly& index, const std::vector<Poly>& factors) {
+  std::vector<Poly> parts;
+  Poly left = index;
+  for (auto factor = factors.rbegin(); factor != factors.rend(); ++factor) {
+    Division division = Divide(left, *factor);
+    parts.insert(parts.begin(), division.rest);
+    left = division.quotient;
+  }
+  parts.insert(parts.begin(), left);
+  return parts;
+}
+
+Affine Elements::Variable(size_t number) const {
+  return instances_.Variable(fmt::format("@{}", number));
+}
+
+PointSet Elements::Of(const Value* tensor) {
+  const Layout& layout = LayoutOf(ir::MemoryOf(tensor));
+  PointSet all = instances_.All();
+  for (size_t d = 0; d < layout.sizes.size(); ++d) {
+    Affine at = Variable(d);
+    all &= AtMost(instances_.Constant(0), at);
+    if (layout.sizes[d]) all &= Less(at, instances_.Of(*layout.sizes[d]));
+  }
+  for (const auto& [d, row] : layout.rows)
+    all &= instances_.FactsOfProduct(instances_.ProductsOf(row.start)[0]);
+  return all;
+}
+
+bool Elements::IsExact(const Value* tensor) {
+  return std::ranges::all_of(LayoutOf(ir::MemoryOf(tensor)).sizes,
+                             [](const auto& size) { return size.has_value(); });
+}
+
+/// The v of y[.., v / N, v % N, ..] at dimension d, where the dimension behind it has the size name N.
+std::optional<Poly> Elements::DividedAt(const Value* memory, const std::vector<Poly>& element,
+                                        size_t d) {
+  if (d + 1 >= element.size()) return std::nullopt;
+  std::optional<AtomId> atom = element[d].Greatest();
+  if (!atom) return std::nullopt;
+  Terms& terms = instances_.terms();
+  Poly size = terms.OfSize(terms.Coordinates(memory)->type()->dims[d + 1]);
+  const AtomFacts facts = terms.Facts(*atom);
+  if (facts.kind != AtomKind::Quotient) return std::nullopt;
+  Poly divided = facts.a + size * (element[d] - Poly::Atom(*atom));
+  bool divides = facts.b == size && size.Greatest() && size == Poly::Atom(*size.Greatest()) &&
+                 element[d + 1] == divided - size * element[d];
+  return divides ? std::optional(divided) : std::nullopt;
+}
+
+void Elements::FindRows(const Value* memory, const std::vector<AccessView>& views, Layout& layout) {
+  bool is_plain = std::ranges::all_of(layout.factors, [](const auto& f) { return f.empty(); });
+  for (const AccessView& view : views) {
+    std::vector<Poly> element = instances_.terms().OfElement(view);
+    for (size_t d = 0; d < element.size() && is_plain; ++d) {
+      if (!DividedAt(memory, element, d) || layout.rows.contains(d)) continue;
+      AtomId size = *instances_.terms().Facts(*element[d].Greatest()).b.Greatest();
+      Row row{fmt::format("row{}.{}", layouts_.size(), d), size};
+      instances_.Declare({row.start, size, Variable(d), {}});
+      layout.rows.emplace(d, std::move(row));
+    }
+  }
+}
+
+std::optional<std::vector<int64_t>> Elements::IndexOf(const Value* memory, const Point& point) {
+  size_t variable = 0;
+  auto next = [&]() -> std::optional<int64_t> {
+    auto found = point.find(fmt::format("@{}", variable++));
+    return found == point.end() ? std::nullopt : std::optional(found->second);
+  };
+  std::vector<int64_t> index;
+  for (const std::vector<Poly>& factors : LayoutOf(memory).factors) {
+    std::optional<int64_t> at = next();
+    for (const Poly& factor : factors) {
+      auto size = point.find(instances_.NameOf(*factor.Greatest()));
+      std::optional<int64_t> part = next();
+      if (!at || !part || size == point.end()) return std::nullopt;
+      at = *at * size->second + *part;
+    }
+    if (!at) return std::nullopt;
+    index.push_back(*at);
+  }
+  return index;
+}
+
+/// Sums and products of an index wrap at 64 bits. One number that may be any, plus what sizes bound, does not come back
+/// into a tensor that way.
+bool Elements::MayWrap(const AccessView& view, const ir::AccessDim& dim) {
+  Wraps::Summands sum = wraps_.SummandsOf(dim, view.index);
+  return sum.unknown > 1 || !sum.known.both();
+}
+
+/// Where the index is inside. What is outside of a view touches nothing, though the memory has an element there.
+PointSet Elements::Inside(const AccessView& view) {
+  PointSet inside = instances_.All();
+  Terms& terms = instances_.terms();
+  for (size_t d = 0; d < view.rank(); ++d) {
+    Poly index = terms.OfIndex(view, d);
+    inside &= instances_.Compare(ir::CompareKind::Ge, index, 0) &
+              instances_.Compare(ir::CompareKind::Lt, index, terms.OfDim(view, d));
+  }
+  return inside;
+}
+
+Elements::Touched Elements::TouchedBy(const AccessView& view) {
+  Touched touched = NamedBy(view);
+  if (instances_.terms().Coordinates(view.tensor) == view.tensor) return touched;
+  PointSet inside = Inside(view);
+  if (inside.known())
+    touched.elements &= inside;
+  else
+    touched.is_exact = false;
+  return touched;
+}
+
+Elements::Touched Elements::NamedBy(const AccessView& view) {
+  const Value* memory = ir::MemoryOf(view.tensor);
+  const Layout& layout = LayoutOf(memory);
+  std::vector<Poly> element = instances_.terms().OfElement(view);
+  Touched touched{instances_.PointsOf(view), true};
+  std::vector<bool> wraps;
+  for (const ir::AccessDim& dim : view.access().dims) wraps.push_back(MayWrap(view, dim));
+  bool any_wraps = std::ranges::count(wraps, true) > 0;
+  if (any_wraps) touched.is_exact = false;
+  if (any_wraps && instances_.terms().Coordinates(view.tensor) != view.tensor) return touched;
+  size_t variable = 0;
+  for (size_t d = 0; d < element.size(); ++d) {
+    auto row = layout.rows.find(d);
+    std::optional<Poly> divided =
+        row == layout.rows.end() ? std::nullopt : DividedAt(memory, element, d);
+    if (divided) {
+      Affine at = instances_.Variable(row->second.start) + Variable(d + 1);
+      touched.elements &= Equal(instances_.Of(*divided), at);
+      variable += 2;
+      ++d;
+      continue;
+    }
+    for (const Poly& part : SplitIndex(element[d], layout.factors[d])) {
+      Affine at = Variable(variable++);
+      bool is_known = part.exact() && !(any_wraps && wraps[d]);
+      touched.is_exact = touched.is_exact && is_known;
+      if (is_known) touched.elements &= Equal(at, instances_.Of(part));
+    }
+  }
+  return touched;
+}
+
+}  // namespace kdl::proofs

@@ -1,0 +1,270 @@
+#include "proofs/examples.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <ranges>
+
+#include "ir/tensor_view.h"
+
+namespace kdl::proofs {
+
+namespace {
+
+using ir::Effect;
+
+constexpr unsigned long kOperationsOfLaunch = 2'000'000;  ///< of one launch
+
+std::string First(size_t i, bool second) { return fmt::format("#first{}{}", i, second ? "'" : ""); }
+std::string Last(size_t i, bool second) { return fmt::format("#last{}{}", i, second ? "'" : ""); }
+
+bool IsNumber(const ir::Param& param) {
+  return param.value->type()->kind != ir::TypeKind::Tensor &&
+         IsInteger(param.value->type()->scalar);
+}
+
+/// What the words of an example name of a run: the binders of its block, then those of the turns that it is in.
+struct Binders {
+  std::vector<const Value*> all;
+  size_t turns = 0;  ///< where those of turns begin
+};
+
+Binders BindersOf(Races& races, const Site& site) {
+  Binders binders;
+  if (site.walk)
+    binders.all = {site.walk->region()->params().begin(), site.walk->region()->params().end()};
+  binders.turns = binders.all.size();
+  for (const Op* loop : races.LoopsAround(site)) {
+    if (loop->kind() != ir::OpKind::While) binders.all.push_back(loop->region()->param(0));
+  }
+  return binders;
+}
+
+/// The first and last index of each binder, as variables.
+PointSet IndicesOf(Instances& instances, const Binders& binders, bool second) {
+  PointSet set = instances.All();
+  for (size_t i = 0; i < binders.all.size(); ++i) {
+    const Value* binder = binders.all[i];
+    Terms& terms = instances.terms();
+    bool is_blk = binder->type()->kind == ir::TypeKind::Blk;
+    Poly first = Poly::Atom(is_blk ? terms.StartOf(binder) : terms.ScalarOf(binder));
+    Poly last = is_blk ? first + Poly::Atom(terms.CountOf(binder)) - 1 : first;
+    set &= Equal(instances.Variable(First(i, second)), instances.Of(first));
+    set &= Equal(instances.Variable(Last(i, second)), instances.Of(last));
+  }
+  return set;
+}
+
+/// `i = 0..3, j = 5`: of the binders from one on, up to another.
+std::string IndicesText(const Binders& binders, size_t from, size_t to, const Point& point,
+                        bool second) {
+  std::string text;
+  for (size_t i = from; i < to; ++i) {
+    int64_t first = point.at(First(i, second));
+    int64_t last = point.at(Last(i, second));
+    text += fmt::format("{}{} = {}", i == from ? "" : ", ", binders.all[i]->name().text(), first);
+    if (last != first) text += fmt::format("..{}", last);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<Examples::Launch>>& Examples::Launches() {
+  if (launches_.empty()) {
+    for (const Sizes& sizes : LaunchesToTry(kernel_))
+      launches_.push_back(std::make_unique<Launch>(kernel_, types_, sizes));
+  }
+  return launches_;
+}
+
+std::vector<std::string> Examples::Order(Launch& launch) const {
+  std::vector<std::string> order;
+  for (Name dim : kernel_.dims) order.push_back(dim.str());
+  order.push_back(launch.instances.NameOf(launch.instances.terms().CoreNumAtom()));
+  return order;
+}
+
+/// Parameters that are numbers, from 0 on.
+PointSet Examples::OfNumbers(Launch& launch) const {
+  PointSet set = launch.instances.All();
+  for (const ir::Param& param : kernel_.params) {
+    if (!IsNumber(param)) continue;
+    Affine value = launch.instances.OfValue(param.value);
+    set &= AtMost(launch.instances.Constant(0), value);
+  }
+  return set;
+}
+
+std::optional<RaceExample> Examples::RaceOn(const Value* memory) {
+  for (auto& launch : Launches()) {
+    launch->context.Allow(kOperationsOfLaunch);
+    for (const Race& race : launch->races.FindCertain(memory)) {
+      if (std::optional<RaceExample> found = InWords(*launch, race)) return found;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<RaceExample> Examples::InWords(Launch& launch, const Race& race) {
+  Instances& instances = launch.instances;
+  PointSet of_a = IndicesOf(instances, BindersOf(launch.races, *race.a), false);
+  PointSet of_b = IndicesOf(instances, BindersOf(launch.races, *race.b), true);
+  PointSet named = of_a & launch.races.SecondRun(of_b, race.equal);
+  std::optional<Point> point = (race.runs & named & OfNumbers(launch)).Least(Order(launch));
+  if (!point) return std::nullopt;
+  bool swapped = race.b->view.effect == Effect::Read;
+  const Site& writes = swapped ? *race.a : *race.b;
+  const Site& other = swapped ? *race.b : *race.a;
+  RaceExample example{writes.view.op,
+                      other.view.op,
+                      other.view.effect == Effect::Read,
+                      BlockText(launch, writes, *point, !swapped),
+                      BlockText(launch, other, *point, swapped),
+                      ElementText(launch, ir::MemoryOf(writes.view.tensor), *point),
+                      SizesText(launch, *point)};
+  std::string turn = TurnText(launch, writes, *point, !swapped);
+  std::string other_turn = TurnText(launch, other, *point, swapped);
+  if (example.block == example.other_block || turn != other_turn) {
+    example.block += turn;
+    example.other_block += other_turn;
+  }
+  return example;
+}
+
+std::string Examples::BlockText(Launch& launch, const Site& site, const Point& point,
+                                bool second) const {
+  if (!site.walk) {
+    std::string core = launch.instances.NameOf(launch.instances.terms().CoreIdAtom());
+    auto id = point.find(second ? Races::Primed(core) : core);
+    return id == point.end() ? "a core" : fmt::format("core {}", id->second);
+  }
+  Binders binders = BindersOf(launch.races, site);
+  return "block " + IndicesText(binders, 0, binders.turns, point, second);
+}
+
+/// ` at t = 1`: of the loops outside of walks.
+std::string Examples::TurnText(Launch& launch, const Site& site, const Point& point,
+                               bool second) const {
+  Binders binders = BindersOf(launch.races, site);
+  std::string text = IndicesText(binders, binders.turns, binders.all.size(), point, second);
+  return text.empty() ? text : " at " + text;
+}
+
+std::string Examples::SizesText(Launch& launch, const Point& point) const {
+  std::string text;
+  auto add = [&](Name name) {
+    auto known = launch.known.find(name);
+    auto found = point.find(name.str());
+    if (known == launch.known.end() && found == point.end()) return;
+    text += fmt::format("{}{} = {}", text.empty() ? ", for " : ", ", name.text(),
+                        known != launch.known.end() ? known->second : found->second);
+  };
+  for (Name dim : kernel_.dims) add(dim);
+  for (const ir::Generic& generic : kernel_.generics) add(generic.name);
+  auto add_atom = [&](std::string_view name, AtomId atom) {
+    auto found = point.find(launch.instances.NameOf(atom));
+    if (found != point.end())
+      text += fmt::format("{}{} = {}", text.empty() ? ", for " : ", ", name, found->second);
+  };
+  for (const ir::Param& param : kernel_.params) {
+    if (IsNumber(param))
+      add_atom(param.value->name().text(), launch.instances.terms().ScalarOf(param.value));
+  }
+  add_atom(ir::kCoreNum, launch.instances.terms().CoreNumAtom());
+  return text;
+}
+
+std::string Examples::ElementText(Launch& launch, const Value* memory, const Point& point) const {
+  auto index = launch.races.elements().IndexOf(memory, point);
+  std::string_view name = launch.instances.terms().Coordinates(memory)->name().text();
+  return index ? fmt::format("{}[{}]", name, fmt::join(*index, ", ")) : std::string(name);
+}
+
+std::optional<TwiceExample> Examples::TwiceBy(const Op* store) {
+  for (auto& launch : Launches()) {
+    launch->context.Allow(kOperationsOfLaunch);
+    for (const Site& site : launch->races.sites()) {
+      if (site.view.op != store || !site.is_certain) continue;
+      std::vector<std::string> order = Order(*launch);
+      std::vector<std::pair<std::string, std::string>> points;
+      for (ir::AxisId axis : site.view.axes()) {
+        const Value* blk = ir::FindBlk(store, axis);
+        points.emplace_back(kernel_.axis(axis).name.str(),
+                            launch->instances.NameOf(launch->instances.terms().ElementOf(blk)));
+      }
+      std::optional<Point> point = launch->races.Twice(site).Least(order);
+      if (!point) continue;
+      TwiceExample example{ElementText(*launch, ir::MemoryOf(site.view.tensor), *point), "", ""};
+      for (const auto& [name, variable] : points) {
+        auto add = [&](std::string& text, const std::string& from) {
+          text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, point->at(from));
+        };
+        add(example.first, variable);
+        add(example.second, Races::Primed(variable));
+      }
+      return example;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<ElementExample> Examples::ElementOf(
+    const Value* memory, const std::function<PointSet(Races&, Instances&)>& ask) {
+  for (auto& launch : Launches()) {
+    launch->context.Allow(kOperationsOfLaunch);
+    PointSet elements = ask(launch->races, launch->instances) & OfNumbers(*launch);
+    if (launch->instances.IsOpaque(elements)) continue;
+    std::optional<Point> point = elements.Least(Order(*launch));
+    if (point)
+      return ElementExample{ElementText(*launch, memory, *point), SizesText(*launch, *point)};
+  }
+  return std::nullopt;
+}
+
+std::optional<IndexExample> Examples::Outside(const AccessView& view, size_t dim, bool above) {
+  static const std::string kIndex = "#index";
+  for (auto& launch : Launches()) {
+    launch->context.Allow(kOperationsOfLaunch);
+    Instances& instances = launch->instances;
+    Poly index = instances.terms().OfIndex(view, dim);
+    PointSet outside =
+        above ? instances.Compare(ir::CompareKind::Ge, index, instances.terms().OfDim(view, dim))
+              : instances.Compare(ir::CompareKind::Lt, index, 0);
+    PointSet runs = instances.WithFacts(instances.RunsOf(view) & outside) & OfNumbers(*launch);
+    if (instances.IsOpaque(runs)) continue;
+    runs &= Equal(instances.Variable(kIndex), instances.Of(index));
+    std::optional<Point> point = runs.Least(Order(*launch));
+    if (!point) continue;
+    return IndexExample{point->at(kIndex), CountsText(*launch, view, *point),
+                        SizesText(*launch, *point)};
+  }
+  return std::nullopt;
+}
+
+/// What the numbers of loops around an access are, and the elements of its ranges.
+std::string Examples::CountsText(Launch& launch, const AccessView& view, const Point& point) const {
+  Terms& terms = launch.instances.terms();
+  std::string text;
+  auto add = [&](std::string_view name, AtomId atom) {
+    auto found = point.find(launch.instances.NameOf(atom));
+    if (found == point.end()) return;
+    text += fmt::format("{}{} = {}", text.empty() ? " at " : ", ", name, found->second);
+  };
+  std::vector<const Op*> loops;
+  for (const Op* op = view.op->block()->parent(); op; op = op->block()->parent()) {
+    if (IsLoop(op) && op->kind() != ir::OpKind::While) loops.push_back(op);
+  }
+  for (const Op* loop : std::views::reverse(loops)) {
+    for (const Value* binder : loop->region()->params()) {
+      bool counts = LoopEndsOf(binder) && binder->type()->kind != ir::TypeKind::Blk;
+      if (counts) add(binder->name().text(), terms.ScalarOf(binder));
+    }
+  }
+  for (ir::AxisId axis : view.axes())
+    add(kernel_.axis(axis).name.text(), terms.ElementOf(ir::FindBlk(view.op, axis)));
+  return text;
+}
+
+}  // namespace kdl::proofs

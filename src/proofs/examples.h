@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "proofs/proofs.h"
+#include "proofs/races.h"
+
+namespace kdl::proofs {
+
+/// Sizes of launches in which to look for an example: first of any size, with numbers for int generics alone, then small
+/// ones; each meets what the launch requires.
+std::vector<Sizes> LaunchesToTry(const ir::Function& function);
+
+/// Examples of mistakes, for the messages. Each is asked of launches whose constants are numbers, so that blocks are exact, and
+/// of accesses alone that happen whatever the data is.
+class Examples {
+ public:
+  Examples(const ir::Function& kernel, ir::TypeTable& types) : kernel_(kernel), types_(types) {}
+
+  std::optional<RaceExample> RaceOn(const ir::Value* memory);
+  std::optional<TwiceExample> TwiceBy(const ir::Op* store);
+  /// The least element of a set that `ask` makes of the memory's elements.
+  std::optional<ElementExample> ElementOf(const ir::Value* memory,
+                                          const std::function<PointSet(Races&, Instances&)>& ask);
+  /// The least run in which the index of a dimension is below 0, or beyond its end.
+  std::optional<IndexExample> Outside(const AccessView& view, size_t dim, bool above);
+
+ private:
+  struct Launch {
+    SetContext context;
+    Instances instances;
+    Races races;
+    Launch(const ir::Function& kernel, ir::TypeTable& types, const Sizes& known)
+        : instances(context, kernel, types, known), races(instances), known(known) {}
+    Sizes known;
+  };
+  std::vector<std::unique_ptr<Launch>>& Launches();
+  std::optional<RaceExample> InWords(Launch& launch, const Race& race);
+  PointSet OfNumbers(Launch& launch) const;
+  std::string BlockText(Launch& launch, const Site& site, const Point& point, bool second) const;
+  std::string TurnText(Launch& launch, const Site& site, const Point& point, bool second) const;
+  std::string CountsText(Launch& launch, const AccessView& view, const Point& point) const;
+  std::string SizesText(Launch& launch, const Point& point) const;
+  std::string ElementText(Launch& launch, const ir::Value* memory, const Point& point) const;
+  std::vector<std::string> Order(Launch& launch) const;
+
+  const ir::Function& kernel_;
+  ir::TypeTable& types_;
+  std::vector<std::unique_ptr<Launch>> launches_;
+};
+
+}  // namespace kdl::proofs

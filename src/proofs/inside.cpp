@@ -1,0 +1,236 @@
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "proofs/examples.h"
+#include "proofs/plain_accesses.h"
+#include "proofs/proofs.h"
+#include "proofs/reach.h"
+
+// Inside: whether indices are inside, by bounds of loops alone where that is enough, else by sets.
+
+namespace kdl::proofs {
+
+namespace {
+
+using ir::CompareKind;
+
+constexpr unsigned long kOperationsOfRun = 400'000;  ///< of one question
+
+/// `2*N - 1`, of sizes alone, in the names of the source.
+std::string TextOf(const Poly& poly, const Terms& terms) {
+  std::string text;
+  auto add = [&](const Monomial& monomial, int64_t coefficient) {
+    std::string product;
+    int64_t size = coefficient < 0 ? -coefficient : coefficient;
+    if (size != 1 || monomial.empty()) product = fmt::format("{}", size);
+    for (AtomId atom : monomial)
+      product += (product.empty() ? "" : "*") + terms.Facts(atom).symbol.str();
+    std::string_view sign =
+        text.empty() ? (coefficient < 0 ? "-" : "") : (coefficient < 0 ? " - " : " + ");
+    text += fmt::format("{}{}", sign, product);
+  };
+  for (const auto& [monomial, coefficient] : poly.terms()) {
+    if (!monomial.empty()) add(monomial, coefficient);
+  }
+  if (poly.constant() != 0) add({}, poly.constant());
+  return text.empty() ? "0" : text;
+}
+
+/// The runs of an access: of launches that are not refused, in turns of the loops around it, branches that are taken and, if
+/// it is asked, at points where its mask holds. What is shown of all of them is a proof.
+class AccessRuns {
+ public:
+  AccessRuns(Instances& instances, const AccessView& view, bool masked = true)
+      : instances_(instances), view_(view), masked_(masked) {}
+
+  bool Always(const Poly& a, CompareKind compare, const Poly& b) {
+    instances_.context().Allow(kOperationsOfRun);
+    if (!runs_) runs_ = instances_.WithBounds(instances_.RunsOf(view_, masked_), known_);
+    PointSet others = *runs_ & instances_.Compare(Negated(compare), a, b);
+    return instances_.WithFacts(others, known_).IsSurelyEmpty();
+  }
+
+ private:
+  Instances& instances_;
+  const AccessView& view_;
+  bool masked_;
+  std::optional<PointSet> runs_;
+  Instances::Names known_;  ///< variables of which runs_ says what is known
+};
+
+}  // namespace
+
+struct Inside::Asked {
+  Asked(const ir::Function& function, ir::TypeTable& types)
+      : function(function),
+        types(types),
+        instances(sets, function, types),
+        terms(instances.terms()),
+        reach(terms) {}
+
+  bool IsWholeRange(const AccessView& view, size_t d) const;
+  OpenIndex Ask(const AccessView& view, size_t d, AccessRuns& runs);
+  bool IsPlain(const Poly& index, const Poly& size) const;
+  std::optional<AlwaysOutside> Outside(const AccessView& view, const OpenIndex& open,
+                                       AccessRuns& runs);
+  std::optional<IndexExample> ExampleOf(const AccessView& view, size_t dim, bool above);
+  std::optional<Size> SizeOf(const Poly& poly);
+  std::optional<Size> AnyTurn(const AccessView& view);
+
+  const ir::Function& function;
+  ir::TypeTable& types;
+  SetContext sets;
+  Instances instances;
+  Terms& terms;
+  Reach reach;
+  std::optional<Examples> examples;
+};
+
+Inside::Inside(const ir::Function& function, ir::TypeTable& types)
+    : asked_(std::make_unique<Asked>(function, types)) {}
+Inside::~Inside() = default;
+
+IndexAnswer Inside::Of(const AccessView& view) {
+  AccessRuns runs(asked_->instances, view);
+  IndexAnswer answer;
+  for (size_t d = 0; d < view.rank(); ++d) {
+    if (asked_->IsWholeRange(view, d)) {
+      answer.is_range = true;
+    } else if (OpenIndex index = asked_->Ask(view, d, runs); index.below || index.above) {
+      index.outside = asked_->Outside(view, index, runs);
+      answer.open.push_back(std::move(index));
+    }
+  }
+  return answer;
+}
+
+bool Inside::Of(ir::TakeOp take) {
+  AccessView view{take.op, nullptr, take.index(), ir::Effect::Read, take.mask()};
+  AccessRuns runs(asked_->instances, view);
+  const ir::AxisList over = take->attr<AttrKey::Axes>();
+  for (size_t i = 0; i < over.size(); ++i) {
+    const Value* blk = ir::FindBlk(take.op, over[i]);
+    Poly index = asked_->terms.OfValue(view.index[i]);
+    Poly start = asked_->terms.OfFact(OpKind::BlkStart, blk);
+    Poly behind = start + asked_->terms.OfFact(OpKind::BlkSize, blk);
+    if (!runs.Always(index, CompareKind::Ge, start) || !runs.Always(index, CompareKind::Lt, behind))
+      return false;
+  }
+  return true;
+}
+
+bool Inside::NeedsMask(const AccessView& view) {
+  AccessRuns runs(asked_->instances, view, false);
+  for (size_t d = 0; d < view.rank(); ++d) {
+    OpenIndex index = asked_->IsWholeRange(view, d) ? OpenIndex{} : asked_->Ask(view, d, runs);
+    if (index.below || index.above) return true;
+  }
+  return false;
+}
+
+std::optional<IndexEnds> Inside::EndsOf(const AccessView& view, size_t dim) {
+  std::optional<Size> any = asked_->reach.IsAlways(view) ? asked_->AnyTurn(view) : std::nullopt;
+  if (!any) return std::nullopt;
+  Poly index = asked_->terms.OfIndex(view, dim);
+  std::optional<Poly> least = asked_->reach.Extreme(index, false);
+  std::optional<Poly> most = asked_->reach.Extreme(index, true);
+  std::optional<Size> from = least ? asked_->SizeOf(*least) : std::nullopt;
+  std::optional<Size> to = most ? asked_->SizeOf(*most + 1) : std::nullopt;
+  if (!from || !to) return std::nullopt;
+  return IndexEnds{*from, *to, *any};
+}
+
+void Inside::Require(const ir::Op* op) { asked_->instances.Require(op); }
+
+bool Inside::Asked::IsWholeRange(const AccessView& view, size_t d) const {
+  ir::Access access = view.access();
+  const ir::AccessDim& dim = access.dims[d];
+  if (dim.terms.size() != 1 || !IsConstant(dim.offset, 0) ||
+      !IsConstant(dim.terms[0].coefficient, 1))
+    return false;
+  const Value* range = view.index[dim.terms[0].operand];
+  Size size = view.tensor->type()->dims[d];
+  bool is_range = range->type()->kind == ir::TypeKind::Blk;
+  return is_range && function.axis(range->type()->axes[0]).domain == size &&
+         IsWhole(range, size, terms);
+}
+
+OpenIndex Inside::Asked::Ask(const AccessView& view, size_t d, AccessRuns& runs) {
+  Poly index = terms.OfIndex(view, d);
+  Poly size = terms.OfDim(view, d);
+  if (IsPlain(index, size)) return {d, false, false};
+  return {d, !runs.Always(index, CompareKind::Ge, 0), !runs.Always(index, CompareKind::Lt, size)};
+}
+
+/// Bounds of loops alone say it: most indices need no more.
+bool Inside::Asked::IsPlain(const Poly& index, const Poly& size) const {
+  std::optional<Poly> least = reach.Extreme(index, false);
+  std::optional<Poly> most = reach.Extreme(index, true);
+  return least && most && terms.IsNonNegative(*least) && terms.IsNonNegative(size - *most - 1);
+}
+
+/// Only where the access runs, at each of its points, whenever its loops do.
+std::optional<AlwaysOutside> Inside::Asked::Outside(const AccessView& view, const OpenIndex& open,
+                                                    AccessRuns& runs) {
+  if (!reach.IsAlways(view)) return std::nullopt;
+  Poly index = terms.OfIndex(view, open.dim);
+  auto is_outside = [&](const Poly& at, bool above) {
+    return above ? runs.Always(at, CompareKind::Ge, terms.OfDim(view, open.dim))
+                 : runs.Always(at, CompareKind::Lt, 0);
+  };
+  if (open.below != open.above && is_outside(index, open.above))
+    return AlwaysOutside{open.above, "", ExampleOf(view, open.dim, open.above)};
+  for (bool above : {false, true}) {
+    std::optional<Poly> extreme = reach.Extreme(index, above);
+    if (!(above ? open.above : open.below) || !extreme || !is_outside(*extreme, above)) continue;
+    return AlwaysOutside{above, TextOf(*extreme, terms), ExampleOf(view, open.dim, above)};
+  }
+  return std::nullopt;
+}
+
+std::optional<IndexExample> Inside::Asked::ExampleOf(const AccessView& view, size_t dim,
+                                                     bool above) {
+  if (function.kind != ir::FunctionKind::Kernel) return std::nullopt;
+  if (!examples) examples.emplace(function, types);
+  return examples->Outside(view, dim, above);
+}
+
+/// 1 where all loops around the access have turns, else 0.
+std::optional<Size> Inside::Asked::AnyTurn(const AccessView& view) {
+  SizeTable& sizes = types.sizes();
+  std::optional<std::vector<Poly>> turns = reach.Turns(view);
+  if (!turns) return std::nullopt;
+  Size any = sizes.Constant(1);
+  for (const Poly& count : *turns) {
+    if (std::optional<int64_t> known = count.AsConstant(); known && *known > 0) continue;
+    std::optional<Size> size = SizeOf(count);
+    if (!size) return std::nullopt;
+    Size most = *size;
+    PointSet below = instances.Launch() & instances.Compare(CompareKind::Lt, count, 0);
+    if (!instances.WithFacts(below).IsSurelyEmpty()) {
+      Size negative = sizes.Binary(SizeKind::Min, *size, sizes.Constant(0));
+      most = sizes.Binary(SizeKind::Sub, *size, negative);
+    }
+    any = sizes.Binary(SizeKind::Mul, any, sizes.Binary(SizeKind::Min, sizes.Constant(1), most));
+  }
+  return any;
+}
+
+std::optional<Size> Inside::Asked::SizeOf(const Poly& poly) {
+  if (!reach.IsOfLaunch(poly)) return std::nullopt;
+  SizeTable& sizes = types.sizes();
+  Size sum = sizes.Constant(poly.constant());
+  for (const auto& [monomial, coefficient] : poly.terms()) {
+    if (monomial.empty()) continue;
+    Size product = sizes.Constant(coefficient);
+    for (AtomId atom : monomial)
+      product = sizes.Binary(SizeKind::Mul, product, sizes.Symbol(terms.Facts(atom).symbol));
+    sum = sizes.Binary(SizeKind::Add, sum, product);
+  }
+  return sum;
+}
+
+}  // namespace kdl::proofs

@@ -1,0 +1,101 @@
+#include "proofs/plain_accesses.h"
+
+#include <algorithm>
+
+#include "ir/lookup.h"
+#include "ir/tensor_view.h"
+#include "ir/views.h"
+
+namespace kdl::proofs {
+
+namespace {
+
+/// What an index is, with nothing added or multiplied; else null.
+const Value* PlainIndex(const AccessView& view, size_t d) {
+  ir::Access access = view.access();
+  const ir::AccessDim& dim = access.dims[d];
+  bool is_plain =
+      dim.terms.size() == 1 && IsConstant(dim.offset, 0) && IsConstant(dim.terms[0].coefficient, 1);
+  return is_plain ? view.index[dim.terms[0].operand] : nullptr;
+}
+
+/// All that happens to a memory, if that is accesses in the dimensions of one tensor.
+std::vector<AccessView> PlainAccessesOf(const Value* memory) {
+  std::vector<AccessView> views;
+  for (Op* op : ir::UsersOfMemory(memory)) {
+    std::optional<AccessView> view = AccessOf(op);
+    if (!view || view->is_partial()) return {};
+    views.push_back(*view);
+    if (views[0].tensor != view->tensor) return {};
+  }
+  return views;
+}
+
+}  // namespace
+
+bool IsWhole(const Value* range, Size dim, Terms& terms) {
+  auto made = ir::DynAs<ir::MakeBlkOp>(range->def());
+  bool is_binder = !range->def() && range->type()->kind == ir::TypeKind::Blk && LoopEndsOf(range);
+  if (!made && !is_binder) return false;
+  Poly size = terms.OfSize(dim);
+  Poly from = terms.OfValue(made ? made->start() : LoopEndsOf(range)->lo);
+  Poly length = terms.OfValue(made ? made->size() : LoopEndsOf(range)->hi);
+  return size.exact() && from == Poly(0) && length == size;
+}
+
+namespace {
+
+bool WritesAll(const AccessView& view, Terms& terms) {
+  if (view.effect != ir::Effect::Write || view.is_partial() || view.mask) return false;
+  std::vector<const Value*> ranges;
+  for (size_t d = 0; d < view.rank(); ++d) {
+    const Value* range = PlainIndex(view, d);
+    bool is_new = range && !Contains(ranges, range);
+    if (!is_new || !IsWhole(range, view.tensor->type()->dims[d], terms)) return false;
+    ranges.push_back(range);
+  }
+  for (const Op* op = view.op->block()->parent(); op; op = op->block()->parent()) {
+    bool walks = op->kind() == OpKind::Spmd || op->kind() == OpKind::For;
+    if (!walks || op->HasAttr(AttrKey::Breaks)) return false;
+    for (const Value* param : op->region()->params()) {
+      if (LoopEndsOf(param) && !Contains(ranges, param)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool IsDealtPlainly(const Value* memory) {
+  std::vector<AccessView> views = PlainAccessesOf(memory);
+  const Op* walk = views.empty() ? nullptr : Around(views[0].op, OpKind::Spmd);
+  if (!walk || walk->block()->parent()) return false;
+  bool together = std::ranges::all_of(
+      views, [&](const AccessView& v) { return Around(v.op, OpKind::Spmd) == walk; });
+  return together && std::ranges::all_of(walk->region()->params(), [&](const Value* binder) {
+           for (size_t d = 0; d < views[0].rank(); ++d) {
+             bool alike = std::ranges::all_of(
+                 views, [&](const AccessView& view) { return PlainIndex(view, d) == binder; });
+             if (alike) return true;
+           }
+           return false;
+         });
+}
+
+bool IsOncePlainly(const AccessView& view) {
+  return std::ranges::all_of(view.axes(), [&](ir::AxisId axis) {
+    const Value* blk = ir::FindBlk(view.op, axis);
+    for (size_t d = 0; d < view.rank(); ++d) {
+      if (PlainIndex(view, d) == blk) return true;
+    }
+    return false;
+  });
+}
+
+bool IsWrittenPlainly(const Value* memory, Terms& terms) {
+  return std::ranges::any_of(AccessesOf(memory), [&](const AccessView& view) {
+    return view.tensor == memory && WritesAll(view, terms);
+  });
+}
+
+}  // namespace kdl::proofs

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace kdl::proofs {
+
+/// An integer without further structure, numbered by a table of atoms.
+using AtomId = uint32_t;
+/// A product of atoms, ascending; empty: 1.
+using Monomial = std::vector<AtomId>;
+
+/// A polynomial over atoms. Arithmetic that leaves 64 bits, or makes a product of too many atoms, gives one that is not
+/// exact, of which nothing is known.
+class Poly {
+ public:
+  Poly() = default;
+  Poly(int64_t constant) {  // NOLINT: a number is a polynomial
+    if (constant != 0) terms_.emplace_back(Monomial(), constant);
+  }
+  static Poly Atom(AtomId atom) { return Term(Monomial{atom}, 1); }
+  static Poly Term(const Monomial& monomial, int64_t coefficient);
+
+  bool exact() const { return exact_; }
+  using Terms = std::vector<std::pair<Monomial, int64_t>>;
+  /// Ascending by their monomials.
+  const Terms& terms() const { return terms_; }
+  int64_t constant() const;
+  /// The value of a constant.
+  std::optional<int64_t> AsConstant() const;
+  /// The greatest atom; nothing in a constant.
+  std::optional<AtomId> Greatest() const;
+
+  /// coefficient * atom + rest, neither of which has the atom. Nothing where a power of it stands.
+  struct Split;
+  std::optional<Split> SplitBy(AtomId atom) const;
+
+  Poly& operator+=(const Poly& other);
+  Poly& operator*=(const Poly& other);
+  friend Poly operator+(Poly a, const Poly& b) { return a += b; }
+  friend Poly operator*(Poly a, const Poly& b) { return a *= b; }
+  friend Poly operator-(Poly a, const Poly& b) { return a += Poly(-1) * b; }
+  bool operator==(const Poly& other) const = default;
+  auto operator<=>(const Poly& other) const = default;
+
+ private:
+  void Add(const Monomial& monomial, int64_t coefficient);
+
+  Terms terms_;  ///< no coefficient is 0
+  bool exact_ = true;
+};
+
+struct Poly::Split {
+  Poly coefficient;
+  Poly rest;
+};
+
+}  // namespace kdl::proofs

@@ -1,0 +1,482 @@
+#include "proofs/races.h"
+
+#include <algorithm>
+
+#include "ir/tensor_view.h"
+
+// Two runs of the kernel's code, the first with its own variables, the second with the same ones and a prime. Variables
+// that cannot differ between the two are shared: those of the launch, and those of loops outside of walks while both are in
+// one turn of them. What is left of a run are its block and the elements that it touches; all accesses that stand between
+// the same barriers are one union, so that a kernel of many stores is one question.
+
+namespace kdl::proofs {
+
+namespace {
+
+using ir::Effect;
+
+constexpr size_t kMostAsked = 32;  ///< that are asked about, or put in order, all together
+
+/// irgen's fill of an `out` tensor, which quotes no source: what an update folds onto behind the next barrier.
+bool IsFill(const Op* op) { return op->kind() == OpKind::Store && !op->HasAttr(AttrKey::Text); }
+
+}  // namespace
+
+Races::Races(Instances& instances, const std::set<const Value*>& safe)
+    : instances_(instances), elements_(instances), barriers_(instances) {
+  std::set<const Value*> written;
+  for (const AccessView& view : AccessesIn(instances.kernel().body)) {
+    const Value* memory = ir::MemoryOf(view.tensor);
+    if (view.effect != Effect::Read && !safe.contains(memory)) written.insert(memory);
+  }
+  Collect(instances.kernel().body, nullptr, written);
+}
+
+void Races::Collect(const ir::Block* block, const Op* walk, const std::set<const Value*>& written) {
+  for (Op* op : *block) {
+    std::optional<AccessView> view = AccessOf(op);
+    if (view && written.contains(ir::MemoryOf(view->tensor))) {
+      instances_.context().Allow(kOperationsOfQuestion);
+      PointSet runs = instances_.Launch() & instances_.Around(op) & elements_.Of(view->tensor);
+      Elements::Touched touched = elements_.TouchedBy(*view);
+      runs = instances_.WithFacts(runs & touched.elements);
+      sites_.push_back({*view, walk, runs, touched.is_exact && IsCertain(*view, runs)});
+    }
+    for (const ir::Block* region : op->regions())
+      Collect(region, op->kind() == OpKind::Spmd ? op : walk, written);
+  }
+}
+
+bool Races::IsCertain(const AccessView& view, const PointSet& touched) const {
+  for (const Op* op = view.op->block()->parent(); op; op = op->block()->parent()) {
+    bool always = op->kind() == OpKind::If || op->kind() == OpKind::Stage ||
+                  (IsLoop(op) && op->kind() != OpKind::While && !op->HasAttr(AttrKey::Breaks));
+    bool counts = op->kind() != OpKind::Loop ||
+                  instances_.terms().OfValue(op->operand(2)).AsConstant().has_value();
+    if (!always || !counts || instances_.IsShortened(op)) return false;
+  }
+  return !instances_.IsOpaque(touched);
+}
+
+Races::Class Races::ClassOf(const Site& site) {
+  if (site.view.is_partial()) return kPartials;
+  if (site.view.effect == Effect::Accumulate) return kAtomics;
+  if (site.view.effect == Effect::Read) return kReads;
+  return IsFill(site.view.op) ? kFills : kWrites;
+}
+
+Races::Conflict Races::ConflictOf(Class a, Class b) {
+  if (a == kPartials || b == kPartials) {
+    Class other = a == kPartials ? b : a;
+    return other == kPartials || other == kFills ? Conflict::None : Conflict::AnyBlock;
+  }
+  bool none = a == b && (a == kReads || a == kAtomics);
+  return none ? Conflict::None : Conflict::OtherBlock;
+}
+
+// -- Groups ------------------------------------------------------------------------------------
+
+/// A site's runs without what is known inside of its block alone.
+PointSet Races::OfBlocks(const Site& site) {
+  Loops loops = barriers_.LoopsAround(site.view.op);
+  std::set<std::string> multiplied;  // and products: they are compared from run to run
+  for (const std::string& variable : site.touched.Variables()) {
+    for (const Product& product : instances_.ProductsOf(variable))
+      multiplied.merge(Equal(instances_.Variable(variable), product.multiple).Variables());
+  }
+  auto is_inner = [&](const std::string& variable) {
+    if (!instances_.IsDeclared(variable) || multiplied.contains(variable)) return false;
+    bool is_block = site.walk ? instances_.IsBinderOf(variable, site.walk) ||
+                                    instances_.IsRaggedBound(variable, site.walk)
+                              : instances_.IsCore(variable);
+    return !is_block && !IsShared(variable, loops);
+  };
+  return site.touched.WithSome(site.touched.Variables(is_inner));
+}
+
+std::vector<Races::Group> Races::GroupsOf(const std::function<bool(const Site&)>& counts) {
+  std::vector<Group> groups;
+  std::map<std::pair<const Value*, const Op*>, size_t> known;
+  for (const Site& site : sites_) {
+    if (!counts(site)) continue;
+    const Value* memory = ir::MemoryOf(site.view.tensor);
+    const Op* place = barriers_.PlaceOf(site.view.op);
+    auto [at, is_new] = known.try_emplace({memory, place}, groups.size());
+    if (is_new) {
+      groups.push_back({memory, place, site.walk, {}, {}});
+      groups.back().touched.fill(instances_.None());
+    }
+    groups[at->second].sites[ClassOf(site)].push_back(&site);
+  }
+  return groups;
+}
+
+std::vector<Race> Races::FindCertain(const Value* memory) {
+  auto counts = [&](const Site& site) {
+    return site.is_certain && ir::MemoryOf(site.view.tensor) == memory;
+  };
+  return Find(counts, true);
+}
+
+std::vector<Race> Races::Find(const std::function<bool(const Site&)>& counts, bool is_certain) {
+  std::vector<Group> groups = GroupsOf(counts);
+  std::set<const Value*> done;
+  std::vector<Race> found;
+  for (Group& group : groups) {
+    std::vector<Race> races = done.contains(group.memory) ? found : RacesOfOne(group, is_certain);
+    if (races.empty()) {
+      Join(group);
+    } else if (done.insert(group.memory).second) {
+      found.push_back(races[0]);
+    }
+  }
+  for (size_t i = 0; i < groups.size(); ++i) {
+    for (size_t j = i; j < groups.size() && !done.contains(groups[i].memory); ++j) {
+      if (groups[i].memory != groups[j].memory) continue;
+      std::vector<Race> races = RacesOf(groups[i], groups[j], is_certain);
+      if (races.empty()) continue;
+      found.push_back(races[0]);
+      done.insert(groups[i].memory);
+    }
+  }
+  return found;
+}
+
+void Races::Join(Group& group) {
+  for (size_t c = 0; c < kClasses; ++c) {
+    PointSet& touched = group.touched[c];
+    for (const Site* site : group.sites[c]) {
+      instances_.context().Allow(kOperationsOfQuestion);
+      touched |= OfBlocks(*site);
+    }
+    instances_.context().Allow(kOperationsOfQuestion);
+    touched = touched.Joined();
+  }
+}
+
+/// What is not proven is mostly not so of a site alone: where all together would take long that is asked first.
+std::vector<Race> Races::RacesOfOne(const Group& group, bool is_certain) {
+  size_t pieces = 0;
+  for (const auto& sites : group.sites) {
+    for (const Site* site : sites) pieces += site->touched.pieces();
+  }
+  if (pieces <= kMostAsked) return {};
+  for (Way& way : barriers_.Ways(group.place, group.place)) {
+    if (is_certain && !Narrow(group, way)) continue;
+    for (size_t c = 0; c < kClasses; ++c) {
+      std::vector<Race> races = AmongSites(group, group, way, Class(c), true);
+      if (!races.empty()) return races;
+    }
+  }
+  return {};
+}
+
+std::vector<Race> Races::RacesOf(const Group& a, const Group& b, bool is_certain) {
+  for (Way& way : barriers_.Ways(a.place, b.place)) {
+    if (!is_certain) EndTurns(a, way, false);
+    if (is_certain && !Narrow(a, way)) continue;
+    for (size_t ca = 0; ca < kClasses; ++ca) {
+      for (Conflict conflict : {Conflict::OtherBlock, Conflict::AnyBlock}) {
+        PointSet of_b = instances_.None();
+        for (size_t cb = 0; cb < kClasses; ++cb) {
+          if (ConflictOf(Class(ca), Class(cb)) == conflict) of_b |= b.touched[cb];
+        }
+        if (a.sites[ca].empty() || of_b.IsSurelyEmpty()) continue;
+        if (Meet(a, b, way, a.touched[ca], of_b, conflict).IsSurelyEmpty()) continue;
+        std::vector<Race> races = AmongSites(a, b, way, Class(ca), false);
+        if (!races.empty()) return races;
+      }
+    }
+  }
+  return {};
+}
+
+/// The first two sites that may race, or the first one that may with itself.
+std::vector<Race> Races::AmongSites(const Group& a, const Group& b, const Way& way, Class ca,
+                                    bool alone) {
+  for (const Site* first : a.sites[ca]) {
+    for (size_t cb = 0; cb < kClasses; ++cb) {
+      Conflict conflict = ConflictOf(ca, Class(cb));
+      if (conflict == Conflict::None) continue;
+      for (const Site* second : b.sites[cb]) {
+        if (alone && first != second) continue;
+        PointSet runs = Meet(a, b, way, OfBlocks(*first), OfBlocks(*second), conflict);
+        if (runs.IsSurelyEmpty()) continue;
+        Loops equal = barriers_.LoopsAround(a.place);
+        equal.resize(way.equal);
+        return {{first, second, runs, equal}};
+      }
+    }
+  }
+  return {};
+}
+
+PointSet Races::ElementsOf(const Site& site) const {
+  return site.touched.WithSome(
+      site.touched.Variables([&](const std::string& variable) { return !IsShared(variable, {}); }));
+}
+
+PointSet Races::MaybeBefore(const Site& site) {
+  PointSet before = instances_.None();
+  const Op* place = barriers_.PlaceOf(site.view.op);
+  bool in_turns = !barriers_.LoopsAround(site.view.op).empty();
+  bool is_behind = false;
+  for (const Site& other : sites_) {
+    if (&other == &site) is_behind = true;
+    bool writes = other.view.effect != Effect::Read &&
+                  ir::MemoryOf(other.view.tensor) == ir::MemoryOf(site.view.tensor);
+    if (!writes) continue;
+    const Op* common = site.view.op->block()->parent();
+    while (common && !instances_.LoopIsIn(other.view.op, common))
+      common = common->block()->parent();
+    bool in_one_place = barriers_.PlaceOf(other.view.op) == place;
+    bool behind = is_behind && !in_turns && LoopOf(common) == site.walk;
+    if (!behind) {
+      before |= ElementsOf(other);
+    } else if (in_one_place) {  // other blocks, or cores, may be ahead
+      PointSet runs = site.touched & SecondRun(OfBlocks(other), {}) &
+                      OtherBlock(site.walk, other.walk, {}, true);
+      auto is_second = [](const std::string& variable) { return variable.ends_with("'"); };
+      before |= runs.WithSome(runs.Variables(is_second));
+    }
+  }
+  return before;
+}
+
+// -- Two runs ----------------------------------------------------------------------------------
+
+/// Elements are named alike in both runs, too.
+bool Races::IsShared(const std::string& variable, const Loops& equal) const {
+  if (!instances_.IsDeclared(variable)) return true;
+  const Scope& scope = instances_.ScopeOf(variable);
+  return !scope.points && !scope.cores && (!scope.loop || Contains(equal, scope.loop));
+}
+
+PointSet Races::SecondRun(const PointSet& set, const Loops& equal) const {
+  std::map<std::string, std::string> primes;
+  for (const std::string& variable : set.Variables()) {
+    if (!IsShared(variable, equal)) primes[variable] = Primed(variable);
+  }
+  return set.Renamed(primes);
+}
+
+PointSet Races::Meet(const Group& a, const Group& b, const Way& way, const PointSet& of_a,
+                     const PointSet& of_b, Conflict conflict) {
+  instances_.context().Allow(kOperationsOfQuestion);
+  Loops equal = barriers_.LoopsAround(a.place);
+  const Op* loop = way.turns == Way::Turns::Same ? nullptr : equal[way.equal];
+  equal.resize(way.equal);
+  PointSet both = of_a & SecondRun(of_b, equal) & way.when;
+  both &= way.is_swapped ? way.before & SecondRun(way.behind, equal)
+                         : way.behind & SecondRun(way.before, equal);
+  if (loop) both &= InTurns(way, loop);
+  if (conflict == Conflict::OtherBlock) both &= OtherBlock(a.walk, b.walk, equal, !loop);
+  if (a.walk && a.walk == b.walk && !loop) both &= InOrderOfTables(a.walk, equal);
+  return Ordered(both, of_a, of_b, equal);
+}
+
+/// Products of one factor keep the order of what it multiplies from run to run, too.
+PointSet Races::Ordered(PointSet both, const PointSet& of_a, const PointSet& of_b,
+                        const Loops& equal) {
+  for (const std::string& first : of_a.Variables()) {
+    for (const std::string& second : of_b.Variables()) {
+      if (IsShared(second, equal)) continue;
+      for (const Product& p : instances_.ProductsOf(first)) {
+        for (const Product& q : instances_.ProductsOf(second)) {
+          bool counts = p.factor == q.factor && both.pieces() <= kMostAsked;
+          if (counts) both &= InOrderOfRuns(p, q, equal);
+        }
+      }
+    }
+  }
+  return both;
+}
+
+PointSet Races::InOrderOfRuns(const Product& first, const Product& second, const Loops& equal) {
+  Affine a = instances_.Variable("#a");
+  Affine b = instances_.Variable("#b");
+  PointSet multiples = Equal(a, first.multiple) & SecondRun(Equal(b, second.multiple), equal);
+  PointSet order = instances_.InOrder(a, instances_.Variable(first.product), b,
+                                      instances_.Variable(Primed(second.product)), first.factor);
+  return (multiples & order).WithSome({"#a", "#b"});
+}
+
+/// Of two blocks of one walk the parts that tables give lie in the blocks' order.
+PointSet Races::InOrderOfTables(const Op* walk, const Loops& equal) {
+  PointSet order = instances_.All();
+  Affine a = instances_.Variable("#a");
+  Affine b = instances_.Variable("#b");
+  for (const Ragged& ragged : instances_.ragged()) {
+    if (ragged.walk != walk) continue;
+    AtomId number = instances_.terms().ScalarOf(ragged.binder);
+    Affine lower = instances_.Of(ragged.lower);
+    Affine upper = instances_.Of(ragged.upper);
+    PointSet first_ends = Equal(a, upper) & SecondRun(Equal(b, lower), equal) & AtMost(a, b);
+    PointSet second_ends = Equal(a, lower) & SecondRun(Equal(b, upper), equal) & AtMost(b, a);
+    PointSet of_walk = Equal(First(number), Second(number)) |
+                       (Less(First(number), Second(number)) & first_ends.WithSome({"#a", "#b"})) |
+                       (Less(Second(number), First(number)) & second_ends.WithSome({"#a", "#b"}));
+    if (of_walk.known()) order &= of_walk;
+  }
+  return order;
+}
+
+/// One binder's turn comes before the other one's; with `swapped` behind it.
+PointSet Races::Before(const Value* binder, const Value* other, bool swapped) {
+  Terms& terms = instances_.terms();
+  bool is_blk = binder->type()->kind == ir::TypeKind::Blk;
+  auto turn = [&](AtomId of_a, AtomId of_b, const Affine& apart) {
+    Affine a = First(of_a);
+    Affine b = Second(of_b);
+    return swapped ? AtMost(b + apart, a) : AtMost(a + apart, b);
+  };
+  Affine one = instances_.Constant(1);
+  if (!is_blk) return turn(terms.ScalarOf(binder), terms.ScalarOf(other), one);
+  PointSet numbers = turn(terms.NumberOf(binder), terms.NumberOf(other), one);
+  if (instances_.ExtentOf(binder)) return numbers;
+  Poly extent = terms.OfSize(instances_.kernel().axis(binder->type()->axes[0]).extent);
+  return numbers & turn(terms.StartOf(binder), terms.StartOf(other), instances_.Of(extent));
+}
+
+PointSet Races::Same(const Value* binder, const Value* other) {
+  Terms& terms = instances_.terms();
+  auto equal = [&](AtomId a, AtomId b) { return Equal(First(a), Second(b)); };
+  if (binder->type()->kind != ir::TypeKind::Blk)
+    return equal(terms.ScalarOf(binder), terms.ScalarOf(other));
+  PointSet same = equal(terms.NumberOf(binder), terms.NumberOf(other));
+  if (instances_.ExtentOf(binder)) return same;
+  return same & equal(terms.StartOf(binder), terms.StartOf(other)) &
+         equal(terms.CountOf(binder), terms.CountOf(other));
+}
+
+PointSet Races::InTurns(const Way& way, const Op* loop) {
+  if (loop->kind() == OpKind::While) return instances_.All();
+  const Value* binder = loop->region()->param(0);
+  PointSet turns = Before(binder, binder, way.is_swapped);
+  bool is_blk = binder->type()->kind == ir::TypeKind::Blk;
+  std::optional<int64_t> step = is_blk ? std::optional<int64_t>(1)
+                                       : instances_.terms().OfValue(loop->operand(2)).AsConstant();
+  if (way.turns != Way::Turns::Next || !step) return turns;
+  Terms& terms = instances_.terms();
+  AtomId turn = is_blk ? terms.NumberOf(binder) : terms.ScalarOf(binder);
+  Affine a = First(turn);
+  Affine b = Second(turn);
+  if (way.is_swapped) std::swap(a, b);
+  return turns & Equal(b, a + instances_.Constant(*step));
+}
+
+/// The last turn of a loop, or its first one; not known of a `while`.
+PointSet Races::AtEnd(const Op* loop, bool is_last) {
+  if (loop->kind() == OpKind::While) return {};
+  const Value* binder = loop->region()->param(0);
+  std::optional<LoopEnds> bounds = LoopEndsOf(binder);
+  if (!bounds) return {};
+  Terms& terms = instances_.terms();
+  bool is_blk = binder->type()->kind == ir::TypeKind::Blk;
+  AtomId start = is_blk ? terms.StartOf(binder) : terms.ScalarOf(binder);
+  Affine from = instances_.Of(Poly::Atom(start));
+  if (!is_last) return Equal(from, instances_.OfValue(bounds->lo));
+  Affine length = is_blk ? instances_.Of(Poly::Atom(terms.CountOf(binder)))
+                         : instances_.OfValue(loop->operand(2));
+  return AtMost(instances_.OfValue(bounds->hi), from + length);
+}
+
+/// Of loops whose turns all wait only the last one meets what stands behind, and only the first one what stands in front.
+/// `may`: of those whose turns may wait, too.
+void Races::EndTurns(const Group& a, Way& way, bool may) {
+  Loops equal = barriers_.LoopsAround(a.place);
+  equal.resize(way.equal);
+  auto add = [&](const Loops& loops, bool is_last, bool is_a) {
+    for (const Op* loop : loops) {
+      bool leaves_early = is_last && loop->HasAttr(AttrKey::Breaks);
+      if (!may && (leaves_early || !barriers_.AlwaysWaits(loop))) continue;
+      PointSet at = AtEnd(loop, is_last);
+      if (may || at.known()) way.when &= is_a ? at : SecondRun(at, equal);
+    }
+  };
+  add(way.left, true, !way.is_swapped);
+  add(way.entered, false, way.is_swapped);
+}
+
+/// Leaves of a way what surely has no barrier. False where that is nothing.
+bool Races::Narrow(const Group& a, Way& way) {
+  if (way.may_wait) way.turns = Way::Turns::Next;
+  EndTurns(a, way, true);
+  return way.is_certain && way.when.known();
+}
+
+PointSet Races::OtherBlock(const Op* a, const Op* b, const Loops& equal, bool same_turn) {
+  if (!a && !b) {
+    AtomId core = instances_.terms().CoreIdAtom();
+    Affine first = First(core);
+    Affine second = Second(core);
+    return Less(first, second) | Less(second, first);
+  }
+  if (!a || !b) return instances_.All();
+  if (a == b && same_turn) return OtherNumbers(a, b);
+  auto deal = a->attr<AttrKey::Deal>();
+  bool one_domain = a->HasAttr(AttrKey::Domain) && b->HasAttr(AttrKey::Domain) &&
+                    a->attr<AttrKey::Domain>() == b->attr<AttrKey::Domain>() &&
+                    deal == b->attr<AttrKey::Deal>() && deal != ir::DealKind::Dynamic;
+  auto kind = [](const Value* binder) { return binder->type()->kind; };
+  bool alike = std::ranges::equal(a->region()->params(), b->region()->params(), {}, kind, kind);
+  if (!one_domain || !alike) return instances_.All();
+  return OtherBounds(a, b, equal) | OtherNumbers(a, b);
+}
+
+/// The first binder, outermost first, that is in another turn.
+PointSet Races::OtherNumbers(const Op* a, const Op* b) {
+  PointSet other = instances_.None();
+  PointSet same = instances_.All();
+  for (size_t i = 0; i < a->region()->params().size(); ++i) {
+    const Value* of_a = a->region()->param(i);
+    const Value* of_b = b->region()->param(i);
+    other |= same & (Before(of_a, of_b, false) | Before(of_a, of_b, true));
+    same &= Same(of_a, of_b);
+  }
+  return other;
+}
+
+/// Blocks of one number are on one core only where the whole walks are the same.
+PointSet Races::OtherBounds(const Op* a, const Op* b, const Loops& equal) {
+  PointSet other = instances_.None();
+  const ir::Function& kernel = instances_.kernel();
+  for (size_t i = 0; i < a->region()->params().size(); ++i) {
+    ir::Type of_a = a->region()->param(i)->type();
+    ir::Type of_b = b->region()->param(i)->type();
+    bool alike = of_a->kind != ir::TypeKind::Blk ||
+                 kernel.axis(of_a->axes[0]).extent == kernel.axis(of_b->axes[0]).extent;
+    if (!alike) return instances_.All();
+  }
+  Affine first = instances_.Variable("#a");
+  Affine second = instances_.Variable("#b");
+  for (size_t i = 0; i < a->operands().size(); ++i) {
+    PointSet bounds = Equal(first, instances_.OfValue(a->operand(i))) &
+                      SecondRun(Equal(second, instances_.OfValue(b->operand(i))), equal);
+    if (!bounds.known()) return instances_.All();
+    other |= (bounds & (Less(first, second) | Less(second, first))).WithSome({"#a", "#b"});
+  }
+  return other;
+}
+
+PointSet Races::Twice(const Site& site) {
+  instances_.context().Allow(kOperationsOfQuestion);
+  std::map<std::string, std::string> primes;
+  for (const std::string& variable : site.touched.Variables()) {
+    bool of_point = instances_.IsDeclared(variable) && instances_.ScopeOf(variable).points;
+    if (of_point) primes[variable] = Primed(variable);
+  }
+  PointSet other = instances_.None();
+  PointSet same = instances_.All();
+  for (ir::AxisId axis : site.view.axes()) {
+    const Value* blk = ir::FindBlk(site.view.op, axis);
+    AtomId element = instances_.terms().ElementOf(blk);
+    Affine a = First(element);
+    Affine b = Second(element);
+    other |= same & Less(a, b);
+    same &= Equal(a, b);
+  }
+  return site.touched & site.touched.Renamed(primes) & other;
+}
+
+}  // namespace kdl::proofs

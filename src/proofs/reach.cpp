@@ -1,0 +1,82 @@
+#include "proofs/reach.h"
+
+namespace kdl::proofs {
+
+bool Reach::IsAlways(const AccessView& view) {
+  if (view.mask) return false;
+  for (const ir::Block* block = view.op->block(); block->parent();
+       block = block->parent()->block()) {
+    OpKind kind = block->parent()->kind();
+    if (kind == OpKind::Stage) continue;
+    bool walks = kind == OpKind::For || kind == OpKind::Loop || kind == OpKind::Spmd;
+    bool ends_early = block->parent()->HasAttr(AttrKey::Breaks);
+    if (!walks || ends_early || !HasLaunchBounds(*block)) return false;
+  }
+  return true;
+}
+
+bool Reach::HasLaunchBounds(const ir::Block& block) {
+  for (const Value* param : block.params()) {
+    std::optional<LoopEnds> bounds = LoopEndsOf(param);
+    if (bounds &&
+        !(IsOfLaunch(terms_.OfValue(bounds->lo)) && IsOfLaunch(terms_.OfValue(bounds->hi))))
+      return false;
+  }
+  const Op* loop = block.parent();
+  return loop->kind() != OpKind::Loop || terms_.OfValue(loop->operand(2)) == Poly(1);
+}
+
+bool Reach::IsOfLaunch(const Poly& poly) const {
+  for (const auto& [monomial, coefficient] : poly.terms()) {
+    for (AtomId atom : monomial) {
+      if (terms_.Facts(atom).kind != AtomKind::Size) return false;
+    }
+  }
+  return poly.exact();
+}
+
+std::optional<Poly> Reach::Extreme(Poly index, bool greatest) const {
+  while (std::optional<AtomId> atom = GreatestOfLoops(index)) {
+    const AtomFacts& facts = terms_.Facts(*atom);
+    bool is_bound = facts.kind == AtomKind::Element ||
+                    (facts.kind == AtomKind::Scalar && facts.value && LoopEndsOf(facts.value));
+    std::optional<Poly::Split> split = index.SplitBy(*atom);
+    bool rises = split && terms_.IsNonNegative(split->coefficient);
+    bool falls = split && !rises && terms_.IsNonNegative(Poly(-1) * split->coefficient);
+    if (!is_bound || (!rises && !falls) || facts.lower.empty() || facts.upper.empty())
+      return std::nullopt;
+    const auto& bounds = rises == greatest ? facts.upper : facts.lower;
+    index = split->coefficient * bounds[0].bound + split->rest;
+  }
+  return index;
+}
+
+std::optional<AtomId> Reach::GreatestOfLoops(const Poly& poly) const {
+  std::optional<AtomId> greatest;
+  for (const auto& [monomial, coefficient] : poly.terms()) {
+    for (AtomId atom : monomial) {
+      bool is_size = terms_.Facts(atom).kind == AtomKind::Size;
+      if (!is_size && (!greatest || atom > *greatest)) greatest = atom;
+    }
+  }
+  return greatest;
+}
+
+std::optional<std::vector<Poly>> Reach::Turns(const AccessView& view) {
+  std::vector<Poly> turns;
+  for (const ir::Block* block = view.op->block(); block->parent();
+       block = block->parent()->block()) {
+    for (const Value* param : block->params()) {
+      if (auto bounds = LoopEndsOf(param))
+        turns.push_back(terms_.OfValue(bounds->hi) - terms_.OfValue(bounds->lo));
+    }
+  }
+  for (const Value* operand : view.index) {
+    if (operand->type()->kind != ir::TypeKind::Blk || !operand->def()) continue;
+    turns.push_back(terms_.OfValue(operand->def()->operand(1)));
+    if (!IsOfLaunch(turns.back())) return std::nullopt;
+  }
+  return turns;
+}
+
+}  // namespace kdl::proofs

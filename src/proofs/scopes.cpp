@@ -1,0 +1,115 @@
+#include "proofs/scopes.h"
+
+#include <algorithm>
+
+#include "ir/views.h"
+
+namespace kdl::proofs {
+
+namespace {
+
+int DepthOf(const Op* op) {
+  int depth = 0;
+  for (; op; op = op->block()->parent()) ++depth;
+  return depth;
+}
+
+}  // namespace
+
+Scope Join(Scope a, const Scope& b) {
+  if (DepthOf(b.loop) > DepthOf(a.loop)) a.loop = b.loop;
+  a.points = a.points || b.points;
+  a.cores = a.cores || b.cores;
+  return a;
+}
+
+Scope Scopes::Of(const Value* value) {
+  auto known = known_.find(value);
+  if (known != known_.end()) return known->second;
+  if (value->def()) return known_[value] = OfResult(value);
+  const Op* loop = value->block()->parent();
+  if (!loop) return known_[value] = {};
+  if (LoopEndsOf(value)) return known_[value] = {LoopOf(loop), false, false};
+  // carried from turn to turn: cores agree on it as long as they agree on what goes in
+  Scope scope{LoopOf(loop), !value->type()->axes.empty(), differ_.contains(value)};
+  known_[value] = scope;
+  if (!scope.cores && DiffersByCore(loop)) {
+    differ_.insert(value);
+    known_.clear();  // what has been found by taking it for equal
+    scope.cores = true;
+  }
+  return known_[value] = scope;
+}
+
+/// Whether something that enters an op with regions, or leaves one of them, may be another one on another core.
+bool Scopes::DiffersByCore(const Op* op) {
+  auto differs = [&](const Value* value) { return Of(value).cores; };
+  if (std::ranges::any_of(op->operands(), differs)) return true;
+  return std::ranges::any_of(op->regions(), [&](const ir::Block* region) {
+    return region->terminator() && std::ranges::any_of(region->terminator()->operands(), differs);
+  });
+}
+
+Scope Scopes::OfResult(const Value* value) {
+  const Op* def = value->def();
+  Scope scope;
+  bool is_known =
+      def->regions().empty() && (def->info().has(ir::kPure) || def->info().has(ir::kElementwise) ||
+                                 def->kind() == OpKind::MakeBlk || def->kind() == OpKind::Take ||
+                                 (def->kind() == OpKind::Load && IsInput(def->operand(0))));
+  if (is_known) {
+    for (const Value* operand : def->operands()) {
+      if (operand->type()->kind != ir::TypeKind::Tensor) scope = Join(scope, Of(operand));
+    }
+  } else {
+    scope.loop = LoopOf(def->block()->parent());
+    scope.cores = def->regions().empty() || DiffersByCore(def);
+  }
+  if (def->kind() == OpKind::CoreId) scope.cores = true;
+  scope.points = ir::IsTile(value->type()) && !value->type()->axes.empty();
+  for (ir::AxisId axis : scope.points ? value->type()->axes : ir::AxisList{}) {
+    if (const Value* blk = ir::FindBlk(def, axis)) scope = Join(scope, Of(blk));
+  }
+  return scope;
+}
+
+Scope Scopes::Of(const Poly& poly) {
+  Scope scope;
+  for (const auto& [monomial, coefficient] : poly.terms()) {
+    for (AtomId atom : monomial) scope = Join(scope, Of(atom));
+  }
+  return scope;
+}
+
+Scope Scopes::Of(AtomId atom) {
+  auto known = atoms_.find(atom);
+  if (known != atoms_.end()) return known->second;
+  Scope scope = OfFacts(terms_.Facts(atom));
+  return atoms_[atom] = scope;
+}
+
+Scope Scopes::OfFacts(const AtomFacts& facts) {
+  switch (facts.kind) {
+    case AtomKind::Size:
+    case AtomKind::CoreNum:
+      return {};
+    case AtomKind::CoreId:
+      return {nullptr, false, true};
+    case AtomKind::Quotient:
+    case AtomKind::Min:
+    case AtomKind::Max:
+    case AtomKind::Wrapped:
+      return Join(Of(facts.a), Of(facts.b));
+    case AtomKind::Choice:
+      return Join(Of(facts.value), Join(Of(facts.a), Of(facts.b)));
+    case AtomKind::Element: {
+      Scope scope = Of(facts.value);
+      scope.points = true;
+      return scope;
+    }
+    default:
+      return Of(facts.value);
+  }
+}
+
+}  // namespace kdl::proofs

@@ -1,0 +1,58 @@
+#include "proofs/value_numbers.h"
+
+#include <algorithm>
+
+#include "ir/tensor_view.h"
+
+namespace kdl::proofs {
+
+namespace {
+
+bool IsKnown(const Op* op) {
+  if (!op->regions().empty()) return false;
+  if (op->kind() == OpKind::Load) return IsInput(op->operand(0));
+  return op->info().has(ir::kPure) || op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
+}
+
+/// Texts are for messages; an edge changes no element that is there.
+bool SameAttrs(const Op* a, const Op* b) {
+  auto says = [](const ir::Attr& attr) {
+    return attr.key != AttrKey::Text && attr.key != AttrKey::Edge;
+  };
+  if (std::ranges::count_if(a->attrs(), says) != std::ranges::count_if(b->attrs(), says))
+    return false;
+  return std::ranges::all_of(a->attrs(), [&](const ir::Attr& attr) {
+    const ir::Attr* other = b->FindAttr(attr.key);
+    return !says(attr) || (other && *other == attr);
+  });
+}
+
+}  // namespace
+
+bool IsInput(const Value* tensor) {
+  tensor = ir::MemoryOf(tensor);
+  if (tensor->def()) return tensor->def()->kind() == OpKind::Table;
+  const ir::Block* block = tensor->block();
+  if (!block || !block->function()) return false;
+  return std::ranges::any_of(block->function()->params, [&](const ir::Param& param) {
+    return param.value == tensor && param.direction == ir::Direction::In;
+  });
+}
+
+const Value* ValueNumbers::Of(const Value* value) {
+  const Op* def = value->def();
+  if (!def || !IsKnown(def)) return value;
+  auto known = known_.find(value);
+  if (known != known_.end()) return known->second;
+  std::vector<const Value*> operands;
+  for (const Value* operand : def->operands()) operands.push_back(Of(operand));
+  auto& alike = alike_[Key{def->kind(), value->type(), value->index(), std::move(operands)}];
+  auto same =
+      std::ranges::find_if(alike, [&](const Value* other) { return SameAttrs(def, other->def()); });
+  const Value* first = same == alike.end() ? value : *same;
+  if (first == value) alike.push_back(value);
+  known_.emplace(value, first);
+  return first;
+}
+
+}  // namespace kdl::proofs

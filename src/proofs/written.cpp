@@ -1,0 +1,137 @@
+#include <algorithm>
+
+#include "ir/tensor_view.h"
+#include "proofs/examples.h"
+#include "proofs/must_writes.h"
+#include "proofs/plain_accesses.h"
+#include "proofs/proofs.h"
+
+// Written: plain stores without sets, then sets of what is surely written, then parts that tables bound.
+
+namespace kdl::proofs {
+
+using ir::Effect;
+
+struct Written::Asked {
+  Asked(const ir::Function& kernel, ir::TypeTable& types)
+      : kernel(kernel),
+        types(types),
+        instances(sets, kernel, types),
+        writes(instances),
+        plain_writes(instances, CountedWrites::Plain),
+        examples(kernel, types) {}
+
+  PointSet AtEnd(Instances& of) const;
+  bool IsWhole(MustWrites& by, Instances& of, const Value* tensor) const;
+  bool IsWholeByTables(const Value* tensor);
+  bool IsWholeByParts(const Value* tensor, Size dim, const std::vector<size_t>& parts) const;
+  PointSet Before(const Op* op, const Value* memory);
+
+  const ir::Function& kernel;
+  ir::TypeTable& types;
+  SetContext sets;
+  Instances instances;
+  MustWrites writes;
+  MustWrites plain_writes;
+  Examples examples;
+  std::set<std::pair<size_t, Size>> checked;  ///< of RaggedOf, all of this dimension
+};
+
+Written::Written(const ir::Function& kernel, ir::TypeTable& types)
+    : asked_(std::make_unique<Asked>(kernel, types)) {}
+Written::~Written() = default;
+
+bool Written::IsWhole(const Value* tensor) {
+  return IsWrittenPlainly(tensor, asked_->instances.terms()) ||
+         asked_->IsWhole(asked_->writes, asked_->instances, tensor) ||
+         asked_->IsWholeByTables(tensor);
+}
+
+bool Written::IsBefore(const AccessView& view) {
+  Instances& instances = asked_->instances;
+  Elements& elements = asked_->writes.elements();
+  const Value* memory = ir::MemoryOf(view.tensor);
+  PointSet before = asked_->Before(view.op, memory);
+  asked_->sets.Allow(kOperationsOfQuestion);
+  PointSet read = instances.Launch() & instances.Around(view.op) & elements.Of(memory) &
+                  elements.TouchedBy(view).elements;
+  return instances.WithFacts(instances.WithFacts(read) - before).IsSurelyEmpty();
+}
+
+std::optional<ElementExample> Written::Hole(const Value* tensor) {
+  return asked_->examples.ElementOf(tensor, [&](Races& races, Instances& instances) {
+    if (!races.elements().IsExact(tensor)) return instances.None();
+    PointSet left = asked_->AtEnd(instances) & races.elements().Of(tensor);
+    for (const Site& site : races.sites()) {
+      bool writes = ir::MemoryOf(site.view.tensor) == tensor && site.view.effect != Effect::Read;
+      if (writes) left = left - races.ElementsOf(site);
+    }
+    return left;
+  });
+}
+
+std::optional<ElementExample> Written::TooSoon(const Op* op, const Value* memory) {
+  return asked_->examples.ElementOf(memory, [&](Races& races, Instances& instances) {
+    PointSet left = instances.None();
+    for (const Site& site : races.sites()) {
+      if (site.view.op == op && site.is_certain) left = site.touched - races.MaybeBefore(site);
+    }
+    return left;
+  });
+}
+
+std::vector<std::pair<Parts, Size>> Written::parts() const {
+  std::vector<Ragged> all = RaggedOf(asked_->kernel, asked_->instances.terms());
+  std::vector<std::pair<Parts, Size>> parts;
+  for (const auto& [part, dim] : asked_->checked) parts.emplace_back(all[part], dim);
+  return parts;
+}
+
+/// Launches of which no assert in the kernel's body fails.
+PointSet Written::Asked::AtEnd(Instances& of) const {
+  return of.Launch() & of.Around(kernel.body->terminator());
+}
+
+bool Written::Asked::IsWhole(MustWrites& by, Instances& of, const Value* tensor) const {
+  if (!by.elements().IsExact(tensor)) return false;
+  PointSet written = by.OfLaunch(tensor);
+  sets.Allow(kOperationsOfQuestion);
+  PointSet all = of.WithFacts(AtEnd(of) & by.elements().Of(tensor));
+  return of.WithFacts(all - written).IsSurelyEmpty();
+}
+
+/// Whether parts that tables bound are all of it, if they are all of some dimension: then the launch checks that.
+bool Written::Asked::IsWholeByTables(const Value* tensor) {
+  std::vector<size_t> around = PartsAround(RaggedOf(kernel, instances.terms()), tensor);
+  for (Size dim : tensor->type()->dims) {
+    auto needed = FewestOf(around, [&](const std::vector<size_t>& parts) {
+      return IsWholeByParts(tensor, dim, parts);
+    });
+    if (!needed) continue;
+    for (size_t part : *needed) checked.emplace(part, dim);
+    return true;
+  }
+  return false;
+}
+
+bool Written::Asked::IsWholeByParts(const Value* tensor, Size dim,
+                                    const std::vector<size_t>& parts) const {
+  Instances assuming(sets, kernel, types);
+  std::vector<Ragged> all = RaggedOf(kernel, assuming.terms());
+  std::vector<Ragged> assumed;
+  for (size_t part : parts) {
+    assumed.push_back(all[part]);
+    assumed.back().whole = dim;
+  }
+  assuming.Assume(std::move(assumed));
+  MustWrites by(assuming);
+  return IsWhole(by, assuming, tensor);
+}
+
+/// Two updates of one element may meet, so nothing says that one of another block comes first.
+PointSet Written::Asked::Before(const Op* op, const Value* memory) {
+  if (op->kind() != OpKind::Update) return writes.Before(op, memory);
+  return plain_writes.Before(op, memory) | writes.BeforeInOrder(op, memory);
+}
+
+}  // namespace kdl::proofs
