@@ -208,7 +208,8 @@ void kdl_event_free(kdl_event* event) {
 kdl_error* kdl_timeline_create(kdl_context* context, uint64_t value, kdl_timeline** timeline) {
   KDL_RETURN_IF_UNUSABLE(context, timeline);
   return Guard(*Unwrap(context)->scheduler(), [&]() -> Error {
-    *timeline = Wrap(MakeRef<Timeline>(Unwrap(context)->scheduler(), value).Leave());
+    const std::shared_ptr<Scheduler>& scheduler = Unwrap(context)->scheduler();
+    *timeline = Wrap(MakeRef<Timeline>(scheduler, scheduler->NextTimeline(), value).Leave());
     return nullptr;
   });
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/binding_parts.h"
 #include "core/element.h"
 #include "core/handles.h"
 #include "core/view.h"
@@ -12,10 +11,6 @@ namespace kdl::runtime {
 namespace {
 
 using Args = std::span<const kdl_arg>;
-
-constexpr std::int64_t kAlignment = KDL_SCRATCH_ALIGNMENT;
-
-std::int64_t RoundUp(std::int64_t bytes) { return (bytes + kAlignment - 1) & -kAlignment; }
 
 // "a: f32[M, K]".
 std::string TypeOf(const kdl_param_desc& param) {
@@ -185,75 +180,6 @@ Error CheckTensors(const kdl_variant& variant, Args args, const Device& device) 
   return nullptr;
 }
 
-Error CheckOverlaps(const kdl_variant& variant, const Binding& binding) {
-  const kdl_tensor* a = binding.tensors.begin();
-  for (std::int32_t p = 0; p < variant.param_count; ++p) {
-    const kdl_param_desc& written = variant.params[p];
-    if (written.is_tensor == 0) continue;
-    const kdl_tensor& of_written = *a++;
-    if (written.direction == KDL_IN) continue;
-    const kdl_tensor* b = binding.tensors.begin();
-    for (std::int32_t q = 0; q < variant.param_count; ++q) {
-      const kdl_param_desc& other = variant.params[q];
-      if (other.is_tensor == 0) continue;
-      const kdl_tensor& of_other = *b++;
-      if (q == p || (q < p && other.direction != KDL_IN)) continue;
-      if (Overlap(of_written, of_other)) {
-        return Invalid("the tensors for ", Spelling(written), " and ", Spelling(other),
-                       " share memory, but ", written.name, " is ",
-                       written.direction == KDL_OUT ? "out" : "inout",
-                       "; what is written may overlap no other parameter");
-      }
-    }
-  }
-  return nullptr;
-}
-
-// Where a size got its value; a negative parameter: nowhere yet.
-struct Source {
-  std::int32_t param;
-  std::int32_t dimension;
-};
-
-Error BindSizes(const kdl_variant& variant, Binding* binding) {
-  const auto count = static_cast<std::size_t>(variant.dim_count);
-  SmallArray<Source, 16> sources;
-  sources.Reserve(count);
-  auto& dims = binding->dims;
-  dims.Reserve(count);
-  while (dims.size() < count) {
-    dims.Add(0);
-    sources.Add({-1, 0});
-  }
-  const kdl_tensor* tensor = binding->tensors.begin();
-  for (std::int32_t p = 0; p < variant.param_count; ++p) {
-    const kdl_param_desc& param = variant.params[p];
-    if (param.is_tensor == 0) continue;
-    const kdl_tensor& view = *tensor++;
-    for (std::int32_t d = 0; d < param.rank; ++d) {
-      if (param.dim_symbol[d] < 0) continue;
-      const auto symbol = static_cast<std::size_t>(param.dim_symbol[d]);
-      const std::int64_t size = view.size[d];
-      const Source source = sources[symbol];
-      if (source.param < 0) {
-        sources[symbol] = {p, d};
-        dims[symbol] = size;
-      } else if (dims[symbol] != size) {
-        return Invalid("size ", variant.dims[symbol], " is ", dims[symbol], " from ",
-                       Spelling(variant.params[source.param]), " dimension ", source.dimension,
-                       ", but ", Spelling(param), " dimension ", d, " is ", size);
-      }
-    }
-  }
-  for (std::size_t symbol = 0; symbol < sources.size(); ++symbol) {
-    if (sources[symbol].param < 0 && variant.check == nullptr) {
-      return Fail(KDL_ERROR_INTERNAL, "no parameter gives size ", variant.dims[symbol],
-                  " and the kernel has no check to compute it");
-    }
-  }
-  return nullptr;
-}
-
 // As kernels take it: all dimensions are there. Field by field, which is faster than the copy of so large a struct.
 void TakeView(const kdl_tensor& from, kdl_tensor* view) {
   view->data = from.data;
@@ -290,35 +216,6 @@ void TakeArguments(const kdl_variant& variant, Args args, Binding* binding) {
   }
 }
 
-Error SizeWorkspace(const Device& device, Binding* binding) {
-  const kdl_variant& variant = *binding->candidate.variant;
-  binding->instances = InstancesOf(device, binding->busy_cores);
-  binding->slice_bytes = SliceBytes(variant);
-  if (variant.shared_bytes != nullptr) {
-    binding->shared_bytes = variant.shared_bytes(&binding->args, binding->core_num);
-  }
-  std::int64_t bytes = 0;
-  if (binding->shared_bytes < 0 || binding->shared_bytes > INT64_MAX - kAlignment ||
-      __builtin_mul_overflow(binding->slice_bytes, binding->instances, &bytes) ||
-      __builtin_add_overflow(bytes, RoundUp(binding->shared_bytes), &bytes)) {
-    return Invalid("its workspace for ", binding->core_num,
-                   " cores would have a negative size, or 2^63 bytes or more");
-  }
-  binding->shared_bytes = RoundUp(binding->shared_bytes);
-  binding->workspace_bytes = bytes;
-  return nullptr;
-}
-
-// Those that are known by now.
-Error CheckSizes(const kdl_variant& variant, const Binding& binding) {
-  for (std::size_t symbol = 0; symbol < binding.dims.size(); ++symbol) {
-    if (binding.dims[symbol] <= KDL_LARGEST_SIZE) continue;
-    return Invalid("size ", variant.dims[symbol], " is ", binding.dims[symbol], "; the largest is ",
-                   KDL_LARGEST_SIZE);
-  }
-  return nullptr;
-}
-
 Error BindUnprefixed(const Function& function, Device& device, std::int64_t core_num, Args args,
                      Binding* binding) {
   if (&function.registry() != &device.registry()) {
@@ -341,66 +238,6 @@ Error BindUnprefixed(const Function& function, Device& device, std::int64_t core
 }
 
 }  // namespace
-
-std::string Spelling(const kdl_param_desc& param) { return Concat(param.name, param.shape); }
-
-std::uint64_t TakeScalar(std::uint8_t element, std::uint64_t bits) {
-  const int width = FactsOfElement(element)->bits;
-  const std::uint64_t value = width == 64 ? bits : bits & ((std::uint64_t{1} << width) - 1);
-  return element == KDL_BOOL && value != 0 ? 1 : value;
-}
-
-Error Settle(Device& device, std::int64_t core_num, Binding* binding) {
-  const kdl_variant& variant = *binding->candidate.variant;
-  KDL_RETURN_IF_ERROR(BindSizes(variant, binding));
-  KDL_RETURN_IF_ERROR(CheckSizes(variant, *binding));
-  KDL_RETURN_IF_ERROR(CheckOverlaps(variant, *binding));
-  binding->core_num = core_num;
-  binding->args = {.size = sizeof(kdl_args),
-                   .version = KDL_ABI_VERSION,
-                   .dims = binding->dims.data(),
-                   .tensors = binding->tensors.data(),
-                   .scalars = binding->scalars.data()};
-  if (variant.check != nullptr) {
-    kdl_trap trap = {};
-    if (variant.check(binding->dims.data(), &binding->args, &trap) != KDL_DONE) {
-      return Error(kdl_error_from_trap(binding->candidate.kernel, &variant, &trap));
-    }
-    KDL_RETURN_IF_ERROR(CheckSizes(variant, *binding));  // what `where` gives
-  }
-  binding->busy_cores = core_num;
-  if (variant.busy_cores != nullptr) {
-    // The first one does what all would do before they find that they have no blocks.
-    const std::int64_t busy = std::max<std::int64_t>(variant.busy_cores(&binding->args), 1);
-    binding->busy_cores = std::min(busy, core_num);
-  }
-  return SizeWorkspace(device, binding);
-}
-
-Error OfLaunch(std::string_view name, Error error) {
-  if (error == nullptr || kdl_error_code(error.get()) == KDL_ERROR_TRAP) return error;
-  return Prefixed(Concat("launch of '", name, "': "), std::move(error));
-}
-
-void Binding::KeepBuffers() {
-  for (Buffer* buffer : buffers) buffer->Retain();
-  keeps_buffers = true;
-}
-
-void Binding::DropBuffers() {
-  if (keeps_buffers) {
-    for (Buffer* buffer : buffers) buffer->Release();
-  }
-  buffers.Clear();
-}
-
-std::int64_t InstancesOf(const Device& device, std::int64_t core_num) {
-  if (core_num == KDL_CORES_AUTO) core_num = device.facts().cores;
-  const std::int64_t resident = device.facts().resident;
-  return std::max<std::int64_t>(resident == 0 ? core_num : std::min(core_num, resident), 0);
-}
-
-std::int64_t SliceBytes(const kdl_variant& variant) { return RoundUp(variant.footprint_bytes); }
 
 Error CheckArray(const kdl_array& array, std::string_view what) {
   if (array.buffer == nullptr) return Invalid(what, " has no buffer");

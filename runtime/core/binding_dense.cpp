@@ -1,4 +1,4 @@
-#include "core/binding_parts.h"
+#include "core/binding.h"
 #include "core/view.h"
 
 namespace kdl::runtime {

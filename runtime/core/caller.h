@@ -4,9 +4,13 @@
 
 #include <cstdint>
 
-#include "core/timeline.h"
+#include "core/failure.h"
+#include "core/ref.h"
 
 namespace kdl::runtime {
+
+class Operation;
+class Queue;
 
 // Of one queue; the scheduler's mutex guards it.
 class Caller final : public Counted {

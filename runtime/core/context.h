@@ -9,6 +9,7 @@
 
 #include "core/device.h"
 #include "core/registry.h"
+#include "core/schedule.h"
 #include "core/statistics.h"
 #include "core/trap.h"
 #include "system/library.h"

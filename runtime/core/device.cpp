@@ -1,9 +1,13 @@
 #include "core/device.h"
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstring>
 #include <new>
+#include <utility>
+#include <vector>
 
+#include "core/text.h"
 #include "core/view.h"
 
 namespace kdl::runtime {
@@ -50,9 +54,6 @@ Error DeviceKind::Make(const kdl_device_ops& ops, void* kind_context, DeviceKind
   return nullptr;
 }
 
-Device::Device(const DeviceKind& kind, const DeviceSpec& spec, const Services& services)
-    : kind_(kind), spec_(spec), uri_(CanonicalSpec(spec)), services_(services) {}
-
 Error Device::Open(const DeviceKind& kind, const DeviceSpec& spec, const Services& services,
                    std::shared_ptr<Device>* device) {
   std::vector<kdl_option> options;
@@ -83,35 +84,8 @@ Error Device::Open(const DeviceKind& kind, const DeviceSpec& spec, const Service
   const bool calls = opened->works_in_host_memory() && ops.launch != nullptr;
   facts.capabilities = (facts.capabilities & (calls ? std::uint64_t{KDL_CAN_CALL} : 0)) |
                        (opened->orders() ? std::uint64_t{KDL_CAN_ORDER} : 0);
-  if (facts.checks_order != 0) services.scheduler->CheckOrders();
+  if (facts.checks_order != 0) opened->CheckOrders();
   *device = std::move(opened);
-  return nullptr;
-}
-
-Device::~Device() {
-  if (scheduler().in_child()) return;  // the threads that it would wait for are the parent's
-  Retire();
-  if (state_ != nullptr) ops().close(state_);
-}
-
-void Device::Retire() {
-  const std::lock_guard lock(mutex_);
-  for (const auto& [image, module] : modules_) {
-    if (ops().unload != nullptr) ops().unload(state_, module);
-  }
-  modules_.clear();
-  for (auto& queue : queues_) queue.reset();
-}
-
-Error Device::FindQueue(std::int32_t index, Queue** queue) {
-  if (index < 0 || index >= kMaxQueues) {
-    return Invalid("queue ", index, " of ", uri_, " does not exist; queues go from 0 to ",
-                   kMaxQueues - 1);
-  }
-  const std::lock_guard lock(mutex_);
-  std::unique_ptr<Queue>& slot = queues_[static_cast<std::size_t>(index)];
-  if (slot == nullptr) slot = std::make_unique<Queue>(*this, index, services_.scheduler);
-  *queue = slot.get();
   return nullptr;
 }
 
@@ -201,7 +175,7 @@ Error Buffer::Wrap(Device& device, void* data, std::int64_t bytes, const char* n
 }
 
 Buffer::~Buffer() {
-  if (device_->scheduler().in_child()) return;  // what it would take to give it back may be locked
+  if (device_->in_child()) return;  // what it would take to give it back may be locked
   device_->host_memory().Free(staging_, bytes_);
   if (owned_) device_->Release(memory_, bytes_);
 }
@@ -262,7 +236,7 @@ Error Buffer::Map(kdl_map_access access, void** data) {
   if ((access & KDL_MAP_WRITE) != 0) KDL_RETURN_IF_ERROR(CheckWritable(*this, "what is mapped"));
   const std::lock_guard lock(map_mutex_);
   if (mapped_ != 0) return Invalid("map of ", Describe(*this), ", which is mapped already");
-  KDL_RETURN_IF_ERROR(device_->scheduler().CheckHostAccess(*this, (access & KDL_MAP_WRITE) != 0));
+  KDL_RETURN_IF_ERROR(device_->CheckHostAccess(*this, (access & KDL_MAP_WRITE) != 0));
   if (device_->works_in_host_memory()) {
     mapped_ = access;
     *data = memory_.handle;
@@ -288,7 +262,7 @@ Error Buffer::Unmap() {
   if (mapped_ == 0) return Invalid("unmap of ", Describe(*this), ", which is not mapped");
   const bool writes = (mapped_ & KDL_MAP_WRITE) != 0;
   // Again: whatever has started since the map touched the buffer while it was the host's.
-  Error error = device_->scheduler().CheckHostAccess(*this, writes);
+  Error error = device_->CheckHostAccess(*this, writes);
   if (error == nullptr && staging_ != nullptr && writes) error = Transfer(false);
   device_->host_memory().Free(std::exchange(staging_, nullptr), bytes_);
   mapped_ = 0;

@@ -7,8 +7,10 @@
 #include <mutex>
 #include <string>
 
+#include "core/handles.h"
 #include "core/host_memory.h"
-#include "core/schedule.h"
+#include "core/order.h"
+#include "core/ref.h"
 #include "core/spec.h"
 #include "core/statistics.h"
 #include "core/trap.h"
@@ -16,7 +18,10 @@
 
 namespace kdl::runtime {
 
+class Buffer;
+class Queue;
 class Registry;
+class Scheduler;
 
 // What a context lends to its devices; the references hold as long as the context lives, the rest as long as its
 // buffers, which may be mapped and unmapped after it.
@@ -89,9 +94,16 @@ class Device : public Handle, public std::enable_shared_from_this<Device> {
   // Unloads images and gives the queues up; the context is going.
   void Retire();
 
+  // Whether this process was forked from the one that opened it.
+  bool in_child() const;
+  // Fails where the host may not touch the buffer now, for what queues do.
+  Error CheckHostAccess(Buffer& buffer, bool writes) const;
+
  private:
   Device(const DeviceKind& kind, const DeviceSpec& spec, const Services& services);
   Error Load(const kdl_image& image, void** module) const;
+  // From now on, operations of its context that touch the same memory without order fail.
+  void CheckOrders() const;
 
   const DeviceKind kind_;
   DeviceSpec spec_;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "core/binding.h"
+#include "core/operation.h"
+#include "core/schedule.h"
 #include "core/trap.h"
 
 namespace kdl::runtime {

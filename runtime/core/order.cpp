@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/device.h"
 #include "core/text.h"
 #include "core/view.h"
 
@@ -67,12 +66,11 @@ void HostOrder::Learn(const Clock& clock, TimelinePoint point) {
   known = std::max(known, point.value);
 }
 
-std::string HostOrder::Touch(Buffer& buffer, bool writes) {
-  const Access access = {&buffer, WholeOf(buffer), writes};
-  std::string conflict = buffer.access_log().FindConflict(access, clock_);
+std::string HostOrder::Touch(const Access& access, AccessLog* log) {
+  std::string conflict = log->FindConflict(access, clock_);
   if (!conflict.empty()) return conflict;
   const TimelinePoint point = {kHostTimeline, ++clock_[kHostTimeline]};
-  buffer.access_log().Add(access, clock_, point, "the host");
+  log->Add(access, clock_, point, "the host");
   return "";
 }
 

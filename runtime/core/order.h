@@ -74,8 +74,8 @@ class HostOrder {
   const Clock& clock() const { return clock_; }
   // The host has seen this point, and with it all that its clock holds.
   void Learn(const Clock& clock, TimelinePoint point);
-  // Records that the host touches a whole buffer. Gives the conflict, as FindConflict.
-  std::string Touch(Buffer& buffer, bool writes);
+  // Records that the host touches memory with this log. Gives the conflict, as FindConflict.
+  std::string Touch(const Access& access, AccessLog* log);
 
  private:
   Clock clock_;

@@ -1,7 +1,6 @@
 #include "core/runners.h"
 
-#include "core/schedule.h"
-#include "system/float_state.h"
+#include <new>
 
 namespace kdl::runtime {
 
@@ -26,7 +25,7 @@ void Runners::Summon(bool is_little) {
   if (stop_) return;
   const auto started = static_cast<int>(threads_.size());
   // Where no thread can be had, those that are there take it later.
-  if (scheduler_.ready_ > idle_ && started < static_cast<int>(scheduler_.queues_.size())) {
+  if (work_.ready() > idle_ && started < work_.most_at_once()) {
     try {
       Start();
     } catch (const std::bad_alloc&) {
@@ -37,7 +36,7 @@ void Runners::Summon(bool is_little) {
 
 void Runners::Stop() {
   {
-    const std::lock_guard lock(scheduler_.mutex_);
+    const std::lock_guard lock(work_.mutex());
     stop_ = true;
     summons_.notify_all();
   }
@@ -51,16 +50,11 @@ void* Runners::ThreadMain(void* runners) {
 }
 
 void Runners::RunUntilStopped() {
-  std::unique_lock lock(scheduler_.mutex_);
+  std::unique_lock lock(work_.mutex());
   std::uint64_t seen = summoned_;
   Time since = std::chrono::steady_clock::now();
   while (!stop_) {
-    if (Operation* operation = scheduler_.TakeFirstReady()) {
-      const FloatScope floats;  // of what ran here before
-      scheduler_.RunOne(lock, operation);
-    } else {
-      Rest(lock, &seen, &since);
-    }
+    if (!work_.RunFirst(lock)) Rest(lock, &seen, &since);
   }
 }
 

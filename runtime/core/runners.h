@@ -12,16 +12,29 @@
 
 namespace kdl::runtime {
 
-class Scheduler;
+// What runners run.
+class ReadyWork {
+ public:
+  // Guards all work, and the runners.
+  virtual std::mutex& mutex() = 0;
+  // How much is ready, and how much may run at once at most.
+  virtual int ready() const = 0;
+  virtual int most_at_once() const = 0;
+  // Runs the first that is ready, without the lock meanwhile; false: none is.
+  virtual bool RunFirst(std::unique_lock<std::mutex>& lock) = 0;
 
-// Of one scheduler, whose mutex guards everything here. There are no more of them than operations that are
+ protected:
+  ~ReadyWork() = default;
+};
+
+// The mutex of the work guards everything here. There are no more of them than operations that are
 // ready or run at once; the first comes with the first operation.
 //
 // A caller often waits at once for what it gave, and then runs it itself, sooner than another thread could. So
 // little work wakes nobody: one thread that has just been busy looks by itself every now and then.
 class Runners {
  public:
-  explicit Runners(Scheduler& scheduler) : scheduler_(scheduler) {}
+  explicit Runners(ReadyWork& work) : work_(work) {}
   Runners(const Runners&) = delete;
   Runners& operator=(const Runners&) = delete;
 
@@ -40,7 +53,7 @@ class Runners {
   void RunUntilStopped();
   void Rest(std::unique_lock<std::mutex>& lock, std::uint64_t* seen, Time* since);
 
-  Scheduler& scheduler_;
+  ReadyWork& work_;
   std::vector<Thread> threads_;
   std::condition_variable summons_;
   int idle_ = 0;

@@ -5,6 +5,7 @@
 
 #include "core/device.h"
 #include "core/handles.h"
+#include "system/float_state.h"
 
 namespace kdl::runtime {
 
@@ -32,7 +33,7 @@ Queue::Queue(Device& device, std::int32_t index, std::shared_ptr<Scheduler> sche
     : device_(device),
       index_(index),
       scheduler_(std::move(scheduler)),
-      timeline_(MakeRef<Timeline>(scheduler_, 0)),
+      timeline_(MakeRef<Timeline>(scheduler_, scheduler_->NextTimeline(), 0)),
       caller_(MakeRef<Caller>(*this, false)) {
   timeline_->queue_ = this;
   const std::lock_guard lock(scheduler_->mutex_);
@@ -252,6 +253,14 @@ Operation* Scheduler::FindHelpful(const Timeline& timeline, std::uint64_t value,
                        depth + 1);  // all have to come: one is enough to go on with
   }
   return nullptr;
+}
+
+bool Scheduler::RunFirst(Lock& lock) {
+  Operation* operation = TakeFirstReady();
+  if (operation == nullptr) return false;
+  const FloatScope floats;  // of what ran on this thread before
+  RunOne(lock, operation);
+  return true;
 }
 
 void Scheduler::RunOne(Lock& lock, Operation* operation) {

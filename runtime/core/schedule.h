@@ -60,7 +60,7 @@ class Queue {
   std::int64_t ended_ns_ = 0;  // its last operation, where there is a trace
 };
 
-class Scheduler {
+class Scheduler final : private ReadyWork {
  public:
   Scheduler();
   ~Scheduler();
@@ -106,9 +106,13 @@ class Scheduler {
  private:
   friend class Operation;
   friend class Queue;
-  friend class Runners;
   using Lock = std::unique_lock<std::mutex>;
   enum class State { kPending, kDone, kFailed };
+
+  std::mutex& mutex() override { return mutex_; }
+  int ready() const override { return ready_; }
+  int most_at_once() const override { return static_cast<int>(queues_.size()); }
+  bool RunFirst(Lock& lock) override;
 
   void Admit(Caller& caller, Operation& operation, std::span<kdl_event* const> after);
   void Register(Operation& operation, std::span<kdl_event* const> after);

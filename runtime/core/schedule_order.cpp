@@ -90,7 +90,8 @@ void Scheduler::LearnFromHostCall(Operation& operation) {
 Error Scheduler::CheckHostAccess(Buffer& buffer, bool writes) {
   const Lock lock(mutex_);
   if (host_order_ == nullptr || buffer.bytes() == 0) return nullptr;
-  const std::string conflict = host_order_->Touch(buffer, writes);
+  const std::string conflict =
+      host_order_->Touch({&buffer, WholeOf(buffer), writes}, &buffer.access_log());
   if (conflict.empty()) return nullptr;
   return Invalid("the host ", writes ? "writes " : "reads ", Describe(buffer), ", and ", conflict,
                  "; the host must wait for its event first");

@@ -2,12 +2,12 @@
 
 #include <utility>
 
-#include "core/schedule.h"
+#include "core/caller.h"
 
 namespace kdl::runtime {
 
-Timeline::Timeline(std::shared_ptr<Scheduler> scheduler, std::uint64_t value)
-    : scheduler_(std::move(scheduler)), id_(scheduler_->NextTimeline()), value_(value) {}
+Timeline::Timeline(std::shared_ptr<Scheduler> scheduler, std::uint64_t id, std::uint64_t value)
+    : scheduler_(std::move(scheduler)), id_(id), value_(value) {}
 
 Timeline::~Timeline() = default;
 

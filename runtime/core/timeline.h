@@ -1,4 +1,4 @@
-// Points in time: timelines, events on them, and how what failed travels.
+// Points in time: timelines and events on them.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/error.h"
+#include "core/failure.h"
 #include "core/order.h"
 #include "core/ref.h"
 
@@ -18,21 +18,6 @@ class Operation;
 class Queue;
 class Scheduler;
 class Timeline;
-
-// The first cause that everything downstream shares.
-class Failure final : public Counted {
- public:
-  explicit Failure(Error error) : error_(std::move(error)) {}
-
-  Error ToError() const { return CopyError(error_.get()); }
-  const char* message() const { return kdl_error_message(error_.get()); }
-
- private:
-  const Error error_;
-};
-using FailurePtr = Ref<Failure>;
-
-inline FailurePtr MakeFailure(Error error) { return MakeRef<Failure>(std::move(error)); }
 
 // That an operation waits for a point; in the timeline's list as long as it does, so that nothing has to
 // be allocated when the point is reached.
@@ -48,7 +33,8 @@ struct PendingWait {
 // A counter that only rises.
 class Timeline : public Counted {
  public:
-  Timeline(std::shared_ptr<Scheduler> scheduler, std::uint64_t value);
+  // `id`: of the scheduler's timelines, from 1.
+  Timeline(std::shared_ptr<Scheduler> scheduler, std::uint64_t id, std::uint64_t value);
   ~Timeline() override;
 
   Scheduler& scheduler() const { return *scheduler_; }
@@ -71,7 +57,7 @@ class Timeline : public Counted {
   }
 
   std::shared_ptr<Scheduler> scheduler_;
-  std::uint64_t id_;  // of the scheduler's timelines, from 1
+  std::uint64_t id_;
   std::uint64_t value_;
   Queue* queue_ = nullptr;  // whose timeline it is; null: the caller's, or the queue is gone
   Clock clock_;             // of the last operation started, where it is a queue's

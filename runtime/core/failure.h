@@ -1,0 +1,26 @@
+// How what failed travels: one cause, shared by everything that it fails.
+#pragma once
+
+#include <utility>
+
+#include "core/error.h"
+#include "core/ref.h"
+
+namespace kdl::runtime {
+
+// The first cause that everything downstream shares.
+class Failure final : public Counted {
+ public:
+  explicit Failure(Error error) : error_(std::move(error)) {}
+
+  Error ToError() const { return CopyError(error_.get()); }
+  const char* message() const { return kdl_error_message(error_.get()); }
+
+ private:
+  const Error error_;
+};
+using FailurePtr = Ref<Failure>;
+
+inline FailurePtr MakeFailure(Error error) { return MakeRef<Failure>(std::move(error)); }
+
+}  // namespace kdl::runtime
