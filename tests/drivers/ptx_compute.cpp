@@ -3,6 +3,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "drivers/ptx_machine.h"
 #include "drivers/ptx_values.h"
 
 // What instructions compute that only compute.

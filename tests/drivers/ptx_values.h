@@ -7,7 +7,7 @@
 #include <string>
 #include <type_traits>
 
-#include "drivers/ptx_machine.h"
+#include "drivers/ptx_code.h"
 
 namespace ptx {
 

@@ -9,7 +9,7 @@
 #include "passes/rewrite.h"
 #include "targets/simt/outer_product.h"
 #include "targets/simt/ring_loop.h"
-#include "targets/simt/tile_homes.h"
+#include "targets/simt/tile_uses.h"
 
 namespace kdl::simt {
 

@@ -1,35 +1,12 @@
 #pragma once
 
 #include <functional>
-#include <map>
-#include <optional>
 #include <unordered_map>
 #include <vector>
 
-#include "ir/lane_map.h"
+#include "targets/simt/tile_uses.h"
 
 namespace kdl::simt {
-
-/// A map by axis: an op's axes may come in another order than a tile's.
-using AxisMap = std::map<ir::AxisId, ir::AxisDigits>;
-AxisMap AxisMapOf(const ir::Op& op);
-
-bool IsTileValue(const ir::Value* value);
-/// Whether tiles go into the op's regions and come out of it as they are.
-bool HandsOn(const ir::Op* op);
-/// Whether the op in the nest reads each element of its tile at the nest's own point only.
-bool ReadsOwnPoints(const ir::Op* nest, const ir::Op* element);
-/// The axis of which the tile's elements are side by side in the tensor that a nest loads them from; else nothing.
-std::optional<ir::AxisId> LoadedAlong(const ir::Value* tile);
-/// Whether several points of the nest may update one element, which then takes their values in order.
-bool UpdatesInOrder(const ir::Op* nest);
-/// Whether the op folds one of two axes to the same bits in any order.
-bool FoldsInAnyOrder(const ir::Op* op);
-/// The nest around; null: none.
-const ir::Op* NestAround(const ir::Op* op);
-
-/// The axes of a tile that a load or store moves, as its index has them, outermost first.
-ir::AxisList IndexedAxes(const ir::Op* access);
 
 /// Where tiles live. Values that hand one on, into a loop and out of it, or into a product, are one tile. It lives in the
 /// workers' registers by the map of the products that add to it, where nothing else makes it or reads it but nests that have

@@ -1,0 +1,134 @@
+// Kernels of PTX, as they have been read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace ptx {
+
+struct Type {
+  char kind = 'b';  // u, s, b, f; p: a predicate
+  int bits = 64;
+};
+
+// A register, or what stands for itself.
+struct Operand {
+  int reg = -1;
+  std::uint64_t value = 0;
+};
+
+enum class Op : std::uint8_t {
+  Abs,
+  Add,
+  And,
+  Atom,
+  Bar,
+  BarRed,
+  CopyAhead,
+  CopyAwait,
+  CopyClose,
+  Bfe,
+  Bfi,  // of so many bits as the offset says
+  Bra,
+  Cvt,
+  Div,
+  Fma,
+  Ld,
+  LdMatrix,
+  Mad,
+  Max,
+  MaxNan,
+  Min,
+  MinNan,
+  Mma,
+  Mov,
+  Mul,
+  MulHi,
+  MulWide,
+  Neg,
+  Not,
+  Or,
+  Pack,
+  Rcp,
+  Rem,
+  Ret,
+  Selp,
+  Setp,
+  Shf,
+  Shl,
+  Shr,
+  Sqrt,
+  St,
+  Sub,
+  Upper,
+  Xor,
+  // Of gates, boxes, and steps that go on.
+  GateArrive,
+  GateAwait,
+  GateEnd,
+  GateInit,
+  CopyBox,
+  ShowStores,
+  GroupStep,
+  GroupClose,
+  GroupAwait,
+  Nothing
+};
+
+enum class Space : std::uint8_t { Global, Shared, Local, Param };
+// Where a thread's local memory begins among generic addresses; what lies below are other memories.
+inline constexpr std::uint64_t kLocalWindow = std::uint64_t{1} << 63;
+
+enum class Compare : std::uint8_t { None, Eq, Ne, Lt, Le, Gt, Ge, Nan, Num };
+
+struct Instruction;
+// What an op gives of its operands.
+using Compute = std::uint64_t (*)(const Instruction&, std::uint64_t, std::uint64_t, std::uint64_t);
+
+struct Instruction {
+  Op op = Op::Ret;
+  Type type;    // of the operands
+  Type result;  // where it is another one
+  std::string_view
+      how;  // a rounding, or an update; of steps of groups both factors' types, `s8.u8`
+  Space space = Space::Global;
+  Compare compare = Compare::None;
+  bool unordered = false;     // a comparison holds where an operand is no number
+  Compute compute = nullptr;  // of ops that only compute
+  Operand to;                 // of a store the value
+  Operand a, b, c;
+  std::int64_t offset = 0;  // of an address, in a
+  std::size_t aligned =
+      1;  // of what it must be a multiple; the first element of a vector: of the vector's bytes
+  std::vector<Operand> many;  // of what a warp does together: its registers
+  bool transposed = false;
+  int guard = -1;  // a predicate; -1: none
+  bool unless = false;
+  std::size_t target = 0;
+};
+
+// The bits of the lower half of a register.
+inline std::uint64_t LowerHalf(const Instruction& i) {
+  return (std::uint64_t{1} << i.type.bits / 2) - 1;
+}
+
+struct Param {
+  std::size_t at;
+  std::size_t bytes;
+};
+
+struct Kernel {
+  std::vector<Instruction> code;
+  std::vector<Param> params;
+  std::size_t param_bytes = 0;
+  std::size_t shared_bytes = 0;
+  std::size_t local_bytes = 0;
+  std::size_t registers = 0;
+  unsigned threads = 1024;  // the most of a block
+};
+
+constexpr unsigned kWarp = 32;
+
+}  // namespace ptx
