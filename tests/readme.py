@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs what README files tell their readers to type: tests/readme.py README.md...
+"""Runs what pages tell their readers to type: tests/readme.py [--update] PAGE.md...
 
 Every ```sh block is one script. It runs in a scratch folder that shows the README's own folder, and those
 beside it, through links, so nothing is written beside the sources; `kernelc` is the one on PATH. The output is printed and,
-where the next block is ```text, must end with it. Every ```kdl block is a whole file and must compile.
-Exits 1 at the first block that fails.
+where the next block is ```text, must end with it; `--update` writes the whole output there. Every ```kdl block is a whole file,
+example.kdl for the scripts that follow, and must compile. Exits 1 at the first block that fails.
 """
 
 import pathlib
@@ -35,8 +35,9 @@ def neighbours(folder):
     return [entry for entry in folder.parent.iterdir() if entry.is_dir() and entry != folder]
 
 
-def run(readme):
-    """The first complaint about a README, or None."""
+def run(readme, update):
+    """The first complaint about a page, or None."""
+    text = readme.read_text()
     with tempfile.TemporaryDirectory(prefix="readme-") as whole:
         scratch = pathlib.Path(whole) / readme.parent.name
         scratch.mkdir()
@@ -44,21 +45,26 @@ def run(readme):
             (scratch / entry.name).symlink_to(entry)
         for neighbour in neighbours(readme.parent):
             (pathlib.Path(whole) / neighbour.name).symlink_to(neighbour)
-        for script, expected in scripts(readme.read_text(), scratch):
+        for script, expected in scripts(text, scratch):
             done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=scratch,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                   timeout=600)
             sys.stdout.write(done.stdout)
             if done.returncode != 0:
                 return f"exit code {done.returncode} from\n{script}"
-            if expected is not None and not done.stdout.endswith(expected):
+            if update and expected is not None:
+                text = text.replace(f"{script}```\n\n```text\n{expected}", f"{script}```\n\n```text\n{done.stdout}")
+            elif expected is not None and not done.stdout.endswith(expected):
                 return f"the output should end with\n{expected}after\n{script}"
+    if update:
+        readme.write_text(text)
     return None
 
 
 def main():
-    for name in sys.argv[1:]:
-        complaint = run(pathlib.Path(name).resolve())
+    update = sys.argv[1:2] == ["--update"]
+    for name in sys.argv[1 + update:]:
+        complaint = run(pathlib.Path(name).resolve(), update)
         if complaint:
             sys.exit(f"{name}: {complaint}")
 

@@ -137,10 +137,10 @@ def unit_tests(folder):
 
 
 def run_tests():
-    """tests/run/*.py, and one command for the commands in each README."""
+    """tests/run/*.py, and one command for the commands on each page."""
     tests = [["python3", str(p)] for p in sorted((ROOT / "tests/run").glob("*.py"))]
-    readmes = [ROOT / "README.md", *sorted((ROOT / "samples").glob("*/README.md"))]
-    return slowest_first(tests + [["python3", "tests/readme.py", str(p)] for p in readmes])
+    pages = [ROOT / "README.md", ROOT / "src/ONE_KERNEL.md", *sorted((ROOT / "samples").glob("*/README.md"))]
+    return slowest_first(tests + [["python3", "tests/readme.py", str(p)] for p in pages])
 
 
 def texts_fuzzed():
