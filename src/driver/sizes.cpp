@@ -9,6 +9,7 @@
 
 #include "driver/diagnostics.h"
 #include "driver/npy.h"
+#include "driver/source_types.h"
 #include "ir/diagnostics.h"
 #include "ir/requirement.h"
 #include "support/check.h"

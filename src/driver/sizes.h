@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "driver/arguments.h"
+#include "driver/argument_specs.h"
 #include "driver/options.h"
 #include "ir/module.h"
 #include "support/diagnostics.h"
