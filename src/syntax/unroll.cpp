@@ -91,9 +91,25 @@ class Copier {
           *part = Expression(*part);
         return copy;
       }
-      default:
-        return stmt;  // without expressions, or none that a program has
+      case StmtKind::View: {
+        auto* copy = Clone<ViewStmt>(stmt);
+        copy->type = TypeOf(copy->type);
+        copy->source = Expression(copy->source);
+        return copy;
+      }
+      case StmtKind::Break:
+      case StmtKind::Continue:
+        return stmt;
+      case StmtKind::Print:  // the rest has no place in a program, and is refused
+      case StmtKind::Return:
+      case StmtKind::Range:
+      case StmtKind::Domain:
+      case StmtKind::Pipe:
+      case StmtKind::Stage:
+      case StmtKind::Sync:
+        return stmt;
     }
+    return stmt;
   }
 
   const Stmt* Loop(const ForStmt& loop) {

@@ -213,8 +213,6 @@ void Dispatch(FunctionState& state, const Stmt* stmt) {
       return CheckSync(state, stmt);
     case StmtKind::Expect:
       return CheckExpect(state, As<syntax::ExpectStmt>(stmt));
-    default:
-      KDL_UNREACHABLE("statement kind {}", static_cast<int>(stmt->kind));
   }
 }
 
