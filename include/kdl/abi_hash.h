@@ -11,12 +11,14 @@
 namespace kdl {
 
 inline constexpr std::string_view kAbiText =
+#define KDL_SCALAR(Name, ID, spelling, code, bits, Group, ctype, comment) \
+  "E" #ID "=" #code "," #bits ";"
+#include "kdl/scalars.def"
 #define KDL_STRUCT(name, comment) #name "{"
 #define KDL_FIELD(owner, ctype, kind, name, comment) #kind " " #name ";"
 #define KDL_ARRAY(owner, ctype, kind, count, name, comment) #kind " " #name "[" #count "];"
 #define KDL_NESTED(owner, type, name, comment) #type " " #name ";"
 #define KDL_STRUCT_END(name) "}"
-#define KDL_ELEMENT(ID, spelling, code, bits, comment) "E" #ID "=" #code "," #bits ";"
 #define KDL_TRAP_CODE(ID, code, text) "T" #ID "=" #code ";"
 #define KDL_CODE(ID, value, comment) "C" #ID "=" #value ";"
 #define KDL_FEATURE(ID, bit, arch, spelling) "F" #ID "=" #bit ";"

@@ -14,8 +14,7 @@ class Argument {
  public:
   Argument(const Tensor& tensor) : arg_{&tensor.array(), 0, 0, {}} {}  // NOLINT: implicit
   template <class T>
-    requires std::is_arithmetic_v<T> || std::same_as<T, F8E4M3> || std::same_as<T, F8E5M2> ||
-             std::same_as<T, F16> || std::same_as<T, Bf16>
+    requires std::is_arithmetic_v<T> || Narrow<T>
   Argument(T value) : arg_{nullptr, 0, ElementOf<T>(), {}} {  // NOLINT: implicit
     __builtin_memcpy(&arg_.bits, &value, sizeof value);
   }

@@ -37,10 +37,10 @@ typedef union kdl_value {
   uint16_t u16;
   uint32_t u32;
   uint64_t u64;
-  uint16_t f16; /* its bits, as of a bf16 */
-  uint16_t bf16;
-  uint8_t f8e4m3; /* as these */
-  uint8_t f8e5m2;
+  /* clang-format off */
+#define KDL_NARROW_FLOAT(Name, ID, spelling, code, bits, ctype, ...) ctype spelling; /* its bits */
+/* clang-format on */
+#include "kdl/scalars.def"
   float f32;
   double f64;
 } kdl_value;

@@ -18,9 +18,9 @@ enum { KDL_SHAPE_BYTES = 256 };
 static inline const char* kdl_shape(char* text, uint8_t element, const int64_t* sizes,
                                     int32_t rank) {
   const char* name = "?";
-#define KDL_ELEMENT(ID, spelling, code, bits, comment) \
+#define KDL_SCALAR(Name, ID, spelling, code, bits, Group, ctype, comment) \
   if (element == (code)) name = #spelling;
-#include "kdl/tensor.def"
+#include "kdl/scalars.def"
   size_t length = (size_t)snprintf(text, KDL_SHAPE_BYTES, "%s", name);
   for (int32_t d = 0; d < rank && length < KDL_SHAPE_BYTES; ++d)
     length += (size_t)snprintf(text + length, KDL_SHAPE_BYTES - length, "%s%lld",

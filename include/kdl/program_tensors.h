@@ -11,37 +11,6 @@ static inline kdl_arg kdl_arg_array(const kdl_array* tensor) {
   return arg;
 }
 
-/* A scalar as an argument; one that the caller gave as such, which has that type; and an element of a tensor. */
-#define KDL_SCALAR(type, T, ELEMENT)                                                               \
-  static inline kdl_arg kdl_arg_##type(T value) {                                                  \
-    kdl_arg arg = {NULL, 0, ELEMENT, {0, 0, 0, 0, 0, 0, 0}};                                       \
-    memcpy(&arg.bits, &value, sizeof value);                                                       \
-    return arg;                                                                                    \
-  }                                                                                                \
-  static inline T kdl_given_##type(kdl_arg arg) {                                                  \
-    T value;                                                                                       \
-    memcpy(&value, &arg.bits, sizeof value);                                                       \
-    return value;                                                                                  \
-  }                                                                                                \
-  static inline T kdl_read_##type(kdl_program* run, const kdl_array* tensor, const int64_t* index, \
-                                  int32_t rank, kdl_event* const* after, int32_t after_count,      \
-                                  const char* place, const char* text) {                           \
-    T value = 0;                                                                                   \
-    void* at =                                                                                     \
-        kdl_open_element(run, tensor, index, rank, after, after_count, KDL_MAP_READ, place, text); \
-    if (at != NULL) memcpy(&value, at, sizeof value);                                              \
-    if (at != NULL) kdl_note(run, kdl_buffer_unmap(tensor->buffer), NULL);                         \
-    return value;                                                                                  \
-  }                                                                                                \
-  static inline void kdl_write_##type(kdl_program* run, const kdl_array* tensor, T value,          \
-                                      const int64_t* index, int32_t rank, kdl_event* const* after, \
-                                      int32_t after_count, const char* place, const char* text) {  \
-    void* at = kdl_open_element(run, tensor, index, rank, after, after_count, KDL_MAP_READ_WRITE,  \
-                                place, text);                                                      \
-    if (at != NULL) memcpy(at, &value, sizeof value);                                              \
-    if (at != NULL) kdl_note(run, kdl_buffer_unmap(tensor->buffer), NULL);                         \
-  }
-
 /* Whether the index is inside; `text`: the access in the source. */
 static inline bool kdl_inside(kdl_program* run, const kdl_array* tensor, int dimension,
                               int64_t index, const char* place, const char* text) {
@@ -73,22 +42,37 @@ static inline void* kdl_open_element(kdl_program* run, const kdl_array* tensor,
          offset * (tensor->view.element_bits / 8);
 }
 
-KDL_SCALAR(bool, bool, KDL_BOOL)
-KDL_SCALAR(i8, int8_t, KDL_I8)
-KDL_SCALAR(i16, int16_t, KDL_I16)
-KDL_SCALAR(i32, int32_t, KDL_I32)
-KDL_SCALAR(i64, int64_t, KDL_I64)
-KDL_SCALAR(u8, uint8_t, KDL_U8)
-KDL_SCALAR(u16, uint16_t, KDL_U16)
-KDL_SCALAR(u32, uint32_t, KDL_U32)
-KDL_SCALAR(u64, uint64_t, KDL_U64)
-KDL_SCALAR(f16, uint16_t, KDL_F16)
-KDL_SCALAR(bf16, uint16_t, KDL_BF16)
-KDL_SCALAR(f8e4m3, uint8_t, KDL_F8E4M3)
-KDL_SCALAR(f8e5m2, uint8_t, KDL_F8E5M2)
-KDL_SCALAR(f32, float, KDL_F32)
-KDL_SCALAR(f64, double, KDL_F64)
-#undef KDL_SCALAR
+/* A scalar as an argument; one that the caller gave as such, which has that type; and an element of a tensor. */
+#define KDL_SCALAR(Name, ID, type, code, size, Group, T, comment)                                  \
+  static inline kdl_arg kdl_arg_##type(T value) {                                                  \
+    kdl_arg arg = {NULL, 0, code, {0, 0, 0, 0, 0, 0, 0}};                                          \
+    memcpy(&arg.bits, &value, sizeof value);                                                       \
+    return arg;                                                                                    \
+  }                                                                                                \
+  static inline T kdl_given_##type(kdl_arg arg) {                                                  \
+    T value;                                                                                       \
+    memcpy(&value, &arg.bits, sizeof value);                                                       \
+    return value;                                                                                  \
+  }                                                                                                \
+  static inline T kdl_read_##type(kdl_program* run, const kdl_array* tensor, const int64_t* index, \
+                                  int32_t rank, kdl_event* const* after, int32_t after_count,      \
+                                  const char* place, const char* text) {                           \
+    T value = 0;                                                                                   \
+    void* at =                                                                                     \
+        kdl_open_element(run, tensor, index, rank, after, after_count, KDL_MAP_READ, place, text); \
+    if (at != NULL) memcpy(&value, at, sizeof value);                                              \
+    if (at != NULL) kdl_note(run, kdl_buffer_unmap(tensor->buffer), NULL);                         \
+    return value;                                                                                  \
+  }                                                                                                \
+  static inline void kdl_write_##type(kdl_program* run, const kdl_array* tensor, T value,          \
+                                      const int64_t* index, int32_t rank, kdl_event* const* after, \
+                                      int32_t after_count, const char* place, const char* text) {  \
+    void* at = kdl_open_element(run, tensor, index, rank, after, after_count, KDL_MAP_READ_WRITE,  \
+                                place, text);                                                      \
+    if (at != NULL) memcpy(at, &value, sizeof value);                                              \
+    if (at != NULL) kdl_note(run, kdl_buffer_unmap(tensor->buffer), NULL);                         \
+  }
+#include "kdl/scalars.def"
 
 /* ---- tensors of the program's own, parts and views ---- */
 

@@ -11,58 +11,39 @@
 
 /* ---- what the rest is made of ---- */
 
-static inline float kdl_float_of_bits(uint32_t bits) {
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
+/* Narrow floats have `width` bits of exponent and `fraction` bits below it, infinities and NaNs above the largest number or not, and
+ * saturate or not: scalars.def says more. The bits of the largest number without sign: */
+static inline int kdl_largest(int width, int fraction, bool infinities, bool nans) {
+  const int sign = 1 << (fraction + width);
+  return infinities ? sign - (1 << fraction) - 1 : sign - 1 - (nans ? 1 : 0);
 }
 
-/* The bits of a format with `fraction` bits behind the point and an exponent of `width` bits; one rounding, to nearest
- * even. */
-static inline uint16_t kdl_narrowed(double value, int fraction, int width) {
-  const int bias = (1 << (width - 1)) - 1;
-  const double magnitude = fabs(value);
-  int bits = ((1 << width) - 1) << fraction; /* infinity */
-  if (isnan(value)) {
-    bits |= 1 << (fraction - 1);
-  } else if (magnitude < ldexp(1.0, bias + 1)) {
-    const int least = 1 - bias;
-    const int exponent = magnitude == 0 ? least : ilogb(magnitude);
-    const int scale = exponent < least ? least : exponent;
-    bits = (int)nearbyint(ldexp(magnitude, fraction - scale)) + ((scale - least) << fraction);
-  }
-  return (uint16_t)(bits | (signbit(value) ? 1 << (fraction + width) : 0));
-}
-
-/* The bits of a float of a byte: one rounding, to nearest even, and no larger than the largest number. */
-static inline uint8_t kdl_narrowed_byte(double value, int fraction, int largest) {
-  const int least = 2 - (1 << (6 - fraction)); /* the exponent of the smallest normal number */
-  const double magnitude = fmin(fabs(value), 0x1p20);
+/* One rounding, to nearest even. NaN stays NaN, or gives 0 where there is none. */
+static inline int kdl_narrowed(double value, int width, int fraction, bool infinities, bool nans,
+                               bool saturates) {
+  const int least = 2 - (1 << (width - 1)); /* the exponent of the smallest normal number */
+  const int largest = kdl_largest(width, fraction, infinities, nans);
+  const int sign = 1 << (fraction + width);
+  const double magnitude = fmin(fabs(value), ldexp(1.0, 3 - least));
   const int exponent = magnitude == 0 ? least : ilogb(magnitude);
   const int scale = exponent < least ? least : exponent;
   int bits = (int)nearbyint(ldexp(magnitude, fraction - scale)) + ((scale - least) << fraction);
-  if (bits > largest) bits = largest;
-  if (isnan(value)) bits = 0x7f;
-  return (uint8_t)(bits | (signbit(value) ? 0x80 : 0));
+  if (bits > largest) bits = saturates ? largest : largest + 1;
+  if (isnan(value)) bits = saturates ? sign - 1 : (largest + 1) | 1 << (fraction - 1);
+  if (isnan(value) && !nans) return 0;
+  return signbit(value) ? bits | sign : bits;
 }
 
-/* `largest`: the bits of its largest number, behind which there are an infinity, where it has such, and NaN. */
-static inline float kdl_widened_byte(uint8_t bits, int fraction, int largest, bool has_infinity) {
-  const int rest = bits & 0x7f;
-  const int least = 2 - (1 << (6 - fraction)) - fraction; /* the exponent of the smallest number */
+static inline float kdl_widened(int bits, int width, int fraction, bool infinities, bool nans) {
+  const int sign = 1 << (fraction + width);
+  const int largest = kdl_largest(width, fraction, infinities, nans);
+  const int least = 2 - (1 << (width - 1)) - fraction; /* the exponent of the smallest number */
+  const int rest = bits & (sign - 1);
   const int exponent = rest >> fraction;
   const int units = rest - (exponent << fraction) + (exponent > 0 ? 1 << fraction : 0);
   float magnitude = ldexpf((float)units, least + (exponent > 1 ? exponent - 1 : 0));
-  if (rest > largest) magnitude = has_infinity && rest == largest + 1 ? INFINITY : NAN;
-  return (bits & 0x80) != 0 ? -magnitude : magnitude;
-}
-
-static inline float kdl_widened_half(uint16_t bits) {
-  const int exponent = bits >> 10 & 31;
-  const float fraction = (float)(bits & 1023);
-  float magnitude = exponent == 0 ? ldexpf(fraction, -24) : ldexpf(1024 + fraction, exponent - 25);
-  if (exponent == 31) magnitude = fraction == 0 ? INFINITY : NAN;
-  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+  if (rest > largest) magnitude = infinities && rest == largest + 1 ? INFINITY : NAN;
+  return (bits & sign) != 0 ? -magnitude : magnitude;
 }
 
 /* A double that rounds to fewer bits as the integer itself would: above 2^53 the low bits become one that says whether any
@@ -131,7 +112,7 @@ static inline bool kdl_not_bool(bool a) { return !a; }
 /* Of max and min: NaN propagates; -0 is below 0. Round: to nearest, ties to even. The bits of a NaN are the canonical quiet
  * one's. `s`: what the functions of <math.h> end in. Seen: what is compared, as no compiler sees it, since LLVM takes
  * `x < 0 ? 0 : x` for a maximum and mixes up the zeros. */
-#define KDL_FLOAT(type, T, s, int_type, I)                                     \
+#define KDL_FLOAT_OPS(type, T, s, int_type, I)                                 \
   static inline T kdl_neg_##type(T a) { return -a; }                           \
   static inline T kdl_abs_##type(T a) { return fabs##s(a); }                   \
   static inline T kdl_max_##type(T a, T b) {                                   \
@@ -161,8 +142,8 @@ static inline bool kdl_not_bool(bool a) { return !a; }
     return value;                                                              \
   }
 
-KDL_FLOAT(f32, float, f, i32, int32_t)
-KDL_FLOAT(f64, double, , i64, int64_t)
+KDL_FLOAT_OPS(f32, float, f, i32, int32_t)
+KDL_FLOAT_OPS(f64, double, , i64, int64_t)
 
 /* ---- conversions: kdl_TO_of_FROM ---- */
 
@@ -170,16 +151,7 @@ KDL_FLOAT(f64, double, , i64, int64_t)
 #define KDL_CONVERT(to, T, of, F, value) \
   static inline T kdl_##to##of(F a) { return value; }
 
-/* `exact`: a double that rounds as the value does. */
-#define KDL_CONVERT_TO_FLOATS(of, F, exact)                              \
-  KDL_CONVERT(f32, float, of, F, (float)a)                               \
-  KDL_CONVERT(f64, double, of, F, (double)a)                             \
-  KDL_CONVERT(f16, uint16_t, of, F, kdl_narrowed(exact, 10, 5))          \
-  KDL_CONVERT(bf16, uint16_t, of, F, kdl_narrowed(exact, 7, 8))          \
-  KDL_CONVERT(f8e4m3, uint8_t, of, F, kdl_narrowed_byte(exact, 3, 0x7e)) \
-  KDL_CONVERT(f8e5m2, uint8_t, of, F, kdl_narrowed_byte(exact, 2, 0x7b))
-
-#define KDL_CONVERT_INTEGER(from, F, exact)              \
+#define KDL_CONVERT_INTEGER(from, F)                     \
   KDL_CONVERT(bool, bool, _of_##from, F, a != 0)         \
   KDL_CONVERT(i8, int8_t, _of_##from, F, (int8_t)a)      \
   KDL_CONVERT(i16, int16_t, _of_##from, F, (int16_t)a)   \
@@ -189,17 +161,18 @@ KDL_FLOAT(f64, double, , i64, int64_t)
   KDL_CONVERT(u16, uint16_t, _of_##from, F, (uint16_t)a) \
   KDL_CONVERT(u32, uint32_t, _of_##from, F, (uint32_t)a) \
   KDL_CONVERT(u64, uint64_t, _of_##from, F, (uint64_t)a) \
-  KDL_CONVERT_TO_FLOATS(_of_##from, F, exact)
+  KDL_CONVERT(f32, float, _of_##from, F, (float)a)       \
+  KDL_CONVERT(f64, double, _of_##from, F, (double)a)
 
-KDL_CONVERT_INTEGER(bool, bool, (double)a)
-KDL_CONVERT_INTEGER(i8, int8_t, (double)a)
-KDL_CONVERT_INTEGER(i16, int16_t, (double)a)
-KDL_CONVERT_INTEGER(i32, int32_t, (double)a)
-KDL_CONVERT_INTEGER(i64, int64_t, kdl_sticky_i64(a))
-KDL_CONVERT_INTEGER(u8, uint8_t, (double)a)
-KDL_CONVERT_INTEGER(u16, uint16_t, (double)a)
-KDL_CONVERT_INTEGER(u32, uint32_t, (double)a)
-KDL_CONVERT_INTEGER(u64, uint64_t, kdl_sticky_u64(a))
+KDL_CONVERT_INTEGER(bool, bool)
+KDL_CONVERT_INTEGER(i8, int8_t)
+KDL_CONVERT_INTEGER(i16, int16_t)
+KDL_CONVERT_INTEGER(i32, int32_t)
+KDL_CONVERT_INTEGER(i64, int64_t)
+KDL_CONVERT_INTEGER(u8, uint8_t)
+KDL_CONVERT_INTEGER(u16, uint16_t)
+KDL_CONVERT_INTEGER(u32, uint32_t)
+KDL_CONVERT_INTEGER(u64, uint64_t)
 
 /* Truncated, and no less than `least` and no more than `most`, behind which `end` is; NaN gives 0. */
 #define KDL_SATURATE(to, T, of, F, end, least, most) \
@@ -219,42 +192,47 @@ KDL_CONVERT_INTEGER(u64, uint64_t, kdl_sticky_u64(a))
   KDL_SATURATE(u16, uint16_t, _of_##from, F, 0x1p16, 0, UINT16_MAX)       \
   KDL_SATURATE(u32, uint32_t, _of_##from, F, 0x1p32, 0, UINT32_MAX)       \
   KDL_SATURATE(u64, uint64_t, _of_##from, F, 0x1p64, 0, UINT64_MAX)       \
-  KDL_CONVERT_TO_FLOATS(_of_##from, F, (double)a)
+  KDL_CONVERT(f32, float, _of_##from, F, (float)a)                        \
+  KDL_CONVERT(f64, double, _of_##from, F, (double)a)
 
 KDL_CONVERT_FLOAT(f32, float)
 KDL_CONVERT_FLOAT(f64, double)
 
-/* Through the float that it is. */
-#define KDL_CONVERT_NARROW(from, F, wide)                              \
-  KDL_CONVERT(f32, float, _of_##from, F, wide)                         \
-  KDL_CONVERT(f64, double, _of_##from, F, (double)(wide))              \
-  KDL_CONVERT(bool, bool, _of_##from, F, kdl_bool_of_f32(wide))        \
-  KDL_CONVERT(i8, int8_t, _of_##from, F, kdl_i8_of_f32(wide))          \
-  KDL_CONVERT(i16, int16_t, _of_##from, F, kdl_i16_of_f32(wide))       \
-  KDL_CONVERT(i32, int32_t, _of_##from, F, kdl_i32_of_f32(wide))       \
-  KDL_CONVERT(i64, int64_t, _of_##from, F, kdl_i64_of_f32(wide))       \
-  KDL_CONVERT(u8, uint8_t, _of_##from, F, kdl_u8_of_f32(wide))         \
-  KDL_CONVERT(u16, uint16_t, _of_##from, F, kdl_u16_of_f32(wide))      \
-  KDL_CONVERT(u32, uint32_t, _of_##from, F, kdl_u32_of_f32(wide))      \
-  KDL_CONVERT(u64, uint64_t, _of_##from, F, kdl_u64_of_f32(wide))      \
-  KDL_CONVERT(f16, uint16_t, _of_##from, F, kdl_f16_of_f32(wide))      \
-  KDL_CONVERT(bf16, uint16_t, _of_##from, F, kdl_bf16_of_f32(wide))    \
-  KDL_CONVERT(f8e4m3, uint8_t, _of_##from, F, kdl_f8e4m3_of_f32(wide)) \
-  KDL_CONVERT(f8e5m2, uint8_t, _of_##from, F, kdl_f8e5m2_of_f32(wide))
-
-KDL_CONVERT_NARROW(f16, uint16_t, kdl_widened_half(a))
-KDL_CONVERT_NARROW(bf16, uint16_t, kdl_float_of_bits((uint32_t)a << 16))
-KDL_CONVERT_NARROW(f8e4m3, uint8_t, kdl_widened_byte(a, 3, 0x7e, false))
-KDL_CONVERT_NARROW(f8e5m2, uint8_t, kdl_widened_byte(a, 2, 0x7b, true))
+/* Narrow floats, from and to all others; between two of them values go through f32. `exact`: a double that rounds as the value
+ * does. */
+#define KDL_CONVERT_BOTH(narrow, N, type, T, exact)                                         \
+  static inline N kdl_##narrow##_of_##type(T a) { return kdl_##narrow##_of_double(exact); } \
+  static inline T kdl_##type##_of_##narrow(N a) {                                           \
+    return kdl_##type##_of_f32(kdl_f32_of_##narrow(a));                                     \
+  }
+#define KDL_NARROW_FLOAT(Name, ID, type, code, bits, N, Cpp, width, fraction, infinities, nans, \
+                         saturates, comment)                                                    \
+  static inline N kdl_##type##_of_double(double a) {                                            \
+    return (N)kdl_narrowed(a, width, fraction, infinities, nans, saturates);                    \
+  }                                                                                             \
+  static inline N kdl_##type##_of_f32(float a) { return kdl_##type##_of_double(a); }            \
+  static inline float kdl_f32_of_##type(N a) {                                                  \
+    return kdl_widened(a, width, fraction, infinities, nans);                                   \
+  }                                                                                             \
+  KDL_CONVERT_BOTH(type, N, bool, bool, a)                                                      \
+  KDL_CONVERT_BOTH(type, N, i8, int8_t, a)                                                      \
+  KDL_CONVERT_BOTH(type, N, i16, int16_t, a)                                                    \
+  KDL_CONVERT_BOTH(type, N, i32, int32_t, a)                                                    \
+  KDL_CONVERT_BOTH(type, N, i64, int64_t, kdl_sticky_i64(a))                                    \
+  KDL_CONVERT_BOTH(type, N, u8, uint8_t, a)                                                     \
+  KDL_CONVERT_BOTH(type, N, u16, uint16_t, a)                                                   \
+  KDL_CONVERT_BOTH(type, N, u32, uint32_t, a)                                                   \
+  KDL_CONVERT_BOTH(type, N, u64, uint64_t, kdl_sticky_u64(a))                                   \
+  KDL_CONVERT_BOTH(type, N, f64, double, a)
+#include "kdl/scalars.def"
 
 #undef KDL_BITWISE
 #undef KDL_INTEGER
 #undef KDL_SIGNED
 #undef KDL_UNSIGNED
-#undef KDL_FLOAT
+#undef KDL_FLOAT_OPS
 #undef KDL_CONVERT
-#undef KDL_CONVERT_TO_FLOATS
 #undef KDL_CONVERT_INTEGER
 #undef KDL_SATURATE
 #undef KDL_CONVERT_FLOAT
-#undef KDL_CONVERT_NARROW
+#undef KDL_CONVERT_BOTH

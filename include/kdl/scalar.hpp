@@ -4,7 +4,6 @@
 // compiler is not told otherwise (-ffast-math).
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <concepts>
@@ -23,75 +22,12 @@ using Same = std::type_identity_t<T>;
 
 template <class T>
 concept Integer = std::integral<T> && !std::same_as<T, bool>;
-template <class T>
-concept Narrow = std::same_as<T, F8E4M3> || std::same_as<T, F8E5M2> || std::same_as<T, F16> ||
-                 std::same_as<T, Bf16>;
 
 namespace detail {
 
 template <Integer T>
 constexpr std::uint64_t Wide(T value) {
   return static_cast<std::uint64_t>(value);
-}
-
-inline float Widened(F16 value) {
-  const int exponent = value.bits >> 10 & 31;
-  const float fraction = static_cast<float>(value.bits & 1023);
-  float magnitude =
-      exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
-  if (exponent == 31) {
-    magnitude = fraction == 0 ? std::numeric_limits<float>::infinity()
-                              : std::numeric_limits<float>::quiet_NaN();
-  }
-  return (value.bits & 0x8000) != 0 ? -magnitude : magnitude;
-}
-// A float of a byte that has so many bits of fraction; `largest`: the bits of its largest number, behind which there are an
-// infinity, where it has such, and NaN.
-inline float WidenedByte(std::uint8_t bits, int fraction, int largest, bool has_infinity) {
-  const int rest = bits & 0x7f;
-  const int least = 2 - (1 << (6 - fraction)) - fraction;  // the exponent of the smallest number
-  const int exponent = rest >> fraction;
-  const int units = rest - (exponent << fraction) + (exponent > 0 ? 1 << fraction : 0);
-  float magnitude = std::ldexp(static_cast<float>(units), least + std::max(exponent - 1, 0));
-  if (rest > largest) {
-    magnitude = has_infinity && rest == largest + 1 ? std::numeric_limits<float>::infinity()
-                                                    : std::numeric_limits<float>::quiet_NaN();
-  }
-  return (bits & 0x80) != 0 ? -magnitude : magnitude;
-}
-inline float Widened(F8E4M3 value) { return WidenedByte(value.bits, 3, 0x7e, false); }
-inline float Widened(F8E5M2 value) { return WidenedByte(value.bits, 2, 0x7b, true); }
-inline float Widened(Bf16 value) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16);
-}
-
-// The bits of a format with `fraction` bits behind the point and an exponent of `width` bits; one
-// rounding, to nearest even.
-inline std::uint16_t Narrowed(double value, int fraction, int width) {
-  const int bias = (1 << (width - 1)) - 1;
-  const int infinity = ((1 << width) - 1) << fraction;
-  const double magnitude = std::fabs(value);
-  int bits = infinity;
-  if (std::isnan(value)) {
-    bits |= 1 << (fraction - 1);
-  } else if (magnitude < std::ldexp(1.0, bias + 1)) {
-    const int least = 1 - bias;
-    const int scale = magnitude == 0 ? least : std::max(std::ilogb(magnitude), least);
-    const double units = std::nearbyint(std::ldexp(magnitude, fraction - scale));
-    bits = static_cast<int>(units) + ((scale - least) << fraction);
-  }
-  return static_cast<std::uint16_t>(bits | (std::signbit(value) ? 1 << (fraction + width) : 0));
-}
-
-// The bits of a float of a byte: one rounding, to nearest even, and no larger than the largest number.
-inline std::uint8_t NarrowedByte(double value, int fraction, int largest) {
-  const int least = 2 - (1 << (6 - fraction));  // the exponent of the smallest normal number
-  const double magnitude = std::fmin(std::fabs(value), 0x1p20);
-  const int scale = magnitude == 0 ? least : std::max(std::ilogb(magnitude), least);
-  const double units = std::nearbyint(std::ldexp(magnitude, fraction - scale));
-  int bits = std::min(static_cast<int>(units) + ((scale - least) << fraction), largest);
-  if (std::isnan(value)) bits = 0x7f;
-  return static_cast<std::uint8_t>(bits | (std::signbit(value) ? 0x80 : 0));
 }
 
 // A double that rounds to fewer bits as the value itself would: above 2^53 the low bits become one
@@ -254,18 +190,15 @@ inline double FromBits(std::int64_t bits) { return std::bit_cast<double>(bits); 
 // `as`: integers wrap, floats truncate and saturate (NaN gives 0), to floats it rounds once.
 template <class To, class From>
 To As(From value) {
-  if constexpr (Narrow<From>) {
-    return As<To>(detail::Widened(value));
+  if constexpr (std::same_as<To, From>) {
+    return value;
+  } else if constexpr (Narrow<From>) {
+    return As<To>(static_cast<float>(From::kFormat.ValueOf(value.bits)));
   } else if constexpr (std::same_as<To, bool>) {
     return value != From{0};
-  } else if constexpr (std::same_as<To, F8E4M3>) {
-    return {detail::NarrowedByte(detail::Sticky(value), 3, 0x7e)};
-  } else if constexpr (std::same_as<To, F8E5M2>) {
-    return {detail::NarrowedByte(detail::Sticky(value), 2, 0x7b)};
-  } else if constexpr (std::same_as<To, F16>) {
-    return {detail::Narrowed(detail::Sticky(value), 10, 5)};
-  } else if constexpr (std::same_as<To, Bf16>) {
-    return {detail::Narrowed(detail::Sticky(value), 7, 8)};
+  } else if constexpr (Narrow<To>) {
+    const double exact = detail::Sticky(value);
+    return {static_cast<decltype(To::bits)>(To::kFormat.BitsOf(exact))};
   } else if constexpr (std::floating_point<From> && Integer<To>) {
     if (std::isnan(value)) return 0;
     if (value >= std::ldexp(From{1}, std::numeric_limits<To>::digits)) {

@@ -6,8 +6,8 @@
 
 /* Element kinds: KDL_F32 and so on. */
 enum kdl_element {
-#define KDL_ELEMENT(ID, spelling, code, bits, comment) KDL_##ID = code,
-#include "kdl/tensor.def"
+#define KDL_SCALAR(Name, ID, spelling, code, bits, Group, ctype, comment) KDL_##ID = code,
+#include "kdl/scalars.def"
 };
 
 enum kdl_tensor_code {

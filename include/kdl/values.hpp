@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "kdl/errors.hpp"
+#include "kdl/float_format.hpp"
 
 namespace kdl::inline KDL_VERSIONED {
 
@@ -26,39 +27,36 @@ enum Element : std::uint8_t {
   u16 = KDL_U16,
   u32 = KDL_U32,
   u64 = KDL_U64,
-  f16 = KDL_F16,
-  bf16 = KDL_BF16,
   f32 = KDL_F32,
   f64 = KDL_F64,
-  f8e4m3 = KDL_F8E4M3,
-  f8e5m2 = KDL_F8E5M2,
+#define KDL_NARROW_FLOAT(Name, ID, spelling, ...) spelling = KDL_##ID,
+#include "kdl/scalars.def"
 };
 
 // The name of an element kind: "f32".
 constexpr const char* ElementName(std::uint8_t element) {
   switch (element) {
-#define KDL_ELEMENT(ID, spelling, code, bits, comment) \
-  case code:                                           \
+#define KDL_SCALAR(Name, ID, spelling, code, bits, Group, ctype, comment) \
+  case code:                                                              \
     return #spelling;
-#include "kdl/tensor.def"
+#include "kdl/scalars.def"
     default:
       return "?";
   }
 }
 
 // Floats that C++ lacks by their bits, as scalar arguments.
-struct F8E4M3 {
-  std::uint8_t bits;
-};
-struct F8E5M2 {
-  std::uint8_t bits;
-};
-struct F16 {
-  std::uint16_t bits;
-};
-struct Bf16 {
-  std::uint16_t bits;
-};
+#define KDL_NARROW_FLOAT(Name, ID, spelling, code, size, ctype, Cpp, exponent, fraction,      \
+                         infinities, nans, saturates, comment)                                \
+  struct Cpp {                                                                                \
+    std::ctype bits;                                                                          \
+    static constexpr Element kElement = spelling;                                             \
+    static constexpr FloatFormat kFormat = {exponent, fraction, infinities, nans, saturates}; \
+  };
+#include "kdl/scalars.def"
+
+template <class T>
+concept Narrow = std::same_as<const FloatFormat, decltype(T::kFormat)>;
 
 // The element kind of a C++ type.
 template <class T>
@@ -69,14 +67,8 @@ constexpr Element ElementOf() {
     return f32;
   } else if constexpr (std::same_as<T, double>) {
     return f64;
-  } else if constexpr (std::same_as<T, F8E4M3>) {
-    return f8e4m3;
-  } else if constexpr (std::same_as<T, F8E5M2>) {
-    return f8e5m2;
-  } else if constexpr (std::same_as<T, F16>) {
-    return f16;
-  } else if constexpr (std::same_as<T, Bf16>) {
-    return bf16;
+  } else if constexpr (Narrow<T>) {
+    return T::kElement;
   } else {
     static_assert(std::integral<T>, "no element kind stands for this type");
     constexpr int kLog = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;

@@ -1,4 +1,4 @@
-// Facts of element kinds, from abi.def.
+// Facts of element kinds, from scalars.def.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ struct ElementFacts {
 // Null for a code that is no element kind's.
 inline const ElementFacts* FactsOfElement(std::uint8_t code) {
   switch (code) {
-#define KDL_ELEMENT(ID, spelling, code, bits, comment)        \
-  case code: {                                                \
-    static constexpr ElementFacts kFacts = {#spelling, bits}; \
-    return &kFacts;                                           \
+#define KDL_SCALAR(Name, ID, spelling, code, bits, Group, ctype, comment) \
+  case code: {                                                            \
+    static constexpr ElementFacts kFacts = {#spelling, bits};             \
+    return &kFacts;                                                       \
   }
-#include "kdl/abi.def"
+#include "kdl/scalars.def"
     default:
       return nullptr;
   }

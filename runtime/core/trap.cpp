@@ -1,13 +1,9 @@
 #include "core/trap.h"
 
-#include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <charconv>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <limits>
 #include <new>
 #include <string>
 #include <string_view>
@@ -15,6 +11,7 @@
 
 #include "core/element.h"
 #include "core/view.h"
+#include "kdl/scalar.h"
 
 namespace kdl::runtime {
 
@@ -77,32 +74,6 @@ std::string Expand(std::string_view text, const kdl_variant& variant, const kdl_
   return out;
 }
 
-float HalfToFloat(std::uint16_t half) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
-  const std::uint32_t exponent = half >> 10 & 0x1fu;
-  const std::uint32_t fraction = half & 0x3ffu;
-  if (exponent == 0) {
-    const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
-    return sign != 0 ? -magnitude : magnitude;
-  }
-  const std::uint32_t rebased = exponent == 0x1f ? 0xffu : exponent + 112;
-  return std::bit_cast<float>(sign | rebased << 23 | fraction << 13);
-}
-
-// A float of a byte that has so many bits of fraction; behind its largest number's bits there are an infinity, where it has such, and
-// NaN.
-float ByteToFloat(std::uint8_t bits, int fraction, int largest, bool has_infinity) {
-  const int rest = bits & 0x7f;
-  const int bias = (1 << (6 - fraction)) - 1;
-  const int exponent = std::max(rest >> fraction, 1);
-  const int units = rest - ((exponent - 1) << fraction);
-  float magnitude = std::ldexp(static_cast<float>(units), exponent - bias - fraction);
-  if (rest > largest)
-    magnitude = has_infinity && rest == largest + 1 ? std::numeric_limits<float>::infinity()
-                                                    : std::numeric_limits<float>::quiet_NaN();
-  return (bits & 0x80) != 0 ? -magnitude : magnitude;
-}
-
 template <class Number>
 Number Load(const char* at) {
   Number number;
@@ -143,14 +114,10 @@ std::string FormatElement(const char* at, std::uint8_t element) {
       return Shortest(Load<std::uint32_t>(at));
     case KDL_U64:
       return Shortest(Load<std::uint64_t>(at));
-    case KDL_F8E4M3:
-      return Shortest(ByteToFloat(Load<std::uint8_t>(at), 3, 0x7e, false));
-    case KDL_F8E5M2:
-      return Shortest(ByteToFloat(Load<std::uint8_t>(at), 2, 0x7b, true));
-    case KDL_F16:
-      return Shortest(HalfToFloat(Load<std::uint16_t>(at)));
-    case KDL_BF16:
-      return Shortest(std::bit_cast<float>(std::uint32_t{Load<std::uint16_t>(at)} << 16));
+#define KDL_NARROW_FLOAT(Name, ID, spelling, code, bits, ctype, ...) \
+  case code:                                                         \
+    return Shortest(kdl_f32_of_##spelling(Load<ctype>(at)));
+#include "kdl/scalars.def"
     case KDL_F32:
       return Shortest(Load<float>(at));
     case KDL_F64:

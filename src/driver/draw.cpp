@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "ir/eval.h"
-#include "support/float16.h"
 #include "support/float_bits.h"
 
 namespace kdl::driver {
@@ -53,25 +52,10 @@ uint64_t DrawBits(uint64_t seed, uint64_t n) { return Mix(Mix(seed) + n); }
 
 uint64_t DrawElement(Scalar scalar, uint64_t seed, uint64_t n) {
   uint64_t x = DrawBits(seed, n);
-  switch (scalar) {
-    case Scalar::F8E4M3:
-      return FloatBits(scalar, Unit(x, 4));
-    case Scalar::F8E5M2:
-      return FloatBits(scalar, Unit(x, 3));
-    case Scalar::F16:
-      return F16FromF64(Unit(x, 11));
-    case Scalar::BF16:
-      return Bf16FromF64(Unit(x, 8));
-    case Scalar::F32:
-      return std::bit_cast<uint32_t>(static_cast<float>(Unit(x, 24)));
-    case Scalar::F64:
-      return std::bit_cast<uint64_t>(Unit(x, 53));
-    case Scalar::Bool:
-      return x >> 63;
-    default:
-      return IsSigned(scalar) ? Low(x % (2 * kSmallInteger + 1) - kSmallInteger, scalar)
-                              : x % (kSmallInteger + 1);
-  }
+  if (IsFloat(scalar)) return FloatBits(scalar, Unit(x, Info(scalar).format.fraction + 1));
+  if (scalar == Scalar::Bool) return x >> 63;
+  return IsSigned(scalar) ? Low(x % (2 * kSmallInteger + 1) - kSmallInteger, scalar)
+                          : x % (kSmallInteger + 1);
 }
 
 void Draw(HostTensor& tensor, uint64_t seed) {

@@ -13,8 +13,7 @@ namespace kdl::driver {
 uint64_t DrawBits(uint64_t seed, uint64_t n);
 
 /// Element n of the random tensor of this seed, as `random` has it: with x the bits drawn for it,
-///   floats             k * 2^(1 - p) - 1 with k the p highest bits of x, p = 4, 3, 11, 8, 24, 53 of f8e4m3, f8e5m2, f16,
-///                      bf16, f32, f64: exact, in [-1, 1)
+///   floats             k * 2^(1 - p) - 1 with k the p highest bits of x, p binary digits of the type: exact, in [-1, 1)
 ///   signed integers    -100 to 100:  x mod 201 - 100
 ///   unsigned integers  0 to 100:     x mod 101
 ///   bool               the highest bit

@@ -27,23 +27,6 @@ class Digits {
   uint64_t rest_;
 };
 
-int FractionBits(Scalar scalar) {
-  switch (scalar) {
-    case Scalar::F8E4M3:
-      return 3;
-    case Scalar::F8E5M2:
-      return 2;
-    case Scalar::F16:
-      return 10;
-    case Scalar::BF16:
-      return 7;
-    case Scalar::F32:
-      return 23;
-    default:
-      return 52;
-  }
-}
-
 /// A fraction of `bits` bits whose first few are any, and whose others are those of a half, or of a half's neighbor.
 uint64_t Halfway(int bits, Digits& drawn) {
   auto cut = static_cast<int>(1 + drawn.Below(static_cast<uint64_t>(bits)));
@@ -54,12 +37,12 @@ uint64_t Halfway(int bits, Digits& drawn) {
 }
 
 uint64_t SpecialFloat(Scalar scalar, Digits drawn) {
-  int fraction = FractionBits(scalar);
-  int exponent = Info(scalar).bits - 1 - fraction;
+  const FloatFormat& format = Info(scalar).format;
+  int fraction = format.fraction;
   uint64_t one = uint64_t{1} << fraction;  // in the exponent
-  uint64_t most = (uint64_t{1} << exponent) - 1;
-  uint64_t bias = most >> 1;
-  uint64_t sign = drawn.Below(2) << (Info(scalar).bits - 1);
+  uint64_t most = (uint64_t{1} << format.exponent) - 1;
+  auto bias = static_cast<uint64_t>(format.bias());
+  uint64_t sign = drawn.Below(2) * format.sign();
   switch (drawn.Below(16)) {
     case 0:
     case 1:

@@ -22,16 +22,6 @@ namespace {
 using interp::EventId;
 using interp::TensorId;
 
-struct ElementRow {
-  std::string_view spelling;
-  uint8_t code;
-};
-
-constexpr ElementRow kElements[] = {
-#define KDL_ELEMENT(ID, spelling, code, bits, comment) {#spelling, code},
-#include "kdl/abi.def"
-};
-
 FailureKind KindOf(kdl_code code) {
   bool of_user = code == KDL_ERROR_INVALID_ARGUMENT || code == KDL_ERROR_TRAP;
   return of_user ? FailureKind::User : FailureKind::Environment;
@@ -49,20 +39,12 @@ bool SameTypes(const ir::Function& a, const ir::Function& b) {
 
 }  // namespace
 
-uint8_t ElementCode(Scalar scalar) {
-  const auto* row = std::find_if(std::begin(kElements), std::end(kElements),
-                                 [&](const auto& r) { return r.spelling == Spelling(scalar); });
-  KDL_CHECK(row != std::end(kElements), "{} has no element code", Spelling(scalar));
-  return row->code;
-}
+uint8_t ElementCode(Scalar scalar) { return Info(scalar).code; }
 
 Scalar ElementScalar(uint8_t code) {
-  const auto* row = std::find_if(std::begin(kElements), std::end(kElements),
-                                 [&](const auto& r) { return r.code == code; });
-  std::optional<Scalar> scalar =
-      row == std::end(kElements) ? std::nullopt : ScalarFromSpelling(row->spelling);
-  KDL_CHECK(scalar, "element code {} is no scalar", code);
-  return *scalar;
+  const auto* info = std::ranges::find(kScalars, code, &ScalarInfo::code);
+  KDL_CHECK(info != std::end(kScalars), "element code {} is no scalar", code);
+  return info->scalar;
 }
 
 Status StatusOf(kdl_error* error) {

@@ -26,19 +26,16 @@ struct Dtype {
   std::string_view numpy;
 };
 constexpr Dtype kDtypes[] = {
-    {Scalar::Bool, "b1", "bool"},    {Scalar::I8, "i1", "int8"},
-    {Scalar::I16, "i2", "int16"},    {Scalar::I32, "i4", "int32"},
-    {Scalar::I64, "i8", "int64"},    {Scalar::U8, "u1", "uint8"},
-    {Scalar::U16, "u2", "uint16"},   {Scalar::U32, "u4", "uint32"},
-    {Scalar::U64, "u8", "uint64"},   {Scalar::F16, "f2", "float16"},
-    {Scalar::BF16, "V2", "V2"},      {Scalar::F32, "f4", "float32"},
-    {Scalar::F64, "f8", "float64"},  {Scalar::F8E4M3, "u1", "uint8"},
-    {Scalar::F8E5M2, "u1", "uint8"},
+    {Scalar::Bool, "b1", "bool"},   {Scalar::I8, "i1", "int8"},    {Scalar::I16, "i2", "int16"},
+    {Scalar::I32, "i4", "int32"},   {Scalar::I64, "i8", "int64"},  {Scalar::U8, "u1", "uint8"},
+    {Scalar::U16, "u2", "uint16"},  {Scalar::U32, "u4", "uint32"}, {Scalar::U64, "u8", "uint64"},
+    {Scalar::F16, "f2", "float16"}, {Scalar::BF16, "V2", "V2"},    {Scalar::F32, "f4", "float32"},
+    {Scalar::F64, "f8", "float64"},
 };
 
 const Dtype& RowOf(Scalar scalar) {
   for (const Dtype& row : kDtypes) {
-    if (row.scalar == scalar) return row;
+    if (row.scalar == StoredAs(scalar)) return row;
   }
   return kDtypes[0];
 }

@@ -25,20 +25,11 @@ struct Precision {
   double step;  ///< between subnormal numbers
 };
 Precision PrecisionOf(Scalar scalar) {
-  switch (scalar) {
-    case Scalar::F8E4M3:
-      return {0x1p-3, 0x1p-6, 448, 0x1p-9};
-    case Scalar::F8E5M2:
-      return {0x1p-2, 0x1p-14, 57344, 0x1p-16};
-    case Scalar::F16:
-      return {0x1p-10, 0x1p-14, 65504, 0x1p-24};
-    case Scalar::BF16:
-      return {0x1p-7, 0x1p-126, 0x1.FEp127, 0x1p-133};
-    case Scalar::F32:
-      return {0x1p-23, 0x1p-126, std::numeric_limits<float>::max(), 0x1p-149};
-    default:
-      return {0x1p-52, 0x1p-1022, std::numeric_limits<double>::max(), 0x1p-1074};
-  }
+  const FloatFormat& format = Info(IsFloat(scalar) ? scalar : Scalar::F64).format;
+  double epsilon = std::ldexp(1, -format.fraction);
+  double smallest = std::ldexp(1, format.least_exponent());
+  return {epsilon, smallest, LargestValue(IsFloat(scalar) ? scalar : Scalar::F64),
+          std::ldexp(1, format.least_exponent() - format.fraction)};
 }
 
 std::string TextOfNumber(double value, bool is_f64) {

@@ -255,10 +255,8 @@ constexpr EvalFn EntryOrNull() {
 
 template <class F>
 EvalFn Pick(Scalar scalar) {
-  static constexpr EvalFn kTable[] = {
-#define KDL_SCALAR(name, spelling, bits, group) EntryOrNull<F, CppType<Scalar::name>::Type>(),
-#include "support/scalars.def"
-  };
+  static constexpr auto kTable =
+      ByScalar([]<Scalar each>() { return EntryOrNull<F, typename CppType<each>::Type>(); });
   return kTable[static_cast<size_t>(scalar)];
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ir/eval_types.h"
+#include "support/float_bits.h"
 
 namespace kdl::ir {
 
@@ -63,10 +64,8 @@ uint64_t CastEntry(const uint64_t* operands, bool*) {
 
 template <class From>
 EvalFn CastFrom(Scalar to) {
-  static constexpr EvalFn kTable[] = {
-#define KDL_SCALAR(name, spelling, bits, group) &CastEntry<From, CppType<Scalar::name>::Type>,
-#include "support/scalars.def"
-  };
+  static constexpr auto kTable =
+      ByScalar([]<Scalar each>() { return &CastEntry<From, typename CppType<each>::Type>; });
   return kTable[static_cast<size_t>(to)];
 }
 
@@ -78,11 +77,8 @@ uint64_t CanonicalBits(const uint64_t* operands, bool*) {
 }  // namespace
 
 EvalFn FindCast(Scalar from, Scalar to) {
-  using Row = EvalFn (*)(Scalar);
-  static constexpr Row kTable[] = {
-#define KDL_SCALAR(name, spelling, bits, group) &CastFrom<CppType<Scalar::name>::Type>,
-#include "support/scalars.def"
-  };
+  static constexpr auto kTable =
+      ByScalar([]<Scalar each>() { return &CastFrom<typename CppType<each>::Type>; });
   return kTable[static_cast<size_t>(from)](to);
 }
 

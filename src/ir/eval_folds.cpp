@@ -20,10 +20,8 @@ uint64_t ExtremePattern(bool largest) {
 }
 
 uint64_t Extreme(Scalar scalar, bool largest) {
-  static constexpr uint64_t (*kTable[])(bool) = {
-#define KDL_SCALAR(name, spelling, bits, group) &ExtremePattern<CppType<Scalar::name>::Type>,
-#include "support/scalars.def"
-  };
+  static constexpr auto kTable =
+      ByScalar([]<Scalar each>() { return &ExtremePattern<typename CppType<each>::Type>; });
   return kTable[static_cast<size_t>(scalar)](largest);
 }
 

@@ -7,29 +7,24 @@
 #include <limits>
 #include <type_traits>
 
-#include "support/float16.h"
-#include "support/float8.h"
 #include "support/scalar.h"
 
 // Scalars as C++ types, for what computes with them.
 
 namespace kdl::ir {
 
-struct E4m3 {
-  uint8_t bits;
-};
-struct E5m2 {
-  uint8_t bits;
-};
-struct Half {
-  uint16_t bits;
-};
-struct BFloat {
-  uint16_t bits;
+/// A float below f32, by its bits.
+template <Scalar scalar>
+struct NarrowFloat {
+  static constexpr FloatFormat kFormat = Info(scalar).format;
+  std::conditional_t<Bytes(scalar) == 1, uint8_t, uint16_t> bits;
 };
 
 template <Scalar scalar>
-struct CppType;
+struct CppType {
+  static_assert(IsNarrowFloat(scalar));
+  using Type = NarrowFloat<scalar>;
+};
 // clang-format off
 template <> struct CppType<Scalar::Bool> { using Type = bool; };
 template <> struct CppType<Scalar::I8> { using Type = int8_t; };
@@ -40,10 +35,6 @@ template <> struct CppType<Scalar::U8> { using Type = uint8_t; };
 template <> struct CppType<Scalar::U16> { using Type = uint16_t; };
 template <> struct CppType<Scalar::U32> { using Type = uint32_t; };
 template <> struct CppType<Scalar::U64> { using Type = uint64_t; };
-template <> struct CppType<Scalar::F8E4M3> { using Type = E4m3; };
-template <> struct CppType<Scalar::F8E5M2> { using Type = E5m2; };
-template <> struct CppType<Scalar::F16> { using Type = Half; };
-template <> struct CppType<Scalar::BF16> { using Type = BFloat; };
 template <> struct CppType<Scalar::F32> { using Type = float; };
 template <> struct CppType<Scalar::F64> { using Type = double; };
 // clang-format on
@@ -53,15 +44,19 @@ concept Bool = std::same_as<T, bool>;
 template <class T>
 concept Integer = std::integral<T> && !Bool<T>;
 template <class T>
-concept Narrow = std::same_as<T, E4m3> || std::same_as<T, E5m2> || std::same_as<T, Half> ||
-                 std::same_as<T, BFloat>;
+concept Narrow = std::same_as<decltype(T::kFormat), const FloatFormat>;
 template <class T>
 concept Wide = std::floating_point<T>;
 
-inline double Exact(E4m3 value) { return F64FromF8(kF8E4M3, value.bits); }
-inline double Exact(E5m2 value) { return F64FromF8(kF8E5M2, value.bits); }
-inline double Exact(Half value) { return F64FromF16(value.bits); }
-inline double Exact(BFloat value) { return F64FromBf16(value.bits); }
+template <Narrow T>
+double Exact(T value) {
+  return T::kFormat.ValueOf(value.bits);
+}
+
+template <Narrow T>
+T NarrowFrom(double value) {
+  return {static_cast<decltype(T::bits)>(T::kFormat.BitsOf(value))};
+}
 
 template <Wide T>
 T CanonicalNan(T value) {
@@ -99,20 +94,7 @@ uint64_t ToPattern(T value) {
 /// The bit of its sign.
 template <Narrow T>
 constexpr int SignOf() {
-  return 1 << (8 * sizeof(T) - 1);
-}
-
-template <Narrow T>
-T NarrowFrom(double value) {
-  if constexpr (std::same_as<T, E4m3>) {
-    return {F8FromF64(kF8E4M3, value)};
-  } else if constexpr (std::same_as<T, E5m2>) {
-    return {F8FromF64(kF8E5M2, value)};
-  } else if constexpr (std::same_as<T, Half>) {
-    return {F16FromF64(value)};
-  } else {
-    return {Bf16FromF64(value)};
-  }
+  return static_cast<int>(T::kFormat.sign());
 }
 
 }  // namespace kdl::ir

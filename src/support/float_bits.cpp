@@ -4,75 +4,51 @@
 #include <cmath>
 
 #include "support/check.h"
-#include "support/float16.h"
-#include "support/float8.h"
 
 namespace kdl {
 
 double FloatValue(Scalar scalar, uint64_t bits) {
-  switch (scalar) {
-    case Scalar::F8E4M3:
-    case Scalar::F8E5M2:
-      return F64FromF8(Float8Of(scalar), static_cast<uint8_t>(bits));
-    case Scalar::F16:
-      return F64FromF16(static_cast<uint16_t>(bits));
-    case Scalar::BF16:
-      return F64FromBf16(static_cast<uint16_t>(bits));
-    case Scalar::F32:
-      return std::bit_cast<float>(static_cast<uint32_t>(bits));
-    case Scalar::F64:
-      return std::bit_cast<double>(bits);
-    default:
-      KDL_UNREACHABLE("{} is no float", Spelling(scalar));
-  }
+  KDL_CHECK(IsFloat(scalar), "{} is no float", Spelling(scalar));
+  if (scalar == Scalar::F32) return std::bit_cast<float>(static_cast<uint32_t>(bits));
+  if (scalar == Scalar::F64) return std::bit_cast<double>(bits);
+  return Info(scalar).format.ValueOf(bits);
 }
 
 uint64_t FloatBits(Scalar scalar, double value) {
-  switch (scalar) {
-    case Scalar::F8E4M3:
-    case Scalar::F8E5M2:
-      return F8FromF64(Float8Of(scalar), value);
-    case Scalar::F16:
-      return F16FromF64(value);
-    case Scalar::BF16:
-      return Bf16FromF64(value);
-    case Scalar::F32:
-      return std::bit_cast<uint32_t>(static_cast<float>(value));
-    case Scalar::F64:
-      return std::bit_cast<uint64_t>(value);
-    default:
-      KDL_UNREACHABLE("{} is no float", Spelling(scalar));
-  }
+  KDL_CHECK(IsFloat(scalar), "{} is no float", Spelling(scalar));
+  if (scalar == Scalar::F32) return std::bit_cast<uint32_t>(static_cast<float>(value));
+  if (scalar == Scalar::F64) return std::bit_cast<uint64_t>(value);
+  return Info(scalar).format.BitsOf(value);
 }
 
+double LargestValue(Scalar scalar) { return FloatValue(scalar, Info(scalar).format.largest()); }
+
 bool IsBeyond(Scalar scalar, double value) {
-  return IsByteFloat(scalar) ? IsBeyond(Float8Of(scalar), value)
-                             : std::isinf(FloatValue(scalar, FloatBits(scalar, value)));
+  if (scalar == Scalar::F64) return std::isinf(value);
+  double step = LargestValue(scalar) - FloatValue(scalar, Info(scalar).format.largest() - 1);
+  return std::fabs(value) >= LargestValue(scalar) + step / 2;
 }
 
 uint64_t InfinityBits(Scalar scalar, bool negative) {
-  double infinity = negative ? -INFINITY : INFINITY;
-  uint64_t bits = FloatBits(scalar, infinity);
-  // Numbers do not become it, but it may lie in memory, behind the largest one.
-  return IsByteFloat(scalar) && Float8Of(scalar).has_infinity ? bits + 1 : bits;
+  const FloatFormat& format = Info(scalar).format;
+  return (format.has_infinity ? format.infinity() : format.largest()) |
+         (negative ? format.sign() : 0);
 }
 
 uint64_t CanonicalNan(Scalar scalar) {
-  switch (scalar) {
-    case Scalar::F8E4M3:
-    case Scalar::F8E5M2:
-      return kF8Nan;
-    case Scalar::F16:
-      return 0x7e00;
-    case Scalar::BF16:
-      return 0x7fc0;
-    case Scalar::F32:
-      return 0x7fc00000;
-    case Scalar::F64:
-      return 0x7ff8000000000000;
-    default:
-      KDL_UNREACHABLE("{} is no float", Spelling(scalar));
-  }
+  KDL_CHECK(IsFloat(scalar), "{} is no float", Spelling(scalar));
+  return Info(scalar).format.nan();
+}
+
+double F64FromU64Sticky(uint64_t value) {
+  if (value >> 53) value = ((value >> 11) | ((value & 0x7FF) != 0)) << 11;
+  return static_cast<double>(value);
+}
+
+double F64FromI64Sticky(int64_t value) {
+  uint64_t magnitude = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  double result = F64FromU64Sticky(magnitude);
+  return value < 0 ? -result : result;
 }
 
 }  // namespace kdl

@@ -1,20 +1,6 @@
 #include "support/scalar.h"
 
-#include <array>
-
 namespace kdl {
-
-namespace {
-
-constexpr std::array kScalars = {
-#define KDL_SCALAR(name, spelling, bits, group) \
-  ScalarInfo{Scalar::name, spelling, bits, ScalarGroup::group},
-#include "support/scalars.def"
-};
-
-}  // namespace
-
-const ScalarInfo& Info(Scalar scalar) { return kScalars[static_cast<size_t>(scalar)]; }
 
 std::optional<Scalar> ScalarFromSpelling(std::string_view spelling) {
   for (const ScalarInfo& info : kScalars) {

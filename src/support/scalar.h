@@ -1,38 +1,70 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
+
+#include "kdl/float_format.hpp"
 
 namespace kdl {
 
 enum class Scalar : uint8_t {
-#define KDL_SCALAR(name, spelling, bits, group) name,
-#include "support/scalars.def"
+#define KDL_SCALAR(Name, ID, spelling, code, bits, Group, ctype, comment) Name,
+#include "kdl/scalars.def"
 };
 
 enum class ScalarGroup : uint8_t { Bool, Signed, Unsigned, Float };
 
+/// A row of kdl/scalars.def.
 struct ScalarInfo {
   Scalar scalar;
   std::string_view spelling;
-  int bits;  ///< in memory
+  uint8_t code;  ///< in the ABI
+  int bits;      ///< in memory
   ScalarGroup group;
+  std::string_view c_type;
+  std::string_view cpp_name = "";  ///< of a narrow float: its type in kdl/values.hpp
+  FloatFormat format = {};         ///< of a float
+};
+
+inline constexpr ScalarInfo kScalars[] = {
+#define KDL_SCALAR(Name, ID, spelling, code, bits, Group, ctype, comment) \
+  {Scalar::Name, #spelling, code, bits, ScalarGroup::Group, #ctype},
+#define KDL_FLOAT(Name, ID, spelling, code, bits, ctype, exponent, fraction, infinities, nans, \
+                  saturates, comment)                                                          \
+  {Scalar::Name,       #spelling, code, bits,                                                  \
+   ScalarGroup::Float, #ctype,    "",   {exponent, fraction, infinities, nans, saturates}},
+#define KDL_NARROW_FLOAT(Name, ID, spelling, code, bits, ctype, Cpp, exponent, fraction, \
+                         infinities, nans, saturates, comment)                           \
+  {Scalar::Name,       #spelling, code, bits,                                            \
+   ScalarGroup::Float, #ctype,    #Cpp, {exponent, fraction, infinities, nans, saturates}},
+#include "kdl/scalars.def"
 };
 
 /// The table's row of a scalar.
-const ScalarInfo& Info(Scalar scalar);
+constexpr const ScalarInfo& Info(Scalar scalar) { return kScalars[static_cast<size_t>(scalar)]; }
 std::optional<Scalar> ScalarFromSpelling(std::string_view spelling);
 
+/// What `make.operator()<scalar>()` gives of each scalar, in their order.
+template <class Make>
+constexpr auto ByScalar(const Make& make) {
+  return [&]<size_t... i>(std::index_sequence<i...>) {
+    return std::array { make.template operator()<static_cast<Scalar>(i)>()... };
+  }(std::make_index_sequence<std::size(kScalars)>());
+}
+
 inline std::string_view Spelling(Scalar scalar) { return Info(scalar).spelling; }
-inline int Bytes(Scalar scalar) { return Info(scalar).bits / 8; }
-inline bool IsFloat(Scalar scalar) { return Info(scalar).group == ScalarGroup::Float; }
+constexpr int Bytes(Scalar scalar) { return Info(scalar).bits / 8; }
+constexpr bool IsFloat(Scalar scalar) { return Info(scalar).group == ScalarGroup::Float; }
 inline bool IsSigned(Scalar scalar) { return Info(scalar).group == ScalarGroup::Signed; }
 inline bool IsInteger(Scalar scalar) {
   return Info(scalar).group == ScalarGroup::Signed || Info(scalar).group == ScalarGroup::Unsigned;
 }
 /// Floats below f32 live in memory only: expressions compute in f32.
-inline bool IsNarrowFloat(Scalar scalar) { return IsFloat(scalar) && Info(scalar).bits < 32; }
+constexpr bool IsNarrowFloat(Scalar scalar) { return !Info(scalar).cpp_name.empty(); }
 /// f8e4m3 and f8e5m2.
 inline bool IsByteFloat(Scalar scalar) { return IsFloat(scalar) && Info(scalar).bits == 8; }
 

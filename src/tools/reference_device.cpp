@@ -164,10 +164,8 @@ kdl_error* Load(void* device, const kdl_image* image, void** module) {
 void Unload(void*, void* module) { delete static_cast<LoadedModule*>(module); }
 
 std::optional<Scalar> ScalarOfElement(uint8_t element) {
-  for (int s = 0; s <= static_cast<int>(Scalar::F64); ++s) {
-    if (driver::ElementCode(static_cast<Scalar>(s)) == element) return static_cast<Scalar>(s);
-  }
-  return std::nullopt;
+  const auto* info = std::ranges::find(kScalars, element, &ScalarInfo::code);
+  return info == std::end(kScalars) ? std::nullopt : std::optional(info->scalar);
 }
 
 interp::KernelArguments ArgumentsOf(const kdl_launch_request& request) {

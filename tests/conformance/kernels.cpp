@@ -239,8 +239,9 @@ std::int32_t Scalars(const kdl_args* args, kdl_core* core) {
 }
 
 constexpr kdl_param_desc kScalarsParams[] = {
-#define KDL_ELEMENT(ID, spelling, code, bits, comment) ScalarParam(#ID, KDL_##ID),
-#include "kdl/abi.def"
+#define KDL_SCALAR(Name, ID, spelling, code, bits, Group, ctype, comment) \
+  ScalarParam(#ID, KDL_##ID),
+#include "kdl/scalars.def"
     TensorParam("y", "[N]", KDL_OUT, KDL_U64, {0})};
 constexpr kdl_variant kScalars[] = {Variant("scalars", Scalars, kScalarsParams, kN)};
 

@@ -19,13 +19,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "run" / "shared")]
 import seeds  # noqa: E402
 from aarch64_runtime import EMULATOR, ROOT, TOOLS, build_runtime, call  # noqa: E402
+from element_types import FORMATS, NARROW_FLOATS  # noqa: E402
 from files import File  # noqa: E402
 from lowered import open_tensors  # noqa: E402
 from names import FLOATS  # noqa: E402
 from special import drawn, is_nan, memory_type  # noqa: E402
 
 LEVELS = ["armv8-a", "armv8-a-fp16"]
-ONES = {"f8e4m3": "0x38", "f8e5m2": "0x3c", "f16": "0x3c00", "bf16": "0x3f80"}  # as bits
+ONES = {type_: hex(FORMATS[type_].one) for type_ in NARROW_FLOATS}  # as bits
 SKIPPED = 77
 REFUSED = re.compile(r"\[E0[0-9]{3}\]")
 PARAMETER = re.compile(r"(\w+)(?=[,)])")

@@ -2,8 +2,9 @@
 
 import dataclasses
 
+from element_types import NARROW_FLOATS
+
 INTEGERS = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"]
-NARROW_FLOATS = ["f8e4m3", "f8e5m2", "f16", "bf16"]
 FLOATS = NARROW_FLOATS + ["f32", "f64"]
 NUMBERS = INTEGERS + FLOATS
 SUMS = {**{float_: "f32" for float_ in NARROW_FLOATS}, "i8": "i32", "i16": "i32", "u8": "u32", "u16": "u32"}  # what sum, prod, dot return

@@ -3,8 +3,9 @@ signal, infinities, subnormal numbers, ends of types, and what lies halfway betw
 
 import numpy as np
 
-FORMATS = {"f8e4m3": (1, 3), "f8e5m2": (1, 2), "f16": (2, 10), "bf16": (2, 7), "f32": (4, 23), "f64": (8, 52)}  # bytes, bits of fraction
-STORED = {"bool": "?", "f16": "f2", "bf16": "V2", "f32": "f4", "f64": "f8", "f8e4m3": "u1", "f8e5m2": "u1"}
+from element_types import FORMATS
+
+STORED = {"bool": "?", "f16": "f2", "bf16": "V2", "f32": "f4", "f64": "f8", **{t: "u1" for t, f in FORMATS.items() if f.bytes == 1}}
 SHARE = 0.25
 
 
@@ -15,17 +16,16 @@ def memory_type(type_):
 
 def is_nan(type_, bits):
     """Which of the bits are those of NaNs."""
-    size, fraction = FORMATS[type_]
-    magnitude = bits & bits.dtype.type((1 << (8 * size - 1)) - 1)
-    if type_ == "f8e4m3":
-        return magnitude == 0x7F
-    return magnitude > ((1 << (8 * size - 1 - fraction)) - 1) << fraction
+    form = FORMATS[type_]
+    magnitude = bits & bits.dtype.type(form.sign - 1)
+    return magnitude > form.largest + form.has_infinity
 
 
 def floats(random, type_):
     """Patterns of a float type."""
-    size, fraction = FORMATS[type_]
-    one, most = 1 << fraction, (1 << (8 * size - 1 - fraction)) - 1
+    form = FORMATS[type_]
+    fraction = form.fraction
+    one, most = 1 << fraction, (1 << form.exponent) - 1
     bias = most >> 1
     patterns = [0, 0, 1, one - 1, one, most * one - 1, most * one, most * one | one >> 1, most * one | 1, bias * one, bias * one - 1]
     for _ in range(8):
@@ -33,7 +33,7 @@ def floats(random, type_):
         digits = int(random.integers(0, one)) >> cut << cut | 1 << (cut - 1)
         exponent = min(max(bias + int(random.integers(-24, 66)), 0), most - 1)
         patterns.append(exponent * one | min(max(digits + int(random.integers(-1, 2)), 0), one - 1))
-    return patterns + [pattern | 1 << (8 * size - 1) for pattern in patterns]
+    return patterns + [pattern | form.sign for pattern in patterns]
 
 
 def integers(random, bits):
@@ -51,9 +51,10 @@ def ordinary(random, type_, shape):
         return random.integers(0, 2, shape).astype(np.uint8)
     if type_ not in FORMATS:
         return random.integers(0 if type_[0] == "u" else -100, 101, shape).astype(memory_type(type_)).view(f"u{int(type_[1:]) // 8}")
-    size, fraction = FORMATS[type_]
+    form = FORMATS[type_]
+    size = form.bytes
     if size == 1:
-        return random.integers(0, 0x38, shape).astype(np.uint8) | random.integers(0, 2, shape).astype(np.uint8) << 7
+        return (random.integers(0, form.one, shape) + random.integers(0, 2, shape) * form.sign).astype(np.uint8)
     values = random.uniform(-1, 1, shape)
     if type_ == "bf16":
         return (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)

@@ -22,7 +22,7 @@ BELOW_TARGETS = {"src/support", "src/ir", "include/kdl"} | MIDDLE
 BELOW_DRIVER = BELOW_TARGETS | FRONT | {"src/targets"}
 MAY_INCLUDE = {
     "include/kdl": set(),
-    "src/support": set(),
+    "src/support": {"include/kdl"},
     "src/ir": {"src/support"},
     "src/syntax": {"src/support"},
     "src/sema": {"src/support", "src/syntax"},

@@ -18,10 +18,7 @@
 
 namespace kdl::codegen {
 
-inline constexpr Scalar kScalars[] = {
-#define KDL_SCALAR(name, spelling, bits, group) Scalar::name,
-#include "support/scalars.def"
-};
+inline constexpr auto kScalars = ByScalar([]<Scalar scalar>() { return scalar; });
 
 /// `kind` on operands of `operand` (select: behind a bool) gives a `result`.
 struct Case {

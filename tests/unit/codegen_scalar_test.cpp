@@ -18,27 +18,17 @@ using ir::OpKind;
 
 template <Scalar scalar>
 struct CppType;
-#define KDL_TYPE(scalar, type)     \
-  template <>                      \
-  struct CppType<Scalar::scalar> { \
-    using Type = type;             \
+#define KDL_SCALAR(Name, ID, spelling, code, bits, Group, ctype, comment) \
+  template <>                                                             \
+  struct CppType<Scalar::Name> {                                          \
+    using Type = ctype;                                                   \
   };
-KDL_TYPE(Bool, bool)
-KDL_TYPE(I8, int8_t)
-KDL_TYPE(I16, int16_t)
-KDL_TYPE(I32, int32_t)
-KDL_TYPE(I64, int64_t)
-KDL_TYPE(U8, uint8_t)
-KDL_TYPE(U16, uint16_t)
-KDL_TYPE(U32, uint32_t)
-KDL_TYPE(U64, uint64_t)
-KDL_TYPE(F8E4M3, kdl::F8E4M3)
-KDL_TYPE(F8E5M2, kdl::F8E5M2)
-KDL_TYPE(F16, kdl::F16)
-KDL_TYPE(BF16, kdl::Bf16)
-KDL_TYPE(F32, float)
-KDL_TYPE(F64, double)
-#undef KDL_TYPE
+#define KDL_NARROW_FLOAT(Name, ID, spelling, code, bits, ctype, Cpp, ...) \
+  template <>                                                             \
+  struct CppType<Scalar::Name> {                                          \
+    using Type = kdl::Cpp;                                                \
+  };
+#include "kdl/scalars.def"
 
 template <class T>
 T From(uint64_t bits) {
@@ -127,18 +117,14 @@ void TryCast() {
 
 template <Scalar from>
 void TryCasts() {
-#define KDL_SCALAR(name, spelling, bits, group) TryCast<from, Scalar::name>();
-#include "support/scalars.def"
+  ByScalar([]<Scalar to>() { return TryCast<from, to>(), 0; });
 }
 
 }  // namespace
 
 TEST_CASE("scalars of programs compute what eval.h says") {
   Covered().clear();
-#define KDL_SCALAR(name, spelling, bits, group) \
-  TryArithmetic<Scalar::name>();                \
-  TryCasts<Scalar::name>();
-#include "support/scalars.def"
+  ByScalar([]<Scalar scalar>() { return TryArithmetic<scalar>(), TryCasts<scalar>(), 0; });
   Try(OpKind::ToBits, Scalar::F32, Scalar::I32,
       [](auto x) { return Bits(ToBits(From<float>(x(0)))); });
   Try(OpKind::ToBits, Scalar::F64, Scalar::I64,

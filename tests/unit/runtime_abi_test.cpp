@@ -69,10 +69,10 @@ TEST_CASE("abi: the compiler lays structs out as the table says, without holes")
 
 TEST_CASE("abi: codes are unique and stay what they are") {
   std::set<int> elements;
-#define KDL_ELEMENT(ID, spelling, code, bits, comment)    \
-  CHECK_MESSAGE(elements.insert(code).second, #spelling); \
-  CHECK_MESSAGE((bits) % 8 == 0, #spelling);
-#include "kdl/abi.def"
+#define KDL_SCALAR(Name, ID, spelling, code, bits, Group, ctype, comment) \
+  CHECK_MESSAGE(elements.insert(code).second, #spelling);                 \
+  CHECK_MESSAGE((bits) == 8 * sizeof(ctype), #spelling);
+#include "kdl/scalars.def"
   CHECK(elements.size() == 15);
   CHECK(KDL_BOOL == 1);
   CHECK(KDL_F32 == 12);

@@ -1,11 +1,8 @@
 #include "codegen/common/compiled.h"
 
 #include <algorithm>
-#include <iterator>
-#include <string_view>
 
 #include "ir/attr.h"
-#include "support/check.h"
 #include "support/scalar.h"
 
 namespace kdl::codegen {
@@ -30,19 +27,6 @@ TrapLocation LocationOf(const ir::Op* op, int32_t code) {
   return location;
 }
 
-int64_t ElementCode(Scalar scalar) {
-  struct ElementRow {
-    std::string_view spelling;
-    int64_t code;
-  };
-  static constexpr ElementRow kRows[] = {
-#define KDL_ELEMENT(ID, spelling, code, bits, comment) {#spelling, code},
-#include "kdl/abi.def"
-  };
-  auto row = std::find_if(std::begin(kRows), std::end(kRows),
-                          [&](const ElementRow& r) { return r.spelling == Spelling(scalar); });
-  KDL_CHECK(row != std::end(kRows), "{} has no element code", Spelling(scalar));
-  return row->code;
-}
+int64_t ElementCode(Scalar scalar) { return Info(scalar).code; }
 
 }  // namespace kdl::codegen

@@ -10,7 +10,6 @@
 #include "codegen/llvm/soft_float.h"
 #include "ir/op.h"
 #include "support/check.h"
-#include "support/float8.h"
 #include "support/scalar.h"
 
 // Conversions, each rounded once. The narrow floats are reached through f32 rounded to odd:
@@ -56,15 +55,21 @@ llvm::Value* Bf16FromF32(Emitter& emitter, llvm::Value* value) {
                              WithLanesOf(value, builder.getInt16Ty()));
 }
 
-/// f32 to the bits of a float of one byte. Adding a number of which the smallest one of these is the last place rounds what is below
+/// From the sign of a narrow float to that of f32.
+uint64_t SignShift(const FloatFormat& format) {
+  return static_cast<uint64_t>(31 - std::countr_zero(format.sign()));
+}
+
+/// f32 to the bits of a narrower float. Adding a number of which the smallest one of these is the last place rounds what is below
 /// the normal ones.
-llvm::Value* ByteFromF32(Emitter& emitter, llvm::Value* value, const Float8& format) {
+llvm::Value* NarrowFromF32(Emitter& emitter, llvm::Value* value, const ScalarInfo& to) {
+  const FloatFormat& format = to.format;
   auto& builder = emitter.builder;
   auto number = [&](uint64_t of) {
     return llvm::ConstantInt::get(WithLanesOf(value, builder.getInt32Ty()), of);
   };
   int cut = kFloatFraction - format.fraction;
-  uint64_t rebias = static_cast<uint64_t>(kBias - format.bias) << kFloatFraction;
+  uint64_t rebias = static_cast<uint64_t>(kBias - format.bias()) << kFloatFraction;
   llvm::Value* bits = builder.CreateBitCast(value, WithLanesOf(value, builder.getInt32Ty()));
   llvm::Value* rest = builder.CreateAnd(bits, 0x7FFFFFFF);
   auto magic = static_cast<float>(
@@ -82,23 +87,24 @@ llvm::Value* ByteFromF32(Emitter& emitter, llvm::Value* value, const Float8& for
   llvm::Value* is_normal =
       builder.CreateICmpUGE(rest, number(rebias + (uint64_t{1} << kFloatFraction)));
   llvm::Value* most = builder.CreateBinaryIntrinsic(
-      llvm::Intrinsic::umin, builder.CreateSelect(is_normal, many, few), number(format.largest));
+      llvm::Intrinsic::umin, builder.CreateSelect(is_normal, many, few),
+      number(format.saturates ? format.largest() : format.infinity()));
   llvm::Value* magnitude =
-      builder.CreateSelect(builder.CreateFCmpUNO(value, value), number(kF8Nan), most);
-  llvm::Value* sign = builder.CreateAnd(builder.CreateLShr(bits, 24), 0x80);
+      builder.CreateSelect(builder.CreateFCmpUNO(value, value), number(format.nan()), most);
+  llvm::Value* sign = builder.CreateAnd(builder.CreateLShr(bits, SignShift(format)), format.sign());
   return builder.CreateTrunc(builder.CreateOr(sign, magnitude),
-                             WithLanesOf(value, builder.getInt8Ty()));
+                             WithLanesOf(value, RegisterType(emitter.context(), to.scalar)));
 }
 
-llvm::Value* WidenByte(Emitter& emitter, const Float8& format, llvm::Value* byte) {
+llvm::Value* WidenNarrow(Emitter& emitter, const FloatFormat& format, llvm::Value* narrow) {
   auto& builder = emitter.builder;
-  llvm::Type* wide = WithLanesOf(byte, builder.getInt32Ty());
-  llvm::Type* f32 = WithLanesOf(byte, builder.getFloatTy());
+  llvm::Type* wide = WithLanesOf(narrow, builder.getInt32Ty());
+  llvm::Type* f32 = WithLanesOf(narrow, builder.getFloatTy());
   auto number = [&](uint64_t of) { return llvm::ConstantInt::get(wide, of); };
-  llvm::Value* bits = builder.CreateZExt(byte, wide);
-  llvm::Value* rest = builder.CreateAnd(bits, 0x7F);
+  llvm::Value* bits = builder.CreateZExt(narrow, wide);
+  llvm::Value* rest = builder.CreateAnd(bits, format.sign() - 1);
   auto cut = static_cast<uint64_t>(kFloatFraction - format.fraction);
-  uint64_t rebias = static_cast<uint64_t>(kBias - format.bias) << kFloatFraction;
+  uint64_t rebias = static_cast<uint64_t>(kBias - format.bias()) << kFloatFraction;
   llvm::Value* normal = builder.CreateAdd(builder.CreateShl(rest, cut), number(rebias));
   double least = std::ldexp(1.0, format.least_exponent() - format.fraction);
   llvm::Value* few =
@@ -107,18 +113,18 @@ llvm::Value* WidenByte(Emitter& emitter, const Float8& format, llvm::Value* byte
   llvm::Value* finite = builder.CreateSelect(is_few, builder.CreateBitCast(few, wide), normal);
   llvm::Value* other = number(kNan);
   if (format.has_infinity)
-    other = builder.CreateSelect(builder.CreateICmpEQ(rest, number(format.largest + 1u)),
+    other = builder.CreateSelect(builder.CreateICmpEQ(rest, number(format.infinity())),
                                  number(kInfinityBits), other);
-  llvm::Value* is_finite = builder.CreateICmpULE(rest, number(format.largest));
-  llvm::Value* sign = builder.CreateShl(builder.CreateAnd(bits, 0x80), 24);
+  llvm::Value* is_finite = builder.CreateICmpULE(rest, number(format.largest()));
+  llvm::Value* sign = builder.CreateShl(builder.CreateAnd(bits, format.sign()), SignShift(format));
   return builder.CreateBitCast(
       builder.CreateOr(sign, builder.CreateSelect(is_finite, finite, other)), f32);
 }
 
 /// f32 to the bits of a narrower float.
 llvm::Value* NarrowFromF32(Emitter& emitter, llvm::Value* value, Scalar to) {
-  if (IsByteFloat(to)) return ByteFromF32(emitter, value, Float8Of(to));
   if (to == Scalar::BF16) return Bf16FromF32(emitter, value);
+  if (to != Scalar::F16) return NarrowFromF32(emitter, value, Info(to));
   auto& builder = emitter.builder;
   if (!emitter.code.has_half) return SoftNarrowHalf(builder, value);
   llvm::Value* half = builder.CreateFPTrunc(value, WithLanesOf(value, builder.getHalfTy()));
@@ -218,16 +224,15 @@ void EmitCastOp(Emitter& emitter, ir::Op* op) {
 
 llvm::Value* WidenNarrowFloat(Emitter& emitter, Scalar from, llvm::Value* bits) {
   auto& builder = emitter.builder;
-  if (IsByteFloat(from)) return WidenByte(emitter, Float8Of(from), bits);
-  if (from == Scalar::F16 && !emitter.code.has_half) return SoftWidenHalf(builder, bits);
-  if (from == Scalar::F16) {
-    llvm::Value* half = builder.CreateBitCast(bits, WithLanesOf(bits, builder.getHalfTy()));
-    return builder.CreateFPExt(half, WithLanesOf(bits, builder.getFloatTy()));
+  if (from == Scalar::BF16) {
+    llvm::Value* wide = builder.CreateZExt(bits, WithLanesOf(bits, builder.getInt32Ty()));
+    return builder.CreateBitCast(builder.CreateShl(wide, 16),
+                                 WithLanesOf(bits, builder.getFloatTy()));
   }
-  KDL_CHECK(from == Scalar::BF16, "{} is not narrow", Spelling(from));
-  llvm::Value* wide = builder.CreateZExt(bits, WithLanesOf(bits, builder.getInt32Ty()));
-  return builder.CreateBitCast(builder.CreateShl(wide, 16),
-                               WithLanesOf(bits, builder.getFloatTy()));
+  if (from != Scalar::F16) return WidenNarrow(emitter, Info(from).format, bits);
+  if (!emitter.code.has_half) return SoftWidenHalf(builder, bits);
+  llvm::Value* half = builder.CreateBitCast(bits, WithLanesOf(bits, builder.getHalfTy()));
+  return builder.CreateFPExt(half, WithLanesOf(bits, builder.getFloatTy()));
 }
 
 llvm::Value* EmitCast(Emitter& emitter, llvm::Value* value, Scalar from, Scalar to) {

@@ -359,34 +359,12 @@ std::string RegisterType(ir::Type type) {
 }
 
 std::string_view MemoryType(Scalar scalar) {
-  switch (scalar) {
-    case Scalar::Bool:
-    case Scalar::U8:
-    case Scalar::F8E4M3:
-    case Scalar::F8E5M2:
-      return "uchar";
-    case Scalar::I8:
-      return "char";
-    case Scalar::I16:
-      return "short";
-    case Scalar::U16:
-    case Scalar::F16:
-    case Scalar::BF16:
-      return "ushort";
-    case Scalar::I32:
-      return "int";
-    case Scalar::U32:
-      return "uint";
-    case Scalar::I64:
-      return "long";
-    case Scalar::U64:
-      return "ulong";
-    case Scalar::F32:
-      return "float";
-    case Scalar::F64:
-      return "double";
-  }
-  KDL_UNREACHABLE("scalar {}", static_cast<int>(scalar));
+  if (scalar == Scalar::F32) return "float";
+  if (scalar == Scalar::F64) return "double";
+  static constexpr std::string_view kSigned[] = {"char", "short", "int", "long"};
+  static constexpr std::string_view kUnsigned[] = {"uchar", "ushort", "uint", "ulong"};
+  int log = std::countr_zero(static_cast<unsigned>(Bytes(scalar)));
+  return IsSigned(scalar) ? kSigned[log] : kUnsigned[log];  // bits of narrow floats, too
 }
 
 std::string_view Suffix(Scalar scalar) { return Spelling(scalar); }

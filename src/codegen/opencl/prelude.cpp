@@ -1,11 +1,17 @@
+#include <fmt/format.h>
+
+#include <string>
+
 #include "codegen/opencl/writer.h"
+#include "support/scalar.h"
 
 // Functions that OpenCL C lacks, or has only up to a rounding: each says to the bit what KIR's op does (ir/eval.cpp).
 
 namespace kdl::codegen::opencl {
 
-std::string_view Prelude() {
-  return R"(#pragma OPENCL FP_CONTRACT OFF
+namespace {
+
+constexpr std::string_view kFunctions = R"(#pragma OPENCL FP_CONTRACT OFF
 // What some devices lack is left out there, with the kernels that need it.
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -173,9 +179,10 @@ static inline ushort kdl_f16_of_f32(float a) {
     uint many = (rest + ((1 << (22 - B)) - 1) + ((rest >> (23 - B)) & 1) - ((127 - E) << 23)) >> (23 - B); \
     return (uchar)(sign | min(rest < ((128 - E) << 23) ? few : many, (uint)LARGEST)); \
   }
-KDL_BYTE_FLOAT(f8e4m3, 3, 7, 0x7e, 0x80, 0x1p-9f, 0x1p14f)
-KDL_BYTE_FLOAT(f8e5m2, 2, 15, 0x7b, 0x7c, 0x1p-16f, 0x1p7f)
-// The f32 next to it towards 0, its last bit set where that was not exact: rounding that to fewer digits is rounding once.
+)";
+
+constexpr std::string_view kRest =
+    R"(// The f32 next to it towards 0, its last bit set where that was not exact: rounding that to fewer digits is rounding once.
 #ifdef cl_khr_fp64
 static inline float kdl_odd_f32(double a) {
   if (a != a || a == 0.0) return (float)a;
@@ -210,6 +217,27 @@ static void kdl_trap(__global long* record, int code, int location, long index, 
   record[6] = worker;
 }
 )";
+
+/// A row of KDL_BYTE_FLOAT for each float of a byte.
+std::string ByteFloats() {
+  std::string rows;
+  for (const ScalarInfo& info : kScalars) {
+    if (!IsByteFloat(info.scalar)) continue;
+    const FloatFormat& format = info.format;
+    int least = format.least_exponent() - format.fraction;  // exponent of the smallest number
+    rows += fmt::format("KDL_BYTE_FLOAT({}, {}, {}, {:#x}, {:#x}, 0x1p{}f, 0x1p{}f)\n",
+                        info.spelling, format.fraction, format.bias(), format.largest(),
+                        format.has_infinity ? format.infinity() : format.sign(), least,
+                        least + Info(Scalar::F32).format.fraction);
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string_view Prelude() {
+  static const std::string kPrelude = fmt::format("{}{}{}", kFunctions, ByteFloats(), kRest);
+  return kPrelude;
 }
 
 }  // namespace kdl::codegen::opencl

@@ -77,6 +77,8 @@ class SyntaxOfC final : public Syntax {
   }
 
   std::string Cast(Scalar to, Scalar from, std::string_view text) const override {
+    if (IsNarrowFloat(to) && IsNarrowFloat(from))
+      return to == from ? std::string(text) : Cast(to, Scalar::F32, Cast(Scalar::F32, from, text));
     return fmt::format("kdl_{}_of_{}({})", Spelling(to), Spelling(from), text);
   }
 

@@ -27,36 +27,6 @@ namespace kdl::codegen {
 
 namespace {
 
-struct ScalarNames {
-  Scalar scalar;
-  std::string_view cpp;
-  std::string_view c;
-};
-
-constexpr ScalarNames kScalarNames[] = {
-    {Scalar::Bool, "bool", "bool"},
-    {Scalar::I8, "std::int8_t", "int8_t"},
-    {Scalar::I16, "std::int16_t", "int16_t"},
-    {Scalar::I32, "std::int32_t", "int32_t"},
-    {Scalar::I64, "std::int64_t", "int64_t"},
-    {Scalar::U8, "std::uint8_t", "uint8_t"},
-    {Scalar::U16, "std::uint16_t", "uint16_t"},
-    {Scalar::U32, "std::uint32_t", "uint32_t"},
-    {Scalar::U64, "std::uint64_t", "uint64_t"},
-    {Scalar::F8E4M3, "kdl::F8E4M3", "uint8_t"},
-    {Scalar::F8E5M2, "kdl::F8E5M2", "uint8_t"},
-    {Scalar::F16, "kdl::F16", "uint16_t"},
-    {Scalar::BF16, "kdl::Bf16", "uint16_t"},
-    {Scalar::F32, "float", "float"},
-    {Scalar::F64, "double", "double"},
-};
-
-const ScalarNames& NamesOf(Scalar scalar) {
-  const ScalarNames& names = kScalarNames[static_cast<size_t>(scalar)];
-  KDL_CHECK(names.scalar == scalar, "the names of {}", Spelling(scalar));
-  return names;
-}
-
 Scalar ScalarOf(const ir::Function& function, size_t param) {
   return function.params[param].value->type()->scalar;
 }
@@ -242,9 +212,12 @@ std::string ModuleIdentifier(std::string_view module_name) {
 
 }  // namespace
 
-std::string CppType(Scalar scalar) { return std::string(NamesOf(scalar).cpp); }
+std::string CppType(Scalar scalar) {
+  if (IsNarrowFloat(scalar)) return fmt::format("kdl::{}", Info(scalar).cpp_name);
+  return (IsInteger(scalar) ? "std::" : "") + CType(scalar);
+}
 
-std::string CType(Scalar scalar) { return std::string(NamesOf(scalar).c); }
+std::string CType(Scalar scalar) { return std::string(Info(scalar).c_type); }
 
 std::string FaceParam::CppType() const {
   if (is_tensor) return "const kdl::Tensor&";

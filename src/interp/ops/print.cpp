@@ -1,6 +1,5 @@
 #include "interp/ops/print.h"
 
-#include <bit>
 #include <charconv>
 #include <string_view>
 
@@ -26,22 +25,10 @@ std::string Shortest(Number number) {
 }
 
 std::string ElementText(Scalar scalar, uint64_t bits) {
-  switch (scalar) {
-    case Scalar::Bool:
-      return bits != 0 ? "true" : "false";
-    case Scalar::F8E4M3:
-    case Scalar::F8E5M2:
-    case Scalar::F16:
-    case Scalar::BF16:
-    case Scalar::F32:
-      return Shortest(static_cast<float>(FloatValue(scalar, bits)));
-    case Scalar::F64:
-      return Shortest(std::bit_cast<double>(bits));
-    case Scalar::U64:
-      return Shortest(bits);
-    default:
-      return Shortest(ir::Extended(scalar, bits));
-  }
+  if (scalar == Scalar::Bool) return bits != 0 ? "true" : "false";
+  if (scalar == Scalar::F64) return Shortest(FloatValue(scalar, bits));
+  if (IsFloat(scalar)) return Shortest(static_cast<float>(FloatValue(scalar, bits)));
+  return IsSigned(scalar) ? Shortest(ir::Extended(scalar, bits)) : Shortest(bits);
 }
 
 std::string Nested(const Tile& tile, Scalar scalar, size_t axis, size_t& next) {

@@ -9,7 +9,7 @@
 #include "sema/types/size_arithmetic.h"
 #include "sema/walk/quote.h"
 #include "sema/walk/resolve.h"
-#include "support/float8.h"
+#include "support/float_bits.h"
 
 namespace kdl::sema {
 
@@ -52,8 +52,8 @@ void ReportLiteral(FunctionState& state, const Expr* expr, const Literal& litera
   }
   Diagnostic& report =
       state.diagnostics.Report(diag::LiteralDoesNotFit, expr->span, text, Spelling(scalar));
-  if (IsByteFloat(scalar) && IsBeyond(Float8Of(scalar), literal.AsReal())) {
-    double largest = F64FromF8(Float8Of(scalar), Float8Of(scalar).largest);
+  if (Info(scalar).format.saturates && IsBeyond(scalar, literal.AsReal())) {
+    double largest = LargestValue(scalar);
     report.Help(fmt::format("the largest {} is {}: write '{}{}' where that is meant",
                             Spelling(scalar), largest, literal.AsReal() < 0 ? "-" : "", largest));
   } else if (IsFloat(scalar)) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <string>
 #include <utility>
 
 #include "sema/model/builtins.h"
@@ -32,10 +34,17 @@ Entity* NewEntity(FunctionState& state, EntityKind kind, const syntax::Ident& na
   return entity;
 }
 
-std::vector<std::string_view> ScalarNames() {
-  std::vector<std::string_view> names;
-#define KDL_SCALAR(scalar, spelling, bits, group) names.push_back(spelling);
-#include "support/scalars.def"
+/// `f8e4m3, f8e5m2, f16, bf16, f32 and f64`: the shorter ones first.
+std::string FloatNames() {
+  std::vector<ScalarInfo> floats;
+  std::ranges::copy_if(kScalars, std::back_inserter(floats),
+                       [](const ScalarInfo& info) { return IsFloat(info.scalar); });
+  std::ranges::stable_sort(floats, {}, &ScalarInfo::bits);
+  std::string names;
+  for (const ScalarInfo& info : floats) {
+    bool is_last = info.scalar == floats.back().scalar;
+    names += fmt::format("{}{}", names.empty() ? "" : is_last ? " and " : ", ", info.spelling);
+  }
   return names;
 }
 
@@ -156,15 +165,15 @@ std::optional<Scalar> ResolveScalar(FunctionState& state, const syntax::Ident& n
   std::optional<Scalar> scalar = ScalarFromSpelling(name.name.text());
   if (!scalar) {
     Diagnostic& report = state.diagnostics.Report(diag::UnknownType, name.span, name.name.text());
-    std::vector<std::string_view> candidates = ScalarNames();
+    std::vector<std::string_view> candidates;
+    for (const ScalarInfo& info : kScalars) candidates.push_back(info.spelling);
     for (const TypeBinding& binding : state.fn.types) {
       candidates.push_back(binding.generic->name.text());
     }
     std::string_view nearest = NearestName(name.name.text(), candidates);
-    report.Help(
-        nearest.empty()
-            ? "the types are bool, i8 to i64, u8 to u64, f8e4m3, f8e5m2, f16, bf16, f32 and f64"
-            : fmt::format("did you mean '{}'?", nearest));
+    report.Help(nearest.empty()
+                    ? fmt::format("the types are bool, i8 to i64, u8 to u64, {}", FloatNames())
+                    : fmt::format("did you mean '{}'?", nearest));
   }
   return scalar;
 }
