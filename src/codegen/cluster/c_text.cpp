@@ -34,26 +34,17 @@ class CDialect final : public opencl::Dialect {
             : w.Line("kdl_at->wait(kdl_at, 0);");
   }
 
-  bool WriteOwn(Writer& w, const Op* op) override {
-    switch (op->kind()) {
-      case OpKind::CopyIn: {
-        ir::CopyInOp copy(const_cast<Op*>(op));
-        WriteCopy(w, op, Ends(w, copy), copy.sizes(), true);
-        return true;
-      }
-      case OpKind::CopyOut: {
-        ir::CopyOutOp copy(const_cast<Op*>(op));
-        WriteCopy(w, op, Ends(w, copy), copy.sizes(), false);
-        w.Line("{}kdl_at->await(kdl_at, (const void*){}, {});", opencl::Guard(w),
-               w.memories.at(copy.buffer()).base, BytesOf(copy.buffer()->type()));
-        return true;
-      }
-      case OpKind::AwaitCopies:
-        WriteAwait(w, ir::AwaitCopiesOp(const_cast<Op*>(op)));
-        return true;
-      default:
-        return false;
+  void WriteBlockCopy(Writer& w, const Op* op) override {
+    if (op->kind() == OpKind::AwaitCopies)
+      return WriteAwait(w, ir::AwaitCopiesOp(const_cast<Op*>(op)));
+    if (op->kind() == OpKind::CopyIn) {
+      ir::CopyInOp copy(const_cast<Op*>(op));
+      return WriteCopy(w, op, Ends(w, copy), copy.sizes(), true);
     }
+    ir::CopyOutOp copy(const_cast<Op*>(op));
+    WriteCopy(w, op, Ends(w, copy), copy.sizes(), false);
+    w.Line("{}kdl_at->await(kdl_at, (const void*){}, {});", opencl::Guard(w),
+           w.memories.at(copy.buffer()).base, BytesOf(copy.buffer()->type()));
   }
 
   std::string Kernel(const Writer& w) const override {

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 
 #include "codegen/opencl/writer.h"
+#include "ir/op_table.h"
 #include "kdl/kernel_abi.h"
 #include "support/check.h"
 
@@ -102,6 +104,8 @@ std::string DivisionText(const Writer& w, const Op* op) {
              : fmt::format("{} & {}l", w.Get(op->operand(0)), by - 1);
 }
 
+static_assert(ir::CoverOnce(kRows, HasExpression), "each op of scalars has an expression");
+
 void WriteRow(Writer& w, const Op* op, const Row& row) {
   Scalar of = op->operand(0)->type()->scalar;
   Scalar computed = IsNarrowFloat(of) ? Scalar::F32 : of;
@@ -125,26 +129,17 @@ void WriteRow(Writer& w, const Op* op, const Row& row) {
 
 /// A value that reads back as the bits.
 std::string ConstantText(Scalar scalar, uint64_t bits) {
-  switch (scalar) {
-    case Scalar::Bool:
-      return bits ? "1" : "0";
-    case Scalar::F8E4M3:
-    case Scalar::F8E5M2:
-    case Scalar::F16:
-    case Scalar::BF16:
-      return fmt::format("({}){:#x}", MemoryType(scalar), bits);
-    case Scalar::F32: {
-      auto value = std::bit_cast<float>(static_cast<uint32_t>(bits));
-      if (std::isfinite(value)) return fmt::format("{}f", fmt::format("{:a}", value));
-      return fmt::format("as_float({:#x}u)", static_cast<uint32_t>(bits));
-    }
-    case Scalar::F64: {
-      auto value = std::bit_cast<double>(bits);
-      if (std::isfinite(value)) return fmt::format("{:a}", value);
-      return fmt::format("as_double({:#x}ul)", bits);
-    }
-    default:
-      break;
+  if (scalar == Scalar::Bool) return bits ? "1" : "0";
+  if (IsNarrowFloat(scalar)) return fmt::format("({}){:#x}", MemoryType(scalar), bits);
+  if (scalar == Scalar::F32) {
+    auto value = std::bit_cast<float>(static_cast<uint32_t>(bits));
+    return std::isfinite(value) ? fmt::format("{:a}f", value)
+                                : fmt::format("as_float({:#x}u)", bits);
+  }
+  if (scalar == Scalar::F64) {
+    auto value = std::bit_cast<double>(bits);
+    return std::isfinite(value) ? fmt::format("{:a}", value)
+                                : fmt::format("as_double({:#x}ul)", bits);
   }
   if (!IsSigned(scalar)) return fmt::format("({}){}ul", RegisterType(scalar), bits);
   auto value = static_cast<int64_t>(bits);
@@ -180,41 +175,39 @@ std::string CastText(const Writer& w, const Op* op) {
   return fmt::format("({}){}", RegisterType(to), value);
 }
 
+void WriteConst(Writer& w, const Op* op) {
+  std::string text = ConstantText(op->result()->type()->scalar,
+                                  static_cast<uint64_t>(op->attr<ir::AttrKey::Bits>()));
+  w.values[op->result()] = text.starts_with('-') ? "(" + text + ")" : text;
+}
+
+void WriteSelect(Writer& w, const Op* op) {
+  w.Define(op->result(), fmt::format("{} ? {} : {}", w.Get(op->operand(0)), w.Get(op->operand(1)),
+                                     w.Get(op->operand(2))));
+}
+
+void WriteCast(Writer& w, const Op* op) { w.Define(op->result(), CastText(w, op)); }
+
+void WriteToBits(Writer& w, const Op* op) {
+  w.Define(op->result(), fmt::format("kdl_bits_{}({})", Suffix(op->operand(0)->type()->scalar),
+                                     w.Get(op->operand(0))));
+}
+
+void WriteFromBits(Writer& w, const Op* op) {
+  w.Define(op->result(), fmt::format("as_{}({})", RegisterType(op->result()->type()->scalar),
+                                     w.Get(op->operand(0))));
+}
+
 }  // namespace
 
-bool WriteArithmetic(Writer& w, const Op* op) {
-  for (const Row& row : kRows) {
-    if (row.kind == op->kind()) return WriteRow(w, op, row), true;
-  }
-  switch (op->kind()) {
-    case OpKind::Const:
-      w.values[op->result()] = ConstantText(op->result()->type()->scalar,
-                                            static_cast<uint64_t>(op->attr<ir::AttrKey::Bits>()));
-      if (w.values[op->result()].starts_with('-'))
-        w.values[op->result()] = "(" + w.values[op->result()] + ")";
-      return true;
-    case OpKind::Select:
-      w.Define(op->result(), fmt::format("{} ? {} : {}", w.Get(op->operand(0)),
-                                         w.Get(op->operand(1)), w.Get(op->operand(2))));
-      return true;
-    case OpKind::Cast:
-      w.Define(op->result(), CastText(w, op));
-      return true;
-    case OpKind::ToBits:
-      w.Define(op->result(), fmt::format("kdl_bits_{}({})", Suffix(op->operand(0)->type()->scalar),
-                                         w.Get(op->operand(0))));
-      return true;
-    case OpKind::FromBits:
-      w.Define(op->result(), fmt::format("as_{}({})", RegisterType(op->result()->type()->scalar),
-                                         w.Get(op->operand(0))));
-      return true;
-    case OpKind::Broadcast:
-    case OpKind::Snapshot:
-      w.values[op->result()] = std::string(w.Get(op->operand(0)));
-      return true;
-    default:
-      return false;
-  }
+void WriteExpression(Writer& w, const Op* op) {
+  WriteRow(w, op, *std::ranges::find(kRows, op->kind(), &Row::kind));
 }
+
+KDL_WRITE(Const, WriteConst)
+KDL_WRITE(Select, WriteSelect)
+KDL_WRITE(Cast, WriteCast)
+KDL_WRITE(ToBits, WriteToBits)
+KDL_WRITE(FromBits, WriteFromBits)
 
 }  // namespace kdl::codegen::opencl

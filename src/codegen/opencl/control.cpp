@@ -1,4 +1,5 @@
 #include "codegen/opencl/writer.h"
+#include "ir/op_table.h"
 #include "ir/views.h"
 #include "kdl/kernel_abi.h"
 #include "support/check.h"
@@ -236,47 +237,89 @@ void WriteMatch(Writer& w, const Op* op) {
   TrapUnless(w, fmt::format("{} == {}", pushed, popped), op, KDL_TRAP_TILE_SIZE, pushed, popped);
 }
 
-void WriteOp(Writer& w, const Op* op) {
-  if (WriteArithmetic(w, op) || WriteMemory(w, op) || w.dialect.WriteOwn(w, op)) return;
-  switch (op->kind()) {
-    case OpKind::If:
-      return WriteIf(w, op);
-    case OpKind::Loop:
-      return WriteLoop(w, op);
-    case OpKind::While:
-      return WriteWhile(w, op);
-    case OpKind::Check:
-      return WriteCheck(w, op);
-    case OpKind::Assert:
-      return WriteAssert(w, op);
-    case OpKind::Match:
-      return WriteMatch(w, op);
-    case OpKind::Print:
-      return WritePrint(w, op);
-    case OpKind::Barrier:
-      return w.dialect.WriteBarrier(w);
-    case OpKind::CoreId:
-      w.values[op->result()] = "kdl_core";
-      return;
-    case OpKind::CoreNum:
-      w.values[op->result()] = "kdl_cores";
-      return;
-    case OpKind::BusyCores:
-    case OpKind::Require:
-    case OpKind::Prefetch:
-    case OpKind::Sync:
-      return;  // the host's, or a hint
-    default:
-      KDL_UNREACHABLE("'{}' has no OpenCL C", op->info().spelling);
+void WriteBarrier(Writer& w, const Op*) { w.dialect.WriteBarrier(w); }
+void WriteCoreId(Writer& w, const Op* op) { w.values[op->result()] = "kdl_core"; }
+void WriteCoreNum(Writer& w, const Op* op) { w.values[op->result()] = "kdl_cores"; }
+void WriteBlockCopy(Writer& w, const Op* op) { w.dialect.WriteBlockCopy(w, op); }
+
+/// Of other machines: no pass makes it for these.
+void WriteForeign(Writer&, const Op* op) {
+  KDL_UNREACHABLE("'{}' is no op of machines that C is written for", op->info().spelling);
+}
+
+using WriteFunction = void (*)(Writer& w, const Op* op);
+
+template <OpKind kind>
+consteval WriteFunction WriterOf() {
+  constexpr const ir::OpInfo& kInfo = ir::kOpTable[static_cast<size_t>(kind)];
+  if constexpr (HasExpression(kInfo)) {
+    return &WriteExpression;
+  } else if constexpr (kInfo.stands_in(ir::kLoops) && !kInfo.has(ir::kTerminator)) {
+    return &Write<kind>;
+  } else {
+    return nullptr;
   }
 }
+
+constexpr WriteFunction kWriters[] = {
+#define KDL_OP(kind, ...) WriterOf<OpKind::kind>(),
+#include "ir/ops.def"
+};
 
 }  // namespace
 
+void Dialect::WriteBlockCopy(Writer& w, const Op* op) { WriteForeign(w, op); }
+
 void WriteBlock(Writer& w, const ir::Block* block) {
   for (const Op* op : *block) {
-    if (!op->info().has(ir::kTerminator)) WriteOp(w, op);
+    if (op->info().has(ir::kTerminator)) break;
+    WriteFunction write = kWriters[static_cast<size_t>(op->kind())];
+    KDL_CHECK(write, "'{}' is not of loop level", op->info().spelling);
+    write(w, op);
   }
 }
+
+KDL_WRITE(If, WriteIf)
+KDL_WRITE(Loop, WriteLoop)
+KDL_WRITE(While, WriteWhile)
+KDL_WRITE(Check, WriteCheck)
+KDL_WRITE(Assert, WriteAssert)
+KDL_WRITE(Match, WriteMatch)
+KDL_WRITE(Barrier, WriteBarrier)
+KDL_WRITE(CoreId, WriteCoreId)
+KDL_WRITE(CoreNum, WriteCoreNum)
+KDL_WRITE(BusyCores, WriteNothing)
+KDL_WRITE(Require, WriteNothing)
+KDL_WRITE(Prefetch, WriteNothing)
+KDL_WRITE(Sync, WriteNothing)
+KDL_WRITE(CopyIn, WriteBlockCopy)
+KDL_WRITE(CopyOut, WriteBlockCopy)
+KDL_WRITE(AwaitCopies, WriteBlockCopy)
+KDL_WRITE(Pipe, WriteForeign)
+KDL_WRITE(Stage, WriteForeign)
+KDL_WRITE(Acquire, WriteForeign)
+KDL_WRITE(Commit, WriteForeign)
+KDL_WRITE(Wait, WriteForeign)
+KDL_WRITE(Release, WriteForeign)
+KDL_WRITE(AlignGap, WriteForeign)
+KDL_WRITE(Splat, WriteForeign)
+KDL_WRITE(LaneMask, WriteForeign)
+KDL_WRITE(LaneNumbers, WriteForeign)
+KDL_WRITE(UnitStep, WriteForeign)
+KDL_WRITE(TileSteps, WriteForeign)
+KDL_WRITE(Transpose, WriteForeign)
+KDL_WRITE(MatrixStep, WriteForeign)
+KDL_WRITE(CopyAhead, WriteForeign)
+KDL_WRITE(CloseAhead, WriteForeign)
+KDL_WRITE(AwaitAhead, WriteForeign)
+KDL_WRITE(GatesOpen, WriteForeign)
+KDL_WRITE(GatesClose, WriteForeign)
+KDL_WRITE(GateArrive, WriteForeign)
+KDL_WRITE(GateAwait, WriteForeign)
+KDL_WRITE(CopyBox, WriteForeign)
+KDL_WRITE(BoxFits, WriteForeign)
+KDL_WRITE(ShowStores, WriteForeign)
+KDL_WRITE(CloseSteps, WriteForeign)
+KDL_WRITE(AwaitSteps, WriteForeign)
 
 }  // namespace kdl::codegen::opencl

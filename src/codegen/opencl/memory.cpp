@@ -11,7 +11,6 @@ namespace {
 
 using ir::AttrKey;
 using ir::Op;
-using ir::OpKind;
 
 std::string AsI64(const Writer& w, const ir::Value* value) {
   std::string text(w.Get(value));
@@ -213,50 +212,45 @@ void WriteZip(Writer& w, const Op* op) {
   w.Define(op->result(), fmt::format("({})({})", RegisterType(op->result()->type()), parts));
 }
 
+void WriteLoad(Writer& w, const Op* op) {
+  ir::LoadOp load(const_cast<Op*>(op));
+  DefineLoaded(w, op->result(), TensorElement(w, op, load.tensor(), load.index()));
+}
+
+void WriteStore(Writer& w, const Op* op) {
+  ir::StoreOp store(const_cast<Op*>(op));
+  WriteStored(w, TensorElement(w, op, store.tensor(), store.index()), store.value());
+}
+
+void WriteBufferLoad(Writer& w, const Op* op) {
+  ir::BufferLoadOp load(const_cast<Op*>(op));
+  DefineLoaded(w, op->result(), BufferElement(w, load.buffer(), load.index()));
+}
+
+void WriteBufferStore(Writer& w, const Op* op) {
+  ir::BufferStoreOp store(const_cast<Op*>(op));
+  WriteStored(w, BufferElement(w, store.buffer(), store.index()), store.value());
+}
+
+void WriteHalf(Writer& w, const Op* op) {
+  w.Define(op->result(), fmt::format("{}.{}", w.Get(op->operand(0)),
+                                     op->attr<AttrKey::Part>() == 0 ? "lo" : "hi"));
+}
+
+void WriteView(Writer& w, const Op* op) { w.memories[op->result()] = ViewMemory(w, op); }
+
 }  // namespace
 
-bool WriteMemory(Writer& w, const Op* op) {
-  switch (op->kind()) {
-    case OpKind::Load: {
-      ir::LoadOp load(const_cast<Op*>(op));
-      DefineLoaded(w, op->result(), TensorElement(w, op, load.tensor(), load.index()));
-      return true;
-    }
-    case OpKind::Store: {
-      ir::StoreOp store(const_cast<Op*>(op));
-      WriteStored(w, TensorElement(w, op, store.tensor(), store.index()), store.value());
-      return true;
-    }
-    case OpKind::Update:
-      WriteUpdate(w, op);
-      return true;
-    case OpKind::BufferLoad: {
-      ir::BufferLoadOp load(const_cast<Op*>(op));
-      DefineLoaded(w, op->result(), BufferElement(w, load.buffer(), load.index()));
-      return true;
-    }
-    case OpKind::BufferStore: {
-      ir::BufferStoreOp store(const_cast<Op*>(op));
-      WriteStored(w, BufferElement(w, store.buffer(), store.index()), store.value());
-      return true;
-    }
-    case OpKind::Half:
-      w.Define(op->result(), fmt::format("{}.{}", w.Get(op->operand(0)),
-                                         op->attr<AttrKey::Part>() == 0 ? "lo" : "hi"));
-      return true;
-    case OpKind::Zip:
-      WriteZip(w, op);
-      return true;
-    case OpKind::View:
-      w.memories[op->result()] = ViewMemory(w, op);
-      return true;
-    case OpKind::BufferNew:  // planned with the kernel
-    case OpKind::LaunchTensor:
-    case OpKind::Table:
-      return true;
-    default:
-      return false;
-  }
-}
+KDL_WRITE(Load, WriteLoad)
+KDL_WRITE(Store, WriteStore)
+KDL_WRITE(Update, WriteUpdate)
+KDL_WRITE(BufferLoad, WriteBufferLoad)
+KDL_WRITE(BufferStore, WriteBufferStore)
+KDL_WRITE(Half, WriteHalf)
+KDL_WRITE(Zip, WriteZip)
+KDL_WRITE(View, WriteView)
+KDL_WRITE(BufferNew, WriteNothing)
+KDL_WRITE(LaunchTensor, WriteNothing)
+KDL_WRITE(Table, WriteNothing)
 
 }  // namespace kdl::codegen::opencl

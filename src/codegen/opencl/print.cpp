@@ -60,8 +60,6 @@ void WriteElements(Writer& w, const Printed& printed) {
   w.Line("  kdl_prints[kdl_at++] = {};", BitsText(scalar, element));
 }
 
-}  // namespace
-
 void WritePrint(Writer& w, const Op* op) {
   std::vector<Printed> all = PrintedBy(w, op);
   w.Line("{}{{", w.traps ? fmt::format("if ({}) ", w.live()) : "");
@@ -85,5 +83,9 @@ void WritePrint(Writer& w, const Op* op) {
   --w.depth;
   w.Line("}}");
 }
+
+}  // namespace
+
+KDL_WRITE(Print, WritePrint)
 
 }  // namespace kdl::codegen::opencl

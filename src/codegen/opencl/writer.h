@@ -37,8 +37,8 @@ class Dialect {
   virtual void WriteStops(Writer&) {}
   virtual std::string_view stop() const { return ""; }
   virtual void WriteBarrier(Writer& w) = 0;
-  /// Ops that only some machines have; whether the op was one.
-  virtual bool WriteOwn(Writer&, const ir::Op*) { return false; }
+  /// Copies of blocks, of machines that have such.
+  virtual void WriteBlockCopy(Writer& w, const ir::Op* op);
 };
 
 /// What is known while one kernel is written. State only; the functions below do the work.
@@ -87,10 +87,30 @@ std::string_view Suffix(Scalar scalar);
 std::string WriteKernel(const ir::Function& kernel, KernelCode& code, int64_t near_bytes,
                         Dialect& dialect);
 void WriteBlock(Writer& w, const ir::Block* block);
-/// Whether the op was one of elementwise arithmetic, and is written.
-bool WriteArithmetic(Writer& w, const ir::Op* op);
-bool WriteMemory(Writer& w, const ir::Op* op);
-void WritePrint(Writer& w, const ir::Op* op);
+
+/// Writes an op of the loop level: one function for each, where the op's group is; one that is missing does not link.
+template <ir::OpKind>
+void Write(Writer& w, const ir::Op* op);
+#define KDL_OP(kind, ...) \
+  template <>             \
+  void Write<ir::OpKind::kind>(Writer & w, const ir::Op* op);
+#include "ir/ops.def"
+#define KDL_WRITE(kind, function)                              \
+  template <>                                                  \
+  void Write<ir::OpKind::kind>(Writer & w, const ir::Op* op) { \
+    (function)(w, op);                                         \
+  }
+
+/// Ops of which one expression says what they compute, by the operands' type.
+void WriteExpression(Writer& w, const ir::Op* op);
+constexpr bool HasExpression(const ir::OpInfo& info) {
+  return info.is_computed() && info.stands_in(ir::kLoops) && info.kind != ir::OpKind::Select &&
+         info.kind != ir::OpKind::Cast && info.kind != ir::OpKind::ToBits &&
+         info.kind != ir::OpKind::FromBits;
+}
+/// Nothing: what there is to do is done for the whole kernel, or by the host, or it is a hint.
+inline void WriteNothing(Writer&, const ir::Op*) {}
+
 /// The element that an access op's index names, and one of a buffer.
 std::string TensorElement(const Writer& w, const ir::Op* op, const ir::Value* tensor,
                           std::span<ir::Value* const> index);
