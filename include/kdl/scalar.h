@@ -1,7 +1,10 @@
-/* What the operators of the language compute on scalars, to the bit, for programs on the host in C: kdl_add_i32,
- * kdl_f16_of_f32 and so on, named by the type that is computed with. Integers wrap, division floors, shift counts count modulo
- * the width, conversions of floats saturate. Comparisons are C's own; so is the arithmetic of float and double, as long as
- * the compiler is not told otherwise (-ffast-math). Narrow floats are their bits. scalar.hpp is the same for C++. */
+/* What the operators of the language compute on scalars, to the bit, for
+ * programs on the host in C: kdl_add_i32, kdl_f16_of_f32 and so on, named by
+ * the type that is computed with. Integers wrap, division floors, shift counts
+ * count modulo the width, conversions of floats saturate. Comparisons are C's
+ * own; so is the arithmetic of float and double, as long as the compiler is not
+ * told otherwise (-ffast-math). Narrow floats are their bits. scalar.hpp is the
+ * same for C++. */
 #pragma once
 
 #include <math.h>
@@ -11,14 +14,16 @@
 
 /* ---- what the rest is made of ---- */
 
-/* Narrow floats have `width` bits of exponent and `fraction` bits below it, infinities and NaNs above the largest number or not, and
- * saturate or not: scalars.def says more. The bits of the largest number without sign: */
+/* Narrow floats have `width` bits of exponent and `fraction` bits below it,
+ * infinities and NaNs above the largest number or not, and saturate or not:
+ * scalars.def says more. The bits of the largest number without sign: */
 static inline int kdl_largest(int width, int fraction, bool infinities, bool nans) {
   const int sign = 1 << (fraction + width);
   return infinities ? sign - (1 << fraction) - 1 : sign - 1 - (nans ? 1 : 0);
 }
 
-/* One rounding, to nearest even. NaN stays NaN, or gives 0 where there is none. */
+/* One rounding, to nearest even. NaN stays NaN, or gives 0 where there is none.
+ */
 static inline int kdl_narrowed(double value, int width, int fraction, bool infinities, bool nans,
                                bool saturates) {
   const int least = 2 - (1 << (width - 1)); /* the exponent of the smallest normal number */
@@ -46,8 +51,8 @@ static inline float kdl_widened(int bits, int width, int fraction, bool infiniti
   return (bits & sign) != 0 ? -magnitude : magnitude;
 }
 
-/* A double that rounds to fewer bits as the integer itself would: above 2^53 the low bits become one that says whether any
- * was set. */
+/* A double that rounds to fewer bits as the integer itself would: above 2^53
+ * the low bits become one that says whether any was set. */
 static inline double kdl_sticky_i64(int64_t value) {
   if (fabs((double)value) < 0x1p53) return (double)value;
   return ldexp((double)((value >> 12) | ((value & 4095) != 0 ? 1 : 0)), 12);
@@ -57,64 +62,81 @@ static inline double kdl_sticky_u64(uint64_t value) {
   return ldexp((double)((value >> 12) | ((value & 4095) != 0 ? 1 : 0)), 12);
 }
 
-/* ---- integers ---- */
+/* ---- ops, as scalar_ops.def has them ---- */
 
-#define KDL_BITWISE(type, T)                                      \
-  static inline T kdl_and_##type(T a, T b) { return (T)(a & b); } \
-  static inline T kdl_or_##type(T a, T b) { return (T)(a | b); }  \
-  static inline T kdl_xor_##type(T a, T b) { return (T)(a ^ b); }
-
-#define KDL_INTEGER(type, T)                                                          \
-  KDL_BITWISE(type, T)                                                                \
-  static inline T kdl_add_##type(T a, T b) { return (T)((uint64_t)a + (uint64_t)b); } \
-  static inline T kdl_sub_##type(T a, T b) { return (T)((uint64_t)a - (uint64_t)b); } \
-  static inline T kdl_mul_##type(T a, T b) { return (T)((uint64_t)a * (uint64_t)b); } \
-  static inline T kdl_neg_##type(T a) { return (T)(0 - (uint64_t)a); }                \
-  static inline T kdl_not_##type(T a) { return (T) ~(uint64_t)a; }                    \
-  static inline T kdl_min_##type(T a, T b) { return b < a ? b : a; }                  \
-  static inline T kdl_max_##type(T a, T b) { return a < b ? b : a; }                  \
-  static inline T kdl_shl_##type(T a, T b) {                                          \
-    return (T)((uint64_t)a << ((uint64_t)b & (sizeof(T) * 8 - 1)));                   \
-  }                                                                                   \
-  static inline T kdl_shr_##type(T a, T b) {                                          \
-    return (T)(a >> ((uint64_t)b & (sizeof(T) * 8 - 1)));                             \
-  }                                                                                   \
-  static inline T kdl_rem_##type(T a, T b) {                                          \
-    return kdl_sub_##type(a, kdl_mul_##type(b, kdl_div_##type(a, b)));                \
+/* clang-format off */
+#define KDL_OPERANDS_1(C) C a
+#define KDL_OPERANDS_2(C) C a, C b
+#define KDL_OPERANDS_3(C) C a, C b, C c
+/* clang-format on */
+#define KDL_UNUSED __attribute__((unused))
+#define KDL_DEFINE(function, operands, expression, C, Unsigned, Wide) \
+  static inline C function(operands) {                                \
+    typedef C T KDL_UNUSED;                                           \
+    typedef Unsigned U KDL_UNUSED;                                    \
+    typedef Wide W KDL_UNUSED;                                        \
+    enum { M = 8 * sizeof(C) - 1 };                                   \
+    return (C)(expression);                                           \
   }
 
-/* floor(a / b); the divisor is not 0: kdl_divisor_i32 of program.h sees to that. */
-#define KDL_SIGNED(type, T)                                         \
-  static inline T kdl_div_##type(T a, T b) {                        \
-    if (b == -1) return (T)(0 - (uint64_t)a);                       \
-    return (T)(a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0)); \
-  }                                                                 \
-  KDL_INTEGER(type, T)                                              \
-  static inline T kdl_abs_##type(T a) { return a < 0 ? kdl_neg_##type(a) : a; }
-#define KDL_UNSIGNED(type, T)                                     \
+#define KDL_FLOATS(Name, name, arity, expression)                                            \
+  KDL_DEFINE(kdl_##name##_f32, KDL_OPERANDS_##arity(float), expression, float, float, float) \
+  KDL_DEFINE(kdl_##name##_f64, KDL_OPERANDS_##arity(double), expression, double, double, double)
+#define KDL_SIGNED(Name, name, arity, expression)                                                  \
+  KDL_DEFINE(kdl_##name##_i8, KDL_OPERANDS_##arity(int8_t), expression, int8_t, uint8_t, uint32_t) \
+  KDL_DEFINE(kdl_##name##_i16, KDL_OPERANDS_##arity(int16_t), expression, int16_t, uint16_t,       \
+             uint32_t)                                                                             \
+  KDL_DEFINE(kdl_##name##_i32, KDL_OPERANDS_##arity(int32_t), expression, int32_t, uint32_t,       \
+             uint32_t)                                                                             \
+  KDL_DEFINE(kdl_##name##_i64, KDL_OPERANDS_##arity(int64_t), expression, int64_t, uint64_t,       \
+             uint64_t)
+#define KDL_UNSIGNED(Name, name, arity, expression)                                            \
+  KDL_DEFINE(kdl_##name##_u8, KDL_OPERANDS_##arity(uint8_t), expression, uint8_t, uint8_t,     \
+             uint32_t)                                                                         \
+  KDL_DEFINE(kdl_##name##_u16, KDL_OPERANDS_##arity(uint16_t), expression, uint16_t, uint16_t, \
+             uint32_t)                                                                         \
+  KDL_DEFINE(kdl_##name##_u32, KDL_OPERANDS_##arity(uint32_t), expression, uint32_t, uint32_t, \
+             uint32_t)                                                                         \
+  KDL_DEFINE(kdl_##name##_u64, KDL_OPERANDS_##arity(uint64_t), expression, uint64_t, uint64_t, \
+             uint64_t)
+#define KDL_BOOLS(Name, name, arity, expression) \
+  KDL_DEFINE(kdl_##name##_bool, KDL_OPERANDS_##arity(bool), expression, bool, bool, bool)
+#define KDL_OWN_FLOATS(Name, name, arity, expression)
+#define KDL_OWN_SIGNED(Name, name, arity, expression)
+#define KDL_OWN_UNSIGNED(Name, name, arity, expression)
+#define KDL_OWN_BOOLS(Name, name, arity, expression)
+#include "kdl/scalar_ops.def"
+
+/* ---- what has functions of its own ---- */
+
+/* floor(a / b) and a - b * floor(a / b); the divisor is not 0: kdl_divisor_i32
+ * of program.h sees to that. */
+#define KDL_DIVISION(type, T)                                          \
+  static inline T kdl_div_##type(T a, T b) {                           \
+    if (b == -1) return kdl_neg_##type(a);                             \
+    return (T)(a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0));    \
+  }                                                                    \
+  static inline T kdl_rem_##type(T a, T b) {                           \
+    return kdl_sub_##type(a, kdl_mul_##type(b, kdl_div_##type(a, b))); \
+  }
+#define KDL_UNSIGNED_DIVISION(type, T)                            \
   static inline T kdl_div_##type(T a, T b) { return (T)(a / b); } \
-  KDL_INTEGER(type, T)                                            \
-  static inline T kdl_abs_##type(T a) { return a; }
+  static inline T kdl_rem_##type(T a, T b) { return (T)(a % b); }
 
-KDL_SIGNED(i8, int8_t)
-KDL_SIGNED(i16, int16_t)
-KDL_SIGNED(i32, int32_t)
-KDL_SIGNED(i64, int64_t)
-KDL_UNSIGNED(u8, uint8_t)
-KDL_UNSIGNED(u16, uint16_t)
-KDL_UNSIGNED(u32, uint32_t)
-KDL_UNSIGNED(u64, uint64_t)
-KDL_BITWISE(bool, bool)
-static inline bool kdl_not_bool(bool a) { return !a; }
+KDL_DIVISION(i8, int8_t)
+KDL_DIVISION(i16, int16_t)
+KDL_DIVISION(i32, int32_t)
+KDL_DIVISION(i64, int64_t)
+KDL_UNSIGNED_DIVISION(u8, uint8_t)
+KDL_UNSIGNED_DIVISION(u16, uint16_t)
+KDL_UNSIGNED_DIVISION(u32, uint32_t)
+KDL_UNSIGNED_DIVISION(u64, uint64_t)
 
-/* ---- floats ---- */
-
-/* Of max and min: NaN propagates; -0 is below 0. Round: to nearest, ties to even. The bits of a NaN are the canonical quiet
- * one's. `s`: what the functions of <math.h> end in. Seen: what is compared, as no compiler sees it, since LLVM takes
- * `x < 0 ? 0 : x` for a maximum and mixes up the zeros. */
+/* Of max and min: NaN propagates; -0 is below 0. The bits of a NaN are the
+ * canonical quiet one's. `s`: what the functions of <math.h> end in. Seen: what
+ * is compared, as no compiler sees it, since LLVM takes `x < 0 ? 0 : x` for a
+ * maximum and mixes up the zeros. */
 #define KDL_FLOAT_OPS(type, T, s, int_type, I)                                 \
-  static inline T kdl_neg_##type(T a) { return -a; }                           \
-  static inline T kdl_abs_##type(T a) { return fabs##s(a); }                   \
   static inline T kdl_max_##type(T a, T b) {                                   \
     if (isnan(a) || isnan(b)) return (T)NAN;                                   \
     if (a == b) return signbit(a) ? b : a;                                     \
@@ -122,10 +144,6 @@ static inline bool kdl_not_bool(bool a) { return !a; }
   }                                                                            \
   static inline T kdl_min_##type(T a, T b) { return -kdl_max_##type(-a, -b); } \
   static inline T kdl_fma_##type(T a, T b, T c) { return fma##s(a, b, c); }    \
-  static inline T kdl_floor_##type(T a) { return floor##s(a); }                \
-  static inline T kdl_ceil_##type(T a) { return ceil##s(a); }                  \
-  static inline T kdl_round_##type(T a) { return nearbyint##s(a); }            \
-  static inline T kdl_sqrt_##type(T a) { return sqrt##s(a); }                  \
   static inline T kdl_seen_##type(T a) {                                       \
     volatile T seen = a;                                                       \
     return seen;                                                               \
@@ -147,7 +165,8 @@ KDL_FLOAT_OPS(f64, double, , i64, int64_t)
 
 /* ---- conversions: kdl_TO_of_FROM ---- */
 
-/* `of`: `_of_FROM`, put together where FROM is first named: `bool`, which is a macro, is itself there only. */
+/* `of`: `_of_FROM`, put together where FROM is first named: `bool`, which is a
+ * macro, is itself there only. */
 #define KDL_CONVERT(to, T, of, F, value) \
   static inline T kdl_##to##of(F a) { return value; }
 
@@ -174,7 +193,8 @@ KDL_CONVERT_INTEGER(u16, uint16_t)
 KDL_CONVERT_INTEGER(u32, uint32_t)
 KDL_CONVERT_INTEGER(u64, uint64_t)
 
-/* Truncated, and no less than `least` and no more than `most`, behind which `end` is; NaN gives 0. */
+/* Truncated, and no less than `least` and no more than `most`, behind which
+ * `end` is; NaN gives 0. */
 #define KDL_SATURATE(to, T, of, F, end, least, most) \
   KDL_CONVERT(to, T, of, F,                          \
               isnan(a)          ? (T)0               \
@@ -198,8 +218,8 @@ KDL_CONVERT_INTEGER(u64, uint64_t)
 KDL_CONVERT_FLOAT(f32, float)
 KDL_CONVERT_FLOAT(f64, double)
 
-/* Narrow floats, from and to all others; between two of them values go through f32. `exact`: a double that rounds as the value
- * does. */
+/* Narrow floats, from and to all others; between two of them values go through
+ * f32. `exact`: a double that rounds as the value does. */
 #define KDL_CONVERT_BOTH(narrow, N, type, T, exact)                                         \
   static inline N kdl_##narrow##_of_##type(T a) { return kdl_##narrow##_of_double(exact); } \
   static inline T kdl_##type##_of_##narrow(N a) {                                           \
@@ -226,10 +246,13 @@ KDL_CONVERT_FLOAT(f64, double)
   KDL_CONVERT_BOTH(type, N, f64, double, a)
 #include "kdl/scalars.def"
 
-#undef KDL_BITWISE
-#undef KDL_INTEGER
-#undef KDL_SIGNED
-#undef KDL_UNSIGNED
+#undef KDL_OPERANDS_1
+#undef KDL_OPERANDS_2
+#undef KDL_OPERANDS_3
+#undef KDL_UNUSED
+#undef KDL_DEFINE
+#undef KDL_DIVISION
+#undef KDL_UNSIGNED_DIVISION
 #undef KDL_FLOAT_OPS
 #undef KDL_CONVERT
 #undef KDL_CONVERT_INTEGER

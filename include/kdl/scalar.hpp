@@ -1,7 +1,8 @@
-// What the operators of the language compute on scalars, to the bit, for programs on the host:
-// integers wrap, division floors, shift counts count modulo the width, conversions of floats
-// saturate. Comparisons are C++'s own; so is the arithmetic of float and double, as long as the
-// compiler is not told otherwise (-ffast-math).
+// What the operators of the language compute on scalars, to the bit, for
+// programs on the host: integers wrap, division floors, shift counts count
+// modulo the width, conversions of floats saturate. Comparisons are C++'s own;
+// so is the arithmetic of float and double, as long as the compiler is not told
+// otherwise (-ffast-math).
 #pragma once
 
 #include <bit>
@@ -25,13 +26,8 @@ concept Integer = std::integral<T> && !std::same_as<T, bool>;
 
 namespace detail {
 
-template <Integer T>
-constexpr std::uint64_t Wide(T value) {
-  return static_cast<std::uint64_t>(value);
-}
-
-// A double that rounds to fewer bits as the value itself would: above 2^53 the low bits become one
-// that says whether any was set.
+// A double that rounds to fewer bits as the value itself would: above 2^53 the
+// low bits become one that says whether any was set.
 template <class T>
 double Sticky(T value) {
   const auto exact = static_cast<double>(value);
@@ -44,46 +40,47 @@ double Sticky(T value) {
 
 }  // namespace detail
 
-template <Integer T>
-constexpr T Add(T a, Same<T> b) {
-  return static_cast<T>(detail::Wide(a) + detail::Wide(b));
-}
-template <std::floating_point T>
-constexpr T Add(T a, Same<T> b) {
-  return a + b;
-}
-template <Integer T>
-constexpr T Sub(T a, Same<T> b) {
-  return static_cast<T>(detail::Wide(a) - detail::Wide(b));
-}
-template <std::floating_point T>
-constexpr T Sub(T a, Same<T> b) {
-  return a - b;
-}
-template <Integer T>
-constexpr T Mul(T a, Same<T> b) {
-  return static_cast<T>(detail::Wide(a) * detail::Wide(b));
-}
-template <std::floating_point T>
-constexpr T Mul(T a, Same<T> b) {
-  return a * b;
-}
-template <Integer T>
-constexpr T Neg(T a) {
-  return static_cast<T>(0 - detail::Wide(a));
-}
-template <std::floating_point T>
-constexpr T Neg(T a) {
-  return -a;
-}
-template <Integer T>
-constexpr T Abs(T a) {
-  return a < T{0} ? Neg(a) : a;
-}
-template <std::floating_point T>
-T Abs(T a) {
-  return std::fabs(a);
-}
+// clang-format off
+#define KDL_OPERANDS_1 T a
+#define KDL_OPERANDS_2 T a, Same<T> b
+#define KDL_OPERANDS_3 T a, Same<T> b, Same<T> c
+// clang-format on
+#define KDL_DEFINE(Name, operands, expression)                                              \
+  constexpr T Name(operands) {                                                              \
+    using U [[maybe_unused]] = std::make_unsigned_t<T>;                                     \
+    using W [[maybe_unused]] = std::conditional_t<sizeof(T) == 8, std::uint64_t, unsigned>; \
+    [[maybe_unused]] constexpr int M = 8 * sizeof(T) - 1;                                   \
+    return static_cast<T>(expression);                                                      \
+  }
+
+// As scalar_ops.def has them.
+#define KDL_FLOATS(Name, name, arity, expression)                 \
+  template <std::floating_point T>                                \
+  T Name(KDL_OPERANDS_##arity) {                                  \
+    using std::ceil, std::fabs, std::floor, std::rint, std::sqrt; \
+    return expression;                                            \
+  }
+#define KDL_SIGNED(Name, name, arity, expression) \
+  template <std::signed_integral T>               \
+  KDL_DEFINE(Name, KDL_OPERANDS_##arity, expression)
+#define KDL_UNSIGNED(Name, name, arity, expression) \
+  template <std::unsigned_integral T>               \
+    requires Integer<T>                             \
+  KDL_DEFINE(Name, KDL_OPERANDS_##arity, expression)
+#define KDL_BOOLS(Name, name, arity, expression) \
+  template <std::same_as<bool> T>                \
+  constexpr T Name(KDL_OPERANDS_##arity) {       \
+    return static_cast<T>(expression);           \
+  }
+#define KDL_OWN_FLOATS(Name, name, arity, expression)
+#define KDL_OWN_SIGNED(Name, name, arity, expression)
+#define KDL_OWN_UNSIGNED(Name, name, arity, expression)
+#define KDL_OWN_BOOLS(Name, name, arity, expression)
+#include "kdl/scalar_ops.def"
+#undef KDL_OPERANDS_1
+#undef KDL_OPERANDS_2
+#undef KDL_OPERANDS_3
+#undef KDL_DEFINE
 
 // floor(a / b). `trap` is the message of a division by zero.
 template <Integer T>
@@ -96,81 +93,30 @@ T Div(T a, Same<T> b, const char* trap = "division by zero") {
   }
   return static_cast<T>(a / b);
 }
-template <std::floating_point T>
-constexpr T Div(T a, Same<T> b) {
-  return a / b;
-}
 // a - b * floor(a / b).
 template <Integer T>
 T Rem(T a, Same<T> b, const char* trap = "division by zero") {
   return Sub(a, Mul(b, Div(a, b, trap)));
 }
 
-template <std::integral T>
-constexpr T And(T a, Same<T> b) {
-  return static_cast<T>(a & b);
-}
-template <std::integral T>
-constexpr T Or(T a, Same<T> b) {
-  return static_cast<T>(a | b);
-}
-template <std::integral T>
-constexpr T Xor(T a, Same<T> b) {
-  return static_cast<T>(a ^ b);
-}
-template <Integer T>
-constexpr T Not(T a) {
-  return static_cast<T>(~detail::Wide(a));
-}
-constexpr bool Not(bool a) { return !a; }
-template <Integer T>
-constexpr T Shl(T a, Same<T> b) {
-  return static_cast<T>(detail::Wide(a) << (detail::Wide(b) & (sizeof(T) * 8 - 1)));
-}
-template <Integer T>
-constexpr T Shr(T a, Same<T> b) {
-  return static_cast<T>(a >> (detail::Wide(b) & (sizeof(T) * 8 - 1)));
-}
-
 // NaN propagates; -0 is below 0.
-template <class T>
+template <std::floating_point T>
 T Max(T a, Same<T> b) {
-  if constexpr (std::floating_point<T>) {
-    if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
-    if (a == b) return std::signbit(a) ? b : a;
-  }
+  if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
+  if (a == b) return std::signbit(a) ? b : a;
   return a < b ? b : a;
 }
-template <class T>
+template <std::floating_point T>
 T Min(T a, Same<T> b) {
-  if constexpr (std::floating_point<T>) {
-    return -Max(-a, -b);
-  } else {
-    return b < a ? b : a;
-  }
+  return -Max(-a, -b);
 }
 template <std::floating_point T>
 T Fma(T a, Same<T> b, Same<T> c) {
   return std::fma(a, b, c);
 }
-template <std::floating_point T>
-T Floor(T a) {
-  return std::floor(a);
-}
-template <std::floating_point T>
-T Ceil(T a) {
-  return std::ceil(a);
-}
-template <std::floating_point T>
-T Round(T a) {
-  return std::nearbyint(a);
-}
-template <std::floating_point T>
-T Sqrt(T a) {
-  return std::sqrt(a);
-}
 
-// What is compared, as no compiler sees it: LLVM takes `x < 0 ? 0 : x` for a maximum, and mixes up the zeros.
+// What is compared, as no compiler sees it: LLVM takes `x < 0 ? 0 : x` for a
+// maximum, and mixes up the zeros.
 template <std::floating_point T>
 T Seen(T a) {
   volatile T seen = a;
@@ -187,7 +133,8 @@ inline std::int64_t ToBits(double a) {
 inline float FromBits(std::int32_t bits) { return std::bit_cast<float>(bits); }
 inline double FromBits(std::int64_t bits) { return std::bit_cast<double>(bits); }
 
-// `as`: integers wrap, floats truncate and saturate (NaN gives 0), to floats it rounds once.
+// `as`: integers wrap, floats truncate and saturate (NaN gives 0), to floats it
+// rounds once.
 template <class To, class From>
 To As(From value) {
   if constexpr (std::same_as<To, From>) {

@@ -24,6 +24,9 @@ from shared import seeds
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SRC = ROOT / "src"
 OPS = SRC / "ir/ops.def"
+SCALAR_OPS = ROOT / "include/kdl/scalar_ops.def"
+# What is held against the rows of scalar_ops.def: those that name an op, and those that say what it computes.
+OF_NAMES, OF_TEXTS = SRC / "codegen/orchestration/expression.cpp", SRC / "codegen/opencl/arithmetic.cpp"
 SECONDS = 12
 # The file in which each phase refers to the functions of all ops, by the macro that defines one.
 TABLES = {"KDL_TYPE_RULE": SRC / "ir/verify_types.cpp", "KDL_EMIT": SRC / "codegen/llvm/emitter.cpp",
@@ -38,7 +41,7 @@ class Removal:
     text: str  # what is left out
 
     def __str__(self):
-        return f"{self.file.relative_to(SRC)} without {' '.join(self.text.split())[:70]}"
+        return f"{self.file.relative_to(ROOT)} without {' '.join(self.text.split())[:70]}"
 
 
 def sources():
@@ -52,6 +55,11 @@ def ops():
 def removals():
     found = [Removal("row of ops.def", m[1], OPS, m[0])
              for m in re.finditer(r"^KDL_OP\((\w+), .*\n", OPS.read_text(), re.MULTILINE)]
+    lines = SCALAR_OPS.read_text()
+    for op, text in {m[1]: m[0] for m in re.finditer(r"(?:^KDL_\w+\((\w+), \w+, \d, .*\)\n)+", lines, re.MULTILINE)}.items():
+        found.append(Removal("texts of scalar_ops.def", op, SCALAR_OPS, text))
+    found += [Removal("name of scalar_ops.def", m[1], SCALAR_OPS, m[0])
+              for m in re.finditer(r"^KDL_(?:SCALAR_OP|COMPARISON)\((\w+), .*\)\n", lines, re.MULTILINE)]
     for file in sources():
         text = file.read_text()
         if "CoverOnce(" in text:
@@ -108,7 +116,7 @@ class Build:
     def changed(self, removal):
         text = removal.file.read_text()
         assert text.count(removal.text) == 1, f"{removal}: it stands there {text.count(removal.text)} times"
-        copy = self.temporary / removal.file.relative_to(SRC)
+        copy = self.temporary / removal.file.relative_to(ROOT / "include" if removal.file == SCALAR_OPS else SRC)
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_text(text.replace(removal.text, ""))
         return copy
@@ -118,6 +126,9 @@ class Build:
         try:
             if removal.what == "row":
                 return not self.compile(removal.file, copy, ["-fsyntax-only"])
+            if removal.file == SCALAR_OPS:
+                user = OF_NAMES if removal.what.startswith("name") else OF_TEXTS
+                return not self.compile(user, user, ["-fsyntax-only", f"-I{self.temporary}"])
             if removal.file == OPS:
                 user = self.users.get(removal.op)
                 return user is not None and not self.compile(user, user, ["-fsyntax-only", f"-I{self.temporary}"])

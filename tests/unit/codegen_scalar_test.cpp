@@ -67,43 +67,26 @@ void Try(OpKind kind, Scalar operand, Scalar result, const Apply& apply) {
   CHECK_MESSAGE(wrong == 0, c.name());
 }
 
+// A row of scalar_ops.def, or a function written by hand, on the types that have it.
+#define KDL_TRY_1(Name)                                                                        \
+  if constexpr (requires(T a) { kdl::Name(a); }) {                                             \
+    Try(OpKind::Name, scalar, scalar, [&](auto x) { return Bits(kdl::Name(From<T>(x(0)))); }); \
+  }
+#define KDL_TRY_2(Name)                                                         \
+  if constexpr (requires(T a) { kdl::Name(a, a); }) {                           \
+    Try(OpKind::Name, scalar, scalar,                                           \
+        [&](auto x) { return Bits(kdl::Name(From<T>(x(0)), From<T>(x(1)))); }); \
+  }
+#define KDL_TRY_3(Name)                                                                        \
+  if constexpr (requires(T a) { kdl::Name(a, a, a); }) {                                       \
+    Try(OpKind::Name, scalar, scalar,                                                          \
+        [&](auto x) { return Bits(kdl::Name(From<T>(x(0)), From<T>(x(1)), From<T>(x(2)))); }); \
+  }
+
 template <Scalar scalar, class T = typename CppType<scalar>::Type>
 void TryArithmetic() {
-  auto binary = [](OpKind kind, auto op) {
-    Try(kind, scalar, scalar, [&](auto x) { return Bits<T>(op(From<T>(x(0)), From<T>(x(1)))); });
-  };
-  auto unary = [](OpKind kind, auto op) {
-    Try(kind, scalar, scalar, [&](auto x) { return Bits<T>(op(From<T>(x(0)))); });
-  };
-  if constexpr (std::is_integral_v<T>) {
-    binary(OpKind::And, [](T a, T b) { return And(a, b); });
-    binary(OpKind::Or, [](T a, T b) { return Or(a, b); });
-    binary(OpKind::Xor, [](T a, T b) { return Xor(a, b); });
-    unary(OpKind::Not, [](T a) { return Not(a); });
-  }
-  if constexpr (Integer<T> || std::floating_point<T>) {
-    binary(OpKind::Add, [](T a, T b) { return Add(a, b); });
-    binary(OpKind::Sub, [](T a, T b) { return Sub(a, b); });
-    binary(OpKind::Mul, [](T a, T b) { return Mul(a, b); });
-    binary(OpKind::Div, [](T a, T b) { return Div(a, b); });
-    binary(OpKind::Min, [](T a, T b) { return Min(a, b); });
-    binary(OpKind::Max, [](T a, T b) { return Max(a, b); });
-    unary(OpKind::Neg, [](T a) { return Neg(a); });
-    unary(OpKind::Abs, [](T a) { return Abs(a); });
-  }
-  if constexpr (Integer<T>) {
-    binary(OpKind::Rem, [](T a, T b) { return Rem(a, b); });
-    binary(OpKind::Shl, [](T a, T b) { return Shl(a, b); });
-    binary(OpKind::Shr, [](T a, T b) { return Shr(a, b); });
-  }
-  if constexpr (std::floating_point<T>) {
-    unary(OpKind::Floor, [](T a) { return Floor(a); });
-    unary(OpKind::Ceil, [](T a) { return Ceil(a); });
-    unary(OpKind::Round, [](T a) { return Round(a); });
-    unary(OpKind::Sqrt, [](T a) { return Sqrt(a); });
-    Try(OpKind::Fma, scalar, scalar,
-        [](auto x) { return Bits<T>(Fma(From<T>(x(0)), From<T>(x(1)), From<T>(x(2)))); });
-  }
+#define KDL_SCALAR_OP(Name, name, arity) KDL_TRY_##arity(Name)
+#include "kdl/scalar_ops.def"
 }
 
 template <Scalar from, Scalar to>

@@ -151,55 +151,50 @@ CONVERT_FROM(f64, double)
   }
 #include "kdl/scalars.def"
 
-#define UNARY(name, Name, type, T) \
-  CHECK(Differences<T>(kdl_##name##_##type, [](T a) { return Name(a); }) == 0);
-#define BINARY(name, Name, type, T) \
-  CHECK(Differences2<T>(kdl_##name##_##type, [](T a, T b) { return Name(a, b); }) == 0);
-#define DIVIDED(name, Name, type, T)                                                        \
-  CHECK(Differences2<T>([](T a, T b) { return b == 0 ? T{0} : kdl_##name##_##type(a, b); }, \
-                        [](T a, T b) { return b == 0 ? T{0} : Name(a, b); }) == 0);
-#define INTEGER(type, T)                     \
-  TEST_CASE("scalars in C: ops on " #type) { \
-    BINARY(add, Add, type, T)                \
-    BINARY(sub, Sub, type, T)                \
-    BINARY(mul, Mul, type, T)                \
-    DIVIDED(div, Div, type, T)               \
-    DIVIDED(rem, Rem, type, T)               \
-    BINARY(min, Min, type, T)                \
-    BINARY(max, Max, type, T)                \
-    BINARY(and, And, type, T)                \
-    BINARY(or, Or, type, T)                  \
-    BINARY(xor, Xor, type, T)                \
-    BINARY(shl, Shl, type, T)                \
-    BINARY(shr, Shr, type, T)                \
-    UNARY(neg, Neg, type, T)                 \
-    UNARY(not, Not, type, T)                 \
-    UNARY(abs, Abs, type, T)                 \
-  }
-INTEGER(i8, std::int8_t)
-INTEGER(i16, std::int16_t)
-INTEGER(i32, std::int32_t)
-INTEGER(i64, std::int64_t)
-INTEGER(u8, std::uint8_t)
-INTEGER(u16, std::uint16_t)
-INTEGER(u32, std::uint32_t)
-INTEGER(u64, std::uint64_t)
+// A division by 0 is the program's error.
+template <class T, class Divide>
+auto Guarded(Divide divide) {
+  return [=](T a, T b) { return b == 0 ? T{0} : divide(a, b); };
+}
 
-#define FLOATS(type, T, int_type, I)         \
-  TEST_CASE("scalars in C: ops on " #type) { \
-    BINARY(min, Min, type, T)                \
-    BINARY(max, Max, type, T)                \
-    UNARY(neg, Neg, type, T)                 \
-    UNARY(abs, Abs, type, T)                 \
-    UNARY(floor, Floor, type, T)             \
-    UNARY(ceil, Ceil, type, T)               \
-    UNARY(round, Round, type, T)             \
-    UNARY(sqrt, Sqrt, type, T)               \
-    UNARY(to_bits, ToBits, type, T)          \
-    UNARY(from_bits, FromBits, int_type, I)  \
+#define OF_1(name, Name, type, T) \
+  CHECK(Differences<T>(kdl_##name##_##type, [](T a) { return Name(a); }) == 0);
+#define OF_2(name, Name, type, T)                        \
+  CHECK(Differences2<T>(Guarded<T>(kdl_##name##_##type), \
+                        Guarded<T>([](T a, T b) { return static_cast<T>(Name(a, b)); })) == 0);
+
+#define KDL_FLOATS(Name, name, arity, expression)                          \
+  TEST_CASE("scalars in C: " #name " of floats") {                         \
+    OF_##arity(name, Name, f32, float) OF_##arity(name, Name, f64, double) \
   }
-FLOATS(f32, float, i32, std::int32_t)
-FLOATS(f64, double, i64, std::int64_t)
+#define KDL_SIGNED(Name, name, arity, expression)                                           \
+  TEST_CASE("scalars in C: " #name " with sign") {                                          \
+    OF_##arity(name, Name, i8, std::int8_t) OF_##arity(name, Name, i16, std::int16_t)       \
+        OF_##arity(name, Name, i32, std::int32_t) OF_##arity(name, Name, i64, std::int64_t) \
+  }
+#define KDL_UNSIGNED(Name, name, arity, expression)                                           \
+  TEST_CASE("scalars in C: " #name " without sign") {                                         \
+    OF_##arity(name, Name, u8, std::uint8_t) OF_##arity(name, Name, u16, std::uint16_t)       \
+        OF_##arity(name, Name, u32, std::uint32_t) OF_##arity(name, Name, u64, std::uint64_t) \
+  }
+#define KDL_BOOLS(Name, name, arity, expression) \
+  TEST_CASE("scalars in C: " #name " of bool") { OF_##arity(name, Name, bool, bool) }
+#define KDL_OWN_FLOATS(Name, name, arity, expression)
+#define KDL_OWN_SIGNED(Name, name, arity, expression)
+#define KDL_OWN_UNSIGNED(Name, name, arity, expression)
+#define KDL_OWN_BOOLS(Name, name, arity, expression)
+#include "kdl/scalar_ops.def"
+
+TEST_CASE("scalars in C: what has functions of its own"){
+#define KDL_SCALAR(Name, ID, type, code, bits, Group, T, comment) OWN_##Group(type, T)
+#define OWN_Bool(type, T)
+#define OWN_Float(type, T) OF_2(min, Min, type, T) OF_2(max, Max, type, T)
+#define OWN_Signed(type, T) OF_2(div, Div, type, T) OF_2(rem, Rem, type, T)
+#define OWN_Unsigned(type, T) OWN_Signed(type, T)
+#define KDL_NARROW_FLOAT(...)
+#include "kdl/scalars.def"
+    OF_1(to_bits, ToBits, f32, float) OF_1(to_bits, ToBits, f64, double)
+        OF_1(from_bits, FromBits, i32, std::int32_t) OF_1(from_bits, FromBits, i64, std::int64_t)}
 
 TEST_CASE("sizes in C: what has no value stays so, whatever is made of it") {
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();

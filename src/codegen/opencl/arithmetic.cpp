@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <string>
 
 #include "codegen/opencl/writer.h"
 #include "ir/op_table.h"
@@ -17,47 +20,36 @@ namespace {
 using ir::Op;
 using ir::OpKind;
 
-/// How an op reads, for floats, signed and unsigned integers (bool among them): {0} {1} {2} are the operands, {T} the result's
-/// type, {U} its unsigned one, {S} the operand's suffix.
+/// What an op computes on a class of types, in the words of kdl/scalar_ops.def.
 struct Row {
   OpKind kind;
-  std::string_view of_float;
-  std::string_view of_signed;
-  std::string_view of_unsigned;
+  ScalarGroup group;
+  std::string_view text;
 };
 
-constexpr std::string_view kNone = "";
 constexpr Row kRows[] = {
-    {OpKind::Add, "{0} + {1}", "({T})(({U}){0} + ({U}){1})", "({T})({0} + {1})"},
-    {OpKind::Sub, "{0} - {1}", "({T})(({U}){0} - ({U}){1})", "({T})({0} - {1})"},
-    {OpKind::Mul, "{0} * {1}", "({T})(({W}){0} * ({W}){1})", "({T})(({W}){0} * ({W}){1})"},
-    {OpKind::Neg, "-{0}", "({T})(0 - ({U}){0})", "({T})(0 - {0})"},
-    {OpKind::Div, "{0} / {1}", "kdl_div_{S}({0}, {1})", "{0} / ({1} ? {1} : 1)"},
-    {OpKind::Rem, kNone, "kdl_rem_{S}({0}, {1})", "{0} % ({1} ? {1} : 1)"},
-    {OpKind::Min, "kdl_min_{S}({0}, {1})", "({0} < {1} ? {0} : {1})", "({0} < {1} ? {0} : {1})"},
-    {OpKind::Max, "kdl_max_{S}({0}, {1})", "({0} > {1} ? {0} : {1})", "({0} > {1} ? {0} : {1})"},
-    {OpKind::And, kNone, "({T})({0} & {1})", "({T})({0} & {1})"},
-    {OpKind::Or, kNone, "({T})({0} | {1})", "({T})({0} | {1})"},
-    {OpKind::Xor, kNone, "({T})({0} ^ {1})", "({T})({0} ^ {1})"},
-    {OpKind::Not, kNone, "({T})~{0}", "({T})~{0}"},
-    {OpKind::Shl, kNone, "({T})(({U}){0} << ({1} & {M}))", "({T})({0} << ({1} & {M}))"},
-    {OpKind::Shr, kNone, "({T})({0} >> ({1} & {M}))", "({T})({0} >> ({1} & {M}))"},
-    {OpKind::Eq, "{0} == {1}", "{0} == {1}", "{0} == {1}"},
-    {OpKind::Ne, "{0} != {1}", "{0} != {1}", "{0} != {1}"},
-    {OpKind::Lt, "KDL_SEEN_{S}({0}) < {1}", "{0} < {1}", "{0} < {1}"},
-    {OpKind::Le, "KDL_SEEN_{S}({0}) <= {1}", "{0} <= {1}", "{0} <= {1}"},
-    {OpKind::Gt, "KDL_SEEN_{S}({0}) > {1}", "{0} > {1}", "{0} > {1}"},
-    {OpKind::Ge, "KDL_SEEN_{S}({0}) >= {1}", "{0} >= {1}", "{0} >= {1}"},
-    {OpKind::Fma, "fma({0}, {1}, {2})", kNone, kNone},
-    {OpKind::Flush, "kdl_flush({0})", kNone, kNone},
-    {OpKind::Tf32, "kdl_tf32({0})", kNone, kNone},
-    {OpKind::FmaFlush, "kdl_fma_flush({0}, {1}, {2})", kNone, kNone},
-    {OpKind::Abs, "fabs({0})", "({T})({0} < 0 ? 0 - ({U}){0} : ({U}){0})", "{0}"},
-    {OpKind::Floor, "floor({0})", kNone, kNone},
-    {OpKind::Ceil, "ceil({0})", kNone, kNone},
-    {OpKind::Round, "rint({0})", kNone, kNone},
-    {OpKind::Sqrt, "sqrt({0})", kNone, kNone},
+#define KDL_FLOATS(Name, name, arity, expression) {OpKind::Name, ScalarGroup::Float, #expression},
+#define KDL_SIGNED(Name, name, arity, expression) {OpKind::Name, ScalarGroup::Signed, #expression},
+#define KDL_UNSIGNED(Name, name, arity, expression) \
+  {OpKind::Name, ScalarGroup::Unsigned, #expression},
+#define KDL_BOOLS(Name, name, arity, expression) {OpKind::Name, ScalarGroup::Bool, #expression},
+#include "kdl/scalar_ops.def"
 };
+
+constexpr const Row* FindRow(OpKind kind, ScalarGroup group) {
+  const Row* row =
+      std::ranges::find_if(kRows, [&](const Row& r) { return r.kind == kind && r.group == group; });
+  return row == std::end(kRows) ? nullptr : row;
+}
+
+consteval bool EachHasText() {
+  return std::ranges::all_of(ir::kOpTable, [](const ir::OpInfo& info) {
+    bool has_row =
+        std::ranges::any_of(kRows, [&](const Row& row) { return row.kind == info.kind; });
+    return has_row == HasExpression(info);
+  });
+}
+static_assert(EachHasText(), "each op that computes scalars in kernels has rows in scalar_ops.def");
 
 std::string_view UnsignedOf(Scalar scalar) {
   switch (Bytes(scalar)) {
@@ -70,11 +62,6 @@ std::string_view UnsignedOf(Scalar scalar) {
     default:
       return "ulong";
   }
-}
-
-void Replace(std::string& text, std::string_view what, std::string_view by) {
-  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
-    text.replace(at, what.size(), by);
 }
 
 /// An operand as it is computed with.
@@ -104,26 +91,30 @@ std::string DivisionText(const Writer& w, const Op* op) {
              : fmt::format("{} & {}l", w.Get(op->operand(0)), by - 1);
 }
 
-static_assert(ir::CoverOnce(kRows, HasExpression), "each op of scalars has an expression");
-
-void WriteRow(Writer& w, const Op* op, const Row& row) {
+/// What a word of an expression stands for; nothing of a word of C.
+std::optional<std::string> Meaning(const Writer& w, const Op* op, std::string_view word) {
   Scalar of = op->operand(0)->type()->scalar;
-  Scalar computed = IsNarrowFloat(of) ? Scalar::F32 : of;
-  Scalar result = op->result()->type()->scalar;
-  std::string text(IsFloat(of) ? row.of_float : IsSigned(of) ? row.of_signed : row.of_unsigned);
-  KDL_CHECK(!text.empty(), "'{}' of {}", op->info().spelling, Spelling(of));
-  if (of == Scalar::Bool && op->kind() == OpKind::Not) text = "!{0}";
-  if (std::string simple = DivisionText(w, op); !simple.empty())
-    return w.Define(op->result(), simple);
-  if (MayTrap(op))
-    TrapUnless(w, fmt::format("{} != 0", w.Get(op->operand(1))), op, KDL_TRAP_DIVISION, "0", "0");
-  for (size_t i = 0; i < op->operands().size(); ++i)
-    Replace(text, fmt::format("{{{}}}", i), Operand(w, op->operand(i)));
-  Replace(text, "{T}", RegisterType(result));
-  Replace(text, "{U}", UnsignedOf(of));
-  Replace(text, "{W}", Bytes(of) == 8 ? "ulong" : "uint");
-  Replace(text, "{S}", Suffix(computed));
-  Replace(text, "{M}", fmt::format("{}", 8 * Bytes(of) - 1));
+  if (word == "T") return std::string(RegisterType(op->result()->type()->scalar));
+  if (word == "U") return std::string(UnsignedOf(of));
+  if (word == "W") return Bytes(of) == 8 ? "ulong" : "uint";
+  if (word == "M") return std::to_string(8 * Bytes(of) - 1);
+  if (word == "a" || word == "b" || word == "c")
+    return Operand(w, op->operand(static_cast<size_t>(word[0] - 'a')));
+  if (!word.ends_with("_S")) return std::nullopt;
+  word.remove_suffix(1);
+  return fmt::format("{}{}", word, Suffix(IsNarrowFloat(of) ? Scalar::F32 : of));
+}
+
+void WriteRow(Writer& w, const Op* op, std::string_view rest) {
+  auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  std::string text;
+  while (!rest.empty()) {
+    size_t length = static_cast<size_t>(std::ranges::find_if_not(rest, in_word) - rest.begin());
+    std::string_view word = rest.substr(0, std::max<size_t>(length, 1));
+    bool is_name = length > 0 && !std::isdigit(static_cast<unsigned char>(word[0]));
+    text += (is_name ? Meaning(w, op, word) : std::nullopt).value_or(std::string(word));
+    rest.remove_prefix(word.size());
+  }
   DefineComputed(w, op->result(), text);
 }
 
@@ -201,7 +192,14 @@ void WriteFromBits(Writer& w, const Op* op) {
 }  // namespace
 
 void WriteExpression(Writer& w, const Op* op) {
-  WriteRow(w, op, *std::ranges::find(kRows, op->kind(), &Row::kind));
+  Scalar of = op->operand(0)->type()->scalar;
+  const Row* row = FindRow(op->kind(), Info(of).group);
+  KDL_CHECK(row, "'{}' of {}", op->info().spelling, Spelling(of));
+  if (std::string simple = DivisionText(w, op); !simple.empty())
+    return w.Define(op->result(), simple);
+  if (MayTrap(op))
+    TrapUnless(w, fmt::format("{} != 0", w.Get(op->operand(1))), op, KDL_TRAP_DIVISION, "0", "0");
+  WriteRow(w, op, row->text);
 }
 
 KDL_WRITE(Const, WriteConst)

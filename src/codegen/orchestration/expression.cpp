@@ -29,40 +29,33 @@ namespace {
 
 using ir::OpKind;
 
+struct FloatText {
+  OpKind kind;
+  std::string_view text;
+};
+constexpr FloatText kFloatTexts[] = {
+#define KDL_FLOATS(Name, name, arity, expression) {OpKind::Name, #expression},
+#include "kdl/scalar_ops.def"
+};
+
+/// `+`, where the op is `a + b` of floats; empty: none.
+consteval std::string_view InfixOf(OpKind kind) {
+  for (const FloatText& row : kFloatTexts) {
+    bool is_infix = row.text.starts_with("a ") && row.text.ends_with(" b");
+    if (row.kind == kind && is_infix) return row.text.substr(2, row.text.size() - 4);
+  }
+  return "";
+}
+
 struct Row {
   OpKind kind;
   Operator op;
 };
 
 constexpr Row kRows[] = {
-    {OpKind::Add, {"Add", "add", "+"}},
-    {OpKind::Sub, {"Sub", "sub", "-"}},
-    {OpKind::Mul, {"Mul", "mul", "*"}},
-    {OpKind::Div, {"Div", "div", "/"}},
-    {OpKind::Rem, {"Rem", "rem", ""}},
-    {OpKind::Neg, {"Neg", "neg", ""}},
-    {OpKind::Min, {"Min", "min", ""}},
-    {OpKind::Max, {"Max", "max", ""}},
-    {OpKind::And, {"And", "and", ""}},
-    {OpKind::Or, {"Or", "or", ""}},
-    {OpKind::Xor, {"Xor", "xor", ""}},
-    {OpKind::Not, {"Not", "not", ""}},
-    {OpKind::Shl, {"Shl", "shl", ""}},
-    {OpKind::Shr, {"Shr", "shr", ""}},
-    {OpKind::Eq, {"", "", "=="}},
-    {OpKind::Ne, {"", "", "!="}},
-    {OpKind::Lt, {"", "", "<"}},
-    {OpKind::Le, {"", "", "<="}},
-    {OpKind::Gt, {"", "", ">"}},
-    {OpKind::Ge, {"", "", ">="}},
-    {OpKind::Fma, {"Fma", "fma", ""}},
-    {OpKind::Abs, {"Abs", "abs", ""}},
-    {OpKind::Floor, {"Floor", "floor", ""}},
-    {OpKind::Ceil, {"Ceil", "ceil", ""}},
-    {OpKind::Round, {"Round", "round", ""}},
-    {OpKind::Sqrt, {"Sqrt", "sqrt", ""}},
-    {OpKind::ToBits, {"ToBits", "to_bits", ""}},
-    {OpKind::FromBits, {"FromBits", "from_bits", ""}},
+#define KDL_SCALAR_OP(Name, name, arity) {OpKind::Name, {#Name, #name, InfixOf(OpKind::Name)}},
+#define KDL_COMPARISON(Name, sign) {OpKind::Name, {"", "", #sign}},
+#include "kdl/scalar_ops.def"
 };
 
 /// Those that no function computes: Definition says what they are.
