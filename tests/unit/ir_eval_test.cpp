@@ -240,19 +240,36 @@ TEST_CASE("casts to floats round once, to even") {
     CHECK(Cast(Scalar::F8E5M2, Scalar::F32, 0xFC) == F(-kInf));
     CHECK(std::isnan(kdl::FloatValue(Scalar::F8E5M2, 0x7D)));
     CHECK(std::isnan(kdl::FloatValue(Scalar::F8E4M3, 0xFF)));
-    for (Scalar scalar : {Scalar::F8E4M3, Scalar::F8E5M2}) {
-      uint64_t largest = scalar == Scalar::F8E4M3 ? 0x7E : 0x7B;
-      for (uint64_t bits = 0; bits <= largest; ++bits) {
-        uint64_t wide = Cast(scalar, Scalar::F64, bits);
-        CHECK(Cast(Scalar::F64, scalar, wide) == bits);
-        if (bits == largest) continue;
-        double here = kdl::FloatValue(scalar, bits);
-        double middle = (here + kdl::FloatValue(scalar, bits + 1)) / 2;
-        CHECK(Cast(Scalar::F64, scalar, D(middle)) == bits + (bits & 1));
-        CHECK(Cast(Scalar::F64, scalar, D(std::nextafter(middle, 1e9))) == bits + 1);
-        CHECK(Cast(Scalar::F64, scalar, D(std::nextafter(middle, 0))) == bits);
+  }
+  SUBCASE(
+      "each number of a narrow float is itself, and what lies between two becomes one of them") {
+    for (const kdl::ScalarInfo& info : kdl::kScalars) {
+      if (!kdl::IsNarrowFloat(info.scalar)) continue;
+      CAPTURE(info.spelling);
+      for (uint64_t bits = 0; bits <= info.format.largest(); ++bits) {
+        double here = kdl::FloatValue(info.scalar, bits);
+        CHECK(Cast(Scalar::F64, info.scalar, D(here)) == bits);
+        if (bits == info.format.largest()) continue;
+        double middle = (here + kdl::FloatValue(info.scalar, bits + 1)) / 2;
+        CHECK(Cast(Scalar::F64, info.scalar, D(middle)) == bits + (bits & 1));
+        CHECK(Cast(Scalar::F64, info.scalar, D(std::nextafter(middle, INFINITY))) == bits + 1);
+        CHECK(Cast(Scalar::F64, info.scalar, D(std::nextafter(middle, 0))) == bits);
       }
     }
+  }
+  SUBCASE("a format of four bits, which has neither infinities nor NaNs") {
+    constexpr kdl::FloatFormat kFour = {2, 1, false, false, true};
+    const double kNumbers[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+    for (uint64_t bits = 0; bits < 8; ++bits) {
+      CHECK(kFour.ValueOf(bits) == kNumbers[bits]);
+      CHECK(kFour.ValueOf(bits | 8) == -kNumbers[bits]);
+      CHECK(kFour.BitsOf(-kNumbers[bits]) == (bits | 8));
+    }
+    CHECK(kFour.BitsOf(2.5) == 4);
+    CHECK(kFour.BitsOf(5) == 6);
+    CHECK(kFour.BitsOf(5.01) == 7);
+    CHECK(kFour.BitsOf(-INFINITY) == 15);
+    CHECK(kFour.BitsOf(NAN) == 0);
   }
   SUBCASE(
       "not first to f32: 1 + 2^-11 + 2^-40 is above the middle of two f16, its f32 is the middle") {

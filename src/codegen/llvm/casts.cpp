@@ -92,7 +92,10 @@ llvm::Value* NarrowFromF32(Emitter& emitter, llvm::Value* value, const ScalarInf
   llvm::Value* magnitude =
       builder.CreateSelect(builder.CreateFCmpUNO(value, value), number(format.nan()), most);
   llvm::Value* sign = builder.CreateAnd(builder.CreateLShr(bits, SignShift(format)), format.sign());
-  return builder.CreateTrunc(builder.CreateOr(sign, magnitude),
+  llvm::Value* result = builder.CreateOr(sign, magnitude);
+  if (!format.has_nan)
+    result = builder.CreateSelect(builder.CreateFCmpUNO(value, value), number(0), result);
+  return builder.CreateTrunc(result,
                              WithLanesOf(value, RegisterType(emitter.context(), to.scalar)));
 }
 

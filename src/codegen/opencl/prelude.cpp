@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "codegen/opencl/writer.h"
@@ -217,6 +218,17 @@ static void kdl_trap(__global long* record, int code, int location, long index, 
   record[6] = worker;
 }
 )";
+
+consteval bool AllHaveFunctions() {
+  return std::ranges::all_of(kScalars, [](const ScalarInfo& info) {
+    bool has_functions = info.scalar == Scalar::F16 || info.scalar == Scalar::BF16;
+    const FloatFormat& format = info.format;
+    bool fills_byte = info.bits == 8 && format.exponent + format.fraction == 7;
+    return !IsNarrowFloat(info.scalar) || has_functions ||
+           (fills_byte && format.has_nan && format.saturates);
+  });
+}
+static_assert(AllHaveFunctions(), "KDL_BYTE_FLOAT is for whole bytes with NaNs that saturate");
 
 /// A row of KDL_BYTE_FLOAT for each float of a byte.
 std::string ByteFloats() {
