@@ -1,7 +1,13 @@
+#include "irgen/access.h"
+
 #include <algorithm>
 
 #include "ir/tensor_view.h"
-#include "irgen/contract_gen.h"
+#include "irgen/contract_values.h"
+#include "irgen/elements.h"
+#include "irgen/generate.h"
+#include "irgen/programs.h"
+#include "irgen/slices.h"
 
 namespace kdl::irgen {
 
@@ -9,71 +15,6 @@ namespace {
 
 using ir::OpKind;
 using ir::Value;
-
-/// The affine map of an index list and the operands that its terms name, each once.
-struct AccessGen {
-  ir::Access access;
-  std::vector<Value*> operands;
-  std::vector<ir::AxisId> axes;  ///< of the elements that it selects
-
-  uint32_t OperandNumber(Value* value) {
-    auto found = std::find(operands.begin(), operands.end(), value);
-    if (found == operands.end()) {
-      operands.push_back(value);
-      axes = ir::UnionAxes(axes, value->type()->axes);
-      return static_cast<uint32_t>(operands.size() - 1);
-    }
-    return static_cast<uint32_t>(found - operands.begin());
-  }
-};
-
-AccessGen GenAccess(FunctionGen& gen, const sema::IndexInfo& index) {
-  AccessGen result;
-  for (const sema::IndexDim& dim : index.dims) {
-    ir::AccessDim out{{}, gen.Bound(dim.offset)};
-    for (const sema::IndexTerm& term : dim.terms) {
-      Value* operand = !term.range    ? GenIndex(gen, term.value)
-                       : gen.contract ? gen.values.at(term.range)
-                                      : gen.blks.at(term.range);
-      out.terms.push_back({gen.Bound(term.coefficient), result.OperandNumber(operand)});
-    }
-    result.access.dims.push_back(std::move(out));
-  }
-  return result;
-}
-
-std::vector<ir::Attr> AccessAttrs(FunctionGen& gen, AccessGen& access, bool has_else, Span span) {
-  ir::EdgeKind edge = has_else ? ir::EdgeKind::Else : ir::EdgeKind::Guard;
-  std::vector<ir::Attr> attrs = {ir::MakeAttr<ir::AttrKey::Access>(std::move(access.access)),
-                                 ir::MakeAttr<ir::AttrKey::Edge>(edge)};
-  if (span.valid()) attrs.push_back(ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(span)));
-  return attrs;
-}
-
-std::vector<Value*> Optional(Value* value) {
-  return value ? std::vector<Value*>{value} : std::vector<Value*>{};
-}
-
-}  // namespace
-
-/// It is made once, where all of the function sees it.
-Value* GenTable(FunctionGen& gen, const sema::Entity* table) {
-  Value*& value = gen.values[table];
-  if (value) return value;
-  ir::Block* block = gen.builder.block();
-  ir::Op* before = gen.builder.before();
-  InsertAtRequirements(gen);
-  LocScope loc(gen, table->span);
-  ir::Type type = gen.builder.types().Tensor(table->type.scalar, table->type.dims);
-  value = gen.builder.Make(ir::OpKind::Table, {}, type,
-                           {ir::MakeAttr<ir::AttrKey::Name>(table->name),
-                            ir::MakeAttr<ir::AttrKey::Elements>(table->elements)});
-  SetName(value, table->name);
-  gen.builder.SetInsertionPoint(block, before);
-  return value;
-}
-
-namespace {
 
 Value* GenTensor(FunctionGen& gen, const sema::IndexInfo& index) {
   bool is_table = index.base->kind == sema::EntityKind::Const;
@@ -91,22 +32,6 @@ bool IsReadOnly(const FunctionGen& gen, const Value* tensor) {
 }
 
 }  // namespace
-
-Value* GenElement(FunctionGen& gen, Value* tensor, const sema::IndexInfo& index, Value* otherwise,
-                  Span span) {
-  AccessGen access = GenAccess(gen, index);
-  return gen.builder
-      .Create(OpKind::Load, {{tensor}, access.operands, Optional(otherwise), {}},
-              {gen.builder.types().ScalarOf(tensor->type()->scalar)},
-              AccessAttrs(gen, access, otherwise, span))
-      ->result();
-}
-
-void GenElementStore(FunctionGen& gen, Value* value, Value* tensor, const sema::IndexInfo& index) {
-  AccessGen access = GenAccess(gen, index);
-  gen.builder.Create(OpKind::Store, {{value}, {tensor}, access.operands, {}}, {},
-                     AccessAttrs(gen, access, false, {}));
-}
 
 Value* GenLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
   if (gen.contract) return GenContractLoad(gen, expr);

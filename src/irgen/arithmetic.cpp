@@ -1,4 +1,7 @@
-#include "irgen/contract_gen.h"
+#include "irgen/arithmetic.h"
+
+#include "irgen/contract_values.h"
+#include "irgen/generate.h"
 #include "support/check.h"
 
 // The language's fma rule, decided here and nowhere else: in one expression a float product that is added to or

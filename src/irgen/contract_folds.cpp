@@ -1,8 +1,12 @@
+#include "irgen/contract_folds.h"
+
 #include <algorithm>
 
 #include "ir/eval.h"
-#include "irgen/contract_tables.h"
-#include "irgen/contract_tiles.h"
+#include "irgen/contract_parts.h"
+#include "irgen/contract_values.h"
+#include "irgen/fold_kinds.h"
+#include "irgen/generate.h"
 
 // Reductions of a contract: loops over elements, one term at a time. A value that few of the names around decide is made once
 // for each choice of these, and a scan fills a whole row of its table.
@@ -158,8 +162,7 @@ IndexNames RowOfFold(const sema::ReduceInfo& info) {
   return IsScan(info) ? info.ranges : IndexNames();
 }
 
-Values GenContractFold(FunctionGen& gen, const ReduceExpr& reduce) {
-  if (gen.tiles) return GenTileValue(gen, &reduce);
+Values GenFoldOnce(FunctionGen& gen, const ReduceExpr& reduce) {
   const sema::ReduceInfo& info = *gen.Info(&reduce).reduce;
   std::vector<Scalar> types = MadeParts(gen, gen.Info(&reduce).type);
   IndexNames free = InOrder(gen.Info(&reduce).type.ranges);

@@ -4,6 +4,9 @@
 #include <span>
 
 #include "irgen/carried.h"
+#include "irgen/contract_parts.h"
+#include "irgen/elements.h"
+#include "irgen/generate.h"
 
 namespace kdl::irgen {
 

@@ -2,6 +2,12 @@
 
 #include <algorithm>
 
+#include "irgen/arithmetic.h"
+#include "irgen/contract_folds.h"
+#include "irgen/contract_parts.h"
+#include "irgen/contract_values.h"
+#include "irgen/elements.h"
+#include "irgen/generate.h"
 #include "sema/model/ast_walk.h"
 #include "support/check.h"
 

@@ -1,8 +1,12 @@
+#include "irgen/contract_values.h"
+
 #include <fmt/format.h>
 
 #include "ir/eval.h"
+#include "irgen/contract_parts.h"
 #include "irgen/contract_tables.h"
-#include "irgen/contract_tiles.h"
+#include "irgen/elements.h"
+#include "irgen/generate.h"
 #include "support/check.h"
 
 // Values of a contract: elements, names, casts, calls and choices.
@@ -94,32 +98,6 @@ Value* GenInlinedBuiltin(FunctionGen& gen, std::vector<Value*> args, const sema:
 
 }  // namespace
 
-Value* AddContractParam(FunctionGen& gen, ir::Type type, Name name, ir::ContractParam param) {
-  Value* value = gen.builder.AddParam(gen.function.body, type, name);
-  bool kept = param.input >= ir::ContractInput::Kept;
-  gen.function.params.push_back({value, kept ? ir::Direction::InOut : ir::Direction::In});
-  gen.contract->clause.params.push_back(param);
-  return value;
-}
-
-std::vector<Scalar> MadeParts(const FunctionGen& gen, const sema::Type& type) {
-  std::vector<Scalar> made;
-  for (const sema::Type& part : PartTypes(type)) made.push_back(gen.Made(part.scalar));
-  return made;
-}
-
-std::vector<Value*> CastParts(FunctionGen& gen, std::vector<Value*> parts,
-                              const std::vector<Scalar>& types) {
-  for (size_t i = 0; i < parts.size(); ++i) parts[i] = gen.builder.Cast(parts[i], types[i]);
-  return parts;
-}
-
-Value* GenExactSize(FunctionGen& gen, Size size, Scalar scalar) {
-  if (!IsFloat(scalar)) return gen.builder.Cast(GenSize(gen, size), scalar);
-  return gen.builder.Make(OpKind::SizeOf, {}, gen.builder.types().ScalarOf(scalar),
-                          {ir::MakeAttr<ir::AttrKey::Size>(gen.Bound(size))});
-}
-
 Value* GenDimIndex(FunctionGen& gen, const sema::IndexDim& dim) {
   ir::Builder& b = gen.builder;
   Value* index = IsConstant(dim.offset, 0) ? nullptr : GenSize(gen, dim.offset);
@@ -174,20 +152,6 @@ Value* GenContractName(FunctionGen& gen, const sema::ExprInfo& info) {
   return gen.builder.Cast(param, scalar);
 }
 
-std::vector<Value*> GenChoice(FunctionGen& gen, Value* condition, const std::vector<Scalar>& types,
-                              const GenValues& then, const GenValues& otherwise) {
-  std::vector<ir::Type> results;
-  for (Scalar type : types) results.push_back(gen.builder.types().ScalarOf(type));
-  ir::Op* op = gen.builder.Create(OpKind::If, {{condition}}, std::move(results));
-  for (size_t r = 0; r < 2; ++r) {
-    gen.builder.SetInsertionPoint(op->region(r));
-    std::vector<Value*> values = CastParts(gen, r == 0 ? then() : otherwise(), types);
-    gen.builder.Create(OpKind::Yield, {values}, {});
-  }
-  gen.builder.SetInsertionPoint(op->block());
-  return op->results();
-}
-
 Value* GenContractLogic(FunctionGen& gen, const syntax::BinaryExpr& binary) {
   bool is_and = binary.op == syntax::BinaryOp::And;
   GenValues right = [&] { return std::vector{GenExpr(gen, binary.rhs)}; };
@@ -215,18 +179,6 @@ Value* GenContractBuiltin(FunctionGen& gen, const syntax::CallExpr& call,
       builtin.lowering == sema::Lowering::Fn || builtin.lowering == sema::Lowering::WidthFn;
   return is_fn ? GenInlinedBuiltin(gen, std::move(args), info)
                : GenBuiltin(gen, builtin, args, call.span);
-}
-
-std::vector<Value*> GenContractCall(FunctionGen& gen, const syntax::CallExpr& call,
-                                    const sema::ExprInfo& info) {
-  if (!info.callee->ranges.empty()) return GenContractTileCall(gen, call);
-  std::vector<Value*> arguments;
-  for (const syntax::Arg& arg : call.args) {
-    std::vector<Value*> parts = GenParts(gen, arg.value);
-    arguments.insert(arguments.end(), parts.begin(), parts.end());
-  }
-  std::vector<Size> sizes = info.call ? info.call->sizes : std::vector<Size>();
-  return CastParts(gen, GenInlined(gen, *info.callee, arguments, sizes), MadeParts(gen, info.type));
 }
 
 FunctionGen GenInner(FunctionGen& gen, const sema::CheckedFunction& callee,

@@ -6,6 +6,9 @@
 
 #include "irgen/carry_bounds.h"
 #include "irgen/contract_gen.h"
+#include "irgen/contract_parts.h"
+#include "irgen/contract_values.h"
+#include "irgen/generate.h"
 #include "support/check.h"
 
 namespace kdl::irgen {

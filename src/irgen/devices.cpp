@@ -1,8 +1,9 @@
+#include "irgen/devices.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "irgen/function_gen.h"
 #include "support/check.h"
 
 // The devices of a module: those of the compiled file, and those of imported files that programs use, as `lib::npu`.

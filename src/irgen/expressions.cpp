@@ -4,8 +4,18 @@
 #include <bit>
 
 #include "ir/eval.h"
+#include "irgen/access.h"
+#include "irgen/arithmetic.h"
+#include "irgen/contract_calls.h"
+#include "irgen/contract_parts.h"
 #include "irgen/contract_tables.h"
 #include "irgen/contract_tiles.h"
+#include "irgen/contract_values.h"
+#include "irgen/generate.h"
+#include "irgen/pipes.h"
+#include "irgen/programs.h"
+#include "irgen/reductions.h"
+#include "irgen/tile_parts.h"
 #include "support/check.h"
 #include "support/float_bits.h"
 
@@ -198,14 +208,6 @@ bool MayTrap(const ir::Function& fn, const ir::Module& module) {
     }
   });
   return traps;
-}
-
-Size FunctionGen::Bound(Size size) const {
-  if (sizes.empty()) return size;
-  return module.types().sizes().Substitute(size, [&](Name name) -> Size {
-    auto bound = sizes.find(name);
-    return bound == sizes.end() ? nullptr : bound->second;
-  });
 }
 
 Value* GenSize(FunctionGen& gen, Size source) {

@@ -1,7 +1,11 @@
+#include "irgen/flow.h"
+
 #include <algorithm>
 
 #include "irgen/carried.h"
-#include "irgen/contract_gen.h"
+#include "irgen/contract_parts.h"
+#include "irgen/generate.h"
+#include "irgen/loop_bounds.h"
 
 // `while`, `break` and `continue`. A jump is a bool that it makes false: the statements behind it are under that bool, and
 // the loop's next turn is as well. In kernels an `if` holds those statements; in a fn that is mapped over tiles each
@@ -163,6 +167,9 @@ void GenUnrolled(FunctionGen& gen, const syntax::BlockStmt& copies) {
   CloseLoop(gen);
 }
 
+namespace {
+
+/// The next turn's condition where nothing has ended the loop: `go_on`, evaluated only there.
 Value* GenGoesOn(FunctionGen& gen, const std::function<Value*()>& go_on) {
   const sema::Entity* stays = gen.loops.back().stays;
   if (!stays) return go_on();
@@ -177,6 +184,8 @@ Value* GenGoesOn(FunctionGen& gen, const std::function<Value*()>& go_on) {
   gen.guards.pop_back();
   return gen.builder.And(flag, again);
 }
+
+}  // namespace
 
 void GenWhile(FunctionGen& gen, const syntax::WhileStmt& loop) {
   OpenLoop(gen, *loop.body);

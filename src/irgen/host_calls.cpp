@@ -1,10 +1,15 @@
+#include "irgen/host_calls.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "ir/requirement.h"
 #include "ir/tensor_view.h"
-#include "irgen/function_gen.h"
+#include "irgen/generate.h"
+#include "irgen/programs.h"
+#include "irgen/sizes.h"
+#include "irgen/slices.h"
 #include "support/check.h"
 #include "support/contains.h"
 
@@ -17,32 +22,6 @@ namespace {
 using ir::AttrKey;
 using ir::OpKind;
 using ir::Value;
-
-ir::CompareKind CompareOf(syntax::BinaryOp op) {
-  switch (op) {
-    case syntax::BinaryOp::Eq:
-      return ir::CompareKind::Eq;
-    case syntax::BinaryOp::Ne:
-      return ir::CompareKind::Ne;
-    case syntax::BinaryOp::Lt:
-      return ir::CompareKind::Lt;
-    case syntax::BinaryOp::Le:
-      return ir::CompareKind::Le;
-    case syntax::BinaryOp::Gt:
-      return ir::CompareKind::Gt;
-    case syntax::BinaryOp::Ge:
-      return ir::CompareKind::Ge;
-    default:
-      KDL_UNREACHABLE("a `where` that is no comparison");
-  }
-}
-
-void Require(FunctionGen& gen, Size left, ir::CompareKind compare, Size right, Name text) {
-  gen.builder.Create(
-      OpKind::Require, {}, {},
-      {ir::MakeAttr<AttrKey::Left>(gen.Bound(left)), ir::MakeAttr<AttrKey::Compare>(compare),
-       ir::MakeAttr<AttrKey::Right>(gen.Bound(right)), ir::MakeAttr<AttrKey::Text>(text)});
-}
 
 /// The callee's sizes and integer parameters, in those of the caller.
 std::unordered_map<Name, Size> SizesOf(const FunctionGen& gen, const sema::LaunchInfo& call) {
@@ -117,65 +96,6 @@ void RequireArguments(FunctionGen& gen, const sema::LaunchInfo& call) {
 }
 
 }  // namespace
-
-Name FreshSizeName(FunctionGen& gen, Name wanted) {
-  auto taken = [&](Name name) {
-    const auto& generics = gen.function.generics;
-    return gen.function.FindDim(name) != nullptr ||
-           std::any_of(generics.begin(), generics.end(),
-                       [&](const ir::Generic& generic) { return generic.name == name; });
-  };
-  Name name = wanted;
-  for (int n = 1; taken(name); ++n)
-    name = gen.module.context().names.Intern(fmt::format("{}_{}", wanted.text(), n));
-  return name;
-}
-
-namespace {
-
-/// Whether a launch may not even compare the size with 0: that of a tensor is not negative.
-bool IsSurelySize(const ir::Function& function, Size size) {
-  if (!ir::MayBeNegative(function, size)) return true;
-  return std::ranges::any_of(function.params, [&](const ir::Param& param) {
-    return param.value->type()->kind == ir::TypeKind::Tensor &&
-           Contains(param.value->type()->dims, size);
-  });
-}
-
-}  // namespace
-
-void GenRequirements(FunctionGen& gen) {
-  for (const sema::WhereInfo& where : gen.checked.where) {
-    if (!where.defined.empty() && IsSurelySize(gen.function, where.lhs)) continue;
-    LocScope loc(gen, where.expr->span);
-    Name text = gen.TextOf(where.expr->span);
-    if (!where.defined.empty())
-      text = gen.module.context().names.Intern(
-          fmt::format("0 <= {} where {}", where.defined.text(), text.text()));
-    Require(gen, where.lhs, CompareOf(where.op), where.rhs, text);
-  }
-}
-
-namespace {
-
-/// As an i64; what only a u64 holds is too much for any size, and stays that.
-Value* AsSize(FunctionGen& gen, Value* number) {
-  ir::Builder& b = gen.builder;
-  if (number->type()->scalar == Scalar::U64) number = b.Min(number, b.Int(Scalar::U64, INT64_MAX));
-  return b.Cast(number, Scalar::I64);
-}
-
-}  // namespace
-
-void GenSizeName(FunctionGen& gen, const sema::Entity* number) {
-  if (!gen.checked.sizes.contains(number)) return;
-  ir::Builder& b = gen.builder;
-  Name name = FreshSizeName(gen, number->name);
-  b.Make(OpKind::BindSize, {AsSize(gen, gen.values.at(number))}, b.I64Type(),
-         {ir::MakeAttr<AttrKey::Name>(name)})
-      ->set_name(name);
-  gen.sizes[number->name] = b.types().sizes().Symbol(name);
-}
 
 void GenProgramCall(FunctionGen& gen, const sema::LaunchInfo& call) {
   FunctionGen inner{*call.kernel, gen.sources, gen.module, gen.function, gen.builder, {},

@@ -6,7 +6,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "irgen/function_gen.h"
+#include "irgen/devices.h"
+#include "irgen/generate.h"
+#include "irgen/programs.h"
+#include "irgen/reduced_outputs.h"
+#include "irgen/sizes.h"
 #include "support/check.h"
 
 namespace kdl::irgen {
@@ -181,19 +185,6 @@ void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
 }
 
 }  // namespace
-
-/// Widening of narrow floats and sizes of whole ranges are made before it is known whether anything needs them.
-void DropUnused(const ir::Block* block) {
-  for (ir::Op* op = block->last(); op;) {
-    ir::Op* before = op->prev();
-    for (const ir::Block* region : op->regions()) DropUnused(region);
-    // Tiles need the blk of their axes in scope, though they do not use it as a value.
-    bool unused = op->info().has(ir::kPure) && !op->results().empty() &&
-                  op->result()->uses().empty() && op->kind() != ir::OpKind::MakeBlk;
-    if (unused) ir::Erase(op);
-    op = before;
-  }
-}
 
 std::unique_ptr<ir::Module> Generate(const sema::CheckedModule& checked,
                                      const SourceManager& sources, ir::Context& context,

@@ -1,8 +1,14 @@
+#include "irgen/loops.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "irgen/carried.h"
+#include "irgen/flow.h"
+#include "irgen/generate.h"
+#include "irgen/loop_bounds.h"
+#include "irgen/sizes.h"
 #include "sema/model/ast_walk.h"
 #include "support/check.h"
 
@@ -12,30 +18,6 @@ namespace {
 
 using ir::OpKind;
 using ir::Value;
-
-LoopBounds BoundsOfRange(FunctionGen& gen, const sema::RangeFacts& facts) {
-  if (facts.parent) {
-    Value* blk = gen.blks.at(facts.parent);
-    Value* lo = gen.builder.BlkStart(blk);
-    Value* size = gen.builder.BlkSize(blk);
-    return {lo, gen.builder.Add(lo, size), nullptr};
-  }
-  if (facts.domain) {
-    Value* zero = gen.builder.I64(0);
-    Value* size = gen.builder.Make(OpKind::SizeOf, {}, gen.builder.I64Type(),
-                                   {ir::MakeAttr<ir::AttrKey::Size>(facts.domain)});
-    return {zero, size, nullptr};
-  }
-  Value* lo = facts.lo ? GenIndex(gen, facts.lo) : gen.builder.I64(0);
-  return {lo, GenIndex(gen, facts.hi), nullptr};
-}
-
-LoopBounds BoundsOfIndices(FunctionGen& gen, const syntax::Expr* lo, const syntax::Expr* hi,
-                           const syntax::Expr* step) {
-  Value* first = lo ? GenIndex(gen, lo) : gen.builder.I64(0);
-  Value* end = GenIndex(gen, hi);
-  return {first, end, step ? GenIndex(gen, step) : nullptr};
-}
 
 /// The region's parameter for a binder: its blk, or its index.
 void AddBinder(FunctionGen& gen, ir::Block* region, const sema::Entity* binder) {
@@ -218,12 +200,6 @@ void GenBranch(FunctionGen& gen, const syntax::Stmt* stmt) {
 
 }  // namespace
 
-LoopBounds BoundsOf(FunctionGen& gen, const sema::Entity* binder) {
-  if (binder->of) return gen.domains.at(binder->of)[binder->position];
-  if (binder->kind == sema::EntityKind::Range) return BoundsOfRange(gen, binder->range);
-  return BoundsOfIndices(gen, binder->lo, binder->hi, binder->step);
-}
-
 void GenFor(FunctionGen& gen, const syntax::ForStmt& loop) {
   const Vars& binders = gen.checked.Info(&loop).entities;
   if (loop.is_spmd) return GenSpmd(gen, loop, binders);
@@ -234,15 +210,6 @@ void GenFor(FunctionGen& gen, const syntax::ForStmt& loop) {
     GenLoopNest(gen, loop, binders, 0, CarriedBy(gen, *loop.body));
   }
   CloseLoop(gen);
-}
-
-void GenDomain(FunctionGen& gen, const sema::Entity* domain) {
-  std::vector<LoopBounds> bounds;
-  for (const sema::WalkFacts& walk : domain->walks) {
-    bounds.push_back(walk.blocked ? BoundsOfRange(gen, walk.range)
-                                  : BoundsOfIndices(gen, walk.lo, walk.hi, walk.step));
-  }
-  gen.domains[domain] = std::move(bounds);
 }
 
 void GenIf(FunctionGen& gen, const syntax::IfStmt& branch) {

@@ -1,4 +1,7 @@
-#include "irgen/function_gen.h"
+#include "irgen/pipes.h"
+
+#include "irgen/elements.h"
+#include "irgen/generate.h"
 
 // Stages and what joins them.
 

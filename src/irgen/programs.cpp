@@ -1,3 +1,5 @@
+#include "irgen/programs.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -6,7 +8,10 @@
 #include <span>
 
 #include "irgen/contracts.h"
-#include "irgen/function_gen.h"
+#include "irgen/devices.h"
+#include "irgen/generate.h"
+#include "irgen/sizes.h"
+#include "irgen/slices.h"
 
 namespace kdl::irgen {
 
@@ -196,19 +201,6 @@ Value* Choose(FunctionGen& gen, ir::Type type, Value* condition,
 }
 
 }  // namespace
-
-Value* GenIndexSum(FunctionGen& gen, const sema::IndexDim& dim) {
-  Value* sum = nullptr;
-  auto add = [&](Value* term) { sum = sum ? gen.builder.Add(sum, term) : term; };
-  for (const sema::IndexTerm& term : dim.terms) {
-    Value* value = GenIndex(gen, term.value);
-    if (!IsConstant(term.coefficient, 1))
-      value = gen.builder.Mul(GenSize(gen, term.coefficient), value);
-    add(value);
-  }
-  if (!IsConstant(dim.offset, 0) || !sum) add(GenSize(gen, dim.offset));
-  return sum;
-}
 
 /// Under the conditions of the `if` expressions around: an element that nobody asks for is not read.
 Value* GenHostLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {

@@ -1,10 +1,12 @@
+#include "irgen/reduced_outputs.h"
+
 #include <algorithm>
 #include <vector>
 
 #include "ir/element_walk.h"
 #include "ir/eval.h"
 #include "ir/views.h"
-#include "irgen/function_gen.h"
+#include "irgen/sizes.h"
 
 namespace kdl::irgen {
 

@@ -1,3 +1,5 @@
+#include "irgen/reductions.h"
+
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -7,41 +9,15 @@
 
 #include "ir/eval.h"
 #include "irgen/carried.h"
-#include "irgen/contract_gen.h"
+#include "irgen/contract_calls.h"
+#include "irgen/fold_kinds.h"
+#include "irgen/generate.h"
 #include "support/check.h"
 
 namespace kdl::irgen {
 
 using ir::OpKind;
 using ir::Value;
-
-ir::FoldKind FoldOf(sema::ReduceKind kind) {
-  switch (kind) {
-    case sema::ReduceKind::Sum:
-    case sema::ReduceKind::CumSum:
-    case sema::ReduceKind::Mean:
-      return ir::FoldKind::Sum;
-    case sema::ReduceKind::Prod:
-    case sema::ReduceKind::CumProd:
-      return ir::FoldKind::Prod;
-    case sema::ReduceKind::Max:
-    case sema::ReduceKind::CumMax:
-    case sema::ReduceKind::ArgMax:
-      return ir::FoldKind::Max;
-    case sema::ReduceKind::Min:
-    case sema::ReduceKind::ArgMin:
-      return ir::FoldKind::Min;
-    case sema::ReduceKind::Any:
-      return ir::FoldKind::Any;
-    case sema::ReduceKind::All:
-      return ir::FoldKind::All;
-    case sema::ReduceKind::Dot:
-    case sema::ReduceKind::Reduce:
-    case sema::ReduceKind::Scan:
-      break;
-  }
-  KDL_UNREACHABLE("neither a contraction nor what a fn folds is one of the folds");
-}
 
 namespace {
 
@@ -297,11 +273,6 @@ std::vector<Value*> GenTileFold(FunctionGen& gen, const TileFold& fold, std::vec
 }
 
 }  // namespace
-
-Value* BitsOf(ir::Builder& b, Value* value) {
-  Scalar bits = value->type()->scalar == Scalar::F64 ? Scalar::I64 : Scalar::I32;
-  return b.Make(OpKind::ToBits, {value}, b.ElementwiseType(bits, std::array{value}));
-}
 
 Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce) {
   if (gen.contract) return GenContractFold(gen, reduce)[0];

@@ -1,6 +1,9 @@
+#include "irgen/slices.h"
+
 #include <fmt/format.h>
 
-#include "irgen/function_gen.h"
+#include "irgen/generate.h"
+#include "irgen/sizes.h"
 
 // Parts of tensors of a program: an op for each dimension that an index stands in, the last one first, so that the others
 // keep their numbers:
@@ -60,6 +63,19 @@ Value* GenTensor(FunctionGen& gen, const syntax::Expr* expr) {
                  ->result();
   }
   return tensor;
+}
+
+Value* GenIndexSum(FunctionGen& gen, const sema::IndexDim& dim) {
+  Value* sum = nullptr;
+  auto add = [&](Value* term) { sum = sum ? gen.builder.Add(sum, term) : term; };
+  for (const sema::IndexTerm& term : dim.terms) {
+    Value* value = GenIndex(gen, term.value);
+    if (!IsConstant(term.coefficient, 1))
+      value = gen.builder.Mul(GenSize(gen, term.coefficient), value);
+    add(value);
+  }
+  if (!IsConstant(dim.offset, 0) || !sum) add(GenSize(gen, dim.offset));
+  return sum;
 }
 
 }  // namespace kdl::irgen

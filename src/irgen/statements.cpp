@@ -1,6 +1,21 @@
 #include <fmt/format.h>
 
+#include "irgen/access.h"
+#include "irgen/arithmetic.h"
+#include "irgen/contract_tables.h"
 #include "irgen/contract_tiles.h"
+#include "irgen/flow.h"
+#include "irgen/generate.h"
+#include "irgen/host_calls.h"
+#include "irgen/loop_bounds.h"
+#include "irgen/loops.h"
+#include "irgen/pipes.h"
+#include "irgen/programs.h"
+#include "irgen/reductions.h"
+#include "irgen/sizes.h"
+#include "irgen/tensor_views.h"
+#include "irgen/tile_parts.h"
+#include "irgen/watch.h"
 #include "support/check.h"
 
 namespace kdl::irgen {
@@ -270,27 +285,6 @@ void GenStmt(FunctionGen& gen, const syntax::Stmt* stmt) {
 }
 
 }  // namespace
-
-void InsertAtRequirements(FunctionGen& gen) {
-  for (ir::Op* op : *gen.function.body) {
-    if (op->kind() != ir::OpKind::Require) return gen.builder.SetInsertionPoint(op);
-  }
-  gen.builder.SetInsertionPoint(gen.function.body);
-}
-
-void RequireSizes(FunctionGen& gen, Size left, ir::CompareKind compare, Size right,
-                  const std::string& text) {
-  ir::Block* here = gen.builder.block();
-  ir::Op* before = gen.builder.before();
-  if (gen.function.kind == ir::FunctionKind::Kernel) InsertAtRequirements(gen);
-  gen.builder.Create(
-      ir::OpKind::Require, {}, {},
-      {ir::MakeAttr<ir::AttrKey::Left>(gen.Bound(left)),
-       ir::MakeAttr<ir::AttrKey::Compare>(compare),
-       ir::MakeAttr<ir::AttrKey::Right>(gen.Bound(right)),
-       ir::MakeAttr<ir::AttrKey::Text>(gen.builder.module().context().names.Intern(text))});
-  gen.builder.SetInsertionPoint(here, before);
-}
 
 void GenBlock(FunctionGen& gen, const syntax::BlockStmt& block) {
   if (block.unrolled) return GenUnrolled(gen, block);

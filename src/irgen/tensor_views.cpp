@@ -1,10 +1,14 @@
+#include "irgen/tensor_views.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
 #include "ir/requirement.h"
-#include "irgen/function_gen.h"
+#include "irgen/contract_tables.h"
+#include "irgen/sizes.h"
+#include "irgen/slices.h"
 
 // A view becomes a chain of `view` ops, of a kernel at its head, each of which splits one dimension or merges neighbours:
 //   view v: f32[N, G, K, P] = x;            x: f32[N, C, H, W] where C == G*K, P == H*W

@@ -1,6 +1,9 @@
+#include "irgen/tile_parts.h"
+
 #include <algorithm>
 
-#include "irgen/function_gen.h"
+#include "irgen/generate.h"
+#include "irgen/sizes.h"
 
 // `t[k = e]`, read and assigned. What is assigned to a part is spread over the whole tile, element by element:
 //

@@ -1,8 +1,11 @@
+#include "irgen/watch.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "irgen/contract_tiles.h"
+#include "irgen/generate.h"
 
 // `assert`, `static_assert` and `print`.
 

@@ -33,6 +33,14 @@ std::vector<ir::AxisId> FunctionGen::AxesOf(const std::vector<const sema::Entity
   return ids;
 }
 
+Size FunctionGen::Bound(Size size) const {
+  if (sizes.empty()) return size;
+  return module.types().sizes().Substitute(size, [&](Name name) -> Size {
+    auto bound = sizes.find(name);
+    return bound == sizes.end() ? nullptr : bound->second;
+  });
+}
+
 namespace {
 
 /// The guards from `first` on, all at once; `cached`: where each keeps that for itself and those before it.
@@ -78,6 +86,19 @@ std::vector<sema::Type> PartTypes(const sema::Type& type) {
 
 void SetName(ir::Value* value, Name name) {
   if (value->name().empty()) value->set_name(name);
+}
+
+/// Widening of narrow floats and sizes of whole ranges are made before it is known whether anything needs them.
+void DropUnused(const ir::Block* block) {
+  for (ir::Op* op = block->last(); op;) {
+    ir::Op* before = op->prev();
+    for (const ir::Block* region : op->regions()) DropUnused(region);
+    // Tiles need the blk of their axes in scope, though they do not use it as a value.
+    bool unused = op->info().has(ir::kPure) && !op->results().empty() &&
+                  op->result()->uses().empty() && op->kind() != ir::OpKind::MakeBlk;
+    if (unused) ir::Erase(op);
+    op = before;
+  }
 }
 
 }  // namespace kdl::irgen
