@@ -128,11 +128,23 @@ class PipeChecker {
     if (conditional) return ReportConditional(joint, conditional, joint.from);
     Count pops = TilesOf(TrafficIn(joint.to), joint.pipe, conditional);
     if (conditional) return ReportConditional(joint, conditional, joint.to);
-    if (pushes == pops && !IsPrivate(pushes)) return;
+    if (pushes == pops && !IsPrivate(pushes)) return CheckOrder(joint);
     if (const Op* alone = OwnWalk(TrafficIn(joint.from), joint.pipe))
       return ReportOwn(joint, alone);
     if (const Op* alone = OwnWalk(TrafficIn(joint.to), joint.pipe)) return ReportOwn(joint, alone);
     ReportCounts(joint);
+  }
+
+  void CheckOrder(const Joint& joint) {
+    if (BlockOrderOf(TrafficIn(joint.from), joint.pipe) ==
+        BlockOrderOf(TrafficIn(joint.to), joint.pipe))
+      return;
+    Report(diag::PipeOrder, joint.push, StageName(joint.from), PipeName(joint.pipe),
+           StageName(joint.to))
+        .Note(SpanOf(joint.pop), "popped here")
+        .Help(
+            "push and pop all tiles of a block in one turn of one loop over the domain; what "
+            "another loop over it pops goes through a pipe of its own");
   }
 
   void ReportConditional(const Joint& joint, const Op* branch, const Op* stage) {

@@ -50,8 +50,17 @@ class Stages(Stores):
         domain = ", ".join(f"{dim} by {extent}" if extent else f"0..{dim}" for dim, extent in dims)
         pipes = [self.declared(pipe) for pipe in self.pipes]
         self.shows[f"{count} stages"] += 1
-        stages = [self.stage(number, dims, plan, scope) for number in range(count)]
+        parts = self.parts(plan)
+        stages = [self.stage(number, dims, parts, scope) for number in range(count)]
         return text(f"domain blocks = ({domain});\n", *pipes, *stages)
+
+    def parts(self, plan):
+        """The plan in one loop over the domain, or in two, one after the other."""
+        if len(plan) < 2 or not self.chance(0.3):
+            return [plan]
+        self.shows["two loops over a domain"] += 1
+        cut = self.random.randint(1, len(plan) - 1)
+        return [plan[:cut], plan[cut:]]
 
     def plan(self, places, count, depth):
         items = []
@@ -95,8 +104,15 @@ class Stages(Stores):
         depth = f" @depth({self.random.randint(1, 4)})" if self.chance(0.4) else ""
         return f"pipe {pipe.name}: {pipe.type}{f'[{extents}]' if extents else ''}{depth};\n"
 
-    def stage(self, number, dims, plan, outer):
-        scope = outer.read_only()
+    def stage(self, number, dims, parts, outer):
+        walks = []
+        for part in parts:
+            is_last = part is parts[-1]
+            if is_last or number in set().union(*(item.ends() for item in part)):
+                walks.append(self.walk(number, dims, part, outer.read_only(), is_last))
+        return text(f"stage stage{number} {{\n", *walks, "}\n")
+
+    def walk(self, number, dims, plan, scope, is_last):
         names = {}
         for place, (size, extent) in enumerate(dims):
             names[place] = self.place(scope, size, extent)
@@ -104,11 +120,11 @@ class Stages(Stores):
         body = [self.statement(scope, 1) for _ in range(self.random.randint(0, 2))]
         body += self.walked(plan, number, scope, names)
         outputs = self.random.choice([1, 1, 2]) if number else self.random.choice([0, 0, 1])
-        if self.chance(0.1):
+        if is_last and self.chance(0.1):
             body.append(self.reduce_over_blocks(scope, dealt))
-        body += [self.output(scope, dealt) for _ in range(outputs)]
+        body += [self.output(scope, dealt) for _ in range(outputs if is_last else 0)]
         head = ", ".join(names[place] for place in range(len(dims)))
-        return text(f"stage stage{number} {{\nspmd for {head} in blocks {{\n", statements(body), "}\n}\n")
+        return text(f"spmd for {head} in blocks {{\n", statements(body), "}\n")
 
     def place(self, scope, size, extent):
         range_ = Range(self.fresh("n" if extent else "r"), size, bool(extent), extent=extent)

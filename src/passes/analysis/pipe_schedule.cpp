@@ -33,14 +33,31 @@ void CollectPipes(const Traffic& traffic, std::set<const Value*>& pipes) {
   }
 }
 
+/// Whether a turn of one loop is one of the other loop, too: the same one, where it matters which one it is.
+bool SameTurns(const TrafficItem& a, const TrafficItem& b) {
+  if (TurnsOf(a.op) != TurnsOf(b.op)) return false;
+  return WalkOf(a.op) == WalkOf(b.op) || (!DiffersByTurn(a) && !DiffersByTurn(b));
+}
+
+bool SameCondition(const TrafficItem& a, const TrafficItem& b) {
+  if (a.op->operand(0) == b.op->operand(0)) return true;
+  std::optional<Condition> of_a = SharedCondition(a);
+  std::optional<Condition> of_b = SharedCondition(b);
+  return of_a && of_b && of_a->name == of_b->name;
+}
+
+bool Same(const Traffic& a, const Traffic& b);
+
+bool SameItems(const TrafficItem& a, const TrafficItem& b) {
+  if (a.kind != b.kind || a.pipe != b.pipe || !Same(a.body, b.body) || !Same(a.other, b.other))
+    return false;
+  if (a.kind == Kind::Loop) return SameTurns(a, b);
+  return a.kind != Kind::Branch || SameCondition(a, b) || Same(a.body, a.other);
+}
+
 /// Whether both do the same, one after the other.
 bool Same(const Traffic& a, const Traffic& b) {
-  return std::equal(
-      a.begin(), a.end(), b.begin(), b.end(), [](const TrafficItem& x, const TrafficItem& y) {
-        bool turns = x.kind != Kind::Loop || y.kind != Kind::Loop || TurnsOf(x.op) == TurnsOf(y.op);
-        return x.kind == y.kind && x.pipe == y.pipe && turns && Same(x.body, y.body) &&
-               Same(x.other, y.other);
-      });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), SameItems);
 }
 
 std::optional<int64_t> ConstantTurns(const TrafficItem& loop) {
@@ -108,7 +125,6 @@ class Scheduler {
     std::vector<size_t> group = {first};
     std::set<const Value*> pipes;
     CollectPipes(walkers[first].next().body, pipes);
-    Count turns = TurnsOf(walkers[first].next().op);
     for (bool grown = true; grown;) {
       grown = false;
       for (size_t i = 0; i < walkers.size(); ++i) {
@@ -119,7 +135,7 @@ class Scheduler {
         bool shares = std::any_of(own.begin(), own.end(),
                                   [&](const Value* pipe) { return pipes.contains(pipe); });
         if (!shares) continue;
-        if (TurnsOf(walkers[i].next().op) != turns) return {};
+        if (!SameTurns(walkers[first].next(), walkers[i].next())) return {};
         group.push_back(i);
         pipes.insert(own.begin(), own.end());
         grown = true;

@@ -112,6 +112,12 @@ std::string StrideName(const Op* loop) {
   return ToString(loop->region()->function()->axis(axis).extent);
 }
 
+/// A loop whose bounds say how many turns it has.
+bool CountsTurns(const Op* loop) {
+  bool counts = loop->kind() == OpKind::For || loop->kind() == OpKind::Loop;
+  return counts && !loop->HasAttr(AttrKey::Breaks);
+}
+
 std::optional<int64_t> ParseNumber(const std::string& text) {
   if (text.empty() || text.find_first_not_of("-0123456789") != std::string::npos)
     return std::nullopt;
@@ -121,6 +127,86 @@ std::optional<int64_t> ParseNumber(const std::string& text) {
 bool Mentions(const Count& count, const std::string& name) {
   return NameOf(count).find(name) != std::string::npos;
 }
+
+/// Whether some condition, or bound of a loop, is made of the number or block of this turn.
+bool NamesTurn(const Traffic& traffic, const std::string& turn) {
+  return std::ranges::any_of(traffic, [&](const TrafficItem& item) {
+    std::string name = item.kind == Kind::Branch ? NameOf(item.op->operand(0))
+                       : item.kind == Kind::Loop ? WalkOf(item.op)
+                                                 : std::string();
+    return name.find(turn) != std::string::npos || NamesTurn(item.body, turn) ||
+           NamesTurn(item.other, turn);
+  });
+}
+
+// ---- Blocks
+
+constexpr int64_t kMostRepeats = 64;  ///< of a loop that is written out
+
+bool HasWalk(const TrafficItem& item) {
+  auto holds = [](const Traffic& traffic) { return std::ranges::any_of(traffic, HasWalk); };
+  return item.op->kind() == OpKind::Spmd || holds(item.body) || holds(item.other);
+}
+
+/// The steps in which a stage hands over the tiles of one pipe: loops over blocks, with what each block has, and what
+/// stands between these, which each core has by itself.
+class BlockOrder {
+ public:
+  explicit BlockOrder(const Value* pipe) : pipe_(pipe) {}
+
+  std::vector<std::string> Of(const Traffic& traffic) const {
+    std::vector<std::string> order;
+    Count between;
+    auto end_between = [&] {
+      if (!between.empty()) order.push_back(NameOf(between));
+      between.clear();
+    };
+    for (const TrafficItem& item : traffic) {
+      Count tiles = Tiles({item});
+      if (tiles.empty()) continue;
+      if (!HasWalk(item)) {
+        Add(between, tiles);
+        continue;
+      }
+      end_between();
+      std::vector<std::string> inside = OfItem(item);
+      order.insert(order.end(), inside.begin(), inside.end());
+    }
+    end_between();
+    return order;
+  }
+
+ private:
+  Count Tiles(const Traffic& traffic) const {
+    const Op* conditional = nullptr;
+    return TilesOf(traffic, pipe_, conditional);
+  }
+
+  std::vector<std::string> OfItem(const TrafficItem& item) const {
+    if (item.op->kind() == OpKind::Spmd)
+      return {fmt::format("{}{{{}}}", WalkOf(item.op), NameOf(Tiles(item.body)))};
+    std::vector<std::string> body = Of(item.body);
+    if (item.kind == Kind::Loop) return OfTurns(item, body);
+    std::vector<std::string> other = Of(item.other);
+    if (body == other) return body;
+    return {fmt::format("if({}){{{}}}{{{}}}", NameOf(item.op->operand(0)), fmt::join(body, ";"),
+                        fmt::join(other, ";"))};
+  }
+
+  static std::vector<std::string> OfTurns(const TrafficItem& loop,
+                                          const std::vector<std::string>& turn) {
+    Count turns = TurnsOf(loop.op);
+    bool is_number = turns.size() == 1 && turns.begin()->first.empty();
+    int64_t repeats = is_number ? turns.begin()->second : 0;
+    if (repeats < 1 || repeats > kMostRepeats || DiffersByTurn(loop))
+      return {fmt::format("{}{{{}}}", WalkOf(loop.op), fmt::join(turn, ";"))};
+    std::vector<std::string> order;
+    for (int64_t n = 0; n < repeats; ++n) order.insert(order.end(), turn.begin(), turn.end());
+    return order;
+  }
+
+  const Value* pipe_;
+};
 
 // ---- Numbers
 
@@ -265,23 +351,31 @@ std::optional<Condition> SharedCondition(const TrafficItem& branch) {
   return Condition{std::move(name), in_turn};
 }
 
-Count TurnsOf(const Op* loop) {
+std::string WalkOf(const Op* loop) {
   if (loop->kind() == OpKind::Spmd) {
-    if (!loop->HasAttr(AttrKey::Domain)) return Atom(PrivateName(loop));
-    return Atom(fmt::format("blocks({})", loop->attr<AttrKey::Domain>().text()));
+    if (!loop->HasAttr(AttrKey::Domain)) return PrivateName(loop);
+    return fmt::format("blocks({})", loop->attr<AttrKey::Domain>().text());
   }
-  bool counts = loop->kind() == OpKind::For || loop->kind() == OpKind::Loop;
-  if (!counts || loop->HasAttr(AttrKey::Breaks)) return Atom(PrivateName(loop));
-  std::string lo = NameOf(loop->operand(0));
-  std::string hi = NameOf(loop->operand(1));
-  std::string stride = StrideName(loop);
-  std::optional<int64_t> first = ParseNumber(lo);
-  std::optional<int64_t> end = ParseNumber(hi);
-  std::optional<int64_t> step = ParseNumber(stride);
+  if (!CountsTurns(loop)) return PrivateName(loop);
+  return fmt::format("turns({},{},{})", NameOf(loop->operand(0)), NameOf(loop->operand(1)),
+                     StrideName(loop));
+}
+
+Count TurnsOf(const Op* loop) {
+  if (!CountsTurns(loop)) return Atom(WalkOf(loop));
+  std::optional<int64_t> first = ParseNumber(NameOf(loop->operand(0)));
+  std::optional<int64_t> end = ParseNumber(NameOf(loop->operand(1)));
+  std::optional<int64_t> step = ParseNumber(StrideName(loop));
   if (first && end && step && *step > 0) {
     return Number(*end > *first ? (*end - *first - 1) / *step + 1 : 0);
   }
-  return Atom(fmt::format("turns({},{},{})", lo, hi, stride));
+  return Atom(WalkOf(loop));
+}
+
+bool DiffersByTurn(const TrafficItem& loop) {
+  const std::vector<Value*>& params = loop.op->region()->params();
+  return std::ranges::any_of(
+      params, [&](const Value* param) { return NamesTurn(loop.body, NameOf(param)); });
 }
 
 Count TilesOf(const Traffic& traffic, const Value* pipe, const Op*& conditional) {
@@ -307,10 +401,14 @@ Count TilesOf(const Traffic& traffic, const Value* pipe, const Op*& conditional)
     for (size_t b = 0; b < item.op->region()->params().size(); ++b) {
       varies = varies || Mentions(body, NameOf(item.op->region()->param(b)));
     }
-    Add(tiles, varies ? Atom(fmt::format("sum({}){{{}}}", NameOf(turns), NameOf(body)))
+    Add(tiles, varies ? Atom(fmt::format("sum({}){{{}}}", WalkOf(item.op), NameOf(body)))
                       : Times(turns, body));
   }
   return tiles;
+}
+
+std::vector<std::string> BlockOrderOf(const Traffic& traffic, const Value* pipe) {
+  return BlockOrder(pipe).Of(traffic);
 }
 
 std::optional<int64_t> TilesIn(const Traffic& traffic, const Value* pipe, const Example& example) {

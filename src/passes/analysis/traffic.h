@@ -43,11 +43,21 @@ std::optional<Condition> SharedCondition(const TrafficItem& branch);
 /// The turns of a loop on one core.
 Count TurnsOf(const ir::Op* loop);
 
+/// Loops of equal names have the same turns, with the same numbers or blocks, in whichever stage they stand.
+std::string WalkOf(const ir::Op* loop);
+
+/// Whether what comes and goes in a turn of a loop depends on which turn that is.
+bool DiffersByTurn(const TrafficItem& loop);
+
 /// How many tiles of a pipe come and go; the first branch whose sides differ, by a condition that only one stage knows,
 /// is left in `conditional`.
 Count TilesOf(const Traffic& traffic, const ir::Value* pipe, const ir::Op*& conditional);
 
-/// The same in numbers, on one core that does all the work. Nothing: too many turns.
+/// How the tiles of a pipe are spread over blocks, in the order in which a core runs these. If two stages are equal in it,
+/// each block pops what the same block has pushed, whatever the number of cores is.
+std::vector<std::string> BlockOrderOf(const Traffic& traffic, const ir::Value* pipe);
+
+/// How many tiles of a pipe come and go on one core that does all the work. Nothing: too many turns.
 using Example = std::map<std::string, int64_t>;  ///< sizes and scalar parameters, by name
 std::optional<int64_t> TilesIn(const Traffic& traffic, const ir::Value* pipe,
                                const Example& example);
