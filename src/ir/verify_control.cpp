@@ -128,7 +128,7 @@ std::string SpmdFault(const Op& op, const Module&) {
   for (const Op* outer = op.block()->parent(); outer; outer = outer->block()->parent()) {
     if (outer->kind() == OpKind::Spmd) return "stands in another spmd";
   }
-  return "";
+  return ElementwisePlaceFault(op);
 }
 
 /// What an element carries is its own: it has all axes, or lanes, of the condition.

@@ -103,4 +103,14 @@ std::string AccessFault(const Op& op, const Value* tensor) {
   return all_used ? "" : "an index operand stands in no dimension";
 }
 
+std::string ElementwisePlaceFault(const Op& op) {
+  for (const Op* around = op.block()->parent(); around; around = around->block()->parent()) {
+    bool is_mapped = around->kind() == OpKind::While && IsTile(around->operand(0)->type()) &&
+                     !around->operand(0)->type()->axes.empty();
+    if (around->kind() == OpKind::Fold || around->kind() == OpKind::Scan || is_mapped)
+      return fmt::format("it stands in a '{}' over the elements of tiles", around->info().spelling);
+  }
+  return "";
+}
+
 }  // namespace kdl::ir

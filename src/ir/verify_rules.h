@@ -51,5 +51,7 @@ std::string LaneMaskFault(Values mask, Type vector);
 std::string MaskFault(Values mask);
 /// Of the access alone: its operands and its number of dimensions.
 std::string AccessFault(const Op& op, const Value* tensor);
+/// Of what acts: it does not stand in what runs for each element of a tile by itself.
+std::string ElementwisePlaceFault(const Op& op);
 
 }  // namespace kdl::ir

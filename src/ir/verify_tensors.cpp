@@ -85,7 +85,7 @@ std::string StoreFault(const Op& op, const Module&) {
   std::vector<AxisId> axes = AxesOf(op.Segment(StoreOp::at_index));
   if (!Includes(axes, value->axes)) return "the value has an axis that no index has";
   return Includes(axes, AxesOf(op.Segment(StoreOp::at_mask)))
-             ? ""
+             ? ElementwisePlaceFault(op)
              : "the mask has an axis that no index has";
 }
 
@@ -94,6 +94,15 @@ bool HasUpdate(UpdateKind how, Scalar scalar) {
                        how == UpdateKind::Min;
   if (is_arithmetic) return scalar != Scalar::Bool;
   return how == UpdateKind::Set || !IsFloat(scalar);
+}
+
+/// Of an update that groups of blocks fold.
+std::string GroupFault(const Op& op) {
+  if (op.attr<AttrKey::How>() == UpdateKind::Set) return "groups do not fold in that way";
+  const Op* walk = op.block()->parent();
+  while (walk && walk->kind() != OpKind::Spmd) walk = walk->block()->parent();
+  bool has_groups = walk && walk->attr<AttrKey::Deal>() == DealKind::Grouped;
+  return has_groups ? "" : "it stands in no spmd that is dealt in groups";
 }
 
 std::string UpdateFault(const Op& op, const Module&) {
@@ -107,9 +116,8 @@ std::string UpdateFault(const Op& op, const Module&) {
   if (!IsTile(value) || value->scalar != scalar) return "the value is not of the tensor's type";
   auto how = op.attr<AttrKey::How>();
   if (!HasUpdate(how, scalar)) return fmt::format("{} have no such update", Spelling(scalar));
-  bool folds = how != UpdateKind::Set;
-  return op.attr<AttrKey::Scope>() != ScopeKind::Group || folds ? ""
-                                                                : "groups do not fold in that way";
+  fault = ElementwisePlaceFault(op);
+  return fault.empty() && op.attr<AttrKey::Scope>() == ScopeKind::Group ? GroupFault(op) : fault;
 }
 
 std::string LaunchTensorFault(const Op& op, const Module&) {
@@ -173,6 +181,7 @@ std::string SyncFault(const Op& op, const Module&) {
     if (around->kind() == OpKind::Spmd || around->kind() == OpKind::Stage)
       return fmt::format("it stands in '{}'", around->info().spelling);
   }
+  if (std::string fault = ElementwisePlaceFault(op); !fault.empty()) return fault;
   bool behind_pipe = false;  // a barrier may bring the core another workspace
   bool behind_sync = false;
   for (const Op* other : *op.block()) {

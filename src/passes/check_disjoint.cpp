@@ -1,17 +1,21 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "ir/tensor_view.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
 #include "passes/ragged_checks.h"
+#include "passes/rewrite.h"
 #include "proofs/proofs.h"
 
 // check-disjoint: what one block writes no other block touches, unless a `sync` lies between, or both are atomic; and a
 // store names no element twice. What cannot be proven is the user's mistake; where two blocks and an element are found,
-// the error shows them. Code outside `spmd for` counts as one block a core.
+// the error shows them. Code outside `spmd for` counts as one block a core. All that counts on what the front end refuses
+// in a source, and a text may say: `sync` and `spmd for` are met by all cores, and stages share no tensor that one writes.
 
 namespace kdl::passes {
 
@@ -34,6 +38,8 @@ class DisjointChecker {
       : context_(context), kernel_(kernel), disjoint_(kernel, context.module.types()) {}
 
   void Run() {
+    CheckPlaces();
+    CheckStages();
     for (const proofs::Meeting& meeting : disjoint_.Meetings()) Report(meeting);
     for (const proofs::TwiceStored& stored : disjoint_.StoredTwice(reported_)) Report(stored);
     if (context_.unchecked) return;
@@ -41,6 +47,39 @@ class DisjointChecker {
   }
 
  private:
+  void CheckPlaces() {
+    proofs::Varying varying(kernel_);
+    ir::Walk(kernel_.body, [&](const Op* op) {
+      bool is_met = op->kind() == OpKind::Sync || op->kind() == OpKind::Spmd;
+      auto varies = [&](const Value* bound) { return varying.Is(bound); };
+      if (!is_met || !(varying.IsAround(op) || std::ranges::any_of(op->operands(), varies))) return;
+      context_.diagnostics.Report(diag::CoresDiverge, SpanOf(op), op->info().spelling)
+          .Help(
+              "let no condition or bound around it depend on core_id, or on what a core may write");
+    });
+  }
+
+  /// What stands outside of stages is in order with none of them; groups fold once all stages have ended.
+  void CheckStages() {
+    std::vector<proofs::AccessView> views = proofs::AccessesIn(kernel_.body);
+    std::erase_if(views, [](const auto& view) { return view.is_fill(); });
+    auto stage_of = [](const auto& view) { return Around(view.op, OpKind::Stage); };
+    if (std::ranges::none_of(views, stage_of)) return;
+    for (const proofs::AccessView& write : views) {
+      const Value* memory = ir::MemoryOf(write.tensor);
+      if (write.effect == ir::Effect::Read || reported_.contains(memory)) continue;
+      auto other = std::ranges::find_if(views, [&](const auto& view) {
+        return ir::MemoryOf(view.tensor) == memory && stage_of(view) != stage_of(write);
+      });
+      if (other == views.end()) continue;
+      reported_.insert(memory);
+      context_.diagnostics
+          .Report(diag::StagesShare, SpanOf(write.op), TextOf(write.op), memory->name().text())
+          .Note(SpanOf(other->op), "the other access")
+          .Help("hand the values on through a pipe, or let one stage do both");
+    }
+  }
+
   void Report(const proofs::Meeting& meeting) {
     const auto& [write, other, of_blocks, example] = meeting;
     reported_.insert(ir::MemoryOf(write.tensor));

@@ -35,8 +35,7 @@ class OutputChecker {
     undefined_.insert(outs_.begin(), outs_.end());
     if (undefined_.empty()) return;
     for (const AccessView& view : AccessesIn(kernel_.body)) {
-      bool reads =
-          !view.is_write() && !view.is_partial() && undefined_.contains(ir::MemoryOf(view.tensor));
+      bool reads = !view.is_write() && undefined_.contains(ir::MemoryOf(view.tensor));
       if (reads && !written_.IsBefore(view)) ReportRead(view);
     }
     for (const ir::Param& param : kernel_.params) {

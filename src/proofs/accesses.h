@@ -31,6 +31,8 @@ struct AccessView {
     return effect == ir::Effect::Write ||
            (op->HasAttr(ir::AttrKey::How) && op->attr<ir::AttrKey::How>() == ir::UpdateKind::Set);
   }
+  /// irgen's fill of what groups of blocks fold onto: it quotes no source.
+  bool is_fill() const { return op->kind() == OpKind::Store && !op->HasAttr(AttrKey::Text); }
   bool has_else() const { return op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Else; }
 };
 /// Nothing where the op touches no tensor element by an access.

@@ -13,6 +13,7 @@
 #include "proofs/accesses.h"
 #include "proofs/made_values.h"
 #include "proofs/value_numbers.h"
+#include "proofs/varying.h"
 #include "proofs/wraps.h"
 
 namespace kdl::proofs {
@@ -23,6 +24,7 @@ namespace kdl::proofs {
 //   may two blocks touch one element?         Disjoint    the accesses, with a launch in which they surely do
 //   is each element written, before it is     Written     yes or not proven, and an element that is not
 //   read, and once the kernel has ended?
+//   may cores differ in what they do?         Varying     values and places in which they may
 //   may a sum leave 64 bits?                  Wraps       how far numbers are from 0
 //   is a value known, are two values equal?   ConstantBits, TableValues, ValueNumbers
 //

@@ -17,9 +17,6 @@ using ir::Effect;
 
 constexpr size_t kMostAsked = 32;  ///< that are asked about, or put in order, all together
 
-/// irgen's fill of an `out` tensor, which quotes no source: what an update folds onto behind the next barrier.
-bool IsFill(const Op* op) { return op->kind() == OpKind::Store && !op->HasAttr(AttrKey::Text); }
-
 }  // namespace
 
 Races::Races(Instances& instances, const std::set<const Value*>& safe)
@@ -62,7 +59,7 @@ Races::Class Races::ClassOf(const Site& site) {
   if (site.view.is_partial()) return kPartials;
   if (site.view.effect == Effect::Accumulate) return kAtomics;
   if (site.view.effect == Effect::Read) return kReads;
-  return IsFill(site.view.op) ? kFills : kWrites;
+  return site.view.is_fill() ? kFills : kWrites;
 }
 
 Races::Conflict Races::ConflictOf(Class a, Class b) {

@@ -1,0 +1,97 @@
+#include "proofs/varying.h"
+
+#include <algorithm>
+
+#include "ir/views.h"
+#include "proofs/value_numbers.h"
+
+namespace kdl::proofs {
+
+namespace {
+
+bool IsCarrying(const Op* op) {
+  return op->kind() == OpKind::For || op->kind() == OpKind::Loop || op->kind() == OpKind::While;
+}
+
+/// How many operands of a loop say which turns it has.
+size_t BoundsOf(const Op* loop) {
+  return loop->kind() == OpKind::For    ? size_t{ir::ForOp::at_inits}
+         : loop->kind() == OpKind::Loop ? size_t{ir::LoopOp::at_inits}
+                                        : 0;
+}
+
+std::span<Value* const> BoundsIn(const Op* loop) {
+  return std::span<Value* const>(loop->operands()).first(BoundsOf(loop));
+}
+
+/// Whether the first carried value, a bool, ends the loop.
+bool EndsByValue(const Op* loop) {
+  return loop->kind() == OpKind::While || loop->HasAttr(AttrKey::Breaks);
+}
+
+bool IsOfCore(const Op* op) {
+  return op->kind() == OpKind::CoreId || op->kind() == OpKind::Pop ||
+         (op->kind() == OpKind::Load && !IsInput(op->operand(0)));
+}
+
+}  // namespace
+
+Varying::Varying(const ir::Function& kernel) {
+  for (size_t before = SIZE_MAX; before != values_.size();) {
+    before = values_.size();
+    ir::Walk(kernel.body, [this](const Op* op) { Visit(op); });
+  }
+}
+
+bool Varying::AnyOf(std::span<Value* const> values) const {
+  return std::ranges::any_of(values, [this](const Value* value) { return Is(value); });
+}
+
+void Varying::Visit(const Op* op) {
+  if (op->kind() == OpKind::If) return VisitBranches(op);
+  if (IsCarrying(op)) return VisitLoop(op);
+  bool varies = IsOfCore(op) || AnyOf(op->operands());
+  for (const ir::Block* region : op->regions())
+    varies = varies || (region->terminator() && AnyOf(region->terminator()->operands()));
+  if (!varies) return;
+  AddResults(op);
+  for (const ir::Block* region : op->regions())
+    values_.insert(region->params().begin(), region->params().end());
+}
+
+void Varying::VisitBranches(const Op* op) {
+  for (const Value* result : op->results()) {
+    auto given = [&](size_t r) { return op->region(r)->terminator()->operand(result->index()); };
+    if (Is(op->operand(0)) || Is(given(0)) || Is(given(1))) Add(result);
+  }
+}
+
+/// What a loop carries varies where what goes in does, or what a turn makes of it.
+void Varying::VisitLoop(const Op* loop) {
+  size_t bounds = BoundsOf(loop);
+  size_t binders = bounds == 0 ? 0 : 1;
+  const ir::Block* turn = loop->region();
+  if (binders == 1 && AnyOf(BoundsIn(loop))) Add(turn->param(0));
+  for (const Value* result : loop->results()) {
+    size_t i = result->index();
+    if (!Is(loop->operand(bounds + i)) && !Is(turn->terminator()->operand(i))) continue;
+    Add(turn->param(binders + i));
+    Add(result);
+  }
+  if (TurnsVary(loop)) AddResults(loop);
+}
+
+bool Varying::TurnsVary(const Op* loop) const {
+  size_t binders = BoundsOf(loop) == 0 ? 0 : 1;
+  return AnyOf(BoundsIn(loop)) || (EndsByValue(loop) && Is(loop->region()->param(binders)));
+}
+
+bool Varying::IsAround(const Op* op) const {
+  for (const Op* around = op->block()->parent(); around; around = around->block()->parent()) {
+    if (around->kind() == OpKind::If && Is(around->operand(0))) return true;
+    if (IsCarrying(around) && TurnsVary(around)) return true;
+  }
+  return false;
+}
+
+}  // namespace kdl::proofs
