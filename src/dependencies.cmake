@@ -12,9 +12,8 @@ separate_arguments(llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 target_compile_definitions(kdl_llvm INTERFACE ${llvm_definitions})
 target_link_libraries(kdl_llvm INTERFACE LLVM)
 
-# Sets of integer points, for the proofs: shared, since it links GMP. Debian's libLLVM exports a copy of the library whose
-# integers are plain words while they are small, and proofs take half the time by it; it is linked first, so symbols bind to
-# it. Where libLLVM exports none they bind to this one, which has the same interface.
+# Sets of integer points, for the proofs: shared, since it links GMP. Debian's libLLVM exports a copy of the library, too; kernelc
+# links this one first, so that symbols bind to it (tests/run/isl.py).
 find_library(KDL_ISL_LIBRARY isl REQUIRED)
 find_path(KDL_ISL_INCLUDE isl/set.h REQUIRED)
 add_library(kdl_isl INTERFACE)

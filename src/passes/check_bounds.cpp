@@ -33,7 +33,7 @@ class BoundsChecker {
  public:
   BoundsChecker(PassContext& context, ir::Function& function)
       : context_(context),
-        inside_(function, context.module.types()),
+        inside_(function, context.module.types(), {context.proof_steps}),
         launch_bounds_(context.module, function, inside_) {}
 
   void Check(const AccessView& view) {

@@ -35,7 +35,9 @@ constexpr const char* kAccessesHelp =
 class DisjointChecker {
  public:
   DisjointChecker(PassContext& context, const ir::Function& kernel)
-      : context_(context), kernel_(kernel), disjoint_(kernel, context.module.types()) {}
+      : context_(context),
+        kernel_(kernel),
+        disjoint_(kernel, context.module.types(), {context.proof_steps}) {}
 
   void Run() {
     CheckPlaces();

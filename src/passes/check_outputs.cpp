@@ -23,7 +23,9 @@ using proofs::AccessView;
 class OutputChecker {
  public:
   OutputChecker(PassContext& context, const ir::Function& kernel)
-      : context_(context), kernel_(kernel), written_(kernel, context.module.types()) {}
+      : context_(context),
+        kernel_(kernel),
+        written_(kernel, context.module.types(), {context.proof_steps}) {}
 
   void Run() {
     CheckLaunchTensors();

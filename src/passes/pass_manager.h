@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,8 @@ struct PassContext {
   std::vector<const ir::Module*> variants = {};
   /// Accesses that are not proven to be inside get no check.
   bool unchecked = false;
+  std::optional<uint64_t> proof_steps =
+      {};  ///< that any question may take; nothing: as each allows itself
 
   /// Where an op stands in the sources; invalid where its file is not among them.
   Span SpanOf(const ir::Loc& loc) const;

@@ -30,12 +30,13 @@ std::set<const Value*> SafeIn(const ir::Function& kernel) {
 }  // namespace
 
 struct Disjoint::Asked {
-  Asked(const ir::Function& kernel, ir::TypeTable& types)
+  Asked(const ir::Function& kernel, ir::TypeTable& types, const Limits& limits)
       : kernel(kernel),
         types(types),
+        sets(limits.steps),
         instances(sets, kernel, types),
         races(instances, SafeIn(kernel)),
-        examples(kernel, types) {}
+        examples(kernel, types, limits) {}
 
   bool AreApartByTables(const Value* memory);
 
@@ -48,8 +49,8 @@ struct Disjoint::Asked {
   std::set<size_t> checked;  ///< of RaggedOf
 };
 
-Disjoint::Disjoint(const ir::Function& kernel, ir::TypeTable& types)
-    : asked_(std::make_unique<Asked>(kernel, types)) {}
+Disjoint::Disjoint(const ir::Function& kernel, ir::TypeTable& types, const Limits& limits)
+    : asked_(std::make_unique<Asked>(kernel, types, limits)) {}
 Disjoint::~Disjoint() = default;
 
 std::vector<Meeting> Disjoint::Meetings() {

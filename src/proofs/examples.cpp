@@ -14,7 +14,7 @@ namespace {
 
 using ir::Effect;
 
-constexpr unsigned long kOperationsOfLaunch = 2'000'000;  ///< of one launch
+constexpr uint64_t kStepsOfLaunch = 2'000'000;  ///< of one launch
 
 std::string First(size_t i, bool second) { return fmt::format("#first{}{}", i, second ? "'" : ""); }
 std::string Last(size_t i, bool second) { return fmt::format("#last{}{}", i, second ? "'" : ""); }
@@ -74,7 +74,7 @@ std::string IndicesText(const Binders& binders, size_t from, size_t to, const Po
 std::vector<std::unique_ptr<Examples::Launch>>& Examples::Launches() {
   if (launches_.empty()) {
     for (const Sizes& sizes : LaunchesToTry(kernel_))
-      launches_.push_back(std::make_unique<Launch>(kernel_, types_, sizes));
+      launches_.push_back(std::make_unique<Launch>(kernel_, types_, limits_, sizes));
   }
   return launches_;
 }
@@ -99,7 +99,7 @@ PointSet Examples::OfNumbers(Launch& launch) const {
 
 std::optional<RaceExample> Examples::RaceOn(const Value* memory) {
   for (auto& launch : Launches()) {
-    launch->context.Allow(kOperationsOfLaunch);
+    launch->context.Allow(kStepsOfLaunch);
     for (const Race& race : launch->races.FindCertain(memory)) {
       if (std::optional<RaceExample> found = InWords(*launch, race)) return found;
     }
@@ -184,7 +184,7 @@ std::string Examples::ElementText(Launch& launch, const Value* memory, const Poi
 
 std::optional<TwiceExample> Examples::TwiceBy(const Op* store) {
   for (auto& launch : Launches()) {
-    launch->context.Allow(kOperationsOfLaunch);
+    launch->context.Allow(kStepsOfLaunch);
     for (const Site& site : launch->races.sites()) {
       if (site.view.op != store || !site.is_certain) continue;
       std::vector<std::string> order = Order(*launch);
@@ -213,7 +213,7 @@ std::optional<TwiceExample> Examples::TwiceBy(const Op* store) {
 std::optional<ElementExample> Examples::ElementOf(
     const Value* memory, const std::function<PointSet(Races&, Instances&)>& ask) {
   for (auto& launch : Launches()) {
-    launch->context.Allow(kOperationsOfLaunch);
+    launch->context.Allow(kStepsOfLaunch);
     PointSet elements = ask(launch->races, launch->instances) & OfNumbers(*launch);
     if (launch->instances.IsOpaque(elements)) continue;
     std::optional<Point> point = elements.Least(Order(*launch));
@@ -226,7 +226,7 @@ std::optional<ElementExample> Examples::ElementOf(
 std::optional<IndexExample> Examples::Outside(const AccessView& view, size_t dim, bool above) {
   static const std::string kIndex = "#index";
   for (auto& launch : Launches()) {
-    launch->context.Allow(kOperationsOfLaunch);
+    launch->context.Allow(kStepsOfLaunch);
     Instances& instances = launch->instances;
     Poly index = instances.terms().OfIndex(view, dim);
     PointSet outside =

@@ -17,7 +17,8 @@ std::vector<Sizes> LaunchesToTry(const ir::Function& function);
 /// of accesses alone that happen whatever the data is.
 class Examples {
  public:
-  Examples(const ir::Function& kernel, ir::TypeTable& types) : kernel_(kernel), types_(types) {}
+  Examples(const ir::Function& kernel, ir::TypeTable& types, const Limits& limits)
+      : kernel_(kernel), types_(types), limits_(limits) {}
 
   std::optional<RaceExample> RaceOn(const ir::Value* memory);
   std::optional<TwiceExample> TwiceBy(const ir::Op* store);
@@ -32,8 +33,12 @@ class Examples {
     SetContext context;
     Instances instances;
     Races races;
-    Launch(const ir::Function& kernel, ir::TypeTable& types, const Sizes& known)
-        : instances(context, kernel, types, known), races(instances), known(known) {}
+    Launch(const ir::Function& kernel, ir::TypeTable& types, const Limits& limits,
+           const Sizes& known)
+        : context(limits.steps),
+          instances(context, kernel, types, known),
+          races(instances),
+          known(known) {}
     Sizes known;
   };
   std::vector<std::unique_ptr<Launch>>& Launches();
@@ -48,6 +53,7 @@ class Examples {
 
   const ir::Function& kernel_;
   ir::TypeTable& types_;
+  Limits limits_;
   std::vector<std::unique_ptr<Launch>> launches_;
 };
 

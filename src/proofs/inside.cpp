@@ -17,7 +17,7 @@ namespace {
 
 using ir::CompareKind;
 
-constexpr unsigned long kOperationsOfRun = 400'000;  ///< of one question
+constexpr uint64_t kStepsOfRun = 400'000;  ///< of one question
 
 /// `2*N - 1`, of sizes alone, in the names of the source.
 std::string TextOf(const Poly& poly, const Terms& terms) {
@@ -47,7 +47,7 @@ class AccessRuns {
       : instances_(instances), view_(view), masked_(masked) {}
 
   bool Always(const Poly& a, CompareKind compare, const Poly& b) {
-    instances_.context().Allow(kOperationsOfRun);
+    instances_.context().Allow(kStepsOfRun);
     if (!runs_) runs_ = instances_.WithBounds(instances_.RunsOf(view_, masked_), known_);
     PointSet others = *runs_ & instances_.Compare(Negated(compare), a, b);
     return instances_.WithFacts(others, known_).IsSurelyEmpty();
@@ -64,9 +64,11 @@ class AccessRuns {
 }  // namespace
 
 struct Inside::Asked {
-  Asked(const ir::Function& function, ir::TypeTable& types)
+  Asked(const ir::Function& function, ir::TypeTable& types, const Limits& limits)
       : function(function),
         types(types),
+        limits(limits),
+        sets(limits.steps),
         instances(sets, function, types),
         terms(instances.terms()),
         reach(terms) {}
@@ -82,6 +84,7 @@ struct Inside::Asked {
 
   const ir::Function& function;
   ir::TypeTable& types;
+  Limits limits;
   SetContext sets;
   Instances instances;
   Terms& terms;
@@ -89,8 +92,8 @@ struct Inside::Asked {
   std::optional<Examples> examples;
 };
 
-Inside::Inside(const ir::Function& function, ir::TypeTable& types)
-    : asked_(std::make_unique<Asked>(function, types)) {}
+Inside::Inside(const ir::Function& function, ir::TypeTable& types, const Limits& limits)
+    : asked_(std::make_unique<Asked>(function, types, limits)) {}
 Inside::~Inside() = default;
 
 IndexAnswer Inside::Of(const AccessView& view) {
@@ -194,7 +197,7 @@ std::optional<AlwaysOutside> Inside::Asked::Outside(const AccessView& view, cons
 std::optional<IndexExample> Inside::Asked::ExampleOf(const AccessView& view, size_t dim,
                                                      bool above) {
   if (function.kind != ir::FunctionKind::Kernel) return std::nullopt;
-  if (!examples) examples.emplace(function, types);
+  if (!examples) examples.emplace(function, types, limits);
   return examples->Outside(view, dim, above);
 }
 

@@ -30,12 +30,12 @@ PointSet MustWrites::OfBlock(const ir::Block* block, const Value* memory) {
     written |= of;
     ++pieces;
   }
-  instances_.context().Allow(kOperationsOfQuestion);
+  instances_.context().Allow(kStepsOfQuestion);
   return pieces < 2 ? written : written.Joined();
 }
 
 PointSet MustWrites::Summarize(Op* op, const Value* memory) {
-  instances_.context().Allow(kOperationsOfQuestion);
+  instances_.context().Allow(kStepsOfQuestion);
   if (auto view = AccessOf(op)) {
     bool writes = ir::MemoryOf(view->tensor) == memory && (view->is_write() || view->is_partial());
     writes = writes && (counted_ == CountedWrites::All || op->kind() != OpKind::Update);
@@ -70,7 +70,7 @@ PointSet MustWrites::OfBranches(Op* op, const Value* memory) {
     PointSet branch = OfBlock(op->region(holds ? 0 : 1), memory);
     if (!branch.IsSurelyEmpty()) written |= branch & instances_.Where(op->operand(0), holds);
   }
-  instances_.context().Allow(kOperationsOfQuestion);
+  instances_.context().Allow(kStepsOfQuestion);
   PointSet joined = written.Joined();
   // a condition that changes nothing is not carried further
   for (const std::string& variable : joined.Variables()) {
@@ -87,7 +87,7 @@ PointSet MustWrites::OfTurns(Op* loop, const Value* memory) {
   bool counts = loop->kind() != OpKind::Loop ||
                 instances_.terms().OfValue(loop->operand(2)).AsConstant().has_value();
   if (written.IsSurelyEmpty() || !counts) return instances_.None();
-  instances_.context().Allow(kOperationsOfQuestion);
+  instances_.context().Allow(kStepsOfQuestion);
   std::vector<std::string> unknown = OpaqueOf(written, loop);
   if (loop->kind() == OpKind::Spmd) {  // a block is run by some core
     for (const std::string& variable : OfCores(written)) {
@@ -99,7 +99,7 @@ PointSet MustWrites::OfTurns(Op* loop, const Value* memory) {
     const Value* binder = loop->region()->param(i);
     if (LoopEndsOf(binder)) written = Leave(binder, written);
   }
-  instances_.context().Allow(kOperationsOfQuestion);
+  instances_.context().Allow(kStepsOfQuestion);
   return written.Joined();
 }
 
@@ -295,7 +295,7 @@ PointSet MustWrites::OfEarlierTurns(const Op* loop, const Value* memory) {
   const Value* binder = loop->region()->param(0);
   bool is_blk = binder->type()->kind == ir::TypeKind::Blk;
   if (written.IsSurelyEmpty() || (is_blk && !instances_.ExtentOf(binder))) return instances_.None();
-  instances_.context().Allow(kOperationsOfQuestion);
+  instances_.context().Allow(kStepsOfQuestion);
   Terms& terms = instances_.terms();
   AtomId turn = is_blk ? terms.NumberOf(binder) : terms.ScalarOf(binder);
   std::string number = instances_.NameOf(turn);

@@ -31,8 +31,10 @@ namespace kdl::proofs {
 // `true` is a proof for all launches that are not refused, whatever the data is. What is not proven need not be wrong: an
 // example says that it is. What proofs take for granted of launches is listed in launch_limits.h.
 
-/// The operations that any question may take; nothing: as many as each allows itself.
-void LimitOperations(std::optional<unsigned long> operations);
+/// How much proofs may take. What is beyond that is not proven.
+struct Limits {
+  std::optional<uint64_t> steps = {};  ///< of any question; nothing: as many as each allows itself
+};
 
 /// Blocks that each have a part of a dimension of their own, which `in` tables bound:
 ///
@@ -89,7 +91,7 @@ struct IndexEnds {
 /// Whether the indices of accesses are inside of what they index.
 class Inside {
  public:
-  Inside(const ir::Function& function, ir::TypeTable& types);
+  Inside(const ir::Function& function, ir::TypeTable& types, const Limits& limits = {});
   ~Inside();
 
   IndexAnswer Of(const AccessView& view);
@@ -140,7 +142,7 @@ struct TwiceStored {
 /// Whether what one block writes is touched by no other block.
 class Disjoint {
  public:
-  Disjoint(const ir::Function& kernel, ir::TypeTable& types);
+  Disjoint(const ir::Function& kernel, ir::TypeTable& types, const Limits& limits = {});
   ~Disjoint();
 
   /// Of each memory that may have some, one; none where tables tell the blocks apart, which `parts` are from then on.
@@ -164,7 +166,7 @@ struct ElementExample {
 /// Whether elements are written, whatever the data is.
 class Written {
  public:
-  Written(const ir::Function& kernel, ir::TypeTable& types);
+  Written(const ir::Function& kernel, ir::TypeTable& types, const Limits& limits = {});
   ~Written();
 
   /// All of a tensor, once the kernel has ended. Where tables decide it, `parts` has them from then on.

@@ -33,7 +33,7 @@ void Races::Collect(const ir::Block* block, const Op* walk, const std::set<const
   for (Op* op : *block) {
     std::optional<AccessView> view = AccessOf(op);
     if (view && written.contains(ir::MemoryOf(view->tensor))) {
-      instances_.context().Allow(kOperationsOfQuestion);
+      instances_.context().Allow(kStepsOfQuestion);
       PointSet runs = instances_.Launch() & instances_.Around(op) & elements_.Of(view->tensor);
       Elements::Touched touched = elements_.TouchedBy(*view);
       runs = instances_.WithFacts(runs & touched.elements);
@@ -143,10 +143,10 @@ void Races::Join(Group& group) {
   for (size_t c = 0; c < kClasses; ++c) {
     PointSet& touched = group.touched[c];
     for (const Site* site : group.sites[c]) {
-      instances_.context().Allow(kOperationsOfQuestion);
+      instances_.context().Allow(kStepsOfQuestion);
       touched |= OfBlocks(*site);
     }
-    instances_.context().Allow(kOperationsOfQuestion);
+    instances_.context().Allow(kStepsOfQuestion);
     touched = touched.Joined();
   }
 }
@@ -259,7 +259,7 @@ PointSet Races::SecondRun(const PointSet& set, const Loops& equal) const {
 
 PointSet Races::Meet(const Group& a, const Group& b, const Way& way, const PointSet& of_a,
                      const PointSet& of_b, Conflict conflict) {
-  instances_.context().Allow(kOperationsOfQuestion);
+  instances_.context().Allow(kStepsOfQuestion);
   Loops equal = barriers_.LoopsAround(a.place);
   const Op* loop = way.turns == Way::Turns::Same ? nullptr : equal[way.equal];
   equal.resize(way.equal);
@@ -457,7 +457,7 @@ PointSet Races::OtherBounds(const Op* a, const Op* b, const Loops& equal) {
 }
 
 PointSet Races::Twice(const Site& site) {
-  instances_.context().Allow(kOperationsOfQuestion);
+  instances_.context().Allow(kStepsOfQuestion);
   std::map<std::string, std::string> primes;
   for (const std::string& variable : site.touched.Variables()) {
     bool of_point = instances_.IsDeclared(variable) && instances_.ScopeOf(variable).points;

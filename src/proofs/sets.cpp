@@ -21,6 +21,11 @@ namespace kdl::proofs {
 
 namespace {
 
+/// isl counts operations of its own: this many end what steps do not foresee. No question of the tests takes a tenth of it.
+uint64_t OperationsFor(uint64_t steps) {
+  return 400'000 + std::min(steps, uint64_t{4'000'000}) * 4;
+}
+
 isl_id* IdOf(isl_ctx* context, const std::string& name) {
   return isl_id_alloc(context, name.c_str(), nullptr);
 }
@@ -64,10 +69,34 @@ isl_stat AddIntersection(isl_basic_set* piece, void* user) {
   return isl_stat_ok;
 }
 
+isl_stat AddConstraints(isl_basic_set* piece, void* sum) {
+  *static_cast<uint64_t*>(sum) += 1 + static_cast<uint64_t>(isl_basic_set_n_constraint(piece));
+  isl_basic_set_free(piece);
+  return isl_stat_ok;
+}
+
+/// How much there is of a set: its pieces and their constraints.
+uint64_t SizeOf(isl_set* set) {
+  uint64_t size = 1;
+  isl_set_foreach_basic_set(set, AddConstraints, &size);
+  return size;
+}
+
+uint64_t SizeOf(isl_pw_aff* value) { return 1 + static_cast<uint64_t>(isl_pw_aff_n_piece(value)); }
+
+/// What an operation takes that asks something of each piece: as a simplex does, the square of its size.
+uint64_t StepsOf(isl_set* set) {
+  uint64_t size = SizeOf(set);
+  return size * static_cast<uint64_t>(1 + isl_set_dim(set, isl_dim_param));
+}
+
 /// Where two values compare so; null: not known. Most are affine in one piece, and isl's way for several takes ten times as long.
-isl_set* Compared(isl_pw_aff* a, isl_pw_aff* b, isl_basic_set* (*of_one)(isl_aff*, isl_aff*),
+isl_set* Compared(const Affine& left, const Affine& right,
+                  isl_basic_set* (*of_one)(isl_aff*, isl_aff*),
                   isl_set* (*of_several)(isl_pw_aff*, isl_pw_aff*)) {
-  if (!a || !b) return nullptr;
+  isl_pw_aff* a = left.get();
+  isl_pw_aff* b = right.get();
+  if (!a || !b || !left.context()->Spend(SizeOf(a) * SizeOf(b))) return nullptr;
   bool are_one = isl_pw_aff_isa_aff(a) == isl_bool_true && isl_pw_aff_isa_aff(b) == isl_bool_true;
   if (!are_one) return of_several(isl_pw_aff_copy(a), isl_pw_aff_copy(b));
   isl_aff* first = isl_pw_aff_as_aff(isl_pw_aff_copy(a));
@@ -79,7 +108,8 @@ isl_set* Compared(isl_pw_aff* a, isl_pw_aff* b, isl_basic_set* (*of_one)(isl_aff
 
 /// Of two values, where both are known.
 isl_pw_aff* Of(isl_pw_aff* (*of)(isl_pw_aff*, isl_pw_aff*), const Affine& a, const Affine& b) {
-  if (!a.known() || !b.known()) return nullptr;
+  if (!a.known() || !b.known() || !a.context()->Spend(SizeOf(a.get()) * SizeOf(b.get())))
+    return nullptr;
   return of(isl_pw_aff_copy(a.get()), isl_pw_aff_copy(b.get()));
 }
 
@@ -87,50 +117,62 @@ int CountOf(isl_set* set) { return isl_set_dim(set, isl_dim_param); }
 
 }  // namespace
 
-SetContext::SetContext() : context_(isl_ctx_alloc()) {
+SetContext::SetContext(std::optional<uint64_t> most)
+    : most_(most.value_or(kNoLimit)), context_(isl_ctx_alloc()) {
   isl_options_set_on_error(context_, ISL_ON_ERROR_CONTINUE);
 }
 
 SetContext::~SetContext() { isl_ctx_free(context_); }
 
-void SetContext::Allow(unsigned long operations) const {
+void SetContext::Allow(uint64_t steps) const {
+  left_ = std::min(steps, most_);
   isl_ctx_reset_operations(context_);
-  isl_ctx_set_max_operations(context_, std::min(operations, most_));
+  isl_ctx_set_max_operations(context_, OperationsFor(left_));
+}
+
+bool SetContext::Spend(uint64_t steps) const {
+  bool enough = steps <= left_;
+  left_ = enough ? left_ - steps : 0;
+  return enough;
 }
 
 // -- Affine ------------------------------------------------------------------------------------
 
-Affine::Affine(isl_pw_aff* taken) {
+Affine::Affine(const SetContext* context, isl_pw_aff* taken) : context_(context) {
   if (taken) value_ = std::shared_ptr<isl_pw_aff>(taken, isl_pw_aff_free);
 }
 
 Affine Affine::Constant(const SetContext& context, int64_t value) {
-  return Affine(isl_pw_aff_val_on_domain(UniverseOf(context.get()),
-                                         isl_val_int_from_si(context.get(), value)));
+  return {&context, isl_pw_aff_val_on_domain(UniverseOf(context.get()),
+                                             isl_val_int_from_si(context.get(), value))};
 }
 
 Affine Affine::Variable(const SetContext& context, const std::string& name) {
   isl_id* id = IdOf(context.get(), name);
   isl_space* space =
       isl_space_add_param_id(isl_space_params_alloc(context.get(), 0), isl_id_copy(id));
-  return Affine(isl_pw_aff_param_on_domain_id(isl_set_universe(space), id));
+  return {&context, isl_pw_aff_param_on_domain_id(isl_set_universe(space), id)};
 }
 
-Affine operator+(const Affine& a, const Affine& b) { return Affine(Of(isl_pw_aff_add, a, b)); }
-Affine operator-(const Affine& a, const Affine& b) { return Affine(Of(isl_pw_aff_sub, a, b)); }
-Affine Min(const Affine& a, const Affine& b) { return Affine(Of(isl_pw_aff_min, a, b)); }
-Affine Max(const Affine& a, const Affine& b) { return Affine(Of(isl_pw_aff_max, a, b)); }
+Affine operator+(const Affine& a, const Affine& b) {
+  return {a.context_, Of(isl_pw_aff_add, a, b)};
+}
+Affine operator-(const Affine& a, const Affine& b) {
+  return {a.context_, Of(isl_pw_aff_sub, a, b)};
+}
+Affine Min(const Affine& a, const Affine& b) { return {a.context_, Of(isl_pw_aff_min, a, b)}; }
+Affine Max(const Affine& a, const Affine& b) { return {a.context_, Of(isl_pw_aff_max, a, b)}; }
 
 Affine operator*(int64_t factor, const Affine& a) {
   if (!a.known()) return {};
   isl_val* by = isl_val_int_from_si(isl_pw_aff_get_ctx(a.get()), factor);
-  return Affine(isl_pw_aff_scale_val(isl_pw_aff_copy(a.get()), by));
+  return {a.context_, isl_pw_aff_scale_val(isl_pw_aff_copy(a.get()), by)};
 }
 
 Affine Affine::FloorDivide(int64_t divisor) const {
   if (!known()) return {};
   isl_val* by = isl_val_int_from_si(isl_pw_aff_get_ctx(get()), divisor);
-  return Affine(isl_pw_aff_floor(isl_pw_aff_scale_down_val(isl_pw_aff_copy(get()), by)));
+  return {context_, isl_pw_aff_floor(isl_pw_aff_scale_down_val(isl_pw_aff_copy(get()), by))};
 }
 
 size_t Affine::pieces() const {
@@ -139,28 +181,29 @@ size_t Affine::pieces() const {
 
 Affine Affine::Choose(const Affine& a, const Affine& b) const {
   if (!known() || !a.known() || !b.known()) return {};
-  return Affine(
-      isl_pw_aff_cond(isl_pw_aff_copy(get()), isl_pw_aff_copy(a.get()), isl_pw_aff_copy(b.get())));
+  if (!context_->Spend(SizeOf(get()) * SizeOf(a.get()) * SizeOf(b.get()))) return {};
+  return {context_, isl_pw_aff_cond(isl_pw_aff_copy(get()), isl_pw_aff_copy(a.get()),
+                                    isl_pw_aff_copy(b.get()))};
 }
 
 // -- PointSet ----------------------------------------------------------------------------------
 
-PointSet::PointSet(isl_set* taken) {
+PointSet::PointSet(const SetContext* context, isl_set* taken) : context_(context) {
   if (taken) set_ = std::shared_ptr<isl_set>(taken, isl_set_free);
 }
 
-PointSet PointSet::All(const SetContext& context) { return PointSet(UniverseOf(context.get())); }
+PointSet PointSet::All(const SetContext& context) { return {&context, UniverseOf(context.get())}; }
 
 PointSet PointSet::None(const SetContext& context) {
-  return PointSet(isl_set_empty(isl_space_params_alloc(context.get(), 0)));
+  return {&context, isl_set_empty(isl_space_params_alloc(context.get(), 0))};
 }
 
 /// Of a piece with each one: isl itself asks first whether two sets are equal, and then of each piece whether it is empty.
 PointSet operator&(const PointSet& a, const PointSet& b) {
-  if (!a.known() || !b.known()) return {};
+  if (!a.known() || !b.known() || !a.MaySpend(b)) return {};
   isl_set* first = isl_set_copy(a.set_.get());
   isl_set* second = isl_set_copy(b.set_.get());
-  if (a.pieces() != 1 && b.pieces() != 1) return PointSet(isl_set_intersect(first, second));
+  if (a.pieces() != 1 && b.pieces() != 1) return {a.context_, isl_set_intersect(first, second)};
   first = isl_set_align_params(first, isl_set_get_space(second));
   second = isl_set_align_params(second, isl_set_get_space(first));
   if (a.pieces() != 1) std::swap(first, second);
@@ -169,17 +212,22 @@ PointSet operator&(const PointSet& a, const PointSet& b) {
   if (!pieces.any) pieces.all = isl_set_empty(isl_set_get_space(second));
   isl_set_free(second);
   isl_basic_set_free(pieces.with);
-  return PointSet(pieces.all);
+  return {a.context_, pieces.all};
 }
 
 PointSet operator|(const PointSet& a, const PointSet& b) {
-  if (!a.known() || !b.known()) return {};
-  return PointSet(isl_set_union(isl_set_copy(a.set_.get()), isl_set_copy(b.set_.get())));
+  if (!a.known() || !b.known() || !a.MaySpend()) return {};
+  return {a.context_, isl_set_union(isl_set_copy(a.set_.get()), isl_set_copy(b.set_.get()))};
 }
 
 PointSet operator-(const PointSet& a, const PointSet& b) {
-  if (!a.known() || !b.known()) return {};
-  return PointSet(isl_set_subtract(isl_set_copy(a.set_.get()), isl_set_copy(b.set_.get())));
+  if (!a.known() || !b.known() || !a.MaySpend(b)) return {};
+  return {a.context_, isl_set_subtract(isl_set_copy(a.set_.get()), isl_set_copy(b.set_.get()))};
+}
+
+bool PointSet::MaySpend() const { return context_->Spend(StepsOf(set_.get())); }
+bool PointSet::MaySpend(const PointSet& other) const {
+  return context_->Spend(StepsOf(set_.get()) * SizeOf(other.set_.get()));
 }
 
 size_t PointSet::pieces() const {
@@ -187,13 +235,13 @@ size_t PointSet::pieces() const {
 }
 
 std::optional<bool> PointSet::IsEmpty() const {
-  if (!known()) return std::nullopt;
+  if (!known() || !MaySpend()) return std::nullopt;
   isl_bool empty = isl_set_is_empty(set_.get());
   return empty == isl_bool_error ? std::nullopt : std::optional(empty == isl_bool_true);
 }
 
 bool PointSet::IsSurelySubsetOf(const PointSet& other) const {
-  return known() && other.known() &&
+  return known() && other.known() && MaySpend(other) &&
          isl_set_is_subset(set_.get(), other.set_.get()) == isl_bool_true;
 }
 
@@ -216,9 +264,11 @@ PointSet PointSet::WithSome(const std::vector<std::string>& variables) const {
   if (!known()) return {};
   isl_ctx* context = isl_set_get_ctx(set_.get());
   isl_set* set = isl_set_copy(set_.get());
-  for (const std::string& name : variables)
+  for (const std::string& name : variables) {
+    if (set && !context_->Spend(StepsOf(set))) set = isl_set_free(set);
     set = isl_set_project_out_param_id(set, IdOf(context, name));
-  return PointSet(set);
+  }
+  return {context_, set};
 }
 
 PointSet PointSet::Renamed(const std::map<std::string, std::string>& names) const {
@@ -230,20 +280,22 @@ PointSet PointSet::Renamed(const std::map<std::string, std::string>& names) cons
     set = isl_set_set_dim_id(set, isl_dim_param, static_cast<unsigned>(i),
                              IdOf(isl_set_get_ctx(set_.get()), name->second));
   }
-  return PointSet(set);
+  return {context_, set};
 }
 
 PointSet PointSet::Within(const PointSet& facts) const {
-  if (!known() || !facts.known()) return {};
-  return PointSet(isl_set_gist(isl_set_copy(set_.get()), isl_set_copy(facts.set_.get())));
+  if (!known() || !facts.known() || !MaySpend(facts)) return {};
+  return {context_, isl_set_gist(isl_set_copy(set_.get()), isl_set_copy(facts.set_.get()))};
 }
 
 Affine PointSet::Indicator() const {
-  return known() ? Affine(isl_set_indicator_function(isl_set_copy(set_.get()))) : Affine();
+  if (!known() || !MaySpend()) return {};
+  return {context_, isl_set_indicator_function(isl_set_copy(set_.get()))};
 }
 
 PointSet PointSet::Joined() const {
-  PointSet joined = known() ? PointSet(isl_set_coalesce(isl_set_copy(set_.get()))) : PointSet();
+  if (!known() || !MaySpend()) return *this;
+  PointSet joined(context_, isl_set_coalesce(isl_set_copy(set_.get())));
   return joined.known() ? joined : *this;
 }
 
@@ -308,7 +360,7 @@ std::vector<Affine> PointSet::UpperBounds(const std::string& variable,
   BoundSearch search{variable, &without, {}};
   isl_set_foreach_basic_set(set_.get(), AddUpperBounds, &search);
   for (isl_aff* bound : search.found) {
-    Affine affine(isl_pw_aff_from_aff(bound));
+    Affine affine(context_, isl_pw_aff_from_aff(bound));
     bool is_new = true;
     for (const Affine& other : bounds)
       is_new = is_new && isl_pw_aff_is_equal(other.get(), affine.get()) != isl_bool_true;
@@ -318,7 +370,7 @@ std::vector<Affine> PointSet::UpperBounds(const std::string& variable,
 }
 
 std::optional<Point> PointSet::Least(const std::vector<std::string>& order) const {
-  if (!known()) return std::nullopt;
+  if (!known() || !MaySpend()) return std::nullopt;
   isl_ctx* context = isl_set_get_ctx(set_.get());
   isl_set* set = isl_set_from_params(isl_set_drop_unused_params(isl_set_copy(set_.get())));
   std::vector<std::string> names;
@@ -350,17 +402,15 @@ std::optional<Point> PointSet::Least(const std::vector<std::string>& order) cons
 }
 
 PointSet Equal(const Affine& a, const Affine& b) {
-  return PointSet(Compared(a.get(), b.get(), isl_aff_eq_basic_set, isl_pw_aff_eq_set));
+  return {a.context(), Compared(a, b, isl_aff_eq_basic_set, isl_pw_aff_eq_set)};
 }
 
 PointSet Less(const Affine& a, const Affine& b) {
-  return PointSet(Compared(a.get(), b.get(), isl_aff_lt_basic_set, isl_pw_aff_lt_set));
+  return {a.context(), Compared(a, b, isl_aff_lt_basic_set, isl_pw_aff_lt_set)};
 }
 
 PointSet AtMost(const Affine& a, const Affine& b) {
-  return PointSet(Compared(a.get(), b.get(), isl_aff_le_basic_set, isl_pw_aff_le_set));
+  return {a.context(), Compared(a, b, isl_aff_le_basic_set, isl_pw_aff_le_set)};
 }
-
-void LimitOperations(std::optional<unsigned long> operations) { SetContext::LimitAll(operations); }
 
 }  // namespace kdl::proofs

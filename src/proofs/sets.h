@@ -16,29 +16,30 @@ namespace kdl::proofs {
 
 // Sets of integer points and what is affine on them: a face of isl, https://libisl.sourceforge.io. A point gives a number to
 // each variable; variables have names, and a set says nothing of those that it does not mention. What takes too many
-// operations, or was made of such, is not known: `known()` is false, and every question about it has no answer.
+// steps, or was made of such, is not known: `known()` is false, and every question about it has no answer.
 
-constexpr unsigned long kOperationsOfQuestion = 4'000'000;  ///< what most questions may take
+constexpr uint64_t kStepsOfQuestion = 4'000'000;  ///< what most questions may take
 
-/// Owns isl's memory, and counts its operations. One for each kernel that is looked at; outlives what is made of it.
+/// Owns isl's memory, and counts steps: what an operation on sets takes, reckoned from their pieces and constraints, so that no
+/// version of isl decides what is proven. One for each kernel that is looked at; outlives what is made of it.
 class SetContext {
  public:
-  SetContext();
+  /// `most`: no question may take more steps than this, whatever it is allowed.
+  explicit SetContext(std::optional<uint64_t> most = {});
   ~SetContext();
   SetContext(const SetContext&) = delete;
   SetContext& operator=(const SetContext&) = delete;
 
   isl_ctx* get() const { return context_; }
-  /// From here on a question may take so many operations.
-  void Allow(unsigned long operations) const;
-  /// From here on no question about any kernel may take more than this. Tests set it low: then much is not known.
-  static void LimitAll(std::optional<unsigned long> operations) {
-    most_ = operations.value_or(kNoLimit);
-  }
+  /// From here on a question may take so many steps.
+  void Allow(uint64_t steps) const;
+  /// False: that is more than are left, and from here on none are.
+  bool Spend(uint64_t steps) const;
 
  private:
-  static constexpr unsigned long kNoLimit = ~0UL;
-  static inline unsigned long most_ = kNoLimit;
+  static constexpr uint64_t kNoLimit = ~uint64_t{0};
+  uint64_t most_;
+  mutable uint64_t left_ = kNoLimit;
   isl_ctx* context_;
 };
 
@@ -52,6 +53,7 @@ class Affine {
   bool known() const { return value_ != nullptr; }
   size_t pieces() const;
   isl_pw_aff* get() const { return value_.get(); }
+  const SetContext* context() const { return context_; }
 
   friend Affine operator+(const Affine& a, const Affine& b);
   friend Affine operator-(const Affine& a, const Affine& b);
@@ -64,8 +66,9 @@ class Affine {
 
  private:
   friend class PointSet;
-  explicit Affine(isl_pw_aff* taken);
+  Affine(const SetContext* context, isl_pw_aff* taken);
   std::shared_ptr<isl_pw_aff> value_;
+  const SetContext* context_ = nullptr;
 };
 
 /// The value of each variable of a point.
@@ -119,8 +122,13 @@ class PointSet {
   std::optional<Point> Least(const std::vector<std::string>& order) const;
 
  private:
-  explicit PointSet(isl_set* taken);
+  /// Whether the question may take what looking at this set does, alone or with each piece of another one.
+  bool MaySpend() const;
+  bool MaySpend(const PointSet& other) const;
+
+  PointSet(const SetContext* context, isl_set* taken);
   std::shared_ptr<isl_set> set_;
+  const SetContext* context_ = nullptr;
 
   friend PointSet Equal(const Affine& a, const Affine& b);
   friend PointSet Less(const Affine& a, const Affine& b);

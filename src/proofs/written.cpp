@@ -13,13 +13,14 @@ namespace kdl::proofs {
 using ir::Effect;
 
 struct Written::Asked {
-  Asked(const ir::Function& kernel, ir::TypeTable& types)
+  Asked(const ir::Function& kernel, ir::TypeTable& types, const Limits& limits)
       : kernel(kernel),
         types(types),
+        sets(limits.steps),
         instances(sets, kernel, types),
         writes(instances),
         plain_writes(instances, CountedWrites::Plain),
-        examples(kernel, types) {}
+        examples(kernel, types, limits) {}
 
   PointSet AtEnd(Instances& of) const;
   bool IsWhole(MustWrites& by, Instances& of, const Value* tensor) const;
@@ -37,8 +38,8 @@ struct Written::Asked {
   std::set<std::pair<size_t, Size>> checked;  ///< of RaggedOf, all of this dimension
 };
 
-Written::Written(const ir::Function& kernel, ir::TypeTable& types)
-    : asked_(std::make_unique<Asked>(kernel, types)) {}
+Written::Written(const ir::Function& kernel, ir::TypeTable& types, const Limits& limits)
+    : asked_(std::make_unique<Asked>(kernel, types, limits)) {}
 Written::~Written() = default;
 
 bool Written::IsWhole(const Value* tensor) {
@@ -52,7 +53,7 @@ bool Written::IsBefore(const AccessView& view) {
   Elements& elements = asked_->writes.elements();
   const Value* memory = ir::MemoryOf(view.tensor);
   PointSet before = asked_->Before(view.op, memory);
-  asked_->sets.Allow(kOperationsOfQuestion);
+  asked_->sets.Allow(kStepsOfQuestion);
   PointSet read = instances.Launch() & instances.Around(view.op) & elements.Of(memory) &
                   elements.TouchedBy(view).elements;
   return instances.WithFacts(instances.WithFacts(read) - before).IsSurelyEmpty();
@@ -95,7 +96,7 @@ PointSet Written::Asked::AtEnd(Instances& of) const {
 bool Written::Asked::IsWhole(MustWrites& by, Instances& of, const Value* tensor) const {
   if (!by.elements().IsExact(tensor)) return false;
   PointSet written = by.OfLaunch(tensor);
-  sets.Allow(kOperationsOfQuestion);
+  sets.Allow(kStepsOfQuestion);
   PointSet all = of.WithFacts(AtEnd(of) & by.elements().Of(tensor));
   return of.WithFacts(all - written).IsSurelyEmpty();
 }

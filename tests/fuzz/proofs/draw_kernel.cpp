@@ -81,8 +81,8 @@ DrawnKernel Drawer::Draw() {
     loops_ = 0;
   }
   if (Chance(15)) {
-    drawn_.operations = 100 + Below(100) * Below(200);
-    drawn_.features.insert("few operations");
+    drawn_.steps = 100 + Below(100) * Below(200);
+    drawn_.features.insert("few steps");
   }
   std::string params;
   for (const auto& [name, declared] : tensors_) params += fmt::format(", {}: {}", name, declared);

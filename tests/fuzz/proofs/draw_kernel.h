@@ -12,7 +12,7 @@ struct DrawnKernel {
   std::string text;
   std::set<std::string> features;  ///< what it is made of, for the counts
   std::optional<unsigned long>
-      operations{};  ///< that a question of the proofs may take, where these are few
+      steps{};  ///< that a question of the proofs may take, where these are few
 };
 
 /// The same for the same seed. Its size names are N and M, its tensors f32 and i32, its scalars i64.

@@ -35,8 +35,13 @@ bool Holds(auto& ids, const std::string& id) {
 enum class Proofs : uint8_t { Run, Skipped };
 
 /// The passes of a module. Where the proofs are skipped, what check-bounds refuses is checked when it runs.
-driver::PipelineEnd RunPasses(driver::Session& session, ir::Module& module, Proofs proofs) {
-  if (proofs == Proofs::Run) return driver::RunModulePasses(session, module);
+driver::PipelineEnd RunPasses(driver::Session& session, ir::Module& module, Proofs proofs,
+                              std::optional<uint64_t> steps) {
+  if (proofs == Proofs::Run) {
+    passes::PassContext context{module, session.diagnostics, session.sources};
+    context.proof_steps = steps;
+    return passes::RunPipeline(passes::kModulePipeline, context, {});
+  }
   DiagnosticEngine refused;
   for (const passes::Pass* pass : passes::kModulePipeline) {
     if (pass == &passes::kCheckDisjoint || pass == &passes::kCheckOutputs) continue;
@@ -61,12 +66,12 @@ struct Compiled {
   driver::Compilation compilation;
   bool done = false;
 
-  Compiled(const std::string& text, Proofs proofs) {
+  Compiled(const std::string& text, Proofs proofs, std::optional<uint64_t> steps = {}) {
     options.files = {"drawn.kdl"};
     session.emplace(options, Families());
     compilation = driver::Compile(*session, {.until = driver::Until::Ir, .text = text});
     done = compilation.ok() &&
-           RunPasses(*session, *compilation.module, proofs) == driver::PipelineEnd::Done;
+           RunPasses(*session, *compilation.module, proofs, steps) == driver::PipelineEnd::Done;
   }
   const ir::Function* kernel() const {
     for (const ir::Function* function : compilation.module->functions()) {
@@ -205,9 +210,7 @@ bool IsAcceptedWith(const Fault& fault, const std::string& text) {
 
 Judgement JudgeKernel(const DrawnKernel& kernel, uint64_t seed) {
   Judgement judgement;
-  proofs::LimitOperations(kernel.operations);
-  Compiled compiled(kernel.text, Proofs::Run);
-  proofs::LimitOperations(std::nullopt);
+  Compiled compiled(kernel.text, Proofs::Run, kernel.steps);
   if (compiled.done) {
     JudgeAccepted(compiled, seed, judgement);
     return judgement;
