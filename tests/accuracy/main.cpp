@@ -34,7 +34,7 @@ constexpr Format kFormat<kdl::Bf16> = kBf16;
 template <class T>
 double Wide(T value) {
   if constexpr (kdl::Narrow<T>) {
-    return kdl::detail::Widened(value);
+    return kdl::As<double>(value);
   } else {
     return value;
   }
