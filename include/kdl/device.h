@@ -154,7 +154,7 @@ typedef enum kdl_map_access {
 /* The buffer's bytes for the host until kdl_buffer_unmap: the memory itself where it is
  * host-visible, else a copy that unmap writes back when it was mapped for writing. Waits for
  * nothing: the caller has waited for the operations whose effect it wants to see, and starts none
- * on the buffer meanwhile. One map at a time. */
+ * on the buffer meanwhile. Any number of maps for reading at a time, each with its own unmap, or one for writing. */
 kdl_error* kdl_buffer_map(kdl_buffer* buffer, kdl_map_access access, void** data);
 kdl_error* kdl_buffer_unmap(kdl_buffer* buffer);
 

@@ -162,6 +162,11 @@ Error Context::Load(const std::string& path) {
   if (library == nullptr) {
     return Fail(KDL_ERROR_NOT_FOUND, "cannot load kernels from '", path, "': ", WhyNotOpened(path));
   }
+  {
+    // Before anything of it is registered: images of a library that fails later stay in use, too.
+    const std::lock_guard lock(mutex_);
+    libraries_.push_back(library);
+  }
   auto* images = static_cast<const kdl_image* const*>(SymbolOf(library, "kdl_module_images"));
   Error error;
   if (images == nullptr) {
@@ -170,9 +175,6 @@ Error Context::Load(const std::string& path) {
   } else {
     for (; error == nullptr && *images != nullptr; ++images) error = registry_.Register(*images);
   }
-  // Also after an error: images before the one that failed are registered and stay in use.
-  const std::lock_guard lock(mutex_);
-  libraries_.push_back(std::move(library));
   return error;
 }
 

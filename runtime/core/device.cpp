@@ -235,26 +235,29 @@ Error Buffer::Map(kdl_map_access access, void** data) {
   }
   if ((access & KDL_MAP_WRITE) != 0) KDL_RETURN_IF_ERROR(CheckWritable(*this, "what is mapped"));
   const std::lock_guard lock(map_mutex_);
-  if (mapped_ != 0) return Invalid("map of ", Describe(*this), ", which is mapped already");
+  const bool reads_too = mapped_ == KDL_MAP_READ && access == KDL_MAP_READ;
+  if (mapped_ != 0 && !reads_too)
+    return Invalid("map of ", Describe(*this), ", which is mapped already");
   KDL_RETURN_IF_ERROR(device_->CheckHostAccess(*this, (access & KDL_MAP_WRITE) != 0));
-  if (device_->works_in_host_memory()) {
-    mapped_ = access;
-    *data = memory_.handle;
-    return nullptr;
-  }
+  // What is mapped does not change: the second one that reads sees what the first one does.
+  if (mapped_ == 0) KDL_RETURN_IF_ERROR(Stage());
+  mapped_ = access;
+  ++maps_;
+  *data = device_->works_in_host_memory() ? memory_.handle : staging_;
+  return nullptr;
+}
+
+Error Buffer::Stage() {
+  if (device_->works_in_host_memory()) return nullptr;
   staging_ = device_->host_memory().Allocate(bytes_);
   if (staging_ == nullptr) {
     return Fail(KDL_ERROR_OUT_OF_MEMORY, "map of ", Describe(*this), ": the host has no ", bytes_,
                 " bytes left");
   }
   // Also for writing only: what the caller leaves alone must come back as it was.
-  if (Error error = Transfer(true)) {
-    device_->host_memory().Free(std::exchange(staging_, nullptr), bytes_);
-    return error;
-  }
-  mapped_ = access;
-  *data = staging_;
-  return nullptr;
+  Error error = Transfer(true);
+  if (error != nullptr) device_->host_memory().Free(std::exchange(staging_, nullptr), bytes_);
+  return error;
 }
 
 Error Buffer::Unmap() {
@@ -263,6 +266,7 @@ Error Buffer::Unmap() {
   const bool writes = (mapped_ & KDL_MAP_WRITE) != 0;
   // Again: whatever has started since the map touched the buffer while it was the host's.
   Error error = device_->CheckHostAccess(*this, writes);
+  if (--maps_ > 0) return error;
   if (error == nullptr && staging_ != nullptr && writes) error = Transfer(false);
   device_->host_memory().Free(std::exchange(staging_, nullptr), bytes_);
   mapped_ = 0;

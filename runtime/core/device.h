@@ -142,6 +142,7 @@ class Buffer : public Counted {
 
  private:
   Buffer(Device& device, std::int64_t bytes, const char* name);
+  Error Stage();
   Error Transfer(bool to_host);
 
   std::shared_ptr<Device> device_;
@@ -153,6 +154,7 @@ class Buffer : public Counted {
   AccessLog access_log_;
   std::mutex map_mutex_;  // guards the rest
   int mapped_ = 0;        // the access; 0: not mapped
+  int maps_ = 0;          // several where all of them read
   void* staging_ = nullptr;
 };
 

@@ -289,6 +289,46 @@ CONFORMANCE_TEST(MapsSeeAndChange) {
   CHECK(CodeOf([&] { tensor.Map<float>(); }) == KDL_ERROR_INVALID_ARGUMENT);
 }
 
+CONFORMANCE_TEST(SeveralMapsMayRead) {
+  const Tensor tensor = bench.Upload<std::int32_t>({1, 2, 3});
+  const auto refusal = [&](kdl_map_access access) {
+    std::string message;
+    CHECK(CodeOf([&] { tensor.Map<std::int32_t>(access); }, &message) ==
+          KDL_ERROR_INVALID_ARGUMENT);
+    return message;
+  };
+  const std::string mapped = "map of 't' on " + bench.device.uri() + ", which is mapped already";
+  {
+    Mapping<const std::int32_t> first = tensor.Map<const std::int32_t>(KDL_MAP_READ);
+    const Mapping<const std::int32_t> second = tensor.Map<const std::int32_t>(KDL_MAP_READ);
+    CHECK(refusal(KDL_MAP_WRITE) == mapped);
+    first.Close();
+    CHECK(refusal(KDL_MAP_READ_WRITE) == mapped);
+    CHECK(second[2] == 3);
+  }
+  const Mapping<std::int32_t> alone = tensor.Map<std::int32_t>(KDL_MAP_READ_WRITE);
+  CHECK(refusal(KDL_MAP_READ) == mapped);
+}
+
+CONFORMANCE_TEST(ReadsAtOnce) {
+  const Tensor tensor = bench.Upload(std::vector<std::int32_t>(1000, 7));
+  const auto failures = [&] {
+    int failed = 0;
+    for (int i = 0; i < 200; ++i) {
+      const auto read = [&] {
+        if (tensor.Read<std::int32_t>({999}, {}, "f.kdl:1:1", "t[999]") != 7) ++failed;
+      };
+      if (CodeOf(read) != KDL_OK) ++failed;
+    }
+    return failed;
+  };
+  int there = 0;
+  std::thread other([&] { there = failures(); });
+  CHECK(failures() == 0);
+  other.join();
+  CHECK(there == 0);
+}
+
 CONFORMANCE_TEST(HostMemoryIsWrappedOrRefused) {
   std::vector<float> values = {1, 2, 3};
   if (bench.device.facts().host_visible != 0) {
