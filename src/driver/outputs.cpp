@@ -198,13 +198,16 @@ class Collector {
     AddFile(name_ + ".d", fmt::format("{}:{}\n", outputs.empty() ? name_ : outputs, inputs));
   }
 
+  /// A backslash has a meaning only in front of what it takes the meaning from: a blank, `#` and `:`.
   static std::string Escaped(std::string_view path) {
     std::string text;
+    size_t backslashes = 0;  // at the end of `text`
     for (char ch : path) {
-      if (ch == ' ' || ch == '#' || ch == '\\') text += '\\';
+      if (ch == ' ' || ch == '#' || ch == ':') text.append(backslashes + 1, '\\');
       text += ch == '$' ? "$$" : std::string(1, ch);
+      backslashes = ch == '\\' ? backslashes + 1 : 0;
     }
-    return text;
+    return text.append(backslashes, '\\');  // a blank follows
   }
 
   Session& session_;
