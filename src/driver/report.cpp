@@ -35,18 +35,19 @@ void PrintDiagnostics(const DiagnosticEngine& diagnostics, const SourceManager& 
     if (rendered.starts_with(kCompilerName)) rendered.replace(0, kCompilerName.size(), program);
     text += rendered;
   }
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  PrintAside(text);
 }
 
-bool PrintOutput(std::string_view text) {
+bool PrintOutput(std::string_view text, std::string_view program) {
   bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (!written) {
-    std::string why =
-        fmt::format("kernelc: error: cannot write to standard output: {}\n", std::strerror(errno));
-    std::fputs(why.c_str(), stderr);  // which may be closed, too
+    PrintAside(fmt::format("{}: error: cannot write to standard output: {}\n", program,
+                           std::strerror(errno)));  // nor may that be open
   }
   return written;
 }
+
+void PrintAside(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 }  // namespace kdl::driver

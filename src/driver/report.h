@@ -16,6 +16,9 @@ void PrintDiagnostics(const DiagnosticEngine& diagnostics, const SourceManager& 
                       std::string_view format, std::string_view program = kCompilerName);
 
 /// Writes to standard output and says so where that fails (a full disk, a closed pipe): false.
-bool PrintOutput(std::string_view text);
+bool PrintOutput(std::string_view text, std::string_view program = kCompilerName);
+
+/// Writes to standard error what nobody has to see: times, how far the work is. Where that fails it is lost.
+void PrintAside(std::string_view text);
 
 }  // namespace kdl::driver

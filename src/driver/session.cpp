@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "driver/diagnostics.h"
 #include "driver/report.h"
 
@@ -13,7 +11,7 @@ int Finish(const Session& session) {
   bool printed = PrintOutput(session.printed);
   if (session.options.time_passes) {
     for (const passes::PassRun& run : session.times)
-      fmt::print(stderr, "{:>10.3f} ms  {}\n", run.seconds * 1e3, run.name);
+      PrintAside(fmt::format("{:>10.3f} ms  {}\n", run.seconds * 1e3, run.name));
   }
   PrintDiagnostics(session.diagnostics, session.sources, session.options.diag_format);
   int code = ExitCodeOf(session.diagnostics);

@@ -98,7 +98,7 @@ std::string Run(LoadedProgram& loaded, const std::string& name, const driver::Op
 
 int Finish(const std::string& name, const std::string& printed, const driver::Options& options,
            const DiagnosticEngine& diagnostics) {
-  bool written = driver::PrintOutput(printed);
+  bool written = driver::PrintOutput(printed, name);
   driver::PrintDiagnostics(diagnostics, SourceManager(), options.diag_format, name);
   int code = driver::ExitCodeOf(diagnostics);
   return code == driver::kExitDone && !written ? driver::kExitEnvironment : code;

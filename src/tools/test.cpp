@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstdio>
 #include <filesystem>
 #include <mutex>
 #include <optional>
@@ -178,11 +177,11 @@ class Progress {
  public:
   void Show(size_t done, size_t all) {
     if (!terminal_ || std::chrono::steady_clock::now() - start_ < std::chrono::seconds(1)) return;
-    fmt::print(stderr, "\r{} of {}\x1b[K", done, all);
+    driver::PrintAside(fmt::format("\r{} of {}\x1b[K", done, all));
     shown_ = true;
   }
   void Clear() {
-    if (shown_) fmt::print(stderr, "\r\x1b[K");
+    if (shown_) driver::PrintAside("\r\x1b[K");
     shown_ = false;
   }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -43,11 +44,11 @@ class SearchProgress {
     std::string line = fmt::format("{} [{:#<{}}{:.<{}}] {} tried, best {:.2f}, now {}",
                                    kernel.kernel, "", done, "", kWidth - done, kernel.trials.size(),
                                    best ? best->gain : 1.0, driver::TilesText(tiles));
-    fmt::print(stderr, "\r{}\x1b[K", line);
+    driver::PrintAside(fmt::format("\r{}\x1b[K", line));
     shown_ = true;
   }
   void End() {
-    if (shown_) fmt::print(stderr, "\r\x1b[K");
+    if (shown_) driver::PrintAside("\r\x1b[K");
     shown_ = false;
   }
 
@@ -134,7 +135,9 @@ class Tuning {
 
   bool ReadKnown() {
     constexpr size_t kMostBytes = size_t{16} << 20;
-    if (!std::filesystem::exists(path_)) return true;
+    std::error_code ignored;  // what cannot be looked at cannot be read, which says why
+    if (std::filesystem::status(path_, ignored).type() == std::filesystem::file_type::not_found)
+      return true;
     auto text = driver::ReadInputFile(path_, kMostBytes, session_.diagnostics);
     auto known = text ? driver::ReadTuned(path_, *text, session_.diagnostics) : std::nullopt;
     if (known) known_ = std::move(*known);
@@ -164,8 +167,9 @@ class Tuning {
     TunedKernel& kernel = EntryOf(*tiles, chosen.Sizes());
     Search(*tiles, kernel, chosen, *written, own, SpecOf(level->target));
     progress_.End();
-    bool prints = driver::PrintOutput(Summary(kernel));
-    return Write() && prints ? driver::kExitDone : driver::kExitEnvironment;
+    // A write that has failed ended the search.
+    if (session_.diagnostics.has_errors() || !Write()) return driver::Finish(session_);
+    return driver::PrintOutput(Summary(kernel)) ? driver::kExitDone : driver::kExitEnvironment;
   }
 
   /// Of one level alone, where the spec means several.

@@ -14,6 +14,7 @@ KERNEL = b"""export kernel scale<B: int = 3>(x: in f32[N], y: out f32[N]) {
     spmd for i in N by B { y[i] = 3.0 * x[i]; }
 }
 """
+CHOSEN = KERNEL.replace(b"B: int = 3", b"B: int = auto")
 PROGRAM = b"""export program grow(x: in f32[N], n: u64, y: out f32[N]) {
     let t: f32[n];
     copy(x, y);
@@ -64,6 +65,9 @@ CASES = [
     ("sizes above the memory", "run scale.kdl --set N=4000000000000", KERNEL, 3, "no memory for 'x'"),
     ("a tensor of a program above the memory", "run f.kdl --set N=1 --arg n=1000000000000000", PROGRAM, 3,
      "f.kdl:2:5: error: allocation of 4000000000000000 bytes"),
+    ("tiles in a file whose name is too long", "tune f.kdl --set N=64 --tuned " + "n" * 300, CHOSEN, 1, "File name too long [E0913]"),
+    ("tiles that cannot be written", "tune f.kdl --set N=64 --trials 3 --tuned scale.kdl/x", CHOSEN, 1,
+     "cannot write 'scale.kdl/x': Not a directory [E0916]"),
     ("a sane .npy", RUN, npy(), 0, ""),
 ]
 
@@ -118,9 +122,28 @@ def links_to_itself(folder):
     return None if done.returncode == 1 and "imports itself" in done.stderr else f"links to '.': {done.stderr[:2000]}"
 
 
+def times_that_nobody_gets(folder):
+    """Times that standard error does not take are lost, and nothing else."""
+    (folder / "scale.kdl").write_bytes(KERNEL)
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(["kernelc", *"build scale.kdl -o out --time-passes".split()], cwd=folder, stderr=full, timeout=300)
+    made = (folder / "out" / "scale.host.o").exists()
+    return None if done.returncode == 0 and made else f"--time-passes on a full disk: exit code {done.returncode}"
+
+
+def depends_on_odd_names(folder):
+    """What make and ninja read has a backslash in front of what would end a name, and leaves other backslashes alone."""
+    name = "a b\\c:d\\#e$.kdl"
+    (folder / name).write_bytes(KERNEL)
+    subprocess.run(["kernelc", "build", name, "--module", "m", "--emit", "deps,header", "-o", "."], cwd=folder, timeout=300)
+    text = (folder / "m.d").read_text()
+    wanted = "m.h: a\\ b\\c\\:d\\\\\\#e$$.kdl\n"
+    return None if text == wanted else f"{name} depends by {text!r}, expected {wanted!r}"
+
+
 def main():
     problems = []
-    for check in (prints_and_writes, links_to_itself):
+    for check in (prints_and_writes, links_to_itself, times_that_nobody_gets, depends_on_odd_names):
         with tempfile.TemporaryDirectory(prefix="wrong-") as scratch:
             problems.append(check(pathlib.Path(scratch)))
     for case in CASES:
