@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "support/float_bits.h"
 
 namespace kdl::driver {

@@ -10,7 +10,7 @@
 #include "driver/host_object.h"
 #include "driver/runtime_name.h"
 #include "driver/toolchain.h"
-#include "ir/printer.h"
+#include "ir/print/printer.h"
 #include "support/check.h"
 #include "support/io.h"
 #include "targets/hosts.h"

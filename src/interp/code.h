@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/bound.h"
-#include "ir/eval.h"
+#include "ir/eval/bound.h"
+#include "ir/eval/eval.h"
 #include "ir/module.h"
 #include "support/result.h"
 

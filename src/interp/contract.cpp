@@ -9,7 +9,7 @@
 
 #include "interp/clause_run.h"
 #include "interp/elements.h"
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "support/check.h"
 #include "support/float_bits.h"
 

@@ -1,6 +1,6 @@
 #include "interp/elements.h"
 
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 
 namespace kdl::interp {
 

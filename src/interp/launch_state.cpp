@@ -2,7 +2,7 @@
 
 #include "interp/tensor_memory.h"
 #include "interp/tile.h"
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 
 namespace kdl::interp {
 

@@ -13,7 +13,7 @@
 
 // What `requires`, `ensures` and `expect` say: a KIR function of the kind `contract` for each condition and equation, which
 // gives its value for one choice of the free index names. Every float is an f64 there, with the bound of its rounding
-// (ir/bound.h); integers have 64 bits, in the fns that are called their own types. The functions stand in a module of their
+// (ir/eval/bound.h); integers have 64 bits, in the fns that are called their own types. The functions stand in a module of their
 // own, which no pass sees.
 namespace kdl::ir {
 

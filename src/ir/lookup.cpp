@@ -2,7 +2,7 @@
 
 #include <unordered_set>
 
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "ir/format.h"
 
 namespace kdl::ir {

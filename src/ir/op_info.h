@@ -104,7 +104,7 @@ struct OpInfo {
 
   constexpr bool has(Trait trait) const { return (traits & trait) != 0; }
   constexpr bool stands_in(uint32_t some_places) const { return (places & some_places) != 0; }
-  /// Elementwise by a function of numbers (ir/eval.h), as all such are but the call.
+  /// Elementwise by a function of numbers (ir/eval/eval.h), as all such are but the call.
   constexpr bool is_computed() const { return has(kElementwise) && kind != OpKind::Call; }
   constexpr bool has_operand(Effect effect) const {
     for (const OperandSpec& spec : operands) {

@@ -4,8 +4,8 @@
 #include <bit>
 #include <utility>
 
-#include "ir/eval.h"
-#include "ir/round_odd.h"
+#include "ir/eval/eval.h"
+#include "ir/eval/round_odd.h"
 #include "ir/views.h"
 
 namespace kdl::ir {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "ir/bound.h"
 #include "ir/builder.h"
+#include "ir/eval/bound.h"
 #include "ir/views.h"
 #include "irgen/function_gen.h"
 

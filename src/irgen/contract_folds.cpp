@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "irgen/contract_parts.h"
 #include "irgen/contract_values.h"
 #include "irgen/fold_kinds.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "irgen/contract_parts.h"
 #include "irgen/contract_tables.h"
 #include "irgen/elements.h"

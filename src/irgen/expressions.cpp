@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "irgen/access.h"
 #include "irgen/arithmetic.h"
 #include "irgen/contract_calls.h"

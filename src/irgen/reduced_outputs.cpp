@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ir/element_walk.h"
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "ir/views.h"
 #include "irgen/sizes.h"
 

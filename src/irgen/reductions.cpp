@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "irgen/carried.h"
 #include "irgen/contract_calls.h"
 #include "irgen/fold_kinds.h"

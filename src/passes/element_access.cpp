@@ -1,6 +1,6 @@
 #include "passes/element_access.h"
 
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "ir/views.h"
 #include "passes/rewrite.h"
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "ir/element_walk.h"
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "passes/analysis/pipe_ends.h"
 #include "passes/analysis/points.h"
 #include "passes/element_access.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "ir/busy_cores.h"
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "ir/groups.h"
 #include "ir/tensor_view.h"
 #include "passes/element_access.h"

@@ -4,8 +4,8 @@
 
 #include <chrono>
 
-#include "ir/printer.h"
-#include "ir/verifier.h"
+#include "ir/print/printer.h"
+#include "ir/verify/verifier.h"
 #include "support/check.h"
 
 namespace kdl::passes {

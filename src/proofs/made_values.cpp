@@ -1,6 +1,6 @@
 #include "proofs/made_values.h"
 
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "ir/views.h"
 
 namespace kdl::proofs {

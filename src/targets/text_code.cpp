@@ -1,7 +1,7 @@
 #include "targets/text_code.h"
 
 #include "ir/builder.h"
-#include "ir/printer.h"
+#include "ir/print/printer.h"
 
 namespace kdl::targets {
 

@@ -14,12 +14,12 @@
 #include "driver/report.h"
 #include "driver/select.h"
 #include "support/machine.h"
-#include "tools/bench_report.h"
 #include "tools/commands.h"
 #include "tools/measure/ceilings.h"
 #include "tools/measure/crew.h"
-#include "tools/measure_options.h"
-#include "tools/placed_kernel.h"
+#include "tools/timing/bench_report.h"
+#include "tools/timing/measure_options.h"
+#include "tools/timing/placed_kernel.h"
 
 namespace kdl::tools {
 

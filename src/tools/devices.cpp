@@ -10,7 +10,7 @@
 #include "targets/family.h"
 #include "targets/registry.h"
 #include "tools/commands.h"
-#include "tools/interpreters.h"
+#include "tools/loading/interpreters.h"
 
 namespace kdl::tools {
 

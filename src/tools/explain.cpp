@@ -14,12 +14,12 @@
 #include "support/near_names.h"
 #include "support/source.h"
 #include "tools/commands.h"
-#include "tools/decide_targets.h"
+#include "tools/explain/decide_targets.h"
+#include "tools/explain/placement_map.h"
+#include "tools/explain/tables.h"
+#include "tools/explain/workspace_map.h"
 #include "tools/pages.h"
-#include "tools/placement_map.h"
-#include "tools/selected_tiles.h"
-#include "tools/tables.h"
-#include "tools/workspace_map.h"
+#include "tools/timing/selected_tiles.h"
 
 namespace kdl::tools {
 

@@ -17,8 +17,8 @@
 #include "support/process.h"
 #include "support/source.h"
 #include "tools/commands.h"
-#include "tools/named_code.h"
-#include "tools/plugin_images.h"
+#include "tools/loading/named_code.h"
+#include "tools/loading/plugin_images.h"
 
 namespace kdl::tools {
 

@@ -18,13 +18,13 @@
 #include "driver/select.h"
 #include "driver/wrap_kernel.h"
 #include "ir/module.h"
-#include "ir/parser.h"
+#include "ir/parse/parser.h"
 #include "support/diagnostics.h"
 #include "support/names.h"
 #include "support/source.h"
 #include "targets/builtin_units.h"
 #include "targets/kinds.h"
-#include "tools/reference_device.h"
+#include "tools/loading/reference_device.h"
 
 // The main function of a program of --emit exe. Its kernels are linked in; the program itself is the KIR in the reference
 // image, walked by the same executor as in `kernelc run`.

@@ -14,8 +14,8 @@
 #include "driver/select.h"
 #include "driver/wrap_kernel.h"
 #include "tools/commands.h"
-#include "tools/draw_inputs.h"
-#include "tools/load.h"
+#include "tools/loading/load.h"
+#include "tools/testing/draw_inputs.h"
 
 namespace kdl::tools {
 

@@ -7,7 +7,7 @@
 #include "driver/diagnostics.h"
 #include "driver/report.h"
 #include "tools/commands.h"
-#include "tools/device_text.h"
+#include "tools/explain/device_text.h"
 
 namespace kdl::tools {
 

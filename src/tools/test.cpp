@@ -21,11 +21,11 @@
 #include "support/source.h"
 #include "syntax/limits.h"
 #include "tools/commands.h"
-#include "tools/contract_test.h"
-#include "tools/coverage.h"
-#include "tools/golden_run.h"
-#include "tools/named_code.h"
-#include "tools/test_names.h"
+#include "tools/loading/named_code.h"
+#include "tools/testing/contract_test.h"
+#include "tools/testing/coverage.h"
+#include "tools/testing/golden_run.h"
+#include "tools/testing/test_names.h"
 
 namespace kdl::tools {
 

@@ -18,10 +18,10 @@
 #include "support/io.h"
 #include "tools/commands.h"
 #include "tools/measure/trials.h"
-#include "tools/measure_options.h"
-#include "tools/placed_kernel.h"
-#include "tools/selected_tiles.h"
-#include "tools/tile_search.h"
+#include "tools/timing/measure_options.h"
+#include "tools/timing/placed_kernel.h"
+#include "tools/timing/selected_tiles.h"
+#include "tools/timing/tile_search.h"
 
 // kernelc tune: measures neighbours of what the selector chooses, each by turns with that choice, and keeps what it found in a
 // file of text, which is written anew behind each trial: whoever stops it loses one.

@@ -2,8 +2,8 @@
 
 #include "driver/compile.h"
 #include "driver/module_passes.h"
-#include "ir/parser.h"
-#include "ir/printer.h"
+#include "ir/parse/parser.h"
+#include "ir/print/printer.h"
 #include "support/check.h"
 #include "target.h"
 #include "targets/builtin.h"

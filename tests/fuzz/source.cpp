@@ -1,7 +1,7 @@
 #include <string>
 
 #include "driver/compile.h"
-#include "ir/verifier.h"
+#include "ir/verify/verifier.h"
 #include "target.h"
 #include "targets/builtin.h"
 

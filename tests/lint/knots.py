@@ -15,6 +15,8 @@ import includes
 ROOMS = {
     "src/sema": ["model", "walk", "types", "functions", "stages", "accesses", "expressions", "programs", "contracts",
                  "statements"],
+    "src/ir": ["eval", "print", "verify", "parse"],
+    "src/tools": ["measure", "loading", "explain", "testing", "timing"],
     "runtime": ["system", "core", "host", "team", "debug", "opencl", "cuda", "cluster", "api"],
 }
 

@@ -29,7 +29,7 @@ SCALAR_OPS = ROOT / "include/kdl/scalar_ops.def"
 OF_NAMES, OF_TEXTS = SRC / "codegen/orchestration/expression.cpp", SRC / "codegen/opencl/arithmetic.cpp"
 SECONDS = 12
 # The file in which each phase refers to the functions of all ops, by the macro that defines one.
-TABLES = {"KDL_TYPE_RULE": SRC / "ir/verify_types.cpp", "KDL_EMIT": SRC / "codegen/llvm/emitter.cpp",
+TABLES = {"KDL_TYPE_RULE": SRC / "ir/verify/verify_types.cpp", "KDL_EMIT": SRC / "codegen/llvm/emitter.cpp",
           "KDL_WRITE": SRC / "codegen/opencl/control.cpp"}
 
 

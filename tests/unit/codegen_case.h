@@ -1,6 +1,6 @@
 #pragma once
 
-// Values to try elementwise ops on, and what ir/eval.h says of them.
+// Values to try elementwise ops on, and what ir/eval/eval.h says of them.
 
 #include <algorithm>
 #include <bit>
@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "support/scalar.h"
 
 namespace kdl::codegen {

@@ -4,7 +4,7 @@
 #include "codegen_run.h"
 
 // Every elementwise op on every scalar that it is defined on, compiled at every -O, against
-// ir/eval.h.
+// ir/eval/eval.h.
 
 namespace kdl::codegen {
 

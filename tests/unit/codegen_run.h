@@ -17,7 +17,7 @@
 
 #include "codegen/llvm/compile.h"
 #include "codegen/llvm/host_module.h"
-#include "ir/printer.h"
+#include "ir/print/printer.h"
 #include "ir_text.h"
 #include "kdl/kernel_abi.h"
 #include "support/io.h"

@@ -8,7 +8,7 @@
 
 #include "codegen_case.h"
 
-// The operators of generated programs against ir/eval.h.
+// The operators of generated programs against ir/eval/eval.h.
 
 namespace kdl::codegen {
 

@@ -4,7 +4,7 @@
 #include "codegen_run.h"
 
 // Every elementwise op on vectors of every scalar that it is defined on, some operands scalars,
-// against ir/eval.h.
+// against ir/eval/eval.h.
 
 namespace kdl::codegen {
 

@@ -8,7 +8,7 @@
 #include "driver/host_object.h"
 #include "interp/run.h"
 #include "ir/builder.h"
-#include "ir/printer.h"
+#include "ir/print/printer.h"
 #include "ir/views.h"
 #include "passes/passes.h"
 #include "targets/builtin.h"

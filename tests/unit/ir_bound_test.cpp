@@ -1,4 +1,4 @@
-#include "ir/bound.h"
+#include "ir/eval/bound.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 
 namespace {
 

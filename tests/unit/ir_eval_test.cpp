@@ -1,4 +1,4 @@
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "support/float_bits.h"
 
 #include <doctest/doctest.h>

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "ir/module.h"
-#include "ir/parser.h"
+#include "ir/parse/parser.h"
 #include "support/diagnostics.h"
 #include "support/render.h"
 #include "support/source.h"

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "ir/builder.h"
-#include "ir/equal.h"
-#include "ir/literals.h"
-#include "ir/printer.h"
+#include "ir/print/equal.h"
+#include "ir/print/literals.h"
+#include "ir/print/printer.h"
 #include "ir_text.h"
 
 namespace kdl::ir {

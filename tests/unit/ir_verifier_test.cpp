@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "ir/builder.h"
-#include "ir/verifier.h"
+#include "ir/verify/verifier.h"
 #include "ir_text.h"
 
 namespace kdl::ir {

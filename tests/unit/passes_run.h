@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "interp/run.h"
-#include "ir/equal.h"
-#include "ir/eval.h"
-#include "ir/printer.h"
+#include "ir/eval/eval.h"
+#include "ir/print/equal.h"
+#include "ir/print/printer.h"
 #include "ir/ring.h"
-#include "ir/verifier.h"
+#include "ir/verify/verifier.h"
 #include "ir_text.h"
 #include "passes/passes.h"
 

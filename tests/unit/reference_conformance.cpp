@@ -7,7 +7,7 @@
 #include "conformance/conformance.h"
 #include "conformance/kernels.h"
 #include "support/check.h"
-#include "tools/reference_device.h"
+#include "tools/loading/reference_device.h"
 
 namespace kdl::conformance {
 

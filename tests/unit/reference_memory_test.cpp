@@ -1,7 +1,7 @@
 // Each allocation of a program on the reference device fails in turn.
 #include "failing_memory.h"
 #include "kdl/kernel_abi.h"
-#include "tools/reference_device.h"
+#include "tools/loading/reference_device.h"
 
 namespace {
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "tools/golden_file.h"
-#include "tools/text_diff.h"
+#include "tools/testing/golden_file.h"
+#include "tools/testing/text_diff.h"
 
 using namespace kdl;
 using namespace kdl::tools;

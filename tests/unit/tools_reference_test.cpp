@@ -9,7 +9,7 @@
 #include "ir_text.h"
 #include "kdl/kernel_abi.h"
 #include "kdl/runtime.h"
-#include "tools/reference_device.h"
+#include "tools/loading/reference_device.h"
 
 namespace kdl::tools {
 

@@ -3,7 +3,7 @@
 #include <set>
 #include <string_view>
 
-#include "tools/tables.h"
+#include "tools/explain/tables.h"
 
 namespace kdl::tools {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "codegen/opencl/writer.h"
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "ir/team_memory.h"
 #include "ir/views.h"
 #include "kdl/kernel_abi.h"

@@ -6,7 +6,7 @@
 #include "codegen/opencl/writer.h"
 #include "support/scalar.h"
 
-// Functions that OpenCL C lacks, or has only up to a rounding: each says to the bit what KIR's op does (ir/eval.cpp).
+// Functions that OpenCL C lacks, or has only up to a rounding: each says to the bit what KIR's op does (ir/eval/eval.cpp).
 
 namespace kdl::codegen::opencl {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "interp/launch_state.h"
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "ir/views.h"
 #include "support/float_bits.h"
 

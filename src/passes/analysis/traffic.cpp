@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "ir/views.h"
 #include "passes/rewrite.h"
 

@@ -1,4 +1,4 @@
-#include "ir/verifier.h"
+#include "ir/verify/verifier.h"
 #include "passes/diagnostics.h"
 #include "passes/rewrite.h"
 #include "support/check.h"

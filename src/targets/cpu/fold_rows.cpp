@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "ir/builder.h"
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "ir/views.h"
 #include "passes/analysis/points.h"
 #include "passes/rewrite.h"

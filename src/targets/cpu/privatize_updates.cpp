@@ -4,7 +4,7 @@
 
 #include "ir/busy_cores.h"
 #include "ir/element_walk.h"
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/analysis/pipe_ends.h"

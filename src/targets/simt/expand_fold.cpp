@@ -1,4 +1,4 @@
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "targets/simt/team_tiles.h"
 
 // A fold of a tile in registers that any order does, as max: each worker folds its own points of a row, and what the workers

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "ir/views.h"
 #include "passes/analysis/axis_order.h"
 #include "passes/rewrite.h"

@@ -15,7 +15,7 @@
 #include "driver/run_program.h"
 #include "driver/wrap_kernel.h"
 #include "targets/builtin.h"
-#include "tools/load.h"
+#include "tools/loading/load.h"
 
 namespace kdl::fuzz {
 

@@ -1,6 +1,6 @@
 #include "targets/cpu/expand/accumulate.h"
 
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 
 // What folds start from, and what their accumulators take in: a value's elements, or products of two.
 

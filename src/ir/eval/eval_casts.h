@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+
+#include "ir/eval/eval_fn.h"
+#include "support/scalar.h"
+
+// Ops from one scalar to another. Null where there is none.
+
+namespace kdl::ir {
+
+EvalFn FindCast(Scalar from, Scalar to);
+EvalFn FindToBits(Scalar operand, Scalar result);
+EvalFn FindFromBits(Scalar operand, Scalar result);
+
+/// The operand as it is.
+inline uint64_t PassThrough(const uint64_t* operands, bool*) { return operands[0]; }
+
+}  // namespace kdl::ir

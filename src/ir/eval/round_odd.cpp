@@ -1,0 +1,50 @@
+#include "ir/eval/round_odd.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace kdl::ir {
+
+namespace {
+
+constexpr uint64_t kDropped = (uint64_t{1} << 29) - 1;  // the digits that f64 has and f32 has not
+constexpr uint64_t kLastKept = kDropped + 1;
+
+double At(uint64_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits)); }
+
+uint64_t BitsOf(float value) { return std::bit_cast<uint32_t>(value); }
+
+/// Of a number that is exact, or is itself rounded to odd.
+uint64_t Rounded(double value) {
+  if (std::isnan(value)) return BitsOf(std::numeric_limits<float>::quiet_NaN());
+  if (std::fabs(value) >= 0x1p128)
+    return BitsOf(std::copysign(std::numeric_limits<float>::infinity(), static_cast<float>(value)));
+  if (std::fabs(value) < 0x1p-126) return BitsOf(std::copysign(0.F, std::signbit(value) ? -1 : 1));
+  auto bits = std::bit_cast<uint64_t>(value);
+  if ((bits & kDropped) != 0) bits = (bits & ~kDropped) | kLastKept;
+  return BitsOf(static_cast<float>(std::bit_cast<double>(bits)));
+}
+
+/// The sum of two f32 as an f64, rounded to odd: what is lost in it is exact, too.
+double SumToOdd(double a, double b) {
+  double sum = a + b;
+  if (!std::isfinite(sum)) return sum;
+  double of_b = sum - a;
+  double lost = (a - (sum - of_b)) + (b - of_b);
+  bool is_even = (std::bit_cast<uint64_t>(sum) & 1) == 0;
+  if (lost == 0 || !is_even) return sum;
+  return std::nextafter(sum, std::copysign(std::numeric_limits<double>::infinity(), lost));
+}
+
+}  // namespace
+
+uint64_t MulToOdd(const uint64_t* operands, bool*) {
+  return Rounded(At(operands[0]) * At(operands[1]));
+}
+
+uint64_t AddToOdd(const uint64_t* operands, bool*) {
+  return Rounded(SumToOdd(At(operands[0]), At(operands[1])));
+}
+
+}  // namespace kdl::ir

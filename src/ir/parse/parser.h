@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "ir/module.h"
+#include "ir/parse/untrusted.h"
+#include "support/diagnostics.h"
+#include "support/source.h"
+
+namespace kdl::ir {
+
+// What is refused before reading; everything after the parser recurses over regions and sizes.
+inline constexpr size_t kMaxTextBytes = size_t{64} << 20;
+inline constexpr size_t kMaxTextNesting = 256;
+
+/// Reads the text form (printer.h) of a module and verifies it. Ops without `loc` come from
+/// nowhere. Null where errors have been reported: one a function, then one an op that breaks a
+/// rule, or that takes more trust than there is.
+std::unique_ptr<Module> Parse(const SourceManager& sources, FileId file, Context& context,
+                              DiagnosticEngine& diagnostics, Trust trust = Trust::Everything);
+
+}  // namespace kdl::ir

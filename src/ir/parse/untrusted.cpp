@@ -1,0 +1,272 @@
+#include "ir/parse/untrusted.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ir/builder.h"
+#include "ir/requirement.h"
+#include "ir/tensor_view.h"
+#include "ir/views.h"
+
+namespace kdl::ir {
+
+namespace {
+
+bool HoldsElements(const Value* value) {
+  TypeKind kind = value->type()->kind;
+  return kind == TypeKind::Home || kind == TypeKind::Buffer || kind == TypeKind::Vector;
+}
+
+bool IsBelowTileLevel(const Op* op) {
+  bool is_low_pipe = op->kind() == OpKind::Pipe && !op->operands().empty();
+  return is_low_pipe || (op->info().places & ~kBelow) == 0 ||
+         std::ranges::any_of(op->results(), HoldsElements);
+}
+
+/// The assumptions that ForgetClaims takes back or checks; texts with others are refused.
+constexpr AttrKey kTakenBack[] = {AttrKey::Edge, AttrKey::Leading, AttrKey::Domain, AttrKey::Scope};
+
+std::optional<Assumed> AssumedBy(const Function* function, const Op* op) {
+  using enum Assumed::What;
+  if (IsBelowTileLevel(op)) return Assumed{BelowTileLevel, function, op};
+  if (op->info().has(kPlans)) return Assumed{Plan, function, op};
+  for (const Attr& attr : op->attrs()) {
+    if (RoleOf(attr.key) == AttrRole::Assumption &&
+        std::ranges::find(kTakenBack, attr.key) == std::end(kTakenBack))
+      return Assumed{Attribute, function, op, attr.key};
+  }
+  return std::nullopt;
+}
+
+/// What a value is in terms of size names, where it is made of nothing else.
+Size SizeOfValue(const Function& function, const Value* value, SizeTable& sizes) {
+  static constexpr std::pair<OpKind, SizeKind> kKinds[] = {
+      {OpKind::Add, SizeKind::Add}, {OpKind::Sub, SizeKind::Sub},
+      {OpKind::Mul, SizeKind::Mul}, {OpKind::Div, SizeKind::FloorDiv},
+      {OpKind::Rem, SizeKind::Mod}, {OpKind::Min, SizeKind::Min}};
+  if (const Op* def = value->def()) {
+    if (def->kind() == OpKind::SizeOf) return def->attr<AttrKey::Size>();
+    if (def->kind() == OpKind::Const)
+      return sizes.Constant(static_cast<int64_t>(def->attr<AttrKey::Bits>()));
+    auto found = std::ranges::find(kKinds, def->kind(), &std::pair<OpKind, SizeKind>::first);
+    if (found == std::end(kKinds)) return nullptr;
+    Size lhs = SizeOfValue(function, def->operand(0), sizes);
+    Size rhs = lhs ? SizeOfValue(function, def->operand(1), sizes) : nullptr;
+    return rhs ? sizes.Binary(found->second, lhs, rhs) : nullptr;
+  }
+  for (size_t i = 0; i < function.dims.size(); ++i) {
+    if (function.dim_value(i) == value) return sizes.Symbol(function.dims[i]);
+  }
+  return nullptr;
+}
+
+/// By CompareKind.
+constexpr std::string_view kSigns[] = {"==", "!=", "<", "<=", ">", ">="};
+
+Size ProductOf(std::span<const Size> dims, SizeTable& sizes) {
+  Size product = sizes.Constant(1);
+  for (Size dim : dims) product = sizes.Binary(SizeKind::Mul, product, dim);
+  return product;
+}
+
+/// Checks the lengths of the blocks of one function, and that its views have the elements of what they show.
+class SizeChecks {
+ public:
+  SizeChecks(Module& module, Function& function) : module_(module), function_(function) {}
+
+  void Limit(Op* blk) {
+    Size most = function_.axis(blk->result()->type()->axes[0]).extent;
+    Value* length = blk->operand(1);
+    Size size = SizeOfValue(function_, length, module_.types().sizes());
+    if (size == most ||
+        (size && IsConstant(size) && IsConstant(most) && size->value <= most->value))
+      return;
+    if (size && function_.kind == FunctionKind::Kernel)
+      return RequireOnce(blk, size, CompareKind::Le, most);
+    Builder builder(module_);
+    builder.StandAt(blk);
+    Value* fits = builder.Le(length, builder.SizeValue(most));
+    builder.Create(OpKind::Assert, {{fits}, {}}, {}, {MakeAttr<AttrKey::Text>(Text(blk))});
+  }
+
+  void CheckView(const Op* view) {
+    SizeTable& sizes = module_.types().sizes();
+    auto [first, from, to] = ViewedDimsOf(view);
+    auto part = [&](const Value* tensor, size_t count) {
+      return std::span<const Size>(tensor->type()->dims).subspan(first, count);
+    };
+    for (Size dim : part(view->result(), to)) {
+      if (MayBeNegative(function_, dim)) RequireOnce(view, dim, CompareKind::Ge, sizes.Constant(0));
+    }
+    Size shown = ProductOf(part(view->operand(0), from), sizes);
+    Size count = ProductOf(part(view->result(), to), sizes);
+    if (shown != count || MayDivideByZero(count)) RequireOnce(view, shown, CompareKind::Eq, count);
+  }
+
+ private:
+  Name Text(const Op* blk) const {
+    const Axis& axis = function_.axis(blk->result()->type()->axes[0]);
+    return module_.context().names.Intern(
+        fmt::format("a block of {} is no longer than {}", axis.name.text(), ToString(axis.extent)));
+  }
+
+  /// Of a kernel at its head, of a program in front of the op.
+  void RequireOnce(const Op* at, Size left, CompareKind compare, Size right) {
+    bool is_kernel = function_.kind == FunctionKind::Kernel;
+    const Op* first = is_kernel ? function_.body->first() : at->block()->first();
+    for (const Op* op = first; op && op != at; op = op->next()) {
+      bool is_this = op->kind() == OpKind::Require && op->attr<AttrKey::Compare>() == compare &&
+                     op->attr<AttrKey::Left>() == left && op->attr<AttrKey::Right>() == right;
+      if (is_this) return;
+    }
+    Builder builder(module_);
+    builder.SetInsertionPoint(is_kernel ? function_.body->first() : const_cast<Op*>(at));
+    builder.set_loc(at->loc());
+    std::string text = fmt::format("{} {} {}", ToString(left), kSigns[static_cast<size_t>(compare)],
+                                   ToString(right));
+    builder.Create(OpKind::Require, {}, {},
+                   {MakeAttr<AttrKey::Left>(left), MakeAttr<AttrKey::Compare>(compare),
+                    MakeAttr<AttrKey::Right>(right),
+                    MakeAttr<AttrKey::Text>(module_.context().names.Intern(text))});
+  }
+
+  Module& module_;
+  Function& function_;
+};
+
+/// Its text, for messages, where it comes from no source.
+void NameAccess(Op* op, Names& names) {
+  std::string_view tensor =
+      op->operand(op->kind() == OpKind::Load || op->kind() == OpKind::Take ? 0 : 1)->name().text();
+  std::string text = tensor.empty() ? "an access" : fmt::format("{}[…]", tensor);
+  op->SetAttr(MakeAttr<AttrKey::Text>(names.Intern(text)));
+}
+
+/// Whether both compute the same number wherever they stand, as far as equal ops of equal numbers tell.
+bool IsAlike(const Value* a, const Value* b, int depth = 0) {
+  constexpr int kDeepest = 8;
+  if (a == b) return true;
+  const Op* of_a = a->def();
+  const Op* of_b = b->def();
+  if (!of_a || !of_b || depth == kDeepest || of_a->kind() != of_b->kind() ||
+      a->type() != b->type() || !of_a->info().has(kPure) || of_a->attrs() != of_b->attrs() ||
+      of_a->operands().size() != of_b->operands().size() || a->index() != b->index())
+    return false;
+  for (size_t i = 0; i < of_a->operands().size(); ++i) {
+    if (!IsAlike(of_a->operand(i), of_b->operand(i), depth + 1)) return false;
+  }
+  return true;
+}
+
+/// Whether both loops walk the same blocks in the same order, each on the same core. The verifier has counted their binders.
+bool WalkAlike(const Function& function, const Op* a, const Op* b) {
+  auto deal = a->attr<AttrKey::Deal>();
+  if (deal != b->attr<AttrKey::Deal>() || deal == DealKind::Dynamic) return false;
+  for (size_t i = 0; i < a->operands().size(); ++i) {
+    if (!IsAlike(a->operand(i), b->operand(i))) return false;
+  }
+  for (size_t i = 0; i < a->region()->params().size(); ++i) {
+    Type of_a = a->region()->param(i)->type();
+    Type of_b = b->region()->param(i)->type();
+    bool blocks = of_a->kind == TypeKind::Blk;
+    if (blocks && function.axis(of_a->axes[0]).extent != function.axis(of_b->axes[0]).extent)
+      return false;
+  }
+  return true;
+}
+
+void ForgetUnlikeDomains(Function& function) {
+  std::map<Name, std::vector<Op*>> loops;
+  Walk(function.body, [&](Op* op) {
+    if (op->HasAttr(AttrKey::Domain)) loops[op->attr<AttrKey::Domain>()].push_back(op);
+  });
+  for (auto& [domain, walks] : loops) {
+    bool alike = std::ranges::all_of(
+        walks, [&](const Op* walk) { return WalkAlike(function, walks[0], walk); });
+    if (alike) continue;
+    for (Op* walk : walks) walk->RemoveAttr(AttrKey::Domain);
+  }
+}
+
+/// Sets all elements of the tensor to zero where the builder stands.
+void FillWithZeros(Builder& b, Value* tensor) {
+  Value* zero = b.Bits(tensor->type()->scalar, 0);
+  b.Create(OpKind::Fill, {{tensor}, {zero}, {}}, {b.types().Event()},
+           {MakeAttr<AttrKey::Device>(Name()), MakeAttr<AttrKey::Queue>(0)});
+}
+
+/// Nothing says that a program writes what it reads and what it returns.
+void DefineElements(Module& module, Function& program) {
+  std::vector<Op*> allocations;
+  Walk(program.body, [&](Op* op) {
+    if (op->kind() == OpKind::Alloc) allocations.push_back(op);
+  });
+  Builder b(module);
+  for (Op* alloc : allocations) {
+    b.SetInsertionPoint(alloc->block(), alloc->next());
+    b.set_loc(alloc->loc());
+    FillWithZeros(b, alloc->result());
+  }
+  b.SetInsertionPoint(program.body->first());
+  for (const Param& param : program.params) {
+    if (param.direction == Direction::Out) FillWithZeros(b, param.value);
+  }
+}
+
+void Guard(Op* op) {
+  if (op->HasAttr(AttrKey::Edge) && op->attr<AttrKey::Edge>() != EdgeKind::Else)
+    op->SetAttr(MakeAttr<AttrKey::Edge>(EdgeKind::Guard));
+  if (op->HasAttr(AttrKey::Leading)) op->SetAttr(MakeAttr<AttrKey::Leading>(0));
+  bool is_alone = op->HasAttr(AttrKey::Scope) && op->attr<AttrKey::Scope>() == ScopeKind::Core;
+  if (is_alone) op->SetAttr(MakeAttr<AttrKey::Scope>(ScopeKind::Launch));
+}
+
+}  // namespace
+
+std::vector<Assumed> FindAssumptions(const Module& module) {
+  std::vector<Assumed> found;
+  for (const Function* function : module.functions()) {
+    std::optional<Assumed> first;
+    if (function->team != 1) first = Assumed{Assumed::What::Team, function};
+    Walk(function->body, [&](const Op* op) {
+      if (!first) first = AssumedBy(function, op);
+    });
+    if (first) found.push_back(*first);
+  }
+  return found;
+}
+
+void NameGuards(Module& module) {
+  for (Function* function : module.functions()) {
+    Walk(function->body, [&](Op* op) {
+      bool guards = op->HasAttr(AttrKey::Edge) && op->attr<AttrKey::Edge>() == EdgeKind::Guard;
+      if (guards && !op->HasAttr(AttrKey::Text)) NameAccess(op, module.context().names);
+    });
+  }
+}
+
+void ForgetClaims(Module& module) {
+  for (Function* function : module.functions()) {
+    std::vector<Op*> blocks;
+    std::vector<Op*> views;
+    Walk(function->body, [&](Op* op) {
+      Guard(op);
+      if (op->kind() == OpKind::MakeBlk) blocks.push_back(op);
+      if (op->kind() == OpKind::View) views.push_back(op);
+    });
+    ForgetUnlikeDomains(*function);
+    if (function->kind == FunctionKind::Program) DefineElements(module, *function);
+    SizeChecks checks(module, *function);
+    for (Op* blk : blocks) checks.Limit(blk);
+    for (const Op* view : views) checks.CheckView(view);
+  }
+}
+
+}  // namespace kdl::ir

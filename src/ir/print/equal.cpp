@@ -1,0 +1,183 @@
+#include "ir/print/equal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "ir/format.h"
+#include "ir/print/printer.h"
+#include "support/check.h"
+
+namespace kdl::ir {
+
+namespace {
+
+/// Walks two functions side by side, pairing the values that they define.
+class Comparison {
+ public:
+  explicit Comparison(EqualOptions options) : options_(options) {}
+
+  std::string Blocks(const Block* a, const Block* b);
+
+ private:
+  std::string Ops(const Op* a, const Op* b);
+  std::string Values(const std::vector<Value*>& a, const std::vector<Value*>& b);
+  std::string Operands(const Op* a, const Op* b);
+  bool SameUse(const Value* a, const Value* b) const;
+  bool SameAccess(const Op* a, const Op* b) const;
+  bool SameAttrs(const Op* a, const Op* b) const;
+
+  EqualOptions options_;
+  std::unordered_map<const Value*, const Value*> pairs_;
+};
+
+std::string Differ(const Op* a, const Op* b, std::string_view what) {
+  return fmt::format("{}: `{}` and `{}`", what, PrintLine(*a), PrintLine(*b));
+}
+
+bool Comparison::SameUse(const Value* a, const Value* b) const {
+  auto found = pairs_.find(a);
+  return found != pairs_.end() && found->second == b;
+}
+
+std::string Comparison::Values(const std::vector<Value*>& a, const std::vector<Value*>& b) {
+  if (a.size() != b.size()) return fmt::format("{} values and {}", a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i]->name() != b[i]->name()) {
+      return fmt::format("names '{}' and '{}'", a[i]->name().text(), b[i]->name().text());
+    }
+    if (a[i]->type() != b[i]->type()) return fmt::format("types of '{}'", a[i]->name().text());
+    pairs_[a[i]] = b[i];
+  }
+  return "";
+}
+
+bool Comparison::SameAccess(const Op* a, const Op* b) const {
+  Access of_a = a->attr<AttrKey::Access>();
+  Access of_b = b->attr<AttrKey::Access>();
+  std::span<Value* const> index_a = a->Segment(AccessOperands(a->kind()));
+  std::span<Value* const> index_b = b->Segment(AccessOperands(b->kind()));
+  auto same_term = [&](const AccessTerm& x, const AccessTerm& y) {
+    return x.coefficient == y.coefficient && SameUse(index_a[x.operand], index_b[y.operand]);
+  };
+  auto same_dim = [&](const AccessDim& x, const AccessDim& y) {
+    return x.offset == y.offset &&
+           std::equal(x.terms.begin(), x.terms.end(), y.terms.begin(), y.terms.end(), same_term);
+  };
+  return std::equal(of_a.dims.begin(), of_a.dims.end(), of_b.dims.begin(), of_b.dims.end(),
+                    same_dim);
+}
+
+bool Comparison::SameAttrs(const Op* a, const Op* b) const {
+  auto same = [&](const Attr& x, const Attr& y) {
+    return x.key == y.key && (x.key == AttrKey::Access ? SameAccess(a, b) : x.value == y.value);
+  };
+  return std::equal(a->attrs().begin(), a->attrs().end(), b->attrs().begin(), b->attrs().end(),
+                    same);
+}
+
+std::string Comparison::Operands(const Op* a, const Op* b) {
+  for (size_t s = 0; s < a->info().operands.size(); ++s) {
+    if (a->HasAttr(AttrKey::Access) && s == AccessOperands(a->kind())) continue;
+    std::span<Value* const> of_a = a->Segment(s);
+    std::span<Value* const> of_b = b->Segment(s);
+    bool same = std::equal(of_a.begin(), of_a.end(), of_b.begin(), of_b.end(),
+                           [&](const Value* x, const Value* y) { return SameUse(x, y); });
+    if (!same) return Differ(a, b, fmt::format("operand '{}'", a->info().operands[s].name));
+  }
+  return "";
+}
+
+std::string Comparison::Ops(const Op* a, const Op* b) {
+  if (a->kind() != b->kind()) return Differ(a, b, "operations");
+  if (options_.locs && a->loc() != b->loc()) return Differ(a, b, "places in the source");
+  if (std::string operands = Operands(a, b); !operands.empty()) return operands;
+  if (!SameAttrs(a, b)) return Differ(a, b, "attributes");
+  for (size_t r = 0; r < a->regions().size(); ++r) {
+    const Block* of_a = a->region(r);
+    const Block* of_b = b->region(r);
+    if (std::string params = Values(of_a->params(), of_b->params()); !params.empty()) {
+      return Differ(a, b, params);
+    }
+    if (std::string inner = Blocks(of_a, of_b); !inner.empty()) return inner;
+  }
+  std::string results = Values(a->results(), b->results());
+  return results.empty() ? "" : Differ(a, b, results);
+}
+
+std::string Comparison::Blocks(const Block* a, const Block* b) {
+  // The body of a function: its parameters have no op to pair them.
+  if (!a->parent()) {
+    if (std::string params = Values(a->params(), b->params()); !params.empty()) return params;
+  }
+  const Op* op_a = a->first();
+  const Op* op_b = b->first();
+  for (; op_a && op_b; op_a = op_a->next(), op_b = op_b->next()) {
+    if (std::string op = Ops(op_a, op_b); !op.empty()) return op;
+  }
+  if (op_a) return fmt::format("`{}` stands in the first only", PrintLine(*op_a));
+  if (op_b) return fmt::format("`{}` stands in the second only", PrintLine(*op_b));
+  return "";
+}
+
+bool SameGeneric(const Generic& a, const Generic& b) {
+  return a.name == b.name && a.values == b.values && a.is_auto == b.is_auto &&
+         a.choices == b.choices;
+}
+
+bool SameAxis(const Axis& a, const Axis& b) {
+  return a.name == b.name && a.extent == b.extent && a.domain == b.domain && a.parent == b.parent &&
+         a.innermost == b.innermost;
+}
+
+template <class T, class Same>
+bool SameList(const std::vector<T>& a, const std::vector<T>& b, Same&& same) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
+}
+
+std::string Headers(const Function& a, const Function& b, EqualOptions options) {
+  if (a.name != b.name) return fmt::format("name '{}' and '{}'", a.name.text(), b.name.text());
+  if (a.kind != b.kind) return "kinds";
+  if (a.exported != b.exported) return "export";
+  if (a.doc != b.doc) return "documentation";
+  if (options.locs && a.loc != b.loc) return "places in the source";
+  auto same_binding = [](const TypeBinding& x, const TypeBinding& y) {
+    return x.name == y.name && x.scalar == y.scalar;
+  };
+  if (!SameList(a.bindings, b.bindings, same_binding)) return "type bindings";
+  if (!SameList(a.generics, b.generics, SameGeneric)) return "generics";
+  if (a.dims != b.dims) return "size names";
+  if (a.results != b.results) return "results";
+  if (!SameList(a.axes, b.axes, SameAxis)) return "axes";
+  auto same_param = [](const Param& x, const Param& y) {
+    return x.direction == y.direction && x.value->index() == y.value->index();
+  };
+  if (!SameList(a.params, b.params, same_param)) return "parameters";
+  return "";
+}
+
+}  // namespace
+
+std::string Difference(const Function& a, const Function& b, EqualOptions options) {
+  std::string difference = Headers(a, b, options);
+  if (difference.empty()) difference = Comparison(options).Blocks(a.body, b.body);
+  return difference.empty() ? "" : fmt::format("@{}: {}", a.name.text(), difference);
+}
+
+std::string Difference(const Module& a, const Module& b, EqualOptions options) {
+  KDL_CHECK(&a.context() == &b.context(), "modules of two contexts compared");
+  if (a.name != b.name) return "names of the modules";
+  auto same_device = [](const Device& x, const Device& y) {
+    return x.name == y.name && x.spec == y.spec;
+  };
+  if (!SameList(a.devices, b.devices, same_device)) return "devices";
+  if (a.functions().size() != b.functions().size()) return "numbers of functions";
+  for (size_t i = 0; i < a.functions().size(); ++i) {
+    std::string difference = Difference(*a.functions()[i], *b.functions()[i], options);
+    if (!difference.empty()) return difference;
+  }
+  return "";
+}
+
+}  // namespace kdl::ir

@@ -1,0 +1,552 @@
+#include "ir/print/printer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/format.h"
+#include "ir/op_table.h"
+#include "ir/print/literals.h"
+#include "ir/views.h"
+#include "support/check.h"
+
+namespace kdl::ir {
+
+namespace {
+
+std::string NameText(std::string_view name) {
+  return IsPlainName(name) ? std::string(name) : Quoted(name);
+}
+
+/// Gives each value and axis of one function the text that it has there.
+class FunctionNames {
+ public:
+  explicit FunctionNames(const Function& function) {
+    for (const Axis& axis : function.axes) {
+      axes_.push_back(axis.name.empty() ? fmt::format("{}", next_axis_++)
+                                        : Distinct(axis_taken_, axis.name.text()));
+    }
+    AddParams(function.body);
+    AddBlock(function.body);
+  }
+
+  std::string_view Of(const Value* value) const {
+    auto found = values_.find(value);
+    return found == values_.end() ? std::string_view("%?") : std::string_view(found->second);
+  }
+  std::string_view Of(AxisId axis) const {
+    return axis.value < axes_.size() ? std::string_view(axes_[axis.value]) : std::string_view("?");
+  }
+
+ private:
+  using Taken = std::unordered_map<std::string, int>;
+
+  static std::string Distinct(Taken& taken, std::string_view name) {
+    std::string text = NameText(name);
+    int before = taken[text]++;
+    return before == 0 ? text : fmt::format("{}.{}", text, before);
+  }
+
+  void Add(const Value* value) {
+    values_[value] = "%" + (value->name().empty() ? fmt::format("{}", next_value_++)
+                                                  : Distinct(value_taken_, value->name().text()));
+  }
+  void AddParams(const Block* block) {
+    for (const Value* param : block->params()) Add(param);
+  }
+  void AddBlock(const Block* block) {
+    for (const Op* op : *block) {
+      for (const Value* result : op->results()) Add(result);
+      for (const Block* region : op->regions()) {
+        AddParams(region);
+        AddBlock(region);
+      }
+    }
+  }
+
+  std::unordered_map<const Value*, std::string> values_;
+  std::vector<std::string> axes_;
+  Taken value_taken_;
+  Taken axis_taken_;
+  int next_value_ = 0;
+  int next_axis_ = 0;
+};
+
+template <class List, class Text>
+std::string Joined(const List& list, std::string_view separator, Text&& text) {
+  std::string joined;
+  for (const auto& item : list) {
+    if (!joined.empty()) joined += separator;
+    joined += text(item);
+  }
+  return joined;
+}
+
+std::string TypeText(Type type, const FunctionNames& names) {
+  auto axes = [&] { return Joined(type->axes, " ", [&](AxisId axis) { return names.Of(axis); }); };
+  auto dims = [&] {
+    return Joined(type->dims, ",", [](Size size) { return kdl::ToString(size); });
+  };
+  switch (type->kind) {
+    case TypeKind::Tile:
+      if (type->axes.empty()) return std::string(Spelling(type->scalar));
+      return fmt::format("tile<{}; {}>", Spelling(type->scalar), axes());
+    case TypeKind::Tensor:
+      return fmt::format("tensor<{},[{}]>", Spelling(type->scalar), dims());
+    case TypeKind::Blk:
+      return fmt::format("blk<{}>", axes());
+    case TypeKind::Home:
+      return fmt::format("home<{}; {}{}{}{}>", Spelling(type->scalar), axes(),
+                         type->panel ? fmt::format("; panel {}", type->panel) : "",
+                         type->group > 1 ? fmt::format("; group {}", type->group) : "",
+                         type->pad ? fmt::format("; pad {}", type->pad) : "");
+    case TypeKind::Buffer:
+      return fmt::format("buffer<{},[{}]{}>", Spelling(type->scalar), dims(),
+                         type->space == Space::Team ? "; team" : "");
+    case TypeKind::Pipe:
+      return fmt::format("pipe<{},[{}]>", Spelling(type->scalar), dims());
+    case TypeKind::Event:
+      return "event";
+    case TypeKind::Workspace:
+      return "workspace";
+    case TypeKind::Vector:
+      return fmt::format("vec<{} x {}>", Spelling(type->scalar), Lanes(type));
+  }
+  KDL_UNREACHABLE("a type of kind {}", static_cast<int>(type->kind));
+}
+
+/// Writes the ops of one function.
+class OpPrinter {
+ public:
+  OpPrinter(const FunctionNames& names, PrintOptions options) : names_(names), options_(options) {}
+
+  void PrintBlock(const Block* block, int depth);
+  void PrintOp(const Op* op, int depth);
+  /// All of the op up to its first region's brace or its end.
+  void PrintFirstLine(const Op* op);
+  std::string Type(ir::Type type) const { return TypeText(type, names_); }
+  std::string LocText(const Loc& loc) const;
+  std::string& text() { return text_; }
+
+ private:
+  std::string Of(const Value* value) const { return std::string(names_.Of(value)); }
+  template <class List>
+  std::string Values(const List& values) const {
+    return Joined(values, ", ", [&](const Value* value) { return names_.Of(value); });
+  }
+  std::string Types(const std::vector<Value*>& values) const {
+    return Joined(values, ", ", [&](const Value* value) { return Type(value->type()); });
+  }
+  void PrintPieces(const Op* op, const std::vector<FormatPiece>& pieces);
+  void PrintAttribute(const Op* op, AttrKey key, bool in_braces);
+  void PrintBraces(const Op* op);
+  void PrintRegionHeader(const Op* op);
+  std::string ParamText(const Op* op, size_t i) const;
+  std::string TypedParam(const Op* op, size_t i) const;
+  std::string OperandText(const Op* op, size_t i) const;
+  /// `%a in %x, %b in %y`: parameters from the first on, in as many operands.
+  std::string Elements(const Op* op, size_t count, size_t first_param) const;
+  std::string ForHead(const Op* op) const;
+  std::string CutHead(const Op* op) const;
+  std::string LoopHead(const Op* op) const;
+  std::string WhileHead(const Op* op) const;
+  std::string IfHead(const Op* op) const;
+  std::string SpmdHead(const Op* op) const;
+  std::string NestHead(const Op* op) const;
+  std::string FoldHead(const Op* op) const;
+  std::string NoHead(const Op* op) const;
+  /// Of a region whose parameters from `first` on carry the inits.
+  std::string Carried(std::span<Value* const> inits, const Block* region, size_t first = 1) const;
+  std::string AccessText(const Op* op, const Access& access) const;
+  std::string DimText(const Op* op, const AccessDim& dim) const;
+
+  const FunctionNames& names_;
+  PrintOptions options_;
+  std::string text_;
+};
+
+/// Adds `+ coefficient` or `- coefficient`, without the sign's space at the front of an index. The least number keeps its
+/// sign, in brackets: without it there is no such number.
+void AppendSigned(std::string& text, Size size, std::string_view factor) {
+  bool least = IsConstant(size, INT64_MIN);
+  bool negative = IsConstant(size) && size->value < 0 && !least;
+  if (!text.empty()) {
+    text += negative ? " - " : " + ";
+  } else if (negative) {
+    text += "-";
+  }
+  std::string amount = kdl::ToString(size);
+  if (negative) amount.erase(0, 1);
+  if (least) amount = fmt::format("({})", amount);
+  if (factor.empty()) {
+    text += amount;
+  } else if (amount == "1") {
+    text += factor;
+  } else {
+    text += fmt::format("{}*{}", amount, factor);
+  }
+}
+
+std::string OpPrinter::DimText(const Op* op, const AccessDim& dim) const {
+  std::string text;
+  std::span<Value* const> index = op->Segment(AccessOperands(op->kind()));
+  for (const AccessTerm& term : dim.terms) {
+    AppendSigned(text, term.coefficient,
+                 term.operand < index.size() ? names_.Of(index[term.operand]) : "%?");
+  }
+  if (text.empty() || !IsConstant(dim.offset, 0)) AppendSigned(text, dim.offset, "");
+  return text;
+}
+
+std::string OpPrinter::AccessText(const Op* op, const Access& access) const {
+  return "[" + Joined(access.dims, ", ", [&](const AccessDim& dim) { return DimText(op, dim); }) +
+         "]";
+}
+
+void OpPrinter::PrintAttribute(const Op* op, AttrKey key, bool in_braces) {
+  const Attr* attr = op->FindAttr(key);
+  if (!attr) {
+    text_ += "?";
+    return;
+  }
+  const AttrValue& value = attr->value;
+  auto axes = [&] {
+    return Joined(std::get<AxisList>(value), ", ", [&](AxisId axis) { return names_.Of(axis); });
+  };
+  switch (FormOf(key)) {
+    case AttrForm::Integer:
+      text_ += fmt::format("{}", std::get<int64_t>(value));
+      break;
+    case AttrForm::BitPattern:
+      text_ += ConstantText(op->result()->type()->scalar,
+                            static_cast<uint64_t>(std::get<int64_t>(value)));
+      break;
+    case AttrForm::Enumerator:
+      text_ += EnumeratorSpelling(key, std::get<int64_t>(value));
+      break;
+    case AttrForm::Text:
+      text_ += Quoted(std::get<Name>(value).text());
+      break;
+    case AttrForm::Symbol:
+      text_ += "@" + NameText(std::get<Name>(value).text());
+      break;
+    case AttrForm::Axes:
+      text_ += in_braces || std::get<AxisList>(value).empty() ? "(" + axes() + ")" : axes();
+      break;
+    case AttrForm::Access:
+      text_ += AccessText(op, std::get<Access>(value));
+      break;
+    case AttrForm::Size:
+      text_ += kdl::ToString(std::get<Size>(value));
+      break;
+    case AttrForm::Numbers: {
+      auto text = [](int64_t number) { return fmt::format("{}", number); };
+      text_ += "[" + Joined(std::get<NumberList>(value), ", ", text) + "]";
+      break;
+    }
+    case AttrForm::Elements: {
+      Scalar scalar = op->result()->type()->scalar;
+      auto text = [&](uint64_t bits) { return ConstantText(scalar, bits); };
+      text_ += "[" + Joined(std::get<ElementBits>(value), ", ", text) + "]";
+      break;
+    }
+  }
+}
+
+void OpPrinter::PrintPieces(const Op* op, const std::vector<FormatPiece>& pieces) {
+  for (const FormatPiece& piece : pieces) {
+    switch (piece.kind) {
+      case FormatPiece::Kind::Literal:
+        text_ += piece.literal;
+        break;
+      case FormatPiece::Kind::Operand:
+        text_ += Values(op->Segment(piece.operand));
+        break;
+      case FormatPiece::Kind::Attribute:
+        PrintAttribute(op, piece.key, false);
+        break;
+      case FormatPiece::Kind::Optional:
+        if (!op->Segment(piece.operand).empty()) PrintPieces(op, piece.pieces);
+        break;
+    }
+  }
+}
+
+void OpPrinter::PrintBraces(const Op* op) {
+  std::string_view separator = " {";
+  for (const Attr& attr : op->attrs()) {
+    if (FormatNames(op->kind(), attr.key)) continue;
+    text_ += fmt::format("{}{} = ", separator, Spelling(attr.key));
+    PrintAttribute(op, attr.key, true);
+    separator = ", ";
+  }
+  if (separator == ", ") text_ += "}";
+}
+
+std::string OpPrinter::Carried(std::span<Value* const> inits, const Block* region,
+                               size_t first) const {
+  std::string text;
+  for (size_t i = 0; i < inits.size() && i + first < region->params().size(); ++i) {
+    text += fmt::format("{}{} = {}", i == 0 ? " carry(" : ", ", Of(region->param(i + first)),
+                        Of(inits[i]));
+  }
+  return text.empty() ? text : text + ")";
+}
+
+std::string OpPrinter::ParamText(const Op* op, size_t i) const {
+  const Block* region = op->region();
+  return i < region->params().size() ? Of(region->param(i)) : std::string("%?");
+}
+
+std::string OpPrinter::TypedParam(const Op* op, size_t i) const {
+  const Block* region = op->region();
+  bool has = i < region->params().size();
+  return fmt::format("{}: {}", ParamText(op, i), has ? Type(region->param(i)->type()) : "?");
+}
+
+std::string OpPrinter::OperandText(const Op* op, size_t i) const {
+  return i < op->operands().size() ? Of(op->operand(i)) : std::string("%?");
+}
+
+std::string OpPrinter::ForHead(const Op* op) const {
+  return fmt::format(" {} in {} .. {}{}", TypedParam(op, 0), OperandText(op, 0), OperandText(op, 1),
+                     Carried(op->Segment(ForOp::at_inits), op->region(), 1));
+}
+
+std::string OpPrinter::CutHead(const Op* op) const {
+  return fmt::format(" {} in {}", TypedParam(op, 0), OperandText(op, 0));
+}
+
+std::string OpPrinter::LoopHead(const Op* op) const {
+  return fmt::format(" {} in {} .. {} step {}{}", ParamText(op, 0), OperandText(op, 0),
+                     OperandText(op, 1), OperandText(op, 2),
+                     Carried(op->Segment(LoopOp::at_inits), op->region(), 1));
+}
+
+std::string OpPrinter::WhileHead(const Op* op) const {
+  return Carried(op->Segment(WhileOp::at_inits), op->region(), 0);
+}
+
+std::string OpPrinter::IfHead(const Op* op) const { return " " + OperandText(op, 0); }
+
+std::string OpPrinter::SpmdHead(const Op* op) const {
+  std::vector<std::string> binders;
+  for (size_t i = 0; i < op->region()->params().size(); ++i) {
+    binders.push_back(fmt::format("{} in {} .. {}", TypedParam(op, i), OperandText(op, 2 * i),
+                                  OperandText(op, 2 * i + 1)));
+  }
+  return fmt::format(" ({})", fmt::join(binders, ", "));
+}
+
+std::string OpPrinter::NestHead(const Op* op) const {
+  return fmt::format(" ({})", Elements(op, op->operands().size(), 0));
+}
+
+std::string OpPrinter::FoldHead(const Op* op) const {
+  std::span<Value* const> inits = op->Segment(FoldOp::at_inits);
+  return fmt::format("{} ({})", Carried(inits, op->region(), 0),
+                     Elements(op, op->Segment(FoldOp::at_values).size(), inits.size()));
+}
+
+std::string OpPrinter::Elements(const Op* op, size_t count, size_t first_param) const {
+  std::vector<std::string> elements;
+  for (size_t i = 0; i < count; ++i) {
+    elements.push_back(fmt::format("{} in {}", ParamText(op, first_param + i), OperandText(op, i)));
+  }
+  return fmt::format("{}", fmt::join(elements, ", "));
+}
+
+std::string OpPrinter::NoHead(const Op*) const { return ""; }
+
+void OpPrinter::PrintRegionHeader(const Op* op) {
+  struct Row {
+    OpKind kind;
+    std::string (OpPrinter::*head)(const Op*) const;
+  };
+  static constexpr Row kRows[] = {
+      {OpKind::For, &OpPrinter::ForHead},     {OpKind::Loop, &OpPrinter::LoopHead},
+      {OpKind::While, &OpPrinter::WhileHead}, {OpKind::If, &OpPrinter::IfHead},
+      {OpKind::Spmd, &OpPrinter::SpmdHead},   {OpKind::Nest, &OpPrinter::NestHead},
+      {OpKind::Fold, &OpPrinter::FoldHead},   {OpKind::Scan, &OpPrinter::FoldHead},
+      {OpKind::Cut, &OpPrinter::CutHead},     {OpKind::Stage, &OpPrinter::NoHead},
+  };
+  static_assert(CoverOnce(kRows, [](const OpInfo& info) { return info.regions > 0; }),
+                "each op with regions is printed");
+  static constexpr auto kHeads = ByOp(kRows);
+  text_ += (this->*kHeads[static_cast<size_t>(op->kind())].head)(op);
+}
+
+std::string OpPrinter::LocText(const Loc& loc) const {
+  if (!options_.locs || loc == Loc()) return "";
+  return fmt::format(" loc({}:{}:{}+{})", loc.file.empty() ? "" : Quoted(loc.file.text()), loc.line,
+                     loc.column, loc.length);
+}
+
+void OpPrinter::PrintFirstLine(const Op* op) {
+  if (!op->results().empty()) text_ += Values(op->results()) + " = ";
+  text_ += op->info().spelling;
+  if (!op->regions().empty()) {
+    PrintRegionHeader(op);
+  } else {
+    size_t end = text_.size();
+    PrintPieces(op, FormatOf(op->kind()));
+    if (text_.size() > end && text_[end] != ' ') text_.insert(end, " ");
+  }
+  PrintBraces(op);
+  if (op->regions().empty() && !op->results().empty()) text_ += " : " + Types(op->results());
+  text_ += LocText(op->loc());
+}
+
+void OpPrinter::PrintOp(const Op* op, int depth) {
+  std::string indent(static_cast<size_t>(depth) * 2, ' ');
+  text_ += indent;
+  PrintFirstLine(op);
+  for (const Block* region : op->regions()) {
+    text_ += region == op->region() ? " {\n" : " else {\n";
+    PrintBlock(region, depth + 1);
+    text_ += indent + "}";
+  }
+  if (!op->regions().empty() && !op->results().empty()) text_ += " : " + Types(op->results());
+  text_ += "\n";
+}
+
+void OpPrinter::PrintBlock(const Block* block, int depth) {
+  for (const Op* op : *block) PrintOp(op, depth);
+}
+
+std::string_view KindText(FunctionKind kind) {
+  switch (kind) {
+    case FunctionKind::Fn:
+      return "fn";
+    case FunctionKind::Kernel:
+      return "kernel";
+    case FunctionKind::Program:
+      return "program";
+    case FunctionKind::Contract:
+      return "contract";
+  }
+  KDL_UNREACHABLE("a function of kind {}", static_cast<int>(kind));
+}
+
+std::string_view DirectionText(Direction direction) {
+  switch (direction) {
+    case Direction::In:
+      return " in";
+    case Direction::Out:
+      return " out";
+    case Direction::InOut:
+      return " inout";
+  }
+  KDL_UNREACHABLE("a parameter of direction {}", static_cast<int>(direction));
+}
+
+std::string Numbers(const std::vector<int64_t>& numbers, std::string_view separator) {
+  return Joined(numbers, separator, [](int64_t number) { return fmt::format("{}", number); });
+}
+
+std::string GenericText(const Generic& generic) {
+  std::string text(generic.name.text());
+  if (!generic.choices.empty()) text += " in {" + Numbers(generic.choices, ", ") + "}";
+  std::string values = Numbers(generic.values, " | ");
+  if (generic.is_auto) return text + (values.empty() ? " = auto" : " = auto(" + values + ")");
+  return values.empty() ? text : text + " = " + values;
+}
+
+std::string AxisText(const Axis& axis, AxisId id, const FunctionNames& names) {
+  std::string text = fmt::format("  axis {}", names.Of(id));
+  if (axis.parent.valid()) text += fmt::format(" in {}", names.Of(axis.parent));
+  if (axis.domain) text += " = " + ToString(axis.domain);
+  if (axis.extent) text += " by " + ToString(axis.extent);
+  if (axis.innermost) text += " innermost";
+  return text + "\n";
+}
+
+std::string DocText(std::string_view doc) {
+  std::string text;
+  while (!doc.empty()) {
+    std::string_view line = doc.substr(0, doc.find('\n'));
+    text += line.empty() ? "///\n" : fmt::format("/// {}\n", line);
+    doc.remove_prefix(std::min(line.size() + 1, doc.size()));
+  }
+  return text;
+}
+
+std::string HeaderText(const Function& function, const OpPrinter& printer,
+                       const FunctionNames& names) {
+  std::string text = fmt::format("{} @{}", KindText(function.kind), NameText(function.name.text()));
+  auto group = [&](std::string_view word, const std::string& items) {
+    if (!items.empty()) text += fmt::format(" {}({})", word, items);
+  };
+  group("types", Joined(function.bindings, ", ", [](const TypeBinding& binding) {
+          return fmt::format("{} = {}", binding.name.text(), Spelling(binding.scalar));
+        }));
+  group("generics", Joined(function.generics, ", ", GenericText));
+  group("dims", Joined(function.dims, ", ", [](Name dim) { return "%" + NameText(dim.text()); }));
+  if (function.exported) text += " {export}";
+  text += " (" +
+          Joined(function.params, ", ",
+                 [&](const Param& param) {
+                   Type type = param.value->type();
+                   bool directed = type->kind == TypeKind::Tensor || type->kind == TypeKind::Pipe ||
+                                   param.direction != Direction::In;
+                   return fmt::format("{}: {}{}", names.Of(param.value), TypeText(type, names),
+                                      directed ? DirectionText(param.direction) : "");
+                 }) +
+          ")";
+  if (!function.results.empty()) {
+    text +=
+        " -> " + Joined(function.results, ", ", [&](Type type) { return TypeText(type, names); });
+  }
+  return text + printer.LocText(function.loc);
+}
+
+}  // namespace
+
+std::string Print(const Function& function, PrintOptions options) {
+  FunctionNames names(function);
+  OpPrinter printer(names, options);
+  std::string text = DocText(function.doc) + HeaderText(function, printer, names) + " {\n";
+  if (function.team != 1) text += fmt::format("  team {}\n", function.team);
+  for (uint32_t i = 0; i < function.axes.size(); ++i) {
+    text += AxisText(function.axes[i], AxisId(i), names);
+  }
+  printer.PrintBlock(function.body, 1);
+  return text + printer.text() + "}\n";
+}
+
+std::string Print(const Module& module, PrintOptions options) {
+  std::string text;
+  if (!module.name.empty()) text += fmt::format("module {}\n", Quoted(module.name.text()));
+  if (!module.after.empty()) {
+    text += fmt::format("after {}", Quoted(module.after));
+    if (!module.target.empty()) text += fmt::format(" for {}", Quoted(module.target));
+    text += "\n";
+  }
+  for (const Device& device : module.devices) {
+    text += fmt::format("device @{}", NameText(device.name.text()));
+    if (!device.spec.empty()) text += " = " + Quoted(device.spec);
+    text += "\n";
+  }
+  for (const Function* function : module.functions()) {
+    if (!text.empty()) text += "\n";
+    text += Print(*function, options);
+  }
+  return text;
+}
+
+std::string PrintLine(const Op& op) {
+  const Function* function = op.block() ? op.block()->function() : nullptr;
+  if (!function) return std::string(op.info().spelling);
+  FunctionNames names(*function);
+  OpPrinter printer(names, {});
+  printer.PrintFirstLine(&op);
+  return printer.text();
+}
+
+std::string ToString(const Type& type, const Function& function) {
+  return TypeText(type, FunctionNames(function));
+}
+
+}  // namespace kdl::ir

@@ -1,0 +1,208 @@
+#include <algorithm>
+
+#include "ir/verify/verify_rules.h"
+#include "ir/views.h"
+
+#include <fmt/format.h>
+
+namespace kdl::ir {
+
+namespace {
+
+bool IsBool(Type type) { return type->scalar == Scalar::Bool; }
+
+std::string BreaksFault(const Op& op, Values inits) {
+  if (op.attr<AttrKey::Breaks>() != 1) return "'breaks' is 1 or absent";
+  bool ends = !inits.empty() && IsScalar(inits[0]->type()) && IsBool(inits[0]->type());
+  return ends ? "" : "the first carried value, which ends the loop, is no scalar bool";
+}
+
+/// Of a loop that says how many turns ahead of theirs copies begin.
+std::string AheadFault(const Op& op) {
+  constexpr int64_t kMost = 1024;
+  int64_t turns = op.HasAttr(AttrKey::Ahead) ? op.attr<AttrKey::Ahead>() : 0;
+  return 0 <= turns && turns <= kMost ? "" : "copies begin no number of turns from 0 to 1024 ahead";
+}
+
+/// Parameters `first` and following carry `inits`; the yield gives them their next values, the op
+/// its last ones.
+std::string CarryFault(const Op& op, Values inits, size_t first) {
+  const std::vector<Value*>& params = op.region()->params();
+  if (params.size() < first) return "a parameter is missing";
+  std::string fault =
+      SameTypes(Values(params).subspan(first), {inits.begin(), inits.end()}, "carried parameters");
+  if (fault.empty())
+    fault = SameTypes(Yielded(op.region()), {inits.begin(), inits.end()}, "yielded values");
+  if (fault.empty()) fault = SameTypes(op.results(), {inits.begin(), inits.end()}, "results");
+  for (const Value* init : inits) {
+    if (fault.empty() && !IsTile(init->type()) && !IsVector(init->type()))
+      fault = "only scalars, tiles and vectors are carried";
+  }
+  if (fault.empty() && op.HasAttr(AttrKey::Breaks)) fault = BreaksFault(op, inits);
+  return fault;
+}
+
+std::string ForFault(const Op& op, const Module&) {
+  if (!IsI64(op.operand(0)) || !IsI64(op.operand(1))) return "a bound is no i64";
+  if (op.region()->params().empty() || !IsBlk(op.region()->param(0)))
+    return "the first parameter is no blk";
+  if (std::string fault = AheadFault(op); !fault.empty()) return fault;
+  return CarryFault(op, op.Segment(ForOp::at_inits), 1);
+}
+
+std::string CutFault(const Op& op, const Module&) {
+  const std::vector<Value*>& params = op.region()->params();
+  if (!IsBlk(op.operand(0)) || params.size() != 1 || !IsBlk(params[0]))
+    return "the operand or the parameter is no blk";
+  const Axis& axis = op.block()->function()->axis(params[0]->type()->axes[0]);
+  if (axis.parent != op.operand(0)->type()->axes[0]) return "the axis is not in that of the blk";
+  NumberList sizes = op.attr<AttrKey::Sizes>();
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] < 1 || (i > 0 && sizes[i] >= sizes[i - 1])) return "the sizes do not descend to 1";
+  }
+  if (sizes.empty() || !IsConstant(axis.extent, sizes[0]))
+    return "the axis has not the first size's extent";
+  return Yielded(op.region()).empty() ? "" : "the region yields values";
+}
+
+/// A loop whose numbers the cores of a launch claim: 0, 1, 2 …, each on one core, from a counter that no other loop takes.
+std::string ClaimFault(const Op& op) {
+  auto is_const = [&](size_t operand, int64_t value) {
+    const Op* def = op.operand(operand)->def();
+    return def && def->kind() == OpKind::Const && def->attr<AttrKey::Bits>() == value;
+  };
+  if (!op.results().empty()) return "claims its numbers and carries values";
+  if (!is_const(0, 0) || !is_const(2, 1)) return "claims other numbers than 0, 1, 2 …";
+  const Block* body = op.block();
+  for (; body->parent(); body = body->parent()->block()) {
+    if (body->parent()->HasAttr(AttrKey::Claim)) return "claims its numbers within such a loop";
+  }
+  int64_t loops = 0;
+  int64_t same = 0;
+  auto claim = op.attr<AttrKey::Claim>();
+  Walk(body, [&](const Op* other) {
+    if (!other->HasAttr(AttrKey::Claim)) return;
+    ++loops;
+    same += other->attr<AttrKey::Claim>() == claim ? 1 : 0;
+  });
+  if (same != 1) return fmt::format("claims from counter {}, as another loop does", claim);
+  bool known = 0 <= claim && claim < loops;
+  return known ? "" : fmt::format("claims from counter {} of {}", claim, loops);
+}
+
+std::string TeamFault(const Op& op) {
+  if (!op.results().empty()) return "workers carry nothing from one to the next";
+  if (op.HasAttr(AttrKey::Claim) || op.HasAttr(AttrKey::Breaks))
+    return "turns of a team's are all run, each by its worker";
+  for (const Op* outer = op.block()->parent(); outer; outer = outer->block()->parent()) {
+    if (outer->HasAttr(AttrKey::Team)) return "stands in another loop of the team's";
+  }
+  return "";
+}
+
+std::string LoopFault(const Op& op, const Module&) {
+  for (size_t i = 0; i < 3; ++i) {
+    if (!IsI64(op.operand(i))) return "a bound is no i64";
+  }
+  if (op.region()->params().empty() || !IsI64(op.region()->param(0)))
+    return "the first parameter is no i64";
+  constexpr int64_t kMostUnrolled = 64;
+  int64_t turns = op.HasAttr(AttrKey::Unroll) ? op.attr<AttrKey::Unroll>() : 1;
+  if (turns < 1 || turns > kMostUnrolled) return "unrolled by no number from 1 to 64";
+  std::string fault = AheadFault(op);
+  if (fault.empty()) fault = CarryFault(op, op.Segment(LoopOp::at_inits), 1);
+  if (fault.empty() && op.HasAttr(AttrKey::Team)) fault = TeamFault(op);
+  return fault.empty() && op.HasAttr(AttrKey::Claim) ? ClaimFault(op) : fault;
+}
+
+std::string SpmdFault(const Op& op, const Module&) {
+  if (std::string fault = AllI64(op.operands()); !fault.empty()) return fault;
+  if (std::string fault = AheadFault(op); !fault.empty()) return fault;
+  const std::vector<Value*>& params = op.region()->params();
+  if (params.empty() || op.operands().size() != 2 * params.size())
+    return "not two bounds for each binder";
+  for (const Value* param : params) {
+    if (!IsBlk(param) && !IsI64(param)) return "a binder is neither a blk nor an i64";
+  }
+  if (!Yielded(op.region()).empty()) return "the region yields values";
+  for (const Op* outer = op.block()->parent(); outer; outer = outer->block()->parent()) {
+    if (outer->kind() == OpKind::Spmd) return "stands in another spmd";
+  }
+  return ElementwisePlaceFault(op);
+}
+
+/// What an element carries is its own: it has all axes, or lanes, of the condition.
+std::string WhileFault(const Op& op, const Module&) {
+  Values inits = op.operands();
+  if (inits.empty() || !IsBool(inits[0]->type()))
+    return "the first carried value, its condition, is no bool";
+  Type condition = inits[0]->type();
+  for (const Value* init : inits) {
+    Type type = init->type();
+    bool fits = IsVector(condition) ? IsVector(type) && Lanes(type) == Lanes(condition)
+                                    : Includes(type->axes, condition->axes);
+    if (!fits) return "a carried value lacks axes or lanes of the condition";
+  }
+  return CarryFault(op, inits, 0);
+}
+
+/// A bool, and a mask that is one as well.
+std::string AssertFault(const Op& op, const Module&) {
+  for (const Value* operand : op.operands()) {
+    Type type = operand->type();
+    if ((!IsTile(type) && !IsVector(type)) || !IsBool(type)) return "an operand is no bool";
+  }
+  return "";
+}
+
+std::string StaticAssertFault(const Op& op, const Module&) {
+  Type type = op.operand(0)->type();
+  return IsScalar(type) && IsBool(type) ? "" : "the condition is no scalar bool";
+}
+
+/// Tiles without sizes, or buffers with a size for each dimension.
+std::string PrintFault(const Op& op, const Module&) {
+  size_t dims = 0;
+  for (const Value* value : op.Segment(PrintOp::at_values)) {
+    Type type = value->type();
+    if (type->kind == TypeKind::Buffer) {
+      dims += type->dims.size();
+    } else if (!IsTile(type)) {
+      return "a value is neither a scalar, a tile nor a buffer";
+    }
+  }
+  if (op.Segment(PrintOp::at_sizes).size() != dims) return "not one size for each dimension";
+  return AllI64(op.Segment(PrintOp::at_sizes));
+}
+
+std::string IfFault(const Op& op, const Module&) {
+  Type condition = op.operand(0)->type();
+  if (!IsScalar(condition) || condition->scalar != Scalar::Bool)
+    return "the condition is no scalar bool";
+  for (const Block* region : op.regions()) {
+    if (!region->params().empty()) return "a branch has parameters";
+    if (std::string fault = SameTypes(Yielded(region), op.results(), "yielded values");
+        !fault.empty())
+      return fault;
+  }
+  for (const Value* result : op.results()) {
+    if (!IsTile(result->type()) && !IsVector(result->type()))
+      return "only scalars, tiles and vectors leave a branch";
+  }
+  return "";
+}
+
+}  // namespace
+
+KDL_TYPE_RULE(For, ForFault)
+KDL_TYPE_RULE(Spmd, SpmdFault)
+KDL_TYPE_RULE(Loop, LoopFault)
+KDL_TYPE_RULE(Cut, CutFault)
+KDL_TYPE_RULE(While, WhileFault)
+KDL_TYPE_RULE(If, IfFault)
+KDL_TYPE_RULE(Assert, AssertFault)
+KDL_TYPE_RULE(StaticAssert, StaticAssertFault)
+KDL_TYPE_RULE(Print, PrintFault)
+KDL_TYPE_RULE(Yield, NoTypes)  // judged by the op around
+
+}  // namespace kdl::ir

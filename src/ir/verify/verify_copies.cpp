@@ -1,0 +1,64 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/format.h"
+#include "ir/verify/verify_rules.h"
+#include "ir/views.h"
+
+// Block copies between tensors and buffers of a team's.
+
+namespace kdl::ir {
+
+namespace {
+
+bool IsOfTeam(const Value* value) {
+  return value->type()->kind == TypeKind::Buffer && value->type()->space == Space::Team;
+}
+
+std::string CopyFault(const Op& op, const Value* tensor, const Value* buffer, Values place,
+                      Values sizes) {
+  if (std::string fault = AccessFault(op, tensor); !fault.empty()) return fault;
+  for (const Value* index : op.Segment(AccessOperands(op.kind()))) {
+    if (!IsScalar(index->type())) return "an index is no scalar";
+  }
+  if (!IsOfTeam(buffer)) return "the buffer is not the team's";
+  if (buffer->type()->scalar != tensor->type()->scalar)
+    return "tensor and buffer differ in their elements";
+  if (place.size() != buffer->type()->dims.size())
+    return fmt::format("{} indices for {} dimensions", place.size(), buffer->type()->dims.size());
+  const NumberList along = op.attr<AttrKey::Along>();
+  if (along.empty() || along.size() > 2 || along.size() > place.size())
+    return "it is not of one dimension or two";
+  auto rank = static_cast<int64_t>(tensor->type()->dims.size());
+  bool ascends = std::ranges::is_sorted(along) && along.front() != along.back();
+  if ((along.size() == 2 && !ascends) || along.front() < 0 || along.back() >= rank)
+    return "its dimensions are none of the tensor's, in order";
+  if (sizes.size() != along.size()) return "not one size for each dimension";
+  std::string fault = AllI64(place);
+  return fault.empty() ? AllI64(sizes) : fault;
+}
+
+std::string CopyInFault(const Op& op, const Module&) {
+  CopyInOp copy(const_cast<Op*>(&op));
+  return CopyFault(op, copy.tensor(), copy.buffer(), copy.place(), copy.sizes());
+}
+
+std::string CopyOutFault(const Op& op, const Module&) {
+  CopyOutOp copy(const_cast<Op*>(&op));
+  return CopyFault(op, copy.tensor(), copy.buffer(), copy.place(), copy.sizes());
+}
+
+std::string AwaitCopiesFault(const Op& op, const Module&) {
+  if (!IsOfTeam(op.operand(0))) return "the buffer is not the team's";
+  Values part = op.Segment(AwaitCopiesOp::at_part);
+  return part.size() <= 1 ? AllI64(part) : "the part has more than a first index";
+}
+
+}  // namespace
+
+KDL_TYPE_RULE(CopyIn, CopyInFault)
+KDL_TYPE_RULE(CopyOut, CopyOutFault)
+KDL_TYPE_RULE(AwaitCopies, AwaitCopiesFault)
+
+}  // namespace kdl::ir

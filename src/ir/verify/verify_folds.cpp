@@ -1,0 +1,206 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/eval/eval.h"
+#include "ir/lane_map.h"
+#include "ir/verify/verify_rules.h"
+#include "ir/views.h"
+
+// Reductions, contractions, scans, and tiles that are indexed.
+
+namespace kdl::ir {
+
+namespace {
+
+std::string AxisListFault(const AxisList& axes, const std::vector<AxisId>& all) {
+  AxisList sorted = Sorted(axes);
+  if (sorted.empty()) return "no axis is reduced";
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+    return "an axis is reduced twice";
+  return Includes(all, sorted) ? "" : "a reduced axis is not the operands'";
+}
+
+std::string ReduceFault(const Op& op, const Module&) {
+  Type value = op.operand(0)->type();
+  if (!IsTile(value)) return "the value is no tile";
+  AxisList over = op.attr<AttrKey::Axes>();
+  if (std::string fault = AxisListFault(over, value->axes); !fault.empty()) return fault;
+  auto acc = op.attr<AttrKey::Acc>();
+  Type result = op.result()->type();
+  if (value->scalar != acc)
+    return fmt::format("folds {} in {}", Spelling(value->scalar), Spelling(acc));
+  if (!FindFold(op.attr<AttrKey::Fold>(), acc))
+    return fmt::format("this fold is not defined on {}", Spelling(acc));
+  bool fits = IsTile(result) && result->scalar == acc && result->axes == Without(value->axes, over);
+  return fits ? MapFault(op)
+              : "the result is not the value without the reduced axes, of the accumulator's type";
+}
+
+/// Whether an accumulator takes products of such integers exactly, but for what wraps.
+bool IsNarrowInteger(Scalar scalar, Scalar acc) {
+  return IsInteger(scalar) && IsInteger(acc) && Bytes(scalar) < Bytes(acc);
+}
+
+/// What is wrong with the unit that a contraction names.
+std::string UnitFault(const Op& op, const Module& module) {
+  if (!op.HasAttr(AttrKey::Unit)) return "";
+  Name name = op.attr<AttrKey::Unit>();
+  const Unit* unit = FindUnit(module.context(), name);
+  if (!unit) return fmt::format("there is no unit '{}'", name.text());
+  if (op.attr<AttrKey::Order>() != OrderKind::Chain) return "a unit takes its steps in a chain";
+  Scalar a = op.operand(0)->type()->scalar;
+  Scalar b = op.operand(1)->type()->scalar;
+  bool is_acc = a == unit->acc && b == unit->acc;
+  bool fits = op.attr<AttrKey::Acc>() == unit->acc && (is_acc || (a == unit->a && b == unit->b));
+  return fits ? ""
+              : fmt::format("unit '{}' does not multiply {} and {}", name.text(), Spelling(a),
+                            Spelling(b));
+}
+
+std::string ContractionFault(const Op& op, const Module& module) {
+  for (const Value* operand : op.operands()) {
+    if (!IsTile(operand->type())) return "an operand is no tile";
+  }
+  Type a = op.operand(0)->type();
+  Type b = op.operand(1)->type();
+  Type into = op.operand(2)->type();
+  std::vector<AxisId> all = UnionAxes(a->axes, b->axes);
+  AxisList over = op.attr<AttrKey::Axes>();
+  if (std::string fault = AxisListFault(over, all); !fault.empty()) return fault;
+  auto acc = op.attr<AttrKey::Acc>();
+  bool integers = IsNarrowInteger(a->scalar, acc) && IsNarrowInteger(b->scalar, acc);
+  bool byte_floats = IsByteFloat(a->scalar) && IsByteFloat(b->scalar);
+  if (!integers && !byte_floats && a->scalar != b->scalar)
+    return fmt::format("multiplies {} and {}", Spelling(a->scalar), Spelling(b->scalar));
+  bool widens = IsNarrowFloat(a->scalar) ? acc == Scalar::F32 : acc == a->scalar;
+  if (!integers && !widens)
+    return fmt::format("multiplies {} in {}", Spelling(a->scalar), Spelling(acc));
+  if (!FindMultiplyAdd(acc)) return fmt::format("is not defined on {}", Spelling(acc));
+  if (op.result()->type() != into) return "the result is not of the type of 'into'";
+  if (into->scalar != acc) return "'into' is not of the accumulator's type";
+  bool fits = Includes(into->axes, Without(all, over)) && Without(into->axes, over) == into->axes;
+  if (!fits) return "the axes of 'into' are not those that are left";
+  if (op.HasAttr(AttrKey::Plain) && !op.HasAttr(AttrKey::Unit))
+    return "'plain' is said of a unit's terms";
+  for (const Value* plus : op.Segment(ContractionOp::at_plus)) {
+    bool is_tile = IsTile(plus->type()) && plus->type()->scalar == acc && IsInteger(acc) &&
+                   Includes(into->axes, plus->type()->axes);
+    if (!is_tile || op.attr<AttrKey::Order>() != OrderKind::Chain)
+      return "'plus' is no tile of integers over axes of a chain's result";
+  }
+  std::string fault = UnitFault(op, module);
+  return fault.empty() ? MapFault(op) : fault;
+}
+
+/// What a fold and a scan share: tiles of equal axes, a scalar to start each accumulator, and a region that makes the next
+/// ones.
+std::string FoldedFault(const Op& op) {
+  Values values = op.Segment(FoldOp::at_values);
+  Values inits = op.Segment(FoldOp::at_inits);
+  if (values.empty() || inits.size() != values.size() || op.results().size() != values.size())
+    return "not one init and one result for each value";
+  std::vector<Type> params;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!IsTile(values[i]->type())) return "a value is no tile";
+    if (values[i]->type()->axes != values[0]->type()->axes) return "the values differ in axes";
+    bool starts =
+        IsScalar(inits[i]->type()) && inits[i]->type()->scalar == values[i]->type()->scalar;
+    if (!starts) return "an init is no scalar of its value's type";
+  }
+  if (std::string fault = AxisListFault(op.attr<AttrKey::Axes>(), values[0]->type()->axes);
+      !fault.empty())
+    return fault;
+  const std::vector<Value*>& all = op.region()->params();
+  if (all.size() != 2 * values.size()) return "not two parameters for each value";
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i]->type() != inits[i % inits.size()]->type())
+      return "a parameter is not of its value's scalar";
+  }
+  return SameTypes(Yielded(op.region()), {inits.begin(), inits.end()}, "accumulators");
+}
+
+/// Results over these axes, of the values' scalars.
+std::string FoldResultsFault(const Op& op, const std::vector<AxisId>& axes) {
+  for (size_t i = 0; i < op.results().size(); ++i) {
+    Type type = op.result(i)->type();
+    bool fits = IsTile(type) && type->scalar == op.operand(i)->type()->scalar && type->axes == axes;
+    if (!fits) return "a result has other axes or another scalar than the fold gives";
+  }
+  return "";
+}
+
+std::string FoldFault(const Op& op, const Module&) {
+  if (std::string fault = FoldedFault(op); !fault.empty()) return fault;
+  return FoldResultsFault(op, Without(op.operand(0)->type()->axes, op.attr<AttrKey::Axes>()));
+}
+
+std::string ScanFault(const Op& op, const Module&) {
+  if (std::string fault = FoldedFault(op); !fault.empty()) return fault;
+  if (op.attr<AttrKey::Axes>().size() != 1) return "scans more than one axis";
+  return FoldResultsFault(op, op.operand(0)->type()->axes);
+}
+
+std::string TakeFault(const Op& op, const Module&) {
+  Type tile = op.operand(0)->type();
+  if (!IsTile(tile)) return "the operand is no tile";
+  AxisList over = op.attr<AttrKey::Axes>();
+  if (std::string fault = AxisListFault(over, tile->axes); !fault.empty()) return fault;
+  Values index = op.Segment(TakeOp::at_index);
+  if (index.size() != over.size())
+    return fmt::format("{} indices for {} axes", index.size(), over.size());
+  for (const Value* value : index) {
+    if (!IsTile(value->type()) || value->type()->scalar != Scalar::I64)
+      return "an index is no i64 or tile of them";
+  }
+  if (std::string fault = MaskFault(op.Segment(TakeOp::at_mask)); !fault.empty()) return fault;
+  Values otherwise = op.Segment(TakeOp::at_otherwise);
+  bool is_else = op.attr<AttrKey::Edge>() == EdgeKind::Else;
+  if (is_else == otherwise.empty())
+    return is_else ? "edge 'else' without a value" : "a value for outside, but no edge 'else'";
+  Type result = op.result()->type();
+  for (const Value* value : otherwise) {
+    if (!IsTile(value->type()) || value->type()->scalar != tile->scalar)
+      return "the value for outside is not of the tile's type";
+  }
+  std::vector<AxisId> axes = AxesOf(index, Without(tile->axes, over));
+  axes = AxesOf(op.Segment(TakeOp::at_mask), AxesOf(otherwise, axes));
+  bool fits = IsTile(result) && result->scalar == tile->scalar && result->axes == axes;
+  return fits ? "" : "the result is not what the tile's other axes and the indices give";
+}
+
+/// The index along each axis is a sum over blks; the result has their axes for it.
+std::string SlideFault(const Op& op, const Module&) {
+  Type tile = op.operand(0)->type();
+  if (!IsTile(tile)) return "the operand is no tile";
+  AxisList over = op.attr<AttrKey::Axes>();
+  if (std::string fault = AxisListFault(over, tile->axes); !fault.empty()) return fault;
+  Values index = op.Segment(SlideOp::at_index);
+  for (const Value* blk : index) {
+    if (!IsBlk(blk)) return "an index is no blk";
+  }
+  Access access = op.attr<AttrKey::Access>();
+  if (access.dims.size() != over.size())
+    return fmt::format("{} indices for {} axes", access.dims.size(), over.size());
+  for (const AccessDim& dim : access.dims) {
+    for (const AccessTerm& term : dim.terms) {
+      if (term.operand >= index.size())
+        return fmt::format("index operand {} of {}", term.operand, index.size());
+    }
+  }
+  Type result = op.result()->type();
+  bool fits = IsTile(result) && result->scalar == tile->scalar &&
+              result->axes == AxesOf(index, Without(tile->axes, over));
+  return fits ? "" : "the result is not what the tile's other axes and the indices give";
+}
+
+}  // namespace
+
+KDL_TYPE_RULE(Reduce, ReduceFault)
+KDL_TYPE_RULE(Contraction, ContractionFault)
+KDL_TYPE_RULE(Fold, FoldFault)
+KDL_TYPE_RULE(Scan, ScanFault)
+KDL_TYPE_RULE(Take, TakeFault)
+KDL_TYPE_RULE(Slide, SlideFault)
+
+}  // namespace kdl::ir

@@ -1,0 +1,91 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/format.h"
+#include "ir/verify/verify_rules.h"
+#include "ir/views.h"
+#include "support/scalar.h"
+
+// Gates, by which workers of a team and copies wait for each other, and what goes through them.
+
+namespace kdl::ir {
+
+namespace {
+
+bool IsGated(const Value* buffer) {
+  const Type type = buffer->type();
+  return type->kind == TypeKind::Buffer && type->space == Space::Team && buffer->def() &&
+         buffer->def()->HasAttr(AttrKey::Gated);
+}
+
+std::string GatesFault(const Value* gates) {
+  bool are =
+      IsGated(gates) && gates->type()->scalar == Scalar::U64 && gates->type()->dims.size() == 1;
+  return are ? "" : "the gates are no gated buffer of u64 of the team's";
+}
+
+std::string GatesOpenFault(const Op& op, const Module&) {
+  if (op.attr<AttrKey::Arrivals>() < 1) return "nobody comes to the gates";
+  return GatesFault(op.operand(0));
+}
+
+std::string GatesCloseFault(const Op& op, const Module&) { return GatesFault(op.operand(0)); }
+
+std::string GateFault(const Op& op, const Module&) {
+  if (std::string fault = GatesFault(op.operand(0)); !fault.empty()) return fault;
+  return AllI64(Values(op.operands()).subspan(1));
+}
+
+/// Dimensions that boxes of a tensor run along, of slots of a buffer.
+std::string BoxFault(const Op& op, const Value* tensor, const Value* buffer) {
+  if (!IsGated(buffer) || buffer->type()->dims.size() != 3)
+    return "the buffer is no gated one of the team's with slots of two dimensions";
+  if (buffer->type()->scalar != tensor->type()->scalar)
+    return "the buffer is not of the tensor's type";
+  const NumberList along = op.attr<AttrKey::Along>();
+  auto rank = static_cast<int64_t>(tensor->type()->dims.size());
+  bool fits = along.size() == 2 && 0 <= along[0] && along[0] < along[1] && along[1] == rank - 1;
+  return fits ? "" : "its dimensions are none of the tensor's, the last one behind";
+}
+
+std::string CopyBoxFault(const Op& op, const Module&) {
+  CopyBoxOp copy(const_cast<Op*>(&op));
+  if (std::string fault = BoxFault(op, copy.tensor(), copy.buffer()); !fault.empty()) return fault;
+  if (std::string fault = GatesFault(copy.gates()); !fault.empty()) return fault;
+  if (copy.gates()->type()->dims[0] != copy.buffer()->type()->dims[0])
+    return "not one gate for each slot";
+  if (std::string fault = AllI64(op.Segment(CopyBoxOp::at_slot)); !fault.empty()) return fault;
+  return AccessFault(op, copy.tensor());
+}
+
+std::string BoxFitsFault(const Op& op, const Module&) {
+  Type result = op.result()->type();
+  if (!IsScalar(result) || result->scalar != Scalar::Bool) return "the result is no bool";
+  return BoxFault(op, op.operand(0), op.operand(1));
+}
+
+std::string ShowStoresFault(const Op&, const Module&) { return ""; }
+std::string CloseStepsFault(const Op&, const Module&) { return ""; }
+
+std::string AwaitStepsFault(const Op& op, const Module&) {
+  bool are_own = std::ranges::all_of(op.operands(), [](const Value* operand) {
+    return operand->type()->kind == TypeKind::Buffer && operand->type()->space != Space::Team;
+  });
+  if (!are_own) return "an operand is no buffer of the worker's own";
+  return op.attr<AttrKey::Ahead>() >= 0 ? "" : "a number of groups below zero";
+}
+
+}  // namespace
+
+KDL_TYPE_RULE(GatesOpen, GatesOpenFault)
+KDL_TYPE_RULE(GatesClose, GatesCloseFault)
+KDL_TYPE_RULE(GateArrive, GateFault)
+KDL_TYPE_RULE(GateAwait, GateFault)
+KDL_TYPE_RULE(CopyBox, CopyBoxFault)
+KDL_TYPE_RULE(BoxFits, BoxFitsFault)
+KDL_TYPE_RULE(ShowStores, ShowStoresFault)
+KDL_TYPE_RULE(CloseSteps, CloseStepsFault)
+KDL_TYPE_RULE(AwaitSteps, AwaitStepsFault)
+
+}  // namespace kdl::ir

@@ -1,0 +1,394 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "ir/eval/eval.h"
+#include "ir/lane_map.h"
+#include "ir/verify/verify_rules.h"
+#include "ir/views.h"
+
+namespace kdl::ir {
+
+namespace {
+
+std::string NestFault(const Op& op, const Module&) {
+  std::vector<AxisId> axes = AxesOf(op.operands());
+  if (!std::all_of(op.operands().begin(), op.operands().end(), IsBlk))
+    return "an operand is no blk";
+  if (axes.size() != op.operands().size()) return "two blks of one axis";
+  const std::vector<Value*>& params = op.region()->params();
+  if (params.size() != op.operands().size() || !AllI64(params).empty())
+    return "not one i64 for each blk";
+  Values yielded = Yielded(op.region());
+  if (yielded.size() != op.results().size()) return "not one yielded value for each result";
+  for (size_t i = 0; i < yielded.size(); ++i) {
+    Type result = op.result(i)->type();
+    const Op* fold = yielded[i]->def();
+    bool folds = fold && fold->kind() == OpKind::FoldIn && fold->block() == op.region();
+    const std::vector<AxisId> own = folds ? Without(axes, fold->attr<AttrKey::Axes>()) : axes;
+    bool fits = IsScalar(yielded[i]->type()) && IsTile(result) && result->axes == own &&
+                result->scalar == yielded[i]->type()->scalar;
+    if (!fits) return "a result is no tile of what the region yields";
+  }
+  return MapFault(op);
+}
+
+std::string ElementFault(const Op& op, const Module&) {
+  Type tile = op.operand(0)->type();
+  if (!IsTile(tile)) return "the operand is no tile";
+  Values point = op.Segment(ElementOp::at_point);
+  if (point.size() != tile->axes.size())
+    return fmt::format("{} indices for {} axes", point.size(), tile->axes.size());
+  bool fits = IsScalar(op.result()->type()) && op.result()->type()->scalar == tile->scalar;
+  return fits ? AllI64(point) : "the result is not of the tile's scalar";
+}
+
+/// The terms are folded as reduce and contraction do.
+std::string FoldedTermsFault(const Op& op) {
+  Values terms = op.Segment(FoldInOp::at_terms);
+  auto acc = op.attr<AttrKey::Acc>();
+  if (terms.empty() || terms.size() > 2)
+    return "not one value, or two of which products are folded";
+  for (const Value* term : terms) {
+    if (!IsScalar(term->type())) return "a term is no scalar";
+    if (term->type()->scalar != terms[0]->type()->scalar) return "the factors differ in type";
+  }
+  Scalar scalar = terms[0]->type()->scalar;
+  bool fits = scalar == acc || (terms.size() == 2 && IsNarrowFloat(scalar) && acc == Scalar::F32);
+  if (!fits) return fmt::format("folds {} in {}", Spelling(scalar), Spelling(acc));
+  auto fold = op.attr<AttrKey::Fold>();
+  bool defined = terms.size() == 1 ? FindFold(fold, acc) != nullptr
+                                   : fold == FoldKind::Sum && FindMultiplyAdd(acc) != nullptr;
+  if (!defined) return fmt::format("this fold is not defined on {}", Spelling(acc));
+  Type result = op.result()->type();
+  return IsScalar(result) && result->scalar == acc ? ""
+                                                   : "the result is not of the accumulator's type";
+}
+
+std::string FoldInFault(const Op& op, const Module&) {
+  if (std::string fault = FoldedTermsFault(op); !fault.empty()) return fault;
+  const Op* nest = op.block()->parent();
+  if (!nest || nest->kind() != OpKind::Nest) return "stands in no nest";
+  AxisList walked;
+  for (const Value* blk : nest->operands()) walked.push_back(blk->type()->axes[0]);
+  if (op.attr<AttrKey::Order>() != OrderKind::Lanes64) return "its order is not lanes64";
+  AxisList over = op.attr<AttrKey::Axes>();
+  bool last = !over.empty() && over.size() <= walked.size() &&
+              std::equal(over.rbegin(), over.rend(), walked.rbegin());
+  if (!last) return "the axes are not those that the nest walks last";
+  for (const Op* other = nest->region()->first(); other != &op; other = other->next()) {
+    if (other->kind() == OpKind::FoldIn && other->attr<AttrKey::Axes>() != over)
+      return "the nest folds other axes, too";
+  }
+  for (const Value* into : op.Segment(FoldInOp::at_into)) {
+    if (into->def() && into->def()->block() == nest->region()) return "'into' is made in the nest";
+    bool fits = IsTile(into->type()) && into->type()->scalar == op.attr<AttrKey::Acc>() &&
+                Includes(Without(AxesOf(nest->operands()), over), into->type()->axes);
+    if (!fits) return "'into' is no value over the nest's other axes, of the accumulator's type";
+  }
+  const std::vector<Use>& uses = op.result()->uses();
+  bool yielded = uses.size() == 1 && uses[0].user == nest->region()->terminator();
+  return yielded ? "" : "the nest does not yield the result, once";
+}
+
+std::string PrefetchFault(const Op& op, const Module&) {
+  return AccessFault(op, op.Segment(PrefetchOp::at_tensor)[0]);
+}
+
+std::string AlignGapFault(const Op& op, const Module&) {
+  int64_t lanes = op.attr<AttrKey::Lanes>();
+  if (lanes < 1 || !std::has_single_bit(static_cast<uint64_t>(lanes)))
+    return fmt::format("{} lanes are no power of two", lanes);
+  Type result = op.result()->type();
+  if (!IsScalar(result) || result->scalar != Scalar::I64) return "the result is no i64";
+  return AccessFault(op, op.Segment(AlignGapOp::at_tensor)[0]);
+}
+
+std::string CopyAheadFault(const Op& op, const Module&) {
+  CopyAheadOp copy(const_cast<Op*>(&op));
+  int64_t lanes = op.attr<AttrKey::Lanes>();
+  if (lanes < 1 || !std::has_single_bit(static_cast<uint64_t>(lanes)))
+    return fmt::format("{} lanes are no power of two", lanes);
+  Type buffer = copy.buffer()->type();
+  bool is_team = buffer->kind == TypeKind::Buffer && buffer->space == Space::Team;
+  if (!is_team) return "the buffer is none of the team's";
+  if (copy.place().size() != buffer->dims.size() || buffer->dims.empty())
+    return fmt::format("{} indices for {} dimensions", copy.place().size(), buffer->dims.size());
+  if (copy.tensor()->type()->scalar != buffer->scalar)
+    return "the buffer is not of the tensor's type";
+  if (std::string fault = AllI64(copy.place()); !fault.empty()) return fault;
+  return AccessFault(op, copy.tensor());
+}
+
+std::string CloseAheadFault(const Op&, const Module&) { return ""; }
+
+std::string AwaitAheadFault(const Op& op, const Module&) {
+  bool are_buffers = std::ranges::all_of(op.operands(), [](const Value* operand) {
+    return operand->type()->kind == TypeKind::Buffer && operand->type()->space == Space::Team;
+  });
+  if (!are_buffers) return "an operand is no buffer of the team's";
+  bool is_number = !op.HasAttr(AttrKey::Ahead) || op.attr<AttrKey::Ahead>() >= 0;
+  return is_number ? "" : "a number of groups below zero";
+}
+
+std::string CheckFault(const Op& op, const Module&) { return AllI64(op.operands()); }
+
+constexpr int64_t kMaxBufferBytes = int64_t{1} << 40;
+
+/// Of a buffer that lies in panels.
+std::string PanelsFault(const Op& op) {
+  constexpr int64_t kPanelBytes = 128;
+  constexpr int64_t kRows = 8;  // whose parts are exchanged together
+  Type type = op.result()->type();
+  if (op.attr<AttrKey::Swizzle>() != kPanelBytes) return "there are no panels of so many bytes";
+  if (type->space != Space::Team || type->dims.size() != 3)
+    return "no slots of two dimensions of the team's lie in panels";
+  bool whole = type->dims[1]->value % kRows == 0 &&
+               type->dims[2]->value * Bytes(type->scalar) % kPanelBytes == 0;
+  return whole ? "" : "its slots are not made of whole panels";
+}
+
+std::string BufferNewFault(const Op& op, const Module&) {
+  Type type = op.result()->type();
+  if (type->kind != TypeKind::Buffer) return "the result is no buffer";
+  int64_t bytes = Bytes(type->scalar);
+  for (Size dim : type->dims) {
+    if (dim->value < 0) return "an extent is negative";
+    if (dim->value > kMaxBufferBytes / std::max<int64_t>(bytes, 1))
+      return "the buffer is too large";
+    bytes *= dim->value;
+  }
+  if (op.HasAttr(AttrKey::Gated) && type->space != Space::Team)
+    return "workers wait at gates for what is the team's";
+  return op.HasAttr(AttrKey::Swizzle) ? PanelsFault(op) : "";
+}
+
+std::string BufferFault(const Value* buffer, Values index, const Value* element, Values mask) {
+  Type type = buffer->type();
+  if (type->kind != TypeKind::Buffer) return "the buffer is none";
+  if (index.size() != type->dims.size())
+    return fmt::format("{} indices for {} dimensions", index.size(), type->dims.size());
+  bool fits = IsScalar(element->type()) || (IsVector(element->type()) && !type->dims.empty());
+  if (!fits || element->type()->scalar != type->scalar)
+    return "the element is not of the buffer's scalar";
+  if (!IsVector(element->type()) && !mask.empty()) return "a mask, but no vector";
+  if (std::string fault = LaneMaskFault(mask, element->type()); !fault.empty()) return fault;
+  return AllI64(index);
+}
+
+std::string BufferLoadFault(const Op& op, const Module&) {
+  return BufferFault(op.operand(0), op.Segment(BufferLoadOp::at_index), op.result(),
+                     op.Segment(BufferLoadOp::at_mask));
+}
+
+std::string BufferStoreFault(const Op& op, const Module&) {
+  return BufferFault(op.operand(1), op.Segment(BufferStoreOp::at_index), op.operand(0),
+                     op.Segment(BufferStoreOp::at_mask));
+}
+
+// -- Vectors -------------------------------------------------------------------------------------
+
+std::string SplatFault(const Op& op, const Module&) {
+  Type result = op.result()->type();
+  bool fits = IsScalar(op.operand(0)->type()) && IsVector(result) &&
+              result->scalar == op.operand(0)->type()->scalar;
+  return fits ? "" : "the result is no vector of the scalar";
+}
+
+std::string LaneMaskOpFault(const Op& op, const Module&) {
+  Type result = op.result()->type();
+  if (!IsVector(result) || result->scalar != Scalar::Bool)
+    return "the result is no vector of bools";
+  return AllI64(op.operands());
+}
+
+std::string LaneNumbersFault(const Op& op, const Module&) {
+  Type result = op.result()->type();
+  return IsVector(result) && result->scalar == Scalar::I64 ? "" : "the result is no vector of i64";
+}
+
+std::string HalfFault(const Op& op, const Module&) {
+  Type whole = op.operand(0)->type();
+  Type half = op.result()->type();
+  if (!IsVector(whole) || Lanes(whole) % 2 != 0) return "the value has no halves";
+  int64_t part = op.attr<AttrKey::Part>();
+  if (part != 0 && part != 1) return fmt::format("there is no part {}", part);
+  bool fits = (IsScalar(half) || IsVector(half)) && half->scalar == whole->scalar &&
+              2 * Lanes(half) == Lanes(whole);
+  return fits ? "" : "the result is not half of the value";
+}
+
+std::string ZipFault(const Op& op, const Module&) {
+  if (op.operands().size() < 2) return "fewer than two rows";
+  Type row = op.operand(0)->type();
+  auto is_row = [&](const Value* value) { return value->type() == row; };
+  if (!(IsScalar(row) || IsVector(row)) || !std::ranges::all_of(op.operands(), is_row))
+    return "rows differ in type";
+  Type result = op.result()->type();
+  auto rows = static_cast<int64_t>(op.operands().size());
+  bool fits =
+      IsVector(result) && result->scalar == row->scalar && Lanes(result) == rows * Lanes(row);
+  return fits ? "" : "the result is not of the rows' lanes";
+}
+
+std::string UnitStepFault(const Op& op, const Module& module) {
+  const Unit* unit = FindUnit(module.context(), op.attr<AttrKey::Unit>());
+  if (!unit) return "there is no such unit";
+  UnitStepOp step(const_cast<Op*>(&op));
+  Type acc = step.acc()->type();
+  bool in_chain = op.HasAttr(AttrKey::Part);
+  if (in_chain && (unit->order != StepOrder::TwoChains || op.attr<AttrKey::Part>() < 0 ||
+                   op.attr<AttrKey::Part>() > 1))
+    return "there is no such chain";
+  int depth = in_chain ? GroupOf(*unit) : unit->depth;
+  bool is_acc = (IsScalar(acc) || IsVector(acc)) && acc->scalar == unit->acc;
+  if (!is_acc || step.result()->type() != acc) return "the accumulator is not the unit's";
+  auto fits = [&](Type factors, Scalar scalar) {
+    int64_t steps = IsVector(factors) ? Lanes(factors) / depth : 0;
+    return factors->scalar == scalar && Lanes(factors) == steps * depth &&
+           (steps == 1 || steps == Lanes(acc));
+  };
+  bool both = fits(step.a()->type(), unit->a) && fits(step.b()->type(), unit->b);
+  return both ? "" : "factors are not of a step a lane";
+}
+
+/// What is wrong with the buffers of a step's factors.
+std::string FactorsFault(const Op& op, const Unit& unit) {
+  NumberList folded = op.attr<AttrKey::Folded>();
+  if (folded.size() != 2) return "not one folded dimension for each factor";
+  for (size_t i = 0; i < 2; ++i) {
+    Type type = op.operand(i)->type();
+    bool is_factor = type->kind == TypeKind::Buffer &&
+                     (type->dims.size() == 2 || type->dims.size() == 3) &&
+                     type->scalar == (i == 0 ? unit.a : unit.b);
+    if (!is_factor) return "a factor is no buffer of two or three dimensions of the unit's factors";
+    if (folded[i] != 0 && folded[i] != 1) return "a folded dimension is none";
+  }
+  return "";
+}
+
+std::string MatrixStepFault(const Op& op, const Module& module) {
+  const Unit* unit = FindUnit(module.context(), op.attr<AttrKey::Unit>());
+  if (!unit) return "there is no such unit";
+  if (std::string fault = FactorsFault(op, *unit); !fault.empty()) return fault;
+  MatrixStepOp step(const_cast<Op*>(&op));
+  auto lies_in_panels = [](const Value* factor) {
+    return factor->def() && factor->def()->HasAttr(AttrKey::Swizzle);
+  };
+  if (unit->goes_on && !(lies_in_panels(step.a()) && lies_in_panels(step.b())))
+    return "the unit goes on, and a factor does not lie in panels";
+  if (step.place().size() != 4) return "the place is not four numbers";
+  if (std::string fault = AllI64(step.place()); !fault.empty()) return fault;
+  auto has_slots = [](const Value* factor) { return factor->type()->dims.size() == 3; };
+  int rings = (has_slots(step.a()) ? 1 : 0) + (has_slots(step.b()) ? 1 : 0);
+  if (std::ssize(step.slots()) != rings) return "not one slot for each factor that has such";
+  if (std::string fault = AllI64(step.slots()); !fault.empty()) return fault;
+  NumberList numbers = op.attr<AttrKey::Map>();
+  if (std::ranges::any_of(numbers, [](int64_t number) { return number < 1; }))
+    return "a number of the map is out of range";
+  LaneMap map = MapOf(op);
+  Values accs = step.accs();
+  bool fits = map.size() == 2 && (numbers.size() == 8 || numbers.size() == 10) &&
+              static_cast<size_t>(map[0].held() * map[1].held()) == accs.size();
+  if (!fits) return "not one accumulator for each of the worker's points";
+  if (op.results().size() != accs.size()) return "not one result for each accumulator";
+  for (size_t i = 0; i < accs.size(); ++i) {
+    bool is_acc = IsScalar(accs[i]->type()) && accs[i]->type()->scalar == unit->acc &&
+                  op.result(i)->type() == accs[i]->type();
+    if (!is_acc) return "an accumulator is not the unit's";
+  }
+  return "";
+}
+
+std::string TileStepsFault(const Op& op, const Module& module) {
+  const Unit* unit = FindUnit(module.context(), op.attr<AttrKey::Unit>());
+  if (!unit) return "there is no such unit";
+  if (unit->tile_groups == 0) return "the unit takes no tiles";
+  TileStepsOp step(const_cast<Op*>(&op));
+  Type rows = step.rows()->type();
+  Type columns = step.columns()->type();
+  bool are_buffers = rows->kind == TypeKind::Buffer && columns->kind == TypeKind::Buffer &&
+                     rows->dims.size() >= 2 && columns->dims.size() >= 2;
+  if (!are_buffers) return "a factor is no buffer of two dimensions or more";
+  bool are_factors = (rows->scalar == unit->a && columns->scalar == unit->b) ||
+                     (rows->scalar == unit->b && columns->scalar == unit->a);
+  if (!are_factors) return "factors are not the unit's";
+  NumberList along = op.attr<AttrKey::Along>();
+  if (along.size() != 1 || along[0] < 0 || along[0] + 1 >= std::ssize(rows->dims))
+    return "rows lie along no dimension but the last";
+  if (step.place().size() != rows->dims.size() + columns->dims.size() + 1)
+    return "the place is not an index of each buffer and a number of steps";
+  if (std::string fault = AllI64(step.place()); !fault.empty()) return fault;
+  NumberList sizes = op.attr<AttrKey::Sizes>();
+  Values accs = step.accs();
+  bool fits = sizes.size() == 2 && sizes[0] >= 1 && sizes[1] >= 1 &&
+              sizes[0] * sizes[1] == std::ssize(accs) && op.results().size() == accs.size();
+  if (!fits) return "not one accumulator and result for each vector of the rows";
+  for (size_t i = 0; i < accs.size(); ++i) {
+    Type type = accs[i]->type();
+    bool is_acc = IsVector(type) && type->scalar == unit->acc && type == accs[0]->type() &&
+                  op.result(i)->type() == type;
+    if (!is_acc) return "an accumulator is no vector of the unit's";
+  }
+  return "";
+}
+
+std::string TransposeFault(const Op& op, const Module&) {
+  if (op.operands().empty() || op.results().empty()) return "there is no row";
+  Type part = op.operand(0)->type();
+  Type result = op.result(0)->type();
+  if (!IsVector(part) || !IsVector(result)) return "a row is no vector";
+  size_t rows = op.results().size();
+  if (!std::has_single_bit(rows)) return fmt::format("{} rows are no power of two", rows);
+  if (static_cast<size_t>(Lanes(result)) != rows ||
+      op.operands().size() * static_cast<size_t>(Lanes(part)) != rows * rows)
+    return fmt::format("not {} rows and results", Lanes(result));
+  auto are = [](Values values, Type type) {
+    return std::all_of(values.begin(), values.end(),
+                       [&](const Value* value) { return value->type() == type; });
+  };
+  bool equal =
+      are(op.operands(), part) && are(op.results(), result) && part->scalar == result->scalar;
+  return equal ? "" : "rows and results differ in type";
+}
+
+/// Whether the op stands in a loop of the team's.
+bool IsWorkers(const Op& op) {
+  for (const Op* around = op.block()->parent(); around; around = around->block()->parent()) {
+    if (around->HasAttr(AttrKey::Team)) return true;
+  }
+  return false;
+}
+
+std::string BarrierFault(const Op& op, const Module&) {
+  return IsWorkers(op) ? "not all workers come to it" : "";
+}
+
+}  // namespace
+
+KDL_TYPE_RULE(Nest, NestFault)
+KDL_TYPE_RULE(Element, ElementFault)
+KDL_TYPE_RULE(FoldIn, FoldInFault)
+KDL_TYPE_RULE(Check, CheckFault)
+KDL_TYPE_RULE(Barrier, BarrierFault)
+KDL_TYPE_RULE(BusyCores, NoTypes)
+KDL_TYPE_RULE(BufferNew, BufferNewFault)
+KDL_TYPE_RULE(BufferLoad, BufferLoadFault)
+KDL_TYPE_RULE(BufferStore, BufferStoreFault)
+KDL_TYPE_RULE(Prefetch, PrefetchFault)
+KDL_TYPE_RULE(AlignGap, AlignGapFault)
+KDL_TYPE_RULE(Splat, SplatFault)
+KDL_TYPE_RULE(LaneMask, LaneMaskOpFault)
+KDL_TYPE_RULE(LaneNumbers, LaneNumbersFault)
+KDL_TYPE_RULE(Half, HalfFault)
+KDL_TYPE_RULE(Zip, ZipFault)
+KDL_TYPE_RULE(UnitStep, UnitStepFault)
+KDL_TYPE_RULE(CopyAhead, CopyAheadFault)
+KDL_TYPE_RULE(CloseAhead, CloseAheadFault)
+KDL_TYPE_RULE(AwaitAhead, AwaitAheadFault)
+KDL_TYPE_RULE(MatrixStep, MatrixStepFault)
+KDL_TYPE_RULE(TileSteps, TileStepsFault)
+KDL_TYPE_RULE(Transpose, TransposeFault)
+
+}  // namespace kdl::ir

@@ -1,0 +1,136 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/verify/verify_rules.h"
+#include "ir/views.h"
+
+namespace kdl::ir {
+
+namespace {
+
+bool IsPipe(const Value* value) { return value->type()->kind == TypeKind::Pipe; }
+
+/// A stage, or what would stand beside one, in the body of a kernel.
+std::string StageFault(const Op& op, const Module&) {
+  if (op.block()->parent()) return "stands in a region";
+  if (op.block()->function()->kind != FunctionKind::Kernel) return "stands outside a kernel";
+  if (!op.region()->params().empty()) return "the region has parameters";
+  return Yielded(op.region()).empty() ? "" : "the region yields values";
+}
+
+bool InStage(const Op& op) {
+  if (op.block()->function()->kind == FunctionKind::Fn) return true;
+  for (const Op* outer = op.block()->parent(); outer; outer = outer->block()->parent()) {
+    if (outer->kind() == OpKind::Stage) return true;
+  }
+  return false;
+}
+
+std::string PipeFault(const Op& op, const Module&) {
+  if (!IsPipe(op.result())) return "the result is no pipe";
+  if (op.block()->parent()) return "stands in a region";
+  if (op.attr<AttrKey::Depth>() < 1) return "holds no tile";
+  for (const Value* workspace : op.Segment(PipeOp::at_workspace)) {
+    if (workspace->type()->kind != TypeKind::Workspace) return "lies in what is no workspace";
+    if (!op.HasAttr(AttrKey::Slot)) return "has a place in a workspace, but no ring";
+  }
+  size_t ring = 0;
+  for (AttrKey key : {AttrKey::From, AttrKey::To, AttrKey::Header, AttrKey::Slot, AttrKey::Offset})
+    ring += op.HasAttr(key) ? 1 : 0;
+  return ring == 0 || ring == 5 ? "" : "a ring's record is incomplete";
+}
+
+/// Of the axes that stand for a pipe's positions: one each, of a block's extent.
+std::string PositionsFault(const Op& op, const Value* pipe) {
+  if (!IsPipe(pipe)) return "the pipe is none";
+  if (!InStage(op)) return "stands outside of stages";
+  AxisList axes = op.attr<AttrKey::Axes>();
+  const std::vector<Size>& extents = pipe->type()->dims;
+  if (axes.size() != extents.size())
+    return fmt::format("{} axes for {} positions", axes.size(), extents.size());
+  AxisList sorted = Sorted(axes);
+  bool twice = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
+  if (twice) return "an axis stands for two positions";
+  const Function& function = *op.block()->function();
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i].value >= function.axes.size()) return "an axis is not the function's";
+    Size extent = function.axis(axes[i]).extent;
+    bool known = extent && IsConstant(extent) && IsConstant(extents[i]);
+    if (known && extent->value != extents[i]->value) {
+      return fmt::format("axis '{}' has blocks of {}, the pipe {}",
+                         function.axis(axes[i]).name.text(), extent->value, extents[i]->value);
+    }
+  }
+  return "";
+}
+
+std::string PushFault(const Op& op, const Module&) {
+  const Value* pipe = op.operand(1);
+  if (std::string fault = PositionsFault(op, pipe); !fault.empty()) return fault;
+  Type value = op.operand(0)->type();
+  if (!IsTile(value) || value->scalar != pipe->type()->scalar)
+    return "the value is not of the pipe's type";
+  return Includes(Sorted(op.attr<AttrKey::Axes>()), value->axes)
+             ? ""
+             : "the value has an axis that stands for no position";
+}
+
+std::string PopFault(const Op& op, const Module&) {
+  const Value* pipe = op.operand(0);
+  if (std::string fault = PositionsFault(op, pipe); !fault.empty()) return fault;
+  Type result = op.result()->type();
+  bool fits = IsTile(result) && result->scalar == pipe->type()->scalar &&
+              result->axes == Sorted(op.attr<AttrKey::Axes>());
+  return fits ? "" : "the result is no tile of the pipe's type over the axes";
+}
+
+/// Of a slot that is held, as a tensor.
+std::string SlotFault(const Op& op, const Value* slot, const Value* pipe) {
+  if (!IsPipe(pipe)) return "the pipe is none";
+  if (!InStage(op)) return "stands outside of stages";
+  Type type = slot->type();
+  bool fits = type->kind == TypeKind::Tensor && type->scalar == pipe->type()->scalar &&
+              type->dims == pipe->type()->dims;
+  return fits ? "" : "the slot is no tensor of the pipe's element and extents";
+}
+
+std::string AcquireFault(const Op& op, const Module&) {
+  return SlotFault(op, op.result(), op.operand(0));
+}
+
+std::string SizesFault(Values sizes, const Value* pipe) {
+  bool fits = sizes.size() == pipe->type()->dims.size() && AllI64(sizes).empty();
+  return fits ? "" : "not one size, an i64, for each position";
+}
+
+std::string CommitFault(const Op& op, const Module&) {
+  std::string fault = SlotFault(op, op.operand(0), op.operand(1));
+  return fault.empty() ? SizesFault(op.Segment(CommitOp::at_sizes), op.operand(1)) : fault;
+}
+
+std::string WaitFault(const Op& op, const Module&) {
+  if (op.results().empty()) return "there is no slot";
+  std::string fault = SlotFault(op, op.result(), op.operand(0));
+  return fault.empty() ? SizesFault(Values(op.results()).subspan(1), op.operand(0)) : fault;
+}
+
+std::string ReleaseFault(const Op& op, const Module&) {
+  return SlotFault(op, op.operand(0), op.operand(1));
+}
+
+std::string MatchFault(const Op& op, const Module&) { return AllI64(op.operands()); }
+
+}  // namespace
+
+KDL_TYPE_RULE(Stage, StageFault)
+KDL_TYPE_RULE(Pipe, PipeFault)
+KDL_TYPE_RULE(Push, PushFault)
+KDL_TYPE_RULE(Pop, PopFault)
+KDL_TYPE_RULE(Acquire, AcquireFault)
+KDL_TYPE_RULE(Commit, CommitFault)
+KDL_TYPE_RULE(Wait, WaitFault)
+KDL_TYPE_RULE(Match, MatchFault)
+KDL_TYPE_RULE(Release, ReleaseFault)
+
+}  // namespace kdl::ir

@@ -1,0 +1,230 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/verify/verify_rules.h"
+#include "ir/views.h"
+
+namespace kdl::ir {
+
+namespace {
+
+std::string Events(Values values) {
+  for (const Value* value : values) {
+    if (value->type()->kind != TypeKind::Event) return "waits for what is no event";
+  }
+  return "";
+}
+
+std::string AllocFault(const Op& op, const Module&) {
+  return IsTensor(op.result()) ? "" : "the result is no tensor";
+}
+
+std::string FreeFault(const Op& op, const Module&) {
+  return IsTensor(op.operand(0)) ? Events(op.Segment(FreeOp::at_after))
+                                 : "the operand is no tensor";
+}
+
+std::string TransferFault(const Op& op, const Module&) {
+  bool fits = IsTensor(op.operand(0)) && op.result(0)->type() == op.operand(0)->type() &&
+              op.result(1)->type()->kind == TypeKind::Event;
+  return fits ? Events(op.Segment(TransferOp::at_after))
+              : "the results are not the operand's type and an event";
+}
+
+std::string RelocateFault(const Op& op, const Module&) {
+  bool fits = IsTensor(op.operand(0)) && op.result()->type()->kind == TypeKind::Event;
+  return fits ? Events(op.Segment(RelocateOp::at_after)) : "it takes a tensor and gives an event";
+}
+
+std::string CopyBackFault(const Op& op, const Module&) {
+  bool fits = IsTensor(op.operand(0)) && op.operand(0)->type() == op.operand(1)->type() &&
+              op.result()->type()->kind == TypeKind::Event;
+  return fits ? Events(op.Segment(CopyBackOp::at_after))
+              : "it takes two tensors of one type and gives an event";
+}
+
+std::string LivesFault(const Op& op, const Module&) {
+  return IsTensor(op.operand(0)) ? "" : "the operand is no tensor";
+}
+
+std::string ApartFault(const Op& op, const Module&) {
+  return IsTensor(op.operand(0)) && IsTensor(op.operand(1)) ? "" : "an operand is no tensor";
+}
+
+std::string CopyFault(const Op& op, const Module&) {
+  const Value* from = op.operand(0);
+  const Value* to = op.operand(1);
+  bool fits = IsTensor(from) && IsTensor(to) && from->type()->scalar == to->type()->scalar &&
+              from->type()->dims.size() == to->type()->dims.size() &&
+              op.result()->type()->kind == TypeKind::Event;
+  return fits ? Events(op.Segment(CopyOp::at_after))
+              : "it takes two tensors of one kind of element and as many dimensions";
+}
+
+std::string FillFault(const Op& op, const Module&) {
+  const Value* tensor = op.operand(0);
+  const Value* value = op.operand(1);
+  bool fits = IsTensor(tensor) && IsScalar(value->type()) &&
+              value->type()->scalar == tensor->type()->scalar &&
+              op.result()->type()->kind == TypeKind::Event;
+  return fits ? Events(op.Segment(FillOp::at_after))
+              : "it takes a tensor and a value of its elements";
+}
+
+/// All dimensions but the one, which stays with another size, or goes.
+std::string SliceFault(const Op& op, const Module&) {
+  if (!IsTensor(op.operand(0)) || !IsTensor(op.result())) return "operand or result is no tensor";
+  if (std::string fault = AllI64(Values(op.operands()).subspan(1)); !fault.empty()) return fault;
+  std::vector<Size> wanted = op.operand(0)->type()->dims;
+  const std::vector<Size>& dims = op.result()->type()->dims;
+  auto dimension = op.attr<AttrKey::Dimension>();
+  if (dimension < 0 || static_cast<size_t>(dimension) >= wanted.size())
+    return fmt::format("there is no dimension {}", dimension);
+  auto at = static_cast<size_t>(dimension);
+  bool stays = !op.Segment(SliceOp::at_hi).empty();
+  if (stays && at < dims.size()) wanted[at] = dims[at];
+  if (!stays && at + 1 == wanted.size()) return "it drops the last dimension";
+  if (!stays) wanted.erase(wanted.begin() + static_cast<std::ptrdiff_t>(at));
+  bool fits = wanted == dims && op.result()->type()->scalar == op.operand(0)->type()->scalar;
+  return fits ? "" : "another dimension changes";
+}
+
+std::string SwapFault(const Op& op, const Module&) {
+  const Op* a = op.operand(0)->def();
+  const Op* b = op.operand(1)->def();
+  bool allocated = a && b && a->kind() == OpKind::Alloc && b->kind() == OpKind::Alloc;
+  if (!allocated) return "it exchanges what no `alloc` made";
+  Name on_a = a->attr<AttrKey::Device>();
+  Name on_b = b->attr<AttrKey::Device>();
+  bool one_place = on_a == on_b || on_a.empty() || on_b.empty();  // without one on the only device
+  bool alike = op.operand(0)->type() == op.operand(1)->type() && one_place;
+  return alike ? "" : "the tensors differ in type or device";
+}
+
+std::string BindSizeFault(const Op& op, const Module&) {
+  return IsI64(op.result()) ? AllI64(op.operands()) : "the result is no i64";
+}
+
+/// An index for each dimension, and an element of the tensor's scalar.
+std::string HostAccessFault(const Value* tensor, const Value* element, Values index, Values after) {
+  if (!IsTensor(tensor)) return "there is no tensor";
+  if (index.size() != tensor->type()->dims.size())
+    return fmt::format("{} indices for {} dimensions", index.size(), tensor->type()->dims.size());
+  if (std::string fault = AllI64(index); !fault.empty()) return fault;
+  if (!IsScalar(element->type()) || element->type()->scalar != tensor->type()->scalar)
+    return "the element has not the tensor's scalar";
+  return Events(after);
+}
+
+std::string HostLoadFault(const Op& op, const Module&) {
+  return HostAccessFault(op.operand(0), op.result(), op.Segment(HostLoadOp::at_index),
+                         op.Segment(HostLoadOp::at_after));
+}
+
+std::string HostStoreFault(const Op& op, const Module&) {
+  return HostAccessFault(op.operand(1), op.operand(0), op.Segment(HostStoreOp::at_index),
+                         op.Segment(HostStoreOp::at_after));
+}
+
+std::string DrawFault(const Op& op, const Module&) {
+  if (!IsTensor(op.operand(0))) return "there is no tensor";
+  if (std::string fault = AllI64(op.Segment(DrawOp::at_seed)); !fault.empty()) return fault;
+  return Events(op.Segment(DrawOp::at_after));
+}
+
+std::string ExpectFault(const Op& op, const Module&) {
+  for (const Value* argument : op.Segment(ExpectOp::at_arguments)) {
+    if (!IsTensor(argument) && !IsScalar(argument->type())) return "it takes tensors and scalars";
+  }
+  return Events(op.Segment(ExpectOp::at_after));
+}
+
+std::string RequireFault(const Op& op, const Module&) {
+  bool in_program = op.block()->function()->kind == FunctionKind::Program;
+  return op.block()->parent() && !in_program ? "it stands in a region" : "";
+}
+
+std::string MarkFault(const Op& op, const Module&) {
+  return op.result()->type()->kind == TypeKind::Event ? "" : "the result is no event";
+}
+
+std::string LaunchFault(const Op& op, const Module& module) {
+  Name callee = op.attr<AttrKey::Callee>();
+  const Function* kernel = module.FindFunction(callee);
+  if (!kernel || kernel->kind != FunctionKind::Kernel)
+    return fmt::format("'{}' is no kernel of the module", callee.text());
+  Values arguments = op.Segment(LaunchOp::at_arguments);
+  std::vector<Type> wanted;  // a workspace is the launch's own matter
+  for (const Param& param : kernel->params) {
+    if (param.value->type()->kind != TypeKind::Workspace) wanted.push_back(param.value->type());
+  }
+  if (arguments.size() != wanted.size()) {
+    return fmt::format("{} arguments; '{}' takes {}", arguments.size(), callee.text(),
+                       wanted.size());
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    Type given = arguments[i]->type();
+    bool fits = given->kind == wanted[i]->kind && given->scalar == wanted[i]->scalar &&
+                given->dims.size() == wanted[i]->dims.size() && given->axes.empty();
+    if (!fits) return fmt::format("argument {} has not the parameter's type", i + 1);
+  }
+  if (std::string fault = AllI64(op.Segment(LaunchOp::at_cores)); !fault.empty())
+    return "the number of cores is no i64";
+  for (const Value* workspace : op.Segment(LaunchOp::at_workspace)) {
+    if (workspace->type()->kind != TypeKind::Workspace) return "runs in what is no workspace";
+  }
+  if (op.result()->type()->kind != TypeKind::Event) return "the result is no event";
+  return Events(op.Segment(LaunchOp::at_after));
+}
+
+std::string WorkspaceFault(const Op& op, const Module&) {
+  return op.result()->type()->kind == TypeKind::Workspace ? "" : "the result is no workspace";
+}
+
+std::string FootprintFault(const Op& op, const Module& module) {
+  Name callee = op.attr<AttrKey::Callee>();
+  const Function* kernel = module.FindFunction(callee);
+  if (!kernel || kernel->kind != FunctionKind::Kernel)
+    return fmt::format("'{}' is no kernel of the module", callee.text());
+  return I64Fault(op, module);
+}
+
+std::string InstancesFault(const Op& op, const Module& module) {
+  if (!AllI64(op.Segment(InstancesOp::at_cores)).empty()) return "the number of cores is no i64";
+  return I64Fault(op, module);
+}
+
+std::string ReserveFault(const Op& op, const Module&) {
+  if (op.operand(0)->type()->kind != TypeKind::Workspace) return "reserves what is no workspace";
+  return AllI64(Values(op.operands()).subspan(1));
+}
+
+}  // namespace
+
+KDL_TYPE_RULE(Alloc, AllocFault)
+KDL_TYPE_RULE(Free, FreeFault)
+KDL_TYPE_RULE(Lives, LivesFault)
+KDL_TYPE_RULE(Apart, ApartFault)
+KDL_TYPE_RULE(Transfer, TransferFault)
+KDL_TYPE_RULE(Relocate, RelocateFault)
+KDL_TYPE_RULE(CopyBack, CopyBackFault)
+KDL_TYPE_RULE(Copy, CopyFault)
+KDL_TYPE_RULE(Fill, FillFault)
+KDL_TYPE_RULE(Slice, SliceFault)
+KDL_TYPE_RULE(Swap, SwapFault)
+KDL_TYPE_RULE(BindSize, BindSizeFault)
+KDL_TYPE_RULE(HostLoad, HostLoadFault)
+KDL_TYPE_RULE(HostStore, HostStoreFault)
+KDL_TYPE_RULE(Draw, DrawFault)
+KDL_TYPE_RULE(Expect, ExpectFault)
+KDL_TYPE_RULE(DeviceCores, I64Fault)
+KDL_TYPE_RULE(Require, RequireFault)
+KDL_TYPE_RULE(Mark, MarkFault)
+KDL_TYPE_RULE(Launch, LaunchFault)
+KDL_TYPE_RULE(Workspace, WorkspaceFault)
+KDL_TYPE_RULE(Footprint, FootprintFault)
+KDL_TYPE_RULE(Instances, InstancesFault)
+KDL_TYPE_RULE(Reserve, ReserveFault)
+
+}  // namespace kdl::ir

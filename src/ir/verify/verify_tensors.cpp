@@ -1,0 +1,210 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/format.h"
+#include "ir/tensor_view.h"
+#include "ir/verify/verify_rules.h"
+#include "ir/views.h"
+
+namespace kdl::ir {
+
+namespace {
+
+std::string BlkFactFault(const Op& op, const Module&) {
+  if (!IsBlk(op.operand(0))) return "the operand is no blk";
+  return IsI64(op.result()) ? "" : "the result is no i64";
+}
+
+std::string MakeBlkFault(const Op& op, const Module&) {
+  return IsBlk(op.result()) ? AllI64(op.operands()) : "the result is no blk";
+}
+
+std::string IotaFault(const Op& op, const Module&) {
+  if (!IsBlk(op.operand(0))) return "the operand is no blk";
+  Type type = op.result()->type();
+  bool fits =
+      IsTile(type) && type->scalar == Scalar::I64 && type->axes == op.operand(0)->type()->axes;
+  return fits ? "" : "the result is no i64 tile over the blk's axis";
+}
+
+/// Of a load or store of a vector: scalar indices, a proven edge, a mask of as many lanes.
+std::string VectorAccessFault(const Op& op, const Value* tensor, Type vector, Values mask) {
+  if (vector->scalar != tensor->type()->scalar) return "the vector is not of the tensor's type";
+  for (const Value* index : op.Segment(AccessOperands(op.kind()))) {
+    if (!IsScalar(index->type())) return "an index of a vector's access is no scalar";
+  }
+  if (op.attr<AttrKey::Edge>() != EdgeKind::Proven) return "a vector's access is not proven";
+  if (tensor->type()->dims.empty()) return "a tensor without dimensions has no vectors";
+  return LaneMaskFault(mask, vector);
+}
+
+std::string LoadFault(const Op& op, const Module&) {
+  const Value* tensor = op.Segment(LoadOp::at_tensor)[0];
+  std::string fault = AccessFault(op, tensor);
+  if (fault.empty() && IsVector(op.result()->type())) {
+    return op.Segment(LoadOp::at_otherwise).empty()
+               ? VectorAccessFault(op, tensor, op.result()->type(), op.Segment(LoadOp::at_mask))
+               : "a vector's access has a value for outside";
+  }
+  if (fault.empty()) fault = MaskFault(op.Segment(LoadOp::at_mask));
+  if (!fault.empty()) return fault;
+  Values otherwise = op.Segment(LoadOp::at_otherwise);
+  bool is_else = op.attr<AttrKey::Edge>() == EdgeKind::Else;
+  if (is_else == otherwise.empty())
+    return is_else ? "edge 'else' without a value" : "a value for outside, but no edge 'else'";
+  Scalar scalar = tensor->type()->scalar;
+  if (!otherwise.empty() &&
+      (!IsTile(otherwise[0]->type()) || otherwise[0]->type()->scalar != scalar)) {
+    return "the value for outside is not of the tensor's type";
+  }
+  std::vector<AxisId> axes = AxesOf(op.Segment(LoadOp::at_index));
+  axes = AxesOf(op.Segment(LoadOp::at_mask), AxesOf(otherwise, axes));
+  Type type = op.result()->type();
+  if (!IsTile(type) || type->scalar != scalar)
+    return fmt::format("the result is not of {}", Spelling(scalar));
+  return type->axes == axes
+             ? ""
+             : "the result's axes are not those of index, mask and value for outside";
+}
+
+std::string StoreFault(const Op& op, const Module&) {
+  const Value* tensor = op.Segment(StoreOp::at_tensor)[0];
+  std::string fault = AccessFault(op, tensor);
+  bool vector = IsVector(op.operand(0)->type());
+  if (op.HasAttr(AttrKey::Cache) && (!vector || !op.Segment(StoreOp::at_mask).empty()))
+    return "only a vector without mask goes past the caches";
+  if (fault.empty() && vector)
+    return VectorAccessFault(op, tensor, op.operand(0)->type(), op.Segment(StoreOp::at_mask));
+  if (fault.empty()) fault = MaskFault(op.Segment(StoreOp::at_mask));
+  if (!fault.empty()) return fault;
+  if (op.attr<AttrKey::Edge>() == EdgeKind::Else) return "a store has no value for outside";
+  Type value = op.Segment(StoreOp::at_value)[0]->type();
+  if (!IsTile(value) || value->scalar != tensor->type()->scalar)
+    return "the value is not of the tensor's type";
+  std::vector<AxisId> axes = AxesOf(op.Segment(StoreOp::at_index));
+  if (!Includes(axes, value->axes)) return "the value has an axis that no index has";
+  return Includes(axes, AxesOf(op.Segment(StoreOp::at_mask)))
+             ? ElementwisePlaceFault(op)
+             : "the mask has an axis that no index has";
+}
+
+bool HasUpdate(UpdateKind how, Scalar scalar) {
+  bool is_arithmetic = how == UpdateKind::Add || how == UpdateKind::Mul || how == UpdateKind::Max ||
+                       how == UpdateKind::Min;
+  if (is_arithmetic) return scalar != Scalar::Bool;
+  return how == UpdateKind::Set || !IsFloat(scalar);
+}
+
+/// Of an update that groups of blocks fold.
+std::string GroupFault(const Op& op) {
+  if (op.attr<AttrKey::How>() == UpdateKind::Set) return "groups do not fold in that way";
+  const Op* walk = op.block()->parent();
+  while (walk && walk->kind() != OpKind::Spmd) walk = walk->block()->parent();
+  bool has_groups = walk && walk->attr<AttrKey::Deal>() == DealKind::Grouped;
+  return has_groups ? "" : "it stands in no spmd that is dealt in groups";
+}
+
+std::string UpdateFault(const Op& op, const Module&) {
+  const Value* tensor = op.Segment(UpdateOp::at_tensor)[0];
+  std::string fault = AccessFault(op, tensor);
+  if (fault.empty()) fault = MaskFault(op.Segment(UpdateOp::at_mask));
+  if (!fault.empty()) return fault;
+  if (op.attr<AttrKey::Edge>() == EdgeKind::Else) return "an update has no value for outside";
+  Type value = op.Segment(UpdateOp::at_value)[0]->type();
+  Scalar scalar = tensor->type()->scalar;
+  if (!IsTile(value) || value->scalar != scalar) return "the value is not of the tensor's type";
+  auto how = op.attr<AttrKey::How>();
+  if (!HasUpdate(how, scalar)) return fmt::format("{} have no such update", Spelling(scalar));
+  fault = ElementwisePlaceFault(op);
+  return fault.empty() && op.attr<AttrKey::Scope>() == ScopeKind::Group ? GroupFault(op) : fault;
+}
+
+std::string LaunchTensorFault(const Op& op, const Module&) {
+  if (op.result()->type()->kind != TypeKind::Tensor) return "the result is no tensor";
+  return op.block()->function()->kind == FunctionKind::Kernel ? "" : "it stands in no kernel";
+}
+
+bool IsWritten(const Use& use) {
+  OpKind kind = use.user->kind();
+  return kind != OpKind::Load && kind != OpKind::Prefetch && kind != OpKind::AlignGap &&
+         kind != OpKind::CopyAhead && kind != OpKind::CopyBox && kind != OpKind::BoxFits;
+}
+
+std::string TableFault(const Op& op, const Module&) {
+  Type type = op.result()->type();
+  if (type->kind != TypeKind::Tensor || type->dims.empty()) return "the result is no tensor";
+  ElementBits elements = op.attr<AttrKey::Elements>();
+  uint64_t count = 1;
+  for (Size dim : type->dims) {
+    if (!IsConstant(dim) || dim->value < 1) return "a size of it is no positive constant";
+    if (__builtin_mul_overflow(count, static_cast<uint64_t>(dim->value), &count)) count = 0;
+  }
+  if (elements.size() != count) return fmt::format("{} elements, not {}", elements.size(), count);
+  for (uint64_t bits : elements) {
+    if (!FitInto(type->scalar, bits))
+      return fmt::format("the bits of an element do not fit into {}", Spelling(type->scalar));
+  }
+  bool written = std::ranges::any_of(op.result()->uses(), &IsWritten);
+  return written ? "it is used by what does not only read it" : "";
+}
+
+std::string ViewFault(const Op& op, const Module&) {
+  Type before = op.operand(0)->type();
+  Type after = op.result()->type();
+  FunctionKind kind = op.block()->function()->kind;
+  bool in_kernel = kind == FunctionKind::Kernel;
+  if (in_kernel ? op.block()->parent() != nullptr : kind != FunctionKind::Program)
+    return "it stands in a region of a kernel, or in a fn";
+  const Op* def = op.operand(0)->def();
+  if (in_kernel && def && def->kind() != OpKind::View)
+    return "the operand is no parameter and no view";
+  bool fits = before->kind == TypeKind::Tensor && after->kind == TypeKind::Tensor &&
+              before->scalar == after->scalar && op.attr<AttrKey::Dimension>() >= 0;
+  if (!fits) return "operand and result are no tensors of one scalar";
+  auto [first, from, to] = ViewedDimsOf(&op);
+  if (first + from > before->dims.size() || first + to > after->dims.size())
+    return fmt::format("there is no dimension {}", first);
+  auto differs = [&](size_t count, size_t at_before, size_t at_after) {
+    return !std::equal(before->dims.begin() + static_cast<std::ptrdiff_t>(at_before),
+                       before->dims.begin() + static_cast<std::ptrdiff_t>(at_before + count),
+                       after->dims.begin() + static_cast<std::ptrdiff_t>(at_after));
+  };
+  if (differs(first, 0, 0) || differs(before->dims.size() - first - from, first + from, first + to))
+    return "another dimension changes";
+  return "";
+}
+
+std::string SyncFault(const Op& op, const Module&) {
+  if (op.block()->function()->kind != FunctionKind::Kernel) return "it stands in no kernel";
+  for (const Op* around = op.block()->parent(); around; around = around->block()->parent()) {
+    if (around->kind() == OpKind::Spmd || around->kind() == OpKind::Stage)
+      return fmt::format("it stands in '{}'", around->info().spelling);
+  }
+  if (std::string fault = ElementwisePlaceFault(op); !fault.empty()) return fault;
+  bool behind_pipe = false;  // a barrier may bring the core another workspace
+  bool behind_sync = false;
+  for (const Op* other : *op.block()) {
+    if (other == &op && behind_pipe) behind_sync = true;
+    behind_pipe = behind_pipe || other->kind() == OpKind::Pipe;
+    if (behind_sync && other->kind() == OpKind::Stage) return "it stands between stages";
+  }
+  return "";
+}
+
+}  // namespace
+
+KDL_TYPE_RULE(BlkStart, BlkFactFault)
+KDL_TYPE_RULE(BlkSize, BlkFactFault)
+KDL_TYPE_RULE(BlkIndex, BlkFactFault)
+KDL_TYPE_RULE(MakeBlk, MakeBlkFault)
+KDL_TYPE_RULE(Iota, IotaFault)
+KDL_TYPE_RULE(Load, LoadFault)
+KDL_TYPE_RULE(Store, StoreFault)
+KDL_TYPE_RULE(Update, UpdateFault)
+KDL_TYPE_RULE(LaunchTensor, LaunchTensorFault)
+KDL_TYPE_RULE(Table, TableFault)
+KDL_TYPE_RULE(View, ViewFault)
+KDL_TYPE_RULE(Sync, SyncFault)
+
+}  // namespace kdl::ir

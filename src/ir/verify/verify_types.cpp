@@ -1,0 +1,36 @@
+#include "ir/verify/verify_types.h"
+
+#include "ir/op_table.h"
+#include "ir/verify/verify_rules.h"
+
+namespace kdl::ir {
+
+KDL_TYPE_RULE(SizeOf, I64Fault)
+KDL_TYPE_RULE(CoreId, I64Fault)
+KDL_TYPE_RULE(CoreNum, I64Fault)
+
+namespace {
+
+using Rule = std::string (*)(const Op&, const Module&);
+
+template <OpKind kind>
+consteval Rule RuleOf() {
+  if constexpr (kOpTable[static_cast<size_t>(kind)].is_computed()) {
+    return &ElementwiseFault;
+  } else {
+    return &TypeRule<kind>;
+  }
+}
+
+constexpr Rule kRules[] = {
+#define KDL_OP(kind, ...) RuleOf<OpKind::kind>(),
+#include "ir/ops.def"
+};
+
+}  // namespace
+
+std::string TypeFault(const Op& op, const Module& module) {
+  return kRules[static_cast<size_t>(op.kind())](op, module);
+}
+
+}  // namespace kdl::ir

@@ -1,0 +1,134 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "tools/explain/html_text.h"
+#include "tools/explain/placement_map.h"
+
+// The picture: a column a queue, a row a step, from the top down in the order of the program. Arrows are moves, dashed
+// lines are events that one queue waits for from another.
+
+namespace kdl::tools {
+
+namespace {
+
+constexpr int kColumn = 260;
+constexpr int kRow = 34;
+constexpr int kFirstRow = 44;
+constexpr int kBox = 230;
+
+/// The columns: the caller's, where something comes from there, then the queues in the order of their first step.
+class Columns {
+ public:
+  explicit Columns(const PlacedProgram& program) {
+    for (const PlacedStep& step : program.steps) {
+      if (step.kind == StepKind::Region) continue;
+      if (!step.from.empty() && !FindDevice(step.from)) Add(step.from, 0);
+      Add(step.device, step.queue);
+    }
+  }
+  int CentreOf(const std::string& device, int64_t queue) const {
+    size_t column = static_cast<size_t>(std::ranges::find(columns_, std::pair(device, queue)) -
+                                        columns_.begin());
+    return static_cast<int>(column) * kColumn + kColumn / 2;
+  }
+  /// Of the first queue of a device.
+  int CentreOf(const std::string& device) const {
+    return CentreOf(device, FindDevice(device)->second);
+  }
+  int width() const { return static_cast<int>(columns_.size()) * kColumn; }
+  const auto& all() const { return columns_; }
+
+ private:
+  using Column = std::pair<std::string, int64_t>;
+
+  const Column* FindDevice(const std::string& device) const {
+    auto found = std::ranges::find(columns_, device, &Column::first);
+    return found == columns_.end() ? nullptr : &*found;
+  }
+  void Add(const std::string& device, int64_t queue) {
+    Column column(device, queue);
+    if (std::ranges::find(columns_, column) == columns_.end()) columns_.push_back(column);
+  }
+
+  std::vector<Column> columns_;
+};
+
+std::string Text(int x, int y, std::string_view text, std::string_view extra = "") {
+  return fmt::format(R"(<text x="{}" y="{}" text-anchor="middle"{}>{}</text>)"
+                     "\n",
+                     x, y, extra, Escaped(text));
+}
+
+std::string StepSvg(const PlacedStep& step, const Columns& columns, int y) {
+  int x = columns.CentreOf(step.device, step.queue);
+  if (step.kind == StepKind::Move) {
+    int from = columns.CentreOf(step.from);
+    if (from == x) from = x - kColumn / 2;
+    return fmt::format(R"(<line x1="{}" y1="{}" x2="{}" y2="{}" class="move"/>)"
+                       "\n",
+                       from, y + 6, x, y + 6) +
+           Text((from + x) / 2, y, step.text, R"( class="small")");
+  }
+  std::string_view fill = step.kind == StepKind::Launch ? "#4e79a7" : "#9c9c9c";
+  return fmt::format(
+             R"(<rect x="{}" y="{}" width="{}" height="{}" rx="3" fill="{}"><title>{}</title></rect>)"
+             "\n",
+             x - kBox / 2, y - 12, kBox, 24, fill, Escaped(step.place)) +
+         Text(x, y + 4, step.text, R"( fill="#fff")");
+}
+
+std::string PictureOf(const PlacedProgram& program) {
+  Columns columns(program);
+  int height = kFirstRow + kRow * static_cast<int>(program.steps.size());
+  std::string svg = fmt::format(
+      R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" viewBox="0 0 {0} {1}">)"
+      "\n",
+      columns.width(), height);
+  svg +=
+      "<style>text{font:13px sans-serif}.small{font-size:11px}.move{stroke:#f28e2b;stroke-width:2;"
+      "marker-end:url(#a)}.event{stroke:#59a14f;stroke-dasharray:4 3}</style>\n"
+      R"(<defs><marker id="a" orient="auto" markerWidth="8" markerHeight="8" refX="7" refY="4">)"
+      R"(<path d="M0 0 8 4 0 8z" fill="#f28e2b"/></marker></defs>)"
+      "\n";
+  for (const auto& [device, queue] : columns.all()) {
+    std::string title = queue == 0 ? device : fmt::format("{}.queue({})", device, queue);
+    svg += Text(columns.CentreOf(device, queue), 18, title, R"( font-weight="bold")");
+  }
+  std::map<size_t, std::pair<int, int>> places;  // by number: where its line ends
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    const PlacedStep& step = program.steps[i];
+    int y = kFirstRow + kRow * static_cast<int>(i);
+    if (step.kind == StepKind::Region) {
+      svg += fmt::format(R"(<text x="4" y="{}" class="small">{}{}</text>)"
+                         "\n",
+                         y + 4, std::string(2 * step.depth, ' '), Escaped(step.text));
+      continue;
+    }
+    int x = columns.CentreOf(step.device, step.queue);
+    for (size_t before : step.after) {
+      auto [from_x, from_y] = places.at(before);
+      svg += fmt::format(R"(<line x1="{}" y1="{}" x2="{}" y2="{}" class="event"/>)"
+                         "\n",
+                         from_x, from_y + 12, x, y - 12);
+    }
+    places[step.number] = {x, y};
+    svg += StepSvg(step, columns, y);
+  }
+  return svg + "</svg>\n";
+}
+
+}  // namespace
+
+std::string HtmlOf(const PlacementReport& report) {
+  std::string page = fmt::format(
+      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Placement in {0}"
+      "</title></head>\n<body style=\"font:14px sans-serif\">\n<h1>Placement in {0}</h1>\n",
+      Escaped(report.file));
+  for (const PlacedProgram& program : report.programs)
+    page += fmt::format("<h2>{}</h2>\n{}", Escaped(program.name), PictureOf(program));
+  return page + fmt::format("<pre>{}</pre>\n</body></html>\n", Escaped(TextOf(report)));
+}
+
+}  // namespace kdl::tools

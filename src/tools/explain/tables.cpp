@@ -1,0 +1,100 @@
+#include "tools/explain/tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "driver/diagnostics.h"
+#include "driver/options.h"
+#include "ir/diagnostics.h"
+#include "ir/op.h"
+#include "passes/diagnostics.h"
+#include "sema/diagnostics.h"
+#include "sema/model/builtins.h"
+#include "syntax/diagnostics.h"
+
+namespace kdl::tools {
+
+namespace {
+
+Table DiagnosticsTable() {
+  Table table{"diagnostics", "Diagnostics: `kernelc explain ID` says more.", {}};
+  for (const DiagnosticRow& row : AllDiagnostics())
+    table.rows.push_back({std::string(row.id), WithoutPlaceholders(row.text)});
+  return table;
+}
+
+Table OpsTable() {
+  Table table{"ops", "Operations of KIR.", {}};
+  for (size_t i = 0; i < ir::kOpCount; ++i) {
+    const ir::OpInfo& info = ir::Info(static_cast<ir::OpKind>(i));
+    table.rows.push_back({std::string(info.spelling), std::string(info.meaning)});
+  }
+  return table;
+}
+
+Table PassesTable(const targets::Registry& families) {
+  Table table{"passes",
+              "Passes, in the order in which they run; --print-after and --stop-after take these "
+              "names.",
+              {}};
+  for (const passes::Pass* pass : families.passes())
+    table.rows.push_back({std::string(pass->name), std::string(pass->summary)});
+  return table;
+}
+
+Table BuiltinsTable() {
+  Table table{"builtins", "Functions and names of the language.", {}};
+  for (const sema::Builtin& builtin : sema::AllBuiltins()) {
+    table.rows.push_back({std::string(builtin.spelling), std::string(builtin.meaning)});
+  }
+  return table;
+}
+
+Table OptionsTable() {
+  Table table{"options", "Options; `kernelc COMMAND --help` lists those of a command.", {}};
+  for (const driver::OptionInfo& option : driver::AllOptions()) {
+    table.rows.push_back({fmt::format("--{}", option.name), std::string(option.help)});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string WithoutPlaceholders(std::string_view text) {
+  std::string shown;
+  for (size_t i = 0; i < text.size(); ++i) {
+    bool doubled = i + 1 < text.size() && text[i + 1] == text[i];
+    if ((text[i] == '{' || text[i] == '}') && doubled) {
+      shown += text[i++];
+    } else if (text[i] == '{') {
+      i = text.find('}', i);
+      shown += "…";
+    } else {
+      shown += text[i];
+    }
+  }
+  return shown;
+}
+
+std::vector<DiagnosticRow> AllDiagnostics() {
+  std::vector<DiagnosticRow> all;
+  auto add = [&](const auto& rows) {
+    for (const DiagnosticRow& row : rows) all.push_back(row);
+  };
+  add(syntax::kDiagnosticRows);
+  add(sema::kDiagnosticRows);
+  add(ir::kDiagnosticRows);
+  add(passes::DiagnosticRows());
+  add(driver::kDiagnosticRows);
+  std::sort(all.begin(), all.end(),
+            [](const DiagnosticRow& a, const DiagnosticRow& b) { return a.id < b.id; });
+  return all;
+}
+
+std::vector<Table> AllTables(const targets::Registry& families) {
+  return {DiagnosticsTable(), OpsTable(), PassesTable(families), BuiltinsTable(), OptionsTable()};
+}
+
+}  // namespace kdl::tools

@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "tools/explain/html_text.h"
+#include "tools/explain/workspace_map.h"
+
+// The picture: for each kernel a bar, the slice of one core, its ranges as wide as they are long; below it the slices of
+// all instances, side by side.
+
+namespace kdl::tools {
+
+namespace {
+
+constexpr double kMapWidth = 960;
+constexpr double kBarHeight = 44;
+constexpr double kLeastWidth = 3;  ///< so that a header of 64 bytes is seen
+constexpr std::string_view kPipeColours[] = {"#4e79a7", "#f28e2b", "#59a14f",
+                                             "#b07aa1", "#76b7b2", "#edc948"};
+
+/// How wide each range is drawn: in proportion, but none too narrow to be seen; together kMapWidth.
+std::vector<double> Widths(const KernelMap& kernel) {
+  std::vector<double> widths;
+  double sum = 0;
+  for (const AddressRange& range : kernel.ranges) {
+    double share = static_cast<double>(range.end - range.begin) /
+                   static_cast<double>(std::max<int64_t>(kernel.footprint, 1));
+    widths.push_back(std::max(kMapWidth * share, kLeastWidth));
+    sum += widths.back();
+  }
+  for (double& width : widths) width *= kMapWidth / sum;
+  return widths;
+}
+
+std::string RangeSvg(const AddressRange& range, double x, double width) {
+  bool is_header = range.what.ends_with(" header");
+  std::string_view colour = kPipeColours[range.pipe % std::size(kPipeColours)];
+  std::string svg = fmt::format(
+      R"(<g><title>{}: bytes {} .. {}</title><rect x="{:.1f}" y="18" width="{:.1f}" height="{}" fill="{}" fill-opacity="{}" stroke="#fff"/>)",
+      Escaped(range.what), range.begin, range.end, x, width, kBarHeight, colour,
+      is_header ? "1" : "0.6");
+  constexpr double kLetter = 7;
+  if (width > kLetter * static_cast<double>(range.what.size())) {
+    svg += fmt::format(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", x + width / 2,
+                       18 + kBarHeight / 2 + 4, Escaped(range.what));
+  }
+  if (width > 60) svg += fmt::format(R"(<text x="{:.1f}" y="12">{}</text>)", x, range.begin);
+  return svg + "</g>\n";
+}
+
+/// Slices of the first instances and the last one: all alike, one behind the other.
+std::string InstancesSvg(const KernelMap& kernel) {
+  constexpr std::string_view kLabels[] = {"slice 0", "slice 1", "slice 2", "…", "last slice"};
+  constexpr double kGap = 4;
+  constexpr double kEach = kMapWidth / std::size(kLabels);
+  std::string svg;
+  double x = 0;
+  for (std::string_view label : kLabels) {
+    svg += fmt::format(
+        R"(<rect x="{:.1f}" y="78" width="{:.1f}" height="24" fill="#ddd"/><text x="{:.1f}" y="94" text-anchor="middle">{}</text>)",
+        x, kEach - kGap, x + (kEach - kGap) / 2, label);
+    x += kEach;
+  }
+  return svg + fmt::format(R"(<text x="0" y="118">instance n begins at byte n * {}</text>)",
+                           kernel.footprint);
+}
+
+std::string KernelHtml(const KernelMap& kernel) {
+  std::string html = fmt::format("<h2>{} <small>{}</small></h2>\n", Escaped(kernel.kernel),
+                                 Escaped(fmt::format("{}", fmt::join(kernel.targets, ", "))));
+  for (const SharedTensor& tensor : kernel.shared)
+    html += fmt::format("<p>shared by the cores of a launch: {} {}</p>\n", Escaped(tensor.name),
+                        Escaped(tensor.type));
+  if (kernel.pipes.empty()) return html + "<p>no pipes in memory</p>\n";
+  html += fmt::format("<p>A slice of {} bytes for each core that runs:</p>\n", kernel.footprint);
+  html += fmt::format("<svg viewBox=\"0 0 {} 124\" role=\"img\">\n", kMapWidth);
+  std::vector<double> widths = Widths(kernel);
+  double x = 0;
+  for (size_t i = 0; i < kernel.ranges.size(); ++i) {
+    html += RangeSvg(kernel.ranges[i], x, widths[i]);
+    x += widths[i];
+  }
+  return html + InstancesSvg(kernel) + "\n</svg>\n";
+}
+
+}  // namespace
+
+std::string HtmlOf(const WorkspaceReport& report) {
+  std::string title = fmt::format("Workspaces of {}", Escaped(report.file));
+  std::string html = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{}</title>\n"
+      "<style>body {{ font: 15px sans-serif; max-width: 1000px; margin: 2em auto; }} "
+      "svg text {{ font: 12px sans-serif; }} small {{ color: #666; }} "
+      "pre {{ overflow-x: auto; }}</style>\n</head>\n<body>\n<h1>{}</h1>\n",
+      title, title);
+  for (const KernelMap& kernel : report.kernels) html += KernelHtml(kernel);
+  return html + fmt::format("<h2>In words</h2>\n<pre>{}</pre>\n</body>\n</html>\n",
+                            Escaped(TextOf(report)));
+}
+
+}  // namespace kdl::tools

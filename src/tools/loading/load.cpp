@@ -1,0 +1,38 @@
+#include "tools/loading/load.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "driver/diagnostics.h"
+#include "driver/executor.h"
+#include "driver/host_object.h"
+#include "driver/outputs.h"
+#include "driver/toolchain.h"
+#include "support/io.h"
+#include "targets/hosts.h"
+#include "tools/loading/interpreters.h"
+
+namespace kdl::tools {
+
+driver::Context Load(driver::Session& s, driver::Compilation& made) {
+  if (!driver::RunsHere(made.code, s.diagnostics)) return nullptr;
+  Result<TemporaryFolder> folder = TemporaryFolder::Make();
+  kdl_context* context_made = nullptr;
+  Status status =
+      folder.ok() ? driver::StatusOf(kdl_context_create(&context_made)) : Status(folder.failure());
+  driver::Context context(context_made);
+  if (status.ok()) status = AddInterpreters(context.get(), s.families);
+  if (status.ok()) {
+    std::vector<std::string> objects = driver::WriteObjects(
+        s, made, targets::OwnArch(), driver::EmbedsIr(s.options, made.code), folder->path());
+    std::string shared = folder->path() + "/kernels.so";
+    if (objects.empty() || !driver::LinkShared(objects, shared, s.diagnostics)) return nullptr;
+    status = driver::StatusOf(kdl_context_load(context.get(), shared.c_str()));
+  }
+  if (status.ok()) return context;
+  s.diagnostics.Report(driver::diag::MachineFailed, {}, status.failure().message);
+  return nullptr;
+}
+
+}  // namespace kdl::tools

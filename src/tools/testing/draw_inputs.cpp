@@ -1,0 +1,275 @@
+#include "tools/testing/draw_inputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "driver/draw.h"
+#include "driver/loop_inputs.h"
+#include "interp/contract.h"
+#include "support/float_bits.h"
+#include "tools/testing/draw_rows.h"
+#include "tools/testing/input_rules.h"
+
+namespace kdl::tools {
+
+namespace {
+
+using driver::BoundArgument;
+using driver::HostTensor;
+
+constexpr int kRounds = 60;
+constexpr size_t kMostBroken = 4096;
+
+constexpr uint64_t kRound = 1000003;  ///< from the seed of one round to that of the next
+
+int64_t Count(const HostTensor& tensor) {
+  return static_cast<int64_t>(tensor.bytes.size()) / Bytes(tensor.scalar);
+}
+
+/// Numbers become smaller from one third of the rounds to the next: small ones fulfil most that is not solved, such as
+/// `begin[e] + length[e] <= E`.
+Spread SpreadOf(uint64_t round) {
+  constexpr Spread kSpreads[] = {Spread::Small, Spread::Few, Spread::Single};
+  return kSpreads[std::min<uint64_t>(2, 3 * (round - 1) / kRounds)];
+}
+
+class Drawer {
+ public:
+  Drawer(const DrawPlan& plan, driver::BoundProgram& bound)
+      : plan_(plan),
+        contract_(*plan.contract.contract),
+        bound_(bound),
+        data_(DataOf(plan.contract, bound, bound)) {
+    rules_ = ReadRules(contract_, data_);
+  }
+
+  /// False where nothing can fulfil the bounds.
+  bool DrawAll() {
+    for (size_t i = 0; i < bound_.arguments.size(); ++i) {
+      if (!IsInput(i)) continue;
+      RowDrawer drawer = DrawerOf(i);
+      Spread spread = plan_.loop_inputs.contains(i) ? Spread::Bounded : Spread::All;
+      for (int64_t row = 0; row < drawer.rows(); ++row) {
+        if (!drawer.DrawRow(row, SeedOf(i), spread)) return false;
+      }
+    }
+    return true;
+  }
+
+  /// Draws what broken requirements read until all hold. What still does not, or nothing.
+  std::optional<interp::ContractFailure> Repair() {
+    std::optional<interp::ContractFailure> broken;
+    for (uint64_t round = 1; round <= kRounds; ++round) {
+      broken = RepairOnce(round);
+      if (!broken) return std::nullopt;
+    }
+    Permute();
+    return interp::BrokenRequirements(contract_, data_, 1).empty() ? std::nullopt : broken;
+  }
+
+  /// Puts the class's numbers into some elements of the floats; false where that breaks a requirement, or there are none.
+  bool Sprinkle(InputClass input_class) {
+    bool any = false;
+    for (size_t i = 0; i < bound_.arguments.size(); ++i) {
+      HostTensor& tensor = bound_.arguments[i].tensor;
+      if (!IsInput(i) || !IsFloat(tensor.scalar) || !bound_.arguments[i].is_tensor) continue;
+      int64_t count = Count(tensor);
+      std::vector<uint64_t> numbers = FloatsOf(input_class, tensor.scalar);
+      auto least = static_cast<int64_t>(numbers.size());
+      for (int64_t k = 0; k < std::max(least, count / 16) && count > 0; ++k) {
+        uint64_t at = driver::DrawBits(plan_.seed + 31 * i, static_cast<uint64_t>(k));
+        at = at * 40503 + static_cast<uint64_t>(k) * 17;
+        driver::SetElementBits(tensor, static_cast<int64_t>(at % static_cast<uint64_t>(count)),
+                               numbers[static_cast<size_t>(k % least)]);
+        any = true;
+      }
+    }
+    return any && interp::BrokenRequirements(contract_, data_, 1).empty();
+  }
+
+  /// Puts 0, or 1, -1 and the ends of their types, into some elements of the integers, each where no requirement breaks;
+  /// false where nothing takes any. A scalar that says how often a loop runs takes 0 alone.
+  bool SprinkleIntegers(InputClass input_class) {
+    bool any = false;
+    for (size_t i = 0; i < bound_.arguments.size(); ++i) {
+      const BoundArgument& argument = bound_.arguments[i];
+      bool takes =
+          argument.is_tensor || input_class == InputClass::Zero || !plan_.loop_inputs.contains(i);
+      if (!IsInput(i) || !IsInteger(argument.tensor.scalar) || !takes) continue;
+      uint64_t number = 0;
+      for (int64_t value : IntegersOf(input_class, argument.tensor.scalar)) {
+        any = PutInteger(i, number++, value) || any;
+      }
+    }
+    return any;
+  }
+
+ private:
+  /// Bits of the numbers that a class puts among floats.
+  static std::vector<uint64_t> FloatsOf(InputClass input_class, Scalar scalar) {
+    auto bits = [&](double value) { return FloatBits(scalar, value); };
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    constexpr uint64_t kLeast = 1;  // the least subnormal number; a signaling NaN's payload
+    switch (input_class) {
+      case InputClass::MinusInfinity:
+        return {bits(-kInfinity)};
+      case InputClass::PlusInfinity:
+        return {bits(kInfinity)};
+      case InputClass::Tiny:
+        return {bits(-0.0), bits(0.0), kLeast, bits(-0.0) | kLeast};
+      default:
+        return {bits(std::nan("")), bits(kInfinity) | kLeast, bits(-kInfinity) | kLeast};
+    }
+  }
+
+  static std::vector<int64_t> IntegersOf(InputClass input_class, Scalar scalar) {
+    if (input_class == InputClass::Zero) return {0};
+    driver::IntegerRange all = driver::AllIntegers(scalar);
+    if (IsSigned(scalar)) return {1, -1, all.low, all.high};
+    return {1, -1};  // all bits
+  }
+
+  /// Into one element of 32, at least one; false where a requirement breaks, and then nothing is changed. `number`: which of
+  /// several values it is.
+  bool PutInteger(size_t argument, uint64_t number, int64_t value) {
+    HostTensor& tensor = bound_.arguments[argument].tensor;
+    auto count = static_cast<uint64_t>(Count(tensor));
+    std::vector<std::byte> before = tensor.bytes;
+    for (uint64_t k = 0; k < std::max<uint64_t>(1, count / 32) && count > 0; ++k) {
+      uint64_t drawn = driver::DrawBits(plan_.seed + 31 * argument, k);
+      uint64_t at = (drawn * 40503 + k * 17 + number) % count;
+      driver::SetElementBits(tensor, static_cast<int64_t>(at),
+                             driver::NumberBits(tensor.scalar, value));
+    }
+    if (count > 0 && interp::BrokenRequirements(contract_, data_, 1).empty()) return true;
+    std::ranges::copy(before, tensor.bytes.begin());  // in place: the contract reads this memory
+    return false;
+  }
+
+  bool IsInput(size_t argument) const { return bound_.arguments[argument].is_drawn; }
+
+  RowDrawer DrawerOf(size_t argument) {
+    return {bound_.arguments[argument].tensor, rules_[static_cast<uint32_t>(argument)]};
+  }
+  /// A scalar takes another value for each shape.
+  uint64_t SeedOf(size_t argument) const {
+    uint64_t seed = plan_.seed + plan_.seed_step * argument;
+    if (bound_.arguments[argument].is_tensor) return seed;
+    for (int64_t size : bound_.dims) seed = driver::DrawBits(seed, static_cast<uint64_t>(size));
+    return seed;
+  }
+
+  static std::optional<int64_t> Place(const HostTensor& tensor, const std::vector<int64_t>& index) {
+    int64_t place = 0;
+    for (size_t d = 0; d < index.size(); ++d) {
+      if (index[d] < 0 || index[d] >= tensor.shape[d]) return std::nullopt;
+      place = place * tensor.shape[d] + index[d];
+    }
+    return place;
+  }
+
+  std::optional<interp::ContractFailure> RepairOnce(uint64_t round) {
+    auto broken = interp::BrokenRequirements(contract_, data_, kMostBroken);
+    std::set<std::pair<uint32_t, int64_t>> seen;
+    for (const interp::ContractFailure& failure : broken) {
+      for (const interp::ContractElement& element : failure.elements) {
+        if (!IsInput(element.argument)) continue;
+        std::optional<int64_t> place =
+            Place(bound_.arguments[element.argument].tensor, element.index);
+        if (!place || !seen.insert({element.argument, *place}).second) continue;
+        DrawerOf(element.argument)
+            .Redraw(*place, SeedOf(element.argument) + kRound * round, SpreadOf(round));
+      }
+    }
+    return broken.empty() ? std::nullopt : std::optional(broken[0]);
+  }
+
+  /// Numbers without repetition: each integer tensor holds 0, 1, 2 … in another order.
+  void Permute() {
+    for (size_t i = 0; i < bound_.arguments.size(); ++i) {
+      HostTensor& tensor = bound_.arguments[i].tensor;
+      if (!IsInput(i) || !IsInteger(tensor.scalar) || !bound_.arguments[i].is_tensor) continue;
+      for (int64_t n = 0; n < Count(tensor); ++n) {
+        uint64_t drawn = driver::DrawBits(plan_.seed + i, static_cast<uint64_t>(n));
+        auto other = static_cast<int64_t>(drawn % static_cast<uint64_t>(n + 1));
+        driver::SetElementBits(tensor, n, driver::ElementBits(tensor, other));
+        driver::SetElementBits(tensor, other, driver::NumberBits(tensor.scalar, n));
+      }
+    }
+  }
+
+  const DrawPlan& plan_;
+  const ir::Contract& contract_;
+  driver::BoundProgram& bound_;
+  interp::ContractData data_;
+  std::map<uint32_t, InputRule> rules_;
+};
+
+}  // namespace
+
+std::string_view Describe(InputClass input_class) {
+  switch (input_class) {
+    case InputClass::Ordinary:
+      return "";
+    case InputClass::MinusInfinity:
+      return "with -inf among the inputs";
+    case InputClass::PlusInfinity:
+      return "with inf among the inputs";
+    case InputClass::NaN:
+      return "with nan among the inputs";
+    case InputClass::Tiny:
+      return "with zeros of both signs and subnormal numbers among the inputs";
+    case InputClass::Zero:
+      return "with 0 among the integers";
+    case InputClass::Ends:
+      return "with 1, -1 and the ends of their types among the integers";
+  }
+  return "";
+}
+
+DrawResult DrawInputs(const DrawPlan& plan, InputClass input_class, driver::BoundProgram& bound) {
+  Drawer drawer(plan, bound);
+  if (!drawer.DrawAll()) return {DrawEnd::Excluded, {}};
+  std::optional<interp::ContractFailure> broken = drawer.Repair();
+  // What no element decides the sizes decide.
+  if (broken && broken->elements.empty() && !broken->malformed) return {DrawEnd::Excluded, {}};
+  if (broken) return {DrawEnd::Failed, std::move(broken)};
+  if (input_class == InputClass::Ordinary) return {};
+  bool is_integer = input_class == InputClass::Zero || input_class == InputClass::Ends;
+  bool holds = is_integer ? drawer.SprinkleIntegers(input_class) : drawer.Sprinkle(input_class);
+  return {holds ? DrawEnd::Done : DrawEnd::Excluded, {}};
+}
+
+void ReportNotDrawn(const interp::ContractFailure& broken, const SourceManager& sources,
+                    DiagnosticEngine& report) {
+  report
+      .Report(driver::diag::InputsNotDrawn, driver::SpanOf(broken, sources),
+              (broken.malformed ? ": " : "") + broken.text)
+      .Help(
+          "state bounds as `0 <= x[i] && x[i] < N`, order as `x[i] <= x[i + 1]`, fixed elements as "
+          "`x[0] == 0`");
+}
+
+bool DrawUngiven(const driver::BoundContract& contract, const ir::Function& kernel,
+                 const SourceManager& sources, driver::BoundProgram& bound,
+                 DiagnosticEngine& report) {
+  auto is_drawn = [&](size_t argument) { return bound.arguments[argument].is_drawn; };
+  bool any = std::ranges::any_of(bound.arguments, &BoundArgument::is_drawn);
+  if (!any || contract.contract->requirements.empty()) return true;
+  DrawPlan plan{contract, driver::LoopInputs(*contract.module, kernel), 1, 1};
+  DrawResult drawn = DrawInputs(plan, InputClass::Ordinary, bound);
+  if (drawn.end != DrawEnd::Failed) return true;
+  const interp::ContractFailure& broken = *drawn.broken;
+  bool by_given = !broken.malformed && std::ranges::none_of(broken.elements, is_drawn,
+                                                            &interp::ContractElement::argument);
+  if (by_given) return true;
+  ReportNotDrawn(broken, sources, report);
+  return false;
+}
+
+}  // namespace kdl::tools

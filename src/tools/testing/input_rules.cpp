@@ -1,0 +1,241 @@
+#include "tools/testing/input_rules.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "driver/draw.h"
+#include "ir/comparisons.h"
+#include "ir/eval/eval.h"
+#include "ir/views.h"
+#include "support/float_bits.h"
+
+namespace kdl::tools {
+
+namespace {
+
+using ir::OpKind;
+using ir::Value;
+
+/// The value that a region yields in the place of this result of its `if`.
+const Value* Yielded(const Value* result, size_t region) {
+  return result->def()->region(region)->terminator()->operand(result->index());
+}
+
+bool IsConstant(const Value* value, bool expected) {
+  const ir::Op* def = value->def();
+  return def && def->kind() == OpKind::Const && value->type()->scalar == Scalar::Bool &&
+         (def->attr<ir::AttrKey::Bits>() != 0) == expected;
+}
+
+/// What lies in memory, where the value is that, as the contract computes with it.
+const Value* InMemory(const Value* value) {
+  const ir::Op* def = value->def();
+  if (!def || def->kind() != OpKind::Cast) return value;
+  const Value* operand = def->operand(0);
+  bool wide = value->type()->scalar == Scalar::F64 || value->type()->scalar == Scalar::I64;
+  bool is_source = !operand->def() || operand->def()->kind() == OpKind::Load;
+  return wide && is_source ? operand : value;
+}
+
+/// An element, or a scalar, of an argument.
+struct Source {
+  uint32_t argument = 0;
+  const ir::Op* load = nullptr;  ///< null: a scalar
+};
+
+class Reader {
+ public:
+  Reader(const ir::Contract& contract, const interp::ContractData& data)
+      : contract_(contract), data_(data) {}
+
+  std::map<uint32_t, InputRule> Read() {
+    for (const ir::Clause& clause : contract_.requirements) {
+      clause_ = &clause;
+      Visit(clause.function->body->terminator()->operand(0));
+    }
+    return std::move(rules_);
+  }
+
+ private:
+  /// `a && b` is an `if` that gives b or false, `a || b` one that gives true or b.
+  void Visit(const Value* value) {
+    const ir::Op* def = value->def();
+    if (!def) return;
+    if (def->kind() == OpKind::If) {
+      if (IsConstant(Yielded(value, 0), true)) return Pairs(def->operand(0), Yielded(value, 1));
+      if (!IsConstant(Yielded(value, 1), false)) return;
+      Visit(def->operand(0));
+      Visit(Yielded(value, 0));
+    } else if (ir::IsComparison(def->kind())) {
+      Compare(def->kind(), def->operand(0), def->operand(1));
+      Compare(ir::Mirrored(def->kind()), def->operand(1), def->operand(0));
+    }
+  }
+
+  /// `i == j || x[i] != x[j]`, `i >= j || x[i] < x[j]`: of all pairs.
+  void Pairs(const Value* unless, const Value* then) {
+    const ir::Op* first = unless->def();
+    const ir::Op* second = then->def();
+    if (!first || !second || first->operands().size() != 2 || second->operands().size() != 2)
+      return;
+    std::optional<uint32_t> i = IndexOf(first->operand(0));
+    std::optional<uint32_t> j = IndexOf(first->operand(1));
+    std::optional<Source> left = SourceOf(second->operand(0));
+    std::optional<Source> right = SourceOf(second->operand(1));
+    if (!left || !right || left->argument != right->argument || !i || !j || i == j) return;
+    std::optional<uint32_t> a = LastOf(*left);
+    std::optional<uint32_t> b = LastOf(*right);
+    if (!(a == i && b == j) && !(a == j && b == i)) return;
+    OpKind rises = a == i ? first->kind() : ir::Mirrored(first->kind());  // as if x[i] stood first
+    InputRule& rule = rules_[left->argument];
+    bool differ = first->kind() == OpKind::Eq && second->kind() == OpKind::Ne;
+    bool strict = rises == OpKind::Ge && second->kind() == OpKind::Lt;
+    rule.distinct |= differ || strict;
+    rule.ascending |= strict;
+  }
+
+  const ir::ContractParam* ParamOf(const Value* value) const {
+    const std::vector<ir::Param>& params = clause_->function->params;
+    auto found =
+        std::ranges::find_if(params, [&](const ir::Param& param) { return param.value == value; });
+    return found == params.end() ? nullptr
+                                 : &clause_->params[static_cast<size_t>(found - params.begin())];
+  }
+  bool IsArgument(const Value* value) const {
+    const ir::ContractParam* param = ParamOf(value);
+    return param &&
+           (param->input == ir::ContractInput::Argument || param->input == ir::ContractInput::Old);
+  }
+  /// The free name that the value is.
+  std::optional<uint32_t> IndexOf(const Value* value) const {
+    const ir::ContractParam* param = ParamOf(value);
+    if (!param || param->input != ir::ContractInput::Index) return std::nullopt;
+    return param->number;
+  }
+  std::optional<Source> SourceOf(const Value* computed) const {
+    const Value* value = InMemory(computed);
+    if (IsArgument(value)) return Source{ParamOf(value)->number, nullptr};
+    const ir::Op* def = value->def();
+    bool reads = def && def->kind() == OpKind::Load && IsArgument(def->operand(0)) &&
+                 def->Segment(ir::LoadOp::at_otherwise).empty();
+    if (!reads) return std::nullopt;
+    return Source{ParamOf(def->operand(0))->number, def};
+  }
+  static const std::vector<ir::AccessDim>& DimsOf(const ir::Op* load) {
+    return std::get<ir::Access>(load->FindAttr(ir::AttrKey::Access)->value).dims;
+  }
+  /// The name that is the only term of a dimension.
+  std::optional<uint32_t> NameIn(const ir::Op* load, const ir::AccessDim& dim) const {
+    if (dim.terms.size() != 1) return std::nullopt;
+    return IndexOf(load->Segment(ir::LoadOp::at_index)[dim.terms[0].operand]);
+  }
+  /// The name that alone is a load's last dimension.
+  std::optional<uint32_t> LastOf(const Source& source) const {
+    if (!source.load || DimsOf(source.load).empty()) return std::nullopt;
+    const ir::AccessDim& last = DimsOf(source.load).back();
+    return kdl::IsConstant(last.offset, 0) ? NameIn(source.load, last) : std::nullopt;
+  }
+
+  void Compare(OpKind kind, const Value* left, const Value* right) {
+    std::optional<Source> source = SourceOf(left);
+    if (!source) return;
+    if (IsNextOf(*source, right) && (kind == OpKind::Le || kind == OpKind::Lt)) {
+      rules_[source->argument].ascending = true;
+      if (kind == OpKind::Lt) rules_[source->argument].distinct = true;
+    } else if (std::optional<uint64_t> bits = Closed(right)) {
+      Scalar scalar = data_.now[source->argument].scalar;
+      if (std::optional<Number> number = NumberOf(scalar, right->type()->scalar, *bits))
+        Bound(kind, *source, *number, IsFloat(scalar));
+    }
+  }
+
+  /// What elements of the scalar are compared with; nothing where a comparison of signed numbers says little of a u64.
+  static std::optional<Number> NumberOf(Scalar scalar, Scalar compared, uint64_t bits) {
+    if (IsFloat(compared)) return Number{FloatValue(compared, bits), 0};
+    if (scalar != Scalar::U64) return Number{0, ir::Extended(compared, bits)};
+    if (compared != Scalar::U64 && ir::Extended(compared, bits) < 0) return std::nullopt;
+    return Number{0, driver::OrderedInteger(scalar, bits)};
+  }
+
+  /// The value, where it is made of constants and sizes only.
+  std::optional<uint64_t> Closed(const Value* value) const {
+    const ir::Function& function = *clause_->function;
+    const ir::Op* def = value->def();
+    if (!def) {
+      bool is_dim = value->block() == function.body && value->index() < function.dims.size();
+      if (!is_dim) return std::nullopt;
+      return static_cast<uint64_t>(data_.size(function.dims[value->index()]).value_or(0));
+    }
+    if (def->kind() == OpKind::Const) return static_cast<uint64_t>(def->attr<ir::AttrKey::Bits>());
+    if (!def->info().has(ir::kElementwise)) return std::nullopt;
+    std::vector<uint64_t> operands;
+    for (const Value* operand : def->operands()) {
+      std::optional<uint64_t> bits = Closed(operand);
+      if (!bits) return std::nullopt;
+      operands.push_back(*bits);
+    }
+    return ir::Evaluate(def->kind(), def->operands().back()->type()->scalar, value->type()->scalar,
+                        operands.data());
+  }
+
+  /// The elements that are compared; a part of the index that is no number is any.
+  std::vector<std::optional<int64_t>> ElementsOf(const Source& source) const {
+    std::vector<std::optional<int64_t>> index;
+    if (!source.load) return index;
+    for (const ir::AccessDim& dim : DimsOf(source.load)) {
+      bool is_number = dim.terms.empty();
+      index.push_back(is_number ? Evaluate(dim.offset, data_.size) : std::nullopt);
+    }
+    return index;
+  }
+
+  void Bound(OpKind kind, const Source& source, const Number& value, bool is_float) {
+    bool open = kind == OpKind::Lt || kind == OpKind::Gt;
+    bool low = kind == OpKind::Gt || kind == OpKind::Ge || kind == OpKind::Eq;
+    bool high = kind == OpKind::Lt || kind == OpKind::Le || kind == OpKind::Eq;
+    if (is_float && !std::isfinite(value.real)) return;  // all that is drawn is finite
+    Number limit = value;
+    if (open && is_float)
+      limit.real = std::nextafter(limit.real, low ? HUGE_VAL : -HUGE_VAL);
+    else if (open && limit.integer != (low ? INT64_MAX : INT64_MIN))
+      limit.integer += low ? 1 : -1;
+    BoundRule rule{ElementsOf(source), {}};
+    if (low) rule.bounds.low = limit;
+    if (high) rule.bounds.high = limit;
+    if (low || high) rules_[source.argument].bounds.push_back(std::move(rule));
+  }
+
+  /// The load that gives the value where its index is inside.
+  static const ir::Op* LoadInside(const Value* computed) {
+    const ir::Op* def = computed->def();
+    if (def && def->kind() == OpKind::If) computed = Yielded(computed, 0);
+    const ir::Op* load = InMemory(computed)->def();
+    return load && load->kind() == OpKind::Load ? load : nullptr;
+  }
+
+  /// t[…, i] and t[…, i + 1], which may have an `else`.
+  bool IsNextOf(const Source& a, const Value* right) const {
+    const ir::Op* b = LoadInside(right);
+    if (!b || !a.load || a.load->operand(0) != b->operand(0)) return false;
+    const ir::AccessDim& here = DimsOf(a.load).back();
+    const ir::AccessDim& next = DimsOf(b).back();
+    std::optional<uint32_t> name = NameIn(a.load, here);
+    return name && name == NameIn(b, next) && kdl::IsConstant(here.offset) &&
+           kdl::IsConstant(next.offset) && next.offset->value == here.offset->value + 1;
+  }
+
+  const ir::Contract& contract_;
+  const interp::ContractData& data_;
+  const ir::Clause* clause_ = nullptr;
+  std::map<uint32_t, InputRule> rules_;
+};
+
+}  // namespace
+
+std::map<uint32_t, InputRule> ReadRules(const ir::Contract& contract,
+                                        const interp::ContractData& data) {
+  return Reader(contract, data).Read();
+}
+
+}  // namespace kdl::tools

@@ -1,0 +1,80 @@
+#include "tools/timing/bench_report.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace kdl::tools {
+
+namespace {
+
+std::string TimeText(double seconds) {
+  if (seconds < 1e-6) return fmt::format("{:.1f} ns", seconds * 1e9);
+  if (seconds < 1e-3) return fmt::format("{:.2f} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.2f} ms", seconds * 1e3);
+  return fmt::format("{:.2f} s", seconds);
+}
+
+/// So many of something a second, in billions.
+std::string RateText(std::optional<double> count, double seconds) {
+  return count && *count > 0 ? fmt::format("{:.2f}", *count / seconds * 1e-9) : "-";
+}
+
+std::string PercentText(std::optional<double> share) {
+  return share ? fmt::format("{:.0f} %", *share * 100) : "-";
+}
+
+nlohmann::json OrNull(std::optional<double> number) {
+  return number ? nlohmann::json(*number) : nlohmann::json();
+}
+
+}  // namespace
+
+std::string BenchHead(const BenchColumns& columns) {
+  std::string device = columns.by_device ? fmt::format(" {:>10}", "by device") : "";
+  std::string against = columns.against ? fmt::format(" {:>7} {:>6}", "against", "spread") : "";
+  return fmt::format("{:<20} {:<28} {:<12} {:>7} {:>10} {:>6}{} {:>9} {:>9} {:>7}{} {:>6}\n",
+                     "kernel", "sizes", "device", "threads", "time", "spread", device, "Gop/s",
+                     "GB/s", "ceiling", against, "trials");
+}
+
+std::string BenchLine(const BenchRow& row, const BenchColumns& columns) {
+  std::string device =
+      columns.by_device
+          ? fmt::format(" {:>10}", row.by_device ? TimeText(*row.by_device) : std::string("-"))
+          : "";
+  std::string against = columns.against ? fmt::format(" {:>7.2f} {:>6}", row.against.value_or(0),
+                                                      PercentText(row.against_spread))
+                                        : "";
+  return fmt::format(
+      "{:<20} {:<28} {:<12} {:>7} {:>10} {:>6}{} {:>9} {:>9} {:>7}{} {:>6}\n", row.kernel,
+      row.sizes, row.device, row.threads == 0 ? "-" : fmt::format("{}", row.threads),
+      TimeText(row.median), PercentText(row.spread), device, RateText(row.operations, row.median),
+      RateText(row.bytes, row.median), PercentText(row.ceiling), against, row.trials);
+}
+
+std::string BenchJson(const std::vector<BenchRow>& rows) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const BenchRow& row : rows) {
+    nlohmann::json one;
+    one["kernel"] = row.kernel;
+    one["sizes"] = row.sizes;
+    one["device"] = row.device;
+    one["threads"] = row.threads;
+    one["median"] = row.median;
+    one["spread"] = row.spread;
+    one["by_device"] = OrNull(row.by_device);
+    one["trials"] = row.trials;
+    one["bytes"] = row.bytes;
+    one["operations"] = OrNull(row.operations);
+    one["ceiling"] = OrNull(row.ceiling);
+    one["peak"] = row.peak;
+    one["bandwidth"] = row.bandwidth;
+    one["against"] = OrNull(row.against);
+    one["against_spread"] = OrNull(row.against_spread);
+    out.push_back(std::move(one));
+  }
+  return out.dump(2) + "\n";
+}
+
+}  // namespace kdl::tools

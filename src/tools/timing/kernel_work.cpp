@@ -1,0 +1,305 @@
+#include "tools/timing/kernel_work.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/eval/eval.h"
+#include "ir/views.h"
+
+// Walks a kernel's loops with numbers for sizes. Turns whose blocks are as long do as much, unless bounds and conditions inside
+// depend on which turn it is: then they are walked one by one.
+
+namespace kdl::tools {
+
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+void Add(Operations& sum, const Operations& more, double times) {
+  for (const auto& [scalar, count] : more) sum[scalar] += times * count;
+}
+
+/// How many operations on floats an elementwise op is, an element.
+int OperationsOf(OpKind kind) {
+  switch (kind) {
+    case OpKind::Fma:
+    case OpKind::FmaFlush:
+      return 2;
+    case OpKind::Add:
+    case OpKind::Sub:
+    case OpKind::Mul:
+    case OpKind::Div:
+    case OpKind::Min:
+    case OpKind::Max:
+    case OpKind::Sqrt:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+struct Turn {
+  int64_t start = 0;
+  int64_t size = 1;
+  int64_t number = 0;
+};
+
+class WorkCounter {
+ public:
+  WorkCounter(const ir::Module& module, const std::function<std::optional<int64_t>(Name)>& value)
+      : module_(module), value_(value) {}
+
+  std::optional<Operations> Run(const ir::Function& kernel) {
+    function_ = &kernel;
+    Operations work = OfBlock(kernel.body);
+    return known_ ? std::optional(work) : std::nullopt;
+  }
+
+ private:
+  static constexpr int64_t kMostSteps = 2'000'000;
+
+  // -- Numbers
+
+  std::optional<uint64_t> BitsOf(const Value* value) {
+    if (auto known = scalars_.find(value); known != scalars_.end()) return known->second;
+    const Op* def = value->def();
+    if (!ir::IsScalar(value->type())) return std::nullopt;
+    if (!def) return ValueOf(value->name());
+    if (def->kind() == OpKind::Const) return def->attr<AttrKey::Bits>();
+    if (def->kind() == OpKind::SizeOf) {
+      std::optional<int64_t> size = Evaluate(def->attr<AttrKey::Size>(), value_);
+      return size ? std::optional(static_cast<uint64_t>(*size)) : std::nullopt;
+    }
+    if (auto turn = def->operands().empty() ? turns_.end() : turns_.find(def->operand(0));
+        turn != turns_.end()) {
+      if (def->kind() == OpKind::BlkStart) return static_cast<uint64_t>(turn->second.start);
+      if (def->kind() == OpKind::BlkSize) return static_cast<uint64_t>(turn->second.size);
+      if (def->kind() == OpKind::BlkIndex) return static_cast<uint64_t>(turn->second.number);
+    }
+    if (!def->info().has(ir::kElementwise) || def->results().size() != 1) return std::nullopt;
+    std::vector<uint64_t> operands;
+    for (const Value* operand : def->operands()) {
+      std::optional<uint64_t> bits = BitsOf(operand);
+      if (!bits) return std::nullopt;
+      operands.push_back(*bits);
+    }
+    if (operands.empty()) return std::nullopt;
+    return ir::Evaluate(def->kind(), def->operands().back()->type()->scalar, value->type()->scalar,
+                        operands.data());
+  }
+
+  /// Of a kernel's parameter that is a size, or that the caller knows.
+  std::optional<uint64_t> ValueOf(Name name) const {
+    std::optional<int64_t> value = value_(name);
+    return value ? std::optional(static_cast<uint64_t>(*value)) : std::nullopt;
+  }
+
+  int64_t Number(const Value* value) {
+    std::optional<uint64_t> bits = BitsOf(value);
+    if (!bits) known_ = false;
+    return bits ? ir::Extended(value->type()->scalar, *bits) : 0;
+  }
+
+  double Points(const ir::AxisList& axes) const {
+    double points = 1;
+    for (ir::AxisId axis : axes) {
+      auto size = sizes_.find(axis);
+      points *= size == sizes_.end() ? 1 : static_cast<double>(size->second);
+    }
+    return points;
+  }
+
+  // -- Ops
+
+  Operations OfBlock(const ir::Block* block) {
+    Operations work;
+    for (const Op* op : *block) {
+      if (!known_) return {};
+      Add(work, OfOp(op), 1);
+    }
+    return work;
+  }
+
+  Operations OfOp(const Op* op) {
+    switch (op->kind()) {
+      case OpKind::Spmd:
+        return OfTurns(op, 0);
+      case OpKind::For:
+      case OpKind::Loop:
+        if (op->HasAttr(AttrKey::Breaks)) return Unless(OfTurns(op, 0).empty());
+        return OfTurns(op, 0);
+      case OpKind::While:
+        return Unless(OfBlock(op->region()).empty());
+      case OpKind::If:
+        return OfIf(op);
+      case OpKind::MakeBlk:
+        return OfMakeBlk(op);
+      case OpKind::Contraction:
+        return {
+            {op->HasAttr(AttrKey::Unit) ? op->operand(0)->type()->scalar : op->attr<AttrKey::Acc>(),
+             2 * FoldedPoints(op, op->result()->type()->axes)}};
+      case OpKind::Reduce:
+        return {{op->attr<AttrKey::Acc>(), Points(op->operand(0)->type()->axes)}};
+      case OpKind::Fold:
+      case OpKind::Scan:
+        return Times(OfBlock(op->region()), FoldedPoints(op, {}));
+      case OpKind::Update:
+        return {{op->operand(0)->type()->scalar, Points(op->operand(0)->type()->axes)}};
+      case OpKind::Call:
+        return OfCall(op);
+      case OpKind::Stage:
+        return OfBlock(op->region());
+      default:
+        return OfElements(op);
+    }
+  }
+
+  /// Nothing, where that is certain.
+  Operations Unless(bool is_nothing) {
+    known_ &= is_nothing;
+    return {};
+  }
+
+  static Operations Times(const Operations& work, double times) {
+    Operations product;
+    Add(product, work, times);
+    return product;
+  }
+
+  /// Of all axes that the op's operands have, and these.
+  double FoldedPoints(const Op* op, const ir::AxisList& more) const {
+    std::set<ir::AxisId> all(more.begin(), more.end());
+    for (const Value* operand : op->operands()) {
+      if (operand->type()->kind == ir::TypeKind::Tile)
+        all.insert(operand->type()->axes.begin(), operand->type()->axes.end());
+    }
+    return Points({all.begin(), all.end()});
+  }
+
+  Operations OfElements(const Op* op) const {
+    if (!op->info().has(ir::kElementwise) || op->results().size() != 1) return {};
+    ir::Type type = op->result()->type();
+    int count = IsFloat(type->scalar) ? OperationsOf(op->kind()) : 0;
+    return count == 0 ? Operations() : Operations{{type->scalar, count * Points(type->axes)}};
+  }
+
+  Operations OfCall(const Op* op) {
+    const ir::Function* callee = module_.FindFunction(op->attr<AttrKey::Callee>());
+    double points = FoldedPoints(op, {});
+    auto known = calls_.find(callee);
+    if (known == calls_.end()) known = calls_.emplace(callee, OfBlock(callee->body)).first;
+    return Times(known->second, points);
+  }
+
+  Operations OfIf(const Op* op) {
+    if (std::optional<uint64_t> condition = BitsOf(op->operand(0)))
+      return OfBlock(op->region(*condition != 0 ? 0 : 1));
+    Operations work = OfBlock(op->region(0));
+    return work == OfBlock(op->region(1)) ? work : Unless(false);
+  }
+
+  Operations OfMakeBlk(const Op* op) {
+    ir::MakeBlkOp blk(const_cast<Op*>(op));
+    Turn turn{Number(blk.start()), Number(blk.size()), 0};
+    turns_[op->result()] = turn;
+    sizes_[op->result()->type()->axes[0]] = turn.size;
+    return {};
+  }
+
+  // -- Loops
+
+  Operations OfTurns(const Op* loop, size_t binder) {
+    bool spmd = loop->kind() == OpKind::Spmd;
+    if (binder == (spmd ? loop->region()->params().size() : 1)) return OfBlock(loop->region());
+    const Value* param = loop->region()->param(binder);
+    bool is_blk = param->type()->kind == ir::TypeKind::Blk;
+    int64_t lo = Number(loop->operand(spmd ? 2 * binder : 0));
+    int64_t hi = Number(loop->operand(spmd ? 2 * binder + 1 : 1));
+    int64_t step = 1;
+    if (is_blk) {
+      std::optional<int64_t> extent =
+          Evaluate(AxesOf(loop).axis(param->type()->axes[0]).extent, value_);
+      known_ &= extent.has_value();
+      step = extent.value_or(1);
+    } else if (loop->kind() == OpKind::Loop) {
+      step = Number(loop->operand(2));
+    }
+    if (!known_ || step < 1 || hi <= lo) return {};
+    int64_t turns = (hi - lo - 1) / step + 1;
+    auto take = [&](int64_t number) {
+      int64_t start = lo + number * step;
+      Turn turn{start, std::min(step, hi - start), number};
+      if (is_blk) {
+        turns_[param] = turn;
+        sizes_[param->type()->axes[0]] = turn.size;
+      } else {
+        scalars_[param] = static_cast<uint64_t>(start);
+      }
+      known_ &= ++steps_ <= kMostSteps;
+      return OfTurns(loop, binder + 1);
+    };
+    if (!DependsOnTurn(loop, param)) {
+      Operations work;
+      if (turns > 1) Add(work, take(0), static_cast<double>(turns - 1));
+      Add(work, take(turns - 1), 1);
+      return work;
+    }
+    Operations work;
+    for (int64_t number = 0; number < turns && known_; ++number) Add(work, take(number), 1);
+    return work;
+  }
+
+  const ir::Function& AxesOf(const Op* op) const {
+    const ir::Function* function = op->block()->function();
+    return function ? *function : *function_;
+  }
+
+  /// Whether bounds, conditions or blocks inside the loop are computed from where the turn's block begins, or its number.
+  static bool DependsOnTurn(const Op* loop, const Value* param) {
+    std::set<const Value*> tainted;
+    if (param->type()->kind != ir::TypeKind::Blk) tainted.insert(param);
+    bool found = false;
+    ir::Walk(loop->region(), [&](const Op* op) {
+      bool starts = (op->kind() == OpKind::BlkStart || op->kind() == OpKind::BlkIndex) &&
+                    op->operand(0) == param;
+      bool takes = std::ranges::any_of(
+          op->operands(), [&](const Value* operand) { return tainted.contains(operand); });
+      if (!starts && !takes) return;
+      found |= !op->regions().empty() || op->kind() == OpKind::MakeBlk;
+      for (const Value* result : op->results()) {
+        if (ir::IsScalar(result->type())) tainted.insert(result);
+      }
+    });
+    return found;
+  }
+
+  const ir::Module& module_;
+  const std::function<std::optional<int64_t>(Name)>& value_;
+  const ir::Function* function_ = nullptr;
+  std::unordered_map<const Value*, uint64_t> scalars_;  ///< indices of loops
+  std::unordered_map<const Value*, Turn> turns_;        ///< of blocks
+  std::map<ir::AxisId, int64_t> sizes_;                 ///< of the blocks that the walk is in
+  std::unordered_map<const ir::Function*, Operations> calls_;
+  int64_t steps_ = 0;
+  bool known_ = true;
+};
+
+}  // namespace
+
+double Sum(const Operations& operations) {
+  double sum = 0;
+  for (const auto& [scalar, count] : operations) sum += count;
+  return sum;
+}
+
+std::optional<Operations> WorkOf(const ir::Module& module, const ir::Function& kernel,
+                                 const std::function<std::optional<int64_t>(Name)>& value) {
+  return WorkCounter(module, value).Run(kernel);
+}
+
+}  // namespace kdl::tools

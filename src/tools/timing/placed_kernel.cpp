@@ -1,0 +1,161 @@
+#include "tools/timing/placed_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "driver/contracts.h"
+#include "driver/diagnostics.h"
+#include "driver/resume.h"
+#include "driver/select.h"
+#include "driver/wanted_targets.h"
+#include "driver/wrap_kernel.h"
+#include "ir/eval/eval.h"
+#include "tools/loading/load.h"
+#include "tools/testing/draw_inputs.h"
+
+namespace kdl::tools {
+
+PlacedKernel::PlacedKernel(driver::Options options, const targets::Registry& families,
+                           std::string kernel, std::string spec)
+    : options_(std::move(options)),
+      kernel_(std::move(kernel)),
+      spec_(std::move(spec)),
+      session_(options_, families) {
+  auto arguments = driver::ReadArguments(options_, session_.diagnostics);
+  if (arguments) Make(*arguments);
+}
+
+void PlacedKernel::Make(const std::vector<driver::ArgumentSpec>& arguments) {
+  driver::CompileRequest request;
+  request.edit = [&](driver::Compilation& made) { return Prepare(made, arguments); };
+  request.places = {.under_test = {spec_}, .bindings = options_.device, .keeps_first = true};
+  compilation_ = driver::Compile(session_, std::move(request));
+  context_ = compilation_.ok() ? Load(session_, compilation_) : nullptr;
+  if (!context_) return;
+  place_.emplace(driver::RunPlace{context_.get(), *compilation_.module, compilation_.devices[0],
+                                  session_.sources, nullptr});
+  placed_.emplace(*place_, *program_, driver::RunMemory{});
+  Status placed = placed_->Place(*bound_);
+  if (placed.ok()) placed = placed_->Run();
+  if (placed.ok()) placed = ReadFacts();
+  if (!placed.ok()) {
+    driver::ReportFailure(placed.failure(), session_.sources, session_.diagnostics);
+    placed_.reset();
+    return;
+  }
+  Count();
+}
+
+/// Leaves a program that launches the kernel alone in the module, and gives it its arguments.
+bool PlacedKernel::Prepare(driver::Compilation& made,
+                           const std::vector<driver::ArgumentSpec>& arguments) {
+  driver::Options named = options_;
+  named.kernel = kernel_;
+  std::vector<ir::Function*> kernels =
+      driver::SelectKernels(*made.module, options_.files[0], named, session_.diagnostics);
+  if (kernels.empty()) return false;
+  ir::Function* kernel = kernels[0];
+  instance_ = kernel->name;
+  if (!driver::BindGenerics(*kernel, arguments, options_, session_.diagnostics)) return false;
+  std::optional<driver::BoundContract> contract =
+      driver::FindContract(made.contracts.list, *made.module, *kernel);
+  ir::Function* program = driver::WrapKernel(*made.module, *kernel,
+                                             driver::DeviceOfAddedLaunch(*made.module, options_));
+  if (options_.core_num) driver::SetCoreNum(*made.module, *program, *options_.core_num);
+  driver::KeepOnly(*made.module, {program});
+  program_ = program;
+  driver::Options sizes = driver::WithoutConstants(options_, *kernel);
+  bound_ = driver::BindProgram(*made.module, *program, arguments, sizes, session_.diagnostics);
+  return bound_ && (!contract || DrawUngiven(*contract, *kernel, session_.sources, *bound_,
+                                             session_.diagnostics));
+}
+
+/// Of the only device that is used.
+Status PlacedKernel::ReadFacts() {
+  for (const auto& [name, spec] : compilation_.devices[0]) {
+    if (spec.empty()) continue;
+    Status selected = driver::StatusOf(kdl_select_device(context_.get(), spec.c_str(), &device_));
+    if (!selected.ok()) return selected;
+  }
+  facts_.size = sizeof facts_;
+  return driver::StatusOf(kdl_device_get_facts(device_, &facts_));
+}
+
+std::optional<int64_t> PlacedKernel::NanosecondsInKernels() const {
+  std::vector<kdl_count> counts(static_cast<size_t>(kdl_device_get_counts(device_, nullptr, 0)));
+  kdl_device_get_counts(device_, counts.data(), static_cast<int64_t>(counts.size()));
+  auto time = std::ranges::find(counts, std::string_view(KDL_COUNT_KERNEL_TIME), &kdl_count::name);
+  return time == counts.end() ? std::nullopt : std::optional(time->value);
+}
+
+void PlacedKernel::Count() {
+  for (const driver::BoundArgument& argument : bound_->arguments) {
+    if (!argument.is_tensor) continue;
+    auto bytes = static_cast<double>(argument.tensor.bytes.size());
+    double& moved = argument.direction == ir::Direction::In    ? bytes_.read
+                    : argument.direction == ir::Direction::Out ? bytes_.written
+                                                               : bytes_.changed;
+    moved += bytes;
+  }
+  auto size_of = [&](Name name) -> std::optional<int64_t> {
+    for (size_t i = 0; i < bound_->dims.size(); ++i) {
+      if (program_->dims[i].text() == name.text()) return bound_->dims[i];
+    }
+    for (const driver::BoundArgument& argument : bound_->arguments) {
+      bool is_number = !argument.is_tensor && IsInteger(argument.tensor.scalar);
+      if (is_number && argument.name == name.text())
+        return ir::Extended(argument.tensor.scalar, driver::ElementBits(argument.tensor, 0));
+    }
+    return std::nullopt;
+  };
+  for (const driver::TargetCode& target : compilation_.code.targets) {
+    if (const ir::Function* tiled = On(target)) work_ = WorkOf(*target.tiled, *tiled, size_of);
+  }
+}
+
+const ir::Function* PlacedKernel::On(const driver::TargetCode& level) const {
+  if (!level.tiled) return nullptr;
+  auto tiled = std::ranges::find_if(level.tiled->functions(), [&](const ir::Function* one) {
+    return one->kind == ir::FunctionKind::Kernel && one->name.text() == instance_.text();
+  });
+  return tiled == level.tiled->functions().end() ? nullptr : *tiled;
+}
+
+const driver::TargetCode* PlacedKernel::level() const {
+  const driver::TargetCode* best = nullptr;
+  for (const driver::TargetCode& one : compilation_.code.targets) {
+    uint64_t missing = one.target.facts->required_features & ~facts_.features;
+    if (missing == 0 && one.kernels.contains(instance_)) best = &one;
+  }
+  return best;
+}
+
+std::map<std::string, int64_t> PlacedKernel::Sizes() const {
+  std::map<std::string, int64_t> sizes;
+  for (size_t i = 0; i < bound_->dims.size(); ++i) sizes[program_->dims[i].str()] = bound_->dims[i];
+  return sizes;
+}
+
+Result<std::vector<driver::HostTensor>> PlacedKernel::Written() {
+  Status back = placed_->TakeBack(*bound_);
+  if (!back.ok()) return back.failure();
+  std::vector<driver::HostTensor> written;
+  for (const driver::BoundArgument& argument : bound_->arguments) {
+    if (argument.is_tensor && argument.direction != ir::Direction::In)
+      written.push_back(argument.tensor);
+  }
+  return written;
+}
+
+std::string PlacedKernel::SizesText() const {
+  std::string text;
+  for (size_t i = 0; i < bound_->dims.size(); ++i)
+    text += fmt::format("{}{}={}", i == 0 ? "" : " ", program_->dims[i].text(), bound_->dims[i]);
+  return text;
+}
+
+}  // namespace kdl::tools
