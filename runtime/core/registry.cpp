@@ -134,7 +134,8 @@ Error Registry::FindModule(const Function& function, std::string* module) const 
                    JoinWords(written));
   }
   const std::string_view near = NearestWord(function.kernel_, known);
-  std::string help = known.empty() ? "; no module is registered" : "";
+  std::string help =
+      known.empty() ? "; no module is registered: give the context its kdl_images_… first" : "";
   if (!near.empty()) help = Concat("; did you mean '", near, "'?");
   if (!function.module_.empty()) help = Concat(" in module '", function.module_, "'", help);
   return Fail(KDL_ERROR_NOT_FOUND, "there is no kernel '", function.kernel_, "'", help);

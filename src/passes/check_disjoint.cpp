@@ -27,6 +27,12 @@ constexpr const char* kStoreHelp =
     "stays, or add up with `atomic {0} += …;` or `reduce`, or let what one loop writes and another "
     "one touches lie on both sides of a `sync;`";
 
+/// Of `y[0] += …`, most often meant as a sum over all blocks.
+constexpr const char* kSumHelp =
+    "add up with `reduce {0} += …;` or `atomic {0} += …;`, or index both by the ranges that `spmd "
+    "for` deals, or let what one loop writes and another one touches lie on both sides of a "
+    "`sync;`";
+
 /// Of two accesses an `atomic` store alone is not enough.
 constexpr const char* kAccessesHelp =
     "index both by the ranges that `spmd for` deals, or let what one loop writes and another one "
@@ -96,8 +102,16 @@ class DisjointChecker {
                             "`core_id`");
   }
 
+  static bool Accumulates(const Op* store, const Op* load) {
+    const Op* sum = store->kind() == ir::OpKind::Store ? store->operand(0)->def() : nullptr;
+    return sum && std::ranges::any_of(sum->operands(), [&](const Value* term) {
+             return term->def() == load && TextOf(load) == TextOf(store);
+           });
+  }
+
   static std::string StoreHelp(const Op* store, const Op* other) {
-    return other == store ? fmt::format(kStoreHelp, TextOf(store)) : kAccessesHelp;
+    if (other == store) return fmt::format(kStoreHelp, TextOf(store));
+    return Accumulates(store, other) ? fmt::format(kSumHelp, TextOf(store)) : kAccessesHelp;
   }
 
   /// Nothing is known of a sum that may leave 64 bits; an assert says that it does not.

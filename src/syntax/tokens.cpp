@@ -39,7 +39,7 @@ size_t CodePointBytes(std::string_view text) {
 }
 
 std::string HelpForUnknown(std::string_view text) {
-  if (text == "'") return "texts stand in double quotes";
+  if (text == "'") return "a byte is a number, 97 for the letter a; texts stand in double quotes";
   if (text == "#") return "comments begin with //";
   if (text == "?") return "a choice is written `if c then a else b`";
   if (text == "$" || text == "\\" || text == "`") return {};

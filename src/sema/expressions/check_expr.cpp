@@ -170,7 +170,8 @@ KDL_OWN_FRAME void ReportNoValue(FunctionState& state, const Expr* expr, const T
           .Help("write it as a statement of its own");
       break;
     default:
-      state.diagnostics.Report(diag::TextAsValue, expr->span);
+      state.diagnostics.Report(diag::TextAsValue, expr->span)
+          .Help("a byte is a number: 97 for the letter a");
       break;
   }
 }

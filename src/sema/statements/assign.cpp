@@ -56,7 +56,9 @@ Type CheckVariable(FunctionState& state, const AssignStmt& assign, const syntax:
   if (state.spmd_depth != 0 && state.depth_of[entity] < state.spmd_depth) {
     state.diagnostics.Report(diag::OuterVarInSpmd, name.span, entity->name.text())
         .Note(entity->span, "declared here")
-        .Help("declare it inside, where each block has its own");
+        .Help(
+            "declare it inside, where each block has its own; what all blocks add up is an element "
+            "of a tensor: reduce y[0] += …;");
     return Type{};
   }
   info.entity = entity;

@@ -71,7 +71,10 @@ bool MayDeclareTensor(FunctionState& state, const LetStmt& let) {
                                                            : "";
   if (place.empty()) return !let.on;
   state.diagnostics.Report(diag::LaunchTensorPlace, let.span, place)
-      .Help("declare it before the loops of the kernel, or use a `var`, which is a core's own");
+      .Help(let.value ? "leave the type away, or let it name ranges, as f32[i]: that is a tile; a "
+                        "tensor stands before the loops of the kernel"
+                      : "declare it before the loops of the kernel, or use a `var`, which is a "
+                        "core's own");
   return false;
 }
 

@@ -97,8 +97,10 @@ bool CheckUpdate(FunctionState& state, const AssignStmt& assign) {
     return false;
   }
   if (assign.target->kind != syntax::ExprKind::Index || IsTilePart(state, assign.target)) {
-    state.diagnostics.Report(diag::UpdateTarget, assign.target->span, Word(assign),
-                             Quote(state, assign.target));
+    Diagnostic& report = state.diagnostics.Report(diag::UpdateTarget, assign.target->span,
+                                                  Word(assign), Quote(state, assign.target));
+    if (assign.target->kind == syntax::ExprKind::Name)
+      report.Help(fmt::format("name the element: {}[0]", Quote(state, assign.target)));
     return false;
   }
   if (assign.mode == AssignMode::Atomic) return true;

@@ -41,7 +41,14 @@ bool KnowSizes(const std::vector<const ir::Function*>& kernels, const driver::Op
     Diagnostic& report = diagnostics.Report(
         driver::diag::UnknownSize, {}, names.size() == 1 ? names[0] : options.files[0], name,
         sizes.empty() ? std::string("no size that can be set") : QuotedList(sizes));
-    HelpNear(report, name, sizes);
+    auto is_its = [&](const ir::Generic& generic) { return generic.name.text() == name; };
+    bool is_generic = std::ranges::any_of(
+        kernels, [&](const ir::Function* k) { return std::ranges::any_of(k->generics, is_its); });
+    if (is_generic) {
+      report.Help(fmt::format("it is an integer parameter: -D {}", text));
+    } else {
+      HelpNear(report, name, sizes);
+    }
   }
   return known;
 }
