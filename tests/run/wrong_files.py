@@ -137,7 +137,7 @@ def depends_on_odd_names(folder):
     (folder / name).write_bytes(KERNEL)
     subprocess.run(["kernelc", "build", name, "--module", "m", "--emit", "deps,header", "-o", "."], cwd=folder, timeout=300)
     text = (folder / "m.d").read_text()
-    wanted = "m.h: a\\ b\\c\\:d\\\\\\#e$$.kdl\n"
+    wanted = "./m.h: a\\ b\\c\\:d\\\\\\#e$$.kdl\n"
     return None if text == wanted else f"{name} depends by {text!r}, expected {wanted!r}"
 
 
