@@ -37,7 +37,7 @@ std::optional<uint64_t> ParseFloat(Scalar scalar, std::string_view text) {
     auto value = ParseNumber<float>(text);
     return value ? std::optional<uint64_t>(std::bit_cast<uint32_t>(*value)) : std::nullopt;
   }
-  auto value = ParseNumber<double>(text);
+  auto value = scalar == Scalar::F64 ? ParseNumber<double>(text) : ParseToOdd(text);
   if (!value) return std::nullopt;
   return IsBeyond(scalar, *value) ? std::nullopt : std::optional(FloatBits(scalar, *value));
 }

@@ -34,4 +34,8 @@ std::optional<T> ParseNumber(std::string_view text, Base... base) {
   return std::nullopt;
 }
 
+/// The f64 that, rounded once more to fewer bits, gives the decimal text rounded once: where the text is no f64, the neighbor
+/// whose last bit is odd. Nothing where ParseNumber gives nothing.
+std::optional<double> ParseToOdd(std::string_view text);
+
 }  // namespace kdl

@@ -41,7 +41,8 @@ std::optional<uint64_t> FloatConstant(Scalar scalar, std::string_view text) {
     std::optional<float> value = ParseNumber<float>(text);
     return value ? std::optional<uint64_t>(std::bit_cast<uint32_t>(*value)) : std::nullopt;
   }
-  std::optional<double> value = ParseNumber<double>(text);
+  std::optional<double> value =
+      scalar == Scalar::F64 ? ParseNumber<double>(text) : ParseToOdd(text);
   if (!value) return std::nullopt;
   return IsBeyond(scalar, *value) ? std::nullopt : std::optional(FloatBits(scalar, *value));
 }

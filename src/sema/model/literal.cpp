@@ -4,15 +4,14 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <string>
 #include <utility>
 
 #include "support/check.h"
 #include "support/float_bits.h"
+#include "support/parse_number.h"
 
 namespace kdl::sema {
 
@@ -23,60 +22,10 @@ using syntax::BinaryOp;
 constexpr __int128 kMin = std::numeric_limits<int64_t>::min();
 constexpr __int128 kMax = std::numeric_limits<uint64_t>::max();
 
-/// Digits without point, sign and zeros at the ends, and the exponent of `0.DIGITS`.
-struct Decimal {
-  std::string digits;
-  int64_t exponent = 0;
-};
-
-Decimal ToDecimal(std::string_view text) {
-  Decimal decimal;
-  int64_t exponent = 0;
-  size_t mark = text.find_first_of("eE");
-  if (mark != std::string_view::npos) {
-    std::string_view tail = text.substr(mark + 1);
-    if (tail.starts_with('+')) tail.remove_prefix(1);
-    std::from_chars(tail.data(), tail.data() + tail.size(), exponent);
-    text = text.substr(0, mark);
-  }
-  size_t point = std::min(text.find('.'), text.size());
-  decimal.digits = std::string(text.substr(0, point));
-  if (point < text.size()) decimal.digits += text.substr(point + 1);
-  decimal.exponent = exponent + static_cast<int64_t>(point);
-  size_t zeros = std::min(decimal.digits.find_first_not_of('0'), decimal.digits.size());
-  decimal.digits.erase(0, zeros);
-  decimal.exponent -= static_cast<int64_t>(zeros);
-  decimal.digits.erase(decimal.digits.find_last_not_of('0') + 1);
-  if (decimal.digits.empty()) decimal.exponent = 0;
-  return decimal;
-}
-
-/// The nearest Float to a decimal text; infinite or 0 outside the range.
+/// The nearest Float to a decimal text; infinite beyond the range.
 template <class Float>
 Float Parse(std::string_view text) {
-  Float value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc::result_out_of_range) return value;
-  return ToDecimal(text).exponent < 0 ? Float{0} : std::numeric_limits<Float>::infinity();
-}
-
-int Compare(const Decimal& a, const Decimal& b) {
-  if (a.digits.empty() || b.digits.empty()) {
-    return static_cast<int>(!a.digits.empty()) - static_cast<int>(!b.digits.empty());
-  }
-  if (a.exponent != b.exponent) return a.exponent < b.exponent ? -1 : 1;
-  return a.digits.compare(b.digits);
-}
-
-/// The f64 that, rounded once more to fewer bits, gives the text rounded once: where the text is no
-/// f64, the neighbour with an odd last bit (round to odd).
-double ParseSticky(std::string_view text) {
-  double nearest = Parse<double>(text);
-  if (!std::isfinite(nearest)) return nearest;
-  int order = Compare(ToDecimal(text), ToDecimal(fmt::format("{:.1100e}", nearest)));
-  auto bits = std::bit_cast<uint64_t>(nearest);
-  if (order == 0 || (bits & 1) != 0) return nearest;
-  return std::bit_cast<double>(order > 0 ? bits + 1 : bits - 1);
+  return ParseNumber<Float>(text).value_or(std::numeric_limits<Float>::infinity());
 }
 
 template <class Bits, class Float>
@@ -95,7 +44,7 @@ Constant RoundText(const Literal& literal, Scalar scalar) {
   } else if (scalar == Scalar::F64) {
     magnitude = Parse<double>(literal.text);
   } else {
-    magnitude = ParseSticky(literal.text);
+    magnitude = ParseToOdd(literal.text).value_or(std::numeric_limits<double>::infinity());
   }
   return RoundReal(literal.negative ? -magnitude : magnitude, scalar);
 }
