@@ -12,7 +12,6 @@
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/structured.h"
-#include "support/check.h"
 
 // fold-groups: an spmd that is dealt in groups becomes one over the groups, each of which walks its blocks in order. What
 // the blocks update for their group goes to parts, which lie in a tensor of the launch; behind a barrier these are folded.
@@ -85,17 +84,13 @@ bool MayRunAgain(const Op* op) {
   return false;
 }
 
-bool IsOneFold(ir::UpdateOp a, ir::UpdateOp b) {
-  return a.tensor() == b.tensor() && a->attr<AttrKey::How>() == b->attr<AttrKey::How>();
-}
-
-/// The updates of groups in an spmd, those of one tensor with one operator together.
+/// The updates of groups in an spmd, those of one tensor together: they have one operator.
 std::vector<std::vector<ir::UpdateOp>> UpdatesOf(const Op* spmd) {
   std::vector<std::vector<ir::UpdateOp>> updates;
   ir::Walk(spmd->region(), [&](Op* op) {
     if (!IsGroupUpdate(op)) return;
     ir::UpdateOp update(op);
-    auto same = [&](const auto& of) { return IsOneFold(of[0], update); };
+    auto same = [&](const auto& of) { return of[0].tensor() == update.tensor(); };
     auto known = std::find_if(updates.begin(), updates.end(), same);
     if (known == updates.end()) known = updates.insert(known, std::vector<ir::UpdateOp>());
     known->push_back(update);
@@ -110,7 +105,8 @@ class GroupFolder {
         types_(module.types()),
         builder_(module),
         spmd_(spmd),
-        stage_(StageOf(spmd)),
+        updates_(UpdatesOf(spmd)),
+        stage_(updates_.empty() ? nullptr : StageOf(spmd)),
         behind_(stage_ ? kernel.body->terminator() : spmd) {}
 
   void Run() {
@@ -119,7 +115,7 @@ class GroupFolder {
     builder_.SetInsertionPoint(stage_ ? stage_ : spmd_);
     if (stage_) TakeBoundsOut();
     blocks_.emplace(builder_, kernel_, spmd_);
-    for (const std::vector<ir::UpdateOp>& updates : UpdatesOf(spmd_)) {
+    for (const std::vector<ir::UpdateOp>& updates : updates_) {
       parts_.emplace_back(kernel_, spmd_, updates, types_.sizes(), stage_ == nullptr);
       parts_.back().Make(builder_, *blocks_);
     }
@@ -151,10 +147,9 @@ class GroupFolder {
     for (Value* bound : spmd_->operands()) TakeOut(bound->def());
   }
 
+  /// The verifier has looked that it can be.
   void TakeOut(Op* op) {
     if (!op || op->block() != stage_->region()) return;
-    KDL_CHECK(op->regions().empty() && op->kind() != OpKind::Load,
-              "a bound of blocks with groups in a stage comes from '{}'", op->info().spelling);
     for (Value* operand : op->operands()) TakeOut(operand->def());
     op->block()->Remove(op);
     stage_->block()->InsertBefore(op, stage_);
@@ -196,8 +191,7 @@ class GroupFolder {
     MoveOps(spmd_->region(), loop->region());
     for (Op* update : OpsIn(loop->region(), IsGroupUpdate)) {
       auto of_tensor = [&](const Visit& visit) {
-        return visit.parts->tensor() == ir::UpdateOp(update).tensor() &&
-               visit.parts->how() == update->attr<AttrKey::How>();
+        return visit.parts->tensor() == ir::UpdateOp(update).tensor();
       };
       Redirect(ir::UpdateOp(update), *std::find_if(visits.begin(), visits.end(), of_tensor),
                binders);
@@ -408,7 +402,8 @@ class GroupFolder {
   ir::TypeTable& types_;
   ir::Builder builder_;
   Op* spmd_;
-  Op* stage_;   ///< the one around; null: none
+  std::vector<std::vector<ir::UpdateOp>> updates_;
+  Op* stage_;   ///< the one around, where its folds wait for it; null: none
   Op* behind_;  ///< before it the groups are folded
   std::optional<GroupBlocks> blocks_;
   std::vector<GroupParts> parts_;

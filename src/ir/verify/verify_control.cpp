@@ -1,9 +1,12 @@
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "ir/lookup.h"
 #include "ir/verify/verify_rules.h"
 #include "ir/views.h"
-
-#include <fmt/format.h>
 
 namespace kdl::ir {
 
@@ -115,7 +118,39 @@ std::string LoopFault(const Op& op, const Module&) {
   return fault.empty() && op.HasAttr(AttrKey::Claim) ? ClaimFault(op) : fault;
 }
 
+/// Whether what makes the value in the stage can be computed in front of it, too.
+bool MayLeave(const Value* value, const Op* stage, std::set<const Op*>& known) {
+  const Op* def = value->def();
+  if (!def || def->block() != stage->region() || !known.insert(def).second) return true;
+  if (!def->info().has(kPure) && !def->info().has(kElementwise)) return false;
+  return std::ranges::all_of(def->operands(),
+                             [&](const Value* operand) { return MayLeave(operand, stage, known); });
+}
+
+/// Of an spmd whose updates groups fold: by one operator for each tensor; in a stage the folds are behind all stages, which so
+/// have to know how many groups there are.
+std::string GroupsFault(const Op& spmd) {
+  std::map<const Value*, UpdateKind> folds;
+  bool one_each = true;
+  Walk(spmd.region(), [&](const Op* op) {
+    if (op->kind() != OpKind::Update || op->attr<AttrKey::Scope>() != ScopeKind::Group) return;
+    auto how = op->attr<AttrKey::How>();
+    auto [known, is_new] = folds.try_emplace(op->Segment(UpdateOp::at_tensor)[0], how);
+    one_each = one_each && known->second == how;
+  });
+  if (!one_each) return "its groups fold a tensor by two operators";
+  const Op* around = spmd.block()->parent();
+  const Op* stage = folds.empty() ? nullptr : Around(around, OpKind::Stage);
+  if (!stage) return "";
+  if (stage != around) return "it has groups to fold, and stands in a loop or branch of a stage";
+  std::set<const Op*> known;
+  bool leaves = std::ranges::all_of(
+      spmd.operands(), [&](const Value* bound) { return MayLeave(bound, stage, known); });
+  return leaves ? "" : "it has groups to fold, and a bound that its stage has to run for";
+}
+
 std::string SpmdFault(const Op& op, const Module&) {
+  if (op.block()->function()->kind != FunctionKind::Kernel) return "it stands in no kernel";
   if (std::string fault = AllI64(op.operands()); !fault.empty()) return fault;
   if (std::string fault = AheadFault(op); !fault.empty()) return fault;
   const std::vector<Value*>& params = op.region()->params();
@@ -128,7 +163,14 @@ std::string SpmdFault(const Op& op, const Module&) {
   for (const Op* outer = op.block()->parent(); outer; outer = outer->block()->parent()) {
     if (outer->kind() == OpKind::Spmd) return "stands in another spmd";
   }
-  return ElementwisePlaceFault(op);
+  if (std::string fault = ElementwisePlaceFault(op); !fault.empty()) return fault;
+  return GroupsFault(op);
+}
+
+/// What a fn gives is the same on all cores, so that callers need not look into it.
+std::string CoreIdFault(const Op& op, const Module&) {
+  if (op.block()->function()->kind != FunctionKind::Kernel) return "it stands in no kernel";
+  return IsI64(op.result()) ? "" : "the result is no i64";
 }
 
 /// What an element carries is its own: it has all axes, or lanes, of the condition.
@@ -194,6 +236,7 @@ std::string IfFault(const Op& op, const Module&) {
 
 }  // namespace
 
+KDL_TYPE_RULE(CoreId, CoreIdFault)
 KDL_TYPE_RULE(For, ForFault)
 KDL_TYPE_RULE(Spmd, SpmdFault)
 KDL_TYPE_RULE(Loop, LoopFault)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/format.h"
+#include "ir/lookup.h"
 #include "ir/tensor_view.h"
 #include "ir/verify/verify_rules.h"
 #include "ir/views.h"
@@ -97,12 +98,13 @@ bool HasUpdate(UpdateKind how, Scalar scalar) {
 }
 
 /// Of an update that groups of blocks fold.
-std::string GroupFault(const Op& op) {
-  if (op.attr<AttrKey::How>() == UpdateKind::Set) return "groups do not fold in that way";
-  const Op* walk = op.block()->parent();
-  while (walk && walk->kind() != OpKind::Spmd) walk = walk->block()->parent();
-  bool has_groups = walk && walk->attr<AttrKey::Deal>() == DealKind::Grouped;
-  return has_groups ? "" : "it stands in no spmd that is dealt in groups";
+std::string GroupFault(const Op& update) {
+  if (update.attr<AttrKey::How>() == UpdateKind::Set) return "groups do not fold in that way";
+  const Value* tensor = update.Segment(UpdateOp::at_tensor)[0];
+  if (MemoryOf(tensor) != tensor) return "groups fold onto a tensor, not onto a view of it";
+  const Op* spmd = Around(&update, OpKind::Spmd);
+  bool grouped = spmd && spmd->attr<AttrKey::Deal>() == DealKind::Grouped;
+  return grouped ? "" : "it stands in no spmd that is dealt in groups";
 }
 
 std::string UpdateFault(const Op& op, const Module&) {

@@ -6,7 +6,6 @@
 namespace kdl::ir {
 
 KDL_TYPE_RULE(SizeOf, I64Fault)
-KDL_TYPE_RULE(CoreId, I64Fault)
 KDL_TYPE_RULE(CoreNum, I64Fault)
 
 namespace {
