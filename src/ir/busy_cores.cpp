@@ -2,42 +2,9 @@
 
 #include <algorithm>
 
-#include "ir/views.h"
+#include "ir/value_size.h"
 
 namespace kdl::ir {
-
-Size SizeOfValue(const Function& kernel, SizeTable& sizes, const Value* value) {
-  const Op* op = value->def();
-  if (!op) {
-    for (size_t i = 0; i < kernel.dims.size(); ++i) {
-      if (kernel.dim_value(i) == value) return sizes.Symbol(kernel.dims[i]);
-    }
-    return nullptr;
-  }
-  auto binary = [&](SizeKind kind) -> Size {
-    Size lhs = SizeOfValue(kernel, sizes, op->operand(0));
-    Size rhs = lhs ? SizeOfValue(kernel, sizes, op->operand(1)) : nullptr;
-    return rhs ? sizes.Binary(kind, lhs, rhs) : nullptr;
-  };
-  switch (op->kind()) {
-    case OpKind::Const:
-      return sizes.Constant(op->attr<AttrKey::Bits>());
-    case OpKind::SizeOf:
-      return op->attr<AttrKey::Size>();
-    case OpKind::Add:
-      return binary(SizeKind::Add);
-    case OpKind::Sub:
-      return binary(SizeKind::Sub);
-    case OpKind::Mul:
-      return binary(SizeKind::Mul);
-    case OpKind::Div:
-      return binary(SizeKind::FloorDiv);
-    case OpKind::Min:
-      return binary(SizeKind::Min);
-    default:
-      return nullptr;
-  }
-}
 
 namespace {
 

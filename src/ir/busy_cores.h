@@ -11,9 +11,6 @@ namespace kdl::ir {
 /// The least length of the blocks of an spmd's binder, which is a blk.
 using LeastLength = std::function<Size(const Op* spmd, size_t binder)>;
 
-/// The value as a size over the kernel's dims; null where it is none.
-Size SizeOfValue(const Function& kernel, SizeTable& sizes, const Value* value);
-
 /// The blocks that binders `from` up to `to` of an spmd make, exactly; null where no size says so.
 Size BlocksOfBinders(const Function& kernel, SizeTable& sizes, const Op* spmd, size_t from,
                      size_t to);

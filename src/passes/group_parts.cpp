@@ -7,6 +7,7 @@
 #include "ir/eval/eval.h"
 #include "ir/groups.h"
 #include "ir/tensor_view.h"
+#include "ir/value_size.h"
 #include "passes/element_access.h"
 #include "passes/rewrite.h"
 

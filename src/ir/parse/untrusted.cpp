@@ -7,12 +7,12 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "ir/builder.h"
 #include "ir/requirement.h"
 #include "ir/tensor_view.h"
+#include "ir/value_size.h"
 #include "ir/views.h"
 
 namespace kdl::ir {
@@ -45,28 +45,6 @@ std::optional<Assumed> AssumedBy(const Function* function, const Op* op) {
   return std::nullopt;
 }
 
-/// What a value is in terms of size names, where it is made of nothing else.
-Size SizeOfValue(const Function& function, const Value* value, SizeTable& sizes) {
-  static constexpr std::pair<OpKind, SizeKind> kKinds[] = {
-      {OpKind::Add, SizeKind::Add}, {OpKind::Sub, SizeKind::Sub},
-      {OpKind::Mul, SizeKind::Mul}, {OpKind::Div, SizeKind::FloorDiv},
-      {OpKind::Rem, SizeKind::Mod}, {OpKind::Min, SizeKind::Min}};
-  if (const Op* def = value->def()) {
-    if (def->kind() == OpKind::SizeOf) return def->attr<AttrKey::Size>();
-    if (def->kind() == OpKind::Const)
-      return sizes.Constant(static_cast<int64_t>(def->attr<AttrKey::Bits>()));
-    auto found = std::ranges::find(kKinds, def->kind(), &std::pair<OpKind, SizeKind>::first);
-    if (found == std::end(kKinds)) return nullptr;
-    Size lhs = SizeOfValue(function, def->operand(0), sizes);
-    Size rhs = lhs ? SizeOfValue(function, def->operand(1), sizes) : nullptr;
-    return rhs ? sizes.Binary(found->second, lhs, rhs) : nullptr;
-  }
-  for (size_t i = 0; i < function.dims.size(); ++i) {
-    if (function.dim_value(i) == value) return sizes.Symbol(function.dims[i]);
-  }
-  return nullptr;
-}
-
 /// By CompareKind.
 constexpr std::string_view kSigns[] = {"==", "!=", "<", "<=", ">", ">="};
 
@@ -84,7 +62,7 @@ class SizeChecks {
   void Limit(Op* blk) {
     Size most = function_.axis(blk->result()->type()->axes[0]).extent;
     Value* length = blk->operand(1);
-    Size size = SizeOfValue(function_, length, module_.types().sizes());
+    Size size = SizeOfValue(function_, module_.types().sizes(), length);
     if (size == most ||
         (size && IsConstant(size) && IsConstant(most) && size->value <= most->value))
       return;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "ir/busy_cores.h"
+#include "ir/value_size.h"
 #include "ir/views.h"
 #include "support/scalar.h"
 #include "targets/cluster/stage_tiles.h"

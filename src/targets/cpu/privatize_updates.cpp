@@ -6,6 +6,7 @@
 #include "ir/element_walk.h"
 #include "ir/eval/eval.h"
 #include "ir/tensor_view.h"
+#include "ir/value_size.h"
 #include "ir/views.h"
 #include "passes/analysis/pipe_ends.h"
 #include "passes/analysis/points.h"
