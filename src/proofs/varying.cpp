@@ -47,10 +47,27 @@ bool Varying::AnyOf(std::span<Value* const> values) const {
   return std::ranges::any_of(values, [this](const Value* value) { return Is(value); });
 }
 
+/// A tile has the points of the blks of its axes, which are no operands of what makes it.
+bool Varying::HasVaryingAxis(const Op* op) const {
+  return std::ranges::any_of(op->results(), [this](const Value* result) {
+    return std::ranges::any_of(result->type()->axes,
+                               [this](ir::AxisId axis) { return axes_.contains(axis); });
+  });
+}
+
+void Varying::Add(const Value* value) {
+  values_.insert(value);
+  if (value->type()->kind == ir::TypeKind::Blk) axes_.insert(value->type()->axes[0]);
+}
+
+void Varying::AddResults(const Op* op) {
+  for (const Value* result : op->results()) Add(result);
+}
+
 void Varying::Visit(const Op* op) {
   if (op->kind() == OpKind::If) return VisitBranches(op);
   if (IsCarrying(op)) return VisitLoop(op);
-  bool varies = IsOfCore(op) || AnyOf(op->operands());
+  bool varies = IsOfCore(op) || AnyOf(op->operands()) || HasVaryingAxis(op);
   for (const ir::Block* region : op->regions())
     varies = varies || (region->terminator() && AnyOf(region->terminator()->operands()));
   if (!varies) return;

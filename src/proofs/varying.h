@@ -24,10 +24,12 @@ class Varying {
   void VisitLoop(const ir::Op* loop);
   bool TurnsVary(const ir::Op* loop) const;
   bool AnyOf(std::span<ir::Value* const> values) const;
-  void Add(const ir::Value* value) { values_.insert(value); }
-  void AddResults(const ir::Op* op) { values_.insert(op->results().begin(), op->results().end()); }
+  bool HasVaryingAxis(const ir::Op* op) const;
+  void Add(const ir::Value* value);
+  void AddResults(const ir::Op* op);
 
   std::set<const ir::Value*> values_;
+  std::set<ir::AxisId> axes_;  ///< whose blks vary
 };
 
 }  // namespace kdl::proofs
