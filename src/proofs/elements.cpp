@@ -167,7 +167,7 @@ void Elements::FindRows(const Value* memory, const std::vector<AccessView>& view
     for (size_t d = 0; d < element.size() && is_plain; ++d) {
       if (!DividedAt(memory, element, d) || layout.rows.contains(d)) continue;
       AtomId size = *instances_.terms().Facts(*element[d].Greatest()).b.Greatest();
-      Row row{fmt::format("row{}.{}", layouts_.size(), d), size};
+      Row row{fmt::format("#row{}.{}", layouts_.size(), d), size};
       instances_.Declare({row.start, size, Variable(d), {}});
       layout.rows.emplace(d, std::move(row));
     }

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/print/literals.h"
 #include "ir/print/printer.h"
 #include "ir/tensor_view.h"
 #include "ir/verify/verify_rules.h"
@@ -180,11 +181,13 @@ void FunctionVerifier::CheckAxes() {
   }
 }
 
-/// What names sizes is not named like the number of cores.
+/// What names sizes is not named like the number of cores, nor as proofs name their own variables, such as `#5` or `?0`.
 void FunctionVerifier::CheckNames() {
   auto check = [&](Name name) {
     if (name.text() == kCoreNum)
       Report(nullptr, fmt::format("'{}' is the number of cores, and no size name", kCoreNum));
+    if (!IsPlainName(name.text()))
+      Report(nullptr, fmt::format("the size name '{}' is no word", name.text()));
   };
   for (Name dim : function_.dims) check(dim);
   for (const Generic& generic : function_.generics) check(generic.name);
