@@ -71,14 +71,18 @@ struct Outcome {
   std::string report;  ///< to print; empty: nothing
 };
 
-/// `3 passed, 1 failed` at the end of what a run of ours printed, which is cut off.
-std::optional<TestCounts> TakeCounts(std::string& text) {
+/// `3 passed, 1 failed` at the end of what a run of ours printed, which is cut off. Nothing where the run has not ended as one
+/// with such counts does: what it tests may have printed the line.
+std::optional<TestCounts> TakeCounts(ProcessResult& ran) {
+  std::string& text = ran.out;
   size_t line = text.size() < 2 ? std::string::npos : text.rfind('\n', text.size() - 2);
   line = line == std::string::npos ? 0 : line + 1;
   TestCounts counts;
   if (std::sscanf(text.c_str() + line, "%zu passed, %zu failed", &counts.passed, &counts.failed) !=
       2)
     return std::nullopt;
+  int exit_code = counts.failed == 0 ? driver::kExitDone : driver::kExitInput;
+  if (ran.signal != 0 || ran.timed_out || ran.exit_code != exit_code) return std::nullopt;
   text.resize(line);
   return counts;
 }
@@ -102,7 +106,7 @@ Outcome RunContracts(const std::string& file, const driver::Options& options,
   if (options.opt_level) pass_on("opt-level", fmt::format("{}", *options.opt_level));
   Result<ProcessResult> ran = RunProcess(request);
   if (!ran.ok()) return {{0, 1}, false, ran.failure().message + "\n"};
-  std::optional<TestCounts> counts = TakeCounts(ran->out);
+  std::optional<TestCounts> counts = TakeCounts(*ran);
   if (counts && counts->passed + counts->failed == 0) return {};
   std::string text = fmt::format("{}\n{}{}", file, ran->out, ran->err);
   if (counts) return {*counts, false, text};
@@ -112,11 +116,11 @@ Outcome RunContracts(const std::string& file, const driver::Options& options,
                              DescribeEnd(*ran, request), file)};
 }
 
-/// Whether there may be something to test; what has nothing is not even compiled.
-bool MentionsTests(const std::string& file) {
-  Result<std::string> text = ReadFile(file, syntax::kMaxBytes);
-  return text.ok() &&
-         (text->find("ensures") != std::string::npos || text->find("test \"") != std::string::npos);
+/// Whether there may be something to test; what has nothing is not even compiled. In source, `test` and the name behind it have
+/// any blanks and comments between them, so the word alone counts.
+bool MentionsTests(std::string_view text) {
+  auto has = [&](std::string_view word) { return text.find(word) != std::string_view::npos; };
+  return has("ensures") || (has("test") && has("\""));
 }
 
 Outcome RunFile(const std::string& file, const driver::Options& options,
@@ -132,8 +136,10 @@ Outcome RunFile(const std::string& file, const driver::Options& options,
     case GoldenEnd::NotGolden:
       break;
   }
-  bool may_have = fs::path(file).extension() == ".kdl" && !settings.update && MentionsTests(file);
-  return may_have ? RunContracts(file, options, settings.kernelc) : Outcome{};
+  if (fs::path(file).extension() != ".kdl" || settings.update) return {};
+  Result<std::string> text = ReadFile(file, syntax::kMaxBytes);
+  if (!text.ok()) return {{0, 1}, false, text.failure().message + "\n"};
+  return MentionsTests(*text) ? RunContracts(file, options, settings.kernelc) : Outcome{};
 }
 
 /// Runs the files on several threads and hands the outcomes out in the files' order.
