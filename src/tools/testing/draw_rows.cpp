@@ -76,9 +76,8 @@ bool RowDrawer::IsEmpty(const Bounds& bounds) const {
 Bounds RowDrawer::BoundsAt(const std::vector<int64_t>& outer, int64_t last) const {
   Bounds bounds;
   for (const BoundRule& rule : rule_.bounds) {
-    bool is_here = rule.index.empty() || rule.index.back().value_or(last) == last;
-    for (size_t d = 0; d < outer.size(); ++d)
-      is_here = is_here && rule.index[d].value_or(outer[d]) == outer[d];
+    bool is_here = rule.index.empty() || rule.index.back().Has(last);
+    for (size_t d = 0; d < outer.size(); ++d) is_here = is_here && rule.index[d].Has(outer[d]);
     if (is_here) Narrow(rule.bounds, bounds);
   }
   return bounds;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 
 #include "driver/draw.h"
 #include "ir/comparisons.h"
@@ -87,6 +88,7 @@ class Reader {
     std::optional<uint32_t> a = LastOf(*left);
     std::optional<uint32_t> b = LastOf(*right);
     if (!(a == i && b == j) && !(a == j && b == i)) return;
+    if (!AreOfAnyRow(left->load, right->load, {*i, *j})) return;
     OpKind rises = a == i ? first->kind() : ir::Mirrored(first->kind());  // as if x[i] stood first
     InputRule& rule = rules_[left->argument];
     bool differ = first->kind() == OpKind::Eq && second->kind() == OpKind::Ne;
@@ -125,9 +127,9 @@ class Reader {
   static const std::vector<ir::AccessDim>& DimsOf(const ir::Op* load) {
     return std::get<ir::Access>(load->FindAttr(ir::AttrKey::Access)->value).dims;
   }
-  /// The name that is the only term of a dimension.
+  /// The name that, with a constant or size added, is a dimension.
   std::optional<uint32_t> NameIn(const ir::Op* load, const ir::AccessDim& dim) const {
-    if (dim.terms.size() != 1) return std::nullopt;
+    if (dim.terms.size() != 1 || !kdl::IsConstant(dim.terms[0].coefficient, 1)) return std::nullopt;
     return IndexOf(load->Segment(ir::LoadOp::at_index)[dim.terms[0].operand]);
   }
   /// The name that alone is a load's last dimension.
@@ -179,13 +181,16 @@ class Reader {
                         operands.data());
   }
 
-  /// The elements that are compared; a part of the index that is no number is any.
-  std::vector<std::optional<int64_t>> ElementsOf(const Source& source) const {
-    std::vector<std::optional<int64_t>> index;
+  /// The elements that are compared: of a number that one, of `i + c` those from c on, of another index all.
+  std::vector<IndexRange> ElementsOf(const Source& source) const {
+    std::vector<IndexRange> index;
     if (!source.load) return index;
     for (const ir::AccessDim& dim : DimsOf(source.load)) {
-      bool is_number = dim.terms.empty();
-      index.push_back(is_number ? Evaluate(dim.offset, data_.size) : std::nullopt);
+      IndexRange& range = index.emplace_back();
+      std::optional<int64_t> offset = Evaluate(dim.offset, data_.size);
+      if (!offset) continue;
+      if (dim.terms.empty()) range = {*offset, *offset};
+      if (NameIn(source.load, dim)) range.first = std::max<int64_t>(*offset, 0);
     }
     return index;
   }
@@ -214,15 +219,29 @@ class Reader {
     return load && load->kind() == OpKind::Load ? load : nullptr;
   }
 
-  /// t[…, i] and t[…, i + 1], which may have an `else`.
+  /// Whether both loads are of one row, which is any: all dimensions but the last are names, each another one, alone.
+  bool AreOfAnyRow(const ir::Op* a, const ir::Op* b, std::set<uint32_t> names) const {
+    const std::vector<ir::AccessDim>& of_a = DimsOf(a);
+    const std::vector<ir::AccessDim>& of_b = DimsOf(b);
+    for (size_t d = 0; d + 1 < of_a.size(); ++d) {
+      std::optional<uint32_t> name = NameIn(a, of_a[d]);
+      bool alike = name && name == NameIn(b, of_b[d]) && kdl::IsConstant(of_a[d].offset, 0) &&
+                   kdl::IsConstant(of_b[d].offset, 0);
+      if (!alike || !names.insert(*name).second) return false;
+    }
+    return true;
+  }
+
+  /// t[…, i] and t[…, i + 1], which may have an `else`, of all rows from their first element on.
   bool IsNextOf(const Source& a, const Value* right) const {
     const ir::Op* b = LoadInside(right);
-    if (!b || !a.load || a.load->operand(0) != b->operand(0)) return false;
+    if (!b || !a.load || a.load->operand(0) != b->operand(0) || DimsOf(b).empty()) return false;
     const ir::AccessDim& here = DimsOf(a.load).back();
     const ir::AccessDim& next = DimsOf(b).back();
     std::optional<uint32_t> name = NameIn(a.load, here);
-    return name && name == NameIn(b, next) && kdl::IsConstant(here.offset) &&
-           kdl::IsConstant(next.offset) && next.offset->value == here.offset->value + 1;
+    bool from_first = kdl::IsConstant(here.offset) && here.offset->value <= 0;
+    return name && name == NameIn(b, next) && from_first && kdl::IsConstant(next.offset) &&
+           next.offset->value == here.offset->value + 1 && AreOfAnyRow(a.load, b, {*name});
   }
 
   const ir::Contract& contract_;

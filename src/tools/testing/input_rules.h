@@ -23,9 +23,16 @@ struct Bounds {
   std::optional<Number> high;
 };
 
-/// Bounds of the elements with this index, of which an empty part is any. A scalar has an empty index.
+/// Indices of one dimension, from the first on up to the last.
+struct IndexRange {
+  int64_t first = 0;
+  int64_t last = INT64_MAX;
+  bool Has(int64_t index) const { return first <= index && index <= last; }
+};
+
+/// Bounds of the elements whose index is in the ranges. A scalar has an empty index.
 struct BoundRule {
-  std::vector<std::optional<int64_t>> index;
+  std::vector<IndexRange> index;
   Bounds bounds;
 };
 
