@@ -246,7 +246,8 @@ bool Terms::IsBetween(const Poly& a, const Poly& end) const {
 Poly Terms::OfQuotient(const Poly& dividend, const Poly& b) {
   if (!dividend.exact() || !b.exact()) return dividend + b;  // no two of these are alike
   std::optional<int64_t> divisor = b.AsConstant();
-  // A divisor that is no constant is a size where it divides at all: at least 1.
+  // A divisor that cannot be below 0 is at least 1 where there is a quotient: code traps on 0, and a launch whose sizes
+  // divide by 0 is refused.
   bool positive = divisor ? *divisor > 0 : IsNonNegative(b);
   Poly whole = positive ? WholeQuotient(dividend, b) : Poly();
   Poly a = dividend - whole * b;
