@@ -165,7 +165,9 @@ TEST_CASE("Calls: a handle has a context of its own, and says what it cannot ope
     const Status status(kdl_kernels_open(nullptr, kNoMore, device, &name, 1, &kernels));
     return std::string(status.message());
   };
-  CHECK(refusal("host", "saxpy") == "there is no kernel 'saxpy'; no module is registered");
+  CHECK(refusal("host", "saxpy") ==
+        "there is no kernel 'saxpy'; no module is registered: give the context its kdl_images_… "
+        "first");
   CHECK(refusal("hots", "saxpy").find("hots") != std::string::npos);
   CHECK(refusal("host", nullptr) == "the name of kernel 0 is NULL");
   CHECK(kernels == nullptr);
