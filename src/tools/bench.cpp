@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "driver/compile.h"
-#include "driver/devices.h"
+#include "driver/compile/compile.h"
 #include "driver/diagnostics.h"
 #include "driver/files.h"
 #include "driver/report.h"
-#include "driver/select.h"
+#include "driver/run/devices.h"
+#include "driver/run/select.h"
 #include "support/machine.h"
 #include "tools/commands.h"
 #include "tools/measure/ceilings.h"

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "driver/compile.h"
+#include "driver/compile/compile.h"
+#include "driver/emit/outputs.h"
 #include "driver/files.h"
-#include "driver/outputs.h"
 #include "tools/commands.h"
 
 namespace kdl::tools {

@@ -3,9 +3,9 @@
 #include <string>
 
 #include "driver/diagnostics.h"
-#include "driver/executor.h"
 #include "driver/report.h"
-#include "driver/run_program.h"
+#include "driver/run/executor.h"
+#include "driver/run/run_program.h"
 #include "kdl/runtime.h"
 #include "targets/family.h"
 #include "targets/registry.h"

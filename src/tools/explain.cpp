@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "driver/compile.h"
-#include "driver/devices.h"
+#include "driver/compile/compile.h"
 #include "driver/diagnostics.h"
 #include "driver/files.h"
 #include "driver/report.h"
+#include "driver/run/devices.h"
 #include "support/near_names.h"
 #include "support/source.h"
 #include "tools/commands.h"

@@ -8,15 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include "driver/arguments.h"
-#include "driver/devices.h"
 #include "driver/diagnostics.h"
-#include "driver/executor.h"
 #include "driver/options.h"
 #include "driver/report.h"
-#include "driver/run_program.h"
-#include "driver/select.h"
-#include "driver/wrap_kernel.h"
+#include "driver/run/arguments.h"
+#include "driver/run/devices.h"
+#include "driver/run/executor.h"
+#include "driver/run/run_program.h"
+#include "driver/run/select.h"
+#include "driver/run/wrap_kernel.h"
 #include "ir/module.h"
 #include "ir/parse/parser.h"
 #include "support/diagnostics.h"

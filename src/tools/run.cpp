@@ -4,15 +4,15 @@
 #include <utility>
 #include <vector>
 
-#include "driver/arguments.h"
-#include "driver/compile.h"
-#include "driver/devices.h"
+#include "driver/compile/compile.h"
+#include "driver/compile/resume.h"
 #include "driver/diagnostics.h"
-#include "driver/open_outputs.h"
-#include "driver/resume.h"
-#include "driver/run_program.h"
-#include "driver/select.h"
-#include "driver/wrap_kernel.h"
+#include "driver/run/arguments.h"
+#include "driver/run/devices.h"
+#include "driver/run/open_outputs.h"
+#include "driver/run/run_program.h"
+#include "driver/run/select.h"
+#include "driver/run/wrap_kernel.h"
 #include "tools/commands.h"
 #include "tools/loading/load.h"
 #include "tools/testing/draw_inputs.h"

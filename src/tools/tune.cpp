@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "driver/compile.h"
-#include "driver/devices.h"
+#include "driver/compile/compile.h"
+#include "driver/compile/tuned.h"
 #include "driver/diagnostics.h"
 #include "driver/files.h"
 #include "driver/report.h"
-#include "driver/select.h"
-#include "driver/tuned.h"
+#include "driver/run/devices.h"
+#include "driver/run/select.h"
 #include "support/io.h"
 #include "tools/commands.h"
 #include "tools/measure/trials.h"

@@ -1,7 +1,7 @@
 #include <string>
 
-#include "driver/compile.h"
-#include "driver/module_passes.h"
+#include "driver/compile/compile.h"
+#include "driver/compile/module_passes.h"
 #include "ir/parse/parser.h"
 #include "ir/print/printer.h"
 #include "support/check.h"

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "driver/compile.h"
+#include "driver/compile/compile.h"
 #include "ir/verify/verifier.h"
 #include "target.h"
 #include "targets/builtin.h"

@@ -17,6 +17,7 @@ ROOMS = {
                  "statements"],
     "src/ir": ["eval", "print", "verify", "parse"],
     "src/tools": ["measure", "loading", "explain", "testing", "timing"],
+    "src/driver": ["run", "compile", "emit"],
     "runtime": ["system", "core", "host", "team", "debug", "opencl", "cuda", "cluster", "api"],
 }
 

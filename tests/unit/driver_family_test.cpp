@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "driver/compile.h"
-#include "driver/host_object.h"
+#include "driver/compile/compile.h"
+#include "driver/emit/host_object.h"
 #include "interp/run.h"
 #include "ir/builder.h"
 #include "ir/print/printer.h"

@@ -1,4 +1,4 @@
-#include "driver/npy.h"
+#include "driver/run/npy.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "driver/host_tensor.h"
+#include "driver/run/host_tensor.h"
 #include "support/diagnostics.h"
 
 using namespace kdl;

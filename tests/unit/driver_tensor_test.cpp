@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 
-#include "driver/draw.h"
-#include "driver/host_tensor.h"
+#include "driver/run/draw.h"
+#include "driver/run/host_tensor.h"
 
 using namespace kdl;
 using namespace kdl::driver;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "driver/executor.h"
+#include "driver/run/executor.h"
 #include "ir_text.h"
 #include "kdl/kernel_abi.h"
 #include "kdl/runtime.h"

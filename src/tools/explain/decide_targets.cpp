@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "driver/select.h"
+#include "driver/run/select.h"
 #include "support/contains.h"
 
 namespace kdl::tools {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "driver/compile.h"
+#include "driver/compile/compile.h"
 
 namespace kdl::tools {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "driver/executor.h"
-#include "driver/run_program.h"
+#include "driver/run/executor.h"
+#include "driver/run/run_program.h"
 #include "kdl/runtime.h"
 #include "tools/loading/interpreters.h"
 

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "driver/diagnostics.h"
-#include "driver/executor.h"
-#include "driver/host_object.h"
-#include "driver/outputs.h"
-#include "driver/toolchain.h"
+#include "driver/emit/host_object.h"
+#include "driver/emit/outputs.h"
+#include "driver/emit/toolchain.h"
+#include "driver/run/executor.h"
 #include "support/io.h"
 #include "targets/hosts.h"
 #include "tools/loading/interpreters.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "driver/compile.h"
-#include "driver/run_place.h"
+#include "driver/compile/compile.h"
+#include "driver/run/run_place.h"
 
 namespace kdl::tools {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "driver/loop_inputs.h"
-#include "driver/wrap_kernel.h"
+#include "driver/run/loop_inputs.h"
+#include "driver/run/wrap_kernel.h"
 #include "passes/diagnostics.h"
 #include "support/check.h"
 #include "tools/loading/load.h"

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "driver/compile.h"
-#include "driver/contracts.h"
-#include "driver/run_program.h"
+#include "driver/compile/compile.h"
+#include "driver/run/contracts.h"
+#include "driver/run/run_program.h"
 
 namespace kdl::tools {
 

@@ -1,7 +1,7 @@
 #include "tools/loading/plugin_images.h"
 
-#include "driver/executor.h"
-#include "driver/run_program.h"
+#include "driver/run/executor.h"
+#include "driver/run/run_program.h"
 #include "kdl/device_plugin.h"
 
 namespace kdl::tools {

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "driver/executor.h"
+#include "driver/run/executor.h"
 #include "interp/run.h"
 #include "ir/module.h"
 #include "ir/parse/parser.h"

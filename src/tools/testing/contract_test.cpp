@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "driver/compile.h"
-#include "driver/contracts.h"
+#include "driver/compile/compile.h"
 #include "driver/diagnostics.h"
 #include "driver/report.h"
-#include "driver/select.h"
+#include "driver/run/contracts.h"
+#include "driver/run/select.h"
 #include "interp/contract.h"
 #include "targets/kinds.h"
 #include "tools/loading/loaded_kernel.h"

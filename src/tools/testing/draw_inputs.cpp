@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "driver/draw.h"
-#include "driver/loop_inputs.h"
+#include "driver/run/draw.h"
+#include "driver/run/loop_inputs.h"
 #include "interp/contract.h"
 #include "support/float_bits.h"
 #include "tools/testing/draw_rows.h"

@@ -6,8 +6,8 @@
 #include <set>
 #include <string_view>
 
-#include "driver/arguments.h"
-#include "driver/contracts.h"
+#include "driver/run/arguments.h"
+#include "driver/run/contracts.h"
 
 namespace kdl::tools {
 

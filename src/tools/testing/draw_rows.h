@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "driver/draw.h"
-#include "driver/host_tensor.h"
+#include "driver/run/draw.h"
+#include "driver/run/host_tensor.h"
 #include "tools/testing/input_rules.h"
 
 namespace kdl::tools {

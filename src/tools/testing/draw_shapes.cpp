@@ -6,7 +6,7 @@
 #include <array>
 #include <set>
 
-#include "driver/draw.h"
+#include "driver/run/draw.h"
 #include "interp/contract.h"
 #include "support/diagnostics.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "driver/sizes.h"
+#include "driver/run/sizes.h"
 #include "tools/loading/loaded_kernel.h"
 
 namespace kdl::tools {

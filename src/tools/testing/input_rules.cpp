@@ -5,7 +5,7 @@
 #include <optional>
 #include <set>
 
-#include "driver/draw.h"
+#include "driver/run/draw.h"
 #include "ir/comparisons.h"
 #include "ir/eval/eval.h"
 #include "ir/views.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "driver/contracts.h"
+#include "driver/run/contracts.h"
 
 namespace kdl::tools {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <string_view>
 
-#include "driver/compile.h"
-#include "driver/devices.h"
+#include "driver/compile/compile.h"
 #include "driver/report.h"
-#include "driver/run_program.h"
-#include "driver/wrap_kernel.h"
+#include "driver/run/devices.h"
+#include "driver/run/run_program.h"
+#include "driver/run/wrap_kernel.h"
 #include "support/check.h"
 #include "tools/loading/load.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "driver/compile.h"
+#include "driver/compile/compile.h"
 #include "driver/diagnostics.h"
 #include "support/near_names.h"
 

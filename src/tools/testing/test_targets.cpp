@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "driver/executor.h"
-#include "driver/run_program.h"
+#include "driver/run/executor.h"
+#include "driver/run/run_program.h"
 #include "kdl/runtime.h"
 #include "targets/kinds.h"
 

@@ -7,12 +7,12 @@
 #include <string_view>
 #include <utility>
 
-#include "driver/contracts.h"
+#include "driver/compile/resume.h"
+#include "driver/compile/wanted_targets.h"
 #include "driver/diagnostics.h"
-#include "driver/resume.h"
-#include "driver/select.h"
-#include "driver/wanted_targets.h"
-#include "driver/wrap_kernel.h"
+#include "driver/run/contracts.h"
+#include "driver/run/select.h"
+#include "driver/run/wrap_kernel.h"
 #include "ir/eval/eval.h"
 #include "tools/loading/load.h"
 #include "tools/testing/draw_inputs.h"

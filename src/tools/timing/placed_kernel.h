@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "driver/arguments.h"
-#include "driver/compile.h"
-#include "driver/host_tensor.h"
-#include "driver/placed_program.h"
+#include "driver/compile/compile.h"
+#include "driver/run/arguments.h"
+#include "driver/run/host_tensor.h"
+#include "driver/run/placed_program.h"
 #include "kdl/runtime.h"
 #include "tools/measure/ceilings.h"
 #include "tools/timing/kernel_work.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "driver/session.h"
-#include "driver/tuned.h"
+#include "driver/compile/session.h"
+#include "driver/compile/tuned.h"
 #include "tools/timing/tile_search.h"
 
 namespace kdl::tools {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "driver/tuned.h"
+#include "driver/compile/tuned.h"
 
 namespace kdl::tools {
 

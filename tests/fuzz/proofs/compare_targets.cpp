@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "drawn_launch.h"
-#include "driver/arguments.h"
-#include "driver/compile.h"
-#include "driver/draw_special.h"
-#include "driver/run_program.h"
-#include "driver/wrap_kernel.h"
+#include "driver/compile/compile.h"
+#include "driver/run/arguments.h"
+#include "driver/run/draw_special.h"
+#include "driver/run/run_program.h"
+#include "driver/run/wrap_kernel.h"
 #include "targets/builtin.h"
 #include "tools/loading/load.h"
 

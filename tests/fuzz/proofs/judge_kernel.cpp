@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "drawn_launch.h"
-#include "driver/compile.h"
-#include "driver/module_passes.h"
+#include "driver/compile/compile.h"
+#include "driver/compile/module_passes.h"
 #include "interp/run.h"
 #include "passes/pipelines.h"
 #include "proofs/proofs.h"

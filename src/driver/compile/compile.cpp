@@ -1,0 +1,99 @@
+#include "driver/compile/compile.h"
+
+#include <memory>
+#include <utility>
+
+#include "driver/compile/module_passes.h"
+#include "driver/compile/output_names.h"
+#include "driver/compile/phases.h"
+#include "driver/compile/runtime_name.h"
+#include "driver/compile/tuned.h"
+#include "driver/diagnostics.h"
+
+namespace kdl::driver {
+
+namespace {
+
+Compilation Ended(Compilation made, PipelineEnd end) {
+  made.end = end;
+  return made;
+}
+
+/// `around` the selectors of --tuned.
+SelectorAround AroundTuned(Session& s, const SelectorAround& around,
+                           const std::shared_ptr<TunedFile>& tuned) {
+  if (!tuned) return around;
+  SelectorAround takes = TakeTuned(s, tuned);
+  if (!around) return takes;
+  return [takes, around](targets::Target target) {
+    target.selector = takes(target);
+    return around(target);
+  };
+}
+
+/// Whether KIR of a target's passes is shown: then the whole module goes through them.
+bool ShowsPasses(const Options& options, const Emits& emits) {
+  return emits.Has(Emit::Ir) || !options.stop_after.empty() || !options.print_after.empty();
+}
+
+codegen::CompileOptions CodeOptions(const Session& s, const Compilation& made, const Emits& emits) {
+  codegen::CompileOptions what{
+      .object = true, .assembly = emits.Has(Emit::Asm), .llvm_ir = emits.Has(Emit::Llvm)};
+  what.prefix = SymbolPrefix(s, made);
+  what.opt_level = static_cast<int>(*s.options.opt_level);
+  what.lines = s.options.lines;
+  return what;
+}
+
+/// The targets of the module's devices. Nothing after a report.
+std::optional<std::vector<WantedTarget>> ChooseTargets(Session& s, const CompileRequest& request,
+                                                       Compilation& made) {
+  auto devices = PlaceDevices(s, *made.module, request.places);
+  if (!devices || !MayBeUnproven(s, devices->compiled)) return std::nullopt;
+  made.devices = devices->at_run;
+  return TargetsOf(s, *made.module, *devices, request.emits);
+}
+
+/// Code of the module, whose passes have run.
+Code CompileForTargets(Session& s, const CompileRequest& request, Compilation& made,
+                       const std::vector<WantedTarget>& targets) {
+  if (targets.empty() && request.until == Until::Code) return {};
+  std::shared_ptr<TunedFile> tuned = s.options.tuned.empty() ? nullptr : ReadTunedFile(s);
+  if (!tuned && !s.options.tuned.empty()) return {.end = PipelineEnd::Failed};
+  if (tuned) made.files_read.push_back(s.options.tuned);
+  Code code = DecidePipes(s, *made.module, targets, AroundTuned(s, request.around, tuned),
+                          ShowsPasses(s.options, request.emits));
+  if (tuned) ReportUnknown(*tuned, s);
+  if (code.end == PipelineEnd::Done && request.until == Until::Code)
+    code = GenerateCode(s, std::move(code), CodeOptions(s, made, request.emits));
+  if (code.end != PipelineEnd::Done || s.options.stop_after.empty()) return code;
+  s.diagnostics.Report(diag::PassOfOthers, {}, s.options.stop_after, targets[0].target.spec);
+  code.end = PipelineEnd::Failed;
+  return code;
+}
+
+}  // namespace
+
+Compilation Compile(Session& s, CompileRequest request) {
+  if (!CheckPassNames(s) || !CheckPrefixMap(s.options, s.diagnostics)) return {};
+  if (!request.text) request.text = ReadSource(s);
+  if (!request.text) return {};
+  Compilation made{LowerToIr(s, std::move(*request.text), request.defines, request.emits)};
+  if (!made.ok() || request.until == Until::Ir) return made;
+  if (request.edit && !request.edit(made)) {
+    bool failed = s.diagnostics.has_errors();
+    return Ended(std::move(made), failed ? PipelineEnd::Failed : PipelineEnd::Stopped);
+  }
+  std::optional<std::vector<WantedTarget>> targets(std::in_place);
+  // Faults of devices are reported before the proofs take their time.
+  if (request.until > Until::ModulePasses && !StopsInModulePasses(s.options, *made.module))
+    targets = ChooseTargets(s, request, made);
+  if (!targets) return Ended(std::move(made), PipelineEnd::Failed);
+  made.end = RunModulePasses(s, *made.module);
+  if (!made.ok() || request.until == Until::ModulePasses) return made;
+  made.code = CompileForTargets(s, request, made, *targets);
+  made.end = made.code.end;
+  return made;
+}
+
+}  // namespace kdl::driver

@@ -1,0 +1,51 @@
+#include "driver/compile/module_passes.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "driver/compile/phases.h"
+#include "driver/compile/resume.h"
+#include "driver/diagnostics.h"
+#include "passes/pipelines.h"
+
+namespace kdl::driver {
+
+namespace {
+
+passes::Pipeline PassesOf(const Options& options, const ir::Module& module) {
+  bool is_text = std::filesystem::path(options.files[0]).extension() == ".kir";
+  return is_text ? TextPasses(module, options) : passes::kModulePipeline;
+}
+
+/// The module's passes where --unproven lets run what the proofs refuse: their errors become warnings.
+PipelineEnd RunWithoutProofs(Session& s, ir::Module& module, passes::Pipeline pipeline) {
+  for (const passes::Pass* pass : pipeline) {
+    DiagnosticEngine refused;
+    passes::PassContext context{module, pass->proves ? refused : s.diagnostics, s.sources};
+    context.unchecked = s.options.unchecked;
+    PipelineEnd end = passes::RunPipeline({&pass, 1}, context, PassOptionsOf(s));
+    for (const auto& one : refused.all()) {
+      Diagnostic& report = s.diagnostics.Report(diag::Unproven, one->span, one->text, one->id);
+      report.notes = one->notes;
+    }
+    if (end != PipelineEnd::Done && refused.all().empty()) return end;
+  }
+  return PipelineEnd::Done;
+}
+
+}  // namespace
+
+bool StopsInModulePasses(const Options& options, const ir::Module& module) {
+  auto is_last = [&](const passes::Pass* pass) { return pass->name == options.stop_after; };
+  return std::ranges::any_of(PassesOf(options, module), is_last);
+}
+
+PipelineEnd RunModulePasses(Session& s, ir::Module& module) {
+  passes::PassContext context{module, s.diagnostics, s.sources};
+  context.unchecked = s.options.unchecked;
+  passes::Pipeline pipeline = PassesOf(s.options, module);
+  if (s.options.unproven) return RunWithoutProofs(s, module, pipeline);
+  return passes::RunPipeline(pipeline, context, PassOptionsOf(s));
+}
+
+}  // namespace kdl::driver

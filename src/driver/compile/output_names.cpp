@@ -1,0 +1,55 @@
+#include "driver/compile/output_names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <ranges>
+#include <string_view>
+
+#include "driver/diagnostics.h"
+
+namespace kdl::driver {
+
+namespace fs = std::filesystem;
+
+bool CheckPrefixMap(const Options& options, DiagnosticEngine& diagnostics) {
+  for (const std::string& text : options.path_prefix_map) {
+    size_t equals = text.find('=');
+    if (equals != std::string::npos && equals > 0) continue;
+    diagnostics.Report(diag::BadOptionValue, {}, "--path-prefix-map", text, "OLD=NEW");
+    return false;
+  }
+  return true;
+}
+
+std::string ModuleName(const Options& options) {
+  if (!options.module.empty()) return options.module;
+  return fs::path(options.files[0]).stem().string();
+}
+
+bool CheckModuleName(std::string_view name, const Options& options, DiagnosticEngine& diagnostics) {
+  auto is_wrong = [](char c) {
+    auto byte = static_cast<unsigned char>(c);
+    return byte < 32 || byte == 127 || c == '/' || c == '\\' || c == '"';
+  };
+  bool fits = !name.empty() && std::ranges::none_of(name, is_wrong);
+  if (options.command != Command::Build || fits) return true;
+  diagnostics.Report(diag::NoNameForFiles, {}, name)
+      .Help("give them one of letters, digits and `_`: --module NAME");
+  return false;
+}
+
+std::string NameInOutputs(const Options& options, const std::string& path) {
+  if (options.command != Command::Build) return path;
+  for (const std::string& text : std::views::reverse(options.path_prefix_map)) {
+    size_t equals = text.find('=');
+    std::string_view old = std::string_view(text).substr(0, equals);
+    if (path.starts_with(old)) return text.substr(equals + 1) + path.substr(old.size());
+  }
+  if (options.lines) return path;
+  // What a file imports lies in its folder or below.
+  return fs::path(path).lexically_relative(fs::path(options.files[0]).parent_path()).string();
+}
+
+}  // namespace kdl::driver

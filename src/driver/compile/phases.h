@@ -1,0 +1,40 @@
+#pragma once
+
+#include <chrono>
+#include <string_view>
+
+#include "driver/compile/session.h"
+
+namespace kdl::driver {
+
+// The phases before the passes; --print-after and --stop-after take their names like those of passes.
+inline constexpr std::string_view kParse = "parse";
+inline constexpr std::string_view kSema = "sema";
+inline constexpr std::string_view kIrgen = "irgen";
+
+/// The names after which something can be printed, or at which a compile can end. Reports unknown ones.
+bool CheckPassNames(Session& session);
+
+bool PrintsAfter(const Options& options, std::string_view phase);
+
+/// What the pass manager needs to know of the options.
+passes::PassOptions PassOptionsOf(Session& session);
+
+/// Adds the time from its making to its end to the compile's list.
+class PhaseTimer {
+ public:
+  PhaseTimer(Session& session, std::string_view name) : session_(session), name_(name) {}
+  PhaseTimer(const PhaseTimer&) = delete;
+  PhaseTimer& operator=(const PhaseTimer&) = delete;
+  ~PhaseTimer() {
+    std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
+    session_.times.push_back({name_, elapsed.count()});
+  }
+
+ private:
+  Session& session_;
+  std::string_view name_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace kdl::driver

@@ -1,0 +1,74 @@
+#include "driver/compile/resume.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "driver/compile/phases.h"
+#include "driver/diagnostics.h"
+#include "passes/pipelines.h"
+
+namespace kdl::driver {
+
+namespace {
+
+/// Where the pass of that name stands; the end where it does not.
+passes::Pipeline::iterator Find(passes::Pipeline pipeline, std::string_view name) {
+  return std::ranges::find_if(pipeline, [&](const passes::Pass* p) { return p->name == name; });
+}
+
+}  // namespace
+
+bool CheckStanding(Session& s, ir::Module& module) {
+  if (!s.options.trust_ir) {
+    module.after.clear();
+    module.target.clear();
+  }
+  if (module.after.empty() || module.after == kIrgen) return true;
+  std::vector<passes::Pipeline> known = {passes::kModulePipeline, passes::kProgramPipeline};
+  if (!module.target.empty()) {
+    Result<std::vector<targets::Target>> target = s.families.ParseTargets(module.target);
+    if (target.ok()) {
+      const targets::Family& family = *(*target)[0].family;
+      known.insert(known.end(), {family.tiles, family.pipes, family.loops});
+    }
+  }
+  for (passes::Pipeline pipeline : known) {
+    if (Find(pipeline, module.after) != pipeline.end()) return true;
+  }
+  std::string where = module.target.empty() ? "that runs whatever the target is"
+                                            : fmt::format("for '{}'", module.target);
+  s.diagnostics.Report(diag::TextOfNowhere, {}, module.after, where)
+      .Help("text of a target's pass is printed with one --target, and says for which it is");
+  return false;
+}
+
+passes::Pipeline TextPasses(const ir::Module& module, const Options& options) {
+  passes::Pipeline all = passes::kModulePipeline;
+  if (!options.trust_ir || module.after == kIrgen) return all;
+  if (module.after.empty()) return passes::kTrustedPipeline;
+  auto found = Find(all, module.after);
+  if (found == all.end()) return {};  // a target's passes have run
+  return {found + 1, all.end()};
+}
+
+Name DeviceOfAddedLaunch(const ir::Module& module, const Options& options) {
+  passes::Pipeline left = TextPasses(module, options);
+  bool resolves = std::ranges::count(left, &passes::kResolveDevices) != 0;
+  return resolves || module.devices.empty() ? Name() : module.devices[0].name;
+}
+
+std::vector<passes::Pipeline> Behind(std::vector<passes::Pipeline> pipelines,
+                                     std::string_view after) {
+  for (size_t i = 0; i < pipelines.size(); ++i) {
+    auto found = Find(pipelines[i], after);
+    if (found == pipelines[i].end()) continue;
+    pipelines[i] = {found + 1, pipelines[i].end()};
+    std::fill_n(pipelines.begin(), i, passes::Pipeline());
+    break;
+  }
+  return pipelines;
+}
+
+}  // namespace kdl::driver

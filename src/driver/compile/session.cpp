@@ -1,0 +1,21 @@
+#include "driver/compile/session.h"
+
+#include <fmt/format.h>
+
+#include "driver/diagnostics.h"
+#include "driver/report.h"
+
+namespace kdl::driver {
+
+int Finish(const Session& session) {
+  bool printed = PrintOutput(session.printed);
+  if (session.options.time_passes) {
+    for (const passes::PassRun& run : session.times)
+      PrintAside(fmt::format("{:>10.3f} ms  {}\n", run.seconds * 1e3, run.name));
+  }
+  PrintDiagnostics(session.diagnostics, session.sources, session.options.diag_format);
+  int code = ExitCodeOf(session.diagnostics);
+  return code == kExitDone && !printed ? kExitEnvironment : code;
+}
+
+}  // namespace kdl::driver

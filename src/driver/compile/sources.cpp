@@ -1,0 +1,260 @@
+#include "driver/compile/sources.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "driver/compile/output_names.h"
+#include "driver/compile/phases.h"
+#include "driver/compile/stdlib.h"
+#include "driver/diagnostics.h"
+#include "driver/files.h"
+#include "support/check.h"
+#include "support/near_names.h"
+#include "syntax/limits.h"
+#include "syntax/parse.h"
+
+namespace kdl::driver {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kElementary = "math/";
+
+bool IsWordPart(char ch) { return std::isalnum(static_cast<unsigned char>(ch)) != 0 || ch == '_'; }
+
+/// The words of a text, those of comments too, and `%`, which is a fn where it is of floats.
+std::unordered_set<std::string_view> WordsOf(std::string_view text) {
+  std::unordered_set<std::string_view> words;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at;
+    while (end < text.size() && IsWordPart(text[end])) ++end;
+    if (end > at) words.insert(text.substr(at, end - at));
+    if (end < text.size() && text[end] == '%') words.insert("%");
+    at = std::max(end, at) + 1;
+  }
+  return words;
+}
+
+/// The fns that a file of the library declares, each at the beginning of a line.
+std::vector<std::string_view> FnsOf(std::string_view text) {
+  constexpr std::string_view kBegin = "\nfn ";
+  std::vector<std::string_view> fns;
+  for (size_t at = text.find(kBegin); at != std::string_view::npos; at = text.find(kBegin, at)) {
+    at += kBegin.size();
+    fns.push_back(text.substr(at, text.find_first_of("(<", at) - at));
+  }
+  return fns;
+}
+
+using Words = std::unordered_set<std::string_view>;
+
+/// Whether a text with these words may need a fn of the library: exp_f32 for `exp`, trunc_of for `trunc`, fmod_f32 for `%`.
+bool MayNeed(const Words& words, std::string_view fn) {
+  for (std::string_view suffix : {"_f32", "_f64", "_of"}) {
+    if (!fn.ends_with(suffix)) continue;
+    std::string_view builtin = fn.substr(0, fn.size() - suffix.size());
+    return words.contains(builtin == "fmod" ? "%" : builtin);
+  }
+  return false;
+}
+
+/// `nn` of `import std.nn;` is a file of the library, `lib.gemm` lib/gemm.kdl beside the file that imports it.
+class Loader {
+ public:
+  Loader(Session& session, Trees& trees) : session_(session), trees_(trees) {}
+
+  const sema::SourceFile* Load(const syntax::Module& module) {
+    Begin(module, "");
+    const sema::SourceFile* loaded = nullptr;
+    while (!open_.empty()) {
+      if (open_.back().HasAll()) {
+        loaded = End();
+      } else {
+        Import(open_.back().NextImport());
+      }
+    }
+    return loaded;
+  }
+
+ private:
+  /// A file whose imports are being loaded: a chain of files may be longer than the stack is for calls.
+  struct OpenFile {
+    sema::SourceFile file;
+    std::vector<const syntax::ImportItem*> imports;
+    std::string place;  ///< where it lies, whatever links lead there
+    bool ok = true;
+
+    bool HasAll() const { return file.imports.size() == imports.size(); }
+    const syntax::ImportItem& NextImport() const { return *imports[file.imports.size()]; }
+    void Take(const sema::SourceFile* imported) {
+      file.imports.push_back(imported);
+      ok = ok && imported;
+    }
+  };
+
+  void Begin(const syntax::Module& module, const std::string& name) {
+    OpenFile& open = open_.emplace_back(
+        OpenFile{{&module, name, {}}, {}, PlaceOf(session_.sources.path(module.file))});
+    for (const syntax::Item* item : module.items) {
+      if (item->kind == syntax::ItemKind::Import)
+        open.imports.push_back(&syntax::As<syntax::ImportItem>(item));
+    }
+  }
+
+  /// Gives the file that has all of its imports to the one that imports it.
+  const sema::SourceFile* End() {
+    OpenFile ended = std::move(open_.back());
+    open_.pop_back();
+    const sema::SourceFile* loaded = nullptr;
+    const std::string name = ended.file.path;
+    if (ended.ok) {
+      trees_.files.push_back(std::move(ended.file));
+      loaded = &trees_.files.back();
+    }
+    if (!open_.empty()) {
+      loaded_[name] = loaded;
+      open_.back().Take(loaded);
+    }
+    return loaded;
+  }
+
+  void Import(const syntax::ImportItem& import) {
+    std::vector<std::string_view> words;
+    for (const syntax::Ident& word : import.path) words.push_back(word.name.text());
+    bool from_library = words[0] == "std";
+    std::string name = fmt::format("{}", fmt::join(words, "."));
+    if (!from_library) name = FolderOf(open_.back().file.path) + name;
+    if (auto known = loaded_.find(name); known != loaded_.end())
+      return open_.back().Take(known->second);
+    std::string path = fmt::format("{}.kdl", fmt::join(words, "/"));
+    FileId from = open_.back().file.module->file;
+    if (ReportCycle(import, name, from_library ? "" : PlaceOf(PathFrom(from, path))))
+      return open_.back().Take(nullptr);
+    std::optional<FileId> id = from_library
+                                   ? AddFromLibrary(words.size() == 1 ? "" : path.substr(4), import)
+                                   : AddFromDisk(path, from, import);
+    const syntax::Module* module = id ? Parse(session_, *id, trees_) : nullptr;
+    if (module) return Begin(*module, name);
+    open_.back().Take(loaded_[name] = nullptr);
+  }
+
+  /// Whether the file is one of those around, by its name or by where it lies: links give a file many names.
+  bool ReportCycle(const syntax::ImportItem& import, const std::string& name,
+                   const std::string& place) {
+    auto is_it = [&](const OpenFile& open) {
+      return open.file.path == name || (!place.empty() && open.place == place);
+    };
+    auto begun = std::find_if(open_.begin(), open_.end(), is_it);
+    if (begun == open_.end()) return false;
+    std::string cycle;
+    for (; begun != open_.end(); ++begun) cycle += begun->file.path + " -> ";
+    session_.diagnostics.Report(diag::ImportCycle, import.span, name, cycle + name);
+    return true;
+  }
+
+  /// `lib.` of `lib.gemm`: a file's imports lie beside it.
+  static std::string FolderOf(const std::string& name) {
+    size_t dot = name.rfind('.');
+    return dot == std::string::npos ? "" : name.substr(0, dot + 1);
+  }
+
+  static std::string PlaceOf(const std::string& path) {
+    std::error_code none;
+    return fs::weakly_canonical(path, none).string();
+  }
+
+  /// Where a file lies that `from` imports.
+  std::string PathFrom(FileId from, const std::string& path) const {
+    return (fs::path(session_.sources.path(from)).parent_path() / path).string();
+  }
+
+  std::optional<FileId> AddFromLibrary(const std::string& path, const syntax::ImportItem& import) {
+    std::vector<std::string> names;
+    for (const StdlibFile& file : StdlibFiles()) {
+      if (file.path == path)
+        return session_.sources.Add(fmt::format("std/{}", path), std::string(file.text));
+      if (file.path.starts_with(kElementary)) continue;
+      std::string name = fmt::format("std.{}", file.path.substr(0, file.path.size() - 4));
+      std::replace(name.begin(), name.end(), '/', '.');
+      names.push_back(std::move(name));
+    }
+    session_.diagnostics.Report(diag::NoSuchImport, import.span, fmt::format("std/{}", path))
+        .Help(fmt::format("the library has {}", fmt::join(names, ", ")));
+    return std::nullopt;
+  }
+
+  std::optional<FileId> AddFromDisk(const std::string& path, FileId from,
+                                    const syntax::ImportItem& import) {
+    std::string full = PathFrom(from, path);
+    std::error_code error;
+    if (!fs::is_regular_file(full, error)) {
+      session_.diagnostics.Report(diag::NoSuchImport, import.span, full)
+          .Help(
+              "a path is taken from the folder of the file that imports; the library's begin with "
+              "std");
+      return std::nullopt;
+    }
+    std::optional<std::string> text = ReadInputFile(full, syntax::kMaxBytes, session_.diagnostics);
+    if (!text) return std::nullopt;
+    trees_.files_read.push_back(full);
+    return session_.sources.Add(full, std::move(*text), NameInOutputs(session_.options, full));
+  }
+
+  Session& session_;
+  Trees& trees_;
+  std::vector<OpenFile> open_;  ///< the files around, outermost first; the compiled one is ""
+  std::map<std::string, const sema::SourceFile*> loaded_;
+};
+
+}  // namespace
+
+const syntax::Module* Parse(Session& s, FileId file, Trees& trees) {
+  DoingScope doing(fmt::format("parsing '{}'", s.sources.path(file)));
+  PhaseTimer timer(s, kParse);
+  syntax::ParseResult parsed =
+      syntax::ParseFile(s.sources, file, trees.arena, s.names, s.diagnostics);
+  return parsed.ok ? parsed.module : nullptr;
+}
+
+const sema::SourceFile* LoadImports(Session& s, const syntax::Module& module, Trees& trees) {
+  return Loader(s, trees).Load(module);
+}
+
+std::vector<const syntax::Module*> LoadElementary(Session& s, Trees& trees) {
+  Words words;
+  Words in_library;
+  for (const sema::SourceFile& file : trees.files)
+    words.merge(WordsOf(s.sources.text(file.module->file)));
+  std::vector<const StdlibFile*> left;
+  for (const StdlibFile& file : StdlibFiles())
+    if (file.path.starts_with(kElementary)) left.push_back(&file);
+  std::vector<const syntax::Module*> library;
+  auto is_needed = [&](const StdlibFile* file) {
+    return std::ranges::any_of(FnsOf(file->text), [&](std::string_view fn) {
+      return in_library.contains(fn) || MayNeed(words, fn);
+    });
+  };
+  for (auto next = std::ranges::find_if(left, is_needed); next != left.end();
+       next = std::ranges::find_if(left, is_needed)) {
+    const StdlibFile& file = **next;
+    left.erase(next);
+    in_library.merge(WordsOf(file.text));
+    const syntax::Module* module =
+        Parse(s, s.sources.Add(fmt::format("std/{}", file.path), std::string(file.text)), trees);
+    KDL_CHECK(module, "std/{} has errors", file.path);
+    library.push_back(module);
+  }
+  return library;
+}
+
+}  // namespace kdl::driver

@@ -1,0 +1,215 @@
+#include "driver/compile/target_code.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <span>
+#include <utility>
+
+#include "driver/compile/phases.h"
+#include "driver/compile/resume.h"
+#include "driver/diagnostics.h"
+#include "ir/builder.h"
+#include "passes/pipelines.h"
+#include "support/check.h"
+
+namespace kdl::driver {
+
+namespace {
+
+using Takes = std::function<bool(const ir::Function&)>;
+bool TakesAll(const ir::Function&) { return true; }
+
+std::unique_ptr<ir::Module> CopyModule(const ir::Module& module, const Takes& takes = TakesAll) {
+  auto copy = std::make_unique<ir::Module>(module.context());
+  copy->name = module.name;
+  copy->devices = module.devices;
+  copy->after = module.after;
+  copy->target = module.target;
+  for (const ir::Function* function : module.functions()) {
+    if (takes(*function)) ir::CloneFunction(*function, *copy, function->name);
+  }
+  return copy;
+}
+
+passes::PipeMode PipesOf(const Options& options) {
+  if (options.pipes == "buffered") return passes::PipeMode::Buffered;
+  return options.pipes == "fused" ? passes::PipeMode::Fused : passes::PipeMode::Auto;
+}
+
+passes::PassContext ContextOf(Session& s, const TargetCode& code) {
+  return {*code.module,
+          s.diagnostics,
+          s.sources,
+          code.target.facts.get(),
+          code.target.selector.get(),
+          PipesOf(s.options)};
+}
+
+/// The kernels of a module that get code for a target: exported ones, and those that a launch can put on one of the
+/// devices. Where there is no program, all.
+std::set<Name> KernelsFor(const ir::Module& module, const std::set<std::string>& devices) {
+  std::set<Name> launched;
+  bool has_programs = false;
+  for (const ir::Function* function : module.functions()) {
+    if (function->kind != ir::FunctionKind::Program) continue;
+    has_programs = true;
+    ir::Walk(function->body, [&](const ir::Op* op) {
+      if (op->kind() != ir::OpKind::Launch) return;
+      bool reaches =
+          devices.contains(kAnyDevice) || devices.contains(op->attr<ir::AttrKey::Device>().str());
+      if (reaches) launched.insert(op->attr<ir::AttrKey::Callee>());
+    });
+  }
+  std::set<Name> kernels;
+  for (const ir::Function* function : module.functions()) {
+    bool gets_code = !has_programs || function->exported || launched.contains(function->name);
+    if (function->kind == ir::FunctionKind::Kernel && gets_code) kernels.insert(function->name);
+  }
+  return kernels;
+}
+
+/// Whether one of the kernel's contractions takes the steps of other units on the level than on the one that it extends, or its
+/// family makes other code of it for other reasons.
+bool Differs(const ir::Function& kernel, const targets::Target& target,
+             const targets::Target& extended) {
+  bool differs =
+      target.family->differs && target.family->differs(kernel, *target.facts, *extended.facts);
+  ir::Walk(kernel.body, [&](const ir::Op* op) {
+    if (op->kind() != ir::OpKind::Contraction) return;
+    const ir::Unit* unit = ir::BestUnit(target.facts->native, *op);
+    differs |= unit != ir::BestUnit(extended.facts->native, *op);
+  });
+  return differs;
+}
+
+/// The kernels of one of the targets. A level that extends another one of them leaves to it what it does as well.
+std::set<Name> KernelsOf(const ir::Module& module, const WantedTarget& wanted,
+                         std::span<const WantedTarget> all) {
+  std::set<Name> kernels = KernelsFor(module, wanted.devices);
+  const passes::TargetFacts& facts = *wanted.target.facts;
+  auto extended = std::ranges::find_if(all, [&](const WantedTarget& other) {
+    return InOnePart(other.target, wanted.target) && other.target.facts->level == facts.extends &&
+           std::ranges::includes(other.devices, wanted.devices);
+  });
+  if (extended == all.end()) return kernels;
+  std::erase_if(kernels, [&](Name kernel) {
+    return !Differs(*module.FindFunction(kernel), wanted.target, extended->target);
+  });
+  return kernels;
+}
+
+/// The module, without kernels that get no code and so may break no limit of the target. Programs, which may launch them
+/// elsewhere, stay in the module itself.
+std::unique_ptr<ir::Module> ModuleFor(const ir::Module& module, const TargetCode& code) {
+  return CopyModule(module, [&](const ir::Function& function) {
+    return function.kind == ir::FunctionKind::Fn || code.kernels.contains(function.name);
+  });
+}
+
+/// The target's tiles and pipes.
+PipelineEnd RunPipePasses(Session& s, TargetCode& code) {
+  DoingScope doing(fmt::format("compiling for {}", code.target.facts->level));
+  code.module->target = code.target.spec;
+  const targets::Family& family = *code.target.family;
+  std::vector<passes::Pipeline> left =
+      Behind({family.tiles, family.pipes, family.loops}, code.module->after);
+  code.loops = left[2];
+  passes::PassContext context = ContextOf(s, code);
+  passes::PassOptions pass_options = PassOptionsOf(s);
+  PipelineEnd end = passes::RunPipeline(left[0], context, pass_options);
+  if (end != PipelineEnd::Done) return end;
+  code.tiled = CopyModule(*code.module);
+  return passes::RunPipeline(left[1], context, pass_options);
+}
+
+PipelineEnd RunProgramPasses(Session& s, ir::Module& module, const Code& code) {
+  passes::PassContext context{module, s.diagnostics, s.sources};
+  for (const TargetCode& one : code.targets) context.variants.push_back(one.module.get());
+  PipelineEnd end = passes::RunPipeline(Behind({passes::kProgramPipeline}, module.after)[0],
+                                        context, PassOptionsOf(s));
+  // The memory that the programs keep is that of these targets.
+  if (code.targets.size() == 1) module.target = code.targets[0].target.spec;
+  return end;
+}
+
+PipelineEnd RunLoopPasses(Session& s, TargetCode& code) {
+  DoingScope doing(fmt::format("compiling for {}", code.target.facts->level));
+  if (code.target.facts->pipes_on_chip) {
+    s.diagnostics.Report(diag::PipesOnChip, {}, code.target.device)
+        .Help("leave pipes=chip away, or look at the passes with --emit ir --stop-after=PASS");
+    return PipelineEnd::Failed;
+  }
+  passes::PassContext context = ContextOf(s, code);
+  return passes::RunPipeline(code.loops, context, PassOptionsOf(s));
+}
+
+/// Makes the code of a part, whose targets are known.
+bool Generate(Session& s, Part& part, const codegen::CompileOptions& what) {
+  const targets::Family& family = *part.targets[0]->target.family;
+  std::vector<targets::TargetKernels> kernels;
+  for (const TargetCode* one : part.targets) {
+    targets::TargetKernels& of_target = kernels.emplace_back();
+    of_target.module = one->module.get();
+    of_target.target = &one->target;
+    for (const ir::Function* function : one->module->functions()) {
+      if (one->kernels.contains(function->name)) of_target.kernels.push_back(function);
+    }
+  }
+  Result<codegen::CompiledModule> compiled = family.generate(kernels, what);
+  if (!compiled.ok()) {
+    s.diagnostics.Report(diag::MachineFailed, {}, compiled.failure().message);
+    return false;
+  }
+  part.compiled = std::move(*compiled);
+  size_t wanted = 0;
+  for (const targets::TargetKernels& one : kernels) wanted += one.kernels.size();
+  KDL_CHECK(part.compiled.kernels.size() == wanted, "family '{}' made code of {} kernels of {}",
+            family.name, part.compiled.kernels.size(), wanted);
+  return true;
+}
+
+}  // namespace
+
+Code DecidePipes(Session& s, ir::Module& module, const std::vector<WantedTarget>& targets,
+                 const SelectorAround& around, bool shows_passes) {
+  Code code;
+  for (const WantedTarget& wanted : targets) {
+    std::set<Name> kernels = KernelsOf(module, wanted, targets);
+    if (kernels.empty() && !wanted.target.facts->extends.empty()) continue;
+    TargetCode& one = code.targets.emplace_back();
+    one.target = wanted.target;
+    if (around) one.target.selector = around(one.target);
+    one.kernels = std::move(kernels);
+    one.module = shows_passes ? CopyModule(module) : ModuleFor(module, one);
+    code.reached = one.module.get();
+    code.end = RunPipePasses(s, one);
+    if (code.end != PipelineEnd::Done) return code;
+  }
+  code.reached = nullptr;
+  code.end = RunProgramPasses(s, module, code);
+  return code;
+}
+
+Code GenerateCode(Session& s, Code code, const codegen::CompileOptions& what) {
+  for (TargetCode& one : code.targets) {
+    code.reached = one.module.get();
+    code.end = RunLoopPasses(s, one);
+    if (code.end != PipelineEnd::Done) return code;
+  }
+  PhaseTimer timer(s, "codegen");
+  for (const TargetCode& one : code.targets) {
+    bool joins = !code.parts.empty() && InOnePart(code.parts.back().targets[0]->target, one.target);
+    if (!joins) code.parts.emplace_back();
+    code.parts.back().targets.push_back(&one);
+  }
+  for (Part& part : code.parts) {
+    if (Generate(s, part, what)) continue;
+    code.end = PipelineEnd::Failed;
+    break;
+  }
+  return code;
+}
+
+}  // namespace kdl::driver

@@ -1,0 +1,176 @@
+#include "driver/emit/host_object.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "codegen/llvm/host_module.h"
+#include "driver/compile/runtime_name.h"
+#include "driver/diagnostics.h"
+#include "driver/run/wrap_kernel.h"
+#include "ir/builder.h"
+#include "ir/print/equal.h"
+#include "ir/print/printer.h"
+#include "support/check.h"
+#include "targets/hosts.h"
+#include "targets/kinds.h"
+
+namespace kdl::driver {
+
+namespace {
+
+/// Makes the module one that runs without a compiler: with a program for each kernel where it has no program, its devices
+/// as the runtime knows them.
+void AddPrograms(ir::Module& module, const DeviceSpecs& specs) {
+  for (ir::Device& device : module.devices) {
+    auto spec = specs.find(device.name.str());
+    if (spec != specs.end()) device.spec = spec->second;
+  }
+  const std::vector<ir::Function*> own = module.functions();
+  auto is_program = [](const ir::Function* f) { return f->kind == ir::FunctionKind::Program; };
+  if (std::any_of(own.begin(), own.end(), is_program)) return;
+  for (const ir::Function* function : own) {
+    if (function->kind == ir::FunctionKind::Kernel)
+      WrapKernel(module, *function, module.devices[0].name);
+  }
+}
+
+/// The level below `level` in its part that has the kernel, too; null: there is none.
+const TargetCode* LevelBelow(const Part& part, const TargetCode& level, Name kernel) {
+  const TargetCode* below = nullptr;
+  for (const TargetCode* one : part.targets) {
+    if (one == &level) break;
+    if (one->kernels.contains(kernel)) below = one;
+  }
+  return below;
+}
+
+/// Tiles may differ from level to level, and with them results. Adds the kernels of a part to what the interpreter runs,
+/// `into`: those of the lowest level, which any processor may ask for, or else of others where they differ from those below.
+void AddKernels(Part& part, ir::Module& into, bool lowest) {
+  Names& names = into.context().names;
+  auto code = part.compiled.kernels.begin();
+  for (const TargetCode* level : part.targets) {
+    for (size_t k = 0; k < level->kernels.size(); ++k, ++code) {
+      const ir::Function& kernel = *level->tiled->FindFunction(code->kernel->name);
+      const TargetCode* below = LevelBelow(part, *level, kernel.name);
+      if ((below == nullptr) != lowest) continue;
+      code->reference.clear();
+      if (below && ir::Difference(kernel, *below->tiled->FindFunction(kernel.name)).empty())
+        continue;
+      code->reference = kernel.name.str();
+      if (below) {
+        code->reference += "." + code->level;
+        code->reference_features = code->required_features;
+      }
+      ir::CloneFunction(kernel, into, names.Intern(code->reference));
+    }
+  }
+}
+
+/// Kernels that no device of the interpreted part runs: as the part has them that does.
+void AddMissingKernels(std::span<Part* const> parts, const Part& interpreted, ir::Module& into) {
+  for (Part* part : parts) {
+    if (part == &interpreted) continue;
+    auto code = part->compiled.kernels.begin();
+    for (const TargetCode* level : part->targets) {
+      for (size_t k = 0; k < level->kernels.size(); ++k, ++code) {
+        Name name = code->kernel->name;
+        code->reference.clear();
+        if (into.FindFunction(name)) continue;
+        code->reference = name.str();
+        ir::CloneFunction(*level->tiled->FindFunction(name), into, name);
+      }
+    }
+  }
+}
+
+/// The programs as `from` has them: with the memory for their pipes.
+void TakePrograms(const ir::Module& from, ir::Module& into) {
+  for (const ir::Function* function : from.functions()) {
+    if (function->kind == ir::FunctionKind::Program)
+      ir::CloneFunction(*function, into, function->name);
+  }
+}
+
+/// What the interpreter runs in place of the kernels, to which it gives their names in the text: those of `part` where it has
+/// them.
+std::string InterpretedText(const Compilation& made, std::span<Part* const> parts, Part& part) {
+  const ir::Module& tiled = *part.targets[0]->tiled;
+  ir::Module all(tiled.context());
+  all.name = tiled.name;
+  all.devices = tiled.devices;
+  for (const ir::Function* function : tiled.functions()) {
+    if (function->kind == ir::FunctionKind::Fn) ir::CloneFunction(*function, all, function->name);
+  }
+  AddKernels(part, all, true);
+  AddMissingKernels(parts, part, all);
+  TakePrograms(*made.module, all);
+  AddPrograms(all, made.devices[0]);
+  AddKernels(part, all, false);
+  return ir::Print(all, {.locs = true});
+}
+
+}  // namespace
+
+std::vector<std::string> HostArchs(const Code& code) {
+  std::vector<std::string> archs;
+  for (const Part& part : code.parts) {
+    const std::string& arch = part.compiled.arch;
+    bool is_new = std::ranges::find(archs, arch) == archs.end();
+    if (is_new && targets::HostProcessor(arch)) archs.push_back(arch);
+  }
+  if (archs.empty()) archs.emplace_back(targets::OwnArch());
+  return archs;
+}
+
+bool RunsHere(const Code& code, DiagnosticEngine& diagnostics) {
+  std::vector<std::string> archs = HostArchs(code);
+  if (std::ranges::find(archs, targets::OwnArch()) != archs.end()) return true;
+  diagnostics.Report(diag::OtherArch, {}, archs[0], targets::OwnArch());
+  return false;
+}
+
+std::vector<Part*> PartsOf(Code& code, std::string_view arch) {
+  std::vector<Part*> parts;
+  for (Part& part : code.parts) {
+    bool is_other_host = part.compiled.arch != arch && targets::HostProcessor(part.compiled.arch);
+    if (!is_other_host) parts.push_back(&part);
+  }
+  return parts;
+}
+
+bool EmbedsIr(const Options& options, const Code& code) {
+  return options.embed_ir || options.check ||
+         std::ranges::any_of(code.targets,
+                             [](const TargetCode& one) { return one.target.interprets; });
+}
+
+const std::string* CompileHostObject(Session& s, Compilation& made, std::string_view arch,
+                                     bool embeds_ir) {
+  Code& code = made.code;
+  auto [object, is_new] = code.host_objects.try_emplace({std::string(arch), embeds_ir});
+  if (!is_new) return &object->second;
+  std::optional<codegen::Processor> host = targets::HostProcessor(arch);
+  KDL_CHECK(host, "no programs run on {}", arch);
+  Result<codegen::Backend> backend =
+      codegen::Backend::Create(*host, static_cast<int>(*s.options.opt_level));
+  if (!backend.ok()) {
+    s.diagnostics.Report(diag::MachineFailed, {}, backend.failure().message);
+    code.host_objects.erase(object);
+    return nullptr;
+  }
+  std::vector<codegen::CompiledModule*> devices;
+  std::vector<Part*> parts = PartsOf(code, arch);
+  for (Part* part : parts) devices.push_back(&part->compiled);
+  // What the interpreter runs are the tiles of the host's own code, where there is some.
+  auto own = std::ranges::find_if(parts, [&](Part* p) { return p->compiled.arch == arch; });
+  Part* interpreted = own != parts.end() ? *own : parts.empty() ? nullptr : parts[0];
+  std::string kir = embeds_ir && interpreted ? InterpretedText(made, parts, *interpreted) : "";
+  object->second = codegen::CompileHostModule(*backend, RuntimeName(s, made), s.names, devices,
+                                              {targets::kReferenceKind, kir});
+  return &object->second;
+}
+
+}  // namespace kdl::driver

@@ -1,0 +1,253 @@
+#include "driver/emit/outputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "codegen/orchestration/orchestration.h"
+#include "driver/compile/runtime_name.h"
+#include "driver/diagnostics.h"
+#include "driver/emit/host_object.h"
+#include "driver/emit/toolchain.h"
+#include "ir/print/printer.h"
+#include "support/check.h"
+#include "support/io.h"
+#include "targets/hosts.h"
+
+namespace kdl::driver {
+
+namespace {
+
+/// Collects the files of one compile.
+class Collector {
+ public:
+  Collector(Session& session, Compilation& made, const Emits& emits)
+      : session_(session),
+        made_(made),
+        code_(made.code),
+        emits_(emits),
+        name_(made.module->name.str()),
+        runtime_name_(RuntimeName(session, made)) {}
+
+  std::vector<OutputFile> Run() {
+    size_t errors_before = session_.diagnostics.error_count();
+    for (Emit emit : emits_.kinds) Add(emit);
+    for (std::string_view text : emits_.texts) AddPayloads(text);
+    if (session_.diagnostics.error_count() != errors_before) return {};
+    return std::move(files_);
+  }
+
+ private:
+  void Add(Emit emit) {
+    switch (emit) {
+      case Emit::Header:
+        AddFile(name_ + ".h", codegen::PrintHeader(*made_.module, runtime_name_, made_.devices[0]));
+        break;
+      case Emit::C:
+        AddFile(name_ + ".c", codegen::PrintCalls(*made_.module, runtime_name_));
+        break;
+      case Emit::Orch:
+        AddFile(name_ + ".orch.cpp", codegen::PrintOrchestration(*made_.module, runtime_name_));
+        break;
+      case Emit::OrchC:
+        AddFile(name_ + ".orch.c",
+                codegen::PrintCOrchestration(*made_.module, runtime_name_, made_.devices[0]));
+        break;
+      case Emit::Ast:
+      case Emit::Contracts:
+        break;  // printed when it was made
+      case Emit::Ir:
+        CollectIr(session_, *made_.module, files_);
+        break;
+      case Emit::Obj:
+        AddObjects();
+        break;
+      case Emit::Llvm:
+        NeedTexts("llvm", "ll", &codegen::CompiledModule::llvm_ir);
+        break;
+      case Emit::Asm:
+        NeedTexts("asm", "s", &codegen::CompiledModule::assembly);
+        break;
+      case Emit::Exe:
+        // Its host runs the programs' KIR.
+        if (RunsHere(code_, session_.diagnostics))
+          AddLinked(name_, targets::OwnArch(), true, LinkProgram, true);
+        break;
+      case Emit::Shared:
+        for (const std::string& arch : HostArchs(code_))
+          AddLinked(ForHost("", arch, ".so"), arch, EmbedsIr(session_.options, code_), LinkShared,
+                    false);
+        break;
+      case Emit::Deps:
+        AddDeps();
+        break;
+    }
+  }
+
+  void AddFile(const std::string& name, std::string bytes, bool executable = false) {
+    std::string folder = session_.options.output.empty() ? "" : session_.options.output + "/";
+    files_.push_back({folder + name, std::move(bytes), executable});
+  }
+
+  /// `NAME.host.o`; where there are hosts of several architectures, `NAME.host.aarch64.o`.
+  std::string ForHost(std::string_view what, std::string_view arch, std::string_view ending) const {
+    bool several = HostArchs(code_).size() > 1;
+    return fmt::format("{}{}{}{}{}", name_, what, several ? "." : "", several ? arch : "", ending);
+  }
+
+  void AddObjects() {
+    for (const std::string& arch : HostArchs(code_)) {
+      const std::string* host =
+          CompileHostObject(session_, made_, arch, EmbedsIr(session_.options, code_));
+      if (host) AddFile(ForHost(".host", arch, ".o"), *host);
+    }
+    AddTexts("o", &codegen::CompiledModule::object);
+  }
+
+  /// The devices of a part, where they load the text of that name; null: theirs is another, or no text.
+  static const targets::TargetKind* LoaderOf(const Part& part, std::string_view text) {
+    for (const targets::TargetKind& kind : part.targets[0]->target.family->kinds) {
+      if (kind.kind == part.compiled.kind && kind.text == text) return &kind;
+    }
+    return nullptr;
+  }
+
+  void AddPayloads(std::string_view text) {
+    bool has_any = false;
+    for (const Part& part : code_.parts) {
+      const targets::TargetKind* kind = LoaderOf(part, text);
+      if (!kind || part.compiled.payload.empty()) continue;
+      std::string_view ending = kind->ending.empty() ? text : kind->ending;
+      AddFile(fmt::format("{}.{}.{}", name_, PartName(part), ending), part.compiled.payload);
+      has_any = true;
+    }
+    if (!has_any)
+      session_.diagnostics.Report(diag::NoDeviceText, {}, text)
+          .Help(fmt::format("for such a device: --target {} --emit {}", KindOf(text), text));
+  }
+
+  /// The first kind of device that loads such a text.
+  std::string_view KindOf(std::string_view text) const {
+    for (const targets::Family* family : session_.families.families()) {
+      for (const targets::TargetKind& kind : family->kinds)
+        if (kind.text == text) return kind.kind;
+    }
+    KDL_UNREACHABLE("no device loads '{}'", text);
+  }
+
+  /// Of each part that has such a text; false: none has.
+  bool AddTexts(std::string_view ending, std::string codegen::CompiledModule::* text) {
+    bool has_any = false;
+    for (const Part& part : code_.parts) {
+      if ((part.compiled.*text).empty()) continue;
+      AddFile(fmt::format("{}.{}.{}", name_, PartName(part), ending), part.compiled.*text);
+      has_any = true;
+    }
+    return has_any;
+  }
+
+  /// `word`: what --emit calls it.
+  void NeedTexts(std::string_view word, std::string_view ending,
+                 std::string codegen::CompiledModule::* text) {
+    if (AddTexts(ending, text) || code_.parts.empty()) return;
+    const targets::Target& target = code_.parts[0].targets[0]->target;
+    Diagnostic& told = session_.diagnostics.Report(diag::NoCodeText, {}, target.spec, word);
+    for (const targets::TargetKind& kind : target.family->kinds) {
+      bool loads_text = !kind.text.empty() && target.spec.starts_with(kind.kind);
+      if (loads_text) told.Help(fmt::format("what it loads is a text: --emit {}", kind.text));
+    }
+  }
+
+  /// The architecture, or the kind of devices that have none; of two families with one, the family, too.
+  std::string PartName(const Part& part) const {
+    const std::string& arch = part.compiled.arch;
+    if (arch.empty()) return part.compiled.kind;
+    auto of_arch = [&](const Part& other) { return other.compiled.arch == arch; };
+    if (std::ranges::count_if(code_.parts, of_arch) == 1) return arch;
+    return fmt::format("{}.{}", part.targets[0]->target.family->name, arch);
+  }
+
+  using Linker = bool (*)(const std::vector<std::string>&, const std::string&, DiagnosticEngine&);
+  void AddLinked(const std::string& name, std::string_view arch, bool embeds_ir, Linker link,
+                 bool executable) {
+    Result<TemporaryFolder> folder = TemporaryFolder::Make();
+    if (!folder.ok()) {
+      session_.diagnostics.Report(diag::MachineFailed, {}, folder.failure().message);
+      return;
+    }
+    std::vector<std::string> objects =
+        WriteObjects(session_, made_, arch, embeds_ir, folder->path());
+    std::string linked = folder->path() + "/linked";
+    if (objects.empty() || !link(objects, linked, session_.diagnostics)) return;
+    Result<std::string> bytes = ReadFile(linked, kMostOfTool);
+    if (bytes.ok()) {
+      AddFile(name, std::move(*bytes), executable);
+    } else {
+      session_.diagnostics.Report(diag::MachineFailed, {}, bytes.failure().message);
+    }
+  }
+
+  /// `out: in` for make and ninja; the files before it in the list are what depends.
+  void AddDeps() {
+    std::string outputs;
+    for (const OutputFile& file : files_)
+      outputs += fmt::format("{}{}", outputs.empty() ? "" : " ", Escaped(file.path));
+    std::string inputs;
+    for (const std::string& file : made_.files_read) inputs += " " + Escaped(file);
+    AddFile(name_ + ".d", fmt::format("{}:{}\n", outputs.empty() ? name_ : outputs, inputs));
+  }
+
+  /// A backslash has a meaning only in front of what it takes the meaning from: a blank, `#` and `:`.
+  static std::string Escaped(std::string_view path) {
+    std::string text;
+    size_t backslashes = 0;  // at the end of `text`
+    for (char ch : path) {
+      if (ch == ' ' || ch == '#' || ch == ':') text.append(backslashes + 1, '\\');
+      text += ch == '$' ? "$$" : std::string(1, ch);
+      backslashes = ch == '\\' ? backslashes + 1 : 0;
+    }
+    return text.append(backslashes, '\\');  // a blank follows
+  }
+
+  Session& session_;
+  Compilation& made_;
+  Code& code_;
+  const Emits& emits_;
+  std::string name_;
+  std::string runtime_name_;
+  std::vector<OutputFile> files_;
+};
+
+}  // namespace
+
+std::vector<std::string> WriteObjects(Session& s, Compilation& made, std::string_view arch,
+                                      bool embeds_ir, const std::string& folder) {
+  const std::string* host = CompileHostObject(s, made, arch, embeds_ir);
+  if (!host) return {};
+  std::vector<OutputFile> files = {{folder + "/host.o", *host}};
+  for (const Part* part : PartsOf(made.code, arch)) {
+    if (!part->compiled.object.empty())
+      files.push_back({fmt::format("{}/{}.o", folder, files.size()), part->compiled.object});
+  }
+  if (!WriteOutputFiles(files, s.diagnostics)) return {};
+  std::vector<std::string> paths;
+  for (const OutputFile& file : files) paths.push_back(file.path);
+  return paths;
+}
+
+std::vector<OutputFile> CollectOutputs(Session& s, Compilation& made, const Emits& emits) {
+  return Collector(s, made, emits).Run();
+}
+
+void CollectIr(Session& s, const ir::Module& module, std::vector<OutputFile>& files) {
+  std::string text = ir::Print(module, {.locs = s.options.locs});
+  if (s.options.output.empty()) {
+    s.printed += text;
+  } else {
+    files.push_back(
+        {fmt::format("{}/{}.kir", s.options.output, module.name.text()), std::move(text)});
+  }
+}
+
+}  // namespace kdl::driver

@@ -1,0 +1,318 @@
+#include "driver/run/arguments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "driver/diagnostics.h"
+#include "driver/run/draw.h"
+#include "driver/run/draw_special.h"
+#include "driver/run/loop_inputs.h"
+#include "driver/run/sizes.h"
+#include "driver/run/source_types.h"
+#include "ir/requirement.h"
+#include "support/machine.h"
+#include "support/near_names.h"
+
+namespace kdl::driver {
+
+namespace {
+
+std::string ParameterNames(const ir::Function& program) {
+  std::vector<std::string_view> names;
+  for (const ir::Param& param : program.params) names.push_back(param.value->name().text());
+  return names.empty() ? "no parameters" : QuotedList(names);
+}
+
+bool IsTensor(const ir::Param& param) { return param.value->type()->kind == ir::TypeKind::Tensor; }
+
+bool Mentions(Size size, Name name) {
+  if (size->lhs == nullptr) return size->kind == SizeKind::Symbol && size->symbol == name;
+  return Mentions(size->lhs, name) || Mentions(size->rhs, name);
+}
+
+/// What `dim` is where `side` is as much as `other` says; empty where it takes more than sums to tell.
+std::string Solved(Size side, Name dim, const std::string& other) {
+  if (side->kind == SizeKind::Symbol) return other;
+  if (side->kind != SizeKind::Add && side->kind != SizeKind::Sub) return {};
+  bool on_left = Mentions(side->lhs, dim);
+  if (on_left && Mentions(side->rhs, dim)) return {};
+  Size rest = on_left ? side->rhs : side->lhs;
+  bool is_sum = rest->kind == SizeKind::Add || rest->kind == SizeKind::Sub;
+  std::string amount = is_sum ? fmt::format("({})", SourceText(rest)) : SourceText(rest);
+  if (on_left)
+    return Solved(side->lhs, dim,
+                  fmt::format("{} {} {}", other, side->kind == SizeKind::Add ? '-' : '+', amount));
+  bool subtracts = side->kind == SizeKind::Sub;
+  return Solved(
+      side->rhs, dim,
+      subtracts ? fmt::format("{} - ({})", amount, other) : fmt::format("{} - {}", other, amount));
+}
+
+/// Binds the parameters of one program.
+class Binder {
+ public:
+  Binder(const ir::Module& module, const ir::Function& program,
+         const std::vector<ArgumentSpec>& arguments, DiagnosticEngine& diagnostics)
+      : program_(program),
+        loop_inputs_(LoopInputs(module, program)),
+        arguments_(arguments),
+        diagnostics_(diagnostics) {}
+
+  /// --arg and --out name parameters, each once, and such that have a use for them.
+  void CheckNames(const Options& options) {
+    std::set<std::string> given;
+    for (const ArgumentSpec& argument : arguments_) {
+      const ir::Param* param = Find(argument.name);
+      if (!param) {
+        ReportUnknown(argument.name);
+      } else if (!given.insert(argument.name).second) {
+        diagnostics_.Report(diag::ArgumentTwice, {}, argument.name).Help("leave one --arg away");
+      } else if (param->direction == ir::Direction::Out) {
+        diagnostics_.Report(diag::ArgumentForOut, {}, argument.name)
+            .Help(fmt::format("leave --arg {} away, or declare the parameter `inout`",
+                              argument.name));
+      }
+    }
+    for (const std::string& text : options.out) {
+      if (auto out = SplitAssignment("--out", text, "--out y=@y.npy", diagnostics_))
+        AddOut(std::move(*out));
+    }
+  }
+
+  void CheckSizes(const SizeValues& values) {
+    for (Name dim : program_.dims) {
+      if (!values.contains(dim)) ReportUnbound(dim, values);
+    }
+  }
+
+  /// The first parameter whose size is none, or more than there is memory, is reported.
+  bool CheckShapes(const SizeValues& values) {
+    int64_t most = PhysicalMemoryBytes();
+    int64_t left = most;
+    for (const ir::Param& param : program_.params) {
+      std::string_view name = param.value->name().text();
+      std::vector<int64_t> shape = ShapeOf(param, values);
+      auto negative =
+          std::find_if(shape.begin(), shape.end(), [](int64_t size) { return size < 0; });
+      if (negative != shape.end()) {
+        diagnostics_.Report(diag::NegativeSize, {}, name, ParameterType(param), Where(values),
+                            *negative);
+        return false;
+      }
+      std::optional<int64_t> count = ElementCount(param.value->type()->scalar, shape);
+      if (!count) {
+        diagnostics_.Report(diag::SizeOverflow, {}, name, ParameterType(param), Where(values));
+        return false;
+      }
+      left -= std::min(left, *count * Bytes(param.value->type()->scalar));
+      if (left > 0) continue;
+      diagnostics_.Report(diag::NoMemory, {}, name, ParameterType(param), Where(values), most);
+      return false;
+    }
+    return true;
+  }
+
+  BoundProgram Bind(const SizeValues& values) {
+    BoundProgram bound;
+    for (Name dim : program_.dims) {
+      auto known = values.find(dim);
+      bound.dims.push_back(known == values.end() ? 0 : known->second.value);
+    }
+    for (size_t i = 0; i < program_.params.size(); ++i)
+      bound.arguments.push_back(BindOne(program_.params[i], i, values));
+    return bound;
+  }
+
+ private:
+  const ir::Param* Find(std::string_view name) const {
+    for (const ir::Param& param : program_.params) {
+      if (param.value->name().text() == name) return &param;
+    }
+    return nullptr;
+  }
+
+  void ReportUnknown(std::string_view name) {
+    std::vector<std::string_view> names;
+    for (const ir::Param& param : program_.params) names.push_back(param.value->name().text());
+    Diagnostic& report = diagnostics_.Report(diag::UnknownParameter, {}, program_.base_name(), name,
+                                             ParameterNames(program_));
+    std::string_view near = NearestName(name, names);
+    if (!near.empty()) report.Help(fmt::format("did you mean '{}'?", near));
+  }
+
+  void AddOut(Assignment out) {
+    const ir::Param* param = Find(out.name);
+    if (!param) {
+      ReportUnknown(out.name);
+    } else if (param->direction == ir::Direction::In) {
+      diagnostics_.Report(diag::OutOfInput, {}, out.name)
+          .Help("--out takes the parameters that are `out` or `inout`");
+    } else if (!out.value.starts_with('@') || out.value.size() == 1) {
+      diagnostics_.Report(diag::OutNotFile, {}, out.name, out.value)
+          .Help(fmt::format("--out {}=@{}.npy", out.name, out.name));
+    } else if (!out_paths_.emplace(out.name, out.value.substr(1)).second) {
+      diagnostics_.Report(diag::ArgumentTwice, {}, out.name).Help("leave one --out away");
+    }
+  }
+
+  /// How a `where` may give a size that is not known: by sizes that are missing, or once it is turned over; empty: none does.
+  std::string EquationFor(Name dim, const SizeValues& values) const {
+    for (const ir::Op* op : ir::RequirementsOf(program_)) {
+      if (op->attr<ir::AttrKey::Compare>() != ir::CompareKind::Eq) continue;
+      Size left = op->attr<ir::AttrKey::Left>();
+      Size right = op->attr<ir::AttrKey::Right>();
+      if (Mentions(left, dim) == Mentions(right, dim)) continue;
+      if (Mentions(right, dim)) std::swap(left, right);
+      if (left->kind != SizeKind::Symbol) {
+        std::string solved = Solved(left, dim, SourceText(right));
+        if (!solved.empty()) return fmt::format(", or write `where {} == {}`", dim.text(), solved);
+        continue;
+      }
+      std::string missing;
+      for (Name name : program_.dims) {
+        if (!values.contains(name) && Mentions(right, name))
+          missing += fmt::format("{}--set {}=64", missing.empty() ? "" : " ", name.text());
+      }
+      if (missing.empty()) continue;
+      return fmt::format(", or what `where {}` computes it from: {}",
+                         op->attr<ir::AttrKey::Text>().text(), missing);
+    }
+    return {};
+  }
+
+  void ReportUnbound(Name dim, const SizeValues& values) {
+    Diagnostic& report =
+        diagnostics_.Report(diag::SizeUnbound, {}, dim.text(), program_.base_name());
+    std::string help =
+        fmt::format("give it with --set {}=64{}", dim.text(), EquationFor(dim, values));
+    for (const ir::Param& param : program_.params) {
+      bool bare = false;
+      for (Size size : param.value->type()->dims)
+        bare = bare || (size->kind == SizeKind::Symbol && size->symbol == dim);
+      if (!bare || param.direction == ir::Direction::Out) continue;
+      report.Help(fmt::format("{0}, or an array with --arg {1}=@{1}.npy", help,
+                              param.value->name().text()));
+      return;
+    }
+    report.Help(help);
+  }
+
+  BoundArgument BindOne(const ir::Param& param, size_t index, const SizeValues& values) {
+    BoundArgument bound;
+    bound.name = param.value->name().str();
+    bound.direction = param.direction;
+    bound.is_tensor = IsTensor(param);
+    bound.tensor.scalar = param.value->type()->scalar;
+    if (auto out = out_paths_.find(bound.name); out != out_paths_.end())
+      bound.out_path = out->second;
+    bound.tensor.shape = ShapeOf(param, values);
+    const ArgumentSpec* argument = FindArgument(arguments_, bound.name);
+    if (argument && argument->kind == ArgumentSpec::Kind::File) {
+      FromFile(param, *argument, bound);
+      return bound;
+    }
+    int64_t count = ElementCount(bound.tensor.scalar, bound.tensor.shape).value_or(0);
+    bound.tensor.bytes.resize(static_cast<size_t>(count * Bytes(bound.tensor.scalar)));
+    if (param.direction == ir::Direction::Out) return bound;
+    bound.is_drawn = !argument;
+    if (!argument) {
+      loop_inputs_.contains(index) ? Draw(bound.tensor, index + 1)
+                                   : DrawArgument(bound.tensor, index + 1);
+    } else if (argument->kind == ArgumentSpec::Kind::Random) {
+      Draw(bound.tensor, argument->text == kRandom ? index + 1 : argument->seed);
+    } else if (argument->kind == ArgumentSpec::Kind::Special) {
+      DrawSpecial(bound.tensor, bound.is_tensor, argument->seed);
+    } else {
+      Fill(param, *argument, bound);
+    }
+    return bound;
+  }
+
+  static std::vector<int64_t> ShapeOf(const ir::Param& param, const SizeValues& values) {
+    std::vector<int64_t> shape;
+    for (Size size : param.value->type()->dims) shape.push_back(ValueOf(size, values).value_or(0));
+    return shape;
+  }
+
+  /// `M = 3, N = 4`.
+  static std::string Where(const SizeValues& values) {
+    std::string text;
+    for (const auto& [name, size] : values) {
+      text += fmt::format("{}{} = {}", text.empty() ? " with " : ", ", name.text(), size.value);
+    }
+    return text;
+  }
+
+  void FromFile(const ir::Param& param, const ArgumentSpec& argument, BoundArgument& bound) {
+    Scalar scalar = bound.tensor.scalar;
+    if (argument.file.scalar != StoredAs(scalar)) {
+      std::string found =
+          fmt::format("{} ({})", NumpyName(argument.file.scalar), Spelling(argument.file.scalar));
+      std::string wanted(NumpyName(bound.tensor.scalar));
+      diagnostics_
+          .Report(diag::NpyDtype, {}, argument.path, found, argument.name, ParameterType(param))
+          .Help(IsByteFloat(scalar) ? "floats of a byte are stored by their bits: "
+                                      "`x.view('uint8')` of an array of ml_dtypes"
+                : scalar == Scalar::BF16
+                    ? "bf16 is stored as numpy dtype V2: `(x.view('uint32') >> "
+                      "16).astype('uint16').view('V2')` of a float32 x"
+                    : fmt::format("numpy.save('{}', x.astype(numpy.{}))", argument.path, wanted));
+      return;
+    }
+    bound.tensor = argument.file;
+    bound.tensor.scalar = scalar;
+  }
+
+  static std::string HelpFor(const ir::Param& param) {
+    Scalar scalar = param.value->type()->scalar;
+    std::string number = scalar == Scalar::Bool ? "true or false"
+                         : IsFloat(scalar)      ? "a number"
+                                                : "a whole number that the type holds";
+    return number + (IsTensor(param) ? ", @FILE.npy, random:SEED, special:SEED, zeros, ones or iota"
+                                     : ", random:SEED or special:SEED");
+  }
+
+  void Fill(const ir::Param& param, const ArgumentSpec& argument, BoundArgument& bound) {
+    HostTensor& tensor = bound.tensor;
+    auto count = static_cast<int64_t>(tensor.bytes.size()) / Bytes(tensor.scalar);
+    bool iota = argument.kind == ArgumentSpec::Kind::Iota;
+    std::optional<uint64_t> bits = ParseElement(tensor.scalar, iota ? "0" : argument.number);
+    if (!bits) {
+      diagnostics_.Report(diag::BadArgument, {}, argument.text, argument.name, ParameterType(param))
+          .Help(HelpFor(param));
+      return;
+    }
+    for (int64_t n = 0; n < count; ++n) {
+      SetElementBits(tensor, n, iota ? NumberBits(tensor.scalar, n) : *bits);
+    }
+  }
+
+  const ir::Function& program_;
+  std::set<size_t> loop_inputs_;  ///< they stay small
+  const std::vector<ArgumentSpec>& arguments_;
+  DiagnosticEngine& diagnostics_;
+  std::map<std::string, std::string> out_paths_;
+};
+
+}  // namespace
+
+std::optional<BoundProgram> BindProgram(const ir::Module& module, const ir::Function& program,
+                                        const std::vector<ArgumentSpec>& arguments,
+                                        const Options& options, DiagnosticEngine& diagnostics) {
+  size_t errors_before = diagnostics.error_count();
+  Binder binder(module, program, arguments, diagnostics);
+  binder.CheckNames(options);
+  std::optional<SizeValues> values = BindSizes(program, arguments, options, diagnostics);
+  if (values) binder.CheckSizes(*values);
+  if (diagnostics.error_count() != errors_before || !binder.CheckShapes(*values))
+    return std::nullopt;
+  BoundProgram bound = binder.Bind(*values);
+  if (diagnostics.error_count() != errors_before) return std::nullopt;
+  return bound;
+}
+
+}  // namespace kdl::driver

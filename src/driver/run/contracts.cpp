@@ -1,0 +1,89 @@
+#include "driver/run/contracts.h"
+
+#include <string_view>
+
+#include "driver/diagnostics.h"
+
+namespace kdl::driver {
+
+namespace {
+
+void Report(const interp::ContractFailure& failure, bool requirement, const SourceManager& sources,
+            DiagnosticEngine& diagnostics) {
+  if (failure.malformed) {
+    diagnostics.Report(diag::ContractFault, SpanOf(failure, sources), failure.text);
+  } else if (requirement) {
+    diagnostics.Report(diag::RequirementBroken, failure.span, failure.text);
+  } else {
+    diagnostics.Report(diag::EquationBroken, failure.span, failure.text);
+  }
+}
+
+/// Whether it is the function's, or that of which it is a variant, `scale.f32.D64` of `scale.f32`.
+bool IsContractOf(const ir::Contract& contract, const ir::Function& function) {
+  std::string_view name = function.name.text();
+  if (!name.starts_with(contract.function)) return false;
+  name.remove_prefix(contract.function.size());
+  return name.empty() || name.starts_with('.');
+}
+
+}  // namespace
+
+Span SpanOf(const interp::ContractFailure& failure, const SourceManager& sources) {
+  const ir::Loc& loc = failure.loc;
+  if (loc.line == 0) return failure.span;
+  Span found = sources.FindSpan(loc.file.text(), loc.line, loc.column, loc.length);
+  return found.valid() ? found : failure.span;
+}
+
+std::optional<BoundContract> FindContract(const std::vector<ir::Contract>& contracts,
+                                          const ir::Module& module, const ir::Function& function) {
+  for (const ir::Contract& contract : contracts) {
+    if (!IsContractOf(contract, function)) continue;
+    BoundContract bound{&contract, &module, function.dims, {}};
+    for (const ir::Generic& generic : function.generics) {
+      if (generic.values.size() == 1) bound.constants[generic.name] = generic.values[0];
+    }
+    return bound;
+  }
+  return std::nullopt;
+}
+
+interp::ContractData DataOf(const BoundContract& contract, const BoundProgram& before,
+                            const BoundProgram& after) {
+  interp::ContractData data;
+  for (const BoundArgument& argument : after.arguments) {
+    const HostTensor& tensor = argument.tensor;
+    void* memory = const_cast<std::byte*>(tensor.bytes.data());
+    data.now.push_back(
+        {memory, tensor.scalar, tensor.shape, interp::RowMajorStrides(tensor.shape)});
+  }
+  for (const BoundArgument& argument : before.arguments)
+    data.old.push_back(argument.tensor.bytes.data());
+  std::map<Name, int64_t> sizes = contract.constants;
+  for (size_t i = 0; i < contract.dims.size(); ++i) sizes[contract.dims[i]] = after.dims[i];
+  data.size = [sizes](Name name) -> std::optional<int64_t> {
+    auto known = sizes.find(name);
+    return known == sizes.end() ? std::nullopt : std::optional(known->second);
+  };
+  return data;
+}
+
+bool CheckRequirements(const BoundContract& contract, const BoundProgram& before,
+                       const SourceManager& sources, DiagnosticEngine& diagnostics) {
+  interp::ContractData data = DataOf(contract, before, before);
+  auto broken = interp::BrokenRequirements(*contract.contract, data, 1);
+  if (!broken.empty()) Report(broken[0], true, sources, diagnostics);
+  return broken.empty();
+}
+
+bool CheckEquations(const BoundContract& contract, const BoundProgram& before,
+                    const BoundProgram& after, const SourceManager& sources,
+                    DiagnosticEngine& diagnostics) {
+  interp::ContractData data = DataOf(contract, before, after);
+  auto broken = interp::BrokenEquation(*contract.contract, data);
+  if (broken) Report(*broken, false, sources, diagnostics);
+  return !broken;
+}
+
+}  // namespace kdl::driver

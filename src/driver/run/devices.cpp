@@ -1,0 +1,193 @@
+#include "driver/run/devices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "driver/diagnostics.h"
+#include "support/near_names.h"
+#include "targets/kinds.h"
+
+namespace kdl::driver {
+
+namespace {
+
+ir::Device* Find(ir::Module& module, std::string_view name) {
+  for (ir::Device& device : module.devices) {
+    if (device.name.text() == name) return &device;
+  }
+  return nullptr;
+}
+
+/// By the name that the command line has for it.
+ir::Device* FindInSource(ir::Module& module, std::string_view name) {
+  for (ir::Device& device : module.devices) {
+    if (NameInSource(device.name.text()) == name) return &device;
+  }
+  return nullptr;
+}
+
+/// Reports a list of specs that has an empty element.
+bool IsList(std::string_view list, DiagnosticEngine& diagnostics) {
+  std::vector<std::string_view> elements = SplitList(list);
+  if (std::ranges::find(elements, std::string_view()) == elements.end()) return true;
+  diagnostics.Report(
+      diag::UnknownTarget, {},
+      fmt::format("device list '{}' has an empty element; it reads spec,spec, such as opencl,host",
+                  list));
+  return false;
+}
+
+/// A name that no device has.
+Diagnostic& ReportUnknown(ir::Module& module, const std::string& file, std::string_view name,
+                          DiagnosticEngine& diagnostics) {
+  std::vector<std::string> texts;
+  for (const ir::Device& device : module.devices) texts.push_back(NameInSource(device.name.text()));
+  std::vector<std::string_view> names(texts.begin(), texts.end());
+  Diagnostic& report = diagnostics.Report(diag::UnknownDevice, {}, file, name);
+  bool has_given = std::ranges::any_of(module.devices, &ir::Device::is_given);
+  if (has_given && name.find('.') == std::string_view::npos) {
+    return report.Help(fmt::format(
+        "it declares none, so that --device gives it one, '{}'; a file of several declares "
+        "them, `device {};`, and says where its launches run",
+        NameInSource(module.devices[0].name.text()), name));
+  }
+  std::string_view near = NearestName(name, names);
+  if (!near.empty()) return report.Help(fmt::format("did you mean '{}'?", near));
+  if (names.empty()) return report;
+  return report.Help(fmt::format("it declares {}", QuotedList(names)));
+}
+
+/// --device NAME=SPEC, one after the other.
+bool Rebind(ir::Module& module, const std::string& file, const std::vector<std::string>& bindings,
+            DiagnosticEngine& diagnostics) {
+  bool all = true;
+  std::map<const ir::Device*, std::string> bound;
+  for (const std::string& text : bindings) {
+    auto assignment = SplitAssignment("--device", text, "--device npu=debug", diagnostics);
+    ir::Device* device = assignment ? FindInSource(module, assignment->name) : nullptr;
+    if (device) {
+      auto [first, is_new] = bound.emplace(device, assignment->value);
+      if (!is_new)
+        diagnostics.Report(diag::DeviceTwice, {}, assignment->name, first->second,
+                           assignment->value);
+      all &= is_new && IsList(assignment->value, diagnostics);
+      device->spec = assignment->value;
+      continue;
+    }
+    all = false;
+    if (!assignment) continue;
+    Diagnostic& report = ReportUnknown(module, file, assignment->name, diagnostics);
+    if (module.devices.empty()) {
+      report.Help(
+          fmt::format("to run on another device than the host: --target {}", assignment->value));
+    }
+  }
+  return all;
+}
+
+/// What an element of a list stands for, `@cpu`; null: it is a spec.
+ir::Device* StandsFor(ir::Module& module, std::string_view element) {
+  if (!element.starts_with('@')) return nullptr;
+  ir::Device* own = Find(module, element.substr(1));
+  return own ? own : FindInSource(module, element.substr(1));
+}
+
+/// Whether everything that the devices stand for is there, and none stands for itself in the end. `path`: those that
+/// led here.
+bool CheckWhatTheyStandFor(ir::Module& module, const std::string& file, const ir::Device& device,
+                           std::vector<std::string>& path, DiagnosticEngine& diagnostics) {
+  path.push_back(NameInSource(device.name.text()));
+  for (std::string_view element : SplitList(device.spec)) {
+    if (!element.starts_with('@')) continue;
+    const ir::Device* other = StandsFor(module, element);
+    if (!other) {
+      ReportUnknown(module, file, element.substr(1), diagnostics);
+      return false;
+    }
+    auto first = std::ranges::find(path, NameInSource(other->name.text()));
+    if (first != path.end()) {
+      diagnostics.Report(diag::DevicesInCircle, {}, *first,
+                         fmt::format("{} -> {}", fmt::join(first, path.end(), " -> "), *first));
+      return false;
+    }
+    if (!CheckWhatTheyStandFor(module, file, *other, path, diagnostics)) return false;
+  }
+  path.pop_back();
+  return true;
+}
+
+/// The spec with what other devices stand for, alone or in a list, in their place.
+std::string Followed(ir::Module& module, const std::string& spec) {
+  std::string list;
+  for (std::string_view element : SplitList(spec)) {
+    const ir::Device* other = StandsFor(module, element);
+    std::string text = other ? Followed(module, other->spec) : std::string(element);
+    if (!text.empty()) list += (list.empty() ? "" : ",") + text;
+  }
+  return list;
+}
+
+/// The promise that leaves a device without any spec: itself, or what it stands for.
+const ir::Device& PromiseOf(ir::Module& module, const ir::Device& device) {
+  for (std::string_view element : SplitList(device.spec)) {
+    if (const ir::Device* other = StandsFor(module, element)) return PromiseOf(module, *other);
+  }
+  return device;
+}
+
+}  // namespace
+
+std::optional<std::string> OnlyTarget(const Options& options, DiagnosticEngine& diagnostics) {
+  const std::vector<std::string>& given = options.target;
+  if (given.size() < 2) return given.empty() ? std::string() : given[0];
+  diagnostics.Report(diag::SeveralTargets, {}, given[0], given[1])
+      .Help("leave one away, or bind declared devices one by one with --device");
+  return std::nullopt;
+}
+
+std::string PlaceOfKernel(const ir::Module& module, const std::string& target,
+                          const Options& options) {
+  if (!module.devices.empty()) {
+    const std::string binds = NameInSource(module.devices[0].name.text()) + "=";
+    for (const std::string& text : options.device) {
+      if (text.starts_with(binds)) return text.substr(binds.size());
+    }
+  }
+  return target.empty() ? std::string(targets::kOwnKind) : target;
+}
+
+std::optional<DeviceSpecs> ResolveSpecs(ir::Module& module, const std::string& file,
+                                        const std::string& under_test, bool needs_all,
+                                        const std::vector<std::string>& bindings,
+                                        DiagnosticEngine& diagnostics) {
+  if (!under_test.empty() && !IsList(under_test, diagnostics)) return std::nullopt;
+  for (ir::Device& device : module.devices) {
+    if (!under_test.empty()) device.spec = under_test;
+  }
+  if (!Rebind(module, file, bindings, diagnostics)) return std::nullopt;
+  if (module.devices.empty()) {
+    std::string spec = under_test.empty() ? std::string(targets::kOwnKind) : under_test;
+    module.devices.push_back({module.context().names.Intern(targets::kOwnKind), spec});
+  }
+  for (const ir::Device& device : module.devices) {
+    std::vector<std::string> path;
+    if (!CheckWhatTheyStandFor(module, file, device, path, diagnostics)) return std::nullopt;
+  }
+  DeviceSpecs specs;
+  for (const ir::Device& device : module.devices) {
+    std::string spec = Followed(module, device.spec);
+    if (spec.empty() && needs_all) {
+      std::string name = NameInSource(PromiseOf(module, device).name.text());
+      diagnostics.Report(diag::UnboundDevice, {}, name, file)
+          .Help(fmt::format("--device {}=host, or another spec of `kernelc targets`", name));
+      return std::nullopt;
+    }
+    specs[device.name.str()] = spec;
+  }
+  return specs;
+}
+
+}  // namespace kdl::driver

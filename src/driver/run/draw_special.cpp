@@ -1,0 +1,134 @@
+#include "driver/run/draw_special.h"
+
+#include <algorithm>
+
+#include "driver/run/draw.h"
+
+namespace kdl::driver {
+
+namespace {
+
+uint64_t LowBits(uint64_t value, Scalar scalar) {
+  return value & ~uint64_t{0} >> (64 - Info(scalar).bits);
+}
+
+/// Takes numbers off the bits that have been drawn.
+class Digits {
+ public:
+  explicit Digits(uint64_t drawn) : rest_(drawn) {}
+  uint64_t Below(uint64_t count) {
+    uint64_t taken = rest_ % count;
+    rest_ /= count;
+    return taken;
+  }
+  uint64_t rest() const { return rest_; }
+
+ private:
+  uint64_t rest_;
+};
+
+/// A fraction of `bits` bits whose first few are any, and whose others are those of a half, or of a half's neighbor.
+uint64_t Halfway(int bits, Digits& drawn) {
+  auto cut = static_cast<int>(1 + drawn.Below(static_cast<uint64_t>(bits)));
+  uint64_t near = drawn.Below(4);
+  uint64_t first = drawn.rest() << cut;
+  uint64_t half = uint64_t{1} << (cut - 1);
+  return first + half + (near == 1 ? 1 : near == 2 ? ~uint64_t{0} : 0);
+}
+
+uint64_t SpecialFloat(Scalar scalar, Digits drawn) {
+  const FloatFormat& format = Info(scalar).format;
+  int fraction = format.fraction;
+  uint64_t one = uint64_t{1} << fraction;  // in the exponent
+  uint64_t most = (uint64_t{1} << format.exponent) - 1;
+  auto bias = static_cast<uint64_t>(format.bias());
+  uint64_t sign = drawn.Below(2) * format.sign();
+  switch (drawn.Below(16)) {
+    case 0:
+    case 1:
+      return sign;
+    case 2:
+      return sign | 1;
+    case 3:
+      return sign | (one - 1);
+    case 4:
+      return sign | one;
+    case 5:
+      return sign | (most * one - 1);
+    case 6:
+      return sign | most * one;
+    case 7:  // quiet
+      return sign | most * one | one >> 1 | drawn.Below(one >> 1);
+    case 8:  // signaling, where the payload is not 0
+      return sign | most * one | drawn.Below(one >> 1);
+    case 9:
+      return sign | drawn.Below(most) * one;
+    case 10:
+      return sign | (drawn.Below(most) * one + one - 1);
+    case 11:
+    case 12: {
+      constexpr uint64_t kEnds[] = {7, 8, 15, 16, 31, 32, 63, 64};
+      uint64_t end = std::min((bias + kEnds[drawn.Below(8)]) * one, most * one - 2);
+      return sign | (end + drawn.Below(3) - 1);
+    }
+    default: {
+      uint64_t near = bias - std::min<uint64_t>(bias, 24) + drawn.Below(49);
+      uint64_t digits = Halfway(fraction, drawn) & (one - 1);
+      return sign | std::min(near, most - 1) * one | digits;
+    }
+  }
+}
+
+uint64_t SpecialInteger(Scalar scalar, Digits drawn) {
+  int bits = Info(scalar).bits;
+  uint64_t most = ~uint64_t{0} >> (64 - bits + (IsSigned(scalar) ? 1 : 0));
+  uint64_t negative = drawn.Below(2);
+  uint64_t value = 0;
+  switch (drawn.Below(8)) {
+    case 0:
+      return 0;
+    case 1:
+      return LowBits(most + 1, scalar);  // the least
+    case 2:
+      return LowBits(most + 2, scalar);
+    case 3:
+      return most;
+    case 4:
+      return most - 1;
+    case 5: {
+      uint64_t power = uint64_t{1} << drawn.Below(static_cast<uint64_t>(bits));
+      value = power + drawn.Below(3) - 1;
+      break;
+    }
+    case 6:
+      value = 1;
+      break;
+    default:
+      value = Halfway(bits - 1, drawn) & most;
+      value >>= drawn.Below(2);
+      break;
+  }
+  return LowBits(negative != 0 ? 0 - value : value, scalar);
+}
+
+uint64_t SpecialBits(Scalar scalar, uint64_t drawn) {
+  if (scalar == Scalar::Bool) return drawn % 256;
+  return IsFloat(scalar) ? SpecialFloat(scalar, Digits(drawn))
+                         : SpecialInteger(scalar, Digits(drawn));
+}
+
+}  // namespace
+
+void DrawSpecial(HostTensor& tensor, bool is_tensor, uint64_t seed) {
+  Draw(tensor, seed);
+  if (!is_tensor && tensor.scalar == Scalar::Bool) return;
+  constexpr uint64_t kOther = 7919;  // a seed whose bits have nothing to do with the first one's
+  auto size = static_cast<size_t>(Bytes(tensor.scalar));
+  for (size_t n = 0; n < tensor.bytes.size() / size; ++n) {
+    if (DrawBits(seed, n) >> 62 != 0) continue;
+    SetElementBits(tensor, static_cast<int64_t>(n),
+                   SpecialBits(tensor.scalar, DrawBits(seed + kOther, n)));
+  }
+}
+
+}  // namespace kdl::driver

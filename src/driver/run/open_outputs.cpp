@@ -1,0 +1,163 @@
+#include "driver/run/open_outputs.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "ir/tensor_view.h"
+#include "ir/unit.h"
+#include "ir/views.h"
+
+namespace kdl::driver {
+
+namespace {
+
+using Values = std::set<const ir::Value*>;
+
+/// Sums and products of floats round in the order of the updates; of several values that are set one stays.
+bool DependsOnOrder(const ir::Op& update) {
+  if (update.kind() != ir::OpKind::Update) return false;
+  if (update.attr<ir::AttrKey::Scope>() != ir::ScopeKind::Launch) return false;
+  ir::UpdateKind how = update.attr<ir::AttrKey::How>();
+  bool rounds = how == ir::UpdateKind::Add || how == ir::UpdateKind::Mul;
+  ir::Type tensor = update.operand(ir::UpdateOp::at_tensor)->type();
+  return how == ir::UpdateKind::Set || (rounds && IsFloat(tensor->scalar));
+}
+
+bool HoldsElements(const ir::Value* value) {
+  ir::TypeKind kind = value->type()->kind;
+  return kind == ir::TypeKind::Tensor || kind == ir::TypeKind::Pipe;
+}
+
+/// Follows open bits through a kernel or program: to what is computed from them, to the memory where that is stored, and to all
+/// that is done where they decide whether it is done.
+class OpenBits {
+ public:
+  OpenBits(const ir::Module& module, const std::set<Name>& open_kernels)
+      : module_(module), open_kernels_(open_kernels) {}
+
+  /// All that is open, where these parameters are.
+  Values In(const ir::Function& function, Values open) {
+    open_ = std::move(open);
+    size_t before = 0;
+    do {  // until a loop hands back nothing new
+      before = open_.size();
+      Visit(function.body, false);
+    } while (open_.size() != before);
+    return std::move(open_);
+  }
+
+ private:
+  void Visit(const ir::Block* block, bool decided) {
+    for (const ir::Op* op : *block) {
+      bool inner = decided || Decides(*op);
+      for (const ir::Block* region : op->regions()) Visit(region, inner);
+      VisitOp(*op, inner);
+    }
+  }
+
+  /// Whether open bits say what of its regions runs, or how often.
+  bool Decides(const ir::Op& op) const {
+    if (op.regions().empty()) return false;
+    if (std::ranges::any_of(op.operands(), [&](const auto* one) { return IsOpen(one); }))
+      return true;
+    const ir::Block* body = op.region();
+    return op.kind() == ir::OpKind::While && open_.contains(body->param(0));
+  }
+
+  bool IsOpen(const ir::Value* value) const {
+    return open_.contains(HoldsElements(value) ? ir::MemoryOf(value) : value);
+  }
+  void Add(const ir::Value* value) {
+    open_.insert(HoldsElements(value) ? ir::MemoryOf(value) : value);
+  }
+
+  void VisitOp(const ir::Op& op, bool decided) {
+    if (op.kind() == ir::OpKind::Launch) return VisitLaunch(op, decided);
+    if (op.kind() == ir::OpKind::Yield) return VisitYield(op, decided);
+    if (op.kind() == ir::OpKind::Swap) Share(op.operand(0), op.operand(1));
+    // Where it lives there already it is the same tensor.
+    if (op.kind() == ir::OpKind::Transfer) Share(op.operand(0), op.result());
+    bool open = decided || DependsOnOrder(op);
+    ForOperands(op, [&](const ir::Value* value, ir::Effect effect) {
+      bool looks = effect != ir::Effect::Write && effect != ir::Effect::Shows;
+      open = open || ((looks || value->type()->kind == ir::TypeKind::Pipe) && IsOpen(value));
+    });
+    if (!open) return;
+    for (const ir::Value* result : op.results()) Add(result);
+    ForOperands(op, [&](const ir::Value* value, ir::Effect effect) {
+      bool writes = effect == ir::Effect::Write || effect == ir::Effect::Change ||
+                    effect == ir::Effect::Accumulate || op.kind() == ir::OpKind::Call;
+      if (writes && HoldsElements(value)) Add(value);
+    });
+  }
+
+  template <class Visitor>
+  static void ForOperands(const ir::Op& op, Visitor&& visit) {
+    for (size_t spec = 0; spec < op.info().operands.size(); ++spec) {
+      for (const ir::Value* value : op.Segment(spec)) visit(value, op.info().operands[spec].effect);
+    }
+  }
+
+  /// What a region ends with is a result of its op, and what its next round carries.
+  void VisitYield(const ir::Op& yield, bool decided) {
+    const ir::Op& parent = *yield.block()->parent();
+    const std::vector<ir::Value*>& params = yield.block()->params();
+    size_t count = parent.results().size();
+    for (size_t i = 0; i < yield.operands().size() && i < count; ++i) {
+      if (!decided && !IsOpen(yield.operand(i))) continue;
+      Add(parent.result(i));
+      if (params.size() >= count) Add(params[params.size() - count + i]);
+    }
+  }
+
+  /// Of two tensors that are, or may become, one.
+  void Share(const ir::Value* a, const ir::Value* b) {
+    if (IsOpen(a)) Add(b);
+    if (IsOpen(b)) Add(a);
+  }
+
+  void VisitLaunch(const ir::Op& launch, bool decided) {
+    Name callee = launch.attr<ir::AttrKey::Callee>();
+    const ir::Function* kernel = module_.FindFunction(callee);
+    if (!kernel) return;
+    auto arguments = launch.Segment(ir::LaunchOp::at_arguments);
+    bool all = decided || open_kernels_.contains(callee);
+    for (const ir::Value* cores : launch.Segment(ir::LaunchOp::at_cores))
+      all = all || IsOpen(cores);
+    Values given;
+    for (size_t i = 0; i < kernel->params.size(); ++i) {
+      if (IsOpen(arguments[i])) given.insert(kernel->params[i].value);
+    }
+    Values left = OpenBits(module_, open_kernels_).In(*kernel, std::move(given));
+    for (size_t i = 0; i < kernel->params.size(); ++i) {
+      const ir::Param& param = kernel->params[i];
+      bool is_written = param.direction != ir::Direction::In;
+      if (is_written && (all || left.contains(param.value))) Add(arguments[i]);
+    }
+  }
+
+  const ir::Module& module_;
+  const std::set<Name>& open_kernels_;
+  Values open_;
+};
+
+}  // namespace
+
+Values OpenTensors(const ir::Module& module, const ir::Function& program,
+                   const std::set<Name>& open_kernels) {
+  return OpenBits(module, open_kernels).In(program, {});
+}
+
+void AddKernelsOfOwnOrder(const ir::Module& tiled, std::set<Name>& kernels) {
+  for (const ir::Function* function : tiled.functions()) {
+    ir::Walk(function->body, [&](const ir::Op* op) {
+      if (op->kind() != ir::OpKind::Contraction) return;
+      const ir::Unit* unit = ir::UnitOf(*op, tiled.context());
+      if (unit && unit->modelled) kernels.insert(function->name);
+    });
+  }
+}
+
+}  // namespace kdl::driver

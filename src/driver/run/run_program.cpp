@@ -1,0 +1,302 @@
+#include "driver/run/run_program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "driver/diagnostics.h"
+#include "driver/files.h"
+#include "driver/run/executor.h"
+#include "driver/run/npy.h"
+#include "driver/run/open_outputs.h"
+#include "driver/run/placed_program.h"
+#include "driver/run/summary.h"
+#include "ir/program_tensors.h"
+#include "support/near_names.h"
+#include "support/result.h"
+#include "targets/kinds.h"
+
+namespace kdl::driver {
+
+namespace {
+
+constexpr uint8_t kPoison =
+    0xAB;  ///< no other device fills memory with it: what a program leaves unwritten differs
+
+/// `FILE:12:9: error: TEXT`, as the runtime tells of traps.
+struct PlacedMessage {
+  std::string file;
+  uint32_t line = 0;
+  uint32_t column = 0;
+  std::string text;
+};
+/// `kind`: `error` or `note`.
+std::optional<PlacedMessage> ReadPlace(std::string_view message, std::string_view kind = "error") {
+  std::string mark = fmt::format(": {}: ", kind);
+  size_t end_of_place = message.find(mark);
+  if (end_of_place == std::string_view::npos) return std::nullopt;
+  std::string_view place = message.substr(0, end_of_place);
+  PlacedMessage placed;
+  placed.text = message.substr(end_of_place + mark.size());
+  uint32_t* numbers[] = {&placed.column, &placed.line};
+  for (uint32_t* number : numbers) {
+    size_t colon = place.rfind(':');
+    if (colon == std::string_view::npos) return std::nullopt;
+    auto [end, failed] =
+        std::from_chars(place.data() + colon + 1, place.data() + place.size(), *number);
+    if (failed != std::errc() || end != place.data() + place.size()) return std::nullopt;
+    place = place.substr(0, colon);
+  }
+  placed.file = place;
+  return placed;
+}
+
+/// The note of a second place, which stands behind the error on a line of its own. Takes it off the text.
+std::optional<PlacedMessage> TakeNote(std::string& text) {
+  size_t end = text.find('\n');
+  if (end == std::string::npos) return std::nullopt;
+  std::optional<PlacedMessage> note = ReadPlace(std::string_view(text).substr(end + 1), "note");
+  if (note) text.resize(end);
+  return note;
+}
+
+/// The place in the sources: as much of them as the message quotes. Invalid where they do not hold it.
+Span SpanOf(const PlacedMessage& placed, const SourceManager& sources) {
+  size_t quote = placed.text.rfind('\'');
+  size_t open = quote == std::string::npos || quote == 0 ? std::string::npos
+                                                         : placed.text.rfind('\'', quote - 1);
+  if (open != std::string::npos) {
+    std::string_view quoted = std::string_view(placed.text).substr(open + 1, quote - open - 1);
+    Span span = sources.FindSpan(placed.file, placed.line, placed.column,
+                                 static_cast<uint32_t>(quoted.size()));
+    if (span.valid() && sources.text(span) == quoted) return span;
+  }
+  return sources.FindSpan(placed.file, placed.line, placed.column, 1);
+}
+
+bool RunOrReport(const RunPlace& place, const ir::Function& program, RunMemory memory,
+                 BoundProgram& bound, DiagnosticEngine& diagnostics) {
+  Status ran = RunOnce(place, program, memory, bound);
+  if (!ran.ok()) ReportFailure(ran.failure(), place.sources, diagnostics);
+  return ran.ok();
+}
+
+/// The reference device that runs what the device of the spec does: a kernel's tiles may depend on the processor, and a
+/// program's results on how many cores there are.
+std::string ReferenceFor(const RunPlace& place, const std::string& spec) {
+  kdl_device* device = nullptr;
+  if (spec.empty() || !StatusOf(kdl_select_device(place.context, spec.c_str(), &device)).ok())
+    return std::string(targets::kReferenceKind);
+  kdl_device_facts facts = {};
+  facts.size = sizeof facts;
+  if (!StatusOf(kdl_device_get_facts(device, &facts)).ok())
+    return std::string(targets::kReferenceKind);
+  return fmt::format("{}?features={}&cores={}", targets::kReferenceKind, facts.features,
+                     facts.cores);
+}
+
+constexpr std::string_view kOpenUpdates = "`atomic` leaves the order of updates open";
+constexpr std::string_view kOpenUnits = "the device's matrix units add in an order of their own";
+using OpenNames = std::map<std::string_view, std::vector<std::string_view>>;
+
+/// Runs the program on the reference device and compares. `before` holds the arguments, `after` what the other run left.
+/// `open` gets the names of outputs that differ and may, by why they may.
+bool CheckAgainstReference(const RunPlace& place, const ir::Function& program,
+                           const BoundProgram& before, const BoundProgram& after, OpenNames& open,
+                           DiagnosticEngine& diagnostics) {
+  RunPlace reference = place;
+  reference.launch_checks = LaunchChecks::Nothing;
+  for (auto& [name, spec] : reference.specs) spec = ReferenceFor(place, spec);
+  BoundProgram expected = before;
+  if (!RunOrReport(reference, program, {kPoison}, expected, diagnostics)) return false;
+  bool equal = true;
+  std::set<const ir::Value*> by_updates = OpenTensors(place.module, program);
+  std::set<const ir::Value*> by_units = OpenTensors(place.module, program, place.own_orders);
+  for (size_t i = 0; i < after.arguments.size(); ++i) {
+    const BoundArgument& argument = after.arguments[i];
+    if (!argument.is_tensor || argument.direction == ir::Direction::In) continue;
+    std::string difference =
+        Difference(argument.tensor, expected.arguments[i].tensor, argument.name);
+    if (difference.empty()) continue;
+    const ir::Value* tensor = program.params[i].value;
+    if (by_units.contains(tensor)) {
+      open[by_updates.contains(tensor) ? kOpenUpdates : kOpenUnits].push_back(argument.name);
+      continue;
+    }
+    equal = false;
+    diagnostics.Report(diag::CheckFailed, {}, argument.name, difference);
+  }
+  return equal;
+}
+
+/// The devices that were chosen, in the order of their first names, each with all that the program has for it.
+std::vector<std::pair<kdl_device*, std::vector<std::string>>> NamesOfDevices(
+    const RunPlace& place) {
+  std::vector<std::pair<kdl_device*, std::vector<std::string>>> devices;
+  for (const auto& [name, spec] : place.specs) {
+    kdl_device* device = nullptr;
+    if (spec.empty() || !StatusOf(kdl_select_device(place.context, spec.c_str(), &device)).ok())
+      continue;
+    auto known =
+        std::ranges::find_if(devices, [&](const auto& row) { return row.first == device; });
+    if (known == devices.end()) known = devices.insert(known, {device, {}});
+    known->second.push_back(NameInSource(name));
+  }
+  return devices;
+}
+
+/// For each device its launches, copies and bytes, and its names where it has several; then each transfer with its cause.
+/// What the device counts of itself.
+std::string CountsText(const kdl_device* device) {
+  std::vector<kdl_count> counts(static_cast<size_t>(kdl_device_get_counts(device, nullptr, 0)));
+  kdl_device_get_counts(device, counts.data(), static_cast<int64_t>(counts.size()));
+  std::string text;
+  for (const kdl_count& count : counts)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count.name, count.value);
+  return text.empty() ? "" : fmt::format("{}: {}\n", kdl_device_uri(device), text);
+}
+
+std::string StatisticsText(const RunPlace& place) {
+  std::string text;
+  for (const auto& [device, names] : NamesOfDevices(place)) {
+    kdl_statistics counts{};
+    kdl_device_get_statistics(device, &counts);
+    text += fmt::format("{}: launches {}, copies {} ({} bytes), allocated {} bytes",
+                        kdl_device_uri(device), counts.launches, counts.copies, counts.bytes_copied,
+                        counts.bytes_allocated);
+    text += counts.bytes_in_use == 0
+                ? "\n"
+                : fmt::format(", {} bytes still in use\n", counts.bytes_in_use);
+    text += CountsText(device);
+    if (names.size() > 1)
+      text += fmt::format("{} are one device, {}\n",
+                          QuotedList(std::vector<std::string_view>(names.begin(), names.end())),
+                          kdl_device_uri(device));
+  }
+  std::vector<kdl_transfer> transfers(
+      static_cast<size_t>(kdl_context_get_transfers(place.context, nullptr, 0)));
+  kdl_context_get_transfers(place.context, transfers.data(),
+                            static_cast<int64_t>(transfers.size()));
+  for (const kdl_transfer& one : transfers) {
+    text += fmt::format("{} -> {}: {}: {}, {} bytes\n", one.from, one.to, one.tensor, one.cause,
+                        one.bytes);
+  }
+  return text;
+}
+
+void WriteOutputs(const BoundProgram& bound, DiagnosticEngine& diagnostics) {
+  std::vector<OutputFile> files;
+  for (const BoundArgument& argument : bound.arguments) {
+    if (!argument.out_path.empty())
+      files.push_back({argument.out_path, FormatNpy(argument.tensor)});
+  }
+  WriteOutputFiles(files, diagnostics);
+}
+
+}  // namespace
+
+std::string NameInSource(std::string_view device) {
+  std::string name(device);
+  for (size_t at = name.find("::"); at != std::string::npos; at = name.find("::", at))
+    name.replace(at, 2, ".");
+  return name;
+}
+
+bool MayWriteOutputs(const BoundProgram& bound, const std::vector<ArgumentSpec>& arguments,
+                     std::vector<std::string> read, DiagnosticEngine& diagnostics) {
+  std::vector<std::string> written;
+  for (const BoundArgument& argument : bound.arguments) {
+    if (!argument.out_path.empty()) written.push_back(argument.out_path);
+  }
+  for (const ArgumentSpec& argument : arguments) {
+    if (!argument.path.empty()) read.push_back(argument.path);
+  }
+  return MayWrite(written, read, "name another file behind --out", diagnostics);
+}
+
+void ReportFailure(const Failure& failure, const SourceManager& sources,
+                   DiagnosticEngine& diagnostics) {
+  std::optional<PlacedMessage> placed = ReadPlace(failure.message);
+  std::optional<PlacedMessage> note = placed ? TakeNote(placed->text) : std::nullopt;
+  Span span = placed ? SpanOf(*placed, sources) : Span();
+  if (failure.kind != FailureKind::User) {
+    diagnostics.Report(diag::MachineFailed, span, span.valid() ? placed->text : failure.message);
+    return;
+  }
+  if (span.valid()) {
+    // The place of a launch, then that of what the kernel asks of it.
+    std::optional<PlacedMessage> inner = ReadPlace(placed->text);
+    Span inner_span = inner ? SpanOf(*inner, sources) : Span();
+    Diagnostic& report =
+        diagnostics.Report(diag::Trapped, span, inner_span.valid() ? inner->text : placed->text);
+    if (inner_span.valid()) report.Note(inner_span, "it stands here");
+    if (note) report.Note(SpanOf(*note, sources), note->text);
+  } else if (placed) {
+    diagnostics.Report(
+        diag::Trapped, {},
+        fmt::format("{}:{}:{}: {}", placed->file, placed->line, placed->column, placed->text));
+  } else {
+    diagnostics.Report(diag::RunFailed, {}, failure.message);
+  }
+}
+
+Status RunOnce(const RunPlace& place, const ir::Function& program, RunMemory memory,
+               BoundProgram& bound) {
+  PlacedProgram placed(place, program, memory);
+  if (Status done = placed.Place(bound); !done.ok()) return done;
+  if (Status done = placed.Run(); !done.ok()) return done;
+  return placed.TakeBack(bound);
+}
+
+namespace {
+
+bool LaunchesHaveContracts(const RunPlace& place) {
+  return place.contracts &&
+         std::ranges::any_of(place.module.functions(), [&](const ir::Function* function) {
+           return function->kind == ir::FunctionKind::Kernel &&
+                  FindContract(*place.contracts, place.module, *function);
+         });
+}
+
+}  // namespace
+
+std::string RunAndReport(const RunPlace& place, const ir::Function& program, BoundProgram bound,
+                         const Options& options, DiagnosticEngine& diagnostics) {
+  std::optional<BoundProgram> before;
+  if (options.check) before = bound;
+  const BoundContract* contract = before && place.contract ? &*place.contract : nullptr;
+  if (contract && !CheckRequirements(*contract, *before, place.sources, diagnostics)) return {};
+  RunPlace checking = place;
+  if (before && !contract) checking.launch_checks = LaunchChecks::All;
+  // Devices begin to measure when they are asked.
+  if (options.verbose) StatisticsText(place);
+  if (!RunOrReport(checking, program, {}, bound, diagnostics)) return {};
+  std::string text = options.verbose ? StatisticsText(place) : std::string();
+  OpenNames open;
+  bool checked =
+      !before || CheckAgainstReference(place, program, *before, bound, open, diagnostics);
+  checked = (!contract || CheckEquations(*contract, *before, bound, place.sources, diagnostics)) &&
+            checked;
+  if (checked) WriteOutputs(bound, diagnostics);
+  text += Summary(bound);
+  if (checked && before) text += "check: equal to the reference, bit for bit";
+  for (const auto& [why, names] : open) {
+    if (checked) text += fmt::format(", but for {}: {}", QuotedList(names), why);
+  }
+  if (checked && before) text += "\n";
+  if (checked && contract) text += "check: the contract holds\n";
+  if (checked && before && !contract && LaunchesHaveContracts(place))
+    text += "check: the contracts of its launches hold\n";
+  return text;
+}
+
+}  // namespace kdl::driver
