@@ -181,7 +181,7 @@ ROWS = [
           f"kernelc: error: target 'debug[0': '[0' is not an ordinal such as [0]; {SPELLING}\n{TARGETS}"),
     bound("a number without brackets", "debug1", f"kernelc: error: target 'debug1': {KINDS.format('debug1')}\n{TARGETS}"),
     bound("a key twice", "host?threads=1&threads=2",
-          f"kernelc: error: target 'host?threads=1&threads=2': key 'threads' stands twice; {SPELLING}\n{TARGETS}"),
+          f"kernelc: error: target 'host?threads=1&threads=2': 'threads' is given twice; {SPELLING}\n{TARGETS}"),
     bound("a key without a value", "host?threads",
           f"kernelc: error: target 'host?threads': 'threads' is not key=value; {SPELLING}\n{TARGETS}"),
     bound("a value without a key", "host?=1", f"kernelc: error: target 'host?=1': '=1' is not key=value; {SPELLING}\n{TARGETS}"),

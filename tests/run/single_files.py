@@ -21,7 +21,8 @@ BUILD = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
 def configured(folder):
     """The commands that compile a file of the compiler each. What the build generates is taken from the build itself."""
     subprocess.run(["cmake", "--preset", "dev", "-B", folder], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    text = (folder / "compile_commands.json").read_text().replace(f"-I{folder}/", f"-I{BUILD}/")
+    text = (folder / "compile_commands.json").read_text().replace(f"-I{folder}/", f"-I{BUILD}/").replace(
+        f"-isystem {folder}/", f"-isystem {BUILD}/")
     return [c for c in json.loads(text) if pathlib.Path(c["file"]).is_relative_to(ROOT / "src")]
 
 

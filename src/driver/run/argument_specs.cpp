@@ -20,7 +20,8 @@ bool ReadRandom(std::string_view text, ArgumentSpec& argument) {
   text.remove_prefix(is_special ? kSpecial.size() : kRandom.size());
   if (text.empty()) return true;
   text.remove_prefix(1);
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), argument.seed);
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), argument.seed.emplace());
   return error == std::errc() && end == text.data() + text.size();
 }
 

@@ -18,10 +18,10 @@ struct ArgumentSpec {
   std::string name;
   std::string text;  ///< the value as written
   Kind kind = Kind::Number;
-  std::string number;  ///< of Number: `zeros` is 0, `ones` is 1
-  uint64_t seed = 0;   ///< of Random and Special
-  std::string path;    ///< of File
-  HostTensor file;     ///< of File: what it holds
+  std::string number;                 ///< of Number: `zeros` is 0, `ones` is 1
+  std::optional<uint64_t> seed = {};  ///< of Random and Special, where one is given
+  std::string path;                   ///< of File
+  HostTensor file;                    ///< of File: what it holds
 };
 
 /// Reads every --arg, its file with it.

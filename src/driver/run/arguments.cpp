@@ -11,6 +11,7 @@
 #include "driver/run/draw.h"
 #include "driver/run/draw_special.h"
 #include "driver/run/loop_inputs.h"
+#include "driver/run/npy.h"
 #include "driver/run/sizes.h"
 #include "driver/run/source_types.h"
 #include "ir/requirement.h"
@@ -223,9 +224,9 @@ class Binder {
       loop_inputs_.contains(index) ? Draw(bound.tensor, index + 1)
                                    : DrawArgument(bound.tensor, index + 1);
     } else if (argument->kind == ArgumentSpec::Kind::Random) {
-      Draw(bound.tensor, argument->text == kRandom ? index + 1 : argument->seed);
+      Draw(bound.tensor, argument->seed.value_or(index + 1));
     } else if (argument->kind == ArgumentSpec::Kind::Special) {
-      DrawSpecial(bound.tensor, bound.is_tensor, argument->seed);
+      DrawSpecial(bound.tensor, bound.is_tensor, argument->seed.value_or(0));
     } else {
       Fill(param, *argument, bound);
     }

@@ -39,7 +39,8 @@ std::string FloatNames() {
   std::vector<ScalarInfo> floats;
   std::ranges::copy_if(kScalars, std::back_inserter(floats),
                        [](const ScalarInfo& info) { return IsFloat(info.scalar); });
-  std::ranges::stable_sort(floats, {}, &ScalarInfo::bits);
+  std::ranges::sort(floats, {},
+                    [](const ScalarInfo& info) { return std::pair(info.bits, info.scalar); });
   std::string names;
   for (const ScalarInfo& info : floats) {
     bool is_last = info.scalar == floats.back().scalar;

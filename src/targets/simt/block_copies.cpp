@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/lookup.h"
 #include "ir/views.h"
 #include "passes/element_access.h"
 

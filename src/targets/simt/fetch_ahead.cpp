@@ -4,6 +4,7 @@
 
 #include "ir/team_memory.h"
 #include "ir/tensor_view.h"
+#include "ir/views.h"
 #include "passes/rewrite.h"
 #include "passes/structured.h"
 #include "targets/simt/passes.h"

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "driver/diagnostics.h"
 #include "driver/run/draw.h"
 #include "driver/run/loop_inputs.h"
 #include "interp/contract.h"

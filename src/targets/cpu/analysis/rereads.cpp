@@ -4,8 +4,10 @@
 #include <optional>
 
 #include "ir/format.h"
+#include "ir/lookup.h"
 #include "ir/views.h"
 #include "passes/rewrite.h"
+#include "targets/cpu/facts.h"
 
 namespace kdl::cpu {
 

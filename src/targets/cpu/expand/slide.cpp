@@ -1,5 +1,6 @@
 #include "targets/cpu/expand/slide.h"
 
+#include "ir/lookup.h"
 #include "targets/cpu/analysis/slides.h"
 
 // A window seen from each place: a fold in one chain may read the window itself.

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ir/format.h"
+#include "ir/lookup.h"
 #include "ir/tensor_view.h"
 #include "targets/cpu/expand/nest_body.h"
 
