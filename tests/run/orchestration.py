@@ -31,7 +31,7 @@ READERS = {"f32": "std::stof", "i64": "std::stoll"}
 # Devices that a source is built with: keys that only the compiler reads must not reach the runtime.
 BOUND = {"orchestration_programs.kdl": ["--device", "cpu=host?isa=x86-64-v3&threads=1", "--device", "npu=@cpu"]}
 # Sources with calls of programs and fns, or with transfers in front of loops.
-CALLS = {"fns_c.kdl", "orchestration_calls.kdl", "orchestration_parts.kdl", "orchestration_programs.kdl", "parts.kdl", "transfers.kdl", "two_devices.kdl"}
+CALLS = {"apart.kdl", "fns_c.kdl", "orchestration_calls.kdl", "orchestration_parts.kdl", "orchestration_programs.kdl", "parts.kdl", "transfers.kdl", "two_devices.kdl"}
 # How a source is compiled, for C++ and for `kernelc run`.
 FLAGS = {"orchestration_pipes.kdl": ["--pipes=buffered"]}
 C_OUTPUT = """2 4 6
