@@ -162,7 +162,7 @@ std::string Machine::Emit(llvm::Module& module, FileType type) const {
   llvm::legacy::PassManager passes;
   ChooseStrengthReduction(target_machine_->getTargetTriple());
   ForbidMinMaxNumber(*target_machine_, module);
-  if (target_machine_->getTargetTriple().isX86()) HideNumbers(module);
+  if (target_machine_->getTargetTriple().isX86()) HideNumbers(*target_machine_, module);
   bool refused = target_machine_->addPassesToEmitFile(passes, stream, nullptr,
                                                       type == FileType::Object
                                                           ? llvm::CodeGenFileType::ObjectFile

@@ -98,8 +98,9 @@ void ForbidMinMaxNumber(const llvm::TargetMachine& machine, const llvm::Module& 
   }
 }
 
-void HideNumbers(llvm::Module& module) {
+void HideNumbers(const llvm::TargetMachine& machine, llvm::Module& module) {
   for (llvm::Function& function : module) {
+    if (!machine.getSubtargetImpl(function)->checkFeatures("+avx512dq")) continue;
     for (llvm::Instruction& instruction : llvm::instructions(function)) {
       auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
       if (!call || call->getType()->isVectorTy() || !IsMinMax(*call)) continue;

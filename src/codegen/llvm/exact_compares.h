@@ -20,8 +20,8 @@ void ForbidMinMaxNumber(const llvm::TargetMachine& machine, const llvm::Module& 
 /// Hides such selects from the instruction selection of another LLVM, which gets the module as text.
 void HideMinMax(llvm::Module& module);
 
-/// Hides from x86's instruction selection that an operand of a scalar minimum or maximum is never NaN: LLVM 19 then asks AVX-512
-/// only whether the other one is a quiet NaN, and gives the number where it is a signaling one.
-void HideNumbers(llvm::Module& module);
+/// Hides from the instruction selection of x86 with AVX-512 that an operand of a scalar minimum or maximum is never NaN: LLVM 19
+/// then asks `vfpclass` only whether the other one is a quiet NaN, and gives the number where it is a signaling one.
+void HideNumbers(const llvm::TargetMachine& machine, llvm::Module& module);
 
 }  // namespace kdl::codegen
