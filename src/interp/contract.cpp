@@ -10,6 +10,7 @@
 #include "interp/clause_run.h"
 #include "interp/elements.h"
 #include "ir/eval/eval.h"
+#include "ir/op_kind.h"
 #include "support/check.h"
 #include "support/float_bits.h"
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "interp/core.h"
+#include "ir/op_info.h"
 #include "support/check.h"
 
 namespace kdl::interp {

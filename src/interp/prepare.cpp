@@ -5,6 +5,7 @@
 #include "interp/elements.h"
 #include "interp/ops/op_rows.h"
 #include "ir/format.h"
+#include "ir/op_info.h"
 #include "ir/ring.h"
 #include "ir/views.h"
 #include "support/check.h"

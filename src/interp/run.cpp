@@ -13,6 +13,7 @@
 #include "interp/team.h"
 #include "interp/tensor_view.h"
 #include "ir/busy_cores.h"
+#include "ir/op_kind.h"
 #include "ir/requirement.h"
 #include "ir/ring.h"
 #include "support/check.h"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "interp/tensor_memory.h"
+#include "ir/op_kind.h"
 
 namespace kdl::interp {
 

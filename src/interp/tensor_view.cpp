@@ -4,6 +4,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "ir/op_kind.h"
 #include "ir/tensor_view.h"
 
 // Views: the same memory with dimensions split or merged.

@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "ir/op_info.h"
+
 namespace kdl::interp {
 
 namespace {

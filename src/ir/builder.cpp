@@ -4,6 +4,7 @@
 #include <array>
 
 #include "ir/comparisons.h"
+#include "ir/op_info.h"
 
 namespace kdl::ir {
 
@@ -74,6 +75,29 @@ Value* Builder::Binary(OpKind kind, Value* a, Value* b) {
   Scalar scalar = IsComparison(kind) ? Scalar::Bool : a->type()->scalar;
   return Make(kind, {a, b}, ElementwiseType(scalar, std::array{a, b}));
 }
+
+Value* Builder::Add(Value* a, Value* b) { return Binary(OpKind::Add, a, b); }
+Value* Builder::Sub(Value* a, Value* b) { return Binary(OpKind::Sub, a, b); }
+Value* Builder::Mul(Value* a, Value* b) { return Binary(OpKind::Mul, a, b); }
+Value* Builder::Div(Value* a, Value* b) { return Binary(OpKind::Div, a, b); }
+Value* Builder::Rem(Value* a, Value* b) { return Binary(OpKind::Rem, a, b); }
+Value* Builder::Min(Value* a, Value* b) { return Binary(OpKind::Min, a, b); }
+Value* Builder::Max(Value* a, Value* b) { return Binary(OpKind::Max, a, b); }
+Value* Builder::And(Value* a, Value* b) { return Binary(OpKind::And, a, b); }
+Value* Builder::Or(Value* a, Value* b) { return Binary(OpKind::Or, a, b); }
+Value* Builder::Xor(Value* a, Value* b) { return Binary(OpKind::Xor, a, b); }
+Value* Builder::Shr(Value* a, Value* b) { return Binary(OpKind::Shr, a, b); }
+Value* Builder::Eq(Value* a, Value* b) { return Binary(OpKind::Eq, a, b); }
+Value* Builder::Ne(Value* a, Value* b) { return Binary(OpKind::Ne, a, b); }
+Value* Builder::Lt(Value* a, Value* b) { return Binary(OpKind::Lt, a, b); }
+Value* Builder::Le(Value* a, Value* b) { return Binary(OpKind::Le, a, b); }
+Value* Builder::Gt(Value* a, Value* b) { return Binary(OpKind::Gt, a, b); }
+Value* Builder::Ge(Value* a, Value* b) { return Binary(OpKind::Ge, a, b); }
+Value* Builder::BlkStart(Value* blk) { return Make(OpKind::BlkStart, {blk}, I64Type()); }
+Value* Builder::BlkSize(Value* blk) { return Make(OpKind::BlkSize, {blk}, I64Type()); }
+Value* Builder::BlkIndex(Value* blk) { return Make(OpKind::BlkIndex, {blk}, I64Type()); }
+Value* Builder::CoreId() { return Make(OpKind::CoreId, {}, I64Type()); }
+Value* Builder::CoreNum() { return Make(OpKind::CoreNum, {}, I64Type()); }
 
 Type Builder::ElementwiseType(Scalar scalar, std::span<Value* const> operands) const {
   std::vector<AxisId> axes;

@@ -57,23 +57,23 @@ class Builder {
   Value* Bits(Scalar scalar, uint64_t bits);
   Value* Unary(OpKind kind, Value* a);
   Value* Binary(OpKind kind, Value* a, Value* b);  ///< comparisons give bool
-  Value* Add(Value* a, Value* b) { return Binary(OpKind::Add, a, b); }
-  Value* Sub(Value* a, Value* b) { return Binary(OpKind::Sub, a, b); }
-  Value* Mul(Value* a, Value* b) { return Binary(OpKind::Mul, a, b); }
-  Value* Div(Value* a, Value* b) { return Binary(OpKind::Div, a, b); }
-  Value* Rem(Value* a, Value* b) { return Binary(OpKind::Rem, a, b); }
-  Value* Min(Value* a, Value* b) { return Binary(OpKind::Min, a, b); }
-  Value* Max(Value* a, Value* b) { return Binary(OpKind::Max, a, b); }
-  Value* And(Value* a, Value* b) { return Binary(OpKind::And, a, b); }
-  Value* Or(Value* a, Value* b) { return Binary(OpKind::Or, a, b); }
-  Value* Xor(Value* a, Value* b) { return Binary(OpKind::Xor, a, b); }
-  Value* Shr(Value* a, Value* b) { return Binary(OpKind::Shr, a, b); }
-  Value* Eq(Value* a, Value* b) { return Binary(OpKind::Eq, a, b); }
-  Value* Ne(Value* a, Value* b) { return Binary(OpKind::Ne, a, b); }
-  Value* Lt(Value* a, Value* b) { return Binary(OpKind::Lt, a, b); }
-  Value* Le(Value* a, Value* b) { return Binary(OpKind::Le, a, b); }
-  Value* Gt(Value* a, Value* b) { return Binary(OpKind::Gt, a, b); }
-  Value* Ge(Value* a, Value* b) { return Binary(OpKind::Ge, a, b); }
+  Value* Add(Value* a, Value* b);
+  Value* Sub(Value* a, Value* b);
+  Value* Mul(Value* a, Value* b);
+  Value* Div(Value* a, Value* b);
+  Value* Rem(Value* a, Value* b);
+  Value* Min(Value* a, Value* b);
+  Value* Max(Value* a, Value* b);
+  Value* And(Value* a, Value* b);
+  Value* Or(Value* a, Value* b);
+  Value* Xor(Value* a, Value* b);
+  Value* Shr(Value* a, Value* b);
+  Value* Eq(Value* a, Value* b);
+  Value* Ne(Value* a, Value* b);
+  Value* Lt(Value* a, Value* b);
+  Value* Le(Value* a, Value* b);
+  Value* Gt(Value* a, Value* b);
+  Value* Ge(Value* a, Value* b);
   Value* Select(Value* condition, Value* a, Value* b);
   Value* Fma(Value* a, Value* b, Value* c);
   Value* Cast(Value* a, Scalar to);       ///< `a` itself where it is of that scalar
@@ -82,11 +82,11 @@ class Builder {
                    const std::vector<AxisId>& axes);  ///< `a` itself where it has those axes
 
   // Numbers, as i64: the facts of a blk, and of the core that runs.
-  Value* BlkStart(Value* blk) { return Make(OpKind::BlkStart, {blk}, I64Type()); }
-  Value* BlkSize(Value* blk) { return Make(OpKind::BlkSize, {blk}, I64Type()); }
-  Value* BlkIndex(Value* blk) { return Make(OpKind::BlkIndex, {blk}, I64Type()); }
-  Value* CoreId() { return Make(OpKind::CoreId, {}, I64Type()); }
-  Value* CoreNum() { return Make(OpKind::CoreNum, {}, I64Type()); }
+  Value* BlkStart(Value* blk);
+  Value* BlkSize(Value* blk);
+  Value* BlkIndex(Value* blk);
+  Value* CoreId();
+  Value* CoreNum();
   Type I64Type() const { return types().ScalarOf(Scalar::I64); }
 
   /// A size as an i64, from the dims and int generics of the function around the insertion point, and constants.

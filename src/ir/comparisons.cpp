@@ -1,5 +1,6 @@
 #include "ir/comparisons.h"
 
+#include "ir/op_kind.h"
 #include "support/check.h"
 
 namespace kdl::ir {

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <optional>
 
+#include "ir/op_info.h"
 #include "support/check.h"
 
 namespace kdl::ir {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "ir/op_kind.h"
+
 namespace kdl::ir {
 
 namespace {

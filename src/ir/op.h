@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "ir/attr.h"
-#include "ir/op_info.h"
 #include "ir/type.h"
 #include "support/names.h"
 
 namespace kdl::ir {
 
+enum class OpKind : uint8_t;  // ir/op_kind.h
+struct OpInfo;                // ir/op_info.h
+enum class Effect : uint8_t;  // ir/op_info.h
 class Op;
 class Block;
 struct Function;
@@ -67,7 +69,7 @@ class Value {
 class Op {
  public:
   OpKind kind() const { return kind_; }
-  const OpInfo& info() const { return Info(kind_); }
+  const OpInfo& info() const;
   Loc loc() const { return loc_; }
   void set_loc(Loc loc) { loc_ = loc; }
 
@@ -76,6 +78,7 @@ class Op {
   void SetOperand(size_t i, Value* value);
   /// The operands of the table's operand number `spec`: one for One, none or one for Optional.
   std::span<Value* const> Segment(size_t spec) const;
+  size_t segments() const { return segment_ends_.size(); }
   size_t SegmentBegin(size_t spec) const { return spec == 0 ? 0 : segment_ends_[spec - 1]; }
   void SetSegment(size_t spec, std::span<Value* const> values);
 

@@ -7,15 +7,11 @@
 #include <string_view>
 
 #include "ir/attr.h"
+#include "ir/op_kind.h"
 
 // What the op table (ops.def) says of an op.
 
 namespace kdl::ir {
-
-enum class OpKind : uint8_t {
-#define KDL_OP(kind, ...) kind,
-#include "ir/ops.def"
-};
 
 inline constexpr int kManyResults = -1;
 
@@ -125,9 +121,4 @@ size_t OperandWith(OpKind kind, Effect effect);
 /// The table's row of an op.
 const OpInfo& Info(OpKind kind);
 std::optional<OpKind> OpFromSpelling(std::string_view spelling);
-inline constexpr size_t kOpCount = 0
-#define KDL_OP(...) +1
-#include "ir/ops.def"
-    ;
-
 }  // namespace kdl::ir

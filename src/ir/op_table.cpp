@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "ir/views.h"
 #include "support/check.h"
 
 namespace kdl::ir {
@@ -33,6 +34,12 @@ static_assert(HostEffectsAreOrdered(), "an op of programs touches tensors and aw
 }  // namespace
 
 const OpInfo& Info(OpKind kind) { return kOpTable[static_cast<size_t>(kind)]; }
+
+const OpInfo& Op::info() const { return Info(kind_); }
+
+void FailView(const Op& op, OpKind wanted) {
+  KDL_UNREACHABLE("'{}' seen as {}", op.info().spelling, Info(wanted).spelling);
+}
 
 size_t OperandWith(OpKind kind, Effect effect) {
   const OpInfo& info = Info(kind);

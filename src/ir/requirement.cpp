@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "ir/op_info.h"
 #include "ir/type.h"
 #include "support/check.h"
 

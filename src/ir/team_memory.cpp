@@ -1,6 +1,7 @@
 #include "ir/team_memory.h"
 
 #include "ir/op.h"
+#include "ir/op_kind.h"
 #include "support/scalar.h"
 
 namespace kdl::ir {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/op_info.h"
+
 namespace kdl::ir {
 
 namespace {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/op_kind.h"
+
 namespace kdl::ir {
 
 namespace {

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <optional>
+#include <span>
+
 #include "ir/op.h"
-#include "support/check.h"
+#include "ir/op_kind.h"
 
 namespace kdl::ir {
 
@@ -10,10 +13,8 @@ namespace kdl::ir {
 
 #define KDL_UNPAREN(...) __VA_ARGS__
 
-#define KDL_OP(kind_name, word, operand_list, result_count, attributes, places, traits, \
-               region_count, format, meaning, ...)                                      \
-  struct kind_name##Op;
-#include "ir/ops.def"
+/// Fails: the op is not of the kind that a view wants.
+[[noreturn]] void FailView(const Op& op, OpKind wanted);
 
 struct OpView {
   Op* op;
@@ -21,37 +22,37 @@ struct OpView {
   Value* result(size_t i = 0) const { return op->result(i); }
 };
 
-#define ONE(name, effect) at_##name,
-#define OPT(name, effect) at_##name,
-#define MANY(name, effect) at_##name,
-#define KDL_OP(kind_name, word, operand_list, result_count, attributes, places, traits, \
-               region_count, format, meaning, ...)                                      \
-  struct kind_name##Operands {                                                          \
-    enum : size_t { KDL_UNPAREN operand_list at_end };                                  \
+#define ONE(name) at_##name,
+#define OPT(name) at_##name,
+#define MANY(name) at_##name,
+#define KDL_OP_SHAPE(kind_name, operand_list)          \
+  struct kind_name##Operands {                         \
+    enum : size_t { KDL_UNPAREN operand_list at_end }; \
   };
-#include "ir/ops.def"
+#include "ir/op_shapes.def"
+#undef KDL_OP_SHAPE
 #undef ONE
 #undef OPT
 #undef MANY
 
-#define ONE(name, effect) \
+#define ONE(name) \
   Value* name() const { return op->Segment(at_##name)[0]; }
-#define OPT(name, effect)                                                        \
+#define OPT(name)                                                                \
   Value* name() const {                                                          \
     return op->Segment(at_##name).empty() ? nullptr : op->Segment(at_##name)[0]; \
   }
-#define MANY(name, effect) \
+#define MANY(name) \
   std::span<Value* const> name() const { return op->Segment(at_##name); }
-#define KDL_OP(kind_name, word, operand_list, result_count, attributes, places, traits,  \
-               region_count, format, meaning, ...)                                       \
-  struct kind_name##Op : OpView, kind_name##Operands {                                   \
-    static constexpr OpKind kKind = OpKind::kind_name;                                   \
-    explicit kind_name##Op(Op* viewed) : OpView{viewed} {                                \
-      KDL_CHECK(viewed->kind() == kKind, "'{}' seen as " word, viewed->info().spelling); \
-    }                                                                                    \
-    KDL_UNPAREN operand_list                                                             \
+#define KDL_OP_SHAPE(kind_name, operand_list)                \
+  struct kind_name##Op : OpView, kind_name##Operands {       \
+    static constexpr OpKind kKind = OpKind::kind_name;       \
+    explicit kind_name##Op(Op* viewed) : OpView{viewed} {    \
+      if (viewed->kind() != kKind) FailView(*viewed, kKind); \
+    }                                                        \
+    KDL_UNPAREN operand_list                                 \
   };
-#include "ir/ops.def"
+#include "ir/op_shapes.def"
+#undef KDL_OP_SHAPE
 #undef ONE
 #undef OPT
 #undef MANY

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/op_kind.h"
 #include "ir/tensor_view.h"
 #include "irgen/contract_values.h"
 #include "irgen/elements.h"

@@ -1,5 +1,6 @@
 #include "irgen/arithmetic.h"
 
+#include "ir/op_kind.h"
 #include "irgen/contract_values.h"
 #include "irgen/generate.h"
 #include "support/check.h"

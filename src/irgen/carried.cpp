@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/op_kind.h"
+
 namespace kdl::irgen {
 
 namespace {

@@ -11,6 +11,7 @@
 
 #include "ir/builder.h"
 #include "ir/eval/bound.h"
+#include "ir/op_info.h"
 #include "ir/views.h"
 #include "irgen/function_gen.h"
 

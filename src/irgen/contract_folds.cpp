@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/eval/eval.h"
+#include "ir/op_kind.h"
 #include "irgen/contract_parts.h"
 #include "irgen/contract_values.h"
 #include "irgen/fold_kinds.h"

@@ -1,5 +1,6 @@
 #include "irgen/contract_parts.h"
 
+#include "ir/op_kind.h"
 #include "irgen/generate.h"
 
 namespace kdl::irgen {

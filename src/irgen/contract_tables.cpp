@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "ir/op_kind.h"
 #include "irgen/carried.h"
 #include "irgen/contract_parts.h"
 #include "irgen/elements.h"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ir/eval/eval.h"
+#include "ir/op_kind.h"
 #include "irgen/contract_parts.h"
 #include "irgen/contract_tables.h"
 #include "irgen/elements.h"

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "ir/op_kind.h"
 #include "irgen/carry_bounds.h"
 #include "irgen/contract_gen.h"
 #include "irgen/contract_parts.h"

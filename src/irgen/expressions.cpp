@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "ir/eval/eval.h"
+#include "ir/op_info.h"
 #include "irgen/access.h"
 #include "irgen/arithmetic.h"
 #include "irgen/contract_calls.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/op_kind.h"
 #include "irgen/carried.h"
 #include "irgen/contract_parts.h"
 #include "irgen/generate.h"

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "ir/op_kind.h"
 #include "support/check.h"
 
 namespace kdl::irgen {

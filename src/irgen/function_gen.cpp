@@ -1,5 +1,7 @@
 #include "irgen/function_gen.h"
 
+#include "ir/op_info.h"
+
 namespace kdl::irgen {
 
 ir::Loc FunctionGen::LocOf(Span span) const {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/op_kind.h"
 #include "irgen/devices.h"
 #include "irgen/generate.h"
 #include "irgen/programs.h"

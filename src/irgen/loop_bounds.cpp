@@ -1,5 +1,6 @@
 #include "irgen/loop_bounds.h"
 
+#include "ir/op_kind.h"
 #include "irgen/generate.h"
 
 namespace kdl::irgen {

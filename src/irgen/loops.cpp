@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/op_kind.h"
 #include "irgen/carried.h"
 #include "irgen/flow.h"
 #include "irgen/generate.h"

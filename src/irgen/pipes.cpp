@@ -1,5 +1,6 @@
 #include "irgen/pipes.h"
 
+#include "ir/op_kind.h"
 #include "irgen/elements.h"
 #include "irgen/generate.h"
 

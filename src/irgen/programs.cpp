@@ -7,6 +7,7 @@
 #include <functional>
 #include <span>
 
+#include "ir/op_kind.h"
 #include "irgen/contracts.h"
 #include "irgen/devices.h"
 #include "irgen/generate.h"

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ir/eval/eval.h"
+#include "ir/op_kind.h"
 #include "irgen/carried.h"
 #include "irgen/contract_calls.h"
 #include "irgen/fold_kinds.h"

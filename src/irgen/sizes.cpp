@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/op_kind.h"
 #include "ir/requirement.h"
 #include "support/check.h"
 #include "support/contains.h"

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/op_kind.h"
 #include "irgen/generate.h"
 #include "irgen/sizes.h"
 

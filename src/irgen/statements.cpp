@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "ir/op_kind.h"
 #include "irgen/access.h"
 #include "irgen/arithmetic.h"
 #include "irgen/contract_tables.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/op_kind.h"
 #include "ir/requirement.h"
 #include "irgen/contract_tables.h"
 #include "irgen/sizes.h"

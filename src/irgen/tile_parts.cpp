@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/op_kind.h"
 #include "irgen/generate.h"
 #include "irgen/sizes.h"
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/op_kind.h"
 #include "irgen/contract_tiles.h"
 #include "irgen/generate.h"
 

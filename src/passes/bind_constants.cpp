@@ -1,6 +1,7 @@
 #include "passes/bind_constants.h"
 
 #include "ir/builder.h"
+#include "ir/op_kind.h"
 
 namespace kdl::passes {
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ir/op_info.h"
 #include "ir/views.h"
 #include "passes/drop_unused.h"
 #include "passes/passes.h"

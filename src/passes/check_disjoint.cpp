@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"

@@ -9,6 +9,7 @@
 
 #include "ir/module.h"
 #include "ir/op.h"
+#include "ir/op_kind.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
 #include "support/scalar.h"

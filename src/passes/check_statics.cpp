@@ -1,3 +1,4 @@
+#include "ir/op_kind.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"

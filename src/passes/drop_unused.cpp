@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/op_info.h"
 #include "passes/rewrite.h"
 
 namespace kdl::passes {

@@ -1,6 +1,7 @@
 #include "passes/element_access.h"
 
 #include "ir/eval/eval.h"
+#include "ir/op_info.h"
 #include "ir/views.h"
 #include "passes/rewrite.h"
 

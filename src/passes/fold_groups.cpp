@@ -4,6 +4,7 @@
 
 #include "ir/element_walk.h"
 #include "ir/eval/eval.h"
+#include "ir/op_kind.h"
 #include "passes/analysis/pipe_ends.h"
 #include "passes/analysis/points.h"
 #include "passes/element_access.h"

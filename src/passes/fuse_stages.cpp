@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "ir/builder.h"
+#include "ir/op_info.h"
 #include "ir/ring.h"
 #include "ir/views.h"
 #include "passes/analysis/pipe_ends.h"

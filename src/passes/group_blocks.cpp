@@ -2,6 +2,7 @@
 
 #include "ir/busy_cores.h"
 #include "ir/groups.h"
+#include "ir/op_kind.h"
 
 namespace kdl::passes {
 

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "ir/op_info.h"
 #include "ir/views.h"
 #include "passes/call_growth.h"
 #include "passes/passes.h"

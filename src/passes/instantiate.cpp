@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ir/builder.h"
+#include "ir/op_kind.h"
 #include "passes/bind_constants.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"

@@ -1,6 +1,7 @@
 #include "passes/launch_bounds.h"
 
 #include "ir/builder.h"
+#include "ir/op_kind.h"
 #include "ir/tensor_view.h"
 #include "passes/names.h"
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "ir/builder.h"
+#include "ir/op_kind.h"
 #include "passes/passes.h"
 #include "proofs/proofs.h"
 

@@ -1,4 +1,5 @@
 #include "ir/builder.h"
+#include "ir/op_info.h"
 #include "ir/views.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "ir/builder.h"
+#include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/passes.h"

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ir/builder.h"
+#include "ir/op_kind.h"
 #include "passes/check_bounds.h"
 #include "passes/rewrite.h"
 #include "passes/structured.h"

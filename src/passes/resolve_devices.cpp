@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "ir/op_kind.h"
 #include "passes/default_device.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"

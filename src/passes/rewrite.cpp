@@ -4,6 +4,7 @@
 
 #include "ir/eval/eval.h"
 #include "ir/format.h"
+#include "ir/op_kind.h"
 
 namespace kdl::passes {
 

@@ -56,7 +56,7 @@ ir::Value* MakeOne(ir::Builder& b, ir::OpKind kind, const ir::Builder::Segments&
 /// What `operand` gives for each operand of an op.
 template <class Operand>
 ir::Builder::Segments SegmentsOf(const ir::Op* op, Operand&& operand) {
-  ir::Builder::Segments segments(op->info().operands.size());
+  ir::Builder::Segments segments(op->segments());
   for (size_t s = 0; s < segments.size(); ++s) {
     for (ir::Value* value : op->Segment(s)) segments[s].push_back(operand(value));
   }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/op_kind.h"
 #include "passes/bind_constants.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"

@@ -1,5 +1,6 @@
 #include "passes/structured.h"
 
+#include "ir/op_kind.h"
 #include "passes/rewrite.h"
 
 namespace kdl::passes {

@@ -1,5 +1,6 @@
 #include "passes/tensor_touches.h"
 
+#include "ir/op_info.h"
 #include "support/check.h"
 
 namespace kdl::passes {

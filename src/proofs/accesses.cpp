@@ -1,5 +1,6 @@
 #include "proofs/accesses.h"
 
+#include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 
@@ -47,6 +48,15 @@ ir::AxisList AccessView::axes() const {
   ir::AxisList axes;
   for (const Value* operand : index) axes = ir::UnionAxes(axes, operand->type()->axes);
   return axes;
+}
+
+bool AccessView::is_write() const {
+  return effect == ir::Effect::Write ||
+         (op->HasAttr(AttrKey::How) && op->attr<AttrKey::How>() == ir::UpdateKind::Set);
+}
+
+bool AccessView::is_fill() const {
+  return op->kind() == OpKind::Store && !op->HasAttr(AttrKey::Text);
 }
 
 std::optional<LoopEnds> LoopEndsOf(const Value* param) {

@@ -27,12 +27,9 @@ struct AccessView {
            op->attr<ir::AttrKey::Scope>() == ir::ScopeKind::Group;
   }
   /// Whether the element is what is stored, whatever it was: of a store, and of `atomic … =`.
-  bool is_write() const {
-    return effect == ir::Effect::Write ||
-           (op->HasAttr(ir::AttrKey::How) && op->attr<ir::AttrKey::How>() == ir::UpdateKind::Set);
-  }
+  bool is_write() const;
   /// irgen's fill of what groups of blocks fold onto: it quotes no source.
-  bool is_fill() const { return op->kind() == OpKind::Store && !op->HasAttr(AttrKey::Text); }
+  bool is_fill() const;
   bool has_else() const { return op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Else; }
 };
 /// Nothing where the op touches no tensor element by an access.

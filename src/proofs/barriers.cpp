@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/lookup.h"
+#include "ir/op_info.h"
 
 namespace kdl::proofs {
 

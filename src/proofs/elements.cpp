@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/op_kind.h"
 #include "ir/tensor_view.h"
 
 namespace kdl::proofs {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "ir/op_info.h"
 #include "ir/tensor_view.h"
 
 namespace kdl::proofs {

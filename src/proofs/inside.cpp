@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "ir/op_info.h"
 #include "proofs/examples.h"
 #include "proofs/plain_accesses.h"
 #include "proofs/proofs.h"

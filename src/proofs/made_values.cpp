@@ -1,6 +1,7 @@
 #include "proofs/made_values.h"
 
 #include "ir/eval/eval.h"
+#include "ir/op_info.h"
 #include "ir/views.h"
 
 namespace kdl::proofs {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/op_info.h"
 #include "ir/tensor_view.h"
 
 // Two runs of the kernel's code, the first with its own variables, the second with the same ones and a prime. Variables

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "ir/lookup.h"
+#include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 

@@ -1,5 +1,7 @@
 #include "proofs/reach.h"
 
+#include "ir/op_kind.h"
+
 namespace kdl::proofs {
 
 bool Reach::IsAlways(const AccessView& view) {

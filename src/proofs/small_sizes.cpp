@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/op_kind.h"
 #include "ir/requirement.h"
 #include "proofs/examples.h"
 #include "proofs/made_values.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/op_info.h"
 #include "ir/tensor_view.h"
 
 namespace kdl::proofs {

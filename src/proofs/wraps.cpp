@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <set>
 
+#include "ir/op_info.h"
 #include "ir/views.h"
 #include "proofs/accesses.h"
 #include "proofs/made_values.h"

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "proofs/examples.h"
 #include "proofs/must_writes.h"

@@ -23,7 +23,7 @@ from shared import seeds
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SRC = ROOT / "src"
-OPS = SRC / "ir/ops.def"
+OPS, SHAPES = SRC / "ir/ops.def", SRC / "ir/op_shapes.def.in"
 SCALAR_OPS = ROOT / "include/kdl/scalar_ops.def"
 # What is held against the rows of scalar_ops.def: those that name an op, and those that say what it computes.
 OF_NAMES, OF_TEXTS = SRC / "codegen/orchestration/expression.cpp", SRC / "codegen/opencl/arithmetic.cpp"
@@ -132,7 +132,11 @@ class Build:
                 return not self.compile(user, user, ["-fsyntax-only", f"-I{self.temporary}"])
             if removal.file == OPS:
                 user = self.users.get(removal.op)
-                return user is not None and not self.compile(user, user, ["-fsyntax-only", f"-I{self.temporary}"])
+                if user is None:
+                    return False
+                shapes = copy.with_name("op_shapes.def")  # as the build makes them
+                subprocess.run([self.commands[user][1][0], "-E", "-P", "-x", "c++", "-I", self.temporary, SHAPES, "-o", shapes], check=True)
+                return not self.compile(user, user, ["-fsyntax-only", f"-I{self.temporary}"])
             built = self.object(removal.file)
             made = self.temporary / "made.o"
             if not self.compile(removal.file, copy, ["-w", "-O0", "-o", str(made)]):

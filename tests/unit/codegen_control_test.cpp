@@ -7,6 +7,7 @@
 
 #include "claims_text.h"
 #include "codegen_run.h"
+#include "ir/op_info.h"
 
 namespace kdl::codegen {
 

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "ir/op_kind.h"
 #include "ir_text.h"
 
 namespace kdl::codegen {

@@ -1,3 +1,4 @@
+#include "ir/op_kind.h"
 #include "kdl/program.hpp"
 #include "kdl/scalar.hpp"
 

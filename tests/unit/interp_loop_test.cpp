@@ -8,6 +8,7 @@
 #include "claims_text.h"
 #include "interp_run.h"
 #include "ir/builder.h"
+#include "ir/op_kind.h"
 
 namespace kdl::interp {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/eval/eval.h"
+#include "ir/op_info.h"
 
 namespace {
 

@@ -1,4 +1,5 @@
 #include "ir/eval/eval.h"
+#include "ir/op_kind.h"
 #include "support/float_bits.h"
 
 #include <doctest/doctest.h>

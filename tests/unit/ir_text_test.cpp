@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ir/builder.h"
+#include "ir/op_info.h"
 #include "ir/print/equal.h"
 #include "ir/print/literals.h"
 #include "ir/print/printer.h"

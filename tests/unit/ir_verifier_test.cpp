@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "ir/builder.h"
+#include "ir/op_kind.h"
 #include "ir/verify/verifier.h"
 #include "ir_text.h"
 

@@ -1,3 +1,4 @@
+#include "ir/op_kind.h"
 #include "lowering_run.h"
 
 // Stages and pipes through the lowering: buffered and fused, each kernel does after every pass what it did before.

@@ -3,6 +3,7 @@
 
 #include "drawn_count.h"
 #include "ir/builder.h"
+#include "ir/op_kind.h"
 #include "lowering_run.h"
 
 namespace kdl::cpu {

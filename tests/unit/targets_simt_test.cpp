@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "ir/op_kind.h"
 #include "targets/simt/pipelines.h"
 #include "targets/simt/units.h"
 #include "team_lowering.h"

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "ir/op_info.h"
 #include "ir_text.h"
 #include "targets/builtin.h"
 

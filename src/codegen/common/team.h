@@ -7,6 +7,7 @@
 #include "codegen/common/compiled.h"
 #include "ir/module.h"
 #include "ir/op.h"
+#include "ir/op_kind.h"
 
 // What all generators of kernels whose cores are teams of workers decide alike: `include/kdl/team_abi.h` says what such a
 // kernel takes.

@@ -12,6 +12,7 @@
 #include "codegen/llvm/soft_float.h"
 #include "ir/attr.h"
 #include "ir/op.h"
+#include "ir/op_info.h"
 #include "kdl/kernel_abi.h"
 #include "support/check.h"
 #include "support/scalar.h"

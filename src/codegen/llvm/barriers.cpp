@@ -4,6 +4,7 @@
 
 #include "codegen/llvm/coroutines.h"
 #include "codegen/llvm/emitter.h"
+#include "ir/op_info.h"
 #include "kdl/kernel_abi.h"
 
 // A kernel with barriers returns at each of them and goes on where it left when it is called again, perhaps by another

@@ -5,6 +5,7 @@
 
 #include "codegen/llvm/emitter.h"
 #include "ir/module.h"
+#include "ir/op_kind.h"
 #include "kdl/kernel_abi.h"
 #include "support/size.h"
 

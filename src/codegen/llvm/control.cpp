@@ -8,6 +8,7 @@
 
 #include "codegen/llvm/emitter.h"
 #include "ir/op.h"
+#include "ir/op_info.h"
 #include "ir/views.h"
 #include "kdl/kernel_abi.h"
 #include "support/check.h"

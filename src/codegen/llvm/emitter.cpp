@@ -25,8 +25,9 @@ consteval EmitFunction EmitterOf() {
 }
 
 constexpr EmitFunction kEmitters[] = {
-#define KDL_OP(kind, ...) EmitterOf<ir::OpKind::kind>(),
-#include "ir/ops.def"
+#define KDL_OP_SHAPE(kind, ...) EmitterOf<ir::OpKind::kind>(),
+#include "ir/op_shapes.def"
+#undef KDL_OP_SHAPE
 };
 
 }  // namespace
@@ -56,6 +57,10 @@ llvm::Type* RegisterType(llvm::LLVMContext& context, ir::Type type) {
 
 llvm::Type* MemoryType(llvm::LLVMContext& context, Scalar scalar) {
   return scalar == Scalar::Bool ? llvm::Type::getInt8Ty(context) : RegisterType(context, scalar);
+}
+
+llvm::Type* WithLanesOf(const llvm::Value* like, llvm::Type* scalar) {
+  return like->getType()->getWithNewType(scalar);
 }
 
 void EmitOp(Emitter& emitter, ir::Op* op) {

@@ -119,17 +119,16 @@ llvm::Type* RegisterType(llvm::LLVMContext& context, Scalar scalar);
 llvm::Type* RegisterType(llvm::LLVMContext& context, ir::Type type);
 llvm::Type* MemoryType(llvm::LLVMContext& context, Scalar scalar);
 /// `scalar`, or a vector of it with the lanes of `like` where that is a vector.
-inline llvm::Type* WithLanesOf(const llvm::Value* like, llvm::Type* scalar) {
-  return like->getType()->getWithNewType(scalar);
-}
+llvm::Type* WithLanesOf(const llvm::Value* like, llvm::Type* scalar);
 
 /// Emits the instructions of one op. Each op of loop level has one: without it nothing links.
 template <ir::OpKind kind>
 void Emit(Emitter& emitter, ir::Op* op);
-#define KDL_OP(kind, ...) \
-  template <>             \
+#define KDL_OP_SHAPE(kind, ...) \
+  template <>                   \
   void Emit<ir::OpKind::kind>(Emitter & emitter, ir::Op * op);
-#include "ir/ops.def"
+#include "ir/op_shapes.def"
+#undef KDL_OP_SHAPE
 #define KDL_EMIT(kind, function)                                \
   template <>                                                   \
   void Emit<ir::OpKind::kind>(Emitter & emitter, ir::Op * op) { \

@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ir/op_info.h"
+
 // exp, for one, ends in
 //
 //   %p = …a polynomial in %x…

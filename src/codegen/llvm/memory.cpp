@@ -13,6 +13,7 @@
 #include "ir/attr.h"
 #include "ir/module.h"
 #include "ir/op.h"
+#include "ir/op_info.h"
 #include "ir/type.h"
 #include "ir/views.h"
 #include "kdl/kernel_abi.h"

@@ -10,6 +10,7 @@
 #include "codegen/llvm/emitter.h"
 #include "ir/module.h"
 #include "ir/op.h"
+#include "ir/op_kind.h"
 #include "ir/ring.h"
 #include "ir/tensor_view.h"
 #include "ir/type.h"

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ir/op.h"
+#include "ir/op_info.h"
 #include "ir/type.h"
 #include "kdl/kernel_abi.h"
 #include "support/check.h"

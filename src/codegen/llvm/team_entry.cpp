@@ -7,6 +7,7 @@
 #include "codegen/llvm/source_lines.h"
 #include "codegen/llvm/team_emitter.h"
 #include "ir/module.h"
+#include "ir/op_kind.h"
 #include "ir/type.h"
 #include "kdl/team_abi.h"
 #include "support/scalar.h"

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "codegen/llvm/unit_steps.h"
+#include "ir/op_info.h"
 #include "ir/views.h"
 #include "support/check.h"
 #include "support/scalar.h"

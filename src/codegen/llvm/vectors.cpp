@@ -12,6 +12,7 @@
 #include "codegen/llvm/emitter.h"
 #include "ir/attr.h"
 #include "ir/op.h"
+#include "ir/op_kind.h"
 #include "ir/type.h"
 #include "support/check.h"
 #include "support/scalar.h"

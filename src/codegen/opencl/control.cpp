@@ -262,8 +262,9 @@ consteval WriteFunction WriterOf() {
 }
 
 constexpr WriteFunction kWriters[] = {
-#define KDL_OP(kind, ...) WriterOf<OpKind::kind>(),
-#include "ir/ops.def"
+#define KDL_OP_SHAPE(kind, ...) WriterOf<OpKind::kind>(),
+#include "ir/op_shapes.def"
+#undef KDL_OP_SHAPE
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "codegen/common/team.h"
 #include "ir/module.h"
 #include "ir/op.h"
+#include "ir/op_info.h"
 
 namespace kdl::codegen::opencl {
 
@@ -91,10 +92,11 @@ void WriteBlock(Writer& w, const ir::Block* block);
 /// Writes an op of the loop level: one function for each, where the op's group is; one that is missing does not link.
 template <ir::OpKind>
 void Write(Writer& w, const ir::Op* op);
-#define KDL_OP(kind, ...) \
-  template <>             \
+#define KDL_OP_SHAPE(kind, ...) \
+  template <>                   \
   void Write<ir::OpKind::kind>(Writer & w, const ir::Op* op);
-#include "ir/ops.def"
+#include "ir/op_shapes.def"
+#undef KDL_OP_SHAPE
 #define KDL_WRITE(kind, function)                              \
   template <>                                                  \
   void Write<ir::OpKind::kind>(Writer & w, const ir::Op* op) { \

@@ -16,6 +16,7 @@
 #include "codegen/orchestration/cpp_names.h"
 #include "codegen/orchestration/writer.h"
 #include "ir/module.h"
+#include "ir/op_kind.h"
 #include "ir/program_tensors.h"
 #include "ir/type.h"
 #include "support/check.h"

@@ -19,6 +19,7 @@
 #include "codegen/orchestration/writer.h"
 #include "ir/module.h"
 #include "ir/op.h"
+#include "ir/op_info.h"
 #include "ir/type.h"
 #include "support/names.h"
 #include "support/size.h"

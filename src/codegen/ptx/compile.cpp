@@ -5,6 +5,7 @@
 
 #include "codegen/llvm/source_lines.h"
 #include "codegen/ptx/emitter.h"
+#include "ir/op_kind.h"
 
 namespace kdl::codegen::ptx {
 

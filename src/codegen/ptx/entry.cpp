@@ -9,6 +9,7 @@
 
 #include "codegen/ptx/emitter.h"
 #include "ir/lane_map.h"
+#include "ir/op_kind.h"
 #include "ir/team_memory.h"
 #include "kdl/kernel_abi.h"
 

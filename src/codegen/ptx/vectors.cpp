@@ -1,4 +1,5 @@
 #include "codegen/ptx/emitter.h"
+#include "ir/op_info.h"
 #include "ir/views.h"
 #include "support/check.h"
 #include "support/scalar.h"

@@ -11,6 +11,7 @@
 #include "driver/compile/resume.h"
 #include "driver/diagnostics.h"
 #include "ir/builder.h"
+#include "ir/op_kind.h"
 #include "passes/pipelines.h"
 #include "support/check.h"
 

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "driver/run/contracts.h"
+#include "ir/op_kind.h"
 #include "support/size.h"
 
 namespace kdl::driver {

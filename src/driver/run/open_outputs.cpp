@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "ir/unit.h"
 #include "ir/views.h"

@@ -10,6 +10,7 @@
 #include "interp/launch_state.h"
 #include "interp/team.h"
 #include "ir/groups.h"
+#include "ir/op_info.h"
 #include "ir/views.h"
 #include "support/check.h"
 

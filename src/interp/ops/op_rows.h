@@ -1,6 +1,7 @@
 #pragma once
 
 #include "interp/code.h"
+#include "ir/op_kind.h"
 
 namespace kdl::interp {
 

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "interp/pipes.h"
+#include "ir/op_info.h"
 #include "ir/views.h"
 
 // The stages of a core take turns: one runs until it has to wait for another. Where all of them wait, nobody will ever go

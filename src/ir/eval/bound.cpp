@@ -6,6 +6,8 @@
 #include <initializer_list>
 #include <numbers>
 
+#include "ir/op_kind.h"
+
 namespace kdl::ir {
 
 namespace {

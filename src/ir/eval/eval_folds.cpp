@@ -1,5 +1,6 @@
 #include "ir/eval/eval.h"
 #include "ir/eval/eval_types.h"
+#include "ir/op_kind.h"
 #include "support/check.h"
 
 namespace kdl::ir {

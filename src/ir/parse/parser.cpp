@@ -7,6 +7,7 @@
 #include <set>
 
 #include "ir/builder.h"
+#include "ir/op_info.h"
 #include "ir/parse/text_reader.h"
 #include "ir/verify/verifier.h"
 

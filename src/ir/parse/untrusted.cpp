@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/builder.h"
+#include "ir/op_info.h"
 #include "ir/requirement.h"
 #include "ir/tensor_view.h"
 #include "ir/value_size.h"

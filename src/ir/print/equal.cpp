@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "ir/format.h"
+#include "ir/op_info.h"
 #include "ir/print/printer.h"
 #include "support/check.h"
 

@@ -7,12 +7,14 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/op_info.h"
 #include "ir/print/literals.h"
 #include "ir/print/printer.h"
 #include "ir/tensor_view.h"
 #include "ir/verify/verify_rules.h"
 #include "ir/verify/verify_types.h"
 #include "ir/views.h"
+#include "support/check.h"
 
 namespace kdl::ir {
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ir/lookup.h"
+#include "ir/op_info.h"
 #include "ir/verify/verify_rules.h"
 #include "ir/views.h"
 

@@ -5,6 +5,7 @@
 #include "ir/comparisons.h"
 #include "ir/eval/bound.h"
 #include "ir/eval/eval.h"
+#include "ir/op_info.h"
 #include "ir/verify/verify_rules.h"
 #include "ir/views.h"
 

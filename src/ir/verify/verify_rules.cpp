@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/format.h"
+#include "ir/op_info.h"
 #include "ir/views.h"
 
 namespace kdl::ir {

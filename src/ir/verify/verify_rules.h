@@ -7,6 +7,7 @@
 
 #include "ir/module.h"
 #include "ir/op.h"
+#include "ir/op_kind.h"
 
 // What the files of type rules share.
 namespace kdl::ir {
@@ -15,10 +16,11 @@ namespace kdl::ir {
 /// share one: an op without does not link.
 template <OpKind kind>
 std::string TypeRule(const Op& op, const Module& module);
-#define KDL_OP(kind, ...) \
-  template <>             \
+#define KDL_OP_SHAPE(kind, ...) \
+  template <>                   \
   std::string TypeRule<OpKind::kind>(const Op& op, const Module& module);
-#include "ir/ops.def"
+#include "ir/op_shapes.def"
+#undef KDL_OP_SHAPE
 #define KDL_TYPE_RULE(kind, function)                                      \
   template <>                                                              \
   std::string TypeRule<OpKind::kind>(const Op& op, const Module& module) { \

@@ -4,6 +4,7 @@
 
 #include "ir/format.h"
 #include "ir/lookup.h"
+#include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "ir/verify/verify_rules.h"
 #include "ir/views.h"

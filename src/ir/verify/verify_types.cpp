@@ -22,8 +22,9 @@ consteval Rule RuleOf() {
 }
 
 constexpr Rule kRules[] = {
-#define KDL_OP(kind, ...) RuleOf<OpKind::kind>(),
-#include "ir/ops.def"
+#define KDL_OP_SHAPE(kind, ...) RuleOf<OpKind::kind>(),
+#include "ir/op_shapes.def"
+#undef KDL_OP_SHAPE
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "ir/format.h"
+#include "ir/op_kind.h"
 
 namespace kdl::passes {
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ir/module.h"
+#include "ir/op_info.h"
 #include "ir/unit.h"
 #include "ir/views.h"
 

@@ -1,5 +1,6 @@
 #include "passes/analysis/pipe_ends.h"
 
+#include "ir/op_kind.h"
 #include "passes/rewrite.h"
 
 namespace kdl::passes {

@@ -1,5 +1,6 @@
 #include "passes/analysis/points.h"
 
+#include "ir/op_info.h"
 #include "ir/views.h"
 #include "support/check.h"
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/eval/eval.h"
+#include "ir/op_info.h"
 #include "ir/views.h"
 #include "passes/rewrite.h"
 

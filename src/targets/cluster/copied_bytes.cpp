@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "ir/op_info.h"
 #include "ir/value_size.h"
 #include "ir/views.h"
 #include "support/scalar.h"

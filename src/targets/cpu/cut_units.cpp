@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "ir/builder.h"
+#include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/drop_unused.h"

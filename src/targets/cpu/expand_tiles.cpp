@@ -1,3 +1,4 @@
+#include "ir/op_kind.h"
 #include "ir/verify/verifier.h"
 #include "passes/diagnostics.h"
 #include "passes/rewrite.h"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "codegen/llvm/compile.h"
+#include "ir/op_kind.h"
 #include "kdl/device_keys.h"
 #include "targets/cpu/facts.h"
 #include "targets/cpu/pipelines.h"

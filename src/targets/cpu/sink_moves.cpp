@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "ir/builder.h"
+#include "ir/op_info.h"
 #include "ir/views.h"
 #include "passes/rewrite.h"
 #include "passes/structured.h"

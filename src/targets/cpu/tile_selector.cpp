@@ -15,6 +15,7 @@
 #include "ir/attr.h"
 #include "ir/module.h"
 #include "ir/op.h"
+#include "ir/op_kind.h"
 #include "ir/type.h"
 #include "support/names.h"
 #include "support/scalar.h"

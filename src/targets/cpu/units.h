@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "ir/op_kind.h"
 #include "ir/unit.h"
 #include "kdl/kernel_abi.h"
 #include "targets/units.h"

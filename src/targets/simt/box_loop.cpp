@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/op_info.h"
 #include "ir/unit.h"
 #include "ir/views.h"
 #include "passes/rewrite.h"

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "ir/module.h"
+#include "ir/op_info.h"
 #include "ir/unit.h"
 #include "ir/views.h"
 #include "passes/rewrite.h"

@@ -1,4 +1,5 @@
 #include "ir/eval/eval.h"
+#include "ir/op_kind.h"
 #include "targets/simt/team_tiles.h"
 
 // A fold of a tile in registers that any order does, as max: each worker folds its own points of a row, and what the workers

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/op_kind.h"
 #include "passes/structured.h"
 #include "targets/simt/team_expander.h"
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/op_info.h"
 #include "passes/structured.h"
 #include "targets/simt/team_expander.h"
 

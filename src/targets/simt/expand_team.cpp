@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/op_info.h"
 #include "passes/structured.h"
 #include "targets/simt/passes.h"
 #include "targets/simt/team_expander.h"

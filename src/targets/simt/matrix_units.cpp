@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/module.h"
+#include "ir/op_kind.h"
 #include "support/scalar.h"
 #include "targets/simt/box_product.h"
 #include "targets/simt/outer_product.h"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/builder.h"
+#include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/rewrite.h"

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/op_info.h"
 #include "ir/ring.h"
 #include "ir/views.h"
 #include "passes/element_access.h"

@@ -1,3 +1,4 @@
+#include "ir/op_kind.h"
 #include "passes/rewrite.h"
 #include "targets/simt/matrix_units.h"
 #include "targets/simt/passes.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/op_info.h"
 #include "ir/views.h"
 #include "passes/element_access.h"
 #include "passes/rewrite.h"

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/op_info.h"
 #include "ir/views.h"
 #include "passes/rewrite.h"
 #include "passes/structured.h"

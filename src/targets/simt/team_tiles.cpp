@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/op_kind.h"
 #include "support/check.h"
 #include "targets/simt/box_product.h"
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ir/op_kind.h"
 #include "ir/unit.h"
 
 namespace kdl::simt {

@@ -9,6 +9,7 @@
 #include "driver/options.h"
 #include "ir/diagnostics.h"
 #include "ir/op.h"
+#include "ir/op_info.h"
 #include "passes/diagnostics.h"
 #include "sema/diagnostics.h"
 #include "sema/model/builtins.h"

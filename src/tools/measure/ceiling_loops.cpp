@@ -176,6 +176,7 @@ void CopyParts(float* to, const float* from, std::int64_t count) {
     for (int p = 0; p < kCopyParts; ++p) {
       const std::int64_t line = p * part + i;
 #pragma GCC unroll 4
+
       for (int u = 0; u < kLineFloats; u += kLanes) {
         const Vector value = Hide(Load(from + line + u));
         if constexpr (past_cache) {

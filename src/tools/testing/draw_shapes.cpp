@@ -8,6 +8,7 @@
 
 #include "driver/run/draw.h"
 #include "interp/contract.h"
+#include "ir/op_kind.h"
 #include "support/diagnostics.h"
 
 namespace kdl::tools {

@@ -8,6 +8,7 @@
 #include "driver/run/draw.h"
 #include "ir/comparisons.h"
 #include "ir/eval/eval.h"
+#include "ir/op_info.h"
 #include "ir/views.h"
 #include "support/float_bits.h"
 

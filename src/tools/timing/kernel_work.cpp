@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/eval/eval.h"
+#include "ir/op_info.h"
 #include "ir/views.h"
 
 // Walks a kernel's loops with numbers for sizes. Turns whose blocks are as long do as much, unless bounds and conditions inside

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ir/op_kind.h"
 #include "proofs/proofs.h"
 
 namespace kdl::fuzz {

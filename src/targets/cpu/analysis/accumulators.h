@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "ir/op_kind.h"
 #include "targets/cpu/facts.h"
 
 namespace kdl::cpu {

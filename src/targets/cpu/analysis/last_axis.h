@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/op.h"
+#include "ir/op_kind.h"
 
 namespace kdl::cpu {
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "proofs/proofs.h"
 

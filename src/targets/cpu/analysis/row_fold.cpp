@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/op_info.h"
 #include "ir/views.h"
 #include "targets/cpu/analysis/kernel_shape.h"
 

@@ -1,6 +1,7 @@
 #include "targets/cpu/expand/accumulate.h"
 
 #include "ir/eval/eval.h"
+#include "ir/op_kind.h"
 
 // What folds start from, and what their accumulators take in: a value's elements, or products of two.
 

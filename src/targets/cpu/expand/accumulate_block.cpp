@@ -1,3 +1,4 @@
+#include "ir/op_info.h"
 #include "passes/diagnostics.h"
 #include "passes/rewrite.h"
 #include "targets/cpu/analysis/register_block.h"

@@ -7,6 +7,7 @@
 #include <optional>
 #include <tuple>
 
+#include "ir/op_kind.h"
 #include "passes/rewrite.h"
 #include "targets/cpu/expand/slide.h"
 

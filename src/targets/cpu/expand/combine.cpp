@@ -1,3 +1,4 @@
+#include "ir/op_info.h"
 #include "targets/cpu/analysis/combining.h"
 #include "targets/cpu/expand/expander.h"
 

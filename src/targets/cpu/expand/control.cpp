@@ -1,3 +1,4 @@
+#include "ir/op_kind.h"
 #include "passes/rewrite.h"
 #include "support/check.h"
 #include "targets/cpu/expand/expander.h"

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/op_kind.h"
 #include "passes/rewrite.h"
 #include "targets/cpu/expand/nest_body.h"
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "ir/op_kind.h"
 #include "passes/diagnostics.h"
 #include "passes/rewrite.h"
 #include "support/check.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/comparisons.h"
+#include "ir/op_kind.h"
 #include "passes/rewrite.h"
 #include "targets/cpu/analysis/kept_tiles.h"
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/op_info.h"
 #include "passes/rewrite.h"
 #include "targets/cpu/expand/in_place.h"
 #include "targets/cpu/expand/lane_folds.h"

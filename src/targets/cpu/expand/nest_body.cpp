@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "ir/op_kind.h"
 #include "passes/rewrite.h"
 
 namespace kdl::cpu {

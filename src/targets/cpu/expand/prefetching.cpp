@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/op_kind.h"
 #include "passes/rewrite.h"
 #include "targets/cpu/expand/expander.h"
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ir/op_kind.h"
 #include "passes/rewrite.h"
 #include "targets/cpu/expand/nest_body.h"
 

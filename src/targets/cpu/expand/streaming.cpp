@@ -2,6 +2,7 @@
 
 #include "ir/format.h"
 #include "ir/lookup.h"
+#include "ir/op_kind.h"
 #include "ir/tensor_view.h"
 #include "targets/cpu/expand/nest_body.h"
 

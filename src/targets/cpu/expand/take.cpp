@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/op_kind.h"
 #include "passes/analysis/index_conditions.h"
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/expand/expander.h"
