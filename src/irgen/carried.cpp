@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/op_kind.h"
+#include "sema/model/ast_walk.h"
 
 namespace kdl::irgen {
 
@@ -13,18 +14,7 @@ using ir::Value;
 
 /// `in_loop`: in a loop within the statements asked for, whose jumps are its own.
 void FindAssigned(const FunctionGen& gen, const syntax::Stmt* stmt, bool in_loop, Vars& found) {
-  if (!stmt) return;
-  if (const auto* block = syntax::DynAs<syntax::BlockStmt>(stmt)) {
-    for (const syntax::Stmt* inner : block->stmts)
-      FindAssigned(gen, inner, in_loop || block->unrolled, found);
-  } else if (const auto* branch = syntax::DynAs<syntax::IfStmt>(stmt)) {
-    FindAssigned(gen, branch->then_block, in_loop, found);
-    FindAssigned(gen, branch->else_stmt, in_loop, found);
-  } else if (const auto* loop = syntax::DynAs<syntax::ForStmt>(stmt)) {
-    FindAssigned(gen, loop->body, true, found);
-  } else if (const auto* turns = syntax::DynAs<syntax::WhileStmt>(stmt)) {
-    FindAssigned(gen, turns->body, true, found);
-  } else if (stmt->kind == syntax::StmtKind::Break && !in_loop) {
+  if (stmt->kind == syntax::StmtKind::Break && !in_loop) {
     found.push_back(gen.loops.back().stays);
     if (gen.loops.back().live) found.push_back(gen.loops.back().live);
   } else if (stmt->kind == syntax::StmtKind::Continue && !in_loop) {
@@ -34,6 +24,12 @@ void FindAssigned(const FunctionGen& gen, const syntax::Stmt* stmt, bool in_loop
     if (part || assign->target->kind == syntax::ExprKind::Name)
       found.push_back(gen.Info(assign->target).entity);
   }
+  const auto* block = syntax::DynAs<syntax::BlockStmt>(stmt);
+  bool is_loop = stmt->kind == syntax::StmtKind::For || stmt->kind == syntax::StmtKind::While ||
+                 (block != nullptr && block->unrolled);
+  sema::ForEachInside(stmt, [&](const syntax::Stmt* inner) {
+    FindAssigned(gen, inner, in_loop || is_loop, found);
+  });
 }
 
 /// Of each value that the variables are, in the order of Present.
@@ -50,7 +46,9 @@ std::vector<Name> NamesOf(const FunctionGen& gen, const Vars& vars) {
 
 Vars AssignedOutside(const FunctionGen& gen, std::span<const syntax::Stmt* const> stmts) {
   Vars found;
-  for (const syntax::Stmt* stmt : stmts) FindAssigned(gen, stmt, false, found);
+  for (const syntax::Stmt* stmt : stmts) {
+    if (stmt != nullptr) FindAssigned(gen, stmt, false, found);
+  }
   std::erase_if(found, [&](const sema::Entity* var) {
     return !gen.values.contains(var) && !gen.tuples.contains(var);
   });

@@ -9,6 +9,7 @@ import families
 import includes
 import knots
 import names
+import pages
 import shape
 
 
@@ -112,6 +113,12 @@ class Lints(unittest.TestCase):
         self.expect(families, {"src/targets/cpu/family.cpp": '    {"host", kKeys, kStripped, MakeLevels,\n',
                                "src/driver/a.cpp": 'x = "host";  // "--device=host"\n'},
                     ["src/driver/a.cpp:1", "host"])
+
+    def test_page_names_a_file_that_is_gone(self):
+        self.expect(pages, {"src/ADDING.md": "| an op | `ir/a.def`, `b.def` |\n", "src/ir/a.def": ""}, ["src/ADDING.md:1", "b.def"])
+
+    def test_page_names_what_its_file_lacks(self):
+        self.expect(pages, {"src/DECISIONS.md": "| Why? | `ir/a.h` | `Run`, `Stop` |\n", "src/ir/a.h": "void Run();"}, ["Stop"])
 
     def test_missing_readme(self):
         self.expect(shape, {"src/README.md": "", "src/ir/a.h": ""}, ["src/ir", "README"])

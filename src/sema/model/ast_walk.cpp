@@ -7,6 +7,7 @@ namespace {
 using syntax::As;
 using syntax::Expr;
 using syntax::ExprKind;
+using syntax::StmtKind;
 using Visit = std::function<void(const Expr*)>;
 
 void VisitAll(const std::vector<const Expr*>& exprs, const Visit& visit) {
@@ -84,6 +85,43 @@ void ForEachChild(const Expr* expr, const Visit& visit) {
       return VisitAll(As<syntax::TypeExpr>(expr).type->dims, visit);
     case ExprKind::Move:
       return visit(As<syntax::MoveExpr>(expr).operand);
+  }
+}
+
+void ForEachInside(const syntax::Stmt* stmt,
+                   const std::function<void(const syntax::Stmt*)>& visit) {
+  switch (stmt->kind) {
+    case StmtKind::Block:
+      for (const syntax::Stmt* inner : As<syntax::BlockStmt>(stmt).stmts) visit(inner);
+      return;
+    case StmtKind::If: {
+      const auto& choice = As<syntax::IfStmt>(stmt);
+      visit(choice.then_block);
+      if (choice.else_stmt != nullptr) visit(choice.else_stmt);
+      return;
+    }
+    case StmtKind::For:
+      return visit(As<syntax::ForStmt>(stmt).body);
+    case StmtKind::While:
+      return visit(As<syntax::WhileStmt>(stmt).body);
+    case StmtKind::Stage:
+      return visit(As<syntax::StageStmt>(stmt).body);
+    case StmtKind::Let:
+    case StmtKind::Assign:
+    case StmtKind::Call:
+    case StmtKind::Assert:
+    case StmtKind::Print:
+    case StmtKind::Launch:
+    case StmtKind::Break:
+    case StmtKind::Continue:
+    case StmtKind::Return:
+    case StmtKind::Range:
+    case StmtKind::Domain:
+    case StmtKind::Pipe:
+    case StmtKind::View:
+    case StmtKind::Sync:
+    case StmtKind::Expect:
+      return;
   }
 }
 

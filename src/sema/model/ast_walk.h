@@ -9,6 +9,9 @@ namespace kdl::sema {
 /// Calls `visit` for each expression directly below `expr`, in source order.
 void ForEachChild(const syntax::Expr* expr, const std::function<void(const syntax::Expr*)>& visit);
 
+/// Calls `visit` for each statement directly inside `stmt`, in source order.
+void ForEachInside(const syntax::Stmt* stmt, const std::function<void(const syntax::Stmt*)>& visit);
+
 /// Whether `test` holds for `expr` or an expression below it.
 bool AnyOf(const syntax::Expr* expr, const std::function<bool(const syntax::Expr*)>& test);
 

@@ -110,9 +110,17 @@ std::optional<__int128> FoldIntegers(BinaryOp op, __int128 a, __int128 b) {
       return a | b;
     case BinaryOp::BitXor:
       return a ^ b;
-    default:
-      return std::nullopt;
+    case BinaryOp::Eq:  // no numbers
+    case BinaryOp::Ne:
+    case BinaryOp::Lt:
+    case BinaryOp::Le:
+    case BinaryOp::Gt:
+    case BinaryOp::Ge:
+    case BinaryOp::And:
+    case BinaryOp::Or:
+      break;
   }
+  return std::nullopt;
 }
 
 std::optional<double> FoldReals(BinaryOp op, double a, double b) {

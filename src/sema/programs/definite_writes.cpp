@@ -13,6 +13,7 @@
 // What a program has written for certain, and which of its own tensors a swap has left without written memory, statement by
 // statement: a forward analysis over the tree. A loop is walked until a turn begins with nothing new.
 
+#include "sema/model/ast_walk.h"
 #include "sema/programs/local_memory.h"
 #include "sema/programs/written_parts.h"
 
@@ -206,25 +207,30 @@ class Walk {
         return;
       case StmtKind::Assign:
         return Assign(As<syntax::AssignStmt>(stmt));
-      default:
+      case StmtKind::Let:
+      case StmtKind::Call:
+      case StmtKind::Assert:
+      case StmtKind::Print:
+      case StmtKind::Launch:
+      case StmtKind::Return:
+      case StmtKind::Range:
+      case StmtKind::Domain:
+      case StmtKind::Pipe:
+      case StmtKind::Stage:
+      case StmtKind::View:
+      case StmtKind::Sync:
+      case StmtKind::Expect:
         return Calls(stmt);
     }
   }
 
   /// Where the blocks of a statement begin, or else its end.
   static uint32_t HeadEnd(const Stmt* stmt) {
-    switch (stmt->kind) {
-      case StmtKind::Block:
-        return stmt->span.begin;
-      case StmtKind::If:
-        return As<syntax::IfStmt>(stmt).then_block->span.begin;
-      case StmtKind::For:
-        return As<syntax::ForStmt>(stmt).body->span.begin;
-      case StmtKind::While:  // its loop reads what it asks
-        return stmt->span.begin;
-      default:
-        return stmt->span.end;
-    }
+    // A block has no head; of a `while`, its loop reads what it asks.
+    if (stmt->kind == StmtKind::Block || stmt->kind == StmtKind::While) return stmt->span.begin;
+    uint32_t end = stmt->span.end;
+    ForEachInside(stmt, [&](const Stmt* inner) { end = std::min(end, inner->span.begin); });
+    return end;
   }
 
   void If(const syntax::IfStmt& choice) {

@@ -144,9 +144,24 @@ bool AlwaysUses(const FunctionState& state, const Stmt* stmt, const Entity* pipe
     }
     case StmtKind::Call:
       return Uses(state, As<syntax::CallStmt>(stmt).call, pipe);
-    default:
-      return false;
+    case StmtKind::For:  // may have no turn
+    case StmtKind::While:
+    case StmtKind::Assert:  // in these no push or pop is allowed
+    case StmtKind::Print:
+    case StmtKind::Launch:
+    case StmtKind::Break:
+    case StmtKind::Continue:
+    case StmtKind::Return:
+    case StmtKind::Range:
+    case StmtKind::Domain:
+    case StmtKind::Pipe:
+    case StmtKind::Stage:
+    case StmtKind::View:
+    case StmtKind::Sync:
+    case StmtKind::Expect:
+      break;
   }
+  return false;
 }
 
 }  // namespace
@@ -203,7 +218,15 @@ void CheckPipePlaces(FunctionState& state, const Stmt* stmt) {
         }
       }
       return;
-    default:
+    case StmtKind::Block:  // their statements are visited by themselves
+    case StmtKind::Stage:
+    case StmtKind::Launch:  // in programs and tests there are no pipes
+    case StmtKind::Expect:
+    case StmtKind::Break:
+    case StmtKind::Continue:
+    case StmtKind::Pipe:
+    case StmtKind::View:
+    case StmtKind::Sync:
       return;
   }
 }

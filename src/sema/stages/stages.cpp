@@ -73,9 +73,17 @@ Beside JudgeBeside(const FunctionState& state, const Stmt* stmt) {
       return {false, "a block", kMove};
     case StmtKind::Sync:
       return {false, "`sync`", "stages wait for each other by pipes"};
-    default:
-      return {};  // a call, or what stands in no kernel: they have reports of their own
+    case StmtKind::Call:  // these have reports of their own
+    case StmtKind::Assert:
+    case StmtKind::Print:
+    case StmtKind::Launch:
+    case StmtKind::Break:
+    case StmtKind::Continue:
+    case StmtKind::Return:
+    case StmtKind::Expect:
+      break;
   }
+  return {};
 }
 
 Span HeadOf(const FunctionState& state, Span span) {

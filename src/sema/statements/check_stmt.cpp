@@ -250,7 +250,7 @@ void CheckBody(FunctionState& state) {
   if (state.kind() == FunctionKind::Fn) {
     CheckEndsUsed(state);
     CheckLastReturn(state);
-    CheckEarlyReturn(state, *state.fn.item->body, true);
+    CheckEarlyReturn(state);
   }
   bool is_program = state.kind() == FunctionKind::Program && state.fn.item->test == nullptr;
   if (is_program && state.diagnostics.error_count() == 0) CheckDefiniteWrites(state);

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "sema/model/ast_walk.h"
 #include "sema/types/coerce.h"
 #include "sema/types/tuples.h"
 #include "sema/walk/expr.h"
@@ -70,30 +71,22 @@ void CheckLastReturn(FunctionState& state) {
   }
 }
 
-void CheckEarlyReturn(FunctionState& state, const syntax::BlockStmt& block, bool outermost) {
-  for (const Stmt* stmt : block.stmts) {
-    bool is_last = outermost && stmt == block.stmts.back();
-    if (stmt->kind == StmtKind::Return && !is_last) {
-      state.diagnostics.Report(diag::EarlyReturn, stmt->span)
-          .Help("keep the result in a `var`, or choose it with `if c then a else b`");
-    }
-    if (const auto* inner = syntax::DynAs<syntax::BlockStmt>(stmt)) {
-      CheckEarlyReturn(state, *inner, false);
-    }
-    if (const auto* loop = syntax::DynAs<syntax::ForStmt>(stmt)) {
-      CheckEarlyReturn(state, *loop->body, false);
-    }
-    if (const auto* loop = syntax::DynAs<syntax::WhileStmt>(stmt)) {
-      CheckEarlyReturn(state, *loop->body, false);
-    }
-    const auto* choice = syntax::DynAs<syntax::IfStmt>(stmt);
-    while (choice != nullptr) {
-      CheckEarlyReturn(state, *choice->then_block, false);
-      if (const auto* other = syntax::DynAs<syntax::BlockStmt>(choice->else_stmt)) {
-        CheckEarlyReturn(state, *other, false);
-      }
-      choice = syntax::DynAs<syntax::IfStmt>(choice->else_stmt);
-    }
+namespace {
+
+void ReportReturnsInside(FunctionState& state, const Stmt* stmt) {
+  if (stmt->kind == StmtKind::Return) {
+    state.diagnostics.Report(diag::EarlyReturn, stmt->span)
+        .Help("keep the result in a `var`, or choose it with `if c then a else b`");
+  }
+  ForEachInside(stmt, [&](const Stmt* inner) { ReportReturnsInside(state, inner); });
+}
+
+}  // namespace
+
+void CheckEarlyReturn(FunctionState& state) {
+  const std::vector<const Stmt*>& stmts = state.fn.item->body->stmts;
+  for (const Stmt* stmt : stmts) {
+    if (stmt != stmts.back() || stmt->kind != StmtKind::Return) ReportReturnsInside(state, stmt);
   }
 }
 

@@ -212,6 +212,11 @@ inline constexpr const ir::Unit* kUnits[] = {
     &kBf16Dot,      &kTileBytes,       &kTileBytesU32, &kTileSigned,    &kTileSignedU32,
     &kTileUnsigned, &kTileUnsignedI32, &kTileBf16,     &kSignedMatrix,  &kUnsignedMatrix,
     &kMixedMatrix,  &kBf16Matrix};
+static_assert(std::ranges::all_of(kInstructions,
+                                  [](const Instruction& row) {
+                                    return std::ranges::find(kUnits, row.unit) != std::end(kUnits);
+                                  }),
+              "a unit of kInstructions is missing in kUnits");
 static_assert(std::ranges::none_of(kDefined,
                                    [](const ir::Unit* unit) {
                                      return unit->order != ir::StepOrder::Forward &&

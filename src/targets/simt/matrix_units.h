@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 
@@ -58,7 +59,14 @@ inline constexpr MatrixUnit kMatrixUnits[] = {
     OfWarp(kMmaU8, "llvm.nvvm.mma.m16n8k32.row.col.u8"),
     OfWarp(kMmaTf32, "llvm.nvvm.mma.m16n8k8.row.col.tf32")};
 
-inline constexpr size_t kGroupUnits = 11;  ///< rows of wgmma
+/// Rows of wgmma.
+inline constexpr size_t kGroupUnits = static_cast<size_t>(
+    std::ranges::count_if(kMatrixUnits, [](const MatrixUnit& row) { return row.unit->goes_on; }));
+static_assert(std::ranges::all_of(kMatrixUnits,
+                                  [](const MatrixUnit& row) {
+                                    return std::ranges::find(kUnits, row.unit) != std::end(kUnits);
+                                  }),
+              "a unit of kMatrixUnits is missing in kUnits");
 
 /// That of the machine's which multiplies what the product does, whatever its blocks; null: none.
 const MatrixUnit* FindMatrixUnit(const SimtFacts& facts, const ir::Op* product);
