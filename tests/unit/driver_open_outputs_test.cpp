@@ -12,13 +12,15 @@ namespace {
 
 using NameSet = std::set<std::string>;
 
-/// The names of what is open in the last function of a text.
+/// The names of the open tensors in the last function of a text.
 NameSet OpenIn(const std::string& text) {
   ir::ReadText read(text);
   REQUIRE_MESSAGE(read.module, read.Errors());
   NameSet names;
-  for (const ir::Value* open : driver::OpenTensors(*read.module, *read.module->functions().back()))
-    names.insert(std::string(open->name().text()));
+  for (const ir::Value* open :
+       driver::OpenTensors(*read.module, *read.module->functions().back())) {
+    if (open->type()->kind == ir::TypeKind::Tensor) names.insert(std::string(open->name().text()));
+  }
   return names;
 }
 
