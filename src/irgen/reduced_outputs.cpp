@@ -41,9 +41,10 @@ void Fill(FunctionGen& gen, Value* tensor, const Op* update) {
   ir::ElementWalk walk = ir::MakeElementSpmd(builder, gen.function, tensor->type());
   Scalar scalar = tensor->type()->scalar;
   Value* identity = builder.Bits(scalar, IdentityOf(update->attr<AttrKey::How>(), scalar));
-  builder.Create(OpKind::Store, {{identity}, {tensor}, walk.index, {}}, {},
-                 {ir::MakeAttr<AttrKey::Access>(walk.access),
-                  ir::MakeAttr<AttrKey::Edge>(ir::EdgeKind::Proven)});
+  builder.Create(
+      OpKind::Store, {{identity}, {tensor}, walk.index, {}}, {},
+      {ir::MakeAttr<AttrKey::Access>(walk.access),
+       ir::MakeAttr<AttrKey::Edge>(ir::EdgeKind::Proven), ir::MakeAttr<AttrKey::Fills>(1)});
   builder.Create(OpKind::Yield, {{}}, {});
   builder.SetInsertionPoint(here, before);
 }

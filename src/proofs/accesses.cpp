@@ -55,9 +55,7 @@ bool AccessView::is_write() const {
          (op->HasAttr(AttrKey::How) && op->attr<AttrKey::How>() == ir::UpdateKind::Set);
 }
 
-bool AccessView::is_fill() const {
-  return op->kind() == OpKind::Store && !op->HasAttr(AttrKey::Text);
-}
+bool AccessView::is_fill() const { return op->HasAttr(AttrKey::Fills); }
 
 std::optional<LoopEnds> LoopEndsOf(const Value* param) {
   Op* op = param->block() ? param->block()->parent() : nullptr;

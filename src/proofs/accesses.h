@@ -28,7 +28,7 @@ struct AccessView {
   }
   /// Whether the element is what is stored, whatever it was: of a store, and of `atomic … =`.
   bool is_write() const;
-  /// irgen's fill of what groups of blocks fold onto: it quotes no source.
+  /// irgen's fill of what groups of blocks fold onto.
   bool is_fill() const;
   bool has_else() const { return op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Else; }
 };

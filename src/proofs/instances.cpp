@@ -279,7 +279,7 @@ PointSet Instances::WhereResult(const Value* result, bool holds) {
 // -- Facts -------------------------------------------------------------------------------------
 
 void Instances::Require(const Op* op) {
-  if (!launch_ || IsLimit(op)) return;
+  if (!launch_ || IsVast(op)) return;
   PointSet required =
       Compare(op->attr<AttrKey::Compare>(), terms_.OfSize(op->attr<AttrKey::Left>()),
               terms_.OfSize(op->attr<AttrKey::Right>()));

@@ -4,12 +4,12 @@
 
 namespace kdl::proofs {
 
-constexpr int64_t kLeastLimit = int64_t{1} << 43;  ///< all sizes are below it
+constexpr int64_t kVast = int64_t{1} << 43;  ///< all sizes are below it
 
-bool IsLimit(const Op* require) {
+bool IsVast(const Op* require) {
   Size right = require->attr<AttrKey::Right>();
   return require->attr<AttrKey::Compare>() == ir::CompareKind::Le && IsConstant(right) &&
-         right->value >= kLeastLimit;
+         right->value >= kVast;
 }
 
 }  // namespace kdl::proofs

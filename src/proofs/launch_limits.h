@@ -21,7 +21,8 @@ namespace kdl::proofs {
 //   integer parameters are their choices, and  instantiate
 //   positive where the compiler chooses them
 
-/// Whether a `require` is one of limit-sizes: it says nothing that a proof needs but that numbers do not wrap.
-bool IsLimit(const ir::Op* require);
+/// Whether a `require` only keeps something below a number so large that no proof but that of wrapping needs it, as those of
+/// limit-sizes do. To leave it out of other proofs costs nothing and saves them time.
+bool IsVast(const ir::Op* require);
 
 }  // namespace kdl::proofs

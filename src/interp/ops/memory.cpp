@@ -240,7 +240,7 @@ void WriteEach(Core& core, Activation& here, const Instruction& instruction,
 
 void RunStore(Core& core, Activation& here, const Instruction& instruction) {
   const TensorValue& tensor = here.tensor(instruction.operands[ir::StoreOp::at_tensor]);
-  bool is_fill = !instruction.op->HasAttr(ir::AttrKey::Text);
+  bool is_fill = instruction.op->HasAttr(ir::AttrKey::Fills);
   if (tensor.shadow) core.facts.launch->watch->BeginStore();
   WriteEach(
       core, here, instruction, tensor, is_fill ? TouchKind::Fill : TouchKind::Write,
