@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/child_files.h"
 #include "cluster/cluster_memory.h"
 #include "core/error.h"
 #include "kdl/cluster_abi.hpp"
@@ -22,12 +23,6 @@ struct ClusterCounts {
   std::uint64_t barriers = 0;
   std::uint64_t scratchpad_peak = 0;
 };
-
-// A child's files, but for the usual three.
-inline constexpr int kMemoryFile = 3;
-inline constexpr int kImageFile = 4;
-inline constexpr int kLifeFile = 5;
-inline constexpr const char* kImagePath = "/proc/self/fd/4";
 
 class ClusterProcess {
  public:

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "cluster/child_files.h"
 #include "system/child.h"
 #include "system/files.h"
 

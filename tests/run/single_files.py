@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Each source of the compiler compiles alone, as the preset `dev` does it: it includes what it uses. One in twenty-five each day;
-`--all` takes all, which is ten minutes."""
+"""Each source of the compiler and of the runtime compiles alone, as the preset `dev` does it: it includes what it uses. One in
+twenty-five each day; `--all` takes all, which is ten minutes."""
 
 import concurrent.futures
 import json
@@ -23,7 +23,8 @@ def configured(folder):
     subprocess.run(["cmake", "--preset", "dev", "-B", folder], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     text = (folder / "compile_commands.json").read_text().replace(f"-I{folder}/", f"-I{BUILD}/").replace(
         f"-isystem {folder}/", f"-isystem {BUILD}/")
-    return [c for c in json.loads(text) if pathlib.Path(c["file"]).is_relative_to(ROOT / "src")]
+    mine = [ROOT / "src", ROOT / "runtime"]
+    return [c for c in json.loads(text) if any(pathlib.Path(c["file"]).is_relative_to(folder) for folder in mine)]
 
 
 def fault(command):

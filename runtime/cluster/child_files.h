@@ -1,0 +1,11 @@
+// The files that a child of the cluster's has open, after the usual three.
+#pragma once
+
+namespace kdl::runtime {
+
+inline constexpr int kMemoryFile = 3;
+inline constexpr int kImageFile = 4;
+inline constexpr int kLifeFile = 5;
+inline constexpr const char* kImagePath = "/proc/self/fd/4";
+
+}  // namespace kdl::runtime
