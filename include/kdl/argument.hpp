@@ -26,9 +26,7 @@ class Argument {
   // A scalar of this type; get().element says which it is.
   template <class T>
   T As() const {
-    T value;
-    __builtin_memcpy(&value, &arg_.bits, sizeof value);
-    return value;
+    return Load<T>(&arg_.bits);
   }
 
  private:

@@ -42,6 +42,14 @@ static inline void* kdl_open_element(kdl_program* run, const kdl_array* tensor,
          offset * (tensor->view.element_bits / 8);
 }
 
+/* The value of an argument or an element. A bool is true by any byte but 0, as in kernels. */
+static inline void kdl_load(void* to, const void* from, size_t bytes, uint8_t element) {
+  if (element == KDL_BOOL)
+    *(bool*)to = *(const unsigned char*)from != 0;
+  else
+    memcpy(to, from, bytes);
+}
+
 /* A scalar as an argument; one that the caller gave as such, which has that type; and an element of a tensor. */
 #define KDL_SCALAR(Name, ID, type, code, size, Group, T, comment)                                  \
   static inline kdl_arg kdl_arg_##type(T value) {                                                  \
@@ -51,7 +59,7 @@ static inline void* kdl_open_element(kdl_program* run, const kdl_array* tensor,
   }                                                                                                \
   static inline T kdl_given_##type(kdl_arg arg) {                                                  \
     T value;                                                                                       \
-    memcpy(&value, &arg.bits, sizeof value);                                                       \
+    kdl_load(&value, &arg.bits, sizeof value, code);                                               \
     return value;                                                                                  \
   }                                                                                                \
   static inline T kdl_read_##type(kdl_program* run, const kdl_array* tensor, const int64_t* index, \
@@ -60,7 +68,7 @@ static inline void* kdl_open_element(kdl_program* run, const kdl_array* tensor,
     T value = 0;                                                                                   \
     void* at =                                                                                     \
         kdl_open_element(run, tensor, index, rank, after, after_count, KDL_MAP_READ, place, text); \
-    if (at != NULL) memcpy(&value, at, sizeof value);                                              \
+    if (at != NULL) kdl_load(&value, at, sizeof value, code);                                      \
     if (at != NULL) kdl_note(run, kdl_buffer_unmap(tensor->buffer), NULL);                         \
     return value;                                                                                  \
   }                                                                                                \

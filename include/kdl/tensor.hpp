@@ -207,7 +207,8 @@ class Tensor {
          const char* place, const char* text) const {
     const std::size_t at = OffsetOf(index, place, text);
     for (const Event& event : after) event.Wait();
-    return Map<T>(KDL_MAP_READ).elements()[at];
+    const Mapping<T> elements = Map<T>(KDL_MAP_READ);
+    return Load<T>(&elements.elements()[at]);
   }
   template <class T>
   void Write(T value, std::initializer_list<std::int64_t> index, std::initializer_list<Event> after,

@@ -76,6 +76,18 @@ constexpr Element ElementOf() {
   }
 }
 
+// The value of an argument or an element. A bool is true by any byte but 0, as in kernels.
+template <class T>
+T Load(const void* from) {
+  if constexpr (std::same_as<T, bool>) {
+    return *static_cast<const unsigned char*>(from) != 0;
+  } else {
+    T value;
+    __builtin_memcpy(&value, from, sizeof value);
+    return value;
+  }
+}
+
 // A point in the order of operations; copies stand for the same point. An empty event has
 // completed.
 class Event {

@@ -83,6 +83,7 @@ CASES = [
     Case("tests/run/orchestration_calls.kdl", "calls", {"N": 70}, {"parts": "3"}),
     Case("tests/run/orchestration_calls.kdl", "calls", {"N": 70}, {"parts": "71"}),  # a `where` of the called program
     Case("tests/run/orchestration_calls.kdl", "calls", {"N": 70}, {"parts": "-1"}),  # a negative size
+    Case("tests/run/orchestration_bools.kdl", "bools", {"N": 70}),
     Case("tests/run/orchestration_parts.kdl", "parts", {"M": 5, "N": 12, "P": 60}, {"at": "4", "lo": "1"}),
     Case("tests/run/orchestration_parts.kdl", "parts", {"M": 5, "N": 12, "P": 60}, {"at": "5", "lo": "1"}),  # an index outside
     Case("tests/run/orchestration_parts.kdl", "parts", {"M": 5, "N": 12, "P": 60}, {"at": "1", "lo": "4"}),  # a part outside
@@ -188,6 +189,7 @@ def caller_text(project, program, params, words):
         if direction:
             extents = ", ".join(f"std::atoll({at[size]})" for size in sizes)
             kind = "Direction::Out" if direction == "out" else "Direction::In"
+            element = "bool_" if element == "bool" else element
             lines.append(f'  const kdl::Tensor {name} = MoveIn(context, {at[on or first]}, kdl::{element}, {{{extents}}}, '
                          f'"{source_name(name)}", {kind});')
         else:
@@ -204,6 +206,13 @@ def caller_text(project, program, params, words):
     return "\n".join([*lines, f"  PrintStatistics(context, {{{by_name}}});", "}", ""])
 
 
+def drawn(random, element, shape):
+    """Bools by any byte: each but 0 is true."""
+    if element == "bool":
+        return random.choice(np.array([0, 1, 2, 255], "uint8"), shape).view(bool)
+    return random.standard_normal(shape).astype(element.replace("f", "float"))
+
+
 def walked(project, case, params, target):
     """`kernelc run` on drawn inputs, which stay in the folder: its statistics and outputs, or its error."""
     random = np.random.default_rng(1)
@@ -217,7 +226,7 @@ def walked(project, case, params, target):
         if not direction:
             words += ["--arg", f"{name}={case.scalars[name]}"]
             continue
-        values = random.standard_normal([case.sizes[size] for size in sizes]).astype(element.replace("f", "float"))
+        values = drawn(random, element, [case.sizes[size] for size in sizes])
         if direction != "out":
             np.save(project.folder / f"{name}.npy", values)
             values.tofile(project.folder / f"{name}.in")
