@@ -39,9 +39,17 @@ class Collector {
   }
 
  private:
+  void WarnOfEmptyHeader() {
+    auto is_exported = [](const ir::Function* function) { return function->exported; };
+    if (std::ranges::any_of(made_.module->functions(), is_exported)) return;
+    session_.diagnostics.Report(diag::NothingExported, {}, name_ + ".h")
+        .Help("write `export` before the kernels and programs that callers launch");
+  }
+
   void Add(Emit emit) {
     switch (emit) {
       case Emit::Header:
+        WarnOfEmptyHeader();
         AddFile(name_ + ".h", codegen::PrintHeader(*made_.module, runtime_name_, made_.devices[0]));
         break;
       case Emit::C:
