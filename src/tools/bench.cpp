@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -185,13 +186,16 @@ class Bench {
     std::optional<std::vector<Wanted>> rows = List(kernels);
     if (!rows) return driver::Finish(session_);
     columns_ = {rows->front().threads == 0, !options_.against.empty()};
-    if (!driver::PrintOutput(BenchHead(columns_))) return driver::kExitEnvironment;
-    int first_fault =
-        driver::kExitDone;  // one kernel that fails takes nothing away from the others
+    // A kernel that fails is left out from then on, and takes nothing away from the others.
+    std::set<const ir::Function*> failed;
+    int first_fault = driver::kExitDone;
     for (size_t i = 0; i < rows->size(); ++i) {
-      const ir::Function& kernel = *kernels[i % kernels.size()];
-      int code = RunOne((*rows)[i], kernel, kernels.size() > 1);
+      const ir::Function* kernel = kernels[i % kernels.size()];
+      if (failed.contains(kernel)) continue;
+      int code = RunOne((*rows)[i], *kernel, kernels.size() > 1);
       if (session_.diagnostics.has_errors()) return code;
+      if (code == driver::kExitDone) continue;
+      failed.insert(kernel);
       if (first_fault == driver::kExitDone) first_fault = code;
     }
     if (first_fault != driver::kExitDone && rows_.empty()) return first_fault;
@@ -257,7 +261,8 @@ class Bench {
       driver::ReportFailure(failed.failure, its.sources, its.diagnostics);
       return driver::Finish(its);
     }
-    bool printed = driver::PrintOutput(BenchLine(rows_.back(), columns_));
+    std::string text = rows_.size() == 1 ? BenchHead(columns_) : std::string();
+    bool printed = driver::PrintOutput(text + BenchLine(rows_.back(), columns_));
     return printed ? driver::kExitDone : driver::kExitEnvironment;
   }
 
