@@ -16,6 +16,8 @@ ROOMS = {
     "src/sema": ["model", "walk", "types", "functions", "stages", "accesses", "expressions", "programs", "contracts",
                  "statements"],
     "src/ir": ["eval", "print", "verify", "parse"],
+    "src/targets/cpu": ["analysis", "expand"],
+    "src/targets/simt": ["analysis", "rings", "tiles", "boxes", "expand"],
     "src/tools": ["measure", "loading", "explain", "testing", "timing"],
     "src/driver": ["run", "compile", "emit"],
     "runtime": ["system", "core", "host", "team", "debug", "opencl", "cuda", "cluster", "api"],

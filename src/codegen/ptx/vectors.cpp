@@ -4,7 +4,7 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// Vectors of tensors. A machine that takes them at multiples of their bytes alone gets no others (targets/simt/side_points.h).
+// Vectors of tensors. A machine that takes them at multiples of their bytes alone gets no others (targets/simt/tiles/side_points.h).
 
 namespace kdl::codegen::ptx {
 

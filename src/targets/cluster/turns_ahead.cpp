@@ -10,8 +10,9 @@
 #include "passes/rewrite.h"
 #include "passes/structured.h"
 #include "targets/cluster/passes.h"
+#include "targets/simt/analysis/turn_needs.h"
 #include "targets/simt/facts.h"
-#include "targets/simt/ring_loop.h"
+#include "targets/simt/rings/ring_loop.h"
 
 // turns-ahead: what a turn of a loop copies begins turns before, so that it comes while others are computed. The buffer gets a slot
 // for each turn that is under way. Without a word of the source it is one turn, where the scratchpad has room.

@@ -6,11 +6,11 @@
 #include "passes/rewrite.h"
 #include "support/check.h"
 #include "support/scalar.h"
-#include "targets/simt/box_product.h"
-#include "targets/simt/matrix_units.h"
-#include "targets/simt/outer_product.h"
+#include "targets/simt/analysis/box_factors.h"
+#include "targets/simt/analysis/matrix_units.h"
+#include "targets/simt/analysis/outer_product.h"
+#include "targets/simt/analysis/tile_homes.h"
 #include "targets/simt/passes.h"
-#include "targets/simt/tile_homes.h"
 
 // assign-maps: a product of two tiles becomes one of blocks, each a worker's, whose factors it reads once for each term. Nests
 // that make or read its tile have the same map, so that the tile stays in the workers' registers. Bits do not change: of each

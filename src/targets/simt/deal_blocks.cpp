@@ -7,7 +7,7 @@
 #include "passes/block_loops.h"
 #include "passes/rewrite.h"
 #include "passes/structured.h"
-#include "targets/simt/outer_product.h"
+#include "targets/simt/analysis/outer_product.h"
 #include "targets/simt/passes.h"
 
 // deal-blocks: blocks become numbers, of which each core takes a run. A `for` over blocks walks their starts.

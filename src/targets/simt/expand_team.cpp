@@ -2,8 +2,9 @@
 
 #include "ir/op_info.h"
 #include "passes/structured.h"
+#include "targets/simt/expand/expander.h"
+#include "targets/simt/expand/mapped.h"
 #include "targets/simt/passes.h"
-#include "targets/simt/team_expander.h"
 
 // expand-team: every tile gets a buffer of the team's, and the points of a nest are dealt to the workers. Everything outside
 // of nests all workers compute alike; its effects are worker 0's.

@@ -9,7 +9,7 @@
 #include "codegen/ptx/compile.h"
 #include "kdl/device_keys.h"
 #include "support/check.h"
-#include "targets/simt/matrix_units.h"
+#include "targets/simt/analysis/matrix_units.h"
 #include "targets/simt/pipelines.h"
 #include "targets/simt/tile_selector.h"
 #include "targets/simt/traits.h"

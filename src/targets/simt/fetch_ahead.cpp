@@ -7,8 +7,9 @@
 #include "ir/views.h"
 #include "passes/rewrite.h"
 #include "passes/structured.h"
+#include "targets/simt/analysis/turn_needs.h"
 #include "targets/simt/passes.h"
-#include "targets/simt/ring_loop.h"
+#include "targets/simt/rings/ring_loop.h"
 
 // fetch-ahead: the factors that a turn of a loop brings by copies past the registers are fetched turns before, so that they come
 // while products of others are made. A factor's buffer becomes a ring, with a slot for each turn that is under way. One barrier a turn

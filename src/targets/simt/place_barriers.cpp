@@ -15,13 +15,13 @@
 #include "ir/views.h"
 #include "passes/rewrite.h"
 #include "targets/simt/passes.h"
-#include "targets/simt/ring_loop.h"
+#include "targets/simt/rings/ring_loop.h"
 
 // place-barriers: a barrier stands in front of each op that touches memory which other workers may have touched since the last
 // one, where one of the touches changes it. Where control comes back, what the turn before has touched counts, too; what only its first
 // turn needs stands in front of a loop. Loops of one turn
 // are the first worker's, and two loops that touch the same element of a buffer in turns of the same number give it to the same
-// worker. Of a ring (ring_loop.h) slots are told apart: that of the turn before is the last one of this turn.
+// worker. Of a ring (rings/ring_loop.h) slots are told apart: that of the turn before is the last one of this turn.
 //
 //   loop {team} { buffer_store … to %m }        ->   loop {team} { buffer_store … to %m }
 //   loop {team} { buffer_load %m … }                 barrier

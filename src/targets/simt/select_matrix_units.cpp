@@ -1,6 +1,6 @@
 #include "ir/op_kind.h"
 #include "passes/rewrite.h"
-#include "targets/simt/matrix_units.h"
+#include "targets/simt/analysis/matrix_units.h"
 #include "targets/simt/passes.h"
 
 // select-matrix-units: a product of two tiles whose blocks are made of whole steps of one of the machine's matrix units takes

@@ -11,7 +11,7 @@
 #include "passes/structured.h"
 #include "support/check.h"
 #include "targets/simt/passes.h"
-#include "targets/simt/rings.h"
+#include "targets/simt/rings/pipe_rings.h"
 
 // take-turns: workers cannot wait for other stages, nor for other cores. A kernel that does becomes one that is called again: a
 // loop whose turns go on where the last one has left, until nothing is left to do. Stages take turns within a core; between

@@ -17,9 +17,9 @@
 #include "ir/module.h"
 #include "ir/views.h"
 #include "support/check.h"
-#include "targets/simt/box_product.h"
-#include "targets/simt/matrix_units.h"
-#include "targets/simt/outer_product.h"
+#include "targets/simt/analysis/box_factors.h"
+#include "targets/simt/analysis/matrix_units.h"
+#include "targets/simt/analysis/outer_product.h"
 
 // The model. What a contraction folds stays short, since near memory holds both operands; what it keeps makes squares. Elsewhere
 // what memory holds side by side runs along the workers, and the rest has a few rows. Where the one thing that a kernel folds

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "targets/simt/matrix_units.h"
+#include "targets/simt/analysis/matrix_units.h"
 
 namespace kdl::simt {
 

@@ -1,0 +1,204 @@
+#include "targets/simt/analysis/box_factors.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "ir/module.h"
+#include "ir/op_info.h"
+#include "ir/unit.h"
+#include "ir/views.h"
+#include "passes/rewrite.h"
+#include "targets/simt/analysis/outer_product.h"
+#include "targets/simt/analysis/tile_uses.h"
+#include "targets/simt/analysis/turn_needs.h"
+
+namespace kdl::simt {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+namespace {
+
+/// The load that the factor is, of a whole tile or of each element; null: it is more.
+const Op* LoadOf(const Value* factor, const Op** nest) {
+  const Op* def = factor->def();
+  if (!def || factor->uses().size() != 1) return nullptr;
+  if (def->kind() == OpKind::Nest) {
+    *nest = def;
+    bool loads = !def->HasAttr(AttrKey::Map);
+    for (const Op* op : *def->region())
+      loads &= op->kind() == OpKind::Load || op == def->region()->terminator();
+    def = loads ? def->region()->terminator()->operand(factor->index())->def() : nullptr;
+  }
+  if (!def || def->kind() != OpKind::Load) return nullptr;
+  ir::LoadOp view(const_cast<Op*>(def));
+  auto edge = def->attr<AttrKey::Edge>();
+  bool is_plain = (edge == ir::EdgeKind::Clip || edge == ir::EdgeKind::Proven) && !view.mask() &&
+                  !view.otherwise() && !def->HasAttr(AttrKey::Copied);
+  return is_plain ? def : nullptr;
+}
+
+/// Of an index operand the axis whose blocks, or whose points in the nest, it counts.
+std::optional<AxisId> AxisOf(const Value* index, const Op* nest) {
+  if (index->type()->kind == ir::TypeKind::Blk) return index->type()->axes[0];
+  bool is_point = nest && !index->def() && index->block() == nest->region();
+  return is_point ? std::optional(nest->operand(index->index())->type()->axes[0]) : std::nullopt;
+}
+
+bool IsRead(const ir::Function& kernel, const Value* tensor) {
+  return std::ranges::any_of(kernel.params, [&](const ir::Param& param) {
+    return param.value == tensor && param.direction == ir::Direction::In;
+  });
+}
+
+/// Whether the op is what any loop may have besides.
+bool IsOfTurn(const Op* op) {
+  return op->info().has(ir::kTerminator) ||
+         ((op->info().has(ir::kPure) || op->info().has(ir::kElementwise)) &&
+          std::ranges::none_of(op->operands(), IsTileValue) &&
+          std::ranges::none_of(op->results(), IsTileValue));
+}
+
+bool WaitsForOthers(const Op* op) {
+  return op->kind() == OpKind::Sync || op->kind() == OpKind::Stage || op->kind() == OpKind::Pipe;
+}
+
+/// Whether there is nothing in the kernel that has near memory besides, or waits for others.
+bool IsAlone(const ir::Function& kernel, const Op* product) {
+  bool alone = true;
+  ir::Walk(kernel.body, [&](const Op* op) {
+    switch (op->kind()) {
+      case OpKind::Contraction:
+        alone &= op == product;
+        return;
+      case OpKind::Reduce:
+      case OpKind::Fold:
+      case OpKind::FoldIn:
+      case OpKind::Scan:
+      case OpKind::Take:
+      case OpKind::Slide:
+        alone = false;
+        return;
+      default:
+        alone &= !WaitsForOthers(op);
+    }
+  });
+  return alone;
+}
+
+/// The loop whose turn the op is one of, where turns come one after the other, to the end; null: none.
+const Op* TurnLoop(const Op* op) {
+  const Op* loop = op->block()->parent();
+  bool is_loop = loop && (loop->kind() == OpKind::For || loop->kind() == OpKind::Loop) &&
+                 !loop->HasAttr(AttrKey::Breaks) && !loop->HasAttr(AttrKey::Claim) &&
+                 !loop->HasAttr(AttrKey::Blocks);
+  return is_loop ? loop : nullptr;
+}
+
+/// Whether nobody leaves a turn while others wait.
+bool EndsTurns(const Op* loop) {
+  bool ends = true;
+  ir::Walk(loop->region(), [&](const Op* op) { ends &= !passes::MayTrap(op); });
+  ir::Walk(loop->block()->function()->body, [&](const Op* op) { ends &= !WaitsForOthers(op); });
+  return ends;
+}
+
+}  // namespace
+
+std::optional<BoxFactor> BoxFactorOf(const Op* product, size_t factor) {
+  const Value* value = ir::NarrowFactor(product->operand(factor));
+  BoxFactor found{};
+  found.load = LoadOf(value, &found.nest);
+  if (!found.load || value->def()->block() != product->block()) return std::nullopt;
+  const ir::Access access = found.load->attr<AttrKey::Access>();
+  constexpr size_t kMostDims = 5;
+  if (access.dims.size() < 2 || access.dims.size() > kMostDims) return std::nullopt;
+  auto index = found.load->Segment(ir::LoadOp::at_index);
+  AxisId folded = product->attr<AttrKey::Axes>()[0];
+  int axes = 0;
+  for (size_t d = 0; d < access.dims.size(); ++d) {
+    const ir::AccessDim& dim = access.dims[d];
+    bool is_last = d + 1 == access.dims.size();
+    std::optional<AxisId> axis;
+    for (const ir::AccessTerm& term : dim.terms) {
+      const Value* operand = index[term.operand];
+      std::optional<AxisId> of_term = AxisOf(operand, found.nest);
+      // Of a box all rows have the same place along the dimensions that it does not walk.
+      bool is_fixed =
+          !IsTileValue(operand) && !(found.nest && passes::IsInside(operand, found.nest));
+      if (!of_term && !is_fixed) return std::nullopt;
+      if (!of_term) continue;
+      if (dim.terms.size() != 1 || !kdl::IsConstant(term.coefficient, 1)) return std::nullopt;
+      // Where its block ends is seen by where the tensor does.
+      if (*of_term == folded && !kdl::IsConstant(dim.offset, 0)) return std::nullopt;
+      axis = of_term;
+    }
+    if (!axis && !is_last) continue;
+    if (!axis || ++axes > 2) return std::nullopt;
+    (is_last ? found.column : found.row) = *axis;
+    (is_last ? found.column_dimension : found.row_dimension) = static_cast<int64_t>(d);
+  }
+  bool is_box = axes == 2 && found.row != found.column && value->type()->axes.size() == 2;
+  return is_box ? std::optional(found) : std::nullopt;
+}
+
+bool ComesAsBox(const Op* product, size_t factor) {
+  const Op* loop = TurnLoop(product);
+  std::optional<BoxFactor> box = loop ? BoxFactorOf(product, factor) : std::nullopt;
+  if (!box || !IsRead(*product->block()->function(), box->load->operand(ir::LoadOp::at_tensor)))
+    return false;
+  std::vector<Op*> needed;
+  return AddSlice(loop, product->operand(factor)->def(), needed);
+}
+
+bool IsMadeFactor(const Op* product, size_t factor) {
+  const Value* value = ir::NarrowFactor(product->operand(factor));
+  const Op* def = value->def();
+  bool makes = def && value->type()->axes.size() == 2 &&
+               (def->kind() == OpKind::Nest || def->kind() == OpKind::Load ||
+                def->info().has(ir::kElementwise));
+  return makes && std::ranges::none_of(value->uses(), [&](const ir::Use& use) {
+           bool is_own = use.user == product || use.user == product->operand(factor)->def();
+           return use.user->kind() == OpKind::Print || HandsOn(use.user) ||
+                  use.user->info().has(ir::kTerminator) ||
+                  (use.user->kind() == OpKind::Contraction && !is_own);
+         });
+}
+
+bool IsTurnProduct(const Op* product) {
+  const Op* loop = TurnLoop(product);
+  if (!loop || !OuterAxes(product) || product->attr<AttrKey::Axes>().size() != 1) return false;
+  if (product->operand(0) == product->operand(1) || !EndsTurns(loop)) return false;
+  return std::ranges::all_of(std::initializer_list<size_t>{0, 1}, [&](size_t factor) {
+    return ComesAsBox(product, factor) || IsMadeFactor(product, factor);
+  });
+}
+
+bool IsBoxProduct(const Op* product) {
+  const ir::Block* block = product->block();
+  const Op* loop = TurnLoop(product);
+  if (!loop || loop->results().size() != 1 || !OuterAxes(product) ||
+      product->attr<AttrKey::Axes>().size() != 1)
+    return false;
+  const Value* into = ir::ContractionOp(const_cast<Op*>(product)).into();
+  bool carries = into == block->param(1) && into->uses().size() == 1 &&
+                 product->result()->uses().size() == 1 &&
+                 block->terminator()->operand(0) == product->result();
+  if (!carries || !IsAlone(*block->function(), product)) return false;
+  for (const Op* op : *block) {
+    bool brings = std::ranges::any_of(std::initializer_list<size_t>{0, 1}, [&](size_t factor) {
+      return ir::NarrowFactor(product->operand(factor))->def() == op ||
+             product->operand(factor)->def() == op;
+    });
+    if (op != product && !brings && !IsOfTurn(op)) return false;
+  }
+  return std::ranges::all_of(std::initializer_list<size_t>{0, 1}, [&](size_t factor) {
+    std::optional<BoxFactor> box = BoxFactorOf(product, factor);
+    return box && IsRead(*block->function(), box->load->operand(ir::LoadOp::at_tensor));
+  });
+}
+
+}  // namespace kdl::simt

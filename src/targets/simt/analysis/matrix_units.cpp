@@ -1,0 +1,152 @@
+#include "targets/simt/analysis/matrix_units.h"
+
+#include <algorithm>
+
+#include "ir/module.h"
+#include "ir/op_kind.h"
+#include "support/scalar.h"
+#include "targets/simt/analysis/box_factors.h"
+#include "targets/simt/analysis/outer_product.h"
+
+namespace kdl::simt {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::LaneMap;
+
+namespace {
+
+/// Whether what the factor lies in is made of panels of 128 bytes, as wgmma reads them.
+bool HasWholePanels(const ir::Op* product, size_t factor) {
+  constexpr int64_t kRows = 8;          // that are swizzled together
+  constexpr int64_t kMostExtent = 256;  // of a box
+  const ir::Function& kernel = *product->block()->function();
+  auto extent = [&](AxisId axis) { return kernel.axis(axis).extent->value; };
+  const ir::Value* value = ir::NarrowFactor(product->operand(factor));
+  int64_t panel = kPanelBytes / Bytes(value->type()->scalar);
+  if (std::optional<BoxFactor> box = BoxFactorOf(product, factor))
+    return extent(box->row) % kRows == 0 && extent(box->row) <= kMostExtent &&
+           extent(box->column) % panel == 0;
+  // Of one that workers make either axis may come last.
+  return std::ranges::all_of(value->type()->axes,
+                             [&](AxisId axis) { return extent(axis) % panel == 0; });
+}
+
+/// Whether the factors lie so, and near memory holds some turns' of them.
+bool HasWholeBoxes(const SimtFacts& facts, const ir::Op* product) {
+  constexpr int64_t kMostColumns = 256;  // of a step
+  const ir::Function& kernel = *product->block()->function();
+  int64_t of_step = kernel.axis(product->result()->type()->axes[1]).extent->value;
+  return HasWholePanels(product, 0) && HasWholePanels(product, 1) && of_step <= kMostColumns &&
+         GatedBytes(product) <= facts.near_bytes;
+}
+
+/// Whether the factors are the unit's as they are, that of the result's rows the first one's.
+bool HasOwnFactors(const ir::Unit& unit, const ir::Op* product) {
+  auto is = [&](size_t factor, kdl::Scalar scalar) {
+    return ir::NarrowFactor(product->operand(factor))->type()->scalar == scalar;
+  };
+  if (!is(0, unit.a) || !is(1, unit.b)) return false;
+  return unit.a == unit.b || (*OuterAxes(product))[0] == product->result()->type()->axes[0];
+}
+
+/// Whether terms are side by side in the tensors of factors that come as boxes.
+bool HasTermsSideBySide(const ir::Op* product) {
+  return std::ranges::all_of(std::initializer_list<size_t>{0, 1}, [&](size_t factor) {
+    std::optional<BoxFactor> box = BoxFactorOf(product, factor);
+    return !box || box->column == product->attr<AttrKey::Axes>()[0];
+  });
+}
+
+bool Multiplies(const MatrixUnit& unit, const ir::Op* product) {
+  if (!OuterAxes(product) || product->attr<AttrKey::Axes>().size() != 1) return false;
+  if (!ir::Suits(*unit.unit, *product) || !HasOwnFactors(*unit.unit, product)) return false;
+  return !unit.unit->goes_on || ((IsBoxProduct(product) || IsTurnProduct(product)) &&
+                                 (!WantsTermsSideBySide(unit) || HasTermsSideBySide(product)));
+}
+
+}  // namespace
+
+int64_t GatedBytes(const ir::Op* product) {
+  const ir::Function& kernel = *product->block()->function();
+  int64_t bytes = kNearOfGates;
+  for (size_t factor : {0, 1}) {
+    const ir::Value* value = ir::NarrowFactor(product->operand(factor));
+    int64_t of_turn = Bytes(value->type()->scalar);
+    for (AxisId axis : value->type()->axes) of_turn *= kernel.axis(axis).extent->value;
+    bytes += ComesAsBox(product, factor) ? kLeastSlots * of_turn : of_turn;
+  }
+  return bytes;
+}
+
+const MatrixUnit* FindMatrixUnit(const SimtFacts& facts, const ir::Op* product) {
+  auto found = std::ranges::find_if(
+      facts.matrix_units, [&](const MatrixUnit& unit) { return Multiplies(unit, product); });
+  return found == facts.matrix_units.end() ? nullptr : &*found;
+}
+
+const MatrixUnit* BestMatrixUnit(const SimtFacts& facts, const ir::Op* product) {
+  auto found = std::ranges::find_if(facts.matrix_units, [&](const MatrixUnit& unit) {
+    return Multiplies(unit, product) && MatrixMap(facts, unit, product);
+  });
+  return found == facts.matrix_units.end() ? nullptr : &*found;
+}
+
+const MatrixUnit* NamedMatrixUnit(const ir::Op* product) {
+  if (!product->HasAttr(AttrKey::Unit)) return nullptr;
+  Name name = product->attr<AttrKey::Unit>();
+  const auto* found = std::ranges::find_if(
+      kMatrixUnits, [&](const MatrixUnit& unit) { return unit.unit->name == name.text(); });
+  return found == std::end(kMatrixUnits) ? nullptr : found;
+}
+
+bool WantsTermsSideBySide(const MatrixUnit& unit) { return Bytes(unit.unit->a) != 2; }
+
+namespace {
+
+/// Of the results of all products of the kernel's that matrix units do.
+int64_t MadeBytes(const ir::Function& kernel) {
+  int64_t bytes = 0;
+  ir::Walk(kernel.body, [&](const ir::Op* op) {
+    if (op->kind() != ir::OpKind::Contraction || !OuterAxes(op)) return;
+    int64_t of_result = Bytes(op->attr<AttrKey::Acc>());
+    for (AxisId axis : op->result()->type()->axes) {
+      Size extent = kernel.axis(axis).extent;
+      of_result *= extent && extent->kind == SizeKind::Constant ? extent->value : 1;
+    }
+    bytes += of_result;
+  });
+  return bytes;
+}
+
+}  // namespace
+
+std::optional<LaneMap> MatrixMap(const SimtFacts& facts, const MatrixUnit& unit,
+                                 const ir::Op* product) {
+  const ir::Function& kernel = *product->block()->function();
+  auto extent = [&](ir::AxisId axis) { return kernel.axis(axis).extent->value; };
+  const ir::AxisList& axes = product->result()->type()->axes;
+  int64_t rows = extent(axes[0]);
+  int64_t columns = extent(axes[1]);
+  bool is_whole = extent(product->attr<AttrKey::Axes>()[0]) % unit.unit->depth == 0 &&
+                  columns % unit.columns_together() == 0;
+  if (!is_whole || (unit.unit->goes_on && !HasWholeBoxes(facts, product))) return std::nullopt;
+  // A small team holds all that the kernel's products make, or gives way to a large one.
+  bool small_holds = MadeBytes(kernel) <= facts.workers * unit.held_bytes;
+  for (int64_t workers : {small_holds ? facts.workers : facts.most_workers, facts.most_workers}) {
+    for (int64_t groups = workers / unit.workers; groups >= 1; groups /= 2) {
+      bool fits =
+          unit.unit->goes_on ? rows == unit.rows * groups : rows % (unit.rows * groups) == 0;
+      if (!fits) continue;
+      LaneMap map = {unit.row, unit.column};
+      map[0].workers *= groups;
+      map[0].repeats *= rows / (unit.rows * groups);
+      map[1].repeats *= columns / unit.columns;
+      int64_t held = map[0].held() * map[1].held() * Bytes(unit.unit->acc);
+      if (held <= unit.held_bytes) return map;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace kdl::simt

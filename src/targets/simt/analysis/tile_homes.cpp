@@ -1,0 +1,199 @@
+#include "targets/simt/analysis/tile_homes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/views.h"
+#include "support/scalar.h"
+#include "targets/simt/analysis/matrix_units.h"
+
+namespace kdl::simt {
+
+namespace {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::AxisList;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+constexpr int64_t kPadBytes = 16;  // what a worker reads at once
+constexpr int64_t kBankBytes = 4;  // of near memory
+
+size_t FirstInit(const Op* loop) {
+  return loop->kind() == OpKind::Loop ? loop->SegmentBegin(ir::LoopOp::at_inits) : 0;
+}
+
+bool IsMappedProduct(const Op* op) {
+  return op->kind() == OpKind::Contraction && op->HasAttr(AttrKey::Map);
+}
+
+/// Whether an index is another one for each of the nest's points, as far as sums and loops that begin at such tell.
+bool FollowsPoint(const Value* index, const Op* nest) {
+  const Op* def = index->def();
+  if (!def && index->block() == nest->region()) return true;
+  if (!def) {
+    const Op* loop = index->block()->parent();
+    bool counts = loop && loop->kind() == OpKind::Loop && index->index() == 0;
+    return counts && FollowsPoint(loop->operand(ir::LoopOp::at_lo), nest);
+  }
+  return def->kind() == OpKind::Add && std::ranges::any_of(def->operands(), [&](const Value* part) {
+           return FollowsPoint(part, nest);
+         });
+}
+
+/// Whether workers, each with rows of its own, go along them.
+bool WalksRows(const Op* element) {
+  auto point = element->Segment(ir::ElementOp::at_point);
+  const Op* nest = NestAround(element);
+  if (!nest || point.size() < 2) return false;
+  auto follows = [&](const Value* index) { return FollowsPoint(index, nest); };
+  return !follows(point.back()) && std::ranges::any_of(point.first(point.size() - 1), follows);
+}
+
+}  // namespace
+
+TileHomes::TileHomes(const ir::Function& kernel, Takes takes) : takes_(std::move(takes)) {
+  auto add = [&](const Value* value) {
+    if (!IsTileValue(value)) return;
+    number_[value] = tiles_.size();
+    tiles_.emplace_back().values = {value};
+  };
+  ir::Walk(kernel.body, [&](const Op* op) {
+    for (const Value* result : op->results()) add(result);
+    for (const ir::Block* region : op->regions()) {
+      for (const Value* param : region->params()) add(param);
+    }
+  });
+  ir::Walk(kernel.body, [&](const Op* op) { JoinAll(op); });
+  ir::Walk(kernel.body, [&](const Op* op) { Study(op); });
+  for (Tile& tile : tiles_) {
+    if (!IsHeld(tile)) tile.map.clear();
+  }
+  while (std::ranges::any_of(tiles_, [&](Tile& tile) { return Follows(tile); }));
+}
+
+/// Whether the tile, which was in the team's memory, stays in the registers that its nest reads.
+bool TileHomes::Follows(Tile& tile) const {
+  if (!tile.map.empty() || tile.values.size() != 1) return false;
+  const Op* nest = tile.values[0]->def();
+  if (!nest || nest->kind() != OpKind::Nest) return false;
+  const AxisMap* map = nullptr;
+  bool agree = true;
+  ir::Walk(nest->region(), [&](const Op* op) {
+    if (op->kind() != OpKind::Element || !IsInRegisters(op->operand(0))) return;
+    const AxisMap& read = MapOf(op->operand(0));
+    agree &= !map || read == *map;
+    map = &read;
+  });
+  if (!map || !agree) return false;
+  tile.map = *map;
+  if (!IsHeld(tile)) tile.map.clear();
+  return !tile.map.empty();
+}
+
+AxisList TileHomes::OrderOf(const Value* value) const {
+  const Tile& tile = tiles_[Find(value)];
+  return tile.order.empty() || tile.printed ? value->type()->axes : tile.order;
+}
+
+int64_t TileHomes::PadOf(const Value* value) const {
+  const Tile& tile = tiles_[Find(value)];
+  if (tile.printed || tile.panels || tile.copied) return 0;
+  int64_t bytes = Bytes(value->type()->scalar);
+  if (IsFactor(value)) return kPadBytes / bytes;
+  return tile.walked ? std::max<int64_t>(kBankBytes / bytes, 1) : 0;
+}
+
+void TileHomes::Join(const Value* a, const Value* b) {
+  size_t to = Find(a);
+  size_t from = Find(b);
+  if (to == from) return;
+  for (const Value* value : tiles_[from].values) {
+    number_[value] = to;
+    tiles_[to].values.push_back(value);
+  }
+  tiles_[from].values.clear();
+}
+
+void TileHomes::JoinAll(const Op* op) {
+  if (IsMappedProduct(op)) {
+    const Value* into = ir::ContractionOp(const_cast<Op*>(op)).into();
+    return Join(op->result(), into);
+  }
+  if (!HandsOn(op)) return;
+  for (size_t i = 0; i < op->results().size(); ++i) {
+    const Value* result = op->result(i);
+    if (!IsTileValue(result)) continue;
+    for (const ir::Block* region : op->regions()) Join(result, region->terminator()->operand(i));
+    if (op->kind() == OpKind::If) continue;
+    Join(result, op->operand(FirstInit(op) + i));
+    Join(result, op->region()->param(i + (op->kind() == OpKind::Loop ? 1 : 0)));
+  }
+}
+
+void TileHomes::Study(const Op* op) {
+  for (const Value* operand : op->operands()) {
+    if (op->kind() == OpKind::Print && IsTileValue(operand)) tiles_[Find(operand)].printed = true;
+  }
+  if (op->kind() == OpKind::Element && WalksRows(op)) tiles_[Find(op->operand(0))].walked = true;
+  if (op->kind() == OpKind::Load && op->HasAttr(AttrKey::Copied)) {
+    Tile& tile = tiles_[Find(op->result())];
+    if (tile.order.empty()) tile.order = IndexedAxes(op);
+    tile.copied = true;
+  }
+  if (!IsMappedProduct(op)) return;
+  tiles_[Find(op->result())].map = AxisMapOf(*op);
+  const MatrixUnit* unit = NamedMatrixUnit(op);
+  for (size_t i = 0; i < 2; ++i) {
+    Tile& factor = tiles_[Find(op->operand(i))];
+    if (factor.order.empty()) factor.order = FactorOrder(op, op->operand(i));
+    factor.panels |= unit && unit->unit->goes_on;
+  }
+}
+
+AxisList TileHomes::FactorOrder(const Op* product, const Value* factor) const {
+  AxisList order = product->attr<AttrKey::Axes>();
+  for (AxisId axis : factor->type()->axes) {
+    if (std::ranges::find(order, axis) == order.end()) order.push_back(axis);
+  }
+  const MatrixUnit* unit = NamedMatrixUnit(product);
+  bool turns = unit && (WantsTermsSideBySide(*unit) || LoadedAlong(factor) != order.back());
+  if (turns) std::ranges::reverse(order);
+  return order;
+}
+
+bool TileHomes::IsHeld(const Tile& tile) const {
+  if (tile.map.empty()) return false;
+  return std::ranges::all_of(tile.values, [&](const Value* value) {
+    return MakesHeld(tile, value) && std::ranges::all_of(value->uses(), [&](const ir::Use& use) {
+             return ReadsHeld(tile, use);
+           });
+  });
+}
+
+bool TileHomes::MakesHeld(const Tile& tile, const Value* value) const {
+  const Op* def = value->def();
+  if (!def) return HandsOn(value->block()->parent());
+  if (def->kind() == OpKind::Nest) return takes_(def, tile.map);
+  if (def->HasAttr(AttrKey::Copied)) return true;
+  return HandsOn(def) || (IsMappedProduct(def) && AxisMapOf(*def) == tile.map);
+}
+
+bool TileHomes::ReadsHeld(const Tile& tile, const ir::Use& use) const {
+  const Op* user = use.user;
+  if (user->kind() == OpKind::Element) {
+    const Op* nest = NestAround(user);
+    return nest && takes_(nest, tile.map) && ReadsOwnPoints(nest, user);
+  }
+  if (user->HasAttr(AttrKey::Copied)) return true;
+  if (user->kind() == OpKind::Yield) return HandsOn(user->block()->parent());
+  if (user->kind() == OpKind::Reduce) return FoldsInAnyOrder(user);
+  if (user->kind() == OpKind::Contraction)
+    return IsMappedProduct(user) && AxisMapOf(*user) == tile.map &&
+           use.operand == user->SegmentBegin(ir::ContractionOp::at_into);
+  return HandsOn(user);
+}
+
+}  // namespace kdl::simt

@@ -1,0 +1,101 @@
+#include "targets/simt/analysis/tile_uses.h"
+
+#include "ir/views.h"
+#include "support/scalar.h"
+
+namespace kdl::simt {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::AxisList;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+AxisMap AxisMapOf(const Op& op) {
+  AxisMap by_axis;
+  AxisList axes = ir::MappedAxes(op);
+  ir::LaneMap map = ir::MapOf(op);
+  for (size_t i = 0; i < map.size(); ++i) by_axis[axes[i]] = map[i];
+  return by_axis;
+}
+
+bool IsTileValue(const Value* value) {
+  return ir::IsTile(value->type()) && !value->type()->axes.empty();
+}
+
+bool HandsOn(const Op* op) {
+  return op->kind() == OpKind::For || op->kind() == OpKind::Loop || op->kind() == OpKind::While ||
+         op->kind() == OpKind::If;
+}
+
+bool ReadsOwnPoints(const Op* nest, const Op* element) {
+  if (element->kind() != OpKind::Element) return false;
+  auto point = element->Segment(ir::ElementOp::at_point);
+  const AxisList& axes = element->operand(0)->type()->axes;
+  if (axes.size() != nest->operands().size()) return false;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const Value* index = point[i];
+    bool own = index->block() == nest->region() &&
+               nest->operand(index->index())->type()->axes[0] == axes[i];
+    if (!own) return false;
+  }
+  return true;
+}
+
+std::optional<AxisId> LoadedAlong(const Value* tile) {
+  const Op* nest = tile->def();
+  if (!nest || nest->kind() != OpKind::Nest) return std::nullopt;
+  const Op* load = nest->region()->terminator()->operand(tile->index())->def();
+  if (!load || load->kind() != OpKind::Load) return std::nullopt;
+  const ir::Access access = load->attr<AttrKey::Access>();
+  if (access.dims.empty() || access.dims.back().terms.size() != 1) return std::nullopt;
+  auto indices = load->Segment(ir::LoadOp::at_index);
+  const ir::AccessTerm& last = access.dims.back().terms[0];
+  const Value* index = indices[last.operand];
+  if (index->block() != nest->region() || !IsConstant(last.coefficient, 1)) return std::nullopt;
+  int walked = 0;  // dimensions, a diagonal of which has nothing side by side
+  for (const ir::AccessDim& dim : access.dims) {
+    for (const ir::AccessTerm& term : dim.terms) walked += indices[term.operand] == index ? 1 : 0;
+  }
+  if (walked != 1) return std::nullopt;
+  return nest->operand(index->index())->type()->axes[0];
+}
+
+bool UpdatesInOrder(const Op* nest) {
+  bool found = false;
+  ir::Walk(nest->region(), [&](const Op* op) {
+    found |= op->kind() == OpKind::Update && op->attr<AttrKey::Scope>() != ir::ScopeKind::Launch;
+  });
+  return found;
+}
+
+bool FoldsInAnyOrder(const Op* op) {
+  if (op->kind() != OpKind::Reduce) return false;
+  if (op->operand(0)->type()->axes.size() != 2 || op->attr<AttrKey::Axes>().size() != 1)
+    return false;
+  auto fold = op->attr<AttrKey::Fold>();
+  bool sums = fold == ir::FoldKind::Sum || fold == ir::FoldKind::Prod;
+  return !sums || IsInteger(op->attr<AttrKey::Acc>());
+}
+
+const Op* NestAround(const Op* op) {
+  const Op* around = op->block()->parent();
+  while (around && around->kind() != OpKind::Nest) around = around->block()->parent();
+  return around;
+}
+
+AxisList IndexedAxes(const Op* access) {
+  auto index = access->Segment(access->kind() == OpKind::Load ? size_t{ir::LoadOp::at_index}
+                                                              : size_t{ir::StoreOp::at_index});
+  AxisList axes;
+  for (const ir::AccessDim& dim : access->attr<AttrKey::Access>().dims) {
+    for (const ir::AccessTerm& term : dim.terms) {
+      ir::Type type = index[term.operand]->type();
+      if (type->kind == ir::TypeKind::Blk) axes.push_back(type->axes[0]);
+    }
+  }
+  return axes;
+}
+
+}  // namespace kdl::simt

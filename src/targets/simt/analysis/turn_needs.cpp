@@ -1,0 +1,60 @@
+#include "targets/simt/analysis/turn_needs.h"
+
+#include <algorithm>
+
+#include "ir/op_info.h"
+#include "ir/tensor_view.h"
+#include "ir/views.h"
+#include "passes/rewrite.h"
+
+namespace kdl::simt {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+std::vector<Fetched> FetchedBy(ir::Op* loop,
+                               const std::function<std::optional<Fetched>(ir::Op*)>& at) {
+  std::vector<Fetched> all;
+  if (loop->HasAttr(ir::AttrKey::Team) || loop->HasAttr(ir::AttrKey::Breaks) ||
+      loop->HasAttr(ir::AttrKey::Claim))
+    return all;
+  for (ir::Op* op : *loop->region()) {
+    if (std::optional<Fetched> one = at(op)) all.push_back(std::move(*one));
+  }
+  return all;
+}
+
+bool ChangesMemory(const ir::Block* block, const Value* memory) {
+  bool changes = false;
+  ir::Walk(block, [&](const Op* op) {
+    for (size_t s = 0; s < op->info().operands.size(); ++s) {
+      ir::Effect effect = op->info().operands[s].effect;
+      if (effect == ir::Effect::Read || effect == ir::Effect::Shows) continue;
+      for (const Value* operand : op->Segment(s))
+        changes |= operand->type()->kind == ir::TypeKind::Tensor && ir::MemoryOf(operand) == memory;
+    }
+  });
+  return changes;
+}
+
+bool AddSlice(const Op* loop, const Op* op, std::vector<Op*>& slice) {
+  for (Value* used : passes::OutsideOperands(op)) {
+    Op* def = used->def();
+    if (used->type()->kind == ir::TypeKind::Buffer || passes::MadeIn(used) != loop->region())
+      continue;
+    if (!def) {
+      if (used != loop->region()->param(0)) return false;
+      continue;
+    }
+    if (std::ranges::find(slice, def) != slice.end()) continue;
+    bool repeats = def->regions().empty() &&
+                   (def->info().has(ir::kPure) || def->info().has(ir::kElementwise) ||
+                    def->kind() == OpKind::AlignGap);
+    if (!repeats || !AddSlice(loop, def, slice)) return false;
+    slice.push_back(def);
+  }
+  return true;
+}
+
+}  // namespace kdl::simt

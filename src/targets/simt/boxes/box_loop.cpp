@@ -1,0 +1,291 @@
+#include "targets/simt/boxes/box_loop.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/op_info.h"
+#include "ir/unit.h"
+#include "ir/views.h"
+#include "passes/rewrite.h"
+#include "targets/simt/analysis/box_factors.h"
+#include "targets/simt/analysis/matrix_units.h"
+#include "targets/simt/analysis/turn_needs.h"
+#include "targets/simt/boxes/group_product.h"
+
+// The loop around a product whose factors come as boxes: a ring of slots for each, and two gates for each slot. `full` tells that
+// both boxes of a turn are there; `empty`, that all workers are done with them. A turn begins its steps, waits for those of the
+// turn before, whose slots it gives back, and there begins what later turns need; where sums are made apart it waits for its own. Where the tensor's memory, or the end of a
+// range within it, lets no box be copied, the workers bring its elements themselves.
+//
+//   gates_open %full {arrivals = 2} ; gates_open %empty {arrivals = 256} ; barrier
+//   loop %n in 0 .. 3 { … turns 0, 1, 2 as below, which wait for nobody }
+//   loop %k in 0 .. %K step 64 {                            turn n = k / 64, slot s = n rem 4
+//     loop {team} { gate_await %full[s] phase n / 4
+//                   … = matrix_step %A, %B … slots (s, s) … ; close_steps
+//                   await_steps (%acc) {ahead = 1} ; if n > 0 { gate_arrive %empty[(n + 3) rem 4] } }
+//     if (turn n + 3 exists) { if box_fits %a { loop {team, one} { gate_await %empty[…] phase … ; copy_box %a[…] … at %full } }
+//                              else { … ; show_stores ; barrier ; loop {team, one} { gate_arrive %full[…] } } … } }
+//   loop {team} { await_steps (%acc) {ahead = 0} } ; barrier ; … gates_close %full, %empty
+//
+// Where a core's blocks follow without a barrier of the launch, gates stay open from one to the next: turns are counted over all, and
+// behind the loop the first ones of the next block are begun, so that their boxes come while workers do what is left of this one.
+//
+// Where what follows the loop needs the sums in the team's memory, workers fetch them before the first turn, and put them back
+// behind the last one.
+
+namespace kdl::simt {
+
+namespace {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+using passes::MakeIf;
+using passes::MakeLoop;
+using passes::MakeTeamLoop;
+using passes::OnFirstWorker;
+using passes::Values;
+
+constexpr int64_t kMostSlots = 8;
+constexpr int64_t kWantedSlots = 4;  // where the source does not say
+
+/// `bytes`: of a slot; `taken`: what near memory holds besides.
+int64_t SlotsOf(const SimtFacts& facts, const Op& loop, int64_t bytes, int64_t taken) {
+  bool says = loop.HasAttr(AttrKey::Ahead);
+  int64_t wanted = says ? loop.attr<AttrKey::Ahead>() + 1 : kWantedSlots;
+  int64_t room = (facts.near_bytes - kNearOfGates - taken) / bytes;
+  return std::clamp<int64_t>(std::min(wanted, room), kLeastSlots, kMostSlots);
+}
+
+}  // namespace
+
+BoxLoop::BoxLoop(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles, const Op* product,
+                 TurnMaker turn)
+    : b_(b),
+      tiles_(tiles),
+      product_(product),
+      loop_(product->block()->parent()),
+      turn_(std::move(turn)),
+      rings_{BoxRing(b, tiles, turn_, product, 0), BoxRing(b, tiles, turn_, product, 1)},
+      gates_(b,
+             SlotsOf(facts, *loop_, rings_[0].bytes() + rings_[1].bytes(),
+                     HasSumsNear(facts, tiles, product) ? tiles.TeamBytes(product->result()) : 0)),
+      workers_(ir::WorkersOf(ir::MapOf(*product))) {}
+
+void BoxLoop::Run(Value* acc) {
+  Open();
+  FirstTurns(b_.I64(0), false);
+  Turns(b_.I64(0), acc);
+  Close();
+}
+
+// -- Blocks ---------------------------------------------------------------------------------------
+
+bool BoxLoop::GoesOnWith(const Op* blocks) {
+  bool plain = blocks->HasAttr(AttrKey::Blocks) && blocks->results().empty() &&
+               loop_->block() == blocks->region();
+  for (size_t bound : {ir::LoopOp::at_lo, ir::LoopOp::at_hi, ir::LoopOp::at_step}) {
+    const Value* value = loop_->operand(bound);
+    plain &= !passes::IsInside(value, blocks) || ConstantOf(value);
+  }
+  ir::Walk(blocks->block()->function()->body, [&](const Op* op) { plain &= !passes::MayTrap(op); });
+  if (!plain) return false;
+  for (Op* op : *loop_->region()) {
+    if (op != product_ && !op->info().has(ir::kTerminator) && !AddSlice(blocks, op, of_block_))
+      return false;
+  }
+  blocks_ = blocks;
+  return true;
+}
+
+void BoxLoop::BeginBlocks() {
+  for (size_t bound : {ir::LoopOp::at_lo, ir::LoopOp::at_hi, ir::LoopOp::at_step}) {
+    Value* value = loop_->operand(bound);
+    if (!turn_.scalars.contains(value)) turn_.expand(value->def());
+  }
+  Open();
+  first_ = turn_.Scalar(blocks_->operand(ir::LoopOp::at_lo));
+  end_ = turn_.Scalar(blocks_->operand(ir::LoopOp::at_hi));
+  apart_ = turn_.Scalar(blocks_->operand(ir::LoopOp::at_step));
+  Value* one = b_.I64(1);
+  Value* way = b_.Add(b_.Sub(hi_, lo_), step_);
+  Value* turns = b_.Div(b_.Sub(way, one), step_);
+  turns_ = b_.Select(b_.Lt(lo_, hi_), turns, b_.I64(0));
+  MakeIf(b_, b_.Lt(first_, end_), [&] { FirstTurnsOf(first_, b_.I64(0), false); });
+}
+
+/// Begins what the first turns of another block than the present one need.
+void BoxLoop::FirstTurnsOf(Value* block, Value* before, bool waits) {
+  ir::ValueMap scalars = turn_.scalars;
+  TeamTiles::Blks blks = tiles_.blks();
+  turn_.scalars[blocks_->region()->param(0)] = block;
+  for (Op* op : of_block_) turn_.expand(op);
+  FirstTurns(before, waits);
+  turn_.scalars = std::move(scalars);
+  tiles_.SetBlks(std::move(blks));
+}
+
+void BoxLoop::RunInBlock(Value* acc) {
+  Value* block = turn_.Scalar(blocks_->region()->param(0));
+  Value* number = b_.Div(b_.Sub(block, first_), apart_);
+  Value* before = b_.Mul(number, turns_);
+  Turns(before, acc);
+  Value* behind = b_.Add(before, turns_);
+  Value* goes_on = b_.Lt(apart_, b_.Sub(end_, block));
+  MakeIf(b_, goes_on, [&] { FirstTurnsOf(b_.Add(block, apart_), behind, true); });
+}
+
+// -- Turns ----------------------------------------------------------------------------------------
+
+void BoxLoop::Open() {
+  lo_ = turn_.Scalar(loop_->operand(ir::LoopOp::at_lo));
+  hi_ = turn_.Scalar(loop_->operand(ir::LoopOp::at_hi));
+  step_ = turn_.Scalar(loop_->operand(ir::LoopOp::at_step));
+  for (BoxRing& ring : rings_) ring.New(gates_.slots());
+  full_ = gates_.New("full");
+  empty_ = gates_.New("empty");
+  OnFirstWorker(b_, [&] {
+    gates_.Open(full_, 2);
+    gates_.Open(empty_, workers_);
+  });
+  b_.Create(OpKind::Barrier, {}, {});
+}
+
+void BoxLoop::Close() {
+  b_.Create(OpKind::Barrier, {}, {});
+  OnFirstWorker(b_, [&] {
+    for (Value* gates : {full_, empty_}) gates_.Close(gates);
+  });
+}
+
+/// Of a loop before which there were `before` turns.
+void BoxLoop::FirstTurns(Value* before, bool waits) {
+  Value* zero = b_.I64(0);
+  Value* turns = b_.I64(gates_.slots() - 1);
+  MakeLoop(b_, {zero, turns}, [&](Value* number) {
+    Value* way = b_.Mul(step_, number);
+    Value* exists = b_.Lt(way, b_.Sub(hi_, lo_));
+    MakeIf(b_, exists, [&] { Bring(b_.Add(lo_, way), b_.Add(before, number), waits); });
+  });
+}
+
+void BoxLoop::Turns(Value* before, Value* acc) {
+  Value* zero = b_.I64(0);
+  Value* all = b_.I64(workers_);
+  Value* registers = RegistersFor(b_, tiles_, product_, acc);
+  bool fetches = registers != acc && !IsApart();
+  if (fetches) AtBlocks([&](ProductBlock& block) { StoreRegisters(b_, block.Load(), registers); });
+  Op* made = b_.Create(OpKind::Loop, {{lo_}, {hi_}, {step_}, {}}, {});
+  Value* at = b_.AddParam(made->region(), b_.I64Type(), {});
+  passes::FillRegion(b_, made->region(), [&]() -> Values {
+    Value* here = b_.Div(b_.Sub(at, lo_), step_);
+    Value* number = b_.Add(before, here);
+    Enter(at);
+    MakeTeamLoop(b_, {zero, all},
+                 [&](Value* worker) { Steps(worker, here, number, registers, acc); });
+    Value* way = b_.Mul(step_, b_.I64(gates_.slots() - 1));
+    Value* goes_on = b_.Lt(way, b_.Sub(hi_, at));
+    MakeIf(b_, goes_on, [&] {
+      Value* later = b_.Add(number, b_.I64(gates_.slots() - 1));
+      Bring(b_.Add(at, way), later, true);
+    });
+    return {};
+  });
+  if (IsApart()) return;
+  MakeTeamLoop(b_, {zero, all}, [&](Value*) {
+    AwaitSteps(registers, 0);
+    if (!blocks_) return;
+    // Who goes on gives the last slot back, too.
+    MakeIf(b_, b_.Lt(lo_, hi_), [&] {
+      Value* behind = b_.Add(before, turns_);
+      gates_.Arrive(empty_, b_.Sub(behind, b_.I64(1)));
+    });
+  });
+  if (fetches)
+    AtBlocks([&](ProductBlock& block) { block.Store(LoadRegisters(b_, registers), acc); });
+}
+
+/// Calls `body` for each worker's block of the result.
+void BoxLoop::AtBlocks(const std::function<void(ProductBlock& block)>& body) {
+  Value* zero = b_.I64(0);
+  Value* all = b_.I64(workers_);
+  MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
+    ProductBlock block(b_, tiles_, product_);
+    block.PlaceFor(worker);
+    body(block);
+  });
+}
+
+/// Of turn `here` of the loop, `number` of all.
+void BoxLoop::Steps(Value* worker, Value* here, Value* number, Value* registers, Value* acc) {
+  ProductBlock block(b_, tiles_, product_);
+  gates_.Await(full_, number);
+  block.PlaceFor(worker);
+  size_t first = HasAxis(0, block.axes()[0]) ? 0 : 1;
+  Value* slot = gates_.SlotOf(number);
+  GroupProduct product(b_, tiles_, product_, worker, FactorAt(first, slot),
+                       FactorAt(1 - first, slot));
+  if (IsApart()) return product.Run(block, registers, acc, [&] { gates_.Arrive(empty_, number); });
+  product.Begin(registers);
+  AwaitSteps(registers, 1);
+  MakeIf(b_, b_.Gt(here, b_.I64(0)), [&] { gates_.Arrive(empty_, b_.Sub(number, b_.I64(1))); });
+}
+
+/// Whether each turn waits for its own steps.
+bool BoxLoop::IsApart() const { return NamedMatrixUnit(product_)->unit->apart > 0; }
+
+void BoxLoop::AwaitSteps(Value* registers, int64_t ahead) {
+  b_.Create(OpKind::AwaitSteps, {{registers}}, {}, {ir::MakeAttr<AttrKey::Ahead>(ahead)});
+}
+
+StepFactor BoxLoop::FactorAt(size_t factor, Value* slot) const {
+  AxisId folded = product_->attr<AttrKey::Axes>()[0];
+  return {rings_[factor].ring(), slot, rings_[factor].box().column == folded};
+}
+
+bool BoxLoop::HasAxis(size_t factor, AxisId axis) const {
+  return rings_[factor].box().row == axis || rings_[factor].box().column == axis;
+}
+
+/// Makes the blocks and scalars of the turn that begins at `at`.
+void BoxLoop::Enter(Value* at) {
+  turn_.scalars[loop_->region()->param(0)] = at;
+  for (Op* op : *loop_->region()) {
+    if (op->info().has(ir::kTerminator) || op == product_ || op->kind() == OpKind::Nest) continue;
+    if (op->results().empty() || !IsTileValue(op->result(0))) turn_.expand(op);
+  }
+}
+
+/// What turn `number`, which begins at `at`, needs; where it `waits`, another turn may have had the slots.
+void BoxLoop::Bring(Value* at, Value* number, bool waits) {
+  Enter(at);
+  auto await_free = [&] {
+    if (!waits) return;
+    Value* slots = b_.I64(gates_.slots());
+    MakeIf(b_, b_.Ge(number, slots), [&] { gates_.Await(empty_, b_.Sub(number, slots)); });
+  };
+  for (BoxRing& ring : rings_) {
+    // For both: who copies the first box, or brings its elements, has waited.
+    auto before_box = [&] {
+      if (&ring == &rings_[0]) await_free();
+    };
+    ring.Bring(gates_, full_, number, workers_, before_box, await_free);
+  }
+}
+
+bool HasSumsNear(const SimtFacts& facts, TeamTiles& tiles, const Op* product) {
+  return GatedBytes(product) + tiles.TeamBytes(product->result()) <= facts.near_bytes;
+}
+
+const Op* BoxProductIn(const Op* loop) {
+  const Op* found = nullptr;
+  for (const Op* op : *loop->region()) {
+    const MatrixUnit* unit = op->kind() == OpKind::Contraction ? NamedMatrixUnit(op) : nullptr;
+    if (unit && unit->unit->goes_on && IsBoxProduct(op)) found = op;
+  }
+  return found;
+}
+
+}  // namespace kdl::simt

@@ -1,0 +1,185 @@
+#include "targets/simt/boxes/box_ring.h"
+
+#include "ir/unit.h"
+#include "ir/views.h"
+#include "passes/element_access.h"
+#include "support/check.h"
+#include "support/scalar.h"
+
+namespace kdl::simt {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+using passes::MakeIf;
+using passes::MakeTeamLoop;
+using passes::OnFirstWorker;
+using passes::Values;
+
+namespace {
+
+/// In panels, where the unit reads them.
+Value* NewGated(ir::Builder& b, kdl::Scalar scalar, std::vector<int64_t> extents, Name name) {
+  ir::Type type = b.types().Buffer(scalar, std::move(extents), ir::Space::Team);
+  Op* buffer = b.Create(OpKind::BufferNew, {}, {type}, {ir::MakeAttr<AttrKey::Gated>(1)});
+  buffer->result()->set_name(name);
+  return buffer->result();
+}
+
+}  // namespace
+
+Value* TurnMaker::Scalar(const Value* old) const {
+  auto found = scalars.find(old);
+  KDL_CHECK(found != scalars.end(), "'{}' is no scalar yet", old->name().text());
+  return found->second;
+}
+
+// -- Gates ----------------------------------------------------------------------------------------
+
+Value* SlotGates::New(std::string_view name) {
+  return NewGated(b_, kdl::Scalar::U64, {slots_}, b_.module().context().names.Intern(name));
+}
+
+void SlotGates::Open(Value* gates, int64_t arrivals) {
+  b_.Create(OpKind::GatesOpen, {{gates}}, {}, {ir::MakeAttr<AttrKey::Arrivals>(arrivals)});
+}
+
+void SlotGates::Close(Value* gates) { b_.Create(OpKind::GatesClose, {{gates}}, {}); }
+
+Value* SlotGates::SlotOf(Value* turn) { return b_.Rem(turn, b_.I64(slots_)); }
+
+void SlotGates::Await(Value* gates, Value* turn) {
+  Value* slot = SlotOf(turn);
+  Value* phase = b_.Div(turn, b_.I64(slots_));
+  b_.Create(OpKind::GateAwait, {{gates}, {slot}, {phase}}, {});
+}
+
+void SlotGates::Arrive(Value* gates, Value* turn) {
+  b_.Create(OpKind::GateArrive, {{gates}, {SlotOf(turn)}}, {});
+}
+
+// -- Boxes ----------------------------------------------------------------------------------------
+
+BoxRing::BoxRing(ir::Builder& b, TeamTiles& tiles, const TurnMaker& turn, const Op* product,
+                 size_t factor)
+    : b_(b),
+      tiles_(tiles),
+      turn_(turn),
+      product_(product),
+      factor_(product->operand(factor)),
+      box_(*BoxFactorOf(product, factor)) {}
+
+kdl::Scalar BoxRing::scalar() const { return ir::NarrowFactor(factor_)->type()->scalar; }
+
+int64_t BoxRing::bytes() const {
+  return tiles_.Extent(box_.row) * tiles_.Extent(box_.column) * Bytes(scalar());
+}
+
+Value* BoxRing::New(int64_t slots) {
+  ring_ = NewGated(b_, scalar(), {slots, tiles_.Extent(box_.row), tiles_.Extent(box_.column)},
+                   factor_->name());
+  ring_->def()->SetAttr(ir::MakeAttr<AttrKey::Swizzle>(kPanelBytes));
+  return ring_;
+}
+
+void BoxRing::Bring(SlotGates& gates, Value* full, Value* number, int64_t workers,
+                    const std::function<void()>& before_box,
+                    const std::function<void()>& await_free) {
+  Value* slot = gates.SlotOf(number);
+  MakeIf(
+      b_, Fits(),
+      [&] {
+        OnFirstWorker(b_, [&] {
+          before_box();
+          CopyBox(slot, full);
+        });
+      },
+      [&] {
+        await_free();
+        CopyElements(slot, workers);
+        OnFirstWorker(b_, [&] { gates.Arrive(full, number); });
+      });
+}
+
+Value* BoxRing::Tensor() const { return turn_.Scalar(box_.load->operand(ir::LoadOp::at_tensor)); }
+
+ir::Attr BoxRing::Along() const {
+  return ir::MakeAttr<AttrKey::Along>(ir::NumberList{box_.row_dimension, box_.column_dimension});
+}
+
+/// Whether the memory suits, and the block has all its terms, or the tensor ends with it: what a box has behind it is zeros then.
+Value* BoxRing::Fits() {
+  AxisId folded = product_->attr<AttrKey::Axes>()[0];
+  Value* fits = b_.Create(OpKind::BoxFits, {{Tensor()}, {ring_}},
+                          {b_.types().ScalarOf(kdl::Scalar::Bool)}, {Along()})
+                    ->result();
+  const BlkFacts& terms = tiles_.FactsAt(product_, folded);
+  Value* whole = b_.Eq(terms.size, b_.I64(tiles_.Extent(folded)));
+  auto dimension =
+      static_cast<size_t>(box_.row == folded ? box_.row_dimension : box_.column_dimension);
+  Value* end = b_.SizeValue(Tensor()->type()->dims[dimension]);
+  Value* ends = b_.Eq(b_.Add(terms.start, terms.size), end);
+  return b_.And(fits, b_.Or(whole, ends));
+}
+
+Values BoxRing::StartOf() {
+  Values start;
+  for (const Value* blk : box_.nest->operands())
+    start.push_back(tiles_.FactsAt(box_.nest, blk->type()->axes[0]).start);
+  return start;
+}
+
+/// The load's index operands at a point of its nest.
+Values BoxRing::IndexAt(const Values& point) {
+  for (size_t i = 0; i < point.size(); ++i) turn_.scalars[box_.nest->region()->param(i)] = point[i];
+  Values index;
+  for (const Value* old : box_.load->Segment(ir::LoadOp::at_index))
+    index.push_back(turn_.Scalar(old));
+  return index;
+}
+
+void BoxRing::CopyBox(Value* slot, Value* full) {
+  Values index = IndexAt(StartOf());
+  b_.Create(OpKind::CopyBox, {{Tensor()}, {ring_}, index, {slot}, {full}}, {},
+            {*box_.load->FindAttr(AttrKey::Access), Along()});
+}
+
+void BoxRing::CopyElements(Value* slot, int64_t workers) {
+  Value* zero = b_.I64(0);
+  Value* points = b_.I64(tiles_.Extent(box_.row) * tiles_.Extent(box_.column));
+  MakeTeamLoop(b_, {zero, points}, [&](Value* point) {
+    Value* columns = b_.I64(tiles_.Extent(box_.column));
+    Value* row = b_.Div(point, columns);
+    Value* column = b_.Rem(point, columns);
+    Value* element = ElementAt(row, column);
+    b_.Create(OpKind::BufferStore, {{element}, {ring_}, {slot, row, column}, {}}, {});
+  });
+  Value* all = b_.I64(workers);
+  MakeTeamLoop(b_, {zero, all}, [&](Value*) { b_.Create(OpKind::ShowStores, {}, {}); });
+  b_.Create(OpKind::Barrier, {}, {});
+}
+
+/// Zero behind the blocks' ends.
+Value* BoxRing::ElementAt(Value* row, Value* column) {
+  auto inside = [&](AxisId axis, Value* place) {
+    return b_.Lt(place, tiles_.FactsAt(box_.nest, axis).size);
+  };
+  Values start = StartOf();
+  Values point;
+  for (size_t i = 0; i < start.size(); ++i) {
+    bool is_row = box_.nest->operand(i)->type()->axes[0] == box_.row;
+    point.push_back(b_.Add(start[i], is_row ? row : column));
+  }
+  auto load = [&]() -> Values {
+    IndexAt(point);
+    return {passes::ExpandLoad(
+        b_, passes::AccessOf(box_.load, [&](Value* old) { return turn_.Scalar(old); }))};
+  };
+  return MakeIf(b_, b_.And(inside(box_.row, row), inside(box_.column, column)),
+                {b_.types().ScalarOf(scalar())}, load,
+                [&]() -> Values { return {b_.Bits(scalar(), 0)}; })[0];
+}
+
+}  // namespace kdl::simt

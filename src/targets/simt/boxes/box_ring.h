@@ -1,0 +1,76 @@
+#pragma once
+
+#include <functional>
+
+#include "targets/simt/analysis/box_factors.h"
+#include "targets/simt/tiles/team_tiles.h"
+
+namespace kdl::simt {
+
+/// What the expansion of a loop's turn takes from who expands the kernel.
+struct TurnMaker {
+  ir::ValueMap& scalars;                ///< old scalar or tensor -> new
+  std::function<void(ir::Op*)> expand;  ///< an op that makes blocks and scalars
+
+  ir::Value* Scalar(const ir::Value* old) const;
+};
+
+/// Gates of a ring: one for each of its slots, whose phases are the turns that have it.
+class SlotGates {
+ public:
+  SlotGates(ir::Builder& b, int64_t slots) : b_(b), slots_(slots) {}
+
+  int64_t slots() const { return slots_; }
+  ir::Value* New(std::string_view name);
+  void Open(ir::Value* gates, int64_t arrivals);
+  void Close(ir::Value* gates);
+  ir::Value* SlotOf(ir::Value* turn);
+  /// Waits for the phase that turn `turn` ends.
+  void Await(ir::Value* gates, ir::Value* turn);
+  void Arrive(ir::Value* gates, ir::Value* turn);
+
+ private:
+  ir::Builder& b_;
+  int64_t slots_;
+};
+
+/// A ring to whose slots a product's factor comes, as a box or, where the tensor's memory or the end of a range within it lets
+/// none be copied, brought by the workers. The blocks and scalars in scope are those of the turn that it is for.
+class BoxRing {
+ public:
+  using Values = passes::Values;
+
+  BoxRing(ir::Builder& b, TeamTiles& tiles, const TurnMaker& turn, const ir::Op* product,
+          size_t factor);
+
+  const BoxFactor& box() const { return box_; }
+  /// Of a slot.
+  int64_t bytes() const;
+  ir::Value* New(int64_t slots);
+  ir::Value* ring() const { return ring_; }
+  /// Brings what turn `number` needs, whose gate of `full` is told. `await_free` waits for the slot: before a box the first worker
+  /// does, `before_box`; before elements all do.
+  void Bring(SlotGates& gates, ir::Value* full, ir::Value* number, int64_t workers,
+             const std::function<void()>& before_box, const std::function<void()>& await_free);
+
+ private:
+  ir::Value* Fits();
+  void CopyBox(ir::Value* slot, ir::Value* full);
+  void CopyElements(ir::Value* slot, int64_t workers);
+  ir::Value* ElementAt(ir::Value* row, ir::Value* column);
+  Values StartOf();
+  Values IndexAt(const Values& point);
+  ir::Value* Tensor() const;
+  ir::Attr Along() const;
+  kdl::Scalar scalar() const;
+
+  ir::Builder& b_;
+  TeamTiles& tiles_;
+  const TurnMaker& turn_;
+  const ir::Op* product_;
+  ir::Value* factor_;
+  BoxFactor box_;
+  ir::Value* ring_ = nullptr;
+};
+
+}  // namespace kdl::simt

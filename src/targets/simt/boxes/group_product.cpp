@@ -1,0 +1,125 @@
+#include "targets/simt/boxes/group_product.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/lane_map.h"
+#include "ir/views.h"
+#include "targets/simt/analysis/matrix_units.h"
+
+// The steps of a block of terms go on from the accumulator; those of a unit that sums up less exactly from 0 on, and workers add:
+//
+//   … = matrix_step %A, %B … into (%acc) ; … ; close_steps ; await_steps (%acc)
+//   … = matrix_step %A, %B … into (0) ; … ; close_steps ; await_steps (%part) ; %acc = %acc + %part
+
+namespace kdl::simt {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+using passes::Values;
+
+namespace {
+
+/// Calls `at` with the index of each register.
+void AtRegisters(ir::Builder& b, const Value* registers,
+                 const std::function<void(size_t number, const Values& index)>& at) {
+  size_t number = 0;
+  for (int64_t i = 0; i < registers->type()->dims[0]->value; ++i) {
+    for (int64_t j = 0; j < registers->type()->dims[1]->value; ++j)
+      at(number++, {b.I64(i), b.I64(j)});
+  }
+}
+
+}  // namespace
+
+Value* RegistersFor(ir::Builder& b, const TeamTiles& tiles, const Op* product, Value* target) {
+  const ir::Unit& unit = *NamedMatrixUnit(product)->unit;
+  if (unit.apart == 0 && tiles.IsInRegisters(product->result())) return target;
+  ir::LaneMap map = ir::MapOf(*product);
+  ir::Type type = b.types().Buffer(unit.acc, {map[0].held(), map[1].held()}, ir::Space::Scratch);
+  return b.Create(OpKind::BufferNew, {}, {type})->result();
+}
+
+Values LoadRegisters(ir::Builder& b, Value* registers) {
+  ir::Type type = b.types().ScalarOf(registers->type()->scalar);
+  Values loaded;
+  AtRegisters(b, registers, [&](size_t, const Values& index) {
+    loaded.push_back(b.Create(OpKind::BufferLoad, {{registers}, index, {}}, {type})->result());
+  });
+  return loaded;
+}
+
+void StoreRegisters(ir::Builder& b, const Values& values, Value* registers) {
+  AtRegisters(b, registers, [&](size_t number, const Values& index) {
+    b.Create(OpKind::BufferStore, {{values[number]}, {registers}, index, {}}, {});
+  });
+}
+
+GroupProduct::GroupProduct(ir::Builder& b, TeamTiles& tiles, const Op* product, Value* worker,
+                           const StepFactor& rows, const StepFactor& columns)
+    : b_(b),
+      tiles_(tiles),
+      product_(product),
+      unit_(*NamedMatrixUnit(product)->unit),
+      worker_(worker),
+      rows_(rows),
+      columns_(columns),
+      terms_(tiles.Extent(product->attr<AttrKey::Axes>()[0])) {}
+
+void GroupProduct::Begin(Value* registers) {
+  StoreRegisters(b_, Steps(0, terms_, LoadRegisters(b_, registers)), registers);
+  b_.Create(OpKind::CloseSteps, {}, {});
+}
+
+void GroupProduct::Run(ProductBlock& block, Value* registers, Value* target,
+                       const std::function<void()>& read) {
+  if (unit_.apart > 0) return RunApart(block, registers, target, read);
+  Await(Steps(0, terms_, block.Load()), registers);
+  read();
+  if (registers != target) block.Store(LoadRegisters(b_, registers), target);
+}
+
+void GroupProduct::RunApart(ProductBlock& block, Value* registers, Value* target,
+                            const std::function<void()>& read) {
+  Values sums = block.Load();
+  for (int64_t first = 0; first < terms_; first += unit_.apart) {
+    int64_t end = std::min(first + unit_.apart, terms_);
+    Values zeros(sums.size(), b_.Bits(unit_.acc, 0));
+    Await(Steps(first, end, std::move(zeros)), registers);
+    if (end == terms_) read();
+    Values made = LoadRegisters(b_, registers);
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] = b_.Add(sums[i], made[i]);
+  }
+  block.Store(sums, target);
+}
+
+Values GroupProduct::Steps(int64_t first, int64_t end, Values sums) {
+  for (int64_t term = first; term < end; term += unit_.depth) sums = Step(term, sums);
+  return sums;
+}
+
+Values GroupProduct::Step(int64_t term, const Values& sums) {
+  std::vector<ir::Type> types;
+  for (const Value* sum : sums) types.push_back(sum->type());
+  Values place = {worker_, b_.I64(term)};
+  for (AxisId axis : product_->result()->type()->axes)
+    place.push_back(tiles_.FactsAt(product_, axis).size);
+  ir::NumberList folded = {rows_.has_terms_in_rows ? 1 : 0, columns_.has_terms_in_rows ? 1 : 0};
+  Op* step =
+      b_.Create(OpKind::MatrixStep,
+                {{rows_.ring}, {columns_.ring}, place, {rows_.slot, columns_.slot}, sums}, types,
+                {*product_->FindAttr(AttrKey::Unit), *product_->FindAttr(AttrKey::Map),
+                 ir::MakeAttr<AttrKey::Folded>(std::move(folded))});
+  return step->results();
+}
+
+void GroupProduct::Await(const Values& sums, Value* registers) {
+  StoreRegisters(b_, sums, registers);
+  b_.Create(OpKind::CloseSteps, {}, {});
+  b_.Create(OpKind::AwaitSteps, {{registers}}, {}, {ir::MakeAttr<AttrKey::Ahead>(0)});
+}
+
+}  // namespace kdl::simt

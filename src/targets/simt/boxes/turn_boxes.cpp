@@ -1,0 +1,217 @@
+#include "targets/simt/boxes/turn_boxes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/unit.h"
+#include "ir/views.h"
+#include "support/check.h"
+#include "targets/simt/analysis/matrix_units.h"
+#include "targets/simt/analysis/turn_needs.h"
+#include "targets/simt/boxes/group_product.h"
+
+// Products of groups of workers in a loop that does more, as attention: each box has a ring and gates of its own, and each turn
+// begins with what the next one needs, whose slots the turn before has given back. A product waits for its boxes, takes its
+// steps and waits for those, so that what comes behind reads its result. Factors that workers make lie in panels, too, and are
+// shown to the unit.
+//
+//   loop %j in 0 .. %S step 64 carry(…) {                      turn n = j / 64, slot s = n rem 2
+//     if (turn n + 1 exists) { if n > 0 { gate_await %k_empty[(n - 1) rem 2] … } copy_box %k[…] … at %k_full ; %v alike }
+//     loop {team} { gate_await %k_full[s] phase n / 2
+//                   … = matrix_step %Q, %K … slots (0, s) … ; close_steps ; await_steps (%s) {ahead = 0}
+//                   gate_arrive %k_empty[s] }
+//     … nests that make %P of %s ; loop {team} { show_stores } ; barrier
+//     loop {team} { … = matrix_step %P, %V … } }
+
+namespace kdl::simt {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+using passes::MakeIf;
+using passes::MakeLoop;
+using passes::MakeTeamLoop;
+using passes::OnFirstWorker;
+using passes::Values;
+
+bool GroupMultiplies(const Op* op) {
+  const MatrixUnit* unit = op->kind() == OpKind::Contraction ? NamedMatrixUnit(op) : nullptr;
+  return unit && unit->unit->goes_on;
+}
+
+TurnBoxes::TurnBoxes(ir::Builder& b, TeamTiles& tiles, const Op* loop, TurnMaker turn)
+    : b_(b),
+      tiles_(tiles),
+      loop_(loop),
+      turn_(std::move(turn)),
+      gates_(b, loop->HasAttr(AttrKey::Ahead)
+                    ? std::max(kLeastSlots, loop->attr<AttrKey::Ahead>() + 1)
+                    : kLeastSlots) {
+  Find();
+}
+
+void TurnBoxes::Find() {
+  for (Op* op : *loop_->region()) {
+    if (!GroupMultiplies(op)) continue;
+    for (size_t factor : {0, 1}) {
+      if (!ComesAsBox(op, factor)) continue;
+      Box box{
+          op, factor, BoxRing(b_, tiles_, turn_, op, factor), ir::WorkersOf(ir::MapOf(*op)), {}};
+      AddSlice(loop_, op->operand(factor)->def(), box.needed);
+      boxes_.push_back(std::move(box));
+    }
+  }
+}
+
+bool TurnBoxes::Brings(const Value* tile) const {
+  return std::ranges::any_of(
+      boxes_, [&](const Box& box) { return box.product->operand(box.factor) == tile; });
+}
+
+TurnBoxes::Box* TurnBoxes::BoxOf(const Op* product, size_t factor) {
+  auto found = std::ranges::find_if(
+      boxes_, [&](const Box& box) { return box.product == product && box.factor == factor; });
+  return found == boxes_.end() ? nullptr : &*found;
+}
+
+// -- Turns ----------------------------------------------------------------------------------------
+
+void TurnBoxes::Open() {
+  lo_ = turn_.Scalar(loop_->operand(ir::LoopOp::at_lo));
+  hi_ = turn_.Scalar(loop_->operand(ir::LoopOp::at_hi));
+  step_ = turn_.Scalar(loop_->operand(ir::LoopOp::at_step));
+  for (Box& box : boxes_) {
+    box.ring.New(gates_.slots());
+    box.full = gates_.New("full");
+    box.empty = gates_.New("empty");
+  }
+  OnFirstWorker(b_, [&] {
+    for (Box& box : boxes_) {
+      gates_.Open(box.full, 1);
+      gates_.Open(box.empty, box.workers);
+    }
+  });
+  b_.Create(OpKind::Barrier, {}, {});
+  Value* zero = b_.I64(0);
+  Value* turns = b_.I64(gates_.slots() - 1);
+  MakeLoop(b_, {zero, turns}, [&](Value* number) {
+    Value* way = b_.Mul(step_, number);
+    Value* exists = b_.Lt(way, b_.Sub(hi_, lo_));
+    MakeIf(b_, exists, [&] {
+      Value* at = b_.Add(lo_, way);
+      for (Box& box : boxes_) Bring(box, at, number, nullptr);
+    });
+  });
+}
+
+void TurnBoxes::BeginTurn(Value* at) {
+  number_ = b_.Div(b_.Sub(at, lo_), step_);
+  Value* way = b_.Mul(step_, b_.I64(gates_.slots() - 1));
+  Value* goes_on = b_.Lt(way, b_.Sub(hi_, at));
+  MakeIf(b_, goes_on, [&] {
+    Value* later = b_.Add(number_, b_.I64(gates_.slots() - 1));
+    Value* there = b_.Add(at, way);
+    for (Box& box : boxes_) Bring(box, there, later, number_);
+  });
+  turn_.scalars[loop_->region()->param(0)] = at;
+}
+
+/// What turn `number`, which begins at `at`, needs; `present`: the turn that brings it; null: all slots are free.
+void TurnBoxes::Bring(Box& box, Value* at, Value* number, Value* present) {
+  turn_.scalars[loop_->region()->param(0)] = at;
+  for (Op* op : box.needed) turn_.expand(op);
+  auto await_free = [&] {
+    if (!present) return;
+    Value* is_later = b_.Gt(present, b_.I64(0));
+    MakeIf(b_, is_later, [&] { gates_.Await(box.empty, b_.Sub(present, b_.I64(1))); });
+  };
+  box.ring.Bring(gates_, box.full, number, box.workers, await_free, await_free);
+}
+
+void TurnBoxes::Close() {
+  b_.Create(OpKind::Barrier, {}, {});
+  OnFirstWorker(b_, [&] {
+    for (Box& box : boxes_) {
+      gates_.Close(box.full);
+      gates_.Close(box.empty);
+    }
+  });
+}
+
+// -- Products -------------------------------------------------------------------------------------
+
+StepFactor TurnBoxes::FactorAt(const Op* product, size_t factor) {
+  AxisId folded = product->attr<AttrKey::Axes>()[0];
+  if (Box* box = BoxOf(product, factor))
+    return {box->ring.ring(), gates_.SlotOf(number_), box->ring.box().column == folded};
+  const Value* tile = product->operand(factor);
+  return {tiles_.BufferOf(tile), b_.I64(0), tiles_.IsLast(tile, folded)};
+}
+
+void TurnBoxes::Multiply(const Op* product, Value* target) {
+  ProductBlock block(b_, tiles_, product);
+  Value* registers = RegistersFor(b_, tiles_, product, target);
+  const ir::AxisList& of_first = product->operand(0)->type()->axes;
+  size_t rows = std::ranges::find(of_first, block.axes()[0]) != of_first.end() ? 0 : 1;
+  Value* zero = b_.I64(0);
+  Value* all = b_.I64(block.workers());
+  MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
+    for (size_t factor : {0, 1}) {
+      if (Box* box = BoxOf(product, factor)) gates_.Await(box->full, number_);
+    }
+    block.PlaceFor(worker);
+    GroupProduct(b_, tiles_, product, worker, FactorAt(product, rows), FactorAt(product, 1 - rows))
+        .Run(block, registers, target, [&] {
+          for (size_t factor : {0, 1}) {
+            if (Box* box = BoxOf(product, factor)) gates_.Arrive(box->empty, number_);
+          }
+        });
+  });
+}
+
+// -- What workers make ----------------------------------------------------------------------------
+
+namespace {
+
+/// Gives points behind the blocks' ends, which steps read, too, zeros.
+void ZeroEnds(ir::Builder& b, TeamTiles& tiles, const Op* nest, const Value* tile) {
+  const ir::AxisList& axes = tile->type()->axes;
+  Values sizes;
+  Value* whole = nullptr;
+  int64_t count = 1;
+  for (AxisId axis : axes) {
+    sizes.push_back(tiles.FactsAt(nest, axis).size);
+    Value* is_whole = b.Eq(sizes.back(), b.I64(tiles.Extent(axis)));
+    whole = whole ? b.And(whole, is_whole) : is_whole;
+    count *= tiles.Extent(axis);
+  }
+  MakeIf(b, b.Make(OpKind::Not, {whole}, whole->type()), [&] {
+    Value* zero = b.I64(0);
+    Value* points = b.I64(count);
+    MakeTeamLoop(b, {zero, points}, [&](Value* point) {
+      Value* columns = b.I64(tiles.Extent(axes[1]));
+      Values at = {b.Div(point, columns), b.Rem(point, columns)};
+      Value* behind = b.Or(b.Ge(at[0], sizes[0]), b.Ge(at[1], sizes[1]));
+      MakeIf(b, behind,
+             [&] { tiles.Store(b.Bits(tile->type()->scalar, 0), tile, tiles.BufferOf(tile), at); });
+    });
+  });
+}
+
+}  // namespace
+
+void FinishFactors(ir::Builder& b, TeamTiles& tiles, const Op* nest,
+                   std::span<const Value* const> made, int64_t workers) {
+  auto is_factor = [&](const Value* tile) { return tiles.LiesInPanels(tile); };
+  for (const Value* tile : made) {
+    if (is_factor(tile)) ZeroEnds(b, tiles, nest, tile);
+  }
+  if (std::ranges::none_of(made, is_factor)) return;
+  Value* zero = b.I64(0);
+  Value* all = b.I64(workers);
+  MakeTeamLoop(b, {zero, all}, [&](Value*) { b.Create(OpKind::ShowStores, {}, {}); });
+}
+
+}  // namespace kdl::simt

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "targets/simt/boxes/box_ring.h"
+#include "targets/simt/boxes/group_product.h"
+
+namespace kdl::simt {
+
+/// Whether the op is a product that a group of workers does while they go on.
+bool GroupMultiplies(const ir::Op* op);
+
+/// Behind a nest: of the tiles that it has made those that a unit reads by itself have zeros behind the blocks' ends, and are shown.
+void FinishFactors(ir::Builder& b, TeamTiles& tiles, const ir::Op* nest,
+                   std::span<const ir::Value* const> made, int64_t workers);
+
+/// The boxes that turns of a loop begin ahead, for products of groups of workers, where the turn does more than those.
+class TurnBoxes {
+ public:
+  using Values = passes::Values;
+
+  TurnBoxes(ir::Builder& b, TeamTiles& tiles, const ir::Op* loop, TurnMaker turn);
+
+  const ir::Op* loop() const { return loop_; }
+  bool empty() const { return boxes_.empty(); }
+  /// Whether the tile, which the turn loads, comes as a box.
+  bool Brings(const ir::Value* tile) const;
+  /// In front of the loop: opens gates, and begins what the first turns need.
+  void Open();
+  /// First in the turn that begins at `at`: begins what a later one needs.
+  void BeginTurn(ir::Value* at);
+  /// In the turn: what the product takes of it and of what workers have made. `target`: the buffer that the result gets.
+  void Multiply(const ir::Op* product, ir::Value* target);
+  /// Behind the loop.
+  void Close();
+
+ private:
+  struct Box {
+    const ir::Op* product;
+    size_t factor;
+    BoxRing ring;
+    int64_t workers;
+    std::vector<ir::Op*> needed;  ///< of the turn, to tell where the box is
+    ir::Value* full = nullptr;
+    ir::Value* empty = nullptr;
+  };
+
+  void Find();
+  Box* BoxOf(const ir::Op* product, size_t factor);
+  void Bring(Box& box, ir::Value* at, ir::Value* number, ir::Value* present);
+  StepFactor FactorAt(const ir::Op* product, size_t factor);
+
+  ir::Builder& b_;
+  TeamTiles& tiles_;
+  const ir::Op* loop_;
+  TurnMaker turn_;
+  SlotGates gates_;
+  std::vector<Box> boxes_;
+  ir::Value* lo_ = nullptr;
+  ir::Value* hi_ = nullptr;
+  ir::Value* step_ = nullptr;
+  ir::Value* number_ = nullptr;  ///< of the turn that is expanded
+};
+
+}  // namespace kdl::simt

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/views.h"
+#include "passes/element_access.h"
+#include "passes/rewrite.h"
+#include "support/check.h"
+#include "targets/simt/boxes/box_loop.h"
+#include "targets/simt/boxes/turn_boxes.h"
+#include "targets/simt/tiles/block_copies.h"
+#include "targets/simt/tiles/factor_copies.h"
+#include "targets/simt/tiles/side_points.h"
+#include "targets/simt/tiles/team_tiles.h"
+
+namespace kdl::simt {
+
+/// A kernel of tiles, written anew as one of a team's buffers and loops: what expand-team does.
+class TeamExpander {
+ public:
+  TeamExpander(ir::Module& module, ir::Function& kernel, const SimtFacts& facts, int64_t workers);
+  void Run();
+
+ private:
+  Value* Scalar(Value* old) const {
+    auto found = scalars_.find(old);
+    KDL_CHECK(found != scalars_.end(), "'{}' is no scalar yet", old->name().text());
+    return found->second;
+  }
+  Values ScalarsOf(std::span<Value* const> old) const {
+    Values values;
+    for (Value* value : old) values.push_back(Scalar(value));
+    return values;
+  }
+
+  const BlkFacts& Facts(const Op* at, AxisId axis) const { return tiles_.FactsAt(at, axis); }
+
+  /// Effects of what all workers compute alike happen once.
+  void Once(const std::function<void()>& effect) {
+    in_nest_ ? effect() : OnFirstWorker(b_, effect);
+  }
+
+  // expand_team.cpp: blocks and ops
+  void ExpandBlock(const ir::Block* block);
+  void ExpandOp(Op* op);
+  ElementAccess AccessOf(const Op* op) const;
+  void ExpandStage(const Op* op);
+  void ExpandPrint(const Op* op);
+
+  // nests.cpp: points of nests, rows of scans
+  /// The buffer of what the op yields to the loop around, where that is free: nothing needs what stands there, but the op
+  /// itself at its own points.
+  Value* YieldTarget(const Op* op, const Value* result) const;
+  /// Whether the op takes each element of the tile for its own point only.
+  static bool TakesOwnPoints(const Op* op, const ir::Use& use);
+  Value* BufferOf(const Op* op, const Value* result);
+  void ExpandNest(const Op* op);
+  /// Several that are side by side to a worker where the blocks and the tensors' memory allow it, else one by one.
+  void DealPoints(const Op* op, const AxisList& axes, const Values& buffers,
+                  const TeamTiles::Body& body);
+  void ExpandCopies(const Op* op, const AxisList& axes, const Values& buffers,
+                    const std::function<void()>& otherwise);
+  /// Whether the nest does nothing but load a product's factors, of which each worker has a few: then all of its loads are under
+  /// way before the first one is waited for.
+  bool BringsFactor(const Op* nest, const AxisList& axes) const;
+  /// Whether the nest touches nothing but registers.
+  bool StaysInRegisters(const Op* nest) const;
+  /// All points, one after the other.
+  void InOrder(const Op* at, const AxisList& axes, const std::function<void(const Values&)>& body);
+  void ExpandPoint(const Op* op, const AxisList& axes, const Values& place, const Values& buffers);
+  /// What the nest yields of the point.
+  Values MakePoint(const Op* op, const AxisList& axes, const Values& place);
+  void StorePoint(const Op* op, const AxisList& axes, const Values& place, const Values& made,
+                  const Values& buffers);
+  void ExpandElement(const Op* op);
+  /// A row of the other axes is one worker's.
+  void ExpandScan(const Op* op);
+  void ScanRow(ir::ScanOp scan, AxisId walked, const AxisList& kept, const Values& place,
+               const Values& buffers);
+
+  // loops.cpp: loops and branches
+  /// Whether the loop alone goes on with the tile.
+  static bool IsHandedOver(const Value* init, const Op* loop);
+  void ExpandLoop(const Op* op);
+  TurnMaker Turn();
+  /// The loop around a product of boxes that goes on from block to block, begun; null: there is none in the op.
+  std::unique_ptr<BoxLoop> BoxesOfBlocks(const Op* op);
+  /// The scalars that a region yields; the tiles are copied to where they are wanted, all at once.
+  Values ExpandRegion(const ir::Block* region, const std::vector<Value*>& homes);
+  void ExpandIf(const Op* op);
+
+  ir::Module& module_;
+  ir::Function& kernel_;
+  const SimtFacts& facts_;
+  int64_t workers_;
+  ir::Builder b_;
+  ir::ValueMap scalars_;  ///< old scalar or tensor -> new
+  TeamTiles tiles_;
+  AlignedRows rows_;
+  FactorCopies factor_copies_;
+  BlockCopies block_copies_;
+  std::unordered_map<const Value*, Value*>
+      places_;                  ///< new index -> its distance from the block's start
+  TurnBoxes* turns_ = nullptr;  ///< of the loop around
+  BoxLoop* blocks_boxes_ = nullptr;
+  bool in_nest_ = false;
+  bool has_maps_ = false;  ///< of products
+};
+
+}  // namespace kdl::simt

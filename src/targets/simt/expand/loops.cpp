@@ -1,0 +1,141 @@
+#include <algorithm>
+
+#include "ir/op_kind.h"
+#include "passes/structured.h"
+#include "targets/simt/expand/expander.h"
+
+// Loops and branches: scalars stay carried values, a tile has one buffer for all turns.
+
+namespace kdl::simt {
+
+bool TeamExpander::IsHandedOver(const Value* init, const Op* loop) {
+  return init->def() && init->def()->block() == loop->block() && init->uses().size() == 1;
+}
+
+void TeamExpander::ExpandLoop(const Op* op) {
+  bool counts = op->kind() == OpKind::Loop;
+  size_t first_init = counts ? op->SegmentBegin(ir::LoopOp::at_inits) : 0;
+  size_t first_param = counts ? 1 : 0;
+  Values inits;
+  std::vector<ir::Type> types;
+  std::vector<Value*> homes(op->results().size());
+  for (size_t i = 0; i < op->results().size(); ++i) {
+    Value* init = op->operand(first_init + i);
+    if (!IsTileValue(init)) {
+      inits.push_back(Scalar(init));
+      types.push_back(init->type());
+      continue;
+    }
+    homes[i] = tiles_.BufferOf(init);
+    if (!IsHandedOver(init, op)) {
+      homes[i] = tiles_.NewBuffer(init, op->result(i)->name());
+      tiles_.Copy(op, init, tiles_.BufferOf(init), homes[i]);
+    }
+    tiles_[op->region()->param(first_param + i)] = tiles_[op->result(i)] = homes[i];
+  }
+  if (const Op* product = BoxProductIn(op)) {
+    tiles_[product->result()] = homes[0];
+    if (!HasSumsNear(facts_, tiles_, product))
+      homes[0]->def()->SetAttr(ir::MakeAttr<AttrKey::Far>(1));
+    if (blocks_boxes_ && blocks_boxes_->loop() == op) return blocks_boxes_->RunInBlock(homes[0]);
+    return BoxLoop(facts_, b_, tiles_, product, Turn()).Run(homes[0]);
+  }
+  std::unique_ptr<BoxLoop> boxes_of_blocks = BoxesOfBlocks(op);
+  TurnBoxes boxes(b_, tiles_, op, Turn());
+  TurnBoxes* around = turns_;
+  if (!boxes.empty()) boxes.Open();
+  Op* loop = counts ? b_.Create(OpKind::Loop,
+                                {{Scalar(op->operand(0))},
+                                 {Scalar(op->operand(1))},
+                                 {Scalar(op->operand(2))},
+                                 inits},
+                                types, op->attrs())
+                    : b_.Create(OpKind::While, {inits}, types);
+  size_t next = 0;
+  for (size_t i = 0; i < op->region()->params().size(); ++i) {
+    const Value* param = op->region()->param(i);
+    if (!IsTileValue(param))
+      scalars_[param] = b_.AddParam(loop->region(), param->type(), param->name());
+  }
+  for (size_t i = 0; i < op->results().size(); ++i) {
+    if (!IsTileValue(op->result(i))) scalars_[op->result(i)] = loop->result(next++);
+  }
+  FillRegion(b_, loop->region(), [&] {
+    if (!boxes.empty()) boxes.BeginTurn(loop->region()->param(0));
+    turns_ = &boxes;
+    return ExpandRegion(op->region(), homes);
+  });
+  turns_ = around;
+  if (!boxes.empty()) boxes.Close();
+  if (!boxes_of_blocks) return;
+  boxes_of_blocks->Close();
+  blocks_boxes_ = nullptr;
+}
+
+TurnMaker TeamExpander::Turn() {
+  return {scalars_, [this](Op* of_turn) { ExpandOp(of_turn); }};
+}
+
+std::unique_ptr<BoxLoop> TeamExpander::BoxesOfBlocks(const Op* op) {
+  std::unique_ptr<BoxLoop> found;
+  for (const Op* inner : *op->region()) {
+    const Op* product = inner->kind() == OpKind::Loop ? BoxProductIn(inner) : nullptr;
+    if (product) found = std::make_unique<BoxLoop>(facts_, b_, tiles_, product, Turn());
+  }
+  if (!found || !found->GoesOnWith(op)) return nullptr;
+  blocks_boxes_ = found.get();
+  found->BeginBlocks();
+  return found;
+}
+
+Values TeamExpander::ExpandRegion(const ir::Block* region, const std::vector<Value*>& homes) {
+  ExpandBlock(region);
+  const Op* yield = region->terminator();
+  Values scalars;
+  struct Pending {
+    const Value* tile;
+    Value* from;
+    Value* to;
+  };
+  std::vector<Pending> pending;
+  for (size_t i = 0; i < yield->operands().size(); ++i) {
+    Value* value = yield->operand(i);
+    if (!IsTileValue(value)) {
+      scalars.push_back(Scalar(value));
+    } else if (tiles_.BufferOf(value) != homes[i]) {
+      pending.push_back({value, tiles_.BufferOf(value), homes[i]});
+    }
+  }
+  for (Pending& move : pending) {
+    bool overwritten = std::ranges::any_of(
+        pending, [&](const Pending& other) { return &other != &move && other.to == move.from; });
+    if (!overwritten) continue;
+    Value* between = tiles_.NewBuffer(move.tile, {});
+    tiles_.Copy(yield, move.tile, move.from, between);
+    move.from = between;
+  }
+  for (const Pending& move : pending) tiles_.Copy(yield, move.tile, move.from, move.to);
+  return scalars;
+}
+
+void TeamExpander::ExpandIf(const Op* op) {
+  std::vector<Value*> homes(op->results().size());
+  std::vector<ir::Type> types;
+  for (size_t i = 0; i < op->results().size(); ++i) {
+    const Value* result = op->result(i);
+    if (IsTileValue(result)) {
+      homes[i] = tiles_[result] = tiles_.NewBuffer(result, result->name());
+    } else {
+      types.push_back(result->type());
+    }
+  }
+  Op* branch = b_.Create(OpKind::If, {{Scalar(op->operand(0))}}, types);
+  size_t next = 0;
+  for (const Value* result : op->results()) {
+    if (!IsTileValue(result)) scalars_[result] = branch->result(next++);
+  }
+  for (size_t r = 0; r < 2; ++r)
+    FillRegion(b_, branch->region(r), [&] { return ExpandRegion(op->region(r), homes); });
+}
+
+}  // namespace kdl::simt

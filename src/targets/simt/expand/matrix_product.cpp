@@ -1,0 +1,138 @@
+#include <algorithm>
+
+#include "ir/views.h"
+#include "targets/simt/analysis/matrix_units.h"
+#include "targets/simt/expand/mapped.h"
+#include "targets/simt/tiles/product_block.h"
+
+// A product that takes a matrix unit's steps: workers come to each together, with their points of the result in scalars.
+//
+//   if (size(bk) rem 16 != 0) { loop {team} … buffer_store 0 to %A[…] }           terms behind the block's end
+//   loop %w in 0 .. 128 {team = 1} {
+//     %0 = buffer_load %acc[0, 0] …                                               the worker's block
+//     %s, … = loop %k in 0 .. size(bk) step 16 carry(%c = %0, …) {
+//       yield matrix_step %A, %B at (%w, %k, size(bi), size(bj)) into (%c, …) }
+//     buffer_store %s to %acc[0, 0] … }
+
+namespace kdl::simt {
+
+namespace {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+using passes::MakeIf;
+using passes::MakeLoop;
+using passes::MakeTeamLoop;
+using passes::Values;
+
+constexpr int64_t kMostWrittenOut = 4;  // steps of a whole block
+
+class MatrixExpander {
+ public:
+  MatrixExpander(ir::Builder& b, TeamTiles& tiles, const Op* op)
+      : b_(b),
+        tiles_(tiles),
+        op_(op),
+        depth_(NamedMatrixUnit(op)->unit->depth),
+        block_(b, tiles, op),
+        folded_(op->attr<AttrKey::Axes>()[0]) {
+    // Rows are the first factor's.
+    factors_ = {op->operand(0), op->operand(1)};
+    const ir::AxisList& axes = factors_[0]->type()->axes;
+    if (std::ranges::find(axes, block_.axes()[0]) == axes.end())
+      std::swap(factors_[0], factors_[1]);
+  }
+
+  void Run(Value* target) {
+    ZeroEnds();
+    Value* zero = b_.I64(0);
+    Value* all = b_.I64(block_.workers());
+    MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
+      block_.PlaceFor(worker);
+      block_.Store(Steps(worker, block_.Load()), target);
+    });
+  }
+
+ private:
+  Value* SizeOf(AxisId axis) { return tiles_.FactsAt(op_, axis).size; }
+
+  /// Gives the last step's terms that are not there zeros.
+  void ZeroEnds() {
+    Value* size = SizeOf(folded_);
+    Value* depth = b_.I64(depth_);
+    Value* over = b_.Rem(size, depth);
+    MakeIf(b_, b_.Gt(over, b_.I64(0)), [&] {
+      Value* missing = b_.Sub(depth, over);
+      for (size_t i = 0; i < 2; ++i) {
+        Value* kept = b_.I64(tiles_.Extent(block_.axes()[i]));
+        Value* zero = b_.I64(0);
+        Value* count = b_.Mul(missing, kept);
+        MakeTeamLoop(b_, {zero, count}, [&](Value* number) {
+          Value* place = b_.Rem(number, kept);
+          Value* term = b_.Add(size, b_.Div(number, kept));
+          Values at;
+          for (AxisId axis : factors_[i]->type()->axes)
+            at.push_back(axis == folded_ ? term : place);
+          tiles_.Store(b_.Bits(factors_[i]->type()->scalar, 0), factors_[i],
+                       tiles_.BufferOf(factors_[i]), at);
+        });
+      }
+    });
+  }
+
+  /// Of a whole block they are written out.
+  Values Steps(Value* worker, const Values& before) {
+    Value* size = SizeOf(folded_);
+    int64_t extent = tiles_.Extent(folded_);
+    auto in_turn = [&] {
+      Value* zero = b_.I64(0);
+      return MakeLoop(b_, {zero, size, depth_}, before,
+                      [&](Value* term, const Values& accs) { return Step(worker, term, accs); });
+    };
+    if (extent / depth_ > kMostWrittenOut) return in_turn();
+    auto written_out = [&] {
+      Values accs = before;
+      for (int64_t term = 0; term < extent; term += depth_) accs = Step(worker, b_.I64(term), accs);
+      return accs;
+    };
+    std::vector<ir::Type> types;
+    for (const Value* acc : before) types.push_back(acc->type());
+    return MakeIf(b_, b_.Eq(size, b_.I64(extent)), types, written_out, in_turn);
+  }
+
+  Values Step(Value* worker, Value* term, const Values& accs) {
+    std::vector<ir::Type> types;
+    for (const Value* acc : accs) types.push_back(acc->type());
+    ir::NumberList folded;
+    for (const Value* factor : factors_) folded.push_back(tiles_.IsLast(factor, folded_) ? 1 : 0);
+    Op* step = b_.Create(OpKind::MatrixStep,
+                         {{tiles_.BufferOf(factors_[0])},
+                          {tiles_.BufferOf(factors_[1])},
+                          {worker, term, SizeOf(block_.axes()[0]), SizeOf(block_.axes()[1])},
+                          {},
+                          accs},
+                         types,
+                         {*op_->FindAttr(AttrKey::Unit), *op_->FindAttr(AttrKey::Map),
+                          ir::MakeAttr<AttrKey::Folded>(std::move(folded))});
+    return step->results();
+  }
+
+  ir::Builder& b_;
+  TeamTiles& tiles_;
+  const Op* op_;
+  int64_t depth_;
+  ProductBlock block_;
+  AxisId folded_;
+  std::vector<const Value*> factors_;  ///< of rows, of columns
+};
+
+}  // namespace
+
+void ExpandMatrixProduct(ir::Builder& b, TeamTiles& tiles, const Op* op, Value* target) {
+  MatrixExpander(b, tiles, op).Run(target);
+}
+
+}  // namespace kdl::simt

@@ -1,0 +1,237 @@
+#include <algorithm>
+#include <utility>
+
+#include "ir/op_info.h"
+#include "passes/structured.h"
+#include "targets/simt/expand/expander.h"
+
+// Points of nests and rows of scans: which worker has which, and where what they make goes.
+
+namespace kdl::simt {
+
+namespace {
+
+/// Of a point of the nest the place in its result's tile.
+Values PlaceIn(const Op* op, size_t result, const AxisList& axes, const Values& place) {
+  Values at;
+  for (AxisId axis : op->result(result)->type()->axes)
+    at.push_back(place[static_cast<size_t>(std::ranges::find(axes, axis) - axes.begin())]);
+  return at;
+}
+
+}  // namespace
+
+Value* TeamExpander::YieldTarget(const Op* op, const Value* result) const {
+  if (result->uses().size() != 1) return nullptr;
+  const ir::Use& use = result->uses()[0];
+  const Op* loop = op->block()->parent();
+  bool yields = use.user == op->block()->terminator() && loop &&
+                (loop->kind() == OpKind::Loop || loop->kind() == OpKind::While);
+  if (!yields) return nullptr;
+  const Value* param = op->block()->param(use.operand + (loop->kind() == OpKind::Loop ? 1 : 0));
+  for (const ir::Use& old : param->uses()) {
+    const Op* user = AncestorIn(op->block(), old.user);
+    bool harmless = user == op ? TakesOwnPoints(op, old) : !ComesAfter(user, op);
+    if (!harmless) return nullptr;
+  }
+  return tiles_.BufferOf(param);
+}
+
+bool TeamExpander::TakesOwnPoints(const Op* op, const ir::Use& use) {
+  if (op->kind() == OpKind::Contraction)
+    return use.operand == op->SegmentBegin(ir::ContractionOp::at_into);
+  return ReadsOwnPoints(op, use.user);
+}
+
+Value* TeamExpander::BufferOf(const Op* op, const Value* result) {
+  Value* target = YieldTarget(op, result);
+  if (!target) {
+    target = tiles_.NewBuffer(result, result->name());
+    bool fills = op->kind() == OpKind::Nest && StaysInRegisters(op);
+    if (tiles_.IsInRegisters(result) && !fills) tiles_.Clear(op, result, target);
+  }
+  return tiles_[result] = target;
+}
+
+void TeamExpander::ExpandNest(const Op* op) {
+  Values buffers;
+  std::vector<const Value*> made;
+  for (const Value* result : op->results()) {
+    bool comes = result->uses().empty() || (turns_ && turns_->Brings(result));
+    buffers.push_back(comes ? nullptr : BufferOf(op, result));
+    if (!comes) made.push_back(result);
+  }
+  if (made.empty() && !op->results().empty()) return;
+  AxisList axes;
+  for (const Value* blk : op->operands()) axes.push_back(blk->type()->axes[0]);
+  bool ordered = UpdatesInOrder(op);
+  auto body = [&](const Values& place) { ExpandPoint(op, axes, place, buffers); };
+  if (ordered) return Once([&] { InOrder(op, axes, body); });
+  AxisMap map = AxisMapOf(*op);
+  if (!map.empty()) {
+    tiles_.DealByMap(op, axes, map, StaysInRegisters(op), body);
+    return FinishFactors(b_, tiles_, op, made, workers_);
+  }
+  auto together = [&](const std::vector<Values>& places) {
+    std::vector<Values> made;
+    for (const Values& place : places) made.push_back(MakePoint(op, axes, place));
+    for (size_t i = 0; i < places.size(); ++i) StorePoint(op, axes, places[i], made[i], buffers);
+  };
+  auto deal = [&] {
+    BringsFactor(op, axes) ? tiles_.DealTogether(op, axes, workers_, together, body)
+                           : DealPoints(op, axes, buffers, body);
+  };
+  factor_copies_.Takes(op) ? ExpandCopies(op, axes, buffers, deal) : deal();
+  FinishFactors(b_, tiles_, op, made, workers_);
+}
+
+void TeamExpander::DealPoints(const Op* op, const AxisList& axes, const Values& buffers,
+                              const TeamTiles::Body& body) {
+  auto expand = [this](Op* of_nest) {
+    in_nest_ = true;
+    ExpandOp(of_nest);
+    in_nest_ = false;
+  };
+  SidePoints side(facts_, b_, tiles_, rows_, op, {scalars_, places_, expand});
+  // Where blocks of products fill the registers, points that are taken at once find none.
+  if (side.count() == 1 || has_maps_) return tiles_.Deal(op, axes, body);
+  auto together = [&](const Values& place) {
+    std::vector<Values> made = side.Make(place);
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      if (buffers[i]) side.Store(made[i], op->result(i), buffers[i], PlaceIn(op, i, axes, place));
+    }
+  };
+  Value* fits = side.Fits();
+  passes::MakeIf(
+      b_, fits, [&] { tiles_.DealSide(op, axes, workers_, side.count(), together); },
+      [&] { tiles_.Deal(op, axes, body); });
+}
+
+void TeamExpander::ExpandCopies(const Op* op, const AxisList& axes, const Values& buffers,
+                                const std::function<void()>& otherwise) {
+  if (!buffers[0]) return;
+  auto index_at = [&](const Op* load, const Values& point) {
+    for (size_t i = 0; i < axes.size(); ++i) scalars_[op->region()->param(i)] = point[i];
+    return ScalarsOf(load->Segment(ir::LoadOp::at_index));
+  };
+  Value* tensor = Scalar(op->region()->first()->operand(ir::LoadOp::at_tensor));
+  factor_copies_.Begin(op, tensor, buffers[0], index_at, otherwise);
+}
+
+bool TeamExpander::BringsFactor(const Op* nest, const AxisList& axes) const {
+  constexpr int64_t kMost = 32;  // at once
+  int64_t each = tiles_.EachOf(axes, workers_);
+  bool brings = 2 <= each && each <= kMost && !nest->results().empty() &&
+                std::ranges::all_of(nest->results(),
+                                    [&](const Value* result) { return tiles_.IsFactor(result); });
+  ir::Walk(nest->region(), [&](const Op* op) {
+    bool is_plain =
+        op->kind() == OpKind::Load && (op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Clip ||
+                                       op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Proven);
+    brings &= is_plain || op->info().has(ir::kPure) || op->info().has(ir::kTerminator);
+  });
+  return brings;
+}
+
+bool TeamExpander::StaysInRegisters(const Op* nest) const {
+  bool stays = std::ranges::all_of(
+      nest->results(), [&](const Value* result) { return tiles_.IsInRegisters(result); });
+  ir::Walk(nest->region(), [&](const Op* op) {
+    bool is_far = op->kind() == OpKind::Element && !tiles_.IsInRegisters(op->operand(0));
+    stays &= !is_far && (op->info().has(ir::kPure) || op->info().has(ir::kTerminator));
+  });
+  return stays;
+}
+
+void TeamExpander::InOrder(const Op* at, const AxisList& axes,
+                           const std::function<void(const Values&)>& body) {
+  Values sizes;
+  for (AxisId axis : axes) sizes.push_back(Facts(at, axis).size);
+  MakeLoops(b_, sizes, body);
+}
+
+void TeamExpander::ExpandPoint(const Op* op, const AxisList& axes, const Values& place,
+                               const Values& buffers) {
+  StorePoint(op, axes, place, MakePoint(op, axes, place), buffers);
+}
+
+Values TeamExpander::MakePoint(const Op* op, const AxisList& axes, const Values& place) {
+  in_nest_ = true;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    Value* index = b_.Add(Facts(op, axes[i]).start, place[i]);
+    scalars_[op->region()->param(i)] = index;
+    places_[index] = place[i];
+  }
+  ExpandBlock(op->region());
+  in_nest_ = false;
+  return ScalarsOf(op->region()->terminator()->operands());
+}
+
+void TeamExpander::StorePoint(const Op* op, const AxisList& axes, const Values& place,
+                              const Values& made, const Values& buffers) {
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    if (!buffers[i]) continue;
+    tiles_.Store(made[i], op->result(i), buffers[i], PlaceIn(op, i, axes, place));
+  }
+}
+
+void TeamExpander::ExpandElement(const Op* op) {
+  ir::ElementOp element(const_cast<Op*>(op));
+  const AxisList& axes = element.tile()->type()->axes;
+  Values place;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    Value* index = Scalar(element.point()[i]);
+    auto known = places_.find(index);
+    place.push_back(known != places_.end() ? known->second
+                                           : b_.Sub(index, Facts(op, axes[i]).start));
+  }
+  scalars_[op->result()] = tiles_.Load(element.tile(), tiles_.BufferOf(element.tile()), place);
+}
+
+void TeamExpander::ExpandScan(const Op* op) {
+  ir::ScanOp scan(const_cast<Op*>(op));
+  AxisId walked = op->attr<AttrKey::Axes>()[0];
+  AxisList kept = op->result()->type()->axes;
+  Values buffers;
+  for (const Value* result : op->results()) buffers.push_back(BufferOf(op, result));
+  std::erase(kept, walked);
+  auto row = [&](const Values& place) { ScanRow(scan, walked, kept, place, buffers); };
+  kept.empty() ? Once([&] { row({}); }) : tiles_.Deal(op, kept, row);
+}
+
+void TeamExpander::ScanRow(ir::ScanOp scan, AxisId walked, const AxisList& kept,
+                           const Values& place, const Values& buffers) {
+  Value* size = Facts(scan.op, walked).size;
+  bool down = scan->attr<AttrKey::Walk>() == ir::WalkKind::Down;
+  bool after = scan->attr<AttrKey::Keep>() == ir::KeepKind::After;
+  Value* zero = b_.I64(0);
+  MakeLoop(b_, {zero, size}, ScalarsOf(scan.inits()), [&](Value* number, const Values& before) {
+    Value* from_end = down ? b_.Sub(size, number) : nullptr;
+    Value* position = down ? b_.Sub(from_end, b_.I64(1)) : number;
+    auto at = [&](const AxisList& axes) {
+      Values index;
+      for (AxisId axis : axes) {
+        auto found = std::ranges::find(kept, axis);
+        index.push_back(axis == walked ? position
+                                       : place[static_cast<size_t>(found - kept.begin())]);
+      }
+      return index;
+    };
+    const ir::Block* region = scan->region();
+    for (size_t i = 0; i < before.size(); ++i) {
+      Value* tile = scan.values()[i];
+      scalars_[region->param(i)] = before[i];
+      scalars_[region->param(before.size() + i)] =
+          IsTileValue(tile) ? tiles_.Load(tile, tiles_.BufferOf(tile), at(tile->type()->axes))
+                            : Scalar(tile);
+    }
+    ExpandBlock(region);
+    Values next = ScalarsOf(region->terminator()->operands());
+    for (size_t i = 0; i < buffers.size(); ++i)
+      tiles_.Store(after ? next[i] : before[i], scan->result(i), buffers[i],
+                   at(scan->result(i)->type()->axes));
+    return next;
+  });
+}
+
+}  // namespace kdl::simt

@@ -1,0 +1,151 @@
+#include "targets/simt/tiles/block_copies.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/lookup.h"
+#include "ir/views.h"
+#include "passes/element_access.h"
+
+//   %a = load %x[%bi, %bk] {copied = 1}   ->   loop %p in 0 .. 1 {team = 1} {
+//                                                copy_in %x[start(bi), start(bk)] to %m[0, 0] (size(bi), size(bk)) {along = [0, 1]}
+//                                                await_copies %m }
+
+namespace kdl::simt {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::AxisList;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+using passes::OnFirstWorker;
+
+/// A box of a tensor and one of a buffer, whose axes are those of the tensor's dimensions that it has.
+struct BlockCopies::Box {
+  const Op* access;
+  Value* tensor;
+  Value* buffer;
+  AxisList axes;
+};
+
+namespace {
+
+using Values = passes::Values;
+
+/// Of a tile's place the one in a buffer with these axes.
+Values PlaceAlong(const AxisList& axes, const Value* tile, const Values& place) {
+  Values in_rows;
+  const AxisList& own = tile->type()->axes;
+  for (AxisId axis : axes)
+    in_rows.push_back(place[static_cast<size_t>(std::ranges::find(own, axis) - own.begin())]);
+  return in_rows;
+}
+
+std::vector<ir::Attr> CopyAttrs(const Op* access, const ir::NumberList& along) {
+  return {*access->FindAttr(AttrKey::Access), ir::MakeAttr<AttrKey::Along>(along)};
+}
+
+/// The tensor's dimensions along which a block is taken.
+ir::NumberList DimsOfBlocks(const ir::Access& access, std::span<Value* const> index) {
+  ir::NumberList dims;
+  for (size_t d = 0; d < access.dims.size(); ++d) {
+    for (const ir::AccessTerm& term : access.dims[d].terms) {
+      if (index[term.operand]->type()->kind == ir::TypeKind::Blk)
+        dims.push_back(static_cast<int64_t>(d));
+    }
+  }
+  return dims;
+}
+
+}  // namespace
+
+void BlockCopies::Load(const Op* op) {
+  Value* tile = op->result();
+  AxisList axes = IndexedAxes(op);
+  Value* home = tiles_.NewBuffer(tile, tile->name());
+  bool direct = tiles_.LiesAs(tile, axes);
+  Box box{op, new_of_(op->operand(0)), direct ? home : NewRows(tile, axes), axes};
+  OnFirstWorker(b_, [&] {
+    Copy(box, [&](const Values& index, const Values& place, const Values& sizes,
+                  const ir::NumberList& along) {
+      b_.Create(OpKind::CopyIn, {{box.tensor}, index, {box.buffer}, place, sizes}, {},
+                CopyAttrs(op, along));
+    });
+    b_.Create(OpKind::AwaitCopies, {{box.buffer}, {}}, {});
+  });
+  if (tiles_.IsInRegisters(tile)) tiles_.Clear(op, tile, home);
+  if (!direct) {
+    tiles_.Walk(op, tile, /*harmless=*/false, [&](const Values& place) {
+      tiles_.Store(LoadRow(box, tile, place), tile, home, place);
+    });
+  }
+  tiles_[tile] = home;
+}
+
+void BlockCopies::Store(const Op* op) {
+  ir::StoreOp store(const_cast<Op*>(op));
+  const Value* tile = store.value();
+  AxisList axes = IndexedAxes(op);
+  bool direct = tiles_.LiesAs(tile, axes);
+  Box box{op, new_of_(store.tensor()), direct ? tiles_.BufferOf(tile) : NewRows(tile, axes), axes};
+  if (!direct) {
+    tiles_.Walk(op, tile, /*harmless=*/false, [&](const Values& place) {
+      Value* value = tiles_.Load(tile, tiles_.BufferOf(tile), place);
+      b_.Create(OpKind::BufferStore, {{value}, {box.buffer}, PlaceAlong(axes, tile, place), {}},
+                {});
+    });
+  }
+  OnFirstWorker(b_, [&] {
+    Copy(box, [&](const Values& index, const Values& place, const Values& sizes,
+                  const ir::NumberList& along) {
+      b_.Create(OpKind::CopyOut, {{box.buffer}, place, {box.tensor}, index, sizes}, {},
+                CopyAttrs(op, along));
+    });
+  });
+}
+
+Value* BlockCopies::NewRows(const Value* tile, const AxisList& axes) {
+  std::vector<int64_t> extents;
+  for (AxisId axis : axes) extents.push_back(kernel_.axis(axis).extent->value);
+  ir::Type type = b_.types().Buffer(tile->type()->scalar, std::move(extents), ir::Space::Team);
+  Value* buffer = b_.Create(OpKind::BufferNew, {}, {type})->result();
+  buffer->set_name(tile->name());
+  return buffer;
+}
+
+Value* BlockCopies::LoadRow(const Box& box, const Value* tile, const Values& place) {
+  ir::Type type = b_.types().ScalarOf(tile->type()->scalar);
+  Values in_rows = PlaceAlong(box.axes, tile, place);
+  return b_.Create(OpKind::BufferLoad, {{box.buffer}, in_rows, {}}, {type})->result();
+}
+
+void BlockCopies::Copy(const Box& box, const CopyMaker& make) {
+  const ir::Access access = box.access->attr<AttrKey::Access>();
+  auto operands = IndexOf(box.access);
+  ir::NumberList dims = DimsOfBlocks(access, operands);
+  bool side_by_side = dims.back() + 1 == static_cast<int64_t>(access.dims.size());
+  size_t together = side_by_side ? std::min<size_t>(2, dims.size()) : 1;
+  Values all;
+  for (AxisId axis : box.axes) all.push_back(tiles_.FactsAt(box.access, axis).size);
+  auto first_copied = all.end() - static_cast<std::ptrdiff_t>(together);
+  passes::MakeLoops(b_, {all.begin(), first_copied}, [&](const Values& outer) {
+    Values index;
+    for (Value* operand : operands) index.push_back(IndexAt(box, operand, outer));
+    Values place = outer;
+    for (size_t i = 0; i < together; ++i) place.push_back(b_.I64(0));
+    make(index, place, {first_copied, all.end()},
+         {dims.end() - static_cast<std::ptrdiff_t>(together), dims.end()});
+  });
+}
+
+Value* BlockCopies::IndexAt(const Box& box, Value* operand, const Values& outer) {
+  if (operand->type()->kind != ir::TypeKind::Blk)
+    return b_.Cast(new_of_(operand), kdl::Scalar::I64);
+  AxisId axis = operand->type()->axes[0];
+  auto at = static_cast<size_t>(std::ranges::find(box.axes, axis) - box.axes.begin());
+  Value* start = tiles_.FactsAt(box.access, axis).start;
+  return at < outer.size() ? b_.Add(start, outer[at]) : start;
+}
+
+}  // namespace kdl::simt

@@ -1,0 +1,157 @@
+#include "targets/simt/tiles/factor_copies.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/views.h"
+#include "support/scalar.h"
+
+//   %x = nest (%i in %bi, %k in %bk) { yield load %a[%i, %k] }   ->   if (the blocks are whole, and rows aligned) {
+//                                                                        loop %p in 0 .. 512 {team = 1} {
+//                                                                          copy_ahead %a[…] to %x[%p div 4, %p rem 4 * 8] {lanes = 8} }
+//                                                                      } else { … element by element }
+//   … the other factor, then what is no such nest                     await_ahead %x, …
+
+namespace kdl::simt {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::AxisList;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+using passes::MakeIf;
+using passes::MakeTeamLoop;
+
+namespace {
+
+AxisList AxesOf(const Op* nest) {
+  AxisList axes;
+  for (const Value* blk : nest->operands()) axes.push_back(blk->type()->axes[0]);
+  return axes;
+}
+
+size_t PositionOf(const AxisList& axes, AxisId axis) {
+  return static_cast<size_t>(std::ranges::find(axes, axis) - axes.begin());
+}
+
+/// The one op of the nest, where it loads what is there; else null.
+const Op* OnlyLoad(const Op* nest) {
+  const Op* load = nest->region()->first();
+  const Op* end = nest->region()->terminator();
+  if (load->kind() != OpKind::Load || load->next() != end || end->operands().size() != 1 ||
+      end->operand(0) != load->result())
+    return nullptr;
+  ir::LoadOp view(const_cast<Op*>(load));
+  auto edge = load->attr<AttrKey::Edge>();
+  bool is_plain = (edge == ir::EdgeKind::Clip || edge == ir::EdgeKind::Proven) && !view.mask() &&
+                  !view.otherwise();
+  return is_plain ? load : nullptr;
+}
+
+}  // namespace
+
+int64_t FactorCopies::LanesOf(const Value* tile) const {
+  return bytes_ / Bytes(tile->type()->scalar);
+}
+
+bool FactorCopies::Takes(const Op* op) const {
+  if (bytes_ == 0 || op->kind() != OpKind::Nest || op->HasAttr(AttrKey::Map)) return false;
+  if (!OnlyLoad(op) || !tiles_.IsFactor(op->result()) || tiles_.IsInRegisters(op->result()))
+    return false;
+  if (tiles_.LiesInPanels(op->result())) return false;
+  AxisId last = tiles_.OrderOf(op->result()).back();
+  return LoadedAlong(op->result()) == last && tiles_.Extent(last) % LanesOf(op->result()) == 0;
+}
+
+void FactorCopies::Begin(const Op* nest, Value* tensor, Value* buffer, const IndexAt& index_at,
+                         const std::function<void()>& otherwise) {
+  int64_t parts = 1;
+  for (AxisId axis : AxesOf(nest)) parts *= tiles_.Extent(axis);
+  Value* is_whole = IsWhole(nest);
+  Value* copies = b_.And(is_whole, IsAligned(nest, tensor, index_at));
+  MakeIf(
+      b_, copies, {},
+      [&]() -> Values {
+        Value* zero = b_.I64(0);
+        Value* all = b_.I64(parts / LanesOf(nest->result()));
+        MakeTeamLoop(b_, {zero, all},
+                     [&](Value* number) { CopyPart(nest, number, tensor, buffer, index_at); });
+        return {};
+      },
+      [&]() -> Values {
+        otherwise();
+        return {};
+      });
+  begun_.push_back(buffer);
+}
+
+void FactorCopies::Await() {
+  if (begun_.empty()) return;
+  b_.Create(OpKind::AwaitAhead, {std::exchange(begun_, {})}, {});
+}
+
+Value* FactorCopies::IsWhole(const Op* nest) {
+  Value* whole = nullptr;
+  for (AxisId axis : AxesOf(nest)) {
+    Value* extent = b_.I64(tiles_.Extent(axis));
+    Value* is_whole = b_.Eq(tiles_.FactsAt(nest, axis).size, extent);
+    whole = whole ? b_.And(whole, is_whole) : is_whole;
+  }
+  return whole;
+}
+
+passes::Values FactorCopies::StartOf(const Op* nest) {
+  Values start;
+  for (AxisId axis : AxesOf(nest)) start.push_back(tiles_.FactsAt(nest, axis).start);
+  return start;
+}
+
+/// Where the block's first element is aligned, and the one behind it along each axis but the last, all rows are.
+Value* FactorCopies::IsAligned(const Op* nest, Value* tensor, const IndexAt& index_at) {
+  const Op* load = OnlyLoad(nest);
+  AxisList axes = AxesOf(nest);
+  auto gap_at = [&](const Values& point) {
+    Value* gap = b_.Create(OpKind::AlignGap, {{tensor}, index_at(load, point)}, {b_.I64Type()},
+                           {*load->FindAttr(AttrKey::Access),
+                            ir::MakeAttr<AttrKey::Lanes>(LanesOf(nest->result()))})
+                     ->result();
+    return b_.Eq(gap, b_.I64(0));
+  };
+  Value* aligned = gap_at(StartOf(nest));
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i] == tiles_.OrderOf(nest->result()).back()) continue;
+    Values next = StartOf(nest);
+    next[i] = b_.Add(next[i], b_.I64(1));
+    aligned = b_.And(aligned, gap_at(next));
+  }
+  return aligned;
+}
+
+/// So many elements of a row; parts are counted as the tile lies.
+void FactorCopies::CopyPart(const Op* nest, Value* number, Value* tensor, Value* buffer,
+                            const IndexAt& index_at) {
+  const Value* tile = nest->result();
+  AxisList axes = AxesOf(nest);
+  AxisList order = tiles_.OrderOf(tile);
+  int64_t lanes = LanesOf(tile);
+  Values point = StartOf(nest);
+  Values place(axes.size());
+  Value* rest = number;
+  for (size_t i = order.size(); i-- > 0;) {
+    bool is_last = i + 1 == order.size();
+    Value* count = b_.I64(tiles_.Extent(order[i]) / (is_last ? lanes : 1));
+    Value* digit = i == 0 ? rest : b_.Rem(rest, count);
+    if (i > 0) rest = b_.Div(rest, count);
+    if (is_last) digit = b_.Mul(digit, b_.I64(lanes));
+    size_t position = PositionOf(axes, order[i]);
+    point[position] = b_.Add(point[position], digit);
+    place[PositionOf(tile->type()->axes, order[i])] = digit;
+  }
+  const Op* load = OnlyLoad(nest);
+  b_.Create(OpKind::CopyAhead,
+            {{tensor}, {buffer}, index_at(load, point), tiles_.IndexOf(tile, place)}, {},
+            {*load->FindAttr(AttrKey::Access), ir::MakeAttr<AttrKey::Lanes>(lanes)});
+}
+
+}  // namespace kdl::simt

@@ -1,0 +1,450 @@
+#include "targets/simt/tiles/side_points.h"
+
+#include <algorithm>
+
+#include "ir/op_info.h"
+#include "ir/views.h"
+#include "passes/element_access.h"
+#include "passes/rewrite.h"
+#include "support/scalar.h"
+
+//   nest (%r in %br, %c in %bc) { %e = load %x[%r, %c] ; %f = mul %e, %s ; yield %f }
+//   ->  if (whole parts, and aligned) { loop %p in 0 .. size(br) * 64 {team = 1} {
+//         %v = load %x[…, %p rem 64 * 4] : vector<f32,4> ; mul … of each part ; buffer_store zip … } }
+//       else { … point by point }
+
+namespace kdl::simt {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::AxisList;
+using ir::Block;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+using passes::Values;
+
+namespace {
+
+constexpr int64_t kMostOps = 512;  // of all points
+
+int64_t OpsIn(const Block* block) {
+  int64_t ops = 0;
+  ir::Walk(block, [&](const Op*) { ++ops; });
+  return ops;
+}
+
+/// The block whose first index the value is; null: it is none's.
+const Value* BlkStartedBy(const Value* value) {
+  const Op* def = value->def();
+  return def && def->kind() == OpKind::BlkStart ? def->operand(0) : nullptr;
+}
+
+/// Whether the value is the index behind the block's last one.
+bool IsEndOf(const Value* value, const Value* blk) {
+  const Op* sum = value->def();
+  if (!sum || sum->kind() != OpKind::Add || BlkStartedBy(sum->operand(0)) != blk) return false;
+  const Op* size = sum->operand(1)->def();
+  return size && size->kind() == OpKind::BlkSize && size->operand(0) == blk;
+}
+
+}  // namespace
+
+// -- Alignment ----------------------------------------------------------------------------------------
+
+Value* AlignedRows::Of(Value* tensor, int64_t lanes) {
+  if (tensor->def()) return Find(tensor, lanes);
+  Value*& known = known_[{tensor, lanes}];
+  if (known) return known;
+  Block* here = b_.block();
+  Op* before = b_.before();
+  b_.SetInsertionPoint(tensor->block(), tensor->block()->first());
+  known = Find(tensor, lanes);
+  b_.SetInsertionPoint(here, before);
+  return known;
+}
+
+/// The first element is aligned, and the next one along each dimension but the last.
+Value* AlignedRows::Find(Value* tensor, int64_t lanes) {
+  size_t rank = tensor->type()->dims.size();
+  SizeTable& sizes = b_.types().sizes();
+  ir::Access access;
+  for (size_t d = 0; d < rank; ++d)
+    access.dims.push_back({{{sizes.Constant(1), static_cast<uint32_t>(d)}}, sizes.Constant(0)});
+  Value* zero = b_.I64(0);
+  Value* one = b_.I64(1);
+  Value* aligned = nullptr;
+  for (size_t turn = 0; turn < rank; ++turn) {  // the first element, then those along a dimension
+    Values index(rank, zero);
+    if (turn > 0) index[turn - 1] = one;
+    Value* gap =
+        b_.Create(OpKind::AlignGap, {{tensor}, index}, {zero->type()},
+                  {ir::MakeAttr<AttrKey::Access>(access), ir::MakeAttr<AttrKey::Lanes>(lanes)})
+            ->result();
+    Value* fits = b_.Eq(gap, zero);
+    aligned = aligned ? b_.And(aligned, fits) : fits;
+  }
+  return aligned;
+}
+
+// -- What a nest allows -------------------------------------------------------------------------------
+
+SidePoints::SidePoints(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles, AlignedRows& rows,
+                       const Op* nest, PointMaker maker)
+    : facts_(facts),
+      b_(b),
+      tiles_(tiles),
+      rows_(rows),
+      nest_(nest),
+      maker_(std::move(maker)),
+      last_(nest->operands().back()->type()->axes[0]),
+      last_param_(nest->region()->params().back()) {
+  if (facts_.vector_bytes == 0) return;
+  varying_.insert(last_param_);
+  along_[last_param_] = {last_, nullptr};
+  Study(nest->region());
+  for (const Value* result : nest->results()) {
+    if (LiesInRows(result)) bytes_ = std::max<int64_t>(bytes_, Bytes(result->type()->scalar));
+  }
+  if (fits_ && bytes_ > 0) count_ = BestCount(facts_.workers);
+}
+
+/// Of a tile whether elements along the last axis are side by side in near memory.
+bool SidePoints::LiesInRows(const Value* tile) const {
+  return !tile->uses().empty() && !tiles_.IsInRegisters(tile) && !tiles_.LiesInPanels(tile) &&
+         tiles_.IsLast(tile, last_) && tile->type()->scalar != Scalar::Bool;
+}
+
+int64_t SidePoints::BestCount(int64_t workers) const {
+  int64_t points = 1;
+  for (const Value* blk : nest_->operands()) points *= tiles_.Extent(blk->type()->axes[0]);
+  int64_t ops = OpsIn(nest_->region());
+  int64_t count = facts_.vector_bytes / bytes_;
+  auto takes = [&] {
+    return tiles_.Extent(last_) % count == 0 && points >= count * workers &&
+           ops * count <= kMostOps;
+  };
+  while (count > 1 && !takes()) count /= 2;
+  return count;
+}
+
+void SidePoints::Study(const Block* block) {
+  for (const Op* op : *block) {
+    bool varies = std::ranges::any_of(passes::OutsideOperands(op),
+                                      [&](const Value* value) { return !IsSame(value); });
+    if (varies) varying_.insert(op->results().begin(), op->results().end());
+    fits_ &= StudyOp(op);
+  }
+}
+
+bool SidePoints::StudyOp(const Op* op) {
+  switch (op->kind()) {
+    case OpKind::Load:
+    case OpKind::Store:
+      return StudyAccess(op);
+    case OpKind::Element:
+      if (TakesElements(op))
+        bytes_ = std::max<int64_t>(bytes_, Bytes(op->result()->type()->scalar));
+      return true;
+    case OpKind::Loop:
+      return StudyLoop(op);
+    default:
+      break;
+  }
+  bool is_plain = !passes::MayTrap(op);
+  auto study = [&](const Op* inner) {
+    is_plain &= !passes::MayTrap(inner) &&
+                (inner->info().has(ir::kPure) || inner->info().has(ir::kTerminator) ||
+                 inner->kind() == OpKind::Element || inner->kind() == OpKind::Loop ||
+                 inner->kind() == OpKind::If || inner->kind() == OpKind::Div ||
+                 inner->kind() == OpKind::Rem);
+  };
+  study(op);
+  for (const Block* region : op->regions()) ir::Walk(region, study);
+  return is_plain;
+}
+
+/// Where the loop begins at a block's start plus the point, each point takes as many turns if the block has whole parts.
+bool SidePoints::StudyLoop(const Op* loop) {
+  ir::LoopOp view(const_cast<Op*>(loop));
+  auto is_tile = [](const Value* value) { return IsTileValue(value); };
+  std::optional<int64_t> step = passes::ConstantOf(view.step());
+  bool is_plain = loop->attrs().empty() && step && IsSame(view.hi()) &&
+                  std::ranges::none_of(loop->results(), is_tile);
+  if (!is_plain) return false;
+  const std::vector<Value*>& params = loop->region()->params();
+  for (size_t i = 1; i < params.size(); ++i) varying_.insert(params[i]);
+  if (!IsSame(view.lo())) {
+    const Op* sum = view.lo()->def();
+    if (!sum || sum->kind() != OpKind::Add) return false;
+    size_t at = along_.contains(sum->operand(0)) ? 0 : 1;
+    const Value* blk = BlkStartedBy(sum->operand(1 - at));
+    if (!along_.contains(sum->operand(at)) || !blk || !IsEndOf(view.hi(), blk) ||
+        ir::FindBlk(loop, blk->type()->axes[0]) != blk || *step % facts_.vector_bytes != 0)
+      return false;
+    begins_.emplace_back(loop, blk);
+    along_[params[0]] = {blk->type()->axes[0], nullptr};
+    varying_.insert(params[0]);
+  }
+  Study(loop->region());
+  varying_.insert(loop->results().begin(), loop->results().end());
+  return true;
+}
+
+/// One that is the same at all points, or goes together: all others are better left to workers side by side.
+bool SidePoints::StudyAccess(const Op* op) {
+  if (passes::MayTrap(op)) return false;
+  bool loads = op->kind() == OpKind::Load;
+  auto index = passes::IndexOf(op);
+  bool is_same = std::ranges::all_of(index, [&](const Value* value) { return IsSame(value); });
+  if (loads && is_same) return true;
+  bool is_masked = !op->Segment(ir::OperandWith(op->kind(), ir::Effect::Mask)).empty();
+  auto edge = op->attr<AttrKey::Edge>();
+  bool is_inside = edge == ir::EdgeKind::Clip || edge == ir::EdgeKind::Proven;
+  if (is_masked || !is_inside || op->block() != nest_->region()) return false;
+  const ir::Access access = op->attr<AttrKey::Access>();
+  if (access.dims.empty()) return false;
+  for (size_t d = 0; d < access.dims.size(); ++d) {
+    bool is_row = d + 1 == access.dims.size();
+    int along = 0;
+    for (const ir::AccessTerm& term : access.dims[d].terms) {
+      const Value* value = index[term.operand];
+      bool is_last = value == last_param_;
+      along += is_last ? 1 : 0;
+      bool is_param = !value->def() && value->block() == nest_->region();
+      bool is_known = !passes::IsInside(value, nest_) || is_last || (is_param && !is_row);
+      if (!is_known || (is_last && !IsConstant(term.coefficient, 1))) return false;
+    }
+    if (along != (is_row ? 1 : 0)) return false;
+  }
+  const Value* tensor = passes::TensorOf(op);
+  if (tensor->type()->scalar == Scalar::Bool) return false;
+  bytes_ = std::max<int64_t>(bytes_, Bytes(tensor->type()->scalar));
+  far_.push_back(op);
+  return true;
+}
+
+/// Whether elements of a tile are side by side for the points.
+bool SidePoints::TakesElements(const Op* op) const {
+  const Value* tile = op->operand(0);
+  const AxisList& axes = tile->type()->axes;
+  if (axes.empty() || tiles_.IsInRegisters(tile) || tiles_.LiesInPanels(tile) ||
+      tile->type()->scalar == Scalar::Bool)
+    return false;
+  auto point = op->Segment(ir::ElementOp::at_point);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    auto along = along_.find(point[i]);
+    bool is_last = tiles_.IsLast(tile, axes[i]);
+    if (is_last ? along == along_.end() || along->second.axis != axes[i] : !IsSame(point[i]))
+      return false;
+  }
+  return true;
+}
+
+Value* SidePoints::Fits() {
+  Value* zero = b_.I64(0);
+  Value* all = b_.I64(count_);
+  Value* fits = nullptr;
+  auto ask = [&](Value* condition) { fits = fits ? b_.And(fits, condition) : condition; };
+  auto are_whole = [&](Value* number) { ask(b_.Eq(b_.Rem(number, all), zero)); };
+  are_whole(tiles_.FactsAt(nest_, last_).size);
+  if (!begins_.empty()) are_whole(tiles_.FactsAt(nest_, last_).start);
+  for (const auto& [loop, blk] : begins_) are_whole(tiles_.FactsOf(blk).size);
+  if (facts_.vectors_anywhere) return fits;
+  for (size_t i = 0; i < nest_->operands().size(); ++i) {
+    AxisId axis = nest_->operand(i)->type()->axes[0];
+    maker_.scalars[nest_->region()->param(i)] = tiles_.FactsAt(nest_, axis).start;
+  }
+  std::set<std::pair<const Value*, const Value*>> asked;
+  for (const Op* op : far_) {
+    passes::ElementAccess access = passes::Widened(
+        b_, passes::AccessOf(op, [&](Value* operand) { return maker_.scalars.at(operand); }));
+    const ir::Access map = op->attr<AttrKey::Access>();
+    Value* first = passes::IndexValue(b_, map.dims.back(), access.index);
+    if (!asked.insert({access.tensor, first}).second) continue;
+    are_whole(first);
+    ask(rows_.Of(access.tensor, count_));
+  }
+  return fits;
+}
+
+// -- The points ---------------------------------------------------------------------------------------
+
+std::vector<Values> SidePoints::Make(const Values& place) {
+  made_.clear();
+  for (size_t i = 0; i < place.size(); ++i) {
+    const Value* param = nest_->region()->param(i);
+    AxisId axis = nest_->operand(i)->type()->axes[0];
+    Value* first = b_.Add(tiles_.FactsAt(nest_, axis).start, place[i]);
+    bool is_last = param == last_param_;
+    if (is_last) along_[param].place = place[i];
+    for (size_t point = 0; point < static_cast<size_t>(count_); ++point) {
+      Value* index = is_last ? Plus(first, point) : first;
+      made_[param].push_back(index);
+      maker_.places[index] = is_last ? Plus(place[i], point) : place[i];
+    }
+  }
+  Run(nest_->region());
+  std::vector<Values> yielded;
+  for (const Value* value : nest_->region()->terminator()->operands())
+    yielded.push_back(OfAll(value));
+  return yielded;
+}
+
+Value* SidePoints::Plus(Value* value, size_t number) {
+  return number == 0 ? value : b_.Add(value, b_.I64(static_cast<int64_t>(number)));
+}
+
+Values SidePoints::OfAll(const Value* old) const {
+  auto found = made_.find(old);
+  if (found != made_.end()) return found->second;
+  return Values(static_cast<size_t>(count_), maker_.scalars.at(old));
+}
+
+/// The present point is this one, as far as the op asks.
+void SidePoints::SetOf(const Op* op, size_t point) {
+  for (const Value* used : passes::OutsideOperands(op)) {
+    auto found = made_.find(used);
+    if (found != made_.end()) maker_.scalars[used] = found->second[point];
+  }
+}
+
+void SidePoints::Run(const Block* block) {
+  for (Op* op : *block) {
+    if (op->info().has(ir::kTerminator)) break;
+    b_.set_loc(op->loc());
+    RunOp(op);
+  }
+}
+
+void SidePoints::RunOp(Op* op) {
+  if (op->kind() == OpKind::Loop) return RunLoop(op);
+  if (op->kind() == OpKind::Store) return StoreFar(op);
+  if (op->kind() == OpKind::Load && std::ranges::find(far_, op) != far_.end()) return Load(op);
+  if (op->kind() == OpKind::Element && TakesElements(op)) return Elements(op);
+  bool is_same = std::ranges::all_of(op->results(), [&](const Value* r) { return IsSame(r); });
+  for (const Value* result : op->results()) made_[result].clear();
+  for (size_t point = 0; point < static_cast<size_t>(count_); ++point) {
+    if (point == 0 || !is_same) {
+      SetOf(op, point);
+      maker_.expand(op);
+    }
+    for (const Value* result : op->results()) made_[result].push_back(maker_.scalars.at(result));
+  }
+}
+
+/// All points' turns are one's, which counts from the block's start.
+void SidePoints::RunLoop(const Op* op) {
+  ir::LoopOp loop(const_cast<Op*>(op));
+  auto count = static_cast<size_t>(count_);
+  const std::vector<Value*>& params = op->region()->params();
+  auto of_all = [&](const Value* old) { return OfAll(old)[0]; };
+  auto begins = std::ranges::find(begins_, op, &std::pair<const Op*, const Value*>::first);
+  Value* lo = of_all(loop.lo());
+  Value* hi = of_all(loop.hi());
+  Value* start = nullptr;
+  if (begins != begins_.end()) {
+    const Op* sum = loop.lo()->def();
+    start = tiles_.FactsOf(begins->second).start;
+    lo = of_all(sum->operand(along_.contains(sum->operand(0)) ? 0 : 1));
+    hi = tiles_.FactsOf(begins->second).size;
+  }
+  Values inits;
+  for (const Value* init : loop.inits()) {
+    for (Value* value : OfAll(init)) inits.push_back(value);
+  }
+  auto body = [&](Value* index, const Values& carried) {
+    Value* first = start ? b_.Add(start, index) : index;
+    if (start) along_[params[0]].place = index;
+    made_[params[0]].clear();
+    for (size_t point = 0; point < count; ++point) {
+      made_[params[0]].push_back(start ? Plus(first, point) : first);
+      if (start) maker_.places[made_[params[0]][point]] = Plus(index, point);
+    }
+    for (size_t i = 1; i < params.size(); ++i) {
+      auto from = carried.begin() + static_cast<std::ptrdiff_t>((i - 1) * count);
+      made_[params[i]] = Values(from, from + static_cast<std::ptrdiff_t>(count));
+    }
+    Run(op->region());
+    Values next;
+    for (const Value* value : op->region()->terminator()->operands()) {
+      for (Value* each : OfAll(value)) next.push_back(each);
+    }
+    return next;
+  };
+  Values made = passes::MakeLoop(b_, {lo, hi, *passes::ConstantOf(loop.step())}, inits, body);
+  for (size_t i = 0; i < op->results().size(); ++i) {
+    auto from = made.begin() + static_cast<std::ptrdiff_t>(i * count);
+    made_[op->result(i)] = Values(from, from + static_cast<std::ptrdiff_t>(count));
+  }
+}
+
+Values SidePoints::Parts(Value* vector) {
+  kdl::Scalar scalar = vector->type()->scalar;
+  Values parts = {vector};
+  for (int64_t lanes = count_ / 2; lanes > 0; lanes /= 2) {
+    Values halves;
+    for (Value* part : parts) {
+      for (int64_t half : {0, 1})
+        halves.push_back(b_.Make(OpKind::Half, {part}, b_.types().Vector(scalar, lanes),
+                                 {ir::MakeAttr<AttrKey::Part>(half)}));
+    }
+    parts = std::move(halves);
+  }
+  return parts;
+}
+
+void SidePoints::Load(const Op* op) {
+  SetOf(op, 0);
+  passes::ElementAccess access =
+      passes::AccessOf(op, [&](Value* operand) { return maker_.scalars.at(operand); });
+  access.piece = {count_};
+  made_[op->result()] = Parts(passes::ExpandLoad(b_, access));
+}
+
+void SidePoints::StoreFar(const Op* op) {
+  SetOf(op, 0);
+  passes::ElementAccess access =
+      passes::AccessOf(op, [&](Value* operand) { return maker_.scalars.at(operand); });
+  access.piece = {count_};
+  Values values = OfAll(op->operand(0));
+  ir::Type type = b_.types().Vector(values[0]->type()->scalar, count_);
+  passes::ExpandStore(b_, access, b_.Create(OpKind::Zip, {values}, {type})->result());
+}
+
+void SidePoints::Elements(const Op* op) {
+  const Value* tile = op->operand(0);
+  const AxisList& axes = tile->type()->axes;
+  auto point = op->Segment(ir::ElementOp::at_point);
+  Values place;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    auto along = along_.find(point[i]);
+    if (along != along_.end()) {
+      place.push_back(along->second.place);
+      continue;
+    }
+    Value* index = OfAll(point[i])[0];
+    auto known = maker_.places.find(index);
+    place.push_back(known != maker_.places.end()
+                        ? known->second
+                        : b_.Sub(index, tiles_.FactsAt(op, axes[i]).start));
+  }
+  made_[op->result()] = tiles_.LoadSide(tile, tiles_.BufferOf(tile), place, count_);
+}
+
+void SidePoints::Store(const Values& values, const Value* tile, Value* buffer,
+                       const Values& place) {
+  if (LiesInRows(tile)) {
+    ir::Type type = b_.types().Vector(values[0]->type()->scalar, count_);
+    return tiles_.Store(b_.Create(OpKind::Zip, {values}, {type})->result(), tile, buffer, place);
+  }
+  size_t last = static_cast<size_t>(std::ranges::find(tile->type()->axes, last_) -
+                                    tile->type()->axes.begin());
+  for (size_t point = 0; point < values.size(); ++point) {
+    Values at = place;
+    if (last < at.size()) at[last] = Plus(at[last], point);
+    tiles_.Store(values[point], tile, buffer, at);
+  }
+}
+
+}  // namespace kdl::simt

@@ -1,0 +1,325 @@
+#include "targets/simt/tiles/team_tiles.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/op_kind.h"
+#include "support/check.h"
+#include "targets/simt/analysis/box_factors.h"
+
+namespace kdl::simt {
+
+namespace {
+
+/// How many of a worker's loads are under way at once, of which each takes a register: as many in each turn.
+int64_t TakenTogether(int64_t each) {
+  constexpr int64_t kMost = 8;
+  int64_t count = std::min(each, kMost);
+  while (each % count != 0) --count;
+  return count;
+}
+
+}  // namespace
+
+using ir::AxisDigits;
+using ir::AxisId;
+using ir::AxisList;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+using passes::MakeIf;
+using passes::MakeTeamLoop;
+
+const BlkFacts& TeamTiles::FactsAt(const Op* at, AxisId axis) const {
+  const Value* blk = ir::FindBlk(at, axis);
+  KDL_CHECK(blk && blks_.contains(blk), "no block of axis '{}' in scope",
+            kernel_.axis(axis).name.text());
+  return blks_.at(blk);
+}
+
+ir::Type TeamTiles::BufferType(const Value* tile) {
+  std::vector<int64_t> extents;
+  bool held = homes_.IsInRegisters(tile);
+  if (held) {
+    for (const auto& [axis, digits] : homes_.MapOf(tile)) extents.push_back(digits.held());
+  } else {
+    if (homes_.LiesInPanels(tile)) extents.push_back(1);
+    for (AxisId axis : homes_.OrderOf(tile)) extents.push_back(Extent(axis));
+    extents.back() += homes_.PadOf(tile);
+  }
+  return b_.types().Buffer(tile->type()->scalar, std::move(extents),
+                           held ? ir::Space::Scratch : ir::Space::Team);
+}
+
+int64_t TeamTiles::TeamBytes(const Value* tile) {
+  if (homes_.IsInRegisters(tile)) return 0;
+  int64_t bytes = Bytes(tile->type()->scalar);
+  for (Size extent : BufferType(tile)->dims) bytes *= extent->value;
+  return bytes;
+}
+
+Value* TeamTiles::NewBuffer(const Value* tile, Name name) {
+  Value* buffer = b_.Create(OpKind::BufferNew, {}, {BufferType(tile)})->result();
+  if (!homes_.IsInRegisters(tile) && homes_.LiesInPanels(tile))
+    buffer->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Swizzle>(kPanelBytes));
+  buffer->set_name(name);
+  return buffer;
+}
+
+passes::Values TeamTiles::IndexOf(const Value* tile, const Values& place) {
+  const AxisList& axes = tile->type()->axes;
+  Values index;
+  if (homes_.IsInRegisters(tile)) {
+    for (AxisId axis : axes) index.push_back(b_.I64(held_.at(axis)));
+    return index;
+  }
+  if (homes_.LiesInPanels(tile)) index.push_back(b_.I64(0));
+  for (AxisId axis : homes_.OrderOf(tile))
+    index.push_back(place[static_cast<size_t>(std::ranges::find(axes, axis) - axes.begin())]);
+  return index;
+}
+
+Value* TeamTiles::Load(const Value* tile, Value* buffer, const Values& place) {
+  ir::Type type = b_.types().ScalarOf(buffer->type()->scalar);
+  return b_.Create(OpKind::BufferLoad, {{buffer}, IndexOf(tile, place), {}}, {type})->result();
+}
+
+Value* TeamTiles::LoadVector(const Value* tile, Value* buffer, const Values& place, int64_t count) {
+  ir::Type type = b_.types().Vector(buffer->type()->scalar, count);
+  return b_.Create(OpKind::BufferLoad, {{buffer}, IndexOf(tile, place), {}}, {type})->result();
+}
+
+passes::Values TeamTiles::LoadSide(const Value* tile, Value* buffer, const Values& place,
+                                   int64_t count) {
+  kdl::Scalar scalar = buffer->type()->scalar;
+  Values parts = {LoadVector(tile, buffer, place, count)};
+  for (int64_t lanes = count / 2; lanes > 0; lanes /= 2) {
+    Values halves;
+    for (Value* part : parts) {
+      for (int64_t half : {0, 1})
+        halves.push_back(b_.Make(OpKind::Half, {part}, b_.types().Vector(scalar, lanes),
+                                 {ir::MakeAttr<ir::AttrKey::Part>(half)}));
+    }
+    parts = std::move(halves);
+  }
+  return parts;
+}
+
+void TeamTiles::Store(Value* value, const Value* tile, Value* buffer, const Values& place) {
+  b_.Create(OpKind::BufferStore, {{value}, {buffer}, IndexOf(tile, place), {}}, {});
+}
+
+void TeamTiles::Clear(const Op* at, const Value* tile, Value* buffer) {
+  auto body = [&](const Values& place) {
+    Store(b_.Bits(tile->type()->scalar, 0), tile, buffer, place);
+  };
+  DealByMap(at, tile->type()->axes, homes_.MapOf(tile), /*harmless=*/true, body);
+}
+
+void TeamTiles::Copy(const Op* at, const Value* tile, Value* from, Value* to) {
+  if (from == to) return;
+  auto body = [&](const Values& place) { Store(Load(tile, from, place), tile, to, place); };
+  Walk(at, tile, /*harmless=*/true, body);
+}
+
+void TeamTiles::Walk(const Op* at, const Value* tile, bool harmless, const Body& body) {
+  const AxisList& axes = tile->type()->axes;
+  homes_.IsInRegisters(tile) ? DealByMap(at, axes, homes_.MapOf(tile), harmless, body)
+                             : Deal(at, axes, body);
+}
+
+Value* TeamTiles::CountPoints(const Op* at, const AxisList& axes) {
+  Value* points = b_.I64(1);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    Value* many = i == 0 ? FactsAt(at, axes[i]).size : b_.I64(Extent(axes[i]));
+    points = i == 0 ? many : b_.Mul(points, many);
+  }
+  return points;
+}
+
+passes::Values TeamTiles::PlaceOf(Value* number, const AxisList& axes, int64_t side) {
+  Values place(axes.size());
+  Value* rest = number;
+  for (size_t i = axes.size(); i-- > 0;) {
+    bool is_last = i + 1 == axes.size();
+    place[i] = rest;
+    if (i > 0) {
+      Value* extent = b_.I64(Extent(axes[i]) / (is_last ? side : 1));
+      place[i] = b_.Rem(rest, extent);
+      rest = b_.Div(rest, extent);
+    }
+    if (is_last && side > 1) place[i] = b_.Mul(place[i], b_.I64(side));
+  }
+  return place;
+}
+
+void TeamTiles::AtPoint(const Op* at, const AxisList& axes, Value* number, const Body& body,
+                        int64_t side, bool guards_first) {
+  Values place = PlaceOf(number, axes, side);
+  Value* exists = nullptr;
+  for (size_t i = axes.size(); i-- > (guards_first ? 0 : 1);) {
+    Value* fits = b_.Lt(place[i], FactsAt(at, axes[i]).size);
+    exists = exists ? b_.And(exists, fits) : fits;
+  }
+  exists ? MakeIf(b_, exists, [&] { body(place); }) : body(place);
+}
+
+void TeamTiles::Deal(const Op* at, const AxisList& axes, const Body& body) {
+  Value* points = CountPoints(at, axes);
+  Value* zero = b_.I64(0);
+  MakeTeamLoop(b_, {zero, points}, [&](Value* number) { AtPoint(at, axes, number, body); });
+}
+
+void TeamTiles::DealSide(const Op* at, const AxisList& axes, int64_t workers, int64_t count,
+                         const Body& body) {
+  int64_t inner = 1;  // parts of all axes but the first
+  for (size_t i = 1; i < axes.size(); ++i) inner *= Extent(axes[i]);
+  inner /= count;
+  if (axes.size() > 1 && inner > 0 && (workers % inner == 0 || inner % workers == 0))
+    return DealRows(at, axes, {workers, inner, count}, body);
+  Value* side = b_.I64(count);
+  Value* parts = b_.Div(CountPoints(at, axes), side);
+  Value* zero = b_.I64(0);
+  MakeTeamLoop(b_, {zero, parts}, [&](Value* number) { AtPoint(at, axes, number, body, count); });
+}
+
+/// A worker has the same parts of all its rows, so that it goes from one row to the next.
+void TeamTiles::DealRows(const Op* at, const AxisList& axes, const Rows& rows, const Body& body) {
+  int64_t together =
+      std::max<int64_t>(rows.workers / rows.inner, 1);  // rows that are dealt at once
+  int64_t busy = std::min(together, Extent(axes[0])) * std::min(rows.inner, rows.workers);
+  AxisList inner_axes(axes.begin() + 1, axes.end());
+  Value* zero = b_.I64(0);
+  Value* all = b_.I64(busy);
+  MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
+    Value* columns = b_.I64(rows.inner);
+    Value* first = together > 1 ? b_.Div(worker, columns) : zero;
+    for (int64_t turn = 0; turn < std::max<int64_t>(rows.inner / rows.workers, 1); ++turn) {
+      Value* number = together > 1 ? b_.Rem(worker, columns) : worker;
+      if (turn > 0) number = b_.Add(number, b_.I64(turn * rows.workers));
+      auto walk = [&](const Values& inner) {
+        auto at_row = [&](Value* row) {
+          Values place = {row};
+          place.insert(place.end(), inner.begin(), inner.end());
+          body(place);
+        };
+        Value* end = FactsAt(at, axes[0]).size;
+        if (Extent(axes[0]) > together) return passes::MakeLoop(b_, {first, end, together}, at_row);
+        MakeIf(b_, b_.Lt(first, end), [&] { at_row(first); });
+      };
+      AtPoint(at, inner_axes, number, walk, rows.count, /*guards_first=*/true);
+    }
+  });
+}
+
+int64_t TeamTiles::EachOf(const AxisList& axes, int64_t workers) const {
+  int64_t points = 1;
+  for (AxisId axis : axes) points *= Extent(axis);
+  return points % workers == 0 ? points / workers : 0;
+}
+
+void TeamTiles::DealTogether(const Op* at, const AxisList& axes, int64_t workers,
+                             const std::function<void(const std::vector<Values>&)>& together,
+                             const Body& body) {
+  Value* points = CountPoints(at, axes);
+  Value* whole = nullptr;
+  for (AxisId axis : axes) {
+    Value* extent = b_.I64(Extent(axis));
+    Value* is_whole = b_.Eq(FactsAt(at, axis).size, extent);
+    whole = whole ? b_.And(whole, is_whole) : is_whole;
+  }
+  Value* zero = b_.I64(0);
+  Value* all = b_.I64(workers);
+  MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
+    auto at_once = [&]() -> Values {
+      int64_t each = EachOf(axes, workers);
+      int64_t count = TakenTogether(each);
+      auto some = [&](Value* first) {
+        std::vector<Values> places;
+        for (int64_t turn = 0; turn < count; ++turn) {
+          Value* before = b_.I64(turn * workers);
+          places.push_back(PlaceOf(b_.Add(first, before), axes));
+        }
+        together(places);
+      };
+      if (count == each) {
+        some(worker);
+        return {};
+      }
+      Value* all = b_.I64(each * workers);
+      passes::MakeLoop(b_, {worker, all, count * workers}, {}, [&](Value* first, const Values&) {
+        some(first);
+        return Values();
+      });
+      return {};
+    };
+    auto one_by_one = [&]() -> Values {
+      passes::MakeLoop(b_, {worker, points, workers}, {}, [&](Value* number, const Values&) {
+        AtPoint(at, axes, number, body);
+        return Values();
+      });
+      return {};
+    };
+    MakeIf(b_, whole, {}, at_once, one_by_one);
+  });
+}
+
+Value* TeamTiles::FirstPlace(Value* worker, const AxisDigits& digits, int64_t workers) {
+  if (digits.workers == 1) return b_.I64(0);
+  Value* number = worker;
+  if (digits.apart > 1) number = b_.Div(number, b_.I64(digits.apart));
+  if (digits.apart * digits.workers < workers) number = b_.Rem(number, b_.I64(digits.workers));
+  if (digits.together() < digits.workers) {
+    Value* span = b_.I64(digits.together());
+    Value* step = b_.I64(digits.repeats * digits.together());
+    Value* before = b_.Mul(b_.Div(number, span), step);
+    number = b_.Add(before, b_.Rem(number, span));
+  }
+  return b_.Mul(number, b_.I64(digits.side));
+}
+
+Value* TeamTiles::HeldPlace(Value* first, const AxisDigits& digits, int64_t held) {
+  int64_t offset = digits.Offset(held);
+  return offset == 0 ? first : b_.Add(first, b_.I64(offset));
+}
+
+void TeamTiles::DealByMap(const Op* at, const AxisList& axes, const AxisMap& map, bool harmless,
+                          const Body& body) {
+  int64_t workers = 1;
+  for (const auto& [axis, digits] : map) workers *= digits.workers;
+  Value* zero = b_.I64(0);
+  Value* all = b_.I64(workers);
+  MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
+    Values firsts;
+    for (AxisId axis : axes) firsts.push_back(FirstPlace(worker, map.at(axis), workers));
+    std::function<void(const Values&, bool)> walk = [&](const Values& place, bool unchecked) {
+      if (place.size() == axes.size()) return body(place);
+      AxisId axis = axes[place.size()];
+      const AxisDigits& digits = map.at(axis);
+      for (int64_t held = 0; held < digits.held(); ++held) {
+        Value* here = HeldPlace(firsts[place.size()], digits, held);
+        auto next = [&, held] {
+          SetHeld(axis, held);
+          Values deeper = place;
+          deeper.push_back(here);
+          walk(deeper, unchecked);
+        };
+        if (unchecked) {
+          next();
+          continue;
+        }
+        Value* exists = b_.Lt(here, FactsAt(at, axis).size);
+        MakeIf(b_, exists, next);
+      }
+    };
+    if (harmless) return walk({}, true);
+    Value* whole = b_.Bool(true);
+    for (AxisId axis : axes) {
+      Value* covered = b_.I64(map.at(axis).covered());
+      whole = b_.And(whole, b_.Eq(FactsAt(at, axis).size, covered));
+    }
+    MakeIf(b_, whole, [&] { walk({}, true); }, [&] { walk({}, false); });
+  });
+}
+
+}  // namespace kdl::simt
