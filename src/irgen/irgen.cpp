@@ -7,11 +7,11 @@
 #include <unordered_set>
 
 #include "ir/op_kind.h"
-#include "irgen/devices.h"
-#include "irgen/generate.h"
-#include "irgen/programs.h"
-#include "irgen/reduced_outputs.h"
-#include "irgen/sizes.h"
+#include "irgen/programs/devices.h"
+#include "irgen/programs/programs.h"
+#include "irgen/programs/reduced_outputs.h"
+#include "irgen/walk/generate.h"
+#include "irgen/walk/sizes.h"
 #include "support/check.h"
 
 namespace kdl::irgen {

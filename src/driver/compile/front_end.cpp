@@ -18,7 +18,7 @@
 #include "driver/files.h"
 #include "ir/parse/parser.h"
 #include "ir/print/printer.h"
-#include "irgen/contracts.h"
+#include "irgen/contracts/contracts.h"
 #include "irgen/irgen.h"
 #include "sema/dump_checked.h"
 #include "support/check.h"

@@ -1,0 +1,153 @@
+#include "irgen/accesses/tile_parts.h"
+
+#include <algorithm>
+
+#include "ir/op_kind.h"
+#include "irgen/walk/generate.h"
+#include "irgen/walk/sizes.h"
+
+// `t[k = e]`, read and assigned. What is assigned to a part is spread over the whole tile, element by element:
+//
+//   t[k = r + 2] = row    ->   t = select(inside, take %row at (k - 2) over r, t), inside: k - 2 lies in the block of r
+
+namespace kdl::irgen {
+
+namespace {
+
+using ir::OpKind;
+using ir::Value;
+
+Value* Iota(FunctionGen& gen, const sema::Entity* range) {
+  ir::Type type = gen.builder.types().Tile(Scalar::I64, {gen.AxisOf(range)});
+  return gen.builder.Make(OpKind::Iota, {gen.blks.at(range)}, type);
+}
+
+Value* Times(FunctionGen& gen, Size coefficient, Value* value) {
+  if (IsConstant(coefficient, 1)) return value;
+  return gen.builder.Mul(GenSize(gen, coefficient), value);
+}
+
+/// The sum of the offset and of the terms but that of `without`, an i64 or a tile of them.
+Value* IndexValue(FunctionGen& gen, const sema::IndexDim& dim, const sema::Entity* without) {
+  Value* sum = IsConstant(dim.offset, 0) ? nullptr : GenSize(gen, dim.offset);
+  for (const sema::IndexTerm& term : dim.terms) {
+    if (term.range && term.range == without) continue;
+    Value* factor = term.range ? Iota(gen, term.range) : GenIndex(gen, term.value);
+    Value* part = Times(gen, term.coefficient, factor);
+    sum = sum ? gen.builder.Add(sum, part) : part;
+  }
+  return sum ? sum : gen.builder.I64(0);
+}
+
+struct Taken {
+  Value* tile;
+  std::vector<Value*> index;
+  ir::AxisList over;
+  Value* otherwise = nullptr;
+  Value* mask = nullptr;
+};
+
+Value* Take(FunctionGen& gen, const Taken& taken, Span span) {
+  std::vector<ir::AxisId> axes;
+  for (ir::AxisId axis : taken.tile->type()->axes) {
+    if (std::find(taken.over.begin(), taken.over.end(), axis) == taken.over.end())
+      axes.push_back(axis);
+  }
+  for (const Value* index : taken.index) axes = ir::UnionAxes(axes, index->type()->axes);
+  std::vector<Value*> otherwise;
+  std::vector<Value*> mask;
+  if (taken.otherwise) otherwise.push_back(taken.otherwise);
+  if (taken.mask) mask.push_back(taken.mask);
+  for (const Value* value : otherwise) axes = ir::UnionAxes(axes, value->type()->axes);
+  for (const Value* value : mask) axes = ir::UnionAxes(axes, value->type()->axes);
+  ir::EdgeKind edge = taken.otherwise ? ir::EdgeKind::Else : ir::EdgeKind::Guard;
+  ir::Type type = gen.builder.types().Tile(taken.tile->type()->scalar, std::move(axes));
+  return gen.builder
+      .Create(OpKind::Take, {{taken.tile}, taken.index, otherwise, mask}, {type},
+              {ir::MakeAttr<ir::AttrKey::Axes>(taken.over), ir::MakeAttr<ir::AttrKey::Edge>(edge),
+               ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(span))})
+      ->result();
+}
+
+/// The range that an assigned index walks, and how: 1 or -1; null: it is one element.
+const sema::IndexTerm* WalkOf(const sema::IndexDim& dim) {
+  auto walks = [](const sema::IndexTerm& term) { return term.range != nullptr; };
+  auto found = std::find_if(dim.terms.begin(), dim.terms.end(), walks);
+  return found == dim.terms.end() ? nullptr : &*found;
+}
+
+/// A value over an assigned part, on its way to one over the whole tile.
+struct Spreading {
+  Value* value;
+  Value* inside = nullptr;  ///< where the tile's element belongs to the part
+};
+
+void Require(FunctionGen& gen, Spreading& spreading, Value* condition) {
+  Value*& inside = spreading.inside;
+  inside = inside ? gen.builder.And(inside, condition) : condition;
+}
+
+void Spread(FunctionGen& gen, Spreading& spreading, const sema::Entity* range,
+            const sema::IndexDim& dim, Span span) {
+  ir::Builder& b = gen.builder;
+  const sema::IndexTerm* walk = WalkOf(dim);
+  Value* own = Iota(gen, range);
+  Value* rest = IndexValue(gen, dim, walk ? walk->range : nullptr);
+  if (!walk) return Require(gen, spreading, b.Eq(own, rest));
+  Value* source = IsConstant(walk->coefficient, 1) ? b.Sub(own, rest) : b.Sub(rest, own);
+  Value* blk = gen.blks.at(walk->range);
+  Value* start = b.BlkStart(blk);
+  Value* end = b.Add(start, b.BlkSize(blk));
+  Require(gen, spreading, b.Ge(source, start));
+  Require(gen, spreading, b.Lt(source, end));
+  Value* zero = b.Bits(spreading.value->type()->scalar, 0);
+  spreading.value = Take(gen, {spreading.value, {source}, {gen.AxisOf(walk->range)}, zero}, span);
+}
+
+/// The range whose index alone the dimension's index is, `i` or `iota(i)`; null: it is something else.
+const sema::Entity* OnlyRange(const FunctionGen& gen, const sema::IndexDim& dim) {
+  bool is_one =
+      dim.terms.size() == 1 && IsConstant(dim.offset, 0) && IsConstant(dim.terms[0].coefficient, 1);
+  if (!is_one) return nullptr;
+  if (dim.terms[0].range) return dim.terms[0].range;
+  const sema::ExprInfo& info = gen.Info(dim.terms[0].value);
+  return info.builtin && info.builtin->lowering == sema::Lowering::Iota ? info.entity : nullptr;
+}
+
+/// Whether the tile has every element that the index names: both ranges are the same whole dimension.
+bool IsWithin(const FunctionGen& gen, const sema::Entity* range, const sema::IndexDim& dim) {
+  const sema::Entity* index = OnlyRange(gen, dim);
+  return index && range->range.whole && index->range.whole && range->range.domain &&
+         range->range.domain == index->range.domain;
+}
+
+}  // namespace
+
+Value* GenTilePart(FunctionGen& gen, const syntax::IndexExpr& expr) {
+  const sema::ExprInfo& info = gen.Info(&expr);
+  const sema::PartInfo& part = *info.part;
+  Value* tile = GenExpr(gen, expr.base);
+  Taken taken{gen.builder.Broadcast(tile, gen.AxesOf(gen.Info(expr.base).type.ranges)),
+              {},
+              gen.AxesOf(part.ranges)};
+  for (const sema::IndexDim& dim : part.dims) taken.index.push_back(IndexValue(gen, dim, nullptr));
+  if (part.otherwise)
+    taken.otherwise = Round(gen, GenExpr(gen, part.otherwise), tile->type()->scalar);
+  bool is_within = true;
+  for (size_t i = 0; i < part.dims.size(); ++i)
+    is_within = is_within && IsWithin(gen, part.ranges[i], part.dims[i]);
+  if (!part.otherwise && !is_within) taken.mask = gen.Mask();
+  return Take(gen, taken, expr.span);
+}
+
+Value* GenWithPart(FunctionGen& gen, const syntax::IndexExpr& target, Value* tile, Value* value) {
+  const sema::ExprInfo& info = gen.Info(&target);
+  const sema::PartInfo& part = *info.part;
+  Spreading spreading{
+      gen.builder.Broadcast(Round(gen, value, tile->type()->scalar), gen.AxesOf(info.type.ranges))};
+  for (size_t i = 0; i < part.dims.size(); ++i)
+    Spread(gen, spreading, part.ranges[i], part.dims[i], target.span);
+  return gen.builder.Select(spreading.inside, spreading.value, tile);
+}
+
+}  // namespace kdl::irgen

@@ -1,0 +1,177 @@
+#include "irgen/contracts/contracts.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "ir/op_kind.h"
+#include "irgen/contracts/carry_bounds.h"
+#include "irgen/contracts/parts.h"
+#include "irgen/contracts/scope.h"
+#include "irgen/contracts/values.h"
+#include "irgen/walk/generate.h"
+#include "support/check.h"
+
+namespace kdl::irgen {
+
+namespace {
+
+using ir::Value;
+
+/// Makes the clauses of one contract.
+class ClauseGen {
+ public:
+  ClauseGen(const sema::CheckedFunction& checked, const SourceManager& sources,
+            const std::unordered_map<Name, Size>& sizes, const ArgumentNumber& argument,
+            ir::Contract& contract, ir::Module& module)
+      : checked_(checked),
+        sources_(sources),
+        sizes_(sizes),
+        module_(module),
+        tables_{contract, argument} {
+    contract.function = checked.InstanceName();
+    contract.module = &module;
+  }
+
+  void AddRequirement(const sema::RequirementInfo& info) {
+    ir::Clause clause;
+    clause.span = info.condition->span;
+    std::string_view word = checked_.item->test ? "expects" : "requires";
+    Make(clause, fmt::format("{}{}", word, tables_.contract.requirements.size()), info.free,
+         [&](FunctionGen& gen, std::optional<size_t>&) {
+           return std::vector{GenExpr(gen, info.condition)};
+         });
+    tables_.contract.requirements.push_back(std::move(clause));
+  }
+
+  void AddEquation(const sema::EquationInfo& info) {
+    ir::Clause clause;
+    clause.span = info.equation->span;
+    bool defines = info.defined != nullptr;
+    std::string_view word = checked_.item->test ? "expects" : "ensures";
+    Make(clause, fmt::format("{}{}", word, tables_.contract.equations.size()),
+         defines ? info.indices : info.free, [&](FunctionGen& gen, std::optional<size_t>& value) {
+           return defines ? Defining(gen, info, value) : Comparing(gen, *info.equation, value);
+         });
+    if (defines) AddAuxiliary(clause, *info.defined);
+    tables_.contract.equations.push_back(std::move(clause));
+  }
+
+ private:
+  /// `values` makes what the clause gives, and says which of that has a bound.
+  template <class MakeValues>
+  void Make(ir::Clause& clause, const std::string& name, const IndexNames& free,
+            const MakeValues& values) {
+    ir::Module scratch(module_.context());
+    Names& names = scratch.context().names;
+    Name unique = names.Intern(fmt::format("{}.{}", tables_.contract.function, name));
+    for (int i = 1; module_.FindFunction(unique); ++i)
+      unique = names.Intern(fmt::format("{}.{}.{}", tables_.contract.function, name, i));
+    DoingScope doing(fmt::format("generating KIR of '{}'", unique.text()));
+    clause.function = scratch.AddFunction(ir::FunctionKind::Contract, unique);
+    ContractScope scope{tables_, clause};
+    FunctionGen gen{checked_,
+                    sources_,
+                    scratch,
+                    *clause.function,
+                    ir::Builder(scratch, clause.function->body),
+                    {},
+                    {},
+                    {},
+                    {},
+                    {},
+                    {}};
+    gen.contract = &scope;
+    gen.sizes = sizes_;
+    clause.function->loc = gen.LocOf(clause.span);
+    gen.builder.set_loc(clause.function->loc);
+    for (const sema::Entity* index : free) {
+      auto number = static_cast<uint32_t>(clause.free.size());
+      clause.free.push_back({index->name, gen.Bound(index->range.domain)});
+      gen.values[index] = AddContractParam(gen, gen.builder.I64Type(), index->name,
+                                           {ir::ContractInput::Index, number});
+      scope.around.push_back(index);
+    }
+    std::optional<size_t> value;
+    std::vector<Value*> results = values(gen, value);
+    if (value && !IsFloat(results[*value]->type()->scalar)) value.reset();
+    gen.builder.Create(ir::OpKind::Return, {results}, {});
+    CarryBounds(clause, value, module_);
+  }
+
+  static std::vector<Value*> Defining(FunctionGen& gen, const sema::EquationInfo& info,
+                                      std::optional<size_t>& value) {
+    value = 0;
+    Scalar scalar = gen.Made(info.defined->type.scalar);
+    return {gen.builder.Cast(GenExpr(gen, info.equation->rhs), scalar)};
+  }
+
+  static std::vector<Value*> Comparing(FunctionGen& gen, const syntax::Equation& equation,
+                                       std::optional<size_t>& value) {
+    const sema::IndexInfo& left = *gen.Info(equation.lhs).index;
+    ir::Clause& clause = gen.contract->clause;
+    clause.compares = gen.contract->tables.argument(left.base);
+    clause.compared = left.base->name;
+    // Whether the equation is in f64 follows from what its right side reads.
+    std::vector<Value*> right = {GenExpr(gen, equation.rhs)};
+    bool reads_narrow = clause.reads_narrow;
+    std::vector<Value*> results = {GenExpr(gen, equation.lhs)};
+    clause.reads_narrow = reads_narrow;
+    for (const sema::IndexDim& dim : left.dims) results.push_back(GenDimIndex(gen, dim));
+    clause.has_rtol = equation.rtol != nullptr;
+    clause.has_atol = equation.atol != nullptr;
+    if (!clause.has_rtol && !clause.has_atol) value = results.size();
+    results.push_back(right[0]);
+    for (const syntax::Expr* tolerance : {equation.rtol, equation.atol}) {
+      if (tolerance) results.push_back(gen.builder.Cast(GenExpr(gen, tolerance), Scalar::F64));
+    }
+    return results;
+  }
+
+  void AddAuxiliary(ir::Clause& clause, const sema::Entity& entity) {
+    auto number = static_cast<uint32_t>(tables_.contract.auxiliaries.size());
+    clause.defines = number;
+    tables_.auxiliaries[&entity] = number;
+    ir::Auxiliary auxiliary{entity.name, entity.type.scalar, {}};
+    for (const ir::ContractIndex& index : clause.free) auxiliary.dims.push_back(index.extent);
+    tables_.contract.auxiliaries.push_back(std::move(auxiliary));
+  }
+
+  const sema::CheckedFunction& checked_;
+  const SourceManager& sources_;
+  const std::unordered_map<Name, Size>& sizes_;
+  ir::Module& module_;
+  ContractTables tables_;
+};
+
+}  // namespace
+
+ir::Contract GenerateExpectation(const sema::CheckedFunction& checked,
+                                 const sema::ExpectInfo& expect, const SourceManager& sources,
+                                 const std::unordered_map<Name, Size>& sizes,
+                                 const ArgumentNumber& argument, ir::Module& module) {
+  ir::Contract contract;
+  ClauseGen clauses(checked, sources, sizes, argument, contract, module);
+  if (expect.condition) clauses.AddRequirement(*expect.condition);
+  if (expect.equation) clauses.AddEquation(*expect.equation);
+  return contract;
+}
+
+ir::Contracts GenerateContracts(const sema::CheckedModule& checked, const SourceManager& sources,
+                                ir::Context& context) {
+  ir::Contracts contracts;
+  contracts.module = std::make_unique<ir::Module>(context);
+  const ArgumentNumber argument = [](const sema::Entity* entity) { return entity->param; };
+  const std::unordered_map<Name, Size> sizes;
+  for (const sema::CheckedFunction* function : checked.functions) {
+    if (function->requirements.empty() && function->ensures.empty()) continue;
+    contracts.list.emplace_back();
+    ClauseGen clauses(*function, sources, sizes, argument, contracts.list.back(),
+                      *contracts.module);
+    for (const sema::RequirementInfo& info : function->requirements) clauses.AddRequirement(info);
+    for (const sema::EquationInfo& info : function->ensures) clauses.AddEquation(info);
+  }
+  return contracts;
+}
+
+}  // namespace kdl::irgen

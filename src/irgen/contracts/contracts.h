@@ -1,0 +1,22 @@
+#pragma once
+
+#include <unordered_map>
+
+#include "ir/contract.h"
+#include "irgen/contracts/argument_number.h"
+#include "sema/model/checked.h"
+#include "support/source.h"
+
+namespace kdl::irgen {
+
+/// The contracts of the kernels that have one, in the order of the functions.
+ir::Contracts GenerateContracts(const sema::CheckedModule& checked, const SourceManager& sources,
+                                ir::Context& context);
+
+/// What an `expect` of a test says: a requirement, or an equation. `sizes`: what size names stand for there.
+ir::Contract GenerateExpectation(const sema::CheckedFunction& checked,
+                                 const sema::ExpectInfo& expect, const SourceManager& sources,
+                                 const std::unordered_map<Name, Size>& sizes,
+                                 const ArgumentNumber& argument, ir::Module& module);
+
+}  // namespace kdl::irgen

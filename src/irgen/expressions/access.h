@@ -1,0 +1,13 @@
+#pragma once
+
+#include "irgen/walk/function_gen.h"
+
+namespace kdl::irgen {
+
+ir::Value* GenLoad(FunctionGen& gen, const syntax::IndexExpr& expr);
+void GenStore(FunctionGen& gen, const syntax::IndexExpr& target, ir::Value* value, ir::Value* mask);
+/// `atomic t[…] op value`, `reduce t[…] op value`.
+void GenUpdateOf(FunctionGen& gen, const syntax::IndexExpr& target, ir::Value* value,
+                 ir::Value* mask, ir::UpdateKind how, ir::ScopeKind scope);
+
+}  // namespace kdl::irgen

@@ -1,0 +1,337 @@
+#include "irgen/expressions/reductions.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "ir/eval/eval.h"
+#include "ir/op_kind.h"
+#include "irgen/contracts/calls.h"
+#include "irgen/walk/carried.h"
+#include "irgen/walk/fold_kinds.h"
+#include "irgen/walk/generate.h"
+#include "support/check.h"
+
+namespace kdl::irgen {
+
+using ir::OpKind;
+using ir::Value;
+
+namespace {
+
+/// A value that lacks a reduced axis counts once for each of its elements.
+Value* WithAxes(FunctionGen& gen, Value* value, const ir::AxisList& axes) {
+  std::vector<ir::AxisId> sorted = axes;
+  std::sort(sorted.begin(), sorted.end());
+  return gen.builder.Broadcast(value, ir::UnionAxes(value->type()->axes, sorted));
+}
+
+/// An operand of a contraction in its memory type, where that is the source's type, too, and nothing was computed.
+Value* Narrowed(FunctionGen& gen, const syntax::Expr* operand, Value* value) {
+  if (!IsNarrowFloat(gen.Info(operand).type.scalar)) return value;
+  ir::Op* def = value->def();
+  bool widened =
+      def && def->kind() == OpKind::Cast && IsNarrowFloat(def->operand(0)->type()->scalar);
+  return widened ? def->operand(0) : value;
+}
+
+Value* GenFold(FunctionGen& gen, ir::FoldKind fold, Value* value, const ir::AxisList& over);
+
+/// The guards while the operand of a reduction is made. One over a reduced range is about another element of it than those
+/// that are folded: these are computed where the guard holds for any.
+class OperandGuards {
+ public:
+  OperandGuards(FunctionGen& gen, const ir::AxisList& over) : gen_(gen) {
+    ir::AxisList guarded;
+    for (const FunctionGen::Guard& guard : gen.guards)
+      guarded = ir::UnionAxes(guarded, guard.condition->type()->axes);
+    ir::AxisList shared;
+    for (ir::AxisId axis : over) {
+      if (ir::WithoutAxes(guarded, {axis}) != guarded) shared.push_back(axis);
+    }
+    if (shared.empty()) return;
+    Value* any = GenFold(gen, ir::FoldKind::Any, gen.Mask(), shared);
+    outer_ = std::exchange(gen.guards, {{any, false}});
+  }
+  ~OperandGuards() {
+    if (outer_) gen_.guards = std::move(*outer_);
+  }
+  OperandGuards(const OperandGuards&) = delete;
+  OperandGuards& operator=(const OperandGuards&) = delete;
+
+ private:
+  FunctionGen& gen_;
+  std::optional<std::vector<FunctionGen::Guard>> outer_;
+};
+
+struct Operands {
+  Value* a;
+  Value* b;
+};
+
+Operands GenOperands(FunctionGen& gen, const syntax::ReduceExpr& dot, Scalar accumulator) {
+  OperandGuards guards(gen, gen.AxesOf(gen.Info(&dot).reduce->ranges));
+  Value* a = GenExpr(gen, dot.operands[0]);
+  Value* b = GenExpr(gen, dot.operands[1]);
+  Value* narrow_a = Narrowed(gen, dot.operands[0], a);
+  Value* narrow_b = Narrowed(gen, dot.operands[1], b);
+  Scalar of_a = narrow_a->type()->scalar;
+  Scalar of_b = narrow_b->type()->scalar;
+  bool go_together = of_a == of_b || (IsByteFloat(of_a) && IsByteFloat(of_b));
+  if (narrow_a != a && narrow_b != b && go_together) return {narrow_a, narrow_b};
+  return {gen.builder.Cast(a, accumulator), gen.builder.Cast(b, accumulator)};
+}
+
+Value* GenContraction(FunctionGen& gen, const syntax::ReduceExpr& dot, Value* into) {
+  const sema::ReduceInfo& info = *gen.Info(&dot).reduce;
+  ir::AxisList over = gen.AxesOf(info.ranges);
+  Operands operands = GenOperands(gen, dot, info.accumulator);
+  ir::AxisList missing;
+  for (ir::AxisId axis : over) {
+    auto has = [&](Value* v) {
+      return ir::WithoutAxes(v->type()->axes, {axis}).size() != v->type()->axes.size();
+    };
+    if (!has(operands.a) && !has(operands.b)) missing.push_back(axis);
+  }
+  if (!missing.empty()) operands.a = WithAxes(gen, operands.a, missing);
+  std::vector<ir::AxisId> axes =
+      ir::WithoutAxes(ir::UnionAxes(operands.a->type()->axes, operands.b->type()->axes), over);
+  if (into) {
+    axes = ir::UnionAxes(axes, into->type()->axes);
+  } else {
+    into = gen.builder.Bits(info.accumulator, 0);
+  }
+  into = gen.builder.Broadcast(into, axes);
+  ir::Type type = gen.builder.types().Tile(info.accumulator, std::move(axes));
+  return gen.builder.Make(
+      OpKind::Contraction, {operands.a, operands.b, into}, type,
+      {ir::MakeAttr<ir::AttrKey::Axes>(over), ir::MakeAttr<ir::AttrKey::Acc>(info.accumulator),
+       ir::MakeAttr<ir::AttrKey::Order>(ir::OrderKind::Open)});
+}
+
+Value* GenFold(FunctionGen& gen, ir::FoldKind fold, Value* value, const ir::AxisList& over) {
+  Scalar accumulator = value->type()->scalar;
+  value = WithAxes(gen, value, over);
+  ir::Type type = gen.builder.types().Tile(accumulator, ir::WithoutAxes(value->type()->axes, over));
+  return gen.builder.Make(
+      OpKind::Reduce, {value}, type,
+      {ir::MakeAttr<ir::AttrKey::Fold>(fold), ir::MakeAttr<ir::AttrKey::Axes>(over),
+       ir::MakeAttr<ir::AttrKey::Acc>(accumulator),
+       ir::MakeAttr<ir::AttrKey::Order>(ir::OrderKind::Open)});
+}
+
+/// The sum by the number of existing elements. Of floats nothing has the mean NaN; integers then divide by zero.
+Value* GenMean(FunctionGen& gen, const sema::ReduceInfo& info, Value* sum, Span span) {
+  ir::Builder& b = gen.builder;
+  Value* count = b.I64(1);
+  for (const sema::Entity* range : info.ranges) {
+    Value* size = b.BlkSize(gen.blks.at(range));
+    count = b.Mul(count, size);
+  }
+  count = b.Cast(count, sum->type()->scalar);
+  Value* mask = IsFloat(sum->type()->scalar) ? nullptr : gen.Mask();
+  if (mask) count = b.Select(mask, count, b.Int(count->type()->scalar, 1));
+  Value* mean = b.Div(sum, count);
+  mean->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(span)));
+  return mean;
+}
+
+/// The least index at which the value is the extremum, or NaN as that is; -1: there is none. Bits tell -0.0 from 0.0 as the
+/// fold does, and all NaNs have the same ones.
+Value* GenArg(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
+  ir::Builder& b = gen.builder;
+  ir::AxisList over = gen.AxesOf(info.ranges);
+  Value* extremum = GenFold(gen, FoldOf(info.kind), value, over);
+  Value* hit = IsFloat(value->type()->scalar) ? b.Eq(BitsOf(b, value), BitsOf(b, extremum))
+                                              : b.Eq(value, extremum);
+  ir::Type indices = b.types().Tile(Scalar::I64, over);
+  Value* index = b.Make(OpKind::Iota, {gen.blks.at(info.ranges[0])}, indices);
+  Value* none = b.I64(std::numeric_limits<int64_t>::max());
+  Value* first = GenFold(gen, ir::FoldKind::Min, b.Select(hit, index, none), over);
+  Value* is_none = b.Eq(first, none);
+  return b.Select(is_none, b.I64(-1), first);
+}
+
+/// What a scan has beside its axis.
+std::vector<ir::Attr> ScanAttrs(const sema::ReduceInfo& info) {
+  auto walk = info.reversed ? ir::WalkKind::Down : ir::WalkKind::Up;
+  auto keep = info.exclusive ? ir::KeepKind::Before : ir::KeepKind::After;
+  return {ir::MakeAttr<ir::AttrKey::Walk>(walk), ir::MakeAttr<ir::AttrKey::Keep>(keep)};
+}
+
+/// A fold or scan over tiles of equal axes; `step` makes the next accumulators, inside the region.
+using Step = std::function<std::vector<Value*>(ir::Builder& b, const std::vector<Value*>& all)>;
+std::vector<Value*> GenCombine(FunctionGen& gen, const sema::ReduceInfo& info, bool scans,
+                               const std::vector<Value*>& values, const std::vector<Value*>& inits,
+                               const Step& step) {
+  ir::AxisList over = gen.AxesOf(info.ranges);
+  std::vector<ir::Type> types;
+  std::vector<ir::Type> params;
+  for (const Value* value : values) {
+    params.push_back(gen.builder.types().ScalarOf(value->type()->scalar));
+    const std::vector<ir::AxisId>& axes = value->type()->axes;
+    types.push_back(gen.builder.types().Tile(value->type()->scalar,
+                                             scans ? axes : ir::WithoutAxes(axes, over)));
+  }
+  std::vector<ir::Attr> attrs = scans ? ScanAttrs(info) : std::vector<ir::Attr>();
+  attrs.push_back(ir::MakeAttr<ir::AttrKey::Axes>(over));
+  ir::Op* op = gen.builder.Create(scans ? OpKind::Scan : OpKind::Fold, {values, inits},
+                                  std::move(types), std::move(attrs));
+  ir::Builder inner(gen.module, op->region());
+  inner.set_loc(gen.builder.loc());
+  std::vector<Value*> all;
+  for (int copy = 0; copy < 2; ++copy) {
+    for (ir::Type type : params) all.push_back(inner.AddParam(op->region(), type, {}));
+  }
+  inner.Create(OpKind::Yield, {step(inner, all)}, {});
+  return op->results();
+}
+
+/// A fold that keeps what it has at each element; the region is the fold's operation.
+Value* GenScan(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
+  ir::FoldKind fold = FoldOf(info.kind);
+  Scalar scalar = value->type()->scalar;
+  Value* init = gen.builder.Bits(scalar, ir::FoldIdentity(fold, scalar));
+  auto step = [&](ir::Builder& b, const std::vector<Value*>& all) -> std::vector<Value*> {
+    return {b.Binary(ir::CombineOf(fold), all[0], all[1])};
+  };
+  return GenCombine(gen, info, true, {WithAxes(gen, value, gen.AxesOf(info.ranges))}, {init},
+                    step)[0];
+}
+
+/// The parts of the operand over the same axes. Where the fn may trap, elements that are not to be computed are what the
+/// fold starts from: its identity changes nothing.
+std::vector<Value*> GenFolded(FunctionGen& gen, const syntax::ReduceExpr& reduce,
+                              const sema::CheckedFunction& callee, const ir::Function& fn,
+                              const std::vector<Value*>& inits) {
+  OperandGuards guards(gen, gen.AxesOf(gen.Info(&reduce).reduce->ranges));
+  std::vector<Value*> values = RoundedParts(gen, reduce.operands[0], callee.result);
+  Value* mask = MayTrap(fn, gen.module) ? gen.Mask() : nullptr;
+  ir::AxisList axes = gen.AxesOf(gen.Info(&reduce).reduce->ranges);
+  std::sort(axes.begin(), axes.end());
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (mask) values[i] = gen.builder.Select(mask, values[i], inits[i]);
+    axes = ir::UnionAxes(axes, values[i]->type()->axes);
+  }
+  for (Value*& value : values) value = gen.builder.Broadcast(value, axes);
+  return values;
+}
+
+/// A fn of tiles takes one after the other, in a loop over each folded range.
+struct TileFold {
+  const sema::CheckedFunction& callee;
+  const sema::CallInfo& bound;
+  const std::vector<const sema::Entity*>& over;
+  const std::vector<Value*>& values;
+  Span span;
+};
+
+std::vector<Value*> GenTileTurn(FunctionGen& gen, const TileFold& fold,
+                                const std::vector<Value*>& before,
+                                const std::vector<Value*>& index) {
+  std::vector<Value*> all = before;
+  for (size_t i = 0; i < before.size(); ++i) {
+    all.push_back(gen.builder
+                      .Create(OpKind::Take, {{fold.values[i]}, index, {}, {}}, {before[i]->type()},
+                              {ir::MakeAttr<ir::AttrKey::Axes>(gen.AxesOf(fold.over)),
+                               ir::MakeAttr<ir::AttrKey::Edge>(ir::EdgeKind::Proven),
+                               ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(fold.span))})
+                      ->result());
+  }
+  std::vector<Value*> after = GenCallOf(gen, fold.callee, fold.bound, all);
+  for (size_t i = 0; i < after.size(); ++i)
+    after[i] = Round(gen, after[i], before[i]->type()->scalar);
+  return after;
+}
+
+std::vector<Value*> GenTileLoops(FunctionGen& gen, const TileFold& fold,
+                                 const std::vector<Value*>& before, std::vector<Value*> index) {
+  if (index.size() == fold.over.size()) return GenTileTurn(gen, fold, before, index);
+  ir::Builder& b = gen.builder;
+  Value* blk = gen.blks.at(fold.over[index.size()]);
+  Value* lo = b.BlkStart(blk);
+  Value* hi = b.Add(lo, b.BlkSize(blk));
+  ir::Op* loop = b.Create(OpKind::Loop, {{lo}, {hi}, {b.I64(1)}, before}, TypesOf(before));
+  index.push_back(b.AddParam(loop->region(), b.I64Type(), {}));
+  std::vector<Value*> carried;
+  for (const Value* value : before)
+    carried.push_back(b.AddParam(loop->region(), value->type(), {}));
+  b.SetInsertionPoint(loop->region());
+  std::vector<Value*> after = GenTileLoops(gen, fold, carried, std::move(index));
+  b.Create(OpKind::Yield, {after}, {});
+  b.SetInsertionPoint(loop->block(), loop->next());
+  return loop->results();
+}
+
+std::vector<Value*> GenTileFold(FunctionGen& gen, const TileFold& fold, std::vector<Value*> inits) {
+  ir::AxisList over = gen.AxesOf(fold.over);
+  for (size_t i = 0; i < inits.size(); ++i)
+    inits[i] = gen.builder.Broadcast(inits[i], ir::WithoutAxes(fold.values[i]->type()->axes, over));
+  return GenTileLoops(gen, fold, inits, {});
+}
+
+}  // namespace
+
+Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce) {
+  if (gen.contract) return GenContractFold(gen, reduce)[0];
+  const sema::ReduceInfo& info = *gen.Info(&reduce).reduce;
+  if (info.kind == sema::ReduceKind::Dot) return GenContraction(gen, reduce, nullptr);
+  if (gen.Info(&reduce).callee) return GenUserFold(gen, reduce)[0];
+  ir::AxisList over = gen.AxesOf(info.ranges);
+  // Widened narrow floats fold in f32: exact for max and min, the defined accumulator for sum and prod.
+  Scalar accumulator = IsNarrowFloat(info.accumulator) ? Scalar::F32 : info.accumulator;
+  Value* value = nullptr;
+  {
+    OperandGuards guards(gen, over);
+    value = gen.builder.Cast(GenExpr(gen, reduce.operands[0]), accumulator);
+  }
+  switch (info.kind) {
+    case sema::ReduceKind::ArgMax:
+    case sema::ReduceKind::ArgMin:
+      return GenArg(gen, info, value);
+    case sema::ReduceKind::CumSum:
+    case sema::ReduceKind::CumProd:
+    case sema::ReduceKind::CumMax:
+      return GenScan(gen, info, value);
+    default:
+      break;
+  }
+  Value* folded = GenFold(gen, FoldOf(info.kind), value, gen.AxesOf(info.ranges));
+  bool mean = info.kind == sema::ReduceKind::Mean;
+  return mean ? GenMean(gen, info, folded, reduce.span) : folded;
+}
+
+std::vector<Value*> GenUserFold(FunctionGen& gen, const syntax::ReduceExpr& reduce) {
+  if (gen.contract) return GenContractFold(gen, reduce);
+  const sema::ExprInfo& info = gen.Info(&reduce);
+  const sema::CheckedFunction& callee = *info.callee;
+  Name name = gen.module.context().names.Intern(callee.InstanceName());
+  const ir::Function* fn = gen.module.FindFunction(name);
+  KDL_CHECK(fn, "fn '{}' was not generated before its caller", name.text());
+  std::vector<Value*> inits = RoundedParts(gen, reduce.init, callee.result);
+  std::vector<Value*> values = GenFolded(gen, reduce, callee, *fn, inits);
+  if (!callee.ranges.empty()) {
+    std::vector<Value*> last =
+        GenTileFold(gen, {callee, *info.call, info.reduce->ranges, values, reduce.span}, inits);
+    for (Value*& part : last) part = Widen(gen, part);
+    return last;
+  }
+  auto call = [&](ir::Builder& b, const std::vector<Value*>& all) {
+    return b
+        .Create(OpKind::Call, {all, {}}, fn->results, {ir::MakeAttr<ir::AttrKey::Callee>(name)})
+        ->results();
+  };
+  bool scans = info.reduce->kind == sema::ReduceKind::Scan;
+  std::vector<Value*> folded = GenCombine(gen, *info.reduce, scans, values, inits, call);
+  for (Value*& part : folded) part = Widen(gen, part);
+  return folded;
+}
+
+Value* GenContractInto(FunctionGen& gen, const syntax::ReduceExpr& dot, Value* into) {
+  return GenContraction(gen, dot, into);
+}
+
+}  // namespace kdl::irgen

@@ -1,0 +1,68 @@
+#include "irgen/programs/devices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "support/check.h"
+
+// The devices of a module: those of the compiled file, and those of imported files that programs use, as `lib::npu`.
+
+namespace kdl::irgen {
+
+namespace {
+
+/// The runtime's form of a device spec; select is a list.
+std::string SpecText(ir::Module& module, const sema::DeviceSpec& spec) {
+  switch (spec.form) {
+    case sema::DeviceForm::Promise:
+      return "";
+    case sema::DeviceForm::Fallback:
+    case sema::DeviceForm::Alias:
+      return fmt::format("@{}", NameOfDevice(module, *spec.of).text());
+    case sema::DeviceForm::Target: {
+      std::string text = spec.target;
+      if (spec.ordinal != 0) text += fmt::format("[{}]", spec.ordinal);
+      for (size_t i = 0; i < spec.options.size(); ++i) {
+        text += fmt::format("{}{}={}", i == 0 ? '?' : '&', spec.options[i].key.text(),
+                            spec.options[i].value);
+      }
+      return text;
+    }
+    case sema::DeviceForm::Select: {
+      std::string text;
+      for (const sema::DeviceSpec& alternative : spec.alternatives) {
+        text += (text.empty() ? "" : ",") + SpecText(module, alternative);
+      }
+      return text;
+    }
+  }
+  KDL_UNREACHABLE();
+}
+
+}  // namespace
+
+Name NameOfDevice(ir::Module& module, const sema::Entity& device) {
+  Name name = module.context().names.Intern(fmt::format("{}{}", device.prefix, device.name.text()));
+  bool known = std::ranges::any_of(module.devices,
+                                   [&](const ir::Device& other) { return other.name == name; });
+  if (known) return name;
+  size_t place = module.devices.size();
+  module.devices.push_back({name, ""});  // before those that its description names
+  std::string spec = SpecText(module, device.device);
+  module.devices[place].spec = std::move(spec);
+  return name;
+}
+
+Name DeviceNameOf(FunctionGen& gen, const sema::Entity* device) {
+  if (device == nullptr) device = gen.checked.device;
+  if (device != nullptr) return NameOfDevice(gen.module, *device);
+  if (gen.checked.item->test == nullptr) return {};
+  // Each device of the file is the target under test.
+  auto own = std::ranges::find_if(gen.module.devices, [](const ir::Device& declared) {
+    return declared.name.text().find("::") == std::string_view::npos;
+  });
+  return own == gen.module.devices.end() ? Name() : own->name;
+}
+
+}  // namespace kdl::irgen

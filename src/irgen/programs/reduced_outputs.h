@@ -1,0 +1,9 @@
+#pragma once
+
+#include "irgen/walk/function_gen.h"
+
+namespace kdl::irgen {
+
+void FillReducedOutputs(FunctionGen& gen);
+
+}  // namespace kdl::irgen

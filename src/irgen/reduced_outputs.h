@@ -1,9 +1,0 @@
-#pragma once
-
-#include "irgen/function_gen.h"
-
-namespace kdl::irgen {
-
-void FillReducedOutputs(FunctionGen& gen);
-
-}  // namespace kdl::irgen

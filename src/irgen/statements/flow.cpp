@@ -1,0 +1,227 @@
+#include "irgen/statements/flow.h"
+
+#include <algorithm>
+
+#include "ir/op_kind.h"
+#include "irgen/contracts/parts.h"
+#include "irgen/statements/loop_bounds.h"
+#include "irgen/walk/carried.h"
+#include "irgen/walk/generate.h"
+
+// `while`, `break` and `continue`. A jump is a bool that it makes false: the statements behind it are under that bool, and
+// the loop's next turn is as well. In kernels an `if` holds those statements; in a fn that is mapped over tiles each
+// element has its own path, and they are guarded like the branches of an `if` there.
+
+namespace kdl::irgen {
+
+namespace {
+
+using ir::OpKind;
+using ir::Value;
+
+bool Contains(const syntax::Stmt* stmt, syntax::StmtKind jump);
+
+bool AnyContains(const syntax::BlockStmt& block, syntax::StmtKind jump) {
+  return std::any_of(block.stmts.begin(), block.stmts.end(),
+                     [&](const syntax::Stmt* inner) { return Contains(inner, jump); });
+}
+
+/// A jump of a loop around `stmt`: those of the loops in it are their own.
+bool Contains(const syntax::Stmt* stmt, syntax::StmtKind jump) {
+  if (!stmt) return false;
+  if (stmt->kind == jump) return true;
+  if (const auto* block = syntax::DynAs<syntax::BlockStmt>(stmt))
+    return !block->unrolled && AnyContains(*block, jump);
+  const auto* branch = syntax::DynAs<syntax::IfStmt>(stmt);
+  return branch && (Contains(branch->then_block, jump) || Contains(branch->else_stmt, jump));
+}
+
+/// A bool that a jump makes false. Its number is above those of the source's variables.
+const sema::Entity* NewFlag(FunctionGen& gen, std::string_view name) {
+  auto number = static_cast<uint32_t>(gen.flow_entities.size());
+  sema::Entity flag{};
+  flag.kind = sema::EntityKind::Var;
+  flag.name = gen.module.context().names.Intern(name);
+  flag.number = UINT32_MAX - number;
+  gen.flow_entities.push_back(std::move(flag));
+  return &gen.flow_entities.back();
+}
+
+void MakeFalse(FunctionGen& gen, const sema::Entity* flag) {
+  if (!flag) return;
+  Value*& value = gen.values.at(flag);
+  Value* mask = gen.AssignMask();
+  value =
+      mask ? gen.builder.And(value, gen.builder.Unary(OpKind::Not, mask)) : gen.builder.Bool(false);
+}
+
+/// The elements that begin a loop in a fn that is mapped.
+Value* Begins(FunctionGen& gen, Value* condition) {
+  Value* mask = gen.Maps() ? gen.Mask() : nullptr;
+  return mask ? gen.builder.And(mask, condition) : condition;
+}
+
+/// A `while` that carries `inits`, then `vars`. `turn` makes a turn's ops, given the parameters for `inits`, and what those
+/// are in the next one.
+void GenTurns(FunctionGen& gen, std::vector<Value*> inits, const Vars& vars,
+              const std::function<std::vector<Value*>(const std::vector<Value*>&)>& turn) {
+  size_t own = inits.size();
+  std::vector<Value*> carried = Present(gen, vars);
+  inits.insert(inits.end(), carried.begin(), carried.end());
+  ir::Op* op = gen.builder.Create(OpKind::While, {inits}, TypesOf(inits));
+  std::vector<Value*> params;
+  for (size_t i = 0; i < own; ++i)
+    params.push_back(gen.builder.AddParam(op->region(), inits[i]->type(), Name()));
+  SetName(params[0], gen.module.context().names.Intern("go"));
+  CarryInto(gen, op->region(), vars, carried);
+  gen.builder.SetInsertionPoint(op->region());
+  std::vector<FunctionGen::Guard> around;
+  if (gen.Maps()) {
+    std::swap(around, gen.guards);
+    gen.guards.push_back({params[0], false, true});
+  }
+  std::vector<Value*> next = turn(params);
+  std::vector<Value*> last = Present(gen, vars);
+  next.insert(next.end(), last.begin(), last.end());
+  gen.builder.Create(OpKind::Yield, {next}, {});
+  if (gen.Maps()) std::swap(around, gen.guards);
+  gen.builder.SetInsertionPoint(op->block());
+  TakeResults(gen, vars, op, own);
+}
+
+}  // namespace
+
+bool Jumps(const syntax::Stmt* stmt) {
+  return Contains(stmt, syntax::StmtKind::Break) || Contains(stmt, syntax::StmtKind::Continue);
+}
+
+void OpenLoop(FunctionGen& gen, const syntax::BlockStmt& body) {
+  FunctionGen::LoopFlow flow;
+  if (AnyContains(body, syntax::StmtKind::Break)) flow.stays = NewFlag(gen, "stays");
+  if (AnyContains(body, syntax::StmtKind::Continue)) flow.live = NewFlag(gen, "live");
+  if (flow.stays) gen.values[flow.stays] = gen.builder.Bool(true);
+  gen.loops.push_back(flow);
+}
+
+void CloseLoop(FunctionGen& gen) {
+  gen.values.erase(gen.loops.back().stays);
+  gen.values.erase(gen.loops.back().live);
+  gen.loops.pop_back();
+}
+
+void GenTurn(FunctionGen& gen, const syntax::BlockStmt& body) {
+  if (const sema::Entity* live = gen.loops.back().live) gen.values[live] = gen.builder.Bool(true);
+  GenBlock(gen, body);
+}
+
+void GenBreak(FunctionGen& gen) {
+  MakeFalse(gen, gen.loops.back().stays);
+  MakeFalse(gen, gen.loops.back().live);
+}
+
+void GenContinue(FunctionGen& gen) { MakeFalse(gen, gen.loops.back().live); }
+
+namespace {
+
+/// `gen_rest` makes the statements of `rest`, which happen where the condition holds.
+void GenUnder(FunctionGen& gen, Value* condition, std::span<const syntax::Stmt* const> rest,
+              const std::function<void()>& gen_rest) {
+  if (gen.Maps()) {
+    gen.guards.push_back({condition, false});
+    gen_rest();
+    gen.guards.pop_back();
+    return;
+  }
+  Vars vars = AssignedOutside(gen, rest);
+  std::vector<Value*> before = Present(gen, vars);
+  ir::Op* op = gen.builder.Create(OpKind::If, {{condition}}, TypesOf(before));
+  gen.builder.SetInsertionPoint(op->region(0));
+  gen_rest();
+  Yield(gen, vars);
+  gen.builder.SetInsertionPoint(op->region(1));
+  gen.builder.Create(OpKind::Yield, {before}, {});
+  gen.builder.SetInsertionPoint(op->block());
+  TakeResults(gen, vars, op);
+}
+
+/// The turns of a loop over a list, from here on.
+void GenCopies(FunctionGen& gen, std::span<const syntax::Stmt* const> copies) {
+  if (copies.empty()) return;
+  GenTurn(gen, syntax::As<syntax::BlockStmt>(copies[0]));
+  copies = copies.subspan(1);
+  gen.values.erase(gen.loops.back().live);  // the next turn has its own
+  const sema::Entity* stays = gen.loops.back().stays;
+  if (!stays) return GenCopies(gen, copies);
+  GenUnder(gen, gen.values.at(stays), copies, [&] { GenCopies(gen, copies); });
+}
+
+}  // namespace
+
+void GenRest(FunctionGen& gen, std::span<const syntax::Stmt* const> rest) {
+  Value* condition = gen.values.at(gen.loops.back().AfterJump());
+  GenUnder(gen, condition, rest, [&] { GenStmts(gen, rest); });
+}
+
+void GenUnrolled(FunctionGen& gen, const syntax::BlockStmt& copies) {
+  OpenLoop(gen, copies);
+  GenCopies(gen, copies.stmts);
+  CloseLoop(gen);
+}
+
+namespace {
+
+/// The next turn's condition where nothing has ended the loop: `go_on`, evaluated only there.
+Value* GenGoesOn(FunctionGen& gen, const std::function<Value*()>& go_on) {
+  const sema::Entity* stays = gen.loops.back().stays;
+  if (!stays) return go_on();
+  Value* flag = gen.values.at(stays);
+  if (gen.contract) {
+    return GenChoice(
+        gen, flag, {Scalar::Bool}, [&] { return std::vector{go_on()}; },
+        [&] { return std::vector{gen.builder.Bool(false)}; })[0];
+  }
+  gen.guards.push_back({flag, false});
+  Value* again = go_on();
+  gen.guards.pop_back();
+  return gen.builder.And(flag, again);
+}
+
+}  // namespace
+
+void GenWhile(FunctionGen& gen, const syntax::WhileStmt& loop) {
+  OpenLoop(gen, *loop.body);
+  auto condition = [&] { return GenExpr(gen, loop.condition); };
+  Value* first = Begins(gen, condition());
+  const sema::Entity* stays = gen.loops.back().stays;
+  Vars vars = CarriedBy(gen, *loop.body);
+  if (stays) std::erase(vars, stays);
+  GenTurns(gen, {first}, vars, [&](const std::vector<Value*>&) -> std::vector<Value*> {
+    if (stays) gen.values[stays] = gen.builder.Bool(true);
+    GenTurn(gen, *loop.body);
+    return {GenGoesOn(gen, condition)};
+  });
+  CloseLoop(gen);
+}
+
+void GenMappedFor(FunctionGen& gen, const syntax::ForStmt& loop, size_t depth) {
+  const Vars& binders = gen.checked.Info(&loop).entities;
+  if (depth == binders.size()) return GenTurn(gen, *loop.body);
+  ir::Builder& b = gen.builder;
+  LoopBounds bounds = BoundsOf(gen, binders[depth]);
+  Value* step = bounds.step ? bounds.step : b.I64(1);
+  Value* first = Begins(gen, b.Lt(bounds.lo, bounds.hi));
+  Vars vars = CarriedBy(gen, *loop.body);
+  GenTurns(gen, {first, bounds.lo}, vars, [&](const std::vector<Value*>& params) {
+    Value* index = params[1];
+    SetName(index, binders[depth]->name);
+    gen.values[binders[depth]] = index;
+    GenMappedFor(gen, loop, depth + 1);
+    // The last index plus the step need not fit in 64 bits, their distance does.
+    Value* left = b.Cast(b.Sub(bounds.hi, index), Scalar::U64);
+    Value* more = b.Gt(left, b.Cast(step, Scalar::U64));
+    Value* again = GenGoesOn(gen, [&] { return more; });
+    return std::vector<Value*>{again, b.Add(index, step)};
+  });
+}
+
+}  // namespace kdl::irgen

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "irgen/walk/function_gen.h"
+
+namespace kdl::irgen {
+
+LoopBounds BoundsOf(FunctionGen& gen, const sema::Entity* binder);
+void GenDomain(FunctionGen& gen, const sema::Entity* domain);
+
+}  // namespace kdl::irgen

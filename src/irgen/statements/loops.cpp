@@ -1,0 +1,233 @@
+#include "irgen/statements/loops.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/op_kind.h"
+#include "irgen/statements/flow.h"
+#include "irgen/statements/loop_bounds.h"
+#include "irgen/walk/carried.h"
+#include "irgen/walk/generate.h"
+#include "irgen/walk/sizes.h"
+#include "sema/model/ast_walk.h"
+#include "support/check.h"
+
+namespace kdl::irgen {
+
+namespace {
+
+using ir::OpKind;
+using ir::Value;
+
+/// The region's parameter for a binder: its blk, or its index.
+void AddBinder(FunctionGen& gen, ir::Block* region, const sema::Entity* binder) {
+  ir::TypeTable& types = gen.builder.types();
+  if (binder->kind == sema::EntityKind::Range) {
+    gen.blks[binder] = gen.builder.AddParam(region, types.Blk(gen.AxisOf(binder)), binder->name);
+  } else {
+    gen.values[binder] = gen.builder.AddParam(region, types.ScalarOf(Scalar::I64), binder->name);
+  }
+}
+
+/// A name of its own for each domain of the function: two of one name are walked alike.
+Name DomainName(FunctionGen& gen, const sema::Entity* domain) {
+  int before = 0;
+  for (const sema::Entity* entity : gen.checked.entities) {
+    bool same = entity->kind == sema::EntityKind::Domain && entity->name == domain->name;
+    before += same && entity->number < domain->number ? 1 : 0;
+  }
+  if (before == 0) return domain->name;
+  return gen.module.context().names.Intern(fmt::format("{}.{}", domain->name.text(), before));
+}
+
+/// What `@pipelined` says.
+void AddAhead(FunctionGen& gen, const syntax::ForStmt& loop, std::vector<ir::Attr>& attrs) {
+  int64_t ahead = gen.checked.Info(&loop).ahead;
+  if (ahead > 0) attrs.push_back(ir::MakeAttr<ir::AttrKey::Ahead>(ahead));
+}
+
+/// `for` over several binders is a nest, leftmost outermost; all levels carry the same vars.
+void GenLoopNest(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& binders, size_t depth,
+                 const Vars& vars) {
+  if (depth == binders.size()) return GenTurn(gen, *loop.body);
+  const sema::Entity* binder = binders[depth];
+  LoopBounds bounds = BoundsOf(gen, binder);
+  std::vector<Value*> inits = Present(gen, vars);
+  std::vector<ir::Attr> attrs;
+  if (gen.loops.back().stays) attrs.push_back(ir::MakeAttr<ir::AttrKey::Breaks>(1));
+  AddAhead(gen, loop, attrs);
+  ir::Op* op;
+  if (binder->kind == sema::EntityKind::Range) {
+    op = gen.builder.Create(OpKind::For, {{bounds.lo}, {bounds.hi}, inits}, TypesOf(inits),
+                            std::move(attrs));
+  } else {
+    Value* step = bounds.step ? bounds.step : gen.builder.I64(1);
+    op = gen.builder.Create(OpKind::Loop, {{bounds.lo}, {bounds.hi}, {step}, inits}, TypesOf(inits),
+                            std::move(attrs));
+  }
+  AddBinder(gen, op->region(), binder);
+  CarryInto(gen, op->region(), vars, inits);
+  gen.builder.SetInsertionPoint(op->region());
+  GenSizeName(gen, binder);
+  GenLoopNest(gen, loop, binders, depth + 1, vars);
+  Yield(gen, vars);
+  gen.builder.SetInsertionPoint(op->block());
+  TakeResults(gen, vars, op);
+}
+
+/// The step, once it is known to be positive: what blocks touch is judged by a value that says so itself. One beyond the
+/// end makes one turn, whatever it is: so it is no longer than the way, and its multiples do not wrap.
+Value* PositiveStep(FunctionGen& gen, const LoopBounds& bounds, const sema::Entity* binder) {
+  Value* step = bounds.step;
+  if (step->def() && step->def()->kind() == OpKind::Const) return step;
+  ir::Builder& b = gen.builder;
+  Value* positive = b.Gt(step, b.I64(0));
+  std::string text = fmt::format("the step of '{}' is positive", binder->name.text());
+  b.Create(OpKind::Assert, {{positive}, {}}, {},
+           {ir::MakeAttr<ir::AttrKey::Text>(gen.module.context().names.Intern(text))});
+  Value* way = b.Max(b.Sub(bounds.hi, bounds.lo), b.I64(1));
+  return b.Min(b.Max(step, b.I64(1)), way);
+}
+
+/// How many turns a walk of single indices with a step has, as an i64.
+Value* TurnsOf(FunctionGen& gen, const LoopBounds& bounds) {
+  ir::Builder& b = gen.builder;
+  // Where there is a turn the distance fits in a u64.
+  Value* one = b.Int(Scalar::U64, 1);
+  Value* distance = b.Cast(b.Sub(bounds.hi, bounds.lo), Scalar::U64);
+  Value* before_last = b.Sub(distance, one);
+  Value* last = b.Div(before_last, b.Cast(bounds.step, Scalar::U64));
+  Value* count = b.Cast(b.Add(last, one), Scalar::I64);
+  Value* has_any = b.Lt(bounds.lo, bounds.hi);
+  return b.Select(has_any, count, b.I64(0));
+}
+
+/// Whether a bound of the binder uses one of the others, which come before it.
+bool UsesAny(const FunctionGen& gen, const sema::Entity* binder, const Vars& others) {
+  auto is_other = [&](const sema::Entity* entity) {
+    return std::find(others.begin(), others.end(), entity) != others.end();
+  };
+  if (binder->range.parent && is_other(binder->range.parent)) return true;
+  for (const syntax::Expr* bound :
+       {binder->range.lo, binder->range.hi, binder->lo, binder->hi, binder->step}) {
+    if (bound && sema::AnyOf(bound, [&](const syntax::Expr* inner) {
+          auto info = gen.checked.exprs.find(inner);
+          return info != gen.checked.exprs.end() && is_other(info->second.entity);
+        }))
+      return true;
+  }
+  return false;
+}
+
+/// The binders whose blocks are dealt. Those with bounds that others of them decide are walked inside, by the core that has
+/// the block of the others.
+void PartBinders(const FunctionGen& gen, const Vars& binders, Vars& dealt, Vars& inner) {
+  Vars before;
+  for (const sema::Entity* binder : binders) {
+    (UsesAny(gen, binder, before) ? inner : dealt).push_back(binder);
+    before.push_back(binder);
+  }
+}
+
+/// A walk with a step deals the numbers of its turns.
+struct DealtBinder {
+  const sema::Entity* entity;
+  LoopBounds bounds;
+};
+
+std::vector<DealtBinder> DealtBounds(FunctionGen& gen, const Vars& dealt,
+                                     std::vector<Value*>& bounds) {
+  std::vector<DealtBinder> all;
+  for (const sema::Entity* binder : dealt) {
+    LoopBounds b = BoundsOf(gen, binder);
+    if (b.step) b.step = PositiveStep(gen, b, binder);
+    all.push_back({binder, b});
+    if (b.step) b = {gen.builder.I64(0), TurnsOf(gen, b), nullptr};
+    bounds.push_back(b.lo);
+    bounds.push_back(b.hi);
+  }
+  return all;
+}
+
+void BindDealt(FunctionGen& gen, ir::Block* region, const std::vector<DealtBinder>& dealt) {
+  for (const DealtBinder& binder : dealt) AddBinder(gen, region, binder.entity);
+  gen.builder.SetInsertionPoint(region);
+  for (const auto& [entity, bounds] : dealt) {
+    if (!bounds.step) continue;
+    Value* offset = gen.builder.Mul(gen.values.at(entity), bounds.step);
+    gen.values[entity] = gen.builder.Add(bounds.lo, offset);
+    gen.values[entity]->set_name(entity->name);
+  }
+}
+
+void GenSpmd(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& binders) {
+  Vars dealt;
+  Vars inner;
+  PartBinders(gen, binders, dealt, inner);
+  std::vector<Value*> bounds;
+  std::vector<DealtBinder> walked = DealtBounds(gen, dealt, bounds);
+  const sema::StmtInfo& info = gen.checked.Info(&loop);
+  ir::DealKind deal = info.is_grouped   ? ir::DealKind::Grouped
+                      : info.is_dynamic ? ir::DealKind::Dynamic
+                                        : ir::DealKind::Static;
+  std::vector<ir::Attr> attrs = {ir::MakeAttr<ir::AttrKey::Deal>(deal)};
+  if (const sema::Entity* domain = binders[0]->of)
+    attrs.push_back(ir::MakeAttr<ir::AttrKey::Domain>(DomainName(gen, domain)));
+  AddAhead(gen, loop, attrs);
+  ir::Op* op = gen.builder.Create(OpKind::Spmd, {bounds}, {}, std::move(attrs));
+  BindDealt(gen, op->region(), walked);
+  OpenLoop(gen, *loop.body);
+  GenLoopNest(gen, loop, inner, 0, {});
+  CloseLoop(gen);
+  Yield(gen, {});
+  gen.builder.SetInsertionPoint(op->block());
+}
+
+/// In a fn that may be mapped elementwise, both branches are evaluated and each assignment selects.
+void GenMaskedIf(FunctionGen& gen, const syntax::IfStmt& branch, Value* condition) {
+  gen.guards.push_back({condition, false});
+  GenBlock(gen, *branch.then_block);
+  gen.guards.back() = {condition, true};
+  if (const auto* block = syntax::DynAs<syntax::BlockStmt>(branch.else_stmt)) GenBlock(gen, *block);
+  if (const auto* chained = syntax::DynAs<syntax::IfStmt>(branch.else_stmt)) GenIf(gen, *chained);
+  gen.guards.pop_back();
+}
+
+void GenBranch(FunctionGen& gen, const syntax::Stmt* stmt) {
+  if (const auto* block = syntax::DynAs<syntax::BlockStmt>(stmt)) GenBlock(gen, *block);
+  if (const auto* chained = syntax::DynAs<syntax::IfStmt>(stmt)) GenIf(gen, *chained);
+}
+
+}  // namespace
+
+void GenFor(FunctionGen& gen, const syntax::ForStmt& loop) {
+  const Vars& binders = gen.checked.Info(&loop).entities;
+  if (loop.is_spmd) return GenSpmd(gen, loop, binders);
+  OpenLoop(gen, *loop.body);
+  if (gen.Maps()) {
+    GenMappedFor(gen, loop, 0);
+  } else {
+    GenLoopNest(gen, loop, binders, 0, CarriedBy(gen, *loop.body));
+  }
+  CloseLoop(gen);
+}
+
+void GenIf(FunctionGen& gen, const syntax::IfStmt& branch) {
+  Value* condition = GenExpr(gen, branch.condition);
+  if (gen.Maps()) return GenMaskedIf(gen, branch, condition);
+  const syntax::Stmt* branches[] = {branch.then_block, branch.else_stmt};
+  Vars vars = AssignedOutside(gen, branches);
+  std::vector<Value*> before = Present(gen, vars);
+  ir::Op* op = gen.builder.Create(OpKind::If, {{condition}}, TypesOf(before));
+  for (size_t r = 0; r < 2; ++r) {
+    SetPresent(gen, vars, before);
+    gen.builder.SetInsertionPoint(op->region(r));
+    GenBranch(gen, r == 0 ? branch.then_block : branch.else_stmt);
+    Yield(gen, vars);
+  }
+  gen.builder.SetInsertionPoint(op->block());
+  TakeResults(gen, vars, op);
+}
+
+}  // namespace kdl::irgen

@@ -1,0 +1,256 @@
+#include "irgen/statements/tensor_views.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "ir/op_kind.h"
+#include "ir/requirement.h"
+#include "irgen/accesses/slices.h"
+#include "irgen/contracts/tables.h"
+#include "irgen/walk/sizes.h"
+
+// A view becomes a chain of `view` ops, of a kernel at its head, each of which splits one dimension or merges neighbours:
+//   view v: f32[N, G, K, P] = x;            x: f32[N, C, H, W] where C == G*K, P == H*W
+//   %1 = view %x {dimension = 2} : tensor<f32,[N, C, P]>
+//   %v = view %1 {dimension = 1} : tensor<f32,[N, G, K, P]>
+// Dimensions are grouped from the left: those that are equal stay, and each other group ends as soon as both sides are known
+// to have as many elements, or as the dimensions behind it are equal and nothing says that it differs. A launch is refused
+// where groups differ in elements.
+
+namespace kdl::irgen {
+
+namespace {
+
+using Dims = std::vector<Size>;
+
+/// Neighbouring dimensions `from` become `to`.
+struct DimGroup {
+  size_t at;  ///< the first one of `from`
+  Dims from;
+  Dims to;
+};
+
+/// A product as its factors.
+struct Factors {
+  uint64_t number = 1;
+  std::vector<Size> others;
+
+  bool operator==(const Factors&) const = default;
+
+  /// Whether the number, which is none below 0, is among the factors now.
+  bool Take(int64_t factor) {
+    uint64_t product = 0;
+    if (factor < 0 || __builtin_mul_overflow(number, static_cast<uint64_t>(factor), &product)) {
+      return false;
+    }
+    number = product;
+    return true;
+  }
+};
+
+/// In lowest terms. There is something below where divisions are taken to leave nothing.
+struct Fraction {
+  Factors above;
+  Factors below;
+
+  bool operator==(const Fraction&) const = default;
+
+  /// Both are one only where a size is 0.
+  bool DiffersFrom(const Fraction& other) const {
+    return above.others == other.above.others && below.others == other.below.others &&
+           !(*this == other);
+  }
+
+  void Reduce() {
+    if (uint64_t common = std::gcd(above.number, below.number); common > 1) {
+      above.number /= common;
+      below.number /= common;
+    }
+    std::erase_if(below.others, [&](Size divisor) {
+      auto factor = std::ranges::find(above.others, divisor);
+      if (factor == above.others.end()) return false;
+      above.others.erase(factor);
+      return true;
+    });
+    std::ranges::sort(above.others);
+    std::ranges::sort(below.others);
+  }
+};
+
+class DimMatcher {
+ public:
+  DimMatcher(const sema::CheckedFunction& checked, const Dims& from, const Dims& to)
+      : checked_(checked), from_(from), to_(to) {}
+
+  std::vector<DimGroup> Match() const {
+    std::vector<DimGroup> groups;
+    size_t i = 0;
+    size_t j = 0;
+    while (i < from_.size() && j < to_.size()) {
+      auto [a, b] = from_[i] == to_[j] ? std::pair<size_t, size_t>{1, 1} : GroupAt(i, j);
+      groups.push_back({i, Part(from_, i, a), Part(to_, j, b)});
+      i += a;
+      j += b;
+    }
+    DimGroup& last = groups.back();  // dimensions of one index may be left
+    last.from.insert(last.from.end(), from_.begin() + Offset(i), from_.end());
+    last.to.insert(last.to.end(), to_.begin() + Offset(j), to_.end());
+    return groups;
+  }
+
+  /// Whether both are known to have as many elements, `exact` whatever the sizes are, else if divisions leave nothing.
+  bool SameCount(const Dims& a, const Dims& b, bool exact) const {
+    return CountOf(a, exact) == CountOf(b, exact);
+  }
+
+ private:
+  static std::ptrdiff_t Offset(size_t i) { return static_cast<std::ptrdiff_t>(i); }
+  static Dims Part(const Dims& dims, size_t first, size_t count) {
+    return {dims.begin() + Offset(first), dims.begin() + Offset(first + count)};
+  }
+
+  enum class By { Count, WholeQuotients, WhatFollows };
+
+  /// Whether a group may end with `a` dimensions from i and `b` from j on.
+  bool EndsAt(By by, size_t i, size_t a, size_t j, size_t b) const {
+    Dims from = Part(from_, i, a);
+    Dims to = Part(to_, j, b);
+    if (by != By::WhatFollows) return SameCount(from, to, by == By::Count);
+    return EqualAt(i + a, j + b) && !CountOf(from, false).DiffersFrom(CountOf(to, false));
+  }
+
+  /// The fewest dimensions on both sides that have as many elements, else behind which they are equal again.
+  std::pair<size_t, size_t> GroupAt(size_t i, size_t j) const {
+    size_t most_from = from_.size() - i;
+    size_t most_to = to_.size() - j;
+    for (By by : {By::Count, By::WholeQuotients, By::WhatFollows}) {
+      for (size_t total = 2; total <= most_from + most_to; ++total) {
+        for (size_t a = 1; a < total; ++a) {
+          size_t b = total - a;
+          if (a <= most_from && b <= most_to && EndsAt(by, i, a, j, b)) return {a, b};
+        }
+      }
+    }
+    return {most_from, most_to};
+  }
+
+  bool EqualAt(size_t i, size_t j) const {
+    return i < from_.size() && j < to_.size() && from_[i] == to_[j];
+  }
+
+  Fraction CountOf(const Dims& dims, bool exact) const {
+    constexpr int kMostSteps = 4;
+    Fraction count;
+    for (Size dim : dims) AddFactors(dim, kMostSteps, count.above, exact ? nullptr : &count.below);
+    count.Reduce();
+    return count;
+  }
+
+  /// `divisors`: where those of divisions go; null: a division is a factor like any other.
+  void AddFactors(Size size, int steps, Factors& factors, Factors* divisors) const {
+    if (IsConstant(size) && factors.Take(size->value)) return;
+    if (size->kind == SizeKind::Mul) {
+      AddFactors(size->lhs, steps, factors, divisors);
+      AddFactors(size->rhs, steps, factors, divisors);
+    } else if (Size equal = steps > 0 ? EqualOf(size) : nullptr) {
+      AddFactors(equal, steps - 1, factors, divisors);
+    } else if (size->kind == SizeKind::FloorDiv && divisors != nullptr) {
+      AddFactors(size->lhs, steps, factors, divisors);
+      AddFactors(size->rhs, steps, *divisors, nullptr);
+    } else {
+      factors.others.push_back(size);
+    }
+  }
+
+  /// What a `where` says that a size name is; null: nothing.
+  Size EqualOf(Size symbol) const {
+    for (const sema::WhereInfo& where : checked_.where) {
+      if (where.op == syntax::BinaryOp::Eq && where.lhs == symbol) return where.rhs;
+    }
+    return nullptr;
+  }
+
+  const sema::CheckedFunction& checked_;
+  const Dims& from_;
+  const Dims& to_;
+};
+
+Size Product(FunctionGen& gen, const Dims& dims) {
+  SizeTable& sizes = gen.builder.types().sizes();
+  Size product = sizes.Constant(1);
+  for (Size dim : dims) product = sizes.Binary(SizeKind::Mul, product, dim);
+  return product;
+}
+
+void RequireEqualCount(FunctionGen& gen, const DimGroup& group, Name view) {
+  Size left = Product(gen, group.from);
+  Size right = Product(gen, group.to);
+  RequireSizes(gen, left, ir::CompareKind::Eq, right,
+               fmt::format("view {}: {} == {}", view.text(), ToString(left), ToString(right)));
+}
+
+/// Two negative dimensions would have as many elements as two others.
+void RequireNoneNegative(FunctionGen& gen, const Dims& dims, Name view) {
+  Size zero = gen.builder.types().sizes().Constant(0);
+  for (Size dim : dims) {
+    if (!ir::MayBeNegative(gen.function, gen.Bound(dim))) continue;
+    RequireSizes(gen, dim, ir::CompareKind::Ge, zero,
+                 fmt::format("view {}: {} >= 0", view.text(), ToString(dim)));
+  }
+}
+
+/// Behind what the launch is asked, and other views.
+void InsertAtViews(FunctionGen& gen) {
+  for (ir::Op* op : *gen.function.body) {
+    if (op->kind() != ir::OpKind::Require && op->kind() != ir::OpKind::View)
+      return gen.builder.SetInsertionPoint(op);
+  }
+  gen.builder.SetInsertionPoint(gen.function.body);
+}
+
+/// The tensor with `dims` instead of `count` dimensions.
+ir::Value* Replace(FunctionGen& gen, ir::Value* tensor, size_t at, size_t count, const Dims& dims) {
+  Dims all = tensor->type()->dims;
+  auto first = all.begin() + static_cast<std::ptrdiff_t>(at);
+  first = all.erase(first, first + static_cast<std::ptrdiff_t>(count));
+  for (Size dim : dims) first = all.insert(first, gen.Bound(dim)) + 1;
+  return gen.builder.Make(ir::OpKind::View, {tensor},
+                          gen.builder.types().Tensor(tensor->type()->scalar, std::move(all)),
+                          {ir::MakeAttr<ir::AttrKey::Dimension>(static_cast<int64_t>(at))});
+}
+
+}  // namespace
+
+void GenView(FunctionGen& gen, const syntax::ViewStmt& view) {
+  const sema::Entity* entity = gen.checked.Info(&view).entities.at(0);
+  bool in_kernel = gen.function.kind == ir::FunctionKind::Kernel;
+  ir::Value* tensor = in_kernel ? gen.values.at(entity->of) : GenTensor(gen, view.source);
+  SetName(tensor, entity->name);
+  Dims from = in_kernel ? tensor->type()->dims : gen.Info(view.source).type.dims;
+  Dims to = entity->type.dims;
+  DimMatcher matcher(gen.checked, from, to);
+  std::vector<DimGroup> groups = matcher.Match();
+  RequireNoneNegative(gen, to, entity->name);
+  for (const DimGroup& group : groups) {
+    if (!matcher.SameCount(group.from, group.to, true)) RequireEqualCount(gen, group, entity->name);
+  }
+  ir::Block* here = gen.builder.block();
+  ir::Op* before = gen.builder.before();
+  if (in_kernel) InsertAtViews(gen);
+  for (size_t g = groups.size(); g-- > 0;) {  // from the right: what is left keeps its numbers
+    const auto& [at, of, into] = groups[g];
+    if (of == into) continue;
+    bool merges = of.size() > 1;
+    bool splits = into.size() > 1;
+    if (merges)
+      tensor = Replace(gen, tensor, at, of.size(), splits ? Dims{Product(gen, of)} : into);
+    if (splits || !merges) tensor = Replace(gen, tensor, at, 1, into);
+    SetName(tensor, entity->name);
+  }
+  gen.values[entity] = tensor;
+  gen.builder.SetInsertionPoint(here, before);
+}
+
+}  // namespace kdl::irgen

@@ -1,0 +1,87 @@
+#include "irgen/statements/watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/op_kind.h"
+#include "irgen/contracts/tiles.h"
+#include "irgen/walk/generate.h"
+
+// `assert`, `static_assert` and `print`.
+
+namespace kdl::irgen {
+
+namespace {
+
+using ir::AttrKey;
+using ir::OpKind;
+using ir::Value;
+
+ir::Attr TextAttr(FunctionGen& gen, std::string_view text) {
+  return ir::MakeAttr<AttrKey::Text>(gen.module.context().names.Intern(text));
+}
+
+/// As a part of the text of a print, in which braces are places for values.
+std::string Escaped(std::string_view text) {
+  std::string escaped;
+  for (char c : text) {
+    escaped += c;
+    if (c == '{' || c == '}') escaped += c;
+  }
+  return escaped;
+}
+
+/// `[i = {}.., j = {}..] ` in front of a tile's elements: where its blocks start, in the order of its axes.
+std::string Starts(FunctionGen& gen, const sema::Type& type, std::vector<Value*>& values) {
+  std::string text;
+  std::vector<const sema::Entity*> ranges = type.ranges;
+  std::sort(ranges.begin(), ranges.end(),
+            [&](auto* a, auto* b) { return gen.AxisOf(a) < gen.AxisOf(b); });
+  for (const sema::Entity* range : ranges) {
+    text += fmt::format("{}{} = {{}}..", text.empty() ? "[" : ", ", range->name.text());
+    values.push_back(gen.builder.BlkStart(gen.blks.at(range)));
+  }
+  return text.empty() ? text : text + "] ";
+}
+
+}  // namespace
+
+void GenAssert(FunctionGen& gen, const syntax::AssertStmt& assertion) {
+  ir::Attr text = assertion.message
+                      ? TextAttr(gen, assertion.message->value)
+                      : ir::MakeAttr<AttrKey::Text>(gen.TextOf(assertion.condition->span));
+  if (gen.contract && assertion.is_static) return;  // kernels check it
+  if (gen.tiles) {
+    return GenForElements(gen, assertion.condition, [&] {
+      Value* condition = GenExpr(gen, assertion.condition);
+      gen.builder.Create(OpKind::Assert, {{condition}, {}}, {}, {text});
+    });
+  }
+  Value* condition = GenExpr(gen, assertion.condition);
+  if (assertion.is_static) {
+    gen.builder.Create(OpKind::StaticAssert, {{condition}}, {}, {text});
+    return;
+  }
+  std::vector<Value*> mask;
+  if (Value* guard = gen.Mask()) mask.push_back(guard);
+  gen.builder.Create(OpKind::Assert, {{condition}, mask}, {}, {text});
+}
+
+void GenPrint(FunctionGen& gen, const syntax::PrintStmt& print) {
+  std::string text;
+  std::vector<Value*> values;
+  for (const syntax::Expr* value : print.values) {
+    if (!text.empty()) text += " ";
+    if (const auto* literal = syntax::DynAs<syntax::StringLit>(value)) {
+      text += Escaped(literal->value);
+      continue;
+    }
+    Value* printed = GenRounded(gen, value);
+    text += Starts(gen, gen.Info(value).type, values) + "{}";
+    values.push_back(gen.builder.Broadcast(printed, gen.AxesOf(gen.Info(value).type.ranges)));
+  }
+  gen.builder.Create(OpKind::Print, {values, {}}, {}, {TextAttr(gen, text)});
+}
+
+}  // namespace kdl::irgen

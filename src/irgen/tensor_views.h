@@ -1,9 +1,0 @@
-#pragma once
-
-#include "irgen/function_gen.h"
-
-namespace kdl::irgen {
-
-void GenView(FunctionGen& gen, const syntax::ViewStmt& view);
-
-}  // namespace kdl::irgen

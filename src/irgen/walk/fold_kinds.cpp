@@ -1,0 +1,43 @@
+#include "irgen/walk/fold_kinds.h"
+
+#include <array>
+
+#include "ir/op_kind.h"
+#include "support/check.h"
+
+namespace kdl::irgen {
+
+ir::FoldKind FoldOf(sema::ReduceKind kind) {
+  switch (kind) {
+    case sema::ReduceKind::Sum:
+    case sema::ReduceKind::CumSum:
+    case sema::ReduceKind::Mean:
+      return ir::FoldKind::Sum;
+    case sema::ReduceKind::Prod:
+    case sema::ReduceKind::CumProd:
+      return ir::FoldKind::Prod;
+    case sema::ReduceKind::Max:
+    case sema::ReduceKind::CumMax:
+    case sema::ReduceKind::ArgMax:
+      return ir::FoldKind::Max;
+    case sema::ReduceKind::Min:
+    case sema::ReduceKind::ArgMin:
+      return ir::FoldKind::Min;
+    case sema::ReduceKind::Any:
+      return ir::FoldKind::Any;
+    case sema::ReduceKind::All:
+      return ir::FoldKind::All;
+    case sema::ReduceKind::Dot:
+    case sema::ReduceKind::Reduce:
+    case sema::ReduceKind::Scan:
+      break;
+  }
+  KDL_UNREACHABLE("neither a contraction nor what a fn folds is one of the folds");
+}
+
+ir::Value* BitsOf(ir::Builder& b, ir::Value* value) {
+  Scalar bits = value->type()->scalar == Scalar::F64 ? Scalar::I64 : Scalar::I32;
+  return b.Make(ir::OpKind::ToBits, {value}, b.ElementwiseType(bits, std::array{value}));
+}
+
+}  // namespace kdl::irgen

@@ -1,0 +1,106 @@
+#include "irgen/walk/function_gen.h"
+
+#include "ir/op_info.h"
+
+namespace kdl::irgen {
+
+ir::Loc FunctionGen::LocOf(Span span) const {
+  if (!span.valid()) return {};
+  LineColumn at = sources.Locate(span);
+  return {module.context().names.Intern(sources.name(span.file)), at.line, at.column,
+          span.end - span.begin};
+}
+
+/// The source on one line: what a trap quotes.
+Name FunctionGen::TextOf(Span span) const {
+  std::string text;
+  for (char c : sources.text(span)) {
+    bool space = c == ' ' || c == '\n' || c == '\r' || c == '\t';
+    if (!space) text += c;
+    if (space && !text.empty() && text.back() != ' ') text += ' ';
+  }
+  return module.context().names.Intern(text);
+}
+
+ir::AxisId FunctionGen::AxisOf(const sema::Entity* range) {
+  if (auto found = axes.find(range); found != axes.end()) return found->second;
+  ir::Axis axis{range->name, range->range.extent, range->range.domain, {}};
+  if (range->range.parent) axis.parent = AxisOf(range->range.parent);
+  return axes[range] = function.AddAxis(axis);
+}
+
+std::vector<ir::AxisId> FunctionGen::AxesOf(const std::vector<const sema::Entity*>& ranges) {
+  std::vector<ir::AxisId> ids;
+  for (const sema::Entity* range : ranges) ids.push_back(AxisOf(range));
+  return ids;
+}
+
+Size FunctionGen::Bound(Size size) const {
+  if (sizes.empty()) return size;
+  return module.types().sizes().Substitute(size, [&](Name name) -> Size {
+    auto bound = sizes.find(name);
+    return bound == sizes.end() ? nullptr : bound->second;
+  });
+}
+
+namespace {
+
+/// The guards from `first` on, all at once; `cached`: where each keeps that for itself and those before it.
+ir::Value* MaskFrom(FunctionGen& gen, size_t first, ir::Value* FunctionGen::Guard::* cached) {
+  ir::Value* outer = nullptr;
+  for (size_t i = first; i < gen.guards.size(); ++i) {
+    FunctionGen::Guard& guard = gen.guards[i];
+    ir::Value*& mask = guard.*cached;
+    if (!mask) {
+      mask = guard.negated ? gen.builder.Unary(ir::OpKind::Not, guard.condition) : guard.condition;
+      if (outer) mask = gen.builder.And(outer, mask);
+    }
+    outer = mask;
+  }
+  return outer;
+}
+
+}  // namespace
+
+ir::Value* FunctionGen::Mask() { return MaskFrom(*this, 0, &Guard::mask); }
+
+ir::Value* FunctionGen::AssignMask() {
+  bool in_loop = !guards.empty() && guards[0].of_loop;
+  return in_loop ? MaskFrom(*this, 1, &Guard::inside) : Mask();
+}
+
+ir::Value* Widen(FunctionGen& gen, ir::Value* value) {
+  return IsNarrowFloat(value->type()->scalar) ? gen.builder.Cast(value, Scalar::F32) : value;
+}
+
+ir::Value* Round(FunctionGen& gen, ir::Value* value, Scalar scalar) {
+  if (gen.contract) return gen.builder.Cast(value, gen.Made(scalar));
+  // Widening is exact, so rounding back what was just widened gives the value itself.
+  ir::Op* def = value->def();
+  bool widened =
+      def && def->kind() == ir::OpKind::Cast && def->operand(0)->type()->scalar == scalar;
+  return widened && IsNarrowFloat(scalar) ? def->operand(0) : gen.builder.Cast(value, scalar);
+}
+
+std::vector<sema::Type> PartTypes(const sema::Type& type) {
+  return type.is_tuple() ? type.parts : std::vector{type};
+}
+
+void SetName(ir::Value* value, Name name) {
+  if (value->name().empty()) value->set_name(name);
+}
+
+/// Widening of narrow floats and sizes of whole ranges are made before it is known whether anything needs them.
+void DropUnused(const ir::Block* block) {
+  for (ir::Op* op = block->last(); op;) {
+    ir::Op* before = op->prev();
+    for (const ir::Block* region : op->regions()) DropUnused(region);
+    // Tiles need the blk of their axes in scope, though they do not use it as a value.
+    bool unused = op->info().has(ir::kPure) && !op->results().empty() &&
+                  op->result()->uses().empty() && op->kind() != ir::OpKind::MakeBlk;
+    if (unused) ir::Erase(op);
+    op = before;
+  }
+}
+
+}  // namespace kdl::irgen
