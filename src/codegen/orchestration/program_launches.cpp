@@ -97,7 +97,7 @@ void ProgramPrinter::PrintRelocate(const Op* op) {
   ir::RelocateOp move(const_cast<Op*>(op));
   Call call = Move(Request::Move, op, {TensorText(move.tensor())}, move.after());
   SayCause(op);
-  PrintQueued(op, op->result(), variables_.at(move.tensor()) + "_moved", std::move(call));
+  PrintQueued(op, op->result(), CalledAfter(move.tensor()) + "_moved", std::move(call));
 }
 
 void ProgramPrinter::PrintCopyBack(const Op* op) {
@@ -105,7 +105,7 @@ void ProgramPrinter::PrintCopyBack(const Op* op) {
   Call call =
       Move(Request::CopyBack, op, {TensorText(copy.to()), TensorText(copy.from())}, copy.after());
   SayCause(op);
-  PrintQueued(op, op->result(), variables_.at(copy.to()) + "_copied_back", std::move(call));
+  PrintQueued(op, op->result(), CalledAfter(copy.to()) + "_copied_back", std::move(call));
 }
 
 void ProgramPrinter::PrintCopy(const Op* op) {
@@ -116,15 +116,14 @@ void ProgramPrinter::PrintCopy(const Op* op) {
                 Quoted("copy"),
                 Events(copy.after()),
                 {Item::Kind::Place, {FailurePlace(op)}}};
-  PrintQueued(op, op->result(), variables_.at(copy.to()) + "_copied", std::move(call));
+  PrintQueued(op, op->result(), CalledAfter(copy.to()) + "_copied", std::move(call));
 }
 
 void ProgramPrinter::PrintFill(const Op* op) {
   ir::FillOp fill(const_cast<Op*>(op));
   Call call{Request::Fill, QueueText(op), {}};
   call.items = {TensorText(fill.tensor()), ArgumentText(fill.value()), Events(fill.after())};
-  PrintQueued(op, op->result(), variables_.at(fill.tensor()) + "_filled", std::move(call),
-              Place(op));
+  PrintQueued(op, op->result(), CalledAfter(fill.tensor()) + "_filled", std::move(call), Place(op));
 }
 
 void ProgramPrinter::PrintWorkspace(const Op* op) {

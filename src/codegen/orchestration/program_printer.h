@@ -119,6 +119,8 @@ class ProgramPrinter {
   static bool IsPart(const ir::Value* tensor);
   /// A part that is used once and has no name is written where it is used.
   static bool MayStandInPlace(const ir::Value* part);
+  /// The variable of a tensor, for names made from it; of a part that is written in place the one that it would have.
+  std::string CalledAfter(const ir::Value* tensor) const;
   void PrintSlice(const ir::Op* op);
   void PrintView(const ir::Op* op);
   void PrintBindSize(const ir::Op* op);

@@ -66,6 +66,19 @@ bool ProgramPrinter::MayStandInPlace(const Value* part) {
   return once && part->name().empty();
 }
 
+namespace {
+
+std::string PartName(const Value* part) {
+  return std::string(ir::MemoryOf(part)->name().text()) + "_part";
+}
+
+}  // namespace
+
+std::string ProgramPrinter::CalledAfter(const Value* tensor) const {
+  bool stands_in_place = IsPart(tensor) && !part_variables_.contains(tensor);
+  return stands_in_place ? PartName(tensor) : variables_.at(tensor);
+}
+
 void ProgramPrinter::PrintSlice(const Op* op) {
   ir::SliceOp slice(const_cast<Op*>(op));
   Call call{slice.hi() ? Request::Part : Request::At, TensorText(slice.tensor()), {}};
@@ -83,9 +96,8 @@ void ProgramPrinter::PrintSlice(const Op* op) {
     }
   }
   part_variables_.insert(op->result());
-  std::string wanted = std::string(ir::MemoryOf(slice.tensor())->name().text()) + "_part";
   Given given;
-  given.tensor = NameOf(op->result(), Wanted(op->result(), wanted));
+  given.tensor = NameOf(op->result(), Wanted(op->result(), PartName(op->result())));
   syntax_->Print(writer_, call, given, "");
   Own(Owned::Kind::Tensor, given.tensor);
 }
