@@ -17,7 +17,17 @@ namespace {
 
 constexpr size_t kMaxErrors = 50;
 
+/// A fault so few tokens after one that was assumed within a line follows from it: words were left over.
+constexpr size_t kFollowing = 2;
+
 bool StartsItem(size_t type) { return type >= KdlLexer::IMPORT && type <= KdlLexer::FN; }
+
+/// Whether the block around has ended, with a brace that is missing. An indented `const` is meant to be a part of it.
+bool EndsBlock(const antlr4::Token& token) {
+  size_t type = token.getType();
+  bool is_inside = type == KdlLexer::CONST && token.getCharPositionInLine() > 0;
+  return type == antlr4::Token::EOF || (StartsItem(type) && !is_inside);
+}
 
 /// Hard words that only begin statements.
 bool StartsStatement(size_t type) {
@@ -112,6 +122,7 @@ antlr4::Token* ErrorStrategy::recoverInline(antlr4::Parser* parser) {
   }
   if (CanAssume(*parser)) {
     Report(*parser, token, parser->getExpectedTokens());
+    if (!IsFirstOnLine(*parser->getTokenStream())) assumed_at_ = token.getTokenIndex();
     return getMissingSymbol(parser);
   }
   throw antlr4::InputMismatchException(parser);
@@ -146,7 +157,7 @@ void ErrorStrategy::SyncLoop(antlr4::Parser& parser, const IntervalSet& next, bo
   }
   while (!next.contains(input.LA(1))) {
     // A brace that is missing here is reported when the block looks for it.
-    if (in_block && (input.LA(1) == antlr4::Token::EOF || StartsItem(input.LA(1)))) return;
+    if (in_block && EndsBlock(*input.LT(1))) return;
     Report(parser, *input.LT(1), parser.getExpectedTokens());
     skip();
   }
@@ -159,7 +170,7 @@ void ErrorStrategy::SkipStatement(antlr4::Parser& parser) {
   size_t braces = 0;
   for (bool done = false; !done; must_move = false) {
     size_t type = input.LA(1);
-    if (type == antlr4::Token::EOF || StartsItem(type)) break;
+    if (EndsBlock(*input.LT(1))) break;
     if (type == KdlLexer::RBRACE && braces == 0) break;
     if (!must_move && braces == 0 && StartsStatement(type) && IsFirstOnLine(input)) break;
     parser.consume();
@@ -197,7 +208,8 @@ void ErrorStrategy::Report(antlr4::Parser& parser, antlr4::Token& token, Interva
     return t != nullptr &&
            std::binary_search(lexed_.faulty_lines.begin(), lexed_.faulty_lines.end(), t->getLine());
   };
-  if (repeated || faulty(&token) || faulty(error.previous)) return;
+  bool follows = assumed_at_ != kNoToken && index - assumed_at_ <= kFollowing;
+  if (repeated || follows || faulty(&token) || faulty(error.previous)) return;
   if (++reported_ > kMaxErrors) {
     diagnostics_.Report(diag::TooManyErrors, SpanOf(file_, token), kMaxErrors);
     throw antlr4::ParseCancellationException();

@@ -81,6 +81,10 @@ class Advisor {
       return "count with `-= 1`";
     if (Is(KdlLexer::COLON) && expression)
       return "a whole dimension has a range with a name: `for j in M by 16 { … x[i, j] … }`";
+    if (Is(KdlLexer::CONST) && Wants(KdlLexer::LET))
+      return fmt::format("inside a body it is a `let`: let {} = …;", TextAt(index + 1));
+    if (Text(error_.token) == "core_num" && Wants(KdlLexer::SEMI))
+      return "the number of cores comes first: spmd(core_num = 3) kernel(x, y);";
     if (Is(KdlLexer::TILDE)) return "`~` relates two sides in `ensures` and `expect` only";
     if (Is(KdlLexer::COMMA) && Wants(KdlLexer::RBRACK)) {
       return "`else` and its value stand behind the last index: x[i, j else v]";
