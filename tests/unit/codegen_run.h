@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "codegen/llvm/before_launch/host_module.h"
 #include "codegen/llvm/compile.h"
-#include "codegen/llvm/host_module.h"
 #include "ir/print/printer.h"
 #include "ir_text.h"
 #include "kdl/kernel_abi.h"

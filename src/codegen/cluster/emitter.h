@@ -1,6 +1,6 @@
 #pragma once
 
-#include "codegen/llvm/team_emitter.h"
+#include "codegen/llvm/team/emitter.h"
 
 namespace kdl::codegen::cluster {
 

@@ -16,8 +16,8 @@
 #include <string_view>
 #include <utility>
 
-#include "codegen/llvm/exact_compares.h"
 #include "codegen/llvm/machine.h"
+#include "codegen/llvm/optimize/exact_compares.h"
 #include "support/check.h"
 #include "support/result.h"
 

@@ -7,8 +7,8 @@
 
 #include "codegen/llvm/emitter.h"
 #include "codegen/llvm/machine.h"
-#include "codegen/llvm/optimize.h"
-#include "codegen/llvm/widen_half.h"
+#include "codegen/llvm/optimize/optimize.h"
+#include "codegen/llvm/optimize/widen_half.h"
 #include "ir/module.h"
 #include "support/check.h"
 #include "support/result.h"

@@ -141,31 +141,31 @@ inline void EmitNothing(Emitter&, ir::Op*) {}
 /// Emits a block's ops, without its terminator, at the builder's place.
 void EmitBlock(Emitter& emitter, const ir::Block* block);
 
-// arithmetic.cpp
+// ops/arithmetic.cpp
 /// floor(a / b) and a - b * floor(a / b); b is not 0.
 llvm::Value* EmitFloorDivide(Emitter& emitter, llvm::Value* a, llvm::Value* b, bool is_signed);
 llvm::Value* EmitFloorModulo(Emitter& emitter, llvm::Value* a, llvm::Value* b, bool is_signed);
 
-// casts.cpp
+// ops/casts.cpp
 llvm::Value* WidenNarrowFloat(Emitter& emitter, Scalar from, llvm::Value* bits);  ///< to float
 llvm::Value* EmitCast(Emitter& emitter, llvm::Value* value, Scalar from, Scalar to);
 
-// vectors.cpp
+// ops/vectors.cpp
 /// `value` in every lane of a vector of `lanes`; itself where it is a vector or lanes is 1.
 llvm::Value* Splat(Emitter& emitter, llvm::Value* value, int64_t lanes);
 
-// print.cpp
+// ops/print.cpp
 void EmitPrint(Emitter& emitter, ir::Op* op);
 
-// atomics.cpp
+// ops/atomics.cpp
 /// An update that other workers may make at the same time.
 void EmitAtomicUpdate(Emitter& emitter, ir::Op* op);
 
-// control.cpp
+// ops/control.cpp
 /// One turn of a loop; it looks first whether another core has trapped where `polls` says so.
 void EmitLoopBody(Emitter& emitter, const ir::Block* region, bool polls);
 
-// claims.cpp
+// ops/claims.cpp
 /// How many counters the loops of a kernel take numbers from.
 int64_t CountClaims(const ir::Function& kernel);
 /// Makes `claim_states` for the loops to be emitted that claim their numbers.
@@ -207,7 +207,7 @@ void FindRings(Emitter& emitter);
 llvm::Value* FieldAddress(Emitter& emitter, llvm::StructType* type, llvm::Value* base,
                           unsigned field);
 
-// memory.cpp
+// ops/memory.cpp
 /// Ends the lives of the buffers on the stack that the block has made.
 void EndBuffers(Emitter& emitter, const ir::Block* block);
 /// Where the element of an access lies, which is inside of the tensor.
@@ -219,7 +219,7 @@ llvm::Value* PlaceAddress(Emitter& emitter, const ir::Value* buffer,
 /// A size of an access as an i64 over the dims.
 llvm::Value* EmitSize(Emitter& emitter, Size size);
 
-// traps.cpp
+// ops/traps.cpp
 /// Goes on where `ok` holds; else stops the core with the trap at `location`.
 void TrapUnless(Emitter& emitter, llvm::Value* ok, const TrapLocation& location, llvm::Value* index,
                 llvm::Value* bound);
@@ -239,14 +239,14 @@ void EmitKernel(Emitter& emitter);
 /// What a kernel and each of its stages begin with: the core's facts, sizes, scalars, addresses.
 void EmitPrologue(Emitter& emitter);
 
-// barriers.cpp
+// coroutines/barriers.cpp
 bool HasBarriers(const ir::Function& kernel);
 /// Emits, in the kernel's function, the start of a coroutine that is its body, and its resumption.
 void EmitResumable(Emitter& emitter);
 /// The kdl_core of the present call.
 llvm::Value* PresentCore(Emitter& emitter);
 
-// launch_tensors.cpp
+// before_launch/launch_tensors.cpp
 struct LaunchTensorMemory {
   const ir::Value* tensor;
   Memory memory;
@@ -259,10 +259,10 @@ std::vector<LaunchTensorMemory> LaunchTensors(Emitter& emitter, llvm::Value* sha
 llvm::Function* EmitSharedBytes(llvm::Module& module, const AbiTypes& abi, Names& names,
                                 KernelCode& code);
 
-// pipes.cpp
+// ops/pipes.cpp
 void EmptyRings(Emitter& emitter);
 
-// stages.cpp
+// coroutines/stages.cpp
 /// ptr SYMBOL(const kdl_args* args, kdl_core* core): a coroutine, which gives its handle.
 void DeclareCoroutine(Emitter& emitter, const std::string& symbol);
 /// The coroutine's frame, somewhere behind `memory`, and its first suspension, in the block at the builder's place.
@@ -277,7 +277,7 @@ void RunStages(Emitter& emitter);
 /// The sizes, from emitter.args.
 void ReadDims(Emitter& emitter);
 
-// busy_cores.cpp
+// before_launch/busy_cores.cpp
 /// The size; `overflow` collects whether an operation left 64 bits.
 llvm::Value* EmitSaturating(Emitter& emitter, Size size, llvm::Value*& overflow);
 /// A sum, difference or product with whether it left 64 bits.
@@ -286,12 +286,12 @@ llvm::Value* WithOverflow(Emitter& emitter, SizeKind kind, llvm::Value* lhs, llv
 llvm::Function* EmitBusyCores(llvm::Module& module, const AbiTypes& abi, Names& names,
                               KernelCode& code);
 
-// launch_check.cpp
+// before_launch/launch_check.cpp
 /// Makes the check_fn where a parameter has a dimension that is an expression; else null. Its traps join the locations.
 llvm::Function* EmitLaunchCheck(llvm::Module& module, const AbiTypes& abi, Names& names,
                                 KernelCode& code);
 
-// host_module.cpp
+// before_launch/host_module.cpp
 /// A function of the host's module for the emitter's kernel: `scale.f32.x86-64-v3.check`.
 llvm::Function* DeclareHostFunction(Emitter& emitter, llvm::FunctionType* type,
                                     std::string_view what);

@@ -17,7 +17,7 @@ struct Processor {
   std::string tune;                ///< LLVM's: the processor whose timing counts; empty: `cpu`
   std::string features;            ///< LLVM's, comma-separated, may be empty
   uint64_t required_features = 0;  ///< bits of kdl_variant::required_features
-  bool has_fma = true;             ///< else soft_float.h makes it of other operations
+  bool has_fma = true;             ///< else soft/ makes it of other operations
   bool has_half = true;            ///< conversions from and to f16; else as well
   bool computes_half = false;      ///< + - * / sqrt of f16
   int scalable_bits =

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "codegen/llvm/team_emitter.h"
+#include "codegen/llvm/team/emitter.h"
 #include "codegen/ptx/box_map.h"
 
 namespace kdl::codegen::ptx {

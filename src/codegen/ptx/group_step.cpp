@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/llvm/unit_steps.h"
+#include "codegen/llvm/ops/unit_steps.h"
 #include "codegen/ptx/emitter.h"
 #include "ir/lane_map.h"
 #include "ir/views.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <span>
 
-#include "codegen/llvm/host_module.h"
+#include "codegen/llvm/before_launch/host_module.h"
 #include "driver/compile/runtime_name.h"
 #include "driver/diagnostics.h"
 #include "driver/run/wrap_kernel.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "codegen/llvm/emitter.h"
-#include "codegen/llvm/soft_float.h"
+#include "codegen/llvm/soft/soft_float.h"
 #include "ir/op.h"
 #include "support/check.h"
 #include "support/scalar.h"

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <string>
 
-#include "codegen/llvm/unit_steps.h"
+#include "codegen/llvm/ops/unit_steps.h"
 #include "ir/op_info.h"
 #include "ir/views.h"
 #include "support/check.h"

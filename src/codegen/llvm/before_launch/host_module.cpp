@@ -1,14 +1,14 @@
-#include "codegen/llvm/host_module.h"
+#include "codegen/llvm/before_launch/host_module.h"
 
 #include <fmt/format.h>
 
 #include <utility>
 #include <vector>
 
+#include "codegen/llvm/before_launch/image_tables.h"
 #include "codegen/llvm/emitter.h"
-#include "codegen/llvm/image_tables.h"
 #include "codegen/llvm/machine.h"
-#include "codegen/llvm/optimize.h"
+#include "codegen/llvm/optimize/optimize.h"
 #include "support/check.h"
 
 namespace kdl::codegen {

@@ -1,4 +1,4 @@
-#include "codegen/llvm/coroutines.h"
+#include "codegen/llvm/coroutines/coroutines.h"
 
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ValueTracking.h>

@@ -1,4 +1,4 @@
-#include "codegen/llvm/image_tables.h"
+#include "codegen/llvm/before_launch/image_tables.h"
 
 #include <fmt/format.h>
 #include <llvm/IR/IRBuilder.h>

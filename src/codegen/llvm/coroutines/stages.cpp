@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/llvm/coroutines.h"
+#include "codegen/llvm/coroutines/coroutines.h"
 #include "codegen/llvm/emitter.h"
 #include "ir/attr.h"
 #include "ir/op.h"

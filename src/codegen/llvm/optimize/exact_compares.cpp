@@ -1,4 +1,4 @@
-#include "codegen/llvm/exact_compares.h"
+#include "codegen/llvm/optimize/exact_compares.h"
 
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/CodeGen/TargetLowering.h>

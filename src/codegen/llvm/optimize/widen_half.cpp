@@ -1,4 +1,4 @@
-#include "codegen/llvm/widen_half.h"
+#include "codegen/llvm/optimize/widen_half.h"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>

@@ -1,4 +1,4 @@
-#include "codegen/llvm/team_emitter.h"
+#include "codegen/llvm/team/emitter.h"
 #include "support/check.h"
 
 // Block copies, of one dimension or two. Rows are elements side by side in both memories; where the tensor's are apart each is a row.

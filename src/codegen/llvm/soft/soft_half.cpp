@@ -1,4 +1,4 @@
-#include "codegen/llvm/soft_float.h"
+#include "codegen/llvm/soft/soft_float.h"
 
 // f16 is float with 5 bits of exponent in the place of 8, and 10 of fraction in that of 23.
 

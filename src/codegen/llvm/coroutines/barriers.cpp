@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "codegen/llvm/coroutines.h"
+#include "codegen/llvm/coroutines/coroutines.h"
 #include "codegen/llvm/emitter.h"
 #include "ir/op_info.h"
 #include "kdl/kernel_abi.h"

@@ -1,4 +1,4 @@
-#include "codegen/llvm/finite_bits.h"
+#include "codegen/llvm/optimize/finite_bits.h"
 
 #include <algorithm>
 #include <bit>

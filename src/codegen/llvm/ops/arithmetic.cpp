@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "codegen/llvm/emitter.h"
-#include "codegen/llvm/finite_bits.h"
-#include "codegen/llvm/soft_float.h"
+#include "codegen/llvm/optimize/finite_bits.h"
+#include "codegen/llvm/soft/soft_float.h"
 #include "ir/attr.h"
 #include "ir/op.h"
 #include "ir/op_info.h"

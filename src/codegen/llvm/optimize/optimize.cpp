@@ -1,4 +1,4 @@
-#include "codegen/llvm/optimize.h"
+#include "codegen/llvm/optimize/optimize.h"
 
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/Verifier.h>
@@ -19,10 +19,10 @@
 
 #include <utility>
 
-#include "codegen/llvm/coroutines.h"
-#include "codegen/llvm/exact_compares.h"
-#include "codegen/llvm/mask_loops.h"
-#include "codegen/llvm/widen_half.h"
+#include "codegen/llvm/coroutines/coroutines.h"
+#include "codegen/llvm/optimize/exact_compares.h"
+#include "codegen/llvm/optimize/mask_loops.h"
+#include "codegen/llvm/optimize/widen_half.h"
 #include "support/check.h"
 
 namespace kdl::codegen {

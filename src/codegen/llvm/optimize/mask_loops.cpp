@@ -1,4 +1,4 @@
-#include "codegen/llvm/mask_loops.h"
+#include "codegen/llvm/optimize/mask_loops.h"
 
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/Analysis/VectorUtils.h>

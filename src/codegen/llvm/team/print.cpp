@@ -1,6 +1,6 @@
 #include <vector>
 
-#include "codegen/llvm/team_emitter.h"
+#include "codegen/llvm/team/emitter.h"
 #include "ir/views.h"
 #include "kdl/team_abi.h"
 #include "support/scalar.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "codegen/llvm/source_lines.h"
-#include "codegen/llvm/team_emitter.h"
+#include "codegen/llvm/team/emitter.h"
 #include "ir/module.h"
 #include "ir/op_kind.h"
 #include "ir/type.h"

@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "codegen/llvm/optimize.h"
-#include "codegen/llvm/team_emitter.h"
+#include "codegen/llvm/optimize/optimize.h"
+#include "codegen/llvm/team/emitter.h"
 #include "support/check.h"
 
 namespace kdl::codegen {

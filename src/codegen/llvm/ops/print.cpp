@@ -1,5 +1,5 @@
+#include "codegen/llvm/before_launch/host_module.h"
 #include "codegen/llvm/emitter.h"
-#include "codegen/llvm/host_module.h"
 #include "ir/views.h"
 #include "kdl/kernel_abi.h"
 

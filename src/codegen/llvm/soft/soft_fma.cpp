@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "codegen/llvm/soft_float.h"
+#include "codegen/llvm/soft/soft_float.h"
 #include "support/check.h"
 
 // a * b + c, rounded once, out of operations that each round.

@@ -2,7 +2,7 @@
 #include <optional>
 #include <utility>
 
-#include "codegen/llvm/team_emitter.h"
+#include "codegen/llvm/team/emitter.h"
 #include "ir/attr.h"
 #include "ir/views.h"
 #include "kdl/kernel_abi.h"

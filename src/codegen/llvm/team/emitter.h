@@ -68,7 +68,7 @@ struct TeamEmitter : Emitter {
 
 llvm::BasicBlock* NewBlock(TeamEmitter& emitter, const char* name);
 
-// team_compile.cpp
+// compile.cpp
 /// A machine whose cores are teams.
 struct TeamMachine {
   FileType file;  ///< what the payload is
@@ -87,7 +87,7 @@ struct TeamMachine {
 Result<CompiledModule> CompileTeams(const KernelSource& source, const TeamMachine& team,
                                     const CompileOptions& options);
 
-// team_entry.cpp
+// entry.cpp
 /// The kernel's function, parameters and memories, and its body.
 void EmitTeamKernel(TeamEmitter& emitter);
 /// How many numbers a launch of the kernel has.
@@ -96,12 +96,12 @@ std::vector<const ir::Param*> TensorParams(const ir::Function& kernel);
 /// Number `at` of the launch's.
 llvm::Value* LaunchNumber(TeamEmitter& emitter, uint64_t at, std::string_view name);
 
-// memory.cpp
+// ops/memory.cpp
 /// Of an access the index of each dimension.
 std::vector<llvm::Value*> AccessIndex(Emitter& emitter, const ir::Op* op,
                                       std::span<ir::Value* const> operands);
 
-// team_control.cpp
+// control.cpp
 /// A loop whose turns the workers share.
 void EmitTeamLoop(TeamEmitter& emitter, ir::Op* op);
 /// A `while` whose turns are parts of the launch.
@@ -113,12 +113,12 @@ void FinishTeamTraps(TeamEmitter& emitter, llvm::BasicBlock* then);
 /// Whether a worker may trap where others do not.
 bool MayTrapAlone(const ir::Function& kernel);
 
-// team_copies.cpp
+// copies.cpp
 void EmitCopyIn(TeamEmitter& emitter, ir::Op* op);
 void EmitCopyOut(TeamEmitter& emitter, ir::Op* op);
 void EmitAwaitCopies(TeamEmitter& emitter, ir::Op* op);
 
-// team_print.cpp
+// print.cpp
 void EmitTeamPrint(TeamEmitter& emitter, ir::Op* op);
 
 }  // namespace kdl::codegen

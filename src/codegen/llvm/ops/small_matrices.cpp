@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codegen/llvm/unit_steps.h"
+#include "codegen/llvm/ops/unit_steps.h"
 #include "ir/views.h"
 #include "support/check.h"
 
