@@ -3,9 +3,9 @@
 
 #include "ir/op_info.h"
 #include "ir/views.h"
-#include "passes/drop_unused.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/drop_unused.h"
+#include "passes/rewriting/rewrite.h"
 #include "proofs/proofs.h"
 
 // canonicalize: the same kernel with less in it. Folds constants and the facts of made blks, merges equal pure ops where

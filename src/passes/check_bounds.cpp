@@ -3,15 +3,15 @@
 #include <algorithm>
 
 #include "ir/views.h"
+#include "passes/checks/launch_bounds.h"
 #include "passes/diagnostics.h"
-#include "passes/launch_bounds.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "proofs/proofs.h"
 
 // check-bounds: the edge of every access.
 //   clip    each index is a whole range over the dimension's own size, or proven; the block's valid size is enough
-//   proven  inside for all sizes, or for those that the launch lets pass (launch_bounds.h)
+//   proven  inside for all sizes, or for those that the launch lets pass (checks/launch_bounds.h)
 //   guard   unknown: checked at run time; with --unchecked the user's word stands for the proof
 // An index that every launch which gets there takes outside is the user's mistake. Edges with `else` stay. Elements that are
 // taken from tiles are proven or guarded, too.

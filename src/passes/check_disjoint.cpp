@@ -7,10 +7,10 @@
 
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
+#include "passes/checks/ragged_checks.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
-#include "passes/ragged_checks.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "proofs/proofs.h"
 
 // check-disjoint: what one block writes no other block touches, unless a `sync` lies between, or both are atomic; and a

@@ -5,9 +5,9 @@
 
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
+#include "passes/checks/ragged_checks.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
-#include "passes/ragged_checks.h"
 #include "proofs/proofs.h"
 
 // check-outputs: every element of an `out` parameter is written, whatever the data is, and read only once it is. What

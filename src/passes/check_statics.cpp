@@ -1,7 +1,7 @@
 #include "ir/op_kind.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "proofs/proofs.h"
 
 // check-statics: what `static_assert` states is a constant by now; where it does not hold that is an error, and the op is

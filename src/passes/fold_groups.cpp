@@ -7,12 +7,12 @@
 #include "ir/op_kind.h"
 #include "passes/analysis/pipe_ends.h"
 #include "passes/analysis/points.h"
-#include "passes/element_access.h"
-#include "passes/group_blocks.h"
-#include "passes/group_parts.h"
+#include "passes/groups/group_blocks.h"
+#include "passes/groups/group_parts.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
-#include "passes/structured.h"
+#include "passes/rewriting/element_access.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
 
 // fold-groups: an spmd that is dealt in groups becomes one over the groups, each of which walks its blocks in order. What
 // the blocks update for their group goes to parts, which lie in a tensor of the launch; behind a barrier these are folded.

@@ -12,7 +12,7 @@
 #include "passes/analysis/points.h"
 #include "passes/analysis/reloads.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
 // form-nests: elementwise ops of one block with the same axes become one nest; what only they use is never a tile.

@@ -13,7 +13,7 @@
 #include "passes/analysis/pipe_ends.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
 // fuse-stages: where all stages of a kernel walk their loops in step, one walk does what they did, and what a stage pushed

@@ -6,9 +6,9 @@
 
 #include "ir/op_info.h"
 #include "ir/views.h"
-#include "passes/call_growth.h"
+#include "passes/analysis/call_growth.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
 // A call is replaced by the fn's body, over the caller's axes, by two passes.
 //

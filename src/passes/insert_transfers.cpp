@@ -10,11 +10,11 @@
 #include "ir/program_tensors.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
-#include "passes/default_device.h"
+#include "passes/analysis/default_device.h"
+#include "passes/analysis/tensor_touches.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
-#include "passes/tensor_touches.h"
+#include "passes/rewriting/rewrite.h"
 
 // insert-transfers: what a launch needs, and lives elsewhere, moves there first. One walk, which knows of each tensor its
 // home, and on which other devices there are copies of it:

@@ -8,9 +8,9 @@
 
 #include "ir/builder.h"
 #include "ir/op_kind.h"
-#include "passes/bind_constants.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
+#include "passes/rewriting/bind_constants.h"
 #include "support/check.h"
 
 // instantiate: one kernel for each set of constants.

@@ -2,7 +2,7 @@
 #include "ir/op_info.h"
 #include "ir/views.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
 // open-slots: a tile that travels is written to, and read from, a slot of the ring, which is a tensor while it is held.

@@ -9,9 +9,9 @@
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
+#include "passes/analysis/tensor_touches.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
-#include "passes/tensor_touches.h"
+#include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
 // order-launches: a launch waits for those before it that write what it touches, or touch what it writes; launches that

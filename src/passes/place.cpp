@@ -2,9 +2,9 @@
 
 #include "ir/tensor_view.h"
 #include "ir/views.h"
-#include "passes/default_device.h"
+#include "passes/analysis/default_device.h"
+#include "passes/analysis/tensor_touches.h"
 #include "passes/passes.h"
-#include "passes/tensor_touches.h"
 
 // place: every tensor of a program begins its life on a device. What its `on` says stands; else it is where a launch
 // first writes it, or, without one, first reads it:

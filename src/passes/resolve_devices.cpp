@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "ir/op_kind.h"
-#include "passes/default_device.h"
+#include "passes/analysis/default_device.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
 

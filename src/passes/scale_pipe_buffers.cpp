@@ -9,7 +9,7 @@
 #include "ir/ring.h"
 #include "ir/views.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
 // scale-pipe-buffers: a program keeps the memory in which the pipes of its launches lie, as many slices as cores run at

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "ir/op_kind.h"
-#include "passes/bind_constants.h"
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
+#include "passes/rewriting/bind_constants.h"
 #include "support/check.h"
 
 // select-tiles: the auto generics that are still open get the numbers that the target's selector chooses. From here on

@@ -1,6 +1,6 @@
 #include "ir/op_kind.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
 // select-units: a contraction in one chain takes the steps of the best of the target's units that multiply what it

@@ -18,6 +18,7 @@ ROOMS = {
     "src/ir": ["eval", "print", "verify", "parse"],
     "src/targets/cpu": ["analysis", "expand"],
     "src/targets/simt": ["analysis", "rings", "tiles", "boxes", "expand"],
+    "src/passes": ["rewriting", "analysis", "groups", "checks"],
     "src/codegen/llvm": ["soft", "coroutines", "optimize", "before_launch", "team", "ops"],
     "src/irgen": ["walk", "accesses", "stages", "contracts", "programs", "expressions", "statements"],
     "src/tools": ["measure", "loading", "explain", "testing", "timing"],

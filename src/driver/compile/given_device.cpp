@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "passes/default_device.h"
+#include "passes/analysis/default_device.h"
 #include "support/names.h"
 
 namespace kdl::driver {

@@ -5,7 +5,7 @@
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 #include "passes/analysis/points.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace kdl::passes {
 

@@ -1,7 +1,7 @@
 #include "passes/analysis/pipe_ends.h"
 
 #include "ir/op_kind.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace kdl::passes {
 

@@ -5,7 +5,7 @@
 #include "ir/builder.h"
 #include "ir/views.h"
 #include "passes/analysis/points.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "proofs/proofs.h"
 
 namespace kdl::passes {

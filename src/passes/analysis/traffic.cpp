@@ -7,7 +7,7 @@
 #include "ir/eval/eval.h"
 #include "ir/op_info.h"
 #include "ir/views.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace kdl::passes {
 

@@ -6,8 +6,8 @@
 
 #include "ir/builder.h"
 #include "ir/views.h"
-#include "passes/rewrite.h"
-#include "passes/structured.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/analysis/slides.h"
 #include "targets/cpu/cut_fold.h"

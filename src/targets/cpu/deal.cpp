@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "ir/views.h"
-#include "passes/block_loops.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/block_loops.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/cpu/passes.h"
 #include "targets/cpu/walks.h"
 

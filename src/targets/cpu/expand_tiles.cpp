@@ -1,7 +1,7 @@
 #include "ir/op_kind.h"
 #include "ir/verify/verifier.h"
 #include "passes/diagnostics.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 #include "targets/cpu/analysis/last_axis.h"
 #include "targets/cpu/expand/expander.h"

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "ir/views.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/cpu/passes.h"
 
 // fit-operands: what a contraction multiplies is made as its unit takes it, once, where it is made, not at every

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "passes/structured.h"
+#include "passes/rewriting/structured.h"
 #include "targets/cpu/walks.h"
 
 namespace kdl::cpu {

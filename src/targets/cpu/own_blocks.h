@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/builder.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/kernel_shape.h"
 
 namespace kdl::cpu {

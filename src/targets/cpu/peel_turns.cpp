@@ -1,7 +1,7 @@
 #include "ir/builder.h"
 #include "ir/views.h"
-#include "passes/rewrite.h"
-#include "passes/structured.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
 #include "targets/cpu/analysis/accumulators.h"
 #include "targets/cpu/passes.h"
 

@@ -3,8 +3,8 @@
 
 #include "ir/builder.h"
 #include "ir/views.h"
-#include "passes/rewrite.h"
-#include "passes/structured.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
 #include "targets/cpu/analysis/last_axis.h"
 #include "targets/cpu/cut_fold.h"
 #include "targets/cpu/passes.h"

@@ -8,7 +8,7 @@
 #include "ir/builder.h"
 #include "ir/views.h"
 #include "passes/analysis/index_conditions.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/combining.h"
 #include "targets/cpu/analysis/kept_tiles.h"
 #include "targets/cpu/analysis/last_axis.h"

@@ -10,10 +10,10 @@
 #include "ir/views.h"
 #include "passes/analysis/pipe_ends.h"
 #include "passes/analysis/points.h"
-#include "passes/element_access.h"
-#include "passes/group_parts.h"
-#include "passes/rewrite.h"
-#include "passes/structured.h"
+#include "passes/groups/group_parts.h"
+#include "passes/rewriting/element_access.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
 #include "targets/cpu/passes.h"
 
 // privatize-updates: a core keeps what it updates of a tensor of integers to itself while it walks its blocks, and updates

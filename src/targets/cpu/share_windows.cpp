@@ -4,8 +4,8 @@
 #include "ir/builder.h"
 #include "ir/views.h"
 #include "passes/analysis/axis_order.h"
-#include "passes/rewrite.h"
-#include "passes/structured.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
 #include "targets/cpu/analysis/slides.h"
 #include "targets/cpu/passes.h"
 

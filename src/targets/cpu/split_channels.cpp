@@ -6,7 +6,7 @@
 
 #include "ir/builder.h"
 #include "ir/views.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/kernel_shape.h"
 #include "targets/cpu/analysis/slides.h"
 #include "targets/cpu/own_blocks.h"

@@ -4,8 +4,8 @@
 
 #include "ir/builder.h"
 #include "ir/views.h"
-#include "passes/rewrite.h"
-#include "passes/structured.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
 #include "targets/cpu/analysis/kernel_shape.h"
 #include "targets/cpu/analysis/row_fold.h"
 #include "targets/cpu/own_blocks.h"

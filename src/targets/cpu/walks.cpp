@@ -8,8 +8,8 @@
 
 #include "ir/views.h"
 #include "passes/analysis/axis_order.h"
-#include "passes/block_loops.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/block_loops.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/own_elements.h"
 
 namespace kdl::cpu {

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "ir/views.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 #include "support/scalar.h"
 #include "targets/simt/analysis/box_factors.h"

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "ir/views.h"
-#include "passes/block_loops.h"
-#include "passes/rewrite.h"
-#include "passes/structured.h"
+#include "passes/rewriting/block_loops.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
 #include "targets/simt/analysis/outer_product.h"
 #include "targets/simt/passes.h"
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "ir/op_info.h"
-#include "passes/structured.h"
+#include "passes/rewriting/structured.h"
 #include "targets/simt/expand/expander.h"
 #include "targets/simt/expand/mapped.h"
 #include "targets/simt/passes.h"

@@ -13,7 +13,7 @@
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/simt/passes.h"
 #include "targets/simt/rings/ring_loop.h"
 

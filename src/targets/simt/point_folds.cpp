@@ -7,8 +7,8 @@
 #include "ir/eval/eval.h"
 #include "ir/views.h"
 #include "passes/analysis/axis_order.h"
-#include "passes/rewrite.h"
-#include "passes/structured.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
 #include "targets/simt/passes.h"
 
 // point-folds: what folds, multiplies or takes elements of tiles becomes a nest over the points that it makes, each of which

@@ -1,5 +1,5 @@
 #include "ir/op_kind.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/simt/analysis/matrix_units.h"
 #include "targets/simt/passes.h"
 

@@ -7,8 +7,8 @@
 
 #include "ir/op_info.h"
 #include "ir/views.h"
-#include "passes/rewrite.h"
-#include "passes/structured.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
 #include "support/check.h"
 #include "targets/simt/passes.h"
 #include "targets/simt/rings/pipe_rings.h"

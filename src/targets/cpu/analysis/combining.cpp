@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ir/op_info.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace kdl::cpu {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ir/views.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/kernel_shape.h"
 
 namespace kdl::cpu {

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "ir/views.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/last_axis.h"
 
 namespace kdl::cpu {

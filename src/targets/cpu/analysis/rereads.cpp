@@ -6,7 +6,7 @@
 #include "ir/format.h"
 #include "ir/lookup.h"
 #include "ir/views.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/cpu/facts.h"
 
 namespace kdl::cpu {

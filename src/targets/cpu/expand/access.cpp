@@ -1,5 +1,5 @@
 #include "ir/op_kind.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/expander.h"
 
 // What a processor's caches are told of accesses.

@@ -1,6 +1,6 @@
 #include "ir/op_info.h"
 #include "passes/diagnostics.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/expand/block_steps.h"
 

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "ir/op_kind.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/slide.h"
 
 //   loop %k carry(acc[rows][columns])

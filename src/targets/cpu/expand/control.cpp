@@ -1,5 +1,5 @@
 #include "ir/op_kind.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 #include "targets/cpu/expand/expander.h"
 

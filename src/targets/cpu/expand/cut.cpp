@@ -1,6 +1,6 @@
 #include <optional>
 
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/expander.h"
 
 // A cut becomes a loop over the blocks of each size, with a copy of its body. Where no block of a size may be short, the size is a

@@ -8,8 +8,8 @@
 
 #include "ir/builder.h"
 #include "ir/views.h"
-#include "passes/element_access.h"
-#include "passes/structured.h"
+#include "passes/rewriting/element_access.h"
+#include "passes/rewriting/structured.h"
 #include "targets/cpu/analysis/accumulators.h"
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/analysis/rereads.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "ir/op_kind.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/nest_body.h"
 
 // What a unit takes in steps lies in groups: the rows of a step, neighbours along the axis before the last one, are made together

@@ -3,7 +3,7 @@
 
 #include "ir/op_kind.h"
 #include "passes/diagnostics.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 #include "targets/cpu/expand/expander.h"
 

@@ -4,7 +4,7 @@
 
 #include "ir/comparisons.h"
 #include "ir/op_kind.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/kept_tiles.h"
 
 // A nest that changes a part of a tile in the tile's own place runs for that part alone: rows, triangles, single elements.

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "ir/op_kind.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
 // 64 accumulators a fold, as 64 / L vectors of L lanes; those of all folds are carried through one loop.
 //

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "ir/op_info.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/in_place.h"
 #include "targets/cpu/expand/lane_folds.h"
 #include "targets/cpu/expand/nest_body.h"

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "ir/op_kind.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace kdl::cpu {
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "ir/op_kind.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/expander.h"
 
 namespace kdl::cpu {

@@ -2,7 +2,7 @@
 #include <unordered_map>
 
 #include "ir/op_kind.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/cpu/expand/nest_body.h"
 
 // Where loads walk a nest's last axis from row to row, square blocks of them are transposed in registers: rows are

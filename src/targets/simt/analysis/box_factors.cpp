@@ -7,7 +7,7 @@
 #include "ir/op_info.h"
 #include "ir/unit.h"
 #include "ir/views.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/simt/analysis/outer_product.h"
 #include "targets/simt/analysis/tile_uses.h"
 #include "targets/simt/analysis/turn_needs.h"

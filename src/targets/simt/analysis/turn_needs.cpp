@@ -5,7 +5,7 @@
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace kdl::simt {
 

@@ -6,7 +6,7 @@
 #include "ir/op_info.h"
 #include "ir/unit.h"
 #include "ir/views.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/simt/analysis/box_factors.h"
 #include "targets/simt/analysis/matrix_units.h"
 #include "targets/simt/analysis/turn_needs.h"

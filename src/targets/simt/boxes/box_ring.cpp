@@ -2,7 +2,7 @@
 
 #include "ir/unit.h"
 #include "ir/views.h"
-#include "passes/element_access.h"
+#include "passes/rewriting/element_access.h"
 #include "support/check.h"
 #include "support/scalar.h"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "ir/views.h"
-#include "passes/element_access.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/element_access.h"
+#include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 #include "targets/simt/boxes/box_loop.h"
 #include "targets/simt/boxes/turn_boxes.h"

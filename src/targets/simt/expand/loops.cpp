@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "ir/op_kind.h"
-#include "passes/structured.h"
+#include "passes/rewriting/structured.h"
 #include "targets/simt/expand/expander.h"
 
 // Loops and branches: scalars stay carried values, a tile has one buffer for all turns.

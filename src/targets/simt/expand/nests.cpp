@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "ir/op_info.h"
-#include "passes/structured.h"
+#include "passes/rewriting/structured.h"
 #include "targets/simt/expand/expander.h"
 
 // Points of nests and rows of scans: which worker has which, and where what they make goes.

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "ir/views.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "targets/simt/expand/mapped.h"
 #include "targets/simt/tiles/product_block.h"
 

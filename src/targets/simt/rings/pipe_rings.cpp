@@ -6,9 +6,9 @@
 #include "ir/op_info.h"
 #include "ir/ring.h"
 #include "ir/views.h"
-#include "passes/element_access.h"
-#include "passes/rewrite.h"
-#include "passes/structured.h"
+#include "passes/rewriting/element_access.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
 #include "support/check.h"
 
 namespace kdl::simt {

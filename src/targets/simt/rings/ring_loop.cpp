@@ -5,8 +5,8 @@
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
-#include "passes/rewrite.h"
-#include "passes/structured.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
 #include "support/check.h"
 
 namespace kdl::simt {

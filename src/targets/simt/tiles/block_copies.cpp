@@ -5,7 +5,7 @@
 
 #include "ir/lookup.h"
 #include "ir/views.h"
-#include "passes/element_access.h"
+#include "passes/rewriting/element_access.h"
 
 //   %a = load %x[%bi, %bk] {copied = 1}   ->   loop %p in 0 .. 1 {team = 1} {
 //                                                copy_in %x[start(bi), start(bk)] to %m[0, 0] (size(bi), size(bk)) {along = [0, 1]}

@@ -4,8 +4,8 @@
 
 #include "ir/op_info.h"
 #include "ir/views.h"
-#include "passes/element_access.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/element_access.h"
+#include "passes/rewriting/rewrite.h"
 #include "support/scalar.h"
 
 //   nest (%r in %br, %c in %bc) { %e = load %x[%r, %c] ; %f = mul %e, %s ; yield %f }

@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "ir/builder.h"
-#include "passes/structured.h"
+#include "passes/rewriting/structured.h"
 #include "targets/simt/analysis/tile_homes.h"
 
 namespace kdl::simt {

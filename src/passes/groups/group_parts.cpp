@@ -1,4 +1,4 @@
-#include "passes/group_parts.h"
+#include "passes/groups/group_parts.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include "ir/groups.h"
 #include "ir/tensor_view.h"
 #include "ir/value_size.h"
-#include "passes/element_access.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/element_access.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace kdl::passes {
 

@@ -1,7 +1,7 @@
-#include "passes/block_loops.h"
+#include "passes/rewriting/block_loops.h"
 
 #include "ir/views.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
 namespace kdl::passes {

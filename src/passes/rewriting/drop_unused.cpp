@@ -1,9 +1,9 @@
-#include "passes/drop_unused.h"
+#include "passes/rewriting/drop_unused.h"
 
 #include <algorithm>
 
 #include "ir/op_info.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace kdl::passes {
 

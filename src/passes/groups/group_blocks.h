@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "ir/builder.h"
-#include "passes/block_loops.h"
+#include "passes/rewriting/block_loops.h"
 
 namespace kdl::passes {
 

@@ -1,4 +1,4 @@
-#include "passes/launch_bounds.h"
+#include "passes/checks/launch_bounds.h"
 
 #include "ir/builder.h"
 #include "ir/op_kind.h"

@@ -1,4 +1,4 @@
-#include "passes/bind_constants.h"
+#include "passes/rewriting/bind_constants.h"
 
 #include "ir/builder.h"
 #include "ir/op_kind.h"

@@ -1,4 +1,4 @@
-#include "passes/group_blocks.h"
+#include "passes/groups/group_blocks.h"
 
 #include "ir/busy_cores.h"
 #include "ir/groups.h"

@@ -1,4 +1,4 @@
-#include "passes/tensor_touches.h"
+#include "passes/analysis/tensor_touches.h"
 
 #include "ir/op_info.h"
 #include "support/check.h"

@@ -5,7 +5,7 @@
 
 #include "ir/builder.h"
 #include "ir/views.h"
-#include "passes/group_blocks.h"
+#include "passes/groups/group_blocks.h"
 
 namespace kdl::passes {
 

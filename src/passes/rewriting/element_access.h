@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "passes/names.h"
-#include "passes/structured.h"
+#include "passes/rewriting/structured.h"
 
 namespace kdl::passes {
 

@@ -1,4 +1,4 @@
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
 #include <unordered_set>
 

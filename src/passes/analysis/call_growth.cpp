@@ -1,4 +1,4 @@
-#include "passes/call_growth.h"
+#include "passes/analysis/call_growth.h"
 
 #include <algorithm>
 #include <map>

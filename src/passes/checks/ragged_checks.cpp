@@ -1,4 +1,4 @@
-#include "passes/ragged_checks.h"
+#include "passes/checks/ragged_checks.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include "ir/builder.h"
 #include "ir/op_kind.h"
 #include "passes/check_bounds.h"
-#include "passes/rewrite.h"
-#include "passes/structured.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
 
 namespace kdl::passes {
 

@@ -1,9 +1,9 @@
-#include "passes/element_access.h"
+#include "passes/rewriting/element_access.h"
 
 #include "ir/eval/eval.h"
 #include "ir/op_info.h"
 #include "ir/views.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace kdl::passes {
 
