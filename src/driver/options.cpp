@@ -45,7 +45,7 @@ struct EmitInfo {
   std::string_view summary;
 };
 constexpr EmitInfo kEmits[] = {
-#define KDL_EMIT(kind, word, file, summary) {Emit::kind, word, file, summary},
+#define KDL_OUTPUT(kind, word, file, summary) {Emit::kind, word, file, summary},
 #include "driver/emits.def"
 };
 

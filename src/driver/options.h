@@ -30,7 +30,7 @@ struct CommandInfo {
 std::span<const CommandInfo> AllCommands();
 
 enum class Emit : uint8_t {
-#define KDL_EMIT(kind, word, file, summary) kind,
+#define KDL_OUTPUT(kind, word, file, summary) kind,
 #include "driver/emits.def"
 };
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "driver/run/contracts.h"
-#include "driver/run/launch_check.h"
+#include "driver/run/launch_contract.h"
 #include "interp/contract.h"
 #include "support/check.h"
 #include "targets/kinds.h"

@@ -1,4 +1,4 @@
-#include "driver/run/launch_check.h"
+#include "driver/run/launch_contract.h"
 
 #include <fmt/format.h>
 
