@@ -24,12 +24,9 @@ void FindAssigned(const FunctionGen& gen, const syntax::Stmt* stmt, bool in_loop
     if (part || assign->target->kind == syntax::ExprKind::Name)
       found.push_back(gen.Info(assign->target).entity);
   }
-  const auto* block = syntax::DynAs<syntax::BlockStmt>(stmt);
-  bool is_loop = stmt->kind == syntax::StmtKind::For || stmt->kind == syntax::StmtKind::While ||
-                 (block != nullptr && block->unrolled);
-  sema::ForEachInside(stmt, [&](const syntax::Stmt* inner) {
-    FindAssigned(gen, inner, in_loop || is_loop, found);
-  });
+  bool inner_loop = in_loop || sema::IsLoop(stmt);
+  sema::ForEachInside(
+      stmt, [&](const syntax::Stmt* inner) { FindAssigned(gen, inner, inner_loop, found); });
 }
 
 /// Of each value that the variables are, in the order of Present.

@@ -125,6 +125,35 @@ void ForEachInside(const syntax::Stmt* stmt,
   }
 }
 
+bool IsLoop(const syntax::Stmt* stmt) {
+  switch (stmt->kind) {
+    case StmtKind::For:
+    case StmtKind::While:
+      return true;
+    case StmtKind::Block:
+      return As<syntax::BlockStmt>(stmt).unrolled;
+    case StmtKind::If:
+    case StmtKind::Stage:
+    case StmtKind::Let:
+    case StmtKind::Assign:
+    case StmtKind::Call:
+    case StmtKind::Assert:
+    case StmtKind::Print:
+    case StmtKind::Launch:
+    case StmtKind::Break:
+    case StmtKind::Continue:
+    case StmtKind::Return:
+    case StmtKind::Range:
+    case StmtKind::Domain:
+    case StmtKind::Pipe:
+    case StmtKind::View:
+    case StmtKind::Sync:
+    case StmtKind::Expect:
+      break;
+  }
+  return false;
+}
+
 bool AnyOf(const Expr* expr, const std::function<bool(const Expr*)>& test) {
   bool found = test(expr);
   if (!found) {
