@@ -18,10 +18,11 @@ BY_CLANG = f"[clang-19, {RISCV}, {OF_C}, -ffp-contract=off, -c, '{{source}}', -o
 BY_GCC = f"[gcc, -O1, {OF_C}, -c, '{{source}}', -o, '{{object}}']"
 OF_IR = f"[clang-19, {RISCV}, -Xclang, -disable-llvm-passes, -Wno-override-module, -c, '{{source}}', -o, '{{object}}']"
 
-# Zeros that are compared and chosen from, and bools whose bytes are any.
+# Zeros that are compared and chosen from, bools whose bytes are any, and loads under a mask.
 SPECIAL = {"zeros_compared": ["--set", "N=67", "--arg", "i=iota"],
            "special_argument": ["--set", "N=67", *(word for name in "xhiub" for word in ("--arg", f"{name}=special:1"))],
-           "bool_bytes_updated": ["--set", "N=12", *(word for name in "xao" for word in ("--arg", f"{name}=special:3"))]}
+           "bool_bytes_updated": ["--set", "N=12", *(word for name in "xao" for word in ("--arg", f"{name}=special:3"))],
+           "window_sums": ["--set", "N=50", "--arg", "x=special:1"]}
 
 
 def machines(folder):

@@ -31,6 +31,7 @@ struct Access {
   llvm::Align align() const {
     return llvm::cast<llvm::ConstantInt>(call->getArgOperand(stores ? 2 : 1))->getAlignValue();
   }
+  bool is_fixed() const { return llvm::isa<llvm::FixedVectorType>(value()->getType()); }
   llvm::FixedVectorType* type() const {
     return llvm::cast<llvm::FixedVectorType>(value()->getType());
   }
@@ -54,7 +55,8 @@ std::vector<Access> AccessesOf(llvm::Function& function,
     bool stores = call->getIntrinsicID() == llvm::Intrinsic::masked_store;
     if (!stores && call->getIntrinsicID() != llvm::Intrinsic::masked_load) continue;
     Access access{call, stores};
-    if (!IsNative(processor, access)) found.push_back(access);
+    // LLVM's own vectors may be scalable; it makes such accesses only where the processor has them.
+    if (access.is_fixed() && !IsNative(processor, access)) found.push_back(access);
   }
   return found;
 }
