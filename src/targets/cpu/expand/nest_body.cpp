@@ -199,8 +199,10 @@ void NestBody::ExpandWhile(Op* op) {
   for (size_t i = 0; i < types.size(); ++i)
     map_[region->param(i)] = e_.b.AddParam(copy->region(), types[i], region->param(i)->name());
   for (Op* inner : *region) {
+    e_.b.set_loc(inner->loc());
     if (inner != region->terminator()) ExpandOp(inner);
   }
+  e_.b.set_loc(op->loc());
   Values yielded;
   for (size_t i = 0; i < types.size(); ++i)
     yielded.push_back(e_.b.Splat(Lane(region->terminator()->operand(i)), lanes(i)));
