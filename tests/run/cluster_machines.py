@@ -54,6 +54,9 @@ def machines(folder):
     lame = describe(folder, "lame_vectors", run=runs % "false", **vectors)
     done = teams.kernelc("run", "samples/softmax/softmax.kdl", "--target", lame, "--set", "R=9", "--set", "C=103")
     checks.expect("vectors are used", "came to an instruction that it does not have" in done.stderr, done.stdout + done.stderr)
+    drawn = [sys.executable, teams.ROOT / "tests/fuzz/programs.py", "--kernels", "20", "--build", "--whole", "--out", folder / "found"]
+    done = subprocess.run([*drawn, "--target", specs["vectors"]], capture_output=True, text=True)
+    checks.expect("drawn kernels in vectors", done.returncode == 0, done.stdout + done.stderr)
     (folder / "both.kdl").write_text(teams.DEVICES)
     done = teams.kernelc("run", folder / "both.kdl", "--set", "N=37", "--check", "--device", f"a={KIND}", "--device",
                          f"b={specs['polls']}")
