@@ -20,12 +20,21 @@ void ForEachKernel(const std::vector<const kdl_image*>& images, Visit visit) {
   }
 }
 
+// The end of a module's name without the hash of its contents, "ops" of "ops#1f2e3d4c"; a file's name may have a '#', too.
+std::size_t HashAt(std::string_view module) {
+  constexpr std::size_t kDigits = 8;
+  const std::size_t hash = module.rfind('#');
+  if (hash == std::string_view::npos || module.size() - hash != 1 + kDigits) return module.size();
+  const bool is_hash = module.find_first_not_of("0123456789abcdef", hash + 1) == module.npos;
+  return is_hash ? hash : module.size();
+}
+
 // "ops" means each module of that name, "ops#1f2e3d4c" the one of them that has these contents.
 bool Names(const kdl_image& image, const kdl_kernel& kernel, std::string_view module,
            std::string_view name) {
   if (name != kernel.name) return false;
   const std::string_view own = image.module;
-  return module.empty() || module == own || module == own.substr(0, own.find('#'));
+  return module.empty() || module == own || module == own.substr(0, HashAt(own));
 }
 
 // Which of the device's architectures the image is for, the best one 0; as many as there are: none of them.
@@ -68,8 +77,8 @@ Error CheckVersion(const kdl_image& image) {
   const std::string own = AbiName(KDL_ABI_VERSION, KDL_ABI_HASH);
   if (abi == own && image.size == sizeof image) return nullptr;
   const std::string_view module = image.module;
-  return Invalid("module '", module.substr(0, module.find('#')), "' was compiled by ",
-                 image.compiler, " for ABI ", abi,
+  return Invalid("module '", module.substr(0, HashAt(module)), "' was compiled by ", image.compiler,
+                 " for ABI ", abi,
                  ", and the runtime here, that of kernelc " KDL_VERSION ", has ABI ", own,
                  "; compile it with kernelc " KDL_VERSION
                  ", or take it as a shared library with the runtime of its own version inside");
@@ -84,7 +93,8 @@ std::vector<std::string_view> ConstantsOf(const kdl_variant& variant) {
 Error Registry::CheckImage(const kdl_image& image) const {
   KDL_RETURN_IF_ERROR(CheckVersion(image));
   // What has the hash of its contents in its name may be there twice, in two libraries that hold it.
-  if (std::string_view(image.module).find('#') != std::string_view::npos) return nullptr;
+  const std::string_view module = image.module;
+  if (HashAt(module) < module.size()) return nullptr;
   for (const kdl_image* known : images_) {
     if (std::string_view(known->module) != image.module ||
         std::string_view(known->kind) != image.kind ||
@@ -150,17 +160,17 @@ Error Registry::Find(std::string_view name, const Function** function) {
   auto made = std::make_unique<Function>();
   made->registry_ = this;
   made->name_ = name;
-  std::string_view rest = name;
-  if (const std::size_t open = rest.find('<'); open != std::string_view::npos) {
-    if (rest.back() != '>') return Invalid("kernel name '", name, "' lacks its closing '>'");
-    for (std::string_view constant : Split(rest.substr(open + 1, rest.size() - open - 2), ',')) {
+  const std::size_t dot = name.rfind('.');
+  if (dot != std::string_view::npos) made->module_ = name.substr(0, dot);
+  // A file, whose name the module has, may be called anything.
+  std::string_view kernel = name.substr(dot == std::string_view::npos ? 0 : dot + 1);
+  if (const std::size_t open = kernel.find('<'); open != std::string_view::npos) {
+    if (kernel.back() != '>') return Invalid("kernel name '", name, "' lacks its closing '>'");
+    for (std::string_view constant : Split(kernel.substr(open + 1, kernel.size() - open - 2), ','))
       made->constants_.emplace_back(constant);
-    }
-    rest = rest.substr(0, open);
+    kernel = kernel.substr(0, open);
   }
-  const std::size_t dot = rest.rfind('.');
-  if (dot != std::string_view::npos) made->module_ = rest.substr(0, dot);
-  made->kernel_ = rest.substr(dot == std::string_view::npos ? 0 : dot + 1);
+  made->kernel_ = kernel;
   // Modules that are registered later do not change what it means.
   KDL_RETURN_IF_ERROR(FindModule(*made, &made->module_));
   *function = made.get();
@@ -226,10 +236,9 @@ Error Registry::NoCandidate(const Function& function, const Device& device) cons
 }
 
 std::string Function::shown_name() const {
-  const std::size_t hash = name_.find('#');
-  if (hash == std::string::npos) return name_;
-  const std::size_t end = std::min(name_.find('.', hash), name_.size());
-  return name_.substr(0, hash) + name_.substr(end);
+  const std::size_t dot = name_.rfind('.');
+  if (dot == std::string::npos) return name_;
+  return name_.substr(0, HashAt(std::string_view(name_).substr(0, dot))) + name_.substr(dot);
 }
 
 Error Function::LookUp(const Device& device, std::span<const Candidate>* candidates) const {

@@ -210,6 +210,25 @@ CONFORMANCE_TEST(KernelsOfOneNameNeedTheirModule) {
   bench.queue.Launch("suite.mark", 1, {y}).Wait();
 }
 
+CONFORMANCE_TEST(ModulesHaveAnyNameOfAFile) {
+  const std::vector<const char*> modules = {"a<b", "c#d", "<e>.f", "g#h#0123cdef"};
+  std::vector<kdl_image> images(modules.size(), *kImages[0]);
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    images[i].module = modules[i];
+    Check(kdl_context_register(bench.context.get(), &images[i]));
+  }
+  const auto is_found = [&](const char* name) {
+    const kdl_function* function = nullptr;
+    kdl_error_free(kdl_context_find_kernel(bench.context.get(), name, &function));
+    return function != nullptr;
+  };
+  for (const char* name : {"a<b.mark", "a<b.saxpy<T=f32>", "c#d.mark", "<e>.f.saxpy<T=f32>",
+                           "g#h.mark", "g#h#0123cdef.saxpy<T=f32>"})
+    CHECK_MESSAGE(is_found(name), name);
+  for (const char* name : {"a.mark", "c.mark", "g.mark", "f.mark"})
+    CHECK_MESSAGE(!is_found(name), name);
+}
+
 CONFORMANCE_TEST(StaleImagesAreRefused) {
   // Nothing of another version is there behind its compiler's name.
   for (const bool is_old : {false, true}) {
