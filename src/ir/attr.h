@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -17,6 +18,7 @@ enum class OrderKind : uint8_t { Open, Chain, Lanes64 };
 enum class FoldKind : uint8_t { Sum, Prod, Max, Min, Any, All };
 enum class DealKind : uint8_t { Static, Dynamic, Grouped };
 enum class UpdateKind : uint8_t { Set, Add, Max, Min, And, Or, Xor, Mul };
+inline constexpr size_t kUpdateKinds = static_cast<size_t>(UpdateKind::Mul) + 1;
 enum class ScopeKind : uint8_t { Core, Launch, Group };
 enum class CompareKind : uint8_t { Eq, Ne, Lt, Le, Gt, Ge };
 /// ReadLater: what is worked on until then should stay in the nearest cache.

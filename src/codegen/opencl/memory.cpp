@@ -99,6 +99,7 @@ Memory ViewMemory(const Writer& w, const Op* view) {
 std::string_view AtomicName(ir::UpdateKind how) {
   static constexpr std::string_view kNames[] = {"xchg", "add", "max", "min",
                                                 "and",  "or",  "xor", "mul"};
+  static_assert(std::size(kNames) == ir::kUpdateKinds);
   return kNames[static_cast<size_t>(how)];
 }
 

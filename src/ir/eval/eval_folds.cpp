@@ -55,6 +55,7 @@ OpKind CombineOf(FoldKind fold) {
 OpKind CombineOf(UpdateKind how) {
   static constexpr OpKind kOps[] = {OpKind::Const, OpKind::Add, OpKind::Max, OpKind::Min,
                                     OpKind::And,   OpKind::Or,  OpKind::Xor, OpKind::Mul};
+  static_assert(std::size(kOps) == kUpdateKinds);
   return kOps[static_cast<size_t>(how)];
 }
 

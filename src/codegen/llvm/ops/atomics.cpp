@@ -24,7 +24,7 @@ struct UpdateRow {
   Rmw of_unsigned = Rmw::BAD_BINOP;
   llvm::Intrinsic::ID of_float = llvm::Intrinsic::not_intrinsic;
 };
-constexpr std::array<UpdateRow, 8> kUpdates = {{
+constexpr UpdateRow kUpdates[] = {
     {Rmw::Xchg, Rmw::Xchg},  // set: a store
     {Rmw::Add, Rmw::Add},
     {Rmw::Max, Rmw::UMax, llvm::Intrinsic::maximum},
@@ -33,7 +33,8 @@ constexpr std::array<UpdateRow, 8> kUpdates = {{
     {Rmw::Or, Rmw::Or},
     {Rmw::Xor, Rmw::Xor},
     {},  // mul: no instruction
-}};
+};
+static_assert(std::size(kUpdates) == ir::kUpdateKinds);
 
 struct Updated {
   llvm::Value* address;
