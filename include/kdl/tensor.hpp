@@ -50,7 +50,7 @@ class Mapping {
 inline std::string Describe(std::uint8_t element, std::span<const std::int64_t> sizes) {
   std::string text = ElementName(element);
   for (std::size_t d = 0; d < sizes.size(); ++d) {
-    text += (d == 0 ? "[" : ", ") + std::to_string(sizes[d]);
+    text.append(d == 0 ? "[" : ", ").append(std::to_string(sizes[d]));  // GCC 12 warns of a sum
   }
   return text + (sizes.empty() ? "" : "]");
 }
