@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
+#include "ir/lookup.h"
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
 #include "ir/unit.h"
@@ -16,10 +19,48 @@ namespace {
 
 using Values = std::set<const ir::Value*>;
 
+bool IsAtomic(const ir::Op& op) {
+  return op.kind() == ir::OpKind::Update && op.attr<ir::AttrKey::Scope>() == ir::ScopeKind::Launch;
+}
+
+/// Whether there may be no `sync` between two ops, whatever the branches and loops around them do.
+bool MayBeUnordered(const ir::Op* a, const ir::Op* b, const ir::Function& kernel) {
+  for (const ir::Op* loop = a->block()->parent(); loop; loop = loop->block()->parent()) {
+    bool is_loop = loop->kind() != ir::OpKind::If && loop->kind() != ir::OpKind::Stage;
+    if (is_loop && IsInside(b, loop)) return true;
+  }
+  bool inside = false;
+  bool waits = false;
+  ir::Walk(kernel.body, [&](const ir::Op* op) {
+    if (op == a || op == b) inside = !inside;
+    if (!inside || op->kind() != ir::OpKind::Sync) return;
+    const ir::Op* around = op->block()->parent();
+    waits = waits || !around || IsInside(a, around) || IsInside(b, around);
+  });
+  return !waits;
+}
+
+/// Updates by `atomic` of one memory with several operators: another order of them leaves other elements.
+std::set<const ir::Op*> MixedUpdates(const ir::Function& kernel) {
+  std::map<const ir::Value*, std::vector<const ir::Op*>> updates;
+  ir::Walk(kernel.body, [&](const ir::Op* op) {
+    if (IsAtomic(*op)) updates[ir::MemoryOf(op->operand(ir::UpdateOp::at_tensor))].push_back(op);
+  });
+  std::set<const ir::Op*> mixed;
+  for (const auto& [memory, ops] : updates) {
+    for (const ir::Op* a : ops) {
+      for (const ir::Op* b : ops) {
+        bool differ = a->attr<ir::AttrKey::How>() != b->attr<ir::AttrKey::How>();
+        if (differ && MayBeUnordered(a, b, kernel)) mixed.insert(a);
+      }
+    }
+  }
+  return mixed;
+}
+
 /// Sums and products of floats round in the order of the updates; of several values that are set one stays.
 bool DependsOnOrder(const ir::Op& update) {
-  if (update.kind() != ir::OpKind::Update) return false;
-  if (update.attr<ir::AttrKey::Scope>() != ir::ScopeKind::Launch) return false;
+  if (!IsAtomic(update)) return false;
   ir::UpdateKind how = update.attr<ir::AttrKey::How>();
   bool rounds = how == ir::UpdateKind::Add || how == ir::UpdateKind::Mul;
   ir::Type tensor = update.operand(ir::UpdateOp::at_tensor)->type();
@@ -41,6 +82,7 @@ class OpenBits {
   /// All that is open, where these parameters are.
   Values In(const ir::Function& function, Values open) {
     open_ = std::move(open);
+    mixed_ = MixedUpdates(function);
     size_t before = 0;
     do {  // until a loop hands back nothing new
       before = open_.size();
@@ -80,7 +122,7 @@ class OpenBits {
     if (op.kind() == ir::OpKind::Swap) Share(op.operand(0), op.operand(1));
     // Where it lives there already it is the same tensor.
     if (op.kind() == ir::OpKind::Transfer) Share(op.operand(0), op.result());
-    bool open = decided || DependsOnOrder(op);
+    bool open = decided || DependsOnOrder(op) || mixed_.contains(&op);
     ForOperands(op, [&](const ir::Value* value, ir::Effect effect) {
       bool looks = effect != ir::Effect::Write && effect != ir::Effect::Shows;
       open = open || ((looks || value->type()->kind == ir::TypeKind::Pipe) && IsOpen(value));
@@ -141,6 +183,7 @@ class OpenBits {
 
   const ir::Module& module_;
   const std::set<Name>& open_kernels_;
+  std::set<const ir::Op*> mixed_;
   Values open_;
 };
 

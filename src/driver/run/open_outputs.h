@@ -6,7 +6,8 @@
 
 namespace kdl::driver {
 
-/// The program's tensors whose bits the language leaves open: float `atomic` and `atomic =` on several cores have no order.
+/// The program's tensors whose bits the language leaves open: float `atomic`, `atomic =` and `atomic` with several operators on
+/// several cores have no order.
 /// So is what a kernel or the program computes from them, and all that the kernels make that are `open`.
 std::set<const ir::Value*> OpenTensors(const ir::Module& module, const ir::Function& program,
                                        const std::set<Name>& open = {});
