@@ -48,6 +48,7 @@ class DisjointChecker {
 
   void Run() {
     CheckPlaces();
+    CheckBlocks();
     CheckStages();
     for (const proofs::Meeting& meeting : disjoint_.Meetings()) Report(meeting);
     for (const proofs::TwiceStored& stored : disjoint_.StoredTwice(reported_)) Report(stored);
@@ -57,7 +58,7 @@ class DisjointChecker {
 
  private:
   void CheckPlaces() {
-    proofs::Varying varying(kernel_);
+    proofs::Varying varying(kernel_, proofs::Varying::By::Memory);
     ir::Walk(kernel_.body, [&](const Op* op) {
       bool is_met = op->kind() == OpKind::Sync || op->kind() == OpKind::Spmd;
       auto varies = [&](const Value* bound) { return varying.Is(bound); };
@@ -66,6 +67,30 @@ class DisjointChecker {
           .Help(
               "let no condition or bound around it depend on core_id, or on what a core may write");
     });
+  }
+
+  /// No result depends on which core runs a block. The front end refuses most of it; what turns of loops carry, or leave by
+  /// `break` and `continue`, is known here.
+  void CheckBlocks() {
+    proofs::Varying varying(kernel_, proofs::Varying::By::Core);
+    std::set<const Value*> reported;
+    ir::Walk(kernel_.body, [&](const Op* op) {
+      const Op* walk = Around(op->block()->parent(), OpKind::Spmd);
+      if (!walk) return;
+      for (const Value* value : op->operands()) {
+        bool differs = varying.Is(value) && !IsInside(value, walk);
+        if (differs && reported.insert(value).second) ReportCoreValue(op, value->name().text());
+      }
+      if (op->kind() == OpKind::CoreId) ReportCoreValue(op, op->info().spelling);
+    });
+  }
+
+  void ReportCoreValue(const Op* op, std::string_view name) {
+    std::string text = name.empty() ? "a value" : fmt::format("'{}'", name);
+    context_.diagnostics.Report(diag::CoreValueInSpmd, SpanOf(op), text)
+        .Help(
+            "use the block's own index, such as `k.index`; what all cores agree on comes from "
+            "sizes, parameters, and tensors behind a `sync`");
   }
 
   /// What stands outside of stages is in order with none of them; groups fold once all stages have ended.

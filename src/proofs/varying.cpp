@@ -29,18 +29,19 @@ bool EndsByValue(const Op* loop) {
   return loop->kind() == OpKind::While || loop->HasAttr(AttrKey::Breaks);
 }
 
-bool IsOfCore(const Op* op) {
-  return op->kind() == OpKind::CoreId || op->kind() == OpKind::Pop ||
-         (op->kind() == OpKind::Load && !IsInput(op->operand(0)));
-}
-
 }  // namespace
 
-Varying::Varying(const ir::Function& kernel) {
+Varying::Varying(const ir::Function& kernel, By by) : by_(by) {
   for (size_t before = SIZE_MAX; before != values_.size();) {
     before = values_.size();
     ir::Walk(kernel.body, [this](const Op* op) { Visit(op); });
   }
+}
+
+bool Varying::IsSource(const Op* op) const {
+  bool is_of_core = op->kind() == OpKind::CoreId || op->kind() == OpKind::Pop;
+  bool is_written = op->kind() == OpKind::Load && !IsInput(op->operand(0));
+  return is_of_core || (by_ == By::Memory && is_written);
 }
 
 bool Varying::AnyOf(std::span<Value* const> values) const {
@@ -67,7 +68,7 @@ void Varying::AddResults(const Op* op) {
 void Varying::Visit(const Op* op) {
   if (op->kind() == OpKind::If) return VisitBranches(op);
   if (IsCarrying(op)) return VisitLoop(op);
-  bool varies = IsOfCore(op) || AnyOf(op->operands()) || HasVaryingAxis(op);
+  bool varies = IsSource(op) || AnyOf(op->operands()) || HasVaryingAxis(op);
   for (const ir::Block* region : op->regions())
     varies = varies || (region->terminator() && AnyOf(region->terminator()->operands()));
   if (!varies) return;

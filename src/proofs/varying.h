@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <span>
 
@@ -8,17 +9,22 @@
 
 namespace kdl::proofs {
 
-/// What cores that run the same code outside of `spmd for` may have different values of: what is made of core_id, of what a
-/// pipe holds, and of elements that the launch may write.
+/// What cores that run the same code outside of `spmd for` may have different values of.
 class Varying {
  public:
-  explicit Varying(const ir::Function& kernel);
+  enum class By : uint8_t {
+    Core,    ///< what is made of core_id, and of what a pipe holds
+    Memory,  ///< and of elements that the launch may write: as long as races are not ruled out
+  };
+
+  Varying(const ir::Function& kernel, By by);
 
   bool Is(const ir::Value* value) const { return values_.contains(value); }
   /// Whether some cores may come to an op, and others not, or not as often.
   bool IsAround(const ir::Op* op) const;
 
  private:
+  bool IsSource(const ir::Op* op) const;
   void Visit(const ir::Op* op);
   void VisitBranches(const ir::Op* op);
   void VisitLoop(const ir::Op* loop);
@@ -28,6 +34,7 @@ class Varying {
   void Add(const ir::Value* value);
   void AddResults(const ir::Op* op);
 
+  By by_;
   std::set<const ir::Value*> values_;
   std::set<ir::AxisId> axes_;  ///< whose blks vary
 };

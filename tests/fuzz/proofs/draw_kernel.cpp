@@ -30,6 +30,7 @@ DrawnKernel Drawer::Draw() {
       {"flat index", &Drawer::Flat},
       {"cores", &Drawer::Cores},
       {"counted", &Drawer::Counted},
+      {"agreed", &Drawer::Agreed},
       {"atomic", &Drawer::Atomic},
       {"launch tensor", &Drawer::LaunchTensor},
       {"inner loop", &Drawer::Inner},
@@ -80,6 +81,7 @@ DrawnKernel Drawer::Draw() {
     body += text;
     loops_ = 0;
   }
+  drawn_.cores_agree = drawn_.features == std::set<std::string>{"agreed"};
   if (Chance(15)) {
     drawn_.steps = 100 + Below(100) * Below(200);
     drawn_.features.insert("few steps");

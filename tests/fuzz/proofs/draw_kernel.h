@@ -13,6 +13,8 @@ struct DrawnKernel {
   std::set<std::string> features;  ///< what it is made of, for the counts
   std::optional<unsigned long>
       steps{};  ///< that a question of the proofs may take, where these are few
+  bool cores_agree =
+      false;  ///< nothing in it speaks of core_num: all numbers of cores leave the same
 };
 
 /// The same for the same seed. Its size names are N and M, its tensors f32 and i32, its scalars i64.

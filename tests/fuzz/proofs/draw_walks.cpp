@@ -178,6 +178,34 @@ std::string Drawer::Counted() {
   return text + Sync(30) + store("1");
 }
 
+std::string Drawer::Agreed() {
+  std::string v = Name("v");
+  std::string t = Name("t");
+  std::string i = Name("i");
+  std::string r = Name("r");
+  std::string number = Pick({"core_id", "core_id", "s", "u", "N"});
+  std::string leaves = fmt::format("if {} {} {} {{ {} }}", number, Pick({"==", "<=", ">"}), t,
+                                   Pick({"break;", "continue;"}));
+  std::string walk = fmt::format("spmd for {} in N by {} {{ {}[{}] = x[{}] + ({} as f32); }}\n", i,
+                                 Number(1, 3), Tensor("N", 60), i, i, v);
+  switch (Below(4)) {
+    case 0:
+      return fmt::format("var {0}: i64 = 0;\nfor {1} in 0..5 {{ {2} {0} += 1; }}\n{3}", v, t,
+                         leaves, walk);
+    case 1:
+      return fmt::format("var {0}: i64 = 0;\nfor {1} in 0..2 {{ {2}{0} = {3}; sync; }}\n", v, t,
+                         walk, Chance(50) ? number : t);
+    case 2:
+      return fmt::format("range {0} in clamp({1}, 0, 8) max 8;\nlet {2} = {0}.size;\n{3}", r,
+                         number, v, walk);
+    default:
+      return fmt::format(
+          "range {0} in 8;\nvar {1}: i64[{0}] = 0;\n{1}[{0} = clamp({2}, 0, 7)] = 5;\n"
+          "let {3} = sum({1} * iota({0}) over {0});\n{4}",
+          r, t, number, v, walk);
+  }
+}
+
 std::string Drawer::Atomic() {
   std::string i = Name("i");
   if (Chance(40)) {

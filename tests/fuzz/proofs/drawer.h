@@ -94,6 +94,8 @@ class Drawer {
   std::string Cores();
   /// Numbers that each core counts by itself.
   std::string Counted();
+  /// Numbers that each core makes by itself, and that blocks read: all cores may have the same, or others.
+  std::string Agreed();
   std::string Atomic();
   std::string LaunchTensor();
   /// Loops within a block, over parts of a range and beside it.

@@ -31,6 +31,8 @@ class DrawnLaunch {
   /// `s = -1, u = 2, `: the constants and scalars.
   const std::string& said() const { return said_; }
   const interp::KernelArguments& arguments() const { return arguments_; }
+  /// Whether both have the same elements, as what two runs of one launch have left.
+  bool HasElementsOf(const DrawnLaunch& other) const { return memory_ == other.memory_; }
 
   Result<std::optional<interp::Trap>> Run(const ir::Module& module, const ir::Function& kernel,
                                           int64_t cores, uint64_t order, bool watch) const;
