@@ -1,6 +1,7 @@
 #include "proofs/reach.h"
 
 #include "ir/op_kind.h"
+#include "ir/views.h"
 
 namespace kdl::proofs {
 
@@ -73,9 +74,10 @@ std::optional<std::vector<Poly>> Reach::Turns(const AccessView& view) {
         turns.push_back(terms_.OfValue(bounds->hi) - terms_.OfValue(bounds->lo));
     }
   }
-  for (const Value* operand : view.index) {
-    if (operand->type()->kind != ir::TypeKind::Blk || !operand->def()) continue;
-    turns.push_back(terms_.OfValue(operand->def()->operand(1)));
+  for (ir::AxisId axis : view.axes()) {
+    auto made = ir::DynAs<ir::MakeBlkOp>(ir::FindBlk(view.op, axis)->def());
+    if (!made) continue;
+    turns.push_back(terms_.OfValue(made->size()));
     if (!IsOfLaunch(turns.back())) return std::nullopt;
   }
   return turns;
