@@ -358,7 +358,8 @@ PointSet MustWrites::Before(const Op* op, const Value* memory, Across across) {
       before |= synced ? OfAllCores(of) : of | AtAnyPoint(of);
     }
     const Op* around = block->parent();
-    if (!around || !counts(around)) continue;
+    bool is_new = around && IsInside(memory, around);  // each turn declares another tensor
+    if (!around || is_new || !counts(around)) continue;
     PointSet earlier = OfEarlierTurns(around, memory);
     if (!earlier.IsSurelyEmpty()) before |= synced ? OfAllCores(earlier) : earlier;
   }
