@@ -60,12 +60,15 @@ bool MayWrite(FunctionState& state, const Entity* tensor, Span span, std::string
 
 }  // namespace
 
+bool StartsUndefined(const FunctionState& state, const Entity& tensor) {
+  return tensor.kind == EntityKind::LocalTensor || DirectionOf(state, tensor) == Direction::Out;
+}
+
 void NoteRead(FunctionState& state, const Entity* tensor, Span span, std::string_view reader) {
   tensor = MemoryOf(tensor);
-  if (tensor->kind == EntityKind::LocalTensor) state.tensor_reads.push_back({tensor, span});
-  bool starts_undefined =
-      tensor->kind == EntityKind::LocalTensor || DirectionOf(state, *tensor) == Direction::Out;
-  if (!starts_undefined || state.written.contains(tensor)) return;
+  if (!StartsUndefined(state, *tensor)) return;
+  state.tensor_reads.push_back({tensor, span});
+  if (state.written.contains(tensor)) return;
   UndefinedRead read{tensor, span, reader};
   if (DepthOf(state, tensor) == state.loop_depth) return ReportUndefined(state, read);
   state.undefined_reads.push_back(read);  // a turn before this one may have written it

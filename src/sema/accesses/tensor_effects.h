@@ -9,6 +9,9 @@ namespace kdl::sema {
 
 // What a program reads and writes of tensors, in the order of the source.
 
+/// Whether a program's tensor has undefined elements at first: what it allocates, and its `out` parameters.
+bool StartsUndefined(const FunctionState& state, const Entity& tensor);
+
 /// A tensor is read: an error where its elements are undefined, for certain. `reader`: the kernel or program that reads it;
 /// empty: the host.
 void NoteRead(FunctionState& state, const Entity* tensor, Span span, std::string_view reader = "");

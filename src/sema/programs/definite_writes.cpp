@@ -13,6 +13,7 @@
 // What a program has written for certain, and which of its own tensors a swap has left without written memory, statement by
 // statement: a forward analysis over the tree. A loop is walked until a turn begins with nothing new.
 
+#include "sema/accesses/tensor_effects.h"
 #include "sema/model/ast_walk.h"
 #include "sema/programs/local_memory.h"
 #include "sema/programs/written_parts.h"
@@ -91,6 +92,11 @@ constexpr std::string_view kPartHelp =
 constexpr std::string_view kHelp =
     "write all of it on each path, with a launch, `copy(…, {0});` or a loop over its indices, or "
     "declare it `inout`";
+constexpr std::string_view kRestHelp =
+    "write the rest of '{0}' before, by loops over its dimensions, fill it where it is declared, "
+    "`let {0}: … = 0.0;`, or read no more than is written";
+constexpr std::string_view kRestOfParamHelp =
+    "write the rest of '{0}' before, by loops over its dimensions, or read no more than is written";
 constexpr std::string_view kNotReached = "this is not reached on every path";
 
 class Walk {
@@ -279,7 +285,7 @@ class Walk {
   /// All of a tensor is read: parts of it are not enough.
   void ReadWhole(const syntax::Expr* tensor) {
     const Entity* memory = MemoryOf(state_.fn.Info(tensor).entity);
-    if (!now_ || memory->kind != EntityKind::LocalTensor || !now_->partial.contains(memory)) return;
+    if (!now_ || !StartsUndefined(state_, *memory) || !now_->partial.contains(memory)) return;
     std::optional<Part> part = PartOfTensor(state_, sources_, tensor);
     if (!part || !part->is_all()) return;
     SomeWrite writer = now_->partial.extract(memory).mapped();  // one report is enough
@@ -287,10 +293,9 @@ class Walk {
     std::string_view name = memory->name.text();
     state_.diagnostics.Report(diag::ReadMaybeUnwritten, tensor->span, name)
         .Note(writer.span, std::string(writer.note))
-        .Help(fmt::format("write the rest of '{0}' before, by loops over its dimensions, fill it "
-                          "where it is declared, `let {0}: … = 0.0;`, or read no more than is "
-                          "written",
-                          name));
+        .Help(fmt::format(
+            fmt::runtime(memory->kind == EntityKind::LocalTensor ? kRestHelp : kRestOfParamHelp),
+            name));
   }
 
   /// `has_turn`: there is one for certain. `ends`: also behind a turn that no `break` ends. `condition`: of a `while`, read

@@ -174,7 +174,7 @@ struct FunctionState {
   std::vector<const syntax::ForStmt*> dynamic;  ///< each `spmd for … @dynamic`
   std::unordered_set<const Entity*> written;    ///< local tensors that a launch may have written
   std::vector<UndefinedRead> undefined_reads;
-  std::vector<TensorRead> tensor_reads;                  ///< of local tensors
+  std::vector<TensorRead> tensor_reads;  ///< of those with undefined elements at first
   std::unordered_map<const Entity*, int> loop_depth_of;  ///< local tensors: loops around them
   std::unordered_map<const Entity*, size_t> depth_of;    ///< lets and vars: scopes around them
   std::vector<LoopState> loops;                          ///< around, innermost last
