@@ -100,6 +100,8 @@ Outcome RunContracts(const std::string& file, const driver::Options& options,
   for (const std::string& define : options.define) pass_on("define", define);
   for (const std::string& size : options.set) pass_on("set", size);
   if (options.allow_plugins) request.words.emplace_back("--allow-plugins");
+  if (options.unproven) request.words.emplace_back("--unproven");
+  pass_on("diag-format", options.diag_format);
   if (!options.kernel.empty()) pass_on("kernel", options.kernel);
   if (options.seed) pass_on("seed", fmt::format("{}", *options.seed));
   if (options.core_num) pass_on("core-num", fmt::format("{}", *options.core_num));

@@ -19,6 +19,19 @@ export kernel slow(x: in f32[N], y: out f32[N]) {
 }
 ensures { y[n] ~ x[n]; }
 """
+UNPROVEN = """
+kernel scatter(place: in i32[N], x: in i32[N], y: inout i32[N]) {
+    spmd for i in N by 2 { y[place[i]] = x[i]; }
+}
+test "one place each" {
+    let place: i32[2] = 0;
+    let x = random(i32[2], seed = 1);
+    let y: i32[2] = 0;
+    place[0] = 1;
+    spmd scatter(place, x, y);
+    expect y[i] ~ x[1 - i];
+}
+"""
 problems = []
 
 
@@ -85,6 +98,11 @@ def main():
         expect("a kernel that is not there", folder, KERNEL, 1, "has no kernel 'scal' [E0922]", "did you mean 'scale'?",
                options=["--kernel", "scal"])
         expect("a kernel without a contract", folder, KERNEL, 1, "[E0962]", options=["--kernel", "scale"])
+
+        watched = ["--target", "reference?watch=races"]
+        expect("what no proof accepts", folder, UNPROVEN, 1, "[E0414]", options=watched)
+        expect("what no proof accepts, under the watch", folder, UNPROVEN, 0, "[E0972]", options=[*watched, "--unproven"])
+        expect("diagnostics as JSON", folder, UNPROVEN, 1, '"id":"E0414"', options=[*watched, "--diag-format", "json"])
 
         ended_with_it(folder)
         wrong = PASSING.replace("//| module", "//| modul")
