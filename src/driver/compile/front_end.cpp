@@ -46,12 +46,13 @@ PipelineEnd AfterIrgen(Session& s, const Lowered& lowered, const Emits& emits) {
 /// With --kernel, -D speaks of that kernel's parameters; of others where it has none of the name.
 void NarrowDefines(const Options& options, const syntax::Module& tree,
                    std::vector<sema::Define>& defines) {
+  const std::string kernel = options.kernel.substr(0, options.kernel.find('.'));  // of an instance
   for (const syntax::Item* item : tree.items) {
     const auto* function = syntax::DynAs<syntax::FunctionItem>(item);
-    if (function == nullptr || function->name.name.text() != options.kernel) continue;
+    if (function == nullptr || function->name.name.text() != kernel) continue;
     for (const syntax::GenericParam& generic : function->generics) {
       for (sema::Define& define : defines) {
-        if (generic.name.name.text() == define.name) define.function = options.kernel;
+        if (generic.name.name.text() == define.name) define.function = kernel;
       }
     }
   }

@@ -42,11 +42,10 @@ std::vector<std::string_view> BaseNames(const std::vector<Function*>& functions)
   return names;
 }
 
-/// `matmul` names all instances, `matmul.f32` one.
 std::vector<Function*> Named(const std::vector<Function*>& functions, std::string_view name) {
   std::vector<Function*> found;
   std::copy_if(functions.begin(), functions.end(), std::back_inserter(found),
-               [&](const Function* f) { return f->base_name() == name || f->name.text() == name; });
+               [&](const Function* f) { return IsNamed(*f, name); });
   return found;
 }
 
@@ -160,6 +159,10 @@ Function* PickInstance(const std::vector<Function*>& instances,
 }
 
 }  // namespace
+
+bool IsNamed(const ir::Function& function, std::string_view name) {
+  return function.base_name() == name || function.name.text() == name;
+}
 
 bool IsLeftOut(const ir::Function& instance, const Options& options) {
   DiagnosticEngine ignored;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "driver/options.h"
@@ -17,6 +18,9 @@ namespace kdl::driver {
 ir::Function* SelectFunction(const ir::Module& module, const std::string& file,
                              const std::vector<ArgumentSpec>& arguments, const Options& options,
                              DiagnosticEngine& diagnostics);
+
+/// `matmul` names all instances, `matmul.f32` one.
+bool IsNamed(const ir::Function& function, std::string_view name);
 
 /// Whether -D names other kinds than the instance's: it is there for launches of the file alone.
 bool IsLeftOut(const ir::Function& instance, const Options& options);

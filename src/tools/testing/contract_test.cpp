@@ -287,7 +287,7 @@ class FileTest {
 
  private:
   bool IsTested(const driver::Compilation& compilation, const ir::Function& function) const {
-    bool asked = options_.kernel.empty() || function.base_name() == options_.kernel;
+    bool asked = options_.kernel.empty() || driver::IsNamed(function, options_.kernel);
     auto contract = driver::FindContract(compilation.contracts.list, *compilation.module, function);
     asked = asked && !driver::IsLeftOut(function, options_);
     return function.kind == ir::FunctionKind::Kernel && asked && contract &&

@@ -7,6 +7,7 @@
 
 #include "driver/compile/compile.h"
 #include "driver/diagnostics.h"
+#include "driver/run/select.h"
 #include "support/near_names.h"
 
 namespace kdl::tools {
@@ -61,9 +62,10 @@ bool KnowsKernel(const std::string& file, driver::Options options,
   if (!made.ok()) return true;
   std::vector<std::string_view> names;
   for (const ir::Function* function : made.module->functions()) {
-    if (function->kind == ir::FunctionKind::Kernel) AddNew(names, function->base_name());
+    if (function->kind != ir::FunctionKind::Kernel) continue;
+    if (driver::IsNamed(*function, options.kernel)) return true;
+    AddNew(names, function->base_name());
   }
-  if (std::find(names.begin(), names.end(), options.kernel) != names.end()) return true;
   Diagnostic& report =
       diagnostics.Report(driver::diag::UnknownProgram, {}, file, "kernel", options.kernel);
   HelpNear(report, options.kernel, names);
