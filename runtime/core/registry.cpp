@@ -206,7 +206,7 @@ std::vector<Candidate> Registry::CandidatesFor(const Function& function,
 // Says what stands in the way, from the most to the least telling.
 Error Registry::NoCandidate(const Function& function, const Device& device) const {
   std::set<std::string> kinds;
-  std::uint64_t lacking = 0;
+  std::uint64_t lacking = 0;  // by the variant that lacks least
   std::set<std::string> constants;
   ForEachKernel(images_, [&](const kdl_image& image, const kdl_kernel& kernel) {
     if (!Names(image, kernel, function.module_, function.kernel_)) return;
@@ -214,20 +214,22 @@ Error Registry::NoCandidate(const Function& function, const Device& device) cons
     if (!RunsOn(image, device)) return;
     for (std::int32_t v = 0; v < kernel.variant_count; ++v) {
       const kdl_variant& variant = kernel.variants[v];
-      lacking |= variant.features & ~device.facts().features;
+      const std::uint64_t its = variant.features & ~device.facts().features;
+      if (lacking == 0 || std::popcount(its) < std::popcount(lacking)) lacking = its;
       if (HasConstants(variant, function.constants_)) continue;
       constants.insert(std::string_view(variant.constants).empty() ? "none" : variant.constants);
     }
   });
   const std::string start =
-      Concat("kernel '", function.name_, "' cannot run on ", device.uri(), ": ");
+      Concat("kernel '", function.shown_name(), "' cannot run on ", device.uri(), ": ");
   if (!constants.empty()) {
     return Fail(KDL_ERROR_NOT_FOUND, start, "no variant has these constants; there are ",
                 JoinWords({constants.begin(), constants.end()}));
   }
   if (lacking != 0) {
-    return Fail(KDL_ERROR_UNSUPPORTED, start, "every variant needs a processor with ",
-                FeatureNames(lacking, device.facts().arch));
+    return Fail(KDL_ERROR_UNSUPPORTED, start, "this processor lacks ",
+                FeatureNames(lacking, device.facts().arch),
+                ", which the variant needs that asks least");
   }
   const std::string_view arch = device.facts().arch;
   return Fail(KDL_ERROR_NOT_FOUND, start, "it takes code for ", device.facts().image_kind,
