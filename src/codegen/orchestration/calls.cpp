@@ -205,13 +205,12 @@ void DeclareCalls(Writer& writer, const FaceCalls& calls) {
   writer.Line(fmt::format("typedef struct {0} {0};", calls.c_type));
   writer.Line();
   writer.Line(
-      "/// Opens them on the device of a spec: \"host\", \"host?threads=4\", \"cuda,host\". "
-      "`context`: NULL");
+      "/// Opens them on the device of a spec, \"host?threads=4\", or on the first of several, "
+      "\"cuda,host\", that is there, even if");
   writer.Line(
-      "/// for one of their own. They are closed once no call of them runs any more; when the "
-      "context "
-      "has gone,");
-  writer.Line("/// nothing else can be done with them.");
+      "/// it does not start or has no code for them. `context`: NULL for one of their own. They "
+      "are closed once no call of them");
+  writer.Line("/// runs any more; when the context has gone, nothing else can be done with them.");
   DeclareOpen(writer, calls, ");");
   writer.Line(fmt::format("void {}({}* kernels);", calls.c_close, calls.c_type));
   for (const FaceCall& call : calls.calls) {
