@@ -15,6 +15,7 @@
   FIELD(uint64_t, memory_bytes)      /* of global memory */                                         \
   FIELD(uint64_t, scratchpad_bytes)  /* of each cluster */                                          \
   FIELD(uint64_t, stack_bytes)       /* of each worker */                                           \
+  FIELD(uint64_t, workers)           /* of a core, at most: so many processors has it */            \
   FIELD(uint64_t, teams)             /* so many parts has a scratchpad: of cores that run side by side */\
   FIELD(uint64_t, polls)             /* 1: nobody rings a bell: `number` and `done` are looked at */  \
   FIELD(uint64_t, cluster)           /* which one this is */                                        \
@@ -78,8 +79,9 @@ typedef void kdl_cluster_kernel(const int64_t* numbers, const int64_t* memories,
 enum kdl_cluster_status : uint64_t {
   kdl_cluster_none = 0, /* it has not booted */
   kdl_cluster_ready = 1,
-  kdl_cluster_no_entry = 2,     /* the image has no entry of the call's name */
-  kdl_cluster_no_scratchpad = 3 /* the kernel wants more than there is */
+  kdl_cluster_no_entry = 2,      /* the image has no entry of the call's name */
+  kdl_cluster_no_scratchpad = 3, /* the kernel wants more than there is */
+  kdl_cluster_no_workers = 4     /* the kernel is for more of them than there are */
 };
 
 enum kdl_cluster_fault : uint64_t {
@@ -127,6 +129,6 @@ consteval uint64_t kdl_cluster_hash(const char* text) {
 
 #define KDL_CLUSTER_TEXT(type, name) #type " " #name ";"
 inline constexpr uint64_t kdl_cluster_abi_hash = kdl_cluster_hash(
-    "3{" KDL_CLUSTER_MAILBOX(KDL_CLUSTER_TEXT) "}{" KDL_CLUSTER_CALL(KDL_CLUSTER_TEXT) "}{"
+    "4{" KDL_CLUSTER_MAILBOX(KDL_CLUSTER_TEXT) "}{" KDL_CLUSTER_CALL(KDL_CLUSTER_TEXT) "}{"
     KDL_CLUSTER_EVENT(KDL_CLUSTER_TEXT) "}{" KDL_CLUSTER_WORKER(KDL_CLUSTER_TEXT) "}{" KDL_CLUSTER_ENTRY(KDL_CLUSTER_TEXT) "}");
 #undef KDL_CLUSTER_TEXT

@@ -50,7 +50,8 @@ struct ClusterDescription {
   std::int64_t deadline_seconds = 0;  // after which a cluster that does not get on is given up
   ClusterTransport transport = ClusterTransport::Socket;
   ClusterTimes times = ClusterTimes::Emulated;
-  // Programs with their arguments, in which some words stand for files.
+  // Programs with their arguments, in which some words stand for files. The program's path, where it has a `/`, and words that begin
+  // with ./ or ../ are taken from the description's folder, as is the path of `boot`.
   std::vector<std::string>
       compile;       // {source}: IR or C; {object}: the file to make; where `code` asks
   std::string boot;  // what `link` takes beside the kernels; empty: the object in kernelc
@@ -79,6 +80,7 @@ struct Word {
   std::string_view key;
   std::string D::* field;
   bool may_be_missing = false;
+  bool is_name = false;
 };
 // One of a few words; where it is missing, the first one.
 struct Choice {
@@ -101,7 +103,7 @@ struct List {
   std::vector<std::string_view> files;  // words that it has to have
   bool may_be_missing = false;
 };
-inline constexpr Word kWords[] = {{"name", &D::name},
+inline constexpr Word kWords[] = {{"name", &D::name, false, true},
                                   {"triple", &D::triple},
                                   {"cpu", &D::cpu},
                                   {"layout", &D::layout, true},

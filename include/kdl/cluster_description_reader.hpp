@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <set>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,7 +17,11 @@ namespace kdl {
 // Reads descriptions; `error` is empty, or one sentence that starts with `FILE:LINE: ` or `FILE: `.
 class ClusterDescriptionReader {
  public:
-  ClusterDescriptionReader(std::string_view file, std::string_view text) : file_(file) {
+  // Paths in it are taken from `folder`; where that is empty, from the file's as it is called.
+  ClusterDescriptionReader(std::string_view file, std::string_view text,
+                           std::string_view folder = {})
+      : file_(file), folder_(folder) {
+    if (folder.empty()) folder_ = file.substr(0, file.rfind('/') + 1);
     while (!text.empty() && error.empty()) {
       const std::size_t end = text.find('\n');
       line_ = WithoutComment(text.substr(0, end));
@@ -26,6 +30,13 @@ class ClusterDescriptionReader {
       if (!Trimmed(line_).empty() && line_ != "---") ReadLine();
     }
     if (error.empty()) CheckAll();
+    if (error.empty()) FindFiles();
+  }
+
+  // `FILE:LINE: ` of a key's line; of a key that is missing `FILE: `.
+  std::string At(std::string_view key) const {
+    const auto line = lines_.find(std::string(key));
+    return file_ + ":" + (line == lines_.end() ? " " : std::to_string(line->second) + ": ");
   }
 
   ClusterDescription description;
@@ -75,7 +86,7 @@ class ClusterDescriptionReader {
     if (!is_key) return Complain("a line reads `key: value`, without blanks in front of it");
     const std::string_view key = Trimmed(line_.substr(0, colon));
     const std::string_view value = Trimmed(line_.substr(colon + 1));
-    if (!seen_.insert(std::string(key)).second)
+    if (!lines_.emplace(key, number_).second)
       return Complain("key '" + std::string(key) + "' stands twice");
     for (const Word& word : cluster_keys::kWords) {
       if (word.key == key) return ReadWord(word, value);
@@ -95,8 +106,23 @@ class ClusterDescriptionReader {
   void ReadWord(const Word& word, std::string_view value) {
     std::string& field = description.*word.field;
     field.clear();
-    if (TakeWord(word.key, &value, false, &field) && !value.empty())
-      Complain(std::string(word.key) + " is one word");
+    if (!TakeWord(word.key, &value, false, &field)) return;
+    if (!value.empty()) return Complain(std::string(word.key) + " is one word");
+    if (word.is_name && !IsName(field))
+      Complain(std::string(word.key) +
+               " is a word of letters, digits, '_', '.' and '-' that begins with a letter, and '" +
+               field + "' is none");
+  }
+
+  // Files and symbols are called by it.
+  static bool IsName(std::string_view word) {
+    constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    constexpr std::string_view kOthers = "0123456789_.-";
+    for (const char c : word) {
+      if (kLetters.find(c) == std::string_view::npos && kOthers.find(c) == std::string_view::npos)
+        return false;
+    }
+    return kLetters.find(word.front()) != std::string_view::npos;
   }
 
   void ReadChoice(const Choice& choice, std::string_view value) {
@@ -185,7 +211,7 @@ class ClusterDescriptionReader {
   void CheckAll() {
     std::string missing;
     const auto look = [&](std::string_view key) {
-      if (!seen_.contains(std::string(key))) (missing += " ") += key;
+      if (!lines_.contains(std::string(key))) (missing += " ") += key;
     };
     for (const Word& word : cluster_keys::kWords) {
       if (!word.may_be_missing) look(word.key);
@@ -205,13 +231,30 @@ class ClusterDescriptionReader {
   }
   void CheckWords(const List& list) {
     const std::vector<std::string>& words = description.*list.field;
-    if (!error.empty() || !seen_.contains(std::string(list.key))) return;
+    if (!error.empty() || !lines_.contains(std::string(list.key))) return;
     for (const std::string_view file : list.files) {
       if (Has(words, file)) continue;
       error = file_ + ": " + std::string(list.key) + " has no word " + std::string(file);
       return;
     }
   }
+  // Paths of a description are taken from its own folder: that of the boot code, that of a program where it has a `/`, and words
+  // that begin with ./ or ../; in other words a `/` may be anything.
+  void FindFiles() {
+    FindFile(&description.boot);
+    for (const List& list : cluster_keys::Lists()) {
+      if (list.files.empty()) continue;
+      std::vector<std::string>& words = description.*list.field;
+      for (std::string& word : words) {
+        const bool is_program = &word == words.data() && word.find('/') != std::string::npos;
+        if (is_program || word.substr(0, 2) == "./" || word.substr(0, 3) == "../") FindFile(&word);
+      }
+    }
+  }
+  void FindFile(std::string* path) const {
+    if (!path->empty() && path->front() != '/') path->insert(0, folder_);
+  }
+
   static bool Has(const std::vector<std::string>& words, std::string_view wanted) {
     for (const std::string& word : words) {
       if (word == wanted) return true;
@@ -220,10 +263,11 @@ class ClusterDescriptionReader {
   }
 
   std::string file_;
+  std::string folder_;  // empty, or with a `/` at its end
   std::string_view line_;
   int number_ = 0;
-  std::set<std::string> seen_;
-  const List* open_ = nullptr;  // whose words stand a line each
+  std::map<std::string, int> lines_;  // of the keys
+  const List* open_ = nullptr;        // whose words stand a line each
 };
 
 }  // namespace kdl

@@ -41,6 +41,7 @@ Error ClusterProcess::Start(const ClusterDescription& description, ClusterMemory
   mailbox.memory_bytes = static_cast<std::uint64_t>(memory.bytes());
   mailbox.scratchpad_bytes = static_cast<std::uint64_t>(description.scratchpad_bytes);
   mailbox.stack_bytes = static_cast<std::uint64_t>(description.stack_bytes);
+  mailbox.workers = static_cast<std::uint64_t>(description.workers());
   mailbox.teams =
       description.blocks == ClusterBlocks::Core ? static_cast<std::uint64_t>(description.cores) : 1;
   mailbox.polls = made->polls() ? 1 : 0;
@@ -164,6 +165,11 @@ Error ClusterProcess::CheckAnswer(const std::string& what) const {
   if (answer.status == kdl_cluster_no_scratchpad) {
     return Fail(KDL_ERROR_OUT_OF_MEMORY, Name(), " has ", description_.near_bytes(),
                 " bytes of scratchpad for a core, fewer than the kernel was made for: it ", what);
+  }
+  if (answer.status == kdl_cluster_no_workers) {
+    return Fail(KDL_ERROR_INVALID_ARGUMENT, Name(), " has teams of ", description_.workers(),
+                " workers, fewer than the kernel was made for; build it for this description: it ",
+                what);
   }
   return Fail(KDL_ERROR_DEVICE, Name(), " has written nonsense into its mailbox while it ", what,
               ": status ", answer.status, ", call ", done, " of ", calls_);

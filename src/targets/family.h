@@ -26,6 +26,7 @@ struct Target {
   std::string device;       ///< the spec for the runtime, which the registry fills in
   bool interprets = false;  ///< the device runs KIR text
   bool watches = false;     ///< and checks every access: it may run what no proof has accepted
+  std::vector<std::string> files = {};  ///< besides the sources, what its code is made from
 };
 
 /// A kind of device spec: what `kernelc targets` lists.

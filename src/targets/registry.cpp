@@ -61,6 +61,13 @@ std::vector<std::string_view> KeysOf(const TargetKind& kind) {
   return keys;
 }
 
+std::string_view KindWithoutFile(const Family& family) {
+  for (const TargetKind& kind : family.kinds) {
+    if (kind.programs_key.empty()) return kind.kind;
+  }
+  return {};
+}
+
 Status Registry::AddPasses(const Family& family, std::span<const passes::Pipeline> pipelines) {
   std::vector<const passes::Pass*> all;
   for (passes::Pipeline pipeline : pipelines)
@@ -126,6 +133,16 @@ std::vector<std::string_view> Registry::texts() const {
     }
   }
   return texts;
+}
+
+std::string_view Registry::DescribedExample(std::string_view text) const {
+  Result<Spec> spec = ParseSpec(text);
+  if (!spec) return {};
+  for (const Family* family : families_) {
+    auto row = std::ranges::find(family->kinds, spec->kind, &TargetKind::kind);
+    if (row != family->kinds.end() && !row->programs_key.empty()) return KindWithoutFile(*family);
+  }
+  return {};
 }
 
 std::string Registry::CodeFile(std::string_view text) const {

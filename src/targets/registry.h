@@ -17,6 +17,9 @@ namespace kdl::targets {
 /// All keys that a spec of the kind may have, each once.
 std::vector<std::string_view> KeysOf(const TargetKind& kind);
 
+/// The family's kind whose code the same devices load, and that no file has to describe; empty: there is none.
+std::string_view KindWithoutFile(const Family& family);
+
 /// The families that a compiler knows. Made where it starts and handed on; those of kernelc itself are in builtin.h.
 class Registry {
  public:
@@ -35,6 +38,9 @@ class Registry {
   Result<std::vector<Target>> ParseTargets(std::string_view text) const;
   /// Whether the text is a spec of a kind that some family has.
   bool Knows(std::string_view text) const;
+
+  /// Where a file describes the machine that the text names, the kind of one that kernelc itself describes; empty: no file does.
+  std::string_view DescribedExample(std::string_view text) const;
 
   /// The file whose code a spec runs here, a plugin's or one that names programs; empty: there is none.
   std::string CodeFile(std::string_view text) const;

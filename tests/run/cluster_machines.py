@@ -62,6 +62,7 @@ def machines(folder):
                          f"b={specs['polls']}")
     checks.expect("two machines at once", "bit for bit" in done.stdout, done.stdout + done.stderr)
     products_in_vectors(folder)
+    vectors_of_one(folder)
     own_tools(folder)
     compilers(folder)
 
@@ -85,6 +86,19 @@ def products_in_vectors(folder):
             turns = re.findall(r"(?:(?:\s+[0-9a-f]+:\s+(?!b)\S.*\n))+", code)
             loop = max(turns, key=lambda turn: turn.count("vfmacc"), default="")
             checks.expect("its loop is of vectors", loop.count("vfmacc.vf") == 16 and "fmadd" not in loop, loop)
+
+
+def vectors_of_one(folder):
+    """Teams of one worker, whose loops LLVM itself makes vectors of any length of, on a machine with vectors by `features` and by `cpu`."""
+    runs = "[qemu-riscv64, -cpu, 'rv64,Zfhmin=on,v=true,vlen=512', '{image}']"  # as that processor has them
+    named = {"features": "[+m, +a, +f, +d, +c, +zfhmin, +v]"}
+    for name, keys in [("one", {"cores": 1, **named}), ("each", {"blocks": "core", **named}),
+                       ("known", {"cores": 1, "cpu": "sifive-x280", "features": "[-zba, -zbb, -zfh, -zvfh]"})]:
+        spec = describe(folder, f"vector_{name}", run=runs, **keys)
+        for file, words in [(folder / "product.kdl", ["M=37", "N=41", "K=29"]), ("samples/softmax/softmax.kdl", ["R=9", "C=103"])]:
+            words = [word for given in words for word in ("--set", given)]
+            done = teams.kernelc("run", file, "--target", spec, "--check", *words)
+            checks.expect(f"{file} in vectors, {name}", "bit for bit" in done.stdout, done.stdout + done.stderr)
 
 
 def own_tools(folder):
@@ -118,18 +132,74 @@ def compilers(folder):
         done = teams.kernelc("build", file, "--target", taken, "-o", folder / "taken")
         checks.expect(f"GCC takes the C of {file}", done.returncode == 0, done.stdout + done.stderr)
     run = ["run", folder / "product.kdl", "--set", "M=3", "--set", "N=3", "--set", "K=3", "--target"]
+    last = len(SHIPPED.read_text().splitlines())  # where a key of one's own stands
     for name, keys, told in [
             ("none", {"code": "c", "compile": BY_GCC.replace("gcc", "no-such-cc")}, "no-such-cc is not here, which compiles kernels"),
             ("fails", {"code": "c", "compile": "[sh, -c, 'echo broken >&2; false', '{source}', '{object}']"},
              "which compiles kernels for machine 'fails', exited with code 1; it said: broken"),
-            ("cpu", {"cpu": "rocket-rv65"}, "LLVM knows no processor 'rocket-rv65' of riscv64-unknown-elf"),
+            ("mute", {"code": "c", "compile": "[sh, -c, 'exit 3', '{source}', '{object}']"}, "for machine 'mute', exited with code 3 ["),
+            ("idle", {"code": "c", "compile": "['true', '{source}', '{object}']"},
+             "true, which compiles kernels for machine 'idle', made no file and told of no error"),
+            ("loose", {"code": "c", "compile": BY_CLANG.replace("-O2", "-O2, -ffast-math")}, "kernels need the floats of IEEE 754"),
+            ("triple", {"triple": "riscv65-unknown-elf"}, f"{folder}/triple.yaml:{last}: LLVM cannot make code for riscv65-unknown-elf"),
+            ("cpu", {"cpu": "rocket-rv65"}, f"{folder}/cpu.yaml:{last}: LLVM knows no processor 'rocket-rv65' of riscv64-unknown-elf"),
             ("bits", {"cpu": "generic-rv32"}, "LLVM knows no processor of 64 bits 'generic-rv32' of riscv64-unknown-elf"),
-            ("features", {"features": "[+m, +zfhmim]"}, "LLVM knows no feature '+zfhmim' of riscv64-unknown-elf"),
+            ("features", {"features": "[+m, +zfhmim]"},
+             f"{folder}/features.yaml:{last}: LLVM knows no feature '+zfhmim' of riscv64-unknown-elf"),
+            ("a b", {}, f"{folder}/a b.yaml:{last}: name is a word of letters, digits, '_', '.' and '-' that begins with a letter"),
+            ("..", {}, "and '..' is none"),
             ("layout", {"code": "llvm-ir", "compile": OF_IR, "layout": "x-y"}, "the layout of data 'x-y' is none of LLVM's"),
             ("units", {"units": "[wide]"}, "there is no unit 'wide'; the units are: cpu.bf16_pairs"),
             ("boot", {"boot": "nowhere.o"}, f"cannot open '{folder}/nowhere.o'")]:
         done = teams.kernelc(*run, describe(folder, name, **keys))
         checks.expect(f"what is wrong with {name}", told in done.stderr, done.stdout + done.stderr)
+
+
+def files(folder):
+    """What a build reads is in its rule; paths in a description are taken from its folder, wherever a build runs; outputs are the same
+    from build to build, and have no path that is mapped."""
+    home = folder / "home"
+    (home / "bin").mkdir(parents=True)
+    for name, words in [("cc", BY_CLANG.split(", '{source}'")[0][1:].replace(",", "")),
+                        ("link", "ld.lld-19 -m elf64lriscv -static --gc-sections -o"), ("emulate", "qemu-riscv64 -cpu rv64,Zfhmin=on")]:
+        (home / "bin" / name).write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+        (home / "bin" / name).chmod(0o755)
+    (home / "boot.o").write_bytes((folder / "own_boot.o").read_bytes())
+    spec = describe(home, "placed", code="c", boot="boot.o", compile="[bin/cc, -g, '{source}', -o, '{object}']",
+                    link="[./bin/link, '{image}', '{objects}']", run="[./bin/emulate, '{image}']")
+    size = ["--set", "M=3", "--set", "N=3", "--set", "K=3"]
+    done = teams.kernelc("run", folder / "product.kdl", "--target", spec, "--check", *size)
+    checks.expect("paths from the description's folder", "bit for bit" in done.stdout, done.stdout + done.stderr)
+    (folder / "both.kdl").write_text(teams.DEVICES)
+    made = []
+    for out in ("first", "second"):
+        done = teams.kernelc("build", folder / "both.kdl", "--device", f"a={spec}", "--emit", "header,obj,elf,exe,deps",
+                             "-o", folder / out, "--path-prefix-map", f"{folder}=/srv")
+        checks.expect("a build for a described machine", done.returncode == 0, done.stdout + done.stderr)
+        made.append({file.name: file.read_bytes() for file in sorted((folder / out).glob("*")) if file.suffix != ".d"})
+    checks.expect("two builds are equal", made[0] == made[1] and len(made[0]) == 5, list(made[0]))
+    checks.expect("and have no path", all(str(folder).encode() not in file for file in made[0].values()))
+    checks.expect("but those that are mapped", b"cluster?description=/srv/home/placed.yaml" in made[0].get("both.h", b""))
+    checks.expect("an image that names the source", b"both.kdl" in made[0].get("both.placed.elf", b""))
+    rule = (folder / "second/both.d").read_text()
+    wanted = [folder / "both.kdl", *(home / name for name in ("placed.yaml", "boot.o", "bin/cc", "bin/link"))]
+    checks.expect("a rule with all that was read", all(f" {file}" in rule for file in wanted), rule)
+    twin = home / "twin.yaml"
+    twin.write_text((home / "placed.yaml").read_text())
+    done = teams.kernelc("build", folder / "product.kdl", "--target", spec, "--target", f"cluster?description={twin}", "-o", folder)
+    checks.expect("two machines of one name", "both machines are named 'placed': give one another `name`" in done.stderr, done.stderr)
+
+
+def images(folder):
+    """A program that is built for a machine alone runs there; a machine with fewer cores refuses its image."""
+    spec = describe(folder, "shrinks", cores=4)
+    done = teams.kernelc("build", folder / "product.kdl", "--target", spec, "--emit", "exe", "-o", folder)
+    checks.expect("a program", done.returncode == 0, done.stdout + done.stderr)
+    size = ["--set", "M=3", "--set", "N=3", "--set", "K=3"]
+    for cores, told in [(4, "c: f32[3, 3]"), (2, "has teams of 2 workers, fewer than the kernel was made for")]:
+        describe(folder, "shrinks", cores=cores)
+        done = subprocess.run([folder / "product", *size], capture_output=True, text=True)
+        checks.expect(f"an image for 4 cores on {cores}", told in done.stdout + done.stderr, done.stdout + done.stderr)
 
 
 def times(folder):
@@ -173,6 +243,8 @@ def main():
         (folder / "product.kdl").write_text(PRODUCT)
         described(folder)
         machines(folder)
+        files(folder)
+        images(folder)
         times(folder)
     return checks.end()
 

@@ -434,7 +434,9 @@ class Cluster {
     numbers = reinterpret_cast<const int64_t*>(&call + 1);
     memories = numbers + call.number_count;
     entry = Find(reinterpret_cast<const char*>(memories + call.memory_count));
-    if (entry == nullptr || entry->workers > kMostWorkers) return kdl_cluster_no_entry;
+    if (entry == nullptr) return kdl_cluster_no_entry;
+    if (entry->workers > kMostWorkers || entry->workers > mailbox_.workers)
+      return kdl_cluster_no_workers;
     if (entry->scratchpad_bytes > team_bytes_) return kdl_cluster_no_scratchpad;
     const uint64_t taken = (mailbox_.teams - 1) * team_bytes_ + entry->scratchpad_bytes;
     if (entry->scratchpad_bytes > 0 && taken > mailbox_.scratchpad_peak)

@@ -16,6 +16,10 @@ constexpr const char* kTypes = R"(#include <limits.h>
 #define cl_khr_fp64 1
 #define cl_khr_int64_base_atomics 1
 
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "kernels need the floats of IEEE 754: compile them without -ffast-math and its parts"
+#endif
+
 _Static_assert(sizeof(long) == 8 && sizeof(int) == 4, "long has 64 bits, and int 32");
 
 typedef struct kdl_cluster_worker kdl_cluster_worker;

@@ -56,7 +56,7 @@ class CDialect final : public opencl::Dialect {
                              w.memories.at(param.value).base, number++);
     }
     return fmt::format(
-        "#undef KDL_WORKERS\n#define KDL_WORKERS {0}l\n"
+        "#undef KDL_WORKERS\n#define KDL_WORKERS {0}l\n{6}"
         "static void {1}(const int64_t* kdl_numbers, const int64_t* kdl_memories, "
         "kdl_cluster_worker* kdl_at) {{\n"
         "  const long* const kdl_launch = (const long*)kdl_numbers;\n"
@@ -69,8 +69,10 @@ class CDialect final : public opencl::Dialect {
         "  const long kdl_worker = (long)kdl_at->worker;\n"
         "  uchar* const kdl_scratch = KDL_AT(0) + {3} * {4};\n{5}}}\n",
         w.kernel.team, w.code.entry, tensors, w.syncs ? "kdl_core" : "(long)kdl_at->core",
-        w.code.scratch_bytes, w.text);
+        w.code.scratch_bytes, w.text, opencl::LineDirective(w.kernel.loc));
   }
+
+  bool names_lines() const override { return true; }
 
   int64_t scratchpad_bytes = 0;  ///< that the kernel takes
 

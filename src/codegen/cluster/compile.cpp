@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "codegen/cluster/emitter.h"
+#include "codegen/llvm/backend.h"
 #include "codegen/llvm/source_lines.h"
 
 namespace kdl::codegen::cluster {
@@ -40,22 +41,13 @@ void AddEntries(llvm::Module& module, const CompiledModule& compiled,
 
 }  // namespace
 
-namespace {
-
-/// RISC-V's, without which LLVM has none on machines that are described: units of other ones need no looking for.
-bool HasVectors(const Processor& processor) {
-  return ("," + processor.features + ",").find(",+v,") != std::string::npos;
-}
-
-}  // namespace
-
 Result<CompiledModule> Compile(const KernelSource& source, int64_t scratchpad_bytes,
                                const std::string& layout, const CompileOptions& options) {
   ScratchpadBytes scratchpads;
   std::optional<SourceLines> lines;
   TeamMachine machine{.file = FileType::Object,
                       .layout = layout,
-                      .has_vectors = HasVectors(*source.processor),
+                      .has_vectors = HasRiscvVectors(*source.processor),
                       .emit = {}};
   machine.emit = [&](llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,
                      Names& names, KernelCode& code) {

@@ -89,14 +89,27 @@ llvm::CodeGenOptLevel CodeGenLevel(int opt_level) {
   return kLevels[opt_level];
 }
 
-/// LLVM writes of what it does not know to standard error, and goes on or ends the process.
-Status CheckProcessor(const llvm::Target& target, const Processor& processor) {
+/// LLVM's target of a triple.
+Result<const llvm::Target*> TargetOf(const std::string& triple) {
+  static const bool initialized = (InitializeTargets(), true);
+  KDL_CHECK(initialized);
+  std::string error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (target) return target;
+  return Failure{"LLVM cannot make code for " + triple + ": " + error, FailureKind::Environment};
+}
+
+}  // namespace
+
+Status CheckProcessor(const Processor& processor) {
+  Result<const llvm::Target*> target = TargetOf(processor.triple);
+  if (!target) return target.failure();
   auto fail = [&](std::string_view what, llvm::StringRef name) {
     return Failure{fmt::format("LLVM knows no {} '{}' of {}", what, name.str(), processor.triple),
                    FailureKind::User};
   };
   std::unique_ptr<llvm::MCSubtargetInfo> known(
-      target.createMCSubtargetInfo(processor.triple, "", ""));
+      (*target)->createMCSubtargetInfo(processor.triple, "", ""));
   if (!processor.cpu.empty() && !known->isCPUStringValid(processor.cpu))
     return fail("processor", processor.cpu);
   llvm::SmallVector<llvm::StringRef> features;
@@ -110,25 +123,26 @@ Status CheckProcessor(const llvm::Target& target, const Processor& processor) {
   }
   const llvm::Triple triple(processor.triple);
   if (!triple.isRISCV()) return {};
-  known.reset(target.createMCSubtargetInfo(processor.triple, processor.cpu, processor.features));
+  known.reset(
+      (*target)->createMCSubtargetInfo(processor.triple, processor.cpu, processor.features));
   if (known->checkFeatures("+64bit") != triple.isRISCV64())
     return fail(triple.isRISCV64() ? "processor of 64 bits" : "processor of 32 bits",
                 processor.cpu);
   return {};
 }
 
-}  // namespace
+bool HasRiscvVectors(const Processor& processor) {
+  if (!llvm::Triple(processor.triple).isRISCV() || !CheckProcessor(processor).ok())
+    return ("," + processor.features + ",").find(",+v,") != std::string::npos;
+  const llvm::Target* target = *TargetOf(processor.triple);
+  std::unique_ptr<llvm::MCSubtargetInfo> known(
+      target->createMCSubtargetInfo(processor.triple, processor.cpu, processor.features));
+  return known->checkFeatures("+v");
+}
 
 Result<Backend> Backend::Create(const Processor& processor, int opt_level) {
-  static const bool initialized = (InitializeTargets(), true);
-  KDL_CHECK(initialized);
-  std::string error;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(processor.triple, error);
-  if (!target) {
-    return Failure{"LLVM cannot make code for " + processor.triple + ": " + error,
-                   FailureKind::Environment};
-  }
-  if (Status checked = CheckProcessor(*target, processor); !checked) return checked.failure();
+  if (Status checked = CheckProcessor(processor); !checked) return checked.failure();
+  const llvm::Target* target = *TargetOf(processor.triple);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   // Loops of a few lines begin at one: a Zen 3 takes up to 1.7 of the time where they begin inside of one.

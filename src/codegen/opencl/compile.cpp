@@ -323,6 +323,16 @@ static bool IsMacro(std::string_view name) {
   return Contains(kMacros, name);
 }
 
+std::string LineDirective(const ir::Loc& loc) {
+  if (loc.line == 0 || loc.file.text().empty()) return {};
+  std::string file;
+  for (char c : loc.file.text()) {
+    if (c == '"' || c == '\\') file += '\\';
+    file += c;
+  }
+  return fmt::format("#line {} \"{}\"\n", loc.line, file);
+}
+
 std::string Writer::NewName(const ir::Value* value) {
   std::string base;
   if (value) {

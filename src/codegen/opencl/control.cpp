@@ -272,12 +272,15 @@ constexpr WriteFunction kWriters[] = {
 void Dialect::WriteBlockCopy(Writer& w, const Op* op) { WriteForeign(w, op); }
 
 void WriteBlock(Writer& w, const ir::Block* block) {
+  const ir::Loc around = w.loc;
   for (const Op* op : *block) {
     if (op->info().has(ir::kTerminator)) break;
     WriteFunction write = kWriters[static_cast<size_t>(op->kind())];
     KDL_CHECK(write, "'{}' is not of loop level", op->info().spelling);
+    w.loc = op->loc();
     write(w, op);
   }
+  w.loc = around;
 }
 
 KDL_WRITE(If, WriteIf)

@@ -40,7 +40,12 @@ class Dialect {
   virtual void WriteBarrier(Writer& w) = 0;
   /// Copies of blocks, of machines that have such.
   virtual void WriteBlockCopy(Writer& w, const ir::Op* op);
+  /// Whether a compiler is told line by line where in the source they come from.
+  virtual bool names_lines() const { return false; }
 };
+
+/// `#line 3 "name.kdl"` as a line of C; empty where the source does not say.
+std::string LineDirective(const ir::Loc& loc);
 
 /// What is known while one kernel is written. State only; the functions below do the work.
 struct Writer {
@@ -57,10 +62,12 @@ struct Writer {
   bool traps = false;    ///< an op may stop the worker: memory is touched only where none has
   bool tells = false;    ///< and all workers hear of it at the next barrier
   bool in_team = false;  ///< in a loop of the team's, whose workers go their own ways
+  ir::Loc loc = {};      ///< of the op that is written
 
   /// A line at the present depth.
   template <class... Args>
   void Line(fmt::format_string<Args...> format, Args&&... args) {
+    if (dialect.names_lines()) text += LineDirective(loc);
     text.append(static_cast<size_t>(2 * depth), ' ');
     fmt::format_to(std::back_inserter(text), format, std::forward<Args>(args)...);
     text += '\n';

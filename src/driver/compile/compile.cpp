@@ -1,5 +1,6 @@
 #include "driver/compile/compile.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -45,13 +46,26 @@ codegen::CompileOptions CodeOptions(const Session& s, const Compilation& made, c
   return what;
 }
 
+void NoteFiles(const std::vector<WantedTarget>& targets, std::vector<std::string>& files_read) {
+  for (const WantedTarget& wanted : targets) {
+    for (const std::string& file : wanted.target.files) {
+      if (std::ranges::find(files_read, file) == files_read.end()) files_read.push_back(file);
+    }
+  }
+}
+
 /// The targets of the module's devices. Nothing after a report.
 std::optional<std::vector<WantedTarget>> ChooseTargets(Session& s, const CompileRequest& request,
                                                        Compilation& made) {
   auto devices = PlaceDevices(s, *made.module, request.places);
   if (!devices || !MayBeUnproven(s, devices->compiled)) return std::nullopt;
   made.devices = devices->at_run;
-  return TargetsOf(s, *made.module, *devices, request.emits);
+  for (DeviceSpecs& specs : made.devices) {
+    for (auto& [device, list] : specs) list = SpecsInOutputs(s.options, s.families, list);
+  }
+  auto targets = TargetsOf(s, *made.module, *devices, request.emits);
+  if (targets) NoteFiles(*targets, made.files_read);
+  return targets;
 }
 
 /// Code of the module, whose passes have run.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <ranges>
 #include <string_view>
 
@@ -12,6 +13,21 @@
 namespace kdl::driver {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+/// By the last --path-prefix-map that fits; nothing: none does.
+std::optional<std::string> Mapped(const Options& options, std::string_view path) {
+  for (const std::string& text : std::views::reverse(options.path_prefix_map)) {
+    size_t equals = text.find('=');
+    std::string_view old = std::string_view(text).substr(0, equals);
+    if (path.starts_with(old))
+      return fmt::format("{}{}", text.substr(equals + 1), path.substr(old.size()));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 bool CheckPrefixMap(const Options& options, DiagnosticEngine& diagnostics) {
   for (const std::string& text : options.path_prefix_map) {
@@ -42,14 +58,23 @@ bool CheckModuleName(std::string_view name, const Options& options, DiagnosticEn
 
 std::string NameInOutputs(const Options& options, const std::string& path) {
   if (options.command != Command::Build) return path;
-  for (const std::string& text : std::views::reverse(options.path_prefix_map)) {
-    size_t equals = text.find('=');
-    std::string_view old = std::string_view(text).substr(0, equals);
-    if (path.starts_with(old)) return text.substr(equals + 1) + path.substr(old.size());
-  }
+  if (std::optional<std::string> mapped = Mapped(options, path)) return *mapped;
   if (options.lines) return path;
   // What a file imports lies in its folder or below.
   return fs::path(path).lexically_relative(fs::path(options.files[0]).parent_path()).string();
+}
+
+std::string SpecsInOutputs(const Options& options, const targets::Registry& families,
+                           std::string_view list) {
+  std::string all;
+  for (std::string_view one : SplitList(list)) {
+    std::string spec(one);
+    const std::string file = families.CodeFile(spec);
+    std::optional<std::string> mapped = Mapped(options, file);
+    if (!file.empty() && mapped) spec.replace(spec.find(file), file.size(), *mapped);
+    all += (all.empty() ? "" : ",") + spec;
+  }
+  return all;
 }
 
 }  // namespace kdl::driver

@@ -5,6 +5,7 @@
 
 #include "driver/options.h"
 #include "support/diagnostics.h"
+#include "targets/registry.h"
 
 namespace kdl::driver {
 
@@ -21,5 +22,9 @@ bool CheckModuleName(std::string_view name, const Options& options, DiagnosticEn
 /// of the file that is compiled, so that they are the same wherever the sources lie. With -g, for a debugger, and in what runs
 /// at once it is the path.
 std::string NameInOutputs(const Options& options, const std::string& path);
+
+/// Devices, one spec or several, as the outputs of a build name them: paths in them are mapped by --path-prefix-map, too.
+std::string SpecsInOutputs(const Options& options, const targets::Registry& families,
+                           std::string_view list);
 
 }  // namespace kdl::driver

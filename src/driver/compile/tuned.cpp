@@ -26,7 +26,8 @@ namespace kdl::driver {
 namespace {
 
 constexpr std::string_view kHead =
-    "# What `kernelc tune` measured: `--tuned FILE` takes the best of each kernel.";
+    "# What `kernelc tune` measured: `--tuned FILE` takes the best of each kernel.\n"
+    "# `tried 1.042 …`: these tiles are 1.042 times as fast as the selector's choice.";
 
 int Digits(int64_t size) { return std::bit_width(static_cast<uint64_t>(size)); }
 

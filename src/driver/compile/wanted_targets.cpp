@@ -54,8 +54,12 @@ bool Add(Session& s, const std::string& device, std::string_view spec, bool has_
     return true;
   }
   if (!named.ok()) {
+    std::string_view example = s.families.DescribedExample(spec);
     s.diagnostics.Report(diag::UnknownTarget, {}, named.failure().message)
-        .Help("`kernelc targets` lists the targets");
+        .Help(example.empty()
+                  ? "`kernelc targets` lists the targets"
+                  : fmt::format("`kernelc targets show {}` prints a description that works",
+                                example));
     return false;
   }
   for (targets::Target& target : *named) {
@@ -101,8 +105,11 @@ bool AreApart(const std::vector<WantedTarget>& ordered, DiagnosticEngine& diagno
     auto b =
         std::find_if(a + 1, ordered.end(), [&](const WantedTarget& t) { return alike(*a, t); });
     if (b == ordered.end()) continue;
-    diagnostics.Report(diag::TargetsAlike, {}, a->target.spec, b->target.spec)
-        .Help("build for one after the other, each with its own -o DIR");
+    const std::string& level = a->target.facts->level;
+    diagnostics.Report(diag::TargetsAlike, {}, a->target.spec, b->target.spec, level)
+        .Help(a->target.family->describe
+                  ? fmt::format("both machines are named '{}': give one another `name`", level)
+                  : "build for one after the other, each with its own -o DIR");
     return false;
   }
   return true;

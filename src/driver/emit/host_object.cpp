@@ -94,6 +94,20 @@ void TakePrograms(const ir::Module& from, ir::Module& into) {
   }
 }
 
+/// Where programs run that are told of no device. What there is code for takes the place of a host without any.
+DeviceSpecs PlacesOf(const Compilation& made, std::span<Part* const> parts) {
+  DeviceSpecs places = made.devices[0];
+  std::string coded;
+  for (const Part* part : parts) {
+    if (targets::HostProcessor(part->compiled.arch)) return places;
+    coded += (coded.empty() ? "" : ",") + part->targets[0]->target.device;
+  }
+  for (auto& [device, spec] : places) {
+    if (spec == targets::kOwnKind && !coded.empty()) spec = coded;
+  }
+  return places;
+}
+
 /// What the interpreter runs in place of the kernels, to which it gives their names in the text: those of `part` where it has
 /// them.
 std::string InterpretedText(const Compilation& made, std::span<Part* const> parts, Part& part) {
@@ -107,7 +121,7 @@ std::string InterpretedText(const Compilation& made, std::span<Part* const> part
   AddKernels(part, all, true);
   AddMissingKernels(parts, part, all);
   TakePrograms(*made.module, all);
-  AddPrograms(all, made.devices[0]);
+  AddPrograms(all, PlacesOf(made, parts));
   AddKernels(part, all, false);
   return ir::Print(all, {.locs = true});
 }

@@ -135,11 +135,12 @@ class Collector {
           .Help(fmt::format("for such a device: --target {} --emit {}", KindOf(text), text));
   }
 
-  /// The first kind of device that loads such a text.
+  /// The first kind of device that loads such a text, and that no file has to describe.
   std::string_view KindOf(std::string_view text) const {
     for (const targets::Family* family : session_.families.families()) {
       for (const targets::TargetKind& kind : family->kinds)
-        if (kind.text == text) return kind.kind;
+        if (kind.text == text)
+          return kind.programs_key.empty() ? kind.kind : targets::KindWithoutFile(*family);
     }
     KDL_UNREACHABLE("no device loads '{}'", text);
   }

@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <ranges>
 #include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "codegen/cluster/c_text.h"
 #include "codegen/cluster/compile.h"
+#include "codegen/llvm/backend.h"
 #include "kdl/cluster_description_reader.hpp"
 #include "kdl/device_keys.h"
 #include "support/check.h"
@@ -48,10 +52,6 @@ constexpr const ir::Unit* kUnits[] = {&targets::kBf16Pairs};
 constexpr int64_t kHeldBytes = 64;
 constexpr int64_t kHeldInVectors = 256;
 
-bool HasVectors(const ClusterDescription& machine) {
-  return std::ranges::find(machine.features, "+v") != machine.features.end();
-}
-
 codegen::Processor ProcessorOf(const ClusterDescription& machine) {
   codegen::Processor processor;
   processor.arch = processor.level = machine.name;
@@ -61,10 +61,33 @@ codegen::Processor ProcessorOf(const ClusterDescription& machine) {
   return processor;
 }
 
-/// A path that a file names, as it is from here.
-std::string Beside(std::string_view file, const std::string& path) {
-  if (path.empty() || path.front() == '/') return path;
-  return std::string(file.substr(0, file.rfind('/') + 1)) + path;
+/// Whether the LLVM in kernelc makes code for what the description says, key by key.
+Status CheckForLlvm(const ClusterDescriptionReader& reader, const codegen::Processor& processor) {
+  static constexpr std::pair<const char*, std::string codegen::Processor::*> kSaid[] = {
+      {"triple", &codegen::Processor::triple},
+      {"cpu", &codegen::Processor::cpu},
+      {"features", &codegen::Processor::features}};
+  codegen::Processor known;
+  for (const auto& [key, field] : kSaid) {
+    known.*field = processor.*field;
+    Status checked = codegen::CheckProcessor(known);
+    if (!checked) return Failure{reader.At(key) + checked.failure().message, FailureKind::User};
+  }
+  return {};
+}
+
+/// What images are made from besides kernels: of the words of the tools those that are paths of files.
+std::vector<std::string> FilesOf(const ClusterDescription& machine) {
+  std::vector<std::string> files;
+  auto add = [&](const std::string& path) {
+    std::error_code error;
+    if (path.find('/') != std::string::npos && std::filesystem::is_regular_file(path, error))
+      files.push_back(std::filesystem::path(path).lexically_normal().string());
+  };
+  if (!machine.boot.empty()) files.push_back(machine.boot);
+  if (machine.code != ClusterCode::Llvm) std::ranges::for_each(machine.compile, add);
+  std::ranges::for_each(machine.link, add);
+  return files;
 }
 
 /// Kernels of one machine, as its own LLVM, another one or a compiler of C makes an object of them.
@@ -89,30 +112,38 @@ Result<codegen::CompiledModule> MakeObject(const targets::TargetKernels& kernels
 
 Result<std::vector<Target>> TargetsOf(std::string_view file, std::string_view text,
                                       std::string spec) {
-  ClusterDescriptionReader reader(file, text);
+  // A compiler runs in a folder of its own.
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::absolute(file, error).parent_path();
+  ClusterDescriptionReader reader(file, text, folder.string() + "/");
   if (!reader.error.empty()) return Failure{reader.error, FailureKind::User};
   auto facts = std::make_shared<ClusterFacts>();
   facts->machine = std::move(reader.description);
-  facts->machine.boot = Beside(file, facts->machine.boot);
   facts->processor = ProcessorOf(facts->machine);
+  if (facts->machine.code == ClusterCode::Llvm) {
+    if (Status known = CheckForLlvm(reader, facts->processor); !known) return known.failure();
+  }
   facts->arch = facts->level = facts->machine.name;
   facts->workers = facts->most_workers = facts->machine.workers();
-  facts->held_bytes = HasVectors(facts->machine) ? kHeldInVectors : kHeldBytes;
-  facts->in_vectors = HasVectors(facts->machine) && facts->machine.code != ClusterCode::C;
+  const bool has_vectors = codegen::HasRiscvVectors(facts->processor);
+  facts->held_bytes = has_vectors ? kHeldInVectors : kHeldBytes;
+  facts->in_vectors = has_vectors && facts->machine.code != ClusterCode::C;
   facts->walks_blocks = false;  // copies begin turns ahead
   facts->near_bytes = facts->team_bytes = facts->machine.near_bytes();
   facts->far_pipes = facts->machine.pipes == ClusterPipes::Memory;
   for (const std::string& name : facts->machine.units) {
     auto unit = std::ranges::find(kUnits, name, &ir::Unit::name);
     if (unit == std::end(kUnits)) {
-      return Failure{fmt::format("{}: there is no unit '{}'; the units are: {}", file, name,
-                                 fmt::join(kUnits | std::views::transform(&ir::Unit::name), " ")),
-                     FailureKind::User};
+      return Failure{
+          fmt::format("{}there is no unit '{}'; the units are: {}", reader.At("units"), name,
+                      fmt::join(kUnits | std::views::transform(&ir::Unit::name), " ")),
+          FailureKind::User};
     }
     facts->units.push_back(*unit);
   }
   std::vector<Target> made;
   made.push_back({&kFamily, facts, simt::MakeTileSelector(*facts), std::move(spec), ""});
+  made[0].files = FilesOf(facts->machine);
   return made;
 }
 
@@ -125,7 +156,9 @@ Result<std::vector<Target>> MakeDescribed(const Spec& spec) {
     if (key != "description") continue;
     Result<std::string> text = ReadFile(value, kMostOfDescription);
     if (!text) return text.failure();
-    return TargetsOf(value, *text, fmt::format("cluster?description={}", value));
+    auto made = TargetsOf(value, *text, fmt::format("cluster?description={}", value));
+    if (made) (*made)[0].files.insert((*made)[0].files.begin(), value);
+    return made;
   }
   return Failure{fmt::format("target '{}': a machine of clusters has a description: "
                              "cluster?description=FILE",

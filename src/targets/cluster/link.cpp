@@ -35,10 +35,13 @@ std::string_view BootObject() {
 /// What stands for a word of the machine's: files, or the word itself.
 using Files = std::vector<std::pair<std::string_view, std::vector<std::string>>>;
 
-/// Runs a program of the machine's. `does`: for messages.
+/// Runs a program of the machine's, in `folder` where that is not empty. `does`: for messages.
 Status RunTool(const ClusterDescription& machine, const std::vector<std::string>& words,
-               std::string_view does, const Files& files) {
+               std::string_view does, const Files& files, const std::string& folder = {}) {
   ProcessRequest request;
+  request.folder = folder;
+  // The folder has another name each time, and compilers write into objects how their own is called.
+  if (!folder.empty()) request.environment = {"PWD=/proc/self/cwd"};
   for (const std::string& word : words) {
     auto stands = std::ranges::find(files, word, &Files::value_type::first);
     if (stands == files.end()) {
@@ -56,24 +59,39 @@ Status RunTool(const ClusterDescription& machine, const std::vector<std::string>
   Result<ProcessResult> result = RunProcess(request);
   if (!result) return result.failure();
   if (result->ok()) return {};
-  return Failure{fmt::format("{}, which {} for machine '{}', {}; it said: {}", program, does,
-                             machine.name, DescribeEnd(*result, request), result->err),
+  const std::string& said = result->err.empty() ? result->out : result->err;
+  return Failure{
+      fmt::format("{}, which {} for machine '{}', {}{}", program, does, machine.name,
+                  DescribeEnd(*result, request), said.empty() ? "" : "; it said: " + said),
+      FailureKind::Environment};
+}
+
+/// What a program of the machine's has made at `path`.
+Result<std::string> MadeBy(const ClusterDescription& machine, const std::string& program,
+                           std::string_view does, const std::string& path) {
+  Result<std::string> bytes = ReadFile(path, kMostOfTool);
+  if (bytes) return bytes;
+  return Failure{fmt::format("{}, which {} for machine '{}', made no file and told of no error",
+                             program, does, machine.name),
                  FailureKind::Environment};
 }
+
+constexpr std::string_view kCompiles = "compiles kernels";
+constexpr std::string_view kLinks = "links images";
 
 }  // namespace
 
 Result<std::string> CompileText(const ClusterDescription& machine, const std::string& text) {
   Result<TemporaryFolder> folder = TemporaryFolder::Make();
   if (!folder) return folder.failure();
-  const std::string source =
-      folder->path() + (machine.code == ClusterCode::C ? "/kernels.c" : "/kernels.ll");
-  const std::string object = folder->path() + "/kernels.o";
-  if (Status written = WriteFileWhole(source, text); !written) return written.failure();
-  Status compiled = RunTool(machine, machine.compile, "compiles kernels",
-                            {{"{source}", {source}}, {"{object}", {object}}});
+  const std::string source = machine.code == ClusterCode::C ? "kernels.c" : "kernels.ll";
+  const std::string object = "kernels.o";
+  Status written = WriteFileWhole(folder->path() + "/" + source, text);
+  if (!written) return written.failure();
+  Status compiled = RunTool(machine, machine.compile, kCompiles,
+                            {{"{source}", {source}}, {"{object}", {object}}}, folder->path());
   if (!compiled) return compiled.failure();
-  return ReadFile(object, kMostOfTool);
+  return MadeBy(machine, machine.compile[0], kCompiles, folder->path() + "/" + object);
 }
 
 Result<std::string> Link(const ClusterDescription& machine, const std::string& object) {
@@ -89,10 +107,10 @@ Result<std::string> Link(const ClusterDescription& machine, const std::string& o
   } else if (Result<std::string> read = ReadFile(boot, kMostOfTool); !read) {
     return read.failure();  // a linker would go on to read what does not end
   }
-  Status linked = RunTool(machine, machine.link, "links images",
+  Status linked = RunTool(machine, machine.link, kLinks,
                           {{"{image}", {image}}, {"{objects}", {kernels, boot}}});
   if (!linked) return linked.failure();
-  return ReadFile(image, kMostOfTool);
+  return MadeBy(machine, machine.link[0], kLinks, image);
 }
 
 }  // namespace kdl::cluster
