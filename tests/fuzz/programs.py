@@ -50,7 +50,7 @@ def command(source, kernel, way):
     sizes = [word for name, value in kernel.sizes.items() if name in named for word in ("--set", f"{name}={value}")]
     values = [word for seed, tensor in enumerate(t for t in params if t.direction != "out")
               for word in ("--arg", f"{tensor.name}={way.inputs}:{seed}")]
-    run_it = ["--check", *sizes, *values, *way.cores, *way.target]
+    run_it = ["--verify", *sizes, *values, *way.cores, *way.target]
     if not way.is_exe:
         return ["kernelc", "run", str(source), way.level, *way.pipes, *run_it]
     folder = source.with_suffix("")

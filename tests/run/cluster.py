@@ -110,7 +110,7 @@ def same_bits(folder):
     results = []
     for clusters in (1, 2, 5):
         out = folder / f"c{clusters}.npy"
-        done = teams.kernelc("run", folder / "product.kdl", "--target", f"{KIND}?clusters={clusters}", "--check", *sizes,
+        done = teams.kernelc("run", folder / "product.kdl", "--target", f"{KIND}?clusters={clusters}", "--verify", *sizes,
                              "--out", f"c=@{out}")
         checks.expect(f"{clusters} clusters equal the interpreter", "bit for bit" in done.stdout, done.stdout + done.stderr)
         results.append(out.read_bytes() if out.exists() else clusters)
@@ -161,7 +161,7 @@ def copies(folder):
     for file, kernel, sizes, more in cases:
         bytes_said = predicted(file, kernel, sizes, *more)
         words = [word for name, value in sizes.items() for word in ("--set", f"{name}={value}")]
-        done = teams.kernelc("run", file, "--target", KIND, "--check", "--verbose", *words, *more)
+        done = teams.kernelc("run", file, "--target", KIND, "--verify", "--verbose", *words, *more)
         count, bytes_moved, barriers, peak = moved(done)
         checks.expect(f"{kernel} equals the interpreter", "bit for bit" in done.stdout, done.stdout + done.stderr)
         checks.expect(f"{kernel}: bytes counted are those of the formula", bytes_moved == bytes_said > 0, (bytes_moved, bytes_said))
@@ -190,7 +190,7 @@ def ahead(folder):
     (folder / "ahead.kdl").write_text(PRODUCT.replace("by 16 {", "by 16 @pipelined(2) {"))
     for name, more in [("product", []), ("ahead", []), ("parts", []), ("staged", ["--pipes", "buffered"])]:
         events = folder / f"{name}.events"
-        done = teams.kernelc("run", folder / f"{name}.kdl", "--target", f"{KIND}?clusters=1&events={events}", "--check",
+        done = teams.kernelc("run", folder / f"{name}.kdl", "--target", f"{KIND}?clusters=1&events={events}", "--verify",
                              "--set", "M=32", "--set", "N=32", "--set", "K=256", *more)
         checks.expect(f"{name}: turns ahead change no bit", "bit for bit" in done.stdout, done.stdout + done.stderr)
         seen = overlaps(events) if events.exists() else 0

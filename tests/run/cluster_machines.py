@@ -41,12 +41,12 @@ def machines(folder):
         for file, words in [("samples/matmul_residual/matmul_residual.kdl", ["M=30", "K=70", "N=20", "--pipes", "buffered"]),
                             (folder / "steps.kdl", ["N=50", "--arg", "turns=3"]), ("samples/softmax/softmax.kdl", ["R=9", "C=103"])]:
             words = [word for given in words for word in (["--set", given] if given[1] == "=" else [given])]
-            done = teams.kernelc("run", file, "--target", spec, "--check", "--verbose", *words)
+            done = teams.kernelc("run", file, "--target", spec, "--verify", "--verbose", *words)
             checks.expect(f"{file} on {name}", "bit for bit" in done.stdout, done.stdout + done.stderr)
             peaks.setdefault(name, moved(done)[3])
             checks.expect(f"{file} on {name}: tiles in the scratchpad", moved(done)[3] > 0, done.stdout)
         for file, words in SPECIAL.items():
-            done = teams.kernelc("run", f"tests/golden/run/{file}.kdl", "--target", spec, "--check", *words)
+            done = teams.kernelc("run", f"tests/golden/run/{file}.kdl", "--target", spec, "--verify", *words)
             checks.expect(f"{file} on {name}", "bit for bit" in done.stdout, done.stdout + done.stderr)
     checks.expect("pipes in memory leave room", 0 < peaks["pipes"] < peaks["shipped"] == peaks["c"], peaks)
     done = teams.kernelc("devices", specs["cores"])
@@ -58,7 +58,7 @@ def machines(folder):
     done = subprocess.run([*drawn, "--target", specs["vectors"]], capture_output=True, text=True)
     checks.expect("drawn kernels in vectors", done.returncode == 0, done.stdout + done.stderr)
     (folder / "both.kdl").write_text(teams.DEVICES)
-    done = teams.kernelc("run", folder / "both.kdl", "--set", "N=37", "--check", "--device", f"a={KIND}", "--device",
+    done = teams.kernelc("run", folder / "both.kdl", "--set", "N=37", "--verify", "--device", f"a={KIND}", "--device",
                          f"b={specs['polls']}")
     checks.expect("two machines at once", "bit for bit" in done.stdout, done.stdout + done.stderr)
     products_in_vectors(folder)
@@ -78,7 +78,7 @@ def products_in_vectors(folder):
                         run=f"[qemu-riscv64, -cpu, 'rv64,Zfhmin=on,v=true,vlen={length}', '{{image}}']")
         for scalar, sizes in [("f32", (64, 32, 48)), ("f64", (64, 64, 17)), ("i32", (37, 41, 53))]:
             words = [word for name, size in zip("MNK", sizes) for word in ("--set", f"{name}={size}")]
-            done = teams.kernelc("run", folder / "kinds.kdl", "-D", f"T={scalar}", "--target", spec, "--check", *words)
+            done = teams.kernelc("run", folder / "kinds.kdl", "-D", f"T={scalar}", "--target", spec, "--verify", *words)
             checks.expect(f"a product of {scalar} in vectors of {length} bits", "bit for bit" in done.stdout, done.stdout + done.stderr)
             if scalar != "f32":
                 continue
@@ -120,7 +120,7 @@ def own_tools(folder):
     (folder / "filled.yaml").write_text(filled)
     for file, words in [("samples/softmax/softmax.kdl", ["--set", "R=9", "--set", "C=103"]),
                         (folder / "steps.kdl", ["--set", "N=50", "--arg", "turns=3"])]:
-        done = teams.kernelc("run", file, "--device", f"npu=cluster?description={folder}/filled.yaml", "--check", *words)
+        done = teams.kernelc("run", file, "--device", f"npu=cluster?description={folder}/filled.yaml", "--verify", *words)
         checks.expect(f"{file} by the template that is filled in", "bit for bit" in done.stdout, done.stdout + done.stderr)
 
 

@@ -28,7 +28,7 @@ def is_missing(said):
 
 def barriers():
     """softmax without one of its barriers, each in turn: threads meet, or the bits are others."""
-    softmax = ["run", "samples/softmax/softmax.kdl", "--target", "cuda", "--check", "--set", "R=37", "--set", "C=1003", "--arg", "x=random:1"]
+    softmax = ["run", "samples/softmax/softmax.kdl", "--target", "cuda", "--verify", "--set", "R=37", "--set", "C=1003", "--arg", "x=random:1"]
     with tempfile.TemporaryDirectory() as folder:
         teams.kernelc("build", "samples/softmax/softmax.kdl", "--target", "cuda", "--emit", "ptx", "-o", folder)
         (text,) = pathlib.Path(folder).glob("*.ptx")
@@ -92,7 +92,7 @@ def expect_equal(what, words, out, most_error=MOST_ERROR):
     """`kernelc run WORDS` gives what the interpreter gives; `out` is the tensor that the device's matrix units may leave open."""
     with tempfile.TemporaryDirectory() as folder:
         got, wanted = (pathlib.Path(folder) / name for name in ["got.npy", "wanted.npy"])
-        done = teams.kernelc("run", *words, "--check", "--out", f"{out}=@{got}")
+        done = teams.kernelc("run", *words, "--verify", "--out", f"{out}=@{got}")
         equal = EQUAL in done.stdout
         if not equal and OWN_DRIVER and OPEN.search(done.stdout):
             at = words.index("--target")
@@ -132,7 +132,7 @@ def groups():
             turn = ["--set", "L=1", "--set", "M=3", "--set", "N=5", "--set", "K=31"]
             for sizes, text, count in [(fits, "wgmma.wait_group.sync.aligned 0", 1), (fits, "bar.sync", 1),
                                        (turn, "fence.proxy.async", 2)]:
-                said = [teams.kernelc("run", *run, "--check", *sizes,
+                said = [teams.kernelc("run", *run, "--verify", *sizes,
                                       environment={"FAKE_CUDA_DROPPED": text, "FAKE_CUDA_DROP": str(number)}).stdout
                         for number in range(count)]
                 checks.expect(f"layers without {text} are wrong", not all(EQUAL in stdout for stdout in said), "\n".join(said))

@@ -70,13 +70,13 @@ def outputs(folder, source, kernel, shape, options):
 
 def check_bits(folder):
     for kernel, shape in itertools.product(re.findall(r"kernel (\w+)", KERNELS), SHAPES):
-        expected = outputs(folder, "static.kdl", kernel, shape, ["--check", "--core-num", "3"])
+        expected = outputs(folder, "static.kdl", kernel, shape, ["--verify", "--core-num", "3"])
         ways = [(cores, target, "-O2") for n, cores in enumerate(CORES) for target in (TARGETS[n % 4], TARGETS[(n + 1) % 4])]
         ways += [("7", TARGETS[1], level) for level in LEVELS]
         for cores, target, level in ways:
             options = ["--target", target, level] + (["--core-num", cores] if cores != "auto" else [])
             if cores == "7":
-                options.append("--check")
+                options.append("--verify")
             if outputs(folder, "dynamic.kdl", kernel, shape, options) != expected:
                 failures.append(f"{kernel} {shape} {' '.join(options)}: other bits than without @dynamic")
 

@@ -244,7 +244,7 @@ def check(folder, seed):
     (folder / "k.kdl").write_text(program.kdl)
     inputs = program.inputs(seed)
     chance = random.Random(-seed)
-    command = ["kernelc", "run", str(folder / "k.kdl"), "--check", "--core-num", chance.choice(["1", "2", "7", "1000"]),
+    command = ["kernelc", "run", str(folder / "k.kdl"), "--verify", "--core-num", chance.choice(["1", "2", "7", "1000"]),
                "-O", chance.choice("0033"), "--target", chance.choice(["host", "host", "host", "debug"])]
     for name, x in zip("xa", inputs):
         np.save(folder / f"{name}.npy", x)

@@ -225,7 +225,7 @@ def check(folder, seed):
     (folder / "k.kdl").write_text(text)
     values = np.random.default_rng(seed)
     inputs = [kernel.draw(order, values) for order in kernel.inputs]
-    words = ["kernelc", "run", str(folder / "k.kdl"), "--check", "--out", f"y=@{folder / 'y.npy'}", "--target",
+    words = ["kernelc", "run", str(folder / "k.kdl"), "--verify", "--out", f"y=@{folder / 'y.npy'}", "--target",
              random.Random(-seed).choice(["host", "host", "debug"])]
     for n, x in enumerate(inputs):
         np.save(folder / f"x{n}.npy", x)

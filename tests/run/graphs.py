@@ -227,7 +227,7 @@ def check(folder, seed):
     size, t = chance.choice([0, 1, 4, 7, 23, 64, 131]), chance.choice([0, 1, 2, 3, 9])
     x = np.random.default_rng(seed).integers(-100, 100, size, dtype=np.int32)
     np.save(folder / "x.npy", x)
-    command = ["kernelc", "run", str(source), *chance.choice(WAYS), "--check", "--arg", f"x=@{folder / 'x.npy'}", "--arg", f"t={t}",
+    command = ["kernelc", "run", str(source), *chance.choice(WAYS), "--verify", "--arg", f"x=@{folder / 'x.npy'}", "--arg", f"t={t}",
                "--core-num", chance.choice(["1", "2", "3", "7", "1000"]), "-O", chance.choice("0123")]
     for s in range(draw.stages):
         command += ["--out", f"y{s}=@{folder / f'y{s}.npy'}"]

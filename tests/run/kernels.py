@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""saxpy, matmul and softmax over edge shapes: compiled code against the interpreter bit for bit (run --check), and
+"""saxpy, matmul and softmax over edge shapes: compiled code against the interpreter bit for bit (run --verify), and
 against NumPy in float64 within the language's default tolerance.
 
 Each edge meets each -O and device, and each number of cores; `--all` has all three together. Then the same kernels give the
@@ -22,10 +22,10 @@ checks = 0
 
 
 def run(folder, sample, arguments, outputs, options):
-    """One `kernelc run --check`; the outputs as arrays, or None after a failure."""
+    """One `kernelc run --verify`; the outputs as arrays, or None after a failure."""
     global checks
     checks += 1
-    command = ["kernelc", "run", str(ROOT / f"samples/{sample}/{sample}.kdl"), "--kernel", sample, "--check", *options]
+    command = ["kernelc", "run", str(ROOT / f"samples/{sample}/{sample}.kdl"), "--kernel", sample, "--verify", *options]
     for name, value in arguments.items():
         if isinstance(value, np.ndarray):
             np.save(folder / f"{name}.npy", value)

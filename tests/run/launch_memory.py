@@ -109,7 +109,7 @@ def run(kernel, seed, length, cores, place):
     want = want(cores) if callable(want) else want
     opt, target = place
     with tempfile.TemporaryDirectory() as folder:
-        command = ["kernelc", "run", str(SOURCE), "--kernel", kernel.__name__, opt, "--target", target, "--check",
+        command = ["kernelc", "run", str(SOURCE), "--kernel", kernel.__name__, opt, "--target", target, "--verify",
                    "--core-num", str(cores)]
         for name, value in tensors.items():
             np.save(f"{folder}/{name}.npy", value)

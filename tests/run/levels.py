@@ -43,7 +43,7 @@ def lowered(file, folder, *options):
 
 def results(file, inputs, output, folder):
     """The bits that a run writes, which the interpreter has compared with its own."""
-    call("run", file, "--target", LEVEL, *inputs, "--out", f"{output}=@{output}.npy", "--check", folder=folder)
+    call("run", file, "--target", LEVEL, *inputs, "--out", f"{output}=@{output}.npy", "--verify", folder=folder)
     return (folder / f"{output}.npy").read_bytes()
 
 

@@ -46,15 +46,15 @@ def arguments(kind):
 
 
 def check_interpreter(folder):
-    """`run --check` compares every bit with the interpreter."""
+    """`run --verify` compares every bit with the interpreter."""
     for kind in (np.float32, np.float64):
         x = arguments(kind)
         np.save(folder / "x.npy", x)
         np.save(folder / "y.npy", np.random.RandomState(8).permutation(x))
         for name in FUNCTIONS:
-            call("kernelc", "run", KERNELS, "--kernel", f"{name}_of", "--check", "--arg", f"x=@{folder}/x.npy")
+            call("kernelc", "run", KERNELS, "--kernel", f"{name}_of", "--verify", "--arg", f"x=@{folder}/x.npy")
         for name in ("pow", "atan2"):
-            call("kernelc", "run", KERNELS, "--kernel", f"{name}_of", "--check", "--arg", f"x=@{folder}/x.npy",
+            call("kernelc", "run", KERNELS, "--kernel", f"{name}_of", "--verify", "--arg", f"x=@{folder}/x.npy",
                  "--arg", f"y=@{folder}/y.npy")
 
 
@@ -71,7 +71,7 @@ def check_tf32(folder):
     halves = ((x.view(np.uint32) & 0xffffe000) | 0x1000).view(np.float32)
     x = np.concatenate([x, halves[np.isfinite(x)]])
     np.save(folder / "x.npy", x)
-    call("kernelc", "run", KERNELS, "--kernel", "tf32_of", "--check", "--arg", f"x=@{folder}/x.npy", "--out",
+    call("kernelc", "run", KERNELS, "--kernel", "tf32_of", "--verify", "--arg", f"x=@{folder}/x.npy", "--out",
          f"y=@{folder}/y.npy")
     with np.errstate(all="ignore"):
         expected = rounded_to_tf32(x)

@@ -64,7 +64,7 @@ def steps(a, b):
 
 def result(folder, name, target, arguments):
     out = folder / f"{target}.npy"
-    done = run("run", folder / f"{name}.kdl", "--target", target, "--check", *arguments, "--out", f"c=@{out}")
+    done = run("run", folder / f"{name}.kdl", "--target", target, "--verify", *arguments, "--out", f"c=@{out}")
     checks.expect(f"{name} on {target} equals the reference", "bit for bit" in done.stdout, done.stdout + done.stderr)
     return np.load(out)
 

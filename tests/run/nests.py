@@ -88,7 +88,7 @@ def check(folder, seed):
     values = np.random.default_rng(seed)
     inputs = [values.integers(0, 100, kernel.shape(order)).astype(TYPES[kernel.type]) for order in kernel.inputs]
     chance = random.Random(-seed)
-    command = ["kernelc", "run", str(folder / "k.kdl"), "--check", "--out", f"y=@{folder / 'y.npy'}",
+    command = ["kernelc", "run", str(folder / "k.kdl"), "--verify", "--out", f"y=@{folder / 'y.npy'}",
                "--core-num", chance.choice(["1", "2", "7", "1000"]), "-O", chance.choice("0123"),
                "--target", chance.choice(["host", "host", "host", "debug"])]
     for n, x in enumerate(inputs):

@@ -84,7 +84,7 @@ def syncs():
         file = pathlib.Path(folder) / "syncs.kdl"
         file.write_text(SYNCS)
         before = os.times()
-        done = teams.kernelc("run", file, "--target", "opencl", "--check", "--set", "N=1000", "--arg", "x=random:1", "--arg", "y=random:2",
+        done = teams.kernelc("run", file, "--target", "opencl", "--verify", "--set", "N=1000", "--arg", "x=random:1", "--arg", "y=random:2",
                              environment={"POCL_CACHE_DIR": folder})
         after = os.times()
         seconds = after.children_user + after.children_system - before.children_user - before.children_system
@@ -112,7 +112,7 @@ def rows():
             (text,) = pathlib.Path(folder).glob("*.cl" if kind == "ocl" else "*.ptx")
             text = text.read_text().split("__kernel", 1)[-1]
             checks.expect(f"16 rows meet nowhere on {target}", built.returncode == 0 and text.count(barrier) <= 1, text)
-        done = teams.kernelc("run", file, "--target", "opencl", "--check", "--set", "N=1000", "--arg", "x=random:1")
+        done = teams.kernelc("run", file, "--target", "opencl", "--verify", "--set", "N=1000", "--arg", "x=random:1")
         checks.expect("16 rows equal the interpreter", "bit for bit" in done.stdout, done.stdout + done.stderr)
 
 
@@ -136,7 +136,7 @@ def ways():
         file = pathlib.Path(folder) / "ways.kdl"
         file.write_text(WAYS)
         for channels in (3, 4, 12):
-            done = teams.kernelc("run", file, "--target", "opencl", "--check", "--core-num", "1", *[
+            done = teams.kernelc("run", file, "--target", "opencl", "--verify", "--core-num", "1", *[
                 word for size in ("H=9", "C=2", "W=3", f"O={channels}") for word in ("--set", size)])
             checks.expect(f"both ways equal the interpreter, {channels} channels", "bit for bit" in done.stdout, done.stdout + done.stderr)
 
@@ -185,7 +185,7 @@ def driverless():
     done = teams.kernelc("targets", "--device", "opencl", environment=nothing)
     checks.expect("so it is where the device is to be described", done.returncode == 3 and told in done.stderr and "[E0982]" in done.stderr,
                   done.stdout + done.stderr)
-    run = ["run", "samples/saxpy/saxpy.kdl", "--set", "N=5", "--arg", "a=2.0", "--check"]
+    run = ["run", "samples/saxpy/saxpy.kdl", "--set", "N=5", "--arg", "a=2.0", "--verify"]
     done = teams.kernelc(*run, "--target", "opencl,host", environment=nothing)
     checks.expect("the next of a list is taken", "bit for bit" in done.stdout, done.stdout + done.stderr)
 
@@ -208,7 +208,7 @@ def tables():
         libraries = f"{fake}:{os.environ.get('LD_LIBRARY_PATH', '')}"
         for kernel, constants, told in [("large", "100000", ""), ("small", "65536", ""),
                                         ("large", "65536", "kdl_large_1, whose tables take more than the 65536 bytes of constants")]:
-            done = teams.kernelc("run", file, "--kernel", kernel, "--target", "opencl", "--set", "N=20003", "--check",
+            done = teams.kernelc("run", file, "--kernel", kernel, "--target", "opencl", "--set", "N=20003", "--verify",
                                  environment={"LD_LIBRARY_PATH": libraries, "FAKE_OPENCL_CONSTANTS": constants})
             is_right = told in done.stderr and done.returncode == 3 if told else "bit for bit" in done.stdout
             checks.expect(f"{kernel} with {constants} bytes of constants", is_right, done.stdout[-300:] + done.stderr[-2000:])

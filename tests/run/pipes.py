@@ -83,7 +83,7 @@ def result(folder, source, kernel, shape, options):
     checks += 1
     path = folder / f"{kernel}.kdl"
     path.write_text(source)
-    command = ["kernelc", "run", str(path), "--check", "--out", f"c=@{folder / 'c.npy'}", *options]
+    command = ["kernelc", "run", str(path), "--verify", "--out", f"c=@{folder / 'c.npy'}", *options]
     for seed, name in enumerate(["a", "b", "res"]):
         command += ["--arg", f"{name}=random:{seed + 1}"]
     for name, size in zip("MNK", shape):

@@ -59,7 +59,7 @@ def call(*words, folder, code=0):
 
 def result(command, target, folder):
     """The bytes of c on a target, which must equal the reference's."""
-    call(*command, *SIZES, "--target", target, "--check", "--out", "c=@c.npy", folder=folder)
+    call(*command, *SIZES, "--target", target, "--verify", "--out", "c=@c.npy", folder=folder)
     return (folder / "c.npy").read_bytes() if (folder / "c.npy").exists() else b""
 
 
@@ -136,7 +136,7 @@ def check_old(folder):
             expect("this processor lacks avx2" in refused and "avx512" not in refused, refused)
     wanted = bits("kernelc", "run", "waves.kdl", "--target", "host?isa=x86-64-v3")
     for level in "03":
-        old = bits("kernelc", "run", "waves.kdl", "-O", level, "--target", f"host?isa={OLD_LEVEL}", "--check")
+        old = bits("kernelc", "run", "waves.kdl", "-O", level, "--target", f"host?isa={OLD_LEVEL}", "--verify")
         expect(old == wanted, f"-O{level} for {OLD_LEVEL} has other bits")
     run = ["kernelc", "run", "products.kdl", "-D", "BM=8", "-D", "BN=32", "-D", "BK=64"]
     for kernel in ["products_bf16", "products_f32", "products_i16"]:

@@ -36,7 +36,7 @@ class Place:
         own = self.folder / f"driver{self.runs}"
         own.mkdir()
         environment = {"POCL_CACHE_DIR": str(own), "KDL_CACHE_DIR": str(self.programs if programs is None else programs), **settings}
-        done = teams.kernelc("run", self.file, "--target", device, "--set", "N=40", "--arg", "x=iota", "--check", "--verbose",
+        done = teams.kernelc("run", self.file, "--target", device, "--set", "N=40", "--arg", "x=iota", "--verify", "--verbose",
                              environment=environment)
         said = done.stdout + done.stderr
         counts = re.search(r"programs compiled (\d+), programs found on disk (\d+)", said)

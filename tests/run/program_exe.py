@@ -8,12 +8,12 @@ import tempfile
 
 SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
 RUNS = [
-    ("saxpy", "--set N=1003 --arg a=2.5 --check"),
+    ("saxpy", "--set N=1003 --arg a=2.5 --verify"),
     ("saxpy", "--set N=7 --target debug -v"),
-    ("matmul", "--set M=31 --set K=9 --set L=17 --set N=5 --check"),
+    ("matmul", "--set M=31 --set K=9 --set L=17 --set N=5 --verify"),
     ("softmax", "--set R=3 --set C=301 --arg x=random:4"),
 ]
-CONTRACTS = "check: the contracts of its launches hold\n"  # which a program of its own does not have
+CONTRACTS = "verify: the contracts of its launches hold\n"  # which a program of its own does not have
 DEVICES = pathlib.Path(__file__).with_name("orchestration_programs.kdl")
 COMPILED_FOR = "host?isa=x86-64-v3&threads=1"  # threads is for the runtime alone, isa for kernelc, too
 WRONG = [

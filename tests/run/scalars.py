@@ -228,7 +228,7 @@ def check(folder, name, level):
     (folder / "k.kdl").write_text(text)
     pairs = list(itertools.product(edges(name), repeat=2))
     stored = np.float32 if name == "bf16" else NUMPY[name]
-    command = ["kernelc", "run", str(folder / "k.kdl"), "--check", "-O", level, "--core-num", "3"]
+    command = ["kernelc", "run", str(folder / "k.kdl"), "--verify", "-O", level, "--core-num", "3"]
     for place, arg in enumerate("xy"):
         np.save(folder / f"{arg}.npy", np.array([pair[place] for pair in pairs], dtype=stored))
         command += ["--arg", f"{arg}=@{folder / arg}.npy"]

@@ -102,7 +102,7 @@ def check_taken(source, folder, kernel, trials):
                                     for name, value in choice.items()),
                           shown.stdout + shown.stderr)
         run = kernelc("run", source, "--kernel", kernel, *SIZES, "--arg", "a=random:1", "--arg", "b=random:2",
-                      "--out", f"c=@{out}", "--check", *words)
+                      "--out", f"c=@{out}", "--verify", *words)
         checks.expect("it runs, equal to the reference", run.returncode == 0 and "bit for bit" in run.stdout, run.stdout + run.stderr)
         outputs.append(out.read_bytes() if out.exists() else None)
     checks.expect("no bit depends on the choice", outputs[0] is not None and len(set(outputs)) == 1)

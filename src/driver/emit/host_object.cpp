@@ -156,7 +156,7 @@ std::vector<Part*> PartsOf(Code& code, std::string_view arch) {
 }
 
 bool EmbedsIr(const Options& options, const Code& code) {
-  return options.embed_ir || options.check ||
+  return options.embed_ir || options.verify ||
          std::ranges::any_of(code.targets,
                              [](const TargetCode& one) { return one.target.interprets; });
 }

@@ -272,7 +272,7 @@ bool LaunchesHaveContracts(const RunPlace& place) {
 std::string RunAndReport(const RunPlace& place, const ir::Function& program, BoundProgram bound,
                          const Options& options, DiagnosticEngine& diagnostics) {
   std::optional<BoundProgram> before;
-  if (options.check) before = bound;
+  if (options.verify) before = bound;
   const BoundContract* contract = before && place.contract ? &*place.contract : nullptr;
   if (contract && !CheckRequirements(*contract, *before, place.sources, diagnostics)) return {};
   RunPlace checking = place;
@@ -288,14 +288,14 @@ std::string RunAndReport(const RunPlace& place, const ir::Function& program, Bou
             checked;
   if (checked) WriteOutputs(bound, diagnostics);
   text += Summary(bound);
-  if (checked && before) text += "check: equal to the reference, bit for bit";
+  if (checked && before) text += "verify: equal to the reference, bit for bit";
   for (const auto& [why, names] : open) {
     if (checked) text += fmt::format(", but for {}: {}", QuotedList(names), why);
   }
   if (checked && before) text += "\n";
-  if (checked && contract) text += "check: the contract holds\n";
+  if (checked && contract) text += "verify: the contract holds\n";
   if (checked && before && !contract && LaunchesHaveContracts(place))
-    text += "check: the contracts of its launches hold\n";
+    text += "verify: the contracts of its launches hold\n";
   return text;
 }
 

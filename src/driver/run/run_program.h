@@ -37,7 +37,7 @@ void ReportFailure(const Failure& failure, const SourceManager& sources,
                    DiagnosticEngine& diagnostics);
 
 /// Runs the program, writes what --out asks for and gives the lines to print: its outputs, the counts of -v, the result
-/// of --check. That runs the program again with the same arguments on the reference device and compares what both wrote,
+/// of --verify. That runs the program again with the same arguments on the reference device and compares what both wrote,
 /// bit for bit; the inputs fulfil what the contract requires, the outputs what it ensures. Whatever goes wrong is reported, and then no file is written.
 std::string RunAndReport(const RunPlace& place, const ir::Function& program, BoundProgram bound,
                          const Options& options, DiagnosticEngine& diagnostics);

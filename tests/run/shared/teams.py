@@ -159,7 +159,7 @@ def against_interpreter(kind, folder):
             ("pick", TRAPS, ["--set", "N=33", "--arg", "at=zeros"])]:
         file = folder / f"{name}.kdl"
         file.write_text(text)
-        done = kernelc("run", file, "--target", kind, "--check", *arguments)
+        done = kernelc("run", file, "--target", kind, "--verify", *arguments)
         checks.expect(f"{name} equals the interpreter", "bit for bit" in done.stdout, done.stdout + done.stderr)
     done = kernelc("run", folder / "pick.kdl", "--target", kind, "--set", "N=33", "--arg", "at=40")
     told = "index 40 is outside dimension 0 of size 33 in 'x[at[i]]'"
@@ -225,7 +225,7 @@ def programs(kind, folder):
         done = kernelc(*run, "--device", f"a={kind}", "--device", f"b={second}")
         same = done.returncode == 0 and done.stdout == alone.stdout
         checks.expect(f"a program on {kind} and {second}", same, done.stdout + done.stderr)
-        done = kernelc(*run, "--check", "--device", f"a={kind}", "--device", f"b={second}")
+        done = kernelc(*run, "--verify", "--device", f"a={kind}", "--device", f"b={second}")
         checks.expect(f"a program on {kind} and {second} equals the interpreter", "bit for bit" in done.stdout, done.stdout + done.stderr)
     (folder / "says.kdl").write_text(PRINTS)
     done = kernelc("run", folder / "says.kdl", "--target", kind, "--core-num", "1", "--set", "N=6", "--arg", "x=iota")
@@ -249,7 +249,7 @@ def run(summary, kind, is_missing, more):
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        probe = kernelc("run", "samples/saxpy/saxpy.kdl", "--target", kind, "--set", "N=5", "--arg", "a=2.0", "--check")
+        probe = kernelc("run", "samples/saxpy/saxpy.kdl", "--target", kind, "--set", "N=5", "--arg", "a=2.0", "--verify")
         if is_missing(probe.stderr):
             print(f"no {kind} device")
             return 77
