@@ -47,7 +47,7 @@ void LaunchState::UpdateGroup(const TensorValue& tensor, ir::UpdateKind how, int
   part[offset] = PlanUpdate(how, acc).Apply(part[offset], tensor.scalar, value);
 }
 
-void LaunchState::FoldGroups() {
+void LaunchState::LowerGroupReductions() {
   for (const auto& [key, parts] : parts_) {
     const TensorValue& tensor = parts.tensor;
     UpdatePlan plan = PlanUpdate(parts.how, PlanUpdate(parts.how, tensor.scalar).acc);

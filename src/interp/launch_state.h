@@ -49,7 +49,7 @@ class LaunchState {
   void UpdateGroup(const TensorValue& tensor, ir::UpdateKind how, int64_t run, int64_t group,
                    uint64_t offset, uint64_t value);
   /// Folds what groups have left, in the order of runs and groups, onto all elements of the tensors.
-  void FoldGroups();
+  void LowerGroupReductions();
 
  private:
   /// Of one tensor in one run.

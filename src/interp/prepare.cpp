@@ -396,7 +396,7 @@ class FunctionPreparer {
     made.fold = std::make_unique<FoldPlan>();
     if (op.HasAttr(AttrKey::Order)) made.fold->order = op.attr<AttrKey::Order>();
     KDL_CHECK(made.fold->order != ir::OrderKind::Open,
-              "{}: '{}' has no order yet; fix-orders decides it", ToString(op.loc()),
+              "{}: '{}' has no order yet; fix-reduction-order decides it", ToString(op.loc()),
               op.info().spelling);
   }
 

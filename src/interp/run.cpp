@@ -267,7 +267,7 @@ class LaunchRun {
       return CoreRun(image_, facts, params_, workers_);
     });
     while (!trap_ && !is_stopped()) {
-      state_.FoldGroups();
+      state_.LowerGroupReductions();
       if (at_barrier_.empty()) break;
       std::vector<CoreRun> resumed = std::exchange(at_barrier_, {});
       size_t next = 0;

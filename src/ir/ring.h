@@ -13,7 +13,7 @@ namespace kdl::ir {
 /// How a pipe lies in an instance's workspace: a header, then `depth` slots, tile number n in slot n mod depth.
 /// The header begins with two counters, i64: the tiles pushed and the tiles popped so far. A slot begins with the numbers of
 /// elements that exist, an i64 for each of 8 dimensions; the tile's elements follow, row-major over the pipe's extents.
-/// The one description: split-stages writes it into the `pipe` op, and everybody else reads it there.
+/// The one description: lay-out-pipes writes it into the `pipe` op, and everybody else reads it there.
 struct Ring {
   int64_t offset = 0;  ///< bytes, from the start of the instance's workspace
   int64_t header = 0;  ///< bytes
@@ -31,7 +31,7 @@ inline constexpr int64_t kSlotSizesBytes = 64;
 /// Bytes of a slot for tiles of a pipe's type, whose extents are constants: whole lines of 64. Nothing: above 2^62.
 std::optional<int64_t> SlotBytes(Type pipe);
 
-/// The record of a `pipe` op that split-stages has seen.
+/// The record of a `pipe` op that lay-out-pipes has seen.
 Ring RingOf(const Op* pipe);
 
 /// The `pipe` ops of a kernel, in order.

@@ -59,7 +59,7 @@ struct Pass {
   bool proves = false;
 };
 
-// KDL_KERNEL_PASS(Deal, .name = "deal", …) declares what runs, RunDeal, and is the pass kDeal.
+// KDL_KERNEL_PASS(DistributeBlocks, .name = "distribute-blocks", …) declares what runs, RunDistributeBlocks, and is the pass kDistributeBlocks.
 #define KDL_MODULE_PASS(id, ...)      \
   void Run##id(PassContext& context); \
   inline constexpr Pass k##id { .on_module = Run##id, __VA_ARGS__ }

@@ -9,24 +9,24 @@ namespace kdl::passes {
 
 inline constexpr Fact kConstantsBound{"constants-bound"};
 inline constexpr Fact kTileFnsInlined{"tile-fns-inlined"};
-inline constexpr Fact kOrdersFixed{"orders-fixed"};
+inline constexpr Fact kReductionOrderFixed{"reduction-order-fixed"};
 inline constexpr Fact kSizesLimited{"sizes-limited"};
 inline constexpr Fact kBoundsChecked{"bounds-checked"};
 inline constexpr Fact kPipesChecked{"pipes-checked"};
 inline constexpr Fact kDevicesResolved{"devices-resolved"};
-inline constexpr Fact kPlaced{"placed"};
+inline constexpr Fact kDevicesAssigned{"devices-assigned"};
 inline constexpr Fact kTransfersInserted{"transfers-inserted"};
 inline constexpr Fact kLaunchesOrdered{"launches-ordered"};
 inline constexpr Fact kTilesSelected{"tiles-selected"};
-inline constexpr Fact kUnitsSelected{"units-selected"};
-inline constexpr Fact kRingsPlaced{"rings-placed"};
+inline constexpr Fact kInstructionsSelected{"instructions-selected"};
+inline constexpr Fact kRingsLaidOut{"rings-laid-out"};
 inline constexpr Fact kWorkspaceInjected{"workspace-injected"};
 inline constexpr Fact kFnsInlined{"fns-inlined"};
 inline constexpr Fact kPipesDecided{"pipes-decided"};
-inline constexpr Fact kGroupsFolded{"groups-folded"};
-inline constexpr Fact kSlotsOpen{"slots-open"};
-inline constexpr Fact kDealt{"dealt"};
-inline constexpr Fact kNestsFormed{"nests-formed"};
+inline constexpr Fact kGroupReductionsLowered{"group-reductions-lowered"};
+inline constexpr Fact kPipesLowered{"pipes-lowered"};
+inline constexpr Fact kBlocksDistributed{"blocks-distributed"};
+inline constexpr Fact kElementwiseFused{"elementwise-fused"};
 inline constexpr Fact kLoopLevel{"loop-level"};
 
 // -- What the source alone decides ---------------------------------------------------------------
@@ -42,11 +42,11 @@ KDL_MODULE_PASS(
         "replaces calls of fns that have ranges or pipes by their bodies, over the caller's axes",
     .gives = {&kTileFnsInlined});
 
-KDL_MODULE_PASS(FixOrders, .name = "fix-orders",
+KDL_MODULE_PASS(FixReductionOrder, .name = "fix-reduction-order",
                 .summary = "decides the order of rounding of every reduction from the source alone",
                 .needs = {{&kTileFnsInlined,
                            "the order depends on the axes that a fold's operand has"}},
-                .gives = {&kOrdersFixed});
+                .gives = {&kReductionOrderFixed});
 
 KDL_KERNEL_PASS(LimitSizes, .name = "limit-sizes",
                 .summary = "lets the launch check that products of sizes do not leave 64 bits",
@@ -91,14 +91,14 @@ KDL_PROGRAM_PASS(ResolveDevices, .name = "resolve-devices",
                  .gives = {&kDevicesResolved});
 
 KDL_PROGRAM_PASS(
-    Place, .name = "place",
+    AssignDevices, .name = "assign-devices",
     .summary = "gives every tensor of a program the device on which it begins its life",
     .needs = {{&kDevicesResolved, "a tensor without a place begins where a launch writes it"}},
-    .gives = {&kPlaced});
+    .gives = {&kDevicesAssigned});
 
 KDL_PROGRAM_PASS(InsertTransfers, .name = "insert-transfers",
                  .summary = "moves tensors to where launches need them, each time with its cause",
-                 .needs = {{&kPlaced, "what lives elsewhere moves"}},
+                 .needs = {{&kDevicesAssigned, "what lives elsewhere moves"}},
                  .gives = {&kTransfersInserted});
 
 KDL_PROGRAM_PASS(
@@ -111,10 +111,10 @@ KDL_PROGRAM_PASS(
 
 // -- What a target decides -----------------------------------------------------------------------
 
-KDL_KERNEL_PASS(SelectUnits, .name = "select-units",
+KDL_KERNEL_PASS(SelectInstructions, .name = "select-instructions",
                 .summary = "names the unit of the target whose steps a contraction takes",
-                .needs = {{&kOrdersFixed, "a unit takes its steps in a chain"}},
-                .gives = {&kUnitsSelected});
+                .needs = {{&kReductionOrderFixed, "a unit takes its steps in a chain"}},
+                .gives = {&kInstructionsSelected});
 
 KDL_KERNEL_PASS(SelectTiles, .name = "select-tiles",
                 .summary = "asks the target's selector for the auto generics",
@@ -122,15 +122,15 @@ KDL_KERNEL_PASS(SelectTiles, .name = "select-tiles",
                            "what the user has bound is not the selector's to choose"}},
                 .gives = {&kTilesSelected});
 
-KDL_KERNEL_PASS(SplitStages, .name = "split-stages",
+KDL_KERNEL_PASS(LayOutPipes, .name = "lay-out-pipes",
                 .summary = "decides how pipes lie in an instance's workspace",
                 .needs = {{&kTilesSelected, "slots have constant sizes"},
                           {&kPipesChecked, "a ring is as long as check-pipes found necessary"}},
-                .gives = {&kRingsPlaced});
+                .gives = {&kRingsLaidOut});
 
 KDL_KERNEL_PASS(InjectPipeBuffers, .name = "inject-pipe-buffers",
                 .summary = "gives the workspace to every kernel that owns a pipe",
-                .needs = {{&kRingsPlaced, "the workspace is as large as its rings"}},
+                .needs = {{&kRingsLaidOut, "the workspace is as large as its rings"}},
                 .gives = {&kWorkspaceInjected});
 
 KDL_KERNEL_PASS(InlineFunctions, .name = "inline-functions",
@@ -155,30 +155,31 @@ KDL_PROGRAM_PASS(ScalePipeBuffers, .name = "scale-pipe-buffers",
                            {&kPipesDecided, "pipes that vanish take no memory"}});
 
 KDL_KERNEL_PASS(
-    FoldGroups, .name = "fold-groups",
+    LowerGroupReductions, .name = "lower-group-reductions",
     .summary =
         "gives what groups of blocks update tensors of its own, and folds these behind a barrier",
-    .needs = {{&kTilesSelected, "parts are as large as tiles"}}, .gives = {&kGroupsFolded});
+    .needs = {{&kTilesSelected, "parts are as large as tiles"}},
+    .gives = {&kGroupReductionsLowered});
 
-KDL_KERNEL_PASS(OpenSlots, .name = "open-slots",
+KDL_KERNEL_PASS(LowerPipes, .name = "lower-pipes",
                 .summary = "pushes and pops become stores to and loads from slots of rings",
                 .needs = {{&kFnsInlined, "a slot lives in the block that holds all of its uses"},
                           {&kWorkspaceInjected, "slots lie in the workspace"}},
-                .gives = {&kSlotsOpen});
+                .gives = {&kPipesLowered});
 
 KDL_KERNEL_PASS(Canonicalize, .name = "canonicalize",
                 .summary = "folds constants and block facts, merges equal ops, drops unused ones",
-                .needs = {{&kDealt, "block facts are those of made blks"}});
+                .needs = {{&kBlocksDistributed, "block facts are those of made blks"}});
 
 KDL_KERNEL_PASS(
-    FormNests, .name = "form-nests",
+    FuseElementwise, .name = "fuse-elementwise",
     .summary = "groups elementwise ops with equal axes into one nest",
     .needs = {{&kFnsInlined, "a nest holds ops, not calls"},
-              {&kSlotsOpen, "what travels through pipes is loaded and stored like the rest"},
-              {&kDealt, "a nest goes over the blks that a core has"},
-              {&kOrdersFixed, "folds in lanes are taken along by nests, chains are not"},
+              {&kPipesLowered, "what travels through pipes is loaded and stored like the rest"},
+              {&kBlocksDistributed, "a nest goes over the blks that a core has"},
+              {&kReductionOrderFixed, "folds in lanes are taken along by nests, chains are not"},
               {&kBoundsChecked, "at most one op of a nest may trap"}},
-    .gives = {&kNestsFormed});
+    .gives = {&kElementwiseFused});
 
 KDL_KERNEL_PASS(CheckScratch, .name = "check-scratch",
                 .summary = "refuses tiles that a core has no room for",

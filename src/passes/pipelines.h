@@ -11,9 +11,9 @@ namespace kdl::passes {
 
 /// The result is what the interpreter runs, once select-tiles has bound its constants.
 inline constexpr std::array kModulePipeline = {
-    &kInstantiate,     &kInlineTileFunctions, &kFixOrders,  &kLimitSizes,     &kCheckBounds,
-    &kCheckDisjoint,   &kCheckOutputs,        &kCheckPipes, &kResolveDevices, &kPlace,
-    &kInsertTransfers, &kOrderLaunches};
+    &kInstantiate,    &kInlineTileFunctions, &kFixReductionOrder, &kLimitSizes,
+    &kCheckBounds,    &kCheckDisjoint,       &kCheckOutputs,      &kCheckPipes,
+    &kResolveDevices, &kAssignDevices,       &kInsertTransfers,   &kOrderLaunches};
 
 /// For KIR that is read as text, is trusted, and does not say after which pass it stands: its author answers for what `spmd for`
 /// and directions promise of a source.

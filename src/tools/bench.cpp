@@ -141,7 +141,7 @@ BenchRow Measure(const Wanted& wanted, const driver::Options& options, PlacedKer
     sides.push_back(measure::ArithmeticSides(wanted.threads, share)[0]);
     for (Side& side : measure::StreamSides(ours.bytes(), share)) sides.push_back(std::move(side));
   }
-  std::vector<Series> series = measure::TakeTurns(sides, limits);
+  std::vector<Series> series = measure::LowerStagesToStateMachine(sides, limits);
   BenchRow row;
   row.kernel = wanted.kernel;
   row.sizes = ours.SizesText();

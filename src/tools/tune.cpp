@@ -264,7 +264,8 @@ class Tuning {
     limits.trials = static_cast<int>(*options_.trials);
     limits.seconds = static_cast<double>(*options_.seconds);
     limits.processor_time = MeansHost(spec_) && threads_ == 1;
-    auto series = measure::TakeTurns({side("selector", chosen), side("tried", other)}, limits);
+    auto series = measure::LowerStagesToStateMachine(
+        {side("selector", chosen), side("tried", other)}, limits);
     return measure::Median(measure::Quotients(series[0], series[1]));
   }
 

@@ -33,7 +33,7 @@ STUCK_S = 600
 SKIPPED = 77
 INPUTS = ["random", "special"]
 LISTED = 8  # every so many kernels also print their KIR, after these passes
-LISTED_AFTER = ["instantiate", "order-launches", "check-bounds", "scale-pipe-buffers", "share-windows", "form-nests",
+LISTED_AFTER = ["instantiate", "order-launches", "check-bounds", "scale-pipe-buffers", "cache-windows", "fuse-elementwise",
                 "expand-tiles"]
 OP = re.compile(r"^\s+(?:%[\w., %]+ = )?([a-z_0-9]+)\b", re.MULTILINE)
 # What a GPU's matrix units leave uncompared, and the tests' driver does not, which has the order of the interpreter's model.

@@ -58,12 +58,18 @@ constexpr targets::TargetKind kKinds[] = {{"mesh", "", KDL_INTERPRETER_KEYS, Mak
                                            "a machine that is not there, run by the interpreter",
                                            "", true}};
 
-constexpr std::array kTiles = {&kSelectUnits, &kSelectTiles};
-constexpr std::array kPipes = {&kSplitStages,  &kInjectPipeBuffers, &kInlineFunctions,
-                               &kCheckStatics, &kFuseStages,        &kFoldGroups};
-constexpr std::array kLoops = {&kOpenSlots,        &simt::kDealBlocks,    &kFormNests,
-                               &simt::kAssignMaps, &simt::kPointFolds,    &simt::kExpandTeam,
-                               &simt::kTakeTurns,  &simt::kPlaceBarriers, &kCanonicalizeLoops,
+constexpr std::array kTiles = {&kSelectInstructions, &kSelectTiles};
+constexpr std::array kPipes = {&kLayOutPipes,  &kInjectPipeBuffers, &kInlineFunctions,
+                               &kCheckStatics, &kFuseStages,        &kLowerGroupReductions};
+constexpr std::array kLoops = {&kLowerPipes,
+                               &simt::kDistributeConsecutiveBlocks,
+                               &kFuseElementwise,
+                               &simt::kAssignThreadLayouts,
+                               &simt::kExpandReductions,
+                               &simt::kLowerTilesToThreads,
+                               &simt::kLowerStagesToStateMachine,
+                               &simt::kInsertBarriers,
+                               &kCanonicalizeLoops,
                                &kCheckScratch};
 
 }  // namespace

@@ -21,8 +21,8 @@ RUNS = [("saxpy", ["--kernel", "saxpy", "--set", "N=1003", "--arg", "a=2.0", "--
         ("softmax", ["--kernel", "softmax", "--set", "R=5", "--set", "C=41", "--arg", "x=random:1"], "y"),
         ("digits", ["--kernel", "hidden_layer", "--set", "M=77", "--set", "K=300", "--set", "N=70",
                     *(f"--arg={name}=random:{seed}" for seed, name in enumerate("xwb"))], "y")]
-RUNS_AFTER = ["order-launches", "select-tiles", "fuse-stages", "deal", "form-nests", "take-folds", "place-tiles", "peel-turns", "finish-turns", "sink-moves",
-              "block-products", "place-prefetches", "expand-tiles"]
+RUNS_AFTER = ["order-launches", "select-tiles", "fuse-stages", "distribute-blocks", "fuse-elementwise", "fuse-reductions", "allocate-tiles", "peel-first-iteration", "fuse-epilogue", "pack-late",
+              "block-products", "insert-prefetches", "expand-tiles"]
 
 
 def call(*words, folder):

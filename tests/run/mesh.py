@@ -84,7 +84,7 @@ def numbers(folder):
 
 
 def without_barriers(folder):
-    for last, holds in (("place-barriers", True), ("take-turns", False)):
+    for last, holds in (("insert-barriers", True), ("lower-stages-to-state-machine", False)):
         done = run("build", folder / "f32.kdl", "--target", "mesh", "--emit", "ir", f"--stop-after={last}", "-o", folder)
         checks.expect(f"lowered to {last}", done.returncode == 0, done.stderr)
         text = folder / "f32.kir"

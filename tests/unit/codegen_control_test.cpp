@@ -90,7 +90,8 @@ constexpr std::string_view kChoose =
 }
 )";
 
-constexpr std::string_view kDealt = R"(kernel @dealt dims(%N) (%y: tensor<i64,[N]> inout) {
+constexpr std::string_view kBlocksDistributed =
+    R"(kernel @dealt dims(%N) (%y: tensor<i64,[N]> inout) {
   %0 = const 0 : i64
   %1 = const 1 : i64
   %id = core_id : i64
@@ -233,7 +234,7 @@ TEST_CASE("an if gives the values of the branch that ran") {
 TEST_CASE("cores see their number, and a dealt loop visits every index once for any core_num") {
   for (int64_t core_num : {1, 3, 1000}) {
     CAPTURE(core_num);
-    LoadedModule module(std::string(kDealt), 2);
+    LoadedModule module(std::string(kBlocksDistributed), 2);
     std::array<int64_t, 10> y = {};
     CHECK(module.Run("dealt", {{10}, {TensorOf(y.data(), {10})}, {}, core_num}).code == KDL_DONE);
     for (int64_t i = 0; i < 10; ++i) CHECK(y[static_cast<size_t>(i)] == 1 + 100 * (i % core_num));

@@ -105,7 +105,7 @@ Result<codegen::CompiledModule> Generate(std::span<const targets::TargetKernels>
 
 constexpr targets::TargetKind kKinds[] = {{"adder", "", "", MakeAdder, "adds"}};
 constexpr const passes::Pass* kTiles[] = {&passes::kSelectTiles};
-constexpr const passes::Pass* kPipes[] = {&passes::kSplitStages, &passes::kInjectPipeBuffers,
+constexpr const passes::Pass* kPipes[] = {&passes::kLayOutPipes, &passes::kInjectPipeBuffers,
                                           &passes::kInlineFunctions, &passes::kFuseStages};
 constexpr const passes::Pass* kLoops[] = {&kAddNegatives};
 const targets::Family kAdders{"adders", kKinds, kTiles, kPipes, kLoops, Generate};
@@ -211,7 +211,7 @@ TEST_CASE("a registry proves the order of a family's passes, and keeps names apa
         "family 'odd': unit 'threes' takes 1 to 32 terms a step, in pairs a power of two by 'mul'");
 
   static constexpr passes::Pass other{
-      .on_kernel = RunAddNegatives, .name = "deal", .summary = "another"};
+      .on_kernel = RunAddNegatives, .name = "distribute-blocks", .summary = "another"};
   constexpr const passes::Pass* others[] = {&other};
   const targets::Family same_pass{"same", {}, kTiles, kPipes, others, nullptr};
   CHECK(families.Add(same_pass).failure().message == "family 'same': there is another pass 'deal'");

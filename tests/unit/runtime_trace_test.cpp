@@ -92,7 +92,7 @@ std::int32_t Meet(const kdl_args*, kdl_core* core) {
 }
 
 // Two stages, whose turns compiled code tells of like this: each waits once for the other.
-std::int32_t TakeTurns(const kdl_args*, kdl_core* core) {
+std::int32_t LowerStagesToStateMachine(const kdl_args*, kdl_core* core) {
   if (core->launch->turn == nullptr) return KDL_TRAPPED;
   for (const std::int32_t state : {1, static_cast<std::int32_t>(KDL_DONE)}) {
     for (const std::int32_t stage : {0, 1})
@@ -115,7 +115,7 @@ constexpr kdl_variant kMeetVariant = [] {
 }();
 constexpr kdl_variant kTurnsVariant = [] {
   kdl_variant variant = {};
-  variant.entry = TakeTurns;
+  variant.entry = LowerStagesToStateMachine;
   variant.symbol = "turns";
   variant.constants = "";
   variant.locations = kLocations;

@@ -16,8 +16,8 @@ namespace {
 constexpr auto kPasses = simt::Both(simt::kPipePipeline, kLoopPipeline);
 
 // Stages that do not become one walk.
-constexpr std::array kApart = {&kSplitStages, &kInjectPipeBuffers, &kInlineFunctions,
-                               &kCheckStatics, &kFoldGroups};
+constexpr std::array kApart = {&kLayOutPipes, &kInjectPipeBuffers, &kInlineFunctions,
+                               &kCheckStatics, &kLowerGroupReductions};
 constexpr auto kPassesApart = simt::Both(kApart, kLoopPipeline);
 
 simt::TeamLowering LoweringOf(const std::string& text) {

@@ -189,7 +189,7 @@ void CheckFloats(const Compiled& compiled) {
 
 void Lower(TestKernel& test) {
   test.facts = &TileFacts();
-  test.Apply(kSelectUnits);
+  test.Apply(kSelectInstructions);
   for (const Pass* pass : kLoweringPipeline) test.Apply(*pass);
 }
 
@@ -211,7 +211,7 @@ TEST_CASE("tiles: loops with them compute what the product is") {
     TestKernel test(ProductOf(row.a, row.b), targets::BuiltinUnits());
     auto facts = FactsOfLevel(row.level);
     test.facts = facts.get();
-    test.Apply(kSelectUnits);
+    test.Apply(kSelectInstructions);
     std::vector<Outcome> expected;
     for (const Dims& dims : shapes) expected.push_back(RunOn(test, dims, 2, 3));
     for (const Pass* pass : kLoweringPipeline) test.Apply(*pass);

@@ -143,7 +143,7 @@ int CountOf(const TestKernel& test, ir::OpKind kind) {
 
 bool Fuses(const std::string& text) {
   TestKernel test(text);
-  test.Apply(kSplitStages);
+  test.Apply(kLayOutPipes);
   test.Apply(kInjectPipeBuffers);
   test.Apply(kFuseStages);
   return CountOf(test, ir::OpKind::Stage) == 0;
@@ -198,7 +198,7 @@ TEST_CASE("stages that are not in step stay stages") {
 
 TEST_CASE("rings lie one behind the other, and the workspace is injected once") {
   TestKernel test(ThreeStages());
-  test.Apply(kSplitStages);
+  test.Apply(kLayOutPipes);
   int64_t end = 0;
   for (const ir::Op* pipe : ir::PipesOf(test.kernel())) {
     ir::Ring ring = ir::RingOf(pipe);
@@ -220,7 +220,7 @@ TEST_CASE("pipes on chip need no workspace") {
   facts.pipes_on_chip = true;
   test.facts = &facts;
   std::string before = ir::Print(test.kernel());
-  test.Apply(kSplitStages);
+  test.Apply(kLayOutPipes);
   test.Apply(kInjectPipeBuffers);
   CHECK(ir::Print(test.kernel()) == before);
 }
@@ -292,7 +292,7 @@ std::string CutText(const std::string& text) {
   ProcessorFacts facts;
   facts.split_units = true;
   test.facts = &facts;
-  test.Apply(kCutUnits);
+  test.Apply(kPartitionByEngine);
   return test.Text();
 }
 

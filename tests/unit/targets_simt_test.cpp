@@ -567,7 +567,7 @@ TEST_CASE("stages, and parts between barriers of the launch, take turns") {
   CheckLowering(kParts, kRows);
 }
 
-TEST_CASE("each barrier that place-barriers makes is missed where it is taken away") {
+TEST_CASE("each barrier that insert-barriers makes is missed where it is taken away") {
   CHECK(CheckBarriers(kMatmul, kProducts) >= 2);
   CHECK(CheckBarriers(kTwoProducts, kProducts) >= 2);
   // Of fewer workers each has all that it folds of 64 lanes.

@@ -66,7 +66,7 @@ inline void CheckLowering(const TeamLowering& lowering, const std::string& text,
   std::string has_run = test.Text();
   for (const Pass* pass : lowering.passes) {
     test.Apply(*pass);
-    lacks_barriers = (lacks_barriers || pass == &kExpandTeam) && pass != &kPlaceBarriers;
+    lacks_barriers = (lacks_barriers || pass == &kLowerTilesToThreads) && pass != &kInsertBarriers;
     if (lacks_barriers || test.printed() == has_run) continue;
     has_run = test.printed();
     for (const ExpectedRun& run : runs) {

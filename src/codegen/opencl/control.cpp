@@ -70,7 +70,7 @@ bool MoreFollows(const Op* op) {
   return false;
 }
 
-/// Whether it chooses the step of a `while`'s turn, or some of the steps: by a number with which the turn begins, as take-turns does.
+/// Whether it chooses the step of a `while`'s turn, or some of the steps: by a number with which the turn begins, as lower-stages-to-state-machine does.
 bool ChoosesStep(const Op* op) {
   const Op* condition = op->operand(0)->def();
   const Op* turns = op->block()->parent();

@@ -29,7 +29,7 @@ constexpr std::string_view kFunctions = R"(#pragma OPENCL FP_CONTRACT OFF
 // between a loop's last barrier and its end: there all meet once more behind each loop of the team, and where a turn or a branch
 // ends in which workers meet. Behind a branch in which they meet it copies all the rest of the kernel, or of a loop's turn, each time,
 // and where both ways do something it loses turns of a worker's own loops there: such a branch is a loop of one turn or none for each
-// way, which `volatile` hides. Only the choice of a step of a loop of which little follows (targets/simt/take_turns.cpp) is a plain
+// way, which `volatile` hides. Only the choice of a step of a loop of which little follows (targets/simt/lower_stages_to_state_machine.cpp) is a plain
 // branch: loops in its place take several times as long to compile.
 #ifdef POCL_DEVICE_ADDRESS_BITS
 #define KDL_OWN volatile

@@ -134,7 +134,7 @@ bool IsGrouped(const ir::Op* spmd) {
   return spmd->attr<ir::AttrKey::Deal>() == ir::DealKind::Grouped;
 }
 
-/// The blocks, or groups, of a core. As `deal` has it: all cores have as many in a row, the first ones one more.
+/// The blocks, or groups, of a core. As `distribute-blocks` has it: all cores have as many in a row, the first ones one more.
 std::pair<int64_t, int64_t> ShareOf(const CoreFacts& facts, int64_t total) {
   int64_t share = total / facts.core_num;
   int64_t more = total % facts.core_num;

@@ -9,7 +9,7 @@
 #include "ir/value_size.h"
 #include "ir/views.h"
 #include "support/scalar.h"
-#include "targets/cluster/stage_tiles.h"
+#include "targets/cluster/copy_tiles.h"
 
 namespace kdl::cluster {
 

@@ -11,15 +11,15 @@ using namespace passes;
 inline constexpr Fact kTilesStaged{"tiles-staged"};
 
 KDL_KERNEL_PASS(
-    StageTiles, .name = "stage-tiles",
+    CopyTiles, .name = "copy-tiles",
     .summary =
         "whole tiles that are loaded or stored go by block copies, as early and as late as may be",
     .needs = {{&kTilesSelected, "a tile in near memory has constant extents"},
-              {&kSlotsOpen, "slots of pipes are near already"}},
+              {&kPipesLowered, "slots of pipes are near already"}},
     .gives = {&kTilesStaged});
 
 KDL_KERNEL_PASS(
-    TurnsAhead, .name = "turns-ahead",
+    PipelineCopies, .name = "pipeline-copies",
     .summary = "block copies begin turns before the one that needs them, where memory has room",
     .needs = {{&simt::kTeamLoops, "copies go into buffers"}});
 

@@ -9,11 +9,19 @@
 
 namespace kdl::cluster {
 
-inline constexpr std::array kLoopPipeline = {
-    &kOpenSlots,   &kStageTiles,       &simt::kDealBlocks,    &kCanonicalize,
-    &kFormNests,   &simt::kAssignMaps, &simt::kPointFolds,    &simt::kExpandTeam,
-    &kTurnsAhead,  &simt::kTakeTurns,  &simt::kPlaceBarriers, &kCanonicalizeLoops,
-    &kCheckScratch};
+inline constexpr std::array kLoopPipeline = {&kLowerPipes,
+                                             &kCopyTiles,
+                                             &simt::kDistributeConsecutiveBlocks,
+                                             &kCanonicalize,
+                                             &kFuseElementwise,
+                                             &simt::kAssignThreadLayouts,
+                                             &simt::kExpandReductions,
+                                             &simt::kLowerTilesToThreads,
+                                             &kPipelineCopies,
+                                             &simt::kLowerStagesToStateMachine,
+                                             &simt::kInsertBarriers,
+                                             &kCanonicalizeLoops,
+                                             &kCheckScratch};
 
 static_assert(!FindUnmet({kModulePipeline, simt::kTilePipeline, simt::kPipePipeline,
                           kProgramPipeline, kLoopPipeline}));

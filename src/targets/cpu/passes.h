@@ -10,7 +10,7 @@ namespace kdl::cpu {
 inline constexpr Fact kTilesPlaced{"tiles-placed"};
 inline constexpr Fact kProductsBlocked{"products-blocked"};
 
-KDL_KERNEL_PASS(CutUnits, .name = "cut-units",
+KDL_KERNEL_PASS(PartitionByEngine, .name = "partition-by-engine",
                 .summary = "cuts a kernel without stages into one for each unit of the device",
                 .needs = {{&kTilesSelected, "what travels between units has constant sizes"}});
 
@@ -23,60 +23,60 @@ KDL_KERNEL_PASS(
 KDL_KERNEL_PASS(SplitFewRows, .name = "split-few-rows",
                 .summary = "gives products of few rows blocks of their own, which are not packed",
                 .needs = {{&kTilesSelected, "blocks that have few rows as they are need no others"},
-                          {&kUnitsSelected, "units take packed factors"}});
+                          {&kInstructionsSelected, "units take packed factors"}});
 
 KDL_KERNEL_PASS(SplitChannels, .name = "split-channels",
                 .summary =
                     "lets a convolution walk its channels as vectors where its register blocks "
                     "take less time so",
                 .needs = {{&kTilesSelected, "channels get blocks beside those that were chosen"},
-                          {&kUnitsSelected, "units take packed factors"}});
+                          {&kInstructionsSelected, "units take packed factors"}});
 
-KDL_KERNEL_PASS(Deal, .name = "deal",
+KDL_KERNEL_PASS(DistributeBlocks, .name = "distribute-blocks",
                 .summary = "turns blocked loops into loops over block numbers, dealt to the cores",
                 .needs = {{&kTilesSelected, "blocks are counted by their constant extents"},
-                          {&kGroupsFolded,
+                          {&kGroupReductionsLowered,
                            "groups walk their blocks in order, whichever core has them"}},
-                .gives = {&kDealt});
+                .gives = {&kBlocksDistributed});
 
-KDL_KERNEL_PASS(FitOperands, .name = "fit-operands",
+KDL_KERNEL_PASS(ConvertOperands, .name = "convert-operands",
                 .summary = "makes the operands of contractions as their units take them",
-                .needs = {{&kUnitsSelected, "the unit says what it takes"},
+                .needs = {{&kInstructionsSelected, "the unit says what it takes"},
                           {&kTilesSelected, "an operand's tile has its constant axes"}});
 
-KDL_KERNEL_PASS(FoldRows, .name = "fold-rows",
+KDL_KERNEL_PASS(StreamRowReductions, .name = "stream-row-reductions",
                 .summary = "folds what is read once row by row, from where it lies",
-                .needs = {{&kDealt, "a block's rows are turns of a loop"},
+                .needs = {{&kBlocksDistributed, "a block's rows are turns of a loop"},
                           {&kTilesSelected, "accumulators stay in the nearest cache"}});
 
-KDL_KERNEL_PASS(ShareWindows, .name = "share-windows",
+KDL_KERNEL_PASS(CacheWindows, .name = "cache-windows",
                 .summary = "loads what a fold sees of a window once, and keeps the relation",
                 .needs = {{&kFnsInlined, "windows are seen through the fns that index them"},
-                          {&kOrdersFixed,
+                          {&kReductionOrderFixed,
                            "only folds whose order is fixed see their elements in any window"},
                           {&kBoundsChecked, "a window is loaded where its accesses lie inside"}});
 
-KDL_KERNEL_PASS(TakeFolds, .name = "take-folds",
+KDL_KERNEL_PASS(FuseReductions, .name = "fuse-reductions",
                 .summary = "folds in lanes go into the nests that make what they fold",
-                .needs = {{&kNestsFormed, "a fold goes into a nest"}});
+                .needs = {{&kElementwiseFused, "a fold goes into a nest"}});
 
-KDL_KERNEL_PASS(PlaceTiles, .name = "place-tiles",
+KDL_KERNEL_PASS(AllocateTiles, .name = "allocate-tiles",
                 .summary = "gives tiles homes in scratch, each laid out for those who read it",
-                .needs = {{&kNestsFormed, "what stays inside of a nest needs no home"}},
+                .needs = {{&kElementwiseFused, "what stays inside of a nest needs no home"}},
                 .gives = {&kTilesPlaced});
 
 KDL_KERNEL_PASS(
-    PeelTurns, .name = "peel-turns",
+    PeelFirstIteration, .name = "peel-first-iteration",
     .summary = "lets loops' first turns start from a value instead of what is filled with it",
     .needs = {{&kTilesPlaced, "what a turn goes on from stands in a home"}});
 
 KDL_KERNEL_PASS(
-    FinishTurns, .name = "finish-turns",
+    FuseEpilogue, .name = "fuse-epilogue",
     .summary = "lets what stores a loop's result follow its contraction in the last turn",
     .needs = {{&kTilesPlaced, "what a turn leaves behind stands in a home"}});
 
 KDL_KERNEL_PASS(
-    SinkMoves, .name = "sink-moves",
+    PackLate, .name = "pack-late",
     .summary = "packs panels of what contractions read right before the rows pass over them",
     .needs = {{&kTilesPlaced, "a home says in which panels it is read"}});
 
@@ -87,17 +87,17 @@ KDL_KERNEL_PASS(
     .gives = {&kProductsBlocked});
 
 KDL_KERNEL_PASS(
-    PlacePrefetches, .name = "place-prefetches",
+    InsertPrefetches, .name = "insert-prefetches",
     .summary = "asks for the next panel, and for what is stored, while register blocks pass",
     .needs = {{&kProductsBlocked, "each block of rows asks for its share"}});
 
 KDL_KERNEL_PASS(ExpandTiles, .name = "expand-tiles",
                 .summary = "turns nests, reductions and contractions into loops",
-                .needs = {{&kNestsFormed, "a loop is made of a nest, not of single ops"},
+                .needs = {{&kElementwiseFused, "a loop is made of a nest, not of single ops"},
                           {&kTilesPlaced, "loops read and write scratch, not tiles"},
                           {&kProductsBlocked,
                            "accumulators are carried in registers, all of a block's at once"}},
                 .gives = {&kLoopLevel},
-                .withdraws = {&kNestsFormed, &kTilesPlaced, &kProductsBlocked});
+                .withdraws = {&kElementwiseFused, &kTilesPlaced, &kProductsBlocked});
 
 }  // namespace kdl::cpu

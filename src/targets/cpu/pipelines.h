@@ -10,17 +10,18 @@
 namespace kdl::cpu {
 
 /// The result is what the interpreter runs to compare.
-inline constexpr std::array kTilePipeline = {&kSelectUnits, &kSelectTiles};
+inline constexpr std::array kTilePipeline = {&kSelectInstructions, &kSelectTiles};
 /// Which pipes there are, and how they lie in memory.
 inline constexpr std::array kPipePipeline = {
-    &kCutUnits,     &kSplitStages, &kInjectPipeBuffers, &kInlineFunctions,
-    &kCheckStatics, &kFuseStages,  &kPrivatizeUpdates,  &kFoldGroups};
+    &kPartitionByEngine, &kLayOutPipes, &kInjectPipeBuffers, &kInlineFunctions,
+    &kCheckStatics,      &kFuseStages,  &kPrivatizeUpdates,  &kLowerGroupReductions};
 /// Down to what code generation takes.
 inline constexpr std::array kLoopPipeline = {
-    &kOpenSlots,       &kSplitFewRows, &kSplitChannels,     &kDeal,        &kFitOperands,
-    &kCanonicalize,    &kFoldRows,     &kShareWindows,      &kFormNests,   &kTakeFolds,
-    &kPlaceTiles,      &kPeelTurns,    &kFinishTurns,       &kSinkMoves,   &kBlockProducts,
-    &kPlacePrefetches, &kExpandTiles,  &kCanonicalizeLoops, &kCheckScratch};
+    &kLowerPipes,      &kSplitFewRows,      &kSplitChannels,       &kDistributeBlocks,
+    &kConvertOperands, &kCanonicalize,      &kStreamRowReductions, &kCacheWindows,
+    &kFuseElementwise, &kFuseReductions,    &kAllocateTiles,       &kPeelFirstIteration,
+    &kFuseEpilogue,    &kPackLate,          &kBlockProducts,       &kInsertPrefetches,
+    &kExpandTiles,     &kCanonicalizeLoops, &kCheckScratch};
 
 static_assert(!FindUnmet({kModulePipeline, kTilePipeline, kPipePipeline, kProgramPipeline,
                           kLoopPipeline}));

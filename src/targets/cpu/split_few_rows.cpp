@@ -12,7 +12,7 @@
 #include "targets/cpu/passes.h"
 
 // split-few-rows: a product of few rows uses each element of its second factor but a few times, so packing costs more than multiplying, and
-// memory's rate decides. For launches with few rows blocks are walked by axes of their own: fold-rows takes such blocks, and they
+// memory's rate decides. For launches with few rows blocks are walked by axes of their own: stream-row-reductions takes such blocks, and they
 // are as long along the columns as the nearest cache has room for a row of accumulators.
 //
 //   spmd (%i: blk<i> in 0 .. %M, %j: …)   ->   if %M <= 4 { spmd (%i.1: blk<i.few> in 0 .. %M, %j.1: blk<j.few> in …) { … }

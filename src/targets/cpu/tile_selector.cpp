@@ -310,7 +310,7 @@ class Selection {
     return bytes;
   }
 
-  /// Whether fold-rows takes the fold.
+  /// Whether stream-row-reductions takes the fold.
   bool StaysNear(const ir::Op* fold) {
     return TileBytes(fold->result()->type()) <= static_cast<double>(MostAccumulatorBytes(facts_));
   }

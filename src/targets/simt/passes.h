@@ -13,42 +13,43 @@ inline constexpr Fact kTeamLoops{"team-loops"};
 inline constexpr Fact kTurnsTaken{"turns-taken"};
 
 KDL_KERNEL_PASS(
-    SelectMatrixUnits, .name = "select-matrix-units",
+    SelectMatrixInstructions, .name = "select-matrix-instructions",
     .summary = "names the matrix unit of which a product's blocks are whole steps",
-    .needs = {{&kUnitsSelected, "a matrix unit is better than one that takes single points"},
+    .needs = {{&kInstructionsSelected, "a matrix unit is better than one that takes single points"},
               {&kTilesSelected, "blocks of constant extents are made of whole steps, or not"}});
 
 KDL_KERNEL_PASS(
-    DealBlocks, .name = "deal-blocks",
+    DistributeConsecutiveBlocks, .name = "distribute-consecutive-blocks",
     .summary = "turns blocked loops into loops over block numbers, each core's in a row",
     .needs = {{&kTilesSelected, "blocks are counted by their constant extents"},
-              {&kGroupsFolded, "groups walk their blocks in order, whichever core has them"}},
-    .gives = {&kDealt});
+              {&kGroupReductionsLowered,
+               "groups walk their blocks in order, whichever core has them"}},
+    .gives = {&kBlocksDistributed});
 
 KDL_KERNEL_PASS(
-    AssignMaps, .name = "assign-maps",
+    AssignThreadLayouts, .name = "assign-thread-layouts",
     .summary = "gives each worker a block of a product, and its tile to the workers' registers",
     .needs = {{&kTilesSelected, "a map covers constant extents"},
-              {&kNestsFormed, "what makes and reads a product's tile are then nests"}},
+              {&kElementwiseFused, "what makes and reads a product's tile are then nests"}},
     .gives = {&kMapsAssigned});
 
 KDL_KERNEL_PASS(
-    PointFolds, .name = "point-folds",
+    ExpandReductions, .name = "expand-reductions",
     .summary = "folds and takes become nests over what they make, with loops over what they fold",
-    .needs = {{&kNestsFormed, "what a nest makes and folds is then seen in one place"},
+    .needs = {{&kElementwiseFused, "what a nest makes and folds is then seen in one place"},
               {&kMapsAssigned, "products with a map stay as they are"}},
     .gives = {&kFoldsPointwise});
 
-KDL_KERNEL_PASS(ExpandTeam, .name = "expand-team",
+KDL_KERNEL_PASS(LowerTilesToThreads, .name = "lower-tiles-to-threads",
                 .summary = "gives tiles memory of the team, and the points of nests to its workers",
                 .needs = {{&kFoldsPointwise, "points are what workers are given"}},
-                .gives = {&kTeamLoops}, .withdraws = {&kNestsFormed, &kFoldsPointwise});
+                .gives = {&kTeamLoops}, .withdraws = {&kElementwiseFused, &kFoldsPointwise});
 
 KDL_KERNEL_PASS(
-    TakeTurns, .name = "take-turns",
+    LowerStagesToStateMachine, .name = "lower-stages-to-state-machine",
     .summary = "stages, and parts between barriers of the launch, become turns of a loop",
     .needs = {{&kTeamLoops, "what a step hands on is a number, or lies in memory already"},
-              {&kSlotsOpen, "a stage waits for slots"}},
+              {&kPipesLowered, "a stage waits for slots"}},
     .gives = {&kTurnsTaken});
 
 KDL_KERNEL_PASS(
@@ -58,7 +59,7 @@ KDL_KERNEL_PASS(
               {&kTurnsTaken, "stages have no loops of their own any more"}});
 
 KDL_KERNEL_PASS(
-    PlaceBarriers, .name = "place-barriers",
+    InsertBarriers, .name = "insert-barriers",
     .summary = "orders what workers read behind what others have written, and the other way round",
     .needs = {{&kTeamLoops, "it orders loops of the team's"},
               {&kTurnsTaken, "steps of stages come in any order"}},

@@ -9,13 +9,16 @@
 
 namespace kdl::simt {
 
-inline constexpr std::array kTilePipeline = {&kSelectUnits, &kSelectTiles, &kSelectMatrixUnits};
-inline constexpr std::array kPipePipeline = {&kSplitStages,  &kInjectPipeBuffers, &kInlineFunctions,
-                                             &kCheckStatics, &kFuseStages,        &kFoldGroups};
-inline constexpr std::array kLoopPipeline = {&kOpenSlots,     &kDealBlocks,        &kCanonicalize,
-                                             &kFormNests,     &kAssignMaps,        &kPointFolds,
-                                             &kExpandTeam,    &kTakeTurns,         &kFetchAhead,
-                                             &kPlaceBarriers, &kCanonicalizeLoops, &kCheckScratch};
+inline constexpr std::array kTilePipeline = {&kSelectInstructions, &kSelectTiles,
+                                             &kSelectMatrixInstructions};
+inline constexpr std::array kPipePipeline = {&kLayOutPipes,     &kInjectPipeBuffers,
+                                             &kInlineFunctions, &kCheckStatics,
+                                             &kFuseStages,      &kLowerGroupReductions};
+inline constexpr std::array kLoopPipeline = {
+    &kLowerPipes,          &kDistributeConsecutiveBlocks, &kCanonicalize,
+    &kFuseElementwise,     &kAssignThreadLayouts,         &kExpandReductions,
+    &kLowerTilesToThreads, &kLowerStagesToStateMachine,   &kFetchAhead,
+    &kInsertBarriers,      &kCanonicalizeLoops,           &kCheckScratch};
 
 static_assert(!FindUnmet({kModulePipeline, kTilePipeline, kPipePipeline, kProgramPipeline,
                           kLoopPipeline}));

@@ -74,7 +74,8 @@ double Quantile(const Series& sorted, double share) {
 
 }  // namespace
 
-std::vector<Series> TakeTurns(const std::vector<Side>& sides, const TrialLimits& limits) {
+std::vector<Series> LowerStagesToStateMachine(const std::vector<Side>& sides,
+                                              const TrialLimits& limits) {
   std::vector<std::int64_t> runs;
   for (const Side& side : sides)
     runs.push_back(limits.single ? 1 : RunsOf(side, limits.processor_time));

@@ -33,7 +33,8 @@ struct TrialLimits {
 double Time(const Side& side, std::int64_t runs, bool processor);
 
 // A series for each side. A trial repeats a short run until 2 ms are full.
-std::vector<Series> TakeTurns(const std::vector<Side>& sides, const TrialLimits& limits);
+std::vector<Series> LowerStagesToStateMachine(const std::vector<Side>& sides,
+                                              const TrialLimits& limits);
 
 double Median(Series values);
 // The distance of the quartiles, by the median.

@@ -61,7 +61,7 @@ def turn(call, runs, threads):
     return best
 
 
-def take_turns(sides, threads, trials, seconds):
+def lower_stages_to_state_machine(sides, threads, trials, seconds):
     """A series for each side: a trial is one turn of each."""
     runs = []
     for call in sides:
@@ -100,7 +100,7 @@ def measure(row, kernels, peers, threads, options):
     if not calls:
         return
     units = {peer.name: peer.unit(calls[peer.name]) for peer in peers if peer.name in calls}
-    ours, *others = take_turns([run, *calls.values()], threads, options.trials, options.seconds)
+    ours, *others = lower_stages_to_state_machine([run, *calls.values()], threads, options.trials, options.seconds)
     for name, theirs in zip(calls, others):
         quotients = [their / our for their, our in zip(theirs, ours)]
         low, middle, high = statistics.quantiles(quotients, n=4, method="inclusive")

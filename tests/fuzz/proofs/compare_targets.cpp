@@ -55,7 +55,7 @@ class CompiledKernel {
                  std::mt19937_64& random)
       : families_(targets::BuiltinFamilies()), targets_(targets) {
     options_.files = {"drawn.kdl"};
-    options_.check = true;
+    options_.verify = true;
     options_.opt_level = static_cast<int64_t>(random() % 4);
     session_.emplace(options_, families_);
     drawn_ = driver::Compile(*session_, {.until = driver::Until::Ir, .text = text});

@@ -26,7 +26,7 @@ struct BoxFactor {
 
 /// What the product takes as factor 0 or 1; nothing: that is no box.
 std::optional<BoxFactor> BoxFactorOf(const ir::Op* product, size_t factor);
-/// Whether the product is one, before and behind form-nests.
+/// Whether the product is one, before and behind fuse-elementwise.
 bool IsBoxProduct(const ir::Op* product);
 
 // A product of a loop that does more: what it takes of the turn comes as such boxes, too, or is made by the workers.
@@ -35,7 +35,7 @@ bool IsBoxProduct(const ir::Op* product);
 bool ComesAsBox(const ir::Op* product, size_t factor);
 /// Whether the factor is a tile that workers make, and that no other product has, no loop or branch hands on, and nothing prints.
 bool IsMadeFactor(const ir::Op* product, size_t factor);
-/// Whether each factor is one or the other, and some are boxes; before form-nests.
+/// Whether each factor is one or the other, and some are boxes; before fuse-elementwise.
 bool IsTurnProduct(const ir::Op* product);
 
 }  // namespace kdl::simt

@@ -19,7 +19,7 @@
 
 namespace kdl::simt {
 
-/// A kernel of tiles, written anew as one of a team's buffers and loops: what expand-team does.
+/// A kernel of tiles, written anew as one of a team's buffers and loops: what lower-tiles-to-threads does.
 class TeamExpander {
  public:
   TeamExpander(ir::Module& module, ir::Function& kernel, const SimtFacts& facts, int64_t workers);
@@ -44,7 +44,7 @@ class TeamExpander {
     in_nest_ ? effect() : OnFirstWorker(b_, effect);
   }
 
-  // expand_team.cpp: blocks and ops
+  // lower_tiles_to_threads.cpp: blocks and ops
   void ExpandBlock(const ir::Block* block);
   void ExpandOp(Op* op);
   ElementAccess AccessOf(const Op* op) const;

@@ -1,0 +1,332 @@
+#include <algorithm>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/builder.h"
+#include "ir/op_info.h"
+#include "ir/tensor_view.h"
+#include "ir/views.h"
+#include "passes/analysis/axis_order.h"
+#include "passes/analysis/index_conditions.h"
+#include "passes/analysis/points.h"
+#include "passes/analysis/reloads.h"
+#include "passes/passes.h"
+#include "passes/rewriting/rewrite.h"
+#include "support/check.h"
+
+// fuse-elementwise: elementwise ops of one block with the same axes become one nest; what only they use is never a tile.
+//   %t = load %x[%i] ; %u = add %t, %s ; store %u to %y[%i]
+//   -> nest (%p: i64 of %i) { %e = load %x[%p] ; %f = add %e, %s ; store %f to %y[%p] ; yield }
+// Within a nest the ops run point by point. That is the same as op by op as long as no point reads what another wrote,
+// and as long as at most one op may trap (the first trap is then the same one). An update has a nest of its own, which
+// goes element by element; what it takes in stays as fast as it was.
+// A fold in lanes that reads what a group makes goes behind its nest, which goes on: expand-tiles lets the nest take
+// the fold along. What is loaded from a tensor that the kernel cannot change is loaded again by each nest that reads it
+// (analysis/reloads.h), and conditions on indices are computed anew (analysis/index_conditions.h).
+
+namespace kdl::passes {
+
+namespace {
+
+bool IsUpdate(const Op* op) { return op->kind() == OpKind::Update; }
+
+bool IsMemory(const Op* op) { return op->kind() == OpKind::Load || op->kind() == OpKind::Store; }
+
+bool SameAccess(const Op* a, const Op* b) {
+  return std::ranges::equal(IndexOf(a), IndexOf(b)) &&
+         a->attr<AttrKey::Access>() == b->attr<AttrKey::Access>();
+}
+
+/// The index of a dimension if it is a multiple of the axis's block alone, plus an offset; else null.
+const ir::AccessTerm* TermOfAxis(const ir::AccessDim& dim, std::span<Value* const> index,
+                                 ir::AxisId axis) {
+  if (dim.terms.size() != 1) return nullptr;
+  ir::Type type = index[dim.terms[0].operand]->type();
+  bool is_block = type->kind == ir::TypeKind::Blk && type->axes[0] == axis;
+  return is_block && IsConstant(dim.terms[0].coefficient) ? &dim.terms[0] : nullptr;
+}
+
+/// Whether the accesses touch different elements at points that differ along the axis: in some dimension both indices are the same
+/// multiple of its block.
+bool ApartAlong(const Op* a, const Op* b, ir::AxisId axis) {
+  const ir::Access of_a = a->attr<AttrKey::Access>();
+  const ir::Access of_b = b->attr<AttrKey::Access>();
+  for (size_t d = 0; d < of_a.dims.size(); ++d) {
+    const ir::AccessTerm* in_a = TermOfAxis(of_a.dims[d], IndexOf(a), axis);
+    const ir::AccessTerm* in_b = TermOfAxis(of_b.dims[d], IndexOf(b), axis);
+    if (in_a && in_b && of_a.dims[d].offset == of_b.dims[d].offset &&
+        in_a->coefficient == in_b->coefficient && in_a->coefficient->value != 0 &&
+        IndexOf(a)[in_a->operand] == IndexOf(b)[in_b->operand])
+      return true;
+  }
+  return false;
+}
+
+/// Ops of one block that run point by point together.
+struct Group {
+  AxisList axes;
+  std::vector<Op*> members;
+  std::vector<Op*> followers;         ///< folds of what members make: they come behind the nest
+  size_t overtaken = 0;               ///< of them; they stand in front of the last member
+  std::unordered_set<const Op*> set;  ///< of both
+
+  bool Accepts(const Op* op) const {
+    if (PointAxes(op) != axes || NeedsFollower(op)) return false;
+    if (IsUpdate(op) || IsUpdate(members.back())) return false;
+    if (MayTrap(op) && std::any_of(members.begin(), members.end(), MayTrap)) return false;
+    return !IsMemory(op) || std::all_of(members.begin(), members.end(),
+                                        [&](const Op* other) { return Agree(other, op); });
+  }
+
+  /// Two accesses to one tensor, of which one writes, touch the same element at each point, or none in common at different points, as
+  /// rows `y[0, i]` and `y[1, i]`. `out` tensors overlap nothing.
+  bool Agree(const Op* first, const Op* second) const {
+    if (!IsMemory(first) || (first->kind() == OpKind::Load && second->kind() == OpKind::Load))
+      return true;
+    if (ir::MemoryOf(TensorOf(first)) != ir::MemoryOf(TensorOf(second))) return true;
+    if (TensorOf(first) != TensorOf(second)) return false;
+    return SameAccess(first, second) || std::ranges::all_of(axes, [&](ir::AxisId axis) {
+             return ApartAlong(first, second, axis);
+           });
+  }
+
+  bool Feeds(const Op* op) const {
+    std::vector<Value*> used = OutsideOperands(op);
+    return std::any_of(used.begin(), used.end(),
+                       [&](const Value* v) { return v->def() && set.contains(v->def()); });
+  }
+
+  bool NeedsFollower(const Op* op) const {
+    std::vector<Value*> used = OutsideOperands(op);
+    return std::any_of(used.begin(), used.end(),
+                       [&](const Value* operand) { return Contains(followers, operand->def()); });
+  }
+
+  void Add(Op* op) {
+    if (members.empty()) axes = PointAxes(op);
+    members.push_back(op);
+    set.insert(op);
+    overtaken = followers.size();
+  }
+
+  void Follow(Op* fold) {
+    followers.push_back(fold);
+    set.insert(fold);
+  }
+};
+
+/// Outermost first. Where an element may trap, in the order of the axes: the first that traps is then the same one. So
+/// are updates, of which several may find one element.
+AxisList LoopOrder(const Group& group, const AxisOrder& order) {
+  bool in_order = std::any_of(group.members.begin(), group.members.end(),
+                              [](const Op* op) { return IsUpdate(op) || MayTrap(op); });
+  return in_order ? group.axes : order.Sorted(group.axes);
+}
+
+/// Rewrites one group into a nest in front of its last member.
+class NestMaker {
+ public:
+  NestMaker(ir::Module& module, const Group& group, const AxisOrder& order, const Reloads& reloads,
+            const IndexConditions& conditions)
+      : module_(module),
+        group_(group),
+        reloads_(reloads),
+        conditions_(conditions),
+        order_(LoopOrder(group, order)),
+        inner_(module) {}
+
+  void Run() {
+    Op* last = group_.members.back();
+    std::vector<Value*> leaving = Leaving();
+    std::vector<Value*> blks;
+    for (ir::AxisId axis : order_) blks.push_back(ir::FindBlk(last, axis));
+    ir::Builder builder(module_, last);
+    Op* nest = builder.Create(OpKind::Nest, {blks}, TypesOf(leaving));
+    ir::Block* body = nest->region();
+    inner_.SetInsertionPoint(body);
+    for (size_t i = 0; i < order_.size(); ++i) {
+      points_[order_[i]] =
+          inner_.AddParam(body, module_.types().ScalarOf(Scalar::I64), blks[i]->name());
+    }
+    for (Op* member : group_.members) Copy(member);
+    std::vector<Value*> yielded;
+    for (Value* value : leaving) yielded.push_back(map_.at(value));
+    inner_.Create(OpKind::Yield, {yielded}, {});
+    for (size_t i = 0; i < leaving.size(); ++i) {
+      nest->result(i)->set_name(leaving[i]->name());
+      leaving[i]->ReplaceAllUsesWith(nest->result(i));
+    }
+    for (size_t i = 0; i < group_.overtaken; ++i) MoveBefore(group_.followers[i], last);
+    for (auto it = group_.members.rbegin(); it != group_.members.rend(); ++it) ir::Erase(*it);
+  }
+
+ private:
+  static void MoveBefore(Op* op, Op* place) {
+    ir::Block* block = op->block();
+    block->Remove(op);
+    block->InsertBefore(op, place);
+  }
+
+  bool IsInside(const Op* op) const {
+    return Contains(group_.members, AncestorIn(group_.members[0]->block(), op));
+  }
+
+  /// Results that ops outside the nest use.
+  std::vector<Value*> Leaving() const {
+    std::vector<Value*> leaving;
+    for (const Op* op : group_.members) {
+      for (Value* result : op->results()) {
+        bool outside = std::any_of(result->uses().begin(), result->uses().end(),
+                                   [&](const ir::Use& use) { return !IsInside(use.user); });
+        if (outside) leaving.push_back(result);
+      }
+    }
+    return leaving;
+  }
+
+  Value* Point(ir::AxisId axis) { return points_.at(axis); }
+
+  /// The operand at this point.
+  Value* At(Value* operand) {
+    if (auto found = map_.find(operand); found != map_.end()) return found->second;
+    ir::Type type = operand->type();
+    if (type->kind == ir::TypeKind::Blk) return Point(type->axes[0]);
+    if (!ir::IsTile(type) || type->axes.empty()) return operand;
+    if (IsIndices(operand)) return Point(type->axes[0]);
+    if (Op* load = reloads_.LoadOf(operand)) return Reloaded(load);
+    if (Op* condition = conditions_.OpOf(operand)) return Remade(condition);
+    std::vector<Value*> point;
+    for (ir::AxisId axis : type->axes) point.push_back(Point(axis));
+    Op* element = inner_.Create(OpKind::Element, {{operand}, point},
+                                {module_.types().ScalarOf(type->scalar)});
+    return map_[operand] = element->result();
+  }
+
+  Value* Remade(Op* op) {
+    ir::Loc here = inner_.loc();
+    Copy(op);
+    inner_.set_loc(here);
+    return map_.at(op->result());
+  }
+
+  Value* Reloaded(Op* load) {
+    const Op* kept = reloads_.KeptTwin(load);
+    return kept && map_.contains(kept->result()) ? map_.at(kept->result()) : Remade(load);
+  }
+
+  void Copy(Op* member) {
+    inner_.set_loc(member->loc());
+    if (member->kind() == OpKind::Iota || member->kind() == OpKind::Broadcast) {
+      map_[member->result()] = At(member->operand(0));
+      return;
+    }
+    // What a region reads is read before it, once.
+    if (!member->regions().empty()) {
+      for (Value* used : OutsideOperands(member)) At(used);
+    }
+    auto segments = SegmentsOf(member, [this](Value* operand) { return At(operand); });
+    std::vector<ir::Type> types;
+    for (Value* result : member->results())
+      types.push_back(module_.types().ScalarOf(result->type()->scalar));
+    Op* copy = inner_.Create(member->kind(), segments, types, member->attrs());
+    StandFor(member, copy, map_);
+    for (size_t r = 0; r < member->regions().size(); ++r)
+      CopyRegion(member->region(r), copy->region(r));
+  }
+
+  void CopyRegion(const ir::Block* from, ir::Block* to) {
+    ir::Block* around = inner_.block();
+    inner_.SetInsertionPoint(to);
+    for (const Value* param : from->params()) {
+      ir::Type scalar = module_.types().ScalarOf(param->type()->scalar);
+      map_[param] = inner_.AddParam(to, scalar, param->name());
+    }
+    for (Op* op : *from) Copy(op);
+    inner_.SetInsertionPoint(around);
+  }
+
+  ir::Module& module_;
+  const Group& group_;
+  const Reloads& reloads_;
+  const IndexConditions& conditions_;
+  AxisList order_;
+  ir::Builder inner_;
+  ir::ValueMap map_;
+  std::unordered_map<ir::AxisId, Value*> points_;
+};
+
+/// Ops that may stand between two members although they are none.
+bool MayStandBetween(const Op* op) { return op->info().has(ir::kPure) && op->regions().empty(); }
+
+bool FoldsInLanes(const Op* op) {
+  return op->HasAttr(AttrKey::Order) && op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64;
+}
+
+class Former {
+ public:
+  Former(ir::Module& module, const ir::Function& kernel)
+      : module_(module), order_(kernel), reloads_(module, kernel, order_), conditions_(kernel) {}
+
+  void Run(ir::Block* body) {
+    FormInBlock(body);
+    EraseRemade(body);
+  }
+
+ private:
+  void FormInBlock(const ir::Block* block) {
+    Group group;
+    auto close = [&] {
+      if (!group.members.empty()) NestMaker(module_, group, order_, reloads_, conditions_).Run();
+      group = {};
+    };
+    for (Op* op : *block) {
+      if (!op->results().empty() && reloads_.LoadOf(op->result())) continue;
+      if (conditions_.Has(op)) continue;
+      bool is_pointwise = IsPointwise(op);
+      for (const ir::Block* region : op->regions()) {
+        if (!is_pointwise) FormInBlock(region);
+      }
+      if (is_pointwise) {
+        if (!group.members.empty() && (!group.Accepts(op) || RemakesOfFollower(group, op))) close();
+        group.Add(op);
+      } else if (FoldsInLanes(op) && !group.NeedsFollower(op) && group.Feeds(op)) {
+        group.Follow(op);
+      } else if (!MayStandBetween(op) || group.Feeds(op)) {
+        close();
+      }
+    }
+    close();
+  }
+
+  /// Whether what the op's nest makes anew for it needs a fold that comes behind the nest.
+  bool RemakesOfFollower(const Group& group, const Op* op) const {
+    return std::ranges::any_of(OutsideOperands(op), [&](Value* used) {
+      const Op* made = ir::IsTile(used->type()) ? reloads_.LoadOf(used) : nullptr;
+      if (!made) made = conditions_.OpOf(used);
+      return made && (group.NeedsFollower(made) || RemakesOfFollower(group, made));
+    });
+  }
+
+  /// What each nest makes anew. One may use another, whichever kind they are: the users go first.
+  void EraseRemade(const ir::Block* body) {
+    std::vector<Op*> remade = OpsIn(body, [&](const Op* op) {
+      bool is_load = !op->results().empty() && reloads_.LoadOf(op->result());
+      return is_load || conditions_.Has(op);
+    });
+    for (auto op = remade.rbegin(); op != remade.rend(); ++op) ir::Erase(*op);
+  }
+
+  ir::Module& module_;
+  AxisOrder order_;
+  Reloads reloads_;
+  IndexConditions conditions_;
+};
+
+}  // namespace
+
+void RunFuseElementwise(PassContext& context, ir::Function& kernel) {
+  Former(context.module, kernel).Run(kernel.body);
+}
+
+}  // namespace kdl::passes

@@ -1,0 +1,60 @@
+#include "ir/ring.h"
+#include "passes/analysis/pipe_ends.h"
+#include "passes/diagnostics.h"
+#include "passes/passes.h"
+#include "support/check.h"
+
+// lay-out-pipes: decides how a kernel's pipes lie in the workspace of an instance: one ring behind the other, in the order of
+// the source. What it writes into a pipe's op is the one description of its ring. Pipes on chip have none.
+//
+//   %q = pipe {name = "q", depth = 2} : pipe<f32,[64,64]>
+//   -> %q = pipe {name = "q", depth = 2, from = "cube", to = "vector", header = 64, slot = 16448, offset = 0} : …
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::MakeAttr;
+
+constexpr int64_t kMostBytes = int64_t{1} << 62;
+
+/// The stage of an end; no name where nothing is there.
+Name StageName(const std::vector<ir::Op*>& ends) {
+  const ir::Op* stage = ends.empty() ? nullptr : StageOf(ends[0]);
+  return stage ? stage->attr<AttrKey::Name>() : Name();
+}
+
+/// The ring of a pipe at `offset`; nothing: an instance would take too much.
+std::optional<ir::Ring> RingAt(const ir::Op* pipe, int64_t offset) {
+  std::optional<int64_t> slot = ir::SlotBytes(pipe->result()->type());
+  if (!slot) return std::nullopt;
+  ir::Ring ring{offset, ir::kRingHeaderBytes, *slot, pipe->attr<AttrKey::Depth>()};
+  int64_t end = 0;
+  bool overflow = __builtin_mul_overflow(ring.slot, ring.depth, &end) ||
+                  __builtin_add_overflow(end, ring.header + offset, &end) || end > kMostBytes;
+  return overflow ? std::nullopt : std::optional(ring);
+}
+
+}  // namespace
+
+void RunLayOutPipes(PassContext& context, ir::Function& kernel) {
+  if (context.facts && context.facts->pipes_on_chip) return;
+  int64_t offset = 0;
+  for (ir::Op* pipe : ir::PipesOf(kernel)) {
+    std::optional<ir::Ring> ring = RingAt(pipe, offset);
+    if (!ring) {
+      context.diagnostics.Report(diag::PipesTooLarge, context.SpanOf(pipe->loc()),
+                                 pipe->attr<AttrKey::Name>().text());
+      return;
+    }
+    PipeEnds ends = EndsOf(pipe->result());
+    pipe->SetAttr(MakeAttr<AttrKey::From>(StageName(ends.pushes)));
+    pipe->SetAttr(MakeAttr<AttrKey::To>(StageName(ends.pops)));
+    pipe->SetAttr(MakeAttr<AttrKey::Header>(ring->header));
+    pipe->SetAttr(MakeAttr<AttrKey::Slot>(ring->slot));
+    pipe->SetAttr(MakeAttr<AttrKey::Offset>(ring->offset));
+    offset += ring->bytes();
+  }
+}
+
+}  // namespace kdl::passes

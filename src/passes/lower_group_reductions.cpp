@@ -1,0 +1,422 @@
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "ir/element_walk.h"
+#include "ir/eval/eval.h"
+#include "ir/op_kind.h"
+#include "passes/analysis/pipe_ends.h"
+#include "passes/analysis/points.h"
+#include "passes/groups/group_blocks.h"
+#include "passes/groups/group_parts.h"
+#include "passes/passes.h"
+#include "passes/rewriting/element_access.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
+
+// lower-group-reductions: an spmd that is dealt in groups becomes one over the groups, each of which walks its blocks in order. What
+// the blocks update for their group goes to parts, which lie in a tensor of the launch; behind a barrier these are folded.
+//
+//   spmd (%i: blk<i> in %lo .. %hi) { … update %v into %t[%e] {how = add, scope = group} … } {deal = grouped}
+//   -> %parts = launch_tensor "t" : tensor<f32,[min(blocks, 256), sizes of t]>
+//      spmd (%g in 0 .. min(%blocks, 256)) {
+//        fill %parts[%g, …] with the identity
+//        loop %n in floor(%g * blocks / groups) .. floor((%g + 1) * blocks / groups) { … update %v into %parts[%g, %e] … }
+//      }
+//      sync
+//      spmd (over the elements of t) { %t = %t + %parts[0] + %parts[1] + … }
+//
+// Where binders cut t into tiles (GroupParts says how), a part is one tile of one group, filled when the group comes to the
+// tile. Where each tile is met once, a group folds onto t what it alone has met, and behind the barrier only the rest is
+// folded:
+//
+//   update %v into %t[%i] {scope = group}   ->   loop %n in … {
+//                                                  if (%n is the group's first block of the tile) { fill %parts[%slot, …] }
+//                                                  … update %v into %parts[%slot, %i - start of %i] …
+//                                                  if (it has been the tile's last, and its first one, too) { %t[%i] += … }
+//                                                }
+//                                                sync
+//                                                spmd (%i) { if (%i is of several groups) { loop over these … } }
+//
+// Where the spmd may run again another barrier follows: parts are not filled again before all have been folded. Of a stage
+// they are folded when all stages have ended.
+
+namespace kdl::passes {
+
+namespace {
+
+using ir::EdgeKind;
+using ir::MakeAttr;
+
+/// The axis that stands alone in a dimension of an update's index; null: there is none.
+const Value* AloneIn(const ir::AccessDim& dim, ir::UpdateOp update) {
+  const Value* only = nullptr;
+  for (const ir::AccessTerm& term : dim.terms) {
+    const Value* operand = update.index()[term.operand];
+    if (operand->type()->axes.empty()) continue;
+    bool plain = operand->type()->kind == ir::TypeKind::Blk && IsConstant(term.coefficient) &&
+                 term.coefficient->value != 0;
+    if (only || !plain) return nullptr;
+    only = operand;
+  }
+  return only;
+}
+
+/// Whether no two points of an update find one element, as far as it is plain to see.
+bool TellsApart(ir::UpdateOp update) {
+  ir::AxisList alone;
+  ir::Access access = update->attr<AttrKey::Access>();
+  for (const ir::AccessDim& dim : access.dims) {
+    if (const Value* blk = AloneIn(dim, update)) alone = ir::UnionAxes(alone, blk->type()->axes);
+  }
+  return alone == PointAxes(update.op);
+}
+
+bool IsGroupUpdate(const Op* op) {
+  return op->kind() == OpKind::Update && op->attr<AttrKey::Scope>() == ir::ScopeKind::Group;
+}
+
+bool MayRunAgain(const Op* op) {
+  for (const Op* around = op->block()->parent(); around; around = around->block()->parent()) {
+    bool loops = around->kind() == OpKind::For || around->kind() == OpKind::Loop ||
+                 around->kind() == OpKind::While;
+    if (loops) return true;
+  }
+  return false;
+}
+
+/// The updates of groups in an spmd, those of one tensor together: they have one operator.
+std::vector<std::vector<ir::UpdateOp>> UpdatesOf(const Op* spmd) {
+  std::vector<std::vector<ir::UpdateOp>> updates;
+  ir::Walk(spmd->region(), [&](Op* op) {
+    if (!IsGroupUpdate(op)) return;
+    ir::UpdateOp update(op);
+    auto same = [&](const auto& of) { return of[0].tensor() == update.tensor(); };
+    auto known = std::find_if(updates.begin(), updates.end(), same);
+    if (known == updates.end()) known = updates.insert(known, std::vector<ir::UpdateOp>());
+    known->push_back(update);
+  });
+  return updates;
+}
+
+class GroupFolder {
+ public:
+  GroupFolder(ir::Module& module, ir::Function& kernel, Op* spmd)
+      : kernel_(kernel),
+        types_(module.types()),
+        builder_(module),
+        spmd_(spmd),
+        updates_(UpdatesOf(spmd)),
+        stage_(updates_.empty() ? nullptr : StageOf(spmd)),
+        behind_(stage_ ? kernel.body->terminator() : spmd) {}
+
+  void Run() {
+    bool again = MayRunAgain(spmd_);
+    builder_.set_loc(spmd_->loc());
+    builder_.SetInsertionPoint(stage_ ? stage_ : spmd_);
+    if (stage_) TakeBoundsOut();
+    blocks_.emplace(builder_, kernel_, spmd_);
+    for (const std::vector<ir::UpdateOp>& updates : updates_) {
+      parts_.emplace_back(kernel_, spmd_, updates, types_.sizes(), stage_ == nullptr);
+      parts_.back().Make(builder_, *blocks_);
+    }
+    auto waits = [&](const GroupParts& parts) {
+      return parts.has_tiles() && parts.at_once() && IsOpenBefore(kernel_, spmd_, parts.tensor());
+    };
+    if (std::any_of(parts_.begin(), parts_.end(), waits)) builder_.Create(OpKind::Sync, {}, {});
+    builder_.SetInsertionPoint(spmd_);
+    WalkGroups();
+    builder_.SetInsertionPoint(behind_);
+    if (!parts_.empty() && !IsBehindSync(behind_)) builder_.Create(OpKind::Sync, {}, {});
+    for (const GroupParts& parts : parts_) Fold(parts);
+    if (!parts_.empty() && again) builder_.Create(OpKind::Sync, {}, {});
+    ir::Erase(spmd_);
+  }
+
+ private:
+  /// What a group has while it walks, of one tensor.
+  struct Visit {
+    const GroupParts* parts;
+    Value* first_step = nullptr;     ///< of the group
+    Value* step = nullptr;           ///< of the block
+    Value* first_of_step = nullptr;  ///< its first block
+    Value* slot = nullptr;
+  };
+
+  /// The folds behind the stages need to know how many groups there are.
+  void TakeBoundsOut() {
+    for (Value* bound : spmd_->operands()) TakeOut(bound->def());
+  }
+
+  /// The verifier has looked that it can be.
+  void TakeOut(Op* op) {
+    if (!op || op->block() != stage_->region()) return;
+    for (Value* operand : op->operands()) TakeOut(operand->def());
+    op->block()->Remove(op);
+    stage_->block()->InsertBefore(op, stage_);
+  }
+
+  /// Whether a barrier stands between the last stage and `op`.
+  bool IsBehindSync(const Op* op) const {
+    if (!stage_) return false;
+    for (op = op->prev(); op->kind() != OpKind::Stage; op = op->prev())
+      if (op->kind() == OpKind::Sync) return true;
+    return false;
+  }
+
+  void WalkGroups() {
+    Op* walk = builder_.Create(OpKind::Spmd, {{builder_.I64(0), blocks_->groups()}}, {},
+                               {MakeAttr<AttrKey::Deal>(ir::DealKind::Static)});
+    Value* group = builder_.AddParam(walk->region(), types_.ScalarOf(Scalar::I64),
+                                     builder_.module().context().names.Intern("group"));
+    builder_.SetInsertionPoint(walk->region());
+    std::vector<Visit> visits;
+    for (const GroupParts& parts : parts_) {
+      visits.push_back({&parts});
+      if (!parts.has_tiles()) Fill(parts, visits.back().slot = group, {});
+    }
+    Value* next = builder_.Add(group, builder_.I64(1));
+    Value* begin = blocks_->FirstOf(group);
+    Value* end = blocks_->FirstOf(next);
+    for (Visit& visit : visits) {
+      if (visit.parts->has_tiles()) visit.first_step = builder_.Div(begin, visit.parts->depth());
+    }
+    Op* loop = builder_.Create(OpKind::Loop, {{begin}, {end}, {builder_.I64(1)}, {}}, {});
+    builder_.Create(OpKind::Yield, {{}}, {});
+    Value* number = builder_.AddParam(loop->region(), types_.ScalarOf(Scalar::I64), {});
+    builder_.SetInsertionPoint(loop->region());
+    std::vector<Value*> binders = blocks_->BindersOf(number);
+    for (size_t b = 0; b < binders.size(); ++b)
+      spmd_->region()->param(b)->ReplaceAllUsesWith(binders[b]);
+    for (Visit& visit : visits) Enter(visit, group, begin, number, binders);
+    MoveOps(spmd_->region(), loop->region());
+    for (Op* update : OpsIn(loop->region(), IsGroupUpdate)) {
+      auto of_tensor = [&](const Visit& visit) {
+        return visit.parts->tensor() == ir::UpdateOp(update).tensor();
+      };
+      Redirect(ir::UpdateOp(update), *std::find_if(visits.begin(), visits.end(), of_tensor),
+               binders);
+    }
+    builder_.set_loc(spmd_->loc());
+    builder_.SetInsertionPoint(loop->region()->terminator());
+    for (const Visit& visit : visits) Leave(visit, begin, number, binders);
+  }
+
+  /// The slot of the block's tile, which the group fills where it is new to it.
+  void Enter(Visit& visit, Value* group, Value* begin, Value* number,
+             const std::vector<Value*>& binders) {
+    const GroupParts& parts = *visit.parts;
+    if (!parts.has_tiles()) return;
+    visit.step = builder_.Div(number, parts.depth());
+    visit.first_of_step = builder_.Mul(visit.step, parts.depth());
+    visit.slot = parts.Slot(builder_, *blocks_, group, visit.first_step, visit.step);
+    Value* first_here = builder_.Max(begin, visit.first_of_step);
+    Value* is_new = builder_.Eq(number, first_here);
+    if (!parts.at_once()) {
+      Value* steps = builder_.Sub(visit.step, visit.first_step);
+      Value* first_time = builder_.Lt(steps, parts.tiles());
+      is_new = builder_.And(is_new, first_time);
+    }
+    MakeIf(builder_, is_new, [&] { Fill(parts, visit.slot, binders); });
+  }
+
+  /// Folds the tile that the group alone has met, behind its last block.
+  void Leave(const Visit& visit, Value* begin, Value* number, const std::vector<Value*>& binders) {
+    const GroupParts& parts = *visit.parts;
+    if (!parts.has_tiles() || !parts.at_once()) return;
+    Value* next = builder_.Add(number, builder_.I64(1));
+    Value* behind = builder_.Add(visit.first_of_step, parts.depth());
+    Value* is_last = builder_.Eq(next, behind);
+    Value* has_first = builder_.Ge(visit.first_of_step, begin);
+    MakeIf(builder_, builder_.And(is_last, has_first), [&] {
+      ForElements(parts, binders, [&](const Place& place, const ir::AxisList& axes) {
+        Value* before = builder_.Cast(LoadAt(builder_, parts.tensor(), place, axes), parts.acc());
+        Value* part = LoadAt(builder_, parts.memory(),
+                             parts.InPart(builder_, place, visit.slot, binders), axes);
+        StoreFolded(parts, builder_.Binary(ir::CombineOf(parts.how()), before, part), place);
+      });
+    });
+  }
+
+  /// What `body` makes, for the elements of the tile that the binders are in.
+  template <typename Body>
+  void ForElements(const GroupParts& parts, const std::vector<Value*>& binders, Body body) {
+    ir::Block* here = builder_.block();
+    Op* before = builder_.before();
+    std::vector<Value*> given;
+    for (std::optional<size_t> binder : parts.tiled())
+      given.push_back(binder ? binders[*binder] : nullptr);
+    ir::ElementWalk walk = ir::MakeElementLoops(builder_, kernel_, parts.tensor()->type(), given);
+    body(Place{walk.access, walk.index}, walk.axes);
+    if (walk.op) builder_.Create(OpKind::Yield, {{}}, {});
+    builder_.SetInsertionPoint(here, before);
+  }
+
+  void StoreFolded(const GroupParts& parts, Value* folded, const Place& place) {
+    StoreAt(builder_, builder_.Cast(folded, parts.tensor()->type()->scalar), parts.tensor(), place);
+  }
+
+  void Fill(const GroupParts& parts, Value* slot, const std::vector<Value*>& binders) {
+    ForElements(parts, binders, [&](const Place& place, const ir::AxisList&) {
+      Value* identity = builder_.Bits(parts.acc(), parts.identity());
+      StoreAt(builder_, identity, parts.memory(), parts.InPart(builder_, place, slot, binders));
+    });
+  }
+
+  /// The update, on the group's part: element by element where points may find the same one, else as a whole.
+  void Redirect(ir::UpdateOp update, const Visit& visit, const std::vector<Value*>& binders) {
+    const GroupParts& parts = *visit.parts;
+    builder_.StandAt(update.op);
+    Values mask = OneOrNone(update.mask());
+    Place place = parts.InPart(
+        builder_, {update->attr<AttrKey::Access>(), {update.index().begin(), update.index().end()}},
+        visit.slot, binders);
+    std::vector<ir::Attr> attrs = {MakeAttr<AttrKey::Access>(place.access),
+                                   MakeAttr<AttrKey::Leading>(1),
+                                   MakeAttr<AttrKey::Edge>(update->attr<AttrKey::Edge>())};
+    if (const ir::Attr* text = update->FindAttr(AttrKey::Text)) attrs.push_back(*text);
+    Value* value = builder_.Cast(update.value(), parts.acc());
+    if (TellsApart(update)) {
+      ir::AxisList axes;
+      for (const Value* index : place.index) axes = ir::UnionAxes(axes, index->type()->axes);
+      Value* old = MakeOne(builder_, OpKind::Load, {{parts.memory()}, place.index, {}, mask},
+                           types_.Tile(parts.acc(), axes), attrs);
+      Value* updated = builder_.Binary(ir::CombineOf(parts.how()), old, value);
+      builder_.Create(OpKind::Store, {{updated}, {parts.memory()}, place.index, mask}, {}, attrs);
+    } else {
+      attrs.push_back(MakeAttr<AttrKey::How>(parts.how()));
+      attrs.push_back(MakeAttr<AttrKey::Scope>(ir::ScopeKind::Core));
+      builder_.Create(OpKind::Update, {{value}, {parts.memory()}, place.index, mask}, {}, attrs);
+    }
+    ir::Erase(update.op);
+  }
+
+  void Fold(const GroupParts& parts) {
+    ir::GivenBinders given;
+    for (size_t b = parts.first(); b < parts.last(); ++b) {
+      given.bounds.insert(given.bounds.end(), {spmd_->operand(2 * b), spmd_->operand(2 * b + 1)});
+      given.types.push_back(spmd_->region()->param(b)->type());
+    }
+    for (std::optional<size_t> binder : parts.tiled())
+      given.of_dim.push_back(binder ? std::optional(*binder - parts.first()) : std::nullopt);
+    ir::ElementWalk walk = ir::MakeElementSpmd(builder_, kernel_, parts.tensor()->type(), given);
+    std::vector<Value*> binders(parts.last());
+    for (size_t b = parts.first(); b < parts.last(); ++b)
+      binders[b] = walk.op->region()->param(b - parts.first());
+    Folded folded{parts, {walk.access, walk.index}, walk.axes, binders, nullptr};
+    if (!parts.has_tiles()) {
+      Value* start = Start(folded);
+      Value* end = blocks_->groups();
+      Value* all = FoldGroupsOf(folded, builder_.I64(0), end, start);
+      StoreFolded(parts, all, folded.place);
+    } else if (parts.at_once()) {
+      folded.tile = TileOf(parts, binders);
+      FoldShared(folded);
+    } else {
+      folded.tile = TileOf(parts, binders);
+      StoreFolded(parts, FoldRounds(folded), folded.place);
+    }
+    builder_.Create(OpKind::Yield, {{}}, {});
+    builder_.SetInsertionPoint(behind_);
+  }
+
+  /// Elements of a tensor onto which the parts of groups are folded.
+  struct Folded {
+    const GroupParts& parts;
+    Place place;
+    ir::AxisList axes;
+    std::vector<Value*> binders;
+    Value* tile;
+  };
+
+  /// The number of the tile that the binders are in.
+  Value* TileOf(const GroupParts& parts, const std::vector<Value*>& binders) {
+    Value* tile = nullptr;
+    for (size_t b = parts.first(); b < parts.last(); ++b) {
+      bool is_blk = binders[b]->type()->kind == ir::TypeKind::Blk;
+      Value* number = is_blk ? builder_.BlkIndex(binders[b]) : binders[b];
+      if (tile) tile = builder_.Mul(tile, blocks_->Count(b, b + 1));
+      tile = tile ? builder_.Add(tile, number) : number;
+    }
+    return tile;
+  }
+
+  Value* Start(const Folded& folded) {
+    return builder_.Cast(LoadAt(builder_, folded.parts.tensor(), folded.place, folded.axes),
+                         folded.parts.acc());
+  }
+
+  /// `start` with the parts of groups `from` up to `to`.
+  Value* FoldGroupsOf(const Folded& folded, Value* from, Value* to, Value* start) {
+    const GroupParts& parts = folded.parts;
+    return MakeLoop(builder_, {from, to}, {start}, [&](Value* group, const Values& so_far) {
+      Value* first_step =
+          parts.has_tiles() ? builder_.Div(blocks_->FirstOf(group), parts.depth()) : nullptr;
+      Value* slot = parts.Slot(builder_, *blocks_, group, first_step, folded.tile);
+      Value* part = LoadAt(builder_, parts.memory(),
+                           parts.InPart(builder_, folded.place, slot, folded.binders), folded.axes);
+      return Values{builder_.Binary(ir::CombineOf(parts.how()), so_far[0], part)};
+    })[0];
+  }
+
+  /// The groups that have a block of those from `first` on that make one step.
+  std::pair<Value*, Value*> GroupsOfStep(const GroupParts& parts, Value* first) {
+    Value* one = builder_.I64(1);
+    Value* behind = builder_.Add(first, parts.depth());
+    Value* last = builder_.Sub(behind, one);
+    Value* to = builder_.Add(blocks_->GroupOf(last), one);
+    return {blocks_->GroupOf(first), to};
+  }
+
+  /// The tile was met in one step: where by one group, it has been folded.
+  void FoldShared(const Folded& folded) {
+    Value* first = builder_.Mul(folded.tile, folded.parts.depth());
+    auto [from, to] = GroupsOfStep(folded.parts, first);
+    Value* behind = builder_.Add(from, builder_.I64(1));
+    MakeIf(builder_, builder_.Lt(behind, to), [&] {
+      StoreFolded(folded.parts, FoldGroupsOf(folded, from, to, Start(folded)), folded.place);
+    });
+  }
+
+  /// The tile was met in a step of each round; a group that came to it again has one part of it. Of no more groups than
+  /// rounds each has met all tiles.
+  Value* FoldRounds(const Folded& folded) {
+    const GroupParts& parts = folded.parts;
+    Value* start = Start(folded);
+    Value* zero = builder_.I64(0);
+    Value* one = builder_.I64(1);
+    Value* all = builder_.Ge(parts.rounds(), blocks_->groups());
+    Value* rounds = builder_.Select(all, one, parts.rounds());
+    auto with_round = [&](Value* round, const Values& carried) -> Values {
+      Value* steps = builder_.Mul(round, parts.tiles());
+      Value* step = builder_.Add(steps, folded.tile);
+      auto [from, behind] = GroupsOfStep(parts, builder_.Mul(step, parts.depth()));
+      Value* to = builder_.Select(all, blocks_->groups(), behind);
+      Value* rest = builder_.Select(all, zero, builder_.Max(carried[0], from));
+      Value* so_far = FoldGroupsOf(folded, rest, to, carried[1]);
+      return {builder_.Max(carried[0], to), so_far};
+    };
+    return MakeLoop(builder_, {zero, rounds}, {zero, start}, with_round)[1];
+  }
+
+  ir::Function& kernel_;
+  ir::TypeTable& types_;
+  ir::Builder builder_;
+  Op* spmd_;
+  std::vector<std::vector<ir::UpdateOp>> updates_;
+  Op* stage_;   ///< the one around, where its folds wait for it; null: none
+  Op* behind_;  ///< before it the groups are folded
+  std::optional<GroupBlocks> blocks_;
+  std::vector<GroupParts> parts_;
+};
+
+}  // namespace
+
+void RunLowerGroupReductions(PassContext& context, ir::Function& kernel) {
+  for (Op* op : OpsOfKind(kernel, OpKind::Spmd)) {
+    if (op->attr<AttrKey::Deal>() == ir::DealKind::Grouped)
+      GroupFolder(context.module, kernel, op).Run();
+  }
+}
+
+}  // namespace kdl::passes

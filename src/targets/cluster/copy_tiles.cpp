@@ -1,0 +1,159 @@
+#include "targets/cluster/copy_tiles.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "ir/op_info.h"
+#include "ir/tensor_view.h"
+#include "ir/views.h"
+#include "proofs/proofs.h"
+#include "targets/cluster/passes.h"
+
+// copy-tiles: a load or store of a tile whose elements are a box of a tensor becomes a block copy. It goes as early, or as late, as
+// its block lets it, so that what is computed between stays together. What a source loads twice is copied once.
+//
+//   %u = add %t, %t                        ->   %v = load %x[%j] {copied = 1}
+//   %v = load %x[%j]                            %u = add %t, %t
+
+namespace kdl::cluster {
+
+namespace {
+
+using ir::AttrKey;
+using ir::AxisId;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+std::span<Value* const> IndexOf(const Op* op) {
+  return op->Segment(op->kind() == OpKind::Load ? size_t{ir::LoadOp::at_index}
+                                                : size_t{ir::StoreOp::at_index});
+}
+
+const Value* TensorOf(const Op* op) {
+  return op->operand(op->kind() == OpKind::Load ? op->SegmentBegin(ir::LoadOp::at_tensor)
+                                                : op->SegmentBegin(ir::StoreOp::at_tensor));
+}
+
+/// The axes that the indices walk, each along a dimension of its own with a step of 1; empty: they are no such box.
+std::vector<AxisId> BoxAxes(const Op* op) {
+  std::vector<AxisId> axes;
+  for (const ir::AccessDim& dim : op->attr<AttrKey::Access>().dims) {
+    int walked = 0;
+    for (const ir::AccessTerm& term : dim.terms) {
+      ir::Type type = IndexOf(op)[term.operand]->type();
+      if (type->kind != ir::TypeKind::Blk) {
+        if (!type->axes.empty()) return {};
+        continue;
+      }
+      bool again = std::ranges::find(axes, type->axes[0]) != axes.end();
+      if (again || ++walked > 1 || !IsConstant(term.coefficient, 1)) return {};
+      axes.push_back(type->axes[0]);
+    }
+  }
+  return axes;
+}
+
+/// Whether the access is one of memory that all clusters see, and touches nothing but what exists. A bool that is true may be any
+/// byte but 0 in a caller's memory, and is 1 in ours: bytes as they are will not do.
+bool IsPlain(const Op* op) {
+  auto edge = op->attr<AttrKey::Edge>();
+  bool inside = edge == ir::EdgeKind::Clip || edge == ir::EdgeKind::Proven;
+  bool masked = op->kind() == OpKind::Load ? !op->Segment(ir::LoadOp::at_mask).empty()
+                                           : !op->Segment(ir::StoreOp::at_mask).empty();
+  return inside && !masked && TensorOf(op)->type()->scalar != Scalar::Bool &&
+         !op->HasAttr(AttrKey::Leading) && !ir::MemoryOf(TensorOf(op))->def();
+}
+
+}  // namespace
+
+bool IsStaged(const Op* op) {
+  if ((op->kind() != OpKind::Load && op->kind() != OpKind::Store) || !IsPlain(op)) return false;
+  std::vector<AxisId> box = BoxAxes(op);
+  std::ranges::sort(box);
+  const Value* tile = op->kind() == OpKind::Load ? op->result() : op->operand(0);
+  return !box.empty() && tile->type()->axes == box;
+}
+
+Op* StagedLoads::Find(Op* load) {
+  if (!proofs::IsInput(TensorOf(load))) return nullptr;
+  std::vector<Op*>& loads = loads_[load->block()];
+  auto same = std::ranges::find_if(loads, [&](const Op* other) {
+    return other->operands() == load->operands() &&
+           other->attr<AttrKey::Access>() == load->attr<AttrKey::Access>();
+  });
+  if (same != loads.end()) return *same;
+  loads.push_back(load);
+  return nullptr;
+}
+
+namespace {
+
+bool Touches(const Op* op, const Value* memory, bool only_changes) {
+  bool touches = false;
+  for (size_t s = 0; s < op->info().operands.size(); ++s) {
+    ir::Effect effect = op->info().operands[s].effect;
+    if (effect == ir::Effect::Shows || (only_changes && effect == ir::Effect::Read)) continue;
+    for (const Value* operand : op->Segment(s))
+      touches |= operand->type()->kind == ir::TypeKind::Tensor && ir::MemoryOf(operand) == memory;
+  }
+  return touches;
+}
+
+/// Whether the load may stand in front of the other op, or the store behind it.
+bool MayPass(const Op* moved, const Op* other) {
+  if (!other->regions().empty() || other->info().has(ir::kTerminator) ||
+      other->info().has(ir::kSyncs) || other->info().has(ir::kSuspends))
+    return false;
+  bool loads = moved->kind() == OpKind::Load;
+  if (Touches(other, ir::MemoryOf(TensorOf(moved)), loads)) return false;
+  auto uses = [&](const Op* user, const Op* made) {
+    return std::ranges::any_of(user->operands(),
+                               [&](const Value* operand) { return operand->def() == made; });
+  };
+  return loads ? !uses(moved, other) : true;
+}
+
+void Hoist(Op* load) {
+  Op* before = load;
+  while (before->prev() && MayPass(load, before->prev()) &&
+         !before->prev()->HasAttr(AttrKey::Copied))
+    before = before->prev();
+  if (before == load) return;
+  ir::Block* block = load->block();
+  block->Remove(load);
+  block->InsertBefore(load, before);
+}
+
+void Sink(Op* store) {
+  Op* behind = store->next();
+  while (behind && MayPass(store, behind)) behind = behind->next();
+  if (behind == store->next()) return;
+  ir::Block* block = store->block();
+  block->Remove(store);
+  block->InsertBefore(store, behind);
+}
+
+}  // namespace
+
+void RunCopyTiles(PassContext&, ir::Function& kernel) {
+  std::vector<Op*> loads;
+  std::vector<Op*> stores;
+  ir::Walk(kernel.body, [&](Op* op) {
+    if (!IsStaged(op)) return;
+    op->SetAttr(ir::MakeAttr<AttrKey::Copied>(1));
+    (op->kind() == OpKind::Load ? loads : stores).push_back(op);
+  });
+  StagedLoads made;
+  for (Op* load : loads) {
+    if (const Op* same = made.Find(load)) {
+      load->result()->ReplaceAllUsesWith(same->result());
+      ir::Erase(load);
+    } else {
+      Hoist(load);
+    }
+  }
+  for (auto store = stores.rbegin(); store != stores.rend(); ++store) Sink(*store);
+}
+
+}  // namespace kdl::cluster

@@ -1,0 +1,190 @@
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
+#include <vector>
+
+#include "ir/ring.h"
+#include "ir/team_memory.h"
+#include "ir/tensor_view.h"
+#include "ir/views.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
+#include "targets/cluster/passes.h"
+#include "targets/simt/analysis/turn_needs.h"
+#include "targets/simt/facts.h"
+#include "targets/simt/rings/ring_loop.h"
+
+// pipeline-copies: what a turn of a loop copies begins turns before, so that it comes while others are computed. The buffer gets a slot
+// for each turn that is under way. Without a word of the source it is one turn, where the scratchpad has room.
+//
+//   loop %k in 0 .. %K step 16 {           ->   %A = buffer_new : buffer<f32,[2,64,16]; team>
+//     %A = buffer_new : …[64,16]; team          loop {team} { if 0 < %K { copy_in %a[%i, 0] to %A[0, 0, 0] … } }
+//     loop {team} {                             loop %k in 0 .. %K step 16 {
+//       copy_in %a[%i, %k] to %A[0, 0]            %s = %k / 16 rem 2
+//       await_copies %A }                         loop {team} { await_copies %A[%s]
+//     …                                             if … { copy_in %a[%i, %k + 16] to %A[(%s + 1) rem 2, 0, 0] } }
+
+namespace kdl::cluster {
+
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+using simt::Fetched;
+
+bool HasKind(const ir::Block* block, std::initializer_list<OpKind> kinds) {
+  bool has = false;
+  ir::Walk(block,
+           [&](const Op* op) { has |= std::ranges::find(kinds, op->kind()) != kinds.end(); });
+  return has;
+}
+
+/// The tiles that a turn of a loop brings: of each the loop of the team's that copies and awaits.
+class LoopStudy {
+ public:
+  /// `kernel`: all of it.
+  LoopStudy(const ir::Block* kernel, Op* loop)
+      : loop_(loop), changing_(Waits(loop->region()) ? kernel : loop->region()) {}
+
+  std::vector<Fetched> Find() {
+    if (HasKind(loop_->region(), {OpKind::Sync}))
+      return {};  // what other cores did is seen behind it
+    return simt::FetchedBy(loop_, [this](Op* op) { return At(op); });
+  }
+
+ private:
+  std::optional<Fetched> At(Op* op) {
+    if (!op->HasAttr(AttrKey::Team) || op->region()->first() == nullptr) return std::nullopt;
+    const Op* await = nullptr;
+    for (const Op* inner : *op->region()) {
+      if (inner->kind() == OpKind::AwaitCopies) await = inner;
+    }
+    if (!await) return std::nullopt;
+    Op* buffer = await->operand(0)->def();
+    Fetched brought{op, buffer, {}};
+    if (buffer->block() != loop_->region() || !simt::HasPlainUses(buffer) || ChangesSources(op) ||
+        !simt::AddSlice(loop_, op, brought.ops))
+      return std::nullopt;
+    return brought;
+  }
+
+  bool ChangesSources(const Op* fetch) const {
+    bool changes = false;
+    ir::Walk(fetch->region(), [&](const Op* op) {
+      if (op->kind() != OpKind::CopyIn) return;
+      const Value* tensor = op->operand(op->SegmentBegin(ir::CopyInOp::at_tensor));
+      changes |= simt::ChangesMemory(changing_, ir::MemoryOf(tensor));
+    });
+    return changes;
+  }
+
+  /// Whether other stages go on while a turn waits.
+  static bool Waits(const ir::Block* block) {
+    return HasKind(block, {OpKind::Acquire, OpKind::Wait});
+  }
+
+  Op* loop_;
+  const ir::Block* changing_;  ///< what runs between a copy's beginning and its use
+};
+
+/// Rewrites one loop.
+class LoopRewriter {
+ public:
+  /// `brief`: the launch goes on behind barriers of all its cores, none of them in the loop.
+  LoopRewriter(ir::Module& module, Op* loop, int64_t ahead, bool brief)
+      : b_(module), ahead_(ahead), brief_(brief), ring_(b_, loop, ahead) {}
+
+  void Run(const std::vector<Fetched>& all) {
+    for (const Fetched& brought : all) Rewrite(brought);
+  }
+
+ private:
+  void Rewrite(const Fetched& brought) {
+    const Value* old = brought.buffer->result();
+    Value* buffer = ring_.NewRing(old);
+    if (brief_) buffer->def()->SetAttr(ir::MakeAttr<AttrKey::Brief>(1));
+    auto copy = [&](Value* at, Value* slot) { CopyAt(brought, buffer, at, slot); };
+    Once([&] {
+      for (int64_t number = 0; number < ahead_; ++number) ring_.FirstTurn(b_.I64(number), copy);
+    });
+    b_.SetInsertionPoint(brought.fetch);
+    Once([&] {
+      b_.Create(OpKind::AwaitCopies, {{buffer}, {ring_.slot()}}, {});
+      ring_.TurnAhead(copy);
+    });
+    ir::Erase(brought.fetch);
+    while (!old->uses().empty()) simt::MoveUse(old->uses().front().user, old, buffer, ring_.slot());
+    ir::Erase(brought.buffer);
+  }
+
+  void Once(const std::function<void()>& effect) {
+    Value* zero = b_.I64(0);
+    Value* one = b_.I64(1);
+    MakeTeamLoop(b_, {zero, one}, [&](Value*) { effect(); });
+  }
+
+  /// What a turn copies, at the builder's place, into a slot.
+  void CopyAt(const Fetched& brought, Value* buffer, Value* at, Value* slot) {
+    ir::ValueMap map;
+    map[ring_.turn()] = at;
+    for (Op* op : brought.ops) ir::Clone(op, b_, map);
+    ir::Block* into = b_.block();
+    Op* before = b_.before();
+    const Op* last = before ? before->prev() : into->last();
+    ir::CloneBody(brought.fetch->region(), b_, map);
+    std::vector<Op*> copies;
+    std::vector<Op*> awaits;
+    auto visit = [&](Op* op) {
+      if (op->kind() == OpKind::CopyIn) copies.push_back(op);
+      if (op->kind() == OpKind::AwaitCopies) awaits.push_back(op);
+    };
+    for (Op* op = last ? last->next() : into->first(); op && op != before; op = op->next()) {
+      visit(op);
+      for (ir::Block* region : op->regions()) ir::Walk(region, visit);
+    }
+    for (Op* copy : copies)
+      simt::SetSlot(copy, ir::CopyInOp::at_buffer, ir::CopyInOp::at_place, buffer, slot);
+    for (Op* await : awaits) ir::Erase(await);
+  }
+
+  ir::Builder b_;
+  int64_t ahead_;
+  bool brief_;
+  simt::RingLoop ring_;
+};
+
+int64_t BytesOf(const std::vector<Fetched>& all) {
+  int64_t bytes = 0;
+  for (const Fetched& brought : all) bytes += ir::TeamBytes(brought.buffer->result()->type());
+  return bytes;
+}
+
+/// What the slots of pipes will take: they are no buffers yet.
+int64_t PipeBytes(const ir::Function& kernel) {
+  int64_t bytes = 0;
+  for (const Op* pipe : ir::PipesOf(kernel))
+    bytes += ir::TeamBytes(pipe->result()->type()) * pipe->attr<AttrKey::Depth>();
+  return bytes;
+}
+
+}  // namespace
+
+void RunPipelineCopies(PassContext& context, ir::Function& kernel) {
+  const auto& facts = simt::FactsOf(context);
+  int64_t room = facts.team_bytes - ir::TeamBytes(kernel);
+  if (!facts.far_pipes) room -= PipeBytes(kernel);
+  bool goes_on = HasKind(kernel.body, {OpKind::Sync});
+  for (Op* loop : OpsOfKind(kernel, OpKind::Loop)) {
+    std::vector<Fetched> all = LoopStudy(kernel.body, loop).Find();
+    int64_t ahead = loop->HasAttr(AttrKey::Ahead) ? loop->attr<AttrKey::Ahead>() : 1;
+    bool fits = ahead * BytesOf(all) <= room;
+    if (all.empty() || (!fits && !loop->HasAttr(AttrKey::Ahead))) continue;
+    room -= ahead * BytesOf(all);
+    LoopRewriter(context.module, loop, ahead, goes_on).Run(all);
+  }
+}
+
+}  // namespace kdl::cluster

@@ -1,0 +1,573 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ir/builder.h"
+#include "ir/views.h"
+#include "passes/analysis/index_conditions.h"
+#include "passes/rewriting/rewrite.h"
+#include "targets/cpu/analysis/combining.h"
+#include "targets/cpu/analysis/kept_tiles.h"
+#include "targets/cpu/analysis/last_axis.h"
+#include "targets/cpu/analysis/register_block.h"
+#include "targets/cpu/analysis/slides.h"
+#include "targets/cpu/passes.h"
+
+// allocate-tiles: every tile gets a home, whose type says how it lies in memory. Behind the op that makes a tile it is put there,
+// and in front of each op that reads it, it is got from there; loops and branches carry tiles no more.
+//
+//   %s = loop %n in … carry(%t = %z) {             %h = home : home<f32; i j>
+//     %u = contraction %a, %b into %t over k       put %z to %h
+//     yield %u }                              ->   loop %n in … {
+//                                                    %t = get %h ; %u = contraction %a, %b into %t over k ; put %u to %h
+//                                                    yield }
+//                                                  %s = get %h
+//
+// A home is decided where its tile is made. To save copies it is the one that the tile is needed in: a carried tile's is that
+// of its predecessor, a branch's that of the branch's result, and a nest that keeps most of a tile that nothing else needs
+// stands in that tile's home. Where the reader walks a tile along another axis than it lies, a copy is made that lies so.
+
+namespace kdl::cpu {
+
+namespace {
+
+bool IsUsedBehind(const Value* tile, const Op* op) {
+  return std::ranges::any_of(tile->uses(), [&](const ir::Use& use) {
+    return ComesAfter(AncestorIn(op->block(), use.user), op);
+  });
+}
+
+/// Whether `op` is the last that looks at `tile`, so that its result may stand in the same place.
+bool DiesAt(const Value* tile, const Op* op) {
+  return passes::MadeIn(tile) == op->block() && !IsUsedBehind(tile, op);
+}
+
+/// Whether the loop alone goes on with the tile: nothing in it or behind it looks at what the tile was.
+bool IsHandedOver(const Value* init, const Op* loop) {
+  auto in_loop = [&](const ir::Use& use) { return IsInside(use.user, loop); };
+  return DiesAt(init, loop) && std::ranges::count_if(init->uses(), in_loop) == 1;
+}
+
+/// What a loop carries in a tile: the number of an init and of a result, and the parameter in the body.
+struct Carried {
+  size_t number;
+  Value* init;
+  Value* param;
+};
+
+std::vector<Carried> CarriedTiles(Op* loop) {
+  std::vector<Carried> carried;
+  size_t params = loop->kind() == OpKind::Loop ? 1 : 0;
+  size_t inits = loop->kind() == OpKind::Loop ? loop->SegmentBegin(ir::LoopOp::at_inits) : 0;
+  for (size_t i = 0; i < loop->results().size(); ++i) {
+    if (IsTileValue(loop->result(i)))
+      carried.push_back({i, loop->operand(inits + i), loop->region()->param(params + i)});
+  }
+  return carried;
+}
+
+class TilePlacer {
+ public:
+  TilePlacer(ir::Module& module, const ir::Function& kernel, const ProcessorFacts& facts)
+      : module_(module), kernel_{kernel, facts, AxisOrder(kernel)}, b_(module) {}
+
+  void Run(ir::Block* body) {
+    PlaceBlock(body);
+    PutAndGet();
+    for (Op* op : carriers_) ForgetTiles(op);
+    for (Op* op : carriers_) DropTiles(op);
+  }
+
+ private:
+  // -- What has which home ----------------------------------------------------------------------
+
+  Value* NewHome(const Op* at, ir::Type tile, std::optional<AxisId> last = std::nullopt,
+                 Panel panel = {}) {
+    AxisList axes = kernel_.order.Sorted(tile->axes);
+    if (last) {
+      std::erase(axes, *last);
+      axes.push_back(*last);
+    }
+    int64_t pad = axes.size() == 1 ? 0 : PadOf(axes, panel, Bytes(tile->scalar));
+    b_.set_loc(at->loc());
+    ir::Type type =
+        module_.types().Home(tile->scalar, std::move(axes), panel.columns, pad, panel.group);
+    return b_.Make(OpKind::Home, {}, type);
+  }
+
+  /// Rows whose distance is a multiple of many cache lines fall into few sets of a cache and push each other out; one line
+  /// more spreads them. So do panels, into which a row's elements go one after the other; those take a row more.
+  int64_t PadOf(const AxisList& axes, Panel panel, int64_t bytes) const {
+    int64_t line = kernel_.facts.cache_line_bytes;
+    int64_t columns = panel.columns ? panel.columns : kernel_.Extent(axes.back());
+    int64_t rows = panel.columns ? kernel_.Extent(axes[axes.size() - 2]) : 1;
+    bool crowds = rows * columns * bytes % (8 * line) == 0;
+    if (!crowds) return 0;
+    return panel.columns ? panel.columns * panel.group : line / bytes;
+  }
+
+  void MoveHome(Value* from, Value* to) {
+    if (from != to) b_.Create(OpKind::Move, {{from}, {to}}, {});
+  }
+
+  static AxisId LastOf(const Value* home) { return home->type()->axes.back(); }
+
+  /// Whether no tile that stands in the home is looked at behind `op` in its block. Uses outside that block are those of the
+  /// loop or branch around, which come before it or see what it yields.
+  bool IsFreeBehind(const Value* home, const Op* op) const {
+    return std::ranges::none_of(homes_, [&](const auto& entry) {
+      return entry.second == home && IsUsedBehind(entry.first, op);
+    });
+  }
+
+  /// A nest reads an element before it writes it; the other ops read elements that they have overwritten.
+  bool Disturbs(const Op* maker, const Value* home) const {
+    if (maker->kind() == OpKind::Nest) return false;
+    return std::ranges::any_of(maker->operands(), [&](const Value* operand) {
+      auto found = homes_.find(operand);
+      return found != homes_.end() && found->second == home;
+    });
+  }
+
+  /// The home of the place to which the only use of the tile yields it; null where there is none yet.
+  Value* YieldTarget(const Value* tile, const Op* maker) const {
+    if (tile->uses().size() != 1) return nullptr;
+    const ir::Use& use = tile->uses()[0];
+    const Op* parent = use.user->block()->parent();
+    if (use.user->kind() != OpKind::Yield || use.user->block() != maker->block() || !parent)
+      return nullptr;
+    const Value* target = nullptr;
+    if (parent->kind() == OpKind::If) {
+      target = parent->result(use.operand);
+    } else if (parent->kind() == OpKind::Loop) {
+      target = use.user->block()->param(use.operand + 1);
+    } else if (parent->kind() == OpKind::While) {
+      target = use.user->block()->param(use.operand);
+    }
+    auto home = target ? homes_.find(target) : homes_.end();
+    bool usable =
+        home != homes_.end() && IsFreeBehind(home->second, maker) && !Disturbs(maker, home->second);
+    return usable ? home->second : nullptr;
+  }
+
+  /// The home of a tile that the result of a nest is but for some elements, where nothing needs that tile any more.
+  Value* KeptHome(const Op* nest, size_t i) const {
+    if (nest->kind() != OpKind::Nest ||
+        PanelOf(kernel_, module_.context(), nest->result(i)).columns)
+      return nullptr;
+    for (const Value* tile : KeptTiles(nest, i)) {
+      auto home = homes_.find(tile);
+      if (home == homes_.end() || home->second->type()->panel || !DiesAt(tile, nest)) continue;
+      bool taken = std::ranges::any_of(nest->results(), [&](const Value* result) {
+        auto other = homes_.find(result);
+        return other != homes_.end() && other->second == home->second;
+      });
+      if (!taken && IsFreeBehind(home->second, nest)) return home->second;
+    }
+    return nullptr;
+  }
+
+  /// The home of a result, in front of the op.
+  Value* ResultHome(const Op* op, size_t i) {
+    Value* result = op->result(i);
+    if (auto chosen = homes_.find(result); chosen != homes_.end()) return chosen->second;
+    Value* home = YieldTarget(result, op);
+    if (!home) home = KeptHome(op, i);
+    if (!home) {
+      home = NewHome(op, result->type(), std::nullopt, PanelOf(kernel_, module_.context(), result));
+      home->set_name(result->name());
+    }
+    return homes_[result] = home;
+  }
+
+  /// Where the tile lies along the axis: its own home, or a copy's.
+  Value* Along(const Op* at, Value* tile, AxisId last) {
+    Value* own = homes_.at(tile);
+    if (LastOf(own) == last) return own;
+    Value* copy = NewHome(at, tile->type(), last);
+    MoveHome(own, copy);
+    return copy;
+  }
+
+  // -- What is to be changed, once all is decided ------------------------------------------------
+
+  /// The operand is read from there, in front of `at`.
+  void Read(Op* at, Op* user, size_t operand, Value* home) {
+    reads_.push_back({at, user, operand, home});
+  }
+  void ReadOwn(Op* user, size_t operand) {
+    Value* tile = user->operand(operand);
+    if (IsTileValue(tile)) Read(user, user, operand, homes_.at(tile));
+  }
+  /// The tile is made there; a copy in its own home follows where that is another one.
+  void Write(Op* maker, Value* tile, Value* home) {
+    writes_.push_back({maker, tile, home});
+    Value* own = homes_.at(tile);
+    if (own == home) return;
+    Op* before = b_.before();
+    b_.SetInsertionPoint(maker->block(), behind_);
+    MoveHome(home, own);
+    b_.SetInsertionPoint(maker->block(), before);
+  }
+
+  // -- The ops ----------------------------------------------------------------------------------
+
+  void PlaceBlock(ir::Block* block) {
+    for (Op* op : *block) {
+      b_.StandAt(op);
+      behind_ = op->next();
+      PlaceOp(op);
+    }
+  }
+
+  void PlaceOp(Op* op) {
+    switch (op->kind()) {
+      case OpKind::Nest:
+        return PlaceNest(op);
+      case OpKind::Reduce:
+      case OpKind::Contraction:
+        return op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64 ? PlaceLanes(op)
+                                                                    : PlaceChain(op);
+      case OpKind::Fold:
+      case OpKind::Scan:
+        return PlaceCombined(op);
+      case OpKind::Slide:
+        return PlaceSlide(op);
+      case OpKind::Take:
+        return PlaceTake(op);
+      case OpKind::Loop:
+      case OpKind::While:
+        return PlaceLoop(op);
+      case OpKind::If:
+        return PlaceIf(op);
+      case OpKind::Print:
+        for (size_t i = 0; i < op->operands().size(); ++i) ReadOwn(op, i);
+        return;
+      case OpKind::Yield:
+        return PlaceYield(op);
+      default:
+        for (ir::Block* region : op->regions()) PlaceBlock(region);
+    }
+  }
+
+  /// A factor that is spread lies as memory has it, which costs nothing to make, as long as register blocks find it in L1, else
+  /// along their terms.
+  void WalkForReaders(Op* nest) {
+    std::optional<Spread> spread = SpreadOf(kernel_, nest->result());
+    if (!spread) return;
+    for (const Op* op : *nest->region()) {
+      // The first that traps stays the first, and folded axes stay the last.
+      if (MayTrap(op) || op->kind() == OpKind::Element || op->kind() == OpKind::FoldIn) return;
+    }
+    size_t last = nest->operands().size() - 1;
+    auto loads_rows = [nest] {
+      LastAxis walk(nest);
+      return walk.Transposes() && walk.Across()[0]->kind() == OpKind::Load;
+    };
+    bool turns = loads_rows();
+    if (spread->near_as_it_lies && turns) {
+      MoveAxis(nest, LastAxis(nest).across_axis(), last);
+    } else if (!spread->near_as_it_lies && !turns) {
+      auto of_terms = std::ranges::find_if(
+          nest->operands(), [&](const Value* v) { return v->type()->axes[0] == spread->along; });
+      auto at = static_cast<size_t>(of_terms - nest->operands().begin());
+      if (at >= last) return;
+      MoveAxis(nest, at, last);
+      if (!loads_rows()) return MoveAxis(nest, last, at);
+    } else {
+      return;
+    }
+    Value* result = nest->result();
+    homes_[result] = NewHome(nest, result->type(), nest->operands().back()->type()->axes[0]);
+    homes_[result]->set_name(result->name());
+  }
+
+  /// The nest walks the axis at another place of its order.
+  static void MoveAxis(Op* nest, size_t from, size_t to) {
+    ir::Block* body = nest->region();
+    while (from != to) {
+      size_t next = from < to ? from + 1 : from - 1;
+      Value* axis = nest->operand(from);
+      nest->SetOperand(from, nest->operand(next));
+      nest->SetOperand(next, axis);
+      SwapUses(body->param(from), body->param(next));
+      from = next;
+    }
+  }
+
+  static void SwapUses(Value* a, Value* b) {
+    std::vector<ir::Use> of_a = a->uses();
+    std::vector<ir::Use> of_b = b->uses();
+    for (const ir::Use& use : of_a) use.user->SetOperand(use.operand, b);
+    for (const ir::Use& use : of_b) use.user->SetOperand(use.operand, a);
+    Name name = a->name();
+    a->set_name(b->name());
+    b->set_name(name);
+  }
+
+  /// Pieces of the nest's last axis are read and stored side by side, where vectors run it: where a tile lies along another
+  /// axis, since the nest walks its axes in an order of its own as it may trap, a copy is read or written.
+  void PlaceNest(Op* nest) {
+    if (nest->results().size() == 1) WalkForReaders(nest);
+    LastAxis last(nest);
+    bool by_vectors = last.Vectorizes() || last.Transposes();
+    AxisId axis = nest->operands().back()->type()->axes[0];
+    const Op* yield = nest->region()->terminator();
+    std::vector<std::pair<Value*, Value*>> made;
+    for (size_t i = 0; i < nest->results().size(); ++i) {
+      Value* result = nest->result(i);
+      if (result->uses().empty() || !IsTileValue(result) || IsFolded(yield->operand(i))) continue;
+      Value* home = ResultHome(nest, i);
+      bool lies = !by_vectors || LastOf(home) == axis;
+      made.emplace_back(result, lies ? home : NewHome(nest, result->type(), axis));
+    }
+    std::map<const Value*, Value*> read;
+    for (Op* op : *nest->region()) {
+      for (size_t i = 0; i < op->operands().size(); ++i) {
+        Value* tile = op->operand(i);
+        if (!IsTileValue(tile)) continue;
+        Value*& home = read[tile];
+        bool walks = by_vectors && op->kind() == OpKind::Element && HasAxis(tile, axis);
+        if (!home) home = walks ? Along(nest, tile, axis) : homes_.at(tile);
+        Read(nest, op, i, home);
+      }
+    }
+    for (size_t i = 0; i < nest->results().size(); ++i) {
+      Value* result = nest->result(i);
+      if (IsTileValue(result) && IsFolded(yield->operand(i)))
+        made.emplace_back(result, homes_[result] = NewHome(nest, result->type()));
+    }
+    for (const auto& [tile, home] : made) Write(nest, tile, home);
+  }
+
+  /// Register blocks read what walks their columns by vectors, and go on from what stands in the result's home, if they can.
+  void PlaceChain(Op* op) {
+    std::optional<AxisId> column = RegisterBlock::Of(kernel_, *op).column;
+    Value* into = op->kind() == OpKind::Contraction ? ir::ContractionOp(op).into() : nullptr;
+    size_t terms = into ? size_t{ir::ContractionOp::at_into} : op->operands().size();
+    for (size_t i = 0; i < op->operands().size(); ++i) {
+      if (into && i == terms) continue;
+      Value* tile = op->operand(i);
+      if (!IsTileValue(tile) || IsReadInPlace(tile, op)) continue;
+      bool walks = column && HasAxis(tile, *column);
+      Read(op, op, i, walks ? Along(op, tile, *column) : homes_.at(tile));
+    }
+    Value* result = op->result();
+    if (!IsTileValue(result)) return;
+    bool starts = into && IsTileValue(into);
+    bool in_place = starts && DiesAt(into, op) && into->uses().size() == 1 &&
+                    LastOf(homes_.at(into)) == *column;
+    Value* home = in_place ? homes_[result] = homes_.at(into) : ResultHome(op, 0);
+    if (starts) Read(op, op, terms, Along(op, into, *column));
+    Write(op, result, home);
+  }
+
+  void PlaceLanes(Op* op) {
+    AxisId last = op->attr<AttrKey::Axes>().back();
+    size_t terms = op->kind() == OpKind::Contraction ? 2 : 1;
+    for (size_t i = 0; i < op->operands().size(); ++i) {
+      Value* tile = op->operand(i);
+      if (!IsTileValue(tile)) continue;
+      bool walks = i < terms && HasAxis(tile, last);
+      Read(op, op, i, walks ? Along(op, tile, last) : homes_.at(tile));
+    }
+    if (IsTileValue(op->result())) Write(op, op->result(), ResultHome(op, 0));
+  }
+
+  /// Vectors lie along the last axis that is kept.
+  void PlaceCombined(Op* op) {
+    bool by_vectors = CombinedLanes(kernel_, op) > 1;
+    AxisList kept = KeptAxes(kernel_, op);
+    for (size_t i = 0; i < op->operands().size(); ++i) {
+      Value* tile = op->operand(i);
+      if (IsTileValue(tile))
+        Read(op, op, i, by_vectors ? Along(op, tile, kept.back()) : homes_.at(tile));
+    }
+    std::vector<std::pair<Value*, Value*>> made;
+    for (size_t i = 0; i < op->results().size(); ++i) {
+      Value* result = op->result(i);
+      if (!IsTileValue(result)) continue;
+      Value* home = ResultHome(op, i);
+      bool lies = !by_vectors || LastOf(home) == kept.back();
+      made.emplace_back(result, lies ? home : NewHome(op, result->type(), kept.back()));
+    }
+    for (const auto& [tile, home] : made) Write(op, tile, home);
+  }
+
+  bool IsReadInPlace(const Value* tile, const Op* fold) const {
+    const Op* slide = tile->def();
+    return slide && slide->kind() == OpKind::Slide &&
+           SlideInPlace(kernel_, tile, LastOf(homes_.at(slide->operand(0))), fold);
+  }
+
+  void PlaceSlide(Op* slide) {
+    ReadOwn(slide, ir::SlideOp::at_tile);
+    Value* result = slide->result();
+    bool in_place = result->uses().size() == 1 && IsReadInPlace(result, result->uses()[0].user);
+    if (!in_place && IsTileValue(result)) Write(slide, result, ResultHome(slide, 0));
+  }
+
+  /// Indices are computed, not read.
+  void PlaceTake(Op* take) {
+    auto index = take->Segment(ir::TakeOp::at_index);
+    size_t first = take->SegmentBegin(ir::TakeOp::at_index);
+    for (size_t i = 0; i < take->operands().size(); ++i) {
+      bool is_index = i >= first && i < first + index.size();
+      if (!is_index || !IsIndices(take->operand(i))) ReadOwn(take, i);
+    }
+    if (IsTileValue(take->result())) Write(take, take->result(), ResultHome(take, 0));
+  }
+
+  /// A carried tile's home is that of the first one where nothing else needs it, else a copy's.
+  void PlaceLoop(Op* loop) {
+    std::vector<Carried> tiles = CarriedTiles(loop);
+    for (const Carried& tile : tiles) {
+      Value* home = homes_.at(tile.init);
+      if (!IsHandedOver(tile.init, loop)) {
+        Value* copy = NewHome(loop, tile.init->type());
+        MoveHome(home, copy);
+        home = copy;
+      }
+      homes_[tile.param] = homes_[loop->result(tile.number)] = home;
+    }
+    PlaceBlock(loop->region());
+    if (!tiles.empty()) carriers_.push_back(loop);
+  }
+
+  void PlaceIf(Op* op) {
+    bool carries = false;
+    for (Value* result : op->results()) {
+      if (!IsTileValue(result)) continue;
+      homes_[result] = NewHome(op, result->type());
+      carries = true;
+    }
+    for (ir::Block* region : op->regions()) PlaceBlock(region);
+    if (carries) carriers_.push_back(op);
+  }
+
+  /// Moves what is yielded to where it is wanted, all at once: what is overwritten and still needed goes through a home of its
+  /// own first.
+  void PlaceYield(Op* yield) {
+    struct Pending {
+      Value* from;
+      Value* to;
+      ir::Type type;
+    };
+    std::vector<Pending> pending;
+    const Op* parent = yield->block()->parent();
+    for (size_t i = 0; i < yield->operands().size(); ++i) {
+      Value* tile = yield->operand(i);
+      if (!IsTileValue(tile)) continue;
+      Value* to = homes_.at(parent->result(i));
+      if (homes_.at(tile) != to) pending.push_back({homes_.at(tile), to, tile->type()});
+    }
+    for (Pending& move : pending) {
+      bool overwritten = std::ranges::any_of(
+          pending, [&](const Pending& other) { return &other != &move && other.to == move.from; });
+      if (!overwritten) continue;
+      Value* temporary = NewHome(yield, move.type);
+      MoveHome(move.from, temporary);
+      move.from = temporary;
+    }
+    for (const Pending& move : pending) MoveHome(move.from, move.to);
+  }
+
+  // -- The changes ------------------------------------------------------------------------------
+
+  void PutAndGet() {
+    std::map<std::tuple<const Op*, const Value*, const Value*>, Value*> got;
+    for (const auto& [at, user, operand, home] : reads_) {
+      Value* tile = user->operand(operand);
+      Value*& read = got[{at, tile, home}];
+      if (!read) {
+        b_.StandAt(at);
+        read = MakeOne(b_, OpKind::Get, {{home}, {}, {}, {}}, tile->type());
+        read->set_name(tile->name());
+      }
+      user->SetOperand(operand, read);
+    }
+    std::unordered_map<const Op*, Op*> last;
+    for (const auto& [maker, tile, home] : writes_) {
+      Op*& behind = last.try_emplace(maker, maker).first->second;
+      b_.SetInsertionPoint(maker->block(), behind->next());
+      b_.set_loc(maker->loc());
+      behind = b_.Create(OpKind::Put, {{tile}, {home}, {}}, {});
+    }
+  }
+
+  static void KeepScalars(Op* op, size_t segment) {
+    std::vector<Value*> scalars;
+    for (Value* value : op->Segment(segment)) {
+      if (!IsTileValue(value)) scalars.push_back(value);
+    }
+    op->SetSegment(segment, scalars);
+  }
+
+  /// Neither starts from tiles nor yields any.
+  static void ForgetTiles(Op* op) {
+    if (op->kind() != OpKind::If)
+      KeepScalars(op, op->kind() == OpKind::Loop ? size_t{ir::LoopOp::at_inits}
+                                                 : size_t{ir::WhileOp::at_inits});
+    for (const ir::Block* region : op->regions())
+      KeepScalars(region->terminator(), ir::YieldOp::at_values);
+  }
+
+  /// The op without the tiles that it carries, which nothing reads any more.
+  void DropTiles(Op* op) {
+    std::vector<ir::Type> types;
+    for (const Value* result : op->results()) {
+      if (!IsTileValue(result)) types.push_back(result->type());
+    }
+    auto segments = SegmentsOf(op, [](Value* operand) { return operand; });
+    b_.StandAt(op);
+    Op* scalars = b_.Create(op->kind(), segments, types, op->attrs());
+    for (size_t r = 0; r < op->regions().size(); ++r) DropTiles(op->region(r), scalars->region(r));
+    size_t next = 0;
+    for (Value* result : op->results()) {
+      if (IsTileValue(result)) continue;
+      scalars->result(next)->set_name(result->name());
+      result->ReplaceAllUsesWith(scalars->result(next++));
+    }
+    ir::Erase(op);
+  }
+
+  void DropTiles(ir::Block* from, ir::Block* to) {
+    for (Value* param : from->params()) {
+      if (!IsTileValue(param))
+        param->ReplaceAllUsesWith(b_.AddParam(to, param->type(), param->name()));
+    }
+    MoveOps(from, to);
+  }
+
+  struct PlannedRead {
+    Op* at;
+    Op* user;
+    size_t operand;
+    Value* home;
+  };
+  struct PlannedWrite {
+    Op* maker;
+    Value* tile;
+    Value* home;
+  };
+
+  ir::Module& module_;
+  KernelShape kernel_;
+  ir::Builder b_;
+  Op* behind_ = nullptr;                            ///< the op behind the one that is placed
+  std::unordered_map<const Value*, Value*> homes_;  ///< of tiles
+  std::vector<PlannedRead> reads_;
+  std::vector<PlannedWrite> writes_;
+  std::vector<Op*> carriers_;  ///< of tiles: inner ones first
+};
+
+}  // namespace
+
+void RunAllocateTiles(PassContext& context, ir::Function& kernel) {
+  TilePlacer(context.module, kernel, FactsOf(context)).Run(kernel.body);
+}
+
+}  // namespace kdl::cpu

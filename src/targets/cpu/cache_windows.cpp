@@ -1,0 +1,229 @@
+#include <algorithm>
+#include <optional>
+
+#include "ir/builder.h"
+#include "ir/views.h"
+#include "passes/analysis/axis_order.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
+#include "targets/cpu/analysis/slides.h"
+#include "targets/cpu/passes.h"
+
+// cache-windows: a fold over a load whose index adds several ranges, as a convolution's does, reads each element of a window
+// many times. The window becomes a tile of its own, loaded once; the relation between its axes and the fold's stays one.
+//
+//   %x = load %a[S*%i + %r - P] : tile<f32; i r>      ->   %u = make_blk S*start(i) + start(r) - P, its size, 0
+//   reduce sum %x over r                                   %w = load %a[%u] : tile<f32; u>
+//                                                          %x = slide %w[S*%i + %r - P] over u : tile<f32; i r>
+//
+// The window reaches from the least to the greatest index that the blocks have, so it lies inside where they do.
+// Along the axis that becomes vectors only neighbours slide: with steps between them they would not lie side by side.
+
+namespace kdl::cpu {
+
+namespace {
+
+using ir::AccessDim;
+
+/// A dimension of the load: its terms over blks, with constant coefficients that are not 0.
+struct Term {
+  Value* blk;
+  int64_t coefficient;
+};
+
+class Sharing {
+ public:
+  Sharing(ir::Module& module, ir::Function& kernel)
+      : kernel_(kernel),
+        order_(kernel),
+        builder_(module),
+        types_(module.types()),
+        name_(module.context().names.Intern("window")) {}
+
+  void Run() {
+    for (Op* op : OpsOfKind(kernel_, OpKind::Load)) Share(ir::LoadOp(op));
+  }
+
+ private:
+  void Share(ir::LoadOp load) {
+    if (!MayShareWindow(load.op)) return;
+    auto access = load->attr<AttrKey::Access>();
+    std::vector<size_t> shared;
+    for (size_t d = 0; d < access.dims.size(); ++d) {
+      if (IsWindow(load, access.dims[d])) shared.push_back(d);
+    }
+    if (shared.empty() || !Saves(load, access, shared)) return;
+    Rewrite(load, access, shared);
+  }
+
+  static std::optional<std::vector<Term>> TermsOf(ir::LoadOp load, const AccessDim& dim) {
+    std::vector<Term> terms;
+    for (const ir::AccessTerm& term : dim.terms) {
+      Value* operand = load.index()[term.operand];
+      bool is_blk = operand->type()->kind == ir::TypeKind::Blk;
+      if (!is_blk || !IsConstant(term.coefficient)) return std::nullopt;
+      terms.push_back({operand, term.coefficient->value});
+    }
+    return terms;
+  }
+
+  bool IsWindow(ir::LoadOp load, const AccessDim& dim) const {
+    std::optional<std::vector<Term>> terms = TermsOf(load, dim);
+    if (!terms || terms->size() < 2) return false;
+    AxisId last = order_.Sorted(load.result()->type()->axes).back();
+    return std::none_of(terms->begin(), terms->end(), [&](const Term& term) {
+      return term.blk->type()->axes[0] == last && term.coefficient != 1;
+    });
+  }
+
+  int64_t ExtentOf(AxisId axis) const {
+    Size extent = kernel_.axis(axis).extent;
+    return IsConstant(extent) ? extent->value : 0;
+  }
+
+  int64_t WindowExtent(const std::vector<Term>& terms) const {
+    int64_t extent = 1;
+    for (const Term& term : terms)
+      extent += std::abs(term.coefficient) * (ExtentOf(term.blk->type()->axes[0]) - 1);
+    return extent;
+  }
+
+  /// Whether the window has fewer elements than what is seen of it.
+  bool Saves(ir::LoadOp load, const ir::Access& access, const std::vector<size_t>& shared) const {
+    double seen = 1;
+    double window = 1;
+    std::vector<AxisId> axes = KeptAxes(load, access, shared);
+    for (AxisId axis : load.result()->type()->axes) seen *= static_cast<double>(ExtentOf(axis));
+    for (AxisId axis : axes) window *= static_cast<double>(ExtentOf(axis));
+    for (size_t d : shared)
+      window *= static_cast<double>(WindowExtent(*TermsOf(load, access.dims[d])));
+    return window < seen;
+  }
+
+  /// The axes that the other dimensions have.
+  static std::vector<AxisId> KeptAxes(ir::LoadOp load, const ir::Access& access,
+                                      const std::vector<size_t>& shared) {
+    std::vector<AxisId> axes;
+    for (size_t d = 0; d < access.dims.size(); ++d) {
+      if (Contains(shared, d)) continue;
+      for (const ir::AccessTerm& term : access.dims[d].terms)
+        axes = ir::UnionAxes(axes, load.index()[term.operand]->type()->axes);
+    }
+    return axes;
+  }
+
+  Value* Start(const Term& term) {
+    Value* start = builder_.BlkStart(term.blk);
+    return term.coefficient > 0 ? start : builder_.Add(start, Reach(term));
+  }
+
+  /// How far the block's last element is from its first.
+  Value* Reach(const Term& term) {
+    Value* size = builder_.BlkSize(term.blk);
+    return builder_.Sub(size, builder_.I64(1));
+  }
+
+  Value* Scaled(Value* value, int64_t factor) {
+    return factor == 1 ? value : builder_.Mul(value, builder_.I64(factor));
+  }
+
+  /// The block of the window: from the least index to the greatest; empty where one of the blocks is.
+  Value* MakeWindow(const std::vector<Term>& terms, const AccessDim& dim, AxisId axis) {
+    Value* start = builder_.SizeValue(dim.offset);
+    Value* size = builder_.I64(1);
+    Value* least = nullptr;
+    for (const Term& term : terms) {
+      start = builder_.Add(start, Scaled(Start(term), term.coefficient));
+      size = builder_.Add(size, Scaled(Reach(term), std::abs(term.coefficient)));
+      Value* own = builder_.BlkSize(term.blk);
+      least = least ? builder_.Min(least, own) : own;
+    }
+    Value* zero = builder_.I64(0);
+    Value* exists = builder_.Lt(zero, least);
+    size = builder_.Select(exists, size, zero);
+    return builder_.Make(OpKind::MakeBlk, {start, size, zero}, types_.Blk(axis));
+  }
+
+  void Rewrite(ir::LoadOp load, const ir::Access& access, const std::vector<size_t>& shared) {
+    builder_.StandAt(load.op);
+    ir::Access narrow = access;
+    std::vector<Value*> operands(load.index().begin(), load.index().end());
+    std::vector<AxisId> axes = KeptAxes(load, access, shared);
+    ir::AxisList window_axes;
+    ir::Access relation;
+    for (size_t d : shared) {
+      std::vector<Term> terms = *TermsOf(load, access.dims[d]);
+      int64_t extent = WindowExtent(terms);
+      AxisId axis = kernel_.AddAxis({name_, types_.sizes().Constant(extent), nullptr, {}});
+      Value* blk = MakeWindow(terms, access.dims[d], axis);
+      Size one = types_.sizes().Constant(1);
+      narrow.dims[d] = {{{one, static_cast<uint32_t>(operands.size())}},
+                        types_.sizes().Constant(0)};
+      operands.push_back(blk);
+      axes = ir::UnionAxes(axes, {axis});
+      window_axes.push_back(axis);
+      relation.dims.push_back(access.dims[d]);
+    }
+    Value* window = Load(load, narrow, operands, axes);
+    Slide(load, window, relation, window_axes);
+  }
+
+  /// The operands that the access names, each once, and the access in their numbers.
+  static std::vector<Value*> Compact(ir::Access& access, const std::vector<Value*>& operands) {
+    std::vector<Value*> used;
+    for (AccessDim& dim : access.dims) {
+      for (ir::AccessTerm& term : dim.terms) {
+        Value* operand = operands[term.operand];
+        auto found = std::find(used.begin(), used.end(), operand);
+        term.operand = static_cast<uint32_t>(found - used.begin());
+        if (found == used.end()) used.push_back(operand);
+      }
+    }
+    return used;
+  }
+
+  Value* Load(ir::LoadOp load, ir::Access access, const std::vector<Value*>& operands,
+              const std::vector<AxisId>& axes) {
+    std::vector<Value*> index = Compact(access, operands);
+    std::vector<ir::Attr> attrs = load->attrs();
+    for (ir::Attr& attr : attrs) {
+      if (attr.key == AttrKey::Access) attr = ir::MakeAttr<AttrKey::Access>(access);
+    }
+    ir::Type type = types_.Tile(load.result()->type()->scalar, axes);
+    return MakeOne(builder_, OpKind::Load,
+                   {{load.tensor()}, index, OneOrNone(load.otherwise()), {}}, type, attrs);
+  }
+
+  /// Behind what fits the elements, if there is something: the window is fitted once, too.
+  void Slide(ir::LoadOp load, Value* window, ir::Access relation, const ir::AxisList& over) {
+    std::vector<Value*> operands(load.index().begin(), load.index().end());
+    std::vector<Value*> index = Compact(relation, operands);
+    std::vector<Op*> seen = {load.op};
+    for (Op* user = load.result()->uses()[0].user; FitsElement(user);
+         user = user->result()->uses()[0].user) {
+      Scalar scalar = user->result()->type()->scalar;
+      window = builder_.Make(user->kind(), {window}, types_.Tile(scalar, window->type()->axes));
+      seen.push_back(user);
+    }
+    ir::Type type = seen.back()->result()->type();
+    Op* slide = builder_.Create(
+        OpKind::Slide, {{window}, index}, {type},
+        {ir::MakeAttr<AttrKey::Axes>(over), ir::MakeAttr<AttrKey::Access>(std::move(relation))});
+    seen.back()->result()->ReplaceAllUsesWith(slide->result());
+    for (; !seen.empty(); seen.pop_back()) ir::Erase(seen.back());
+  }
+
+  ir::Function& kernel_;
+  AxisOrder order_;
+  ir::Builder builder_;
+  ir::TypeTable& types_;
+  Name name_;
+};
+
+}  // namespace
+
+void RunCacheWindows(PassContext& context, ir::Function& kernel) {
+  Sharing(context.module, kernel).Run();
+}
+
+}  // namespace kdl::cpu

@@ -1,0 +1,107 @@
+#include <algorithm>
+#include <optional>
+
+#include "ir/views.h"
+#include "passes/rewriting/rewrite.h"
+#include "targets/cpu/passes.h"
+
+// convert-operands: what a contraction multiplies is made as its unit takes it, once, where it is made, not at every
+// multiplication. Where no instruction takes narrow floats that is the accumulator's type, and flushed where the unit
+// flushes.
+//
+//   contraction %a, %b into %c {acc = f32}   ->   %x = cast %a : tile<f32; …> ; %y = cast %b : … ; contraction %x, %y into %c
+//
+// Integers go in as narrow as an instruction takes them. The one that multiplies u8 by i8 takes two i8 as well: one of them is
+// moved up by 128, and 128 times the sum of the other's elements is too much.
+//
+//   %x = cast %a : tile<i32; i k>                     %y = cast (xor %b, -128) : tile<u8; j k>
+//   %y = cast %b : tile<i32; j k>                ->   %s = reduce sum (cast %a : tile<i32; i k>) over k
+//   contraction %x, %y into %c over k                 contraction %y, %a into %c over k plus (mul %s, -128)
+
+namespace kdl::cpu {
+
+namespace {
+
+class IntegerFitter {
+ public:
+  IntegerFitter(ir::Builder& b, Op* op, const ir::Unit& unit) : b_(b), op_(op), unit_(unit) {}
+
+  /// False where the factors do not say that they are narrow, as those that came through a pipe.
+  bool Run() {
+    std::optional<ir::FittedFactors> fitted = ir::FitFactors(unit_, *op_);
+    if (!fitted) return false;
+    if (fitted->moves_a || fitted->moves_b) {
+      const Value* moved = fitted->moves_a ? fitted->a : fitted->b;
+      Value* plus = Correction(fitted->moves_a ? fitted->b : fitted->a, Element(moved));
+      op_->SetSegment(ir::ContractionOp::at_plus, std::span(&plus, 1));
+    }
+    Take(fitted->moves_a ? Moved(fitted->a, unit_.a) : b_.Cast(fitted->a, unit_.a),
+         fitted->moves_b ? Moved(fitted->b, unit_.b) : b_.Cast(fitted->b, unit_.b));
+    return true;
+  }
+
+ private:
+  static kdl::Scalar Element(const Value* tile) { return tile->type()->scalar; }
+
+  void Take(Value* a, Value* b) {
+    op_->SetOperand(ir::ContractionOp::at_a, a);
+    op_->SetOperand(ir::ContractionOp::at_b, b);
+  }
+
+  /// Half of as many numbers as the type has.
+  static int64_t HalfOf(kdl::Scalar type) { return int64_t{1} << (8 * Bytes(type) - 1); }
+
+  /// The factor with the other sign: half of its type's numbers above what it was, or below.
+  Value* Moved(Value* factor, kdl::Scalar to) {
+    kdl::Scalar from = Element(factor);
+    Value* half = b_.Int(from, IsSigned(from) ? -HalfOf(from) : HalfOf(from));
+    return b_.Cast(b_.Xor(factor, half), to);
+  }
+
+  /// What is too much, or missing, where the other factor is moved.
+  Value* Correction(Value* factor, kdl::Scalar moved) {
+    AxisList over = op_->attr<AttrKey::Axes>();
+    AxisList kept = factor->type()->axes;
+    std::erase_if(kept, [&](AxisId axis) { return Contains(over, axis); });
+    Value* sum =
+        b_.Make(OpKind::Reduce, {b_.Cast(factor, unit_.acc)}, b_.types().Tile(unit_.acc, kept),
+                {ir::MakeAttr<AttrKey::Fold>(ir::FoldKind::Sum), ir::MakeAttr<AttrKey::Axes>(over),
+                 ir::MakeAttr<AttrKey::Acc>(unit_.acc),
+                 ir::MakeAttr<AttrKey::Order>(ir::OrderKind::Lanes64)});
+    Value* each = b_.Int(unit_.acc, HalfOf(moved));
+    if (IsSigned(moved)) each = b_.Sub(b_.Int(unit_.acc, 0), each);
+    return b_.Mul(sum, each);
+  }
+
+  ir::Builder& b_;
+  Op* op_;
+  const ir::Unit& unit_;
+};
+
+void Widen(ir::Builder& b, Op* op, const ir::Unit* unit) {
+  auto acc = op->attr<AttrKey::Acc>();
+  for (size_t i : {size_t{ir::ContractionOp::at_a}, size_t{ir::ContractionOp::at_b}}) {
+    Value* factor = b.Cast(op->operand(i), acc);
+    if (unit && unit->flushes) factor = b.Unary(OpKind::Flush, factor);
+    op->SetOperand(i, factor);
+  }
+}
+
+}  // namespace
+
+void RunConvertOperands(PassContext& context, ir::Function& kernel) {
+  ir::Builder builder(context.module);
+  for (Op* op : OpsOfKind(kernel, OpKind::Contraction)) {
+    const ir::Unit* unit = ir::UnitOf(*op, context.module.context());
+    builder.StandAt(op);
+    bool is_native = IsNative(FactsOf(context), unit);
+    bool is_any = is_native && unit->order == ir::StepOrder::Any;
+    if (is_any && !IntegerFitter(builder, op, *unit).Run()) {
+      op->RemoveAttr(AttrKey::Unit);  // the bits are the same without it
+      is_native = false;
+    }
+    if (!is_native) Widen(builder, op, unit);
+  }
+}
+
+}  // namespace kdl::cpu

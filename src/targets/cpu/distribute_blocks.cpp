@@ -1,0 +1,230 @@
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ir/views.h"
+#include "passes/rewriting/block_loops.h"
+#include "passes/rewriting/rewrite.h"
+#include "targets/cpu/passes.h"
+#include "targets/cpu/walks.h"
+
+// deal: blocks become numbers, and each core takes a run of them: neighbours share lines of memory, and what its processor
+// fetches ahead is its own. Of the binders the one that walks the stored tensors' outermost dimension counts slowest. A `for`
+// over blocks walks their starts.
+//
+//   spmd (%i: blk<i> in %lo .. %hi) { … }      ->   %count = the blocks of lo .. hi
+//                                                   %begin .. %end: its part of them, the first cores' one longer
+//                                                   loop %n in %begin .. %end step 1 {
+//                                                     %start = lo + n * extent
+//                                                     %i = make_blk %start, min(extent, hi - start), n ; … }
+//   for %k: blk<k> in %lo .. %hi { … }         ->   loop %start in %lo .. %hi step extent { %k = make_blk … }
+//
+// Blocks that are dealt dynamically go to whoever is free: each core takes the next number from a counter of the launch.
+//
+//   spmd (%i: blk<i> in %lo .. %hi) {deal = dynamic} { … }   ->   loop %n in 0 .. %count step 1 {claim = 0} { … }
+//
+// Where no result depends on how long an spmd's blocks are, they are made equally long and numerous enough for the cores;
+// and where a block goes over rows several times, shorter where so many rows would leave the nearest cache meanwhile. Rows that
+// take several turns of a loop are taken one by one: memory is read in longer runs.
+//
+// Where cores without blocks do nothing at all, the kernel says how many blocks there may be: busy_cores.
+//
+// All of it is exact for every lo and hi: where lo may be negative, hi - lo is taken as a u64.
+
+namespace kdl::cpu {
+
+namespace {
+
+class Dealer {
+ public:
+  Dealer(ir::Module& module, ir::Function& kernel, const ProcessorFacts& facts)
+      : kernel_(kernel), facts_(facts), builder_(module) {}
+
+  void Spmd(Op* op, const Walk& walk) {
+    const std::vector<Value*> binders = op->region()->params();
+    builder_.StandAt(op);
+    Value* core_id = builder_.CoreId();
+    Value* core_num = builder_.CoreNum();
+    std::vector<Value*> sizes = BlockSizes(op, walk, core_num);
+    std::vector<BlockRange> ranges;
+    std::vector<Value*> counts;
+    Value* total = nullptr;
+    for (size_t b = 0; b < binders.size(); ++b) {
+      ranges.emplace_back(builder_, op->operand(2 * b), op->operand(2 * b + 1), sizes[b]);
+      counts.push_back(ranges.back().Count());
+      SetName(counts.back(), binders[b], "count");
+      total = total ? builder_.Mul(total, counts.back()) : counts.back();
+    }
+    Op* loop = op->attr<AttrKey::Deal>() == ir::DealKind::Dynamic
+                   ? MakeClaimingLoop(op, total)
+                   : MakeShareLoop(builder_, op, core_id, total, core_num);
+
+    Value* rest = loop->region()->param(0);
+    std::vector<Value*> numbers(binders.size());
+    for (size_t at = binders.size(); at-- > 0;) {
+      size_t b = walk.order[at];
+      numbers[b] = at == 0 ? rest : builder_.Rem(rest, counts[b]);
+      if (at > 0) rest = builder_.Div(rest, counts[b]);
+    }
+    for (size_t b = 0; b < binders.size(); ++b) {
+      Value* value = ranges[b].Start(numbers[b]);
+      if (binders[b]->type()->kind == ir::TypeKind::Blk) {
+        SetName(value, binders[b], "start");
+        value = MakeBlk(value, ranges[b].SizeAt(value), numbers[b], binders[b]);
+      } else {
+        value->set_name(binders[b]->name());
+      }
+      binders[b]->ReplaceAllUsesWith(value);
+    }
+    MoveOps(op->region(), loop->region());
+    ir::Erase(op);
+  }
+
+  void For(Op* op) {
+    ir::ForOp loop_over_blocks(op);
+    Value* binder = op->region()->param(0);
+    builder_.StandAt(op);
+    Value* extent = builder_.I64(ExtentOf(binder));
+    BlockRange range(builder_, loop_over_blocks.lo(), loop_over_blocks.hi(), extent);
+    Op* loop = MakeLoopInPlace(builder_, op, loop_over_blocks.lo(), loop_over_blocks.hi(), extent);
+    Value* start = loop->region()->param(0);
+    start->set_name(binder->name().empty() ? Name()
+                                           : builder_.module().context().names.Intern(
+                                                 binder->name().str() + ".start"));
+    Value* size = range.SizeAt(start);
+    Value* blk = MakeBlk(start, size, range.IndexOf(start), binder);
+    binder->ReplaceAllUsesWith(blk);
+    MoveOps(op->region(), loop->region());
+    ir::Erase(op);
+  }
+
+  /// The shortest blocks that BlockSizes may cut the binder's blocks into.
+  int64_t LeastLength(const Walk& walk, size_t b, const Value* binder) const {
+    return walk.rereads[b].empty() && walk.row_loops[b].empty()
+               ? std::min(walk.granule[b], ExtentOf(binder))
+               : 1;
+  }
+
+ private:
+  /// A name that says what the number is for: `i.count`.
+  void SetName(Value* value, const Value* binder, std::string_view what) {
+    if (binder->name().empty() || !value->name().empty() || !value->def()) return;
+    std::string name = binder->name().str() + "." + std::string(what);
+    value->set_name(builder_.module().context().names.Intern(name));
+  }
+
+  Value* MakeBlk(Value* start, Value* size, Value* index, const Value* binder) {
+    SetName(size, binder, "size");
+    Value* blk = builder_.Make(OpKind::MakeBlk, {start, size, index}, binder->type());
+    blk->set_name(binder->name());
+    return blk;
+  }
+
+  /// A loop in place of `op` over all blocks, each of which one core takes.
+  Op* MakeClaimingLoop(Op* op, Value* total) {
+    Value* zero = builder_.I64(0);
+    Op* loop = MakeLoopInPlace(builder_, op, zero, total, builder_.I64(1));
+    loop->SetAttr(ir::MakeAttr<ir::AttrKey::Claim>(claims_++));
+    return loop;
+  }
+
+  Value* CeilDiv(Value* a, Value* b) {
+    Value* one = builder_.I64(1);
+    Value* last = builder_.Sub(builder_.Add(a, b), one);
+    return builder_.Div(last, b);
+  }
+
+  /// `size`, or fewer: as many rows as stay in the nearest cache from pass to pass, and at least one.
+  Value* InNearestCache(Value* size, const std::vector<Rereads::Rows>& again) {
+    constexpr int64_t kShare = 2;  // of the cache: other things pass through it
+    Value* bytes = builder_.I64(0);
+    for (const Rereads::Rows& rows : again)
+      bytes = builder_.Add(bytes, BytesPerIndex(builder_, rows.tensor, rows.dim));
+    Value* cache = builder_.I64(facts_.l1_bytes / kShare);
+    Value* fitting = builder_.Div(cache, AtLeastOne(bytes));
+    return builder_.Min(size, AtLeastOne(fitting));
+  }
+
+  /// `size`, or 1 where the loop along rows has more than one turn.
+  Value* OneWhereLong(Value* size, const Turns& along) {
+    auto here = [&](Value* end) {
+      std::optional<int64_t> constant = ConstantOf(end);
+      return constant ? builder_.I64(*constant) : end;
+    };
+    Value* extent = builder_.I64(along.extent);
+    Value* hi = here(along.hi);
+    Value* lo = here(along.lo);
+    BlockRange range(builder_, lo, hi, extent);
+    Value* one = builder_.I64(1);
+    Value* is_long = builder_.Lt(one, range.Count());
+    return builder_.Select(is_long, one, size);
+  }
+
+  /// The size of each binder's blocks. Where nobody can see it, blocks are made equally long, and shorter than their axis
+  /// allows where that gives every core work, down to a granule.
+  std::vector<Value*> BlockSizes(Op* op, const Walk& walk, Value* core_num) {
+    const std::vector<Value*>& binders = op->region()->params();
+    std::vector<Value*> sizes;
+    std::vector<Value*> counts;
+    auto count_of = [&](size_t b) {
+      BlockRange range(builder_, op->operand(2 * b), op->operand(2 * b + 1), sizes[b]);
+      return AtLeastOne(range.Count());
+    };
+    for (size_t b = 0; b < binders.size(); ++b) {
+      sizes.push_back(builder_.I64(ExtentOf(binders[b])));
+      counts.push_back(count_of(b));
+    }
+    for (size_t b : walk.order) {
+      if (!walk.free[b] || LeastLength(walk, b, binders[b]) == ExtentOf(binders[b])) continue;
+      BlockRange range(builder_, op->operand(2 * b), op->operand(2 * b + 1), sizes[b]);
+      Value* length = AtLeastOne(range.Length());
+      Value* granule = builder_.I64(std::min(walk.granule[b], ExtentOf(binders[b])));
+      // As many blocks as make the total a multiple of the cores, where it is not yet, and granules allow.
+      // (Numbers that overflow choose a poor size, but still one of 1 or more.)
+      Value* others = builder_.I64(1);
+      for (size_t o = 0; o < counts.size(); ++o)
+        if (o != b) others = builder_.Mul(others, counts[o]);
+      Value* turns = CeilDiv(builder_.Mul(others, counts[b]), core_num);
+      Value* wanted = CeilDiv(builder_.Mul(turns, core_num), others);
+      if (walk.narrow && b == walk.order[0])
+        wanted = builder_.Max(wanted, builder_.Max(counts[b], core_num));
+      Value* most = builder_.Max(CeilDiv(length, granule), counts[b]);
+      Value* count = AtLeastOne(builder_.Min(wanted, most));
+      Value* granules = CeilDiv(CeilDiv(length, count), granule);
+      sizes[b] = AtLeastOne(builder_.Min(sizes[b], builder_.Mul(granules, granule)));
+      if (!walk.rereads[b].empty()) sizes[b] = InNearestCache(sizes[b], walk.rereads[b]);
+      if (facts_.asks_for_reads) {
+        for (const Turns& along : walk.row_loops[b]) sizes[b] = OneWhereLong(sizes[b], along);
+      }
+      counts[b] = count_of(b);
+    }
+    return sizes;
+  }
+
+  int64_t ExtentOf(const Value* binder) const { return BlockExtent(kernel_, binder); }
+  Value* AtLeastOne(Value* a) { return builder_.Max(a, builder_.I64(1)); }
+
+  ir::Function& kernel_;
+  const ProcessorFacts& facts_;
+  ir::Builder builder_;
+  int64_t claims_ = 0;
+};
+
+}  // namespace
+
+void RunDistributeBlocks(PassContext& context, ir::Function& kernel) {
+  Dealer dealer(context.module, kernel, FactsOf(context));
+  Walks walks = WalksOf(kernel, FactsOf(context));
+  ir::Builder builder(context.module);
+  StateBusyCores(builder, kernel, [&](const Op* op, size_t b) {
+    auto of_op = [&](const auto& walk) { return walk.first == op; };
+    const Walk& walk = std::ranges::find_if(walks, of_op)->second;
+    int64_t least = dealer.LeastLength(walk, b, op->region()->param(b));
+    return context.module.types().sizes().Constant(least);
+  });
+  for (Op* op : OpsOfKind(kernel, OpKind::For)) dealer.For(op);
+  for (const auto& [op, walk] : walks) dealer.Spmd(op, walk);
+}
+
+}  // namespace kdl::cpu

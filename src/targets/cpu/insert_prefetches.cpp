@@ -1,0 +1,201 @@
+#include <algorithm>
+#include <vector>
+
+#include "ir/builder.h"
+#include "ir/views.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
+#include "targets/cpu/analysis/last_axis.h"
+#include "targets/cpu/cut_fold.h"
+#include "targets/cpu/passes.h"
+
+// insert-prefetches: while a block of rows passes, its share of the next panel is asked for; so is what the block will store in
+// the last turn. Only in the largest blocks, of rows and of columns: what comes behind the others is near the end.
+//
+//   cut %p in %j { if %few { } else { %y = nest { load %b[%k, %p] } ; put %y to %h }
+//     cut %c in %p { cut %r in %i {
+//       if %ahead { nest (… in %share of %k, … in %next) { prefetch %b[…] {intent = read_later} } } else { }
+//       if %stores { nest (… in %r, … in %c) { prefetch %c[…] {intent = write} } } else { }
+//       %u = contraction …
+//       if %last { nest { … store … to %c[…] } } else { put %u … } } } }
+
+namespace kdl::cpu {
+
+namespace {
+
+/// The accesses of the kind whose elements are known without the nest's other ops.
+std::vector<const Op*> PlainAccesses(const Op* nest, OpKind kind) {
+  auto made_here = [&](const Value* index) {
+    return index->def() && index->def()->block() == nest->region();
+  };
+  std::vector<const Op*> accesses;
+  for (const Op* op : *nest->region()) {
+    if (op->kind() == kind && std::ranges::none_of(IndexOf(op), made_here)) accesses.push_back(op);
+  }
+  return accesses;
+}
+
+/// The nest in the branch that has nothing else but what brings its tiles there and back; null: there is none.
+const Op* NestIn(const ir::Block* region) {
+  const Op* nest = nullptr;
+  for (const Op* op : *region) {
+    if (op->kind() == OpKind::Nest) nest = op;
+  }
+  return nest;
+}
+
+/// The branch of two ways that the op is in, of which the first one runs nearly always.
+const Op* WaysAround(const Op* op) {
+  const Op* parent = op->block()->parent();
+  return parent && parent->kind() == OpKind::If && parent->HasAttr(AttrKey::Likely) ? parent
+                                                                                    : nullptr;
+}
+
+/// The cut whose blocks, or whose blocks' ways, an op stands in.
+Op* CutAround(const Op* op) {
+  if (const Op* ways = WaysAround(op)) op = ways;
+  Op* parent = op->block()->parent();
+  return parent && parent->kind() == OpKind::Cut ? parent : nullptr;
+}
+
+class Prefetcher {
+ public:
+  Prefetcher(ir::Module& module, ir::Function& kernel, Op* contraction)
+      : b_(module), kernel_(kernel), contraction_(contraction), rows_(CutAround(contraction)) {
+    columns_ = rows_ ? CutAround(rows_) : nullptr;
+    panels_ = columns_ ? CutAround(columns_) : nullptr;
+  }
+
+  void Run() {
+    if (!columns_ || IsRare()) return;
+    first_ = contraction_;
+    while (first_->prev()) first_ = first_->prev();
+    b_.set_loc(contraction_->loc());
+    if (panels_) AskForPanel();
+    AskForStores();
+  }
+
+ private:
+  bool IsRare() const {
+    const Op* ways = WaysAround(columns_);
+    return ways && columns_->block() == ways->region(1);
+  }
+
+  static Value* BlkOf(const Op* cut) { return cut->region()->param(0); }
+  static int64_t Most(const Op* cut) { return cut->attr<AttrKey::Sizes>()[0]; }
+
+  /// Whether it is one of the largest blocks: the others, which are few, need no code for it.
+  Value* IsLargest() {
+    auto has_most = [&](const Op* cut) { return b_.Eq(b_.BlkSize(BlkOf(cut)), b_.I64(Most(cut))); };
+    Value* columns = has_most(columns_);
+    Value* rows = has_most(rows_);
+    return b_.And(columns, rows);
+  }
+
+  /// A blk over a new axis of `extent` elements in that of `blk`.
+  Value* MakeBlk(const Value* blk, int64_t extent, Value* start, Value* size) {
+    AxisId whole = blk->type()->axes[0];
+    AxisId axis = kernel_.AddAxis(
+        {kernel_.axis(whole).name, b_.types().sizes().Constant(extent), nullptr, whole});
+    return b_.Make(OpKind::MakeBlk, {start, size, b_.I64(0)}, b_.types().Blk(axis));
+  }
+
+  /// Of each element that these accesses of the nest touch, where it walks the blks.
+  void Ask(const Op* nest, const std::vector<const Op*>& accesses, const std::vector<Value*>& blks,
+           ir::IntentKind intent) {
+    Op* asking = b_.Create(OpKind::Nest, {blks}, {});
+    ir::ValueMap map;
+    for (size_t i = 0; i < blks.size(); ++i) {
+      const Value* point = nest->region()->param(i);
+      map[point] = b_.AddParam(asking->region(), point->type(), point->name());
+    }
+    FillRegion(b_, asking->region(), [&]() -> Values {
+      for (const Op* access : accesses) {
+        Values index;
+        for (Value* value : IndexOf(access)) index.push_back(Mapped(map, value));
+        b_.Create(OpKind::Prefetch, {{TensorOf(access)}, index}, {},
+                  {ir::MakeAttr<AttrKey::Access>(access->attr<AttrKey::Access>()),
+                   ir::MakeAttr<AttrKey::Intent>(intent)});
+      }
+      return {};
+    });
+  }
+
+  /// The branch of the panels' cut that packs one where rows are not few.
+  const Op* PackingBranch() const {
+    for (const Op* op : *panels_->region()) {
+      if (op->kind() == OpKind::If && NestIn(op->region(1))) return op;
+    }
+    return nullptr;
+  }
+
+  void AskForPanel() {
+    const Op* branch = PackingBranch();
+    const Op* nest = branch ? NestIn(branch->region(1)) : nullptr;
+    if (!nest || nest->operands().size() != 2 || !LastAxis(nest).Vectorizes()) return;
+    std::vector<const Op*> loads = PlainAccesses(nest, OpKind::Load);
+    if (loads.empty() || nest->operand(1) != BlkOf(panels_)) return;
+    Value* of_row = ShareOfRow(nest->operand(0));
+    b_.SetInsertionPoint(first_);
+    MakeIf(b_, b_.Select(branch->operand(0), b_.Bool(false), IsLargest()), [&] {
+      Value* columns = BlkOf(columns_);
+      Value* next = b_.Add(b_.BlkStart(columns), b_.BlkSize(columns));
+      Value* share = Share(nest->operand(0), of_row);
+      Ask(nest, loads,
+          {share, MakeBlk(panels_->operand(0), Most(columns_), next, b_.BlkSize(columns))},
+          ir::IntentKind::ReadLater);
+    });
+  }
+
+  /// How many elements of the blk a row asks for, so that those of the largest blocks together ask for all.
+  Value* ShareOfRow(Value* blk) {
+    b_.SetInsertionPoint(rows_);
+    Value* one = b_.I64(1);
+    Value* least = b_.Sub(b_.BlkSize(rows_->operand(0)), b_.I64(Most(rows_) - 1));
+    Value* rows = b_.Max(least, one);
+    Value* last = b_.Sub(b_.Add(b_.BlkSize(blk), rows), one);
+    return b_.Div(last, rows);
+  }
+
+  /// The part of the blk that the block of rows asks for.
+  Value* Share(Value* blk, Value* of_row) {
+    Value* all = rows_->operand(0);
+    Value* rows = BlkOf(rows_);
+    Value* size = b_.BlkSize(blk);
+    auto share = [&](Value* row) { return b_.Min(b_.Mul(of_row, row), size); };
+    Value* before = b_.Sub(b_.BlkStart(rows), b_.BlkStart(all));
+    Value* lo = share(before);
+    Value* hi = share(b_.Add(before, b_.BlkSize(rows)));
+    int64_t extent = kernel_.axis(blk->type()->axes[0]).extent->value;
+    return MakeBlk(blk, extent, b_.Add(b_.BlkStart(blk), lo), b_.Sub(hi, lo));
+  }
+
+  void AskForStores() {
+    for (const Op* follower : FollowersOf(contraction_)) {
+      const Op* nest = follower->kind() == OpKind::If ? NestIn(follower->region(0)) : nullptr;
+      std::vector<const Op*> stores;
+      if (nest) stores = PlainAccesses(nest, OpKind::Store);
+      if (stores.empty()) continue;
+      b_.SetInsertionPoint(first_);
+      MakeIf(b_, b_.And(follower->operand(0), IsLargest()),
+             [&] { Ask(nest, stores, nest->operands(), ir::IntentKind::Write); });
+    }
+  }
+
+  ir::Builder b_;
+  ir::Function& kernel_;
+  Op* contraction_;
+  Op* rows_;
+  Op* columns_ = nullptr;
+  Op* panels_ = nullptr;
+  Op* first_ = nullptr;
+};
+
+}  // namespace
+
+void RunInsertPrefetches(PassContext& context, ir::Function& kernel) {
+  for (Op* op : OpsOfKind(kernel, OpKind::Contraction))
+    Prefetcher(context.module, kernel, op).Run();
+}
+
+}  // namespace kdl::cpu

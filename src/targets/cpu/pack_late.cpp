@@ -1,0 +1,166 @@
+#include <vector>
+
+#include "ir/builder.h"
+#include "ir/op_info.h"
+#include "ir/views.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
+#include "targets/cpu/analysis/accumulators.h"
+#include "targets/cpu/analysis/register_block.h"
+#include "targets/cpu/cut_fold.h"
+#include "targets/cpu/passes.h"
+
+// pack-late: what a contraction reads in panels of columns is packed panel by panel, right before the rows pass over it: the
+// panel is in the nearest cache then, and all take turns in one place that stays there.
+//
+//   %y = nest { … load %b[%k, %j] … }               if %few { %y = nest { … } ; put %y to %h } else { }
+//   put %y to %h                                    cut %p: blk<jr> in %j {sizes = [32, 31]} {
+//   %b = get %h : tile<f32; j k>              ->      %n = select %few, %number, 0
+//   %u = contraction %a, %b into %t                   if %few { } else { %y = nest (…, … in %p) { … } ; put %y to %h panel %n }
+//   put %u to %c                                      %b = get %h panel %n : tile<f32; jr k>
+//                                                     %u = contraction %a, %b into %t ; put %u to %c }
+//
+// A panel serves all rows. Where they are few, packing takes most of the time, and memory gives long rows sooner than pieces
+// of them: all columns are packed at once. So they are where a panel of groups has less than a line of each row: the line would
+// be gone when the next panel wants the rest of it.
+
+namespace kdl::cpu {
+
+namespace {
+
+/// Runs with the same result at any time at which what it loads has not changed, without a trap.
+bool CanWait(const Op* nest) {
+  for (const Op* op : *nest->region()) {
+    if (op->kind() == OpKind::Store || op->kind() == OpKind::Element ||
+        op->kind() == OpKind::FoldIn || MayTrap(op))
+      return false;
+  }
+  return true;
+}
+
+/// Whether the op changes tensors: a nest does where an access in it does more than load.
+bool ChangesMemory(const Op* op) {
+  if (op->info().has(ir::kPure) || IsPlacing(op)) return false;
+  if (op->kind() != OpKind::Nest) return true;
+  return AnyBelow(op->region(), [](const Op* inner) {
+    return inner->HasAttr(AttrKey::Access) && inner->kind() != OpKind::Load;
+  });
+}
+
+bool ChangesMemoryBetween(const Op* first, const Op* last) {
+  for (const Op* op = first->next(); op != last; op = op->next()) {
+    if (!op || ChangesMemory(op)) return true;
+  }
+  return false;
+}
+
+/// The put of what a nest makes that alone puts to the home.
+Op* OnlyPut(const Value* home) {
+  Op* put = nullptr;
+  for (const ir::Use& use : home->uses()) {
+    if (use.user->kind() == OpKind::Get) continue;
+    if (put || use.user->kind() != OpKind::Put) return nullptr;
+    put = use.user;
+  }
+  return put && put->operand(0)->def()->kind() == OpKind::Nest ? put : nullptr;
+}
+
+/// What packs the operand that the contraction alone reads; null: nothing does that may wait.
+Op* PackOf(const KernelShape& kernel, const Op* contraction, const Value* operand) {
+  const Op* get = operand->def();
+  if (!get || get->kind() != OpKind::Get || operand->uses().size() != 1) return nullptr;
+  const Value* home = get->operand(0);
+  Op* put = OnlyPut(home);
+  if (!put || home->uses().size() != 2 || home->type()->panel == 0) return nullptr;
+  ir::Type type = home->type();
+  if (type->group > 1 && type->panel * Bytes(type->scalar) < kernel.facts.cache_line_bytes)
+    return nullptr;
+  const Op* nest = put->operand(0)->def();
+  if (nest->results().size() != 1 || !CanWait(nest)) return nullptr;
+  if (contraction->block() != nest->block() || ChangesMemoryBetween(nest, contraction))
+    return nullptr;
+  RegisterBlock block = RegisterBlock::Of(kernel, *contraction);
+  bool fits = block.row && home->type()->panel % (block.largest.columns * block.lanes) == 0;
+  return fits && block.outer.empty() ? put : nullptr;
+}
+
+/// Whole panels, and what is left behind them.
+ir::NumberList Panels(int64_t panel) {
+  if (panel == 1) return {panel};
+  return {panel, panel - 1};
+}
+
+struct Sinking {
+  Op* contraction;
+  Op* put;
+  RegisterBlock block;
+};
+
+class MoveSinker {
+ public:
+  MoveSinker(ir::Module& module, const Sinking& sinking)
+      : b_(module), sinking_(sinking), cutter_(module, sinking.contraction) {}
+
+  void Run() {
+    b_.StandAt(sinking_.contraction);
+    Value* few = HasFewRows();
+    Op* all = MakeBranch(b_, few);
+    MoveNest(all->region(0));
+    const Value* home = sinking_.put->operand(1);
+    cutter_.Open(*sinking_.block.column, Panels(home->type()->panel));
+    b_.SetInsertionPoint(cutter_.b().before());
+    Value* own = b_.BlkIndex(cutter_.blk());
+    Value* panel = b_.Select(few, own, b_.I64(0));
+    Op* one = MakeBranch(b_, few);
+    cutter_.b().SetInsertionPoint(one->region(1)->terminator());
+    cutter_.Copy(sinking_.put->operand(0)->def());
+    SetPanel(cutter_.Copy(sinking_.put), ir::PutOp::at_panel, panel);
+    cutter_.b().SetInsertionPoint(one->block(), one->next());
+    Op* contraction = cutter_.Move();
+    for (const Value* factor : contraction->operands()) {
+      Op* get = factor->def();
+      bool packs = get && get->kind() == OpKind::Get && get->operand(0) == home;
+      if (packs) SetPanel(get, ir::GetOp::at_panel, panel);
+    }
+  }
+
+ private:
+  Value* HasFewRows() {
+    constexpr int64_t kFewBlocks = 4;
+    Value* rows = ir::FindBlk(sinking_.contraction, *sinking_.block.row);
+    Value* size = b_.BlkSize(rows);
+    return b_.Lt(size, b_.I64(kFewBlocks * sinking_.block.largest.rows));
+  }
+
+  void MoveNest(ir::Block* region) {
+    MoveInto(region, sinking_.put->operand(0)->def());
+    MoveInto(region, sinking_.put);
+  }
+
+  static void SetPanel(Op* op, size_t segment, Value* panel) {
+    op->SetSegment(segment, std::span(&panel, 1));
+  }
+
+  ir::Builder b_;
+  Sinking sinking_;
+  FoldCutter cutter_;
+};
+
+}  // namespace
+
+void RunPackLate(PassContext& context, ir::Function& kernel) {
+  KernelShape shape{kernel, FactsOf(context), AxisOrder(kernel)};
+  std::vector<Sinking> found;
+  for (Op* op : OpsOfKind(kernel, OpKind::Contraction)) {
+    if (op->attr<ir::AttrKey::Order>() != ir::OrderKind::Chain) continue;
+    for (size_t i : {size_t{ir::ContractionOp::at_a}, size_t{ir::ContractionOp::at_b}}) {
+      if (Op* put = PackOf(shape, op, op->operand(i))) {
+        found.push_back({op, put, RegisterBlock::Of(shape, *op)});
+        break;
+      }
+    }
+  }
+  for (const Sinking& sinking : found) MoveSinker(context.module, sinking).Run();
+}
+
+}  // namespace kdl::cpu

@@ -1,0 +1,366 @@
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/builder.h"
+#include "ir/op_info.h"
+#include "ir/tensor_view.h"
+#include "ir/views.h"
+#include "passes/rewriting/drop_unused.h"
+#include "passes/rewriting/rewrite.h"
+#include "support/check.h"
+#include "targets/cpu/analysis/kernel_shape.h"
+#include "targets/cpu/passes.h"
+
+// partition-by-engine: for a device with a matrix unit and a vector unit of its own, a kernel without stages becomes two stages,
+// one for each unit. Both walk the same loops; scalars, and loads of tensors that nobody writes, are made where they are
+// needed. A tile that one unit makes and the other uses goes through a pipe: it is pushed behind where it is made, and
+// popped at the same place of the other walk. So a pipe never holds more than one tile in the order of the source, and no
+// depth can block.
+//
+//   spmd (%i, %j) { %s = contraction %a, %b … ; %e = exp %s ; store %e to %y }
+//   -> stage {matrix} { spmd (%i, %j) { %s = contraction %a, %b … ; push %s to %q over i, j } }
+//      stage {vector} { spmd (%i, %j) { %t = pop %q over i, j ; %e = exp %t ; store %e to %y } }
+
+namespace kdl::cpu {
+
+namespace {
+
+using ir::Block;
+using ir::MakeAttr;
+
+constexpr int64_t kDepth = 2;  // so that the units overlap
+
+enum class Unit : uint8_t { Either, Matrix, Vector };
+
+Unit Other(Unit unit) { return unit == Unit::Matrix ? Unit::Vector : Unit::Matrix; }
+
+/// Whether both units walk what the op has inside. A fold by a region belongs to one of them as a whole.
+bool IsWalked(const Op* op) {
+  return !op->regions().empty() && op->kind() != OpKind::Fold && op->kind() != OpKind::Scan;
+}
+
+/// Which unit makes each value, runs each op.
+class Assignment {
+ public:
+  explicit Assignment(const ir::Function& kernel) {
+    ir::Walk(kernel.body, [&](const Op* op) {
+      if (op->kind() == OpKind::Store)
+        written_.insert(ir::MemoryOf(op->operand(ir::StoreOp::at_tensor)));
+    });
+    // What loops carry depends on what their bodies yield.
+    do changed_ = false, Visit(kernel.body);
+    while (changed_);
+    // Once and for all: the stages' own stores are no part of it.
+    for (const Op* op : OpsOfKind(kernel, OpKind::Store)) stores_[op] = StoreUnit(op);
+  }
+
+  Unit Of(const Value* value) const {
+    auto found = values_.find(value);
+    return found == values_.end() ? Unit::Either : found->second;
+  }
+
+  /// The unit that runs an op; regions are walked by both.
+  Unit Of(const Op* op) const {
+    if (IsWalked(op)) return Unit::Either;
+    switch (op->kind()) {
+      case OpKind::Contraction:
+        return Unit::Matrix;
+      case OpKind::Store:
+        return stores_.contains(op) ? stores_.at(op) : Unit::Either;
+      case OpKind::Load:
+        if (written_.contains(ir::MemoryOf(op->operand(0)))) return Unit::Vector;
+        return Made(op, Unit::Either);
+      case OpKind::Broadcast:
+      case OpKind::Iota:
+        return Made(op, Unit::Either);
+      case OpKind::Require:
+      case OpKind::View:
+        return Unit::Either;
+      default: {
+        bool tiles = std::any_of(op->results().begin(), op->results().end(), IsTileValue);
+        bool free = op->info().has(ir::kPure) && !tiles && op->kind() != OpKind::Reduce;
+        return Made(op, free ? Unit::Either : Unit::Vector);
+      }
+    }
+  }
+
+ private:
+  /// `unit`, but where an operand is made by the vector unit alone, so is what comes of it; and what the matrix unit has
+  /// made is worked on by the vector unit.
+  Unit Made(const Op* op, Unit unit) const {
+    bool bound = std::any_of(op->operands().begin(), op->operands().end(),
+                             [&](const Value* operand) { return Of(operand) != Unit::Either; });
+    return bound ? Unit::Vector : unit;
+  }
+
+  /// Accumulators go to memory without a detour, unless the vector unit touches the tensor too.
+  Unit StoreUnit(const Op* op) const {
+    const Value* tensor = op->operand(ir::StoreOp::at_tensor);
+    for (const Op* user : ir::UsersOfMemory(tensor)) {
+      bool matrix = user->kind() == OpKind::Store && Of(user->operand(0)) == Unit::Matrix;
+      if (!matrix) return Unit::Vector;
+    }
+    return Unit::Matrix;
+  }
+
+  void Set(const Value* value, Unit unit) {
+    if (Of(value) == unit) return;
+    values_[value] = unit;
+    changed_ = true;
+  }
+
+  static Unit Join(Unit a, Unit b) {
+    if (a == Unit::Either || a == b) return b;
+    return b == Unit::Either ? a : Unit::Vector;
+  }
+
+  void Visit(const Block* block) {
+    for (const Op* op : *block) {
+      if (!IsWalked(op)) {
+        Unit unit = Of(op);
+        for (const Value* result : op->results()) Set(result, unit);
+        continue;
+      }
+      for (const Block* region : op->regions()) Visit(region);
+      VisitCarried(op);
+    }
+  }
+
+  /// A carried tile is at home where the loop makes its next value.
+  void VisitCarried(const Op* op) {
+    for (const Value* result : op->results()) {
+      Unit unit = Unit::Either;
+      for (const Block* region : op->regions())
+        unit = Join(unit, Of(region->terminator()->operand(result->index())));
+      if (op->kind() != OpKind::If && unit == Unit::Either) {
+        size_t first = op->operands().size() - op->results().size();
+        unit = Of(op->operand(first + result->index()));
+      }
+      Set(result, unit);
+      if (op->kind() == OpKind::If) continue;
+      size_t first = op->region()->params().size() - op->results().size();
+      Set(op->region()->param(first + result->index()), unit);
+    }
+  }
+
+  std::unordered_map<const Value*, Unit> values_;
+  std::unordered_map<const Op*, Unit> stores_;  ///< once the values are known
+  std::unordered_set<const Value*> written_;
+  bool changed_ = false;
+};
+
+/// Who needs a value: the unit of the op that uses it, or of what a yield or an init becomes.
+Unit UserUnit(const Assignment& units, const ir::Use& use) {
+  const Op* op = use.user;
+  if (op->kind() == OpKind::Yield) {
+    const Op* outer = op->block()->parent();
+    return outer->results().empty() ? Unit::Either : units.Of(outer->result(use.operand));
+  }
+  if (!IsWalked(op)) return units.Of(op);
+  size_t first = op->operands().size() - op->results().size();
+  bool init = op->kind() != OpKind::If && use.operand >= first && !op->results().empty();
+  return init ? units.Of(op->result(use.operand - first)) : Unit::Either;
+}
+
+/// How the kernel is to be cut; nothing: a unit would need a scalar that the other makes, or only one has work.
+class Cut {
+ public:
+  Cut(ir::Module& module, ir::Function& kernel)
+      : module_(module), kernel_(kernel), units_(kernel), b_(module) {}
+
+  bool Plan() {
+    bool works[3] = {};
+    bool possible = true;
+    auto look = [&](Value* value) {
+      Unit unit = units_.Of(value);
+      if (unit == Unit::Either) return;
+      for (const ir::Use& use : value->uses()) {
+        Unit user = UserUnit(units_, use);
+        if (user == unit) continue;
+        // Both walks need bounds and conditions; a pipe carries tiles.
+        if (user == Unit::Either || !IsTileValue(value)) possible = false;
+        crossing_.insert(value);
+      }
+    };
+    ir::Walk(kernel_.body, [&](const Op* op) {
+      works[static_cast<size_t>(units_.Of(op))] = true;
+      // Both walks end by themselves: what ends them is known to both.
+      bool ends_early = op->kind() == OpKind::While || op->HasAttr(ir::AttrKey::Breaks);
+      if (ends_early && units_.Of(op->result(0)) != Unit::Either) possible = false;
+      for (Value* result : op->results()) look(result);
+      for (const Block* region : op->regions()) {
+        for (Value* param : region->params()) look(param);
+      }
+    });
+    return possible && !crossing_.empty() && works[static_cast<size_t>(Unit::Matrix)] &&
+           works[static_cast<size_t>(Unit::Vector)];
+  }
+
+  void Run() {
+    Block* old = module_.arena().Make<Block>();
+    MoveOps(kernel_.body, old);
+    b_.SetInsertionPoint(kernel_.body);
+    for (Op* op : *old) {
+      if (op->kind() != OpKind::Require && op->kind() != OpKind::View)
+        continue;  // a launch asks once
+      old->Remove(op);
+      kernel_.body->InsertBefore(op, nullptr);
+    }
+    ir::Walk(old, [&](const Op* op) {
+      for (const Block* region : op->regions()) {
+        for (Value* param : region->params()) AddPipe(param);
+      }
+      for (Value* result : op->results()) AddPipe(result);
+    });
+    AddStage("matrix", Unit::Matrix, old);
+    AddStage("vector", Unit::Vector, old);
+    b_.Create(OpKind::Return, {{}}, {});
+    while (old->last()) ir::Erase(old->last());
+  }
+
+ private:
+  void AddPipe(Value* value) {
+    if (!crossing_.contains(value) || pipes_.contains(value)) return;
+    std::vector<Size> extents;
+    for (ir::AxisId axis : value->type()->axes) extents.push_back(kernel_.axis(axis).extent);
+    Names& names = module_.context().names;
+    std::string name =
+        value->name().empty() ? fmt::format("t{}", pipes_.size()) : value->name().str();
+    for (int copy = 1; !taken_.insert(name).second; ++copy)
+      name = fmt::format("{}.{}", value->name().empty() ? "t" : value->name().text(), copy);
+    ir::Type type = module_.types().Pipe(value->type()->scalar, std::move(extents));
+    Op* pipe =
+        b_.Create(OpKind::Pipe, {{}}, {type},
+                  {MakeAttr<AttrKey::Name>(names.Intern(name)), MakeAttr<AttrKey::Depth>(kDepth)});
+    pipe->result()->set_name(names.Intern(name));
+    pipes_[value] = pipe->result();
+  }
+
+  void AddStage(const char* name, Unit unit, const Block* body) {
+    Op* stage = b_.Create(OpKind::Stage, {}, {},
+                          {MakeAttr<AttrKey::Name>(module_.context().names.Intern(name))});
+    map_.clear();
+    walks_ = 0;
+    Fill(stage->region(), body, unit);
+    DropUnused(stage->region());
+  }
+
+  /// The walk of one unit over a block, with the yield that the unit's values need.
+  void Fill(Block* into, const Block* from, Unit unit) {
+    Block* outer = b_.block();
+    b_.SetInsertionPoint(into);
+    for (Value* param : from->params()) Hand(param, unit);
+    for (Op* op : *from) {
+      b_.set_loc(op->loc());
+      if (op->info().has(ir::kTerminator)) {
+        Yield(op, unit);
+      } else if (IsWalked(op)) {
+        CopyWalk(op, unit);
+      } else if (units_.Of(op) != Other(unit)) {
+        ir::Clone(op, b_, map_);
+      }
+      for (Value* result : op->results()) Hand(result, unit);
+    }
+    b_.SetInsertionPoint(outer);
+  }
+
+  /// A value that crosses is pushed by the one walk and popped by the other.
+  void Hand(Value* value, Unit unit) {
+    if (!crossing_.contains(value)) return;
+    ir::Attr axes = MakeAttr<AttrKey::Axes>(value->type()->axes);
+    if (units_.Of(value) == unit) {
+      b_.Create(OpKind::Push, {{map_.at(value)}, {pipes_.at(value)}}, {}, {axes});
+    } else {
+      map_[value] = b_.Create(OpKind::Pop, {{pipes_.at(value)}}, {value->type()}, {axes})->result();
+    }
+  }
+
+  bool Keeps(const Value* value, Unit unit) const { return units_.Of(value) != Other(unit); }
+
+  void Yield(const Op* op, Unit unit) {
+    const Op* outer = op->block()->parent();
+    std::vector<Value*> values;
+    for (size_t i = 0; outer && i < outer->results().size(); ++i) {
+      if (Keeps(outer->result(i), unit)) values.push_back(Mapped(map_, op->operand(i)));
+    }
+    b_.Create(OpKind::Yield, {values}, {});
+  }
+
+  /// Both units walk the same blocks in the same order: those of one domain, whatever each does with them.
+  void WalkAlike(Op* spmd) {
+    spmd->SetAttr(MakeAttr<AttrKey::Deal>(ir::DealKind::Static));
+    std::string name = fmt::format("units.{}", walks_++);
+    if (!spmd->HasAttr(AttrKey::Domain))
+      spmd->SetAttr(MakeAttr<AttrKey::Domain>(module_.context().names.Intern(name)));
+  }
+
+  /// A loop or branch, which carries what the unit keeps.
+  void CopyWalk(const Op* op, Unit unit) {
+    size_t carried = op->kind() == OpKind::If ? 0 : op->results().size();
+    size_t fixed = op->operands().size() - carried;
+    ir::Builder::Segments segments(op->info().operands.size());
+    for (size_t s = 0; s < segments.size(); ++s) {
+      for (size_t i = 0; i < op->Segment(s).size(); ++i) {
+        size_t operand = op->SegmentBegin(s) + i;
+        if (operand >= fixed && !Keeps(op->result(operand - fixed), unit)) continue;
+        segments[s].push_back(Mapped(map_, op->operand(operand)));
+      }
+    }
+    std::vector<ir::Type> types;
+    for (const Value* result : op->results()) {
+      if (Keeps(result, unit)) types.push_back(result->type());
+    }
+    Op* copy = b_.Create(op->kind(), segments, types, op->attrs());
+    if (op->kind() == OpKind::Spmd) WalkAlike(copy);
+    size_t next = 0;
+    for (Value* result : op->results()) {
+      if (!Keeps(result, unit)) continue;
+      copy->result(next)->set_name(result->name());
+      map_[result] = copy->result(next++);
+    }
+    for (size_t r = 0; r < op->regions().size(); ++r) {
+      const Block* region = op->region(r);
+      size_t binders = region->params().size() - carried;
+      for (size_t i = 0; i < region->params().size(); ++i) {
+        Value* param = region->param(i);
+        if (i >= binders && !Keeps(op->result(i - binders), unit)) continue;
+        map_[param] = b_.AddParam(copy->region(r), param->type(), param->name());
+      }
+      Fill(copy->region(r), region, unit);
+    }
+  }
+
+  ir::Module& module_;
+  ir::Function& kernel_;
+  Assignment units_;
+  ir::Builder b_;
+  std::unordered_set<const Value*> crossing_;
+  std::unordered_map<const Value*, Value*> pipes_;
+  std::unordered_set<std::string> taken_;
+  ir::ValueMap map_;
+  int walks_ = 0;  ///< of the stage so far, which both have in one order
+};
+
+}  // namespace
+
+namespace {
+
+/// What the cores of a launch share does not go together with stages.
+bool SharesMemory(const ir::Function& kernel) {
+  return std::ranges::any_of(std::array{OpKind::Sync, OpKind::LaunchTensor, OpKind::Update},
+                             [&](OpKind kind) { return !OpsOfKind(kernel, kind).empty(); });
+}
+
+}  // namespace
+
+void RunPartitionByEngine(PassContext& context, ir::Function& kernel) {
+  KDL_CHECK(context.facts, "partition-by-engine runs for a target");
+  if (SharesMemory(kernel)) return;
+  if (!context.facts->split_units || !OpsOfKind(kernel, OpKind::Stage).empty()) return;
+  Cut cut(context.module, kernel);
+  if (cut.Plan()) cut.Run();
+}
+
+}  // namespace kdl::cpu

@@ -1,0 +1,72 @@
+#include "ir/builder.h"
+#include "ir/views.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
+#include "targets/cpu/analysis/accumulators.h"
+#include "targets/cpu/passes.h"
+
+// peel-first-iteration: a home that a contraction goes on from, turn by turn, and that is filled with one value before is not filled: the
+// first turn starts from the value. Where the loop has no turn it is filled after all.
+//
+//   %z = nest { yield %v } ; put %z to %h          if %lo < %hi { } else { %z = nest { yield %v } ; put %z to %h }
+//   loop %n in %lo .. %hi {                   ->   loop %n in %lo .. %hi {
+//     %t = get %h                                    %f = eq %n, %lo
+//     %u = contraction %a, %b into %t                %t = get %h or %v if %f
+//     put %u to %h }                                 … }
+
+namespace kdl::cpu {
+
+namespace {
+
+/// The nest that makes what is put, where it only yields one value, the same at all points: an index is another one at each.
+Op* FillOf(const Op* put) {
+  Op* nest = put->kind() == OpKind::Put ? put->operand(0)->def() : nullptr;
+  bool fills = nest && nest->kind() == OpKind::Nest && nest->results().size() == 1 &&
+               nest->region()->first()->kind() == OpKind::Yield &&
+               !IsInside(nest->region()->terminator()->operand(0), nest);
+  return fills ? nest : nullptr;
+}
+
+/// What only fills the home in front of the loop, the last to touch it there; null: there is no such put.
+Op* FillingPut(const Op* loop, const Value* home) {
+  Op* before = loop->prev();
+  while (before && !Touches(before, home)) before = before->prev();
+  return before && FillOf(before) ? before : nullptr;
+}
+
+void FillWithoutTurns(ir::Builder& b, ir::LoopOp loop, Op* put) {
+  Op* fill = FillOf(put);
+  b.SetInsertionPoint(loop.op);
+  b.set_loc(fill->loc());
+  Value* runs = b.Lt(loop.lo(), loop.hi());
+  Op* branch = MakeBranch(b, runs);
+  MoveInto(branch->region(1), fill);
+  MoveInto(branch->region(1), put);
+}
+
+void StartFirstTurn(ir::Builder& b, ir::LoopOp loop, Op* get, Value* value) {
+  b.StandAt(get);
+  Value* is_first = b.Eq(loop->region()->param(0), loop.lo());
+  Value* instead[] = {value};
+  Value* condition[] = {is_first};
+  get->SetSegment(ir::GetOp::at_value, instead);
+  get->SetSegment(ir::GetOp::at_condition, condition);
+}
+
+}  // namespace
+
+void RunPeelFirstIteration(PassContext& context, ir::Function& kernel) {
+  ir::Builder b(context.module);
+  for (Op* op : passes::OpsOfKind(kernel, OpKind::Loop)) {
+    ir::LoopOp loop(op);
+    for (const Value* home : AccumulatedIn(op)) {
+      Op* put = FillingPut(op, home);
+      if (!put) continue;
+      Op* get = AccumulatorOf(op, home)->Segment(ir::ContractionOp::at_into)[0]->def();
+      StartFirstTurn(b, loop, get, FillOf(put)->region()->terminator()->operand(0));
+      FillWithoutTurns(b, loop, put);
+    }
+  }
+}
+
+}  // namespace kdl::cpu

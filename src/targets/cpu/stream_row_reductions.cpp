@@ -1,0 +1,207 @@
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ir/builder.h"
+#include "ir/eval/eval.h"
+#include "ir/views.h"
+#include "passes/analysis/points.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
+#include "targets/cpu/analysis/kernel_shape.h"
+#include "targets/cpu/analysis/rereads.h"
+#include "targets/cpu/analysis/row_fold.h"
+#include "targets/cpu/passes.h"
+
+// stream-row-reductions: what a fold reads once it takes from where it lies, row by row, into accumulators that stay in the nearest cache: no
+// copy of the terms is made, and memory is read as it lies.
+//
+//   %t = load %b[%k, %j] : tile<f32; j k>                 %s = loop %p in start(k) .. end(k) carry(%a = %zero) {
+//   %s = contraction %x, %t into %zero over k      ->       %r = load %b[%p, %j] : tile<f32; j> ; %e = element of %x
+//                                                           %n = fma %e, %r, %a ; yield %n }
+//
+// The order of a chain is that of the loop. A factor of numbers, one a row, that stands there as a tile is indexed by the row.
+//
+// A fold in lanes is taken by the nest that makes its larger factor (fuse-reductions). The smaller one is spread over the points of
+// that nest, so that it is made there, too: it stays near, and what is read once needs no copy.
+//
+//   %t = load %a[%i, %k] ; %s = contraction %t, %x into %zero over k   ->   %y = broadcast %x : tile<f32; i k> ; … %t, %y …
+
+namespace kdl::cpu {
+
+namespace {
+
+class RowFolder {
+ public:
+  RowFolder(ir::Module& module, const ir::Function& kernel, const ProcessorFacts& facts)
+      : module_(module), kernel_{kernel, facts, AxisOrder(kernel)} {}
+
+  void Run(Op* fold) {
+    std::optional<RowFold> found = RowFoldOf(fold, kernel_);
+    if (!found || !StaysNear(fold)) return;
+    rows_ = std::move(*found);
+    Rewrite(fold);
+  }
+
+ private:
+  /// Whether a row of accumulators stays in the nearest cache.
+  bool StaysNear(const Op* fold) const {
+    AxisId last = kernel_.order.Sorted(fold->result()->type()->axes).back();
+    return kernel_.Extent(last) * Bytes(fold->attr<AttrKey::Acc>()) <=
+           MostAccumulatorBytes(kernel_.facts);
+  }
+
+  void Rewrite(Op* fold) {
+    ir::Builder b(module_, fold);
+    Value* start = b.BlkStart(rows_.blk);
+    Value* size = b.BlkSize(rows_.blk);
+    Value* end = b.Add(start, size);
+    passes::Values result = {StartOf(b, fold)};
+    if (Value* together = GoTogether(b, fold)) {
+      Value* whole = b.Sub(size, b.Rem(size, b.I64(kRowsAtOnce)));
+      Value* rest = b.Add(start, b.Select(together, whole, b.I64(0)));
+      result = Rows(b, fold, {start, rest, kRowsAtOnce}, result);
+      start = rest;
+    }
+    result = Rows(b, fold, {start, end}, result);
+    result[0]->set_name(fold->result()->name());
+    fold->result()->ReplaceAllUsesWith(result[0]);
+    ir::Erase(fold);
+    for (const Op* op : rows_.makers) ir::Erase(const_cast<Op*>(op));
+  }
+
+  /// Whether several rows go together: those of one page would come from memory in no order that a processor knows. Null: never.
+  Value* GoTogether(ir::Builder& b, const Op* fold) const {
+    AxisId last = kernel_.order.Sorted(fold->result()->type()->axes).back();
+    Value* together = nullptr;
+    for (const Op* op : rows_.makers) {
+      if (op->kind() != OpKind::Load || !HasAxis(op->result(), last)) continue;
+      Value* tensor = ir::LoadOp(const_cast<Op*>(op)).tensor();
+      int64_t bytes = Bytes(tensor->type()->scalar);
+      if (kernel_.Extent(last) * bytes < kPageBytes) return nullptr;
+      Value* size = b.BlkSize(ir::FindBlk(fold, last));
+      Value* in_pages = b.Ge(size, b.I64(kPageBytes / bytes));
+      Value* all = b.Mul(b.SizeValue(tensor->type()->dims[0]), BytesPerIndex(b, tensor, 0));
+      Value* is_near = b.Le(all, b.I64(kernel_.facts.l2_bytes));
+      Value* may = b.Or(in_pages, is_near);
+      together = together ? b.And(together, may) : may;
+    }
+    return together;
+  }
+
+  /// Takes in so many rows a turn, in their order.
+  passes::Values Rows(ir::Builder& b, const Op* fold, const passes::LoopBounds& bounds,
+                      const passes::Values& before) {
+    return passes::MakeLoop(b, bounds, before, [&](Value* first, const passes::Values& carried) {
+      Value* taken = carried[0];
+      for (const passes::Values& terms : TermsFrom(b, fold, first, bounds.step))
+        taken = Take(b, fold, terms, taken);
+      return passes::Values{taken};
+    });
+  }
+
+  /// Of so many rows; numbers stand in front of all tiles, which one nest can take then.
+  std::vector<passes::Values> TermsFrom(ir::Builder& b, const Op* fold, Value* first,
+                                        int64_t count) {
+    auto acc = fold->attr<AttrKey::Acc>();
+    std::vector<Value*> whole = TermsOf(fold);
+    std::vector<passes::Values> rows(static_cast<size_t>(count), passes::Values(whole.size()));
+    std::vector<ir::ValueMap> at_rows;
+    for (int64_t i = 0; i < count; ++i)
+      at_rows.push_back({{rows_.blk, i == 0 ? first : b.Add(first, b.I64(i))}});
+    for (bool tiles : {false, true}) {
+      for (size_t i = 0; i < rows.size(); ++i) {
+        for (size_t t = 0; t < whole.size(); ++t) {
+          if ((whole[t]->type()->axes.size() > 1) == tiles)
+            rows[i][t] = b.Cast(RowOf(b, whole[t], at_rows[i]), acc);
+        }
+      }
+    }
+    return rows;
+  }
+
+  Value* StartOf(ir::Builder& b, const Op* fold) const {
+    ir::Type type = fold->result()->type();
+    if (fold->kind() == OpKind::Contraction) return ir::ContractionOp(const_cast<Op*>(fold)).into();
+    auto acc = fold->attr<AttrKey::Acc>();
+    Value* identity = b.Bits(acc, ir::FoldIdentity(fold->attr<AttrKey::Fold>(), acc));
+    return b.Make(OpKind::Broadcast, {identity}, type);
+  }
+
+  /// The accumulators behind one more row.
+  static Value* Take(ir::Builder& b, const Op* fold, const passes::Values& terms, Value* before) {
+    if (fold->kind() == OpKind::Reduce)
+      return b.Binary(ir::CombineOf(fold->attr<AttrKey::Fold>()), before, terms[0]);
+    if (IsFloat(fold->attr<AttrKey::Acc>()))
+      return b.Make(OpKind::Fma, {terms[0], terms[1], before}, before->type());
+    return b.Add(before, b.Mul(terms[0], terms[1]));
+  }
+
+  Value* RowOf(ir::Builder& b, Value* term, ir::ValueMap& at_row) {
+    const Op* def = term->def();
+    if (!Contains(rows_.makers, def)) {
+      AxisId folded = rows_.blk->type()->axes[0];
+      return HasAxis(term, folded) ? ElementOf(b, term, at_row.at(rows_.blk)) : term;
+    }
+    if (auto known = at_row.find(term); known != at_row.end()) return known->second;
+    for (Value* operand : def->operands()) {
+      if (IsTileValue(operand)) at_row[operand] = RowOf(b, operand, at_row);
+    }
+    return at_row[term] = CloneRetyped(def, b, at_row)->result();
+  }
+
+  /// Of a tile of numbers, one a row, that of the row.
+  static Value* ElementOf(ir::Builder& b, Value* tile, Value* row) {
+    return MakeOne(b, OpKind::Take, {{tile}, {row}, {}, {}},
+                   b.types().ScalarOf(tile->type()->scalar),
+                   {ir::MakeAttr<AttrKey::Axes>(tile->type()->axes),
+                    ir::MakeAttr<AttrKey::Edge>(ir::EdgeKind::Proven)});
+  }
+
+  ir::Module& module_;
+  KernelShape kernel_;
+  RowFold rows_;
+};
+
+/// Whether a nest will make the tile, next to the fold.
+bool IsMadeByNest(const Value* tile, const Op* fold) {
+  const Op* def = tile->def();
+  return def && def->block() == fold->block() && passes::IsPointwise(def) &&
+         NothingWritesBetween(def, fold);
+}
+
+void SpreadFactor(ir::Module& module, Op* fold) {
+  AxisList all = ir::UnionAxes(fold->result()->type()->axes, fold->attr<AttrKey::Axes>());
+  std::vector<Value*> factors = TermsOf(fold);
+  auto has_all = [&](const Value* factor) { return factor->type()->axes.size() == all.size(); };
+  if (has_all(factors[1])) std::swap(factors[0], factors[1]);
+  bool fits = has_all(factors[0]) && !has_all(factors[1]) && IsMadeByNest(factors[0], fold);
+  if (!fits) return;
+  Op* maker = factors[0]->def();
+  const Op* other = factors[1]->def();
+  bool comes_later = other && other->block() == fold->block() && ComesAfter(other, maker);
+  ir::Builder b(module, fold->block(), comes_later ? fold : maker->next());
+  b.set_loc(fold->loc());
+  for (size_t i : {size_t{ir::ContractionOp::at_a}, size_t{ir::ContractionOp::at_b}}) {
+    if (fold->operand(i) == factors[1]) fold->SetOperand(i, b.Broadcast(factors[1], all));
+  }
+  // One nest makes both then; what is loaded is loaded again where it is read. What traps stays in front of what may trap later.
+  bool may_wait = maker->kind() != OpKind::Load && !passes::MayTrap(maker);
+  if (comes_later && may_wait && factors[0]->uses().size() == 1) {
+    fold->block()->Remove(maker);
+    fold->block()->InsertBefore(maker, fold);
+  }
+}
+
+}  // namespace
+
+void RunStreamRowReductions(PassContext& context, ir::Function& kernel) {
+  RowFolder folder(context.module, kernel, FactsOf(context));
+  for (OpKind kind : {OpKind::Reduce, OpKind::Contraction})
+    for (Op* fold : passes::OpsOfKind(kernel, kind)) folder.Run(fold);
+  for (Op* fold : passes::OpsOfKind(kernel, OpKind::Contraction)) {
+    if (fold->attr<AttrKey::Order>() == ir::OrderKind::Lanes64) SpreadFactor(context.module, fold);
+  }
+}
+
+}  // namespace kdl::cpu

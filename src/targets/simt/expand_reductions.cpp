@@ -1,0 +1,398 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ir/eval/eval.h"
+#include "ir/views.h"
+#include "passes/analysis/axis_order.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
+#include "targets/simt/passes.h"
+
+// expand-reductions: what folds, multiplies or takes elements of tiles becomes a nest over the points that it makes, each of which
+// loops over what it folds. What is left over tiles are nests, scans, and products and folds with a map.
+//
+//   %u = contraction %a, %b into %t over k     ->   %u = nest (%i in %bi, %j in %bj) {
+//                                                     %s = loop %k in … carry(%c = %t[%i, %j]) { yield fma %a[%i, %k], %b[%k, %j], %c }
+//                                                     yield %s }
+//
+// A fold in lanes becomes two: each of 64 lanes folds its elements, then their results fold as the order says.
+//
+//   %m = reduce max %x over c {order = lanes64}   ->   %l = nest (%r in %br, %lane in 0 .. 64) { loop %c in %lane .. step 64 … }
+//                                                      %m = nest (%r in %br) { max of %l[%r, 0], … }
+
+namespace kdl::simt {
+
+namespace {
+
+constexpr int64_t kLanes = 64;
+constexpr int64_t kParts = 8;  // of them, which fold side by side
+
+/// The absolute index along each axis.
+using Point = std::map<AxisId, Value*>;
+
+class PointFolder {
+ public:
+  PointFolder(ir::Module& module, ir::Function& kernel)
+      : module_(module), kernel_(kernel), order_(kernel), b_(module) {}
+
+  void Run(Op* op) {
+    b_.StandAt(op);
+    at_ = op;
+    ranges_.clear();
+    switch (op->kind()) {
+      case OpKind::Contraction:
+      case OpKind::Reduce:
+        if (op->HasAttr(AttrKey::Map)) return;
+        FindRanges();
+        Folded(op);
+        break;
+      case OpKind::Fold:
+        FindRanges();
+        Combined(op);
+        break;
+      case OpKind::Take:
+        FindRanges();
+        Taken(ir::TakeOp(op));
+        break;
+      default:
+        return;
+    }
+    ir::Erase(op);
+  }
+
+ private:
+  struct Range {
+    Value* begin;
+    Value* end;
+  };
+
+  // -- Nests ------------------------------------------------------------------------------------
+
+  /// The values that `make` gives of each point over the axes, as tiles; of none: as they are, at this place.
+  Values Nest(const AxisList& axes, const std::function<Values(const Point&)>& make) {
+    if (axes.empty()) return make({});
+    AxisList sorted = order_.Sorted(axes);
+    std::vector<Value*> blks;
+    for (AxisId axis : sorted) blks.push_back(ir::FindBlk(at_, axis));
+    return Nest(sorted, blks, make);
+  }
+
+  Values Nest(const AxisList& axes, const std::vector<Value*>& blks,
+              const std::function<Values(const Point&)>& make) {
+    // The results' types are known once the body is made: it is made in a nest without results, whose region moves.
+    Op* draft = b_.Create(OpKind::Nest, {blks}, {});
+    Point point;
+    for (AxisId axis : axes) point[axis] = b_.AddParam(draft->region(), b_.I64Type(), Name());
+    Values made;
+    FillRegion(b_, draft->region(), [&] { return made = make(point); });
+    std::vector<ir::Type> types;
+    for (const Value* value : made) types.push_back(b_.types().Tile(value->type()->scalar, axes));
+    Op* nest = b_.Create(OpKind::Nest, {blks}, types);
+    for (Value* param : draft->region()->params())
+      param->ReplaceAllUsesWith(b_.AddParam(nest->region(), param->type(), param->name()));
+    MoveOps(draft->region(), nest->region());
+    ir::Erase(draft);
+    return nest->results();
+  }
+
+  /// An element of a tile, or a scalar.
+  Value* Element(Value* value, const Point& point) {
+    if (ir::IsScalar(value->type())) return value;
+    std::vector<Value*> index;
+    for (AxisId axis : value->type()->axes) index.push_back(point.at(axis));
+    return b_
+        .Create(OpKind::Element, {{value}, index}, {b_.types().ScalarOf(value->type()->scalar)})
+        ->result();
+  }
+
+  /// Those that the op walks, in front of what is made.
+  void FindRanges() {
+    for (AxisId axis : at_->attr<AttrKey::Axes>()) {
+      Value* blk = ir::FindBlk(at_, axis);
+      Value* start = b_.BlkStart(blk);
+      Value* size = b_.BlkSize(blk);
+      ranges_[axis] = {start, b_.Add(start, size)};
+    }
+  }
+
+  /// The elements of an axis's block.
+  Range RangeOf(AxisId axis) const { return ranges_.at(axis); }
+
+  /// Loops over the axes, the last one fastest.
+  Values Loops(const AxisList& axes, size_t depth, Point& point, const Values& carried,
+               const std::function<Values(const Point&, const Values&)>& step) {
+    if (depth == axes.size()) return step(point, carried);
+    Range range = RangeOf(axes[depth]);
+    return MakeLoop(b_, {range.begin, range.end}, carried, [&](Value* index, const Values& inner) {
+      point[axes[depth]] = index;
+      return Loops(axes, depth + 1, point, inner, step);
+    });
+  }
+
+  // -- Folds of values and products ---------------------------------------------------------------
+
+  bool IsProduct() const { return at_->kind() == OpKind::Contraction; }
+  Scalar Acc() const { return at_->attr<AttrKey::Acc>(); }
+
+  Value* Identity() {
+    uint64_t bits = IsProduct() ? 0 : ir::FoldIdentity(at_->attr<AttrKey::Fold>(), Acc());
+    return b_.Bits(Acc(), bits);
+  }
+
+  Value* Together(Value* a, Value* b) {
+    OpKind kind = IsProduct() ? OpKind::Add : ir::CombineOf(at_->attr<AttrKey::Fold>());
+    return b_.Binary(kind, a, b);
+  }
+
+  /// The accumulator after the term at the point.
+  Value* Step(Value* acc, const Point& point) {
+    Value* a = b_.Cast(Element(at_->operand(0), point), Acc());
+    if (!IsProduct()) return Together(acc, a);
+    Value* b = b_.Cast(Element(at_->operand(1), point), Acc());
+    if (IsFloat(Acc())) return b_.Fma(a, b, acc);
+    return b_.Add(acc, b_.Mul(a, b));
+  }
+
+  Value* Start(const Point& point) {
+    return IsProduct() ? Element(ir::ContractionOp(at_).into(), point) : Identity();
+  }
+
+  void Folded(Op* op) {
+    AxisList folded = op->attr<AttrKey::Axes>();
+    bool lanes = op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64;
+    Values made = lanes ? InLanes(op, folded) : InChain(op, folded);
+    made[0]->set_name(op->result()->name());
+    op->result()->ReplaceAllUsesWith(made[0]);
+  }
+
+  Values InChain(Op* op, const AxisList& folded) {
+    const ir::Unit* unit = IsProduct() ? ir::UnitOf(*op, module_.context()) : nullptr;
+    return Nest(op->result()->type()->axes, [&](const Point& at) -> Values {
+      Point point = at;
+      Values inits = {Start(point)};
+      if (unit) return UnitSteps(*unit, folded, point, inits);
+      return Loops(folded, 0, point, inits, [&](const Point& term, const Values& acc) -> Values {
+        return {Step(acc[0], term)};
+      });
+    });
+  }
+
+  /// Steps of neighbours along the last axis; behind its block's end both factors are 0, and count.
+  Values UnitSteps(const ir::Unit& unit, const AxisList& folded, Point& point,
+                   const Values& inits) {
+    AxisList slow(folded.begin(), folded.end() - 1);
+    Range range = RangeOf(folded.back());
+    return Loops(slow, 0, point, inits, [&](const Point& row, const Values& before) {
+      return MakeLoop(b_, {range.begin, range.end, unit.depth}, before,
+                      [&](Value* index, const Values& acc) -> Values {
+                        Point first = row;
+                        first[folded.back()] = index;
+                        return {UnitStep(unit, acc[0], first, folded.back(), range.end)};
+                      });
+    });
+  }
+
+  /// The accumulator after the step whose first term is at the point.
+  Value* UnitStep(const ir::Unit& unit, Value* acc, Point point, AxisId axis, Value* end) {
+    Value* first = point.at(axis);
+    Value* sum = Flushed(unit, acc);
+    Values products;
+    for (int turn = 0; turn < unit.depth; ++turn) {
+      Value* skipped = b_.I64(ir::TermAt(unit, turn));
+      point[axis] = b_.Add(first, skipped);
+      Values factors = UnitFactors(unit, point, axis, end);
+      if (unit.order == ir::StepOrder::Pairs) {
+        products.push_back(b_.Binary(unit.term, factors[0], factors[1]));
+      } else {
+        sum = b_.Make(unit.term, {factors[0], factors[1], sum}, acc->type());
+      }
+    }
+    if (products.empty()) return sum;
+    auto add = [&](Value* a, Value* b) { return b_.Add(a, b); };
+    return add(sum, ir::InPairs(products, add));
+  }
+
+  Value* Flushed(const ir::Unit& unit, Value* value) {
+    return unit.flushes ? b_.Unary(OpKind::Flush, value) : value;
+  }
+
+  /// Those of the term at the point, as the accumulator.
+  Values UnitFactors(const ir::Unit& unit, const Point& point, AxisId axis, Value* end) {
+    ir::Type type = b_.types().ScalarOf(unit.acc);
+    Value* exists = b_.Lt(point.at(axis), end);
+    Value* zero = b_.Bits(unit.acc, 0);
+    return MakeIf(
+        b_, exists, {type, type},
+        [&]() -> Values {
+          Value* a = Flushed(unit, b_.Cast(Element(at_->operand(0), point), unit.acc));
+          Value* b = Flushed(unit, b_.Cast(Element(at_->operand(1), point), unit.acc));
+          return {a, b};
+        },
+        [&]() -> Values { return {zero, zero}; });
+  }
+
+  Values InLanes(Op* op, const AxisList& folded) {
+    AxisId lane = NewAxis(kLanes);
+    AxisList kept = order_.Sorted(op->result()->type()->axes);
+    std::vector<Value*> blks;
+    for (AxisId axis : kept) blks.push_back(ir::FindBlk(op, axis));
+    blks.push_back(BlkOf(lane, kLanes));
+    AxisList axes = kept;
+    axes.push_back(lane);
+    Value* in_lanes = Nest(axes, blks, [&](const Point& point) -> Values {
+      return {FoldLane(folded, point, point.at(lane))};
+    })[0];
+    // Lanes that are a whole number of parts apart are folded by one worker each, then what these have.
+    AxisId part = NewAxis(kParts);
+    blks.back() = BlkOf(part, kParts);
+    axes.back() = part;
+    Value* in_parts = Nest(axes, blks, [&](const Point& point) -> Values {
+      return {Tree({in_lanes, lane, kLanes / kParts, kParts}, point, point.at(part))};
+    })[0];
+    return Nest(kept, [&](const Point& at) -> Values {
+      return {Tree({in_parts, part, kParts, 1}, at, b_.I64(0))};
+    });
+  }
+
+  AxisId NewAxis(int64_t extent) {
+    return kernel_.AddAxis({Name(), b_.types().sizes().Constant(extent), nullptr, {}});
+  }
+
+  Value* BlkOf(AxisId axis, int64_t extent) {
+    Value* zero = b_.I64(0);
+    Value* all = b_.I64(extent);
+    return b_.Make(OpKind::MakeBlk, {zero, all, zero}, b_.types().Blk(axis));
+  }
+
+  /// Of each row the elements whose number is the lane's, mod 64.
+  Value* FoldLane(const AxisList& folded, Point point, Value* lane) {
+    Value* start = Identity();
+    if (IsProduct()) {
+      Value* is_first = b_.Eq(lane, b_.I64(0));
+      Value* into = Element(ir::ContractionOp(at_).into(), point);
+      start = b_.Select(is_first, into, start);
+    }
+    AxisList slow(folded.begin(), folded.end() - 1);
+    Range range = RangeOf(folded.back());
+    Value* first = b_.Add(range.begin, lane);
+    return Loops(slow, 0, point, {start}, [&](const Point& row, const Values& before) {
+      return MakeLoop(b_, {first, range.end, kLanes}, before,
+                      [&](Value* index, const Values& acc) -> Values {
+                        Point term = row;
+                        term[folded.back()] = index;
+                        return {Step(acc[0], term)};
+                      });
+    })[0];
+  }
+
+  /// Some elements of a tile along an axis.
+  struct Leaves {
+    Value* tile;
+    AxisId axis;
+    int64_t count;
+    int64_t apart;
+  };
+
+  /// Lane l takes lane l + 32, then + 16, … + 1: so do those that are equally far apart.
+  Value* Tree(const Leaves& leaves, Point point, Value* first) {
+    Values lanes;
+    for (int64_t number = 0; number < leaves.count; ++number) {
+      Value* before = b_.I64(number * leaves.apart);
+      point[leaves.axis] = b_.Add(first, before);
+      lanes.push_back(Element(leaves.tile, point));
+    }
+    for (size_t width = lanes.size() / 2; width > 0; width /= 2) {
+      for (size_t l = 0; l < width; ++l) lanes[l] = Together(lanes[l], lanes[l + width]);
+    }
+    return lanes[0];
+  }
+
+  // -- Folds by a region ----------------------------------------------------------------------------
+
+  void Combined(Op* op) {
+    ir::FoldOp fold(op);
+    const ir::Block* region = op->region();
+    Values inits(fold.inits().begin(), fold.inits().end());
+    Values made = Nest(op->result()->type()->axes, [&](const Point& at) {
+      Point point = at;
+      return Loops(op->attr<AttrKey::Axes>(), 0, point, inits,
+                   [&](const Point& term, const Values& accumulators) {
+                     ir::ValueMap map;
+                     for (size_t i = 0; i < accumulators.size(); ++i) {
+                       map[region->param(i)] = accumulators[i];
+                       map[region->param(accumulators.size() + i)] =
+                           Element(fold.values()[i], term);
+                     }
+                     ir::CloneBody(region, b_, map);
+                     Values next;
+                     for (Value* value : region->terminator()->operands())
+                       next.push_back(Mapped(map, value));
+                     return next;
+                   });
+    });
+    for (size_t i = 0; i < made.size(); ++i) op->result(i)->ReplaceAllUsesWith(made[i]);
+  }
+
+  // -- Elements by their indices --------------------------------------------------------------------
+
+  void Taken(ir::TakeOp take) {
+    Values made = Nest(take.result()->type()->axes, [&](const Point& point) -> Values {
+      auto element = [&] { return Unmasked(take, point); };
+      if (!take.mask()) return {element()};
+      Scalar scalar = take.result()->type()->scalar;
+      // Where the mask says no, the element is unspecified: zero.
+      return MakeIf(
+          b_, Element(take.mask(), point), {b_.types().ScalarOf(scalar)},
+          [&]() -> Values { return {element()}; },
+          [&]() -> Values { return {b_.Bits(scalar, 0)}; });
+    });
+    take.result()->ReplaceAllUsesWith(made[0]);
+  }
+
+  Value* Unmasked(ir::TakeOp take, const Point& at) {
+    AxisList over = take->attr<AttrKey::Axes>();
+    Point point = at;
+    Value* inside = b_.Bool(true);
+    for (size_t i = 0; i < over.size(); ++i) {
+      Range range = RangeOf(over[i]);
+      Value* index = b_.Cast(Element(take.index()[i], at), Scalar::I64);
+      point[over[i]] = index;
+      Value* place = b_.Sub(index, range.begin);
+      Value* size = b_.Sub(range.end, range.begin);
+      if (!take.otherwise()) {
+        b_.Create(OpKind::Check, {{place}, {size}}, {},
+                  {ir::MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(i)),
+                   ir::MakeAttr<AttrKey::Text>(take->attr<AttrKey::Text>())});
+        continue;
+      }
+      inside = b_.And(inside, b_.Ge(place, b_.I64(0)));
+      inside = b_.And(inside, b_.Lt(place, size));
+    }
+    if (!take.otherwise()) return Element(take.tile(), point);
+    ir::Type type = b_.types().ScalarOf(take.result()->type()->scalar);
+    return MakeIf(
+        b_, inside, {type}, [&]() -> Values { return {Element(take.tile(), point)}; },
+        [&]() -> Values { return {Element(take.otherwise(), at)}; })[0];
+  }
+
+  ir::Module& module_;
+  ir::Function& kernel_;
+  AxisOrder order_;
+  ir::Builder b_;
+  Op* at_ = nullptr;                ///< the op that is replaced
+  std::map<AxisId, Range> ranges_;  ///< of the axes that it walks
+};
+
+}  // namespace
+
+void RunExpandReductions(PassContext& context, ir::Function& kernel) {
+  PointFolder folder(context.module, kernel);
+  std::vector<Op*> ops;
+  ir::Walk(kernel.body, [&](Op* op) { ops.push_back(op); });
+  for (Op* op : ops) folder.Run(op);
+}
+
+}  // namespace kdl::simt

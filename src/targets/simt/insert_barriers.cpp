@@ -1,0 +1,346 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ir/builder.h"
+#include "ir/op_info.h"
+#include "ir/tensor_view.h"
+#include "ir/views.h"
+#include "passes/rewriting/rewrite.h"
+#include "targets/simt/passes.h"
+#include "targets/simt/rings/ring_loop.h"
+
+// insert-barriers: a barrier stands in front of each op that touches memory which other workers may have touched since the last
+// one, where one of the touches changes it. Where control comes back, what the turn before has touched counts, too; what only its first
+// turn needs stands in front of a loop. Loops of one turn
+// are the first worker's, and two loops that touch the same element of a buffer in turns of the same number give it to the same
+// worker. Of a ring (rings/ring_loop.h) slots are told apart: that of the turn before is the last one of this turn.
+//
+//   loop {team} { buffer_store … to %m }        ->   loop {team} { buffer_store … to %m }
+//   loop {team} { buffer_load %m … }                 barrier
+//                                                    loop {team} { buffer_load %m … }
+
+namespace kdl::simt {
+
+namespace {
+
+using ir::Effect;
+
+/// How a loop of the team's touches memory: as text who does, where it has one turn, or the indices as functions of the turn's
+/// number, where they tell it; empty: otherwise.
+using Way = std::string;
+
+/// Memory that is touched. Of a ring only a slot, counted from that of the present turn of its loop; without a loop: any of them.
+struct Spot {
+  const Value* memory;
+  const Op* loop = nullptr;
+  int64_t slot = 0;
+  int64_t slots = 1;
+
+  auto operator<=>(const Spot&) const = default;
+  bool IsApart(const Spot& other) const {
+    return memory != other.memory || (loop && loop == other.loop && slot != other.slot);
+  }
+};
+
+using Ways = std::map<Spot, std::set<Way>>;
+
+/// What has been touched since the last barrier.
+struct Touched {
+  Ways read;
+  Ways changed;
+
+  static void Add(Ways& to, const Ways& from) {
+    for (const auto& [memory, ways] : from) to[memory].insert(ways.begin(), ways.end());
+  }
+  void Add(const Touched& other) {
+    Add(read, other.read);
+    Add(changed, other.changed);
+  }
+  /// As the loop's next turn counts slots, or, where it has ended, who is behind it.
+  void Leave(const Op* loop, bool has_ended) {
+    for (Ways* ways : {&read, &changed}) {
+      Ways counted;
+      for (const auto& [spot, how] : *ways) {
+        Spot moved = spot;
+        if (spot.loop == loop && has_ended) moved = {spot.memory};
+        if (spot.loop == loop && !has_ended) moved.slot = (spot.slot + spot.slots - 1) % spot.slots;
+        counted[moved].insert(how.begin(), how.end());
+      }
+      *ways = std::move(counted);
+    }
+  }
+  /// What blocks do to tensors other blocks do not see.
+  void ForgetTensors() {
+    auto is_tensor = [](const auto& entry) {
+      return entry.first.memory->type()->kind == ir::TypeKind::Tensor;
+    };
+    std::erase_if(read, is_tensor);
+    std::erase_if(changed, is_tensor);
+  }
+  bool operator==(const Touched&) const = default;
+};
+
+/// Whether different workers may touch one element.
+bool Meet(const Ways& a, const Ways& b) {
+  auto meet = [](const Ways::value_type& one, const Ways::value_type& other) {
+    bool same =
+        one.second == other.second && one.second.size() == 1 && !one.second.begin()->empty();
+    return !one.first.IsApart(other.first) && !same;
+  };
+  return std::ranges::any_of(a, [&](const auto& one) {
+    return std::ranges::any_of(b, [&](const auto& other) { return meet(one, other); });
+  });
+}
+
+bool Collide(const Touched& before, const Touched& now) {
+  return Meet(before.changed, now.read) || Meet(before.changed, now.changed) ||
+         Meet(before.read, now.changed);
+}
+
+/// Memory that workers share; null: the operand is none.
+const Value* SharedMemory(const Value* operand) {
+  if (operand->type()->kind == ir::TypeKind::Tensor) return ir::MemoryOf(operand);
+  bool is_team =
+      operand->type()->kind == ir::TypeKind::Buffer && operand->type()->space == ir::Space::Team;
+  // Who waits at gates needs no barrier.
+  return is_team && !operand->def()->HasAttr(ir::AttrKey::Gated) ? operand : nullptr;
+}
+
+bool Is(const Op* op, OpKind kind) { return op && op->kind() == kind; }
+
+/// The loop whose turns the value counts, from 0; null: it counts none.
+const Op* CountedLoop(const Value* number) {
+  const Op* div = number->def();
+  const Op* sub = Is(div, OpKind::Div) ? div->operand(0)->def() : nullptr;
+  if (!Is(sub, OpKind::Sub) || sub->operand(0)->def()) return nullptr;
+  const Op* loop = sub->operand(0)->block()->parent();
+  bool counts = Is(loop, OpKind::Loop) && sub->operand(0) == loop->region()->param(0) &&
+                sub->operand(1) == loop->operand(ir::LoopOp::at_lo) &&
+                div->operand(1) == loop->operand(ir::LoopOp::at_step);
+  return counts ? loop : nullptr;
+}
+
+Spot SpotOf(const Op* op, const Value* memory) {
+  const Value* index =
+      memory->type()->kind == ir::TypeKind::Buffer ? SlotIndexOf(op, memory) : nullptr;
+  const Op* rem = index ? index->def() : nullptr;
+  int64_t slots = index ? memory->type()->dims[0]->value : 0;
+  if (!Is(rem, OpKind::Rem) || ConstantOf(rem->operand(1)) != slots) return {memory};
+  const Value* number = rem->operand(0);
+  int64_t slot = 0;
+  if (Is(number->def(), OpKind::Add) && ConstantOf(number->def()->operand(1))) {
+    slot = *ConstantOf(number->def()->operand(1));
+    number = number->def()->operand(0);
+  }
+  const Op* loop = CountedLoop(number);
+  return loop && slot >= 0 ? Spot{memory, loop, slot % slots, slots} : Spot{memory};
+}
+
+/// A value as the turn's number `p` divided and cut by constants; empty: it is something else.
+std::string DigitText(const Value* value, const Value* turn) {
+  if (!value) return "";
+  if (value == turn) return "p";
+  const Op* def = value->def();
+  if (!def || (def->kind() != OpKind::Div && def->kind() != OpKind::Rem)) return "";
+  std::optional<int64_t> by = ConstantOf(def->operand(1));
+  std::string of = DigitText(def->operand(0), turn);
+  if (!by || of.empty()) return "";
+  return fmt::format("({}{}{})", of, def->kind() == OpKind::Div ? '/' : '%', *by);
+}
+
+/// Whether the digits are all of a number's: no other number has them.
+bool TellNumber(std::set<std::string> digits) {
+  for (std::string rest = "p"; !digits.empty();) {
+    if (digits.size() == 1 && *digits.begin() == rest) return true;
+    std::string cut = "(" + rest + "%";
+    auto digit = digits.lower_bound(cut);
+    if (digit == digits.end() || !digit->starts_with(cut)) return false;
+    std::string by = digit->substr(cut.size());
+    digits.erase(digit);
+    rest = "(" + rest + "/" + by;
+  }
+  return false;
+}
+
+/// Of the first index of a vector that is a multiple of its lanes which one it is; null: it is none.
+const Value* NumberOfVector(const Value* index, int64_t lanes) {
+  if (lanes == 1) return index;
+  const Op* def = index->def();
+  bool is_multiple = Is(def, OpKind::Mul) && ConstantOf(def->operand(1)) == lanes;
+  return is_multiple ? def->operand(0) : nullptr;
+}
+
+/// How the op touches memory in a loop of the team's from 0 on.
+Way WayOf(const Op* op, const Op* loop) {
+  bool from_0 = loop && ConstantOf(loop->operand(0)) == 0 && ConstantOf(loop->operand(2)) == 1;
+  if (from_0 && ConstantOf(loop->operand(1)) == 1) return "of the first worker's";
+  if (!from_0 || (op->kind() != OpKind::BufferLoad && op->kind() != OpKind::BufferStore)) return "";
+  auto index = op->Segment(op->kind() == OpKind::BufferLoad ? size_t{ir::BufferLoadOp::at_index}
+                                                            : size_t{ir::BufferStoreOp::at_index});
+  const Value* element = op->kind() == OpKind::BufferLoad ? op->result() : op->operand(0);
+  int64_t lanes = ir::Lanes(element->type());
+  Way way = fmt::format("{}: ", lanes);
+  std::set<std::string> digits;
+  for (const Value* value : index) {
+    bool is_row = value == index.back();
+    std::string digit =
+        DigitText(is_row ? NumberOfVector(value, lanes) : value, loop->region()->param(0));
+    if (digit.empty() || !digits.insert(digit).second) return "";
+    way += digit + ",";
+  }
+  return TellNumber(std::move(digits)) ? way : "";
+}
+
+/// Of one op, not of what is inside of it.
+Touched TouchedBy(const Op* op, const Op* loop) {
+  Touched touched;
+  for (size_t s = 0; s < op->info().operands.size(); ++s) {
+    Effect effect = op->info().operands[s].effect;
+    if (effect == Effect::Shows) continue;
+    for (const Value* operand : op->Segment(s)) {
+      const Value* memory = SharedMemory(operand);
+      if (!memory) continue;
+      Ways& ways = effect == Effect::Read ? touched.read : touched.changed;
+      ways[SpotOf(op, memory)].insert(WayOf(op, loop));
+    }
+  }
+  return touched;
+}
+
+class BarrierPlacer {
+ public:
+  explicit BarrierPlacer(ir::Module& module) : b_(module) {}
+
+  /// What is open behind the block, where `open` is in front of it. Barriers are made only where `places`.
+  Touched Block(const ir::Block* block, Touched open, bool places) {
+    for (Op* op : *block) open = One(op, std::move(open), places);
+    return open;
+  }
+
+ private:
+  Touched One(Op* op, Touched open, bool places) {
+    bool of_team = op->HasAttr(ir::AttrKey::Team);
+    if (of_team || op->regions().empty()) {
+      Touched now = TouchedBy(op, nullptr);
+      if (of_team) ir::Walk(op->region(), [&](const Op* inner) { now.Add(TouchedBy(inner, op)); });
+      return Next(op, std::move(open), now, places);
+    }
+    if (op->kind() == OpKind::If) return Branches(op, std::move(open), places);
+    return Loop(op, std::move(open), places);
+  }
+
+  /// One barrier in front of the branches takes the place of one in each that what is open there asks for.
+  Touched Branches(Op* op, Touched open, bool places) {
+    auto asks = [&](const ir::Block* region) {
+      return Wanted(region, open) > Wanted(region, Touched());
+    };
+    if (open != Touched() && asks(op->region(0)) && asks(op->region(1))) {
+      Place(op, places);
+      open = {};
+    }
+    Touched behind = Block(op->region(0), open, places);
+    behind.Add(Block(op->region(1), open, places));
+    return behind;
+  }
+
+  /// How many barriers a region takes behind what is open.
+  int64_t Wanted(const ir::Block* region, const Touched& open) {
+    const int64_t before = std::exchange(wanted_, 0);
+    Block(region, open, false);
+    return std::exchange(wanted_, before);
+  }
+
+  Touched Loop(Op* op, Touched open, bool places) {
+    // Loops around it ask again and again.
+    std::vector<Answer>& known = answers_[op];
+    auto same = std::ranges::find(known, open, &Answer::open);
+    if (!places && same != known.end()) {
+      wanted_ += same->wanted;
+      return same->behind;
+    }
+    Answer answer{open, {}, -wanted_};
+    answer.behind = Walked(op, std::move(open), places);
+    answer.wanted += wanted_;
+    known.push_back(answer);
+    return answer.behind;
+  }
+
+  /// One barrier in front of the loop takes the place of those in its turns that only what is open there asks for.
+  Touched Walked(Op* op, Touched open, bool places) {
+    auto [entry, inside] = Turns(op, open);
+    if (inside > 0 && open != Touched()) {
+      auto [closed, left] = Turns(op, {});
+      if (left < inside) {
+        Place(op, places);
+        open = {};
+        entry = std::move(closed);
+      }
+    }
+    Touched behind = Block(op->region(), std::move(entry), places);
+    behind.Leave(op, true);
+    behind.Add(open);
+    return behind;
+  }
+
+  /// What may be open where a turn begins, and how many barriers stand in one.
+  std::pair<Touched, int64_t> Turns(const Op* op, const Touched& open) {
+    const int64_t before = wanted_;
+    Touched entry = open;
+    for (;;) {
+      wanted_ = 0;
+      Touched end = Block(op->region(), entry, false);
+      if (op->HasAttr(ir::AttrKey::Blocks)) end.ForgetTensors();
+      end.Leave(op, false);
+      Touched again = entry;
+      again.Add(end);
+      if (again == entry) break;
+      entry = std::move(again);
+    }
+    return {std::move(entry), std::exchange(wanted_, before)};
+  }
+
+  void Place(Op* op, bool places) {
+    ++wanted_;
+    if (!places) return;
+    b_.StandAt(op);
+    b_.Create(OpKind::Barrier, {}, {});
+  }
+
+  Touched Next(Op* op, Touched open, const Touched& now, bool places) {
+    if (op->kind() == OpKind::Sync || op->kind() == OpKind::Barrier) return {};
+    // What a worker awaits it has begun itself.
+    if (op->kind() != OpKind::AwaitAhead && Collide(open, now)) {
+      Place(op, places);
+      open = {};
+    }
+    open.Add(now);
+    return open;
+  }
+
+  /// What was open in front of a loop, what was then behind it, and how many barriers that took.
+  struct Answer {
+    Touched open;
+    Touched behind;
+    int64_t wanted;
+  };
+
+  ir::Builder b_;
+  int64_t wanted_ = 0;  ///< barriers, made or not
+  std::unordered_map<const Op*, std::vector<Answer>> answers_;
+};
+
+}  // namespace
+
+void RunInsertBarriers(PassContext& context, ir::Function& kernel) {
+  BarrierPlacer(context.module).Block(kernel.body, {}, true);
+}
+
+}  // namespace kdl::simt

@@ -1,0 +1,501 @@
+#include <algorithm>
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ir/op_info.h"
+#include "ir/views.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/structured.h"
+#include "support/check.h"
+#include "targets/simt/passes.h"
+#include "targets/simt/rings/pipe_rings.h"
+
+// lower-stages-to-state-machine: workers cannot wait for other stages, nor for other cores. A kernel that does becomes one that is called again: a
+// loop whose turns go on where the last one has left, until nothing is left to do. Stages take turns within a core; between
+// turns of a kernel with `sync` all cores meet.
+//
+//   stage "a" { … acquire %q … }      ->   while (some stage has not ended) {
+//   stage "b" { … wait %q … }                if (a has not ended) { … }
+//                                            if (b has not ended) { … } }
+//
+// A block in which something waits becomes steps, and a cell of each worker's own says which is next:
+//
+//   x ; wait %q ; y       ->   do {
+//                                if (step < 1) { x ; step = 1 }
+//                                else if (step < 2) { if (%q is empty) { runs = false } else { step = 2 } }
+//                                else { y ; step = 0 }
+//                              } while (runs and step != 0)
+//
+// One step is a turn of the loop, chosen among all: PoCL copies what follows a branch in which workers meet, up to the loop's end,
+// and steps that are branches one after the other make its copies grow by a factor for each. A loop's own steps are turns of that loop:
+// the last one says whether the first one follows.
+//
+// What a step makes and another needs lies in cells, and so do a loop's index and what it carries. Outside of nests all workers
+// compute alike: their cells are equal, and all of them take the same way.
+
+namespace kdl::simt {
+
+namespace {
+
+using ir::Block;
+
+bool Waits(const Block* block);
+
+/// Whether something in the op waits, seen from outside of it.
+bool Waits(const Op* op) {
+  switch (op->kind()) {
+    case OpKind::Sync:
+    case OpKind::Acquire:
+    case OpKind::Wait:
+      return true;
+    case OpKind::Stage:
+      return false;
+    default:
+      return std::ranges::any_of(op->regions(), [](const Block* region) { return Waits(region); });
+  }
+}
+
+bool Waits(const Block* block) {
+  bool waits = false;
+  for (const Op* op : *block) waits |= Waits(op);
+  return waits;
+}
+
+/// What is made again wherever it is needed.
+bool IsMadeAgain(const Op* op) {
+  return op->kind() == OpKind::Const || op->kind() == OpKind::CoreId ||
+         op->kind() == OpKind::CoreNum;
+}
+
+/// What stands at the kernel's beginning, once and for all.
+bool IsDeclared(const Op* op) {
+  return op->kind() == OpKind::BufferNew || op->kind() == OpKind::LaunchTensor ||
+         op->kind() == OpKind::View || op->kind() == OpKind::Table ||
+         op->kind() == OpKind::BusyCores || op->kind() == OpKind::Require;
+}
+
+class TurnTaker {
+ public:
+  TurnTaker(ir::Module& module, ir::Function& kernel, bool far_pipes)
+      : module_(module), kernel_(kernel), b_(module), far_pipes_(far_pipes) {}
+
+  void Run() {
+    rings_ = OpenRings(module_, kernel_, far_pipes_);
+    Block* old = kernel_.body;
+    Block* body = module_.arena().Make<Block>();
+    body->set_function(&kernel_);
+    b_.SetInsertionPoint(body);
+    b_.set_loc(kernel_.loc);
+    for (const Value* param : old->params())
+      values_[param] = b_.AddParam(body, param->type(), param->name());
+    for (ir::Param& param : kernel_.params) param.value = values_.at(param.value);
+    kernel_.body = body;
+    cells_end_ = b_.I64(0)->def();
+    runs_ = NewCell(Scalar::Bool);
+    again_ = NewCell(Scalar::Bool);
+    Set(again_, false);  // loops read it after each step, also before their last one has set it
+    ir::Walk(old, [&](const Op* op) {
+      if (IsDeclared(op)) ir::Clone(op, b_, values_);
+    });
+    MapRings(rings_, values_);
+    Kernel(old);
+    b_.Create(OpKind::Return, {{}}, {});
+    while (old->last()) ir::Erase(old->last());
+  }
+
+ private:
+  /// With barriers of the launch: the turns of a loop, between which the cores meet.
+  void Kernel(const Block* old) {
+    PlanCells(old);
+    if (!Waits(old)) return Steps(old, [](const Op*) {});
+    Value* yes = b_.Bool(true);
+    Op* turns = b_.Create(OpKind::While, {{yes, yes}},
+                          {b_.types().ScalarOf(Scalar::Bool), b_.types().ScalarOf(Scalar::Bool)});
+    b_.AddParam(turns->region(), yes->type(), {});
+    Value* is_first = b_.AddParam(turns->region(), yes->type(), {});
+    passes::FillRegion(b_, turns->region(), [&]() -> Values {
+      Op* begin = nullptr;
+      passes::MakeIf(b_, is_first, [&] { begin = b_.I64(0)->def(); });
+      Set(runs_, true);
+      Steps(old, [](const Op*) {});
+      ResetCells(begin);
+      Value* more = b_.Unary(OpKind::Not, Get(runs_));
+      passes::MakeIf(b_, more, [&] { b_.Create(OpKind::Sync, {}, {}); });
+      return {more, b_.Bool(false)};
+    });
+  }
+
+  // -- Cells --------------------------------------------------------------------------------------
+
+  Value* NewCell(Scalar scalar) {
+    Block* block = b_.block();
+    Op* before = b_.before();
+    b_.SetInsertionPoint(cells_end_);
+    Value* cell = simt::NewCell(b_, scalar);
+    b_.SetInsertionPoint(block, before);
+    return cell;
+  }
+  /// One that is 0 before the first turn.
+  Value* NewState() {
+    states_.push_back(NewCell(Scalar::I64));
+    return states_.back();
+  }
+  Value* Get(Value* cell) { return LoadCell(b_, cell); }
+  void Set(Value* cell, bool value) { StoreCell(b_, b_.Bool(value), cell); }
+  void SetState(Value* cell, int64_t value) { StoreCell(b_, b_.I64(value), cell); }
+  Value* Is(Value* cell, int64_t value) {
+    Value* held = Get(cell);
+    return b_.Eq(held, b_.I64(value));
+  }
+
+  /// Sets the states that have been made since to 0, in front of the op.
+  void ResetCells(Op* before) {
+    Block* block = b_.block();
+    Op* here = b_.before();
+    b_.SetInsertionPoint(before);
+    for (Value* state : std::exchange(states_, {})) SetState(state, 0);
+    b_.SetInsertionPoint(block, here);
+  }
+
+  /// Gives what one step makes and another needs a cell.
+  void PlanCells(const Block* block) {
+    if (!Waits(block)) {
+      for (const Op* op : *block) {
+        if (op->kind() == OpKind::Stage) PlanCells(op->region());
+      }
+      return;
+    }
+    std::unordered_map<const Op*, int> steps;
+    int step = 0;
+    for (const Op* op : *block) {
+      bool waits = Waits(op);
+      step += waits;
+      steps[op] = step;
+      step += waits;
+    }
+    for (const Op* op : *block) {
+      if (Waits(op)) {
+        for (const Block* region : op->regions()) PlanCells(region);
+      } else if (!IsMadeAgain(op) && !IsDeclared(op)) {
+        for (const Value* result : op->results()) PlanCell(result, block, steps);
+      }
+      if (op->kind() == OpKind::Stage) PlanCells(op->region());
+    }
+  }
+
+  void PlanCell(const Value* value, const Block* block,
+                const std::unordered_map<const Op*, int>& steps) {
+    int own = steps.at(value->def());
+    bool needed = std::ranges::any_of(value->uses(), [&](const ir::Use& use) {
+      return steps.at(passes::AncestorIn(block, use.user)) != own;
+    });
+    if (needed) cells_[value] = NewCell(value->type()->scalar);
+  }
+
+  /// The value, at this place.
+  Value* Of(Value* old) {
+    if (auto known = values_.find(old); known != values_.end()) return known->second;
+    if (auto cell = cells_.find(old); cell != cells_.end()) return values_[old] = Get(cell->second);
+    Op* def = old->def();
+    KDL_CHECK(def && IsMadeAgain(def), "'{}' has no cell", old->name().text());
+    for (Value* operand : def->operands()) Of(operand);
+    ir::Clone(def, b_, values_);
+    return values_.at(old);
+  }
+  Values Of(std::span<Value* const> old) {
+    Values values;
+    for (Value* value : old) values.push_back(Of(value));
+    return values;
+  }
+
+  /// Runs `make`, after which the values that it has found are out of reach.
+  void Within(const std::function<void()>& make) {
+    ir::ValueMap outer = values_;
+    make();
+    values_ = std::move(outer);
+  }
+
+  void If(Value* condition, const std::function<void()>& make) {
+    passes::MakeIf(b_, condition, [&] { Within(make); });
+  }
+
+  // -- Steps --------------------------------------------------------------------------------------
+
+  /// The block's ops, as steps where some wait; `end` sees its terminator.
+  void Steps(const Block* block, const std::function<void(const Op*)>& end) {
+    const Op* last = block->last();
+    if (!Waits(block)) {
+      for (Op* op : *block) {
+        if (op != last) Plain(op);
+      }
+      return end(last);
+    }
+    TakeSteps(block, end, b_.Bool(true), /*repeats=*/false);
+  }
+
+  /// A step each turn, beginning where `begins` holds, until one waits or the last one has ended. If the block repeats, the first one
+  /// follows the last one where `end` has set `again_`.
+  void TakeSteps(const Block* block, const std::function<void(const Op*)>& end, Value* begins,
+                 bool repeats) {
+    Value* state = NewState();
+    std::vector<std::function<void()>> steps = StepsOf(block, end, state);
+    Op* turns = b_.Create(OpKind::While, {{begins}}, {begins->type()});
+    b_.AddParam(turns->region(), begins->type(), {});
+    passes::FillRegion(b_, turns->region(), [&]() -> Values {
+      Choose(Get(state), 0, steps);
+      Value* goes_on = b_.Unary(OpKind::Not, Is(state, 0));
+      if (repeats) goes_on = b_.Or(goes_on, Get(again_));
+      return {b_.And(goes_on, Get(runs_))};
+    });
+  }
+
+  /// What makes each step; its state names the next one.
+  std::vector<std::function<void()>> StepsOf(const Block* block,
+                                             const std::function<void(const Op*)>& end,
+                                             Value* state) {
+    const Op* last = block->last();
+    std::vector<std::function<void()>> steps;
+    std::vector<Op*> plain;
+    auto add_plain = [&](bool is_last) {
+      int64_t next = is_last ? 0 : static_cast<int64_t>(steps.size()) + 1;
+      steps.emplace_back([this, ops = std::exchange(plain, {}), is_last, &end, last, state, next] {
+        for (Op* op : ops) Plain(op);
+        if (is_last) end(last);
+        SetState(state, next);
+      });
+    };
+    for (Op* op : *block) {
+      if (op == last) break;
+      if (!Waits(op)) {
+        plain.push_back(op);
+        continue;
+      }
+      if (!plain.empty()) add_plain(false);
+      int64_t next = static_cast<int64_t>(steps.size()) + 1;
+      steps.emplace_back([this, op, state, next] { Waiting(op, state, next); });
+    }
+    add_plain(true);
+    return steps;
+  }
+
+  /// The step of this number, of those from `first` on: by halves, so that branches are not nested deeply.
+  void Choose(Value* number, int64_t first, std::span<const std::function<void()>> steps) {
+    if (steps.size() == 1) return Within(steps[0]);
+    size_t half = steps.size() / 2;
+    int64_t middle = first + static_cast<int64_t>(half);
+    passes::MakeIf(
+        b_, b_.Lt(number, b_.I64(middle)), [&] { Choose(number, first, steps.first(half)); },
+        [&] { Choose(number, middle, steps.subspan(half)); });
+  }
+
+  void Plain(Op* op) {
+    if (IsDeclared(op) || op->kind() == OpKind::Pipe) return;
+    b_.set_loc(op->loc());
+    if (op->kind() == OpKind::Stage) {
+      stages_.push_back(op);
+      bool is_last = true;
+      for (const Op* next = op->next(); next; next = next->next())
+        is_last &= next->kind() != OpKind::Stage;
+      if (is_last) Stages(std::exchange(stages_, {}));
+      return;
+    }
+    for (Value* value : passes::OutsideOperands(op)) Of(value);
+    ir::Clone(op, b_, values_);
+    for (Value* result : op->results()) {
+      if (auto cell = cells_.find(result); cell != cells_.end())
+        StoreCell(b_, values_.at(result), cell->second);
+    }
+  }
+
+  /// What waits: once it has ended, step `next` follows.
+  void Waiting(Op* op, Value* state, int64_t next) {
+    b_.set_loc(op->loc());
+    switch (op->kind()) {
+      case OpKind::Sync:
+        Set(runs_, false);
+        return SetState(state, next);
+      case OpKind::Acquire:
+      case OpKind::Wait: {
+        Value* blocked = IsBlocked(b_, rings_, op);
+        StoreCell(b_, b_.Unary(OpKind::Not, blocked), runs_);
+        break;
+      }
+      case OpKind::Loop:
+        Loop(ir::LoopOp(op));
+        break;
+      case OpKind::While:
+        While(op);
+        break;
+      case OpKind::If:
+        Branch(op);
+        break;
+      default:
+        KDL_UNREACHABLE("'{}' waits", op->info().spelling);
+    }
+    If(Get(runs_), [&] { SetState(state, next); });
+  }
+
+  // -- Loops and branches ---------------------------------------------------------------------------
+
+  /// Cells for values of a region that are results of its op, too.
+  void PlanCarried(const Op* op, size_t first_param, Values& cells) {
+    for (size_t i = 0; i < op->results().size(); ++i) {
+      cells.push_back(NewCell(op->result(i)->type()->scalar));
+      cells_[op->region()->param(first_param + i)] = cells_[op->result(i)] = cells[i];
+    }
+  }
+
+  void StoreAll(const Values& values, const Values& cells) {
+    for (size_t i = 0; i < cells.size(); ++i) StoreCell(b_, values[i], cells[i]);
+  }
+
+  /// Turns of a region that goes on until it waits, or `end`, behind its last step, says in `again_` that no turn follows.
+  void Turns(Value* condition, const Block* region, const std::function<void(const Op*)>& end) {
+    TakeSteps(region, end, condition, /*repeats=*/true);
+  }
+
+  void Loop(ir::LoopOp loop) {
+    Values carried;
+    PlanCarried(loop.op, 1, carried);
+    Value* index = cells_[loop->region()->param(0)] = NewCell(Scalar::I64);
+    Value* active = NewState();
+    Value* hi = Of(loop.hi());
+    Value* step = Of(loop.step());
+    If(Is(active, 0), [&] {
+      CheckStep(loop);
+      Values inits = Of(loop.inits());
+      StoreCell(b_, Of(loop.lo()), index);
+      StoreAll(inits, carried);
+      SetState(active, 1);
+    });
+    Turns(b_.Lt(Get(index), hi), loop->region(), [&](const Op* yield) {
+      StoreAll(Of(yield->operands()), carried);
+      Value* at = Get(index);
+      // The index is below the end, perhaps by more than an i64 counts.
+      Value* left = b_.Cast(b_.Sub(hi, at), Scalar::U64);
+      Value* again = b_.Gt(left, b_.Cast(step, Scalar::U64));
+      if (loop->HasAttr(AttrKey::Breaks)) again = b_.And(again, Get(carried[0]));
+      StoreCell(b_, b_.Add(at, step), index);
+      StoreCell(b_, again, again_);
+    });
+    If(Get(runs_), [&] { SetState(active, 0); });
+  }
+
+  /// Traps where the loop would, which takes no turn here.
+  void CheckStep(ir::LoopOp loop) {
+    if (passes::ConstantOf(loop.step())) return;
+    Value* lo = Of(loop.lo());
+    Op* none = b_.Create(OpKind::Loop, {{lo}, {lo}, {Of(loop.step())}, {}}, {});
+    b_.AddParam(none->region(), lo->type(), loop->region()->param(0)->name());
+    passes::FillRegion(b_, none->region(), [] { return Values(); });
+  }
+
+  void While(Op* op) {
+    Values carried;
+    PlanCarried(op, 0, carried);
+    Value* active = NewState();
+    If(Is(active, 0), [&] {
+      StoreAll(Of(op->operands()), carried);
+      SetState(active, 1);
+    });
+    Turns(Get(carried[0]), op->region(), [&](const Op* yield) {
+      StoreAll(Of(yield->operands()), carried);
+      StoreCell(b_, Get(carried[0]), again_);
+    });
+    If(Get(runs_), [&] { SetState(active, 0); });
+  }
+
+  void Branch(Op* op) {
+    Values results;
+    for (const Value* result : op->results())
+      results.push_back(cells_[result] = NewCell(result->type()->scalar));
+    Value* taken = NewState();
+    Value* condition = Of(op->operand(0));
+    If(Is(taken, 0), [&] {
+      Value* not_taken = b_.I64(2);
+      StoreCell(b_, b_.Select(condition, b_.I64(1), not_taken), taken);
+    });
+    auto fill = [&](const Block* region) {
+      return [&, region]() -> Values {
+        Within([&] {
+          Steps(region, [&](const Op* yield) { StoreAll(Of(yield->operands()), results); });
+        });
+        return {};
+      };
+    };
+    passes::MakeIf(b_, Is(taken, 1), {}, fill(op->region(0)), fill(op->region(1)));
+    If(Get(runs_), [&] { SetState(taken, 0); });
+  }
+
+  // -- Stages -------------------------------------------------------------------------------------
+
+  /// Each in its turn, until all have ended.
+  void Stages(const std::vector<Op*>& stages) {
+    Values outer = std::exchange(states_, {});
+    Values ended;
+    for (size_t i = 0; i < stages.size(); ++i) ended.push_back(NewState());
+    Value* begin = b_.Bool(true);
+    ir::Type flag = begin->type();
+    Op* turns = b_.Create(OpKind::While, {{begin}}, {flag});
+    b_.AddParam(turns->region(), flag, {});
+    passes::FillRegion(b_, turns->region(), [&]() -> Values {
+      if (rings_.moved) Set(rings_.moved, false);
+      Value* some_moved = b_.Bool(false);
+      Value* some_left = b_.Bool(false);
+      for (size_t i = 0; i < stages.size(); ++i) {
+        Value* was_left = Is(ended[i], 0);
+        If(was_left, [&] {
+          Set(runs_, true);
+          Steps(stages[i]->region(), [](const Op*) {});
+          If(Get(runs_), [&] { SetState(ended[i], 1); });
+        });
+        Value* is_left = Is(ended[i], 0);
+        some_left = b_.Or(some_left, is_left);
+        Value* stays = b_.Eq(was_left, is_left);
+        some_moved = b_.Or(some_moved, b_.Unary(OpKind::Not, stays));
+      }
+      if (rings_.moved) some_moved = b_.Or(some_moved, Get(rings_.moved));
+      b_.set_loc(stages[0]->loc());
+      b_.Create(OpKind::Assert, {{some_moved}, {}}, {},
+                {ir::MakeAttr<AttrKey::Text>(
+                    module_.context().names.Intern("no stage of the kernel can go on"))});
+      Set(runs_, true);
+      return {some_left};
+    });
+    ResetCells(begin->def());
+    states_ = std::move(outer);
+  }
+
+  ir::Module& module_;
+  ir::Function& kernel_;
+  ir::Builder b_;
+  bool far_pipes_;
+  Rings rings_;
+  ir::ValueMap values_;                             ///< old -> new, at this place
+  std::unordered_map<const Value*, Value*> cells_;  ///< of old values
+  Values states_;                                   ///< to be 0 before the first turn
+  std::vector<Op*> stages_;
+  Op* cells_end_ = nullptr;
+  Value* runs_ = nullptr;   ///< false once something waits in this turn
+  Value* again_ = nullptr;  ///< whether another turn of a loop follows
+};
+
+}  // namespace
+
+void RunLowerStagesToStateMachine(PassContext& context, ir::Function& kernel) {
+  // What lives in a block in which nothing waits is gone when cores meet.
+  bool waits = Waits(kernel.body);
+  std::unordered_map<const Block*, bool> waits_in;
+  for (Op* buffer : waits ? OpsOfKind(kernel, OpKind::BufferNew) : std::vector<Op*>()) {
+    auto [known, is_new] = waits_in.try_emplace(buffer->block());
+    if (is_new) known->second = Waits(buffer->block());
+    if (!known->second) buffer->SetAttr(ir::MakeAttr<ir::AttrKey::Brief>(1));
+  }
+  if (waits || !OpsOfKind(kernel, OpKind::Stage).empty())
+    TurnTaker(context.module, kernel, FactsOf(context).far_pipes).Run();
+}
+
+}  // namespace kdl::simt

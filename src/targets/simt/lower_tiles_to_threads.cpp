@@ -1,0 +1,158 @@
+#include <algorithm>
+
+#include "ir/op_info.h"
+#include "passes/rewriting/structured.h"
+#include "targets/simt/expand/expander.h"
+#include "targets/simt/expand/mapped.h"
+#include "targets/simt/passes.h"
+
+// lower-tiles-to-threads: every tile gets a buffer of the team's, and the points of a nest are dealt to the workers. Everything outside
+// of nests all workers compute alike; its effects are worker 0's.
+//
+//   %t = nest (%i in %bi, %j in %bj) { … yield %v }   ->   %m = buffer_new : buffer<f32,[64,32]; team>
+//                                                          loop %p in 0 .. size(bi) * 32 step 1 {team = 1} {
+//                                                            if (%p rem 32 < size(bj)) { … buffer_store %v to %m[…] } }
+//
+// A tile that a loop carries has one buffer; what a turn makes goes there at once where the turn reads no other element of it.
+
+namespace kdl::simt {
+
+namespace {
+
+/// Whether the op does nothing but compute scalars.
+bool IsOfScalars(const Op* op) {
+  return op->info().has(ir::kPure) && std::ranges::none_of(op->operands(), IsTileValue) &&
+         std::ranges::none_of(op->results(), IsTileValue);
+}
+
+TileHomes HomesOf(const ir::Function& kernel) {
+  return {kernel, [](const Op* nest, const AxisMap& map) { return AxisMapOf(*nest) == map; }};
+}
+
+}  // namespace
+
+TeamExpander::TeamExpander(ir::Module& module, ir::Function& kernel, const SimtFacts& facts,
+                           int64_t workers)
+    : module_(module),
+      kernel_(kernel),
+      facts_(facts),
+      workers_(workers),
+      b_(module),
+      tiles_(b_, kernel, HomesOf(kernel)),
+      rows_(b_),
+      factor_copies_(facts, b_, tiles_),
+      block_copies_(b_, kernel, tiles_, [this](Value* old) { return Scalar(old); }) {}
+
+void TeamExpander::Run() {
+  ir::Block* old = kernel_.body;
+  ir::Walk(old, [&](const Op* op) { has_maps_ |= op->HasAttr(AttrKey::Map); });
+  ir::Block* body = module_.arena().Make<ir::Block>();
+  body->set_function(&kernel_);
+  b_.SetInsertionPoint(body);
+  for (const Value* param : old->params())
+    scalars_[param] = b_.AddParam(body, param->type(), param->name());
+  kernel_.body = body;
+  ExpandBlock(old);
+  // What is asked of the old ops is asked by the old parameters.
+  for (ir::Param& param : kernel_.params) param.value = scalars_.at(param.value);
+  b_.Create(OpKind::Return, {{}}, {});
+  while (old->last()) ir::Erase(old->last());
+}
+
+void TeamExpander::ExpandBlock(const ir::Block* block) {
+  for (Op* op : *block) {
+    if (op->info().has(ir::kTerminator)) break;
+    b_.set_loc(op->loc());
+    if (!in_nest_ && !factor_copies_.Takes(op) && !IsOfScalars(op)) factor_copies_.Await();
+    ExpandOp(op);
+  }
+  if (!in_nest_) factor_copies_.Await();
+}
+
+void TeamExpander::ExpandOp(Op* op) {
+  switch (op->kind()) {
+    case OpKind::MakeBlk: {
+      ir::MakeBlkOp blk(op);
+      tiles_.SetBlk(op->result(), {Scalar(blk.start()), Scalar(blk.size()), Scalar(blk.index())});
+      return;
+    }
+    case OpKind::BlkStart:
+      scalars_[op->result()] = tiles_.FactsOf(op->operand(0)).start;
+      return;
+    case OpKind::BlkSize:
+      scalars_[op->result()] = tiles_.FactsOf(op->operand(0)).size;
+      return;
+    case OpKind::BlkIndex:
+      scalars_[op->result()] = tiles_.FactsOf(op->operand(0)).index;
+      return;
+    case OpKind::Nest:
+      return ExpandNest(op);
+    case OpKind::Contraction:
+      if (turns_ && turns_->loop() == op->block()->parent() && GroupMultiplies(op))
+        return turns_->Multiply(op, BufferOf(op, op->result()));
+      if (op->HasAttr(AttrKey::Unit))
+        return ExpandMatrixProduct(b_, tiles_, op, BufferOf(op, op->result()));
+      return ExpandProduct(b_, tiles_, op, BufferOf(op, op->result()), facts_.in_vectors);
+    case OpKind::Reduce:
+      return ExpandMappedFold(b_, tiles_, op, BufferOf(op, op->result()));
+    case OpKind::Scan:
+      return ExpandScan(op);
+    case OpKind::Element:
+      return ExpandElement(op);
+    case OpKind::Loop:
+    case OpKind::While:
+      return ExpandLoop(op);
+    case OpKind::If:
+      return ExpandIf(op);
+    case OpKind::Load:
+      if (op->HasAttr(AttrKey::Copied)) return block_copies_.Load(op);
+      scalars_[op->result()] = ExpandLoad(b_, AccessOf(op));
+      return;
+    case OpKind::Store:
+      if (op->HasAttr(AttrKey::Copied)) return block_copies_.Store(op);
+      return Once([&] { ExpandStore(b_, AccessOf(op), Scalar(op->operand(0))); });
+    case OpKind::Update:
+      return Once([&] { ExpandUpdate(b_, AccessOf(op), Scalar(op->operand(0))); });
+    case OpKind::Print:
+      return ExpandPrint(op);
+    case OpKind::Stage:
+      return ExpandStage(op);
+    default:
+      ir::Clone(op, b_, scalars_);
+  }
+}
+
+ElementAccess TeamExpander::AccessOf(const Op* op) const {
+  return passes::AccessOf(op, [&](Value* operand) { return Scalar(operand); });
+}
+
+void TeamExpander::ExpandStage(const Op* op) {
+  const Op* stage = b_.Create(OpKind::Stage, {}, {}, op->attrs());
+  FillRegion(b_, stage->region(), [&]() -> Values {
+    ExpandBlock(op->region());
+    return {};
+  });
+}
+
+void TeamExpander::ExpandPrint(const Op* op) {
+  Values values;
+  Values sizes;
+  for (Value* value : op->Segment(ir::PrintOp::at_values)) {
+    values.push_back(IsTileValue(value) ? tiles_.BufferOf(value) : Scalar(value));
+    if (!IsTileValue(value)) continue;
+    for (AxisId axis : value->type()->axes) sizes.push_back(Facts(op, axis).size);
+  }
+  Once([&] { b_.Create(OpKind::Print, {values, sizes}, {}, op->attrs()); });
+}
+
+void RunLowerTilesToThreads(PassContext& context, ir::Function& kernel) {
+  const SimtFacts& facts = FactsOf(context);
+  int64_t workers = facts.workers;
+  ir::Walk(kernel.body, [&](const Op* op) {
+    if (op->HasAttr(ir::AttrKey::Map)) workers = std::max(workers, ir::WorkersOf(ir::MapOf(*op)));
+  });
+  TeamExpander(context.module, kernel, facts, workers).Run();
+  kernel.team = workers;
+}
+
+}  // namespace kdl::simt
