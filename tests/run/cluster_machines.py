@@ -97,7 +97,7 @@ def vectors_of_one(folder):
         spec = describe(folder, f"vector_{name}", run=runs, **keys)
         for file, words in [(folder / "product.kdl", ["M=37", "N=41", "K=29"]), ("samples/softmax/softmax.kdl", ["R=9", "C=103"])]:
             words = [word for given in words for word in ("--set", given)]
-            done = teams.kernelc("run", file, "--target", spec, "--check", *words)
+            done = teams.kernelc("run", file, "--target", spec, "--verify", *words)
             checks.expect(f"{file} in vectors, {name}", "bit for bit" in done.stdout, done.stdout + done.stderr)
 
 
@@ -168,7 +168,7 @@ def files(folder):
     spec = describe(home, "placed", code="c", boot="boot.o", compile="[bin/cc, -g, '{source}', -o, '{object}']",
                     link="[./bin/link, '{image}', '{objects}']", run="[./bin/emulate, '{image}']")
     size = ["--set", "M=3", "--set", "N=3", "--set", "K=3"]
-    done = teams.kernelc("run", folder / "product.kdl", "--target", spec, "--check", *size)
+    done = teams.kernelc("run", folder / "product.kdl", "--target", spec, "--verify", *size)
     checks.expect("paths from the description's folder", "bit for bit" in done.stdout, done.stdout + done.stderr)
     (folder / "both.kdl").write_text(teams.DEVICES)
     made = []
