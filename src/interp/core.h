@@ -108,7 +108,7 @@ struct ClaimState {
 };
 
 /// A copy that the worker has begun: what will stand in the team's buffer from the offset on.
-struct CopyAhead {
+struct AsyncCopy {
   const ir::Value* buffer = nullptr;
   int64_t offset = 0;
   std::vector<uint64_t> elements;
@@ -157,7 +157,7 @@ class Core {
   /// Of spmds that are dealt in groups: so many have begun, in each stage and (null) outside of stages.
   std::unordered_map<const Instruction*, int64_t> grouped_runs;
   std::unordered_map<const Instruction*, int64_t> turns;  ///< with a watch: the runs of each `spmd`
-  std::vector<CopyAhead> copies;                          ///< that have begun
+  std::vector<AsyncCopy> copies;                          ///< that have begun
   int64_t copy_groups = 0;                                ///< that are closed
   std::optional<Trap> trap;
   std::optional<Failure> failure;

@@ -154,11 +154,11 @@ std::string TeamGates::Read(int64_t worker, SlotId id) {
   return "";
 }
 
-void TeamGates::CloseSteps(int64_t worker) {
+void TeamGates::MmaCommit(int64_t worker) {
   Of(worker).groups.push_back(std::exchange(Of(worker).steps, {}));
 }
 
-void TeamGates::AwaitSteps(int64_t worker, int64_t ahead) {
+void TeamGates::MmaWait(int64_t worker, int64_t ahead) {
   Worker& self = Of(worker);
   while (std::ssize(self.groups) > ahead) {
     for (const SlotId& id : self.groups.front()) {

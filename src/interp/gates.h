@@ -38,8 +38,8 @@ class TeamGates {
   void Show(int64_t worker);
   /// A step of the worker's begins to read the slot.
   std::string Read(int64_t worker, SlotId slot);
-  void CloseSteps(int64_t worker);
-  void AwaitSteps(int64_t worker, int64_t ahead);
+  void MmaCommit(int64_t worker);
+  void MmaWait(int64_t worker, int64_t ahead);
 
   /// All workers are at a barrier.
   void Meet();

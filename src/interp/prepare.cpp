@@ -150,11 +150,11 @@ class FunctionPreparer {
         return AddCall(made);
       case Plan::Access:
         return AddAccess(made);
-      case Plan::CopyAhead:
-        AddSizes(made, op.operand(ir::CopyAheadOp::at_buffer)->type());
+      case Plan::AsyncCopy:
+        AddSizes(made, op.operand(ir::AsyncCopyOp::at_buffer)->type());
         return AddAccess(made);
-      case Plan::CopyBox:
-        AddSizes(made, op.operand(ir::CopyBoxOp::at_buffer)->type());
+      case Plan::TileCopy:
+        AddSizes(made, op.operand(ir::TileCopyOp::at_buffer)->type());
         return AddAccess(made);
       case Plan::ResultAxes:
         return AddPoints(made, op.result()->type()->axes);
@@ -168,8 +168,8 @@ class FunctionPreparer {
         return AddUnitStep(made);
       case Plan::Contraction:
         return AddContraction(made);
-      case Plan::FoldIn:
-        return AddFoldIn(made);
+      case Plan::ReduceInLoop:
+        return AddReduceInLoop(made);
       case Plan::Fold:
         return AddFold(made);
       case Plan::Slide:
@@ -443,7 +443,7 @@ class FunctionPreparer {
     }
   }
 
-  void AddFoldIn(Instruction& made) {
+  void AddReduceInLoop(Instruction& made) {
     const Op& op = *made.op;
     std::vector<AxisId> walked;
     for (const ir::Value* blk : op.block()->parent()->operands())
@@ -451,9 +451,9 @@ class FunctionPreparer {
     AddPoints(made, walked);
     made.points->reduced = op.attr<AttrKey::Axes>().size();
     AddOrder(made);
-    op.Segment(ir::FoldInOp::at_terms).size() == 1 ? AddSingles(made) : AddProducts(made);
+    op.Segment(ir::ReduceInLoopOp::at_terms).size() == 1 ? AddSingles(made) : AddProducts(made);
     for (const Op* other = op.block()->first(); other != &op; other = other->next())
-      made.number += other->kind() == OpKind::FoldIn ? 1 : 0;
+      made.number += other->kind() == OpKind::ReduceInLoop ? 1 : 0;
   }
 
   void AddTake(Instruction& made) {

@@ -46,8 +46,8 @@ struct Descriptor {
 
 }  // namespace
 
-void CopyBox(const TensorMap& map, const std::int32_t* at, std::uint64_t to, char* shared,
-             const HostOf& host_of) {
+void TileCopy(const TensorMap& map, const std::int32_t* at, std::uint64_t to, char* shared,
+              const HostOf& host_of) {
   std::uint64_t elements = 1;
   for (unsigned d = 0; d < map.rank; ++d) elements *= map.box[d];
   for (std::uint64_t element = 0; element < elements; ++element) {

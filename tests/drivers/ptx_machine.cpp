@@ -225,7 +225,7 @@ class BlockRun {
     if (boxes_.empty()) return false;
     const Box box = std::move(boxes_.back());
     boxes_.pop_back();
-    CopyBox(box.map, box.at.data(), box.to, shared_.data(), host_of_);
+    TileCopy(box.map, box.at.data(), box.to, shared_.data(), host_of_);
     Gate& gate = GateAt(box.gate);
     if (gate.bytes < BytesOf(box.map)) throw std::runtime_error("bytes that nobody has announced");
     gate.bytes -= BytesOf(box.map);
@@ -280,7 +280,7 @@ class BlockRun {
   }
 
   // What groups of steps have left that have ended comes to the registers.
-  static void AwaitSteps(Thread& thread, std::uint64_t ahead) {
+  static void MmaWait(Thread& thread, std::uint64_t ahead) {
     if (thread.ends.size() <= ahead) return;
     const std::size_t end = thread.ends[thread.ends.size() - 1 - ahead];
     for (std::uint64_t& bits : thread.registers) {
@@ -301,7 +301,7 @@ class BlockRun {
     }
   }
 
-  void ShowStores(Thread& thread) {
+  void ProxyFence(Thread& thread) {
     for (const std::size_t byte : thread.stored) hidden_[byte] = false;
     thread.stored.clear();
   }
@@ -372,7 +372,7 @@ class BlockRun {
     if (address + bytes > space.size()) throw std::runtime_error("an access outside of its memory");
     if (i.space == Space::Shared) {
       for (std::size_t b = 0; b < bytes; ++b)
-        Touch(touched_[address + b], thread, i.op == Op::St || i.op == Op::CopyAhead);
+        Touch(touched_[address + b], thread, i.op == Op::St || i.op == Op::AsyncCopy);
     }
     return space.data() + address;
   }
@@ -412,25 +412,25 @@ class BlockRun {
       case Op::GroupStep:
         thread.state = State::Gathers;
         return;
-      case Op::GateAwait:
+      case Op::MbarrierWait:
         thread.state = State::AtGate;
         return;
       case Op::GateInit:
       case Op::GateEnd:
-      case Op::GateArrive:
+      case Op::MbarrierArrive:
         UseGate(thread, i);
         break;
-      case Op::CopyBox:
+      case Op::TileCopy:
         BeginBox(thread, i);
         break;
-      case Op::ShowStores:
-        ShowStores(thread);
+      case Op::ProxyFence:
+        ProxyFence(thread);
         break;
       case Op::GroupClose:
         thread.ends.push_back(thread.coming.size());
         break;
       case Op::GroupAwait:
-        AwaitSteps(thread, Value(thread, i.b));
+        MmaWait(thread, Value(thread, i.b));
         break;
       case Op::Nothing:
         break;
@@ -438,7 +438,7 @@ class BlockRun {
       case Op::BarRed:
         thread.state = State::Waits;
         return;
-      case Op::CopyAhead: {
+      case Op::AsyncCopy: {
         Instruction to = i;
         to.a = {-1, Value(thread, i.a)};
         std::memset(Memory(thread, to), '\x5a', kCopyBytes);

@@ -50,8 +50,8 @@ void Resolve(Instruction& instruction);
 using HostOf = std::function<char*(std::uint64_t address, std::size_t bytes)>;
 
 std::uint64_t BytesOf(const TensorMap& map);
-void CopyBox(const TensorMap& map, const std::int32_t* at, std::uint64_t to, char* shared,
-             const HostOf& host_of);
+void TileCopy(const TensorMap& map, const std::int32_t* at, std::uint64_t to, char* shared,
+              const HostOf& host_of);
 
 class Module {
  public:

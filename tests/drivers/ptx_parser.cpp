@@ -242,7 +242,7 @@ class Reader {
     if (words[0] == "wgmma") return Group(instruction, words, given);
     if (words[0] == "fence") {
       const bool shows = name == "fence.proxy.async.shared::cta";
-      instruction.op = shows ? Op::ShowStores : Op::Nothing;
+      instruction.op = shows ? Op::ProxyFence : Op::Nothing;
       if (!shows && name != "fence.mbarrier_init.release.cluster") Unknown(name);
       kernel_.code.push_back(instruction);
       return;
@@ -284,7 +284,7 @@ class Reader {
             const std::vector<std::string_view>& given) {
     constexpr int kBits = 128;
     constexpr std::pair<std::string_view, Op> kNames[] = {
-        {"cp.async.cg.shared.global", Op::CopyAhead},
+        {"cp.async.cg.shared.global", Op::AsyncCopy},
         {"cp.async.commit_group", Op::CopyClose},
         {"cp.async.wait_group", Op::CopyAwait},
         {"cp.async.wait_all", Op::CopyAwait}};
@@ -292,7 +292,7 @@ class Reader {
                                          [&](const auto& one) { return one.first == name; });
     if (row == std::end(kNames)) Unknown(name);
     instruction.op = row->second;
-    const bool begins = instruction.op == Op::CopyAhead;
+    const bool begins = instruction.op == Op::AsyncCopy;
     if (name.ends_with("wait_group")) instruction.many = {Read(given[0])};
     instruction.type = {'b', kBits};
     instruction.space = Space::Shared;
@@ -320,9 +320,9 @@ class Reader {
       address = 0;
     } else if (name == "mbarrier.arrive.shared.b64" ||
                name == "mbarrier.arrive.expect_tx.shared.b64") {
-      instruction.op = Op::GateArrive;
+      instruction.op = Op::MbarrierArrive;
     } else if (name == "mbarrier.try_wait.parity.shared.b64") {
-      instruction.op = Op::GateAwait;
+      instruction.op = Op::MbarrierWait;
       instruction.to = Read(given[0]);
     } else {
       Unknown(name);
@@ -334,7 +334,7 @@ class Reader {
 
   // `cp.async.bulk.tensor.2d.… [%r1], [%rd2, {%r3, %r4}], [%r5]`
   void Box(Instruction instruction, const std::vector<std::string_view>& given) {
-    instruction.op = Op::CopyBox;
+    instruction.op = Op::TileCopy;
     const std::vector<std::string_view> parts = Parts(given[1].substr(1, given[1].size() - 2), ',');
     instruction.b = Read(parts[0]);
     for (const std::string_view place : Parts(parts[1].substr(1, parts[1].size() - 2), ','))

@@ -419,8 +419,8 @@ TEST_CASE(
   facts.copy_bytes = 16;
   CheckLowering(kLowering, kMatrixProduct, facts, shapes);
   CheckLowering(kLowering, kOneMatrixProduct, facts, shapes);
-  CHECK(CheckMissed(kLowering, kOneMatrixProduct, facts, ir::OpKind::AwaitAhead, shapes) == 1);
-  CHECK(CheckMissed(kLowering, kOneMatrixProduct, facts, ir::OpKind::CloseAhead, shapes) == 2);
+  CHECK(CheckMissed(kLowering, kOneMatrixProduct, facts, ir::OpKind::AsyncCopyWait, shapes) == 1);
+  CHECK(CheckMissed(kLowering, kOneMatrixProduct, facts, ir::OpKind::AsyncCopyCommit, shapes) == 2);
   CHECK(CheckMissed(kLowering, kOneMatrixProduct, facts, ir::OpKind::Barrier, shapes) >= 2);
 }
 
@@ -438,9 +438,10 @@ TEST_CASE("factors come as boxes: each gate, wait and barrier is missed where it
                                     {{"M", 3}, {"N", 3}, {"K", 264}, {"H", 264}}};
   const std::string text = BoxesOf(true, true, 16);
   CheckLowering(kLowering, text, TeamOf(128), {shapes[0]});
-  for (ir::OpKind kind : {ir::OpKind::GatesOpen, ir::OpKind::GatesClose, ir::OpKind::GateArrive,
-                          ir::OpKind::GateAwait, ir::OpKind::CopyBox, ir::OpKind::ShowStores,
-                          ir::OpKind::CloseSteps, ir::OpKind::AwaitSteps, ir::OpKind::Barrier})
+  for (ir::OpKind kind :
+       {ir::OpKind::MbarrierInit, ir::OpKind::MbarrierInvalidate, ir::OpKind::MbarrierArrive,
+        ir::OpKind::MbarrierWait, ir::OpKind::TileCopy, ir::OpKind::ProxyFence,
+        ir::OpKind::MmaCommit, ir::OpKind::MmaWait, ir::OpKind::Barrier})
     CHECK(CheckMissed(kLowering, text, TeamOf(128), kind, shapes) >= 1);
 }
 
@@ -459,8 +460,9 @@ TEST_CASE(
                                     {{"M", 136}, {"N", 3}, {"K", 263}, {"H", 263}},
                                     {{"M", 65}, {"N", 3}, {"K", 263}, {"H", 263}}};
   CheckLowering(kLowering, text, facts, shapes);
-  for (ir::OpKind kind : {ir::OpKind::GatesOpen, ir::OpKind::GateArrive, ir::OpKind::GateAwait,
-                          ir::OpKind::CopyBox, ir::OpKind::CloseSteps, ir::OpKind::AwaitSteps})
+  for (ir::OpKind kind :
+       {ir::OpKind::MbarrierInit, ir::OpKind::MbarrierArrive, ir::OpKind::MbarrierWait,
+        ir::OpKind::TileCopy, ir::OpKind::MmaCommit, ir::OpKind::MmaWait})
     CHECK(CheckMissed(kLowering, text, facts, kind, shapes) >= 1);
 }
 
@@ -478,11 +480,12 @@ TEST_CASE(
   const std::vector<Dims> shapes = {{{"L", 66}, {"S", 200}, {"D", 64}},
                                     {{"L", 3}, {"S", 200}, {"D", 5}}};
   CheckLowering(kLowering, kScores, facts, shapes);
-  for (ir::OpKind kind : {ir::OpKind::GatesOpen, ir::OpKind::GatesClose, ir::OpKind::GateArrive,
-                          ir::OpKind::CopyBox, ir::OpKind::CloseSteps, ir::OpKind::AwaitSteps})
+  for (ir::OpKind kind :
+       {ir::OpKind::MbarrierInit, ir::OpKind::MbarrierInvalidate, ir::OpKind::MbarrierArrive,
+        ir::OpKind::TileCopy, ir::OpKind::MmaCommit, ir::OpKind::MmaWait})
     CHECK(CheckMissed(kLowering, kScores, facts, kind, shapes) >= 1);
   // A barrier of the turn's does what some of these do.
-  for (ir::OpKind kind : {ir::OpKind::GateAwait, ir::OpKind::ShowStores, ir::OpKind::Barrier})
+  for (ir::OpKind kind : {ir::OpKind::MbarrierWait, ir::OpKind::ProxyFence, ir::OpKind::Barrier})
     CHECK(CountMissed(kLowering, kScores, facts, kind, shapes) >= 1);
 }
 

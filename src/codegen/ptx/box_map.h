@@ -20,7 +20,7 @@ struct BoxMap {
 
 /// Those of a kernel, each once.
 std::vector<BoxMap> BoxMapsOf(const ir::Function& kernel);
-/// That of a `copy_box` or `box_fits`.
+/// That of a `tile_copy` or `tile_copy_fits`.
 BoxMap BoxMapOf(const ir::Function& kernel, const ir::Op* op);
 
 }  // namespace kdl::codegen::ptx

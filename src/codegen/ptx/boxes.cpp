@@ -48,7 +48,7 @@ BoxMap BoxMapOf(const ir::Function& kernel, const ir::Op* op) {
 std::vector<BoxMap> BoxMapsOf(const ir::Function& kernel) {
   std::vector<BoxMap> maps;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
-    if (op->kind() != OpKind::CopyBox && op->kind() != OpKind::BoxFits) return;
+    if (op->kind() != OpKind::TileCopy && op->kind() != OpKind::TileCopyFits) return;
     BoxMap map = BoxMapOf(kernel, op);
     if (std::ranges::find(maps, map) == maps.end()) maps.push_back(map);
   });
@@ -72,14 +72,14 @@ llvm::Value* SlotAddress(PtxEmitter& emitter, const ir::Value* buffer, const ir:
 }
 
 /// The launch says, behind its other numbers, which maps it could make.
-void PtxEmitter::EmitBoxFits(ir::Op* op) {
+void PtxEmitter::EmitTileCopyFits(ir::Op* op) {
   llvm::Value* made = LaunchNumber(*this, CountLaunchNumbers(kernel) + MapOf(op), "fits");
   Set(op->result(), builder.CreateIsNotNull(made));
 }
 
 /// Announces the box's bytes, and begins to copy it panel by panel.
-void PtxEmitter::EmitCopyBox(ir::Op* op) {
-  ir::CopyBoxOp copy(op);
+void PtxEmitter::EmitTileCopy(ir::Op* op) {
+  ir::TileCopyOp copy(op);
   const ir::Value* buffer = copy.buffer();
   BoxMap map = BoxMapOf(kernel, op);
   int64_t element_bytes = Bytes(buffer->type()->scalar);
@@ -129,18 +129,18 @@ bool PtxEmitter::EmitGated(ir::Op* op) {
     }
   };
   switch (op->kind()) {
-    case OpKind::GatesOpen:
+    case OpKind::MbarrierInit:
       each_gate("mbarrier.init.shared.b64 [$0], $1;", "r,r,~{memory}",
                 op->attr<AttrKey::Arrivals>());
       EmitAsm(*this, "fence.mbarrier_init.release.cluster;", "~{memory}", {});
       return true;
-    case OpKind::GatesClose:
+    case OpKind::MbarrierInvalidate:
       each_gate("mbarrier.inval.shared.b64 [$0];", "r,~{memory}", 0);
       return true;
-    case OpKind::GateArrive:
+    case OpKind::MbarrierArrive:
       EmitAsm(*this, "mbarrier.arrive.shared.b64 _, [$0];", "r,~{memory}", {gate(op->operand(1))});
       return true;
-    case OpKind::GateAwait: {
+    case OpKind::MbarrierWait: {
       llvm::Value* parity =
           builder.CreateTrunc(builder.CreateAnd(Get(op->operand(2)), 1), builder.getInt32Ty());
       EmitAsm(*this,
@@ -153,20 +153,20 @@ bool PtxEmitter::EmitGated(ir::Op* op) {
     case OpKind::Load:
     case OpKind::Store:
       return EmitVector(op);
-    case OpKind::CopyBox:
-      EmitCopyBox(op);
+    case OpKind::TileCopy:
+      EmitTileCopy(op);
       return true;
-    case OpKind::BoxFits:
-      EmitBoxFits(op);
+    case OpKind::TileCopyFits:
+      EmitTileCopyFits(op);
       return true;
-    case OpKind::ShowStores:
+    case OpKind::ProxyFence:
       EmitAsm(*this, "fence.proxy.async.shared::cta;", "~{memory}", {});
       return true;
-    case OpKind::CloseSteps:
-      CloseSteps();
+    case OpKind::MmaCommit:
+      MmaCommit();
       return true;
-    case OpKind::AwaitSteps:
-      AwaitSteps(op);
+    case OpKind::MmaWait:
+      MmaWait(op);
       return true;
     default:
       return false;

@@ -15,8 +15,8 @@ constexpr int64_t kCopyBytes = 16;
 
 }  // namespace
 
-void PtxEmitter::EmitCopyAhead(ir::Op* op) {
-  ir::CopyAheadOp copy(op);
+void PtxEmitter::EmitAsyncCopy(ir::Op* op) {
+  ir::AsyncCopyOp copy(op);
   int64_t element_bytes = Bytes(copy.tensor()->type()->scalar);
   KDL_CHECK(element_bytes * op->attr<ir::AttrKey::Lanes>() == kCopyBytes, "a copy of 16 bytes");
   llvm::Value* from = AccessAddress(*this, op, copy.tensor(), copy.index());
@@ -37,11 +37,11 @@ void PtxEmitter::EmitCopyAhead(ir::Op* op) {
   builder.CreateAlignedStore(builder.CreateAlignedLoad(all, from, align), to, align);
 }
 
-void PtxEmitter::EmitCloseAhead() {
+void PtxEmitter::EmitAsyncCopyCommit() {
   builder.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_commit_group, {}, {});
 }
 
-void PtxEmitter::EmitAwaitAhead(ir::Op* op) {
+void PtxEmitter::EmitAsyncCopyWait(ir::Op* op) {
   if (!op->HasAttr(ir::AttrKey::Ahead)) {
     builder.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_all, {}, {});
     return;

@@ -23,9 +23,9 @@ struct PtxEmitter final : TeamEmitter {
   void Wait() override;
   llvm::Value* WaitForAny(llvm::Value* told) override;
   void EmitMatrixStep(ir::Op* op) override;
-  void EmitCopyAhead(ir::Op* op) override;
-  void EmitCloseAhead() override;
-  void EmitAwaitAhead(ir::Op* op) override;
+  void EmitAsyncCopy(ir::Op* op) override;
+  void EmitAsyncCopyCommit() override;
+  void EmitAsyncCopyWait(ir::Op* op) override;
   bool EmitGated(ir::Op* op) override;
   /// Of tensors; whether the op moves one.
   bool EmitVector(ir::Op* op);
@@ -35,14 +35,14 @@ struct PtxEmitter final : TeamEmitter {
   bool TakesNearOfLaunch() const;
   int64_t TeamsAtOnce() const;
   // boxes.cpp
-  void EmitCopyBox(ir::Op* op);
-  void EmitBoxFits(ir::Op* op);
+  void EmitTileCopy(ir::Op* op);
+  void EmitTileCopyFits(ir::Op* op);
   /// Where the launch's map of the box's tensor is.
   unsigned MapOf(const ir::Op* op) const;
   // group_step.cpp
   void EmitGroupStep(ir::Op* op);
-  void CloseSteps();
-  void AwaitSteps(ir::Op* op);
+  void MmaCommit();
+  void MmaWait(ir::Op* op);
 
   std::vector<BoxMap> maps_;
   bool steps_open_ = false;      ///< what follows adds to a group that has begun

@@ -147,13 +147,13 @@ void PtxEmitter::EmitGroupStep(ir::Op* op) {
   steps_open_ = true;
 }
 
-void PtxEmitter::CloseSteps() {
+void PtxEmitter::MmaCommit() {
   EmitAsm(*this, "wgmma.commit_group.sync.aligned;", "~{memory}", {});
   steps_open_ = false;
 }
 
 /// With none ahead what the steps left in the worker's buffers goes through the wait, so that nothing reads it before.
-void PtxEmitter::AwaitSteps(ir::Op* op) {
+void PtxEmitter::MmaWait(ir::Op* op) {
   auto ahead = op->attr<AttrKey::Ahead>();
   std::string text = fmt::format("wgmma.wait_group.sync.aligned {};", ahead);
   if (ahead > 0) {

@@ -174,7 +174,7 @@ void BeginNestPoint(Frame& frame) {
 std::vector<const Instruction*> FoldsOf(const BlockCode& body) {
   std::vector<const Instruction*> folds;
   for (const Instruction& instruction : body.instructions) {
-    if (instruction.op->kind() == ir::OpKind::FoldIn) folds.push_back(&instruction);
+    if (instruction.op->kind() == ir::OpKind::ReduceInLoop) folds.push_back(&instruction);
   }
   return folds;
 }

@@ -9,15 +9,15 @@
 
 namespace kdl::interp {
 
-void RunCopyAhead(Core& core, Activation& here, const Instruction& instruction) {
-  using CopyOp = ir::CopyAheadOp;
+void RunAsyncCopy(Core& core, Activation& here, const Instruction& instruction) {
+  using CopyOp = ir::AsyncCopyOp;
   const TensorValue& tensor = here.tensor(instruction.operands[CopyOp::at_tensor]);
   if (!HasMemory(core, instruction, tensor)) return;
   Buffer& buffer = BufferAt(core, here, instruction, CopyOp::at_buffer);
   size_t first_place = instruction.op->SegmentBegin(CopyOp::at_place);
   auto lanes = instruction.op->attr<ir::AttrKey::Lanes>();
   LanePlaces places(here, instruction, tensor);
-  CopyAhead copy{instruction.op->operand(CopyOp::at_buffer), 0, {}, core.copy_groups};
+  AsyncCopy copy{instruction.op->operand(CopyOp::at_buffer), 0, {}, core.copy_groups};
   copy.offset = BufferOffset(core, here, instruction, first_place, 0);
   for (int64_t lane = 0; lane < lanes; ++lane) {
     int64_t offset = BufferOffset(core, here, instruction, first_place, lane);
@@ -32,18 +32,18 @@ void RunCopyAhead(Core& core, Activation& here, const Instruction& instruction) 
   core.copies.push_back(std::move(copy));
 }
 
-void RunCloseAhead(Core& core, Activation&, const Instruction&) { ++core.copy_groups; }
+void RunAsyncCopyCommit(Core& core, Activation&, const Instruction&) { ++core.copy_groups; }
 
-void RunAwaitAhead(Core& core, Activation& here, const Instruction& instruction) {
+void RunAsyncCopyWait(Core& core, Activation& here, const Instruction& instruction) {
   const ir::Op* op = instruction.op;
   int64_t end = op->HasAttr(ir::AttrKey::Ahead) ? core.copy_groups - op->attr<ir::AttrKey::Ahead>()
                                                 : core.copy_groups + 1;
   for (size_t operand = 0; operand < instruction.operands.size(); ++operand) {
-    auto ends = [&, awaited = op->operand(operand)](const CopyAhead& copy) {
+    auto ends = [&, awaited = op->operand(operand)](const AsyncCopy& copy) {
       return copy.buffer == awaited && copy.group < end;
     };
     Buffer& buffer = BufferAt(core, here, instruction, operand);
-    for (const CopyAhead& copy : core.copies) {
+    for (const AsyncCopy& copy : core.copies) {
       if (!ends(copy)) continue;
       for (size_t i = 0; i < copy.elements.size(); ++i) {
         int64_t offset = copy.offset + static_cast<int64_t>(i);

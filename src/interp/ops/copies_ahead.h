@@ -4,8 +4,8 @@
 
 namespace kdl::interp {
 
-void RunCopyAhead(Core& core, Activation& here, const Instruction& instruction);
-void RunCloseAhead(Core& core, Activation& here, const Instruction& instruction);
-void RunAwaitAhead(Core& core, Activation& here, const Instruction& instruction);
+void RunAsyncCopy(Core& core, Activation& here, const Instruction& instruction);
+void RunAsyncCopyCommit(Core& core, Activation& here, const Instruction& instruction);
+void RunAsyncCopyWait(Core& core, Activation& here, const Instruction& instruction);
 
 }  // namespace kdl::interp

@@ -125,9 +125,9 @@ std::vector<int64_t> ReducedSizes(const Instruction& instruction,
   return {sizes.end() - static_cast<ptrdiff_t>(instruction.points->reduced), sizes.end()};
 }
 
-/// What a fold_in starts from at the walk's point, which it has for the nest's other axes.
+/// What a reduce_in_loop starts from at the walk's point, which it has for the nest's other axes.
 uint64_t StartOf(Activation& here, const Instruction& fold, const PointWalk& walk) {
-  size_t number = fold.op->SegmentBegin(ir::FoldInOp::at_into);
+  size_t number = fold.op->SegmentBegin(ir::ReduceInLoopOp::at_into);
   if (number == fold.operands.size()) return fold.fold->identity;
   Slot into = fold.operands[number];
   size_t place = 0;
@@ -154,7 +154,7 @@ uint64_t FoldOfNothing(Activation& here, const Instruction& fold, const PointWal
 }
 
 /// Takes in the point at which the nest stands; behind the last one of the folded axes the lanes are the result.
-void RunFoldIn(Core& core, Activation& here, const Instruction& instruction) {
+void RunReduceInLoop(Core& core, Activation& here, const Instruction& instruction) {
   auto& state = std::get<PointState>(core.frames.back().control);
   const FoldPlan& plan = *instruction.fold;
   size_t folded = instruction.points->axes.size() - instruction.points->reduced;

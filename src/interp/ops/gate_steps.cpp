@@ -33,24 +33,24 @@ void Tell(Core& core, const Instruction& instruction, const std::string& fault) 
 
 }  // namespace
 
-void RunGatesOpen(Core& core, Activation&, const Instruction& instruction) {
+void RunMbarrierInit(Core& core, Activation&, const Instruction& instruction) {
   const ir::Value* gates = instruction.op->operand(0);
   Tell(core, instruction,
        GatesOf(core).Open(core.facts.worker, gates, gates->type()->dims[0]->value,
                           instruction.op->attr<ir::AttrKey::Arrivals>()));
 }
 
-void RunGatesClose(Core& core, Activation&, const Instruction& instruction) {
+void RunMbarrierInvalidate(Core& core, Activation&, const Instruction& instruction) {
   Tell(core, instruction, GatesOf(core).Close(core.facts.worker, instruction.op->operand(0)));
 }
 
-void RunGateArrive(Core& core, Activation& here, const Instruction& instruction) {
+void RunMbarrierArrive(Core& core, Activation& here, const Instruction& instruction) {
   TeamGates::GateId gate = GateOf(core, instruction, 0, GateScalar(here, instruction, 1));
   if (core.state != MachineState::Running) return;
   Tell(core, instruction, GatesOf(core).Arrive(core.facts.worker, gate));
 }
 
-void RunGateAwait(Core& core, Activation& here, const Instruction& instruction) {
+void RunMbarrierWait(Core& core, Activation& here, const Instruction& instruction) {
   TeamGates::GateId gate = GateOf(core, instruction, 0, GateScalar(here, instruction, 1));
   if (core.state != MachineState::Running) return;
   bool waits = false;
@@ -63,8 +63,8 @@ void RunGateAwait(Core& core, Activation& here, const Instruction& instruction) 
   core.state = MachineState::AtGate;
 }
 
-void RunCopyBox(Core& core, Activation& here, const Instruction& instruction) {
-  using Copy = ir::CopyBoxOp;
+void RunTileCopy(Core& core, Activation& here, const Instruction& instruction) {
+  using Copy = ir::TileCopyOp;
   const ir::Op& op = *instruction.op;
   const TensorValue& tensor = here.tensor(instruction.operands[Copy::at_tensor]);
   int64_t slot = GateScalar(here, instruction, op.SegmentBegin(Copy::at_slot));
@@ -97,7 +97,7 @@ void RunCopyBox(Core& core, Activation& here, const Instruction& instruction) {
 }
 
 /// As a driver has it: what lies apart is a multiple of 16 bytes.
-void RunBoxFits(Core&, Activation& here, const Instruction& instruction) {
+void RunTileCopyFits(Core&, Activation& here, const Instruction& instruction) {
   constexpr int64_t kAligned = 16;
   const TensorValue& tensor = here.tensor(instruction.operands[0]);
   bool fits = std::ranges::all_of(tensor.sizes, [](int64_t size) { return size > 0; });
@@ -108,16 +108,16 @@ void RunBoxFits(Core&, Activation& here, const Instruction& instruction) {
   here.scalar(instruction.results[0]) = fits ? 1 : 0;
 }
 
-void RunShowStores(Core& core, Activation&, const Instruction&) {
+void RunProxyFence(Core& core, Activation&, const Instruction&) {
   GatesOf(core).Show(core.facts.worker);
 }
 
-void RunCloseSteps(Core& core, Activation&, const Instruction&) {
-  GatesOf(core).CloseSteps(core.facts.worker);
+void RunMmaCommit(Core& core, Activation&, const Instruction&) {
+  GatesOf(core).MmaCommit(core.facts.worker);
 }
 
-void RunAwaitSteps(Core& core, Activation&, const Instruction& instruction) {
-  GatesOf(core).AwaitSteps(core.facts.worker, instruction.op->attr<ir::AttrKey::Ahead>());
+void RunMmaWait(Core& core, Activation&, const Instruction& instruction) {
+  GatesOf(core).MmaWait(core.facts.worker, instruction.op->attr<ir::AttrKey::Ahead>());
 }
 
 }  // namespace kdl::interp

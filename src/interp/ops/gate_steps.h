@@ -4,14 +4,14 @@
 
 namespace kdl::interp {
 
-void RunGatesOpen(Core& core, Activation& here, const Instruction& instruction);
-void RunGatesClose(Core& core, Activation& here, const Instruction& instruction);
-void RunGateArrive(Core& core, Activation& here, const Instruction& instruction);
-void RunGateAwait(Core& core, Activation& here, const Instruction& instruction);
-void RunCopyBox(Core& core, Activation& here, const Instruction& instruction);
-void RunBoxFits(Core& core, Activation& here, const Instruction& instruction);
-void RunShowStores(Core& core, Activation& here, const Instruction& instruction);
-void RunCloseSteps(Core& core, Activation& here, const Instruction& instruction);
-void RunAwaitSteps(Core& core, Activation& here, const Instruction& instruction);
+void RunMbarrierInit(Core& core, Activation& here, const Instruction& instruction);
+void RunMbarrierInvalidate(Core& core, Activation& here, const Instruction& instruction);
+void RunMbarrierArrive(Core& core, Activation& here, const Instruction& instruction);
+void RunMbarrierWait(Core& core, Activation& here, const Instruction& instruction);
+void RunTileCopy(Core& core, Activation& here, const Instruction& instruction);
+void RunTileCopyFits(Core& core, Activation& here, const Instruction& instruction);
+void RunProxyFence(Core& core, Activation& here, const Instruction& instruction);
+void RunMmaCommit(Core& core, Activation& here, const Instruction& instruction);
+void RunMmaWait(Core& core, Activation& here, const Instruction& instruction);
 
 }  // namespace kdl::interp

@@ -25,12 +25,14 @@ std::string GatesFault(const Value* gates) {
   return are ? "" : "the gates are no gated buffer of u64 of the team's";
 }
 
-std::string GatesOpenFault(const Op& op, const Module&) {
+std::string MbarrierInitFault(const Op& op, const Module&) {
   if (op.attr<AttrKey::Arrivals>() < 1) return "nobody comes to the gates";
   return GatesFault(op.operand(0));
 }
 
-std::string GatesCloseFault(const Op& op, const Module&) { return GatesFault(op.operand(0)); }
+std::string MbarrierInvalidateFault(const Op& op, const Module&) {
+  return GatesFault(op.operand(0));
+}
 
 std::string GateFault(const Op& op, const Module&) {
   if (std::string fault = GatesFault(op.operand(0)); !fault.empty()) return fault;
@@ -49,26 +51,26 @@ std::string BoxFault(const Op& op, const Value* tensor, const Value* buffer) {
   return fits ? "" : "its dimensions are none of the tensor's, the last one behind";
 }
 
-std::string CopyBoxFault(const Op& op, const Module&) {
-  CopyBoxOp copy(const_cast<Op*>(&op));
+std::string TileCopyFault(const Op& op, const Module&) {
+  TileCopyOp copy(const_cast<Op*>(&op));
   if (std::string fault = BoxFault(op, copy.tensor(), copy.buffer()); !fault.empty()) return fault;
   if (std::string fault = GatesFault(copy.gates()); !fault.empty()) return fault;
   if (copy.gates()->type()->dims[0] != copy.buffer()->type()->dims[0])
     return "not one gate for each slot";
-  if (std::string fault = AllI64(op.Segment(CopyBoxOp::at_slot)); !fault.empty()) return fault;
+  if (std::string fault = AllI64(op.Segment(TileCopyOp::at_slot)); !fault.empty()) return fault;
   return AccessFault(op, copy.tensor());
 }
 
-std::string BoxFitsFault(const Op& op, const Module&) {
+std::string TileCopyFitsFault(const Op& op, const Module&) {
   Type result = op.result()->type();
   if (!IsScalar(result) || result->scalar != Scalar::Bool) return "the result is no bool";
   return BoxFault(op, op.operand(0), op.operand(1));
 }
 
-std::string ShowStoresFault(const Op&, const Module&) { return ""; }
-std::string CloseStepsFault(const Op&, const Module&) { return ""; }
+std::string ProxyFenceFault(const Op&, const Module&) { return ""; }
+std::string MmaCommitFault(const Op&, const Module&) { return ""; }
 
-std::string AwaitStepsFault(const Op& op, const Module&) {
+std::string MmaWaitFault(const Op& op, const Module&) {
   bool are_own = std::ranges::all_of(op.operands(), [](const Value* operand) {
     return operand->type()->kind == TypeKind::Buffer && operand->type()->space != Space::Team;
   });
@@ -78,14 +80,14 @@ std::string AwaitStepsFault(const Op& op, const Module&) {
 
 }  // namespace
 
-KDL_TYPE_RULE(GatesOpen, GatesOpenFault)
-KDL_TYPE_RULE(GatesClose, GatesCloseFault)
-KDL_TYPE_RULE(GateArrive, GateFault)
-KDL_TYPE_RULE(GateAwait, GateFault)
-KDL_TYPE_RULE(CopyBox, CopyBoxFault)
-KDL_TYPE_RULE(BoxFits, BoxFitsFault)
-KDL_TYPE_RULE(ShowStores, ShowStoresFault)
-KDL_TYPE_RULE(CloseSteps, CloseStepsFault)
-KDL_TYPE_RULE(AwaitSteps, AwaitStepsFault)
+KDL_TYPE_RULE(MbarrierInit, MbarrierInitFault)
+KDL_TYPE_RULE(MbarrierInvalidate, MbarrierInvalidateFault)
+KDL_TYPE_RULE(MbarrierArrive, GateFault)
+KDL_TYPE_RULE(MbarrierWait, GateFault)
+KDL_TYPE_RULE(TileCopy, TileCopyFault)
+KDL_TYPE_RULE(TileCopyFits, TileCopyFitsFault)
+KDL_TYPE_RULE(ProxyFence, ProxyFenceFault)
+KDL_TYPE_RULE(MmaCommit, MmaCommitFault)
+KDL_TYPE_RULE(MmaWait, MmaWaitFault)
 
 }  // namespace kdl::ir

@@ -25,7 +25,7 @@ std::string NestFault(const Op& op, const Module&) {
   for (size_t i = 0; i < yielded.size(); ++i) {
     Type result = op.result(i)->type();
     const Op* fold = yielded[i]->def();
-    bool folds = fold && fold->kind() == OpKind::FoldIn && fold->block() == op.region();
+    bool folds = fold && fold->kind() == OpKind::ReduceInLoop && fold->block() == op.region();
     const std::vector<AxisId> own = folds ? Without(axes, fold->attr<AttrKey::Axes>()) : axes;
     bool fits = IsScalar(yielded[i]->type()) && IsTile(result) && result->axes == own &&
                 result->scalar == yielded[i]->type()->scalar;
@@ -46,7 +46,7 @@ std::string ElementFault(const Op& op, const Module&) {
 
 /// The terms are folded as reduce and contraction do.
 std::string FoldedTermsFault(const Op& op) {
-  Values terms = op.Segment(FoldInOp::at_terms);
+  Values terms = op.Segment(ReduceInLoopOp::at_terms);
   auto acc = op.attr<AttrKey::Acc>();
   if (terms.empty() || terms.size() > 2)
     return "not one value, or two of which products are folded";
@@ -66,7 +66,7 @@ std::string FoldedTermsFault(const Op& op) {
                                                    : "the result is not of the accumulator's type";
 }
 
-std::string FoldInFault(const Op& op, const Module&) {
+std::string ReduceInLoopFault(const Op& op, const Module&) {
   if (std::string fault = FoldedTermsFault(op); !fault.empty()) return fault;
   const Op* nest = op.block()->parent();
   if (!nest || nest->kind() != OpKind::Nest) return "stands in no nest";
@@ -78,10 +78,10 @@ std::string FoldInFault(const Op& op, const Module&) {
               std::equal(over.rbegin(), over.rend(), walked.rbegin());
   if (!last) return "the axes are not those that the nest walks last";
   for (const Op* other = nest->region()->first(); other != &op; other = other->next()) {
-    if (other->kind() == OpKind::FoldIn && other->attr<AttrKey::Axes>() != over)
+    if (other->kind() == OpKind::ReduceInLoop && other->attr<AttrKey::Axes>() != over)
       return "the nest folds other axes, too";
   }
-  for (const Value* into : op.Segment(FoldInOp::at_into)) {
+  for (const Value* into : op.Segment(ReduceInLoopOp::at_into)) {
     if (into->def() && into->def()->block() == nest->region()) return "'into' is made in the nest";
     bool fits = IsTile(into->type()) && into->type()->scalar == op.attr<AttrKey::Acc>() &&
                 Includes(Without(AxesOf(nest->operands()), over), into->type()->axes);
@@ -105,8 +105,8 @@ std::string AlignGapFault(const Op& op, const Module&) {
   return AccessFault(op, op.Segment(AlignGapOp::at_tensor)[0]);
 }
 
-std::string CopyAheadFault(const Op& op, const Module&) {
-  CopyAheadOp copy(const_cast<Op*>(&op));
+std::string AsyncCopyFault(const Op& op, const Module&) {
+  AsyncCopyOp copy(const_cast<Op*>(&op));
   int64_t lanes = op.attr<AttrKey::Lanes>();
   if (lanes < 1 || !std::has_single_bit(static_cast<uint64_t>(lanes)))
     return fmt::format("{} lanes are no power of two", lanes);
@@ -121,9 +121,9 @@ std::string CopyAheadFault(const Op& op, const Module&) {
   return AccessFault(op, copy.tensor());
 }
 
-std::string CloseAheadFault(const Op&, const Module&) { return ""; }
+std::string AsyncCopyCommitFault(const Op&, const Module&) { return ""; }
 
-std::string AwaitAheadFault(const Op& op, const Module&) {
+std::string AsyncCopyWaitFault(const Op& op, const Module&) {
   bool are_buffers = std::ranges::all_of(op.operands(), [](const Value* operand) {
     return operand->type()->kind == TypeKind::Buffer && operand->type()->space == Space::Team;
   });
@@ -369,7 +369,7 @@ std::string BarrierFault(const Op& op, const Module&) {
 
 KDL_TYPE_RULE(Nest, NestFault)
 KDL_TYPE_RULE(Element, ElementFault)
-KDL_TYPE_RULE(FoldIn, FoldInFault)
+KDL_TYPE_RULE(ReduceInLoop, ReduceInLoopFault)
 KDL_TYPE_RULE(Check, CheckFault)
 KDL_TYPE_RULE(Barrier, BarrierFault)
 KDL_TYPE_RULE(BusyCores, NoTypes)
@@ -384,9 +384,9 @@ KDL_TYPE_RULE(LaneNumbers, LaneNumbersFault)
 KDL_TYPE_RULE(Half, HalfFault)
 KDL_TYPE_RULE(Zip, ZipFault)
 KDL_TYPE_RULE(UnitStep, UnitStepFault)
-KDL_TYPE_RULE(CopyAhead, CopyAheadFault)
-KDL_TYPE_RULE(CloseAhead, CloseAheadFault)
-KDL_TYPE_RULE(AwaitAhead, AwaitAheadFault)
+KDL_TYPE_RULE(AsyncCopy, AsyncCopyFault)
+KDL_TYPE_RULE(AsyncCopyCommit, AsyncCopyCommitFault)
+KDL_TYPE_RULE(AsyncCopyWait, AsyncCopyWaitFault)
 KDL_TYPE_RULE(MatrixStep, MatrixStepFault)
 KDL_TYPE_RULE(TileSteps, TileStepsFault)
 KDL_TYPE_RULE(Transpose, TransposeFault)

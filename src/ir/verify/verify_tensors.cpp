@@ -131,7 +131,7 @@ std::string LaunchTensorFault(const Op& op, const Module&) {
 bool IsWritten(const Use& use) {
   OpKind kind = use.user->kind();
   return kind != OpKind::Load && kind != OpKind::Prefetch && kind != OpKind::AlignGap &&
-         kind != OpKind::CopyAhead && kind != OpKind::CopyBox && kind != OpKind::BoxFits;
+         kind != OpKind::AsyncCopy && kind != OpKind::TileCopy && kind != OpKind::TileCopyFits;
 }
 
 std::string TableFault(const Op& op, const Module&) {

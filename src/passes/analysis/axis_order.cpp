@@ -25,14 +25,14 @@ std::optional<AxisId> WalkedAxis(const Value* index) {
 
 bool Folds(OpKind kind) {
   return kind == OpKind::Reduce || kind == OpKind::Contraction || kind == OpKind::Fold ||
-         kind == OpKind::Scan || kind == OpKind::FoldIn;
+         kind == OpKind::Scan || kind == OpKind::ReduceInLoop;
 }
 
 /// Those of what is folded: a nest's, where a fold stands in one.
 AxisList FoldedFrom(const Op* op) {
   AxisList axes;
   std::span<Value* const> values =
-      op->kind() == OpKind::FoldIn ? op->block()->parent()->operands() : op->operands();
+      op->kind() == OpKind::ReduceInLoop ? op->block()->parent()->operands() : op->operands();
   for (const Value* value : values)
     axes.insert(axes.end(), value->type()->axes.begin(), value->type()->axes.end());
   return axes;

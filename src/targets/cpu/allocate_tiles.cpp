@@ -260,7 +260,8 @@ class TilePlacer {
     if (!spread) return;
     for (const Op* op : *nest->region()) {
       // The first that traps stays the first, and folded axes stay the last.
-      if (MayTrap(op) || op->kind() == OpKind::Element || op->kind() == OpKind::FoldIn) return;
+      if (MayTrap(op) || op->kind() == OpKind::Element || op->kind() == OpKind::ReduceInLoop)
+        return;
     }
     size_t last = nest->operands().size() - 1;
     auto loads_rows = [nest] {

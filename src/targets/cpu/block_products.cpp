@@ -214,7 +214,7 @@ class ProductBlocker {
 
   Value* FoldOf(Value* small, const AxisList& walked) {
     return MakeOne(
-        b_, OpKind::FoldIn, {{small}, {}}, small->type(),
+        b_, OpKind::ReduceInLoop, {{small}, {}}, small->type(),
         {ir::MakeAttr<AttrKey::Fold>(ir::FoldKind::Sum), ir::MakeAttr<AttrKey::Axes>(walked),
          ir::MakeAttr<AttrKey::Acc>(kdl::Scalar::F32),
          ir::MakeAttr<AttrKey::Order>(ir::OrderKind::Lanes64)});

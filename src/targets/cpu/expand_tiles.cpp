@@ -31,7 +31,7 @@ bool PanelsHoldVectors(PassContext& context, const KernelShape& shape) {
 /// What folds in a nest takes in are vectors.
 bool NestsFoldVectors(PassContext& context, const KernelShape& shape) {
   bool fold = true;
-  for (const ir::Op* op : passes::OpsOfKind(shape.function, ir::OpKind::FoldIn)) {
+  for (const ir::Op* op : passes::OpsOfKind(shape.function, ir::OpKind::ReduceInLoop)) {
     const ir::Op* nest = op->block()->parent();
     if (LastAxis(nest).Vectorizes()) continue;
     context.diagnostics.Report(passes::diag::FoldByElements, context.SpanOf(nest->loc()));

@@ -14,7 +14,7 @@
 // soon as the nest's body has made it. The fold reads nothing else that comes behind the nest, so it may happen there.
 //
 //   %t = nest (%p of %i, %q of %j) { … yield %e }          %s = nest (%p of %i, %q of %j) {
-//   %s = reduce sum %t over j                         ->     … ; %f = fold_in sum %e over j ; yield %f }
+//   %s = reduce sum %t over j                         ->     … ; %f = reduce_in_loop sum %e over j ; yield %f }
 //
 // The folds of one nest fold the same axes, those that it walks last, and vectors can run its body.
 
@@ -112,7 +112,7 @@ class FoldTaker {
     b.SetInsertionPoint(yield);
     std::vector<Value*> yielded;
     for (const Value* result : kept) yielded.push_back(yield->operand(result->index()));
-    for (const Op* fold : folds) yielded.push_back(FoldIn(b, fold, nest, taking));
+    for (const Op* fold : folds) yielded.push_back(ReduceInLoop(b, fold, nest, taking));
     b.Create(OpKind::Yield, {yielded}, {});
     for (size_t i = 0; i < types.size(); ++i) {
       Value* old = i < kept.size() ? kept[i] : folds[i - kept.size()]->result();
@@ -124,7 +124,7 @@ class FoldTaker {
     ir::Erase(nest);
   }
 
-  Value* FoldIn(ir::Builder& b, const Op* fold, const Op* nest, const Op* taking) {
+  Value* ReduceInLoop(ir::Builder& b, const Op* fold, const Op* nest, const Op* taking) {
     b.set_loc(fold->loc());
     std::vector<Value*> terms;
     for (Value* term : TermsOf(fold)) {
@@ -135,7 +135,7 @@ class FoldTaker {
     auto acc = fold->attr<AttrKey::Acc>();
     auto kind = fold->kind() == OpKind::Reduce ? fold->attr<AttrKey::Fold>() : ir::FoldKind::Sum;
     return MakeOne(
-        b, OpKind::FoldIn, {terms, passes::OneOrNone(StartOf(fold))}, b.types().ScalarOf(acc),
+        b, OpKind::ReduceInLoop, {terms, passes::OneOrNone(StartOf(fold))}, b.types().ScalarOf(acc),
         {ir::MakeAttr<AttrKey::Fold>(kind),
          ir::MakeAttr<AttrKey::Axes>(fold->attr<AttrKey::Axes>()), ir::MakeAttr<AttrKey::Acc>(acc),
          ir::MakeAttr<AttrKey::Order>(fold->attr<AttrKey::Order>())});

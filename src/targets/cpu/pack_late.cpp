@@ -32,7 +32,7 @@ namespace {
 bool CanWait(const Op* nest) {
   for (const Op* op : *nest->region()) {
     if (op->kind() == OpKind::Store || op->kind() == OpKind::Element ||
-        op->kind() == OpKind::FoldIn || MayTrap(op))
+        op->kind() == OpKind::ReduceInLoop || MayTrap(op))
       return false;
   }
   return true;

@@ -16,13 +16,13 @@
 // does: behind it all see what the workers have awaited, and nobody reads the slot any more that is filled next.
 //
 //   loop %k in 0 .. %K step 16 {               ->   %A = buffer_new : buffer<bf16,[3,64,16]; team>
-//     %A = buffer_new : …[64,16]; team              loop %n in 0 .. 2 { if … { … copy_ahead … to %A[%n, …] }; close_ahead }
-//     if … { loop {team} { copy_ahead … } } …       loop %k in 0 .. %K step 16 {
-//     await_ahead (%A)                                %s = %k / 16 rem 3
-//     … matrix_step %A, … }                           await_ahead (%A) {ahead = 1}
+//     %A = buffer_new : …[64,16]; team              loop %n in 0 .. 2 { if … { … async_copy … to %A[%n, …] }; async_copy_commit }
+//     if … { loop {team} { async_copy … } } …       loop %k in 0 .. %K step 16 {
+//     async_copy_wait (%A)                                %s = %k / 16 rem 3
+//     … matrix_step %A, … }                           async_copy_wait (%A) {ahead = 1}
 //                                                     barrier
-//                                                     if … { … copy_ahead … to %A[(%s + 2) rem 3, …] }
-//                                                     close_ahead
+//                                                     if … { … async_copy … to %A[(%s + 2) rem 3, …] }
+//                                                     async_copy_commit
 //                                                     … matrix_step %A, … slots (%s, …) }
 
 namespace kdl::simt {
@@ -57,8 +57,8 @@ class FetchStudy {
   static Op* BufferOf(const Op* branch) {
     Op* buffer = nullptr;
     ir::Walk(branch->region(0), [&](const Op* op) {
-      if (op->kind() == OpKind::CopyAhead)
-        buffer = ir::CopyAheadOp(const_cast<Op*>(op)).buffer()->def();
+      if (op->kind() == OpKind::AsyncCopy)
+        buffer = ir::AsyncCopyOp(const_cast<Op*>(op)).buffer()->def();
     });
     return buffer;
   }
@@ -104,13 +104,13 @@ class FetchRewriter {
     Value* turns = b_.I64(ahead_);
     MakeLoop(b_, {zero, turns}, [&](Value* number) {
       ring_.FirstTurn(number, [&](Value* at, Value* slot) { Fetch(all, at, slot); });
-      b_.Create(OpKind::CloseAhead, {}, {});
+      b_.Create(OpKind::AsyncCopyCommit, {}, {});
     });
     b_.SetInsertionPoint(first_);
-    b_.Create(OpKind::AwaitAhead, {rings_}, {}, {ir::MakeAttr<AttrKey::Ahead>(ahead_ - 1)});
+    b_.Create(OpKind::AsyncCopyWait, {rings_}, {}, {ir::MakeAttr<AttrKey::Ahead>(ahead_ - 1)});
     b_.Create(OpKind::Barrier, {}, {});
     ring_.TurnAhead([&](Value* at, Value* slot) { Fetch(all, at, slot); });
-    b_.Create(OpKind::CloseAhead, {}, {});
+    b_.Create(OpKind::AsyncCopyCommit, {}, {});
     for (size_t i = 0; i < all.size(); ++i) Replace(all[i], rings_[i]);
     for (Op* op : *loop_->region()) {
       if (op->kind() == OpKind::If && FillsRings(op)) ShowToAll(op);
@@ -140,7 +140,7 @@ class FetchRewriter {
     ir::Erase(fetched.fetch);
     while (!old->uses().empty()) {
       Op* user = old->uses().front().user;
-      if (user->kind() == OpKind::AwaitAhead) {
+      if (user->kind() == OpKind::AsyncCopyWait) {
         AwaitNoMore(user, old);
         continue;
       }
@@ -154,7 +154,7 @@ class FetchRewriter {
     for (Value* buffer : await->operands()) {
       if (buffer != old) others.push_back(buffer);
     }
-    others.empty() ? ir::Erase(await) : await->SetSegment(ir::AwaitAheadOp::at_buffers, others);
+    others.empty() ? ir::Erase(await) : await->SetSegment(ir::AsyncCopyWaitOp::at_buffers, others);
   }
 
   /// Whether the branch writes to slots of the turn's own, and to no other buffers.

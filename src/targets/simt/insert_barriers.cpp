@@ -317,7 +317,7 @@ class BarrierPlacer {
   Touched Next(Op* op, Touched open, const Touched& now, bool places) {
     if (op->kind() == OpKind::Sync || op->kind() == OpKind::Barrier) return {};
     // What a worker awaits it has begun itself.
-    if (op->kind() != OpKind::AwaitAhead && Collide(open, now)) {
+    if (op->kind() != OpKind::AsyncCopyWait && Collide(open, now)) {
       Place(op, places);
       open = {};
     }

@@ -18,11 +18,11 @@ struct CeilingLoops {
   float (*read_parts)(const float* from,
                       std::int64_t count);  // a line of each of several parts in turn
   void (*copy)(float* to, const float* from, std::int64_t count);
-  void (*copy_ahead)(float* to, const float* from, std::int64_t count);
+  void (*async_copy)(float* to, const float* from, std::int64_t count);
   void (*copy_parts)(float* to, const float* from, std::int64_t count);
   // Stores past the caches.
   void (*copy_past_cache)(float* to, const float* from, std::int64_t count);
-  void (*copy_ahead_past_cache)(float* to, const float* from, std::int64_t count);
+  void (*async_copy_past_cache)(float* to, const float* from, std::int64_t count);
   void (*copy_parts_past_cache)(float* to, const float* from, std::int64_t count);
   void (*write)(float* to, std::int64_t count);
   void (*write_past_cache)(float* to, std::int64_t count);

@@ -91,10 +91,10 @@ std::vector<Side> StreamSides(const Traffic& bytes, const Share& share) {
   };
   // Some processors look ahead better by themselves, others when they are told to.
   return {side("stream", loops.read, loops.copy, loops.write),
-          side("stream ahead", loops.read_ahead, loops.copy_ahead, loops.write),
+          side("stream ahead", loops.read_ahead, loops.async_copy, loops.write),
           side("stream in parts", loops.read_parts, loops.copy_parts, loops.write),
           side("stream past cache", loops.read, loops.copy_past_cache, loops.write_past_cache),
-          side("stream ahead past cache", loops.read_ahead, loops.copy_ahead_past_cache,
+          side("stream ahead past cache", loops.read_ahead, loops.async_copy_past_cache,
                loops.write_past_cache),
           side("stream in parts past cache", loops.read_parts, loops.copy_parts_past_cache,
                loops.write_past_cache)};

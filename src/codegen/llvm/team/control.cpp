@@ -271,9 +271,9 @@ void FinishTeamTraps(TeamEmitter& emitter, llvm::BasicBlock* then) {
 }
 
 void TeamEmitter::EmitMatrixStep(ir::Op*) { KDL_UNREACHABLE("no units of matrices here"); }
-void TeamEmitter::EmitCopyAhead(ir::Op*) { KDL_UNREACHABLE("no copies that are awaited here"); }
-void TeamEmitter::EmitCloseAhead() { KDL_UNREACHABLE("no copies that are awaited here"); }
-void TeamEmitter::EmitAwaitAhead(ir::Op*) { KDL_UNREACHABLE("no copies that are awaited here"); }
+void TeamEmitter::EmitAsyncCopy(ir::Op*) { KDL_UNREACHABLE("no copies that are awaited here"); }
+void TeamEmitter::EmitAsyncCopyCommit() { KDL_UNREACHABLE("no copies that are awaited here"); }
+void TeamEmitter::EmitAsyncCopyWait(ir::Op*) { KDL_UNREACHABLE("no copies that are awaited here"); }
 
 bool TeamEmitter::EmitOwn(ir::Op* op) {
   switch (op->kind()) {
@@ -294,14 +294,14 @@ bool TeamEmitter::EmitOwn(ir::Op* op) {
     case OpKind::MatrixStep:
       EmitMatrixStep(op);
       return true;
-    case OpKind::CopyAhead:
-      EmitCopyAhead(op);
+    case OpKind::AsyncCopy:
+      EmitAsyncCopy(op);
       return true;
-    case OpKind::CloseAhead:
-      EmitCloseAhead();
+    case OpKind::AsyncCopyCommit:
+      EmitAsyncCopyCommit();
       return true;
-    case OpKind::AwaitAhead:
-      EmitAwaitAhead(op);
+    case OpKind::AsyncCopyWait:
+      EmitAsyncCopyWait(op);
       return true;
     case OpKind::Print:
       EmitTeamPrint(*this, op);

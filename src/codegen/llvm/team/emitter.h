@@ -41,9 +41,9 @@ struct TeamEmitter : Emitter {
   virtual llvm::Value* WaitForAny(llvm::Value* told) = 0;
   /// What only some machines have.
   virtual void EmitMatrixStep(ir::Op* op);
-  virtual void EmitCopyAhead(ir::Op* op);
-  virtual void EmitCloseAhead();
-  virtual void EmitAwaitAhead(ir::Op* op);
+  virtual void EmitAsyncCopy(ir::Op* op);
+  virtual void EmitAsyncCopyCommit();
+  virtual void EmitAsyncCopyWait(ir::Op* op);
   /// An op of gates, boxes or steps that go on; false: it is none.
   virtual bool EmitGated(ir::Op*) { return false; }
   /// Begins a block copy. Of machines alone whose pipeline has such, as the next one.

@@ -67,7 +67,7 @@ void LastAxis::Study(const Op* op) {
   } else if (varies && MayTrap(op) && op->kind() != OpKind::Assert) {
     scattered_ = true;
   }
-  if (op->kind() == OpKind::FoldIn) return;  // its accumulators are no part of the body
+  if (op->kind() == OpKind::ReduceInLoop) return;  // its accumulators are no part of the body
   for (const Value* result : op->results()) {
     if (varies) varying_.insert(result);
     Count(result->type()->scalar);

@@ -55,7 +55,7 @@ int64_t GroupOf(const KernelShape& kernel, const ir::Unit* unit, const Op* nest,
                  LastAxis(nest).Vectorizes();
   if (!by_rows || !IsNative(kernel.facts, unit)) return 1;
   for (const Op* op : *nest->region()) {
-    if (passes::MayTrap(op) || op->kind() == OpKind::Store || op->kind() == OpKind::FoldIn)
+    if (passes::MayTrap(op) || op->kind() == OpKind::Store || op->kind() == OpKind::ReduceInLoop)
       return 1;
   }
   return ir::GroupOf(*unit);

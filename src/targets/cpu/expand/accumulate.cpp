@@ -52,10 +52,10 @@ Accumulation Products(Expander& e, const ir::Op* op, const Values& factors, Valu
 
 Accumulation AccumulationOf(Expander& e, const ir::Op* op) {
   if (op->kind() == OpKind::Reduce) return Singles(e, op, op->operand(0));
-  auto terms = op->Segment(ir::FoldInOp::at_terms);
-  if (op->kind() == OpKind::FoldIn && terms.size() == 1) return Singles(e, op, terms[0]);
-  if (op->kind() == OpKind::FoldIn) {
-    ir::FoldInOp fold(const_cast<ir::Op*>(op));
+  auto terms = op->Segment(ir::ReduceInLoopOp::at_terms);
+  if (op->kind() == OpKind::ReduceInLoop && terms.size() == 1) return Singles(e, op, terms[0]);
+  if (op->kind() == OpKind::ReduceInLoop) {
+    ir::ReduceInLoopOp fold(const_cast<ir::Op*>(op));
     return Products(e, op, {terms[0], terms[1]}, fold.into());
   }
   ir::ContractionOp contraction(const_cast<ir::Op*>(op));

@@ -318,7 +318,7 @@ class LaneFolds {
 
 }  // namespace
 
-Values FoldInLanes(Expander& e, const LaneWalk& walk) { return LaneFolds(e, walk).Fold(); }
+Values ReduceInLoopLanes(Expander& e, const LaneWalk& walk) { return LaneFolds(e, walk).Fold(); }
 
 void FoldAllInLanes(Expander& e, const LaneWalk& walk) { LaneFolds(e, walk).FoldAll(); }
 
@@ -342,7 +342,7 @@ void AccumulateLanes(Expander& e, const Accumulation& what) {
   };
   const Value* result = what.op->result();
   if (!IsTileValue(result)) {
-    e.scalars[result] = FoldInLanes(e, walk)[0];
+    e.scalars[result] = ReduceInLoopLanes(e, walk)[0];
     return;
   }
   walk.homes = {HomeOf(e, result)};

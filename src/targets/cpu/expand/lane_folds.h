@@ -24,7 +24,7 @@ struct LaneWalk {
 };
 
 /// The folded values of the element at the position, one for each fold.
-Values FoldInLanes(Expander& e, const LaneWalk& walk);
+Values ReduceInLoopLanes(Expander& e, const LaneWalk& walk);
 
 /// Folds for all elements over the axes that are kept, and stores what is folded.
 void FoldAllInLanes(Expander& e, const LaneWalk& walk);

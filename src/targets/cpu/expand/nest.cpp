@@ -84,7 +84,7 @@ class Rows {
     };
     walk.kept.resize(walk.kept.size() - made[0].folded.size());
     if (walk.kept.empty()) {
-      Values folded = FoldInLanes(e_, walk);
+      Values folded = ReduceInLoopLanes(e_, walk);
       size_t number = 0;
       for (const Value* result : FoldResults()) e_.scalars[result] = folded[number++];
       return;
@@ -102,7 +102,7 @@ class Rows {
     std::vector<const Op*> loads;
     size_t ops = 0;
     for (const Op* op : *body_.nest()->region()) {
-      if (op->kind() == OpKind::Yield || op->kind() == OpKind::FoldIn) continue;
+      if (op->kind() == OpKind::Yield || op->kind() == OpKind::ReduceInLoop) continue;
       if (op->kind() == OpKind::Load) loads.push_back(op);
       bool simple = op->kind() == OpKind::Load || op->info().has(ir::kPure);
       if (!simple || !op->regions().empty() || ++ops > kMostOps) return nullptr;

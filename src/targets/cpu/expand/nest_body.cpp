@@ -29,7 +29,7 @@ NestBody::NestBody(Expander& e, const Op* nest)
       prefetching_(e, nest, last_.Transposes()),
       axes_(WalkedAxes(nest)) {
   for (const Op* op : *nest->region()) {
-    if (op->kind() == OpKind::FoldIn) folds_.push_back(AccumulationOf(e, op));
+    if (op->kind() == OpKind::ReduceInLoop) folds_.push_back(AccumulationOf(e, op));
   }
   for (const Value* result : nest->results())
     homes_.push_back(!IsKept(result)    ? Home()
@@ -228,7 +228,7 @@ void NestBody::ExpandOp(Op* op) {
       if (homes_[i].buffer) StorePiece(e_, Lane(op->operand(i)), homes_[i], position_, piece_);
   } else if (op->kind() == OpKind::Element) {
     map_[op->result()] = ElementPiece(op->operand(0));
-  } else if (op->kind() == OpKind::FoldIn) {
+  } else if (op->kind() == OpKind::ReduceInLoop) {
     return;  // the walk takes in its terms
   } else if (op->kind() == OpKind::Load) {
     ExpandLoadOp(op);

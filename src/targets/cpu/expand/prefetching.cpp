@@ -45,7 +45,7 @@ Prefetching::Prefetching(Expander& e, const Op* nest, bool transposes)
   }
   if (transposes) return;
   bool folds = std::ranges::any_of(loads, [&](const Op* load) { return TakesTurns(load); });
-  for (const Op* op : *nest->region()) folds |= op->kind() == OpKind::FoldIn;
+  for (const Op* op : *nest->region()) folds |= op->kind() == OpKind::ReduceInLoop;
   for (const Op* load : loads) {
     if (!TakesTurns(load)) Study(e, load);
     if (folds) BringOnce(e, load);

@@ -76,7 +76,7 @@ bool IsAlone(const ir::Function& kernel, const Op* product) {
         return;
       case OpKind::Reduce:
       case OpKind::Fold:
-      case OpKind::FoldIn:
+      case OpKind::ReduceInLoop:
       case OpKind::Scan:
       case OpKind::Take:
       case OpKind::Slide:

@@ -17,15 +17,15 @@
 // turn before, whose slots it gives back, and there begins what later turns need; where sums are made apart it waits for its own. Where the tensor's memory, or the end of a
 // range within it, lets no box be copied, the workers bring its elements themselves.
 //
-//   gates_open %full {arrivals = 2} ; gates_open %empty {arrivals = 256} ; barrier
+//   mbarrier_init %full {arrivals = 2} ; mbarrier_init %empty {arrivals = 256} ; barrier
 //   loop %n in 0 .. 3 { … turns 0, 1, 2 as below, which wait for nobody }
 //   loop %k in 0 .. %K step 64 {                            turn n = k / 64, slot s = n rem 4
-//     loop {team} { gate_await %full[s] phase n / 4
-//                   … = matrix_step %A, %B … slots (s, s) … ; close_steps
-//                   await_steps (%acc) {ahead = 1} ; if n > 0 { gate_arrive %empty[(n + 3) rem 4] } }
-//     if (turn n + 3 exists) { if box_fits %a { loop {team, one} { gate_await %empty[…] phase … ; copy_box %a[…] … at %full } }
-//                              else { … ; show_stores ; barrier ; loop {team, one} { gate_arrive %full[…] } } … } }
-//   loop {team} { await_steps (%acc) {ahead = 0} } ; barrier ; … gates_close %full, %empty
+//     loop {team} { mbarrier_wait %full[s] phase n / 4
+//                   … = matrix_step %A, %B … slots (s, s) … ; mma_commit
+//                   mma_wait (%acc) {ahead = 1} ; if n > 0 { mbarrier_arrive %empty[(n + 3) rem 4] } }
+//     if (turn n + 3 exists) { if tile_copy_fits %a { loop {team, one} { mbarrier_wait %empty[…] phase … ; tile_copy %a[…] … at %full } }
+//                              else { … ; proxy_fence ; barrier ; loop {team, one} { mbarrier_arrive %full[…] } } … } }
+//   loop {team} { mma_wait (%acc) {ahead = 0} } ; barrier ; … mbarrier_invalidate %full, %empty
 //
 // Where a core's blocks follow without a barrier of the launch, gates stay open from one to the next: turns are counted over all, and
 // behind the loop the first ones of the next block are begun, so that their boxes come while workers do what is left of this one.
@@ -195,7 +195,7 @@ void BoxLoop::Turns(Value* before, Value* acc) {
   });
   if (IsApart()) return;
   MakeTeamLoop(b_, {zero, all}, [&](Value*) {
-    AwaitSteps(registers, 0);
+    MmaWait(registers, 0);
     if (!blocks_) return;
     // Who goes on gives the last slot back, too.
     MakeIf(b_, b_.Lt(lo_, hi_), [&] {
@@ -229,15 +229,15 @@ void BoxLoop::Steps(Value* worker, Value* here, Value* number, Value* registers,
                        FactorAt(1 - first, slot));
   if (IsApart()) return product.Run(block, registers, acc, [&] { gates_.Arrive(empty_, number); });
   product.Begin(registers);
-  AwaitSteps(registers, 1);
+  MmaWait(registers, 1);
   MakeIf(b_, b_.Gt(here, b_.I64(0)), [&] { gates_.Arrive(empty_, b_.Sub(number, b_.I64(1))); });
 }
 
 /// Whether each turn waits for its own steps.
 bool BoxLoop::IsApart() const { return NamedMatrixUnit(product_)->unit->apart > 0; }
 
-void BoxLoop::AwaitSteps(Value* registers, int64_t ahead) {
-  b_.Create(OpKind::AwaitSteps, {{registers}}, {}, {ir::MakeAttr<AttrKey::Ahead>(ahead)});
+void BoxLoop::MmaWait(Value* registers, int64_t ahead) {
+  b_.Create(OpKind::MmaWait, {{registers}}, {}, {ir::MakeAttr<AttrKey::Ahead>(ahead)});
 }
 
 StepFactor BoxLoop::FactorAt(size_t factor, Value* slot) const {

@@ -47,7 +47,7 @@ class BoxLoop {
   void Steps(ir::Value* worker, ir::Value* here, ir::Value* number, ir::Value* registers,
              ir::Value* acc);
   bool IsApart() const;
-  void AwaitSteps(ir::Value* registers, int64_t ahead);
+  void MmaWait(ir::Value* registers, int64_t ahead);
   void AtBlocks(const std::function<void(ProductBlock& block)>& body);
   StepFactor FactorAt(size_t factor, ir::Value* slot) const;
   bool HasAxis(size_t factor, ir::AxisId axis) const;

@@ -43,21 +43,21 @@ Value* SlotGates::New(std::string_view name) {
 }
 
 void SlotGates::Open(Value* gates, int64_t arrivals) {
-  b_.Create(OpKind::GatesOpen, {{gates}}, {}, {ir::MakeAttr<AttrKey::Arrivals>(arrivals)});
+  b_.Create(OpKind::MbarrierInit, {{gates}}, {}, {ir::MakeAttr<AttrKey::Arrivals>(arrivals)});
 }
 
-void SlotGates::Close(Value* gates) { b_.Create(OpKind::GatesClose, {{gates}}, {}); }
+void SlotGates::Close(Value* gates) { b_.Create(OpKind::MbarrierInvalidate, {{gates}}, {}); }
 
 Value* SlotGates::SlotOf(Value* turn) { return b_.Rem(turn, b_.I64(slots_)); }
 
 void SlotGates::Await(Value* gates, Value* turn) {
   Value* slot = SlotOf(turn);
   Value* phase = b_.Div(turn, b_.I64(slots_));
-  b_.Create(OpKind::GateAwait, {{gates}, {slot}, {phase}}, {});
+  b_.Create(OpKind::MbarrierWait, {{gates}, {slot}, {phase}}, {});
 }
 
 void SlotGates::Arrive(Value* gates, Value* turn) {
-  b_.Create(OpKind::GateArrive, {{gates}, {SlotOf(turn)}}, {});
+  b_.Create(OpKind::MbarrierArrive, {{gates}, {SlotOf(turn)}}, {});
 }
 
 // -- Boxes ----------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ void BoxRing::Bring(SlotGates& gates, Value* full, Value* number, int64_t worker
       [&] {
         OnFirstWorker(b_, [&] {
           before_box();
-          CopyBox(slot, full);
+          TileCopy(slot, full);
         });
       },
       [&] {
@@ -112,7 +112,7 @@ ir::Attr BoxRing::Along() const {
 /// Whether the memory suits, and the block has all its terms, or the tensor ends with it: what a box has behind it is zeros then.
 Value* BoxRing::Fits() {
   AxisId folded = product_->attr<AttrKey::Axes>()[0];
-  Value* fits = b_.Create(OpKind::BoxFits, {{Tensor()}, {ring_}},
+  Value* fits = b_.Create(OpKind::TileCopyFits, {{Tensor()}, {ring_}},
                           {b_.types().ScalarOf(kdl::Scalar::Bool)}, {Along()})
                     ->result();
   const BlkFacts& terms = tiles_.FactsAt(product_, folded);
@@ -140,9 +140,9 @@ Values BoxRing::IndexAt(const Values& point) {
   return index;
 }
 
-void BoxRing::CopyBox(Value* slot, Value* full) {
+void BoxRing::TileCopy(Value* slot, Value* full) {
   Values index = IndexAt(StartOf());
-  b_.Create(OpKind::CopyBox, {{Tensor()}, {ring_}, index, {slot}, {full}}, {},
+  b_.Create(OpKind::TileCopy, {{Tensor()}, {ring_}, index, {slot}, {full}}, {},
             {*box_.load->FindAttr(AttrKey::Access), Along()});
 }
 
@@ -157,7 +157,7 @@ void BoxRing::CopyElements(Value* slot, int64_t workers) {
     b_.Create(OpKind::BufferStore, {{element}, {ring_}, {slot, row, column}, {}}, {});
   });
   Value* all = b_.I64(workers);
-  MakeTeamLoop(b_, {zero, all}, [&](Value*) { b_.Create(OpKind::ShowStores, {}, {}); });
+  MakeTeamLoop(b_, {zero, all}, [&](Value*) { b_.Create(OpKind::ProxyFence, {}, {}); });
   b_.Create(OpKind::Barrier, {}, {});
 }
 

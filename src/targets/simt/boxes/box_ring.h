@@ -55,7 +55,7 @@ class BoxRing {
 
  private:
   ir::Value* Fits();
-  void CopyBox(ir::Value* slot, ir::Value* full);
+  void TileCopy(ir::Value* slot, ir::Value* full);
   void CopyElements(ir::Value* slot, int64_t workers);
   ir::Value* ElementAt(ir::Value* row, ir::Value* column);
   Values StartOf();

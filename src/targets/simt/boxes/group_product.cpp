@@ -9,8 +9,8 @@
 
 // The steps of a block of terms go on from the accumulator; those of a unit that sums up less exactly from 0 on, and workers add:
 //
-//   … = matrix_step %A, %B … into (%acc) ; … ; close_steps ; await_steps (%acc)
-//   … = matrix_step %A, %B … into (0) ; … ; close_steps ; await_steps (%part) ; %acc = %acc + %part
+//   … = matrix_step %A, %B … into (%acc) ; … ; mma_commit ; mma_wait (%acc)
+//   … = matrix_step %A, %B … into (0) ; … ; mma_commit ; mma_wait (%part) ; %acc = %acc + %part
 
 namespace kdl::simt {
 
@@ -71,7 +71,7 @@ GroupProduct::GroupProduct(ir::Builder& b, TeamTiles& tiles, const Op* product, 
 
 void GroupProduct::Begin(Value* registers) {
   StoreRegisters(b_, Steps(0, terms_, LoadRegisters(b_, registers)), registers);
-  b_.Create(OpKind::CloseSteps, {}, {});
+  b_.Create(OpKind::MmaCommit, {}, {});
 }
 
 void GroupProduct::Run(ProductBlock& block, Value* registers, Value* target,
@@ -118,8 +118,8 @@ Values GroupProduct::Step(int64_t term, const Values& sums) {
 
 void GroupProduct::Await(const Values& sums, Value* registers) {
   StoreRegisters(b_, sums, registers);
-  b_.Create(OpKind::CloseSteps, {}, {});
-  b_.Create(OpKind::AwaitSteps, {{registers}}, {}, {ir::MakeAttr<AttrKey::Ahead>(0)});
+  b_.Create(OpKind::MmaCommit, {}, {});
+  b_.Create(OpKind::MmaWait, {{registers}}, {}, {ir::MakeAttr<AttrKey::Ahead>(0)});
 }
 
 }  // namespace kdl::simt

@@ -16,11 +16,11 @@
 // shown to the unit.
 //
 //   loop %j in 0 .. %S step 64 carry(…) {                      turn n = j / 64, slot s = n rem 2
-//     if (turn n + 1 exists) { if n > 0 { gate_await %k_empty[(n - 1) rem 2] … } copy_box %k[…] … at %k_full ; %v alike }
-//     loop {team} { gate_await %k_full[s] phase n / 2
-//                   … = matrix_step %Q, %K … slots (0, s) … ; close_steps ; await_steps (%s) {ahead = 0}
-//                   gate_arrive %k_empty[s] }
-//     … nests that make %P of %s ; loop {team} { show_stores } ; barrier
+//     if (turn n + 1 exists) { if n > 0 { mbarrier_wait %k_empty[(n - 1) rem 2] … } tile_copy %k[…] … at %k_full ; %v alike }
+//     loop {team} { mbarrier_wait %k_full[s] phase n / 2
+//                   … = matrix_step %Q, %K … slots (0, s) … ; mma_commit ; mma_wait (%s) {ahead = 0}
+//                   mbarrier_arrive %k_empty[s] }
+//     … nests that make %P of %s ; loop {team} { proxy_fence } ; barrier
 //     loop {team} { … = matrix_step %P, %V … } }
 
 namespace kdl::simt {
@@ -211,7 +211,7 @@ void FinishFactors(ir::Builder& b, TeamTiles& tiles, const Op* nest,
   if (std::ranges::none_of(made, is_factor)) return;
   Value* zero = b.I64(0);
   Value* all = b.I64(workers);
-  MakeTeamLoop(b, {zero, all}, [&](Value*) { b.Create(OpKind::ShowStores, {}, {}); });
+  MakeTeamLoop(b, {zero, all}, [&](Value*) { b.Create(OpKind::ProxyFence, {}, {}); });
 }
 
 }  // namespace kdl::simt

@@ -30,7 +30,7 @@ constexpr BufferUse kUses[] = {
     {OpKind::BufferStore, ir::BufferStoreOp::at_buffer, ir::BufferStoreOp::at_index},
     {OpKind::CopyIn, ir::CopyInOp::at_buffer, ir::CopyInOp::at_place},
     {OpKind::CopyOut, ir::CopyOutOp::at_buffer, ir::CopyOutOp::at_place},
-    {OpKind::CopyAhead, ir::CopyAheadOp::at_buffer, ir::CopyAheadOp::at_place},
+    {OpKind::AsyncCopy, ir::AsyncCopyOp::at_buffer, ir::AsyncCopyOp::at_place},
     {OpKind::AwaitCopies, ir::AwaitCopiesOp::at_buffer, ir::AwaitCopiesOp::at_part}};
 
 const BufferUse* FindUse(OpKind kind) {
@@ -55,7 +55,7 @@ void MoveFactor(Op* step, const Value* old, Value* ring, Value* slot) {
 bool HasPlainUses(const Op* buffer) {
   return std::ranges::all_of(buffer->result()->uses(), [](const ir::Use& use) {
     OpKind kind = use.user->kind();
-    return FindUse(kind) || kind == OpKind::MatrixStep || kind == OpKind::AwaitAhead;
+    return FindUse(kind) || kind == OpKind::MatrixStep || kind == OpKind::AsyncCopyWait;
   });
 }
 

@@ -8,9 +8,9 @@
 
 //   %x = nest (%i in %bi, %k in %bk) { yield load %a[%i, %k] }   ->   if (the blocks are whole, and rows aligned) {
 //                                                                        loop %p in 0 .. 512 {team = 1} {
-//                                                                          copy_ahead %a[…] to %x[%p div 4, %p rem 4 * 8] {lanes = 8} }
+//                                                                          async_copy %a[…] to %x[%p div 4, %p rem 4 * 8] {lanes = 8} }
 //                                                                      } else { … element by element }
-//   … the other factor, then what is no such nest                     await_ahead %x, …
+//   … the other factor, then what is no such nest                     async_copy_wait %x, …
 
 namespace kdl::simt {
 
@@ -88,7 +88,7 @@ void FactorCopies::Begin(const Op* nest, Value* tensor, Value* buffer, const Ind
 
 void FactorCopies::Await() {
   if (begun_.empty()) return;
-  b_.Create(OpKind::AwaitAhead, {std::exchange(begun_, {})}, {});
+  b_.Create(OpKind::AsyncCopyWait, {std::exchange(begun_, {})}, {});
 }
 
 Value* FactorCopies::IsWhole(const Op* nest) {
@@ -149,7 +149,7 @@ void FactorCopies::CopyPart(const Op* nest, Value* number, Value* tensor, Value*
     place[PositionOf(tile->type()->axes, order[i])] = digit;
   }
   const Op* load = OnlyLoad(nest);
-  b_.Create(OpKind::CopyAhead,
+  b_.Create(OpKind::AsyncCopy,
             {{tensor}, {buffer}, index_at(load, point), tiles_.IndexOf(tile, place)}, {},
             {*load->FindAttr(AttrKey::Access), ir::MakeAttr<AttrKey::Lanes>(lanes)});
 }
