@@ -86,7 +86,7 @@ bool AreDevices(Session& s, const DeviceSpecs& specs) {
   for (const auto& [device, list] : specs) {
     std::vector<std::string_view> elements = SplitList(list);
     auto rest = std::ranges::find_if(elements, IsRestOfPath);
-    if (rest == elements.end()) continue;
+    if (rest == elements.end() || elements.size() < 2) continue;
     s.diagnostics
         .Report(diag::UnknownTarget, {},
                 fmt::format("'{}' in '{}' is no device: commas separate devices", *rest, list))

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "driver/diagnostics.h"
 #include "support/near_names.h"
@@ -98,7 +101,9 @@ ir::Device* StandsFor(ir::Module& module, std::string_view element) {
 /// Whether everything that the devices stand for is there, and none stands for itself in the end. `path`: those that
 /// led here.
 bool CheckWhatTheyStandFor(ir::Module& module, const std::string& file, const ir::Device& device,
-                           std::vector<std::string>& path, DiagnosticEngine& diagnostics) {
+                           std::vector<std::string>& path, std::set<const ir::Device*>& checked,
+                           DiagnosticEngine& diagnostics) {
+  if (!checked.insert(&device).second) return true;
   path.push_back(NameInSource(device.name.text()));
   for (std::string_view element : SplitList(device.spec)) {
     if (!element.starts_with('@')) continue;
@@ -113,21 +118,30 @@ bool CheckWhatTheyStandFor(ir::Module& module, const std::string& file, const ir
                          fmt::format("{} -> {}", fmt::join(first, path.end(), " -> "), *first));
       return false;
     }
-    if (!CheckWhatTheyStandFor(module, file, *other, path, diagnostics)) return false;
+    if (!CheckWhatTheyStandFor(module, file, *other, path, checked, diagnostics)) return false;
   }
   path.pop_back();
   return true;
 }
 
-/// The spec with what other devices stand for, alone or in a list, in their place.
-std::string Followed(ir::Module& module, const std::string& spec) {
-  std::string list;
+/// Adds the elements of a spec, in the place of other devices what they stand for. Of a list the first is taken that is there:
+/// what is in it already, or is followed already, need not be said again.
+void AddFollowed(ir::Module& module, const std::string& spec, std::set<const ir::Device*>& followed,
+                 std::vector<std::string>& list) {
   for (std::string_view element : SplitList(spec)) {
-    const ir::Device* other = StandsFor(module, element);
-    std::string text = other ? Followed(module, other->spec) : std::string(element);
-    if (!text.empty()) list += (list.empty() ? "" : ",") + text;
+    if (const ir::Device* other = StandsFor(module, element)) {
+      if (followed.insert(other).second) AddFollowed(module, other->spec, followed, list);
+    } else if (!element.empty() && std::ranges::find(list, element) == list.end()) {
+      list.emplace_back(element);
+    }
   }
-  return list;
+}
+
+std::string Followed(ir::Module& module, const std::string& spec) {
+  std::set<const ir::Device*> followed;
+  std::vector<std::string> list;
+  AddFollowed(module, spec, followed, list);
+  return fmt::format("{}", fmt::join(list, ","));
 }
 
 /// The promise that leaves a device without any spec: itself, or what it stands for.
@@ -172,9 +186,11 @@ std::optional<DeviceSpecs> ResolveSpecs(ir::Module& module, const std::string& f
     std::string spec = under_test.empty() ? std::string(targets::kOwnKind) : under_test;
     module.devices.push_back({module.context().names.Intern(targets::kOwnKind), spec});
   }
+  std::set<const ir::Device*> checked;
   for (const ir::Device& device : module.devices) {
     std::vector<std::string> path;
-    if (!CheckWhatTheyStandFor(module, file, device, path, diagnostics)) return std::nullopt;
+    if (!CheckWhatTheyStandFor(module, file, device, path, checked, diagnostics))
+      return std::nullopt;
   }
   DeviceSpecs specs;
   for (const ir::Device& device : module.devices) {
