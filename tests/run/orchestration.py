@@ -273,7 +273,7 @@ def statement_lines(source):
                 lines.append(number)
         elif line == "}":
             inside = False
-        elif inside and re.match(r" +(let|var|view|spmd|for|if|while|assert|\w+ \+=|\w+\[.*\] \+?=) ", line.replace("(", " ")):
+        elif inside and re.match(r" +(let|var|view|spmd|for|if|while|assert|copy|swap|\w+ \+=|\w+\[.*\] \+?=) ", line.replace("(", " ")):
             lines.append(number)
     return lines
 

@@ -214,7 +214,8 @@ TEST_CASE("a registry proves the order of a family's passes, and keeps names apa
       .on_kernel = RunAddNegatives, .name = "distribute-blocks", .summary = "another"};
   constexpr const passes::Pass* others[] = {&other};
   const targets::Family same_pass{"same", {}, kTiles, kPipes, others, nullptr};
-  CHECK(families.Add(same_pass).failure().message == "family 'same': there is another pass 'deal'");
+  CHECK(families.Add(same_pass).failure().message ==
+        "family 'same': there is another pass 'distribute-blocks'");
 
   constexpr const passes::Pass* too_late[] = {&kAddNegatives, &kForgets, &kTooLate};
   const targets::Family forgets{"forgets", {}, kTiles, kPipes, too_late, nullptr};

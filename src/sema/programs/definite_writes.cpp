@@ -134,6 +134,8 @@ class Walk {
   struct Jumps {
     Flow breaks;
     Flow continues;
+    int branches = 0;  ///< around the statement, inside the loop
+    std::vector<const TensorRead*> unsettled;
   };
 
   /// What is known whichever of both ways was taken.
@@ -176,7 +178,24 @@ class Walk {
       const TensorRead& read = *at->second;
       const Span* swap = now_->memory.UnwrittenBy(read.tensor);
       bool is_undefined = swap != nullptr || !now_->memory.IsWritten(read.tensor);
-      if (is_undefined && reported_.insert(&read).second) ReportRead(read, swap);
+      if (!is_undefined) continue;
+      bool may_wait = swap == nullptr && read.tensor->kind != EntityKind::LocalTensor;
+      if (may_wait) {
+        Settle(read, jumps_.size());
+      } else if (reported_.insert(&read).second) {
+        ReportRead(read, swap);
+      }
+    }
+  }
+
+  /// A branch of a loop may read of an `out` parameter what turns before this one have written: whether they have, the end of
+  /// the turn says. `loops`: around, but for those that have been asked.
+  void Settle(const TensorRead& read, size_t loops) {
+    while (loops > 0 && jumps_[loops - 1].branches == 0) --loops;
+    if (loops > 0) {
+      jumps_[loops - 1].unsettled.push_back(&read);
+    } else if (reported_.insert(&read).second) {
+      ReportRead(read, nullptr);
     }
   }
 
@@ -241,9 +260,11 @@ class Walk {
 
   void If(const syntax::IfStmt& choice) {
     Flow before = now_;
+    if (!jumps_.empty()) ++jumps_.back().branches;
     Block(*choice.then_block);
     Flow after_then = std::exchange(now_, before);
     if (choice.else_stmt != nullptr) Statement(choice.else_stmt);
+    if (!jumps_.empty()) --jumps_.back().branches;
     now_ = Meet(after_then, now_);
   }
 
@@ -312,7 +333,12 @@ class Walk {
       left = Meet(left, jumps_.back().breaks);
       turn = jumps_.back().breaks ? std::nullopt : after_turn;
       if (ends) left = Meet(left, after_turn);
+      std::vector<const TensorRead*> unsettled = std::move(jumps_.back().unsettled);
       jumps_.pop_back();
+      for (const TensorRead* read : unsettled) {
+        if (!after_turn || !after_turn->memory.IsWritten(read->tensor))
+          Settle(*read, jumps_.size());
+      }
       now_ = Meet(head, after_turn);
       if (now_ == head) break;
     }
