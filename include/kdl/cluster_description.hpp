@@ -54,7 +54,7 @@ struct ClusterDescription {
   // with ./ or ../ are taken from the description's folder, as is the path of `boot`.
   std::vector<std::string>
       compile;       // {source}: IR or C; {object}: the file to make; where `code` asks
-  std::string boot;  // what `link` takes beside the kernels; empty: the object in kernelc
+  std::string boot;  // what `link` takes besides the kernels; empty: the object in kernelc
   std::vector<std::string> link;   // {image}: the file to make; {objects}: what it is made of
   std::vector<std::string> run;    // {image}: the linked file
   std::vector<std::string> lines;  // prints FILE:LINE of an {address} in {image}; may be missing

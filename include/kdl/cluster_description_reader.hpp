@@ -54,7 +54,7 @@ class ClusterDescriptionReader {
     if (first == std::string_view::npos) return {};
     return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
   }
-  // A comment begins the line or stands behind a blank, and not in quotes.
+  // A comment begins the line or stands after a blank, and not in quotes.
   static std::string_view WithoutComment(std::string_view line) {
     char quote = 0;
     for (std::size_t at = 0; at < line.size(); ++at) {

@@ -46,7 +46,7 @@ class Queue {
     return Enqueue(after, submit, place);
   }
 
-  // The same, and returns when it is over: on this thread, where nothing is in front of it. Throws what it
+  // The same, and returns when it is over: on this thread, where nothing is before it. Throws what it
   // failed of.
   void Run(const char* kernel, CoreNum core_num, std::initializer_list<Argument> arguments,
            const After& after = {}, const char* place = nullptr,

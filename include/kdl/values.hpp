@@ -1,4 +1,4 @@
-// What the C++ interface passes around beside tensors: element kinds, events.
+// What the C++ interface passes around besides tensors: element kinds, events.
 #pragma once
 
 #include <algorithm>

@@ -21,7 +21,7 @@
 #include "team/region_runs.h"
 #include "team/team_launch.h"
 
-// The clusters of an image are started when it is first launched, and again behind a launch that has failed. They run one launch
+// The clusters of an image are started when it is first launched, and again after a launch that has failed. They run one launch
 // at a time: each the cores whose turn it is.
 
 namespace kdl::runtime {
@@ -181,7 +181,7 @@ void Fill(void* device, kdl_memory to, const kdl_region* region, std::uint64_t p
 
 // -- kernels ----------------------------------------------------------------------------------------
 
-// An image, and the clusters that run it; none before the first launch and behind one that has failed.
+// An image, and the clusters that run it; none before the first launch and after one that has failed.
 struct Module {
   int image = -1;
   std::vector<std::unique_ptr<ClusterProcess>> clusters;
@@ -195,7 +195,7 @@ struct Module {
 kdl_error* Load(void*, const kdl_image* image, void** loaded) {
   auto module = std::make_unique<Module>();
   module->image = NamelessFile("kdl-cluster-image", 0);
-  // What clusters run they cannot change for those that are started behind them.
+  // What clusters run they cannot change for those that are started after them.
   if (module->image < 0 || !WriteAtStart(module->image, image->payload, image->payload_bytes) ||
       !SealFile(module->image, true)) {
     return Fail(KDL_ERROR_DEVICE, "there is no room for the image of module '", image->module, "'")

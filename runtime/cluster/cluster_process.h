@@ -38,7 +38,7 @@ class ClusterProcess {
   // Hands it the call at `call`.
   void Ring(std::int64_t call);
   // Until all have done what they were told: at once where one dies, and after the deadline where one does not get on. They are of
-  // no use any more behind an error. `what`: what they do, for messages.
+  // no use any more after an error. `what`: what they do, for messages.
   static Error WaitForAll(std::span<const std::unique_ptr<ClusterProcess>> clusters,
                           const std::string& what);
 
@@ -46,7 +46,7 @@ class ClusterProcess {
   void TakeCounts(ClusterCounts* counts);
   // Of its last call, in the order in which they happened there: the first ones.
   std::vector<kdl_cluster_event> Events() const;
-  // How many came behind those.
+  // How many came after those.
   std::uint64_t LostEvents() const;
   std::int64_t number() const { return number_; }
 

@@ -13,7 +13,7 @@ Error Bind(const Function& function, Device& device, std::int64_t core_num,
            std::span<const kdl_arg> args, Binding* binding);
 
 // The same for a variant that was picked before, over memory of this process: `sizes` are those of all dimensions of its
-// tensors, one behind the other, and `values` those of its parameters, of which tensors are row-major. On as many cores
+// tensors, one after the other, and `values` those of its parameters, of which tensors are row-major. On as many cores
 // as the device holds.
 Error BindDense(const Candidate& candidate, Device& device, const std::int64_t* sizes,
                 const kdl_value* values, Binding* binding);

@@ -26,10 +26,10 @@ class Caller final : public Counted {
 
   // Notes the failure of an operation that has left the queue.
   void Fail(const Operation& operation);
-  // Whether the operation fails, or one in front of it has, of which the caller had not been told when it was
+  // Whether the operation fails, or one before it has, of which the caller had not been told when it was
   // given: which these are depends on the caller's calls alone, not on when what ran.
   bool Fails(const Operation& operation) const;
-  // Gives it the failure of what was in front of it.
+  // Gives it the failure of what was before it.
   void Inherit(Operation& operation) const;
   // A wait gives the caller the failure of the operation at `value`. What has been given by now fails with
   // it; what is given from now on does not.
@@ -43,7 +43,7 @@ class Caller final : public Counted {
   const bool is_own_;
   std::uint64_t last_value_ = 0;  // of the last operation given, on the queue's timeline
   FailurePtr failed_;  // the first failure of those here that the caller had not been told of
-  std::uint64_t failed_at_ = 0;  // the last that failed, of it or behind it
+  std::uint64_t failed_at_ = 0;  // the last that failed, of it or after it
   std::uint64_t told_ = 0;       // what failed up to here the caller has been told of
 };
 

@@ -12,7 +12,7 @@ namespace kdl::runtime {
 
 namespace {
 
-// In front of a file's key and value. A driver that is given half of a program, or one with a wrong byte, may end the process:
+// Before a file's key and value. A driver that is given half of a program, or one with a wrong byte, may end the process:
 // what does not add up is not there.
 struct CacheHead {
   char mark[8];

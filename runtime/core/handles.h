@@ -6,7 +6,7 @@
 namespace kdl::runtime {
 
 // What a handle points to. A process may have several copies of this library, each linked into a library of its own:
-// what one of them made is refused by the others, whose objects may look different behind the mark, which lies in one place
+// what one of them made is refused by the others, whose objects may look different after the mark, which lies in one place
 // in all versions.
 class Handle {
  public:

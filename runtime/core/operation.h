@@ -55,8 +55,8 @@ class Operation : public Counted {
 
   Queue* queue_ = nullptr;
   Ref<Caller> caller_;
-  Operation* next_ = nullptr;         // behind it in the queue
-  Operation* next_ready_ = nullptr;   // behind it among those that are ready
+  Operation* next_ = nullptr;         // after it in the queue
+  Operation* next_ready_ = nullptr;   // after it among those that are ready
   std::uint64_t value_ = 0;           // on the queue's timeline
   std::uint64_t told_ = 0;            // the caller's when it was given
   std::int64_t given_ns_ = 0;         // where there is a trace, as the next two

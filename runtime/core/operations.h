@@ -11,7 +11,7 @@ namespace kdl::runtime {
 // What the cores of a launch work in; both are empty where it needs nothing.
 struct LaunchMemory {
   Ref<Buffer>
-      workspace;       // the slices of the cores, behind the shared tensors where `shared` is empty
+      workspace;       // the slices of the cores, after the shared tensors where `shared` is empty
   Ref<Buffer> shared;  // the shared tensors, where they do not lie in `workspace`
 };
 

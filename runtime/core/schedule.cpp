@@ -200,7 +200,7 @@ bool Scheduler::IsWithDevice(const Device& device, const Event& event) const {
 
 bool Scheduler::MayStart(const Queue& queue, const Operation& operation) const {
   if (&operation == queue.first_) return operation.pending_ == 0 || operation.failure_;
-  // All in front of it are with the device, which would fail it with the last of them: it does not know whose that
+  // All before it are with the device, which would fail it with the last of them: it does not know whose that
   // is, nor what the caller has been told of.
   const Operation* before = queue.begun_;
   return operation.is_early() && queue.first_->is_early() && operation.pending_ == 0 &&
@@ -326,7 +326,7 @@ void Scheduler::Finish(Operation& operation, Error error) {
   while (gone != nullptr) std::exchange(gone, gone->next_)->Release();
 }
 
-// What stands behind others of its queue waits for the event once those are over.
+// What stands after others of its queue waits for the event once those are over.
 void Scheduler::NoteWait(Operation& operation) const {
   operation.began_ns_ = TraceNow();
   if (operation.waited_since_ns_ == 0) return;
@@ -352,7 +352,7 @@ void Scheduler::NoteSpan(const Operation& operation) const {
   }
 }
 
-// One that never reached its device may be over while others are still there in front of it.
+// One that never reached its device may be over while others are still there before it.
 Operation* Scheduler::PopEnded(Queue& queue) {
   Operation* gone = nullptr;
   if (trace_ != nullptr) queue.ended_ns_ = TraceNow();

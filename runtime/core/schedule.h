@@ -72,7 +72,7 @@ class Scheduler final : private ReadyWork {
   Error CheckProcess() const;
   bool in_child() const { return mark_.in_child(); }
 
-  // Puts the operation behind the queue's others and stores its event where `done` is not null. Fails, with
+  // Puts the operation after the queue's others and stores its event where `done` is not null. Fails, with
   // nothing done, where memory or threads are short.
   Error Enqueue(Caller& caller, Ref<Operation> operation, std::span<kdl_event* const> after,
                 Ref<Event>* done);

@@ -14,7 +14,7 @@ inline std::string Piece(std::uint64_t number) { return std::to_string(number); 
 inline std::string Piece(std::int32_t number) { return std::to_string(number); }
 inline std::string Piece(std::uint32_t number) { return std::to_string(number); }
 
-// The pieces, texts and integers, one behind the other.
+// The pieces, texts and integers, one after the other.
 template <class... Pieces>
 std::string Concat(const Pieces&... pieces) {
   std::string text;

@@ -52,7 +52,7 @@ bool OverlapsItself(const kdl_tensor& view);
 kdl_region RegionOf(const kdl_tensor& to, std::int64_t to_offset, const kdl_tensor& from,
                     std::int64_t from_offset);
 
-// The same region with `from` (or `to`) replaced by memory that holds the runs one behind the
+// The same region with `from` (or `to`) replaced by memory that holds the runs one after the
 // other.
 kdl_region WithDenseFrom(const kdl_region& region);
 kdl_region WithDenseTo(const kdl_region& region);

@@ -10,7 +10,7 @@ namespace kdl::runtime {
 
 cu::Side HostSide(const void* memory);
 cu::Side DeviceSide(const void* memory);
-// The same memory from an offset on; the next row lies `pitch` bytes behind.
+// The same memory from an offset on; the next row lies `pitch` bytes after.
 cu::Side Behind(cu::Side side, std::size_t offset, std::size_t pitch);
 // Begins it, by the way that the driver finds for the memory.
 cu::Status CopyRectangle(const cu::Api& api, const cu::Copy2D& copy, cu::StreamId stream);

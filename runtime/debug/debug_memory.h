@@ -15,9 +15,9 @@ namespace kdl::runtime {
 // What fresh memory holds: NaN as a float, -1 as an integer, neither 0 nor 1 as a bool.
 inline constexpr unsigned char kPoison = 0xff;
 
-// What lies beside an allocation. Bands show what was written outside, with its place. A page that nothing may touch shows
+// What lies next to an allocation. Bands show what was written outside, with its place. A page that nothing may touch shows
 // what was read, too, by a fault: `End` puts the last byte of the data right before it, `Start` the first one
-// right behind it.
+// right after it.
 enum class Guard : std::uint8_t { Bands, End, Start };
 
 struct DebugAllocation {

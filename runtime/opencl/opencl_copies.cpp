@@ -33,7 +33,7 @@ void Move(OpenclDevice& opencl, std::string_view what, kdl_completion done,
   if (error == nullptr) {
     const std::lock_guard lock(opencl.mutex);
     std::int32_t status = enqueue();
-    // Whatever one part of a copy fails with, those in front of it still touch the host's memory.
+    // Whatever one part of a copy fails with, those before it still touch the host's memory.
     const std::int32_t ended = opencl.api.Finish(opencl.queue);
     if (status == cl::kSuccess) status = ended;
     if (opencl.staging) opencl.staging->Settle(status == cl::kSuccess);

@@ -28,7 +28,7 @@ std::string TextOf(const Ask& ask, Object object, std::uint32_t what) {
 // kernels once more. So it is asked only where somebody names a folder for programs, and then at their end.
 bool CompilesLate(std::string_view platform) { return platform == "Portable Computing Language"; }
 
-// Of what kernels use, beside all that OpenCL 1.2 has, what is not among `extensions`.
+// Of what kernels use, besides all that OpenCL 1.2 has, what is not among `extensions`.
 std::string ExtensionsLacked(const std::string& extensions) {
   constexpr std::string_view kUsed[] = {"cl_khr_fp64", "cl_khr_int64_base_atomics",
                                         "cl_khr_int64_extended_atomics"};

@@ -21,7 +21,7 @@ bool MakeFolder(const std::string& path);
 std::vector<FolderFile> FilesIn(const std::string& folder, std::string_view part);
 // All of a file of this user's, which nobody else has put there; false: it is not there, or not to be read.
 bool ReadOwnFile(const std::string& path, std::int64_t most, std::string* contents);
-// The pieces, one behind the other, in place of a file that is there; false: there is no room, or it is not to be written.
+// The pieces, one after the other, in place of a file that is there; false: there is no room, or it is not to be written.
 bool PutFile(const std::string& path, std::span<const std::string_view> pieces);
 void RemoveFile(const std::string& path);
 // It is used now.

@@ -11,7 +11,7 @@ namespace kdl::runtime {
 
 class KernelClock {
  public:
-  // Whoever asks for the sum wants the kernels behind that measured.
+  // Whoever asks for the sum wants the kernels after that measured.
   std::int64_t Ask() {
     is_asked_ = true;
     return sum_ns_;

@@ -27,7 +27,7 @@ Status ForEachRun(const kdl_region& region, Status success, const Run& run) {
   }
 }
 
-// Runs of equal length, each so many bytes behind the one before.
+// Runs of equal length, each so many bytes after the one before.
 struct Rectangle {
   std::size_t to;
   std::size_t from;

@@ -78,7 +78,7 @@ std::int64_t TeamLaunch::CoresAtOnce() const {
   return std::min(CoresWithScratch(), kMost);
 }
 
-// As team_abi.h has them; and the tensors' memories, behind those that every kernel has.
+// As team_abi.h has them; and the tensors' memories, after those that every kernel has.
 void TeamLaunch::CollectNumbers() {
   const kdl_variant& variant = *request_.variant;
   const TeamPlace shared = driver_.PlaceOf(request_.shared);

@@ -10,7 +10,7 @@
 
 namespace kdl::runtime {
 
-// A kernel's argument: memory by the driver's own name for it, and the bytes in front of what is meant.
+// A kernel's argument: memory by the driver's own name for it, and the bytes before what is meant.
 struct TeamPlace {
   void* memory = nullptr;
   std::int64_t offset = 0;
@@ -29,7 +29,7 @@ class TeamDriver {
   virtual TeamPlace PlaceOf(const void* address) = 0;
   // The most bytes that scratch should take.
   virtual std::int64_t most_scratch() const = 0;
-  // Runs the kernel's cores from numbers[2] on, `cores` of them. `memories` are its arguments behind the numbers; null: nothing
+  // Runs the kernel's cores from numbers[2] on, `cores` of them. `memories` are its arguments after the numbers; null: nothing
   // is touched there. Both are the same in all calls of a launch but for the first numbers, kdl_team_header of them.
   virtual Error Call(std::span<const std::int64_t> numbers, std::span<void* const> memories,
                      std::int64_t cores) = 0;

@@ -16,7 +16,7 @@ class Reader {
  public:
   explicit Reader(std::span<const std::int64_t> numbers) : numbers_(numbers) {}
   std::int64_t Next() { return numbers_[at_++]; }
-  // Whether another print follows: behind the last one there may be numbers that are none's, zeros.
+  // Whether another print follows: after the last one there may be numbers that are none's, zeros.
   bool HasPrint() const { return at_ < numbers_.size() && numbers_[at_] != 0; }
 
  private:

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The file beside the missing one whose name is nearest to it.
+/// The file next to the missing one whose name is nearest to it.
 std::string NeighbourOf(const std::string& path) {
   fs::path missing(path);
   fs::path folder = missing.has_parent_path() ? missing.parent_path() : fs::path(".");

@@ -69,7 +69,7 @@ const CommandInfo* ParseCommand(std::string_view word, DiagnosticEngine& diagnos
 /// What a program of `--emit exe` takes, which is called by this name: a part of `kernelc run`.
 CommandInfo ProgramCommand(std::string_view name);
 
-/// The options of a command line behind the command. Usage errors are reported.
+/// The options of a command line after the command. Usage errors are reported.
 std::optional<Options> ParseOptions(const CommandInfo& command, std::span<const std::string> words,
                                     DiagnosticEngine& diagnostics);
 

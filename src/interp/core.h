@@ -201,7 +201,7 @@ std::vector<int64_t> SizesOf(const std::vector<AxisRange>& ranges);
 
 /// Hands what the points have made to the results of the op that walks them.
 void KeepOutputs(Activation& here, const Instruction& owner, PointState& state);
-/// The number of a call's operand that masks points out; where it has none, behind its last one.
+/// The number of a call's operand that masks points out; where it has none, after its last one.
 size_t MaskOperand(const Instruction& call);
 
 /// What an element holds that the language leaves open: visibly not a sensible value.

@@ -28,7 +28,7 @@ struct UpdatePlan {
 };
 UpdatePlan PlanUpdate(ir::UpdateKind how, Scalar element);
 
-/// What the cores of a launch share beside the tensors that they are given.
+/// What the cores of a launch share besides the tensors that they are given.
 class LaunchState {
  public:
   std::function<void(const std::string&)> print = {};  ///< none: prints are silent
@@ -44,7 +44,7 @@ class LaunchState {
   void BeginGroups(const TensorValue& tensor, ir::UpdateKind how, int64_t run) {
     parts_.try_emplace({run, tensor.data, how}, Parts{tensor, how, {}});
   }
-  /// Folds a value into what group `group` of an spmd's run has for an element, `offset` elements behind the tensor's first.
+  /// Folds a value into what group `group` of an spmd's run has for an element, `offset` elements after the tensor's first.
   /// `run` numbers the runs of spmds that are dealt in groups; every core comes to the same ones.
   void UpdateGroup(const TensorValue& tensor, ir::UpdateKind how, int64_t run, int64_t group,
                    uint64_t offset, uint64_t value);

@@ -14,7 +14,7 @@
 namespace kdl::interp {
 
 /// What the workers of one core share: memory, and who has touched what since the last barrier. A touch that no barrier orders
-/// behind another worker's, one of which changes the element, stops the core: a pass has forgotten a barrier.
+/// after another worker's, one of which changes the element, stops the core: a pass has forgotten a barrier.
 class Team {
  public:
   explicit Team(int64_t workers) : workers_(workers), gates_(workers) {}

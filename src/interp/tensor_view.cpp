@@ -31,7 +31,7 @@ TensorValue Viewed(const ir::Op* view, TensorValue tensor, std::vector<int64_t> 
   return tensor;
 }
 
-/// A dimension that becomes one with those behind it, and does not lie around them. Where there are no elements, or the
+/// A dimension that becomes one with those after it, and does not lie around them. Where there are no elements, or the
 /// dimension has one index, its stride is of no account.
 std::optional<Trap> BrokenMerge(const ir::Op* view, const TensorValue& tensor) {
   ir::ViewedDims dims = ir::ViewedDimsOf(view);

@@ -38,7 +38,7 @@ class PointWalk {
   int64_t position(size_t axis) const { return positions_[axis]; }
   int64_t offset(size_t stream) const { return static_cast<int64_t>(offsets_[stream]); }
   void Next();
-  /// Whether it stands at the first, or the last, of the points that share the positions in front of `axis`.
+  /// Whether it stands at the first, or the last, of the points that share the positions before `axis`.
   bool is_first_from(size_t axis) const;
   bool is_last_from(size_t axis) const;
   /// Back to the first point.

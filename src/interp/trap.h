@@ -35,7 +35,7 @@ struct Trap {
 std::string QuotedText(const ir::Op& op);
 
 /// `file.kdl:12:9: error: index 64 is outside dimension 0 of size 64 in 'x[i + 1]'`, as the runtime
-/// words it; behind it, on a line of its own, the note of a second place.
+/// words it; after it, on a line of its own, the note of a second place.
 std::string ToString(const Trap& trap);
 
 /// `file.kdl:12:9`; "an op without a place" where the loc has none.

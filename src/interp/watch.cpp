@@ -169,7 +169,7 @@ std::string Watch::NameOf(AgentId agent) const {
   return text;
 }
 
-/// The name of an agent behind that of another one, which may be the same.
+/// The name of an agent after that of another one, which may be the same.
 std::string Watch::NameBeside(AgentId agent, AgentId other) const {
   const Agent& one = agents_[agent - 1];
   const Agent& first = agents_[other - 1];

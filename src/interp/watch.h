@@ -21,9 +21,9 @@ struct TensorValue;
 enum class TouchKind : uint8_t {
   Read,
   Write,
-  Fill,    ///< irgen's write of the identity, in front of what groups fold
+  Fill,    ///< irgen's write of the identity, before what groups fold
   Atomic,  ///< an update that those of other blocks do not disturb
-  Fold,    ///< an update of a group, which counts behind the next barrier
+  Fold,    ///< an update of a group, which counts after the next barrier
 };
 inline constexpr size_t kTouchKinds = 5;
 
@@ -60,7 +60,7 @@ class Watch {
   /// A run of a store begins, which must not name an element twice.
   void BeginStore() { ++store_; }
 
-  /// A barrier: what is behind it is ordered with all before it.
+  /// A barrier: what is after it is ordered with all before it.
   void NextPhase();
 
   /// At the launch's end: an element of an `out` that nothing has written.

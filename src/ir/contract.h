@@ -51,9 +51,9 @@ struct Clause {
   bool has_rtol = false;
   bool has_atol = false;
 
-  std::vector<Size> terms;   ///< of each reduction: how many terms are evaluated for all elements
-  std::vector<Size> folded;  ///< of each reduction, also behind auxiliaries: the terms of one value
-  bool reads_narrow = false;  ///< also behind auxiliaries: a float tensor that is no f64
+  std::vector<Size> terms;    ///< of each reduction: how many terms are evaluated for all elements
+  std::vector<Size> folded;   ///< of each reduction, also after auxiliaries: the terms of one value
+  bool reads_narrow = false;  ///< also after auxiliaries: a float tensor that is no f64
 };
 
 /// A name that an equation defines, over its free names.
@@ -64,7 +64,7 @@ struct Auxiliary {
 };
 
 /// The contract of a function. What its clauses give: a requirement whether it holds; an equation that defines the value;
-/// one that compares what is found, the index of that element, the value and, where they are stated, rtol and atol. Behind
+/// one that compares what is found, the index of that element, the value and, where they are stated, rtol and atol. After
 /// another value that is a float stands its bound.
 struct Contract {
   std::string function;            ///< the kernel instance, `matmul.f32`

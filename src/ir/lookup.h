@@ -68,7 +68,7 @@ const Block* MadeIn(const Value* value);
 bool IsInside(const Op* op, const Op* around);
 bool IsInside(const Value* value, const Op* around);
 
-/// Whether `later` stands behind `op` in its block.
+/// Whether `later` stands after `op` in its block.
 bool ComesAfter(const Op* later, const Op* op);
 
 /// Of a load, store, update or prefetch: what it touches, and the values that its indices count.

@@ -39,7 +39,7 @@ enum Trait : uint32_t {
   kTerminator = 1 << 5,   ///< ends a block
   kSuspends = 1 << 6,     ///< may wait for another stage
   kSyncs = 1 << 7,        ///< waits for all cores
-  kFreed = 1 << 8,        ///< makes a tensor that a program frees behind its last use
+  kFreed = 1 << 8,        ///< makes a tensor that a program frees after its last use
   kPlans = 1 << 9,        ///< of programs: passes make it, and nothing checks where they put it
 };
 

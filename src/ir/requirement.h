@@ -9,7 +9,7 @@
 
 namespace kdl::ir {
 
-/// What a launch or call is asked before anything else: of a program those behind its first effect are asked when it comes
+/// What a launch or call is asked before anything else: of a program those after its first effect are asked when it comes
 /// to them.
 std::vector<const Op*> RequirementsOf(const Function& function);
 

@@ -27,7 +27,7 @@ ViewedDims ViewedDimsOf(const Op* view);
 /// The source's name of the tensor that a view shows.
 std::string_view ViewedName(const Op* view);
 
-/// What to say where the operand's dimension `d` does not lie around the one behind it, as the view wants: `stride` and
+/// What to say where the operand's dimension `d` does not lie around the one after it, as the view wants: `stride` and
 /// `wanted` stand for the numbers.
 std::string ApartMessage(const Op* view, size_t d, std::string_view stride,
                          std::string_view wanted);

@@ -44,14 +44,14 @@ struct TypeNode {
       axes;  ///< Tile: ascending, the order of dimensions cannot be observed; Blk: one; Home: outermost first
   std::vector<Size>
       dims;  ///< Tensor, Buffer, Pipe: outermost first; Vector: one, the number of lanes
-  /// Home: so many elements of the last axis stand together, and these panels one behind the other, a power of two; 0: the
+  /// Home: so many elements of the last axis stand together, and these panels one after the other, a power of two; 0: the
   /// axis is in one piece.
   int64_t panel = 0;
-  /// Home: elements that are nobody's, behind each row of the last axis; in panels whole rows of one, behind those of the axis
+  /// Home: elements that are nobody's, after each row of the last axis; in panels whole rows of one, after those of the axis
   /// before it.
   int64_t pad = 0;
   /// Home: a power of two. So many neighbours along the last axis, in panels along the one before it, which stand side by side
-  /// then, make a group; behind the block's last element its group is filled with +0.
+  /// then, make a group; after the block's last element its group is filled with +0.
   int64_t group = 1;
   Space space = Space::Scratch;  ///< Buffer
 };

@@ -31,7 +31,7 @@ struct Unit {
   Scalar a;  ///< its elements, and those of b
   Scalar b;
   Scalar acc;
-  /// Terms of a step: neighbours along the last folded axis, counted from where its block starts. Behind the block's end
+  /// Terms of a step: neighbours along the last folded axis, counted from where its block starts. After the block's end
   /// both factors are +0, and count.
   int depth;
   StepOrder order;

@@ -21,7 +21,7 @@
 // Within a nest the ops run point by point. That is the same as op by op as long as no point reads what another wrote,
 // and as long as at most one op may trap (the first trap is then the same one). An update has a nest of its own, which
 // goes element by element; what it takes in stays as fast as it was.
-// A fold in lanes that reads what a group makes goes behind its nest, which goes on: expand-tiles lets the nest take
+// A fold in lanes that reads what a group makes goes after its nest, which goes on: expand-tiles lets the nest take
 // the fold along. What is loaded from a tensor that the kernel cannot change is loaded again by each nest that reads it
 // (analysis/reloads.h), and conditions on indices are computed anew (analysis/index_conditions.h).
 
@@ -67,8 +67,8 @@ bool ApartAlong(const Op* a, const Op* b, ir::AxisId axis) {
 struct Group {
   AxisList axes;
   std::vector<Op*> members;
-  std::vector<Op*> followers;         ///< folds of what members make: they come behind the nest
-  size_t overtaken = 0;               ///< of them; they stand in front of the last member
+  std::vector<Op*> followers;         ///< folds of what members make: they come after the nest
+  size_t overtaken = 0;               ///< of them; they stand before the last member
   std::unordered_set<const Op*> set;  ///< of both
 
   bool Accepts(const Op* op) const {
@@ -124,7 +124,7 @@ AxisList LoopOrder(const Group& group, const AxisOrder& order) {
   return in_order ? group.axes : order.Sorted(group.axes);
 }
 
-/// Rewrites one group into a nest in front of its last member.
+/// Rewrites one group into a nest before its last member.
 class NestMaker {
  public:
   NestMaker(ir::Module& module, const Group& group, const AxisOrder& order, const Reloads& reloads,
@@ -299,7 +299,7 @@ class Former {
     close();
   }
 
-  /// Whether what the op's nest makes anew for it needs a fold that comes behind the nest.
+  /// Whether what the op's nest makes anew for it needs a fold that comes after the nest.
   bool RemakesOfFollower(const Group& group, const Op* op) const {
     return std::ranges::any_of(OutsideOperands(op), [&](Value* used) {
       const Op* made = ir::IsTile(used->type()) ? reloads_.LoadOf(used) : nullptr;

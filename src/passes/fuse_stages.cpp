@@ -23,7 +23,7 @@
 //   stage { spmd (%j …) { %u = pop %q over j ; … } }
 //
 // The ops of the stages take turns as the stages would: a stage goes on until it pops what has not been pushed. Loops
-// with pipes in them are entered together, where they have the same bounds and blocks; a pipe is as full behind them as
+// with pipes in them are entered together, where they have the same bounds and blocks; a pipe is as full after them as
 // before. Where that does not come out even, the kernel stays as it is.
 
 namespace kdl::passes {
@@ -76,7 +76,7 @@ class Fusion {
                                         [](const auto& queue) { return queue.second.empty(); });
   }
 
-  /// For each stage that is not at its end the op behind which it does not get.
+  /// For each stage that is not at its end the op after which it does not get.
   const std::vector<const Op*>& stuck() const { return stuck_; }
 
  private:

@@ -24,7 +24,7 @@
 // - one that writes becomes the home, to which the elements move where they may be read: relocate %y to @two
 // - what `on` keeps in its place is written in a copy, too, which is copied back.
 // Whole tensors move, whatever part is asked for; parts are taken anew of what came out.
-// A copy of what a loop does not change is made in front of the loop. What a loop does change is at its head where the
+// A copy of what a loop does not change is made before the loop. What a loop does change is at its head where the
 // last launch of a turn writes it, so that it is where it was when a turn ends; of two branches one moves.
 // Where the caller has a parameter is not known: it moves to its first launch, and what was written moves back at the end.
 // Nothing of this moves anything between devices of one memory; that is known when the program runs.
@@ -345,7 +345,7 @@ class Inserter {
     return changed;
   }
 
-  /// The op of the changes behind which a tensor, or one that it is swapped with, is where it is.
+  /// The op of the changes after which a tensor, or one that it is swapped with, is where it is.
   const Op* LastWriter(const std::map<const Value*, const Op*>& changed, const Value* root) const {
     const Op* last = nullptr;
     for (const auto& [tensor, op] : changed) {
@@ -414,7 +414,7 @@ class Inserter {
     }
   }
 
-  /// Copies that were made in front of a region's op outlive it, where it changes nothing of the tensor.
+  /// Copies that were made before a region's op outlive it, where it changes nothing of the tensor.
   void Leave(const Op* op, const Homes& inside, const std::map<const Value*, const Op*>& changed,
              Homes& state) {
     for (auto& [root, home] : state) {
@@ -462,7 +462,7 @@ class Inserter {
     }
   }
 
-  /// The part of `copy` that `part` is of `root`, made in front of an op.
+  /// The part of `copy` that `part` is of `root`, made before an op.
   Value* PartOf(Value* copy, const Value* root, Value* part, Op* before) {
     if (part == root) return copy;
     Op* def = part->def();

@@ -4,7 +4,7 @@
 #include "passes/passes.h"
 #include "support/check.h"
 
-// lay-out-pipes: decides how a kernel's pipes lie in the workspace of an instance: one ring behind the other, in the order of
+// lay-out-pipes: decides how a kernel's pipes lie in the workspace of an instance: one ring after the other, in the order of
 // the source. What it writes into a pipe's op is the one description of its ring. Pipes on chip have none.
 //
 //   %q = pipe {name = "q", depth = 2} : pipe<f32,[64,64]>

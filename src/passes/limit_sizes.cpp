@@ -12,14 +12,14 @@
 #include "passes/passes.h"
 #include "proofs/proofs.h"
 
-// limit-sizes: products of sizes that a kernel's code computes do not leave 64 bits, whatever stands beside them.
+// limit-sizes: products of sizes that a kernel's code computes do not leave 64 bits, whatever stands next to them.
 //
 //   kernel @f dims(%N, %M) { … mul %i, %M … }    with %i from 0 to %N
 //   kernel @f dims(%N, %M) { require (M*N) le 4611686018427387904 … }
 //
 // The launch computes the product without wrapping. What the number of cores is a factor of, each core asserts. So are the
 // blocks of a walk over several dimensions counted, which the cores deal by their numbers. Where bounds of a walk are values that no
-// size bounds, such as parameters, an assert in front of it says that its indices can be counted.
+// size bounds, such as parameters, an assert before it says that its indices can be counted.
 
 namespace kdl::passes {
 
@@ -33,7 +33,7 @@ using proofs::Wraps;
 
 constexpr int64_t kMostIndices = int64_t{1} << 62;  ///< of a walk
 
-/// The products that magnitudes rest on, each with the greatest number that stands beside it.
+/// The products that magnitudes rest on, each with the greatest number that stands next to it.
 class Products {
  public:
   explicit Products(const ir::Function& kernel) : kernel_(kernel), wraps_(kernel) {}
@@ -241,7 +241,7 @@ void RunLimitSizes(PassContext& context, ir::Function& kernel) {
   Products::Uses uses = Products(kernel).Find();
   std::vector<Op*> uncounted = UncountedWalks(kernel);
   if (uses.empty() && uncounted.empty()) return;
-  // those of sizes alone come first: what stands behind a `require` is code
+  // those of sizes alone come first: what stands after a `require` is code
   Limiter limiter(context, kernel);
   auto of_cores = [](const auto& entry) { return entry.first.front().empty(); };
   for (bool cores : {false, true}) {

@@ -15,7 +15,7 @@
 #include "passes/rewriting/structured.h"
 
 // lower-group-reductions: an spmd that is dealt in groups becomes one over the groups, each of which walks its blocks in order. What
-// the blocks update for their group goes to parts, which lie in a tensor of the launch; behind a barrier these are folded.
+// the blocks update for their group goes to parts, which lie in a tensor of the launch; after a barrier these are folded.
 //
 //   spmd (%i: blk<i> in %lo .. %hi) { … update %v into %t[%e] {how = add, scope = group} … } {deal = grouped}
 //   -> %parts = launch_tensor "t" : tensor<f32,[min(blocks, 256), sizes of t]>
@@ -27,7 +27,7 @@
 //      spmd (over the elements of t) { %t = %t + %parts[0] + %parts[1] + … }
 //
 // Where binders cut t into tiles (GroupParts says how), a part is one tile of one group, filled when the group comes to the
-// tile. Where each tile is met once, a group folds onto t what it alone has met, and behind the barrier only the rest is
+// tile. Where each tile is met once, a group folds onto t what it alone has met, and after the barrier only the rest is
 // folded:
 //
 //   update %v into %t[%i] {scope = group}   ->   loop %n in … {
@@ -143,7 +143,7 @@ class GroupFolder {
     Value* slot = nullptr;
   };
 
-  /// The folds behind the stages need to know how many groups there are.
+  /// The folds after the stages need to know how many groups there are.
   void TakeBoundsOut() {
     for (Value* bound : spmd_->operands()) TakeOut(bound->def());
   }
@@ -220,7 +220,7 @@ class GroupFolder {
     MakeIf(builder_, is_new, [&] { Fill(parts, visit.slot, binders); });
   }
 
-  /// Folds the tile that the group alone has met, behind its last block.
+  /// Folds the tile that the group alone has met, after its last block.
   void Leave(const Visit& visit, Value* begin, Value* number, const std::vector<Value*>& binders) {
     const GroupParts& parts = *visit.parts;
     if (!parts.has_tiles() || !parts.at_once()) return;

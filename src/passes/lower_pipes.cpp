@@ -9,7 +9,7 @@
 //
 //   push %t to %q over i     ->   %s = acquire %q ; store %t to %s[%i - start of %i] ; commit %s to %q sizes(size of %i)
 //   %u = pop %q over j       ->   %s, %n = wait %q ; match %n, size of %j ; %u = load %s[%j - start of %j] ;
-//                                 … ; release %s to %q, behind the last use of %u in the block
+//                                 … ; release %s to %q, after the last use of %u in the block
 //
 // A core holds at most one slot of a pipe at a time: where the next pop comes before the last use, the slot is released in
 // front of that, and the tile lives on without it.
@@ -68,7 +68,7 @@ void OpenPush(ir::Module& module, ir::PushOp push) {
   ir::Erase(push.op);
 }
 
-/// What stands behind the last use of a value in its block; the terminator where that uses it itself.
+/// What stands after the last use of a value in its block; the terminator where that uses it itself.
 Op* BehindLastUse(const Value* value) {
   const ir::Block* block = value->def()->block();
   Op* last = value->def();

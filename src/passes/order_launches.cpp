@@ -20,7 +20,7 @@
 // Of one queue, the last one is enough: it stands for what the queue was given before, and fails with it. What stands in
 // the same queue needs no event, nor does what another event stands for, or the host has waited for.
 // An event does not leave its region, nor live from one turn of a loop to the next. What happened there is in order
-// behind it by itself on the same queue; on another one, a mark stands for all that its queue was given before:
+// after it by itself on the same queue; on another one, a mark stands for all that its queue was given before:
 //   loop { %m = mark on @d queue 0 ; %e2 = launch @f on @d queue 1 (%x, %h) after(%m) ; launch @g on @d queue 0 … }
 // The host waits where it reads or writes an element, so nothing has to wait for it.
 // Tensors that a swap exchanges are ordered as one, wherever it stands: which of them is in which memory is known only
@@ -145,7 +145,7 @@ class Ordering {
   };
 
   /// Makes `op` wait for what touches the same, as far as that is not known to be over: `known` is what is, and then holds
-  /// what is over when the op begins. `queue`: its own, behind which it comes anyway.
+  /// what is over when the op begins. `queue`: its own, after which it comes anyway.
   void WaitForConflicts(Op* op, const std::vector<TensorEffect>& effects, Reached& state,
                         std::optional<Queue> queue, Clock& known) {
     std::vector<Access> conflicts;
@@ -264,7 +264,7 @@ class Ordering {
     }
   }
 
-  /// Frees a tensor behind the last op of its block that uses it, itself or inside. The runtime keeps memory for what
+  /// Frees a tensor after the last op of its block that uses it, itself or inside. The runtime keeps memory for what
   /// was given to a queue, so events of regions need not be waited for.
   void End(Op* alloc, const ir::Block* block, const std::vector<Access>& accesses) {
     Op* last = alloc;

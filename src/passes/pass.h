@@ -78,7 +78,7 @@ struct Unmet {
   Need need;
 };
 
-/// The first such pass, where the pipelines run one behind the other; nothing: their order holds.
+/// The first such pass, where the pipelines run one after the other; nothing: their order holds.
 constexpr std::optional<Unmet> FindUnmet(std::span<const Pipeline> pipelines) {
   std::vector<const Fact*> hold;
   for (Pipeline pipeline : pipelines) {

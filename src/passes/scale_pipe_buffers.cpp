@@ -146,7 +146,7 @@ class ProgramScaler {
 
   PassContext& context_;
   ir::Function& program_;
-  Op* first_ = nullptr;  ///< behind the workspaces
+  Op* first_ = nullptr;  ///< after the workspaces
   std::vector<QueueWorkspace> workspaces_;
 };
 

@@ -122,7 +122,7 @@ bool Barriers::AddBetween(const Op* op, const Op* end, Free& free) {
   return !free.never;
 }
 
-/// From behind `op` to the end of the block, out of what is between.
+/// From after `op` to the end of the block, out of what is between.
 Barriers::Free Barriers::Behind(const Op* op, const ir::Block* end) {
   Free free = All();
   for (;; op = op->block()->parent()) {

@@ -16,7 +16,7 @@ struct Way {
   enum class Turns : uint8_t {
     Same,     ///< of all loops around both
     Earlier,  ///< the first place in an earlier turn of the next loop
-    Next,     ///< the same, and the second one in the turn right behind
+    Next,     ///< the same, and the second one in the turn right after
   } turns = Turns::Same;
   bool is_swapped = false;  ///< the second place comes first
   /// Where no barrier lies between, or more: of the turns that both are in, of those of the place that comes first, and of

@@ -145,7 +145,7 @@ bool Elements::IsExact(const Value* tensor) {
                              [](const auto& size) { return size.has_value(); });
 }
 
-/// The v of y[.., v / N, v % N, ..] at dimension d, where the dimension behind it has the size name N.
+/// The v of y[.., v / N, v % N, ..] at dimension d, where the dimension after it has the size name N.
 std::optional<Poly> Elements::DividedAt(const Value* memory, const std::vector<Poly>& element,
                                         size_t d) {
   if (d + 1 >= element.size()) return std::nullopt;

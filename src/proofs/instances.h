@@ -52,7 +52,7 @@ class Instances {
   const PointSet& Launch();
   /// From here on launches that do not meet a `require` are refused, too.
   void Require(const ir::Op* op);
-  /// The runs of the code in a block, or behind the asserts before an op: loops around it have a turn, branches are taken.
+  /// The runs of the code in a block, or after the asserts before an op: loops around it have a turn, branches are taken.
   PointSet Around(const ir::Op* op);
   /// The values that a binder of a loop takes.
   const PointSet& Turns(const ir::Value* binder);

@@ -16,7 +16,7 @@ namespace kdl::proofs {
 //   a tensor has less than 2^63 bytes          the runtime, of arguments; the size of the workspace, of tensors of the launch
 //   sums and products of these that the cores  limit-sizes: a `require` for each product, an assert for those of the number
 //   compute are numbers of 64 bits             of cores; what these do not bound may wrap (wraps.h)
-//   the indices of a loop that deals blocks    limit-sizes: an assert in front of each loop whose bounds no size bounds
+//   the indices of a loop that deals blocks    limit-sizes: an assert before each loop whose bounds no size bounds
 //   can be counted
 //   integer parameters are their choices, and  instantiate
 //   positive where the compiler chooses them

@@ -17,7 +17,7 @@ struct Magnitude {
   bool below = false;
   bool above = false;
   double most = 0;   ///< of constants and data
-  double times = 0;  ///< what stands beside the products
+  double times = 0;  ///< what stands next to the products
   std::set<LaunchProduct> products{};
 
   bool both() const { return below && above; }

@@ -319,7 +319,7 @@ PointSet Races::InOrderOfTables(const Op* walk, const Loops& equal) {
   return order;
 }
 
-/// One binder's turn comes before the other one's; with `swapped` behind it.
+/// One binder's turn comes before the other one's; with `swapped` after it.
 PointSet Races::Before(const Value* binder, const Value* other, bool swapped) {
   Terms& terms = instances_.terms();
   bool is_blk = binder->type()->kind == ir::TypeKind::Blk;
@@ -379,7 +379,7 @@ PointSet Races::AtEnd(const Op* loop, bool is_last) {
   return AtMost(instances_.OfValue(bounds->hi), from + length);
 }
 
-/// Of loops whose turns all wait only the last one meets what stands behind, and only the first one what stands in front.
+/// Of loops whose turns all wait only the last one meets what stands after, and only the first one what stands in front.
 /// `may`: of those whose turns may wait, too.
 void Races::EndTurns(const Group& a, Way& way, bool may) {
   Loops equal = barriers_.LoopsAround(a.place);

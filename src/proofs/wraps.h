@@ -11,7 +11,7 @@
 namespace kdl::proofs {
 
 /// Which 64-bit sums and products may leave 64 bits: those of values that no size bounds, as elements of tensors and
-/// parameters of 64 bits are, unless asserts in front of everything that a kernel does bound them; products of several of
+/// parameters of 64 bits are, unless asserts before everything that a kernel does bound them; products of several of
 /// fewer bits; and sizes times great numbers. What is made of sizes, small numbers and loops over them stays inside: limit-sizes
 /// lets the launch check that.
 class Wraps {

@@ -19,7 +19,7 @@ inline constexpr size_t kMostOfTool = size_t{1} << 32;
 /// lead to each other.
 Result<std::string> BehindLinks(const std::string& path);
 
-/// A file that has been written beside its place, and takes that place with Put: a reader sees the old file or the new one,
+/// A file that has been written next to its place, and takes that place with Put: a reader sees the old file or the new one,
 /// never a part. Without Put it is removed, and the old file stays. A symbolic link stays, and the file that it leads to is
 /// replaced. A device or a named pipe stays, and takes the bytes when they are written.
 class FreshFile {

@@ -163,7 +163,7 @@ void ErrorStrategy::SyncLoop(antlr4::Parser& parser, const IntervalSet& next, bo
   }
 }
 
-/// To behind the `;` or block that ends the statement, or before the next statement or item.
+/// To after the `;` or block that ends the statement, or before the next statement or item.
 void ErrorStrategy::SkipStatement(antlr4::Parser& parser) {
   antlr4::TokenStream& input = *parser.getTokenStream();
   bool must_move = input.index() == last_skip_;

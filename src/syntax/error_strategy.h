@@ -49,7 +49,7 @@ class ErrorStrategy : public antlr4::DefaultErrorStrategy {
   std::vector<size_t> error_tokens_;
   size_t reported_ = 0;
   size_t last_skip_ = kNoToken;   ///< where the last skip ended
-  size_t assumed_at_ = kNoToken;  ///< the token in front of which one was assumed last
+  size_t assumed_at_ = kNoToken;  ///< the token before which one was assumed last
 
   /// What loops and options passed over before the token at which a rule then failed.
   size_t passed_at_ = kNoToken;

@@ -66,7 +66,7 @@ struct TargetKernels {
 struct Family {
   std::string_view name;  ///< its folder
   std::span<const TargetKind> kinds;
-  /// The passes, in three parts that run one behind the other after passes::kModulePipeline. The first chooses what the
+  /// The passes, in three parts that run one after the other after passes::kModulePipeline. The first chooses what the
   /// reference has to compute alike, the second decides the pipes, the third goes on to what `generate` takes.
   passes::Pipeline tiles;
   passes::Pipeline pipes;

@@ -238,7 +238,7 @@ class Bench {
                             session_.diagnostics);
   }
 
-  /// Gives the exit code, behind a report where it is none of success.
+  /// Gives the exit code, after a report where it is none of success.
   int RunOne(const Wanted& wanted, const ir::Function& kernel, bool among_several) {
     driver::Options own = among_several ? OptionsFor(options_, kernel) : options_;
     PlacedKernel ours(own, families_, wanted.kernel, wanted.spec);

@@ -118,7 +118,7 @@ Outcome RunContracts(const std::string& file, const driver::Options& options,
                              DescribeEnd(*ran, request), file)};
 }
 
-/// Whether there may be something to test; what has nothing is not even compiled. In source, `test` and the name behind it have
+/// Whether there may be something to test; what has nothing is not even compiled. In source, `test` and the name after it have
 /// any blanks and comments between them, so the word alone counts.
 bool MentionsTests(std::string_view text) {
   auto has = [&](std::string_view word) { return text.find(word) != std::string_view::npos; };

@@ -24,7 +24,7 @@
 #include "tools/timing/tile_search.h"
 
 // kernelc tune: measures neighbours of what the selector chooses, each by turns with that choice, and keeps what it found in a
-// file of text, which is written anew behind each trial: whoever stops it loses one.
+// file of text, which is written anew after each trial: whoever stops it loses one.
 
 namespace kdl::tools {
 
@@ -144,7 +144,7 @@ class Tuning {
     return known.has_value();
   }
 
-  /// Gives the exit code, behind a report where it is none of success.
+  /// Gives the exit code, after a report where it is none of success.
   int RunOne(const ir::Function& function, bool among_several) {
     const std::string name = function.name.str();
     driver::Options own = among_several ? OptionsFor(options_, function) : options_;

@@ -230,7 +230,7 @@ CONFORMANCE_TEST(ModulesHaveAnyNameOfAFile) {
 }
 
 CONFORMANCE_TEST(StaleImagesAreRefused) {
-  // Nothing of another version is there behind its compiler's name.
+  // Nothing of another version is there after its compiler's name.
   for (const bool is_old : {false, true}) {
     alignas(kdl_image) char stale[sizeof(kdl_image)];
     std::memset(stale, 0xff, sizeof stale);

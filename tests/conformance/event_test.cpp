@@ -366,7 +366,7 @@ CONFORMANCE_TEST(TeardownWithWorkInFlight) {
   CHECK_FALSE(ran);
 }
 
-// Neither a kernel that would run for ever nor what waits behind it keeps anybody.
+// Neither a kernel that would run for ever nor what waits after it keeps anybody.
 CONFORMANCE_TEST(CancelEndsWhatRuns) {
   const Tensor y = bench.Upload(std::vector<std::int64_t>(3, 1));
   for (const std::int64_t cores : {1, 3}) {

@@ -277,7 +277,7 @@ CONFORMANCE_TEST(WorkspaceIsAllocatedOrGiven) {
   CHECK(message.find("at most " + std::to_string(KDL_LARGEST_SIZE)) != std::string::npos);
 }
 
-// Slices lie one behind the other, and what lies between and behind them stays as it was. (The kernel
+// Slices lie one after the other, and what lies between and after them stays as it was. (The kernel
 // traps where another core writes into its slice.)
 CONFORMANCE_TEST(SlicesOfTheWorkspaceAreApart) {
   constexpr std::int64_t kGuard = 4096;

@@ -22,7 +22,7 @@ static inline void Enter(void (*body)(const long*, long, char*, char*, long*, lo
   Call(body, numbers, memories, worker, __make_integer_seq<Sequence, int, sizeof...(T)>());
 }
 
-// The rows of a section lie one behind the other, as they stand here.
+// The rows of a section lie one after the other, as they stand here.
 #define ENTRY [[gnu::used, gnu::section("kdl_entries")]] static const kdl_cluster_entry
 #define KERNEL(NAME, NUMBERS, ...)                                                    \
   static void NAME##_body(const long* launch, long block, char* memory, char* shared, \

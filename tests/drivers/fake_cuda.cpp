@@ -55,12 +55,12 @@ struct Block {
 struct Stream {
   Context* context;
   std::deque<std::function<void()>> waiting;
-  std::size_t done = 0;  // in front of those
+  std::size_t done = 0;  // before those
 };
 struct Event {
   Context* context;
   Stream* stream = nullptr;  // null: not recorded
-  std::size_t place = 0;     // of the stream's work, what is in front of it
+  std::size_t place = 0;     // of the stream's work, what is before it
   bool is_timed = true;
 };
 constexpr int kHostMemory = 1;

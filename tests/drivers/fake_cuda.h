@@ -1,6 +1,6 @@
 // A library of CUDA's driver without a GPU: memory is the host's, and kernels' PTX is interpreted (ptx_machine.h). What is
 // used wrongly (a handle that is gone, a range that leaves its memory, a thread without a context) ends the process. Work of
-// a stream is done when the stream, or an event behind it, is waited for, and not before. FAKE_CUDA_DROP=N in the environment takes a barrier out of
+// a stream is done when the stream, or an event after it, is waited for, and not before. FAKE_CUDA_DROP=N in the environment takes a barrier out of
 // the PTX, with FAKE_CUDA_DROPPED=TEXT instead an instruction of this text.
 #pragma once
 

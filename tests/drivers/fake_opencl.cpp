@@ -76,7 +76,7 @@ struct Stub<name, Result(Arguments...)> {
     Count(kFunctionNames[static_cast<int>(name)]);
     if constexpr (std::is_same_v<Result, std::int32_t>) {
       if (Fails(kFunctionNames[static_cast<int>(name)], &status)) {
-        if constexpr (name == Name::Finish) own(arguments...);  // nothing goes on behind it
+        if constexpr (name == Name::Finish) own(arguments...);  // nothing goes on after it
         return status;
       }
     }

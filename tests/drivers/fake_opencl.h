@@ -1,4 +1,4 @@
-// An OpenCL loader in front of the machine's own, of which a function can be made to fail, and facts of kernels to be others. Where
+// An OpenCL loader before the machine's own, of which a function can be made to fail, and facts of kernels to be others. Where
 // FAKE_OPENCL_CONSTANTS is set, devices have that many bytes of constants; where FAKE_OPENCL_APART is, memory of their own.
 #pragma once
 

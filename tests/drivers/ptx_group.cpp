@@ -102,7 +102,7 @@ std::uint32_t GroupTerms(std::string_view type, std::uint32_t sum, const std::ui
 
 }  // namespace
 
-// Of the result lane l of warp w has rows 16 w + l / 4 and 8 behind, columns 2 (l % 4) and the next one of each 8.
+// Of the result lane l of warp w has rows 16 w + l / 4 and 8 after, columns 2 (l % 4) and the next one of each 8.
 void MultiplyOfGroup(const Instruction& i, std::uint64_t a_bits, std::uint64_t b_bits,
                      const SharedElement& element, const GroupRegister& accs) {
   const std::string_view of_rows = i.how.substr(0, i.how.find('.'));

@@ -520,7 +520,7 @@ class Reader {
   std::vector<std::map<std::string, int>> scopes_;
   std::map<std::string, std::size_t> labels_;
   std::vector<std::pair<std::size_t, std::string>> jumps_;
-  std::size_t registers_ = 3;  // behind the special ones
+  std::size_t registers_ = 3;  // after the special ones
 };
 
 // `.global .align 64 .b8 W[16] = {0, 128}`: the bytes.

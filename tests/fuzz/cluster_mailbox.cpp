@@ -71,7 +71,7 @@ void WriteInPieces(std::mt19937_64& random, kdl_cluster_mailbox& to,
 // Any way but that of one who rings.
 void SayNothing() {}
 
-// `call`: what the host asks for: 0 is a right answer, all else the seed of a wrong one. `tell`: behind what is written.
+// `call`: what the host asks for: 0 is a right answer, all else the seed of a wrong one. `tell`: after what is written.
 void Serve(kdl_cluster_mailbox& mailbox, std::uint64_t call, void (*tell)()) {
   kdl_cluster_mailbox answer = mailbox;
   answer.done = answer.number;

@@ -11,6 +11,7 @@ import knots
 import names
 import pages
 import shape
+import words
 
 
 def tree(files):
@@ -119,6 +120,9 @@ class Lints(unittest.TestCase):
 
     def test_page_names_what_its_file_lacks(self):
         self.expect(pages, {"src/DECISIONS.md": "| Why? | `ir/a.h` | `Run`, `Stop` |\n", "src/ir/a.h": "void Run();"}, ["Stop"])
+
+    def test_words_that_come_back(self):
+        self.expect(words, {"src/ir/a.h": "// beside\n" * 30, "runtime/a.cpp": "// next to\n"}, ["beside", "next to"])
 
     def test_missing_readme(self):
         self.expect(shape, {"src/README.md": "", "src/ir/a.h": ""}, ["src/ir", "README"])

@@ -21,7 +21,7 @@ namespace kdl::codegen {
 
 inline constexpr auto kScalars = ByScalar([]<Scalar scalar>() { return scalar; });
 
-/// `kind` on operands of `operand` (select: behind a bool) gives a `result`.
+/// `kind` on operands of `operand` (select: after a bool) gives a `result`.
 struct Case {
   ir::OpKind kind;
   Scalar operand;

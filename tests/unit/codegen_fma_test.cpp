@@ -9,7 +9,7 @@
 #include "codegen_run.h"
 
 // FMAs for processors that have none, where one rounding and two differ: sums that nearly cancel, that end half way
-// between two numbers or just beside, that are subnormal, or that overflow.
+// between two numbers or just besides, that are subnormal, or that overflow.
 
 namespace kdl::codegen {
 

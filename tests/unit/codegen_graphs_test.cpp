@@ -11,7 +11,7 @@ namespace kdl::codegen {
 
 namespace {
 
-/// What a trap says, as the runtime words it behind "error: ".
+/// What a trap says, as the runtime words it after "error: ".
 std::string PlaceOf(const kdl_variant& variant, int32_t location) {
   const kdl_location& place = variant.locations[location];
   return fmt::format("{}:{}:{}: ", place.file, place.line, place.column);

@@ -195,7 +195,7 @@ TEST_CASE("views follow the strides, and a launch is refused where these do not 
     CHECK(check() == 10 * 1000 + 5);
     call.tensors[0].size[1] = call.dims[1] = 1;
     call.tensors[1].size[1] = 5;
-    CHECK(check() == 0);  // one row lies beside nothing
+    CHECK(check() == 0);  // one row lies next to nothing
   }
 }
 

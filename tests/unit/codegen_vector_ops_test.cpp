@@ -24,7 +24,7 @@ struct VectorCase {
   }
 };
 
-/// Each with vectors alone, and with one of its operands a scalar: of ops one behind the other,
+/// Each with vectors alone, and with one of its operands a scalar: of ops one after the other,
 /// another one, and of one op with 4 and with 8 lanes.
 std::vector<VectorCase> VectorCases(size_t lanes) {
   std::vector<VectorCase> cases;

@@ -99,7 +99,7 @@ void CheckTranspose(const LoadedModule& module, Scalar scalar, int64_t n, int64_
 
 constexpr int64_t kSizes[] = {2, 4, 8, 16, 32};
 
-/// Into how many parts a row of n elements may come, beside one.
+/// Into how many parts a row of n elements may come, besides one.
 std::vector<int64_t> PartsOf(int64_t n) {
   std::vector<int64_t> parts = {1};
   if (n == 8 || n == 16) parts.insert(parts.end(), {2, 4});

@@ -23,7 +23,7 @@ Options Parsed(Command command, const Words& words) {
   return *options;
 }
 
-/// The id of the only error, and its help behind a space.
+/// The id of the only error, and its help after a space.
 std::string Refused(Command command, const Words& words) {
   DiagnosticEngine diagnostics;
   CHECK_FALSE(

@@ -116,7 +116,7 @@ class GraphDraw {
     for (int64_t number = 0, rate = 1 + static_cast<int64_t>(Below(3)); number < rate; ++number) {
       graph.round.insert(graph.round.begin() + static_cast<int64_t>(at),
                          {pipe, number, mask, value});
-      at += 1 + (Below(2) == 0 ? 0 : Below(graph.round.size() - at));  // behind itself
+      at += 1 + (Below(2) == 0 ? 0 : Below(graph.round.size() - at));  // after itself
     }
   }
 

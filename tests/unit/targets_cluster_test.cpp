@@ -6,7 +6,7 @@
 #include "targets/cluster/pipelines.h"
 #include "team_lowering.h"
 
-// Block copies change no bit: each kernel here is interpreted before and behind the passes of clusters, at the end worker by worker,
+// Block copies change no bit: each kernel here is interpreted before and after the passes of clusters, at the end worker by worker,
 // with copies that come when they are awaited. A wait or a barrier that is taken away is missed.
 
 namespace kdl::cluster {
@@ -200,7 +200,7 @@ kernel @parts dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %h: tensor<i32,[M,N]> 
 }
 )";
 
-// The second turn of the loop reads behind the barrier of the launch what the first part has written: nothing goes ahead of it.
+// The second turn of the loop reads after the barrier of the launch what the first part has written: nothing goes ahead of it.
 constexpr const char* kMeets = R"(
 kernel @meets dims(%M, %N, %K) (%h: tensor<i32,[M,N]> inout, %y: tensor<i32,[M,N]> out) {
   axis c = N by 4

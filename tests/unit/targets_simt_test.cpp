@@ -5,7 +5,7 @@
 #include "targets/simt/units.h"
 #include "team_lowering.h"
 
-// The lowering for teams changes no bit: each kernel here is interpreted before and after every pass, behind the last ones worker
+// The lowering for teams changes no bit: each kernel here is interpreted before and after every pass, after the last ones worker
 // by worker. A barrier that is taken away is missed.
 
 namespace kdl::simt {
@@ -123,7 +123,7 @@ kernel @boxes dims(%M, %N, %K, %H) (%a: tensor<bf16,[SIZES_A]> in, %b: tensor<bf
 }
 )";
 
-// Of each turn the first product's factor comes from in front of the loop, the second one's is made of the first one's result; rows
+// Of each turn the first product's factor comes from before the loop, the second one's is made of the first one's result; rows
 // are scaled, and folded in any order and in order.
 constexpr const char* kTurns = R"(
 kernel @turns dims(%L, %S, %D, %H) (%q: tensor<bf16,[L,D]> in, %k: tensor<bf16,[S,D]> in, %v: tensor<bf16,[S,D]> in, %o: tensor<f32,[L,D]> out) {

@@ -44,7 +44,7 @@ TEST_CASE("units: BFDOT rounds to odd, flushes what is subnormal and ends at inf
 }
 
 TEST_CASE("units: BFMMLA takes two pairs, one after the other") {
-  // Of an emulator of the architecture: the second sum comes behind the first one's rounding, not beside it.
+  // Of an emulator of the architecture: the second sum comes after the first one's rounding, not besides it.
   uint64_t a[] = {0x3f810000, 0x3f830000, 0x33800000, 0x00000000};
   uint64_t b[] = {0x3f850000, 0x3f870000, 0x3f800000, 0x00000000};
   CHECK(ir::RunStep(cpu::kBf16Matrix, 0, a, b) == 0x40081a01);

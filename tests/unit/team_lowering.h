@@ -56,7 +56,7 @@ inline std::vector<ExpectedRun> RunsOf(const TestKernel& test, const std::vector
   return runs;
 }
 
-/// Interprets the kernel before and behind every pass that changes it; behind the last ones worker by worker.
+/// Interprets the kernel before and after every pass that changes it; after the last ones worker by worker.
 inline void CheckLowering(const TeamLowering& lowering, const std::string& text,
                           const SimtFacts& facts, const std::vector<Dims>& shapes) {
   TestKernel test(text, lowering.units);

@@ -1,6 +1,6 @@
 #pragma once
 
-// AMX where the processor has none: a handler of SIGILL decodes the instruction, does what Intel's manual says, and goes on behind
+// AMX where the processor has none: a handler of SIGILL decodes the instruction, does what Intel's manual says, and goes on after
 // it. What the manual forbids is counted.
 
 #include <signal.h>

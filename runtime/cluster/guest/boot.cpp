@@ -85,7 +85,7 @@ char* MapGuarded(uint64_t bytes) {
   const uint64_t inside = Pages(bytes);
   char* all = Map(static_cast<long>(inside + 2 * kGuard), 0, kOwn, -1);
   System(kMprotect, reinterpret_cast<long>(all + kGuard), static_cast<long>(inside), kReadWrite);
-  return all + kGuard + inside - bytes;  // what is written behind the end meets the guard at once
+  return all + kGuard + inside - bytes;  // what is written after the end meets the guard at once
 }
 
 __attribute__((no_builtin("memcpy"))) void CopyRow(char* to, const char* from, uint64_t bytes) {

@@ -14,7 +14,7 @@ namespace {
 /// What a row of the table says of a kernel besides its code.
 using ScratchpadBytes = std::vector<int64_t>;
 
-/// Rows of kdl_cluster_entry, and one of nulls behind them.
+/// Rows of kdl_cluster_entry, and one of nulls after them.
 void AddEntries(llvm::Module& module, const CompiledModule& compiled,
                 const ScratchpadBytes& scratchpads) {
   llvm::LLVMContext& context = module.getContext();

@@ -55,7 +55,7 @@ class TeamMemory {
   /// Takes what is no buffer.
   void TakeNear(int64_t bytes) { near_bytes_ -= bytes; }
   TeamPlace PlaceOf(const ir::Value* buffer);
-  /// A number that each worker keeps from one part to the next: offset of worker 0's, beside which those of the others lie.
+  /// A number that each worker keeps from one part to the next: offset of worker 0's, next to which those of the others lie.
   int64_t KeptPlace(Scalar scalar);
 
  private:

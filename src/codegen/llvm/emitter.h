@@ -253,7 +253,7 @@ struct LaunchTensorMemory {
 };
 /// Whether the launch has tensors for all its cores.
 bool HasLaunchTensors(const ir::Function& kernel);
-/// Where they lie: one behind the other from `shared` on.
+/// Where they lie: one after the other from `shared` on.
 std::vector<LaunchTensorMemory> LaunchTensors(Emitter& emitter, llvm::Value* shared);
 /// Makes the shared_bytes_fn where the kernel has such tensors; else null.
 llvm::Function* EmitSharedBytes(llvm::Module& module, const AbiTypes& abi, Names& names,

@@ -20,7 +20,7 @@ struct BufferPlace {
 struct ScratchPlan {
   std::unordered_map<const ir::Value*, BufferPlace> places;
   int64_t scratch_bytes = 0;
-  int64_t frame_bytes = 0;  ///< beside what the barriers themselves take; 0 where there are none
+  int64_t frame_bytes = 0;  ///< besides what the barriers themselves take; 0 where there are none
 };
 
 ScratchPlan PlanScratch(const ir::Function& kernel);

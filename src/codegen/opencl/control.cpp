@@ -62,7 +62,7 @@ void MeetOnceMore(Writer& w, const Op* op) {
   if (HaveMet(op)) w.Line("KDL_MEET;");
 }
 
-/// Whether something behind the op in its block is more than a statement: else they meet once more where the block ends.
+/// Whether something after the op in its block is more than a statement: else they meet once more where the block ends.
 bool MoreFollows(const Op* op) {
   for (const Op* next = op->next(); next; next = next->next()) {
     if (!next->regions().empty() || next->kind() == OpKind::Barrier) return true;

@@ -87,7 +87,7 @@ Memory ViewMemory(const Writer& w, const Op* view) {
   auto at = memory.strides.begin() + static_cast<std::ptrdiff_t>(dims.dimension);
   std::string stride = at[static_cast<std::ptrdiff_t>(dims.from) - 1];
   at = memory.strides.erase(at, at + static_cast<std::ptrdiff_t>(dims.from));
-  for (size_t i = dims.to; i-- > 0;) {  // from the innermost one on, each in front of the last
+  for (size_t i = dims.to; i-- > 0;) {  // from the innermost one on, each before the last
     at = memory.strides.insert(at, stride);
     if (i == 0) break;
     std::string size = SizeText(w, view->result()->type()->dims[dims.dimension + i]);

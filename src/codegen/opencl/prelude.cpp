@@ -26,8 +26,8 @@ constexpr std::string_view kFunctions = R"(#pragma OPENCL FP_CONTRACT OFF
 
 // PoCL 3.1 joins branches on a worker's number across barriers, and loses what stands in the second one: there the number is
 // read anew each time. Of two loops of the team between the same barriers it loses the second one's condition, and so it does
-// between a loop's last barrier and its end: there all meet once more behind each loop of the team, and where a turn or a branch
-// ends in which workers meet. Behind a branch in which they meet it copies all the rest of the kernel, or of a loop's turn, each time,
+// between a loop's last barrier and its end: there all meet once more after each loop of the team, and where a turn or a branch
+// ends in which workers meet. After a branch in which they meet it copies all the rest of the kernel, or of a loop's turn, each time,
 // and where both ways do something it loses turns of a worker's own loops there: such a branch is a loop of one turn or none for each
 // way, which `volatile` hides. Only the choice of a step of a loop of which little follows (targets/simt/lower_stages_to_state_machine.cpp) is a plain
 // branch: loops in its place take several times as long to compile.

@@ -33,7 +33,7 @@ class Dialect {
   virtual std::string Kernel(const Writer& w) const = 0;
   /// Declares a place of `count` elements near the workers.
   virtual void WriteNear(Writer& w, const std::string& name, ir::Type buffer) = 0;
-  /// Where others hear of a worker that has stopped: before all else, as a statement of who stops, and as a barrier behind which
+  /// Where others hear of a worker that has stopped: before all else, as a statement of who stops, and as a barrier after which
   /// all know.
   virtual void WriteStops(Writer&) {}
   virtual std::string_view stop() const { return ""; }

@@ -4,7 +4,7 @@
 
 #include "codegen/orchestration/cpp_names.h"
 
-// Functions, variables and types of the C library that the headers of generated code may declare, beside which no namespace
+// Functions, variables and types of the C library that the headers of generated code may declare, next to which no namespace
 // can have their name. tests/run/generated_names.py tries every one that it finds there.
 
 namespace kdl::codegen {

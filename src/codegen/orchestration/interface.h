@@ -38,7 +38,7 @@ struct FaceFunction {
   std::string source_name;
   std::string name;  ///< in its C++ namespace
   std::string c_name;
-  std::string launch_name;  ///< of a kernel: what gives it to a queue, beside what runs it
+  std::string launch_name;  ///< of a kernel: what gives it to a queue, besides what runs it
   std::string doc;
   std::string
       note;  ///< what the doc cannot say: the types that T stands for, the values of constants

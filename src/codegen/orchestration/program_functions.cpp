@@ -53,7 +53,7 @@ bool MayStop(const ir::Module& module, const Function& fn) {
   return stops;
 }
 
-/// Those that the ops call, each behind what it calls itself.
+/// Those that the ops call, each after what it calls itself.
 void AddCalled(const ir::Module& module, const ir::Block* body, std::vector<const Function*>& fns) {
   ir::Walk(body, [&](const Op* op) {
     if (op->kind() != OpKind::Call) return;

@@ -106,7 +106,7 @@ class ProgramPrinter {
   std::string Place(const ir::Op* op);
   /// `"file.kdl:12:5"`, for errors of what may fail; it says the line, too.
   std::string FailurePlace(const ir::Op* op);
-  /// A block of the text: what it made ends with it, behind what `last` prints.
+  /// A block of the text: what it made ends with it, after what `last` prints.
   void PrintBlock(const ir::Block* block, const std::function<void()>& last = {});
   /// Behind the declaration of what ends with the block.
   void Own(Owned::Kind kind, const std::string& name) { owned_.back().push_back({kind, name}); }

@@ -13,10 +13,10 @@ class Writer {
   void Outdent() { depth_ -= 2; }
   /// One line, for compilers of C, too; an empty one is without blanks.
   void Line(std::string_view text = "");
-  /// `head item, item, … tail` in one line; where it would pass column 100 in several, aligned behind `head`, or below
+  /// `head item, item, … tail` in one line; where it would pass column 100 in several, aligned after `head`, or below
   /// it where that is too far to the right. A comment in `tail` may pass the column.
   void List(std::string_view head, const std::vector<std::string>& items, std::string_view tail);
-  /// The lines of a doc comment, each behind `prefix`.
+  /// The lines of a doc comment, each after `prefix`.
   void Doc(std::string_view prefix, std::string_view doc);
 
   std::string Take() { return std::move(text_); }

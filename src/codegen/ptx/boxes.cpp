@@ -71,7 +71,7 @@ llvm::Value* SlotAddress(PtxEmitter& emitter, const ir::Value* buffer, const ir:
   return builder.CreateInBoundsGEP(element, memory.base, offset);
 }
 
-/// The launch says, behind its other numbers, which maps it could make.
+/// The launch says, after its other numbers, which maps it could make.
 void PtxEmitter::EmitTileCopyFits(ir::Op* op) {
   llvm::Value* made = LaunchNumber(*this, CountLaunchNumbers(kernel) + MapOf(op), "fits");
   Set(op->result(), builder.CreateIsNotNull(made));

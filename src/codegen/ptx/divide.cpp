@@ -68,7 +68,7 @@ Quotient DivideSigned(llvm::IRBuilder<>& b, llvm::Value* a, llvm::Value* d) {
   return {turned(made.quotient, b.CreateXor(of_a, of_d)), turned(made.remainder, of_a)};
 }
 
-/// A division that has been written out: another one of the same numbers behind it needs none.
+/// A division that has been written out: another one of the same numbers after it needs none.
 struct Written {
   llvm::WeakTrackingVH a;  // which may be a division that is written out later
   llvm::WeakTrackingVH d;

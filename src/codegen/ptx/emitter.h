@@ -13,7 +13,7 @@ constexpr unsigned kNear = 3;  ///< LLVM's number of shared memory
 struct PtxEmitter final : TeamEmitter {
   using TeamEmitter::TeamEmitter;
   int64_t of_multiprocessor = 0;  ///< near memory that all its teams share
-  /// Says, behind the kernel, what its launch has to bring: `NAME_launch` (kdl/team_abi.h).
+  /// Says, after the kernel, what its launch has to bring: `NAME_launch` (kdl/team_abi.h).
   void Finish();
   void Declare() override;
   llvm::Value* FindWorker() override;

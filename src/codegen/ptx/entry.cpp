@@ -65,7 +65,7 @@ bool IsHeld(const ir::Op& op) {
   return op.kind() == ir::OpKind::BufferNew && op.result()->type()->space == ir::Space::Scratch;
 }
 
-/// Registers for the tiles that a worker keeps at once: those of a block follow one another, beside those of blocks around.
+/// Registers for the tiles that a worker keeps at once: those of a block follow one another, besides those of blocks around.
 int64_t TileRegisters(const ir::Block* block) {
   constexpr int64_t kRegisterBytes = 4;
   int64_t here = 0;

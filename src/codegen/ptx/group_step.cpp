@@ -100,7 +100,7 @@ class GroupStep {
     return accs;
   }
 
-  /// What stands behind the descriptors: that the step adds to what is there; of floats, both factors' signs; of those of two bytes,
+  /// What stands after the descriptors: that the step adds to what is there; of floats, both factors' signs; of those of two bytes,
   /// which ones' rows are not of terms.
   std::string Modifiers() const {
     if (!IsFloat(step_.accs()[0]->type()->scalar)) return "1";

@@ -21,7 +21,7 @@ passes::Pipeline TextPasses(const ir::Module& module, const Options& options);
 /// The device of a launch that is added to the module now: none yet where the passes that it has left give launches theirs.
 Name DeviceOfAddedLaunch(const ir::Module& module, const Options& options);
 
-/// The pipelines, which run one behind the other, without what has run where one of their passes is `after`.
+/// The pipelines, which run one after the other, without what has run where one of their passes is `after`.
 std::vector<passes::Pipeline> Behind(std::vector<passes::Pipeline> pipelines,
                                      std::string_view after);
 

@@ -68,7 +68,7 @@ bool MayNeed(const Words& words, std::string_view fn) {
   return false;
 }
 
-/// `nn` of `import std.nn;` is a file of the library, `lib.gemm` lib/gemm.kdl beside the file that imports it.
+/// `nn` of `import std.nn;` is a file of the library, `lib.gemm` lib/gemm.kdl besides the file that imports it.
 class Loader {
  public:
   Loader(Session& session, Trees& trees) : session_(session), trees_(trees) {}
@@ -162,7 +162,7 @@ class Loader {
     return true;
   }
 
-  /// `lib.` of `lib.gemm`: a file's imports lie beside it.
+  /// `lib.` of `lib.gemm`: a file's imports lie next to it.
   static std::string FolderOf(const std::string& name) {
     size_t dot = name.rfind('.');
     return dot == std::string::npos ? "" : name.substr(0, dot + 1);

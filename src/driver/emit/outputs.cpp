@@ -207,7 +207,7 @@ class Collector {
     AddFile(name_ + ".d", fmt::format("{}:{}\n", outputs.empty() ? name_ : outputs, inputs));
   }
 
-  /// A backslash has a meaning only in front of what it takes the meaning from: a blank, `#` and `:`.
+  /// A backslash has a meaning only before what it takes the meaning from: a blank, `#` and `:`.
   static std::string Escaped(std::string_view path) {
     std::string text;
     size_t backslashes = 0;  // at the end of `text`

@@ -11,7 +11,7 @@ namespace kdl::driver {
 bool LinkShared(const std::vector<std::string>& objects, const std::string& output,
                 DiagnosticEngine& diagnostics);
 
-/// Links objects, the program executor and the runtime into a program with the C++ compiler. The libraries lie beside
+/// Links objects, the program executor and the runtime into a program with the C++ compiler. The libraries lie next to
 /// kernelc, in ../lib.
 bool LinkProgram(const std::vector<std::string>& objects, const std::string& output,
                  DiagnosticEngine& diagnostics);

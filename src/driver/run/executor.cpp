@@ -82,7 +82,7 @@ Status Executor::Run(const ir::Function& program, const interp::ProgramArguments
   return worked.ok() ? walked : worked;
 }
 
-/// What fails early fails everything behind it with the same cause, so the first event that failed
+/// What fails early fails everything after it with the same cause, so the first event that failed
 /// tells it.
 Status Executor::Wait() {
   Status first;
@@ -132,7 +132,7 @@ Result<EventId> Executor::Join(kdl_queue* queue, const std::vector<EventId>& aft
   return AddEvent(done);
 }
 
-/// A launch waits for what it needs partly by standing behind it in its queue; who looks at its data waits for all.
+/// A launch waits for what it needs partly by standing after it in its queue; who looks at its data waits for all.
 Status Executor::WaitForStarted() {
   for (; waited_ < events_.size(); ++waited_) {
     if (Status done = StatusOf(kdl_event_wait(events_[waited_], -1)); !done.ok()) return done;

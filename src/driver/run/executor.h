@@ -94,7 +94,7 @@ class Executor final : public interp::ProgramHost {
   Result<kdl_queue*> QueueOf(Name device, int64_t index);
   std::vector<kdl_event*> Events(const std::vector<interp::EventId>& events) const;
   interp::EventId AddEvent(kdl_event* event);
-  /// An event behind all that the queue was given, and all of `after`.
+  /// An event after all that the queue was given, and all of `after`.
   Result<interp::EventId> Join(kdl_queue* queue, const std::vector<interp::EventId>& after);
   Status WaitFor(const std::vector<interp::EventId>& after);
   /// The tensor's array in the memory of a device: itself, or another one.

@@ -50,7 +50,7 @@ Result<bool> Executor::Overlap(TensorId a, TensorId b) {
   return status.ok() ? Result<bool>(overlap != 0) : status.failure();
 }
 
-/// What comes behind the event is behind all that the queue was given before, whether anything moved or not.
+/// What comes after the event is after all that the queue was given before, whether anything moved or not.
 Result<Executor::Moved> Executor::Move(const interp::TransferRequest& request) {
   Result<kdl_queue*> queue = QueueOf(request.device, request.queue);
   if (!queue.ok()) return queue.failure();

@@ -31,7 +31,7 @@ struct RunPlace {
   DeviceSpecs specs;
   const SourceManager& sources;  ///< where traps are shown; may be without files
   const std::vector<ir::Contract>* contracts = nullptr;  ///< of the module
-  std::optional<BoundContract> contract = {};  ///< what --verify evaluates beside the reference
+  std::optional<BoundContract> contract = {};  ///< what --verify evaluates besides the reference
   LaunchChecks launch_checks = LaunchChecks::Nothing;
   std::set<Name> own_orders = {};  ///< kernels that AddKernelsOfOwnOrder has found
 };

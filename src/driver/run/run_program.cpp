@@ -60,7 +60,7 @@ std::optional<PlacedMessage> ReadPlace(std::string_view message, std::string_vie
   return placed;
 }
 
-/// The note of a second place, which stands behind the error on a line of its own. Takes it off the text.
+/// The note of a second place, which stands after the error on a line of its own. Takes it off the text.
 std::optional<PlacedMessage> TakeNote(std::string& text) {
   size_t end = text.find('\n');
   if (end == std::string::npos) return std::nullopt;

@@ -28,7 +28,7 @@ std::string NameInSource(std::string_view device);
 Status RunOnce(const RunPlace& place, const ir::Function& program, RunMemory memory,
                BoundProgram& bound);
 
-/// Whether --out may write where it says, which is asked before the run. `read`: files beside those of --arg. Reports.
+/// Whether --out may write where it says, which is asked before the run. `read`: files next to those of --arg. Reports.
 bool MayWriteOutputs(const BoundProgram& bound, const std::vector<ArgumentSpec>& arguments,
                      std::vector<std::string> read, DiagnosticEngine& diagnostics);
 

@@ -12,7 +12,7 @@ namespace kdl::driver {
 /// show their first 8 in memory order: `c: f32[300, 200] = [0.5, -1, …]`. What --out wrote ends with ` -> y.npy`.
 std::string Summary(const BoundProgram& program);
 
-/// What stands behind `=`.
+/// What stands after `=`.
 std::string ElementsText(const HostTensor& tensor);
 
 /// How two tensors of one type differ: how many elements, the worst of them and both values. Empty where every element

@@ -153,7 +153,7 @@ uint64_t FoldOfNothing(Activation& here, const Instruction& fold, const PointWal
   return FoldLanes(fold.fold->fold, lanes);
 }
 
-/// Takes in the point at which the nest stands; behind the last one of the folded axes the lanes are the result.
+/// Takes in the point at which the nest stands; after the last one of the folded axes the lanes are the result.
 void RunReduceInLoop(Core& core, Activation& here, const Instruction& instruction) {
   auto& state = std::get<PointState>(core.frames.back().control);
   const FoldPlan& plan = *instruction.fold;

@@ -43,7 +43,7 @@ Factor FactorOf(Core& core, Activation& here, const Instruction& instruction, si
                 1};
   if (first == 0) return factor;
   size_t slot = instruction.op->SegmentBegin(ir::MatrixStepOp::at_slots);
-  // Those of the second factor come behind those of the first one.
+  // Those of the second factor come after those of the first one.
   if (operand == 1 && instruction.op->operand(0)->type()->dims.size() == 3) ++slot;
   factor.slot = static_cast<int64_t>(here.scalar(instruction.operands[slot]));
   factor.slots = type->dims[0]->value;

@@ -18,7 +18,7 @@ struct Mask {
   bool operator[](size_t lane) const { return !flags || flags[lane] != 0; }
 };
 
-/// The mask behind the op's operand group `segment`, or all lanes.
+/// The mask after the op's operand group `segment`, or all lanes.
 Mask MaskOf(const Activation& here, const Instruction& instruction, size_t segment) {
   if (instruction.op->Segment(segment).empty()) return {};
   return {ElementsOf(here, instruction.operands[instruction.op->SegmentBegin(segment)])};

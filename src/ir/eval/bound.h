@@ -6,7 +6,7 @@
 
 namespace kdl::ir {
 
-// A(v), the bound that a contract carries beside each f64 value v: how far, in units of a rounding, a computation of v in
+// A(v), the bound that a contract carries besides each f64 value v: how far, in units of a rounding, a computation of v in
 // another precision may be off. What each op adds is a column of its row in ops.def.
 
 /// `values`: the result, then the operands; `bounds`: the operands', or null where all are 0. Bit patterns of f64.

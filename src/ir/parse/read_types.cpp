@@ -39,7 +39,7 @@ class SizeReader {
     return false;
   }
 
-  /// `min(a, b)`, from behind the bracket on.
+  /// `min(a, b)`, from after the bracket on.
   Size Smaller() {
     Size lhs = Deeper() ? Sum() : nullptr;
     if (!lhs || !cursor_.Sign(",")) return nullptr;

@@ -96,7 +96,7 @@ class SizeChecks {
         fmt::format("a block of {} is no longer than {}", axis.name.text(), ToString(axis.extent)));
   }
 
-  /// Of a kernel at its head, of a program in front of the op.
+  /// Of a kernel at its head, of a program before the op.
   void RequireOnce(const Op* at, Size left, CompareKind compare, Size right) {
     bool is_kernel = function_.kind == FunctionKind::Kernel;
     const Op* first = is_kernel ? function_.body->first() : at->block()->first();

@@ -18,7 +18,7 @@ struct Fault {
 ///   structure    operands, attributes, results and regions as ops.def lists them; every region
 ///   ends with its one
 ///                terminator; use lists agree with operands
-///   scope        a value is used behind its definition, in its block or a nested one; a tile
+///   scope        a value is used after its definition, in its block or a nested one; a tile
 ///   stands where a blk of each
 ///                of its axes is in scope (fns excepted, which map over their caller's)
 ///   types        of every op (verify_types.h); a fn calls only fns that stand before it, so none reaches itself

@@ -119,7 +119,7 @@ std::string LoopFault(const Op& op, const Module&) {
   return fault.empty() && op.HasAttr(AttrKey::Claim) ? ClaimFault(op) : fault;
 }
 
-/// Whether what makes the value in the stage can be computed in front of it, too.
+/// Whether what makes the value in the stage can be computed before it, too.
 bool MayLeave(const Value* value, const Op* stage, std::set<const Op*>& known) {
   const Op* def = value->def();
   if (!def || def->block() != stage->region() || !known.insert(def).second) return true;
@@ -128,7 +128,7 @@ bool MayLeave(const Value* value, const Op* stage, std::set<const Op*>& known) {
                              [&](const Value* operand) { return MayLeave(operand, stage, known); });
 }
 
-/// Of an spmd whose updates groups fold: by one operator for each tensor; in a stage the folds are behind all stages, which so
+/// Of an spmd whose updates groups fold: by one operator for each tensor; in a stage the folds are after all stages, which so
 /// have to know how many groups there are.
 std::string GroupsFault(const Op& spmd) {
   std::map<const Value*, UpdateKind> folds;

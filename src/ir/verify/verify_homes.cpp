@@ -75,7 +75,7 @@ bool Changes(const Op* op, const Value* home) {
   return changes;
 }
 
-/// Whether the home changes behind `from` and before the op of its block that is `user`, or has it inside.
+/// Whether the home changes after `from` and before the op of its block that is `user`, or has it inside.
 bool ChangesBefore(const Op* from, const Op* user, const Value* home) {
   while (user && user->block() != from->block()) user = user->block()->parent();
   for (const Op* op = from->next(); op && op != user; op = op->next()) {

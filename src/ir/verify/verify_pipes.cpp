@@ -14,7 +14,7 @@ namespace {
 
 bool IsPipe(const Value* value) { return value->type()->kind == TypeKind::Pipe; }
 
-/// A stage, or what would stand beside one, in the body of a kernel.
+/// A stage, or what would stand next to one, in the body of a kernel.
 std::string StageFault(const Op& op, const Module&) {
   if (op.block()->parent()) return "stands in a region";
   if (op.block()->function()->kind != FunctionKind::Kernel) return "stands outside a kernel";

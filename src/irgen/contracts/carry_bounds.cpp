@@ -289,7 +289,7 @@ class Carrier {
   ir::Function& to_;
   ir::Builder constants_;
   ir::Builder builder_;
-  Op* first_ = nullptr;  ///< behind the constants
+  Op* first_ = nullptr;  ///< after the constants
   ir::ValueMap map_;
   ir::ValueMap bounds_;  ///< of values of `from_` whose bound is not 0
   std::unordered_set<const Value*> sums_;

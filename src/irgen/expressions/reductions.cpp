@@ -155,7 +155,7 @@ Value* GenArg(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
   return b.Select(is_none, b.I64(-1), first);
 }
 
-/// What a scan has beside its axis.
+/// What a scan has besides its axis.
 std::vector<ir::Attr> ScanAttrs(const sema::ReduceInfo& info) {
   auto walk = info.reversed ? ir::WalkKind::Down : ir::WalkKind::Up;
   auto keep = info.exclusive ? ir::KeepKind::Before : ir::KeepKind::After;

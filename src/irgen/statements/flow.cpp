@@ -8,7 +8,7 @@
 #include "irgen/walk/carried.h"
 #include "irgen/walk/generate.h"
 
-// `while`, `break` and `continue`. A jump is a bool that it makes false: the statements behind it are under that bool, and
+// `while`, `break` and `continue`. A jump is a bool that it makes false: the statements after it are under that bool, and
 // the loop's next turn is as well. In kernels an `if` holds those statements; in a fn that is mapped over tiles each
 // element has its own path, and they are guarded like the branches of an `if` there.
 

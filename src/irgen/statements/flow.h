@@ -13,7 +13,7 @@ void GenContinue(FunctionGen& gen);
 bool Jumps(const syntax::Stmt* stmt);
 /// `body`, in a turn of a loop whose vars have been bound; what `break` and `continue` need is there.
 void GenTurn(FunctionGen& gen, const syntax::BlockStmt& body);
-/// The rest of a block behind a statement that jumps: it happens where that has not jumped. `vars` it assigns.
+/// The rest of a block after a statement that jumps: it happens where that has not jumped. `vars` it assigns.
 void GenRest(FunctionGen& gen, std::span<const syntax::Stmt* const> rest);
 /// A loop over a list, whose turns are copies of its body.
 void GenUnrolled(FunctionGen& gen, const syntax::BlockStmt& copies);

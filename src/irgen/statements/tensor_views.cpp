@@ -16,7 +16,7 @@
 //   %1 = view %x {dimension = 2} : tensor<f32,[N, C, P]>
 //   %v = view %1 {dimension = 1} : tensor<f32,[N, G, K, P]>
 // Dimensions are grouped from the left: those that are equal stay, and each other group ends as soon as both sides are known
-// to have as many elements, or as the dimensions behind it are equal and nothing says that it differs. A launch is refused
+// to have as many elements, or as the dimensions after it are equal and nothing says that it differs. A launch is refused
 // where groups differ in elements.
 
 namespace kdl::irgen {
@@ -121,7 +121,7 @@ class DimMatcher {
     return EqualAt(i + a, j + b) && !CountOf(from, false).DiffersFrom(CountOf(to, false));
   }
 
-  /// The fewest dimensions on both sides that have as many elements, else behind which they are equal again.
+  /// The fewest dimensions on both sides that have as many elements, else after which they are equal again.
   std::pair<size_t, size_t> GroupAt(size_t i, size_t j) const {
     size_t most_from = from_.size() - i;
     size_t most_to = to_.size() - j;

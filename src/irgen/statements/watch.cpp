@@ -32,7 +32,7 @@ std::string Escaped(std::string_view text) {
   return escaped;
 }
 
-/// `[i = {}.., j = {}..] ` in front of a tile's elements: where its blocks start, in the order of its axes.
+/// `[i = {}.., j = {}..] ` before a tile's elements: where its blocks start, in the order of its axes.
 std::string Starts(FunctionGen& gen, const sema::Type& type, std::vector<Value*>& values) {
   std::string text;
   std::vector<const sema::Entity*> ranges = type.ranges;

@@ -23,7 +23,7 @@ std::vector<ir::Type> TypesOf(const std::vector<ir::Value*>& values);
 void Yield(FunctionGen& gen, const Vars& vars);
 /// The vars are the results of `op` from here on.
 void TakeResults(FunctionGen& gen, const Vars& vars, ir::Op* op, size_t first = 0);
-/// Parameters for the carried vars, behind those that the region has; they are the vars' values from here on.
+/// Parameters for the carried vars, after those that the region has; they are the vars' values from here on.
 void CarryInto(FunctionGen& gen, ir::Block* region, const Vars& vars,
                const std::vector<ir::Value*>& inits);
 

@@ -59,7 +59,7 @@ struct FunctionGen {
   FnTiles* tiles = nullptr;  ///< of a fn with ranges whose body is a part of a clause; else null
   std::vector<ir::Value*> returned = {};  ///< by another fn whose body is
 
-  /// Of a loop that `break` or `continue` may leave: bools that statements behind these are under. They are carried like
+  /// Of a loop that `break` or `continue` may leave: bools that statements after these are under. They are carried like
   /// the source's own vars.
   struct LoopFlow {
     const sema::Entity* stays = nullptr;  ///< no `break` yet; null: there is none in the loop

@@ -13,7 +13,7 @@ void Require(FunctionGen& gen, Size left, ir::CompareKind compare, Size right, N
 /// A launch, or call, is refused unless the sizes compare so.
 void RequireSizes(FunctionGen& gen, Size left, ir::CompareKind compare, Size right,
                   const std::string& text);
-/// Sets the insertion point behind what the function asks of its sizes.
+/// Sets the insertion point after what the function asks of its sizes.
 void InsertAtRequirements(FunctionGen& gen);
 /// The `where` clauses: what launches and calls check.
 void GenRequirements(FunctionGen& gen);

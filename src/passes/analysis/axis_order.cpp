@@ -58,11 +58,11 @@ AxisOrder::AxisOrder(const ir::Function& kernel) : weight_(kernel.axes.size(), 0
       whole_[axis.value] = kernel.axis(axis).parent;
     }
   });
-  // Axes stand behind the one that they walk blocks of.
+  // Axes stand after the one that they walk blocks of.
   for (AxisId& whole : whole_) whole = whole_[whole.value];
   StudyAccesses(kernel);
   // What one fold raises another may have to follow; each round settles at least one axis. Parts of axes are not counted: the
-  // order is the same before a fold is cut and behind that.
+  // order is the same before a fold is cut and after that.
   for (uint32_t i = 0; i < whole_.size(); ++i) {
     if (whole_[i] == AxisId(i) && !StudyFolds(kernel)) break;
   }

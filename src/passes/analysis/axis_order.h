@@ -16,7 +16,7 @@ class AxisOrder {
   ///  - is stated to be innermost,
   ///  - else: a reduction in lanes folds (its lanes are side by side),
   ///  - else: stands last in what is stored, before last in what is loaded, before the rest,
-  ///  - and the last axis of a contraction's result comes behind the axes that the contraction folds.
+  ///  - and the last axis of a contraction's result comes after the axes that the contraction folds.
   /// The axis of a cut's blocks stands where the axis does that is cut.
   explicit AxisOrder(const ir::Function& kernel);
 
@@ -29,9 +29,9 @@ class AxisOrder {
   bool StudyFolds(const ir::Function& kernel);
   void Raise(ir::AxisId axis, int above);
 
-  /// By AxisId, twice: whether the first one has to come behind the second one.
+  /// By AxisId, twice: whether the first one has to come after the second one.
   using Followers = std::vector<std::vector<bool>>;
-  /// The axis is to come behind the other one. Of folds that ask for a circle the first ones get what they ask for.
+  /// The axis is to come after the other one. Of folds that ask for a circle the first ones get what they ask for.
   void Follow(ir::AxisId axis, ir::AxisId other, Followers& behind);
 
   ir::AxisId Whole(ir::AxisId axis) const { return whole_[axis.value]; }

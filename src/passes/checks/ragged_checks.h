@@ -5,7 +5,7 @@
 
 namespace kdl::passes {
 
-/// Lets each core check, in front of a ragged walk and for each of its blocks, that its part ends no earlier than it begins,
+/// Lets each core check, before a ragged walk and for each of its blocks, that its part ends no earlier than it begins,
 /// and no later than the next one begins:
 ///
 ///   spmd (%e: i64 in lo .. hi) { %a = load %off[%e]; %b = load %off[%e + 1]; assert %a <= %b }
@@ -14,7 +14,7 @@ namespace kdl::passes {
 /// the launch fails.
 void CheckThatPartsAreApart(PassContext& context, const proofs::Parts& parts);
 
-/// Lets the cores check in front of the walk that its parts are together all from 0 to `size`.
+/// Lets the cores check before the walk that its parts are together all from 0 to `size`.
 void CheckThatPartsAreWhole(PassContext& context, const proofs::Parts& parts, Size size);
 
 }  // namespace kdl::passes

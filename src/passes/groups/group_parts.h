@@ -74,7 +74,7 @@ class GroupParts {
   bool at_once_;
   std::vector<std::optional<size_t>> tiled_;  ///< by dimension, the binder that cuts it
   size_t first_ = 0;                          ///< of the binders that make tiles
-  size_t last_ = 0;                           ///< behind them
+  size_t last_ = 0;                           ///< after them
   Size tiles_size_ = nullptr;
   Size most_steps_ = nullptr;  ///< of a group that shares all of its tiles
   ir::Value* memory_ = nullptr;

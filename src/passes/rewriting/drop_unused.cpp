@@ -9,7 +9,7 @@ namespace kdl::passes {
 
 namespace {
 
-/// Whether something behind the blk in its block is a tile over its axis.
+/// Whether something after the blk in its block is a tile over its axis.
 bool GivesScope(const Op* blk) {
   ir::AxisId axis = blk->result()->type()->axes[0];
   auto is_over = [&](const Op* op) {

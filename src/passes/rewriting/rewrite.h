@@ -72,10 +72,10 @@ ir::Value* Mapped(const ir::ValueMap& map, ir::Value* value);
 /// A copy of a table, at the beginning of the function.
 ir::Op* CopyTable(const ir::Op* table, ir::Function& into, ir::Module& module);
 
-/// Moves all ops of `from` behind those of `to`.
+/// Moves all ops of `from` after those of `to`.
 void MoveOps(ir::Block* from, ir::Block* to);
 
-/// Moves the op in front of the block's terminator.
+/// Moves the op before the block's terminator.
 void MoveInto(ir::Block* block, ir::Op* op);
 
 }  // namespace kdl::passes

@@ -8,7 +8,7 @@
 
 namespace kdl::passes {
 
-// Loops and branches at a builder's place. The builder stands behind them when they are made.
+// Loops and branches at a builder's place. The builder stands after them when they are made.
 
 using Values = std::vector<ir::Value*>;
 

@@ -92,7 +92,7 @@ Affine Scale(FunctionState& state, Affine affine, Size factor) {
 }
 
 /// In what both sides of an operator are computed: their own type, which literals take, or else i64, to which values of
-/// narrower types are widened where they stand beside a range, a size or one another.
+/// narrower types are widened where they stand next to a range, a size or one another.
 std::optional<Scalar> CommonScalar(const Affine& a, const Affine& b) {
   if (!a.scalar || !b.scalar) return a.scalar ? a.scalar : b.scalar;
   return a.scalar == b.scalar ? a.scalar : Scalar::I64;

@@ -7,7 +7,7 @@ namespace kdl::sema {
 // Tensors of a program and parts of them: `x`, `w[l]`, `x[i0..i1]`, `w[l][0..n]`.
 
 /// The type of an expression that stands where a program takes a tensor; an index there is a part of one: w[l] has all
-/// dimensions behind the first. What is no tensor has its own type. ExprInfo::entity is the tensor that is named.
+/// dimensions after the first. What is no tensor has its own type. ExprInfo::entity is the tensor that is named.
 Type CheckTensor(FunctionState& state, const syntax::Expr* expr);
 
 /// Whether an index of an element is `lo..hi`, which is reported.

@@ -21,7 +21,7 @@ namespace {
 using syntax::Expr;
 using syntax::ReduceExpr;
 
-/// The fn behind `with`; null, reported, where there is none.
+/// The fn after `with`; null, reported, where there is none.
 const Entity* FunctionOf(FunctionState& state, const ReduceExpr& reduce) {
   const auto* name = syntax::DynAs<syntax::NameExpr>(reduce.combine);
   const Entity* entity = name != nullptr ? state.scopes.Find(name->name) : nullptr;
@@ -105,7 +105,7 @@ bool CheckInit(FunctionState& state, const ReduceExpr& reduce, const CheckedFunc
   return false;
 }
 
-/// The operand's ranges that those of the fn stand for: of the same name, or the only one that is left beside those that
+/// The operand's ranges that those of the fn stand for: of the same name, or the only one that is left besides those that
 /// are folded. Null, reported, where there are none.
 const CallInfo* BindRanges(FunctionState& state, const ReduceExpr& reduce,
                            const CheckedFunction& callee, const Type& operand) {

@@ -20,7 +20,7 @@
 #include "support/source.h"
 #include "syntax/ast.h"
 
-// What semantic analysis knows of a module: tables beside the tree, which stays as it was written.
+// What semantic analysis knows of a module: tables next to the tree, which stays as it was written.
 // After an error the tables are incomplete; only a module without errors may be walked further.
 namespace kdl::sema {
 
@@ -75,7 +75,7 @@ struct PipeInfo {
   std::vector<const Entity*> ranges;   ///< by position, each once
 };
 
-/// What a call gives a fn beside its arguments.
+/// What a call gives a fn besides its arguments.
 struct CallInfo {
   std::vector<const Entity*> ranges;  ///< the caller's, for each of callee->ranges
   /// For each int generic, then each of callee->dims, in the caller's sizes.

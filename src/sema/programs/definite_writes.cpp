@@ -319,8 +319,8 @@ class Walk {
             name));
   }
 
-  /// `has_turn`: there is one for certain. `ends`: also behind a turn that no `break` ends. `condition`: of a `while`, read
-  /// before each turn. Returns what is known behind each turn; nothing where a turn may leave the loop.
+  /// `has_turn`: there is one for certain. `ends`: also after a turn that no `break` ends. `condition`: of a `while`, read
+  /// before each turn. Returns what is known after each turn; nothing where a turn may leave the loop.
   Flow Loop(const syntax::BlockStmt& body, bool has_turn, bool ends,
             const syntax::WhileStmt* condition = nullptr) {
     Flow before = now_;
@@ -395,7 +395,7 @@ class Walk {
     }
   }
 
-  /// Which parts of either are written is not known behind it.
+  /// Which parts of either are written is not known after it.
   void Swap(const Entity* a, const Entity* b, Span span) {
     now_->memory.Swap(a, b, span);
     std::swap(now_->written[a], now_->written[b]);

@@ -6,7 +6,7 @@ namespace kdl::sema {
 
 void CheckStage(FunctionState& state, const syntax::StageStmt& stmt);
 
-/// Of a kernel's body: what may stand beside its stages.
+/// Of a kernel's body: what may stand next to its stages.
 void CheckBesideStages(FunctionState& state, const syntax::BlockStmt& body);
 
 /// Notes an access of a tensor; reports one that another stage writes, or that is written and which

@@ -4,11 +4,11 @@
 
 namespace kdl::sema {
 
-/// What an `atomic` or `reduce` in front of an assignment asks of it, beyond what all stores do. False, reported: it cannot
+/// What an `atomic` or `reduce` before an assignment asks of it, beyond what all stores do. False, reported: it cannot
 /// stand here or has no meaning.
 bool CheckUpdate(FunctionState& state, const syntax::AssignStmt& assign);
 
-/// `where c` behind a store or an update.
+/// `where c` after a store or an update.
 void CheckStoreCondition(FunctionState& state, const syntax::AssignStmt& assign,
                          const Type& target);
 

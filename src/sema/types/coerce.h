@@ -28,7 +28,7 @@ Type Unify(FunctionState& state, std::span<const syntax::Expr* const> exprs, Spa
 /// where it has another; errors count as fitting.
 bool Fits(FunctionState& state, const syntax::Expr* expr, Scalar scalar);
 
-/// A type as the place sees it: contracts know one float type and, beside u64, one integer type.
+/// A type as the place sees it: contracts know one float type and, besides u64, one integer type.
 Scalar Seen(const FunctionState& state, Scalar scalar);
 Type Seen(const FunctionState& state, Type type);
 

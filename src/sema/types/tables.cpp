@@ -31,7 +31,7 @@ class TableReader {
   TableReader(FunctionState& state, const Entity& entity, const Type& type)
       : state_(state), entity_(entity), type_(type) {}
 
-  /// The list of dimension `d`, or an element behind the last one.
+  /// The list of dimension `d`, or an element after the last one.
   bool Read(const Expr* expr, size_t d) {
     const auto* list = syntax::DynAs<syntax::ListExpr>(expr);
     if (d == type_.dims.size()) return list == nullptr ? ReadElement(expr) : TooDeep(expr);

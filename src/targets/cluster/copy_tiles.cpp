@@ -100,7 +100,7 @@ bool Touches(const Op* op, const Value* memory, bool only_changes) {
   return touches;
 }
 
-/// Whether the load may stand in front of the other op, or the store behind it.
+/// Whether the load may stand before the other op, or the store after it.
 bool MayPass(const Op* moved, const Op* other) {
   if (!other->regions().empty() || other->info().has(ir::kTerminator) ||
       other->info().has(ir::kSyncs) || other->info().has(ir::kSuspends))

@@ -14,7 +14,7 @@ bool IsStaged(const ir::Op* op);
 /// Staged loads, of which a block needs equal ones of what the kernel cannot change but once.
 class StagedLoads {
  public:
-  /// One that has the same elements and stands in front of `load` in its block; null: there is none, and `load` is it from now on.
+  /// One that has the same elements and stands before `load` in its block; null: there is none, and `load` is it from now on.
   ir::Op* Find(ir::Op* load);
 
  private:

@@ -51,7 +51,7 @@ class LoopStudy {
 
   std::vector<Fetched> Find() {
     if (HasKind(loop_->region(), {OpKind::Sync}))
-      return {};  // what other cores did is seen behind it
+      return {};  // what other cores did is seen after it
     return simt::FetchedBy(loop_, [this](Op* op) { return At(op); });
   }
 
@@ -93,7 +93,7 @@ class LoopStudy {
 /// Rewrites one loop.
 class LoopRewriter {
  public:
-  /// `brief`: the launch goes on behind barriers of all its cores, none of them in the loop.
+  /// `brief`: the launch goes on after barriers of all its cores, none of them in the loop.
   LoopRewriter(ir::Module& module, Op* loop, int64_t ahead, bool brief)
       : b_(module), ahead_(ahead), brief_(brief), ring_(b_, loop, ahead) {}
 

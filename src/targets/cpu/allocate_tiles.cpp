@@ -16,8 +16,8 @@
 #include "targets/cpu/analysis/slides.h"
 #include "targets/cpu/passes.h"
 
-// allocate-tiles: every tile gets a home, whose type says how it lies in memory. Behind the op that makes a tile it is put there,
-// and in front of each op that reads it, it is got from there; loops and branches carry tiles no more.
+// allocate-tiles: every tile gets a home, whose type says how it lies in memory. After the op that makes a tile it is put there,
+// and before each op that reads it, it is got from there; loops and branches carry tiles no more.
 //
 //   %s = loop %n in … carry(%t = %z) {             %h = home : home<f32; i j>
 //     %u = contraction %a, %b into %t over k       put %z to %h
@@ -45,7 +45,7 @@ bool DiesAt(const Value* tile, const Op* op) {
   return passes::MadeIn(tile) == op->block() && !IsUsedBehind(tile, op);
 }
 
-/// Whether the loop alone goes on with the tile: nothing in it or behind it looks at what the tile was.
+/// Whether the loop alone goes on with the tile: nothing in it or after it looks at what the tile was.
 bool IsHandedOver(const Value* init, const Op* loop) {
   auto in_loop = [&](const ir::Use& use) { return IsInside(use.user, loop); };
   return DiesAt(init, loop) && std::ranges::count_if(init->uses(), in_loop) == 1;
@@ -115,7 +115,7 @@ class TilePlacer {
 
   static AxisId LastOf(const Value* home) { return home->type()->axes.back(); }
 
-  /// Whether no tile that stands in the home is looked at behind `op` in its block. Uses outside that block are those of the
+  /// Whether no tile that stands in the home is looked at after `op` in its block. Uses outside that block are those of the
   /// loop or branch around, which come before it or see what it yields.
   bool IsFreeBehind(const Value* home, const Op* op) const {
     return std::ranges::none_of(homes_, [&](const auto& entry) {
@@ -170,7 +170,7 @@ class TilePlacer {
     return nullptr;
   }
 
-  /// The home of a result, in front of the op.
+  /// The home of a result, before the op.
   Value* ResultHome(const Op* op, size_t i) {
     Value* result = op->result(i);
     if (auto chosen = homes_.find(result); chosen != homes_.end()) return chosen->second;
@@ -194,7 +194,7 @@ class TilePlacer {
 
   // -- What is to be changed, once all is decided ------------------------------------------------
 
-  /// The operand is read from there, in front of `at`.
+  /// The operand is read from there, before `at`.
   void Read(Op* at, Op* user, size_t operand, Value* home) {
     reads_.push_back({at, user, operand, home});
   }
@@ -558,7 +558,7 @@ class TilePlacer {
   ir::Module& module_;
   KernelShape kernel_;
   ir::Builder b_;
-  Op* behind_ = nullptr;                            ///< the op behind the one that is placed
+  Op* behind_ = nullptr;                            ///< the op after the one that is placed
   std::unordered_map<const Value*, Value*> homes_;  ///< of tiles
   std::vector<PlannedRead> reads_;
   std::vector<PlannedWrite> writes_;

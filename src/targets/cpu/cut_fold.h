@@ -7,7 +7,7 @@
 
 namespace kdl::cpu {
 
-/// The ops behind a fold that go where it goes: what is done with each part of its tile as soon as the part is made.
+/// The ops after a fold that go where it goes: what is done with each part of its tile as soon as the part is made.
 std::vector<ir::Op*> FollowersOf(const ir::Op* fold);
 
 /// Opens cuts around a fold that goes from homes to homes, one inside of the other, and moves it into them, with what brings its
@@ -23,7 +23,7 @@ class FoldCutter {
   /// The copy of the fold that stands in the cuts. The fold is gone.
   ir::Op* Move();
 
-  /// In front of the innermost cut's yield.
+  /// Before the innermost cut's yield.
   ir::Builder& b() { return b_; }
   /// The innermost cut's blk.
   ir::Value* blk() const { return blk_; }

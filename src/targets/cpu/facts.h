@@ -12,7 +12,7 @@ namespace kdl::cpu {
 // Its passes use the shared ones' tools freely.
 using namespace passes;
 
-/// A processor, beside what every target has: one thread with vectors is a core, and memory is near it in caches.
+/// A processor, besides what every target has: one thread with vectors is a core, and memory is near it in caches.
 struct ProcessorFacts : passes::TargetFacts {
   codegen::Processor processor;
   int vector_registers = 16;

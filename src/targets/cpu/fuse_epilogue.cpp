@@ -28,7 +28,7 @@ namespace kdl::cpu {
 
 namespace {
 
-/// A nest behind a loop, for what one contraction in it has made.
+/// A nest after a loop, for what one contraction in it has made.
 struct Epilogue {
   Op* nest;
   Op* contraction;
@@ -44,7 +44,7 @@ bool WritesOnly(const Op* loop, const Value* home) {
   });
 }
 
-/// What the one nest behind the loop that reads the home has got of it, where nothing else does.
+/// What the one nest after the loop that reads the home has got of it, where nothing else does.
 Value* OnlyReading(const Value* home, const Op* loop) {
   if (home->def()->block() != loop->block()) return nullptr;
   Value* tile = nullptr;
@@ -68,7 +68,7 @@ Op* OnlyReader(const Value* tile) {
   return reader;
 }
 
-/// Whether the nest finds before the loop's end what it finds behind it, but for that tile.
+/// Whether the nest finds before the loop's end what it finds after it, but for that tile.
 bool DependsOnNothingLater(const Op* loop, const Op* nest, const Value* tile) {
   std::unordered_set<const Value*> later;
   std::unordered_set<const Value*> changed;  // homes

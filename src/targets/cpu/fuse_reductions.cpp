@@ -11,7 +11,7 @@
 #include "targets/cpu/passes.h"
 
 // fuse-reductions: what a fold in lanes reads and a nest makes need not become a tile: each point goes into the accumulators as
-// soon as the nest's body has made it. The fold reads nothing else that comes behind the nest, so it may happen there.
+// soon as the nest's body has made it. The fold reads nothing else that comes after the nest, so it may happen there.
 //
 //   %t = nest (%p of %i, %q of %j) { … yield %e }          %s = nest (%p of %i, %q of %j) {
 //   %s = reduce sum %t over j                         ->     … ; %f = reduce_in_loop sum %e over j ; yield %f }

@@ -10,7 +10,7 @@
 #include "targets/cpu/passes.h"
 
 // insert-prefetches: while a block of rows passes, its share of the next panel is asked for; so is what the block will store in
-// the last turn. Only in the largest blocks, of rows and of columns: what comes behind the others is near the end.
+// the last turn. Only in the largest blocks, of rows and of columns: what comes after the others is near the end.
 //
 //   cut %p in %j { if %few { } else { %y = nest { load %b[%k, %p] } ; put %y to %h }
 //     cut %c in %p { cut %r in %i {

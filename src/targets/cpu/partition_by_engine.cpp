@@ -15,7 +15,7 @@
 
 // partition-by-engine: for a device with a matrix unit and a vector unit of its own, a kernel without stages becomes two stages,
 // one for each unit. Both walk the same loops; scalars, and loads of tensors that nobody writes, are made where they are
-// needed. A tile that one unit makes and the other uses goes through a pipe: it is pushed behind where it is made, and
+// needed. A tile that one unit makes and the other uses goes through a pipe: it is pushed after where it is made, and
 // popped at the same place of the other walk. So a pipe never holds more than one tile in the order of the source, and no
 // depth can block.
 //

@@ -27,7 +27,7 @@ Op* FillOf(const Op* put) {
   return fills ? nest : nullptr;
 }
 
-/// What only fills the home in front of the loop, the last to touch it there; null: there is no such put.
+/// What only fills the home before the loop, the last to touch it there; null: there is no such put.
 Op* FillingPut(const Op* loop, const Value* home) {
   Op* before = loop->prev();
   while (before && !Touches(before, home)) before = before->prev();

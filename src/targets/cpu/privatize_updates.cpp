@@ -151,7 +151,7 @@ class Privatizer {
     return points;
   }
 
-  /// A row for each core, and behind it as much that nobody uses, a line at least: cores share no line.
+  /// A row for each core, and after it as much that nobody uses, a line at least: cores share no line.
   Own MakeOwn(Value* tensor, UpdateKind how, uint64_t neutral, Size points) {
     // Filling and emptying an element costs about as much as three updates that other cores may make, too.
     constexpr int64_t kUpdatesAnElement = 4;

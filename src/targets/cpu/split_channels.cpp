@@ -62,7 +62,7 @@ class Splitter {
   Splitter(ir::Module& module, ir::Function& kernel, const ProcessorFacts& facts)
       : module_(module), function_(kernel), kernel_{kernel, facts, AxisOrder(kernel)} {}
 
-  /// Nothing where the spmd is no convolution, or has others beside it.
+  /// Nothing where the spmd is no convolution, or has others next to it.
   std::optional<Convolution> Find(const Op* spmd) const {
     auto contractions =
         OpsIn(spmd->region(), [](const Op* op) { return op->kind() == OpKind::Contraction; });

@@ -100,7 +100,7 @@ class RowFolder {
     });
   }
 
-  /// Of so many rows; numbers stand in front of all tiles, which one nest can take then.
+  /// Of so many rows; numbers stand before all tiles, which one nest can take then.
   std::vector<passes::Values> TermsFrom(ir::Builder& b, const Op* fold, Value* first,
                                         int64_t count) {
     auto acc = fold->attr<AttrKey::Acc>();
@@ -128,7 +128,7 @@ class RowFolder {
     return b.Make(OpKind::Broadcast, {identity}, type);
   }
 
-  /// The accumulators behind one more row.
+  /// The accumulators after one more row.
   static Value* Take(ir::Builder& b, const Op* fold, const passes::Values& terms, Value* before) {
     if (fold->kind() == OpKind::Reduce)
       return b.Binary(ir::CombineOf(fold->attr<AttrKey::Fold>()), before, terms[0]);
@@ -185,7 +185,7 @@ void SpreadFactor(ir::Module& module, Op* fold) {
   for (size_t i : {size_t{ir::ContractionOp::at_a}, size_t{ir::ContractionOp::at_b}}) {
     if (fold->operand(i) == factors[1]) fold->SetOperand(i, b.Broadcast(factors[1], all));
   }
-  // One nest makes both then; what is loaded is loaded again where it is read. What traps stays in front of what may trap later.
+  // One nest makes both then; what is loaded is loaded again where it is read. What traps stays before what may trap later.
   bool may_wait = maker->kind() != OpKind::Load && !passes::MayTrap(maker);
   if (comes_later && may_wait && factors[0]->uses().size() == 1) {
     fold->block()->Remove(maker);

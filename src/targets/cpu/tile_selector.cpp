@@ -24,7 +24,7 @@
 #include "targets/cpu/facts.h"
 
 // The model. A kernel's tiles should stay near a cache: L1 where it streams, L2 where it contracts, since a contraction
-// comes back to its operands. Loops one behind the other have their tiles one after the other. Extents grow in turns, each
+// comes back to its operands. Loops one after the other have their tiles one after the other. Extents grow in turns, each
 // to its next step, until a role's cap or the cache is reached; what memory holds contiguously grows first, because short
 // runs waste cache lines. In a contraction
 //   folded axes    stop where a panel of register blocks' columns fills L1, so that accumulators come and go seldom: it passes

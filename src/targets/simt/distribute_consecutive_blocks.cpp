@@ -157,11 +157,10 @@ class Dealer {
     return numbers;
   }
 
-  /// Of the block behind: along the last axis the next one, and at its end the first one again, and so on.
+  /// Of the block after: along the last axis the next one, and at its end the first one again, and so on.
   Values NextNumbers(const Op* spmd, std::vector<BlockRange>& ranges, const Values& numbers) {
     Values next(numbers.size());
-    Value* moves =
-        nullptr;  // whether the axes behind have come to their ends; null: there are none
+    Value* moves = nullptr;  // whether the axes after have come to their ends; null: there are none
     for (size_t i = numbers.size(); i-- > 0;) {
       Value* behind = b_.Add(numbers[i], b_.I64(1));
       // What the block says anyway tells its axis' end: no worker keeps a count for it.

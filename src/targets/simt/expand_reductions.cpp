@@ -108,7 +108,7 @@ class PointFolder {
         ->result();
   }
 
-  /// Those that the op walks, in front of what is made.
+  /// Those that the op walks, before what is made.
   void FindRanges() {
     for (AxisId axis : at_->attr<AttrKey::Axes>()) {
       Value* blk = ir::FindBlk(at_, axis);
@@ -180,7 +180,7 @@ class PointFolder {
     });
   }
 
-  /// Steps of neighbours along the last axis; behind its block's end both factors are 0, and count.
+  /// Steps of neighbours along the last axis; after its block's end both factors are 0, and count.
   Values UnitSteps(const ir::Unit& unit, const AxisList& folded, Point& point,
                    const Values& inits) {
     AxisList slow(folded.begin(), folded.end() - 1);

@@ -14,7 +14,7 @@ struct MatrixUnit;
 // Its passes use the shared ones' tools freely.
 using namespace passes;
 
-/// A machine whose core is a team of workers that run one code, beside what every target has.
+/// A machine whose core is a team of workers that run one code, besides what every target has.
 struct SimtFacts : passes::TargetFacts {
   int64_t workers = 128;       ///< of a core
   int64_t most_workers = 256;  ///< where a kernel's products are large

@@ -13,7 +13,7 @@
 
 // fetch-ahead: the factors that a turn of a loop brings by copies past the registers are fetched turns before, so that they come
 // while products of others are made. A factor's buffer becomes a ring, with a slot for each turn that is under way. One barrier a turn
-// does: behind it all see what the workers have awaited, and nobody reads the slot any more that is filled next.
+// does: after it all see what the workers have awaited, and nobody reads the slot any more that is filled next.
 //
 //   loop %k in 0 .. %K step 16 {               ->   %A = buffer_new : buffer<bf16,[3,64,16]; team>
 //     %A = buffer_new : …[64,16]; team              loop %n in 0 .. 2 { if … { … async_copy … to %A[%n, …] }; async_copy_commit }
@@ -170,7 +170,7 @@ class FetchRewriter {
     return fills && !others;
   }
 
-  /// What only some turns write, as zeros behind a block's end, all see where the branch ends: other turns need no barrier.
+  /// What only some turns write, as zeros after a block's end, all see where the branch ends: other turns need no barrier.
   void ShowToAll(Op* branch) {
     b_.SetInsertionPoint(branch->region(0)->terminator());
     b_.Create(OpKind::Barrier, {}, {});

@@ -17,9 +17,9 @@
 #include "targets/simt/passes.h"
 #include "targets/simt/rings/ring_loop.h"
 
-// insert-barriers: a barrier stands in front of each op that touches memory which other workers may have touched since the last
+// insert-barriers: a barrier stands before each op that touches memory which other workers may have touched since the last
 // one, where one of the touches changes it. Where control comes back, what the turn before has touched counts, too; what only its first
-// turn needs stands in front of a loop. Loops of one turn
+// turn needs stands before a loop. Loops of one turn
 // are the first worker's, and two loops that touch the same element of a buffer in turns of the same number give it to the same
 // worker. Of a ring (rings/ring_loop.h) slots are told apart: that of the turn before is the last one of this turn.
 //
@@ -64,7 +64,7 @@ struct Touched {
     Add(read, other.read);
     Add(changed, other.changed);
   }
-  /// As the loop's next turn counts slots, or, where it has ended, who is behind it.
+  /// As the loop's next turn counts slots, or, where it has ended, who is after it.
   void Leave(const Op* loop, bool has_ended) {
     for (Ways* ways : {&read, &changed}) {
       Ways counted;
@@ -219,7 +219,7 @@ class BarrierPlacer {
  public:
   explicit BarrierPlacer(ir::Module& module) : b_(module) {}
 
-  /// What is open behind the block, where `open` is in front of it. Barriers are made only where `places`.
+  /// What is open after the block, where `open` is before it. Barriers are made only where `places`.
   Touched Block(const ir::Block* block, Touched open, bool places) {
     for (Op* op : *block) open = One(op, std::move(open), places);
     return open;
@@ -237,7 +237,7 @@ class BarrierPlacer {
     return Loop(op, std::move(open), places);
   }
 
-  /// One barrier in front of the branches takes the place of one in each that what is open there asks for.
+  /// One barrier before the branches takes the place of one in each that what is open there asks for.
   Touched Branches(Op* op, Touched open, bool places) {
     auto asks = [&](const ir::Block* region) {
       return Wanted(region, open) > Wanted(region, Touched());
@@ -251,7 +251,7 @@ class BarrierPlacer {
     return behind;
   }
 
-  /// How many barriers a region takes behind what is open.
+  /// How many barriers a region takes after what is open.
   int64_t Wanted(const ir::Block* region, const Touched& open) {
     const int64_t before = std::exchange(wanted_, 0);
     Block(region, open, false);
@@ -273,7 +273,7 @@ class BarrierPlacer {
     return answer.behind;
   }
 
-  /// One barrier in front of the loop takes the place of those in its turns that only what is open there asks for.
+  /// One barrier before the loop takes the place of those in its turns that only what is open there asks for.
   Touched Walked(Op* op, Touched open, bool places) {
     auto [entry, inside] = Turns(op, open);
     if (inside > 0 && open != Touched()) {
@@ -325,7 +325,7 @@ class BarrierPlacer {
     return open;
   }
 
-  /// What was open in front of a loop, what was then behind it, and how many barriers that took.
+  /// What was open before a loop, what was then after it, and how many barriers that took.
   struct Answer {
     Touched open;
     Touched behind;

@@ -151,7 +151,7 @@ class TurnTaker {
     return b_.Eq(held, b_.I64(value));
   }
 
-  /// Sets the states that have been made since to 0, in front of the op.
+  /// Sets the states that have been made since to 0, before the op.
   void ResetCells(Op* before) {
     Block* block = b_.block();
     Op* here = b_.before();
@@ -352,7 +352,7 @@ class TurnTaker {
     for (size_t i = 0; i < cells.size(); ++i) StoreCell(b_, values[i], cells[i]);
   }
 
-  /// Turns of a region that goes on until it waits, or `end`, behind its last step, says in `again_` that no turn follows.
+  /// Turns of a region that goes on until it waits, or `end`, after its last step, says in `again_` that no turn follows.
   void Turns(Value* condition, const Block* region, const std::function<void(const Op*)>& end) {
     TakeSteps(region, end, condition, /*repeats=*/true);
   }

@@ -71,7 +71,7 @@ inline constexpr ir::Unit kGroupU8I8 =
     GoesOn(ByteUnit("", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::I32), "simt.wgmma_u8_i8");
 
 /// Floats of a byte, whose products an f32 holds. The model is that of other floats; machines are said to move a step's terms to
-/// the exponent of the largest one, f32 so far included, and to cut them off behind some 14 bits: so workers add each 128 terms' sum.
+/// the exponent of the largest one, f32 so far included, and to cut them off after some 14 bits: so workers add each 128 terms' sum.
 constexpr ir::Unit ByteFloatUnit(std::string_view name, kdl::Scalar a, kdl::Scalar b) {
   return {.name = name,
           .a = a,

@@ -42,7 +42,7 @@ struct PlacementReport {
 /// Where an op stands in the source, `m.kdl:3:9`, without the folders; "": it stands nowhere.
 std::string PlaceOf(const ir::Op* op);
 
-/// Of a module behind order-launches.
+/// Of a module after order-launches.
 PlacementReport MapPlacement(const ir::Module& module, const std::string& file);
 
 std::string TextOf(const PlacementReport& report);

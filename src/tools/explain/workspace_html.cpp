@@ -49,7 +49,7 @@ std::string RangeSvg(const AddressRange& range, double x, double width) {
   return svg + "</g>\n";
 }
 
-/// Slices of the first instances and the last one: all alike, one behind the other.
+/// Slices of the first instances and the last one: all alike, one after the other.
 std::string InstancesSvg(const KernelMap& kernel) {
   constexpr std::string_view kLabels[] = {"slice 0", "slice 1", "slice 2", "…", "last slice"};
   constexpr double kGap = 4;

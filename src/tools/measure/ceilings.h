@@ -28,7 +28,7 @@ struct Traffic {
 };
 
 // The first side does ArithmeticSlots(threads) multiply-adds of f32 in a call, the second the same and
-// ArithmeticDivisions(threads) divisions beside them. `threads`: of `share`.
+// ArithmeticDivisions(threads) divisions next to them. `threads`: of `share`.
 std::vector<Side> ArithmeticSides(int threads, const Share& share);
 double ArithmeticSlots(int threads);
 double ArithmeticDivisions(int threads);

@@ -24,7 +24,7 @@ struct TrialLimits {
   int trials = 20;
   double seconds = 30;                    // fewer trials, 3 at least, where all would take longer
   std::function<void()> prepare = [] {};  // before each side's turn, not timed
-  bool single = false;                    // a trial is one run, behind `prepare`, and no other
+  bool single = false;                    // a trial is one run, after `prepare`, and no other
   // For one thread: count the processor time of the process, not what other programs take.
   bool processor_time = false;
 };

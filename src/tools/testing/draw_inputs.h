@@ -11,7 +11,7 @@
 
 namespace kdl::tools {
 
-/// What inputs hold beside ordinary numbers: of floats, then of integers.
+/// What inputs hold besides ordinary numbers: of floats, then of integers.
 enum class InputClass : uint8_t { Ordinary, MinusInfinity, PlusInfinity, NaN, Tiny, Zero, Ends };
 inline constexpr InputClass kAllInputClasses[] = {
     InputClass::Ordinary, InputClass::MinusInfinity, InputClass::PlusInfinity, InputClass::NaN,

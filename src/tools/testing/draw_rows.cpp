@@ -36,7 +36,7 @@ std::vector<int64_t> IndexOfRow(const HostTensor& tensor, int64_t row) {
   return index;
 }
 
-/// The first number from `place` to `high` that is not taken; of those that are `next` has one behind them, which gets nearer
+/// The first number from `place` to `high` that is not taken; of those that are `next` has one after them, which gets nearer
 /// to it.
 std::optional<int64_t> FindFree(std::unordered_map<int64_t, int64_t>& next, int64_t place,
                                 int64_t high) {
@@ -163,7 +163,7 @@ void RowDrawer::Redraw(int64_t element, uint64_t seed, Spread spread) {
 
 /// What is there already becomes the next number within its bounds that is not; false where there is none.
 bool RowDrawer::MakeDistinct(int64_t row, const std::vector<Bounds>& bounds, Spread spread) {
-  std::unordered_map<int64_t, int64_t> next;  // of a number that is taken one behind it
+  std::unordered_map<int64_t, int64_t> next;  // of a number that is taken one after it
   for (int64_t i = 0; i < length(); ++i) {
     IntegerRange range = RangeOf(bounds[static_cast<size_t>(i)], spread);
     std::optional<int64_t> place = FindFree(next, Ordered(row, i), range.high);

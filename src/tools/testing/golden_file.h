@@ -33,7 +33,7 @@ struct GoldenSection {
 /// A source file with the output that is expected of it. tests/golden/README.md describes the form.
 struct GoldenFile {
   std::vector<GoldenCommand> commands;
-  std::vector<std::string> companions;  ///< files beside it that go along
+  std::vector<std::string> companions;  ///< files next to it that go along
   int exit_code = 0;
   std::vector<GoldenLine> lines;
   std::vector<std::string> above;  ///< annotations before the first line

@@ -143,7 +143,7 @@ class Picture {
            "\n";
   }
 
-  /// Where a label beside the point meets no other one.
+  /// Where a label next to the point meets no other one.
   double LabelHeight(double x, double y) {
     constexpr double kLine = 12;
     constexpr double kLabel = 130;

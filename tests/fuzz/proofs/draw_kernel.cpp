@@ -61,7 +61,7 @@ DrawnKernel Drawer::Draw() {
       {"core counts", &Drawer::CoreCounts},
   };
   std::string body;
-  // Stages stand at the top of a kernel, and beside nothing else.
+  // Stages stand at the top of a kernel, and besides nothing else.
   bool has_stages = Chance(5);
   if (has_stages) {
     drawn_.features.insert("stages");

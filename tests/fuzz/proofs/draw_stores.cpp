@@ -23,7 +23,7 @@ std::string Drawer::Where() {
   std::string i = Name("i");
   std::string y = Tensor(Pick({"N", "N", "N + 4"}), 60);
   std::string number = fmt::format("iota({})", i);
-  bool reads = Chance(40);  // elements beside the block's, which a condition may keep inside
+  bool reads = Chance(40);  // elements besides the block's, which a condition may keep inside
   std::string first = Chance(70) ? Condition(number) : ConditionOfMemory(i);
   if (reads && Chance(60)) first = number + Pick({" > 0", " + 1 < N", " + 2 < N"});
   std::string second = Pick({"!(" + first + ")", first, Condition(number), ConditionOfMemory(i)});
@@ -186,7 +186,7 @@ std::string Drawer::Computed() {
 
 std::string Drawer::Extremes() {
   scalars_.insert({"most: i64", "wide: u32", "big: u64"});
-  if (Chance(30))  // what stands in front of everything
+  if (Chance(30))  // what stands before everything
     views_ = Pick({"assert(0 <= 4 * most && 4 * most <= N);\n", "assert(0 <= most && most <= N);\n",
                    "assert(0 <= most + most && most + most <= N);\n", "assert(most <= s);\n"}) +
              views_;

@@ -28,7 +28,7 @@ std::string Drawer::View() {
                      Name("i"), j, z);
 }
 
-/// Elements beside a column of a view, of which some are outside of it and not of the memory.
+/// Elements besides a column of a view, of which some are outside of it and not of the memory.
 std::string Drawer::ViewEdges() {
   std::string v = Name("w");
   std::string i = Name("i");
@@ -82,7 +82,7 @@ std::string Drawer::Folded() {
   return fmt::format("spmd for {} in 0..N {{ for {} in 0..{} {{ {} }} }}\n", i, j, bound, store);
 }
 
-/// What asserts of the kernel's body say, in front of it or behind.
+/// What asserts of the kernel's body say, before it or after.
 std::string Drawer::Asserted() {
   std::string i = Name("i");
   std::string z = Tensor("N, 2", 70);

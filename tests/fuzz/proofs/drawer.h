@@ -98,7 +98,7 @@ class Drawer {
   std::string Agreed();
   std::string Atomic();
   std::string LaunchTensor();
-  /// Loops within a block, over parts of a range and beside it.
+  /// Loops within a block, over parts of a range and besides it.
   std::string Inner();
   /// Tiles by hand: a scalar a tile, and its elements up to where they end.
   std::string Tiling();
@@ -163,7 +163,7 @@ class Drawer {
   std::map<std::string, std::string> tensors_;
   std::string views_;
   std::set<std::string> blocks_;
-  std::set<std::string> scalars_;  ///< beside s and u
+  std::set<std::string> scalars_;  ///< besides s and u
   size_t names_ = 0;
   size_t loops_ = 0;  ///< of the part that is drawn
 };

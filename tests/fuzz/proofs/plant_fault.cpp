@@ -74,7 +74,7 @@ bool OneTurn(ir::Module& module) {
   });
 }
 
-/// What stands beside the walks of a loop is computed with the loop's first number.
+/// What stands next to the walks of a loop is computed with the loop's first number.
 bool BoundsOfFirstTurn(ir::Module& module) {
   return Each(module, IsLoopAround, [](Op* op) {
     Value* number = op->region()->param(0);

@@ -10,7 +10,7 @@
 #include "support/scalar.h"
 #include "support/size.h"
 
-// The tensors that a kernel's launch has for all its cores lie one behind the other in kdl_launch.shared, each on a line of
+// The tensors that a kernel's launch has for all its cores lie one after the other in kdl_launch.shared, each on a line of
 // its own.
 
 namespace kdl::codegen {

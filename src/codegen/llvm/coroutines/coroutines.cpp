@@ -27,7 +27,7 @@ constexpr const char* kFrame = "kdl.frame";
 
 // A value that is live across a suspension goes to the coroutine's frame, and LLVM reads it again in every block that uses
 // it: in an inner loop, once an iteration. So each loop without suspensions takes what it uses through copies that stand
-// before it; behind the split the copies go.
+// before it; after the split the copies go.
 
 bool Suspends(const llvm::Loop& loop) {
   for (const llvm::BasicBlock* block : loop.blocks()) {
@@ -96,7 +96,7 @@ void RemoveCopies(llvm::Module& module) {
   }
 }
 
-/// What is rather computed again behind a suspension than kept: what is cheap, vectors made of scalars before all.
+/// What is rather computed again after a suspension than kept: what is cheap, vectors made of scalars before all.
 bool IsCheap(llvm::Instruction& instruction) {
   if (auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(&instruction))
     return !operation->isIntDivRem() && operation->getOpcode() != llvm::Instruction::FDiv;

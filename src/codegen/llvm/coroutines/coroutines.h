@@ -11,13 +11,13 @@
 
 namespace kdl::codegen {
 
-/// The memory of the frame of the coroutine that is emitted: an address behind `scratch` that PlaceFrames decides.
+/// The memory of the frame of the coroutine that is emitted: an address after `scratch` that PlaceFrames decides.
 llvm::Value* EmitFrame(llvm::IRBuilder<>& builder, llvm::Value* scratch);
 
 /// Makes ordinary functions of coroutines, at every -O. False: the module has none.
 bool SplitCoroutines(llvm::Module& module, llvm::ModuleAnalysisManager& analyses);
 
-/// Puts the frames of each kernel's stages, whose sizes the split has told, behind its scratch, and that of a kernel with
+/// Puts the frames of each kernel's stages, whose sizes the split has told, after its scratch, and that of a kernel with
 /// barriers into the core's frame.
 void PlaceFrames(llvm::Module& module, std::span<KernelCode> kernels);
 

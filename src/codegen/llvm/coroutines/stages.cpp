@@ -74,7 +74,7 @@ llvm::Value* CoroutineState(Emitter& emitter, llvm::Value* handle) {
 
 namespace {
 
-/// What the kernel computes in front of a stage, which may read it.
+/// What the kernel computes before a stage, which may read it.
 void EmitValuesBefore(Emitter& emitter, const ir::Op* stage) {
   for (ir::Op* op : *emitter.kernel.body) {
     if (op == stage) return;

@@ -56,7 +56,7 @@ struct Element {
   }
 };
 
-/// Of a buffer in panels: rows lie one behind the other in each, and their parts of 16 bytes are exchanged.
+/// Of a buffer in panels: rows lie one after the other in each, and their parts of 16 bytes are exchanged.
 llvm::Value* PlaceInPanels(Emitter& emitter, const Memory& memory,
                            const std::vector<llvm::Value*>& index, int64_t element_bytes) {
   constexpr int64_t kPartBytes = 16;

@@ -24,7 +24,7 @@ namespace {
 
 constexpr int64_t kBytes = 16;      // of a register
 constexpr int64_t kGroupBytes = 8;  // of a group's terms
-constexpr size_t kHalves = 2;       // matrices beside each other in four columns
+constexpr size_t kHalves = 2;       // matrices next to each other in four columns
 
 using Mask = std::array<int, 4>;
 
@@ -142,7 +142,7 @@ class SmallMatrices {
     }
   }
 
-  /// A group of a row and of the one behind it; where there is none, twice the same.
+  /// A group of a row and of the one after it; where there is none, twice the same.
   llvm::Value* TwoRows(llvm::Value* rows, size_t first) {
     auto along = static_cast<size_t>(op_->attr<ir::AttrKey::Along>()[0]);
     int64_t apart = BytesApart(step_.rows(), along);

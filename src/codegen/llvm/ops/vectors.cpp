@@ -247,7 +247,7 @@ void GatherGroups(Emitter& emitter, Rows& rows, size_t group) {
   for (size_t bit = group; bit < rows.size(); bit *= 2) RunRound(emitter, rows, bit, round);
 }
 
-/// The vectors of `parts`, one behind the other: pairs at a time, so that each is one insertion from memory.
+/// The vectors of `parts`, one after the other: pairs at a time, so that each is one insertion from memory.
 llvm::Value* Joined(Emitter& emitter, Rows parts) {
   while (parts.size() > 1) {
     auto lanes =

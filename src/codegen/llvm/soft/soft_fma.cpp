@@ -167,8 +167,8 @@ Value* FmaOfF64(Builder& b, Value* x, Value* y, Value* z) {
   Wide added = {pz.sign, b.CreateShl(b.CreateZExt(pz.mantissa, wide), 72),
                 b.CreateSub(pz.exponent, b.getInt64(72))};
   Value* result = b.CreateBitCast(Rounded(b, Sum(b, product, added)), x->getType());
-  // Zeros, infinities and NaN: one rounding is enough. A product of others may overflow beside an infinity, and vanish
-  // beside a zero of the other sign.
+  // Zeros, infinities and NaN: one rounding is enough. A product of others may overflow next to an infinity, and vanish
+  // next to a zero of the other sign.
   Value* zero = llvm::ConstantFP::get(x->getType(), 0.0);
   Value* rounded = b.CreateFMul(x, y);
   result = b.CreateSelect(b.CreateFCmpOEQ(z, zero), rounded, result);

@@ -11,7 +11,7 @@
 
 // What is another thing where a core is a team. What stands outside of loops of the team's all workers compute alike: there a
 // trap is one of all of them, and they leave the kernel together. In such a loop a worker that traps leaves the loop, does
-// nothing in those that follow, and the next barrier tells the others: all leave behind it.
+// nothing in those that follow, and the next barrier tells the others: all leave after it.
 
 namespace kdl::codegen {
 

@@ -78,9 +78,9 @@ struct TeamMachine {
   /// Emits a kernel, by EmitTeamKernel.
   std::function<void(llvm::Module&, const AbiTypes&, const ir::Function&, Names&, KernelCode&)>
       emit;
-  /// Adds, behind all kernels, what the image has besides.
+  /// Adds, after all kernels, what the image has besides.
   std::function<void(llvm::Module&, const CompiledModule&)> finish = [](auto&, auto&) {};
-  /// Writes out what the machine has no instruction for, behind LLVM's passes.
+  /// Writes out what the machine has no instruction for, after LLVM's passes.
   std::function<void(llvm::Module&)> write_out = [](auto&) {};
 };
 /// The payload is what LLVM makes of the kernels, or, for another LLVM, their IR.

@@ -29,7 +29,7 @@ std::vector<Printed> PrintedBy(TeamEmitter& emitter, const ir::Op* op) {
   return all;
 }
 
-/// Writes numbers one behind the other.
+/// Writes numbers one after the other.
 class Writer {
  public:
   Writer(TeamEmitter& emitter, const std::vector<Printed>& all)

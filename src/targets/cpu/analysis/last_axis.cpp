@@ -118,7 +118,7 @@ void LastAxis::StudyAccess(const Op* op) {
 }
 
 /// Whether the access's last dimension is the index of another axis, by itself, no element can be outside, and its index is
-/// known before the body begins: rows are loaded in front of it, or stored behind. All of Across() are loads, or stores.
+/// known before the body begins: rows are loaded before it, or stored after. All of Across() are loads, or stores.
 bool LastAxis::WalksRows(const Op* op) {
   auto edge = op->attr<AttrKey::Edge>();
   if (edge != EdgeKind::Proven && edge != EdgeKind::Clip) return false;

@@ -9,7 +9,7 @@
 
 namespace kdl::cpu {
 
-/// Whether the value is what a fold in a nest gives behind the walk, not at a point.
+/// Whether the value is what a fold in a nest gives after the walk, not at a point.
 inline bool IsFolded(const ir::Value* value) {
   return value->def() && value->def()->kind() == ir::OpKind::ReduceInLoop;
 }

@@ -91,7 +91,7 @@ class Finder {
     return false;
   }
 
-  /// Whether the term is a number a row, beside one that has rows.
+  /// Whether the term is a number a row, next to one that has rows.
   bool IsOneARow(const Value* term) const {
     return fold_->kind() == OpKind::Contraction && term->type()->axes.size() == 1;
   }

@@ -98,7 +98,7 @@ class BlockSteps {
   }
 
   /// The accumulators after a loop over the terms along the last folded axis. A product's whole blocks are unrolled where they keep a
-  /// processor busy, and are not so large that a loop's own instructions are few beside theirs.
+  /// processor busy, and are not so large that a loop's own instructions are few compared with theirs.
   Values TermByTerm(const RegisterTile& tile, const Values& carried) {
     constexpr int64_t kFewestSteps = 8;
     constexpr int64_t kMostTerms = 4;
@@ -129,7 +129,7 @@ class BlockSteps {
   }
 
   /// What a row's accumulators become, for each row, in little code for what hardly ever runs: each turn takes the first row
-  /// and puts it behind the others.
+  /// and puts it after the others.
   Values RowByRow(Shape shape, const Values& starts,
                   const std::function<Values(Shape, const Values&)>& after) {
     if (shape.rows == 1) return after(shape, starts);
@@ -174,7 +174,7 @@ class BlockSteps {
     });
   }
 
-  /// The accumulators after the terms behind whole steps, if any.
+  /// The accumulators after the terms after whole steps, if any.
   Values AfterRest(Shape shape, const Stretch& rest, const Values& accs) {
     auto step = [&](Shape rows, const Values& before) { return AfterStep(rows, rest, before); };
     Values after = MakeIf(
@@ -234,7 +234,7 @@ class BlockSteps {
     return MakeIf(e_.b, some, types, steps, [&] { return accs; });
   }
 
-  /// Whether steps may go on behind the block's end: there is +0.
+  /// Whether steps may go on after the block's end: there is +0.
   bool AreFilled() const {
     AxisId along = what_.folded.back();
     return is_native_ && std::ranges::all_of(homes_, [&](const Home& home) {
@@ -262,7 +262,7 @@ class BlockSteps {
     return taken;
   }
 
-  /// A step's terms begin at the index; where there is an end, those behind it have the factors +0.
+  /// A step's terms begin at the index; where there is an end, those after it have the factors +0.
   Values AfterStep(Shape shape, const Stretch& terms, Values accs) {
     if (is_native_ && what_.unit->order == ir::StepOrder::TwoChains)
       return AfterChains(shape, terms, accs);
@@ -352,7 +352,7 @@ class BlockSteps {
     return next;
   }
 
-  /// Chains of so many terms, and behind them of +0 times +0 where that fills no step: what was -0 is +0.
+  /// Chains of so many terms, and after them of +0 times +0 where that fills no step: what was -0 is +0.
   Values WithNothing(const Values& chains, Value* zero, Value* terms) {
     Value* lacks = e_.b.Lt(terms, e_.b.I64(what_.unit->depth - 1));
     Values filled;

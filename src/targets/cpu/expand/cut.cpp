@@ -79,7 +79,7 @@ class Cutting {
   Expander& e_;
   const Op* cut_;
   BlkFacts whole_;
-  std::optional<int64_t> left_;  ///< elements behind the blocks so far, where that is known
+  std::optional<int64_t> left_;  ///< elements after the blocks so far, where that is known
   Value* first_;                 ///< where those begin
   Value* number_;                ///< of the block there
   bool is_last_ = false;

@@ -18,7 +18,7 @@ namespace kdl::cpu {
 
 /// A home as a buffer: one dimension for each of `axes`, outermost first, indexed from the start of the block. Elements that
 /// differ in the last axis alone lie side by side. In panels, `panel` elements of the last axis stand together, and the panels
-/// one behind the other: the buffer has dimensions [last / panel, …, panel].
+/// one after the other: the buffer has dimensions [last / panel, …, panel].
 struct Home {
   ir::Value* buffer = nullptr;
   ir::AxisList axes;

@@ -5,7 +5,7 @@
 #include "targets/cpu/expand/nest_body.h"
 
 // What a unit takes in steps lies in groups: the rows of a step, neighbours along the axis before the last one, are made together
-// and zipped, a piece of the last axis at a time. Rows behind the block's end are +0.
+// and zipped, a piece of the last axis at a time. Rows after the block's end are +0.
 // Where the last axis is that of the steps, groups lie side by side by themselves, and the last one of each row is filled.
 
 namespace kdl::cpu {
@@ -32,7 +32,7 @@ class Groups {
     MakeIf(e_.b, e_.b.Lt(full, rows.hi), [&] { RunGroup(full, rows.hi); });
   }
 
-  /// The rows from `row` on; behind `end`, where there is one, they are none.
+  /// The rows from `row` on; after `end`, where there is one, they are none.
   void RunGroup(Value* row, Value* end) {
     AxisId last = body_.axes().back();
     int64_t lanes = std::min(home_.panel, body_.Lanes());

@@ -42,7 +42,7 @@ class Prefetching {
   bool transposes_;
   const ir::Value* point_ = nullptr;
   int64_t distance_ = 0;
-  int64_t back_ = 0;                            ///< as far what was worked on just now is behind
+  int64_t back_ = 0;                            ///< as far what was worked on just now is after
   std::unordered_set<const ir::Op*> written_;   ///< loads of elements that are stored to
   std::unordered_set<const ir::Op*> repeated_;  ///< of elements that a load before them asks for
   std::unordered_map<const ir::Op*, std::vector<Request>>

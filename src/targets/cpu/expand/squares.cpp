@@ -7,7 +7,7 @@
 
 // Where loads walk a nest's last axis from row to row, square blocks of them are transposed in registers: rows are
 // loaded along the axis that the loads walk side by side, the side axis, and transposed; then the body runs once for
-// each of its points, a vector along the last axis each. What stores walk so is transposed behind the body instead.
+// each of its points, a vector along the last axis each. What stores walk so is transposed after the body instead.
 //
 // In caches the squares follow each other along the last axis, which the stores walk: a line that is stored to has to
 // come from the next cache first, and neighbours come together. Past the caches stores need nothing, and the squares

@@ -14,7 +14,7 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Whether the op is the store, or does in another place what one store of the source does: in a loop's last turn, behind it.
+/// Whether the op is the store, or does in another place what one store of the source does: in a loop's last turn, after it.
 bool IsSameStore(const Op* op, const Op* store) {
   return op->kind() == OpKind::Store && op->loc() == store->loc() &&
          op->attr<AttrKey::Access>() == store->attr<AttrKey::Access>();

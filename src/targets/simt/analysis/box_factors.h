@@ -26,7 +26,7 @@ struct BoxFactor {
 
 /// What the product takes as factor 0 or 1; nothing: that is no box.
 std::optional<BoxFactor> BoxFactorOf(const ir::Op* product, size_t factor);
-/// Whether the product is one, before and behind fuse-elementwise.
+/// Whether the product is one, before and after fuse-elementwise.
 bool IsBoxProduct(const ir::Op* product);
 
 // A product of a loop that does more: what it takes of the turn comes as such boxes, too, or is made by the workers.

@@ -32,7 +32,7 @@ class TileHomes {
   bool LiesInPanels(const ir::Value* tile) const { return tiles_[Find(tile)].panels; }
   /// Outermost first.
   ir::AxisList OrderOf(const ir::Value* tile) const;
-  /// Elements behind each row that are nobody's: rows of workers side by side begin in different banks.
+  /// Elements after each row that are nobody's: rows of workers side by side begin in different banks.
   int64_t PadOf(const ir::Value* tile) const;
 
  private:

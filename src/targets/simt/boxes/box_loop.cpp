@@ -28,10 +28,10 @@
 //   loop {team} { mma_wait (%acc) {ahead = 0} } ; barrier ; … mbarrier_invalidate %full, %empty
 //
 // Where a core's blocks follow without a barrier of the launch, gates stay open from one to the next: turns are counted over all, and
-// behind the loop the first ones of the next block are begun, so that their boxes come while workers do what is left of this one.
+// after the loop the first ones of the next block are begun, so that their boxes come while workers do what is left of this one.
 //
 // Where what follows the loop needs the sums in the team's memory, workers fetch them before the first turn, and put them back
-// behind the last one.
+// after the last one.
 
 namespace kdl::simt {
 

@@ -28,11 +28,11 @@ class BoxLoop {
   void Run(ir::Value* acc);
 
   /// Whether the loop's gates may stay open from one block of `blocks` to the next one, whose first boxes then come while workers
-  /// are busy with what is behind the loop.
+  /// are busy with what is after the loop.
   bool GoesOnWith(const ir::Op* blocks);
-  /// In front of the blocks.
+  /// Before the blocks.
   void BeginBlocks();
-  /// Where the loop is; the next block's first boxes behind it.
+  /// Where the loop is; the next block's first boxes after it.
   void RunInBlock(ir::Value* acc);
   /// Behind the blocks.
   void Close();

@@ -109,7 +109,7 @@ ir::Attr BoxRing::Along() const {
   return ir::MakeAttr<AttrKey::Along>(ir::NumberList{box_.row_dimension, box_.column_dimension});
 }
 
-/// Whether the memory suits, and the block has all its terms, or the tensor ends with it: what a box has behind it is zeros then.
+/// Whether the memory suits, and the block has all its terms, or the tensor ends with it: what a box has after it is zeros then.
 Value* BoxRing::Fits() {
   AxisId folded = product_->attr<AttrKey::Axes>()[0];
   Value* fits = b_.Create(OpKind::TileCopyFits, {{Tensor()}, {ring_}},
@@ -161,7 +161,7 @@ void BoxRing::CopyElements(Value* slot, int64_t workers) {
   b_.Create(OpKind::Barrier, {}, {});
 }
 
-/// Zero behind the blocks' ends.
+/// Zero after the blocks' ends.
 Value* BoxRing::ElementAt(Value* row, Value* column) {
   auto inside = [&](AxisId axis, Value* place) {
     return b_.Lt(place, tiles_.FactsAt(box_.nest, axis).size);

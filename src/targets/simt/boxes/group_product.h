@@ -39,7 +39,7 @@ class GroupProduct {
  private:
   void RunApart(ProductBlock& block, ir::Value* registers, ir::Value* target,
                 const std::function<void()>& read);
-  /// The sums behind the steps of the terms from `first` to `end`.
+  /// The sums after the steps of the terms from `first` to `end`.
   Values Steps(int64_t first, int64_t end, Values sums);
   Values Step(int64_t term, const Values& sums);
   /// Puts sums into the registers, closes their steps and waits for those.

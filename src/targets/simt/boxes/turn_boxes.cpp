@@ -12,7 +12,7 @@
 
 // Products of groups of workers in a loop that does more, as attention: each box has a ring and gates of its own, and each turn
 // begins with what the next one needs, whose slots the turn before has given back. A product waits for its boxes, takes its
-// steps and waits for those, so that what comes behind reads its result. Factors that workers make lie in panels, too, and are
+// steps and waits for those, so that what comes after reads its result. Factors that workers make lie in panels, too, and are
 // shown to the unit.
 //
 //   loop %j in 0 .. %S step 64 carry(…) {                      turn n = j / 64, slot s = n rem 2
@@ -175,7 +175,7 @@ void TurnBoxes::Multiply(const Op* product, Value* target) {
 
 namespace {
 
-/// Gives points behind the blocks' ends, which steps read, too, zeros.
+/// Gives points after the blocks' ends, which steps read, too, zeros.
 void ZeroEnds(ir::Builder& b, TeamTiles& tiles, const Op* nest, const Value* tile) {
   const ir::AxisList& axes = tile->type()->axes;
   Values sizes;

@@ -11,7 +11,7 @@ namespace kdl::simt {
 /// Whether the op is a product that a group of workers does while they go on.
 bool GroupMultiplies(const ir::Op* op);
 
-/// Behind a nest: of the tiles that it has made those that a unit reads by itself have zeros behind the blocks' ends, and are shown.
+/// Behind a nest: of the tiles that it has made those that a unit reads by itself have zeros after the blocks' ends, and are shown.
 void FinishFactors(ir::Builder& b, TeamTiles& tiles, const ir::Op* nest,
                    std::span<const ir::Value* const> made, int64_t workers);
 
@@ -26,7 +26,7 @@ class TurnBoxes {
   bool empty() const { return boxes_.empty(); }
   /// Whether the tile, which the turn loads, comes as a box.
   bool Brings(const ir::Value* tile) const;
-  /// In front of the loop: opens gates, and begins what the first turns need.
+  /// Before the loop: opens gates, and begins what the first turns need.
   void Open();
   /// First in the turn that begins at `at`: begins what a later one needs.
   void BeginTurn(ir::Value* at);

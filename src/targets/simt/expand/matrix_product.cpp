@@ -7,7 +7,7 @@
 
 // A product that takes a matrix unit's steps: workers come to each together, with their points of the result in scalars.
 //
-//   if (size(bk) rem 16 != 0) { loop {team} … buffer_store 0 to %A[…] }           terms behind the block's end
+//   if (size(bk) rem 16 != 0) { loop {team} … buffer_store 0 to %A[…] }           terms after the block's end
 //   loop %w in 0 .. 128 {team = 1} {
 //     %0 = buffer_load %acc[0, 0] …                                               the worker's block
 //     %s, … = loop %k in 0 .. size(bk) step 16 carry(%c = %0, …) {

@@ -16,7 +16,7 @@
 //       yield fma %a0, %b0, %c; … }                 their outer product
 //     buffer_store %s to %acc[0, 0] … }
 //
-// At the blocks' ends places behind them stand for the first one of the worker: what it makes there nobody stores.
+// At the blocks' ends places after them stand for the first one of the worker: what it makes there nobody stores.
 
 namespace kdl::simt {
 

@@ -13,12 +13,12 @@ namespace kdl::simt {
 bool HasPlainUses(const ir::Op* buffer);
 /// Which slot the op touches, where the buffer is a ring: its first index there; null: it names none.
 const ir::Value* SlotIndexOf(const ir::Op* op, const ir::Value* buffer);
-/// Gives the op another buffer, with one more index in front of those in a segment.
+/// Gives the op another buffer, with one more index before those in a segment.
 void SetSlot(ir::Op* op, size_t buffer_at, size_t index_at, ir::Value* buffer, ir::Value* slot);
 /// Gives the op that touches a buffer, a ring's slot instead.
 void MoveUse(ir::Op* user, const ir::Value* old, ir::Value* ring, ir::Value* slot);
 
-/// A loop whose turns begin what those `ahead` behind them need, in slots of rings.
+/// A loop whose turns begin what those `ahead` after them need, in slots of rings.
 class RingLoop {
  public:
   /// Does something for the turn that begins at `at`, in the slot.
@@ -29,9 +29,9 @@ class RingLoop {
   ir::Value* turn() const { return loop_->region()->param(0); }
   /// That of the present turn.
   ir::Value* slot() const { return slot_; }
-  /// With slots of what a buffer was, in front of the loop.
+  /// With slots of what a buffer was, before the loop.
   ir::Value* NewRing(const ir::Value* buffer);
-  /// At the builder's place, in front of the loop: `body` for turn `number`, where it exists.
+  /// At the builder's place, before the loop: `body` for turn `number`, where it exists.
   void FirstTurn(ir::Value* number, const Body& body);
   /// In the loop: `body` for the turn that is `ahead`, where it exists.
   void TurnAhead(const Body& body);

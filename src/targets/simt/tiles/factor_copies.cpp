@@ -107,7 +107,7 @@ passes::Values FactorCopies::StartOf(const Op* nest) {
   return start;
 }
 
-/// Where the block's first element is aligned, and the one behind it along each axis but the last, all rows are.
+/// Where the block's first element is aligned, and the one after it along each axis but the last, all rows are.
 Value* FactorCopies::IsAligned(const Op* nest, Value* tensor, const IndexAt& index_at) {
   const Op* load = OnlyLoad(nest);
   AxisList axes = AxesOf(nest);

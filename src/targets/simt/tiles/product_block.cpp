@@ -46,7 +46,7 @@ passes::Values ProductBlock::Load() {
   AtPoints([&](const Values& place) {
     auto load = [&] { return tiles_.Load(into, tiles_.BufferOf(into), place); };
     if (tiles_.IsInRegisters(into)) return loaded.push_back(load());
-    // In the team's memory nothing may stand behind the block's end.
+    // In the team's memory nothing may stand after the block's end.
     loaded.push_back(MakeIf(
         b_, AreInside(place), {b_.types().ScalarOf(acc)}, [&]() -> Values { return {load()}; },
         [&]() -> Values { return {b_.Bits(acc, 0)}; })[0]);

@@ -40,7 +40,7 @@ const Value* BlkStartedBy(const Value* value) {
   return def && def->kind() == OpKind::BlkStart ? def->operand(0) : nullptr;
 }
 
-/// Whether the value is the index behind the block's last one.
+/// Whether the value is the index after the block's last one.
 bool IsEndOf(const Value* value, const Value* blk) {
   const Op* sum = value->def();
   if (!sum || sum->kind() != OpKind::Add || BlkStartedBy(sum->operand(0)) != blk) return false;

@@ -11,7 +11,7 @@
 
 namespace kdl::simt {
 
-/// Tensors whose rows all begin at a multiple of so many elements: facts of a launch, found in front of all else.
+/// Tensors whose rows all begin at a multiple of so many elements: facts of a launch, found before all else.
 class AlignedRows {
  public:
   explicit AlignedRows(ir::Builder& b) : b_(b) {}

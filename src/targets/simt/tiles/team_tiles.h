@@ -64,7 +64,7 @@ class TeamTiles {
   void Store(ir::Value* value, const ir::Value* tile, ir::Value* buffer, const Values& place);
   /// As the dimensions of the tile's buffer are.
   Values IndexOf(const ir::Value* tile, const Values& place);
-  /// Gives a tile in registers its first elements, zeros: those behind the blocks' ends are read, too.
+  /// Gives a tile in registers its first elements, zeros: those after the blocks' ends are read, too.
   void Clear(const ir::Op* at, const ir::Value* tile, ir::Value* buffer);
   void Copy(const ir::Op* at, const ir::Value* tile, ir::Value* from, ir::Value* to);
   /// The workers take the tile's points, those of one in registers by its map.
@@ -83,7 +83,7 @@ class TeamTiles {
   int64_t Extent(ir::AxisId axis) const { return kernel_.axis(axis).extent->value; }
   /// How many points of whole blocks each worker has; 0: not all have as many.
   int64_t EachOf(const ir::AxisList& axes, int64_t workers) const;
-  /// Gives each worker its points by a map, written out one by one; where it is `harmless` also those behind the blocks' ends.
+  /// Gives each worker its points by a map, written out one by one; where it is `harmless` also those after the blocks' ends.
   void DealByMap(const ir::Op* at, const ir::AxisList& axes, const AxisMap& map, bool harmless,
                  const Body& body);
   /// The worker's first place along an axis.
@@ -98,7 +98,7 @@ class TeamTiles {
   ir::Value* CountPoints(const ir::Op* at, const ir::AxisList& axes);
   /// Of `side` points side by side along the last axis the first one.
   Values PlaceOf(ir::Value* number, const ir::AxisList& axes, int64_t side = 1);
-  /// `body` where the point exists, of several the first one; along the first axis there is none behind the end, unless it is
+  /// `body` where the point exists, of several the first one; along the first axis there is none after the end, unless it is
   /// guarded, too.
   void AtPoint(const ir::Op* at, const ir::AxisList& axes, ir::Value* number, const Body& body,
                int64_t side = 1, bool guards_first = false);
