@@ -36,7 +36,8 @@ inline constexpr std::uint64_t kAbiHash = HashAbi(kAbiText);
 
 template <std::uint64_t computed, std::uint64_t stated>
 struct AbiHashIsCurrent {
-  static_assert(computed == stated, "abi.def has changed: set KDL_ABI_HASH to `computed`");
+  static_assert(computed == stated,
+                "abi.def, tensor.def or scalars.def has changed: set KDL_ABI_HASH to `computed`");
 };
 template struct AbiHashIsCurrent<kAbiHash, KDL_ABI_HASH>;
 

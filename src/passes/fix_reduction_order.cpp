@@ -11,7 +11,7 @@
 //   reduce sum %x over r, c {order = open}   with   %x made of   load %t[%r, %c + 1], load %u[%c]
 //   -> lanes64: c, the last of the list, is the last index, plain or plus constants, of every tensor that has it.
 //
-// The largest or smallest of all elements is the same in any order: in lanes it is found sooner.
+// A contraction whose result has two axes or more is always a chain: its lanes are columns. The largest or smallest of all elements is the same in any order: in lanes it is found sooner.
 
 namespace kdl::passes {
 
