@@ -12,7 +12,7 @@ README_LINES = 40
 GOLDEN_LINES = 120
 # Folders whose every child is a folder of its own kind.
 PARENTS = ["src", "src/codegen", "runtime", "stdlib", "samples", "tests"]
-SINGLE = ["grammar", "docs", "include/kdl"]
+SINGLE = ["grammar", "include/kdl"]
 NOT_OURS = ("build", ".")  # beginnings of names that are not looked into
 
 

@@ -14,7 +14,7 @@ namespace {
 using Index = std::vector<std::int64_t>;
 using Numbers = std::vector<std::int32_t>;
 
-constexpr const char* kAssignDevices = "f.kdl:1:2";
+constexpr const char* kPlace = "f.kdl:1:2";
 
 // A tensor whose elements are 0, 1, 2 … in row-major order.
 class Counted {
@@ -68,12 +68,12 @@ std::string TrapOf(Call call) {
 
 TEST_CASE("tensor: At drops a dimension") {
   const Counted x({2, 3, 4});
-  CHECK(SizesOf(x->At(0, 1, kAssignDevices, "x[1]")) == Index{3, 4});
-  CHECK(ElementsOf(x->At(0, 1, kAssignDevices, "x[1]")).front() == 12);
-  const kdl::Tensor middle = x->At(1, 2, kAssignDevices, "x[0..2, 2]");
+  CHECK(SizesOf(x->At(0, 1, kPlace, "x[1]")) == Index{3, 4});
+  CHECK(ElementsOf(x->At(0, 1, kPlace, "x[1]")).front() == 12);
+  const kdl::Tensor middle = x->At(1, 2, kPlace, "x[0..2, 2]");
   CHECK(SizesOf(middle) == Index{2, 4});
   CHECK(ElementsOf(middle) == Numbers{8, 9, 10, 11, 20, 21, 22, 23});
-  CHECK(ElementsOf(middle.At(0, 1, kAssignDevices, "x[1, 2]")) == Numbers{20, 21, 22, 23});
+  CHECK(ElementsOf(middle.At(0, 1, kPlace, "x[1, 2]")) == Numbers{20, 21, 22, 23});
   CHECK(middle.array().view.size[2] == 1);
   CHECK(middle.array().view.stride[2] == 0);
   CHECK(SizesOf(*x) == Index{2, 3, 4});
@@ -81,28 +81,28 @@ TEST_CASE("tensor: At drops a dimension") {
 
 TEST_CASE("tensor: Part keeps some indices of a dimension") {
   const Counted x({4, 5});
-  CHECK(ElementsOf(x->Part(0, 1, 3, kAssignDevices, "x[1..3]")) ==
+  CHECK(ElementsOf(x->Part(0, 1, 3, kPlace, "x[1..3]")) ==
         Numbers{5, 6, 7, 8, 9, 10, 11, 12, 13, 14});
-  const kdl::Tensor columns = x->Part(1, 3, 5, kAssignDevices, "x[0..4, 3..5]");
+  const kdl::Tensor columns = x->Part(1, 3, 5, kPlace, "x[0..4, 3..5]");
   CHECK(ElementsOf(columns) == Numbers{3, 4, 8, 9, 13, 14, 18, 19});
-  CHECK(ElementsOf(columns.Part(0, 2, 4, kAssignDevices, "x").Part(1, 1, 2, kAssignDevices, "x")) ==
+  CHECK(ElementsOf(columns.Part(0, 2, 4, kPlace, "x").Part(1, 1, 2, kPlace, "x")) ==
         Numbers{14, 19});
-  CHECK(ElementsOf(columns.At(0, 3, kAssignDevices, "x")) == Numbers{18, 19});
-  CHECK(SizesOf(x->Part(0, 4, 4, kAssignDevices, "x[4..4]")) == Index{0, 5});
-  CHECK(SizesOf(Counted({0, 5})->Part(0, 0, 0, kAssignDevices, "x[0..0]")) == Index{0, 5});
+  CHECK(ElementsOf(columns.At(0, 3, kPlace, "x")) == Numbers{18, 19});
+  CHECK(SizesOf(x->Part(0, 4, 4, kPlace, "x[4..4]")) == Index{0, 5});
+  CHECK(SizesOf(Counted({0, 5})->Part(0, 0, 0, kPlace, "x[0..0]")) == Index{0, 5});
 }
 
 TEST_CASE("tensor: parts outside are traps that name the place and the part") {
   const Counted x({4, 5});
-  CHECK(TrapOf([&] { x->At(0, 4, kAssignDevices, "x[l]"); }) ==
+  CHECK(TrapOf([&] { x->At(0, 4, kPlace, "x[l]"); }) ==
         "f.kdl:1:2: error: index 4 is outside dimension 0 of size 4 in 'x[l]'");
-  CHECK(TrapOf([&] { x->At(1, -1, kAssignDevices, "x[l]"); }) ==
+  CHECK(TrapOf([&] { x->At(1, -1, kPlace, "x[l]"); }) ==
         "f.kdl:1:2: error: index -1 is outside dimension 1 of size 5 in 'x[l]'");
-  CHECK(TrapOf([&] { x->Part(1, 2, 6, kAssignDevices, "x[a..b]"); }) ==
+  CHECK(TrapOf([&] { x->Part(1, 2, 6, kPlace, "x[a..b]"); }) ==
         "f.kdl:1:2: error: 2..6 is outside dimension 1 of size 5 in 'x[a..b]'");
-  CHECK(TrapOf([&] { x->Part(0, -1, 2, kAssignDevices, "x[a..b]"); }) ==
+  CHECK(TrapOf([&] { x->Part(0, -1, 2, kPlace, "x[a..b]"); }) ==
         "f.kdl:1:2: error: -1..2 is outside dimension 0 of size 4 in 'x[a..b]'");
-  CHECK(TrapOf([&] { x->Part(0, 3, 2, kAssignDevices, "x[a..b]"); }) ==
+  CHECK(TrapOf([&] { x->Part(0, 3, 2, kPlace, "x[a..b]"); }) ==
         "f.kdl:1:2: error: 3..2 of dimension 0 ends before it begins in 'x[a..b]'");
 }
 
@@ -110,45 +110,43 @@ TEST_CASE("tensor: View splits and merges dimensions in place") {
   const Counted x({2, 6, 4});
   Numbers all(48);
   std::iota(all.begin(), all.end(), 0);
-  const kdl::Tensor split = x->View(1, 1, {3, 2}, kAssignDevices, "v", "x");
+  const kdl::Tensor split = x->View(1, 1, {3, 2}, kPlace, "v", "x");
   CHECK(SizesOf(split) == Index{2, 3, 2, 4});
   CHECK(ElementsOf(split) == all);
-  const kdl::Tensor merged = x->View(0, 2, {12}, kAssignDevices, "v", "x");
+  const kdl::Tensor merged = x->View(0, 2, {12}, kPlace, "v", "x");
   CHECK(SizesOf(merged) == Index{12, 4});
   CHECK(ElementsOf(merged) == all);
   CHECK(merged.array().view.size[2] == 1);
   CHECK(merged.array().view.stride[2] == 0);
-  CHECK(SizesOf(split.View(0, 4, {48}, kAssignDevices, "v", "x")) == Index{48});
-  const kdl::Tensor part =
-      x->Part(1, 1, 5, kAssignDevices, "x").View(1, 1, {2, 2}, kAssignDevices, "v", "x");
-  CHECK(ElementsOf(part.At(1, 1, kAssignDevices, "v").At(0, 1, kAssignDevices, "v")) ==
+  CHECK(SizesOf(split.View(0, 4, {48}, kPlace, "v", "x")) == Index{48});
+  const kdl::Tensor part = x->Part(1, 1, 5, kPlace, "x").View(1, 1, {2, 2}, kPlace, "v", "x");
+  CHECK(ElementsOf(part.At(1, 1, kPlace, "v").At(0, 1, kPlace, "v")) ==
         Numbers{36, 37, 38, 39, 40, 41, 42, 43});
-  CHECK(SizesOf(Counted({3, 0})->View(0, 2, {0}, kAssignDevices, "v", "x")) == Index{0});
+  CHECK(SizesOf(Counted({3, 0})->View(0, 2, {0}, kPlace, "v", "x")) == Index{0});
 }
 
 TEST_CASE("tensor: dimensions with a gap between their rows are not merged") {
   const Counted x({4, 5});
-  const kdl::Tensor columns = x->Part(1, 0, 3, kAssignDevices, "x");
-  CHECK(TrapOf([&] { columns.View(0, 2, {12}, kAssignDevices, "v", "x[0..4, 0..3]"); }) ==
+  const kdl::Tensor columns = x->Part(1, 0, 3, kPlace, "x");
+  CHECK(TrapOf([&] { columns.View(0, 2, {12}, kPlace, "v", "x[0..4, 0..3]"); }) ==
         "f.kdl:1:2: error: the view 'v' makes one dimension of dimensions 0 to 1 of x[0..4, 0..3], "
         "which do not lie "
         "side by side: the stride of dimension 0 is 5, not 3");
-  CHECK(ElementsOf(
-            columns.Part(0, 2, 3, kAssignDevices, "x").View(0, 2, {3}, kAssignDevices, "v", "x")) ==
+  CHECK(ElementsOf(columns.Part(0, 2, 3, kPlace, "x").View(0, 2, {3}, kPlace, "v", "x")) ==
         Numbers{10, 11, 12});
 }
 
 TEST_CASE("tensor: what is mapped, read and written of a part are its elements") {
   const Counted x({3, 4});
-  const kdl::Tensor row = x->At(0, 2, kAssignDevices, "x[2]");
-  CHECK(row.Read<std::int32_t>({3}, {}, kAssignDevices, "x[2, 3]") == 11);
-  row.Write<std::int32_t>(-1, {0}, {}, kAssignDevices, "x[2, 0]");
-  CHECK(x->Read<std::int32_t>({2, 0}, {}, kAssignDevices, "x") == -1);
+  const kdl::Tensor row = x->At(0, 2, kPlace, "x[2]");
+  CHECK(row.Read<std::int32_t>({3}, {}, kPlace, "x[2, 3]") == 11);
+  row.Write<std::int32_t>(-1, {0}, {}, kPlace, "x[2, 0]");
+  CHECK(x->Read<std::int32_t>({2, 0}, {}, kPlace, "x") == -1);
   const kdl::Mapping<std::int32_t> mapped =
-      x->Part(1, 1, 3, kAssignDevices, "x").Map<std::int32_t>(KDL_MAP_READ);
+      x->Part(1, 1, 3, kPlace, "x").Map<std::int32_t>(KDL_MAP_READ);
   CHECK(mapped.elements().size() == 10);  // the gaps of rows included
   CHECK(mapped[4] == 5);
-  CHECK(TrapOf([&] { row.Read<std::int32_t>({4}, {}, kAssignDevices, "x[2, 4]"); }) ==
+  CHECK(TrapOf([&] { row.Read<std::int32_t>({4}, {}, kPlace, "x[2, 4]"); }) ==
         "f.kdl:1:2: error: index 4 is outside dimension 0 of size 4 in 'x[2, 4]'");
 }
 
@@ -182,12 +180,12 @@ TEST_CASE("tensor: where a parameter has to live is checked, with both names") {
   const kdl::Device host = context.Select("host");
   const kdl::Device debug = context.Select("debug[1]");
   const kdl::Tensor x = context.Allocate(debug, kdl::f32, {3}, "x");
-  x.ExpectOn(debug, "x", "npu", kAssignDevices);
+  x.ExpectOn(debug, "x", "npu", kPlace);
   const kdl::Tensor y = context.Allocate(host, kdl::f32, {3}, "y");
-  y.ExpectOn(context.Select("host?threads=1"), "y", "cpu", kAssignDevices);  // of one memory
+  y.ExpectOn(context.Select("host?threads=1"), "y", "cpu", kPlace);  // of one memory
   std::string message;
   try {
-    x.ExpectOn(host, "x", "cpu", kAssignDevices);
+    x.ExpectOn(host, "x", "cpu", kPlace);
   } catch (const kdl::Error& error) {
     CHECK(error.code() == KDL_ERROR_INVALID_ARGUMENT);
     message = error.what();

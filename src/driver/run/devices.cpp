@@ -124,8 +124,8 @@ bool CheckWhatTheyStandFor(ir::Module& module, const std::string& file, const ir
   return true;
 }
 
-/// Adds the elements of a spec, in the place of other devices what they stand for. Of a list the first is taken that is there:
-/// what is in it already, or is followed already, need not be said again.
+/// Adds the elements of a spec to the list, and instead of a device what that device stands for. The runtime takes the first
+/// element that is there, so that an element or a device that occurs again adds nothing.
 void AddFollowed(ir::Module& module, const std::string& spec, std::set<const ir::Device*>& followed,
                  std::vector<std::string>& list) {
   for (std::string_view element : SplitList(spec)) {

@@ -395,7 +395,7 @@ class Walk {
     }
   }
 
-  /// Which parts of either are written is not known after it.
+  /// Afterwards it is unknown which parts of either are written.
   void Swap(const Entity* a, const Entity* b, Span span) {
     now_->memory.Swap(a, b, span);
     std::swap(now_->written[a], now_->written[b]);
