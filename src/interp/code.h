@@ -123,7 +123,7 @@ struct Instruction {
   bool breaks = false;
 };
 
-struct BlockCode {
+struct RegionCode {
   std::vector<Slot> params;
   std::vector<Instruction> instructions;
 };
@@ -134,7 +134,7 @@ using Symbols = std::function<std::optional<int64_t>(Name)>;
 /// A function made ready to run with given sizes.
 struct Code {
   const ir::Function* function = nullptr;
-  std::vector<BlockCode> blocks;          ///< number 0 is the body
+  std::vector<RegionCode> blocks;         ///< number 0 is the body
   uint32_t slot_counts[kSlotKinds] = {};  ///< by SlotKind
   Symbols symbols;  ///< of a program: for the sizes that it computes as it goes
 };

@@ -77,14 +77,14 @@ class ReadValues {
 
  private:
   /// What a reduction reads has no place in a sentence.
-  void Visit(const ir::Block* block, bool in_loop) {
-    for (const ir::Op* op : *block) {
+  void Visit(const ir::Region* region, bool in_loop) {
+    for (const ir::Op* op : *region) {
       bool loops = op->kind() == ir::OpKind::Loop || op->kind() == ir::OpKind::While;
       if (op->kind() == ir::OpKind::Load && !in_loop) AddElement(op);
       for (const ir::Value* operand : op->operands()) {
         if (!loops) AddScalar(operand);
       }
-      for (const ir::Block* region : op->regions()) Visit(region, in_loop || loops);
+      for (const ir::Region* nested : op->regions()) Visit(nested, in_loop || loops);
     }
   }
   void AddElement(const ir::Op* load) {
@@ -99,7 +99,8 @@ class ReadValues {
   }
   void AddScalar(const ir::Value* value) {
     const ir::Function& function = *run_.clause().function;
-    if (value->block() != function.body || value->type()->kind != ir::TypeKind::Tile) return;
+    if (value->parent_region() != function.body || value->type()->kind != ir::TypeKind::Tile)
+      return;
     if (value->index() < function.dims.size()) {
       Name dim = function.dims[value->index()];
       return Add(dim.str(), fmt::format("{}", run_.SizeAt(dim)));

@@ -118,7 +118,7 @@ struct AsyncCopy {
 /// A block that runs. The frames of a machine are its whole control state.
 struct Frame {
   Activation* here = nullptr;
-  const BlockCode* block = nullptr;
+  const RegionCode* block = nullptr;
   size_t next = 0;  ///< of block->instructions
   const Instruction* owner =
       nullptr;  ///< whose region it is, or the call; null: the function's body

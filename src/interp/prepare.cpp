@@ -90,17 +90,17 @@ class FunctionPreparer {
   Status Run() {
     code_.function = &function_;
     if (function_.kind == ir::FunctionKind::Program) code_.symbols = symbols_;
-    AddBlock(*function_.body);
+    AddRegion(*function_.body);
     return failure_ ? Status(*failure_) : Status();
   }
 
  private:
-  uint32_t AddBlock(const ir::Block& block) {
+  uint32_t AddRegion(const ir::Region& region) {
     auto number = static_cast<uint32_t>(code_.blocks.size());
     code_.blocks.emplace_back();
-    BlockCode made;
-    for (const ir::Value* param : block.params()) made.params.push_back(SlotOf(param));
-    for (const Op* op : block) made.instructions.push_back(MakeInstruction(*op));
+    RegionCode made;
+    for (const ir::Value* param : region.params()) made.params.push_back(SlotOf(param));
+    for (const Op* op : region) made.instructions.push_back(MakeInstruction(*op));
     code_.blocks[number] = std::move(made);
     return number;
   }
@@ -126,7 +126,7 @@ class FunctionPreparer {
     made.run = row.HandlerOf(form);
     made.yield = row.yield;
     AddPlan(made, row.plan, form);
-    for (const ir::Block* region : op.regions()) made.regions.push_back(AddBlock(*region));
+    for (const ir::Region* region : op.regions()) made.regions.push_back(AddRegion(*region));
     return made;
   }
 
@@ -199,7 +199,7 @@ class FunctionPreparer {
       case Plan::Table:
         return AddTable(made);
       case Plan::CheckedSizes:
-        if (op.block()->function()->kind == ir::FunctionKind::Kernel)
+        if (op.parent_region()->function()->kind == ir::FunctionKind::Kernel)
           AddCheckedSizes(made, op.result()->type());
         return;
       case Plan::ResultSizes:
@@ -446,13 +446,13 @@ class FunctionPreparer {
   void AddReduceInLoop(Instruction& made) {
     const Op& op = *made.op;
     std::vector<AxisId> walked;
-    for (const ir::Value* blk : op.block()->parent()->operands())
+    for (const ir::Value* blk : op.parent_region()->parent()->operands())
       walked.push_back(blk->type()->axes[0]);
     AddPoints(made, walked);
     made.points->reduced = op.attr<AttrKey::Axes>().size();
     AddOrder(made);
     op.Segment(ir::ReduceInLoopOp::at_terms).size() == 1 ? AddSingles(made) : AddProducts(made);
-    for (const Op* other = op.block()->first(); other != &op; other = other->next())
+    for (const Op* other = op.parent_region()->first(); other != &op; other = other->next())
       made.number += other->kind() == OpKind::ReduceInLoop ? 1 : 0;
   }
 

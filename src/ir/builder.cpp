@@ -40,12 +40,12 @@ Op* Builder::Create(OpKind kind, const Segments& operands, std::vector<Type> res
   }
   for (Attr& attr : attrs) op->SetAttr(std::move(attr));
   for (int i = 0; i < info.regions; ++i) {
-    Block* region = arena.Make<Block>();
+    Region* region = arena.Make<Region>();
     region->parent_ = op;
-    region->function_ = block_ ? block_->function() : nullptr;
+    region->function_ = region_ ? region_->function() : nullptr;
     op->regions_.push_back(region);
   }
-  if (block_) block_->InsertBefore(op, before_);
+  if (region_) region_->InsertBefore(op, before_);
   return op;
 }
 
@@ -135,7 +135,7 @@ Value* Builder::Broadcast(Value* a, const std::vector<AxisId>& axes) {
 Value* Builder::SizeValue(Size size) {
   if (size->kind == SizeKind::Constant) return I64(size->value);
   if (size->kind == SizeKind::Symbol) {
-    const Function& function = *block_->function();
+    const Function& function = *region_->function();
     if (Value* dim = function.FindDim(size->symbol)) return dim;
     Type i64 = types().ScalarOf(Scalar::I64);
     if (size->symbol.text() == kCoreNum) return Make(OpKind::CoreNum, {}, i64);
@@ -151,10 +151,10 @@ Value* Builder::SizeValue(Size size) {
   return Binary(kind, lhs, SizeValue(size->rhs));
 }
 
-Value* Builder::AddParam(Block* block, Type type, Name name) {
-  Value* value = module_.arena().Make<Value>(type, name, nullptr, block,
-                                             static_cast<uint32_t>(block->params_.size()));
-  block->params_.push_back(value);
+Value* Builder::AddParam(Region* region, Type type, Name name) {
+  Value* value = module_.arena().Make<Value>(type, name, nullptr, region,
+                                             static_cast<uint32_t>(region->params_.size()));
+  region->params_.push_back(value);
   return value;
 }
 
@@ -175,7 +175,7 @@ Op* Clone(const Op* op, Builder& builder, ValueMap& map) {
     map[op->result(i)] = copy->result(i);
   }
   for (size_t r = 0; r < op->regions().size(); ++r) {
-    const Block* from = op->region(r);
+    const Region* from = op->region(r);
     Builder inner(builder.module(), copy->region(r));
     for (Value* param : from->params())
       map[param] = inner.AddParam(copy->region(r), param->type(), param->name());
@@ -184,7 +184,7 @@ Op* Clone(const Op* op, Builder& builder, ValueMap& map) {
   return copy;
 }
 
-void CloneBody(const Block* from, Builder& builder, ValueMap& map) {
+void CloneBody(const Region* from, Builder& builder, ValueMap& map) {
   for (Op* op : *from) {
     if (!op->info().has(kTerminator)) Clone(op, builder, map);
   }
@@ -192,7 +192,7 @@ void CloneBody(const Block* from, Builder& builder, ValueMap& map) {
 
 Function* CloneFunction(const Function& function, Module& module, Name name) {
   Function* copy = module.AddFunction(function.kind, name);
-  Block* body = copy->body;
+  Region* body = copy->body;
   *copy = function;
   copy->name = name;
   copy->body = body;

@@ -15,22 +15,22 @@ namespace kdl::ir {
 class Builder {
  public:
   explicit Builder(Module& module) : module_(module) {}
-  Builder(Module& module, Block* block, Op* before = nullptr)
-      : module_(module), block_(block), before_(before) {}
+  Builder(Module& module, Region* region, Op* before = nullptr)
+      : module_(module), region_(region), before_(before) {}
   /// Before `op`, and for the same place in the sources.
   Builder(Module& module, Op* op) : module_(module) { StandAt(op); }
 
   Module& module() const { return module_; }
   TypeTable& types() const { return module_.types(); }
-  Block* block() const { return block_; }
+  Region* region() const { return region_; }
   /// Ops go before it; null: to the block's end.
   Op* before() const { return before_; }
-  void SetInsertionPoint(Block* block, Op* before = nullptr) {
-    block_ = block;
+  void SetInsertionPoint(Region* region, Op* before = nullptr) {
+    region_ = region;
     before_ = before;
   }
   /// Before `op`.
-  void SetInsertionPoint(Op* op) { SetInsertionPoint(op->block(), op); }
+  void SetInsertionPoint(Op* op) { SetInsertionPoint(op->parent_region(), op); }
   /// Before `op`, and for the same place in the sources.
   void StandAt(Op* op) {
     SetInsertionPoint(op);
@@ -92,11 +92,11 @@ class Builder {
   /// A size as an i64, from the dims and int generics of the function around the insertion point, and constants.
   Value* SizeValue(Size size);
 
-  Value* AddParam(Block* block, Type type, Name name);
+  Value* AddParam(Region* region, Type type, Name name);
 
  private:
   Module& module_;
-  Block* block_ = nullptr;
+  Region* region_ = nullptr;
   Op* before_ = nullptr;
   Loc loc_;
 };
@@ -108,7 +108,7 @@ using ValueMap = std::unordered_map<const Value*, Value*>;
 Op* Clone(const Op* op, Builder& builder, ValueMap& map);
 
 /// Copies all ops of `from` but its terminator to the builder's insertion point.
-void CloneBody(const Block* from, Builder& builder, ValueMap& map);
+void CloneBody(const Region* from, Builder& builder, ValueMap& map);
 
 /// Copies a function into `module` (its own or another of the same Context) under a new name.
 Function* CloneFunction(const Function& function, Module& module, Name name);

@@ -13,8 +13,8 @@ namespace {
 bool IsRepeatable(const Op* op) { return !op->info().has(kActs) && op->kind() != OpKind::CoreId; }
 
 /// Collects the spmds of a block; false where something else is done. `repeated`: inside a loop.
-bool Collect(const Block* block, bool repeated, std::vector<const Op*>& spmds) {
-  for (const Op* op : *block) {
+bool Collect(const Region* region, bool repeated, std::vector<const Op*>& spmds) {
+  for (const Op* op : *region) {
     if (op->kind() == OpKind::Spmd) {
       if (repeated) return false;
       spmds.push_back(op);
@@ -22,8 +22,8 @@ bool Collect(const Block* block, bool repeated, std::vector<const Op*>& spmds) {
     }
     if (!IsRepeatable(op)) return false;
     bool inner = repeated || (op->kind() != OpKind::Stage && op->kind() != OpKind::If);
-    for (const Block* region : op->regions()) {
-      if (!Collect(region, inner, spmds)) return false;
+    for (const Region* nested : op->regions()) {
+      if (!Collect(nested, inner, spmds)) return false;
     }
   }
   return true;

@@ -70,7 +70,7 @@ std::string MapFault(const Op& op) {
           map, [](const AxisDigits& axis) { return axis.workers % axis.together() != 0; }))
     return "workers of the map do not make whole spans";
   for (size_t i = 0; i < axes.size(); ++i) {
-    const Axis& axis = op.block()->function()->axis(axes[i]);
+    const Axis& axis = op.parent_region()->function()->axis(axes[i]);
     if (axis.extent->kind != SizeKind::Constant || axis.extent->value > map[i].covered())
       return fmt::format("the map leaves out points of axis '{}'", axis.name.text());
   }

@@ -15,17 +15,17 @@ std::vector<Op*> OpsOfKind(const Function& kernel, OpKind kind) {
 std::vector<Value*> OutsideOperands(const Op* op) {
   std::vector<Value*> used = op->operands();
   std::unordered_set<const Value*> inside;
-  auto look = [&](const auto& self, const Block* region) -> void {
+  auto look = [&](const auto& self, const Region* region) -> void {
     inside.insert(region->params().begin(), region->params().end());
     for (const Op* inner : *region) {
       for (Value* operand : inner->operands()) {
         if (!inside.contains(operand)) used.push_back(operand);
       }
-      for (const Block* nested : inner->regions()) self(self, nested);
+      for (const Region* nested : inner->regions()) self(self, nested);
       inside.insert(inner->results().begin(), inner->results().end());
     }
   };
-  for (const Block* region : op->regions()) look(look, region);
+  for (const Region* region : op->regions()) look(look, region);
   return used;
 }
 
@@ -46,12 +46,12 @@ bool MayTrap(const Op* op) {
          ConstantOf(op->operand(1)).value_or(0) == 0;
 }
 
-const Block* MadeIn(const Value* value) {
-  return value->def() ? value->def()->block() : value->block();
+const Region* MadeIn(const Value* value) {
+  return value->def() ? value->def()->parent_region() : value->parent_region();
 }
 
 bool IsInside(const Op* op, const Op* around) {
-  while (op && op != around) op = op->block()->parent();
+  while (op && op != around) op = op->parent_region()->parent();
   return op != nullptr;
 }
 

@@ -13,7 +13,7 @@ namespace kdl::ir {
 /// Whether `holds` for the op, or for one in it.
 template <class AnyOp, class Holds>
 bool AnyIn(AnyOp* op, Holds&& holds) {
-  for (const Block* region : op->regions()) {
+  for (const Region* region : op->regions()) {
     for (Op* inner : *region) {
       if (AnyIn(static_cast<AnyOp*>(inner), holds)) return true;
     }
@@ -22,8 +22,8 @@ bool AnyIn(AnyOp* op, Holds&& holds) {
 }
 /// Whether it holds for an op below `block`.
 template <class Holds>
-bool AnyBelow(const Block* block, Holds&& holds) {
-  for (Op* op : *block) {
+bool AnyBelow(const Region* region, Holds&& holds) {
+  for (Op* op : *region) {
     if (AnyIn(op, holds)) return true;
   }
   return false;
@@ -31,9 +31,9 @@ bool AnyBelow(const Block* block, Holds&& holds) {
 
 /// The ops below `block` for which `wanted` holds, inner before outer, at the time of the call.
 template <class Wanted>
-std::vector<Op*> OpsIn(const Block* block, Wanted&& wanted) {
+std::vector<Op*> OpsIn(const Region* region, Wanted&& wanted) {
   std::vector<Op*> ops;
-  Walk(block, [&](Op* op) {
+  Walk(region, [&](Op* op) {
     if (wanted(op)) ops.push_back(op);
   });
   return ops;
@@ -49,20 +49,20 @@ std::optional<int64_t> ConstantOf(const Value* value);
 
 /// The op of `block` that is `op` or has it inside; null: neither.
 template <class AnyOp>
-AnyOp* AncestorIn(const Block* block, AnyOp* op) {
-  while (op && op->block() != block) op = op->block()->parent();
+AnyOp* AncestorIn(const Region* region, AnyOp* op) {
+  while (op && op->parent_region() != region) op = op->parent_region()->parent();
   return op;
 }
 
 /// The innermost op of the kind that is `op` or has it inside; null: there is none.
 template <class AnyOp>
 AnyOp* Around(AnyOp* op, OpKind kind) {
-  while (op && op->kind() != kind) op = op->block()->parent();
+  while (op && op->kind() != kind) op = op->parent_region()->parent();
   return op;
 }
 
 /// The block in which the value is made, or whose parameter it is.
-const Block* MadeIn(const Value* value);
+const Region* MadeIn(const Value* value);
 
 /// Whether `op` is `around` or stands in it; whether the value is made in it, its parameters among them.
 bool IsInside(const Op* op, const Op* around);

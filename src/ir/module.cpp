@@ -43,7 +43,7 @@ Function* Module::AddFunction(FunctionKind kind, Name function_name) {
   auto* function = arena_.Make<Function>();
   function->kind = kind;
   function->name = function_name;
-  function->body = arena_.Make<Block>();
+  function->body = arena_.Make<Region>();
   function->body->set_function(function);
   functions_.push_back(function);
   return function;
@@ -92,15 +92,15 @@ Value* FindBlk(const Op* op, AxisId axis) {
     return value->type()->kind == TypeKind::Blk && value->type()->axes[0] == axis;
   };
   std::vector<const Op*> around;  // the op, then those whose regions it is in
-  for (; op; op = op->block()->parent()) {
+  for (; op; op = op->parent_region()->parent()) {
     around.push_back(op);
-    for (Value* param : op->block()->params()) {
+    for (Value* param : op->parent_region()->params()) {
       if (is_blk(param)) return param;
     }
   }
   // At most one is in scope, and those of ranges stand at the beginnings of blocks, of which the outer ones are short.
   for (; !around.empty(); around.pop_back()) {
-    for (const Op* before = around.back()->block()->first(); before != around.back();
+    for (const Op* before = around.back()->parent_region()->first(); before != around.back();
          before = before->next()) {
       if (before->kind() == OpKind::MakeBlk && is_blk(before->result())) return before->result();
     }

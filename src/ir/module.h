@@ -65,7 +65,7 @@ struct Function {
   std::vector<Type> results;  ///< of a fn or a contract
   std::vector<Axis> axes;
   int64_t team = 1;  ///< of a kernel: the workers of a core
-  Block* body = nullptr;
+  Region* body = nullptr;
 
   /// The source name: `matmul` of `matmul.f32`.
   std::string_view base_name() const { return name.text().substr(0, name.text().find('.')); }

@@ -78,22 +78,22 @@ void Op::RemoveAttr(AttrKey key) {
   std::erase_if(attrs_, [&](const Attr& attr) { return attr.key == key; });
 }
 
-void Block::InsertBefore(Op* op, Op* before) {
-  op->block_ = this;
+void Region::InsertBefore(Op* op, Op* before) {
+  op->region_ = this;
   op->next_ = before;
   op->prev_ = before ? before->prev_ : last_;
   (op->prev_ ? op->prev_->next_ : first_) = op;
   (before ? before->prev_ : last_) = op;
 }
 
-void Block::Remove(Op* op) {
+void Region::Remove(Op* op) {
   (op->prev_ ? op->prev_->next_ : first_) = op->next_;
   (op->next_ ? op->next_->prev_ : last_) = op->prev_;
   op->prev_ = op->next_ = nullptr;
-  op->block_ = nullptr;
+  op->region_ = nullptr;
 }
 
-void Block::EraseParam(size_t index) {
+void Region::EraseParam(size_t index) {
   KDL_CHECK(params_[index]->uses().empty(), "block parameter '{}' erased while it is used",
             params_[index]->name().text());
   params_.erase(params_.begin() + static_cast<ptrdiff_t>(index));
@@ -101,7 +101,7 @@ void Block::EraseParam(size_t index) {
 }
 
 void Erase(Op* op) {
-  for (Block* region : op->regions()) {
+  for (Region* region : op->regions()) {
     while (region->last()) Erase(region->last());
   }
   for (Value* result : op->results()) {
@@ -110,7 +110,7 @@ void Erase(Op* op) {
   }
   op->DropOperands();
   op->operands_.clear();
-  if (op->block()) op->block()->Remove(op);
+  if (op->parent_region()) op->parent_region()->Remove(op);
 }
 
 }  // namespace kdl::ir

@@ -18,7 +18,7 @@ enum class OpKind : uint8_t;  // ir/op_kind.h
 struct OpInfo;                // ir/op_info.h
 enum class Effect : uint8_t;  // ir/op_info.h
 class Op;
-class Block;
+class Region;
 struct Function;
 
 /// Where in a source an op comes from: what a trap, a diagnostic and a debugger show. line 0: nowhere.
@@ -45,22 +45,22 @@ class Value {
   /// The op that makes it; null for a block parameter.
   Op* def() const { return def_; }
   /// The block whose parameter it is; null for a result.
-  Block* block() const { return block_; }
+  Region* parent_region() const { return region_; }
   uint32_t index() const { return index_; }
   const std::vector<Use>& uses() const { return uses_; }
   void ReplaceAllUsesWith(Value* other);
 
-  Value(Type type, Name name, Op* def, Block* block, uint32_t index)
-      : type_(type), name_(name), def_(def), block_(block), index_(index) {}
+  Value(Type type, Name name, Op* def, Region* region, uint32_t index)
+      : type_(type), name_(name), def_(def), region_(region), index_(index) {}
 
  private:
   friend class Op;
-  friend class Block;
+  friend class Region;
   friend class Builder;
   Type type_;
   Name name_;
   Op* def_;
-  Block* block_;
+  Region* region_;
   uint32_t index_;
   std::vector<Use> uses_;
 };
@@ -102,15 +102,15 @@ class Op {
   void RemoveAttr(AttrKey key);
   const Attr* FindAttr(AttrKey key) const;
 
-  const std::vector<Block*>& regions() const { return regions_; }
-  Block* region(size_t i = 0) const { return regions_[i]; }
+  const std::vector<Region*>& regions() const { return regions_; }
+  Region* region(size_t i = 0) const { return regions_[i]; }
 
-  Block* block() const { return block_; }
+  Region* parent_region() const { return region_; }
   Op* prev() const { return prev_; }
   Op* next() const { return next_; }
 
  private:
-  friend class Block;
+  friend class Region;
   friend class Builder;
   friend void Erase(Op* op);
   const AttrValue& Required(AttrKey key) const;
@@ -122,14 +122,14 @@ class Op {
   std::vector<uint32_t> segment_ends_;
   std::vector<Value*> results_;
   std::vector<Attr> attrs_;
-  std::vector<Block*> regions_;
-  Block* block_ = nullptr;
+  std::vector<Region*> regions_;
+  Region* region_ = nullptr;
   Op* prev_ = nullptr;
   Op* next_ = nullptr;
 };
 
 /// A straight list of ops with parameters. A function's body, or a region of an op.
-class Block {
+class Region {
  public:
   const std::vector<Value*>& params() const { return params_; }
   Value* param(size_t i) const { return params_[i]; }
@@ -176,9 +176,9 @@ void Erase(Op* op);
 
 /// Calls `visit` for every op below `block`, inner before outer, in order; an op may erase itself.
 template <class Visit>
-void Walk(const Block* block, Visit&& visit) {
-  for (Op* op : *block) {
-    for (Block* region : op->regions()) Walk(region, visit);
+void Walk(const Region* region, Visit&& visit) {
+  for (Op* op : *region) {
+    for (Region* nested : op->regions()) Walk(nested, visit);
     visit(op);
   }
 }

@@ -177,7 +177,7 @@ void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
   }
   GenBlock(gen, *checked.item->body);
   if (gen.function.kind == ir::FunctionKind::Kernel) {
-    ir::Block* end = gen.builder.block();
+    ir::Region* end = gen.builder.region();
     FillReducedOutputs(gen);
     gen.builder.SetInsertionPoint(end);
   }

@@ -144,7 +144,7 @@ class Canonicalizer {
   explicit Canonicalizer(ir::Module& module) : module_(module) {}
 
   /// True where something changed.
-  bool Run(ir::Block* body) {
+  bool Run(ir::Region* body) {
     changed_ = false;
     Simplify(body);
     return DropUnused(body) || changed_;
@@ -159,10 +159,10 @@ class Canonicalizer {
     changed_ = true;
   }
 
-  void Simplify(ir::Block* block) {
+  void Simplify(ir::Region* region) {
     size_t mark = in_scope_.mark();
-    for (Op* op : *block) {
-      for (ir::Block* region : op->regions()) Simplify(region);
+    for (Op* op : *region) {
+      for (ir::Region* nested : op->regions()) Simplify(nested);
       if (op->results().size() != 1 || !op->regions().empty()) continue;
       Value* value = Fold(op, module_);
       if (value && value->type() == op->result()->type()) {

@@ -96,8 +96,8 @@ void RunCheckBounds(PassContext& context) {
 }
 
 void CheckBoundsIn(PassContext& context, Op* added) {
-  BoundsChecker checker(context, *added->block()->function());
-  for (const ir::Block* region : added->regions()) {
+  BoundsChecker checker(context, *added->parent_region()->function());
+  for (const ir::Region* region : added->regions()) {
     for (const AccessView& view : proofs::AccessesIn(region)) checker.Check(view);
   }
 }

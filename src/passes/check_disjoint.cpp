@@ -75,7 +75,7 @@ class DisjointChecker {
     proofs::Varying varying(kernel_, proofs::Varying::By::Core);
     std::set<const Value*> reported;
     ir::Walk(kernel_.body, [&](const Op* op) {
-      const Op* walk = Around(op->block()->parent(), OpKind::Spmd);
+      const Op* walk = Around(op->parent_region()->parent(), OpKind::Spmd);
       if (!walk) return;
       for (const Value* value : op->operands()) {
         bool differs = varying.Is(value) && !IsInside(value, walk);

@@ -77,8 +77,8 @@ class OutputChecker {
   }
 
   /// The first op in the block that writes elements of the tensor; null: none does.
-  static const Op* FindWrite(const ir::Block* block, const Value* tensor) {
-    for (const AccessView& view : AccessesIn(block)) {
+  static const Op* FindWrite(const ir::Region* region, const Value* tensor) {
+    for (const AccessView& view : AccessesIn(region)) {
       if (view.effect != Effect::Read && ir::MemoryOf(view.tensor) == tensor) return view.op;
     }
     return nullptr;

@@ -53,13 +53,13 @@ ScratchPiece PieceOf(const ir::Function& kernel, const Op* buffer) {
 }
 
 /// What is there when most is.
-std::vector<ScratchPiece> PeakOf(const ir::Function& kernel, const ir::Block* block) {
+std::vector<ScratchPiece> PeakOf(const ir::Function& kernel, const ir::Region* region) {
   std::vector<ScratchPiece> most;
   std::vector<ScratchPiece> now;
-  for (const Op* op : *block) {
+  for (const Op* op : *region) {
     size_t before = now.size();
-    for (const ir::Block* region : op->regions()) {
-      std::vector<ScratchPiece> inside = PeakOf(kernel, region);
+    for (const ir::Region* nested : op->regions()) {
+      std::vector<ScratchPiece> inside = PeakOf(kernel, nested);
       now.insert(now.end(), inside.begin(), inside.end());
       if (Sum(now) > Sum(most)) most = now;
       if (op->kind() != OpKind::Stage) now.resize(before);  // stages run side by side

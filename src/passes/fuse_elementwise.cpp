@@ -143,7 +143,7 @@ class NestMaker {
     for (ir::AxisId axis : order_) blks.push_back(ir::FindBlk(last, axis));
     ir::Builder builder(module_, last);
     Op* nest = builder.Create(OpKind::Nest, {blks}, TypesOf(leaving));
-    ir::Block* body = nest->region();
+    ir::Region* body = nest->region();
     inner_.SetInsertionPoint(body);
     for (size_t i = 0; i < order_.size(); ++i) {
       points_[order_[i]] =
@@ -163,13 +163,13 @@ class NestMaker {
 
  private:
   static void MoveBefore(Op* op, Op* place) {
-    ir::Block* block = op->block();
-    block->Remove(op);
-    block->InsertBefore(op, place);
+    ir::Region* region = op->parent_region();
+    region->Remove(op);
+    region->InsertBefore(op, place);
   }
 
   bool IsInside(const Op* op) const {
-    return Contains(group_.members, AncestorIn(group_.members[0]->block(), op));
+    return Contains(group_.members, AncestorIn(group_.members[0]->parent_region(), op));
   }
 
   /// Results that ops outside the nest use.
@@ -235,8 +235,8 @@ class NestMaker {
       CopyRegion(member->region(r), copy->region(r));
   }
 
-  void CopyRegion(const ir::Block* from, ir::Block* to) {
-    ir::Block* around = inner_.block();
+  void CopyRegion(const ir::Region* from, ir::Region* to) {
+    ir::Region* around = inner_.region();
     inner_.SetInsertionPoint(to);
     for (const Value* param : from->params()) {
       ir::Type scalar = module_.types().ScalarOf(param->type()->scalar);
@@ -268,24 +268,24 @@ class Former {
   Former(ir::Module& module, const ir::Function& kernel)
       : module_(module), order_(kernel), reloads_(module, kernel, order_), conditions_(kernel) {}
 
-  void Run(ir::Block* body) {
-    FormInBlock(body);
+  void Run(ir::Region* body) {
+    FormInRegion(body);
     EraseRemade(body);
   }
 
  private:
-  void FormInBlock(const ir::Block* block) {
+  void FormInRegion(const ir::Region* region) {
     Group group;
     auto close = [&] {
       if (!group.members.empty()) NestMaker(module_, group, order_, reloads_, conditions_).Run();
       group = {};
     };
-    for (Op* op : *block) {
+    for (Op* op : *region) {
       if (!op->results().empty() && reloads_.LoadOf(op->result())) continue;
       if (conditions_.Has(op)) continue;
       bool is_pointwise = IsPointwise(op);
-      for (const ir::Block* region : op->regions()) {
-        if (!is_pointwise) FormInBlock(region);
+      for (const ir::Region* nested : op->regions()) {
+        if (!is_pointwise) FormInRegion(nested);
       }
       if (is_pointwise) {
         if (!group.members.empty() && (!group.Accepts(op) || RemakesOfFollower(group, op))) close();
@@ -309,7 +309,7 @@ class Former {
   }
 
   /// What each nest makes anew. One may use another, whichever kind they are: the users go first.
-  void EraseRemade(const ir::Block* body) {
+  void EraseRemade(const ir::Region* body) {
     std::vector<Op*> remade = OpsIn(body, [&](const Op* op) {
       bool is_load = !op->results().empty() && reloads_.LoadOf(op->result());
       return is_load || conditions_.Has(op);

@@ -30,7 +30,7 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::Block;
+using ir::Region;
 using ir::Type;
 
 bool UsesPipes(const Op* op) {
@@ -68,8 +68,8 @@ class Fusion {
 
   /// Makes `into` from the stages, at its end; false: they are not in step, where `stuck` says, and `into` is to be thrown
   /// away.
-  bool Run(const std::vector<Op*>& stages, Block* into) {
-    std::vector<const Block*> bodies;
+  bool Run(const std::vector<Op*>& stages, Region* into) {
+    std::vector<const Region*> bodies;
     for (const Op* stage : stages) bodies.push_back(stage->region());
     b_.SetInsertionPoint(into);
     return Merge(bodies) && std::all_of(queues_.begin(), queues_.end(),
@@ -98,9 +98,9 @@ class Fusion {
   /// The blk of that axis which is in scope already: of one axis there is never a second.
   Op* MadeBlk(const Op* blk) const {
     Type type = TypeFor(blk->result()->type());
-    for (const Block* block = b_.block(); block;
-         block = block->parent() ? block->parent()->block() : nullptr) {
-      for (Op* op : *block) {
+    for (const Region* region = b_.region(); region;
+         region = region->parent() ? region->parent()->parent_region() : nullptr) {
+      for (Op* op : *region) {
         if (op->kind() == OpKind::MakeBlk && op->result()->type() == type) return op;
       }
     }
@@ -207,10 +207,10 @@ class Fusion {
   /// One loop does what all of them do; they are of one walk.
   bool MergeLoops(const std::vector<Op*>& loops) {
     Op* merged = MakeMerged(loops);
-    Block* outer = b_.block();
+    Region* outer = b_.region();
     b_.SetInsertionPoint(merged->region());
     BindParams(loops, merged);
-    std::vector<const Block*> bodies;
+    std::vector<const Region*> bodies;
     for (const Op* loop : loops) bodies.push_back(loop->region());
     auto before = queues_;
     if (!Merge(bodies)) return false;
@@ -219,7 +219,7 @@ class Fusion {
       return false;
     }
     std::vector<Value*> yielded;
-    for (const Block* body : bodies) {
+    for (const Region* body : bodies) {
       for (Value* value : body->terminator()->operands()) yielded.push_back(Mapped(values_, value));
     }
     b_.Create(OpKind::Yield, {yielded}, {});
@@ -279,9 +279,9 @@ class Fusion {
 
   Type TypeFor(Type type) const { return axes_.Of(module_.types(), type); }
 
-  bool Merge(const std::vector<const Block*>& bodies) {
+  bool Merge(const std::vector<const Region*>& bodies) {
     std::vector<Cursor> cursors;
-    for (const Block* body : bodies) cursors.push_back({body->first()});
+    for (const Region* body : bodies) cursors.push_back({body->first()});
     while (true) {
       bool moved = false;
       for (Cursor& cursor : cursors) {
@@ -314,8 +314,8 @@ class Fusion {
   std::vector<const Op*> stuck_;
 };
 
-void EraseAll(const Block* block) {
-  while (block->last()) ir::Erase(block->last());
+void EraseAll(const Region* region) {
+  while (region->last()) ir::Erase(region->last());
 }
 
 /// Without pipes nothing needs it.
@@ -347,7 +347,7 @@ void ReportNotInStep(PassContext& context, const ir::Function& kernel, const Op*
 void RunFuseStages(PassContext& context, ir::Function& kernel) {
   std::vector<Op*> stages = OpsOfKind(kernel, OpKind::Stage);
   if (stages.empty() || context.pipes == PipeMode::Buffered) return;
-  Block* fused = context.module.arena().Make<Block>();
+  Region* fused = context.module.arena().Make<Region>();
   fused->set_function(&kernel);
   Fusion fusion(context.module, kernel);
   if (!fusion.Run(stages, fused)) {

@@ -59,7 +59,7 @@ class MappedAxes {
 
  private:
   AxisList AxesOf(const Value* value) const;
-  AxisList Flow(const ir::Block* region);
+  AxisList Flow(const ir::Region* region);
 
   std::function<AxisList(const Value*)> outside_;
   std::unordered_map<const Value*, AxisList> known_;
@@ -71,7 +71,7 @@ AxisList MappedAxes::AxesOf(const Value* value) const {
 }
 
 /// What the region makes has the axes of what it is made of. Gives the axes of all of it.
-AxisList MappedAxes::Flow(const ir::Block* region) {
+AxisList MappedAxes::Flow(const ir::Region* region) {
   AxisList made;
   for (const Op* op : *region) {
     if (op->kind() == ir::OpKind::While) {
@@ -87,7 +87,7 @@ AxisList MappedAxes::Flow(const ir::Block* region) {
 }
 
 void MappedAxes::Study(const Op* loop, const AxisList& condition) {
-  const ir::Block* region = loop->region();
+  const ir::Region* region = loop->region();
   for (const Value* param : region->params()) known_[param] = {};
   known_[region->param(0)] = condition;
   auto is_used = [](const Value* result) { return !result->uses().empty(); };
@@ -168,7 +168,7 @@ class Inliner {
     return mapped;
   }
 
-  void CopyBody(const ir::Block* from) {
+  void CopyBody(const ir::Region* from) {
     for (const Op* op : *from) {
       if (!op->info().has(ir::kTerminator)) CopyOp(op);
     }
@@ -177,7 +177,7 @@ class Inliner {
   void CopyOp(const Op* op) {
     if (op->kind() == OpKind::While) return CopyWhile(op);
     if (op->kind() == OpKind::Table) {
-      Op* copy = CopyTable(op, *call_->block()->function(), builder_.module());
+      Op* copy = CopyTable(op, *call_->parent_region()->function(), builder_.module());
       map_[op->result()] = copy->result();
       return;
     }
@@ -200,8 +200,8 @@ class Inliner {
     if (copy->kind() == OpKind::Call) calls_.push_back(copy);
   }
 
-  void CopyRegion(const ir::Block* from, ir::Block* to) {
-    ir::Block* block = builder_.block();
+  void CopyRegion(const ir::Region* from, ir::Region* to) {
+    ir::Region* region = builder_.region();
     builder_.SetInsertionPoint(to);
     for (Value* param : from->params()) {
       map_[param] = builder_.AddParam(to, Bound(param->type(), {}), param->name());
@@ -210,7 +210,7 @@ class Inliner {
     std::vector<Value*> yielded;
     for (Value* value : from->terminator()->operands()) yielded.push_back(Mapped(map_, value));
     builder_.Create(OpKind::Yield, {yielded}, {});
-    builder_.SetInsertionPoint(block, block == call_->block() ? call_.op : nullptr);
+    builder_.SetInsertionPoint(region, region == call_->parent_region() ? call_.op : nullptr);
   }
 
   // ---- while
@@ -222,7 +222,7 @@ class Inliner {
   ///   ->  while carry(%any = …, %go = …, %x = …) { … %n = and %go, %c ; %a = reduce any %n over mapped
   ///                                                %k = select %go, %y, %x ; yield %a, %n, %k }
   void CopyWhile(const Op* op) {
-    const ir::Block* region = op->region();
+    const ir::Region* region = op->region();
     AxisList masked = mask_ ? mask_->type()->axes : AxisList();
     MappedAxes axes([this](const Value* value) { return ExtraAxes(value); });
     axes.Study(op, masked);
@@ -240,14 +240,14 @@ class Inliner {
     Op* copy = builder_.Create(OpKind::While, {inits}, types);
     size_t first = mapped.empty() ? 0 : 1;
     CopyTurn(region, copy->region(), types, mapped);
-    builder_.SetInsertionPoint(copy->block(), copy->next());
+    builder_.SetInsertionPoint(copy->parent_region(), copy->next());
     for (size_t i = 0; i < op->results().size(); ++i) {
       copy->result(first + i)->set_name(op->result(i)->name());
       map_[op->result(i)] = copy->result(first + i);
     }
   }
 
-  void CopyTurn(const ir::Block* from, ir::Block* to, const std::vector<ir::Type>& types,
+  void CopyTurn(const ir::Region* from, ir::Region* to, const std::vector<ir::Type>& types,
                 const AxisList& mapped) {
     size_t first = mapped.empty() ? 0 : 1;
     builder_.SetInsertionPoint(to);
@@ -268,7 +268,7 @@ class Inliner {
     builder_.Create(OpKind::Yield, {yielded}, {});
   }
 
-  void KeepEnded(const ir::Block* turn, std::vector<Value*>& yielded, const AxisList& mapped) {
+  void KeepEnded(const ir::Region* turn, std::vector<Value*>& yielded, const AxisList& mapped) {
     Value* going = turn->param(1);
     for (size_t i = 1; i < yielded.size(); ++i)
       yielded[i] = builder_.Select(going, yielded[i], turn->param(1 + i));

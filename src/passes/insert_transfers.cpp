@@ -155,8 +155,8 @@ class Inserter {
 
   // -- Ops ----------------------------------------------------------------------------------------
 
-  void Block(const ir::Block* block, Homes& state) {
-    for (Op* op : *block) Visit(op, state);
+  void Block(const ir::Region* region, Homes& state) {
+    for (Op* op : *region) Visit(op, state);
   }
 
   void Visit(Op* op, Homes& state) {
@@ -329,7 +329,7 @@ class Inserter {
   /// What a loop or branch changes, by the last op that writes it; null where no launch does.
   std::map<const Value*, const Op*> ChangedIn(const Op* outer) const {
     std::map<const Value*, const Op*> changed;
-    for (const ir::Block* region : outer->regions()) {
+    for (const ir::Region* region : outer->regions()) {
       ir::Walk(region, [&](const Op* op) {
         if (op->kind() == OpKind::Swap) {
           for (const Value* tensor : op->operands()) changed.try_emplace(tensor, nullptr);
@@ -402,7 +402,7 @@ class Inserter {
   }
 
   /// Moves everything to where it has to be at the end of a region.
-  void Settle(const ir::Block* region, Homes& inside, const Homes& outside) {
+  void Settle(const ir::Region* region, Homes& inside, const Homes& outside) {
     for (const auto& [root, home] : outside) {
       Home& here = inside.at(root);
       if (here.device == home.device) continue;
@@ -441,7 +441,7 @@ class Inserter {
 
   Op* Emit(OpKind kind, std::vector<Value*> tensors, const QueuePlace& place, Op* before,
            const std::string& cause, ir::Loc loc, bool is_fresh = false) {
-    ir::Builder builder(context_.module, before->block(), before);
+    ir::Builder builder(context_.module, before->parent_region(), before);
     builder.set_loc(loc);
     std::vector<ir::Attr> attrs = {
         ir::MakeAttr<AttrKey::Device>(place.device), ir::MakeAttr<AttrKey::Queue>(place.queue),
@@ -467,7 +467,7 @@ class Inserter {
     if (part == root) return copy;
     Op* def = part->def();
     Value* whole = PartOf(copy, root, def->operand(0), before);
-    ir::Builder builder(context_.module, before->block(), before);
+    ir::Builder builder(context_.module, before->parent_region(), before);
     ir::ValueMap map{{def->operand(0), whole}};
     return ir::Clone(def, builder, map)->result();
   }
@@ -496,8 +496,8 @@ class Inserter {
 
   /// A tensor that lives longer than a turn of the loop around `op`, and moves in each.
   void RemarkTurn(const Op* op, const Value* root, Name from, Name to, ir::Loc loc) {
-    const Op* loop = op->block()->parent();
-    while (loop && loop->kind() == OpKind::If) loop = loop->block()->parent();
+    const Op* loop = op->parent_region()->parent();
+    while (loop && loop->kind() == OpKind::If) loop = loop->parent_region()->parent();
     if (!loop || IsInside(root->def(), loop)) return;
     context_.diagnostics.Report(diag::MovesEachTurn, context_.SpanOf(loc), ir::SourceName(root),
                                 from.empty() ? "the caller's device" : from.text(), to.text());

@@ -48,7 +48,7 @@ class Products {
     for (const ir::Axis& axis : kernel_.axes) AddSize(nullptr, axis.extent);
     ir::Walk(kernel_.body, [&](const Op* op) {
       for (const Value* result : op->results()) AddValue(op, result);
-      for (const ir::Block* region : op->regions()) {
+      for (const ir::Region* region : op->regions()) {
         for (const Value* param : region->params()) AddValue(op, param);
       }
       if (op->kind() == OpKind::SizeOf) AddSize(op, op->attr<AttrKey::Size>());
@@ -122,7 +122,7 @@ class Products {
 /// Whether it is a number of which it is clear that it is not below 0.
 bool IsNotNegative(const ir::Function& kernel, const Value* value) {
   const Op* def = value->def();
-  if (!def) return value->block() == kernel.body && value->index() < kernel.dims.size();
+  if (!def) return value->parent_region() == kernel.body && value->index() < kernel.dims.size();
   return def->kind() == OpKind::Const && static_cast<int64_t>(def->attr<AttrKey::Bits>()) >= 0;
 }
 

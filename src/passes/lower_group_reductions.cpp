@@ -77,7 +77,8 @@ bool IsGroupUpdate(const Op* op) {
 }
 
 bool MayRunAgain(const Op* op) {
-  for (const Op* around = op->block()->parent(); around; around = around->block()->parent()) {
+  for (const Op* around = op->parent_region()->parent(); around;
+       around = around->parent_region()->parent()) {
     bool loops = around->kind() == OpKind::For || around->kind() == OpKind::Loop ||
                  around->kind() == OpKind::While;
     if (loops) return true;
@@ -150,10 +151,10 @@ class GroupFolder {
 
   /// The verifier has looked that it can be.
   void TakeOut(Op* op) {
-    if (!op || op->block() != stage_->region()) return;
+    if (!op || op->parent_region() != stage_->region()) return;
     for (Value* operand : op->operands()) TakeOut(operand->def());
-    op->block()->Remove(op);
-    stage_->block()->InsertBefore(op, stage_);
+    op->parent_region()->Remove(op);
+    stage_->parent_region()->InsertBefore(op, stage_);
   }
 
   /// Whether a barrier stands between the last stage and `op`.
@@ -241,7 +242,7 @@ class GroupFolder {
   /// What `body` makes, for the elements of the tile that the binders are in.
   template <typename Body>
   void ForElements(const GroupParts& parts, const std::vector<Value*>& binders, Body body) {
-    ir::Block* here = builder_.block();
+    ir::Region* here = builder_.region();
     Op* before = builder_.before();
     std::vector<Value*> given;
     for (std::optional<size_t> binder : parts.tiled())

@@ -70,10 +70,10 @@ void OpenPush(ir::Module& module, ir::PushOp push) {
 
 /// What stands after the last use of a value in its block; the terminator where that uses it itself.
 Op* BehindLastUse(const Value* value) {
-  const ir::Block* block = value->def()->block();
+  const ir::Region* region = value->def()->parent_region();
   Op* last = value->def();
   for (const ir::Use& use : value->uses()) {
-    Op* user = AncestorIn(block, use.user);
+    Op* user = AncestorIn(region, use.user);
     if (ComesAfter(user, last)) last = user;
   }
   return last->info().has(ir::kTerminator) ? last : last->next();

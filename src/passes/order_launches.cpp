@@ -101,22 +101,22 @@ class Ordering {
  public:
   Ordering(ir::Module& module, const ir::Function& program) : module_(module), classes_(program) {}
 
-  void Block(const ir::Block* block, Reached& state) {
-    for (Op* op : *block) {
+  void Block(const ir::Region* region, Reached& state) {
+    for (Op* op : *region) {
       if (IsQueued(op)) Order(op, state);
       if (IsHostAccess(op)) OrderHost(op, state);
       if (op->regions().empty()) continue;
       Reached before = state;
       bool repeats = op->kind() == OpKind::Loop || op->kind() == OpKind::While;
       if (repeats) AddInside(op, before);
-      for (const ir::Block* region : op->regions()) {
+      for (const ir::Region* nested : op->regions()) {
         Reached inside = before;
-        Block(region, inside);
+        Block(nested, inside);
       }
       AddInside(op, state);
     }
-    for (Op* op : *block) {
-      if (HasLife(op) && !IsFreed(op)) End(op, block, state.tensors[op->result(0)]);
+    for (Op* op : *region) {
+      if (HasLife(op) && !IsFreed(op)) End(op, region, state.tensors[op->result(0)]);
     }
   }
 
@@ -229,7 +229,7 @@ class Ordering {
   /// Adds what the regions of an op do to tensors from outside.
   void AddInside(const Op* outer, Reached& state) {
     ++time_;
-    for (const ir::Block* region : outer->regions()) {
+    for (const ir::Region* region : outer->regions()) {
       ir::Walk(region, [&](const Op* op) {
         if (!IsQueued(op)) return;
         for (const TensorEffect& effect : EffectsOf(op)) {
@@ -266,12 +266,12 @@ class Ordering {
 
   /// Frees a tensor after the last op of its block that uses it, itself or inside. The runtime keeps memory for what
   /// was given to a queue, so events of regions need not be waited for.
-  void End(Op* alloc, const ir::Block* block, const std::vector<Access>& accesses) {
+  void End(Op* alloc, const ir::Region* region, const std::vector<Access>& accesses) {
     Op* last = alloc;
     std::vector<const Op*> users;
     AddUsers(alloc->result(0), users);
     std::unordered_map<const Op*, int> places;
-    for (Op* op : *block) {
+    for (Op* op : *region) {
       int place = static_cast<int>(places.size());
       places[op] = place;
       bool uses = false;
@@ -290,7 +290,7 @@ class Ordering {
     DropImplied(waits);
     std::vector<Value*> after;
     for (const Wait& wait : waits) after.push_back(wait.event);
-    ir::Builder builder(module_, last->block(), last->next());
+    ir::Builder builder(module_, last->parent_region(), last->next());
     builder.set_loc(alloc->loc());
     builder.Create(OpKind::Free, {{alloc->result(0)}, after}, {});
   }

@@ -84,7 +84,7 @@ class ExtentChecker {
   bool Check() {
     ir::Walk(kernel_.body, [&](ir::Op* op) {
       for (const ir::Value* result : op->results()) CheckType(op, result->type());
-      for (const ir::Block* region : op->regions()) {
+      for (const ir::Region* region : op->regions()) {
         for (const ir::Value* param : region->params()) CheckType(op, param->type());
       }
     });

@@ -36,9 +36,9 @@ std::optional<AccessView> AccessOf(Op* op) {
   return view.tensor ? std::optional(view) : std::nullopt;
 }
 
-std::vector<AccessView> AccessesIn(const ir::Block* block) {
+std::vector<AccessView> AccessesIn(const ir::Region* region) {
   std::vector<AccessView> views;
-  ir::Walk(block, [&](Op* op) {
+  ir::Walk(region, [&](Op* op) {
     if (std::optional<AccessView> view = AccessOf(op)) views.push_back(*view);
   });
   return views;
@@ -58,7 +58,7 @@ bool AccessView::is_write() const {
 bool AccessView::is_fill() const { return op->HasAttr(AttrKey::Fills); }
 
 std::optional<LoopEnds> LoopEndsOf(const Value* param) {
-  Op* op = param->block() ? param->block()->parent() : nullptr;
+  Op* op = param->parent_region() ? param->parent_region()->parent() : nullptr;
   if (!op) return std::nullopt;
   if (op->kind() == OpKind::Spmd) {
     size_t first = static_cast<size_t>(param->index()) * 2;
@@ -83,7 +83,7 @@ bool IsLoop(const Op* op) {
 }
 
 const Op* LoopOf(const Op* op) {
-  while (op && !IsLoop(op)) op = op->block()->parent();
+  while (op && !IsLoop(op)) op = op->parent_region()->parent();
   return op;
 }
 

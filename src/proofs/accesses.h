@@ -35,7 +35,7 @@ struct AccessView {
 /// Nothing where the op touches no tensor element by an access.
 std::optional<AccessView> AccessOf(ir::Op* op);
 /// Those in a block.
-std::vector<AccessView> AccessesIn(const ir::Block* block);
+std::vector<AccessView> AccessesIn(const ir::Region* region);
 /// Those of a memory, under any name.
 std::vector<AccessView> AccessesOf(const ir::Value* memory);
 

@@ -27,7 +27,7 @@ bool Barriers::HasWalk(const Op* op) { return Has(op, Walks, has_walk_); }
 
 std::vector<const Op*> Barriers::LoopsAround(const Op* op) {
   std::vector<const Op*> loops;
-  for (op = PlaceOf(op)->block()->parent(); op; op = op->block()->parent()) {
+  for (op = PlaceOf(op)->parent_region()->parent(); op; op = op->parent_region()->parent()) {
     if (IsLoop(op)) loops.push_back(op);
   }
   std::reverse(loops.begin(), loops.end());
@@ -36,7 +36,7 @@ std::vector<const Op*> Barriers::LoopsAround(const Op* op) {
 
 const Op* Barriers::PlaceOf(const Op* op) {
   const Op* place = op;
-  for (const Op* outer = op; outer; outer = outer->block()->parent()) {
+  for (const Op* outer = op; outer; outer = outer->parent_region()->parent()) {
     if (outer->kind() == OpKind::Spmd) return outer;
     if (!HasBarrier(outer) && !HasWalk(outer)) place = outer;
   }
@@ -108,9 +108,9 @@ Barriers::Free Barriers::Through(const Op* op) {
   return through_[op] = through;
 }
 
-Barriers::Free Barriers::Through(const ir::Block* block) {
+Barriers::Free Barriers::Through(const ir::Region* region) {
   Free through = All();
-  AddBetween(block->first(), nullptr, through);
+  AddBetween(region->first(), nullptr, through);
   return through;
 }
 
@@ -123,19 +123,20 @@ bool Barriers::AddBetween(const Op* op, const Op* end, Free& free) {
 }
 
 /// From after `op` to the end of the block, out of what is between.
-Barriers::Free Barriers::Behind(const Op* op, const ir::Block* end) {
+Barriers::Free Barriers::Behind(const Op* op, const ir::Region* end) {
   Free free = All();
-  for (;; op = op->block()->parent()) {
+  for (;; op = op->parent_region()->parent()) {
     if (op->kind() == OpKind::Stage || !AddBetween(op->next(), nullptr, free)) return None();
-    if (op->block() == end) return free;
+    if (op->parent_region() == end) return free;
   }
 }
 
-Barriers::Free Barriers::InFrontOf(const Op* op, const ir::Block* end) {
+Barriers::Free Barriers::InFrontOf(const Op* op, const ir::Region* end) {
   Free free = All();
-  for (;; op = op->block()->parent()) {
-    if (op->kind() == OpKind::Stage || !AddBetween(op->block()->first(), op, free)) return None();
-    if (op->block() == end) return free;
+  for (;; op = op->parent_region()->parent()) {
+    if (op->kind() == OpKind::Stage || !AddBetween(op->parent_region()->first(), op, free))
+      return None();
+    if (op->parent_region() == end) return free;
   }
 }
 
@@ -150,10 +151,10 @@ void Barriers::Add(Way way, const Free& behind, const Free& between, const Free&
 }
 
 /// Those around a place, inside of a block, whose turns may wait.
-std::vector<const Op*> Barriers::WaitingLoops(const Op* place, const ir::Block* within) {
+std::vector<const Op*> Barriers::WaitingLoops(const Op* place, const ir::Region* within) {
   std::vector<const Op*> loops;
-  for (; place->block() != within; place = place->block()->parent()) {
-    const Op* around = place->block()->parent();
+  for (; place->parent_region() != within; place = place->parent_region()->parent()) {
+    const Op* around = place->parent_region()->parent();
     if (IsLoop(around) && HasBarrier(around)) loops.push_back(around);
   }
   return loops;
@@ -163,8 +164,8 @@ std::vector<const Op*> Barriers::WaitingLoops(const Op* place, const ir::Block* 
 void Barriers::AddInOneTurn(const Op* a, const Op* b, size_t loops, std::vector<Way>& ways) {
   Way way{loops, Way::Turns::Same, false};
   if (a == b) return Add(way, All(), All(), All(), ways);
-  const ir::Block* common = a->block();
-  while (!AncestorIn(common, b)) common = common->parent()->block();
+  const ir::Region* common = a->parent_region();
+  while (!AncestorIn(common, b)) common = common->parent()->parent_region();
   const Op* first = AncestorIn(common, a);
   const Op* second = AncestorIn(common, b);
   if (first == second) return;  // two branches
@@ -179,9 +180,10 @@ void Barriers::AddInOneTurn(const Op* a, const Op* b, size_t loops, std::vector<
   Free behind = All();
   Free between = All();
   Free before = All();
-  for (const Op* op = a; op != first; op = op->block()->parent()) behind &= Behind(op, op->block());
-  for (const Op* op = b; op != second; op = op->block()->parent())
-    before &= InFrontOf(op, op->block());
+  for (const Op* op = a; op != first; op = op->parent_region()->parent())
+    behind &= Behind(op, op->parent_region());
+  for (const Op* op = b; op != second; op = op->parent_region()->parent())
+    before &= InFrontOf(op, op->parent_region());
   AddBetween(first->next(), second, between);
   Add(way, behind, between, before, ways);
 }
@@ -194,7 +196,7 @@ std::vector<Way> Barriers::Ways(const Op* a, const Op* b) {
   std::vector<Way> ways;
   AddInOneTurn(a, b, common, ways);
   for (size_t i = 0; i < common; ++i) {
-    const ir::Block* body = of_a[i]->region();
+    const ir::Region* body = of_a[i]->region();
     bool only_next = Through(body).never;
     Way::Turns turns = only_next ? Way::Turns::Next : Way::Turns::Earlier;
     auto add = [&](const Op* from, const Op* to, bool is_swapped) {

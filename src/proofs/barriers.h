@@ -65,15 +65,15 @@ class Barriers {
   Free None() const { return {instances_.None(), true, true}; }
   bool AddBetween(const ir::Op* op, const ir::Op* end, Free& free);
   Free Through(const ir::Op* op);
-  Free Through(const ir::Block* block);
+  Free Through(const ir::Region* region);
   Free OfCores(PointSet when) const;
   Free Outside(Free free, const ir::Op* loop) const;
   Free Without(Free free, const std::vector<std::string>& variables) const;
-  Free Behind(const ir::Op* op, const ir::Block* end);
-  Free InFrontOf(const ir::Op* op, const ir::Block* end);
+  Free Behind(const ir::Op* op, const ir::Region* end);
+  Free InFrontOf(const ir::Op* op, const ir::Region* end);
   static void Add(Way way, const Free& behind, const Free& between, const Free& before,
                   std::vector<Way>& ways);
-  std::vector<const ir::Op*> WaitingLoops(const ir::Op* place, const ir::Block* within);
+  std::vector<const ir::Op*> WaitingLoops(const ir::Op* place, const ir::Region* within);
   void AddInOneTurn(const ir::Op* a, const ir::Op* b, size_t loops, std::vector<Way>& ways);
 
   Instances& instances_;

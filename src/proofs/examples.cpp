@@ -254,7 +254,7 @@ std::string Examples::CountsText(Launch& launch, const AccessView& view, const P
     text += fmt::format("{}{} = {}", text.empty() ? " at " : ", ", name, found->second);
   };
   std::vector<const Op*> loops;
-  for (const Op* op = view.op->block()->parent(); op; op = op->block()->parent()) {
+  for (const Op* op = view.op->parent_region()->parent(); op; op = op->parent_region()->parent()) {
     if (IsLoop(op) && op->kind() != ir::OpKind::While) loops.push_back(op);
   }
   for (const Op* loop : std::views::reverse(loops)) {

@@ -26,10 +26,11 @@ constexpr size_t kMostOrdered = 3;  ///< products of one factor that are compare
 
 /// What a condition is in a branch around an op that it decides; nothing: it decides none.
 std::optional<bool> TakenAround(const Op* op, const Value* condition) {
-  for (const ir::Block* block = op->block(); block->parent(); block = block->parent()->block()) {
-    const Op* branches = block->parent();
+  for (const ir::Region* region = op->parent_region(); region->parent();
+       region = region->parent()->parent_region()) {
+    const Op* branches = region->parent();
     if (branches->kind() == OpKind::If && branches->operand(0) == condition)
-      return branches->region(0) == block;
+      return branches->region(0) == region;
   }
   return std::nullopt;
 }
@@ -100,7 +101,7 @@ Affine Instances::OfAtom(AtomId atom) {
     made = Min(Constant(*extent), left);
   } else {
     bool is_binder = facts.kind == AtomKind::Scalar && LoopEndsOf(facts.value);
-    bool is_param = facts.kind == AtomKind::Scalar && facts.value->block() == kernel().body;
+    bool is_param = facts.kind == AtomKind::Scalar && facts.value->parent_region() == kernel().body;
     made = variable((facts.kind == AtomKind::Scalar && !is_binder && !is_param) ||
                     facts.kind == AtomKind::Wrapped || facts.kind == AtomKind::Quotient ||
                     (of_block && !extent));
@@ -313,7 +314,7 @@ const PointSet& Instances::Turns(const Value* binder) {
   LoopEnds bounds = *LoopEndsOf(binder);
   Affine lo = OfValue(bounds.lo);
   Affine hi = OfValue(bounds.hi);
-  const Op* loop = binder->block()->parent();
+  const Op* loop = binder->parent_region()->parent();
   PointSet turns;
   if (binder->type()->kind != ir::TypeKind::Blk) {
     Affine at = OfAtom(terms_.ScalarOf(binder));
@@ -336,27 +337,27 @@ const PointSet& Instances::Turns(const Value* binder) {
   return turns_[binder] = turns;
 }
 
-PointSet Instances::OfBlock(const ir::Block* block) {
-  if (!block->parent()) return All();
-  auto known = blocks_.find(block);
+PointSet Instances::OfBlock(const ir::Region* region) {
+  if (!region->parent()) return All();
+  auto known = blocks_.find(region);
   if (known != blocks_.end()) return known->second;
-  const Op* parent = block->parent();
+  const Op* parent = region->parent();
   PointSet set = Around(parent);
-  for (const Value* param : block->params()) {
+  for (const Value* param : region->params()) {
     if (LoopEndsOf(param)) set &= Turns(param);
   }
   if (parent->kind() == OpKind::If) {
     if (set.pieces() <= kMostPieces)
-      set &= Where(parent->operand(0), parent->region(0) == block);
+      set &= Where(parent->operand(0), parent->region(0) == region);
     else
       shortened_.insert(parent);
   }
-  return blocks_[block] = set;
+  return blocks_[region] = set;
 }
 
 PointSet Instances::Around(const Op* op) {
-  PointSet set = OfBlock(op->block());
-  if (op->block()->parent()) return set;
+  PointSet set = OfBlock(op->parent_region());
+  if (op->parent_region()->parent()) return set;
   for (const Op* before : *kernel().body) {
     if (before == op) break;
     bool states = before->kind() == OpKind::Assert && before->operands().size() == 1 &&
@@ -552,7 +553,7 @@ bool Instances::IsBinderOf(const std::string& variable, const Op* loop) const {
   if (!atom) return false;
   const AtomFacts& facts = terms_.Facts(*atom);
   return facts.value && facts.kind != AtomKind::Element && LoopEndsOf(facts.value) &&
-         facts.value->block()->parent() == loop;
+         facts.value->parent_region()->parent() == loop;
 }
 
 bool Instances::IsOpaque(const PointSet& set) const {

@@ -142,7 +142,7 @@ class Instances {
   PointSet OfTable(const ir::Value* value, const Affine& at);
   PointSet WithFacts(PointSet set, Names& known, bool of_products);
   PointSet WithOrder(PointSet set);
-  PointSet OfBlock(const ir::Block* block);
+  PointSet OfBlock(const ir::Region* region);
   void Declare(const std::string& name, Scope scope, bool is_opaque, std::optional<AtomId> atom);
 
   const SetContext& context_;
@@ -154,7 +154,7 @@ class Instances {
   std::map<const ir::Value*, size_t> conditions_;
   std::map<std::pair<const ir::Value*, bool>, PointSet> where_;
   std::map<const ir::Value*, PointSet> turns_;
-  std::map<const ir::Block*, PointSet> blocks_;
+  std::map<const ir::Region*, PointSet> blocks_;
   std::set<const ir::Op*> shortened_;
   std::map<AtomId, Affine> atoms_;
   std::map<std::string, PointSet> facts_;

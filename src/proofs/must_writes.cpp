@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/lookup.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 
@@ -21,10 +22,10 @@ const PointSet& MustWrites::Of(Op* op, const Value* memory) {
   return known_[{op, memory}] = written;
 }
 
-PointSet MustWrites::OfBlock(const ir::Block* block, const Value* memory) {
+PointSet MustWrites::OfBlock(const ir::Region* region, const Value* memory) {
   PointSet written = instances_.None();
   int pieces = 0;
-  for (Op* op : *block) {
+  for (Op* op : *region) {
     const PointSet& of = Of(op, memory);
     if (of.IsSurelyEmpty()) continue;
     written |= of;
@@ -129,7 +130,8 @@ PointSet MustWrites::WithoutPoints(const PointSet& written, const Op* loop) cons
   return written.WithSome(written.Variables([&](const std::string& variable) {
     const Value* blk = instances_.BlkOfPoint(variable);
     if (!blk || !instances_.LoopIsIn(instances_.ScopeOf(variable).loop, loop)) return false;
-    bool stays = loop && !blk->def() && blk->block()->parent() == loop && !instances_.ExtentOf(blk);
+    bool stays =
+        loop && !blk->def() && blk->parent_region()->parent() == loop && !instances_.ExtentOf(blk);
     return !stays;
   }));
 }
@@ -234,7 +236,7 @@ PointSet MustWrites::LeaveBlockNumbers(const Product& product, const Value* bind
                                        const PointSet& written) {
   std::string number = instances_.NameOf(instances_.terms().ScalarOf(binder));
   std::optional<Poly> end = instances_.EndOfBlocks(product);
-  const Op* loop = binder->block()->parent();
+  const Op* loop = binder->parent_region()->parent();
   bool takes_each =
       loop->kind() != OpKind::Loop || instances_.terms().OfValue(loop->operand(2)) == Poly(1);
   if (!end || !takes_each) return instances_.None();
@@ -348,8 +350,8 @@ PointSet MustWrites::Before(const Op* op, const Value* memory, Across across) {
   auto counts = [&](const Op* other) {
     return synced || across == Across::Blocks || !barriers_.HasWalk(other);
   };
-  for (const ir::Block* block = op->block(); block;
-       op = block->parent(), block = op ? op->block() : nullptr) {
+  for (const ir::Region* region = op->parent_region(); region;
+       op = region->parent(), region = op ? op->parent_region() : nullptr) {
     for (Op* sibling = op->prev(); sibling; sibling = sibling->prev()) {
       synced = synced || barriers_.IsBarrier(sibling);
       if (!counts(sibling)) continue;
@@ -357,7 +359,7 @@ PointSet MustWrites::Before(const Op* op, const Value* memory, Across across) {
       if (of.IsSurelyEmpty()) continue;
       before |= synced ? OfAllCores(of) : of | AtAnyPoint(of);
     }
-    const Op* around = block->parent();
+    const Op* around = region->parent();
     bool is_new = around && IsInside(memory, around);  // each turn declares another tensor
     if (!around || is_new || !counts(around)) continue;
     PointSet earlier = OfEarlierTurns(around, memory);

@@ -34,7 +34,7 @@ class MustWrites {
   enum class Across : bool { Blocks, BarriersAlone };
   PointSet Before(const ir::Op* op, const ir::Value* memory, Across across);
   PointSet Summarize(ir::Op* op, const ir::Value* memory);
-  PointSet OfBlock(const ir::Block* block, const ir::Value* memory);
+  PointSet OfBlock(const ir::Region* region, const ir::Value* memory);
   PointSet OfStore(const AccessView& view);
   PointSet OfBranches(ir::Op* op, const ir::Value* memory);
   PointSet OfTurns(ir::Op* loop, const ir::Value* memory);

@@ -55,7 +55,7 @@ bool WritesAll(const AccessView& view, Terms& terms) {
     if (!is_new || !IsWhole(range, view.tensor->type()->dims[d], terms)) return false;
     ranges.push_back(range);
   }
-  for (const Op* op = view.op->block()->parent(); op; op = op->block()->parent()) {
+  for (const Op* op = view.op->parent_region()->parent(); op; op = op->parent_region()->parent()) {
     bool walks = op->kind() == OpKind::Spmd || op->kind() == OpKind::For;
     if (!walks || op->HasAttr(AttrKey::Breaks)) return false;
     for (const Value* param : op->region()->params()) {
@@ -70,7 +70,7 @@ bool WritesAll(const AccessView& view, Terms& terms) {
 bool IsDealtPlainly(const Value* memory) {
   std::vector<AccessView> views = PlainAccessesOf(memory);
   const Op* walk = views.empty() ? nullptr : Around(views[0].op, OpKind::Spmd);
-  if (!walk || walk->block()->parent()) return false;
+  if (!walk || walk->parent_region()->parent()) return false;
   bool together = std::ranges::all_of(
       views, [&](const AccessView& v) { return Around(v.op, OpKind::Spmd) == walk; });
   return together && std::ranges::all_of(walk->region()->params(), [&](const Value* binder) {

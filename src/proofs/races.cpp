@@ -30,8 +30,9 @@ Races::Races(Instances& instances, const std::set<const Value*>& safe)
   Collect(instances.kernel().body, nullptr, written);
 }
 
-void Races::Collect(const ir::Block* block, const Op* walk, const std::set<const Value*>& written) {
-  for (Op* op : *block) {
+void Races::Collect(const ir::Region* region, const Op* walk,
+                    const std::set<const Value*>& written) {
+  for (Op* op : *region) {
     std::optional<AccessView> view = AccessOf(op);
     if (view && written.contains(ir::MemoryOf(view->tensor))) {
       instances_.context().Allow(kStepsOfQuestion);
@@ -40,13 +41,13 @@ void Races::Collect(const ir::Block* block, const Op* walk, const std::set<const
       runs = instances_.WithFacts(runs & touched.elements);
       sites_.push_back({*view, walk, runs, touched.is_exact && IsCertain(*view, runs)});
     }
-    for (const ir::Block* region : op->regions())
-      Collect(region, op->kind() == OpKind::Spmd ? op : walk, written);
+    for (const ir::Region* nested : op->regions())
+      Collect(nested, op->kind() == OpKind::Spmd ? op : walk, written);
   }
 }
 
 bool Races::IsCertain(const AccessView& view, const PointSet& touched) const {
-  for (const Op* op = view.op->block()->parent(); op; op = op->block()->parent()) {
+  for (const Op* op = view.op->parent_region()->parent(); op; op = op->parent_region()->parent()) {
     bool always = op->kind() == OpKind::If || op->kind() == OpKind::Stage ||
                   (IsLoop(op) && op->kind() != OpKind::While && !op->HasAttr(AttrKey::Breaks));
     bool counts = op->kind() != OpKind::Loop ||
@@ -224,9 +225,9 @@ PointSet Races::MaybeBefore(const Site& site) {
     bool writes = other.view.effect != Effect::Read &&
                   ir::MemoryOf(other.view.tensor) == ir::MemoryOf(site.view.tensor);
     if (!writes) continue;
-    const Op* common = site.view.op->block()->parent();
+    const Op* common = site.view.op->parent_region()->parent();
     while (common && !instances_.LoopIsIn(other.view.op, common))
-      common = common->block()->parent();
+      common = common->parent_region()->parent();
     bool in_one_place = barriers_.PlaceOf(other.view.op) == place;
     bool behind = is_behind && !in_turns && LoopOf(common) == site.walk;
     if (!behind) {

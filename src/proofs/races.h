@@ -73,7 +73,7 @@ class Races {
     std::array<PointSet, kClasses> touched;  ///< by the sites of a class together
   };
 
-  void Collect(const ir::Block* block, const ir::Op* walk,
+  void Collect(const ir::Region* region, const ir::Op* walk,
                const std::set<const ir::Value*>& written);
   bool IsCertain(const AccessView& view, const PointSet& touched) const;
   static Class ClassOf(const Site& site);

@@ -46,7 +46,7 @@ struct Agreed {
     if (value == binder) return true;
     if (!ir::IsScalar(value->type())) return false;
     const Op* def = value->def();
-    if (!def) return !value->block()->parent() || IsTurn(value);
+    if (!def) return !value->parent_region()->parent() || IsTurn(value);
     std::span<Value* const> operands = def->operands();
     if (def->kind() == OpKind::Load) {
       AccessView view = *AccessOf(const_cast<Op*>(def));
@@ -65,7 +65,7 @@ struct Agreed {
 
   bool IsTurn(const Value* param) {
     std::optional<LoopEnds> ends = LoopEndsOf(param);
-    bool counts = loops && ends && param->block()->parent()->kind() != OpKind::Spmd;
+    bool counts = loops && ends && param->parent_region()->parent()->kind() != OpKind::Spmd;
     return counts && Is(ends->lo) && Is(ends->hi);
   }
 };

@@ -7,25 +7,25 @@ namespace kdl::proofs {
 
 bool Reach::IsAlways(const AccessView& view) {
   if (view.mask) return false;
-  for (const ir::Block* block = view.op->block(); block->parent();
-       block = block->parent()->block()) {
-    OpKind kind = block->parent()->kind();
+  for (const ir::Region* region = view.op->parent_region(); region->parent();
+       region = region->parent()->parent_region()) {
+    OpKind kind = region->parent()->kind();
     if (kind == OpKind::Stage) continue;
     bool walks = kind == OpKind::For || kind == OpKind::Loop || kind == OpKind::Spmd;
-    bool ends_early = block->parent()->HasAttr(AttrKey::Breaks);
-    if (!walks || ends_early || !HasLaunchBounds(*block)) return false;
+    bool ends_early = region->parent()->HasAttr(AttrKey::Breaks);
+    if (!walks || ends_early || !HasLaunchBounds(*region)) return false;
   }
   return true;
 }
 
-bool Reach::HasLaunchBounds(const ir::Block& block) {
-  for (const Value* param : block.params()) {
+bool Reach::HasLaunchBounds(const ir::Region& region) {
+  for (const Value* param : region.params()) {
     std::optional<LoopEnds> bounds = LoopEndsOf(param);
     if (bounds &&
         !(IsOfLaunch(terms_.OfValue(bounds->lo)) && IsOfLaunch(terms_.OfValue(bounds->hi))))
       return false;
   }
-  const Op* loop = block.parent();
+  const Op* loop = region.parent();
   return loop->kind() != OpKind::Loop || terms_.OfValue(loop->operand(2)) == Poly(1);
 }
 
@@ -67,9 +67,9 @@ std::optional<AtomId> Reach::GreatestOfLoops(const Poly& poly) const {
 
 std::optional<std::vector<Poly>> Reach::Turns(const AccessView& view) {
   std::vector<Poly> turns;
-  for (const ir::Block* block = view.op->block(); block->parent();
-       block = block->parent()->block()) {
-    for (const Value* param : block->params()) {
+  for (const ir::Region* region = view.op->parent_region(); region->parent();
+       region = region->parent()->parent_region()) {
+    for (const Value* param : region->params()) {
       if (auto bounds = LoopEndsOf(param))
         turns.push_back(terms_.OfValue(bounds->hi) - terms_.OfValue(bounds->lo));
     }

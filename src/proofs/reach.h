@@ -23,7 +23,7 @@ class Reach {
   bool IsOfLaunch(const Poly& poly) const;
 
  private:
-  bool HasLaunchBounds(const ir::Block& block);
+  bool HasLaunchBounds(const ir::Region& region);
   std::optional<AtomId> GreatestOfLoops(const Poly& poly) const;
 
   Terms& terms_;

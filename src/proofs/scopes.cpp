@@ -11,7 +11,7 @@ namespace {
 
 int DepthOf(const Op* op) {
   int depth = 0;
-  for (; op; op = op->block()->parent()) ++depth;
+  for (; op; op = op->parent_region()->parent()) ++depth;
   return depth;
 }
 
@@ -28,7 +28,7 @@ Scope Scopes::Of(const Value* value) {
   auto known = known_.find(value);
   if (known != known_.end()) return known->second;
   if (value->def()) return known_[value] = OfResult(value);
-  const Op* loop = value->block()->parent();
+  const Op* loop = value->parent_region()->parent();
   if (!loop) return known_[value] = {};
   if (LoopEndsOf(value)) return known_[value] = {LoopOf(loop), false, false};
   // carried from turn to turn: cores agree on it as long as they agree on what goes in
@@ -46,7 +46,7 @@ Scope Scopes::Of(const Value* value) {
 bool Scopes::DiffersByCore(const Op* op) {
   auto differs = [&](const Value* value) { return Of(value).cores; };
   if (std::ranges::any_of(op->operands(), differs)) return true;
-  return std::ranges::any_of(op->regions(), [&](const ir::Block* region) {
+  return std::ranges::any_of(op->regions(), [&](const ir::Region* region) {
     return region->terminator() && std::ranges::any_of(region->terminator()->operands(), differs);
   });
 }
@@ -63,7 +63,7 @@ Scope Scopes::OfResult(const Value* value) {
       if (operand->type()->kind != ir::TypeKind::Tensor) scope = Join(scope, Of(operand));
     }
   } else {
-    scope.loop = LoopOf(def->block()->parent());
+    scope.loop = LoopOf(def->parent_region()->parent());
     scope.cores = def->regions().empty() || DiffersByCore(def);
   }
   if (def->kind() == OpKind::CoreId) scope.cores = true;

@@ -318,7 +318,7 @@ Poly Terms::Modulo(const Value* value) {
 }
 
 Poly Terms::Computed(const Value* value) {
-  if (value->block() == function_.body && value->index() < function_.dims.size())
+  if (value->parent_region() == function_.body && value->index() < function_.dims.size())
     return OfSize(types_.sizes().Symbol(function_.dims[value->index()]));
   return value->def() ? OfResult(value) : Poly::Atom(ScalarOf(value));
 }

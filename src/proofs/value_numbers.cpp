@@ -33,9 +33,9 @@ bool SameAttrs(const Op* a, const Op* b) {
 bool IsInput(const Value* tensor) {
   tensor = ir::MemoryOf(tensor);
   if (tensor->def()) return tensor->def()->kind() == OpKind::Table;
-  const ir::Block* block = tensor->block();
-  if (!block || !block->function()) return false;
-  return std::ranges::any_of(block->function()->params, [&](const ir::Param& param) {
+  const ir::Region* region = tensor->parent_region();
+  if (!region || !region->function()) return false;
+  return std::ranges::any_of(region->function()->params, [&](const ir::Param& param) {
     return param.value == tensor && param.direction == ir::Direction::In;
   });
 }

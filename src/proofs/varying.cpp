@@ -69,11 +69,11 @@ void Varying::Visit(const Op* op) {
   if (op->kind() == OpKind::If) return VisitBranches(op);
   if (IsCarrying(op)) return VisitLoop(op);
   bool varies = IsSource(op) || AnyOf(op->operands()) || HasVaryingAxis(op);
-  for (const ir::Block* region : op->regions())
+  for (const ir::Region* region : op->regions())
     varies = varies || (region->terminator() && AnyOf(region->terminator()->operands()));
   if (!varies) return;
   AddResults(op);
-  for (const ir::Block* region : op->regions())
+  for (const ir::Region* region : op->regions())
     values_.insert(region->params().begin(), region->params().end());
 }
 
@@ -88,7 +88,7 @@ void Varying::VisitBranches(const Op* op) {
 void Varying::VisitLoop(const Op* loop) {
   size_t bounds = BoundsOf(loop);
   size_t binders = bounds == 0 ? 0 : 1;
-  const ir::Block* turn = loop->region();
+  const ir::Region* turn = loop->region();
   if (binders == 1 && AnyOf(BoundsIn(loop))) Add(turn->param(0));
   for (const Value* result : loop->results()) {
     size_t i = result->index();
@@ -105,7 +105,8 @@ bool Varying::TurnsVary(const Op* loop) const {
 }
 
 bool Varying::IsAround(const Op* op) const {
-  for (const Op* around = op->block()->parent(); around; around = around->block()->parent()) {
+  for (const Op* around = op->parent_region()->parent(); around;
+       around = around->parent_region()->parent()) {
     if (around->kind() == OpKind::If && Is(around->operand(0))) return true;
     if (IsCarrying(around) && TurnsVary(around)) return true;
   }

@@ -160,11 +160,11 @@ Magnitude Wraps::OfSymbol(Name symbol) const {
 Magnitude Wraps::OfParam(const Value* param) {
   std::optional<LoopEnds> bounds = LoopEndsOf(param);
   if (bounds) return Between(Of(bounds->lo), Of(bounds->hi));
-  const ir::Function* function = param->block()->function();
-  bool is_size =
-      function && param->block() == function->body && param->index() < function->dims.size();
+  const ir::Function* function = param->parent_region()->function();
+  bool is_size = function && param->parent_region() == function->body &&
+                 param->index() < function->dims.size();
   if (is_size) return OfSymbol(function->dims[param->index()]);
-  if (!param->block()->parent()) return {};
+  if (!param->parent_region()->parent()) return {};
   return OfCarried(param);
 }
 
@@ -177,16 +177,16 @@ struct Wraps::Carried {
 
 /// What starts bounded and never grows from turn to turn stays so.
 Magnitude Wraps::OfCarried(const Value* param) {
-  const Op* loop = param->block()->parent();
+  const Op* loop = param->parent_region()->parent();
   known_[param] = {};  // of what is made of it in another way
   size_t before = found_.size();
-  size_t binders = LoopEndsOf(param->block()->param(0)) ? 1 : 0;
+  size_t binders = LoopEndsOf(param->parent_region()->param(0)) ? 1 : 0;
   size_t carried = param->index() - binders;
   size_t first = loop->kind() == OpKind::While ? 0 : loop->kind() == OpKind::For ? 2 : 3;
   bool walks =
       loop->kind() == OpKind::While || loop->kind() == OpKind::For || loop->kind() == OpKind::Loop;
   if (!walks || first + carried >= loop->operands().size()) return {};
-  const Op* end = param->block()->terminator();
+  const Op* end = param->parent_region()->terminator();
   const Value* init = loop->operand(first + carried);
   Carried number{param, Of(init)};
   bool stays = end && carried < end->operands().size() && number.widest.both() &&
@@ -361,7 +361,8 @@ std::optional<WrappingSum> FindWrappingSum(const ir::Function& kernel) {
     bool adds = op->kind() == OpKind::Add || op->kind() == OpKind::Sub;
     if (found || !adds || !wraps.MayWrap(op->result())) return;
     auto is_parameter = [&](const Value* operand) {
-      return !operand->def() && operand->block() == kernel.body && !wraps.IsBounded(operand);
+      return !operand->def() && operand->parent_region() == kernel.body &&
+             !wraps.IsBounded(operand);
     };
     auto operand = std::ranges::find_if(op->operands(), is_parameter);
     if (operand != op->operands().end()) found = {op, *operand};

@@ -274,7 +274,7 @@ TEST_CASE("a tile of another block is a fault, where a pass has slipped past the
     yield
   })"));
   // The second iteration adds the tile that the first one has loaded.
-  ir::Block* body = test.function().body->last()->prev()->region();
+  ir::Region* body = test.function().body->last()->prev()->region();
   ir::Op* branch = body->terminator()->prev();
   ir::Op* load = branch->prev();
   REQUIRE(branch->kind() == ir::OpKind::If);

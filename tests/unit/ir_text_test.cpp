@@ -376,7 +376,7 @@ TEST_CASE("constants of every type read back to the same bits") {
 TEST_CASE("names that are no identifiers, repeat or look like numbers keep their text") {
   ReadText read{InKernel("  %0 = const 1 : i64")};
   REQUIRE(read.module);
-  Block* body = read.module->functions()[0]->body;
+  Region* body = read.module->functions()[0]->body;
   Builder builder(*read.module, body, body->first());
   for (std::string_view name : {"x", "x", "x.1", "1", "a b", "a b", "é", "", "a.b", "a.b", "x"}) {
     builder.I64(3)->set_name(read.names.Intern(name));

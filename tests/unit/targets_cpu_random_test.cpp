@@ -322,7 +322,7 @@ class RandomKernel {
   /// Over blocks of j or k, where neither is in scope yet, or a few turns.
   void Loop(int depth) {
     ir::Builder& b = *builder_;
-    ir::Block* outer = b.block();
+    ir::Region* outer = b.region();
     std::vector<ir::Value*> inits = Carried();
     uint32_t axis = 1 + static_cast<uint32_t>(Below(2));
     bool over_blocks = !BlkOf(ir::AxisId(axis)) && !Once(4);
@@ -350,13 +350,13 @@ class RandomKernel {
 
   void Branch(int depth) {
     ir::Builder& b = *builder_;
-    ir::Block* outer = b.block();
+    ir::Region* outer = b.region();
     ir::Value* index = b.Make(ir::OpKind::BlkIndex, {Pick(blks_)}, b.types().ScalarOf(Scalar::I64));
     ir::Value* condition = b.Binary(ir::OpKind::Eq, index, zero_);
     std::vector<ir::Type> types = TypesOf(Carried());
     ir::Op* op = b.Create(ir::OpKind::If, {{condition}}, types);
     size_t values = values_.size();
-    for (ir::Block* region : op->regions()) {
+    for (ir::Region* region : op->regions()) {
       b.SetInsertionPoint(region);
       for (size_t n = Below(4); n > 0; --n) Statement(depth + 1);
       YieldTypes(types);

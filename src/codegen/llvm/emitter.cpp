@@ -76,13 +76,13 @@ void EmitOp(Emitter& emitter, ir::Op* op) {
   builder.SetCurrentDebugLocation(around);
 }
 
-void EmitBlock(Emitter& emitter, const ir::Block* block) {
-  for (ir::Op* op : *block) {
+void EmitRegion(Emitter& emitter, const ir::Region* region) {
+  for (ir::Op* op : *region) {
     if (op->info().has(ir::kTerminator)) break;
     EmitOp(emitter, op);
   }
   // A coroutine keeps in its frame what it cannot see the end of.
-  if (emitter.coroutine) EndBuffers(emitter, block);
+  if (emitter.coroutine) EndBuffers(emitter, region);
 }
 
 }  // namespace kdl::codegen

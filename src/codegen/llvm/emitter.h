@@ -139,7 +139,7 @@ void EmitOp(Emitter& emitter, ir::Op* op);
 /// Nothing: what there is to do is done for the whole kernel.
 inline void EmitNothing(Emitter&, ir::Op*) {}
 /// Emits a block's ops, without its terminator, at the builder's place.
-void EmitBlock(Emitter& emitter, const ir::Block* block);
+void EmitRegion(Emitter& emitter, const ir::Region* region);
 
 // ops/arithmetic.cpp
 /// floor(a / b) and a - b * floor(a / b); b is not 0.
@@ -163,7 +163,7 @@ void EmitAtomicUpdate(Emitter& emitter, ir::Op* op);
 
 // ops/control.cpp
 /// One turn of a loop; it looks first whether another core has trapped where `polls` says so.
-void EmitLoopBody(Emitter& emitter, const ir::Block* region, bool polls);
+void EmitLoopBody(Emitter& emitter, const ir::Region* region, bool polls);
 
 // ops/claims.cpp
 /// How many counters the loops of a kernel take numbers from.
@@ -209,7 +209,7 @@ llvm::Value* FieldAddress(Emitter& emitter, llvm::StructType* type, llvm::Value*
 
 // ops/memory.cpp
 /// Ends the lives of the buffers on the stack that the block has made.
-void EndBuffers(Emitter& emitter, const ir::Block* block);
+void EndBuffers(Emitter& emitter, const ir::Region* region);
 /// Where the element of an access lies, which is inside of the tensor.
 llvm::Value* AccessAddress(Emitter& emitter, const ir::Op* op, const ir::Value* tensor,
                            std::span<ir::Value* const> index);

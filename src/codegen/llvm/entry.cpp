@@ -129,7 +129,7 @@ void EmitKernel(Emitter& emitter) {
     return FenceReturns(emitter);
   }
   EmitPrologue(emitter);
-  EmitBlock(emitter, emitter.kernel.body);
+  EmitRegion(emitter, emitter.kernel.body);
   RunStages(emitter);
   Leave(emitter, builder, Ending::Done);
   FinishTraps(emitter);

@@ -184,7 +184,7 @@ void WalkEmitted(const Emitter& emitter, const std::function<void(const ir::Op*)
   if (stage) return ir::Walk(stage->region(), visit);
   for (const ir::Op* op : *emitter.kernel.body) {
     if (op->kind() == ir::OpKind::Stage) continue;
-    for (const ir::Block* region : op->regions()) ir::Walk(region, visit);
+    for (const ir::Region* region : op->regions()) ir::Walk(region, visit);
     visit(op);
   }
 }

@@ -30,9 +30,9 @@ int64_t BufferBytes(ir::Type type) {
 }
 
 /// kSuspends: whether other stages may run while the block does; kSyncs: whether it has a barrier.
-bool Has(const ir::Block* block, ir::Trait trait) {
+bool Has(const ir::Region* region, ir::Trait trait) {
   bool found = false;
-  ir::Walk(block, [&](const ir::Op* op) { found |= op->info().has(trait); });
+  ir::Walk(region, [&](const ir::Op* op) { found |= op->info().has(trait); });
   return found;
 }
 
@@ -47,18 +47,18 @@ int64_t TakeBytes(int64_t bytes, int64_t& top) {
 class Planner {
  public:
   /// `top` is where free scratch begins at the start of the block.
-  void Place(const ir::Block* block, int64_t top) {
-    for (const ir::Op* op : *block) {
-      for (const ir::Block* region : op->regions()) Place(region, top);
+  void Place(const ir::Region* region, int64_t top) {
+    for (const ir::Op* op : *region) {
+      for (const ir::Region* nested : op->regions()) Place(nested, top);
       if (op->kind() == ir::OpKind::Stage) top = plan_.scratch_bytes;  // stages run by turns
       if (op->kind() != ir::OpKind::BufferNew) continue;
       BufferPlace place;
       place.bytes = BufferBytes(op->result()->type());
       bool small = place.bytes <= kStackBufferBytes && stack_used_ + place.bytes <= kStackBytes;
-      if (Has(block, ir::kSyncs)) {
+      if (Has(region, ir::kSyncs)) {
         place.home = BufferHome::Frame;
         place.offset = TakeBytes(place.bytes, plan_.frame_bytes);
-      } else if (small && !Has(block, ir::kSuspends)) {
+      } else if (small && !Has(region, ir::kSuspends)) {
         place.home = BufferHome::Stack;
         stack_used_ += place.bytes;
       } else {

@@ -242,7 +242,7 @@ class OpenClDialect final : public Dialect {
                                      [&](const ir::Param& param) { return is_f64(param.value); });
     ir::Walk(kernel.body, [&](const Op* op) {
       found |= std::ranges::any_of(op->results(), is_f64);
-      for (const ir::Block* region : op->regions())
+      for (const ir::Region* region : op->regions())
         found |= std::ranges::any_of(region->params(), is_f64);
     });
     return found;
@@ -304,7 +304,7 @@ std::string WriteKernel(const ir::Function& kernel, KernelCode& code, int64_t ne
   w.Line("int ok = 1, going = 1;");
   dialect.WriteStops(w);
   WriteBuffers(w);
-  WriteBlock(w, kernel.body);
+  WriteRegion(w, kernel.body);
   if (w.syncs) code.resumable = code.entry;
   return tables + dialect.Kernel(w);
 }

@@ -23,7 +23,7 @@ std::string Declare(Writer& w, const ir::Value* value, std::string_view init) {
 }
 
 /// Sets variables to the values of the terminator, all at once.
-void Assign(Writer& w, const std::vector<std::string>& targets, const ir::Block* region) {
+void Assign(Writer& w, const std::vector<std::string>& targets, const ir::Region* region) {
   const Op* yield = region->terminator();
   std::vector<std::string> values;
   for (size_t i = 0; i < targets.size(); ++i) values.emplace_back(w.Get(yield->operand(i)));
@@ -43,16 +43,16 @@ void Assign(Writer& w, const std::vector<std::string>& targets, const ir::Block*
   }
 }
 
-void WriteRegion(Writer& w, const ir::Block* region, const std::vector<std::string>& targets) {
+void WriteRegion(Writer& w, const ir::Region* region, const std::vector<std::string>& targets) {
   ++w.depth;
-  WriteBlock(w, region);
+  WriteRegion(w, region);
   Assign(w, targets, region);
   --w.depth;
 }
 
 bool HaveMet(const Op* op) {
   bool have_met = false;
-  for (const ir::Block* region : op->regions())
+  for (const ir::Region* region : op->regions())
     ir::Walk(region, [&](const Op* inner) { have_met |= inner->kind() == OpKind::Barrier; });
   return have_met;
 }
@@ -73,8 +73,8 @@ bool MoreFollows(const Op* op) {
 /// Whether it chooses the step of a `while`'s turn, or some of the steps: by a number with which the turn begins, as lower-stages-to-state-machine does.
 bool ChoosesStep(const Op* op) {
   const Op* condition = op->operand(0)->def();
-  const Op* turns = op->block()->parent();
-  while (turns && turns->kind() == OpKind::If) turns = turns->block()->parent();
+  const Op* turns = op->parent_region()->parent();
+  while (turns && turns->kind() == OpKind::If) turns = turns->parent_region()->parent();
   return turns && turns->kind() == OpKind::While && condition && condition->kind() == OpKind::Lt &&
          condition->operand(0)->def() == turns->region()->first();
 }
@@ -119,7 +119,7 @@ void WriteTurn(Writer& w, const Op* op, const std::vector<std::string>& carried)
   --w.depth;
 }
 
-std::vector<std::string> DeclareCarried(Writer& w, const ir::Block* region, size_t first,
+std::vector<std::string> DeclareCarried(Writer& w, const ir::Region* region, size_t first,
                                         std::span<ir::Value* const> inits, const Op* op) {
   std::vector<std::string> carried;
   for (size_t i = 0; i < inits.size(); ++i) {
@@ -271,9 +271,9 @@ constexpr WriteFunction kWriters[] = {
 
 void Dialect::WriteBlockCopy(Writer& w, const Op* op) { WriteForeign(w, op); }
 
-void WriteBlock(Writer& w, const ir::Block* block) {
+void WriteRegion(Writer& w, const ir::Region* region) {
   const ir::Loc around = w.loc;
-  for (const Op* op : *block) {
+  for (const Op* op : *region) {
     if (op->info().has(ir::kTerminator)) break;
     WriteFunction write = kWriters[static_cast<size_t>(op->kind())];
     KDL_CHECK(write, "'{}' is not of loop level", op->info().spelling);

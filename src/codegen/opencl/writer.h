@@ -94,7 +94,7 @@ std::string_view Suffix(Scalar scalar);
 /// The text of a kernel, with its tables. Buffers of the team's lie near it as far as `near_bytes` go.
 std::string WriteKernel(const ir::Function& kernel, KernelCode& code, int64_t near_bytes,
                         Dialect& dialect);
-void WriteBlock(Writer& w, const ir::Block* block);
+void WriteRegion(Writer& w, const ir::Region* region);
 
 /// Writes an op of the loop level: one function for each, where the op's group is; one that is missing does not link.
 template <ir::OpKind>

@@ -39,7 +39,7 @@ void ProgramPrinter::Print() {
   PrintDevices();
   PrintSizes();
   PrintApart();
-  PrintBlock(function_.body);
+  PrintRegion(function_.body);
   syntax_->CloseProgram(writer_);
 }
 
@@ -152,7 +152,7 @@ bool ProgramPrinter::IsVariable(const Value* value) const {
   if (!value->name().empty()) return needs_.Uses(value) > 0;
   if (value->def()->kind() == OpKind::Const) return false;
   bool elsewhere = std::any_of(value->uses().begin(), value->uses().end(), [&](const ir::Use& use) {
-    return needs_.Has(use.user) && use.user->block() != value->def()->block();
+    return needs_.Has(use.user) && use.user->parent_region() != value->def()->parent_region();
   });
   return needs_.Uses(value) > 1 || elsewhere;
 }
@@ -177,9 +177,9 @@ std::string ProgramPrinter::FailurePlace(const Op* op) {
   return Quoted(PlaceText(op->loc()));
 }
 
-void ProgramPrinter::PrintBlock(const ir::Block* block, const std::function<void()>& last) {
+void ProgramPrinter::PrintRegion(const ir::Region* region, const std::function<void()>& last) {
   owned_.emplace_back();
-  for (const Op* op : *block) {
+  for (const Op* op : *region) {
     if (needs_.Has(op)) PrintOp(op);
   }
   if (last) last();
@@ -325,7 +325,7 @@ void ProgramPrinter::PrintDeviceCores(const Op* op) {
   syntax_->Constant(writer_, Scalar::I64, name, text, true, Place(op));
 }
 
-void ProgramPrinter::PrintYield(const ir::Block* region, const std::vector<std::string>& targets) {
+void ProgramPrinter::PrintYield(const ir::Region* region, const std::vector<std::string>& targets) {
   std::vector<std::string> values;
   for (const Value* value : region->terminator()->operands()) {
     values.push_back(Unwrapped(Text(value, LiteralStyle::Typed)));
@@ -359,7 +359,7 @@ std::vector<std::string> ProgramPrinter::PrintCarried(const Op* op, std::span<Va
 
 void ProgramPrinter::PrintLoop(const Op* op) {
   ir::LoopOp loop(const_cast<Op*>(op));
-  const ir::Block* region = op->region();
+  const ir::Region* region = op->region();
   std::vector<std::string> carried = PrintCarried(op, loop.inits(), 1);
   const Value* index = region->param(0);
   LoopHead head;
@@ -373,7 +373,7 @@ void ProgramPrinter::PrintLoop(const Op* op) {
   head.place = Place(op);
   syntax_->OpenLoop(writer_, head, names_);
   writer_.Indent();
-  PrintBlock(region, [&] { PrintYield(region, carried); });
+  PrintRegion(region, [&] { PrintYield(region, carried); });
   if (op->HasAttr(AttrKey::Breaks)) writer_.Line(fmt::format("if (!{}) break;", carried[0]));
   writer_.Outdent();
   writer_.Line("}");
@@ -381,11 +381,11 @@ void ProgramPrinter::PrintLoop(const Op* op) {
 
 /// The first carried variable says whether there is a turn.
 void ProgramPrinter::PrintWhile(const Op* op) {
-  const ir::Block* region = op->region();
+  const ir::Region* region = op->region();
   std::vector<std::string> carried = PrintCarried(op, op->operands(), 0);
   syntax_->OpenWhile(writer_, carried[0], Place(op));
   writer_.Indent();
-  PrintBlock(region, [&] { PrintYield(region, carried); });
+  PrintRegion(region, [&] { PrintYield(region, carried); });
   writer_.Outdent();
   writer_.Line("}");
 }
@@ -409,12 +409,12 @@ void ProgramPrinter::PrintIf(const Op* op) {
   writer_.Line(
       fmt::format("if ({}) {{{}", Unwrapped(Text(op->operand(0), LiteralStyle::Typed)), Place(op)));
   for (size_t branch = 0; branch < 2; ++branch) {
-    const ir::Block* region = op->region(branch);
+    const ir::Region* region = op->region(branch);
     bool empty = region->first() == region->terminator() && results.empty();
     if (branch == 1 && empty) break;
     if (branch == 1) writer_.Line("} else {");
     writer_.Indent();
-    PrintBlock(region, [&] { PrintYield(region, results); });
+    PrintRegion(region, [&] { PrintYield(region, results); });
     writer_.Outdent();
   }
   writer_.Line("}");

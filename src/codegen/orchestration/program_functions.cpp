@@ -54,7 +54,8 @@ bool MayStop(const ir::Module& module, const Function& fn) {
 }
 
 /// Those that the ops call, each after what it calls itself.
-void AddCalled(const ir::Module& module, const ir::Block* body, std::vector<const Function*>& fns) {
+void AddCalled(const ir::Module& module, const ir::Region* body,
+               std::vector<const Function*>& fns) {
   ir::Walk(body, [&](const Op* op) {
     if (op->kind() != OpKind::Call) return;
     const Function* fn = module.FindFunction(op->attr<AttrKey::Callee>());
@@ -103,7 +104,7 @@ void ProgramPrinter::PrintFunction() {
   for (size_t i = 0; i < function_.dims.size(); ++i)
     dims_[function_.dims[i]] = variables_.at(function_.dim_value(i));
   writer_.Indent();
-  PrintBlock(function_.body);
+  PrintRegion(function_.body);
   writer_.Outdent();
   writer_.Line("}");
 }

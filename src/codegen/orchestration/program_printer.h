@@ -29,7 +29,7 @@ namespace kdl::codegen {
 /// What of a program has an effect, or is used by what has.
 class Needs {
  public:
-  explicit Needs(const ir::Block* body) {
+  explicit Needs(const ir::Region* body) {
     ir::Walk(body, [this](const ir::Op* op) {
       if (!op->info().has(ir::kPure)) Mark(op);
     });
@@ -107,7 +107,7 @@ class ProgramPrinter {
   /// `"file.kdl:12:5"`, for errors of what may fail; it says the line, too.
   std::string FailurePlace(const ir::Op* op);
   /// A block of the text: what it made ends with it, after what `last` prints.
-  void PrintBlock(const ir::Block* block, const std::function<void()>& last = {});
+  void PrintRegion(const ir::Region* region, const std::function<void()>& last = {});
   /// Behind the declaration of what ends with the block.
   void Own(Owned::Kind kind, const std::string& name) { owned_.back().push_back({kind, name}); }
   void PrintOp(const ir::Op* op);
@@ -138,7 +138,7 @@ class ProgramPrinter {
   std::vector<std::string> PrintCarried(const ir::Op* op, std::span<ir::Value* const> inits,
                                         size_t first);
   /// Assigns what a region yields to the variables that its op has for it.
-  void PrintYield(const ir::Block* region, const std::vector<std::string>& targets);
+  void PrintYield(const ir::Region* region, const std::vector<std::string>& targets);
   void PrintLoop(const ir::Op* op);
   void PrintWhile(const ir::Op* op);
   void PrintIf(const ir::Op* op);

@@ -59,7 +59,7 @@ bool ProgramPrinter::MayStandInPlace(const Value* part) {
   bool once = false;
   for (const ir::Use& use : part->uses()) {
     if (use.user->kind() == OpKind::Free) continue;
-    bool is_other = use.user->block() != part->def()->block();
+    bool is_other = use.user->parent_region() != part->def()->parent_region();
     if (once || is_other || use.user->kind() == OpKind::Transfer) return false;
     once = true;
   }

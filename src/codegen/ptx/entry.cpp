@@ -66,13 +66,13 @@ bool IsHeld(const ir::Op& op) {
 }
 
 /// Registers for the tiles that a worker keeps at once: those of a block follow one another, besides those of blocks around.
-int64_t TileRegisters(const ir::Block* block) {
+int64_t TileRegisters(const ir::Region* region) {
   constexpr int64_t kRegisterBytes = 4;
   int64_t here = 0;
   int64_t within = 0;
-  for (const ir::Op* op : *block) {
+  for (const ir::Op* op : *region) {
     if (IsHeld(*op)) here = std::max(here, BytesOf(op->result()->type()) / kRegisterBytes);
-    for (const ir::Block* region : op->regions()) within = std::max(within, TileRegisters(region));
+    for (const ir::Region* nested : op->regions()) within = std::max(within, TileRegisters(nested));
   }
   return here + within;
 }

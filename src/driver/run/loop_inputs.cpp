@@ -38,7 +38,7 @@ class Reach {
   /// Adds what the op makes of the operand; true where that is how often something runs.
   bool Pass(const ir::Op& op, size_t operand) {
     if (op.kind() == OpKind::Yield) {
-      const ir::Op* parent = op.block()->parent();
+      const ir::Op* parent = op.parent_region()->parent();
       if (parent->kind() != OpKind::If) return true;  // what a loop carries may end it
       Add(parent->result(operand));
       return false;

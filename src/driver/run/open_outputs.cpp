@@ -25,7 +25,8 @@ bool IsAtomic(const ir::Op& op) {
 
 /// Whether there may be no `sync` between two ops, whatever the branches and loops around them do.
 bool MayBeUnordered(const ir::Op* a, const ir::Op* b, const ir::Function& kernel) {
-  for (const ir::Op* loop = a->block()->parent(); loop; loop = loop->block()->parent()) {
+  for (const ir::Op* loop = a->parent_region()->parent(); loop;
+       loop = loop->parent_region()->parent()) {
     bool is_loop = loop->kind() != ir::OpKind::If && loop->kind() != ir::OpKind::Stage;
     if (is_loop && IsInside(b, loop)) return true;
   }
@@ -34,7 +35,7 @@ bool MayBeUnordered(const ir::Op* a, const ir::Op* b, const ir::Function& kernel
   ir::Walk(kernel.body, [&](const ir::Op* op) {
     if (op == a || op == b) inside = !inside;
     if (!inside || op->kind() != ir::OpKind::Sync) return;
-    const ir::Op* around = op->block()->parent();
+    const ir::Op* around = op->parent_region()->parent();
     waits = waits || !around || IsInside(a, around) || IsInside(b, around);
   });
   return !waits;
@@ -92,10 +93,10 @@ class OpenBits {
   }
 
  private:
-  void Visit(const ir::Block* block, bool decided) {
-    for (const ir::Op* op : *block) {
+  void Visit(const ir::Region* region, bool decided) {
+    for (const ir::Op* op : *region) {
       bool inner = decided || Decides(*op);
-      for (const ir::Block* region : op->regions()) Visit(region, inner);
+      for (const ir::Region* nested : op->regions()) Visit(nested, inner);
       VisitOp(*op, inner);
     }
   }
@@ -105,7 +106,7 @@ class OpenBits {
     if (op.regions().empty()) return false;
     if (std::ranges::any_of(op.operands(), [&](const auto* one) { return IsOpen(one); }))
       return true;
-    const ir::Block* body = op.region();
+    const ir::Region* body = op.region();
     return op.kind() == ir::OpKind::While && open_.contains(body->param(0));
   }
 
@@ -145,8 +146,8 @@ class OpenBits {
 
   /// What a region ends with is a result of its op, and what its next round carries.
   void VisitYield(const ir::Op& yield, bool decided) {
-    const ir::Op& parent = *yield.block()->parent();
-    const std::vector<ir::Value*>& params = yield.block()->params();
+    const ir::Op& parent = *yield.parent_region()->parent();
+    const std::vector<ir::Value*>& params = yield.parent_region()->params();
     size_t count = parent.results().size();
     for (size_t i = 0; i < yield.operands().size() && i < count; ++i) {
       if (!decided && !IsOpen(yield.operand(i))) continue;

@@ -171,7 +171,7 @@ void BeginNestPoint(Frame& frame) {
 }
 
 /// The fold_ins of a nest's body.
-std::vector<const Instruction*> FoldsOf(const BlockCode& body) {
+std::vector<const Instruction*> FoldsOf(const RegionCode& body) {
   std::vector<const Instruction*> folds;
   for (const Instruction& instruction : body.instructions) {
     if (instruction.op->kind() == ir::OpKind::ReduceInLoop) folds.push_back(&instruction);
@@ -180,7 +180,7 @@ std::vector<const Instruction*> FoldsOf(const BlockCode& body) {
 }
 
 /// The results of folds where the nest has no point: where the folded axes have none, each other element has a start.
-void FoldNothing(Activation& here, const BlockCode& body, const std::vector<AxisRange>& ranges,
+void FoldNothing(Activation& here, const RegionCode& body, const std::vector<AxisRange>& ranges,
                  const std::vector<std::vector<int64_t>>& strides, PointState& state) {
   const ir::Op* yield = body.instructions.back().op;
   for (const Instruction* fold : FoldsOf(body)) {
@@ -337,7 +337,7 @@ void StartNest(Core& core, Activation& here, const Instruction& instruction) {
     outputs.push_back(MakeTile(std::move(own)));
   }
   PointState state{PointWalk(SizesOf(ranges), strides), std::move(outputs), nullptr};
-  const BlockCode& body = here.code->blocks[instruction.regions[0]];
+  const RegionCode& body = here.code->blocks[instruction.regions[0]];
   state.folds.resize(FoldsOf(body).size());
   if (state.walk.done()) {
     FoldNothing(here, body, ranges, strides, state);

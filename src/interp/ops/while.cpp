@@ -42,7 +42,7 @@ TileRef MergeTiles(const Tile& next, const Tile& kept, const Tile& condition,
 void KeepEnded(Frame& frame, const Instruction& yield) {
   Activation& here = *frame.here;
   const std::vector<Slot>& params = frame.block->params;
-  const ir::Block* region = frame.owner->op->region();
+  const ir::Region* region = frame.owner->op->region();
   if (params[0].kind == SlotKind::Tile) {
     TileRef condition = here.tile(params[0]);
     for (size_t i = 0; i < params.size(); ++i) {
@@ -66,7 +66,7 @@ void StartWhile(Core& core, Activation& here, const Instruction& instruction) {
   if (!AnyGoesOn(here, instruction.operands[0])) {
     return MoveValues(here, instruction.operands, 0, here, instruction.results, 0);
   }
-  const BlockCode& block = here.code->blocks[instruction.regions[0]];
+  const RegionCode& block = here.code->blocks[instruction.regions[0]];
   core.frames.push_back({&here, &block, 0, &instruction, {}});
   MoveValues(here, instruction.operands, 0, here, block.params, 0);
 }

@@ -27,8 +27,8 @@ struct Binder {
 /// Reads one op. What it has read waits here until the types of the results are known.
 class OpReader {
  public:
-  OpReader(TextReader& reader, Block* block, size_t depth)
-      : reader_(reader), cursor_(reader.cursor), block_(block), depth_(depth) {}
+  OpReader(TextReader& reader, Region* region, size_t depth)
+      : reader_(reader), cursor_(reader.cursor), region_(region), depth_(depth) {}
 
   bool Read();
 
@@ -74,7 +74,7 @@ class OpReader {
 
   TextReader& reader_;
   TextCursor& cursor_;
-  Block* block_;
+  Region* region_;
   size_t depth_;
   size_t begin_ = 0;
   const OpInfo* info_ = nullptr;
@@ -138,7 +138,7 @@ Op* OpReader::Create() {
   // The types of an op with regions follow its regions.
   std::vector<Type> types = types_;
   types.resize(names_.size(), reader_.types().ScalarOf(Scalar::I64));
-  Builder builder(reader_.module, block_);
+  Builder builder(reader_.module, region_);
   builder.set_loc(loc_);
   return builder.Create(info_->kind, operands_, std::move(types), std::move(attrs_));
 }
@@ -509,7 +509,7 @@ bool OpReader::ReadRegions(Op* op) {
     Value* param = builder.AddParam(op->region(), binder.type, Name());
     if (!Define(reader_, param, binder.name.name, binder.name.span)) return false;
   }
-  for (Block* region : op->regions()) {
+  for (Region* region : op->regions()) {
     if (region != op->region() && !cursor_.Word("else")) return false;
     if (!cursor_.Sign("{") || !ReadOps(reader_, region, depth_ + 1)) return false;
   }
@@ -520,14 +520,14 @@ bool OpReader::ReadRegions(Op* op) {
 
 }  // namespace
 
-bool ReadOps(TextReader& reader, Block* block, size_t depth) {
+bool ReadOps(TextReader& reader, Region* region, size_t depth) {
   if (depth > kMaxTextNesting) {
     reader.cursor.Fail(diag::IrNestedTooDeep, reader.cursor.From(reader.cursor.Here()),
                        kMaxTextNesting);
     return false;
   }
   while (!reader.cursor.TrySign("}")) {
-    if (!OpReader(reader, block, depth).Read()) return false;
+    if (!OpReader(reader, region, depth).Read()) return false;
   }
   return true;
 }

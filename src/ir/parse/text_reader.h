@@ -39,6 +39,6 @@ Value* ReadValue(TextReader& reader);
 bool Define(TextReader& reader, Value* value, const TextCursor::ValueText& name, Span span);
 
 /// Ops and the closing brace into the block. `depth` counts the regions around it.
-bool ReadOps(TextReader& reader, Block* block, size_t depth);
+bool ReadOps(TextReader& reader, Region* region, size_t depth);
 
 }  // namespace kdl::ir

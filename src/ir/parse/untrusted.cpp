@@ -99,7 +99,7 @@ class SizeChecks {
   /// Of a kernel at its head, of a program before the op.
   void RequireOnce(const Op* at, Size left, CompareKind compare, Size right) {
     bool is_kernel = function_.kind == FunctionKind::Kernel;
-    const Op* first = is_kernel ? function_.body->first() : at->block()->first();
+    const Op* first = is_kernel ? function_.body->first() : at->parent_region()->first();
     for (const Op* op = first; op && op != at; op = op->next()) {
       bool is_this = op->kind() == OpKind::Require && op->attr<AttrKey::Compare>() == compare &&
                      op->attr<AttrKey::Left>() == left && op->attr<AttrKey::Right>() == right;
@@ -189,7 +189,7 @@ void DefineElements(Module& module, Function& program) {
   });
   Builder b(module);
   for (Op* alloc : allocations) {
-    b.SetInsertionPoint(alloc->block(), alloc->next());
+    b.SetInsertionPoint(alloc->parent_region(), alloc->next());
     b.set_loc(alloc->loc());
     FillWithZeros(b, alloc->result());
   }

@@ -19,7 +19,7 @@ class Comparison {
  public:
   explicit Comparison(EqualOptions options) : options_(options) {}
 
-  std::string Blocks(const Block* a, const Block* b);
+  std::string Blocks(const Region* a, const Region* b);
 
  private:
   std::string Ops(const Op* a, const Op* b);
@@ -96,8 +96,8 @@ std::string Comparison::Ops(const Op* a, const Op* b) {
   if (std::string operands = Operands(a, b); !operands.empty()) return operands;
   if (!SameAttrs(a, b)) return Differ(a, b, "attributes");
   for (size_t r = 0; r < a->regions().size(); ++r) {
-    const Block* of_a = a->region(r);
-    const Block* of_b = b->region(r);
+    const Region* of_a = a->region(r);
+    const Region* of_b = b->region(r);
     if (std::string params = Values(of_a->params(), of_b->params()); !params.empty()) {
       return Differ(a, b, params);
     }
@@ -107,7 +107,7 @@ std::string Comparison::Ops(const Op* a, const Op* b) {
   return results.empty() ? "" : Differ(a, b, results);
 }
 
-std::string Comparison::Blocks(const Block* a, const Block* b) {
+std::string Comparison::Blocks(const Region* a, const Region* b) {
   // The body of a function: its parameters have no op to pair them.
   if (!a->parent()) {
     if (std::string params = Values(a->params(), b->params()); !params.empty()) return params;

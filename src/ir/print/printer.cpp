@@ -29,7 +29,7 @@ class FunctionNames {
                                         : Distinct(axis_taken_, axis.name.text()));
     }
     AddParams(function.body);
-    AddBlock(function.body);
+    AddRegion(function.body);
   }
 
   std::string_view Of(const Value* value) const {
@@ -53,15 +53,15 @@ class FunctionNames {
     values_[value] = "%" + (value->name().empty() ? fmt::format("{}", next_value_++)
                                                   : Distinct(value_taken_, value->name().text()));
   }
-  void AddParams(const Block* block) {
-    for (const Value* param : block->params()) Add(param);
+  void AddParams(const Region* region) {
+    for (const Value* param : region->params()) Add(param);
   }
-  void AddBlock(const Block* block) {
-    for (const Op* op : *block) {
+  void AddRegion(const Region* region) {
+    for (const Op* op : *region) {
       for (const Value* result : op->results()) Add(result);
-      for (const Block* region : op->regions()) {
-        AddParams(region);
-        AddBlock(region);
+      for (const Region* nested : op->regions()) {
+        AddParams(nested);
+        AddRegion(nested);
       }
     }
   }
@@ -122,7 +122,7 @@ class OpPrinter {
  public:
   OpPrinter(const FunctionNames& names, PrintOptions options) : names_(names), options_(options) {}
 
-  void PrintBlock(const Block* block, int depth);
+  void PrintRegion(const Region* region, int depth);
   void PrintOp(const Op* op, int depth);
   /// All of the op up to its first region's brace or its end.
   void PrintFirstLine(const Op* op);
@@ -158,7 +158,7 @@ class OpPrinter {
   std::string FoldHead(const Op* op) const;
   std::string NoHead(const Op* op) const;
   /// Of a region whose parameters from `first` on carry the inits.
-  std::string Carried(std::span<Value* const> inits, const Block* region, size_t first = 1) const;
+  std::string Carried(std::span<Value* const> inits, const Region* region, size_t first = 1) const;
   std::string AccessText(const Op* op, const Access& access) const;
   std::string DimText(const Op* op, const AccessDim& dim) const;
 
@@ -285,7 +285,7 @@ void OpPrinter::PrintBraces(const Op* op) {
   if (separator == ", ") text_ += "}";
 }
 
-std::string OpPrinter::Carried(std::span<Value* const> inits, const Block* region,
+std::string OpPrinter::Carried(std::span<Value* const> inits, const Region* region,
                                size_t first) const {
   std::string text;
   for (size_t i = 0; i < inits.size() && i + first < region->params().size(); ++i) {
@@ -296,12 +296,12 @@ std::string OpPrinter::Carried(std::span<Value* const> inits, const Block* regio
 }
 
 std::string OpPrinter::ParamText(const Op* op, size_t i) const {
-  const Block* region = op->region();
+  const Region* region = op->region();
   return i < region->params().size() ? Of(region->param(i)) : std::string("%?");
 }
 
 std::string OpPrinter::TypedParam(const Op* op, size_t i) const {
-  const Block* region = op->region();
+  const Region* region = op->region();
   bool has = i < region->params().size();
   return fmt::format("{}: {}", ParamText(op, i), has ? Type(region->param(i)->type()) : "?");
 }
@@ -403,17 +403,17 @@ void OpPrinter::PrintOp(const Op* op, int depth) {
   std::string indent(static_cast<size_t>(depth) * 2, ' ');
   text_ += indent;
   PrintFirstLine(op);
-  for (const Block* region : op->regions()) {
+  for (const Region* region : op->regions()) {
     text_ += region == op->region() ? " {\n" : " else {\n";
-    PrintBlock(region, depth + 1);
+    PrintRegion(region, depth + 1);
     text_ += indent + "}";
   }
   if (!op->regions().empty() && !op->results().empty()) text_ += " : " + Types(op->results());
   text_ += "\n";
 }
 
-void OpPrinter::PrintBlock(const Block* block, int depth) {
-  for (const Op* op : *block) PrintOp(op, depth);
+void OpPrinter::PrintRegion(const Region* region, int depth) {
+  for (const Op* op : *region) PrintOp(op, depth);
 }
 
 std::string_view KindText(FunctionKind kind) {
@@ -512,7 +512,7 @@ std::string Print(const Function& function, PrintOptions options) {
   for (uint32_t i = 0; i < function.axes.size(); ++i) {
     text += AxisText(function.axes[i], AxisId(i), names);
   }
-  printer.PrintBlock(function.body, 1);
+  printer.PrintRegion(function.body, 1);
   return text + printer.text() + "}\n";
 }
 
@@ -537,7 +537,7 @@ std::string Print(const Module& module, PrintOptions options) {
 }
 
 std::string PrintLine(const Op& op) {
-  const Function* function = op.block() ? op.block()->function() : nullptr;
+  const Function* function = op.parent_region() ? op.parent_region()->function() : nullptr;
   if (!function) return std::string(op.info().spelling);
   FunctionNames names(*function);
   OpPrinter printer(names, {});

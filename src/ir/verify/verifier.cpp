@@ -122,7 +122,7 @@ class FunctionVerifier {
   void Run() {
     CheckSignature();
     OpenScope(function_.body, nullptr);
-    CheckBlock(function_.body, OpKind::Return);
+    CheckRegion(function_.body, OpKind::Return);
     CheckUses();
   }
 
@@ -135,13 +135,13 @@ class FunctionVerifier {
   void CheckAxes();
   void CheckSize(Size size, const Op* op, std::string_view what);
   void CheckSizes(const Op* op);
-  void CheckBlock(const Block* block, OpKind terminator);
+  void CheckRegion(const Region* region, OpKind terminator);
   void CheckOp(const Op* op, OpKind terminator);
   void CheckTile(const Value* value, const Op* op);
   void CheckWrites(const Op* op);
   void CheckDomain(const Op* op);
   void CheckUses();
-  void OpenScope(const Block* block, const Op* op);
+  void OpenScope(const Region* region, const Op* op);
   void Enter(Value* value, const Op* op);
   void Leave(size_t mark);
 
@@ -301,12 +301,12 @@ void FunctionVerifier::Leave(size_t mark) {
 
 /// Blks first: a carried tile may have the axis of its own loop only by an outer blk, but a nest's
 /// or loop's parameters come in any order.
-void FunctionVerifier::OpenScope(const Block* block, const Op* op) {
-  for (size_t i = 0; i < block->params().size(); ++i) {
-    const Value* param = block->param(i);
-    if (param->block() != block || param->def() || param->index() != i)
+void FunctionVerifier::OpenScope(const Region* region, const Op* op) {
+  for (size_t i = 0; i < region->params().size(); ++i) {
+    const Value* param = region->param(i);
+    if (param->parent_region() != region || param->def() || param->index() != i)
       Report(op, fmt::format("parameter {} is misplaced", i));
-    Enter(block->param(i), op);
+    Enter(region->param(i), op);
   }
 }
 
@@ -358,12 +358,12 @@ void FunctionVerifier::CheckOp(const Op* op, OpKind terminator) {
     CheckWrites(op);
     CheckDomain(op);
   }
-  for (const Block* region : op->regions()) {
+  for (const Region* region : op->regions()) {
     if (region->parent() != op || region->function() != &function_)
       Report(op, "a region that belongs elsewhere");
     size_t mark = scope_.size();
     OpenScope(region, op);
-    CheckBlock(region, OpKind::Yield);
+    CheckRegion(region, OpKind::Yield);
     Leave(mark);
   }
   for (size_t i = 0; i < op->results().size(); ++i) {
@@ -374,19 +374,19 @@ void FunctionVerifier::CheckOp(const Op* op, OpKind terminator) {
   }
 }
 
-void FunctionVerifier::CheckBlock(const Block* block, OpKind terminator) {
+void FunctionVerifier::CheckRegion(const Region* region, OpKind terminator) {
   size_t mark = scope_.size();
   const Op* before = nullptr;
-  for (const Op* op : *block) {
-    if (op->block() != block || op->prev() != before)
+  for (const Op* op : *region) {
+    if (op->parent_region() != region || op->prev() != before)
       Report(op, "the op is not linked into its block");
     CheckOp(op, terminator);
     before = op;
   }
-  bool ends = block->last() == before && before && before->kind() == terminator;
+  bool ends = region->last() == before && before && before->kind() == terminator;
   if (!ends) {
-    Report(block->parent(),
-           fmt::format("{} does not end with '{}'", block->parent() ? "a region" : "the function",
+    Report(region->parent(),
+           fmt::format("{} does not end with '{}'", region->parent() ? "a nested" : "the function",
                        Info(terminator).spelling));
   }
   Leave(mark);

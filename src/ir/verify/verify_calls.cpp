@@ -99,7 +99,7 @@ std::string CallFault(const Op& op, const Module& module) {
   const Function* fn = module.FindFunction(callee);
   if (!fn || fn->kind != FunctionKind::Fn)
     return fmt::format("'{}' is no fn of the module", callee.text());
-  const Function* caller = op.block()->function();
+  const Function* caller = op.parent_region()->function();
   const std::vector<Function*>& functions = module.functions();
   auto place = [&](const Function* f) { return std::find(functions.begin(), functions.end(), f); };
   if (caller->kind == FunctionKind::Fn && place(fn) >= place(caller)) {
@@ -113,7 +113,7 @@ std::string CallFault(const Op& op, const Module& module) {
 }
 
 std::string ReturnFault(const Op& op, const Module&) {
-  const Function* function = op.block()->function();
+  const Function* function = op.parent_region()->function();
   auto same = [](const Value* value, Type type) { return value->type() == type; };
   bool equal = std::equal(op.operands().begin(), op.operands().end(), function->results.begin(),
                           function->results.end(), same);

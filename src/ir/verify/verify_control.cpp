@@ -58,7 +58,7 @@ std::string CutFault(const Op& op, const Module&) {
   const std::vector<Value*>& params = op.region()->params();
   if (!IsBlk(op.operand(0)) || params.size() != 1 || !IsBlk(params[0]))
     return "the operand or the parameter is no blk";
-  const Axis& axis = op.block()->function()->axis(params[0]->type()->axes[0]);
+  const Axis& axis = op.parent_region()->function()->axis(params[0]->type()->axes[0]);
   if (axis.parent != op.operand(0)->type()->axes[0]) return "the axis is not in that of the blk";
   NumberList sizes = op.attr<AttrKey::Sizes>();
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -77,8 +77,8 @@ std::string ClaimFault(const Op& op) {
   };
   if (!op.results().empty()) return "claims its numbers and carries values";
   if (!is_const(0, 0) || !is_const(2, 1)) return "claims other numbers than 0, 1, 2 …";
-  const Block* body = op.block();
-  for (; body->parent(); body = body->parent()->block()) {
+  const Region* body = op.parent_region();
+  for (; body->parent(); body = body->parent()->parent_region()) {
     if (body->parent()->HasAttr(AttrKey::Claim)) return "claims its numbers within such a loop";
   }
   int64_t loops = 0;
@@ -98,7 +98,8 @@ std::string TeamFault(const Op& op) {
   if (!op.results().empty()) return "workers carry nothing from one to the next";
   if (op.HasAttr(AttrKey::Claim) || op.HasAttr(AttrKey::Breaks))
     return "turns of a team's are all run, each by its worker";
-  for (const Op* outer = op.block()->parent(); outer; outer = outer->block()->parent()) {
+  for (const Op* outer = op.parent_region()->parent(); outer;
+       outer = outer->parent_region()->parent()) {
     if (outer->HasAttr(AttrKey::Team)) return "stands in another loop of the team's";
   }
   return "";
@@ -122,7 +123,7 @@ std::string LoopFault(const Op& op, const Module&) {
 /// Whether what makes the value in the stage can be computed before it, too.
 bool MayLeave(const Value* value, const Op* stage, std::set<const Op*>& known) {
   const Op* def = value->def();
-  if (!def || def->block() != stage->region() || !known.insert(def).second) return true;
+  if (!def || def->parent_region() != stage->region() || !known.insert(def).second) return true;
   if (!def->info().has(kPure) && !def->info().has(kElementwise)) return false;
   return std::ranges::all_of(def->operands(),
                              [&](const Value* operand) { return MayLeave(operand, stage, known); });
@@ -140,7 +141,7 @@ std::string GroupsFault(const Op& spmd) {
     one_each = one_each && known->second == how;
   });
   if (!one_each) return "its groups fold a tensor by two operators";
-  const Op* around = spmd.block()->parent();
+  const Op* around = spmd.parent_region()->parent();
   const Op* stage = folds.empty() ? nullptr : Around(around, OpKind::Stage);
   if (!stage) return "";
   if (stage != around) return "it has groups to fold, and stands in a loop or branch of a stage";
@@ -151,7 +152,7 @@ std::string GroupsFault(const Op& spmd) {
 }
 
 std::string SpmdFault(const Op& op, const Module&) {
-  if (op.block()->function()->kind != FunctionKind::Kernel) return "it stands in no kernel";
+  if (op.parent_region()->function()->kind != FunctionKind::Kernel) return "it stands in no kernel";
   if (std::string fault = AllI64(op.operands()); !fault.empty()) return fault;
   if (std::string fault = AheadFault(op); !fault.empty()) return fault;
   const std::vector<Value*>& params = op.region()->params();
@@ -161,7 +162,8 @@ std::string SpmdFault(const Op& op, const Module&) {
     if (!IsBlk(param) && !IsI64(param)) return "a binder is neither a blk nor an i64";
   }
   if (!Yielded(op.region()).empty()) return "the region yields values";
-  for (const Op* outer = op.block()->parent(); outer; outer = outer->block()->parent()) {
+  for (const Op* outer = op.parent_region()->parent(); outer;
+       outer = outer->parent_region()->parent()) {
     if (outer->kind() == OpKind::Spmd) return "stands in another spmd";
   }
   if (std::string fault = ElementwisePlaceFault(op); !fault.empty()) return fault;
@@ -170,7 +172,7 @@ std::string SpmdFault(const Op& op, const Module&) {
 
 /// What a fn gives is the same on all cores, so that callers need not look into it.
 std::string CoreIdFault(const Op& op, const Module&) {
-  if (op.block()->function()->kind != FunctionKind::Kernel) return "it stands in no kernel";
+  if (op.parent_region()->function()->kind != FunctionKind::Kernel) return "it stands in no kernel";
   return IsI64(op.result()) ? "" : "the result is no i64";
 }
 
@@ -222,7 +224,7 @@ std::string IfFault(const Op& op, const Module&) {
   Type condition = op.operand(0)->type();
   if (!IsScalar(condition) || condition->scalar != Scalar::Bool)
     return "the condition is no scalar bool";
-  for (const Block* region : op.regions()) {
+  for (const Region* region : op.regions()) {
     if (!region->params().empty()) return "a branch has parameters";
     if (std::string fault = SameTypes(Yielded(region), op.results(), "yielded values");
         !fault.empty())

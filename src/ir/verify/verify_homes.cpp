@@ -19,7 +19,7 @@ bool IsHome(const Value* value) { return value->type()->kind == TypeKind::Home; 
 std::string HomeFault(const Op& op, const Module&) {
   Type type = op.result()->type();
   if (type->kind != TypeKind::Home) return "the result is no home";
-  const Function& function = *op.block()->function();
+  const Function& function = *op.parent_region()->function();
   AxisList axes = Sorted(type->axes);
   if (axes.empty()) return "a home needs an axis";
   if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
@@ -45,7 +45,7 @@ std::string HomeFault(const Op& op, const Module&) {
 
 /// What is wrong with a tile as that of a home, or of the part of it that blocks in scope walk.
 std::string TileFault(const Op& op, Type tile, Type home) {
-  const Function& function = *op.block()->function();
+  const Function& function = *op.parent_region()->function();
   bool fits = IsTile(tile) && tile->scalar == home->scalar && PartAxes(function, home, tile);
   if (!fits) return "is no tile of the home";
   for (AxisId axis : home->axes) {
@@ -60,7 +60,7 @@ std::string TileFault(const Op& op, Type tile, Type home) {
 std::string PanelFault(const Op& op, Values panel, Type tile, Type home) {
   if (panel.empty()) return "";
   if (!IsI64(panel[0])) return "the panel's number is no i64";
-  const Function& function = *op.block()->function();
+  const Function& function = *op.parent_region()->function();
   Size extent = function.axis(PartAxes(function, home, tile)->back()).extent;
   bool fits = IsConstant(extent) && extent->value <= home->panel;
   return fits ? "" : "the tile has more than a panel of the home";
@@ -70,14 +70,15 @@ std::string PanelFault(const Op& op, Values panel, Type tile, Type home) {
 bool Changes(const Op* op, const Value* home) {
   if (op->kind() == OpKind::Put || op->kind() == OpKind::Move) return op->operand(1) == home;
   bool changes = false;
-  for (const Block* region : op->regions())
+  for (const Region* region : op->regions())
     Walk(region, [&](const Op* inner) { changes |= Changes(inner, home); });
   return changes;
 }
 
 /// Whether the home changes after `from` and before the op of its block that is `user`, or has it inside.
 bool ChangesBefore(const Op* from, const Op* user, const Value* home) {
-  while (user && user->block() != from->block()) user = user->block()->parent();
+  while (user && user->parent_region() != from->parent_region())
+    user = user->parent_region()->parent();
   for (const Op* op = from->next(); op && op != user; op = op->next()) {
     if (Changes(op, home)) return true;
   }
@@ -130,7 +131,8 @@ std::string PutFault(const Op& op, const Module&) {
     return fault;
   const Op* maker = op.operand(0)->def();
   if (maker && IsChain(maker)) return "";  // its elements stand in registers until they are put
-  if (!maker || maker->block() != op.block()) return "the tile is not made in this block";
+  if (!maker || maker->parent_region() != op.parent_region())
+    return "the tile is not made in this block";
   for (const Op* between = maker->next(); between != &op; between = between->next()) {
     bool is_put = between && between->kind() == OpKind::Put && between->operand(0)->def() == maker;
     if (!is_put) return "it does not stand right behind the op that makes the tile";

@@ -25,7 +25,8 @@ std::string NestFault(const Op& op, const Module&) {
   for (size_t i = 0; i < yielded.size(); ++i) {
     Type result = op.result(i)->type();
     const Op* fold = yielded[i]->def();
-    bool folds = fold && fold->kind() == OpKind::ReduceInLoop && fold->block() == op.region();
+    bool folds =
+        fold && fold->kind() == OpKind::ReduceInLoop && fold->parent_region() == op.region();
     const std::vector<AxisId> own = folds ? Without(axes, fold->attr<AttrKey::Axes>()) : axes;
     bool fits = IsScalar(yielded[i]->type()) && IsTile(result) && result->axes == own &&
                 result->scalar == yielded[i]->type()->scalar;
@@ -68,7 +69,7 @@ std::string FoldedTermsFault(const Op& op) {
 
 std::string ReduceInLoopFault(const Op& op, const Module&) {
   if (std::string fault = FoldedTermsFault(op); !fault.empty()) return fault;
-  const Op* nest = op.block()->parent();
+  const Op* nest = op.parent_region()->parent();
   if (!nest || nest->kind() != OpKind::Nest) return "stands in no nest";
   AxisList walked;
   for (const Value* blk : nest->operands()) walked.push_back(blk->type()->axes[0]);
@@ -82,7 +83,8 @@ std::string ReduceInLoopFault(const Op& op, const Module&) {
       return "the nest folds other axes, too";
   }
   for (const Value* into : op.Segment(ReduceInLoopOp::at_into)) {
-    if (into->def() && into->def()->block() == nest->region()) return "'into' is made in the nest";
+    if (into->def() && into->def()->parent_region() == nest->region())
+      return "'into' is made in the nest";
     bool fits = IsTile(into->type()) && into->type()->scalar == op.attr<AttrKey::Acc>() &&
                 Includes(Without(AxesOf(nest->operands()), over), into->type()->axes);
     if (!fits) return "'into' is no value over the nest's other axes, of the accumulator's type";
@@ -355,7 +357,8 @@ std::string TransposeFault(const Op& op, const Module&) {
 
 /// Whether the op stands in a loop of the team's.
 bool IsWorkers(const Op& op) {
-  for (const Op* around = op.block()->parent(); around; around = around->block()->parent()) {
+  for (const Op* around = op.parent_region()->parent(); around;
+       around = around->parent_region()->parent()) {
     if (around->HasAttr(AttrKey::Team)) return true;
   }
   return false;

@@ -16,15 +16,17 @@ bool IsPipe(const Value* value) { return value->type()->kind == TypeKind::Pipe; 
 
 /// A stage, or what would stand next to one, in the body of a kernel.
 std::string StageFault(const Op& op, const Module&) {
-  if (op.block()->parent()) return "stands in a region";
-  if (op.block()->function()->kind != FunctionKind::Kernel) return "stands outside a kernel";
+  if (op.parent_region()->parent()) return "stands in a region";
+  if (op.parent_region()->function()->kind != FunctionKind::Kernel)
+    return "stands outside a kernel";
   if (!op.region()->params().empty()) return "the region has parameters";
   return Yielded(op.region()).empty() ? "" : "the region yields values";
 }
 
 bool InStage(const Op& op) {
-  if (op.block()->function()->kind == FunctionKind::Fn) return true;
-  for (const Op* outer = op.block()->parent(); outer; outer = outer->block()->parent()) {
+  if (op.parent_region()->function()->kind == FunctionKind::Fn) return true;
+  for (const Op* outer = op.parent_region()->parent(); outer;
+       outer = outer->parent_region()->parent()) {
     if (outer->kind() == OpKind::Stage) return true;
   }
   return false;
@@ -32,7 +34,7 @@ bool InStage(const Op& op) {
 
 std::string PipeFault(const Op& op, const Module&) {
   if (!IsPipe(op.result())) return "the result is no pipe";
-  if (op.block()->parent()) return "stands in a region";
+  if (op.parent_region()->parent()) return "stands in a region";
   if (op.attr<AttrKey::Depth>() < 1) return "holds no tile";
   for (const Value* workspace : op.Segment(PipeOp::at_workspace)) {
     if (workspace->type()->kind != TypeKind::Workspace) return "lies in what is no workspace";
@@ -70,7 +72,7 @@ std::string PositionsFault(const Op& op, const Value* pipe) {
   AxisList sorted = Sorted(axes);
   bool twice = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
   if (twice) return "an axis stands for two positions";
-  const Function& function = *op.block()->function();
+  const Function& function = *op.parent_region()->function();
   for (size_t i = 0; i < axes.size(); ++i) {
     if (axes[i].value >= function.axes.size()) return "an axis is not the function's";
     Size extent = function.axis(axes[i]).extent;

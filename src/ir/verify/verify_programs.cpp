@@ -141,8 +141,8 @@ std::string ExpectFault(const Op& op, const Module&) {
 }
 
 std::string RequireFault(const Op& op, const Module&) {
-  bool in_program = op.block()->function()->kind == FunctionKind::Program;
-  return op.block()->parent() && !in_program ? "it stands in a region" : "";
+  bool in_program = op.parent_region()->function()->kind == FunctionKind::Program;
+  return op.parent_region()->parent() && !in_program ? "it stands in a region" : "";
 }
 
 std::string MarkFault(const Op& op, const Module&) {

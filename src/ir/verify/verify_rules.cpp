@@ -62,7 +62,7 @@ std::string SameTypes(Values values, const std::vector<Value*>& expected, std::s
   return equal ? "" : fmt::format("the types of {} differ", what);
 }
 
-Values Yielded(const Block* region) {
+Values Yielded(const Region* region) {
   const Op* last = region->terminator();
   return last && last->kind() == OpKind::Yield ? last->Segment(YieldOp::at_values) : Values();
 }
@@ -105,7 +105,8 @@ std::string AccessFault(const Op& op, const Value* tensor) {
 }
 
 std::string ElementwisePlaceFault(const Op& op) {
-  for (const Op* around = op.block()->parent(); around; around = around->block()->parent()) {
+  for (const Op* around = op.parent_region()->parent(); around;
+       around = around->parent_region()->parent()) {
     bool is_mapped = around->kind() == OpKind::While && IsTile(around->operand(0)->type()) &&
                      !around->operand(0)->type()->axes.empty();
     if (around->kind() == OpKind::Fold || around->kind() == OpKind::Scan || is_mapped)

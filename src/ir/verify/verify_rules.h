@@ -46,7 +46,7 @@ AxisList Sorted(AxisList axes);
 std::string AllI64(Values values);
 std::string SameTypes(Values values, const std::vector<Value*>& expected, std::string_view what);
 /// What a region yields.
-Values Yielded(const Block* region);
+Values Yielded(const Region* region);
 /// Of a mask that goes with a vector.
 std::string LaneMaskFault(Values mask, Type vector);
 /// Of a mask that goes with tiles.

@@ -125,7 +125,8 @@ std::string UpdateFault(const Op& op, const Module&) {
 
 std::string LaunchTensorFault(const Op& op, const Module&) {
   if (op.result()->type()->kind != TypeKind::Tensor) return "the result is no tensor";
-  return op.block()->function()->kind == FunctionKind::Kernel ? "" : "it stands in no kernel";
+  return op.parent_region()->function()->kind == FunctionKind::Kernel ? ""
+                                                                      : "it stands in no kernel";
 }
 
 bool IsWritten(const Use& use) {
@@ -155,9 +156,9 @@ std::string TableFault(const Op& op, const Module&) {
 std::string ViewFault(const Op& op, const Module&) {
   Type before = op.operand(0)->type();
   Type after = op.result()->type();
-  FunctionKind kind = op.block()->function()->kind;
+  FunctionKind kind = op.parent_region()->function()->kind;
   bool in_kernel = kind == FunctionKind::Kernel;
-  if (in_kernel ? op.block()->parent() != nullptr : kind != FunctionKind::Program)
+  if (in_kernel ? op.parent_region()->parent() != nullptr : kind != FunctionKind::Program)
     return "it stands in a region of a kernel, or in a fn";
   const Op* def = op.operand(0)->def();
   if (in_kernel && def && def->kind() != OpKind::View)
@@ -179,15 +180,16 @@ std::string ViewFault(const Op& op, const Module&) {
 }
 
 std::string SyncFault(const Op& op, const Module&) {
-  if (op.block()->function()->kind != FunctionKind::Kernel) return "it stands in no kernel";
-  for (const Op* around = op.block()->parent(); around; around = around->block()->parent()) {
+  if (op.parent_region()->function()->kind != FunctionKind::Kernel) return "it stands in no kernel";
+  for (const Op* around = op.parent_region()->parent(); around;
+       around = around->parent_region()->parent()) {
     if (around->kind() == OpKind::Spmd || around->kind() == OpKind::Stage)
       return fmt::format("it stands in '{}'", around->info().spelling);
   }
   if (std::string fault = ElementwisePlaceFault(op); !fault.empty()) return fault;
   bool behind_pipe = false;  // a barrier may bring the core another workspace
   bool behind_sync = false;
-  for (const Op* other : *op.block()) {
+  for (const Op* other : *op.parent_region()) {
     if (other == &op && behind_pipe) behind_sync = true;
     behind_pipe = behind_pipe || other->kind() == OpKind::Pipe;
     if (behind_sync && other->kind() == OpKind::Stage) return "it stands between stages";

@@ -52,7 +52,7 @@ std::vector<Value*> Optional(Value* value) {
 Value* GenTable(FunctionGen& gen, const sema::Entity* table) {
   Value*& value = gen.values[table];
   if (value) return value;
-  ir::Block* block = gen.builder.block();
+  ir::Region* region = gen.builder.region();
   ir::Op* before = gen.builder.before();
   InsertAtRequirements(gen);
   LocScope loc(gen, table->span);
@@ -61,7 +61,7 @@ Value* GenTable(FunctionGen& gen, const sema::Entity* table) {
                            {ir::MakeAttr<ir::AttrKey::Name>(table->name),
                             ir::MakeAttr<ir::AttrKey::Elements>(table->elements)});
   SetName(value, table->name);
-  gen.builder.SetInsertionPoint(block, before);
+  gen.builder.SetInsertionPoint(region, before);
   return value;
 }
 

@@ -71,7 +71,7 @@ class Carrier {
       builder_.AddParam(to_.body, builder_.I64Type(), name);
     }
     for (size_t i = 0; i < from_.params.size(); ++i) AddParam(from_.params[i], params_[i], params);
-    CopyBlock(from_.body);
+    CopyRegion(from_.body);
     DropUnused(to_.body);
     return &to_;
   }
@@ -136,8 +136,8 @@ class Carrier {
     }
   }
 
-  void CopyBlock(const ir::Block* block) {
-    for (const Op* op : *block) {
+  void CopyRegion(const ir::Region* region) {
+    for (const Op* op : *region) {
       builder_.set_loc(op->loc());
       Copy(op);
     }
@@ -166,7 +166,7 @@ class Carrier {
         break;
     }
     Op* copy = ir::Clone(op, builder_, map_);
-    if (!first_ && copy->block() == to_.body) first_ = to_.body->first();
+    if (!first_ && copy->parent_region() == to_.body) first_ = to_.body->first();
     if (value_) AddBound(op, copy);
   }
 
@@ -185,9 +185,9 @@ class Carrier {
       if (value_ && IsReal(result)) types.push_back(result->type());
     }
     Op* copy = builder_.Create(op->kind(), segments, types, op->attrs());
-    if (copy->block() == to_.body && !first_) first_ = to_.body->first();
+    if (copy->parent_region() == to_.body && !first_) first_ = to_.body->first();
     for (size_t r = 0; r < op->regions().size(); ++r) {
-      const ir::Block* region = op->region(r);
+      const ir::Region* region = op->region(r);
       builder_.SetInsertionPoint(copy->region(r));
       std::vector<Value*> params;
       for (size_t i = 0; i < own; ++i)
@@ -197,9 +197,9 @@ class Carrier {
       }
       BindBoth(region->params(), own, params);
       if (op->HasAttr(AttrKey::Fold)) sums_.insert(region->param(own));
-      CopyBlock(region);
+      CopyRegion(region);
     }
-    builder_.SetInsertionPoint(copy->block());
+    builder_.SetInsertionPoint(copy->parent_region());
     BindBoth(op->results(), 0, copy->results());
   }
 

@@ -18,7 +18,7 @@ std::vector<Value*> GenChoice(FunctionGen& gen, Value* condition, const std::vec
     std::vector<Value*> values = CastParts(gen, r == 0 ? then() : otherwise(), types);
     gen.builder.Create(OpKind::Yield, {values}, {});
   }
-  gen.builder.SetInsertionPoint(op->block());
+  gen.builder.SetInsertionPoint(op->parent_region());
   return op->results();
 }
 

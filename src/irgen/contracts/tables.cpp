@@ -101,7 +101,7 @@ Values GenLoopOver(FunctionGen& gen, const sema::Entity* name, bool is_sum, cons
   Values next = body(index, params);
   b.Create(OpKind::Yield, {next}, {});
   if (before) gen.values[name] = before;
-  b.SetInsertionPoint(op->block());
+  b.SetInsertionPoint(op->parent_region());
   return op->results();
 }
 

@@ -193,9 +193,9 @@ FunctionGen GenInner(FunctionGen& gen, const sema::CheckedFunction& callee,
 }
 
 void GenInnerBody(FunctionGen& gen, FunctionGen& inner) {
-  inner.builder.SetInsertionPoint(gen.builder.block(), gen.builder.before());
+  inner.builder.SetInsertionPoint(gen.builder.region(), gen.builder.before());
   GenBlock(inner, *inner.checked.item->body);
-  gen.builder.SetInsertionPoint(inner.builder.block(), inner.builder.before());
+  gen.builder.SetInsertionPoint(inner.builder.region(), inner.builder.before());
 }
 
 std::vector<Value*> GenInlined(FunctionGen& gen, const sema::CheckedFunction& callee,

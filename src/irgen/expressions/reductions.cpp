@@ -262,7 +262,7 @@ std::vector<Value*> GenTileLoops(FunctionGen& gen, const TileFold& fold,
   b.SetInsertionPoint(loop->region());
   std::vector<Value*> after = GenTileLoops(gen, fold, carried, std::move(index));
   b.Create(OpKind::Yield, {after}, {});
-  b.SetInsertionPoint(loop->block(), loop->next());
+  b.SetInsertionPoint(loop->parent_region(), loop->next());
   return loop->results();
 }
 

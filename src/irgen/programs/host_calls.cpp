@@ -111,13 +111,13 @@ void GenProgramCall(FunctionGen& gen, const sema::LaunchInfo& call) {
   }
   inner.sizes = SizesOf(gen, call);
   RequireArguments(gen, call);
-  inner.builder.SetInsertionPoint(gen.builder.block(), gen.builder.before());
+  inner.builder.SetInsertionPoint(gen.builder.region(), gen.builder.before());
   GenRequirements(inner);
   for (const sema::DimInfo& dim : call.kernel->dims)
     inner.values[dim.entity] = GenSize(inner, gen.module.types().sizes().Symbol(dim.entity->name));
   for (const sema::ParamInfo& param : call.kernel->params) GenSizeName(inner, param.entity);
   GenBlock(inner, *call.kernel->item->body);
-  gen.builder.SetInsertionPoint(inner.builder.block(), inner.builder.before());
+  gen.builder.SetInsertionPoint(inner.builder.region(), inner.builder.before());
 }
 
 void GenTensorCall(FunctionGen& gen, const sema::TensorCallInfo& call) {

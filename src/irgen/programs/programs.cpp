@@ -152,7 +152,7 @@ void GenSelected(FunctionGen& gen, std::span<const Selection> selections, size_t
     if (r == 1) GenSelected(gen, selections, first + 1, constants, gen_launch);
     b.Create(ir::OpKind::Yield, {{}}, {});
   }
-  b.SetInsertionPoint(choice->block());
+  b.SetInsertionPoint(choice->parent_region());
 }
 
 /// A tensor argument is the tensor; a scalar one is of the parameter's type already.
@@ -197,7 +197,7 @@ Value* Choose(FunctionGen& gen, ir::Type type, Value* condition,
     Value* value = r == 0 ? where_true() : where_false();
     gen.builder.Create(ir::OpKind::Yield, {{value}}, {});
   }
-  gen.builder.SetInsertionPoint(choice->block());
+  gen.builder.SetInsertionPoint(choice->parent_region());
   return choice->result();
 }
 

@@ -35,7 +35,7 @@ uint64_t IdentityOf(ir::UpdateKind how, Scalar scalar) {
 
 void Fill(FunctionGen& gen, Value* tensor, const Op* update) {
   ir::Builder& builder = gen.builder;
-  ir::Block* here = builder.block();
+  ir::Region* here = builder.region();
   builder.set_loc(update->loc());
   Op* before = builder.before();
   ir::ElementWalk walk = ir::MakeElementSpmd(builder, gen.function, tensor->type());
@@ -58,7 +58,7 @@ void FillOwnTensors(FunctionGen& gen) {
   for (Op* op : made) {
     const Op* update = FirstGroupUpdate(op->result());
     if (!update) continue;
-    gen.builder.SetInsertionPoint(op->block(), op->next());
+    gen.builder.SetInsertionPoint(op->parent_region(), op->next());
     Fill(gen, op->result(), update);
     gen.builder.Create(OpKind::Sync, {}, {});
   }

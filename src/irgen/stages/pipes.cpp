@@ -43,7 +43,7 @@ void GenStage(FunctionGen& gen, const syntax::StageStmt& stage) {
   gen.builder.SetInsertionPoint(op->region());
   GenBlock(gen, *stage.body);
   gen.builder.Create(OpKind::Yield, {{}}, {});
-  gen.builder.SetInsertionPoint(op->block());
+  gen.builder.SetInsertionPoint(op->parent_region());
 }
 
 void GenPush(FunctionGen& gen, const sema::PipeInfo& push, Span span) {

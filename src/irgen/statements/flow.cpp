@@ -85,7 +85,7 @@ void GenTurns(FunctionGen& gen, std::vector<Value*> inits, const Vars& vars,
   next.insert(next.end(), last.begin(), last.end());
   gen.builder.Create(OpKind::Yield, {next}, {});
   if (gen.Maps()) std::swap(around, gen.guards);
-  gen.builder.SetInsertionPoint(op->block());
+  gen.builder.SetInsertionPoint(op->parent_region());
   TakeResults(gen, vars, op, own);
 }
 
@@ -140,7 +140,7 @@ void GenUnder(FunctionGen& gen, Value* condition, std::span<const syntax::Stmt* 
   Yield(gen, vars);
   gen.builder.SetInsertionPoint(op->region(1));
   gen.builder.Create(OpKind::Yield, {before}, {});
-  gen.builder.SetInsertionPoint(op->block());
+  gen.builder.SetInsertionPoint(op->parent_region());
   TakeResults(gen, vars, op);
 }
 

@@ -21,7 +21,7 @@ using ir::OpKind;
 using ir::Value;
 
 /// The region's parameter for a binder: its blk, or its index.
-void AddBinder(FunctionGen& gen, ir::Block* region, const sema::Entity* binder) {
+void AddBinder(FunctionGen& gen, ir::Region* region, const sema::Entity* binder) {
   ir::TypeTable& types = gen.builder.types();
   if (binder->kind == sema::EntityKind::Range) {
     gen.blks[binder] = gen.builder.AddParam(region, types.Blk(gen.AxisOf(binder)), binder->name);
@@ -72,7 +72,7 @@ void GenLoopNest(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& bind
   GenSizeName(gen, binder);
   GenLoopNest(gen, loop, binders, depth + 1, vars);
   Yield(gen, vars);
-  gen.builder.SetInsertionPoint(op->block());
+  gen.builder.SetInsertionPoint(op->parent_region());
   TakeResults(gen, vars, op);
 }
 
@@ -150,7 +150,7 @@ std::vector<DealtBinder> DealtBounds(FunctionGen& gen, const Vars& dealt,
   return all;
 }
 
-void BindDealt(FunctionGen& gen, ir::Block* region, const std::vector<DealtBinder>& dealt) {
+void BindDealt(FunctionGen& gen, ir::Region* region, const std::vector<DealtBinder>& dealt) {
   for (const DealtBinder& binder : dealt) AddBinder(gen, region, binder.entity);
   gen.builder.SetInsertionPoint(region);
   for (const auto& [entity, bounds] : dealt) {
@@ -181,7 +181,7 @@ void GenSpmd(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& binders)
   GenLoopNest(gen, loop, inner, 0, {});
   CloseLoop(gen);
   Yield(gen, {});
-  gen.builder.SetInsertionPoint(op->block());
+  gen.builder.SetInsertionPoint(op->parent_region());
 }
 
 /// In a fn that may be mapped elementwise, both branches are evaluated and each assignment selects.
@@ -226,7 +226,7 @@ void GenIf(FunctionGen& gen, const syntax::IfStmt& branch) {
     GenBranch(gen, r == 0 ? branch.then_block : branch.else_stmt);
     Yield(gen, vars);
   }
-  gen.builder.SetInsertionPoint(op->block());
+  gen.builder.SetInsertionPoint(op->parent_region());
   TakeResults(gen, vars, op);
 }
 

@@ -236,7 +236,7 @@ void GenView(FunctionGen& gen, const syntax::ViewStmt& view) {
   for (const DimGroup& group : groups) {
     if (!matcher.SameCount(group.from, group.to, true)) RequireEqualCount(gen, group, entity->name);
   }
-  ir::Block* here = gen.builder.block();
+  ir::Region* here = gen.builder.region();
   ir::Op* before = gen.builder.before();
   if (in_kernel) InsertAtViews(gen);
   for (size_t g = groups.size(); g-- > 0;) {  // from the right: what is left keeps its numbers

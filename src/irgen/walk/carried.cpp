@@ -97,7 +97,7 @@ void TakeResults(FunctionGen& gen, const Vars& vars, ir::Op* op, size_t first) {
   SetPresent(gen, vars, std::span<Value* const>(op->results()).subspan(first));
 }
 
-void CarryInto(FunctionGen& gen, ir::Block* region, const Vars& vars,
+void CarryInto(FunctionGen& gen, ir::Region* region, const Vars& vars,
                const std::vector<Value*>& inits) {
   std::vector<Name> names = NamesOf(gen, vars);
   std::vector<Value*> params;

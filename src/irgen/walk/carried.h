@@ -24,7 +24,7 @@ void Yield(FunctionGen& gen, const Vars& vars);
 /// The vars are the results of `op` from here on.
 void TakeResults(FunctionGen& gen, const Vars& vars, ir::Op* op, size_t first = 0);
 /// Parameters for the carried vars, after those that the region has; they are the vars' values from here on.
-void CarryInto(FunctionGen& gen, ir::Block* region, const Vars& vars,
+void CarryInto(FunctionGen& gen, ir::Region* region, const Vars& vars,
                const std::vector<ir::Value*>& inits);
 
 }  // namespace kdl::irgen

@@ -91,10 +91,10 @@ void SetName(ir::Value* value, Name name) {
 }
 
 /// Widening of narrow floats and sizes of whole ranges are made before it is known whether anything needs them.
-void DropUnused(const ir::Block* block) {
-  for (ir::Op* op = block->last(); op;) {
+void DropUnused(const ir::Region* region) {
+  for (ir::Op* op = region->last(); op;) {
     ir::Op* before = op->prev();
-    for (const ir::Block* region : op->regions()) DropUnused(region);
+    for (const ir::Region* nested : op->regions()) DropUnused(nested);
     // Tiles need the blk of their axes in scope, though they do not use it as a value.
     bool unused = op->info().has(ir::kPure) && !op->results().empty() &&
                   op->result()->uses().empty() && op->kind() != ir::OpKind::MakeBlk;

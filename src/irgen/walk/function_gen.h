@@ -109,6 +109,6 @@ void SetName(ir::Value* value, Name name);
 /// Of a value its scalar type, of a tuple that of each part.
 std::vector<sema::Type> PartTypes(const sema::Type& type);
 /// Removes pure ops that nothing uses.
-void DropUnused(const ir::Block* block);
+void DropUnused(const ir::Region* region);
 
 }  // namespace kdl::irgen

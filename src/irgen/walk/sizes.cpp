@@ -63,7 +63,7 @@ void Require(FunctionGen& gen, Size left, ir::CompareKind compare, Size right, N
 
 void RequireSizes(FunctionGen& gen, Size left, ir::CompareKind compare, Size right,
                   const std::string& text) {
-  ir::Block* here = gen.builder.block();
+  ir::Region* here = gen.builder.region();
   ir::Op* before = gen.builder.before();
   if (gen.function.kind == ir::FunctionKind::Kernel) InsertAtRequirements(gen);
   gen.builder.Create(

@@ -18,7 +18,7 @@ constexpr int kInnermost = 1 << 20;  // more than folds raise any
 /// The axis that an index operand walks by itself: a blk, or a nest's index over one.
 std::optional<AxisId> WalkedAxis(const Value* index) {
   if (index->type()->kind == ir::TypeKind::Blk) return index->type()->axes[0];
-  const Op* nest = index->block() ? index->block()->parent() : nullptr;
+  const Op* nest = index->parent_region() ? index->parent_region()->parent() : nullptr;
   if (!nest || nest->kind() != OpKind::Nest) return std::nullopt;
   return nest->operand(index->index())->type()->axes[0];
 }
@@ -31,8 +31,9 @@ bool Folds(OpKind kind) {
 /// Those of what is folded: a nest's, where a fold stands in one.
 AxisList FoldedFrom(const Op* op) {
   AxisList axes;
-  std::span<Value* const> values =
-      op->kind() == OpKind::ReduceInLoop ? op->block()->parent()->operands() : op->operands();
+  std::span<Value* const> values = op->kind() == OpKind::ReduceInLoop
+                                       ? op->parent_region()->parent()->operands()
+                                       : op->operands();
   for (const Value* value : values)
     axes.insert(axes.end(), value->type()->axes.begin(), value->type()->axes.end());
   return axes;

@@ -27,7 +27,7 @@ bool GoesOn(const Op* op, ir::AxisId axis) {
   if (op->kind() != OpKind::Contraction || op->attr<AttrKey::Order>() != ir::OrderKind::Chain ||
       op->attr<AttrKey::Axes>()[0] != axis)
     return false;
-  const Op* loop = op->block()->parent();
+  const Op* loop = op->parent_region()->parent();
   if (!loop || loop->kind() != OpKind::For || !IsBlkOf(loop->region()->param(0), axis))
     return false;
   const Value* into = ir::ContractionOp(const_cast<Op*>(op)).into();

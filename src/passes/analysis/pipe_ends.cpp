@@ -15,6 +15,8 @@ PipeEnds EndsOf(const ir::Value* pipe) {
   return ends;
 }
 
-ir::Op* StageOf(const ir::Op* op) { return Around(op->block()->parent(), ir::OpKind::Stage); }
+ir::Op* StageOf(const ir::Op* op) {
+  return Around(op->parent_region()->parent(), ir::OpKind::Stage);
+}
 
 }  // namespace kdl::passes

@@ -28,7 +28,7 @@ bool ReadsRows(ir::LoadOp load, AxisId last) {
 }
 
 bool IsReader(const ir::Use& use, const Op* load) {
-  return use.user->block() == load->block() && IsPointwise(use.user);
+  return use.user->parent_region() == load->parent_region() && IsPointwise(use.user);
 }
 
 bool MayReload(const Op* op, const AxisOrder& order) {

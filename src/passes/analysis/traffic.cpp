@@ -26,7 +26,8 @@ std::string PrivateName(const void* thing) { return fmt::format("{}{}", kPrivate
 
 int LoopsAround(const Op* op) {
   int loops = 0;
-  for (const Op* outer = op->block()->parent(); outer; outer = outer->block()->parent()) {
+  for (const Op* outer = op->parent_region()->parent(); outer;
+       outer = outer->parent_region()->parent()) {
     loops += outer->kind() == OpKind::For || outer->kind() == OpKind::Loop ? 1 : 0;
   }
   return loops;
@@ -43,7 +44,7 @@ std::string TurnName(const Op* loop, size_t binder) {
 std::string NameOf(const Value* value);
 
 std::string ParamName(const Value* value) {
-  const Op* parent = value->block()->parent();
+  const Op* parent = value->parent_region()->parent();
   if (!parent) return fmt::format("%{}", value->index());
   bool loop =
       parent->kind() == OpKind::Spmd ||
@@ -58,7 +59,7 @@ std::string NameOf(const Value* value) {
   if (std::optional<int64_t> number = ConstantOf(value)) return fmt::format("{}", *number);
   if (def->kind() == OpKind::Const) return fmt::format("0x{:x}", def->attr<AttrKey::Bits>());
   if (def->kind() == OpKind::SizeOf) return ToString(def->attr<AttrKey::Size>());
-  bool outside = def->block()->parent() == nullptr;  // one value for all stages
+  bool outside = def->parent_region()->parent() == nullptr;  // one value for all stages
   // Equal operands give equal results, or the stop of both.
   bool function = def->info().has(ir::kPure) || def->info().has(ir::kElementwise);
   bool known = function && def->regions().empty() && ir::IsScalar(value->type()) &&
@@ -324,9 +325,9 @@ class TileCounter {
 
 }  // namespace
 
-Traffic TrafficOf(const ir::Block* block) {
+Traffic TrafficOf(const ir::Region* region) {
   Traffic traffic;
-  for (const Op* op : *block) {
+  for (const Op* op : *region) {
     TrafficItem item;
     item.op = op;
     if (op->kind() == OpKind::Push || op->kind() == OpKind::Pop) {

@@ -22,7 +22,7 @@ struct TrafficItem {
 };
 using Traffic = std::vector<TrafficItem>;
 
-Traffic TrafficOf(const ir::Block* block);
+Traffic TrafficOf(const ir::Region* region);
 
 /// How often something happens on one core, as a sum of products: each product is a list of names, ascending. Equal
 /// names are equal numbers, in whichever stage they stand.

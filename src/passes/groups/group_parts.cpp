@@ -186,7 +186,7 @@ bool IsOpenBefore(const ir::Function& kernel, const Op* spmd, const Value* tenso
     if (op->kind() == OpKind::Sync) return false;
     if (Touches(op, tensor)) return true;
   }
-  return spmd->block() != kernel.body;
+  return spmd->parent_region() != kernel.body;
 }
 
 }  // namespace kdl::passes

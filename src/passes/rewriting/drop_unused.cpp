@@ -47,7 +47,7 @@ bool HasNoEffect(const Op* op) {
     default:
       break;
   }
-  for (const ir::Block* region : op->regions()) {
+  for (const ir::Region* region : op->regions()) {
     for (const Op* inner : *region)
       pure = pure && (inner->info().has(ir::kTerminator) || HasNoEffect(inner));
   }
@@ -60,11 +60,11 @@ bool IsUnused(const Op* op) {
 
 }  // namespace
 
-bool DropUnused(ir::Block* block) {
+bool DropUnused(ir::Region* region) {
   bool dropped = false;
-  for (Op* op = block->last(); op;) {
+  for (Op* op = region->last(); op;) {
     Op* before = op->prev();
-    for (ir::Block* region : op->regions()) dropped = DropUnused(region) || dropped;
+    for (ir::Region* nested : op->regions()) dropped = DropUnused(nested) || dropped;
     if (!op->info().has(ir::kTerminator) && IsUnused(op) && HasNoEffect(op)) {
       ir::Erase(op);
       dropped = true;

@@ -51,7 +51,7 @@ void OtherAxes::Retype(ir::TypeTable& types, Op* op) const {
   for (Value* result : op->results()) result->set_type(Of(types, result->type()));
   if (op->HasAttr(AttrKey::Axes))
     op->SetAttr(ir::MakeAttr<AttrKey::Axes>(Of(op->attr<AttrKey::Axes>())));
-  for (const ir::Block* region : op->regions()) {
+  for (const ir::Region* region : op->regions()) {
     for (Value* param : region->params()) param->set_type(Of(types, param->type()));
     for (Op* inner : *region) Retype(types, inner);
   }
@@ -89,16 +89,16 @@ ir::Op* CopyTable(const ir::Op* table, ir::Function& into, ir::Module& module) {
   return copy;
 }
 
-void MoveOps(ir::Block* from, ir::Block* to) {
+void MoveOps(ir::Region* from, ir::Region* to) {
   for (ir::Op* op : *from) {
     from->Remove(op);
     to->InsertBefore(op, nullptr);
   }
 }
 
-void MoveInto(ir::Block* block, ir::Op* op) {
-  op->block()->Remove(op);
-  block->InsertBefore(op, block->terminator());
+void MoveInto(ir::Region* region, ir::Op* op) {
+  op->parent_region()->Remove(op);
+  region->InsertBefore(op, region->terminator());
 }
 
 }  // namespace kdl::passes

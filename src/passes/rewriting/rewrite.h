@@ -73,9 +73,9 @@ ir::Value* Mapped(const ir::ValueMap& map, ir::Value* value);
 ir::Op* CopyTable(const ir::Op* table, ir::Function& into, ir::Module& module);
 
 /// Moves all ops of `from` after those of `to`.
-void MoveOps(ir::Block* from, ir::Block* to);
+void MoveOps(ir::Region* from, ir::Region* to);
 
 /// Moves the op before the block's terminator.
-void MoveInto(ir::Block* block, ir::Op* op);
+void MoveInto(ir::Region* region, ir::Op* op);
 
 }  // namespace kdl::passes

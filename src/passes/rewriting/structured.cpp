@@ -5,8 +5,8 @@
 
 namespace kdl::passes {
 
-void FillRegion(ir::Builder& b, ir::Block* region, const std::function<Values()>& make) {
-  ir::Block* outer = b.block();
+void FillRegion(ir::Builder& b, ir::Region* region, const std::function<Values()>& make) {
+  ir::Region* outer = b.region();
   Op* before = b.before();
   b.SetInsertionPoint(region);
   Values values = make();
@@ -90,7 +90,7 @@ void MakeIf(ir::Builder& b, Value* condition, const std::function<void()>& then,
 
 Op* MakeBranch(ir::Builder& b, Value* condition) {
   Op* branch = b.Create(OpKind::If, {{condition}}, {});
-  for (ir::Block* region : branch->regions()) FillRegion(b, region, [] { return Values(); });
+  for (ir::Region* region : branch->regions()) FillRegion(b, region, [] { return Values(); });
   return branch;
 }
 

@@ -51,6 +51,6 @@ void MakeIf(
 ir::Op* MakeBranch(ir::Builder& b, ir::Value* condition);
 
 /// Fills a region that `make` yields from.
-void FillRegion(ir::Builder& b, ir::Block* region, const std::function<Values()>& make);
+void FillRegion(ir::Builder& b, ir::Region* region, const std::function<Values()>& make);
 
 }  // namespace kdl::passes

@@ -40,13 +40,13 @@ class ByteCounter {
     Size length;
   };
 
-  void Visit(const ir::Block* block) {
-    for (Op* op : *block) {
+  void Visit(const ir::Region* region) {
+    for (Op* op : *region) {
       if (IsStaged(op) && !(op->kind() == OpKind::Load && loads_.Find(op))) Add(op);
       size_t around = walks_.size();
       const Op* before = closed_;
       Enter(op);
-      for (const ir::Block* region : op->regions()) Visit(region);
+      for (const ir::Region* nested : op->regions()) Visit(nested);
       walks_.resize(around);
       closed_ = before;
     }

@@ -77,7 +77,7 @@ bool IsStaged(const Op* op) {
 
 Op* StagedLoads::Find(Op* load) {
   if (!proofs::IsInput(TensorOf(load))) return nullptr;
-  std::vector<Op*>& loads = loads_[load->block()];
+  std::vector<Op*>& loads = loads_[load->parent_region()];
   auto same = std::ranges::find_if(loads, [&](const Op* other) {
     return other->operands() == load->operands() &&
            other->attr<AttrKey::Access>() == load->attr<AttrKey::Access>();
@@ -120,18 +120,18 @@ void Hoist(Op* load) {
          !before->prev()->HasAttr(AttrKey::Copied))
     before = before->prev();
   if (before == load) return;
-  ir::Block* block = load->block();
-  block->Remove(load);
-  block->InsertBefore(load, before);
+  ir::Region* region = load->parent_region();
+  region->Remove(load);
+  region->InsertBefore(load, before);
 }
 
 void Sink(Op* store) {
   Op* behind = store->next();
   while (behind && MayPass(store, behind)) behind = behind->next();
   if (behind == store->next()) return;
-  ir::Block* block = store->block();
-  block->Remove(store);
-  block->InsertBefore(store, behind);
+  ir::Region* region = store->parent_region();
+  region->Remove(store);
+  region->InsertBefore(store, behind);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ class StagedLoads {
   ir::Op* Find(ir::Op* load);
 
  private:
-  std::unordered_map<const ir::Block*, std::vector<ir::Op*>> loads_;
+  std::unordered_map<const ir::Region*, std::vector<ir::Op*>> loads_;
 };
 
 }  // namespace kdl::cluster

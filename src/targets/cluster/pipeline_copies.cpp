@@ -35,9 +35,9 @@ using ir::Value;
 
 using simt::Fetched;
 
-bool HasKind(const ir::Block* block, std::initializer_list<OpKind> kinds) {
+bool HasKind(const ir::Region* region, std::initializer_list<OpKind> kinds) {
   bool has = false;
-  ir::Walk(block,
+  ir::Walk(region,
            [&](const Op* op) { has |= std::ranges::find(kinds, op->kind()) != kinds.end(); });
   return has;
 }
@@ -46,7 +46,7 @@ bool HasKind(const ir::Block* block, std::initializer_list<OpKind> kinds) {
 class LoopStudy {
  public:
   /// `kernel`: all of it.
-  LoopStudy(const ir::Block* kernel, Op* loop)
+  LoopStudy(const ir::Region* kernel, Op* loop)
       : loop_(loop), changing_(Waits(loop->region()) ? kernel : loop->region()) {}
 
   std::vector<Fetched> Find() {
@@ -65,8 +65,8 @@ class LoopStudy {
     if (!await) return std::nullopt;
     Op* buffer = await->operand(0)->def();
     Fetched brought{op, buffer, {}};
-    if (buffer->block() != loop_->region() || !simt::HasPlainUses(buffer) || ChangesSources(op) ||
-        !simt::AddSlice(loop_, op, brought.ops))
+    if (buffer->parent_region() != loop_->region() || !simt::HasPlainUses(buffer) ||
+        ChangesSources(op) || !simt::AddSlice(loop_, op, brought.ops))
       return std::nullopt;
     return brought;
   }
@@ -82,12 +82,12 @@ class LoopStudy {
   }
 
   /// Whether other stages go on while a turn waits.
-  static bool Waits(const ir::Block* block) {
-    return HasKind(block, {OpKind::Acquire, OpKind::Wait});
+  static bool Waits(const ir::Region* region) {
+    return HasKind(region, {OpKind::Acquire, OpKind::Wait});
   }
 
   Op* loop_;
-  const ir::Block* changing_;  ///< what runs between a copy's beginning and its use
+  const ir::Region* changing_;  ///< what runs between a copy's beginning and its use
 };
 
 /// Rewrites one loop.
@@ -131,7 +131,7 @@ class LoopRewriter {
     ir::ValueMap map;
     map[ring_.turn()] = at;
     for (Op* op : brought.ops) ir::Clone(op, b_, map);
-    ir::Block* into = b_.block();
+    ir::Region* into = b_.region();
     Op* before = b_.before();
     const Op* last = before ? before->prev() : into->last();
     ir::CloneBody(brought.fetch->region(), b_, map);
@@ -143,7 +143,7 @@ class LoopRewriter {
     };
     for (Op* op = last ? last->next() : into->first(); op && op != before; op = op->next()) {
       visit(op);
-      for (ir::Block* region : op->regions()) ir::Walk(region, visit);
+      for (ir::Region* region : op->regions()) ir::Walk(region, visit);
     }
     for (Op* copy : copies)
       simt::SetSlot(copy, ir::CopyInOp::at_buffer, ir::CopyInOp::at_place, buffer, slot);

@@ -36,13 +36,13 @@ namespace {
 
 bool IsUsedBehind(const Value* tile, const Op* op) {
   return std::ranges::any_of(tile->uses(), [&](const ir::Use& use) {
-    return ComesAfter(AncestorIn(op->block(), use.user), op);
+    return ComesAfter(AncestorIn(op->parent_region(), use.user), op);
   });
 }
 
 /// Whether `op` is the last that looks at `tile`, so that its result may stand in the same place.
 bool DiesAt(const Value* tile, const Op* op) {
-  return passes::MadeIn(tile) == op->block() && !IsUsedBehind(tile, op);
+  return passes::MadeIn(tile) == op->parent_region() && !IsUsedBehind(tile, op);
 }
 
 /// Whether the loop alone goes on with the tile: nothing in it or after it looks at what the tile was.
@@ -74,8 +74,8 @@ class TilePlacer {
   TilePlacer(ir::Module& module, const ir::Function& kernel, const ProcessorFacts& facts)
       : module_(module), kernel_{kernel, facts, AxisOrder(kernel)}, b_(module) {}
 
-  void Run(ir::Block* body) {
-    PlaceBlock(body);
+  void Run(ir::Region* body) {
+    PlaceRegion(body);
     PutAndGet();
     for (Op* op : carriers_) ForgetTiles(op);
     for (Op* op : carriers_) DropTiles(op);
@@ -136,16 +136,17 @@ class TilePlacer {
   Value* YieldTarget(const Value* tile, const Op* maker) const {
     if (tile->uses().size() != 1) return nullptr;
     const ir::Use& use = tile->uses()[0];
-    const Op* parent = use.user->block()->parent();
-    if (use.user->kind() != OpKind::Yield || use.user->block() != maker->block() || !parent)
+    const Op* parent = use.user->parent_region()->parent();
+    if (use.user->kind() != OpKind::Yield || use.user->parent_region() != maker->parent_region() ||
+        !parent)
       return nullptr;
     const Value* target = nullptr;
     if (parent->kind() == OpKind::If) {
       target = parent->result(use.operand);
     } else if (parent->kind() == OpKind::Loop) {
-      target = use.user->block()->param(use.operand + 1);
+      target = use.user->parent_region()->param(use.operand + 1);
     } else if (parent->kind() == OpKind::While) {
-      target = use.user->block()->param(use.operand);
+      target = use.user->parent_region()->param(use.operand);
     }
     auto home = target ? homes_.find(target) : homes_.end();
     bool usable =
@@ -208,15 +209,15 @@ class TilePlacer {
     Value* own = homes_.at(tile);
     if (own == home) return;
     Op* before = b_.before();
-    b_.SetInsertionPoint(maker->block(), behind_);
+    b_.SetInsertionPoint(maker->parent_region(), behind_);
     MoveHome(home, own);
-    b_.SetInsertionPoint(maker->block(), before);
+    b_.SetInsertionPoint(maker->parent_region(), before);
   }
 
   // -- The ops ----------------------------------------------------------------------------------
 
-  void PlaceBlock(ir::Block* block) {
-    for (Op* op : *block) {
+  void PlaceRegion(ir::Region* region) {
+    for (Op* op : *region) {
       b_.StandAt(op);
       behind_ = op->next();
       PlaceOp(op);
@@ -249,7 +250,7 @@ class TilePlacer {
       case OpKind::Yield:
         return PlaceYield(op);
       default:
-        for (ir::Block* region : op->regions()) PlaceBlock(region);
+        for (ir::Region* region : op->regions()) PlaceRegion(region);
     }
   }
 
@@ -288,7 +289,7 @@ class TilePlacer {
 
   /// The nest walks the axis at another place of its order.
   static void MoveAxis(Op* nest, size_t from, size_t to) {
-    ir::Block* body = nest->region();
+    ir::Region* body = nest->region();
     while (from != to) {
       size_t next = from < to ? from + 1 : from - 1;
       Value* axis = nest->operand(from);
@@ -434,7 +435,7 @@ class TilePlacer {
       }
       homes_[tile.param] = homes_[loop->result(tile.number)] = home;
     }
-    PlaceBlock(loop->region());
+    PlaceRegion(loop->region());
     if (!tiles.empty()) carriers_.push_back(loop);
   }
 
@@ -445,7 +446,7 @@ class TilePlacer {
       homes_[result] = NewHome(op, result->type());
       carries = true;
     }
-    for (ir::Block* region : op->regions()) PlaceBlock(region);
+    for (ir::Region* region : op->regions()) PlaceRegion(region);
     if (carries) carriers_.push_back(op);
   }
 
@@ -458,7 +459,7 @@ class TilePlacer {
       ir::Type type;
     };
     std::vector<Pending> pending;
-    const Op* parent = yield->block()->parent();
+    const Op* parent = yield->parent_region()->parent();
     for (size_t i = 0; i < yield->operands().size(); ++i) {
       Value* tile = yield->operand(i);
       if (!IsTileValue(tile)) continue;
@@ -493,7 +494,7 @@ class TilePlacer {
     std::unordered_map<const Op*, Op*> last;
     for (const auto& [maker, tile, home] : writes_) {
       Op*& behind = last.try_emplace(maker, maker).first->second;
-      b_.SetInsertionPoint(maker->block(), behind->next());
+      b_.SetInsertionPoint(maker->parent_region(), behind->next());
       b_.set_loc(maker->loc());
       behind = b_.Create(OpKind::Put, {{tile}, {home}, {}}, {});
     }
@@ -512,7 +513,7 @@ class TilePlacer {
     if (op->kind() != OpKind::If)
       KeepScalars(op, op->kind() == OpKind::Loop ? size_t{ir::LoopOp::at_inits}
                                                  : size_t{ir::WhileOp::at_inits});
-    for (const ir::Block* region : op->regions())
+    for (const ir::Region* region : op->regions())
       KeepScalars(region->terminator(), ir::YieldOp::at_values);
   }
 
@@ -535,7 +536,7 @@ class TilePlacer {
     ir::Erase(op);
   }
 
-  void DropTiles(ir::Block* from, ir::Block* to) {
+  void DropTiles(ir::Region* from, ir::Region* to) {
     for (Value* param : from->params()) {
       if (!IsTileValue(param))
         param->ReplaceAllUsesWith(b_.AddParam(to, param->type(), param->name()));

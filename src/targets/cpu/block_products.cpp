@@ -92,7 +92,7 @@ class ProductBlocker {
     std::vector<Op*> followers = FollowersOf(fold);
     const auto& uses = fold->result()->uses();
     return !uses.empty() && std::ranges::all_of(uses, [&](const ir::Use& use) {
-      return Contains(followers, AncestorIn(fold->block(), use.user));
+      return Contains(followers, AncestorIn(fold->parent_region(), use.user));
     });
   }
 
@@ -130,7 +130,7 @@ class ProductBlocker {
   }
 
   /// A copy of the fold and of what follows it.
-  Op* CopyInto(ir::Block* region, Op* fold) {
+  Op* CopyInto(ir::Region* region, Op* fold) {
     ir::ValueMap map;
     b_.SetInsertionPoint(region->terminator());
     Op* copy = ir::Clone(fold, b_, map);
@@ -223,8 +223,8 @@ class ProductBlocker {
   static Op* AskedAt(Op* fold, const Value* factor) {
     const Value* home = factor->def()->operand(0);
     Op* at = fold;
-    for (Op* cut = fold->block()->parent(); cut && cut->kind() == OpKind::Cut;
-         cut = cut->block()->parent()) {
+    for (Op* cut = fold->parent_region()->parent(); cut && cut->kind() == OpKind::Cut;
+         cut = cut->parent_region()->parent()) {
       bool stays = !HasAxis(factor, cut->region()->param(0)->type()->axes[0]) &&
                    std::ranges::none_of(home->uses(), [&](const ir::Use& use) {
                      return use.user->kind() != OpKind::Get && IsInside(use.user, cut);

@@ -42,7 +42,7 @@ std::vector<Op*> FollowersOf(const Op* fold) {
 FoldCutter::FoldCutter(ir::Module& module, Op* fold) : b_(module), fold_(fold) { b_.StandAt(fold); }
 
 void FoldCutter::Open(AxisId axis, const ir::NumberList& sizes) {
-  ir::Function& kernel = *fold_->block()->function();
+  ir::Function& kernel = *fold_->parent_region()->function();
   Value* whole = ir::FindBlk(fold_, axis);
   Name name = b_.module().context().names.Intern(std::string(kernel.axis(axis).name.text()) + "r");
   AxisId part = kernel.AddAxis({name, b_.types().sizes().Constant(sizes[0]), nullptr, axis});
@@ -69,7 +69,7 @@ Op* FoldCutter::Copy(const Op* op, const ir::AxisList& but) {
       if (IsTileValue(result)) result->set_type(PartOf(result->type(), but));
     }
   };
-  for (const ir::Block* region : copy->regions()) ir::Walk(region, retype);
+  for (const ir::Region* region : copy->regions()) ir::Walk(region, retype);
   retype(copy);
   return copy;
 }

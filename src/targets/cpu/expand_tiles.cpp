@@ -32,7 +32,7 @@ bool PanelsHoldVectors(PassContext& context, const KernelShape& shape) {
 bool NestsFoldVectors(PassContext& context, const KernelShape& shape) {
   bool fold = true;
   for (const ir::Op* op : passes::OpsOfKind(shape.function, ir::OpKind::ReduceInLoop)) {
-    const ir::Op* nest = op->block()->parent();
+    const ir::Op* nest = op->parent_region()->parent();
     if (LastAxis(nest).Vectorizes()) continue;
     context.diagnostics.Report(passes::diag::FoldByElements, context.SpanOf(nest->loc()));
     fold = false;
@@ -45,8 +45,8 @@ bool NestsFoldVectors(PassContext& context, const KernelShape& shape) {
 void RunExpandTiles(PassContext& context, ir::Function& kernel) {
   KernelShape shape{kernel, FactsOf(context), AxisOrder(kernel)};
   if (!PanelsHoldVectors(context, shape) || !NestsFoldVectors(context, shape)) return;
-  ir::Block* old = kernel.body;
-  ir::Block* body = context.module.arena().Make<ir::Block>();
+  ir::Region* old = kernel.body;
+  ir::Region* body = context.module.arena().Make<ir::Region>();
   body->set_function(&kernel);
   Expander expander{
       shape, context, context.module, ir::Builder(context.module, body), {}, {}, {}, {},
@@ -56,7 +56,7 @@ void RunExpandTiles(PassContext& context, ir::Function& kernel) {
   }
   for (ir::Param& param : kernel.params) param.value = expander.scalars.at(param.value);
   kernel.body = body;
-  ExpandBlock(expander, old);
+  ExpandRegion(expander, old);
   expander.b.Create(ir::OpKind::Return, {{}}, {});
   while (old->last()) ir::Erase(old->last());
 }

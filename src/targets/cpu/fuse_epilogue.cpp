@@ -46,11 +46,12 @@ bool WritesOnly(const Op* loop, const Value* home) {
 
 /// What the one nest after the loop that reads the home has got of it, where nothing else does.
 Value* OnlyReading(const Value* home, const Op* loop) {
-  if (home->def()->block() != loop->block()) return nullptr;
+  if (home->def()->parent_region() != loop->parent_region()) return nullptr;
   Value* tile = nullptr;
   for (const ir::Use& use : home->uses()) {
-    if (!ComesAfter(AncestorIn(loop->block(), use.user), loop)) continue;
-    bool reads = use.user->kind() == OpKind::Get && use.user->block() == loop->block();
+    if (!ComesAfter(AncestorIn(loop->parent_region(), use.user), loop)) continue;
+    bool reads =
+        use.user->kind() == OpKind::Get && use.user->parent_region() == loop->parent_region();
     if (tile || !reads) return nullptr;
     tile = use.user->result();
   }
@@ -60,9 +61,10 @@ Value* OnlyReading(const Value* home, const Op* loop) {
 Op* OnlyReader(const Value* tile) {
   Op* reader = nullptr;
   for (const ir::Use& use : tile->uses()) {
-    Op* nest = use.user->block()->parent();
+    Op* nest = use.user->parent_region()->parent();
     if (use.user->kind() != OpKind::Element || nest->kind() != OpKind::Nest) return nullptr;
-    if (nest->block() != tile->def()->block() || (reader && reader != nest)) return nullptr;
+    if (nest->parent_region() != tile->def()->parent_region() || (reader && reader != nest))
+      return nullptr;
     reader = nest;
   }
   return reader;

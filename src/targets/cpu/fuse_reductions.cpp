@@ -71,7 +71,8 @@ class FoldTaker {
 
   bool MayBeTaken(const Op* fold, const Op* nest) const {
     if (fold->kind() != OpKind::Reduce && fold->kind() != OpKind::Contraction) return false;
-    if (fold->block() != nest->block() || fold->attr<AttrKey::Order>() != ir::OrderKind::Lanes64)
+    if (fold->parent_region() != nest->parent_region() ||
+        fold->attr<AttrKey::Order>() != ir::OrderKind::Lanes64)
       return false;
     AxisList walked = WalkedAxes(nest);
     if (!EndsWith(walked, fold->attr<AttrKey::Axes>())) return false;
@@ -104,7 +105,7 @@ class FoldTaker {
     for (const Op* fold : folds) types.push_back(fold->result()->type());
     ir::Builder b(module_, nest);
     Op* taking = b.Create(OpKind::Nest, {nest->operands()}, types, nest->attrs());
-    ir::Block* body = taking->region();
+    ir::Region* body = taking->region();
     for (Value* param : nest->region()->params())
       param->ReplaceAllUsesWith(b.AddParam(body, param->type(), param->name()));
     MoveOps(nest->region(), body);

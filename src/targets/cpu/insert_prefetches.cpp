@@ -26,7 +26,7 @@ namespace {
 /// The accesses of the kind whose elements are known without the nest's other ops.
 std::vector<const Op*> PlainAccesses(const Op* nest, OpKind kind) {
   auto made_here = [&](const Value* index) {
-    return index->def() && index->def()->block() == nest->region();
+    return index->def() && index->def()->parent_region() == nest->region();
   };
   std::vector<const Op*> accesses;
   for (const Op* op : *nest->region()) {
@@ -36,7 +36,7 @@ std::vector<const Op*> PlainAccesses(const Op* nest, OpKind kind) {
 }
 
 /// The nest in the branch that has nothing else but what brings its tiles there and back; null: there is none.
-const Op* NestIn(const ir::Block* region) {
+const Op* NestIn(const ir::Region* region) {
   const Op* nest = nullptr;
   for (const Op* op : *region) {
     if (op->kind() == OpKind::Nest) nest = op;
@@ -46,7 +46,7 @@ const Op* NestIn(const ir::Block* region) {
 
 /// The branch of two ways that the op is in, of which the first one runs nearly always.
 const Op* WaysAround(const Op* op) {
-  const Op* parent = op->block()->parent();
+  const Op* parent = op->parent_region()->parent();
   return parent && parent->kind() == OpKind::If && parent->HasAttr(AttrKey::Likely) ? parent
                                                                                     : nullptr;
 }
@@ -54,7 +54,7 @@ const Op* WaysAround(const Op* op) {
 /// The cut whose blocks, or whose blocks' ways, an op stands in.
 Op* CutAround(const Op* op) {
   if (const Op* ways = WaysAround(op)) op = ways;
-  Op* parent = op->block()->parent();
+  Op* parent = op->parent_region()->parent();
   return parent && parent->kind() == OpKind::Cut ? parent : nullptr;
 }
 
@@ -78,7 +78,7 @@ class Prefetcher {
  private:
   bool IsRare() const {
     const Op* ways = WaysAround(columns_);
-    return ways && columns_->block() == ways->region(1);
+    return ways && columns_->parent_region() == ways->region(1);
   }
 
   static Value* BlkOf(const Op* cut) { return cut->region()->param(0); }

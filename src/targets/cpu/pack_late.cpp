@@ -77,7 +77,8 @@ Op* PackOf(const KernelShape& kernel, const Op* contraction, const Value* operan
     return nullptr;
   const Op* nest = put->operand(0)->def();
   if (nest->results().size() != 1 || !CanWait(nest)) return nullptr;
-  if (contraction->block() != nest->block() || ChangesMemoryBetween(nest, contraction))
+  if (contraction->parent_region() != nest->parent_region() ||
+      ChangesMemoryBetween(nest, contraction))
     return nullptr;
   RegisterBlock block = RegisterBlock::Of(kernel, *contraction);
   bool fits = block.row && home->type()->panel % (block.largest.columns * block.lanes) == 0;
@@ -115,7 +116,7 @@ class MoveSinker {
     cutter_.b().SetInsertionPoint(one->region(1)->terminator());
     cutter_.Copy(sinking_.put->operand(0)->def());
     SetPanel(cutter_.Copy(sinking_.put), ir::PutOp::at_panel, panel);
-    cutter_.b().SetInsertionPoint(one->block(), one->next());
+    cutter_.b().SetInsertionPoint(one->parent_region(), one->next());
     Op* contraction = cutter_.Move();
     for (const Value* factor : contraction->operands()) {
       Op* get = factor->def();
@@ -132,7 +133,7 @@ class MoveSinker {
     return b_.Lt(size, b_.I64(kFewBlocks * sinking_.block.largest.rows));
   }
 
-  void MoveNest(ir::Block* region) {
+  void MoveNest(ir::Region* region) {
     MoveInto(region, sinking_.put->operand(0)->def());
     MoveInto(region, sinking_.put);
   }

@@ -27,8 +27,8 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::Block;
 using ir::MakeAttr;
+using ir::Region;
 
 constexpr int64_t kDepth = 2;  // so that the units overlap
 
@@ -116,14 +116,14 @@ class Assignment {
     return b == Unit::Either ? a : Unit::Vector;
   }
 
-  void Visit(const Block* block) {
-    for (const Op* op : *block) {
+  void Visit(const Region* region) {
+    for (const Op* op : *region) {
       if (!IsWalked(op)) {
         Unit unit = Of(op);
         for (const Value* result : op->results()) Set(result, unit);
         continue;
       }
-      for (const Block* region : op->regions()) Visit(region);
+      for (const Region* nested : op->regions()) Visit(nested);
       VisitCarried(op);
     }
   }
@@ -132,7 +132,7 @@ class Assignment {
   void VisitCarried(const Op* op) {
     for (const Value* result : op->results()) {
       Unit unit = Unit::Either;
-      for (const Block* region : op->regions())
+      for (const Region* region : op->regions())
         unit = Join(unit, Of(region->terminator()->operand(result->index())));
       if (op->kind() != OpKind::If && unit == Unit::Either) {
         size_t first = op->operands().size() - op->results().size();
@@ -155,7 +155,7 @@ class Assignment {
 Unit UserUnit(const Assignment& units, const ir::Use& use) {
   const Op* op = use.user;
   if (op->kind() == OpKind::Yield) {
-    const Op* outer = op->block()->parent();
+    const Op* outer = op->parent_region()->parent();
     return outer->results().empty() ? Unit::Either : units.Of(outer->result(use.operand));
   }
   if (!IsWalked(op)) return units.Of(op);
@@ -190,7 +190,7 @@ class Cut {
       bool ends_early = op->kind() == OpKind::While || op->HasAttr(ir::AttrKey::Breaks);
       if (ends_early && units_.Of(op->result(0)) != Unit::Either) possible = false;
       for (Value* result : op->results()) look(result);
-      for (const Block* region : op->regions()) {
+      for (const Region* region : op->regions()) {
         for (Value* param : region->params()) look(param);
       }
     });
@@ -199,7 +199,7 @@ class Cut {
   }
 
   void Run() {
-    Block* old = module_.arena().Make<Block>();
+    Region* old = module_.arena().Make<Region>();
     MoveOps(kernel_.body, old);
     b_.SetInsertionPoint(kernel_.body);
     for (Op* op : *old) {
@@ -209,7 +209,7 @@ class Cut {
       kernel_.body->InsertBefore(op, nullptr);
     }
     ir::Walk(old, [&](const Op* op) {
-      for (const Block* region : op->regions()) {
+      for (const Region* region : op->regions()) {
         for (Value* param : region->params()) AddPipe(param);
       }
       for (Value* result : op->results()) AddPipe(result);
@@ -238,7 +238,7 @@ class Cut {
     pipes_[value] = pipe->result();
   }
 
-  void AddStage(const char* name, Unit unit, const Block* body) {
+  void AddStage(const char* name, Unit unit, const Region* body) {
     Op* stage = b_.Create(OpKind::Stage, {}, {},
                           {MakeAttr<AttrKey::Name>(module_.context().names.Intern(name))});
     map_.clear();
@@ -248,8 +248,8 @@ class Cut {
   }
 
   /// The walk of one unit over a block, with the yield that the unit's values need.
-  void Fill(Block* into, const Block* from, Unit unit) {
-    Block* outer = b_.block();
+  void Fill(Region* into, const Region* from, Unit unit) {
+    Region* outer = b_.region();
     b_.SetInsertionPoint(into);
     for (Value* param : from->params()) Hand(param, unit);
     for (Op* op : *from) {
@@ -280,7 +280,7 @@ class Cut {
   bool Keeps(const Value* value, Unit unit) const { return units_.Of(value) != Other(unit); }
 
   void Yield(const Op* op, Unit unit) {
-    const Op* outer = op->block()->parent();
+    const Op* outer = op->parent_region()->parent();
     std::vector<Value*> values;
     for (size_t i = 0; outer && i < outer->results().size(); ++i) {
       if (Keeps(outer->result(i), unit)) values.push_back(Mapped(map_, op->operand(i)));
@@ -321,7 +321,7 @@ class Cut {
       map_[result] = copy->result(next++);
     }
     for (size_t r = 0; r < op->regions().size(); ++r) {
-      const Block* region = op->region(r);
+      const Region* region = op->region(r);
       size_t binders = region->params().size() - carried;
       for (size_t i = 0; i < region->params().size(); ++i) {
         Value* param = region->param(i);

@@ -119,7 +119,7 @@ class Privatizer {
       Value* value = builder_.Bits(tensor->type()->scalar, own.neutral);
       StoreAt(builder_, value, own.memory, in_own);
     });
-    builder_.SetInsertionPoint(spmd_->block(), spmd_->next());
+    builder_.SetInsertionPoint(spmd_->parent_region(), spmd_->next());
     ForRows(own, [&](const Place& place, const Place& in_own, const ir::AxisList& axes) {
       Empty(own, place, in_own, axes);
     });
@@ -196,7 +196,7 @@ class Privatizer {
   /// What `body` makes, for the elements of the core's row: it has one block.
   template <typename Body>
   void ForRows(const Own& own, Body body) {
-    ir::Block* here = builder_.block();
+    ir::Region* here = builder_.region();
     Op* before = builder_.before();
     Op* walk = builder_.Create(OpKind::Spmd, {{builder_.I64(0), own.rows}}, {},
                                {MakeAttr<AttrKey::Deal>(ir::DealKind::Static)});

@@ -226,7 +226,8 @@ class Splitter {
 
   /// Of the loop over the axis's blocks, where the launch knows it; else of a block.
   Value* Length(ir::Builder& b, const Op* contraction, AxisId axis) const {
-    for (const Op* op = contraction->block()->parent(); op; op = op->block()->parent()) {
+    for (const Op* op = contraction->parent_region()->parent(); op;
+         op = op->parent_region()->parent()) {
       if (op->kind() != OpKind::For || op->region()->param(0)->type()->axes != AxisList{axis})
         continue;
       Value* lo = Known(b, op->operand(0));
@@ -239,7 +240,7 @@ class Splitter {
   /// The number as it is before the spmd; null: it is made inside.
   Value* Known(ir::Builder& b, Value* number) const {
     if (std::optional<int64_t> constant = ConstantOf(number)) return b.I64(*constant);
-    return number->block() == function_.body ? number : nullptr;
+    return number->parent_region() == function_.body ? number : nullptr;
   }
 
   ir::Module& module_;

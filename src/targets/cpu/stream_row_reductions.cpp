@@ -166,7 +166,7 @@ class RowFolder {
 /// Whether a nest will make the tile, next to the fold.
 bool IsMadeByNest(const Value* tile, const Op* fold) {
   const Op* def = tile->def();
-  return def && def->block() == fold->block() && passes::IsPointwise(def) &&
+  return def && def->parent_region() == fold->parent_region() && passes::IsPointwise(def) &&
          NothingWritesBetween(def, fold);
 }
 
@@ -179,8 +179,9 @@ void SpreadFactor(ir::Module& module, Op* fold) {
   if (!fits) return;
   Op* maker = factors[0]->def();
   const Op* other = factors[1]->def();
-  bool comes_later = other && other->block() == fold->block() && ComesAfter(other, maker);
-  ir::Builder b(module, fold->block(), comes_later ? fold : maker->next());
+  bool comes_later =
+      other && other->parent_region() == fold->parent_region() && ComesAfter(other, maker);
+  ir::Builder b(module, fold->parent_region(), comes_later ? fold : maker->next());
   b.set_loc(fold->loc());
   for (size_t i : {size_t{ir::ContractionOp::at_a}, size_t{ir::ContractionOp::at_b}}) {
     if (fold->operand(i) == factors[1]) fold->SetOperand(i, b.Broadcast(factors[1], all));
@@ -188,8 +189,8 @@ void SpreadFactor(ir::Module& module, Op* fold) {
   // One nest makes both then; what is loaded is loaded again where it is read. What traps stays before what may trap later.
   bool may_wait = maker->kind() != OpKind::Load && !passes::MayTrap(maker);
   if (comes_later && may_wait && factors[0]->uses().size() == 1) {
-    fold->block()->Remove(maker);
-    fold->block()->InsertBefore(maker, fold);
+    fold->parent_region()->Remove(maker);
+    fold->parent_region()->InsertBefore(maker, fold);
   }
 }
 

@@ -216,7 +216,8 @@ class Selection {
     const ir::Op* def = tile->def();
     if (!def || def->kind() != ir::OpKind::Cast || tile->uses().empty()) return false;
     return std::ranges::all_of(tile->uses(), [&](const ir::Use& use) {
-      return use.user->block() == def->block() && use.user->HasAttr(ir::AttrKey::Order) &&
+      return use.user->parent_region() == def->parent_region() &&
+             use.user->HasAttr(ir::AttrKey::Order) &&
              use.user->attr<ir::AttrKey::Order>() == ir::OrderKind::Lanes64;
     });
   }
@@ -234,9 +235,9 @@ class Selection {
   }
 
   /// Enters the tiles of a block that are made outside of its loops.
-  void AddTiles(const ir::Block* block, std::set<ir::Type>& tiles,
+  void AddTiles(const ir::Region* region, std::set<ir::Type>& tiles,
                 std::vector<const ir::Op*>& loops) const {
-    for (const ir::Op* op : *block) {
+    for (const ir::Op* op : *region) {
       for (const ir::Value* result : op->results()) {
         bool has_memory = ir::IsTile(result->type()) && !ir::IsScalar(result->type()) &&
                           !IsNarrowed(result) && !IsTaken(result) && !passing_.contains(result);
@@ -245,14 +246,14 @@ class Selection {
       if (op->kind() == ir::OpKind::For || op->kind() == ir::OpKind::Spmd) {
         loops.push_back(op);
       } else {
-        for (const ir::Block* region : op->regions()) AddTiles(region, tiles, loops);
+        for (const ir::Region* nested : op->regions()) AddTiles(nested, tiles, loops);
       }
     }
   }
 
-  void CollectTiles(const ir::Block* block, std::set<ir::Type> tiles) {
+  void CollectTiles(const ir::Region* region, std::set<ir::Type> tiles) {
     std::vector<const ir::Op*> loops;
-    AddTiles(block, tiles, loops);
+    AddTiles(region, tiles, loops);
     for (const ir::Op* loop : loops) CollectTiles(loop->region(), tiles);
     if (loops.empty()) scopes_.push_back(std::move(tiles));
   }

@@ -33,7 +33,8 @@ bool IsFree(const ir::Function& kernel, const Value* binder) {
   auto is_child = [&](const ir::Axis& other) { return other.parent == axis; };
   if (std::any_of(kernel.axes.begin(), kernel.axes.end(), is_child)) return false;
   if (!HaveOwnElements({binder})) return false;
-  if (AnyBelow(binder->block(), [&](const Op* op) { return CountsBlocks(op, axis); })) return false;
+  if (AnyBelow(binder->parent_region(), [&](const Op* op) { return CountsBlocks(op, axis); }))
+    return false;
   return !AnyBelow(kernel.body, [&](const Op* op) {
     const ir::Attr* folded = op->FindAttr(ir::AttrKey::Axes);
     if (folded && Contains(std::get<ir::AxisList>(folded->value), axis)) return true;
@@ -99,8 +100,8 @@ int64_t Granule(const Op* op, const Value* binder, const AxisOrder& order,
 
 /// Whether the value is there wherever the spmd is.
 bool IsBefore(const Value* value, const Op* spmd) {
-  for (const Op* op = spmd; op; op = op->block()->parent()) {
-    if (op->block() == passes::MadeIn(value)) return true;
+  for (const Op* op = spmd; op; op = op->parent_region()->parent()) {
+    if (op->parent_region() == passes::MadeIn(value)) return true;
   }
   return false;
 }
@@ -116,7 +117,7 @@ std::vector<Turns> RowLoops(const ir::Function& kernel, Op* spmd, const Value* b
     bool by_rows = order && fold->results().size() == 1 &&
                    fold->attr<ir::AttrKey::Order>() == ir::OrderKind::Lanes64 &&
                    Contains(fold->result()->type()->axes, row);
-    Op* loop = fold->block()->parent();
+    Op* loop = fold->parent_region()->parent();
     if (!by_rows || !loop || loop->kind() != OpKind::For || !loops.insert(loop).second) return;
     const Value* turn = loop->region()->param(0);
     bool folds_turns = turn->type()->kind == ir::TypeKind::Blk &&

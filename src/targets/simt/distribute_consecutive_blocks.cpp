@@ -118,9 +118,9 @@ class Dealer {
   /// Moves what is done of each block to the loop around the builder's place.
   void EnterBlock(Op* spmd, std::vector<BlockRange>& ranges, const Values& numbers) {
     const std::vector<Value*> binders = spmd->region()->params();
-    b_.block()->parent()->SetAttr(ir::MakeAttr<AttrKey::Blocks>(1));
+    b_.region()->parent()->SetAttr(ir::MakeAttr<AttrKey::Blocks>(1));
     for (size_t i = 0; i < binders.size(); ++i) ReplaceBinder(binders[i], ranges[i], numbers[i]);
-    MoveOps(spmd->region(), b_.block());
+    MoveOps(spmd->region(), b_.region());
   }
 
   /// Of a block that there is along each axis, where the last two go in groups of rows.

@@ -314,7 +314,7 @@ class PointFolder {
 
   void Combined(Op* op) {
     ir::FoldOp fold(op);
-    const ir::Block* region = op->region();
+    const ir::Region* region = op->region();
     Values inits(fold.inits().begin(), fold.inits().end());
     Values made = Nest(op->result()->type()->axes, [&](const Point& at) {
       Point point = at;

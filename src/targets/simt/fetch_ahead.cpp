@@ -46,7 +46,8 @@ class FetchStudy {
   std::optional<Fetched> At(Op* op) const {
     if (op->kind() != OpKind::If || !op->results().empty()) return std::nullopt;
     Op* buffer = BufferOf(op);
-    if (!buffer || buffer->block() != loop_->region() || !HasPlainUses(buffer)) return std::nullopt;
+    if (!buffer || buffer->parent_region() != loop_->region() || !HasPlainUses(buffer))
+      return std::nullopt;
     Fetched fetched{op, buffer, {}};
     bool repeats = TouchesOnly(op, buffer->result()) && AddSlice(loop_, op, fetched.ops) &&
                    std::ranges::none_of(fetched.ops, passes::MayTrap) && KeepsSources(op);
@@ -72,7 +73,7 @@ class FetchStudy {
   /// Whether nothing in the branch stops the core, and no turn changes what it reads.
   bool KeepsSources(const Op* branch) const {
     bool keeps = true;
-    for (const ir::Block* region : branch->regions()) {
+    for (const ir::Region* region : branch->regions()) {
       ir::Walk(region, [&](const Op* op) {
         keeps &= !passes::MayTrap(op);
         for (const Value* operand : op->operands()) {

@@ -121,7 +121,7 @@ const Op* CountedLoop(const Value* number) {
   const Op* div = number->def();
   const Op* sub = Is(div, OpKind::Div) ? div->operand(0)->def() : nullptr;
   if (!Is(sub, OpKind::Sub) || sub->operand(0)->def()) return nullptr;
-  const Op* loop = sub->operand(0)->block()->parent();
+  const Op* loop = sub->operand(0)->parent_region()->parent();
   bool counts = Is(loop, OpKind::Loop) && sub->operand(0) == loop->region()->param(0) &&
                 sub->operand(1) == loop->operand(ir::LoopOp::at_lo) &&
                 div->operand(1) == loop->operand(ir::LoopOp::at_step);
@@ -220,8 +220,8 @@ class BarrierPlacer {
   explicit BarrierPlacer(ir::Module& module) : b_(module) {}
 
   /// What is open after the block, where `open` is before it. Barriers are made only where `places`.
-  Touched Block(const ir::Block* block, Touched open, bool places) {
-    for (Op* op : *block) open = One(op, std::move(open), places);
+  Touched Block(const ir::Region* region, Touched open, bool places) {
+    for (Op* op : *region) open = One(op, std::move(open), places);
     return open;
   }
 
@@ -239,7 +239,7 @@ class BarrierPlacer {
 
   /// One barrier before the branches takes the place of one in each that what is open there asks for.
   Touched Branches(Op* op, Touched open, bool places) {
-    auto asks = [&](const ir::Block* region) {
+    auto asks = [&](const ir::Region* region) {
       return Wanted(region, open) > Wanted(region, Touched());
     };
     if (open != Touched() && asks(op->region(0)) && asks(op->region(1))) {
@@ -252,7 +252,7 @@ class BarrierPlacer {
   }
 
   /// How many barriers a region takes after what is open.
-  int64_t Wanted(const ir::Block* region, const Touched& open) {
+  int64_t Wanted(const ir::Region* region, const Touched& open) {
     const int64_t before = std::exchange(wanted_, 0);
     Block(region, open, false);
     return std::exchange(wanted_, before);

@@ -40,9 +40,9 @@ namespace kdl::simt {
 
 namespace {
 
-using ir::Block;
+using ir::Region;
 
-bool Waits(const Block* block);
+bool Waits(const Region* region);
 
 /// Whether something in the op waits, seen from outside of it.
 bool Waits(const Op* op) {
@@ -54,13 +54,13 @@ bool Waits(const Op* op) {
     case OpKind::Stage:
       return false;
     default:
-      return std::ranges::any_of(op->regions(), [](const Block* region) { return Waits(region); });
+      return std::ranges::any_of(op->regions(), [](const Region* region) { return Waits(region); });
   }
 }
 
-bool Waits(const Block* block) {
+bool Waits(const Region* region) {
   bool waits = false;
-  for (const Op* op : *block) waits |= Waits(op);
+  for (const Op* op : *region) waits |= Waits(op);
   return waits;
 }
 
@@ -84,8 +84,8 @@ class TurnTaker {
 
   void Run() {
     rings_ = OpenRings(module_, kernel_, far_pipes_);
-    Block* old = kernel_.body;
-    Block* body = module_.arena().Make<Block>();
+    Region* old = kernel_.body;
+    Region* body = module_.arena().Make<Region>();
     body->set_function(&kernel_);
     b_.SetInsertionPoint(body);
     b_.set_loc(kernel_.loc);
@@ -108,7 +108,7 @@ class TurnTaker {
 
  private:
   /// With barriers of the launch: the turns of a loop, between which the cores meet.
-  void Kernel(const Block* old) {
+  void Kernel(const Region* old) {
     PlanCells(old);
     if (!Waits(old)) return Steps(old, [](const Op*) {});
     Value* yes = b_.Bool(true);
@@ -131,11 +131,11 @@ class TurnTaker {
   // -- Cells --------------------------------------------------------------------------------------
 
   Value* NewCell(Scalar scalar) {
-    Block* block = b_.block();
+    Region* region = b_.region();
     Op* before = b_.before();
     b_.SetInsertionPoint(cells_end_);
     Value* cell = simt::NewCell(b_, scalar);
-    b_.SetInsertionPoint(block, before);
+    b_.SetInsertionPoint(region, before);
     return cell;
   }
   /// One that is 0 before the first turn.
@@ -153,44 +153,44 @@ class TurnTaker {
 
   /// Sets the states that have been made since to 0, before the op.
   void ResetCells(Op* before) {
-    Block* block = b_.block();
+    Region* region = b_.region();
     Op* here = b_.before();
     b_.SetInsertionPoint(before);
     for (Value* state : std::exchange(states_, {})) SetState(state, 0);
-    b_.SetInsertionPoint(block, here);
+    b_.SetInsertionPoint(region, here);
   }
 
   /// Gives what one step makes and another needs a cell.
-  void PlanCells(const Block* block) {
-    if (!Waits(block)) {
-      for (const Op* op : *block) {
+  void PlanCells(const Region* region) {
+    if (!Waits(region)) {
+      for (const Op* op : *region) {
         if (op->kind() == OpKind::Stage) PlanCells(op->region());
       }
       return;
     }
     std::unordered_map<const Op*, int> steps;
     int step = 0;
-    for (const Op* op : *block) {
+    for (const Op* op : *region) {
       bool waits = Waits(op);
       step += waits;
       steps[op] = step;
       step += waits;
     }
-    for (const Op* op : *block) {
+    for (const Op* op : *region) {
       if (Waits(op)) {
-        for (const Block* region : op->regions()) PlanCells(region);
+        for (const Region* nested : op->regions()) PlanCells(nested);
       } else if (!IsMadeAgain(op) && !IsDeclared(op)) {
-        for (const Value* result : op->results()) PlanCell(result, block, steps);
+        for (const Value* result : op->results()) PlanCell(result, region, steps);
       }
       if (op->kind() == OpKind::Stage) PlanCells(op->region());
     }
   }
 
-  void PlanCell(const Value* value, const Block* block,
+  void PlanCell(const Value* value, const Region* region,
                 const std::unordered_map<const Op*, int>& steps) {
     int own = steps.at(value->def());
     bool needed = std::ranges::any_of(value->uses(), [&](const ir::Use& use) {
-      return steps.at(passes::AncestorIn(block, use.user)) != own;
+      return steps.at(passes::AncestorIn(region, use.user)) != own;
     });
     if (needed) cells_[value] = NewCell(value->type()->scalar);
   }
@@ -225,23 +225,23 @@ class TurnTaker {
   // -- Steps --------------------------------------------------------------------------------------
 
   /// The block's ops, as steps where some wait; `end` sees its terminator.
-  void Steps(const Block* block, const std::function<void(const Op*)>& end) {
-    const Op* last = block->last();
-    if (!Waits(block)) {
-      for (Op* op : *block) {
+  void Steps(const Region* region, const std::function<void(const Op*)>& end) {
+    const Op* last = region->last();
+    if (!Waits(region)) {
+      for (Op* op : *region) {
         if (op != last) Plain(op);
       }
       return end(last);
     }
-    TakeSteps(block, end, b_.Bool(true), /*repeats=*/false);
+    TakeSteps(region, end, b_.Bool(true), /*repeats=*/false);
   }
 
   /// A step each turn, beginning where `begins` holds, until one waits or the last one has ended. If the block repeats, the first one
   /// follows the last one where `end` has set `again_`.
-  void TakeSteps(const Block* block, const std::function<void(const Op*)>& end, Value* begins,
+  void TakeSteps(const Region* region, const std::function<void(const Op*)>& end, Value* begins,
                  bool repeats) {
     Value* state = NewState();
-    std::vector<std::function<void()>> steps = StepsOf(block, end, state);
+    std::vector<std::function<void()>> steps = StepsOf(region, end, state);
     Op* turns = b_.Create(OpKind::While, {{begins}}, {begins->type()});
     b_.AddParam(turns->region(), begins->type(), {});
     passes::FillRegion(b_, turns->region(), [&]() -> Values {
@@ -253,10 +253,10 @@ class TurnTaker {
   }
 
   /// What makes each step; its state names the next one.
-  std::vector<std::function<void()>> StepsOf(const Block* block,
+  std::vector<std::function<void()>> StepsOf(const Region* region,
                                              const std::function<void(const Op*)>& end,
                                              Value* state) {
-    const Op* last = block->last();
+    const Op* last = region->last();
     std::vector<std::function<void()>> steps;
     std::vector<Op*> plain;
     auto add_plain = [&](bool is_last) {
@@ -267,7 +267,7 @@ class TurnTaker {
         SetState(state, next);
       });
     };
-    for (Op* op : *block) {
+    for (Op* op : *region) {
       if (op == last) break;
       if (!Waits(op)) {
         plain.push_back(op);
@@ -353,7 +353,7 @@ class TurnTaker {
   }
 
   /// Turns of a region that goes on until it waits, or `end`, after its last step, says in `again_` that no turn follows.
-  void Turns(Value* condition, const Block* region, const std::function<void(const Op*)>& end) {
+  void Turns(Value* condition, const Region* region, const std::function<void(const Op*)>& end) {
     TakeSteps(region, end, condition, /*repeats=*/true);
   }
 
@@ -418,7 +418,7 @@ class TurnTaker {
       Value* not_taken = b_.I64(2);
       StoreCell(b_, b_.Select(condition, b_.I64(1), not_taken), taken);
     });
-    auto fill = [&](const Block* region) {
+    auto fill = [&](const Region* region) {
       return [&, region]() -> Values {
         Within([&] {
           Steps(region, [&](const Op* yield) { StoreAll(Of(yield->operands()), results); });
@@ -488,10 +488,10 @@ class TurnTaker {
 void RunLowerStagesToStateMachine(PassContext& context, ir::Function& kernel) {
   // What lives in a block in which nothing waits is gone when cores meet.
   bool waits = Waits(kernel.body);
-  std::unordered_map<const Block*, bool> waits_in;
+  std::unordered_map<const Region*, bool> waits_in;
   for (Op* buffer : waits ? OpsOfKind(kernel, OpKind::BufferNew) : std::vector<Op*>()) {
-    auto [known, is_new] = waits_in.try_emplace(buffer->block());
-    if (is_new) known->second = Waits(buffer->block());
+    auto [known, is_new] = waits_in.try_emplace(buffer->parent_region());
+    if (is_new) known->second = Waits(buffer->parent_region());
     if (!known->second) buffer->SetAttr(ir::MakeAttr<ir::AttrKey::Brief>(1));
   }
   if (waits || !OpsOfKind(kernel, OpKind::Stage).empty())

@@ -44,23 +44,23 @@ TeamExpander::TeamExpander(ir::Module& module, ir::Function& kernel, const SimtF
       block_copies_(b_, kernel, tiles_, [this](Value* old) { return Scalar(old); }) {}
 
 void TeamExpander::Run() {
-  ir::Block* old = kernel_.body;
+  ir::Region* old = kernel_.body;
   ir::Walk(old, [&](const Op* op) { has_maps_ |= op->HasAttr(AttrKey::Map); });
-  ir::Block* body = module_.arena().Make<ir::Block>();
+  ir::Region* body = module_.arena().Make<ir::Region>();
   body->set_function(&kernel_);
   b_.SetInsertionPoint(body);
   for (const Value* param : old->params())
     scalars_[param] = b_.AddParam(body, param->type(), param->name());
   kernel_.body = body;
-  ExpandBlock(old);
+  ExpandRegion(old);
   // What is asked of the old ops is asked by the old parameters.
   for (ir::Param& param : kernel_.params) param.value = scalars_.at(param.value);
   b_.Create(OpKind::Return, {{}}, {});
   while (old->last()) ir::Erase(old->last());
 }
 
-void TeamExpander::ExpandBlock(const ir::Block* block) {
-  for (Op* op : *block) {
+void TeamExpander::ExpandRegion(const ir::Region* region) {
+  for (Op* op : *region) {
     if (op->info().has(ir::kTerminator)) break;
     b_.set_loc(op->loc());
     if (!in_nest_ && !factor_copies_.Takes(op) && !IsOfScalars(op)) factor_copies_.Await();
@@ -88,7 +88,7 @@ void TeamExpander::ExpandOp(Op* op) {
     case OpKind::Nest:
       return ExpandNest(op);
     case OpKind::Contraction:
-      if (turns_ && turns_->loop() == op->block()->parent() && GroupMultiplies(op))
+      if (turns_ && turns_->loop() == op->parent_region()->parent() && GroupMultiplies(op))
         return turns_->Multiply(op, BufferOf(op, op->result()));
       if (op->HasAttr(AttrKey::Unit))
         return ExpandMatrixProduct(b_, tiles_, op, BufferOf(op, op->result()));
@@ -129,7 +129,7 @@ ElementAccess TeamExpander::AccessOf(const Op* op) const {
 void TeamExpander::ExpandStage(const Op* op) {
   const Op* stage = b_.Create(OpKind::Stage, {}, {}, op->attrs());
   FillRegion(b_, stage->region(), [&]() -> Values {
-    ExpandBlock(op->region());
+    ExpandRegion(op->region());
     return {};
   });
 }

@@ -48,8 +48,8 @@ class Mapper {
   }
 
  private:
-  void Block(const ir::Block* block, size_t depth) {
-    for (const Op* op : *block) Visit(op, depth);
+  void Block(const ir::Region* region, size_t depth) {
+    for (const Op* op : *region) Visit(op, depth);
   }
 
   void Visit(const Op* op, size_t depth) {

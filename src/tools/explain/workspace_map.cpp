@@ -129,7 +129,8 @@ std::string InstancesText(const driver::DeviceSpecs& specs, const Op* instances)
 }
 
 bool IsInLoop(const Op* op) {
-  for (const Op* outer = op->block()->parent(); outer; outer = outer->block()->parent()) {
+  for (const Op* outer = op->parent_region()->parent(); outer;
+       outer = outer->parent_region()->parent()) {
     if (outer->kind() == OpKind::Loop) return true;
   }
   return false;

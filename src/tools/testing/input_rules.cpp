@@ -166,7 +166,8 @@ class Reader {
     const ir::Function& function = *clause_->function;
     const ir::Op* def = value->def();
     if (!def) {
-      bool is_dim = value->block() == function.body && value->index() < function.dims.size();
+      bool is_dim =
+          value->parent_region() == function.body && value->index() < function.dims.size();
       if (!is_dim) return std::nullopt;
       return static_cast<uint64_t>(data_.size(function.dims[value->index()]).value_or(0));
     }

@@ -117,9 +117,9 @@ class WorkCounter {
 
   // -- Ops
 
-  Operations OfBlock(const ir::Block* block) {
+  Operations OfBlock(const ir::Region* region) {
     Operations work;
-    for (const Op* op : *block) {
+    for (const Op* op : *region) {
       if (!known_) return {};
       Add(work, OfOp(op), 1);
     }
@@ -256,7 +256,7 @@ class WorkCounter {
   }
 
   const ir::Function& AxesOf(const Op* op) const {
-    const ir::Function* function = op->block()->function();
+    const ir::Function* function = op->parent_region()->function();
     return function ? *function : *function_;
   }
 

@@ -30,7 +30,8 @@ std::vector<Op*> OpsWhere(ir::Module& module, const Matches& matches) {
 }
 
 bool IsBelow(const Op* op, OpKind kind) {
-  for (const Op* around = op->block()->parent(); around; around = around->block()->parent()) {
+  for (const Op* around = op->parent_region()->parent(); around;
+       around = around->parent_region()->parent()) {
     if (around->kind() == kind) return true;
   }
   return false;
@@ -38,7 +39,7 @@ bool IsBelow(const Op* op, OpKind kind) {
 
 bool HoldsWalk(const Op& op) {
   bool holds = false;
-  for (const ir::Block* region : op.regions())
+  for (const ir::Region* region : op.regions())
     ir::Walk(region, [&](const Op* inner) { holds = holds || inner->kind() == OpKind::Spmd; });
   return holds;
 }
@@ -49,8 +50,8 @@ bool IsMasked(const Op& op) { return IsStore(op) && !op.Segment(ir::StoreOp::at_
 bool IsLoopAround(const Op& op) { return op.kind() == OpKind::Loop && HoldsWalk(op); }
 
 ir::Builder Before(ir::Module& module, Op* op) {
-  ir::Builder builder(module, op->block());
-  builder.SetInsertionPoint(op->block(), op);
+  ir::Builder builder(module, op->parent_region());
+  builder.SetInsertionPoint(op->parent_region(), op);
   return builder;
 }
 

@@ -45,7 +45,7 @@ llvm::Function* EmitBody(Emitter& entry) {
   BeginCoroutine(emitter, nullptr, emitter.frame);
   emitter.core_slot = InFrame(emitter, kCoreAt, "core.slot");
   EmitPrologue(emitter);
-  EmitBlock(emitter, emitter.kernel.body);
+  EmitRegion(emitter, emitter.kernel.body);
   RunStages(emitter);
   Leave(emitter, emitter.builder, Ending::Done);
   FinishTraps(emitter);

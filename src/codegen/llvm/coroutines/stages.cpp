@@ -92,7 +92,7 @@ void EmitStage(Emitter& kernel, ir::Op* op) {
   BeginCoroutine(emitter, op, scratch);
   EmitPrologue(emitter);
   EmitValuesBefore(emitter, op);
-  EmitBlock(emitter, op->region());
+  EmitRegion(emitter, op->region());
   Leave(emitter, emitter.builder, Ending::Done);
   FinishTraps(emitter);
   kernel.stores_past_caches |= emitter.stores_past_caches;  // the kernel's return fences for all

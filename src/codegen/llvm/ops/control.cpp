@@ -38,10 +38,10 @@ struct Branch {
   std::vector<llvm::Value*> values;
 };
 
-Branch EmitBranch(Emitter& emitter, const ir::Block* region, llvm::BasicBlock* block,
+Branch EmitBranch(Emitter& emitter, const ir::Region* region, llvm::BasicBlock* block,
                   llvm::BasicBlock* join) {
   emitter.builder.SetInsertPoint(block);
-  EmitBlock(emitter, region);
+  EmitRegion(emitter, region);
   Branch branch{emitter.builder.GetInsertBlock(), {}};
   branch.values = GetAll(emitter, region->terminator()->operands());
   emitter.builder.CreateBr(join);
@@ -69,9 +69,9 @@ void EmitIf(Emitter& emitter, ir::Op* op) {
 
 // -- loop -----------------------------------------------------------------------------------------
 
-bool HoldsLoop(const ir::Block* block) {
+bool HoldsLoop(const ir::Region* region) {
   bool holds = false;
-  ir::Walk(block, [&](const ir::Op* op) {
+  ir::Walk(region, [&](const ir::Op* op) {
     holds |= op->kind() == OpKind::Loop || op->kind() == OpKind::While;
   });
   return holds;
@@ -151,7 +151,7 @@ void EmitLoop(Emitter& emitter, ir::Op* op) {
   if (op->HasAttr(ir::AttrKey::Claim)) return EmitClaimingLoop(emitter, op);
   auto& builder = emitter.builder;
   ir::LoopOp loop(op);
-  const ir::Block* region = op->region();
+  const ir::Region* region = op->region();
   CheckStep(emitter, loop);
   llvm::BasicBlock* enter = emitter.NewBlock("enter");
   llvm::BasicBlock* body = emitter.NewBlock("loop");
@@ -215,7 +215,7 @@ std::vector<llvm::Value*> NextCarried(Emitter& emitter, const std::vector<llvm::
 
 void EmitWhile(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
-  const ir::Block* region = op->region();
+  const ir::Region* region = op->region();
   llvm::BasicBlock* body = emitter.NewBlock("while");
   llvm::BasicBlock* done = emitter.NewBlock("done");
   std::vector<llvm::Value*> inits = GetAll(emitter, op->operands());
@@ -284,14 +284,14 @@ void EmitCoreNum(Emitter& emitter, ir::Op* op) { emitter.Set(op->result(), emitt
 
 }  // namespace
 
-void EmitLoopBody(Emitter& emitter, const ir::Block* region, bool polls) {
+void EmitLoopBody(Emitter& emitter, const ir::Region* region, bool polls) {
   // Where LLVM reduces strength itself, it makes pointers as it likes.
   bool splits = !HoldsLoop(region) && llvm::Triple(emitter.module.getTargetTriple()).isX86();
   llvm::BasicBlock* here = splits ? emitter.builder.GetInsertBlock() : nullptr;
   llvm::BasicBlock* around = std::exchange(emitter.turn, here);
   if (polls && emitter.stop) PollStop(emitter);
   ++emitter.loop_depth;
-  EmitBlock(emitter, region);
+  EmitRegion(emitter, region);
   --emitter.loop_depth;
   emitter.turn = around;
 }

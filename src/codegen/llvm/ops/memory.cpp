@@ -342,8 +342,8 @@ llvm::Value* PlaceAddress(Emitter& emitter, const ir::Value* buffer,
                         {emitter.memories.at(buffer), buffer->type(), BufferIndex(emitter, index)});
 }
 
-void EndBuffers(Emitter& emitter, const ir::Block* block) {
-  for (const ir::Op* op : *block) {
+void EndBuffers(Emitter& emitter, const ir::Region* region) {
+  for (const ir::Op* op : *region) {
     if (op->kind() != ir::OpKind::BufferNew) continue;
     const BufferPlace& place = emitter.scratch_plan.places.at(op->result());
     if (place.home != BufferHome::Stack) continue;

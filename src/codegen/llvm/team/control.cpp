@@ -144,7 +144,7 @@ void EmitShare(TeamEmitter& emitter, ir::Op* op, llvm::BasicBlock* turn) {
   if (emitter.keeps_blocks) turn = nullptr;
   llvm::BasicBlock* around = std::exchange(emitter.turn, turn);
   ++emitter.loop_depth;
-  EmitBlock(emitter, op->region());
+  EmitRegion(emitter, op->region());
   --emitter.loop_depth;
   emitter.turn = around;
 }
@@ -187,7 +187,7 @@ void EmitTeamLoop(TeamEmitter& emitter, ir::Op* op) {
 /// What a part leaves for the next one lies in memory; all workers say which part follows, and have the same to say.
 void EmitParts(TeamEmitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
-  const ir::Block* region = op->region();
+  const ir::Region* region = op->region();
   llvm::Value* part = LaunchNumber(emitter, kPart, "part");
   llvm::Value* starts = builder.CreateICmpEQ(part, builder.getInt64(0));
   std::vector<llvm::Value*> places;

@@ -176,7 +176,7 @@ void EmitTeamKernel(TeamEmitter& emitter) {
   }
   ReadCore(emitter);
   PrepareTeamMemories(emitter);
-  EmitBlock(emitter, emitter.kernel.body);
+  EmitRegion(emitter, emitter.kernel.body);
   builder.CreateRetVoid();
   FinishTeamTraps(emitter, nullptr);
   emitter.scratch_start->setOperand(

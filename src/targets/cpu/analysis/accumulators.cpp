@@ -31,11 +31,11 @@ Op* AccumulatorOf(const Op* loop, const Value* home) {
   for (const ir::Use& use : home->uses()) {
     if (!IsInside(use.user, loop)) continue;
     const Op*& place = use.user->kind() == OpKind::Get ? from : to;
-    if (place || use.user->block() != loop->region()) return nullptr;
+    if (place || use.user->parent_region() != loop->region()) return nullptr;
     place = use.user;
   }
   Op* contraction = from ? ContractionFrom(from) : nullptr;
-  bool goes_on = contraction && contraction->block() == loop->region() && to &&
+  bool goes_on = contraction && contraction->parent_region() == loop->region() && to &&
                  to->kind() == OpKind::Put && to->operand(0) == contraction->result();
   return goes_on ? contraction : nullptr;
 }

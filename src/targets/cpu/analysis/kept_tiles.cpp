@@ -8,7 +8,8 @@ namespace kdl::cpu {
 
 bool IsElementHere(const Op* nest, const Value* value) {
   const Op* def = value->def();
-  if (!def || def->kind() != OpKind::Element || def->block() != nest->region()) return false;
+  if (!def || def->kind() != OpKind::Element || def->parent_region() != nest->region())
+    return false;
   size_t axes = def->operand(0)->type()->axes.size();
   return axes == nest->operands().size();
 }
@@ -19,7 +20,7 @@ void FindKept(const Op* nest, const Value* value, int depth, std::vector<Value*>
   const Op* def = value->def();
   if (IsElementHere(nest, value)) {
     if (!Contains(found, def->operand(0))) found.push_back(def->operand(0));
-  } else if (def && def->kind() == OpKind::Select && def->block() == nest->region() &&
+  } else if (def && def->kind() == OpKind::Select && def->parent_region() == nest->region() &&
              depth < kDeepestChoice) {
     FindKept(nest, def->operand(1), depth + 1, found);
     FindKept(nest, def->operand(2), depth + 1, found);

@@ -37,7 +37,7 @@ bool LastAxis::MustStay(const Op* op) const {
 
 /// What a while carries varies where its first value or a later one does, or where elements end at different turns.
 void LastAxis::StudyWhile(const Op* op) {
-  const ir::Block* region = op->region();
+  const ir::Region* region = op->region();
   const Op* yield = region->terminator();
   for (size_t before = varying_.size() + 1; before != varying_.size();) {
     before = varying_.size();
@@ -133,7 +133,7 @@ bool LastAxis::WalksRows(const Op* op) {
   for (const ir::AccessDim& dim : access.dims) {
     for (const ir::AccessTerm& term : dim.terms) {
       const Value* operand = index[term.operand];
-      bool computed = operand->def() && operand->def()->block() == nest_->region();
+      bool computed = operand->def() && operand->def()->parent_region() == nest_->region();
       if (computed || (&dim != &last && operand == side)) return false;
     }
   }

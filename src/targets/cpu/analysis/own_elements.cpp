@@ -54,7 +54,8 @@ bool AreApartIn(const std::vector<Touch>& touches, size_t dim) {
 bool IsOneStore(const std::vector<Touch>& touches) {
   const ir::Op* store = touches[0].view.op;
   return touches.size() == 1 && touches[0].view.effect == Effect::Write &&
-         proofs::LoopOf(store->block()->parent()) == touches[0].binder->block()->parent();
+         proofs::LoopOf(store->parent_region()->parent()) ==
+             touches[0].binder->parent_region()->parent();
 }
 
 bool AreApart(const std::vector<Touch>& touches) {
@@ -75,7 +76,7 @@ bool AreApart(const std::vector<Touch>& touches) {
 bool HaveOwnElements(const std::vector<const ir::Value*>& binders) {
   std::map<const ir::Value*, std::vector<Touch>> by_memory;
   for (const ir::Value* binder : binders) {
-    for (const AccessView& view : proofs::AccessesIn(binder->block()))
+    for (const AccessView& view : proofs::AccessesIn(binder->parent_region()))
       by_memory[ir::MemoryOf(view.tensor)].push_back({view, binder});
   }
   return std::ranges::all_of(by_memory, [](const auto& entry) { return AreApart(entry.second); });

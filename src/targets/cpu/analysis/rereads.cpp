@@ -16,9 +16,9 @@ namespace {
 /// The blk that an index of a load stands for: itself, or in a nest the blk that its point walks; else null.
 const Value* BlkOf(const Value* index, const Op* load) {
   if (index->type()->kind == ir::TypeKind::Blk) return index;
-  const Op* nest = load->block()->parent();
+  const Op* nest = load->parent_region()->parent();
   if (!nest || nest->kind() != OpKind::Nest) return nullptr;
-  const auto& points = load->block()->params();
+  const auto& points = load->parent_region()->params();
   auto found = std::find(points.begin(), points.end(), index);
   return found == points.end() ? nullptr
                                : nest->operand(static_cast<size_t>(found - points.begin()));
@@ -26,9 +26,11 @@ const Value* BlkOf(const Value* index, const Op* load) {
 
 /// Whether the ops stand in different branches of one condition, so that one of them runs.
 bool Exclude(const Op* a, const Op* b) {
-  for (const ir::Block* of_a = a->block(); of_a->parent(); of_a = of_a->parent()->block()) {
+  for (const ir::Region* of_a = a->parent_region(); of_a->parent();
+       of_a = of_a->parent()->parent_region()) {
     if (of_a->parent()->kind() != OpKind::If) continue;
-    for (const ir::Block* of_b = b->block(); of_b->parent(); of_b = of_b->parent()->block()) {
+    for (const ir::Region* of_b = b->parent_region(); of_b->parent();
+         of_b = of_b->parent()->parent_region()) {
       const Op* branch = of_b->parent();
       bool same = branch->kind() == OpKind::If && branch->operand(0) == of_a->parent()->operand(0);
       if (same && (of_a == of_a->parent()->region(0)) != (of_b == branch->region(0))) return true;

@@ -101,7 +101,7 @@ class Finder {
     constexpr size_t kMost = 256;  // in a block of thousands, each fold would reach all of them
     if (!HasAxis(term, folded_)) return true;
     const Op* def = term->def();
-    if (reached_.size() == kMost || !def || def->block() != fold_->block() ||
+    if (reached_.size() == kMost || !def || def->parent_region() != fold_->parent_region() ||
         def->results().size() != 1)
       return false;
     if (!reached_.insert(def).second) return true;

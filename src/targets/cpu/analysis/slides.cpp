@@ -18,7 +18,7 @@ bool MayShareWindow(const Op* load_op) {
   while (FitsElement(user) && user->result()->uses().size() == 1)
     user = user->result()->uses()[0].user;
   bool folds = user->kind() == OpKind::Contraction || user->kind() == OpKind::Reduce;
-  return folds && user->block() == load->block() &&
+  return folds && user->parent_region() == load->parent_region() &&
          user->attr<AttrKey::Order>() == ir::OrderKind::Chain;
 }
 
@@ -49,7 +49,7 @@ const Op* SlideInPlace(const KernelShape& kernel, const Value* tile, AxisId wind
                   fold->attr<AttrKey::Order>() == ir::OrderKind::Chain;
   bool is_start = fold->kind() == OpKind::Contraction &&
                   tile == ir::ContractionOp(const_cast<Op*>(fold)).into();
-  if (!is_chain || is_start || fold->block() != slide->block()) return nullptr;
+  if (!is_chain || is_start || fold->parent_region() != slide->parent_region()) return nullptr;
   std::optional<AxisId> column = RegisterBlock::Of(kernel, *fold).column;
   bool fits = !column || !HasAxis(slide->result(), *column) || RunsAlong(slide, window, *column);
   return fits ? slide : nullptr;

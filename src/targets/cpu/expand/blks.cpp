@@ -10,32 +10,32 @@ namespace {
 
 /// The old value as `shifted` has it for another turn of the loop around `block`: what depends on the turn is computed
 /// again.
-Value* ShiftedTo(Expander& e, Value* old, const ir::Block* block, ir::ValueMap& shifted) {
+Value* ShiftedTo(Expander& e, Value* old, const ir::Region* region, ir::ValueMap& shifted) {
   if (auto known = shifted.find(old); known != shifted.end()) return known->second;
   Op* def = old->def();
   bool inside =
-      def && def->block() == block && def->info().has(ir::kPure) && def->regions().empty();
+      def && def->parent_region() == region && def->info().has(ir::kPure) && def->regions().empty();
   if (!inside) return shifted[old] = e.Scalar(old);
-  for (Value* operand : def->operands()) ShiftedTo(e, operand, block, shifted);
+  for (Value* operand : def->operands()) ShiftedTo(e, operand, region, shifted);
   ir::Clone(def, e.b, shifted);
   return shifted.at(old);
 }
 
 /// Where the blk starts in the next turn of its loop; null where none makes it, or another core may get that turn.
 Value* NextStart(Expander& e, ir::MakeBlkOp blk) {
-  const ir::Block* block = blk->block();
-  Op* parent = block->parent();
+  const ir::Region* region = blk->parent_region();
+  Op* parent = region->parent();
   if (!parent || parent->kind() != OpKind::Loop || parent->HasAttr(ir::AttrKey::Claim))
     return nullptr;
-  Value* turn = block->param(0);
+  Value* turn = region->param(0);
   Value* step = e.Scalar(ir::LoopOp(parent).step());
   ir::ValueMap shifted = {{turn, e.b.Add(e.Scalar(turn), step)}};
-  return ShiftedTo(e, blk.start(), block, shifted);
+  return ShiftedTo(e, blk.start(), region, shifted);
 }
 
 /// Whether the blk is of a cut into panels, with what is left behind the whole ones.
 bool IsPanels(const Value* blk, int64_t panel) {
-  const ir::NumberList sizes = blk->block()->parent()->attr<ir::AttrKey::Sizes>();
+  const ir::NumberList sizes = blk->parent_region()->parent()->attr<ir::AttrKey::Sizes>();
   return sizes[0] == panel && (sizes.size() == 1 || sizes[1] == panel - 1);
 }
 

@@ -15,7 +15,7 @@ namespace {
 bool IsScan(const Op* op) { return op->kind() == OpKind::Scan; }
 
 /// What the region reads of what stands around it: constants that other passes have moved out.
-ir::ValueMap Outside(const Expander& e, const ir::Block* region) {
+ir::ValueMap Outside(const Expander& e, const ir::Region* region) {
   ir::ValueMap map;
   auto look = [&](const Op* op) {
     for (Value* operand : op->operands()) {
@@ -29,7 +29,7 @@ ir::ValueMap Outside(const Expander& e, const ir::Block* region) {
 /// The accumulators after one more step: scalars, or vectors of `lanes`.
 Values Stepped(Expander& e, const Op* op, const Values& accumulators, const Values& terms,
                int64_t lanes) {
-  const ir::Block* region = op->region();
+  const ir::Region* region = op->region();
   ir::ValueMap map = Outside(e, region);
   for (size_t i = 0; i < accumulators.size(); ++i) {
     map[region->param(i)] = accumulators[i];

@@ -9,9 +9,9 @@ namespace kdl::cpu {
 
 namespace {
 
-void ExpandRegion(Expander& e, const ir::Block* from, ir::Block* to) {
+void ExpandRegion(Expander& e, const ir::Region* from, ir::Region* to) {
   FillRegion(e.b, to, [&] {
-    ExpandBlock(e, from);
+    ExpandRegion(e, from);
     return SegmentsOf(from->terminator(), [&](Value* old) { return e.Scalar(old); })[0];
   });
 }
@@ -59,7 +59,7 @@ std::optional<bool> Known(const Expander& e, const Value* condition) {
 
 void ExpandIf(Expander& e, Op* op) {
   std::optional<bool> known = op->results().empty() ? Known(e, op->operand(0)) : std::nullopt;
-  if (known) return ExpandBlock(e, op->region(*known ? 0 : 1));
+  if (known) return ExpandRegion(e, op->region(*known ? 0 : 1));
   Op* copy =
       e.b.Create(OpKind::If, {{e.Scalar(op->operand(0))}}, TypesOf(op->results()), op->attrs());
   for (size_t i = 0; i < op->results().size(); ++i) e.scalars[op->result(i)] = copy->result(i);
@@ -178,9 +178,9 @@ void ExpandOp(Expander& e, Op* op) {
 
 }  // namespace
 
-void ExpandBlock(Expander& e, const ir::Block* block) {
-  for (Op* op : *block) {
-    if (op == block->terminator()) break;
+void ExpandRegion(Expander& e, const ir::Region* region) {
+  for (Op* op : *region) {
+    if (op == region->terminator()) break;
     e.b.set_loc(op->loc());
     ExpandOp(e, op);
   }

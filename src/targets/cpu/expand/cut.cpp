@@ -73,7 +73,7 @@ class Cutting {
     facts.offset = offset;
     facts.most = most;
     e_.blks[cut_->region()->param(0)] = facts;
-    ExpandBlock(e_, cut_->region());
+    ExpandRegion(e_, cut_->region());
   }
 
   Expander& e_;

@@ -207,6 +207,6 @@ void ExpandCut(Expander& e, const ir::Op* op);
 
 // control.cpp
 /// All ops of an old block, to the builder's place; not the terminator.
-void ExpandBlock(Expander& e, const ir::Block* block);
+void ExpandRegion(Expander& e, const ir::Region* region);
 
 }  // namespace kdl::cpu

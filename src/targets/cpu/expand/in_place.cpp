@@ -72,7 +72,8 @@ Changes::Reach Changes::Either(const Reach& a, const Reach& b) {
 Changes::Reach Changes::OfValue(const Value* value, const Value* kept, int depth) {
   const Op* def = value->def();
   if (IsElementHere(body_.nest(), value) && def->operand(0) == kept) return {Reach::Kind::None};
-  bool chooses = def && def->kind() == OpKind::Select && def->block() == body_.nest()->region();
+  bool chooses =
+      def && def->kind() == OpKind::Select && def->parent_region() == body_.nest()->region();
   if (!chooses || depth == kDeepestChoice) return {Reach::Kind::All};
   Reach where_first = Where(def->operand(0), true, depth);
   Reach first = Both(OfValue(def->operand(1), kept, depth + 1), where_first);
@@ -83,7 +84,7 @@ Changes::Reach Changes::OfValue(const Value* value, const Value* kept, int depth
 
 Changes::Reach Changes::Where(const Value* condition, bool holds, int depth) {
   const Op* def = condition->def();
-  if (!def || def->block() != body_.nest()->region() || depth == kDeepestChoice)
+  if (!def || def->parent_region() != body_.nest()->region() || depth == kDeepestChoice)
     return {Reach::Kind::All};
   if (def->kind() == OpKind::Not) return Where(def->operand(0), !holds, depth + 1);
   if (def->kind() == OpKind::And || def->kind() == OpKind::Or) {
@@ -96,7 +97,7 @@ Changes::Reach Changes::Where(const Value* condition, bool holds, int depth) {
 
 /// A value that is there where the loop begins; null: it is not.
 Value* Changes::Known(Value* value) {
-  if (!value->def() || value->def()->block() != body_.nest()->region()) {
+  if (!value->def() || value->def()->parent_region() != body_.nest()->region()) {
     const auto& points = body_.nest()->region()->params();
     auto point = std::ranges::find(points, value);
     if (point == points.end()) return e_.Scalar(value);

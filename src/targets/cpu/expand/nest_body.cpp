@@ -183,7 +183,7 @@ Value* NestBody::ExpandElementwise(Op* op) {
 
 /// Its turns are those of the whole piece, whose elements end one by one; those that do not exist never begin.
 void NestBody::ExpandWhile(Op* op) {
-  const ir::Block* region = op->region();
+  const ir::Region* region = op->region();
   auto lanes = [&](size_t i) { return last_.IsUniform(region->param(i)) ? 1 : piece_.lanes; };
   Values inits;
   std::vector<ir::Type> types;
@@ -194,7 +194,7 @@ void NestBody::ExpandWhile(Op* op) {
   if (piece_.mask && lanes(0) > 1)
     inits[0] = e_.b.Make(OpKind::And, {inits[0], piece_.mask}, types[0]);
   Op* copy = e_.b.Create(OpKind::While, {inits}, types);
-  ir::Block* around = e_.b.block();
+  ir::Region* around = e_.b.region();
   e_.b.SetInsertionPoint(copy->region());
   for (size_t i = 0; i < types.size(); ++i)
     map_[region->param(i)] = e_.b.AddParam(copy->region(), types[i], region->param(i)->name());

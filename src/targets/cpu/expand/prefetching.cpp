@@ -57,7 +57,7 @@ bool Prefetching::IsNear(const Op* load) const {
   const auto& points = nest_->region()->params();
   auto index = IndexOf(load);
   bool plain = std::ranges::none_of(index, [&](const Value* operand) {
-    return operand->def() && operand->def()->block() == nest_->region();
+    return operand->def() && operand->def()->parent_region() == nest_->region();
   });
   return plain && std::any_of(points.begin(), points.end() - 1,
                               [&](const Value* point) { return !Contains(index, point); });
@@ -116,7 +116,7 @@ void Prefetching::BringOnce(Expander& e, const Op* load) {
 
 /// Whether each turn of the loop around the nest takes the access's next rows.
 bool Prefetching::TakesTurns(const Op* access) const {
-  const Op* loop = nest_->block()->parent();
+  const Op* loop = nest_->parent_region()->parent();
   if (!loop || loop->kind() != OpKind::Loop) return false;
   const Value* turn = loop->region()->param(0);
   return std::ranges::any_of(IndexOf(access), [&](const Value* index) {
@@ -139,7 +139,7 @@ void Prefetching::LookAhead(const Expander& e, const Op* access, int64_t bytes) 
   const auto& points = nest_->region()->params();
   ir::AxisId last = nest_->operands().back()->type()->axes[0];
   int64_t row = std::max<int64_t>(e.Extent(last) * bytes, 1);
-  const Op* loop = nest_->block()->parent();
+  const Op* loop = nest_->parent_region()->parent();
   if (transposes_ || row >= kPageBytes) {
     point_ = points.back();
     distance_ = (transposes_ ? e.facts.cache_line_bytes : kAlongRow) / bytes;

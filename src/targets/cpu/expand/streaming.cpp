@@ -32,7 +32,7 @@ bool IsOnlyTouchedBy(const Value* tensor, const Op* store) {
 /// Whether the index is known before the loops over pieces or squares.
 bool IsKnownBefore(const NestBody& body, const Value* index) {
   const Op* def = index->def();
-  bool inside = def && def->block() == body.nest()->region();
+  bool inside = def && def->parent_region() == body.nest()->region();
   return !inside || (body.last().Vectorizes() && body.last().IsInvariant(def));
 }
 

@@ -44,7 +44,7 @@ const Op* LoadOf(const Value* factor, const Op** nest) {
 /// Of an index operand the axis whose blocks, or whose points in the nest, it counts.
 std::optional<AxisId> AxisOf(const Value* index, const Op* nest) {
   if (index->type()->kind == ir::TypeKind::Blk) return index->type()->axes[0];
-  bool is_point = nest && !index->def() && index->block() == nest->region();
+  bool is_point = nest && !index->def() && index->parent_region() == nest->region();
   return is_point ? std::optional(nest->operand(index->index())->type()->axes[0]) : std::nullopt;
 }
 
@@ -91,7 +91,7 @@ bool IsAlone(const ir::Function& kernel, const Op* product) {
 
 /// The loop whose turn the op is one of, where turns come one after the other, to the end; null: none.
 const Op* TurnLoop(const Op* op) {
-  const Op* loop = op->block()->parent();
+  const Op* loop = op->parent_region()->parent();
   bool is_loop = loop && (loop->kind() == OpKind::For || loop->kind() == OpKind::Loop) &&
                  !loop->HasAttr(AttrKey::Breaks) && !loop->HasAttr(AttrKey::Claim) &&
                  !loop->HasAttr(AttrKey::Blocks);
@@ -102,7 +102,8 @@ const Op* TurnLoop(const Op* op) {
 bool EndsTurns(const Op* loop) {
   bool ends = true;
   ir::Walk(loop->region(), [&](const Op* op) { ends &= !passes::MayTrap(op); });
-  ir::Walk(loop->block()->function()->body, [&](const Op* op) { ends &= !WaitsForOthers(op); });
+  ir::Walk(loop->parent_region()->function()->body,
+           [&](const Op* op) { ends &= !WaitsForOthers(op); });
   return ends;
 }
 
@@ -112,7 +113,7 @@ std::optional<BoxFactor> BoxFactorOf(const Op* product, size_t factor) {
   const Value* value = ir::NarrowFactor(product->operand(factor));
   BoxFactor found{};
   found.load = LoadOf(value, &found.nest);
-  if (!found.load || value->def()->block() != product->block()) return std::nullopt;
+  if (!found.load || value->def()->parent_region() != product->parent_region()) return std::nullopt;
   const ir::Access access = found.load->attr<AttrKey::Access>();
   constexpr size_t kMostDims = 5;
   if (access.dims.size() < 2 || access.dims.size() > kMostDims) return std::nullopt;
@@ -148,7 +149,8 @@ std::optional<BoxFactor> BoxFactorOf(const Op* product, size_t factor) {
 bool ComesAsBox(const Op* product, size_t factor) {
   const Op* loop = TurnLoop(product);
   std::optional<BoxFactor> box = loop ? BoxFactorOf(product, factor) : std::nullopt;
-  if (!box || !IsRead(*product->block()->function(), box->load->operand(ir::LoadOp::at_tensor)))
+  if (!box ||
+      !IsRead(*product->parent_region()->function(), box->load->operand(ir::LoadOp::at_tensor)))
     return false;
   std::vector<Op*> needed;
   return AddSlice(loop, product->operand(factor)->def(), needed);
@@ -178,17 +180,17 @@ bool IsTurnProduct(const Op* product) {
 }
 
 bool IsBoxProduct(const Op* product) {
-  const ir::Block* block = product->block();
+  const ir::Region* region = product->parent_region();
   const Op* loop = TurnLoop(product);
   if (!loop || loop->results().size() != 1 || !OuterAxes(product) ||
       product->attr<AttrKey::Axes>().size() != 1)
     return false;
   const Value* into = ir::ContractionOp(const_cast<Op*>(product)).into();
-  bool carries = into == block->param(1) && into->uses().size() == 1 &&
+  bool carries = into == region->param(1) && into->uses().size() == 1 &&
                  product->result()->uses().size() == 1 &&
-                 block->terminator()->operand(0) == product->result();
-  if (!carries || !IsAlone(*block->function(), product)) return false;
-  for (const Op* op : *block) {
+                 region->terminator()->operand(0) == product->result();
+  if (!carries || !IsAlone(*region->function(), product)) return false;
+  for (const Op* op : *region) {
     bool brings = std::ranges::any_of(std::initializer_list<size_t>{0, 1}, [&](size_t factor) {
       return ir::NarrowFactor(product->operand(factor))->def() == op ||
              product->operand(factor)->def() == op;
@@ -197,7 +199,7 @@ bool IsBoxProduct(const Op* product) {
   }
   return std::ranges::all_of(std::initializer_list<size_t>{0, 1}, [&](size_t factor) {
     std::optional<BoxFactor> box = BoxFactorOf(product, factor);
-    return box && IsRead(*block->function(), box->load->operand(ir::LoadOp::at_tensor));
+    return box && IsRead(*region->function(), box->load->operand(ir::LoadOp::at_tensor));
   });
 }
 

@@ -20,7 +20,7 @@ namespace {
 bool HasWholePanels(const ir::Op* product, size_t factor) {
   constexpr int64_t kRows = 8;          // that are swizzled together
   constexpr int64_t kMostExtent = 256;  // of a box
-  const ir::Function& kernel = *product->block()->function();
+  const ir::Function& kernel = *product->parent_region()->function();
   auto extent = [&](AxisId axis) { return kernel.axis(axis).extent->value; };
   const ir::Value* value = ir::NarrowFactor(product->operand(factor));
   int64_t panel = kPanelBytes / Bytes(value->type()->scalar);
@@ -35,7 +35,7 @@ bool HasWholePanels(const ir::Op* product, size_t factor) {
 /// Whether the factors lie so, and near memory holds some turns' of them.
 bool HasWholeBoxes(const SimtFacts& facts, const ir::Op* product) {
   constexpr int64_t kMostColumns = 256;  // of a step
-  const ir::Function& kernel = *product->block()->function();
+  const ir::Function& kernel = *product->parent_region()->function();
   int64_t of_step = kernel.axis(product->result()->type()->axes[1]).extent->value;
   return HasWholePanels(product, 0) && HasWholePanels(product, 1) && of_step <= kMostColumns &&
          GatedBytes(product) <= facts.near_bytes;
@@ -68,7 +68,7 @@ bool Multiplies(const MatrixUnit& unit, const ir::Op* product) {
 }  // namespace
 
 int64_t GatedBytes(const ir::Op* product) {
-  const ir::Function& kernel = *product->block()->function();
+  const ir::Function& kernel = *product->parent_region()->function();
   int64_t bytes = kNearOfGates;
   for (size_t factor : {0, 1}) {
     const ir::Value* value = ir::NarrowFactor(product->operand(factor));
@@ -123,7 +123,7 @@ int64_t MadeBytes(const ir::Function& kernel) {
 
 std::optional<LaneMap> MatrixMap(const SimtFacts& facts, const MatrixUnit& unit,
                                  const ir::Op* product) {
-  const ir::Function& kernel = *product->block()->function();
+  const ir::Function& kernel = *product->parent_region()->function();
   auto extent = [&](ir::AxisId axis) { return kernel.axis(axis).extent->value; };
   const ir::AxisList& axes = product->result()->type()->axes;
   int64_t rows = extent(axes[0]);

@@ -32,9 +32,9 @@ bool IsMappedProduct(const Op* op) {
 /// Whether an index is another one for each of the nest's points, as far as sums and loops that begin at such tell.
 bool FollowsPoint(const Value* index, const Op* nest) {
   const Op* def = index->def();
-  if (!def && index->block() == nest->region()) return true;
+  if (!def && index->parent_region() == nest->region()) return true;
   if (!def) {
-    const Op* loop = index->block()->parent();
+    const Op* loop = index->parent_region()->parent();
     bool counts = loop && loop->kind() == OpKind::Loop && index->index() == 0;
     return counts && FollowsPoint(loop->operand(ir::LoopOp::at_lo), nest);
   }
@@ -62,7 +62,7 @@ TileHomes::TileHomes(const ir::Function& kernel, Takes takes) : takes_(std::move
   };
   ir::Walk(kernel.body, [&](const Op* op) {
     for (const Value* result : op->results()) add(result);
-    for (const ir::Block* region : op->regions()) {
+    for (const ir::Region* region : op->regions()) {
       for (const Value* param : region->params()) add(param);
     }
   });
@@ -126,7 +126,7 @@ void TileHomes::JoinAll(const Op* op) {
   for (size_t i = 0; i < op->results().size(); ++i) {
     const Value* result = op->result(i);
     if (!IsTileValue(result)) continue;
-    for (const ir::Block* region : op->regions()) Join(result, region->terminator()->operand(i));
+    for (const ir::Region* region : op->regions()) Join(result, region->terminator()->operand(i));
     if (op->kind() == OpKind::If) continue;
     Join(result, op->operand(FirstInit(op) + i));
     Join(result, op->region()->param(i + (op->kind() == OpKind::Loop ? 1 : 0)));
@@ -175,7 +175,7 @@ bool TileHomes::IsHeld(const Tile& tile) const {
 
 bool TileHomes::MakesHeld(const Tile& tile, const Value* value) const {
   const Op* def = value->def();
-  if (!def) return HandsOn(value->block()->parent());
+  if (!def) return HandsOn(value->parent_region()->parent());
   if (def->kind() == OpKind::Nest) return takes_(def, tile.map);
   if (def->HasAttr(AttrKey::Copied)) return true;
   return HandsOn(def) || (IsMappedProduct(def) && AxisMapOf(*def) == tile.map);
@@ -188,7 +188,7 @@ bool TileHomes::ReadsHeld(const Tile& tile, const ir::Use& use) const {
     return nest && takes_(nest, tile.map) && ReadsOwnPoints(nest, user);
   }
   if (user->HasAttr(AttrKey::Copied)) return true;
-  if (user->kind() == OpKind::Yield) return HandsOn(user->block()->parent());
+  if (user->kind() == OpKind::Yield) return HandsOn(user->parent_region()->parent());
   if (user->kind() == OpKind::Reduce) return FoldsInAnyOrder(user);
   if (user->kind() == OpKind::Contraction)
     return IsMappedProduct(user) && AxisMapOf(*user) == tile.map &&

@@ -36,7 +36,7 @@ bool ReadsOwnPoints(const Op* nest, const Op* element) {
   if (axes.size() != nest->operands().size()) return false;
   for (size_t i = 0; i < axes.size(); ++i) {
     const Value* index = point[i];
-    bool own = index->block() == nest->region() &&
+    bool own = index->parent_region() == nest->region() &&
                nest->operand(index->index())->type()->axes[0] == axes[i];
     if (!own) return false;
   }
@@ -53,7 +53,8 @@ std::optional<AxisId> LoadedAlong(const Value* tile) {
   auto indices = load->Segment(ir::LoadOp::at_index);
   const ir::AccessTerm& last = access.dims.back().terms[0];
   const Value* index = indices[last.operand];
-  if (index->block() != nest->region() || !IsConstant(last.coefficient, 1)) return std::nullopt;
+  if (index->parent_region() != nest->region() || !IsConstant(last.coefficient, 1))
+    return std::nullopt;
   int walked = 0;  // dimensions, a diagonal of which has nothing side by side
   for (const ir::AccessDim& dim : access.dims) {
     for (const ir::AccessTerm& term : dim.terms) walked += indices[term.operand] == index ? 1 : 0;
@@ -80,8 +81,8 @@ bool FoldsInAnyOrder(const Op* op) {
 }
 
 const Op* NestAround(const Op* op) {
-  const Op* around = op->block()->parent();
-  while (around && around->kind() != OpKind::Nest) around = around->block()->parent();
+  const Op* around = op->parent_region()->parent();
+  while (around && around->kind() != OpKind::Nest) around = around->parent_region()->parent();
   return around;
 }
 

@@ -25,9 +25,9 @@ std::vector<Fetched> FetchedBy(ir::Op* loop,
   return all;
 }
 
-bool ChangesMemory(const ir::Block* block, const Value* memory) {
+bool ChangesMemory(const ir::Region* region, const Value* memory) {
   bool changes = false;
-  ir::Walk(block, [&](const Op* op) {
+  ir::Walk(region, [&](const Op* op) {
     for (size_t s = 0; s < op->info().operands.size(); ++s) {
       ir::Effect effect = op->info().operands[s].effect;
       if (effect == ir::Effect::Read || effect == ir::Effect::Shows) continue;

@@ -21,7 +21,7 @@ std::vector<Fetched> FetchedBy(ir::Op* loop,
                                const std::function<std::optional<Fetched>(ir::Op*)>& at);
 
 /// Whether something in the block changes the tensor's memory.
-bool ChangesMemory(const ir::Block* block, const ir::Value* memory);
+bool ChangesMemory(const ir::Region* region, const ir::Value* memory);
 
 /// Adds the ops of the turn that `op`, one of it, needs, in order; false: one of them another turn cannot do for it.
 bool AddSlice(const ir::Op* loop, const ir::Op* op, std::vector<ir::Op*>& slice);

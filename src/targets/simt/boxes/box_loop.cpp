@@ -66,7 +66,7 @@ BoxLoop::BoxLoop(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles, const
     : b_(b),
       tiles_(tiles),
       product_(product),
-      loop_(product->block()->parent()),
+      loop_(product->parent_region()->parent()),
       turn_(std::move(turn)),
       rings_{BoxRing(b, tiles, turn_, product, 0), BoxRing(b, tiles, turn_, product, 1)},
       gates_(b,
@@ -85,12 +85,13 @@ void BoxLoop::Run(Value* acc) {
 
 bool BoxLoop::GoesOnWith(const Op* blocks) {
   bool plain = blocks->HasAttr(AttrKey::Blocks) && blocks->results().empty() &&
-               loop_->block() == blocks->region();
+               loop_->parent_region() == blocks->region();
   for (size_t bound : {ir::LoopOp::at_lo, ir::LoopOp::at_hi, ir::LoopOp::at_step}) {
     const Value* value = loop_->operand(bound);
     plain &= !passes::IsInside(value, blocks) || ConstantOf(value);
   }
-  ir::Walk(blocks->block()->function()->body, [&](const Op* op) { plain &= !passes::MayTrap(op); });
+  ir::Walk(blocks->parent_region()->function()->body,
+           [&](const Op* op) { plain &= !passes::MayTrap(op); });
   if (!plain) return false;
   for (Op* op : *loop_->region()) {
     if (op != product_ && !op->info().has(ir::kTerminator) && !AddSlice(blocks, op, of_block_))

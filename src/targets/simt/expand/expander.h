@@ -45,7 +45,7 @@ class TeamExpander {
   }
 
   // lower_tiles_to_threads.cpp: blocks and ops
-  void ExpandBlock(const ir::Block* block);
+  void ExpandRegion(const ir::Region* region);
   void ExpandOp(Op* op);
   ElementAccess AccessOf(const Op* op) const;
   void ExpandStage(const Op* op);
@@ -90,7 +90,7 @@ class TeamExpander {
   /// The loop around a product of boxes that goes on from block to block, begun; null: there is none in the op.
   std::unique_ptr<BoxLoop> BoxesOfBlocks(const Op* op);
   /// The scalars that a region yields; the tiles are copied to where they are wanted, all at once.
-  Values ExpandRegion(const ir::Block* region, const std::vector<Value*>& homes);
+  Values ExpandRegion(const ir::Region* region, const std::vector<Value*>& homes);
   void ExpandIf(const Op* op);
 
   ir::Module& module_;

@@ -9,7 +9,8 @@
 namespace kdl::simt {
 
 bool TeamExpander::IsHandedOver(const Value* init, const Op* loop) {
-  return init->def() && init->def()->block() == loop->block() && init->uses().size() == 1;
+  return init->def() && init->def()->parent_region() == loop->parent_region() &&
+         init->uses().size() == 1;
 }
 
 void TeamExpander::ExpandLoop(const Op* op) {
@@ -88,8 +89,8 @@ std::unique_ptr<BoxLoop> TeamExpander::BoxesOfBlocks(const Op* op) {
   return found;
 }
 
-Values TeamExpander::ExpandRegion(const ir::Block* region, const std::vector<Value*>& homes) {
-  ExpandBlock(region);
+Values TeamExpander::ExpandRegion(const ir::Region* region, const std::vector<Value*>& homes) {
+  ExpandRegion(region);
   const Op* yield = region->terminator();
   Values scalars;
   struct Pending {

@@ -24,13 +24,14 @@ Values PlaceIn(const Op* op, size_t result, const AxisList& axes, const Values& 
 Value* TeamExpander::YieldTarget(const Op* op, const Value* result) const {
   if (result->uses().size() != 1) return nullptr;
   const ir::Use& use = result->uses()[0];
-  const Op* loop = op->block()->parent();
-  bool yields = use.user == op->block()->terminator() && loop &&
+  const Op* loop = op->parent_region()->parent();
+  bool yields = use.user == op->parent_region()->terminator() && loop &&
                 (loop->kind() == OpKind::Loop || loop->kind() == OpKind::While);
   if (!yields) return nullptr;
-  const Value* param = op->block()->param(use.operand + (loop->kind() == OpKind::Loop ? 1 : 0));
+  const Value* param =
+      op->parent_region()->param(use.operand + (loop->kind() == OpKind::Loop ? 1 : 0));
   for (const ir::Use& old : param->uses()) {
-    const Op* user = AncestorIn(op->block(), old.user);
+    const Op* user = AncestorIn(op->parent_region(), old.user);
     bool harmless = user == op ? TakesOwnPoints(op, old) : !ComesAfter(user, op);
     if (!harmless) return nullptr;
   }
@@ -162,7 +163,7 @@ Values TeamExpander::MakePoint(const Op* op, const AxisList& axes, const Values&
     scalars_[op->region()->param(i)] = index;
     places_[index] = place[i];
   }
-  ExpandBlock(op->region());
+  ExpandRegion(op->region());
   in_nest_ = false;
   return ScalarsOf(op->region()->terminator()->operands());
 }
@@ -217,7 +218,7 @@ void TeamExpander::ScanRow(ir::ScanOp scan, AxisId walked, const AxisList& kept,
       }
       return index;
     };
-    const ir::Block* region = scan->region();
+    const ir::Region* region = scan->region();
     for (size_t i = 0; i < before.size(); ++i) {
       Value* tile = scan.values()[i];
       scalars_[region->param(i)] = before[i];
@@ -225,7 +226,7 @@ void TeamExpander::ScanRow(ir::ScanOp scan, AxisId walked, const AxisList& kept,
           IsTileValue(tile) ? tiles_.Load(tile, tiles_.BufferOf(tile), at(tile->type()->axes))
                             : Scalar(tile);
     }
-    ExpandBlock(region);
+    ExpandRegion(region);
     Values next = ScalarsOf(region->terminator()->operands());
     for (size_t i = 0; i < buffers.size(); ++i)
       tiles_.Store(after ? next[i] : before[i], scan->result(i), buffers[i],

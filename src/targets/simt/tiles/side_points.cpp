@@ -1,6 +1,7 @@
 #include "targets/simt/tiles/side_points.h"
 
 #include <algorithm>
+#include <set>
 
 #include "ir/op_info.h"
 #include "ir/views.h"
@@ -18,9 +19,9 @@ namespace kdl::simt {
 using ir::AttrKey;
 using ir::AxisId;
 using ir::AxisList;
-using ir::Block;
 using ir::Op;
 using ir::OpKind;
+using ir::Region;
 using ir::Value;
 using passes::Values;
 
@@ -28,9 +29,9 @@ namespace {
 
 constexpr int64_t kMostOps = 512;  // of all points
 
-int64_t OpsIn(const Block* block) {
+int64_t OpsIn(const Region* region) {
   int64_t ops = 0;
-  ir::Walk(block, [&](const Op*) { ++ops; });
+  ir::Walk(region, [&](const Op*) { ++ops; });
   return ops;
 }
 
@@ -56,9 +57,9 @@ Value* AlignedRows::Of(Value* tensor, int64_t lanes) {
   if (tensor->def()) return Find(tensor, lanes);
   Value*& known = known_[{tensor, lanes}];
   if (known) return known;
-  Block* here = b_.block();
+  Region* here = b_.region();
   Op* before = b_.before();
-  b_.SetInsertionPoint(tensor->block(), tensor->block()->first());
+  b_.SetInsertionPoint(tensor->parent_region(), tensor->parent_region()->first());
   known = Find(tensor, lanes);
   b_.SetInsertionPoint(here, before);
   return known;
@@ -128,8 +129,8 @@ int64_t SidePoints::BestCount(int64_t workers) const {
   return count;
 }
 
-void SidePoints::Study(const Block* block) {
-  for (const Op* op : *block) {
+void SidePoints::Study(const Region* region) {
+  for (const Op* op : *region) {
     bool varies = std::ranges::any_of(passes::OutsideOperands(op),
                                       [&](const Value* value) { return !IsSame(value); });
     if (varies) varying_.insert(op->results().begin(), op->results().end());
@@ -160,7 +161,7 @@ bool SidePoints::StudyOp(const Op* op) {
                  inner->kind() == OpKind::Rem);
   };
   study(op);
-  for (const Block* region : op->regions()) ir::Walk(region, study);
+  for (const Region* region : op->regions()) ir::Walk(region, study);
   return is_plain;
 }
 
@@ -201,7 +202,7 @@ bool SidePoints::StudyAccess(const Op* op) {
   bool is_masked = !op->Segment(ir::OperandWith(op->kind(), ir::Effect::Mask)).empty();
   auto edge = op->attr<AttrKey::Edge>();
   bool is_inside = edge == ir::EdgeKind::Clip || edge == ir::EdgeKind::Proven;
-  if (is_masked || !is_inside || op->block() != nest_->region()) return false;
+  if (is_masked || !is_inside || op->parent_region() != nest_->region()) return false;
   const ir::Access access = op->attr<AttrKey::Access>();
   if (access.dims.empty()) return false;
   for (size_t d = 0; d < access.dims.size(); ++d) {
@@ -211,7 +212,7 @@ bool SidePoints::StudyAccess(const Op* op) {
       const Value* value = index[term.operand];
       bool is_last = value == last_param_;
       along += is_last ? 1 : 0;
-      bool is_param = !value->def() && value->block() == nest_->region();
+      bool is_param = !value->def() && value->parent_region() == nest_->region();
       bool is_known = !passes::IsInside(value, nest_) || is_last || (is_param && !is_row);
       if (!is_known || (is_last && !IsConstant(term.coefficient, 1))) return false;
     }
@@ -309,8 +310,8 @@ void SidePoints::SetOf(const Op* op, size_t point) {
   }
 }
 
-void SidePoints::Run(const Block* block) {
-  for (Op* op : *block) {
+void SidePoints::Run(const Region* region) {
+  for (Op* op : *region) {
     if (op->info().has(ir::kTerminator)) break;
     b_.set_loc(op->loc());
     RunOp(op);

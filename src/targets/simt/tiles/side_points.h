@@ -60,7 +60,7 @@ class SidePoints {
     ir::Value* place = nullptr;
   };
 
-  void Study(const ir::Block* block);
+  void Study(const ir::Region* region);
   bool StudyOp(const ir::Op* op);
   bool StudyLoop(const ir::Op* loop);
   bool StudyAccess(const ir::Op* access);
@@ -70,7 +70,7 @@ class SidePoints {
   bool LiesInRows(const ir::Value* tile) const;
 
   void SetOf(const ir::Op* op, size_t point);
-  void Run(const ir::Block* block);
+  void Run(const ir::Region* region);
   void RunOp(ir::Op* op);
   void RunLoop(const ir::Op* loop);
   void Load(const ir::Op* op);
