@@ -20,7 +20,17 @@ struct Code;
 struct Frame;
 struct Instruction;
 
-enum class SlotKind : uint8_t { Scalar, Tile, Blk, Tensor, Buffer, Vector, Event, Pipe, Workspace };
+enum class SlotKind : uint8_t {
+  Scalar,
+  Tile,
+  Block,
+  Tensor,
+  Buffer,
+  Vector,
+  Event,
+  Pipe,
+  Workspace
+};
 inline constexpr size_t kSlotKinds = 9;
 
 /// Where a value lives in an Activation: a place in the array of its kind.
@@ -36,10 +46,10 @@ using Handler = void (*)(Core& core, Activation& here, const Instruction& instru
 /// Ends a turn of a region of the frame's owner.
 using YieldHandler = void (*)(Core& core, Frame& frame, const Instruction& yield);
 
-/// The points that an op over tiles runs over: axes, and where their blks are.
+/// The points that an op over tiles runs over: axes, and where their blocks are.
 struct PointsPlan {
   std::vector<ir::AxisId> axes;
-  std::vector<uint32_t> blks;
+  std::vector<uint32_t> blocks;
   size_t reduced = 0;  ///< so many of them, at the end, are folded away
   /// For each operand and each axis of the points: the number of the axis in the operand's type, or
   /// -1.
@@ -52,7 +62,7 @@ struct TermPlan {
   size_t operand = 0;           ///< of the op
   Scalar scalar = Scalar::I64;  ///< of that operand
   uint32_t slot = 0;            ///< where it is
-  int point_axis = -1;          ///< of a blk: its axis among the points
+  int point_axis = -1;          ///< of a block: its axis among the points
 };
 
 struct DimPlan {
@@ -81,7 +91,7 @@ struct FoldPlan {
 /// Where a tile stands in a home.
 struct HomePlan {
   struct Axis {
-    uint32_t whole;  ///< the blk of the home's axis
+    uint32_t whole;  ///< the block of the home's axis
     int64_t extent;
     int64_t stride;
   };
@@ -116,7 +126,7 @@ struct Instruction {
   std::unique_ptr<AccessPlan> access;
   std::unique_ptr<FoldPlan> fold;
   std::unique_ptr<HomePlan> home;
-  std::vector<uint32_t> taken;         ///< take: the blks of the axes that it indexes
+  std::vector<uint32_t> taken;         ///< take: the blocks of the axes that it indexes
   std::unique_ptr<std::byte[]> table;  ///< table: its elements in memory
   const Code* callee = nullptr;
   bool claims = false;  ///< loop, for: it has the attribute

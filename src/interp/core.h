@@ -45,7 +45,7 @@ struct Activation {
   const Code* code;
   std::vector<uint64_t> scalars;
   std::vector<TileRef> tiles;
-  std::vector<BlkFacts> blks;
+  std::vector<BlockFacts> blocks;
   std::vector<TensorValue> tensors;
   std::vector<Buffer> buffers;
   std::vector<std::vector<uint64_t>> vectors;  ///< a lane each
@@ -56,7 +56,7 @@ struct Activation {
 
   uint64_t& scalar(Slot slot) { return scalars[slot.index]; }
   TileRef& tile(Slot slot) { return tiles[slot.index]; }
-  BlkFacts& blk(Slot slot) { return blks[slot.index]; }
+  BlockFacts& block(Slot slot) { return blocks[slot.index]; }
   TensorValue& tensor(Slot slot) { return tensors[slot.index]; }
   std::vector<uint64_t>& vector(Slot slot) { return vectors[slot.index]; }
 };
@@ -173,7 +173,7 @@ class Core {
 struct AnyValue {
   uint64_t bits = 0;
   TileRef tile;
-  BlkFacts blk;
+  BlockFacts block;
   TensorValue tensor;
   std::vector<uint64_t> lanes;
   EventId event;
@@ -185,7 +185,7 @@ struct AnyValue {
 void MoveValues(Activation& from, const std::vector<Slot>& sources, size_t first_source,
                 Activation& to, const std::vector<Slot>& targets, size_t first_target);
 
-/// The ranges of the points, from the blks in scope.
+/// The ranges of the points, from the blocks in scope.
 std::vector<AxisRange> RangesOf(const PointsPlan& points, const Activation& here);
 /// The strides over the points of operand number `operand`, which has been checked against the
 /// ranges; all 0 for a scalar.

@@ -13,7 +13,7 @@ namespace kdl::interp {
 struct Shadow;
 
 /// The run-time facts of one block of an axis.
-struct BlkFacts {
+struct BlockFacts {
   int64_t start = 0;
   int64_t size = 0;
   int64_t index = 0;

@@ -21,8 +21,8 @@ AnyValue Read(const Activation& here, Slot slot) {
     case SlotKind::Tile:
       value.tile = here.tiles[slot.index];
       break;
-    case SlotKind::Blk:
-      value.blk = here.blks[slot.index];
+    case SlotKind::Block:
+      value.block = here.blocks[slot.index];
       break;
     case SlotKind::Tensor:
       value.tensor = here.tensors[slot.index];
@@ -53,8 +53,8 @@ void Write(Activation& here, Slot slot, AnyValue value) {
     case SlotKind::Tile:
       here.tiles[slot.index] = std::move(value.tile);
       break;
-    case SlotKind::Blk:
-      here.blks[slot.index] = value.blk;
+    case SlotKind::Block:
+      here.blocks[slot.index] = value.block;
       break;
     case SlotKind::Tensor:
       here.tensors[slot.index] = std::move(value.tensor);
@@ -96,7 +96,7 @@ Activation::Activation(const Code& code_to_run) : code(&code_to_run) {
   auto count = [&](SlotKind kind) { return code->slot_counts[static_cast<size_t>(kind)]; };
   scalars.resize(count(SlotKind::Scalar));
   tiles.resize(count(SlotKind::Tile));
-  blks.resize(count(SlotKind::Blk));
+  blocks.resize(count(SlotKind::Block));
   tensors.resize(count(SlotKind::Tensor));
   buffers.resize(count(SlotKind::Buffer));
   vectors.resize(count(SlotKind::Vector));
@@ -124,7 +124,8 @@ void MoveValues(Activation& from, const std::vector<Slot>& sources, size_t first
 
 std::vector<AxisRange> RangesOf(const PointsPlan& points, const Activation& here) {
   std::vector<AxisRange> ranges;
-  for (uint32_t blk : points.blks) ranges.push_back({here.blks[blk].start, here.blks[blk].size});
+  for (uint32_t block : points.blocks)
+    ranges.push_back({here.blocks[block].start, here.blocks[block].size});
   return ranges;
 }
 

@@ -83,7 +83,7 @@ std::vector<int64_t> SlotStrides(const Instruction& instruction, const TensorVal
   return strides;
 }
 
-/// The sizes of the blks that stand for the positions.
+/// The sizes of the blocks that stand for the positions.
 std::vector<int64_t> PositionSizes(const Instruction& instruction,
                                    const std::vector<AxisRange>& ranges) {
   std::vector<int64_t> sizes;

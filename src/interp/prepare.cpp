@@ -26,8 +26,8 @@ SlotKind KindOf(ir::Type type) {
       return type->axes.empty() ? SlotKind::Scalar : SlotKind::Tile;
     case TypeKind::Tensor:
       return SlotKind::Tensor;
-    case TypeKind::Blk:
-      return SlotKind::Blk;
+    case TypeKind::Block:
+      return SlotKind::Block;
     case TypeKind::Home:
     case TypeKind::Buffer:
       return SlotKind::Buffer;
@@ -60,8 +60,8 @@ OpForm FormOf(const Instruction& instruction) {
       if (slot.kind == SlotKind::Vector) return OpForm::Vectors;
       if (slot.kind == SlotKind::Tile) form = OpForm::Tiles;
       // A scalar that is stored over a block.
-      bool over_blk = slot.kind == SlotKind::Blk && instruction.op->kind() == OpKind::Store;
-      if (over_blk) form = OpForm::Tiles;
+      bool over_block = slot.kind == SlotKind::Block && instruction.op->kind() == OpKind::Store;
+      if (over_block) form = OpForm::Tiles;
     }
   }
   return form;
@@ -229,8 +229,8 @@ class FunctionPreparer {
     return number.value_or(1);
   }
 
-  int64_t ExtentOf(ir::Type blk, const Op& op) {
-    int64_t extent = Number(function_.axis(blk->axes[0]).extent, op);
+  int64_t ExtentOf(ir::Type block, const Op& op) {
+    int64_t extent = Number(function_.axis(block->axes[0]).extent, op);
     KDL_CHECK(extent > 0, "{}: blocks of {} elements", ToString(op.loc()), extent);
     return extent;
   }
@@ -260,8 +260,8 @@ class FunctionPreparer {
 
   void AddSpmd(Instruction& made) {
     for (const ir::Value* param : made.op->region()->params()) {
-      bool is_blk = param->type()->kind == TypeKind::Blk;
-      made.numbers.push_back(is_blk ? ExtentOf(param->type(), *made.op) : 0);
+      bool is_block = param->type()->kind == TypeKind::Block;
+      made.numbers.push_back(is_block ? ExtentOf(param->type(), *made.op) : 0);
     }
     ir::Walk(made.op->region(), [&](const Op* op) {
       bool of_group =
@@ -308,7 +308,7 @@ class FunctionPreparer {
     for (size_t i = 0; i < part.size(); ++i) {
       auto place = static_cast<size_t>(Find(tile->axes, part[i]));
       auto number = static_cast<size_t>(Find(sorted, home->axes[i]));
-      const ir::Value* whole = ir::FindBlk(made.op, home->axes[i]);
+      const ir::Value* whole = ir::FindBlock(made.op, home->axes[i]);
       made.home->axes[place] = {SlotOf(whole).index, made.numbers[number], strides[number]};
       made.home->last = place;
     }
@@ -316,16 +316,16 @@ class FunctionPreparer {
 
   // -- Tiles ------------------------------------------------------------------------------------
 
-  /// `axes` are the points; their blks are those in scope.
+  /// `axes` are the points; their blocks are those in scope.
   void AddPoints(Instruction& made, const std::vector<AxisId>& axes) {
     made.points = std::make_unique<PointsPlan>();
     made.points->axes = axes;
     for (AxisId axis : axes) {
-      const ir::Value* blk = ir::FindBlk(made.op, axis);
-      KDL_CHECK(blk, "{}: '{}' makes a tile over axis '{}', which has no blk here",
+      const ir::Value* block = ir::FindBlock(made.op, axis);
+      KDL_CHECK(block, "{}: '{}' makes a tile over axis '{}', which has no block here",
                 ToString(made.op->loc()), made.op->info().spelling,
                 function_.axis(axis).name.text());
-      made.points->blks.push_back(SlotOf(blk).index);
+      made.points->blocks.push_back(SlotOf(block).index);
     }
     for (const ir::Value* operand : made.op->operands()) {
       std::vector<int> numbers;
@@ -357,7 +357,7 @@ class FunctionPreparer {
         axes = ir::UnionAxes(axes, operand->type()->axes);
     }
     for (const ir::Value* operand : call.operands()) {
-      if (operand->type()->kind == TypeKind::Blk) std::erase(axes, operand->type()->axes[0]);
+      if (operand->type()->kind == TypeKind::Block) std::erase(axes, operand->type()->axes[0]);
     }
     return axes;
   }
@@ -374,10 +374,10 @@ class FunctionPreparer {
 
   void AddNest(Instruction& made) {
     std::vector<AxisId> axes;
-    for (const ir::Value* blk : made.op->operands()) axes.push_back(blk->type()->axes[0]);
+    for (const ir::Value* block : made.op->operands()) axes.push_back(block->type()->axes[0]);
     made.points = std::make_unique<PointsPlan>();
     made.points->axes = axes;
-    for (Slot blk : made.operands) made.points->blks.push_back(blk.index);
+    for (Slot block : made.operands) made.points->blocks.push_back(block.index);
   }
 
   void AddFold(Instruction& made) {
@@ -446,8 +446,8 @@ class FunctionPreparer {
   void AddReduceInLoop(Instruction& made) {
     const Op& op = *made.op;
     std::vector<AxisId> walked;
-    for (const ir::Value* blk : op.parent_region()->parent()->operands())
-      walked.push_back(blk->type()->axes[0]);
+    for (const ir::Value* block : op.parent_region()->parent()->operands())
+      walked.push_back(block->type()->axes[0]);
     AddPoints(made, walked);
     made.points->reduced = op.attr<AttrKey::Axes>().size();
     AddOrder(made);
@@ -460,7 +460,7 @@ class FunctionPreparer {
     const Op& op = *made.op;
     AddPoints(made, op.result()->type()->axes);
     for (AxisId axis : op.attr<AttrKey::Axes>())
-      made.taken.push_back(SlotOf(ir::FindBlk(&op, axis)).index);
+      made.taken.push_back(SlotOf(ir::FindBlock(&op, axis)).index);
   }
 
   void AddSlide(Instruction& made) {
@@ -505,7 +505,7 @@ class FunctionPreparer {
   TermPlan TermOf(const Instruction& made, const ir::AccessTerm& term, size_t operand) {
     TermPlan plan{Number(term.coefficient, *made.op), operand,
                   made.op->operand(operand)->type()->scalar, made.operands[operand].index, -1};
-    if (made.operands[operand].kind == SlotKind::Blk) {
+    if (made.operands[operand].kind == SlotKind::Block) {
       plan.point_axis = Find(made.points->axes, made.op->operand(operand)->type()->axes[0]);
     }
     return plan;

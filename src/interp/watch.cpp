@@ -134,11 +134,12 @@ AgentId Watch::AgentOf(Core& core) {
   }
   key.push_back(run.block);
   for (Slot param : found->block->params) {
-    bool is_blk = param.kind == SlotKind::Blk;
-    BlkFacts blk = is_blk ? found->here->blk(param)
-                          : BlkFacts{static_cast<int64_t>(found->here->scalar(param)), 1, 0};
-    agent.first.push_back(blk.start);
-    agent.last.push_back(blk.start + blk.size - 1);
+    bool is_block = param.kind == SlotKind::Block;
+    BlockFacts block = is_block
+                           ? found->here->block(param)
+                           : BlockFacts{static_cast<int64_t>(found->here->scalar(param)), 1, 0};
+    agent.first.push_back(block.start);
+    agent.last.push_back(block.start + block.size - 1);
   }
   run.agent = Intern(core, std::move(key), std::move(agent));
   return run.agent;

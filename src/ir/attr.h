@@ -30,7 +30,7 @@ enum class KeepKind : uint8_t { After, Before };
 using AxisList = std::vector<AxisId>;
 
 /// coefficient * (the op's index operand number `operand`). What the operand is decides what the term means:
-/// a blk: the axis, absolute; a scalar: its value; an integer tile: a gather, joined by the axes of the tile.
+/// a block: the axis, absolute; a scalar: its value; an integer tile: a gather, joined by the axes of the tile.
 struct AccessTerm {
   Size coefficient;
   uint32_t operand;

@@ -93,9 +93,9 @@ Value* Builder::Lt(Value* a, Value* b) { return Binary(OpKind::Lt, a, b); }
 Value* Builder::Le(Value* a, Value* b) { return Binary(OpKind::Le, a, b); }
 Value* Builder::Gt(Value* a, Value* b) { return Binary(OpKind::Gt, a, b); }
 Value* Builder::Ge(Value* a, Value* b) { return Binary(OpKind::Ge, a, b); }
-Value* Builder::BlkStart(Value* blk) { return Make(OpKind::BlkStart, {blk}, I64Type()); }
-Value* Builder::BlkSize(Value* blk) { return Make(OpKind::BlkSize, {blk}, I64Type()); }
-Value* Builder::BlkIndex(Value* blk) { return Make(OpKind::BlkIndex, {blk}, I64Type()); }
+Value* Builder::BlockStart(Value* block) { return Make(OpKind::BlockStart, {block}, I64Type()); }
+Value* Builder::BlockSize(Value* block) { return Make(OpKind::BlockSize, {block}, I64Type()); }
+Value* Builder::BlockIndex(Value* block) { return Make(OpKind::BlockIndex, {block}, I64Type()); }
 Value* Builder::CoreId() { return Make(OpKind::CoreId, {}, I64Type()); }
 Value* Builder::CoreNum() { return Make(OpKind::CoreNum, {}, I64Type()); }
 

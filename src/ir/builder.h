@@ -81,10 +81,10 @@ class Builder {
   Value* Broadcast(Value* a,
                    const std::vector<AxisId>& axes);  ///< `a` itself where it has those axes
 
-  // Numbers, as i64: the facts of a blk, and of the core that runs.
-  Value* BlkStart(Value* blk);
-  Value* BlkSize(Value* blk);
-  Value* BlkIndex(Value* blk);
+  // Numbers, as i64: the facts of a block, and of the core that runs.
+  Value* BlockStart(Value* block);
+  Value* BlockSize(Value* block);
+  Value* BlockIndex(Value* block);
   Value* CoreId();
   Value* CoreNum();
   Type I64Type() const { return types().ScalarOf(Scalar::I64); }

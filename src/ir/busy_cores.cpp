@@ -65,7 +65,7 @@ Size BlocksOfBinders(const Function& kernel, SizeTable& sizes, const Op* spmd, s
   Size blocks = sizes.Constant(1);
   for (size_t b = from; b < to; ++b) {
     Type binder = spmd->region()->param(b)->type();
-    Size length = binder->kind == TypeKind::Blk ? kernel.axis(binder->axes[0]).extent : nullptr;
+    Size length = binder->kind == TypeKind::Block ? kernel.axis(binder->axes[0]).extent : nullptr;
     Size lo = SizeOfValue(kernel, sizes, spmd->operand(2 * b));
     Size hi = SizeOfValue(kernel, sizes, spmd->operand(2 * b + 1));
     if (!lo || !hi || !IsConstant(lo, 0) || !IsNatural(hi)) return nullptr;
@@ -86,8 +86,8 @@ std::optional<std::vector<Size>> MostBlocks(const Function& kernel, SizeTable& s
   for (const Op* spmd : spmds) {
     Size blocks = sizes.Constant(1);
     for (size_t b = 0; b < spmd->region()->params().size(); ++b) {
-      bool is_blk = spmd->region()->param(b)->type()->kind == TypeKind::Blk;
-      Size length = is_blk ? least_length(spmd, b) : nullptr;
+      bool is_block = spmd->region()->param(b)->type()->kind == TypeKind::Block;
+      Size length = is_block ? least_length(spmd, b) : nullptr;
       Size count = BlocksOfBinder(kernel, sizes, spmd, b, length);
       if (!count) return std::nullopt;
       blocks = sizes.Binary(SizeKind::Mul, blocks, count);

@@ -8,7 +8,7 @@
 
 namespace kdl::ir {
 
-/// The least length of the blocks of an spmd's binder, which is a blk.
+/// The least length of the blocks of an spmd's binder, which is a block.
 using LeastLength = std::function<Size(const Op* spmd, size_t binder)>;
 
 /// The blocks that binders `from` up to `to` of an spmd make, exactly; null where no size says so.

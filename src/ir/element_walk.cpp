@@ -17,10 +17,10 @@ AxisId AddAxis(Builder& builder, Function& kernel, Size size) {
   return kernel.AddAxis({name, builder.types().sizes().Constant(extent), size, {}});
 }
 
-/// What walks a dimension: scalars, and a blk the last.
+/// What walks a dimension: scalars, and a block the last.
 Type BinderType(Builder& builder, Function& kernel, Type tensor, size_t dim) {
   if (dim + 1 < tensor->dims.size()) return builder.types().ScalarOf(Scalar::I64);
-  return builder.types().Blk(AddAxis(builder, kernel, tensor->dims[dim]));
+  return builder.types().Block(AddAxis(builder, kernel, tensor->dims[dim]));
 }
 
 void Bind(ElementWalk& walk, Builder& builder, Value* binder) {
@@ -71,7 +71,7 @@ ElementWalk MakeElementLoops(Builder& builder, Function& kernel, Type tensor,
     Type type = BinderType(builder, kernel, tensor, d);
     Value* lo = builder.I64(0);
     Value* hi = builder.SizeValue(tensor->dims[d]);
-    bool blocks = type->kind == TypeKind::Blk;
+    bool blocks = type->kind == TypeKind::Block;
     Op* loop = blocks ? builder.Create(OpKind::For, {{lo}, {hi}, {}}, {})
                       : builder.Create(OpKind::Loop, {{lo}, {hi}, {builder.I64(1)}, {}}, {});
     Bind(walk, builder, builder.AddParam(loop->region(), type, {}));

@@ -22,7 +22,7 @@ AxisList MappedAxes(const Op& op) {
   if (op.kind() == OpKind::Reduce) return op.operand(0)->type()->axes;
   if (op.kind() != OpKind::Nest) return op.result()->type()->axes;
   AxisList axes;
-  for (const Value* blk : op.operands()) axes.push_back(blk->type()->axes[0]);
+  for (const Value* block : op.operands()) axes.push_back(block->type()->axes[0]);
   return axes;
 }
 

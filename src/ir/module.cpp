@@ -87,22 +87,23 @@ std::optional<AxisList> PartAxes(const Function& function, Type home, Type tile)
   return part;
 }
 
-Value* FindBlk(const Op* op, AxisId axis) {
-  auto is_blk = [&](Value* value) {
-    return value->type()->kind == TypeKind::Blk && value->type()->axes[0] == axis;
+Value* FindBlock(const Op* op, AxisId axis) {
+  auto is_block = [&](Value* value) {
+    return value->type()->kind == TypeKind::Block && value->type()->axes[0] == axis;
   };
   std::vector<const Op*> around;  // the op, then those whose regions it is in
   for (; op; op = op->parent_region()->parent()) {
     around.push_back(op);
     for (Value* param : op->parent_region()->params()) {
-      if (is_blk(param)) return param;
+      if (is_block(param)) return param;
     }
   }
   // At most one is in scope, and those of ranges stand at the beginnings of blocks, of which the outer ones are short.
   for (; !around.empty(); around.pop_back()) {
     for (const Op* before = around.back()->parent_region()->first(); before != around.back();
          before = before->next()) {
-      if (before->kind() == OpKind::MakeBlk && is_blk(before->result())) return before->result();
+      if (before->kind() == OpKind::MakeBlock && is_block(before->result()))
+        return before->result();
     }
   }
   return nullptr;

@@ -128,7 +128,7 @@ const Unit* UnitOf(const Op& op, const Context& context);
 /// and a part of that range, the nearest. Nothing: the tile is no part of the home.
 std::optional<AxisList> PartAxes(const Function& function, Type home, Type tile);
 
-/// The blk value of `axis` that is in scope at `op`: a parameter of an enclosing region or a make_blk before it. Null: none.
-Value* FindBlk(const Op* op, AxisId axis);
+/// The block value of `axis` that is in scope at `op`: a parameter of an enclosing region or a make_block before it. Null: none.
+Value* FindBlock(const Op* op, AxisId axis);
 
 }  // namespace kdl::ir

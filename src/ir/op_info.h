@@ -19,7 +19,7 @@ inline constexpr int kManyResults = -1;
 enum Place : uint32_t {
   kTiles = 1 << 0,     ///< tile level: what the source says
   kBetween = 1 << 1,   ///< between tile and loop level
-  kLoops = 1 << 2,     ///< loop level: no tiles and blks
+  kLoops = 1 << 2,     ///< loop level: no tiles and blocks
   kPrograms = 1 << 3,  ///< programs
   kTests = 1 << 4,     ///< programs that are tests: interpreted only
   kContracts = 1 << 5,

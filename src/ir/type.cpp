@@ -33,7 +33,7 @@ Type TypeTable::Tensor(Scalar scalar, std::vector<Size> dims) {
   return Intern({TypeKind::Tensor, scalar, {}, std::move(dims)});
 }
 
-Type TypeTable::Blk(AxisId axis) { return Intern({TypeKind::Blk, Scalar::I64, {axis}, {}}); }
+Type TypeTable::Block(AxisId axis) { return Intern({TypeKind::Block, Scalar::I64, {axis}, {}}); }
 
 Type TypeTable::Home(Scalar scalar, std::vector<AxisId> axes, int64_t panel, int64_t pad,
                      int64_t group) {

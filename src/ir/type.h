@@ -22,7 +22,7 @@ using kdl::SizeKind;
 enum class TypeKind : uint8_t {
   Tile,  ///< a value on a core: one element for each point of its axes; without axes it is a scalar
   Tensor,     ///< memory of a device, row-major, innermost stride 1
-  Blk,        ///< the run-time facts of one block of an axis: start, size, index
+  Block,      ///< the run-time facts of one block of an axis: start, size, index
   Home,       ///< schedule level: per-core scratch where tiles over its axes live
   Buffer,     ///< loop level: per-core scratch, row-major, constant extents
   Vector,     ///< loop level: a fixed number of lanes, each a scalar
@@ -41,7 +41,7 @@ struct TypeNode {
   TypeKind kind;
   Scalar scalar = Scalar::I64;
   std::vector<AxisId>
-      axes;  ///< Tile: ascending, the order of dimensions cannot be observed; Blk: one; Home: outermost first
+      axes;  ///< Tile: ascending, the order of dimensions cannot be observed; Block: one; Home: outermost first
   std::vector<Size>
       dims;  ///< Tensor, Buffer, Pipe: outermost first; Vector: one, the number of lanes
   /// Home: so many elements of the last axis stand together, and these panels one after the other, a power of two; 0: the
@@ -75,7 +75,7 @@ class TypeTable {
   Type ScalarOf(Scalar scalar) { return Tile(scalar, {}); }
   Type Tile(Scalar scalar, std::vector<AxisId> axes);
   Type Tensor(Scalar scalar, std::vector<Size> dims);
-  Type Blk(AxisId axis);
+  Type Block(AxisId axis);
   Type Home(Scalar scalar, std::vector<AxisId> axes, int64_t panel, int64_t pad, int64_t group = 1);
   Type Buffer(Scalar scalar, std::vector<int64_t> extents, Space space = Space::Scratch);
   Type Event();

@@ -126,10 +126,10 @@ void ModuleGen::DeclareParams(const sema::CheckedFunction& checked, FunctionGen&
   }
   for (const sema::DimInfo& dim : checked.dims) add_dim(dim.entity);
   for (const sema::Entity* range : checked.ranges) {
-    ir::Value* blk =
-        gen.builder.AddParam(gen.function.body, types.Blk(gen.AxisOf(range)), range->name);
-    gen.blks[range] = blk;
-    gen.function.params.push_back({blk, ir::Direction::In});
+    ir::Value* block =
+        gen.builder.AddParam(gen.function.body, types.Block(gen.AxisOf(range)), range->name);
+    gen.blocks[range] = block;
+    gen.function.params.push_back({block, ir::Direction::In});
   }
   for (const sema::ParamInfo& param : checked.params) {
     for (const sema::Type& part : PartTypes(param.entity->type)) {

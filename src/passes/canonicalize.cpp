@@ -8,10 +8,10 @@
 #include "passes/rewriting/rewrite.h"
 #include "proofs/proofs.h"
 
-// canonicalize: the same kernel with less in it. Folds constants and the facts of made blks, merges equal pure ops where
+// canonicalize: the same kernel with less in it. Folds constants and the facts of made blocks, merges equal pure ops where
 // one stands in scope of the other, drops what nobody uses:
 //
-//   %b = make_blk %s, %n, %0 ; %x = blk_size %b ; %y = add %x, %0   ->   %n in place of %y
+//   %b = make_block %s, %n, %0 ; %x = block_size %b ; %y = add %x, %0   ->   %n in place of %y
 
 namespace kdl::passes {
 
@@ -19,11 +19,11 @@ namespace {
 
 // -- Folding -------------------------------------------------------------------------------------
 
-Value* FoldBlkFact(const Op* op) {
-  auto blk = ir::DynAs<ir::MakeBlkOp>(op->operand(0)->def());
-  if (!blk) return nullptr;
-  if (op->kind() == OpKind::BlkStart) return blk->start();
-  return op->kind() == OpKind::BlkSize ? blk->size() : blk->index();
+Value* FoldBlockFact(const Op* op) {
+  auto block = ir::DynAs<ir::MakeBlockOp>(op->operand(0)->def());
+  if (!block) return nullptr;
+  if (op->kind() == OpKind::BlockStart) return block->start();
+  return op->kind() == OpKind::BlockSize ? block->size() : block->index();
 }
 
 /// A scalar op of constants only.
@@ -73,10 +73,10 @@ Value* FoldSelect(const Op* op) {
 /// A value that stands for the op's result already, or is made here; null: none.
 Value* Fold(Op* op, ir::Module& module) {
   switch (op->kind()) {
-    case OpKind::BlkStart:
-    case OpKind::BlkSize:
-    case OpKind::BlkIndex:
-      return FoldBlkFact(op);
+    case OpKind::BlockStart:
+    case OpKind::BlockSize:
+    case OpKind::BlockIndex:
+      return FoldBlockFact(op);
     case OpKind::Select:
       if (Value* value = FoldSelect(op)) return value;
       break;
@@ -133,10 +133,10 @@ class ScopedOps {
   std::vector<Op*> order_;
 };
 
-/// A blk gives its block's tiles their legality, so blks are never merged.
+/// A block gives its block's tiles their legality, so blocks are never merged.
 bool MayMerge(const Op* op) {
   return op->info().has(ir::kPure) && op->results().size() == 1 && op->regions().empty() &&
-         op->kind() != OpKind::MakeBlk;
+         op->kind() != OpKind::MakeBlock;
 }
 
 class Canonicalizer {

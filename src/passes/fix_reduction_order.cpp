@@ -39,7 +39,7 @@ bool IsAxisPlusConstants(const ir::LoadOp& load, const ir::AccessDim& dim, ir::A
   bool has_axis = false;
   for (const ir::AccessTerm& term : dim.terms) {
     const Value* operand = load.index()[term.operand];
-    if (operand->type()->kind == ir::TypeKind::Blk && HasAxis(operand, axis)) {
+    if (operand->type()->kind == ir::TypeKind::Block && HasAxis(operand, axis)) {
       if (has_axis || !IsConstant(term.coefficient, 1)) return false;
       has_axis = true;
     } else if (!IsConstantScalar(operand)) {

@@ -43,7 +43,7 @@ const ir::AccessTerm* TermOfAxis(const ir::AccessDim& dim, std::span<Value* cons
                                  ir::AxisId axis) {
   if (dim.terms.size() != 1) return nullptr;
   ir::Type type = index[dim.terms[0].operand]->type();
-  bool is_block = type->kind == ir::TypeKind::Blk && type->axes[0] == axis;
+  bool is_block = type->kind == ir::TypeKind::Block && type->axes[0] == axis;
   return is_block && IsConstant(dim.terms[0].coefficient) ? &dim.terms[0] : nullptr;
 }
 
@@ -139,15 +139,15 @@ class NestMaker {
   void Run() {
     Op* last = group_.members.back();
     std::vector<Value*> leaving = Leaving();
-    std::vector<Value*> blks;
-    for (ir::AxisId axis : order_) blks.push_back(ir::FindBlk(last, axis));
+    std::vector<Value*> blocks;
+    for (ir::AxisId axis : order_) blocks.push_back(ir::FindBlock(last, axis));
     ir::Builder builder(module_, last);
-    Op* nest = builder.Create(OpKind::Nest, {blks}, TypesOf(leaving));
+    Op* nest = builder.Create(OpKind::Nest, {blocks}, TypesOf(leaving));
     ir::Region* body = nest->region();
     inner_.SetInsertionPoint(body);
     for (size_t i = 0; i < order_.size(); ++i) {
       points_[order_[i]] =
-          inner_.AddParam(body, module_.types().ScalarOf(Scalar::I64), blks[i]->name());
+          inner_.AddParam(body, module_.types().ScalarOf(Scalar::I64), blocks[i]->name());
     }
     for (Op* member : group_.members) Copy(member);
     std::vector<Value*> yielded;
@@ -191,7 +191,7 @@ class NestMaker {
   Value* At(Value* operand) {
     if (auto found = map_.find(operand); found != map_.end()) return found->second;
     ir::Type type = operand->type();
-    if (type->kind == ir::TypeKind::Blk) return Point(type->axes[0]);
+    if (type->kind == ir::TypeKind::Block) return Point(type->axes[0]);
     if (!ir::IsTile(type) || type->axes.empty()) return operand;
     if (IsIndices(operand)) return Point(type->axes[0]);
     if (Op* load = reloads_.LoadOf(operand)) return Reloaded(load);

@@ -95,29 +95,29 @@ class Fusion {
 
   ir::AxisList PositionsOf(const Op* op) const { return axes_.Of(op->attr<AttrKey::Axes>()); }
 
-  /// The blk of that axis which is in scope already: of one axis there is never a second.
-  Op* MadeBlk(const Op* blk) const {
-    Type type = TypeFor(blk->result()->type());
+  /// The block of that axis which is in scope already: of one axis there is never a second.
+  Op* MadeBlock(const Op* block) const {
+    Type type = TypeFor(block->result()->type());
     for (const Region* region = b_.region(); region;
          region = region->parent() ? region->parent()->parent_region() : nullptr) {
       for (Op* op : *region) {
-        if (op->kind() == OpKind::MakeBlk && op->result()->type() == type) return op;
+        if (op->kind() == OpKind::MakeBlock && op->result()->type() == type) return op;
       }
     }
     return nullptr;
   }
 
   /// A block that several stages make is made once; false: they make different ones of it.
-  bool ShareBlk(const Op* blk) {
-    Op* made = MadeBlk(blk);
+  bool ShareBlock(const Op* block) {
+    Op* made = MadeBlock(block);
     if (!made) {
-      CloneOp(blk);
+      CloneOp(block);
       return true;
     }
-    for (size_t i = 0; i < blk->operands().size(); ++i) {
-      if (!SameValue(blk->operand(i), made->operand(i))) return false;
+    for (size_t i = 0; i < block->operands().size(); ++i) {
+      if (!SameValue(block->operand(i), made->operand(i))) return false;
     }
-    values_[blk->result()] = made->result();
+    values_[block->result()] = made->result();
     return true;
   }
 
@@ -152,7 +152,7 @@ class Fusion {
 
   bool SameBlocks(Type a, Type b) const {
     if (a->kind != b->kind) return false;
-    if (a->kind != ir::TypeKind::Blk) return true;
+    if (a->kind != ir::TypeKind::Block) return true;
     const ir::Axis& x = kernel_.axis(a->axes[0]);
     const ir::Axis& y = kernel_.axis(b->axes[0]);
     bool same_parent = x.parent.valid() == y.parent.valid() &&
@@ -160,9 +160,9 @@ class Fusion {
     return x.extent == y.extent && same_parent;
   }
 
-  void Unify(const Value* blk, const Value* with) {
-    if (blk->type()->kind == ir::TypeKind::Blk && blk->type() != with->type())
-      axes_.Set(blk->type()->axes[0], with->type()->axes[0]);
+  void Unify(const Value* block, const Value* with) {
+    if (block->type()->kind == ir::TypeKind::Block && block->type() != with->type())
+      axes_.Set(block->type()->axes[0], with->type()->axes[0]);
   }
 
   /// An empty loop in place of loops of one walk: it carries what all of them carry.
@@ -251,8 +251,8 @@ class Fusion {
       queue.pop_front();
     } else if (UsesPipes(op)) {
       return false;
-    } else if (op->kind() == OpKind::MakeBlk) {
-      if (!ShareBlk(op)) return false;
+    } else if (op->kind() == OpKind::MakeBlock) {
+      if (!ShareBlock(op)) return false;
     } else {
       CloneOp(op);
     }

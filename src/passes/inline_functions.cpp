@@ -15,7 +15,7 @@
 // inline-tile-functions, early: calls of fns that have ranges or pipes. What comes after decides orders of rounding and counts
 // pushes by what the tiles of the one caller are. The fns are then removed; calls of other fns stay.
 //
-//   fn @row_max (%i: blk<i>, %j: blk<j>, %t: tile<f32; i j>) -> tile<f32; i> { %m = reduce max %t over j ; return %m }
+//   fn @row_max (%i: block<i>, %j: block<j>, %t: tile<f32; i j>) -> tile<f32; i> { %m = reduce max %t over j ; return %m }
 //   %v = call @row_max(%r, %c, %x) : tile<f32; b r>          // x has b, r and c: mapped over b
 //   ->  %m = reduce max %x over c : tile<f32; b r>
 //
@@ -38,7 +38,7 @@ bool IsTileFunction(const ir::Function& fn) {
   return fn.kind == ir::FunctionKind::Fn &&
          std::any_of(fn.params.begin(), fn.params.end(), [](const ir::Param& param) {
            ir::TypeKind kind = param.value->type()->kind;
-           return kind == ir::TypeKind::Blk || kind == ir::TypeKind::Pipe;
+           return kind == ir::TypeKind::Block || kind == ir::TypeKind::Pipe;
          });
 }
 
@@ -121,7 +121,7 @@ class Inliner {
     for (size_t i = 0; i < params.size(); ++i) {
       Value* argument = call.arguments()[i];
       map_[params[i]] = argument;
-      if (params[i]->type()->kind == ir::TypeKind::Blk) {
+      if (params[i]->type()->kind == ir::TypeKind::Block) {
         axes_[params[i]->type()->axes[0]] = argument->type()->axes[0];
       }
     }

@@ -76,7 +76,7 @@ class Products {
   }
 
   void AddValue(const Op* op, const Value* value) {
-    if (value->type()->kind == ir::TypeKind::Blk) return Add(op, wraps_.OfElements(value));
+    if (value->type()->kind == ir::TypeKind::Block) return Add(op, wraps_.OfElements(value));
     if (ir::IsTile(value->type())) Add(op, wraps_.Of(value));
   }
 

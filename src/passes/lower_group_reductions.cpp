@@ -17,7 +17,7 @@
 // lower-group-reductions: an spmd that is dealt in groups becomes one over the groups, each of which walks its blocks in order. What
 // the blocks update for their group goes to parts, which lie in a tensor of the launch; after a barrier these are folded.
 //
-//   spmd (%i: blk<i> in %lo .. %hi) { … update %v into %t[%e] {how = add, scope = group} … } {deal = grouped}
+//   spmd (%i: block<i> in %lo .. %hi) { … update %v into %t[%e] {how = add, scope = group} … } {deal = grouped}
 //   -> %parts = launch_tensor "t" : tensor<f32,[min(blocks, 256), sizes of t]>
 //      spmd (%g in 0 .. min(%blocks, 256)) {
 //        fill %parts[%g, …] with the identity
@@ -54,7 +54,7 @@ const Value* AloneIn(const ir::AccessDim& dim, ir::UpdateOp update) {
   for (const ir::AccessTerm& term : dim.terms) {
     const Value* operand = update.index()[term.operand];
     if (operand->type()->axes.empty()) continue;
-    bool plain = operand->type()->kind == ir::TypeKind::Blk && IsConstant(term.coefficient) &&
+    bool plain = operand->type()->kind == ir::TypeKind::Block && IsConstant(term.coefficient) &&
                  term.coefficient->value != 0;
     if (only || !plain) return nullptr;
     only = operand;
@@ -67,7 +67,8 @@ bool TellsApart(ir::UpdateOp update) {
   ir::AxisList alone;
   ir::Access access = update->attr<AttrKey::Access>();
   for (const ir::AccessDim& dim : access.dims) {
-    if (const Value* blk = AloneIn(dim, update)) alone = ir::UnionAxes(alone, blk->type()->axes);
+    if (const Value* block = AloneIn(dim, update))
+      alone = ir::UnionAxes(alone, block->type()->axes);
   }
   return alone == PointAxes(update.op);
 }
@@ -334,8 +335,8 @@ class GroupFolder {
   Value* TileOf(const GroupParts& parts, const std::vector<Value*>& binders) {
     Value* tile = nullptr;
     for (size_t b = parts.first(); b < parts.last(); ++b) {
-      bool is_blk = binders[b]->type()->kind == ir::TypeKind::Blk;
-      Value* number = is_blk ? builder_.BlkIndex(binders[b]) : binders[b];
+      bool is_block = binders[b]->type()->kind == ir::TypeKind::Block;
+      Value* number = is_block ? builder_.BlockIndex(binders[b]) : binders[b];
       if (tile) tile = builder_.Mul(tile, blocks_->Count(b, b + 1));
       tile = tile ? builder_.Add(tile, number) : number;
     }

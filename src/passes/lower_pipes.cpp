@@ -31,14 +31,14 @@ SlotIndex IndexOfSlot(ir::Builder& builder, const Op* op) {
   SlotIndex index;
   SizeTable& sizes = builder.types().sizes();
   for (ir::AxisId axis : op->attr<AttrKey::Axes>()) {
-    Value* blk = ir::FindBlk(op, axis);
-    KDL_CHECK(blk, "'{}' over an axis of which no block is in scope", op->info().spelling);
+    Value* block = ir::FindBlock(op, axis);
+    KDL_CHECK(block, "'{}' over an axis of which no block is in scope", op->info().spelling);
     auto first = static_cast<uint32_t>(index.operands.size());
-    index.operands.push_back(blk);
-    index.operands.push_back(builder.BlkStart(blk));
+    index.operands.push_back(block);
+    index.operands.push_back(builder.BlockStart(block));
     index.access.dims.push_back(
         {{{sizes.Constant(1), first}, {sizes.Constant(-1), first + 1}}, sizes.Constant(0)});
-    index.sizes.push_back(builder.BlkSize(blk));
+    index.sizes.push_back(builder.BlockSize(block));
   }
   return index;
 }

@@ -169,14 +169,14 @@ KDL_KERNEL_PASS(LowerPipes, .name = "lower-pipes",
 
 KDL_KERNEL_PASS(Canonicalize, .name = "canonicalize",
                 .summary = "folds constants and block facts, merges equal ops, drops unused ones",
-                .needs = {{&kBlocksDistributed, "block facts are those of made blks"}});
+                .needs = {{&kBlocksDistributed, "block facts are those of made blocks"}});
 
 KDL_KERNEL_PASS(
     FuseElementwise, .name = "fuse-elementwise",
     .summary = "groups elementwise ops with equal axes into one nest",
     .needs = {{&kFnsInlined, "a nest holds ops, not calls"},
               {&kPipesLowered, "what travels through pipes is loaded and stored like the rest"},
-              {&kBlocksDistributed, "a nest goes over the blks that a core has"},
+              {&kBlocksDistributed, "a nest goes over the blocks that a core has"},
               {&kReductionOrderFixed, "folds in lanes are taken along by nests, chains are not"},
               {&kBoundsChecked, "at most one op of a nest may trap"}},
     .gives = {&kElementwiseFused});

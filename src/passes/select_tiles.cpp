@@ -93,7 +93,7 @@ class ExtentChecker {
 
  private:
   void CheckType(const ir::Op* op, ir::Type type) {
-    if (type->kind == ir::TypeKind::Blk) {
+    if (type->kind == ir::TypeKind::Block) {
       const ir::Axis& axis = kernel_.axis(type->axes[0]);
       Report(op, fmt::format("range '{}'", axis.name.text()),
              BadExtent(axis.extent, LeastExtent(axis)));

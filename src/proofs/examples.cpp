@@ -48,9 +48,9 @@ PointSet IndicesOf(Instances& instances, const Binders& binders, bool second) {
   for (size_t i = 0; i < binders.all.size(); ++i) {
     const Value* binder = binders.all[i];
     Terms& terms = instances.terms();
-    bool is_blk = binder->type()->kind == ir::TypeKind::Blk;
-    Poly first = Poly::Atom(is_blk ? terms.StartOf(binder) : terms.ScalarOf(binder));
-    Poly last = is_blk ? first + Poly::Atom(terms.CountOf(binder)) - 1 : first;
+    bool is_block = binder->type()->kind == ir::TypeKind::Block;
+    Poly first = Poly::Atom(is_block ? terms.StartOf(binder) : terms.ScalarOf(binder));
+    Poly last = is_block ? first + Poly::Atom(terms.CountOf(binder)) - 1 : first;
     set &= Equal(instances.Variable(First(i, second)), instances.Of(first));
     set &= Equal(instances.Variable(Last(i, second)), instances.Of(last));
   }
@@ -191,9 +191,9 @@ std::optional<TwiceExample> Examples::TwiceBy(const Op* store) {
       std::vector<std::string> order = Order(*launch);
       std::vector<std::pair<std::string, std::string>> points;
       for (ir::AxisId axis : site.view.axes()) {
-        const Value* blk = ir::FindBlk(store, axis);
+        const Value* block = ir::FindBlock(store, axis);
         points.emplace_back(kernel_.axis(axis).name.str(),
-                            launch->instances.NameOf(launch->instances.terms().ElementOf(blk)));
+                            launch->instances.NameOf(launch->instances.terms().ElementOf(block)));
       }
       std::optional<Point> point = launch->races.Twice(site).Least(order);
       if (!point) continue;
@@ -259,12 +259,12 @@ std::string Examples::CountsText(Launch& launch, const AccessView& view, const P
   }
   for (const Op* loop : std::views::reverse(loops)) {
     for (const Value* binder : loop->region()->params()) {
-      bool counts = LoopEndsOf(binder) && binder->type()->kind != ir::TypeKind::Blk;
+      bool counts = LoopEndsOf(binder) && binder->type()->kind != ir::TypeKind::Block;
       if (counts) add(binder->name().text(), terms.ScalarOf(binder));
     }
   }
   for (ir::AxisId axis : view.axes())
-    add(kernel_.axis(axis).name.text(), terms.ElementOf(ir::FindBlk(view.op, axis)));
+    add(kernel_.axis(axis).name.text(), terms.ElementOf(ir::FindBlock(view.op, axis)));
   return text;
 }
 

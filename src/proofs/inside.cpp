@@ -116,10 +116,10 @@ bool Inside::Of(ir::TakeOp take) {
   AccessRuns runs(asked_->instances, view);
   const ir::AxisList over = take->attr<AttrKey::Axes>();
   for (size_t i = 0; i < over.size(); ++i) {
-    const Value* blk = ir::FindBlk(take.op, over[i]);
+    const Value* block = ir::FindBlock(take.op, over[i]);
     Poly index = asked_->terms.OfValue(view.index[i]);
-    Poly start = asked_->terms.OfFact(OpKind::BlkStart, blk);
-    Poly behind = start + asked_->terms.OfFact(OpKind::BlkSize, blk);
+    Poly start = asked_->terms.OfFact(OpKind::BlockStart, block);
+    Poly behind = start + asked_->terms.OfFact(OpKind::BlockSize, block);
     if (!runs.Always(index, CompareKind::Ge, start) || !runs.Always(index, CompareKind::Lt, behind))
       return false;
   }
@@ -157,7 +157,7 @@ bool Inside::Asked::IsWholeRange(const AccessView& view, size_t d) const {
     return false;
   const Value* range = view.index[dim.terms[0].operand];
   Size size = view.tensor->type()->dims[d];
-  bool is_range = range->type()->kind == ir::TypeKind::Blk;
+  bool is_range = range->type()->kind == ir::TypeKind::Block;
   return is_range && function.axis(range->type()->axes[0]).domain == size &&
          IsWhole(range, size, terms);
 }

@@ -9,7 +9,7 @@
 #include "proofs/launch_limits.h"
 #include "proofs/made_values.h"
 
-// A blk whose extent is a number has one variable, the number n of its block: it starts at lo + extent * n. One whose
+// A block whose extent is a number has one variable, the number n of its block: it starts at lo + extent * n. One whose
 // extent the compiler chooses later has three, of start, count and number, which say as much as is affine.
 
 namespace kdl::proofs {
@@ -53,9 +53,9 @@ std::string Instances::NameOf(AtomId atom) {
   return facts.kind == AtomKind::Size ? facts.symbol.str() : fmt::format("#{}", atom);
 }
 
-std::optional<int64_t> Instances::ExtentOf(const Value* blk) {
+std::optional<int64_t> Instances::ExtentOf(const Value* block) {
   std::optional<int64_t> extent =
-      terms_.OfSize(kernel().axis(blk->type()->axes[0]).extent).AsConstant();
+      terms_.OfSize(kernel().axis(block->type()->axes[0]).extent).AsConstant();
   return extent && *extent >= 1 ? extent : std::nullopt;
 }
 
@@ -316,7 +316,7 @@ const PointSet& Instances::Turns(const Value* binder) {
   Affine hi = OfValue(bounds.hi);
   const Op* loop = binder->parent_region()->parent();
   PointSet turns;
-  if (binder->type()->kind != ir::TypeKind::Blk) {
+  if (binder->type()->kind != ir::TypeKind::Block) {
     Affine at = OfAtom(terms_.ScalarOf(binder));
     turns = AtMost(lo, at) & Less(at, hi);
     std::optional<int64_t> step = loop->kind() == OpKind::Loop
@@ -370,10 +370,10 @@ PointSet Instances::Around(const Op* op) {
 PointSet Instances::Points(const Op* op, const ir::AxisList& axes) {
   PointSet set = All();
   for (ir::AxisId axis : axes) {
-    const Value* blk = ir::FindBlk(op, axis);
-    Poly at = Poly::Atom(terms_.ElementOf(blk));
-    Poly start = terms_.OfFact(OpKind::BlkStart, blk);
-    set &= Below(start, at + 1) & Below(at, start + terms_.OfFact(OpKind::BlkSize, blk));
+    const Value* block = ir::FindBlock(op, axis);
+    Poly at = Poly::Atom(terms_.ElementOf(block));
+    Poly start = terms_.OfFact(OpKind::BlockStart, block);
+    set &= Below(start, at + 1) & Below(at, start + terms_.OfFact(OpKind::BlockSize, block));
   }
   return set;
 }
@@ -531,7 +531,7 @@ bool Instances::IsCondition(const std::string& variable) const {
   return kind.is_opaque && !kind.atom && !products_.contains(variable);
 }
 
-const Value* Instances::BlkOfPoint(const std::string& variable) const {
+const Value* Instances::BlockOfPoint(const std::string& variable) const {
   auto kind = variables_.find(variable);
   if (kind == variables_.end() || !kind->second.atom) return nullptr;
   const AtomFacts& facts = terms_.Facts(*kind->second.atom);

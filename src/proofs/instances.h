@@ -56,7 +56,7 @@ class Instances {
   PointSet Around(const ir::Op* op);
   /// The values that a binder of a loop takes.
   const PointSet& Turns(const ir::Value* binder);
-  /// The elements of the blks of these axes at `op`, as variables.
+  /// The elements of the blocks of these axes at `op`, as variables.
   PointSet Points(const ir::Op* op, const ir::AxisList& axes);
   /// The points of an access; with its mask, those where that holds.
   PointSet PointsOf(const AccessView& view, bool masked = true);
@@ -74,8 +74,8 @@ class Instances {
   bool IsDeclared(const std::string& variable) const { return variables_.contains(variable); }
   bool IsCore(const std::string& variable);
   bool IsCondition(const std::string& variable) const;
-  /// The blk whose element it is; null: none's.
-  const ir::Value* BlkOfPoint(const std::string& variable) const;
+  /// The block whose element it is; null: none's.
+  const ir::Value* BlockOfPoint(const std::string& variable) const;
   /// Whether it is a number of a loop's turn, or a point.
   bool IsCounted(const std::string& variable) const;
   /// Whether a loop is `outer` or in it; all are in null.
@@ -92,8 +92,8 @@ class Instances {
   /// Nothing more is known of it than bounds: what is shown for some value of it need not happen.
   bool IsOpaque(const std::string& variable) const { return variables_.at(variable).is_opaque; }
   bool IsOpaque(const PointSet& set) const;
-  /// Whether blocks of the blk have an extent that is a number.
-  std::optional<int64_t> ExtentOf(const ir::Value* blk);
+  /// Whether blocks of the block have an extent that is a number.
+  std::optional<int64_t> ExtentOf(const ir::Value* block);
   std::string NameOf(AtomId atom);
 
   /// What has no scope yet is a variable of the launch, of which no more is known than of a product.

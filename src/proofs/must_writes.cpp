@@ -128,10 +128,10 @@ std::vector<std::string> MustWrites::OfCores(const PointSet& written) const {
 /// Points inside of a loop go by `there is one`; those of blocks whose starts are not known stay until these go.
 PointSet MustWrites::WithoutPoints(const PointSet& written, const Op* loop) const {
   return written.WithSome(written.Variables([&](const std::string& variable) {
-    const Value* blk = instances_.BlkOfPoint(variable);
-    if (!blk || !instances_.LoopIsIn(instances_.ScopeOf(variable).loop, loop)) return false;
-    bool stays =
-        loop && !blk->def() && blk->parent_region()->parent() == loop && !instances_.ExtentOf(blk);
+    const Value* block = instances_.BlockOfPoint(variable);
+    if (!block || !instances_.LoopIsIn(instances_.ScopeOf(variable).loop, loop)) return false;
+    bool stays = loop && !block->def() && block->parent_region()->parent() == loop &&
+                 !instances_.ExtentOf(block);
     return !stays;
   }));
 }
@@ -148,7 +148,7 @@ PointSet MustWrites::ForEvery(PointSet written, const std::vector<std::string>& 
 }
 
 PointSet MustWrites::Leave(const Value* binder, PointSet written) {
-  if (binder->type()->kind != ir::TypeKind::Blk) return LeaveNumbers(binder, written);
+  if (binder->type()->kind != ir::TypeKind::Block) return LeaveNumbers(binder, written);
   if (!instances_.ExtentOf(binder)) return LeaveBlocks(binder, written);
   AtomId number = instances_.terms().NumberOf(binder);
   written = ForEvery(written, ProductsOf(written, number)) & instances_.Turns(binder);
@@ -163,19 +163,19 @@ PointSet MustWrites::AnyOfGrid(const PointSet& written, const PointSet& grid,
 }
 
 /// Each index from lo to hi - 1 is in one block, each number below their count is that of one.
-PointSet MustWrites::LeaveBlocks(const Value* blk, PointSet written) {
+PointSet MustWrites::LeaveBlocks(const Value* block, PointSet written) {
   Terms& terms = instances_.terms();
-  LoopEnds bounds = *LoopEndsOf(blk);
+  LoopEnds bounds = *LoopEndsOf(block);
   Affine lo = instances_.OfValue(bounds.lo);
   Affine hi = instances_.OfValue(bounds.hi);
-  Affine start = instances_.Of(Poly::Atom(terms.StartOf(blk)));
-  Affine count = instances_.Of(Poly::Atom(terms.CountOf(blk)));
-  std::string of_start = instances_.NameOf(terms.StartOf(blk));
-  std::string of_count = instances_.NameOf(terms.CountOf(blk));
-  std::string of_number = instances_.NameOf(terms.NumberOf(blk));
-  std::string of_point = instances_.NameOf(terms.ElementOf(blk));
+  Affine start = instances_.Of(Poly::Atom(terms.StartOf(block)));
+  Affine count = instances_.Of(Poly::Atom(terms.CountOf(block)));
+  std::string of_start = instances_.NameOf(terms.StartOf(block));
+  std::string of_count = instances_.NameOf(terms.CountOf(block));
+  std::string of_number = instances_.NameOf(terms.NumberOf(block));
+  std::string of_point = instances_.NameOf(terms.ElementOf(block));
   std::vector<std::string> variables = {of_start, of_count, of_number};
-  const PointSet& grid = instances_.Turns(blk);
+  const PointSet& grid = instances_.Turns(block);
   PointSet left = instances_.None();
   auto by_index = [&](const Affine& at) {
     PointSet around = grid & AtMost(start, at) & Less(at, start + count);
@@ -197,7 +197,7 @@ PointSet MustWrites::LeaveBlocks(const Value* blk, PointSet written) {
   std::swap(written, of_blocks);
   for (const Affine& at : written.UpperBounds(of_start, {of_count, of_number})) by_index(at);
   if (written.Mentions(of_number)) {
-    Poly extent = terms.OfSize(instances_.kernel().axis(blk->type()->axes[0]).extent);
+    Poly extent = terms.OfSize(instances_.kernel().axis(block->type()->axes[0]).extent);
     Poly walked = terms.OfValue(bounds.hi) - terms.OfValue(bounds.lo);
     Affine blocks = instances_.Of(terms.OfQuotient(walked + extent - 1, extent));
     Affine number = instances_.Variable(of_number);
@@ -295,11 +295,12 @@ PointSet MustWrites::OfEarlierTurns(const Op* loop, const Value* memory) {
   if (!counts) return instances_.None();
   PointSet written = OfBlock(loop->region(), memory);
   const Value* binder = loop->region()->param(0);
-  bool is_blk = binder->type()->kind == ir::TypeKind::Blk;
-  if (written.IsSurelyEmpty() || (is_blk && !instances_.ExtentOf(binder))) return instances_.None();
+  bool is_block = binder->type()->kind == ir::TypeKind::Block;
+  if (written.IsSurelyEmpty() || (is_block && !instances_.ExtentOf(binder)))
+    return instances_.None();
   instances_.context().Allow(kStepsOfQuestion);
   Terms& terms = instances_.terms();
-  AtomId turn = is_blk ? terms.NumberOf(binder) : terms.ScalarOf(binder);
+  AtomId turn = is_block ? terms.NumberOf(binder) : terms.ScalarOf(binder);
   std::string number = instances_.NameOf(turn);
   std::vector<std::string> unknown = OpaqueOf(written, loop);
   std::vector<std::string> products = ProductsOf(written, turn);
@@ -316,7 +317,7 @@ PointSet MustWrites::OfEarlierTurns(const Op* loop, const Value* memory) {
 PointSet MustWrites::AtAnyPoint(const PointSet& written) {
   auto unknown = written.Variables([&](const std::string& variable) {
     return instances_.IsDeclared(variable) && instances_.ScopeOf(variable).points &&
-           !instances_.BlkOfPoint(variable);
+           !instances_.BlockOfPoint(variable);
   });
   return WithoutPoints(ForEvery(written, unknown), nullptr);
 }

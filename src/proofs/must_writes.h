@@ -44,7 +44,7 @@ class MustWrites {
   PointSet WithoutPoints(const PointSet& written, const ir::Op* loop) const;
 
   PointSet Leave(const ir::Value* binder, PointSet written);
-  PointSet LeaveBlocks(const ir::Value* blk, PointSet written);
+  PointSet LeaveBlocks(const ir::Value* block, PointSet written);
   std::vector<std::string> ProductsOf(const PointSet& written, AtomId number) const;
   PointSet LeaveBlockNumbers(const Product& product, const ir::Value* binder,
                              const PointSet& written);

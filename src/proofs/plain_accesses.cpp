@@ -35,8 +35,8 @@ std::vector<AccessView> PlainAccessesOf(const Value* memory) {
 }  // namespace
 
 bool IsWhole(const Value* range, Size dim, Terms& terms) {
-  auto made = ir::DynAs<ir::MakeBlkOp>(range->def());
-  bool is_binder = !range->def() && range->type()->kind == ir::TypeKind::Blk && LoopEndsOf(range);
+  auto made = ir::DynAs<ir::MakeBlockOp>(range->def());
+  bool is_binder = !range->def() && range->type()->kind == ir::TypeKind::Block && LoopEndsOf(range);
   if (!made && !is_binder) return false;
   Poly size = terms.OfSize(dim);
   Poly from = terms.OfValue(made ? made->start() : LoopEndsOf(range)->lo);
@@ -85,9 +85,9 @@ bool IsDealtPlainly(const Value* memory) {
 
 bool IsOncePlainly(const AccessView& view) {
   return std::ranges::all_of(view.axes(), [&](ir::AxisId axis) {
-    const Value* blk = ir::FindBlk(view.op, axis);
+    const Value* block = ir::FindBlock(view.op, axis);
     for (size_t d = 0; d < view.rank(); ++d) {
-      if (PlainIndex(view, d) == blk) return true;
+      if (PlainIndex(view, d) == block) return true;
     }
     return false;
   });

@@ -323,14 +323,14 @@ PointSet Races::InOrderOfTables(const Op* walk, const Loops& equal) {
 /// One binder's turn comes before the other one's; with `swapped` after it.
 PointSet Races::Before(const Value* binder, const Value* other, bool swapped) {
   Terms& terms = instances_.terms();
-  bool is_blk = binder->type()->kind == ir::TypeKind::Blk;
+  bool is_block = binder->type()->kind == ir::TypeKind::Block;
   auto turn = [&](AtomId of_a, AtomId of_b, const Affine& apart) {
     Affine a = First(of_a);
     Affine b = Second(of_b);
     return swapped ? AtMost(b + apart, a) : AtMost(a + apart, b);
   };
   Affine one = instances_.Constant(1);
-  if (!is_blk) return turn(terms.ScalarOf(binder), terms.ScalarOf(other), one);
+  if (!is_block) return turn(terms.ScalarOf(binder), terms.ScalarOf(other), one);
   PointSet numbers = turn(terms.NumberOf(binder), terms.NumberOf(other), one);
   if (instances_.ExtentOf(binder)) return numbers;
   Poly extent = terms.OfSize(instances_.kernel().axis(binder->type()->axes[0]).extent);
@@ -340,7 +340,7 @@ PointSet Races::Before(const Value* binder, const Value* other, bool swapped) {
 PointSet Races::Same(const Value* binder, const Value* other) {
   Terms& terms = instances_.terms();
   auto equal = [&](AtomId a, AtomId b) { return Equal(First(a), Second(b)); };
-  if (binder->type()->kind != ir::TypeKind::Blk)
+  if (binder->type()->kind != ir::TypeKind::Block)
     return equal(terms.ScalarOf(binder), terms.ScalarOf(other));
   PointSet same = equal(terms.NumberOf(binder), terms.NumberOf(other));
   if (instances_.ExtentOf(binder)) return same;
@@ -352,12 +352,13 @@ PointSet Races::InTurns(const Way& way, const Op* loop) {
   if (loop->kind() == OpKind::While) return instances_.All();
   const Value* binder = loop->region()->param(0);
   PointSet turns = Before(binder, binder, way.is_swapped);
-  bool is_blk = binder->type()->kind == ir::TypeKind::Blk;
-  std::optional<int64_t> step = is_blk ? std::optional<int64_t>(1)
-                                       : instances_.terms().OfValue(loop->operand(2)).AsConstant();
+  bool is_block = binder->type()->kind == ir::TypeKind::Block;
+  std::optional<int64_t> step = is_block
+                                    ? std::optional<int64_t>(1)
+                                    : instances_.terms().OfValue(loop->operand(2)).AsConstant();
   if (way.turns != Way::Turns::Next || !step) return turns;
   Terms& terms = instances_.terms();
-  AtomId turn = is_blk ? terms.NumberOf(binder) : terms.ScalarOf(binder);
+  AtomId turn = is_block ? terms.NumberOf(binder) : terms.ScalarOf(binder);
   Affine a = First(turn);
   Affine b = Second(turn);
   if (way.is_swapped) std::swap(a, b);
@@ -371,12 +372,12 @@ PointSet Races::AtEnd(const Op* loop, bool is_last) {
   std::optional<LoopEnds> bounds = LoopEndsOf(binder);
   if (!bounds) return {};
   Terms& terms = instances_.terms();
-  bool is_blk = binder->type()->kind == ir::TypeKind::Blk;
-  AtomId start = is_blk ? terms.StartOf(binder) : terms.ScalarOf(binder);
+  bool is_block = binder->type()->kind == ir::TypeKind::Block;
+  AtomId start = is_block ? terms.StartOf(binder) : terms.ScalarOf(binder);
   Affine from = instances_.Of(Poly::Atom(start));
   if (!is_last) return Equal(from, instances_.OfValue(bounds->lo));
-  Affine length = is_blk ? instances_.Of(Poly::Atom(terms.CountOf(binder)))
-                         : instances_.OfValue(loop->operand(2));
+  Affine length = is_block ? instances_.Of(Poly::Atom(terms.CountOf(binder)))
+                           : instances_.OfValue(loop->operand(2));
   return AtMost(instances_.OfValue(bounds->hi), from + length);
 }
 
@@ -443,7 +444,7 @@ PointSet Races::OtherBounds(const Op* a, const Op* b, const Loops& equal) {
   for (size_t i = 0; i < a->region()->params().size(); ++i) {
     ir::Type of_a = a->region()->param(i)->type();
     ir::Type of_b = b->region()->param(i)->type();
-    bool alike = of_a->kind != ir::TypeKind::Blk ||
+    bool alike = of_a->kind != ir::TypeKind::Block ||
                  kernel.axis(of_a->axes[0]).extent == kernel.axis(of_b->axes[0]).extent;
     if (!alike) return instances_.All();
   }
@@ -468,8 +469,8 @@ PointSet Races::Twice(const Site& site) {
   PointSet other = instances_.None();
   PointSet same = instances_.All();
   for (ir::AxisId axis : site.view.axes()) {
-    const Value* blk = ir::FindBlk(site.view.op, axis);
-    AtomId element = instances_.terms().ElementOf(blk);
+    const Value* block = ir::FindBlock(site.view.op, axis);
+    AtomId element = instances_.terms().ElementOf(block);
     Affine a = First(element);
     Affine b = Second(element);
     other |= same & Less(a, b);

@@ -94,7 +94,7 @@ std::vector<Ragged> RaggedOf(const ir::Function& kernel, Terms& terms) {
   std::vector<Ragged> found;
   auto add = [&](Op* walk, const Op* loop) {
     for (const Value* binder : walk->region()->params()) {
-      if (binder->type()->kind == ir::TypeKind::Blk) continue;
+      if (binder->type()->kind == ir::TypeKind::Block) continue;
       Agreed of_launch{nullptr, true};
       Agreed of_block{binder};
       bool walks = of_launch.Is(walk->operand(2 * binder->index())) &&

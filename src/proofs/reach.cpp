@@ -75,7 +75,7 @@ std::optional<std::vector<Poly>> Reach::Turns(const AccessView& view) {
     }
   }
   for (ir::AxisId axis : view.axes()) {
-    auto made = ir::DynAs<ir::MakeBlkOp>(ir::FindBlk(view.op, axis)->def());
+    auto made = ir::DynAs<ir::MakeBlockOp>(ir::FindBlock(view.op, axis)->def());
     if (!made) continue;
     turns.push_back(terms_.OfValue(made->size()));
     if (!IsOfLaunch(turns.back())) return std::nullopt;

@@ -16,7 +16,7 @@ class Reach {
   bool IsAlways(const AccessView& view);
   /// The greatest, or least, index that the loops around it take, of sizes alone; nothing where that is not plain.
   std::optional<Poly> Extreme(Poly index, bool greatest) const;
-  /// How many turns the loops around an access that is always reached make, and how many elements the blks of its index have
+  /// How many turns the loops around an access that is always reached make, and how many elements the blocks of its index have
   /// that no loop binds; nothing where the launch alone does not say it.
   std::optional<std::vector<Poly>> Turns(const AccessView& view);
   /// Made of size names and numbers alone.

@@ -56,7 +56,7 @@ Scope Scopes::OfResult(const Value* value) {
   Scope scope;
   bool is_known =
       def->regions().empty() && (def->info().has(ir::kPure) || def->info().has(ir::kElementwise) ||
-                                 def->kind() == OpKind::MakeBlk || def->kind() == OpKind::Take ||
+                                 def->kind() == OpKind::MakeBlock || def->kind() == OpKind::Take ||
                                  (def->kind() == OpKind::Load && IsInput(def->operand(0))));
   if (is_known) {
     for (const Value* operand : def->operands()) {
@@ -69,7 +69,7 @@ Scope Scopes::OfResult(const Value* value) {
   if (def->kind() == OpKind::CoreId) scope.cores = true;
   scope.points = ir::IsTile(value->type()) && !value->type()->axes.empty();
   for (ir::AxisId axis : scope.points ? value->type()->axes : ir::AxisList{}) {
-    if (const Value* blk = ir::FindBlk(def, axis)) scope = Join(scope, Of(blk));
+    if (const Value* block = ir::FindBlock(def, axis)) scope = Join(scope, Of(block));
   }
   return scope;
 }

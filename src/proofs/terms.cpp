@@ -154,29 +154,29 @@ Poly Terms::OfSymbol(Name symbol) {
   return Poly::Atom(Intern(std::move(facts)));
 }
 
-AtomId Terms::StartOf(const Value* blk) {
-  LoopEnds bounds = *LoopEndsOf(blk);
-  AtomFacts facts{AtomKind::Start, {}, blk};
+AtomId Terms::StartOf(const Value* block) {
+  LoopEnds bounds = *LoopEndsOf(block);
+  AtomFacts facts{AtomKind::Start, {}, block};
   facts.lower.push_back({1, OfValue(bounds.lo)});
   facts.upper.push_back({1, OfValue(bounds.hi) - 1});
   return Intern(std::move(facts));
 }
 
-AtomId Terms::CountOf(const Value* blk) {
-  Poly start = Poly::Atom(StartOf(blk));
-  AtomFacts facts{AtomKind::Count, {}, blk};
+AtomId Terms::CountOf(const Value* block) {
+  Poly start = Poly::Atom(StartOf(block));
+  AtomFacts facts{AtomKind::Count, {}, block};
   facts.lower.push_back({1, 1});
-  facts.upper.push_back({1, OfSize(function_.axis(blk->type()->axes[0]).extent)});
-  facts.upper.push_back({1, OfValue(LoopEndsOf(blk)->hi) - start});
+  facts.upper.push_back({1, OfSize(function_.axis(block->type()->axes[0]).extent)});
+  facts.upper.push_back({1, OfValue(LoopEndsOf(block)->hi) - start});
   return Intern(std::move(facts));
 }
 
-AtomId Terms::NumberOf(const Value* blk) {
-  Poly walked = Poly::Atom(StartOf(blk)) - OfValue(LoopEndsOf(blk)->lo);
-  AtomFacts facts{AtomKind::Number, {}, blk};
+AtomId Terms::NumberOf(const Value* block) {
+  Poly walked = Poly::Atom(StartOf(block)) - OfValue(LoopEndsOf(block)->lo);
+  AtomFacts facts{AtomKind::Number, {}, block};
   facts.lower.push_back({1, 0});
   facts.upper.push_back({1, walked});
-  auto extent = OfSize(function_.axis(blk->type()->axes[0]).extent).AsConstant();
+  auto extent = OfSize(function_.axis(block->type()->axes[0]).extent).AsConstant();
   if (extent && *extent > 1) {
     facts.lower.push_back({*extent, walked});
     facts.upper.push_back({*extent, walked});
@@ -184,16 +184,16 @@ AtomId Terms::NumberOf(const Value* blk) {
   return Intern(std::move(facts));
 }
 
-AtomId Terms::ElementOf(const Value* blk) {
-  AtomFacts facts{AtomKind::Element, {}, blk};
-  if (auto made = ir::DynAs<ir::MakeBlkOp>(blk->def())) {
+AtomId Terms::ElementOf(const Value* block) {
+  AtomFacts facts{AtomKind::Element, {}, block};
+  if (auto made = ir::DynAs<ir::MakeBlockOp>(block->def())) {
     Poly start = OfValue(made->start());
     facts.lower.push_back({1, start});
     facts.upper.push_back({1, start + OfValue(made->size()) - 1});
   } else {
-    LoopEnds bounds = *LoopEndsOf(blk);
-    Poly start = Poly::Atom(StartOf(blk));
-    Poly count = Poly::Atom(CountOf(blk));
+    LoopEnds bounds = *LoopEndsOf(block);
+    Poly start = Poly::Atom(StartOf(block));
+    Poly count = Poly::Atom(CountOf(block));
     facts.lower = {{1, OfValue(bounds.lo)}, {1, start}};
     facts.upper = {{1, OfValue(bounds.hi) - 1}, {1, start + count - 1}};
   }
@@ -372,20 +372,20 @@ Poly Terms::OfResult(const Value* value) {
     }
     case OpKind::Iota:
       return Poly::Atom(ElementOf(def->operand(0)));
-    case OpKind::BlkStart:
-    case OpKind::BlkSize:
-    case OpKind::BlkIndex:
+    case OpKind::BlockStart:
+    case OpKind::BlockSize:
+    case OpKind::BlockIndex:
       return OfFact(def->kind(), def->operand(0));
     default:
       return Poly::Atom(ScalarOf(value));
   }
 }
 
-Poly Terms::OfFact(OpKind fact, const Value* blk) {
-  auto made = ir::DynAs<ir::MakeBlkOp>(blk->def());
-  if (fact == OpKind::BlkStart) return made ? OfValue(made->start()) : Poly::Atom(StartOf(blk));
-  if (fact == OpKind::BlkSize) return made ? OfValue(made->size()) : Poly::Atom(CountOf(blk));
-  return made ? OfValue(made->index()) : Poly::Atom(NumberOf(blk));
+Poly Terms::OfFact(OpKind fact, const Value* block) {
+  auto made = ir::DynAs<ir::MakeBlockOp>(block->def());
+  if (fact == OpKind::BlockStart) return made ? OfValue(made->start()) : Poly::Atom(StartOf(block));
+  if (fact == OpKind::BlockSize) return made ? OfValue(made->size()) : Poly::Atom(CountOf(block));
+  return made ? OfValue(made->index()) : Poly::Atom(NumberOf(block));
 }
 
 /// A step of 0 or less, as a u64, is another number: nothing says that the ops are those of a loop.
@@ -403,8 +403,8 @@ Poly Terms::OfIndex(const AccessView& view, size_t dim) {
   Poly sum = OfSize(access.dims[dim].offset, By::Cores);
   for (const ir::AccessTerm& term : access.dims[dim].terms) {
     const Value* operand = view.index[term.operand];
-    bool is_blk = operand->type()->kind == ir::TypeKind::Blk;
-    Poly value = is_blk ? Poly::Atom(ElementOf(operand)) : Modulo(operand);
+    bool is_block = operand->type()->kind == ir::TypeKind::Block;
+    Poly value = is_block ? Poly::Atom(ElementOf(operand)) : Modulo(operand);
     sum += OfSize(term.coefficient, By::Cores) * value;
   }
   return sum;

@@ -19,10 +19,10 @@ enum class AtomKind : uint8_t {
   Scalar,    ///< an integer value of which only its bounds are known
   CoreId,    ///<
   CoreNum,   ///<
-  Start,     ///< of a blk
-  Count,     ///< of a blk: its elements
-  Number,    ///< of a blk: in its loop
-  Element,   ///< of a blk: the absolute index at the point that is looked at
+  Start,     ///< of a block
+  Count,     ///< of a block: its elements
+  Number,    ///< of a block: in its loop
+  Element,   ///< of a block: the absolute index at the point that is looked at
   Quotient,  ///< floor(a / b)
   Min,
   Max,
@@ -46,7 +46,7 @@ struct AtomFacts {
 };
 
 /// The integers of a function as polynomials over atoms, with what bounds these. The one place that knows what values,
-/// sizes and blks mean. Equal values have equal polynomials.
+/// sizes and blocks mean. Equal values have equal polynomials.
 class Terms {
  public:
   /// Of launches that have these sizes, if any are given.
@@ -64,8 +64,8 @@ class Terms {
   Poly OfIndex(const AccessView& view, size_t dim);
   /// floor(a / b); b is at least 1.
   Poly OfQuotient(const Poly& a, const Poly& b);
-  /// A blk's start, size or index, as the op of that kind asks for.
-  Poly OfFact(ir::OpKind fact, const ir::Value* blk);
+  /// A block's start, size or index, as the op of that kind asks for.
+  Poly OfFact(ir::OpKind fact, const ir::Value* block);
   /// The tensor in whose indices accesses of a memory are compared: the one view through which all of them go, else the
   /// memory itself.
   const ir::Value* Coordinates(const ir::Value* tensor);
@@ -79,10 +79,10 @@ class Terms {
   bool IsPositive(const Poly& poly) const;
   bool IsBetween(const Poly& a, const Poly& end) const;
 
-  AtomId StartOf(const ir::Value* blk);  ///< of a loop's blk
-  AtomId CountOf(const ir::Value* blk);
-  AtomId NumberOf(const ir::Value* blk);
-  AtomId ElementOf(const ir::Value* blk);
+  AtomId StartOf(const ir::Value* block);  ///< of a loop's block
+  AtomId CountOf(const ir::Value* block);
+  AtomId NumberOf(const ir::Value* block);
+  AtomId ElementOf(const ir::Value* block);
   AtomId ScalarOf(const ir::Value* value);
   AtomId CoreIdAtom();
   AtomId CoreNumAtom();

@@ -48,7 +48,7 @@ bool Varying::AnyOf(std::span<Value* const> values) const {
   return std::ranges::any_of(values, [this](const Value* value) { return Is(value); });
 }
 
-/// A tile has the points of the blks of its axes, which are no operands of what makes it.
+/// A tile has the points of the blocks of its axes, which are no operands of what makes it.
 bool Varying::HasVaryingAxis(const Op* op) const {
   return std::ranges::any_of(op->results(), [this](const Value* result) {
     return std::ranges::any_of(result->type()->axes,
@@ -58,7 +58,7 @@ bool Varying::HasVaryingAxis(const Op* op) const {
 
 void Varying::Add(const Value* value) {
   values_.insert(value);
-  if (value->type()->kind == ir::TypeKind::Blk) axes_.insert(value->type()->axes[0]);
+  if (value->type()->kind == ir::TypeKind::Block) axes_.insert(value->type()->axes[0]);
 }
 
 void Varying::AddResults(const Op* op) {

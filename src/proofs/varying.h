@@ -36,7 +36,7 @@ class Varying {
 
   By by_;
   std::set<const ir::Value*> values_;
-  std::set<ir::AxisId> axes_;  ///< whose blks vary
+  std::set<ir::AxisId> axes_;  ///< whose blocks vary
 };
 
 }  // namespace kdl::proofs

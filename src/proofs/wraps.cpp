@@ -223,17 +223,17 @@ bool Wraps::NoFurther(const Value* value, Carried& carried) {
   }
 }
 
-Magnitude Wraps::OfElements(const Value* blk) {
-  if (auto made = ir::DynAs<ir::MakeBlkOp>(blk->def())) {
+Magnitude Wraps::OfElements(const Value* block) {
+  if (auto made = ir::DynAs<ir::MakeBlockOp>(block->def())) {
     Magnitude size = Of(made->size());
     return Of(made->start()) + Widest(size, size, size.above, size.above);
   }
-  LoopEnds bounds = *LoopEndsOf(blk);
+  LoopEnds bounds = *LoopEndsOf(block);
   return Between(Of(bounds.lo), Of(bounds.hi));
 }
 
 Magnitude Wraps::OfTerm(const Value* value) {
-  if (value->type()->kind == ir::TypeKind::Blk) return OfElements(value);
+  if (value->type()->kind == ir::TypeKind::Block) return OfElements(value);
   return IsBounded(value) && !MayWrap(value) ? Of(value) : Magnitude{};
 }
 
@@ -241,7 +241,7 @@ Magnitude Wraps::OfTerm(const Value* value) {
 Wraps::Summands Wraps::SummandsOf(const Value* value) {
   if (Magnitude known = OfTerm(value); known.both()) return {0, known};
   const Op* def = WithoutBroadcasts(value);
-  switch (def && value->type()->kind != ir::TypeKind::Blk ? def->kind() : OpKind::Load) {
+  switch (def && value->type()->kind != ir::TypeKind::Block ? def->kind() : OpKind::Load) {
     case OpKind::Add:
     case OpKind::Sub: {
       Summands sum = SummandsOf(def->operand(0));
@@ -321,10 +321,10 @@ Magnitude Wraps::OfResult(const Value* value) {
     case OpKind::CoreNum:
       return MagnitudeOfLaunch({});
     case OpKind::Iota:
-    case OpKind::BlkStart:
+    case OpKind::BlockStart:
       return OfElements(def->operand(0));
-    case OpKind::BlkSize:
-    case OpKind::BlkIndex: {
+    case OpKind::BlockSize:
+    case OpKind::BlockIndex: {
       Magnitude elements = OfElements(def->operand(0));
       return Widest(elements, elements, true, elements.both());
     }

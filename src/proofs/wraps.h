@@ -25,7 +25,7 @@ class Wraps {
   Magnitude Of(const ir::Value* value);
   Magnitude Of(Size size);
   /// The indices of its elements.
-  Magnitude OfElements(const ir::Value* blk);
+  Magnitude OfElements(const ir::Value* block);
   /// What is added up: how many numbers of which nothing is known, many from 2 on, and the sum of the others.
   struct Summands {
     int unknown = 0;
@@ -35,7 +35,7 @@ class Wraps {
   Summands SummandsOf(const ir::AccessDim& dim, std::span<ir::Value* const> index);
 
  private:
-  /// An operand of an index, a blk or a number; nothing is known of one that may wrap.
+  /// An operand of an index, a block or a number; nothing is known of one that may wrap.
   Magnitude OfTerm(const ir::Value* value);
   void AddStated(const ir::Value* condition);
   void AddAtMost(const ir::Value* lesser, const ir::Value* greater);

@@ -24,7 +24,7 @@ PROSE = {
 # In names: the term is next to it.
 NAMES = {
     "Home": (830, "TileBuffer"), "Nest": (674, "Elementwise"), "Turn": (730, "Iteration"), "Deal": (98, "Distribute"),
-    "Blk": (888, "Block"), "Gate": (294, "Mbarrier"), "Box": (305, "TensorTile"), "Square": (80, "RegisterTranspose"),
+    "Block": (888, "Block"), "Gate": (294, "Mbarrier"), "Box": (305, "TensorTile"), "Square": (80, "RegisterTranspose"),
     "Spread": (103, "Splat"), "Piece": (615, "Chunk"), "Near": (344, "Workgroup"), "Far": (80, "Global"),
 }
 NAMELESS = re.compile(r"^(?!\s*(?:return|//))[\w:<>,*& ]*[\w>&*] [&*]?(Of|Is|Run|Step|Within|Plain)\(", re.MULTILINE)

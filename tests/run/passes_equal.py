@@ -33,7 +33,7 @@ SEVERAL = "[E0976]"  # a text that stands for several targets runs on none
 KERNEL = re.compile(r'^kernel @("?)([\w.\-]+)\1 (?:types\(.*?\) )?(?:dims\((.*?)\) )?(?:\{.*?\} )?\((.*)\) \{$', re.MULTILINE)
 PARAM = re.compile(r"%(\w+): tensor<\w+,\[[^\]]*\]> (inout|in|out)")
 AXIS = re.compile(r"^ *axis (\S+) = \S+ by (\d+)$", re.MULTILINE)
-WHOLE = re.compile(r"make_blk %\w+, %(\w+), %\w+ : blk<(\S+)>")  # all of a dimension is one block
+WHOLE = re.compile(r"make_block %\w+, %(\w+), %\w+ : block<(\S+)>")  # all of a dimension is one block
 STOP = re.compile(r"--stop-after=([\w-]+)")
 
 

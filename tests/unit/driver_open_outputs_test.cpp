@@ -29,7 +29,7 @@ const std::string kAdd = R"(module "m"
 kernel @add dims(%N) (%x: tensor<f32,[N]> in, %s: tensor<f32,[1]> inout) {
   axis i = N by 16
   %0 = const 0 : i64
-  spmd (%i: blk<i> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %N) {deal = static} {
     %1 = load %x[%i] {edge = clip} : tile<f32; i>
     %2 = reduce sum %1 over i {acc = f32, order = lanes64} : f32
     update %2 into %s[0] {edge = proven, how = add, scope = launch}
@@ -64,7 +64,7 @@ kernel @own dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[1]> out, %z: tenso
     yield
   }
   sync
-  spmd (%i: blk<i> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %N) {deal = static} {
     %4 = load %x[%i] {edge = clip} : tile<f32; i>
     %5 = reduce sum %4 over i {acc = f32, order = lanes64} : f32
     update %5 into %s[0] {edge = proven, how = add, scope = launch}
@@ -76,7 +76,7 @@ kernel @own dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[1]> out, %z: tenso
     store %8 to %y[0] {edge = proven}
     yield
   }
-  spmd (%j: blk<j> in %0 .. %N) {deal = static} {
+  spmd (%j: block<j> in %0 .. %N) {deal = static} {
     %9 = load %x[%j] {edge = clip} : tile<f32; j>
     store %9 to %z[%j] {edge = clip}
     yield

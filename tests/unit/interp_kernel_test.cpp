@@ -19,9 +19,9 @@ kernel @matmul.f32 dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K
   axis k = K by 4
   %0 = const 0 : i64
   %z = const 0.0 : f32
-  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
     %1 = broadcast %z : tile<f32; i j>
-    %acc = for %k: blk<k> in %0 .. %K carry(%acc.1 = %1) {
+    %acc = for %k: block<k> in %0 .. %K carry(%acc.1 = %1) {
       %x = load %a[%i, %k] {edge = clip} : tile<f32; i k>
       %y = load %b[%k, %j] {edge = clip} : tile<f32; j k>
       %3 = contraction %x, %y into %acc.1 over k {acc = f32, order = chain} : tile<f32; i j>
@@ -105,7 +105,7 @@ kernel @rows dims(%N, %M, %K) (%x: tensor<f32,[N,M,K]> in, %y: tensor<f32,[N,(M*
   %v = view %x {dimension = 1} : tensor<f32,[N,(M*K)]>
   %0 = const 0 : i64
   %n = mul %M, %K : i64
-  %i = make_blk %0, %n, %0 : blk<i>
+  %i = make_block %0, %n, %0 : block<i>
   spmd (%r: i64 in %0 .. %N) {deal = static} {
     %t = load %v[%r, %i] {edge = clip} : tile<f32; i>
     store %t to %y[%r, %i] {edge = clip}
@@ -131,7 +131,7 @@ TEST_CASE("sums in lanes and in chains round in their own order") {
 kernel @sums dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[4]> out) {
   axis i = N by 200
   %0 = const 0 : i64
-  %i = make_blk %0, %N, %0 : blk<i>
+  %i = make_block %0, %N, %0 : block<i>
   %t = load %x[%i] {edge = clip} : tile<f32; i>
   %one = const 1.0 : f32
   %ones = broadcast %one : tile<f32; i>
@@ -179,8 +179,8 @@ kernel @sum dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[1]> out) {
   axis i = M by 8
   axis j = N by 8
   %0 = const 0 : i64
-  %i = make_blk %0, %M, %0 : blk<i>
-  %j = make_blk %0, %N, %0 : blk<j>
+  %i = make_block %0, %M, %0 : block<i>
+  %j = make_block %0, %N, %0 : block<j>
   %t = load %x[%i, %j] {edge = clip} : tile<f32; i j>
   %1 = reduce sum %t over )") +
            over + R"( {acc = f32, order = chain} : f32
@@ -205,7 +205,7 @@ TEST_CASE("a reduction of nothing gives its identity") {
 kernel @nothing dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[2]> out) {
   axis i = N by 8
   %0 = const 0 : i64
-  %i = make_blk %0, %N, %0 : blk<i>
+  %i = make_block %0, %N, %0 : block<i>
   %t = load %x[%i] {edge = clip} : tile<f32; i>
   %1 = reduce max %t over i {acc = f32, order = lanes64} : f32
   %2 = reduce prod %t over i {acc = f32, order = chain} : f32
@@ -229,8 +229,8 @@ kernel @outer dims(%M, %N) (%a: tensor<i32,[M]> in, %b: tensor<i32,[N]> in, %y: 
   axis d = 2 by 2
   %0 = const 0 : i64
   %2 = const 2 : i64
-  %d = make_blk %0, %2, %0 : blk<d>
-  spmd (%j: blk<j> in %0 .. %N, %i: blk<i> in %0 .. %M) {deal = static} {
+  %d = make_block %0, %2, %0 : block<d>
+  spmd (%j: block<j> in %0 .. %N, %i: block<i> in %0 .. %M) {deal = static} {
     %x = load %a[%i] {edge = clip} : tile<i32; i>
     %y1 = load %b[%j] {edge = clip} : tile<i32; j>
     %p = mul %x, %y1 : tile<i32; i j>
@@ -260,7 +260,7 @@ kernel @shift generics(S = 2) dims(%N, %H) (%x: tensor<f32,[N]> in, %y: tensor<f
   axis i = H by 4
   %0 = const 0 : i64
   %e = const -1.0 : f32
-  spmd (%i: blk<i> in %0 .. %H) {deal = static} {
+  spmd (%i: block<i> in %0 .. %H) {deal = static} {
     %t = load %x[S*%i - 3] else %e {edge = else} : tile<f32; i>
     store %t to %y[%i] {edge = clip}
     yield
@@ -282,7 +282,7 @@ TEST_CASE("a gather is joined by name, checked per element and blind where maske
 kernel @gather dims(%N, %V) (%table: tensor<f32,[V,N]> in, %ids: tensor<i32,[N]> in, %use: tensor<bool,[N]> in, %y: tensor<f32,[N]> out) {
   axis i = N by 4
   %0 = const 0 : i64
-  spmd (%i: blk<i> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %N) {deal = static} {
     %k = load %ids[%i] {edge = clip} : tile<i32; i>
     %m = load %use[%i] {edge = clip} : tile<bool; i>
     %t = load %table[%k, %i] where %m {edge = guard, text = "table[ids[i], i]"} : tile<f32; i>
@@ -316,7 +316,7 @@ kernel @dot dims(%N) (%x: tensor<bf16,[N]> in, %y: tensor<f32,[1]> out) {
   axis i = N by 8
   %0 = const 0 : i64
   %z = const 0.0 : f32
-  %i = make_blk %0, %N, %0 : blk<i>
+  %i = make_block %0, %N, %0 : block<i>
   %t = load %x[%i] {edge = clip} : tile<bf16; i>
   %1 = contraction %t, %t into %z over i {acc = f32, order = lanes64} : f32
   store %1 to %y[0] {edge = proven}
@@ -338,16 +338,16 @@ kernel @count dims(%B, %N) (%y: tensor<i64,[B,N]> inout) {
   %0 = const 0 : i64
   %1 = const 1 : i64
   %100 = const 100 : i64
-  spmd (%b: i64 in %0 .. %B, %i: blk<i> in %0 .. %N) {deal = static} {
-    %lo = blk_start %i : i64
-    %n = blk_size %i : i64
+  spmd (%b: i64 in %0 .. %B, %i: block<i> in %0 .. %N) {deal = static} {
+    %lo = block_start %i : i64
+    %n = block_size %i : i64
     %hi = add %lo, %n : i64
-    for %ii: blk<ii> in %lo .. %hi {
+    for %ii: block<ii> in %lo .. %hi {
       %t = load %y[%b, %ii] {edge = clip} : tile<i64; ii>
       %p = iota %ii : tile<i64; ii>
       %q = mul %p, %100 : tile<i64; ii>
       %r = add %t, %q : tile<i64; ii>
-      %w = blk_index %ii : i64
+      %w = block_index %ii : i64
       %v = add %r, %w : tile<i64; ii>
       store %v to %y[%b, %ii] {edge = clip}
       yield
@@ -392,7 +392,7 @@ kernel @divide dims(%N) (%x: tensor<i32,[N]> in, %y: tensor<i32,[N]> out) {
   axis i = N by 4
   %0 = const 0 : i64
   %k = const 60 : i32
-  spmd (%i: blk<i> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %N) {deal = static} {
     %t = load %x[%i] {edge = clip} : tile<i32; i>
     %q = div %k, %t {text = "60 / x[i]"} : tile<i32; i> loc("d.kdl":3:9+9)
     store %q to %y[%i] {edge = clip}
@@ -417,7 +417,7 @@ kernel @map dims(%N) (%x: tensor<i32,[N]> in, %y: tensor<i32,[N]> out) {
   axis i = N by 4
   %0 = const 0 : i64
   %one = const 1 : i32
-  spmd (%i: blk<i> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %N) {deal = static} {
     %t = load %x[%i] {edge = clip} : tile<i32; i>
     %z = const 0 : i32
     %m = ne %t, %z : tile<bool; i>

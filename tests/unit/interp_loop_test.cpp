@@ -130,7 +130,7 @@ TEST_CASE("each number of a loop that claims them runs on one core, in each of t
   }
 }
 
-TEST_CASE("a nest yields tiles, in any order of its blks") {
+TEST_CASE("a nest yields tiles, in any order of its blocks") {
   TestModule test(R"(
 kernel @k dims(%M, %N) (%x: tensor<i64,[M,N]> in, %y: tensor<i64,[M,N]> out, %z: tensor<i64,[1]> out) {
   axis i = M by 8
@@ -138,8 +138,8 @@ kernel @k dims(%M, %N) (%x: tensor<i64,[M,N]> in, %y: tensor<i64,[M,N]> out, %z:
   %0 = const 0 : i64
   %2 = const 2 : i64
   %m = sub %M, %2 : i64
-  %i = make_blk %2, %m, %0 : blk<i>
-  %j = make_blk %0, %N, %0 : blk<j>
+  %i = make_block %2, %m, %0 : block<i>
+  %j = make_block %0, %N, %0 : block<j>
   %t, %u = nest (%q in %j, %p in %i) {
     %a = load %x[%p, %q] {edge = proven} : i64
     %b = add %a, %p : i64
@@ -195,7 +195,7 @@ TEST_CASE("a proof that does not hold is a fault of ours, not a trap") {
   SingleCore tile(InKernel(R"(
   %0 = const 2 : i64
   %n = const 3 : i64
-  %i = make_blk %0, %n, %0 : blk<i>
+  %i = make_block %0, %n, %0 : block<i>
   %v = const 1.0 : f32
   store %v to %y[%i] {edge = clip})"),
                   {Argument(y)});
@@ -249,7 +249,7 @@ TEST_CASE("a tile belongs to its block") {
   %0 = const 0 : i64
   %2 = const 2 : i64
   %3 = const 3 : i64
-  %i = make_blk %0, %2, %0 : blk<i>
+  %i = make_block %0, %2, %0 : block<i>
   %t = load %y[%i] {edge = proven} : tile<f32; i>
   %v = element %t at (%3) : f32)"),
                      {Argument(y)});
@@ -263,7 +263,7 @@ TEST_CASE("a tile of another block is a fault, where a pass has slipped past the
   %4 = const 4 : i64
   loop %k in %0 .. %4 step %2 {
     %later = gt %k, %0 : bool
-    %i = make_blk %k, %2, %0 : blk<i>
+    %i = make_block %k, %2, %0 : block<i>
     %t = load %y[%i] {edge = proven} : tile<f32; i>
     if %later {
       %u = add %t, %t : tile<f32; i>
@@ -299,7 +299,7 @@ kernel @steps (%y: tensor<i64,[8]> out) {
   %0 = const 0 : i64
   %8 = const 8 : i64
   %1 = const 1 : i64
-  %s = for %i: blk<i> in %0 .. %8 carry(%a = %0) {
+  %s = for %i: block<i> in %0 .. %8 carry(%a = %0) {
     %p = iota %i : tile<i64; i>
     %q = call @twice(%p) : tile<i64; i>
     store %q to %y[%i] {edge = clip}

@@ -22,7 +22,7 @@ kernel @k dims(%M) (%x: tensor<f32,[M]> in, %y: tensor<f32,[M]> out)" +
   %q = pipe )" +
          pipe + R"( : pipe<f32,[4]>
   stage {name = "make"} {
-    spmd (%i: blk<i> in %0 .. %M) {deal = static, domain = "blocks"} {
+    spmd (%i: block<i> in %0 .. %M) {deal = static, domain = "blocks"} {
       %v = load %x[%i] {edge = clip} : tile<f32; i>
 )" + push +
          R"(
@@ -31,7 +31,7 @@ kernel @k dims(%M) (%x: tensor<f32,[M]> in, %y: tensor<f32,[M]> out)" +
     yield
   }
   stage {name = "use"} {
-    spmd (%j: blk<j> in %0 .. %M) {deal = static, domain = "blocks"} {
+    spmd (%j: block<j> in %0 .. %M) {deal = static, domain = "blocks"} {
 )" + pop +
          R"(
       %w = add %t, %1 : tile<f32; j>
@@ -74,15 +74,15 @@ TEST_CASE("slots of a ring in the workspace") {
       ", %ws: workspace",
       "in %ws {name = \"q\", depth = 2, from = \"make\", to = \"use\", header = 64, slot = 128, "
       "offset = 64}",
-      R"kir(      %n = blk_size %i : i64
+      R"kir(      %n = block_size %i : i64
       %s = acquire %q : tensor<f32,[4]>
-      %from = blk_start %i : i64
+      %from = block_start %i : i64
       store %v to %s[%i - %from] {edge = proven}
       commit %s to %q sizes(%n))kir",
       R"kir(      %s.1, %n.1 = wait %q : tensor<f32,[4]>, i64
-      %m = blk_size %j : i64
+      %m = block_size %j : i64
       match %n.1, %m {text = "q.pop(j)"}
-      %from.1 = blk_start %j : i64
+      %from.1 = block_start %j : i64
       %t = load %s.1[%j - %from.1] {edge = proven} : tile<f32; j>
       release %s.1 to %q)kir"));
 }

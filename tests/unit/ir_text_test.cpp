@@ -31,9 +31,9 @@ kernel @matmul.f32 types(T = f32) generics(BM = auto, BN = 64, D, E in {32, 64} 
   axis k.1 in k by 8 innermost
   %0 = const 0 : i64
   %z = const 0.0 : f32
-  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N, %s: i64 in %0 .. %K) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N, %s: i64 in %0 .. %K) {deal = static} {
     %1 = broadcast %z : tile<f32; i j>
-    %acc = for %k: blk<k> in %0 .. %K carry(%acc.1 = %1) {
+    %acc = for %k: block<k> in %0 .. %K carry(%acc.1 = %1) {
       %2 = load %a[%i, %k] {edge = clip, text = "a[i, k]"} : tile<f32; i k>
       %x = load %b[2*%k + %s - 1, -%j + M*%s + (K - 1)] else %z {edge = else} : tile<f32; j k>
       %3 = contraction %2, %x into %acc.1 over k {acc = f32, order = chain} : tile<f32; i j>
@@ -64,7 +64,7 @@ kernel @loops.f32 dims(%N) (%x: tensor<f32,[N]> inout, %flag: bool) {
   %3 = core_id : i64
   %4 = core_num : i64
   %5 = size (N*2) : i64
-  %i = make_blk %0, %2, %0 : blk<i>
+  %i = make_block %0, %2, %0 : block<i>
   %6 = iota %i : tile<i64; i>
   %t = nest (%p in %i) {
     %7 = element %6 at (%p) : i64
@@ -132,7 +132,7 @@ kernel @tiles generics(B = 4 | 8) dims(%M) (%x: tensor<f32,[M]> in, %y: tensor<f
   %0 = const 0 : i64
   %q = pipe {depth = 2, name = "q"} : pipe<f32,[B]>
   stage {name = "make"} {
-    spmd (%i: blk<i> in %0 .. %M) {deal = static, domain = "blocks"} {
+    spmd (%i: block<i> in %0 .. %M) {deal = static, domain = "blocks"} {
       %1 = load %x[%i] {edge = clip, text = "x[i]"} : tile<f32; i>
       push %1 to %q over i {text = "q.push(x[i])"}
       yield
@@ -140,7 +140,7 @@ kernel @tiles generics(B = 4 | 8) dims(%M) (%x: tensor<f32,[M]> in, %y: tensor<f
     yield
   }
   stage {name = "use"} {
-    spmd (%j: blk<j> in %0 .. %M) {deal = static, domain = "blocks"} {
+    spmd (%j: block<j> in %0 .. %M) {deal = static, domain = "blocks"} {
       %2 = pop %q over j {text = "q.pop(j)"} : tile<f32; j>
       store %2 to %y[%j] {edge = clip, text = "y[j]"}
       yield
@@ -184,7 +184,7 @@ kernel @k dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out) {
   %lo = const 0 : i64
   %one = const 1 : i64
   %zero = const 0.0 : f32
-  spmd (%rb: blk<r> in %lo .. %R, %cb: blk<c> in %lo .. %C) {deal = static} {
+  spmd (%rb: block<r> in %lo .. %R, %cb: block<c> in %lo .. %C) {deal = static} {
     %t = load %x[%rb, %cb] {edge = clip} : tile<f32; r c>
     %n = iota %cb : tile<i64; c>
     %m = broadcast %n : tile<i64; r c>
@@ -336,8 +336,8 @@ TEST_CASE("every op of the table prints and reads: in a test above, or in a gold
                   kFolds.find(word) != std::string_view::npos ||
                   golden.find(word + " ") != std::string::npos ||
                   golden.find(word + "\n") != std::string::npos;
-    CHECK_MESSAGE((arithmetic || stands || info.kind == OpKind::BlkStart ||
-                   info.kind == OpKind::BlkSize || info.kind == OpKind::BlkIndex),
+    CHECK_MESSAGE((arithmetic || stands || info.kind == OpKind::BlockStart ||
+                   info.kind == OpKind::BlockSize || info.kind == OpKind::BlockIndex),
                   info.spelling);
   }
 }

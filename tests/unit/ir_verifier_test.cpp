@@ -9,7 +9,7 @@ namespace kdl::ir {
 
 namespace {
 
-/// What stands around the op under test: %t is an f32 tile over i, %u one over i and j, both blks
+/// What stands around the op under test: %t is an f32 tile over i, %u one over i and j, both blocks
 /// in scope.
 std::string Around(std::string_view ops) {
   return R"(fn @twice (%v: f32) -> f32 {
@@ -21,7 +21,7 @@ kernel @k dims(%M, %N) (%x: tensor<f32,[M,N]> inout, %h: tensor<f16,[M]> in, %f:
   axis j = N by 8
   axis k = N by 4
   %zero = const 0 : i64
-  spmd (%i: blk<i> in %zero .. %M, %j: blk<j> in %zero .. %N) {deal = static} {
+  spmd (%i: block<i> in %zero .. %M, %j: block<j> in %zero .. %N) {deal = static} {
     %t = broadcast %f : tile<f32; i>
     %u = broadcast %f : tile<f32; i j>
 )" + std::string(ops) +
@@ -91,34 +91,34 @@ TEST_CASE("elementwise ops want one scalar type and the union of the axes") {
   CheckFault("%r = neg %x : f32", "is no scalar or tile");
 }
 
-TEST_CASE("a tile stands only where a blk of each axis is in scope") {
-  CheckFault("%r = broadcast %f : tile<f32; k>", "a tile over 'k', of which no blk is in scope");
+TEST_CASE("a tile stands only where a block of each axis is in scope") {
+  CheckFault("%r = broadcast %f : tile<f32; k>", "a tile over 'k', of which no block is in scope");
   CheckFault(
-      "for %k: blk<k> in %zero .. %N {\n%v = iota %k : tile<i64; k>\nyield\n}\n%r = cast %v : "
+      "for %k: block<k> in %zero .. %N {\n%v = iota %k : tile<i64; k>\nyield\n}\n%r = cast %v : "
       "tile<f32; k>",
       "operand 1 is not defined in scope");
-  CheckSound("for %k: blk<k> in %zero .. %N {\n%v = iota %k : tile<i64; k>\nyield\n}");
-  CheckFault("for %q: blk<i> in %zero .. %N {\nyield\n}", "a second blk of 'i' in scope");
+  CheckSound("for %k: block<k> in %zero .. %N {\n%v = iota %k : tile<i64; k>\nyield\n}");
+  CheckFault("for %q: block<i> in %zero .. %N {\nyield\n}", "a second block of 'i' in scope");
 }
 
-TEST_CASE("calls, blks and constants") {
+TEST_CASE("calls, blocks and constants") {
   CheckFault("%r = call @k(%f) : f32", "'k' is no fn of the module");
   CheckFault("%r = call @nowhere(%f) : f32", "'nowhere' is no fn of the module");
   CheckFault("%r = call @twice(%f, %f) : f32", "2 arguments; 'twice' takes 1");
   CheckFault("%r = call @twice(%n) : f32", "argument 1 is not of f32");
   CheckFault("%r = call @twice(%t) : f32", "not the fn's and those that the call maps over");
   CheckFault("%r = call @twice(%t) : tile<f64; i>", "the result is not that of 'twice'");
-  CheckFault("%r = blk_start %f : i64", "the operand is no blk");
-  CheckFault("%r = blk_start %i : i32", "the result is no i64");
-  CheckFault("%r = iota %i : tile<i64; j>", "over the blk's axis");
-  CheckFault("%r = make_blk %zero, %n, %zero : blk<i>", "no i64");
-  CheckFault("%r = const 1 : blk<i>", "the result is no scalar");
+  CheckFault("%r = block_start %f : i64", "the operand is no block");
+  CheckFault("%r = block_start %i : i32", "the result is no i64");
+  CheckFault("%r = iota %i : tile<i64; j>", "over the block's axis");
+  CheckFault("%r = make_block %zero, %n, %zero : block<i>", "no i64");
+  CheckFault("%r = const 1 : block<i>", "the result is no scalar");
 }
 
 TEST_CASE("accesses") {
   CheckFault("%r = load %x[%i] {edge = clip} : tile<f32; i>", "1 indices for 2 dimensions");
   CheckFault("%r = load %f[%i] {edge = clip} : tile<f32; i>", "the tensor is none");
-  CheckFault("%r = load %x[%i, %f] {edge = clip} : tile<f32; i>", "neither a blk nor an integer");
+  CheckFault("%r = load %x[%i, %f] {edge = clip} : tile<f32; i>", "neither a block nor an integer");
   CheckFault("%r = load %x[%i, 0] {edge = else} : tile<f32; i>", "edge 'else' without a value");
   CheckFault("%r = load %x[%i, 0] else %f {edge = clip} : tile<f32; i>", "but no edge 'else'");
   CheckFault("%r = load %h[%i] else %f {edge = else} : tile<f16; i>", "not of the tensor's type");
@@ -151,11 +151,11 @@ TEST_CASE("reductions") {
 }
 
 TEST_CASE("control flow") {
-  CheckFault("%r = for %k: blk<k> in %zero .. %N carry(%s = %f) {\nyield\n} : f32",
+  CheckFault("%r = for %k: block<k> in %zero .. %N carry(%s = %f) {\nyield\n} : f32",
              "yielded values");
-  CheckFault("%r = for %k: blk<k> in %zero .. %N carry(%s = %f) {\nyield %s\n} : f64",
+  CheckFault("%r = for %k: block<k> in %zero .. %N carry(%s = %f) {\nyield %s\n} : f64",
              "the types of results");
-  CheckFault("for %k: i64 in %zero .. %N {\nyield\n}", "the first parameter is no blk");
+  CheckFault("for %k: i64 in %zero .. %N {\nyield\n}", "the first parameter is no block");
   CheckFault("loop %q in %zero .. %N step %n {\nyield\n}", "a bound is no i64");
   CheckFault("loop %q in %zero .. %N step %N {unroll = 65} {\nyield\n}",
              "unrolled by no number from 1 to 64");
@@ -165,7 +165,7 @@ TEST_CASE("control flow") {
   CheckFault("if %b {\nreturn\n} else {\nyield\n}", "stands where no function ends");
   CheckFault("spmd (%q: i64 in %zero .. %N) {deal = static} {\nyield\n}", "stands in another spmd");
   CheckFault("%r = nest (%p in %i, %q in %i) {\nyield %f\n} : tile<f32; i>",
-             "two blks of one axis");
+             "two blocks of one axis");
   CheckFault("%r = nest (%p in %i) {\nyield %t\n} : tile<f32; i>",
              "no tile of what the region yields");
   CheckFault("%r = element %u at (%zero) : f32", "1 indices for 2 axes");
@@ -278,7 +278,7 @@ TEST_CASE("accesses of vectors are proven, with scalar indices and a mask of as 
   CheckFault(
       "%w = lane_numbers : vec<i64 x 4>\n"
       "%r = load %x[%n, %w] {edge = proven} : vec<f32 x 4>",
-      "neither a blk nor an integer");
+      "neither a block nor an integer");
   CheckFault("%r = load %x[%n, %zero] {edge = proven} : vec<f64 x 4>", "not of the tensor's type");
   CheckFault(v + "store %v to %h[%n] {edge = proven}", "not of the tensor's type");
   CheckFault(k + "%r = load %x[%n, %zero] where %k {edge = proven} : vec<f32 x 8>",

@@ -8,14 +8,14 @@ namespace {
 
 /// Calls that map over an axis, hand on ranges in another order, fold, broadcast a constant, and push.
 constexpr const char* kKernel = R"(
-fn @row_max (%i: blk<i>, %j: blk<j>, %t: tile<f32; i j>) -> tile<f32; i> {
+fn @row_max (%i: block<i>, %j: block<j>, %t: tile<f32; i j>) -> tile<f32; i> {
   axis i
   axis j
   %m = reduce max %t over j {acc = f32, order = chain} : tile<f32; i>
   return %m
 }
 
-fn @spread dims(%W) (%j: blk<j>, %i: blk<i>, %t: tile<f32; j i>, %s: f32) -> tile<f32; j i> {
+fn @spread dims(%W) (%j: block<j>, %i: block<i>, %t: tile<f32; j i>, %s: f32) -> tile<f32; j i> {
   axis j
   axis i
   %m = call @row_max(%i, %j, %t) : tile<f32; i>
@@ -28,7 +28,7 @@ fn @spread dims(%W) (%j: blk<j>, %i: blk<i>, %t: tile<f32; j i>, %s: f32) -> til
   return %r
 }
 
-fn @send dims(%E0, %E1) (%i: blk<i>, %j: blk<j>, %q: pipe<f32,[E0,E1]> out, %t: tile<f32; i j>, %s: f32) {
+fn @send dims(%E0, %E1) (%i: block<i>, %j: block<j>, %q: pipe<f32,[E0,E1]> out, %t: tile<f32; i j>, %s: f32) {
   axis i by E0
   axis j by E1
   %0 = const 0.0 : f32
@@ -57,7 +57,7 @@ kernel @k dims(%H, %M, %N) (%x: tensor<f32,[H,M,N]> in, %y: tensor<f32,[H,M,N]> 
   %one = const 1.5 : f32
   %q = pipe {depth = 2, name = "q"} : pipe<f32,[4,3]>
   stage {name = "make"} {
-    spmd (%h: blk<h> in %0 .. %H, %i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static, domain = "blocks"} {
+    spmd (%h: block<h> in %0 .. %H, %i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static, domain = "blocks"} {
       %v = load %x[0, %i, %j] {edge = clip} : tile<f32; i j>
       call @send(%four, %three, %i, %j, %q, %v, %one)
       yield
@@ -65,7 +65,7 @@ kernel @k dims(%H, %M, %N) (%x: tensor<f32,[H,M,N]> in, %y: tensor<f32,[H,M,N]> 
     yield
   }
   stage {name = "use"} {
-    spmd (%h.1: blk<h.1> in %0 .. %H, %i.1: blk<i.1> in %0 .. %M, %j.1: blk<j.1> in %0 .. %N) {deal = static, domain = "blocks"} {
+    spmd (%h.1: block<h.1> in %0 .. %H, %i.1: block<i.1> in %0 .. %M, %j.1: block<j.1> in %0 .. %N) {deal = static, domain = "blocks"} {
       %p = pop %q over i.1, j.1 : tile<f32; i.1 j.1>
       %t = load %x[%h.1, %i.1, %j.1] {edge = clip} : tile<f32; h.1 i.1 j.1>
       %u = load %x[%h.1, 0, 0] {edge = clip} : tile<f32; h.1>

@@ -36,8 +36,8 @@ kernel @k dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[M,N]> out, %z:
 std::string Stage(const std::string& name, const std::string& number, const std::string& body) {
   std::string i = "i" + number;
   std::string j = "j" + number;
-  return "  stage {name = \"" + name + "\"} {\n    spmd (%" + i + ": blk<" + i +
-         "> in %0 .. %M, %" + j + ": blk<" + j +
+  return "  stage {name = \"" + name + "\"} {\n    spmd (%" + i + ": block<" + i +
+         "> in %0 .. %M, %" + j + ": block<" + j +
          "> in %0 .. %N) {deal = static, domain = \"blocks\"} {\n" + body +
          "      yield\n    }\n    yield\n  }\n";
 }
@@ -99,7 +99,7 @@ std::string ThreeStages() {
 std::string InnerLoops() {
   return Kernel(Pipe("q", 2) + Stage("a", "", R"(
       %v = load %x[%i, %j] {edge = clip} : tile<f32; i j>
-      %last = for %k: blk<k> in %0 .. %3 carry(%c = %v) {
+      %last = for %k: block<k> in %0 .. %3 carry(%c = %v) {
         %d = mul %c, %two : tile<f32; i j>
         push %d to %q over i, j
         yield %d
@@ -107,7 +107,7 @@ std::string InnerLoops() {
       store %last to %z[%i, %j] {edge = clip}
 )") + Stage("b", ".1", R"(
       %zero = broadcast %one : tile<f32; i.1 j.1>
-      %sum = for %k.1: blk<k.1> in %0 .. %3 carry(%acc = %zero) {
+      %sum = for %k.1: block<k.1> in %0 .. %3 carry(%acc = %zero) {
         %p = pop %q over i.1, j.1 : tile<f32; i.1 j.1>
         %e = add %acc, %p : tile<f32; i.1 j.1>
         yield %e
@@ -126,7 +126,7 @@ std::string OutOfStep() {
       push %w to %q over i, j
 )") + Stage("b", ".1", R"(
       %zero = broadcast %one : tile<f32; i.1 j.1>
-      %sum = for %k: blk<k> in %0 .. %3 carry(%acc = %zero) {
+      %sum = for %k: block<k> in %0 .. %3 carry(%acc = %zero) {
         %p = pop %q over i.1, j.1 : tile<f32; i.1 j.1>
         %e = add %acc, %p : tile<f32; i.1 j.1>
         yield %e
@@ -237,12 +237,12 @@ kernel @k dims(%M, %N, %D) (%q: tensor<f32,[M,D]> in, %c: tensor<f32,[N,D]> in, 
   %0 = const 0 : i64
   %zero = const 0.0 : f32
   %half = const 0.5 : f32
-  spmd (%i: blk<i> in %0 .. %M, %e: blk<e> in %0 .. %D) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %e: block<e> in %0 .. %D) {deal = static} {
     %a = broadcast %zero : tile<f32; i e>
     %s = broadcast %zero : tile<f32; i>
-    %acc, %sum = for %j: blk<j> in %0 .. %N carry(%a.1 = %a, %s.1 = %s) {
+    %acc, %sum = for %j: block<j> in %0 .. %N carry(%a.1 = %a, %s.1 = %s) {
       %z = broadcast %zero : tile<f32; i j>
-      %p = for %d: blk<d> in %0 .. %D carry(%z.1 = %z) {
+      %p = for %d: block<d> in %0 .. %D carry(%z.1 = %z) {
         %x = load %q[%i, %d] {edge = clip} : tile<f32; i d>
         %y = load %c[%j, %d] {edge = clip} : tile<f32; j d>
         %t = contraction %x, %y into %z.1 over d {acc = f32, order = chain} : tile<f32; i j>
@@ -272,9 +272,9 @@ kernel @k dims(%M, %N, %D) (%q: tensor<f32,[M,D]> in, %c: tensor<f32,[N,D]> in, 
   axis d = D by 16
   %0 = const 0 : i64
   %zero = const 0.0 : f32
-  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
     %z = broadcast %zero : tile<f32; i j>
-    %p = for %d: blk<d> in %0 .. %D carry(%z.1 = %z) {
+    %p = for %d: block<d> in %0 .. %D carry(%z.1 = %z) {
       %x = load %q[%i, %d] {edge = clip} : tile<f32; i d>
       %y = load %c[%j, %d] {edge = clip} : tile<f32; j d>
       %t = contraction %x, %y into %z.1 over d {acc = f32, order = chain} : tile<f32; i j>

@@ -77,14 +77,14 @@ class RandomKernel {
   /// Goes into the region of a loop over blocks of an axis.
   void Enter(ir::Op* op, uint32_t axis) {
     ir::AxisId id(axis);
-    blks_.push_back(
-        builder_->AddParam(op->region(), builder_->types().Blk(id), kernel_->axis(id).name));
+    blocks_.push_back(
+        builder_->AddParam(op->region(), builder_->types().Block(id), kernel_->axis(id).name));
     builder_->SetInsertionPoint(op->region());
   }
 
-  ir::Value* BlkOf(ir::AxisId axis) {
-    for (ir::Value* blk : blks_) {
-      if (blk->type()->axes[0] == axis) return blk;
+  ir::Value* BlockOf(ir::AxisId axis) {
+    for (ir::Value* block : blocks_) {
+      if (block->type()->axes[0] == axis) return block;
     }
     return nullptr;
   }
@@ -137,9 +137,9 @@ class RandomKernel {
       case 2:
         return b.Unary(ir::OpKind::Neg, x);
       case 3: {
-        ir::Value* blk = Pick(blks_);
+        ir::Value* block = Pick(blocks_);
         ir::Value* iota =
-            b.Make(ir::OpKind::Iota, {blk}, b.types().Tile(Scalar::I64, blk->type()->axes));
+            b.Make(ir::OpKind::Iota, {block}, b.types().Tile(Scalar::I64, block->type()->axes));
         return b.Cast(iota, Scalar::F32);
       }
       default:
@@ -147,7 +147,7 @@ class RandomKernel {
     }
   }
 
-  /// The index of one dimension: a blk plus a little, a number, or (where it may repeat) a gathered one.
+  /// The index of one dimension: a block plus a little, a number, or (where it may repeat) a gathered one.
   ir::AccessDim Dimension(std::vector<ir::Value*>& index, ir::Value* operand, bool plain) {
     SizeTable& sizes = builder_->types().sizes();
     index.push_back(operand);
@@ -164,7 +164,7 @@ class RandomKernel {
     ir::Access access;
     bool gathered = Once(5);
     for (size_t d = 0; d < 2; ++d) {
-      ir::Value* operand = Once(5) ? zero_ : Pick(blks_);
+      ir::Value* operand = Once(5) ? zero_ : Pick(blocks_);
       if (gathered && d == 1) operand = Gathered();
       access.dims.push_back(Dimension(index, operand, false));
     }
@@ -195,7 +195,7 @@ class RandomKernel {
   ir::Value* Gathered() {
     ir::Builder& b = *builder_;
     std::vector<ir::Value*> index;
-    ir::Access access{{Dimension(index, Pick(blks_), true)}};
+    ir::Access access{{Dimension(index, Pick(blocks_), true)}};
     return b
         .Create(ir::OpKind::Load, {{table_}, index, {b.Int(Scalar::I32, 2)}, {}},
                 {b.types().Tile(Scalar::I32, index[0]->type()->axes)},
@@ -203,7 +203,7 @@ class RandomKernel {
         ->result();
   }
 
-  /// A value over at most two axes, each of which indexes one dimension; a dimension that is left gets a number or a blk.
+  /// A value over at most two axes, each of which indexes one dimension; a dimension that is left gets a number or a block.
   void Store() {
     ir::Builder& b = *builder_;
     ir::Value* value = Any();
@@ -211,9 +211,9 @@ class RandomKernel {
     if (axes.size() > 2) return;
     ir::Value* tensor = tensors_[2 + Below(2)];
     std::vector<ir::Value*> operands;
-    for (ir::AxisId axis : axes) operands.push_back(BlkOf(axis));
+    for (ir::AxisId axis : axes) operands.push_back(BlockOf(axis));
     while (operands.size() < 2) {
-      ir::Value* more = Once(2) ? zero_ : Pick(blks_);
+      ir::Value* more = Once(2) ? zero_ : Pick(blocks_);
       bool repeats = std::find(operands.begin(), operands.end(), more) != operands.end();
       if (!repeats || more == zero_) operands.push_back(more);
     }
@@ -236,7 +236,7 @@ class RandomKernel {
     ir::Value* inside = b.Bool(true);
     for (size_t d = 0; d < index.size(); ++d) {
       ir::Value* at = index[d];
-      if (at->type()->kind == ir::TypeKind::Blk) {
+      if (at->type()->kind == ir::TypeKind::Block) {
         at = b.Make(ir::OpKind::Iota, {at}, b.types().Tile(Scalar::I64, at->type()->axes));
       }
       ir::Value* fits = b.Binary(ir::OpKind::Lt, at, b.SizeValue(tensor->type()->dims[d]));
@@ -325,10 +325,10 @@ class RandomKernel {
     ir::Region* outer = b.region();
     std::vector<ir::Value*> inits = Carried();
     uint32_t axis = 1 + static_cast<uint32_t>(Below(2));
-    bool over_blocks = !BlkOf(ir::AxisId(axis)) && !Once(4);
+    bool over_blocks = !BlockOf(ir::AxisId(axis)) && !Once(4);
     ir::Op* op;
     size_t values = values_.size();
-    size_t blks = blks_.size();
+    size_t blocks = blocks_.size();
     if (over_blocks) {
       op = b.Create(ir::OpKind::For, {{zero_}, {dims_[1]}, inits}, TypesOf(inits));
       Enter(op, axis);
@@ -343,7 +343,7 @@ class RandomKernel {
     for (size_t n = 2 + Below(6); n > 0; --n) Statement(depth + 1);
     YieldTypes(TypesOf(inits));
     values_.resize(values);
-    blks_.resize(blks);
+    blocks_.resize(blocks);
     b.SetInsertionPoint(outer);
     for (ir::Value* result : op->results()) values_.push_back(result);
   }
@@ -351,7 +351,8 @@ class RandomKernel {
   void Branch(int depth) {
     ir::Builder& b = *builder_;
     ir::Region* outer = b.region();
-    ir::Value* index = b.Make(ir::OpKind::BlkIndex, {Pick(blks_)}, b.types().ScalarOf(Scalar::I64));
+    ir::Value* index =
+        b.Make(ir::OpKind::BlockIndex, {Pick(blocks_)}, b.types().ScalarOf(Scalar::I64));
     ir::Value* condition = b.Binary(ir::OpKind::Eq, index, zero_);
     std::vector<ir::Type> types = TypesOf(Carried());
     ir::Op* op = b.Create(ir::OpKind::If, {{condition}}, types);
@@ -377,7 +378,7 @@ class RandomKernel {
   ir::Value* zero_ = nullptr;
   ir::Value* one_ = nullptr;
   std::vector<ir::Value*> values_;  ///< f32, in scope
-  std::vector<ir::Value*> blks_;    ///< in scope
+  std::vector<ir::Value*> blocks_;  ///< in scope
   int accesses_ = 0;
 };
 

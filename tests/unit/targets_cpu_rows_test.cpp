@@ -20,8 +20,8 @@ kernel @norm dims(%M, %N) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[N]> in, %y:
   axis j = N by 200
   %0 = const 0 : i64
   %h = const 0.5 : f32
-  spmd (%i: blk<i> in %0 .. %M) {deal = static} {
-    for %j: blk<j> in %0 .. %N {
+  spmd (%i: block<i> in %0 .. %M) {deal = static} {
+    for %j: block<j> in %0 .. %N {
       %a = load %x[%i, %j] {edge = clip} : tile<f32; i j>
       %b = load %y[%i, %j] {edge = clip} : tile<f32; i j>
       %c = load %w[%j] {edge = clip} : tile<f32; j>
@@ -52,9 +52,9 @@ kernel @masked dims(%M, %N) (%x: tensor<f64,[M,N]> in, %p: tensor<bool,[M,N]> in
   axis j = N by 100
   %0 = const 0 : i64
   %z = const 1.5 : f64
-  spmd (%i: blk<i> in %0 .. %M) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M) {deal = static} {
     %t = broadcast %z : tile<f64; i>
-    %s = for %j: blk<j> in %0 .. %N carry(%acc = %t) {
+    %s = for %j: block<j> in %0 .. %N carry(%acc = %t) {
       %m = load %p[%i, %j] {edge = clip} : tile<bool; i j>
       %a = load %x[%i, %j] where %m {edge = clip} : tile<f64; i j>
       %b = select %m, %a, %z : tile<f64; i j>
@@ -81,8 +81,8 @@ kernel @guarded dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[M]> inou
   axis i = M by 3
   axis j = N by 80
   %0 = const 0 : i64
-  spmd (%i: blk<i> in %0 .. %M) {deal = static} {
-    for %j: blk<j> in %0 .. %N {
+  spmd (%i: block<i> in %0 .. %M) {deal = static} {
+    for %j: block<j> in %0 .. %N {
       %a = load %x[%i, %j + 2] {edge = guard, text = "x[i, j + 2]"} : tile<f32; i j> loc("k.kdl":7:3+4)
       %r = reduce sum %a over j {acc = f32, order = lanes64} : tile<f32; i>
       store %r to %y[%i] {edge = clip}
@@ -106,8 +106,8 @@ kernel @mixed dims(%M, %N) (%x: tensor<bf16,[M,N]> in, %t: tensor<i32,[M,N]> in,
   %0 = const 0 : i64
   %zero = const 0 : i32
   %one = const 1.0 : f32
-  spmd (%i: blk<i> in %0 .. %M) {deal = static} {
-    for %j: blk<j> in %0 .. %N {
+  spmd (%i: block<i> in %0 .. %M) {deal = static} {
+    for %j: block<j> in %0 .. %N {
       %n = load %t[%i, %j] {edge = clip} : tile<i32; i j>
       %o = mul %n, %zero : tile<i32; i j>
       %g = load %v[%o] {edge = guard, text = "v[o]"} : tile<f32; i j> loc("k.kdl":7:3+4)
@@ -142,8 +142,8 @@ kernel @decoded dims(%M, %N) (%x: tensor<f32,[M,N]> in, %v: tensor<f32,[N]> in, 
   %0 = const 0 : i64
   %zero = const 0.0 : f32
   %minus = const -0.0 : f32
-  for %i: blk<i> in %0 .. %M {
-    for %j: blk<j> in %0 .. %N {
+  for %i: block<i> in %0 .. %M {
+    for %j: block<j> in %0 .. %N {
       %none = broadcast %zero : tile<f32; i>
       %a = load %x[%i, %j] {edge = clip} : tile<f32; i j>
       %b = load %v[%j] {edge = clip} : tile<f32; j>

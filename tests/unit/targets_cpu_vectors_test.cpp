@@ -26,7 +26,7 @@ kernel @transpose dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[N,M]> 
   axis i = M by 40
   axis j = N by 24
   %0 = const 0 : i64
-  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
     %t = load %x[%i, %j] {edge = clip} : tile<f32; i j>
     store %t to %y[%j, %i] {edge = clip}
     yield
@@ -49,8 +49,8 @@ kernel @narrow dims(%M, %N) (%x: tensor<f32,[M,N,3]> in, %w: tensor<f32,[3]> in,
   axis s = 3 by 3
   %0 = const 0 : i64
   %1 = const 3 : i64
-  %s = make_blk %0, %1, %0 : blk<s>
-  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static} {
+  %s = make_block %0, %1, %0 : block<s>
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
     %t = load %x[%i, %j, %s] {edge = clip} : tile<f32; i j s>
     %a = load %w[%s] {edge = clip} : tile<f32; s>
     %c = mul %t, %a : tile<f32; i j s>
@@ -69,7 +69,7 @@ kernel @mix dims(%M, %N) (%x: tensor<f64,[M,N]> in, %s: tensor<f64,[N]> in, %y: 
   axis i = M by 40
   axis j = N by 24
   %0 = const 0 : i64
-  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
     %t = load %x[%i, %j] {edge = clip} : tile<f64; i j>
     %a = load %s[%j] {edge = clip} : tile<f64; j>
     %b = load %y[%j, %i] {edge = clip} : tile<f64; i j>
@@ -91,9 +91,9 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[K,M]> in, %b: tensor<f32,[N,K]>
   axis k = K by 8
   %0 = const 0 : i64
   %z = const 0.0 : f32
-  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
     %t = broadcast %z : tile<f32; i j>
-    %s = for %k: blk<k> in %0 .. %K carry(%acc = %t) {
+    %s = for %k: block<k> in %0 .. %K carry(%acc = %t) {
       %x = load %a[%k, %i] {edge = clip} : tile<f32; i k>
       %y = load %b[%j, %k] {edge = clip} : tile<f32; j k>
       %u = contraction %x, %y into %acc over k {acc = f32, order = chain} : tile<f32; i j>
@@ -116,8 +116,8 @@ kernel @shared dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
   axis k = K by 20
   %0 = const 0 : i64
   %z = const 0.0 : f32
-  %k = make_blk %0, %K, %0 : blk<k>
-  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static} {
+  %k = make_block %0, %K, %0 : block<k>
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
     %t = broadcast %z : tile<f32; i j>
     %x = load %a[%i, %k] {edge = clip} : tile<f32; i k>
     %y = load %b[%k, %j] {edge = clip} : tile<f32; j k>
@@ -139,10 +139,10 @@ kernel @rows dims(%M, %N) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[N]> in, %y:
   axis i = M by 12
   axis j = N by 512
   %0 = const 0 : i64
-  spmd (%i: blk<i> in %0 .. %M) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M) {deal = static} {
     %z = const 0.5 : f32
     %t = broadcast %z : tile<f32; i>
-    %s = for %j: blk<j> in %0 .. %N carry(%acc = %t) {
+    %s = for %j: block<j> in %0 .. %N carry(%acc = %t) {
       %v = load %x[%i, %j] {edge = clip} : tile<f32; i j>
       %a = load %w[%j] {edge = clip} : tile<f32; j>
       %d = contraction %v, %a into %acc over j {acc = f32, order = lanes64} : tile<f32; i>
@@ -180,10 +180,10 @@ kernel @rows dims(%M, %N) (%x: tensor<bf16,[M,N]> in, %y: tensor<f32,[M]> out) {
   axis i = M by 12
   axis j = N by 200
   %0 = const 0 : i64
-  spmd (%i: blk<i> in %0 .. %M) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M) {deal = static} {
     %z = const 0.0 : f32
     %t = broadcast %z : tile<f32; i>
-    %s = for %j: blk<j> in %0 .. %N carry(%acc = %t) {
+    %s = for %j: block<j> in %0 .. %N carry(%acc = %t) {
       %v = load %x[%i, %j] {edge = clip} : tile<bf16; i j>
       %w = cast %v : tile<f32; i j>
       %r = reduce sum %w over j {acc = f32, order = lanes64} : tile<f32; i>

@@ -85,9 +85,9 @@ constexpr std::string_view kText =
   axis k = $k by BK
   %0 = const 0 : i64
 $ends  %z = const $zero : $acc
-  spmd (%i: blk<i> in %0 .. $(m), %j: blk<j> in %0 .. $(n)) {deal = static} {
+  spmd (%i: block<i> in %0 .. $(m), %j: block<j> in %0 .. $(n)) {deal = static} {
     %start = broadcast %z : tile<$acc; i j>
-    %sum = for %k: blk<k> in %0 .. $(k) carry(%t = %start) {
+    %sum = for %k: block<k> in %0 .. $(k) carry(%t = %start) {
       %x = load %a[%i, %k] {edge = clip} : tile<$ea; i k>
       %y = load %b[%k, %j] {edge = clip} : tile<$eb; j k>
 $widen      %u = contraction $x, $y into %t over k {acc = $acc, order = chain$unit} : tile<$acc; i j>

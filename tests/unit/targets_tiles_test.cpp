@@ -28,9 +28,9 @@ std::string MatmulText(std::string_view generics) {
   axis k = K by BK
   %0 = const 0 : i64
   %z = const 0.0 : f32
-  spmd (%i: blk<i> in %0 .. %M, %j: blk<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
     %1 = broadcast %z : tile<f32; i j>
-    %acc = for %k: blk<k> in %0 .. %K carry(%t = %1) {
+    %acc = for %k: block<k> in %0 .. %K carry(%t = %1) {
       %2 = load %a[%i, %k] {edge = clip} : tile<f32; i k>
       %x = load %b[%k, %j] {edge = clip} : tile<f32; j k>
       %3 = contraction %2, %x into %t over k {acc = f32, order = chain} : tile<f32; i j>
@@ -48,7 +48,7 @@ constexpr std::string_view kElementwise =
     R"(kernel @saxpy generics(BN = auto) dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[N]> inout) {
   axis i = N by BN
   %0 = const 0 : i64
-  spmd (%i: blk<i> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %N) {deal = static} {
     %1 = load %x[%i] {edge = clip} : tile<f32; i>
     %2 = load %y[%i] {edge = clip} : tile<f32; i>
     %3 = add %1, %2 : tile<f32; i>
@@ -65,9 +65,9 @@ constexpr std::string_view kRows =
   axis c = C by BC
   %0 = const 0 : i64
   %z = const 0.0 : f32
-  spmd (%r: blk<r> in %0 .. %R) {deal = static} {
+  spmd (%r: block<r> in %0 .. %R) {deal = static} {
     %1 = broadcast %z : tile<f32; r>
-    %s = for %c: blk<c> in %0 .. %C carry(%t = %1) {
+    %s = for %c: block<c> in %0 .. %C carry(%t = %1) {
       %2 = load %x[%r, %c] {edge = clip} : tile<f32; r c>
       %3 = reduce sum %2 over c {acc = f32, order = lanes64} : tile<f32; r>
       %4 = add %3, %t : tile<f32; r>
@@ -87,15 +87,15 @@ constexpr std::string_view kTwoPasses =
   axis d = C by BC
   %0 = const 0 : i64
   %z = const 0.0 : f32
-  spmd (%r: blk<r> in %0 .. %R) {deal = static} {
+  spmd (%r: block<r> in %0 .. %R) {deal = static} {
     %1 = broadcast %z : tile<f32; r>
-    %s = for %c: blk<c> in %0 .. %C carry(%t = %1) {
+    %s = for %c: block<c> in %0 .. %C carry(%t = %1) {
       %2 = load %x[%r, %c] {edge = clip} : tile<f32; r c>
       %3 = reduce sum %2 over c {acc = f32, order = lanes64} : tile<f32; r>
       %4 = add %3, %t : tile<f32; r>
       yield %4
     } : tile<f32; r>
-    for %d: blk<d> in %0 .. %C {
+    for %d: block<d> in %0 .. %C {
       %5 = load %x[%r, %d] {edge = clip} : tile<f32; r d>
       %6 = div %5, %s : tile<f32; r d>
       store %6 to %y[%r, %d] {edge = clip}

@@ -51,7 +51,7 @@ class Reach {
     }
     if (op.kind() == OpKind::BindSize) return true;
     for (const Value* result : op.results()) {
-      if (result->type()->kind == ir::TypeKind::Blk) return true;
+      if (result->type()->kind == ir::TypeKind::Block) return true;
       Add(result);
     }
     if (op.results().empty()) AddMemory(op);

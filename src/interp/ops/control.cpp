@@ -35,14 +35,14 @@ uint64_t Remaining(int64_t lo, int64_t hi) {
   return static_cast<uint64_t>(hi) - static_cast<uint64_t>(lo);
 }
 
-/// Sets the first parameter: the blk of a for, the index of a loop.
+/// Sets the first parameter: the block of a for, the index of a loop.
 void BeginIteration(Frame& frame) {
   const LoopState& state = std::get<LoopState>(frame.control);
   Slot param = frame.block->params[0];
   frame.next = 0;
-  if (param.kind == SlotKind::Blk) {
+  if (param.kind == SlotKind::Block) {
     auto size = std::min(static_cast<uint64_t>(state.step), Remaining(state.next, state.hi));
-    frame.here->blk(param) = {state.next, static_cast<int64_t>(size), state.number};
+    frame.here->block(param) = {state.next, static_cast<int64_t>(size), state.number};
   } else {
     frame.here->scalar(param) = static_cast<uint64_t>(state.next);
   }
@@ -121,7 +121,7 @@ void BeginSpmdBlock(Frame& frame) {
     } else {
       int64_t start = lo + number * extent;
       auto size = std::min(static_cast<uint64_t>(extent), Remaining(start, hi));
-      frame.here->blk(param) = {start, static_cast<int64_t>(size), number};
+      frame.here->block(param) = {start, static_cast<int64_t>(size), number};
     }
   }
 }
@@ -164,7 +164,7 @@ void BeginNestPoint(Frame& frame) {
   const PointState& state = std::get<PointState>(frame.control);
   frame.next = 0;
   for (size_t axis = 0; axis < frame.block->params.size(); ++axis) {
-    int64_t start = frame.here->blk(frame.owner->operands[axis]).start;
+    int64_t start = frame.here->block(frame.owner->operands[axis]).start;
     frame.here->scalar(frame.block->params[axis]) =
         static_cast<uint64_t>(start + state.walk.position(axis));
   }
@@ -259,7 +259,7 @@ void StartFor(Core& core, Activation& here, const Instruction& instruction) {
 }
 
 void StartCut(Core& core, Activation& here, const Instruction& instruction) {
-  const BlkFacts& whole = here.blk(instruction.operands[0]);
+  const BlockFacts& whole = here.block(instruction.operands[0]);
   if (whole.size <= 0) return;
   Frame& frame = Push(core, here, instruction, 0);
   LoopState state{whole.start, whole.start + whole.size, 1, 0};

@@ -16,7 +16,7 @@ namespace {
 int64_t BeginAlong(Activation& here, const Instruction& instruction, size_t axis,
                    const AxisRange& range) {
   const HomePlan& plan = *instruction.home;
-  int64_t begin = range.start - here.blks[plan.axes[axis].whole].start;
+  int64_t begin = range.start - here.blocks[plan.axes[axis].whole].start;
   if (axis != plan.last || plan.panel_operand < 0) return begin;
   auto panel = here.scalar(instruction.operands[static_cast<size_t>(plan.panel_operand)]);
   return static_cast<int64_t>(panel) * plan.panel + begin % plan.panel;

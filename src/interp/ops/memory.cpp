@@ -79,8 +79,8 @@ class AccessRun {
     Slot slot = instruction_.operands[term.operand];
     Scalar scalar = instruction_.op->operand(term.operand)->type()->scalar;
     auto coefficient = static_cast<uint64_t>(term.coefficient);
-    if (slot.kind == SlotKind::Blk) {
-      bases_.back() += coefficient * static_cast<uint64_t>(here_.blk(slot).start);
+    if (slot.kind == SlotKind::Block) {
+      bases_.back() += coefficient * static_cast<uint64_t>(here_.block(slot).start);
       int64_t& stride = strides[static_cast<size_t>(term.point_axis)];
       stride = static_cast<int64_t>(static_cast<uint64_t>(stride) + coefficient);
     } else if (slot.kind == SlotKind::Scalar) {

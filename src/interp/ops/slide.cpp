@@ -16,9 +16,9 @@ struct Line {
 
 Line LineOf(Activation& here, const Instruction& instruction, size_t dim, size_t axes) {
   const DimPlan& plan = instruction.access->dims[dim];
-  Line line{plan.offset - here.blks[instruction.taken[dim]].start, std::vector<int64_t>(axes)};
+  Line line{plan.offset - here.blocks[instruction.taken[dim]].start, std::vector<int64_t>(axes)};
   for (const TermPlan& term : plan.terms) {
-    line.base += term.coefficient * here.blk(instruction.operands[term.operand]).start;
+    line.base += term.coefficient * here.block(instruction.operands[term.operand]).start;
     line.strides[static_cast<size_t>(term.point_axis)] += term.coefficient;
   }
   return line;
@@ -63,7 +63,7 @@ void RunSlide(Core& core, Activation& here, const Instruction& instruction) {
     int64_t place = walk.offset(0);
     for (size_t d = 0; d < over.size(); ++d) {
       int64_t index = bases[d] + walk.offset(d + 1);
-      if (index < 0 || index >= here.blks[instruction.taken[d]].size)
+      if (index < 0 || index >= here.blocks[instruction.taken[d]].size)
         return core.Break(instruction, "slides out of its window");
       place += index * strides[d];
     }

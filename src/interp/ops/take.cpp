@@ -72,12 +72,12 @@ void RunTake(Core& core, Activation& here, const Instruction& instruction) {
     int64_t place = walk.offset(0);
     bool inside = true;
     for (size_t i = 0; i < taken.size() && inside; ++i) {
-      const BlkFacts& blk = here.blks[instruction.taken[i]];
-      auto index = static_cast<int64_t>(at(first_index + i) - static_cast<uint64_t>(blk.start));
-      inside = index >= 0 && index < blk.size;
+      const BlockFacts& block = here.blocks[instruction.taken[i]];
+      auto index = static_cast<int64_t>(at(first_index + i) - static_cast<uint64_t>(block.start));
+      inside = index >= 0 && index < block.size;
       if (inside) place += index * taken[i];
       if (!inside && !has_else)
-        return core.Stop({KDL_TRAP_INDEX, &op, static_cast<int32_t>(i), index, blk.size});
+        return core.Stop({KDL_TRAP_INDEX, &op, static_cast<int32_t>(i), index, block.size});
     }
     *out = inside ? streams[0].elements[place] : at(first_index + taken.size());
   }

@@ -7,16 +7,16 @@
 #include "ir/views.h"
 
 // A call of a fn that has ranges or pipes: once for each point of the axes that it is mapped over. The fn's tiles are parts
-// of the arguments, over its own axes; its blks and pipes are the caller's.
+// of the arguments, over its own axes; its blocks and pipes are the caller's.
 
 namespace kdl::interp {
 
 namespace {
 
-/// The caller's axis for each of the fn's, and where the call has its blk.
+/// The caller's axis for each of the fn's, and where the call has its block.
 struct BoundAxis {
   ir::AxisId axis;
-  Slot blk;
+  Slot block;
 };
 using BoundAxes = std::map<ir::AxisId, BoundAxis>;
 
@@ -28,7 +28,7 @@ BoundAxes AxesOf(const Instruction& call) {
   BoundAxes bound;
   const std::vector<ir::Value*>& params = ParamsOf(call);
   for (size_t i = 0; i < params.size(); ++i) {
-    if (params[i]->type()->kind != ir::TypeKind::Blk) continue;
+    if (params[i]->type()->kind != ir::TypeKind::Block) continue;
     bound[params[i]->type()->axes[0]] = {call.op->operand(i)->type()->axes[0], call.operands[i]};
   }
   return bound;
@@ -51,8 +51,8 @@ std::vector<AxisRange> OwnRanges(const std::vector<ir::AxisId>& own, const Bound
                                  const Activation& here) {
   std::vector<AxisRange> ranges;
   for (ir::AxisId axis : own) {
-    const BlkFacts& blk = here.blks[bound.at(axis).blk.index];
-    ranges.push_back({blk.start, blk.size});
+    const BlockFacts& block = here.blocks[bound.at(axis).block.index];
+    ranges.push_back({block.start, block.size});
   }
   return ranges;
 }
@@ -83,8 +83,8 @@ bool BeginPoint(Activation& here, const Instruction& call, PointState& state) {
     Slot from = call.operands[i];
     ir::Type wanted = ParamsOf(call)[i]->type();
     int64_t offset = state.walk.offset(i);
-    if (wanted->kind == ir::TypeKind::Blk) {
-      state.callee->blk(slots[i]) = here.blk(from);
+    if (wanted->kind == ir::TypeKind::Block) {
+      state.callee->block(slots[i]) = here.block(from);
     } else if (wanted->kind == ir::TypeKind::Pipe) {
       state.callee->pipes[slots[i].index] = here.pipes[from.index];
     } else if (wanted->axes.empty()) {
@@ -111,8 +111,8 @@ std::vector<AxisRange> ResultRanges(const Instruction& call, const ir::Value* re
     }
     for (const auto& [own, caller] : bound) {
       if (caller.axis != axis) continue;
-      const BlkFacts& blk = here.blks[caller.blk.index];
-      ranges.push_back({blk.start, blk.size});
+      const BlockFacts& block = here.blocks[caller.block.index];
+      ranges.push_back({block.start, block.size});
     }
   }
   return ranges;
@@ -122,7 +122,7 @@ std::vector<AxisRange> ResultRanges(const Instruction& call, const ir::Value* re
 
 bool IsTileCall(const ir::Op& call) {
   return std::any_of(call.operands().begin(), call.operands().end(), [](const ir::Value* value) {
-    return value->type()->kind == ir::TypeKind::Blk || value->type()->kind == ir::TypeKind::Pipe;
+    return value->type()->kind == ir::TypeKind::Block || value->type()->kind == ir::TypeKind::Pipe;
   });
 }
 

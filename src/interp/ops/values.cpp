@@ -53,35 +53,35 @@ void RunTileElementwise(Core& core, Activation& here, const Instruction& instruc
   here.tile(instruction.results[0]) = std::move(result);
 }
 
-void RunBlkStart(Core&, Activation& here, const Instruction& instruction) {
+void RunBlockStart(Core&, Activation& here, const Instruction& instruction) {
   here.scalar(instruction.results[0]) =
-      static_cast<uint64_t>(here.blk(instruction.operands[0]).start);
+      static_cast<uint64_t>(here.block(instruction.operands[0]).start);
 }
 
-void RunBlkSize(Core&, Activation& here, const Instruction& instruction) {
+void RunBlockSize(Core&, Activation& here, const Instruction& instruction) {
   here.scalar(instruction.results[0]) =
-      static_cast<uint64_t>(here.blk(instruction.operands[0]).size);
+      static_cast<uint64_t>(here.block(instruction.operands[0]).size);
 }
 
-void RunBlkIndex(Core&, Activation& here, const Instruction& instruction) {
+void RunBlockIndex(Core&, Activation& here, const Instruction& instruction) {
   here.scalar(instruction.results[0]) =
-      static_cast<uint64_t>(here.blk(instruction.operands[0]).index);
+      static_cast<uint64_t>(here.block(instruction.operands[0]).index);
 }
 
-void RunMakeBlk(Core& core, Activation& here, const Instruction& instruction) {
-  BlkFacts facts{static_cast<int64_t>(here.scalar(instruction.operands[0])),
-                 static_cast<int64_t>(here.scalar(instruction.operands[1])),
-                 static_cast<int64_t>(here.scalar(instruction.operands[2]))};
+void RunMakeBlock(Core& core, Activation& here, const Instruction& instruction) {
+  BlockFacts facts{static_cast<int64_t>(here.scalar(instruction.operands[0])),
+                   static_cast<int64_t>(here.scalar(instruction.operands[1])),
+                   static_cast<int64_t>(here.scalar(instruction.operands[2]))};
   if (facts.size < 0)
     return core.Break(instruction, fmt::format("makes a block of {} elements", facts.size));
-  here.blk(instruction.results[0]) = facts;
+  here.block(instruction.results[0]) = facts;
 }
 
 void RunIota(Core&, Activation& here, const Instruction& instruction) {
-  const BlkFacts& blk = here.blk(instruction.operands[0]);
-  auto tile = MakeTile({{blk.start, blk.size}});
+  const BlockFacts& block = here.block(instruction.operands[0]);
+  auto tile = MakeTile({{block.start, block.size}});
   for (size_t i = 0; i < tile->elements.size(); ++i)
-    tile->elements[i] = static_cast<uint64_t>(blk.start) + i;
+    tile->elements[i] = static_cast<uint64_t>(block.start) + i;
   here.tile(instruction.results[0]) = std::move(tile);
 }
 

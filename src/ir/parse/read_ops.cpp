@@ -469,7 +469,7 @@ bool OpReader::ReadStage() { return true; }
 bool OpReader::ReadSpmd() { return ReadBinders(true); }
 bool OpReader::ReadNest() { return ReadBinders(false); }
 
-/// `(%i: type in %lo .. %hi, …)`, or `(%i in %blk, …)`.
+/// `(%i: type in %lo .. %hi, …)`, or `(%i in %block, …)`.
 bool OpReader::ReadBinders(bool ranges) {
   if (!cursor_.Sign("(")) return false;
   while (!cursor_.TrySign(")")) {

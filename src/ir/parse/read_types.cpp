@@ -221,10 +221,10 @@ Type ReadType(TextReader& reader) {
     if (cursor.TryWord(word)) return cursor.Sign("<") ? ReadShaped(reader, kind) : nullptr;
   }
   if (cursor.TryWord("vec")) return cursor.Sign("<") ? ReadVector(reader) : nullptr;
-  if (cursor.TryWord("blk")) {
+  if (cursor.TryWord("block")) {
     if (!cursor.Sign("<")) return nullptr;
     std::optional<AxisId> axis = ReadAxis(reader);
-    return axis && cursor.Sign(">") ? reader.types().Blk(*axis) : nullptr;
+    return axis && cursor.Sign(">") ? reader.types().Block(*axis) : nullptr;
   }
   cursor.Expected("a type");
   return nullptr;

@@ -60,19 +60,19 @@ class SizeChecks {
  public:
   SizeChecks(Module& module, Function& function) : module_(module), function_(function) {}
 
-  void Limit(Op* blk) {
-    Size most = function_.axis(blk->result()->type()->axes[0]).extent;
-    Value* length = blk->operand(1);
+  void Limit(Op* block) {
+    Size most = function_.axis(block->result()->type()->axes[0]).extent;
+    Value* length = block->operand(1);
     Size size = SizeOfValue(function_, module_.types().sizes(), length);
     if (size == most ||
         (size && IsConstant(size) && IsConstant(most) && size->value <= most->value))
       return;
     if (size && function_.kind == FunctionKind::Kernel)
-      return RequireOnce(blk, size, CompareKind::Le, most);
+      return RequireOnce(block, size, CompareKind::Le, most);
     Builder builder(module_);
-    builder.StandAt(blk);
+    builder.StandAt(block);
     Value* fits = builder.Le(length, builder.SizeValue(most));
-    builder.Create(OpKind::Assert, {{fits}, {}}, {}, {MakeAttr<AttrKey::Text>(Text(blk))});
+    builder.Create(OpKind::Assert, {{fits}, {}}, {}, {MakeAttr<AttrKey::Text>(Text(block))});
   }
 
   void CheckView(const Op* view) {
@@ -90,8 +90,8 @@ class SizeChecks {
   }
 
  private:
-  Name Text(const Op* blk) const {
-    const Axis& axis = function_.axis(blk->result()->type()->axes[0]);
+  Name Text(const Op* block) const {
+    const Axis& axis = function_.axis(block->result()->type()->axes[0]);
     return module_.context().names.Intern(
         fmt::format("a block of {} is no longer than {}", axis.name.text(), ToString(axis.extent)));
   }
@@ -154,7 +154,7 @@ bool WalkAlike(const Function& function, const Op* a, const Op* b) {
   for (size_t i = 0; i < a->region()->params().size(); ++i) {
     Type of_a = a->region()->param(i)->type();
     Type of_b = b->region()->param(i)->type();
-    bool blocks = of_a->kind == TypeKind::Blk;
+    bool blocks = of_a->kind == TypeKind::Block;
     if (blocks && function.axis(of_a->axes[0]).extent != function.axis(of_b->axes[0]).extent)
       return false;
   }
@@ -237,13 +237,13 @@ void ForgetClaims(Module& module) {
     std::vector<Op*> views;
     Walk(function->body, [&](Op* op) {
       Guard(op);
-      if (op->kind() == OpKind::MakeBlk) blocks.push_back(op);
+      if (op->kind() == OpKind::MakeBlock) blocks.push_back(op);
       if (op->kind() == OpKind::View) views.push_back(op);
     });
     ForgetUnlikeDomains(*function);
     if (function->kind == FunctionKind::Program) DefineElements(module, *function);
     SizeChecks checks(module, *function);
-    for (Op* blk : blocks) checks.Limit(blk);
+    for (Op* block : blocks) checks.Limit(block);
     for (const Op* view : views) checks.CheckView(view);
   }
 }

@@ -95,8 +95,8 @@ std::string TypeText(Type type, const FunctionNames& names) {
       return fmt::format("tile<{}; {}>", Spelling(type->scalar), axes());
     case TypeKind::Tensor:
       return fmt::format("tensor<{},[{}]>", Spelling(type->scalar), dims());
-    case TypeKind::Blk:
-      return fmt::format("blk<{}>", axes());
+    case TypeKind::Block:
+      return fmt::format("block<{}>", axes());
     case TypeKind::Home:
       return fmt::format("home<{}; {}{}{}{}>", Spelling(type->scalar), axes(),
                          type->panel ? fmt::format("; panel {}", type->panel) : "",

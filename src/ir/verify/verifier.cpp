@@ -79,7 +79,7 @@ std::string StructureFault(const Op& op) {
 bool IsPassedTo(FunctionKind kind, Type type) {
   switch (kind) {
     case FunctionKind::Fn:
-      return IsTile(type) || type->kind == TypeKind::Blk || type->kind == TypeKind::Pipe ||
+      return IsTile(type) || type->kind == TypeKind::Block || type->kind == TypeKind::Pipe ||
              type->kind == TypeKind::Workspace;
     case FunctionKind::Kernel:
       return type->kind == TypeKind::Tensor || IsScalar(type) || type->kind == TypeKind::Workspace;
@@ -151,8 +151,8 @@ class FunctionVerifier {
   std::unordered_set<const Value*> inputs_;  ///< tensors that are `in` parameters
   std::map<Name, const Op*> domains_;        ///< the first loop over each
   std::unordered_set<const Value*> visible_;
-  std::unordered_map<uint32_t, int> blks_;  ///< of each axis: how many are in scope
-  std::vector<const Value*> scope_;         ///< what is visible, innermost last
+  std::unordered_map<uint32_t, int> blocks_;  ///< of each axis: how many are in scope
+  std::vector<const Value*> scope_;           ///< what is visible, innermost last
   std::vector<const Value*> defined_;
   std::unordered_map<const Value*, std::vector<Use>> used_;
 };
@@ -283,10 +283,10 @@ void FunctionVerifier::Enter(Value* value, const Op* op) {
   visible_.insert(value);
   scope_.push_back(value);
   defined_.push_back(value);
-  if (value->type()->kind != TypeKind::Blk) return;
+  if (value->type()->kind != TypeKind::Block) return;
   AxisId axis = value->type()->axes[0];
-  if (++blks_[axis.value] > 1) {
-    Report(op, fmt::format("a second blk of '{}' in scope", function_.axis(axis).name.text()));
+  if (++blocks_[axis.value] > 1) {
+    Report(op, fmt::format("a second block of '{}' in scope", function_.axis(axis).name.text()));
   }
 }
 
@@ -295,11 +295,11 @@ void FunctionVerifier::Leave(size_t mark) {
     const Value* value = scope_.back();
     scope_.pop_back();
     visible_.erase(value);
-    if (value->type()->kind == TypeKind::Blk) --blks_[value->type()->axes[0].value];
+    if (value->type()->kind == TypeKind::Block) --blocks_[value->type()->axes[0].value];
   }
 }
 
-/// Blks first: a carried tile may have the axis of its own loop only by an outer blk, but a nest's
+/// Blocks first: a carried tile may have the axis of its own loop only by an outer block, but a nest's
 /// or loop's parameters come in any order.
 void FunctionVerifier::OpenScope(const Region* region, const Op* op) {
   for (size_t i = 0; i < region->params().size(); ++i) {
@@ -313,8 +313,8 @@ void FunctionVerifier::OpenScope(const Region* region, const Op* op) {
 void FunctionVerifier::CheckTile(const Value* value, const Op* op) {
   if (function_.kind == FunctionKind::Fn || value->type()->kind != TypeKind::Tile) return;
   for (AxisId axis : value->type()->axes) {
-    if (blks_[axis.value] > 0) continue;
-    Report(op, fmt::format("a tile over '{}', of which no blk is in scope",
+    if (blocks_[axis.value] > 0) continue;
+    Report(op, fmt::format("a tile over '{}', of which no block is in scope",
                            function_.axis(axis).name.text()));
   }
 }
@@ -419,11 +419,11 @@ std::string LoopLevelFault(const Op* op) {
   if (!op->info().stands_in(kLoops)) return "belongs above loop level";
   for (const Value* value : op->results()) {
     bool is_tile = IsTile(value->type()) && !IsScalar(value->type());
-    if (is_tile || value->type()->kind == TypeKind::Blk) return "makes a tile";
+    if (is_tile || value->type()->kind == TypeKind::Block) return "makes a tile";
   }
   for (const Value* value : op->operands()) {
     bool is_tile = IsTile(value->type()) && !IsScalar(value->type());
-    if (is_tile || value->type()->kind == TypeKind::Blk) return "reads a tile";
+    if (is_tile || value->type()->kind == TypeKind::Block) return "reads a tile";
   }
   if (!op->HasAttr(AttrKey::Edge)) return "";
   if (op->attr<AttrKey::Edge>() != EdgeKind::Proven) return "its edge is not proven";

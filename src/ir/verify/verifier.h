@@ -19,7 +19,7 @@ struct Fault {
 ///   ends with its one
 ///                terminator; use lists agree with operands
 ///   scope        a value is used after its definition, in its block or a nested one; a tile
-///   stands where a blk of each
+///   stands where a block of each
 ///                of its axes is in scope (fns excepted, which map over their caller's)
 ///   types        of every op (verify_types.h); a fn calls only fns that stand before it, so none reaches itself
 ///   signature    a body's parameters are the dims, then the params; sizes name dims and generics

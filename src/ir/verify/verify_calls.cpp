@@ -10,7 +10,7 @@ namespace kdl::ir {
 
 namespace {
 
-/// The caller's axis for each axis of the fn that the call hands a blk for.
+/// The caller's axis for each axis of the fn that the call hands a block for.
 using AxisMap = std::map<AxisId, AxisId>;
 
 AxisMap BoundAxes(const Op& call, const Function& fn) {
@@ -18,7 +18,7 @@ AxisMap BoundAxes(const Op& call, const Function& fn) {
   Values arguments = call.Segment(CallOp::at_arguments);
   for (size_t i = 0; i < arguments.size(); ++i) {
     Type wanted = fn.body->param(i)->type();
-    if (IsBlk(fn.body->param(i)) && IsBlk(arguments[i]))
+    if (IsBlock(fn.body->param(i)) && IsBlock(arguments[i]))
       bound[wanted->axes[0]] = arguments[i]->type()->axes[0];
   }
   return bound;
@@ -41,7 +41,7 @@ AxisList AllBound(const AxisMap& axes) {
 /// One argument against its parameter; `bound` are the axes of the call.
 std::string ArgumentFault(Type found, Type wanted, const AxisMap& bound) {
   if (found->kind != wanted->kind) return "is of another kind";
-  if (wanted->kind == TypeKind::Blk) return "";
+  if (wanted->kind == TypeKind::Block) return "";
   if (found->scalar != wanted->scalar) return fmt::format("is not of {}", Spelling(wanted->scalar));
   if (wanted->kind == TypeKind::Pipe)
     return found->dims.size() == wanted->dims.size() ? "" : "has other positions";

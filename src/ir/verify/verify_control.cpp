@@ -48,18 +48,18 @@ std::string CarryFault(const Op& op, Values inits, size_t first) {
 
 std::string ForFault(const Op& op, const Module&) {
   if (!IsI64(op.operand(0)) || !IsI64(op.operand(1))) return "a bound is no i64";
-  if (op.region()->params().empty() || !IsBlk(op.region()->param(0)))
-    return "the first parameter is no blk";
+  if (op.region()->params().empty() || !IsBlock(op.region()->param(0)))
+    return "the first parameter is no block";
   if (std::string fault = AheadFault(op); !fault.empty()) return fault;
   return CarryFault(op, op.Segment(ForOp::at_inits), 1);
 }
 
 std::string CutFault(const Op& op, const Module&) {
   const std::vector<Value*>& params = op.region()->params();
-  if (!IsBlk(op.operand(0)) || params.size() != 1 || !IsBlk(params[0]))
-    return "the operand or the parameter is no blk";
+  if (!IsBlock(op.operand(0)) || params.size() != 1 || !IsBlock(params[0]))
+    return "the operand or the parameter is no block";
   const Axis& axis = op.parent_region()->function()->axis(params[0]->type()->axes[0]);
-  if (axis.parent != op.operand(0)->type()->axes[0]) return "the axis is not in that of the blk";
+  if (axis.parent != op.operand(0)->type()->axes[0]) return "the axis is not in that of the block";
   NumberList sizes = op.attr<AttrKey::Sizes>();
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] < 1 || (i > 0 && sizes[i] >= sizes[i - 1])) return "the sizes do not descend to 1";
@@ -159,7 +159,7 @@ std::string SpmdFault(const Op& op, const Module&) {
   if (params.empty() || op.operands().size() != 2 * params.size())
     return "not two bounds for each binder";
   for (const Value* param : params) {
-    if (!IsBlk(param) && !IsI64(param)) return "a binder is neither a blk nor an i64";
+    if (!IsBlock(param) && !IsI64(param)) return "a binder is neither a block nor an i64";
   }
   if (!Yielded(op.region()).empty()) return "the region yields values";
   for (const Op* outer = op.parent_region()->parent(); outer;

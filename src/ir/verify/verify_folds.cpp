@@ -169,15 +169,15 @@ std::string TakeFault(const Op& op, const Module&) {
   return fits ? "" : "the result is not what the tile's other axes and the indices give";
 }
 
-/// The index along each axis is a sum over blks; the result has their axes for it.
+/// The index along each axis is a sum over blocks; the result has their axes for it.
 std::string SlideFault(const Op& op, const Module&) {
   Type tile = op.operand(0)->type();
   if (!IsTile(tile)) return "the operand is no tile";
   AxisList over = op.attr<AttrKey::Axes>();
   if (std::string fault = AxisListFault(over, tile->axes); !fault.empty()) return fault;
   Values index = op.Segment(SlideOp::at_index);
-  for (const Value* blk : index) {
-    if (!IsBlk(blk)) return "an index is no blk";
+  for (const Value* block : index) {
+    if (!IsBlock(block)) return "an index is no block";
   }
   Access access = op.attr<AttrKey::Access>();
   if (access.dims.size() != over.size())

@@ -49,8 +49,8 @@ std::string TileFault(const Op& op, Type tile, Type home) {
   bool fits = IsTile(tile) && tile->scalar == home->scalar && PartAxes(function, home, tile);
   if (!fits) return "is no tile of the home";
   for (AxisId axis : home->axes) {
-    if (!FindBlk(&op, axis))
-      return fmt::format("is a part of the home, of whose axis '{}' no blk is in scope",
+    if (!FindBlock(&op, axis))
+      return fmt::format("is a part of the home, of whose axis '{}' no block is in scope",
                          function.axis(axis).name.text());
   }
   return "";

@@ -14,12 +14,12 @@ namespace {
 
 std::string NestFault(const Op& op, const Module&) {
   std::vector<AxisId> axes = AxesOf(op.operands());
-  if (!std::all_of(op.operands().begin(), op.operands().end(), IsBlk))
-    return "an operand is no blk";
-  if (axes.size() != op.operands().size()) return "two blks of one axis";
+  if (!std::all_of(op.operands().begin(), op.operands().end(), IsBlock))
+    return "an operand is no block";
+  if (axes.size() != op.operands().size()) return "two blocks of one axis";
   const std::vector<Value*>& params = op.region()->params();
   if (params.size() != op.operands().size() || !AllI64(params).empty())
-    return "not one i64 for each blk";
+    return "not one i64 for each block";
   Values yielded = Yielded(op.region());
   if (yielded.size() != op.results().size()) return "not one yielded value for each result";
   for (size_t i = 0; i < yielded.size(); ++i) {
@@ -72,7 +72,7 @@ std::string ReduceInLoopFault(const Op& op, const Module&) {
   const Op* nest = op.parent_region()->parent();
   if (!nest || nest->kind() != OpKind::Nest) return "stands in no nest";
   AxisList walked;
-  for (const Value* blk : nest->operands()) walked.push_back(blk->type()->axes[0]);
+  for (const Value* block : nest->operands()) walked.push_back(block->type()->axes[0]);
   if (op.attr<AttrKey::Order>() != OrderKind::Lanes64) return "its order is not lanes64";
   AxisList over = op.attr<AttrKey::Axes>();
   bool last = !over.empty() && over.size() <= walked.size() &&

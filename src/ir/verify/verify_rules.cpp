@@ -13,7 +13,7 @@ namespace kdl::ir {
 bool IsI64(const Value* value) {
   return IsScalar(value->type()) && value->type()->scalar == Scalar::I64;
 }
-bool IsBlk(const Value* value) { return value->type()->kind == TypeKind::Blk; }
+bool IsBlock(const Value* value) { return value->type()->kind == TypeKind::Block; }
 std::string I64Fault(const Op& op, const Module&) {
   return IsI64(op.result()) ? "" : "the result is no i64";
 }
@@ -85,8 +85,8 @@ std::string AccessFault(const Op& op, const Value* tensor) {
   if (!IsTensor(tensor)) return "the tensor is none";
   Values index = op.Segment(AccessOperands(op.kind()));
   for (const Value* operand : index) {
-    bool fits = IsBlk(operand) || (IsTile(operand->type()) && IsInteger(operand->type()->scalar));
-    if (!fits) return "an index is neither a blk nor an integer";
+    bool fits = IsBlock(operand) || (IsTile(operand->type()) && IsInteger(operand->type()->scalar));
+    if (!fits) return "an index is neither a block nor an integer";
   }
   Access access = op.attr<AttrKey::Access>();
   size_t rank = tensor->type()->dims.size();

@@ -37,7 +37,7 @@ using Values = std::span<Value* const>;
 
 bool FitInto(Scalar scalar, uint64_t bits);
 bool IsI64(const Value* value);
-bool IsBlk(const Value* value);
+bool IsBlock(const Value* value);
 bool IsTensor(const Value* value);
 std::vector<AxisId> AxesOf(Values values, std::vector<AxisId> axes = {});
 bool Includes(const std::vector<AxisId>& all, const std::vector<AxisId>& some);

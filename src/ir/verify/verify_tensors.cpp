@@ -13,21 +13,21 @@ namespace kdl::ir {
 
 namespace {
 
-std::string BlkFactFault(const Op& op, const Module&) {
-  if (!IsBlk(op.operand(0))) return "the operand is no blk";
+std::string BlockFactFault(const Op& op, const Module&) {
+  if (!IsBlock(op.operand(0))) return "the operand is no block";
   return IsI64(op.result()) ? "" : "the result is no i64";
 }
 
-std::string MakeBlkFault(const Op& op, const Module&) {
-  return IsBlk(op.result()) ? AllI64(op.operands()) : "the result is no blk";
+std::string MakeBlockFault(const Op& op, const Module&) {
+  return IsBlock(op.result()) ? AllI64(op.operands()) : "the result is no block";
 }
 
 std::string IotaFault(const Op& op, const Module&) {
-  if (!IsBlk(op.operand(0))) return "the operand is no blk";
+  if (!IsBlock(op.operand(0))) return "the operand is no block";
   Type type = op.result()->type();
   bool fits =
       IsTile(type) && type->scalar == Scalar::I64 && type->axes == op.operand(0)->type()->axes;
-  return fits ? "" : "the result is no i64 tile over the blk's axis";
+  return fits ? "" : "the result is no i64 tile over the block's axis";
 }
 
 /// Of a load or store of a vector: scalar indices, a proven edge, a mask of as many lanes.
@@ -199,10 +199,10 @@ std::string SyncFault(const Op& op, const Module&) {
 
 }  // namespace
 
-KDL_TYPE_RULE(BlkStart, BlkFactFault)
-KDL_TYPE_RULE(BlkSize, BlkFactFault)
-KDL_TYPE_RULE(BlkIndex, BlkFactFault)
-KDL_TYPE_RULE(MakeBlk, MakeBlkFault)
+KDL_TYPE_RULE(BlockStart, BlockFactFault)
+KDL_TYPE_RULE(BlockSize, BlockFactFault)
+KDL_TYPE_RULE(BlockIndex, BlockFactFault)
+KDL_TYPE_RULE(MakeBlock, MakeBlockFault)
 KDL_TYPE_RULE(Iota, IotaFault)
 KDL_TYPE_RULE(Load, LoadFault)
 KDL_TYPE_RULE(Store, StoreFault)

@@ -28,7 +28,7 @@ AccessGen GenAccess(FunctionGen& gen, const sema::IndexInfo& index) {
     for (const sema::IndexTerm& term : dim.terms) {
       Value* operand = !term.range    ? GenIndex(gen, term.value)
                        : gen.contract ? gen.values.at(term.range)
-                                      : gen.blks.at(term.range);
+                                      : gen.blocks.at(term.range);
       out.terms.push_back({gen.Bound(term.coefficient), result.OperandNumber(operand)});
     }
     result.access.dims.push_back(std::move(out));

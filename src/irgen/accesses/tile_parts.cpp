@@ -19,7 +19,7 @@ using ir::Value;
 
 Value* Iota(FunctionGen& gen, const sema::Entity* range) {
   ir::Type type = gen.builder.types().Tile(Scalar::I64, {gen.AxisOf(range)});
-  return gen.builder.Make(OpKind::Iota, {gen.blks.at(range)}, type);
+  return gen.builder.Make(OpKind::Iota, {gen.blocks.at(range)}, type);
 }
 
 Value* Times(FunctionGen& gen, Size coefficient, Value* value) {
@@ -95,9 +95,9 @@ void Spread(FunctionGen& gen, Spreading& spreading, const sema::Entity* range,
   Value* rest = IndexValue(gen, dim, walk ? walk->range : nullptr);
   if (!walk) return Require(gen, spreading, b.Eq(own, rest));
   Value* source = IsConstant(walk->coefficient, 1) ? b.Sub(own, rest) : b.Sub(rest, own);
-  Value* blk = gen.blks.at(walk->range);
-  Value* start = b.BlkStart(blk);
-  Value* end = b.Add(start, b.BlkSize(blk));
+  Value* block = gen.blocks.at(walk->range);
+  Value* start = b.BlockStart(block);
+  Value* end = b.Add(start, b.BlockSize(block));
   Require(gen, spreading, b.Ge(source, start));
   Require(gen, spreading, b.Lt(source, end));
   Value* zero = b.Bits(spreading.value->type()->scalar, 0);

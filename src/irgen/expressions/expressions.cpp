@@ -43,7 +43,7 @@ bool MentionsGeneric(const FunctionGen& gen, Size size) {
 
 Value* GenIota(FunctionGen& gen, const sema::Entity* range) {
   ir::Type type = gen.builder.types().Tile(Scalar::I64, {gen.AxisOf(range)});
-  return gen.builder.Make(OpKind::Iota, {gen.blks.at(range)}, type);
+  return gen.builder.Make(OpKind::Iota, {gen.blocks.at(range)}, type);
 }
 
 /// What a name stands for now; of a var that is a tile apart from what it will be.
@@ -66,8 +66,8 @@ Value* GenName(FunctionGen& gen, const sema::ExprInfo& info) {
 Value* GenField(FunctionGen& gen, const sema::ExprInfo& info) {
   bool is_size = info.field == sema::RangeField::Size;
   if (gen.contract) return is_size ? GenSize(gen, ExtentOf(gen, info.entity)) : gen.builder.I64(0);
-  static constexpr OpKind kOps[] = {OpKind::BlkStart, OpKind::BlkSize, OpKind::BlkIndex};
-  return gen.builder.Make(kOps[static_cast<int>(info.field)], {gen.blks.at(info.entity)},
+  static constexpr OpKind kOps[] = {OpKind::BlockStart, OpKind::BlockSize, OpKind::BlockIndex};
+  return gen.builder.Make(kOps[static_cast<int>(info.field)], {gen.blocks.at(info.entity)},
                           gen.builder.I64Type());
 }
 
@@ -239,7 +239,7 @@ std::vector<Value*> GenCallOf(FunctionGen& gen, const sema::CheckedFunction& cal
                               const sema::CallInfo& bound, const std::vector<Value*>& given) {
   std::vector<Value*> args;
   for (Size size : bound.sizes) args.push_back(GenSize(gen, size));
-  for (const sema::Entity* range : bound.ranges) args.push_back(gen.blks.at(range));
+  for (const sema::Entity* range : bound.ranges) args.push_back(gen.blocks.at(range));
   args.insert(args.end(), given.begin(), given.end());
   Name name = gen.module.context().names.Intern(callee.InstanceName());
   ir::Function* fn = gen.module.FindFunction(name);

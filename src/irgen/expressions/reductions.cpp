@@ -128,7 +128,7 @@ Value* GenMean(FunctionGen& gen, const sema::ReduceInfo& info, Value* sum, Span 
   ir::Builder& b = gen.builder;
   Value* count = b.I64(1);
   for (const sema::Entity* range : info.ranges) {
-    Value* size = b.BlkSize(gen.blks.at(range));
+    Value* size = b.BlockSize(gen.blocks.at(range));
     count = b.Mul(count, size);
   }
   count = b.Cast(count, sum->type()->scalar);
@@ -148,7 +148,7 @@ Value* GenArg(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
   Value* hit = IsFloat(value->type()->scalar) ? b.Eq(BitsOf(b, value), BitsOf(b, extremum))
                                               : b.Eq(value, extremum);
   ir::Type indices = b.types().Tile(Scalar::I64, over);
-  Value* index = b.Make(OpKind::Iota, {gen.blks.at(info.ranges[0])}, indices);
+  Value* index = b.Make(OpKind::Iota, {gen.blocks.at(info.ranges[0])}, indices);
   Value* none = b.I64(std::numeric_limits<int64_t>::max());
   Value* first = GenFold(gen, ir::FoldKind::Min, b.Select(hit, index, none), over);
   Value* is_none = b.Eq(first, none);
@@ -251,9 +251,9 @@ std::vector<Value*> GenTileLoops(FunctionGen& gen, const TileFold& fold,
                                  const std::vector<Value*>& before, std::vector<Value*> index) {
   if (index.size() == fold.over.size()) return GenTileTurn(gen, fold, before, index);
   ir::Builder& b = gen.builder;
-  Value* blk = gen.blks.at(fold.over[index.size()]);
-  Value* lo = b.BlkStart(blk);
-  Value* hi = b.Add(lo, b.BlkSize(blk));
+  Value* block = gen.blocks.at(fold.over[index.size()]);
+  Value* lo = b.BlockStart(block);
+  Value* hi = b.Add(lo, b.BlockSize(block));
   ir::Op* loop = b.Create(OpKind::Loop, {{lo}, {hi}, {b.I64(1)}, before}, TypesOf(before));
   index.push_back(b.AddParam(loop->region(), b.I64Type(), {}));
   std::vector<Value*> carried;

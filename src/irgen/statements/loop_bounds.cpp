@@ -12,9 +12,9 @@ namespace {
 
 LoopBounds BoundsOfRange(FunctionGen& gen, const sema::RangeFacts& facts) {
   if (facts.parent) {
-    Value* blk = gen.blks.at(facts.parent);
-    Value* lo = gen.builder.BlkStart(blk);
-    Value* size = gen.builder.BlkSize(blk);
+    Value* block = gen.blocks.at(facts.parent);
+    Value* lo = gen.builder.BlockStart(block);
+    Value* size = gen.builder.BlockSize(block);
     return {lo, gen.builder.Add(lo, size), nullptr};
   }
   if (facts.domain) {

@@ -20,11 +20,12 @@ namespace {
 using ir::OpKind;
 using ir::Value;
 
-/// The region's parameter for a binder: its blk, or its index.
+/// The region's parameter for a binder: its block, or its index.
 void AddBinder(FunctionGen& gen, ir::Region* region, const sema::Entity* binder) {
   ir::TypeTable& types = gen.builder.types();
   if (binder->kind == sema::EntityKind::Range) {
-    gen.blks[binder] = gen.builder.AddParam(region, types.Blk(gen.AxisOf(binder)), binder->name);
+    gen.blocks[binder] =
+        gen.builder.AddParam(region, types.Block(gen.AxisOf(binder)), binder->name);
   } else {
     gen.values[binder] = gen.builder.AddParam(region, types.ScalarOf(Scalar::I64), binder->name);
   }

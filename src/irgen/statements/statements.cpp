@@ -187,10 +187,10 @@ void GenRange(FunctionGen& gen, const syntax::RangeStmt& range) {
   } else if (range.max) {
     CheckRangeFits(gen, range, size, entity->range.extent);
   }
-  Value* blk =
-      gen.builder.Make(ir::OpKind::MakeBlk, {zero, size, zero}, gen.builder.types().Blk(axis));
-  SetName(blk, entity->name);
-  gen.blks[entity] = blk;
+  Value* block =
+      gen.builder.Make(ir::OpKind::MakeBlock, {zero, size, zero}, gen.builder.types().Block(axis));
+  SetName(block, entity->name);
+  gen.blocks[entity] = block;
 }
 
 /// A push, a pop whose tile nobody wants, or a fn that does these; in a program a call of one, or of whole tensors.

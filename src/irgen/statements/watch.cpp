@@ -40,7 +40,7 @@ std::string Starts(FunctionGen& gen, const sema::Type& type, std::vector<Value*>
             [&](auto* a, auto* b) { return gen.AxisOf(a) < gen.AxisOf(b); });
   for (const sema::Entity* range : ranges) {
     text += fmt::format("{}{} = {{}}..", text.empty() ? "[" : ", ", range->name.text());
-    values.push_back(gen.builder.BlkStart(gen.blks.at(range)));
+    values.push_back(gen.builder.BlockStart(gen.blocks.at(range)));
   }
   return text.empty() ? text : text + "] ";
 }

@@ -95,9 +95,9 @@ void DropUnused(const ir::Region* region) {
   for (ir::Op* op = region->last(); op;) {
     ir::Op* before = op->prev();
     for (const ir::Region* nested : op->regions()) DropUnused(nested);
-    // Tiles need the blk of their axes in scope, though they do not use it as a value.
+    // Tiles need the block of their axes in scope, though they do not use it as a value.
     bool unused = op->info().has(ir::kPure) && !op->results().empty() &&
-                  op->result()->uses().empty() && op->kind() != ir::OpKind::MakeBlk;
+                  op->result()->uses().empty() && op->kind() != ir::OpKind::MakeBlock;
     if (unused) ir::Erase(op);
     op = before;
   }

@@ -38,7 +38,7 @@ struct FunctionGen {
   std::unordered_map<const sema::Entity*, ir::Value*> values;
   /// Lets, vars and parameters that are tuples: the values of their parts.
   std::unordered_map<const sema::Entity*, std::vector<ir::Value*>> tuples;
-  std::unordered_map<const sema::Entity*, ir::Value*> blks;  ///< of the ranges in scope
+  std::unordered_map<const sema::Entity*, ir::Value*> blocks;  ///< of the ranges in scope
   std::unordered_map<const sema::Entity*, ir::AxisId> axes;
   /// Of a domain, by dimension: made where it is declared.
   std::unordered_map<const sema::Entity*, std::vector<LoopBounds>> domains;

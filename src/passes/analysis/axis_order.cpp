@@ -15,9 +15,9 @@ constexpr int kLoadedLast = 1;
 constexpr int kStoredLast = 2;
 constexpr int kInnermost = 1 << 20;  // more than folds raise any
 
-/// The axis that an index operand walks by itself: a blk, or a nest's index over one.
+/// The axis that an index operand walks by itself: a block, or a nest's index over one.
 std::optional<AxisId> WalkedAxis(const Value* index) {
-  if (index->type()->kind == ir::TypeKind::Blk) return index->type()->axes[0];
+  if (index->type()->kind == ir::TypeKind::Block) return index->type()->axes[0];
   const Op* nest = index->parent_region() ? index->parent_region()->parent() : nullptr;
   if (!nest || nest->kind() != OpKind::Nest) return std::nullopt;
   return nest->operand(index->index())->type()->axes[0];

@@ -18,8 +18,8 @@ bool Mentions(Size size, Name symbol) {
   return size->lhs && (Mentions(size->lhs, symbol) || Mentions(size->rhs, symbol));
 }
 
-bool IsBlkOf(const Value* value, ir::AxisId axis) {
-  return value->type()->kind == ir::TypeKind::Blk && value->type()->axes[0] == axis;
+bool IsBlockOf(const Value* value, ir::AxisId axis) {
+  return value->type()->kind == ir::TypeKind::Block && value->type()->axes[0] == axis;
 }
 
 /// Whether a contraction goes on in the chain that its loop carries, and nothing else sees where a turn ends.
@@ -28,7 +28,7 @@ bool GoesOn(const Op* op, ir::AxisId axis) {
       op->attr<AttrKey::Axes>()[0] != axis)
     return false;
   const Op* loop = op->parent_region()->parent();
-  if (!loop || loop->kind() != OpKind::For || !IsBlkOf(loop->region()->param(0), axis))
+  if (!loop || loop->kind() != OpKind::For || !IsBlockOf(loop->region()->param(0), axis))
     return false;
   const Value* into = ir::ContractionOp(const_cast<Op*>(op)).into();
   const auto& params = loop->region()->params();
@@ -67,8 +67,8 @@ class Watcher {
     Size extent = kernel_.axis(id).extent;
     return extent && extent->kind == SizeKind::Symbol && extent->symbol == constant_;
   }
-  bool IsItsBlk(const Value* value) const {
-    return value->type()->kind == ir::TypeKind::Blk && IsItsAxis(value->type()->axes[0]);
+  bool IsItsBlock(const Value* value) const {
+    return value->type()->kind == ir::TypeKind::Block && IsItsAxis(value->type()->axes[0]);
   }
 
   /// Axes are as long as it says, or have nothing to do with it, and none is cut into others.
@@ -82,10 +82,10 @@ class Watcher {
   void Study(const Op* op) {
     for (const ir::Attr& attr : op->attrs()) StudyAttr(op, attr);
     for (const Value* result : op->results()) StudyType(result->type());
-    bool asks = op->kind() == OpKind::BlkStart || op->kind() == OpKind::BlkSize ||
-                op->kind() == OpKind::BlkIndex;
-    if (asks && IsItsBlk(op->operand(0))) hidden_ = false;
-    if (op->kind() == OpKind::For && IsItsBlk(op->region()->param(0))) StudyLoop(op);
+    bool asks = op->kind() == OpKind::BlockStart || op->kind() == OpKind::BlockSize ||
+                op->kind() == OpKind::BlockIndex;
+    if (asks && IsItsBlock(op->operand(0))) hidden_ = false;
+    if (op->kind() == OpKind::For && IsItsBlock(op->region()->param(0))) StudyLoop(op);
     // What acts between blocks, or for each of them.
     bool acts = op->kind() == OpKind::Update || op->kind() == OpKind::Print ||
                 op->kind() == OpKind::Stage || op->kind() == OpKind::Push ||

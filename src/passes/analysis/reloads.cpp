@@ -19,7 +19,7 @@ bool ReadsRows(ir::LoadOp load, AxisId last) {
     for (const ir::AccessTerm& term : dim.terms) {
       ir::Type type = load.index()[term.operand]->type();
       bool walks = Contains(type->axes, last);
-      bool side_by_side = type->kind == ir::TypeKind::Blk && &dim == &access.dims.back() &&
+      bool side_by_side = type->kind == ir::TypeKind::Block && &dim == &access.dims.back() &&
                           IsConstant(term.coefficient, 1);
       if (walks && !side_by_side) return false;
     }

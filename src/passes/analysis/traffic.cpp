@@ -15,7 +15,7 @@ namespace {
 
 using Kind = TrafficItem::Kind;
 
-bool IsBlk(const Value* value) { return value->type()->kind == ir::TypeKind::Blk; }
+bool IsBlock(const Value* value) { return value->type()->kind == ir::TypeKind::Block; }
 
 /// What no other stage knows is marked with it.
 constexpr char kPrivate = '?';
@@ -262,7 +262,7 @@ class TileCounter {
     int64_t lo = Get(loop->operand(spmd ? 2 * binder : 0));
     int64_t hi = Get(loop->operand(spmd ? 2 * binder + 1 : 1));
     int64_t stride = 1;
-    if (IsBlk(param)) {
+    if (IsBlock(param)) {
       ir::Type type = param->type();
       stride = Evaluate(loop->region()->function()->axis(type->axes[0]).extent);
     } else if (!spmd) {
@@ -303,9 +303,9 @@ class TileCounter {
   int64_t Apply(const Op* def) const {
     auto turn = turns_.find(def->operand(0));
     Turn block = turn != turns_.end() ? turn->second : Turn{};
-    if (def->kind() == OpKind::BlkStart) return block.start;
-    if (def->kind() == OpKind::BlkSize) return block.size;
-    if (def->kind() == OpKind::BlkIndex) return block.number;
+    if (def->kind() == OpKind::BlockStart) return block.start;
+    if (def->kind() == OpKind::BlockSize) return block.size;
+    if (def->kind() == OpKind::BlockIndex) return block.number;
     int64_t a = Get(def->operand(0));
     if (def->operands().size() == 1) return def->kind() == OpKind::Neg ? -a : a;
     if (!def->info().is_computed() || def->operands().size() != 2) return a;

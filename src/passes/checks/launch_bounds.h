@@ -7,7 +7,7 @@ namespace kdl::passes {
 /// Lets the launch check what its sizes decide: an access that is always reached, whose indices go from one sum of sizes to
 /// another, is inside where these are.
 ///
-///   spmd (%i: blk<i> in 0 .. N) { load %x[%i + 3] }   ->   require min(1, N) * (N + 3) - 1 < M   after the kernel's `where`s
+///   spmd (%i: block<i> in 0 .. N) { load %x[%i + 3] }   ->   require min(1, N) * (N + 3) - 1 < M   after the kernel's `where`s
 ///
 /// Loops without turns reach nothing: then the index counts as -1, or 0.
 class LaunchBounds {

@@ -10,9 +10,9 @@ namespace kdl::passes {
 GroupBlocks::GroupBlocks(ir::Builder& builder, const ir::Function& kernel, const ir::Op* spmd)
     : builder_(builder), binders_(spmd->region()->params()) {
   for (size_t b = 0; b < binders_.size(); ++b) {
-    bool is_blk = binders_[b]->type()->kind == ir::TypeKind::Blk;
-    Value* extent = is_blk ? builder.SizeValue(kernel.axis(binders_[b]->type()->axes[0]).extent)
-                           : builder.I64(1);
+    bool is_block = binders_[b]->type()->kind == ir::TypeKind::Block;
+    Value* extent = is_block ? builder.SizeValue(kernel.axis(binders_[b]->type()->axes[0]).extent)
+                             : builder.I64(1);
     ranges_.emplace_back(builder, spmd->operand(2 * b), spmd->operand(2 * b + 1), extent);
     counts_.push_back(ranges_.back().Count());
   }
@@ -61,8 +61,8 @@ std::vector<Value*> GroupBlocks::BindersOf(Value* number) {
   std::vector<Value*> values;
   for (size_t b = 0; b < binders_.size(); ++b) {
     Value* value = ranges_[b].Start(numbers[b]);
-    if (binders_[b]->type()->kind == ir::TypeKind::Blk) {
-      value = builder_.Make(OpKind::MakeBlk, {value, ranges_[b].SizeAt(value), numbers[b]},
+    if (binders_[b]->type()->kind == ir::TypeKind::Block) {
+      value = builder_.Make(OpKind::MakeBlock, {value, ranges_[b].SizeAt(value), numbers[b]},
                             binders_[b]->type());
     }
     value->set_name(binders_[b]->name());

@@ -113,8 +113,8 @@ std::vector<Size> GroupParts::PartDims(SizeTable& sizes) const {
   for (size_t d = 0; d < dims.size(); ++d) {
     if (!tiled_[d]) continue;
     ir::Type binder = spmd_->region()->param(*tiled_[d])->type();
-    bool is_blk = binder->kind == ir::TypeKind::Blk;
-    Size extent = is_blk ? kernel_.axis(binder->axes[0]).extent : sizes.Constant(1);
+    bool is_block = binder->kind == ir::TypeKind::Block;
+    Size extent = is_block ? kernel_.axis(binder->axes[0]).extent : sizes.Constant(1);
     dims[d] = sizes.Binary(SizeKind::Min, dims[d], extent);
   }
   return dims;
@@ -172,8 +172,8 @@ Place GroupParts::InPart(ir::Builder& builder, const Place& place, Value* slot,
       dim = place.access.dims[d];
       for (ir::AccessTerm& of_dim : dim.terms)
         of_dim.operand = term(1, place.index[of_dim.operand]).operand;
-    } else if (Value* binder = binders[*tiled_[d]]; binder->type()->kind == ir::TypeKind::Blk) {
-      Value* start = builder.BlkStart(binder);
+    } else if (Value* binder = binders[*tiled_[d]]; binder->type()->kind == ir::TypeKind::Block) {
+      Value* start = builder.BlockStart(binder);
       dim.terms = {term(1, binder), term(-1, start)};
     }
     in_part.access.dims.push_back(dim);

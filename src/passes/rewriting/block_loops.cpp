@@ -100,7 +100,7 @@ void StateBusyCores(ir::Builder& b, ir::Function& kernel, const ir::LeastLength&
 }
 
 int64_t BlockExtent(const ir::Function& kernel, const Value* binder) {
-  if (binder->type()->kind != ir::TypeKind::Blk) return 1;
+  if (binder->type()->kind != ir::TypeKind::Block) return 1;
   Size extent = kernel.axis(binder->type()->axes[0]).extent;
   KDL_CHECK(IsConstant(extent) && extent->value > 0,
             "blocks of {}: select-tiles runs before they are dealt", ToString(extent));

@@ -6,7 +6,7 @@
 
 namespace kdl::passes {
 
-/// lo .. hi in blocks of one size: how many there are, and make_blk's facts for each. Exact for every lo and hi.
+/// lo .. hi in blocks of one size: how many there are, and make_block's facts for each. Exact for every lo and hi.
 class BlockRange {
  public:
   /// `size` is an i64 above 0.

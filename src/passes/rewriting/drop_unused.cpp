@@ -9,16 +9,16 @@ namespace kdl::passes {
 
 namespace {
 
-/// Whether something after the blk in its block is a tile over its axis.
-bool GivesScope(const Op* blk) {
-  ir::AxisId axis = blk->result()->type()->axes[0];
+/// Whether something after the block in its block is a tile over its axis.
+bool GivesScope(const Op* block) {
+  ir::AxisId axis = block->result()->type()->axes[0];
   auto is_over = [&](const Op* op) {
     return std::ranges::any_of(op->results(), [&](const Value* result) {
       const auto& axes = result->type()->axes;
       return Contains(axes, axis);
     });
   };
-  for (const Op* op = blk->next(); op; op = op->next()) {
+  for (const Op* op = block->next(); op; op = op->next()) {
     if (AnyIn(op, is_over)) return true;
   }
   return false;
@@ -28,7 +28,7 @@ bool GivesScope(const Op* blk) {
 bool HasNoEffect(const Op* op) {
   bool pure = op->info().has(ir::kPure);
   switch (op->kind()) {
-    case OpKind::MakeBlk:
+    case OpKind::MakeBlock:
       return !GivesScope(op);
     case OpKind::Div:
     case OpKind::Rem:

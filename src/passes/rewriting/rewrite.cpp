@@ -43,7 +43,7 @@ AxisList OtherAxes::Of(AxisList axes) const {
 
 ir::Type OtherAxes::Of(ir::TypeTable& types, ir::Type type) const {
   if (type->axes.empty()) return type;
-  if (type->kind == ir::TypeKind::Blk) return types.Blk(Of(type->axes[0]));
+  if (type->kind == ir::TypeKind::Block) return types.Block(Of(type->axes[0]));
   return types.Tile(type->scalar, Of(type->axes));
 }
 

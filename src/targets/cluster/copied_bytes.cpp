@@ -90,7 +90,7 @@ class ByteCounter {
     for (const Walk& walk : walks_) {
       ir::Type type = walk.binder->type();
       Size times = walk.length;
-      if (type->kind == ir::TypeKind::Blk && std::erase(left, type->axes[0]) == 0)
+      if (type->kind == ir::TypeKind::Block && std::erase(left, type->axes[0]) == 0)
         times = Blocks(times, kernel_.axis(type->axes[0]).extent);
       bytes = sizes_.Binary(SizeKind::Mul, bytes, times);
     }
@@ -105,10 +105,10 @@ class ByteCounter {
 
   /// Of an axis that no loop walks.
   Size Times(const Op* op, Size bytes, ir::AxisId axis) {
-    const Value* blk = ir::FindBlk(op, axis);
-    const Op* made = blk ? blk->def() : nullptr;
-    if (!bytes || !made || made->kind() != OpKind::MakeBlk) return nullptr;
-    Size size = ir::SizeOfValue(kernel_, sizes_, ir::MakeBlkOp(const_cast<Op*>(made)).size());
+    const Value* block = ir::FindBlock(op, axis);
+    const Op* made = block ? block->def() : nullptr;
+    if (!bytes || !made || made->kind() != OpKind::MakeBlock) return nullptr;
+    Size size = ir::SizeOfValue(kernel_, sizes_, ir::MakeBlockOp(const_cast<Op*>(made)).size());
     return size ? sizes_.Binary(SizeKind::Mul, bytes, size) : nullptr;
   }
 

@@ -42,7 +42,7 @@ std::vector<AxisId> BoxAxes(const Op* op) {
     int walked = 0;
     for (const ir::AccessTerm& term : dim.terms) {
       ir::Type type = IndexOf(op)[term.operand]->type();
-      if (type->kind != ir::TypeKind::Blk) {
+      if (type->kind != ir::TypeKind::Block) {
         if (!type->axes.empty()) return {};
         continue;
       }

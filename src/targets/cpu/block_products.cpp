@@ -18,8 +18,8 @@
 // folded axes pass: rows of the result by vectors along its last axis, columns around rows. Rows that no whole block covers go
 // by smaller blocks, of which the last one may lack some, columns by single vectors, the last one with a mask. The result's other axes are walked one by one.
 //
-//   %x = get %a : tile<f32; i k>             cut %c: blk<jr> in %j {sizes = [32, 16]} {
-//   %y = get %b : tile<f32; j k>               cut %r: blk<ir> in %i {sizes = [14, 4, 2]} {
+//   %x = get %a : tile<f32; i k>             cut %c: block<jr> in %j {sizes = [32, 16]} {
+//   %y = get %b : tile<f32; j k>               cut %r: block<ir> in %i {sizes = [14, 4, 2]} {
 //   %t = get %h : tile<f32; i j>         ->      %x = get %a : tile<f32; ir k> ; %y = get %b : tile<f32; jr k>
 //   %u = contraction %x, %y into %t              %t = get %h : tile<f32; ir jr>
 //   put %u to %h                                 %u = contraction %x, %y into %t ; put %u to %h } }
@@ -189,7 +189,7 @@ class ProductBlocker {
     return small;
   }
 
-  /// How many elements of what is got are, or many. `at`: where its blks are in scope.
+  /// How many elements of what is got are, or many. `at`: where its blocks are in scope.
   Value* SmallIn(Op* at, const Value* got, float limit) {
     ir::ValueMap map;
     ir::GetOp get(ir::Clone(got->def(), b_, map));
@@ -197,9 +197,9 @@ class ProductBlocker {
     get->SetSegment(ir::GetOp::at_condition, {});
     Value* tile = get->result();
     const ir::AxisList walked = *ir::PartAxes(kernel_, get.home()->type(), tile->type());
-    std::vector<Value*> blks;
-    for (AxisId axis : walked) blks.push_back(ir::FindBlk(at, axis));
-    Op* nest = b_.Create(OpKind::Nest, {blks}, {b_.types().ScalarOf(kdl::Scalar::F32)});
+    std::vector<Value*> blocks;
+    for (AxisId axis : walked) blocks.push_back(ir::FindBlock(at, axis));
+    Op* nest = b_.Create(OpKind::Nest, {blocks}, {b_.types().ScalarOf(kdl::Scalar::F32)});
     std::map<AxisId, Value*> points;
     for (AxisId axis : walked) points[axis] = b_.AddParam(nest->region(), b_.I64Type(), {});
     std::vector<Value*> point;

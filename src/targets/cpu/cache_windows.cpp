@@ -12,7 +12,7 @@
 // cache-windows: a fold over a load whose index adds several ranges, as a convolution's does, reads each element of a window
 // many times. The window becomes a tile of its own, loaded once; the relation between its axes and the fold's stays one.
 //
-//   %x = load %a[S*%i + %r - P] : tile<f32; i r>      ->   %u = make_blk S*start(i) + start(r) - P, its size, 0
+//   %x = load %a[S*%i + %r - P] : tile<f32; i r>      ->   %u = make_block S*start(i) + start(r) - P, its size, 0
 //   reduce sum %x over r                                   %w = load %a[%u] : tile<f32; u>
 //                                                          %x = slide %w[S*%i + %r - P] over u : tile<f32; i r>
 //
@@ -25,9 +25,9 @@ namespace {
 
 using ir::AccessDim;
 
-/// A dimension of the load: its terms over blks, with constant coefficients that are not 0.
+/// A dimension of the load: its terms over blocks, with constant coefficients that are not 0.
 struct Term {
-  Value* blk;
+  Value* block;
   int64_t coefficient;
 };
 
@@ -60,8 +60,8 @@ class Sharing {
     std::vector<Term> terms;
     for (const ir::AccessTerm& term : dim.terms) {
       Value* operand = load.index()[term.operand];
-      bool is_blk = operand->type()->kind == ir::TypeKind::Blk;
-      if (!is_blk || !IsConstant(term.coefficient)) return std::nullopt;
+      bool is_block = operand->type()->kind == ir::TypeKind::Block;
+      if (!is_block || !IsConstant(term.coefficient)) return std::nullopt;
       terms.push_back({operand, term.coefficient->value});
     }
     return terms;
@@ -72,7 +72,7 @@ class Sharing {
     if (!terms || terms->size() < 2) return false;
     AxisId last = order_.Sorted(load.result()->type()->axes).back();
     return std::none_of(terms->begin(), terms->end(), [&](const Term& term) {
-      return term.blk->type()->axes[0] == last && term.coefficient != 1;
+      return term.block->type()->axes[0] == last && term.coefficient != 1;
     });
   }
 
@@ -84,7 +84,7 @@ class Sharing {
   int64_t WindowExtent(const std::vector<Term>& terms) const {
     int64_t extent = 1;
     for (const Term& term : terms)
-      extent += std::abs(term.coefficient) * (ExtentOf(term.blk->type()->axes[0]) - 1);
+      extent += std::abs(term.coefficient) * (ExtentOf(term.block->type()->axes[0]) - 1);
     return extent;
   }
 
@@ -113,13 +113,13 @@ class Sharing {
   }
 
   Value* Start(const Term& term) {
-    Value* start = builder_.BlkStart(term.blk);
+    Value* start = builder_.BlockStart(term.block);
     return term.coefficient > 0 ? start : builder_.Add(start, Reach(term));
   }
 
   /// How far the block's last element is from its first.
   Value* Reach(const Term& term) {
-    Value* size = builder_.BlkSize(term.blk);
+    Value* size = builder_.BlockSize(term.block);
     return builder_.Sub(size, builder_.I64(1));
   }
 
@@ -135,13 +135,13 @@ class Sharing {
     for (const Term& term : terms) {
       start = builder_.Add(start, Scaled(Start(term), term.coefficient));
       size = builder_.Add(size, Scaled(Reach(term), std::abs(term.coefficient)));
-      Value* own = builder_.BlkSize(term.blk);
+      Value* own = builder_.BlockSize(term.block);
       least = least ? builder_.Min(least, own) : own;
     }
     Value* zero = builder_.I64(0);
     Value* exists = builder_.Lt(zero, least);
     size = builder_.Select(exists, size, zero);
-    return builder_.Make(OpKind::MakeBlk, {start, size, zero}, types_.Blk(axis));
+    return builder_.Make(OpKind::MakeBlock, {start, size, zero}, types_.Block(axis));
   }
 
   void Rewrite(ir::LoadOp load, const ir::Access& access, const std::vector<size_t>& shared) {
@@ -155,11 +155,11 @@ class Sharing {
       std::vector<Term> terms = *TermsOf(load, access.dims[d]);
       int64_t extent = WindowExtent(terms);
       AxisId axis = kernel_.AddAxis({name_, types_.sizes().Constant(extent), nullptr, {}});
-      Value* blk = MakeWindow(terms, access.dims[d], axis);
+      Value* block = MakeWindow(terms, access.dims[d], axis);
       Size one = types_.sizes().Constant(1);
       narrow.dims[d] = {{{one, static_cast<uint32_t>(operands.size())}},
                         types_.sizes().Constant(0)};
-      operands.push_back(blk);
+      operands.push_back(block);
       axes = ir::UnionAxes(axes, {axis});
       window_axes.push_back(axis);
       relation.dims.push_back(access.dims[d]);

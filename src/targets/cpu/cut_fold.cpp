@@ -43,12 +43,12 @@ FoldCutter::FoldCutter(ir::Module& module, Op* fold) : b_(module), fold_(fold) {
 
 void FoldCutter::Open(AxisId axis, const ir::NumberList& sizes) {
   ir::Function& kernel = *fold_->parent_region()->function();
-  Value* whole = ir::FindBlk(fold_, axis);
+  Value* whole = ir::FindBlock(fold_, axis);
   Name name = b_.module().context().names.Intern(std::string(kernel.axis(axis).name.text()) + "r");
   AxisId part = kernel.AddAxis({name, b_.types().sizes().Constant(sizes[0]), nullptr, axis});
   Op* cut = b_.Create(OpKind::Cut, {{whole}}, {}, {ir::MakeAttr<AttrKey::Sizes>(sizes)});
   parts_[axis] = part;
-  map_[whole] = blk_ = b_.AddParam(cut->region(), b_.types().Blk(part), whole->name());
+  map_[whole] = block_ = b_.AddParam(cut->region(), b_.types().Block(part), whole->name());
   b_.SetInsertionPoint(cut->region());
   b_.SetInsertionPoint(b_.Create(OpKind::Yield, {{}}, {}));
 }

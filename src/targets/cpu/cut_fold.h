@@ -16,7 +16,7 @@ class FoldCutter {
  public:
   FoldCutter(ir::Module& module, ir::Op* fold);
 
-  /// A cut of the axis' blk, inside of those that are open.
+  /// A cut of the axis' block, inside of those that are open.
   void Open(ir::AxisId axis, const ir::NumberList& sizes);
   /// A copy of the op where the builder stands. Tiles are over the cuts' axes, but for those that stay.
   ir::Op* Copy(const ir::Op* op, const ir::AxisList& but = {});
@@ -25,15 +25,15 @@ class FoldCutter {
 
   /// Before the innermost cut's yield.
   ir::Builder& b() { return b_; }
-  /// The innermost cut's blk.
-  ir::Value* blk() const { return blk_; }
+  /// The innermost cut's block.
+  ir::Value* block() const { return block_; }
 
  private:
   ir::Type PartOf(ir::Type tile, const ir::AxisList& but) const;
 
   ir::Builder b_;
   ir::Op* fold_;
-  ir::Value* blk_ = nullptr;
+  ir::Value* block_ = nullptr;
   std::map<ir::AxisId, ir::AxisId> parts_;  ///< of axes that are cut
   ir::ValueMap map_;
 };

@@ -13,16 +13,16 @@
 // fetches ahead is its own. Of the binders the one that walks the stored tensors' outermost dimension counts slowest. A `for`
 // over blocks walks their starts.
 //
-//   spmd (%i: blk<i> in %lo .. %hi) { … }      ->   %count = the blocks of lo .. hi
+//   spmd (%i: block<i> in %lo .. %hi) { … }      ->   %count = the blocks of lo .. hi
 //                                                   %begin .. %end: its part of them, the first cores' one longer
 //                                                   loop %n in %begin .. %end step 1 {
 //                                                     %start = lo + n * extent
-//                                                     %i = make_blk %start, min(extent, hi - start), n ; … }
-//   for %k: blk<k> in %lo .. %hi { … }         ->   loop %start in %lo .. %hi step extent { %k = make_blk … }
+//                                                     %i = make_block %start, min(extent, hi - start), n ; … }
+//   for %k: block<k> in %lo .. %hi { … }         ->   loop %start in %lo .. %hi step extent { %k = make_block … }
 //
 // Blocks that are dealt dynamically go to whoever is free: each core takes the next number from a counter of the launch.
 //
-//   spmd (%i: blk<i> in %lo .. %hi) {deal = dynamic} { … }   ->   loop %n in 0 .. %count step 1 {claim = 0} { … }
+//   spmd (%i: block<i> in %lo .. %hi) {deal = dynamic} { … }   ->   loop %n in 0 .. %count step 1 {claim = 0} { … }
 //
 // Where no result depends on how long an spmd's blocks are, they are made equally long and numerous enough for the cores;
 // and where a block goes over rows several times, shorter where so many rows would leave the nearest cache meanwhile. Rows that
@@ -69,9 +69,9 @@ class Dealer {
     }
     for (size_t b = 0; b < binders.size(); ++b) {
       Value* value = ranges[b].Start(numbers[b]);
-      if (binders[b]->type()->kind == ir::TypeKind::Blk) {
+      if (binders[b]->type()->kind == ir::TypeKind::Block) {
         SetName(value, binders[b], "start");
-        value = MakeBlk(value, ranges[b].SizeAt(value), numbers[b], binders[b]);
+        value = MakeBlock(value, ranges[b].SizeAt(value), numbers[b], binders[b]);
       } else {
         value->set_name(binders[b]->name());
       }
@@ -93,8 +93,8 @@ class Dealer {
                                            : builder_.module().context().names.Intern(
                                                  binder->name().str() + ".start"));
     Value* size = range.SizeAt(start);
-    Value* blk = MakeBlk(start, size, range.IndexOf(start), binder);
-    binder->ReplaceAllUsesWith(blk);
+    Value* block = MakeBlock(start, size, range.IndexOf(start), binder);
+    binder->ReplaceAllUsesWith(block);
     MoveOps(op->region(), loop->region());
     ir::Erase(op);
   }
@@ -114,11 +114,11 @@ class Dealer {
     value->set_name(builder_.module().context().names.Intern(name));
   }
 
-  Value* MakeBlk(Value* start, Value* size, Value* index, const Value* binder) {
+  Value* MakeBlock(Value* start, Value* size, Value* index, const Value* binder) {
     SetName(size, binder, "size");
-    Value* blk = builder_.Make(OpKind::MakeBlk, {start, size, index}, binder->type());
-    blk->set_name(binder->name());
-    return blk;
+    Value* block = builder_.Make(OpKind::MakeBlock, {start, size, index}, binder->type());
+    block->set_name(binder->name());
+    return block;
   }
 
   /// A loop in place of `op` over all blocks, each of which one core takes.

@@ -81,31 +81,33 @@ class Prefetcher {
     return ways && columns_->parent_region() == ways->region(1);
   }
 
-  static Value* BlkOf(const Op* cut) { return cut->region()->param(0); }
+  static Value* BlockOf(const Op* cut) { return cut->region()->param(0); }
   static int64_t Most(const Op* cut) { return cut->attr<AttrKey::Sizes>()[0]; }
 
   /// Whether it is one of the largest blocks: the others, which are few, need no code for it.
   Value* IsLargest() {
-    auto has_most = [&](const Op* cut) { return b_.Eq(b_.BlkSize(BlkOf(cut)), b_.I64(Most(cut))); };
+    auto has_most = [&](const Op* cut) {
+      return b_.Eq(b_.BlockSize(BlockOf(cut)), b_.I64(Most(cut)));
+    };
     Value* columns = has_most(columns_);
     Value* rows = has_most(rows_);
     return b_.And(columns, rows);
   }
 
-  /// A blk over a new axis of `extent` elements in that of `blk`.
-  Value* MakeBlk(const Value* blk, int64_t extent, Value* start, Value* size) {
-    AxisId whole = blk->type()->axes[0];
+  /// A block over a new axis of `extent` elements in that of `block`.
+  Value* MakeBlock(const Value* block, int64_t extent, Value* start, Value* size) {
+    AxisId whole = block->type()->axes[0];
     AxisId axis = kernel_.AddAxis(
         {kernel_.axis(whole).name, b_.types().sizes().Constant(extent), nullptr, whole});
-    return b_.Make(OpKind::MakeBlk, {start, size, b_.I64(0)}, b_.types().Blk(axis));
+    return b_.Make(OpKind::MakeBlock, {start, size, b_.I64(0)}, b_.types().Block(axis));
   }
 
-  /// Of each element that these accesses of the nest touch, where it walks the blks.
-  void Ask(const Op* nest, const std::vector<const Op*>& accesses, const std::vector<Value*>& blks,
-           ir::IntentKind intent) {
-    Op* asking = b_.Create(OpKind::Nest, {blks}, {});
+  /// Of each element that these accesses of the nest touch, where it walks the blocks.
+  void Ask(const Op* nest, const std::vector<const Op*>& accesses,
+           const std::vector<Value*>& blocks, ir::IntentKind intent) {
+    Op* asking = b_.Create(OpKind::Nest, {blocks}, {});
     ir::ValueMap map;
-    for (size_t i = 0; i < blks.size(); ++i) {
+    for (size_t i = 0; i < blocks.size(); ++i) {
       const Value* point = nest->region()->param(i);
       map[point] = b_.AddParam(asking->region(), point->type(), point->name());
     }
@@ -134,40 +136,40 @@ class Prefetcher {
     const Op* nest = branch ? NestIn(branch->region(1)) : nullptr;
     if (!nest || nest->operands().size() != 2 || !LastAxis(nest).Vectorizes()) return;
     std::vector<const Op*> loads = PlainAccesses(nest, OpKind::Load);
-    if (loads.empty() || nest->operand(1) != BlkOf(panels_)) return;
+    if (loads.empty() || nest->operand(1) != BlockOf(panels_)) return;
     Value* of_row = ShareOfRow(nest->operand(0));
     b_.SetInsertionPoint(first_);
     MakeIf(b_, b_.Select(branch->operand(0), b_.Bool(false), IsLargest()), [&] {
-      Value* columns = BlkOf(columns_);
-      Value* next = b_.Add(b_.BlkStart(columns), b_.BlkSize(columns));
+      Value* columns = BlockOf(columns_);
+      Value* next = b_.Add(b_.BlockStart(columns), b_.BlockSize(columns));
       Value* share = Share(nest->operand(0), of_row);
       Ask(nest, loads,
-          {share, MakeBlk(panels_->operand(0), Most(columns_), next, b_.BlkSize(columns))},
+          {share, MakeBlock(panels_->operand(0), Most(columns_), next, b_.BlockSize(columns))},
           ir::IntentKind::ReadLater);
     });
   }
 
-  /// How many elements of the blk a row asks for, so that those of the largest blocks together ask for all.
-  Value* ShareOfRow(Value* blk) {
+  /// How many elements of the block a row asks for, so that those of the largest blocks together ask for all.
+  Value* ShareOfRow(Value* block) {
     b_.SetInsertionPoint(rows_);
     Value* one = b_.I64(1);
-    Value* least = b_.Sub(b_.BlkSize(rows_->operand(0)), b_.I64(Most(rows_) - 1));
+    Value* least = b_.Sub(b_.BlockSize(rows_->operand(0)), b_.I64(Most(rows_) - 1));
     Value* rows = b_.Max(least, one);
-    Value* last = b_.Sub(b_.Add(b_.BlkSize(blk), rows), one);
+    Value* last = b_.Sub(b_.Add(b_.BlockSize(block), rows), one);
     return b_.Div(last, rows);
   }
 
-  /// The part of the blk that the block of rows asks for.
-  Value* Share(Value* blk, Value* of_row) {
+  /// The part of the block that the block of rows asks for.
+  Value* Share(Value* block, Value* of_row) {
     Value* all = rows_->operand(0);
-    Value* rows = BlkOf(rows_);
-    Value* size = b_.BlkSize(blk);
+    Value* rows = BlockOf(rows_);
+    Value* size = b_.BlockSize(block);
     auto share = [&](Value* row) { return b_.Min(b_.Mul(of_row, row), size); };
-    Value* before = b_.Sub(b_.BlkStart(rows), b_.BlkStart(all));
+    Value* before = b_.Sub(b_.BlockStart(rows), b_.BlockStart(all));
     Value* lo = share(before);
-    Value* hi = share(b_.Add(before, b_.BlkSize(rows)));
-    int64_t extent = kernel_.axis(blk->type()->axes[0]).extent->value;
-    return MakeBlk(blk, extent, b_.Add(b_.BlkStart(blk), lo), b_.Sub(hi, lo));
+    Value* hi = share(b_.Add(before, b_.BlockSize(rows)));
+    int64_t extent = kernel_.axis(block->type()->axes[0]).extent->value;
+    return MakeBlock(block, extent, b_.Add(b_.BlockStart(block), lo), b_.Sub(hi, lo));
   }
 
   void AskForStores() {

@@ -13,7 +13,7 @@ std::optional<size_t> FreeBinderOf(const ir::Function& kernel, const ir::Op* spm
   const auto& binders = spmd->region()->params();
   for (size_t b = 0; b < binders.size(); ++b) {
     ir::Type type = binders[b]->type();
-    if (type->kind == ir::TypeKind::Blk && type->axes[0] == axis && IsFree(kernel, binders[b]))
+    if (type->kind == ir::TypeKind::Block && type->axes[0] == axis && IsFree(kernel, binders[b]))
       return b;
   }
   return std::nullopt;

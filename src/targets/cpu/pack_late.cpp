@@ -14,7 +14,7 @@
 // panel is in the nearest cache then, and all take turns in one place that stays there.
 //
 //   %y = nest { … load %b[%k, %j] … }               if %few { %y = nest { … } ; put %y to %h } else { }
-//   put %y to %h                                    cut %p: blk<jr> in %j {sizes = [32, 31]} {
+//   put %y to %h                                    cut %p: block<jr> in %j {sizes = [32, 31]} {
 //   %b = get %h : tile<f32; j k>              ->      %n = select %few, %number, 0
 //   %u = contraction %a, %b into %t                   if %few { } else { %y = nest (…, … in %p) { … } ; put %y to %h panel %n }
 //   put %u to %c                                      %b = get %h panel %n : tile<f32; jr k>
@@ -110,7 +110,7 @@ class MoveSinker {
     const Value* home = sinking_.put->operand(1);
     cutter_.Open(*sinking_.block.column, Panels(home->type()->panel));
     b_.SetInsertionPoint(cutter_.b().before());
-    Value* own = b_.BlkIndex(cutter_.blk());
+    Value* own = b_.BlockIndex(cutter_.block());
     Value* panel = b_.Select(few, own, b_.I64(0));
     Op* one = MakeBranch(b_, few);
     cutter_.b().SetInsertionPoint(one->region(1)->terminator());
@@ -128,8 +128,8 @@ class MoveSinker {
  private:
   Value* HasFewRows() {
     constexpr int64_t kFewBlocks = 4;
-    Value* rows = ir::FindBlk(sinking_.contraction, *sinking_.block.row);
-    Value* size = b_.BlkSize(rows);
+    Value* rows = ir::FindBlock(sinking_.contraction, *sinking_.block.row);
+    Value* size = b_.BlockSize(rows);
     return b_.Lt(size, b_.I64(kFewBlocks * sinking_.block.largest.rows));
   }
 

@@ -144,7 +144,7 @@ class Privatizer {
       ir::Type binder = spmd_->region()->param(b)->type();
       Size number = ir::BlocksOfBinders(kernel_, sizes, spmd_, b, b + 1);
       if (!number) return nullptr;
-      bool each = binder->kind == ir::TypeKind::Blk && Contains(axes, binder->axes[0]);
+      bool each = binder->kind == ir::TypeKind::Block && Contains(axes, binder->axes[0]);
       if (each) number = ir::SizeOfValue(kernel_, sizes, spmd_->operand(2 * b + 1));
       points = sizes.Binary(SizeKind::Mul, points, number);
     }

@@ -17,8 +17,8 @@
 // That pays where much is summed up for an element; how much, the launch knows. Blocks are as high then as the second-level cache has
 // room for their accumulators.
 //
-//   spmd (%o: blk<o> …, %i: …, %j: …)   ->   if %full { spmd (%o.1: blk<o.wide> …, %i.1: blk<i.high> …, %j.1: …) { … } }
-//   { … contraction … : tile<o i j> }        else { spmd (%o: blk<o> …, %i: …, %j: …) { … } }
+//   spmd (%o: block<o> …, %i: …, %j: …)   ->   if %full { spmd (%o.1: block<o.wide> …, %i.1: block<i.high> …, %j.1: …) { … } }
+//   { … contraction … : tile<o i j> }        else { spmd (%o: block<o> …, %i: …, %j: …) { … } }
 
 namespace kdl::cpu {
 
@@ -51,7 +51,7 @@ bool LoadsWindow(const Value* factor) {
   auto index = IndexOf(load);
   auto ranges = [&](const ir::AccessDim& dim) {
     return std::ranges::count_if(dim.terms, [&](const ir::AccessTerm& term) {
-      return index[term.operand]->type()->kind == ir::TypeKind::Blk;
+      return index[term.operand]->type()->kind == ir::TypeKind::Block;
     });
   };
   return std::ranges::any_of(access.dims, [&](const auto& dim) { return ranges(dim) > 1; });
@@ -199,7 +199,7 @@ class Splitter {
       int64_t reach = 0;
       for (const ir::AccessTerm& term : dim.terms) {
         ir::Type type = index[term.operand]->type();
-        if (type->kind != ir::TypeKind::Blk) continue;
+        if (type->kind != ir::TypeKind::Block) continue;
         auto own = extents.find(type->axes[0]);
         int64_t extent = own == extents.end() ? kernel_.Extent(type->axes[0]) : own->second;
         int64_t step = IsConstant(term.coefficient) ? std::abs(term.coefficient->value) : 1;

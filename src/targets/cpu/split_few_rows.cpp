@@ -15,8 +15,8 @@
 // memory's rate decides. For launches with few rows blocks are walked by axes of their own: stream-row-reductions takes such blocks, and they
 // are as long along the columns as the nearest cache has room for a row of accumulators.
 //
-//   spmd (%i: blk<i> in 0 .. %M, %j: …)   ->   if %M <= 4 { spmd (%i.1: blk<i.few> in 0 .. %M, %j.1: blk<j.few> in …) { … }
-//   { … }                                      } else { spmd (%i: blk<i> …) { … } }
+//   spmd (%i: block<i> in 0 .. %M, %j: …)   ->   if %M <= 4 { spmd (%i.1: block<i.few> in 0 .. %M, %j.1: block<j.few> in …) { … }
+//   { … }                                      } else { spmd (%i: block<i> …) { … } }
 
 namespace kdl::cpu {
 

@@ -53,8 +53,8 @@ class RowFolder {
 
   void Rewrite(Op* fold) {
     ir::Builder b(module_, fold);
-    Value* start = b.BlkStart(rows_.blk);
-    Value* size = b.BlkSize(rows_.blk);
+    Value* start = b.BlockStart(rows_.block);
+    Value* size = b.BlockSize(rows_.block);
     Value* end = b.Add(start, size);
     passes::Values result = {StartOf(b, fold)};
     if (Value* together = GoTogether(b, fold)) {
@@ -79,7 +79,7 @@ class RowFolder {
       Value* tensor = ir::LoadOp(const_cast<Op*>(op)).tensor();
       int64_t bytes = Bytes(tensor->type()->scalar);
       if (kernel_.Extent(last) * bytes < kPageBytes) return nullptr;
-      Value* size = b.BlkSize(ir::FindBlk(fold, last));
+      Value* size = b.BlockSize(ir::FindBlock(fold, last));
       Value* in_pages = b.Ge(size, b.I64(kPageBytes / bytes));
       Value* all = b.Mul(b.SizeValue(tensor->type()->dims[0]), BytesPerIndex(b, tensor, 0));
       Value* is_near = b.Le(all, b.I64(kernel_.facts.l2_bytes));
@@ -108,7 +108,7 @@ class RowFolder {
     std::vector<passes::Values> rows(static_cast<size_t>(count), passes::Values(whole.size()));
     std::vector<ir::ValueMap> at_rows;
     for (int64_t i = 0; i < count; ++i)
-      at_rows.push_back({{rows_.blk, i == 0 ? first : b.Add(first, b.I64(i))}});
+      at_rows.push_back({{rows_.block, i == 0 ? first : b.Add(first, b.I64(i))}});
     for (bool tiles : {false, true}) {
       for (size_t i = 0; i < rows.size(); ++i) {
         for (size_t t = 0; t < whole.size(); ++t) {
@@ -140,8 +140,8 @@ class RowFolder {
   Value* RowOf(ir::Builder& b, Value* term, ir::ValueMap& at_row) {
     const Op* def = term->def();
     if (!Contains(rows_.makers, def)) {
-      AxisId folded = rows_.blk->type()->axes[0];
-      return HasAxis(term, folded) ? ElementOf(b, term, at_row.at(rows_.blk)) : term;
+      AxisId folded = rows_.block->type()->axes[0];
+      return HasAxis(term, folded) ? ElementOf(b, term, at_row.at(rows_.block)) : term;
     }
     if (auto known = at_row.find(term); known != at_row.end()) return known->second;
     for (Value* operand : def->operands()) {

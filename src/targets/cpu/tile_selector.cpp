@@ -282,7 +282,7 @@ class Selection {
     for (const ir::AccessDim& dim : access.dims) {
       for (const ir::AccessTerm& term : dim.terms) {
         ir::Type type = op->Segment(index)[term.operand]->type();
-        if (type->kind != ir::TypeKind::Blk) continue;
+        if (type->kind != ir::TypeKind::Block) continue;
         bool last = &dim == &access.dims.back();
         Mark(type->axes[0], last ? &Role::contiguous : &Role::strided);
         if (!last) continue;

@@ -28,7 +28,7 @@ bool CountsBlocks(const Op* op, ir::AxisId axis) {
 }  // namespace
 
 bool IsFree(const ir::Function& kernel, const Value* binder) {
-  if (binder->type()->kind != ir::TypeKind::Blk) return false;
+  if (binder->type()->kind != ir::TypeKind::Block) return false;
   ir::AxisId axis = binder->type()->axes[0];
   auto is_child = [&](const ir::Axis& other) { return other.parent == axis; };
   if (std::any_of(kernel.axes.begin(), kernel.axes.end(), is_child)) return false;
@@ -38,8 +38,8 @@ bool IsFree(const ir::Function& kernel, const Value* binder) {
   return !AnyBelow(kernel.body, [&](const Op* op) {
     const ir::Attr* folded = op->FindAttr(ir::AttrKey::Axes);
     if (folded && Contains(std::get<ir::AxisList>(folded->value), axis)) return true;
-    bool asks = op->kind() == OpKind::BlkStart || op->kind() == OpKind::BlkSize ||
-                op->kind() == OpKind::BlkIndex;
+    bool asks = op->kind() == OpKind::BlockStart || op->kind() == OpKind::BlockSize ||
+                op->kind() == OpKind::BlockIndex;
     return asks && op->operand(0) == binder;
   });
 }
@@ -75,7 +75,7 @@ bool IsNarrow(const ir::Function& kernel, Op* op) {
     for (const ir::AccessTerm& term : access.dims.back().terms) {
       const Value* index = store->index()[term.operand];
       bool walks = Contains(binders, index);
-      if (!walks || index->type()->kind != ir::TypeKind::Blk) continue;
+      if (!walks || index->type()->kind != ir::TypeKind::Block) continue;
       Size extent = kernel.axis(index->type()->axes[0]).extent;
       int64_t bytes = Bytes(store->tensor()->type()->scalar);
       narrow = narrow || (IsConstant(extent) && extent->value * bytes < kRunBytes);
@@ -89,10 +89,10 @@ int64_t Granule(const Op* op, const Value* binder, const AxisOrder& order,
                 const ProcessorFacts& facts) {
   constexpr int64_t kRows = 8;
   constexpr int64_t kElementBits = 32;
-  if (binder->type()->kind != ir::TypeKind::Blk) return 1;
+  if (binder->type()->kind != ir::TypeKind::Block) return 1;
   ir::AxisList axes;
   for (const Value* param : op->region()->params()) {
-    if (param->type()->kind == ir::TypeKind::Blk) axes.push_back(param->type()->axes[0]);
+    if (param->type()->kind == ir::TypeKind::Block) axes.push_back(param->type()->axes[0]);
   }
   bool is_last = order.Sorted(axes).back() == binder->type()->axes[0];
   return is_last ? 2 * facts.vector_bits / kElementBits : kRows;
@@ -108,7 +108,7 @@ bool IsBefore(const Value* value, const Op* spmd) {
 
 /// The loops in the spmd whose turns fold pieces of the binder's rows in lanes.
 std::vector<Turns> RowLoops(const ir::Function& kernel, Op* spmd, const Value* binder) {
-  if (binder->type()->kind != ir::TypeKind::Blk) return {};
+  if (binder->type()->kind != ir::TypeKind::Block) return {};
   std::vector<Turns> turns;
   std::set<const Op*> loops;
   ir::AxisId row = binder->type()->axes[0];
@@ -120,7 +120,7 @@ std::vector<Turns> RowLoops(const ir::Function& kernel, Op* spmd, const Value* b
     Op* loop = fold->parent_region()->parent();
     if (!by_rows || !loop || loop->kind() != OpKind::For || !loops.insert(loop).second) return;
     const Value* turn = loop->region()->param(0);
-    bool folds_turns = turn->type()->kind == ir::TypeKind::Blk &&
+    bool folds_turns = turn->type()->kind == ir::TypeKind::Block &&
                        Contains(fold->attr<ir::AttrKey::Axes>(), turn->type()->axes[0]);
     ir::ForOp bounds(loop);
     auto is_known = [&](const Value* end) { return ConstantOf(end) || IsBefore(end, spmd); };
@@ -154,7 +154,7 @@ Walk WalkOf(const KernelFacts& facts, const std::vector<Op*>& ops) {
       walk.free[b] = walk.free[b] && IsFree(facts.kernel, binder);
       walk.granule[b] = std::max(walk.granule[b], Granule(op, binder, facts.order, facts.target));
       for (const Rereads::Rows& rows : facts.rereads.rows()) {
-        if (rows.blk == binder) walk.rereads[b].push_back(rows);
+        if (rows.block == binder) walk.rereads[b].push_back(rows);
       }
       if (ops.size() == 1) walk.row_loops[b] = RowLoops(facts.kernel, op, binder);
     }

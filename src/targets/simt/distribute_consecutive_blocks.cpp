@@ -12,11 +12,11 @@
 
 // distribute-consecutive-blocks: blocks become numbers, of which each core takes a run. A `for` over blocks walks their starts.
 //
-//   spmd (%i: blk<i> in %lo .. %hi) { … }      ->   loop %n in %begin .. %end step 1 {
-//                                                     %i = make_blk lo + n * extent, min(extent, hi - start), n ; … }
+//   spmd (%i: block<i> in %lo .. %hi) { … }      ->   loop %n in %begin .. %end step 1 {
+//                                                     %i = make_block lo + n * extent, min(extent, hi - start), n ; … }
 //   spmd (%i: …, %j: …) { … }                  ->   loop … carry(%ni = begin div count j, %nj = begin rem count j) { …
 //                                                     yield those of the next block }
-//   for %k: blk<k> in %lo .. %hi { … }         ->   loop %start in %lo .. %hi step extent { %k = make_blk … }
+//   for %k: block<k> in %lo .. %hi { … }         ->   loop %start in %lo .. %hi step extent { %k = make_block … }
 //
 // Where cores without blocks do nothing at all, the kernel says how many blocks there may be: busy_cores.
 //
@@ -26,10 +26,10 @@
 // the cache before memory: a core's numbers are as many apart as there are cores, and numbers go down groups of rows, column by
 // column.
 //
-//   spmd (%i: blk<i> in …, %j: …) { … }        ->   loop %n in core .. count i * count j step cores {
+//   spmd (%i: block<i> in …, %j: …) { … }        ->   loop %n in core .. count i * count j step cores {
 //                                                     %r = n rem (16 count j) ; %h = min(16, count i - n div (16 count j) * 16)
-//                                                     %i = make_blk …, n div (16 count j) * 16 + r rem h
-//                                                     %j = make_blk …, r div h ; … }
+//                                                     %i = make_block …, n div (16 count j) * 16 + r rem h
+//                                                     %j = make_block …, r div h ; … }
 
 namespace kdl::simt {
 
@@ -44,7 +44,7 @@ bool IsOfProduct(const ir::Function& kernel, const Op* spmd) {
   if (binders.size() < 2) return false;
   ir::AxisList dealt;
   for (const Value* binder : std::span(binders).last(2)) {
-    if (binder->type()->kind != ir::TypeKind::Blk) return false;
+    if (binder->type()->kind != ir::TypeKind::Block) return false;
     dealt.push_back(binder->type()->axes[0]);
   }
   std::ranges::sort(dealt);
@@ -106,7 +106,7 @@ class Dealer {
     Op* loop = MakeLoopInPlace(b_, op, blocks.lo(), blocks.hi(), extent);
     Value* start = loop->region()->param(0);
     Value* size = range.SizeAt(start);
-    binder->ReplaceAllUsesWith(MakeBlk(start, size, range.IndexOf(start), binder));
+    binder->ReplaceAllUsesWith(MakeBlock(start, size, range.IndexOf(start), binder));
     MoveOps(op->region(), loop->region());
     ir::Erase(op);
   }
@@ -179,16 +179,16 @@ class Dealer {
 
   void ReplaceBinder(Value* binder, BlockRange& range, Value* number) {
     Value* start = range.Start(number);
-    bool is_blk = binder->type()->kind == ir::TypeKind::Blk;
-    Value* value = is_blk ? MakeBlk(start, range.SizeAt(start), number, binder) : start;
-    if (!is_blk) value->set_name(binder->name());
+    bool is_block = binder->type()->kind == ir::TypeKind::Block;
+    Value* value = is_block ? MakeBlock(start, range.SizeAt(start), number, binder) : start;
+    if (!is_block) value->set_name(binder->name());
     binder->ReplaceAllUsesWith(value);
   }
 
-  Value* MakeBlk(Value* start, Value* size, Value* index, const Value* binder) {
-    Value* blk = b_.Make(OpKind::MakeBlk, {start, size, index}, binder->type());
-    blk->set_name(binder->name());
-    return blk;
+  Value* MakeBlock(Value* start, Value* size, Value* index, const Value* binder) {
+    Value* block = b_.Make(OpKind::MakeBlock, {start, size, index}, binder->type());
+    block->set_name(binder->name());
+    return block;
   }
 
   ir::Function& kernel_;

@@ -75,22 +75,22 @@ class PointFolder {
   Values Nest(const AxisList& axes, const std::function<Values(const Point&)>& make) {
     if (axes.empty()) return make({});
     AxisList sorted = order_.Sorted(axes);
-    std::vector<Value*> blks;
-    for (AxisId axis : sorted) blks.push_back(ir::FindBlk(at_, axis));
-    return Nest(sorted, blks, make);
+    std::vector<Value*> blocks;
+    for (AxisId axis : sorted) blocks.push_back(ir::FindBlock(at_, axis));
+    return Nest(sorted, blocks, make);
   }
 
-  Values Nest(const AxisList& axes, const std::vector<Value*>& blks,
+  Values Nest(const AxisList& axes, const std::vector<Value*>& blocks,
               const std::function<Values(const Point&)>& make) {
     // The results' types are known once the body is made: it is made in a nest without results, whose region moves.
-    Op* draft = b_.Create(OpKind::Nest, {blks}, {});
+    Op* draft = b_.Create(OpKind::Nest, {blocks}, {});
     Point point;
     for (AxisId axis : axes) point[axis] = b_.AddParam(draft->region(), b_.I64Type(), Name());
     Values made;
     FillRegion(b_, draft->region(), [&] { return made = make(point); });
     std::vector<ir::Type> types;
     for (const Value* value : made) types.push_back(b_.types().Tile(value->type()->scalar, axes));
-    Op* nest = b_.Create(OpKind::Nest, {blks}, types);
+    Op* nest = b_.Create(OpKind::Nest, {blocks}, types);
     for (Value* param : draft->region()->params())
       param->ReplaceAllUsesWith(b_.AddParam(nest->region(), param->type(), param->name()));
     MoveOps(draft->region(), nest->region());
@@ -111,9 +111,9 @@ class PointFolder {
   /// Those that the op walks, before what is made.
   void FindRanges() {
     for (AxisId axis : at_->attr<AttrKey::Axes>()) {
-      Value* blk = ir::FindBlk(at_, axis);
-      Value* start = b_.BlkStart(blk);
-      Value* size = b_.BlkSize(blk);
+      Value* block = ir::FindBlock(at_, axis);
+      Value* start = b_.BlockStart(block);
+      Value* size = b_.BlockSize(block);
       ranges_[axis] = {start, b_.Add(start, size)};
     }
   }
@@ -237,19 +237,19 @@ class PointFolder {
   Values InLanes(Op* op, const AxisList& folded) {
     AxisId lane = NewAxis(kLanes);
     AxisList kept = order_.Sorted(op->result()->type()->axes);
-    std::vector<Value*> blks;
-    for (AxisId axis : kept) blks.push_back(ir::FindBlk(op, axis));
-    blks.push_back(BlkOf(lane, kLanes));
+    std::vector<Value*> blocks;
+    for (AxisId axis : kept) blocks.push_back(ir::FindBlock(op, axis));
+    blocks.push_back(BlockOf(lane, kLanes));
     AxisList axes = kept;
     axes.push_back(lane);
-    Value* in_lanes = Nest(axes, blks, [&](const Point& point) -> Values {
+    Value* in_lanes = Nest(axes, blocks, [&](const Point& point) -> Values {
       return {FoldLane(folded, point, point.at(lane))};
     })[0];
     // Lanes that are a whole number of parts apart are folded by one worker each, then what these have.
     AxisId part = NewAxis(kParts);
-    blks.back() = BlkOf(part, kParts);
+    blocks.back() = BlockOf(part, kParts);
     axes.back() = part;
-    Value* in_parts = Nest(axes, blks, [&](const Point& point) -> Values {
+    Value* in_parts = Nest(axes, blocks, [&](const Point& point) -> Values {
       return {Tree({in_lanes, lane, kLanes / kParts, kParts}, point, point.at(part))};
     })[0];
     return Nest(kept, [&](const Point& at) -> Values {
@@ -261,10 +261,10 @@ class PointFolder {
     return kernel_.AddAxis({Name(), b_.types().sizes().Constant(extent), nullptr, {}});
   }
 
-  Value* BlkOf(AxisId axis, int64_t extent) {
+  Value* BlockOf(AxisId axis, int64_t extent) {
     Value* zero = b_.I64(0);
     Value* all = b_.I64(extent);
-    return b_.Make(OpKind::MakeBlk, {zero, all, zero}, b_.types().Blk(axis));
+    return b_.Make(OpKind::MakeBlock, {zero, all, zero}, b_.types().Block(axis));
   }
 
   /// Of each row the elements whose number is the lane's, mod 64.

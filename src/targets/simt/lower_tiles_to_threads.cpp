@@ -71,18 +71,19 @@ void TeamExpander::ExpandRegion(const ir::Region* region) {
 
 void TeamExpander::ExpandOp(Op* op) {
   switch (op->kind()) {
-    case OpKind::MakeBlk: {
-      ir::MakeBlkOp blk(op);
-      tiles_.SetBlk(op->result(), {Scalar(blk.start()), Scalar(blk.size()), Scalar(blk.index())});
+    case OpKind::MakeBlock: {
+      ir::MakeBlockOp block(op);
+      tiles_.SetBlock(op->result(),
+                      {Scalar(block.start()), Scalar(block.size()), Scalar(block.index())});
       return;
     }
-    case OpKind::BlkStart:
+    case OpKind::BlockStart:
       scalars_[op->result()] = tiles_.FactsOf(op->operand(0)).start;
       return;
-    case OpKind::BlkSize:
+    case OpKind::BlockSize:
       scalars_[op->result()] = tiles_.FactsOf(op->operand(0)).size;
       return;
-    case OpKind::BlkIndex:
+    case OpKind::BlockIndex:
       scalars_[op->result()] = tiles_.FactsOf(op->operand(0)).index;
       return;
     case OpKind::Nest:

@@ -79,7 +79,7 @@ Role RoleOf(const ir::Function& kernel, Name generic) {
                                                   : size_t{ir::StoreOp::at_index};
     for (const ir::AccessTerm& term : last.terms) {
       ir::Type type = op->Segment(index)[term.operand]->type();
-      role.along |= type->kind == ir::TypeKind::Blk && is_extent(type->axes[0]);
+      role.along |= type->kind == ir::TypeKind::Block && is_extent(type->axes[0]);
     }
   });
   return role;

@@ -78,9 +78,9 @@ class WorkCounter {
     }
     if (auto turn = def->operands().empty() ? turns_.end() : turns_.find(def->operand(0));
         turn != turns_.end()) {
-      if (def->kind() == OpKind::BlkStart) return static_cast<uint64_t>(turn->second.start);
-      if (def->kind() == OpKind::BlkSize) return static_cast<uint64_t>(turn->second.size);
-      if (def->kind() == OpKind::BlkIndex) return static_cast<uint64_t>(turn->second.number);
+      if (def->kind() == OpKind::BlockStart) return static_cast<uint64_t>(turn->second.start);
+      if (def->kind() == OpKind::BlockSize) return static_cast<uint64_t>(turn->second.size);
+      if (def->kind() == OpKind::BlockIndex) return static_cast<uint64_t>(turn->second.number);
     }
     if (!def->info().has(ir::kElementwise) || def->results().size() != 1) return std::nullopt;
     std::vector<uint64_t> operands;
@@ -138,8 +138,8 @@ class WorkCounter {
         return Unless(OfBlock(op->region()).empty());
       case OpKind::If:
         return OfIf(op);
-      case OpKind::MakeBlk:
-        return OfMakeBlk(op);
+      case OpKind::MakeBlock:
+        return OfMakeBlock(op);
       case OpKind::Contraction:
         return {
             {op->HasAttr(AttrKey::Unit) ? op->operand(0)->type()->scalar : op->attr<AttrKey::Acc>(),
@@ -204,9 +204,9 @@ class WorkCounter {
     return work == OfBlock(op->region(1)) ? work : Unless(false);
   }
 
-  Operations OfMakeBlk(const Op* op) {
-    ir::MakeBlkOp blk(const_cast<Op*>(op));
-    Turn turn{Number(blk.start()), Number(blk.size()), 0};
+  Operations OfMakeBlock(const Op* op) {
+    ir::MakeBlockOp block(const_cast<Op*>(op));
+    Turn turn{Number(block.start()), Number(block.size()), 0};
     turns_[op->result()] = turn;
     sizes_[op->result()->type()->axes[0]] = turn.size;
     return {};
@@ -218,11 +218,11 @@ class WorkCounter {
     bool spmd = loop->kind() == OpKind::Spmd;
     if (binder == (spmd ? loop->region()->params().size() : 1)) return OfBlock(loop->region());
     const Value* param = loop->region()->param(binder);
-    bool is_blk = param->type()->kind == ir::TypeKind::Blk;
+    bool is_block = param->type()->kind == ir::TypeKind::Block;
     int64_t lo = Number(loop->operand(spmd ? 2 * binder : 0));
     int64_t hi = Number(loop->operand(spmd ? 2 * binder + 1 : 1));
     int64_t step = 1;
-    if (is_blk) {
+    if (is_block) {
       std::optional<int64_t> extent =
           Evaluate(AxesOf(loop).axis(param->type()->axes[0]).extent, value_);
       known_ &= extent.has_value();
@@ -235,7 +235,7 @@ class WorkCounter {
     auto take = [&](int64_t number) {
       int64_t start = lo + number * step;
       Turn turn{start, std::min(step, hi - start), number};
-      if (is_blk) {
+      if (is_block) {
         turns_[param] = turn;
         sizes_[param->type()->axes[0]] = turn.size;
       } else {
@@ -263,15 +263,15 @@ class WorkCounter {
   /// Whether bounds, conditions or blocks inside the loop are computed from where the turn's block begins, or its number.
   static bool DependsOnTurn(const Op* loop, const Value* param) {
     std::set<const Value*> tainted;
-    if (param->type()->kind != ir::TypeKind::Blk) tainted.insert(param);
+    if (param->type()->kind != ir::TypeKind::Block) tainted.insert(param);
     bool found = false;
     ir::Walk(loop->region(), [&](const Op* op) {
-      bool starts = (op->kind() == OpKind::BlkStart || op->kind() == OpKind::BlkIndex) &&
+      bool starts = (op->kind() == OpKind::BlockStart || op->kind() == OpKind::BlockIndex) &&
                     op->operand(0) == param;
       bool takes = std::ranges::any_of(
           op->operands(), [&](const Value* operand) { return tainted.contains(operand); });
       if (!starts && !takes) return;
-      found |= !op->regions().empty() || op->kind() == OpKind::MakeBlk;
+      found |= !op->regions().empty() || op->kind() == OpKind::MakeBlock;
       for (const Value* result : op->results()) {
         if (ir::IsScalar(result->type())) tainted.insert(result);
       }

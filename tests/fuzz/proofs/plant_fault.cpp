@@ -93,7 +93,7 @@ bool OneDomain(ir::Module& module) {
   return Each(module, unnamed, [&](Op* op) {
     std::string name = "every";
     for (const Value* binder : op->region()->params())
-      name += binder->type()->kind == ir::TypeKind::Blk ? "_block" : "_index";
+      name += binder->type()->kind == ir::TypeKind::Block ? "_block" : "_index";
     op->SetAttr(ir::MakeAttr<AttrKey::Domain>(module.context().names.Intern(name)));
   });
 }

@@ -16,7 +16,7 @@ int64_t KernelShape::Extent(ir::AxisId axis) const {
 
 AxisList WalkedAxes(const Op* nest) {
   AxisList axes;
-  for (const Value* blk : nest->operands()) axes.push_back(blk->type()->axes[0]);
+  for (const Value* block : nest->operands()) axes.push_back(block->type()->axes[0]);
   return axes;
 }
 

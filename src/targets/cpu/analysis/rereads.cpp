@@ -13,9 +13,9 @@ namespace kdl::cpu {
 
 namespace {
 
-/// The blk that an index of a load stands for: itself, or in a nest the blk that its point walks; else null.
-const Value* BlkOf(const Value* index, const Op* load) {
-  if (index->type()->kind == ir::TypeKind::Blk) return index;
+/// The block that an index of a load stands for: itself, or in a nest the block that its point walks; else null.
+const Value* BlockOf(const Value* index, const Op* load) {
+  if (index->type()->kind == ir::TypeKind::Block) return index;
   const Op* nest = load->parent_region()->parent();
   if (!nest || nest->kind() != OpKind::Nest) return nullptr;
   const auto& points = load->parent_region()->params();
@@ -39,7 +39,7 @@ bool Exclude(const Op* a, const Op* b) {
   return false;
 }
 
-/// The rows that a load walks: its outermost dimension that one blk alone indexes, and that is not the last.
+/// The rows that a load walks: its outermost dimension that one block alone indexes, and that is not the last.
 struct RowIndex {
   size_t operand;
   size_t dim;
@@ -50,7 +50,7 @@ std::optional<RowIndex> RowIndexOf(const Op* load) {
   for (size_t d = 0; d + 1 < access.dims.size(); ++d) {
     const auto& terms = access.dims[d].terms;
     if (terms.size() == 1 && IsConstant(terms[0].coefficient, 1) &&
-        BlkOf(index[terms[0].operand], load))
+        BlockOf(index[terms[0].operand], load))
       return RowIndex{terms[0].operand, d};
   }
   return std::nullopt;
@@ -73,19 +73,19 @@ Rereads::Rereads(const ir::Function& kernel) {
   std::vector<Group> groups;
   auto group_of = [&](const Op* op, RowIndex row) -> Group& {
     ir::LoadOp load(const_cast<Op*>(op));
-    const Value* blk = BlkOf(load.index()[row.operand], op);
+    const Value* block = BlockOf(load.index()[row.operand], op);
     ir::Access access = op->attr<AttrKey::Access>();
     for (Group& group : groups) {
-      if (group.rows.blk == blk && group.rows.tensor == load.tensor() && group.access == access)
+      if (group.rows.block == block && group.rows.tensor == load.tensor() && group.access == access)
         return group;
     }
-    return groups.emplace_back(Group{{blk, load.tensor(), row.dim}, access, {}});
+    return groups.emplace_back(Group{{block, load.tensor(), row.dim}, access, {}});
   };
   ir::Walk(kernel.body, [&](const Op* op) {
     std::optional<RowIndex> row = op->kind() == OpKind::Load ? RowIndexOf(op) : std::nullopt;
     if (!row) return;
     Group& group = group_of(op, *row);
-    const Op* pass = passes::AncestorIn(passes::MadeIn(group.rows.blk), op);
+    const Op* pass = passes::AncestorIn(passes::MadeIn(group.rows.block), op);
     bool is_new = group.passes.empty() || group.passes.back().pass != pass;
     if (is_new && !group.passes.empty() && Exclude(group.passes.back().load, op)) return;
     if (is_new) group.passes.push_back({pass, op});
@@ -111,8 +111,9 @@ Value* BytesPerIndex(ir::Builder& b, const Value* tensor, size_t dim) {
   return bytes;
 }
 
-bool Rereads::HasRows(const Value* blk) const {
-  return std::any_of(rows_.begin(), rows_.end(), [&](const Rows& rows) { return rows.blk == blk; });
+bool Rereads::HasRows(const Value* block) const {
+  return std::any_of(rows_.begin(), rows_.end(),
+                     [&](const Rows& rows) { return rows.block == block; });
 }
 
 bool Rereads::HasRowsOf(const Value* tensor) const {

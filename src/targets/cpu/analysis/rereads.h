@@ -28,15 +28,15 @@ class Rereads {
   /// Null: nothing was there before.
   const Again* Of(const ir::Op* load) const;
 
-  /// Rows of `tensor`, dimension `dim` of which `blk` indexes.
+  /// Rows of `tensor`, dimension `dim` of which `block` indexes.
   struct Rows {
-    const ir::Value* blk;
+    const ir::Value* block;
     ir::Value* tensor;
     size_t dim;
   };
   /// All over which blocks go several times.
   const std::vector<Rows>& rows() const { return rows_; }
-  bool HasRows(const ir::Value* blk) const;
+  bool HasRows(const ir::Value* block) const;
   /// Whether some pass comes back to rows of the tensor.
   bool HasRowsOf(const ir::Value* tensor) const;
 

@@ -42,7 +42,7 @@ AxisId LastIndexed(const Op* load) {
   AxisId last;
   for (const ir::AccessTerm& term : access.dims.back().terms) {
     const Value* operand = index[term.operand];
-    if (operand->type()->kind == ir::TypeKind::Blk) last = operand->type()->axes[0];
+    if (operand->type()->kind == ir::TypeKind::Block) last = operand->type()->axes[0];
   }
   return last;
 }
@@ -64,7 +64,7 @@ class Finder {
       if (!used_here) return false;
       found_.makers.push_back(op);
     }
-    return found_.blk != nullptr;
+    return found_.block != nullptr;
   }
 
   /// Whether elements of the loads are side by side along the axis; of one at least.
@@ -84,10 +84,10 @@ class Finder {
   /// Collects what makes the term, or nothing of it.
   bool Collects(const Value* term) {
     std::set<const Op*> reached = reached_;
-    ir::Value* blk = found_.blk;
+    ir::Value* block = found_.block;
     if (Collect(term)) return true;
     reached_ = std::move(reached);
-    found_.blk = blk;
+    found_.block = block;
     return false;
   }
 
@@ -105,19 +105,19 @@ class Finder {
         def->results().size() != 1)
       return false;
     if (!reached_.insert(def).second) return true;
-    if (IsPlainLoad(def)) return NoteBlk(def) && NothingWritesBetween(def, fold_);
+    if (IsPlainLoad(def)) return NoteBlock(def) && NothingWritesBetween(def, fold_);
     return def->info().has(ir::kPure) && def->info().has(ir::kElementwise) &&
            std::ranges::all_of(def->operands(), [&](const Value* one) { return Collect(one); });
   }
 
   /// False where a row is looked up, by a tile of indices.
-  bool NoteBlk(const Op* load) {
+  bool NoteBlock(const Op* load) {
     for (Value* index : load->Segment(ir::LoadOp::at_index)) {
       if (HasAxis(index, folded_)) return false;
-      bool is_row = index->type()->kind == ir::TypeKind::Blk && index->type()->axes[0] == folded_;
+      bool is_row = index->type()->kind == ir::TypeKind::Block && index->type()->axes[0] == folded_;
       if (!is_row) continue;
-      if (found_.blk && found_.blk != index) return false;
-      found_.blk = index;
+      if (found_.block && found_.block != index) return false;
+      found_.block = index;
     }
     return true;
   }

@@ -11,7 +11,7 @@ namespace kdl::cpu {
 /// A fold in one chain that reads its terms once, each row where it lies: rows lie along the result's last axis, and a factor has
 /// axes of its own, which read the other one again, for a few elements at most. A factor of numbers alone, one a row, may have been made before.
 struct RowFold {
-  ir::Value* blk = nullptr;  ///< what is folded, row by row
+  ir::Value* block = nullptr;  ///< what is folded, row by row
   std::vector<const ir::Op*>
       makers{};  ///< of the terms, from their loads on; those that come last first
 };

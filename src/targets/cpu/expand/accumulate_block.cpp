@@ -10,9 +10,9 @@ namespace kdl::cpu {
 
 namespace {
 
-/// So many elements a blk has in the code that is made; 0: that is not known.
-int64_t MostOf(const BlkFacts& blk) {
-  return blk.most ? blk.most : ConstantOf(blk.size).value_or(0);
+/// So many elements a block has in the code that is made; 0: that is not known.
+int64_t MostOf(const BlockFacts& block) {
+  return block.most ? block.most : ConstantOf(block.size).value_or(0);
 }
 
 class RegisterFold {
@@ -34,12 +34,12 @@ class RegisterFold {
   }
 
  private:
-  const BlkFacts& Facts(AxisId axis) const { return e_.Facts(what_.op, axis); }
+  const BlockFacts& Facts(AxisId axis) const { return e_.Facts(what_.op, axis); }
 
   /// Rows, of which some may lack, by whole vectors, or one vector of which a part exists.
   bool FitsRegisters() {
     auto& [values, block, shape, piece, partial] = tile_;
-    const BlkFacts& columns = Facts(*block.column);
+    const BlockFacts& columns = Facts(*block.column);
     piece.lanes = block.lanes;
     shape.columns = MostOf(columns) / block.lanes;
     bool fits = MostOf(columns) % block.lanes == 0;
@@ -58,7 +58,7 @@ class RegisterFold {
     return fits;
   }
 
-  void NoteRows(const BlkFacts& rows) {
+  void NoteRows(const BlockFacts& rows) {
     std::optional<int64_t> known = ConstantOf(rows.size);
     tile_.shape.rows = known.value_or(rows.most);
     if (known) return;

@@ -27,9 +27,9 @@ void ExpandAround(Expander& e, const Op* op) {
   ExpandRegion(e, op->region(), copy->region());
 }
 
-/// Whether a blk has so many elements, where that is known.
-std::optional<bool> HasSize(const Expander& e, const Value* blk, int64_t size) {
-  const BlkFacts& facts = e.blks.at(blk);
+/// Whether a block has so many elements, where that is known.
+std::optional<bool> HasSize(const Expander& e, const Value* block, int64_t size) {
+  const BlockFacts& facts = e.blocks.at(block);
   if (auto known = ConstantOf(facts.size)) return known == size;
   return facts.most && size > facts.most ? std::optional(false) : std::nullopt;
 }
@@ -49,7 +49,7 @@ std::optional<bool> Known(const Expander& e, const Value* condition) {
     case OpKind::Eq: {
       const Op* size = def->operand(0)->def();
       auto number = ConstantOf(def->operand(1));
-      bool asks = size && size->kind() == OpKind::BlkSize && number;
+      bool asks = size && size->kind() == OpKind::BlockSize && number;
       return asks ? HasSize(e, size->operand(0), *number) : std::nullopt;
     }
     default:
@@ -116,17 +116,17 @@ void ExpandPut(Expander& e, const Op* op) {
 
 void ExpandOp(Expander& e, Op* op) {
   switch (op->kind()) {
-    case OpKind::MakeBlk:
-      NoteBlk(e, op);
+    case OpKind::MakeBlock:
+      NoteBlock(e, op);
       break;
-    case OpKind::BlkStart:
-      e.scalars[op->result()] = e.blks.at(op->operand(0)).start;
+    case OpKind::BlockStart:
+      e.scalars[op->result()] = e.blocks.at(op->operand(0)).start;
       break;
-    case OpKind::BlkSize:
-      e.scalars[op->result()] = e.blks.at(op->operand(0)).size;
+    case OpKind::BlockSize:
+      e.scalars[op->result()] = e.blocks.at(op->operand(0)).size;
       break;
-    case OpKind::BlkIndex:
-      e.scalars[op->result()] = e.blks.at(op->operand(0)).index;
+    case OpKind::BlockIndex:
+      e.scalars[op->result()] = e.blocks.at(op->operand(0)).index;
       break;
     case OpKind::Home:
       e.homes[op->result()] = MakeHome(e, op->result());

@@ -5,7 +5,7 @@
 
 // A cut becomes a loop over the blocks of each size, with a copy of its body. Where no block of a size may be short, the size is a
 // constant.
-// What is known of the blk that is cut leaves out sizes that it has no block of.
+// What is known of the block that is cut leaves out sizes that it has no block of.
 
 namespace kdl::cpu {
 
@@ -16,7 +16,7 @@ class Cutting {
   Cutting(Expander& e, const Op* cut)
       : e_(e),
         cut_(cut),
-        whole_(e.blks.at(cut->operand(0))),
+        whole_(e.blocks.at(cut->operand(0))),
         left_(ConstantOf(whole_.size)),
         first_(e.b.I64(0)),
         number_(e.b.I64(0)) {}
@@ -65,20 +65,20 @@ class Cutting {
   void RunBlock(int64_t most, Value* offset, Value* size) {
     Value* before = e_.b.Sub(offset, first_);
     Value* before_it = e_.b.Div(before, e_.b.I64(most));
-    BlkFacts facts;
+    BlockFacts facts;
     facts.start = e_.b.Add(whole_.start, offset);
     facts.size = size;
     facts.index = e_.b.Add(number_, before_it);
     facts.whole = cut_->operand(0);
     facts.offset = offset;
     facts.most = most;
-    e_.blks[cut_->region()->param(0)] = facts;
+    e_.blocks[cut_->region()->param(0)] = facts;
     ExpandRegion(e_, cut_->region());
   }
 
   Expander& e_;
   const Op* cut_;
-  BlkFacts whole_;
+  BlockFacts whole_;
   std::optional<int64_t> left_;  ///< elements after the blocks so far, where that is known
   Value* first_;                 ///< where those begin
   Value* number_;                ///< of the block there

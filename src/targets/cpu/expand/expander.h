@@ -31,14 +31,14 @@ struct Home {
   ir::Value* place = nullptr;  ///< of the one panel that the tile is brought to
 };
 
-/// The facts of a blk, as scalars.
-struct BlkFacts {
+/// The facts of a block, as scalars.
+struct BlockFacts {
   ir::Value* start = nullptr;
   ir::Value* size = nullptr;
   ir::Value* index = nullptr;
   ir::Value* next =
-      nullptr;  ///< where its loop's next turn starts; set of blks with Rereads::rows()
-  /// Of a cut's block: the blk that is cut, where in it the block starts, and how many elements it may have.
+      nullptr;  ///< where its loop's next turn starts; set of blocks with Rereads::rows()
+  /// Of a cut's block: the block that is cut, where in it the block starts, and how many elements it may have.
   const ir::Value* whole = nullptr;
   ir::Value* offset = nullptr;
   int64_t most = 0;
@@ -81,14 +81,14 @@ struct Expander : KernelShape {
   ir::ValueMap scalars;                                          ///< old scalar or tensor -> new
   std::unordered_map<const ir::Value*, Home> homes;              ///< of old homes
   std::unordered_map<const ir::Value*, RegisterTile> registers;  ///< of old tiles that folds make
-  std::unordered_map<const ir::Value*, BlkFacts> blks;           ///< of old blks
+  std::unordered_map<const ir::Value*, BlockFacts> blocks;       ///< of old blocks
   std::unordered_set<const ir::Value*> refused =
       {};  ///< buffers that lie otherwise than they are read
   std::unordered_set<const ir::Op*> unblocked = {};  ///< folds that are no register block
   Rereads rereads;                                   ///< of the old body
 
   ir::Value* Scalar(ir::Value* old) const;
-  const BlkFacts& Facts(const ir::Op* at, ir::AxisId axis) const;
+  const BlockFacts& Facts(const ir::Op* at, ir::AxisId axis) const;
   /// The axis' valid elements.
   Window WindowOf(const ir::Op* at, ir::AxisId axis);
   ir::Type ScalarType(kdl::Scalar scalar) { return module.types().ScalarOf(scalar); }
@@ -194,10 +194,10 @@ void ExpandSlide(Expander& e, const ir::Op* op);
 // take.cpp
 void ExpandTake(Expander& e, const ir::Op* op);
 
-// blks.cpp
-/// Of a make_blk.
-void NoteBlk(Expander& e, ir::Op* op);
-/// How far from the start of the blk of `whole` the one of `axis`, which walks it or blocks of it, starts; null: not at all. With a panel: from
+// blocks.cpp
+/// Of a make_block.
+void NoteBlock(Expander& e, ir::Op* op);
+/// How far from the start of the block of `whole` the one of `axis`, which walks it or blocks of it, starts; null: not at all. With a panel: from
 /// that of the panel.
 ir::Value* OffsetIn(Expander& e, const ir::Op* at, ir::AxisId axis, ir::AxisId whole,
                     int64_t panel = 0);

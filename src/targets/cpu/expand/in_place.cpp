@@ -103,8 +103,8 @@ Value* Changes::Known(Value* value) {
     if (point == points.end()) return e_.Scalar(value);
     auto i = static_cast<size_t>(point - points.begin());
     if (i >= mapped_) return nullptr;
-    const ir::Value* blk = body_.nest()->operand(i);
-    return e_.b.Add(e_.blks.at(blk).start, body_.position().at(body_.axes()[i]));
+    const ir::Value* block = body_.nest()->operand(i);
+    return e_.b.Add(e_.blocks.at(block).start, body_.position().at(body_.axes()[i]));
   }
   return nullptr;
 }
@@ -118,17 +118,17 @@ Changes::Reach Changes::OfComparison(const Op* op, bool holds) {
   OpKind kind = mirrored ? ir::Mirrored(op->kind()) : op->kind();
   if (!holds) kind = ir::Negated(kind);
   if (!number || kind == OpKind::Ne) return {Reach::Kind::All};
-  const BlkFacts& blk = e_.blks.at(body_.nest()->operand(axis_));
+  const BlockFacts& block = e_.blocks.at(body_.nest()->operand(axis_));
   auto clamped = [&](Value* from, Value* to) { return e_.b.Max(e_.b.Min(number, to), from); };
-  Value* end = e_.b.Add(blk.start, blk.size);
+  Value* end = e_.b.Add(block.start, block.size);
   Value* one = e_.b.I64(1);
   // The first position that is not below the number, and the first above it.
-  auto at = [&] { return e_.b.Sub(clamped(blk.start, end), blk.start); };
+  auto at = [&] { return e_.b.Sub(clamped(block.start, end), block.start); };
   auto above = [&] {
-    Value* before = e_.b.Sub(blk.start, one);
+    Value* before = e_.b.Sub(block.start, one);
     Value* last = e_.b.Sub(end, one);
     Value* behind = e_.b.Add(clamped(before, last), one);
-    return e_.b.Sub(behind, blk.start);
+    return e_.b.Sub(behind, block.start);
   };
   Value* zero = e_.b.I64(0);
   switch (kind) {
@@ -139,9 +139,9 @@ Changes::Reach Changes::OfComparison(const Op* op, bool holds) {
     case OpKind::Le:
       return {Reach::Kind::Part, zero, above()};
     case OpKind::Gt:
-      return {Reach::Kind::Part, above(), blk.size};
+      return {Reach::Kind::Part, above(), block.size};
     default:
-      return {Reach::Kind::Part, at(), blk.size};
+      return {Reach::Kind::Part, at(), block.size};
   }
 }
 
@@ -163,7 +163,7 @@ void Changes::Narrow(size_t i, size_t mapped) {
     reach = Either(reach, OfValue(yield->operand(r), kept_[r], 0));
   if (!IsWorthwhile(reach)) return;
   int64_t lanes = i + 1 == body_.axes().size() ? body_.Lanes() : 1;
-  Value* size = e_.blks.at(body_.nest()->operand(i)).size;
+  Value* size = e_.blocks.at(body_.nest()->operand(i)).size;
   int64_t known = ConstantOf(size).value_or(0);
   bool is_one_piece = reach.is_point && known > 0 && known % lanes == 0;
   windows_[axis] = is_one_piece ? OnePiece(reach, known, lanes) : WholePieces(reach, size, lanes);

@@ -53,8 +53,8 @@ int64_t NestBody::Lanes() const {
 }
 
 void NestBody::MapPoint(size_t i) {
-  const Value* blk = nest_->operand(i);
-  map_[nest_->region()->param(i)] = e_.b.Add(e_.blks.at(blk).start, position_.at(axes_[i]));
+  const Value* block = nest_->operand(i);
+  map_[nest_->region()->param(i)] = e_.b.Add(e_.blocks.at(block).start, position_.at(axes_[i]));
 }
 
 void NestBody::PlaceAt(const Position& position) {

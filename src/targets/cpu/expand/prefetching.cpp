@@ -77,7 +77,7 @@ void Prefetching::Study(Expander& e, const Op* load) {
   const Value* point = IndexOf(load)[again->operand];
   const auto& points = nest_->region()->params();
   auto at = static_cast<size_t>(std::find(points.begin(), points.end(), point) - points.begin());
-  const BlkFacts& rows = e.blks.at(nest_->operand(at));
+  const BlockFacts& rows = e.blocks.at(nest_->operand(at));
   if (!rows.next) return;
   Value* distance = e.b.Sub(rows.next, rows.start);
   if (again->first && !e.facts.asks_for_reads) {

@@ -43,7 +43,7 @@ const Op* LoadOf(const Value* factor, const Op** nest) {
 
 /// Of an index operand the axis whose blocks, or whose points in the nest, it counts.
 std::optional<AxisId> AxisOf(const Value* index, const Op* nest) {
-  if (index->type()->kind == ir::TypeKind::Blk) return index->type()->axes[0];
+  if (index->type()->kind == ir::TypeKind::Block) return index->type()->axes[0];
   bool is_point = nest && !index->def() && index->parent_region() == nest->region();
   return is_point ? std::optional(nest->operand(index->index())->type()->axes[0]) : std::nullopt;
 }

@@ -93,7 +93,7 @@ AxisList IndexedAxes(const Op* access) {
   for (const ir::AccessDim& dim : access->attr<AttrKey::Access>().dims) {
     for (const ir::AccessTerm& term : dim.terms) {
       ir::Type type = index[term.operand]->type();
-      if (type->kind == ir::TypeKind::Blk) axes.push_back(type->axes[0]);
+      if (type->kind == ir::TypeKind::Block) axes.push_back(type->axes[0]);
     }
   }
   return axes;

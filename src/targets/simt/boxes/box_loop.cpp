@@ -120,12 +120,12 @@ void BoxLoop::BeginBlocks() {
 /// Begins what the first turns of another block than the present one need.
 void BoxLoop::FirstTurnsOf(Value* block, Value* before, bool waits) {
   ir::ValueMap scalars = turn_.scalars;
-  TeamTiles::Blks blks = tiles_.blks();
+  TeamTiles::Blocks blocks = tiles_.blocks();
   turn_.scalars[blocks_->region()->param(0)] = block;
   for (Op* op : of_block_) turn_.expand(op);
   FirstTurns(before, waits);
   turn_.scalars = std::move(scalars);
-  tiles_.SetBlks(std::move(blks));
+  tiles_.SetBlocks(std::move(blocks));
 }
 
 void BoxLoop::RunInBlock(Value* acc) {

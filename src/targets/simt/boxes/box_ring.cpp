@@ -115,7 +115,7 @@ Value* BoxRing::Fits() {
   Value* fits = b_.Create(OpKind::TileCopyFits, {{Tensor()}, {ring_}},
                           {b_.types().ScalarOf(kdl::Scalar::Bool)}, {Along()})
                     ->result();
-  const BlkFacts& terms = tiles_.FactsAt(product_, folded);
+  const BlockFacts& terms = tiles_.FactsAt(product_, folded);
   Value* whole = b_.Eq(terms.size, b_.I64(tiles_.Extent(folded)));
   auto dimension =
       static_cast<size_t>(box_.row == folded ? box_.row_dimension : box_.column_dimension);
@@ -126,8 +126,8 @@ Value* BoxRing::Fits() {
 
 Values BoxRing::StartOf() {
   Values start;
-  for (const Value* blk : box_.nest->operands())
-    start.push_back(tiles_.FactsAt(box_.nest, blk->type()->axes[0]).start);
+  for (const Value* block : box_.nest->operands())
+    start.push_back(tiles_.FactsAt(box_.nest, block->type()->axes[0]).start);
   return start;
 }
 

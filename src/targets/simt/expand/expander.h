@@ -37,7 +37,7 @@ class TeamExpander {
     return values;
   }
 
-  const BlkFacts& Facts(const Op* at, AxisId axis) const { return tiles_.FactsAt(at, axis); }
+  const BlockFacts& Facts(const Op* at, AxisId axis) const { return tiles_.FactsAt(at, axis); }
 
   /// Effects of what all workers compute alike happen once.
   void Once(const std::function<void()>& effect) {

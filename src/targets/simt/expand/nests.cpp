@@ -64,7 +64,7 @@ void TeamExpander::ExpandNest(const Op* op) {
   }
   if (made.empty() && !op->results().empty()) return;
   AxisList axes;
-  for (const Value* blk : op->operands()) axes.push_back(blk->type()->axes[0]);
+  for (const Value* block : op->operands()) axes.push_back(block->type()->axes[0]);
   bool ordered = UpdatesInOrder(op);
   auto body = [&](const Values& place) { ExpandPoint(op, axes, place, buffers); };
   if (ordered) return Once([&] { InOrder(op, axes, body); });

@@ -51,7 +51,7 @@ ir::NumberList DimsOfBlocks(const ir::Access& access, std::span<Value* const> in
   ir::NumberList dims;
   for (size_t d = 0; d < access.dims.size(); ++d) {
     for (const ir::AccessTerm& term : access.dims[d].terms) {
-      if (index[term.operand]->type()->kind == ir::TypeKind::Blk)
+      if (index[term.operand]->type()->kind == ir::TypeKind::Block)
         dims.push_back(static_cast<int64_t>(d));
     }
   }
@@ -140,7 +140,7 @@ void BlockCopies::Copy(const Box& box, const CopyMaker& make) {
 }
 
 Value* BlockCopies::IndexAt(const Box& box, Value* operand, const Values& outer) {
-  if (operand->type()->kind != ir::TypeKind::Blk)
+  if (operand->type()->kind != ir::TypeKind::Block)
     return b_.Cast(new_of_(operand), kdl::Scalar::I64);
   AxisId axis = operand->type()->axes[0];
   auto at = static_cast<size_t>(std::ranges::find(box.axes, axis) - box.axes.begin());

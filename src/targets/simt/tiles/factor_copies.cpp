@@ -27,7 +27,7 @@ namespace {
 
 AxisList AxesOf(const Op* nest) {
   AxisList axes;
-  for (const Value* blk : nest->operands()) axes.push_back(blk->type()->axes[0]);
+  for (const Value* block : nest->operands()) axes.push_back(block->type()->axes[0]);
   return axes;
 }
 

@@ -36,17 +36,17 @@ int64_t OpsIn(const Region* region) {
 }
 
 /// The block whose first index the value is; null: it is none's.
-const Value* BlkStartedBy(const Value* value) {
+const Value* BlockStartedBy(const Value* value) {
   const Op* def = value->def();
-  return def && def->kind() == OpKind::BlkStart ? def->operand(0) : nullptr;
+  return def && def->kind() == OpKind::BlockStart ? def->operand(0) : nullptr;
 }
 
 /// Whether the value is the index after the block's last one.
-bool IsEndOf(const Value* value, const Value* blk) {
+bool IsEndOf(const Value* value, const Value* block) {
   const Op* sum = value->def();
-  if (!sum || sum->kind() != OpKind::Add || BlkStartedBy(sum->operand(0)) != blk) return false;
+  if (!sum || sum->kind() != OpKind::Add || BlockStartedBy(sum->operand(0)) != block) return false;
   const Op* size = sum->operand(1)->def();
-  return size && size->kind() == OpKind::BlkSize && size->operand(0) == blk;
+  return size && size->kind() == OpKind::BlockSize && size->operand(0) == block;
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ bool SidePoints::LiesInRows(const Value* tile) const {
 
 int64_t SidePoints::BestCount(int64_t workers) const {
   int64_t points = 1;
-  for (const Value* blk : nest_->operands()) points *= tiles_.Extent(blk->type()->axes[0]);
+  for (const Value* block : nest_->operands()) points *= tiles_.Extent(block->type()->axes[0]);
   int64_t ops = OpsIn(nest_->region());
   int64_t count = facts_.vector_bytes / bytes_;
   auto takes = [&] {
@@ -179,12 +179,12 @@ bool SidePoints::StudyLoop(const Op* loop) {
     const Op* sum = view.lo()->def();
     if (!sum || sum->kind() != OpKind::Add) return false;
     size_t at = along_.contains(sum->operand(0)) ? 0 : 1;
-    const Value* blk = BlkStartedBy(sum->operand(1 - at));
-    if (!along_.contains(sum->operand(at)) || !blk || !IsEndOf(view.hi(), blk) ||
-        ir::FindBlk(loop, blk->type()->axes[0]) != blk || *step % facts_.vector_bytes != 0)
+    const Value* block = BlockStartedBy(sum->operand(1 - at));
+    if (!along_.contains(sum->operand(at)) || !block || !IsEndOf(view.hi(), block) ||
+        ir::FindBlock(loop, block->type()->axes[0]) != block || *step % facts_.vector_bytes != 0)
       return false;
-    begins_.emplace_back(loop, blk);
-    along_[params[0]] = {blk->type()->axes[0], nullptr};
+    begins_.emplace_back(loop, block);
+    along_[params[0]] = {block->type()->axes[0], nullptr};
     varying_.insert(params[0]);
   }
   Study(loop->region());
@@ -250,7 +250,7 @@ Value* SidePoints::Fits() {
   auto are_whole = [&](Value* number) { ask(b_.Eq(b_.Rem(number, all), zero)); };
   are_whole(tiles_.FactsAt(nest_, last_).size);
   if (!begins_.empty()) are_whole(tiles_.FactsAt(nest_, last_).start);
-  for (const auto& [loop, blk] : begins_) are_whole(tiles_.FactsOf(blk).size);
+  for (const auto& [loop, block] : begins_) are_whole(tiles_.FactsOf(block).size);
   if (facts_.vectors_anywhere) return fits;
   for (size_t i = 0; i < nest_->operands().size(); ++i) {
     AxisId axis = nest_->operand(i)->type()->axes[0];

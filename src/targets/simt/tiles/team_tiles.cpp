@@ -30,11 +30,11 @@ using ir::Value;
 using passes::MakeIf;
 using passes::MakeTeamLoop;
 
-const BlkFacts& TeamTiles::FactsAt(const Op* at, AxisId axis) const {
-  const Value* blk = ir::FindBlk(at, axis);
-  KDL_CHECK(blk && blks_.contains(blk), "no block of axis '{}' in scope",
+const BlockFacts& TeamTiles::FactsAt(const Op* at, AxisId axis) const {
+  const Value* block = ir::FindBlock(at, axis);
+  KDL_CHECK(block && blocks_.contains(block), "no block of axis '{}' in scope",
             kernel_.axis(axis).name.text());
-  return blks_.at(blk);
+  return blocks_.at(block);
 }
 
 ir::Type TeamTiles::BufferType(const Value* tile) {

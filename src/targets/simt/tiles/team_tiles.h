@@ -9,7 +9,7 @@
 
 namespace kdl::simt {
 
-struct BlkFacts {
+struct BlockFacts {
   ir::Value* start;
   ir::Value* size;
   ir::Value* index;
@@ -26,14 +26,14 @@ class TeamTiles {
       : b_(b), kernel_(kernel), homes_(std::move(homes)) {}
 
   // -- Blocks
-  void SetBlk(const ir::Value* blk, BlkFacts facts) { blks_[blk] = facts; }
-  const BlkFacts& FactsOf(const ir::Value* blk) const { return blks_.at(blk); }
+  void SetBlock(const ir::Value* block, BlockFacts facts) { blocks_[block] = facts; }
+  const BlockFacts& FactsOf(const ir::Value* block) const { return blocks_.at(block); }
   /// Of the axis's block at the old op.
-  const BlkFacts& FactsAt(const ir::Op* at, ir::AxisId axis) const;
+  const BlockFacts& FactsAt(const ir::Op* at, ir::AxisId axis) const;
 
-  using Blks = std::unordered_map<const ir::Value*, BlkFacts>;
-  const Blks& blks() const { return blks_; }
-  void SetBlks(Blks blks) { blks_ = std::move(blks); }
+  using Blocks = std::unordered_map<const ir::Value*, BlockFacts>;
+  const Blocks& blocks() const { return blocks_; }
+  void SetBlocks(Blocks blocks) { blocks_ = std::move(blocks); }
 
   // -- Buffers
   ir::Value*& operator[](const ir::Value* tile) { return buffers_[tile]; }
@@ -116,7 +116,7 @@ class TeamTiles {
   ir::Function& kernel_;
   TileHomes homes_;
   std::unordered_map<const ir::Value*, ir::Value*> buffers_;  ///< old tile -> its buffer
-  Blks blks_;                                                 ///< of old blks
+  Blocks blocks_;                                             ///< of old blocks
   std::map<ir::AxisId, int64_t> held_;
 };
 

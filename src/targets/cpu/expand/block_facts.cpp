@@ -2,7 +2,7 @@
 #include "support/check.h"
 #include "targets/cpu/expand/expander.h"
 
-// Blks are no values at loop level: what is known of them are scalars.
+// Blocks are no values at loop level: what is known of them are scalars.
 
 namespace kdl::cpu {
 
@@ -21,54 +21,54 @@ Value* ShiftedTo(Expander& e, Value* old, const ir::Region* region, ir::ValueMap
   return shifted.at(old);
 }
 
-/// Where the blk starts in the next turn of its loop; null where none makes it, or another core may get that turn.
-Value* NextStart(Expander& e, ir::MakeBlkOp blk) {
-  const ir::Region* region = blk->parent_region();
+/// Where the block starts in the next turn of its loop; null where none makes it, or another core may get that turn.
+Value* NextStart(Expander& e, ir::MakeBlockOp block) {
+  const ir::Region* region = block->parent_region();
   Op* parent = region->parent();
   if (!parent || parent->kind() != OpKind::Loop || parent->HasAttr(ir::AttrKey::Claim))
     return nullptr;
   Value* turn = region->param(0);
   Value* step = e.Scalar(ir::LoopOp(parent).step());
   ir::ValueMap shifted = {{turn, e.b.Add(e.Scalar(turn), step)}};
-  return ShiftedTo(e, blk.start(), region, shifted);
+  return ShiftedTo(e, block.start(), region, shifted);
 }
 
-/// Whether the blk is of a cut into panels, with what is left behind the whole ones.
-bool IsPanels(const Value* blk, int64_t panel) {
-  const ir::NumberList sizes = blk->parent_region()->parent()->attr<ir::AttrKey::Sizes>();
+/// Whether the block is of a cut into panels, with what is left behind the whole ones.
+bool IsPanels(const Value* block, int64_t panel) {
+  const ir::NumberList sizes = block->parent_region()->parent()->attr<ir::AttrKey::Sizes>();
   return sizes[0] == panel && (sizes.size() == 1 || sizes[1] == panel - 1);
 }
 
 }  // namespace
 
-void NoteBlk(Expander& e, Op* op) {
-  ir::MakeBlkOp blk(op);
-  BlkFacts facts{e.Scalar(blk.start()), e.Scalar(blk.size()), e.Scalar(blk.index())};
-  if (e.rereads.HasRows(op->result())) facts.next = NextStart(e, blk);
-  e.blks[op->result()] = facts;
+void NoteBlock(Expander& e, Op* op) {
+  ir::MakeBlockOp block(op);
+  BlockFacts facts{e.Scalar(block.start()), e.Scalar(block.size()), e.Scalar(block.index())};
+  if (e.rereads.HasRows(op->result())) facts.next = NextStart(e, block);
+  e.blocks[op->result()] = facts;
 }
 
 Value* OffsetIn(Expander& e, const Op* at, ir::AxisId axis, ir::AxisId whole, int64_t panel) {
   Value* offset = nullptr;
   auto add = [&](Value* more) { offset = offset ? e.b.Add(more, offset) : more; };
-  const Value* blk = ir::FindBlk(at, axis);
-  for (; blk->type()->axes[0] != whole; blk = e.blks.at(blk).whole) {
-    const BlkFacts& facts = e.blks.at(blk);
+  const Value* block = ir::FindBlock(at, axis);
+  for (; block->type()->axes[0] != whole; block = e.blocks.at(block).whole) {
+    const BlockFacts& facts = e.blocks.at(block);
     if (!facts.whole) {
       add(e.b.Sub(facts.start, e.Facts(at, whole).start));
       break;
     }
-    if (IsPanels(blk, panel)) return offset ? offset : e.b.I64(0);
+    if (IsPanels(block, panel)) return offset ? offset : e.b.I64(0);
     add(facts.offset);
   }
   return offset && panel ? e.b.And(offset, e.b.I64(panel - 1)) : offset;
 }
 
-const BlkFacts& Expander::Facts(const Op* at, ir::AxisId axis) const {
-  const Value* blk = ir::FindBlk(at, axis);
-  KDL_CHECK(blk && blks.contains(blk), "no block of axis '{}' in scope",
+const BlockFacts& Expander::Facts(const Op* at, ir::AxisId axis) const {
+  const Value* block = ir::FindBlock(at, axis);
+  KDL_CHECK(block && blocks.contains(block), "no block of axis '{}' in scope",
             function.axis(axis).name.text());
-  return blks.at(blk);
+  return blocks.at(block);
 }
 
 Window Expander::WindowOf(const ir::Op* at, ir::AxisId axis) {
