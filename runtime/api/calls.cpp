@@ -44,7 +44,7 @@ class QueuedCall {
   }
   ~QueuedCall() {
     for (Pair& pair : pairs_) {
-      kdl_array_free(&pair.home);
+      kdl_array_free(&pair.owner);
       kdl_array_free(&pair.there);
     }
     kdl_queue_free(queue_);
@@ -52,16 +52,16 @@ class QueuedCall {
   QueuedCall(const QueuedCall&) = delete;
   QueuedCall& operator=(const QueuedCall&) = delete;
 
-  Error AddTensor(kdl_device* home, kdl_device* device, const kdl_param_desc& param,
+  Error AddTensor(kdl_device* owner, kdl_device* device, const kdl_param_desc& param,
                   const std::int64_t* sizes, const void* data) {
     const bool is_written = param.direction != KDL_IN;
     Pair& pair = pairs_.emplace_back(Pair{{}, {}, param.direction});
     KDL_RETURN_IF_ERROR(
-        Taken(is_written ? kdl_array_wrap(home, const_cast<void*>(data), param.element, param.rank,
-                                          sizes, nullptr, param.name, &pair.home)
-                         : kdl_array_wrap_constant(home, data, param.element, param.rank, sizes,
-                                                   nullptr, param.name, &pair.home)));
-    if (home == device) return nullptr;
+        Taken(is_written ? kdl_array_wrap(owner, const_cast<void*>(data), param.element, param.rank,
+                                          sizes, nullptr, param.name, &pair.owner)
+                         : kdl_array_wrap_constant(owner, data, param.element, param.rank, sizes,
+                                                   nullptr, param.name, &pair.owner)));
+    if (owner == device) return nullptr;
     return Taken(
         kdl_array_allocate(device, param.element, param.rank, sizes, param.name, &pair.there));
   }
@@ -77,12 +77,12 @@ class QueuedCall {
 
  private:
   struct Pair {
-    kdl_array home;
-    kdl_array there;  // without a buffer where `home` is on the device
+    kdl_array owner;
+    kdl_array there;  // without a buffer where `owner` is on the device
     std::uint8_t direction;
 
     bool is_copied() const { return there.buffer != nullptr; }
-    const kdl_array* on_device() const { return is_copied() ? &there : &home; }
+    const kdl_array* on_device() const { return is_copied() ? &there : &owner; }
   };
 
   QueuedCall() = default;
@@ -105,7 +105,7 @@ class QueuedCall {
     for (const Pair& pair : pairs_) {
       copies_back |= pair.is_copied() && pair.direction != KDL_IN;
       if (!pair.is_copied() || pair.direction == KDL_OUT) continue;
-      KDL_RETURN_IF_ERROR(Taken(kdl_copy(queue_, &pair.there, &pair.home, "a call reads it", after,
+      KDL_RETURN_IF_ERROR(Taken(kdl_copy(queue_, &pair.there, &pair.owner, "a call reads it", after,
                                          after_count, nullptr)));
     }
     KDL_RETURN_IF_ERROR(Taken(kdl_launch_kernel(queue_, function, KDL_CORES_AUTO, args.data(),
@@ -115,7 +115,7 @@ class QueuedCall {
     for (const Pair& one : pairs_) {
       if (!one.is_copied() || one.direction == KDL_IN) continue;
       KDL_RETURN_IF_ERROR(
-          Taken(kdl_copy(queue_, &one.home, &one.there, "a call wrote it", nullptr, 0, nullptr)));
+          Taken(kdl_copy(queue_, &one.owner, &one.there, "a call wrote it", nullptr, 0, nullptr)));
     }
     return Taken(kdl_host_call(queue_, nullptr, nullptr, nullptr, nullptr, 0, done));
   }
@@ -139,9 +139,9 @@ Error Calls::Open(kdl_context* context, const kdl_image* const* images, const ch
   std::unique_ptr<Calls> made(new Calls(Unwrap(context)->scheduler(), *Unwrap(selected)));
   made->own_context_ = std::move(own);
   KDL_RETURN_IF_ERROR(Taken(kdl_device_queue(selected, 0, &made->queue_)));
-  made->home_ = selected;
+  made->owner_ = selected;
   if (!made->device_->works_in_host_memory())
-    KDL_RETURN_IF_ERROR(Taken(kdl_select_device(context, "host", &made->home_)));
+    KDL_RETURN_IF_ERROR(Taken(kdl_select_device(context, "host", &made->owner_)));
   // What a trace shows goes through queues.
   made->calls_here_ = (made->device_->facts().capabilities & KDL_CAN_CALL) != 0 &&
                       made->device_->scheduler().trace() == nullptr;
@@ -222,7 +222,7 @@ Error Calls::CallAsync(std::int32_t kernel, const std::int64_t* sizes, const kdl
   for (std::int32_t p = 0; p < variant.param_count; ++p) {
     const kdl_param_desc& param = variant.params[p];
     if (param.is_tensor == 0) continue;
-    KDL_RETURN_IF_ERROR(call->AddTensor(home_, Wrap(device_), param, sizes, values[p].data));
+    KDL_RETURN_IF_ERROR(call->AddTensor(owner_, Wrap(device_), param, sizes, values[p].data));
     sizes += param.rank;
   }
   return call->Give(entry.function, variant, values, after, after_count, done);

@@ -50,7 +50,7 @@ class Calls : public Handle {
   Device* device_;
   kdl_queue* queue_ = nullptr;
   // Where the caller's memory is: the device itself, or `host`, from where it is copied.
-  kdl_device* home_ = nullptr;
+  kdl_device* owner_ = nullptr;
   bool calls_here_ = false;
   std::vector<Entry> entries_;
   mutable ScratchPool workspaces_;

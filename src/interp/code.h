@@ -88,10 +88,10 @@ struct FoldPlan {
   int plus = -1;                   ///< contraction: the operand that is added; -1: there is none
 };
 
-/// Where a tile stands in a home.
-struct HomePlan {
+/// Where a tile stands in a tile buffer.
+struct TileBufferPlan {
   struct Axis {
-    uint32_t whole;  ///< the block of the home's axis
+    uint32_t whole;  ///< the block of the tile buffer's axis
     int64_t extent;
     int64_t stride;
   };
@@ -125,7 +125,7 @@ struct Instruction {
   std::unique_ptr<PointsPlan> points;
   std::unique_ptr<AccessPlan> access;
   std::unique_ptr<FoldPlan> fold;
-  std::unique_ptr<HomePlan> home;
+  std::unique_ptr<TileBufferPlan> tile_buffer;
   std::vector<uint32_t> taken;         ///< take: the blocks of the axes that it indexes
   std::unique_ptr<std::byte[]> table;  ///< table: its elements in memory
   const Code* callee = nullptr;

@@ -28,7 +28,7 @@ SlotKind KindOf(ir::Type type) {
       return SlotKind::Tensor;
     case TypeKind::Block:
       return SlotKind::Block;
-    case TypeKind::Home:
+    case TypeKind::TileBuffer:
     case TypeKind::Buffer:
       return SlotKind::Buffer;
     case TypeKind::Vector:
@@ -188,14 +188,15 @@ class FunctionPreparer {
         return AddNest(made);
       case Plan::Pipe:
         return AddPipe(made);
-      case Plan::Home:
-        return AddHome(made, op.result()->type());
-      case Plan::Get:
-        AddHome(made, op.operand(0)->type());
-        return AddPart(made, op.operand(0)->type(), op.result()->type(), ir::GetOp::at_panel);
-      case Plan::Put:
-        AddHome(made, op.operand(1)->type());
-        return AddPart(made, op.operand(1)->type(), op.operand(0)->type(), ir::PutOp::at_panel);
+      case Plan::TileBuffer:
+        return AddTileBuffer(made, op.result()->type());
+      case Plan::LoadTile:
+        AddTileBuffer(made, op.operand(0)->type());
+        return AddPart(made, op.operand(0)->type(), op.result()->type(), ir::LoadTileOp::at_panel);
+      case Plan::StoreTile:
+        AddTileBuffer(made, op.operand(1)->type());
+        return AddPart(made, op.operand(1)->type(), op.operand(0)->type(),
+                       ir::StoreTileOp::at_panel);
       case Plan::Table:
         return AddTable(made);
       case Plan::CheckedSizes:
@@ -286,31 +287,31 @@ class FunctionPreparer {
     made.number = slot.value_or(0);
   }
 
-  /// The extents of a home's axes, ascending by axis: how it lies in memory cannot be observed.
-  void AddHome(Instruction& made, ir::Type home) {
-    std::vector<AxisId> axes = home->axes;
+  /// The extents of a tile buffer's axes, ascending by axis: how it lies in memory cannot be observed.
+  void AddTileBuffer(Instruction& made, ir::Type tile_buffer) {
+    std::vector<AxisId> axes = tile_buffer->axes;
     std::sort(axes.begin(), axes.end());
     for (AxisId axis : axes) made.numbers.push_back(Number(function_.axis(axis).extent, *made.op));
   }
 
-  /// Of the tile in the home, or in a part of it.
-  void AddPart(Instruction& made, ir::Type home, ir::Type tile, size_t panel) {
+  /// Of the tile in the tile buffer, or in a part of it.
+  void AddPart(Instruction& made, ir::Type tile_buffer, ir::Type tile, size_t panel) {
     AddPoints(made, tile->axes);
-    std::vector<AxisId> sorted = home->axes;
+    std::vector<AxisId> sorted = tile_buffer->axes;
     std::sort(sorted.begin(), sorted.end());
     std::vector<int64_t> strides(sorted.size(), 1);
     for (size_t i = sorted.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * made.numbers[i];
-    made.home = std::make_unique<HomePlan>();
-    made.home->panel = home->panel;
-    made.home->panel_operand = OptionalOperand(*made.op, panel);
-    made.home->axes.resize(sorted.size());
-    ir::AxisList part = *ir::PartAxes(function_, home, tile);
+    made.tile_buffer = std::make_unique<TileBufferPlan>();
+    made.tile_buffer->panel = tile_buffer->panel;
+    made.tile_buffer->panel_operand = OptionalOperand(*made.op, panel);
+    made.tile_buffer->axes.resize(sorted.size());
+    ir::AxisList part = *ir::PartAxes(function_, tile_buffer, tile);
     for (size_t i = 0; i < part.size(); ++i) {
       auto place = static_cast<size_t>(Find(tile->axes, part[i]));
-      auto number = static_cast<size_t>(Find(sorted, home->axes[i]));
-      const ir::Value* whole = ir::FindBlock(made.op, home->axes[i]);
-      made.home->axes[place] = {SlotOf(whole).index, made.numbers[number], strides[number]};
-      made.home->last = place;
+      auto number = static_cast<size_t>(Find(sorted, tile_buffer->axes[i]));
+      const ir::Value* whole = ir::FindBlock(made.op, tile_buffer->axes[i]);
+      made.tile_buffer->axes[place] = {SlotOf(whole).index, made.numbers[number], strides[number]};
+      made.tile_buffer->last = place;
     }
   }
 

@@ -70,12 +70,12 @@ const Unit* UnitOf(const Op& op, const Context& context) {
   return unit;
 }
 
-std::optional<AxisList> PartAxes(const Function& function, Type home, Type tile) {
-  const AxisList& wholes = home->axes;
+std::optional<AxisList> PartAxes(const Function& function, Type tile_buffer, Type tile) {
+  const AxisList& wholes = tile_buffer->axes;
   if (tile->axes.size() != wholes.size()) return std::nullopt;
   AxisList part(wholes.size());
   for (AxisId axis : tile->axes) {
-    // The nearest one: where a home has a range and a part of it, parts of the part are not those of the range.
+    // The nearest one: where a tile buffer has a range and a part of it, parts of the part are not those of the range.
     AxisId whole = axis;
     while (whole.valid() && std::ranges::find(wholes, whole) == wholes.end())
       whole = function.axis(whole).parent;

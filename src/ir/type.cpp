@@ -35,9 +35,9 @@ Type TypeTable::Tensor(Scalar scalar, std::vector<Size> dims) {
 
 Type TypeTable::Block(AxisId axis) { return Intern({TypeKind::Block, Scalar::I64, {axis}, {}}); }
 
-Type TypeTable::Home(Scalar scalar, std::vector<AxisId> axes, int64_t panel, int64_t pad,
-                     int64_t group) {
-  return Intern({TypeKind::Home, scalar, std::move(axes), {}, panel, pad, group});
+Type TypeTable::TileBuffer(Scalar scalar, std::vector<AxisId> axes, int64_t panel, int64_t pad,
+                           int64_t group) {
+  return Intern({TypeKind::TileBuffer, scalar, std::move(axes), {}, panel, pad, group});
 }
 
 Type TypeTable::Buffer(Scalar scalar, std::vector<int64_t> extents, Space space) {

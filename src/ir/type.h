@@ -21,14 +21,14 @@ using kdl::SizeKind;
 
 enum class TypeKind : uint8_t {
   Tile,  ///< a value on a core: one element for each point of its axes; without axes it is a scalar
-  Tensor,     ///< memory of a device, row-major, innermost stride 1
-  Block,      ///< the run-time facts of one block of an axis: start, size, index
-  Home,       ///< schedule level: per-core scratch where tiles over its axes live
-  Buffer,     ///< loop level: per-core scratch, row-major, constant extents
-  Vector,     ///< loop level: a fixed number of lanes, each a scalar
-  Event,      ///< programs: the end of a launch or a transfer
-  Pipe,       ///< a queue of tiles between two stages of a core
-  Workspace,  ///< memory of one instance of a kernel, where the rings of its pipes lie
+  Tensor,      ///< memory of a device, row-major, innermost stride 1
+  Block,       ///< the run-time facts of one block of an axis: start, size, index
+  TileBuffer,  ///< schedule level: per-core scratch where tiles over its axes live
+  Buffer,      ///< loop level: per-core scratch, row-major, constant extents
+  Vector,      ///< loop level: a fixed number of lanes, each a scalar
+  Event,       ///< programs: the end of a launch or a transfer
+  Pipe,        ///< a queue of tiles between two stages of a core
+  Workspace,   ///< memory of one instance of a kernel, where the rings of its pipes lie
 };
 
 /// Whose a buffer is.
@@ -41,16 +41,16 @@ struct TypeNode {
   TypeKind kind;
   Scalar scalar = Scalar::I64;
   std::vector<AxisId>
-      axes;  ///< Tile: ascending, the order of dimensions cannot be observed; Block: one; Home: outermost first
+      axes;  ///< Tile: ascending, the order of dimensions cannot be observed; Block: one; TileBuffer: outermost first
   std::vector<Size>
       dims;  ///< Tensor, Buffer, Pipe: outermost first; Vector: one, the number of lanes
-  /// Home: so many elements of the last axis stand together, and these panels one after the other, a power of two; 0: the
+  /// TileBuffer: so many elements of the last axis stand together, and these panels one after the other, a power of two; 0: the
   /// axis is in one piece.
   int64_t panel = 0;
-  /// Home: elements that are nobody's, after each row of the last axis; in panels whole rows of one, after those of the axis
+  /// TileBuffer: elements that are nobody's, after each row of the last axis; in panels whole rows of one, after those of the axis
   /// before it.
   int64_t pad = 0;
-  /// Home: a power of two. So many neighbours along the last axis, in panels along the one before it, which stand side by side
+  /// TileBuffer: a power of two. So many neighbours along the last axis, in panels along the one before it, which stand side by side
   /// then, make a group; after the block's last element its group is filled with +0.
   int64_t group = 1;
   Space space = Space::Scratch;  ///< Buffer
@@ -76,7 +76,8 @@ class TypeTable {
   Type Tile(Scalar scalar, std::vector<AxisId> axes);
   Type Tensor(Scalar scalar, std::vector<Size> dims);
   Type Block(AxisId axis);
-  Type Home(Scalar scalar, std::vector<AxisId> axes, int64_t panel, int64_t pad, int64_t group = 1);
+  Type TileBuffer(Scalar scalar, std::vector<AxisId> axes, int64_t panel, int64_t pad,
+                  int64_t group = 1);
   Type Buffer(Scalar scalar, std::vector<int64_t> extents, Space space = Space::Scratch);
   Type Event();
   /// Its extents are those of a tile that travels: constants once tiles are selected.

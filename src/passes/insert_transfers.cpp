@@ -17,11 +17,11 @@
 #include "passes/rewriting/rewrite.h"
 
 // insert-transfers: what a launch needs, and lives elsewhere, moves there first. One walk, which knows of each tensor its
-// home, and on which other devices there are copies of it:
+// owner, and on which other devices there are copies of it:
 // - a launch elsewhere that reads gets a copy, which is good until the next write:
 //     launch @f on @two (%x, %y)     ->  %x2, %e = transfer %x to @two {cause = "f reads it"}
 //                                        launch @f on @two (%x2, %y)
-// - one that writes becomes the home, to which the elements move where they may be read: relocate %y to @two
+// - one that writes becomes the owner, to which the elements move where they may be read: relocate %y to @two
 // - what `on` keeps in its place is written in a copy, too, which is copied back.
 // Whole tensors move, whatever part is asked for; parts are taken anew of what came out.
 // A copy of what a loop does not change is made before the loop. What a loop does change is at its head where the
@@ -40,7 +40,7 @@ struct QueuePlace {
 };
 
 /// What is known of a tensor at a point of the program.
-struct Home {
+struct Owner {
   Name device;        ///< empty: where the caller has it
   int64_t queue = 0;  ///< to which its last writer was given
   bool is_fixed = true;
@@ -48,7 +48,7 @@ struct Home {
   std::map<Name, Value*> copies = {};
 };
 
-using Homes = std::map<const Value*, Home>;
+using Owners = std::map<const Value*, Owner>;
 
 /// All that a launch does to one tensor.
 struct Need {
@@ -64,13 +64,13 @@ class Inserter {
 
   void Run() {
     FindDevices();
-    Homes state;
+    Owners state;
     AddParams(state);
     Block(program_.body, state);
     for (const auto& [param, local] : locals_) {
-      const Home& home = state.at(local);
+      const Owner& owner = state.at(local);
       Op* end = program_.body->terminator();
-      Emit(OpKind::CopyBack, {local, param}, {home.device, home.queue}, end,
+      Emit(OpKind::CopyBack, {local, param}, {owner.device, owner.queue}, end,
            "the caller has it there", program_.loc);
     }
     for (const Value* tensor : moved_) RenewParts(tensor);
@@ -91,20 +91,20 @@ class Inserter {
   /// Nothing moves, and parameters are where all is.
   bool HasOnePlace() const { return devices_.size() <= 1 && !asks_for_moves_; }
 
-  void AddParams(Homes& state) {
+  void AddParams(Owners& state) {
     for (const ir::Param& param : program_.params) {
       if (param.value->type()->kind != ir::TypeKind::Tensor) continue;
-      Home home;
-      home.has_elements = param.direction != ir::Direction::Out;
+      Owner owner;
+      owner.has_elements = param.direction != ir::Direction::Out;
       for (const ir::Use& use : param.value->uses()) {
-        if (use.user->kind() == OpKind::Lives) home.device = use.user->attr<AttrKey::Device>();
+        if (use.user->kind() == OpKind::Lives) owner.device = use.user->attr<AttrKey::Device>();
       }
-      if (HasOnePlace() && !devices_.empty()) home.device = *devices_.begin();
+      if (HasOnePlace() && !devices_.empty()) owner.device = *devices_.begin();
       const Op* first = FirstLaunchOf(param.value);
-      if (home.device.empty() && first && IsWritten(param.value)) {
+      if (owner.device.empty() && first && IsWritten(param.value)) {
         AddLocal(param, first, state);
       } else {
-        state[param.value] = std::move(home);
+        state[param.value] = std::move(owner);
       }
     }
   }
@@ -135,7 +135,7 @@ class Inserter {
   }
 
   /// The program works on the parameter where its first launch has it.
-  void AddLocal(const ir::Param& param, const Op* first, Homes& state) {
+  void AddLocal(const ir::Param& param, const Op* first, Owners& state) {
     Op* user = nullptr;
     for (Op* op : *program_.body) {
       bool uses = std::ranges::any_of(param.value->uses(),
@@ -155,18 +155,18 @@ class Inserter {
 
   // -- Ops ----------------------------------------------------------------------------------------
 
-  void Block(const ir::Region* region, Homes& state) {
+  void Block(const ir::Region* region, Owners& state) {
     for (Op* op : *region) Visit(op, state);
   }
 
-  void Visit(Op* op, Homes& state) {
+  void Visit(Op* op, Owners& state) {
     switch (op->kind()) {
       case OpKind::Alloc:
         state[op->result()] = {
             op->attr<AttrKey::Device>(), 0, !op->HasAttr(AttrKey::ByUse), false, {}};
         return;
       case OpKind::Transfer:  // KIR text may have it
-        state.try_emplace(op->result(0), Home{.device = op->attr<AttrKey::Device>()});
+        state.try_emplace(op->result(0), Owner{.device = op->attr<AttrKey::Device>()});
         return;
       case OpKind::Launch:
         return Launch(op, state);
@@ -193,41 +193,41 @@ class Inserter {
   }
 
   /// A copy runs where what it writes is, a fill, too.
-  void SetPlace(Op* op, Homes& state) {
+  void SetPlace(Op* op, Owners& state) {
     Name device;
     for (const Touch& touch : TouchesOf(context_.module, op)) {
-      const Home& home = state[ir::MemoryOf(touch.tensor)];
-      if (device.empty() || (touch.writes && !home.device.empty())) device = home.device;
+      const Owner& owner = state[ir::MemoryOf(touch.tensor)];
+      if (device.empty() || (touch.writes && !owner.device.empty())) device = owner.device;
     }
     if (device.empty())
       device = devices_.empty() ? DefaultDevice(context_.module) : *devices_.begin();
     op->SetAttr(ir::MakeAttr<AttrKey::Device>(device));
   }
 
-  void NoteWrites(const Op* op, Homes& state) {
+  void NoteWrites(const Op* op, Owners& state) {
     for (const Touch& touch : TouchesOf(context_.module, op)) {
       if (!touch.writes) continue;
-      Home& home = state[ir::MemoryOf(touch.tensor)];
-      home.has_elements = true;
-      home.copies.clear();
+      Owner& owner = state[ir::MemoryOf(touch.tensor)];
+      owner.has_elements = true;
+      owner.copies.clear();
     }
   }
 
-  void Launch(Op* launch, Homes& state) {
+  void Launch(Op* launch, Owners& state) {
     QueuePlace place = PlaceOf(launch);
     for (const Need& need : NeedsOf(launch)) {
-      Home& home = state[need.root];
-      if (home.device == place.device) {
-        if (need.writes) Written(home, place);
+      Owner& owner = state[need.root];
+      if (owner.device == place.device) {
+        if (need.writes) Written(owner, place);
       } else if (!need.writes) {
         Use(launch, need.root,
-            CopyFor(launch, need.root, place, home, fmt::format("{} reads it", NameOf(launch))));
-      } else if (home.is_fixed) {
-        WriteCopy(launch, need, place, home);
+            CopyFor(launch, need.root, place, owner, fmt::format("{} reads it", NameOf(launch))));
+      } else if (owner.is_fixed) {
+        WriteCopy(launch, need, place, owner);
       } else {
-        Relocate(need.root, home, place, launch, fmt::format("{} writes it", NameOf(launch)),
+        Relocate(need.root, owner, place, launch, fmt::format("{} writes it", NameOf(launch)),
                  launch->loc(), !need.reads);
-        Written(home, place);
+        Written(owner, place);
       }
     }
   }
@@ -244,34 +244,34 @@ class Inserter {
     return needs;
   }
 
-  static void Written(Home& home, const QueuePlace& place) {
-    home.has_elements = true;
-    home.queue = place.queue;
-    home.copies.clear();
+  static void Written(Owner& owner, const QueuePlace& place) {
+    owner.has_elements = true;
+    owner.queue = place.queue;
+    owner.copies.clear();
   }
 
   /// What `on` keeps in its place is written elsewhere.
-  void WriteCopy(Op* launch, const Need& need, const QueuePlace& place, Home& home) {
+  void WriteCopy(Op* launch, const Need& need, const QueuePlace& place, Owner& owner) {
     std::string name(NameOf(launch));
-    bool reads = need.reads && home.has_elements;
-    auto known = home.copies.find(place.device);
-    Value* copy = known != home.copies.end() && reads
+    bool reads = need.reads && owner.has_elements;
+    auto known = owner.copies.find(place.device);
+    Value* copy = known != owner.copies.end() && reads
                       ? known->second
                       : Emit(OpKind::Transfer, {need.root}, place, launch,
                              fmt::format("{} writes it", name), launch->loc(), !reads)
                             ->result(0);
-    if (reads) RemarkTurn(launch, need.root, home.device, place.device, launch->loc());
+    if (reads) RemarkTurn(launch, need.root, owner.device, place.device, launch->loc());
     Use(launch, need.root, copy);
     Emit(OpKind::CopyBack, {copy, need.root}, place, launch->next(),
          fmt::format("{} has written it", name), launch->loc());
-    Written(home, place);
-    home.copies[place.device] = copy;
+    Written(owner, place);
+    owner.copies[place.device] = copy;
   }
 
   /// The copy of a tensor on a device, made where it is good for as many turns of loops as can be.
-  Value* CopyFor(Op* user, Value* root, const QueuePlace& place, Home& home,
+  Value* CopyFor(Op* user, Value* root, const QueuePlace& place, Owner& owner,
                  const std::string& cause) {
-    if (auto known = home.copies.find(place.device); known != home.copies.end())
+    if (auto known = owner.copies.find(place.device); known != owner.copies.end())
       return known->second;
     Op* before = user;
     for (const auto& loop : loops_) {
@@ -280,21 +280,21 @@ class Inserter {
       before = loop.op;
       break;
     }
-    RemarkTurn(before, root, home.device, place.device, user->loc());
+    RemarkTurn(before, root, owner.device, place.device, user->loc());
     Value* copy = Emit(OpKind::Transfer, {root}, place, before, cause, user->loc())->result(0);
-    return home.copies[place.device] = copy;
+    return owner.copies[place.device] = copy;
   }
 
   /// `x to d` in the source.
-  void MoveAsSaid(Op* op, Homes& state) {
+  void MoveAsSaid(Op* op, Owners& state) {
     Value* root = ir::MemoryOf(op->operand(0));
-    Home& home = state[root];
+    Owner& owner = state[root];
     QueuePlace place = PlaceOf(op);
     std::string cause = op->attr<AttrKey::Cause>().str();
-    if (home.device != place.device && home.is_fixed) {
-      CopyFor(op, root, place, home, cause);
-    } else if (home.device != place.device) {
-      Relocate(root, home, place, op, cause, op->loc(), op->HasAttr(AttrKey::Fresh));
+    if (owner.device != place.device && owner.is_fixed) {
+      CopyFor(op, root, place, owner, cause);
+    } else if (owner.device != place.device) {
+      Relocate(root, owner, place, op, cause, op->loc(), op->HasAttr(AttrKey::Fresh));
     }
     // KIR text may wait for it, and anew for what is there.
     for (const ir::Use& use : std::vector<ir::Use>(op->result()->uses())) DropEvent(use.user, op);
@@ -308,14 +308,14 @@ class Inserter {
     SetAfter(user, after);
   }
 
-  void Relocate(Value* root, Home& home, const QueuePlace& place, Op* before,
+  void Relocate(Value* root, Owner& owner, const QueuePlace& place, Op* before,
                 const std::string& cause, ir::Loc loc, bool is_fresh) {
-    is_fresh = is_fresh || !home.has_elements;
-    if (!is_fresh) RemarkTurn(before, root, home.device, place.device, loc);
+    is_fresh = is_fresh || !owner.has_elements;
+    if (!is_fresh) RemarkTurn(before, root, owner.device, place.device, loc);
     Emit(OpKind::Relocate, {root}, place, before, cause, loc, is_fresh);
-    home.device = place.device;
-    home.queue = place.queue;
-    home.copies.erase(place.device);
+    owner.device = place.device;
+    owner.queue = place.queue;
+    owner.copies.erase(place.device);
     moved_.insert(root);
   }
 
@@ -365,65 +365,65 @@ class Inserter {
     return behind;
   }
 
-  void Loop(Op* loop, Homes& state) {
+  void Loop(Op* loop, Owners& state) {
     std::map<const Value*, const Op*> changed = ChangedIn(loop);
-    for (auto& [root, home] : state) {
+    for (auto& [root, owner] : state) {
       if (!changed.contains(root)) continue;
-      const Op* last = home.is_fixed ? nullptr : LastWriter(changed, root);
-      if (last && PlaceOf(last).device != home.device) {
-        Relocate(const_cast<Value*>(root), home, PlaceOf(last), loop,
+      const Op* last = owner.is_fixed ? nullptr : LastWriter(changed, root);
+      if (last && PlaceOf(last).device != owner.device) {
+        Relocate(const_cast<Value*>(root), owner, PlaceOf(last), loop,
                  fmt::format("{} writes it in the loop", NameOf(last)), last->loc(), false);
       }
-      home.copies.clear();
-      home.has_elements = true;
+      owner.copies.clear();
+      owner.has_elements = true;
     }
     loops_.push_back({loop, {}});
     for (const auto& [root, last] : changed) loops_.back().changed.insert(root);
-    Homes inside = state;
+    Owners inside = state;
     Block(loop->region(), inside);
     Settle(loop->region(), inside, state);
     loops_.pop_back();
     Leave(loop, inside, changed, state);
   }
 
-  void If(Op* op, Homes& state) {
+  void If(Op* op, Owners& state) {
     std::map<const Value*, const Op*> changed = ChangedIn(op);
-    Homes sides[2] = {state, state};
+    Owners sides[2] = {state, state};
     for (size_t r = 0; r < 2; ++r) Block(op->region(r), sides[r]);
-    for (auto& [root, home] : state) {
-      const Home& last = sides[1][root].device != home.device ? sides[1][root] : sides[0][root];
-      home.device = last.device;
-      home.queue = last.queue;
+    for (auto& [root, owner] : state) {
+      const Owner& last = sides[1][root].device != owner.device ? sides[1][root] : sides[0][root];
+      owner.device = last.device;
+      owner.queue = last.queue;
     }
     for (size_t r = 0; r < 2; ++r) Settle(op->region(r), sides[r], state);
-    for (auto& [root, home] : state)
-      home.has_elements = sides[0][root].has_elements || sides[1][root].has_elements;
-    for (const Homes& side : sides) Leave(op, side, changed, state);
+    for (auto& [root, owner] : state)
+      owner.has_elements = sides[0][root].has_elements || sides[1][root].has_elements;
+    for (const Owners& side : sides) Leave(op, side, changed, state);
   }
 
   /// Moves everything to where it has to be at the end of a region.
-  void Settle(const ir::Region* region, Homes& inside, const Homes& outside) {
-    for (const auto& [root, home] : outside) {
-      Home& here = inside.at(root);
-      if (here.device == home.device) continue;
+  void Settle(const ir::Region* region, Owners& inside, const Owners& outside) {
+    for (const auto& [root, owner] : outside) {
+      Owner& here = inside.at(root);
+      if (here.device == owner.device) continue;
       Op* end = region->terminator();
       bool is_loop = region->parent()->kind() != OpKind::If;
-      Relocate(const_cast<Value*>(root), here, {home.device, home.queue}, end,
+      Relocate(const_cast<Value*>(root), here, {owner.device, owner.queue}, end,
                is_loop ? "the next turn finds it there" : "the other branch leaves it there",
                region->parent()->loc(), false);
     }
   }
 
   /// Copies that were made before a region's op outlive it, where it changes nothing of the tensor.
-  void Leave(const Op* op, const Homes& inside, const std::map<const Value*, const Op*>& changed,
-             Homes& state) {
-    for (auto& [root, home] : state) {
+  void Leave(const Op* op, const Owners& inside, const std::map<const Value*, const Op*>& changed,
+             Owners& state) {
+    for (auto& [root, owner] : state) {
       if (changed.contains(root)) {
-        home.copies.clear();
+        owner.copies.clear();
         continue;
       }
       for (const auto& [device, copy] : inside.at(root).copies) {
-        if (!IsInside(copy->def(), op)) home.copies[device] = copy;
+        if (!IsInside(copy->def(), op)) owner.copies[device] = copy;
       }
     }
   }

@@ -23,7 +23,7 @@ PROSE = {
 }
 # In names: the term is next to it.
 NAMES = {
-    "Home": (830, "TileBuffer"), "Nest": (674, "Elementwise"), "Turn": (730, "Iteration"), "Deal": (98, "Distribute"),
+    "TileBuffer": (830, "TileBuffer"), "Nest": (674, "Elementwise"), "Turn": (730, "Iteration"), "Deal": (98, "Distribute"),
     "Block": (888, "Block"), "Gate": (294, "Mbarrier"), "Box": (305, "TensorTile"), "Square": (80, "RegisterTranspose"),
     "Spread": (103, "Splat"), "Piece": (615, "Chunk"), "Near": (344, "Workgroup"), "Far": (80, "Global"),
 }

@@ -244,7 +244,7 @@ TEST_CASE("a buffer in a nested block lies behind those that live around it") {
   CHECK(places["b"].offset == 832);
   CHECK(places["c"].offset == 832 + 1600);
   CHECK(places["d"].offset == 832 + 1600);  // c is gone
-  CHECK(places["e"].home == BufferHome::Stack);
+  CHECK(places["e"].space == BufferSpace::Stack);
   CHECK(places["f"].offset == 832);
   CHECK(plan.scratch_bytes == 832 + 8000);
 }

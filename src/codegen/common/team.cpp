@@ -87,28 +87,29 @@ int64_t BytesOf(ir::Type buffer) {
   return bytes;
 }
 
-TeamPlace TeamMemory::InScratch(TeamPlace::Home home, int64_t bytes) {
-  TeamPlace place{home, code_.scratch_bytes};
+TeamPlace TeamMemory::InScratch(TeamPlace::Space space, int64_t bytes) {
+  TeamPlace place{space, code_.scratch_bytes};
   code_.scratch_bytes += Aligned(bytes);
   return place;
 }
 
 TeamPlace TeamMemory::PlaceOf(const ir::Value* buffer) {
-  using Home = TeamPlace::Home;
+  using Space = TeamPlace::Space;
   ir::Type type = buffer->type();
   const Op* def = buffer->def();
   bool outlives = syncs_ && !(def && def->HasAttr(ir::AttrKey::Brief));
   if (type->space != ir::Space::Team)
-    return outlives ? InScratch(Home::FarOwn, BytesOf(type) * kernel_.team) : TeamPlace{};
+    return outlives ? InScratch(Space::FarOwn, BytesOf(type) * kernel_.team) : TeamPlace{};
   bool far = outlives || (def && def->HasAttr(ir::AttrKey::Far));
-  if (far || ir::TeamBytes(type) > near_bytes_) return InScratch(Home::Far, BytesOf(type));
+  if (far || ir::TeamBytes(type) > near_bytes_) return InScratch(Space::Far, BytesOf(type));
   near_bytes_ -= ir::TeamBytes(type);
-  return {Home::Near};
+  return {Space::Near};
 }
 
 int64_t TeamMemory::KeptPlace(Scalar scalar) {
   constexpr int64_t kLeast = sizeof(int32_t);  // how a bool lives in a register
-  return InScratch(TeamPlace::Home::FarOwn, std::max<int64_t>(Bytes(scalar), kLeast) * kernel_.team)
+  return InScratch(TeamPlace::Space::FarOwn,
+                   std::max<int64_t>(Bytes(scalar), kLeast) * kernel_.team)
       .offset;
 }
 

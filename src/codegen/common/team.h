@@ -32,13 +32,13 @@ int64_t BytesOf(ir::Type buffer);
 
 /// Where a buffer lies.
 struct TeamPlace {
-  enum class Home : uint8_t {
+  enum class Space : uint8_t {
     Own,     ///< each worker's own
     Near,    ///< the team's, in memory near its workers
     Far,     ///< the team's, in the core's scratch
     FarOwn,  ///< in scratch the workers' own ones side by side, element by element
   };
-  Home home = Home::Own;
+  Space space = Space::Own;
   int64_t offset = 0;  ///< in scratch
 };
 
@@ -59,7 +59,7 @@ class TeamMemory {
   int64_t KeptPlace(Scalar scalar);
 
  private:
-  TeamPlace InScratch(TeamPlace::Home home, int64_t bytes);
+  TeamPlace InScratch(TeamPlace::Space space, int64_t bytes);
 
   const ir::Function& kernel_;
   KernelCode& code_;

@@ -35,9 +35,9 @@ Memory BufferMemory(Emitter& emitter, const ir::Value* buffer) {
   auto& builder = emitter.builder;
   const BufferPlace& place = emitter.scratch_plan.places.at(buffer);
   Memory memory;
-  llvm::Value* around = place.home == BufferHome::Frame ? emitter.frame : emitter.scratch;
-  int64_t before = place.home == BufferHome::Frame ? kFrameHeaderBytes : 0;
-  if (place.home == BufferHome::Stack) {
+  llvm::Value* around = place.space == BufferSpace::Frame ? emitter.frame : emitter.scratch;
+  int64_t before = place.space == BufferSpace::Frame ? kFrameHeaderBytes : 0;
+  if (place.space == BufferSpace::Stack) {
     memory.base = StackMemory(emitter, place, buffer->name());
   } else if (around) {  // else where the buffer is made
     memory.base = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), around,
@@ -141,7 +141,7 @@ bool MayOverlap(const Region& a, const Region& b) {
   if (a.kind != b.kind || apart) return false;
   if (a.kind == RegionKind::Tensor) return a.read_only && b.read_only;
   if (!a.place || !b.place) return false;
-  return a.place->home == b.place->home && a.place->offset < b.place->offset + b.place->bytes &&
+  return a.place->space == b.place->space && a.place->offset < b.place->offset + b.place->bytes &&
          b.place->offset < a.place->offset + a.place->bytes;
 }
 
@@ -260,7 +260,7 @@ void PrepareMemories(Emitter& emitter) {
     const BufferPlace& place = emitter.scratch_plan.places.at(op->result());
     Memory& memory = emitter.memories[op->result()];
     memory = BufferMemory(emitter, op->result());
-    if (place.home != BufferHome::Stack && place.bytes > 0)
+    if (place.space != BufferSpace::Stack && place.bytes > 0)
       regions.push_back({RegionKind::Buffer, &memory, false, &place});
   }
   SetAliasScopes(emitter, regions);

@@ -56,10 +56,10 @@ class Planner {
       place.bytes = BufferBytes(op->result()->type());
       bool small = place.bytes <= kStackBufferBytes && stack_used_ + place.bytes <= kStackBytes;
       if (Has(region, ir::kSyncs)) {
-        place.home = BufferHome::Frame;
+        place.space = BufferSpace::Frame;
         place.offset = TakeBytes(place.bytes, plan_.frame_bytes);
       } else if (small && !Has(region, ir::kSuspends)) {
-        place.home = BufferHome::Stack;
+        place.space = BufferSpace::Stack;
         stack_used_ += place.bytes;
       } else {
         place.offset = TakeBytes(place.bytes, top);

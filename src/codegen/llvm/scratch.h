@@ -8,9 +8,9 @@
 namespace kdl::codegen {
 
 /// On the stack, in the core's scratch, or where its block has a barrier in the core's frame.
-enum class BufferHome : uint8_t { Stack, Scratch, Frame };
+enum class BufferSpace : uint8_t { Stack, Scratch, Frame };
 struct BufferPlace {
-  BufferHome home = BufferHome::Scratch;
+  BufferSpace space = BufferSpace::Scratch;
   int64_t offset = 0;  ///< in scratch or frame, a multiple of KDL_SCRATCH_ALIGNMENT
   int64_t bytes = 0;
 };

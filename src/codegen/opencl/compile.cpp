@@ -119,19 +119,19 @@ void WriteBuffer(Writer& w, const ir::Value* buffer) {
   std::vector<std::string> strides = StridesOf(type);
   TeamPlace place = w.places.PlaceOf(buffer);
   std::string base = name;
-  switch (place.home) {
-    case TeamPlace::Home::Own:
+  switch (place.space) {
+    case TeamPlace::Space::Own:
       w.Line("{} {}[{}];", element, name, BytesOf(type) / Bytes(type->scalar));
       break;
-    case TeamPlace::Home::Near:
+    case TeamPlace::Space::Near:
       w.dialect.WriteNear(w, name, type);
       break;
-    case TeamPlace::Home::FarOwn:
+    case TeamPlace::Space::FarOwn:
       base = fmt::format("({} + kdl_worker)", name);
       for (std::string& stride : strides)
         stride = stride.empty() ? "KDL_WORKERS" : fmt::format("{} * KDL_WORKERS", stride);
       [[fallthrough]];
-    case TeamPlace::Home::Far:  // global memory
+    case TeamPlace::Space::Far:  // global memory
       w.Line("__global {0}* const {1} = (__global {0}*)(kdl_scratch + {2});", element, name,
              place.offset);
       break;

@@ -18,8 +18,8 @@ void Describe(Writer& writer, std::string_view prefix, const FaceFunction& funct
   writer.Doc(prefix, function.doc);
   if (!function.note.empty()) writer.Line(fmt::format("{} {}", prefix, function.note));
   for (const FaceParam& param : function.params) {
-    std::string home = param.home.empty() ? "" : ", first used on " + param.home;
-    writer.Line(fmt::format("{}   {}: {}{}", prefix, param.name, param.declared, home));
+    std::string owner = param.owner.empty() ? "" : ", first used on " + param.owner;
+    writer.Line(fmt::format("{}   {}: {}{}", prefix, param.name, param.declared, owner));
   }
 }
 

@@ -59,7 +59,7 @@ std::string DimText(const std::vector<const ir::Function*>& variants, size_t par
 }
 
 /// " on npu", where the caller has to have it.
-std::string HomeText(const ir::Value* param) {
+std::string OwnerText(const ir::Value* param) {
   for (const ir::Use& use : param->uses()) {
     if (use.user->kind() == ir::OpKind::Lives)
       return fmt::format(" on {}", use.user->attr<ir::AttrKey::Device>().text());
@@ -77,7 +77,7 @@ std::string DeclaredText(const std::vector<const ir::Function*>& variants, size_
   for (size_t d = 0; d < type->dims.size(); ++d)
     sizes += (sizes.empty() ? "" : ", ") + DimText(variants, param, d);
   return fmt::format("{}{}[{}]{}", kDirections[static_cast<size_t>(first.direction)], text, sizes,
-                     HomeText(first.value));
+                     OwnerText(first.value));
 }
 
 /// "T is f16, bf16 or f32."
@@ -168,12 +168,12 @@ void Complete(FaceFunction& function, CppNames& names) {
 }
 
 /// Which device is best is a question where there are several.
-void NameHomes(const ir::Module& module, FaceFunction& program) {
+void NameOwners(const ir::Module& module, FaceFunction& program) {
   if (module.devices.size() < 2) return;
   for (FaceParam& param : program.params) {
     const ir::Value* tensor = param.param->value;
-    if (!param.is_tensor || !HomeText(tensor).empty()) continue;
-    param.home = ir::CallersDevice(module, *program.functions[0], tensor).str();
+    if (!param.is_tensor || !OwnerText(tensor).empty()) continue;
+    param.owner = ir::CallersDevice(module, *program.functions[0], tensor).str();
   }
 }
 
@@ -194,7 +194,7 @@ void NameCppFunctions(const ir::Module& module, ModuleFace& face) {
   for (std::string_view own : {kDevicesType, kKernelsType}) names.Pick(own);
   for (FaceFunction& program : face.programs) {
     Complete(program, names);
-    NameHomes(module, program);
+    NameOwners(module, program);
   }
   for (FaceFunction& kernel : face.kernels) {
     Complete(kernel, names);

@@ -16,7 +16,7 @@ struct FaceParam {
   const ir::Param* param = nullptr;
   std::string name;      ///< an identifier in C++
   std::string declared;  ///< as in the source: "in T[M, K]", "f32"
-  std::string home;  ///< of a program's tensor that may be anywhere: the device that first uses it
+  std::string owner;  ///< of a program's tensor that may be anywhere: the device that first uses it
   bool is_tensor = false;
   bool any_scalar = false;  ///< a scalar whose type depends on the variant
 

@@ -7,7 +7,6 @@
 #include "interp/ops/copies_ahead.h"
 #include "interp/ops/folds.h"
 #include "interp/ops/gate_steps.h"
-#include "interp/ops/homes.h"
 #include "interp/ops/launch_memory.h"
 #include "interp/ops/matrix_step.h"
 #include "interp/ops/memory.h"
@@ -16,6 +15,7 @@
 #include "interp/ops/slide.h"
 #include "interp/ops/stages.h"
 #include "interp/ops/take.h"
+#include "interp/ops/tile_buffers.h"
 #include "interp/ops/tile_call.h"
 #include "interp/ops/tile_steps.h"
 #include "interp/ops/values.h"
@@ -82,9 +82,9 @@ constexpr OpRow kRows[] = {
     {OpKind::Nest, Plan::Nest, &StartNest, &YieldNest},
     {OpKind::Element, Plan::None, &RunElement},
     {OpKind::ReduceInLoop, Plan::ReduceInLoop, &RunReduceInLoop},
-    {OpKind::Home, Plan::Home, &RunHome},
-    {OpKind::Get, Plan::Get, &RunGet},
-    {OpKind::Put, Plan::Put, &RunPut},
+    {OpKind::TileBuffer, Plan::TileBuffer, &RunTileBuffer},
+    {OpKind::LoadTile, Plan::LoadTile, &RunLoadTile},
+    {OpKind::StoreTile, Plan::StoreTile, &RunStoreTile},
     {OpKind::Move, Plan::None, &RunMove},
     {OpKind::Check, Plan::None, &RunCheck},
     {OpKind::Barrier, Plan::None, &RunBarrier},

@@ -121,8 +121,8 @@ Type ReadTile(TextReader& reader) {
   return reader.types().Tile(*scalar, std::move(axes));
 }
 
-/// The word and its number in a home's type.
-bool ReadHomeNumber(TextReader& reader, int64_t& panel, int64_t& group, int64_t& pad) {
+/// The word and its number in a tile buffer's type.
+bool ReadTileBufferNumber(TextReader& reader, int64_t& panel, int64_t& group, int64_t& pad) {
   constexpr int64_t kMost = int64_t{1} << 30;
   TextCursor& cursor = reader.cursor;
   bool is_panel = cursor.TryWord("panel");
@@ -145,7 +145,7 @@ bool ReadHomeNumber(TextReader& reader, int64_t& panel, int64_t& group, int64_t&
 }
 
 /// `f32; k j; panel 32; group 2; pad 16>` after the `<`.
-Type ReadHome(TextReader& reader) {
+Type ReadTileBuffer(TextReader& reader) {
   TextCursor& cursor = reader.cursor;
   std::optional<Scalar> scalar = ReadScalar(reader);
   if (!scalar || !cursor.Sign(";")) return nullptr;
@@ -159,10 +159,10 @@ Type ReadHome(TextReader& reader) {
     axes.push_back(*axis);
   }
   while (cursor.TrySign(";")) {
-    if (!ReadHomeNumber(reader, panel, group, pad)) return nullptr;
+    if (!ReadTileBufferNumber(reader, panel, group, pad)) return nullptr;
   }
   if (!cursor.Sign(">")) return nullptr;
-  return reader.types().Home(*scalar, std::move(axes), panel, pad, group);
+  return reader.types().TileBuffer(*scalar, std::move(axes), panel, pad, group);
 }
 
 constexpr int64_t kMaxLanes = 4096;
@@ -214,7 +214,7 @@ Type ReadType(TextReader& reader) {
   if (cursor.TryWord("event")) return reader.types().Event();
   if (cursor.TryWord("workspace")) return reader.types().Workspace();
   if (cursor.TryWord("tile")) return cursor.Sign("<") ? ReadTile(reader) : nullptr;
-  if (cursor.TryWord("home")) return cursor.Sign("<") ? ReadHome(reader) : nullptr;
+  if (cursor.TryWord("tile_buffer")) return cursor.Sign("<") ? ReadTileBuffer(reader) : nullptr;
   constexpr std::pair<std::string_view, TypeKind> kShaped[] = {
       {"tensor", TypeKind::Tensor}, {"buffer", TypeKind::Buffer}, {"pipe", TypeKind::Pipe}};
   for (auto [word, kind] : kShaped) {

@@ -22,7 +22,7 @@ namespace {
 
 bool HoldsElements(const Value* value) {
   TypeKind kind = value->type()->kind;
-  return kind == TypeKind::Home || kind == TypeKind::Buffer || kind == TypeKind::Vector;
+  return kind == TypeKind::TileBuffer || kind == TypeKind::Buffer || kind == TypeKind::Vector;
 }
 
 bool IsBelowTileLevel(const Op* op) {

@@ -97,8 +97,8 @@ std::string TypeText(Type type, const FunctionNames& names) {
       return fmt::format("tensor<{},[{}]>", Spelling(type->scalar), dims());
     case TypeKind::Block:
       return fmt::format("block<{}>", axes());
-    case TypeKind::Home:
-      return fmt::format("home<{}; {}{}{}{}>", Spelling(type->scalar), axes(),
+    case TypeKind::TileBuffer:
+      return fmt::format("tile_buffer<{}; {}{}{}{}>", Spelling(type->scalar), axes(),
                          type->panel ? fmt::format("; panel {}", type->panel) : "",
                          type->group > 1 ? fmt::format("; group {}", type->group) : "",
                          type->pad ? fmt::format("; pad {}", type->pad) : "");

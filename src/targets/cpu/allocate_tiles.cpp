@@ -16,19 +16,19 @@
 #include "targets/cpu/analysis/slides.h"
 #include "targets/cpu/passes.h"
 
-// allocate-tiles: every tile gets a home, whose type says how it lies in memory. After the op that makes a tile it is put there,
+// allocate-tiles: every tile gets a tile buffer, whose type says how it lies in memory. After the op that makes a tile it is put there,
 // and before each op that reads it, it is got from there; loops and branches carry tiles no more.
 //
-//   %s = loop %n in … carry(%t = %z) {             %h = home : home<f32; i j>
-//     %u = contraction %a, %b into %t over k       put %z to %h
+//   %s = loop %n in … carry(%t = %z) {             %h = tile_buffer : tile_buffer<f32; i j>
+//     %u = contraction %a, %b into %t over k       store_tile %z to %h
 //     yield %u }                              ->   loop %n in … {
-//                                                    %t = get %h ; %u = contraction %a, %b into %t over k ; put %u to %h
+//                                                    %t = load_tile %h ; %u = contraction %a, %b into %t over k ; store_tile %u to %h
 //                                                    yield }
-//                                                  %s = get %h
+//                                                  %s = load_tile %h
 //
-// A home is decided where its tile is made. To save copies it is the one that the tile is needed in: a carried tile's is that
+// A tile buffer is decided where its tile is made. To save copies it is the one that the tile is needed in: a carried tile's is that
 // of its predecessor, a branch's that of the branch's result, and a nest that keeps most of a tile that nothing else needs
-// stands in that tile's home. Where the reader walks a tile along another axis than it lies, a copy is made that lies so.
+// stands in that tile's tile buffer. Where the reader walks a tile along another axis than it lies, a copy is made that lies so.
 
 namespace kdl::cpu {
 
@@ -76,16 +76,16 @@ class TilePlacer {
 
   void Run(ir::Region* body) {
     PlaceRegion(body);
-    PutAndGet();
+    StoreAndLoad();
     for (Op* op : carriers_) ForgetTiles(op);
     for (Op* op : carriers_) DropTiles(op);
   }
 
  private:
-  // -- What has which home ----------------------------------------------------------------------
+  // -- What has which tile buffer ----------------------------------------------------------------------
 
-  Value* NewHome(const Op* at, ir::Type tile, std::optional<AxisId> last = std::nullopt,
-                 Panel panel = {}) {
+  Value* NewTileBuffer(const Op* at, ir::Type tile, std::optional<AxisId> last = std::nullopt,
+                       Panel panel = {}) {
     AxisList axes = kernel_.order.Sorted(tile->axes);
     if (last) {
       std::erase(axes, *last);
@@ -94,8 +94,8 @@ class TilePlacer {
     int64_t pad = axes.size() == 1 ? 0 : PadOf(axes, panel, Bytes(tile->scalar));
     b_.set_loc(at->loc());
     ir::Type type =
-        module_.types().Home(tile->scalar, std::move(axes), panel.columns, pad, panel.group);
-    return b_.Make(OpKind::Home, {}, type);
+        module_.types().TileBuffer(tile->scalar, std::move(axes), panel.columns, pad, panel.group);
+    return b_.Make(OpKind::TileBuffer, {}, type);
   }
 
   /// Rows whose distance is a multiple of many cache lines fall into few sets of a cache and push each other out; one line
@@ -109,30 +109,30 @@ class TilePlacer {
     return panel.columns ? panel.columns * panel.group : line / bytes;
   }
 
-  void MoveHome(Value* from, Value* to) {
+  void MoveTileBuffer(Value* from, Value* to) {
     if (from != to) b_.Create(OpKind::Move, {{from}, {to}}, {});
   }
 
-  static AxisId LastOf(const Value* home) { return home->type()->axes.back(); }
+  static AxisId LastOf(const Value* tile_buffer) { return tile_buffer->type()->axes.back(); }
 
-  /// Whether no tile that stands in the home is looked at after `op` in its block. Uses outside that block are those of the
+  /// Whether no tile that stands in the tile buffer is looked at after `op` in its block. Uses outside that block are those of the
   /// loop or branch around, which come before it or see what it yields.
-  bool IsFreeBehind(const Value* home, const Op* op) const {
-    return std::ranges::none_of(homes_, [&](const auto& entry) {
-      return entry.second == home && IsUsedBehind(entry.first, op);
+  bool IsFreeBehind(const Value* tile_buffer, const Op* op) const {
+    return std::ranges::none_of(tile_buffers_, [&](const auto& entry) {
+      return entry.second == tile_buffer && IsUsedBehind(entry.first, op);
     });
   }
 
   /// A nest reads an element before it writes it; the other ops read elements that they have overwritten.
-  bool Disturbs(const Op* maker, const Value* home) const {
+  bool Disturbs(const Op* maker, const Value* tile_buffer) const {
     if (maker->kind() == OpKind::Nest) return false;
     return std::ranges::any_of(maker->operands(), [&](const Value* operand) {
-      auto found = homes_.find(operand);
-      return found != homes_.end() && found->second == home;
+      auto found = tile_buffers_.find(operand);
+      return found != tile_buffers_.end() && found->second == tile_buffer;
     });
   }
 
-  /// The home of the place to which the only use of the tile yields it; null where there is none yet.
+  /// The tile buffer of the place to which the only use of the tile yields it; null where there is none yet.
   Value* YieldTarget(const Value* tile, const Op* maker) const {
     if (tile->uses().size() != 1) return nullptr;
     const ir::Use& use = tile->uses()[0];
@@ -148,69 +148,73 @@ class TilePlacer {
     } else if (parent->kind() == OpKind::While) {
       target = use.user->parent_region()->param(use.operand);
     }
-    auto home = target ? homes_.find(target) : homes_.end();
-    bool usable =
-        home != homes_.end() && IsFreeBehind(home->second, maker) && !Disturbs(maker, home->second);
-    return usable ? home->second : nullptr;
+    auto tile_buffer = target ? tile_buffers_.find(target) : tile_buffers_.end();
+    bool usable = tile_buffer != tile_buffers_.end() && IsFreeBehind(tile_buffer->second, maker) &&
+                  !Disturbs(maker, tile_buffer->second);
+    return usable ? tile_buffer->second : nullptr;
   }
 
-  /// The home of a tile that the result of a nest is but for some elements, where nothing needs that tile any more.
-  Value* KeptHome(const Op* nest, size_t i) const {
+  /// The tile buffer of a tile that the result of a nest is but for some elements, where nothing needs that tile any more.
+  Value* KeptTileBuffer(const Op* nest, size_t i) const {
     if (nest->kind() != OpKind::Nest ||
         PanelOf(kernel_, module_.context(), nest->result(i)).columns)
       return nullptr;
     for (const Value* tile : KeptTiles(nest, i)) {
-      auto home = homes_.find(tile);
-      if (home == homes_.end() || home->second->type()->panel || !DiesAt(tile, nest)) continue;
+      auto tile_buffer = tile_buffers_.find(tile);
+      if (tile_buffer == tile_buffers_.end() || tile_buffer->second->type()->panel ||
+          !DiesAt(tile, nest))
+        continue;
       bool taken = std::ranges::any_of(nest->results(), [&](const Value* result) {
-        auto other = homes_.find(result);
-        return other != homes_.end() && other->second == home->second;
+        auto other = tile_buffers_.find(result);
+        return other != tile_buffers_.end() && other->second == tile_buffer->second;
       });
-      if (!taken && IsFreeBehind(home->second, nest)) return home->second;
+      if (!taken && IsFreeBehind(tile_buffer->second, nest)) return tile_buffer->second;
     }
     return nullptr;
   }
 
-  /// The home of a result, before the op.
-  Value* ResultHome(const Op* op, size_t i) {
+  /// The tile buffer of a result, before the op.
+  Value* ResultTileBuffer(const Op* op, size_t i) {
     Value* result = op->result(i);
-    if (auto chosen = homes_.find(result); chosen != homes_.end()) return chosen->second;
-    Value* home = YieldTarget(result, op);
-    if (!home) home = KeptHome(op, i);
-    if (!home) {
-      home = NewHome(op, result->type(), std::nullopt, PanelOf(kernel_, module_.context(), result));
-      home->set_name(result->name());
+    if (auto chosen = tile_buffers_.find(result); chosen != tile_buffers_.end())
+      return chosen->second;
+    Value* tile_buffer = YieldTarget(result, op);
+    if (!tile_buffer) tile_buffer = KeptTileBuffer(op, i);
+    if (!tile_buffer) {
+      tile_buffer = NewTileBuffer(op, result->type(), std::nullopt,
+                                  PanelOf(kernel_, module_.context(), result));
+      tile_buffer->set_name(result->name());
     }
-    return homes_[result] = home;
+    return tile_buffers_[result] = tile_buffer;
   }
 
-  /// Where the tile lies along the axis: its own home, or a copy's.
+  /// Where the tile lies along the axis: its own tile buffer, or a copy's.
   Value* Along(const Op* at, Value* tile, AxisId last) {
-    Value* own = homes_.at(tile);
+    Value* own = tile_buffers_.at(tile);
     if (LastOf(own) == last) return own;
-    Value* copy = NewHome(at, tile->type(), last);
-    MoveHome(own, copy);
+    Value* copy = NewTileBuffer(at, tile->type(), last);
+    MoveTileBuffer(own, copy);
     return copy;
   }
 
   // -- What is to be changed, once all is decided ------------------------------------------------
 
   /// The operand is read from there, before `at`.
-  void Read(Op* at, Op* user, size_t operand, Value* home) {
-    reads_.push_back({at, user, operand, home});
+  void Read(Op* at, Op* user, size_t operand, Value* tile_buffer) {
+    reads_.push_back({at, user, operand, tile_buffer});
   }
   void ReadOwn(Op* user, size_t operand) {
     Value* tile = user->operand(operand);
-    if (IsTileValue(tile)) Read(user, user, operand, homes_.at(tile));
+    if (IsTileValue(tile)) Read(user, user, operand, tile_buffers_.at(tile));
   }
-  /// The tile is made there; a copy in its own home follows where that is another one.
-  void Write(Op* maker, Value* tile, Value* home) {
-    writes_.push_back({maker, tile, home});
-    Value* own = homes_.at(tile);
-    if (own == home) return;
+  /// The tile is made there; a copy in its own tile buffer follows where that is another one.
+  void Write(Op* maker, Value* tile, Value* tile_buffer) {
+    writes_.push_back({maker, tile, tile_buffer});
+    Value* own = tile_buffers_.at(tile);
+    if (own == tile_buffer) return;
     Op* before = b_.before();
     b_.SetInsertionPoint(maker->parent_region(), behind_);
-    MoveHome(home, own);
+    MoveTileBuffer(tile_buffer, own);
     b_.SetInsertionPoint(maker->parent_region(), before);
   }
 
@@ -283,8 +287,9 @@ class TilePlacer {
       return;
     }
     Value* result = nest->result();
-    homes_[result] = NewHome(nest, result->type(), nest->operands().back()->type()->axes[0]);
-    homes_[result]->set_name(result->name());
+    tile_buffers_[result] =
+        NewTileBuffer(nest, result->type(), nest->operands().back()->type()->axes[0]);
+    tile_buffers_[result]->set_name(result->name());
   }
 
   /// The nest walks the axis at another place of its order.
@@ -322,30 +327,30 @@ class TilePlacer {
     for (size_t i = 0; i < nest->results().size(); ++i) {
       Value* result = nest->result(i);
       if (result->uses().empty() || !IsTileValue(result) || IsFolded(yield->operand(i))) continue;
-      Value* home = ResultHome(nest, i);
-      bool lies = !by_vectors || LastOf(home) == axis;
-      made.emplace_back(result, lies ? home : NewHome(nest, result->type(), axis));
+      Value* tile_buffer = ResultTileBuffer(nest, i);
+      bool lies = !by_vectors || LastOf(tile_buffer) == axis;
+      made.emplace_back(result, lies ? tile_buffer : NewTileBuffer(nest, result->type(), axis));
     }
     std::map<const Value*, Value*> read;
     for (Op* op : *nest->region()) {
       for (size_t i = 0; i < op->operands().size(); ++i) {
         Value* tile = op->operand(i);
         if (!IsTileValue(tile)) continue;
-        Value*& home = read[tile];
+        Value*& tile_buffer = read[tile];
         bool walks = by_vectors && op->kind() == OpKind::Element && HasAxis(tile, axis);
-        if (!home) home = walks ? Along(nest, tile, axis) : homes_.at(tile);
-        Read(nest, op, i, home);
+        if (!tile_buffer) tile_buffer = walks ? Along(nest, tile, axis) : tile_buffers_.at(tile);
+        Read(nest, op, i, tile_buffer);
       }
     }
     for (size_t i = 0; i < nest->results().size(); ++i) {
       Value* result = nest->result(i);
       if (IsTileValue(result) && IsFolded(yield->operand(i)))
-        made.emplace_back(result, homes_[result] = NewHome(nest, result->type()));
+        made.emplace_back(result, tile_buffers_[result] = NewTileBuffer(nest, result->type()));
     }
-    for (const auto& [tile, home] : made) Write(nest, tile, home);
+    for (const auto& [tile, tile_buffer] : made) Write(nest, tile, tile_buffer);
   }
 
-  /// Register blocks read what walks their columns by vectors, and go on from what stands in the result's home, if they can.
+  /// Register blocks read what walks their columns by vectors, and go on from what stands in the result's tile buffer, if they can.
   void PlaceChain(Op* op) {
     std::optional<AxisId> column = RegisterBlock::Of(kernel_, *op).column;
     Value* into = op->kind() == OpKind::Contraction ? ir::ContractionOp(op).into() : nullptr;
@@ -355,16 +360,17 @@ class TilePlacer {
       Value* tile = op->operand(i);
       if (!IsTileValue(tile) || IsReadInPlace(tile, op)) continue;
       bool walks = column && HasAxis(tile, *column);
-      Read(op, op, i, walks ? Along(op, tile, *column) : homes_.at(tile));
+      Read(op, op, i, walks ? Along(op, tile, *column) : tile_buffers_.at(tile));
     }
     Value* result = op->result();
     if (!IsTileValue(result)) return;
     bool starts = into && IsTileValue(into);
     bool in_place = starts && DiesAt(into, op) && into->uses().size() == 1 &&
-                    LastOf(homes_.at(into)) == *column;
-    Value* home = in_place ? homes_[result] = homes_.at(into) : ResultHome(op, 0);
+                    LastOf(tile_buffers_.at(into)) == *column;
+    Value* tile_buffer =
+        in_place ? tile_buffers_[result] = tile_buffers_.at(into) : ResultTileBuffer(op, 0);
     if (starts) Read(op, op, terms, Along(op, into, *column));
-    Write(op, result, home);
+    Write(op, result, tile_buffer);
   }
 
   void PlaceLanes(Op* op) {
@@ -374,9 +380,9 @@ class TilePlacer {
       Value* tile = op->operand(i);
       if (!IsTileValue(tile)) continue;
       bool walks = i < terms && HasAxis(tile, last);
-      Read(op, op, i, walks ? Along(op, tile, last) : homes_.at(tile));
+      Read(op, op, i, walks ? Along(op, tile, last) : tile_buffers_.at(tile));
     }
-    if (IsTileValue(op->result())) Write(op, op->result(), ResultHome(op, 0));
+    if (IsTileValue(op->result())) Write(op, op->result(), ResultTileBuffer(op, 0));
   }
 
   /// Vectors lie along the last axis that is kept.
@@ -386,30 +392,31 @@ class TilePlacer {
     for (size_t i = 0; i < op->operands().size(); ++i) {
       Value* tile = op->operand(i);
       if (IsTileValue(tile))
-        Read(op, op, i, by_vectors ? Along(op, tile, kept.back()) : homes_.at(tile));
+        Read(op, op, i, by_vectors ? Along(op, tile, kept.back()) : tile_buffers_.at(tile));
     }
     std::vector<std::pair<Value*, Value*>> made;
     for (size_t i = 0; i < op->results().size(); ++i) {
       Value* result = op->result(i);
       if (!IsTileValue(result)) continue;
-      Value* home = ResultHome(op, i);
-      bool lies = !by_vectors || LastOf(home) == kept.back();
-      made.emplace_back(result, lies ? home : NewHome(op, result->type(), kept.back()));
+      Value* tile_buffer = ResultTileBuffer(op, i);
+      bool lies = !by_vectors || LastOf(tile_buffer) == kept.back();
+      made.emplace_back(result,
+                        lies ? tile_buffer : NewTileBuffer(op, result->type(), kept.back()));
     }
-    for (const auto& [tile, home] : made) Write(op, tile, home);
+    for (const auto& [tile, tile_buffer] : made) Write(op, tile, tile_buffer);
   }
 
   bool IsReadInPlace(const Value* tile, const Op* fold) const {
     const Op* slide = tile->def();
     return slide && slide->kind() == OpKind::Slide &&
-           SlideInPlace(kernel_, tile, LastOf(homes_.at(slide->operand(0))), fold);
+           SlideInPlace(kernel_, tile, LastOf(tile_buffers_.at(slide->operand(0))), fold);
   }
 
   void PlaceSlide(Op* slide) {
     ReadOwn(slide, ir::SlideOp::at_tile);
     Value* result = slide->result();
     bool in_place = result->uses().size() == 1 && IsReadInPlace(result, result->uses()[0].user);
-    if (!in_place && IsTileValue(result)) Write(slide, result, ResultHome(slide, 0));
+    if (!in_place && IsTileValue(result)) Write(slide, result, ResultTileBuffer(slide, 0));
   }
 
   /// Indices are computed, not read.
@@ -420,20 +427,20 @@ class TilePlacer {
       bool is_index = i >= first && i < first + index.size();
       if (!is_index || !IsIndices(take->operand(i))) ReadOwn(take, i);
     }
-    if (IsTileValue(take->result())) Write(take, take->result(), ResultHome(take, 0));
+    if (IsTileValue(take->result())) Write(take, take->result(), ResultTileBuffer(take, 0));
   }
 
-  /// A carried tile's home is that of the first one where nothing else needs it, else a copy's.
+  /// A carried tile's tile buffer is that of the first one where nothing else needs it, else a copy's.
   void PlaceLoop(Op* loop) {
     std::vector<Carried> tiles = CarriedTiles(loop);
     for (const Carried& tile : tiles) {
-      Value* home = homes_.at(tile.init);
+      Value* tile_buffer = tile_buffers_.at(tile.init);
       if (!IsHandedOver(tile.init, loop)) {
-        Value* copy = NewHome(loop, tile.init->type());
-        MoveHome(home, copy);
-        home = copy;
+        Value* copy = NewTileBuffer(loop, tile.init->type());
+        MoveTileBuffer(tile_buffer, copy);
+        tile_buffer = copy;
       }
-      homes_[tile.param] = homes_[loop->result(tile.number)] = home;
+      tile_buffers_[tile.param] = tile_buffers_[loop->result(tile.number)] = tile_buffer;
     }
     PlaceRegion(loop->region());
     if (!tiles.empty()) carriers_.push_back(loop);
@@ -443,14 +450,14 @@ class TilePlacer {
     bool carries = false;
     for (Value* result : op->results()) {
       if (!IsTileValue(result)) continue;
-      homes_[result] = NewHome(op, result->type());
+      tile_buffers_[result] = NewTileBuffer(op, result->type());
       carries = true;
     }
     for (ir::Region* region : op->regions()) PlaceRegion(region);
     if (carries) carriers_.push_back(op);
   }
 
-  /// Moves what is yielded to where it is wanted, all at once: what is overwritten and still needed goes through a home of its
+  /// Moves what is yielded to where it is wanted, all at once: what is overwritten and still needed goes through a tile buffer of its
   /// own first.
   void PlaceYield(Op* yield) {
     struct Pending {
@@ -463,40 +470,41 @@ class TilePlacer {
     for (size_t i = 0; i < yield->operands().size(); ++i) {
       Value* tile = yield->operand(i);
       if (!IsTileValue(tile)) continue;
-      Value* to = homes_.at(parent->result(i));
-      if (homes_.at(tile) != to) pending.push_back({homes_.at(tile), to, tile->type()});
+      Value* to = tile_buffers_.at(parent->result(i));
+      if (tile_buffers_.at(tile) != to)
+        pending.push_back({tile_buffers_.at(tile), to, tile->type()});
     }
     for (Pending& move : pending) {
       bool overwritten = std::ranges::any_of(
           pending, [&](const Pending& other) { return &other != &move && other.to == move.from; });
       if (!overwritten) continue;
-      Value* temporary = NewHome(yield, move.type);
-      MoveHome(move.from, temporary);
+      Value* temporary = NewTileBuffer(yield, move.type);
+      MoveTileBuffer(move.from, temporary);
       move.from = temporary;
     }
-    for (const Pending& move : pending) MoveHome(move.from, move.to);
+    for (const Pending& move : pending) MoveTileBuffer(move.from, move.to);
   }
 
   // -- The changes ------------------------------------------------------------------------------
 
-  void PutAndGet() {
+  void StoreAndLoad() {
     std::map<std::tuple<const Op*, const Value*, const Value*>, Value*> got;
-    for (const auto& [at, user, operand, home] : reads_) {
+    for (const auto& [at, user, operand, tile_buffer] : reads_) {
       Value* tile = user->operand(operand);
-      Value*& read = got[{at, tile, home}];
+      Value*& read = got[{at, tile, tile_buffer}];
       if (!read) {
         b_.StandAt(at);
-        read = MakeOne(b_, OpKind::Get, {{home}, {}, {}, {}}, tile->type());
+        read = MakeOne(b_, OpKind::LoadTile, {{tile_buffer}, {}, {}, {}}, tile->type());
         read->set_name(tile->name());
       }
       user->SetOperand(operand, read);
     }
     std::unordered_map<const Op*, Op*> last;
-    for (const auto& [maker, tile, home] : writes_) {
+    for (const auto& [maker, tile, tile_buffer] : writes_) {
       Op*& behind = last.try_emplace(maker, maker).first->second;
       b_.SetInsertionPoint(maker->parent_region(), behind->next());
       b_.set_loc(maker->loc());
-      behind = b_.Create(OpKind::Put, {{tile}, {home}, {}}, {});
+      behind = b_.Create(OpKind::StoreTile, {{tile}, {tile_buffer}, {}}, {});
     }
   }
 
@@ -548,19 +556,19 @@ class TilePlacer {
     Op* at;
     Op* user;
     size_t operand;
-    Value* home;
+    Value* tile_buffer;
   };
   struct PlannedWrite {
     Op* maker;
     Value* tile;
-    Value* home;
+    Value* tile_buffer;
   };
 
   ir::Module& module_;
   KernelShape kernel_;
   ir::Builder b_;
-  Op* behind_ = nullptr;                            ///< the op after the one that is placed
-  std::unordered_map<const Value*, Value*> homes_;  ///< of tiles
+  Op* behind_ = nullptr;                                   ///< the op after the one that is placed
+  std::unordered_map<const Value*, Value*> tile_buffers_;  ///< of tiles
   std::vector<PlannedRead> reads_;
   std::vector<PlannedWrite> writes_;
   std::vector<Op*> carriers_;  ///< of tiles: inner ones first

@@ -18,18 +18,18 @@
 // folded axes pass: rows of the result by vectors along its last axis, columns around rows. Rows that no whole block covers go
 // by smaller blocks, of which the last one may lack some, columns by single vectors, the last one with a mask. The result's other axes are walked one by one.
 //
-//   %x = get %a : tile<f32; i k>             cut %c: block<jr> in %j {sizes = [32, 16]} {
-//   %y = get %b : tile<f32; j k>               cut %r: block<ir> in %i {sizes = [14, 4, 2]} {
-//   %t = get %h : tile<f32; i j>         ->      %x = get %a : tile<f32; ir k> ; %y = get %b : tile<f32; jr k>
-//   %u = contraction %x, %y into %t              %t = get %h : tile<f32; ir jr>
-//   put %u to %h                                 %u = contraction %x, %y into %t ; put %u to %h } }
+//   %x = load_tile %a : tile<f32; i k>             cut %c: block<jr> in %j {sizes = [32, 16]} {
+//   %y = load_tile %b : tile<f32; j k>               cut %r: block<ir> in %i {sizes = [14, 4, 2]} {
+//   %t = load_tile %h : tile<f32; i j>         ->      %x = load_tile %a : tile<f32; ir k> ; %y = load_tile %b : tile<f32; jr k>
+//   %u = contraction %x, %y into %t              %t = load_tile %h : tile<f32; ir jr>
+//   store_tile %u to %h                                 %u = contraction %x, %y into %t ; store_tile %u to %h } }
 //
 // Where terms of a unit flush what is small and no instruction does it, it is asked once of each factor, and of what a panel's
 // sums start from, whether there is anything to flush. Where there is not, FMAs do; what does flush hardly ever runs, and goes row
 // by row: it takes little code then.
 //
-//   %u = contraction %x, %y into %t     ->   if %plain {likely = 1} { cut … { %u = contraction … {plain = 1} ; put %u to %h } }
-//   put %u to %h                             else { cut … { cut %r: … {sizes = [1]} { %u = contraction … ; put %u to %h } } }
+//   %u = contraction %x, %y into %t     ->   if %plain {likely = 1} { cut … { %u = contraction … {plain = 1} ; store_tile %u to %h } }
+//   store_tile %u to %h                             else { cut … { cut %r: … {sizes = [1]} { %u = contraction … ; store_tile %u to %h } } }
 
 namespace kdl::cpu {
 
@@ -144,7 +144,7 @@ class ProductBlocker {
     if (!unit || !unit->flushes || IsNative(facts_, unit)) return nullptr;
     ir::ContractionOp contraction(fold);
     for (const Value* tile : {contraction.a(), contraction.b(), contraction.into()}) {
-      if (IsTileValue(tile) && tile->def()->kind() != OpKind::Get) return nullptr;
+      if (IsTileValue(tile) && tile->def()->kind() != OpKind::LoadTile) return nullptr;
     }
     Value* plain = b_.Bool(true);
     for (Value* factor : {contraction.a(), contraction.b()}) {
@@ -171,7 +171,7 @@ class ProductBlocker {
   /// The same of what the sums start from.
   Value* SmallStart(Op* fold, Value* start) {
     if (!IsTileValue(start)) return SmallOf(start, kLeastSum);
-    ir::GetOp get(start->def());
+    ir::LoadTileOp get(start->def());
     if (!get.value()) return SmallIn(fold, start, kLeastSum);
     return MakeIf(
         b_, get.condition(), {b_.types().ScalarOf(kdl::Scalar::F32)},
@@ -192,11 +192,11 @@ class ProductBlocker {
   /// How many elements of what is got are, or many. `at`: where its blocks are in scope.
   Value* SmallIn(Op* at, const Value* got, float limit) {
     ir::ValueMap map;
-    ir::GetOp get(ir::Clone(got->def(), b_, map));
-    get->SetSegment(ir::GetOp::at_value, {});
-    get->SetSegment(ir::GetOp::at_condition, {});
+    ir::LoadTileOp get(ir::Clone(got->def(), b_, map));
+    get->SetSegment(ir::LoadTileOp::at_value, {});
+    get->SetSegment(ir::LoadTileOp::at_condition, {});
     Value* tile = get->result();
-    const ir::AxisList walked = *ir::PartAxes(kernel_, get.home()->type(), tile->type());
+    const ir::AxisList walked = *ir::PartAxes(kernel_, get.tile_buffer()->type(), tile->type());
     std::vector<Value*> blocks;
     for (AxisId axis : walked) blocks.push_back(ir::FindBlock(at, axis));
     Op* nest = b_.Create(OpKind::Nest, {blocks}, {b_.types().ScalarOf(kdl::Scalar::F32)});
@@ -221,13 +221,13 @@ class ProductBlocker {
   }
 
   static Op* AskedAt(Op* fold, const Value* factor) {
-    const Value* home = factor->def()->operand(0);
+    const Value* tile_buffer = factor->def()->operand(0);
     Op* at = fold;
     for (Op* cut = fold->parent_region()->parent(); cut && cut->kind() == OpKind::Cut;
          cut = cut->parent_region()->parent()) {
       bool stays = !HasAxis(factor, cut->region()->param(0)->type()->axes[0]) &&
-                   std::ranges::none_of(home->uses(), [&](const ir::Use& use) {
-                     return use.user->kind() != OpKind::Get && IsInside(use.user, cut);
+                   std::ranges::none_of(tile_buffer->uses(), [&](const ir::Use& use) {
+                     return use.user->kind() != OpKind::LoadTile && IsInside(use.user, cut);
                    });
       if (!stays) break;
       at = cut;

@@ -28,12 +28,13 @@ std::vector<Op*> BringersOf(const Op* fold) {
 
 std::vector<Op*> FollowersOf(const Op* fold) {
   std::vector<Op*> followers;
-  const Value* home = nullptr;
+  const Value* tile_buffer = nullptr;
   for (Op* op = fold->next(); op; op = op->next()) {
-    bool follows = Touches(op, fold->result()) || (home && Touches(op, home));
-    bool moves = op->kind() == OpKind::Put || (op->kind() == OpKind::If && op->results().empty());
+    bool follows = Touches(op, fold->result()) || (tile_buffer && Touches(op, tile_buffer));
+    bool moves =
+        op->kind() == OpKind::StoreTile || (op->kind() == OpKind::If && op->results().empty());
     if (!follows || !moves) break;
-    if (op->kind() == OpKind::Put) home = op->operand(1);
+    if (op->kind() == OpKind::StoreTile) tile_buffer = op->operand(1);
     followers.push_back(op);
   }
   return followers;

@@ -10,7 +10,7 @@ namespace kdl::cpu {
 /// The ops after a fold that go where it goes: what is done with each part of its tile as soon as the part is made.
 std::vector<ir::Op*> FollowersOf(const ir::Op* fold);
 
-/// Opens cuts around a fold that goes from homes to homes, one inside of the other, and moves it into them, with what brings its
+/// Opens cuts around a fold that goes from tile buffers to tile buffers, one inside of the other, and moves it into them, with what brings its
 /// tiles and what follows it: all are then over the cuts' axes.
 class FoldCutter {
  public:

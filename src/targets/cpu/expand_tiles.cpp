@@ -14,10 +14,10 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Vectors go to and from homes in one piece: no panel is narrower.
+/// Vectors go to and from tile buffers in one piece: no panel is narrower.
 bool PanelsHoldVectors(PassContext& context, const KernelShape& shape) {
   bool hold = true;
-  for (const ir::Op* op : passes::OpsOfKind(shape.function, ir::OpKind::Home)) {
+  for (const ir::Op* op : passes::OpsOfKind(shape.function, ir::OpKind::TileBuffer)) {
     ir::Type type = op->result()->type();
     int64_t lanes = shape.LanesAlong(type->axes.back(), Bytes(type->scalar));
     if (type->panel == 0 || type->group > 1 || type->panel >= lanes) continue;

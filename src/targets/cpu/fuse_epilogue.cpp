@@ -13,16 +13,16 @@
 #include "targets/cpu/passes.h"
 
 // fuse-epilogue: a nest that stores what a loop of contractions has made follows the contraction in the loop's last turn: its
-// elements come from registers then, or from a part of the home that was written just before.
+// elements come from registers then, or from a part of the tile buffer that was written just before.
 //
 //   loop %n in %lo .. %hi {                         %long = … ; loop %n in %lo .. %hi {
-//     %t = get %h                                     %last = …
-//     %u = contraction %a, %b into %t         ->      %t = get %h ; %u = contraction %a, %b into %t
-//     put %u to %h }                                  if %last { nest { %e = element %u ; store %e to … } }
-//   %s = get %h                                       else { put %u to %h } }
-//   nest { %e = element %s ; store %e to … }        if %long { } else { %s = get %h ; nest { … } }
+//     %t = load_tile %h                                     %last = …
+//     %u = contraction %a, %b into %t         ->      %t = load_tile %h ; %u = contraction %a, %b into %t
+//     store_tile %u to %h }                                  if %last { nest { %e = element %u ; store %e to … } }
+//   %s = load_tile %h                                       else { store_tile %u to %h } }
+//   nest { %e = element %s ; store %e to … }        if %long { } else { %s = load_tile %h ; nest { … } }
 //
-// A nest of many ops would take the accumulators' registers: it reads what is put, %s = get %h, in the last turn.
+// A nest of many ops would take the accumulators' registers: it reads what is put, %s = load_tile %h, in the last turn.
 
 namespace kdl::cpu {
 
@@ -32,26 +32,26 @@ namespace {
 struct Epilogue {
   Op* nest;
   Op* contraction;
-  Value* tile;  ///< what the nest has got of the contraction's home
+  Value* tile;  ///< what the nest has got of the contraction's tile buffer
 };
 
-bool Writes(const Op* op) { return op->kind() == OpKind::Put || op->kind() == OpKind::Move; }
+bool Writes(const Op* op) { return op->kind() == OpKind::StoreTile || op->kind() == OpKind::Move; }
 
-/// Whether the loop writes this home alone of those around it.
-bool WritesOnly(const Op* loop, const Value* home) {
+/// Whether the loop writes this tile buffer alone of those around it.
+bool WritesOnly(const Op* loop, const Value* tile_buffer) {
   return !AnyBelow(loop->region(), [&](const Op* op) {
-    return Writes(op) && op->operand(1) != home && !IsInside(op->operand(1)->def(), loop);
+    return Writes(op) && op->operand(1) != tile_buffer && !IsInside(op->operand(1)->def(), loop);
   });
 }
 
-/// What the one nest after the loop that reads the home has got of it, where nothing else does.
-Value* OnlyReading(const Value* home, const Op* loop) {
-  if (home->def()->parent_region() != loop->parent_region()) return nullptr;
+/// What the one nest after the loop that reads the tile buffer has got of it, where nothing else does.
+Value* OnlyReading(const Value* tile_buffer, const Op* loop) {
+  if (tile_buffer->def()->parent_region() != loop->parent_region()) return nullptr;
   Value* tile = nullptr;
-  for (const ir::Use& use : home->uses()) {
+  for (const ir::Use& use : tile_buffer->uses()) {
     if (!ComesAfter(AncestorIn(loop->parent_region(), use.user), loop)) continue;
     bool reads =
-        use.user->kind() == OpKind::Get && use.user->parent_region() == loop->parent_region();
+        use.user->kind() == OpKind::LoadTile && use.user->parent_region() == loop->parent_region();
     if (tile || !reads) return nullptr;
     tile = use.user->result();
   }
@@ -73,12 +73,12 @@ Op* OnlyReader(const Value* tile) {
 /// Whether the nest finds before the loop's end what it finds after it, but for that tile.
 bool DependsOnNothingLater(const Op* loop, const Op* nest, const Value* tile) {
   std::unordered_set<const Value*> later;
-  std::unordered_set<const Value*> changed;  // homes
+  std::unordered_set<const Value*> changed;  // tile buffers
   for (const Op* op = loop->next(); op != nest; op = op->next()) {
     if (!op || !(op->info().has(ir::kPure) || IsPlacing(op))) return false;
     if (Writes(op)) changed.insert(op->operand(1));
     bool is_there =
-        op->kind() == OpKind::Get && op->result() != tile && !changed.contains(op->operand(0));
+        op->kind() == OpKind::LoadTile && op->result() != tile && !changed.contains(op->operand(0));
     if (!is_there) later.insert(op->results().begin(), op->results().end());
   }
   later.erase(tile);
@@ -102,17 +102,18 @@ bool LeavesMemoryTo(const Op* loop, const Op* nest) {
 }
 
 std::optional<Epilogue> EpilogueOf(const KernelShape& e, const Op* loop) {
-  std::vector<const Value*> homes = AccumulatedIn(loop);
+  std::vector<const Value*> tile_buffers = AccumulatedIn(loop);
   // Of several each would store alone.
-  if (homes.size() != 1 || !loop->results().empty() || !WritesOnly(loop, homes[0])) return {};
-  Value* tile = OnlyReading(homes[0], loop);
+  if (tile_buffers.size() != 1 || !loop->results().empty() || !WritesOnly(loop, tile_buffers[0]))
+    return {};
+  Value* tile = OnlyReading(tile_buffers[0], loop);
   Op* nest = tile ? OnlyReader(tile) : nullptr;
   if (!nest || !nest->results().empty() || !DependsOnNothingLater(loop, nest, tile)) return {};
   if (!LeavesMemoryTo(loop, nest)) return {};
   for (const Op* op : *nest->region()) {
     if (MayTrap(op)) return {};
   }
-  Op* contraction = AccumulatorOf(loop, homes[0]);
+  Op* contraction = AccumulatorOf(loop, tile_buffers[0]);
   RegisterBlock block = RegisterBlock::Of(e, *contraction);
   bool by_rows = block.row && block.outer.empty() && WalkedAxes(nest)[0] == *block.row;
   if (!by_rows || !TakesVectors(e, nest, block)) return {};
@@ -147,10 +148,10 @@ Value* IsLast(ir::Builder& b, ir::LoopOp loop) {
   return b.Le(left, b.Cast(loop.step(), kdl::Scalar::U64));
 }
 
-/// The nest once more, and what it gets of other homes than the contraction's; the tile is what `map` has for it.
+/// The nest once more, and what it gets of other tile buffers than the contraction's; the tile is what `map` has for it.
 void CopyNest(ir::Builder& b, const Op* nest, ir::ValueMap map) {
   for (Value* value : passes::OutsideOperands(nest)) {
-    bool is_got = value->def() && value->def()->kind() == OpKind::Get && !map.contains(value);
+    bool is_got = value->def() && value->def()->kind() == OpKind::LoadTile && !map.contains(value);
     if (is_got) ir::Clone(value->def(), b, map);
   }
   ir::Clone(nest, b, map);

@@ -12,12 +12,12 @@
 // insert-prefetches: while a block of rows passes, its share of the next panel is asked for; so is what the block will store in
 // the last turn. Only in the largest blocks, of rows and of columns: what comes after the others is near the end.
 //
-//   cut %p in %j { if %few { } else { %y = nest { load %b[%k, %p] } ; put %y to %h }
+//   cut %p in %j { if %few { } else { %y = nest { load %b[%k, %p] } ; store_tile %y to %h }
 //     cut %c in %p { cut %r in %i {
 //       if %ahead { nest (… in %share of %k, … in %next) { prefetch %b[…] {intent = read_later} } } else { }
 //       if %stores { nest (… in %r, … in %c) { prefetch %c[…] {intent = write} } } else { }
 //       %u = contraction …
-//       if %last { nest { … store … to %c[…] } } else { put %u … } } } }
+//       if %last { nest { … store … to %c[…] } } else { store_tile %u … } } } }
 
 namespace kdl::cpu {
 

@@ -13,12 +13,12 @@
 // pack-late: what a contraction reads in panels of columns is packed panel by panel, right before the rows pass over it: the
 // panel is in the nearest cache then, and all take turns in one place that stays there.
 //
-//   %y = nest { … load %b[%k, %j] … }               if %few { %y = nest { … } ; put %y to %h } else { }
-//   put %y to %h                                    cut %p: block<jr> in %j {sizes = [32, 31]} {
-//   %b = get %h : tile<f32; j k>              ->      %n = select %few, %number, 0
-//   %u = contraction %a, %b into %t                   if %few { } else { %y = nest (…, … in %p) { … } ; put %y to %h panel %n }
-//   put %u to %c                                      %b = get %h panel %n : tile<f32; jr k>
-//                                                     %u = contraction %a, %b into %t ; put %u to %c }
+//   %y = nest { … load %b[%k, %j] … }               if %few { %y = nest { … } ; store_tile %y to %h } else { }
+//   store_tile %y to %h                                    cut %p: block<jr> in %j {sizes = [32, 31]} {
+//   %b = load_tile %h : tile<f32; j k>              ->      %n = select %few, %number, 0
+//   %u = contraction %a, %b into %t                   if %few { } else { %y = nest (…, … in %p) { … } ; store_tile %y to %h panel %n }
+//   store_tile %u to %c                                      %b = load_tile %h panel %n : tile<f32; jr k>
+//                                                     %u = contraction %a, %b into %t ; store_tile %u to %c }
 //
 // A panel serves all rows. Where they are few, packing takes most of the time, and memory gives long rows sooner than pieces
 // of them: all columns are packed at once. So they are where a panel of groups has less than a line of each row: the line would
@@ -54,12 +54,12 @@ bool ChangesMemoryBetween(const Op* first, const Op* last) {
   return false;
 }
 
-/// The put of what a nest makes that alone puts to the home.
-Op* OnlyPut(const Value* home) {
+/// The put of what a nest makes that alone puts to the tile buffer.
+Op* OnlyStored(const Value* tile_buffer) {
   Op* put = nullptr;
-  for (const ir::Use& use : home->uses()) {
-    if (use.user->kind() == OpKind::Get) continue;
-    if (put || use.user->kind() != OpKind::Put) return nullptr;
+  for (const ir::Use& use : tile_buffer->uses()) {
+    if (use.user->kind() == OpKind::LoadTile) continue;
+    if (put || use.user->kind() != OpKind::StoreTile) return nullptr;
     put = use.user;
   }
   return put && put->operand(0)->def()->kind() == OpKind::Nest ? put : nullptr;
@@ -68,11 +68,11 @@ Op* OnlyPut(const Value* home) {
 /// What packs the operand that the contraction alone reads; null: nothing does that may wait.
 Op* PackOf(const KernelShape& kernel, const Op* contraction, const Value* operand) {
   const Op* get = operand->def();
-  if (!get || get->kind() != OpKind::Get || operand->uses().size() != 1) return nullptr;
-  const Value* home = get->operand(0);
-  Op* put = OnlyPut(home);
-  if (!put || home->uses().size() != 2 || home->type()->panel == 0) return nullptr;
-  ir::Type type = home->type();
+  if (!get || get->kind() != OpKind::LoadTile || operand->uses().size() != 1) return nullptr;
+  const Value* tile_buffer = get->operand(0);
+  Op* put = OnlyStored(tile_buffer);
+  if (!put || tile_buffer->uses().size() != 2 || tile_buffer->type()->panel == 0) return nullptr;
+  ir::Type type = tile_buffer->type();
   if (type->group > 1 && type->panel * Bytes(type->scalar) < kernel.facts.cache_line_bytes)
     return nullptr;
   const Op* nest = put->operand(0)->def();
@@ -81,7 +81,7 @@ Op* PackOf(const KernelShape& kernel, const Op* contraction, const Value* operan
       ChangesMemoryBetween(nest, contraction))
     return nullptr;
   RegisterBlock block = RegisterBlock::Of(kernel, *contraction);
-  bool fits = block.row && home->type()->panel % (block.largest.columns * block.lanes) == 0;
+  bool fits = block.row && tile_buffer->type()->panel % (block.largest.columns * block.lanes) == 0;
   return fits && block.outer.empty() ? put : nullptr;
 }
 
@@ -107,21 +107,21 @@ class MoveSinker {
     Value* few = HasFewRows();
     Op* all = MakeBranch(b_, few);
     MoveNest(all->region(0));
-    const Value* home = sinking_.put->operand(1);
-    cutter_.Open(*sinking_.block.column, Panels(home->type()->panel));
+    const Value* tile_buffer = sinking_.put->operand(1);
+    cutter_.Open(*sinking_.block.column, Panels(tile_buffer->type()->panel));
     b_.SetInsertionPoint(cutter_.b().before());
     Value* own = b_.BlockIndex(cutter_.block());
     Value* panel = b_.Select(few, own, b_.I64(0));
     Op* one = MakeBranch(b_, few);
     cutter_.b().SetInsertionPoint(one->region(1)->terminator());
     cutter_.Copy(sinking_.put->operand(0)->def());
-    SetPanel(cutter_.Copy(sinking_.put), ir::PutOp::at_panel, panel);
+    SetPanel(cutter_.Copy(sinking_.put), ir::StoreTileOp::at_panel, panel);
     cutter_.b().SetInsertionPoint(one->parent_region(), one->next());
     Op* contraction = cutter_.Move();
     for (const Value* factor : contraction->operands()) {
       Op* get = factor->def();
-      bool packs = get && get->kind() == OpKind::Get && get->operand(0) == home;
-      if (packs) SetPanel(get, ir::GetOp::at_panel, panel);
+      bool packs = get && get->kind() == OpKind::LoadTile && get->operand(0) == tile_buffer;
+      if (packs) SetPanel(get, ir::LoadTileOp::at_panel, panel);
     }
   }
 

@@ -128,7 +128,7 @@ class Assignment {
     }
   }
 
-  /// A carried tile is at home where the loop makes its next value.
+  /// A carried tile is at tile buffer where the loop makes its next value.
   void VisitCarried(const Op* op) {
     for (const Value* result : op->results()) {
       Unit unit = Unit::Either;

@@ -60,30 +60,31 @@ KDL_KERNEL_PASS(FuseReductions, .name = "fuse-reductions",
                 .summary = "folds in lanes go into the nests that make what they fold",
                 .needs = {{&kElementwiseFused, "a fold goes into a nest"}});
 
-KDL_KERNEL_PASS(AllocateTiles, .name = "allocate-tiles",
-                .summary = "gives tiles homes in scratch, each laid out for those who read it",
-                .needs = {{&kElementwiseFused, "what stays inside of a nest needs no home"}},
-                .gives = {&kTilesPlaced});
+KDL_KERNEL_PASS(
+    AllocateTiles, .name = "allocate-tiles",
+    .summary = "gives tiles tile buffers in scratch, each laid out for those who read it",
+    .needs = {{&kElementwiseFused, "what stays inside of a nest needs no tile buffer"}},
+    .gives = {&kTilesPlaced});
 
 KDL_KERNEL_PASS(
     PeelFirstIteration, .name = "peel-first-iteration",
     .summary = "lets loops' first turns start from a value instead of what is filled with it",
-    .needs = {{&kTilesPlaced, "what a turn goes on from stands in a home"}});
+    .needs = {{&kTilesPlaced, "what a turn goes on from stands in a tile buffer"}});
 
 KDL_KERNEL_PASS(
     FuseEpilogue, .name = "fuse-epilogue",
     .summary = "lets what stores a loop's result follow its contraction in the last turn",
-    .needs = {{&kTilesPlaced, "what a turn leaves behind stands in a home"}});
+    .needs = {{&kTilesPlaced, "what a turn leaves behind stands in a tile buffer"}});
 
 KDL_KERNEL_PASS(
     PackLate, .name = "pack-late",
     .summary = "packs panels of what contractions read right before the rows pass over them",
-    .needs = {{&kTilesPlaced, "a home says in which panels it is read"}});
+    .needs = {{&kTilesPlaced, "a tile buffer says in which panels it is read"}});
 
 KDL_KERNEL_PASS(
     BlockProducts, .name = "block-products",
     .summary = "cuts folds in one chain into blocks whose accumulators fit the registers",
-    .needs = {{&kTilesPlaced, "a block reads and writes its part of a home"}},
+    .needs = {{&kTilesPlaced, "a block reads and writes its part of a tile buffer"}},
     .gives = {&kProductsBlocked});
 
 KDL_KERNEL_PASS(

@@ -5,14 +5,14 @@
 #include "targets/cpu/analysis/accumulators.h"
 #include "targets/cpu/passes.h"
 
-// peel-first-iteration: a home that a contraction goes on from, turn by turn, and that is filled with one value before is not filled: the
+// peel-first-iteration: a tile buffer that a contraction goes on from, turn by turn, and that is filled with one value before is not filled: the
 // first turn starts from the value. Where the loop has no turn it is filled after all.
 //
-//   %z = nest { yield %v } ; put %z to %h          if %lo < %hi { } else { %z = nest { yield %v } ; put %z to %h }
+//   %z = nest { yield %v } ; store_tile %z to %h          if %lo < %hi { } else { %z = nest { yield %v } ; store_tile %z to %h }
 //   loop %n in %lo .. %hi {                   ->   loop %n in %lo .. %hi {
-//     %t = get %h                                    %f = eq %n, %lo
-//     %u = contraction %a, %b into %t                %t = get %h or %v if %f
-//     put %u to %h }                                 … }
+//     %t = load_tile %h                                    %f = eq %n, %lo
+//     %u = contraction %a, %b into %t                %t = load_tile %h or %v if %f
+//     store_tile %u to %h }                                 … }
 
 namespace kdl::cpu {
 
@@ -20,17 +20,17 @@ namespace {
 
 /// The nest that makes what is put, where it only yields one value, the same at all points: an index is another one at each.
 Op* FillOf(const Op* put) {
-  Op* nest = put->kind() == OpKind::Put ? put->operand(0)->def() : nullptr;
+  Op* nest = put->kind() == OpKind::StoreTile ? put->operand(0)->def() : nullptr;
   bool fills = nest && nest->kind() == OpKind::Nest && nest->results().size() == 1 &&
                nest->region()->first()->kind() == OpKind::Yield &&
                !IsInside(nest->region()->terminator()->operand(0), nest);
   return fills ? nest : nullptr;
 }
 
-/// What only fills the home before the loop, the last to touch it there; null: there is no such put.
-Op* FillingPut(const Op* loop, const Value* home) {
+/// What only fills the tile buffer before the loop, the last to touch it there; null: there is no such put.
+Op* FillingStore(const Op* loop, const Value* tile_buffer) {
   Op* before = loop->prev();
-  while (before && !Touches(before, home)) before = before->prev();
+  while (before && !Touches(before, tile_buffer)) before = before->prev();
   return before && FillOf(before) ? before : nullptr;
 }
 
@@ -49,8 +49,8 @@ void StartFirstTurn(ir::Builder& b, ir::LoopOp loop, Op* get, Value* value) {
   Value* is_first = b.Eq(loop->region()->param(0), loop.lo());
   Value* instead[] = {value};
   Value* condition[] = {is_first};
-  get->SetSegment(ir::GetOp::at_value, instead);
-  get->SetSegment(ir::GetOp::at_condition, condition);
+  get->SetSegment(ir::LoadTileOp::at_value, instead);
+  get->SetSegment(ir::LoadTileOp::at_condition, condition);
 }
 
 }  // namespace
@@ -59,10 +59,10 @@ void RunPeelFirstIteration(PassContext& context, ir::Function& kernel) {
   ir::Builder b(context.module);
   for (Op* op : passes::OpsOfKind(kernel, OpKind::Loop)) {
     ir::LoopOp loop(op);
-    for (const Value* home : AccumulatedIn(op)) {
-      Op* put = FillingPut(op, home);
+    for (const Value* tile_buffer : AccumulatedIn(op)) {
+      Op* put = FillingStore(op, tile_buffer);
       if (!put) continue;
-      Op* get = AccumulatorOf(op, home)->Segment(ir::ContractionOp::at_into)[0]->def();
+      Op* get = AccumulatorOf(op, tile_buffer)->Segment(ir::ContractionOp::at_into)[0]->def();
       StartFirstTurn(b, loop, get, FillOf(put)->region()->terminator()->operand(0));
       FillWithoutTurns(b, loop, put);
     }

@@ -9,7 +9,7 @@
 #include "targets/simt/analysis/box_factors.h"
 #include "targets/simt/analysis/matrix_units.h"
 #include "targets/simt/analysis/outer_product.h"
-#include "targets/simt/analysis/tile_homes.h"
+#include "targets/simt/analysis/tile_buffers.h"
 #include "targets/simt/passes.h"
 
 // assign-thread-layouts: a product of two tiles becomes one of blocks, each a worker's, whose factors it reads once for each term. Nests
@@ -40,9 +40,9 @@ class MapAssigner {
       std::optional<LaneMap> map = BestMap(op);
       if (map) op->SetAttr(ir::MapAttr(*map));
     }
-    TileHomes homes(kernel_, MayTake);
-    for (Op* nest : OpsOfKind(kernel_, OpKind::Nest)) MapNest(nest, homes);
-    for (Op* fold : OpsOfKind(kernel_, OpKind::Reduce)) MapFold(fold, homes);
+    TileBuffers tile_buffers(kernel_, MayTake);
+    for (Op* nest : OpsOfKind(kernel_, OpKind::Nest)) MapNest(nest, tile_buffers);
+    for (Op* fold : OpsOfKind(kernel_, OpKind::Reduce)) MapFold(fold, tile_buffers);
   }
 
  private:
@@ -103,23 +103,25 @@ class MapAssigner {
     return !UpdatesInOrder(nest) && ops <= kMostUnrolled;
   }
 
-  void MapNest(Op* nest, const TileHomes& homes) const {
+  void MapNest(Op* nest, const TileBuffers& tile_buffers) const {
     const AxisMap* map = nullptr;
     for (const ir::Value* result : nest->results()) {
-      if (IsTileValue(result) && homes.IsInRegisters(result)) map = &homes.MapOf(result);
+      if (IsTileValue(result) && tile_buffers.IsInRegisters(result))
+        map = &tile_buffers.MapOf(result);
     }
     ir::Walk(nest->region(), [&](const Op* op) {
-      if (op->kind() == OpKind::Element && homes.IsInRegisters(op->operand(0)))
-        map = &homes.MapOf(op->operand(0));
+      if (op->kind() == OpKind::Element && tile_buffers.IsInRegisters(op->operand(0)))
+        map = &tile_buffers.MapOf(op->operand(0));
     });
     if (!map) return;
     SetMap(nest, *map);
   }
 
   /// What it folds stays where it is.
-  static void MapFold(Op* fold, const TileHomes& homes) {
+  static void MapFold(Op* fold, const TileBuffers& tile_buffers) {
     const Value* value = fold->operand(0);
-    if (IsTileValue(value) && homes.IsInRegisters(value)) SetMap(fold, homes.MapOf(value));
+    if (IsTileValue(value) && tile_buffers.IsInRegisters(value))
+      SetMap(fold, tile_buffers.MapOf(value));
   }
 
   static void SetMap(Op* op, const AxisMap& map) {

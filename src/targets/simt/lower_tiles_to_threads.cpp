@@ -25,7 +25,7 @@ bool IsOfScalars(const Op* op) {
          std::ranges::none_of(op->results(), IsTileValue);
 }
 
-TileHomes HomesOf(const ir::Function& kernel) {
+TileBuffers TileBuffersOf(const ir::Function& kernel) {
   return {kernel, [](const Op* nest, const AxisMap& map) { return AxisMapOf(*nest) == map; }};
 }
 
@@ -38,7 +38,7 @@ TeamExpander::TeamExpander(ir::Module& module, ir::Function& kernel, const SimtF
       facts_(facts),
       workers_(workers),
       b_(module),
-      tiles_(b_, kernel, HomesOf(kernel)),
+      tiles_(b_, kernel, TileBuffersOf(kernel)),
       rows_(b_),
       factor_copies_(facts, b_, tiles_),
       block_copies_(b_, kernel, tiles_, [this](Value* old) { return Scalar(old); }) {}

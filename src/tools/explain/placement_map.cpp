@@ -30,17 +30,17 @@ class Mapper {
 
   PlacedProgram Map() {
     for (const ir::Param& param : program_.params) {
-      if (param.value->type()->kind == ir::TypeKind::Tensor) homes_[param.value] = kCaller;
+      if (param.value->type()->kind == ir::TypeKind::Tensor) owners_[param.value] = kCaller;
     }
     ir::Walk(program_.body, [&](const Op* op) {
-      if (op->kind() == OpKind::Lives) homes_[op->operand(0)] = op->attr<AttrKey::Device>().text();
+      if (op->kind() == OpKind::Lives) owners_[op->operand(0)] = op->attr<AttrKey::Device>().text();
     });
     for (const ir::Param& param : program_.params) {
-      auto home = homes_.find(param.value);
-      if (home == homes_.end()) continue;
+      auto owner = owners_.find(param.value);
+      if (owner == owners_.end()) continue;
       std::string name(param.value->name().text());
-      bool is_said = home->second != kCaller;
-      mapped_.tensors.push_back({name, is_said ? "lives on " + home->second + " at the call"
+      bool is_said = owner->second != kCaller;
+      mapped_.tensors.push_back({name, is_said ? "lives on " + owner->second + " at the call"
                                                : "lives where the caller has it"});
     }
     Block(program_.body, 0);
@@ -68,16 +68,16 @@ class Mapper {
         return Add(StepKind::Other, op, depth, "all that was given before");
       case OpKind::Transfer:
         AddMove(op, depth, op->operand(0), ir::TransferOp::at_after);
-        homes_[op->result(0)] = op->attr<AttrKey::Device>().text();
+        owners_[op->result(0)] = op->attr<AttrKey::Device>().text();
         return;
       case OpKind::Relocate:
         AddMove(op, depth, op->operand(0), ir::RelocateOp::at_after);
-        homes_[op->operand(0)] = op->attr<AttrKey::Device>().text();
+        owners_[op->operand(0)] = op->attr<AttrKey::Device>().text();
         return;
       case OpKind::CopyBack:
         return AddBack(op, depth);
       case OpKind::Swap:
-        return std::swap(homes_[op->operand(0)], homes_[op->operand(1)]);
+        return std::swap(owners_[op->operand(0)], owners_[op->operand(1)]);
       default:
         return AddRegions(op, depth);
     }
@@ -86,14 +86,14 @@ class Mapper {
   void AddTensor(const Op* op) {
     std::string device(op->attr<AttrKey::Device>().text());
     bool by_use = op->HasAttr(AttrKey::ByUse);
-    homes_[op->result()] = device;
+    owners_[op->result()] = device;
     mapped_.tensors.push_back({std::string(op->attr<AttrKey::Name>().text()),
                                by_use ? fmt::format("begins on {}, where it is used first", device)
                                       : fmt::format("lives on {}", device)});
   }
 
   void AddMove(const Op* op, size_t depth, const Value* tensor, size_t after) {
-    std::string from = homes_[ir::MemoryOf(tensor)];
+    std::string from = owners_[ir::MemoryOf(tensor)];
     std::string to(op->attr<AttrKey::Device>().text());
     std::string_view what = op->HasAttr(AttrKey::Fresh) ? " without its elements" : "";
     Add(StepKind::Move, op, depth,
@@ -104,7 +104,7 @@ class Mapper {
   }
 
   void AddBack(const Op* op, size_t depth) {
-    const std::string& to = homes_[op->operand(1)];
+    const std::string& to = owners_[op->operand(1)];
     Add(StepKind::Move, op, depth,
         fmt::format("{}: {} -> {}: {}", ir::SourceName(op->operand(1)),
                     op->attr<AttrKey::Device>().text(), to, op->attr<AttrKey::Cause>().text()),
@@ -143,7 +143,7 @@ class Mapper {
   const ir::Module& module_;
   const ir::Function& program_;
   PlacedProgram mapped_;
-  std::map<const Value*, std::string> homes_;
+  std::map<const Value*, std::string> owners_;
   std::map<const Value*, size_t> numbers_;  ///< of events
   size_t count_ = 0;
 };

@@ -284,13 +284,13 @@ std::vector<llvm::Value*> BufferIndex(Emitter& emitter, std::span<ir::Value* con
 
 void EmitBufferNew(Emitter& emitter, ir::Op* op) {
   const BufferPlace& place = emitter.scratch_plan.places.at(op->result());
-  if (place.home == BufferHome::Scratch && emitter.core_slot) {
+  if (place.space == BufferSpace::Scratch && emitter.core_slot) {
     llvm::Value* scratch = LoadField(emitter, emitter.abi.kdl_core, PresentCore(emitter),
                                      kdl_core_fields::scratch, "scratch");
     emitter.memories.at(op->result()).base = emitter.builder.CreateConstInBoundsGEP1_64(
         emitter.builder.getInt8Ty(), scratch, static_cast<uint64_t>(place.offset));
   }
-  if (place.home != BufferHome::Stack) return;
+  if (place.space != BufferSpace::Stack) return;
   emitter.builder.CreateLifetimeStart(emitter.memories.at(op->result()).base,
                                       emitter.builder.getInt64(static_cast<uint64_t>(place.bytes)));
 }
@@ -346,7 +346,7 @@ void EndBuffers(Emitter& emitter, const ir::Region* region) {
   for (const ir::Op* op : *region) {
     if (op->kind() != ir::OpKind::BufferNew) continue;
     const BufferPlace& place = emitter.scratch_plan.places.at(op->result());
-    if (place.home != BufferHome::Stack) continue;
+    if (place.space != BufferSpace::Stack) continue;
     emitter.builder.CreateLifetimeEnd(emitter.memories.at(op->result()).base,
                                       emitter.builder.getInt64(static_cast<uint64_t>(place.bytes)));
   }

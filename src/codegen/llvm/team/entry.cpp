@@ -85,19 +85,19 @@ Memory BufferMemory(TeamEmitter& emitter, const ir::Value* buffer, const TeamPla
   if (buffer->def()->HasAttr(ir::AttrKey::Swizzle))
     memory.panel = buffer->def()->attr<ir::AttrKey::Swizzle>() / Bytes(buffer->type()->scalar);
   std::string name = buffer->name().str();
-  if (place.home == TeamPlace::Home::Near) {
+  if (place.space == TeamPlace::Space::Near) {
     memory.base = emitter.NearMemory(buffer);
     return memory;
   }
   llvm::Type* element = MemoryType(emitter.context(), buffer->type()->scalar);
-  if (place.home == TeamPlace::Home::Own) {
+  if (place.space == TeamPlace::Space::Own) {
     auto count = static_cast<uint64_t>(BytesOf(buffer->type()) / Bytes(buffer->type()->scalar));
     memory.base = StackPlace(emitter, llvm::ArrayType::get(element, count), name);
     return memory;
   }
   memory.base = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), emitter.scratch,
                                                    static_cast<uint64_t>(place.offset), name);
-  if (place.home == TeamPlace::Home::Far) return memory;
+  if (place.space == TeamPlace::Space::Far) return memory;
   memory.base = builder.CreateGEP(element, memory.base, emitter.worker, name);
   llvm::Value* workers = builder.getInt64(static_cast<uint64_t>(emitter.kernel.team));
   for (llvm::Value*& stride : memory.strides) stride = builder.CreateMul(stride, workers);
@@ -121,7 +121,7 @@ void PrepareTeamMemories(TeamEmitter& emitter) {
     Memory& memory = emitter.memories[op->result()];
     memory = BufferMemory(emitter, op->result(), place);
     // What lies near, or in registers, LLVM sees itself.
-    bool far = place.home == TeamPlace::Home::Far || place.home == TeamPlace::Home::FarOwn;
+    bool far = place.space == TeamPlace::Space::Far || place.space == TeamPlace::Space::FarOwn;
     if (far) regions.push_back({RegionKind::Buffer, &memory});
   };
   // What boxes go to and units read by themselves can be nowhere but near.

@@ -25,28 +25,28 @@ Op* ContractionFrom(const Op* get) {
 
 }  // namespace
 
-Op* AccumulatorOf(const Op* loop, const Value* home) {
+Op* AccumulatorOf(const Op* loop, const Value* tile_buffer) {
   const Op* from = nullptr;
   const Op* to = nullptr;
-  for (const ir::Use& use : home->uses()) {
+  for (const ir::Use& use : tile_buffer->uses()) {
     if (!IsInside(use.user, loop)) continue;
-    const Op*& place = use.user->kind() == OpKind::Get ? from : to;
+    const Op*& place = use.user->kind() == OpKind::LoadTile ? from : to;
     if (place || use.user->parent_region() != loop->region()) return nullptr;
     place = use.user;
   }
   Op* contraction = from ? ContractionFrom(from) : nullptr;
   bool goes_on = contraction && contraction->parent_region() == loop->region() && to &&
-                 to->kind() == OpKind::Put && to->operand(0) == contraction->result();
+                 to->kind() == OpKind::StoreTile && to->operand(0) == contraction->result();
   return goes_on ? contraction : nullptr;
 }
 
 std::vector<const Value*> AccumulatedIn(const Op* loop) {
-  std::vector<const Value*> homes;
+  std::vector<const Value*> tile_buffers;
   for (const Op* op : *loop->region()) {
-    if (op->kind() == OpKind::Get && AccumulatorOf(loop, op->operand(0)))
-      homes.push_back(op->operand(0));
+    if (op->kind() == OpKind::LoadTile && AccumulatorOf(loop, op->operand(0)))
+      tile_buffers.push_back(op->operand(0));
   }
-  return homes;
+  return tile_buffers;
 }
 
 bool Touches(const Op* op, const Value* value) {

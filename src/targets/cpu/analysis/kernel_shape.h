@@ -20,7 +20,7 @@ struct KernelShape {
   int64_t LanesAlong(ir::AxisId axis, int64_t bytes) const;
 };
 
-/// A tile with axes, which has a home; not a scalar.
+/// A tile with axes, which has a tile buffer; not a scalar.
 inline bool IsTileValue(const ir::Value* value) {
   return ir::IsTile(value->type()) && !value->type()->axes.empty();
 }

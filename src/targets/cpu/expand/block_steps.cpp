@@ -36,16 +36,17 @@ class BlockSteps {
         is_plain_(what.op->HasAttr(ir::AttrKey::Plain)) {
     for (Value* operand : what_.operands) {
       slides_.emplace_back();
-      homes_.emplace_back();
+      tile_buffers_.emplace_back();
       if (!IsTileValue(operand)) continue;
-      if (operand->def()->kind() == OpKind::Slide && !FindHome(e_, operand)) {
+      if (operand->def()->kind() == OpKind::Slide && !FindTileBuffer(e_, operand)) {
         slides_.back() = SlidingOf(e_, operand->def());
       } else {
-        homes_.back() = column_ ? HomeAlong(e_, operand, *column_) : HomeOf(e_, operand);
+        tile_buffers_.back() =
+            column_ ? TileBufferAlong(e_, operand, *column_) : TileBufferOf(e_, operand);
       }
     }
-    if (what_.into && IsTileValue(what_.into)) start_ = HomeAlong(e_, what_.into, *column_);
-    if (what_.plus && IsTileValue(what_.plus)) plus_ = HomeAlong(e_, what_.plus, *column_);
+    if (what_.into && IsTileValue(what_.into)) start_ = TileBufferAlong(e_, what_.into, *column_);
+    if (what_.plus && IsTileValue(what_.plus)) plus_ = TileBufferAlong(e_, what_.plus, *column_);
   }
 
   /// The accumulators after all terms, row by row.
@@ -199,8 +200,8 @@ class BlockSteps {
     bool is_first = HasAxis(what_.operands[0], *row_);
     const Value* of_rows = what_.operands[is_first ? 0 : 1];
     const Value* of_columns = what_.operands[is_first ? 1 : 0];
-    const Home& rows = homes_[is_first ? 0 : 1];
-    const Home& columns = homes_[is_first ? 1 : 0];
+    const TileBuffer& rows = tile_buffers_[is_first ? 0 : 1];
+    const TileBuffer& columns = tile_buffers_[is_first ? 1 : 0];
     if (!rows.buffer || !columns.buffer || HasAxis(of_rows, *column_) || HasAxis(of_columns, *row_))
       return false;
     bool are_rows = !rows.panel && rows.axes.back() == along && Contains(rows.axes, *row_);
@@ -215,16 +216,18 @@ class BlockSteps {
     size_t rows = HasAxis(what_.operands[0], *row_) ? 0 : 1;
     Place(0, 0);
     position_[what_.folded.back()] = lo;
-    Values place = FirstIndexOf(e_, homes_[rows], position_);
-    for (Value* index : FirstIndexOf(e_, homes_[1 - rows], position_)) place.push_back(index);
+    Values place = FirstIndexOf(e_, tile_buffers_[rows], position_);
+    for (Value* index : FirstIndexOf(e_, tile_buffers_[1 - rows], position_))
+      place.push_back(index);
     auto of_group = static_cast<uint64_t>(ir::GroupOf(*what_.unit));
     place.push_back(e_.b.Shr(terms, e_.b.I64(std::countr_zero(of_group))));
-    const Home& home = homes_[rows];
-    int64_t along = std::ranges::find(home.axes, *row_) - home.axes.begin();
+    const TileBuffer& tile_buffer = tile_buffers_[rows];
+    int64_t along = std::ranges::find(tile_buffer.axes, *row_) - tile_buffer.axes.begin();
     std::vector<ir::Type> types = TypesOf(accs);
     auto steps = [&] {
       return e_.b
-          .Create(OpKind::TileSteps, {{home.buffer}, {homes_[1 - rows].buffer}, place, accs}, types,
+          .Create(OpKind::TileSteps,
+                  {{tile_buffer.buffer}, {tile_buffers_[1 - rows].buffer}, place, accs}, types,
                   {ir::MakeAttr<ir::AttrKey::Unit>(what_.op->attr<ir::AttrKey::Unit>()),
                    ir::MakeAttr<ir::AttrKey::Along>({along}),
                    ir::MakeAttr<ir::AttrKey::Sizes>({shape.rows, shape.columns})})
@@ -237,9 +240,10 @@ class BlockSteps {
   /// Whether steps may go on after the block's end: there is +0.
   bool AreFilled() const {
     AxisId along = what_.folded.back();
-    return is_native_ && std::ranges::all_of(homes_, [&](const Home& home) {
-             if (!home.buffer || home.group != what_.unit->depth) return false;
-             return home.axes[home.axes.size() - (home.panel ? 2 : 1)] == along;
+    return is_native_ && std::ranges::all_of(tile_buffers_, [&](const TileBuffer& tile_buffer) {
+             if (!tile_buffer.buffer || tile_buffer.group != what_.unit->depth) return false;
+             return tile_buffer.axes[tile_buffer.axes.size() - (tile_buffer.panel ? 2 : 1)] ==
+                    along;
            });
   }
 
@@ -376,17 +380,18 @@ class BlockSteps {
     Place(row, column);
     Piece part = walks_columns ? piece_ : Piece{};
     int64_t of_group = ir::GroupOf(*what_.unit);
-    const Home& home = homes_[operand];
-    bool in_groups =
-        home.panel && home.group == of_group && home.axes[home.axes.size() - 2] == terms.axis;
+    const TileBuffer& tile_buffer = tile_buffers_[operand];
+    bool in_groups = tile_buffer.panel && tile_buffer.group == of_group &&
+                     tile_buffer.axes[tile_buffer.axes.size() - 2] == terms.axis;
     if (walks_columns && in_groups) {
       position_[terms.axis] = terms.begin;
-      return read = LoadGroups(e_, home, value->type()->scalar, position_, part.lanes);
+      return read = LoadGroups(e_, tile_buffer, value->type()->scalar, position_, part.lanes);
     }
-    bool side_by_side = part.lanes == 1 && home.buffer && home.axes.back() == terms.axis;
+    bool side_by_side =
+        part.lanes == 1 && tile_buffer.buffer && tile_buffer.axes.back() == terms.axis;
     if (side_by_side && !terms.end) {
       MoveTo(terms, 0);
-      return read = LoadPiece(e_, home, value->type()->scalar, position_, {of_group});
+      return read = LoadPiece(e_, tile_buffer, value->type()->scalar, position_, {of_group});
     }
     Values rows;
     for (int64_t number = 0; number < of_group; ++number) {
@@ -420,7 +425,7 @@ class BlockSteps {
     };
     if (!what_.into) return same(what_.identity);
     if (!IsTileValue(what_.into)) return same(e_.Scalar(what_.into));
-    ir::GetOp get(what_.into->def());
+    ir::LoadTileOp get(what_.into->def());
     if (!get.value()) return Loads(shape);
     std::vector<ir::Type> types(static_cast<size_t>(shape.rows * shape.columns),
                                 e_.TypeOf(what_.acc, piece_.lanes));
@@ -447,8 +452,9 @@ class BlockSteps {
 
   Value* Load(size_t operand, const Piece& piece) {
     kdl::Scalar scalar = what_.operands[operand]->type()->scalar;
-    Value* loaded = slides_[operand] ? LoadSlid(e_, *slides_[operand], scalar, position_, piece)
-                                     : LoadPiece(e_, homes_[operand], scalar, position_, piece);
+    Value* loaded = slides_[operand]
+                        ? LoadSlid(e_, *slides_[operand], scalar, position_, piece)
+                        : LoadPiece(e_, tile_buffers_[operand], scalar, position_, piece);
     if (term_ > 0 && SlidesAlongRows())
       loaded->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Again>(term_));
     return loaded;
@@ -486,10 +492,10 @@ class BlockSteps {
   int64_t lanes_;
   bool is_native_;
   bool is_plain_;                               ///< no term has anything to flush
-  std::vector<Home> homes_;                     ///< of the operands that have one
+  std::vector<TileBuffer> tile_buffers_;        ///< of the operands that have one
   std::vector<std::optional<Sliding>> slides_;  ///< of those that are read in a window
-  Home start_;                                  ///< of `into`
-  Home plus_;
+  TileBuffer start_;                            ///< of `into`
+  TileBuffer plus_;
   Position position_;
   Piece piece_;
   PartialRows rows_;

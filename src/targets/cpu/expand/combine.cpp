@@ -63,9 +63,10 @@ class ChainWalk {
   ChainWalk(Expander& e, const Op* op) : e_(e), op_(op), folded_(op->attr<AttrKey::Axes>()) {
     kept_ = KeptAxes(e, op);
     lanes_ = CombinedLanes(e, op);
-    for (Value* value : op->Segment(ir::FoldOp::at_values)) values_.push_back(HomeOf(e, value));
+    for (Value* value : op->Segment(ir::FoldOp::at_values))
+      values_.push_back(TileBufferOf(e, value));
     for (const Value* result : op->results())
-      targets_.push_back(IsTileValue(result) ? HomeOf(e, result) : Home());
+      targets_.push_back(IsTileValue(result) ? TileBufferOf(e, result) : TileBuffer());
   }
 
   void Run() {
@@ -117,8 +118,8 @@ class ChainWalk {
   ir::AxisList folded_;
   ir::AxisList kept_;
   int64_t lanes_ = 1;
-  std::vector<Home> values_;
-  std::vector<Home> targets_;  ///< of the results that are tiles
+  std::vector<TileBuffer> values_;
+  std::vector<TileBuffer> targets_;  ///< of the results that are tiles
   Position position_;
 };
 

@@ -90,8 +90,8 @@ Value* ToPrint(Expander& e, const Op* op, Value* tile, Values& sizes) {
   }
   kdl::Scalar scalar = tile->type()->scalar;
   Op* buffer = e.b.Create(OpKind::BufferNew, {}, {e.module.types().Buffer(scalar, extents)});
-  Home printed{buffer->result(), axes, 0, 1, {}, nullptr};
-  CopyTile(e, op, HomeOf(e, tile), printed, scalar);
+  TileBuffer printed{buffer->result(), axes, 0, 1, {}, nullptr};
+  CopyTile(e, op, TileBufferOf(e, tile), printed, scalar);
   return buffer->result();
 }
 
@@ -104,14 +104,14 @@ void ExpandPrint(Expander& e, const Op* op) {
 }
 
 void ExpandMove(Expander& e, const Op* op, const Value* from, const Value* to) {
-  CopyTile(e, op, e.homes.at(from), e.homes.at(to), from->type()->scalar);
+  CopyTile(e, op, e.tile_buffers.at(from), e.tile_buffers.at(to), from->type()->scalar);
 }
 
-/// Who makes a tile makes it in its home; what was got elsewhere is moved, and what stands in registers is stored.
-void ExpandPut(Expander& e, const Op* op) {
+/// Who makes a tile makes it in its tile buffer; what was got elsewhere is moved, and what stands in registers is stored.
+void ExpandStoreTile(Expander& e, const Op* op) {
   if (e.registers.contains(op->operand(0))) return StoreRegisters(e, op);
   const Op* maker = op->operand(0)->def();
-  if (maker->kind() == OpKind::Get) ExpandMove(e, op, maker->operand(0), op->operand(1));
+  if (maker->kind() == OpKind::LoadTile) ExpandMove(e, op, maker->operand(0), op->operand(1));
 }
 
 void ExpandOp(Expander& e, Op* op) {
@@ -128,13 +128,13 @@ void ExpandOp(Expander& e, Op* op) {
     case OpKind::BlockIndex:
       e.scalars[op->result()] = e.blocks.at(op->operand(0)).index;
       break;
-    case OpKind::Home:
-      e.homes[op->result()] = MakeHome(e, op->result());
+    case OpKind::TileBuffer:
+      e.tile_buffers[op->result()] = MakeTileBuffer(e, op->result());
       break;
-    case OpKind::Get:
-      break;  // who reads the tile reads the home
-    case OpKind::Put:
-      ExpandPut(e, op);
+    case OpKind::LoadTile:
+      break;  // who reads the tile reads the tile buffer
+    case OpKind::StoreTile:
+      ExpandStoreTile(e, op);
       break;
     case OpKind::Move:
       ExpandMove(e, op, op->operand(0), op->operand(1));

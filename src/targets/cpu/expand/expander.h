@@ -16,10 +16,10 @@
 
 namespace kdl::cpu {
 
-/// A home as a buffer: one dimension for each of `axes`, outermost first, indexed from the start of the block. Elements that
+/// A tile buffer as a buffer: one dimension for each of `axes`, outermost first, indexed from the start of the block. Elements that
 /// differ in the last axis alone lie side by side. In panels, `panel` elements of the last axis stand together, and the panels
 /// one after the other: the buffer has dimensions [last / panel, …, panel].
-struct Home {
+struct TileBuffer {
   ir::Value* buffer = nullptr;
   ir::AxisList axes;
   int64_t panel = 0;  ///< a power of two; 0: the last axis in one piece
@@ -78,10 +78,10 @@ struct Expander : KernelShape {
   PassContext& context;
   ir::Module& module;
   ir::Builder b;
-  ir::ValueMap scalars;                                          ///< old scalar or tensor -> new
-  std::unordered_map<const ir::Value*, Home> homes;              ///< of old homes
-  std::unordered_map<const ir::Value*, RegisterTile> registers;  ///< of old tiles that folds make
-  std::unordered_map<const ir::Value*, BlockFacts> blocks;       ///< of old blocks
+  ir::ValueMap scalars;                                           ///< old scalar or tensor -> new
+  std::unordered_map<const ir::Value*, TileBuffer> tile_buffers;  ///< of old tile buffers
+  std::unordered_map<const ir::Value*, RegisterTile> registers;   ///< of old tiles that folds make
+  std::unordered_map<const ir::Value*, BlockFacts> blocks;        ///< of old blocks
   std::unordered_set<const ir::Value*> refused =
       {};  ///< buffers that lie otherwise than they are read
   std::unordered_set<const ir::Op*> unblocked = {};  ///< folds that are no register block
@@ -97,29 +97,32 @@ struct Expander : KernelShape {
   }
 };
 
-// homes.cpp
-/// The part of the home that the tile is, where `at` brings it there or back.
-Home PartOf(Expander& e, const ir::Op* at, const ir::Value* home, const ir::Value* tile);
-/// The buffer of a home.
-Home MakeHome(Expander& e, const ir::Value* home);
-/// Where the tile stands: the home, or part of it, that it is got from or put to; nothing: it has none.
-std::optional<Home> FindHome(Expander& e, const ir::Value* tile);
-Home HomeOf(Expander& e, const ir::Value* tile);
+// tile buffers.cpp
+/// The part of the tile buffer that the tile is, where `at` brings it there or back.
+TileBuffer PartOf(Expander& e, const ir::Op* at, const ir::Value* tile_buffer,
+                  const ir::Value* tile);
+/// The buffer of a tile buffer.
+TileBuffer MakeTileBuffer(Expander& e, const ir::Value* tile_buffer);
+/// Where the tile stands: the tile buffer, or part of it, that it is got from or put to; nothing: it has none.
+std::optional<TileBuffer> FindTileBuffer(Expander& e, const ir::Value* tile);
+TileBuffer TileBufferOf(Expander& e, const ir::Value* tile);
 /// The same of a tile that is read or made in vectors along the axis: an error where its elements do not lie side by side.
-Home HomeAlong(Expander& e, const ir::Value* tile, ir::AxisId axis);
+TileBuffer TileBufferAlong(Expander& e, const ir::Value* tile, ir::AxisId axis);
 /// Of the buffer's element at the position, or of the first one of its group.
-Values FirstIndexOf(Expander& e, const Home& home, const Position& position);
-/// Whole groups of so many elements of the home's last axis, side by side; the position is that of the first element.
-ir::Value* LoadGroups(Expander& e, const Home& home, kdl::Scalar scalar, const Position& position,
-                      int64_t lanes);
-void StoreGroups(Expander& e, ir::Value* value, const Home& home, const Position& position);
-void CopyTile(Expander& e, const ir::Op* at, const Home& from, const Home& to, kdl::Scalar scalar);
-/// The elements of a piece that begins at the position; along the home's last axis.
-ir::Value* LoadPiece(Expander& e, const Home& home, kdl::Scalar scalar, const Position& position,
-                     const Piece& piece = {});
-void StorePiece(Expander& e, ir::Value* value, const Home& home, const Position& position,
-                const Piece& piece = {});
-/// A scalar, or what stands at the position in the tile's home.
+Values FirstIndexOf(Expander& e, const TileBuffer& tile_buffer, const Position& position);
+/// Whole groups of so many elements of the tile buffer's last axis, side by side; the position is that of the first element.
+ir::Value* LoadGroups(Expander& e, const TileBuffer& tile_buffer, kdl::Scalar scalar,
+                      const Position& position, int64_t lanes);
+void StoreGroups(Expander& e, ir::Value* value, const TileBuffer& tile_buffer,
+                 const Position& position);
+void CopyTile(Expander& e, const ir::Op* at, const TileBuffer& from, const TileBuffer& to,
+              kdl::Scalar scalar);
+/// The elements of a piece that begins at the position; along the tile buffer's last axis.
+ir::Value* LoadPiece(Expander& e, const TileBuffer& tile_buffer, kdl::Scalar scalar,
+                     const Position& position, const Piece& piece = {});
+void StorePiece(Expander& e, ir::Value* value, const TileBuffer& tile_buffer,
+                const Position& position, const Piece& piece = {});
+/// A scalar, or what stands at the position in the tile's tile buffer.
 ir::Value* ReadAt(Expander& e, ir::Value* old, const Position& position, const Piece& piece = {});
 /// +0 in as many lanes as there are in the type.
 ir::Value* ZeroOf(Expander& e, ir::Type type);

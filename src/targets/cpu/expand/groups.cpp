@@ -17,8 +17,8 @@ class Groups {
   explicit Groups(NestBody& body)
       : e_(body.e()),
         body_(body),
-        home_(body.homes()[0]),
-        along_(home_.axes[home_.axes.size() - 2]) {}
+        tile_buffer_(body.tile_buffers()[0]),
+        along_(tile_buffer_.axes[tile_buffer_.axes.size() - 2]) {}
 
   void Run() {
     body_.Around(along_, body_.axes().back(), [&] { RunRows(); });
@@ -27,22 +27,23 @@ class Groups {
  private:
   void RunRows() {
     Window rows = e_.WindowOf(body_.nest(), along_);
-    Value* full = e_.b.Add(rows.lo, RoundDown(e_, rows.size, home_.group));
-    MakeLoop(e_.b, {rows.lo, full, home_.group}, [&](Value* row) { RunGroup(row, nullptr); });
+    Value* full = e_.b.Add(rows.lo, RoundDown(e_, rows.size, tile_buffer_.group));
+    MakeLoop(e_.b, {rows.lo, full, tile_buffer_.group},
+             [&](Value* row) { RunGroup(row, nullptr); });
     MakeIf(e_.b, e_.b.Lt(full, rows.hi), [&] { RunGroup(full, rows.hi); });
   }
 
   /// The rows from `row` on; after `end`, where there is one, they are none.
   void RunGroup(Value* row, Value* end) {
     AxisId last = body_.axes().back();
-    int64_t lanes = std::min(home_.panel, body_.Lanes());
+    int64_t lanes = std::min(tile_buffer_.panel, body_.Lanes());
     auto run = [&](const Piece& piece) {
       Values zipped;
-      for (int64_t number = 0; number < home_.group; ++number)
+      for (int64_t number = 0; number < tile_buffer_.group; ++number)
         zipped.push_back(RowOf(row, end, number, piece));
       body_.position()[along_] = row;
-      ir::Type type = e_.TypeOf(zipped[0]->type()->scalar, home_.group * piece.lanes);
-      StoreGroups(e_, MakeOne(e_.b, OpKind::Zip, {zipped}, type), home_, body_.position());
+      ir::Type type = e_.TypeOf(zipped[0]->type()->scalar, tile_buffer_.group * piece.lanes);
+      StoreGroups(e_, MakeOne(e_.b, OpKind::Zip, {zipped}, type), tile_buffer_, body_.position());
     };
     MakePieces(e_, last, e_.WindowOf(body_.nest(), last), lanes, body_.position(), run, false);
   }
@@ -71,35 +72,37 @@ class Groups {
 
   Expander& e_;
   NestBody& body_;
-  const Home& home_;
+  const TileBuffer& tile_buffer_;
   ir::AxisId along_;
 };
 
 }  // namespace
 
 bool MakesGroups(const NestBody& body) {
-  bool alone = body.homes().size() == 1 && body.homes()[0].buffer && body.folds().empty();
-  return alone && body.last().Vectorizes() && body.homes()[0].panel && body.homes()[0].group > 1;
+  bool alone =
+      body.tile_buffers().size() == 1 && body.tile_buffers()[0].buffer && body.folds().empty();
+  return alone && body.last().Vectorizes() && body.tile_buffers()[0].panel &&
+         body.tile_buffers()[0].group > 1;
 }
 
 void RunGroups(NestBody& body) { Groups(body).Run(); }
 
 void FillGroups(NestBody& body) {
   Expander& e = body.e();
-  for (size_t i = 0; i < body.homes().size(); ++i) {
-    const Home& home = body.homes()[i];
-    if (!home.buffer || home.panel || home.group == 1) continue;
-    AxisId last = home.axes.back();
+  for (size_t i = 0; i < body.tile_buffers().size(); ++i) {
+    const TileBuffer& tile_buffer = body.tile_buffers()[i];
+    if (!tile_buffer.buffer || tile_buffer.panel || tile_buffer.group == 1) continue;
+    AxisId last = tile_buffer.axes.back();
     Value* hi = e.WindowOf(body.nest(), last).hi;
-    Value* end = RoundDown(e, e.b.Add(hi, e.b.I64(home.group - 1)), home.group);
+    Value* end = RoundDown(e, e.b.Add(hi, e.b.I64(tile_buffer.group - 1)), tile_buffer.group);
     Value* none = e.b.Bits(body.nest()->result(i)->type()->scalar, 0);
-    ir::AxisList around(home.axes.begin(), home.axes.end() - 1);
+    ir::AxisList around(tile_buffer.axes.begin(), tile_buffer.axes.end() - 1);
     Position position;
     MakeIf(e.b, e.b.Lt(hi, end), [&] {
       MakeNest(e, body.nest(), around, position, [&] {
         MakeLoop(e.b, {hi, end}, [&](Value* index) {
           position[last] = index;
-          StorePiece(e, none, home, position);
+          StorePiece(e, none, tile_buffer, position);
         });
       });
     });

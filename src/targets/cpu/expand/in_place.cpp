@@ -45,11 +45,11 @@ Window Changes::WindowOf(AxisId axis) const {
 /// The tile that the result keeps in its own place; false: there is none.
 bool Changes::NoteKept(size_t result) {
   const Op* nest = body_.nest();
-  std::optional<Home> own = FindHome(e_, nest->result(result));
+  std::optional<TileBuffer> own = FindTileBuffer(e_, nest->result(result));
   if (!own || own->panel) return false;
   for (Value* tile : KeptTiles(nest, result)) {
-    std::optional<Home> home = FindHome(e_, tile);
-    if (!home || home->buffer != own->buffer) continue;
+    std::optional<TileBuffer> tile_buffer = FindTileBuffer(e_, tile);
+    if (!tile_buffer || tile_buffer->buffer != own->buffer) continue;
     kept_.push_back(tile);
     return true;
   }

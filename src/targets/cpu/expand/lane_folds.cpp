@@ -53,12 +53,12 @@ class LaneFolds {
     return Finished(lanes);
   }
 
-  /// Folds for all elements over the axes that are kept, and stores each folded value into the home of its number.
+  /// Folds for all elements over the axes that are kept, and stores each folded value into the tile buffer of its number.
   void FoldAll() {
     ir::AxisId axis = walk_.kept.back();
     int64_t bytes = 1;
     for (const Accumulation& fold : walk_.folds) bytes = std::max<int64_t>(bytes, Bytes(fold.acc));
-    int64_t lanes = axis == walk_.homes[0].axes.back() ? e_.LanesAlong(axis, bytes) : 1;
+    int64_t lanes = axis == walk_.tile_buffers[0].axes.back() ? e_.LanesAlong(axis, bytes) : 1;
     ir::AxisList around = walk_.kept;
     if (lanes > 1) around.pop_back();
     auto fold = [&](int64_t rows) {
@@ -92,7 +92,7 @@ class LaneFolds {
 
   void Store(const Values& folded, const Piece& piece) {
     for (size_t i = 0; i < folded.size(); ++i)
-      StorePiece(e_, folded[i], walk_.homes[i], walk_.position, piece);
+      StorePiece(e_, folded[i], walk_.tile_buffers[i], walk_.position, piece);
   }
 
   /// Vectors of folded values along the axis, of so many rows at once where as many are left.
@@ -325,17 +325,18 @@ void FoldAllInLanes(Expander& e, const LaneWalk& walk) { LaneFolds(e, walk).Fold
 /// Of operands that stand in scratch, or are scalars.
 void AccumulateLanes(Expander& e, const Accumulation& what) {
   AxisId last = what.folded.back();
-  std::vector<Home> homes;  // of the operands that have the last axis
+  std::vector<TileBuffer> tile_buffers;  // of the operands that have the last axis
   for (Value* operand : what.operands)
-    homes.push_back(HasAxis(operand, last) ? HomeAlong(e, operand, last) : Home());
+    tile_buffers.push_back(HasAxis(operand, last) ? TileBufferAlong(e, operand, last)
+                                                  : TileBuffer());
   Position position;
   LaneWalk walk{.folds = {what}, .bytes = Bytes(what.acc), .position = position};
   walk.terms = [&](const Piece& piece, int64_t /*before*/) {
     Values terms;
-    for (size_t i = 0; i < homes.size(); ++i) {
+    for (size_t i = 0; i < tile_buffers.size(); ++i) {
       Value* operand = what.operands[i];
       terms.push_back(HasAxis(operand, last)
-                          ? LoadPiece(e, homes[i], operand->type()->scalar, position, piece)
+                          ? LoadPiece(e, tile_buffers[i], operand->type()->scalar, position, piece)
                           : ReadAt(e, operand, position));
     }
     return std::vector<Values>{terms};
@@ -345,8 +346,8 @@ void AccumulateLanes(Expander& e, const Accumulation& what) {
     e.scalars[result] = ReduceInLoopLanes(e, walk)[0];
     return;
   }
-  walk.homes = {HomeOf(e, result)};
-  walk.kept = walk.homes[0].axes;
+  walk.tile_buffers = {TileBufferOf(e, result)};
+  walk.kept = walk.tile_buffers[0].axes;
   FoldAllInLanes(e, walk);
 }
 

@@ -12,9 +12,9 @@ struct LaneWalk {
   std::vector<Accumulation> folds;
   int64_t bytes = 0;   ///< of the widest scalar that goes through a vector
   Position& position;  ///< of the element, and of the piece that is walked
-  /// The result's axes, and where each fold's values go: homes that have those axes in one order.
+  /// The result's axes, and where each fold's values go: tile buffers that have those axes in one order.
   ir::AxisList kept = {};
-  std::vector<Home> homes = {};
+  std::vector<TileBuffer> tile_buffers = {};
   /// What is done at the start of a row of the last axis; empty: nothing.
   std::function<void()> row = {};
   /// The terms of each fold for the elements of the piece at the position, `before` elements into its turn.

@@ -89,7 +89,7 @@ class Rows {
       for (const Value* result : FoldResults()) e_.scalars[result] = folded[number++];
       return;
     }
-    for (const Value* result : FoldResults()) walk.homes.push_back(HomeOf(e_, result));
+    for (const Value* result : FoldResults()) walk.tile_buffers.push_back(TileBufferOf(e_, result));
     walk.together = ComeFromMemory();
     FoldAllInLanes(e_, walk);
   }

@@ -32,9 +32,9 @@ NestBody::NestBody(Expander& e, const Op* nest)
     if (op->kind() == OpKind::ReduceInLoop) folds_.push_back(AccumulationOf(e, op));
   }
   for (const Value* result : nest->results())
-    homes_.push_back(!IsKept(result)    ? Home()
-                     : RunsByElements() ? HomeOf(e, result)
-                                        : HomeAlong(e, result, axes_.back()));
+    tile_buffers_.push_back(!IsKept(result)    ? TileBuffer()
+                            : RunsByElements() ? TileBufferOf(e, result)
+                                               : TileBufferAlong(e, result, axes_.back()));
 }
 
 /// Whether the result is a tile that the body fills, point by point, and something reads.
@@ -104,8 +104,9 @@ bool NestBody::IsUniformAccess(const Op* op) const {
 Value* NestBody::ElementPiece(Value* tile) {
   if (tile == given_.tile) return given_.value;
   if (!IsTileValue(tile)) return e_.Scalar(tile);
-  Home home = piece_.lanes == 1 ? HomeOf(e_, tile) : HomeAlong(e_, tile, axes_.back());
-  return LoadPiece(e_, home, tile->type()->scalar, position_,
+  TileBuffer tile_buffer =
+      piece_.lanes == 1 ? TileBufferOf(e_, tile) : TileBufferAlong(e_, tile, axes_.back());
+  return LoadPiece(e_, tile_buffer, tile->type()->scalar, position_,
                    HasAxis(tile, axes_.back()) ? piece_ : Piece());
 }
 
@@ -225,7 +226,8 @@ void NestBody::ExpandAssert(Op* op) {
 void NestBody::ExpandOp(Op* op) {
   if (op->kind() == OpKind::Yield) {
     for (size_t i = 0; i < op->operands().size(); ++i)
-      if (homes_[i].buffer) StorePiece(e_, Lane(op->operand(i)), homes_[i], position_, piece_);
+      if (tile_buffers_[i].buffer)
+        StorePiece(e_, Lane(op->operand(i)), tile_buffers_[i], position_, piece_);
   } else if (op->kind() == OpKind::Element) {
     map_[op->result()] = ElementPiece(op->operand(0));
   } else if (op->kind() == OpKind::ReduceInLoop) {

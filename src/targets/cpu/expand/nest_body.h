@@ -21,7 +21,7 @@ class NestBody {
   const LastAxis& last() const { return last_; }
   const ir::AxisList& axes() const { return axes_; }
   const std::vector<Accumulation>& folds() const { return folds_; }
-  const std::vector<Home>& homes() const { return homes_; }
+  const std::vector<TileBuffer>& tile_buffers() const { return tile_buffers_; }
   /// How many elements of the last axis a vector takes.
   int64_t Lanes() const;
 
@@ -89,7 +89,8 @@ class NestBody {
   LastAxis last_;
   Prefetching prefetching_;
   std::vector<Accumulation> folds_;
-  std::vector<Home> homes_;  ///< of the results; none of folds and of what nothing uses
+  std::vector<TileBuffer>
+      tile_buffers_;  ///< of the results; none of folds and of what nothing uses
   ir::AxisList axes_;
   std::span<const ir::Op* const> past_caches_;
   bool looks_ahead_ = true;

@@ -2,7 +2,7 @@
 #include "passes/diagnostics.h"
 #include "targets/cpu/expand/expander.h"
 
-// Tiles that stand in registers, where a fold has made them, until they are put to a home, or a nest has read them.
+// Tiles that stand in registers, where a fold has made them, until they are put to a tile buffer, or a nest has read them.
 
 namespace kdl::cpu {
 
@@ -21,9 +21,9 @@ Position PositionOf(Expander& e, const RegisterTile& tile, int64_t row, int64_t 
 
 void StoreRegisters(Expander& e, const Op* put) {
   const RegisterTile& tile = e.registers.at(put->operand(0));
-  Home home = HomeAlong(e, put->operand(0), *tile.block.column);
+  TileBuffer tile_buffer = TileBufferAlong(e, put->operand(0), *tile.block.column);
   tile.shape.ForEach([&](size_t n, int64_t row, int64_t column) {
-    StorePiece(e, tile.values[n], home, PositionOf(e, tile, row, column), tile.piece);
+    StorePiece(e, tile.values[n], tile_buffer, PositionOf(e, tile, row, column), tile.piece);
   });
 }
 

@@ -8,7 +8,7 @@
 namespace kdl::cpu {
 
 Sliding SlidingOf(Expander& e, const Op* slide) {
-  Sliding sliding{HomeOf(e, slide->operand(0)), {}};
+  Sliding sliding{TileBufferOf(e, slide->operand(0)), {}};
   const ir::AxisList over = slide->attr<AttrKey::Axes>();
   const ir::Access access = slide->attr<AttrKey::Access>();
   for (size_t d = 0; d < over.size(); ++d) {
@@ -50,7 +50,7 @@ Value* LoadSlid(Expander& e, const Sliding& sliding, kdl::Scalar scalar, const P
 
 void ExpandSlide(Expander& e, const Op* op) {
   const Value* result = op->result();
-  AxisId window = HomeOf(e, op->operand(0)).axes.back();
+  AxisId window = TileBufferOf(e, op->operand(0)).axes.back();
   if (result->uses().size() == 1 && SlideInPlace(e, result, window, result->uses()[0].user)) return;
   Sliding sliding = SlidingOf(e, op);
   Position position;
@@ -58,13 +58,13 @@ void ExpandSlide(Expander& e, const Op* op) {
     e.scalars[result] = LoadSlid(e, sliding, result->type()->scalar, position);
     return;
   }
-  Home home = HomeOf(e, result);
-  AxisId last = home.axes.back();
+  TileBuffer tile_buffer = TileBufferOf(e, result);
+  AxisId last = tile_buffer.axes.back();
   bool runs = RunsAlong(op, window, last);
   int64_t lanes = runs ? e.LanesAlong(last, Bytes(result->type()->scalar)) : 1;
-  MakePiecesOf(e, op, home.axes, lanes, position, [&](const Piece& piece) {
+  MakePiecesOf(e, op, tile_buffer.axes, lanes, position, [&](const Piece& piece) {
     Value* loaded = LoadSlid(e, sliding, result->type()->scalar, position, piece);
-    StorePiece(e, loaded, home, position, piece);
+    StorePiece(e, loaded, tile_buffer, position, piece);
   });
 }
 

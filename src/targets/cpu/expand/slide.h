@@ -7,7 +7,7 @@
 
 namespace kdl::cpu {
 
-/// Where the elements of a slide are: the window's home, and along each axis of it on which the slide moves the sum of
+/// Where the elements of a slide are: the window's tile buffer, and along each axis of it on which the slide moves the sum of
 /// positions that stands for the one there.
 struct Sliding {
   struct Axis {
@@ -16,7 +16,7 @@ struct Sliding {
     std::vector<std::pair<ir::AxisId, int64_t>>
         terms;  ///< position along the axis times the number
   };
-  Home window;
+  TileBuffer window;
   std::vector<Axis> axes;
 };
 Sliding SlidingOf(Expander& e, const ir::Op* slide);

@@ -15,7 +15,10 @@ namespace {
 class Taking {
  public:
   Taking(Expander& e, ir::TakeOp take)
-      : e_(e), take_(take), over_(take->attr<AttrKey::Axes>()), tile_(HomeOf(e, take.tile())) {}
+      : e_(e),
+        take_(take),
+        over_(take->attr<AttrKey::Axes>()),
+        tile_(TileBufferOf(e, take.tile())) {}
 
   void Run() {
     const Value* result = take_.result();
@@ -23,12 +26,12 @@ class Taking {
       e_.scalars[result] = Element({});
       return;
     }
-    const Home& home = HomeOf(e_, result);
-    AxisId last = home.axes.back();
+    const TileBuffer& tile_buffer = TileBufferOf(e_, result);
+    AxisId last = tile_buffer.axes.back();
     along_ = IndexAlong(last);
     int64_t lanes = RunsAlong(last) ? e_.LanesAlong(last, Bytes(result->type()->scalar)) : 1;
-    MakePiecesOf(e_, take_.op, home.axes, lanes, position_, [&](const Piece& piece) {
-      StorePiece(e_, Element(piece), home, position_, piece);
+    MakePiecesOf(e_, take_.op, tile_buffer.axes, lanes, position_, [&](const Piece& piece) {
+      StorePiece(e_, Element(piece), tile_buffer, position_, piece);
     });
   }
 
@@ -60,12 +63,12 @@ class Taking {
 
   bool AlongOrStill(const Value* value, AxisId last) const {
     return !value || !IsTileValue(value) || !HasAxis(value, last) ||
-           HomeOf(e_, value).axes.back() == last;
+           TileBufferOf(e_, value).axes.back() == last;
   }
 
   /// With several lanes those of a value that has the axis along which they lie.
   Value* Read(Value* value, const Piece& piece) {
-    bool varies = piece.lanes > 1 && HasAxis(value, HomeOf(e_, take_.result()).axes.back());
+    bool varies = piece.lanes > 1 && HasAxis(value, TileBufferOf(e_, take_.result()).axes.back());
     return ReadAt(e_, value, position_, varies ? piece : Piece{});
   }
 
@@ -147,7 +150,7 @@ class Taking {
   Expander& e_;
   ir::TakeOp take_;
   ir::AxisList over_;
-  Home tile_;
+  TileBuffer tile_;
   std::optional<size_t> along_;  ///< the index that goes with the last axis, by number
   Position position_;
 };

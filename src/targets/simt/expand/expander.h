@@ -90,7 +90,7 @@ class TeamExpander {
   /// The loop around a product of boxes that goes on from block to block, begun; null: there is none in the op.
   std::unique_ptr<BoxLoop> BoxesOfBlocks(const Op* op);
   /// The scalars that a region yields; the tiles are copied to where they are wanted, all at once.
-  Values ExpandRegion(const ir::Region* region, const std::vector<Value*>& homes);
+  Values ExpandRegion(const ir::Region* region, const std::vector<Value*>& tile_buffers);
   void ExpandIf(const Op* op);
 
   ir::Module& module_;

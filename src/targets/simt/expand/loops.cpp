@@ -19,7 +19,7 @@ void TeamExpander::ExpandLoop(const Op* op) {
   size_t first_param = counts ? 1 : 0;
   Values inits;
   std::vector<ir::Type> types;
-  std::vector<Value*> homes(op->results().size());
+  std::vector<Value*> tile_buffers(op->results().size());
   for (size_t i = 0; i < op->results().size(); ++i) {
     Value* init = op->operand(first_init + i);
     if (!IsTileValue(init)) {
@@ -27,19 +27,20 @@ void TeamExpander::ExpandLoop(const Op* op) {
       types.push_back(init->type());
       continue;
     }
-    homes[i] = tiles_.BufferOf(init);
+    tile_buffers[i] = tiles_.BufferOf(init);
     if (!IsHandedOver(init, op)) {
-      homes[i] = tiles_.NewBuffer(init, op->result(i)->name());
-      tiles_.Copy(op, init, tiles_.BufferOf(init), homes[i]);
+      tile_buffers[i] = tiles_.NewBuffer(init, op->result(i)->name());
+      tiles_.Copy(op, init, tiles_.BufferOf(init), tile_buffers[i]);
     }
-    tiles_[op->region()->param(first_param + i)] = tiles_[op->result(i)] = homes[i];
+    tiles_[op->region()->param(first_param + i)] = tiles_[op->result(i)] = tile_buffers[i];
   }
   if (const Op* product = BoxProductIn(op)) {
-    tiles_[product->result()] = homes[0];
+    tiles_[product->result()] = tile_buffers[0];
     if (!HasSumsNear(facts_, tiles_, product))
-      homes[0]->def()->SetAttr(ir::MakeAttr<AttrKey::Far>(1));
-    if (blocks_boxes_ && blocks_boxes_->loop() == op) return blocks_boxes_->RunInBlock(homes[0]);
-    return BoxLoop(facts_, b_, tiles_, product, Turn()).Run(homes[0]);
+      tile_buffers[0]->def()->SetAttr(ir::MakeAttr<AttrKey::Far>(1));
+    if (blocks_boxes_ && blocks_boxes_->loop() == op)
+      return blocks_boxes_->RunInBlock(tile_buffers[0]);
+    return BoxLoop(facts_, b_, tiles_, product, Turn()).Run(tile_buffers[0]);
   }
   std::unique_ptr<BoxLoop> boxes_of_blocks = BoxesOfBlocks(op);
   TurnBoxes boxes(b_, tiles_, op, Turn());
@@ -64,7 +65,7 @@ void TeamExpander::ExpandLoop(const Op* op) {
   FillRegion(b_, loop->region(), [&] {
     if (!boxes.empty()) boxes.BeginTurn(loop->region()->param(0));
     turns_ = &boxes;
-    return ExpandRegion(op->region(), homes);
+    return ExpandRegion(op->region(), tile_buffers);
   });
   turns_ = around;
   if (!boxes.empty()) boxes.Close();
@@ -89,7 +90,8 @@ std::unique_ptr<BoxLoop> TeamExpander::BoxesOfBlocks(const Op* op) {
   return found;
 }
 
-Values TeamExpander::ExpandRegion(const ir::Region* region, const std::vector<Value*>& homes) {
+Values TeamExpander::ExpandRegion(const ir::Region* region,
+                                  const std::vector<Value*>& tile_buffers) {
   ExpandRegion(region);
   const Op* yield = region->terminator();
   Values scalars;
@@ -103,8 +105,8 @@ Values TeamExpander::ExpandRegion(const ir::Region* region, const std::vector<Va
     Value* value = yield->operand(i);
     if (!IsTileValue(value)) {
       scalars.push_back(Scalar(value));
-    } else if (tiles_.BufferOf(value) != homes[i]) {
-      pending.push_back({value, tiles_.BufferOf(value), homes[i]});
+    } else if (tiles_.BufferOf(value) != tile_buffers[i]) {
+      pending.push_back({value, tiles_.BufferOf(value), tile_buffers[i]});
     }
   }
   for (Pending& move : pending) {
@@ -120,12 +122,12 @@ Values TeamExpander::ExpandRegion(const ir::Region* region, const std::vector<Va
 }
 
 void TeamExpander::ExpandIf(const Op* op) {
-  std::vector<Value*> homes(op->results().size());
+  std::vector<Value*> tile_buffers(op->results().size());
   std::vector<ir::Type> types;
   for (size_t i = 0; i < op->results().size(); ++i) {
     const Value* result = op->result(i);
     if (IsTileValue(result)) {
-      homes[i] = tiles_[result] = tiles_.NewBuffer(result, result->name());
+      tile_buffers[i] = tiles_[result] = tiles_.NewBuffer(result, result->name());
     } else {
       types.push_back(result->type());
     }
@@ -136,7 +138,7 @@ void TeamExpander::ExpandIf(const Op* op) {
     if (!IsTileValue(result)) scalars_[result] = branch->result(next++);
   }
   for (size_t r = 0; r < 2; ++r)
-    FillRegion(b_, branch->region(r), [&] { return ExpandRegion(op->region(r), homes); });
+    FillRegion(b_, branch->region(r), [&] { return ExpandRegion(op->region(r), tile_buffers); });
 }
 
 }  // namespace kdl::simt

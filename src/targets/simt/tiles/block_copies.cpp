@@ -63,9 +63,9 @@ ir::NumberList DimsOfBlocks(const ir::Access& access, std::span<Value* const> in
 void BlockCopies::Load(const Op* op) {
   Value* tile = op->result();
   AxisList axes = IndexedAxes(op);
-  Value* home = tiles_.NewBuffer(tile, tile->name());
+  Value* tile_buffer = tiles_.NewBuffer(tile, tile->name());
   bool direct = tiles_.LiesAs(tile, axes);
-  Box box{op, new_of_(op->operand(0)), direct ? home : NewRows(tile, axes), axes};
+  Box box{op, new_of_(op->operand(0)), direct ? tile_buffer : NewRows(tile, axes), axes};
   OnFirstWorker(b_, [&] {
     Copy(box, [&](const Values& index, const Values& place, const Values& sizes,
                   const ir::NumberList& along) {
@@ -74,13 +74,13 @@ void BlockCopies::Load(const Op* op) {
     });
     b_.Create(OpKind::AwaitCopies, {{box.buffer}, {}}, {});
   });
-  if (tiles_.IsInRegisters(tile)) tiles_.Clear(op, tile, home);
+  if (tiles_.IsInRegisters(tile)) tiles_.Clear(op, tile, tile_buffer);
   if (!direct) {
     tiles_.Walk(op, tile, /*harmless=*/false, [&](const Values& place) {
-      tiles_.Store(LoadRow(box, tile, place), tile, home, place);
+      tiles_.Store(LoadRow(box, tile, place), tile, tile_buffer, place);
     });
   }
-  tiles_[tile] = home;
+  tiles_[tile] = tile_buffer;
 }
 
 void BlockCopies::Store(const Op* op) {

@@ -39,20 +39,20 @@ const BlockFacts& TeamTiles::FactsAt(const Op* at, AxisId axis) const {
 
 ir::Type TeamTiles::BufferType(const Value* tile) {
   std::vector<int64_t> extents;
-  bool held = homes_.IsInRegisters(tile);
+  bool held = tile_buffers_.IsInRegisters(tile);
   if (held) {
-    for (const auto& [axis, digits] : homes_.MapOf(tile)) extents.push_back(digits.held());
+    for (const auto& [axis, digits] : tile_buffers_.MapOf(tile)) extents.push_back(digits.held());
   } else {
-    if (homes_.LiesInPanels(tile)) extents.push_back(1);
-    for (AxisId axis : homes_.OrderOf(tile)) extents.push_back(Extent(axis));
-    extents.back() += homes_.PadOf(tile);
+    if (tile_buffers_.LiesInPanels(tile)) extents.push_back(1);
+    for (AxisId axis : tile_buffers_.OrderOf(tile)) extents.push_back(Extent(axis));
+    extents.back() += tile_buffers_.PadOf(tile);
   }
   return b_.types().Buffer(tile->type()->scalar, std::move(extents),
                            held ? ir::Space::Scratch : ir::Space::Team);
 }
 
 int64_t TeamTiles::TeamBytes(const Value* tile) {
-  if (homes_.IsInRegisters(tile)) return 0;
+  if (tile_buffers_.IsInRegisters(tile)) return 0;
   int64_t bytes = Bytes(tile->type()->scalar);
   for (Size extent : BufferType(tile)->dims) bytes *= extent->value;
   return bytes;
@@ -60,7 +60,7 @@ int64_t TeamTiles::TeamBytes(const Value* tile) {
 
 Value* TeamTiles::NewBuffer(const Value* tile, Name name) {
   Value* buffer = b_.Create(OpKind::BufferNew, {}, {BufferType(tile)})->result();
-  if (!homes_.IsInRegisters(tile) && homes_.LiesInPanels(tile))
+  if (!tile_buffers_.IsInRegisters(tile) && tile_buffers_.LiesInPanels(tile))
     buffer->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Swizzle>(kPanelBytes));
   buffer->set_name(name);
   return buffer;
@@ -69,12 +69,12 @@ Value* TeamTiles::NewBuffer(const Value* tile, Name name) {
 passes::Values TeamTiles::IndexOf(const Value* tile, const Values& place) {
   const AxisList& axes = tile->type()->axes;
   Values index;
-  if (homes_.IsInRegisters(tile)) {
+  if (tile_buffers_.IsInRegisters(tile)) {
     for (AxisId axis : axes) index.push_back(b_.I64(held_.at(axis)));
     return index;
   }
-  if (homes_.LiesInPanels(tile)) index.push_back(b_.I64(0));
-  for (AxisId axis : homes_.OrderOf(tile))
+  if (tile_buffers_.LiesInPanels(tile)) index.push_back(b_.I64(0));
+  for (AxisId axis : tile_buffers_.OrderOf(tile))
     index.push_back(place[static_cast<size_t>(std::ranges::find(axes, axis) - axes.begin())]);
   return index;
 }
@@ -113,7 +113,7 @@ void TeamTiles::Clear(const Op* at, const Value* tile, Value* buffer) {
   auto body = [&](const Values& place) {
     Store(b_.Bits(tile->type()->scalar, 0), tile, buffer, place);
   };
-  DealByMap(at, tile->type()->axes, homes_.MapOf(tile), /*harmless=*/true, body);
+  DealByMap(at, tile->type()->axes, tile_buffers_.MapOf(tile), /*harmless=*/true, body);
 }
 
 void TeamTiles::Copy(const Op* at, const Value* tile, Value* from, Value* to) {
@@ -124,8 +124,8 @@ void TeamTiles::Copy(const Op* at, const Value* tile, Value* from, Value* to) {
 
 void TeamTiles::Walk(const Op* at, const Value* tile, bool harmless, const Body& body) {
   const AxisList& axes = tile->type()->axes;
-  homes_.IsInRegisters(tile) ? DealByMap(at, axes, homes_.MapOf(tile), harmless, body)
-                             : Deal(at, axes, body);
+  tile_buffers_.IsInRegisters(tile) ? DealByMap(at, axes, tile_buffers_.MapOf(tile), harmless, body)
+                                    : Deal(at, axes, body);
 }
 
 Value* TeamTiles::CountPoints(const Op* at, const AxisList& axes) {

@@ -5,7 +5,7 @@
 
 #include "ir/builder.h"
 #include "passes/rewriting/structured.h"
-#include "targets/simt/analysis/tile_homes.h"
+#include "targets/simt/analysis/tile_buffers.h"
 
 namespace kdl::simt {
 
@@ -22,8 +22,8 @@ class TeamTiles {
   using Values = passes::Values;
   using Body = std::function<void(const Values& place)>;
 
-  TeamTiles(ir::Builder& b, ir::Function& kernel, TileHomes homes)
-      : b_(b), kernel_(kernel), homes_(std::move(homes)) {}
+  TeamTiles(ir::Builder& b, ir::Function& kernel, TileBuffers tile_buffers)
+      : b_(b), kernel_(kernel), tile_buffers_(std::move(tile_buffers)) {}
 
   // -- Blocks
   void SetBlock(const ir::Value* block, BlockFacts facts) { blocks_[block] = facts; }
@@ -41,20 +41,20 @@ class TeamTiles {
   ir::Value* NewBuffer(const ir::Value* tile, Name name);
   /// The bytes of the team's memory that the tile's buffer takes; of one in registers 0.
   int64_t TeamBytes(const ir::Value* tile);
-  bool IsInRegisters(const ir::Value* tile) const { return homes_.IsInRegisters(tile); }
-  bool IsFactor(const ir::Value* tile) const { return homes_.IsFactor(tile); }
-  bool LiesInPanels(const ir::Value* tile) const { return homes_.LiesInPanels(tile); }
+  bool IsInRegisters(const ir::Value* tile) const { return tile_buffers_.IsInRegisters(tile); }
+  bool IsFactor(const ir::Value* tile) const { return tile_buffers_.IsFactor(tile); }
+  bool LiesInPanels(const ir::Value* tile) const { return tile_buffers_.LiesInPanels(tile); }
   /// Of a tile in the team's memory, outermost first.
-  ir::AxisList OrderOf(const ir::Value* tile) const { return homes_.OrderOf(tile); }
+  ir::AxisList OrderOf(const ir::Value* tile) const { return tile_buffers_.OrderOf(tile); }
   /// Of a buffer made for a tile of these axes the element at a place; in registers the one that the worker is at.
   ir::Value* Load(const ir::Value* tile, ir::Value* buffer, const Values& place);
   /// Whether rows of the tile lie in its buffer as these axes have them.
   bool LiesAs(const ir::Value* tile, const ir::AxisList& axes) const {
-    return !homes_.IsInRegisters(tile) && homes_.OrderOf(tile) == axes;
+    return !tile_buffers_.IsInRegisters(tile) && tile_buffers_.OrderOf(tile) == axes;
   }
   /// Whether elements of a tile in the team's memory along the axis are side by side.
   bool IsLast(const ir::Value* tile, ir::AxisId axis) const {
-    return homes_.OrderOf(tile).back() == axis;
+    return tile_buffers_.OrderOf(tile).back() == axis;
   }
   /// Those from the place on that are side by side, loaded at once, as scalars; a power of two.
   Values LoadSide(const ir::Value* tile, ir::Value* buffer, const Values& place, int64_t count);
@@ -114,7 +114,7 @@ class TeamTiles {
 
   ir::Builder& b_;
   ir::Function& kernel_;
-  TileHomes homes_;
+  TileBuffers tile_buffers_;
   std::unordered_map<const ir::Value*, ir::Value*> buffers_;  ///< old tile -> its buffer
   Blocks blocks_;                                             ///< of old blocks
   std::map<ir::AxisId, int64_t> held_;

@@ -1,4 +1,4 @@
-#include "interp/ops/homes.h"
+#include "interp/ops/tile_buffers.h"
 
 #include <algorithm>
 #include "interp/ops/memory.h"
@@ -6,16 +6,16 @@
 #include "interp/elements.h"
 #include "ir/views.h"
 
-// Homes of tiles: scratch over axes. An element stands at its position from the start of each axis's block.
+// TileBuffers of tiles: scratch over axes. An element stands at its position from the start of each axis's block.
 
 namespace kdl::interp {
 
 namespace {
 
-/// Where the tile begins along an axis of the home.
+/// Where the tile begins along an axis of the tile buffer.
 int64_t BeginAlong(Activation& here, const Instruction& instruction, size_t axis,
                    const AxisRange& range) {
-  const HomePlan& plan = *instruction.home;
+  const TileBufferPlan& plan = *instruction.tile_buffer;
   int64_t begin = range.start - here.blocks[plan.axes[axis].whole].start;
   if (axis != plan.last || plan.panel_operand < 0) return begin;
   auto panel = here.scalar(instruction.operands[static_cast<size_t>(plan.panel_operand)]);
@@ -23,24 +23,24 @@ int64_t BeginAlong(Activation& here, const Instruction& instruction, size_t axis
 }
 
 /// Whether the tile crosses from a panel to the next.
-bool CrossesPanels(const HomePlan& plan, int64_t begin, int64_t size) {
+bool CrossesPanels(const TileBufferPlan& plan, int64_t begin, int64_t size) {
   return plan.panel_operand >= 0 && begin % plan.panel + size > plan.panel;
 }
 
 /// Calls `element(offset)` with the place of each element that exists, in a tile's order; false, with the core broken, where the
-/// tile reaches beyond the home.
+/// tile reaches beyond the tile buffer.
 template <class Element>
 bool ForEach(Core& core, Activation& here, const Instruction& instruction,
              const std::vector<AxisRange>& ranges, Element element) {
   int64_t base = 0;
   std::vector<int64_t> strides;
   for (size_t axis = 0; axis < ranges.size(); ++axis) {
-    const HomePlan::Axis& whole = instruction.home->axes[axis];
+    const TileBufferPlan::Axis& whole = instruction.tile_buffer->axes[axis];
     int64_t begin = BeginAlong(here, instruction, axis, ranges[axis]);
-    bool crosses = axis == instruction.home->last &&
-                   CrossesPanels(*instruction.home, begin, ranges[axis].size);
+    bool crosses = axis == instruction.tile_buffer->last &&
+                   CrossesPanels(*instruction.tile_buffer, begin, ranges[axis].size);
     if (begin < 0 || ranges[axis].size > whole.extent - begin || crosses) {
-      core.Break(instruction, "needs more elements than the home has");
+      core.Break(instruction, "needs more elements than the tile buffer has");
       return false;
     }
     base += begin * whole.stride;
@@ -54,14 +54,14 @@ bool ForEach(Core& core, Activation& here, const Instruction& instruction,
 
 }  // namespace
 
-void RunHome(Core& core, Activation& here, const Instruction& instruction) {
+void RunTileBuffer(Core& core, Activation& here, const Instruction& instruction) {
   RunBufferNew(core, here, instruction);
 }
 
-void RunGet(Core& core, Activation& here, const Instruction& instruction) {
-  const Buffer& home = here.buffers[instruction.operands[0].index];
+void RunLoadTile(Core& core, Activation& here, const Instruction& instruction) {
+  const Buffer& tile_buffer = here.buffers[instruction.operands[0].index];
   auto tile = MakeTile(RangesOf(*instruction.points, here));
-  size_t instead = instruction.op->SegmentBegin(ir::GetOp::at_value);
+  size_t instead = instruction.op->SegmentBegin(ir::LoadTileOp::at_value);
   if (instruction.operands.size() > instead &&
       here.scalar(instruction.operands[instead + 1]) != 0) {
     std::fill(tile->elements.begin(), tile->elements.end(),
@@ -71,21 +71,21 @@ void RunGet(Core& core, Activation& here, const Instruction& instruction) {
   }
   size_t next = 0;
   bool got = ForEach(core, here, instruction, tile->ranges, [&](int64_t offset) {
-    if (!IsDefined(core, instruction, home, offset)) return false;
-    tile->elements[next++] = home.elements[static_cast<size_t>(offset)];
+    if (!IsDefined(core, instruction, tile_buffer, offset)) return false;
+    tile->elements[next++] = tile_buffer.elements[static_cast<size_t>(offset)];
     return true;
   });
   if (got) here.tile(instruction.results[0]) = std::move(tile);
 }
 
-void RunPut(Core& core, Activation& here, const Instruction& instruction) {
+void RunStoreTile(Core& core, Activation& here, const Instruction& instruction) {
   std::vector<AxisRange> ranges = RangesOf(*instruction.points, here);
   if (!OperandsFit(core, here, instruction, ranges)) return;
-  Buffer& home = here.buffers[instruction.operands[1].index];
+  Buffer& tile_buffer = here.buffers[instruction.operands[1].index];
   const TileRef& tile = here.tile(instruction.operands[0]);
   size_t next = 0;
   ForEach(core, here, instruction, ranges, [&](int64_t offset) {
-    home.Define(offset, tile->elements[next++]);
+    tile_buffer.Define(offset, tile->elements[next++]);
     return true;
   });
 }

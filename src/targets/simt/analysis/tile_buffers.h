@@ -14,12 +14,12 @@ namespace kdl::simt {
 /// the team's memory, where what a product with a map folds comes slowest: a worker's
 /// factors of one term are side by side. Those of matrix units lie as they were loaded, and what a block copy brings as in the
 /// tensor.
-class TileHomes {
+class TileBuffers {
  public:
   /// Whether a nest has the map, or may have it.
   using Takes = std::function<bool(const ir::Op* nest, const AxisMap& map)>;
 
-  TileHomes(const ir::Function& kernel, Takes takes);
+  TileBuffers(const ir::Function& kernel, Takes takes);
 
   /// Of a tile in registers; empty: it is in the team's memory.
   const AxisMap& MapOf(const ir::Value* tile) const { return tiles_[Find(tile)].map; }

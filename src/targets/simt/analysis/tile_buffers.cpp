@@ -1,4 +1,4 @@
-#include "targets/simt/analysis/tile_homes.h"
+#include "targets/simt/analysis/tile_buffers.h"
 
 #include <algorithm>
 #include <utility>
@@ -54,7 +54,7 @@ bool WalksRows(const Op* element) {
 
 }  // namespace
 
-TileHomes::TileHomes(const ir::Function& kernel, Takes takes) : takes_(std::move(takes)) {
+TileBuffers::TileBuffers(const ir::Function& kernel, Takes takes) : takes_(std::move(takes)) {
   auto add = [&](const Value* value) {
     if (!IsTileValue(value)) return;
     number_[value] = tiles_.size();
@@ -75,7 +75,7 @@ TileHomes::TileHomes(const ir::Function& kernel, Takes takes) : takes_(std::move
 }
 
 /// Whether the tile, which was in the team's memory, stays in the registers that its nest reads.
-bool TileHomes::Follows(Tile& tile) const {
+bool TileBuffers::Follows(Tile& tile) const {
   if (!tile.map.empty() || tile.values.size() != 1) return false;
   const Op* nest = tile.values[0]->def();
   if (!nest || nest->kind() != OpKind::Nest) return false;
@@ -93,12 +93,12 @@ bool TileHomes::Follows(Tile& tile) const {
   return !tile.map.empty();
 }
 
-AxisList TileHomes::OrderOf(const Value* value) const {
+AxisList TileBuffers::OrderOf(const Value* value) const {
   const Tile& tile = tiles_[Find(value)];
   return tile.order.empty() || tile.printed ? value->type()->axes : tile.order;
 }
 
-int64_t TileHomes::PadOf(const Value* value) const {
+int64_t TileBuffers::PadOf(const Value* value) const {
   const Tile& tile = tiles_[Find(value)];
   if (tile.printed || tile.panels || tile.copied) return 0;
   int64_t bytes = Bytes(value->type()->scalar);
@@ -106,7 +106,7 @@ int64_t TileHomes::PadOf(const Value* value) const {
   return tile.walked ? std::max<int64_t>(kBankBytes / bytes, 1) : 0;
 }
 
-void TileHomes::Join(const Value* a, const Value* b) {
+void TileBuffers::Join(const Value* a, const Value* b) {
   size_t to = Find(a);
   size_t from = Find(b);
   if (to == from) return;
@@ -117,7 +117,7 @@ void TileHomes::Join(const Value* a, const Value* b) {
   tiles_[from].values.clear();
 }
 
-void TileHomes::JoinAll(const Op* op) {
+void TileBuffers::JoinAll(const Op* op) {
   if (IsMappedProduct(op)) {
     const Value* into = ir::ContractionOp(const_cast<Op*>(op)).into();
     return Join(op->result(), into);
@@ -133,7 +133,7 @@ void TileHomes::JoinAll(const Op* op) {
   }
 }
 
-void TileHomes::Study(const Op* op) {
+void TileBuffers::Study(const Op* op) {
   for (const Value* operand : op->operands()) {
     if (op->kind() == OpKind::Print && IsTileValue(operand)) tiles_[Find(operand)].printed = true;
   }
@@ -153,7 +153,7 @@ void TileHomes::Study(const Op* op) {
   }
 }
 
-AxisList TileHomes::FactorOrder(const Op* product, const Value* factor) const {
+AxisList TileBuffers::FactorOrder(const Op* product, const Value* factor) const {
   AxisList order = product->attr<AttrKey::Axes>();
   for (AxisId axis : factor->type()->axes) {
     if (std::ranges::find(order, axis) == order.end()) order.push_back(axis);
@@ -164,7 +164,7 @@ AxisList TileHomes::FactorOrder(const Op* product, const Value* factor) const {
   return order;
 }
 
-bool TileHomes::IsHeld(const Tile& tile) const {
+bool TileBuffers::IsHeld(const Tile& tile) const {
   if (tile.map.empty()) return false;
   return std::ranges::all_of(tile.values, [&](const Value* value) {
     return MakesHeld(tile, value) && std::ranges::all_of(value->uses(), [&](const ir::Use& use) {
@@ -173,7 +173,7 @@ bool TileHomes::IsHeld(const Tile& tile) const {
   });
 }
 
-bool TileHomes::MakesHeld(const Tile& tile, const Value* value) const {
+bool TileBuffers::MakesHeld(const Tile& tile, const Value* value) const {
   const Op* def = value->def();
   if (!def) return HandsOn(value->parent_region()->parent());
   if (def->kind() == OpKind::Nest) return takes_(def, tile.map);
@@ -181,7 +181,7 @@ bool TileHomes::MakesHeld(const Tile& tile, const Value* value) const {
   return HandsOn(def) || (IsMappedProduct(def) && AxisMapOf(*def) == tile.map);
 }
 
-bool TileHomes::ReadsHeld(const Tile& tile, const ir::Use& use) const {
+bool TileBuffers::ReadsHeld(const Tile& tile, const ir::Use& use) const {
   const Op* user = use.user;
   if (user->kind() == OpKind::Element) {
     const Op* nest = NestAround(user);

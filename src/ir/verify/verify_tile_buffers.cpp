@@ -1,0 +1,169 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/verify/verify_rules.h"
+#include "ir/views.h"
+
+// TileBuffers of tiles, and what goes in and out of them. A tile that is got stands for its tile buffer's elements until it is read, and one
+// that is put is made in its tile buffer: nothing else may happen to the tile buffer between.
+
+namespace kdl::ir {
+
+namespace {
+
+constexpr int64_t kMaxTileBufferBytes = int64_t{1} << 40;
+
+bool IsTileBuffer(const Value* value) { return value->type()->kind == TypeKind::TileBuffer; }
+
+std::string TileBufferFault(const Op& op, const Module&) {
+  Type type = op.result()->type();
+  if (type->kind != TypeKind::TileBuffer) return "the result is no tile buffer";
+  const Function& function = *op.parent_region()->function();
+  AxisList axes = Sorted(type->axes);
+  if (axes.empty()) return "a tile buffer needs an axis";
+  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
+    return "an axis stands in it twice";
+  if (type->group > 1 && type->panel > 0 && axes.size() < 2)
+    return "groups in panels are along another axis";
+  if (type->pad > 0 && type->panel > 0 &&
+      (axes.size() < 2 || type->pad % (type->panel * type->group) != 0))
+    return "between panels lie whole rows of them, of another axis";
+  int64_t bytes = Bytes(type->scalar) * type->group;
+  for (AxisId axis : axes) {
+    Size extent = function.axis(axis).extent;
+    if (!IsConstant(extent))
+      return fmt::format("axis '{}' has no constant extent", function.axis(axis).name.text());
+    int64_t row = axis == type->axes.back() ? type->pad + type->panel : 0;
+    int64_t elements = 0;
+    bool fits = !__builtin_add_overflow(extent->value, row, &elements) &&
+                !__builtin_mul_overflow(bytes, elements, &bytes) && bytes <= kMaxTileBufferBytes;
+    if (!fits) return "the tile buffer is too large";
+  }
+  return "";
+}
+
+/// What is wrong with a tile as that of a tile buffer, or of the part of it that blocks in scope walk.
+std::string TileFault(const Op& op, Type tile, Type tile_buffer) {
+  const Function& function = *op.parent_region()->function();
+  bool fits =
+      IsTile(tile) && tile->scalar == tile_buffer->scalar && PartAxes(function, tile_buffer, tile);
+  if (!fits) return "is no tile of the tile buffer";
+  for (AxisId axis : tile_buffer->axes) {
+    if (!FindBlock(&op, axis))
+      return fmt::format("is a part of the tile buffer, of whose axis '{}' no block is in scope",
+                         function.axis(axis).name.text());
+  }
+  return "";
+}
+
+/// Of the panel that a tile is brought to.
+std::string PanelFault(const Op& op, Values panel, Type tile, Type tile_buffer) {
+  if (panel.empty()) return "";
+  if (!IsI64(panel[0])) return "the panel's number is no i64";
+  const Function& function = *op.parent_region()->function();
+  Size extent = function.axis(PartAxes(function, tile_buffer, tile)->back()).extent;
+  bool fits = IsConstant(extent) && extent->value <= tile_buffer->panel;
+  return fits ? "" : "the tile has more than a panel of the tile buffer";
+}
+
+/// Whether the op, or one inside of it, changes what stands in the tile buffer.
+bool Changes(const Op* op, const Value* tile_buffer) {
+  if (op->kind() == OpKind::StoreTile || op->kind() == OpKind::Move)
+    return op->operand(1) == tile_buffer;
+  bool changes = false;
+  for (const Region* region : op->regions())
+    Walk(region, [&](const Op* inner) { changes |= Changes(inner, tile_buffer); });
+  return changes;
+}
+
+/// Whether the tile buffer changes after `from` and before the op of its block that is `user`, or has it inside.
+bool ChangesBefore(const Op* from, const Op* user, const Value* tile_buffer) {
+  while (user && user->parent_region() != from->parent_region())
+    user = user->parent_region()->parent();
+  for (const Op* op = from->next(); op && op != user; op = op->next()) {
+    if (Changes(op, tile_buffer)) return true;
+  }
+  return user && user->kind() != OpKind::StoreTile && Changes(user, tile_buffer);
+}
+
+/// Of the value that stands for what is in the tile buffer, where there is one.
+std::string InsteadFault(const Op& op) {
+  Values value = op.Segment(LoadTileOp::at_value);
+  Values condition = op.Segment(LoadTileOp::at_condition);
+  if (value.size() != condition.size()) return "a value and a condition go together";
+  if (value.empty()) return "";
+  if (!IsScalar(value[0]->type()) || value[0]->type()->scalar != op.result()->type()->scalar)
+    return "the value is no element of the tile";
+  if (!IsScalar(condition[0]->type()) || condition[0]->type()->scalar != Scalar::Bool)
+    return "the condition is no bool";
+  const std::vector<Use>& uses = op.result()->uses();
+  bool goes_on = uses.size() == 1 && uses[0].user->kind() == OpKind::Contraction &&
+                 uses[0].operand == uses[0].user->SegmentBegin(ContractionOp::at_into) &&
+                 uses[0].user->attr<AttrKey::Order>() == OrderKind::Chain;
+  return goes_on ? "" : "no contraction in a chain goes on from the tile";
+}
+
+std::string LoadTileFault(const Op& op, const Module&) {
+  if (!IsTileBuffer(op.operand(0))) return "the operand is no tile buffer";
+  Type tile = op.result()->type();
+  Type tile_buffer = op.operand(0)->type();
+  if (std::string fault = TileFault(op, tile, tile_buffer); !fault.empty())
+    return "the result " + fault;
+  if (std::string fault = PanelFault(op, op.Segment(LoadTileOp::at_panel), tile, tile_buffer);
+      !fault.empty())
+    return fault;
+  if (std::string fault = InsteadFault(op); !fault.empty()) return fault;
+  for (const Use& use : op.result()->uses()) {
+    if (ChangesBefore(&op, use.user, op.operand(0)))
+      return "the tile buffer changes before the tile is read";
+  }
+  return "";
+}
+
+bool IsChain(const Op* op) {
+  bool folds = op->kind() == OpKind::Reduce || op->kind() == OpKind::Contraction;
+  return folds && op->attr<AttrKey::Order>() == OrderKind::Chain;
+}
+
+std::string StoreTileFault(const Op& op, const Module&) {
+  if (!IsTileBuffer(op.operand(1))) return "the target is no tile buffer";
+  Type tile = op.operand(0)->type();
+  Type tile_buffer = op.operand(1)->type();
+  if (std::string fault = TileFault(op, tile, tile_buffer); !fault.empty())
+    return "the value " + fault;
+  if (std::string fault = PanelFault(op, op.Segment(StoreTileOp::at_panel), tile, tile_buffer);
+      !fault.empty())
+    return fault;
+  const Op* maker = op.operand(0)->def();
+  if (maker && IsChain(maker)) return "";  // its elements stand in registers until they are put
+  if (!maker || maker->parent_region() != op.parent_region())
+    return "the tile is not made in this block";
+  for (const Op* between = maker->next(); between != &op; between = between->next()) {
+    bool is_store =
+        between && between->kind() == OpKind::StoreTile && between->operand(0)->def() == maker;
+    if (!is_store) return "it does not stand right behind the op that makes the tile";
+    if (between->operand(0) == op.operand(0)) return "the tile is put twice";
+    if (between->operand(1) == op.operand(1))
+      return "another tile of the op is in this tile buffer";
+  }
+  return "";
+}
+
+std::string MoveFault(const Op& op, const Module&) {
+  if (!IsTileBuffer(op.operand(0)) || !IsTileBuffer(op.operand(1)))
+    return "an operand is no tile buffer";
+  Type from = op.operand(0)->type();
+  Type to = op.operand(1)->type();
+  bool fits = from->scalar == to->scalar && Sorted(from->axes) == Sorted(to->axes);
+  return fits ? "" : "the tile buffers are not of one scalar and the same axes";
+}
+
+}  // namespace
+
+KDL_TYPE_RULE(TileBuffer, TileBufferFault)
+KDL_TYPE_RULE(LoadTile, LoadTileFault)
+KDL_TYPE_RULE(StoreTile, StoreTileFault)
+KDL_TYPE_RULE(Move, MoveFault)
+
+}  // namespace kdl::ir
