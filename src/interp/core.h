@@ -81,13 +81,14 @@ struct SpmdState {
   uint32_t agent = 0;  ///< of the block, once it has touched something
 };
 
-/// `nest` and mapped calls: the point, and the tiles that the points fill. Stream s is the place in
+/// `elementwise` and mapped calls: the point, and the tiles that the points fill. Stream s is the place in
 /// output s.
 struct PointState {
   PointWalk walk;
   std::vector<std::shared_ptr<Tile>> outputs;
   std::unique_ptr<Activation> callee;
-  std::vector<std::array<uint64_t, 64>> folds = {};  ///< the lanes of a nest's; a chain has one
+  std::vector<std::array<uint64_t, 64>> folds =
+      {};  ///< the lanes of a elementwise loop's; a chain has one
 };
 
 /// `fold` and `scan` by a region: the element of the result, its next term, and the accumulators.

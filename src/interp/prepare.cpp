@@ -184,8 +184,8 @@ class FunctionPreparer {
         return;
       case Plan::Spmd:
         return AddSpmd(made);
-      case Plan::Nest:
-        return AddNest(made);
+      case Plan::Elementwise:
+        return AddElementwiseLoop(made);
       case Plan::Pipe:
         return AddPipe(made);
       case Plan::TileBuffer:
@@ -373,7 +373,7 @@ class FunctionPreparer {
     }
   }
 
-  void AddNest(Instruction& made) {
+  void AddElementwiseLoop(Instruction& made) {
     std::vector<AxisId> axes;
     for (const ir::Value* block : made.op->operands()) axes.push_back(block->type()->axes[0]);
     made.points = std::make_unique<PointsPlan>();

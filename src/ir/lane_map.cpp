@@ -20,7 +20,7 @@ bool HasSpans(const NumberList& numbers, size_t axes) {
 
 AxisList MappedAxes(const Op& op) {
   if (op.kind() == OpKind::Reduce) return op.operand(0)->type()->axes;
-  if (op.kind() != OpKind::Nest) return op.result()->type()->axes;
+  if (op.kind() != OpKind::Elementwise) return op.result()->type()->axes;
   AxisList axes;
   for (const Value* block : op.operands()) axes.push_back(block->type()->axes[0]);
   return axes;

@@ -35,7 +35,7 @@ struct AxisDigits {
 /// By the axes of an op.
 using LaneMap = std::vector<AxisDigits>;
 
-/// The axes that a map of the op is for, in its order: those of a nest's blocks, of a contraction's result, of what is reduced.
+/// The axes that a map of the op is for, in its order: those of a elementwise loop's blocks, of a contraction's result, of what is reduced.
 AxisList MappedAxes(const Op& op);
 /// The op's map; without one: empty.
 LaneMap MapOf(const Op& op);

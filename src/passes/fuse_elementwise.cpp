@@ -15,14 +15,14 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
-// fuse-elementwise: elementwise ops of one block with the same axes become one nest; what only they use is never a tile.
+// fuse-elementwise: elementwise ops of one block with the same axes become one elementwise loop; what only they use is never a tile.
 //   %t = load %x[%i] ; %u = add %t, %s ; store %u to %y[%i]
-//   -> nest (%p: i64 of %i) { %e = load %x[%p] ; %f = add %e, %s ; store %f to %y[%p] ; yield }
-// Within a nest the ops run point by point. That is the same as op by op as long as no point reads what another wrote,
-// and as long as at most one op may trap (the first trap is then the same one). An update has a nest of its own, which
+//   -> elementwise (%p: i64 of %i) { %e = load %x[%p] ; %f = add %e, %s ; store %f to %y[%p] ; yield }
+// Within a elementwise loop the ops run point by point. That is the same as op by op as long as no point reads what another wrote,
+// and as long as at most one op may trap (the first trap is then the same one). An update has a elementwise loop of its own, which
 // goes element by element; what it takes in stays as fast as it was.
-// A fold in lanes that reads what a group makes goes after its nest, which goes on: expand-tiles lets the nest take
-// the fold along. What is loaded from a tensor that the kernel cannot change is loaded again by each nest that reads it
+// A fold in lanes that reads what a group makes goes after its elementwise loop, which goes on: expand-tiles lets the elementwise loop take
+// the fold along. What is loaded from a tensor that the kernel cannot change is loaded again by each elementwise loop that reads it
 // (analysis/reloads.h), and conditions on indices are computed anew (analysis/index_conditions.h).
 
 namespace kdl::passes {
@@ -67,8 +67,8 @@ bool ApartAlong(const Op* a, const Op* b, ir::AxisId axis) {
 struct Group {
   AxisList axes;
   std::vector<Op*> members;
-  std::vector<Op*> followers;         ///< folds of what members make: they come after the nest
-  size_t overtaken = 0;               ///< of them; they stand before the last member
+  std::vector<Op*> followers;  ///< folds of what members make: they come after the elementwise loop
+  size_t overtaken = 0;        ///< of them; they stand before the last member
   std::unordered_set<const Op*> set;  ///< of both
 
   bool Accepts(const Op* op) const {
@@ -124,11 +124,11 @@ AxisList LoopOrder(const Group& group, const AxisOrder& order) {
   return in_order ? group.axes : order.Sorted(group.axes);
 }
 
-/// Rewrites one group into a nest before its last member.
-class NestMaker {
+/// Rewrites one group into a elementwise loop before its last member.
+class ElementwiseLoopMaker {
  public:
-  NestMaker(ir::Module& module, const Group& group, const AxisOrder& order, const Reloads& reloads,
-            const IndexConditions& conditions)
+  ElementwiseLoopMaker(ir::Module& module, const Group& group, const AxisOrder& order,
+                       const Reloads& reloads, const IndexConditions& conditions)
       : module_(module),
         group_(group),
         reloads_(reloads),
@@ -142,8 +142,8 @@ class NestMaker {
     std::vector<Value*> blocks;
     for (ir::AxisId axis : order_) blocks.push_back(ir::FindBlock(last, axis));
     ir::Builder builder(module_, last);
-    Op* nest = builder.Create(OpKind::Nest, {blocks}, TypesOf(leaving));
-    ir::Region* body = nest->region();
+    Op* elementwise = builder.Create(OpKind::Elementwise, {blocks}, TypesOf(leaving));
+    ir::Region* body = elementwise->region();
     inner_.SetInsertionPoint(body);
     for (size_t i = 0; i < order_.size(); ++i) {
       points_[order_[i]] =
@@ -154,8 +154,8 @@ class NestMaker {
     for (Value* value : leaving) yielded.push_back(map_.at(value));
     inner_.Create(OpKind::Yield, {yielded}, {});
     for (size_t i = 0; i < leaving.size(); ++i) {
-      nest->result(i)->set_name(leaving[i]->name());
-      leaving[i]->ReplaceAllUsesWith(nest->result(i));
+      elementwise->result(i)->set_name(leaving[i]->name());
+      leaving[i]->ReplaceAllUsesWith(elementwise->result(i));
     }
     for (size_t i = 0; i < group_.overtaken; ++i) MoveBefore(group_.followers[i], last);
     for (auto it = group_.members.rbegin(); it != group_.members.rend(); ++it) ir::Erase(*it);
@@ -172,7 +172,7 @@ class NestMaker {
     return Contains(group_.members, AncestorIn(group_.members[0]->parent_region(), op));
   }
 
-  /// Results that ops outside the nest use.
+  /// Results that ops outside the elementwise loop use.
   std::vector<Value*> Leaving() const {
     std::vector<Value*> leaving;
     for (const Op* op : group_.members) {
@@ -277,7 +277,8 @@ class Former {
   void FormInRegion(const ir::Region* region) {
     Group group;
     auto close = [&] {
-      if (!group.members.empty()) NestMaker(module_, group, order_, reloads_, conditions_).Run();
+      if (!group.members.empty())
+        ElementwiseLoopMaker(module_, group, order_, reloads_, conditions_).Run();
       group = {};
     };
     for (Op* op : *region) {
@@ -299,7 +300,7 @@ class Former {
     close();
   }
 
-  /// Whether what the op's nest makes anew for it needs a fold that comes after the nest.
+  /// Whether what the op's elementwise loop makes anew for it needs a fold that comes after the elementwise loop.
   bool RemakesOfFollower(const Group& group, const Op* op) const {
     return std::ranges::any_of(OutsideOperands(op), [&](Value* used) {
       const Op* made = ir::IsTile(used->type()) ? reloads_.LoadOf(used) : nullptr;
@@ -308,7 +309,7 @@ class Former {
     });
   }
 
-  /// What each nest makes anew. One may use another, whichever kind they are: the users go first.
+  /// What each elementwise loop makes anew. One may use another, whichever kind they are: the users go first.
   void EraseRemade(const ir::Region* body) {
     std::vector<Op*> remade = OpsIn(body, [&](const Op* op) {
       bool is_load = !op->results().empty() && reloads_.LoadOf(op->result());

@@ -173,12 +173,13 @@ KDL_KERNEL_PASS(Canonicalize, .name = "canonicalize",
 
 KDL_KERNEL_PASS(
     FuseElementwise, .name = "fuse-elementwise",
-    .summary = "groups elementwise ops with equal axes into one nest",
-    .needs = {{&kFnsInlined, "a nest holds ops, not calls"},
+    .summary = "groups elementwise ops with equal axes into one elementwise loop",
+    .needs = {{&kFnsInlined, "a elementwise loop holds ops, not calls"},
               {&kPipesLowered, "what travels through pipes is loaded and stored like the rest"},
-              {&kBlocksDistributed, "a nest goes over the blocks that a core has"},
-              {&kReductionOrderFixed, "folds in lanes are taken along by nests, chains are not"},
-              {&kBoundsChecked, "at most one op of a nest may trap"}},
+              {&kBlocksDistributed, "a elementwise loop goes over the blocks that a core has"},
+              {&kReductionOrderFixed,
+               "folds in lanes are taken along by elementwise loops, chains are not"},
+              {&kBoundsChecked, "at most one op of a elementwise loop may trap"}},
     .gives = {&kElementwiseFused});
 
 KDL_KERNEL_PASS(CheckScratch, .name = "check-scratch",

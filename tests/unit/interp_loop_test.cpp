@@ -140,12 +140,12 @@ kernel @k dims(%M, %N) (%x: tensor<i64,[M,N]> in, %y: tensor<i64,[M,N]> out, %z:
   %m = sub %M, %2 : i64
   %i = make_block %2, %m, %0 : block<i>
   %j = make_block %0, %N, %0 : block<j>
-  %t, %u = nest (%q in %j, %p in %i) {
+  %t, %u = elementwise (%q in %j, %p in %i) {
     %a = load %x[%p, %q] {edge = proven} : i64
     %b = add %a, %p : i64
     yield %a, %b
   } : tile<i64; i j>, tile<i64; i j>
-  %s = nest (%p.1 in %i, %q.1 in %j) {
+  %s = elementwise (%p.1 in %i, %q.1 in %j) {
     %c = element %t at (%p.1, %q.1) : i64
     %d = element %u at (%p.1, %q.1) : i64
     %e = mul %c, %d : i64

@@ -66,7 +66,7 @@ kernel @loops.f32 dims(%N) (%x: tensor<f32,[N]> inout, %flag: bool) {
   %5 = size (N*2) : i64
   %i = make_block %0, %2, %0 : block<i>
   %6 = iota %i : tile<i64; i>
-  %t = nest (%p in %i) {
+  %t = elementwise (%p in %i) {
     %7 = element %6 at (%p) : i64
     %8 = cast %7 : f32
     yield %8

@@ -164,9 +164,9 @@ TEST_CASE("control flow") {
   CheckFault("if %b {\n} else {\nyield\n}", "does not end with 'yield'");
   CheckFault("if %b {\nreturn\n} else {\nyield\n}", "stands where no function ends");
   CheckFault("spmd (%q: i64 in %zero .. %N) {deal = static} {\nyield\n}", "stands in another spmd");
-  CheckFault("%r = nest (%p in %i, %q in %i) {\nyield %f\n} : tile<f32; i>",
+  CheckFault("%r = elementwise (%p in %i, %q in %i) {\nyield %f\n} : tile<f32; i>",
              "two blocks of one axis");
-  CheckFault("%r = nest (%p in %i) {\nyield %t\n} : tile<f32; i>",
+  CheckFault("%r = elementwise (%p in %i) {\nyield %t\n} : tile<f32; i>",
              "no tile of what the region yields");
   CheckFault("%r = element %u at (%zero) : f32", "1 indices for 2 axes");
   CheckFault("%e = alloc \"h\" on @cpu : tensor<f32,[M]>", "outside a program");
@@ -316,7 +316,7 @@ TEST_CASE("vectors are carried and leave branches, but pass no call") {
   CheckFault(v + "%r = loop %q in %zero .. %N step %N carry(%s = %v) {\nyield %f\n} : vec<f32 x 4>",
              "yielded values");
   CheckFault(v + "%r = if %b {\nyield %v\n} else {\nyield %v\n} : vec<f32 x 8>", "yielded values");
-  CheckFault(v + "%r = nest (%p in %i) {\nyield %v\n} : tile<f32; i>", "no tile of what");
+  CheckFault(v + "%r = elementwise (%p in %i) {\nyield %v\n} : tile<f32; i>", "no tile of what");
   CheckFault("%k = lane_mask %zero : vec<bool x 4>\nif %k {\nyield\n} else {\nyield\n}",
              "no scalar bool");
 }

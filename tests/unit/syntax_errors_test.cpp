@@ -92,19 +92,21 @@ TEST_CASE("a file that is too large is refused before it is read") {
 }
 
 TEST_CASE("nesting has a limit, up to which everything works") {
-  struct Nest {
+  struct ElementwiseLoop {
     std::string_view before, open, inner, close, after;
   };
-  for (const Nest& nest : {Nest{"x = ", "(", "1", ")", ";"}, Nest{"x = ", "f(", "1", ")", ";"},
-                           Nest{"x = ", "a[", "1", "]", ";"}, Nest{"x = ", "[", "1", "]", ";"},
-                           Nest{"", "{ ", "", "}", ""}, Nest{"", "if a {", "", "} else { }", ""},
-                           Nest{"x = ", "if a then b else ", "1", "", ";"},
-                           Nest{"x = ", "if ", "a", " then b else c", ";"},
-                           Nest{"let x: ", "(", "i32", ", i32)", ";"}}) {
-    CAPTURE(nest.open);
+  for (const ElementwiseLoop& elementwise :
+       {ElementwiseLoop{"x = ", "(", "1", ")", ";"}, ElementwiseLoop{"x = ", "f(", "1", ")", ";"},
+        ElementwiseLoop{"x = ", "a[", "1", "]", ";"}, ElementwiseLoop{"x = ", "[", "1", "]", ";"},
+        ElementwiseLoop{"", "{ ", "", "}", ""}, ElementwiseLoop{"", "if a {", "", "} else { }", ""},
+        ElementwiseLoop{"x = ", "if a then b else ", "1", "", ";"},
+        ElementwiseLoop{"x = ", "if ", "a", " then b else c", ";"},
+        ElementwiseLoop{"let x: ", "(", "i32", ", i32)", ";"}}) {
+    CAPTURE(elementwise.open);
     auto text = [&](size_t n) {
-      return InKernel(fmt::format("{}{}{}{}{}", nest.before, Repeat(nest.open, n), nest.inner,
-                                  Repeat(nest.close, n), nest.after));
+      return InKernel(fmt::format("{}{}{}{}{}", elementwise.before, Repeat(elementwise.open, n),
+                                  elementwise.inner, Repeat(elementwise.close, n),
+                                  elementwise.after));
     };
     CHECK(Parsed(text(kMaxNesting - 1)).Errors() == "");
     for (size_t n : {size_t{300}, size_t{100'000}}) {

@@ -160,7 +160,7 @@ void YieldClaiming(Core& core, Frame& frame) {
   BeginIteration(frame);
 }
 
-void BeginNestPoint(Frame& frame) {
+void BeginElementwiseLoopPoint(Frame& frame) {
   const PointState& state = std::get<PointState>(frame.control);
   frame.next = 0;
   for (size_t axis = 0; axis < frame.block->params.size(); ++axis) {
@@ -170,7 +170,7 @@ void BeginNestPoint(Frame& frame) {
   }
 }
 
-/// The fold_ins of a nest's body.
+/// The fold_ins of a elementwise loop's body.
 std::vector<const Instruction*> FoldsOf(const RegionCode& body) {
   std::vector<const Instruction*> folds;
   for (const Instruction& instruction : body.instructions) {
@@ -179,7 +179,7 @@ std::vector<const Instruction*> FoldsOf(const RegionCode& body) {
   return folds;
 }
 
-/// The results of folds where the nest has no point: where the folded axes have none, each other element has a start.
+/// The results of folds where the elementwise loop has no point: where the folded axes have none, each other element has a start.
 void FoldNothing(Activation& here, const RegionCode& body, const std::vector<AxisRange>& ranges,
                  const std::vector<std::vector<int64_t>>& strides, PointState& state) {
   const ir::Op* yield = body.instructions.back().op;
@@ -317,7 +317,7 @@ void StartSpmd(Core& core, Activation& here, const Instruction& instruction) {
   BeginSpmdBlock(frame);
 }
 
-void StartNest(Core& core, Activation& here, const Instruction& instruction) {
+void StartElementwiseLoop(Core& core, Activation& here, const Instruction& instruction) {
   const PointsPlan& points = *instruction.points;
   std::vector<AxisRange> ranges = RangesOf(points, here);
   std::vector<std::shared_ptr<Tile>> outputs;
@@ -345,7 +345,7 @@ void StartNest(Core& core, Activation& here, const Instruction& instruction) {
   }
   Frame& frame = Push(core, here, instruction, 0);
   frame.control = std::move(state);
-  BeginNestPoint(frame);
+  BeginElementwiseLoopPoint(frame);
 }
 
 void StartIf(Core& core, Activation& here, const Instruction& instruction) {
@@ -391,14 +391,14 @@ void YieldSpmd(Core& core, Frame& frame, const Instruction&) {
   BeginSpmdBlock(frame);
 }
 
-void YieldNest(Core& core, Frame& frame, const Instruction& yield) {
+void YieldElementwiseLoop(Core& core, Frame& frame, const Instruction& yield) {
   auto& state = std::get<PointState>(frame.control);
   for (size_t i = 0; i < state.outputs.size(); ++i) {
     state.outputs[i]->elements[static_cast<size_t>(state.walk.offset(i))] =
         frame.here->scalar(yield.operands[i]);
   }
   state.walk.Next();
-  if (!state.walk.done()) return BeginNestPoint(frame);
+  if (!state.walk.done()) return BeginElementwiseLoopPoint(frame);
   KeepOutputs(*frame.here, *frame.owner, state);
   core.frames.pop_back();
 }

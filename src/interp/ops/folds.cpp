@@ -125,7 +125,7 @@ std::vector<int64_t> ReducedSizes(const Instruction& instruction,
   return {sizes.end() - static_cast<ptrdiff_t>(instruction.points->reduced), sizes.end()};
 }
 
-/// What a reduce_in_loop starts from at the walk's point, which it has for the nest's other axes.
+/// What a reduce_in_loop starts from at the walk's point, which it has for the elementwise loop's other axes.
 uint64_t StartOf(Activation& here, const Instruction& fold, const PointWalk& walk) {
   size_t number = fold.op->SegmentBegin(ir::ReduceInLoopOp::at_into);
   if (number == fold.operands.size()) return fold.fold->identity;
@@ -153,7 +153,7 @@ uint64_t FoldOfNothing(Activation& here, const Instruction& fold, const PointWal
   return FoldLanes(fold.fold->fold, lanes);
 }
 
-/// Takes in the point at which the nest stands; after the last one of the folded axes the lanes are the result.
+/// Takes in the point at which the elementwise loop stands; after the last one of the folded axes the lanes are the result.
 void RunReduceInLoop(Core& core, Activation& here, const Instruction& instruction) {
   auto& state = std::get<PointState>(core.frames.back().control);
   const FoldPlan& plan = *instruction.fold;

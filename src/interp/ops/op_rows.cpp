@@ -79,7 +79,7 @@ constexpr OpRow kRows[] = {
     {OpKind::Wait, Plan::None, &RunWait},
     {OpKind::Match, Plan::None, &RunMatch},
     {OpKind::Release, Plan::None, &RunRelease},
-    {OpKind::Nest, Plan::Nest, &StartNest, &YieldNest},
+    {OpKind::Elementwise, Plan::Elementwise, &StartElementwiseLoop, &YieldElementwiseLoop},
     {OpKind::Element, Plan::None, &RunElement},
     {OpKind::ReduceInLoop, Plan::ReduceInLoop, &RunReduceInLoop},
     {OpKind::TileBuffer, Plan::TileBuffer, &RunTileBuffer},

@@ -26,7 +26,7 @@ enum class Plan : uint8_t {
   ReduceInLoop,
   LoadTile,
   TileBuffer,
-  Nest,
+  Elementwise,
   OperandAxes,
   Pipe,
   Positions,

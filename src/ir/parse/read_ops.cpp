@@ -63,7 +63,7 @@ class OpReader {
   bool ReadWhile();
   bool ReadIf();
   bool ReadSpmd();
-  bool ReadNest();
+  bool ReadElementwiseLoop();
   bool ReadStage();
   bool ReadBinder(bool typed);
   bool ReadRange(bool with_step);
@@ -467,7 +467,7 @@ bool OpReader::ReadWhile() { return ReadCarried(0); }
 bool OpReader::ReadIf() { return ReadOperands(0); }
 bool OpReader::ReadStage() { return true; }
 bool OpReader::ReadSpmd() { return ReadBinders(true); }
-bool OpReader::ReadNest() { return ReadBinders(false); }
+bool OpReader::ReadElementwiseLoop() { return ReadBinders(false); }
 
 /// `(%i: type in %lo .. %hi, …)`, or `(%i in %block, …)`.
 bool OpReader::ReadBinders(bool ranges) {
@@ -493,7 +493,7 @@ bool OpReader::ReadRegionHeader() {
   static constexpr Row kRows[] = {
       {OpKind::For, &OpReader::ReadFor},     {OpKind::Loop, &OpReader::ReadLoop},
       {OpKind::While, &OpReader::ReadWhile}, {OpKind::If, &OpReader::ReadIf},
-      {OpKind::Spmd, &OpReader::ReadSpmd},   {OpKind::Nest, &OpReader::ReadNest},
+      {OpKind::Spmd, &OpReader::ReadSpmd},   {OpKind::Elementwise, &OpReader::ReadElementwiseLoop},
       {OpKind::Fold, &OpReader::ReadFolded}, {OpKind::Scan, &OpReader::ReadFolded},
       {OpKind::Cut, &OpReader::ReadCut},     {OpKind::Stage, &OpReader::ReadStage},
   };

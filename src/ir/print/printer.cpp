@@ -154,7 +154,7 @@ class OpPrinter {
   std::string WhileHead(const Op* op) const;
   std::string IfHead(const Op* op) const;
   std::string SpmdHead(const Op* op) const;
-  std::string NestHead(const Op* op) const;
+  std::string ElementwiseLoopHead(const Op* op) const;
   std::string FoldHead(const Op* op) const;
   std::string NoHead(const Op* op) const;
   /// Of a region whose parameters from `first` on carry the inits.
@@ -340,7 +340,7 @@ std::string OpPrinter::SpmdHead(const Op* op) const {
   return fmt::format(" ({})", fmt::join(binders, ", "));
 }
 
-std::string OpPrinter::NestHead(const Op* op) const {
+std::string OpPrinter::ElementwiseLoopHead(const Op* op) const {
   return fmt::format(" ({})", Elements(op, op->operands().size(), 0));
 }
 
@@ -366,11 +366,16 @@ void OpPrinter::PrintRegionHeader(const Op* op) {
     std::string (OpPrinter::*head)(const Op*) const;
   };
   static constexpr Row kRows[] = {
-      {OpKind::For, &OpPrinter::ForHead},     {OpKind::Loop, &OpPrinter::LoopHead},
-      {OpKind::While, &OpPrinter::WhileHead}, {OpKind::If, &OpPrinter::IfHead},
-      {OpKind::Spmd, &OpPrinter::SpmdHead},   {OpKind::Nest, &OpPrinter::NestHead},
-      {OpKind::Fold, &OpPrinter::FoldHead},   {OpKind::Scan, &OpPrinter::FoldHead},
-      {OpKind::Cut, &OpPrinter::CutHead},     {OpKind::Stage, &OpPrinter::NoHead},
+      {OpKind::For, &OpPrinter::ForHead},
+      {OpKind::Loop, &OpPrinter::LoopHead},
+      {OpKind::While, &OpPrinter::WhileHead},
+      {OpKind::If, &OpPrinter::IfHead},
+      {OpKind::Spmd, &OpPrinter::SpmdHead},
+      {OpKind::Elementwise, &OpPrinter::ElementwiseLoopHead},
+      {OpKind::Fold, &OpPrinter::FoldHead},
+      {OpKind::Scan, &OpPrinter::FoldHead},
+      {OpKind::Cut, &OpPrinter::CutHead},
+      {OpKind::Stage, &OpPrinter::NoHead},
   };
   static_assert(CoverOnce(kRows, [](const OpInfo& info) { return info.regions > 0; }),
                 "each op with regions is printed");

@@ -299,7 +299,7 @@ void FunctionVerifier::Leave(size_t mark) {
   }
 }
 
-/// Blocks first: a carried tile may have the axis of its own loop only by an outer block, but a nest's
+/// Blocks first: a carried tile may have the axis of its own loop only by an outer block, but a elementwise loop's
 /// or loop's parameters come in any order.
 void FunctionVerifier::OpenScope(const Region* region, const Op* op) {
   for (size_t i = 0; i < region->params().size(); ++i) {

@@ -12,7 +12,7 @@ namespace kdl::ir {
 
 namespace {
 
-std::string NestFault(const Op& op, const Module&) {
+std::string ElementwiseLoopFault(const Op& op, const Module&) {
   std::vector<AxisId> axes = AxesOf(op.operands());
   if (!std::all_of(op.operands().begin(), op.operands().end(), IsBlock))
     return "an operand is no block";
@@ -69,29 +69,31 @@ std::string FoldedTermsFault(const Op& op) {
 
 std::string ReduceInLoopFault(const Op& op, const Module&) {
   if (std::string fault = FoldedTermsFault(op); !fault.empty()) return fault;
-  const Op* nest = op.parent_region()->parent();
-  if (!nest || nest->kind() != OpKind::Nest) return "stands in no nest";
+  const Op* elementwise = op.parent_region()->parent();
+  if (!elementwise || elementwise->kind() != OpKind::Elementwise)
+    return "stands in no elementwise loop";
   AxisList walked;
-  for (const Value* block : nest->operands()) walked.push_back(block->type()->axes[0]);
+  for (const Value* block : elementwise->operands()) walked.push_back(block->type()->axes[0]);
   if (op.attr<AttrKey::Order>() != OrderKind::Lanes64) return "its order is not lanes64";
   AxisList over = op.attr<AttrKey::Axes>();
   bool last = !over.empty() && over.size() <= walked.size() &&
               std::equal(over.rbegin(), over.rend(), walked.rbegin());
-  if (!last) return "the axes are not those that the nest walks last";
-  for (const Op* other = nest->region()->first(); other != &op; other = other->next()) {
+  if (!last) return "the axes are not those that the elementwise loop walks last";
+  for (const Op* other = elementwise->region()->first(); other != &op; other = other->next()) {
     if (other->kind() == OpKind::ReduceInLoop && other->attr<AttrKey::Axes>() != over)
-      return "the nest folds other axes, too";
+      return "the elementwise loop folds other axes, too";
   }
   for (const Value* into : op.Segment(ReduceInLoopOp::at_into)) {
-    if (into->def() && into->def()->parent_region() == nest->region())
-      return "'into' is made in the nest";
+    if (into->def() && into->def()->parent_region() == elementwise->region())
+      return "'into' is made in the elementwise loop";
     bool fits = IsTile(into->type()) && into->type()->scalar == op.attr<AttrKey::Acc>() &&
-                Includes(Without(AxesOf(nest->operands()), over), into->type()->axes);
-    if (!fits) return "'into' is no value over the nest's other axes, of the accumulator's type";
+                Includes(Without(AxesOf(elementwise->operands()), over), into->type()->axes);
+    if (!fits)
+      return "'into' is no value over the elementwise loop's other axes, of the accumulator's type";
   }
   const std::vector<Use>& uses = op.result()->uses();
-  bool yielded = uses.size() == 1 && uses[0].user == nest->region()->terminator();
-  return yielded ? "" : "the nest does not yield the result, once";
+  bool yielded = uses.size() == 1 && uses[0].user == elementwise->region()->terminator();
+  return yielded ? "" : "the elementwise loop does not yield the result, once";
 }
 
 std::string PrefetchFault(const Op& op, const Module&) {
@@ -370,7 +372,7 @@ std::string BarrierFault(const Op& op, const Module&) {
 
 }  // namespace
 
-KDL_TYPE_RULE(Nest, NestFault)
+KDL_TYPE_RULE(Elementwise, ElementwiseLoopFault)
 KDL_TYPE_RULE(Element, ElementFault)
 KDL_TYPE_RULE(ReduceInLoop, ReduceInLoopFault)
 KDL_TYPE_RULE(Check, CheckFault)

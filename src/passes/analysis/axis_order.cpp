@@ -15,12 +15,12 @@ constexpr int kLoadedLast = 1;
 constexpr int kStoredLast = 2;
 constexpr int kInnermost = 1 << 20;  // more than folds raise any
 
-/// The axis that an index operand walks by itself: a block, or a nest's index over one.
+/// The axis that an index operand walks by itself: a block, or a elementwise loop's index over one.
 std::optional<AxisId> WalkedAxis(const Value* index) {
   if (index->type()->kind == ir::TypeKind::Block) return index->type()->axes[0];
-  const Op* nest = index->parent_region() ? index->parent_region()->parent() : nullptr;
-  if (!nest || nest->kind() != OpKind::Nest) return std::nullopt;
-  return nest->operand(index->index())->type()->axes[0];
+  const Op* elementwise = index->parent_region() ? index->parent_region()->parent() : nullptr;
+  if (!elementwise || elementwise->kind() != OpKind::Elementwise) return std::nullopt;
+  return elementwise->operand(index->index())->type()->axes[0];
 }
 
 bool Folds(OpKind kind) {
@@ -28,7 +28,7 @@ bool Folds(OpKind kind) {
          kind == OpKind::Scan || kind == OpKind::ReduceInLoop;
 }
 
-/// Those of what is folded: a nest's, where a fold stands in one.
+/// Those of what is folded: a elementwise loop's, where a fold stands in one.
 AxisList FoldedFrom(const Op* op) {
   AxisList axes;
   std::span<Value* const> values = op->kind() == OpKind::ReduceInLoop

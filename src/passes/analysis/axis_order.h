@@ -8,7 +8,7 @@
 namespace kdl::passes {
 
 /// The order in which a kernel's axes are walked and in which its tiles lie in scratch: one for the whole kernel, so
-/// that what one nest writes side by side the next one reads side by side. The last axis of a nest is the one that
+/// that what one elementwise loop writes side by side the next one reads side by side. The last axis of a elementwise loop is the one that
 /// becomes vectors.
 class AxisOrder {
  public:

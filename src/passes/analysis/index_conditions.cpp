@@ -12,7 +12,7 @@ namespace kdl::passes {
 bool IsIndices(const Value* tile) {
   const Op* def = tile->def();
   if (!def || def->kind() == OpKind::Iota) return def != nullptr;
-  if (def->kind() != OpKind::Nest || def->operands().size() != 1) return false;
+  if (def->kind() != OpKind::Elementwise || def->operands().size() != 1) return false;
   return def->region()->terminator()->operand(tile->index()) == def->region()->param(0);
 }
 
@@ -36,10 +36,11 @@ bool WidensForUpdates(const Op* op) {
 
 IndexConditions::IndexConditions(const ir::Function& kernel) {
   ir::Walk(kernel.body, [&](Op* op) {
-    if (!MayBe(op) || Around(op, OpKind::While)) return;  // a nest copies it with all that is in it
-    bool in_nests = std::ranges::all_of(op->result()->uses(),
-                                        [](const ir::Use& use) { return IsPointwise(use.user); });
-    if (in_nests) set_.insert(op);
+    if (!MayBe(op) || Around(op, OpKind::While))
+      return;  // a elementwise loop copies it with all that is in it
+    bool in_elementwise_loops = std::ranges::all_of(
+        op->result()->uses(), [](const ir::Use& use) { return IsPointwise(use.user); });
+    if (in_elementwise_loops) set_.insert(op);
   });
 }
 

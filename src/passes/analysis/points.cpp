@@ -27,7 +27,7 @@ bool LooksUp(const Op* op) {
 }
 
 /// Whether its turns are the same point by point: no element looks at another one, or at memory that changes. What leaves it is a tile of
-/// all its axes, as results of nests are.
+/// all its axes, as results of elementwise loops are.
 bool IsPointwiseWhile(const Op* op) {
   AxisList axes = PointAxes(op);
   for (const Value* result : op->results()) {
@@ -46,7 +46,7 @@ bool IsPointwiseWhile(const Op* op) {
 }  // namespace
 
 bool IsPointwise(const Op* op) {
-  KDL_CHECK(op->kind() != OpKind::Call, "calls are inlined before nests are formed");
+  KDL_CHECK(op->kind() != OpKind::Call, "calls are inlined before elementwise loops are formed");
   bool maps = op->info().has(ir::kElementwise) || op->kind() == OpKind::Iota ||
               op->kind() == OpKind::Assert || (op->kind() == OpKind::While && IsPointwiseWhile(op));
   bool accesses =

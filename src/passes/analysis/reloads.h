@@ -7,7 +7,7 @@
 
 namespace kdl::passes {
 
-/// Loads that every nest which reads them does for itself, so that no tile of theirs is kept: those from tensors that
+/// Loads that every elementwise loop which reads them does for itself, so that no tile of theirs is kept: those from tensors that
 /// the kernel cannot change, read by ops of their own block side by side or the same for a whole row. Where something
 /// else needs the tile, a twin of the load keeps it.
 class Reloads {

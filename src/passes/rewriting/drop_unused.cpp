@@ -38,7 +38,7 @@ bool HasNoEffect(const Op* op) {
     case OpKind::BufferLoad:
     case OpKind::If:
     case OpKind::For:
-    case OpKind::Nest:
+    case OpKind::Elementwise:
       pure = true;
       break;
     case OpKind::Loop:

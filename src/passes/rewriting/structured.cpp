@@ -52,16 +52,16 @@ void MakeLoop(ir::Builder& b, const LoopBounds& bounds, const std::function<void
 
 void MakeLoops(ir::Builder& b, const Values& sizes,
                const std::function<void(const Values&)>& body) {
-  const std::function<void(const Values&)> nest = [&](const Values& place) {
+  const std::function<void(const Values&)> elementwise = [&](const Values& place) {
     if (place.size() == sizes.size()) return body(place);
     Value* zero = b.I64(0);
     MakeLoop(b, {zero, sizes[place.size()]}, [&](Value* index) {
       Values deeper = place;
       deeper.push_back(index);
-      nest(deeper);
+      elementwise(deeper);
     });
   };
-  nest({});
+  elementwise({});
 }
 
 void MakeTeamLoop(ir::Builder& b, const LoopBounds& bounds,

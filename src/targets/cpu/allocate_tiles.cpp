@@ -27,7 +27,7 @@
 //                                                  %s = load_tile %h
 //
 // A tile buffer is decided where its tile is made. To save copies it is the one that the tile is needed in: a carried tile's is that
-// of its predecessor, a branch's that of the branch's result, and a nest that keeps most of a tile that nothing else needs
+// of its predecessor, a branch's that of the branch's result, and a elementwise loop that keeps most of a tile that nothing else needs
 // stands in that tile's tile buffer. Where the reader walks a tile along another axis than it lies, a copy is made that lies so.
 
 namespace kdl::cpu {
@@ -123,9 +123,9 @@ class TilePlacer {
     });
   }
 
-  /// A nest reads an element before it writes it; the other ops read elements that they have overwritten.
+  /// A elementwise loop reads an element before it writes it; the other ops read elements that they have overwritten.
   bool Disturbs(const Op* maker, const Value* tile_buffer) const {
-    if (maker->kind() == OpKind::Nest) return false;
+    if (maker->kind() == OpKind::Elementwise) return false;
     return std::ranges::any_of(maker->operands(), [&](const Value* operand) {
       auto found = tile_buffers_.find(operand);
       return found != tile_buffers_.end() && found->second == tile_buffer;
@@ -154,21 +154,21 @@ class TilePlacer {
     return usable ? tile_buffer->second : nullptr;
   }
 
-  /// The tile buffer of a tile that the result of a nest is but for some elements, where nothing needs that tile any more.
-  Value* KeptTileBuffer(const Op* nest, size_t i) const {
-    if (nest->kind() != OpKind::Nest ||
-        PanelOf(kernel_, module_.context(), nest->result(i)).columns)
+  /// The tile buffer of a tile that the result of a elementwise loop is but for some elements, where nothing needs that tile any more.
+  Value* KeptTileBuffer(const Op* elementwise, size_t i) const {
+    if (elementwise->kind() != OpKind::Elementwise ||
+        PanelOf(kernel_, module_.context(), elementwise->result(i)).columns)
       return nullptr;
-    for (const Value* tile : KeptTiles(nest, i)) {
+    for (const Value* tile : KeptTiles(elementwise, i)) {
       auto tile_buffer = tile_buffers_.find(tile);
       if (tile_buffer == tile_buffers_.end() || tile_buffer->second->type()->panel ||
-          !DiesAt(tile, nest))
+          !DiesAt(tile, elementwise))
         continue;
-      bool taken = std::ranges::any_of(nest->results(), [&](const Value* result) {
+      bool taken = std::ranges::any_of(elementwise->results(), [&](const Value* result) {
         auto other = tile_buffers_.find(result);
         return other != tile_buffers_.end() && other->second == tile_buffer->second;
       });
-      if (!taken && IsFreeBehind(tile_buffer->second, nest)) return tile_buffer->second;
+      if (!taken && IsFreeBehind(tile_buffer->second, elementwise)) return tile_buffer->second;
     }
     return nullptr;
   }
@@ -230,8 +230,8 @@ class TilePlacer {
 
   void PlaceOp(Op* op) {
     switch (op->kind()) {
-      case OpKind::Nest:
-        return PlaceNest(op);
+      case OpKind::Elementwise:
+        return PlaceElementwiseLoop(op);
       case OpKind::Reduce:
       case OpKind::Contraction:
         return op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64 ? PlaceLanes(op)
@@ -260,46 +260,47 @@ class TilePlacer {
 
   /// A factor that is spread lies as memory has it, which costs nothing to make, as long as register blocks find it in L1, else
   /// along their terms.
-  void WalkForReaders(Op* nest) {
-    std::optional<Spread> spread = SpreadOf(kernel_, nest->result());
+  void WalkForReaders(Op* elementwise) {
+    std::optional<Spread> spread = SpreadOf(kernel_, elementwise->result());
     if (!spread) return;
-    for (const Op* op : *nest->region()) {
+    for (const Op* op : *elementwise->region()) {
       // The first that traps stays the first, and folded axes stay the last.
       if (MayTrap(op) || op->kind() == OpKind::Element || op->kind() == OpKind::ReduceInLoop)
         return;
     }
-    size_t last = nest->operands().size() - 1;
-    auto loads_rows = [nest] {
-      LastAxis walk(nest);
+    size_t last = elementwise->operands().size() - 1;
+    auto loads_rows = [elementwise] {
+      LastAxis walk(elementwise);
       return walk.Transposes() && walk.Across()[0]->kind() == OpKind::Load;
     };
     bool turns = loads_rows();
     if (spread->near_as_it_lies && turns) {
-      MoveAxis(nest, LastAxis(nest).across_axis(), last);
+      MoveAxis(elementwise, LastAxis(elementwise).across_axis(), last);
     } else if (!spread->near_as_it_lies && !turns) {
-      auto of_terms = std::ranges::find_if(
-          nest->operands(), [&](const Value* v) { return v->type()->axes[0] == spread->along; });
-      auto at = static_cast<size_t>(of_terms - nest->operands().begin());
+      auto of_terms = std::ranges::find_if(elementwise->operands(), [&](const Value* v) {
+        return v->type()->axes[0] == spread->along;
+      });
+      auto at = static_cast<size_t>(of_terms - elementwise->operands().begin());
       if (at >= last) return;
-      MoveAxis(nest, at, last);
-      if (!loads_rows()) return MoveAxis(nest, last, at);
+      MoveAxis(elementwise, at, last);
+      if (!loads_rows()) return MoveAxis(elementwise, last, at);
     } else {
       return;
     }
-    Value* result = nest->result();
+    Value* result = elementwise->result();
     tile_buffers_[result] =
-        NewTileBuffer(nest, result->type(), nest->operands().back()->type()->axes[0]);
+        NewTileBuffer(elementwise, result->type(), elementwise->operands().back()->type()->axes[0]);
     tile_buffers_[result]->set_name(result->name());
   }
 
-  /// The nest walks the axis at another place of its order.
-  static void MoveAxis(Op* nest, size_t from, size_t to) {
-    ir::Region* body = nest->region();
+  /// The elementwise loop walks the axis at another place of its order.
+  static void MoveAxis(Op* elementwise, size_t from, size_t to) {
+    ir::Region* body = elementwise->region();
     while (from != to) {
       size_t next = from < to ? from + 1 : from - 1;
-      Value* axis = nest->operand(from);
-      nest->SetOperand(from, nest->operand(next));
-      nest->SetOperand(next, axis);
+      Value* axis = elementwise->operand(from);
+      elementwise->SetOperand(from, elementwise->operand(next));
+      elementwise->SetOperand(next, axis);
       SwapUses(body->param(from), body->param(next));
       from = next;
     }
@@ -315,39 +316,42 @@ class TilePlacer {
     b->set_name(name);
   }
 
-  /// Pieces of the nest's last axis are read and stored side by side, where vectors run it: where a tile lies along another
-  /// axis, since the nest walks its axes in an order of its own as it may trap, a copy is read or written.
-  void PlaceNest(Op* nest) {
-    if (nest->results().size() == 1) WalkForReaders(nest);
-    LastAxis last(nest);
+  /// Pieces of the elementwise loop's last axis are read and stored side by side, where vectors run it: where a tile lies along another
+  /// axis, since the elementwise loop walks its axes in an order of its own as it may trap, a copy is read or written.
+  void PlaceElementwiseLoop(Op* elementwise) {
+    if (elementwise->results().size() == 1) WalkForReaders(elementwise);
+    LastAxis last(elementwise);
     bool by_vectors = last.Vectorizes() || last.Transposes();
-    AxisId axis = nest->operands().back()->type()->axes[0];
-    const Op* yield = nest->region()->terminator();
+    AxisId axis = elementwise->operands().back()->type()->axes[0];
+    const Op* yield = elementwise->region()->terminator();
     std::vector<std::pair<Value*, Value*>> made;
-    for (size_t i = 0; i < nest->results().size(); ++i) {
-      Value* result = nest->result(i);
+    for (size_t i = 0; i < elementwise->results().size(); ++i) {
+      Value* result = elementwise->result(i);
       if (result->uses().empty() || !IsTileValue(result) || IsFolded(yield->operand(i))) continue;
-      Value* tile_buffer = ResultTileBuffer(nest, i);
+      Value* tile_buffer = ResultTileBuffer(elementwise, i);
       bool lies = !by_vectors || LastOf(tile_buffer) == axis;
-      made.emplace_back(result, lies ? tile_buffer : NewTileBuffer(nest, result->type(), axis));
+      made.emplace_back(result,
+                        lies ? tile_buffer : NewTileBuffer(elementwise, result->type(), axis));
     }
     std::map<const Value*, Value*> read;
-    for (Op* op : *nest->region()) {
+    for (Op* op : *elementwise->region()) {
       for (size_t i = 0; i < op->operands().size(); ++i) {
         Value* tile = op->operand(i);
         if (!IsTileValue(tile)) continue;
         Value*& tile_buffer = read[tile];
         bool walks = by_vectors && op->kind() == OpKind::Element && HasAxis(tile, axis);
-        if (!tile_buffer) tile_buffer = walks ? Along(nest, tile, axis) : tile_buffers_.at(tile);
-        Read(nest, op, i, tile_buffer);
+        if (!tile_buffer)
+          tile_buffer = walks ? Along(elementwise, tile, axis) : tile_buffers_.at(tile);
+        Read(elementwise, op, i, tile_buffer);
       }
     }
-    for (size_t i = 0; i < nest->results().size(); ++i) {
-      Value* result = nest->result(i);
+    for (size_t i = 0; i < elementwise->results().size(); ++i) {
+      Value* result = elementwise->result(i);
       if (IsTileValue(result) && IsFolded(yield->operand(i)))
-        made.emplace_back(result, tile_buffers_[result] = NewTileBuffer(nest, result->type()));
+        made.emplace_back(result,
+                          tile_buffers_[result] = NewTileBuffer(elementwise, result->type()));
     }
-    for (const auto& [tile, tile_buffer] : made) Write(nest, tile, tile_buffer);
+    for (const auto& [tile, tile_buffer] : made) Write(elementwise, tile, tile_buffer);
   }
 
   /// Register blocks read what walks their columns by vectors, and go on from what stands in the result's tile buffer, if they can.

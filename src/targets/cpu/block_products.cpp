@@ -199,17 +199,18 @@ class ProductBlocker {
     const ir::AxisList walked = *ir::PartAxes(kernel_, get.tile_buffer()->type(), tile->type());
     std::vector<Value*> blocks;
     for (AxisId axis : walked) blocks.push_back(ir::FindBlock(at, axis));
-    Op* nest = b_.Create(OpKind::Nest, {blocks}, {b_.types().ScalarOf(kdl::Scalar::F32)});
+    Op* elementwise =
+        b_.Create(OpKind::Elementwise, {blocks}, {b_.types().ScalarOf(kdl::Scalar::F32)});
     std::map<AxisId, Value*> points;
-    for (AxisId axis : walked) points[axis] = b_.AddParam(nest->region(), b_.I64Type(), {});
+    for (AxisId axis : walked) points[axis] = b_.AddParam(elementwise->region(), b_.I64Type(), {});
     std::vector<Value*> point;
     for (AxisId axis : tile->type()->axes) point.push_back(points.at(axis));
-    FillRegion(b_, nest->region(), [&] {
+    FillRegion(b_, elementwise->region(), [&] {
       ir::Type element = b_.types().ScalarOf(tile->type()->scalar);
       Value* small = SmallOf(MakeOne(b_, OpKind::Element, {{tile}, point}, element), limit);
       return std::vector{FoldOf(small, walked)};
     });
-    return nest->result();
+    return elementwise->result();
   }
 
   Value* FoldOf(Value* small, const AxisList& walked) {

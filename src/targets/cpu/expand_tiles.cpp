@@ -7,7 +7,7 @@
 #include "targets/cpu/expand/expander.h"
 #include "targets/cpu/passes.h"
 
-// expand-tiles: a kernel of nests, reductions and contractions becomes loops over scalars and scratch. The body is
+// expand-tiles: a kernel of elementwise loops, reductions and contractions becomes loops over scalars and scratch. The body is
 // rebuilt: the folder expand/ holds a file for each kind of op.
 
 namespace kdl::cpu {
@@ -28,13 +28,13 @@ bool PanelsHoldVectors(PassContext& context, const KernelShape& shape) {
   return hold;
 }
 
-/// What folds in a nest takes in are vectors.
-bool NestsFoldVectors(PassContext& context, const KernelShape& shape) {
+/// What folds in a elementwise loop takes in are vectors.
+bool ElementwiseFoldsVectors(PassContext& context, const KernelShape& shape) {
   bool fold = true;
   for (const ir::Op* op : passes::OpsOfKind(shape.function, ir::OpKind::ReduceInLoop)) {
-    const ir::Op* nest = op->parent_region()->parent();
-    if (LastAxis(nest).Vectorizes()) continue;
-    context.diagnostics.Report(passes::diag::FoldByElements, context.SpanOf(nest->loc()));
+    const ir::Op* elementwise = op->parent_region()->parent();
+    if (LastAxis(elementwise).Vectorizes()) continue;
+    context.diagnostics.Report(passes::diag::FoldByElements, context.SpanOf(elementwise->loc()));
     fold = false;
   }
   return fold;
@@ -44,7 +44,7 @@ bool NestsFoldVectors(PassContext& context, const KernelShape& shape) {
 
 void RunExpandTiles(PassContext& context, ir::Function& kernel) {
   KernelShape shape{kernel, FactsOf(context), AxisOrder(kernel)};
-  if (!PanelsHoldVectors(context, shape) || !NestsFoldVectors(context, shape)) return;
+  if (!PanelsHoldVectors(context, shape) || !ElementwiseFoldsVectors(context, shape)) return;
   ir::Region* old = kernel.body;
   ir::Region* body = context.module.arena().Make<ir::Region>();
   body->set_function(&kernel);

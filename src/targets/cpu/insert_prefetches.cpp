@@ -12,36 +12,36 @@
 // insert-prefetches: while a block of rows passes, its share of the next panel is asked for; so is what the block will store in
 // the last turn. Only in the largest blocks, of rows and of columns: what comes after the others is near the end.
 //
-//   cut %p in %j { if %few { } else { %y = nest { load %b[%k, %p] } ; store_tile %y to %h }
+//   cut %p in %j { if %few { } else { %y = elementwise loop { load %b[%k, %p] } ; store_tile %y to %h }
 //     cut %c in %p { cut %r in %i {
-//       if %ahead { nest (… in %share of %k, … in %next) { prefetch %b[…] {intent = read_later} } } else { }
-//       if %stores { nest (… in %r, … in %c) { prefetch %c[…] {intent = write} } } else { }
+//       if %ahead { elementwise loop (… in %share of %k, … in %next) { prefetch %b[…] {intent = read_later} } } else { }
+//       if %stores { elementwise loop (… in %r, … in %c) { prefetch %c[…] {intent = write} } } else { }
 //       %u = contraction …
-//       if %last { nest { … store … to %c[…] } } else { store_tile %u … } } } }
+//       if %last { elementwise loop { … store … to %c[…] } } else { store_tile %u … } } } }
 
 namespace kdl::cpu {
 
 namespace {
 
-/// The accesses of the kind whose elements are known without the nest's other ops.
-std::vector<const Op*> PlainAccesses(const Op* nest, OpKind kind) {
+/// The accesses of the kind whose elements are known without the elementwise loop's other ops.
+std::vector<const Op*> PlainAccesses(const Op* elementwise, OpKind kind) {
   auto made_here = [&](const Value* index) {
-    return index->def() && index->def()->parent_region() == nest->region();
+    return index->def() && index->def()->parent_region() == elementwise->region();
   };
   std::vector<const Op*> accesses;
-  for (const Op* op : *nest->region()) {
+  for (const Op* op : *elementwise->region()) {
     if (op->kind() == kind && std::ranges::none_of(IndexOf(op), made_here)) accesses.push_back(op);
   }
   return accesses;
 }
 
-/// The nest in the branch that has nothing else but what brings its tiles there and back; null: there is none.
-const Op* NestIn(const ir::Region* region) {
-  const Op* nest = nullptr;
+/// The elementwise loop in the branch that has nothing else but what brings its tiles there and back; null: there is none.
+const Op* ElementwiseLoopIn(const ir::Region* region) {
+  const Op* elementwise = nullptr;
   for (const Op* op : *region) {
-    if (op->kind() == OpKind::Nest) nest = op;
+    if (op->kind() == OpKind::Elementwise) elementwise = op;
   }
-  return nest;
+  return elementwise;
 }
 
 /// The branch of two ways that the op is in, of which the first one runs nearly always.
@@ -102,13 +102,13 @@ class Prefetcher {
     return b_.Make(OpKind::MakeBlock, {start, size, b_.I64(0)}, b_.types().Block(axis));
   }
 
-  /// Of each element that these accesses of the nest touch, where it walks the blocks.
-  void Ask(const Op* nest, const std::vector<const Op*>& accesses,
+  /// Of each element that these accesses of the elementwise loop touch, where it walks the blocks.
+  void Ask(const Op* elementwise, const std::vector<const Op*>& accesses,
            const std::vector<Value*>& blocks, ir::IntentKind intent) {
-    Op* asking = b_.Create(OpKind::Nest, {blocks}, {});
+    Op* asking = b_.Create(OpKind::Elementwise, {blocks}, {});
     ir::ValueMap map;
     for (size_t i = 0; i < blocks.size(); ++i) {
-      const Value* point = nest->region()->param(i);
+      const Value* point = elementwise->region()->param(i);
       map[point] = b_.AddParam(asking->region(), point->type(), point->name());
     }
     FillRegion(b_, asking->region(), [&]() -> Values {
@@ -126,24 +126,25 @@ class Prefetcher {
   /// The branch of the panels' cut that packs one where rows are not few.
   const Op* PackingBranch() const {
     for (const Op* op : *panels_->region()) {
-      if (op->kind() == OpKind::If && NestIn(op->region(1))) return op;
+      if (op->kind() == OpKind::If && ElementwiseLoopIn(op->region(1))) return op;
     }
     return nullptr;
   }
 
   void AskForPanel() {
     const Op* branch = PackingBranch();
-    const Op* nest = branch ? NestIn(branch->region(1)) : nullptr;
-    if (!nest || nest->operands().size() != 2 || !LastAxis(nest).Vectorizes()) return;
-    std::vector<const Op*> loads = PlainAccesses(nest, OpKind::Load);
-    if (loads.empty() || nest->operand(1) != BlockOf(panels_)) return;
-    Value* of_row = ShareOfRow(nest->operand(0));
+    const Op* elementwise = branch ? ElementwiseLoopIn(branch->region(1)) : nullptr;
+    if (!elementwise || elementwise->operands().size() != 2 || !LastAxis(elementwise).Vectorizes())
+      return;
+    std::vector<const Op*> loads = PlainAccesses(elementwise, OpKind::Load);
+    if (loads.empty() || elementwise->operand(1) != BlockOf(panels_)) return;
+    Value* of_row = ShareOfRow(elementwise->operand(0));
     b_.SetInsertionPoint(first_);
     MakeIf(b_, b_.Select(branch->operand(0), b_.Bool(false), IsLargest()), [&] {
       Value* columns = BlockOf(columns_);
       Value* next = b_.Add(b_.BlockStart(columns), b_.BlockSize(columns));
-      Value* share = Share(nest->operand(0), of_row);
-      Ask(nest, loads,
+      Value* share = Share(elementwise->operand(0), of_row);
+      Ask(elementwise, loads,
           {share, MakeBlock(panels_->operand(0), Most(columns_), next, b_.BlockSize(columns))},
           ir::IntentKind::ReadLater);
     });
@@ -174,13 +175,14 @@ class Prefetcher {
 
   void AskForStores() {
     for (const Op* follower : FollowersOf(contraction_)) {
-      const Op* nest = follower->kind() == OpKind::If ? NestIn(follower->region(0)) : nullptr;
+      const Op* elementwise =
+          follower->kind() == OpKind::If ? ElementwiseLoopIn(follower->region(0)) : nullptr;
       std::vector<const Op*> stores;
-      if (nest) stores = PlainAccesses(nest, OpKind::Store);
+      if (elementwise) stores = PlainAccesses(elementwise, OpKind::Store);
       if (stores.empty()) continue;
       b_.SetInsertionPoint(first_);
       MakeIf(b_, b_.And(follower->operand(0), IsLargest()),
-             [&] { Ask(nest, stores, nest->operands(), ir::IntentKind::Write); });
+             [&] { Ask(elementwise, stores, elementwise->operands(), ir::IntentKind::Write); });
     }
   }
 

@@ -13,10 +13,10 @@
 // pack-late: what a contraction reads in panels of columns is packed panel by panel, right before the rows pass over it: the
 // panel is in the nearest cache then, and all take turns in one place that stays there.
 //
-//   %y = nest { … load %b[%k, %j] … }               if %few { %y = nest { … } ; store_tile %y to %h } else { }
+//   %y = elementwise loop { … load %b[%k, %j] … }               if %few { %y = elementwise loop { … } ; store_tile %y to %h } else { }
 //   store_tile %y to %h                                    cut %p: block<jr> in %j {sizes = [32, 31]} {
 //   %b = load_tile %h : tile<f32; j k>              ->      %n = select %few, %number, 0
-//   %u = contraction %a, %b into %t                   if %few { } else { %y = nest (…, … in %p) { … } ; store_tile %y to %h panel %n }
+//   %u = contraction %a, %b into %t                   if %few { } else { %y = elementwise loop (…, … in %p) { … } ; store_tile %y to %h panel %n }
 //   store_tile %u to %c                                      %b = load_tile %h panel %n : tile<f32; jr k>
 //                                                     %u = contraction %a, %b into %t ; store_tile %u to %c }
 //
@@ -29,8 +29,8 @@ namespace kdl::cpu {
 namespace {
 
 /// Runs with the same result at any time at which what it loads has not changed, without a trap.
-bool CanWait(const Op* nest) {
-  for (const Op* op : *nest->region()) {
+bool CanWait(const Op* elementwise) {
+  for (const Op* op : *elementwise->region()) {
     if (op->kind() == OpKind::Store || op->kind() == OpKind::Element ||
         op->kind() == OpKind::ReduceInLoop || MayTrap(op))
       return false;
@@ -38,10 +38,10 @@ bool CanWait(const Op* nest) {
   return true;
 }
 
-/// Whether the op changes tensors: a nest does where an access in it does more than load.
+/// Whether the op changes tensors: a elementwise loop does where an access in it does more than load.
 bool ChangesMemory(const Op* op) {
   if (op->info().has(ir::kPure) || IsPlacing(op)) return false;
-  if (op->kind() != OpKind::Nest) return true;
+  if (op->kind() != OpKind::Elementwise) return true;
   return AnyBelow(op->region(), [](const Op* inner) {
     return inner->HasAttr(AttrKey::Access) && inner->kind() != OpKind::Load;
   });
@@ -54,7 +54,7 @@ bool ChangesMemoryBetween(const Op* first, const Op* last) {
   return false;
 }
 
-/// The put of what a nest makes that alone puts to the tile buffer.
+/// The put of what a elementwise loop makes that alone puts to the tile buffer.
 Op* OnlyStored(const Value* tile_buffer) {
   Op* put = nullptr;
   for (const ir::Use& use : tile_buffer->uses()) {
@@ -62,7 +62,7 @@ Op* OnlyStored(const Value* tile_buffer) {
     if (put || use.user->kind() != OpKind::StoreTile) return nullptr;
     put = use.user;
   }
-  return put && put->operand(0)->def()->kind() == OpKind::Nest ? put : nullptr;
+  return put && put->operand(0)->def()->kind() == OpKind::Elementwise ? put : nullptr;
 }
 
 /// What packs the operand that the contraction alone reads; null: nothing does that may wait.
@@ -75,10 +75,10 @@ Op* PackOf(const KernelShape& kernel, const Op* contraction, const Value* operan
   ir::Type type = tile_buffer->type();
   if (type->group > 1 && type->panel * Bytes(type->scalar) < kernel.facts.cache_line_bytes)
     return nullptr;
-  const Op* nest = put->operand(0)->def();
-  if (nest->results().size() != 1 || !CanWait(nest)) return nullptr;
-  if (contraction->parent_region() != nest->parent_region() ||
-      ChangesMemoryBetween(nest, contraction))
+  const Op* elementwise = put->operand(0)->def();
+  if (elementwise->results().size() != 1 || !CanWait(elementwise)) return nullptr;
+  if (contraction->parent_region() != elementwise->parent_region() ||
+      ChangesMemoryBetween(elementwise, contraction))
     return nullptr;
   RegisterBlock block = RegisterBlock::Of(kernel, *contraction);
   bool fits = block.row && tile_buffer->type()->panel % (block.largest.columns * block.lanes) == 0;
@@ -106,7 +106,7 @@ class MoveSinker {
     b_.StandAt(sinking_.contraction);
     Value* few = HasFewRows();
     Op* all = MakeBranch(b_, few);
-    MoveNest(all->region(0));
+    MoveElementwiseLoop(all->region(0));
     const Value* tile_buffer = sinking_.put->operand(1);
     cutter_.Open(*sinking_.block.column, Panels(tile_buffer->type()->panel));
     b_.SetInsertionPoint(cutter_.b().before());
@@ -133,7 +133,7 @@ class MoveSinker {
     return b_.Lt(size, b_.I64(kFewBlocks * sinking_.block.largest.rows));
   }
 
-  void MoveNest(ir::Region* region) {
+  void MoveElementwiseLoop(ir::Region* region) {
     MoveInto(region, sinking_.put->operand(0)->def());
     MoveInto(region, sinking_.put);
   }

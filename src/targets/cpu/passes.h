@@ -57,13 +57,13 @@ KDL_KERNEL_PASS(CacheWindows, .name = "cache-windows",
                           {&kBoundsChecked, "a window is loaded where its accesses lie inside"}});
 
 KDL_KERNEL_PASS(FuseReductions, .name = "fuse-reductions",
-                .summary = "folds in lanes go into the nests that make what they fold",
-                .needs = {{&kElementwiseFused, "a fold goes into a nest"}});
+                .summary = "folds in lanes go into the elementwise loops that make what they fold",
+                .needs = {{&kElementwiseFused, "a fold goes into a elementwise loop"}});
 
 KDL_KERNEL_PASS(
     AllocateTiles, .name = "allocate-tiles",
     .summary = "gives tiles tile buffers in scratch, each laid out for those who read it",
-    .needs = {{&kElementwiseFused, "what stays inside of a nest needs no tile buffer"}},
+    .needs = {{&kElementwiseFused, "what stays inside of a elementwise loop needs no tile buffer"}},
     .gives = {&kTilesPlaced});
 
 KDL_KERNEL_PASS(
@@ -93,8 +93,9 @@ KDL_KERNEL_PASS(
     .needs = {{&kProductsBlocked, "each block of rows asks for its share"}});
 
 KDL_KERNEL_PASS(ExpandTiles, .name = "expand-tiles",
-                .summary = "turns nests, reductions and contractions into loops",
-                .needs = {{&kElementwiseFused, "a loop is made of a nest, not of single ops"},
+                .summary = "turns elementwise loops, reductions and contractions into loops",
+                .needs = {{&kElementwiseFused,
+                           "a loop is made of a elementwise loop, not of single ops"},
                           {&kTilesPlaced, "loops read and write scratch, not tiles"},
                           {&kProductsBlocked,
                            "accumulators are carried in registers, all of a block's at once"}},

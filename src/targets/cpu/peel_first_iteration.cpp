@@ -8,7 +8,7 @@
 // peel-first-iteration: a tile buffer that a contraction goes on from, turn by turn, and that is filled with one value before is not filled: the
 // first turn starts from the value. Where the loop has no turn it is filled after all.
 //
-//   %z = nest { yield %v } ; store_tile %z to %h          if %lo < %hi { } else { %z = nest { yield %v } ; store_tile %z to %h }
+//   %z = elementwise loop { yield %v } ; store_tile %z to %h          if %lo < %hi { } else { %z = elementwise loop { yield %v } ; store_tile %z to %h }
 //   loop %n in %lo .. %hi {                   ->   loop %n in %lo .. %hi {
 //     %t = load_tile %h                                    %f = eq %n, %lo
 //     %u = contraction %a, %b into %t                %t = load_tile %h or %v if %f
@@ -18,13 +18,14 @@ namespace kdl::cpu {
 
 namespace {
 
-/// The nest that makes what is put, where it only yields one value, the same at all points: an index is another one at each.
+/// The elementwise loop that makes what is put, where it only yields one value, the same at all points: an index is another one at each.
 Op* FillOf(const Op* put) {
-  Op* nest = put->kind() == OpKind::StoreTile ? put->operand(0)->def() : nullptr;
-  bool fills = nest && nest->kind() == OpKind::Nest && nest->results().size() == 1 &&
-               nest->region()->first()->kind() == OpKind::Yield &&
-               !IsInside(nest->region()->terminator()->operand(0), nest);
-  return fills ? nest : nullptr;
+  Op* elementwise = put->kind() == OpKind::StoreTile ? put->operand(0)->def() : nullptr;
+  bool fills = elementwise && elementwise->kind() == OpKind::Elementwise &&
+               elementwise->results().size() == 1 &&
+               elementwise->region()->first()->kind() == OpKind::Yield &&
+               !IsInside(elementwise->region()->terminator()->operand(0), elementwise);
+  return fills ? elementwise : nullptr;
 }
 
 /// What only fills the tile buffer before the loop, the last to touch it there; null: there is no such put.

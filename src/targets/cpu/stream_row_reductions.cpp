@@ -22,8 +22,8 @@
 //
 // The order of a chain is that of the loop. A factor of numbers, one a row, that stands there as a tile is indexed by the row.
 //
-// A fold in lanes is taken by the nest that makes its larger factor (fuse-reductions). The smaller one is spread over the points of
-// that nest, so that it is made there, too: it stays near, and what is read once needs no copy.
+// A fold in lanes is taken by the elementwise loop that makes its larger factor (fuse-reductions). The smaller one is spread over the points of
+// that elementwise loop, so that it is made there, too: it stays near, and what is read once needs no copy.
 //
 //   %t = load %a[%i, %k] ; %s = contraction %t, %x into %zero over k   ->   %y = broadcast %x : tile<f32; i k> ; … %t, %y …
 
@@ -100,7 +100,7 @@ class RowFolder {
     });
   }
 
-  /// Of so many rows; numbers stand before all tiles, which one nest can take then.
+  /// Of so many rows; numbers stand before all tiles, which one elementwise loop can take then.
   std::vector<passes::Values> TermsFrom(ir::Builder& b, const Op* fold, Value* first,
                                         int64_t count) {
     auto acc = fold->attr<AttrKey::Acc>();
@@ -163,8 +163,8 @@ class RowFolder {
   RowFold rows_;
 };
 
-/// Whether a nest will make the tile, next to the fold.
-bool IsMadeByNest(const Value* tile, const Op* fold) {
+/// Whether a elementwise loop will make the tile, next to the fold.
+bool IsMadeByElementwiseLoop(const Value* tile, const Op* fold) {
   const Op* def = tile->def();
   return def && def->parent_region() == fold->parent_region() && passes::IsPointwise(def) &&
          NothingWritesBetween(def, fold);
@@ -175,7 +175,8 @@ void SpreadFactor(ir::Module& module, Op* fold) {
   std::vector<Value*> factors = TermsOf(fold);
   auto has_all = [&](const Value* factor) { return factor->type()->axes.size() == all.size(); };
   if (has_all(factors[1])) std::swap(factors[0], factors[1]);
-  bool fits = has_all(factors[0]) && !has_all(factors[1]) && IsMadeByNest(factors[0], fold);
+  bool fits =
+      has_all(factors[0]) && !has_all(factors[1]) && IsMadeByElementwiseLoop(factors[0], fold);
   if (!fits) return;
   Op* maker = factors[0]->def();
   const Op* other = factors[1]->def();
@@ -186,7 +187,7 @@ void SpreadFactor(ir::Module& module, Op* fold) {
   for (size_t i : {size_t{ir::ContractionOp::at_a}, size_t{ir::ContractionOp::at_b}}) {
     if (fold->operand(i) == factors[1]) fold->SetOperand(i, b.Broadcast(factors[1], all));
   }
-  // One nest makes both then; what is loaded is loaded again where it is read. What traps stays before what may trap later.
+  // One elementwise loop makes both then; what is loaded is loaded again where it is read. What traps stays before what may trap later.
   bool may_wait = maker->kind() != OpKind::Load && !passes::MayTrap(maker);
   if (comes_later && may_wait && factors[0]->uses().size() == 1) {
     fold->parent_region()->Remove(maker);

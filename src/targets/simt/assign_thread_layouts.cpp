@@ -12,12 +12,12 @@
 #include "targets/simt/analysis/tile_buffers.h"
 #include "targets/simt/passes.h"
 
-// assign-thread-layouts: a product of two tiles becomes one of blocks, each a worker's, whose factors it reads once for each term. Nests
+// assign-thread-layouts: a product of two tiles becomes one of blocks, each a worker's, whose factors it reads once for each term. ElementwiseLoops
 // that make or read its tile have the same map, so that the tile stays in the workers' registers. Bits do not change: of each
 // element one worker takes the terms in their order; where the product names a matrix unit, the map is that of its steps.
 //
 //   %u = contraction %a, %b into %t over k   ->   %u = contraction %a, %b into %t over k {map = [2, 16, 16, 4, 2, 16, 1, 4]}
-//   nest (%i in %bi, %j in %bj) { … }        ->   nest (%i in %bi, %j in %bj) {map = [2, 16, 16, 4, 2, 16, 1, 4]} { … }
+//   elementwise (%i in %bi, %j in %bj) { … }        ->   elementwise (%i in %bi, %j in %bj) {map = [2, 16, 16, 4, 2, 16, 1, 4]} { … }
 
 namespace kdl::simt {
 
@@ -29,7 +29,8 @@ using ir::Value;
 
 constexpr int64_t kSideBytes = 16;  // what a worker reads at once
 constexpr int64_t kMostHeld = 8;    // along an axis: a block of 8 x 8 does 64 steps for 16 factors
-constexpr int64_t kMostUnrolled = 4096;  // ops of a nest, written out for each of a worker's points
+constexpr int64_t kMostUnrolled =
+    4096;  // ops of a elementwise loop, written out for each of a worker's points
 
 class MapAssigner {
  public:
@@ -41,7 +42,8 @@ class MapAssigner {
       if (map) op->SetAttr(ir::MapAttr(*map));
     }
     TileBuffers tile_buffers(kernel_, MayTake);
-    for (Op* nest : OpsOfKind(kernel_, OpKind::Nest)) MapNest(nest, tile_buffers);
+    for (Op* elementwise : OpsOfKind(kernel_, OpKind::Elementwise))
+      MapElementwiseLoop(elementwise, tile_buffers);
     for (Op* fold : OpsOfKind(kernel_, OpKind::Reduce)) MapFold(fold, tile_buffers);
   }
 
@@ -95,26 +97,26 @@ class MapAssigner {
     return {held / side, (extent + held - 1) / held, 1, side};
   }
 
-  /// Whether the nest's points may be dealt so: they have few ops, in any order.
-  static bool MayTake(const Op* nest, const AxisMap& map) {
+  /// Whether the elementwise loop's points may be dealt so: they have few ops, in any order.
+  static bool MayTake(const Op* elementwise, const AxisMap& map) {
     int64_t ops = 0;
-    ir::Walk(nest->region(), [&](const Op*) { ++ops; });
+    ir::Walk(elementwise->region(), [&](const Op*) { ++ops; });
     for (const auto& [axis, digits] : map) ops *= digits.held();
-    return !UpdatesInOrder(nest) && ops <= kMostUnrolled;
+    return !UpdatesInOrder(elementwise) && ops <= kMostUnrolled;
   }
 
-  void MapNest(Op* nest, const TileBuffers& tile_buffers) const {
+  void MapElementwiseLoop(Op* elementwise, const TileBuffers& tile_buffers) const {
     const AxisMap* map = nullptr;
-    for (const ir::Value* result : nest->results()) {
+    for (const ir::Value* result : elementwise->results()) {
       if (IsTileValue(result) && tile_buffers.IsInRegisters(result))
         map = &tile_buffers.MapOf(result);
     }
-    ir::Walk(nest->region(), [&](const Op* op) {
+    ir::Walk(elementwise->region(), [&](const Op* op) {
       if (op->kind() == OpKind::Element && tile_buffers.IsInRegisters(op->operand(0)))
         map = &tile_buffers.MapOf(op->operand(0));
     });
     if (!map) return;
-    SetMap(nest, *map);
+    SetMap(elementwise, *map);
   }
 
   /// What it folds stays where it is.

@@ -11,17 +11,17 @@
 #include "passes/rewriting/structured.h"
 #include "targets/simt/passes.h"
 
-// expand-reductions: what folds, multiplies or takes elements of tiles becomes a nest over the points that it makes, each of which
-// loops over what it folds. What is left over tiles are nests, scans, and products and folds with a map.
+// expand-reductions: what folds, multiplies or takes elements of tiles becomes a elementwise loop over the points that it makes, each of which
+// loops over what it folds. What is left over tiles are elementwise loops, scans, and products and folds with a map.
 //
-//   %u = contraction %a, %b into %t over k     ->   %u = nest (%i in %bi, %j in %bj) {
+//   %u = contraction %a, %b into %t over k     ->   %u = elementwise (%i in %bi, %j in %bj) {
 //                                                     %s = loop %k in … carry(%c = %t[%i, %j]) { yield fma %a[%i, %k], %b[%k, %j], %c }
 //                                                     yield %s }
 //
 // A fold in lanes becomes two: each of 64 lanes folds its elements, then their results fold as the order says.
 //
-//   %m = reduce max %x over c {order = lanes64}   ->   %l = nest (%r in %br, %lane in 0 .. 64) { loop %c in %lane .. step 64 … }
-//                                                      %m = nest (%r in %br) { max of %l[%r, 0], … }
+//   %m = reduce max %x over c {order = lanes64}   ->   %l = elementwise (%r in %br, %lane in 0 .. 64) { loop %c in %lane .. step 64 … }
+//                                                      %m = elementwise (%r in %br) { max of %l[%r, 0], … }
 
 namespace kdl::simt {
 
@@ -69,33 +69,33 @@ class PointFolder {
     Value* end;
   };
 
-  // -- Nests ------------------------------------------------------------------------------------
+  // -- ElementwiseLoops ------------------------------------------------------------------------------------
 
   /// The values that `make` gives of each point over the axes, as tiles; of none: as they are, at this place.
-  Values Nest(const AxisList& axes, const std::function<Values(const Point&)>& make) {
+  Values ElementwiseLoop(const AxisList& axes, const std::function<Values(const Point&)>& make) {
     if (axes.empty()) return make({});
     AxisList sorted = order_.Sorted(axes);
     std::vector<Value*> blocks;
     for (AxisId axis : sorted) blocks.push_back(ir::FindBlock(at_, axis));
-    return Nest(sorted, blocks, make);
+    return ElementwiseLoop(sorted, blocks, make);
   }
 
-  Values Nest(const AxisList& axes, const std::vector<Value*>& blocks,
-              const std::function<Values(const Point&)>& make) {
-    // The results' types are known once the body is made: it is made in a nest without results, whose region moves.
-    Op* draft = b_.Create(OpKind::Nest, {blocks}, {});
+  Values ElementwiseLoop(const AxisList& axes, const std::vector<Value*>& blocks,
+                         const std::function<Values(const Point&)>& make) {
+    // The results' types are known once the body is made: it is made in a elementwise loop without results, whose region moves.
+    Op* draft = b_.Create(OpKind::Elementwise, {blocks}, {});
     Point point;
     for (AxisId axis : axes) point[axis] = b_.AddParam(draft->region(), b_.I64Type(), Name());
     Values made;
     FillRegion(b_, draft->region(), [&] { return made = make(point); });
     std::vector<ir::Type> types;
     for (const Value* value : made) types.push_back(b_.types().Tile(value->type()->scalar, axes));
-    Op* nest = b_.Create(OpKind::Nest, {blocks}, types);
+    Op* elementwise = b_.Create(OpKind::Elementwise, {blocks}, types);
     for (Value* param : draft->region()->params())
-      param->ReplaceAllUsesWith(b_.AddParam(nest->region(), param->type(), param->name()));
-    MoveOps(draft->region(), nest->region());
+      param->ReplaceAllUsesWith(b_.AddParam(elementwise->region(), param->type(), param->name()));
+    MoveOps(draft->region(), elementwise->region());
     ir::Erase(draft);
-    return nest->results();
+    return elementwise->results();
   }
 
   /// An element of a tile, or a scalar.
@@ -170,7 +170,7 @@ class PointFolder {
 
   Values InChain(Op* op, const AxisList& folded) {
     const ir::Unit* unit = IsProduct() ? ir::UnitOf(*op, module_.context()) : nullptr;
-    return Nest(op->result()->type()->axes, [&](const Point& at) -> Values {
+    return ElementwiseLoop(op->result()->type()->axes, [&](const Point& at) -> Values {
       Point point = at;
       Values inits = {Start(point)};
       if (unit) return UnitSteps(*unit, folded, point, inits);
@@ -242,17 +242,17 @@ class PointFolder {
     blocks.push_back(BlockOf(lane, kLanes));
     AxisList axes = kept;
     axes.push_back(lane);
-    Value* in_lanes = Nest(axes, blocks, [&](const Point& point) -> Values {
+    Value* in_lanes = ElementwiseLoop(axes, blocks, [&](const Point& point) -> Values {
       return {FoldLane(folded, point, point.at(lane))};
     })[0];
     // Lanes that are a whole number of parts apart are folded by one worker each, then what these have.
     AxisId part = NewAxis(kParts);
     blocks.back() = BlockOf(part, kParts);
     axes.back() = part;
-    Value* in_parts = Nest(axes, blocks, [&](const Point& point) -> Values {
+    Value* in_parts = ElementwiseLoop(axes, blocks, [&](const Point& point) -> Values {
       return {Tree({in_lanes, lane, kLanes / kParts, kParts}, point, point.at(part))};
     })[0];
-    return Nest(kept, [&](const Point& at) -> Values {
+    return ElementwiseLoop(kept, [&](const Point& at) -> Values {
       return {Tree({in_parts, part, kParts, 1}, at, b_.I64(0))};
     });
   }
@@ -316,7 +316,7 @@ class PointFolder {
     ir::FoldOp fold(op);
     const ir::Region* region = op->region();
     Values inits(fold.inits().begin(), fold.inits().end());
-    Values made = Nest(op->result()->type()->axes, [&](const Point& at) {
+    Values made = ElementwiseLoop(op->result()->type()->axes, [&](const Point& at) {
       Point point = at;
       return Loops(op->attr<AttrKey::Axes>(), 0, point, inits,
                    [&](const Point& term, const Values& accumulators) {
@@ -339,7 +339,7 @@ class PointFolder {
   // -- Elements by their indices --------------------------------------------------------------------
 
   void Taken(ir::TakeOp take) {
-    Values made = Nest(take.result()->type()->axes, [&](const Point& point) -> Values {
+    Values made = ElementwiseLoop(take.result()->type()->axes, [&](const Point& point) -> Values {
       auto element = [&] { return Unmasked(take, point); };
       if (!take.mask()) return {element()};
       Scalar scalar = take.result()->type()->scalar;

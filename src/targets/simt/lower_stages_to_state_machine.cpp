@@ -33,7 +33,7 @@
 // and steps that are branches one after the other make its copies grow by a factor for each. A loop's own steps are turns of that loop:
 // the last one says whether the first one follows.
 //
-// What a step makes and another needs lies in cells, and so do a loop's index and what it carries. Outside of nests all workers
+// What a step makes and another needs lies in cells, and so do a loop's index and what it carries. Outside of elementwise loops all workers
 // compute alike: their cells are equal, and all of them take the same way.
 
 namespace kdl::simt {

@@ -6,10 +6,10 @@
 #include "targets/simt/expand/mapped.h"
 #include "targets/simt/passes.h"
 
-// lower-tiles-to-threads: every tile gets a buffer of the team's, and the points of a nest are dealt to the workers. Everything outside
-// of nests all workers compute alike; its effects are worker 0's.
+// lower-tiles-to-threads: every tile gets a buffer of the team's, and the points of a elementwise loop are dealt to the workers. Everything outside
+// of elementwise loops all workers compute alike; its effects are worker 0's.
 //
-//   %t = nest (%i in %bi, %j in %bj) { … yield %v }   ->   %m = buffer_new : buffer<f32,[64,32]; team>
+//   %t = elementwise (%i in %bi, %j in %bj) { … yield %v }   ->   %m = buffer_new : buffer<f32,[64,32]; team>
 //                                                          loop %p in 0 .. size(bi) * 32 step 1 {team = 1} {
 //                                                            if (%p rem 32 < size(bj)) { … buffer_store %v to %m[…] } }
 //
@@ -26,7 +26,8 @@ bool IsOfScalars(const Op* op) {
 }
 
 TileBuffers TileBuffersOf(const ir::Function& kernel) {
-  return {kernel, [](const Op* nest, const AxisMap& map) { return AxisMapOf(*nest) == map; }};
+  return {kernel,
+          [](const Op* elementwise, const AxisMap& map) { return AxisMapOf(*elementwise) == map; }};
 }
 
 }  // namespace
@@ -63,10 +64,10 @@ void TeamExpander::ExpandRegion(const ir::Region* region) {
   for (Op* op : *region) {
     if (op->info().has(ir::kTerminator)) break;
     b_.set_loc(op->loc());
-    if (!in_nest_ && !factor_copies_.Takes(op) && !IsOfScalars(op)) factor_copies_.Await();
+    if (!in_elementwise_ && !factor_copies_.Takes(op) && !IsOfScalars(op)) factor_copies_.Await();
     ExpandOp(op);
   }
-  if (!in_nest_) factor_copies_.Await();
+  if (!in_elementwise_) factor_copies_.Await();
 }
 
 void TeamExpander::ExpandOp(Op* op) {
@@ -86,8 +87,8 @@ void TeamExpander::ExpandOp(Op* op) {
     case OpKind::BlockIndex:
       scalars_[op->result()] = tiles_.FactsOf(op->operand(0)).index;
       return;
-    case OpKind::Nest:
-      return ExpandNest(op);
+    case OpKind::Elementwise:
+      return ExpandElementwiseLoop(op);
     case OpKind::Contraction:
       if (turns_ && turns_->loop() == op->parent_region()->parent() && GroupMultiplies(op))
         return turns_->Multiply(op, BufferOf(op, op->result()));

@@ -30,20 +30,24 @@ KDL_KERNEL_PASS(
     AssignThreadLayouts, .name = "assign-thread-layouts",
     .summary = "gives each worker a block of a product, and its tile to the workers' registers",
     .needs = {{&kTilesSelected, "a map covers constant extents"},
-              {&kElementwiseFused, "what makes and reads a product's tile are then nests"}},
+              {&kElementwiseFused,
+               "what makes and reads a product's tile are then elementwise loops"}},
     .gives = {&kMapsAssigned});
 
-KDL_KERNEL_PASS(
-    ExpandReductions, .name = "expand-reductions",
-    .summary = "folds and takes become nests over what they make, with loops over what they fold",
-    .needs = {{&kElementwiseFused, "what a nest makes and folds is then seen in one place"},
-              {&kMapsAssigned, "products with a map stay as they are"}},
-    .gives = {&kFoldsPointwise});
+KDL_KERNEL_PASS(ExpandReductions, .name = "expand-reductions",
+                .summary =
+                    "folds and takes become elementwise loops over what they make, with loops over "
+                    "what they fold",
+                .needs = {{&kElementwiseFused,
+                           "what a elementwise loop makes and folds is then seen in one place"},
+                          {&kMapsAssigned, "products with a map stay as they are"}},
+                .gives = {&kFoldsPointwise});
 
-KDL_KERNEL_PASS(LowerTilesToThreads, .name = "lower-tiles-to-threads",
-                .summary = "gives tiles memory of the team, and the points of nests to its workers",
-                .needs = {{&kFoldsPointwise, "points are what workers are given"}},
-                .gives = {&kTeamLoops}, .withdraws = {&kElementwiseFused, &kFoldsPointwise});
+KDL_KERNEL_PASS(
+    LowerTilesToThreads, .name = "lower-tiles-to-threads",
+    .summary = "gives tiles memory of the team, and the points of elementwise loops to its workers",
+    .needs = {{&kFoldsPointwise, "points are what workers are given"}}, .gives = {&kTeamLoops},
+    .withdraws = {&kElementwiseFused, &kFoldsPointwise});
 
 KDL_KERNEL_PASS(
     LowerStagesToStateMachine, .name = "lower-stages-to-state-machine",

@@ -151,7 +151,7 @@ std::vector<const ir::Value*> AllTiles(const ir::Function& kernel) {
   return tiles;
 }
 
-/// Those that folds read and make: of others nests keep an element at a time. What a fold goes on from lies where its result does.
+/// Those that folds read and make: of others elementwise loops keep an element at a time. What a fold goes on from lies where its result does.
 std::vector<const ir::Value*> FoldedTiles(const ir::Function& kernel) {
   std::unordered_set<const ir::Value*> tiles;
   ir::Walk(kernel.body, [&](const ir::Op* op) {

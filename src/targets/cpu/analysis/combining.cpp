@@ -25,7 +25,7 @@ int64_t CombinedBytes(const Op* op) {
   int64_t bytes = 0;
   auto count = [&](const Value* value) {
     kdl::Scalar scalar = value->type()->scalar;
-    // As in nests: indices and conditions are as wide as they must be; they do not decide.
+    // As in elementwise loops: indices and conditions are as wide as they must be; they do not decide.
     if (scalar != Scalar::I64 && scalar != Scalar::Bool)
       bytes = std::max<int64_t>(bytes, Bytes(scalar));
   };

@@ -6,34 +6,36 @@
 
 namespace kdl::cpu {
 
-bool IsElementHere(const Op* nest, const Value* value) {
+bool IsElementHere(const Op* elementwise, const Value* value) {
   const Op* def = value->def();
-  if (!def || def->kind() != OpKind::Element || def->parent_region() != nest->region())
+  if (!def || def->kind() != OpKind::Element || def->parent_region() != elementwise->region())
     return false;
   size_t axes = def->operand(0)->type()->axes.size();
-  return axes == nest->operands().size();
+  return axes == elementwise->operands().size();
 }
 
 namespace {
 
-void FindKept(const Op* nest, const Value* value, int depth, std::vector<Value*>& found) {
+void FindKept(const Op* elementwise, const Value* value, int depth, std::vector<Value*>& found) {
   const Op* def = value->def();
-  if (IsElementHere(nest, value)) {
+  if (IsElementHere(elementwise, value)) {
     if (!Contains(found, def->operand(0))) found.push_back(def->operand(0));
-  } else if (def && def->kind() == OpKind::Select && def->parent_region() == nest->region() &&
-             depth < kDeepestChoice) {
-    FindKept(nest, def->operand(1), depth + 1, found);
-    FindKept(nest, def->operand(2), depth + 1, found);
+  } else if (def && def->kind() == OpKind::Select &&
+             def->parent_region() == elementwise->region() && depth < kDeepestChoice) {
+    FindKept(elementwise, def->operand(1), depth + 1, found);
+    FindKept(elementwise, def->operand(2), depth + 1, found);
   }
 }
 
 }  // namespace
 
-std::vector<Value*> KeptTiles(const Op* nest, size_t i) {
+std::vector<Value*> KeptTiles(const Op* elementwise, size_t i) {
   std::vector<Value*> found;
-  const Value* yielded = nest->region()->terminator()->operand(i);
-  if (yielded->def() && yielded->def()->kind() == OpKind::Select) FindKept(nest, yielded, 0, found);
-  std::erase_if(found, [&](const Value* tile) { return tile->type() != nest->result(i)->type(); });
+  const Value* yielded = elementwise->region()->terminator()->operand(i);
+  if (yielded->def() && yielded->def()->kind() == OpKind::Select)
+    FindKept(elementwise, yielded, 0, found);
+  std::erase_if(found,
+                [&](const Value* tile) { return tile->type() != elementwise->result(i)->type(); });
   return found;
 }
 

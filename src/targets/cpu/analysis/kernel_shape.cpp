@@ -14,9 +14,9 @@ int64_t KernelShape::Extent(ir::AxisId axis) const {
   return extent->value;
 }
 
-AxisList WalkedAxes(const Op* nest) {
+AxisList WalkedAxes(const Op* elementwise) {
   AxisList axes;
-  for (const Value* block : nest->operands()) axes.push_back(block->type()->axes[0]);
+  for (const Value* block : elementwise->operands()) axes.push_back(block->type()->axes[0]);
   return axes;
 }
 

@@ -30,7 +30,7 @@ inline bool HasAxis(const ir::Value* value, ir::AxisId axis) {
   return IsTileValue(value) && Contains(value->type()->axes, axis);
 }
 
-/// The axes of a nest's loops.
-ir::AxisList WalkedAxes(const ir::Op* nest);
+/// The axes of a elementwise loop's loops.
+ir::AxisList WalkedAxes(const ir::Op* elementwise);
 
 }  // namespace kdl::cpu

@@ -17,10 +17,11 @@ enum class Stride { Still, SideBySide, RowToRow, Otherwise };
 
 }  // namespace
 
-LastAxis::LastAxis(const Op* nest) : nest_(nest), point_(nest->region()->params().back()) {
-  axis_ = nest->operands().back()->type()->axes[0];
-  for (const Op* op : *nest->region()) Study(op);
-  for (const Op* op : *nest->region()) {
+LastAxis::LastAxis(const Op* elementwise)
+    : elementwise_(elementwise), point_(elementwise->region()->params().back()) {
+  axis_ = elementwise->operands().back()->type()->axes[0];
+  for (const Op* op : *elementwise->region()) Study(op);
+  for (const Op* op : *elementwise->region()) {
     if (MustStay(op)) staying_.insert(op);
   }
 }
@@ -127,13 +128,13 @@ bool LastAxis::WalksRows(const Op* op) {
   if (last.terms.size() != 1 || !IsConstant(last.terms[0].coefficient, 1)) return false;
   auto index = IndexOf(op);
   const Value* side = index[last.terms[0].operand];
-  const auto& points = nest_->region()->params();
+  const auto& points = elementwise_->region()->params();
   auto found = std::find(points.begin(), points.end(), side);
   if (found == points.end()) return false;
   for (const ir::AccessDim& dim : access.dims) {
     for (const ir::AccessTerm& term : dim.terms) {
       const Value* operand = index[term.operand];
-      bool computed = operand->def() && operand->def()->parent_region() == nest_->region();
+      bool computed = operand->def() && operand->def()->parent_region() == elementwise_->region();
       if (computed || (&dim != &last && operand == side)) return false;
     }
   }

@@ -9,23 +9,23 @@
 
 namespace kdl::cpu {
 
-/// Whether the value is what a fold in a nest gives after the walk, not at a point.
+/// Whether the value is what a fold in a elementwise loop gives after the walk, not at a point.
 inline bool IsFolded(const ir::Value* value) {
   return value->def() && value->def()->kind() == ir::OpKind::ReduceInLoop;
 }
 
-/// How a nest's body behaves along its last axis.
+/// How a elementwise loop's body behaves along its last axis.
 class LastAxis {
  public:
-  explicit LastAxis(const ir::Op* nest);
+  explicit LastAxis(const ir::Op* elementwise);
 
   /// Whether vectors of several elements can run the body.
   bool Vectorizes() const { return !scattered_ && across_.empty(); }
   /// Whether they can once the loads, or stores, of Across() are transposed: each of them walks the axis from row to row,
-  /// and another one of the nest, the same for all, side by side.
+  /// and another one of the elementwise loop, the same for all, side by side.
   bool Transposes() const { return !scattered_ && !across_.empty(); }
   const std::vector<const ir::Op*>& Across() const { return across_; }
-  /// Where in the nest's axes the one stands that those accesses walk side by side.
+  /// Where in the elementwise loop's axes the one stands that those accesses walk side by side.
   size_t across_axis() const { return across_axis_; }
 
   /// The same for every element of the axis.
@@ -46,7 +46,7 @@ class LastAxis {
   bool AllUniform(std::span<ir::Value* const> values) const;
   void Count(kdl::Scalar scalar);
 
-  const ir::Op* nest_;
+  const ir::Op* elementwise_;
   const ir::Value* point_;
   ir::AxisId axis_;
   bool scattered_ = false;  ///< something can run only element by element

@@ -46,15 +46,15 @@ RegisterBlock RegisterBlock::Of(const KernelShape& kernel, const Op& fold) {
 
 namespace {
 
-/// How many neighbours along `along` an instruction takes of the tile, which register blocks walk along `column`, where the nest
+/// How many neighbours along `along` an instruction takes of the tile, which register blocks walk along `column`, where the elementwise loop
 /// that makes it can lay them side by side.
-int64_t GroupOf(const KernelShape& kernel, const ir::Unit* unit, const Op* nest, AxisId along,
-                AxisId column) {
-  bool by_rows = nest && nest->kind() == OpKind::Nest && nest->results().size() == 1 &&
-                 WalkedAxes(nest).back() == column && Contains(WalkedAxes(nest), along) &&
-                 LastAxis(nest).Vectorizes();
+int64_t GroupOf(const KernelShape& kernel, const ir::Unit* unit, const Op* elementwise,
+                AxisId along, AxisId column) {
+  bool by_rows = elementwise && elementwise->kind() == OpKind::Elementwise &&
+                 elementwise->results().size() == 1 && WalkedAxes(elementwise).back() == column &&
+                 Contains(WalkedAxes(elementwise), along) && LastAxis(elementwise).Vectorizes();
   if (!by_rows || !IsNative(kernel.facts, unit)) return 1;
-  for (const Op* op : *nest->region()) {
+  for (const Op* op : *elementwise->region()) {
     if (passes::MayTrap(op) || op->kind() == OpKind::Store || op->kind() == OpKind::ReduceInLoop)
       return 1;
   }
@@ -68,7 +68,7 @@ Panel WantedBy(const KernelShape& kernel, const ir::Context& context, const Op& 
   const ir::Unit* unit = ir::UnitOf(fold, context);
   AxisList axes = kernel.order.Sorted(tile->type()->axes);
   AxisId along = fold.attr<AttrKey::Axes>().back();
-  bool is_made = tile->def() && tile->def()->kind() == OpKind::Nest;
+  bool is_made = tile->def() && tile->def()->kind() == OpKind::Elementwise;
   if (axes.back() == along && is_made && IsNative(kernel.facts, unit))
     return {0, ir::GroupOf(*unit)};
   if (!block.row || !HasAxis(tile, *block.column) || HasAxis(tile, *block.row)) return {};
@@ -123,12 +123,13 @@ std::optional<Spread> SpreadOf(const KernelShape& kernel, const Value* tile) {
   return spread;
 }
 
-bool TakesVectors(const KernelShape& kernel, const Op* nest, const RegisterBlock& block) {
-  AxisList walked = WalkedAxes(nest);
+bool TakesVectors(const KernelShape& kernel, const Op* elementwise, const RegisterBlock& block) {
+  AxisList walked = WalkedAxes(elementwise);
   size_t axes = block.outer.size() + (block.row ? 2 : 1);
-  LastAxis last(nest);
-  return nest->results().empty() && walked.size() == axes && walked.back() == *block.column &&
-         last.Vectorizes() && kernel.LanesAlong(*block.column, last.Bytes()) == block.lanes;
+  LastAxis last(elementwise);
+  return elementwise->results().empty() && walked.size() == axes &&
+         walked.back() == *block.column && last.Vectorizes() &&
+         kernel.LanesAlong(*block.column, last.Bytes()) == block.lanes;
 }
 
 }  // namespace kdl::cpu

@@ -54,7 +54,7 @@ struct Spread {
 /// None where something else reads the tile, too.
 std::optional<Spread> SpreadOf(const KernelShape& kernel, const ir::Value* tile);
 
-/// Whether the nest's body can take the block's vectors one by one.
-bool TakesVectors(const KernelShape& kernel, const ir::Op* nest, const RegisterBlock& block);
+/// Whether the elementwise loop's body can take the block's vectors one by one.
+bool TakesVectors(const KernelShape& kernel, const ir::Op* elementwise, const RegisterBlock& block);
 
 }  // namespace kdl::cpu

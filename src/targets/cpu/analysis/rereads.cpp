@@ -13,15 +13,15 @@ namespace kdl::cpu {
 
 namespace {
 
-/// The block that an index of a load stands for: itself, or in a nest the block that its point walks; else null.
+/// The block that an index of a load stands for: itself, or in a elementwise loop the block that its point walks; else null.
 const Value* BlockOf(const Value* index, const Op* load) {
   if (index->type()->kind == ir::TypeKind::Block) return index;
-  const Op* nest = load->parent_region()->parent();
-  if (!nest || nest->kind() != OpKind::Nest) return nullptr;
+  const Op* elementwise = load->parent_region()->parent();
+  if (!elementwise || elementwise->kind() != OpKind::Elementwise) return nullptr;
   const auto& points = load->parent_region()->params();
   auto found = std::find(points.begin(), points.end(), index);
   return found == points.end() ? nullptr
-                               : nest->operand(static_cast<size_t>(found - points.begin()));
+                               : elementwise->operand(static_cast<size_t>(found - points.begin()));
 }
 
 /// Whether the ops stand in different branches of one condition, so that one of them runs.

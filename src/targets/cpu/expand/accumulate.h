@@ -25,7 +25,7 @@ struct Accumulation {
   ir::Value* plus = nullptr;       ///< what is added to each element; null: nothing
 };
 
-/// Of a reduction or contraction, or of a nest's reduce_in_loop.
+/// Of a reduction or contraction, or of a elementwise loop's reduce_in_loop.
 Accumulation AccumulationOf(Expander& e, const ir::Op* op);
 
 /// In ascending order, one accumulator an element, of a reduction or contraction whose result is a block that fits the registers:

@@ -61,7 +61,7 @@ class BlockSteps {
     int64_t together = TermsTogether(shape);
     ir::AxisList around = what_.folded;
     around.pop_back();
-    return MakeNest(e_, what_.op, around, position_, starts, [&](const Values& carried) {
+    return MakeElementwiseLoop(e_, what_.op, around, position_, starts, [&](const Values& carried) {
       if (together == 0) return TermByTerm(tile, carried);
       Values accs = carried;
       for (int64_t term = 0; term < together; ++term) {
@@ -151,28 +151,29 @@ class BlockSteps {
     AxisId along = what_.folded.back();
     ir::AxisList around(what_.folded.begin(), what_.folded.end() - 1);
     int64_t depth = what_.unit->depth;
-    return MakeNest(e_, what_.op, around, position_, Taken(starts), [&](const Values& before) {
-      Window window = e_.WindowOf(what_.op, along);
-      Values carried = before;
-      if (FitTiles(shape)) {
-        Value* in_tiles =
-            RoundDown(e_, window.size, ir::GroupOf(*what_.unit) * what_.unit->tile_groups);
-        carried = AfterTiles(shape, window.lo, in_tiles, carried);
-        window.lo = e_.b.Add(window.lo, in_tiles);
-        window.size = e_.b.Sub(window.size, in_tiles);
-      }
-      auto steps = [&](Value* to, Value* end) {
-        return MakeLoop(e_.b, {window.lo, to, depth}, carried,
-                        [&](Value* index, const Values& accs) {
-                          return AfterStep(shape, {along, index, end}, accs);
-                        });
-      };
-      if (AreFilled()) return steps(window.hi, nullptr);
-      // What hardly ever runs takes little code.
-      if (Flushes() && shape.rows == 1) return steps(window.hi, window.hi);
-      Value* full = e_.b.Add(window.lo, RoundDown(e_, window.size, depth));
-      return AfterRest(shape, {along, full, window.hi}, steps(full, nullptr));
-    });
+    return MakeElementwiseLoop(
+        e_, what_.op, around, position_, Taken(starts), [&](const Values& before) {
+          Window window = e_.WindowOf(what_.op, along);
+          Values carried = before;
+          if (FitTiles(shape)) {
+            Value* in_tiles =
+                RoundDown(e_, window.size, ir::GroupOf(*what_.unit) * what_.unit->tile_groups);
+            carried = AfterTiles(shape, window.lo, in_tiles, carried);
+            window.lo = e_.b.Add(window.lo, in_tiles);
+            window.size = e_.b.Sub(window.size, in_tiles);
+          }
+          auto steps = [&](Value* to, Value* end) {
+            return MakeLoop(e_.b, {window.lo, to, depth}, carried,
+                            [&](Value* index, const Values& accs) {
+                              return AfterStep(shape, {along, index, end}, accs);
+                            });
+          };
+          if (AreFilled()) return steps(window.hi, nullptr);
+          // What hardly ever runs takes little code.
+          if (Flushes() && shape.rows == 1) return steps(window.hi, window.hi);
+          Value* full = e_.b.Add(window.lo, RoundDown(e_, window.size, depth));
+          return AfterRest(shape, {along, full, window.hi}, steps(full, nullptr));
+        });
   }
 
   /// The accumulators after the terms after whole steps, if any.

@@ -97,7 +97,7 @@ class ChainWalk {
     };
     Values inits = Inits(e_, op_, piece.lanes);
     if (IsScan(op_)) return Along(inits, step);
-    Values folded = MakeNest(e_, op_, folded_, position_, inits, step);
+    Values folded = MakeElementwiseLoop(e_, op_, folded_, position_, inits, step);
     if (!kept_.empty()) return Store(folded, piece);
     for (size_t i = 0; i < folded.size(); ++i) e_.scalars[op_->result(i)] = folded[i];
   }

@@ -17,7 +17,7 @@ void ExpandRegion(Expander& e, const ir::Region* from, ir::Region* to) {
 }
 
 /// A loop or a stage stays, around what its body becomes. The condition of a `while` is a scalar here: one that differs
-/// by element stands in a nest.
+/// by element stands in a elementwise loop.
 void ExpandAround(Expander& e, const Op* op) {
   auto segments = SegmentsOf(op, [&](Value* old) { return e.Scalar(old); });
   Op* copy = e.b.Create(op->kind(), segments, TypesOf(op->results()), op->attrs());
@@ -66,7 +66,7 @@ void ExpandIf(Expander& e, Op* op) {
   for (size_t r = 0; r < 2; ++r) ExpandRegion(e, op->region(r), copy->region(r));
 }
 
-/// An op on scalars only, outside nests.
+/// An op on scalars only, outside elementwise loops.
 void ExpandScalarOp(Expander& e, Op* op) {
   auto access = [&] { return AccessOf(op, [&](Value* operand) { return e.Scalar(operand); }); };
   if (op->kind() == OpKind::Load) {
@@ -139,8 +139,8 @@ void ExpandOp(Expander& e, Op* op) {
     case OpKind::Move:
       ExpandMove(e, op, op->operand(0), op->operand(1));
       break;
-    case OpKind::Nest:
-      ExpandNest(e, op);
+    case OpKind::Elementwise:
+      ExpandElementwiseLoop(e, op);
       break;
     case OpKind::Reduce:
     case OpKind::Contraction:

@@ -129,13 +129,15 @@ ir::Value* ZeroOf(Expander& e, ir::Type type);
 
 // loops.cpp
 /// Loops over the valid elements of the axes, outermost first, all carrying the same values.
-Values MakeNest(Expander& e, const ir::Op* at, const ir::AxisList& axes, Position& position,
-                const Values& inits, const std::function<Values(const Values&)>& body);
-void MakeNest(Expander& e, const ir::Op* at, const ir::AxisList& axes, Position& position,
-              const std::function<void()>& body);
+Values MakeElementwiseLoop(Expander& e, const ir::Op* at, const ir::AxisList& axes,
+                           Position& position, const Values& inits,
+                           const std::function<Values(const Values&)>& body);
+void MakeElementwiseLoop(Expander& e, const ir::Op* at, const ir::AxisList& axes,
+                         Position& position, const std::function<void()>& body);
 /// Over those that `window` names.
-void MakeNest(Expander& e, const std::function<Window(ir::AxisId)>& window,
-              const ir::AxisList& axes, Position& position, const std::function<void()>& body);
+void MakeElementwiseLoop(Expander& e, const std::function<Window(ir::AxisId)>& window,
+                         const ir::AxisList& axes, Position& position,
+                         const std::function<void()>& body);
 /// So many pieces take no loop where all are full.
 inline constexpr int64_t kFewPieces = 4;
 /// Loops over the window of one axis by pieces of `lanes`: full ones, then one with a mask. A few of which all are full
@@ -168,14 +170,14 @@ void ExpandPrefetch(Expander& e, const ElementAccess& access, ir::IntentKind int
 /// How many elements stand before the next one at which a piece of the access would be aligned.
 ir::Value* AlignGap(Expander& e, const ElementAccess& access);
 
-// nest.cpp, accumulate.cpp
+// elementwise loop.cpp, accumulate.cpp
 /// An elementwise op on what `operand` gives for its operands, scalars and vectors.
 ir::Value* ExpandInLanes(Expander& e, const ir::Op* op,
                          const std::function<ir::Value*(ir::Value*)>& operand);
-void ExpandNest(Expander& e, const ir::Op* op);
-/// The body of a nest for one piece, which reads `value` for elements of `tile`. It has no results and vectorizes.
-void ExpandNestAt(Expander& e, const ir::Op* op, const Position& position, const Piece& piece,
-                  const ir::Value* tile, ir::Value* value);
+void ExpandElementwiseLoop(Expander& e, const ir::Op* op);
+/// The body of a elementwise loop for one piece, which reads `value` for elements of `tile`. It has no results and vectorizes.
+void ExpandElementwiseLoopAt(Expander& e, const ir::Op* op, const Position& position,
+                             const Piece& piece, const ir::Value* tile, ir::Value* value);
 /// A reduction or contraction.
 void ExpandFold(Expander& e, const ir::Op* op);
 
@@ -185,10 +187,11 @@ void ExpandCombine(Expander& e, const ir::Op* op);
 
 // registers.cpp
 void StoreRegisters(Expander& e, const ir::Op* put);
-/// The tile in registers that the nest reads; null: there is none.
-const ir::Value* RegisterTileOf(const Expander& e, const ir::Op* nest);
-/// The nest for each vector of the tile.
-void ExpandNestOnRegisters(Expander& e, const ir::Op* nest, const ir::Value* tile);
+/// The tile in registers that the elementwise loop reads; null: there is none.
+const ir::Value* RegisterTileOf(const Expander& e, const ir::Op* elementwise);
+/// The elementwise loop for each vector of the tile.
+void ExpandElementwiseLoopOnRegisters(Expander& e, const ir::Op* elementwise,
+                                      const ir::Value* tile);
 
 // slide.cpp
 /// Makes the slide's tile, unless the one fold that reads it finds its elements in the window.

@@ -2,7 +2,7 @@
 
 #include "ir/op_kind.h"
 #include "passes/rewriting/rewrite.h"
-#include "targets/cpu/expand/nest_body.h"
+#include "targets/cpu/expand/elementwise_body.h"
 
 // What a unit takes in steps lies in groups: the rows of a step, neighbours along the axis before the last one, are made together
 // and zipped, a piece of the last axis at a time. Rows after the block's end are +0.
@@ -14,7 +14,7 @@ namespace {
 
 class Groups {
  public:
-  explicit Groups(NestBody& body)
+  explicit Groups(ElementwiseLoopBody& body)
       : e_(body.e()),
         body_(body),
         tile_buffer_(body.tile_buffers()[0]),
@@ -26,7 +26,7 @@ class Groups {
 
  private:
   void RunRows() {
-    Window rows = e_.WindowOf(body_.nest(), along_);
+    Window rows = e_.WindowOf(body_.elementwise(), along_);
     Value* full = e_.b.Add(rows.lo, RoundDown(e_, rows.size, tile_buffer_.group));
     MakeLoop(e_.b, {rows.lo, full, tile_buffer_.group},
              [&](Value* row) { RunGroup(row, nullptr); });
@@ -45,7 +45,8 @@ class Groups {
       ir::Type type = e_.TypeOf(zipped[0]->type()->scalar, tile_buffer_.group * piece.lanes);
       StoreGroups(e_, MakeOne(e_.b, OpKind::Zip, {zipped}, type), tile_buffer_, body_.position());
     };
-    MakePieces(e_, last, e_.WindowOf(body_.nest(), last), lanes, body_.position(), run, false);
+    MakePieces(e_, last, e_.WindowOf(body_.elementwise(), last), lanes, body_.position(), run,
+               false);
   }
 
   Value* RowOf(Value* row, Value* end, int64_t number, const Piece& piece) {
@@ -56,7 +57,7 @@ class Groups {
       at = e_.b.Min(at, e_.b.Sub(end, e_.b.I64(1)));
     }
     body_.position()[along_] = at;
-    const Op* yield = body_.nest()->region()->terminator();
+    const Op* yield = body_.elementwise()->region()->terminator();
     Value* made = nullptr;
     body_.Locally([&] {
       for (size_t i = 0; i < body_.axes().size(); ++i) {
@@ -71,35 +72,35 @@ class Groups {
   }
 
   Expander& e_;
-  NestBody& body_;
+  ElementwiseLoopBody& body_;
   const TileBuffer& tile_buffer_;
   ir::AxisId along_;
 };
 
 }  // namespace
 
-bool MakesGroups(const NestBody& body) {
+bool MakesGroups(const ElementwiseLoopBody& body) {
   bool alone =
       body.tile_buffers().size() == 1 && body.tile_buffers()[0].buffer && body.folds().empty();
   return alone && body.last().Vectorizes() && body.tile_buffers()[0].panel &&
          body.tile_buffers()[0].group > 1;
 }
 
-void RunGroups(NestBody& body) { Groups(body).Run(); }
+void RunGroups(ElementwiseLoopBody& body) { Groups(body).Run(); }
 
-void FillGroups(NestBody& body) {
+void FillGroups(ElementwiseLoopBody& body) {
   Expander& e = body.e();
   for (size_t i = 0; i < body.tile_buffers().size(); ++i) {
     const TileBuffer& tile_buffer = body.tile_buffers()[i];
     if (!tile_buffer.buffer || tile_buffer.panel || tile_buffer.group == 1) continue;
     AxisId last = tile_buffer.axes.back();
-    Value* hi = e.WindowOf(body.nest(), last).hi;
+    Value* hi = e.WindowOf(body.elementwise(), last).hi;
     Value* end = RoundDown(e, e.b.Add(hi, e.b.I64(tile_buffer.group - 1)), tile_buffer.group);
-    Value* none = e.b.Bits(body.nest()->result(i)->type()->scalar, 0);
+    Value* none = e.b.Bits(body.elementwise()->result(i)->type()->scalar, 0);
     ir::AxisList around(tile_buffer.axes.begin(), tile_buffer.axes.end() - 1);
     Position position;
     MakeIf(e.b, e.b.Lt(hi, end), [&] {
-      MakeNest(e, body.nest(), around, position, [&] {
+      MakeElementwiseLoop(e, body.elementwise(), around, position, [&] {
         MakeLoop(e.b, {hi, end}, [&](Value* index) {
           position[last] = index;
           StorePiece(e, none, tile_buffer, position);

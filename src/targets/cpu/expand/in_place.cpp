@@ -7,10 +7,10 @@
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/kept_tiles.h"
 
-// A nest that changes a part of a tile in the tile's own place runs for that part alone: rows, triangles, single elements.
+// A elementwise loop that changes a part of a tile in the tile's own place runs for that part alone: rows, triangles, single elements.
 // What it would do elsewhere is to store what is there.
 //
-//   nest (%p of %i, %q of %j) { %e = element %t at (%p, %q) ; … ; %c = and (eq %p, %r), (le %q, %p)
+//   elementwise (%p of %i, %q of %j) { %e = element %t at (%p, %q) ; … ; %c = and (eq %p, %r), (le %q, %p)
 //                               %n = select %c, %v, %e ; yield %n }
 //   ->  loop over %r .. %r + 1 of %i { loop over 0 .. %p + 1 of %j { … } }
 
@@ -19,35 +19,35 @@ namespace kdl::cpu {
 namespace {
 
 /// Skipping an element leaves out nothing but the store of what is there.
-bool OnlyComputes(const Op* nest) {
+bool OnlyComputes(const Op* elementwise) {
   bool only = true;
-  for (const Op* op : *nest->region())
+  for (const Op* op : *elementwise->region())
     only = only && !MayTrap(op) && op->kind() != OpKind::Store && op->kind() != OpKind::Update;
   return only;
 }
 
 }  // namespace
 
-Changes::Changes(NestBody& body) : e_(body.e()), body_(body) {
-  const Op* nest = body.nest();
-  bool may_skip = body.folds().empty() && !body.last().Transposes() && OnlyComputes(nest);
-  if (!may_skip || nest->results().empty()) return;
+Changes::Changes(ElementwiseLoopBody& body) : e_(body.e()), body_(body) {
+  const Op* elementwise = body.elementwise();
+  bool may_skip = body.folds().empty() && !body.last().Transposes() && OnlyComputes(elementwise);
+  if (!may_skip || elementwise->results().empty()) return;
   bool all = true;
-  for (size_t i = 0; i < nest->results().size(); ++i) all = all && NoteKept(i);
+  for (size_t i = 0; i < elementwise->results().size(); ++i) all = all && NoteKept(i);
   if (!all) kept_.clear();
 }
 
 Window Changes::WindowOf(AxisId axis) const {
   auto found = windows_.find(axis);
-  return found == windows_.end() ? e_.WindowOf(body_.nest(), axis) : found->second;
+  return found == windows_.end() ? e_.WindowOf(body_.elementwise(), axis) : found->second;
 }
 
 /// The tile that the result keeps in its own place; false: there is none.
 bool Changes::NoteKept(size_t result) {
-  const Op* nest = body_.nest();
-  std::optional<TileBuffer> own = FindTileBuffer(e_, nest->result(result));
+  const Op* elementwise = body_.elementwise();
+  std::optional<TileBuffer> own = FindTileBuffer(e_, elementwise->result(result));
   if (!own || own->panel) return false;
-  for (Value* tile : KeptTiles(nest, result)) {
+  for (Value* tile : KeptTiles(elementwise, result)) {
     std::optional<TileBuffer> tile_buffer = FindTileBuffer(e_, tile);
     if (!tile_buffer || tile_buffer->buffer != own->buffer) continue;
     kept_.push_back(tile);
@@ -71,9 +71,10 @@ Changes::Reach Changes::Either(const Reach& a, const Reach& b) {
 /// Where `value` is not the element of `kept`.
 Changes::Reach Changes::OfValue(const Value* value, const Value* kept, int depth) {
   const Op* def = value->def();
-  if (IsElementHere(body_.nest(), value) && def->operand(0) == kept) return {Reach::Kind::None};
+  if (IsElementHere(body_.elementwise(), value) && def->operand(0) == kept)
+    return {Reach::Kind::None};
   bool chooses =
-      def && def->kind() == OpKind::Select && def->parent_region() == body_.nest()->region();
+      def && def->kind() == OpKind::Select && def->parent_region() == body_.elementwise()->region();
   if (!chooses || depth == kDeepestChoice) return {Reach::Kind::All};
   Reach where_first = Where(def->operand(0), true, depth);
   Reach first = Both(OfValue(def->operand(1), kept, depth + 1), where_first);
@@ -84,7 +85,7 @@ Changes::Reach Changes::OfValue(const Value* value, const Value* kept, int depth
 
 Changes::Reach Changes::Where(const Value* condition, bool holds, int depth) {
   const Op* def = condition->def();
-  if (!def || def->parent_region() != body_.nest()->region() || depth == kDeepestChoice)
+  if (!def || def->parent_region() != body_.elementwise()->region() || depth == kDeepestChoice)
     return {Reach::Kind::All};
   if (def->kind() == OpKind::Not) return Where(def->operand(0), !holds, depth + 1);
   if (def->kind() == OpKind::And || def->kind() == OpKind::Or) {
@@ -97,13 +98,13 @@ Changes::Reach Changes::Where(const Value* condition, bool holds, int depth) {
 
 /// A value that is there where the loop begins; null: it is not.
 Value* Changes::Known(Value* value) {
-  if (!value->def() || value->def()->parent_region() != body_.nest()->region()) {
-    const auto& points = body_.nest()->region()->params();
+  if (!value->def() || value->def()->parent_region() != body_.elementwise()->region()) {
+    const auto& points = body_.elementwise()->region()->params();
     auto point = std::ranges::find(points, value);
     if (point == points.end()) return e_.Scalar(value);
     auto i = static_cast<size_t>(point - points.begin());
     if (i >= mapped_) return nullptr;
-    const ir::Value* block = body_.nest()->operand(i);
+    const ir::Value* block = body_.elementwise()->operand(i);
     return e_.b.Add(e_.blocks.at(block).start, body_.position().at(body_.axes()[i]));
   }
   return nullptr;
@@ -111,14 +112,14 @@ Value* Changes::Known(Value* value) {
 
 /// Of a comparison of the point with a number, which may be any.
 Changes::Reach Changes::OfComparison(const Op* op, bool holds) {
-  const Value* point = body_.nest()->region()->param(axis_);
+  const Value* point = body_.elementwise()->region()->param(axis_);
   bool mirrored = op->operand(1) == point;
   if ((op->operand(0) == point) == mirrored) return {Reach::Kind::All};
   Value* number = Known(op->operand(mirrored ? 0 : 1));
   OpKind kind = mirrored ? ir::Mirrored(op->kind()) : op->kind();
   if (!holds) kind = ir::Negated(kind);
   if (!number || kind == OpKind::Ne) return {Reach::Kind::All};
-  const BlockFacts& block = e_.blocks.at(body_.nest()->operand(axis_));
+  const BlockFacts& block = e_.blocks.at(body_.elementwise()->operand(axis_));
   auto clamped = [&](Value* from, Value* to) { return e_.b.Max(e_.b.Min(number, to), from); };
   Value* end = e_.b.Add(block.start, block.size);
   Value* one = e_.b.I64(1);
@@ -158,12 +159,12 @@ void Changes::Narrow(size_t i, size_t mapped) {
   axis_ = i;
   mapped_ = mapped;
   Reach reach{Reach::Kind::None};
-  const Op* yield = body_.nest()->region()->terminator();
+  const Op* yield = body_.elementwise()->region()->terminator();
   for (size_t r = 0; r < kept_.size(); ++r)
     reach = Either(reach, OfValue(yield->operand(r), kept_[r], 0));
   if (!IsWorthwhile(reach)) return;
   int64_t lanes = i + 1 == body_.axes().size() ? body_.Lanes() : 1;
-  Value* size = e_.blocks.at(body_.nest()->operand(i)).size;
+  Value* size = e_.blocks.at(body_.elementwise()->operand(i)).size;
   int64_t known = ConstantOf(size).value_or(0);
   bool is_one_piece = reach.is_point && known > 0 && known % lanes == 0;
   windows_[axis] = is_one_piece ? OnePiece(reach, known, lanes) : WholePieces(reach, size, lanes);

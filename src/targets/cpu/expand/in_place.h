@@ -4,16 +4,16 @@
 #include <unordered_map>
 #include <vector>
 
-#include "targets/cpu/expand/nest_body.h"
+#include "targets/cpu/expand/elementwise_body.h"
 
 namespace kdl::cpu {
 
-/// What a nest changes where its results stand in the place of the tiles that they keep. It walks nothing else.
+/// What a elementwise loop changes where its results stand in the place of the tiles that they keep. It walks nothing else.
 class Changes {
  public:
-  explicit Changes(NestBody& body);
+  explicit Changes(ElementwiseLoopBody& body);
 
-  /// Narrows the window of axis number `i` of the nest to what conditions on it leave. Points of `mapped` axes, from the
+  /// Narrows the window of axis number `i` of the elementwise loop to what conditions on it leave. Points of `mapped` axes, from the
   /// first one on, are known where the loop over the axis begins.
   void Narrow(size_t i, size_t mapped);
   /// What is walked of the axis: all of it where nothing has narrowed it.
@@ -40,8 +40,8 @@ class Changes {
   Window WholePieces(const Reach& reach, ir::Value* size, int64_t lanes);
 
   Expander& e_;
-  NestBody& body_;
-  std::vector<ir::Value*> kept_;                    ///< by result; empty where all of the nest runs
+  ElementwiseLoopBody& body_;
+  std::vector<ir::Value*> kept_;  ///< by result; empty where all of the elementwise loop runs
   std::unordered_map<ir::AxisId, Window> windows_;  ///< of axes that are narrowed
   size_t axis_ = 0;                                 ///< that is narrowed now
   size_t mapped_ = 0;                               ///< axes before this one have points

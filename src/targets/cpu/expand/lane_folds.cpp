@@ -45,11 +45,11 @@ class LaneFolds {
 
   /// The folded values of the element at the position, one for each fold.
   Values Fold() {
-    Values lanes = MakeNest(e_, walk_.folds[0].op, SlowAxes(), walk_.position, Starts(),
-                            [&](const Values& carried) -> Values {
-                              if (walk_.row) walk_.row();
-                              return Row(carried);
-                            });
+    Values lanes = MakeElementwiseLoop(e_, walk_.folds[0].op, SlowAxes(), walk_.position, Starts(),
+                                       [&](const Values& carried) -> Values {
+                                         if (walk_.row) walk_.row();
+                                         return Row(carried);
+                                       });
     return Finished(lanes);
   }
 
@@ -62,7 +62,7 @@ class LaneFolds {
     ir::AxisList around = walk_.kept;
     if (lanes > 1) around.pop_back();
     auto fold = [&](int64_t rows) {
-      MakeNest(e_, walk_.folds[0].op, around, walk_.position, [&] {
+      MakeElementwiseLoop(e_, walk_.folds[0].op, around, walk_.position, [&] {
         if (lanes > 1) {
           FoldRow(axis, lanes, rows);
         } else {
@@ -164,19 +164,19 @@ class LaneFolds {
       }
       return lanes;
     };
-    Values lanes = MakeNest(e_, walk_.folds[0].op, SlowAxes(), walk_.position, starts,
-                            [&](const Values& carried) -> Values {
-                              Value* size = e_.Facts(walk_.folds[0].op, last_).size;
-                              Value* full = RoundDown(e_, size, kLanes);
-                              Values whole = MakeLoop(e_.b, {e_.b.I64(0), full, kLanes}, carried,
-                                                      [&](Value* index, const Values& inner) {
-                                                        return turn(inner, index, nullptr);
-                                                      });
-                              Value* left = e_.b.Sub(size, full);
-                              return MakeIf(
-                                  e_.b, e_.b.Lt(full, size), TypesOf(whole),
-                                  [&] { return turn(whole, full, left); }, [&] { return whole; });
-                            });
+    Values lanes = MakeElementwiseLoop(
+        e_, walk_.folds[0].op, SlowAxes(), walk_.position, starts,
+        [&](const Values& carried) -> Values {
+          Value* size = e_.Facts(walk_.folds[0].op, last_).size;
+          Value* full = RoundDown(e_, size, kLanes);
+          Values whole = MakeLoop(
+              e_.b, {e_.b.I64(0), full, kLanes}, carried,
+              [&](Value* index, const Values& inner) { return turn(inner, index, nullptr); });
+          Value* left = e_.b.Sub(size, full);
+          return MakeIf(
+              e_.b, e_.b.Lt(full, size), TypesOf(whole), [&] { return turn(whole, full, left); },
+              [&] { return whole; });
+        });
     std::vector<std::pair<Value*, Values>> folded;
     for (size_t r = 0; r < indices.size(); ++r)
       folded.emplace_back(indices[r], Finished(std::span(lanes).subspan(r * each, each)));

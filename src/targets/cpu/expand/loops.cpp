@@ -9,18 +9,18 @@ namespace {
 
 using WindowOfAxis = std::function<Window(AxisId)>;
 
-Values NestFrom(Expander& e, const WindowOfAxis& window_of, const AxisList& axes, size_t depth,
-                Position& position, const Values& carried,
-                const std::function<Values(const Values&)>& body) {
+Values LoopsFrom(Expander& e, const WindowOfAxis& window_of, const AxisList& axes, size_t depth,
+                 Position& position, const Values& carried,
+                 const std::function<Values(const Values&)>& body) {
   if (depth == axes.size()) return body(carried);
   Window window = window_of(axes[depth]);
   if (ConstantOf(window.size) == 1) {
     position[axes[depth]] = window.lo;
-    return NestFrom(e, window_of, axes, depth + 1, position, carried, body);
+    return LoopsFrom(e, window_of, axes, depth + 1, position, carried, body);
   }
   return MakeLoop(e.b, {window.lo, window.hi}, carried, [&](Value* index, const Values& inner) {
     position[axes[depth]] = index;
-    return NestFrom(e, window_of, axes, depth + 1, position, inner, body);
+    return LoopsFrom(e, window_of, axes, depth + 1, position, inner, body);
   });
 }
 
@@ -30,22 +30,22 @@ WindowOfAxis WholeAt(Expander& e, const Op* at) {
 
 }  // namespace
 
-Values MakeNest(Expander& e, const Op* at, const AxisList& axes, Position& position,
-                const Values& inits, const std::function<Values(const Values&)>& body) {
-  return NestFrom(e, WholeAt(e, at), axes, 0, position, inits, body);
+Values MakeElementwiseLoop(Expander& e, const Op* at, const AxisList& axes, Position& position,
+                           const Values& inits, const std::function<Values(const Values&)>& body) {
+  return LoopsFrom(e, WholeAt(e, at), axes, 0, position, inits, body);
 }
 
-void MakeNest(Expander& e, const WindowOfAxis& window, const AxisList& axes, Position& position,
-              const std::function<void()>& body) {
-  NestFrom(e, window, axes, 0, position, {}, [&](const Values&) -> Values {
+void MakeElementwiseLoop(Expander& e, const WindowOfAxis& window, const AxisList& axes,
+                         Position& position, const std::function<void()>& body) {
+  LoopsFrom(e, window, axes, 0, position, {}, [&](const Values&) -> Values {
     body();
     return {};
   });
 }
 
-void MakeNest(Expander& e, const Op* at, const AxisList& axes, Position& position,
-              const std::function<void()>& body) {
-  MakeNest(e, WholeAt(e, at), axes, position, body);
+void MakeElementwiseLoop(Expander& e, const Op* at, const AxisList& axes, Position& position,
+                         const std::function<void()>& body) {
+  MakeElementwiseLoop(e, WholeAt(e, at), axes, position, body);
 }
 
 Piece PieceOf(Expander& e, Value* count, int64_t lanes) {
@@ -125,7 +125,7 @@ void MakePieces(Expander& e, AxisId axis, const Window& window, int64_t lanes, P
 void MakePiecesOf(Expander& e, const Op* at, const AxisList& axes, int64_t lanes,
                   Position& position, const std::function<void(const Piece&)>& body) {
   AxisList around(axes.begin(), axes.end() - 1);
-  MakeNest(e, at, around, position, [&] {
+  MakeElementwiseLoop(e, at, around, position, [&] {
     MakePieces(e, axes.back(), e.WindowOf(at, axes.back()), lanes, position, body, true);
   });
 }

@@ -22,11 +22,11 @@ Place PlaceOf(const Op* access) {
 
 }  // namespace
 
-Prefetching::Prefetching(Expander& e, const Op* nest, bool transposes)
-    : nest_(nest), transposes_(transposes) {
+Prefetching::Prefetching(Expander& e, const Op* elementwise, bool transposes)
+    : elementwise_(elementwise), transposes_(transposes) {
   std::vector<const Op*> loads;
   std::map<Place, std::vector<const Op*>> first;  // of each element the first load
-  for (const Op* op : *nest->region()) {
+  for (const Op* op : *elementwise->region()) {
     if (!op->HasAttr(AttrKey::Edge) || op->kind() == OpKind::Update) continue;
     bool stores = op->kind() == OpKind::Store;
     std::vector<const Op*>& there = first[PlaceOf(op)];
@@ -45,7 +45,7 @@ Prefetching::Prefetching(Expander& e, const Op* nest, bool transposes)
   }
   if (transposes) return;
   bool folds = std::ranges::any_of(loads, [&](const Op* load) { return TakesTurns(load); });
-  for (const Op* op : *nest->region()) folds |= op->kind() == OpKind::ReduceInLoop;
+  for (const Op* op : *elementwise->region()) folds |= op->kind() == OpKind::ReduceInLoop;
   for (const Op* load : loads) {
     if (!TakesTurns(load)) Study(e, load);
     if (folds) BringOnce(e, load);
@@ -54,10 +54,10 @@ Prefetching::Prefetching(Expander& e, const Op* nest, bool transposes)
 
 /// Whether every row loads the same.
 bool Prefetching::IsNear(const Op* load) const {
-  const auto& points = nest_->region()->params();
+  const auto& points = elementwise_->region()->params();
   auto index = IndexOf(load);
   bool plain = std::ranges::none_of(index, [&](const Value* operand) {
-    return operand->def() && operand->def()->parent_region() == nest_->region();
+    return operand->def() && operand->def()->parent_region() == elementwise_->region();
   });
   return plain && std::any_of(points.begin(), points.end() - 1,
                               [&](const Value* point) { return !Contains(index, point); });
@@ -75,9 +75,9 @@ void Prefetching::Study(Expander& e, const Op* load) {
   }
   std::vector<Request>& requests = near_[load];
   const Value* point = IndexOf(load)[again->operand];
-  const auto& points = nest_->region()->params();
+  const auto& points = elementwise_->region()->params();
   auto at = static_cast<size_t>(std::find(points.begin(), points.end(), point) - points.begin());
-  const BlockFacts& rows = e.blocks.at(nest_->operand(at));
+  const BlockFacts& rows = e.blocks.at(elementwise_->operand(at));
   if (!rows.next) return;
   Value* distance = e.b.Sub(rows.next, rows.start);
   if (again->first && !e.facts.asks_for_reads) {
@@ -114,9 +114,9 @@ void Prefetching::BringOnce(Expander& e, const Op* load) {
   once_[load] = e.b.Select(large, e.b.I64(distance_), back);
 }
 
-/// Whether each turn of the loop around the nest takes the access's next rows.
+/// Whether each turn of the loop around the elementwise loop takes the access's next rows.
 bool Prefetching::TakesTurns(const Op* access) const {
-  const Op* loop = nest_->parent_region()->parent();
+  const Op* loop = elementwise_->parent_region()->parent();
   if (!loop || loop->kind() != OpKind::Loop) return false;
   const Value* turn = loop->region()->param(0);
   return std::ranges::any_of(IndexOf(access), [&](const Value* index) {
@@ -136,10 +136,10 @@ void Prefetching::LookAhead(const Expander& e, const Op* access, int64_t bytes) 
   constexpr int64_t kAlongRow = 2048;
   constexpr int64_t kRowsOn = 4096;
   constexpr int64_t kTurnsOn = 8192;
-  const auto& points = nest_->region()->params();
-  ir::AxisId last = nest_->operands().back()->type()->axes[0];
+  const auto& points = elementwise_->region()->params();
+  ir::AxisId last = elementwise_->operands().back()->type()->axes[0];
   int64_t row = std::max<int64_t>(e.Extent(last) * bytes, 1);
-  const Op* loop = nest_->parent_region()->parent();
+  const Op* loop = elementwise_->parent_region()->parent();
   if (transposes_ || row >= kPageBytes) {
     point_ = points.back();
     distance_ = (transposes_ ? e.facts.cache_line_bytes : kAlongRow) / bytes;
@@ -165,7 +165,7 @@ std::vector<Prefetching::Request> Prefetching::Of(const Op* access) const {
              .intent = ir::IntentKind::ReadLater,
              .in_pairs = true}};
   bool writes = access->kind() == OpKind::Store || written_.contains(access);
-  bool packs = !nest_->results().empty();  // what is read next is scratch, which is near
+  bool packs = !elementwise_->results().empty();  // what is read next is scratch, which is near
   return {{point, nullptr, distance_,
            writes  ? ir::IntentKind::Write
            : packs ? ir::IntentKind::ReadLater

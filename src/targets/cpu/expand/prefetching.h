@@ -12,13 +12,13 @@ namespace kdl::cpu {
 
 struct Expander;
 
-/// What a nest touches ahead of time: a processor looks ahead along one page, and not behind much arithmetic.
+/// What a elementwise loop touches ahead of time: a processor looks ahead along one page, and not behind much arithmetic.
 class Prefetching {
  public:
-  /// What is computed for it comes before the nest.
-  Prefetching(Expander& e, const ir::Op* nest, bool transposes);
+  /// What is computed for it comes before the elementwise loop.
+  Prefetching(Expander& e, const ir::Op* elementwise, bool transposes);
 
-  /// The element that is `distance` further along one point of the nest is asked for.
+  /// The element that is `distance` further along one point of the elementwise loop is asked for.
   struct Request {
     const ir::Value* point;
     ir::Value* distance = nullptr;  ///< null: `elements`
@@ -27,7 +27,7 @@ class Prefetching {
     bool is_streaming = false;  ///< only while stores go past the caches
     bool in_pairs = false;      ///< a hint for two lines: the processor brings the other one, too
   };
-  /// What is asked for where the nest comes to a load or store; nothing where another access asks for its line.
+  /// What is asked for where the elementwise loop comes to a load or store; nothing where another access asks for its line.
   std::vector<Request> Of(const ir::Op* access) const;
 
  private:
@@ -38,7 +38,7 @@ class Prefetching {
   void Study(Expander& e, const ir::Op* load);
   void BringOnce(Expander& e, const ir::Op* load);
 
-  const ir::Op* nest_;
+  const ir::Op* elementwise_;
   bool transposes_;
   const ir::Value* point_ = nullptr;
   int64_t distance_ = 0;

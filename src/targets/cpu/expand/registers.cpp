@@ -2,7 +2,7 @@
 #include "passes/diagnostics.h"
 #include "targets/cpu/expand/expander.h"
 
-// Tiles that stand in registers, where a fold has made them, until they are put to a tile buffer, or a nest has read them.
+// Tiles that stand in registers, where a fold has made them, until they are put to a tile buffer, or a elementwise loop has read them.
 
 namespace kdl::cpu {
 
@@ -27,24 +27,26 @@ void StoreRegisters(Expander& e, const Op* put) {
   });
 }
 
-const Value* RegisterTileOf(const Expander& e, const Op* nest) {
-  for (const Op* op : *nest->region()) {
+const Value* RegisterTileOf(const Expander& e, const Op* elementwise) {
+  for (const Op* op : *elementwise->region()) {
     if (op->kind() == OpKind::Element && e.registers.contains(op->operand(0)))
       return op->operand(0);
   }
   return nullptr;
 }
 
-void ExpandNestOnRegisters(Expander& e, const Op* nest, const Value* value) {
+void ExpandElementwiseLoopOnRegisters(Expander& e, const Op* elementwise, const Value* value) {
   const RegisterTile& tile = e.registers.at(value);
-  if (!TakesVectors(e, nest, tile.block)) {
-    e.context.diagnostics.Report(passes::diag::RegistersAcross, e.context.SpanOf(nest->loc()));
+  if (!TakesVectors(e, elementwise, tile.block)) {
+    e.context.diagnostics.Report(passes::diag::RegistersAcross,
+                                 e.context.SpanOf(elementwise->loc()));
     return;
   }
   auto expand_row = [&](int64_t row) {
     for (int64_t column = 0; column < tile.shape.columns; ++column) {
       auto n = static_cast<size_t>(row * tile.shape.columns + column);
-      ExpandNestAt(e, nest, PositionOf(e, tile, row, column), tile.piece, value, tile.values[n]);
+      ExpandElementwiseLoopAt(e, elementwise, PositionOf(e, tile, row, column), tile.piece, value,
+                              tile.values[n]);
     }
   };
   for (int64_t row = 0; row < tile.shape.rows; ++row) {

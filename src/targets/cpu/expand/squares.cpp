@@ -3,9 +3,9 @@
 
 #include "ir/op_kind.h"
 #include "passes/rewriting/rewrite.h"
-#include "targets/cpu/expand/nest_body.h"
+#include "targets/cpu/expand/elementwise_body.h"
 
-// Where loads walk a nest's last axis from row to row, square blocks of them are transposed in registers: rows are
+// Where loads walk a elementwise loop's last axis from row to row, square blocks of them are transposed in registers: rows are
 // loaded along the axis that the loads walk side by side, the side axis, and transposed; then the body runs once for
 // each of its points, a vector along the last axis each. What stores walk so is transposed after the body instead.
 //
@@ -30,7 +30,7 @@ struct Square {
 
 class Squares {
  public:
-  explicit Squares(NestBody& body)
+  explicit Squares(ElementwiseLoopBody& body)
       : e_(body.e()),
         body_(body),
         side_(body.last().across_axis()),
@@ -49,12 +49,13 @@ class Squares {
   ir::AxisId SideAxis() const { return body_.axes()[side_]; }
   ir::AxisId LastAxis() const { return body_.axes().back(); }
   LoopBounds Corners(ir::AxisId axis) {
-    Window window = e_.WindowOf(body_.nest(), axis);
+    Window window = e_.WindowOf(body_.elementwise(), axis);
     return {window.lo, window.hi, lanes_};
   }
 
   void RunBlock() {
-    int64_t side_points = ConstantOf(e_.WindowOf(body_.nest(), SideAxis()).size).value_or(lanes_);
+    int64_t side_points =
+        ConstantOf(e_.WindowOf(body_.elementwise(), SideAxis()).size).value_or(lanes_);
     points_ = std::clamp<int64_t>(side_points, 1, lanes_);
     Block block{Corners(SideAxis()), Corners(LastAxis())};
     if (!streaming_.large) return AlongLast(block);
@@ -229,7 +230,7 @@ class Squares {
   }
 
   Expander& e_;
-  NestBody& body_;
+  ElementwiseLoopBody& body_;
   size_t side_;
   int64_t lanes_;
   int64_t points_ = 0;  ///< of the side axis in a square, at most
@@ -239,6 +240,6 @@ class Squares {
 
 }  // namespace
 
-void RunSquares(NestBody& body) { Squares(body).Run(); }
+void RunSquares(ElementwiseLoopBody& body) { Squares(body).Run(); }
 
 }  // namespace kdl::cpu

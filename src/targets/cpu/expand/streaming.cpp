@@ -4,7 +4,7 @@
 #include "ir/lookup.h"
 #include "ir/op_kind.h"
 #include "ir/tensor_view.h"
-#include "targets/cpu/expand/nest_body.h"
+#include "targets/cpu/expand/elementwise_body.h"
 
 // Stores past the caches. A line that is stored to is read first, unless all of it is stored past the caches, straight
 // to memory: outputs that no cache holds are written at nearly twice the rate. Outputs that a cache holds are not: who
@@ -30,13 +30,13 @@ bool IsOnlyTouchedBy(const Value* tensor, const Op* store) {
 }
 
 /// Whether the index is known before the loops over pieces or squares.
-bool IsKnownBefore(const NestBody& body, const Value* index) {
+bool IsKnownBefore(const ElementwiseLoopBody& body, const Value* index) {
   const Op* def = index->def();
-  bool inside = def && def->parent_region() == body.nest()->region();
+  bool inside = def && def->parent_region() == body.elementwise()->region();
   return !inside || (body.last().Vectorizes() && body.last().IsInvariant(def));
 }
 
-bool MayPassCaches(const NestBody& body, int64_t lanes, const Op* op) {
+bool MayPassCaches(const ElementwiseLoopBody& body, int64_t lanes, const Op* op) {
   if (op->kind() != OpKind::Store) return false;
   ir::StoreOp store(const_cast<Op*>(op));
   int64_t bytes = lanes * Bytes(store.tensor()->type()->scalar);
@@ -83,21 +83,21 @@ Value* AreLarge(Expander& e, const std::vector<const Op*>& accesses) {
   return e.b.Gt(total.computed, e.b.I64(e.facts.last_level_bytes - total.known));
 }
 
-Streaming StreamingOf(NestBody& body, int64_t lanes) {
+Streaming StreamingOf(ElementwiseLoopBody& body, int64_t lanes) {
   Expander& e = body.e();
   constexpr int64_t kLeastVectors = 2;  // of a row: lines that others follow at once
   Streaming streaming;
   if (e.facts.last_level_bytes == 0 || lanes == 1 ||
       e.Extent(body.axes().back()) < kLeastVectors * lanes)
     return streaming;
-  for (const Op* op : *body.nest()->region()) {
+  for (const Op* op : *body.elementwise()->region()) {
     if (MayPassCaches(body, lanes, op)) streaming.stores.push_back(op);
   }
   if (!streaming.stores.empty()) streaming.large = AreLarge(e, streaming.stores);
   return streaming;
 }
 
-RowStart RowStartOf(NestBody& body, const Streaming& streaming) {
+RowStart RowStartOf(ElementwiseLoopBody& body, const Streaming& streaming) {
   Expander& e = body.e();
   RowStart start{nullptr, nullptr};
   for (const Op* store : streaming.stores) {

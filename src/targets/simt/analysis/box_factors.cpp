@@ -23,11 +23,11 @@ using ir::Value;
 namespace {
 
 /// The load that the factor is, of a whole tile or of each element; null: it is more.
-const Op* LoadOf(const Value* factor, const Op** nest) {
+const Op* LoadOf(const Value* factor, const Op** elementwise) {
   const Op* def = factor->def();
   if (!def || factor->uses().size() != 1) return nullptr;
-  if (def->kind() == OpKind::Nest) {
-    *nest = def;
+  if (def->kind() == OpKind::Elementwise) {
+    *elementwise = def;
     bool loads = !def->HasAttr(AttrKey::Map);
     for (const Op* op : *def->region())
       loads &= op->kind() == OpKind::Load || op == def->region()->terminator();
@@ -41,11 +41,12 @@ const Op* LoadOf(const Value* factor, const Op** nest) {
   return is_plain ? def : nullptr;
 }
 
-/// Of an index operand the axis whose blocks, or whose points in the nest, it counts.
-std::optional<AxisId> AxisOf(const Value* index, const Op* nest) {
+/// Of an index operand the axis whose blocks, or whose points in the elementwise loop, it counts.
+std::optional<AxisId> AxisOf(const Value* index, const Op* elementwise) {
   if (index->type()->kind == ir::TypeKind::Block) return index->type()->axes[0];
-  bool is_point = nest && !index->def() && index->parent_region() == nest->region();
-  return is_point ? std::optional(nest->operand(index->index())->type()->axes[0]) : std::nullopt;
+  bool is_point = elementwise && !index->def() && index->parent_region() == elementwise->region();
+  return is_point ? std::optional(elementwise->operand(index->index())->type()->axes[0])
+                  : std::nullopt;
 }
 
 bool IsRead(const ir::Function& kernel, const Value* tensor) {
@@ -112,7 +113,7 @@ bool EndsTurns(const Op* loop) {
 std::optional<BoxFactor> BoxFactorOf(const Op* product, size_t factor) {
   const Value* value = ir::NarrowFactor(product->operand(factor));
   BoxFactor found{};
-  found.load = LoadOf(value, &found.nest);
+  found.load = LoadOf(value, &found.elementwise);
   if (!found.load || value->def()->parent_region() != product->parent_region()) return std::nullopt;
   const ir::Access access = found.load->attr<AttrKey::Access>();
   constexpr size_t kMostDims = 5;
@@ -126,10 +127,10 @@ std::optional<BoxFactor> BoxFactorOf(const Op* product, size_t factor) {
     std::optional<AxisId> axis;
     for (const ir::AccessTerm& term : dim.terms) {
       const Value* operand = index[term.operand];
-      std::optional<AxisId> of_term = AxisOf(operand, found.nest);
+      std::optional<AxisId> of_term = AxisOf(operand, found.elementwise);
       // Of a box all rows have the same place along the dimensions that it does not walk.
-      bool is_fixed =
-          !IsTileValue(operand) && !(found.nest && passes::IsInside(operand, found.nest));
+      bool is_fixed = !IsTileValue(operand) &&
+                      !(found.elementwise && passes::IsInside(operand, found.elementwise));
       if (!of_term && !is_fixed) return std::nullopt;
       if (!of_term) continue;
       if (dim.terms.size() != 1 || !kdl::IsConstant(term.coefficient, 1)) return std::nullopt;
@@ -160,7 +161,7 @@ bool IsMadeFactor(const Op* product, size_t factor) {
   const Value* value = ir::NarrowFactor(product->operand(factor));
   const Op* def = value->def();
   bool makes = def && value->type()->axes.size() == 2 &&
-               (def->kind() == OpKind::Nest || def->kind() == OpKind::Load ||
+               (def->kind() == OpKind::Elementwise || def->kind() == OpKind::Load ||
                 def->info().has(ir::kElementwise));
   return makes && std::ranges::none_of(value->uses(), [&](const ir::Use& use) {
            bool is_own = use.user == product || use.user == product->operand(factor)->def();

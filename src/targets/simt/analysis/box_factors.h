@@ -16,8 +16,8 @@ inline constexpr int64_t kNearOfGates = 2 << 10;  ///< bytes, and what alignment
 
 /// A factor of one: where the tensor's elements side by side, and its rows, lie in the tile.
 struct BoxFactor {
-  const ir::Op* load;  ///< of the tile, or of an element in `nest`
-  const ir::Op* nest;  ///< null: the tile is loaded at once
+  const ir::Op* load;         ///< of the tile, or of an element in `elementwise`
+  const ir::Op* elementwise;  ///< null: the tile is loaded at once
   ir::AxisId row;
   ir::AxisId column;      ///< along the tensor's last dimension
   int64_t row_dimension;  ///< of the tensor

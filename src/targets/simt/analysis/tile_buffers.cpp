@@ -29,26 +29,26 @@ bool IsMappedProduct(const Op* op) {
   return op->kind() == OpKind::Contraction && op->HasAttr(AttrKey::Map);
 }
 
-/// Whether an index is another one for each of the nest's points, as far as sums and loops that begin at such tell.
-bool FollowsPoint(const Value* index, const Op* nest) {
+/// Whether an index is another one for each of the elementwise loop's points, as far as sums and loops that begin at such tell.
+bool FollowsPoint(const Value* index, const Op* elementwise) {
   const Op* def = index->def();
-  if (!def && index->parent_region() == nest->region()) return true;
+  if (!def && index->parent_region() == elementwise->region()) return true;
   if (!def) {
     const Op* loop = index->parent_region()->parent();
     bool counts = loop && loop->kind() == OpKind::Loop && index->index() == 0;
-    return counts && FollowsPoint(loop->operand(ir::LoopOp::at_lo), nest);
+    return counts && FollowsPoint(loop->operand(ir::LoopOp::at_lo), elementwise);
   }
   return def->kind() == OpKind::Add && std::ranges::any_of(def->operands(), [&](const Value* part) {
-           return FollowsPoint(part, nest);
+           return FollowsPoint(part, elementwise);
          });
 }
 
 /// Whether workers, each with rows of its own, go along them.
 bool WalksRows(const Op* element) {
   auto point = element->Segment(ir::ElementOp::at_point);
-  const Op* nest = NestAround(element);
-  if (!nest || point.size() < 2) return false;
-  auto follows = [&](const Value* index) { return FollowsPoint(index, nest); };
+  const Op* elementwise = ElementwiseLoopAround(element);
+  if (!elementwise || point.size() < 2) return false;
+  auto follows = [&](const Value* index) { return FollowsPoint(index, elementwise); };
   return !follows(point.back()) && std::ranges::any_of(point.first(point.size() - 1), follows);
 }
 
@@ -74,14 +74,14 @@ TileBuffers::TileBuffers(const ir::Function& kernel, Takes takes) : takes_(std::
   while (std::ranges::any_of(tiles_, [&](Tile& tile) { return Follows(tile); }));
 }
 
-/// Whether the tile, which was in the team's memory, stays in the registers that its nest reads.
+/// Whether the tile, which was in the team's memory, stays in the registers that its elementwise loop reads.
 bool TileBuffers::Follows(Tile& tile) const {
   if (!tile.map.empty() || tile.values.size() != 1) return false;
-  const Op* nest = tile.values[0]->def();
-  if (!nest || nest->kind() != OpKind::Nest) return false;
+  const Op* elementwise = tile.values[0]->def();
+  if (!elementwise || elementwise->kind() != OpKind::Elementwise) return false;
   const AxisMap* map = nullptr;
   bool agree = true;
-  ir::Walk(nest->region(), [&](const Op* op) {
+  ir::Walk(elementwise->region(), [&](const Op* op) {
     if (op->kind() != OpKind::Element || !IsInRegisters(op->operand(0))) return;
     const AxisMap& read = MapOf(op->operand(0));
     agree &= !map || read == *map;
@@ -176,7 +176,7 @@ bool TileBuffers::IsHeld(const Tile& tile) const {
 bool TileBuffers::MakesHeld(const Tile& tile, const Value* value) const {
   const Op* def = value->def();
   if (!def) return HandsOn(value->parent_region()->parent());
-  if (def->kind() == OpKind::Nest) return takes_(def, tile.map);
+  if (def->kind() == OpKind::Elementwise) return takes_(def, tile.map);
   if (def->HasAttr(AttrKey::Copied)) return true;
   return HandsOn(def) || (IsMappedProduct(def) && AxisMapOf(*def) == tile.map);
 }
@@ -184,8 +184,8 @@ bool TileBuffers::MakesHeld(const Tile& tile, const Value* value) const {
 bool TileBuffers::ReadsHeld(const Tile& tile, const ir::Use& use) const {
   const Op* user = use.user;
   if (user->kind() == OpKind::Element) {
-    const Op* nest = NestAround(user);
-    return nest && takes_(nest, tile.map) && ReadsOwnPoints(nest, user);
+    const Op* elementwise = ElementwiseLoopAround(user);
+    return elementwise && takes_(elementwise, tile.map) && ReadsOwnPoints(elementwise, user);
   }
   if (user->HasAttr(AttrKey::Copied)) return true;
   if (user->kind() == OpKind::Yield) return HandsOn(user->parent_region()->parent());

@@ -9,15 +9,15 @@
 namespace kdl::simt {
 
 /// Where tiles live. Values that hand one on, into a loop and out of it, or into a product, are one tile. It lives in the
-/// workers' registers by the map of the products that add to it, where nothing else makes it or reads it but nests that have
-/// this map, at their own points, and folds that any order does. So do tiles that such nests make of those. Else a tile lives in
+/// workers' registers by the map of the products that add to it, where nothing else makes it or reads it but elementwise loops that have
+/// this map, at their own points, and folds that any order does. So do tiles that such elementwise loops make of those. Else a tile lives in
 /// the team's memory, where what a product with a map folds comes slowest: a worker's
 /// factors of one term are side by side. Those of matrix units lie as they were loaded, and what a block copy brings as in the
 /// tensor.
 class TileBuffers {
  public:
-  /// Whether a nest has the map, or may have it.
-  using Takes = std::function<bool(const ir::Op* nest, const AxisMap& map)>;
+  /// Whether a elementwise loop has the map, or may have it.
+  using Takes = std::function<bool(const ir::Op* elementwise, const AxisMap& map)>;
 
   TileBuffers(const ir::Function& kernel, Takes takes);
 

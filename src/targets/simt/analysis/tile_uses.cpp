@@ -29,43 +29,43 @@ bool HandsOn(const Op* op) {
          op->kind() == OpKind::If;
 }
 
-bool ReadsOwnPoints(const Op* nest, const Op* element) {
+bool ReadsOwnPoints(const Op* elementwise, const Op* element) {
   if (element->kind() != OpKind::Element) return false;
   auto point = element->Segment(ir::ElementOp::at_point);
   const AxisList& axes = element->operand(0)->type()->axes;
-  if (axes.size() != nest->operands().size()) return false;
+  if (axes.size() != elementwise->operands().size()) return false;
   for (size_t i = 0; i < axes.size(); ++i) {
     const Value* index = point[i];
-    bool own = index->parent_region() == nest->region() &&
-               nest->operand(index->index())->type()->axes[0] == axes[i];
+    bool own = index->parent_region() == elementwise->region() &&
+               elementwise->operand(index->index())->type()->axes[0] == axes[i];
     if (!own) return false;
   }
   return true;
 }
 
 std::optional<AxisId> LoadedAlong(const Value* tile) {
-  const Op* nest = tile->def();
-  if (!nest || nest->kind() != OpKind::Nest) return std::nullopt;
-  const Op* load = nest->region()->terminator()->operand(tile->index())->def();
+  const Op* elementwise = tile->def();
+  if (!elementwise || elementwise->kind() != OpKind::Elementwise) return std::nullopt;
+  const Op* load = elementwise->region()->terminator()->operand(tile->index())->def();
   if (!load || load->kind() != OpKind::Load) return std::nullopt;
   const ir::Access access = load->attr<AttrKey::Access>();
   if (access.dims.empty() || access.dims.back().terms.size() != 1) return std::nullopt;
   auto indices = load->Segment(ir::LoadOp::at_index);
   const ir::AccessTerm& last = access.dims.back().terms[0];
   const Value* index = indices[last.operand];
-  if (index->parent_region() != nest->region() || !IsConstant(last.coefficient, 1))
+  if (index->parent_region() != elementwise->region() || !IsConstant(last.coefficient, 1))
     return std::nullopt;
   int walked = 0;  // dimensions, a diagonal of which has nothing side by side
   for (const ir::AccessDim& dim : access.dims) {
     for (const ir::AccessTerm& term : dim.terms) walked += indices[term.operand] == index ? 1 : 0;
   }
   if (walked != 1) return std::nullopt;
-  return nest->operand(index->index())->type()->axes[0];
+  return elementwise->operand(index->index())->type()->axes[0];
 }
 
-bool UpdatesInOrder(const Op* nest) {
+bool UpdatesInOrder(const Op* elementwise) {
   bool found = false;
-  ir::Walk(nest->region(), [&](const Op* op) {
+  ir::Walk(elementwise->region(), [&](const Op* op) {
     found |= op->kind() == OpKind::Update && op->attr<AttrKey::Scope>() != ir::ScopeKind::Launch;
   });
   return found;
@@ -80,9 +80,10 @@ bool FoldsInAnyOrder(const Op* op) {
   return !sums || IsInteger(op->attr<AttrKey::Acc>());
 }
 
-const Op* NestAround(const Op* op) {
+const Op* ElementwiseLoopAround(const Op* op) {
   const Op* around = op->parent_region()->parent();
-  while (around && around->kind() != OpKind::Nest) around = around->parent_region()->parent();
+  while (around && around->kind() != OpKind::Elementwise)
+    around = around->parent_region()->parent();
   return around;
 }
 

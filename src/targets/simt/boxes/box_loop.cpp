@@ -254,7 +254,8 @@ bool BoxLoop::HasAxis(size_t factor, AxisId axis) const {
 void BoxLoop::Enter(Value* at) {
   turn_.scalars[loop_->region()->param(0)] = at;
   for (Op* op : *loop_->region()) {
-    if (op->info().has(ir::kTerminator) || op == product_ || op->kind() == OpKind::Nest) continue;
+    if (op->info().has(ir::kTerminator) || op == product_ || op->kind() == OpKind::Elementwise)
+      continue;
     if (op->results().empty() || !IsTileValue(op->result(0))) turn_.expand(op);
   }
 }

@@ -126,14 +126,15 @@ Value* BoxRing::Fits() {
 
 Values BoxRing::StartOf() {
   Values start;
-  for (const Value* block : box_.nest->operands())
-    start.push_back(tiles_.FactsAt(box_.nest, block->type()->axes[0]).start);
+  for (const Value* block : box_.elementwise->operands())
+    start.push_back(tiles_.FactsAt(box_.elementwise, block->type()->axes[0]).start);
   return start;
 }
 
-/// The load's index operands at a point of its nest.
+/// The load's index operands at a point of its elementwise loop.
 Values BoxRing::IndexAt(const Values& point) {
-  for (size_t i = 0; i < point.size(); ++i) turn_.scalars[box_.nest->region()->param(i)] = point[i];
+  for (size_t i = 0; i < point.size(); ++i)
+    turn_.scalars[box_.elementwise->region()->param(i)] = point[i];
   Values index;
   for (const Value* old : box_.load->Segment(ir::LoadOp::at_index))
     index.push_back(turn_.Scalar(old));
@@ -164,12 +165,12 @@ void BoxRing::CopyElements(Value* slot, int64_t workers) {
 /// Zero after the blocks' ends.
 Value* BoxRing::ElementAt(Value* row, Value* column) {
   auto inside = [&](AxisId axis, Value* place) {
-    return b_.Lt(place, tiles_.FactsAt(box_.nest, axis).size);
+    return b_.Lt(place, tiles_.FactsAt(box_.elementwise, axis).size);
   };
   Values start = StartOf();
   Values point;
   for (size_t i = 0; i < start.size(); ++i) {
-    bool is_row = box_.nest->operand(i)->type()->axes[0] == box_.row;
+    bool is_row = box_.elementwise->operand(i)->type()->axes[0] == box_.row;
     point.push_back(b_.Add(start[i], is_row ? row : column));
   }
   auto load = [&]() -> Values {

@@ -20,7 +20,7 @@
 //     loop {team} { mbarrier_wait %k_full[s] phase n / 2
 //                   … = matrix_step %Q, %K … slots (0, s) … ; mma_commit ; mma_wait (%s) {ahead = 0}
 //                   mbarrier_arrive %k_empty[s] }
-//     … nests that make %P of %s ; loop {team} { proxy_fence } ; barrier
+//     … elementwise loops that make %P of %s ; loop {team} { proxy_fence } ; barrier
 //     loop {team} { … = matrix_step %P, %V … } }
 
 namespace kdl::simt {
@@ -176,13 +176,13 @@ void TurnBoxes::Multiply(const Op* product, Value* target) {
 namespace {
 
 /// Gives points after the blocks' ends, which steps read, too, zeros.
-void ZeroEnds(ir::Builder& b, TeamTiles& tiles, const Op* nest, const Value* tile) {
+void ZeroEnds(ir::Builder& b, TeamTiles& tiles, const Op* elementwise, const Value* tile) {
   const ir::AxisList& axes = tile->type()->axes;
   Values sizes;
   Value* whole = nullptr;
   int64_t count = 1;
   for (AxisId axis : axes) {
-    sizes.push_back(tiles.FactsAt(nest, axis).size);
+    sizes.push_back(tiles.FactsAt(elementwise, axis).size);
     Value* is_whole = b.Eq(sizes.back(), b.I64(tiles.Extent(axis)));
     whole = whole ? b.And(whole, is_whole) : is_whole;
     count *= tiles.Extent(axis);
@@ -202,11 +202,11 @@ void ZeroEnds(ir::Builder& b, TeamTiles& tiles, const Op* nest, const Value* til
 
 }  // namespace
 
-void FinishFactors(ir::Builder& b, TeamTiles& tiles, const Op* nest,
+void FinishFactors(ir::Builder& b, TeamTiles& tiles, const Op* elementwise,
                    std::span<const Value* const> made, int64_t workers) {
   auto is_factor = [&](const Value* tile) { return tiles.LiesInPanels(tile); };
   for (const Value* tile : made) {
-    if (is_factor(tile)) ZeroEnds(b, tiles, nest, tile);
+    if (is_factor(tile)) ZeroEnds(b, tiles, elementwise, tile);
   }
   if (std::ranges::none_of(made, is_factor)) return;
   Value* zero = b.I64(0);

@@ -11,8 +11,8 @@ namespace kdl::simt {
 /// Whether the op is a product that a group of workers does while they go on.
 bool GroupMultiplies(const ir::Op* op);
 
-/// Behind a nest: of the tiles that it has made those that a unit reads by itself have zeros after the blocks' ends, and are shown.
-void FinishFactors(ir::Builder& b, TeamTiles& tiles, const ir::Op* nest,
+/// Behind a elementwise loop: of the tiles that it has made those that a unit reads by itself have zeros after the blocks' ends, and are shown.
+void FinishFactors(ir::Builder& b, TeamTiles& tiles, const ir::Op* elementwise,
                    std::span<const ir::Value* const> made, int64_t workers);
 
 /// The boxes that turns of a loop begin ahead, for products of groups of workers, where the turn does more than those.

@@ -41,7 +41,7 @@ class TeamExpander {
 
   /// Effects of what all workers compute alike happen once.
   void Once(const std::function<void()>& effect) {
-    in_nest_ ? effect() : OnFirstWorker(b_, effect);
+    in_elementwise_ ? effect() : OnFirstWorker(b_, effect);
   }
 
   // lower_tiles_to_threads.cpp: blocks and ops
@@ -51,28 +51,28 @@ class TeamExpander {
   void ExpandStage(const Op* op);
   void ExpandPrint(const Op* op);
 
-  // nests.cpp: points of nests, rows of scans
+  // elementwise loops.cpp: points of elementwise loops, rows of scans
   /// The buffer of what the op yields to the loop around, where that is free: nothing needs what stands there, but the op
   /// itself at its own points.
   Value* YieldTarget(const Op* op, const Value* result) const;
   /// Whether the op takes each element of the tile for its own point only.
   static bool TakesOwnPoints(const Op* op, const ir::Use& use);
   Value* BufferOf(const Op* op, const Value* result);
-  void ExpandNest(const Op* op);
+  void ExpandElementwiseLoop(const Op* op);
   /// Several that are side by side to a worker where the blocks and the tensors' memory allow it, else one by one.
   void DealPoints(const Op* op, const AxisList& axes, const Values& buffers,
                   const TeamTiles::Body& body);
   void ExpandCopies(const Op* op, const AxisList& axes, const Values& buffers,
                     const std::function<void()>& otherwise);
-  /// Whether the nest does nothing but load a product's factors, of which each worker has a few: then all of its loads are under
+  /// Whether the elementwise loop does nothing but load a product's factors, of which each worker has a few: then all of its loads are under
   /// way before the first one is waited for.
-  bool BringsFactor(const Op* nest, const AxisList& axes) const;
-  /// Whether the nest touches nothing but registers.
-  bool StaysInRegisters(const Op* nest) const;
+  bool BringsFactor(const Op* elementwise, const AxisList& axes) const;
+  /// Whether the elementwise loop touches nothing but registers.
+  bool StaysInRegisters(const Op* elementwise) const;
   /// All points, one after the other.
   void InOrder(const Op* at, const AxisList& axes, const std::function<void(const Values&)>& body);
   void ExpandPoint(const Op* op, const AxisList& axes, const Values& place, const Values& buffers);
-  /// What the nest yields of the point.
+  /// What the elementwise loop yields of the point.
   Values MakePoint(const Op* op, const AxisList& axes, const Values& place);
   void StorePoint(const Op* op, const AxisList& axes, const Values& place, const Values& made,
                   const Values& buffers);
@@ -107,7 +107,7 @@ class TeamExpander {
       places_;                  ///< new index -> its distance from the block's start
   TurnBoxes* turns_ = nullptr;  ///< of the loop around
   BoxLoop* blocks_boxes_ = nullptr;
-  bool in_nest_ = false;
+  bool in_elementwise_ = false;
   bool has_maps_ = false;  ///< of products
 };
 

@@ -6,11 +6,11 @@
 #include "ir/views.h"
 #include "support/scalar.h"
 
-//   %x = nest (%i in %bi, %k in %bk) { yield load %a[%i, %k] }   ->   if (the blocks are whole, and rows aligned) {
+//   %x = elementwise (%i in %bi, %k in %bk) { yield load %a[%i, %k] }   ->   if (the blocks are whole, and rows aligned) {
 //                                                                        loop %p in 0 .. 512 {team = 1} {
 //                                                                          async_copy %a[…] to %x[%p div 4, %p rem 4 * 8] {lanes = 8} }
 //                                                                      } else { … element by element }
-//   … the other factor, then what is no such nest                     async_copy_wait %x, …
+//   … the other factor, then what is no such elementwise loop                     async_copy_wait %x, …
 
 namespace kdl::simt {
 
@@ -25,9 +25,9 @@ using passes::MakeTeamLoop;
 
 namespace {
 
-AxisList AxesOf(const Op* nest) {
+AxisList AxesOf(const Op* elementwise) {
   AxisList axes;
-  for (const Value* block : nest->operands()) axes.push_back(block->type()->axes[0]);
+  for (const Value* block : elementwise->operands()) axes.push_back(block->type()->axes[0]);
   return axes;
 }
 
@@ -35,10 +35,10 @@ size_t PositionOf(const AxisList& axes, AxisId axis) {
   return static_cast<size_t>(std::ranges::find(axes, axis) - axes.begin());
 }
 
-/// The one op of the nest, where it loads what is there; else null.
-const Op* OnlyLoad(const Op* nest) {
-  const Op* load = nest->region()->first();
-  const Op* end = nest->region()->terminator();
+/// The one op of the elementwise loop, where it loads what is there; else null.
+const Op* OnlyLoad(const Op* elementwise) {
+  const Op* load = elementwise->region()->first();
+  const Op* end = elementwise->region()->terminator();
   if (load->kind() != OpKind::Load || load->next() != end || end->operands().size() != 1 ||
       end->operand(0) != load->result())
     return nullptr;
@@ -56,7 +56,7 @@ int64_t FactorCopies::LanesOf(const Value* tile) const {
 }
 
 bool FactorCopies::Takes(const Op* op) const {
-  if (bytes_ == 0 || op->kind() != OpKind::Nest || op->HasAttr(AttrKey::Map)) return false;
+  if (bytes_ == 0 || op->kind() != OpKind::Elementwise || op->HasAttr(AttrKey::Map)) return false;
   if (!OnlyLoad(op) || !tiles_.IsFactor(op->result()) || tiles_.IsInRegisters(op->result()))
     return false;
   if (tiles_.LiesInPanels(op->result())) return false;
@@ -64,19 +64,20 @@ bool FactorCopies::Takes(const Op* op) const {
   return LoadedAlong(op->result()) == last && tiles_.Extent(last) % LanesOf(op->result()) == 0;
 }
 
-void FactorCopies::Begin(const Op* nest, Value* tensor, Value* buffer, const IndexAt& index_at,
-                         const std::function<void()>& otherwise) {
+void FactorCopies::Begin(const Op* elementwise, Value* tensor, Value* buffer,
+                         const IndexAt& index_at, const std::function<void()>& otherwise) {
   int64_t parts = 1;
-  for (AxisId axis : AxesOf(nest)) parts *= tiles_.Extent(axis);
-  Value* is_whole = IsWhole(nest);
-  Value* copies = b_.And(is_whole, IsAligned(nest, tensor, index_at));
+  for (AxisId axis : AxesOf(elementwise)) parts *= tiles_.Extent(axis);
+  Value* is_whole = IsWhole(elementwise);
+  Value* copies = b_.And(is_whole, IsAligned(elementwise, tensor, index_at));
   MakeIf(
       b_, copies, {},
       [&]() -> Values {
         Value* zero = b_.I64(0);
-        Value* all = b_.I64(parts / LanesOf(nest->result()));
-        MakeTeamLoop(b_, {zero, all},
-                     [&](Value* number) { CopyPart(nest, number, tensor, buffer, index_at); });
+        Value* all = b_.I64(parts / LanesOf(elementwise->result()));
+        MakeTeamLoop(b_, {zero, all}, [&](Value* number) {
+          CopyPart(elementwise, number, tensor, buffer, index_at);
+        });
         return {};
       },
       [&]() -> Values {
@@ -91,37 +92,37 @@ void FactorCopies::Await() {
   b_.Create(OpKind::AsyncCopyWait, {std::exchange(begun_, {})}, {});
 }
 
-Value* FactorCopies::IsWhole(const Op* nest) {
+Value* FactorCopies::IsWhole(const Op* elementwise) {
   Value* whole = nullptr;
-  for (AxisId axis : AxesOf(nest)) {
+  for (AxisId axis : AxesOf(elementwise)) {
     Value* extent = b_.I64(tiles_.Extent(axis));
-    Value* is_whole = b_.Eq(tiles_.FactsAt(nest, axis).size, extent);
+    Value* is_whole = b_.Eq(tiles_.FactsAt(elementwise, axis).size, extent);
     whole = whole ? b_.And(whole, is_whole) : is_whole;
   }
   return whole;
 }
 
-passes::Values FactorCopies::StartOf(const Op* nest) {
+passes::Values FactorCopies::StartOf(const Op* elementwise) {
   Values start;
-  for (AxisId axis : AxesOf(nest)) start.push_back(tiles_.FactsAt(nest, axis).start);
+  for (AxisId axis : AxesOf(elementwise)) start.push_back(tiles_.FactsAt(elementwise, axis).start);
   return start;
 }
 
 /// Where the block's first element is aligned, and the one after it along each axis but the last, all rows are.
-Value* FactorCopies::IsAligned(const Op* nest, Value* tensor, const IndexAt& index_at) {
-  const Op* load = OnlyLoad(nest);
-  AxisList axes = AxesOf(nest);
+Value* FactorCopies::IsAligned(const Op* elementwise, Value* tensor, const IndexAt& index_at) {
+  const Op* load = OnlyLoad(elementwise);
+  AxisList axes = AxesOf(elementwise);
   auto gap_at = [&](const Values& point) {
     Value* gap = b_.Create(OpKind::AlignGap, {{tensor}, index_at(load, point)}, {b_.I64Type()},
                            {*load->FindAttr(AttrKey::Access),
-                            ir::MakeAttr<AttrKey::Lanes>(LanesOf(nest->result()))})
+                            ir::MakeAttr<AttrKey::Lanes>(LanesOf(elementwise->result()))})
                      ->result();
     return b_.Eq(gap, b_.I64(0));
   };
-  Value* aligned = gap_at(StartOf(nest));
+  Value* aligned = gap_at(StartOf(elementwise));
   for (size_t i = 0; i < axes.size(); ++i) {
-    if (axes[i] == tiles_.OrderOf(nest->result()).back()) continue;
-    Values next = StartOf(nest);
+    if (axes[i] == tiles_.OrderOf(elementwise->result()).back()) continue;
+    Values next = StartOf(elementwise);
     next[i] = b_.Add(next[i], b_.I64(1));
     aligned = b_.And(aligned, gap_at(next));
   }
@@ -129,13 +130,13 @@ Value* FactorCopies::IsAligned(const Op* nest, Value* tensor, const IndexAt& ind
 }
 
 /// So many elements of a row; parts are counted as the tile lies.
-void FactorCopies::CopyPart(const Op* nest, Value* number, Value* tensor, Value* buffer,
+void FactorCopies::CopyPart(const Op* elementwise, Value* number, Value* tensor, Value* buffer,
                             const IndexAt& index_at) {
-  const Value* tile = nest->result();
-  AxisList axes = AxesOf(nest);
+  const Value* tile = elementwise->result();
+  AxisList axes = AxesOf(elementwise);
   AxisList order = tiles_.OrderOf(tile);
   int64_t lanes = LanesOf(tile);
-  Values point = StartOf(nest);
+  Values point = StartOf(elementwise);
   Values place(axes.size());
   Value* rest = number;
   for (size_t i = order.size(); i-- > 0;) {
@@ -148,7 +149,7 @@ void FactorCopies::CopyPart(const Op* nest, Value* number, Value* tensor, Value*
     point[position] = b_.Add(point[position], digit);
     place[PositionOf(tile->type()->axes, order[i])] = digit;
   }
-  const Op* load = OnlyLoad(nest);
+  const Op* load = OnlyLoad(elementwise);
   b_.Create(OpKind::AsyncCopy,
             {{tensor}, {buffer}, index_at(load, point), tiles_.IndexOf(tile, place)}, {},
             {*load->FindAttr(AttrKey::Access), ir::MakeAttr<AttrKey::Lanes>(lanes)});

@@ -9,7 +9,7 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/scalar.h"
 
-//   nest (%r in %br, %c in %bc) { %e = load %x[%r, %c] ; %f = mul %e, %s ; yield %f }
+//   elementwise (%r in %br, %c in %bc) { %e = load %x[%r, %c] ; %f = mul %e, %s ; yield %f }
 //   ->  if (whole parts, and aligned) { loop %p in 0 .. size(br) * 64 {team = 1} {
 //         %v = load %x[…, %p rem 64 * 4] : vector<f32,4> ; mul … of each part ; buffer_store zip … } }
 //       else { … point by point }
@@ -88,23 +88,23 @@ Value* AlignedRows::Find(Value* tensor, int64_t lanes) {
   return aligned;
 }
 
-// -- What a nest allows -------------------------------------------------------------------------------
+// -- What a elementwise loop allows -------------------------------------------------------------------------------
 
 SidePoints::SidePoints(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles, AlignedRows& rows,
-                       const Op* nest, PointMaker maker)
+                       const Op* elementwise, PointMaker maker)
     : facts_(facts),
       b_(b),
       tiles_(tiles),
       rows_(rows),
-      nest_(nest),
+      elementwise_(elementwise),
       maker_(std::move(maker)),
-      last_(nest->operands().back()->type()->axes[0]),
-      last_param_(nest->region()->params().back()) {
+      last_(elementwise->operands().back()->type()->axes[0]),
+      last_param_(elementwise->region()->params().back()) {
   if (facts_.vector_bytes == 0) return;
   varying_.insert(last_param_);
   along_[last_param_] = {last_, nullptr};
-  Study(nest->region());
-  for (const Value* result : nest->results()) {
+  Study(elementwise->region());
+  for (const Value* result : elementwise->results()) {
     if (LiesInRows(result)) bytes_ = std::max<int64_t>(bytes_, Bytes(result->type()->scalar));
   }
   if (fits_ && bytes_ > 0) count_ = BestCount(facts_.workers);
@@ -118,8 +118,9 @@ bool SidePoints::LiesInRows(const Value* tile) const {
 
 int64_t SidePoints::BestCount(int64_t workers) const {
   int64_t points = 1;
-  for (const Value* block : nest_->operands()) points *= tiles_.Extent(block->type()->axes[0]);
-  int64_t ops = OpsIn(nest_->region());
+  for (const Value* block : elementwise_->operands())
+    points *= tiles_.Extent(block->type()->axes[0]);
+  int64_t ops = OpsIn(elementwise_->region());
   int64_t count = facts_.vector_bytes / bytes_;
   auto takes = [&] {
     return tiles_.Extent(last_) % count == 0 && points >= count * workers &&
@@ -202,7 +203,7 @@ bool SidePoints::StudyAccess(const Op* op) {
   bool is_masked = !op->Segment(ir::OperandWith(op->kind(), ir::Effect::Mask)).empty();
   auto edge = op->attr<AttrKey::Edge>();
   bool is_inside = edge == ir::EdgeKind::Clip || edge == ir::EdgeKind::Proven;
-  if (is_masked || !is_inside || op->parent_region() != nest_->region()) return false;
+  if (is_masked || !is_inside || op->parent_region() != elementwise_->region()) return false;
   const ir::Access access = op->attr<AttrKey::Access>();
   if (access.dims.empty()) return false;
   for (size_t d = 0; d < access.dims.size(); ++d) {
@@ -212,8 +213,8 @@ bool SidePoints::StudyAccess(const Op* op) {
       const Value* value = index[term.operand];
       bool is_last = value == last_param_;
       along += is_last ? 1 : 0;
-      bool is_param = !value->def() && value->parent_region() == nest_->region();
-      bool is_known = !passes::IsInside(value, nest_) || is_last || (is_param && !is_row);
+      bool is_param = !value->def() && value->parent_region() == elementwise_->region();
+      bool is_known = !passes::IsInside(value, elementwise_) || is_last || (is_param && !is_row);
       if (!is_known || (is_last && !IsConstant(term.coefficient, 1))) return false;
     }
     if (along != (is_row ? 1 : 0)) return false;
@@ -248,13 +249,13 @@ Value* SidePoints::Fits() {
   Value* fits = nullptr;
   auto ask = [&](Value* condition) { fits = fits ? b_.And(fits, condition) : condition; };
   auto are_whole = [&](Value* number) { ask(b_.Eq(b_.Rem(number, all), zero)); };
-  are_whole(tiles_.FactsAt(nest_, last_).size);
-  if (!begins_.empty()) are_whole(tiles_.FactsAt(nest_, last_).start);
+  are_whole(tiles_.FactsAt(elementwise_, last_).size);
+  if (!begins_.empty()) are_whole(tiles_.FactsAt(elementwise_, last_).start);
   for (const auto& [loop, block] : begins_) are_whole(tiles_.FactsOf(block).size);
   if (facts_.vectors_anywhere) return fits;
-  for (size_t i = 0; i < nest_->operands().size(); ++i) {
-    AxisId axis = nest_->operand(i)->type()->axes[0];
-    maker_.scalars[nest_->region()->param(i)] = tiles_.FactsAt(nest_, axis).start;
+  for (size_t i = 0; i < elementwise_->operands().size(); ++i) {
+    AxisId axis = elementwise_->operand(i)->type()->axes[0];
+    maker_.scalars[elementwise_->region()->param(i)] = tiles_.FactsAt(elementwise_, axis).start;
   }
   std::set<std::pair<const Value*, const Value*>> asked;
   for (const Op* op : far_) {
@@ -274,9 +275,9 @@ Value* SidePoints::Fits() {
 std::vector<Values> SidePoints::Make(const Values& place) {
   made_.clear();
   for (size_t i = 0; i < place.size(); ++i) {
-    const Value* param = nest_->region()->param(i);
-    AxisId axis = nest_->operand(i)->type()->axes[0];
-    Value* first = b_.Add(tiles_.FactsAt(nest_, axis).start, place[i]);
+    const Value* param = elementwise_->region()->param(i);
+    AxisId axis = elementwise_->operand(i)->type()->axes[0];
+    Value* first = b_.Add(tiles_.FactsAt(elementwise_, axis).start, place[i]);
     bool is_last = param == last_param_;
     if (is_last) along_[param].place = place[i];
     for (size_t point = 0; point < static_cast<size_t>(count_); ++point) {
@@ -285,9 +286,9 @@ std::vector<Values> SidePoints::Make(const Values& place) {
       maker_.places[index] = is_last ? Plus(place[i], point) : place[i];
     }
   }
-  Run(nest_->region());
+  Run(elementwise_->region());
   std::vector<Values> yielded;
-  for (const Value* value : nest_->region()->terminator()->operands())
+  for (const Value* value : elementwise_->region()->terminator()->operands())
     yielded.push_back(OfAll(value));
   return yielded;
 }

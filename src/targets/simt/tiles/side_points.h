@@ -25,7 +25,7 @@ class AlignedRows {
   std::map<std::pair<const ir::Value*, int64_t>, ir::Value*> known_;  ///< of parameters
 };
 
-/// What expands a nest's ops point by point.
+/// What expands a elementwise loop's ops point by point.
 struct PointMaker {
   ir::ValueMap& scalars;  ///< old scalar -> new, of the present point
   std::unordered_map<const ir::Value*, ir::Value*>&
@@ -33,7 +33,7 @@ struct PointMaker {
   std::function<void(ir::Op*)> expand;
 };
 
-/// Points of a nest that are side by side along its last axis, as many as an access takes at once, of one worker, where there are
+/// Points of a elementwise loop that are side by side along its last axis, as many as an access takes at once, of one worker, where there are
 /// many: what they load and store side by side goes together, all else is done point by point. Loops that all of them take alike
 /// are one: four lanes of a fold are a worker's likewise. That is so where the block has whole parts and, but where a machine takes
 /// vectors anywhere, each row of each tensor begins at a multiple of them. Vectors of tensors come from nowhere else.
@@ -42,13 +42,13 @@ class SidePoints {
   using Values = passes::Values;
 
   SidePoints(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles, AlignedRows& rows,
-             const ir::Op* nest, PointMaker maker);
+             const ir::Op* elementwise, PointMaker maker);
 
   /// How many points are taken at once; 1: none are.
   int64_t count() const { return count_; }
   /// Whether the block as it is allows it: whole parts, each of which is aligned in every tensor.
   ir::Value* Fits();
-  /// What the nest yields of the points from the place on, each a value for each of them.
+  /// What the elementwise loop yields of the points from the place on, each a value for each of them.
   std::vector<Values> Make(const Values& place);
   /// Stores such values of a tile.
   void Store(const Values& values, const ir::Value* tile, ir::Value* buffer, const Values& place);
@@ -84,11 +84,11 @@ class SidePoints {
   ir::Builder& b_;
   TeamTiles& tiles_;
   AlignedRows& rows_;
-  const ir::Op* nest_;
+  const ir::Op* elementwise_;
   PointMaker maker_;
   ir::AxisId last_;
   const ir::Value* last_param_;
-  bool fits_ = true;   ///< nothing in the nest forbids it
+  bool fits_ = true;   ///< nothing in the elementwise loop forbids it
   int64_t bytes_ = 0;  ///< the most that an element of those has that go together
   int64_t count_ = 1;
   std::unordered_set<const ir::Value*> varying_;  ///< old values that may be another at each point

@@ -11,13 +11,13 @@
 
 namespace kdl::cpu {
 
-/// The body of one nest, expanded once for each place where it runs.
-class NestBody {
+/// The body of one elementwise loop, expanded once for each place where it runs.
+class ElementwiseLoopBody {
  public:
-  NestBody(Expander& e, const ir::Op* nest);
+  ElementwiseLoopBody(Expander& e, const ir::Op* elementwise);
 
   Expander& e() const { return e_; }
-  const ir::Op* nest() const { return nest_; }
+  const ir::Op* elementwise() const { return elementwise_; }
   const LastAxis& last() const { return last_; }
   const ir::AxisList& axes() const { return axes_; }
   const std::vector<Accumulation>& folds() const { return folds_; }
@@ -37,7 +37,7 @@ class NestBody {
   template <class Wanted>
   void Expand(const Piece& piece, Wanted&& wanted) {
     piece_ = piece;
-    for (ir::Op* op : *nest_->region()) {
+    for (ir::Op* op : *elementwise_->region()) {
       if (!wanted(op)) continue;
       e_.b.set_loc(op->loc());
       ExpandOp(op);
@@ -85,7 +85,7 @@ class NestBody {
   void ExpandOp(ir::Op* op);
 
   Expander& e_;
-  const ir::Op* nest_;
+  const ir::Op* elementwise_;
   LastAxis last_;
   Prefetching prefetching_;
   std::vector<Accumulation> folds_;
@@ -104,7 +104,7 @@ class NestBody {
   ir::ValueMap map_;
 };
 
-/// The stores of a nest that go past the caches where its outputs are too large for them, and when.
+/// The stores of a elementwise loop that go past the caches where its outputs are too large for them, and when.
 struct Streaming {
   std::vector<const ir::Op*> stores;
   ir::Value* large = nullptr;  ///< a bool; null: they never do
@@ -112,25 +112,25 @@ struct Streaming {
 // streaming.cpp
 /// Whether the tensors of the accesses, together, are larger than what the last cache holds, a bool; null: never.
 ir::Value* AreLarge(Expander& e, const std::vector<const ir::Op*>& accesses);
-/// Of a nest that runs by vectors of so many lanes.
-Streaming StreamingOf(NestBody& body, int64_t lanes);
+/// Of a elementwise loop that runs by vectors of so many lanes.
+Streaming StreamingOf(ElementwiseLoopBody& body, int64_t lanes);
 /// How many elements stand before the first vector that may go past the caches, where the body is placed at the start of
 /// a row; and whether all stores of it agree.
 struct RowStart {
   ir::Value* gap;
   ir::Value* agrees;
 };
-RowStart RowStartOf(NestBody& body, const Streaming& streaming);
+RowStart RowStartOf(ElementwiseLoopBody& body, const Streaming& streaming);
 
 // groups.cpp
-/// Whether what the nest makes stands in groups of rows.
-bool MakesGroups(const NestBody& body);
-void RunGroups(NestBody& body);
-/// Fills the last groups of the rows that the nest makes.
-void FillGroups(NestBody& body);
+/// Whether what the elementwise loop makes stands in groups of rows.
+bool MakesGroups(const ElementwiseLoopBody& body);
+void RunGroups(ElementwiseLoopBody& body);
+/// Fills the last groups of the rows that the elementwise loop makes.
+void FillGroups(ElementwiseLoopBody& body);
 
 // squares.cpp
-/// Runs a nest whose accesses of LastAxis::Across() are transposed.
-void RunSquares(NestBody& body);
+/// Runs a elementwise loop whose accesses of LastAxis::Across() are transposed.
+void RunSquares(ElementwiseLoopBody& body);
 
 }  // namespace kdl::cpu

@@ -5,13 +5,13 @@
 #include "passes/rewriting/structured.h"
 #include "targets/simt/expand/expander.h"
 
-// Points of nests and rows of scans: which worker has which, and where what they make goes.
+// Points of elementwise loops and rows of scans: which worker has which, and where what they make goes.
 
 namespace kdl::simt {
 
 namespace {
 
-/// Of a point of the nest the place in its result's tile.
+/// Of a point of the elementwise loop the place in its result's tile.
 Values PlaceIn(const Op* op, size_t result, const AxisList& axes, const Values& place) {
   Values at;
   for (AxisId axis : op->result(result)->type()->axes)
@@ -48,13 +48,13 @@ Value* TeamExpander::BufferOf(const Op* op, const Value* result) {
   Value* target = YieldTarget(op, result);
   if (!target) {
     target = tiles_.NewBuffer(result, result->name());
-    bool fills = op->kind() == OpKind::Nest && StaysInRegisters(op);
+    bool fills = op->kind() == OpKind::Elementwise && StaysInRegisters(op);
     if (tiles_.IsInRegisters(result) && !fills) tiles_.Clear(op, result, target);
   }
   return tiles_[result] = target;
 }
 
-void TeamExpander::ExpandNest(const Op* op) {
+void TeamExpander::ExpandElementwiseLoop(const Op* op) {
   Values buffers;
   std::vector<const Value*> made;
   for (const Value* result : op->results()) {
@@ -88,10 +88,10 @@ void TeamExpander::ExpandNest(const Op* op) {
 
 void TeamExpander::DealPoints(const Op* op, const AxisList& axes, const Values& buffers,
                               const TeamTiles::Body& body) {
-  auto expand = [this](Op* of_nest) {
-    in_nest_ = true;
-    ExpandOp(of_nest);
-    in_nest_ = false;
+  auto expand = [this](Op* of_elementwise) {
+    in_elementwise_ = true;
+    ExpandOp(of_elementwise);
+    in_elementwise_ = false;
   };
   SidePoints side(facts_, b_, tiles_, rows_, op, {scalars_, places_, expand});
   // Where blocks of products fill the registers, points that are taken at once find none.
@@ -119,13 +119,13 @@ void TeamExpander::ExpandCopies(const Op* op, const AxisList& axes, const Values
   factor_copies_.Begin(op, tensor, buffers[0], index_at, otherwise);
 }
 
-bool TeamExpander::BringsFactor(const Op* nest, const AxisList& axes) const {
+bool TeamExpander::BringsFactor(const Op* elementwise, const AxisList& axes) const {
   constexpr int64_t kMost = 32;  // at once
   int64_t each = tiles_.EachOf(axes, workers_);
-  bool brings = 2 <= each && each <= kMost && !nest->results().empty() &&
-                std::ranges::all_of(nest->results(),
+  bool brings = 2 <= each && each <= kMost && !elementwise->results().empty() &&
+                std::ranges::all_of(elementwise->results(),
                                     [&](const Value* result) { return tiles_.IsFactor(result); });
-  ir::Walk(nest->region(), [&](const Op* op) {
+  ir::Walk(elementwise->region(), [&](const Op* op) {
     bool is_plain =
         op->kind() == OpKind::Load && (op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Clip ||
                                        op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Proven);
@@ -134,10 +134,10 @@ bool TeamExpander::BringsFactor(const Op* nest, const AxisList& axes) const {
   return brings;
 }
 
-bool TeamExpander::StaysInRegisters(const Op* nest) const {
+bool TeamExpander::StaysInRegisters(const Op* elementwise) const {
   bool stays = std::ranges::all_of(
-      nest->results(), [&](const Value* result) { return tiles_.IsInRegisters(result); });
-  ir::Walk(nest->region(), [&](const Op* op) {
+      elementwise->results(), [&](const Value* result) { return tiles_.IsInRegisters(result); });
+  ir::Walk(elementwise->region(), [&](const Op* op) {
     bool is_far = op->kind() == OpKind::Element && !tiles_.IsInRegisters(op->operand(0));
     stays &= !is_far && (op->info().has(ir::kPure) || op->info().has(ir::kTerminator));
   });
@@ -157,14 +157,14 @@ void TeamExpander::ExpandPoint(const Op* op, const AxisList& axes, const Values&
 }
 
 Values TeamExpander::MakePoint(const Op* op, const AxisList& axes, const Values& place) {
-  in_nest_ = true;
+  in_elementwise_ = true;
   for (size_t i = 0; i < axes.size(); ++i) {
     Value* index = b_.Add(Facts(op, axes[i]).start, place[i]);
     scalars_[op->region()->param(i)] = index;
     places_[index] = place[i];
   }
   ExpandRegion(op->region());
-  in_nest_ = false;
+  in_elementwise_ = false;
   return ScalarsOf(op->region()->terminator()->operands());
 }
 

@@ -2,11 +2,11 @@
 
 #include "ir/op_info.h"
 #include "passes/rewriting/rewrite.h"
+#include "targets/cpu/expand/elementwise_body.h"
 #include "targets/cpu/expand/in_place.h"
 #include "targets/cpu/expand/lane_folds.h"
-#include "targets/cpu/expand/nest_body.h"
 
-// A nest becomes loops; its body runs once for each piece of the last axis. What does not vary along that axis runs
+// A elementwise loop becomes loops; its body runs once for each piece of the last axis. What does not vary along that axis runs
 // before the innermost loop. The loops carry the accumulators of its folds. A body that no
 // vector can hold, because it gathers, runs element by element.
 
@@ -14,10 +14,10 @@ namespace kdl::cpu {
 
 namespace {
 
-/// The rows of a nest, one at a time.
+/// The rows of a elementwise loop, one at a time.
 class Rows {
  public:
-  explicit Rows(NestBody& body) : e_(body.e()), body_(body), axis_(body.axes().back()) {
+  explicit Rows(ElementwiseLoopBody& body) : e_(body.e()), body_(body), axis_(body.axes().back()) {
     if (body.folds().empty()) streaming_ = StreamingOf(body, body.Lanes());
   }
 
@@ -29,7 +29,7 @@ class Rows {
     Changes changes(body_);
     for (size_t i = 0; i < around.size(); ++i) changes.Narrow(i, 0);
     auto window = [&](AxisId axis) { return changes.WindowOf(axis); };
-    MakeNest(e_, window, around, body_.position(), [&] {
+    MakeElementwiseLoop(e_, window, around, body_.position(), [&] {
       BeginRow();
       changes.Narrow(around.size(), around.size());
       if (streaming_.large) {
@@ -42,7 +42,7 @@ class Rows {
   }
 
   bool TouchesTensors() const {
-    for (const Op* op : *body_.nest()->region()) {
+    for (const Op* op : *body_.elementwise()->region()) {
       if (op->HasAttr(ir::AttrKey::Edge)) return true;
     }
     return false;
@@ -101,7 +101,7 @@ class Rows {
     if (e_.facts.asks_for_reads) return nullptr;
     std::vector<const Op*> loads;
     size_t ops = 0;
-    for (const Op* op : *body_.nest()->region()) {
+    for (const Op* op : *body_.elementwise()->region()) {
       if (op->kind() == OpKind::Yield || op->kind() == OpKind::ReduceInLoop) continue;
       if (op->kind() == OpKind::Load) loads.push_back(op);
       bool simple = op->kind() == OpKind::Load || op->info().has(ir::kPure);
@@ -112,12 +112,12 @@ class Rows {
     return loads.empty() || again ? nullptr : AreLarge(e_, loads);
   }
 
-  /// The nest's results of its folds, one each, in their order.
+  /// The elementwise loop's results of its folds, one each, in their order.
   std::vector<const Value*> FoldResults() const {
     std::vector<const Value*> all;
     for (const Accumulation& fold : body_.folds()) {
       const ir::Use& use = fold.op->result()->uses()[0];
-      all.push_back(body_.nest()->result(use.operand));
+      all.push_back(body_.elementwise()->result(use.operand));
     }
     return all;
   }
@@ -134,7 +134,7 @@ class Rows {
 
   /// Full vectors, past the caches from the first aligned one on or as they come, and the rest of the row.
   void RunStreamed() {
-    const Window row = e_.WindowOf(body_.nest(), axis_);
+    const Window row = e_.WindowOf(body_.elementwise(), axis_);
     RowStart start;
     body_.Locally([&] {
       body_.position()[axis_] = row.lo;
@@ -162,7 +162,7 @@ class Rows {
   }
 
   Expander& e_;
-  NestBody& body_;
+  ElementwiseLoopBody& body_;
   ir::AxisId axis_;
   Streaming streaming_;
 };
@@ -179,10 +179,11 @@ Value* ExpandInLanes(Expander& e, const Op* op, const std::function<Value*(Value
   return MakeOne(e.b, op->kind(), segments, type, op->attrs());
 }
 
-void ExpandNest(Expander& e, const Op* op) {
+void ExpandElementwiseLoop(Expander& e, const Op* op) {
   ir::Loc outer = e.b.loc();
-  if (const Value* tile = RegisterTileOf(e, op)) return ExpandNestOnRegisters(e, op, tile);
-  NestBody body(e, op);
+  if (const Value* tile = RegisterTileOf(e, op))
+    return ExpandElementwiseLoopOnRegisters(e, op, tile);
+  ElementwiseLoopBody body(e, op);
   if (MakesGroups(body)) {
     RunGroups(body);
   } else if (body.last().Transposes()) {
@@ -194,10 +195,10 @@ void ExpandNest(Expander& e, const Op* op) {
   e.b.set_loc(outer);
 }
 
-void ExpandNestAt(Expander& e, const Op* op, const Position& position, const Piece& piece,
-                  const Value* tile, Value* value) {
+void ExpandElementwiseLoopAt(Expander& e, const Op* op, const Position& position,
+                             const Piece& piece, const Value* tile, Value* value) {
   ir::Loc outer = e.b.loc();
-  NestBody body(e, op);
+  ElementwiseLoopBody body(e, op);
   body.Give(tile, value);
   body.PlaceAt(position);
   body.Expand(piece, [](const Op*) { return true; });

@@ -1,4 +1,4 @@
-#include "targets/cpu/expand/nest_body.h"
+#include "targets/cpu/expand/elementwise_body.h"
 
 #include <algorithm>
 #include <bit>
@@ -10,62 +10,63 @@ namespace kdl::cpu {
 
 namespace {
 
-bool OnlyAsks(const Op* nest) {
+bool OnlyAsks(const Op* elementwise) {
   bool asks = false;
-  for (const Op* op : *nest->region()) {
-    if (op == nest->region()->terminator()) continue;
+  for (const Op* op : *elementwise->region()) {
+    if (op == elementwise->region()->terminator()) continue;
     if (op->kind() != OpKind::Prefetch) return false;
     asks = true;
   }
-  return asks && nest->results().empty();
+  return asks && elementwise->results().empty();
 }
 
 }  // namespace
 
-NestBody::NestBody(Expander& e, const Op* nest)
+ElementwiseLoopBody::ElementwiseLoopBody(Expander& e, const Op* elementwise)
     : e_(e),
-      nest_(nest),
-      last_(nest),
-      prefetching_(e, nest, last_.Transposes()),
-      axes_(WalkedAxes(nest)) {
-  for (const Op* op : *nest->region()) {
+      elementwise_(elementwise),
+      last_(elementwise),
+      prefetching_(e, elementwise, last_.Transposes()),
+      axes_(WalkedAxes(elementwise)) {
+  for (const Op* op : *elementwise->region()) {
     if (op->kind() == OpKind::ReduceInLoop) folds_.push_back(AccumulationOf(e, op));
   }
-  for (const Value* result : nest->results())
+  for (const Value* result : elementwise->results())
     tile_buffers_.push_back(!IsKept(result)    ? TileBuffer()
                             : RunsByElements() ? TileBufferOf(e, result)
                                                : TileBufferAlong(e, result, axes_.back()));
 }
 
 /// Whether the result is a tile that the body fills, point by point, and something reads.
-bool NestBody::IsKept(const Value* result) const {
+bool ElementwiseLoopBody::IsKept(const Value* result) const {
   return !result->uses().empty() &&
-         !IsFolded(nest_->region()->terminator()->operand(result->index()));
+         !IsFolded(elementwise_->region()->terminator()->operand(result->index()));
 }
 
 /// Where all that the body does is to ask for lines, a piece is one.
-int64_t NestBody::Lanes() const {
+int64_t ElementwiseLoopBody::Lanes() const {
   if (!last_.Vectorizes()) return 1;
   int64_t lanes = e_.LanesAlong(axes_.back(), last_.Bytes());
-  if (!OnlyAsks(nest_)) return lanes;
+  if (!OnlyAsks(elementwise_)) return lanes;
   int64_t most = std::min(e_.facts.cache_line_bytes / last_.Bytes(), e_.Extent(axes_.back()));
   return std::max(lanes, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most))));
 }
 
-void NestBody::MapPoint(size_t i) {
-  const Value* block = nest_->operand(i);
-  map_[nest_->region()->param(i)] = e_.b.Add(e_.blocks.at(block).start, position_.at(axes_[i]));
+void ElementwiseLoopBody::MapPoint(size_t i) {
+  const Value* block = elementwise_->operand(i);
+  map_[elementwise_->region()->param(i)] =
+      e_.b.Add(e_.blocks.at(block).start, position_.at(axes_[i]));
 }
 
-void NestBody::PlaceAt(const Position& position) {
+void ElementwiseLoopBody::PlaceAt(const Position& position) {
   position_ = position;
   for (size_t i = 0; i < axes_.size(); ++i) MapPoint(i);
 }
 
-void NestBody::Around(AxisId a, AxisId b, const std::function<void()>& run) {
+void ElementwiseLoopBody::Around(AxisId a, AxisId b, const std::function<void()>& run) {
   ir::AxisList around = axes_;
   std::erase_if(around, [&](AxisId axis) { return axis == a || axis == b; });
-  MakeNest(e_, nest_, around, position_, [&] {
+  MakeElementwiseLoop(e_, elementwise_, around, position_, [&] {
     for (size_t i = 0; i < axes_.size(); ++i) {
       if (Contains(around, axes_[i])) MapPoint(i);
     }
@@ -73,35 +74,35 @@ void NestBody::Around(AxisId a, AxisId b, const std::function<void()>& run) {
   });
 }
 
-void NestBody::Give(const Value* tile, Value* value) {
+void ElementwiseLoopBody::Give(const Value* tile, Value* value) {
   given_ = {tile, value};
   looks_ahead_ = false;
 }
 
-Value* NestBody::At(Value* old) {
+Value* ElementwiseLoopBody::At(Value* old) {
   auto found = map_.find(old);
   return found == map_.end() ? e_.Scalar(old) : found->second;
 }
 
 /// The operand as a value: of the last axis's index the indices of all lanes.
-Value* NestBody::Lane(Value* old) {
-  if (old != nest_->region()->params().back() || piece_.lanes == 1) return At(old);
+Value* ElementwiseLoopBody::Lane(Value* old) {
+  if (old != elementwise_->region()->params().back() || piece_.lanes == 1) return At(old);
   ir::Type numbers = e_.TypeOf(Scalar::I64, piece_.lanes);
   return e_.b.Add(At(old), e_.b.Make(OpKind::LaneNumbers, {}, numbers));
 }
 
-ElementAccess NestBody::AccessOf(const Op* op, const Piece& piece) {
+ElementAccess ElementwiseLoopBody::AccessOf(const Op* op, const Piece& piece) {
   ElementAccess access{op, e_.Scalar(TensorOf(op)), {}, nullptr, nullptr, piece};
   for (Value* index : IndexOf(op)) access.index.push_back(At(index));
   return access;
 }
 
-bool NestBody::IsUniformAccess(const Op* op) const {
+bool ElementwiseLoopBody::IsUniformAccess(const Op* op) const {
   return std::ranges::all_of(IndexOf(op),
                              [&](const Value* operand) { return last_.IsUniform(operand); });
 }
 
-Value* NestBody::ElementPiece(Value* tile) {
+Value* ElementwiseLoopBody::ElementPiece(Value* tile) {
   if (tile == given_.tile) return given_.value;
   if (!IsTileValue(tile)) return e_.Scalar(tile);
   TileBuffer tile_buffer =
@@ -110,7 +111,7 @@ Value* NestBody::ElementPiece(Value* tile) {
                    HasAxis(tile, axes_.back()) ? piece_ : Piece());
 }
 
-void NestBody::ExpandLoadOp(Op* op) {
+void ElementwiseLoopBody::ExpandLoadOp(Op* op) {
   ir::LoadOp load(op);
   ElementAccess access = AccessOf(op, IsUniformAccess(op) ? Piece{} : piece_);
   access.otherwise = Optional(load.otherwise());
@@ -119,14 +120,14 @@ void NestBody::ExpandLoadOp(Op* op) {
   map_[op->result()] = ExpandLoad(e_.b, access);
 }
 
-void NestBody::ExpandUpdateOp(Op* op) {
+void ElementwiseLoopBody::ExpandUpdateOp(Op* op) {
   ir::UpdateOp update(op);
   ElementAccess access = AccessOf(op, {});
   access.mask = Optional(update.mask());
   ExpandUpdate(e_.b, access, Lane(update.value()));
 }
 
-void NestBody::ExpandStoreOp(Op* op) {
+void ElementwiseLoopBody::ExpandStoreOp(Op* op) {
   ir::StoreOp store(op);
   ElementAccess access = AccessOf(op, piece_);
   access.mask = Optional(store.mask());
@@ -136,19 +137,19 @@ void NestBody::ExpandStoreOp(Op* op) {
 }
 
 /// Whether the piece begins two lines, counted from where its turn does.
-bool NestBody::BeginsPair(const ElementAccess& access) const {
+bool ElementwiseLoopBody::BeginsPair(const ElementAccess& access) const {
   return before_ * Bytes(access.tensor->type()->scalar) % (2 * e_.facts.cache_line_bytes) == 0;
 }
 
 /// Whether the piece goes on in the line of the one before, as counted from where its row or its turn begins.
-bool NestBody::GoesOnInLine(const ElementAccess& access) const {
+bool ElementwiseLoopBody::GoesOnInLine(const ElementAccess& access) const {
   if (last_.Transposes()) return false;
   int64_t before = ConstantOf(position_.at(axes_.back())).value_or(before_);
   return before * Bytes(access.tensor->type()->scalar) % e_.facts.cache_line_bytes != 0;
 }
 
 /// Full vectors only: what comes after the others is near its end.
-void NestBody::Prefetch(const ElementAccess& access) {
+void ElementwiseLoopBody::Prefetch(const ElementAccess& access) {
   if (!looks_ahead_ || access.piece.lanes == 1 || access.piece.mask) return;
   if (GoesOnInLine(access)) return;
   auto index = IndexOf(access.op);
@@ -166,24 +167,24 @@ void NestBody::Prefetch(const ElementAccess& access) {
 }
 
 /// The line of the last element: that of the first one belongs to the piece before too, where lines are shared.
-void NestBody::ExpandPrefetchOp(Op* op) {
+void ElementwiseLoopBody::ExpandPrefetchOp(Op* op) {
   ElementAccess access = AccessOf(op, {});
   auto index = IndexOf(op);
   for (size_t i = 0; i < index.size(); ++i) {
-    if (index[i] == nest_->region()->params().back())
+    if (index[i] == elementwise_->region()->params().back())
       access.index[i] = e_.b.Add(access.index[i], e_.b.I64(piece_.lanes - 1));
   }
   ExpandPrefetch(e_, access, op->attr<ir::AttrKey::Intent>());
 }
 
-Value* NestBody::ExpandElementwise(Op* op) {
+Value* ElementwiseLoopBody::ExpandElementwise(Op* op) {
   Value* copy = ExpandInLanes(e_, op, [&](Value* operand) { return Lane(operand); });
   copy->set_name(op->result()->name());
   return copy;
 }
 
 /// Its turns are those of the whole piece, whose elements end one by one; those that do not exist never begin.
-void NestBody::ExpandWhile(Op* op) {
+void ElementwiseLoopBody::ExpandWhile(Op* op) {
   const ir::Region* region = op->region();
   auto lanes = [&](size_t i) { return last_.IsUniform(region->param(i)) ? 1 : piece_.lanes; };
   Values inits;
@@ -212,7 +213,7 @@ void NestBody::ExpandWhile(Op* op) {
   StandFor(op, copy, map_);
 }
 
-void NestBody::ExpandAssert(Op* op) {
+void ElementwiseLoopBody::ExpandAssert(Op* op) {
   ir::AssertOp assertion(op);
   Values mask;
   if (assertion.mask()) mask.push_back(Lane(assertion.mask()));
@@ -223,7 +224,7 @@ void NestBody::ExpandAssert(Op* op) {
   e_.b.Create(OpKind::Assert, {{condition}, mask}, {}, op->attrs());
 }
 
-void NestBody::ExpandOp(Op* op) {
+void ElementwiseLoopBody::ExpandOp(Op* op) {
   if (op->kind() == OpKind::Yield) {
     for (size_t i = 0; i < op->operands().size(); ++i)
       if (tile_buffers_[i].buffer)
