@@ -77,8 +77,8 @@ struct SpmdState {
   int64_t total = 0;  ///< where it is dealt in groups: all blocks
   int64_t run = 0;    ///< and which of the core's runs of such it is
   // With a watch:
-  int64_t turn = 0;    ///< which of the core's runs of this `spmd` it is
-  uint32_t agent = 0;  ///< of the block, once it has touched something
+  int64_t iteration = 0;  ///< which of the core's runs of this `spmd` it is
+  uint32_t agent = 0;     ///< of the block, once it has touched something
 };
 
 /// `elementwise` and mapped calls: the point, and the tiles that the points fill. Stream s is the place in
@@ -152,14 +152,15 @@ class Core {
   std::vector<Frame> frames;               ///< of the stage that runs, or of the function itself
   std::vector<std::vector<Frame>> others;  ///< of the stages that wait for their turn, in its order
   bool blocked = false;
-  size_t turns_without_step = 0;
+  size_t rounds_without_step = 0;
   std::vector<std::byte> workspace;
   std::unordered_map<const ir::Op*, ClaimState> claims;
   /// Of spmds that are dealt in groups: so many have begun, in each stage and (null) outside of stages.
   std::unordered_map<const Instruction*, int64_t> grouped_runs;
-  std::unordered_map<const Instruction*, int64_t> turns;  ///< with a watch: the runs of each `spmd`
-  std::vector<AsyncCopy> copies;                          ///< that have begun
-  int64_t copy_groups = 0;                                ///< that are closed
+  std::unordered_map<const Instruction*, int64_t>
+      iterations;                 ///< with a watch: the runs of each `spmd`
+  std::vector<AsyncCopy> copies;  ///< that have begun
+  int64_t copy_groups = 0;        ///< that are closed
   std::optional<Trap> trap;
   std::optional<Failure> failure;
   std::string fault;

@@ -224,7 +224,7 @@ MachineState Machine::Run(int64_t steps) {
     if (core.blocked || core.frames.empty()) {
       core.SwitchStage();
     } else {
-      core.turns_without_step = 0;
+      core.rounds_without_step = 0;
     }
   }
   return core.state;

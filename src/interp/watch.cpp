@@ -120,7 +120,7 @@ AgentId Watch::AgentOf(Core& core) {
   auto& run = std::get<SpmdState>(found->control);
   if (run.agent != 0) return run.agent;
   const Instruction& walk = *found->owner;
-  Agent agent{&walk, core.facts.core_id, run.turn, {}, {}};
+  Agent agent{&walk, core.facts.core_id, run.iteration, {}, {}};
   const ir::Attr* domain = walk.op->FindAttr(AttrKey::Domain);
   // Which core a block that the cores claim runs on is open: each walk has blocks of its own.
   if (domain && walk.op->attr<AttrKey::Deal>() != ir::DealKind::Dynamic) {
@@ -130,7 +130,7 @@ AgentId Watch::AgentOf(Core& core) {
       key.push_back(static_cast<int64_t>(found->here->scalar(walk.operands[i])));
   } else {
     key.push_back(static_cast<int64_t>(reinterpret_cast<intptr_t>(&walk)));
-    key.push_back(run.turn);
+    key.push_back(run.iteration);
   }
   key.push_back(run.block);
   for (Slot param : found->block->params) {
@@ -176,7 +176,7 @@ std::string Watch::NameBeside(AgentId agent, AgentId other) const {
   const Agent& first = agents_[other - 1];
   std::string text = NameOf(agent);
   if (!one.walk || !first.walk) return text;
-  if (one.walk == first.walk && one.turn != first.turn) return text + " of another turn";
+  if (one.walk == first.walk && one.iteration != first.iteration) return text + " of another turn";
   if (text != NameOf(other)) return text;
   return text + (one.walk == first.walk ? " of other bounds" : " of another loop");
 }

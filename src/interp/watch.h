@@ -71,7 +71,7 @@ class Watch {
   struct Agent {
     const Instruction* walk = nullptr;  ///< null: what a core runs outside of blocks
     int64_t core = 0;
-    int64_t turn = 0;
+    int64_t iteration = 0;
     std::vector<int64_t> first;  ///< of each binder
     std::vector<int64_t> last;
   };

@@ -91,13 +91,13 @@ const Unit* BestUnit(std::span<const Unit* const> units, const Op& contraction) 
 bool IsSound(const Unit& unit) {
   bool pairs = unit.order != StepOrder::Pairs ||
                (std::has_single_bit(static_cast<unsigned>(unit.depth)) && unit.term == OpKind::Mul);
-  pairs = pairs && (unit.order != StepOrder::PairsInTurn ||
+  pairs = pairs && (unit.order != StepOrder::PairsInSequence ||
                     (unit.depth % 2 == 0 && unit.term == OpKind::Mul));
   bool any = unit.order != StepOrder::Any || (IsInteger(unit.acc) && unit.term == OpKind::Mul);
   bool chains = unit.order != StepOrder::TwoChains ||
                 (unit.flushes && GroupOf(unit) == 2 && unit.term == OpKind::FmaFlush);
   bool groups = unit.group >= 0 && unit.depth % GroupOf(unit) == 0;
-  bool of_pairs = unit.order == StepOrder::Pairs || unit.order == StepOrder::PairsInTurn;
+  bool of_pairs = unit.order == StepOrder::Pairs || unit.order == StepOrder::PairsInSequence;
   bool odd = !unit.to_odd || (of_pairs && unit.acc == Scalar::F32);
   bool apart = unit.apart == 0 || (unit.goes_on && unit.apart % unit.depth == 0);
   bool tf32 = !unit.of_tf32 || (unit.a == Scalar::F32 && unit.b == Scalar::F32);
@@ -129,9 +129,9 @@ StepEval EvalOf(const Unit& unit) {
 uint64_t AfterChains(const Unit& unit, uint64_t acc, const uint64_t* a, const uint64_t* b) {
   StepEval eval = EvalOf(unit);
   uint64_t chains[2] = {};
-  for (int turn = 0; turn < unit.depth; turn += 2) {
+  for (int iteration = 0; iteration < unit.depth; iteration += 2) {
     for (int chain : {0, 1})
-      chains[chain] = RunChain(unit, chain, chains[chain], a + turn, b + turn);
+      chains[chain] = RunChain(unit, chain, chains[chain], a + iteration, b + iteration);
   }
   uint64_t both = eval.Taken(eval.Sum(chains[0], chains[1]));
   return eval.Taken(eval.Sum(eval.Taken(acc), both));
@@ -154,13 +154,13 @@ uint64_t RunStep(const Unit& unit, uint64_t acc, const uint64_t* a, const uint64
   StepEval eval = EvalOf(unit);
   acc = eval.Taken(acc);
   std::vector<uint64_t> products;
-  for (int turn = 0; turn < unit.depth; ++turn) {
-    int i = TermAt(unit, turn);
+  for (int iteration = 0; iteration < unit.depth; ++iteration) {
+    int i = TermAt(unit, iteration);
     uint64_t operands[] = {eval.Taken(a[i]), eval.Taken(b[i]), acc};
     uint64_t term = eval.term(operands, nullptr);
     switch (unit.order) {
       case StepOrder::Pairs:
-      case StepOrder::PairsInTurn:
+      case StepOrder::PairsInSequence:
         products.push_back(term);
         break;
       case StepOrder::Any:
@@ -172,7 +172,7 @@ uint64_t RunStep(const Unit& unit, uint64_t acc, const uint64_t* a, const uint64
   }
   if (products.empty()) return acc;
   auto sum = [&](uint64_t x, uint64_t y) { return eval.Sum(x, y); };
-  if (unit.order == StepOrder::PairsInTurn) {
+  if (unit.order == StepOrder::PairsInSequence) {
     for (size_t i = 0; i < products.size(); i += 2)
       acc = eval.Sum(acc, eval.Sum(products[i], products[i + 1]));
     return acc;

@@ -17,7 +17,7 @@ enum class StepOrder : uint8_t {
   Backward,  ///< the last one first
   Pairs,  ///< products, each rounded, are added in pairs of neighbours, then sums are; the accumulator takes the last sum
   /// Two products, each rounded, are added, and the accumulator takes the sum, pair after pair.
-  PairsInTurn,
+  PairsInSequence,
   /// Even terms and odd ones in chains of their own, which start from +0, each by `term`; the accumulator takes the sum of both.
   TwoChains,
   Any,  ///< integers: the sum is the same in each order
@@ -65,8 +65,8 @@ bool IsSound(const Unit& unit);
 inline int GroupOf(const Unit& unit) { return unit.group == 0 ? unit.depth : unit.group; }
 
 /// Of a chain's terms in a step the one that comes at `turn`.
-inline int TermAt(const Unit& unit, int turn) {
-  return unit.order == StepOrder::Backward ? unit.depth - 1 - turn : turn;
+inline int TermAt(const Unit& unit, int iteration) {
+  return unit.order == StepOrder::Backward ? unit.depth - 1 - iteration : iteration;
 }
 
 /// Folds `depth` terms, a power of two, as Pairs says: `add(a, b)` of neighbours, until one is left, which is returned.

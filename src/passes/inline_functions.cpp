@@ -239,7 +239,7 @@ class Inliner {
     builder_.set_loc(op->loc());
     Op* copy = builder_.Create(OpKind::While, {inits}, types);
     size_t first = mapped.empty() ? 0 : 1;
-    CopyTurn(region, copy->region(), types, mapped);
+    CopyIteration(region, copy->region(), types, mapped);
     builder_.SetInsertionPoint(copy->parent_region(), copy->next());
     for (size_t i = 0; i < op->results().size(); ++i) {
       copy->result(first + i)->set_name(op->result(i)->name());
@@ -247,8 +247,8 @@ class Inliner {
     }
   }
 
-  void CopyTurn(const ir::Region* from, ir::Region* to, const std::vector<ir::Type>& types,
-                const AxisList& mapped) {
+  void CopyIteration(const ir::Region* from, ir::Region* to, const std::vector<ir::Type>& types,
+                     const AxisList& mapped) {
     size_t first = mapped.empty() ? 0 : 1;
     builder_.SetInsertionPoint(to);
     if (first > 0) builder_.AddParam(to, types[0], Name());
@@ -268,10 +268,11 @@ class Inliner {
     builder_.Create(OpKind::Yield, {yielded}, {});
   }
 
-  void KeepEnded(const ir::Region* turn, std::vector<Value*>& yielded, const AxisList& mapped) {
-    Value* going = turn->param(1);
+  void KeepEnded(const ir::Region* iteration, std::vector<Value*>& yielded,
+                 const AxisList& mapped) {
+    Value* going = iteration->param(1);
     for (size_t i = 1; i < yielded.size(); ++i)
-      yielded[i] = builder_.Select(going, yielded[i], turn->param(1 + i));
+      yielded[i] = builder_.Select(going, yielded[i], iteration->param(1 + i));
     yielded[0] = builder_.And(going, yielded[0]);
     yielded.insert(yielded.begin(), AnyOf(yielded[0], mapped));
   }

@@ -260,7 +260,7 @@ class Inserter {
                       : Emit(OpKind::Transfer, {need.root}, place, launch,
                              fmt::format("{} writes it", name), launch->loc(), !reads)
                             ->result(0);
-    if (reads) RemarkTurn(launch, need.root, owner.device, place.device, launch->loc());
+    if (reads) RemarkIteration(launch, need.root, owner.device, place.device, launch->loc());
     Use(launch, need.root, copy);
     Emit(OpKind::CopyBack, {copy, need.root}, place, launch->next(),
          fmt::format("{} has written it", name), launch->loc());
@@ -280,7 +280,7 @@ class Inserter {
       before = loop.op;
       break;
     }
-    RemarkTurn(before, root, owner.device, place.device, user->loc());
+    RemarkIteration(before, root, owner.device, place.device, user->loc());
     Value* copy = Emit(OpKind::Transfer, {root}, place, before, cause, user->loc())->result(0);
     return owner.copies[place.device] = copy;
   }
@@ -311,7 +311,7 @@ class Inserter {
   void Relocate(Value* root, Owner& owner, const QueuePlace& place, Op* before,
                 const std::string& cause, ir::Loc loc, bool is_fresh) {
     is_fresh = is_fresh || !owner.has_elements;
-    if (!is_fresh) RemarkTurn(before, root, owner.device, place.device, loc);
+    if (!is_fresh) RemarkIteration(before, root, owner.device, place.device, loc);
     Emit(OpKind::Relocate, {root}, place, before, cause, loc, is_fresh);
     owner.device = place.device;
     owner.queue = place.queue;
@@ -495,11 +495,12 @@ class Inserter {
   }
 
   /// A tensor that lives longer than a turn of the loop around `op`, and moves in each.
-  void RemarkTurn(const Op* op, const Value* root, Name from, Name to, ir::Loc loc) {
+  void RemarkIteration(const Op* op, const Value* root, Name from, Name to, ir::Loc loc) {
     const Op* loop = op->parent_region()->parent();
     while (loop && loop->kind() == OpKind::If) loop = loop->parent_region()->parent();
     if (!loop || IsInside(root->def(), loop)) return;
-    context_.diagnostics.Report(diag::MovesEachTurn, context_.SpanOf(loc), ir::SourceName(root),
+    context_.diagnostics.Report(diag::MovesEachIteration, context_.SpanOf(loc),
+                                ir::SourceName(root),
                                 from.empty() ? "the caller's device" : from.text(), to.text());
   }
 

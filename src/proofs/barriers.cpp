@@ -161,8 +161,8 @@ std::vector<const Op*> Barriers::WaitingLoops(const Op* place, const ir::Region*
 }
 
 /// From the first place on to the second one, or the other way round.
-void Barriers::AddInOneTurn(const Op* a, const Op* b, size_t loops, std::vector<Way>& ways) {
-  Way way{loops, Way::Turns::Same, false};
+void Barriers::AddInOneIteration(const Op* a, const Op* b, size_t loops, std::vector<Way>& ways) {
+  Way way{loops, Way::Iterations::Same, false};
   if (a == b) return Add(way, All(), All(), All(), ways);
   const ir::Region* common = a->parent_region();
   while (!AncestorIn(common, b)) common = common->parent()->parent_region();
@@ -194,13 +194,13 @@ std::vector<Way> Barriers::Ways(const Op* a, const Op* b) {
   auto differ = std::ranges::mismatch(of_a, of_b).in1;
   auto common = static_cast<size_t>(differ - of_a.begin());
   std::vector<Way> ways;
-  AddInOneTurn(a, b, common, ways);
+  AddInOneIteration(a, b, common, ways);
   for (size_t i = 0; i < common; ++i) {
     const ir::Region* body = of_a[i]->region();
     bool only_next = Through(body).never;
-    Way::Turns turns = only_next ? Way::Turns::Next : Way::Turns::Earlier;
+    Way::Iterations iterations = only_next ? Way::Iterations::Next : Way::Iterations::Earlier;
     auto add = [&](const Op* from, const Op* to, bool is_swapped) {
-      Way way{i, turns, is_swapped};
+      Way way{i, iterations, is_swapped};
       way.left = WaitingLoops(from, body);
       way.entered = WaitingLoops(to, body);
       way.may_wait = HasBarrier(of_a[i]);

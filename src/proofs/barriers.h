@@ -13,11 +13,11 @@ namespace kdl::proofs {
 /// of the first `equal` loops around both, and, if there is a further one, in turns of it that differ.
 struct Way {
   size_t equal = 0;
-  enum class Turns : uint8_t {
+  enum class Iterations : uint8_t {
     Same,     ///< of all loops around both
     Earlier,  ///< the first place in an earlier turn of the next loop
     Next,     ///< the same, and the second one in the turn right after
-  } turns = Turns::Same;
+  } iterations = Iterations::Same;
   bool is_swapped = false;  ///< the second place comes first
   /// Where no barrier lies between, or more: of the turns that both are in, of those of the place that comes first, and of
   /// those of the other one.
@@ -74,7 +74,7 @@ class Barriers {
   static void Add(Way way, const Free& behind, const Free& between, const Free& before,
                   std::vector<Way>& ways);
   std::vector<const ir::Op*> WaitingLoops(const ir::Op* place, const ir::Region* within);
-  void AddInOneTurn(const ir::Op* a, const ir::Op* b, size_t loops, std::vector<Way>& ways);
+  void AddInOneIteration(const ir::Op* a, const ir::Op* b, size_t loops, std::vector<Way>& ways);
 
   Instances& instances_;
   std::map<const ir::Op*, bool> has_barrier_;

@@ -28,14 +28,14 @@ bool IsNumber(const ir::Param& param) {
 /// What the words of an example name of a run: the binders of its block, then those of the turns that it is in.
 struct Binders {
   std::vector<const Value*> all;
-  size_t turns = 0;  ///< where those of turns begin
+  size_t iterations = 0;  ///< where those of turns begin
 };
 
 Binders BindersOf(Races& races, const Site& site) {
   Binders binders;
   if (site.walk)
     binders.all = {site.walk->region()->params().begin(), site.walk->region()->params().end()};
-  binders.turns = binders.all.size();
+  binders.iterations = binders.all.size();
   for (const Op* loop : races.LoopsAround(site)) {
     if (loop->kind() != ir::OpKind::While) binders.all.push_back(loop->region()->param(0));
   }
@@ -125,11 +125,11 @@ std::optional<RaceExample> Examples::InWords(Launch& launch, const Race& race) {
                       BlockText(launch, other, *point, swapped),
                       ElementText(launch, ir::MemoryOf(writes.view.tensor), *point),
                       SizesText(launch, *point)};
-  std::string turn = TurnText(launch, writes, *point, !swapped);
-  std::string other_turn = TurnText(launch, other, *point, swapped);
-  if (example.block == example.other_block || turn != other_turn) {
-    example.block += turn;
-    example.other_block += other_turn;
+  std::string iteration = IterationText(launch, writes, *point, !swapped);
+  std::string other_iteration = IterationText(launch, other, *point, swapped);
+  if (example.block == example.other_block || iteration != other_iteration) {
+    example.block += iteration;
+    example.other_block += other_iteration;
   }
   return example;
 }
@@ -142,14 +142,14 @@ std::string Examples::BlockText(Launch& launch, const Site& site, const Point& p
     return id == point.end() ? "a core" : fmt::format("core {}", id->second);
   }
   Binders binders = BindersOf(launch.races, site);
-  return "block " + IndicesText(binders, 0, binders.turns, point, second);
+  return "block " + IndicesText(binders, 0, binders.iterations, point, second);
 }
 
 /// ` at t = 1`: of the loops outside of walks.
-std::string Examples::TurnText(Launch& launch, const Site& site, const Point& point,
-                               bool second) const {
+std::string Examples::IterationText(Launch& launch, const Site& site, const Point& point,
+                                    bool second) const {
   Binders binders = BindersOf(launch.races, site);
-  std::string text = IndicesText(binders, binders.turns, binders.all.size(), point, second);
+  std::string text = IndicesText(binders, binders.iterations, binders.all.size(), point, second);
   return text.empty() ? text : " at " + text;
 }
 

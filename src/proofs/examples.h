@@ -45,7 +45,8 @@ class Examples {
   std::optional<RaceExample> InWords(Launch& launch, const Race& race);
   PointSet OfNumbers(Launch& launch) const;
   std::string BlockText(Launch& launch, const Site& site, const Point& point, bool second) const;
-  std::string TurnText(Launch& launch, const Site& site, const Point& point, bool second) const;
+  std::string IterationText(Launch& launch, const Site& site, const Point& point,
+                            bool second) const;
   std::string CountsText(Launch& launch, const AccessView& view, const Point& point) const;
   std::string SizesText(Launch& launch, const Point& point) const;
   std::string ElementText(Launch& launch, const ir::Value* memory, const Point& point) const;

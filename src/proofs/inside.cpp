@@ -81,7 +81,7 @@ struct Inside::Asked {
                                        AccessRuns& runs);
   std::optional<IndexExample> ExampleOf(const AccessView& view, size_t dim, bool above);
   std::optional<Size> SizeOf(const Poly& poly);
-  std::optional<Size> AnyTurn(const AccessView& view);
+  std::optional<Size> AnyIteration(const AccessView& view);
 
   const ir::Function& function;
   ir::TypeTable& types;
@@ -136,7 +136,8 @@ bool Inside::NeedsMask(const AccessView& view) {
 }
 
 std::optional<IndexEnds> Inside::EndsOf(const AccessView& view, size_t dim) {
-  std::optional<Size> any = asked_->reach.IsAlways(view) ? asked_->AnyTurn(view) : std::nullopt;
+  std::optional<Size> any =
+      asked_->reach.IsAlways(view) ? asked_->AnyIteration(view) : std::nullopt;
   if (!any) return std::nullopt;
   Poly index = asked_->terms.OfIndex(view, dim);
   std::optional<Poly> least = asked_->reach.Extreme(index, false);
@@ -203,12 +204,12 @@ std::optional<IndexExample> Inside::Asked::ExampleOf(const AccessView& view, siz
 }
 
 /// 1 where all loops around the access have turns, else 0.
-std::optional<Size> Inside::Asked::AnyTurn(const AccessView& view) {
+std::optional<Size> Inside::Asked::AnyIteration(const AccessView& view) {
   SizeTable& sizes = types.sizes();
-  std::optional<std::vector<Poly>> turns = reach.Turns(view);
-  if (!turns) return std::nullopt;
+  std::optional<std::vector<Poly>> iterations = reach.Iterations(view);
+  if (!iterations) return std::nullopt;
   Size any = sizes.Constant(1);
-  for (const Poly& count : *turns) {
+  for (const Poly& count : *iterations) {
     if (std::optional<int64_t> known = count.AsConstant(); known && *known > 0) continue;
     std::optional<Size> size = SizeOf(count);
     if (!size) return std::nullopt;

@@ -308,33 +308,33 @@ const PointSet& Instances::Launch() {
   return *launch_;
 }
 
-const PointSet& Instances::Turns(const Value* binder) {
-  auto known = turns_.find(binder);
-  if (known != turns_.end()) return known->second;
+const PointSet& Instances::Iterations(const Value* binder) {
+  auto known = iterations_.find(binder);
+  if (known != iterations_.end()) return known->second;
   LoopEnds bounds = *LoopEndsOf(binder);
   Affine lo = OfValue(bounds.lo);
   Affine hi = OfValue(bounds.hi);
   const Op* loop = binder->parent_region()->parent();
-  PointSet turns;
+  PointSet iterations;
   if (binder->type()->kind != ir::TypeKind::Block) {
     Affine at = OfAtom(terms_.ScalarOf(binder));
-    turns = AtMost(lo, at) & Less(at, hi);
+    iterations = AtMost(lo, at) & Less(at, hi);
     std::optional<int64_t> step = loop->kind() == OpKind::Loop
                                       ? terms_.OfValue(loop->operand(2)).AsConstant()
                                       : std::optional<int64_t>(1);
-    if (step && *step > 1) turns &= Equal(at, lo + *step * (at - lo).FloorDivide(*step));
+    if (step && *step > 1) iterations &= Equal(at, lo + *step * (at - lo).FloorDivide(*step));
   } else {
     Affine start = OfAtom(terms_.StartOf(binder));
     Affine number = OfAtom(terms_.NumberOf(binder));
-    turns = AtMost(Constant(0), number) & Less(start, hi);
+    iterations = AtMost(Constant(0), number) & Less(start, hi);
     if (!ExtentOf(binder)) {
       Affine count = OfAtom(terms_.CountOf(binder));
       Affine extent = Of(terms_.OfSize(kernel().axis(binder->type()->axes[0]).extent));
-      turns &= AtMost(lo, start) & AtMost(number, start - lo) & AtMost(Constant(1), extent) &
-               AtMost(Constant(1), count) & AtMost(count, extent) & AtMost(start + count, hi);
+      iterations &= AtMost(lo, start) & AtMost(number, start - lo) & AtMost(Constant(1), extent) &
+                    AtMost(Constant(1), count) & AtMost(count, extent) & AtMost(start + count, hi);
     }
   }
-  return turns_[binder] = turns;
+  return iterations_[binder] = iterations;
 }
 
 PointSet Instances::OfBlock(const ir::Region* region) {
@@ -344,7 +344,7 @@ PointSet Instances::OfBlock(const ir::Region* region) {
   const Op* parent = region->parent();
   PointSet set = Around(parent);
   for (const Value* param : region->params()) {
-    if (LoopEndsOf(param)) set &= Turns(param);
+    if (LoopEndsOf(param)) set &= Iterations(param);
   }
   if (parent->kind() == OpKind::If) {
     if (set.pieces() <= kMostPieces)
@@ -458,7 +458,7 @@ PointSet Instances::FactsOf(const std::string& variable) {
   } else if (atom) {
     const AtomFacts facts = terms_.Facts(*atom);
     bool is_binder = facts.value && facts.kind != AtomKind::Element && LoopEndsOf(facts.value);
-    set = is_binder ? Turns(facts.value) : BoundsOf(*atom);
+    set = is_binder ? Iterations(facts.value) : BoundsOf(*atom);
   } else if (IsCondition(variable)) {
     set = AtMost(Constant(0), Variable(variable)) & AtMost(Variable(variable), Constant(1));
   }

@@ -55,7 +55,7 @@ class Instances {
   /// The runs of the code in a block, or after the asserts before an op: loops around it have a turn, branches are taken.
   PointSet Around(const ir::Op* op);
   /// The values that a binder of a loop takes.
-  const PointSet& Turns(const ir::Value* binder);
+  const PointSet& Iterations(const ir::Value* binder);
   /// The elements of the blocks of these axes at `op`, as variables.
   PointSet Points(const ir::Op* op, const ir::AxisList& axes);
   /// The points of an access; with its mask, those where that holds.
@@ -153,7 +153,7 @@ class Instances {
   std::vector<Ragged> ragged_;
   std::map<const ir::Value*, size_t> conditions_;
   std::map<std::pair<const ir::Value*, bool>, PointSet> where_;
-  std::map<const ir::Value*, PointSet> turns_;
+  std::map<const ir::Value*, PointSet> iterations_;
   std::map<const ir::Region*, PointSet> blocks_;
   std::set<const ir::Op*> shortened_;
   std::map<AtomId, Affine> atoms_;

@@ -58,13 +58,13 @@ bool IsConstant(const Op* op, size_t i, int64_t number) {
 
 std::optional<Steps> StepsOf(const Op* select) {
   const Op* any = OperandOf(select, 0, OpKind::Lt);
-  const Op* turns = OperandOf(OperandOf(select, 1, OpKind::Cast), 0, OpKind::Add);
-  const Op* quotient = OperandOf(turns, 0, OpKind::Div);
+  const Op* iterations = OperandOf(OperandOf(select, 1, OpKind::Cast), 0, OpKind::Add);
+  const Op* quotient = OperandOf(iterations, 0, OpKind::Div);
   const Op* before_last = OperandOf(quotient, 0, OpKind::Sub);
   const Op* distance = OperandOf(OperandOf(before_last, 0, OpKind::Cast), 0, OpKind::Sub);
   const Op* step = OperandOf(quotient, 1, OpKind::Cast);
-  bool counts = any && distance && step && turns->result()->type()->scalar == Scalar::U64 &&
-                IsConstant(turns, 1, 1) && IsConstant(before_last, 1, 1) &&
+  bool counts = any && distance && step && iterations->result()->type()->scalar == Scalar::U64 &&
+                IsConstant(iterations, 1, 1) && IsConstant(before_last, 1, 1) &&
                 IsConstant(select, 2, 0);
   if (!counts) return std::nullopt;
   Steps steps = {any->operand(0), any->operand(1), step->operand(0)};

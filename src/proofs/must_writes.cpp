@@ -50,7 +50,7 @@ PointSet MustWrites::Summarize(Op* op, const Value* memory) {
     case OpKind::Spmd:
     case OpKind::For:
     case OpKind::Loop:
-      return op->HasAttr(ir::AttrKey::Breaks) ? instances_.None() : OfTurns(op, memory);
+      return op->HasAttr(ir::AttrKey::Breaks) ? instances_.None() : OfIterations(op, memory);
     default:
       return instances_.None();
   }
@@ -83,7 +83,7 @@ PointSet MustWrites::OfBranches(Op* op, const Value* memory) {
 }
 
 /// From one turn of a loop to all of them.
-PointSet MustWrites::OfTurns(Op* loop, const Value* memory) {
+PointSet MustWrites::OfIterations(Op* loop, const Value* memory) {
   PointSet written = OfBlock(loop->region(), memory);
   bool counts = loop->kind() != OpKind::Loop ||
                 instances_.terms().OfValue(loop->operand(2)).AsConstant().has_value();
@@ -151,7 +151,7 @@ PointSet MustWrites::Leave(const Value* binder, PointSet written) {
   if (binder->type()->kind != ir::TypeKind::Block) return LeaveNumbers(binder, written);
   if (!instances_.ExtentOf(binder)) return LeaveBlocks(binder, written);
   AtomId number = instances_.terms().NumberOf(binder);
-  written = ForEvery(written, ProductsOf(written, number)) & instances_.Turns(binder);
+  written = ForEvery(written, ProductsOf(written, number)) & instances_.Iterations(binder);
   return written.WithSome({instances_.NameOf(number)});
 }
 
@@ -175,7 +175,7 @@ PointSet MustWrites::LeaveBlocks(const Value* block, PointSet written) {
   std::string of_number = instances_.NameOf(terms.NumberOf(block));
   std::string of_point = instances_.NameOf(terms.ElementOf(block));
   std::vector<std::string> variables = {of_start, of_count, of_number};
-  const PointSet& grid = instances_.Turns(block);
+  const PointSet& grid = instances_.Iterations(block);
   PointSet left = instances_.None();
   auto by_index = [&](const Affine& at) {
     PointSet around = grid & AtMost(start, at) & Less(at, start + count);
@@ -241,7 +241,7 @@ PointSet MustWrites::LeaveBlockNumbers(const Product& product, const Value* bind
       loop->kind() != OpKind::Loop || instances_.terms().OfValue(loop->operand(2)) == Poly(1);
   if (!end || !takes_each) return instances_.None();
   Affine behind = instances_.Variable(product.product) + instances_.Of(Poly::Atom(product.factor));
-  PointSet grid = instances_.FactsOfProduct(product) & instances_.Turns(binder);
+  PointSet grid = instances_.FactsOfProduct(product) & instances_.Iterations(binder);
   return OfParts(written, grid, {product.product, number}, behind, instances_.Of(*end));
 }
 
@@ -260,7 +260,7 @@ PointSet MustWrites::LeaveRagged(const Ragged& ragged, const std::string& number
   std::vector<std::string> variables = {lower};
   variables.insert(variables.end(), others.begin(), others.end());
   Affine end = instances_.Of(instances_.terms().OfSize(*ragged.whole));
-  return OfParts(written, instances_.Turns(ragged.binder), variables, behind, end);
+  return OfParts(written, instances_.Iterations(ragged.binder), variables, behind, end);
 }
 
 /// A scalar binder; where it counts blocks of a size, `b * B`, each index is in one of them.
@@ -268,27 +268,27 @@ PointSet MustWrites::LeaveNumbers(const Value* binder, PointSet written) {
   Terms& terms = instances_.terms();
   AtomId atom = terms.ScalarOf(binder);
   std::string number = instances_.NameOf(atom);
-  const PointSet& turns = instances_.Turns(binder);
+  const PointSet& iterations = instances_.Iterations(binder);
   std::vector<std::string> products = ProductsOf(written, atom);
   PointSet left = instances_.None();
   for (const std::string& variable : products) {
     for (const Product& product : instances_.ProductsOf(variable)) {
-      if (product.atom == atom) left |= LeaveBlockNumbers(product, binder, written & turns);
+      if (product.atom == atom) left |= LeaveBlockNumbers(product, binder, written & iterations);
     }
   }
   for (const Ragged& ragged : instances_.ragged()) {
     if (ragged.binder != binder) continue;
-    left |= LeaveRagged(ragged, number, written & turns);
+    left |= LeaveRagged(ragged, number, written & iterations);
     Instances::Names bounds = instances_.VariablesOf(ragged.lower);
     bounds.merge(instances_.VariablesOf(ragged.upper));
     bounds.erase(number);
     products.insert(products.end(), bounds.begin(), bounds.end());
   }
-  return left | (ForEvery(written, products) & turns).WithSome({number});
+  return left | (ForEvery(written, products) & iterations).WithSome({number});
 }
 
 /// What turns of a loop have written before its present one begins.
-PointSet MustWrites::OfEarlierTurns(const Op* loop, const Value* memory) {
+PointSet MustWrites::OfEarlierIterations(const Op* loop, const Value* memory) {
   bool counts = loop && (loop->kind() == OpKind::For ||
                          (loop->kind() == OpKind::Loop &&
                           instances_.terms().OfValue(loop->operand(2)).AsConstant().has_value()));
@@ -300,16 +300,16 @@ PointSet MustWrites::OfEarlierTurns(const Op* loop, const Value* memory) {
     return instances_.None();
   instances_.context().Allow(kStepsOfQuestion);
   Terms& terms = instances_.terms();
-  AtomId turn = is_block ? terms.NumberOf(binder) : terms.ScalarOf(binder);
-  std::string number = instances_.NameOf(turn);
+  AtomId iteration = is_block ? terms.NumberOf(binder) : terms.ScalarOf(binder);
+  std::string number = instances_.NameOf(iteration);
   std::vector<std::string> unknown = OpaqueOf(written, loop);
-  std::vector<std::string> products = ProductsOf(written, turn);
+  std::vector<std::string> products = ProductsOf(written, iteration);
   unknown.insert(unknown.end(), products.begin(), products.end());
-  written = WithoutPoints(ForEvery(written, unknown), loop) & instances_.Turns(binder);
+  written = WithoutPoints(ForEvery(written, unknown), loop) & instances_.Iterations(binder);
   Affine earlier = instances_.Variable("#earlier");
-  PointSet turns =
+  PointSet iterations =
       written.Renamed({{number, "#earlier"}}) & Less(earlier, instances_.Variable(number));
-  PointSet joined = turns.WithSome({"#earlier"}).Joined();
+  PointSet joined = iterations.WithSome({"#earlier"}).Joined();
   return joined.known() ? joined : instances_.None();  // too large to say
 }
 
@@ -363,7 +363,7 @@ PointSet MustWrites::Before(const Op* op, const Value* memory, Across across) {
     const Op* around = region->parent();
     bool is_new = around && IsInside(memory, around);  // each turn declares another tensor
     if (!around || is_new || !counts(around)) continue;
-    PointSet earlier = OfEarlierTurns(around, memory);
+    PointSet earlier = OfEarlierIterations(around, memory);
     if (!earlier.IsSurelyEmpty()) before |= synced ? OfAllCores(earlier) : earlier;
   }
   return before;

@@ -37,8 +37,8 @@ class MustWrites {
   PointSet OfBlock(const ir::Region* region, const ir::Value* memory);
   PointSet OfStore(const AccessView& view);
   PointSet OfBranches(ir::Op* op, const ir::Value* memory);
-  PointSet OfTurns(ir::Op* loop, const ir::Value* memory);
-  PointSet OfEarlierTurns(const ir::Op* loop, const ir::Value* memory);
+  PointSet OfIterations(ir::Op* loop, const ir::Value* memory);
+  PointSet OfEarlierIterations(const ir::Op* loop, const ir::Value* memory);
   PointSet OfAllCores(PointSet written);
   PointSet AtAnyPoint(const PointSet& written);
   PointSet WithoutPoints(const PointSet& written, const ir::Op* loop) const;

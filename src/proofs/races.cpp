@@ -172,7 +172,7 @@ std::vector<Race> Races::RacesOfOne(const Group& group, bool is_certain) {
 
 std::vector<Race> Races::RacesOf(const Group& a, const Group& b, bool is_certain) {
   for (Way& way : barriers_.Ways(a.place, b.place)) {
-    if (!is_certain) EndTurns(a, way, false);
+    if (!is_certain) EndIterations(a, way, false);
     if (is_certain && !Narrow(a, way)) continue;
     for (size_t ca = 0; ca < kClasses; ++ca) {
       for (Conflict conflict : {Conflict::OtherBlock, Conflict::AnyBlock}) {
@@ -218,7 +218,7 @@ PointSet Races::ElementsOf(const Site& site) const {
 PointSet Races::MaybeBefore(const Site& site) {
   PointSet before = instances_.None();
   const Op* place = barriers_.PlaceOf(site.view.op);
-  bool in_turns = !barriers_.LoopsAround(site.view.op).empty();
+  bool in_iterations = !barriers_.LoopsAround(site.view.op).empty();
   bool is_behind = false;
   for (const Site& other : sites_) {
     if (&other == &site) is_behind = true;
@@ -229,7 +229,7 @@ PointSet Races::MaybeBefore(const Site& site) {
     while (common && !instances_.LoopIsIn(other.view.op, common))
       common = common->parent_region()->parent();
     bool in_one_place = barriers_.PlaceOf(other.view.op) == place;
-    bool behind = is_behind && !in_turns && LoopOf(common) == site.walk;
+    bool behind = is_behind && !in_iterations && LoopOf(common) == site.walk;
     if (!behind) {
       before |= ElementsOf(other);
     } else if (in_one_place) {  // other blocks, or cores, may be ahead
@@ -263,12 +263,12 @@ PointSet Races::Meet(const Group& a, const Group& b, const Way& way, const Point
                      const PointSet& of_b, Conflict conflict) {
   instances_.context().Allow(kStepsOfQuestion);
   Loops equal = barriers_.LoopsAround(a.place);
-  const Op* loop = way.turns == Way::Turns::Same ? nullptr : equal[way.equal];
+  const Op* loop = way.iterations == Way::Iterations::Same ? nullptr : equal[way.equal];
   equal.resize(way.equal);
   PointSet both = of_a & SecondRun(of_b, equal) & way.when;
   both &= way.is_swapped ? way.before & SecondRun(way.behind, equal)
                          : way.behind & SecondRun(way.before, equal);
-  if (loop) both &= InTurns(way, loop);
+  if (loop) both &= InIterations(way, loop);
   if (conflict == Conflict::OtherBlock) both &= OtherBlock(a.walk, b.walk, equal, !loop);
   if (a.walk && a.walk == b.walk && !loop) both &= InOrderOfTables(a.walk, equal);
   return Ordered(both, of_a, of_b, equal);
@@ -324,17 +324,17 @@ PointSet Races::InOrderOfTables(const Op* walk, const Loops& equal) {
 PointSet Races::Before(const Value* binder, const Value* other, bool swapped) {
   Terms& terms = instances_.terms();
   bool is_block = binder->type()->kind == ir::TypeKind::Block;
-  auto turn = [&](AtomId of_a, AtomId of_b, const Affine& apart) {
+  auto iteration = [&](AtomId of_a, AtomId of_b, const Affine& apart) {
     Affine a = First(of_a);
     Affine b = Second(of_b);
     return swapped ? AtMost(b + apart, a) : AtMost(a + apart, b);
   };
   Affine one = instances_.Constant(1);
-  if (!is_block) return turn(terms.ScalarOf(binder), terms.ScalarOf(other), one);
-  PointSet numbers = turn(terms.NumberOf(binder), terms.NumberOf(other), one);
+  if (!is_block) return iteration(terms.ScalarOf(binder), terms.ScalarOf(other), one);
+  PointSet numbers = iteration(terms.NumberOf(binder), terms.NumberOf(other), one);
   if (instances_.ExtentOf(binder)) return numbers;
   Poly extent = terms.OfSize(instances_.kernel().axis(binder->type()->axes[0]).extent);
-  return numbers & turn(terms.StartOf(binder), terms.StartOf(other), instances_.Of(extent));
+  return numbers & iteration(terms.StartOf(binder), terms.StartOf(other), instances_.Of(extent));
 }
 
 PointSet Races::Same(const Value* binder, const Value* other) {
@@ -348,21 +348,21 @@ PointSet Races::Same(const Value* binder, const Value* other) {
          equal(terms.CountOf(binder), terms.CountOf(other));
 }
 
-PointSet Races::InTurns(const Way& way, const Op* loop) {
+PointSet Races::InIterations(const Way& way, const Op* loop) {
   if (loop->kind() == OpKind::While) return instances_.All();
   const Value* binder = loop->region()->param(0);
-  PointSet turns = Before(binder, binder, way.is_swapped);
+  PointSet iterations = Before(binder, binder, way.is_swapped);
   bool is_block = binder->type()->kind == ir::TypeKind::Block;
   std::optional<int64_t> step = is_block
                                     ? std::optional<int64_t>(1)
                                     : instances_.terms().OfValue(loop->operand(2)).AsConstant();
-  if (way.turns != Way::Turns::Next || !step) return turns;
+  if (way.iterations != Way::Iterations::Next || !step) return iterations;
   Terms& terms = instances_.terms();
-  AtomId turn = is_block ? terms.NumberOf(binder) : terms.ScalarOf(binder);
-  Affine a = First(turn);
-  Affine b = Second(turn);
+  AtomId iteration = is_block ? terms.NumberOf(binder) : terms.ScalarOf(binder);
+  Affine a = First(iteration);
+  Affine b = Second(iteration);
   if (way.is_swapped) std::swap(a, b);
-  return turns & Equal(b, a + instances_.Constant(*step));
+  return iterations & Equal(b, a + instances_.Constant(*step));
 }
 
 /// The last turn of a loop, or its first one; not known of a `while`.
@@ -383,7 +383,7 @@ PointSet Races::AtEnd(const Op* loop, bool is_last) {
 
 /// Of loops whose turns all wait only the last one meets what stands after, and only the first one what stands in front.
 /// `may`: of those whose turns may wait, too.
-void Races::EndTurns(const Group& a, Way& way, bool may) {
+void Races::EndIterations(const Group& a, Way& way, bool may) {
   Loops equal = barriers_.LoopsAround(a.place);
   equal.resize(way.equal);
   auto add = [&](const Loops& loops, bool is_last, bool is_a) {
@@ -400,12 +400,12 @@ void Races::EndTurns(const Group& a, Way& way, bool may) {
 
 /// Leaves of a way what surely has no barrier. False where that is nothing.
 bool Races::Narrow(const Group& a, Way& way) {
-  if (way.may_wait) way.turns = Way::Turns::Next;
-  EndTurns(a, way, true);
+  if (way.may_wait) way.iterations = Way::Iterations::Next;
+  EndIterations(a, way, true);
   return way.is_certain && way.when.known();
 }
 
-PointSet Races::OtherBlock(const Op* a, const Op* b, const Loops& equal, bool same_turn) {
+PointSet Races::OtherBlock(const Op* a, const Op* b, const Loops& equal, bool same_iteration) {
   if (!a && !b) {
     AtomId core = instances_.terms().CoreIdAtom();
     Affine first = First(core);
@@ -413,7 +413,7 @@ PointSet Races::OtherBlock(const Op* a, const Op* b, const Loops& equal, bool sa
     return Less(first, second) | Less(second, first);
   }
   if (!a || !b) return instances_.All();
-  if (a == b && same_turn) return OtherNumbers(a, b);
+  if (a == b && same_iteration) return OtherNumbers(a, b);
   auto deal = a->attr<AttrKey::Deal>();
   bool one_domain = a->HasAttr(AttrKey::Domain) && b->HasAttr(AttrKey::Domain) &&
                     a->attr<AttrKey::Domain>() == b->attr<AttrKey::Domain>() &&

@@ -96,11 +96,11 @@ class Races {
   PointSet Ordered(PointSet both, const PointSet& of_a, const PointSet& of_b, const Loops& equal);
   PointSet InOrderOfRuns(const Product& first, const Product& second, const Loops& equal);
   PointSet InOrderOfTables(const ir::Op* walk, const Loops& equal);
-  PointSet InTurns(const Way& way, const ir::Op* loop);
-  void EndTurns(const Group& a, Way& way, bool may);
+  PointSet InIterations(const Way& way, const ir::Op* loop);
+  void EndIterations(const Group& a, Way& way, bool may);
   bool Narrow(const Group& a, Way& way);
-  PointSet AtEnd(const ir::Op* loop, bool of_turns);
-  PointSet OtherBlock(const ir::Op* a, const ir::Op* b, const Loops& equal, bool same_turn);
+  PointSet AtEnd(const ir::Op* loop, bool of_iterations);
+  PointSet OtherBlock(const ir::Op* a, const ir::Op* b, const Loops& equal, bool same_iteration);
   PointSet OtherBounds(const ir::Op* a, const ir::Op* b, const Loops& equal);
   PointSet OtherNumbers(const ir::Op* a, const ir::Op* b);
   PointSet Before(const ir::Value* binder, const ir::Value* other, bool swapped);

@@ -46,7 +46,7 @@ struct Agreed {
     if (value == binder) return true;
     if (!ir::IsScalar(value->type())) return false;
     const Op* def = value->def();
-    if (!def) return !value->parent_region()->parent() || IsTurn(value);
+    if (!def) return !value->parent_region()->parent() || IsIteration(value);
     std::span<Value* const> operands = def->operands();
     if (def->kind() == OpKind::Load) {
       AccessView view = *AccessOf(const_cast<Op*>(def));
@@ -63,7 +63,7 @@ struct Agreed {
     return std::ranges::all_of(operands, [&](const Value* operand) { return Is(operand); });
   }
 
-  bool IsTurn(const Value* param) {
+  bool IsIteration(const Value* param) {
     std::optional<LoopEnds> ends = LoopEndsOf(param);
     bool counts = loops && ends && param->parent_region()->parent()->kind() != OpKind::Spmd;
     return counts && Is(ends->lo) && Is(ends->hi);

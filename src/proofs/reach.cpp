@@ -65,22 +65,22 @@ std::optional<AtomId> Reach::GreatestOfLoops(const Poly& poly) const {
   return greatest;
 }
 
-std::optional<std::vector<Poly>> Reach::Turns(const AccessView& view) {
-  std::vector<Poly> turns;
+std::optional<std::vector<Poly>> Reach::Iterations(const AccessView& view) {
+  std::vector<Poly> iterations;
   for (const ir::Region* region = view.op->parent_region(); region->parent();
        region = region->parent()->parent_region()) {
     for (const Value* param : region->params()) {
       if (auto bounds = LoopEndsOf(param))
-        turns.push_back(terms_.OfValue(bounds->hi) - terms_.OfValue(bounds->lo));
+        iterations.push_back(terms_.OfValue(bounds->hi) - terms_.OfValue(bounds->lo));
     }
   }
   for (ir::AxisId axis : view.axes()) {
     auto made = ir::DynAs<ir::MakeBlockOp>(ir::FindBlock(view.op, axis)->def());
     if (!made) continue;
-    turns.push_back(terms_.OfValue(made->size()));
-    if (!IsOfLaunch(turns.back())) return std::nullopt;
+    iterations.push_back(terms_.OfValue(made->size()));
+    if (!IsOfLaunch(iterations.back())) return std::nullopt;
   }
-  return turns;
+  return iterations;
 }
 
 }  // namespace kdl::proofs

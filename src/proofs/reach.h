@@ -18,7 +18,7 @@ class Reach {
   std::optional<Poly> Extreme(Poly index, bool greatest) const;
   /// How many turns the loops around an access that is always reached make, and how many elements the blocks of its index have
   /// that no loop binds; nothing where the launch alone does not say it.
-  std::optional<std::vector<Poly>> Turns(const AccessView& view);
+  std::optional<std::vector<Poly>> Iterations(const AccessView& view);
   /// Made of size names and numbers alone.
   bool IsOfLaunch(const Poly& poly) const;
 

@@ -356,7 +356,7 @@ Poly Terms::OfResult(const Value* value) {
     case OpKind::Max:
       return OfExtreme(AtomKind::Max, of(0), of(1));
     case OpKind::Select:
-      if (std::optional<Poly> turns = TurnsOfSteps(def)) return *turns;
+      if (std::optional<Poly> iterations = IterationsOfSteps(def)) return *iterations;
       return OfChoice(value, def->operand(1), def->operand(2));
     case OpKind::If: {
       auto given = [&](size_t r) { return def->region(r)->terminator()->operand(value->index()); };
@@ -389,7 +389,7 @@ Poly Terms::OfFact(OpKind fact, const Value* block) {
 }
 
 /// A step of 0 or less, as a u64, is another number: nothing says that the ops are those of a loop.
-std::optional<Poly> Terms::TurnsOfSteps(const Op* select) {
+std::optional<Poly> Terms::IterationsOfSteps(const Op* select) {
   std::optional<Steps> steps = StepsOf(select);
   bool known = steps && wraps_.IsBounded(steps->lo) && wraps_.IsBounded(steps->hi) &&
                wraps_.IsBounded(steps->step) && IsPositive(OfValue(steps->step));

@@ -100,7 +100,7 @@ class Terms {
   /// What 64 bits hold of it.
   Poly Wrapped(Poly poly);
   Poly OfResult(const ir::Value* value);
-  std::optional<Poly> TurnsOfSteps(const ir::Op* select);
+  std::optional<Poly> IterationsOfSteps(const ir::Op* select);
   Poly OfExtreme(AtomKind kind, const Poly& a, const Poly& b);
   /// The result of a select or an `if`.
   Poly OfChoice(const ir::Value* value, const ir::Value* a, const ir::Value* b);

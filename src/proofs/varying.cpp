@@ -88,18 +88,18 @@ void Varying::VisitBranches(const Op* op) {
 void Varying::VisitLoop(const Op* loop) {
   size_t bounds = BoundsOf(loop);
   size_t binders = bounds == 0 ? 0 : 1;
-  const ir::Region* turn = loop->region();
-  if (binders == 1 && AnyOf(BoundsIn(loop))) Add(turn->param(0));
+  const ir::Region* iteration = loop->region();
+  if (binders == 1 && AnyOf(BoundsIn(loop))) Add(iteration->param(0));
   for (const Value* result : loop->results()) {
     size_t i = result->index();
-    if (!Is(loop->operand(bounds + i)) && !Is(turn->terminator()->operand(i))) continue;
-    Add(turn->param(binders + i));
+    if (!Is(loop->operand(bounds + i)) && !Is(iteration->terminator()->operand(i))) continue;
+    Add(iteration->param(binders + i));
     Add(result);
   }
-  if (TurnsVary(loop)) AddResults(loop);
+  if (IterationsVary(loop)) AddResults(loop);
 }
 
-bool Varying::TurnsVary(const Op* loop) const {
+bool Varying::IterationsVary(const Op* loop) const {
   size_t binders = BoundsOf(loop) == 0 ? 0 : 1;
   return AnyOf(BoundsIn(loop)) || (EndsByValue(loop) && Is(loop->region()->param(binders)));
 }
@@ -108,7 +108,7 @@ bool Varying::IsAround(const Op* op) const {
   for (const Op* around = op->parent_region()->parent(); around;
        around = around->parent_region()->parent()) {
     if (around->kind() == OpKind::If && Is(around->operand(0))) return true;
-    if (IsCarrying(around) && TurnsVary(around)) return true;
+    if (IsCarrying(around) && IterationsVary(around)) return true;
   }
   return false;
 }

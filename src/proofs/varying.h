@@ -28,7 +28,7 @@ class Varying {
   void Visit(const ir::Op* op);
   void VisitBranches(const ir::Op* op);
   void VisitLoop(const ir::Op* loop);
-  bool TurnsVary(const ir::Op* loop) const;
+  bool IterationsVary(const ir::Op* loop) const;
   bool AnyOf(std::span<ir::Value* const> values) const;
   bool HasVaryingAxis(const ir::Op* op) const;
   void Add(const ir::Value* value);

@@ -93,18 +93,18 @@ bool Wraps::MayWrap(const Value* value) {
   if (known != may_wrap_.end()) return known->second;
   bool parts_may =
       std::ranges::any_of(def->operands(), [&](const Value* operand) { return MayWrap(operand); });
-  return may_wrap_[value] = parts_may || (!OfComputed(def).both() && !IsNextTurn(def));
+  return may_wrap_[value] = parts_may || (!OfComputed(def).both() && !IsNextIteration(def));
 }
 
 /// Of the number of a turn, which is below the loop's end: one more.
-bool Wraps::IsNextTurn(const Op* def) {
+bool Wraps::IsNextIteration(const Op* def) {
   if (def->kind() != OpKind::Add) return false;
   for (size_t i : {0, 1}) {
-    const Value* turn = def->operand(i);
+    const Value* iteration = def->operand(i);
     const Op* one = WithoutBroadcasts(def->operand(1 - i));
     bool is_one = one && one->kind() == OpKind::Const &&
                   static_cast<int64_t>(one->attr<AttrKey::Bits>()) == 1;
-    if (is_one && !turn->def() && LoopEndsOf(turn)) return true;
+    if (is_one && !iteration->def() && LoopEndsOf(iteration)) return true;
   }
   return false;
 }

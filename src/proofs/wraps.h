@@ -42,7 +42,7 @@ class Wraps {
   Magnitude OfSymbol(Name symbol) const;
   Magnitude OfParam(const ir::Value* param);
   Summands SummandsOf(const ir::Value* value);
-  static bool IsNextTurn(const ir::Op* def);
+  static bool IsNextIteration(const ir::Op* def);
   Magnitude OfCarried(const ir::Value* param);
   struct Carried;
   bool NoFurther(const ir::Value* value, Carried& carried);

@@ -52,12 +52,12 @@ class Eviction {
     bytes_.resize(static_cast<size_t>(2 * (cache > 0 ? cache : kUnknown)));
   }
   void Run() {
-    for (size_t i = 0; i < bytes_.size(); i += 64) bytes_[i] = ++turn_;
+    for (size_t i = 0; i < bytes_.size(); i += 64) bytes_[i] = ++iteration_;
   }
 
  private:
   std::vector<uint8_t> bytes_;
-  uint8_t turn_ = 0;
+  uint8_t iteration_ = 0;
 };
 
 /// How many multiply-adds of f32 take as long as the work; nothing where it depends on the data, or other instructions do it.

@@ -69,16 +69,16 @@ bool IsOfParts(const Op* loop) {
   return syncs;
 }
 
-std::optional<int64_t> OneTurnOf(const ir::Function& kernel, const Op* loop) {
+std::optional<int64_t> OneIterationOf(const ir::Function& kernel, const Op* loop) {
   auto number = [&](size_t operand) -> std::optional<uint64_t> {
     const Op* def = loop->operand(operand)->def();
     if (!def || def->kind() != OpKind::Const) return std::nullopt;
     return static_cast<uint64_t>(def->attr<ir::AttrKey::Bits>());
   };
-  std::optional<uint64_t> turns = number(1);
-  bool counts = number(0) == 0 && number(2) == 1 && turns;
-  if (!counts || *turns > static_cast<uint64_t>(kernel.team)) return std::nullopt;
-  return static_cast<int64_t>(*turns);
+  std::optional<uint64_t> iterations = number(1);
+  bool counts = number(0) == 0 && number(2) == 1 && iterations;
+  if (!counts || *iterations > static_cast<uint64_t>(kernel.team)) return std::nullopt;
+  return static_cast<int64_t>(*iterations);
 }
 
 int64_t BytesOf(ir::Type buffer) {

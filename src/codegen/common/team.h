@@ -25,7 +25,7 @@ bool MayTrap(const ir::Op* op);
 bool IsOfParts(const ir::Op* loop);
 
 /// Of a loop of the team's from 0 on in which each worker has one turn at most: how many have; else nothing.
-std::optional<int64_t> OneTurnOf(const ir::Function& kernel, const ir::Op* loop);
+std::optional<int64_t> OneIterationOf(const ir::Function& kernel, const ir::Op* loop);
 
 /// Of a buffer.
 int64_t BytesOf(ir::Type buffer);

@@ -90,9 +90,9 @@ struct Emitter {
   bool stores_past_caches = false;
   class SourceLines* lines = nullptr;  ///< null: nobody wants to know
   int loop_depth = 0;
-  llvm::BasicBlock* turn = nullptr;    ///< where turns of a loop whose addresses are split begin
-  std::optional<Coroutine> coroutine;  ///< where a stage is emitted
-  std::vector<llvm::Value*> stages;    ///< handles of the kernel's coroutines, in order
+  llvm::BasicBlock* iteration = nullptr;  ///< where turns of a loop whose addresses are split begin
+  std::optional<Coroutine> coroutine;     ///< where a stage is emitted
+  std::vector<llvm::Value*> stages;       ///< handles of the kernel's coroutines, in order
   std::unordered_map<Name, llvm::Value*> dims;
   std::unordered_map<const ir::Value*, llvm::Value*> scalars;
   std::unordered_map<const ir::Value*, Memory> memories;

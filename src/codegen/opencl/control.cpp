@@ -73,10 +73,12 @@ bool MoreFollows(const Op* op) {
 /// Whether it chooses the step of a `while`'s turn, or some of the steps: by a number with which the turn begins, as lower-stages-to-state-machine does.
 bool ChoosesStep(const Op* op) {
   const Op* condition = op->operand(0)->def();
-  const Op* turns = op->parent_region()->parent();
-  while (turns && turns->kind() == OpKind::If) turns = turns->parent_region()->parent();
-  return turns && turns->kind() == OpKind::While && condition && condition->kind() == OpKind::Lt &&
-         condition->operand(0)->def() == turns->region()->first();
+  const Op* iterations = op->parent_region()->parent();
+  while (iterations && iterations->kind() == OpKind::If)
+    iterations = iterations->parent_region()->parent();
+  return iterations && iterations->kind() == OpKind::While && condition &&
+         condition->kind() == OpKind::Lt &&
+         condition->operand(0)->def() == iterations->region()->first();
 }
 
 /// All workers go the same way, and meet on it.
@@ -112,7 +114,7 @@ void WriteIf(Writer& w, const Op* op) {
 }
 
 /// Of a loop that all workers take together.
-void WriteTurn(Writer& w, const Op* op, const std::vector<std::string>& carried) {
+void WriteIteration(Writer& w, const Op* op, const std::vector<std::string>& carried) {
   WriteRegion(w, op->region(), carried);
   ++w.depth;
   MeetOnceMore(w, op);
@@ -133,9 +135,9 @@ std::vector<std::string> DeclareCarried(Writer& w, const ir::Region* region, siz
 /// All workers take all turns, and do nothing in those that are beyond the end: drivers keep them in step.
 void WriteTeamLoop(Writer& w, const Op* op, const std::string& index) {
   ir::LoopOp loop(const_cast<Op*>(op));
-  if (std::optional<int64_t> turns = OneTurnOf(w.kernel, op)) {
+  if (std::optional<int64_t> iterations = OneIterationOf(w.kernel, op)) {
     w.Line("const long {} = kdl_worker;", index);
-    *turns == w.kernel.team ? w.Line("{{") : w.Line("if ({} < {}) {{", index, *turns);
+    *iterations == w.kernel.team ? w.Line("{{") : w.Line("if ({} < {}) {{", index, *iterations);
     w.in_team = true;
     WriteRegion(w, op->region(), {});
     w.in_team = false;
@@ -178,12 +180,12 @@ void WriteLoop(Writer& w, const Op* op) {
   if (known && steps->attr<AttrKey::Bits>() == 1) {
     w.Line("for (long {0} = {1}; {0} < {2}; ++{0}) {{", name, lo, hi);
   } else {
-    std::string turns = w.NewName(nullptr);
-    w.Line("ulong {} = kdl_turns({}, {}, {});", turns, lo, hi, step);
+    std::string iterations = w.NewName(nullptr);
+    w.Line("ulong {} = kdl_iterations({}, {}, {});", iterations, lo, hi, step);
     w.Line("for (long {0} = {1}; {2} > 0; --{2}, {0} = (long)((ulong){0} + (ulong){3})) {{", name,
-           lo, turns, step);
+           lo, iterations, step);
   }
-  WriteTurn(w, op, carried);
+  WriteIteration(w, op, carried);
   // What a stopped worker waits for need not come: it sees zeros.
   if (op->HasAttr(AttrKey::Breaks))
     w.Line("  if (!{}{}) break;", carried[0], w.traps ? fmt::format(" || !{}", w.live()) : "");
@@ -213,7 +215,7 @@ void WriteWhile(Writer& w, const Op* op) {
   if (w.syncs && !w.in_team && IsOfParts(op)) return WritePart(w, op);
   std::vector<std::string> carried = DeclareCarried(w, op->region(), 0, op->operands(), op);
   w.Line("while ({}{}) {{", carried[0], w.traps ? fmt::format(" && {}", w.live()) : "");
-  WriteTurn(w, op, carried);
+  WriteIteration(w, op, carried);
   w.Line("}}");
 }
 

@@ -45,8 +45,8 @@ constexpr std::string_view kFunctions = R"(#pragma OPENCL FP_CONTRACT OFF
 #define KDL_ZERO(T) ((T)0)
 #endif
 
-// Turns of a loop from lo, whose index after the last one need not fit; by no step above 0 the worker has trapped.
-static inline ulong kdl_turns(long lo, long hi, long step) {
+// Iterations of a loop from lo, whose index after the last one need not fit; by no step above 0 the worker has trapped.
+static inline ulong kdl_iterations(long lo, long hi, long step) {
   return lo < hi && step > 0 ? ((ulong)hi - (ulong)lo - 1) / (ulong)step + 1 : 0;
 }
 

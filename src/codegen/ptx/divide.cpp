@@ -59,13 +59,13 @@ Quotient DivideSigned(llvm::IRBuilder<>& b, llvm::Value* a, llvm::Value* d) {
         value, llvm::SimplifyQuery(b.GetInsertBlock()->getModule()->getDataLayout()));
     return is_positive ? static_cast<llvm::Value*>(b.getInt64(0)) : b.CreateAShr(value, kBits - 1);
   };
-  auto turned = [&](llvm::Value* value, llvm::Value* by) {
+  auto transposed = [&](llvm::Value* value, llvm::Value* by) {
     return b.CreateSub(b.CreateXor(value, by), by);
   };
   llvm::Value* of_a = sign(a);
   llvm::Value* of_d = sign(d);
-  Quotient made = DivideUnsigned(b, turned(a, of_a), turned(d, of_d));
-  return {turned(made.quotient, b.CreateXor(of_a, of_d)), turned(made.remainder, of_a)};
+  Quotient made = DivideUnsigned(b, transposed(a, of_a), transposed(d, of_d));
+  return {transposed(made.quotient, b.CreateXor(of_a, of_d)), transposed(made.remainder, of_a)};
 }
 
 /// A division that has been written out: another one of the same numbers after it needs none.

@@ -131,7 +131,7 @@ class StepEmitter {
   /// Lane l says where row l % 8 of square l / 8 lies.
   Fragment BringTogether(const Squares& squares) {
     bool by_terms = HasTermsSideBySide(squares);
-    KDL_CHECK(by_terms || element_bytes_ == 2, "only squares of two bytes are turned round");
+    KDL_CHECK(by_terms || element_bytes_ == 2, "only squares of two bytes are transposed round");
     llvm::Value* row = builder_.CreateURem(Lane(), Number(kSide));
     llvm::Value* square = builder_.CreateUDiv(Lane(), Number(kSide));
     llvm::Value* address =

@@ -245,9 +245,9 @@ size_t MaskOperand(const Instruction& call) { return call.op->SegmentBegin(ir::C
 void StartTeamLoop(Core& core, Activation& here, const Instruction& instruction, int64_t step) {
   int64_t lo = ScalarAt(here, instruction, 0);
   int64_t hi = ScalarAt(here, instruction, 1);
-  uint64_t turns = lo >= hi ? 0 : (Remaining(lo, hi) - 1) / static_cast<uint64_t>(step) + 1;
+  uint64_t iterations = lo >= hi ? 0 : (Remaining(lo, hi) - 1) / static_cast<uint64_t>(step) + 1;
   auto worker = static_cast<uint64_t>(core.facts.worker);
-  if (worker >= turns) return;
+  if (worker >= iterations) return;
   Frame& frame = Push(core, here, instruction, 0);
   frame.control =
       LoopState{lo + core.facts.worker * step, hi, step * core.facts.team->workers(), 0};
@@ -279,7 +279,8 @@ void StartLoop(Core& core, Activation& here, const Instruction& instruction) {
 
 void StartSpmd(Core& core, Activation& here, const Instruction& instruction) {
   SpmdState state;
-  if (core.facts.launch && core.facts.launch->watch) state.turn = core.turns[&instruction]++;
+  if (core.facts.launch && core.facts.launch->watch)
+    state.iteration = core.iterations[&instruction]++;
   int64_t total = 1;
   bool overflow = false;
   for (size_t b = 0; b < instruction.numbers.size(); ++b) {

@@ -53,8 +53,8 @@ Factor FactorOf(Core& core, Activation& here, const Instruction& instruction, si
 /// The terms at a row or column, as the accumulator; false: the core has stopped.
 bool ReadTerms(Core& core, const Instruction& instruction, const Factor& factor, int64_t kept,
                int64_t first, uint64_t* terms) {
-  for (int turn = 0; turn < instruction.fold->unit->depth; ++turn) {
-    int64_t offset = factor.Offset(kept, first + turn);
+  for (int iteration = 0; iteration < instruction.fold->unit->depth; ++iteration) {
+    int64_t offset = factor.Offset(kept, first + iteration);
     if (offset < 0) {
       core.Break(instruction, "takes a term that is outside of its buffer");
       return false;
@@ -62,7 +62,7 @@ bool ReadTerms(Core& core, const Instruction& instruction, const Factor& factor,
     if (!Notes(core, instruction, factor.operand, offset, TouchKind::Read)) return false;
     if (!IsDefined(core, instruction, *factor.buffer, offset)) return false;
     uint64_t bits = factor.buffer->elements[static_cast<size_t>(offset)];
-    terms[turn] = instruction.fold->widen[factor.operand](&bits, nullptr);
+    terms[iteration] = instruction.fold->widen[factor.operand](&bits, nullptr);
   }
   return true;
 }

@@ -43,10 +43,10 @@ void Core::Block() {
 
 void Core::SwitchStage() {
   if (frames.empty()) {  // the stage has ended
-    turns_without_step = 0;
+    rounds_without_step = 0;
   } else {
     blocked = false;
-    if (++turns_without_step > others.size()) return StopStuck();
+    if (++rounds_without_step > others.size()) return StopStuck();
     others.push_back(std::move(frames));
   }
   frames = std::move(others.front());

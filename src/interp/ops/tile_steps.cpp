@@ -34,10 +34,10 @@ class TileFactor {
   /// Terms that lie side by side, as the accumulator: so much further along the dimension, and along the last one. False: the core
   /// has stopped.
   bool Read(size_t dim, int64_t by, int64_t last, uint64_t* terms) const {
-    for (int turn = 0; turn < ir::GroupOf(*instruction_.fold->unit); ++turn) {
+    for (int iteration = 0; iteration < ir::GroupOf(*instruction_.fold->unit); ++iteration) {
       std::vector<int64_t> index = first_;
       index[dim] += by;
-      index.back() += last + turn;
+      index.back() += last + iteration;
       int64_t offset = 0;
       for (size_t d = 0; d < index.size(); ++d) {
         if (index[d] < 0 || index[d] >= extents_[d]) {
@@ -49,7 +49,7 @@ class TileFactor {
       if (!Notes(core_, instruction_, operand_, offset, TouchKind::Read)) return false;
       if (!IsDefined(core_, instruction_, buffer_, offset)) return false;
       uint64_t bits = buffer_.elements[static_cast<size_t>(offset)];
-      terms[turn] = instruction_.fold->widen[operand_](&bits, nullptr);
+      terms[iteration] = instruction_.fold->widen[operand_](&bits, nullptr);
     }
     return true;
   }

@@ -24,8 +24,10 @@ std::string BreaksFault(const Op& op, Values inits) {
 /// Of a loop that says how many turns ahead of theirs copies begin.
 std::string AheadFault(const Op& op) {
   constexpr int64_t kMost = 1024;
-  int64_t turns = op.HasAttr(AttrKey::Ahead) ? op.attr<AttrKey::Ahead>() : 0;
-  return 0 <= turns && turns <= kMost ? "" : "copies begin no number of turns from 0 to 1024 ahead";
+  int64_t iterations = op.HasAttr(AttrKey::Ahead) ? op.attr<AttrKey::Ahead>() : 0;
+  return 0 <= iterations && iterations <= kMost
+             ? ""
+             : "copies begin no number of turns from 0 to 1024 ahead";
 }
 
 /// Parameters `first` and following carry `inits`; the yield gives them their next values, the op
@@ -112,8 +114,8 @@ std::string LoopFault(const Op& op, const Module&) {
   if (op.region()->params().empty() || !IsI64(op.region()->param(0)))
     return "the first parameter is no i64";
   constexpr int64_t kMostUnrolled = 64;
-  int64_t turns = op.HasAttr(AttrKey::Unroll) ? op.attr<AttrKey::Unroll>() : 1;
-  if (turns < 1 || turns > kMostUnrolled) return "unrolled by no number from 1 to 64";
+  int64_t iterations = op.HasAttr(AttrKey::Unroll) ? op.attr<AttrKey::Unroll>() : 1;
+  if (iterations < 1 || iterations > kMostUnrolled) return "unrolled by no number from 1 to 64";
   std::string fault = AheadFault(op);
   if (fault.empty()) fault = CarryFault(op, op.Segment(LoopOp::at_inits), 1);
   if (fault.empty() && op.HasAttr(AttrKey::Team)) fault = TeamFault(op);

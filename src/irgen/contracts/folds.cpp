@@ -109,10 +109,10 @@ Folding FoldingOf(FunctionGen& gen, const ReduceExpr& reduce) {
 Values GenAll(FunctionGen& gen, const IndexNames& ranges, size_t depth, const Folding& folding,
               const Values& accumulators) {
   if (depth == ranges.size()) return folding.step(accumulators);
-  auto turn = [&](Value*, const Values& inner) {
+  auto iteration = [&](Value*, const Values& inner) {
     return GenAll(gen, ranges, depth + 1, folding, inner);
   };
-  return GenLoopOver(gen, ranges[depth], folding.is_sum, accumulators, turn);
+  return GenLoopOver(gen, ranges[depth], folding.is_sum, accumulators, iteration);
 }
 
 /// Fills the row of a scan along its one name.
@@ -121,7 +121,7 @@ void FillRow(FunctionGen& gen, const ReduceExpr& reduce, const Kept& kept,
   const sema::ReduceInfo& info = *gen.Info(&reduce).reduce;
   const sema::Entity* name = info.ranges[0];
   Folding folding = FoldingOf(gen, reduce);
-  auto turn = [&](Value* index, const Values& before) {
+  auto iteration = [&](Value* index, const Values& before) {
     ir::Builder& b = gen.builder;
     if (info.reversed) {
       Value* last = b.Sub(GenSize(gen, ExtentOf(gen, name)), b.I64(1));
@@ -131,7 +131,7 @@ void FillRow(FunctionGen& gen, const ReduceExpr& reduce, const Kept& kept,
     StoreKept(gen, kept, CastParts(gen, info.exclusive ? before : after, types));
     return after;
   };
-  GenLoopOver(gen, name, folding.is_sum, folding.inits, turn);
+  GenLoopOver(gen, name, folding.is_sum, folding.inits, iteration);
 }
 
 /// What the fold gives for the present names, as the expression has it.

@@ -81,7 +81,7 @@ void StoreKept(FunctionGen& gen, const Kept& kept, const Values& values) {
 }
 
 Values GenLoopOver(FunctionGen& gen, const sema::Entity* name, bool is_sum, const Values& carried,
-                   const GenTurnOf& body) {
+                   const GenIterationOf& body) {
   ir::Builder& b = gen.builder;
   std::vector<ir::Attr> attrs;
   if (is_sum) attrs.push_back(ir::MakeAttr<ir::AttrKey::Fold>(ir::FoldKind::Sum));

@@ -40,10 +40,11 @@ std::vector<ir::Value*> LoadKept(FunctionGen& gen, const Kept& kept);
 void StoreKept(FunctionGen& gen, const Kept& kept, const std::vector<ir::Value*>& values);
 
 /// A loop over the values of the name, with what it carries; `body` gives that of the next turn. `is_sum`: of floats.
-using GenTurnOf = std::function<std::vector<ir::Value*>(ir::Value* index,
-                                                        const std::vector<ir::Value*>& carried)>;
+using GenIterationOf = std::function<std::vector<ir::Value*>(
+    ir::Value* index, const std::vector<ir::Value*>& carried)>;
 std::vector<ir::Value*> GenLoopOver(FunctionGen& gen, const sema::Entity* name, bool is_sum,
-                                    const std::vector<ir::Value*>& carried, const GenTurnOf& body);
+                                    const std::vector<ir::Value*>& carried,
+                                    const GenIterationOf& body);
 /// `body` for each choice of the names, the last one fastest.
 void GenForAll(FunctionGen& gen, const IndexNames& names, const std::function<void()>& body);
 

@@ -229,9 +229,9 @@ struct TileFold {
   Span span;
 };
 
-std::vector<Value*> GenTileTurn(FunctionGen& gen, const TileFold& fold,
-                                const std::vector<Value*>& before,
-                                const std::vector<Value*>& index) {
+std::vector<Value*> GenTileIteration(FunctionGen& gen, const TileFold& fold,
+                                     const std::vector<Value*>& before,
+                                     const std::vector<Value*>& index) {
   std::vector<Value*> all = before;
   for (size_t i = 0; i < before.size(); ++i) {
     all.push_back(gen.builder
@@ -249,7 +249,7 @@ std::vector<Value*> GenTileTurn(FunctionGen& gen, const TileFold& fold,
 
 std::vector<Value*> GenTileLoops(FunctionGen& gen, const TileFold& fold,
                                  const std::vector<Value*>& before, std::vector<Value*> index) {
-  if (index.size() == fold.over.size()) return GenTileTurn(gen, fold, before, index);
+  if (index.size() == fold.over.size()) return GenTileIteration(gen, fold, before, index);
   ir::Builder& b = gen.builder;
   Value* block = gen.blocks.at(fold.over[index.size()]);
   Value* lo = b.BlockStart(block);

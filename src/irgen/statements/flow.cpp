@@ -63,8 +63,9 @@ Value* Begins(FunctionGen& gen, Value* condition) {
 
 /// A `while` that carries `inits`, then `vars`. `turn` makes a turn's ops, given the parameters for `inits`, and what those
 /// are in the next one.
-void GenTurns(FunctionGen& gen, std::vector<Value*> inits, const Vars& vars,
-              const std::function<std::vector<Value*>(const std::vector<Value*>&)>& turn) {
+void GenIterations(
+    FunctionGen& gen, std::vector<Value*> inits, const Vars& vars,
+    const std::function<std::vector<Value*>(const std::vector<Value*>&)>& iteration) {
   size_t own = inits.size();
   std::vector<Value*> carried = Present(gen, vars);
   inits.insert(inits.end(), carried.begin(), carried.end());
@@ -80,7 +81,7 @@ void GenTurns(FunctionGen& gen, std::vector<Value*> inits, const Vars& vars,
     std::swap(around, gen.guards);
     gen.guards.push_back({params[0], false, true});
   }
-  std::vector<Value*> next = turn(params);
+  std::vector<Value*> next = iteration(params);
   std::vector<Value*> last = Present(gen, vars);
   next.insert(next.end(), last.begin(), last.end());
   gen.builder.Create(OpKind::Yield, {next}, {});
@@ -109,7 +110,7 @@ void CloseLoop(FunctionGen& gen) {
   gen.loops.pop_back();
 }
 
-void GenTurn(FunctionGen& gen, const syntax::BlockStmt& body) {
+void GenIteration(FunctionGen& gen, const syntax::BlockStmt& body) {
   if (const sema::Entity* live = gen.loops.back().live) gen.values[live] = gen.builder.Bool(true);
   GenBlock(gen, body);
 }
@@ -147,7 +148,7 @@ void GenUnder(FunctionGen& gen, Value* condition, std::span<const syntax::Stmt* 
 /// The turns of a loop over a list, from here on.
 void GenCopies(FunctionGen& gen, std::span<const syntax::Stmt* const> copies) {
   if (copies.empty()) return;
-  GenTurn(gen, syntax::As<syntax::BlockStmt>(copies[0]));
+  GenIteration(gen, syntax::As<syntax::BlockStmt>(copies[0]));
   copies = copies.subspan(1);
   gen.values.erase(gen.loops.back().live);  // the next turn has its own
   const sema::Entity* stays = gen.loops.back().stays;
@@ -195,9 +196,9 @@ void GenWhile(FunctionGen& gen, const syntax::WhileStmt& loop) {
   const sema::Entity* stays = gen.loops.back().stays;
   Vars vars = CarriedBy(gen, *loop.body);
   if (stays) std::erase(vars, stays);
-  GenTurns(gen, {first}, vars, [&](const std::vector<Value*>&) -> std::vector<Value*> {
+  GenIterations(gen, {first}, vars, [&](const std::vector<Value*>&) -> std::vector<Value*> {
     if (stays) gen.values[stays] = gen.builder.Bool(true);
-    GenTurn(gen, *loop.body);
+    GenIteration(gen, *loop.body);
     return {GenGoesOn(gen, condition)};
   });
   CloseLoop(gen);
@@ -205,13 +206,13 @@ void GenWhile(FunctionGen& gen, const syntax::WhileStmt& loop) {
 
 void GenMappedFor(FunctionGen& gen, const syntax::ForStmt& loop, size_t depth) {
   const Vars& binders = gen.checked.Info(&loop).entities;
-  if (depth == binders.size()) return GenTurn(gen, *loop.body);
+  if (depth == binders.size()) return GenIteration(gen, *loop.body);
   ir::Builder& b = gen.builder;
   LoopBounds bounds = BoundsOf(gen, binders[depth]);
   Value* step = bounds.step ? bounds.step : b.I64(1);
   Value* first = Begins(gen, b.Lt(bounds.lo, bounds.hi));
   Vars vars = CarriedBy(gen, *loop.body);
-  GenTurns(gen, {first, bounds.lo}, vars, [&](const std::vector<Value*>& params) {
+  GenIterations(gen, {first, bounds.lo}, vars, [&](const std::vector<Value*>& params) {
     Value* index = params[1];
     SetName(index, binders[depth]->name);
     gen.values[binders[depth]] = index;

@@ -12,7 +12,7 @@ void GenContinue(FunctionGen& gen);
 /// Whether a statement may leave the turn of the loop around it.
 bool Jumps(const syntax::Stmt* stmt);
 /// `body`, in a turn of a loop whose vars have been bound; what `break` and `continue` need is there.
-void GenTurn(FunctionGen& gen, const syntax::BlockStmt& body);
+void GenIteration(FunctionGen& gen, const syntax::BlockStmt& body);
 /// The rest of a block after a statement that jumps: it happens where that has not jumped. `vars` it assigns.
 void GenRest(FunctionGen& gen, std::span<const syntax::Stmt* const> rest);
 /// A loop over a list, whose turns are copies of its body.

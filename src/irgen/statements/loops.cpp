@@ -51,7 +51,7 @@ void AddAhead(FunctionGen& gen, const syntax::ForStmt& loop, std::vector<ir::Att
 /// `for` over several binders is a nest, leftmost outermost; all levels carry the same vars.
 void GenLoopNest(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& binders, size_t depth,
                  const Vars& vars) {
-  if (depth == binders.size()) return GenTurn(gen, *loop.body);
+  if (depth == binders.size()) return GenIteration(gen, *loop.body);
   const sema::Entity* binder = binders[depth];
   LoopBounds bounds = BoundsOf(gen, binder);
   std::vector<Value*> inits = Present(gen, vars);
@@ -92,7 +92,7 @@ Value* PositiveStep(FunctionGen& gen, const LoopBounds& bounds, const sema::Enti
 }
 
 /// How many turns a walk of single indices with a step has, as an i64.
-Value* TurnsOf(FunctionGen& gen, const LoopBounds& bounds) {
+Value* IterationsOf(FunctionGen& gen, const LoopBounds& bounds) {
   ir::Builder& b = gen.builder;
   // Where there is a turn the distance fits in a u64.
   Value* one = b.Int(Scalar::U64, 1);
@@ -144,7 +144,7 @@ std::vector<DealtBinder> DealtBounds(FunctionGen& gen, const Vars& dealt,
     LoopBounds b = BoundsOf(gen, binder);
     if (b.step) b.step = PositiveStep(gen, b, binder);
     all.push_back({binder, b});
-    if (b.step) b = {gen.builder.I64(0), TurnsOf(gen, b), nullptr};
+    if (b.step) b = {gen.builder.I64(0), IterationsOf(gen, b), nullptr};
     bounds.push_back(b.lo);
     bounds.push_back(b.hi);
   }

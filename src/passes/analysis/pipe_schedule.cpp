@@ -9,9 +9,9 @@ namespace {
 
 using Kind = TrafficItem::Kind;
 
-constexpr int64_t kMostTurns = 64;      ///< of a loop that is walked turn by turn
-constexpr size_t kMostItems = 1 << 14;  ///< that a stage's list may grow to
-constexpr int kMostForks = 256;         ///< of branches that order their transfers differently
+constexpr int64_t kMostIterations = 64;  ///< of a loop that is walked turn by turn
+constexpr size_t kMostItems = 1 << 14;   ///< that a stage's list may grow to
+constexpr int kMostForks = 256;          ///< of branches that order their transfers differently
 
 /// One stage: what it has still to do, next item last.
 struct Walker {
@@ -34,9 +34,9 @@ void CollectPipes(const Traffic& traffic, std::set<const Value*>& pipes) {
 }
 
 /// Whether a turn of one loop is one of the other loop, too: the same one, where it matters which one it is.
-bool SameTurns(const TrafficItem& a, const TrafficItem& b) {
-  if (TurnsOf(a.op) != TurnsOf(b.op)) return false;
-  return WalkOf(a.op) == WalkOf(b.op) || (!DiffersByTurn(a) && !DiffersByTurn(b));
+bool SameIterations(const TrafficItem& a, const TrafficItem& b) {
+  if (IterationsOf(a.op) != IterationsOf(b.op)) return false;
+  return WalkOf(a.op) == WalkOf(b.op) || (!DiffersByIteration(a) && !DiffersByIteration(b));
 }
 
 bool SameCondition(const TrafficItem& a, const TrafficItem& b) {
@@ -51,7 +51,7 @@ bool Same(const Traffic& a, const Traffic& b);
 bool SameItems(const TrafficItem& a, const TrafficItem& b) {
   if (a.kind != b.kind || a.pipe != b.pipe || !Same(a.body, b.body) || !Same(a.other, b.other))
     return false;
-  if (a.kind == Kind::Loop) return SameTurns(a, b);
+  if (a.kind == Kind::Loop) return SameIterations(a, b);
   return a.kind != Kind::Branch || SameCondition(a, b) || Same(a.body, a.other);
 }
 
@@ -60,11 +60,11 @@ bool Same(const Traffic& a, const Traffic& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), SameItems);
 }
 
-std::optional<int64_t> ConstantTurns(const TrafficItem& loop) {
-  Count turns = TurnsOf(loop.op);
-  if (turns.empty()) return 0;
-  bool constant = turns.size() == 1 && turns.begin()->first.empty();
-  return constant ? std::optional(turns.begin()->second) : std::nullopt;
+std::optional<int64_t> ConstantIterations(const TrafficItem& loop) {
+  Count iterations = IterationsOf(loop.op);
+  if (iterations.empty()) return 0;
+  bool constant = iterations.size() == 1 && iterations.begin()->first.empty();
+  return constant ? std::optional(iterations.begin()->second) : std::nullopt;
 }
 
 class Scheduler {
@@ -135,7 +135,7 @@ class Scheduler {
         bool shares = std::any_of(own.begin(), own.end(),
                                   [&](const Value* pipe) { return pipes.contains(pipe); });
         if (!shares) continue;
-        if (!SameTurns(walkers[first].next(), walkers[i].next())) return {};
+        if (!SameIterations(walkers[first].next(), walkers[i].next())) return {};
         group.push_back(i);
         pipes.insert(own.begin(), own.end());
         grown = true;
@@ -165,9 +165,9 @@ class Scheduler {
       if (!IsAt(walkers[first], Kind::Loop)) continue;
       std::vector<size_t> group = Group(walkers, first);
       if (group.empty() || !IsEven(walkers, group)) continue;
-      std::vector<Walker> turn;
-      for (size_t i : group) turn.emplace_back(walkers[i].next().body);
-      if (!Run(std::move(turn))) return false;
+      std::vector<Walker> iteration;
+      for (size_t i : group) iteration.emplace_back(walkers[i].next().body);
+      if (!Run(std::move(iteration))) return false;
       for (size_t i : group) walkers[i].rest.pop_back();
       return true;
     }
@@ -177,7 +177,7 @@ class Scheduler {
   /// The name of a condition that is one condition to the end of this walk: in turns that all make together.
   std::optional<std::string> NameOf(const TrafficItem& branch) const {
     std::optional<Condition> condition = SharedCondition(branch);
-    if (!condition || (condition->in_turn && unrolled_)) return std::nullopt;
+    if (!condition || (condition->in_iteration && unrolled_)) return std::nullopt;
     return std::move(condition->name);
   }
 
@@ -224,11 +224,11 @@ class Scheduler {
     for (Walker& walker : walkers) {
       if (!IsAt(walker, Kind::Loop)) continue;
       const TrafficItem& loop = walker.next();
-      std::optional<int64_t> turns = ConstantTurns(loop);
-      if (!turns || *turns > kMostTurns || walker.rest.size() > kMostItems) continue;
+      std::optional<int64_t> iterations = ConstantIterations(loop);
+      if (!iterations || *iterations > kMostIterations || walker.rest.size() > kMostItems) continue;
       walker.rest.pop_back();
       unrolled_ = true;
-      for (int64_t turn = 0; turn < *turns; ++turn) walker.Add(loop.body);
+      for (int64_t iteration = 0; iteration < *iterations; ++iteration) walker.Add(loop.body);
       return true;
     }
     return false;

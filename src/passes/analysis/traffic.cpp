@@ -20,7 +20,7 @@ bool IsBlock(const Value* value) { return value->type()->kind == ir::TypeKind::B
 /// What no other stage knows is marked with it.
 constexpr char kPrivate = '?';
 /// What is another value in another turn of a loop is marked with it.
-constexpr char kTurn = '@';
+constexpr char kIteration = '@';
 
 std::string PrivateName(const void* thing) { return fmt::format("{}{}", kPrivate, thing); }
 
@@ -35,10 +35,10 @@ int LoopsAround(const Op* op) {
 
 /// What stands for the index or the block of a loop's turn. Loops that are as deep stand for each other where their bounds
 /// are the same; `spmd for` where it walks one domain.
-std::string TurnName(const Op* loop, size_t binder) {
-  if (loop->kind() != OpKind::Spmd) return fmt::format("{}{}", kTurn, LoopsAround(loop));
+std::string IterationName(const Op* loop, size_t binder) {
+  if (loop->kind() != OpKind::Spmd) return fmt::format("{}{}", kIteration, LoopsAround(loop));
   if (!loop->HasAttr(AttrKey::Domain)) return PrivateName(loop);
-  return fmt::format("{}{}#{}", kTurn, loop->attr<AttrKey::Domain>().text(), binder);
+  return fmt::format("{}{}#{}", kIteration, loop->attr<AttrKey::Domain>().text(), binder);
 }
 
 std::string NameOf(const Value* value);
@@ -49,7 +49,7 @@ std::string ParamName(const Value* value) {
   bool loop =
       parent->kind() == OpKind::Spmd ||
       ((parent->kind() == OpKind::For || parent->kind() == OpKind::Loop) && value->index() == 0);
-  return loop ? TurnName(parent, value->index()) : PrivateName(value);
+  return loop ? IterationName(parent, value->index()) : PrivateName(value);
 }
 
 /// A name that two values have only where they are equal, as long as the turns are that they name.
@@ -115,7 +115,7 @@ std::string StrideName(const Op* loop) {
 }
 
 /// A loop whose bounds say how many turns it has.
-bool CountsTurns(const Op* loop) {
+bool CountsIterations(const Op* loop) {
   bool counts = loop->kind() == OpKind::For || loop->kind() == OpKind::Loop;
   return counts && !loop->HasAttr(AttrKey::Breaks);
 }
@@ -131,13 +131,13 @@ bool Mentions(const Count& count, const std::string& name) {
 }
 
 /// Whether some condition, or bound of a loop, is made of the number or block of this turn.
-bool NamesTurn(const Traffic& traffic, const std::string& turn) {
+bool NamesIteration(const Traffic& traffic, const std::string& iteration) {
   return std::ranges::any_of(traffic, [&](const TrafficItem& item) {
     std::string name = item.kind == Kind::Branch ? NameOf(item.op->operand(0))
                        : item.kind == Kind::Loop ? WalkOf(item.op)
                                                  : std::string();
-    return name.find(turn) != std::string::npos || NamesTurn(item.body, turn) ||
-           NamesTurn(item.other, turn);
+    return name.find(iteration) != std::string::npos || NamesIteration(item.body, iteration) ||
+           NamesIteration(item.other, iteration);
   });
 }
 
@@ -188,22 +188,23 @@ class BlockOrder {
     if (item.op->kind() == OpKind::Spmd)
       return {fmt::format("{}{{{}}}", WalkOf(item.op), NameOf(Tiles(item.body)))};
     std::vector<std::string> body = Of(item.body);
-    if (item.kind == Kind::Loop) return OfTurns(item, body);
+    if (item.kind == Kind::Loop) return OfIterations(item, body);
     std::vector<std::string> other = Of(item.other);
     if (body == other) return body;
     return {fmt::format("if({}){{{}}}{{{}}}", NameOf(item.op->operand(0)), fmt::join(body, ";"),
                         fmt::join(other, ";"))};
   }
 
-  static std::vector<std::string> OfTurns(const TrafficItem& loop,
-                                          const std::vector<std::string>& turn) {
-    Count turns = TurnsOf(loop.op);
-    bool is_number = turns.size() == 1 && turns.begin()->first.empty();
-    int64_t repeats = is_number ? turns.begin()->second : 0;
-    if (repeats < 1 || repeats > kMostRepeats || DiffersByTurn(loop))
-      return {fmt::format("{}{{{}}}", WalkOf(loop.op), fmt::join(turn, ";"))};
+  static std::vector<std::string> OfIterations(const TrafficItem& loop,
+                                               const std::vector<std::string>& iteration) {
+    Count iterations = IterationsOf(loop.op);
+    bool is_number = iterations.size() == 1 && iterations.begin()->first.empty();
+    int64_t repeats = is_number ? iterations.begin()->second : 0;
+    if (repeats < 1 || repeats > kMostRepeats || DiffersByIteration(loop))
+      return {fmt::format("{}{{{}}}", WalkOf(loop.op), fmt::join(iteration, ";"))};
     std::vector<std::string> order;
-    for (int64_t n = 0; n < repeats; ++n) order.insert(order.end(), turn.begin(), turn.end());
+    for (int64_t n = 0; n < repeats; ++n)
+      order.insert(order.end(), iteration.begin(), iteration.end());
     return order;
   }
 
@@ -224,7 +225,7 @@ class TileCounter {
 
  private:
   static constexpr int64_t kMostSteps = 200000;
-  struct Turn {
+  struct Iteration {
     int64_t start = 0;
     int64_t size = 1;
     int64_t number = 0;
@@ -270,7 +271,7 @@ class TileCounter {
     }
     int64_t tiles = 0;
     for (int64_t at = lo, number = 0; at < hi && steps_ <= kMostSteps; ++number) {
-      turns_[param] = {at, std::min(stride, hi - at), number};
+      iterations_[param] = {at, std::min(stride, hi - at), number};
       tiles += CountLoop(item, binder + 1);
       at += std::max<int64_t>(stride, 1);
       ++steps_;
@@ -288,7 +289,8 @@ class TileCounter {
 
   /// Of what the walk does not know any number: it is an example.
   int64_t Get(const Value* value) const {
-    if (auto turn = turns_.find(value); turn != turns_.end()) return turn->second.start;
+    if (auto iteration = iterations_.find(value); iteration != iterations_.end())
+      return iteration->second.start;
     if (std::optional<int64_t> number = ConstantOf(value)) return *number;
     const Op* def = value->def();
     if (!def) {
@@ -301,8 +303,8 @@ class TileCounter {
   }
 
   int64_t Apply(const Op* def) const {
-    auto turn = turns_.find(def->operand(0));
-    Turn block = turn != turns_.end() ? turn->second : Turn{};
+    auto iteration = iterations_.find(def->operand(0));
+    Iteration block = iteration != iterations_.end() ? iteration->second : Iteration{};
     if (def->kind() == OpKind::BlockStart) return block.start;
     if (def->kind() == OpKind::BlockSize) return block.size;
     if (def->kind() == OpKind::BlockIndex) return block.number;
@@ -319,7 +321,7 @@ class TileCounter {
 
   const Value* pipe_;
   const Example& example_;
-  std::map<const Value*, Turn> turns_;
+  std::map<const Value*, Iteration> iterations_;
   int64_t steps_ = 0;
 };
 
@@ -349,8 +351,8 @@ bool IsPrivate(const Count& count) { return IsPrivateName(NameOf(count)); }
 std::optional<Condition> SharedCondition(const TrafficItem& branch) {
   std::string name = NameOf(branch.op->operand(0));
   if (IsPrivateName(name)) return std::nullopt;
-  bool in_turn = name.find(kTurn) != std::string::npos;
-  return Condition{std::move(name), in_turn};
+  bool in_iteration = name.find(kIteration) != std::string::npos;
+  return Condition{std::move(name), in_iteration};
 }
 
 std::string WalkOf(const Op* loop) {
@@ -358,13 +360,13 @@ std::string WalkOf(const Op* loop) {
     if (!loop->HasAttr(AttrKey::Domain)) return PrivateName(loop);
     return fmt::format("blocks({})", loop->attr<AttrKey::Domain>().text());
   }
-  if (!CountsTurns(loop)) return PrivateName(loop);
+  if (!CountsIterations(loop)) return PrivateName(loop);
   return fmt::format("turns({},{},{})", NameOf(loop->operand(0)), NameOf(loop->operand(1)),
                      StrideName(loop));
 }
 
-Count TurnsOf(const Op* loop) {
-  if (!CountsTurns(loop)) return Atom(WalkOf(loop));
+Count IterationsOf(const Op* loop) {
+  if (!CountsIterations(loop)) return Atom(WalkOf(loop));
   std::optional<int64_t> first = ParseNumber(NameOf(loop->operand(0)));
   std::optional<int64_t> end = ParseNumber(NameOf(loop->operand(1)));
   std::optional<int64_t> step = ParseNumber(StrideName(loop));
@@ -374,10 +376,10 @@ Count TurnsOf(const Op* loop) {
   return Atom(WalkOf(loop));
 }
 
-bool DiffersByTurn(const TrafficItem& loop) {
+bool DiffersByIteration(const TrafficItem& loop) {
   const std::vector<Value*>& params = loop.op->region()->params();
   return std::ranges::any_of(
-      params, [&](const Value* param) { return NamesTurn(loop.body, NameOf(param)); });
+      params, [&](const Value* param) { return NamesIteration(loop.body, NameOf(param)); });
 }
 
 Count TilesOf(const Traffic& traffic, const Value* pipe, const Op*& conditional) {
@@ -398,13 +400,13 @@ Count TilesOf(const Traffic& traffic, const Value* pipe, const Op*& conditional)
       continue;
     }
     if (body.empty()) continue;
-    Count turns = TurnsOf(item.op);
+    Count iterations = IterationsOf(item.op);
     bool varies = false;
     for (size_t b = 0; b < item.op->region()->params().size(); ++b) {
       varies = varies || Mentions(body, NameOf(item.op->region()->param(b)));
     }
     Add(tiles, varies ? Atom(fmt::format("sum({}){{{}}}", WalkOf(item.op), NameOf(body)))
-                      : Times(turns, body));
+                      : Times(iterations, body));
   }
   return tiles;
 }

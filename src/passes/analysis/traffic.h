@@ -34,20 +34,20 @@ bool IsPrivate(const Count& count);
 /// Equal names are equal conditions, in whichever stage they stand, and in one turn of the loops that they name.
 struct Condition {
   std::string name;
-  bool in_turn = false;  ///< it names a turn
+  bool in_iteration = false;  ///< it names a turn
 };
 
 /// Nothing: only one stage knows it.
 std::optional<Condition> SharedCondition(const TrafficItem& branch);
 
 /// The turns of a loop on one core.
-Count TurnsOf(const ir::Op* loop);
+Count IterationsOf(const ir::Op* loop);
 
 /// Loops of equal names have the same turns, with the same numbers or blocks, in whichever stage they stand.
 std::string WalkOf(const ir::Op* loop);
 
 /// Whether what comes and goes in a turn of a loop depends on which turn that is.
-bool DiffersByTurn(const TrafficItem& loop);
+bool DiffersByIteration(const TrafficItem& loop);
 
 /// How many tiles of a pipe come and go; the first branch whose sides differ, by a condition that only one stage knows,
 /// is left in `conditional`.

@@ -54,7 +54,7 @@ Type CheckIndices(FunctionState& state, const syntax::IndexExpr& index, const Ty
   return ValueType(tile.scalar, UnionOf(ranges, Missing(tile.ranges, part.ranges)));
 }
 
-/// What an assignment can be made to: an element, or a range shifted or turned round that the tile does not have already.
+/// What an assignment can be made to: an element, or a range shifted or transposed round that the tile does not have already.
 bool IsAssignable(const FunctionState& state, const PartInfo& part, size_t number,
                   const Type& tile) {
   const Entity* walked = nullptr;

@@ -276,9 +276,9 @@ class Walk {
 
   /// All turns together write the parts that each of them writes.
   void For(const syntax::BlockStmt& body, const StmtInfo& loop) {
-    Flow turn = Loop(body, HasTurn(loop), true);
-    for (const Part& part : turn ? turn->parts : std::set<Part>{}) {
-      std::optional<Part> whole = OverAllTurns(state_, part, loop);
+    Flow iteration = Loop(body, HasIteration(loop), true);
+    for (const Part& part : iteration ? iteration->parts : std::set<Part>{}) {
+      std::optional<Part> whole = OverAllIterations(state_, part, loop);
       if (whole) WritePart(*whole);
     }
   }
@@ -321,32 +321,32 @@ class Walk {
 
   /// `has_turn`: there is one for certain. `ends`: also after a turn that no `break` ends. `condition`: of a `while`, read
   /// before each turn. Returns what is known after each turn; nothing where a turn may leave the loop.
-  Flow Loop(const syntax::BlockStmt& body, bool has_turn, bool ends,
+  Flow Loop(const syntax::BlockStmt& body, bool has_iteration, bool ends,
             const syntax::WhileStmt* condition = nullptr) {
     Flow before = now_;
-    Flow left, turn;
+    Flow left, iteration;
     for (Flow head; head = now_, true;) {
       if (condition != nullptr) Reads(condition->span.begin, body.span.begin);
       jumps_.emplace_back();
       Block(body);
-      Flow after_turn = Meet(now_, jumps_.back().continues);
+      Flow after_iteration = Meet(now_, jumps_.back().continues);
       left = Meet(left, jumps_.back().breaks);
-      turn = jumps_.back().breaks ? std::nullopt : after_turn;
-      if (ends) left = Meet(left, after_turn);
+      iteration = jumps_.back().breaks ? std::nullopt : after_iteration;
+      if (ends) left = Meet(left, after_iteration);
       std::vector<const TensorRead*> unsettled = std::move(jumps_.back().unsettled);
       jumps_.pop_back();
       for (const TensorRead* read : unsettled) {
-        if (!after_turn || !after_turn->memory.IsWritten(read->tensor))
+        if (!after_iteration || !after_iteration->memory.IsWritten(read->tensor))
           Settle(*read, jumps_.size());
       }
-      now_ = Meet(head, after_turn);
+      now_ = Meet(head, after_iteration);
       if (now_ == head) break;
     }
-    now_ = has_turn ? left : Meet(left, before);
-    return turn;
+    now_ = has_iteration ? left : Meet(left, before);
+    return iteration;
   }
 
-  bool HasTurn(const StmtInfo& loop) const {
+  bool HasIteration(const StmtInfo& loop) const {
     for (const Entity* binder : loop.entities) {
       Size lo = binder->lo == nullptr ? nullptr : state_.fn.Info(binder->lo).size;
       Size hi = binder->hi == nullptr ? nullptr : state_.fn.Info(binder->hi).size;

@@ -221,7 +221,7 @@ std::set<Part> CommonParts(FunctionState& state, const std::set<Part>& a, const 
   return common;
 }
 
-std::optional<Part> OverAllTurns(FunctionState& state, Part part, const StmtInfo& loop) {
+std::optional<Part> OverAllIterations(FunctionState& state, Part part, const StmtInfo& loop) {
   for (const Entity* binder : loop.entities) {
     auto is_walked = [&](const PartDim& dim) { return dim.binder == binder; };
     auto place = std::ranges::find_if(part.dims, is_walked);

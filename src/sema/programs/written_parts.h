@@ -48,6 +48,6 @@ std::set<Part> CommonParts(FunctionState& state, const std::set<Part>& a, const 
 
 /// What all turns of a loop write together of which each writes `part`. Nothing, unless each of the loop's binders walks a
 /// dimension of the part: then a loop of no turns leaves no element out.
-std::optional<Part> OverAllTurns(FunctionState& state, Part part, const StmtInfo& loop);
+std::optional<Part> OverAllIterations(FunctionState& state, Part part, const StmtInfo& loop);
 
 }  // namespace kdl::sema

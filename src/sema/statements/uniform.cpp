@@ -26,7 +26,7 @@ bool CheckUniformPlace(FunctionState& state, Span span, bool is_sync) {
   return true;
 }
 
-/// Loops carry values back to conditions that were checked before: what turned out to differ by
+/// Loops carry values back to conditions that were checked before: what transposed out to differ by
 /// core may stand in one around a `spmd for`.
 void CheckUniform(FunctionState& state) {
   if (state.uniform.empty()) return;

@@ -10,7 +10,7 @@
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/structured.h"
 #include "targets/cluster/passes.h"
-#include "targets/simt/analysis/turn_needs.h"
+#include "targets/simt/analysis/iteration_needs.h"
 #include "targets/simt/facts.h"
 #include "targets/simt/rings/ring_loop.h"
 
@@ -108,12 +108,13 @@ class LoopRewriter {
     if (brief_) buffer->def()->SetAttr(ir::MakeAttr<AttrKey::Brief>(1));
     auto copy = [&](Value* at, Value* slot) { CopyAt(brought, buffer, at, slot); };
     Once([&] {
-      for (int64_t number = 0; number < ahead_; ++number) ring_.FirstTurn(b_.I64(number), copy);
+      for (int64_t number = 0; number < ahead_; ++number)
+        ring_.FirstIteration(b_.I64(number), copy);
     });
     b_.SetInsertionPoint(brought.fetch);
     Once([&] {
       b_.Create(OpKind::AwaitCopies, {{buffer}, {ring_.slot()}}, {});
-      ring_.TurnAhead(copy);
+      ring_.IterationAhead(copy);
     });
     ir::Erase(brought.fetch);
     while (!old->uses().empty()) simt::MoveUse(old->uses().front().user, old, buffer, ring_.slot());
@@ -129,7 +130,7 @@ class LoopRewriter {
   /// What a turn copies, at the builder's place, into a slot.
   void CopyAt(const Fetched& brought, Value* buffer, Value* at, Value* slot) {
     ir::ValueMap map;
-    map[ring_.turn()] = at;
+    map[ring_.iteration()] = at;
     for (Op* op : brought.ops) ir::Clone(op, b_, map);
     ir::Region* into = b_.region();
     Op* before = b_.before();

@@ -273,10 +273,10 @@ class TilePlacer {
       LastAxis walk(elementwise);
       return walk.Transposes() && walk.Across()[0]->kind() == OpKind::Load;
     };
-    bool turns = loads_rows();
-    if (spread->near_as_it_lies && turns) {
+    bool iterations = loads_rows();
+    if (spread->near_as_it_lies && iterations) {
       MoveAxis(elementwise, LastAxis(elementwise).across_axis(), last);
-    } else if (!spread->near_as_it_lies && !turns) {
+    } else if (!spread->near_as_it_lies && !iterations) {
       auto of_terms = std::ranges::find_if(elementwise->operands(), [&](const Value* v) {
         return v->type()->axes[0] == spread->along;
       });

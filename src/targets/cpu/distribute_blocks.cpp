@@ -147,7 +147,7 @@ class Dealer {
   }
 
   /// `size`, or 1 where the loop along rows has more than one turn.
-  Value* OneWhereLong(Value* size, const Turns& along) {
+  Value* OneWhereLong(Value* size, const Iterations& along) {
     auto here = [&](Value* end) {
       std::optional<int64_t> constant = ConstantOf(end);
       return constant ? builder_.I64(*constant) : end;
@@ -185,8 +185,8 @@ class Dealer {
       Value* others = builder_.I64(1);
       for (size_t o = 0; o < counts.size(); ++o)
         if (o != b) others = builder_.Mul(others, counts[o]);
-      Value* turns = CeilDiv(builder_.Mul(others, counts[b]), core_num);
-      Value* wanted = CeilDiv(builder_.Mul(turns, core_num), others);
+      Value* iterations = CeilDiv(builder_.Mul(others, counts[b]), core_num);
+      Value* wanted = CeilDiv(builder_.Mul(iterations, core_num), others);
       if (walk.narrow && b == walk.order[0])
         wanted = builder_.Max(wanted, builder_.Max(counts[b], core_num));
       Value* most = builder_.Max(CeilDiv(length, granule), counts[b]);
@@ -195,7 +195,7 @@ class Dealer {
       sizes[b] = AtLeastOne(builder_.Min(sizes[b], builder_.Mul(granules, granule)));
       if (!walk.rereads[b].empty()) sizes[b] = InNearestCache(sizes[b], walk.rereads[b]);
       if (facts_.asks_for_reads) {
-        for (const Turns& along : walk.row_loops[b]) sizes[b] = OneWhereLong(sizes[b], along);
+        for (const Iterations& along : walk.row_loops[b]) sizes[b] = OneWhereLong(sizes[b], along);
       }
       counts[b] = count_of(b);
     }

@@ -35,7 +35,7 @@ Op* FillingStore(const Op* loop, const Value* tile_buffer) {
   return before && FillOf(before) ? before : nullptr;
 }
 
-void FillWithoutTurns(ir::Builder& b, ir::LoopOp loop, Op* put) {
+void FillWithoutIterations(ir::Builder& b, ir::LoopOp loop, Op* put) {
   Op* fill = FillOf(put);
   b.SetInsertionPoint(loop.op);
   b.set_loc(fill->loc());
@@ -45,7 +45,7 @@ void FillWithoutTurns(ir::Builder& b, ir::LoopOp loop, Op* put) {
   MoveInto(branch->region(1), put);
 }
 
-void StartFirstTurn(ir::Builder& b, ir::LoopOp loop, Op* get, Value* value) {
+void StartFirstIteration(ir::Builder& b, ir::LoopOp loop, Op* get, Value* value) {
   b.StandAt(get);
   Value* is_first = b.Eq(loop->region()->param(0), loop.lo());
   Value* instead[] = {value};
@@ -64,8 +64,8 @@ void RunPeelFirstIteration(PassContext& context, ir::Function& kernel) {
       Op* put = FillingStore(op, tile_buffer);
       if (!put) continue;
       Op* get = AccumulatorOf(op, tile_buffer)->Segment(ir::ContractionOp::at_into)[0]->def();
-      StartFirstTurn(b, loop, get, FillOf(put)->region()->terminator()->operand(0));
-      FillWithoutTurns(b, loop, put);
+      StartFirstIteration(b, loop, get, FillOf(put)->region()->terminator()->operand(0));
+      FillWithoutIterations(b, loop, put);
     }
   }
 }

@@ -25,7 +25,7 @@ namespace kdl::cpu {
 namespace {
 
 constexpr int64_t kPanels = 2;   // of register blocks' columns in a block of channels
-constexpr int64_t kTerms = 128;  // of an element; fewer do not pay for what is turned
+constexpr int64_t kTerms = 128;  // of an element; fewer do not pay for what is transposed
 constexpr int64_t kChains = 8;   // of sums keep a processor busy
 
 struct Convolution {
@@ -210,7 +210,7 @@ class Splitter {
     return bytes;
   }
 
-  /// As many rows as accumulators have room for: weights are turned once for all of them, and windows overlap less.
+  /// As many rows as accumulators have room for: weights are transposed once for all of them, and windows overlap less.
   int64_t HighExtent(const Op* contraction, AxisId channels, AxisId rows) const {
     double times = MostBytes() / AccumulatorBytes(contraction, channels);
     return static_cast<int64_t>(static_cast<double>(kernel_.Extent(rows)) * times);

@@ -162,9 +162,9 @@ class Selection {
 
   std::vector<int64_t> Run() {
     auto runs = [](const Choice& choice) { return choice.role.runs(); };
-    GrowInTurns(runs, &Steps::early);
-    GrowInTurns([](const Choice&) { return true; }, &Steps::early);
-    GrowInTurns([](const Choice&) { return true; }, &Steps::late);
+    GrowStepwise(runs, &Steps::early);
+    GrowStepwise([](const Choice&) { return true; }, &Steps::early);
+    GrowStepwise([](const Choice&) { return true; }, &Steps::late);
     std::vector<int64_t> extents;
     extents.reserve(choices_.size());
     for (const Choice& choice : choices_) extents.push_back(choice.extent);
@@ -372,7 +372,7 @@ class Selection {
   }
 
   template <class Wanted>
-  void GrowInTurns(Wanted&& wanted, int64_t Steps::* cap) {
+  void GrowStepwise(Wanted&& wanted, int64_t Steps::* cap) {
     for (bool grew = true; grew;) {
       grew = false;
       for (Choice& choice : choices_) {

@@ -107,9 +107,9 @@ bool IsBefore(const Value* value, const Op* spmd) {
 }
 
 /// The loops in the spmd whose turns fold pieces of the binder's rows in lanes.
-std::vector<Turns> RowLoops(const ir::Function& kernel, Op* spmd, const Value* binder) {
+std::vector<Iterations> RowLoops(const ir::Function& kernel, Op* spmd, const Value* binder) {
   if (binder->type()->kind != ir::TypeKind::Block) return {};
-  std::vector<Turns> turns;
+  std::vector<Iterations> iterations;
   std::set<const Op*> loops;
   ir::AxisId row = binder->type()->axes[0];
   ir::Walk(spmd->region(), [&](Op* fold) {
@@ -119,15 +119,15 @@ std::vector<Turns> RowLoops(const ir::Function& kernel, Op* spmd, const Value* b
                    Contains(fold->result()->type()->axes, row);
     Op* loop = fold->parent_region()->parent();
     if (!by_rows || !loop || loop->kind() != OpKind::For || !loops.insert(loop).second) return;
-    const Value* turn = loop->region()->param(0);
-    bool folds_turns = turn->type()->kind == ir::TypeKind::Block &&
-                       Contains(fold->attr<ir::AttrKey::Axes>(), turn->type()->axes[0]);
+    const Value* iteration = loop->region()->param(0);
+    bool folds_iterations = iteration->type()->kind == ir::TypeKind::Block &&
+                            Contains(fold->attr<ir::AttrKey::Axes>(), iteration->type()->axes[0]);
     ir::ForOp bounds(loop);
     auto is_known = [&](const Value* end) { return ConstantOf(end) || IsBefore(end, spmd); };
-    if (folds_turns && is_known(bounds.lo()) && is_known(bounds.hi()))
-      turns.push_back({bounds.lo(), bounds.hi(), BlockExtent(kernel, turn)});
+    if (folds_iterations && is_known(bounds.lo()) && is_known(bounds.hi()))
+      iterations.push_back({bounds.lo(), bounds.hi(), BlockExtent(kernel, iteration)});
   });
-  return turns;
+  return iterations;
 }
 
 /// What is known of a kernel's blocks.
@@ -145,7 +145,7 @@ Walk WalkOf(const KernelFacts& facts, const std::vector<Op*>& ops) {
   std::vector<size_t> stored(binders, SIZE_MAX);
   Walk walk{std::vector<size_t>(binders), std::vector<bool>(binders, true),
             std::vector<int64_t>(binders, 1), std::vector<std::vector<Rereads::Rows>>(binders),
-            std::vector<std::vector<Turns>>(binders)};
+            std::vector<std::vector<Iterations>>(binders)};
   for (Op* op : ops) {
     walk.narrow = walk.narrow || IsNarrow(facts.kernel, op);
     for (size_t b = 0; b < binders; ++b) {

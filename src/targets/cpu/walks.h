@@ -11,7 +11,7 @@
 namespace kdl::cpu {
 
 /// A loop's range, and how much of it a turn takes.
-struct Turns {
+struct Iterations {
   ir::Value* lo;  ///< there where the spmd is, or a constant, as is hi
   ir::Value* hi;
   int64_t extent;
@@ -30,7 +30,7 @@ struct Walk {
   std::vector<std::vector<Rereads::Rows>> rereads;
   /// Per binder: the loops along rows that are folded in lanes, each read once. Blocks of several rows would go on with the
   /// next row where a turn ends, and a processor that is asked to fetches ahead along one.
-  std::vector<std::vector<Turns>> row_loops;
+  std::vector<std::vector<Iterations>> row_loops;
   /// Blocks store short runs of memory: each core wants a part of the outermost binder to itself.
   bool narrow = false;
 };

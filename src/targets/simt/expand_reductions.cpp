@@ -200,8 +200,8 @@ class PointFolder {
     Value* first = point.at(axis);
     Value* sum = Flushed(unit, acc);
     Values products;
-    for (int turn = 0; turn < unit.depth; ++turn) {
-      Value* skipped = b_.I64(ir::TermAt(unit, turn));
+    for (int iteration = 0; iteration < unit.depth; ++iteration) {
+      Value* skipped = b_.I64(ir::TermAt(unit, iteration));
       point[axis] = b_.Add(first, skipped);
       Values factors = UnitFactors(unit, point, axis, end);
       if (unit.order == ir::StepOrder::Pairs) {

@@ -7,7 +7,7 @@
 #include "ir/views.h"
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/structured.h"
-#include "targets/simt/analysis/turn_needs.h"
+#include "targets/simt/analysis/iteration_needs.h"
 #include "targets/simt/passes.h"
 #include "targets/simt/rings/ring_loop.h"
 
@@ -102,15 +102,15 @@ class FetchRewriter {
     for (const Fetched& fetched : all) rings_.push_back(ring_.NewRing(fetched.buffer->result()));
     b_.SetInsertionPoint(loop_);
     Value* zero = b_.I64(0);
-    Value* turns = b_.I64(ahead_);
-    MakeLoop(b_, {zero, turns}, [&](Value* number) {
-      ring_.FirstTurn(number, [&](Value* at, Value* slot) { Fetch(all, at, slot); });
+    Value* iterations = b_.I64(ahead_);
+    MakeLoop(b_, {zero, iterations}, [&](Value* number) {
+      ring_.FirstIteration(number, [&](Value* at, Value* slot) { Fetch(all, at, slot); });
       b_.Create(OpKind::AsyncCopyCommit, {}, {});
     });
     b_.SetInsertionPoint(first_);
     b_.Create(OpKind::AsyncCopyWait, {rings_}, {}, {ir::MakeAttr<AttrKey::Ahead>(ahead_ - 1)});
     b_.Create(OpKind::Barrier, {}, {});
-    ring_.TurnAhead([&](Value* at, Value* slot) { Fetch(all, at, slot); });
+    ring_.IterationAhead([&](Value* at, Value* slot) { Fetch(all, at, slot); });
     b_.Create(OpKind::AsyncCopyCommit, {}, {});
     for (size_t i = 0; i < all.size(); ++i) Replace(all[i], rings_[i]);
     for (Op* op : *loop_->region()) {
@@ -123,7 +123,7 @@ class FetchRewriter {
   void Fetch(const std::vector<Fetched>& all, Value* at, Value* slot) {
     for (size_t i = 0; i < all.size(); ++i) {
       ir::ValueMap map;
-      map[ring_.turn()] = at;
+      map[ring_.iteration()] = at;
       for (const Op* op : all[i].ops) ir::Clone(op, b_, map);
       const Value* old = all[i].buffer->result();
       Op* fetch = ir::Clone(all[i].fetch, b_, map);

@@ -145,13 +145,13 @@ Spot SpotOf(const Op* op, const Value* memory) {
 }
 
 /// A value as the turn's number `p` divided and cut by constants; empty: it is something else.
-std::string DigitText(const Value* value, const Value* turn) {
+std::string DigitText(const Value* value, const Value* iteration) {
   if (!value) return "";
-  if (value == turn) return "p";
+  if (value == iteration) return "p";
   const Op* def = value->def();
   if (!def || (def->kind() != OpKind::Div && def->kind() != OpKind::Rem)) return "";
   std::optional<int64_t> by = ConstantOf(def->operand(1));
-  std::string of = DigitText(def->operand(0), turn);
+  std::string of = DigitText(def->operand(0), iteration);
   if (!by || of.empty()) return "";
   return fmt::format("({}{}{})", of, def->kind() == OpKind::Div ? '/' : '%', *by);
 }
@@ -275,9 +275,9 @@ class BarrierPlacer {
 
   /// One barrier before the loop takes the place of those in its turns that only what is open there asks for.
   Touched Walked(Op* op, Touched open, bool places) {
-    auto [entry, inside] = Turns(op, open);
+    auto [entry, inside] = Iterations(op, open);
     if (inside > 0 && open != Touched()) {
-      auto [closed, left] = Turns(op, {});
+      auto [closed, left] = Iterations(op, {});
       if (left < inside) {
         Place(op, places);
         open = {};
@@ -291,7 +291,7 @@ class BarrierPlacer {
   }
 
   /// What may be open where a turn begins, and how many barriers stand in one.
-  std::pair<Touched, int64_t> Turns(const Op* op, const Touched& open) {
+  std::pair<Touched, int64_t> Iterations(const Op* op, const Touched& open) {
     const int64_t before = wanted_;
     Touched entry = open;
     for (;;) {

@@ -77,9 +77,9 @@ bool IsDeclared(const Op* op) {
          op->kind() == OpKind::BusyCores || op->kind() == OpKind::Require;
 }
 
-class TurnTaker {
+class StageLowering {
  public:
-  TurnTaker(ir::Module& module, ir::Function& kernel, bool far_pipes)
+  StageLowering(ir::Module& module, ir::Function& kernel, bool far_pipes)
       : module_(module), kernel_(kernel), b_(module), far_pipes_(far_pipes) {}
 
   void Run() {
@@ -112,11 +112,12 @@ class TurnTaker {
     PlanCells(old);
     if (!Waits(old)) return Steps(old, [](const Op*) {});
     Value* yes = b_.Bool(true);
-    Op* turns = b_.Create(OpKind::While, {{yes, yes}},
-                          {b_.types().ScalarOf(Scalar::Bool), b_.types().ScalarOf(Scalar::Bool)});
-    b_.AddParam(turns->region(), yes->type(), {});
-    Value* is_first = b_.AddParam(turns->region(), yes->type(), {});
-    passes::FillRegion(b_, turns->region(), [&]() -> Values {
+    Op* iterations =
+        b_.Create(OpKind::While, {{yes, yes}},
+                  {b_.types().ScalarOf(Scalar::Bool), b_.types().ScalarOf(Scalar::Bool)});
+    b_.AddParam(iterations->region(), yes->type(), {});
+    Value* is_first = b_.AddParam(iterations->region(), yes->type(), {});
+    passes::FillRegion(b_, iterations->region(), [&]() -> Values {
       Op* begin = nullptr;
       passes::MakeIf(b_, is_first, [&] { begin = b_.I64(0)->def(); });
       Set(runs_, true);
@@ -242,9 +243,9 @@ class TurnTaker {
                  bool repeats) {
     Value* state = NewState();
     std::vector<std::function<void()>> steps = StepsOf(region, end, state);
-    Op* turns = b_.Create(OpKind::While, {{begins}}, {begins->type()});
-    b_.AddParam(turns->region(), begins->type(), {});
-    passes::FillRegion(b_, turns->region(), [&]() -> Values {
+    Op* iterations = b_.Create(OpKind::While, {{begins}}, {begins->type()});
+    b_.AddParam(iterations->region(), begins->type(), {});
+    passes::FillRegion(b_, iterations->region(), [&]() -> Values {
       Choose(Get(state), 0, steps);
       Value* goes_on = b_.Unary(OpKind::Not, Is(state, 0));
       if (repeats) goes_on = b_.Or(goes_on, Get(again_));
@@ -352,8 +353,9 @@ class TurnTaker {
     for (size_t i = 0; i < cells.size(); ++i) StoreCell(b_, values[i], cells[i]);
   }
 
-  /// Turns of a region that goes on until it waits, or `end`, after its last step, says in `again_` that no turn follows.
-  void Turns(Value* condition, const Region* region, const std::function<void(const Op*)>& end) {
+  /// Iterations of a region that goes on until it waits, or `end`, after its last step, says in `again_` that no turn follows.
+  void Iterations(Value* condition, const Region* region,
+                  const std::function<void(const Op*)>& end) {
     TakeSteps(region, end, condition, /*repeats=*/true);
   }
 
@@ -371,7 +373,7 @@ class TurnTaker {
       StoreAll(inits, carried);
       SetState(active, 1);
     });
-    Turns(b_.Lt(Get(index), hi), loop->region(), [&](const Op* yield) {
+    Iterations(b_.Lt(Get(index), hi), loop->region(), [&](const Op* yield) {
       StoreAll(Of(yield->operands()), carried);
       Value* at = Get(index);
       // The index is below the end, perhaps by more than an i64 counts.
@@ -401,7 +403,7 @@ class TurnTaker {
       StoreAll(Of(op->operands()), carried);
       SetState(active, 1);
     });
-    Turns(Get(carried[0]), op->region(), [&](const Op* yield) {
+    Iterations(Get(carried[0]), op->region(), [&](const Op* yield) {
       StoreAll(Of(yield->operands()), carried);
       StoreCell(b_, Get(carried[0]), again_);
     });
@@ -439,9 +441,9 @@ class TurnTaker {
     for (size_t i = 0; i < stages.size(); ++i) ended.push_back(NewState());
     Value* begin = b_.Bool(true);
     ir::Type flag = begin->type();
-    Op* turns = b_.Create(OpKind::While, {{begin}}, {flag});
-    b_.AddParam(turns->region(), flag, {});
-    passes::FillRegion(b_, turns->region(), [&]() -> Values {
+    Op* iterations = b_.Create(OpKind::While, {{begin}}, {flag});
+    b_.AddParam(iterations->region(), flag, {});
+    passes::FillRegion(b_, iterations->region(), [&]() -> Values {
       if (rings_.moved) Set(rings_.moved, false);
       Value* some_moved = b_.Bool(false);
       Value* some_left = b_.Bool(false);
@@ -495,7 +497,7 @@ void RunLowerStagesToStateMachine(PassContext& context, ir::Function& kernel) {
     if (!known->second) buffer->SetAttr(ir::MakeAttr<ir::AttrKey::Brief>(1));
   }
   if (waits || !OpsOfKind(kernel, OpKind::Stage).empty())
-    TurnTaker(context.module, kernel, FactsOf(context).far_pipes).Run();
+    StageLowering(context.module, kernel, FactsOf(context).far_pipes).Run();
 }
 
 }  // namespace kdl::simt

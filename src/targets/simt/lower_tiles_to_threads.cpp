@@ -90,8 +90,9 @@ void TeamExpander::ExpandOp(Op* op) {
     case OpKind::Elementwise:
       return ExpandElementwiseLoop(op);
     case OpKind::Contraction:
-      if (turns_ && turns_->loop() == op->parent_region()->parent() && GroupMultiplies(op))
-        return turns_->Multiply(op, BufferOf(op, op->result()));
+      if (iterations_ && iterations_->loop() == op->parent_region()->parent() &&
+          GroupMultiplies(op))
+        return iterations_->Multiply(op, BufferOf(op, op->result()));
       if (op->HasAttr(AttrKey::Unit))
         return ExpandMatrixProduct(b_, tiles_, op, BufferOf(op, op->result()));
       return ExpandProduct(b_, tiles_, op, BufferOf(op, op->result()), facts_.in_vectors);

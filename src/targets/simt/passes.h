@@ -10,7 +10,7 @@ namespace kdl::simt {
 inline constexpr Fact kMapsAssigned{"maps-assigned"};
 inline constexpr Fact kFoldsPointwise{"folds-pointwise"};
 inline constexpr Fact kTeamLoops{"team-loops"};
-inline constexpr Fact kTurnsTaken{"turns-taken"};
+inline constexpr Fact kStagesLowered{"stages-lowered"};
 
 KDL_KERNEL_PASS(
     SelectMatrixInstructions, .name = "select-matrix-instructions",
@@ -54,19 +54,19 @@ KDL_KERNEL_PASS(
     .summary = "stages, and parts between barriers of the launch, become turns of a loop",
     .needs = {{&kTeamLoops, "what a step hands on is a number, or lies in memory already"},
               {&kPipesLowered, "a stage waits for slots"}},
-    .gives = {&kTurnsTaken});
+    .gives = {&kStagesLowered});
 
 KDL_KERNEL_PASS(
     FetchAhead, .name = "fetch-ahead",
     .summary = "factors are fetched turns before the one that needs them, where memory has room",
     .needs = {{&kTeamLoops, "copies go into buffers"},
-              {&kTurnsTaken, "stages have no loops of their own any more"}});
+              {&kStagesLowered, "stages have no loops of their own any more"}});
 
 KDL_KERNEL_PASS(
     InsertBarriers, .name = "insert-barriers",
     .summary = "orders what workers read behind what others have written, and the other way round",
     .needs = {{&kTeamLoops, "it orders loops of the team's"},
-              {&kTurnsTaken, "steps of stages come in any order"}},
+              {&kStagesLowered, "steps of stages come in any order"}},
     .gives = {&kLoopLevel});
 
 }  // namespace kdl::simt

@@ -44,13 +44,13 @@ struct Role {
 };
 
 /// The one thing that a kernel folds.
-enum class Product : uint8_t { None, Outer, Matrix, Turn, Boxes };
+enum class Product : uint8_t { None, Outer, Matrix, Iteration, Boxes };
 
 constexpr int64_t kRowBytes = 128;  // of terms, where boxes come
 
 /// `unit`: that of a product of matrices.
 int64_t Wanted(const SimtFacts& facts, const Role& role, Product product, const MatrixUnit* unit) {
-  bool has_panels = product == Product::Boxes || product == Product::Turn;
+  bool has_panels = product == Product::Boxes || product == Product::Iteration;
   if (has_panels && role.folded) return kRowBytes / Bytes(unit->unit->a);
   if (product == Product::Boxes && role.columns) return unit->most_columns();
   if (role.folded) return product == Product::Matrix ? 32 : 16;
@@ -108,7 +108,7 @@ Product ProductOf(const SimtFacts& facts, const ir::Function& kernel, const Matr
   unit = FindMatrixUnit(facts, sum);
   if (unit) {
     if (!unit->unit->goes_on) return Product::Matrix;
-    return IsBoxProduct(sum) ? Product::Boxes : Product::Turn;
+    return IsBoxProduct(sum) ? Product::Boxes : Product::Iteration;
   }
   return sum->HasAttr(AttrKey::Unit) ? Product::None : Product::Outer;
 }
@@ -192,7 +192,7 @@ std::string_view NameOf(Product product) {
     case Product::Outer:
       return "the one product's result lies in the workers' registers";
     case Product::Matrix:
-    case Product::Turn:
+    case Product::Iteration:
     case Product::Boxes:
       return "the one product is a matrix unit's, whose result lies in the workers' registers";
   }

@@ -83,9 +83,9 @@ std::vector<Series> LowerStagesToStateMachine(const std::vector<Side>& sides,
   const Clock::time_point begin = Clock::now();
   for (int trial = 0; trial < limits.trials; ++trial) {
     if (trial >= 3 && Seconds(Clock::now() - begin) > limits.seconds) break;
-    for (std::size_t turn = 0; turn < sides.size(); ++turn) {
+    for (std::size_t iteration = 0; iteration < sides.size(); ++iteration) {
       // Forwards and backwards, so that nobody always comes after the same one.
-      const std::size_t s = trial % 2 == 0 ? turn : sides.size() - 1 - turn;
+      const std::size_t s = trial % 2 == 0 ? iteration : sides.size() - 1 - iteration;
       limits.prepare();
       if (runs[s] > 1) sides[s].run();  // wakes threads, brings the operands back
       series[s].push_back(limits.single ? Time(sides[s], 1, limits.processor_time)

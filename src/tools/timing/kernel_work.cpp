@@ -9,7 +9,7 @@
 #include "ir/op_info.h"
 #include "ir/views.h"
 
-// Walks a kernel's loops with numbers for sizes. Turns whose blocks are as long do as much, unless bounds and conditions inside
+// Walks a kernel's loops with numbers for sizes. Iterations whose blocks are as long do as much, unless bounds and conditions inside
 // depend on which turn it is: then they are walked one by one.
 
 namespace kdl::tools {
@@ -44,7 +44,7 @@ int OperationsOf(OpKind kind) {
   }
 }
 
-struct Turn {
+struct Iteration {
   int64_t start = 0;
   int64_t size = 1;
   int64_t number = 0;
@@ -76,11 +76,12 @@ class WorkCounter {
       std::optional<int64_t> size = Evaluate(def->attr<AttrKey::Size>(), value_);
       return size ? std::optional(static_cast<uint64_t>(*size)) : std::nullopt;
     }
-    if (auto turn = def->operands().empty() ? turns_.end() : turns_.find(def->operand(0));
-        turn != turns_.end()) {
-      if (def->kind() == OpKind::BlockStart) return static_cast<uint64_t>(turn->second.start);
-      if (def->kind() == OpKind::BlockSize) return static_cast<uint64_t>(turn->second.size);
-      if (def->kind() == OpKind::BlockIndex) return static_cast<uint64_t>(turn->second.number);
+    if (auto iteration =
+            def->operands().empty() ? iterations_.end() : iterations_.find(def->operand(0));
+        iteration != iterations_.end()) {
+      if (def->kind() == OpKind::BlockStart) return static_cast<uint64_t>(iteration->second.start);
+      if (def->kind() == OpKind::BlockSize) return static_cast<uint64_t>(iteration->second.size);
+      if (def->kind() == OpKind::BlockIndex) return static_cast<uint64_t>(iteration->second.number);
     }
     if (!def->info().has(ir::kElementwise) || def->results().size() != 1) return std::nullopt;
     std::vector<uint64_t> operands;
@@ -129,11 +130,11 @@ class WorkCounter {
   Operations OfOp(const Op* op) {
     switch (op->kind()) {
       case OpKind::Spmd:
-        return OfTurns(op, 0);
+        return OfIterations(op, 0);
       case OpKind::For:
       case OpKind::Loop:
-        if (op->HasAttr(AttrKey::Breaks)) return Unless(OfTurns(op, 0).empty());
-        return OfTurns(op, 0);
+        if (op->HasAttr(AttrKey::Breaks)) return Unless(OfIterations(op, 0).empty());
+        return OfIterations(op, 0);
       case OpKind::While:
         return Unless(OfBlock(op->region()).empty());
       case OpKind::If:
@@ -206,15 +207,15 @@ class WorkCounter {
 
   Operations OfMakeBlock(const Op* op) {
     ir::MakeBlockOp block(const_cast<Op*>(op));
-    Turn turn{Number(block.start()), Number(block.size()), 0};
-    turns_[op->result()] = turn;
-    sizes_[op->result()->type()->axes[0]] = turn.size;
+    Iteration iteration{Number(block.start()), Number(block.size()), 0};
+    iterations_[op->result()] = iteration;
+    sizes_[op->result()->type()->axes[0]] = iteration.size;
     return {};
   }
 
   // -- Loops
 
-  Operations OfTurns(const Op* loop, size_t binder) {
+  Operations OfIterations(const Op* loop, size_t binder) {
     bool spmd = loop->kind() == OpKind::Spmd;
     if (binder == (spmd ? loop->region()->params().size() : 1)) return OfBlock(loop->region());
     const Value* param = loop->region()->param(binder);
@@ -231,27 +232,27 @@ class WorkCounter {
       step = Number(loop->operand(2));
     }
     if (!known_ || step < 1 || hi <= lo) return {};
-    int64_t turns = (hi - lo - 1) / step + 1;
+    int64_t iterations = (hi - lo - 1) / step + 1;
     auto take = [&](int64_t number) {
       int64_t start = lo + number * step;
-      Turn turn{start, std::min(step, hi - start), number};
+      Iteration iteration{start, std::min(step, hi - start), number};
       if (is_block) {
-        turns_[param] = turn;
-        sizes_[param->type()->axes[0]] = turn.size;
+        iterations_[param] = iteration;
+        sizes_[param->type()->axes[0]] = iteration.size;
       } else {
         scalars_[param] = static_cast<uint64_t>(start);
       }
       known_ &= ++steps_ <= kMostSteps;
-      return OfTurns(loop, binder + 1);
+      return OfIterations(loop, binder + 1);
     };
-    if (!DependsOnTurn(loop, param)) {
+    if (!DependsOnIteration(loop, param)) {
       Operations work;
-      if (turns > 1) Add(work, take(0), static_cast<double>(turns - 1));
-      Add(work, take(turns - 1), 1);
+      if (iterations > 1) Add(work, take(0), static_cast<double>(iterations - 1));
+      Add(work, take(iterations - 1), 1);
       return work;
     }
     Operations work;
-    for (int64_t number = 0; number < turns && known_; ++number) Add(work, take(number), 1);
+    for (int64_t number = 0; number < iterations && known_; ++number) Add(work, take(number), 1);
     return work;
   }
 
@@ -261,7 +262,7 @@ class WorkCounter {
   }
 
   /// Whether bounds, conditions or blocks inside the loop are computed from where the turn's block begins, or its number.
-  static bool DependsOnTurn(const Op* loop, const Value* param) {
+  static bool DependsOnIteration(const Op* loop, const Value* param) {
     std::set<const Value*> tainted;
     if (param->type()->kind != ir::TypeKind::Block) tainted.insert(param);
     bool found = false;
@@ -282,9 +283,9 @@ class WorkCounter {
   const ir::Module& module_;
   const std::function<std::optional<int64_t>(Name)>& value_;
   const ir::Function* function_ = nullptr;
-  std::unordered_map<const Value*, uint64_t> scalars_;  ///< indices of loops
-  std::unordered_map<const Value*, Turn> turns_;        ///< of blocks
-  std::map<ir::AxisId, int64_t> sizes_;                 ///< of the blocks that the walk is in
+  std::unordered_map<const Value*, uint64_t> scalars_;      ///< indices of loops
+  std::unordered_map<const Value*, Iteration> iterations_;  ///< of blocks
+  std::map<ir::AxisId, int64_t> sizes_;                     ///< of the blocks that the walk is in
   std::unordered_map<const ir::Function*, Operations> calls_;
   int64_t steps_ = 0;
   bool known_ = true;

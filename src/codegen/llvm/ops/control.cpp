@@ -136,10 +136,10 @@ void CheckStep(Emitter& emitter, const ir::LoopOp& loop) {
 }
 
 /// LLVM's own mark, on the branch back (optimize.cpp heeds it).
-void AskToUnroll(llvm::BranchInst* back, int64_t turns) {
+void AskToUnroll(llvm::BranchInst* back, int64_t iterations) {
   llvm::LLVMContext& context = back->getContext();
-  llvm::Metadata* count =
-      llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), turns));
+  llvm::Metadata* count = llvm::ConstantAsMetadata::get(
+      llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), iterations));
   llvm::MDNode* unroll =
       llvm::MDNode::get(context, {llvm::MDString::get(context, "llvm.loop.unroll.count"), count});
   llvm::MDNode* loop = llvm::MDNode::getDistinct(context, {nullptr, unroll});
@@ -288,12 +288,12 @@ void EmitLoopBody(Emitter& emitter, const ir::Region* region, bool polls) {
   // Where LLVM reduces strength itself, it makes pointers as it likes.
   bool splits = !HoldsLoop(region) && llvm::Triple(emitter.module.getTargetTriple()).isX86();
   llvm::BasicBlock* here = splits ? emitter.builder.GetInsertBlock() : nullptr;
-  llvm::BasicBlock* around = std::exchange(emitter.turn, here);
+  llvm::BasicBlock* around = std::exchange(emitter.iteration, here);
   if (polls && emitter.stop) PollStop(emitter);
   ++emitter.loop_depth;
   EmitRegion(emitter, region);
   --emitter.loop_depth;
-  emitter.turn = around;
+  emitter.iteration = around;
 }
 
 KDL_EMIT(If, EmitIf)

@@ -97,33 +97,34 @@ uint64_t TakeKnownPart(llvm::Value*& index, const llvm::Value* stride) {
 }
 
 /// Whether each turn of the innermost loop has another value, as far as its ops tell.
-bool ChangesByTurn(const Emitter& emitter, const llvm::Value* value, int ops = 4) {
+bool ChangesByIteration(const Emitter& emitter, const llvm::Value* value, int ops = 4) {
   const auto* made = llvm::dyn_cast<llvm::Instruction>(value);
-  if (!made || !emitter.turn) return false;
-  if (llvm::isa<llvm::PHINode>(made)) return made->getParent() == emitter.turn;
+  if (!made || !emitter.iteration) return false;
+  if (llvm::isa<llvm::PHINode>(made)) return made->getParent() == emitter.iteration;
   return ops > 0 && llvm::any_of(made->operands(), [&](const llvm::Value* operand) {
-           return ChangesByTurn(emitter, operand, ops - 1);
+           return ChangesByIteration(emitter, operand, ops - 1);
          });
 }
 
 /// How far an element lies from its memory's base, in elements; null: not at all.
 struct Offset {
   llvm::Value* staying = nullptr;  ///< in all turns of the innermost loop
-  llvm::Value* turning = nullptr;
+  llvm::Value* varying = nullptr;
 };
 
 /// Sums of both kinds are taken apart: an address adds a pointer, which is made once, and what changes by turn.
 void AddIndex(Emitter& emitter, Offset& offset, llvm::Value* index, llvm::Value* stride) {
   const auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(index);
-  bool turns = ChangesByTurn(emitter, index);
+  bool iterations = ChangesByIteration(emitter, index);
   bool is_sum = sum && sum->getOpcode() == llvm::Instruction::Add &&
                 !llvm::isa<llvm::Constant>(sum->getOperand(1));
-  if (turns && is_sum &&
-      ChangesByTurn(emitter, sum->getOperand(0)) != ChangesByTurn(emitter, sum->getOperand(1))) {
+  if (iterations && is_sum &&
+      ChangesByIteration(emitter, sum->getOperand(0)) !=
+          ChangesByIteration(emitter, sum->getOperand(1))) {
     for (llvm::Value* term : sum->operands()) AddIndex(emitter, offset, term, stride);
     return;
   }
-  llvm::Value*& part = turns ? offset.turning : offset.staying;
+  llvm::Value*& part = iterations ? offset.varying : offset.staying;
   part = AddTo(emitter, part, Scaled(emitter, index, stride));
 }
 
@@ -155,7 +156,7 @@ llvm::Value* ElementAddress(Emitter& emitter, const Element& element) {
   llvm::IRBuilder<>& b = emitter.builder;
   llvm::Value* address = memory.base;
   std::vector<llvm::Value*> steps;
-  for (llvm::Value* step : {offset.staying, offset.turning}) {
+  for (llvm::Value* step : {offset.staying, offset.varying}) {
     if (step) steps.push_back(step);
   }
   if (known != 0) steps.push_back(b.getInt64(known));

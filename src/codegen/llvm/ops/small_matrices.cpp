@@ -51,13 +51,13 @@ class SmallMatrices {
         llvm::Value* first = Acc(row, column);
         llvm::Value* second =
             row + 1 < rows_ ? Acc(row + 1, column) : llvm::Constant::getNullValue(first->getType());
-        for (const Mask& mask : rows_are_first_ ? kIn : kTurnedIn)
+        for (const Mask& mask : rows_are_first_ ? kIn : kTransposedIn)
           matrices.push_back(b_.CreateShuffleVector(first, second, mask));
       }
     }
     matrices = AfterLoop(matrices);
     for (size_t row = 0; row < rows_; ++row) {
-      const Mask& mask = rows_are_first_ ? kIn[row % 2] : kTurnedOut[row % 2];
+      const Mask& mask = rows_are_first_ ? kIn[row % 2] : kTransposedOut[row % 2];
       for (size_t column = 0; column < columns_; ++column) {
         size_t at = (row / 2 * columns_ + column) * kHalves;
         emitter_.Set(op_->result(row * columns_ + column),
@@ -67,10 +67,10 @@ class SmallMatrices {
   }
 
  private:
-  // Two rows' first columns and last ones, and back: the same. Where columns are the first factor, matrices lie turned.
+  // Two rows' first columns and last ones, and back: the same. Where columns are the first factor, matrices lie transposed.
   static constexpr std::array<Mask, 2> kIn = {{{0, 1, 4, 5}, {2, 3, 6, 7}}};
-  static constexpr std::array<Mask, 2> kTurnedIn = {{{0, 4, 1, 5}, {2, 6, 3, 7}}};
-  static constexpr std::array<Mask, 2> kTurnedOut = {{{0, 2, 4, 6}, {1, 3, 5, 7}}};
+  static constexpr std::array<Mask, 2> kTransposedIn = {{{0, 4, 1, 5}, {2, 6, 3, 7}}};
+  static constexpr std::array<Mask, 2> kTransposedOut = {{{0, 2, 4, 6}, {1, 3, 5, 7}}};
 
   void FindIntrinsic(llvm::FixedVectorType* accumulators) {
     std::string_view name = instruction_.tiles[0];

@@ -140,13 +140,13 @@ ShareCounter ShareCounterOf(TeamEmitter& emitter, const ir::Op* op) {
 }
 
 /// Of an address what is the block's is one thing, what is the turn's another.
-void EmitShare(TeamEmitter& emitter, ir::Op* op, llvm::BasicBlock* turn) {
-  if (emitter.keeps_blocks) turn = nullptr;
-  llvm::BasicBlock* around = std::exchange(emitter.turn, turn);
+void EmitShare(TeamEmitter& emitter, ir::Op* op, llvm::BasicBlock* iteration) {
+  if (emitter.keeps_blocks) iteration = nullptr;
+  llvm::BasicBlock* around = std::exchange(emitter.iteration, iteration);
   ++emitter.loop_depth;
   EmitRegion(emitter, op->region());
   --emitter.loop_depth;
-  emitter.turn = around;
+  emitter.iteration = around;
 }
 
 }  // namespace
@@ -164,8 +164,8 @@ void EmitTeamLoop(TeamEmitter& emitter, ir::Op* op) {
   builder.CreateCondBr(enters, body, done);
 
   builder.SetInsertPoint(body);
-  bool loops = !OneTurnOf(emitter.kernel, op);
-  llvm::PHINode* index = loops ? builder.CreatePHI(counter.type, 2, "turn") : nullptr;
+  bool loops = !OneIterationOf(emitter.kernel, op);
+  llvm::PHINode* index = loops ? builder.CreatePHI(counter.type, 2, "iteration") : nullptr;
   if (loops) index->addIncoming(counter.first, before);
   emitter.Set(op->region()->param(0), counter.Number(builder, loops ? index : counter.first));
   TrapExit uniform = std::exchange(emitter.trap_exit, {});

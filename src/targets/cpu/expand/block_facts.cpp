@@ -27,9 +27,9 @@ Value* NextStart(Expander& e, ir::MakeBlockOp block) {
   Op* parent = region->parent();
   if (!parent || parent->kind() != OpKind::Loop || parent->HasAttr(ir::AttrKey::Claim))
     return nullptr;
-  Value* turn = region->param(0);
+  Value* iteration = region->param(0);
   Value* step = e.Scalar(ir::LoopOp(parent).step());
-  ir::ValueMap shifted = {{turn, e.b.Add(e.Scalar(turn), step)}};
+  ir::ValueMap shifted = {{iteration, e.b.Add(e.Scalar(iteration), step)}};
   return ShiftedTo(e, block.start(), region, shifted);
 }
 

@@ -85,8 +85,8 @@ class BlockSteps {
   }
 
   Value* RowNumber(int64_t row) {
-    if (!turn_row_) return rows_.Number(e_.b, row);
-    return rows_.count ? e_.b.Min(turn_row_, rows_.numbers.back()) : turn_row_;
+    if (!iteration_row_) return rows_.Number(e_.b, row);
+    return rows_.count ? e_.b.Min(iteration_row_, rows_.numbers.back()) : iteration_row_;
   }
 
   /// All terms along the last folded axis, where they are few and as many in every block, like a window's: a loop over three terms of
@@ -136,13 +136,13 @@ class BlockSteps {
     if (shape.rows == 1) return after(shape, starts);
     return MakeLoop(e_.b, {e_.b.I64(0), e_.b.I64(shape.rows), 1}, starts,
                     [&](Value* row, const Values& accs) {
-                      turn_row_ = row;
+                      iteration_row_ = row;
                       auto second = accs.begin() + shape.columns;
                       Values first = after({1, shape.columns}, {accs.begin(), second});
-                      turn_row_ = nullptr;
-                      Values turned(second, accs.end());
-                      turned.insert(turned.end(), first.begin(), first.end());
-                      return turned;
+                      iteration_row_ = nullptr;
+                      Values transposed(second, accs.end());
+                      transposed.insert(transposed.end(), first.begin(), first.end());
+                      return transposed;
                     });
   }
 
@@ -194,9 +194,9 @@ class BlockSteps {
     int64_t of_vector = e_.facts.vector_bits / (8 * Bytes(what_.unit->acc));
     AxisId along = what_.folded.back();
     int64_t of_group = ir::GroupOf(*what_.unit);
-    bool are_tiles = is_native_ && what_.unit->tile_groups > 0 && row_ && column_ && !turn_row_ &&
-                     !rows_.count && shape.rows >= least_rows && shape.rows <= ir::kMostTileRows &&
-                     lanes_ == of_vector;
+    bool are_tiles = is_native_ && what_.unit->tile_groups > 0 && row_ && column_ &&
+                     !iteration_row_ && !rows_.count && shape.rows >= least_rows &&
+                     shape.rows <= ir::kMostTileRows && lanes_ == of_vector;
     if (!are_tiles || e_.Extent(along) < what_.unit->tile_groups * of_group) return false;
     bool is_first = HasAxis(what_.operands[0], *row_);
     const Value* of_rows = what_.operands[is_first ? 0 : 1];
@@ -272,8 +272,8 @@ class BlockSteps {
     if (is_native_ && what_.unit->order == ir::StepOrder::TwoChains)
       return AfterChains(shape, terms, accs);
     if (is_native_) return AfterInstructions(shape, terms, accs);
-    for (int turn = 0; turn < what_.unit->depth; ++turn) {
-      int64_t number = TermAt(*what_.unit, turn);
+    for (int iteration = 0; iteration < what_.unit->depth; ++iteration) {
+      int64_t number = TermAt(*what_.unit, iteration);
       bool is_behind = is_plain_ && terms.end && number + 1 == what_.unit->depth;
       if (is_behind) {
         AddZeros(accs);
@@ -500,9 +500,9 @@ class BlockSteps {
   Position position_;
   Piece piece_;
   PartialRows rows_;
-  int64_t term_ = 0;           ///< the number of the term among those that stand side by side
-  Value* turn_row_ = nullptr;  ///< the row of a loop over rows; null: rows stand side by side
-  Value* exists_ = nullptr;    ///< of the term at the position; null: it does
+  int64_t term_ = 0;                ///< the number of the term among those that stand side by side
+  Value* iteration_row_ = nullptr;  ///< the row of a loop over rows; null: rows stand side by side
+  Value* exists_ = nullptr;         ///< of the term at the position; null: it does
   std::map<std::tuple<size_t, int64_t, int64_t>, Value*>
       read_;  ///< operand, row, column: in this turn
 };

@@ -150,7 +150,7 @@ class LaneFolds {
       starts.insert(starts.end(), own.begin(), own.end());
     }
     size_t each = starts.size() / indices.size();
-    auto turn = [&](const Values& carried, Value* from, Value* left) {
+    auto iteration = [&](const Values& carried, Value* from, Value* left) {
       Values lanes = carried;
       for (size_t vector = 0; vector < vectors_; ++vector) {
         Value* skipped = e_.b.I64(static_cast<int64_t>(vector) * width_);
@@ -171,11 +171,11 @@ class LaneFolds {
           Value* full = RoundDown(e_, size, kLanes);
           Values whole = MakeLoop(
               e_.b, {e_.b.I64(0), full, kLanes}, carried,
-              [&](Value* index, const Values& inner) { return turn(inner, index, nullptr); });
+              [&](Value* index, const Values& inner) { return iteration(inner, index, nullptr); });
           Value* left = e_.b.Sub(size, full);
           return MakeIf(
-              e_.b, e_.b.Lt(full, size), TypesOf(whole), [&] { return turn(whole, full, left); },
-              [&] { return whole; });
+              e_.b, e_.b.Lt(full, size), TypesOf(whole),
+              [&] { return iteration(whole, full, left); }, [&] { return whole; });
         });
     std::vector<std::pair<Value*, Values>> folded;
     for (size_t r = 0; r < indices.size(); ++r)
@@ -228,11 +228,11 @@ class LaneFolds {
   Values Row(const Values& carried) {
     Value* size = e_.Facts(walk_.folds[0].op, last_).size;
     Value* full = RoundDown(e_, size, kLanes);
-    Values lanes = WholeTurns(carried, full);
+    Values lanes = WholeIterations(carried, full);
     return Rest(lanes, full);
   }
 
-  Values WholeTurns(const Values& carried, Value* full) {
+  Values WholeIterations(const Values& carried, Value* full) {
     if (e_.Extent(last_) < kLanes) return carried;
     return MakeLoop(e_.b, {e_.b.I64(0), full, kLanes}, carried,
                     [&](Value* index, const Values& inner) -> Values {

@@ -44,10 +44,10 @@ Prefetching::Prefetching(Expander& e, const Op* elementwise, bool transposes)
     if (!point_) LookAhead(e, op, bytes);
   }
   if (transposes) return;
-  bool folds = std::ranges::any_of(loads, [&](const Op* load) { return TakesTurns(load); });
+  bool folds = std::ranges::any_of(loads, [&](const Op* load) { return FoldsIterations(load); });
   for (const Op* op : *elementwise->region()) folds |= op->kind() == OpKind::ReduceInLoop;
   for (const Op* load : loads) {
-    if (!TakesTurns(load)) Study(e, load);
+    if (!FoldsIterations(load)) Study(e, load);
     if (folds) BringOnce(e, load);
   }
 }
@@ -115,14 +115,14 @@ void Prefetching::BringOnce(Expander& e, const Op* load) {
 }
 
 /// Whether each turn of the loop around the elementwise loop takes the access's next rows.
-bool Prefetching::TakesTurns(const Op* access) const {
+bool Prefetching::FoldsIterations(const Op* access) const {
   const Op* loop = elementwise_->parent_region()->parent();
   if (!loop || loop->kind() != OpKind::Loop) return false;
-  const Value* turn = loop->region()->param(0);
+  const Value* iteration = loop->region()->param(0);
   return std::ranges::any_of(IndexOf(access), [&](const Value* index) {
     const Op* def = index->def();
-    return index == turn || (def && def->kind() == OpKind::Add && def->operand(0) == turn &&
-                             ConstantOf(def->operand(1)));
+    return index == iteration || (def && def->kind() == OpKind::Add &&
+                                  def->operand(0) == iteration && ConstantOf(def->operand(1)));
   });
 }
 
@@ -135,7 +135,7 @@ const Value* Prefetching::PointOf(const Op* access) const {
 void Prefetching::LookAhead(const Expander& e, const Op* access, int64_t bytes) {
   constexpr int64_t kAlongRow = 2048;
   constexpr int64_t kRowsOn = 4096;
-  constexpr int64_t kTurnsOn = 8192;
+  constexpr int64_t kBytesAhead = 8192;
   const auto& points = elementwise_->region()->params();
   ir::AxisId last = elementwise_->operands().back()->type()->axes[0];
   int64_t row = std::max<int64_t>(e.Extent(last) * bytes, 1);
@@ -148,9 +148,9 @@ void Prefetching::LookAhead(const Expander& e, const Op* access, int64_t bytes) 
     point_ = points[points.size() - 2];
     distance_ = (kRowsOn + row - 1) / row;
     back_ = 1;
-  } else if (TakesTurns(access)) {
+  } else if (FoldsIterations(access)) {
     point_ = loop->region()->param(0);
-    distance_ = (kTurnsOn + row - 1) / row;
+    distance_ = (kBytesAhead + row - 1) / row;
     back_ = 1;
   }
 }

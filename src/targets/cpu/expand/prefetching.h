@@ -32,7 +32,7 @@ class Prefetching {
 
  private:
   void LookAhead(const Expander& e, const ir::Op* access, int64_t bytes);
-  bool TakesTurns(const ir::Op* access) const;
+  bool FoldsIterations(const ir::Op* access) const;
   const ir::Value* PointOf(const ir::Op* access) const;
   bool IsNear(const ir::Op* load) const;
   void Study(Expander& e, const ir::Op* load);

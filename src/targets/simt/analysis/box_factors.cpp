@@ -8,9 +8,9 @@
 #include "ir/unit.h"
 #include "ir/views.h"
 #include "passes/rewriting/rewrite.h"
+#include "targets/simt/analysis/iteration_needs.h"
 #include "targets/simt/analysis/outer_product.h"
 #include "targets/simt/analysis/tile_uses.h"
-#include "targets/simt/analysis/turn_needs.h"
 
 namespace kdl::simt {
 
@@ -56,7 +56,7 @@ bool IsRead(const ir::Function& kernel, const Value* tensor) {
 }
 
 /// Whether the op is what any loop may have besides.
-bool IsOfTurn(const Op* op) {
+bool IsOfIteration(const Op* op) {
   return op->info().has(ir::kTerminator) ||
          ((op->info().has(ir::kPure) || op->info().has(ir::kElementwise)) &&
           std::ranges::none_of(op->operands(), IsTileValue) &&
@@ -91,7 +91,7 @@ bool IsAlone(const ir::Function& kernel, const Op* product) {
 }
 
 /// The loop whose turn the op is one of, where turns come one after the other, to the end; null: none.
-const Op* TurnLoop(const Op* op) {
+const Op* IterationLoop(const Op* op) {
   const Op* loop = op->parent_region()->parent();
   bool is_loop = loop && (loop->kind() == OpKind::For || loop->kind() == OpKind::Loop) &&
                  !loop->HasAttr(AttrKey::Breaks) && !loop->HasAttr(AttrKey::Claim) &&
@@ -100,7 +100,7 @@ const Op* TurnLoop(const Op* op) {
 }
 
 /// Whether nobody leaves a turn while others wait.
-bool EndsTurns(const Op* loop) {
+bool EndsIterations(const Op* loop) {
   bool ends = true;
   ir::Walk(loop->region(), [&](const Op* op) { ends &= !passes::MayTrap(op); });
   ir::Walk(loop->parent_region()->function()->body,
@@ -148,7 +148,7 @@ std::optional<BoxFactor> BoxFactorOf(const Op* product, size_t factor) {
 }
 
 bool ComesAsBox(const Op* product, size_t factor) {
-  const Op* loop = TurnLoop(product);
+  const Op* loop = IterationLoop(product);
   std::optional<BoxFactor> box = loop ? BoxFactorOf(product, factor) : std::nullopt;
   if (!box ||
       !IsRead(*product->parent_region()->function(), box->load->operand(ir::LoadOp::at_tensor)))
@@ -171,10 +171,10 @@ bool IsMadeFactor(const Op* product, size_t factor) {
          });
 }
 
-bool IsTurnProduct(const Op* product) {
-  const Op* loop = TurnLoop(product);
+bool IsIterationProduct(const Op* product) {
+  const Op* loop = IterationLoop(product);
   if (!loop || !OuterAxes(product) || product->attr<AttrKey::Axes>().size() != 1) return false;
-  if (product->operand(0) == product->operand(1) || !EndsTurns(loop)) return false;
+  if (product->operand(0) == product->operand(1) || !EndsIterations(loop)) return false;
   return std::ranges::all_of(std::initializer_list<size_t>{0, 1}, [&](size_t factor) {
     return ComesAsBox(product, factor) || IsMadeFactor(product, factor);
   });
@@ -182,7 +182,7 @@ bool IsTurnProduct(const Op* product) {
 
 bool IsBoxProduct(const Op* product) {
   const ir::Region* region = product->parent_region();
-  const Op* loop = TurnLoop(product);
+  const Op* loop = IterationLoop(product);
   if (!loop || loop->results().size() != 1 || !OuterAxes(product) ||
       product->attr<AttrKey::Axes>().size() != 1)
     return false;
@@ -196,7 +196,7 @@ bool IsBoxProduct(const Op* product) {
       return ir::NarrowFactor(product->operand(factor))->def() == op ||
              product->operand(factor)->def() == op;
     });
-    if (op != product && !brings && !IsOfTurn(op)) return false;
+    if (op != product && !brings && !IsOfIteration(op)) return false;
   }
   return std::ranges::all_of(std::initializer_list<size_t>{0, 1}, [&](size_t factor) {
     std::optional<BoxFactor> box = BoxFactorOf(product, factor);

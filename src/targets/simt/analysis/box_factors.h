@@ -36,6 +36,6 @@ bool ComesAsBox(const ir::Op* product, size_t factor);
 /// Whether the factor is a tile that workers make, and that no other product has, no loop or branch hands on, and nothing prints.
 bool IsMadeFactor(const ir::Op* product, size_t factor);
 /// Whether each factor is one or the other, and some are boxes; before fuse-elementwise.
-bool IsTurnProduct(const ir::Op* product);
+bool IsIterationProduct(const ir::Op* product);
 
 }  // namespace kdl::simt

@@ -61,7 +61,7 @@ bool HasTermsSideBySide(const ir::Op* product) {
 bool Multiplies(const MatrixUnit& unit, const ir::Op* product) {
   if (!OuterAxes(product) || product->attr<AttrKey::Axes>().size() != 1) return false;
   if (!ir::Suits(*unit.unit, *product) || !HasOwnFactors(*unit.unit, product)) return false;
-  return !unit.unit->goes_on || ((IsBoxProduct(product) || IsTurnProduct(product)) &&
+  return !unit.unit->goes_on || ((IsBoxProduct(product) || IsIterationProduct(product)) &&
                                  (!WantsTermsSideBySide(unit) || HasTermsSideBySide(product)));
 }
 
@@ -72,9 +72,9 @@ int64_t GatedBytes(const ir::Op* product) {
   int64_t bytes = kNearOfGates;
   for (size_t factor : {0, 1}) {
     const ir::Value* value = ir::NarrowFactor(product->operand(factor));
-    int64_t of_turn = Bytes(value->type()->scalar);
-    for (AxisId axis : value->type()->axes) of_turn *= kernel.axis(axis).extent->value;
-    bytes += ComesAsBox(product, factor) ? kLeastSlots * of_turn : of_turn;
+    int64_t of_iteration = Bytes(value->type()->scalar);
+    for (AxisId axis : value->type()->axes) of_iteration *= kernel.axis(axis).extent->value;
+    bytes += ComesAsBox(product, factor) ? kLeastSlots * of_iteration : of_iteration;
   }
   return bytes;
 }

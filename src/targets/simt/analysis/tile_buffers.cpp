@@ -159,8 +159,8 @@ AxisList TileBuffers::FactorOrder(const Op* product, const Value* factor) const 
     if (std::ranges::find(order, axis) == order.end()) order.push_back(axis);
   }
   const MatrixUnit* unit = NamedMatrixUnit(product);
-  bool turns = unit && (WantsTermsSideBySide(*unit) || LoadedAlong(factor) != order.back());
-  if (turns) std::ranges::reverse(order);
+  bool iterations = unit && (WantsTermsSideBySide(*unit) || LoadedAlong(factor) != order.back());
+  if (iterations) std::ranges::reverse(order);
   return order;
 }
 

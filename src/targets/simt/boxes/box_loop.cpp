@@ -8,8 +8,8 @@
 #include "ir/views.h"
 #include "passes/rewriting/rewrite.h"
 #include "targets/simt/analysis/box_factors.h"
+#include "targets/simt/analysis/iteration_needs.h"
 #include "targets/simt/analysis/matrix_units.h"
-#include "targets/simt/analysis/turn_needs.h"
 #include "targets/simt/boxes/group_product.h"
 
 // The loop around a product whose factors come as boxes: a ring of slots for each, and two gates for each slot. `full` tells that
@@ -62,13 +62,13 @@ int64_t SlotsOf(const SimtFacts& facts, const Op& loop, int64_t bytes, int64_t t
 }  // namespace
 
 BoxLoop::BoxLoop(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles, const Op* product,
-                 TurnMaker turn)
+                 IterationMaker iteration)
     : b_(b),
       tiles_(tiles),
       product_(product),
       loop_(product->parent_region()->parent()),
-      turn_(std::move(turn)),
-      rings_{BoxRing(b, tiles, turn_, product, 0), BoxRing(b, tiles, turn_, product, 1)},
+      iteration_(std::move(iteration)),
+      rings_{BoxRing(b, tiles, iteration_, product, 0), BoxRing(b, tiles, iteration_, product, 1)},
       gates_(b,
              SlotsOf(facts, *loop_, rings_[0].bytes() + rings_[1].bytes(),
                      HasSumsNear(facts, tiles, product) ? tiles.TeamBytes(product->result()) : 0)),
@@ -76,8 +76,8 @@ BoxLoop::BoxLoop(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles, const
 
 void BoxLoop::Run(Value* acc) {
   Open();
-  FirstTurns(b_.I64(0), false);
-  Turns(b_.I64(0), acc);
+  FirstIterations(b_.I64(0), false);
+  Iterations(b_.I64(0), acc);
   Close();
 }
 
@@ -104,46 +104,46 @@ bool BoxLoop::GoesOnWith(const Op* blocks) {
 void BoxLoop::BeginBlocks() {
   for (size_t bound : {ir::LoopOp::at_lo, ir::LoopOp::at_hi, ir::LoopOp::at_step}) {
     Value* value = loop_->operand(bound);
-    if (!turn_.scalars.contains(value)) turn_.expand(value->def());
+    if (!iteration_.scalars.contains(value)) iteration_.expand(value->def());
   }
   Open();
-  first_ = turn_.Scalar(blocks_->operand(ir::LoopOp::at_lo));
-  end_ = turn_.Scalar(blocks_->operand(ir::LoopOp::at_hi));
-  apart_ = turn_.Scalar(blocks_->operand(ir::LoopOp::at_step));
+  first_ = iteration_.Scalar(blocks_->operand(ir::LoopOp::at_lo));
+  end_ = iteration_.Scalar(blocks_->operand(ir::LoopOp::at_hi));
+  apart_ = iteration_.Scalar(blocks_->operand(ir::LoopOp::at_step));
   Value* one = b_.I64(1);
   Value* way = b_.Add(b_.Sub(hi_, lo_), step_);
-  Value* turns = b_.Div(b_.Sub(way, one), step_);
-  turns_ = b_.Select(b_.Lt(lo_, hi_), turns, b_.I64(0));
-  MakeIf(b_, b_.Lt(first_, end_), [&] { FirstTurnsOf(first_, b_.I64(0), false); });
+  Value* iterations = b_.Div(b_.Sub(way, one), step_);
+  iterations_ = b_.Select(b_.Lt(lo_, hi_), iterations, b_.I64(0));
+  MakeIf(b_, b_.Lt(first_, end_), [&] { FirstIterationsOf(first_, b_.I64(0), false); });
 }
 
 /// Begins what the first turns of another block than the present one need.
-void BoxLoop::FirstTurnsOf(Value* block, Value* before, bool waits) {
-  ir::ValueMap scalars = turn_.scalars;
+void BoxLoop::FirstIterationsOf(Value* block, Value* before, bool waits) {
+  ir::ValueMap scalars = iteration_.scalars;
   TeamTiles::Blocks blocks = tiles_.blocks();
-  turn_.scalars[blocks_->region()->param(0)] = block;
-  for (Op* op : of_block_) turn_.expand(op);
-  FirstTurns(before, waits);
-  turn_.scalars = std::move(scalars);
+  iteration_.scalars[blocks_->region()->param(0)] = block;
+  for (Op* op : of_block_) iteration_.expand(op);
+  FirstIterations(before, waits);
+  iteration_.scalars = std::move(scalars);
   tiles_.SetBlocks(std::move(blocks));
 }
 
 void BoxLoop::RunInBlock(Value* acc) {
-  Value* block = turn_.Scalar(blocks_->region()->param(0));
+  Value* block = iteration_.Scalar(blocks_->region()->param(0));
   Value* number = b_.Div(b_.Sub(block, first_), apart_);
-  Value* before = b_.Mul(number, turns_);
-  Turns(before, acc);
-  Value* behind = b_.Add(before, turns_);
+  Value* before = b_.Mul(number, iterations_);
+  Iterations(before, acc);
+  Value* behind = b_.Add(before, iterations_);
   Value* goes_on = b_.Lt(apart_, b_.Sub(end_, block));
-  MakeIf(b_, goes_on, [&] { FirstTurnsOf(b_.Add(block, apart_), behind, true); });
+  MakeIf(b_, goes_on, [&] { FirstIterationsOf(b_.Add(block, apart_), behind, true); });
 }
 
-// -- Turns ----------------------------------------------------------------------------------------
+// -- Iterations ----------------------------------------------------------------------------------------
 
 void BoxLoop::Open() {
-  lo_ = turn_.Scalar(loop_->operand(ir::LoopOp::at_lo));
-  hi_ = turn_.Scalar(loop_->operand(ir::LoopOp::at_hi));
-  step_ = turn_.Scalar(loop_->operand(ir::LoopOp::at_step));
+  lo_ = iteration_.Scalar(loop_->operand(ir::LoopOp::at_lo));
+  hi_ = iteration_.Scalar(loop_->operand(ir::LoopOp::at_hi));
+  step_ = iteration_.Scalar(loop_->operand(ir::LoopOp::at_step));
   for (BoxRing& ring : rings_) ring.New(gates_.slots());
   full_ = gates_.New("full");
   empty_ = gates_.New("empty");
@@ -162,17 +162,17 @@ void BoxLoop::Close() {
 }
 
 /// Of a loop before which there were `before` turns.
-void BoxLoop::FirstTurns(Value* before, bool waits) {
+void BoxLoop::FirstIterations(Value* before, bool waits) {
   Value* zero = b_.I64(0);
-  Value* turns = b_.I64(gates_.slots() - 1);
-  MakeLoop(b_, {zero, turns}, [&](Value* number) {
+  Value* iterations = b_.I64(gates_.slots() - 1);
+  MakeLoop(b_, {zero, iterations}, [&](Value* number) {
     Value* way = b_.Mul(step_, number);
     Value* exists = b_.Lt(way, b_.Sub(hi_, lo_));
     MakeIf(b_, exists, [&] { Bring(b_.Add(lo_, way), b_.Add(before, number), waits); });
   });
 }
 
-void BoxLoop::Turns(Value* before, Value* acc) {
+void BoxLoop::Iterations(Value* before, Value* acc) {
   Value* zero = b_.I64(0);
   Value* all = b_.I64(workers_);
   Value* registers = RegistersFor(b_, tiles_, product_, acc);
@@ -200,7 +200,7 @@ void BoxLoop::Turns(Value* before, Value* acc) {
     if (!blocks_) return;
     // Who goes on gives the last slot back, too.
     MakeIf(b_, b_.Lt(lo_, hi_), [&] {
-      Value* behind = b_.Add(before, turns_);
+      Value* behind = b_.Add(before, iterations_);
       gates_.Arrive(empty_, b_.Sub(behind, b_.I64(1)));
     });
   });
@@ -252,11 +252,11 @@ bool BoxLoop::HasAxis(size_t factor, AxisId axis) const {
 
 /// Makes the blocks and scalars of the turn that begins at `at`.
 void BoxLoop::Enter(Value* at) {
-  turn_.scalars[loop_->region()->param(0)] = at;
+  iteration_.scalars[loop_->region()->param(0)] = at;
   for (Op* op : *loop_->region()) {
     if (op->info().has(ir::kTerminator) || op == product_ || op->kind() == OpKind::Elementwise)
       continue;
-    if (op->results().empty() || !IsTileValue(op->result(0))) turn_.expand(op);
+    if (op->results().empty() || !IsTileValue(op->result(0))) iteration_.expand(op);
   }
 }
 

@@ -22,7 +22,7 @@ class BoxLoop {
   using Values = passes::Values;
 
   BoxLoop(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles, const ir::Op* product,
-          TurnMaker turn);
+          IterationMaker iteration);
 
   /// Expands the loop alone.
   void Run(ir::Value* acc);
@@ -41,9 +41,9 @@ class BoxLoop {
 
  private:
   void Open();
-  void FirstTurns(ir::Value* before, bool waits);
-  void FirstTurnsOf(ir::Value* block, ir::Value* before, bool waits);
-  void Turns(ir::Value* before, ir::Value* acc);
+  void FirstIterations(ir::Value* before, bool waits);
+  void FirstIterationsOf(ir::Value* block, ir::Value* before, bool waits);
+  void Iterations(ir::Value* before, ir::Value* acc);
   void Steps(ir::Value* worker, ir::Value* here, ir::Value* number, ir::Value* registers,
              ir::Value* acc);
   bool IsApart() const;
@@ -58,7 +58,7 @@ class BoxLoop {
   TeamTiles& tiles_;
   const ir::Op* product_;
   const ir::Op* loop_;
-  TurnMaker turn_;
+  IterationMaker iteration_;
   std::array<BoxRing, 2> rings_;
   SlotGates gates_;
   int64_t workers_;
@@ -72,7 +72,7 @@ class BoxLoop {
   ir::Value* first_ = nullptr;      ///< block
   ir::Value* end_ = nullptr;
   ir::Value* apart_ = nullptr;
-  ir::Value* turns_ = nullptr;  ///< of each block
+  ir::Value* iterations_ = nullptr;  ///< of each block
 };
 
 }  // namespace kdl::simt

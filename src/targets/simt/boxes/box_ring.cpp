@@ -30,7 +30,7 @@ Value* NewGated(ir::Builder& b, kdl::Scalar scalar, std::vector<int64_t> extents
 
 }  // namespace
 
-Value* TurnMaker::Scalar(const Value* old) const {
+Value* IterationMaker::Scalar(const Value* old) const {
   auto found = scalars.find(old);
   KDL_CHECK(found != scalars.end(), "'{}' is no scalar yet", old->name().text());
   return found->second;
@@ -48,25 +48,25 @@ void SlotGates::Open(Value* gates, int64_t arrivals) {
 
 void SlotGates::Close(Value* gates) { b_.Create(OpKind::MbarrierInvalidate, {{gates}}, {}); }
 
-Value* SlotGates::SlotOf(Value* turn) { return b_.Rem(turn, b_.I64(slots_)); }
+Value* SlotGates::SlotOf(Value* iteration) { return b_.Rem(iteration, b_.I64(slots_)); }
 
-void SlotGates::Await(Value* gates, Value* turn) {
-  Value* slot = SlotOf(turn);
-  Value* phase = b_.Div(turn, b_.I64(slots_));
+void SlotGates::Await(Value* gates, Value* iteration) {
+  Value* slot = SlotOf(iteration);
+  Value* phase = b_.Div(iteration, b_.I64(slots_));
   b_.Create(OpKind::MbarrierWait, {{gates}, {slot}, {phase}}, {});
 }
 
-void SlotGates::Arrive(Value* gates, Value* turn) {
-  b_.Create(OpKind::MbarrierArrive, {{gates}, {SlotOf(turn)}}, {});
+void SlotGates::Arrive(Value* gates, Value* iteration) {
+  b_.Create(OpKind::MbarrierArrive, {{gates}, {SlotOf(iteration)}}, {});
 }
 
 // -- Boxes ----------------------------------------------------------------------------------------
 
-BoxRing::BoxRing(ir::Builder& b, TeamTiles& tiles, const TurnMaker& turn, const Op* product,
-                 size_t factor)
+BoxRing::BoxRing(ir::Builder& b, TeamTiles& tiles, const IterationMaker& iteration,
+                 const Op* product, size_t factor)
     : b_(b),
       tiles_(tiles),
-      turn_(turn),
+      iteration_(iteration),
       product_(product),
       factor_(product->operand(factor)),
       box_(*BoxFactorOf(product, factor)) {}
@@ -103,7 +103,9 @@ void BoxRing::Bring(SlotGates& gates, Value* full, Value* number, int64_t worker
       });
 }
 
-Value* BoxRing::Tensor() const { return turn_.Scalar(box_.load->operand(ir::LoadOp::at_tensor)); }
+Value* BoxRing::Tensor() const {
+  return iteration_.Scalar(box_.load->operand(ir::LoadOp::at_tensor));
+}
 
 ir::Attr BoxRing::Along() const {
   return ir::MakeAttr<AttrKey::Along>(ir::NumberList{box_.row_dimension, box_.column_dimension});
@@ -134,10 +136,10 @@ Values BoxRing::StartOf() {
 /// The load's index operands at a point of its elementwise loop.
 Values BoxRing::IndexAt(const Values& point) {
   for (size_t i = 0; i < point.size(); ++i)
-    turn_.scalars[box_.elementwise->region()->param(i)] = point[i];
+    iteration_.scalars[box_.elementwise->region()->param(i)] = point[i];
   Values index;
   for (const Value* old : box_.load->Segment(ir::LoadOp::at_index))
-    index.push_back(turn_.Scalar(old));
+    index.push_back(iteration_.Scalar(old));
   return index;
 }
 
@@ -176,7 +178,7 @@ Value* BoxRing::ElementAt(Value* row, Value* column) {
   auto load = [&]() -> Values {
     IndexAt(point);
     return {passes::ExpandLoad(
-        b_, passes::AccessOf(box_.load, [&](Value* old) { return turn_.Scalar(old); }))};
+        b_, passes::AccessOf(box_.load, [&](Value* old) { return iteration_.Scalar(old); }))};
   };
   return MakeIf(b_, b_.And(inside(box_.row, row), inside(box_.column, column)),
                 {b_.types().ScalarOf(scalar())}, load,

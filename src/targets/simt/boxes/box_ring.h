@@ -8,7 +8,7 @@
 namespace kdl::simt {
 
 /// What the expansion of a loop's turn takes from who expands the kernel.
-struct TurnMaker {
+struct IterationMaker {
   ir::ValueMap& scalars;                ///< old scalar or tensor -> new
   std::function<void(ir::Op*)> expand;  ///< an op that makes blocks and scalars
 
@@ -24,10 +24,10 @@ class SlotGates {
   ir::Value* New(std::string_view name);
   void Open(ir::Value* gates, int64_t arrivals);
   void Close(ir::Value* gates);
-  ir::Value* SlotOf(ir::Value* turn);
+  ir::Value* SlotOf(ir::Value* iteration);
   /// Waits for the phase that turn `turn` ends.
-  void Await(ir::Value* gates, ir::Value* turn);
-  void Arrive(ir::Value* gates, ir::Value* turn);
+  void Await(ir::Value* gates, ir::Value* iteration);
+  void Arrive(ir::Value* gates, ir::Value* iteration);
 
  private:
   ir::Builder& b_;
@@ -40,7 +40,7 @@ class BoxRing {
  public:
   using Values = passes::Values;
 
-  BoxRing(ir::Builder& b, TeamTiles& tiles, const TurnMaker& turn, const ir::Op* product,
+  BoxRing(ir::Builder& b, TeamTiles& tiles, const IterationMaker& iteration, const ir::Op* product,
           size_t factor);
 
   const BoxFactor& box() const { return box_; }
@@ -66,7 +66,7 @@ class BoxRing {
 
   ir::Builder& b_;
   TeamTiles& tiles_;
-  const TurnMaker& turn_;
+  const IterationMaker& iteration_;
   const ir::Op* product_;
   ir::Value* factor_;
   BoxFactor box_;

@@ -58,7 +58,7 @@ void TeamExpander::ExpandElementwiseLoop(const Op* op) {
   Values buffers;
   std::vector<const Value*> made;
   for (const Value* result : op->results()) {
-    bool comes = result->uses().empty() || (turns_ && turns_->Brings(result));
+    bool comes = result->uses().empty() || (iterations_ && iterations_->Brings(result));
     buffers.push_back(comes ? nullptr : BufferOf(op, result));
     if (!comes) made.push_back(result);
   }

@@ -11,7 +11,7 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 #include "targets/simt/boxes/box_loop.h"
-#include "targets/simt/boxes/turn_boxes.h"
+#include "targets/simt/boxes/iteration_boxes.h"
 #include "targets/simt/tiles/block_copies.h"
 #include "targets/simt/tiles/factor_copies.h"
 #include "targets/simt/tiles/side_points.h"
@@ -86,7 +86,7 @@ class TeamExpander {
   /// Whether the loop alone goes on with the tile.
   static bool IsHandedOver(const Value* init, const Op* loop);
   void ExpandLoop(const Op* op);
-  TurnMaker Turn();
+  IterationMaker Iteration();
   /// The loop around a product of boxes that goes on from block to block, begun; null: there is none in the op.
   std::unique_ptr<BoxLoop> BoxesOfBlocks(const Op* op);
   /// The scalars that a region yields; the tiles are copied to where they are wanted, all at once.
@@ -104,8 +104,8 @@ class TeamExpander {
   FactorCopies factor_copies_;
   BlockCopies block_copies_;
   std::unordered_map<const Value*, Value*>
-      places_;                  ///< new index -> its distance from the block's start
-  TurnBoxes* turns_ = nullptr;  ///< of the loop around
+      places_;                            ///< new index -> its distance from the block's start
+  IterationBoxes* iterations_ = nullptr;  ///< of the loop around
   BoxLoop* blocks_boxes_ = nullptr;
   bool in_elementwise_ = false;
   bool has_maps_ = false;  ///< of products

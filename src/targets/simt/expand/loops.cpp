@@ -40,11 +40,11 @@ void TeamExpander::ExpandLoop(const Op* op) {
       tile_buffers[0]->def()->SetAttr(ir::MakeAttr<AttrKey::Far>(1));
     if (blocks_boxes_ && blocks_boxes_->loop() == op)
       return blocks_boxes_->RunInBlock(tile_buffers[0]);
-    return BoxLoop(facts_, b_, tiles_, product, Turn()).Run(tile_buffers[0]);
+    return BoxLoop(facts_, b_, tiles_, product, Iteration()).Run(tile_buffers[0]);
   }
   std::unique_ptr<BoxLoop> boxes_of_blocks = BoxesOfBlocks(op);
-  TurnBoxes boxes(b_, tiles_, op, Turn());
-  TurnBoxes* around = turns_;
+  IterationBoxes boxes(b_, tiles_, op, Iteration());
+  IterationBoxes* around = iterations_;
   if (!boxes.empty()) boxes.Open();
   Op* loop = counts ? b_.Create(OpKind::Loop,
                                 {{Scalar(op->operand(0))},
@@ -63,26 +63,26 @@ void TeamExpander::ExpandLoop(const Op* op) {
     if (!IsTileValue(op->result(i))) scalars_[op->result(i)] = loop->result(next++);
   }
   FillRegion(b_, loop->region(), [&] {
-    if (!boxes.empty()) boxes.BeginTurn(loop->region()->param(0));
-    turns_ = &boxes;
+    if (!boxes.empty()) boxes.BeginIteration(loop->region()->param(0));
+    iterations_ = &boxes;
     return ExpandRegion(op->region(), tile_buffers);
   });
-  turns_ = around;
+  iterations_ = around;
   if (!boxes.empty()) boxes.Close();
   if (!boxes_of_blocks) return;
   boxes_of_blocks->Close();
   blocks_boxes_ = nullptr;
 }
 
-TurnMaker TeamExpander::Turn() {
-  return {scalars_, [this](Op* of_turn) { ExpandOp(of_turn); }};
+IterationMaker TeamExpander::Iteration() {
+  return {scalars_, [this](Op* of_iteration) { ExpandOp(of_iteration); }};
 }
 
 std::unique_ptr<BoxLoop> TeamExpander::BoxesOfBlocks(const Op* op) {
   std::unique_ptr<BoxLoop> found;
   for (const Op* inner : *op->region()) {
     const Op* product = inner->kind() == OpKind::Loop ? BoxProductIn(inner) : nullptr;
-    if (product) found = std::make_unique<BoxLoop>(facts_, b_, tiles_, product, Turn());
+    if (product) found = std::make_unique<BoxLoop>(facts_, b_, tiles_, product, Iteration());
   }
   if (!found || !found->GoesOnWith(op)) return nullptr;
   blocks_boxes_ = found.get();

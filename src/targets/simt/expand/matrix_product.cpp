@@ -87,12 +87,12 @@ class MatrixExpander {
   Values Steps(Value* worker, const Values& before) {
     Value* size = SizeOf(folded_);
     int64_t extent = tiles_.Extent(folded_);
-    auto in_turn = [&] {
+    auto in_iteration = [&] {
       Value* zero = b_.I64(0);
       return MakeLoop(b_, {zero, size, depth_}, before,
                       [&](Value* term, const Values& accs) { return Step(worker, term, accs); });
     };
-    if (extent / depth_ > kMostWrittenOut) return in_turn();
+    if (extent / depth_ > kMostWrittenOut) return in_iteration();
     auto written_out = [&] {
       Values accs = before;
       for (int64_t term = 0; term < extent; term += depth_) accs = Step(worker, b_.I64(term), accs);
@@ -100,7 +100,7 @@ class MatrixExpander {
     };
     std::vector<ir::Type> types;
     for (const Value* acc : before) types.push_back(acc->type());
-    return MakeIf(b_, b_.Eq(size, b_.I64(extent)), types, written_out, in_turn);
+    return MakeIf(b_, b_.Eq(size, b_.I64(extent)), types, written_out, in_iteration);
   }
 
   Values Step(Value* worker, Value* term, const Values& accs) {

@@ -89,7 +89,7 @@ void MoveUse(Op* user, const Value* old, Value* ring, Value* slot) {
 RingLoop::RingLoop(ir::Builder& b, Op* loop, int64_t ahead) : b_(b), loop_(loop), ahead_(ahead) {
   b_.set_loc(loop_->loc());
   b_.SetInsertionPoint(loop_->region()->first());
-  Value* number = b_.Div(b_.Sub(turn(), lo()), step());
+  Value* number = b_.Div(b_.Sub(iteration(), lo()), step());
   slot_ = b_.Rem(number, b_.I64(ahead_ + 1));
   Value* last = b_.Add(number, b_.I64(ahead_));
   next_slot_ = b_.Rem(last, b_.I64(ahead_ + 1));
@@ -109,16 +109,16 @@ Value* RingLoop::NewRing(const Value* buffer) {
   return ring;
 }
 
-void RingLoop::FirstTurn(Value* number, const Body& body) {
+void RingLoop::FirstIteration(Value* number, const Body& body) {
   Value* way = b_.Mul(step(), number);
   Value* exists = b_.Lt(way, b_.Sub(hi(), lo()));
   MakeIf(b_, exists, [&] { body(b_.Add(lo(), way), number); });
 }
 
-void RingLoop::TurnAhead(const Body& body) {
+void RingLoop::IterationAhead(const Body& body) {
   Value* way = b_.Mul(step(), b_.I64(ahead_));
-  Value* goes_on = b_.Lt(way, b_.Sub(hi(), turn()));
-  MakeIf(b_, goes_on, [&] { body(b_.Add(turn(), way), next_slot_); });
+  Value* goes_on = b_.Lt(way, b_.Sub(hi(), iteration()));
+  MakeIf(b_, goes_on, [&] { body(b_.Add(iteration(), way), next_slot_); });
 }
 
 }  // namespace kdl::simt

@@ -26,15 +26,15 @@ class RingLoop {
 
   RingLoop(ir::Builder& b, ir::Op* loop, int64_t ahead);
 
-  ir::Value* turn() const { return loop_->region()->param(0); }
+  ir::Value* iteration() const { return loop_->region()->param(0); }
   /// That of the present turn.
   ir::Value* slot() const { return slot_; }
   /// With slots of what a buffer was, before the loop.
   ir::Value* NewRing(const ir::Value* buffer);
   /// At the builder's place, before the loop: `body` for turn `number`, where it exists.
-  void FirstTurn(ir::Value* number, const Body& body);
+  void FirstIteration(ir::Value* number, const Body& body);
   /// In the loop: `body` for the turn that is `ahead`, where it exists.
-  void TurnAhead(const Body& body);
+  void IterationAhead(const Body& body);
 
  private:
   ir::Value* lo() const;

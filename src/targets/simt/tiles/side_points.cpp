@@ -75,9 +75,10 @@ Value* AlignedRows::Find(Value* tensor, int64_t lanes) {
   Value* zero = b_.I64(0);
   Value* one = b_.I64(1);
   Value* aligned = nullptr;
-  for (size_t turn = 0; turn < rank; ++turn) {  // the first element, then those along a dimension
+  for (size_t iteration = 0; iteration < rank;
+       ++iteration) {  // the first element, then those along a dimension
     Values index(rank, zero);
-    if (turn > 0) index[turn - 1] = one;
+    if (iteration > 0) index[iteration - 1] = one;
     Value* gap =
         b_.Create(OpKind::AlignGap, {{tensor}, index}, {zero->type()},
                   {ir::MakeAttr<AttrKey::Access>(access), ir::MakeAttr<AttrKey::Lanes>(lanes)})

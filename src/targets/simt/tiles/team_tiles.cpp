@@ -194,9 +194,10 @@ void TeamTiles::DealRows(const Op* at, const AxisList& axes, const Rows& rows, c
   MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
     Value* columns = b_.I64(rows.inner);
     Value* first = together > 1 ? b_.Div(worker, columns) : zero;
-    for (int64_t turn = 0; turn < std::max<int64_t>(rows.inner / rows.workers, 1); ++turn) {
+    for (int64_t iteration = 0; iteration < std::max<int64_t>(rows.inner / rows.workers, 1);
+         ++iteration) {
       Value* number = together > 1 ? b_.Rem(worker, columns) : worker;
-      if (turn > 0) number = b_.Add(number, b_.I64(turn * rows.workers));
+      if (iteration > 0) number = b_.Add(number, b_.I64(iteration * rows.workers));
       auto walk = [&](const Values& inner) {
         auto at_row = [&](Value* row) {
           Values place = {row};
@@ -236,8 +237,8 @@ void TeamTiles::DealTogether(const Op* at, const AxisList& axes, int64_t workers
       int64_t count = TakenTogether(each);
       auto some = [&](Value* first) {
         std::vector<Values> places;
-        for (int64_t turn = 0; turn < count; ++turn) {
-          Value* before = b_.I64(turn * workers);
+        for (int64_t iteration = 0; iteration < count; ++iteration) {
+          Value* before = b_.I64(iteration * workers);
           places.push_back(PlaceOf(b_.Add(first, before), axes));
         }
         together(places);

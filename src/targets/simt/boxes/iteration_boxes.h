@@ -16,11 +16,11 @@ void FinishFactors(ir::Builder& b, TeamTiles& tiles, const ir::Op* elementwise,
                    std::span<const ir::Value* const> made, int64_t workers);
 
 /// The boxes that turns of a loop begin ahead, for products of groups of workers, where the turn does more than those.
-class TurnBoxes {
+class IterationBoxes {
  public:
   using Values = passes::Values;
 
-  TurnBoxes(ir::Builder& b, TeamTiles& tiles, const ir::Op* loop, TurnMaker turn);
+  IterationBoxes(ir::Builder& b, TeamTiles& tiles, const ir::Op* loop, IterationMaker iteration);
 
   const ir::Op* loop() const { return loop_; }
   bool empty() const { return boxes_.empty(); }
@@ -29,7 +29,7 @@ class TurnBoxes {
   /// Before the loop: opens gates, and begins what the first turns need.
   void Open();
   /// First in the turn that begins at `at`: begins what a later one needs.
-  void BeginTurn(ir::Value* at);
+  void BeginIteration(ir::Value* at);
   /// In the turn: what the product takes of it and of what workers have made. `target`: the buffer that the result gets.
   void Multiply(const ir::Op* product, ir::Value* target);
   /// Behind the loop.
@@ -54,7 +54,7 @@ class TurnBoxes {
   ir::Builder& b_;
   TeamTiles& tiles_;
   const ir::Op* loop_;
-  TurnMaker turn_;
+  IterationMaker iteration_;
   SlotGates gates_;
   std::vector<Box> boxes_;
   ir::Value* lo_ = nullptr;

@@ -1,4 +1,4 @@
-#include "targets/simt/boxes/turn_boxes.h"
+#include "targets/simt/boxes/iteration_boxes.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,8 +6,8 @@
 #include "ir/unit.h"
 #include "ir/views.h"
 #include "support/check.h"
+#include "targets/simt/analysis/iteration_needs.h"
 #include "targets/simt/analysis/matrix_units.h"
-#include "targets/simt/analysis/turn_needs.h"
 #include "targets/simt/boxes/group_product.h"
 
 // Products of groups of workers in a loop that does more, as attention: each box has a ring and gates of its own, and each turn
@@ -41,47 +41,51 @@ bool GroupMultiplies(const Op* op) {
   return unit && unit->unit->goes_on;
 }
 
-TurnBoxes::TurnBoxes(ir::Builder& b, TeamTiles& tiles, const Op* loop, TurnMaker turn)
+IterationBoxes::IterationBoxes(ir::Builder& b, TeamTiles& tiles, const Op* loop,
+                               IterationMaker iteration)
     : b_(b),
       tiles_(tiles),
       loop_(loop),
-      turn_(std::move(turn)),
+      iteration_(std::move(iteration)),
       gates_(b, loop->HasAttr(AttrKey::Ahead)
                     ? std::max(kLeastSlots, loop->attr<AttrKey::Ahead>() + 1)
                     : kLeastSlots) {
   Find();
 }
 
-void TurnBoxes::Find() {
+void IterationBoxes::Find() {
   for (Op* op : *loop_->region()) {
     if (!GroupMultiplies(op)) continue;
     for (size_t factor : {0, 1}) {
       if (!ComesAsBox(op, factor)) continue;
-      Box box{
-          op, factor, BoxRing(b_, tiles_, turn_, op, factor), ir::WorkersOf(ir::MapOf(*op)), {}};
+      Box box{op,
+              factor,
+              BoxRing(b_, tiles_, iteration_, op, factor),
+              ir::WorkersOf(ir::MapOf(*op)),
+              {}};
       AddSlice(loop_, op->operand(factor)->def(), box.needed);
       boxes_.push_back(std::move(box));
     }
   }
 }
 
-bool TurnBoxes::Brings(const Value* tile) const {
+bool IterationBoxes::Brings(const Value* tile) const {
   return std::ranges::any_of(
       boxes_, [&](const Box& box) { return box.product->operand(box.factor) == tile; });
 }
 
-TurnBoxes::Box* TurnBoxes::BoxOf(const Op* product, size_t factor) {
+IterationBoxes::Box* IterationBoxes::BoxOf(const Op* product, size_t factor) {
   auto found = std::ranges::find_if(
       boxes_, [&](const Box& box) { return box.product == product && box.factor == factor; });
   return found == boxes_.end() ? nullptr : &*found;
 }
 
-// -- Turns ----------------------------------------------------------------------------------------
+// -- Iterations ----------------------------------------------------------------------------------------
 
-void TurnBoxes::Open() {
-  lo_ = turn_.Scalar(loop_->operand(ir::LoopOp::at_lo));
-  hi_ = turn_.Scalar(loop_->operand(ir::LoopOp::at_hi));
-  step_ = turn_.Scalar(loop_->operand(ir::LoopOp::at_step));
+void IterationBoxes::Open() {
+  lo_ = iteration_.Scalar(loop_->operand(ir::LoopOp::at_lo));
+  hi_ = iteration_.Scalar(loop_->operand(ir::LoopOp::at_hi));
+  step_ = iteration_.Scalar(loop_->operand(ir::LoopOp::at_step));
   for (Box& box : boxes_) {
     box.ring.New(gates_.slots());
     box.full = gates_.New("full");
@@ -95,8 +99,8 @@ void TurnBoxes::Open() {
   });
   b_.Create(OpKind::Barrier, {}, {});
   Value* zero = b_.I64(0);
-  Value* turns = b_.I64(gates_.slots() - 1);
-  MakeLoop(b_, {zero, turns}, [&](Value* number) {
+  Value* iterations = b_.I64(gates_.slots() - 1);
+  MakeLoop(b_, {zero, iterations}, [&](Value* number) {
     Value* way = b_.Mul(step_, number);
     Value* exists = b_.Lt(way, b_.Sub(hi_, lo_));
     MakeIf(b_, exists, [&] {
@@ -106,7 +110,7 @@ void TurnBoxes::Open() {
   });
 }
 
-void TurnBoxes::BeginTurn(Value* at) {
+void IterationBoxes::BeginIteration(Value* at) {
   number_ = b_.Div(b_.Sub(at, lo_), step_);
   Value* way = b_.Mul(step_, b_.I64(gates_.slots() - 1));
   Value* goes_on = b_.Lt(way, b_.Sub(hi_, at));
@@ -115,13 +119,13 @@ void TurnBoxes::BeginTurn(Value* at) {
     Value* there = b_.Add(at, way);
     for (Box& box : boxes_) Bring(box, there, later, number_);
   });
-  turn_.scalars[loop_->region()->param(0)] = at;
+  iteration_.scalars[loop_->region()->param(0)] = at;
 }
 
 /// What turn `number`, which begins at `at`, needs; `present`: the turn that brings it; null: all slots are free.
-void TurnBoxes::Bring(Box& box, Value* at, Value* number, Value* present) {
-  turn_.scalars[loop_->region()->param(0)] = at;
-  for (Op* op : box.needed) turn_.expand(op);
+void IterationBoxes::Bring(Box& box, Value* at, Value* number, Value* present) {
+  iteration_.scalars[loop_->region()->param(0)] = at;
+  for (Op* op : box.needed) iteration_.expand(op);
   auto await_free = [&] {
     if (!present) return;
     Value* is_later = b_.Gt(present, b_.I64(0));
@@ -130,7 +134,7 @@ void TurnBoxes::Bring(Box& box, Value* at, Value* number, Value* present) {
   box.ring.Bring(gates_, box.full, number, box.workers, await_free, await_free);
 }
 
-void TurnBoxes::Close() {
+void IterationBoxes::Close() {
   b_.Create(OpKind::Barrier, {}, {});
   OnFirstWorker(b_, [&] {
     for (Box& box : boxes_) {
@@ -142,7 +146,7 @@ void TurnBoxes::Close() {
 
 // -- Products -------------------------------------------------------------------------------------
 
-StepFactor TurnBoxes::FactorAt(const Op* product, size_t factor) {
+StepFactor IterationBoxes::FactorAt(const Op* product, size_t factor) {
   AxisId folded = product->attr<AttrKey::Axes>()[0];
   if (Box* box = BoxOf(product, factor))
     return {box->ring.ring(), gates_.SlotOf(number_), box->ring.box().column == folded};
@@ -150,7 +154,7 @@ StepFactor TurnBoxes::FactorAt(const Op* product, size_t factor) {
   return {tiles_.BufferOf(tile), b_.I64(0), tiles_.IsLast(tile, folded)};
 }
 
-void TurnBoxes::Multiply(const Op* product, Value* target) {
+void IterationBoxes::Multiply(const Op* product, Value* target) {
   ProductBlock block(b_, tiles_, product);
   Value* registers = RegistersFor(b_, tiles_, product, target);
   const ir::AxisList& of_first = product->operand(0)->type()->axes;

@@ -1,4 +1,4 @@
-#include "targets/simt/analysis/turn_needs.h"
+#include "targets/simt/analysis/iteration_needs.h"
 
 #include <algorithm>
 
