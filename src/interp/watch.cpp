@@ -123,7 +123,7 @@ AgentId Watch::AgentOf(Core& core) {
   Agent agent{&walk, core.facts.core_id, run.iteration, {}, {}};
   const ir::Attr* domain = walk.op->FindAttr(AttrKey::Domain);
   // Which core a block that the cores claim runs on is open: each walk has blocks of its own.
-  if (domain && walk.op->attr<AttrKey::Deal>() != ir::DealKind::Dynamic) {
+  if (domain && walk.op->attr<AttrKey::Distribute>() != ir::DistributionKind::Dynamic) {
     std::string_view name = std::get<Name>(domain->value).text();
     key.push_back(static_cast<int64_t>(reinterpret_cast<intptr_t>(name.data())));
     for (size_t i = 0; i < walk.operands.size(); ++i)

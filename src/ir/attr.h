@@ -16,7 +16,7 @@ namespace kdl::ir {
 enum class EdgeKind : uint8_t { Guard, Clip, Proven, Else };
 enum class OrderKind : uint8_t { Open, Chain, Lanes64 };
 enum class FoldKind : uint8_t { Sum, Prod, Max, Min, Any, All };
-enum class DealKind : uint8_t { Static, Dynamic, Grouped };
+enum class DistributionKind : uint8_t { Static, Dynamic, Grouped };
 enum class UpdateKind : uint8_t { Set, Add, Max, Min, And, Or, Xor, Mul };
 inline constexpr size_t kUpdateKinds = static_cast<size_t>(UpdateKind::Mul) + 1;
 enum class ScopeKind : uint8_t { Core, Launch, Group };

@@ -48,7 +48,8 @@ ElementWalk MakeElementSpmd(Builder& builder, Function& kernel, Type tensor,
     bounds.push_back(builder.SizeValue(tensor->dims[d]));
     types.push_back(BinderType(builder, kernel, tensor, d));
   }
-  walk.op = builder.Create(OpKind::Spmd, {bounds}, {}, {MakeAttr<AttrKey::Deal>(DealKind::Static)});
+  walk.op = builder.Create(OpKind::Spmd, {bounds}, {},
+                           {MakeAttr<AttrKey::Distribute>(DistributionKind::Static)});
   for (Type type : types) builder.AddParam(walk.op->region(), type, {});
   for (size_t b : binder_of) Bind(walk, builder, walk.op->region()->param(b));
   builder.SetInsertionPoint(walk.op->region());

@@ -147,7 +147,8 @@ class Fusion {
     for (size_t i = 0; i < BinderCount(a); ++i) {
       if (!SameBlocks(a->region()->param(i)->type(), b->region()->param(i)->type())) return false;
     }
-    return a->kind() != OpKind::Spmd || a->attr<AttrKey::Deal>() == b->attr<AttrKey::Deal>();
+    return a->kind() != OpKind::Spmd ||
+           a->attr<AttrKey::Distribute>() == b->attr<AttrKey::Distribute>();
   }
 
   bool SameBlocks(Type a, Type b) const {

@@ -17,7 +17,7 @@
 // lower-group-reductions: an spmd that is dealt in groups becomes one over the groups, each of which walks its blocks in order. What
 // the blocks update for their group goes to parts, which lie in a tensor of the launch; after a barrier these are folded.
 //
-//   spmd (%i: block<i> in %lo .. %hi) { … update %v into %t[%e] {how = add, scope = group} … } {deal = grouped}
+//   spmd (%i: block<i> in %lo .. %hi) { … update %v into %t[%e] {how = add, scope = group} … } {distribute = grouped}
 //   -> %parts = launch_tensor "t" : tensor<f32,[min(blocks, 256), sizes of t]>
 //      spmd (%g in 0 .. min(%blocks, 256)) {
 //        fill %parts[%g, …] with the identity
@@ -168,7 +168,7 @@ class GroupFolder {
 
   void WalkGroups() {
     Op* walk = builder_.Create(OpKind::Spmd, {{builder_.I64(0), blocks_->groups()}}, {},
-                               {MakeAttr<AttrKey::Deal>(ir::DealKind::Static)});
+                               {MakeAttr<AttrKey::Distribute>(ir::DistributionKind::Static)});
     Value* group = builder_.AddParam(walk->region(), types_.ScalarOf(Scalar::I64),
                                      builder_.module().context().names.Intern("group"));
     builder_.SetInsertionPoint(walk->region());
@@ -416,7 +416,7 @@ class GroupFolder {
 
 void RunLowerGroupReductions(PassContext& context, ir::Function& kernel) {
   for (Op* op : OpsOfKind(kernel, OpKind::Spmd)) {
-    if (op->attr<AttrKey::Deal>() == ir::DealKind::Grouped)
+    if (op->attr<AttrKey::Distribute>() == ir::DistributionKind::Grouped)
       GroupFolder(context.module, kernel, op).Run();
   }
 }

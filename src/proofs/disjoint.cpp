@@ -19,7 +19,7 @@ std::set<const Value*> SafeIn(const ir::Function& kernel) {
   std::set<const Value*> safe;
   std::vector<AccessView> views = AccessesIn(kernel.body);
   for (const AccessView& view : views) safe.insert(ir::MemoryOf(view.tensor));
-  std::erase_if(safe, [](const Value* memory) { return !IsDealtPlainly(memory); });
+  std::erase_if(safe, [](const Value* memory) { return !IsDistributedPlainly(memory); });
   for (const AccessView& view : views) {
     const Value* memory = ir::MemoryOf(view.tensor);
     if (view.effect == Effect::Write && safe.contains(memory) && !IsOncePlainly(view))

@@ -67,7 +67,7 @@ bool WritesAll(const AccessView& view, Terms& terms) {
 
 }  // namespace
 
-bool IsDealtPlainly(const Value* memory) {
+bool IsDistributedPlainly(const Value* memory) {
   std::vector<AccessView> views = PlainAccessesOf(memory);
   const Op* walk = views.empty() ? nullptr : Around(views[0].op, OpKind::Spmd);
   if (!walk || walk->parent_region()->parent()) return false;

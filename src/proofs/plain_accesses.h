@@ -12,7 +12,7 @@ bool IsWhole(const ir::Value* range, Size dim, Terms& terms);
 
 /// Whether one walk at the top of the kernel makes all accesses, each indexed alike by every range that it deals: then no two
 /// blocks touch one element.
-bool IsDealtPlainly(const ir::Value* memory);
+bool IsDistributedPlainly(const ir::Value* memory);
 
 /// Whether each axis of the access is an index by itself: then no two of its points are one element.
 bool IsOncePlainly(const AccessView& view);

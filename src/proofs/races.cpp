@@ -414,10 +414,11 @@ PointSet Races::OtherBlock(const Op* a, const Op* b, const Loops& equal, bool sa
   }
   if (!a || !b) return instances_.All();
   if (a == b && same_iteration) return OtherNumbers(a, b);
-  auto deal = a->attr<AttrKey::Deal>();
+  auto distribute = a->attr<AttrKey::Distribute>();
   bool one_domain = a->HasAttr(AttrKey::Domain) && b->HasAttr(AttrKey::Domain) &&
                     a->attr<AttrKey::Domain>() == b->attr<AttrKey::Domain>() &&
-                    deal == b->attr<AttrKey::Deal>() && deal != ir::DealKind::Dynamic;
+                    distribute == b->attr<AttrKey::Distribute>() &&
+                    distribute != ir::DistributionKind::Dynamic;
   auto kind = [](const Value* binder) { return binder->type()->kind; };
   bool alike = std::ranges::equal(a->region()->params(), b->region()->params(), {}, kind, kind);
   if (!one_domain || !alike) return instances_.All();

@@ -19,7 +19,7 @@ kernel @matmul.f32 dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K
   axis k = K by 4
   %0 = const 0 : i64
   %z = const 0.0 : f32
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %1 = broadcast %z : tile<f32; i j>
     %acc = for %k: block<k> in %0 .. %K carry(%acc.1 = %1) {
       %x = load %a[%i, %k] {edge = clip} : tile<f32; i k>
@@ -106,7 +106,7 @@ kernel @rows dims(%N, %M, %K) (%x: tensor<f32,[N,M,K]> in, %y: tensor<f32,[N,(M*
   %0 = const 0 : i64
   %n = mul %M, %K : i64
   %i = make_block %0, %n, %0 : block<i>
-  spmd (%r: i64 in %0 .. %N) {deal = static} {
+  spmd (%r: i64 in %0 .. %N) {distribute = static} {
     %t = load %v[%r, %i] {edge = clip} : tile<f32; i>
     store %t to %y[%r, %i] {edge = clip}
     yield
@@ -230,7 +230,7 @@ kernel @outer dims(%M, %N) (%a: tensor<i32,[M]> in, %b: tensor<i32,[N]> in, %y: 
   %0 = const 0 : i64
   %2 = const 2 : i64
   %d = make_block %0, %2, %0 : block<d>
-  spmd (%j: block<j> in %0 .. %N, %i: block<i> in %0 .. %M) {deal = static} {
+  spmd (%j: block<j> in %0 .. %N, %i: block<i> in %0 .. %M) {distribute = static} {
     %x = load %a[%i] {edge = clip} : tile<i32; i>
     %y1 = load %b[%j] {edge = clip} : tile<i32; j>
     %p = mul %x, %y1 : tile<i32; i j>
@@ -260,7 +260,7 @@ kernel @shift generics(S = 2) dims(%N, %H) (%x: tensor<f32,[N]> in, %y: tensor<f
   axis i = H by 4
   %0 = const 0 : i64
   %e = const -1.0 : f32
-  spmd (%i: block<i> in %0 .. %H) {deal = static} {
+  spmd (%i: block<i> in %0 .. %H) {distribute = static} {
     %t = load %x[S*%i - 3] else %e {edge = else} : tile<f32; i>
     store %t to %y[%i] {edge = clip}
     yield
@@ -282,7 +282,7 @@ TEST_CASE("a gather is joined by name, checked per element and blind where maske
 kernel @gather dims(%N, %V) (%table: tensor<f32,[V,N]> in, %ids: tensor<i32,[N]> in, %use: tensor<bool,[N]> in, %y: tensor<f32,[N]> out) {
   axis i = N by 4
   %0 = const 0 : i64
-  spmd (%i: block<i> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %N) {distribute = static} {
     %k = load %ids[%i] {edge = clip} : tile<i32; i>
     %m = load %use[%i] {edge = clip} : tile<bool; i>
     %t = load %table[%k, %i] where %m {edge = guard, text = "table[ids[i], i]"} : tile<f32; i>
@@ -338,7 +338,7 @@ kernel @count dims(%B, %N) (%y: tensor<i64,[B,N]> inout) {
   %0 = const 0 : i64
   %1 = const 1 : i64
   %100 = const 100 : i64
-  spmd (%b: i64 in %0 .. %B, %i: block<i> in %0 .. %N) {deal = static} {
+  spmd (%b: i64 in %0 .. %B, %i: block<i> in %0 .. %N) {distribute = static} {
     %lo = block_start %i : i64
     %n = block_size %i : i64
     %hi = add %lo, %n : i64
@@ -392,7 +392,7 @@ kernel @divide dims(%N) (%x: tensor<i32,[N]> in, %y: tensor<i32,[N]> out) {
   axis i = N by 4
   %0 = const 0 : i64
   %k = const 60 : i32
-  spmd (%i: block<i> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %N) {distribute = static} {
     %t = load %x[%i] {edge = clip} : tile<i32; i>
     %q = div %k, %t {text = "60 / x[i]"} : tile<i32; i> loc("d.kdl":3:9+9)
     store %q to %y[%i] {edge = clip}
@@ -417,7 +417,7 @@ kernel @map dims(%N) (%x: tensor<i32,[N]> in, %y: tensor<i32,[N]> out) {
   axis i = N by 4
   %0 = const 0 : i64
   %one = const 1 : i32
-  spmd (%i: block<i> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %N) {distribute = static} {
     %t = load %x[%i] {edge = clip} : tile<i32; i>
     %z = const 0 : i32
     %m = ne %t, %z : tile<bool; i>

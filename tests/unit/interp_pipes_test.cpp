@@ -22,7 +22,7 @@ kernel @k dims(%M) (%x: tensor<f32,[M]> in, %y: tensor<f32,[M]> out)" +
   %q = pipe )" +
          pipe + R"( : pipe<f32,[4]>
   stage {name = "make"} {
-    spmd (%i: block<i> in %0 .. %M) {deal = static, domain = "blocks"} {
+    spmd (%i: block<i> in %0 .. %M) {distribute = static, domain = "blocks"} {
       %v = load %x[%i] {edge = clip} : tile<f32; i>
 )" + push +
          R"(
@@ -31,7 +31,7 @@ kernel @k dims(%M) (%x: tensor<f32,[M]> in, %y: tensor<f32,[M]> out)" +
     yield
   }
   stage {name = "use"} {
-    spmd (%j: block<j> in %0 .. %M) {deal = static, domain = "blocks"} {
+    spmd (%j: block<j> in %0 .. %M) {distribute = static, domain = "blocks"} {
 )" + pop +
          R"(
       %w = add %t, %1 : tile<f32; j>

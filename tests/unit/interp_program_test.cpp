@@ -11,7 +11,7 @@ constexpr const char* kKernels = R"(
 kernel @scale dims(%N) (%a: f32, %x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out) {
   axis i = N by 4
   %0 = const 0 : i64
-  spmd (%i: block<i> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %N) {distribute = static} {
     %t = load %x[%i] {edge = clip} : tile<f32; i>
     %u = mul %t, %a : tile<f32; i>
     store %u to %y[%i] {edge = clip}

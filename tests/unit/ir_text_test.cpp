@@ -31,7 +31,7 @@ kernel @matmul.f32 types(T = f32) generics(BM = auto, BN = 64, D, E in {32, 64} 
   axis k.1 in k by 8 innermost
   %0 = const 0 : i64
   %z = const 0.0 : f32
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N, %s: i64 in %0 .. %K) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N, %s: i64 in %0 .. %K) {distribute = static} {
     %1 = broadcast %z : tile<f32; i j>
     %acc = for %k: block<k> in %0 .. %K carry(%acc.1 = %1) {
       %2 = load %a[%i, %k] {edge = clip, text = "a[i, k]"} : tile<f32; i k>
@@ -132,7 +132,7 @@ kernel @tiles generics(B = 4 | 8) dims(%M) (%x: tensor<f32,[M]> in, %y: tensor<f
   %0 = const 0 : i64
   %q = pipe {depth = 2, name = "q"} : pipe<f32,[B]>
   stage {name = "make"} {
-    spmd (%i: block<i> in %0 .. %M) {deal = static, domain = "blocks"} {
+    spmd (%i: block<i> in %0 .. %M) {distribute = static, domain = "blocks"} {
       %1 = load %x[%i] {edge = clip, text = "x[i]"} : tile<f32; i>
       push %1 to %q over i {text = "q.push(x[i])"}
       yield
@@ -140,7 +140,7 @@ kernel @tiles generics(B = 4 | 8) dims(%M) (%x: tensor<f32,[M]> in, %y: tensor<f
     yield
   }
   stage {name = "use"} {
-    spmd (%j: block<j> in %0 .. %M) {deal = static, domain = "blocks"} {
+    spmd (%j: block<j> in %0 .. %M) {distribute = static, domain = "blocks"} {
       %2 = pop %q over j {text = "q.pop(j)"} : tile<f32; j>
       store %2 to %y[%j] {edge = clip, text = "y[j]"}
       yield
@@ -184,7 +184,7 @@ kernel @k dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out) {
   %lo = const 0 : i64
   %one = const 1 : i64
   %zero = const 0.0 : f32
-  spmd (%rb: block<r> in %lo .. %R, %cb: block<c> in %lo .. %C) {deal = static} {
+  spmd (%rb: block<r> in %lo .. %R, %cb: block<c> in %lo .. %C) {distribute = static} {
     %t = load %x[%rb, %cb] {edge = clip} : tile<f32; r c>
     %n = iota %cb : tile<i64; c>
     %m = broadcast %n : tile<i64; r c>

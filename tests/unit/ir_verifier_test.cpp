@@ -21,7 +21,7 @@ kernel @k dims(%M, %N) (%x: tensor<f32,[M,N]> inout, %h: tensor<f16,[M]> in, %f:
   axis j = N by 8
   axis k = N by 4
   %zero = const 0 : i64
-  spmd (%i: block<i> in %zero .. %M, %j: block<j> in %zero .. %N) {deal = static} {
+  spmd (%i: block<i> in %zero .. %M, %j: block<j> in %zero .. %N) {distribute = static} {
     %t = broadcast %f : tile<f32; i>
     %u = broadcast %f : tile<f32; i j>
 )" + std::string(ops) +
@@ -163,7 +163,8 @@ TEST_CASE("control flow") {
   CheckFault("%r = if %b {\nyield %n\n} else {\nyield %f\n} : f32", "the types of yielded values");
   CheckFault("if %b {\n} else {\nyield\n}", "does not end with 'yield'");
   CheckFault("if %b {\nreturn\n} else {\nyield\n}", "stands where no function ends");
-  CheckFault("spmd (%q: i64 in %zero .. %N) {deal = static} {\nyield\n}", "stands in another spmd");
+  CheckFault("spmd (%q: i64 in %zero .. %N) {distribute = static} {\nyield\n}",
+             "stands in another spmd");
   CheckFault("%r = elementwise (%p in %i, %q in %i) {\nyield %f\n} : tile<f32; i>",
              "two blocks of one axis");
   CheckFault("%r = elementwise (%p in %i) {\nyield %t\n} : tile<f32; i>",

@@ -33,7 +33,7 @@ struct Case {
         "kernel @k dims(%N, %M) {{export}} (%x: tensor<f32,[N,M]> in, %y: tensor<f32,[{}]> {}) {{\n"
         "  axis i = N by {}\n  axis j{} by {}\n  require {{compare = gt, left = M, right = {}, "
         "text = \"M\"}}\n  %lo = const {} : i64\n  %z = const 0.0 : f32\n"
-        "  %zero = const 0 : i64\n  spmd (%i: block<i> in %zero .. %N) {{deal = static}} {{\n"
+        "  %zero = const 0 : i64\n  spmd (%i: block<i> in %zero .. %N) {{distribute = static}} {{\n"
         "    for %j: block<j> in %lo .. %M {{\n",
         size, is_out ? "out" : "inout", block_i, lo == 0 ? " = M" : "", block_j, lo, lo);
     for (size_t s = 0; s < stores.size(); ++s) text += StoreText(stores[s], s);

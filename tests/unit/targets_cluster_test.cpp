@@ -57,7 +57,7 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
   axis k = K by 4
   %0 = const 0 : i64
   %z = const 0.0 : f32
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %init = broadcast %z : tile<f32; i j>
     %acc = for %k: block<k> in %0 .. %K carry(%t = %init) {ahead = 2} {
       %x = load %a[%i, %k] {edge = clip} : tile<f32; i k>
@@ -79,7 +79,7 @@ kernel @adds dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %b: tensor<i32,[N,K]> i
   axis j = N by 8
   axis k = K by 4
   %0 = const 0 : i64
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %init = load %c[%j, %i] {edge = clip} : tile<i32; i j>
     %acc = for %k: block<k> in %0 .. %K carry(%t = %init) {
       %x = load %a[%i, %k] {edge = clip} : tile<i32; i k>
@@ -102,7 +102,7 @@ kernel @columns dims(%M, %N, %K) (%a: tensor<f32,[M,N]> in, %b: tensor<f32,[K,M,
   axis k = K by 2
   %0 = const 0 : i64
   %1 = const 2.0 : f32
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     for %k: block<k> in %0 .. %K {
       %x = load %a[%i, %0] {edge = proven} : tile<f32; i>
       %y = mul %x, %1 : tile<f32; i>
@@ -127,7 +127,7 @@ kernel @stages dims(%M, %N, %K) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[M,K]>
   %z = const 0.0 : f32
   %q = pipe {depth = 2, name = "q"} : pipe<f32,[4]>
   stage {name = "make"} {
-    spmd (%r: i64 in %0 .. %M) {deal = static} {
+    spmd (%r: i64 in %0 .. %M) {distribute = static} {
       for %c: block<c> in %0 .. %N {
         %v = load %x[%r, %c] {edge = clip} : tile<f32; c>
         push %v to %q over c
@@ -138,7 +138,7 @@ kernel @stages dims(%M, %N, %K) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[M,K]>
     yield
   }
   stage {name = "use"} {
-    spmd (%o: i64 in %0 .. %M) {deal = static} {
+    spmd (%o: i64 in %0 .. %M) {distribute = static} {
       %sum = for %k: block<k> in %0 .. %K carry(%s = %z) {ahead = 2} {
         %g = load %w[%o, %k] {edge = clip} : tile<f32; k>
         %p = reduce sum %g over k {acc = f32, order = chain} : f32
@@ -170,7 +170,7 @@ kernel @parts dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %h: tensor<i32,[M,N]> 
   %2 = const 2 : i64
   %z = const 0 : i32
   loop %t in %0 .. %2 step %1 {
-    spmd (%r: i64 in %0 .. %M, %c: block<c> in %0 .. %N) {deal = static} {
+    spmd (%r: i64 in %0 .. %M, %c: block<c> in %0 .. %N) {distribute = static} {
       %sum = for %k: block<k> in %0 .. %K carry(%s = %z) {
         %v = load %a[%r, %k] {edge = clip} : tile<i32; k>
         %p = reduce sum %v over k {acc = i32, order = chain} : i32
@@ -183,7 +183,7 @@ kernel @parts dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %h: tensor<i32,[M,N]> 
       yield
     }
     sync
-    spmd (%o: i64 in %0 .. %M) {deal = static} {
+    spmd (%o: i64 in %0 .. %M) {distribute = static} {
       %all = for %e: block<c> in %0 .. %N carry(%acc = %z) {
         %g = load %h[%o, %e] {edge = clip} : tile<i32; c>
         %b = reduce sum %g over c {acc = i32, order = chain} : i32
@@ -206,7 +206,7 @@ kernel @meets dims(%M, %N, %K) (%h: tensor<i32,[M,N]> inout, %y: tensor<i32,[M,N
   axis c = N by 4
   %0 = const 0 : i64
   %one = const 1 : i32
-  spmd (%r: i64 in %0 .. %M, %c: block<c> in %0 .. %N) {deal = static} {
+  spmd (%r: i64 in %0 .. %M, %c: block<c> in %0 .. %N) {distribute = static} {
     %v = load %h[%r, %c] {edge = clip} : tile<i32; c>
     %u = add %v, %one : tile<i32; c>
     store %u to %h[%r, %c] {edge = clip}
@@ -215,7 +215,7 @@ kernel @meets dims(%M, %N, %K) (%h: tensor<i32,[M,N]> inout, %y: tensor<i32,[M,N
   for %e: block<c> in %0 .. %N {
     sync
     %g = load %h[%0, %e] {edge = clip} : tile<i32; c>
-    spmd (%o: i64 in %0 .. %M) {deal = static} {
+    spmd (%o: i64 in %0 .. %M) {distribute = static} {
       store %g to %y[%o, %e] {edge = clip}
       yield
     }

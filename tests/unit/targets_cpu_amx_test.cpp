@@ -31,7 +31,7 @@ kernel @product dims(%M, %N, %K) (%a: tensor<A,[M,K]> in, %b: tensor<B,[K,N]> in
   axis k = K by 200
   %zero = const 0 : i64
   %none = const 0 : i32
-  spmd (%ib: block<i> in %zero .. %M, %jb: block<j> in %zero .. %N) {deal = static} {
+  spmd (%ib: block<i> in %zero .. %M, %jb: block<j> in %zero .. %N) {distribute = static} {
     %start = broadcast %none : tile<i32; i j>
     %sum = for %kb: block<k> in %zero .. %K carry(%acc = %start) {
       %x = load %a[%ib, %kb] {edge = clip} : tile<A; i k>

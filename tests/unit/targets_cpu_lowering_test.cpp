@@ -24,7 +24,7 @@ TEST_CASE("elementwise over blocks") {
 kernel @saxpy dims(%N) (%a: f32, %x: tensor<f32,[N]> in, %y: tensor<f32,[N]> inout) {
   axis i = N by 8
   %0 = const 0 : i64
-  spmd (%i: block<i> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %N) {distribute = static} {
     %x0 = load %x[%i] {edge = clip} : tile<f32; i>
     %y0 = load %y[%i] {edge = clip} : tile<f32; i>
     %s = fma %x0, %a, %y0 : tile<f32; i>
@@ -45,7 +45,7 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
   axis k = K by 4
   %0 = const 0 : i64
   %z = const 0.0 : f32
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %init = broadcast %z : tile<f32; i j>
     %acc = for %k: block<k> in %0 .. %K carry(%t = %init) {
       %x = load %a[%i, %k] {edge = clip} : tile<f32; i k>
@@ -75,7 +75,7 @@ TEST_CASE("narrow floats and integers contract in their accumulator") {
   %0 = const 0 : i64
   %z = const )" + zero +
                       " : " + acc + R"(
-  spmd (%j: block<j> in %0 .. %N, %i: block<i> in %0 .. %M) {deal = static} {
+  spmd (%j: block<j> in %0 .. %N, %i: block<i> in %0 .. %M) {distribute = static} {
     %init = broadcast %z : tile<)" +
                       acc + R"(; i j>
     %acc = for %k: block<k> in %0 .. %K carry(%t = %init) {
@@ -113,7 +113,7 @@ kernel @softmax dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[M,N]> ou
   %0 = const 0 : i64
   %low = const -inf : f32
   %z = const 0.0 : f32
-  spmd (%r: block<r> in %0 .. %M) {deal = static} {
+  spmd (%r: block<r> in %0 .. %M) {distribute = static} {
     %m0 = broadcast %low : tile<f32; r>
     %s0 = broadcast %z : tile<f32; r>
     %m, %s = for %c: block<c> in %0 .. %N carry(%m1 = %m0, %s1 = %s0) {
@@ -157,7 +157,7 @@ kernel @swap dims(%M, %N) (%x: tensor<f32,[M]> in, %y: tensor<f32,[M,4]> out) {
   %0 = const 0 : i64
   %1 = const 1 : i64
   %two = const 2.0 : f32
-  spmd (%i: block<i> in %0 .. %M) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M) {distribute = static} {
     %a = load %x[%i] {edge = clip} : tile<f32; i>
     %b = mul %a, %two : tile<f32; i>
     %p, %q, %r, %s = loop %n in %0 .. %N step %1 carry(%p1 = %a, %q1 = %b, %r1 = %a, %s1 = %b) {
@@ -183,7 +183,7 @@ kernel @turn dims(%M, %N) (%x: tensor<f32,[M,3]> in, %y: tensor<f32,[M,3]> out) 
   axis i = M by 8
   %0 = const 0 : i64
   %1 = const 1 : i64
-  spmd (%i: block<i> in %0 .. %M) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M) {distribute = static} {
     %a = load %x[%i, 0] {edge = clip} : tile<f32; i>
     %b = load %x[%i, 1] {edge = clip} : tile<f32; i>
     %c = load %x[%i, 2] {edge = clip} : tile<f32; i>
@@ -216,7 +216,7 @@ kernel @choose dims(%M, %N) (%flag: bool, %x: tensor<f32,[M,N]> in, %y: tensor<f
   axis i = M by 4
   axis j = N by 8
   %0 = const 0 : i64
-  spmd (%i: block<i> in %0 .. %M) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M) {distribute = static} {
     for %j: block<j> in %0 .. %N {
       %a = load %x[%i, %j] {edge = clip} : tile<f32; i j>
       %b = load %y[%i, %j] {edge = clip} : tile<f32; i j>
@@ -252,7 +252,7 @@ kernel @shift dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[M,N]> inou
   axis i = M by 4
   axis j = N by 8
   %0 = const 0 : i64
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %a = load %x[%i, 2*%j - 3] {edge = guard, text = "x[i, 2*j - 3]"} : tile<f32; i j> loc("k.kdl":7:3+4)
     %b = load %x[%i + 1, %j] {edge = guard, text = "x[i + 1, j]"} : tile<f32; i j> loc("k.kdl":8:3+4)
     %c = add %a, %b : tile<f32; i j>
@@ -268,7 +268,7 @@ kernel @gather dims(%M, %N) (%t: tensor<i32,[M]> in, %x: tensor<f32,[N]> in, %y:
   axis i = M by 4
   axis j = N by 8
   %0 = const 0 : i64
-  spmd (%i: block<i> in %0 .. %M) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M) {distribute = static} {
     %n = load %t[%i] {edge = clip} : tile<i32; i>
     %a = load %x[%n + 3] {edge = guard, text = "x[t[i] + 3]"} : tile<f32; i> loc("k.kdl":7:3+4)
     for %j: block<j> in %0 .. %N {
@@ -289,7 +289,7 @@ kernel @across dims(%M, %N) (%x: tensor<f32,[N,M]> in, %y: tensor<f32,[M,N]> ino
   axis i = M by 4
   axis j = N by 8
   %0 = const 0 : i64
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %a = load %x[2*%j, %i + 1] {edge = guard, text = "x[2*j, i + 1]"} : tile<f32; i j>
     store %a to %y[%i, %j] {edge = clip}
     yield
@@ -307,7 +307,7 @@ kernel @place dims(%M, %N) (%x: tensor<f32,[M]> in, %y: tensor<f32,[M,2]> inout)
   %0 = const 0 : i64
   %1 = const 1 : i64
   %half = const 0.5 : f32
-  spmd (%i: block<i> in %0 .. %M) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M) {distribute = static} {
     %a = load %x[%i] {edge = clip} : tile<f32; i>
     %b = neg %a : tile<f32; i>
     %p, %q = loop %n in %0 .. %N step %1 carry(%p1 = %a, %q1 = %b) {
@@ -335,7 +335,7 @@ kernel @stencil dims(%M, %N) (%x: tensor<f32,[M,N]> in, %m: tensor<bool,[M,N]> i
   axis j = N by 8
   %0 = const 0 : i64
   %pad = const 9.0 : f32
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %far = iota %j : tile<i64; j>
     %else = cast %far : tile<f32; j>
     %a = load %x[%i - 1, %j + 1] else %pad {edge = else} : tile<f32; i j>
@@ -379,7 +379,7 @@ kernel @divide dims(%M, %N) (%a: tensor<i32,[M]> in, %b: tensor<i32,[N]> in, %y:
   axis j = N by 8
   %0 = const 0 : i64
   %z = const 0 : i32
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %u = load %a[%i] {edge = clip} : tile<i32; i>
     %v = load %b[%j] {edge = clip} : tile<i32; j>
     %ok = ne %v, %z : tile<bool; j>
@@ -409,7 +409,7 @@ kernel @reduce dims(%M, %N) (%x: tensor<f32,[M,N]> in, %p: tensor<i32,[M,N]> in,
   axis h = M by 70
   %0 = const 0 : i64
   %3 = const 3 : i32
-  spmd (%i: block<i> in %0 .. %M) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M) {distribute = static} {
     for %j: block<j> in %0 .. %N {
       %t = load %x[%i, %j] {edge = clip} : tile<f32; i j>
       %q = load %p[%i, %j] {edge = clip} : tile<i32; i j>
@@ -436,7 +436,7 @@ kernel @reduce dims(%M, %N) (%x: tensor<f32,[M,N]> in, %p: tensor<i32,[M,N]> in,
     }
     yield
   }
-  spmd (%k: block<k> in %0 .. %N) {deal = static} {
+  spmd (%k: block<k> in %0 .. %N) {distribute = static} {
     for %h: block<h> in %0 .. %M {
       %f = load %x[%h, %k] {edge = clip} : tile<f32; k h>
       %d = cast %f : tile<f64; k h>
@@ -471,7 +471,7 @@ kernel @dots dims(%M, %N) (%x: tensor<f32,[M,N]> in, %v: tensor<f32,[N]> in, %y:
   %0 = const 0 : i64
   %5 = const 5 : i64
   %q = make_block %5, %5, %0 : block<q>
-  spmd (%i: block<i> in %0 .. %M) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M) {distribute = static} {
     %z = load %y[%i] {edge = clip} : tile<f32; i>
     %acc = for %j: block<j> in %0 .. %N carry(%a = %z) {
       %t = load %x[%i, %j] {edge = clip} : tile<f32; i j>
@@ -512,7 +512,7 @@ kernel @ranges dims(%N) (%lo: i32, %hi: i32, %y: tensor<i64,[N,4]> inout) {
   %hi8 = cast %hi : i64
   %end = add %N, %lo8 : i64
   %2 = const 2 : i64
-  spmd (%b: i64 in %lo8 .. %end, %i: block<i> in %lo8 .. %hi8, %n: i64 in %1 .. %2) {deal = static} {
+  spmd (%b: i64 in %lo8 .. %end, %i: block<i> in %lo8 .. %hi8, %n: i64 in %1 .. %2) {distribute = static} {
     %row = sub %b, %lo8 : i64
     %index = block_index %i : i64
     %size = block_size %i : i64
@@ -529,7 +529,7 @@ kernel @ranges dims(%N) (%lo: i32, %hi: i32, %y: tensor<i64,[N,4]> inout) {
   }
   %five = const 5 : i64
   %last = add %off, %five : i64
-  spmd (%b2: i64 in %0 .. %N) {deal = static} {
+  spmd (%b2: i64 in %0 .. %N) {distribute = static} {
     %sum, %count = for %k: block<k> in %off .. %last carry(%s = %0, %c = %0) {
       %start2 = block_start %k : i64
       %size2 = block_size %k : i64
@@ -564,7 +564,7 @@ kernel @order dims(%M, %N) (%x: tensor<f32,[M,N]> inout, %y: tensor<f32,[N]> in)
   %4 = const 4 : i64
   %1 = const 1 : i64
   %one = const 1.0 : f32
-  spmd (%i: block<i> in %0 .. %M) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M) {distribute = static} {
     %j = make_block %0, %4, %0 : block<j>
     %k = make_block %0, %4, %0 : block<k>
     %a = load %x[%i, %j] {edge = proven} : tile<f32; i j>
@@ -600,7 +600,7 @@ kernel @live dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[M,N]> inout
   axis k = N by 4
   %0 = const 0 : i64
   %half = const 0.5 : f32
-  spmd (%i: block<i> in %0 .. %M) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M) {distribute = static} {
     %base = broadcast %half : tile<f32; i>
     %r = for %j: block<j> in %0 .. %N carry(%s = %base) {
       %t = load %x[%i, %j] {edge = clip} : tile<f32; i j>

@@ -38,7 +38,7 @@ std::string Stage(const std::string& name, const std::string& number, const std:
   std::string j = "j" + number;
   return "  stage {name = \"" + name + "\"} {\n    spmd (%" + i + ": block<" + i +
          "> in %0 .. %M, %" + j + ": block<" + j +
-         "> in %0 .. %N) {deal = static, domain = \"blocks\"} {\n" + body +
+         "> in %0 .. %N) {distribute = static, domain = \"blocks\"} {\n" + body +
          "      yield\n    }\n    yield\n  }\n";
 }
 
@@ -237,7 +237,7 @@ kernel @k dims(%M, %N, %D) (%q: tensor<f32,[M,D]> in, %c: tensor<f32,[N,D]> in, 
   %0 = const 0 : i64
   %zero = const 0.0 : f32
   %half = const 0.5 : f32
-  spmd (%i: block<i> in %0 .. %M, %e: block<e> in %0 .. %D) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %e: block<e> in %0 .. %D) {distribute = static} {
     %a = broadcast %zero : tile<f32; i e>
     %s = broadcast %zero : tile<f32; i>
     %acc, %sum = for %j: block<j> in %0 .. %N carry(%a.1 = %a, %s.1 = %s) {
@@ -272,7 +272,7 @@ kernel @k dims(%M, %N, %D) (%q: tensor<f32,[M,D]> in, %c: tensor<f32,[N,D]> in, 
   axis d = D by 16
   %0 = const 0 : i64
   %zero = const 0.0 : f32
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %z = broadcast %zero : tile<f32; i j>
     %p = for %d: block<d> in %0 .. %D carry(%z.1 = %z) {
       %x = load %q[%i, %d] {edge = clip} : tile<f32; i d>

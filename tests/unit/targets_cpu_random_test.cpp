@@ -28,7 +28,7 @@ class RandomKernel {
     values_ = {b.Bits(Scalar::F32, 0x3f800000), b.Bits(Scalar::F32, 0xbe99999a)};
     for (ir::Value* scalar : scalars_) values_.push_back(scalar);
     ir::Op* spmd = b.Create(ir::OpKind::Spmd, {{zero_, dims_[0]}}, {},
-                            {ir::MakeAttr<ir::AttrKey::Deal>(ir::DealKind::Static)});
+                            {ir::MakeAttr<ir::AttrKey::Distribute>(ir::DistributionKind::Static)});
     Enter(spmd, 0);
     Statements(0);
     b.Create(ir::OpKind::Yield, {{}}, {});

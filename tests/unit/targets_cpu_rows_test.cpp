@@ -20,7 +20,7 @@ kernel @norm dims(%M, %N) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[N]> in, %y:
   axis j = N by 200
   %0 = const 0 : i64
   %h = const 0.5 : f32
-  spmd (%i: block<i> in %0 .. %M) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M) {distribute = static} {
     for %j: block<j> in %0 .. %N {
       %a = load %x[%i, %j] {edge = clip} : tile<f32; i j>
       %b = load %y[%i, %j] {edge = clip} : tile<f32; i j>
@@ -52,7 +52,7 @@ kernel @masked dims(%M, %N) (%x: tensor<f64,[M,N]> in, %p: tensor<bool,[M,N]> in
   axis j = N by 100
   %0 = const 0 : i64
   %z = const 1.5 : f64
-  spmd (%i: block<i> in %0 .. %M) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M) {distribute = static} {
     %t = broadcast %z : tile<f64; i>
     %s = for %j: block<j> in %0 .. %N carry(%acc = %t) {
       %m = load %p[%i, %j] {edge = clip} : tile<bool; i j>
@@ -81,7 +81,7 @@ kernel @guarded dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[M]> inou
   axis i = M by 3
   axis j = N by 80
   %0 = const 0 : i64
-  spmd (%i: block<i> in %0 .. %M) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M) {distribute = static} {
     for %j: block<j> in %0 .. %N {
       %a = load %x[%i, %j + 2] {edge = guard, text = "x[i, j + 2]"} : tile<f32; i j> loc("k.kdl":7:3+4)
       %r = reduce sum %a over j {acc = f32, order = lanes64} : tile<f32; i>
@@ -106,7 +106,7 @@ kernel @mixed dims(%M, %N) (%x: tensor<bf16,[M,N]> in, %t: tensor<i32,[M,N]> in,
   %0 = const 0 : i64
   %zero = const 0 : i32
   %one = const 1.0 : f32
-  spmd (%i: block<i> in %0 .. %M) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M) {distribute = static} {
     for %j: block<j> in %0 .. %N {
       %n = load %t[%i, %j] {edge = clip} : tile<i32; i j>
       %o = mul %n, %zero : tile<i32; i j>

@@ -26,7 +26,7 @@ kernel @transpose dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[N,M]> 
   axis i = M by 40
   axis j = N by 24
   %0 = const 0 : i64
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %t = load %x[%i, %j] {edge = clip} : tile<f32; i j>
     store %t to %y[%j, %i] {edge = clip}
     yield
@@ -50,7 +50,7 @@ kernel @narrow dims(%M, %N) (%x: tensor<f32,[M,N,3]> in, %w: tensor<f32,[3]> in,
   %0 = const 0 : i64
   %1 = const 3 : i64
   %s = make_block %0, %1, %0 : block<s>
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %t = load %x[%i, %j, %s] {edge = clip} : tile<f32; i j s>
     %a = load %w[%s] {edge = clip} : tile<f32; s>
     %c = mul %t, %a : tile<f32; i j s>
@@ -69,7 +69,7 @@ kernel @mix dims(%M, %N) (%x: tensor<f64,[M,N]> in, %s: tensor<f64,[N]> in, %y: 
   axis i = M by 40
   axis j = N by 24
   %0 = const 0 : i64
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %t = load %x[%i, %j] {edge = clip} : tile<f64; i j>
     %a = load %s[%j] {edge = clip} : tile<f64; j>
     %b = load %y[%j, %i] {edge = clip} : tile<f64; i j>
@@ -91,7 +91,7 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[K,M]> in, %b: tensor<f32,[N,K]>
   axis k = K by 8
   %0 = const 0 : i64
   %z = const 0.0 : f32
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %t = broadcast %z : tile<f32; i j>
     %s = for %k: block<k> in %0 .. %K carry(%acc = %t) {
       %x = load %a[%k, %i] {edge = clip} : tile<f32; i k>
@@ -117,7 +117,7 @@ kernel @shared dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
   %0 = const 0 : i64
   %z = const 0.0 : f32
   %k = make_block %0, %K, %0 : block<k>
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %t = broadcast %z : tile<f32; i j>
     %x = load %a[%i, %k] {edge = clip} : tile<f32; i k>
     %y = load %b[%k, %j] {edge = clip} : tile<f32; j k>
@@ -139,7 +139,7 @@ kernel @rows dims(%M, %N) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[N]> in, %y:
   axis i = M by 12
   axis j = N by 512
   %0 = const 0 : i64
-  spmd (%i: block<i> in %0 .. %M) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M) {distribute = static} {
     %z = const 0.5 : f32
     %t = broadcast %z : tile<f32; i>
     %s = for %j: block<j> in %0 .. %N carry(%acc = %t) {
@@ -180,7 +180,7 @@ kernel @rows dims(%M, %N) (%x: tensor<bf16,[M,N]> in, %y: tensor<f32,[M]> out) {
   axis i = M by 12
   axis j = N by 200
   %0 = const 0 : i64
-  spmd (%i: block<i> in %0 .. %M) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M) {distribute = static} {
     %z = const 0.0 : f32
     %t = broadcast %z : tile<f32; i>
     %s = for %j: block<j> in %0 .. %N carry(%acc = %t) {

@@ -85,7 +85,7 @@ constexpr std::string_view kText =
   axis k = $k by BK
   %0 = const 0 : i64
 $ends  %z = const $zero : $acc
-  spmd (%i: block<i> in %0 .. $(m), %j: block<j> in %0 .. $(n)) {deal = static} {
+  spmd (%i: block<i> in %0 .. $(m), %j: block<j> in %0 .. $(n)) {distribute = static} {
     %start = broadcast %z : tile<$acc; i j>
     %sum = for %k: block<k> in %0 .. $(k) carry(%t = %start) {
       %x = load %a[%i, %k] {edge = clip} : tile<$ea; i k>

@@ -37,7 +37,7 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
   axis k = K by 4
   %0 = const 0 : i64
   %z = const 0.0 : f32
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %init = broadcast %z : tile<f32; i j>
     %acc = for %k: block<k> in %0 .. %K carry(%t = %init) {
       %x = load %a[%i, %k] {edge = clip} : tile<f32; i k>
@@ -60,7 +60,7 @@ kernel @product dims(%M, %N, %K) (%a: tensor<bf16,[M,K]> in, %b: tensor<bf16,[K,
   axis k = K by 32
   %0 = const 0 : i64
   %z = const 0.0 : f32
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %t = broadcast %z : tile<f32; i j>
     %s, %r = for %k: block<k> in %0 .. %K carry(%p = %t, %q = %t) {
       %x = load %a[%i, %k] {edge = clip} : tile<bf16; i k>
@@ -85,7 +85,7 @@ kernel @product dims(%M, %N, %K) (%a: tensor<bf16,[M,K]> in, %b: tensor<bf16,[K,
   axis k = K by 32
   %0 = const 0 : i64
   %z = const 0.0 : f32
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %t = broadcast %z : tile<f32; i j>
     %s = for %k: block<k> in %0 .. %K carry(%p = %t) {
       %x = load %a[%i, %k] {edge = clip} : tile<bf16; i k>
@@ -108,7 +108,7 @@ kernel @boxes dims(%M, %N, %K, %H) (%a: tensor<bf16,[SIZES_A]> in, %b: tensor<bf
   axis k = K by 64
   %0 = const 0 : i64
   %z = const 0.0 : f32
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %t = broadcast %z : tile<f32; i j>
     %s = for %k: block<k> in %0 .. %H carry(%p = %t) {
       %x = load %a[PLACE_A] {edge = clip} : tile<bf16; i k>
@@ -135,7 +135,7 @@ kernel @turns dims(%L, %S, %D, %H) (%q: tensor<bf16,[L,D]> in, %k: tensor<bf16,[
   %z = const 0.0 : f32
   %d = make_block %0, %D, %0 : block<d>
   %e = make_block %0, %D, %0 : block<e>
-  spmd (%i: block<i> in %0 .. %L) {deal = static} {
+  spmd (%i: block<i> in %0 .. %L) {distribute = static} {
     %x = load %q[%i, %d] {edge = clip} : tile<bf16; i d>
     %init = broadcast %z : tile<f32; i e>
     %last = for %j: block<j> in %0 .. %H carry(%acc = %init) {
@@ -167,7 +167,7 @@ kernel @scores dims(%L, %S, %D) (%q: tensor<bf16,[L,D]> in, %k: tensor<bf16,[S,D
   %0 = const 0 : i64
   %z = const 0.0 : f32
   %d = make_block %0, %D, %0 : block<d>
-  spmd (%i: block<i> in %0 .. %L) {deal = static} {
+  spmd (%i: block<i> in %0 .. %L) {distribute = static} {
     %x = load %q[%i, %d] {edge = clip} : tile<bf16; i d>
     for %j: block<j> in %0 .. %S {
       %y = load %k[%j, %d] {edge = clip} : tile<bf16; d j>
@@ -202,7 +202,7 @@ kernel @adds dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %b: tensor<i32,[N,K]> i
   axis j = N by 8
   axis k = K by 4
   %0 = const 0 : i64
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %init = load %c[%i, %j] {edge = clip} : tile<i32; i j>
     %acc = for %k: block<k> in %0 .. %K carry(%t = %init) {
       %x = load %a[%i, %k] {edge = clip} : tile<i32; i k>
@@ -225,7 +225,7 @@ kernel @scaled dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
   axis k = K by 4
   %0 = const 0 : i64
   %z = const 0.0 : f32
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %init = broadcast %z : tile<f32; i j>
     %f = load %s[%i] {edge = clip} : tile<f32; i>
     %acc = for %k: block<k> in %0 .. %K carry(%t = %init) {
@@ -251,7 +251,7 @@ kernel @two dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[N,K]> in
   axis k = K by 13
   %0 = const 0 : i64
   %z = const 0.0 : f32
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N, %k: block<k> in %0 .. %K) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N, %k: block<k> in %0 .. %K) {distribute = static} {
     %x = load %a[%i, %k] {edge = clip} : tile<f32; i k>
     %y = load %b[%j, %k] {edge = clip} : tile<f32; j k>
     %t = load %c[%j, %i] {edge = clip} : tile<f32; i j>
@@ -273,7 +273,7 @@ kernel @rows dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out) 
   axis r = R by 3
   axis c = C by 70
   %0 = const 0 : i64
-  spmd (%r: block<r> in %0 .. %R, %c: block<c> in %0 .. %C) {deal = static} {
+  spmd (%r: block<r> in %0 .. %R, %c: block<c> in %0 .. %C) {distribute = static} {
     %v = load %x[%r, %c] {edge = clip} : tile<f32; r c>
     %m = reduce max %v over c {acc = f32, order = lanes64} : tile<f32; r>
     %s = reduce sum %v over c {acc = f32, order = chain} : tile<f32; r>
@@ -292,7 +292,7 @@ kernel @scans dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out)
   axis c = C by 70
   %0 = const 0 : i64
   %z = const 0.0 : f32
-  spmd (%r: block<r> in %0 .. %R, %c: block<c> in %0 .. %C) {deal = static} {
+  spmd (%r: block<r> in %0 .. %R, %c: block<c> in %0 .. %C) {distribute = static} {
     %v = load %x[%r, %c] {edge = clip} : tile<f32; r c>
     %s = scan carry(%a = %z) (%e in %v) {axes = (c), keep = after, walk = down} {
       %n = add %a, %e : f32
@@ -314,7 +314,7 @@ kernel @stages dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out
   %1 = const 1 : i64
   %q = pipe {depth = 2, name = "q"} : pipe<f32,[4]>
   stage {name = "make"} {
-    spmd (%r: i64 in %0 .. %R) {deal = static} {
+    spmd (%r: i64 in %0 .. %R) {distribute = static} {
       for %c: block<c> in %0 .. %C {
         %v = load %x[%r, %c] {edge = clip} : tile<f32; c>
         push %v to %q over c
@@ -325,7 +325,7 @@ kernel @stages dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out
     yield
   }
   stage {name = "use"} {
-    spmd (%w: i64 in %0 .. %R) {deal = static} {
+    spmd (%w: i64 in %0 .. %R) {distribute = static} {
       %z = const 1.0 : f32
       %last = for %d: block<d> in %0 .. %C carry(%s = %z) {
         %t = pop %q over d : tile<f32; d>
@@ -350,7 +350,7 @@ kernel @parts dims(%R, %C) (%x: tensor<i32,[R,C]> in, %y: tensor<i32,[R,C]> inou
   %1 = const 1 : i64
   %3 = const 3 : i64
   loop %t in %0 .. %3 step %1 {
-    spmd (%r: i64 in %0 .. %R, %c: block<c> in %0 .. %C) {deal = static} {
+    spmd (%r: i64 in %0 .. %R, %c: block<c> in %0 .. %C) {distribute = static} {
       %v = load %x[%r, %c] {edge = clip} : tile<i32; c>
       %i = cast %t : i32
       %s = add %v, %i : tile<i32; c>

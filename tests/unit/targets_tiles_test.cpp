@@ -28,7 +28,7 @@ std::string MatmulText(std::string_view generics) {
   axis k = K by BK
   %0 = const 0 : i64
   %z = const 0.0 : f32
-  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %1 = broadcast %z : tile<f32; i j>
     %acc = for %k: block<k> in %0 .. %K carry(%t = %1) {
       %2 = load %a[%i, %k] {edge = clip} : tile<f32; i k>
@@ -48,7 +48,7 @@ constexpr std::string_view kElementwise =
     R"(kernel @saxpy generics(BN = auto) dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[N]> inout) {
   axis i = N by BN
   %0 = const 0 : i64
-  spmd (%i: block<i> in %0 .. %N) {deal = static} {
+  spmd (%i: block<i> in %0 .. %N) {distribute = static} {
     %1 = load %x[%i] {edge = clip} : tile<f32; i>
     %2 = load %y[%i] {edge = clip} : tile<f32; i>
     %3 = add %1, %2 : tile<f32; i>
@@ -65,7 +65,7 @@ constexpr std::string_view kRows =
   axis c = C by BC
   %0 = const 0 : i64
   %z = const 0.0 : f32
-  spmd (%r: block<r> in %0 .. %R) {deal = static} {
+  spmd (%r: block<r> in %0 .. %R) {distribute = static} {
     %1 = broadcast %z : tile<f32; r>
     %s = for %c: block<c> in %0 .. %C carry(%t = %1) {
       %2 = load %x[%r, %c] {edge = clip} : tile<f32; r c>
@@ -87,7 +87,7 @@ constexpr std::string_view kTwoPasses =
   axis d = C by BC
   %0 = const 0 : i64
   %z = const 0.0 : f32
-  spmd (%r: block<r> in %0 .. %R) {deal = static} {
+  spmd (%r: block<r> in %0 .. %R) {distribute = static} {
     %1 = broadcast %z : tile<f32; r>
     %s = for %c: block<c> in %0 .. %C carry(%t = %1) {
       %2 = load %x[%r, %c] {edge = clip} : tile<f32; r c>

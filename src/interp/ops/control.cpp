@@ -127,11 +127,11 @@ void BeginSpmdBlock(Frame& frame) {
 }
 
 bool IsDynamic(const ir::Op* spmd) {
-  return spmd->attr<ir::AttrKey::Deal>() == ir::DealKind::Dynamic;
+  return spmd->attr<ir::AttrKey::Distribute>() == ir::DistributionKind::Dynamic;
 }
 
 bool IsGrouped(const ir::Op* spmd) {
-  return spmd->attr<ir::AttrKey::Deal>() == ir::DealKind::Grouped;
+  return spmd->attr<ir::AttrKey::Distribute>() == ir::DistributionKind::Grouped;
 }
 
 /// The blocks, or groups, of a core. As `distribute-blocks` has it: all cores have as many in a row, the first ones one more.

@@ -146,8 +146,9 @@ bool IsAlike(const Value* a, const Value* b, int depth = 0) {
 
 /// Whether both loops walk the same blocks in the same order, each on the same core. The verifier has counted their binders.
 bool WalkAlike(const Function& function, const Op* a, const Op* b) {
-  auto deal = a->attr<AttrKey::Deal>();
-  if (deal != b->attr<AttrKey::Deal>() || deal == DealKind::Dynamic) return false;
+  auto distribute = a->attr<AttrKey::Distribute>();
+  if (distribute != b->attr<AttrKey::Distribute>() || distribute == DistributionKind::Dynamic)
+    return false;
   for (size_t i = 0; i < a->operands().size(); ++i) {
     if (!IsAlike(a->operand(i), b->operand(i))) return false;
   }

@@ -12,7 +12,7 @@ namespace kdl::ir {
 //   {
 //     axis i = N by 64
 //     %0 = const 0 : i64
-//     spmd (%i: block<i> in %0 .. %N) {deal = static} {
+//     spmd (%i: block<i> in %0 .. %N) {distribute = static} {
 //       %t = load %x[%i] {edge = clip} : tile<f32; i>
 //       …
 //       yield

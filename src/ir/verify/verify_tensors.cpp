@@ -104,7 +104,7 @@ std::string GroupFault(const Op& update) {
   const Value* tensor = update.Segment(UpdateOp::at_tensor)[0];
   if (MemoryOf(tensor) != tensor) return "groups fold onto a tensor, not onto a view of it";
   const Op* spmd = Around(&update, OpKind::Spmd);
-  bool grouped = spmd && spmd->attr<AttrKey::Deal>() == DealKind::Grouped;
+  bool grouped = spmd && spmd->attr<AttrKey::Distribute>() == DistributionKind::Grouped;
   return grouped ? "" : "it stands in no spmd that is dealt in groups";
 }
 

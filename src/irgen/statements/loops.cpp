@@ -123,24 +123,24 @@ bool UsesAny(const FunctionGen& gen, const sema::Entity* binder, const Vars& oth
 
 /// The binders whose blocks are dealt. Those with bounds that others of them decide are walked inside, by the core that has
 /// the block of the others.
-void PartBinders(const FunctionGen& gen, const Vars& binders, Vars& dealt, Vars& inner) {
+void PartBinders(const FunctionGen& gen, const Vars& binders, Vars& distributed, Vars& inner) {
   Vars before;
   for (const sema::Entity* binder : binders) {
-    (UsesAny(gen, binder, before) ? inner : dealt).push_back(binder);
+    (UsesAny(gen, binder, before) ? inner : distributed).push_back(binder);
     before.push_back(binder);
   }
 }
 
 /// A walk with a step deals the numbers of its turns.
-struct DealtBinder {
+struct DistributedBinder {
   const sema::Entity* entity;
   LoopBounds bounds;
 };
 
-std::vector<DealtBinder> DealtBounds(FunctionGen& gen, const Vars& dealt,
-                                     std::vector<Value*>& bounds) {
-  std::vector<DealtBinder> all;
-  for (const sema::Entity* binder : dealt) {
+std::vector<DistributedBinder> DistributedBounds(FunctionGen& gen, const Vars& distributed,
+                                                 std::vector<Value*>& bounds) {
+  std::vector<DistributedBinder> all;
+  for (const sema::Entity* binder : distributed) {
     LoopBounds b = BoundsOf(gen, binder);
     if (b.step) b.step = PositiveStep(gen, b, binder);
     all.push_back({binder, b});
@@ -151,10 +151,11 @@ std::vector<DealtBinder> DealtBounds(FunctionGen& gen, const Vars& dealt,
   return all;
 }
 
-void BindDealt(FunctionGen& gen, ir::Region* region, const std::vector<DealtBinder>& dealt) {
-  for (const DealtBinder& binder : dealt) AddBinder(gen, region, binder.entity);
+void BindDistributed(FunctionGen& gen, ir::Region* region,
+                     const std::vector<DistributedBinder>& distributed) {
+  for (const DistributedBinder& binder : distributed) AddBinder(gen, region, binder.entity);
   gen.builder.SetInsertionPoint(region);
-  for (const auto& [entity, bounds] : dealt) {
+  for (const auto& [entity, bounds] : distributed) {
     if (!bounds.step) continue;
     Value* offset = gen.builder.Mul(gen.values.at(entity), bounds.step);
     gen.values[entity] = gen.builder.Add(bounds.lo, offset);
@@ -163,21 +164,21 @@ void BindDealt(FunctionGen& gen, ir::Region* region, const std::vector<DealtBind
 }
 
 void GenSpmd(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& binders) {
-  Vars dealt;
+  Vars distributed;
   Vars inner;
-  PartBinders(gen, binders, dealt, inner);
+  PartBinders(gen, binders, distributed, inner);
   std::vector<Value*> bounds;
-  std::vector<DealtBinder> walked = DealtBounds(gen, dealt, bounds);
+  std::vector<DistributedBinder> walked = DistributedBounds(gen, distributed, bounds);
   const sema::StmtInfo& info = gen.checked.Info(&loop);
-  ir::DealKind deal = info.is_grouped   ? ir::DealKind::Grouped
-                      : info.is_dynamic ? ir::DealKind::Dynamic
-                                        : ir::DealKind::Static;
-  std::vector<ir::Attr> attrs = {ir::MakeAttr<ir::AttrKey::Deal>(deal)};
+  ir::DistributionKind distribute = info.is_grouped   ? ir::DistributionKind::Grouped
+                                    : info.is_dynamic ? ir::DistributionKind::Dynamic
+                                                      : ir::DistributionKind::Static;
+  std::vector<ir::Attr> attrs = {ir::MakeAttr<ir::AttrKey::Distribute>(distribute)};
   if (const sema::Entity* domain = binders[0]->of)
     attrs.push_back(ir::MakeAttr<ir::AttrKey::Domain>(DomainName(gen, domain)));
   AddAhead(gen, loop, attrs);
   ir::Op* op = gen.builder.Create(OpKind::Spmd, {bounds}, {}, std::move(attrs));
-  BindDealt(gen, op->region(), walked);
+  BindDistributed(gen, op->region(), walked);
   OpenLoop(gen, *loop.body);
   GenLoopNest(gen, loop, inner, 0, {});
   CloseLoop(gen);

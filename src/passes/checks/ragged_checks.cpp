@@ -42,7 +42,7 @@ class PartChecks {
   /// For each block; `touch`: a part ends where the next one begins, not before.
   void OfEach(bool touch) {
     Op* walk = builder_.Create(OpKind::Spmd, {{Lo(), Hi()}}, {},
-                               {MakeAttr<AttrKey::Deal>(ir::DealKind::Static)});
+                               {MakeAttr<AttrKey::Distribute>(ir::DistributionKind::Static)});
     Value* number = builder_.AddParam(walk->region(), parts_.binder->type(), parts_.binder->name());
     builder_.SetInsertionPoint(walk->region());
     if (!touch) Assert(builder_.Le(From(number), To(number)), Ascends());

@@ -61,8 +61,8 @@ class ByteCounter {
       closed_ = op;
       return;
     }
-    bool deals = op->kind() == OpKind::Spmd;
-    size_t binders = deals ? op->region()->params().size() : 1;
+    bool distributes = op->kind() == OpKind::Spmd;
+    size_t binders = distributes ? op->region()->params().size() : 1;
     for (size_t i = 0; i < binders; ++i) {
       Size lo = ir::SizeOfValue(kernel_, sizes_, op->operand(2 * i));
       Size hi = ir::SizeOfValue(kernel_, sizes_, op->operand(2 * i + 1));

@@ -22,7 +22,7 @@
 //
 // Blocks that are dealt dynamically go to whoever is free: each core takes the next number from a counter of the launch.
 //
-//   spmd (%i: block<i> in %lo .. %hi) {deal = dynamic} { … }   ->   loop %n in 0 .. %count step 1 {claim = 0} { … }
+//   spmd (%i: block<i> in %lo .. %hi) {distribute = dynamic} { … }   ->   loop %n in 0 .. %count step 1 {claim = 0} { … }
 //
 // Where no result depends on how long an spmd's blocks are, they are made equally long and numerous enough for the cores;
 // and where a block goes over rows several times, shorter where so many rows would leave the nearest cache meanwhile. Rows that
@@ -36,9 +36,9 @@ namespace kdl::cpu {
 
 namespace {
 
-class Dealer {
+class Distributor {
  public:
-  Dealer(ir::Module& module, ir::Function& kernel, const ProcessorFacts& facts)
+  Distributor(ir::Module& module, ir::Function& kernel, const ProcessorFacts& facts)
       : kernel_(kernel), facts_(facts), builder_(module) {}
 
   void Spmd(Op* op, const Walk& walk) {
@@ -56,7 +56,7 @@ class Dealer {
       SetName(counts.back(), binders[b], "count");
       total = total ? builder_.Mul(total, counts.back()) : counts.back();
     }
-    Op* loop = op->attr<AttrKey::Deal>() == ir::DealKind::Dynamic
+    Op* loop = op->attr<AttrKey::Distribute>() == ir::DistributionKind::Dynamic
                    ? MakeClaimingLoop(op, total)
                    : MakeShareLoop(builder_, op, core_id, total, core_num);
 
@@ -214,17 +214,17 @@ class Dealer {
 }  // namespace
 
 void RunDistributeBlocks(PassContext& context, ir::Function& kernel) {
-  Dealer dealer(context.module, kernel, FactsOf(context));
+  Distributor distributor(context.module, kernel, FactsOf(context));
   Walks walks = WalksOf(kernel, FactsOf(context));
   ir::Builder builder(context.module);
   StateBusyCores(builder, kernel, [&](const Op* op, size_t b) {
     auto of_op = [&](const auto& walk) { return walk.first == op; };
     const Walk& walk = std::ranges::find_if(walks, of_op)->second;
-    int64_t least = dealer.LeastLength(walk, b, op->region()->param(b));
+    int64_t least = distributor.LeastLength(walk, b, op->region()->param(b));
     return context.module.types().sizes().Constant(least);
   });
-  for (Op* op : OpsOfKind(kernel, OpKind::For)) dealer.For(op);
-  for (const auto& [op, walk] : walks) dealer.Spmd(op, walk);
+  for (Op* op : OpsOfKind(kernel, OpKind::For)) distributor.For(op);
+  for (const auto& [op, walk] : walks) distributor.Spmd(op, walk);
 }
 
 }  // namespace kdl::cpu

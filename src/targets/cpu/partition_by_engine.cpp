@@ -290,7 +290,7 @@ class Cut {
 
   /// Both units walk the same blocks in the same order: those of one domain, whatever each does with them.
   void WalkAlike(Op* spmd) {
-    spmd->SetAttr(MakeAttr<AttrKey::Deal>(ir::DealKind::Static));
+    spmd->SetAttr(MakeAttr<AttrKey::Distribute>(ir::DistributionKind::Static));
     std::string name = fmt::format("units.{}", walks_++);
     if (!spmd->HasAttr(AttrKey::Domain))
       spmd->SetAttr(MakeAttr<AttrKey::Domain>(module_.context().names.Intern(name)));

@@ -87,11 +87,11 @@ class Privatizer {
       std::vector<ir::UpdateOp> updates = OnlyUpdatesOf(spmd_, tensor);
       if (!updates.empty()) Privatize(tensor, updates);
     }
-    bool grouped = spmd_->attr<AttrKey::Deal>() == ir::DealKind::Grouped;
+    bool grouped = spmd_->attr<AttrKey::Distribute>() == ir::DistributionKind::Grouped;
     // walks over one domain are dealt alike: another one of them may have groups
     bool alone = !spmd_->HasAttr(AttrKey::Domain);
     if (grouped && alone && !HasGroups())
-      spmd_->SetAttr(MakeAttr<AttrKey::Deal>(ir::DealKind::Static));
+      spmd_->SetAttr(MakeAttr<AttrKey::Distribute>(ir::DistributionKind::Static));
   }
 
  private:
@@ -199,7 +199,7 @@ class Privatizer {
     ir::Region* here = builder_.region();
     Op* before = builder_.before();
     Op* walk = builder_.Create(OpKind::Spmd, {{builder_.I64(0), own.rows}}, {},
-                               {MakeAttr<AttrKey::Deal>(ir::DealKind::Static)});
+                               {MakeAttr<AttrKey::Distribute>(ir::DistributionKind::Static)});
     Value* core = builder_.AddParam(walk->region(), types_.ScalarOf(Scalar::I64),
                                     builder_.module().context().names.Intern("core"));
     builder_.SetInsertionPoint(walk->region());

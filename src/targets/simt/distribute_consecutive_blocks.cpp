@@ -42,27 +42,27 @@ constexpr int64_t kGroupRows =
 bool IsOfProduct(const ir::Function& kernel, const Op* spmd) {
   const std::vector<Value*> binders = spmd->region()->params();
   if (binders.size() < 2) return false;
-  ir::AxisList dealt;
+  ir::AxisList distributed;
   for (const Value* binder : std::span(binders).last(2)) {
     if (binder->type()->kind != ir::TypeKind::Block) return false;
-    dealt.push_back(binder->type()->axes[0]);
+    distributed.push_back(binder->type()->axes[0]);
   }
-  std::ranges::sort(dealt);
+  std::ranges::sort(distributed);
   bool multiplies = false;
   bool alone = true;
   ir::Walk(kernel.body, [&](const Op* op) {
     alone &= op == spmd || op->kind() != OpKind::Spmd;
     alone &= op->kind() != OpKind::Stage && op->kind() != OpKind::Sync &&
              op->kind() != OpKind::Pipe && op->kind() != OpKind::CoreId;
-    multiplies |=
-        op->kind() == OpKind::Contraction && OuterAxes(op) && op->result()->type()->axes == dealt;
+    multiplies |= op->kind() == OpKind::Contraction && OuterAxes(op) &&
+                  op->result()->type()->axes == distributed;
   });
   return multiplies && alone;
 }
 
-class Dealer {
+class Distributor {
  public:
-  Dealer(ir::Module& module, ir::Function& kernel, const SimtFacts& facts)
+  Distributor(ir::Module& module, ir::Function& kernel, const SimtFacts& facts)
       : kernel_(kernel), b_(module), facts_(facts) {}
 
   void Spmd(Op* op) {
@@ -199,14 +199,14 @@ class Dealer {
 }  // namespace
 
 void RunDistributeConsecutiveBlocks(PassContext& context, ir::Function& kernel) {
-  Dealer dealer(context.module, kernel, FactsOf(context));
+  Distributor distributor(context.module, kernel, FactsOf(context));
   ir::Builder builder(context.module);
   StateBusyCores(builder, kernel, [&](const Op* op, size_t binder) {
     int64_t extent = BlockExtent(kernel, op->region()->param(binder));
     return context.module.types().sizes().Constant(extent);
   });
-  for (Op* op : OpsOfKind(kernel, OpKind::For)) dealer.For(op);
-  for (Op* op : OpsOfKind(kernel, OpKind::Spmd)) dealer.Spmd(op);
+  for (Op* op : OpsOfKind(kernel, OpKind::For)) distributor.For(op);
+  for (Op* op : OpsOfKind(kernel, OpKind::Spmd)) distributor.Spmd(op);
 }
 
 }  // namespace kdl::simt

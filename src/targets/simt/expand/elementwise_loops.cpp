@@ -70,7 +70,7 @@ void TeamExpander::ExpandElementwiseLoop(const Op* op) {
   if (ordered) return Once([&] { InOrder(op, axes, body); });
   AxisMap map = AxisMapOf(*op);
   if (!map.empty()) {
-    tiles_.DealByMap(op, axes, map, StaysInRegisters(op), body);
+    tiles_.DistributeByMap(op, axes, map, StaysInRegisters(op), body);
     return FinishFactors(b_, tiles_, op, made, workers_);
   }
   auto together = [&](const std::vector<Values>& places) {
@@ -78,16 +78,16 @@ void TeamExpander::ExpandElementwiseLoop(const Op* op) {
     for (const Values& place : places) made.push_back(MakePoint(op, axes, place));
     for (size_t i = 0; i < places.size(); ++i) StorePoint(op, axes, places[i], made[i], buffers);
   };
-  auto deal = [&] {
-    BringsFactor(op, axes) ? tiles_.DealTogether(op, axes, workers_, together, body)
-                           : DealPoints(op, axes, buffers, body);
+  auto distribute = [&] {
+    BringsFactor(op, axes) ? tiles_.DistributeTogether(op, axes, workers_, together, body)
+                           : DistributePoints(op, axes, buffers, body);
   };
-  factor_copies_.Takes(op) ? ExpandCopies(op, axes, buffers, deal) : deal();
+  factor_copies_.Takes(op) ? ExpandCopies(op, axes, buffers, distribute) : distribute();
   FinishFactors(b_, tiles_, op, made, workers_);
 }
 
-void TeamExpander::DealPoints(const Op* op, const AxisList& axes, const Values& buffers,
-                              const TeamTiles::Body& body) {
+void TeamExpander::DistributePoints(const Op* op, const AxisList& axes, const Values& buffers,
+                                    const TeamTiles::Body& body) {
   auto expand = [this](Op* of_elementwise) {
     in_elementwise_ = true;
     ExpandOp(of_elementwise);
@@ -95,7 +95,7 @@ void TeamExpander::DealPoints(const Op* op, const AxisList& axes, const Values& 
   };
   SidePoints side(facts_, b_, tiles_, rows_, op, {scalars_, places_, expand});
   // Where blocks of products fill the registers, points that are taken at once find none.
-  if (side.count() == 1 || has_maps_) return tiles_.Deal(op, axes, body);
+  if (side.count() == 1 || has_maps_) return tiles_.Distribute(op, axes, body);
   auto together = [&](const Values& place) {
     std::vector<Values> made = side.Make(place);
     for (size_t i = 0; i < buffers.size(); ++i) {
@@ -104,8 +104,8 @@ void TeamExpander::DealPoints(const Op* op, const AxisList& axes, const Values& 
   };
   Value* fits = side.Fits();
   passes::MakeIf(
-      b_, fits, [&] { tiles_.DealSide(op, axes, workers_, side.count(), together); },
-      [&] { tiles_.Deal(op, axes, body); });
+      b_, fits, [&] { tiles_.DistributeSide(op, axes, workers_, side.count(), together); },
+      [&] { tiles_.Distribute(op, axes, body); });
 }
 
 void TeamExpander::ExpandCopies(const Op* op, const AxisList& axes, const Values& buffers,
@@ -197,7 +197,7 @@ void TeamExpander::ExpandScan(const Op* op) {
   for (const Value* result : op->results()) buffers.push_back(BufferOf(op, result));
   std::erase(kept, walked);
   auto row = [&](const Values& place) { ScanRow(scan, walked, kept, place, buffers); };
-  kept.empty() ? Once([&] { row({}); }) : tiles_.Deal(op, kept, row);
+  kept.empty() ? Once([&] { row({}); }) : tiles_.Distribute(op, kept, row);
 }
 
 void TeamExpander::ScanRow(ir::ScanOp scan, AxisId walked, const AxisList& kept,

@@ -60,8 +60,8 @@ class TeamExpander {
   Value* BufferOf(const Op* op, const Value* result);
   void ExpandElementwiseLoop(const Op* op);
   /// Several that are side by side to a worker where the blocks and the tensors' memory allow it, else one by one.
-  void DealPoints(const Op* op, const AxisList& axes, const Values& buffers,
-                  const TeamTiles::Body& body);
+  void DistributePoints(const Op* op, const AxisList& axes, const Values& buffers,
+                        const TeamTiles::Body& body);
   void ExpandCopies(const Op* op, const AxisList& axes, const Values& buffers,
                     const std::function<void()>& otherwise);
   /// Whether the elementwise loop does nothing but load a product's factors, of which each worker has a few: then all of its loads are under

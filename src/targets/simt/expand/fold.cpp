@@ -44,7 +44,7 @@ class FoldExpander {
     Value* zero = b_.I64(0);
     Value* all = b_.I64(workers);
     MakeTeamLoop(b_, {zero, all}, [&](Value* worker) { FoldOwn(worker, workers, parts); });
-    tiles_.Deal(op_, {kept_}, [&](const Values& place) {
+    tiles_.Distribute(op_, {kept_}, [&](const Values& place) {
       Value* acc = PartAt(parts, place[0], 0);
       for (int64_t part = 1; part < sharers; ++part)
         acc = Together(acc, PartAt(parts, place[0], part));

@@ -113,7 +113,7 @@ void TeamTiles::Clear(const Op* at, const Value* tile, Value* buffer) {
   auto body = [&](const Values& place) {
     Store(b_.Bits(tile->type()->scalar, 0), tile, buffer, place);
   };
-  DealByMap(at, tile->type()->axes, tile_buffers_.MapOf(tile), /*harmless=*/true, body);
+  DistributeByMap(at, tile->type()->axes, tile_buffers_.MapOf(tile), /*harmless=*/true, body);
 }
 
 void TeamTiles::Copy(const Op* at, const Value* tile, Value* from, Value* to) {
@@ -124,8 +124,9 @@ void TeamTiles::Copy(const Op* at, const Value* tile, Value* from, Value* to) {
 
 void TeamTiles::Walk(const Op* at, const Value* tile, bool harmless, const Body& body) {
   const AxisList& axes = tile->type()->axes;
-  tile_buffers_.IsInRegisters(tile) ? DealByMap(at, axes, tile_buffers_.MapOf(tile), harmless, body)
-                                    : Deal(at, axes, body);
+  tile_buffers_.IsInRegisters(tile)
+      ? DistributeByMap(at, axes, tile_buffers_.MapOf(tile), harmless, body)
+      : Distribute(at, axes, body);
 }
 
 Value* TeamTiles::CountPoints(const Op* at, const AxisList& axes) {
@@ -164,19 +165,19 @@ void TeamTiles::AtPoint(const Op* at, const AxisList& axes, Value* number, const
   exists ? MakeIf(b_, exists, [&] { body(place); }) : body(place);
 }
 
-void TeamTiles::Deal(const Op* at, const AxisList& axes, const Body& body) {
+void TeamTiles::Distribute(const Op* at, const AxisList& axes, const Body& body) {
   Value* points = CountPoints(at, axes);
   Value* zero = b_.I64(0);
   MakeTeamLoop(b_, {zero, points}, [&](Value* number) { AtPoint(at, axes, number, body); });
 }
 
-void TeamTiles::DealSide(const Op* at, const AxisList& axes, int64_t workers, int64_t count,
-                         const Body& body) {
+void TeamTiles::DistributeSide(const Op* at, const AxisList& axes, int64_t workers, int64_t count,
+                               const Body& body) {
   int64_t inner = 1;  // parts of all axes but the first
   for (size_t i = 1; i < axes.size(); ++i) inner *= Extent(axes[i]);
   inner /= count;
   if (axes.size() > 1 && inner > 0 && (workers % inner == 0 || inner % workers == 0))
-    return DealRows(at, axes, {workers, inner, count}, body);
+    return DistributeRows(at, axes, {workers, inner, count}, body);
   Value* side = b_.I64(count);
   Value* parts = b_.Div(CountPoints(at, axes), side);
   Value* zero = b_.I64(0);
@@ -184,7 +185,8 @@ void TeamTiles::DealSide(const Op* at, const AxisList& axes, int64_t workers, in
 }
 
 /// A worker has the same parts of all its rows, so that it goes from one row to the next.
-void TeamTiles::DealRows(const Op* at, const AxisList& axes, const Rows& rows, const Body& body) {
+void TeamTiles::DistributeRows(const Op* at, const AxisList& axes, const Rows& rows,
+                               const Body& body) {
   int64_t together =
       std::max<int64_t>(rows.workers / rows.inner, 1);  // rows that are dealt at once
   int64_t busy = std::min(together, Extent(axes[0])) * std::min(rows.inner, rows.workers);
@@ -219,9 +221,9 @@ int64_t TeamTiles::EachOf(const AxisList& axes, int64_t workers) const {
   return points % workers == 0 ? points / workers : 0;
 }
 
-void TeamTiles::DealTogether(const Op* at, const AxisList& axes, int64_t workers,
-                             const std::function<void(const std::vector<Values>&)>& together,
-                             const Body& body) {
+void TeamTiles::DistributeTogether(const Op* at, const AxisList& axes, int64_t workers,
+                                   const std::function<void(const std::vector<Values>&)>& together,
+                                   const Body& body) {
   Value* points = CountPoints(at, axes);
   Value* whole = nullptr;
   for (AxisId axis : axes) {
@@ -284,8 +286,8 @@ Value* TeamTiles::HeldPlace(Value* first, const AxisDigits& digits, int64_t held
   return offset == 0 ? first : b_.Add(first, b_.I64(offset));
 }
 
-void TeamTiles::DealByMap(const Op* at, const AxisList& axes, const AxisMap& map, bool harmless,
-                          const Body& body) {
+void TeamTiles::DistributeByMap(const Op* at, const AxisList& axes, const AxisMap& map,
+                                bool harmless, const Body& body) {
   int64_t workers = 1;
   for (const auto& [axis, digits] : map) workers *= digits.workers;
   Value* zero = b_.I64(0);

@@ -72,20 +72,20 @@ class TeamTiles {
 
   // -- Points
   /// Gives the axes' points to the workers, one after the other.
-  void Deal(const ir::Op* at, const ir::AxisList& axes, const Body& body);
+  void Distribute(const ir::Op* at, const ir::AxisList& axes, const Body& body);
   /// The same of so many points at a time that are side by side along the last axis, of which the block has whole parts.
-  void DealSide(const ir::Op* at, const ir::AxisList& axes, int64_t workers, int64_t count,
-                const Body& body);
-  /// As Deal; where the blocks are whole, several of each worker's are taken `together`.
-  void DealTogether(const ir::Op* at, const ir::AxisList& axes, int64_t workers,
-                    const std::function<void(const std::vector<Values>& places)>& together,
-                    const Body& body);
+  void DistributeSide(const ir::Op* at, const ir::AxisList& axes, int64_t workers, int64_t count,
+                      const Body& body);
+  /// As Distribute; where the blocks are whole, several of each worker's are taken `together`.
+  void DistributeTogether(const ir::Op* at, const ir::AxisList& axes, int64_t workers,
+                          const std::function<void(const std::vector<Values>& places)>& together,
+                          const Body& body);
   int64_t Extent(ir::AxisId axis) const { return kernel_.axis(axis).extent->value; }
   /// How many points of whole blocks each worker has; 0: not all have as many.
   int64_t EachOf(const ir::AxisList& axes, int64_t workers) const;
   /// Gives each worker its points by a map, written out one by one; where it is `harmless` also those after the blocks' ends.
-  void DealByMap(const ir::Op* at, const ir::AxisList& axes, const AxisMap& map, bool harmless,
-                 const Body& body);
+  void DistributeByMap(const ir::Op* at, const ir::AxisList& axes, const AxisMap& map,
+                       bool harmless, const Body& body);
   /// The worker's first place along an axis.
   ir::Value* FirstPlace(ir::Value* worker, const ir::AxisDigits& digits, int64_t workers);
   /// Its place number `held`.
@@ -108,7 +108,8 @@ class TeamTiles {
     int64_t inner;
     int64_t count;
   };
-  void DealRows(const ir::Op* at, const ir::AxisList& axes, const Rows& rows, const Body& body);
+  void DistributeRows(const ir::Op* at, const ir::AxisList& axes, const Rows& rows,
+                      const Body& body);
 
   ir::Type BufferType(const ir::Value* tile);
 
