@@ -52,7 +52,7 @@ enum class MachineState : uint8_t {
   Running,
   AtBarrier,      ///< goes on with its next run: when all cores of the launch have come so far
   AtTeamBarrier,  ///< goes on with its next run: when all workers of the core have come so far
-  AtGate,         ///< goes on with its next run: when the gate's phase is over
+  AtMbarrier,     ///< goes on with its next run: when the gate's phase is over
   Done,
   Trapped,  ///< trap() says why
   Failed,   ///< a program's host failed: failure() says how

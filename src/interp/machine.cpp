@@ -209,7 +209,7 @@ MachineState Machine::state() const { return core_->state; }
 MachineState Machine::Run(int64_t steps) {
   Core& core = *core_;
   bool waits = core.state == MachineState::AtBarrier || core.state == MachineState::AtTeamBarrier ||
-               core.state == MachineState::AtGate;
+               core.state == MachineState::AtMbarrier;
   if (waits) core.state = MachineState::Running;
   for (; steps > 0 && core.state == MachineState::Running; --steps) {
     Frame& frame = core.frames.back();

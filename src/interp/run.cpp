@@ -183,16 +183,16 @@ class CoreRun {
   bool RunToBarrier() {
     bool is_first = true;
     for (bool waits = true; waits; is_first = false) {
-      uint64_t progress = team_->gates().progress();
+      uint64_t progress = team_->mbarriers().progress();
       waits = false;
       for (current_ = 0; current_ < workers_.size(); ++current_) {
         Machine& worker = workers_[current_];
-        if (!is_first && worker.state() != MachineState::AtGate) continue;
+        if (!is_first && worker.state() != MachineState::AtMbarrier) continue;
         MachineState state = worker.RunToEnd();
         if (IsOver(state)) return false;
-        waits |= state == MachineState::AtGate;
+        waits |= state == MachineState::AtMbarrier;
       }
-      if (waits && progress == team_->gates().progress()) team_->SetStuck();
+      if (waits && progress == team_->mbarriers().progress()) team_->SetStuck();
     }
     return true;
   }

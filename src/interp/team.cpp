@@ -23,11 +23,11 @@ bool Team::TouchBuffer(Core& core, const Instruction& instruction, const ir::Val
   Shared& shared = memories_.at(buffer);
   if (shared.coming.contains(offset))
     return Stop(core, instruction, "touches what a block copy has not brought yet");
-  if (buffer->def()->HasAttr(ir::AttrKey::Gated)) {
+  if (buffer->def()->HasAttr(ir::AttrKey::MbarrierOrdered)) {
     int64_t slots = buffer->type()->dims[0]->value;
-    TeamGates::SlotId slot = {buffer, offset / (std::ssize(shared.marks) / slots)};
-    std::string fault = kind == TouchKind::Read ? gates_.Read(core.facts.worker, slot)
-                                                : gates_.Write(core.facts.worker, slot);
+    TeamMbarriers::SlotId slot = {buffer, offset / (std::ssize(shared.marks) / slots)};
+    std::string fault = kind == TouchKind::Read ? mbarriers_.Read(core.facts.worker, slot)
+                                                : mbarriers_.Write(core.facts.worker, slot);
     bool unwritten = kind == TouchKind::Read && !shared.buffer.defined[static_cast<size_t>(offset)];
     if (fault.empty() && unwritten) fault = "reads what nobody has written yet";
     return fault.empty() || Stop(core, instruction, fault);
@@ -44,11 +44,11 @@ bool Team::TouchBuffer(Core& core, const Instruction& instruction, const ir::Val
 /// What steps read by themselves workers have to show, and steps are to be awaited before somebody changes it.
 bool Team::TouchPanels(Core& core, const Instruction& instruction, const ir::Value* buffer,
                        TouchKind kind) {
-  TeamGates::SlotId all = {buffer, 0};
+  TeamMbarriers::SlotId all = {buffer, 0};
   std::string fault;
-  if (kind != TouchKind::Read) fault = gates_.Write(core.facts.worker, all);
+  if (kind != TouchKind::Read) fault = mbarriers_.Write(core.facts.worker, all);
   if (kind == TouchKind::Read && instruction.op->kind() == ir::OpKind::MatrixStep)
-    fault = gates_.Read(core.facts.worker, all);
+    fault = mbarriers_.Read(core.facts.worker, all);
   return fault.empty() || Stop(core, instruction, fault);
 }
 

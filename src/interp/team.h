@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "interp/core.h"
-#include "interp/gates.h"
+#include "interp/mbarriers.h"
 #include "interp/watch.h"
 
 namespace kdl::interp {
@@ -17,7 +17,7 @@ namespace kdl::interp {
 /// after another worker's, one of which changes the element, stops the core: a pass has forgotten a barrier.
 class Team {
  public:
-  explicit Team(int64_t workers) : workers_(workers), gates_(workers) {}
+  explicit Team(int64_t workers) : workers_(workers), mbarriers_(workers) {}
 
   /// A buffer of the team's: each run of its op gives the same memory.
   Buffer& Memory(const ir::Value* buffer, size_t elements);
@@ -41,9 +41,9 @@ class Team {
   /// All workers are at a barrier.
   void NextInterval() {
     ++interval_;
-    gates_.Meet();
+    mbarriers_.Meet();
   }
-  TeamGates& gates() { return gates_; }
+  TeamMbarriers& mbarriers() { return mbarriers_; }
   /// Nobody goes on by itself: who waits at a gate is stopped.
   void SetStuck() { stuck_ = true; }
   bool is_stuck() const { return stuck_; }
@@ -70,7 +70,7 @@ class Team {
   bool Touch(Core& core, const Instruction& instruction, Mark& mark, TouchKind kind);
 
   int64_t workers_;
-  TeamGates gates_;
+  TeamMbarriers mbarriers_;
   bool stuck_ = false;
   uint64_t interval_ = 1;
   std::unordered_map<const ir::Value*, Shared> memories_;

@@ -13,18 +13,18 @@
 namespace kdl {
 namespace {
 
-// What the kernel of `kGateImage` does: it says that it has begun, and waits until it may end.
-struct Gate {
+// What the kernel of `kMbarrierImage` does: it says that it has begun, and waits until it may end.
+struct Mbarrier {
   std::atomic<bool> begun = false;
   std::atomic<bool> open = false;
   std::atomic<std::thread::id> thread;
 };
-Gate* g_gate = nullptr;
+Mbarrier* g_mbarrier = nullptr;
 
-std::int32_t WaitAtGate(const kdl_args*, kdl_core* core) {
-  g_gate->thread = std::this_thread::get_id();
-  g_gate->begun = true;
-  while (!g_gate->open) {
+std::int32_t WaitAtMbarrier(const kdl_args*, kdl_core* core) {
+  g_mbarrier->thread = std::this_thread::get_id();
+  g_mbarrier->begun = true;
+  while (!g_mbarrier->open) {
     if (std::atomic_ref(core->launch->stop).load() != 0) return KDL_TRAPPED;
     std::this_thread::yield();
   }
@@ -47,39 +47,39 @@ constexpr kdl_variant VariantOf(kdl_kernel_fn entry, const char* symbol) {
   variant.dim_count = 1;
   return variant;
 }
-constexpr kdl_variant kGateVariant = VariantOf(WaitAtGate, "gate");
+constexpr kdl_variant kMbarrierVariant = VariantOf(WaitAtMbarrier, "gate");
 constexpr kdl_variant kNothingVariant = VariantOf(Nothing, "nothing");
-constexpr kdl_kernel kGateKernels[] = {{"gate", &kGateVariant, 1, 0},
-                                       {"nothing", &kNothingVariant, 1, 0}};
+constexpr kdl_kernel kMbarrierKernels[] = {{"gate", &kMbarrierVariant, 1, 0},
+                                           {"nothing", &kNothingVariant, 1, 0}};
 #if defined(__aarch64__)
 constexpr const char* kArch = "aarch64";
 #else
 constexpr const char* kArch = "x86-64";
 #endif
-const kdl_image kGateImage = {sizeof(kdl_image),
-                              KDL_ABI_VERSION,
-                              KDL_ABI_HASH,
-                              "async",
-                              "the test",
-                              "host",
-                              kArch,
-                              kGateKernels,
-                              nullptr,
-                              0,
-                              2,
-                              0};
-const kdl_image* const kGateImages[] = {&kGateImage, nullptr};
+const kdl_image kMbarrierImage = {sizeof(kdl_image),
+                                  KDL_ABI_VERSION,
+                                  KDL_ABI_HASH,
+                                  "async",
+                                  "the test",
+                                  "host",
+                                  kArch,
+                                  kMbarrierKernels,
+                                  nullptr,
+                                  0,
+                                  2,
+                                  0};
+const kdl_image* const kMbarrierImages[] = {&kMbarrierImage, nullptr};
 
-struct GateSetup {
-  explicit GateSetup(const char* spec) : device(context.Select(spec)), queue(device.queue()) {
-    context.Register(kGateImages);
+struct MbarrierSetup {
+  explicit MbarrierSetup(const char* spec) : device(context.Select(spec)), queue(device.queue()) {
+    context.Register(kMbarrierImages);
     x = context.Allocate(device, f32, {4}, "x");
-    g_gate = &gate;
+    g_mbarrier = &mbarrier;
   }
-  ~GateSetup() { gate.open = true; }
+  ~MbarrierSetup() { mbarrier.open = true; }
 
   void AwaitBegin() const {
-    while (!gate.begun) std::this_thread::yield();
+    while (!mbarrier.begun) std::this_thread::yield();
   }
   kdl_error* Run(const char* kernel) const {
     const kdl_function* function = nullptr;
@@ -88,7 +88,7 @@ struct GateSetup {
     return kdl_run_kernel(queue.get(), function, 1, &arg, 1, nullptr, nullptr, 0);
   }
 
-  Gate gate;
+  Mbarrier mbarrier;
   Context context;
   Device device;
   Queue queue;
@@ -104,19 +104,19 @@ kdl_code CodeOf(const Event& event, std::int64_t timeout_ns = -1) {
 
 TEST_CASE("async: a launch returns while its kernel runs, on one thread too, and needs no waiter") {
   for (const char* spec : {"host?threads=1", "host?threads=2", "debug"}) {
-    const GateSetup s(spec);
+    const MbarrierSetup s(spec);
     const Event done = s.queue.Launch("gate", 1, {s.x});
     s.AwaitBegin();
-    CHECK(s.gate.thread.load() != std::this_thread::get_id());
+    CHECK(s.mbarrier.thread.load() != std::this_thread::get_id());
     CHECK_FALSE(done.is_done());
     CHECK(CodeOf(done, 1000000) == KDL_ERROR_TIMEOUT);
-    const_cast<GateSetup&>(s).gate.open = true;
+    const_cast<MbarrierSetup&>(s).mbarrier.open = true;
     while (!done.is_done()) std::this_thread::yield();
   }
 }
 
 TEST_CASE("async: a queue that is stuck holds no other") {
-  const GateSetup s("host?threads=1");
+  const MbarrierSetup s("host?threads=1");
   const Event stuck = s.queue.Launch("gate", 1, {s.x});
   s.AwaitBegin();
   std::atomic<bool> called = false;
@@ -127,8 +127,8 @@ TEST_CASE("async: a queue that is stuck holds no other") {
 }
 
 TEST_CASE("async: who waits runs what has not begun") {
-  const GateSetup s("host?threads=2");
-  const Timeline gate = s.context.MakeTimeline();
+  const MbarrierSetup s("host?threads=2");
+  const Timeline mbarrier = s.context.MakeTimeline();
   std::atomic<int> here = 0;
   const auto self = std::this_thread::get_id();
   for (int round = 0; round < 200; ++round) {
@@ -139,17 +139,17 @@ TEST_CASE("async: who waits runs what has not begun") {
 }
 
 TEST_CASE("async: run works on the calling thread") {
-  GateSetup s("host?threads=2");
-  s.gate.open = true;
+  MbarrierSetup s("host?threads=2");
+  s.mbarrier.open = true;
   CHECK(s.Run("gate") == nullptr);
-  CHECK(s.gate.thread.load() == std::this_thread::get_id());
+  CHECK(s.mbarrier.thread.load() == std::this_thread::get_id());
 }
 
 TEST_CASE("async: run waits for what is in front of it, and fails with it") {
-  const GateSetup s("host?threads=2");
-  const Timeline gate = s.context.MakeTimeline();
-  s.queue.Call([] {}, {gate.At(1)});
-  std::thread opens([&] { gate.Signal(1); });
+  const MbarrierSetup s("host?threads=2");
+  const Timeline mbarrier = s.context.MakeTimeline();
+  s.queue.Call([] {}, {mbarrier.At(1)});
+  std::thread opens([&] { mbarrier.Signal(1); });
   CHECK(s.Run("nothing") == nullptr);
   opens.join();
   s.queue.Call([] { throw Error(KDL_ERROR_DEVICE, "the first cause"); });
@@ -161,10 +161,10 @@ TEST_CASE("async: run waits for what is in front of it, and fails with it") {
 
 TEST_CASE("cancel: what has not begun is dropped, with all that comes after it") {
   for (const char* spec : {"host?threads=1", "debug"}) {
-    const GateSetup s(spec);
-    const Timeline gate = s.context.MakeTimeline();
+    const MbarrierSetup s(spec);
+    const Timeline mbarrier = s.context.MakeTimeline();
     bool ran = false;
-    const Event first = s.queue.Call([&] { ran = true; }, {gate.At(1)});
+    const Event first = s.queue.Call([&] { ran = true; }, {mbarrier.At(1)});
     const Event behind = s.queue.Call([&] { ran = true; });
     const Event after = s.device.queue(1).Call([&] { ran = true; }, {first});
     Check(kdl_event_cancel(first.get()));
@@ -180,7 +180,7 @@ TEST_CASE("cancel: what has not begun is dropped, with all that comes after it")
 
 TEST_CASE("cancel: what runs stops") {
   for (const char* spec : {"host?threads=1", "host?threads=2", "debug"}) {
-    const GateSetup s(spec);
+    const MbarrierSetup s(spec);
     const Event running = s.queue.Launch("gate", 1, {s.x});
     s.AwaitBegin();
     const Event behind = s.queue.Launch("nothing", 1, {s.x});

@@ -152,19 +152,19 @@ TEST_CASE("order: nothing starts on a buffer while the host has it") {
 
 TEST_CASE("order: timelines and host calls carry what the host did") {
   const OrderSetup s;
-  const Timeline gate = s.context.MakeTimeline();
-  const Event copied = s.second.Copy(s.y, s.x, "waiting", {gate.At(1)});
+  const Timeline mbarrier = s.context.MakeTimeline();
+  const Event copied = s.second.Copy(s.y, s.x, "waiting", {mbarrier.At(1)});
   s.first.Fill(s.x, 1.0f).Wait();
-  gate.Signal(1);
+  mbarrier.Signal(1);
   CHECK(MessageOf([&] { copied.Wait(); }) == "");
   s.first.Call([&] { s.x.Map<float>()[0] = 2.0f; }, {copied});
   s.first.Copy(s.z, s.x, "behind");
   CHECK(s.Outcome() == "");
   CHECK(s.z.Map<const float>(KDL_MAP_READ)[0] == 2.0f);
   // A signal by somebody who has not waited orders nothing.
-  const Event unordered = s.second.Copy(s.y, s.x, "unordered", {gate.At(2)});
+  const Event unordered = s.second.Copy(s.y, s.x, "unordered", {mbarrier.At(2)});
   s.first.Fill(s.x, 3.0f);
-  gate.Signal(2);
+  mbarrier.Signal(2);
   CHECK(MessageOf([&] { unordered.Wait(); }).find("fill of 'x' on debug writes it") !=
         std::string::npos);
 }

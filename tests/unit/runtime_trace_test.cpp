@@ -49,10 +49,10 @@ TEST_CASE("trace: a row a queue and a row a core, with what they ran") {
     const Tensor x = context.Allocate(host, f32, {1000}, "x");
     const Tensor y = context.Allocate(debug, f32, {1000}, "y");
     const Event filled = host.queue(3).Fill(x, 1.0f);
-    const Timeline gate = context.MakeTimeline();
-    const Event opened = host.queue(4).Fill(x, 2.0f, {filled, gate.At(1)});
+    const Timeline mbarrier = context.MakeTimeline();
+    const Event opened = host.queue(4).Fill(x, 2.0f, {filled, mbarrier.At(1)});
     const Event copied = debug.queue().Copy(y, x, "layer reads \"x\"", {opened});
-    gate.Signal(1);
+    mbarrier.Signal(1);
     copied.Wait();
   }
   const std::string text = recording.Text();

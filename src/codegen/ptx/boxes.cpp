@@ -18,7 +18,7 @@ namespace {
 using ir::AttrKey;
 using ir::OpKind;
 
-constexpr int64_t kGateBytes = 8;
+constexpr int64_t kMbarrierBytes = 8;
 
 /// Of a slot of the buffer.
 int64_t SlotElements(const ir::Value* buffer) {
@@ -83,9 +83,10 @@ void PtxEmitter::EmitTileCopy(ir::Op* op) {
   const ir::Value* buffer = copy.buffer();
   BoxMap map = BoxMapOf(kernel, op);
   int64_t element_bytes = Bytes(buffer->type()->scalar);
-  llvm::Value* gate = NearAddress(*this, SlotAddress(*this, copy.gates(), copy.slot()));
-  EmitAsm(*this, "mbarrier.arrive.expect_tx.shared.b64 _, [$0], $1;", "r,r,~{memory}",
-          {gate, builder.getInt32(static_cast<uint32_t>(SlotElements(buffer) * element_bytes))});
+  llvm::Value* mbarrier = NearAddress(*this, SlotAddress(*this, copy.mbarriers(), copy.slot()));
+  EmitAsm(
+      *this, "mbarrier.arrive.expect_tx.shared.b64 _, [$0], $1;", "r,r,~{memory}",
+      {mbarrier, builder.getInt32(static_cast<uint32_t>(SlotElements(buffer) * element_bytes))});
   llvm::Value* slot = NearAddress(*this, SlotAddress(*this, buffer, copy.slot()));
   std::vector<llvm::Value*> place = AccessIndex(*this, op, copy.index());
   size_t rank = place.size();
@@ -104,7 +105,7 @@ void PtxEmitter::EmitTileCopy(ir::Op* op) {
     auto bytes = static_cast<uint32_t>(panel * map.rows * map.swizzle);
     llvm::Value* argument = function->getArg(function->arg_size() - maps_.size() + MapOf(op));
     std::vector<llvm::Value*> operands = {builder.CreateAdd(slot, builder.getInt32(bytes)),
-                                          argument, gate};
+                                          argument, mbarrier};
     for (size_t d = rank; d-- > 0;) {  // the last dimension first
       llvm::Value* at = builder.CreateTrunc(place[d], builder.getInt32Ty());
       if (d + 1 == rank)
@@ -115,30 +116,31 @@ void PtxEmitter::EmitTileCopy(ir::Op* op) {
   }
 }
 
-bool PtxEmitter::EmitGated(ir::Op* op) {
-  auto gate = [&](const ir::Value* slot) {
+bool PtxEmitter::EmitMbarrierOrdered(ir::Op* op) {
+  auto mbarrier = [&](const ir::Value* slot) {
     return NearAddress(*this, SlotAddress(*this, op->operand(0), slot));
   };
-  auto each_gate = [&](std::string_view text, std::string_view constraints, int64_t arrivals) {
+  auto each_mbarrier = [&](std::string_view text, std::string_view constraints, int64_t arrivals) {
     llvm::Value* first = NearAddress(*this, memories.at(op->operand(0)).base);
     for (int64_t i = 0; i < op->operand(0)->type()->dims[0]->value; ++i) {
       std::vector<llvm::Value*> operands = {
-          builder.CreateAdd(first, builder.getInt32(static_cast<uint32_t>(i * kGateBytes)))};
+          builder.CreateAdd(first, builder.getInt32(static_cast<uint32_t>(i * kMbarrierBytes)))};
       if (arrivals > 0) operands.push_back(builder.getInt32(static_cast<uint32_t>(arrivals)));
       EmitAsm(*this, text, constraints, operands);
     }
   };
   switch (op->kind()) {
     case OpKind::MbarrierInit:
-      each_gate("mbarrier.init.shared.b64 [$0], $1;", "r,r,~{memory}",
-                op->attr<AttrKey::Arrivals>());
+      each_mbarrier("mbarrier.init.shared.b64 [$0], $1;", "r,r,~{memory}",
+                    op->attr<AttrKey::Arrivals>());
       EmitAsm(*this, "fence.mbarrier_init.release.cluster;", "~{memory}", {});
       return true;
     case OpKind::MbarrierInvalidate:
-      each_gate("mbarrier.inval.shared.b64 [$0];", "r,~{memory}", 0);
+      each_mbarrier("mbarrier.inval.shared.b64 [$0];", "r,~{memory}", 0);
       return true;
     case OpKind::MbarrierArrive:
-      EmitAsm(*this, "mbarrier.arrive.shared.b64 _, [$0];", "r,~{memory}", {gate(op->operand(1))});
+      EmitAsm(*this, "mbarrier.arrive.shared.b64 _, [$0];", "r,~{memory}",
+              {mbarrier(op->operand(1))});
       return true;
     case OpKind::MbarrierWait: {
       llvm::Value* parity =
@@ -147,7 +149,7 @@ bool PtxEmitter::EmitGated(ir::Op* op) {
               "{\n\t.reg .pred done;\nawait_${:uid}:\n\t"
               "mbarrier.try_wait.parity.shared.b64 done, [$0], $1;\n\t"
               "@!done bra await_${:uid};\n\t}",
-              "r,r,~{memory}", {gate(op->operand(1)), parity});
+              "r,r,~{memory}", {mbarrier(op->operand(1)), parity});
       return true;
     }
     case OpKind::Load:

@@ -26,7 +26,7 @@ struct PtxEmitter final : TeamEmitter {
   void EmitAsyncCopy(ir::Op* op) override;
   void EmitAsyncCopyCommit() override;
   void EmitAsyncCopyWait(ir::Op* op) override;
-  bool EmitGated(ir::Op* op) override;
+  bool EmitMbarrierOrdered(ir::Op* op) override;
   /// Of tensors; whether the op moves one.
   bool EmitVector(ir::Op* op);
 

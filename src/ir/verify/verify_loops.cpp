@@ -163,7 +163,7 @@ std::string BufferNewFault(const Op& op, const Module&) {
       return "the buffer is too large";
     bytes *= dim->value;
   }
-  if (op.HasAttr(AttrKey::Gated) && type->space != Space::Team)
+  if (op.HasAttr(AttrKey::MbarrierOrdered) && type->space != Space::Team)
     return "workers wait at gates for what is the team's";
   return op.HasAttr(AttrKey::Swizzle) ? PanelsFault(op) : "";
 }

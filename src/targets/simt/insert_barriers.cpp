@@ -111,7 +111,7 @@ const Value* SharedMemory(const Value* operand) {
   bool is_team =
       operand->type()->kind == ir::TypeKind::Buffer && operand->type()->space == ir::Space::Team;
   // Who waits at gates needs no barrier.
-  return is_team && !operand->def()->HasAttr(ir::AttrKey::Gated) ? operand : nullptr;
+  return is_team && !operand->def()->HasAttr(ir::AttrKey::MbarrierOrdered) ? operand : nullptr;
 }
 
 bool Is(const Op* op, OpKind kind) { return op && op->kind() == kind; }

@@ -15,7 +15,7 @@ void RunSelectMatrixInstructions(PassContext& context, ir::Function& kernel) {
   for (ir::Op* op : OpsOfKind(kernel, ir::OpKind::Contraction)) {
     const MatrixUnit* unit = BestMatrixUnit(facts, op);
     if (!unit) continue;
-    if (unit->unit->goes_on) facts.near_bytes -= GatedBytes(op);
+    if (unit->unit->goes_on) facts.near_bytes -= MbarrierOrderedBytes(op);
     Name name = context.module.context().names.Intern(unit->unit->name);
     op->SetAttr(ir::MakeAttr<ir::AttrKey::Unit>(name));
     for (size_t i : {0, 1}) op->SetOperand(i, ir::NarrowFactor(op->operand(i)));

@@ -320,7 +320,7 @@ bool TeamEmitter::EmitOwn(ir::Op* op) {
     case OpKind::Sync:  // the host's
       return true;
     default:
-      return EmitGated(op);
+      return EmitMbarrierOrdered(op);
   }
 }
 

@@ -45,7 +45,7 @@ struct TeamEmitter : Emitter {
   virtual void EmitAsyncCopyCommit();
   virtual void EmitAsyncCopyWait(ir::Op* op);
   /// An op of gates, boxes or steps that go on; false: it is none.
-  virtual bool EmitGated(ir::Op*) { return false; }
+  virtual bool EmitMbarrierOrdered(ir::Op*) { return false; }
   /// Begins a block copy. Of machines alone whose pipeline has such, as the next one.
   virtual void BeginCopy(const BlockCopy& copy);
   /// Waits for those that have begun and touch these bytes near the workers.

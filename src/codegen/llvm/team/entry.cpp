@@ -128,7 +128,7 @@ void PrepareTeamMemories(TeamEmitter& emitter) {
   for (bool near : {true, false}) {
     ir::Walk(emitter.kernel.body, [&](const ir::Op* op) {
       if (op->kind() != ir::OpKind::BufferNew) return;
-      if ((op->HasAttr(ir::AttrKey::Gated) || op->HasAttr(ir::AttrKey::Swizzle)) == near)
+      if ((op->HasAttr(ir::AttrKey::MbarrierOrdered) || op->HasAttr(ir::AttrKey::Swizzle)) == near)
         prepare(op);
     });
   }

@@ -38,7 +38,7 @@ bool HasWholeBoxes(const SimtFacts& facts, const ir::Op* product) {
   const ir::Function& kernel = *product->parent_region()->function();
   int64_t of_step = kernel.axis(product->result()->type()->axes[1]).extent->value;
   return HasWholePanels(product, 0) && HasWholePanels(product, 1) && of_step <= kMostColumns &&
-         GatedBytes(product) <= facts.near_bytes;
+         MbarrierOrderedBytes(product) <= facts.near_bytes;
 }
 
 /// Whether the factors are the unit's as they are, that of the result's rows the first one's.
@@ -67,9 +67,9 @@ bool Multiplies(const MatrixUnit& unit, const ir::Op* product) {
 
 }  // namespace
 
-int64_t GatedBytes(const ir::Op* product) {
+int64_t MbarrierOrderedBytes(const ir::Op* product) {
   const ir::Function& kernel = *product->parent_region()->function();
-  int64_t bytes = kNearOfGates;
+  int64_t bytes = kNearOfMbarriers;
   for (size_t factor : {0, 1}) {
     const ir::Value* value = ir::NarrowFactor(product->operand(factor));
     int64_t of_iteration = Bytes(value->type()->scalar);

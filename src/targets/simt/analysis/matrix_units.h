@@ -75,7 +75,7 @@ const MatrixUnit* BestMatrixUnit(const SimtFacts& facts, const ir::Op* product);
 /// That which the product names; null: none.
 const MatrixUnit* NamedMatrixUnit(const ir::Op* product);
 /// Of a product of a group's unit: what both factors take of near memory, at least.
-int64_t GatedBytes(const ir::Op* product);
+int64_t MbarrierOrderedBytes(const ir::Op* product);
 /// Whether the unit takes factors only with their terms side by side: instructions turn squares round of elements of two bytes only.
 bool WantsTermsSideBySide(const MatrixUnit& unit);
 /// How workers share the product, so that as many as the machine has of them have whole steps; nothing: its blocks are not made

@@ -55,7 +55,7 @@ constexpr int64_t kWantedSlots = 4;  // where the source does not say
 int64_t SlotsOf(const SimtFacts& facts, const Op& loop, int64_t bytes, int64_t taken) {
   bool says = loop.HasAttr(AttrKey::Ahead);
   int64_t wanted = says ? loop.attr<AttrKey::Ahead>() + 1 : kWantedSlots;
-  int64_t room = (facts.near_bytes - kNearOfGates - taken) / bytes;
+  int64_t room = (facts.near_bytes - kNearOfMbarriers - taken) / bytes;
   return std::clamp<int64_t>(std::min(wanted, room), kLeastSlots, kMostSlots);
 }
 
@@ -69,8 +69,8 @@ BoxLoop::BoxLoop(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles, const
       loop_(product->parent_region()->parent()),
       iteration_(std::move(iteration)),
       rings_{BoxRing(b, tiles, iteration_, product, 0), BoxRing(b, tiles, iteration_, product, 1)},
-      gates_(b,
-             SlotsOf(facts, *loop_, rings_[0].bytes() + rings_[1].bytes(),
+      mbarriers_(
+          b, SlotsOf(facts, *loop_, rings_[0].bytes() + rings_[1].bytes(),
                      HasSumsNear(facts, tiles, product) ? tiles.TeamBytes(product->result()) : 0)),
       workers_(ir::WorkersOf(ir::MapOf(*product))) {}
 
@@ -144,12 +144,12 @@ void BoxLoop::Open() {
   lo_ = iteration_.Scalar(loop_->operand(ir::LoopOp::at_lo));
   hi_ = iteration_.Scalar(loop_->operand(ir::LoopOp::at_hi));
   step_ = iteration_.Scalar(loop_->operand(ir::LoopOp::at_step));
-  for (BoxRing& ring : rings_) ring.New(gates_.slots());
-  full_ = gates_.New("full");
-  empty_ = gates_.New("empty");
+  for (BoxRing& ring : rings_) ring.New(mbarriers_.slots());
+  full_ = mbarriers_.New("full");
+  empty_ = mbarriers_.New("empty");
   OnFirstWorker(b_, [&] {
-    gates_.Open(full_, 2);
-    gates_.Open(empty_, workers_);
+    mbarriers_.Open(full_, 2);
+    mbarriers_.Open(empty_, workers_);
   });
   b_.Create(OpKind::Barrier, {}, {});
 }
@@ -157,14 +157,14 @@ void BoxLoop::Open() {
 void BoxLoop::Close() {
   b_.Create(OpKind::Barrier, {}, {});
   OnFirstWorker(b_, [&] {
-    for (Value* gates : {full_, empty_}) gates_.Close(gates);
+    for (Value* mbarriers : {full_, empty_}) mbarriers_.Close(mbarriers);
   });
 }
 
 /// Of a loop before which there were `before` turns.
 void BoxLoop::FirstIterations(Value* before, bool waits) {
   Value* zero = b_.I64(0);
-  Value* iterations = b_.I64(gates_.slots() - 1);
+  Value* iterations = b_.I64(mbarriers_.slots() - 1);
   MakeLoop(b_, {zero, iterations}, [&](Value* number) {
     Value* way = b_.Mul(step_, number);
     Value* exists = b_.Lt(way, b_.Sub(hi_, lo_));
@@ -186,10 +186,10 @@ void BoxLoop::Iterations(Value* before, Value* acc) {
     Enter(at);
     MakeTeamLoop(b_, {zero, all},
                  [&](Value* worker) { Steps(worker, here, number, registers, acc); });
-    Value* way = b_.Mul(step_, b_.I64(gates_.slots() - 1));
+    Value* way = b_.Mul(step_, b_.I64(mbarriers_.slots() - 1));
     Value* goes_on = b_.Lt(way, b_.Sub(hi_, at));
     MakeIf(b_, goes_on, [&] {
-      Value* later = b_.Add(number, b_.I64(gates_.slots() - 1));
+      Value* later = b_.Add(number, b_.I64(mbarriers_.slots() - 1));
       Bring(b_.Add(at, way), later, true);
     });
     return {};
@@ -201,7 +201,7 @@ void BoxLoop::Iterations(Value* before, Value* acc) {
     // Who goes on gives the last slot back, too.
     MakeIf(b_, b_.Lt(lo_, hi_), [&] {
       Value* behind = b_.Add(before, iterations_);
-      gates_.Arrive(empty_, b_.Sub(behind, b_.I64(1)));
+      mbarriers_.Arrive(empty_, b_.Sub(behind, b_.I64(1)));
     });
   });
   if (fetches)
@@ -222,16 +222,17 @@ void BoxLoop::AtBlocks(const std::function<void(ProductBlock& block)>& body) {
 /// Of turn `here` of the loop, `number` of all.
 void BoxLoop::Steps(Value* worker, Value* here, Value* number, Value* registers, Value* acc) {
   ProductBlock block(b_, tiles_, product_);
-  gates_.Await(full_, number);
+  mbarriers_.Await(full_, number);
   block.PlaceFor(worker);
   size_t first = HasAxis(0, block.axes()[0]) ? 0 : 1;
-  Value* slot = gates_.SlotOf(number);
+  Value* slot = mbarriers_.SlotOf(number);
   GroupProduct product(b_, tiles_, product_, worker, FactorAt(first, slot),
                        FactorAt(1 - first, slot));
-  if (IsApart()) return product.Run(block, registers, acc, [&] { gates_.Arrive(empty_, number); });
+  if (IsApart())
+    return product.Run(block, registers, acc, [&] { mbarriers_.Arrive(empty_, number); });
   product.Begin(registers);
   MmaWait(registers, 1);
-  MakeIf(b_, b_.Gt(here, b_.I64(0)), [&] { gates_.Arrive(empty_, b_.Sub(number, b_.I64(1))); });
+  MakeIf(b_, b_.Gt(here, b_.I64(0)), [&] { mbarriers_.Arrive(empty_, b_.Sub(number, b_.I64(1))); });
 }
 
 /// Whether each turn waits for its own steps.
@@ -265,20 +266,20 @@ void BoxLoop::Bring(Value* at, Value* number, bool waits) {
   Enter(at);
   auto await_free = [&] {
     if (!waits) return;
-    Value* slots = b_.I64(gates_.slots());
-    MakeIf(b_, b_.Ge(number, slots), [&] { gates_.Await(empty_, b_.Sub(number, slots)); });
+    Value* slots = b_.I64(mbarriers_.slots());
+    MakeIf(b_, b_.Ge(number, slots), [&] { mbarriers_.Await(empty_, b_.Sub(number, slots)); });
   };
   for (BoxRing& ring : rings_) {
     // For both: who copies the first box, or brings its elements, has waited.
     auto before_box = [&] {
       if (&ring == &rings_[0]) await_free();
     };
-    ring.Bring(gates_, full_, number, workers_, before_box, await_free);
+    ring.Bring(mbarriers_, full_, number, workers_, before_box, await_free);
   }
 }
 
 bool HasSumsNear(const SimtFacts& facts, TeamTiles& tiles, const Op* product) {
-  return GatedBytes(product) + tiles.TeamBytes(product->result()) <= facts.near_bytes;
+  return MbarrierOrderedBytes(product) + tiles.TeamBytes(product->result()) <= facts.near_bytes;
 }
 
 const Op* BoxProductIn(const Op* loop) {

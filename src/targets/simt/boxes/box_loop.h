@@ -60,7 +60,7 @@ class BoxLoop {
   const ir::Op* loop_;
   IterationMaker iteration_;
   std::array<BoxRing, 2> rings_;
-  SlotGates gates_;
+  SlotMbarriers mbarriers_;
   int64_t workers_;
   ir::Value* full_ = nullptr;
   ir::Value* empty_ = nullptr;

@@ -21,9 +21,10 @@ using passes::Values;
 namespace {
 
 /// In panels, where the unit reads them.
-Value* NewGated(ir::Builder& b, kdl::Scalar scalar, std::vector<int64_t> extents, Name name) {
+Value* NewMbarrierOrdered(ir::Builder& b, kdl::Scalar scalar, std::vector<int64_t> extents,
+                          Name name) {
   ir::Type type = b.types().Buffer(scalar, std::move(extents), ir::Space::Team);
-  Op* buffer = b.Create(OpKind::BufferNew, {}, {type}, {ir::MakeAttr<AttrKey::Gated>(1)});
+  Op* buffer = b.Create(OpKind::BufferNew, {}, {type}, {ir::MakeAttr<AttrKey::MbarrierOrdered>(1)});
   buffer->result()->set_name(name);
   return buffer->result();
 }
@@ -36,28 +37,31 @@ Value* IterationMaker::Scalar(const Value* old) const {
   return found->second;
 }
 
-// -- Gates ----------------------------------------------------------------------------------------
+// -- Mbarriers ----------------------------------------------------------------------------------------
 
-Value* SlotGates::New(std::string_view name) {
-  return NewGated(b_, kdl::Scalar::U64, {slots_}, b_.module().context().names.Intern(name));
+Value* SlotMbarriers::New(std::string_view name) {
+  return NewMbarrierOrdered(b_, kdl::Scalar::U64, {slots_},
+                            b_.module().context().names.Intern(name));
 }
 
-void SlotGates::Open(Value* gates, int64_t arrivals) {
-  b_.Create(OpKind::MbarrierInit, {{gates}}, {}, {ir::MakeAttr<AttrKey::Arrivals>(arrivals)});
+void SlotMbarriers::Open(Value* mbarriers, int64_t arrivals) {
+  b_.Create(OpKind::MbarrierInit, {{mbarriers}}, {}, {ir::MakeAttr<AttrKey::Arrivals>(arrivals)});
 }
 
-void SlotGates::Close(Value* gates) { b_.Create(OpKind::MbarrierInvalidate, {{gates}}, {}); }
+void SlotMbarriers::Close(Value* mbarriers) {
+  b_.Create(OpKind::MbarrierInvalidate, {{mbarriers}}, {});
+}
 
-Value* SlotGates::SlotOf(Value* iteration) { return b_.Rem(iteration, b_.I64(slots_)); }
+Value* SlotMbarriers::SlotOf(Value* iteration) { return b_.Rem(iteration, b_.I64(slots_)); }
 
-void SlotGates::Await(Value* gates, Value* iteration) {
+void SlotMbarriers::Await(Value* mbarriers, Value* iteration) {
   Value* slot = SlotOf(iteration);
   Value* phase = b_.Div(iteration, b_.I64(slots_));
-  b_.Create(OpKind::MbarrierWait, {{gates}, {slot}, {phase}}, {});
+  b_.Create(OpKind::MbarrierWait, {{mbarriers}, {slot}, {phase}}, {});
 }
 
-void SlotGates::Arrive(Value* gates, Value* iteration) {
-  b_.Create(OpKind::MbarrierArrive, {{gates}, {SlotOf(iteration)}}, {});
+void SlotMbarriers::Arrive(Value* mbarriers, Value* iteration) {
+  b_.Create(OpKind::MbarrierArrive, {{mbarriers}, {SlotOf(iteration)}}, {});
 }
 
 // -- Boxes ----------------------------------------------------------------------------------------
@@ -78,16 +82,16 @@ int64_t BoxRing::bytes() const {
 }
 
 Value* BoxRing::New(int64_t slots) {
-  ring_ = NewGated(b_, scalar(), {slots, tiles_.Extent(box_.row), tiles_.Extent(box_.column)},
-                   factor_->name());
+  ring_ = NewMbarrierOrdered(
+      b_, scalar(), {slots, tiles_.Extent(box_.row), tiles_.Extent(box_.column)}, factor_->name());
   ring_->def()->SetAttr(ir::MakeAttr<AttrKey::Swizzle>(kPanelBytes));
   return ring_;
 }
 
-void BoxRing::Bring(SlotGates& gates, Value* full, Value* number, int64_t workers,
+void BoxRing::Bring(SlotMbarriers& mbarriers, Value* full, Value* number, int64_t workers,
                     const std::function<void()>& before_box,
                     const std::function<void()>& await_free) {
-  Value* slot = gates.SlotOf(number);
+  Value* slot = mbarriers.SlotOf(number);
   MakeIf(
       b_, Fits(),
       [&] {
@@ -99,7 +103,7 @@ void BoxRing::Bring(SlotGates& gates, Value* full, Value* number, int64_t worker
       [&] {
         await_free();
         CopyElements(slot, workers);
-        OnFirstWorker(b_, [&] { gates.Arrive(full, number); });
+        OnFirstWorker(b_, [&] { mbarriers.Arrive(full, number); });
       });
 }
 

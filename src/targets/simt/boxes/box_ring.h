@@ -15,19 +15,19 @@ struct IterationMaker {
   ir::Value* Scalar(const ir::Value* old) const;
 };
 
-/// Gates of a ring: one for each of its slots, whose phases are the turns that have it.
-class SlotGates {
+/// Mbarriers of a ring: one for each of its slots, whose phases are the turns that have it.
+class SlotMbarriers {
  public:
-  SlotGates(ir::Builder& b, int64_t slots) : b_(b), slots_(slots) {}
+  SlotMbarriers(ir::Builder& b, int64_t slots) : b_(b), slots_(slots) {}
 
   int64_t slots() const { return slots_; }
   ir::Value* New(std::string_view name);
-  void Open(ir::Value* gates, int64_t arrivals);
-  void Close(ir::Value* gates);
+  void Open(ir::Value* mbarriers, int64_t arrivals);
+  void Close(ir::Value* mbarriers);
   ir::Value* SlotOf(ir::Value* iteration);
   /// Waits for the phase that turn `turn` ends.
-  void Await(ir::Value* gates, ir::Value* iteration);
-  void Arrive(ir::Value* gates, ir::Value* iteration);
+  void Await(ir::Value* mbarriers, ir::Value* iteration);
+  void Arrive(ir::Value* mbarriers, ir::Value* iteration);
 
  private:
   ir::Builder& b_;
@@ -50,7 +50,7 @@ class BoxRing {
   ir::Value* ring() const { return ring_; }
   /// Brings what turn `number` needs, whose gate of `full` is told. `await_free` waits for the slot: before a box the first worker
   /// does, `before_box`; before elements all do.
-  void Bring(SlotGates& gates, ir::Value* full, ir::Value* number, int64_t workers,
+  void Bring(SlotMbarriers& mbarriers, ir::Value* full, ir::Value* number, int64_t workers,
              const std::function<void()>& before_box, const std::function<void()>& await_free);
 
  private:

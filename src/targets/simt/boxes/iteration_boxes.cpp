@@ -47,9 +47,9 @@ IterationBoxes::IterationBoxes(ir::Builder& b, TeamTiles& tiles, const Op* loop,
       tiles_(tiles),
       loop_(loop),
       iteration_(std::move(iteration)),
-      gates_(b, loop->HasAttr(AttrKey::Ahead)
-                    ? std::max(kLeastSlots, loop->attr<AttrKey::Ahead>() + 1)
-                    : kLeastSlots) {
+      mbarriers_(b, loop->HasAttr(AttrKey::Ahead)
+                        ? std::max(kLeastSlots, loop->attr<AttrKey::Ahead>() + 1)
+                        : kLeastSlots) {
   Find();
 }
 
@@ -87,19 +87,19 @@ void IterationBoxes::Open() {
   hi_ = iteration_.Scalar(loop_->operand(ir::LoopOp::at_hi));
   step_ = iteration_.Scalar(loop_->operand(ir::LoopOp::at_step));
   for (Box& box : boxes_) {
-    box.ring.New(gates_.slots());
-    box.full = gates_.New("full");
-    box.empty = gates_.New("empty");
+    box.ring.New(mbarriers_.slots());
+    box.full = mbarriers_.New("full");
+    box.empty = mbarriers_.New("empty");
   }
   OnFirstWorker(b_, [&] {
     for (Box& box : boxes_) {
-      gates_.Open(box.full, 1);
-      gates_.Open(box.empty, box.workers);
+      mbarriers_.Open(box.full, 1);
+      mbarriers_.Open(box.empty, box.workers);
     }
   });
   b_.Create(OpKind::Barrier, {}, {});
   Value* zero = b_.I64(0);
-  Value* iterations = b_.I64(gates_.slots() - 1);
+  Value* iterations = b_.I64(mbarriers_.slots() - 1);
   MakeLoop(b_, {zero, iterations}, [&](Value* number) {
     Value* way = b_.Mul(step_, number);
     Value* exists = b_.Lt(way, b_.Sub(hi_, lo_));
@@ -112,10 +112,10 @@ void IterationBoxes::Open() {
 
 void IterationBoxes::BeginIteration(Value* at) {
   number_ = b_.Div(b_.Sub(at, lo_), step_);
-  Value* way = b_.Mul(step_, b_.I64(gates_.slots() - 1));
+  Value* way = b_.Mul(step_, b_.I64(mbarriers_.slots() - 1));
   Value* goes_on = b_.Lt(way, b_.Sub(hi_, at));
   MakeIf(b_, goes_on, [&] {
-    Value* later = b_.Add(number_, b_.I64(gates_.slots() - 1));
+    Value* later = b_.Add(number_, b_.I64(mbarriers_.slots() - 1));
     Value* there = b_.Add(at, way);
     for (Box& box : boxes_) Bring(box, there, later, number_);
   });
@@ -129,17 +129,17 @@ void IterationBoxes::Bring(Box& box, Value* at, Value* number, Value* present) {
   auto await_free = [&] {
     if (!present) return;
     Value* is_later = b_.Gt(present, b_.I64(0));
-    MakeIf(b_, is_later, [&] { gates_.Await(box.empty, b_.Sub(present, b_.I64(1))); });
+    MakeIf(b_, is_later, [&] { mbarriers_.Await(box.empty, b_.Sub(present, b_.I64(1))); });
   };
-  box.ring.Bring(gates_, box.full, number, box.workers, await_free, await_free);
+  box.ring.Bring(mbarriers_, box.full, number, box.workers, await_free, await_free);
 }
 
 void IterationBoxes::Close() {
   b_.Create(OpKind::Barrier, {}, {});
   OnFirstWorker(b_, [&] {
     for (Box& box : boxes_) {
-      gates_.Close(box.full);
-      gates_.Close(box.empty);
+      mbarriers_.Close(box.full);
+      mbarriers_.Close(box.empty);
     }
   });
 }
@@ -149,7 +149,7 @@ void IterationBoxes::Close() {
 StepFactor IterationBoxes::FactorAt(const Op* product, size_t factor) {
   AxisId folded = product->attr<AttrKey::Axes>()[0];
   if (Box* box = BoxOf(product, factor))
-    return {box->ring.ring(), gates_.SlotOf(number_), box->ring.box().column == folded};
+    return {box->ring.ring(), mbarriers_.SlotOf(number_), box->ring.box().column == folded};
   const Value* tile = product->operand(factor);
   return {tiles_.BufferOf(tile), b_.I64(0), tiles_.IsLast(tile, folded)};
 }
@@ -163,13 +163,13 @@ void IterationBoxes::Multiply(const Op* product, Value* target) {
   Value* all = b_.I64(block.workers());
   MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
     for (size_t factor : {0, 1}) {
-      if (Box* box = BoxOf(product, factor)) gates_.Await(box->full, number_);
+      if (Box* box = BoxOf(product, factor)) mbarriers_.Await(box->full, number_);
     }
     block.PlaceFor(worker);
     GroupProduct(b_, tiles_, product, worker, FactorAt(product, rows), FactorAt(product, 1 - rows))
         .Run(block, registers, target, [&] {
           for (size_t factor : {0, 1}) {
-            if (Box* box = BoxOf(product, factor)) gates_.Arrive(box->empty, number_);
+            if (Box* box = BoxOf(product, factor)) mbarriers_.Arrive(box->empty, number_);
           }
         });
   });

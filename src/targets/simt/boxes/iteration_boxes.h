@@ -55,7 +55,7 @@ class IterationBoxes {
   TeamTiles& tiles_;
   const ir::Op* loop_;
   IterationMaker iteration_;
-  SlotGates gates_;
+  SlotMbarriers mbarriers_;
   std::vector<Box> boxes_;
   ir::Value* lo_ = nullptr;
   ir::Value* hi_ = nullptr;

@@ -11,29 +11,29 @@
 
 namespace kdl::interp {
 
-/// Gates of a team, and the slots of buffers that are used in the order which they tell. Who knows what of whom: a worker knows
+/// Mbarriers of a team, and the slots of buffers that are used in the order which they tell. Who knows what of whom: a worker knows
 /// what others did before they came to a gate whose phase it has awaited, or to a barrier. What a worker does to a slot without
 /// knowing that those before it are done with it is a fault: a pass has forgotten a gate. Faults are what the functions
 /// return; empty: there is none.
-class TeamGates {
+class TeamMbarriers {
  public:
   /// A buffer's part of a first index.
   using SlotId = std::pair<const ir::Value*, int64_t>;
-  using GateId = SlotId;
+  using MbarrierId = SlotId;
 
-  explicit TeamGates(int64_t workers) : clocks_(static_cast<size_t>(workers)) {
+  explicit TeamMbarriers(int64_t workers) : clocks_(static_cast<size_t>(workers)) {
     for (Worker& worker : clocks_) worker.clock.times.assign(clocks_.size(), 0);
     for (size_t w = 0; w < clocks_.size(); ++w) clocks_[w].clock.times[w] = 1;
   }
 
-  std::string Open(int64_t worker, const ir::Value* gates, int64_t count, int64_t arrivals);
-  std::string Close(int64_t worker, const ir::Value* gates);
-  std::string Arrive(int64_t worker, GateId gate);
+  std::string Open(int64_t worker, const ir::Value* mbarriers, int64_t count, int64_t arrivals);
+  std::string Close(int64_t worker, const ir::Value* mbarriers);
+  std::string Arrive(int64_t worker, MbarrierId mbarrier);
   /// `waits`: the phase is not over.
-  std::string Await(int64_t worker, GateId gate, int64_t phase, bool* waits);
+  std::string Await(int64_t worker, MbarrierId mbarrier, int64_t phase, bool* waits);
 
   /// The worker begins to copy a box into the slot, and comes to the gate.
-  std::string Fill(int64_t worker, SlotId slot, GateId gate);
+  std::string Fill(int64_t worker, SlotId slot, MbarrierId mbarrier);
   std::string Write(int64_t worker, SlotId slot);
   void Show(int64_t worker);
   /// A step of the worker's begins to read the slot.
@@ -58,7 +58,7 @@ class TeamGates {
     std::vector<std::set<SlotId>> groups;  ///< under way
     std::set<SlotId> unshown;
   };
-  struct Gate {
+  struct Mbarrier {
     int64_t arrivals = 0;
     int64_t come = 0;
     int64_t phase = 0;  ///< the present one
@@ -82,12 +82,12 @@ class TeamGates {
 
   Worker& Of(int64_t worker) { return clocks_[static_cast<size_t>(worker)]; }
   bool Knows(int64_t worker, const std::map<int64_t, int64_t>& others);
-  std::string Visit(int64_t worker, GateId gate);
-  void Come(int64_t worker, Gate& gate);
+  std::string Visit(int64_t worker, MbarrierId mbarrier);
+  void Come(int64_t worker, Mbarrier& mbarrier);
   std::string MayChange(int64_t worker, SlotId id, Slot& slot);
 
   std::vector<Worker> clocks_;
-  std::map<GateId, Gate> gates_;
+  std::map<MbarrierId, Mbarrier> mbarriers_;
   std::map<SlotId, Slot> slots_;
   uint64_t interval_ = 1;
   uint64_t progress_ = 0;

@@ -1,4 +1,4 @@
-#include "interp/ops/gate_steps.h"
+#include "interp/ops/mbarrier_steps.h"
 
 #include <fmt/format.h>
 
@@ -12,19 +12,19 @@ namespace kdl::interp {
 
 namespace {
 
-TeamGates& GatesOf(Core& core) { return core.facts.team->gates(); }
+TeamMbarriers& MbarriersOf(Core& core) { return core.facts.team->mbarriers(); }
 
-int64_t GateScalar(Activation& here, const Instruction& instruction, size_t operand) {
+int64_t MbarrierScalar(Activation& here, const Instruction& instruction, size_t operand) {
   return static_cast<int64_t>(here.scalar(instruction.operands[operand]));
 }
 
 /// The gate that the op names; with the core stopped where it is none.
-TeamGates::GateId GateOf(Core& core, const Instruction& instruction, size_t operand,
-                         int64_t number) {
-  const ir::Value* gates = instruction.op->operand(operand);
-  if (number < 0 || number >= gates->type()->dims[0]->value)
+TeamMbarriers::MbarrierId MbarrierOf(Core& core, const Instruction& instruction, size_t operand,
+                                     int64_t number) {
+  const ir::Value* mbarriers = instruction.op->operand(operand);
+  if (number < 0 || number >= mbarriers->type()->dims[0]->value)
     core.Break(instruction, fmt::format("there is no gate {}", number));
-  return {gates, number};
+  return {mbarriers, number};
 }
 
 void Tell(Core& core, const Instruction& instruction, const std::string& fault) {
@@ -34,44 +34,47 @@ void Tell(Core& core, const Instruction& instruction, const std::string& fault) 
 }  // namespace
 
 void RunMbarrierInit(Core& core, Activation&, const Instruction& instruction) {
-  const ir::Value* gates = instruction.op->operand(0);
+  const ir::Value* mbarriers = instruction.op->operand(0);
   Tell(core, instruction,
-       GatesOf(core).Open(core.facts.worker, gates, gates->type()->dims[0]->value,
-                          instruction.op->attr<ir::AttrKey::Arrivals>()));
+       MbarriersOf(core).Open(core.facts.worker, mbarriers, mbarriers->type()->dims[0]->value,
+                              instruction.op->attr<ir::AttrKey::Arrivals>()));
 }
 
 void RunMbarrierInvalidate(Core& core, Activation&, const Instruction& instruction) {
-  Tell(core, instruction, GatesOf(core).Close(core.facts.worker, instruction.op->operand(0)));
+  Tell(core, instruction, MbarriersOf(core).Close(core.facts.worker, instruction.op->operand(0)));
 }
 
 void RunMbarrierArrive(Core& core, Activation& here, const Instruction& instruction) {
-  TeamGates::GateId gate = GateOf(core, instruction, 0, GateScalar(here, instruction, 1));
+  TeamMbarriers::MbarrierId mbarrier =
+      MbarrierOf(core, instruction, 0, MbarrierScalar(here, instruction, 1));
   if (core.state != MachineState::Running) return;
-  Tell(core, instruction, GatesOf(core).Arrive(core.facts.worker, gate));
+  Tell(core, instruction, MbarriersOf(core).Arrive(core.facts.worker, mbarrier));
 }
 
 void RunMbarrierWait(Core& core, Activation& here, const Instruction& instruction) {
-  TeamGates::GateId gate = GateOf(core, instruction, 0, GateScalar(here, instruction, 1));
+  TeamMbarriers::MbarrierId mbarrier =
+      MbarrierOf(core, instruction, 0, MbarrierScalar(here, instruction, 1));
   if (core.state != MachineState::Running) return;
   bool waits = false;
-  int64_t phase = GateScalar(here, instruction, 2);
-  Tell(core, instruction, GatesOf(core).Await(core.facts.worker, gate, phase, &waits));
+  int64_t phase = MbarrierScalar(here, instruction, 2);
+  Tell(core, instruction, MbarriersOf(core).Await(core.facts.worker, mbarrier, phase, &waits));
   if (!waits) return;
   if (core.facts.team->is_stuck())
     return Tell(core, instruction, "waits for a phase of a gate that does not end");
   --core.frames.back().next;
-  core.state = MachineState::AtGate;
+  core.state = MachineState::AtMbarrier;
 }
 
 void RunTileCopy(Core& core, Activation& here, const Instruction& instruction) {
   using Copy = ir::TileCopyOp;
   const ir::Op& op = *instruction.op;
   const TensorValue& tensor = here.tensor(instruction.operands[Copy::at_tensor]);
-  int64_t slot = GateScalar(here, instruction, op.SegmentBegin(Copy::at_slot));
-  TeamGates::GateId gate = GateOf(core, instruction, op.SegmentBegin(Copy::at_gates), slot);
+  int64_t slot = MbarrierScalar(here, instruction, op.SegmentBegin(Copy::at_slot));
+  TeamMbarriers::MbarrierId mbarrier =
+      MbarrierOf(core, instruction, op.SegmentBegin(Copy::at_mbarriers), slot);
   if (core.state != MachineState::Running || !HasMemory(core, instruction, tensor)) return;
   const ir::Value* value = op.operand(Copy::at_buffer);
-  Tell(core, instruction, GatesOf(core).Fill(core.facts.worker, {value, slot}, gate));
+  Tell(core, instruction, MbarriersOf(core).Fill(core.facts.worker, {value, slot}, mbarrier));
   Buffer& buffer = BufferAt(core, here, instruction, Copy::at_buffer);
   const std::vector<int64_t>& extents = instruction.numbers;
   const ir::NumberList along = op.attr<ir::AttrKey::Along>();
@@ -109,15 +112,15 @@ void RunTileCopyFits(Core&, Activation& here, const Instruction& instruction) {
 }
 
 void RunProxyFence(Core& core, Activation&, const Instruction&) {
-  GatesOf(core).Show(core.facts.worker);
+  MbarriersOf(core).Show(core.facts.worker);
 }
 
 void RunMmaCommit(Core& core, Activation&, const Instruction&) {
-  GatesOf(core).MmaCommit(core.facts.worker);
+  MbarriersOf(core).MmaCommit(core.facts.worker);
 }
 
 void RunMmaWait(Core& core, Activation&, const Instruction& instruction) {
-  GatesOf(core).MmaWait(core.facts.worker, instruction.op->attr<ir::AttrKey::Ahead>());
+  MbarriersOf(core).MmaWait(core.facts.worker, instruction.op->attr<ir::AttrKey::Ahead>());
 }
 
 }  // namespace kdl::interp

@@ -7,41 +7,41 @@
 #include "ir/views.h"
 #include "support/scalar.h"
 
-// Gates, by which workers of a team and copies wait for each other, and what goes through them.
+// Mbarriers, by which workers of a team and copies wait for each other, and what goes through them.
 
 namespace kdl::ir {
 
 namespace {
 
-bool IsGated(const Value* buffer) {
+bool IsMbarrierOrdered(const Value* buffer) {
   const Type type = buffer->type();
   return type->kind == TypeKind::Buffer && type->space == Space::Team && buffer->def() &&
-         buffer->def()->HasAttr(AttrKey::Gated);
+         buffer->def()->HasAttr(AttrKey::MbarrierOrdered);
 }
 
-std::string GatesFault(const Value* gates) {
-  bool are =
-      IsGated(gates) && gates->type()->scalar == Scalar::U64 && gates->type()->dims.size() == 1;
+std::string MbarriersFault(const Value* mbarriers) {
+  bool are = IsMbarrierOrdered(mbarriers) && mbarriers->type()->scalar == Scalar::U64 &&
+             mbarriers->type()->dims.size() == 1;
   return are ? "" : "the gates are no gated buffer of u64 of the team's";
 }
 
 std::string MbarrierInitFault(const Op& op, const Module&) {
   if (op.attr<AttrKey::Arrivals>() < 1) return "nobody comes to the gates";
-  return GatesFault(op.operand(0));
+  return MbarriersFault(op.operand(0));
 }
 
 std::string MbarrierInvalidateFault(const Op& op, const Module&) {
-  return GatesFault(op.operand(0));
+  return MbarriersFault(op.operand(0));
 }
 
-std::string GateFault(const Op& op, const Module&) {
-  if (std::string fault = GatesFault(op.operand(0)); !fault.empty()) return fault;
+std::string MbarrierFault(const Op& op, const Module&) {
+  if (std::string fault = MbarriersFault(op.operand(0)); !fault.empty()) return fault;
   return AllI64(Values(op.operands()).subspan(1));
 }
 
 /// Dimensions that boxes of a tensor run along, of slots of a buffer.
 std::string BoxFault(const Op& op, const Value* tensor, const Value* buffer) {
-  if (!IsGated(buffer) || buffer->type()->dims.size() != 3)
+  if (!IsMbarrierOrdered(buffer) || buffer->type()->dims.size() != 3)
     return "the buffer is no gated one of the team's with slots of two dimensions";
   if (buffer->type()->scalar != tensor->type()->scalar)
     return "the buffer is not of the tensor's type";
@@ -54,8 +54,8 @@ std::string BoxFault(const Op& op, const Value* tensor, const Value* buffer) {
 std::string TileCopyFault(const Op& op, const Module&) {
   TileCopyOp copy(const_cast<Op*>(&op));
   if (std::string fault = BoxFault(op, copy.tensor(), copy.buffer()); !fault.empty()) return fault;
-  if (std::string fault = GatesFault(copy.gates()); !fault.empty()) return fault;
-  if (copy.gates()->type()->dims[0] != copy.buffer()->type()->dims[0])
+  if (std::string fault = MbarriersFault(copy.mbarriers()); !fault.empty()) return fault;
+  if (copy.mbarriers()->type()->dims[0] != copy.buffer()->type()->dims[0])
     return "not one gate for each slot";
   if (std::string fault = AllI64(op.Segment(TileCopyOp::at_slot)); !fault.empty()) return fault;
   return AccessFault(op, copy.tensor());
@@ -82,8 +82,8 @@ std::string MmaWaitFault(const Op& op, const Module&) {
 
 KDL_TYPE_RULE(MbarrierInit, MbarrierInitFault)
 KDL_TYPE_RULE(MbarrierInvalidate, MbarrierInvalidateFault)
-KDL_TYPE_RULE(MbarrierArrive, GateFault)
-KDL_TYPE_RULE(MbarrierWait, GateFault)
+KDL_TYPE_RULE(MbarrierArrive, MbarrierFault)
+KDL_TYPE_RULE(MbarrierWait, MbarrierFault)
 KDL_TYPE_RULE(TileCopy, TileCopyFault)
 KDL_TYPE_RULE(TileCopyFits, TileCopyFitsFault)
 KDL_TYPE_RULE(ProxyFence, ProxyFenceFault)

@@ -1,4 +1,4 @@
-#include "interp/gates.h"
+#include "interp/mbarriers.h"
 
 #include <fmt/format.h>
 
@@ -8,96 +8,97 @@
 
 namespace kdl::interp {
 
-void TeamGates::Clock::Join(const Clock& other) {
+void TeamMbarriers::Clock::Join(const Clock& other) {
   if (times.empty()) times.assign(other.times.size(), 0);
   for (size_t w = 0; w < other.times.size(); ++w) times[w] = std::max(times[w], other.times[w]);
   for (const auto& [slot, box] : other.boxes) boxes[slot] = std::max(boxes[slot], box);
 }
 
-bool TeamGates::Knows(int64_t worker, const std::map<int64_t, int64_t>& others) {
+bool TeamMbarriers::Knows(int64_t worker, const std::map<int64_t, int64_t>& others) {
   const std::vector<int64_t>& times = Of(worker).clock.times;
   return std::ranges::all_of(others, [&](const auto& other) {
     return other.first == worker || times[static_cast<size_t>(other.first)] >= other.second;
   });
 }
 
-std::string TeamGates::Open(int64_t worker, const ir::Value* gates, int64_t count,
-                            int64_t arrivals) {
+std::string TeamMbarriers::Open(int64_t worker, const ir::Value* mbarriers, int64_t count,
+                                int64_t arrivals) {
   for (int64_t number = 0; number < count; ++number) {
-    auto [gate, is_new] = gates_.try_emplace(GateId{gates, number});
+    auto [mbarrier, is_new] = mbarriers_.try_emplace(MbarrierId{mbarriers, number});
     if (!is_new) return "opens gates that are open";
-    gate->second.arrivals = arrivals;
-    gate->second.opener = worker;
-    gate->second.interval = interval_;
+    mbarrier->second.arrivals = arrivals;
+    mbarrier->second.opener = worker;
+    mbarrier->second.interval = interval_;
   }
   return "";
 }
 
-std::string TeamGates::Close(int64_t worker, const ir::Value* gates) {
+std::string TeamMbarriers::Close(int64_t worker, const ir::Value* mbarriers) {
   bool steps = std::ranges::any_of(
       clocks_, [](const Worker& each) { return !each.steps.empty() || !each.groups.empty(); });
   if (steps) return "closes gates while steps are under way";
-  auto first = gates_.lower_bound({gates, 0});
-  if (first == gates_.end() || first->first.first != gates) return "closes gates that are not open";
-  while (first != gates_.end() && first->first.first == gates) {
-    const Gate& gate = first->second;
-    if (gate.unawaited || !gate.boxes.empty())
+  auto first = mbarriers_.lower_bound({mbarriers, 0});
+  if (first == mbarriers_.end() || first->first.first != mbarriers)
+    return "closes gates that are not open";
+  while (first != mbarriers_.end() && first->first.first == mbarriers) {
+    const Mbarrier& mbarrier = first->second;
+    if (mbarrier.unawaited || !mbarrier.boxes.empty())
       return "closes a gate to which a box comes that nobody has awaited";
-    for (const auto& [visitor, interval] : gate.visits) {
+    for (const auto& [visitor, interval] : mbarrier.visits) {
       if (visitor != worker && interval == interval_)
         return fmt::format("closes a gate to which worker {} came, with no barrier between",
                            visitor);
     }
-    first = gates_.erase(first);
+    first = mbarriers_.erase(first);
   }
   return "";
 }
 
-std::string TeamGates::Visit(int64_t worker, GateId id) {
-  auto found = gates_.find(id);
-  if (found == gates_.end()) return "comes to a gate that is not open";
-  Gate& gate = found->second;
-  if (gate.opener != worker && gate.interval == interval_)
+std::string TeamMbarriers::Visit(int64_t worker, MbarrierId id) {
+  auto found = mbarriers_.find(id);
+  if (found == mbarriers_.end()) return "comes to a gate that is not open";
+  Mbarrier& mbarrier = found->second;
+  if (mbarrier.opener != worker && mbarrier.interval == interval_)
     return fmt::format("comes to a gate that worker {} opened, with no barrier between",
-                       gate.opener);
-  gate.visits[worker] = interval_;
+                       mbarrier.opener);
+  mbarrier.visits[worker] = interval_;
   return "";
 }
 
-void TeamGates::Come(int64_t worker, Gate& gate) {
+void TeamMbarriers::Come(int64_t worker, Mbarrier& mbarrier) {
   Clock& clock = Of(worker).clock;
-  gate.arriving.Join(clock);
+  mbarrier.arriving.Join(clock);
   ++clock.times[static_cast<size_t>(worker)];
   ++progress_;
-  if (++gate.come < gate.arrivals) return;
-  for (const auto& [slot, box] : gate.boxes) gate.arriving.boxes[slot] = box;
-  gate.unawaited = !gate.boxes.empty();
-  gate.boxes.clear();
-  gate.over.Join(gate.arriving);
-  gate.come = 0;
-  ++gate.phase;
+  if (++mbarrier.come < mbarrier.arrivals) return;
+  for (const auto& [slot, box] : mbarrier.boxes) mbarrier.arriving.boxes[slot] = box;
+  mbarrier.unawaited = !mbarrier.boxes.empty();
+  mbarrier.boxes.clear();
+  mbarrier.over.Join(mbarrier.arriving);
+  mbarrier.come = 0;
+  ++mbarrier.phase;
 }
 
-std::string TeamGates::Arrive(int64_t worker, GateId id) {
+std::string TeamMbarriers::Arrive(int64_t worker, MbarrierId id) {
   std::string fault = Visit(worker, id);
-  if (fault.empty()) Come(worker, gates_.at(id));
+  if (fault.empty()) Come(worker, mbarriers_.at(id));
   return fault;
 }
 
-std::string TeamGates::Await(int64_t worker, GateId id, int64_t phase, bool* waits) {
+std::string TeamMbarriers::Await(int64_t worker, MbarrierId id, int64_t phase, bool* waits) {
   if (std::string fault = Visit(worker, id); !fault.empty()) return fault;
-  Gate& gate = gates_.at(id);
-  *waits = gate.phase == phase;
+  Mbarrier& mbarrier = mbarriers_.at(id);
+  *waits = mbarrier.phase == phase;
   if (*waits) return "";
-  if (gate.phase != phase + 1)
-    return fmt::format("waits for phase {} of a gate that is in phase {}", phase, gate.phase);
-  Of(worker).clock.Join(gate.over);
-  gate.unawaited = false;
+  if (mbarrier.phase != phase + 1)
+    return fmt::format("waits for phase {} of a gate that is in phase {}", phase, mbarrier.phase);
+  Of(worker).clock.Join(mbarrier.over);
+  mbarrier.unawaited = false;
   ++progress_;
   return "";
 }
 
-std::string TeamGates::MayChange(int64_t worker, SlotId id, Slot& slot) {
+std::string TeamMbarriers::MayChange(int64_t worker, SlotId id, Slot& slot) {
   if (!slot.under_way.empty())
     return fmt::format("changes what steps of worker {} read", slot.under_way.begin()->first);
   if (!Knows(worker, slot.readers) || !Knows(worker, slot.before))
@@ -107,21 +108,21 @@ std::string TeamGates::MayChange(int64_t worker, SlotId id, Slot& slot) {
   return "";
 }
 
-std::string TeamGates::Fill(int64_t worker, SlotId id, GateId gate_id) {
-  if (std::string fault = Visit(worker, gate_id); !fault.empty()) return fault;
+std::string TeamMbarriers::Fill(int64_t worker, SlotId id, MbarrierId mbarrier_id) {
+  if (std::string fault = Visit(worker, mbarrier_id); !fault.empty()) return fault;
   Slot& slot = slots_[id];
   if (std::string fault = MayChange(worker, id, slot); !fault.empty()) return fault;
   if (!Knows(worker, slot.writers) || !slot.hidden.empty())
     return "changes what others write, with no gate between";
-  Gate& gate = gates_.at(gate_id);
-  if (gate.unawaited) return "copies to a gate to which a box has come that nobody has awaited";
+  Mbarrier& mbarrier = mbarriers_.at(mbarrier_id);
+  if (mbarrier.unawaited) return "copies to a gate to which a box has come that nobody has awaited";
   slot = Slot{slot.box + 1, true, {}, {}, {}, {}, {}};
-  gate.boxes.emplace_back(id, slot.box);
-  Come(worker, gate);
+  mbarrier.boxes.emplace_back(id, slot.box);
+  Come(worker, mbarrier);
   return "";
 }
 
-std::string TeamGates::Write(int64_t worker, SlotId id) {
+std::string TeamMbarriers::Write(int64_t worker, SlotId id) {
   Slot& slot = slots_[id];
   if (std::string fault = MayChange(worker, id, slot); !fault.empty()) return fault;
   if (slot.is_box || !slot.readers.empty()) {  // the first one of what comes now
@@ -136,12 +137,12 @@ std::string TeamGates::Write(int64_t worker, SlotId id) {
   return "";
 }
 
-void TeamGates::Show(int64_t worker) {
+void TeamMbarriers::Show(int64_t worker) {
   for (const SlotId& id : Of(worker).unshown) slots_[id].hidden.erase(worker);
   Of(worker).unshown.clear();
 }
 
-std::string TeamGates::Read(int64_t worker, SlotId id) {
+std::string TeamMbarriers::Read(int64_t worker, SlotId id) {
   Worker& self = Of(worker);
   if (!self.steps.insert(id).second) return "";
   Slot& slot = slots_[id];
@@ -154,11 +155,11 @@ std::string TeamGates::Read(int64_t worker, SlotId id) {
   return "";
 }
 
-void TeamGates::MmaCommit(int64_t worker) {
+void TeamMbarriers::MmaCommit(int64_t worker) {
   Of(worker).groups.push_back(std::exchange(Of(worker).steps, {}));
 }
 
-void TeamGates::MmaWait(int64_t worker, int64_t ahead) {
+void TeamMbarriers::MmaWait(int64_t worker, int64_t ahead) {
   Worker& self = Of(worker);
   while (std::ssize(self.groups) > ahead) {
     for (const SlotId& id : self.groups.front()) {
@@ -170,9 +171,9 @@ void TeamGates::MmaWait(int64_t worker, int64_t ahead) {
   }
 }
 
-void TeamGates::Meet() {
+void TeamMbarriers::Meet() {
   ++interval_;
-  if (slots_.empty() && gates_.empty()) return;
+  if (slots_.empty() && mbarriers_.empty()) return;
   Clock all;
   for (const Worker& worker : clocks_) all.Join(worker.clock);
   for (size_t w = 0; w < clocks_.size(); ++w) {
