@@ -11,7 +11,8 @@ namespace kdl::interp {
 void TeamMbarriers::Clock::Join(const Clock& other) {
   if (times.empty()) times.assign(other.times.size(), 0);
   for (size_t w = 0; w < other.times.size(); ++w) times[w] = std::max(times[w], other.times[w]);
-  for (const auto& [slot, box] : other.boxes) boxes[slot] = std::max(boxes[slot], box);
+  for (const auto& [slot, tensor_tile] : other.tensor_tiles)
+    tensor_tiles[slot] = std::max(tensor_tiles[slot], tensor_tile);
 }
 
 bool TeamMbarriers::Knows(int64_t worker, const std::map<int64_t, int64_t>& others) {
@@ -42,7 +43,7 @@ std::string TeamMbarriers::Close(int64_t worker, const ir::Value* mbarriers) {
     return "closes gates that are not open";
   while (first != mbarriers_.end() && first->first.first == mbarriers) {
     const Mbarrier& mbarrier = first->second;
-    if (mbarrier.unawaited || !mbarrier.boxes.empty())
+    if (mbarrier.unawaited || !mbarrier.tensor_tiles.empty())
       return "closes a gate to which a box comes that nobody has awaited";
     for (const auto& [visitor, interval] : mbarrier.visits) {
       if (visitor != worker && interval == interval_)
@@ -71,9 +72,10 @@ void TeamMbarriers::Come(int64_t worker, Mbarrier& mbarrier) {
   ++clock.times[static_cast<size_t>(worker)];
   ++progress_;
   if (++mbarrier.come < mbarrier.arrivals) return;
-  for (const auto& [slot, box] : mbarrier.boxes) mbarrier.arriving.boxes[slot] = box;
-  mbarrier.unawaited = !mbarrier.boxes.empty();
-  mbarrier.boxes.clear();
+  for (const auto& [slot, tensor_tile] : mbarrier.tensor_tiles)
+    mbarrier.arriving.tensor_tiles[slot] = tensor_tile;
+  mbarrier.unawaited = !mbarrier.tensor_tiles.empty();
+  mbarrier.tensor_tiles.clear();
   mbarrier.over.Join(mbarrier.arriving);
   mbarrier.come = 0;
   ++mbarrier.phase;
@@ -103,7 +105,7 @@ std::string TeamMbarriers::MayChange(int64_t worker, SlotId id, Slot& slot) {
     return fmt::format("changes what steps of worker {} read", slot.under_way.begin()->first);
   if (!Knows(worker, slot.readers) || !Knows(worker, slot.before))
     return "changes what others read, with no gate between";
-  if (slot.is_box && Of(worker).clock.boxes[id] != slot.box)
+  if (slot.is_tensor_tile && Of(worker).clock.tensor_tiles[id] != slot.tensor_tile)
     return "changes what a box brings that it has not awaited";
   return "";
 }
@@ -116,8 +118,8 @@ std::string TeamMbarriers::Fill(int64_t worker, SlotId id, MbarrierId mbarrier_i
     return "changes what others write, with no gate between";
   Mbarrier& mbarrier = mbarriers_.at(mbarrier_id);
   if (mbarrier.unawaited) return "copies to a gate to which a box has come that nobody has awaited";
-  slot = Slot{slot.box + 1, true, {}, {}, {}, {}, {}};
-  mbarrier.boxes.emplace_back(id, slot.box);
+  slot = Slot{slot.tensor_tile + 1, true, {}, {}, {}, {}, {}};
+  mbarrier.tensor_tiles.emplace_back(id, slot.tensor_tile);
   Come(worker, mbarrier);
   return "";
 }
@@ -125,11 +127,11 @@ std::string TeamMbarriers::Fill(int64_t worker, SlotId id, MbarrierId mbarrier_i
 std::string TeamMbarriers::Write(int64_t worker, SlotId id) {
   Slot& slot = slots_[id];
   if (std::string fault = MayChange(worker, id, slot); !fault.empty()) return fault;
-  if (slot.is_box || !slot.readers.empty()) {  // the first one of what comes now
+  if (slot.is_tensor_tile || !slot.readers.empty()) {  // the first one of what comes now
     slot.before = slot.readers;
     slot.readers.clear();
     slot.writers.clear();
-    slot.is_box = false;
+    slot.is_tensor_tile = false;
   }
   slot.writers[worker] = Of(worker).clock.times[static_cast<size_t>(worker)];
   slot.hidden.insert(worker);
@@ -146,7 +148,7 @@ std::string TeamMbarriers::Read(int64_t worker, SlotId id) {
   Worker& self = Of(worker);
   if (!self.steps.insert(id).second) return "";
   Slot& slot = slots_[id];
-  if (slot.is_box && self.clock.boxes[id] != slot.box)
+  if (slot.is_tensor_tile && self.clock.tensor_tiles[id] != slot.tensor_tile)
     return "reads what a box brings that it has not awaited";
   if (!slot.hidden.empty())
     return fmt::format("reads what worker {} has not shown", *slot.hidden.begin());

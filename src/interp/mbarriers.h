@@ -48,8 +48,9 @@ class TeamMbarriers {
 
  private:
   struct Clock {
-    std::vector<int64_t> times;       ///< of each worker what is known of it
-    std::map<SlotId, int64_t> boxes;  ///< the number of the last one that is known to be there
+    std::vector<int64_t> times;  ///< of each worker what is known of it
+    std::map<SlotId, int64_t>
+        tensor_tiles;  ///< the number of the last one that is known to be there
     void Join(const Clock& other);
   };
   struct Worker {
@@ -64,15 +65,15 @@ class TeamMbarriers {
     int64_t phase = 0;  ///< the present one
     Clock arriving;
     Clock over;
-    std::vector<std::pair<SlotId, int64_t>> boxes;  ///< that come in the present phase
-    bool unawaited = false;                         ///< boxes have come, and nobody knows
+    std::vector<std::pair<SlotId, int64_t>> tensor_tiles;  ///< that come in the present phase
+    bool unawaited = false;                                ///< boxes have come, and nobody knows
     int64_t opener = 0;
     uint64_t interval = 0;               ///< in which it was opened
     std::map<int64_t, uint64_t> visits;  ///< of each worker the interval of the last one
   };
   struct Slot {
-    int64_t box = 0;                     ///< the number of the last one
-    bool is_box = false;                 ///< what is there
+    int64_t tensor_tile = 0;             ///< the number of the last one
+    bool is_tensor_tile = false;         ///< what is there
     std::map<int64_t, int64_t> readers;  ///< and when
     std::map<int64_t, int64_t> before;   ///< readers of what was there before
     std::map<int64_t, int64_t> writers;

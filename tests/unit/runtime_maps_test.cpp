@@ -15,13 +15,16 @@ struct Told {
   int kind = -1;
   std::vector<std::uint64_t> sizes;
   std::vector<std::uint64_t> strides;
-  std::vector<std::uint32_t> box;
+  std::vector<std::uint32_t> tensor_tile;
 } told;
 
 int Encode(void*, int kind, std::uint32_t rank, void*, const std::uint64_t* sizes,
-           const std::uint64_t* strides, const std::uint32_t* box, const std::uint32_t*, int, int,
-           int, int) {
-  told = {kind, {sizes, sizes + rank}, {strides, strides + rank - 1}, {box, box + rank}};
+           const std::uint64_t* strides, const std::uint32_t* tensor_tile, const std::uint32_t*,
+           int, int, int, int) {
+  told = {kind,
+          {sizes, sizes + rank},
+          {strides, strides + rank - 1},
+          {tensor_tile, tensor_tile + rank}};
   return cu::kSuccess;
 }
 
@@ -49,7 +52,7 @@ TEST_CASE("maps are told to the driver from the last dimension on") {
   CHECK(told.kind == 1);
   CHECK(told.sizes == std::vector<std::uint64_t>{72, 100, 3});
   CHECK(told.strides == std::vector<std::uint64_t>{144, 14416});
-  CHECK(told.box == std::vector<std::uint32_t>{64, 128, 1});
+  CHECK(told.tensor_tile == std::vector<std::uint32_t>{64, 128, 1});
 }
 
 TEST_CASE("memory that no box can be copied from has no map") {

@@ -101,7 +101,7 @@ kernel @product dims(%M, %N, %K) (%a: tensor<bf16,[M,K]> in, %b: tensor<bf16,[K,
 )";
 
 // The factors lie in memory as is said.
-constexpr const char* kBoxes = R"(
+constexpr const char* kTensorTiles = R"(
 kernel @boxes dims(%M, %N, %K, %H) (%a: tensor<bf16,[SIZES_A]> in, %b: tensor<bf16,[SIZES_B]> in, %c: tensor<f32,[M,N]> out) {
   axis i = M by 64
   axis j = N by COLUMNS
@@ -182,8 +182,8 @@ kernel @scores dims(%L, %S, %D) (%q: tensor<bf16,[L,D]> in, %k: tensor<bf16,[S,D
 }
 )";
 
-std::string BoxesOf(bool turns_a, bool turns_b, int64_t columns) {
-  std::string text = kBoxes;
+std::string TensorTilesOf(bool turns_a, bool turns_b, int64_t columns) {
+  std::string text = kTensorTiles;
   auto replace = [&](const std::string& what, const std::string& by) {
     text.replace(text.find(what), what.size(), by);
   };
@@ -429,14 +429,14 @@ TEST_CASE("factors come as boxes: each gate, wait and barrier is missed where it
   SimtFacts facts = TeamOf(128);
   facts.near_bytes = 64 << 10;
   CheckLowering(
-      kLowering, BoxesOf(false, false, 64), facts,
+      kLowering, TensorTilesOf(false, false, 64), facts,
       {{{"M", 3}, {"N", 72}, {"K", 135}, {"H", 135}}, {{"M", 5}, {"N", 8}, {"K", 80}, {"H", 72}}});
-  // Boxes of both factors fit, of none, of either.
+  // TensorTiles of both factors fit, of none, of either.
   const std::vector<Dims> shapes = {{{"M", 72}, {"N", 3}, {"K", 264}, {"H", 264}},
                                     {{"M", 65}, {"N", 3}, {"K", 263}, {"H", 263}},
                                     {{"M", 8}, {"N", 3}, {"K", 263}, {"H", 263}},
                                     {{"M", 3}, {"N", 3}, {"K", 264}, {"H", 264}}};
-  const std::string text = BoxesOf(true, true, 16);
+  const std::string text = TensorTilesOf(true, true, 16);
   CheckLowering(kLowering, text, TeamOf(128), {shapes[0]});
   for (ir::OpKind kind :
        {ir::OpKind::MbarrierInit, ir::OpKind::MbarrierInvalidate, ir::OpKind::MbarrierArrive,
@@ -451,7 +451,7 @@ TEST_CASE(
   SimtFacts facts = TeamOf(128);
   facts.groups_blocks = true;
   // Of two to four blocks a core, of no turn, of one, of fewer than slots, of more.
-  const std::string text = BoxesOf(true, true, 16);
+  const std::string text = TensorTilesOf(true, true, 16);
   CheckLowering(
       kLowering, text, facts,
       {{{"M", 136}, {"N", 18}, {"K", 8}, {"H", 8}}, {{"M", 65}, {"N", 3}, {"K", 8}, {"H", 0}}});
@@ -471,7 +471,7 @@ TEST_CASE(
     "taken away") {
   SimtFacts facts = TeamOf(128);
   facts.near_bytes = 128 << 10;
-  // Boxes fit, of a range that ends before its tensor does not all, none does; no turn.
+  // TensorTiles fit, of a range that ends before its tensor does not all, none does; no turn.
   CheckLowering(kLowering, kTurns, facts,
                 {{{"L", 66}, {"S", 136}, {"D", 8}, {"H", 136}},
                  {{"L", 3}, {"S", 136}, {"D", 64}, {"H", 130}},
@@ -516,7 +516,7 @@ TEST_CASE("boxes of bytes, whose terms lie side by side in both factors") {
   const std::vector<Dims> shapes = {{{"M", 3}, {"N", 18}, {"K", 144}, {"H", 144}},
                                     {{"M", 66}, {"N", 3}, {"K", 135}, {"H", 135}}};
   for (const Row& row : rows) {
-    std::string text = BoxesOf(false, true, 16);
+    std::string text = TensorTilesOf(false, true, 16);
     auto replace = [&](const std::string& what, const std::string& by) {
       for (size_t at; (at = text.find(what)) != std::string::npos;)
         text.replace(at, what.size(), by);
@@ -544,7 +544,7 @@ TEST_CASE("boxes of bytes, whose terms lie side by side in both factors") {
 TEST_CASE("workers round the factors of units of tf32, of groups and of warps") {
   for (const std::string unit : {"simt.wgmma_tf32", "simt.mma_tf32"}) {
     for (bool turns_b : {false, true}) {
-      std::string text = BoxesOf(false, turns_b, 32);
+      std::string text = TensorTilesOf(false, turns_b, 32);
       auto replace = [&](const std::string& what, const std::string& by) {
         for (size_t at; (at = text.find(what)) != std::string::npos;)
           text.replace(at, what.size(), by);

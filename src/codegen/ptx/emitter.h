@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "codegen/llvm/team/emitter.h"
-#include "codegen/ptx/box_map.h"
+#include "codegen/ptx/tensor_map.h"
 
 namespace kdl::codegen::ptx {
 
@@ -34,7 +34,7 @@ struct PtxEmitter final : TeamEmitter {
   void AddMaps();
   bool TakesNearOfLaunch() const;
   int64_t TeamsAtOnce() const;
-  // boxes.cpp
+  // tensor_tiles.cpp
   void EmitTileCopy(ir::Op* op);
   void EmitTileCopyFits(ir::Op* op);
   /// Where the launch's map of the box's tensor is.
@@ -44,7 +44,7 @@ struct PtxEmitter final : TeamEmitter {
   void MmaCommit();
   void MmaWait(ir::Op* op);
 
-  std::vector<BoxMap> maps_;
+  std::vector<TensorMap> maps_;
   bool steps_open_ = false;      ///< what follows adds to a group that has begun
   llvm::Value* near_ = nullptr;  ///< what the launch brings
   int64_t near_bytes_ = 0;       ///< that are taken of it

@@ -89,7 +89,7 @@ bool HasIdleWorkers(const ir::Function& kernel) {
 }  // namespace
 
 void PtxEmitter::Declare() {
-  maps_ = BoxMapsOf(kernel);
+  maps_ = TensorMapsOf(kernel);
   auto* numbers = llvm::ArrayType::get(llvm::Type::getInt64Ty(context()),
                                        CountLaunchNumbers(kernel) + maps_.size());
   llvm::Type* global = llvm::PointerType::get(context(), kGlobal);
@@ -201,7 +201,7 @@ llvm::Value* PtxEmitter::NearMemory(const ir::Value* buffer) {
 void PtxEmitter::Finish() {
   if (near_bytes_ == 0 && code.scratch_bytes == 0) return;
   std::vector<uint64_t> numbers = {static_cast<uint64_t>(near_bytes_), maps_.size()};
-  for (const BoxMap& map : maps_) {
+  for (const TensorMap& map : maps_) {
     for (int64_t number : {map.tensor, map.row_dimension, map.rows, map.panel, map.swizzle})
       numbers.push_back(static_cast<uint64_t>(number));
   }

@@ -40,7 +40,7 @@ std::string MbarrierFault(const Op& op, const Module&) {
 }
 
 /// Dimensions that boxes of a tensor run along, of slots of a buffer.
-std::string BoxFault(const Op& op, const Value* tensor, const Value* buffer) {
+std::string TensorTileFault(const Op& op, const Value* tensor, const Value* buffer) {
   if (!IsMbarrierOrdered(buffer) || buffer->type()->dims.size() != 3)
     return "the buffer is no gated one of the team's with slots of two dimensions";
   if (buffer->type()->scalar != tensor->type()->scalar)
@@ -53,7 +53,8 @@ std::string BoxFault(const Op& op, const Value* tensor, const Value* buffer) {
 
 std::string TileCopyFault(const Op& op, const Module&) {
   TileCopyOp copy(const_cast<Op*>(&op));
-  if (std::string fault = BoxFault(op, copy.tensor(), copy.buffer()); !fault.empty()) return fault;
+  if (std::string fault = TensorTileFault(op, copy.tensor(), copy.buffer()); !fault.empty())
+    return fault;
   if (std::string fault = MbarriersFault(copy.mbarriers()); !fault.empty()) return fault;
   if (copy.mbarriers()->type()->dims[0] != copy.buffer()->type()->dims[0])
     return "not one gate for each slot";
@@ -64,7 +65,7 @@ std::string TileCopyFault(const Op& op, const Module&) {
 std::string TileCopyFitsFault(const Op& op, const Module&) {
   Type result = op.result()->type();
   if (!IsScalar(result) || result->scalar != Scalar::Bool) return "the result is no bool";
-  return BoxFault(op, op.operand(0), op.operand(1));
+  return TensorTileFault(op, op.operand(0), op.operand(1));
 }
 
 std::string ProxyFenceFault(const Op&, const Module&) { return ""; }

@@ -6,9 +6,9 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 #include "support/scalar.h"
-#include "targets/simt/analysis/box_factors.h"
 #include "targets/simt/analysis/matrix_units.h"
 #include "targets/simt/analysis/outer_product.h"
+#include "targets/simt/analysis/tensor_tile_factors.h"
 #include "targets/simt/analysis/tile_buffers.h"
 #include "targets/simt/passes.h"
 

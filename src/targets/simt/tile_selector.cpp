@@ -17,9 +17,9 @@
 #include "ir/module.h"
 #include "ir/views.h"
 #include "support/check.h"
-#include "targets/simt/analysis/box_factors.h"
 #include "targets/simt/analysis/matrix_units.h"
 #include "targets/simt/analysis/outer_product.h"
+#include "targets/simt/analysis/tensor_tile_factors.h"
 
 // The model. What a contraction folds stays short, since near memory holds both operands; what it keeps makes squares. Elsewhere
 // what memory holds side by side runs along the workers, and the rest has a few rows. Where the one thing that a kernel folds
@@ -44,15 +44,15 @@ struct Role {
 };
 
 /// The one thing that a kernel folds.
-enum class Product : uint8_t { None, Outer, Matrix, Iteration, Boxes };
+enum class Product : uint8_t { None, Outer, Matrix, Iteration, TensorTiles };
 
 constexpr int64_t kRowBytes = 128;  // of terms, where boxes come
 
 /// `unit`: that of a product of matrices.
 int64_t Wanted(const SimtFacts& facts, const Role& role, Product product, const MatrixUnit* unit) {
-  bool has_panels = product == Product::Boxes || product == Product::Iteration;
+  bool has_panels = product == Product::TensorTiles || product == Product::Iteration;
   if (has_panels && role.folded) return kRowBytes / Bytes(unit->unit->a);
-  if (product == Product::Boxes && role.columns) return unit->most_columns();
+  if (product == Product::TensorTiles && role.columns) return unit->most_columns();
   if (role.folded) return product == Product::Matrix ? 32 : 16;
   if (role.kept) return product == Product::None ? 32 : 128;
   // Of 256 elements in vectors each of 128 workers has four then, all of which are under way at once.
@@ -108,7 +108,7 @@ Product ProductOf(const SimtFacts& facts, const ir::Function& kernel, const Matr
   unit = FindMatrixUnit(facts, sum);
   if (unit) {
     if (!unit->unit->goes_on) return Product::Matrix;
-    return IsBoxProduct(sum) ? Product::Boxes : Product::Iteration;
+    return IsTensorTileProduct(sum) ? Product::TensorTiles : Product::Iteration;
   }
   return sum->HasAttr(AttrKey::Unit) ? Product::None : Product::Outer;
 }
@@ -193,7 +193,7 @@ std::string_view NameOf(Product product) {
       return "the one product's result lies in the workers' registers";
     case Product::Matrix:
     case Product::Iteration:
-    case Product::Boxes:
+    case Product::TensorTiles:
       return "the one product is a matrix unit's, whose result lies in the workers' registers";
   }
   KDL_UNREACHABLE("product {}", static_cast<int>(product));

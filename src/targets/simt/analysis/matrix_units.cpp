@@ -5,8 +5,8 @@
 #include "ir/module.h"
 #include "ir/op_kind.h"
 #include "support/scalar.h"
-#include "targets/simt/analysis/box_factors.h"
 #include "targets/simt/analysis/outer_product.h"
+#include "targets/simt/analysis/tensor_tile_factors.h"
 
 namespace kdl::simt {
 
@@ -24,16 +24,16 @@ bool HasWholePanels(const ir::Op* product, size_t factor) {
   auto extent = [&](AxisId axis) { return kernel.axis(axis).extent->value; };
   const ir::Value* value = ir::NarrowFactor(product->operand(factor));
   int64_t panel = kPanelBytes / Bytes(value->type()->scalar);
-  if (std::optional<BoxFactor> box = BoxFactorOf(product, factor))
-    return extent(box->row) % kRows == 0 && extent(box->row) <= kMostExtent &&
-           extent(box->column) % panel == 0;
+  if (std::optional<TensorTileFactor> tensor_tile = TensorTileFactorOf(product, factor))
+    return extent(tensor_tile->row) % kRows == 0 && extent(tensor_tile->row) <= kMostExtent &&
+           extent(tensor_tile->column) % panel == 0;
   // Of one that workers make either axis may come last.
   return std::ranges::all_of(value->type()->axes,
                              [&](AxisId axis) { return extent(axis) % panel == 0; });
 }
 
 /// Whether the factors lie so, and near memory holds some turns' of them.
-bool HasWholeBoxes(const SimtFacts& facts, const ir::Op* product) {
+bool HasWholeTensorTiles(const SimtFacts& facts, const ir::Op* product) {
   constexpr int64_t kMostColumns = 256;  // of a step
   const ir::Function& kernel = *product->parent_region()->function();
   int64_t of_step = kernel.axis(product->result()->type()->axes[1]).extent->value;
@@ -53,15 +53,15 @@ bool HasOwnFactors(const ir::Unit& unit, const ir::Op* product) {
 /// Whether terms are side by side in the tensors of factors that come as boxes.
 bool HasTermsSideBySide(const ir::Op* product) {
   return std::ranges::all_of(std::initializer_list<size_t>{0, 1}, [&](size_t factor) {
-    std::optional<BoxFactor> box = BoxFactorOf(product, factor);
-    return !box || box->column == product->attr<AttrKey::Axes>()[0];
+    std::optional<TensorTileFactor> tensor_tile = TensorTileFactorOf(product, factor);
+    return !tensor_tile || tensor_tile->column == product->attr<AttrKey::Axes>()[0];
   });
 }
 
 bool Multiplies(const MatrixUnit& unit, const ir::Op* product) {
   if (!OuterAxes(product) || product->attr<AttrKey::Axes>().size() != 1) return false;
   if (!ir::Suits(*unit.unit, *product) || !HasOwnFactors(*unit.unit, product)) return false;
-  return !unit.unit->goes_on || ((IsBoxProduct(product) || IsIterationProduct(product)) &&
+  return !unit.unit->goes_on || ((IsTensorTileProduct(product) || IsIterationProduct(product)) &&
                                  (!WantsTermsSideBySide(unit) || HasTermsSideBySide(product)));
 }
 
@@ -74,7 +74,7 @@ int64_t MbarrierOrderedBytes(const ir::Op* product) {
     const ir::Value* value = ir::NarrowFactor(product->operand(factor));
     int64_t of_iteration = Bytes(value->type()->scalar);
     for (AxisId axis : value->type()->axes) of_iteration *= kernel.axis(axis).extent->value;
-    bytes += ComesAsBox(product, factor) ? kLeastSlots * of_iteration : of_iteration;
+    bytes += ComesAsTensorTile(product, factor) ? kLeastSlots * of_iteration : of_iteration;
   }
   return bytes;
 }
@@ -130,7 +130,8 @@ std::optional<LaneMap> MatrixMap(const SimtFacts& facts, const MatrixUnit& unit,
   int64_t columns = extent(axes[1]);
   bool is_whole = extent(product->attr<AttrKey::Axes>()[0]) % unit.unit->depth == 0 &&
                   columns % unit.columns_together() == 0;
-  if (!is_whole || (unit.unit->goes_on && !HasWholeBoxes(facts, product))) return std::nullopt;
+  if (!is_whole || (unit.unit->goes_on && !HasWholeTensorTiles(facts, product)))
+    return std::nullopt;
   // A small team holds all that the kernel's products make, or gives way to a large one.
   bool small_holds = MadeBytes(kernel) <= facts.workers * unit.held_bytes;
   for (int64_t workers : {small_holds ? facts.workers : facts.most_workers, facts.most_workers}) {

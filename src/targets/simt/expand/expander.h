@@ -10,8 +10,8 @@
 #include "passes/rewriting/element_access.h"
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
-#include "targets/simt/boxes/box_loop.h"
-#include "targets/simt/boxes/iteration_boxes.h"
+#include "targets/simt/tensor_tiles/iteration_tiles.h"
+#include "targets/simt/tensor_tiles/loop.h"
 #include "targets/simt/tiles/block_copies.h"
 #include "targets/simt/tiles/factor_copies.h"
 #include "targets/simt/tiles/side_points.h"
@@ -88,7 +88,7 @@ class TeamExpander {
   void ExpandLoop(const Op* op);
   IterationMaker Iteration();
   /// The loop around a product of boxes that goes on from block to block, begun; null: there is none in the op.
-  std::unique_ptr<BoxLoop> BoxesOfBlocks(const Op* op);
+  std::unique_ptr<TensorTileLoop> TensorTilesOfBlocks(const Op* op);
   /// The scalars that a region yields; the tiles are copied to where they are wanted, all at once.
   Values ExpandRegion(const ir::Region* region, const std::vector<Value*>& tile_buffers);
   void ExpandIf(const Op* op);
@@ -104,9 +104,9 @@ class TeamExpander {
   FactorCopies factor_copies_;
   BlockCopies block_copies_;
   std::unordered_map<const Value*, Value*>
-      places_;                            ///< new index -> its distance from the block's start
-  IterationBoxes* iterations_ = nullptr;  ///< of the loop around
-  BoxLoop* blocks_boxes_ = nullptr;
+      places_;  ///< new index -> its distance from the block's start
+  IterationTensorTiles* iterations_ = nullptr;  ///< of the loop around
+  TensorTileLoop* blocks_tensor_tiles_ = nullptr;
   bool in_elementwise_ = false;
   bool has_maps_ = false;  ///< of products
 };

@@ -34,18 +34,18 @@ void TeamExpander::ExpandLoop(const Op* op) {
     }
     tiles_[op->region()->param(first_param + i)] = tiles_[op->result(i)] = tile_buffers[i];
   }
-  if (const Op* product = BoxProductIn(op)) {
+  if (const Op* product = TensorTileProductIn(op)) {
     tiles_[product->result()] = tile_buffers[0];
     if (!HasSumsNear(facts_, tiles_, product))
       tile_buffers[0]->def()->SetAttr(ir::MakeAttr<AttrKey::Far>(1));
-    if (blocks_boxes_ && blocks_boxes_->loop() == op)
-      return blocks_boxes_->RunInBlock(tile_buffers[0]);
-    return BoxLoop(facts_, b_, tiles_, product, Iteration()).Run(tile_buffers[0]);
+    if (blocks_tensor_tiles_ && blocks_tensor_tiles_->loop() == op)
+      return blocks_tensor_tiles_->RunInBlock(tile_buffers[0]);
+    return TensorTileLoop(facts_, b_, tiles_, product, Iteration()).Run(tile_buffers[0]);
   }
-  std::unique_ptr<BoxLoop> boxes_of_blocks = BoxesOfBlocks(op);
-  IterationBoxes boxes(b_, tiles_, op, Iteration());
-  IterationBoxes* around = iterations_;
-  if (!boxes.empty()) boxes.Open();
+  std::unique_ptr<TensorTileLoop> tensor_tiles_of_blocks = TensorTilesOfBlocks(op);
+  IterationTensorTiles tensor_tiles(b_, tiles_, op, Iteration());
+  IterationTensorTiles* around = iterations_;
+  if (!tensor_tiles.empty()) tensor_tiles.Open();
   Op* loop = counts ? b_.Create(OpKind::Loop,
                                 {{Scalar(op->operand(0))},
                                  {Scalar(op->operand(1))},
@@ -63,29 +63,29 @@ void TeamExpander::ExpandLoop(const Op* op) {
     if (!IsTileValue(op->result(i))) scalars_[op->result(i)] = loop->result(next++);
   }
   FillRegion(b_, loop->region(), [&] {
-    if (!boxes.empty()) boxes.BeginIteration(loop->region()->param(0));
-    iterations_ = &boxes;
+    if (!tensor_tiles.empty()) tensor_tiles.BeginIteration(loop->region()->param(0));
+    iterations_ = &tensor_tiles;
     return ExpandRegion(op->region(), tile_buffers);
   });
   iterations_ = around;
-  if (!boxes.empty()) boxes.Close();
-  if (!boxes_of_blocks) return;
-  boxes_of_blocks->Close();
-  blocks_boxes_ = nullptr;
+  if (!tensor_tiles.empty()) tensor_tiles.Close();
+  if (!tensor_tiles_of_blocks) return;
+  tensor_tiles_of_blocks->Close();
+  blocks_tensor_tiles_ = nullptr;
 }
 
 IterationMaker TeamExpander::Iteration() {
   return {scalars_, [this](Op* of_iteration) { ExpandOp(of_iteration); }};
 }
 
-std::unique_ptr<BoxLoop> TeamExpander::BoxesOfBlocks(const Op* op) {
-  std::unique_ptr<BoxLoop> found;
+std::unique_ptr<TensorTileLoop> TeamExpander::TensorTilesOfBlocks(const Op* op) {
+  std::unique_ptr<TensorTileLoop> found;
   for (const Op* inner : *op->region()) {
-    const Op* product = inner->kind() == OpKind::Loop ? BoxProductIn(inner) : nullptr;
-    if (product) found = std::make_unique<BoxLoop>(facts_, b_, tiles_, product, Iteration());
+    const Op* product = inner->kind() == OpKind::Loop ? TensorTileProductIn(inner) : nullptr;
+    if (product) found = std::make_unique<TensorTileLoop>(facts_, b_, tiles_, product, Iteration());
   }
   if (!found || !found->GoesOnWith(op)) return nullptr;
-  blocks_boxes_ = found.get();
+  blocks_tensor_tiles_ = found.get();
   found->BeginBlocks();
   return found;
 }

@@ -22,7 +22,7 @@ using ir::Value;
 using passes::OnFirstWorker;
 
 /// A box of a tensor and one of a buffer, whose axes are those of the tensor's dimensions that it has.
-struct BlockCopies::Box {
+struct BlockCopies::TensorTile {
   const Op* access;
   Value* tensor;
   Value* buffer;
@@ -65,19 +65,20 @@ void BlockCopies::Load(const Op* op) {
   AxisList axes = IndexedAxes(op);
   Value* tile_buffer = tiles_.NewBuffer(tile, tile->name());
   bool direct = tiles_.LiesAs(tile, axes);
-  Box box{op, new_of_(op->operand(0)), direct ? tile_buffer : NewRows(tile, axes), axes};
+  TensorTile tensor_tile{op, new_of_(op->operand(0)), direct ? tile_buffer : NewRows(tile, axes),
+                         axes};
   OnFirstWorker(b_, [&] {
-    Copy(box, [&](const Values& index, const Values& place, const Values& sizes,
-                  const ir::NumberList& along) {
-      b_.Create(OpKind::CopyIn, {{box.tensor}, index, {box.buffer}, place, sizes}, {},
-                CopyAttrs(op, along));
+    Copy(tensor_tile, [&](const Values& index, const Values& place, const Values& sizes,
+                          const ir::NumberList& along) {
+      b_.Create(OpKind::CopyIn, {{tensor_tile.tensor}, index, {tensor_tile.buffer}, place, sizes},
+                {}, CopyAttrs(op, along));
     });
-    b_.Create(OpKind::AwaitCopies, {{box.buffer}, {}}, {});
+    b_.Create(OpKind::AwaitCopies, {{tensor_tile.buffer}, {}}, {});
   });
   if (tiles_.IsInRegisters(tile)) tiles_.Clear(op, tile, tile_buffer);
   if (!direct) {
     tiles_.Walk(op, tile, /*harmless=*/false, [&](const Values& place) {
-      tiles_.Store(LoadRow(box, tile, place), tile, tile_buffer, place);
+      tiles_.Store(LoadRow(tensor_tile, tile, place), tile, tile_buffer, place);
     });
   }
   tiles_[tile] = tile_buffer;
@@ -88,19 +89,20 @@ void BlockCopies::Store(const Op* op) {
   const Value* tile = store.value();
   AxisList axes = IndexedAxes(op);
   bool direct = tiles_.LiesAs(tile, axes);
-  Box box{op, new_of_(store.tensor()), direct ? tiles_.BufferOf(tile) : NewRows(tile, axes), axes};
+  TensorTile tensor_tile{op, new_of_(store.tensor()),
+                         direct ? tiles_.BufferOf(tile) : NewRows(tile, axes), axes};
   if (!direct) {
     tiles_.Walk(op, tile, /*harmless=*/false, [&](const Values& place) {
       Value* value = tiles_.Load(tile, tiles_.BufferOf(tile), place);
-      b_.Create(OpKind::BufferStore, {{value}, {box.buffer}, PlaceAlong(axes, tile, place), {}},
-                {});
+      b_.Create(OpKind::BufferStore,
+                {{value}, {tensor_tile.buffer}, PlaceAlong(axes, tile, place), {}}, {});
     });
   }
   OnFirstWorker(b_, [&] {
-    Copy(box, [&](const Values& index, const Values& place, const Values& sizes,
-                  const ir::NumberList& along) {
-      b_.Create(OpKind::CopyOut, {{box.buffer}, place, {box.tensor}, index, sizes}, {},
-                CopyAttrs(op, along));
+    Copy(tensor_tile, [&](const Values& index, const Values& place, const Values& sizes,
+                          const ir::NumberList& along) {
+      b_.Create(OpKind::CopyOut, {{tensor_tile.buffer}, place, {tensor_tile.tensor}, index, sizes},
+                {}, CopyAttrs(op, along));
     });
   });
 }
@@ -114,24 +116,24 @@ Value* BlockCopies::NewRows(const Value* tile, const AxisList& axes) {
   return buffer;
 }
 
-Value* BlockCopies::LoadRow(const Box& box, const Value* tile, const Values& place) {
+Value* BlockCopies::LoadRow(const TensorTile& tensor_tile, const Value* tile, const Values& place) {
   ir::Type type = b_.types().ScalarOf(tile->type()->scalar);
-  Values in_rows = PlaceAlong(box.axes, tile, place);
-  return b_.Create(OpKind::BufferLoad, {{box.buffer}, in_rows, {}}, {type})->result();
+  Values in_rows = PlaceAlong(tensor_tile.axes, tile, place);
+  return b_.Create(OpKind::BufferLoad, {{tensor_tile.buffer}, in_rows, {}}, {type})->result();
 }
 
-void BlockCopies::Copy(const Box& box, const CopyMaker& make) {
-  const ir::Access access = box.access->attr<AttrKey::Access>();
-  auto operands = IndexOf(box.access);
+void BlockCopies::Copy(const TensorTile& tensor_tile, const CopyMaker& make) {
+  const ir::Access access = tensor_tile.access->attr<AttrKey::Access>();
+  auto operands = IndexOf(tensor_tile.access);
   ir::NumberList dims = DimsOfBlocks(access, operands);
   bool side_by_side = dims.back() + 1 == static_cast<int64_t>(access.dims.size());
   size_t together = side_by_side ? std::min<size_t>(2, dims.size()) : 1;
   Values all;
-  for (AxisId axis : box.axes) all.push_back(tiles_.FactsAt(box.access, axis).size);
+  for (AxisId axis : tensor_tile.axes) all.push_back(tiles_.FactsAt(tensor_tile.access, axis).size);
   auto first_copied = all.end() - static_cast<std::ptrdiff_t>(together);
   passes::MakeLoops(b_, {all.begin(), first_copied}, [&](const Values& outer) {
     Values index;
-    for (Value* operand : operands) index.push_back(IndexAt(box, operand, outer));
+    for (Value* operand : operands) index.push_back(IndexAt(tensor_tile, operand, outer));
     Values place = outer;
     for (size_t i = 0; i < together; ++i) place.push_back(b_.I64(0));
     make(index, place, {first_copied, all.end()},
@@ -139,12 +141,13 @@ void BlockCopies::Copy(const Box& box, const CopyMaker& make) {
   });
 }
 
-Value* BlockCopies::IndexAt(const Box& box, Value* operand, const Values& outer) {
+Value* BlockCopies::IndexAt(const TensorTile& tensor_tile, Value* operand, const Values& outer) {
   if (operand->type()->kind != ir::TypeKind::Block)
     return b_.Cast(new_of_(operand), kdl::Scalar::I64);
   AxisId axis = operand->type()->axes[0];
-  auto at = static_cast<size_t>(std::ranges::find(box.axes, axis) - box.axes.begin());
-  Value* start = tiles_.FactsAt(box.access, axis).start;
+  auto at =
+      static_cast<size_t>(std::ranges::find(tensor_tile.axes, axis) - tensor_tile.axes.begin());
+  Value* start = tiles_.FactsAt(tensor_tile.access, axis).start;
   return at < outer.size() ? b_.Add(start, outer[at]) : start;
 }
 

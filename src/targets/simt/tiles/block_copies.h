@@ -22,16 +22,16 @@ class BlockCopies {
   void Store(const ir::Op* op);
 
  private:
-  struct Box;
+  struct TensorTile;
   using CopyMaker = std::function<void(const Values& index, const Values& place,
                                        const Values& sizes, const ir::NumberList& along)>;
 
   ir::Value* NewRows(const ir::Value* tile, const ir::AxisList& axes);
-  ir::Value* LoadRow(const Box& box, const ir::Value* tile, const Values& place);
+  ir::Value* LoadRow(const TensorTile& tensor_tile, const ir::Value* tile, const Values& place);
   /// In copies of two dimensions at most, and of one where the elements of rows lie apart.
-  void Copy(const Box& box, const CopyMaker& make);
+  void Copy(const TensorTile& tensor_tile, const CopyMaker& make);
   /// Of an index operand its value where the box's first axes are at the places `outer`.
-  ir::Value* IndexAt(const Box& box, ir::Value* operand, const Values& outer);
+  ir::Value* IndexAt(const TensorTile& tensor_tile, ir::Value* operand, const Values& outer);
 
   ir::Builder& b_;
   const ir::Function& kernel_;

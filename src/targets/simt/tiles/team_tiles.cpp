@@ -5,7 +5,7 @@
 
 #include "ir/op_kind.h"
 #include "support/check.h"
-#include "targets/simt/analysis/box_factors.h"
+#include "targets/simt/analysis/tensor_tile_factors.h"
 
 namespace kdl::simt {
 

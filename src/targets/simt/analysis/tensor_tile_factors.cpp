@@ -1,4 +1,4 @@
-#include "targets/simt/analysis/box_factors.h"
+#include "targets/simt/analysis/tensor_tile_factors.h"
 
 #include <algorithm>
 #include <optional>
@@ -110,9 +110,9 @@ bool EndsIterations(const Op* loop) {
 
 }  // namespace
 
-std::optional<BoxFactor> BoxFactorOf(const Op* product, size_t factor) {
+std::optional<TensorTileFactor> TensorTileFactorOf(const Op* product, size_t factor) {
   const Value* value = ir::NarrowFactor(product->operand(factor));
-  BoxFactor found{};
+  TensorTileFactor found{};
   found.load = LoadOf(value, &found.elementwise);
   if (!found.load || value->def()->parent_region() != product->parent_region()) return std::nullopt;
   const ir::Access access = found.load->attr<AttrKey::Access>();
@@ -143,15 +143,16 @@ std::optional<BoxFactor> BoxFactorOf(const Op* product, size_t factor) {
     (is_last ? found.column : found.row) = *axis;
     (is_last ? found.column_dimension : found.row_dimension) = static_cast<int64_t>(d);
   }
-  bool is_box = axes == 2 && found.row != found.column && value->type()->axes.size() == 2;
-  return is_box ? std::optional(found) : std::nullopt;
+  bool is_tensor_tile = axes == 2 && found.row != found.column && value->type()->axes.size() == 2;
+  return is_tensor_tile ? std::optional(found) : std::nullopt;
 }
 
-bool ComesAsBox(const Op* product, size_t factor) {
+bool ComesAsTensorTile(const Op* product, size_t factor) {
   const Op* loop = IterationLoop(product);
-  std::optional<BoxFactor> box = loop ? BoxFactorOf(product, factor) : std::nullopt;
-  if (!box ||
-      !IsRead(*product->parent_region()->function(), box->load->operand(ir::LoadOp::at_tensor)))
+  std::optional<TensorTileFactor> tensor_tile =
+      loop ? TensorTileFactorOf(product, factor) : std::nullopt;
+  if (!tensor_tile || !IsRead(*product->parent_region()->function(),
+                              tensor_tile->load->operand(ir::LoadOp::at_tensor)))
     return false;
   std::vector<Op*> needed;
   return AddSlice(loop, product->operand(factor)->def(), needed);
@@ -176,11 +177,11 @@ bool IsIterationProduct(const Op* product) {
   if (!loop || !OuterAxes(product) || product->attr<AttrKey::Axes>().size() != 1) return false;
   if (product->operand(0) == product->operand(1) || !EndsIterations(loop)) return false;
   return std::ranges::all_of(std::initializer_list<size_t>{0, 1}, [&](size_t factor) {
-    return ComesAsBox(product, factor) || IsMadeFactor(product, factor);
+    return ComesAsTensorTile(product, factor) || IsMadeFactor(product, factor);
   });
 }
 
-bool IsBoxProduct(const Op* product) {
+bool IsTensorTileProduct(const Op* product) {
   const ir::Region* region = product->parent_region();
   const Op* loop = IterationLoop(product);
   if (!loop || loop->results().size() != 1 || !OuterAxes(product) ||
@@ -199,8 +200,9 @@ bool IsBoxProduct(const Op* product) {
     if (op != product && !brings && !IsOfIteration(op)) return false;
   }
   return std::ranges::all_of(std::initializer_list<size_t>{0, 1}, [&](size_t factor) {
-    std::optional<BoxFactor> box = BoxFactorOf(product, factor);
-    return box && IsRead(*region->function(), box->load->operand(ir::LoadOp::at_tensor));
+    std::optional<TensorTileFactor> tensor_tile = TensorTileFactorOf(product, factor);
+    return tensor_tile &&
+           IsRead(*region->function(), tensor_tile->load->operand(ir::LoadOp::at_tensor));
   });
 }
 

@@ -1,4 +1,4 @@
-#include "targets/simt/boxes/group_product.h"
+#include "targets/simt/tensor_tiles/group_product.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "targets/simt/boxes/iteration_boxes.h"
+#include "targets/simt/tensor_tiles/iteration_tiles.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@
 #include "support/check.h"
 #include "targets/simt/analysis/iteration_needs.h"
 #include "targets/simt/analysis/matrix_units.h"
-#include "targets/simt/boxes/group_product.h"
+#include "targets/simt/tensor_tiles/group_product.h"
 
 // Products of groups of workers in a loop that does more, as attention: each box has a ring and gates of its own, and each turn
 // begins with what the next one needs, whose slots the turn before has given back. A product waits for its boxes, takes its
@@ -41,8 +41,8 @@ bool GroupMultiplies(const Op* op) {
   return unit && unit->unit->goes_on;
 }
 
-IterationBoxes::IterationBoxes(ir::Builder& b, TeamTiles& tiles, const Op* loop,
-                               IterationMaker iteration)
+IterationTensorTiles::IterationTensorTiles(ir::Builder& b, TeamTiles& tiles, const Op* loop,
+                                           IterationMaker iteration)
     : b_(b),
       tiles_(tiles),
       loop_(loop),
@@ -53,48 +53,51 @@ IterationBoxes::IterationBoxes(ir::Builder& b, TeamTiles& tiles, const Op* loop,
   Find();
 }
 
-void IterationBoxes::Find() {
+void IterationTensorTiles::Find() {
   for (Op* op : *loop_->region()) {
     if (!GroupMultiplies(op)) continue;
     for (size_t factor : {0, 1}) {
-      if (!ComesAsBox(op, factor)) continue;
-      Box box{op,
-              factor,
-              BoxRing(b_, tiles_, iteration_, op, factor),
-              ir::WorkersOf(ir::MapOf(*op)),
-              {}};
-      AddSlice(loop_, op->operand(factor)->def(), box.needed);
-      boxes_.push_back(std::move(box));
+      if (!ComesAsTensorTile(op, factor)) continue;
+      TensorTile tensor_tile{op,
+                             factor,
+                             TensorTileRing(b_, tiles_, iteration_, op, factor),
+                             ir::WorkersOf(ir::MapOf(*op)),
+                             {}};
+      AddSlice(loop_, op->operand(factor)->def(), tensor_tile.needed);
+      tensor_tiles_.push_back(std::move(tensor_tile));
     }
   }
 }
 
-bool IterationBoxes::Brings(const Value* tile) const {
-  return std::ranges::any_of(
-      boxes_, [&](const Box& box) { return box.product->operand(box.factor) == tile; });
+bool IterationTensorTiles::Brings(const Value* tile) const {
+  return std::ranges::any_of(tensor_tiles_, [&](const TensorTile& tensor_tile) {
+    return tensor_tile.product->operand(tensor_tile.factor) == tile;
+  });
 }
 
-IterationBoxes::Box* IterationBoxes::BoxOf(const Op* product, size_t factor) {
-  auto found = std::ranges::find_if(
-      boxes_, [&](const Box& box) { return box.product == product && box.factor == factor; });
-  return found == boxes_.end() ? nullptr : &*found;
+IterationTensorTiles::TensorTile* IterationTensorTiles::TensorTileOf(const Op* product,
+                                                                     size_t factor) {
+  auto found = std::ranges::find_if(tensor_tiles_, [&](const TensorTile& tensor_tile) {
+    return tensor_tile.product == product && tensor_tile.factor == factor;
+  });
+  return found == tensor_tiles_.end() ? nullptr : &*found;
 }
 
 // -- Iterations ----------------------------------------------------------------------------------------
 
-void IterationBoxes::Open() {
+void IterationTensorTiles::Open() {
   lo_ = iteration_.Scalar(loop_->operand(ir::LoopOp::at_lo));
   hi_ = iteration_.Scalar(loop_->operand(ir::LoopOp::at_hi));
   step_ = iteration_.Scalar(loop_->operand(ir::LoopOp::at_step));
-  for (Box& box : boxes_) {
-    box.ring.New(mbarriers_.slots());
-    box.full = mbarriers_.New("full");
-    box.empty = mbarriers_.New("empty");
+  for (TensorTile& tensor_tile : tensor_tiles_) {
+    tensor_tile.ring.New(mbarriers_.slots());
+    tensor_tile.full = mbarriers_.New("full");
+    tensor_tile.empty = mbarriers_.New("empty");
   }
   OnFirstWorker(b_, [&] {
-    for (Box& box : boxes_) {
-      mbarriers_.Open(box.full, 1);
-      mbarriers_.Open(box.empty, box.workers);
+    for (TensorTile& tensor_tile : tensor_tiles_) {
+      mbarriers_.Open(tensor_tile.full, 1);
+      mbarriers_.Open(tensor_tile.empty, tensor_tile.workers);
     }
   });
   b_.Create(OpKind::Barrier, {}, {});
@@ -105,56 +108,59 @@ void IterationBoxes::Open() {
     Value* exists = b_.Lt(way, b_.Sub(hi_, lo_));
     MakeIf(b_, exists, [&] {
       Value* at = b_.Add(lo_, way);
-      for (Box& box : boxes_) Bring(box, at, number, nullptr);
+      for (TensorTile& tensor_tile : tensor_tiles_) Bring(tensor_tile, at, number, nullptr);
     });
   });
 }
 
-void IterationBoxes::BeginIteration(Value* at) {
+void IterationTensorTiles::BeginIteration(Value* at) {
   number_ = b_.Div(b_.Sub(at, lo_), step_);
   Value* way = b_.Mul(step_, b_.I64(mbarriers_.slots() - 1));
   Value* goes_on = b_.Lt(way, b_.Sub(hi_, at));
   MakeIf(b_, goes_on, [&] {
     Value* later = b_.Add(number_, b_.I64(mbarriers_.slots() - 1));
     Value* there = b_.Add(at, way);
-    for (Box& box : boxes_) Bring(box, there, later, number_);
+    for (TensorTile& tensor_tile : tensor_tiles_) Bring(tensor_tile, there, later, number_);
   });
   iteration_.scalars[loop_->region()->param(0)] = at;
 }
 
 /// What turn `number`, which begins at `at`, needs; `present`: the turn that brings it; null: all slots are free.
-void IterationBoxes::Bring(Box& box, Value* at, Value* number, Value* present) {
+void IterationTensorTiles::Bring(TensorTile& tensor_tile, Value* at, Value* number,
+                                 Value* present) {
   iteration_.scalars[loop_->region()->param(0)] = at;
-  for (Op* op : box.needed) iteration_.expand(op);
+  for (Op* op : tensor_tile.needed) iteration_.expand(op);
   auto await_free = [&] {
     if (!present) return;
     Value* is_later = b_.Gt(present, b_.I64(0));
-    MakeIf(b_, is_later, [&] { mbarriers_.Await(box.empty, b_.Sub(present, b_.I64(1))); });
+    MakeIf(b_, is_later, [&] { mbarriers_.Await(tensor_tile.empty, b_.Sub(present, b_.I64(1))); });
   };
-  box.ring.Bring(mbarriers_, box.full, number, box.workers, await_free, await_free);
+  tensor_tile.ring.Bring(mbarriers_, tensor_tile.full, number, tensor_tile.workers, await_free,
+                         await_free);
 }
 
-void IterationBoxes::Close() {
+void IterationTensorTiles::Close() {
   b_.Create(OpKind::Barrier, {}, {});
   OnFirstWorker(b_, [&] {
-    for (Box& box : boxes_) {
-      mbarriers_.Close(box.full);
-      mbarriers_.Close(box.empty);
+    for (TensorTile& tensor_tile : tensor_tiles_) {
+      mbarriers_.Close(tensor_tile.full);
+      mbarriers_.Close(tensor_tile.empty);
     }
   });
 }
 
 // -- Products -------------------------------------------------------------------------------------
 
-StepFactor IterationBoxes::FactorAt(const Op* product, size_t factor) {
+StepFactor IterationTensorTiles::FactorAt(const Op* product, size_t factor) {
   AxisId folded = product->attr<AttrKey::Axes>()[0];
-  if (Box* box = BoxOf(product, factor))
-    return {box->ring.ring(), mbarriers_.SlotOf(number_), box->ring.box().column == folded};
+  if (TensorTile* tensor_tile = TensorTileOf(product, factor))
+    return {tensor_tile->ring.ring(), mbarriers_.SlotOf(number_),
+            tensor_tile->ring.tensor_tile().column == folded};
   const Value* tile = product->operand(factor);
   return {tiles_.BufferOf(tile), b_.I64(0), tiles_.IsLast(tile, folded)};
 }
 
-void IterationBoxes::Multiply(const Op* product, Value* target) {
+void IterationTensorTiles::Multiply(const Op* product, Value* target) {
   ProductBlock block(b_, tiles_, product);
   Value* registers = RegistersFor(b_, tiles_, product, target);
   const ir::AxisList& of_first = product->operand(0)->type()->axes;
@@ -163,13 +169,15 @@ void IterationBoxes::Multiply(const Op* product, Value* target) {
   Value* all = b_.I64(block.workers());
   MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
     for (size_t factor : {0, 1}) {
-      if (Box* box = BoxOf(product, factor)) mbarriers_.Await(box->full, number_);
+      if (TensorTile* tensor_tile = TensorTileOf(product, factor))
+        mbarriers_.Await(tensor_tile->full, number_);
     }
     block.PlaceFor(worker);
     GroupProduct(b_, tiles_, product, worker, FactorAt(product, rows), FactorAt(product, 1 - rows))
         .Run(block, registers, target, [&] {
           for (size_t factor : {0, 1}) {
-            if (Box* box = BoxOf(product, factor)) mbarriers_.Arrive(box->empty, number_);
+            if (TensorTile* tensor_tile = TensorTileOf(product, factor))
+              mbarriers_.Arrive(tensor_tile->empty, number_);
           }
         });
   });

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "targets/simt/analysis/box_factors.h"
+#include "targets/simt/analysis/tensor_tile_factors.h"
 #include "targets/simt/tiles/team_tiles.h"
 
 namespace kdl::simt {
@@ -36,14 +36,14 @@ class SlotMbarriers {
 
 /// A ring to whose slots a product's factor comes, as a box or, where the tensor's memory or the end of a range within it lets
 /// none be copied, brought by the workers. The blocks and scalars in scope are those of the turn that it is for.
-class BoxRing {
+class TensorTileRing {
  public:
   using Values = passes::Values;
 
-  BoxRing(ir::Builder& b, TeamTiles& tiles, const IterationMaker& iteration, const ir::Op* product,
-          size_t factor);
+  TensorTileRing(ir::Builder& b, TeamTiles& tiles, const IterationMaker& iteration,
+                 const ir::Op* product, size_t factor);
 
-  const BoxFactor& box() const { return box_; }
+  const TensorTileFactor& tensor_tile() const { return tensor_tile_; }
   /// Of a slot.
   int64_t bytes() const;
   ir::Value* New(int64_t slots);
@@ -51,7 +51,8 @@ class BoxRing {
   /// Brings what turn `number` needs, whose gate of `full` is told. `await_free` waits for the slot: before a box the first worker
   /// does, `before_box`; before elements all do.
   void Bring(SlotMbarriers& mbarriers, ir::Value* full, ir::Value* number, int64_t workers,
-             const std::function<void()>& before_box, const std::function<void()>& await_free);
+             const std::function<void()>& before_tensor_tile,
+             const std::function<void()>& await_free);
 
  private:
   ir::Value* Fits();
@@ -69,7 +70,7 @@ class BoxRing {
   const IterationMaker& iteration_;
   const ir::Op* product_;
   ir::Value* factor_;
-  BoxFactor box_;
+  TensorTileFactor tensor_tile_;
   ir::Value* ring_ = nullptr;
 };
 

@@ -8,7 +8,7 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// Boxes of tensors, which come to shared memory by themselves, by the maps that the launch brings, and the gates that tell when they
+// TensorTiles of tensors, which come to shared memory by themselves, by the maps that the launch brings, and the gates that tell when they
 // are there: `cp.async.bulk.tensor` and `mbarrier`.
 
 namespace kdl::codegen::ptx {
@@ -30,10 +30,10 @@ int64_t SlotElements(const ir::Value* buffer) {
 
 }  // namespace
 
-BoxMap BoxMapOf(const ir::Function& kernel, const ir::Op* op) {
+TensorMap TensorMapOf(const ir::Function& kernel, const ir::Op* op) {
   const ir::Value* tensor = op->operand(0);  // of both ops
   const ir::Value* buffer = op->operand(1);
-  BoxMap map;
+  TensorMap map;
   for (const ir::Param* param : TensorParams(kernel)) {
     if (param->value == tensor) break;
     ++map.tensor;
@@ -45,18 +45,18 @@ BoxMap BoxMapOf(const ir::Function& kernel, const ir::Op* op) {
   return map;
 }
 
-std::vector<BoxMap> BoxMapsOf(const ir::Function& kernel) {
-  std::vector<BoxMap> maps;
+std::vector<TensorMap> TensorMapsOf(const ir::Function& kernel) {
+  std::vector<TensorMap> maps;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
     if (op->kind() != OpKind::TileCopy && op->kind() != OpKind::TileCopyFits) return;
-    BoxMap map = BoxMapOf(kernel, op);
+    TensorMap map = TensorMapOf(kernel, op);
     if (std::ranges::find(maps, map) == maps.end()) maps.push_back(map);
   });
   return maps;
 }
 
 unsigned PtxEmitter::MapOf(const ir::Op* op) const {
-  auto found = std::ranges::find(maps_, BoxMapOf(kernel, op));
+  auto found = std::ranges::find(maps_, TensorMapOf(kernel, op));
   return static_cast<unsigned>(found - maps_.begin());
 }
 
@@ -81,7 +81,7 @@ void PtxEmitter::EmitTileCopyFits(ir::Op* op) {
 void PtxEmitter::EmitTileCopy(ir::Op* op) {
   ir::TileCopyOp copy(op);
   const ir::Value* buffer = copy.buffer();
-  BoxMap map = BoxMapOf(kernel, op);
+  TensorMap map = TensorMapOf(kernel, op);
   int64_t element_bytes = Bytes(buffer->type()->scalar);
   llvm::Value* mbarrier = NearAddress(*this, SlotAddress(*this, copy.mbarriers(), copy.slot()));
   EmitAsm(

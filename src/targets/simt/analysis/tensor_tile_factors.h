@@ -15,7 +15,7 @@ inline constexpr int64_t kLeastSlots = 2;  ///< of a ring: one comes while anoth
 inline constexpr int64_t kNearOfMbarriers = 2 << 10;  ///< bytes, and what alignment takes
 
 /// A factor of one: where the tensor's elements side by side, and its rows, lie in the tile.
-struct BoxFactor {
+struct TensorTileFactor {
   const ir::Op* load;         ///< of the tile, or of an element in `elementwise`
   const ir::Op* elementwise;  ///< null: the tile is loaded at once
   ir::AxisId row;
@@ -25,14 +25,14 @@ struct BoxFactor {
 };
 
 /// What the product takes as factor 0 or 1; nothing: that is no box.
-std::optional<BoxFactor> BoxFactorOf(const ir::Op* product, size_t factor);
+std::optional<TensorTileFactor> TensorTileFactorOf(const ir::Op* product, size_t factor);
 /// Whether the product is one, before and after fuse-elementwise.
-bool IsBoxProduct(const ir::Op* product);
+bool IsTensorTileProduct(const ir::Op* product);
 
 // A product of a loop that does more: what it takes of the turn comes as such boxes, too, or is made by the workers.
 
 /// Whether the loop around brings factor 0 or 1 in each turn.
-bool ComesAsBox(const ir::Op* product, size_t factor);
+bool ComesAsTensorTile(const ir::Op* product, size_t factor);
 /// Whether the factor is a tile that workers make, and that no other product has, no loop or branch hands on, and nothing prints.
 bool IsMadeFactor(const ir::Op* product, size_t factor);
 /// Whether each factor is one or the other, and some are boxes; before fuse-elementwise.

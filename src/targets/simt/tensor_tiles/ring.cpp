@@ -1,4 +1,4 @@
-#include "targets/simt/boxes/box_ring.h"
+#include "targets/simt/tensor_tiles/ring.h"
 
 #include "ir/unit.h"
 #include "ir/views.h"
@@ -64,39 +64,40 @@ void SlotMbarriers::Arrive(Value* mbarriers, Value* iteration) {
   b_.Create(OpKind::MbarrierArrive, {{mbarriers}, {SlotOf(iteration)}}, {});
 }
 
-// -- Boxes ----------------------------------------------------------------------------------------
+// -- TensorTiles ----------------------------------------------------------------------------------------
 
-BoxRing::BoxRing(ir::Builder& b, TeamTiles& tiles, const IterationMaker& iteration,
-                 const Op* product, size_t factor)
+TensorTileRing::TensorTileRing(ir::Builder& b, TeamTiles& tiles, const IterationMaker& iteration,
+                               const Op* product, size_t factor)
     : b_(b),
       tiles_(tiles),
       iteration_(iteration),
       product_(product),
       factor_(product->operand(factor)),
-      box_(*BoxFactorOf(product, factor)) {}
+      tensor_tile_(*TensorTileFactorOf(product, factor)) {}
 
-kdl::Scalar BoxRing::scalar() const { return ir::NarrowFactor(factor_)->type()->scalar; }
+kdl::Scalar TensorTileRing::scalar() const { return ir::NarrowFactor(factor_)->type()->scalar; }
 
-int64_t BoxRing::bytes() const {
-  return tiles_.Extent(box_.row) * tiles_.Extent(box_.column) * Bytes(scalar());
+int64_t TensorTileRing::bytes() const {
+  return tiles_.Extent(tensor_tile_.row) * tiles_.Extent(tensor_tile_.column) * Bytes(scalar());
 }
 
-Value* BoxRing::New(int64_t slots) {
+Value* TensorTileRing::New(int64_t slots) {
   ring_ = NewMbarrierOrdered(
-      b_, scalar(), {slots, tiles_.Extent(box_.row), tiles_.Extent(box_.column)}, factor_->name());
+      b_, scalar(), {slots, tiles_.Extent(tensor_tile_.row), tiles_.Extent(tensor_tile_.column)},
+      factor_->name());
   ring_->def()->SetAttr(ir::MakeAttr<AttrKey::Swizzle>(kPanelBytes));
   return ring_;
 }
 
-void BoxRing::Bring(SlotMbarriers& mbarriers, Value* full, Value* number, int64_t workers,
-                    const std::function<void()>& before_box,
-                    const std::function<void()>& await_free) {
+void TensorTileRing::Bring(SlotMbarriers& mbarriers, Value* full, Value* number, int64_t workers,
+                           const std::function<void()>& before_tensor_tile,
+                           const std::function<void()>& await_free) {
   Value* slot = mbarriers.SlotOf(number);
   MakeIf(
       b_, Fits(),
       [&] {
         OnFirstWorker(b_, [&] {
-          before_box();
+          before_tensor_tile();
           TileCopy(slot, full);
         });
       },
@@ -107,57 +108,58 @@ void BoxRing::Bring(SlotMbarriers& mbarriers, Value* full, Value* number, int64_
       });
 }
 
-Value* BoxRing::Tensor() const {
-  return iteration_.Scalar(box_.load->operand(ir::LoadOp::at_tensor));
+Value* TensorTileRing::Tensor() const {
+  return iteration_.Scalar(tensor_tile_.load->operand(ir::LoadOp::at_tensor));
 }
 
-ir::Attr BoxRing::Along() const {
-  return ir::MakeAttr<AttrKey::Along>(ir::NumberList{box_.row_dimension, box_.column_dimension});
+ir::Attr TensorTileRing::Along() const {
+  return ir::MakeAttr<AttrKey::Along>(
+      ir::NumberList{tensor_tile_.row_dimension, tensor_tile_.column_dimension});
 }
 
 /// Whether the memory suits, and the block has all its terms, or the tensor ends with it: what a box has after it is zeros then.
-Value* BoxRing::Fits() {
+Value* TensorTileRing::Fits() {
   AxisId folded = product_->attr<AttrKey::Axes>()[0];
   Value* fits = b_.Create(OpKind::TileCopyFits, {{Tensor()}, {ring_}},
                           {b_.types().ScalarOf(kdl::Scalar::Bool)}, {Along()})
                     ->result();
   const BlockFacts& terms = tiles_.FactsAt(product_, folded);
   Value* whole = b_.Eq(terms.size, b_.I64(tiles_.Extent(folded)));
-  auto dimension =
-      static_cast<size_t>(box_.row == folded ? box_.row_dimension : box_.column_dimension);
+  auto dimension = static_cast<size_t>(tensor_tile_.row == folded ? tensor_tile_.row_dimension
+                                                                  : tensor_tile_.column_dimension);
   Value* end = b_.SizeValue(Tensor()->type()->dims[dimension]);
   Value* ends = b_.Eq(b_.Add(terms.start, terms.size), end);
   return b_.And(fits, b_.Or(whole, ends));
 }
 
-Values BoxRing::StartOf() {
+Values TensorTileRing::StartOf() {
   Values start;
-  for (const Value* block : box_.elementwise->operands())
-    start.push_back(tiles_.FactsAt(box_.elementwise, block->type()->axes[0]).start);
+  for (const Value* block : tensor_tile_.elementwise->operands())
+    start.push_back(tiles_.FactsAt(tensor_tile_.elementwise, block->type()->axes[0]).start);
   return start;
 }
 
 /// The load's index operands at a point of its elementwise loop.
-Values BoxRing::IndexAt(const Values& point) {
+Values TensorTileRing::IndexAt(const Values& point) {
   for (size_t i = 0; i < point.size(); ++i)
-    iteration_.scalars[box_.elementwise->region()->param(i)] = point[i];
+    iteration_.scalars[tensor_tile_.elementwise->region()->param(i)] = point[i];
   Values index;
-  for (const Value* old : box_.load->Segment(ir::LoadOp::at_index))
+  for (const Value* old : tensor_tile_.load->Segment(ir::LoadOp::at_index))
     index.push_back(iteration_.Scalar(old));
   return index;
 }
 
-void BoxRing::TileCopy(Value* slot, Value* full) {
+void TensorTileRing::TileCopy(Value* slot, Value* full) {
   Values index = IndexAt(StartOf());
   b_.Create(OpKind::TileCopy, {{Tensor()}, {ring_}, index, {slot}, {full}}, {},
-            {*box_.load->FindAttr(AttrKey::Access), Along()});
+            {*tensor_tile_.load->FindAttr(AttrKey::Access), Along()});
 }
 
-void BoxRing::CopyElements(Value* slot, int64_t workers) {
+void TensorTileRing::CopyElements(Value* slot, int64_t workers) {
   Value* zero = b_.I64(0);
-  Value* points = b_.I64(tiles_.Extent(box_.row) * tiles_.Extent(box_.column));
+  Value* points = b_.I64(tiles_.Extent(tensor_tile_.row) * tiles_.Extent(tensor_tile_.column));
   MakeTeamLoop(b_, {zero, points}, [&](Value* point) {
-    Value* columns = b_.I64(tiles_.Extent(box_.column));
+    Value* columns = b_.I64(tiles_.Extent(tensor_tile_.column));
     Value* row = b_.Div(point, columns);
     Value* column = b_.Rem(point, columns);
     Value* element = ElementAt(row, column);
@@ -169,22 +171,23 @@ void BoxRing::CopyElements(Value* slot, int64_t workers) {
 }
 
 /// Zero after the blocks' ends.
-Value* BoxRing::ElementAt(Value* row, Value* column) {
+Value* TensorTileRing::ElementAt(Value* row, Value* column) {
   auto inside = [&](AxisId axis, Value* place) {
-    return b_.Lt(place, tiles_.FactsAt(box_.elementwise, axis).size);
+    return b_.Lt(place, tiles_.FactsAt(tensor_tile_.elementwise, axis).size);
   };
   Values start = StartOf();
   Values point;
   for (size_t i = 0; i < start.size(); ++i) {
-    bool is_row = box_.elementwise->operand(i)->type()->axes[0] == box_.row;
+    bool is_row = tensor_tile_.elementwise->operand(i)->type()->axes[0] == tensor_tile_.row;
     point.push_back(b_.Add(start[i], is_row ? row : column));
   }
   auto load = [&]() -> Values {
     IndexAt(point);
-    return {passes::ExpandLoad(
-        b_, passes::AccessOf(box_.load, [&](Value* old) { return iteration_.Scalar(old); }))};
+    return {passes::ExpandLoad(b_, passes::AccessOf(tensor_tile_.load, [&](Value* old) {
+                                 return iteration_.Scalar(old);
+                               }))};
   };
-  return MakeIf(b_, b_.And(inside(box_.row, row), inside(box_.column, column)),
+  return MakeIf(b_, b_.And(inside(tensor_tile_.row, row), inside(tensor_tile_.column, column)),
                 {b_.types().ScalarOf(scalar())}, load,
                 [&]() -> Values { return {b_.Bits(scalar(), 0)}; })[0];
 }

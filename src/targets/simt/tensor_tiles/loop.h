@@ -3,26 +3,26 @@
 #include <array>
 #include <vector>
 
-#include "targets/simt/boxes/box_ring.h"
-#include "targets/simt/boxes/group_product.h"
 #include "targets/simt/facts.h"
+#include "targets/simt/tensor_tiles/group_product.h"
+#include "targets/simt/tensor_tiles/ring.h"
 #include "targets/simt/tiles/team_tiles.h"
 
 namespace kdl::simt {
 
 /// The product of a loop whose factors come as boxes; null: it has none.
-const ir::Op* BoxProductIn(const ir::Op* loop);
+const ir::Op* TensorTileProductIn(const ir::Op* loop);
 
 /// Whether near memory has room for what the product makes, where that is no registers', next to the product's boxes.
 bool HasSumsNear(const SimtFacts& facts, TeamTiles& tiles, const ir::Op* product);
 
 /// The loop around a product of boxes, which adds to what lies in `acc`.
-class BoxLoop {
+class TensorTileLoop {
  public:
   using Values = passes::Values;
 
-  BoxLoop(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles, const ir::Op* product,
-          IterationMaker iteration);
+  TensorTileLoop(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles, const ir::Op* product,
+                 IterationMaker iteration);
 
   /// Expands the loop alone.
   void Run(ir::Value* acc);
@@ -59,7 +59,7 @@ class BoxLoop {
   const ir::Op* product_;
   const ir::Op* loop_;
   IterationMaker iteration_;
-  std::array<BoxRing, 2> rings_;
+  std::array<TensorTileRing, 2> rings_;
   SlotMbarriers mbarriers_;
   int64_t workers_;
   ir::Value* full_ = nullptr;

@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
-#include "targets/simt/boxes/box_ring.h"
-#include "targets/simt/boxes/group_product.h"
+#include "targets/simt/tensor_tiles/group_product.h"
+#include "targets/simt/tensor_tiles/ring.h"
 
 namespace kdl::simt {
 
@@ -16,14 +16,15 @@ void FinishFactors(ir::Builder& b, TeamTiles& tiles, const ir::Op* elementwise,
                    std::span<const ir::Value* const> made, int64_t workers);
 
 /// The boxes that turns of a loop begin ahead, for products of groups of workers, where the turn does more than those.
-class IterationBoxes {
+class IterationTensorTiles {
  public:
   using Values = passes::Values;
 
-  IterationBoxes(ir::Builder& b, TeamTiles& tiles, const ir::Op* loop, IterationMaker iteration);
+  IterationTensorTiles(ir::Builder& b, TeamTiles& tiles, const ir::Op* loop,
+                       IterationMaker iteration);
 
   const ir::Op* loop() const { return loop_; }
-  bool empty() const { return boxes_.empty(); }
+  bool empty() const { return tensor_tiles_.empty(); }
   /// Whether the tile, which the turn loads, comes as a box.
   bool Brings(const ir::Value* tile) const;
   /// Before the loop: opens gates, and begins what the first turns need.
@@ -36,10 +37,10 @@ class IterationBoxes {
   void Close();
 
  private:
-  struct Box {
+  struct TensorTile {
     const ir::Op* product;
     size_t factor;
-    BoxRing ring;
+    TensorTileRing ring;
     int64_t workers;
     std::vector<ir::Op*> needed;  ///< of the turn, to tell where the box is
     ir::Value* full = nullptr;
@@ -47,8 +48,8 @@ class IterationBoxes {
   };
 
   void Find();
-  Box* BoxOf(const ir::Op* product, size_t factor);
-  void Bring(Box& box, ir::Value* at, ir::Value* number, ir::Value* present);
+  TensorTile* TensorTileOf(const ir::Op* product, size_t factor);
+  void Bring(TensorTile& tensor_tile, ir::Value* at, ir::Value* number, ir::Value* present);
   StepFactor FactorAt(const ir::Op* product, size_t factor);
 
   ir::Builder& b_;
@@ -56,7 +57,7 @@ class IterationBoxes {
   const ir::Op* loop_;
   IterationMaker iteration_;
   SlotMbarriers mbarriers_;
-  std::vector<Box> boxes_;
+  std::vector<TensorTile> tensor_tiles_;
   ir::Value* lo_ = nullptr;
   ir::Value* hi_ = nullptr;
   ir::Value* step_ = nullptr;

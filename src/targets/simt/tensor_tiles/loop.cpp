@@ -1,4 +1,4 @@
-#include "targets/simt/boxes/box_loop.h"
+#include "targets/simt/tensor_tiles/loop.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,10 +7,10 @@
 #include "ir/unit.h"
 #include "ir/views.h"
 #include "passes/rewriting/rewrite.h"
-#include "targets/simt/analysis/box_factors.h"
 #include "targets/simt/analysis/iteration_needs.h"
 #include "targets/simt/analysis/matrix_units.h"
-#include "targets/simt/boxes/group_product.h"
+#include "targets/simt/analysis/tensor_tile_factors.h"
+#include "targets/simt/tensor_tiles/group_product.h"
 
 // The loop around a product whose factors come as boxes: a ring of slots for each, and two gates for each slot. `full` tells that
 // both boxes of a turn are there; `empty`, that all workers are done with them. A turn begins its steps, waits for those of the
@@ -61,20 +61,21 @@ int64_t SlotsOf(const SimtFacts& facts, const Op& loop, int64_t bytes, int64_t t
 
 }  // namespace
 
-BoxLoop::BoxLoop(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles, const Op* product,
-                 IterationMaker iteration)
+TensorTileLoop::TensorTileLoop(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles,
+                               const Op* product, IterationMaker iteration)
     : b_(b),
       tiles_(tiles),
       product_(product),
       loop_(product->parent_region()->parent()),
       iteration_(std::move(iteration)),
-      rings_{BoxRing(b, tiles, iteration_, product, 0), BoxRing(b, tiles, iteration_, product, 1)},
+      rings_{TensorTileRing(b, tiles, iteration_, product, 0),
+             TensorTileRing(b, tiles, iteration_, product, 1)},
       mbarriers_(
           b, SlotsOf(facts, *loop_, rings_[0].bytes() + rings_[1].bytes(),
                      HasSumsNear(facts, tiles, product) ? tiles.TeamBytes(product->result()) : 0)),
       workers_(ir::WorkersOf(ir::MapOf(*product))) {}
 
-void BoxLoop::Run(Value* acc) {
+void TensorTileLoop::Run(Value* acc) {
   Open();
   FirstIterations(b_.I64(0), false);
   Iterations(b_.I64(0), acc);
@@ -83,7 +84,7 @@ void BoxLoop::Run(Value* acc) {
 
 // -- Blocks ---------------------------------------------------------------------------------------
 
-bool BoxLoop::GoesOnWith(const Op* blocks) {
+bool TensorTileLoop::GoesOnWith(const Op* blocks) {
   bool plain = blocks->HasAttr(AttrKey::Blocks) && blocks->results().empty() &&
                loop_->parent_region() == blocks->region();
   for (size_t bound : {ir::LoopOp::at_lo, ir::LoopOp::at_hi, ir::LoopOp::at_step}) {
@@ -101,7 +102,7 @@ bool BoxLoop::GoesOnWith(const Op* blocks) {
   return true;
 }
 
-void BoxLoop::BeginBlocks() {
+void TensorTileLoop::BeginBlocks() {
   for (size_t bound : {ir::LoopOp::at_lo, ir::LoopOp::at_hi, ir::LoopOp::at_step}) {
     Value* value = loop_->operand(bound);
     if (!iteration_.scalars.contains(value)) iteration_.expand(value->def());
@@ -118,7 +119,7 @@ void BoxLoop::BeginBlocks() {
 }
 
 /// Begins what the first turns of another block than the present one need.
-void BoxLoop::FirstIterationsOf(Value* block, Value* before, bool waits) {
+void TensorTileLoop::FirstIterationsOf(Value* block, Value* before, bool waits) {
   ir::ValueMap scalars = iteration_.scalars;
   TeamTiles::Blocks blocks = tiles_.blocks();
   iteration_.scalars[blocks_->region()->param(0)] = block;
@@ -128,7 +129,7 @@ void BoxLoop::FirstIterationsOf(Value* block, Value* before, bool waits) {
   tiles_.SetBlocks(std::move(blocks));
 }
 
-void BoxLoop::RunInBlock(Value* acc) {
+void TensorTileLoop::RunInBlock(Value* acc) {
   Value* block = iteration_.Scalar(blocks_->region()->param(0));
   Value* number = b_.Div(b_.Sub(block, first_), apart_);
   Value* before = b_.Mul(number, iterations_);
@@ -140,11 +141,11 @@ void BoxLoop::RunInBlock(Value* acc) {
 
 // -- Iterations ----------------------------------------------------------------------------------------
 
-void BoxLoop::Open() {
+void TensorTileLoop::Open() {
   lo_ = iteration_.Scalar(loop_->operand(ir::LoopOp::at_lo));
   hi_ = iteration_.Scalar(loop_->operand(ir::LoopOp::at_hi));
   step_ = iteration_.Scalar(loop_->operand(ir::LoopOp::at_step));
-  for (BoxRing& ring : rings_) ring.New(mbarriers_.slots());
+  for (TensorTileRing& ring : rings_) ring.New(mbarriers_.slots());
   full_ = mbarriers_.New("full");
   empty_ = mbarriers_.New("empty");
   OnFirstWorker(b_, [&] {
@@ -154,7 +155,7 @@ void BoxLoop::Open() {
   b_.Create(OpKind::Barrier, {}, {});
 }
 
-void BoxLoop::Close() {
+void TensorTileLoop::Close() {
   b_.Create(OpKind::Barrier, {}, {});
   OnFirstWorker(b_, [&] {
     for (Value* mbarriers : {full_, empty_}) mbarriers_.Close(mbarriers);
@@ -162,7 +163,7 @@ void BoxLoop::Close() {
 }
 
 /// Of a loop before which there were `before` turns.
-void BoxLoop::FirstIterations(Value* before, bool waits) {
+void TensorTileLoop::FirstIterations(Value* before, bool waits) {
   Value* zero = b_.I64(0);
   Value* iterations = b_.I64(mbarriers_.slots() - 1);
   MakeLoop(b_, {zero, iterations}, [&](Value* number) {
@@ -172,7 +173,7 @@ void BoxLoop::FirstIterations(Value* before, bool waits) {
   });
 }
 
-void BoxLoop::Iterations(Value* before, Value* acc) {
+void TensorTileLoop::Iterations(Value* before, Value* acc) {
   Value* zero = b_.I64(0);
   Value* all = b_.I64(workers_);
   Value* registers = RegistersFor(b_, tiles_, product_, acc);
@@ -209,7 +210,7 @@ void BoxLoop::Iterations(Value* before, Value* acc) {
 }
 
 /// Calls `body` for each worker's block of the result.
-void BoxLoop::AtBlocks(const std::function<void(ProductBlock& block)>& body) {
+void TensorTileLoop::AtBlocks(const std::function<void(ProductBlock& block)>& body) {
   Value* zero = b_.I64(0);
   Value* all = b_.I64(workers_);
   MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
@@ -220,7 +221,8 @@ void BoxLoop::AtBlocks(const std::function<void(ProductBlock& block)>& body) {
 }
 
 /// Of turn `here` of the loop, `number` of all.
-void BoxLoop::Steps(Value* worker, Value* here, Value* number, Value* registers, Value* acc) {
+void TensorTileLoop::Steps(Value* worker, Value* here, Value* number, Value* registers,
+                           Value* acc) {
   ProductBlock block(b_, tiles_, product_);
   mbarriers_.Await(full_, number);
   block.PlaceFor(worker);
@@ -236,23 +238,23 @@ void BoxLoop::Steps(Value* worker, Value* here, Value* number, Value* registers,
 }
 
 /// Whether each turn waits for its own steps.
-bool BoxLoop::IsApart() const { return NamedMatrixUnit(product_)->unit->apart > 0; }
+bool TensorTileLoop::IsApart() const { return NamedMatrixUnit(product_)->unit->apart > 0; }
 
-void BoxLoop::MmaWait(Value* registers, int64_t ahead) {
+void TensorTileLoop::MmaWait(Value* registers, int64_t ahead) {
   b_.Create(OpKind::MmaWait, {{registers}}, {}, {ir::MakeAttr<AttrKey::Ahead>(ahead)});
 }
 
-StepFactor BoxLoop::FactorAt(size_t factor, Value* slot) const {
+StepFactor TensorTileLoop::FactorAt(size_t factor, Value* slot) const {
   AxisId folded = product_->attr<AttrKey::Axes>()[0];
-  return {rings_[factor].ring(), slot, rings_[factor].box().column == folded};
+  return {rings_[factor].ring(), slot, rings_[factor].tensor_tile().column == folded};
 }
 
-bool BoxLoop::HasAxis(size_t factor, AxisId axis) const {
-  return rings_[factor].box().row == axis || rings_[factor].box().column == axis;
+bool TensorTileLoop::HasAxis(size_t factor, AxisId axis) const {
+  return rings_[factor].tensor_tile().row == axis || rings_[factor].tensor_tile().column == axis;
 }
 
 /// Makes the blocks and scalars of the turn that begins at `at`.
-void BoxLoop::Enter(Value* at) {
+void TensorTileLoop::Enter(Value* at) {
   iteration_.scalars[loop_->region()->param(0)] = at;
   for (Op* op : *loop_->region()) {
     if (op->info().has(ir::kTerminator) || op == product_ || op->kind() == OpKind::Elementwise)
@@ -262,19 +264,19 @@ void BoxLoop::Enter(Value* at) {
 }
 
 /// What turn `number`, which begins at `at`, needs; where it `waits`, another turn may have had the slots.
-void BoxLoop::Bring(Value* at, Value* number, bool waits) {
+void TensorTileLoop::Bring(Value* at, Value* number, bool waits) {
   Enter(at);
   auto await_free = [&] {
     if (!waits) return;
     Value* slots = b_.I64(mbarriers_.slots());
     MakeIf(b_, b_.Ge(number, slots), [&] { mbarriers_.Await(empty_, b_.Sub(number, slots)); });
   };
-  for (BoxRing& ring : rings_) {
+  for (TensorTileRing& ring : rings_) {
     // For both: who copies the first box, or brings its elements, has waited.
-    auto before_box = [&] {
+    auto before_tensor_tile = [&] {
       if (&ring == &rings_[0]) await_free();
     };
-    ring.Bring(mbarriers_, full_, number, workers_, before_box, await_free);
+    ring.Bring(mbarriers_, full_, number, workers_, before_tensor_tile, await_free);
   }
 }
 
@@ -282,11 +284,11 @@ bool HasSumsNear(const SimtFacts& facts, TeamTiles& tiles, const Op* product) {
   return MbarrierOrderedBytes(product) + tiles.TeamBytes(product->result()) <= facts.near_bytes;
 }
 
-const Op* BoxProductIn(const Op* loop) {
+const Op* TensorTileProductIn(const Op* loop) {
   const Op* found = nullptr;
   for (const Op* op : *loop->region()) {
     const MatrixUnit* unit = op->kind() == OpKind::Contraction ? NamedMatrixUnit(op) : nullptr;
-    if (unit && unit->unit->goes_on && IsBoxProduct(op)) found = op;
+    if (unit && unit->unit->goes_on && IsTensorTileProduct(op)) found = op;
   }
   return found;
 }
