@@ -38,7 +38,7 @@ struct ClusterDescription {
   ClusterCode code = ClusterCode::Llvm;
   std::string layout = "e-m:e-p:64:64-i64:64-i128:128-n32:64-S128";  // of data in LLVM's IR
   // That multiply and add, by the compiler's names.
-  std::vector<std::string> units = {"cpu.bf16_pairs"};
+  std::vector<std::string> instructions = {"cpu.bf16_pairs"};
   std::int64_t clusters = 0;
   std::int64_t cores = 0;  // of a cluster: the workers of a team
   ClusterBlocks blocks = ClusterBlocks::Cluster;
@@ -135,7 +135,7 @@ inline constexpr Number kNumbers[] = {
 inline std::span<const List> Lists() {
   static const auto& kLists =
       *new std::vector<List>{{"features", &D::features, {}},
-                             {"units", &D::units, {}, true},
+                             {"units", &D::instructions, {}, true},
                              {"compile", &D::compile, {"{source}", "{object}"}, true},
                              {"link", &D::link, {"{image}", "{objects}"}},
                              {"run", &D::run, {"{image}"}},

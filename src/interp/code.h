@@ -80,12 +80,13 @@ struct AccessPlan {
 
 struct FoldPlan {
   ir::OrderKind order = ir::OrderKind::Chain;
-  uint64_t identity = 0;           ///< what lanes start from
-  ir::EvalFn fold = nullptr;       ///< reduce: (acc, term); contraction: how lanes add up
-  ir::EvalFn term = nullptr;       ///< contraction: (a, b, acc)
-  const ir::Unit* unit = nullptr;  ///< contraction, unit_step: whose steps it takes; null: terms
-  ir::EvalFn widen[2] = {};        ///< contraction: an element of a, of b, as acc; null where it is
-  int plus = -1;                   ///< contraction: the operand that is added; -1: there is none
+  uint64_t identity = 0;      ///< what lanes start from
+  ir::EvalFn fold = nullptr;  ///< reduce: (acc, term); contraction: how lanes add up
+  ir::EvalFn term = nullptr;  ///< contraction: (a, b, acc)
+  const ir::MatrixInstruction* mma =
+      nullptr;               ///< contraction, vector_mma: whose steps it takes; null: terms
+  ir::EvalFn widen[2] = {};  ///< contraction: an element of a, of b, as acc; null where it is
+  int plus = -1;             ///< contraction: the operand that is added; -1: there is none
 };
 
 /// Where a tile stands in a tile buffer.

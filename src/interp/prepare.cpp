@@ -164,8 +164,8 @@ class FunctionPreparer {
         return AddPoints(made, AxesOfPositions(op));
       case Plan::Reduce:
         return AddReduce(made);
-      case Plan::UnitStep:
-        return AddUnitStep(made);
+      case Plan::VectorMma:
+        return AddVectorMma(made);
       case Plan::Contraction:
         return AddContraction(made);
       case Plan::ReduceInLoop:
@@ -429,18 +429,18 @@ class FunctionPreparer {
     }
     made.fold->fold = ir::FindFold(ir::FoldKind::Sum, acc);
     made.fold->term = ir::FindMultiplyAdd(acc);
-    const ir::Unit* unit = ir::UnitOf(*made.op, context_);
-    bool matters = unit && unit->order != ir::StepOrder::Any;
-    made.fold->unit = matters ? unit : nullptr;
+    const ir::MatrixInstruction* mma = ir::InstructionOf(*made.op, context_);
+    bool matters = mma && mma->order != ir::StepOrder::Any;
+    made.fold->mma = matters ? mma : nullptr;
   }
 
-  void AddUnitStep(Instruction& made) {
+  void AddVectorMma(Instruction& made) {
     made.fold = std::make_unique<FoldPlan>();
-    made.fold->unit = ir::UnitOf(*made.op, context_);
-    const ir::Unit& unit = *made.fold->unit;
+    made.fold->mma = ir::InstructionOf(*made.op, context_);
+    const ir::MatrixInstruction& mma = *made.fold->mma;
     for (size_t i : {0, 1}) {
       Scalar element = made.op->operand(i)->type()->scalar;
-      made.fold->widen[i] = ir::FindEval(OpKind::Cast, element, unit.acc);
+      made.fold->widen[i] = ir::FindEval(OpKind::Cast, element, mma.acc);
     }
   }
 

@@ -47,7 +47,7 @@ bool Team::TouchPanels(Core& core, const Instruction& instruction, const ir::Val
   TeamMbarriers::SlotId all = {buffer, 0};
   std::string fault;
   if (kind != TouchKind::Read) fault = mbarriers_.Write(core.facts.worker, all);
-  if (kind == TouchKind::Read && instruction.op->kind() == ir::OpKind::MatrixStep)
+  if (kind == TouchKind::Read && instruction.op->kind() == ir::OpKind::Mma)
     fault = mbarriers_.Read(core.facts.worker, all);
   return fault.empty() || Stop(core, instruction, fault);
 }

@@ -31,7 +31,7 @@ LaneMap MapOf(const Op& op) {
   if (!op.HasAttr(AttrKey::Map)) return map;
   NumberList numbers = op.attr<AttrKey::Map>();
   // Of a step rows and columns.
-  size_t axes = op.kind() == OpKind::MatrixStep ? 2 : MappedAxes(op).size();
+  size_t axes = op.kind() == OpKind::Mma ? 2 : MappedAxes(op).size();
   bool spans = HasSpans(numbers, axes);
   size_t each = spans ? kNumbers + 1 : kNumbers;
   for (size_t i = 0; i + each <= numbers.size(); i += each)

@@ -56,18 +56,18 @@ Function* Module::FindFunction(Name function_name) const {
   return found == functions_.end() ? nullptr : *found;
 }
 
-const Unit* FindUnit(const Context& context, Name name) {
-  auto found =
-      std::ranges::find_if(context.units, [&](const Unit* u) { return u->name == name.text(); });
-  return found == context.units.end() ? nullptr : *found;
+const MatrixInstruction* FindInstruction(const Context& context, Name name) {
+  auto found = std::ranges::find_if(
+      context.instructions, [&](const MatrixInstruction* u) { return u->name == name.text(); });
+  return found == context.instructions.end() ? nullptr : *found;
 }
 
-const Unit* UnitOf(const Op& op, const Context& context) {
-  if (!op.HasAttr(AttrKey::Unit)) return nullptr;
-  Name name = op.attr<AttrKey::Unit>();
-  const Unit* unit = FindUnit(context, name);
-  KDL_CHECK(unit, "there is no unit '{}'", name.text());
-  return unit;
+const MatrixInstruction* InstructionOf(const Op& op, const Context& context) {
+  if (!op.HasAttr(AttrKey::Instruction)) return nullptr;
+  Name name = op.attr<AttrKey::Instruction>();
+  const MatrixInstruction* instruction = FindInstruction(context, name);
+  KDL_CHECK(instruction, "there is no matrix instruction '{}'", name.text());
+  return instruction;
 }
 
 std::optional<AxisList> PartAxes(const Function& function, Type tile_buffer, Type tile) {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/matrix_instruction.h"
 #include "ir/op.h"
 #include "ir/type.h"
-#include "ir/unit.h"
 #include "support/arena.h"
 
 namespace kdl::ir {
@@ -89,8 +89,9 @@ struct Device {
 struct Context {
   Names& names;
   TypeTable types;
-  std::span<const Unit* const> units;  ///< that contractions may name
-  explicit Context(Names& n, std::span<const Unit* const> u = {}) : names(n), units(u) {}
+  std::span<const MatrixInstruction* const> instructions;  ///< that contractions may name
+  explicit Context(Names& n, std::span<const MatrixInstruction* const> u = {})
+      : names(n), instructions(u) {}
 };
 
 /// The functions of a compile, in source order. Owns all that is reachable from them.
@@ -120,9 +121,9 @@ class Module {
   std::vector<Function*> functions_;
 };
 
-const Unit* FindUnit(const Context& context, Name name);
+const MatrixInstruction* FindInstruction(const Context& context, Name name);
 /// The unit that a contraction or a step names. Null: it names none.
-const Unit* UnitOf(const Op& op, const Context& context);
+const MatrixInstruction* InstructionOf(const Op& op, const Context& context);
 
 /// For each axis of a tile buffer, in its order, the one of the tile that is it or walks blocks of it; where the tile buffer has both a range
 /// and a part of that range, the nearest. Nothing: the tile is no part of the tile buffer.

@@ -104,10 +104,11 @@ Blocks BlocksThatFit(const std::vector<ScratchPiece>& pieces, double most) {
 }
 
 std::string Amount(double bytes) {
-  constexpr const char* kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  size_t unit = 0;
-  for (; bytes >= 1024 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1024;
-  return fmt::format("{:.4g} {}", bytes, kUnits[unit]);
+  constexpr const char* kMatrixInstructions[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  size_t instruction = 0;
+  for (; bytes >= 1024 && instruction + 1 < std::size(kMatrixInstructions); ++instruction)
+    bytes /= 1024;
+  return fmt::format("{:.4g} {}", bytes, kMatrixInstructions[instruction]);
 }
 
 std::string Describe(const ScratchPiece& piece) {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "ir/matrix_instruction.h"
 #include "ir/module.h"
-#include "ir/unit.h"
 
 namespace kdl::passes {
 
@@ -23,11 +23,12 @@ struct TargetFacts {
   int64_t scratch_bytes = int64_t{1} << 30;  ///< that the buffers of one core may take at once
   int64_t team_bytes =
       0;  ///< that the buffers of a core's team may take in all; 0: as much as fits elsewhere
-  bool split_units =
+  bool split_engines =
       false;  ///< contractions run on a unit of their own, everything else on another
-  bool pipes_on_chip = false;           ///< pipes need no memory of the program's
-  std::vector<const ir::Unit*> units;   ///< whose steps its contractions take, the best one first
-  std::vector<const ir::Unit*> native;  ///< those of them whose step is an instruction
+  bool pipes_on_chip = false;  ///< pipes need no memory of the program's
+  std::vector<const ir::MatrixInstruction*>
+      instructions;  ///< whose steps its contractions take, the best one first
+  std::vector<const ir::MatrixInstruction*> native;  ///< those of them whose step is an instruction
   /// The level whose code runs here, too, and is as good for kernels that have no use for what is native; empty: none.
   std::string extends;
   bool exact = true;  ///< agrees with the interpreter to the bit

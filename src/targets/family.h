@@ -75,7 +75,7 @@ struct Family {
   /// kernel, level, features, and an entry or its place in the payload. Failures are the machine's.
   Result<codegen::CompiledModule> (*generate)(std::span<const TargetKernels> kernels,
                                               const codegen::CompileOptions& options);
-  std::span<const ir::Unit* const> units = {};  ///< that contractions may name
+  std::span<const ir::MatrixInstruction* const> instructions = {};  ///< that contractions may name
   /// How many bytes its block copies move in a launch of a kernel whose pipes are decided, over the launch's sizes; null: there are
   /// none.
   std::string (*copied_bytes)(ir::Module& module, const ir::Function& kernel) = nullptr;

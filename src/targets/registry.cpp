@@ -109,19 +109,22 @@ Status Registry::Add(const Family& family) {
     if (FindKind(kind.kind) || std::ranges::count_if(family.kinds, of_name) > 1)
       return Refused(family, "there is another kind '{}'", kind.kind);
   }
-  for (const ir::Unit* unit : family.units) {
-    auto of_name = [&](const ir::Unit* other) { return other->name == unit->name; };
-    if (std::ranges::any_of(units_, of_name) || std::ranges::count_if(family.units, of_name) > 1)
-      return Refused(family, "there is another unit '{}'", unit->name);
-    if (!ir::IsSound(*unit))
+  for (const ir::MatrixInstruction* instruction : family.instructions) {
+    auto of_name = [&](const ir::MatrixInstruction* other) {
+      return other->name == instruction->name;
+    };
+    if (std::ranges::any_of(instructions_, of_name) ||
+        std::ranges::count_if(family.instructions, of_name) > 1)
+      return Refused(family, "there is another unit '{}'", instruction->name);
+    if (!ir::IsSound(*instruction))
       return Refused(family,
                      "unit '{}' takes 1 to {} terms a step, in pairs a power of two by 'mul'",
-                     unit->name, ir::kMaxUnitDepth);
+                     instruction->name, ir::kMaxInstructionDepth);
   }
   Status added = AddPasses(family, pipelines);
   if (!added.ok()) return added;
   families_.push_back(&family);
-  units_.insert(units_.end(), family.units.begin(), family.units.end());
+  instructions_.insert(instructions_.end(), family.instructions.begin(), family.instructions.end());
   return added;
 }
 

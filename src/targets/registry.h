@@ -28,7 +28,7 @@ class Registry {
   Status Add(const Family& family);
 
   std::span<const Family* const> families() const { return families_; }
-  std::span<const ir::Unit* const> units() const { return units_; }
+  std::span<const ir::MatrixInstruction* const> instructions() const { return instructions_; }
   /// Of all families, and those that run whatever the target is; in the order in which they run.
   std::span<const passes::Pass* const> passes() const { return passes_; }
 
@@ -64,7 +64,7 @@ class Registry {
 
   std::vector<const Family*> families_;
   std::vector<const passes::Pass*> passes_;
-  std::vector<const ir::Unit*> units_;
+  std::vector<const ir::MatrixInstruction*> instructions_;
   ImageKindOf image_kind_of_;
   std::set<std::string> allowed_;
   bool allows_all_ = false;

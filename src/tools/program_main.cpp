@@ -22,7 +22,7 @@
 #include "support/diagnostics.h"
 #include "support/names.h"
 #include "support/source.h"
-#include "targets/builtin_units.h"
+#include "targets/builtin_instructions.h"
 #include "targets/kinds.h"
 #include "tools/loading/reference_device.h"
 
@@ -39,7 +39,7 @@ using namespace kdl;
 struct LoadedProgram {
   SourceManager sources;
   Names names;
-  ir::Context context{names, targets::BuiltinUnits()};
+  ir::Context context{names, targets::BuiltinInstructions()};
   std::unique_ptr<ir::Module> module;
 };
 

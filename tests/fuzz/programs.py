@@ -106,7 +106,7 @@ def ways(seed, is_program, target, only_build):
         return [Way(f"-O{draw.choice([0, 1, 2, 2, 2, 3])}", cores, ["--target", target], pipes, False, inputs)]
     kinds = [[], [], [], ["--target", "debug"]]
     if not is_program:  # what is built as one of its own does not read it
-        kinds.append(["--target", "host?units=split"])
+        kinds.append(["--target", "host?engines=split"])
     target = draw.choice(kinds)
     pipes = draw.choice([[], ["--pipes", "buffered"]])
     exe = draw.randrange(2) if is_program else None

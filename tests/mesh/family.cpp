@@ -4,9 +4,9 @@
 
 #include "kdl/device_keys.h"
 #include "passes/pipelines.h"
+#include "targets/instructions.h"
 #include "targets/simt/passes.h"
 #include "targets/text_code.h"
-#include "targets/units.h"
 
 namespace mesh {
 
@@ -15,15 +15,15 @@ namespace {
 using namespace kdl;
 using namespace kdl::passes;
 
-constexpr ir::Unit kEights{.name = "mesh.eights",
-                           .a = Scalar::F16,
-                           .b = Scalar::F16,
-                           .acc = Scalar::F32,
-                           .depth = 8,
-                           .order = ir::StepOrder::Pairs,
-                           .flushes = false,
-                           .term = ir::OpKind::Mul};
-constexpr const ir::Unit* kUnits[] = {&kEights};
+constexpr ir::MatrixInstruction kEights{.name = "mesh.eights",
+                                        .a = Scalar::F16,
+                                        .b = Scalar::F16,
+                                        .acc = Scalar::F32,
+                                        .depth = 8,
+                                        .order = ir::StepOrder::Pairs,
+                                        .flushes = false,
+                                        .term = ir::OpKind::Mul};
+constexpr const ir::MatrixInstruction* kMatrixInstructions[] = {&kEights};
 
 constexpr int64_t kWorkers = 4;
 constexpr int64_t kBlock = 8;
@@ -48,7 +48,7 @@ Result<std::vector<targets::Target>> Make(const targets::Spec& spec) {
   facts->workers = kWorkers;
   facts->most_workers = kWorkers;
   facts->scratch_bytes = kScratchBytes;
-  facts->units = {&kEights, &targets::kBf16Pairs};
+  facts->instructions = {&kEights, &targets::kBf16Pairs};
   std::vector<targets::Target> made;
   made.push_back({&kFamily, facts, std::make_shared<Blocks>(), "mesh", spec.text});
   return made;
@@ -80,6 +80,6 @@ const targets::Family kFamily = {.name = "mesh",
                                  .pipes = kPipes,
                                  .loops = kLoops,
                                  .generate = targets::GenerateText,
-                                 .units = kUnits};
+                                 .instructions = kMatrixInstructions};
 
 }  // namespace mesh

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "instructions.h"
 #include "orchestration_caller.h"
-#include "units.h"
 
 namespace {
 

@@ -149,7 +149,7 @@ def compilers(folder):
             ("a b", {}, f"{folder}/a b.yaml:{last}: name is a word of letters, digits, '_', '.' and '-' that begins with a letter"),
             ("..", {}, "and '..' is none"),
             ("layout", {"code": "llvm-ir", "compile": OF_IR, "layout": "x-y"}, "the layout of data 'x-y' is none of LLVM's"),
-            ("units", {"units": "[wide]"}, "there is no unit 'wide'; the units are: cpu.bf16_pairs"),
+            ("instructions", {"instructions": "[wide]"}, "there is no matrix instruction 'wide'; the instructions are: cpu.bf16_pairs"),
             ("boot", {"boot": "nowhere.o"}, f"cannot open '{folder}/nowhere.o'")]:
         done = teams.kernelc(*run, describe(folder, name, **keys))
         checks.expect(f"what is wrong with {name}", told in done.stderr, done.stdout + done.stderr)

@@ -71,8 +71,8 @@ export kernel opposite<BM: int = 16, BN: int = 24, BK: int = 40>(
 
 SHAPES = [(1, 1, 1), (16, 24, 40), (50, 49, 41), (33, 100, 7), (17, 5, 0), (0, 4, 4)]
 CORES = ["1", "2", "24", "1000", "3"]
-WAYS = [["--pipes=buffered"], ["--pipes=fused"], ["--target", "host?units=split"], ["--target", "debug"],
-        ["--target", "debug", "--pipes=buffered"], ["--target", "host?units=split", "--pipes=buffered"]]
+WAYS = [["--pipes=buffered"], ["--pipes=fused"], ["--target", "host?engines=split"], ["--target", "debug"],
+        ["--target", "debug", "--pipes=buffered"], ["--target", "host?engines=split", "--pipes=buffered"]]
 failures = []
 checks = 0
 

@@ -189,7 +189,7 @@ def check_product(file, level, text, used):
     checks.expect(f"{name} of {file} has its block in registers ({level})", row.spilled == row.stack == 0, str(row))
 
 
-def check_matrix_steps(file, level, text, used, product):
+def check_mma(file, level, text, used, product):
     """The loop over a matrix unit's steps is the straight run with the most of them; nothing there asks which memory an address is of."""
     name, least, a_read = product
     (body,) = [body for entry, body in ENTRY.findall(text) if entry.startswith(name)]
@@ -206,7 +206,7 @@ def check_matrix_steps(file, level, text, used, product):
 def check_matrix_product(file, level, text, used, product):
     """Its factors come by copies past the registers."""
     name = product[0]
-    body = check_matrix_steps(file, level, text, used, product)
+    body = check_mma(file, level, text, used, product)
     copies = len(re.findall(r"\bcp\.async\.cg\.shared\.global", body))
     checks.expect(f"{name} of {file} copies past its registers ({level})", copies > 0, body[:500])
     # Of a turn: a wait for its own group, and one barrier behind that.
@@ -323,7 +323,7 @@ def check(file, level):
         for product in TURN_PRODUCTS.get(file, []) if level == GROUP_LEVEL else []:
             check_turn_products(file, level, text.read_text(), product)
         for product in ROUNDED_PRODUCTS.get(file, []) if level != GROUP_LEVEL else []:
-            check_matrix_steps(file, level, text.read_text(), used, product)
+            check_mma(file, level, text.read_text(), used, product)
         for product in MATRIX_PRODUCTS.get(file, []):
             check_matrix_product(file, level, text.read_text(), used, product)
         return used

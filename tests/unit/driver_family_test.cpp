@@ -196,17 +196,17 @@ TEST_CASE("a registry proves the order of a family's passes, and keeps names apa
   CHECK(families.Add(repeats).failure().message.find("'select-tiles' runs twice") !=
         std::string::npos);
 
-  static constexpr ir::Unit threes{.name = "threes",
-                                   .a = Scalar::F16,
-                                   .b = Scalar::F16,
-                                   .acc = Scalar::F32,
-                                   .depth = 3,
-                                   .order = ir::StepOrder::Pairs,
-                                   .flushes = false,
-                                   .term = ir::OpKind::Mul};
-  static constexpr const ir::Unit* units[] = {&threes};
+  static constexpr ir::MatrixInstruction threes{.name = "threes",
+                                                .a = Scalar::F16,
+                                                .b = Scalar::F16,
+                                                .acc = Scalar::F32,
+                                                .depth = 3,
+                                                .order = ir::StepOrder::Pairs,
+                                                .flushes = false,
+                                                .term = ir::OpKind::Mul};
+  static constexpr const ir::MatrixInstruction* instructions[] = {&threes};
   targets::Family odd{"odd", {}, kTiles, kPipes, {}, nullptr};
-  odd.units = units;
+  odd.instructions = instructions;
   CHECK(families.Add(odd).failure().message ==
         "family 'odd': unit 'threes' takes 1 to 32 terms a step, in pairs a power of two by 'mul'");
 

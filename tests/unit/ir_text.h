@@ -20,8 +20,8 @@ struct ReadText {
   DiagnosticEngine diagnostics;
   std::unique_ptr<Module> module;
 
-  explicit ReadText(std::string text, std::span<const Unit* const> units = {})
-      : context{names, units}, module(Again(std::move(text))) {}
+  explicit ReadText(std::string text, std::span<const MatrixInstruction* const> instructions = {})
+      : context{names, instructions}, module(Again(std::move(text))) {}
 
   /// Another text into the same context.
   std::unique_ptr<Module> Again(std::string text) {

@@ -37,8 +37,9 @@ struct TestKernel {
   const passes::TargetFacts* facts = nullptr;  ///< of the target that the passes lower for
   PipeMode pipes = PipeMode::Auto;
 
-  explicit TestKernel(std::string text, std::span<const ir::Unit* const> units = {})
-      : read(std::move(text), units) {
+  explicit TestKernel(std::string text,
+                      std::span<const ir::MatrixInstruction* const> instructions = {})
+      : read(std::move(text), instructions) {
     REQUIRE_MESSAGE(read.module, read.Errors());
   }
   /// The last function.

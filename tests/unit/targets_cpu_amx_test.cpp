@@ -11,7 +11,7 @@
 #include "codegen_run.h"
 #include "lowering_run.h"
 #include "targets/builtin.h"
-#include "targets/builtin_units.h"
+#include "targets/builtin_instructions.h"
 #include "targets/registry.h"
 #include "tile_machine.h"
 
@@ -163,8 +163,8 @@ uint32_t SteppedSum(ProductShape of, int64_t i, int64_t j, const std::vector<uin
   for (int64_t block = 0; block < of.k; block += kBlock) {
     int64_t end = std::min(of.k, block + kBlock);
     for (int64_t first = block; first < end; first += kTileBf16.depth) {
-      uint64_t x[ir::kMaxUnitDepth] = {};
-      uint64_t y[ir::kMaxUnitDepth] = {};
+      uint64_t x[ir::kMaxInstructionDepth] = {};
+      uint64_t y[ir::kMaxInstructionDepth] = {};
       for (int64_t t = first; t < std::min<int64_t>(end, first + kTileBf16.depth); ++t) {
         x[t - first] = uint64_t{a[static_cast<size_t>(i * of.k + t)]} << 16;
         y[t - first] = uint64_t{b[static_cast<size_t>(t * of.n + j)]} << 16;
@@ -208,7 +208,7 @@ TEST_CASE("tiles: loops with them compute what the product is") {
                   {"armv8-a-i8mm", "i8", "i8"},
                   {"armv8-a-i8mm", "i8", "u8"},
                   {"armv8-a-bf16", "bf16", "bf16"}}) {
-    TestKernel test(ProductOf(row.a, row.b), targets::BuiltinUnits());
+    TestKernel test(ProductOf(row.a, row.b), targets::BuiltinInstructions());
     auto facts = FactsOfLevel(row.level);
     test.facts = facts.get();
     test.Apply(kSelectInstructions);
@@ -217,7 +217,7 @@ TEST_CASE("tiles: loops with them compute what the product is") {
     for (const Pass* pass : kLoweringPipeline) test.Apply(*pass);
     for (size_t i = 0; i < shapes.size(); ++i)
       CHECK(RunOn(test, shapes[i], 2, 3).tensors == expected[i].tensors);
-    CHECK_MESSAGE(test.Text().find("tile_steps") != std::string::npos, row.level, " ", row.a);
+    CHECK_MESSAGE(test.Text().find("tile_mma") != std::string::npos, row.level, " ", row.a);
   }
 }
 
@@ -226,7 +226,7 @@ TEST_CASE("tiles: the code configures them, multiplies signs as they are and giv
   if (!runs) return;
   size_t signs = 0;
   for (auto [a, b] : {std::pair{"u8", "u8"}, {"u8", "i8"}, {"i8", "u8"}, {"i8", "i8"}}) {
-    TestKernel test(ProductOf(a, b), targets::BuiltinUnits());
+    TestKernel test(ProductOf(a, b), targets::BuiltinInstructions());
     Lower(test);
     Compiled compiled(test);
     tiles::Emulation emulation;
@@ -243,7 +243,7 @@ TEST_CASE("tiles: the code configures them, multiplies signs as they are and giv
 TEST_CASE(
     "tiles: sums of bf16 are those of the unit's steps, in tiles, beside them and behind them") {
   if (!__builtin_cpu_supports("avx512bf16")) return;
-  TestKernel test(ProductOf("bf16", "bf16"), targets::BuiltinUnits());
+  TestKernel test(ProductOf("bf16", "bf16"), targets::BuiltinInstructions());
   Lower(test);
   Compiled compiled(test);
   tiles::Emulation emulation;
@@ -257,8 +257,8 @@ TEST_CASE(
 TEST_CASE("tiles: a step of bf16 is what the manual says, of any bits") {
   std::mt19937_64 random(3);
   for (int draw = 0; draw < 20000; ++draw) {
-    uint64_t a[ir::kMaxUnitDepth];
-    uint64_t b[ir::kMaxUnitDepth];
+    uint64_t a[ir::kMaxInstructionDepth];
+    uint64_t b[ir::kMaxInstructionDepth];
     float chains[2] = {};
     bool any = draw % 4 == 0;
     auto drawn = [&] {

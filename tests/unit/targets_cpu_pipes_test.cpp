@@ -290,7 +290,7 @@ kernel @k dims(%M, %N, %D) (%q: tensor<f32,[M,D]> in, %c: tensor<f32,[N,D]> in, 
 std::string CutText(const std::string& text) {
   TestKernel test(text);
   ProcessorFacts facts;
-  facts.split_units = true;
+  facts.split_engines = true;
   test.facts = &facts;
   test.Apply(kPartitionByEngine);
   return test.Text();
@@ -306,7 +306,7 @@ TEST_CASE("a kernel is cut at the borders of the units, with the same results") 
                               {{"M", 9}, {"N", 9}, {"D", 0}}};
   for (PipeMode mode : {PipeMode::Buffered, PipeMode::Auto}) {
     ProcessorFacts facts;
-    facts.split_units = true;
+    facts.split_engines = true;
     LoweringRuns runs = CheckLoweringFor(facts, kBothDirections, shapes, kLoweringPipeline, mode);
     CHECK(runs.ended == 15);
   }

@@ -41,9 +41,9 @@ struct Form {
   std::string_view a;
   std::string_view b;
   std::string_view acc;
-  std::string_view unit;  ///< empty: plain multiplications
-  bool widens;            ///< factors are cast to the accumulator's type
-  int64_t a_bytes;        ///< of all tiles of a that have memory
+  std::string_view instruction;  ///< empty: plain multiplications
+  bool widens;                   ///< factors are cast to the accumulator's type
+  int64_t a_bytes;               ///< of all tiles of a that have memory
   int64_t b_bytes;
   int64_t acc_bytes;
   int64_t columns_bytes;  ///< as the model counts an element of a panel
@@ -56,12 +56,17 @@ constexpr Form kPlainForms[] = {{"f32", "f32", "f32", "", false, 4, 4, 4, 4},
                                 {"u8", "i8", "i32", "", true, 5, 5, 4, 4}};
 
 /// What an instruction takes as narrow as it is has no wide copy.
-Form FormOf(const cpu::ProcessorFacts& facts, const ir::Unit& unit) {
+Form FormOf(const cpu::ProcessorFacts& facts, const ir::MatrixInstruction& instruction) {
   auto bytes = [](Scalar scalar) { return static_cast<int64_t>(Bytes(scalar)); };
-  return {
-      Spelling(unit.a), Spelling(unit.b),        Spelling(unit.acc),
-      unit.name,        unit.acc != Scalar::F32, bytes(unit.a),
-      bytes(unit.b),    bytes(unit.acc),         cpu::IsNative(facts, &unit) ? bytes(unit.a) : 4};
+  return {Spelling(instruction.a),
+          Spelling(instruction.b),
+          Spelling(instruction.acc),
+          instruction.name,
+          instruction.acc != Scalar::F32,
+          bytes(instruction.a),
+          bytes(instruction.b),
+          bytes(instruction.acc),
+          cpu::IsNative(facts, &instruction) ? bytes(instruction.a) : 4};
 }
 
 struct Product {
@@ -128,7 +133,7 @@ std::string Product::Text() const {
       fmt::format("{}, {}, {}", constants[0].Text(), constants[1].Text(), constants[2].Text()));
   put("$dims", dims);
   put("$ends", ends);
-  put("$unit", form.unit.empty() ? "" : fmt::format(", unit = \"{}\"", form.unit));
+  put("$unit", form.instruction.empty() ? "" : fmt::format(", unit = \"{}\"", form.instruction));
   put("$zero", form.acc.starts_with("f") ? "0.0" : "0");
   put("$acc", form.acc);
   put("$ea", form.a);
@@ -147,10 +152,10 @@ class Drawer {
   Product Draw(const Target& target, const cpu::ProcessorFacts& facts) {
     Product product{};
     product.level = target.facts->level;
-    uint64_t form = Below(std::size(kPlainForms) + facts.units.size());
+    uint64_t form = Below(std::size(kPlainForms) + facts.instructions.size());
     bool is_plain = form < std::size(kPlainForms);
-    product.form =
-        is_plain ? kPlainForms[form] : FormOf(facts, *facts.units[form - std::size(kPlainForms)]);
+    product.form = is_plain ? kPlainForms[form]
+                            : FormOf(facts, *facts.instructions[form - std::size(kPlainForms)]);
     for (int64_t& size : product.sizes) size = Below(4) == 0 ? 0 : Size();
     for (Constant& constant : product.constants) DrawConstant(constant);
     return product;
@@ -255,11 +260,12 @@ TEST_CASE(
     const auto* facts = dynamic_cast<const cpu::ProcessorFacts*>(target.facts.get());
     REQUIRE(facts);
     Product product = drawer.Draw(target, *facts);
-    drawn.insert(fmt::format("{} {} {}", product.level, product.form.acc, product.form.unit));
+    drawn.insert(
+        fmt::format("{} {} {}", product.level, product.form.acc, product.form.instruction));
     std::string text = product.Text();
     INFO(product.level);
     INFO(text);
-    ir::ReadText read(text, facts->units);
+    ir::ReadText read(text, facts->instructions);
     REQUIRE_MESSAGE(read.module, read.Errors());
     const ir::Function& kernel = *read.module->functions()[0];
     std::vector<int64_t> chosen = target.selector->Select(kernel);
@@ -269,7 +275,7 @@ TEST_CASE(
   // Each level has plain products of three kinds of sums, and each of its units one.
   size_t forms = 0;
   for (const Target& target : targets)
-    forms += 3 + dynamic_cast<const cpu::ProcessorFacts&>(*target.facts).units.size();
+    forms += 3 + dynamic_cast<const cpu::ProcessorFacts&>(*target.facts).instructions.size();
   CHECK(drawn.size() == forms);
 }
 

@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
 #include "ir/op_kind.h"
+#include "targets/simt/instructions.h"
 #include "targets/simt/pipelines.h"
-#include "targets/simt/units.h"
 #include "team_lowering.h"
 
 // The lowering for teams changes no bit: each kernel here is interpreted before and after every pass, after the last ones worker
@@ -13,7 +13,7 @@ namespace kdl::simt {
 namespace {
 
 constexpr auto kPasses = Both(kPipePipeline, kLoopPipeline);
-constexpr TeamLowering kLowering{kPasses, kUnits};
+constexpr TeamLowering kLowering{kPasses, kMatrixInstructions};
 
 SimtFacts TeamOf(int64_t workers) {
   SimtFacts facts;
@@ -505,7 +505,7 @@ TEST_CASE("a product's blocks come in groups of rows, each once") {
 
 TEST_CASE("boxes of bytes, whose terms lie side by side in both factors") {
   struct Row {
-    std::string a, b, acc, unit;
+    std::string a, b, acc, instruction;
   };
   const Row rows[] = {{"i8", "i8", "i32", "simt.wgmma_i8"},
                       {"u8", "u8", "u32", "simt.wgmma_u8"},
@@ -521,7 +521,7 @@ TEST_CASE("boxes of bytes, whose terms lie side by side in both factors") {
       for (size_t at; (at = text.find(what)) != std::string::npos;)
         text.replace(at, what.size(), by);
     };
-    replace("simt.wgmma_bf16", row.unit);
+    replace("simt.wgmma_bf16", row.instruction);
     replace("k = K by 64", "k = K by 128");
     if (row.acc != "f32") {
       replace("0.0 : f32", "0 : " + row.acc);
@@ -542,14 +542,14 @@ TEST_CASE("boxes of bytes, whose terms lie side by side in both factors") {
 }
 
 TEST_CASE("workers round the factors of units of tf32, of groups and of warps") {
-  for (const std::string unit : {"simt.wgmma_tf32", "simt.mma_tf32"}) {
+  for (const std::string instruction : {"simt.wgmma_tf32", "simt.mma_tf32"}) {
     for (bool turns_b : {false, true}) {
       std::string text = TensorTilesOf(false, turns_b, 32);
       auto replace = [&](const std::string& what, const std::string& by) {
         for (size_t at; (at = text.find(what)) != std::string::npos;)
           text.replace(at, what.size(), by);
       };
-      replace("simt.wgmma_bf16", unit);
+      replace("simt.wgmma_bf16", instruction);
       replace("bf16", "f32");
       replace("K by 64", "K by 32");
       replace("%u = contraction %x, %y",

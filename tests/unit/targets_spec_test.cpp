@@ -47,7 +47,7 @@ TEST_CASE("facts follow from the isa, and only what the runtime knows travels on
   CHECK(target.facts->vector_bits == 512);
   CHECK(target.facts->exact);
   CHECK(target.device == "host?threads=4&isa=x86-64-v4");
-  CHECK(OnlyTarget("host?isa=x86-64-v4&units=split").device == "host?isa=x86-64-v4");
+  CHECK(OnlyTarget("host?isa=x86-64-v4&engines=split").device == "host?isa=x86-64-v4");
 
   Target debug = OnlyTarget("debug?isa=x86-64-v3&seed=7");
   CHECK(debug.facts->level == "x86-64-v3");

@@ -3,16 +3,17 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "targets/builtin_units.h"
+#include "targets/builtin_instructions.h"
 
 // What steps of units compute, held against what machines do.
 
 namespace kdl::targets {
 
 TEST_CASE("units: every row of the tables says what can be done, under a name of its own") {
-  for (const ir::Unit* unit : BuiltinUnits()) {
-    CHECK_MESSAGE(ir::IsSound(*unit), unit->name);
-    CHECK(std::ranges::count(BuiltinUnits(), unit->name, &ir::Unit::name) == 1);
+  for (const ir::MatrixInstruction* instruction : BuiltinInstructions()) {
+    CHECK_MESSAGE(ir::IsSound(*instruction), instruction->name);
+    CHECK(std::ranges::count(BuiltinInstructions(), instruction->name,
+                             &ir::MatrixInstruction::name) == 1);
   }
 }
 

@@ -18,7 +18,7 @@ namespace kdl::simt {
 /// How a family lowers: its passes from the tile level on, and its units.
 struct TeamLowering {
   std::span<const Pass* const> passes;
-  std::span<const ir::Unit* const> units;
+  std::span<const ir::MatrixInstruction* const> instructions;
 };
 
 template <size_t Pipes, size_t Loops>
@@ -31,7 +31,7 @@ constexpr std::array<const Pass*, Pipes + Loops> Both(const std::array<const Pas
 
 inline std::unique_ptr<TestKernel> Lowered(const TeamLowering& lowering, const std::string& text,
                                            const SimtFacts& facts) {
-  auto test = std::make_unique<TestKernel>(text, lowering.units);
+  auto test = std::make_unique<TestKernel>(text, lowering.instructions);
   test->facts = &facts;
   for (const Pass* pass : lowering.passes) test->Apply(*pass);
   return test;
@@ -59,7 +59,7 @@ inline std::vector<ExpectedRun> RunsOf(const TestKernel& test, const std::vector
 /// Interprets the kernel before and after every pass that changes it; after the last ones worker by worker.
 inline void CheckLowering(const TeamLowering& lowering, const std::string& text,
                           const SimtFacts& facts, const std::vector<Dims>& shapes) {
-  TestKernel test(text, lowering.units);
+  TestKernel test(text, lowering.instructions);
   test.facts = &facts;
   std::vector<ExpectedRun> runs = RunsOf(test, shapes);
   bool lacks_barriers = false;
@@ -91,9 +91,9 @@ inline std::vector<ir::Op*> OpsOf(const TestKernel& test, ir::OpKind kind) {
 inline std::vector<bool> Missed(const TeamLowering& lowering, const std::string& lowered,
                                 ir::OpKind kind, const std::vector<Dims>& shapes) {
   std::vector<bool> missed;
-  for (size_t count = OpsOf(TestKernel(lowered, lowering.units), kind).size();
+  for (size_t count = OpsOf(TestKernel(lowered, lowering.instructions), kind).size();
        missed.size() < count;) {
-    TestKernel test(lowered, lowering.units);
+    TestKernel test(lowered, lowering.instructions);
     ir::Erase(OpsOf(test, kind)[missed.size()]);
     missed.push_back(std::ranges::any_of(
         shapes, [&](const Dims& dims) { return !RunOn(test, dims, 1, 2).trap.empty(); }));

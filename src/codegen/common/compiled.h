@@ -33,11 +33,11 @@ struct TrapLocation {
   bool operator==(const TrapLocation&) const = default;
 };
 
-/// Steps of a unit (ir/unit.h) that are one instruction: of LLVM the intrinsic `NAME.BITS`, BITS those of the
+/// Steps of a unit (ir/matrix_instruction.h) that are one instruction: of LLVM the intrinsic `NAME.BITS`, BITS those of the
 /// accumulators, of (accumulators, a, b); of a unit of matrices the intrinsic itself, of (a, b, accumulators); or, where an
 /// addition of its own follows, those of (a, b) that give 128, 256 and 512 bits of sums.
 struct StepInstruction {
-  std::string_view unit;
+  std::string_view instruction;
   int depth;  ///< of the unit
   std::string_view intrinsic;
   std::array<std::string_view, 3> sums = {};

@@ -24,9 +24,10 @@ std::string_view VersionOf(const KernelSource& source) {
   bool has_signs = false;
   for (const ir::Function* kernel : source.kernels) {
     ir::Walk(kernel->body, [&](const ir::Op* op) {
-      if (op->kind() != ir::OpKind::MatrixStep) return;
-      std::string_view unit = op->attr<ir::AttrKey::Unit>().text();
-      auto step = std::ranges::find(source.processor->steps, unit, &StepInstruction::unit);
+      if (op->kind() != ir::OpKind::Mma) return;
+      std::string_view instruction = op->attr<ir::AttrKey::Instruction>().text();
+      auto step =
+          std::ranges::find(source.processor->steps, instruction, &StepInstruction::instruction);
       has_signs |= step != source.processor->steps.end() && HasTwoSigns(step->intrinsic);
     });
   }

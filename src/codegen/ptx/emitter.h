@@ -22,7 +22,7 @@ struct PtxEmitter final : TeamEmitter {
   unsigned TableSpace() const override;
   void Wait() override;
   llvm::Value* WaitForAny(llvm::Value* told) override;
-  void EmitMatrixStep(ir::Op* op) override;
+  void EmitMma(ir::Op* op) override;
   void EmitAsyncCopy(ir::Op* op) override;
   void EmitAsyncCopyCommit() override;
   void EmitAsyncCopyWait(ir::Op* op) override;

@@ -81,7 +81,7 @@ int64_t TileRegisters(const ir::Region* region) {
 bool HasIdleWorkers(const ir::Function& kernel) {
   bool idle = false;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
-    idle |= op->kind() == ir::OpKind::MatrixStep && ir::WorkersOf(ir::MapOf(*op)) < kernel.team;
+    idle |= op->kind() == ir::OpKind::Mma && ir::WorkersOf(ir::MapOf(*op)) < kernel.team;
   });
   return idle;
 }
@@ -129,7 +129,7 @@ int64_t PtxEmitter::TeamsAtOnce() const {
     wide |= std::ranges::any_of(op->results(), [](const ir::Value* result) {
       return ir::IsScalar(result->type()) && result->type()->scalar == Scalar::F64;
     });
-    steps |= op->kind() == ir::OpKind::MatrixStep;
+    steps |= op->kind() == ir::OpKind::Mma;
     keeps |= IsHeld(*op);
   });
   int64_t in_near = of_multiprocessor / (ir::TeamBytes(kernel) + kNearOfDriver);

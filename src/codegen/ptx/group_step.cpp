@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/llvm/ops/unit_steps.h"
+#include "codegen/llvm/ops/vector_mma.h"
 #include "codegen/ptx/emitter.h"
 #include "ir/lane_map.h"
 #include "ir/views.h"
@@ -135,7 +135,7 @@ class GroupStep {
 
   PtxEmitter& emitter_;
   llvm::IRBuilder<>& b_;
-  ir::MatrixStepOp step_;
+  ir::MmaOp step_;
   ir::LaneMap map_;
   std::vector<llvm::Value*> accs_;  ///< as the instruction has them
 };

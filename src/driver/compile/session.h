@@ -25,7 +25,7 @@ struct Session {
   SourceManager sources;
   DiagnosticEngine diagnostics;
   Names names;
-  ir::Context context{names, families.units()};
+  ir::Context context{names, families.instructions()};
   std::string printed;                 ///< for standard output
   std::vector<passes::PassRun> times;  ///< of phases and passes, in the order in which they ran
 };

@@ -79,8 +79,8 @@ bool Differs(const ir::Function& kernel, const targets::Target& target,
       target.family->differs && target.family->differs(kernel, *target.facts, *extended.facts);
   ir::Walk(kernel.body, [&](const ir::Op* op) {
     if (op->kind() != ir::OpKind::Contraction) return;
-    const ir::Unit* unit = ir::BestUnit(target.facts->native, *op);
-    differs |= unit != ir::BestUnit(extended.facts->native, *op);
+    const ir::MatrixInstruction* instruction = ir::BestInstruction(target.facts->native, *op);
+    differs |= instruction != ir::BestInstruction(extended.facts->native, *op);
   });
   return differs;
 }

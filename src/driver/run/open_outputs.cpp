@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "ir/lookup.h"
+#include "ir/matrix_instruction.h"
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
-#include "ir/unit.h"
 #include "ir/views.h"
 
 namespace kdl::driver {
@@ -199,8 +199,8 @@ void AddKernelsOfOwnOrder(const ir::Module& tiled, std::set<Name>& kernels) {
   for (const ir::Function* function : tiled.functions()) {
     ir::Walk(function->body, [&](const ir::Op* op) {
       if (op->kind() != ir::OpKind::Contraction) return;
-      const ir::Unit* unit = ir::UnitOf(*op, tiled.context());
-      if (unit && unit->modelled) kernels.insert(function->name);
+      const ir::MatrixInstruction* instruction = ir::InstructionOf(*op, tiled.context());
+      if (instruction && instruction->modelled) kernels.insert(function->name);
     });
   }
 }

@@ -105,7 +105,8 @@ std::string ReferenceFor(const RunPlace& place, const std::string& spec) {
 }
 
 constexpr std::string_view kOpenUpdates = "`atomic` leaves the order of updates open";
-constexpr std::string_view kOpenUnits = "the device's matrix units add in an order of their own";
+constexpr std::string_view kOpenInstructions =
+    "the device's matrix units add in an order of their own";
 using OpenNames = std::map<std::string_view, std::vector<std::string_view>>;
 
 /// Runs the program on the reference device and compares. `before` holds the arguments, `after` what the other run left.
@@ -120,7 +121,7 @@ bool CheckAgainstReference(const RunPlace& place, const ir::Function& program,
   if (!RunOrReport(reference, program, {kPoison}, expected, diagnostics)) return false;
   bool equal = true;
   std::set<const ir::Value*> by_updates = OpenTensors(place.module, program);
-  std::set<const ir::Value*> by_units = OpenTensors(place.module, program, place.own_orders);
+  std::set<const ir::Value*> by_instructions = OpenTensors(place.module, program, place.own_orders);
   for (size_t i = 0; i < after.arguments.size(); ++i) {
     const BoundArgument& argument = after.arguments[i];
     if (!argument.is_tensor || argument.direction == ir::Direction::In) continue;
@@ -128,8 +129,8 @@ bool CheckAgainstReference(const RunPlace& place, const ir::Function& program,
         Difference(argument.tensor, expected.arguments[i].tensor, argument.name);
     if (difference.empty()) continue;
     const ir::Value* tensor = program.params[i].value;
-    if (by_units.contains(tensor)) {
-      open[by_updates.contains(tensor) ? kOpenUpdates : kOpenUnits].push_back(argument.name);
+    if (by_instructions.contains(tensor)) {
+      open[by_updates.contains(tensor) ? kOpenUpdates : kOpenInstructions].push_back(argument.name);
       continue;
     }
     equal = false;

@@ -80,25 +80,24 @@ uint64_t FoldTerms(const FoldPlan& plan, PointWalk& walk, size_t last_axis, uint
 
 /// The steps of a unit from `start` on. `read(walk, a, b)` reads the factors of the term at which the walk stands.
 template <class Read>
-uint64_t RunSteps(const ir::Unit& unit, PointWalk& walk, size_t last_axis, int64_t last_size,
-                  uint64_t start, Read read) {
-  std::array<uint64_t, ir::kMaxUnitDepth> a{};
-  std::array<uint64_t, ir::kMaxUnitDepth> b{};
+uint64_t RunSteps(const ir::MatrixInstruction& mma, PointWalk& walk, size_t last_axis,
+                  int64_t last_size, uint64_t start, Read read) {
+  std::array<uint64_t, ir::kMaxInstructionDepth> a{};
+  std::array<uint64_t, ir::kMaxInstructionDepth> b{};
   uint64_t acc = start;
   uint64_t apart = 0;
   for (walk.Restart(); !walk.done(); walk.Next()) {
     int64_t position = walk.position(last_axis);
-    auto place = static_cast<size_t>(position % unit.depth);
+    auto place = static_cast<size_t>(position % mma.depth);
     read(walk, a[place], b[place]);
-    bool ends = place + 1 == static_cast<size_t>(unit.depth) || position + 1 == last_size;
+    bool ends = place + 1 == static_cast<size_t>(mma.depth) || position + 1 == last_size;
     if (!ends) continue;
-    uint64_t& sum = unit.apart > 0 ? apart : acc;
-    sum = ir::RunStep(unit, sum, a.data(), b.data());
+    uint64_t& sum = mma.apart > 0 ? apart : acc;
+    sum = ir::RunStep(mma, sum, a.data(), b.data());
     a.fill(0);
     b.fill(0);
-    bool is_taken =
-        unit.apart > 0 && ((position + 1) % unit.apart == 0 || position + 1 == last_size);
-    if (is_taken) acc = ir::TakeSum(unit, acc, std::exchange(apart, 0));
+    bool is_taken = mma.apart > 0 && ((position + 1) % mma.apart == 0 || position + 1 == last_size);
+    if (is_taken) acc = ir::TakeSum(mma, acc, std::exchange(apart, 0));
   }
   return acc;
 }
@@ -219,8 +218,8 @@ void RunContraction(Core& core, Activation& here, const Instruction& instruction
       x = a_base[term.offset(0)];
       y = b_base[term.offset(1)];
     };
-    if (plan.unit) {
-      return RunSteps(*plan.unit, terms, last_axis, ranges[ranges.size() - 1].size, start, read);
+    if (plan.mma) {
+      return RunSteps(*plan.mma, terms, last_axis, ranges[ranges.size() - 1].size, start, read);
     }
     return FoldTerms(plan, terms, last_axis, start, [&](uint64_t acc, const PointWalk& term) {
       uint64_t operands[3] = {0, 0, acc};

@@ -7,9 +7,9 @@
 #include "interp/ops/copies_ahead.h"
 #include "interp/ops/folds.h"
 #include "interp/ops/launch_memory.h"
-#include "interp/ops/matrix_step.h"
 #include "interp/ops/mbarrier_steps.h"
 #include "interp/ops/memory.h"
+#include "interp/ops/mma.h"
 #include "interp/ops/print.h"
 #include "interp/ops/program.h"
 #include "interp/ops/slide.h"
@@ -17,7 +17,7 @@
 #include "interp/ops/take.h"
 #include "interp/ops/tile_buffers.h"
 #include "interp/ops/tile_call.h"
-#include "interp/ops/tile_steps.h"
+#include "interp/ops/tile_mma.h"
 #include "interp/ops/values.h"
 #include "interp/ops/vector_memory.h"
 #include "interp/ops/vectors.h"
@@ -114,9 +114,9 @@ constexpr OpRow kRows[] = {
     {OpKind::LaneMask, Plan::None, &RunLaneMask},
     {OpKind::LaneNumbers, Plan::None, &RunLaneNumbers},
     {OpKind::Zip, Plan::None, &RunZip},
-    {OpKind::UnitStep, Plan::UnitStep, &RunUnitStep},
-    {OpKind::MatrixStep, Plan::UnitStep, &RunMatrixStep},
-    {OpKind::TileSteps, Plan::UnitStep, &RunTileSteps},
+    {OpKind::VectorMma, Plan::VectorMma, &RunVectorMma},
+    {OpKind::Mma, Plan::VectorMma, &RunMma},
+    {OpKind::TileMma, Plan::VectorMma, &RunTileMma},
     {OpKind::Half, Plan::None, &RunHalf},
     {OpKind::Transpose, Plan::None, &RunTranspose},
     {OpKind::Alloc, Plan::None, &RunAlloc},

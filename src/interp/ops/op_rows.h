@@ -39,7 +39,7 @@ enum class Plan : uint8_t {
   Spmd,
   Table,
   Take,
-  UnitStep,
+  VectorMma,
 };
 
 /// What the interpreter has for an op.

@@ -62,14 +62,14 @@ void RunZip(Core&, Activation& here, const Instruction& instruction) {
   }
 }
 
-void RunUnitStep(Core&, Activation& here, const Instruction& instruction) {
-  const ir::Unit& unit = *instruction.fold->unit;
+void RunVectorMma(Core&, Activation& here, const Instruction& instruction) {
+  const ir::MatrixInstruction& mma = *instruction.fold->mma;
   bool in_chain = instruction.op->HasAttr(ir::AttrKey::Part);
   int chain = in_chain ? static_cast<int>(instruction.op->attr<ir::AttrKey::Part>()) : 0;
-  auto depth = static_cast<size_t>(in_chain ? ir::GroupOf(unit) : unit.depth);
+  auto depth = static_cast<size_t>(in_chain ? ir::GroupOf(mma) : mma.depth);
   size_t lanes = static_cast<size_t>(ir::Lanes(instruction.op->result()->type()));
   std::vector<uint64_t> accs(lanes);
-  const uint64_t* start = ElementsOf(here, instruction.operands[ir::UnitStepOp::at_acc]);
+  const uint64_t* start = ElementsOf(here, instruction.operands[ir::VectorMmaOp::at_acc]);
   std::vector<uint64_t> factors[2];
   for (size_t i = 0; i < 2; ++i) {
     factors[i] = here.vector(instruction.operands[i]);
@@ -81,8 +81,8 @@ void RunUnitStep(Core&, Activation& here, const Instruction& instruction) {
   for (size_t lane = 0; lane < lanes; ++lane) {
     const uint64_t* a = of_lane(factors[0], lane);
     const uint64_t* b = of_lane(factors[1], lane);
-    accs[lane] = in_chain ? ir::RunChain(unit, chain, start[lane], a, b)
-                          : ir::RunStep(unit, start[lane], a, b);
+    accs[lane] = in_chain ? ir::RunChain(mma, chain, start[lane], a, b)
+                          : ir::RunStep(mma, start[lane], a, b);
   }
   Slot target = instruction.results[0];
   if (target.kind == SlotKind::Scalar) {

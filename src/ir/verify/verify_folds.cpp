@@ -43,16 +43,17 @@ bool IsNarrowInteger(Scalar scalar, Scalar acc) {
 }
 
 /// What is wrong with the unit that a contraction names.
-std::string UnitFault(const Op& op, const Module& module) {
-  if (!op.HasAttr(AttrKey::Unit)) return "";
-  Name name = op.attr<AttrKey::Unit>();
-  const Unit* unit = FindUnit(module.context(), name);
-  if (!unit) return fmt::format("there is no unit '{}'", name.text());
+std::string InstructionFault(const Op& op, const Module& module) {
+  if (!op.HasAttr(AttrKey::Instruction)) return "";
+  Name name = op.attr<AttrKey::Instruction>();
+  const MatrixInstruction* instruction = FindInstruction(module.context(), name);
+  if (!instruction) return fmt::format("there is no matrix instruction '{}'", name.text());
   if (op.attr<AttrKey::Order>() != OrderKind::Chain) return "a unit takes its steps in a chain";
   Scalar a = op.operand(0)->type()->scalar;
   Scalar b = op.operand(1)->type()->scalar;
-  bool is_acc = a == unit->acc && b == unit->acc;
-  bool fits = op.attr<AttrKey::Acc>() == unit->acc && (is_acc || (a == unit->a && b == unit->b));
+  bool is_acc = a == instruction->acc && b == instruction->acc;
+  bool fits = op.attr<AttrKey::Acc>() == instruction->acc &&
+              (is_acc || (a == instruction->a && b == instruction->b));
   return fits ? ""
               : fmt::format("unit '{}' does not multiply {} and {}", name.text(), Spelling(a),
                             Spelling(b));
@@ -81,7 +82,7 @@ std::string ContractionFault(const Op& op, const Module& module) {
   if (into->scalar != acc) return "'into' is not of the accumulator's type";
   bool fits = Includes(into->axes, Without(all, over)) && Without(into->axes, over) == into->axes;
   if (!fits) return "the axes of 'into' are not those that are left";
-  if (op.HasAttr(AttrKey::Plain) && !op.HasAttr(AttrKey::Unit))
+  if (op.HasAttr(AttrKey::Plain) && !op.HasAttr(AttrKey::Instruction))
     return "'plain' is said of a unit's terms";
   for (const Value* plus : op.Segment(ContractionOp::at_plus)) {
     bool is_tile = IsTile(plus->type()) && plus->type()->scalar == acc && IsInteger(acc) &&
@@ -89,7 +90,7 @@ std::string ContractionFault(const Op& op, const Module& module) {
     if (!is_tile || op.attr<AttrKey::Order>() != OrderKind::Chain)
       return "'plus' is no tile of integers over axes of a chain's result";
   }
-  std::string fault = UnitFault(op, module);
+  std::string fault = InstructionFault(op, module);
   return fault.empty() ? MapFault(op) : fault;
 }
 

@@ -236,51 +236,53 @@ std::string ZipFault(const Op& op, const Module&) {
   return fits ? "" : "the result is not of the rows' lanes";
 }
 
-std::string UnitStepFault(const Op& op, const Module& module) {
-  const Unit* unit = FindUnit(module.context(), op.attr<AttrKey::Unit>());
-  if (!unit) return "there is no such unit";
-  UnitStepOp step(const_cast<Op*>(&op));
+std::string VectorMmaFault(const Op& op, const Module& module) {
+  const MatrixInstruction* instruction =
+      FindInstruction(module.context(), op.attr<AttrKey::Instruction>());
+  if (!instruction) return "there is no such unit";
+  VectorMmaOp step(const_cast<Op*>(&op));
   Type acc = step.acc()->type();
   bool in_chain = op.HasAttr(AttrKey::Part);
-  if (in_chain && (unit->order != StepOrder::TwoChains || op.attr<AttrKey::Part>() < 0 ||
+  if (in_chain && (instruction->order != StepOrder::TwoChains || op.attr<AttrKey::Part>() < 0 ||
                    op.attr<AttrKey::Part>() > 1))
     return "there is no such chain";
-  int depth = in_chain ? GroupOf(*unit) : unit->depth;
-  bool is_acc = (IsScalar(acc) || IsVector(acc)) && acc->scalar == unit->acc;
+  int depth = in_chain ? GroupOf(*instruction) : instruction->depth;
+  bool is_acc = (IsScalar(acc) || IsVector(acc)) && acc->scalar == instruction->acc;
   if (!is_acc || step.result()->type() != acc) return "the accumulator is not the unit's";
   auto fits = [&](Type factors, Scalar scalar) {
     int64_t steps = IsVector(factors) ? Lanes(factors) / depth : 0;
     return factors->scalar == scalar && Lanes(factors) == steps * depth &&
            (steps == 1 || steps == Lanes(acc));
   };
-  bool both = fits(step.a()->type(), unit->a) && fits(step.b()->type(), unit->b);
+  bool both = fits(step.a()->type(), instruction->a) && fits(step.b()->type(), instruction->b);
   return both ? "" : "factors are not of a step a lane";
 }
 
 /// What is wrong with the buffers of a step's factors.
-std::string FactorsFault(const Op& op, const Unit& unit) {
+std::string FactorsFault(const Op& op, const MatrixInstruction& instruction) {
   NumberList folded = op.attr<AttrKey::Folded>();
   if (folded.size() != 2) return "not one folded dimension for each factor";
   for (size_t i = 0; i < 2; ++i) {
     Type type = op.operand(i)->type();
     bool is_factor = type->kind == TypeKind::Buffer &&
                      (type->dims.size() == 2 || type->dims.size() == 3) &&
-                     type->scalar == (i == 0 ? unit.a : unit.b);
+                     type->scalar == (i == 0 ? instruction.a : instruction.b);
     if (!is_factor) return "a factor is no buffer of two or three dimensions of the unit's factors";
     if (folded[i] != 0 && folded[i] != 1) return "a folded dimension is none";
   }
   return "";
 }
 
-std::string MatrixStepFault(const Op& op, const Module& module) {
-  const Unit* unit = FindUnit(module.context(), op.attr<AttrKey::Unit>());
-  if (!unit) return "there is no such unit";
-  if (std::string fault = FactorsFault(op, *unit); !fault.empty()) return fault;
-  MatrixStepOp step(const_cast<Op*>(&op));
+std::string MmaFault(const Op& op, const Module& module) {
+  const MatrixInstruction* instruction =
+      FindInstruction(module.context(), op.attr<AttrKey::Instruction>());
+  if (!instruction) return "there is no such unit";
+  if (std::string fault = FactorsFault(op, *instruction); !fault.empty()) return fault;
+  MmaOp step(const_cast<Op*>(&op));
   auto lies_in_panels = [](const Value* factor) {
     return factor->def() && factor->def()->HasAttr(AttrKey::Swizzle);
   };
-  if (unit->goes_on && !(lies_in_panels(step.a()) && lies_in_panels(step.b())))
+  if (instruction->goes_on && !(lies_in_panels(step.a()) && lies_in_panels(step.b())))
     return "the unit goes on, and a factor does not lie in panels";
   if (step.place().size() != 4) return "the place is not four numbers";
   if (std::string fault = AllI64(step.place()); !fault.empty()) return fault;
@@ -298,25 +300,26 @@ std::string MatrixStepFault(const Op& op, const Module& module) {
   if (!fits) return "not one accumulator for each of the worker's points";
   if (op.results().size() != accs.size()) return "not one result for each accumulator";
   for (size_t i = 0; i < accs.size(); ++i) {
-    bool is_acc = IsScalar(accs[i]->type()) && accs[i]->type()->scalar == unit->acc &&
+    bool is_acc = IsScalar(accs[i]->type()) && accs[i]->type()->scalar == instruction->acc &&
                   op.result(i)->type() == accs[i]->type();
     if (!is_acc) return "an accumulator is not the unit's";
   }
   return "";
 }
 
-std::string TileStepsFault(const Op& op, const Module& module) {
-  const Unit* unit = FindUnit(module.context(), op.attr<AttrKey::Unit>());
-  if (!unit) return "there is no such unit";
-  if (unit->tile_groups == 0) return "the unit takes no tiles";
-  TileStepsOp step(const_cast<Op*>(&op));
+std::string TileMmaFault(const Op& op, const Module& module) {
+  const MatrixInstruction* instruction =
+      FindInstruction(module.context(), op.attr<AttrKey::Instruction>());
+  if (!instruction) return "there is no such unit";
+  if (instruction->tile_groups == 0) return "the unit takes no tiles";
+  TileMmaOp step(const_cast<Op*>(&op));
   Type rows = step.rows()->type();
   Type columns = step.columns()->type();
   bool are_buffers = rows->kind == TypeKind::Buffer && columns->kind == TypeKind::Buffer &&
                      rows->dims.size() >= 2 && columns->dims.size() >= 2;
   if (!are_buffers) return "a factor is no buffer of two dimensions or more";
-  bool are_factors = (rows->scalar == unit->a && columns->scalar == unit->b) ||
-                     (rows->scalar == unit->b && columns->scalar == unit->a);
+  bool are_factors = (rows->scalar == instruction->a && columns->scalar == instruction->b) ||
+                     (rows->scalar == instruction->b && columns->scalar == instruction->a);
   if (!are_factors) return "factors are not the unit's";
   NumberList along = op.attr<AttrKey::Along>();
   if (along.size() != 1 || along[0] < 0 || along[0] + 1 >= std::ssize(rows->dims))
@@ -331,7 +334,7 @@ std::string TileStepsFault(const Op& op, const Module& module) {
   if (!fits) return "not one accumulator and result for each vector of the rows";
   for (size_t i = 0; i < accs.size(); ++i) {
     Type type = accs[i]->type();
-    bool is_acc = IsVector(type) && type->scalar == unit->acc && type == accs[0]->type() &&
+    bool is_acc = IsVector(type) && type->scalar == instruction->acc && type == accs[0]->type() &&
                   op.result(i)->type() == type;
     if (!is_acc) return "an accumulator is no vector of the unit's";
   }
@@ -388,12 +391,12 @@ KDL_TYPE_RULE(LaneMask, LaneMaskOpFault)
 KDL_TYPE_RULE(LaneNumbers, LaneNumbersFault)
 KDL_TYPE_RULE(Half, HalfFault)
 KDL_TYPE_RULE(Zip, ZipFault)
-KDL_TYPE_RULE(UnitStep, UnitStepFault)
+KDL_TYPE_RULE(VectorMma, VectorMmaFault)
 KDL_TYPE_RULE(AsyncCopy, AsyncCopyFault)
 KDL_TYPE_RULE(AsyncCopyCommit, AsyncCopyCommitFault)
 KDL_TYPE_RULE(AsyncCopyWait, AsyncCopyWaitFault)
-KDL_TYPE_RULE(MatrixStep, MatrixStepFault)
-KDL_TYPE_RULE(TileSteps, TileStepsFault)
+KDL_TYPE_RULE(Mma, MmaFault)
+KDL_TYPE_RULE(TileMma, TileMmaFault)
 KDL_TYPE_RULE(Transpose, TransposeFault)
 
 }  // namespace kdl::ir

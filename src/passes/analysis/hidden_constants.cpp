@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/matrix_instruction.h"
 #include "ir/module.h"
 #include "ir/op_info.h"
-#include "ir/unit.h"
 #include "ir/views.h"
 
 namespace kdl::passes {
@@ -108,8 +108,8 @@ class Watcher {
     for (ir::AxisId axis : *axes) {
       if (!IsItsAxis(axis)) continue;
       if (!GoesOn(op, axis)) hidden_ = false;
-      if (const ir::Unit* unit = ir::UnitOf(*op, context_))
-        multiple_ = std::lcm(multiple_, int64_t{unit->depth});
+      if (const ir::MatrixInstruction* instruction = ir::InstructionOf(*op, context_))
+        multiple_ = std::lcm(multiple_, int64_t{instruction->depth});
     }
   }
 

@@ -21,10 +21,10 @@
 #include "targets/cluster/copied_bytes.h"
 #include "targets/cluster/link.h"
 #include "targets/cluster/pipelines.h"
+#include "targets/instructions.h"
 #include "targets/simt/facts.h"
 #include "targets/simt/tile_selector.h"
 #include "targets/simt/traits.h"
-#include "targets/units.h"
 
 namespace kdl::cluster {
 
@@ -46,7 +46,7 @@ struct ClusterFacts : simt::SimtFacts {
 };
 
 /// What a description may name: all of them take the same steps on each machine.
-constexpr const ir::Unit* kUnits[] = {&targets::kBf16Pairs};
+constexpr const ir::MatrixInstruction* kMatrixInstructions[] = {&targets::kBf16Pairs};
 
 /// Of a product what one small processor may hold: half of 32 registers of floats, or of the least vectors that RISC-V has.
 constexpr int64_t kHeldBytes = 64;
@@ -131,15 +131,17 @@ Result<std::vector<Target>> TargetsOf(std::string_view file, std::string_view te
   facts->walks_blocks = false;  // copies begin turns ahead
   facts->near_bytes = facts->team_bytes = facts->machine.near_bytes();
   facts->far_pipes = facts->machine.pipes == ClusterPipes::Memory;
-  for (const std::string& name : facts->machine.units) {
-    auto unit = std::ranges::find(kUnits, name, &ir::Unit::name);
-    if (unit == std::end(kUnits)) {
-      return Failure{
-          fmt::format("{}there is no unit '{}'; the units are: {}", reader.At("units"), name,
-                      fmt::join(kUnits | std::views::transform(&ir::Unit::name), " ")),
-          FailureKind::User};
+  for (const std::string& name : facts->machine.instructions) {
+    auto instruction = std::ranges::find(kMatrixInstructions, name, &ir::MatrixInstruction::name);
+    if (instruction == std::end(kMatrixInstructions)) {
+      return Failure{fmt::format("{}there is no matrix instruction '{}'; the instructions are: {}",
+                                 reader.At("instructions"), name,
+                                 fmt::join(kMatrixInstructions |
+                                               std::views::transform(&ir::MatrixInstruction::name),
+                                           " ")),
+                     FailureKind::User};
     }
-    facts->units.push_back(*unit);
+    facts->instructions.push_back(*instruction);
   }
   std::vector<Target> made;
   made.push_back({&kFamily, facts, simt::MakeTileSelector(*facts), std::move(spec), ""});

@@ -11,8 +11,8 @@
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/analysis/slides.h"
 #include "targets/cpu/cut_fold.h"
+#include "targets/cpu/instructions.h"
 #include "targets/cpu/passes.h"
-#include "targets/cpu/units.h"
 
 // block-products: what is folded in one chain an element is cut into blocks whose accumulators stay in registers while the
 // folded axes pass: rows of the result by vectors along its last axis, columns around rows. Rows that no whole block covers go
@@ -114,10 +114,10 @@ class ProductBlocker {
 
   /// Tiles of rows are loaded as a whole. An addition alone takes a cycle.
   Rest RestOf(const Op* fold) const {
-    const ir::Unit* unit = ir::UnitOf(*fold, b_.module().context());
-    bool is_native = IsNative(facts_, unit);
-    if (is_native && unit->tile_groups > 0) return Rest::Whole;
-    bool adds_alone = !is_native || AddsAlone(unit);
+    const ir::MatrixInstruction* instruction = ir::InstructionOf(*fold, b_.module().context());
+    bool is_native = IsNative(facts_, instruction);
+    if (is_native && instruction->tile_groups > 0) return Rest::Whole;
+    bool adds_alone = !is_native || AddsAlone(instruction);
     return !IsFloat(fold->attr<AttrKey::Acc>()) && adds_alone ? Rest::Adding : Rest::Waiting;
   }
 
@@ -140,8 +140,8 @@ class ProductBlocker {
 
   /// Whether no factor of the contraction is small, and nothing that it goes on from; null: it is not asked.
   Value* PlainOf(Op* fold) {
-    const ir::Unit* unit = ir::UnitOf(*fold, b_.module().context());
-    if (!unit || !unit->flushes || IsNative(facts_, unit)) return nullptr;
+    const ir::MatrixInstruction* instruction = ir::InstructionOf(*fold, b_.module().context());
+    if (!instruction || !instruction->flushes || IsNative(facts_, instruction)) return nullptr;
     ir::ContractionOp contraction(fold);
     for (const Value* tile : {contraction.a(), contraction.b(), contraction.into()}) {
       if (IsTileValue(tile) && tile->def()->kind() != OpKind::LoadTile) return nullptr;

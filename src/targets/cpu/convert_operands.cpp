@@ -24,19 +24,20 @@ namespace {
 
 class IntegerFitter {
  public:
-  IntegerFitter(ir::Builder& b, Op* op, const ir::Unit& unit) : b_(b), op_(op), unit_(unit) {}
+  IntegerFitter(ir::Builder& b, Op* op, const ir::MatrixInstruction& instruction)
+      : b_(b), op_(op), instruction_(instruction) {}
 
   /// False where the factors do not say that they are narrow, as those that came through a pipe.
   bool Run() {
-    std::optional<ir::FittedFactors> fitted = ir::FitFactors(unit_, *op_);
+    std::optional<ir::FittedFactors> fitted = ir::FitFactors(instruction_, *op_);
     if (!fitted) return false;
     if (fitted->moves_a || fitted->moves_b) {
       const Value* moved = fitted->moves_a ? fitted->a : fitted->b;
       Value* plus = Correction(fitted->moves_a ? fitted->b : fitted->a, Element(moved));
       op_->SetSegment(ir::ContractionOp::at_plus, std::span(&plus, 1));
     }
-    Take(fitted->moves_a ? Moved(fitted->a, unit_.a) : b_.Cast(fitted->a, unit_.a),
-         fitted->moves_b ? Moved(fitted->b, unit_.b) : b_.Cast(fitted->b, unit_.b));
+    Take(fitted->moves_a ? Moved(fitted->a, instruction_.a) : b_.Cast(fitted->a, instruction_.a),
+         fitted->moves_b ? Moved(fitted->b, instruction_.b) : b_.Cast(fitted->b, instruction_.b));
     return true;
   }
 
@@ -64,25 +65,26 @@ class IntegerFitter {
     AxisList kept = factor->type()->axes;
     std::erase_if(kept, [&](AxisId axis) { return Contains(over, axis); });
     Value* sum =
-        b_.Make(OpKind::Reduce, {b_.Cast(factor, unit_.acc)}, b_.types().Tile(unit_.acc, kept),
+        b_.Make(OpKind::Reduce, {b_.Cast(factor, instruction_.acc)},
+                b_.types().Tile(instruction_.acc, kept),
                 {ir::MakeAttr<AttrKey::Fold>(ir::FoldKind::Sum), ir::MakeAttr<AttrKey::Axes>(over),
-                 ir::MakeAttr<AttrKey::Acc>(unit_.acc),
+                 ir::MakeAttr<AttrKey::Acc>(instruction_.acc),
                  ir::MakeAttr<AttrKey::Order>(ir::OrderKind::Lanes64)});
-    Value* each = b_.Int(unit_.acc, HalfOf(moved));
-    if (IsSigned(moved)) each = b_.Sub(b_.Int(unit_.acc, 0), each);
+    Value* each = b_.Int(instruction_.acc, HalfOf(moved));
+    if (IsSigned(moved)) each = b_.Sub(b_.Int(instruction_.acc, 0), each);
     return b_.Mul(sum, each);
   }
 
   ir::Builder& b_;
   Op* op_;
-  const ir::Unit& unit_;
+  const ir::MatrixInstruction& instruction_;
 };
 
-void Widen(ir::Builder& b, Op* op, const ir::Unit* unit) {
+void Widen(ir::Builder& b, Op* op, const ir::MatrixInstruction* instruction) {
   auto acc = op->attr<AttrKey::Acc>();
   for (size_t i : {size_t{ir::ContractionOp::at_a}, size_t{ir::ContractionOp::at_b}}) {
     Value* factor = b.Cast(op->operand(i), acc);
-    if (unit && unit->flushes) factor = b.Unary(OpKind::Flush, factor);
+    if (instruction && instruction->flushes) factor = b.Unary(OpKind::Flush, factor);
     op->SetOperand(i, factor);
   }
 }
@@ -92,15 +94,15 @@ void Widen(ir::Builder& b, Op* op, const ir::Unit* unit) {
 void RunConvertOperands(PassContext& context, ir::Function& kernel) {
   ir::Builder builder(context.module);
   for (Op* op : OpsOfKind(kernel, OpKind::Contraction)) {
-    const ir::Unit* unit = ir::UnitOf(*op, context.module.context());
+    const ir::MatrixInstruction* instruction = ir::InstructionOf(*op, context.module.context());
     builder.StandAt(op);
-    bool is_native = IsNative(FactsOf(context), unit);
-    bool is_any = is_native && unit->order == ir::StepOrder::Any;
-    if (is_any && !IntegerFitter(builder, op, *unit).Run()) {
-      op->RemoveAttr(AttrKey::Unit);  // the bits are the same without it
+    bool is_native = IsNative(FactsOf(context), instruction);
+    bool is_any = is_native && instruction->order == ir::StepOrder::Any;
+    if (is_any && !IntegerFitter(builder, op, *instruction).Run()) {
+      op->RemoveAttr(AttrKey::Instruction);  // the bits are the same without it
       is_native = false;
     }
-    if (!is_native) Widen(builder, op, unit);
+    if (!is_native) Widen(builder, op, instruction);
   }
 }
 

@@ -10,8 +10,8 @@ const ProcessorFacts& FactsOf(const passes::PassContext& context) {
   return *facts;
 }
 
-bool IsNative(const ProcessorFacts& facts, const ir::Unit* unit) {
-  return Contains(facts.native, unit);
+bool IsNative(const ProcessorFacts& facts, const ir::MatrixInstruction* instruction) {
+  return Contains(facts.native, instruction);
 }
 
 }  // namespace kdl::cpu

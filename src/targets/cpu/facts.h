@@ -29,7 +29,7 @@ struct ProcessorFacts : passes::TargetFacts {
 const ProcessorFacts& FactsOf(const passes::PassContext& context);
 
 /// Whether a step of the unit is an instruction; not where there is no unit.
-bool IsNative(const ProcessorFacts& facts, const ir::Unit* unit);
+bool IsNative(const ProcessorFacts& facts, const ir::MatrixInstruction* instruction);
 
 /// A block of accumulators that is `columns` vectors wide may be so many rows high: they, a vector a column and one of a
 /// spread scalar fill the registers.

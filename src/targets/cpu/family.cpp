@@ -13,15 +13,15 @@
 #include "ir/op_kind.h"
 #include "kdl/device_keys.h"
 #include "targets/cpu/facts.h"
+#include "targets/cpu/instructions.h"
 #include "targets/cpu/pipelines.h"
-#include "targets/cpu/units.h"
 #include "targets/kinds.h"
 
 namespace kdl::cpu {
 
 namespace {
 
-constexpr std::string_view kKeys = "isa units pipes dot";
+constexpr std::string_view kKeys = "isa engines pipes dot";
 
 /// The interpreter runs what the processor's levels would compute.
 Result<std::vector<targets::Target>> MakeReference(const targets::Spec& spec) {
@@ -42,7 +42,7 @@ constexpr targets::TargetKind kKinds[] = {
      "armv8-a, armv8-a-fp16, armv8-a-dotprod, armv8-a-i8mm, armv8-a-bf16 (default: each of these "
      "levels of the architecture, chosen at run time), x86-64-v4-amx, x86-64-v4-fp16, "
      "armv8-a-sve256, x86-64-v2 (FMAs are computed by other instructions, "
-     "slowly); units = split: contractions in a stage of their own; "
+     "slowly); engines = split: contractions in a stage of their own; "
      "pipes = chip: pipes take no memory (no code can be made); dot = portable: no units whose "
      "sums of bf16 have bits of their own; resident = cores: a slice of "
      "workspace for every core, not for every thread"},
@@ -69,13 +69,15 @@ Result<codegen::CompiledModule> Generate(std::span<const targets::TargetKernels>
 
 std::vector<targets::Trait> TraitsOf(const passes::TargetFacts& target) {
   const auto& facts = static_cast<const ProcessorFacts&>(target);
-  std::vector<std::string_view> units;
-  for (const ir::Unit* unit : facts.units) units.push_back(unit->name);
+  std::vector<std::string_view> instructions;
+  for (const ir::MatrixInstruction* instruction : facts.instructions)
+    instructions.push_back(instruction->name);
   return {{"bits of a vector", fmt::to_string(facts.vector_bits)},
           {"registers for vectors", fmt::to_string(facts.vector_registers)},
           {"bytes of first-level cache", fmt::to_string(facts.l1_bytes)},
           {"bytes of second-level cache", fmt::to_string(facts.l2_bytes)},
-          {"units", units.empty() ? "none" : fmt::format("{}", fmt::join(units, " "))}};
+          {"instructions",
+           instructions.empty() ? "none" : fmt::format("{}", fmt::join(instructions, " "))}};
 }
 
 /// Whether the op rounds to f16 one operation on numbers of f16, as instructions for it do.
@@ -111,7 +113,7 @@ const targets::Family kFamily = {.name = "cpu",
                                  .pipes = kPipePipeline,
                                  .loops = kLoopPipeline,
                                  .generate = Generate,
-                                 .units = kUnits,
+                                 .instructions = kMatrixInstructions,
                                  .traits = TraitsOf,
                                  .differs = Differs};
 

@@ -14,8 +14,8 @@
 #include "support/check.h"
 #include "targets/cpu/facts.h"
 #include "targets/cpu/family.h"
+#include "targets/cpu/instructions.h"
 #include "targets/cpu/tile_selector.h"
-#include "targets/cpu/units.h"
 #include "targets/hosts.h"
 
 namespace kdl::cpu {
@@ -69,14 +69,14 @@ struct Option {
   std::string_view meaning;
 };
 constexpr Option kOptions[] = {
-    {"units", "split", "acts as a device with separate matrix and vector units"},
+    {"engines", "split", "acts as a device with separate matrix and vector engines"},
     {"pipes", "chip", "stands for a device whose pipes take no memory"},
     {"dot", "portable", "takes no units whose bits other processors have not"}};
 
 /// What a spec's keys ask for.
 struct Wanted {
   std::optional<std::string_view> isa;
-  bool split_units = false;
+  bool split_engines = false;
   bool pipes_on_chip = false;
   bool own_orders = true;  ///< units may add in an order that other processors have not
 };
@@ -92,7 +92,7 @@ Result<Wanted> WantedBy(const Spec& spec) {
                      FailureKind::Usage};
     }
     wanted.own_orders &= key != "dot";
-    wanted.split_units |= key == "units";
+    wanted.split_engines |= key == "engines";
     wanted.pipes_on_chip |= key == "pipes";
   }
   return wanted;
@@ -121,7 +121,7 @@ ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
   facts.required_features = isa.required_features;
   facts.vector_bits = isa.vector_bits;
   facts.extends = ExtendedBy(isa);
-  facts.split_units = wanted.split_units;
+  facts.split_engines = wanted.split_engines;
   facts.pipes_on_chip = wanted.pipes_on_chip;
   facts.processor = std::move(*host);
   facts.processor.level = isa.name;
@@ -138,24 +138,26 @@ ProcessorFacts FactsOf(const Isa& isa, const Wanted& wanted) {
   facts.processor.has_half = HasHalf(isa);
   for (const Instruction& row : kInstructions) {
     bool has = isa.arch == row.arch && (isa.required_features & row.features) == row.features;
-    bool is_portable = row.unit->order == ir::StepOrder::Any || Contains(kDefined, row.unit);
-    if (!has || Contains(facts.native, row.unit) || !(is_portable || wanted.own_orders)) continue;
-    facts.native.push_back(row.unit);
-    const ir::Unit& by = row.by ? *row.by : *row.unit;
-    facts.processor.steps.push_back({.unit = row.unit->name,
-                                     .depth = row.unit->depth,
+    bool is_portable =
+        row.instruction->order == ir::StepOrder::Any || Contains(kDefined, row.instruction);
+    if (!has || Contains(facts.native, row.instruction) || !(is_portable || wanted.own_orders))
+      continue;
+    facts.native.push_back(row.instruction);
+    const ir::MatrixInstruction& by = row.by ? *row.by : *row.instruction;
+    facts.processor.steps.push_back({.instruction = row.instruction->name,
+                                     .depth = row.instruction->depth,
                                      .intrinsic = row.intrinsic,
                                      .sums = row.sums,
                                      .of_types = row.arch == kAarch64,
                                      .tiles = row.tiles,
-                                     .a = row.unit->a,
+                                     .a = row.instruction->a,
                                      .takes = {by.a, by.b},
                                      .taken = by.depth,
                                      .scalable = row.scalable});
   }
-  facts.units = facts.native;
-  for (const ir::Unit* unit : kDefined) {
-    if (!Contains(facts.units, unit)) facts.units.push_back(unit);
+  facts.instructions = facts.native;
+  for (const ir::MatrixInstruction* instruction : kDefined) {
+    if (!Contains(facts.instructions, instruction)) facts.instructions.push_back(instruction);
   }
   facts.vector_registers = isa.vector_registers;
   facts.l1_bytes = isa.l1_bytes;

@@ -32,9 +32,9 @@ using ir::Region;
 
 constexpr int64_t kDepth = 2;  // so that the units overlap
 
-enum class Unit : uint8_t { Either, Matrix, Vector };
+enum class Engine : uint8_t { Either, Matrix, Vector };
 
-Unit Other(Unit unit) { return unit == Unit::Matrix ? Unit::Vector : Unit::Matrix; }
+Engine Other(Engine engine) { return engine == Engine::Matrix ? Engine::Vector : Engine::Matrix; }
 
 /// Whether both units walk what the op has inside. A fold by a region belongs to one of them as a whole.
 bool IsWalked(const Op* op) {
@@ -53,35 +53,35 @@ class Assignment {
     do changed_ = false, Visit(kernel.body);
     while (changed_);
     // Once and for all: the stages' own stores are no part of it.
-    for (const Op* op : OpsOfKind(kernel, OpKind::Store)) stores_[op] = StoreUnit(op);
+    for (const Op* op : OpsOfKind(kernel, OpKind::Store)) stores_[op] = StoreEngine(op);
   }
 
-  Unit Of(const Value* value) const {
+  Engine Of(const Value* value) const {
     auto found = values_.find(value);
-    return found == values_.end() ? Unit::Either : found->second;
+    return found == values_.end() ? Engine::Either : found->second;
   }
 
   /// The unit that runs an op; regions are walked by both.
-  Unit Of(const Op* op) const {
-    if (IsWalked(op)) return Unit::Either;
+  Engine Of(const Op* op) const {
+    if (IsWalked(op)) return Engine::Either;
     switch (op->kind()) {
       case OpKind::Contraction:
-        return Unit::Matrix;
+        return Engine::Matrix;
       case OpKind::Store:
-        return stores_.contains(op) ? stores_.at(op) : Unit::Either;
+        return stores_.contains(op) ? stores_.at(op) : Engine::Either;
       case OpKind::Load:
-        if (written_.contains(ir::MemoryOf(op->operand(0)))) return Unit::Vector;
-        return Made(op, Unit::Either);
+        if (written_.contains(ir::MemoryOf(op->operand(0)))) return Engine::Vector;
+        return Made(op, Engine::Either);
       case OpKind::Broadcast:
       case OpKind::Iota:
-        return Made(op, Unit::Either);
+        return Made(op, Engine::Either);
       case OpKind::Require:
       case OpKind::View:
-        return Unit::Either;
+        return Engine::Either;
       default: {
         bool tiles = std::any_of(op->results().begin(), op->results().end(), IsTileValue);
         bool free = op->info().has(ir::kPure) && !tiles && op->kind() != OpKind::Reduce;
-        return Made(op, free ? Unit::Either : Unit::Vector);
+        return Made(op, free ? Engine::Either : Engine::Vector);
       }
     }
   }
@@ -89,38 +89,38 @@ class Assignment {
  private:
   /// `unit`, but where an operand is made by the vector unit alone, so is what comes of it; and what the matrix unit has
   /// made is worked on by the vector unit.
-  Unit Made(const Op* op, Unit unit) const {
+  Engine Made(const Op* op, Engine engine) const {
     bool bound = std::any_of(op->operands().begin(), op->operands().end(),
-                             [&](const Value* operand) { return Of(operand) != Unit::Either; });
-    return bound ? Unit::Vector : unit;
+                             [&](const Value* operand) { return Of(operand) != Engine::Either; });
+    return bound ? Engine::Vector : engine;
   }
 
   /// Accumulators go to memory without a detour, unless the vector unit touches the tensor too.
-  Unit StoreUnit(const Op* op) const {
+  Engine StoreEngine(const Op* op) const {
     const Value* tensor = op->operand(ir::StoreOp::at_tensor);
     for (const Op* user : ir::UsersOfMemory(tensor)) {
-      bool matrix = user->kind() == OpKind::Store && Of(user->operand(0)) == Unit::Matrix;
-      if (!matrix) return Unit::Vector;
+      bool matrix = user->kind() == OpKind::Store && Of(user->operand(0)) == Engine::Matrix;
+      if (!matrix) return Engine::Vector;
     }
-    return Unit::Matrix;
+    return Engine::Matrix;
   }
 
-  void Set(const Value* value, Unit unit) {
-    if (Of(value) == unit) return;
-    values_[value] = unit;
+  void Set(const Value* value, Engine engine) {
+    if (Of(value) == engine) return;
+    values_[value] = engine;
     changed_ = true;
   }
 
-  static Unit Join(Unit a, Unit b) {
-    if (a == Unit::Either || a == b) return b;
-    return b == Unit::Either ? a : Unit::Vector;
+  static Engine Join(Engine a, Engine b) {
+    if (a == Engine::Either || a == b) return b;
+    return b == Engine::Either ? a : Engine::Vector;
   }
 
   void Visit(const Region* region) {
     for (const Op* op : *region) {
       if (!IsWalked(op)) {
-        Unit unit = Of(op);
-        for (const Value* result : op->results()) Set(result, unit);
+        Engine engine = Of(op);
+        for (const Value* result : op->results()) Set(result, engine);
         continue;
       }
       for (const Region* nested : op->regions()) Visit(nested);
@@ -131,71 +131,71 @@ class Assignment {
   /// A carried tile is at tile buffer where the loop makes its next value.
   void VisitCarried(const Op* op) {
     for (const Value* result : op->results()) {
-      Unit unit = Unit::Either;
+      Engine engine = Engine::Either;
       for (const Region* region : op->regions())
-        unit = Join(unit, Of(region->terminator()->operand(result->index())));
-      if (op->kind() != OpKind::If && unit == Unit::Either) {
+        engine = Join(engine, Of(region->terminator()->operand(result->index())));
+      if (op->kind() != OpKind::If && engine == Engine::Either) {
         size_t first = op->operands().size() - op->results().size();
-        unit = Of(op->operand(first + result->index()));
+        engine = Of(op->operand(first + result->index()));
       }
-      Set(result, unit);
+      Set(result, engine);
       if (op->kind() == OpKind::If) continue;
       size_t first = op->region()->params().size() - op->results().size();
-      Set(op->region()->param(first + result->index()), unit);
+      Set(op->region()->param(first + result->index()), engine);
     }
   }
 
-  std::unordered_map<const Value*, Unit> values_;
-  std::unordered_map<const Op*, Unit> stores_;  ///< once the values are known
+  std::unordered_map<const Value*, Engine> values_;
+  std::unordered_map<const Op*, Engine> stores_;  ///< once the values are known
   std::unordered_set<const Value*> written_;
   bool changed_ = false;
 };
 
 /// Who needs a value: the unit of the op that uses it, or of what a yield or an init becomes.
-Unit UserUnit(const Assignment& units, const ir::Use& use) {
+Engine UserEngine(const Assignment& engines, const ir::Use& use) {
   const Op* op = use.user;
   if (op->kind() == OpKind::Yield) {
     const Op* outer = op->parent_region()->parent();
-    return outer->results().empty() ? Unit::Either : units.Of(outer->result(use.operand));
+    return outer->results().empty() ? Engine::Either : engines.Of(outer->result(use.operand));
   }
-  if (!IsWalked(op)) return units.Of(op);
+  if (!IsWalked(op)) return engines.Of(op);
   size_t first = op->operands().size() - op->results().size();
   bool init = op->kind() != OpKind::If && use.operand >= first && !op->results().empty();
-  return init ? units.Of(op->result(use.operand - first)) : Unit::Either;
+  return init ? engines.Of(op->result(use.operand - first)) : Engine::Either;
 }
 
 /// How the kernel is to be cut; nothing: a unit would need a scalar that the other makes, or only one has work.
 class Cut {
  public:
   Cut(ir::Module& module, ir::Function& kernel)
-      : module_(module), kernel_(kernel), units_(kernel), b_(module) {}
+      : module_(module), kernel_(kernel), engines_(kernel), b_(module) {}
 
   bool Plan() {
     bool works[3] = {};
     bool possible = true;
     auto look = [&](Value* value) {
-      Unit unit = units_.Of(value);
-      if (unit == Unit::Either) return;
+      Engine engine = engines_.Of(value);
+      if (engine == Engine::Either) return;
       for (const ir::Use& use : value->uses()) {
-        Unit user = UserUnit(units_, use);
-        if (user == unit) continue;
+        Engine user = UserEngine(engines_, use);
+        if (user == engine) continue;
         // Both walks need bounds and conditions; a pipe carries tiles.
-        if (user == Unit::Either || !IsTileValue(value)) possible = false;
+        if (user == Engine::Either || !IsTileValue(value)) possible = false;
         crossing_.insert(value);
       }
     };
     ir::Walk(kernel_.body, [&](const Op* op) {
-      works[static_cast<size_t>(units_.Of(op))] = true;
+      works[static_cast<size_t>(engines_.Of(op))] = true;
       // Both walks end by themselves: what ends them is known to both.
       bool ends_early = op->kind() == OpKind::While || op->HasAttr(ir::AttrKey::Breaks);
-      if (ends_early && units_.Of(op->result(0)) != Unit::Either) possible = false;
+      if (ends_early && engines_.Of(op->result(0)) != Engine::Either) possible = false;
       for (Value* result : op->results()) look(result);
       for (const Region* region : op->regions()) {
         for (Value* param : region->params()) look(param);
       }
     });
-    return possible && !crossing_.empty() && works[static_cast<size_t>(Unit::Matrix)] &&
-           works[static_cast<size_t>(Unit::Vector)];
+    return possible && !crossing_.empty() && works[static_cast<size_t>(Engine::Matrix)] &&
+           works[static_cast<size_t>(Engine::Vector)];
   }
 
   void Run() {
@@ -214,8 +214,8 @@ class Cut {
       }
       for (Value* result : op->results()) AddPipe(result);
     });
-    AddStage("matrix", Unit::Matrix, old);
-    AddStage("vector", Unit::Vector, old);
+    AddStage("matrix", Engine::Matrix, old);
+    AddStage("vector", Engine::Vector, old);
     b_.Create(OpKind::Return, {{}}, {});
     while (old->last()) ir::Erase(old->last());
   }
@@ -238,52 +238,54 @@ class Cut {
     pipes_[value] = pipe->result();
   }
 
-  void AddStage(const char* name, Unit unit, const Region* body) {
+  void AddStage(const char* name, Engine engine, const Region* body) {
     Op* stage = b_.Create(OpKind::Stage, {}, {},
                           {MakeAttr<AttrKey::Name>(module_.context().names.Intern(name))});
     map_.clear();
     walks_ = 0;
-    Fill(stage->region(), body, unit);
+    Fill(stage->region(), body, engine);
     DropUnused(stage->region());
   }
 
   /// The walk of one unit over a block, with the yield that the unit's values need.
-  void Fill(Region* into, const Region* from, Unit unit) {
+  void Fill(Region* into, const Region* from, Engine engine) {
     Region* outer = b_.region();
     b_.SetInsertionPoint(into);
-    for (Value* param : from->params()) Hand(param, unit);
+    for (Value* param : from->params()) Hand(param, engine);
     for (Op* op : *from) {
       b_.set_loc(op->loc());
       if (op->info().has(ir::kTerminator)) {
-        Yield(op, unit);
+        Yield(op, engine);
       } else if (IsWalked(op)) {
-        CopyWalk(op, unit);
-      } else if (units_.Of(op) != Other(unit)) {
+        CopyWalk(op, engine);
+      } else if (engines_.Of(op) != Other(engine)) {
         ir::Clone(op, b_, map_);
       }
-      for (Value* result : op->results()) Hand(result, unit);
+      for (Value* result : op->results()) Hand(result, engine);
     }
     b_.SetInsertionPoint(outer);
   }
 
   /// A value that crosses is pushed by the one walk and popped by the other.
-  void Hand(Value* value, Unit unit) {
+  void Hand(Value* value, Engine engine) {
     if (!crossing_.contains(value)) return;
     ir::Attr axes = MakeAttr<AttrKey::Axes>(value->type()->axes);
-    if (units_.Of(value) == unit) {
+    if (engines_.Of(value) == engine) {
       b_.Create(OpKind::Push, {{map_.at(value)}, {pipes_.at(value)}}, {}, {axes});
     } else {
       map_[value] = b_.Create(OpKind::Pop, {{pipes_.at(value)}}, {value->type()}, {axes})->result();
     }
   }
 
-  bool Keeps(const Value* value, Unit unit) const { return units_.Of(value) != Other(unit); }
+  bool Keeps(const Value* value, Engine engine) const {
+    return engines_.Of(value) != Other(engine);
+  }
 
-  void Yield(const Op* op, Unit unit) {
+  void Yield(const Op* op, Engine engine) {
     const Op* outer = op->parent_region()->parent();
     std::vector<Value*> values;
     for (size_t i = 0; outer && i < outer->results().size(); ++i) {
-      if (Keeps(outer->result(i), unit)) values.push_back(Mapped(map_, op->operand(i)));
+      if (Keeps(outer->result(i), engine)) values.push_back(Mapped(map_, op->operand(i)));
     }
     b_.Create(OpKind::Yield, {values}, {});
   }
@@ -291,32 +293,32 @@ class Cut {
   /// Both units walk the same blocks in the same order: those of one domain, whatever each does with them.
   void WalkAlike(Op* spmd) {
     spmd->SetAttr(MakeAttr<AttrKey::Distribute>(ir::DistributionKind::Static));
-    std::string name = fmt::format("units.{}", walks_++);
+    std::string name = fmt::format("engines.{}", walks_++);
     if (!spmd->HasAttr(AttrKey::Domain))
       spmd->SetAttr(MakeAttr<AttrKey::Domain>(module_.context().names.Intern(name)));
   }
 
   /// A loop or branch, which carries what the unit keeps.
-  void CopyWalk(const Op* op, Unit unit) {
+  void CopyWalk(const Op* op, Engine engine) {
     size_t carried = op->kind() == OpKind::If ? 0 : op->results().size();
     size_t fixed = op->operands().size() - carried;
     ir::Builder::Segments segments(op->info().operands.size());
     for (size_t s = 0; s < segments.size(); ++s) {
       for (size_t i = 0; i < op->Segment(s).size(); ++i) {
         size_t operand = op->SegmentBegin(s) + i;
-        if (operand >= fixed && !Keeps(op->result(operand - fixed), unit)) continue;
+        if (operand >= fixed && !Keeps(op->result(operand - fixed), engine)) continue;
         segments[s].push_back(Mapped(map_, op->operand(operand)));
       }
     }
     std::vector<ir::Type> types;
     for (const Value* result : op->results()) {
-      if (Keeps(result, unit)) types.push_back(result->type());
+      if (Keeps(result, engine)) types.push_back(result->type());
     }
     Op* copy = b_.Create(op->kind(), segments, types, op->attrs());
     if (op->kind() == OpKind::Spmd) WalkAlike(copy);
     size_t next = 0;
     for (Value* result : op->results()) {
-      if (!Keeps(result, unit)) continue;
+      if (!Keeps(result, engine)) continue;
       copy->result(next)->set_name(result->name());
       map_[result] = copy->result(next++);
     }
@@ -325,16 +327,16 @@ class Cut {
       size_t binders = region->params().size() - carried;
       for (size_t i = 0; i < region->params().size(); ++i) {
         Value* param = region->param(i);
-        if (i >= binders && !Keeps(op->result(i - binders), unit)) continue;
+        if (i >= binders && !Keeps(op->result(i - binders), engine)) continue;
         map_[param] = b_.AddParam(copy->region(r), param->type(), param->name());
       }
-      Fill(copy->region(r), region, unit);
+      Fill(copy->region(r), region, engine);
     }
   }
 
   ir::Module& module_;
   ir::Function& kernel_;
-  Assignment units_;
+  Assignment engines_;
   ir::Builder b_;
   std::unordered_set<const Value*> crossing_;
   std::unordered_map<const Value*, Value*> pipes_;
@@ -358,7 +360,7 @@ bool SharesMemory(const ir::Function& kernel) {
 void RunPartitionByEngine(PassContext& context, ir::Function& kernel) {
   KDL_CHECK(context.facts, "partition-by-engine runs for a target");
   if (SharesMemory(kernel)) return;
-  if (!context.facts->split_units || !OpsOfKind(kernel, OpKind::Stage).empty()) return;
+  if (!context.facts->split_engines || !OpsOfKind(kernel, OpKind::Stage).empty()) return;
   Cut cut(context.module, kernel);
   if (cut.Plan()) cut.Run();
 }

@@ -131,7 +131,7 @@ class Splitter {
 
   std::optional<Convolution> Of(const Op* contraction, const Op* spmd) const {
     bool plain = contraction->attr<AttrKey::Order>() == ir::OrderKind::Chain &&
-                 !contraction->HasAttr(AttrKey::Unit);
+                 !contraction->HasAttr(AttrKey::Instruction);
     const Value* weights = contraction->operand(ir::ContractionOp::at_a);
     const Value* window = contraction->operand(ir::ContractionOp::at_b);
     if (LoadsWindow(weights)) std::swap(weights, window);

@@ -195,10 +195,10 @@ class Selection {
 
   /// Of what the contraction multiplies, as it lies in memory for it.
   int64_t FactorBytes(const ir::Op* contraction) const {
-    if (!contraction->HasAttr(ir::AttrKey::Unit)) return kFloatBytes;
-    Name name = contraction->attr<ir::AttrKey::Unit>();
-    auto unit = std::ranges::find(facts_.native, name.text(), &ir::Unit::name);
-    return unit == facts_.native.end() ? kFloatBytes : Bytes((*unit)->a);
+    if (!contraction->HasAttr(ir::AttrKey::Instruction)) return kFloatBytes;
+    Name name = contraction->attr<ir::AttrKey::Instruction>();
+    auto instruction = std::ranges::find(facts_.native, name.text(), &ir::MatrixInstruction::name);
+    return instruction == facts_.native.end() ? kFloatBytes : Bytes((*instruction)->a);
   }
 
   /// Whether an instruction takes what is cast as it was.

@@ -6,7 +6,7 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 #include "support/scalar.h"
-#include "targets/simt/analysis/matrix_units.h"
+#include "targets/simt/analysis/mma_shapes.h"
 #include "targets/simt/analysis/outer_product.h"
 #include "targets/simt/analysis/tensor_tile_factors.h"
 #include "targets/simt/analysis/tile_buffers.h"
@@ -53,8 +53,8 @@ class MapAssigner {
   std::optional<LaneMap> BestMap(const Op* op) const {
     std::optional<AxisList> kept = OuterAxes(op);
     if (!kept) return std::nullopt;
-    if (const MatrixUnit* unit = NamedMatrixUnit(op)) return MatrixMap(facts_, *unit, op);
-    if (op->HasAttr(AttrKey::Unit)) return std::nullopt;
+    if (const MmaShape* instruction = NamedMmaShape(op)) return MatrixMap(facts_, *instruction, op);
+    if (op->HasAttr(AttrKey::Instruction)) return std::nullopt;
     const AxisList& axes = op->result()->type()->axes;
     // Workers next to each other have columns next to each other: the second factor's rows lie so.
     size_t column = axes[0] == (*kept)[1] ? 0 : 1;

@@ -169,11 +169,12 @@ class PointFolder {
   }
 
   Values InChain(Op* op, const AxisList& folded) {
-    const ir::Unit* unit = IsProduct() ? ir::UnitOf(*op, module_.context()) : nullptr;
+    const ir::MatrixInstruction* instruction =
+        IsProduct() ? ir::InstructionOf(*op, module_.context()) : nullptr;
     return ElementwiseLoop(op->result()->type()->axes, [&](const Point& at) -> Values {
       Point point = at;
       Values inits = {Start(point)};
-      if (unit) return UnitSteps(*unit, folded, point, inits);
+      if (instruction) return VectorMma(*instruction, folded, point, inits);
       return Loops(folded, 0, point, inits, [&](const Point& term, const Values& acc) -> Values {
         return {Step(acc[0], term)};
       });
@@ -181,33 +182,34 @@ class PointFolder {
   }
 
   /// Steps of neighbours along the last axis; after its block's end both factors are 0, and count.
-  Values UnitSteps(const ir::Unit& unit, const AxisList& folded, Point& point,
+  Values VectorMma(const ir::MatrixInstruction& instruction, const AxisList& folded, Point& point,
                    const Values& inits) {
     AxisList slow(folded.begin(), folded.end() - 1);
     Range range = RangeOf(folded.back());
     return Loops(slow, 0, point, inits, [&](const Point& row, const Values& before) {
-      return MakeLoop(b_, {range.begin, range.end, unit.depth}, before,
+      return MakeLoop(b_, {range.begin, range.end, instruction.depth}, before,
                       [&](Value* index, const Values& acc) -> Values {
                         Point first = row;
                         first[folded.back()] = index;
-                        return {UnitStep(unit, acc[0], first, folded.back(), range.end)};
+                        return {VectorMma(instruction, acc[0], first, folded.back(), range.end)};
                       });
     });
   }
 
   /// The accumulator after the step whose first term is at the point.
-  Value* UnitStep(const ir::Unit& unit, Value* acc, Point point, AxisId axis, Value* end) {
+  Value* VectorMma(const ir::MatrixInstruction& instruction, Value* acc, Point point, AxisId axis,
+                   Value* end) {
     Value* first = point.at(axis);
-    Value* sum = Flushed(unit, acc);
+    Value* sum = Flushed(instruction, acc);
     Values products;
-    for (int iteration = 0; iteration < unit.depth; ++iteration) {
-      Value* skipped = b_.I64(ir::TermAt(unit, iteration));
+    for (int iteration = 0; iteration < instruction.depth; ++iteration) {
+      Value* skipped = b_.I64(ir::TermAt(instruction, iteration));
       point[axis] = b_.Add(first, skipped);
-      Values factors = UnitFactors(unit, point, axis, end);
-      if (unit.order == ir::StepOrder::Pairs) {
-        products.push_back(b_.Binary(unit.term, factors[0], factors[1]));
+      Values factors = InstructionFactors(instruction, point, axis, end);
+      if (instruction.order == ir::StepOrder::Pairs) {
+        products.push_back(b_.Binary(instruction.term, factors[0], factors[1]));
       } else {
-        sum = b_.Make(unit.term, {factors[0], factors[1], sum}, acc->type());
+        sum = b_.Make(instruction.term, {factors[0], factors[1], sum}, acc->type());
       }
     }
     if (products.empty()) return sum;
@@ -215,20 +217,23 @@ class PointFolder {
     return add(sum, ir::InPairs(products, add));
   }
 
-  Value* Flushed(const ir::Unit& unit, Value* value) {
-    return unit.flushes ? b_.Unary(OpKind::Flush, value) : value;
+  Value* Flushed(const ir::MatrixInstruction& instruction, Value* value) {
+    return instruction.flushes ? b_.Unary(OpKind::Flush, value) : value;
   }
 
   /// Those of the term at the point, as the accumulator.
-  Values UnitFactors(const ir::Unit& unit, const Point& point, AxisId axis, Value* end) {
-    ir::Type type = b_.types().ScalarOf(unit.acc);
+  Values InstructionFactors(const ir::MatrixInstruction& instruction, const Point& point,
+                            AxisId axis, Value* end) {
+    ir::Type type = b_.types().ScalarOf(instruction.acc);
     Value* exists = b_.Lt(point.at(axis), end);
-    Value* zero = b_.Bits(unit.acc, 0);
+    Value* zero = b_.Bits(instruction.acc, 0);
     return MakeIf(
         b_, exists, {type, type},
         [&]() -> Values {
-          Value* a = Flushed(unit, b_.Cast(Element(at_->operand(0), point), unit.acc));
-          Value* b = Flushed(unit, b_.Cast(Element(at_->operand(1), point), unit.acc));
+          Value* a =
+              Flushed(instruction, b_.Cast(Element(at_->operand(0), point), instruction.acc));
+          Value* b =
+              Flushed(instruction, b_.Cast(Element(at_->operand(1), point), instruction.acc));
           return {a, b};
         },
         [&]() -> Values { return {zero, zero}; });

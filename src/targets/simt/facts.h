@@ -9,7 +9,7 @@
 
 namespace kdl::simt {
 
-struct MatrixUnit;
+struct MmaShape;
 
 // Its passes use the shared ones' tools freely.
 using namespace passes;
@@ -24,7 +24,7 @@ struct SimtFacts : passes::TargetFacts {
   int64_t vector_bytes = 0;    ///< that a worker loads or stores at once; 0: single elements
   bool vectors_anywhere =
       false;  ///< and these may lie anywhere, not only at multiples of their bytes
-  std::span<const MatrixUnit> matrix_units;  ///< the best one first
+  std::span<const MmaShape> mma_shapes;  ///< the best one first
   /// A core goes from each of its blocks to the next one, without a division; else any turn tells its block by itself, so that
   /// turns before it can begin its copies.
   bool walks_blocks = true;

@@ -9,11 +9,11 @@
 #include "codegen/ptx/compile.h"
 #include "kdl/device_keys.h"
 #include "support/check.h"
-#include "targets/simt/analysis/matrix_units.h"
+#include "targets/instructions.h"
+#include "targets/simt/analysis/mma_shapes.h"
 #include "targets/simt/pipelines.h"
 #include "targets/simt/tile_selector.h"
 #include "targets/simt/traits.h"
-#include "targets/units.h"
 
 namespace kdl::simt {
 
@@ -36,7 +36,7 @@ struct DeviceFacts : SimtFacts {
 };
 
 Target TargetOf(std::shared_ptr<DeviceFacts> facts, std::string spec) {
-  facts->units = {&targets::kBf16Pairs};
+  facts->instructions = {&targets::kBf16Pairs};
   return {&kFamily, facts, MakeTileSelector(*facts), std::move(spec), ""};
 }
 
@@ -69,10 +69,10 @@ struct CudaLevel {
   int64_t near_bytes;
   int64_t multiprocessor_bytes;
   int64_t ring_bytes;
-  size_t first_unit;  ///< of the table
+  size_t first_instruction;  ///< of the table
 };
-constexpr CudaLevel kCudaLevels[] = {{"sm_80", 99 << 10, 164 << 10, 49 << 10, kGroupUnits},
-                                     {"sm_90", 99 << 10, 228 << 10, 49 << 10, kGroupUnits},
+constexpr CudaLevel kCudaLevels[] = {{"sm_80", 99 << 10, 164 << 10, 49 << 10, kGroupInstructions},
+                                     {"sm_90", 99 << 10, 228 << 10, 49 << 10, kGroupInstructions},
                                      {"sm_90a", 227 << 10, 228 << 10, 113 << 10, 0}};
 
 Result<CompiledModule> GenerateCuda(const TargetKernels& kernels, const DeviceFacts& facts,
@@ -113,9 +113,10 @@ Result<std::vector<Target>> MakeCuda(const Spec& spec) {
   facts->groups_blocks = true;
   facts->processor = codegen::ptx::ProcessorOf(level);
   bool is_native = dot == kDots[0];
-  if (is_native) facts->matrix_units = std::span(kMatrixUnits).subspan(row->first_unit);
-  for (const MatrixUnit& unit : facts->matrix_units)
-    facts->processor.steps.push_back({unit.unit->name, unit.unit->depth, unit.intrinsic, {}});
+  if (is_native) facts->mma_shapes = std::span(kMmaShapes).subspan(row->first_instruction);
+  for (const MmaShape& instruction : facts->mma_shapes)
+    facts->processor.steps.push_back(
+        {instruction.instruction->name, instruction.instruction->depth, instruction.intrinsic, {}});
   return std::vector<Target>{TargetOf(
       std::move(facts), fmt::format("cuda?isa={}{}", level, is_native ? "" : "&dot=portable"))};
 }
@@ -162,7 +163,7 @@ const targets::Family kFamily = {.name = "simt",
                                  .pipes = kPipePipeline,
                                  .loops = kLoopPipeline,
                                  .generate = Generate,
-                                 .units = kUnits,
+                                 .instructions = kMatrixInstructions,
                                  .traits = TraitsOfDevice};
 
 }  // namespace kdl::simt

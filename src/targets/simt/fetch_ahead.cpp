@@ -19,11 +19,11 @@
 //     %A = buffer_new : …[64,16]; team              loop %n in 0 .. 2 { if … { … async_copy … to %A[%n, …] }; async_copy_commit }
 //     if … { loop {team} { async_copy … } } …       loop %k in 0 .. %K step 16 {
 //     async_copy_wait (%A)                                %s = %k / 16 rem 3
-//     … matrix_step %A, … }                           async_copy_wait (%A) {ahead = 1}
+//     … mma %A, … }                           async_copy_wait (%A) {ahead = 1}
 //                                                     barrier
 //                                                     if … { … async_copy … to %A[(%s + 2) rem 3, …] }
 //                                                     async_copy_commit
-//                                                     … matrix_step %A, … slots (%s, …) }
+//                                                     … mma %A, … slots (%s, …) }
 
 namespace kdl::simt {
 

@@ -93,7 +93,7 @@ void TeamExpander::ExpandOp(Op* op) {
       if (iterations_ && iterations_->loop() == op->parent_region()->parent() &&
           GroupMultiplies(op))
         return iterations_->Multiply(op, BufferOf(op, op->result()));
-      if (op->HasAttr(AttrKey::Unit))
+      if (op->HasAttr(AttrKey::Instruction))
         return ExpandMatrixProduct(b_, tiles_, op, BufferOf(op, op->result()));
       return ExpandProduct(b_, tiles_, op, BufferOf(op, op->result()), facts_.in_vectors);
     case OpKind::Reduce:

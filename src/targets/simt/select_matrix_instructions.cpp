@@ -1,23 +1,23 @@
 #include "ir/op_kind.h"
 #include "passes/rewriting/rewrite.h"
-#include "targets/simt/analysis/matrix_units.h"
+#include "targets/simt/analysis/mma_shapes.h"
 #include "targets/simt/passes.h"
 
 // select-matrix-instructions: a product of two tiles whose blocks are made of whole steps of one of the machine's matrix units takes
 // those steps; the interpreter does so, too. Integers go there as they are, not as the accumulator's type.
 //
-//   contraction %a, %b into %c over k {acc = f32, …, unit = "cpu.bf16_pairs"}   ->   … {acc = f32, …, unit = "simt.mma_bf16"}
+//   contraction %a, %b into %c over k {acc = f32, …, instruction = "cpu.bf16_pairs"}   ->   … {acc = f32, …, instruction = "simt.mma_bf16"}
 
 namespace kdl::simt {
 
 void RunSelectMatrixInstructions(PassContext& context, ir::Function& kernel) {
   SimtFacts facts = FactsOf(context);
   for (ir::Op* op : OpsOfKind(kernel, ir::OpKind::Contraction)) {
-    const MatrixUnit* unit = BestMatrixUnit(facts, op);
-    if (!unit) continue;
-    if (unit->unit->goes_on) facts.near_bytes -= MbarrierOrderedBytes(op);
-    Name name = context.module.context().names.Intern(unit->unit->name);
-    op->SetAttr(ir::MakeAttr<ir::AttrKey::Unit>(name));
+    const MmaShape* instruction = BestMmaShape(facts, op);
+    if (!instruction) continue;
+    if (instruction->instruction->goes_on) facts.near_bytes -= MbarrierOrderedBytes(op);
+    Name name = context.module.context().names.Intern(instruction->instruction->name);
+    op->SetAttr(ir::MakeAttr<ir::AttrKey::Instruction>(name));
     for (size_t i : {0, 1}) op->SetOperand(i, ir::NarrowFactor(op->operand(i)));
   }
 }

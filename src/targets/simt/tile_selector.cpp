@@ -17,7 +17,7 @@
 #include "ir/module.h"
 #include "ir/views.h"
 #include "support/check.h"
-#include "targets/simt/analysis/matrix_units.h"
+#include "targets/simt/analysis/mma_shapes.h"
 #include "targets/simt/analysis/outer_product.h"
 #include "targets/simt/analysis/tensor_tile_factors.h"
 
@@ -49,10 +49,11 @@ enum class Product : uint8_t { None, Outer, Matrix, Iteration, TensorTiles };
 constexpr int64_t kRowBytes = 128;  // of terms, where boxes come
 
 /// `unit`: that of a product of matrices.
-int64_t Wanted(const SimtFacts& facts, const Role& role, Product product, const MatrixUnit* unit) {
+int64_t Wanted(const SimtFacts& facts, const Role& role, Product product,
+               const MmaShape* instruction) {
   bool has_panels = product == Product::TensorTiles || product == Product::Iteration;
-  if (has_panels && role.folded) return kRowBytes / Bytes(unit->unit->a);
-  if (product == Product::TensorTiles && role.columns) return unit->most_columns();
+  if (has_panels && role.folded) return kRowBytes / Bytes(instruction->instruction->a);
+  if (product == Product::TensorTiles && role.columns) return instruction->most_columns();
   if (role.folded) return product == Product::Matrix ? 32 : 16;
   if (role.kept) return product == Product::None ? 32 : 128;
   // Of 256 elements in vectors each of 128 workers has four then, all of which are under way at once.
@@ -97,7 +98,8 @@ bool Multiplies(const ir::Function& kernel) {
 }
 
 /// What all that the kernel folds is, where that is one sum of outer products, of a matrix `unit` or not.
-Product ProductOf(const SimtFacts& facts, const ir::Function& kernel, const MatrixUnit*& unit) {
+Product ProductOf(const SimtFacts& facts, const ir::Function& kernel,
+                  const MmaShape*& instruction) {
   const ir::Op* sum = nullptr;
   int folds = 0;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
@@ -105,12 +107,12 @@ Product ProductOf(const SimtFacts& facts, const ir::Function& kernel, const Matr
     if (op->kind() == ir::OpKind::Contraction && OuterAxes(op)) sum = op;
   });
   if (!sum || folds != 1) return Product::None;
-  unit = FindMatrixUnit(facts, sum);
-  if (unit) {
-    if (!unit->unit->goes_on) return Product::Matrix;
+  instruction = FindMmaShape(facts, sum);
+  if (instruction) {
+    if (!instruction->instruction->goes_on) return Product::Matrix;
     return IsTensorTileProduct(sum) ? Product::TensorTiles : Product::Iteration;
   }
-  return sum->HasAttr(AttrKey::Unit) ? Product::None : Product::Outer;
+  return sum->HasAttr(AttrKey::Instruction) ? Product::None : Product::Outer;
 }
 
 /// The largest choice that is not above what is wanted, or the smallest.
@@ -216,13 +218,13 @@ class TileSelector final : public passes::TileSelector {
 
  private:
   std::vector<int64_t> Decide(const ir::Function& kernel, std::string& trace) const {
-    const MatrixUnit* unit = nullptr;
-    Product product = ProductOf(facts_, kernel, unit);
+    const MmaShape* instruction = nullptr;
+    Product product = ProductOf(facts_, kernel, instruction);
     std::vector<int64_t> extents;
     for (const ir::Generic& generic : kernel.generics) {
       if (!generic.is_auto || !generic.values.empty()) continue;
       Role role = RoleOf(kernel, generic.name);
-      extents.push_back(Chosen(generic, Wanted(facts_, role, product, unit)));
+      extents.push_back(Chosen(generic, Wanted(facts_, role, product, instruction)));
       trace +=
           fmt::format("  {}: {}, {} at first\n", generic.name.text(), NameOf(role), extents.back());
     }

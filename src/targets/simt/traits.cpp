@@ -5,15 +5,17 @@
 
 #include <string_view>
 
-#include "targets/simt/analysis/matrix_units.h"
+#include "targets/simt/analysis/mma_shapes.h"
 
 namespace kdl::simt {
 
 std::vector<targets::Trait> TraitsOf(const SimtFacts& facts) {
   auto bytes = [](int64_t count) { return count == 0 ? "-" : fmt::to_string(count); };
-  std::vector<std::string_view> units;
-  for (const MatrixUnit& unit : facts.matrix_units) units.push_back(unit.unit->name);
-  for (const ir::Unit* unit : facts.units) units.push_back(unit->name);
+  std::vector<std::string_view> instructions;
+  for (const MmaShape& instruction : facts.mma_shapes)
+    instructions.push_back(instruction.instruction->name);
+  for (const ir::MatrixInstruction* instruction : facts.instructions)
+    instructions.push_back(instruction->name);
   return {{"workers of a team", fmt::to_string(facts.workers)},
           {"workers where products are large", fmt::to_string(facts.most_workers)},
           {"bytes near a team", bytes(facts.near_bytes)},
@@ -21,7 +23,7 @@ std::vector<targets::Trait> TraitsOf(const SimtFacts& facts) {
           {"bytes of a product in a worker's registers", bytes(facts.held_bytes)},
           {"bytes that a worker moves at once", bytes(facts.vector_bytes)},
           {"bytes copied past the registers at once", bytes(facts.copy_bytes)},
-          {"units", fmt::format("{}", fmt::join(units, " "))}};
+          {"instructions", fmt::format("{}", fmt::join(instructions, " "))}};
 }
 
 }  // namespace kdl::simt

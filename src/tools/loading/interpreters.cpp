@@ -6,11 +6,11 @@
 namespace kdl::tools {
 
 Status AddInterpreters(kdl_context* context, const targets::Registry& families) {
-  Status added = AddInterpreter(context, targets::kReferenceKind, families.units());
+  Status added = AddInterpreter(context, targets::kReferenceKind, families.instructions());
   for (const targets::Family* family : families.families()) {
     for (const targets::TargetKind& kind : family->kinds) {
       if (added.ok() && kind.interpreted)
-        added = AddInterpreter(context, kind.kind, families.units());
+        added = AddInterpreter(context, kind.kind, families.instructions());
     }
   }
   return added;

@@ -32,7 +32,7 @@
 #include "support/near_names.h"
 #include "support/render.h"
 #include "support/source.h"
-#include "targets/builtin_units.h"
+#include "targets/builtin_instructions.h"
 #include "targets/kinds.h"
 
 namespace kdl::tools {
@@ -44,7 +44,7 @@ constexpr int64_t kMostCores = 1 << 20;
 /// A kind of device that the interpreter is.
 struct InterpreterKind {
   std::string name;
-  std::vector<const ir::Unit*> units;
+  std::vector<const ir::MatrixInstruction*> instructions;
   int64_t features;
   kdl_device_ops ops;
 };
@@ -72,7 +72,8 @@ constexpr ReferenceOption kOptions[] = {
 
 /// An image's KIR, read. Launches only read it.
 struct LoadedModule {
-  explicit LoadedModule(std::span<const ir::Unit* const> units) : context{names, units} {}
+  explicit LoadedModule(std::span<const ir::MatrixInstruction* const> instructions)
+      : context{names, instructions} {}
 
   Names names;
   ir::Context context;
@@ -146,7 +147,7 @@ void Facts(void* device, kdl_device_facts* facts) {
 
 kdl_error* Load(void* device, const kdl_image* image, void** module) {
   const InterpreterKind& kind = *static_cast<const ReferenceDevice*>(device)->kind;
-  auto loaded = std::make_unique<LoadedModule>(kind.units);
+  auto loaded = std::make_unique<LoadedModule>(kind.instructions);
   std::string text(static_cast<const char*>(image->payload),
                    static_cast<size_t>(image->payload_bytes));
   FileId file = loaded->sources.Add(fmt::format("{}.kir", image->module), std::move(text));
@@ -249,16 +250,17 @@ Result<int64_t> OwnFeatures(kdl_context* context) {
 }
 
 /// Lives as long as the process does: what the contexts have of a kind points here.
-const InterpreterKind* MakeKind(std::string_view name, std::span<const ir::Unit* const> units,
+const InterpreterKind* MakeKind(std::string_view name,
+                                std::span<const ir::MatrixInstruction* const> instructions,
                                 int64_t features) {
   static std::mutex mutex;
   static std::list<InterpreterKind> kinds;
   const std::lock_guard lock(mutex);
   for (const InterpreterKind& kind : kinds) {
-    if (kind.name == name && std::ranges::equal(kind.units, units)) return &kind;
+    if (kind.name == name && std::ranges::equal(kind.instructions, instructions)) return &kind;
   }
   InterpreterKind& made = kinds.emplace_back(
-      InterpreterKind{std::string(name), {units.begin(), units.end()}, features, {}});
+      InterpreterKind{std::string(name), {instructions.begin(), instructions.end()}, features, {}});
   made.ops = {.size = sizeof(kdl_device_ops),
               .version = KDL_PLUGIN_VERSION,
               .kind = made.name.c_str(),
@@ -279,16 +281,16 @@ const InterpreterKind* MakeKind(std::string_view name, std::span<const ir::Unit*
 }  // namespace
 
 Status AddInterpreter(kdl_context* context, std::string_view kind,
-                      std::span<const ir::Unit* const> units) {
+                      std::span<const ir::MatrixInstruction* const> instructions) {
   static Result<int64_t> features = OwnFeatures(context);  // the same in every context
   if (!features.ok()) return features.failure();
-  const InterpreterKind* made = MakeKind(kind, units, *features);
+  const InterpreterKind* made = MakeKind(kind, instructions, *features);
   return driver::StatusOf(
       kdl_context_add_device_kind(context, &made->ops, const_cast<InterpreterKind*>(made)));
 }
 
 Status AddReferenceDevice(kdl_context* context) {
-  return AddInterpreter(context, targets::kReferenceKind, targets::BuiltinUnits());
+  return AddInterpreter(context, targets::kReferenceKind, targets::BuiltinInstructions());
 }
 
 }  // namespace kdl::tools

@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-#include "ir/unit.h"
+#include "ir/matrix_instruction.h"
 #include "support/result.h"
 
 struct kdl_context;
@@ -16,7 +16,7 @@ namespace kdl::tools {
 /// out 1, with a watch 0), `cores` (what `auto` gives, 4 where left out), `watch` (`races`: a launch
 /// stops at the first race of blocks, and at what nothing has written).
 Status AddInterpreter(kdl_context* context, std::string_view kind,
-                      std::span<const ir::Unit* const> units);
+                      std::span<const ir::MatrixInstruction* const> instructions);
 
 /// The kind `reference`, with the units of kernelc's own families.
 Status AddReferenceDevice(kdl_context* context);

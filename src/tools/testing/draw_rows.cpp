@@ -22,8 +22,8 @@ uint64_t DrawFloat(Scalar scalar, const Bounds& bounds, uint64_t seed, uint64_t 
   if (!low && !high) return drawn;
   double from = low ? bounds.low->real : std::min(-1.0, bounds.high->real - 2);
   double to = high ? bounds.high->real : std::max(1.0, bounds.low->real + 2);
-  double unit = driver::ElementValue(Scalar::F64, driver::DrawElement(Scalar::F64, seed, n));
-  return FloatBits(scalar, from + (to - from) * (0.5 + 0.49 * unit));
+  double instruction = driver::ElementValue(Scalar::F64, driver::DrawElement(Scalar::F64, seed, n));
+  return FloatBits(scalar, from + (to - from) * (0.5 + 0.49 * instruction));
 }
 
 /// The indices of element number n, without the last one.

@@ -142,9 +142,9 @@ class WorkCounter {
       case OpKind::MakeBlock:
         return OfMakeBlock(op);
       case OpKind::Contraction:
-        return {
-            {op->HasAttr(AttrKey::Unit) ? op->operand(0)->type()->scalar : op->attr<AttrKey::Acc>(),
-             2 * FoldedPoints(op, op->result()->type()->axes)}};
+        return {{op->HasAttr(AttrKey::Instruction) ? op->operand(0)->type()->scalar
+                                                   : op->attr<AttrKey::Acc>(),
+                 2 * FoldedPoints(op, op->result()->type()->axes)}};
       case OpKind::Reduce:
         return {{op->attr<AttrKey::Acc>(), Points(op->operand(0)->type()->axes)}};
       case OpKind::Fold:

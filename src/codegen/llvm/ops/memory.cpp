@@ -152,7 +152,7 @@ llvm::Value* ElementAddress(Emitter& emitter, const Element& element) {
     known += TakeKnownPart(unknown, memory.strides[d]);
     if (unknown) AddIndex(emitter, offset, unknown, memory.strides[d]);
   }
-  llvm::Type* unit = MemoryType(emitter.context(), type->scalar);
+  llvm::Type* instruction = MemoryType(emitter.context(), type->scalar);
   llvm::IRBuilder<>& b = emitter.builder;
   llvm::Value* address = memory.base;
   std::vector<llvm::Value*> steps;
@@ -167,8 +167,8 @@ llvm::Value* ElementAddress(Emitter& emitter, const Element& element) {
     if (again != 0 && i == unknown_steps) address = Apart(emitter, address, again);
     if (i == steps.size()) break;
     llvm::Value* step = steps[i];
-    address =
-        is_inside ? b.CreateInBoundsGEP(unit, address, step) : b.CreateGEP(unit, address, step);
+    address = is_inside ? b.CreateInBoundsGEP(instruction, address, step)
+                        : b.CreateGEP(instruction, address, step);
   }
   return address;
 }

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codegen/llvm/ops/unit_steps.h"
+#include "codegen/llvm/ops/vector_mma.h"
 #include "ir/views.h"
 #include "support/check.h"
 
@@ -91,7 +91,7 @@ class SmallMatrices {
   }
 
   std::vector<llvm::Value*> AfterLoop(const std::vector<llvm::Value*>& starts) {
-    std::span<ir::Value* const> place = op_->Segment(ir::TileStepsOp::at_place);
+    std::span<ir::Value* const> place = op_->Segment(ir::TileMmaOp::at_place);
     size_t of_rows = step_.rows()->type()->dims.size();
     size_t of_columns = step_.columns()->type()->dims.size();
     llvm::Value* row = PlaceAddress(emitter_, step_.rows(), place.first(of_rows));
@@ -165,7 +165,7 @@ class SmallMatrices {
   Emitter& emitter_;
   llvm::IRBuilder<>& b_;
   ir::Op* op_;
-  ir::TileStepsOp step_;
+  ir::TileMmaOp step_;
   const StepInstruction& instruction_;
   size_t rows_;
   size_t columns_;

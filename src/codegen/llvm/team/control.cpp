@@ -158,7 +158,7 @@ void EmitTeamLoop(TeamEmitter& emitter, ir::Op* op) {
   ShareCounter counter = ShareCounterOf(emitter, op);
   llvm::Value* enters = builder.CreateICmpSLT(counter.first, counter.hi);
   // To a step of matrices those come, too, that have trapped: what they make nobody sees.
-  if (emitter.live && !Holds(op, OpKind::MatrixStep))
+  if (emitter.live && !Holds(op, OpKind::Mma))
     enters = builder.CreateAnd(enters, builder.CreateLoad(builder.getInt1Ty(), emitter.live));
   llvm::BasicBlock* before = builder.GetInsertBlock();
   builder.CreateCondBr(enters, body, done);
@@ -270,7 +270,7 @@ void FinishTeamTraps(TeamEmitter& emitter, llvm::BasicBlock* then) {
   exit = {};
 }
 
-void TeamEmitter::EmitMatrixStep(ir::Op*) { KDL_UNREACHABLE("no units of matrices here"); }
+void TeamEmitter::EmitMma(ir::Op*) { KDL_UNREACHABLE("no units of matrices here"); }
 void TeamEmitter::EmitAsyncCopy(ir::Op*) { KDL_UNREACHABLE("no copies that are awaited here"); }
 void TeamEmitter::EmitAsyncCopyCommit() { KDL_UNREACHABLE("no copies that are awaited here"); }
 void TeamEmitter::EmitAsyncCopyWait(ir::Op*) { KDL_UNREACHABLE("no copies that are awaited here"); }
@@ -291,8 +291,8 @@ bool TeamEmitter::EmitOwn(ir::Op* op) {
     case OpKind::Update:
       EmitAtomicUpdate(*this, op);
       return true;
-    case OpKind::MatrixStep:
-      EmitMatrixStep(op);
+    case OpKind::Mma:
+      EmitMma(op);
       return true;
     case OpKind::AsyncCopy:
       EmitAsyncCopy(op);

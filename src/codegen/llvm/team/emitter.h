@@ -40,7 +40,7 @@ struct TeamEmitter : Emitter {
   /// And gives, as an i32, whether `told`, another, is other than 0 for one of them.
   virtual llvm::Value* WaitForAny(llvm::Value* told) = 0;
   /// What only some machines have.
-  virtual void EmitMatrixStep(ir::Op* op);
+  virtual void EmitMma(ir::Op* op);
   virtual void EmitAsyncCopy(ir::Op* op);
   virtual void EmitAsyncCopyCommit();
   virtual void EmitAsyncCopyWait(ir::Op* op);

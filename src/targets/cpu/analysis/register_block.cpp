@@ -48,34 +48,34 @@ namespace {
 
 /// How many neighbours along `along` an instruction takes of the tile, which register blocks walk along `column`, where the elementwise loop
 /// that makes it can lay them side by side.
-int64_t GroupOf(const KernelShape& kernel, const ir::Unit* unit, const Op* elementwise,
-                AxisId along, AxisId column) {
+int64_t GroupOf(const KernelShape& kernel, const ir::MatrixInstruction* instruction,
+                const Op* elementwise, AxisId along, AxisId column) {
   bool by_rows = elementwise && elementwise->kind() == OpKind::Elementwise &&
                  elementwise->results().size() == 1 && WalkedAxes(elementwise).back() == column &&
                  Contains(WalkedAxes(elementwise), along) && LastAxis(elementwise).Vectorizes();
-  if (!by_rows || !IsNative(kernel.facts, unit)) return 1;
+  if (!by_rows || !IsNative(kernel.facts, instruction)) return 1;
   for (const Op* op : *elementwise->region()) {
     if (passes::MayTrap(op) || op->kind() == OpKind::Store || op->kind() == OpKind::ReduceInLoop)
       return 1;
   }
-  return ir::GroupOf(*unit);
+  return ir::GroupOf(*instruction);
 }
 
 /// How one of its users wants the tile.
 Panel WantedBy(const KernelShape& kernel, const ir::Context& context, const Op& fold,
                const Value* tile) {
   RegisterBlock block = RegisterBlock::Of(kernel, fold);
-  const ir::Unit* unit = ir::UnitOf(fold, context);
+  const ir::MatrixInstruction* instruction = ir::InstructionOf(fold, context);
   AxisList axes = kernel.order.Sorted(tile->type()->axes);
   AxisId along = fold.attr<AttrKey::Axes>().back();
   bool is_made = tile->def() && tile->def()->kind() == OpKind::Elementwise;
-  if (axes.back() == along && is_made && IsNative(kernel.facts, unit))
-    return {0, ir::GroupOf(*unit)};
+  if (axes.back() == along && is_made && IsNative(kernel.facts, instruction))
+    return {0, ir::GroupOf(*instruction)};
   if (!block.row || !HasAxis(tile, *block.column) || HasAxis(tile, *block.row)) return {};
   if (axes.back() != *block.column) return {};
   Panel panel{block.largest.columns * block.lanes, 1};
   if (axes.size() >= 2 && axes[axes.size() - 2] == along)
-    panel.group = GroupOf(kernel, unit, tile->def(), along, *block.column);
+    panel.group = GroupOf(kernel, instruction, tile->def(), along, *block.column);
   bool narrow = panel.columns < kernel.LanesAlong(*block.column, Bytes(tile->type()->scalar));
   return narrow && panel.group == 1 ? Panel() : panel;
 }
@@ -111,7 +111,7 @@ std::optional<Spread> SpreadOf(const KernelShape& kernel, const Value* tile) {
     const Op& fold = *use.user;
     bool is_factor = fold.kind() == OpKind::Contraction && use.operand < ir::ContractionOp::at_into;
     if (!is_factor || fold.attr<AttrKey::Order>() != ir::OrderKind::Chain ||
-        fold.HasAttr(AttrKey::Unit))
+        fold.HasAttr(AttrKey::Instruction))
       return {};
     std::optional<AxisId> column = RegisterBlock::Of(kernel, fold).column;
     AxisId along = fold.attr<AttrKey::Axes>().back();

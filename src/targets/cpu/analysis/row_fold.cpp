@@ -149,8 +149,9 @@ std::vector<Value*> TermsOf(const Op* fold) {
 
 std::optional<RowFold> RowFoldOf(const Op* op, const KernelShape& kernel, AxisId few) {
   bool folds = op->kind() == OpKind::Reduce || op->kind() == OpKind::Contraction;
-  if (!folds || op->attr<AttrKey::Order>() != ir::OrderKind::Chain || op->HasAttr(AttrKey::Unit) ||
-      op->attr<AttrKey::Axes>().size() != 1 || !IsTileValue(op->result()))
+  if (!folds || op->attr<AttrKey::Order>() != ir::OrderKind::Chain ||
+      op->HasAttr(AttrKey::Instruction) || op->attr<AttrKey::Axes>().size() != 1 ||
+      !IsTileValue(op->result()))
     return std::nullopt;
   AxisId last = kernel.order.Sorted(op->result()->type()->axes).back();
   if (!ReadsFewTimes(op, kernel, last, few)) return std::nullopt;

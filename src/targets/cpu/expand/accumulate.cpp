@@ -22,10 +22,11 @@ Accumulation Singles(Expander& e, const ir::Op* op, Value* value) {
 }
 
 /// An fma a term, or a term of a unit.
-Value* MultiplyAdd(Expander& e, const ir::Unit* unit, Value* a, Value* b, Value* c) {
-  if (unit) {
+Value* MultiplyAdd(Expander& e, const ir::MatrixInstruction* instruction, Value* a, Value* b,
+                   Value* c) {
+  if (instruction) {
     Value* const operands[] = {a, b, c};
-    return e.b.Make(unit->term, {a, b, c}, e.b.ElementwiseType(unit->acc, operands));
+    return e.b.Make(instruction->term, {a, b, c}, e.b.ElementwiseType(instruction->acc, operands));
   }
   if (IsFloat(c->type()->scalar)) return e.b.Fma(a, b, c);
   return e.b.Add(c, e.b.Mul(a, b));
@@ -33,8 +34,9 @@ Value* MultiplyAdd(Expander& e, const ir::Unit* unit, Value* a, Value* b, Value*
 
 Accumulation Products(Expander& e, const ir::Op* op, const Values& factors, Value* into) {
   auto acc = op->attr<AttrKey::Acc>();
-  const ir::Unit* unit = ir::UnitOf(*op, e.module.context());
-  if (unit && unit->order == ir::StepOrder::Any && !IsNative(e.facts, unit)) unit = nullptr;
+  const ir::MatrixInstruction* instruction = ir::InstructionOf(*op, e.module.context());
+  if (instruction && instruction->order == ir::StepOrder::Any && !IsNative(e.facts, instruction))
+    instruction = nullptr;
   return {op,
           op->attr<AttrKey::Axes>(),
           factors,
@@ -42,10 +44,10 @@ Accumulation Products(Expander& e, const ir::Op* op, const Values& factors, Valu
           into,
           e.b.Bits(acc, 0),
           [&e](Value* sum, Value* other) { return e.b.Add(sum, other); },
-          [&e, unit](Value* sum, const Values& terms) {
-            return MultiplyAdd(e, unit, terms[0], terms[1], sum);
+          [&e, instruction](Value* sum, const Values& terms) {
+            return MultiplyAdd(e, instruction, terms[0], terms[1], sum);
           },
-          unit};
+          instruction};
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ struct Accumulation {
   std::function<ir::Value*(ir::Value* acc, ir::Value* other)> combine;
   /// The accumulator after one more term, whose factors are as the unit wants them.
   std::function<ir::Value*(ir::Value* acc, const Values& terms)> step;
-  const ir::Unit* unit = nullptr;  ///< whose steps it takes; null: term by term
-  ir::Value* plus = nullptr;       ///< what is added to each element; null: nothing
+  const ir::MatrixInstruction* instruction = nullptr;  ///< whose steps it takes; null: term by term
+  ir::Value* plus = nullptr;  ///< what is added to each element; null: nothing
 };
 
 /// Of a reduction or contraction, or of a elementwise loop's reduce_in_loop.

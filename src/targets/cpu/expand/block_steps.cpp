@@ -32,7 +32,7 @@ class BlockSteps {
         row_(block.row),
         column_(block.column),
         lanes_(block.lanes),
-        is_native_(IsNative(e.facts, what.unit)),
+        is_native_(IsNative(e.facts, what.instruction)),
         is_plain_(what.op->HasAttr(ir::AttrKey::Plain)) {
     for (Value* operand : what_.operands) {
       slides_.emplace_back();
@@ -56,7 +56,7 @@ class BlockSteps {
     rows_ = tile.partial;
     for (AxisId axis : tile.block.outer) position_[axis] = e_.b.I64(0);
     Values starts = WithPlus(shape, Starts(shape));
-    if (what_.unit) return AfterSteps(shape, starts);
+    if (what_.instruction) return AfterSteps(shape, starts);
     AxisId last = what_.folded.back();
     int64_t together = TermsTogether(shape);
     ir::AxisList around = what_.folded;
@@ -150,14 +150,14 @@ class BlockSteps {
   Values AfterSteps(Shape shape, const Values& starts) {
     AxisId along = what_.folded.back();
     ir::AxisList around(what_.folded.begin(), what_.folded.end() - 1);
-    int64_t depth = what_.unit->depth;
+    int64_t depth = what_.instruction->depth;
     return MakeElementwiseLoop(
         e_, what_.op, around, position_, Taken(starts), [&](const Values& before) {
           Window window = e_.WindowOf(what_.op, along);
           Values carried = before;
           if (FitTiles(shape)) {
-            Value* in_tiles =
-                RoundDown(e_, window.size, ir::GroupOf(*what_.unit) * what_.unit->tile_groups);
+            Value* in_tiles = RoundDown(
+                e_, window.size, ir::GroupOf(*what_.instruction) * what_.instruction->tile_groups);
             carried = AfterTiles(shape, window.lo, in_tiles, carried);
             window.lo = e_.b.Add(window.lo, in_tiles);
             window.size = e_.b.Sub(window.size, in_tiles);
@@ -190,14 +190,14 @@ class BlockSteps {
   /// Whether the unit takes tiles of accumulators as large as the block, and the factors lie in memory as it loads them.
   bool FitTiles(Shape shape) const {
     // Fewer gain nothing where single steps are an instruction or two each.
-    int64_t least_rows = what_.unit->order == ir::StepOrder::TwoChains ? 1 : 4;
-    int64_t of_vector = e_.facts.vector_bits / (8 * Bytes(what_.unit->acc));
+    int64_t least_rows = what_.instruction->order == ir::StepOrder::TwoChains ? 1 : 4;
+    int64_t of_vector = e_.facts.vector_bits / (8 * Bytes(what_.instruction->acc));
     AxisId along = what_.folded.back();
-    int64_t of_group = ir::GroupOf(*what_.unit);
-    bool are_tiles = is_native_ && what_.unit->tile_groups > 0 && row_ && column_ &&
+    int64_t of_group = ir::GroupOf(*what_.instruction);
+    bool are_tiles = is_native_ && what_.instruction->tile_groups > 0 && row_ && column_ &&
                      !iteration_row_ && !rows_.count && shape.rows >= least_rows &&
                      shape.rows <= ir::kMostTileRows && lanes_ == of_vector;
-    if (!are_tiles || e_.Extent(along) < what_.unit->tile_groups * of_group) return false;
+    if (!are_tiles || e_.Extent(along) < what_.instruction->tile_groups * of_group) return false;
     bool is_first = HasAxis(what_.operands[0], *row_);
     const Value* of_rows = what_.operands[is_first ? 0 : 1];
     const Value* of_columns = what_.operands[is_first ? 1 : 0];
@@ -220,18 +220,19 @@ class BlockSteps {
     Values place = FirstIndexOf(e_, tile_buffers_[rows], position_);
     for (Value* index : FirstIndexOf(e_, tile_buffers_[1 - rows], position_))
       place.push_back(index);
-    auto of_group = static_cast<uint64_t>(ir::GroupOf(*what_.unit));
+    auto of_group = static_cast<uint64_t>(ir::GroupOf(*what_.instruction));
     place.push_back(e_.b.Shr(terms, e_.b.I64(std::countr_zero(of_group))));
     const TileBuffer& tile_buffer = tile_buffers_[rows];
     int64_t along = std::ranges::find(tile_buffer.axes, *row_) - tile_buffer.axes.begin();
     std::vector<ir::Type> types = TypesOf(accs);
     auto steps = [&] {
       return e_.b
-          .Create(OpKind::TileSteps,
-                  {{tile_buffer.buffer}, {tile_buffers_[1 - rows].buffer}, place, accs}, types,
-                  {ir::MakeAttr<ir::AttrKey::Unit>(what_.op->attr<ir::AttrKey::Unit>()),
-                   ir::MakeAttr<ir::AttrKey::Along>({along}),
-                   ir::MakeAttr<ir::AttrKey::Sizes>({shape.rows, shape.columns})})
+          .Create(
+              OpKind::TileMma,
+              {{tile_buffer.buffer}, {tile_buffers_[1 - rows].buffer}, place, accs}, types,
+              {ir::MakeAttr<ir::AttrKey::Instruction>(what_.op->attr<ir::AttrKey::Instruction>()),
+               ir::MakeAttr<ir::AttrKey::Along>({along}),
+               ir::MakeAttr<ir::AttrKey::Sizes>({shape.rows, shape.columns})})
           ->results();
     };
     Value* some = e_.b.Gt(terms, e_.b.I64(0));
@@ -242,14 +243,14 @@ class BlockSteps {
   bool AreFilled() const {
     AxisId along = what_.folded.back();
     return is_native_ && std::ranges::all_of(tile_buffers_, [&](const TileBuffer& tile_buffer) {
-             if (!tile_buffer.buffer || tile_buffer.group != what_.unit->depth) return false;
+             if (!tile_buffer.buffer || tile_buffer.group != what_.instruction->depth) return false;
              return tile_buffer.axes[tile_buffer.axes.size() - (tile_buffer.panel ? 2 : 1)] ==
                     along;
            });
   }
 
   /// Whether the steps' code has to flush.
-  bool Flushes() const { return what_.unit->flushes && !is_native_ && !is_plain_; }
+  bool Flushes() const { return what_.instruction->flushes && !is_native_ && !is_plain_; }
 
   /// The accumulators as the unit takes them, where it takes a step at all.
   Values Taken(const Values& starts) {
@@ -269,12 +270,12 @@ class BlockSteps {
 
   /// A step's terms begin at the index; where there is an end, those after it have the factors +0.
   Values AfterStep(Shape shape, const Stretch& terms, Values accs) {
-    if (is_native_ && what_.unit->order == ir::StepOrder::TwoChains)
+    if (is_native_ && what_.instruction->order == ir::StepOrder::TwoChains)
       return AfterChains(shape, terms, accs);
     if (is_native_) return AfterInstructions(shape, terms, accs);
-    for (int iteration = 0; iteration < what_.unit->depth; ++iteration) {
-      int64_t number = TermAt(*what_.unit, iteration);
-      bool is_behind = is_plain_ && terms.end && number + 1 == what_.unit->depth;
+    for (int iteration = 0; iteration < what_.instruction->depth; ++iteration) {
+      int64_t number = TermAt(*what_.instruction, iteration);
+      bool is_behind = is_plain_ && terms.end && number + 1 == what_.instruction->depth;
       if (is_behind) {
         AddZeros(accs);
         continue;
@@ -306,14 +307,14 @@ class BlockSteps {
 
   /// The same in instructions, which take the terms of a step side by side.
   Values AfterInstructions(Shape shape, const Stretch& terms, const Values& accs) {
-    Name name = what_.op->attr<ir::AttrKey::Unit>();
+    Name name = what_.op->attr<ir::AttrKey::Instruction>();
     Values next;
     read_.clear();
     shape.ForEach([&](size_t n, int64_t row, int64_t column) {
       Value* a = StepFactors(0, row, column, terms);
       Value* b = StepFactors(1, row, column, terms);
-      next.push_back(e_.b.Make(OpKind::UnitStep, {a, b, accs[n]}, accs[n]->type(),
-                               {ir::MakeAttr<ir::AttrKey::Unit>(name)}));
+      next.push_back(e_.b.Make(OpKind::VectorMma, {a, b, accs[n]}, accs[n]->type(),
+                               {ir::MakeAttr<ir::AttrKey::Instruction>(name)}));
     });
     return next;
   }
@@ -321,7 +322,7 @@ class BlockSteps {
   /// The same of a unit of two chains, pair by pair, row by row: each accumulator has two more meanwhile.
   Values AfterChains(Shape shape, const Stretch& terms, const Values& accs) {
     return RowByRow(shape, accs, [&](Shape row, const Values& before) {
-      Value* end = e_.b.Add(terms.begin, e_.b.I64(what_.unit->depth));
+      Value* end = e_.b.Add(terms.begin, e_.b.I64(what_.instruction->depth));
       if (terms.end) end = e_.b.Min(end, terms.end);
       Value* zero = e_.b.Splat(e_.b.Bits(what_.acc, 0), piece_.lanes);
       Values chains = MakeLoop(e_.b, {terms.begin, end, 2}, Values(2 * before.size(), zero),
@@ -341,7 +342,7 @@ class BlockSteps {
 
   /// Chains, two of each accumulator, after a pair of terms.
   Values AfterPair(Shape row, const Stretch& terms, const Values& chains) {
-    Name name = what_.op->attr<ir::AttrKey::Unit>();
+    Name name = what_.op->attr<ir::AttrKey::Instruction>();
     Values next;
     read_.clear();
     row.ForEach([&](size_t n, int64_t r, int64_t column) {
@@ -349,8 +350,8 @@ class BlockSteps {
       Value* b = StepFactors(1, r, column, terms);
       for (size_t part : {0, 1}) {
         Value* chain = chains[2 * n + part];
-        next.push_back(e_.b.Make(OpKind::UnitStep, {a, b, chain}, chain->type(),
-                                 {ir::MakeAttr<ir::AttrKey::Unit>(name),
+        next.push_back(e_.b.Make(OpKind::VectorMma, {a, b, chain}, chain->type(),
+                                 {ir::MakeAttr<ir::AttrKey::Instruction>(name),
                                   ir::MakeAttr<ir::AttrKey::Part>(static_cast<int64_t>(part))}));
       }
     });
@@ -359,7 +360,7 @@ class BlockSteps {
 
   /// Chains of so many terms, and after them of +0 times +0 where that fills no step: what was -0 is +0.
   Values WithNothing(const Values& chains, Value* zero, Value* terms) {
-    Value* lacks = e_.b.Lt(terms, e_.b.I64(what_.unit->depth - 1));
+    Value* lacks = e_.b.Lt(terms, e_.b.I64(what_.instruction->depth - 1));
     Values filled;
     for (Value* chain : chains) filled.push_back(e_.b.Select(lacks, e_.b.Add(chain, zero), chain));
     return filled;
@@ -380,7 +381,7 @@ class BlockSteps {
     if (read) return read;
     Place(row, column);
     Piece part = walks_columns ? piece_ : Piece{};
-    int64_t of_group = ir::GroupOf(*what_.unit);
+    int64_t of_group = ir::GroupOf(*what_.instruction);
     const TileBuffer& tile_buffer = tile_buffers_[operand];
     bool in_groups = tile_buffer.panel && tile_buffer.group == of_group &&
                      tile_buffer.axes[tile_buffer.axes.size() - 2] == terms.axis;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "ir/matrix_instruction.h"
 #include "ir/module.h"
 #include "ir/op_info.h"
-#include "ir/unit.h"
 #include "ir/views.h"
 #include "passes/rewriting/rewrite.h"
 #include "targets/simt/analysis/iteration_needs.h"

@@ -5,7 +5,7 @@
 
 #include "ir/views.h"
 #include "support/scalar.h"
-#include "targets/simt/analysis/matrix_units.h"
+#include "targets/simt/analysis/mma_shapes.h"
 
 namespace kdl::simt {
 
@@ -145,11 +145,11 @@ void TileBuffers::Study(const Op* op) {
   }
   if (!IsMappedProduct(op)) return;
   tiles_[Find(op->result())].map = AxisMapOf(*op);
-  const MatrixUnit* unit = NamedMatrixUnit(op);
+  const MmaShape* instruction = NamedMmaShape(op);
   for (size_t i = 0; i < 2; ++i) {
     Tile& factor = tiles_[Find(op->operand(i))];
     if (factor.order.empty()) factor.order = FactorOrder(op, op->operand(i));
-    factor.panels |= unit && unit->unit->goes_on;
+    factor.panels |= instruction && instruction->instruction->goes_on;
   }
 }
 
@@ -158,8 +158,9 @@ AxisList TileBuffers::FactorOrder(const Op* product, const Value* factor) const 
   for (AxisId axis : factor->type()->axes) {
     if (std::ranges::find(order, axis) == order.end()) order.push_back(axis);
   }
-  const MatrixUnit* unit = NamedMatrixUnit(product);
-  bool iterations = unit && (WantsTermsSideBySide(*unit) || LoadedAlong(factor) != order.back());
+  const MmaShape* instruction = NamedMmaShape(product);
+  bool iterations =
+      instruction && (WantsTermsSideBySide(*instruction) || LoadedAlong(factor) != order.back());
   if (iterations) std::ranges::reverse(order);
   return order;
 }

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "ir/views.h"
-#include "targets/simt/analysis/matrix_units.h"
+#include "targets/simt/analysis/mma_shapes.h"
 #include "targets/simt/expand/mapped.h"
 #include "targets/simt/tiles/product_block.h"
 
@@ -11,7 +11,7 @@
 //   loop %w in 0 .. 128 {team = 1} {
 //     %0 = buffer_load %acc[0, 0] …                                               the worker's block
 //     %s, … = loop %k in 0 .. size(bk) step 16 carry(%c = %0, …) {
-//       yield matrix_step %A, %B at (%w, %k, size(bi), size(bj)) into (%c, …) }
+//       yield mma %A, %B at (%w, %k, size(bi), size(bj)) into (%c, …) }
 //     buffer_store %s to %acc[0, 0] … }
 
 namespace kdl::simt {
@@ -36,7 +36,7 @@ class MatrixExpander {
       : b_(b),
         tiles_(tiles),
         op_(op),
-        depth_(NamedMatrixUnit(op)->unit->depth),
+        depth_(NamedMmaShape(op)->instruction->depth),
         block_(b, tiles, op),
         folded_(op->attr<AttrKey::Axes>()[0]) {
     // Rows are the first factor's.
@@ -108,14 +108,14 @@ class MatrixExpander {
     for (const Value* acc : accs) types.push_back(acc->type());
     ir::NumberList folded;
     for (const Value* factor : factors_) folded.push_back(tiles_.IsLast(factor, folded_) ? 1 : 0);
-    Op* step = b_.Create(OpKind::MatrixStep,
+    Op* step = b_.Create(OpKind::Mma,
                          {{tiles_.BufferOf(factors_[0])},
                           {tiles_.BufferOf(factors_[1])},
                           {worker, term, SizeOf(block_.axes()[0]), SizeOf(block_.axes()[1])},
                           {},
                           accs},
                          types,
-                         {*op_->FindAttr(AttrKey::Unit), *op_->FindAttr(AttrKey::Map),
+                         {*op_->FindAttr(AttrKey::Instruction), *op_->FindAttr(AttrKey::Map),
                           ir::MakeAttr<AttrKey::Folded>(std::move(folded))});
     return step->results();
   }

@@ -42,11 +42,11 @@ const BufferUse* FindUse(OpKind kind) {
 void MoveFactor(Op* step, const Value* old, Value* ring, Value* slot) {
   for (size_t factor : {0, 1}) {
     if (step->operand(factor) != old) continue;
-    ir::MatrixStepOp view(step);
+    ir::MmaOp view(step);
     std::vector<Value*> slots(view.slots().begin(), view.slots().end());
     slots.insert(factor == 0 ? slots.begin() : slots.end(), slot);
     step->SetOperand(factor, ring);
-    step->SetSegment(ir::MatrixStepOp::at_slots, slots);
+    step->SetSegment(ir::MmaOp::at_slots, slots);
   }
 }
 
@@ -55,13 +55,13 @@ void MoveFactor(Op* step, const Value* old, Value* ring, Value* slot) {
 bool HasPlainUses(const Op* buffer) {
   return std::ranges::all_of(buffer->result()->uses(), [](const ir::Use& use) {
     OpKind kind = use.user->kind();
-    return FindUse(kind) || kind == OpKind::MatrixStep || kind == OpKind::AsyncCopyWait;
+    return FindUse(kind) || kind == OpKind::Mma || kind == OpKind::AsyncCopyWait;
   });
 }
 
 const Value* SlotIndexOf(const Op* op, const Value* buffer) {
-  if (op->kind() == OpKind::MatrixStep) {
-    ir::MatrixStepOp step(const_cast<Op*>(op));
+  if (op->kind() == OpKind::Mma) {
+    ir::MmaOp step(const_cast<Op*>(op));
     if (buffer->type()->dims.size() != 3) return nullptr;
     return buffer == step.a() ? step.slots().front() : step.slots().back();
   }
@@ -80,7 +80,7 @@ void SetSlot(Op* op, size_t buffer_at, size_t index_at, Value* buffer, Value* sl
 }
 
 void MoveUse(Op* user, const Value* old, Value* ring, Value* slot) {
-  if (user->kind() == OpKind::MatrixStep) return MoveFactor(user, old, ring, slot);
+  if (user->kind() == OpKind::Mma) return MoveFactor(user, old, ring, slot);
   const BufferUse* use = FindUse(user->kind());
   KDL_CHECK(use, "'{}' takes no slot", user->info().spelling);
   SetSlot(user, use->buffer, use->index, ring, slot);

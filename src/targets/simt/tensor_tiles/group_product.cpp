@@ -5,12 +5,12 @@
 
 #include "ir/lane_map.h"
 #include "ir/views.h"
-#include "targets/simt/analysis/matrix_units.h"
+#include "targets/simt/analysis/mma_shapes.h"
 
 // The steps of a block of terms go on from the accumulator; those of a unit that sums up less exactly from 0 on, and workers add:
 //
-//   … = matrix_step %A, %B … into (%acc) ; … ; mma_commit ; mma_wait (%acc)
-//   … = matrix_step %A, %B … into (0) ; … ; mma_commit ; mma_wait (%part) ; %acc = %acc + %part
+//   … = mma %A, %B … into (%acc) ; … ; mma_commit ; mma_wait (%acc)
+//   … = mma %A, %B … into (0) ; … ; mma_commit ; mma_wait (%part) ; %acc = %acc + %part
 
 namespace kdl::simt {
 
@@ -36,10 +36,11 @@ void AtRegisters(ir::Builder& b, const Value* registers,
 }  // namespace
 
 Value* RegistersFor(ir::Builder& b, const TeamTiles& tiles, const Op* product, Value* target) {
-  const ir::Unit& unit = *NamedMatrixUnit(product)->unit;
-  if (unit.apart == 0 && tiles.IsInRegisters(product->result())) return target;
+  const ir::MatrixInstruction& instruction = *NamedMmaShape(product)->instruction;
+  if (instruction.apart == 0 && tiles.IsInRegisters(product->result())) return target;
   ir::LaneMap map = ir::MapOf(*product);
-  ir::Type type = b.types().Buffer(unit.acc, {map[0].held(), map[1].held()}, ir::Space::Scratch);
+  ir::Type type =
+      b.types().Buffer(instruction.acc, {map[0].held(), map[1].held()}, ir::Space::Scratch);
   return b.Create(OpKind::BufferNew, {}, {type})->result();
 }
 
@@ -63,7 +64,7 @@ GroupProduct::GroupProduct(ir::Builder& b, TeamTiles& tiles, const Op* product, 
     : b_(b),
       tiles_(tiles),
       product_(product),
-      unit_(*NamedMatrixUnit(product)->unit),
+      instruction_(*NamedMmaShape(product)->instruction),
       worker_(worker),
       rows_(rows),
       columns_(columns),
@@ -76,7 +77,7 @@ void GroupProduct::Begin(Value* registers) {
 
 void GroupProduct::Run(ProductBlock& block, Value* registers, Value* target,
                        const std::function<void()>& read) {
-  if (unit_.apart > 0) return RunApart(block, registers, target, read);
+  if (instruction_.apart > 0) return RunApart(block, registers, target, read);
   Await(Steps(0, terms_, block.Load()), registers);
   read();
   if (registers != target) block.Store(LoadRegisters(b_, registers), target);
@@ -85,9 +86,9 @@ void GroupProduct::Run(ProductBlock& block, Value* registers, Value* target,
 void GroupProduct::RunApart(ProductBlock& block, Value* registers, Value* target,
                             const std::function<void()>& read) {
   Values sums = block.Load();
-  for (int64_t first = 0; first < terms_; first += unit_.apart) {
-    int64_t end = std::min(first + unit_.apart, terms_);
-    Values zeros(sums.size(), b_.Bits(unit_.acc, 0));
+  for (int64_t first = 0; first < terms_; first += instruction_.apart) {
+    int64_t end = std::min(first + instruction_.apart, terms_);
+    Values zeros(sums.size(), b_.Bits(instruction_.acc, 0));
     Await(Steps(first, end, std::move(zeros)), registers);
     if (end == terms_) read();
     Values made = LoadRegisters(b_, registers);
@@ -97,7 +98,7 @@ void GroupProduct::RunApart(ProductBlock& block, Value* registers, Value* target
 }
 
 Values GroupProduct::Steps(int64_t first, int64_t end, Values sums) {
-  for (int64_t term = first; term < end; term += unit_.depth) sums = Step(term, sums);
+  for (int64_t term = first; term < end; term += instruction_.depth) sums = Step(term, sums);
   return sums;
 }
 
@@ -108,11 +109,10 @@ Values GroupProduct::Step(int64_t term, const Values& sums) {
   for (AxisId axis : product_->result()->type()->axes)
     place.push_back(tiles_.FactsAt(product_, axis).size);
   ir::NumberList folded = {rows_.has_terms_in_rows ? 1 : 0, columns_.has_terms_in_rows ? 1 : 0};
-  Op* step =
-      b_.Create(OpKind::MatrixStep,
-                {{rows_.ring}, {columns_.ring}, place, {rows_.slot, columns_.slot}, sums}, types,
-                {*product_->FindAttr(AttrKey::Unit), *product_->FindAttr(AttrKey::Map),
-                 ir::MakeAttr<AttrKey::Folded>(std::move(folded))});
+  Op* step = b_.Create(
+      OpKind::Mma, {{rows_.ring}, {columns_.ring}, place, {rows_.slot, columns_.slot}, sums}, types,
+      {*product_->FindAttr(AttrKey::Instruction), *product_->FindAttr(AttrKey::Map),
+       ir::MakeAttr<AttrKey::Folded>(std::move(folded))});
   return step->results();
 }
 

@@ -48,7 +48,7 @@ class GroupProduct {
   ir::Builder& b_;
   TeamTiles& tiles_;
   const ir::Op* product_;
-  const ir::Unit& unit_;
+  const ir::MatrixInstruction& instruction_;
   ir::Value* worker_;
   StepFactor rows_;
   StepFactor columns_;

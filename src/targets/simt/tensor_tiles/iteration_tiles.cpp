@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "ir/unit.h"
+#include "ir/matrix_instruction.h"
 #include "ir/views.h"
 #include "support/check.h"
 #include "targets/simt/analysis/iteration_needs.h"
-#include "targets/simt/analysis/matrix_units.h"
+#include "targets/simt/analysis/mma_shapes.h"
 #include "targets/simt/tensor_tiles/group_product.h"
 
 // Products of groups of workers in a loop that does more, as attention: each box has a ring and gates of its own, and each turn
@@ -18,10 +18,10 @@
 //   loop %j in 0 .. %S step 64 carry(…) {                      turn n = j / 64, slot s = n rem 2
 //     if (turn n + 1 exists) { if n > 0 { mbarrier_wait %k_empty[(n - 1) rem 2] … } tile_copy %k[…] … at %k_full ; %v alike }
 //     loop {team} { mbarrier_wait %k_full[s] phase n / 2
-//                   … = matrix_step %Q, %K … slots (0, s) … ; mma_commit ; mma_wait (%s) {ahead = 0}
+//                   … = mma %Q, %K … slots (0, s) … ; mma_commit ; mma_wait (%s) {ahead = 0}
 //                   mbarrier_arrive %k_empty[s] }
 //     … elementwise loops that make %P of %s ; loop {team} { proxy_fence } ; barrier
-//     loop {team} { … = matrix_step %P, %V … } }
+//     loop {team} { … = mma %P, %V … } }
 
 namespace kdl::simt {
 
@@ -37,8 +37,8 @@ using passes::OnFirstWorker;
 using passes::Values;
 
 bool GroupMultiplies(const Op* op) {
-  const MatrixUnit* unit = op->kind() == OpKind::Contraction ? NamedMatrixUnit(op) : nullptr;
-  return unit && unit->unit->goes_on;
+  const MmaShape* instruction = op->kind() == OpKind::Contraction ? NamedMmaShape(op) : nullptr;
+  return instruction && instruction->instruction->goes_on;
 }
 
 IterationTensorTiles::IterationTensorTiles(ir::Builder& b, TeamTiles& tiles, const Op* loop,

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/matrix_instruction.h"
 #include "ir/op_info.h"
-#include "ir/unit.h"
 #include "ir/views.h"
 #include "passes/rewriting/rewrite.h"
 #include "targets/simt/analysis/iteration_needs.h"
-#include "targets/simt/analysis/matrix_units.h"
+#include "targets/simt/analysis/mma_shapes.h"
 #include "targets/simt/analysis/tensor_tile_factors.h"
 #include "targets/simt/tensor_tiles/group_product.h"
 
@@ -21,7 +21,7 @@
 //   loop %n in 0 .. 3 { … turns 0, 1, 2 as below, which wait for nobody }
 //   loop %k in 0 .. %K step 64 {                            turn n = k / 64, slot s = n rem 4
 //     loop {team} { mbarrier_wait %full[s] phase n / 4
-//                   … = matrix_step %A, %B … slots (s, s) … ; mma_commit
+//                   … = mma %A, %B … slots (s, s) … ; mma_commit
 //                   mma_wait (%acc) {ahead = 1} ; if n > 0 { mbarrier_arrive %empty[(n + 3) rem 4] } }
 //     if (turn n + 3 exists) { if tile_copy_fits %a { loop {team, one} { mbarrier_wait %empty[…] phase … ; tile_copy %a[…] … at %full } }
 //                              else { … ; proxy_fence ; barrier ; loop {team, one} { mbarrier_arrive %full[…] } } … } }
@@ -238,7 +238,7 @@ void TensorTileLoop::Steps(Value* worker, Value* here, Value* number, Value* reg
 }
 
 /// Whether each turn waits for its own steps.
-bool TensorTileLoop::IsApart() const { return NamedMatrixUnit(product_)->unit->apart > 0; }
+bool TensorTileLoop::IsApart() const { return NamedMmaShape(product_)->instruction->apart > 0; }
 
 void TensorTileLoop::MmaWait(Value* registers, int64_t ahead) {
   b_.Create(OpKind::MmaWait, {{registers}}, {}, {ir::MakeAttr<AttrKey::Ahead>(ahead)});
@@ -287,8 +287,8 @@ bool HasSumsNear(const SimtFacts& facts, TeamTiles& tiles, const Op* product) {
 const Op* TensorTileProductIn(const Op* loop) {
   const Op* found = nullptr;
   for (const Op* op : *loop->region()) {
-    const MatrixUnit* unit = op->kind() == OpKind::Contraction ? NamedMatrixUnit(op) : nullptr;
-    if (unit && unit->unit->goes_on && IsTensorTileProduct(op)) found = op;
+    const MmaShape* instruction = op->kind() == OpKind::Contraction ? NamedMmaShape(op) : nullptr;
+    if (instruction && instruction->instruction->goes_on && IsTensorTileProduct(op)) found = op;
   }
   return found;
 }

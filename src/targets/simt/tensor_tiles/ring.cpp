@@ -1,6 +1,6 @@
 #include "targets/simt/tensor_tiles/ring.h"
 
-#include "ir/unit.h"
+#include "ir/matrix_instruction.h"
 #include "ir/views.h"
 #include "passes/rewriting/element_access.h"
 #include "support/check.h"

@@ -1,7 +1,7 @@
-#include "interp/ops/tile_steps.h"
+#include "interp/ops/tile_mma.h"
 
 #include "interp/elements.h"
-#include "ir/unit.h"
+#include "ir/matrix_instruction.h"
 #include "ir/views.h"
 
 // Steps of a unit for whole tiles of accumulators: the accumulators' one by one, each term read from its buffer.
@@ -11,7 +11,7 @@ namespace kdl::interp {
 namespace {
 
 using ir::AttrKey;
-using ir::TileStepsOp;
+using ir::TileMmaOp;
 
 /// A factor's buffer, and where in it the steps begin.
 class TileFactor {
@@ -34,7 +34,7 @@ class TileFactor {
   /// Terms that lie side by side, as the accumulator: so much further along the dimension, and along the last one. False: the core
   /// has stopped.
   bool Read(size_t dim, int64_t by, int64_t last, uint64_t* terms) const {
-    for (int iteration = 0; iteration < ir::GroupOf(*instruction_.fold->unit); ++iteration) {
+    for (int iteration = 0; iteration < ir::GroupOf(*instruction_.fold->mma); ++iteration) {
       std::vector<int64_t> index = first_;
       index[dim] += by;
       index.back() += last + iteration;
@@ -65,16 +65,16 @@ class TileFactor {
 
 }  // namespace
 
-void RunTileSteps(Core& core, Activation& here, const Instruction& instruction) {
+void RunTileMma(Core& core, Activation& here, const Instruction& instruction) {
   const ir::Op& op = *instruction.op;
-  const ir::Unit& unit = *instruction.fold->unit;
-  size_t place = op.SegmentBegin(TileStepsOp::at_place);
-  size_t accs = op.SegmentBegin(TileStepsOp::at_accs);
-  TileFactor rows(core, here, instruction, TileStepsOp::at_rows, place);
-  TileFactor columns(core, here, instruction, TileStepsOp::at_columns, place + rows.rank());
-  int64_t of_group = ir::GroupOf(unit);
+  const ir::MatrixInstruction& mma = *instruction.fold->mma;
+  size_t place = op.SegmentBegin(TileMmaOp::at_place);
+  size_t accs = op.SegmentBegin(TileMmaOp::at_accs);
+  TileFactor rows(core, here, instruction, TileMmaOp::at_rows, place);
+  TileFactor columns(core, here, instruction, TileMmaOp::at_columns, place + rows.rank());
+  int64_t of_group = ir::GroupOf(mma);
   auto groups = static_cast<int64_t>(here.scalar(instruction.operands[accs - 1]));
-  if (groups % unit.tile_groups != 0)
+  if (groups % mma.tile_groups != 0)
     return core.Break(instruction, "takes steps that fill no tiles");
   auto along = static_cast<size_t>(op.attr<AttrKey::Along>()[0]);
   auto of_row = static_cast<size_t>(op.attr<AttrKey::Sizes>()[1]);
@@ -84,15 +84,15 @@ void RunTileSteps(Core& core, Activation& here, const Instruction& instruction) 
     auto row = static_cast<int64_t>(n / of_row);
     auto column = static_cast<int64_t>(n % of_row * lanes.size());
     for (uint64_t& acc : lanes) {
-      for (int64_t group = 0; group < groups; group += unit.depth / of_group) {
-        uint64_t a[ir::kMaxUnitDepth];
-        uint64_t b[ir::kMaxUnitDepth];
-        for (int64_t at = 0; at < unit.depth; at += of_group) {
+      for (int64_t group = 0; group < groups; group += mma.depth / of_group) {
+        uint64_t a[ir::kMaxInstructionDepth];
+        uint64_t b[ir::kMaxInstructionDepth];
+        for (int64_t at = 0; at < mma.depth; at += of_group) {
           int64_t number = group + at / of_group;
           if (!rows.Read(along, row, number * of_group, a + at)) return;
           if (!columns.Read(columns.rank() - 2, number, column * of_group, b + at)) return;
         }
-        acc = ir::RunStep(unit, acc, a, b);
+        acc = ir::RunStep(mma, acc, a, b);
       }
       ++column;
     }

@@ -1,8 +1,8 @@
-#include "interp/ops/matrix_step.h"
+#include "interp/ops/mma.h"
 
 #include "interp/elements.h"
 #include "ir/lane_map.h"
-#include "ir/unit.h"
+#include "ir/matrix_instruction.h"
 #include "ir/views.h"
 
 // A worker's part of a step of matrices, which it computes by itself: its points' terms, read from the team's memory.
@@ -42,7 +42,7 @@ Factor FactorOf(Core& core, Activation& here, const Instruction& instruction, si
                 0,
                 1};
   if (first == 0) return factor;
-  size_t slot = instruction.op->SegmentBegin(ir::MatrixStepOp::at_slots);
+  size_t slot = instruction.op->SegmentBegin(ir::MmaOp::at_slots);
   // Those of the second factor come after those of the first one.
   if (operand == 1 && instruction.op->operand(0)->type()->dims.size() == 3) ++slot;
   factor.slot = static_cast<int64_t>(here.scalar(instruction.operands[slot]));
@@ -53,7 +53,7 @@ Factor FactorOf(Core& core, Activation& here, const Instruction& instruction, si
 /// The terms at a row or column, as the accumulator; false: the core has stopped.
 bool ReadTerms(Core& core, const Instruction& instruction, const Factor& factor, int64_t kept,
                int64_t first, uint64_t* terms) {
-  for (int iteration = 0; iteration < instruction.fold->unit->depth; ++iteration) {
+  for (int iteration = 0; iteration < instruction.fold->mma->depth; ++iteration) {
     int64_t offset = factor.Offset(kept, first + iteration);
     if (offset < 0) {
       core.Break(instruction, "takes a term that is outside of its buffer");
@@ -78,9 +78,9 @@ std::vector<int64_t> PlacesOf(const ir::AxisDigits& digits, int64_t worker) {
 
 }  // namespace
 
-void RunMatrixStep(Core& core, Activation& here, const Instruction& instruction) {
-  using Step = ir::MatrixStepOp;
-  const ir::Unit& unit = *instruction.fold->unit;
+void RunMma(Core& core, Activation& here, const Instruction& instruction) {
+  using Step = ir::MmaOp;
+  const ir::MatrixInstruction& mma = *instruction.fold->mma;
   auto place = [&](size_t number) {
     return static_cast<int64_t>(here.scalar(instruction.operands[Step::at_place + number]));
   };
@@ -96,14 +96,14 @@ void RunMatrixStep(Core& core, Activation& here, const Instruction& instruction)
   for (int64_t row : PlacesOf(map[0], worker)) {
     for (int64_t column : PlacesOf(map[1], worker)) {
       size_t at = results.size();
-      results.push_back(UnspecifiedBits(unit.acc));
+      results.push_back(UnspecifiedBits(mma.acc));
       if (row >= rows || column >= columns) continue;
-      uint64_t of_row[ir::kMaxUnitDepth];
-      uint64_t of_column[ir::kMaxUnitDepth];
+      uint64_t of_row[ir::kMaxInstructionDepth];
+      uint64_t of_column[ir::kMaxInstructionDepth];
       if (!ReadTerms(core, instruction, a, row, term, of_row)) return;
       if (!ReadTerms(core, instruction, b, column, term, of_column)) return;
       uint64_t acc = here.scalar(instruction.operands[first_acc + at]);
-      results[at] = ir::RunStep(unit, acc, of_row, of_column);
+      results[at] = ir::RunStep(mma, acc, of_row, of_column);
     }
   }
   for (size_t i = 0; i < results.size(); ++i) here.scalar(instruction.results[i]) = results[i];

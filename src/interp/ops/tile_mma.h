@@ -4,6 +4,6 @@
 
 namespace kdl::interp {
 
-void RunTileSteps(Core& core, Activation& here, const Instruction& instruction);
+void RunTileMma(Core& core, Activation& here, const Instruction& instruction);
 
 }  // namespace kdl::interp

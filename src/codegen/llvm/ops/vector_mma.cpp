@@ -9,7 +9,7 @@
 #include <numeric>
 #include <string>
 
-#include "codegen/llvm/ops/unit_steps.h"
+#include "codegen/llvm/ops/vector_mma.h"
 #include "ir/op_info.h"
 #include "ir/views.h"
 #include "support/check.h"
@@ -20,10 +20,11 @@
 namespace kdl::codegen {
 
 const StepInstruction& InstructionOf(const Emitter& emitter, const ir::Op* op) {
-  std::string_view unit = op->attr<ir::AttrKey::Unit>().text();
-  auto found = std::ranges::find_if(emitter.code.steps,
-                                    [&](const StepInstruction& row) { return row.unit == unit; });
-  KDL_CHECK(found != emitter.code.steps.end(), "'{}' is no instruction here", unit);
+  std::string_view instruction = op->attr<ir::AttrKey::Instruction>().text();
+  auto found = std::ranges::find_if(emitter.code.steps, [&](const StepInstruction& row) {
+    return row.instruction == instruction;
+  });
+  KDL_CHECK(found != emitter.code.steps.end(), "'{}' is no instruction here", instruction);
   return *found;
 }
 
@@ -115,7 +116,7 @@ llvm::Value* SumsOfMoved(Emitter& emitter, llvm::Intrinsic::ID id, llvm::Value* 
 /// One term of each pair, by the instruction that takes both: the other one is -0 times +0, which leaves sums as they are.
 void EmitChainStep(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
-  ir::UnitStepOp step(op);
+  ir::VectorMmaOp step(op);
   int64_t lanes = ir::Lanes(step.acc()->type());
   int64_t padded = std::max(lanes, kLeastBits / 32);
   llvm::Intrinsic::ID id = IntrinsicOf(InstructionOf(emitter, op), padded * 32);
@@ -140,7 +141,7 @@ void EmitChainStep(Emitter& emitter, ir::Op* op) {
 void EmitStepOfTypes(Emitter& emitter, ir::Op* op, const StepInstruction& instruction,
                      int64_t padded) {
   auto& builder = emitter.builder;
-  ir::UnitStepOp step(op);
+  ir::VectorMmaOp step(op);
   ir::Type acc = step.acc()->type();
   int64_t parts = instruction.depth / instruction.taken;
   int64_t granules = padded * 8 * Bytes(acc->scalar) / kLeastBits;
@@ -180,10 +181,10 @@ void EmitStepOfTypes(Emitter& emitter, ir::Op* op, const StepInstruction& instru
   emitter.Set(step.result(), Shortened(emitter, sums, ir::Lanes(acc)));
 }
 
-void EmitUnitStep(Emitter& emitter, ir::Op* op) {
+void EmitVectorMma(Emitter& emitter, ir::Op* op) {
   if (op->HasAttr(ir::AttrKey::Part)) return EmitChainStep(emitter, op);
   auto& builder = emitter.builder;
-  ir::UnitStepOp step(op);
+  ir::VectorMmaOp step(op);
   ir::Type acc = step.acc()->type();
   int64_t acc_bits = 8 * Bytes(acc->scalar);
   int64_t lanes = ir::Lanes(acc);
@@ -212,8 +213,8 @@ void TakesTeam(Emitter&, ir::Op* op) { KDL_UNREACHABLE("'{}' takes a team", op->
 
 }  // namespace
 
-KDL_EMIT(UnitStep, EmitUnitStep)
-KDL_EMIT(MatrixStep, TakesTeam)
+KDL_EMIT(VectorMma, EmitVectorMma)
+KDL_EMIT(Mma, TakesTeam)
 KDL_EMIT(AsyncCopy, TakesTeam)
 KDL_EMIT(AsyncCopyCommit, TakesTeam)
 KDL_EMIT(AsyncCopyWait, TakesTeam)

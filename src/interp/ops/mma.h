@@ -4,6 +4,6 @@
 
 namespace kdl::interp {
 
-void RunMatrixStep(Core& core, Activation& here, const Instruction& instruction);
+void RunMma(Core& core, Activation& here, const Instruction& instruction);
 
 }  // namespace kdl::interp

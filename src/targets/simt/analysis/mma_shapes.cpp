@@ -1,4 +1,4 @@
-#include "targets/simt/analysis/matrix_units.h"
+#include "targets/simt/analysis/mma_shapes.h"
 
 #include <algorithm>
 
@@ -42,12 +42,13 @@ bool HasWholeTensorTiles(const SimtFacts& facts, const ir::Op* product) {
 }
 
 /// Whether the factors are the unit's as they are, that of the result's rows the first one's.
-bool HasOwnFactors(const ir::Unit& unit, const ir::Op* product) {
+bool HasOwnFactors(const ir::MatrixInstruction& instruction, const ir::Op* product) {
   auto is = [&](size_t factor, kdl::Scalar scalar) {
     return ir::NarrowFactor(product->operand(factor))->type()->scalar == scalar;
   };
-  if (!is(0, unit.a) || !is(1, unit.b)) return false;
-  return unit.a == unit.b || (*OuterAxes(product))[0] == product->result()->type()->axes[0];
+  if (!is(0, instruction.a) || !is(1, instruction.b)) return false;
+  return instruction.a == instruction.b ||
+         (*OuterAxes(product))[0] == product->result()->type()->axes[0];
 }
 
 /// Whether terms are side by side in the tensors of factors that come as boxes.
@@ -58,11 +59,14 @@ bool HasTermsSideBySide(const ir::Op* product) {
   });
 }
 
-bool Multiplies(const MatrixUnit& unit, const ir::Op* product) {
+bool Multiplies(const MmaShape& instruction, const ir::Op* product) {
   if (!OuterAxes(product) || product->attr<AttrKey::Axes>().size() != 1) return false;
-  if (!ir::Suits(*unit.unit, *product) || !HasOwnFactors(*unit.unit, product)) return false;
-  return !unit.unit->goes_on || ((IsTensorTileProduct(product) || IsIterationProduct(product)) &&
-                                 (!WantsTermsSideBySide(unit) || HasTermsSideBySide(product)));
+  if (!ir::Suits(*instruction.instruction, *product) ||
+      !HasOwnFactors(*instruction.instruction, product))
+    return false;
+  return !instruction.instruction->goes_on ||
+         ((IsTensorTileProduct(product) || IsIterationProduct(product)) &&
+          (!WantsTermsSideBySide(instruction) || HasTermsSideBySide(product)));
 }
 
 }  // namespace
@@ -79,28 +83,32 @@ int64_t MbarrierOrderedBytes(const ir::Op* product) {
   return bytes;
 }
 
-const MatrixUnit* FindMatrixUnit(const SimtFacts& facts, const ir::Op* product) {
-  auto found = std::ranges::find_if(
-      facts.matrix_units, [&](const MatrixUnit& unit) { return Multiplies(unit, product); });
-  return found == facts.matrix_units.end() ? nullptr : &*found;
-}
-
-const MatrixUnit* BestMatrixUnit(const SimtFacts& facts, const ir::Op* product) {
-  auto found = std::ranges::find_if(facts.matrix_units, [&](const MatrixUnit& unit) {
-    return Multiplies(unit, product) && MatrixMap(facts, unit, product);
+const MmaShape* FindMmaShape(const SimtFacts& facts, const ir::Op* product) {
+  auto found = std::ranges::find_if(facts.mma_shapes, [&](const MmaShape& instruction) {
+    return Multiplies(instruction, product);
   });
-  return found == facts.matrix_units.end() ? nullptr : &*found;
+  return found == facts.mma_shapes.end() ? nullptr : &*found;
 }
 
-const MatrixUnit* NamedMatrixUnit(const ir::Op* product) {
-  if (!product->HasAttr(AttrKey::Unit)) return nullptr;
-  Name name = product->attr<AttrKey::Unit>();
-  const auto* found = std::ranges::find_if(
-      kMatrixUnits, [&](const MatrixUnit& unit) { return unit.unit->name == name.text(); });
-  return found == std::end(kMatrixUnits) ? nullptr : found;
+const MmaShape* BestMmaShape(const SimtFacts& facts, const ir::Op* product) {
+  auto found = std::ranges::find_if(facts.mma_shapes, [&](const MmaShape& instruction) {
+    return Multiplies(instruction, product) && MatrixMap(facts, instruction, product);
+  });
+  return found == facts.mma_shapes.end() ? nullptr : &*found;
 }
 
-bool WantsTermsSideBySide(const MatrixUnit& unit) { return Bytes(unit.unit->a) != 2; }
+const MmaShape* NamedMmaShape(const ir::Op* product) {
+  if (!product->HasAttr(AttrKey::Instruction)) return nullptr;
+  Name name = product->attr<AttrKey::Instruction>();
+  const auto* found = std::ranges::find_if(kMmaShapes, [&](const MmaShape& instruction) {
+    return instruction.instruction->name == name.text();
+  });
+  return found == std::end(kMmaShapes) ? nullptr : found;
+}
+
+bool WantsTermsSideBySide(const MmaShape& instruction) {
+  return Bytes(instruction.instruction->a) != 2;
+}
 
 namespace {
 
@@ -121,30 +129,30 @@ int64_t MadeBytes(const ir::Function& kernel) {
 
 }  // namespace
 
-std::optional<LaneMap> MatrixMap(const SimtFacts& facts, const MatrixUnit& unit,
+std::optional<LaneMap> MatrixMap(const SimtFacts& facts, const MmaShape& instruction,
                                  const ir::Op* product) {
   const ir::Function& kernel = *product->parent_region()->function();
   auto extent = [&](ir::AxisId axis) { return kernel.axis(axis).extent->value; };
   const ir::AxisList& axes = product->result()->type()->axes;
   int64_t rows = extent(axes[0]);
   int64_t columns = extent(axes[1]);
-  bool is_whole = extent(product->attr<AttrKey::Axes>()[0]) % unit.unit->depth == 0 &&
-                  columns % unit.columns_together() == 0;
-  if (!is_whole || (unit.unit->goes_on && !HasWholeTensorTiles(facts, product)))
+  bool is_whole = extent(product->attr<AttrKey::Axes>()[0]) % instruction.instruction->depth == 0 &&
+                  columns % instruction.columns_together() == 0;
+  if (!is_whole || (instruction.instruction->goes_on && !HasWholeTensorTiles(facts, product)))
     return std::nullopt;
   // A small team holds all that the kernel's products make, or gives way to a large one.
-  bool small_holds = MadeBytes(kernel) <= facts.workers * unit.held_bytes;
+  bool small_holds = MadeBytes(kernel) <= facts.workers * instruction.held_bytes;
   for (int64_t workers : {small_holds ? facts.workers : facts.most_workers, facts.most_workers}) {
-    for (int64_t groups = workers / unit.workers; groups >= 1; groups /= 2) {
-      bool fits =
-          unit.unit->goes_on ? rows == unit.rows * groups : rows % (unit.rows * groups) == 0;
+    for (int64_t groups = workers / instruction.workers; groups >= 1; groups /= 2) {
+      bool fits = instruction.instruction->goes_on ? rows == instruction.rows * groups
+                                                   : rows % (instruction.rows * groups) == 0;
       if (!fits) continue;
-      LaneMap map = {unit.row, unit.column};
+      LaneMap map = {instruction.row, instruction.column};
       map[0].workers *= groups;
-      map[0].repeats *= rows / (unit.rows * groups);
-      map[1].repeats *= columns / unit.columns;
-      int64_t held = map[0].held() * map[1].held() * Bytes(unit.unit->acc);
-      if (held <= unit.held_bytes) return map;
+      map[0].repeats *= rows / (instruction.rows * groups);
+      map[1].repeats *= columns / instruction.columns;
+      int64_t held = map[0].held() * map[1].held() * Bytes(instruction.instruction->acc);
+      if (held <= instruction.held_bytes) return map;
     }
   }
   return std::nullopt;

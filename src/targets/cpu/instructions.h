@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string_view>
 
+#include "ir/matrix_instruction.h"
 #include "ir/op_kind.h"
-#include "ir/unit.h"
 #include "kdl/kernel_abi.h"
-#include "targets/units.h"
+#include "targets/instructions.h"
 
 namespace kdl::cpu {
 
@@ -16,7 +16,8 @@ namespace kdl::cpu {
 using targets::kBf16Pairs;
 
 /// Integers are multiplied exactly and added up in 32 bits that wrap, whatever takes how many of them at once.
-constexpr ir::Unit IntegerUnit(std::string_view name, Scalar a, Scalar b, Scalar acc) {
+constexpr ir::MatrixInstruction IntegerInstruction(std::string_view name, Scalar a, Scalar b,
+                                                   Scalar acc) {
   return {.name = name,
           .a = a,
           .b = b,
@@ -27,85 +28,89 @@ constexpr ir::Unit IntegerUnit(std::string_view name, Scalar a, Scalar b, Scalar
           .term = ir::OpKind::Mul};
 }
 /// AMX's: a tile has rows for 16 steps of a column.
-constexpr ir::Unit TileUnit(std::string_view name, Scalar a, Scalar b, Scalar acc) {
-  ir::Unit unit = IntegerUnit(name, a, b, acc);
-  unit.tile_groups = 16;
-  return unit;
+constexpr ir::MatrixInstruction TileInstruction(std::string_view name, Scalar a, Scalar b,
+                                                Scalar acc) {
+  ir::MatrixInstruction instruction = IntegerInstruction(name, a, b, acc);
+  instruction.tile_groups = 16;
+  return instruction;
 }
 /// Those of aarch64, which multiply two rows by two columns of eight terms.
-constexpr ir::Unit MatrixUnit(std::string_view name, Scalar a, Scalar b, Scalar acc) {
-  ir::Unit unit = IntegerUnit(name, a, b, acc);
-  unit.depth = 8;
-  unit.tile_groups = 1;
-  return unit;
+constexpr ir::MatrixInstruction BlockInstruction(std::string_view name, Scalar a, Scalar b,
+                                                 Scalar acc) {
+  ir::MatrixInstruction instruction = IntegerInstruction(name, a, b, acc);
+  instruction.depth = 8;
+  instruction.tile_groups = 1;
+  return instruction;
 }
-inline constexpr ir::Unit kBytes = IntegerUnit("x86.vpdpbusd", Scalar::U8, Scalar::I8, Scalar::I32);
-inline constexpr ir::Unit kBytesU32 =
-    IntegerUnit("x86.vpdpbusd_u32", Scalar::U8, Scalar::I8, Scalar::U32);
-inline constexpr ir::Unit kWords =
-    IntegerUnit("x86.vpdpwssd", Scalar::I16, Scalar::I16, Scalar::I32);
-inline constexpr ir::Unit kWordsU32 =
-    IntegerUnit("x86.vpdpwssd_u32", Scalar::I16, Scalar::I16, Scalar::U32);
-inline constexpr ir::Unit kMadd =
-    IntegerUnit("x86.vpmaddwd", Scalar::I16, Scalar::I16, Scalar::I32);
-inline constexpr ir::Unit kMaddU32 =
-    IntegerUnit("x86.vpmaddwd_u32", Scalar::I16, Scalar::I16, Scalar::U32);
+inline constexpr ir::MatrixInstruction kBytes =
+    IntegerInstruction("x86.vpdpbusd", Scalar::U8, Scalar::I8, Scalar::I32);
+inline constexpr ir::MatrixInstruction kBytesU32 =
+    IntegerInstruction("x86.vpdpbusd_u32", Scalar::U8, Scalar::I8, Scalar::U32);
+inline constexpr ir::MatrixInstruction kWords =
+    IntegerInstruction("x86.vpdpwssd", Scalar::I16, Scalar::I16, Scalar::I32);
+inline constexpr ir::MatrixInstruction kWordsU32 =
+    IntegerInstruction("x86.vpdpwssd_u32", Scalar::I16, Scalar::I16, Scalar::U32);
+inline constexpr ir::MatrixInstruction kMadd =
+    IntegerInstruction("x86.vpmaddwd", Scalar::I16, Scalar::I16, Scalar::I32);
+inline constexpr ir::MatrixInstruction kMaddU32 =
+    IntegerInstruction("x86.vpmaddwd_u32", Scalar::I16, Scalar::I16, Scalar::U32);
 /// Taken for tiles of accumulators where the factors lie so; their sums are those of vpdpbusd.
-inline constexpr ir::Unit kTileBytes = TileUnit("x86.tdpbusd", Scalar::U8, Scalar::I8, Scalar::I32);
-inline constexpr ir::Unit kTileBytesU32 =
-    TileUnit("x86.tdpbusd_u32", Scalar::U8, Scalar::I8, Scalar::U32);
-inline constexpr ir::Unit kTileSigned =
-    TileUnit("x86.tdpbssd", Scalar::I8, Scalar::I8, Scalar::I32);
-inline constexpr ir::Unit kTileSignedU32 =
-    TileUnit("x86.tdpbssd_u32", Scalar::I8, Scalar::I8, Scalar::U32);
-inline constexpr ir::Unit kTileUnsigned =
-    TileUnit("x86.tdpbuud", Scalar::U8, Scalar::U8, Scalar::U32);
-inline constexpr ir::Unit kTileUnsignedI32 =
-    TileUnit("x86.tdpbuud_i32", Scalar::U8, Scalar::U8, Scalar::I32);
+inline constexpr ir::MatrixInstruction kTileBytes =
+    TileInstruction("x86.tdpbusd", Scalar::U8, Scalar::I8, Scalar::I32);
+inline constexpr ir::MatrixInstruction kTileBytesU32 =
+    TileInstruction("x86.tdpbusd_u32", Scalar::U8, Scalar::I8, Scalar::U32);
+inline constexpr ir::MatrixInstruction kTileSigned =
+    TileInstruction("x86.tdpbssd", Scalar::I8, Scalar::I8, Scalar::I32);
+inline constexpr ir::MatrixInstruction kTileSignedU32 =
+    TileInstruction("x86.tdpbssd_u32", Scalar::I8, Scalar::I8, Scalar::U32);
+inline constexpr ir::MatrixInstruction kTileUnsigned =
+    TileInstruction("x86.tdpbuud", Scalar::U8, Scalar::U8, Scalar::U32);
+inline constexpr ir::MatrixInstruction kTileUnsignedI32 =
+    TileInstruction("x86.tdpbuud_i32", Scalar::U8, Scalar::U8, Scalar::I32);
 /// What TDPBF16PS computes of tiles with 16 pairs in a row: their even and their odd terms in chains of FMAs, which flush.
-inline constexpr ir::Unit kTileBf16{.name = "x86.tdpbf16ps",
-                                    .a = Scalar::BF16,
-                                    .b = Scalar::BF16,
-                                    .acc = Scalar::F32,
-                                    .depth = 32,
-                                    .order = ir::StepOrder::TwoChains,
-                                    .flushes = true,
-                                    .term = ir::OpKind::FmaFlush,
-                                    .group = 2,
-                                    .tile_groups = 16};
-inline constexpr ir::Unit kSignedBytes =
-    IntegerUnit("aarch64.sdot", Scalar::I8, Scalar::I8, Scalar::I32);
-inline constexpr ir::Unit kUnsignedBytes =
-    IntegerUnit("aarch64.udot", Scalar::U8, Scalar::U8, Scalar::U32);
-inline constexpr ir::Unit kMixedBytes =
-    IntegerUnit("aarch64.usdot", Scalar::U8, Scalar::I8, Scalar::I32);
-inline constexpr ir::Unit kSignedMatrix =
-    MatrixUnit("aarch64.smmla", Scalar::I8, Scalar::I8, Scalar::I32);
-inline constexpr ir::Unit kUnsignedMatrix =
-    MatrixUnit("aarch64.ummla", Scalar::U8, Scalar::U8, Scalar::U32);
-inline constexpr ir::Unit kMixedMatrix =
-    MatrixUnit("aarch64.usmmla", Scalar::U8, Scalar::I8, Scalar::I32);
+inline constexpr ir::MatrixInstruction kTileBf16{.name = "x86.tdpbf16ps",
+                                                 .a = Scalar::BF16,
+                                                 .b = Scalar::BF16,
+                                                 .acc = Scalar::F32,
+                                                 .depth = 32,
+                                                 .order = ir::StepOrder::TwoChains,
+                                                 .flushes = true,
+                                                 .term = ir::OpKind::FmaFlush,
+                                                 .group = 2,
+                                                 .tile_groups = 16};
+inline constexpr ir::MatrixInstruction kSignedBytes =
+    IntegerInstruction("aarch64.sdot", Scalar::I8, Scalar::I8, Scalar::I32);
+inline constexpr ir::MatrixInstruction kUnsignedBytes =
+    IntegerInstruction("aarch64.udot", Scalar::U8, Scalar::U8, Scalar::U32);
+inline constexpr ir::MatrixInstruction kMixedBytes =
+    IntegerInstruction("aarch64.usdot", Scalar::U8, Scalar::I8, Scalar::I32);
+inline constexpr ir::MatrixInstruction kSignedMatrix =
+    BlockInstruction("aarch64.smmla", Scalar::I8, Scalar::I8, Scalar::I32);
+inline constexpr ir::MatrixInstruction kUnsignedMatrix =
+    BlockInstruction("aarch64.ummla", Scalar::U8, Scalar::U8, Scalar::U32);
+inline constexpr ir::MatrixInstruction kMixedMatrix =
+    BlockInstruction("aarch64.usmmla", Scalar::U8, Scalar::I8, Scalar::I32);
 /// What BFDOT computes where FPCR.EBF is 0: two products and their sum, then the accumulator's, each rounded to odd.
-inline constexpr ir::Unit kBf16Dot{.name = "aarch64.bfdot",
-                                   .a = Scalar::BF16,
-                                   .b = Scalar::BF16,
-                                   .acc = Scalar::F32,
-                                   .depth = 2,
-                                   .order = ir::StepOrder::Pairs,
-                                   .flushes = true,
-                                   .term = ir::OpKind::Mul,
-                                   .to_odd = true};
+inline constexpr ir::MatrixInstruction kBf16Dot{.name = "aarch64.bfdot",
+                                                .a = Scalar::BF16,
+                                                .b = Scalar::BF16,
+                                                .acc = Scalar::F32,
+                                                .depth = 2,
+                                                .order = ir::StepOrder::Pairs,
+                                                .flushes = true,
+                                                .term = ir::OpKind::Mul,
+                                                .to_odd = true};
 /// What BFMMLA computes of a row and a column, or two BFDOTs, one after the other.
-inline constexpr ir::Unit kBf16Matrix{.name = "aarch64.bfmmla",
-                                      .a = Scalar::BF16,
-                                      .b = Scalar::BF16,
-                                      .acc = Scalar::F32,
-                                      .depth = 4,
-                                      .order = ir::StepOrder::PairsInSequence,
-                                      .flushes = true,
-                                      .term = ir::OpKind::Mul,
-                                      .to_odd = true,
-                                      .tile_groups = 1};
+inline constexpr ir::MatrixInstruction kBf16Matrix{.name = "aarch64.bfmmla",
+                                                   .a = Scalar::BF16,
+                                                   .b = Scalar::BF16,
+                                                   .acc = Scalar::F32,
+                                                   .depth = 4,
+                                                   .order = ir::StepOrder::PairsInSequence,
+                                                   .flushes = true,
+                                                   .term = ir::OpKind::Mul,
+                                                   .to_odd = true,
+                                                   .tile_groups = 1};
 
 using SumIntrinsics = std::array<std::string_view, 3>;  ///< of sums of 128, 256 and 512 bits
 
@@ -115,12 +120,12 @@ using TileIntrinsics = std::array<std::string_view, 2>;
 /// A unit whose step is an instruction of the architecture's processors with the features, bits of abi.def.
 struct Instruction {
   std::string_view arch;
-  const ir::Unit* unit;
+  const ir::MatrixInstruction* instruction;
   uint64_t features;
   std::string_view intrinsic;
   SumIntrinsics sums = {};  ///< where an addition of its own follows
   TileIntrinsics tiles = {};
-  const ir::Unit* by =
+  const ir::MatrixInstruction* by =
       nullptr;  ///< whose the intrinsic is, of other signs or fewer terms; null: the unit's
   std::string_view scalable = {};  ///< where vectors of more than 128 bits are scalable ones
 };
@@ -197,16 +202,16 @@ inline constexpr Instruction kInstructions[] = {
 };
 
 /// Whether what the unit's instruction multiplies is added to the accumulator by another one.
-constexpr bool AddsAlone(const ir::Unit* unit) {
-  return std::ranges::any_of(kInstructions, [unit](const Instruction& row) {
-    return row.unit == unit && !row.sums[0].empty();
+constexpr bool AddsAlone(const ir::MatrixInstruction* instruction) {
+  return std::ranges::any_of(kInstructions, [instruction](const Instruction& row) {
+    return row.instruction == instruction && !row.sums[0].empty();
   });
 }
 
 /// Of every processor: the language's definitions are.
-inline constexpr const ir::Unit* kDefined[] = {&kBf16Pairs};
+inline constexpr const ir::MatrixInstruction* kDefined[] = {&kBf16Pairs};
 /// All that one of them may have.
-inline constexpr const ir::Unit* kUnits[] = {
+inline constexpr const ir::MatrixInstruction* kMatrixInstructions[] = {
     &kBf16Pairs,    &kBytes,           &kBytesU32,     &kWords,         &kWordsU32,
     &kMadd,         &kMaddU32,         &kSignedBytes,  &kUnsignedBytes, &kMixedBytes,
     &kBf16Dot,      &kTileBytes,       &kTileBytesU32, &kTileSigned,    &kTileSignedU32,
@@ -214,13 +219,15 @@ inline constexpr const ir::Unit* kUnits[] = {
     &kMixedMatrix,  &kBf16Matrix};
 static_assert(std::ranges::all_of(kInstructions,
                                   [](const Instruction& row) {
-                                    return std::ranges::find(kUnits, row.unit) != std::end(kUnits);
+                                    return std::ranges::find(kMatrixInstructions,
+                                                             row.instruction) !=
+                                           std::end(kMatrixInstructions);
                                   }),
-              "a unit of kInstructions is missing in kUnits");
+              "a unit of kInstructions is missing in kMatrixInstructions");
 static_assert(std::ranges::none_of(kDefined,
-                                   [](const ir::Unit* unit) {
-                                     return unit->order != ir::StepOrder::Forward &&
-                                            unit->order != ir::StepOrder::Backward;
+                                   [](const ir::MatrixInstruction* instruction) {
+                                     return instruction->order != ir::StepOrder::Forward &&
+                                            instruction->order != ir::StepOrder::Backward;
                                    }),
               "its passes take terms one by one");
 

@@ -26,7 +26,7 @@ enum class StepOrder : uint8_t {
 /// What multiplies and adds, as its results show it. A family of targets has a table of them; the attribute `unit` of a
 /// contraction names a row, so that the interpreter computes what the machine does. A contraction that names none takes
 /// its terms one by one, an fma each.
-struct Unit {
+struct MatrixInstruction {
   std::string_view name;
   Scalar a;  ///< its elements, and those of b
   Scalar b;
@@ -55,18 +55,20 @@ struct Unit {
   bool of_tf32 = false;
 };
 
-inline constexpr int kMaxUnitDepth = 32;
+inline constexpr int kMaxInstructionDepth = 32;
 /// A tile of accumulators has no more rows.
 inline constexpr int64_t kMostTileRows = 16;
 
 /// Whether the row says something that can be done.
-bool IsSound(const Unit& unit);
+bool IsSound(const MatrixInstruction& instruction);
 
-inline int GroupOf(const Unit& unit) { return unit.group == 0 ? unit.depth : unit.group; }
+inline int GroupOf(const MatrixInstruction& instruction) {
+  return instruction.group == 0 ? instruction.depth : instruction.group;
+}
 
 /// Of a chain's terms in a step the one that comes at `turn`.
-inline int TermAt(const Unit& unit, int iteration) {
-  return unit.order == StepOrder::Backward ? unit.depth - 1 - iteration : iteration;
+inline int TermAt(const MatrixInstruction& instruction, int iteration) {
+  return instruction.order == StepOrder::Backward ? instruction.depth - 1 - iteration : iteration;
 }
 
 /// Folds `depth` terms, a power of two, as Pairs says: `add(a, b)` of neighbours, until one is left, which is returned.
@@ -86,14 +88,15 @@ bool IsTf32(const Value* factor);
 
 /// Whether the unit multiplies what the contraction does, in one chain. Of integers it takes those that go into its factors as
 /// they are, and those of which one goes there but for its sign, where the other one sums up.
-bool Suits(const Unit& unit, const Op& contraction);
+bool Suits(const MatrixInstruction& instruction, const Op& contraction);
 
 /// Whether it does, and all numbers that the factors may be are numbers of the unit's.
-bool TakesAsTheyAre(const Unit& unit, const Op& contraction);
+bool TakesAsTheyAre(const MatrixInstruction& instruction, const Op& contraction);
 
 /// Of the units that suit, the first one with the narrowest factors, one that takes them as they are where there is one. Null: none
 /// suits.
-const Unit* BestUnit(std::span<const Unit* const> units, const Op& contraction);
+const MatrixInstruction* BestInstruction(std::span<const MatrixInstruction* const> instructions,
+                                         const Op& contraction);
 
 /// Factors of integers, as narrow as they come, in the unit's order; of which one may go there but for its sign.
 struct FittedFactors {
@@ -103,15 +106,18 @@ struct FittedFactors {
   bool moves_b = false;
 };
 /// How an integers' unit takes them; nothing: not at all.
-std::optional<FittedFactors> FitFactors(const Unit& unit, const Op& contraction);
+std::optional<FittedFactors> FitFactors(const MatrixInstruction& instruction,
+                                        const Op& contraction);
 
 /// The accumulator after a sum that the unit has made apart from it.
-uint64_t TakeSum(const Unit& unit, uint64_t acc, uint64_t sum);
+uint64_t TakeSum(const MatrixInstruction& instruction, uint64_t acc, uint64_t sum);
 
 /// One of a unit's two chains after the terms that it takes of a group, a pair.
-uint64_t RunChain(const Unit& unit, int chain, uint64_t acc, const uint64_t* a, const uint64_t* b);
+uint64_t RunChain(const MatrixInstruction& instruction, int chain, uint64_t acc, const uint64_t* a,
+                  const uint64_t* b);
 
 /// The accumulator after a step: `depth` terms, of factors as acc.
-uint64_t RunStep(const Unit& unit, uint64_t acc, const uint64_t* a, const uint64_t* b);
+uint64_t RunStep(const MatrixInstruction& instruction, uint64_t acc, const uint64_t* a,
+                 const uint64_t* b);
 
 }  // namespace kdl::ir

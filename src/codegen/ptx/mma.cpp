@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "codegen/llvm/ops/unit_steps.h"
+#include "codegen/llvm/ops/vector_mma.h"
 #include "codegen/ptx/emitter.h"
 #include "ir/lane_map.h"
 #include "ir/views.h"
@@ -12,7 +12,7 @@
 #include "support/scalar.h"
 
 // A step of matrices by a warp: `mma.m16n8k16`, of factors that `ldmatrix` brings from shared memory, four squares at once. Of the result lane l has
-// rows l / 4 and l / 4 + 8 and columns 2 (l % 4) and the next one; of the maps that this serves (targets/simt/analysis/matrix_units.h) the
+// rows l / 4 and l / 4 + 8 and columns 2 (l % 4) and the next one; of the maps that this serves (targets/simt/analysis/mma_shapes.h) the
 // worker's first place is these in the warp's first block, and blocks of 8 rows, of 8 columns, follow by the digits' repeats.
 // Rows of squares have 16 bytes: of floats of two bytes 8 terms, of bytes, `mma.m16n8k32`, 16, and of tf32, `mma.m16n8k8`, 4.
 
@@ -183,7 +183,7 @@ class StepEmitter {
 
   PtxEmitter& emitter_;
   llvm::IRBuilder<>& builder_;
-  ir::MatrixStepOp step_;
+  ir::MmaOp step_;
   ir::LaneMap map_;
   int64_t element_bytes_;  ///< of factors
   llvm::Value* worker_;
@@ -192,7 +192,7 @@ class StepEmitter {
 
 }  // namespace
 
-void PtxEmitter::EmitMatrixStep(ir::Op* op) {
+void PtxEmitter::EmitMma(ir::Op* op) {
   bool of_group = InstructionOf(*this, op).intrinsic.starts_with("wgmma");
   of_group ? EmitGroupStep(op) : StepEmitter(*this, op).Run();
 }

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "codegen/llvm/ops/unit_steps.h"
+#include "codegen/llvm/ops/vector_mma.h"
 #include "ir/views.h"
 #include "support/check.h"
 
@@ -34,7 +34,7 @@ namespace {
 
 constexpr int64_t kRowBytes = 64;
 constexpr size_t kTiles = 8;
-constexpr int64_t kTileSteps = 16;  // rows of the tiles of columns
+constexpr int64_t kTileMma = 16;  // rows of the tiles of columns
 // Their numbers: accumulators first.
 constexpr uint64_t kRows = 4;
 constexpr uint64_t kColumns = 5;
@@ -49,7 +49,7 @@ llvm::Constant* ConfigurationOf(Emitter& emitter, int64_t rows, int64_t columns)
   };
   for (int64_t column = 0; column < columns; ++column) {
     set(static_cast<uint64_t>(column), rows);
-    set(kColumns + static_cast<uint64_t>(column), kTileSteps);
+    set(kColumns + static_cast<uint64_t>(column), kTileMma);
   }
   set(kRows, rows);
   return llvm::ConstantDataArray::get(emitter.context(), bytes);
@@ -113,7 +113,7 @@ class TileProduct {
   }
 
   void MakeLoop() {
-    std::span<ir::Value* const> place = op_->Segment(ir::TileStepsOp::at_place);
+    std::span<ir::Value* const> place = op_->Segment(ir::TileMmaOp::at_place);
     size_t of_rows = step_.rows()->type()->dims.size();
     size_t of_columns = step_.columns()->type()->dims.size();
     llvm::Value* row = PlaceAddress(emitter_, step_.rows(), place.first(of_rows));
@@ -133,12 +133,12 @@ class TileProduct {
     llvm::PHINode* from_row = b_.CreatePHI(b_.getPtrTy(), 2, "rows");
     llvm::PHINode* from_column = b_.CreatePHI(b_.getPtrTy(), 2, "columns");
     Multiply(from_row, rows_apart, from_column, b_.getInt64(static_cast<uint64_t>(steps_apart)));
-    llvm::Value* next = b_.CreateAdd(step, b_.getInt64(kTileSteps));
+    llvm::Value* next = b_.CreateAdd(step, b_.getInt64(kTileMma));
     auto further = [&](llvm::Value* pointer, int64_t bytes) {
       return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), pointer, static_cast<uint64_t>(bytes));
     };
     llvm::Value* next_row = further(from_row, kRowBytes);
-    llvm::Value* next_column = further(from_column, kTileSteps * steps_apart);
+    llvm::Value* next_column = further(from_column, kTileMma * steps_apart);
     for (auto [phi, first, later] :
          {std::tuple{step, static_cast<llvm::Value*>(b_.getInt64(0)), next},
           {from_row, row, next_row},
@@ -170,19 +170,19 @@ class TileProduct {
   Emitter& emitter_;
   llvm::IRBuilder<>& b_;
   ir::Op* op_;
-  ir::TileStepsOp step_;
+  ir::TileMmaOp step_;
   const StepInstruction& instruction_;
   int64_t rows_;
   int64_t columns_;
 };
 
-void EmitTileSteps(Emitter& emitter, ir::Op* op) {
+void EmitTileMma(Emitter& emitter, ir::Op* op) {
   if (InstructionOf(emitter, op).of_types) return EmitSmallMatrices(emitter, op);
   TileProduct(emitter, op).Run();
 }
 
 }  // namespace
 
-KDL_EMIT(TileSteps, EmitTileSteps)
+KDL_EMIT(TileMma, EmitTileMma)
 
 }  // namespace kdl::codegen

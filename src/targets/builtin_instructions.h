@@ -1,0 +1,25 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "targets/cpu/instructions.h"
+#include "targets/simt/instructions.h"
+
+namespace kdl::targets {
+
+/// The units of kernelc's own families, for what reads KIR without a compiler. Header only: programs link no family.
+inline std::span<const ir::MatrixInstruction* const> BuiltinInstructions() {
+  static constexpr auto kAll = [] {
+    std::array<const ir::MatrixInstruction*,
+               std::size(cpu::kMatrixInstructions) + std::size(simt::kMatrixInstructions)>
+        all{};
+    std::ranges::copy(simt::kMatrixInstructions,
+                      std::ranges::copy(cpu::kMatrixInstructions, all.begin()).out);
+    return all;
+  }();
+  return kAll;
+}
+
+}  // namespace kdl::targets

@@ -1,0 +1,106 @@
+#pragma once
+
+#include "ir/matrix_instruction.h"
+#include "ir/op_kind.h"
+
+namespace kdl::simt {
+
+/// What NVIDIA's machines add in which order, nobody says. The model: products, then sums of neighbours; factors and sums may be
+/// subnormal.
+inline constexpr ir::MatrixInstruction kMmaBf16{.name = "simt.mma_bf16",
+                                                .a = kdl::Scalar::BF16,
+                                                .b = kdl::Scalar::BF16,
+                                                .acc = kdl::Scalar::F32,
+                                                .depth = 16,
+                                                .order = ir::StepOrder::Pairs,
+                                                .flushes = false,
+                                                .term = ir::OpKind::Mul,
+                                                .modelled = true};
+inline constexpr ir::MatrixInstruction kMmaF16{.name = "simt.mma_f16",
+                                               .a = kdl::Scalar::F16,
+                                               .b = kdl::Scalar::F16,
+                                               .acc = kdl::Scalar::F32,
+                                               .depth = 16,
+                                               .order = ir::StepOrder::Pairs,
+                                               .flushes = false,
+                                               .term = ir::OpKind::Mul,
+                                               .modelled = true};
+
+/// The same of a group of warps, which goes on while the unit reads near memory.
+constexpr ir::MatrixInstruction GoesOn(ir::MatrixInstruction instruction, std::string_view name) {
+  instruction.name = name;
+  instruction.goes_on = true;
+  return instruction;
+}
+inline constexpr ir::MatrixInstruction kGroupBf16 = GoesOn(kMmaBf16, "simt.wgmma_bf16");
+inline constexpr ir::MatrixInstruction kGroupF16 = GoesOn(kMmaF16, "simt.wgmma_f16");
+
+/// f32 that are numbers of tf32: their products are exact in f32.
+inline constexpr ir::MatrixInstruction kMmaTf32{.name = "simt.mma_tf32",
+                                                .a = kdl::Scalar::F32,
+                                                .b = kdl::Scalar::F32,
+                                                .acc = kdl::Scalar::F32,
+                                                .depth = 8,
+                                                .order = ir::StepOrder::Pairs,
+                                                .flushes = false,
+                                                .term = ir::OpKind::Mul,
+                                                .modelled = true,
+                                                .of_tf32 = true};
+inline constexpr ir::MatrixInstruction kGroupTf32 = GoesOn(kMmaTf32, "simt.wgmma_tf32");
+
+/// Integers of a byte are multiplied exactly; sums of 32 bits wrap.
+constexpr ir::MatrixInstruction ByteMatrixInstruction(std::string_view name, kdl::Scalar a,
+                                                      kdl::Scalar b, kdl::Scalar acc) {
+  return {.name = name,
+          .a = a,
+          .b = b,
+          .acc = acc,
+          .depth = 32,
+          .order = ir::StepOrder::Any,
+          .flushes = false,
+          .term = ir::OpKind::Mul};
+}
+inline constexpr ir::MatrixInstruction kMmaI8 =
+    ByteMatrixInstruction("simt.mma_i8", kdl::Scalar::I8, kdl::Scalar::I8, kdl::Scalar::I32);
+inline constexpr ir::MatrixInstruction kMmaU8 =
+    ByteMatrixInstruction("simt.mma_u8", kdl::Scalar::U8, kdl::Scalar::U8, kdl::Scalar::U32);
+inline constexpr ir::MatrixInstruction kGroupI8 = GoesOn(kMmaI8, "simt.wgmma_i8");
+inline constexpr ir::MatrixInstruction kGroupU8 = GoesOn(kMmaU8, "simt.wgmma_u8");
+inline constexpr ir::MatrixInstruction kGroupI8U8 =
+    GoesOn(ByteMatrixInstruction("", kdl::Scalar::I8, kdl::Scalar::U8, kdl::Scalar::I32),
+           "simt.wgmma_i8_u8");
+inline constexpr ir::MatrixInstruction kGroupU8I8 =
+    GoesOn(ByteMatrixInstruction("", kdl::Scalar::U8, kdl::Scalar::I8, kdl::Scalar::I32),
+           "simt.wgmma_u8_i8");
+
+/// Floats of a byte, whose products an f32 holds. The model is that of other floats; machines are said to move a step's terms to
+/// the exponent of the largest one, f32 so far included, and to cut them off after some 14 bits: so workers add each 128 terms' sum.
+constexpr ir::MatrixInstruction ByteFloatMatrixInstruction(std::string_view name, kdl::Scalar a,
+                                                           kdl::Scalar b) {
+  return {.name = name,
+          .a = a,
+          .b = b,
+          .acc = kdl::Scalar::F32,
+          .depth = 32,
+          .order = ir::StepOrder::Pairs,
+          .flushes = false,
+          .term = ir::OpKind::Mul,
+          .modelled = true,
+          .goes_on = true,
+          .apart = 128};
+}
+inline constexpr ir::MatrixInstruction kGroupE4 =
+    ByteFloatMatrixInstruction("simt.wgmma_f8e4m3", kdl::Scalar::F8E4M3, kdl::Scalar::F8E4M3);
+inline constexpr ir::MatrixInstruction kGroupE5 =
+    ByteFloatMatrixInstruction("simt.wgmma_f8e5m2", kdl::Scalar::F8E5M2, kdl::Scalar::F8E5M2);
+inline constexpr ir::MatrixInstruction kGroupE4E5 = ByteFloatMatrixInstruction(
+    "simt.wgmma_f8e4m3_f8e5m2", kdl::Scalar::F8E4M3, kdl::Scalar::F8E5M2);
+inline constexpr ir::MatrixInstruction kGroupE5E4 = ByteFloatMatrixInstruction(
+    "simt.wgmma_f8e5m2_f8e4m3", kdl::Scalar::F8E5M2, kdl::Scalar::F8E4M3);
+
+inline constexpr const ir::MatrixInstruction* kMatrixInstructions[] = {
+    &kMmaBf16,   &kMmaF16,    &kMmaI8,     &kMmaU8,     &kGroupBf16, &kGroupF16,
+    &kGroupI8,   &kGroupU8,   &kGroupI8U8, &kGroupU8I8, &kGroupE4,   &kGroupE5,
+    &kGroupE4E5, &kGroupE5E4, &kMmaTf32,   &kGroupTf32};
+
+}  // namespace kdl::simt
