@@ -174,8 +174,8 @@ class FunctionPreparer {
         return AddFold(made);
       case Plan::Slide:
         return AddSlide(made);
-      case Plan::Take:
-        return AddTake(made);
+      case Plan::Gather:
+        return AddGather(made);
       case Plan::Extent:
         made.numbers.push_back(ExtentOf(op.region()->param(0)->type(), op));
         return;
@@ -457,7 +457,7 @@ class FunctionPreparer {
       made.number += other->kind() == OpKind::ReduceInLoop ? 1 : 0;
   }
 
-  void AddTake(Instruction& made) {
+  void AddGather(Instruction& made) {
     const Op& op = *made.op;
     AddPoints(made, op.result()->type()->axes);
     for (AxisId axis : op.attr<AttrKey::Axes>())
@@ -465,7 +465,7 @@ class FunctionPreparer {
   }
 
   void AddSlide(Instruction& made) {
-    AddTake(made);
+    AddGather(made);
     made.access = std::make_unique<AccessPlan>();
     AddDims(made, made.op->SegmentBegin(ir::SlideOp::at_index));
   }

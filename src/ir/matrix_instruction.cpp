@@ -69,7 +69,7 @@ bool Suits(const MatrixInstruction& instruction, const Op& contraction) {
          contraction.operand(1)->type()->scalar == instruction.b;
 }
 
-bool TakesAsTheyAre(const MatrixInstruction& instruction, const Op& contraction) {
+bool AcceptsAsTheyAre(const MatrixInstruction& instruction, const Op& contraction) {
   if (!Suits(instruction, contraction)) return false;
   if (instruction.order != StepOrder::Any) return true;
   std::optional<FittedFactors> fitted = FitFactors(instruction, contraction);
@@ -83,7 +83,7 @@ const MatrixInstruction* BestInstruction(std::span<const MatrixInstruction* cons
   for (const MatrixInstruction* instruction : instructions) {
     if (!Suits(*instruction, contraction)) continue;
     std::pair<int64_t, bool> cost = {Bytes(instruction->a),
-                                     !TakesAsTheyAre(*instruction, contraction)};
+                                     !AcceptsAsTheyAre(*instruction, contraction)};
     if (best && cost >= least) continue;
     best = instruction;
     least = cost;

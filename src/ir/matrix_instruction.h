@@ -91,7 +91,7 @@ bool IsTf32(const Value* factor);
 bool Suits(const MatrixInstruction& instruction, const Op& contraction);
 
 /// Whether it does, and all numbers that the factors may be are numbers of the unit's.
-bool TakesAsTheyAre(const MatrixInstruction& instruction, const Op& contraction);
+bool AcceptsAsTheyAre(const MatrixInstruction& instruction, const Op& contraction);
 
 /// Of the units that suit, the first one with the narrowest factors, one that takes them as they are where there is one. Null: none
 /// suits.

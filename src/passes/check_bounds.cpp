@@ -51,7 +51,7 @@ class BoundsChecker {
   }
 
   /// The same of a tile's elements: each index is one of a block.
-  void Check(ir::TakeOp take) {
+  void Check(ir::GatherOp take) {
     if (take->attr<AttrKey::Edge>() != EdgeKind::Guard || !inside_.Of(take)) return;
     take->SetAttr(ir::MakeAttr<AttrKey::Edge>(EdgeKind::Proven));
   }
@@ -91,7 +91,7 @@ void RunCheckBounds(PassContext& context) {
   for (ir::Function* function : context.module.functions()) {
     BoundsChecker checker(context, *function);
     for (const AccessView& view : proofs::AccessesIn(function->body)) checker.Check(view);
-    for (Op* op : OpsOfKind(*function, OpKind::Take)) checker.Check(ir::TakeOp(op));
+    for (Op* op : OpsOfKind(*function, OpKind::Gather)) checker.Check(ir::GatherOp(op));
   }
 }
 

@@ -312,7 +312,7 @@ class Inliner {
   void Mask(const Op* op, ir::Builder::Segments& segments, std::vector<ir::Type>& types) {
     Value* mask = mask_;
     bool has_mask = op->kind() == OpKind::Call || op->kind() == OpKind::Assert ||
-                    op->kind() == OpKind::Take || op->kind() == OpKind::Load;
+                    op->kind() == OpKind::Gather || op->kind() == OpKind::Load;
     if (has_mask) {
       std::vector<Value*>& own = segments.back();
       own = {own.empty() ? mask : builder_.And(mask, own[0])};

@@ -111,7 +111,7 @@ IndexAnswer Inside::Of(const AccessView& view) {
   return answer;
 }
 
-bool Inside::Of(ir::TakeOp take) {
+bool Inside::Of(ir::GatherOp take) {
   AccessView view{take.op, nullptr, take.index(), ir::Effect::Read, take.mask()};
   AccessRuns runs(asked_->instances, view);
   const ir::AxisList over = take->attr<AttrKey::Axes>();

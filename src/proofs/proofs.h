@@ -96,7 +96,7 @@ class Inside {
 
   IndexAnswer Of(const AccessView& view);
   /// Whether each element that is taken from a tile is one of its block.
-  bool Of(ir::TakeOp take);
+  bool Of(ir::GatherOp take);
   /// Whether the proof that indices are inside rests on the access's mask.
   bool NeedsMask(const AccessView& view);
   /// Nothing: the access is not reached in every launch, or sizes alone do not say it.

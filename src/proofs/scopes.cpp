@@ -54,10 +54,10 @@ bool Scopes::DiffersByCore(const Op* op) {
 Scope Scopes::OfResult(const Value* value) {
   const Op* def = value->def();
   Scope scope;
-  bool is_known =
-      def->regions().empty() && (def->info().has(ir::kPure) || def->info().has(ir::kElementwise) ||
-                                 def->kind() == OpKind::MakeBlock || def->kind() == OpKind::Take ||
-                                 (def->kind() == OpKind::Load && IsInput(def->operand(0))));
+  bool is_known = def->regions().empty() &&
+                  (def->info().has(ir::kPure) || def->info().has(ir::kElementwise) ||
+                   def->kind() == OpKind::MakeBlock || def->kind() == OpKind::Gather ||
+                   (def->kind() == OpKind::Load && IsInput(def->operand(0))));
   if (is_known) {
     for (const Value* operand : def->operands()) {
       if (operand->type()->kind != ir::TypeKind::Tensor) scope = Join(scope, Of(operand));

@@ -198,9 +198,9 @@ kernel @k dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out) {
       %p.1 = add %a.1, %u.1 : f32
       yield %p.1
     } : tile<f32; r c>
-    %w = take %t at (%at) over c {edge = guard, text = "t[c = at]"} : tile<f32; r>
+    %w = gather %t at (%at) over c {edge = guard, text = "t[c = at]"} : tile<f32; r>
     %more.1 = gt %w, %best : tile<bool; r>
-    %e = take %t at (%n, %at) over r, c else %zero where %more.1 {edge = else} : tile<f32; r c>
+    %e = gather %t at (%n, %at) over r, c else %zero where %more.1 {edge = else} : tile<f32; r c>
     store %e to %y[%rb, %cb] {edge = clip}
     yield
   }

@@ -32,7 +32,7 @@ struct PtxEmitter final : TeamEmitter {
 
  private:
   void AddMaps();
-  bool TakesNearOfLaunch() const;
+  bool NeedsNearOfLaunch() const;
   int64_t TeamsAtOnce() const;
   // tensor_tiles.cpp
   void EmitTileCopy(ir::Op* op);

@@ -173,14 +173,14 @@ llvm::Value* PtxEmitter::TensorMemory(unsigned number) {
   return function->getArg(kFixedParams + number);
 }
 
-bool PtxEmitter::TakesNearOfLaunch() const {
+bool PtxEmitter::NeedsNearOfLaunch() const {
   return !maps_.empty() || ir::TeamBytes(kernel) > kNearOfText;
 }
 
 /// What is more than a text may name itself lies in one piece that the launch brings.
 llvm::Value* PtxEmitter::NearMemory(const ir::Value* buffer) {
   int64_t bytes = ir::TeamBytes(buffer->type());
-  if (!TakesNearOfLaunch()) {
+  if (!NeedsNearOfLaunch()) {
     llvm::Type* type = llvm::ArrayType::get(builder.getInt8Ty(), static_cast<uint64_t>(bytes));
     // No kernel's name begins so.
     std::string name = fmt::format("near_{}_{}", code.entry, buffer->name().text());

@@ -20,9 +20,9 @@ namespace kdl::driver {
 namespace {
 
 using Takes = std::function<bool(const ir::Function&)>;
-bool TakesAll(const ir::Function&) { return true; }
+bool AcceptsAll(const ir::Function&) { return true; }
 
-std::unique_ptr<ir::Module> CopyModule(const ir::Module& module, const Takes& takes = TakesAll) {
+std::unique_ptr<ir::Module> CopyModule(const ir::Module& module, const Takes& takes = AcceptsAll) {
   auto copy = std::make_unique<ir::Module>(module.context());
   copy->name = module.name;
   copy->devices = module.devices;

@@ -6,6 +6,7 @@
 #include "interp/ops/copies.h"
 #include "interp/ops/copies_ahead.h"
 #include "interp/ops/folds.h"
+#include "interp/ops/gather.h"
 #include "interp/ops/launch_memory.h"
 #include "interp/ops/mbarrier_steps.h"
 #include "interp/ops/memory.h"
@@ -14,7 +15,6 @@
 #include "interp/ops/program.h"
 #include "interp/ops/slide.h"
 #include "interp/ops/stages.h"
-#include "interp/ops/take.h"
 #include "interp/ops/tile_buffers.h"
 #include "interp/ops/tile_call.h"
 #include "interp/ops/tile_mma.h"
@@ -54,7 +54,7 @@ constexpr OpRow kRows[] = {
     {OpKind::Contraction, Plan::Contraction, &RunContraction},
     {OpKind::Fold, Plan::Fold, &StartCombine, &YieldCombine},
     {OpKind::Scan, Plan::Fold, &StartCombine, &YieldCombine},
-    {OpKind::Take, Plan::Take, &RunTake},
+    {OpKind::Gather, Plan::Gather, &RunGather},
     {OpKind::Slide, Plan::Slide, &RunSlide},
     {OpKind::For, Plan::Extent, &StartFor, &YieldLoop},
     {OpKind::Cut, Plan::Cut, &StartCut, &YieldLoop},

@@ -38,7 +38,7 @@ enum class Plan : uint8_t {
   Slide,
   Spmd,
   Table,
-  Take,
+  Gather,
   VectorMma,
 };
 

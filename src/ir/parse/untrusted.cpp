@@ -32,7 +32,7 @@ bool IsBelowTileLevel(const Op* op) {
 }
 
 /// The assumptions that ForgetClaims takes back or checks; texts with others are refused.
-constexpr AttrKey kTakenBack[] = {AttrKey::Edge, AttrKey::Leading, AttrKey::Domain, AttrKey::Scope};
+constexpr AttrKey kRestored[] = {AttrKey::Edge, AttrKey::Leading, AttrKey::Domain, AttrKey::Scope};
 
 std::optional<Assumed> AssumedBy(const Function* function, const Op* op) {
   using enum Assumed::What;
@@ -40,7 +40,7 @@ std::optional<Assumed> AssumedBy(const Function* function, const Op* op) {
   if (op->info().has(kPlans)) return Assumed{Plan, function, op};
   for (const Attr& attr : op->attrs()) {
     if (RoleOf(attr.key) == AttrRole::Assumption &&
-        std::ranges::find(kTakenBack, attr.key) == std::end(kTakenBack))
+        std::ranges::find(kRestored, attr.key) == std::end(kRestored))
       return Assumed{Attribute, function, op, attr.key};
   }
   return std::nullopt;
@@ -123,7 +123,9 @@ class SizeChecks {
 /// Its text, for messages, where it comes from no source.
 void NameAccess(Op* op, Names& names) {
   std::string_view tensor =
-      op->operand(op->kind() == OpKind::Load || op->kind() == OpKind::Take ? 0 : 1)->name().text();
+      op->operand(op->kind() == OpKind::Load || op->kind() == OpKind::Gather ? 0 : 1)
+          ->name()
+          .text();
   std::string text = tensor.empty() ? "an access" : fmt::format("{}[…]", tensor);
   op->SetAttr(MakeAttr<AttrKey::Text>(names.Intern(text)));
 }

@@ -142,20 +142,20 @@ std::string ScanFault(const Op& op, const Module&) {
   return FoldResultsFault(op, op.operand(0)->type()->axes);
 }
 
-std::string TakeFault(const Op& op, const Module&) {
+std::string GatherFault(const Op& op, const Module&) {
   Type tile = op.operand(0)->type();
   if (!IsTile(tile)) return "the operand is no tile";
   AxisList over = op.attr<AttrKey::Axes>();
   if (std::string fault = AxisListFault(over, tile->axes); !fault.empty()) return fault;
-  Values index = op.Segment(TakeOp::at_index);
+  Values index = op.Segment(GatherOp::at_index);
   if (index.size() != over.size())
     return fmt::format("{} indices for {} axes", index.size(), over.size());
   for (const Value* value : index) {
     if (!IsTile(value->type()) || value->type()->scalar != Scalar::I64)
       return "an index is no i64 or tile of them";
   }
-  if (std::string fault = MaskFault(op.Segment(TakeOp::at_mask)); !fault.empty()) return fault;
-  Values otherwise = op.Segment(TakeOp::at_otherwise);
+  if (std::string fault = MaskFault(op.Segment(GatherOp::at_mask)); !fault.empty()) return fault;
+  Values otherwise = op.Segment(GatherOp::at_otherwise);
   bool is_else = op.attr<AttrKey::Edge>() == EdgeKind::Else;
   if (is_else == otherwise.empty())
     return is_else ? "edge 'else' without a value" : "a value for outside, but no edge 'else'";
@@ -165,7 +165,7 @@ std::string TakeFault(const Op& op, const Module&) {
       return "the value for outside is not of the tile's type";
   }
   std::vector<AxisId> axes = AxesOf(index, Without(tile->axes, over));
-  axes = AxesOf(op.Segment(TakeOp::at_mask), AxesOf(otherwise, axes));
+  axes = AxesOf(op.Segment(GatherOp::at_mask), AxesOf(otherwise, axes));
   bool fits = IsTile(result) && result->scalar == tile->scalar && result->axes == axes;
   return fits ? "" : "the result is not what the tile's other axes and the indices give";
 }
@@ -201,7 +201,7 @@ KDL_TYPE_RULE(Reduce, ReduceFault)
 KDL_TYPE_RULE(Contraction, ContractionFault)
 KDL_TYPE_RULE(Fold, FoldFault)
 KDL_TYPE_RULE(Scan, ScanFault)
-KDL_TYPE_RULE(Take, TakeFault)
+KDL_TYPE_RULE(Gather, GatherFault)
 KDL_TYPE_RULE(Slide, SlideFault)
 
 }  // namespace kdl::ir

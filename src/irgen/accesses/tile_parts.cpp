@@ -63,7 +63,7 @@ Value* Take(FunctionGen& gen, const Taken& taken, Span span) {
   ir::EdgeKind edge = taken.otherwise ? ir::EdgeKind::Else : ir::EdgeKind::Guard;
   ir::Type type = gen.builder.types().Tile(taken.tile->type()->scalar, std::move(axes));
   return gen.builder
-      .Create(OpKind::Take, {{taken.tile}, taken.index, otherwise, mask}, {type},
+      .Create(OpKind::Gather, {{taken.tile}, taken.index, otherwise, mask}, {type},
               {ir::MakeAttr<ir::AttrKey::Axes>(taken.over), ir::MakeAttr<ir::AttrKey::Edge>(edge),
                ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(span))})
       ->result();

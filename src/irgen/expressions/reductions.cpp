@@ -235,7 +235,8 @@ std::vector<Value*> GenTileIteration(FunctionGen& gen, const TileFold& fold,
   std::vector<Value*> all = before;
   for (size_t i = 0; i < before.size(); ++i) {
     all.push_back(gen.builder
-                      .Create(OpKind::Take, {{fold.values[i]}, index, {}, {}}, {before[i]->type()},
+                      .Create(OpKind::Gather, {{fold.values[i]}, index, {}, {}},
+                              {before[i]->type()},
                               {ir::MakeAttr<ir::AttrKey::Axes>(gen.AxesOf(fold.over)),
                                ir::MakeAttr<ir::AttrKey::Edge>(ir::EdgeKind::Proven),
                                ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(fold.span))})

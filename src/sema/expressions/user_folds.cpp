@@ -52,7 +52,7 @@ bool IsFold(const CheckedFunction& callee) {
 }
 
 /// Tiles are folded one after the other by a loop, which keeps the last one alone.
-bool TakesTiles(const FunctionState& state, const ReduceExpr& reduce) {
+bool AcceptsTiles(const FunctionState& state, const ReduceExpr& reduce) {
   return state.contract == nullptr && FindReduction(reduce.op.name.text()) == ReduceKind::Reduce;
 }
 
@@ -70,7 +70,7 @@ const CheckedFunction* CheckFunction(FunctionState& state, const ReduceExpr& red
   for (const ParamInfo& param : callee->params) {
     if (param.entity->type.is_error()) return nullptr;
   }
-  bool fits = callee->ranges.empty() || TakesTiles(state, reduce);
+  bool fits = callee->ranges.empty() || AcceptsTiles(state, reduce);
   if (fits && IsFold(*callee)) return callee;
   state.diagnostics.Report(diag::NoFold, reduce.combine->span, entity->name.text())
       .Note(entity->span, "declared here")

@@ -241,8 +241,8 @@ class TilePlacer {
         return PlaceCombined(op);
       case OpKind::Slide:
         return PlaceSlide(op);
-      case OpKind::Take:
-        return PlaceTake(op);
+      case OpKind::Gather:
+        return PlaceGather(op);
       case OpKind::Loop:
       case OpKind::While:
         return PlaceLoop(op);
@@ -424,9 +424,9 @@ class TilePlacer {
   }
 
   /// Indices are computed, not read.
-  void PlaceTake(Op* take) {
-    auto index = take->Segment(ir::TakeOp::at_index);
-    size_t first = take->SegmentBegin(ir::TakeOp::at_index);
+  void PlaceGather(Op* take) {
+    auto index = take->Segment(ir::GatherOp::at_index);
+    size_t first = take->SegmentBegin(ir::GatherOp::at_index);
     for (size_t i = 0; i < take->operands().size(); ++i) {
       bool is_index = i >= first && i < first + index.size();
       if (!is_index || !IsIndices(take->operand(i))) ReadOwn(take, i);

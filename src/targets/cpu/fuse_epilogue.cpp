@@ -120,7 +120,7 @@ std::optional<Epilogue> EpilogueOf(const KernelShape& e, const Op* loop) {
   Op* contraction = AccumulatorOf(loop, tile_buffers[0]);
   RegisterBlock block = RegisterBlock::Of(e, *contraction);
   bool by_rows = block.row && block.outer.empty() && WalkedAxes(elementwise)[0] == *block.row;
-  if (!by_rows || !TakesVectors(e, elementwise, block)) return {};
+  if (!by_rows || !UsesVectors(e, elementwise, block)) return {};
   return Epilogue{elementwise, contraction, tile};
 }
 

@@ -43,9 +43,10 @@ Value* StartOf(const Op* fold) {
   return IsZero(into) ? nullptr : into;
 }
 
-class FoldTaker {
+class ReductionFuser {
  public:
-  FoldTaker(ir::Module& module, const ir::Function& kernel) : module_(module), order_(kernel) {}
+  ReductionFuser(ir::Module& module, const ir::Function& kernel)
+      : module_(module), order_(kernel) {}
 
   void Run(Op* elementwise) {
     if (!LastAxis(elementwise).Vectorizes()) return;
@@ -60,7 +61,7 @@ class FoldTaker {
       for (const ir::Use& use : result->uses()) {
         Op* fold = use.user;
         bool known = Contains(folds, fold);
-        if (known || !MayBeTaken(fold, elementwise)) continue;
+        if (known || !MayBeFused(fold, elementwise)) continue;
         bool agrees =
             folds.empty() || fold->attr<AttrKey::Axes>() == folds[0]->attr<AttrKey::Axes>();
         if (agrees) folds.push_back(fold);
@@ -69,7 +70,7 @@ class FoldTaker {
     return folds;
   }
 
-  bool MayBeTaken(const Op* fold, const Op* elementwise) const {
+  bool MayBeFused(const Op* fold, const Op* elementwise) const {
     if (fold->kind() != OpKind::Reduce && fold->kind() != OpKind::Contraction) return false;
     if (fold->parent_region() != elementwise->parent_region() ||
         fold->attr<AttrKey::Order>() != ir::OrderKind::Lanes64)
@@ -162,7 +163,7 @@ class FoldTaker {
 }  // namespace
 
 void RunFuseReductions(PassContext& context, ir::Function& kernel) {
-  FoldTaker taker(context.module, kernel);
+  ReductionFuser taker(context.module, kernel);
   for (Op* elementwise : passes::OpsOfKind(kernel, OpKind::Elementwise)) taker.Run(elementwise);
 }
 

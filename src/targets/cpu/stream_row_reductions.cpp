@@ -152,7 +152,7 @@ class RowFolder {
 
   /// Of a tile of numbers, one a row, that of the row.
   static Value* ElementOf(ir::Builder& b, Value* tile, Value* row) {
-    return MakeOne(b, OpKind::Take, {{tile}, {row}, {}, {}},
+    return MakeOne(b, OpKind::Gather, {{tile}, {row}, {}, {}},
                    b.types().ScalarOf(tile->type()->scalar),
                    {ir::MakeAttr<AttrKey::Axes>(tile->type()->axes),
                     ir::MakeAttr<AttrKey::Edge>(ir::EdgeKind::Proven)});

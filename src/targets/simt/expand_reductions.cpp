@@ -53,9 +53,9 @@ class PointFolder {
         FindRanges();
         Combined(op);
         break;
-      case OpKind::Take:
+      case OpKind::Gather:
         FindRanges();
-        Taken(ir::TakeOp(op));
+        Taken(ir::GatherOp(op));
         break;
       default:
         return;
@@ -343,7 +343,7 @@ class PointFolder {
 
   // -- Elements by their indices --------------------------------------------------------------------
 
-  void Taken(ir::TakeOp take) {
+  void Taken(ir::GatherOp take) {
     Values made = ElementwiseLoop(take.result()->type()->axes, [&](const Point& point) -> Values {
       auto element = [&] { return Unmasked(take, point); };
       if (!take.mask()) return {element()};
@@ -357,7 +357,7 @@ class PointFolder {
     take.result()->ReplaceAllUsesWith(made[0]);
   }
 
-  Value* Unmasked(ir::TakeOp take, const Point& at) {
+  Value* Unmasked(ir::GatherOp take, const Point& at) {
     AxisList over = take->attr<AttrKey::Axes>();
     Point point = at;
     Value* inside = b_.Bool(true);

@@ -209,23 +209,25 @@ void EmitVectorMma(Emitter& emitter, ir::Op* op) {
   emitter.Set(step.result(), Shortened(emitter, sums, lanes));
 }
 
-void TakesTeam(Emitter&, ir::Op* op) { KDL_UNREACHABLE("'{}' takes a team", op->info().spelling); }
+void NeedsWorkgroup(Emitter&, ir::Op* op) {
+  KDL_UNREACHABLE("'{}' takes a team", op->info().spelling);
+}
 
 }  // namespace
 
 KDL_EMIT(VectorMma, EmitVectorMma)
-KDL_EMIT(Mma, TakesTeam)
-KDL_EMIT(AsyncCopy, TakesTeam)
-KDL_EMIT(AsyncCopyCommit, TakesTeam)
-KDL_EMIT(AsyncCopyWait, TakesTeam)
-KDL_EMIT(MbarrierInit, TakesTeam)
-KDL_EMIT(MbarrierInvalidate, TakesTeam)
-KDL_EMIT(MbarrierArrive, TakesTeam)
-KDL_EMIT(MbarrierWait, TakesTeam)
-KDL_EMIT(TileCopy, TakesTeam)
-KDL_EMIT(TileCopyFits, TakesTeam)
-KDL_EMIT(ProxyFence, TakesTeam)
-KDL_EMIT(MmaCommit, TakesTeam)
-KDL_EMIT(MmaWait, TakesTeam)
+KDL_EMIT(Mma, NeedsWorkgroup)
+KDL_EMIT(AsyncCopy, NeedsWorkgroup)
+KDL_EMIT(AsyncCopyCommit, NeedsWorkgroup)
+KDL_EMIT(AsyncCopyWait, NeedsWorkgroup)
+KDL_EMIT(MbarrierInit, NeedsWorkgroup)
+KDL_EMIT(MbarrierInvalidate, NeedsWorkgroup)
+KDL_EMIT(MbarrierArrive, NeedsWorkgroup)
+KDL_EMIT(MbarrierWait, NeedsWorkgroup)
+KDL_EMIT(TileCopy, NeedsWorkgroup)
+KDL_EMIT(TileCopyFits, NeedsWorkgroup)
+KDL_EMIT(ProxyFence, NeedsWorkgroup)
+KDL_EMIT(MmaCommit, NeedsWorkgroup)
+KDL_EMIT(MmaWait, NeedsWorkgroup)
 
 }  // namespace kdl::codegen

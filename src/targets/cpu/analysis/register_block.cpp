@@ -123,7 +123,7 @@ std::optional<Spread> SpreadOf(const KernelShape& kernel, const Value* tile) {
   return spread;
 }
 
-bool TakesVectors(const KernelShape& kernel, const Op* elementwise, const RegisterBlock& block) {
+bool UsesVectors(const KernelShape& kernel, const Op* elementwise, const RegisterBlock& block) {
   AxisList walked = WalkedAxes(elementwise);
   size_t axes = block.outer.size() + (block.row ? 2 : 1);
   LastAxis last(elementwise);

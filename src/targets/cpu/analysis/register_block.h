@@ -55,6 +55,6 @@ struct Spread {
 std::optional<Spread> SpreadOf(const KernelShape& kernel, const ir::Value* tile);
 
 /// Whether the elementwise loop's body can take the block's vectors one by one.
-bool TakesVectors(const KernelShape& kernel, const ir::Op* elementwise, const RegisterBlock& block);
+bool UsesVectors(const KernelShape& kernel, const ir::Op* elementwise, const RegisterBlock& block);
 
 }  // namespace kdl::cpu

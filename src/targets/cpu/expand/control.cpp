@@ -153,8 +153,8 @@ void ExpandOp(Expander& e, Op* op) {
     case OpKind::Slide:
       ExpandSlide(e, op);
       break;
-    case OpKind::Take:
-      ExpandTake(e, op);
+    case OpKind::Gather:
+      ExpandGather(e, op);
       break;
     case OpKind::Cut:
       ExpandCut(e, op);

@@ -197,8 +197,8 @@ void ExpandElementwiseLoopOnRegisters(Expander& e, const ir::Op* elementwise,
 /// Makes the slide's tile, unless the one fold that reads it finds its elements in the window.
 void ExpandSlide(Expander& e, const ir::Op* op);
 
-// take.cpp
-void ExpandTake(Expander& e, const ir::Op* op);
+// gather.cpp
+void ExpandGather(Expander& e, const ir::Op* op);
 
 // blocks.cpp
 /// Of a make_block.

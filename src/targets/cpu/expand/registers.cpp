@@ -37,7 +37,7 @@ const Value* RegisterTileOf(const Expander& e, const Op* elementwise) {
 
 void ExpandElementwiseLoopOnRegisters(Expander& e, const Op* elementwise, const Value* value) {
   const RegisterTile& tile = e.registers.at(value);
-  if (!TakesVectors(e, elementwise, tile.block)) {
+  if (!UsesVectors(e, elementwise, tile.block)) {
     e.context.diagnostics.Report(passes::diag::RegistersAcross,
                                  e.context.SpanOf(elementwise->loc()));
     return;

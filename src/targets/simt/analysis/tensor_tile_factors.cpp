@@ -79,7 +79,7 @@ bool IsAlone(const ir::Function& kernel, const Op* product) {
       case OpKind::Fold:
       case OpKind::ReduceInLoop:
       case OpKind::Scan:
-      case OpKind::Take:
+      case OpKind::Gather:
       case OpKind::Slide:
         alone = false;
         return;

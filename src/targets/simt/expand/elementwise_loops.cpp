@@ -32,13 +32,13 @@ Value* TeamExpander::YieldTarget(const Op* op, const Value* result) const {
       op->parent_region()->param(use.operand + (loop->kind() == OpKind::Loop ? 1 : 0));
   for (const ir::Use& old : param->uses()) {
     const Op* user = AncestorIn(op->parent_region(), old.user);
-    bool harmless = user == op ? TakesOwnPoints(op, old) : !ComesAfter(user, op);
+    bool harmless = user == op ? ReadsOwnPointsOnly(op, old) : !ComesAfter(user, op);
     if (!harmless) return nullptr;
   }
   return tiles_.BufferOf(param);
 }
 
-bool TeamExpander::TakesOwnPoints(const Op* op, const ir::Use& use) {
+bool TeamExpander::ReadsOwnPointsOnly(const Op* op, const ir::Use& use) {
   if (op->kind() == OpKind::Contraction)
     return use.operand == op->SegmentBegin(ir::ContractionOp::at_into);
   return ReadsOwnPoints(op, use.user);

@@ -56,7 +56,7 @@ class TeamExpander {
   /// itself at its own points.
   Value* YieldTarget(const Op* op, const Value* result) const;
   /// Whether the op takes each element of the tile for its own point only.
-  static bool TakesOwnPoints(const Op* op, const ir::Use& use);
+  static bool ReadsOwnPointsOnly(const Op* op, const ir::Use& use);
   Value* BufferOf(const Op* op, const Value* result);
   void ExpandElementwiseLoop(const Op* op);
   /// Several that are side by side to a worker where the blocks and the tensors' memory allow it, else one by one.

@@ -14,7 +14,7 @@ namespace {
 
 class Taking {
  public:
-  Taking(Expander& e, ir::TakeOp take)
+  Taking(Expander& e, ir::GatherOp take)
       : e_(e),
         take_(take),
         over_(take->attr<AttrKey::Axes>()),
@@ -148,7 +148,7 @@ class Taking {
   }
 
   Expander& e_;
-  ir::TakeOp take_;
+  ir::GatherOp take_;
   ir::AxisList over_;
   TileBuffer tile_;
   std::optional<size_t> along_;  ///< the index that goes with the last axis, by number
@@ -157,6 +157,6 @@ class Taking {
 
 }  // namespace
 
-void ExpandTake(Expander& e, const Op* op) { Taking(e, ir::TakeOp(const_cast<Op*>(op))).Run(); }
+void ExpandGather(Expander& e, const Op* op) { Taking(e, ir::GatherOp(const_cast<Op*>(op))).Run(); }
 
 }  // namespace kdl::cpu

@@ -1,4 +1,4 @@
-#include "interp/ops/take.h"
+#include "interp/ops/gather.h"
 
 #include "ir/views.h"
 
@@ -42,15 +42,15 @@ bool TileFits(Core& core, Activation& here, const Instruction& instruction) {
 
 }  // namespace
 
-void RunTake(Core& core, Activation& here, const Instruction& instruction) {
+void RunGather(Core& core, Activation& here, const Instruction& instruction) {
   if (!TileFits(core, here, instruction)) return;
   const ir::Op& op = *instruction.op;
   std::vector<AxisRange> ranges = RangesOf(*instruction.points, here);
   TileRef tile = here.tile(instruction.operands[0]);
   std::vector<int64_t> taken = TakenStrides(instruction, *tile);
-  size_t first_index = op.SegmentBegin(ir::TakeOp::at_index);
-  bool has_else = !op.Segment(ir::TakeOp::at_otherwise).empty();
-  bool has_mask = !op.Segment(ir::TakeOp::at_mask).empty();
+  size_t first_index = op.SegmentBegin(ir::GatherOp::at_index);
+  bool has_else = !op.Segment(ir::GatherOp::at_otherwise).empty();
+  bool has_mask = !op.Segment(ir::GatherOp::at_mask).empty();
   std::vector<Stream> streams;
   std::vector<std::vector<int64_t>> strides;
   for (size_t i = 0; i < instruction.operands.size(); ++i) {

@@ -4,6 +4,6 @@
 
 namespace kdl::interp {
 
-void RunTake(Core& core, Activation& here, const Instruction& instruction);
+void RunGather(Core& core, Activation& here, const Instruction& instruction);
 
 }  // namespace kdl::interp
