@@ -72,7 +72,7 @@ struct DimPlan {
 
 struct AccessPlan {
   std::vector<DimPlan> dims;
-  ir::EdgeKind edge = ir::EdgeKind::Guard;
+  ir::BoundsMode bounds_mode = ir::BoundsMode::Guard;
   int value = -1;      ///< of a store: the operand's number
   int otherwise = -1;  ///< of a load
   int mask = -1;

@@ -7,8 +7,8 @@ namespace kdl::interp {
 void ReportOutside(Core& core, const Instruction& instruction, const TensorValue& tensor,
                    const Place& place) {
   int64_t bound = tensor.sizes[static_cast<size_t>(place.outside)];
-  ir::EdgeKind edge = instruction.access->edge;
-  if (edge == ir::EdgeKind::Guard) {
+  ir::BoundsMode bounds_mode = instruction.access->bounds_mode;
+  if (bounds_mode == ir::BoundsMode::Guard) {
     bool leading = instruction.op->HasAttr(ir::AttrKey::Leading);
     int before = leading ? static_cast<int>(instruction.op->attr<ir::AttrKey::Leading>()) : 0;
     return core.Stop({KDL_TRAP_INDEX, instruction.op, place.outside - before, place.index, bound});
@@ -23,10 +23,11 @@ void ReportOutside(Core& core, const Instruction& instruction, const TensorValue
   }
   core.Break(
       instruction,
-      fmt::format("touches index {} of dimension {}, which has size {}, though its edge says '{}': "
-                  "check-bounds, or a pass after it, proved what does not hold",
-                  place.index, place.outside, bound,
-                  ir::EnumeratorSpelling(ir::AttrKey::Edge, static_cast<int64_t>(edge))));
+      fmt::format(
+          "touches index {} of dimension {}, which has size {}, though its edge says '{}': "
+          "check-bounds, or a pass after it, proved what does not hold",
+          place.index, place.outside, bound,
+          ir::EnumeratorSpelling(ir::AttrKey::BoundsMode, static_cast<int64_t>(bounds_mode))));
 }
 
 bool HasMemory(Core& core, const Instruction& instruction, const TensorValue& tensor) {

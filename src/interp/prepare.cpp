@@ -483,7 +483,8 @@ class FunctionPreparer {
     }
     AddPoints(made, axes);
     made.access = std::make_unique<AccessPlan>();
-    made.access->edge = op.HasAttr(AttrKey::Edge) ? op.attr<AttrKey::Edge>() : ir::EdgeKind::Proven;
+    made.access->bounds_mode =
+        op.HasAttr(AttrKey::BoundsMode) ? op.attr<AttrKey::BoundsMode>() : ir::BoundsMode::Proven;
     AddDims(made, first_index);
     if (op.kind() == OpKind::Load) {
       made.access->otherwise = OptionalOperand(op, ir::LoadOp::at_otherwise);

@@ -40,7 +40,7 @@ std::optional<int64_t> ConstantOf(const Value* value) {
 bool MayTrap(const Op* op) {
   if (op->kind() == OpKind::Assert) return true;
   if (op->kind() == OpKind::While) return AnyBelow(op->region(), MayTrap);
-  if (op->HasAttr(AttrKey::Edge)) return op->attr<AttrKey::Edge>() == EdgeKind::Guard;
+  if (op->HasAttr(AttrKey::BoundsMode)) return op->attr<AttrKey::BoundsMode>() == BoundsMode::Guard;
   bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
   return divides && IsInteger(op->result()->type()->scalar) &&
          ConstantOf(op->operand(1)).value_or(0) == 0;

@@ -20,7 +20,7 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::EdgeKind;
+using ir::BoundsMode;
 using proofs::AccessView;
 using proofs::OpenIndex;
 
@@ -37,7 +37,7 @@ class BoundsChecker {
         launch_bounds_(context.module, function, inside_) {}
 
   void Check(const AccessView& view) {
-    if (view.op->attr<AttrKey::Edge>() != EdgeKind::Guard) return;
+    if (view.op->attr<AttrKey::BoundsMode>() != BoundsMode::Guard) return;
     proofs::IndexAnswer answer = inside_.Of(view);
     for (const OpenIndex& index : answer.open) {
       if (index.outside) Report(view, index);
@@ -46,14 +46,14 @@ class BoundsChecker {
         answer.open, [&](const OpenIndex& index) { return launch_bounds_.Add(view, index); });
     if (!proven && !context_.unchecked) return;
     view.op->SetAttr(
-        ir::MakeAttr<AttrKey::Edge>(answer.is_range ? EdgeKind::Clip : EdgeKind::Proven));
+        ir::MakeAttr<AttrKey::BoundsMode>(answer.is_range ? BoundsMode::Clip : BoundsMode::Proven));
     if (proven) DropMask(view);
   }
 
   /// The same of a tile's elements: each index is one of a block.
   void Check(ir::GatherOp take) {
-    if (take->attr<AttrKey::Edge>() != EdgeKind::Guard || !inside_.Of(take)) return;
-    take->SetAttr(ir::MakeAttr<AttrKey::Edge>(EdgeKind::Proven));
+    if (take->attr<AttrKey::BoundsMode>() != BoundsMode::Guard || !inside_.Of(take)) return;
+    take->SetAttr(ir::MakeAttr<AttrKey::BoundsMode>(BoundsMode::Proven));
   }
 
  private:

@@ -45,7 +45,7 @@ namespace kdl::passes {
 
 namespace {
 
-using ir::EdgeKind;
+using ir::BoundsMode;
 using ir::MakeAttr;
 
 /// The axis that stands alone in a dimension of an update's index; null: there is none.
@@ -273,9 +273,9 @@ class GroupFolder {
     Place place = parts.InPart(
         builder_, {update->attr<AttrKey::Access>(), {update.index().begin(), update.index().end()}},
         visit.slot, binders);
-    std::vector<ir::Attr> attrs = {MakeAttr<AttrKey::Access>(place.access),
-                                   MakeAttr<AttrKey::Leading>(1),
-                                   MakeAttr<AttrKey::Edge>(update->attr<AttrKey::Edge>())};
+    std::vector<ir::Attr> attrs = {
+        MakeAttr<AttrKey::Access>(place.access), MakeAttr<AttrKey::Leading>(1),
+        MakeAttr<AttrKey::BoundsMode>(update->attr<AttrKey::BoundsMode>())};
     if (const ir::Attr* text = update->FindAttr(AttrKey::Text)) attrs.push_back(*text);
     Value* value = builder_.Cast(update.value(), parts.acc());
     if (TellsApart(update)) {

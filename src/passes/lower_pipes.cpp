@@ -53,7 +53,8 @@ ir::Type SlotType(ir::Builder& builder, const Value* pipe) {
 }
 
 std::vector<ir::Attr> ProvenAccess(const SlotIndex& index) {
-  return {MakeAttr<AttrKey::Access>(index.access), MakeAttr<AttrKey::Edge>(ir::EdgeKind::Proven)};
+  return {MakeAttr<AttrKey::Access>(index.access),
+          MakeAttr<AttrKey::BoundsMode>(ir::BoundsMode::Proven)};
 }
 
 void OpenPush(ir::Module& module, ir::PushOp push) {

@@ -7,7 +7,7 @@
 namespace kdl::proofs {
 
 std::optional<AccessView> AccessOf(Op* op) {
-  if (!op->HasAttr(AttrKey::Access) || !op->HasAttr(AttrKey::Edge)) return std::nullopt;
+  if (!op->HasAttr(AttrKey::Access) || !op->HasAttr(AttrKey::BoundsMode)) return std::nullopt;
   AccessView view{op, nullptr, {}, ir::Effect::Read, nullptr};
   const auto& specs = op->info().operands;
   for (size_t s = 0; s < specs.size(); ++s) {

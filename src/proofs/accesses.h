@@ -30,7 +30,7 @@ struct AccessView {
   bool is_write() const;
   /// irgen's fill of what groups of blocks fold onto.
   bool is_fill() const;
-  bool has_else() const { return op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Else; }
+  bool has_else() const { return op->attr<ir::AttrKey::BoundsMode>() == ir::BoundsMode::Else; }
 };
 /// Nothing where the op touches no tensor element by an access.
 std::optional<AccessView> AccessOf(ir::Op* op);

@@ -18,7 +18,7 @@ bool IsKnown(const Op* op) {
 /// Texts are for messages; an edge changes no element that is there.
 bool SameAttrs(const Op* a, const Op* b) {
   auto says = [](const ir::Attr& attr) {
-    return attr.key != AttrKey::Text && attr.key != AttrKey::Edge;
+    return attr.key != AttrKey::Text && attr.key != AttrKey::BoundsMode;
   };
   if (std::ranges::count_if(a->attrs(), says) != std::ranges::count_if(b->attrs(), says))
     return false;

@@ -12,17 +12,17 @@ kernel @claims dims(%T, %N) (%y: tensor<i64,[T,N]> inout, %z: tensor<i64,[N]> in
   loop %t in %0 .. %T step %1 {
     %most = min %t, %N : i64
     loop %i in %0 .. %most step %1 {claim = 1} {
-      %v = load %y[%t, %i] {edge = proven} : i64
+      %v = load %y[%t, %i] {bounds = proven} : i64
       %w = add %v, %1 : i64
-      store %w to %y[%t, %i] {edge = proven}
+      store %w to %y[%t, %i] {bounds = proven}
       yield
     }
     yield
   }
   loop %i.1 in %0 .. %N step %1 {claim = 0} {
-    %v.1 = load %z[%i.1] {edge = proven} : i64
+    %v.1 = load %z[%i.1] {bounds = proven} : i64
     %w.1 = add %v.1, %1 : i64
-    store %w.1 to %z[%i.1] {edge = proven}
+    store %w.1 to %z[%i.1] {bounds = proven}
     yield
   }
   return

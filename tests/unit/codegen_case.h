@@ -101,8 +101,8 @@ inline void AddFloats(Scalar scalar, std::vector<uint64_t>& values) {
                            NAN,
                            0.1,
                            1e-3};
-  for (double edge : kEdges) {
-    for (double value : {edge, -edge}) {
+  for (double bounds_mode : kEdges) {
+    for (double value : {bounds_mode, -bounds_mode}) {
       values.push_back(ir::EvaluateCast(Scalar::F64, scalar, std::bit_cast<uint64_t>(value)));
     }
   }

@@ -26,8 +26,8 @@ constexpr std::string_view kLoop =
     %3 = add %b, %i : i64
     yield %2, %3
   } : i64, i64
-  store %n to %y[0] {edge = proven}
-  store %sum to %y[1] {edge = proven}
+  store %n to %y[0] {bounds = proven}
+  store %sum to %y[1] {bounds = proven}
   return
 }
 kernel @count_by_7 (%lo: i64, %hi: i64, %y: tensor<i64,[2]> out) {
@@ -39,8 +39,8 @@ kernel @count_by_7 (%lo: i64, %hi: i64, %y: tensor<i64,[2]> out) {
     %3 = add %b, %i : i64
     yield %2, %3
   } : i64, i64
-  store %n to %y[0] {edge = proven}
-  store %sum to %y[1] {edge = proven}
+  store %n to %y[0] {bounds = proven}
+  store %sum to %y[1] {bounds = proven}
   return
 }
 )";
@@ -68,7 +68,7 @@ constexpr std::string_view kChoose =
   %ten = const 10 : i32
   %neg = const -1 : i32
   loop %i in %0 .. %N step %1 {
-    %v = load %x[%i] {edge = proven} : i32
+    %v = load %x[%i] {bounds = proven} : i32
     %small = lt %v, %ten : bool
     %r, %s = if %small {
       %minus = lt %v, %zero : bool
@@ -83,7 +83,7 @@ constexpr std::string_view kChoose =
       yield %u, %ten
     } : i32, i32
     %w = add %r, %s : i32
-    store %w to %y[%i] {edge = proven}
+    store %w to %y[%i] {bounds = proven}
     yield
   }
   return
@@ -97,12 +97,12 @@ constexpr std::string_view kBlocksDistributed =
   %id = core_id : i64
   %num = core_num : i64
   loop %i in %id .. %N step %num {
-    %v = load %y[%i] {edge = proven} : i64
+    %v = load %y[%i] {bounds = proven} : i64
     %w = add %v, %1 : i64
     %h = const 100 : i64
     %p = mul %id, %h : i64
     %q = add %w, %p : i64
-    store %q to %y[%i] {edge = proven}
+    store %q to %y[%i] {bounds = proven}
     yield
   }
   return
@@ -114,10 +114,10 @@ constexpr std::string_view kTraps = R"(kernel @traps dims(%N) (%d: i64, %y: tens
   %1 = const 1 : i64
   loop %b in %0 .. %N step %1 {
     loop %i in %b .. %N step %1 {
-      %v = load %y[%i] {edge = proven} : i64
+      %v = load %y[%i] {bounds = proven} : i64
       %q = div %v, %d {text = "y[i] / d"} : i64 loc("t.kdl":7:9+5)
       check %q in %N {dimension = 2, text = "y[q]"} loc("t.kdl":8:3+4)
-      store %q to %y[%i] {edge = proven}
+      store %q to %y[%i] {bounds = proven}
       yield
     }
     yield

@@ -19,8 +19,8 @@ bool Holds(const std::string& body) {
   %one = const 1.0 : f32
   %n = const 8388608 : i32
   %none = const 0 : i32
-  %x = load %in[%0] {edge = proven} : f32
-)" + body + R"(  store %y to %out[%0] {edge = proven}
+  %x = load %in[%0] {bounds = proven} : f32
+)" + body + R"(  store %y to %out[%0] {bounds = proven}
   return
 }
 )");

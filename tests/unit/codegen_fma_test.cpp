@@ -22,9 +22,10 @@ std::string KernelText(const char* type) {
   return fmt::format(
       "kernel @fma_{0} dims(%N) ({1}%r: tensor<{0},[N]> out) {{\n  %0 = const 0 : i64\n"
       "  %1 = const 1 : i64\n  loop %n in %0 .. %N step %1 {{\n"
-      "    %a = load %x[%n] {{edge = proven}} : {0}\n    %b = load %y[%n] {{edge = proven}} : {0}\n"
-      "    %c = load %z[%n] {{edge = proven}} : {0}\n    %s = fma %a, %b, %c : {0}\n"
-      "    store %s to %r[%n] {{edge = proven}}\n    yield\n  }}\n  return\n}}\n",
+      "    %a = load %x[%n] {{bounds = proven}} : {0}\n    %b = load %y[%n] {{bounds = proven}} : "
+      "{0}\n"
+      "    %c = load %z[%n] {{bounds = proven}} : {0}\n    %s = fma %a, %b, %c : {0}\n"
+      "    store %s to %r[%n] {{bounds = proven}}\n    yield\n  }}\n  return\n}}\n",
       type, tensors);
 }
 

@@ -20,10 +20,10 @@ constexpr std::string_view kStrided =
   loop %i in %0 .. %M step %1 {
     loop %j in %0 .. %N step %1 {
       %j1 = add %j, %1 : i64
-      %v = load %x[%i, %j] {edge = proven} : i32
-      %w = load %x[-%i + (M - 1), 2*%j1 - %j - 2] {edge = proven} : i32
+      %v = load %x[%i, %j] {bounds = proven} : i32
+      %w = load %x[-%i + (M - 1), 2*%j1 - %j - 2] {bounds = proven} : i32
       %s = add %v, %w : i32
-      store %s to %y[%j, %i] {edge = proven}
+      store %s to %y[%j, %i] {bounds = proven}
       yield
     }
     yield
@@ -42,8 +42,8 @@ constexpr std::string_view kViews =
   loop %n in %0 .. %N step %1 {
     loop %m in %0 .. %M step %1 {
       loop %k in %0 .. %K step %1 {
-        %t = load %v[%n, K*%m + %k] {edge = proven} : i32
-        store %t to %w[%n, %m, %k] {edge = proven}
+        %t = load %v[%n, K*%m + %k] {bounds = proven} : i32
+        store %t to %w[%n, %m, %k] {bounds = proven}
         yield
       }
       yield
@@ -65,7 +65,7 @@ constexpr std::string_view kBuffers =
   loop %b1 in %0 .. %1 step %1 {
     %first = buffer_new : buffer<f32,[300]>
     loop %i2 in %0 .. %n step %1 {
-      %v2 = load %x[%i2] {edge = proven} : f32
+      %v2 = load %x[%i2] {bounds = proven} : f32
       buffer_store %v2 to %first[%i2]
       yield
     }
@@ -98,7 +98,7 @@ constexpr std::string_view kBuffers =
       %c6 = buffer_load %lanes[%0] : bool
       %t6 = add %s6, %v6 : f32
       %u6 = select %c6, %t6, %zero : f32
-      store %u6 to %y[%i6] {edge = proven}
+      store %u6 to %y[%i6] {bounds = proven}
       yield
     }
     yield
@@ -115,11 +115,12 @@ std::string ScalarsText() {
                         Scalar::F16, Scalar::BF16, Scalar::F32, Scalar::F64}) {
     std::string name(Spelling(scalar));
     params += fmt::format("%s{0}: {0}, %t{0}: tensor<{0},[1]> out, ", name);
-    stores += fmt::format("  store %s{0} to %t{0}[0] {{edge = proven}}\n", name);
+    stores += fmt::format("  store %s{0} to %t{0}[0] {{bounds = proven}}\n", name);
   }
   return "kernel @scalars dims(%N, %M) (" + params +
          "%x: tensor<i64,[N,M]> in, %d: tensor<i64,[2]> out) {\n" + stores +
-         "  store %M to %d[0] {edge = proven}\n  store %N to %d[1] {edge = proven}\n  return\n}\n";
+         "  store %M to %d[0] {bounds = proven}\n  store %N to %d[1] {bounds = proven}\n  "
+         "return\n}\n";
 }
 
 /// b = a + 1, then c = b * 2, element by element; b and c are as much apart as parameters are.
@@ -129,13 +130,13 @@ constexpr std::string_view kInOut =
   %1 = const 1 : i64
   %one = const 1.0 : f32
   loop %i in %0 .. %N step %1 {
-    %v = load %a[%i] {edge = proven} : f32
-    %old = load %b[%i] {edge = proven} : f32
+    %v = load %a[%i] {bounds = proven} : f32
+    %old = load %b[%i] {bounds = proven} : f32
     %w = add %v, %old : f32
-    store %w to %b[%i] {edge = proven}
-    %again = load %b[%i] {edge = proven} : f32
+    store %w to %b[%i] {bounds = proven}
+    %again = load %b[%i] {bounds = proven} : f32
     %x = fma %again, %v, %one : f32
-    store %x to %c[%i] {edge = proven}
+    store %x to %c[%i] {bounds = proven}
     yield
   }
   return

@@ -18,13 +18,13 @@ std::string KernelText(const Case& c) {
     Scalar scalar = c.operand_scalar(i);
     params += fmt::format("%x{}: tensor<{},[N]> in, ", i, Spelling(scalar));
     loads +=
-        fmt::format("    %v{0} = load %x{0}[%n] {{edge = proven}} : {1}\n", i, Spelling(scalar));
+        fmt::format("    %v{0} = load %x{0}[%n] {{bounds = proven}} : {1}\n", i, Spelling(scalar));
     operands += fmt::format("{}%v{}", i ? ", " : "", i);
   }
   return fmt::format(
       "kernel @{0} dims(%N) ({1}%y: tensor<{2},[N]> out) {{\n  %0 = const 0 : i64\n"
       "  %1 = const 1 : i64\n  loop %n in %0 .. %N step %1 {{\n{3}    %r = {4} {5} : {2}\n"
-      "    store %r to %y[%n] {{edge = proven}}\n    yield\n  }}\n  return\n}}\n",
+      "    store %r to %y[%n] {{bounds = proven}}\n    yield\n  }}\n  return\n}}\n",
       c.name(), params, Spelling(c.result), loads, ir::Info(c.kind).spelling, operands);
 }
 

@@ -28,8 +28,8 @@ constexpr std::string_view kTwoStages =
       %s = acquire %q {text = "q.push(x[i], i)"} : tensor<i64,[64]> loc("p.kdl":5:9+5)
       loop %i in %0 .. %n step %1 {
         %at = add %b, %i : i64
-        %v = load %x[%at] {edge = proven} : i64
-        store %v to %s[%i] {edge = proven}
+        %v = load %x[%at] {bounds = proven} : i64
+        store %v to %s[%i] {bounds = proven}
         yield
       }
       commit %s to %q sizes(%n)
@@ -42,10 +42,10 @@ constexpr std::string_view kTwoStages =
       %s.1, %m = wait %q {text = "q.pop(i)"} : tensor<i64,[64]>, i64 loc("p.kdl":9:9+5)
       loop %j in %0 .. %m step %1 {
         %to = add %c, %j : i64
-        %w = load %s.1[%j] {edge = proven} : i64
+        %w = load %s.1[%j] {bounds = proven} : i64
         check %w in %bad {dimension = 0, text = "t[w]"} loc("p.kdl":10:9+5)
         %sum = add %w, %1 : i64
-        store %sum to %y[%to] {edge = proven}
+        store %sum to %y[%to] {bounds = proven}
         yield
       }
       release %s.1 to %q
@@ -74,14 +74,14 @@ constexpr std::string_view kStagesWithScratch =
     buffer_store %5 to %large[%999]
     loop %i in %0 .. %5 step %1 {
       %s = acquire %q : tensor<i64,[1]>
-      store %i to %s[0] {edge = proven}
+      store %i to %s[0] {bounds = proven}
       commit %s to %q sizes(%1)
       yield
     }
     %v = buffer_load %small[%0] : i64
     %w = buffer_load %large[%999] : i64
     %sum = add %v, %w : i64
-    store %sum to %y[0] {edge = proven}
+    store %sum to %y[0] {bounds = proven}
     yield
   }
   stage {name = "b"} {
@@ -91,7 +91,7 @@ constexpr std::string_view kStagesWithScratch =
     buffer_store %7 to %large.1[%999]
     loop %i.1 in %0 .. %5 step %1 {
       %s.1, %n = wait %q : tensor<i64,[1]>, i64
-      %t = load %s.1[0] {edge = proven} : i64
+      %t = load %s.1[0] {bounds = proven} : i64
       %old = buffer_load %small.1[%0] : i64
       %new = add %old, %t : i64
       buffer_store %new to %small.1[%0]
@@ -101,11 +101,11 @@ constexpr std::string_view kStagesWithScratch =
     %v.1 = buffer_load %small.1[%0] : i64
     %w.1 = buffer_load %large.1[%999] : i64
     %sum.1 = add %v.1, %w.1 : i64
-    store %sum.1 to %y[1] {edge = proven}
+    store %sum.1 to %y[1] {bounds = proven}
     yield
   }
   stage {name = "c"} {
-    store %7 to %y[2] {edge = proven}
+    store %7 to %y[2] {bounds = proven}
     yield
   }
   return

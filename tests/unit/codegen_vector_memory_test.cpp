@@ -79,12 +79,12 @@ constexpr std::string_view kMasked =
   loop %n in %0 .. %N step %l {{
     %c = sub %N, %n : i64
     %k = lane_mask %c : vec<bool x {2}>
-    %v = load %x[%n] where %k {{edge = proven}} : vec<{1} x {2}>
-    store %v to %y[%n] where %k {{edge = proven}}
-    %f = load %m[%n] where %k {{edge = proven}} : vec<bool x {2}>
+    %v = load %x[%n] where %k {{bounds = proven}} : vec<{1} x {2}>
+    store %v to %y[%n] where %k {{bounds = proven}}
+    %f = load %m[%n] where %k {{bounds = proven}} : vec<bool x {2}>
     %g = and %f, %k : vec<bool x {2}>
-    %w = load %x[%n] where %g {{edge = proven}} : vec<{1} x {2}>
-    store %w to %z[%n] where %g {{edge = proven}}
+    %w = load %x[%n] where %g {{bounds = proven}} : vec<{1} x {2}>
+    store %w to %z[%n] where %g {{bounds = proven}}
     yield
   }}
   return
@@ -99,12 +99,12 @@ constexpr std::string_view kBefore =
   %2 = const 2 : i64
   %l = lane_numbers : vec<i64 x {2}>
   %k = ge %l, %2 : vec<bool x {2}>
-  %v = load %x[%0 - 2] where %k {{edge = proven}} : vec<{1} x {2}>
-  store %v to %y[%0 - 2] where %k {{edge = proven}}
+  %v = load %x[%0 - 2] where %k {{bounds = proven}} : vec<{1} x {2}>
+  store %v to %y[%0 - 2] where %k {{bounds = proven}}
   %off = lane_mask %0 : vec<bool x {2}>
   %far = const 1073741824 : i64
-  %w = load %x[%far] where %off {{edge = proven}} : vec<{1} x {2}>
-  store %w to %y[%far] where %off {{edge = proven}}
+  %w = load %x[%far] where %off {{bounds = proven}} : vec<{1} x {2}>
+  store %w to %y[%far] where %off {{bounds = proven}}
   return
 }}
 )";
@@ -117,20 +117,20 @@ constexpr std::string_view kScratch =
   %1 = const 1 : i64
   %3 = const 3 : i64
   %b = buffer_new : buffer<{1},[2,68]>
-  %v = load %x[0] {{edge = proven}} : vec<{1} x {2}>
-  %w = load %u[0] {{edge = proven}} : vec<{1} x {2}>
-  %k = load %m[0] {{edge = proven}} : vec<bool x {2}>
+  %v = load %x[0] {{bounds = proven}} : vec<{1} x {2}>
+  %w = load %u[0] {{bounds = proven}} : vec<{1} x {2}>
+  %k = load %m[0] {{bounds = proven}} : vec<bool x {2}>
   buffer_store %v to %b[%0, %1]
   buffer_store %v to %b[%1, %3]
   %r = buffer_load %b[%1, %3] : vec<{1} x {2}>
-  store %r to %y[0] {{edge = proven}}
+  store %r to %y[0] {{bounds = proven}}
   buffer_store %w to %b[%0, %1] where %k
   %s = buffer_load %b[%0, %1] : vec<{1} x {2}>
-  store %s to %z[0] {{edge = proven}}
+  store %s to %z[0] {{bounds = proven}}
   buffer_store %w to %b[%1, %3]
   %t = buffer_load %b[%1, %3] where %k : vec<{1} x {2}>
   %p = select %k, %t, %v : vec<{1} x {2}>
-  store %p to %q[0] {{edge = proven}}
+  store %p to %q[0] {{bounds = proven}}
   return
 }}
 )";
@@ -140,7 +140,7 @@ constexpr std::string_view kCount =
     R"(kernel @{0} dims(%N) (%count: i64, %v: {1}, %y: tensor<{1},[N]> inout) {{
   %k = lane_mask %count : vec<bool x {2}>
   %s = splat %v : vec<{1} x {2}>
-  store %s to %y[0] where %k {{edge = proven}}
+  store %s to %y[0] where %k {{bounds = proven}}
   return
 }}
 )";

@@ -48,14 +48,14 @@ std::string KernelText(const VectorCase& v) {
   std::string operands;
   for (size_t i = 0; i < c.arity; ++i) {
     params += fmt::format("%x{}: tensor<{},[N]> in, ", i, Spelling(c.operand_scalar(i)));
-    loads += fmt::format("    %v{0} = load %x{0}[%n] {{edge = proven}} : {1}\n", i, v.type(i));
+    loads += fmt::format("    %v{0} = load %x{0}[%n] {{bounds = proven}} : {1}\n", i, v.type(i));
     operands += fmt::format("{}%v{}", i ? ", " : "", i);
   }
   return fmt::format(
       "kernel @{0} dims(%N) ({1}%y: tensor<{2},[N]> out) {{\n  %0 = const 0 : i64\n"
       "  %l = const {5} : i64\n  loop %n in %0 .. %N step %l {{\n{3}"
       "    %r = {4} {6} : vec<{2} x {5}>\n"
-      "    store %r to %y[%n] {{edge = proven}}\n    yield\n  }}\n  return\n}}\n",
+      "    store %r to %y[%n] {{bounds = proven}}\n    yield\n  }}\n  return\n}}\n",
       v.name(), params, Spelling(c.result), loads, ir::Info(c.kind).spelling, v.lanes, operands);
 }
 

@@ -44,10 +44,10 @@ std::string TransposeText(Scalar scalar, int64_t n, int64_t parts = 1) {
   std::string loads;
   std::string stores;
   for (int64_t i = 0; i < n * parts; ++i)
-    loads += fmt::format("  %r{} = load %x[{}, {}] {{edge = proven}} : vec<{} x {}>\n", i,
+    loads += fmt::format("  %r{} = load %x[{}, {}] {{bounds = proven}} : vec<{} x {}>\n", i,
                          i / parts, i % parts * n / parts, Spelling(scalar), n / parts);
   for (int64_t i = 0; i < n; ++i)
-    stores += fmt::format("  store %c{0} to %y[{0}, 0] {{edge = proven}}\n", i);
+    stores += fmt::format("  store %c{0} to %y[{0}, 0] {{bounds = proven}}\n", i);
   return fmt::format(
       "kernel @transpose_{0}_{1}_{7} (%x: tensor<{0},[{1},{1}]> in, %y: tensor<{0},[{1},{1}]> out) "
       "{{\n{2}  {3} = transpose {4} : {5}\n{6}  return\n}}\n",
@@ -59,7 +59,7 @@ std::string TransposeText(Scalar scalar, int64_t n, int64_t parts = 1) {
 std::string HalvesText(Scalar scalar, int64_t lanes) {
   std::string text = fmt::format(
       "kernel @halves_{0}_{1} (%x: tensor<{0},[{1}]> in, %y: tensor<{0},[{1}]> out) {{\n"
-      "  %v0_{1} = load %x[0] {{edge = proven}} : vec<{0} x {1}>\n",
+      "  %v0_{1} = load %x[0] {{bounds = proven}} : vec<{0} x {1}>\n",
       Spelling(scalar), lanes);
   for (int64_t size = lanes; size > 1; size /= 2) {
     int64_t half = size / 2;
@@ -71,7 +71,7 @@ std::string HalvesText(Scalar scalar, int64_t lanes) {
     }
   }
   for (int64_t lane = 0; lane < lanes; ++lane)
-    text += fmt::format("  store %v{}_1 to %y[{}] {{edge = proven}}\n", lane, lanes - 1 - lane);
+    text += fmt::format("  store %v{}_1 to %y[{}] {{bounds = proven}}\n", lane, lanes - 1 - lane);
   return text + "  return\n}\n";
 }
 
@@ -137,7 +137,7 @@ constexpr std::string_view kCarry =
   %c = const 1000 : i32
   %l = lane_numbers : vec<i64 x 16>
   %i = cast %l : vec<i32 x 16>
-  %v = load %x[0] {edge = proven} : vec<i32 x 16>
+  %v = load %x[0] {bounds = proven} : vec<i32 x 16>
   %w = splat %c : vec<i32 x 16>
   %s, %t = loop %n in %0 .. %count step %1 carry(%p = %v, %q = %w) {
     %b = and %n, %1 : i64
@@ -150,8 +150,8 @@ constexpr std::string_view kCarry =
     } : vec<i32 x 16>
     yield %q, %r
   } : vec<i32 x 16>, vec<i32 x 16>
-  store %s to %y[0] {edge = proven}
-  store %t to %z[0] {edge = proven}
+  store %s to %y[0] {bounds = proven}
+  store %t to %z[0] {bounds = proven}
   return
 }
 )";
@@ -181,27 +181,27 @@ void CheckCarry(const LoadedModule& module, int64_t count) {
 /// y = x / d, by a divisor of each lane, one for all, and a constant.
 constexpr std::string_view kDivide =
     R"(kernel @lanes (%x: tensor<i32,[8]> in, %d: tensor<i32,[8]> in, %y: tensor<i32,[8]> out) {
-  %v = load %x[0] {edge = proven} : vec<i32 x 8>
-  %w = load %d[0] {edge = proven} : vec<i32 x 8>
+  %v = load %x[0] {bounds = proven} : vec<i32 x 8>
+  %w = load %d[0] {bounds = proven} : vec<i32 x 8>
   %r = div %v, %w {text = "x / d"} : vec<i32 x 8>
-  store %r to %y[0] {edge = proven}
+  store %r to %y[0] {bounds = proven}
   return
 }
 kernel @one (%x: tensor<i32,[8]> in, %d: tensor<i32,[8]> in, %y: tensor<i32,[8]> out) {
-  %v = load %x[0] {edge = proven} : vec<i32 x 8>
-  %w = load %d[0] {edge = proven} : i32
+  %v = load %x[0] {bounds = proven} : vec<i32 x 8>
+  %w = load %d[0] {bounds = proven} : i32
   %r = rem %v, %w {text = "x mod d"} : vec<i32 x 8>
-  store %r to %y[0] {edge = proven}
+  store %r to %y[0] {bounds = proven}
   return
 }
 kernel @constant (%x: tensor<i32,[8]> in, %d: tensor<i32,[8]> in, %y: tensor<i32,[8]> out) {
   %c = const -7 : i32
   %s = splat %c : vec<i32 x 8>
-  %v = load %x[0] {edge = proven} : vec<i32 x 8>
+  %v = load %x[0] {bounds = proven} : vec<i32 x 8>
   %q = div %v, %c : vec<i32 x 8>
   %r = rem %v, %s : vec<i32 x 8>
   %t = mul %q, %r : vec<i32 x 8>
-  store %t to %y[0] {edge = proven}
+  store %t to %y[0] {bounds = proven}
   return
 }
 )";
@@ -214,16 +214,16 @@ constexpr std::string_view kVectorLoop =
   loop %n in %0 .. %N step %l {
     %c = sub %N, %n : i64
     %k = lane_mask %c : vec<bool x 16>
-    %v = load %x[%n] {edge = proven} : vec<f16 x 16>
+    %v = load %x[%n] {bounds = proven} : vec<f16 x 16>
     %w = cast %v : vec<f32 x 16>
-    %bv = load %b[%n] {edge = proven} : vec<bf16 x 16>
+    %bv = load %b[%n] {bounds = proven} : vec<bf16 x 16>
     %bw = cast %bv : vec<f32 x 16>
-    %o = load %y[%n] where %k {edge = proven} : vec<f32 x 16>
+    %o = load %y[%n] where %k {bounds = proven} : vec<f32 x 16>
     %s = fma %w, %f, %o : vec<f32 x 16>
     %m = max %s, %bw : vec<f32 x 16>
-    store %m to %y[%n] where %k {edge = proven}
+    store %m to %y[%n] where %k {bounds = proven}
     %i = cast %m : vec<i32 x 16>
-    store %i to %z[%n] where %k {edge = proven}
+    store %i to %z[%n] where %k {bounds = proven}
     yield
   }
   return
@@ -347,8 +347,8 @@ kernel @past dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out) {
   %gap = align_gap %y[%0] {lanes = 8} : i64
   %end = add %gap, %40 : i64
   loop %i in %gap .. %end step %8 {
-    %v = load %x[%i] {edge = proven} : vec<f32 x 8>
-    store %v to %y[%i] {edge = proven, cache = past}
+    %v = load %x[%i] {bounds = proven} : vec<f32 x 8>
+    store %v to %y[%i] {bounds = proven, cache = past}
     yield
   }
   return

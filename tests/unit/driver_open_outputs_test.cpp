@@ -30,9 +30,9 @@ kernel @add dims(%N) (%x: tensor<f32,[N]> in, %s: tensor<f32,[1]> inout) {
   axis i = N by 16
   %0 = const 0 : i64
   spmd (%i: block<i> in %0 .. %N) {distribute = static} {
-    %1 = load %x[%i] {edge = clip} : tile<f32; i>
+    %1 = load %x[%i] {bounds = clip} : tile<f32; i>
     %2 = reduce sum %1 over i {acc = f32, order = lanes64} : f32
-    update %2 into %s[0] {edge = proven, how = add, scope = launch}
+    update %2 into %s[0] {bounds = proven, how = add, scope = launch}
     yield
   }
   return
@@ -60,25 +60,25 @@ kernel @own dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[1]> out, %z: tenso
   %1 = const 1 : i64
   spmd (%o: i64 in %0 .. %1) {distribute = static} {
     %2 = const 0.0 : f32
-    store %2 to %s[0] {edge = proven}
+    store %2 to %s[0] {bounds = proven}
     yield
   }
   sync
   spmd (%i: block<i> in %0 .. %N) {distribute = static} {
-    %4 = load %x[%i] {edge = clip} : tile<f32; i>
+    %4 = load %x[%i] {bounds = clip} : tile<f32; i>
     %5 = reduce sum %4 over i {acc = f32, order = lanes64} : f32
-    update %5 into %s[0] {edge = proven, how = add, scope = launch}
+    update %5 into %s[0] {bounds = proven, how = add, scope = launch}
     yield
   }
   sync
   spmd (%p: i64 in %0 .. %1) {distribute = static} {
-    %8 = load %s[0] {edge = proven} : f32
-    store %8 to %y[0] {edge = proven}
+    %8 = load %s[0] {bounds = proven} : f32
+    store %8 to %y[0] {bounds = proven}
     yield
   }
   spmd (%j: block<j> in %0 .. %N) {distribute = static} {
-    %9 = load %x[%j] {edge = clip} : tile<f32; j>
-    store %9 to %z[%j] {edge = clip}
+    %9 = load %x[%j] {bounds = clip} : tile<f32; j>
+    store %9 to %z[%j] {bounds = clip}
     yield
   }
   return

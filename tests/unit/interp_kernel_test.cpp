@@ -22,12 +22,12 @@ kernel @matmul.f32 dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %1 = broadcast %z : tile<f32; i j>
     %acc = for %k: block<k> in %0 .. %K carry(%acc.1 = %1) {
-      %x = load %a[%i, %k] {edge = clip} : tile<f32; i k>
-      %y = load %b[%k, %j] {edge = clip} : tile<f32; j k>
+      %x = load %a[%i, %k] {bounds = clip} : tile<f32; i k>
+      %y = load %b[%k, %j] {bounds = clip} : tile<f32; j k>
       %3 = contraction %x, %y into %acc.1 over k {acc = f32, order = chain} : tile<f32; i j>
       yield %3
     } : tile<f32; i j>
-    store %acc to %c[%i, %j] {edge = clip}
+    store %acc to %c[%i, %j] {bounds = clip}
     yield
   }
   return
@@ -107,8 +107,8 @@ kernel @rows dims(%N, %M, %K) (%x: tensor<f32,[N,M,K]> in, %y: tensor<f32,[N,(M*
   %n = mul %M, %K : i64
   %i = make_block %0, %n, %0 : block<i>
   spmd (%r: i64 in %0 .. %N) {distribute = static} {
-    %t = load %v[%r, %i] {edge = clip} : tile<f32; i>
-    store %t to %y[%r, %i] {edge = clip}
+    %t = load %v[%r, %i] {bounds = clip} : tile<f32; i>
+    store %t to %y[%r, %i] {bounds = clip}
     yield
   }
   return
@@ -132,7 +132,7 @@ kernel @sums dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[4]> out) {
   axis i = N by 200
   %0 = const 0 : i64
   %i = make_block %0, %N, %0 : block<i>
-  %t = load %x[%i] {edge = clip} : tile<f32; i>
+  %t = load %x[%i] {bounds = clip} : tile<f32; i>
   %one = const 1.0 : f32
   %ones = broadcast %one : tile<f32; i>
   %1 = reduce sum %t over i {acc = f32, order = lanes64} : f32
@@ -140,10 +140,10 @@ kernel @sums dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[4]> out) {
   %start = const 0.5 : f32
   %3 = contraction %t, %ones into %start over i {acc = f32, order = lanes64} : f32
   %4 = contraction %t, %ones into %start over i {acc = f32, order = chain} : f32
-  store %1 to %y[0] {edge = proven}
-  store %2 to %y[1] {edge = proven}
-  store %3 to %y[2] {edge = proven}
-  store %4 to %y[3] {edge = proven}
+  store %1 to %y[0] {bounds = proven}
+  store %2 to %y[1] {bounds = proven}
+  store %3 to %y[2] {bounds = proven}
+  store %4 to %y[3] {bounds = proven}
   return
 }
 )");
@@ -181,10 +181,10 @@ kernel @sum dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[1]> out) {
   %0 = const 0 : i64
   %i = make_block %0, %M, %0 : block<i>
   %j = make_block %0, %N, %0 : block<j>
-  %t = load %x[%i, %j] {edge = clip} : tile<f32; i j>
+  %t = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
   %1 = reduce sum %t over )") +
            over + R"( {acc = f32, order = chain} : f32
-  store %1 to %y[0] {edge = proven}
+  store %1 to %y[0] {bounds = proven}
   return
 }
 )";
@@ -206,11 +206,11 @@ kernel @nothing dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[2]> out) {
   axis i = N by 8
   %0 = const 0 : i64
   %i = make_block %0, %N, %0 : block<i>
-  %t = load %x[%i] {edge = clip} : tile<f32; i>
+  %t = load %x[%i] {bounds = clip} : tile<f32; i>
   %1 = reduce max %t over i {acc = f32, order = lanes64} : f32
   %2 = reduce prod %t over i {acc = f32, order = chain} : f32
-  store %1 to %y[0] {edge = proven}
-  store %2 to %y[1] {edge = proven}
+  store %1 to %y[0] {bounds = proven}
+  store %2 to %y[1] {bounds = proven}
   return
 }
 )");
@@ -231,10 +231,10 @@ kernel @outer dims(%M, %N) (%a: tensor<i32,[M]> in, %b: tensor<i32,[N]> in, %y: 
   %2 = const 2 : i64
   %d = make_block %0, %2, %0 : block<d>
   spmd (%j: block<j> in %0 .. %N, %i: block<i> in %0 .. %M) {distribute = static} {
-    %x = load %a[%i] {edge = clip} : tile<i32; i>
-    %y1 = load %b[%j] {edge = clip} : tile<i32; j>
+    %x = load %a[%i] {bounds = clip} : tile<i32; i>
+    %y1 = load %b[%j] {bounds = clip} : tile<i32; j>
     %p = mul %x, %y1 : tile<i32; i j>
-    store %p to %y[%j, %i, %d] {edge = clip}
+    store %p to %y[%j, %i, %d] {bounds = clip}
     yield
   }
   return
@@ -261,8 +261,8 @@ kernel @shift generics(S = 2) dims(%N, %H) (%x: tensor<f32,[N]> in, %y: tensor<f
   %0 = const 0 : i64
   %e = const -1.0 : f32
   spmd (%i: block<i> in %0 .. %H) {distribute = static} {
-    %t = load %x[S*%i - 3] else %e {edge = else} : tile<f32; i>
-    store %t to %y[%i] {edge = clip}
+    %t = load %x[S*%i - 3] else %e {bounds = else} : tile<f32; i>
+    store %t to %y[%i] {bounds = clip}
     yield
   }
   return
@@ -283,10 +283,10 @@ kernel @gather dims(%N, %V) (%table: tensor<f32,[V,N]> in, %ids: tensor<i32,[N]>
   axis i = N by 4
   %0 = const 0 : i64
   spmd (%i: block<i> in %0 .. %N) {distribute = static} {
-    %k = load %ids[%i] {edge = clip} : tile<i32; i>
-    %m = load %use[%i] {edge = clip} : tile<bool; i>
-    %t = load %table[%k, %i] where %m {edge = guard, text = "table[ids[i], i]"} : tile<f32; i>
-    store %t to %y[%i] where %m {edge = clip}
+    %k = load %ids[%i] {bounds = clip} : tile<i32; i>
+    %m = load %use[%i] {bounds = clip} : tile<bool; i>
+    %t = load %table[%k, %i] where %m {bounds = guard, text = "table[ids[i], i]"} : tile<f32; i>
+    store %t to %y[%i] where %m {bounds = clip}
     yield
   }
   return
@@ -317,9 +317,9 @@ kernel @dot dims(%N) (%x: tensor<bf16,[N]> in, %y: tensor<f32,[1]> out) {
   %0 = const 0 : i64
   %z = const 0.0 : f32
   %i = make_block %0, %N, %0 : block<i>
-  %t = load %x[%i] {edge = clip} : tile<bf16; i>
+  %t = load %x[%i] {bounds = clip} : tile<bf16; i>
   %1 = contraction %t, %t into %z over i {acc = f32, order = lanes64} : f32
-  store %1 to %y[0] {edge = proven}
+  store %1 to %y[0] {bounds = proven}
   return
 }
 )");
@@ -343,13 +343,13 @@ kernel @count dims(%B, %N) (%y: tensor<i64,[B,N]> inout) {
     %n = block_size %i : i64
     %hi = add %lo, %n : i64
     for %ii: block<ii> in %lo .. %hi {
-      %t = load %y[%b, %ii] {edge = clip} : tile<i64; ii>
+      %t = load %y[%b, %ii] {bounds = clip} : tile<i64; ii>
       %p = iota %ii : tile<i64; ii>
       %q = mul %p, %100 : tile<i64; ii>
       %r = add %t, %q : tile<i64; ii>
       %w = block_index %ii : i64
       %v = add %r, %w : tile<i64; ii>
-      store %v to %y[%b, %ii] {edge = clip}
+      store %v to %y[%b, %ii] {bounds = clip}
       yield
     }
     yield
@@ -370,7 +370,7 @@ TEST_CASE("a race shows: the order of cores is drawn from the seed") {
   TestModule test(R"(
 kernel @race (%y: tensor<i64,[1]> out) {
   %c = core_id : i64
-  store %c to %y[0] {edge = proven}
+  store %c to %y[0] {bounds = proven}
   return
 }
 )");
@@ -393,9 +393,9 @@ kernel @divide dims(%N) (%x: tensor<i32,[N]> in, %y: tensor<i32,[N]> out) {
   %0 = const 0 : i64
   %k = const 60 : i32
   spmd (%i: block<i> in %0 .. %N) {distribute = static} {
-    %t = load %x[%i] {edge = clip} : tile<i32; i>
+    %t = load %x[%i] {bounds = clip} : tile<i32; i>
     %q = div %k, %t {text = "60 / x[i]"} : tile<i32; i> loc("d.kdl":3:9+9)
-    store %q to %y[%i] {edge = clip}
+    store %q to %y[%i] {bounds = clip}
     yield
   }
   return
@@ -418,12 +418,12 @@ kernel @map dims(%N) (%x: tensor<i32,[N]> in, %y: tensor<i32,[N]> out) {
   %0 = const 0 : i64
   %one = const 1 : i32
   spmd (%i: block<i> in %0 .. %N) {distribute = static} {
-    %t = load %x[%i] {edge = clip} : tile<i32; i>
+    %t = load %x[%i] {bounds = clip} : tile<i32; i>
     %z = const 0 : i32
     %m = ne %t, %z : tile<bool; i>
     %q = call @steps(%t, %one)MASK : tile<i32; i>
     %r = select %m, %q, %t : tile<i32; i>
-    store %r to %y[%i] {edge = clip}
+    store %r to %y[%i] {bounds = clip}
     yield
   }
   return
@@ -492,7 +492,7 @@ TEST_CASE("derived sizes are checked, open generics need a value") {
 kernel @pad generics(P = auto) dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[(N + 2*P)]> out) {
   %0 = size P : i64
   %1 = cast %0 : f32
-  store %1 to %y[0] {edge = guard}
+  store %1 to %y[0] {bounds = guard}
   return
 }
 )");

@@ -36,9 +36,9 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
       yield
     }
     loop %k in %0 .. %K step %1 {
-      %x = load %a[%i, %k] {edge = proven} : f32
+      %x = load %a[%i, %k] {bounds = proven} : f32
       loop %j.1 in %0 .. %N step %1 {
-        %y = load %b[%k, %j.1] {edge = proven} : f32
+        %y = load %b[%k, %j.1] {bounds = proven} : f32
         %s = buffer_load %row[%j.1] : f32
         %t = fma %x, %y, %s : f32
         buffer_store %t to %row[%j.1]
@@ -48,7 +48,7 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
     }
     loop %j.2 in %0 .. %N step %1 {
       %s.1 = buffer_load %row[%j.2] : f32
-      store %s.1 to %c[%i, %j.2] {edge = proven}
+      store %s.1 to %c[%i, %j.2] {bounds = proven}
       yield
     }
     yield
@@ -141,7 +141,7 @@ kernel @k dims(%M, %N) (%x: tensor<i64,[M,N]> in, %y: tensor<i64,[M,N]> out, %z:
   %i = make_block %2, %m, %0 : block<i>
   %j = make_block %0, %N, %0 : block<j>
   %t, %u = elementwise (%q in %j, %p in %i) {
-    %a = load %x[%p, %q] {edge = proven} : i64
+    %a = load %x[%p, %q] {bounds = proven} : i64
     %b = add %a, %p : i64
     yield %a, %b
   } : tile<i64; i j>, tile<i64; i j>
@@ -151,9 +151,9 @@ kernel @k dims(%M, %N) (%x: tensor<i64,[M,N]> in, %y: tensor<i64,[M,N]> out, %z:
     %e = mul %c, %d : i64
     yield %e
   } : tile<i64; i j>
-  store %s to %y[%i, %j] {edge = proven}
+  store %s to %y[%i, %j] {bounds = proven}
   %sum = reduce sum %s over i, j {acc = i64, order = chain} : i64
-  store %sum to %z[0] {edge = proven}
+  store %sum to %z[0] {bounds = proven}
   return
 }
 )");
@@ -187,7 +187,7 @@ TEST_CASE("a proof that does not hold is a fault of ours, not a trap") {
   Array<float> y({4});
   SingleCore load(InKernel(R"(
   %n = const 4 : i64
-  %v = load %y[%n] {edge = proven, text = "y[n]"} : f32)"),
+  %v = load %y[%n] {bounds = proven, text = "y[n]"} : f32)"),
                   {Argument(y)});
   CHECK(Contains(load.FaultAtEnd(),
                  "'load' of 'y[n]' touches index 4 of dimension 0, which has size 4, though its "
@@ -197,7 +197,7 @@ TEST_CASE("a proof that does not hold is a fault of ours, not a trap") {
   %n = const 3 : i64
   %i = make_block %0, %n, %0 : block<i>
   %v = const 1.0 : f32
-  store %v to %y[%i] {edge = clip})"),
+  store %v to %y[%i] {bounds = clip})"),
                   {Argument(y)});
   CHECK(Contains(tile.FaultAtEnd(),
                  "touches index 4 of dimension 0, which has size 4, though its edge says 'clip'"));
@@ -250,7 +250,7 @@ TEST_CASE("a tile belongs to its block") {
   %2 = const 2 : i64
   %3 = const 3 : i64
   %i = make_block %0, %2, %0 : block<i>
-  %t = load %y[%i] {edge = proven} : tile<f32; i>
+  %t = load %y[%i] {bounds = proven} : tile<f32; i>
   %v = element %t at (%3) : f32)"),
                      {Argument(y)});
   CHECK(Contains(element.FaultAtEnd(), "takes index 3 of axis number 0, whose block is 0 + 2"));
@@ -264,7 +264,7 @@ TEST_CASE("a tile of another block is a fault, where a pass has slipped past the
   loop %k in %0 .. %4 step %2 {
     %later = gt %k, %0 : bool
     %i = make_block %k, %2, %0 : block<i>
-    %t = load %y[%i] {edge = proven} : tile<f32; i>
+    %t = load %y[%i] {bounds = proven} : tile<f32; i>
     if %later {
       %u = add %t, %t : tile<f32; i>
       yield
@@ -302,12 +302,12 @@ kernel @steps (%y: tensor<i64,[8]> out) {
   %s = for %i: block<i> in %0 .. %8 carry(%a = %0) {
     %p = iota %i : tile<i64; i>
     %q = call @twice(%p) : tile<i64; i>
-    store %q to %y[%i] {edge = clip}
+    store %q to %y[%i] {bounds = clip}
     %r = reduce sum %q over i {acc = i64, order = chain} : i64
     %b = add %a, %r : i64
     yield %b
   } : i64
-  store %s to %y[0] {edge = proven}
+  store %s to %y[0] {bounds = proven}
   return
 }
 

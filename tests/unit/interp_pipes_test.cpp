@@ -23,7 +23,7 @@ kernel @k dims(%M) (%x: tensor<f32,[M]> in, %y: tensor<f32,[M]> out)" +
          pipe + R"( : pipe<f32,[4]>
   stage {name = "make"} {
     spmd (%i: block<i> in %0 .. %M) {distribute = static, domain = "blocks"} {
-      %v = load %x[%i] {edge = clip} : tile<f32; i>
+      %v = load %x[%i] {bounds = clip} : tile<f32; i>
 )" + push +
          R"(
       yield
@@ -35,7 +35,7 @@ kernel @k dims(%M) (%x: tensor<f32,[M]> in, %y: tensor<f32,[M]> out)" +
 )" + pop +
          R"(
       %w = add %t, %1 : tile<f32; j>
-      store %w to %y[%j] {edge = clip}
+      store %w to %y[%j] {bounds = clip}
       yield
     }
     yield
@@ -77,13 +77,13 @@ TEST_CASE("slots of a ring in the workspace") {
       R"kir(      %n = block_size %i : i64
       %s = acquire %q : tensor<f32,[4]>
       %from = block_start %i : i64
-      store %v to %s[%i - %from] {edge = proven}
+      store %v to %s[%i - %from] {bounds = proven}
       commit %s to %q sizes(%n))kir",
       R"kir(      %s.1, %n.1 = wait %q : tensor<f32,[4]>, i64
       %m = block_size %j : i64
       match %n.1, %m {text = "q.pop(j)"}
       %from.1 = block_start %j : i64
-      %t = load %s.1[%j - %from.1] {edge = proven} : tile<f32; j>
+      %t = load %s.1[%j - %from.1] {bounds = proven} : tile<f32; j>
       release %s.1 to %q)kir"));
 }
 

@@ -12,17 +12,17 @@ kernel @scale dims(%N) (%a: f32, %x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out
   axis i = N by 4
   %0 = const 0 : i64
   spmd (%i: block<i> in %0 .. %N) {distribute = static} {
-    %t = load %x[%i] {edge = clip} : tile<f32; i>
+    %t = load %x[%i] {bounds = clip} : tile<f32; i>
     %u = mul %t, %a : tile<f32; i>
-    store %u to %y[%i] {edge = clip}
+    store %u to %y[%i] {bounds = clip}
     yield
   }
   return
 }
 
 kernel @pick dims(%N) (%n: i64, %x: tensor<f32,[N]> in, %y: tensor<f32,[1]> out) {
-  %v = load %x[%n] {edge = guard, text = "x[n]"} : f32 loc("p.kdl":2:5+4)
-  store %v to %y[0] {edge = proven}
+  %v = load %x[%n] {bounds = guard, text = "x[n]"} : f32 loc("p.kdl":2:5+4)
+  store %v to %y[0] {bounds = proven}
   return
 }
 )";

@@ -56,17 +56,17 @@ uint64_t RunI64(std::string_view text, uint64_t argument = 0) {
 TEST_CASE("elementwise ops map lanes; a scalar stands for every lane") {
   std::vector<float> y = RunBody(R"(
   %4 = const 4.0 : f32
-  %v = load %x[0, 0] {edge = proven} : vec<f32 x 8>
+  %v = load %x[0, 0] {bounds = proven} : vec<f32 x 8>
   %s = splat %f : vec<f32 x 8>
   %w = fma %v, %f, %s : vec<f32 x 8>
   %c = lt %4, %v : vec<bool x 8>
   %z = select %c, %w, %f : vec<f32 x 8>
-  store %z to %y[1, 0] {edge = proven}
+  store %z to %y[1, 0] {bounds = proven}
   %n = cast %v : vec<i32 x 8>
   %q = cast %n : vec<f32 x 8>
   %b = const true : bool
   %p = select %b, %q, %f : vec<f32 x 8>
-  store %p to %y[0, 0] {edge = proven})");
+  store %p to %y[0, 0] {bounds = proven})");
   for (size_t lane = 0; lane < 8; ++lane) {
     auto x = static_cast<float>(lane);
     CHECK(y[lane] == x);
@@ -127,33 +127,33 @@ fn @k (%n: i64) -> i64 {
 
 TEST_CASE("a transposition") {
   std::vector<float> y = RunBody(R"(
-  %a = load %x[0, 0] {edge = proven} : vec<f32 x 4>
-  %b = load %x[0, 4] {edge = proven} : vec<f32 x 4>
-  %c = load %x[1, 0] {edge = proven} : vec<f32 x 4>
-  %d = load %x[1, 4] {edge = proven} : vec<f32 x 4>
+  %a = load %x[0, 0] {bounds = proven} : vec<f32 x 4>
+  %b = load %x[0, 4] {bounds = proven} : vec<f32 x 4>
+  %c = load %x[1, 0] {bounds = proven} : vec<f32 x 4>
+  %d = load %x[1, 4] {bounds = proven} : vec<f32 x 4>
   %p, %q, %r, %s = transpose %a, %b, %c, %d : vec<f32 x 4>, vec<f32 x 4>, vec<f32 x 4>, vec<f32 x 4>
-  store %p to %y[0, 0] {edge = proven}
-  store %q to %y[0, 4] {edge = proven}
-  store %r to %y[1, 0] {edge = proven}
-  store %s to %y[1, 4] {edge = proven})");
+  store %p to %y[0, 0] {bounds = proven}
+  store %q to %y[0, 4] {bounds = proven}
+  store %r to %y[1, 0] {bounds = proven}
+  store %s to %y[1, 4] {bounds = proven})");
   CHECK(y == std::vector<float>{0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15});
 }
 
 TEST_CASE("a transposition of rows in parts") {
   std::vector<float> y = RunBody(R"(
-  %a = load %x[0, 0] {edge = proven} : vec<f32 x 2>
-  %b = load %x[0, 2] {edge = proven} : vec<f32 x 2>
-  %c = load %x[0, 4] {edge = proven} : vec<f32 x 2>
-  %d = load %x[0, 6] {edge = proven} : vec<f32 x 2>
-  %e = load %x[1, 0] {edge = proven} : vec<f32 x 2>
-  %f2 = load %x[1, 2] {edge = proven} : vec<f32 x 2>
-  %g = load %x[1, 4] {edge = proven} : vec<f32 x 2>
-  %h = load %x[1, 6] {edge = proven} : vec<f32 x 2>
+  %a = load %x[0, 0] {bounds = proven} : vec<f32 x 2>
+  %b = load %x[0, 2] {bounds = proven} : vec<f32 x 2>
+  %c = load %x[0, 4] {bounds = proven} : vec<f32 x 2>
+  %d = load %x[0, 6] {bounds = proven} : vec<f32 x 2>
+  %e = load %x[1, 0] {bounds = proven} : vec<f32 x 2>
+  %f2 = load %x[1, 2] {bounds = proven} : vec<f32 x 2>
+  %g = load %x[1, 4] {bounds = proven} : vec<f32 x 2>
+  %h = load %x[1, 6] {bounds = proven} : vec<f32 x 2>
   %p, %q, %r, %s = transpose %a, %b, %c, %d, %e, %f2, %g, %h : vec<f32 x 4>, vec<f32 x 4>, vec<f32 x 4>, vec<f32 x 4>
-  store %p to %y[0, 0] {edge = proven}
-  store %q to %y[0, 4] {edge = proven}
-  store %r to %y[1, 0] {edge = proven}
-  store %s to %y[1, 4] {edge = proven})");
+  store %p to %y[0, 0] {bounds = proven}
+  store %q to %y[0, 4] {bounds = proven}
+  store %r to %y[1, 0] {bounds = proven}
+  store %s to %y[1, 4] {bounds = proven})");
   CHECK(y == std::vector<float>{0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15});
 }
 
@@ -165,14 +165,14 @@ TEST_CASE("how far the next aligned vector is: tensors count as aligned") {
   %d = cast %a : f32
   %e = cast %b : f32
   %g = cast %c : f32
-  store %d to %y[0, 0] {edge = proven}
-  store %e to %y[0, 1] {edge = proven}
-  store %g to %y[0, 2] {edge = proven}
-  %v = load %x[0, 0] {edge = proven} : vec<f32 x 4>
-  store %v to %y[0, 4] {edge = proven, cache = past})");
+  store %d to %y[0, 0] {bounds = proven}
+  store %e to %y[0, 1] {bounds = proven}
+  store %g to %y[0, 2] {bounds = proven}
+  %v = load %x[0, 0] {bounds = proven} : vec<f32 x 4>
+  store %v to %y[0, 4] {bounds = proven, cache = past})");
   CHECK(y == std::vector<float>{3, 0, 0, -1, 0, 1, 2, 3, -1, -1, -1, -1, -1, -1, -1, -1});
   CHECK(Contains(FaultOf("  %v = splat %f : vec<f32 x 4>\n"
-                         "  store %v to %y[0, 2] {edge = proven, cache = past}"),
+                         "  store %v to %y[0, 2] {bounds = proven, cache = past}"),
                  "goes past the caches to a vector that is not aligned"));
 }
 
@@ -181,38 +181,38 @@ TEST_CASE("a lane that is masked off is neither read nor written, nor anywhere")
   std::vector<float> y = RunBody(R"(
   %6 = const 6 : i64
   %k = lane_mask %2 : vec<bool x 4>
-  %v = load %x[%1, %6] where %k {edge = proven} : vec<f32 x 4>
-  store %v to %y[%0, %6] where %k {edge = proven}
+  %v = load %x[%1, %6] where %k {bounds = proven} : vec<f32 x 4>
+  store %v to %y[%0, %6] where %k {bounds = proven}
   %l = lane_numbers : vec<i64 x 4>
   %u = ge %l, %2 : vec<bool x 4>
-  %w = load %x[%1, %0 - 2] where %u {edge = proven} : vec<f32 x 4>
-  store %w to %y[%0, %0 - 2] where %u {edge = proven}
+  %w = load %x[%1, %0 - 2] where %u {bounds = proven} : vec<f32 x 4>
+  store %w to %y[%0, %0 - 2] where %u {bounds = proven}
   %off = lane_mask %0 : vec<bool x 4>
-  %n = load %x[%5, %5] where %off {edge = proven} : vec<f32 x 4>
-  store %n to %y[%5, %5] where %off {edge = proven}
-  %m8 = load %m[0] {edge = proven} : vec<bool x 8>
-  %r = load %x[1, 0] where %m8 {edge = proven} : vec<f32 x 8>
-  store %r to %y[1, 0] where %m8 {edge = proven})");
+  %n = load %x[%5, %5] where %off {bounds = proven} : vec<f32 x 4>
+  store %n to %y[%5, %5] where %off {bounds = proven}
+  %m8 = load %m[0] {bounds = proven} : vec<bool x 8>
+  %r = load %x[1, 0] where %m8 {bounds = proven} : vec<f32 x 8>
+  store %r to %y[1, 0] where %m8 {bounds = proven})");
   CHECK(y == std::vector<float>{8, 9, -1, -1, -1, -1, 14, 15, 8, -1, -1, 11, -1, -1, 14, -1});
 }
 
 TEST_CASE("each lane of an access is checked") {
-  CHECK(Contains(FaultOf("  %v = load %x[0, %5] {edge = proven, text = \"x\"} : vec<f32 x 4>"),
+  CHECK(Contains(FaultOf("  %v = load %x[0, %5] {bounds = proven, text = \"x\"} : vec<f32 x 4>"),
                  "'load' of 'x' touches index 8 of dimension 1, which has size 8"));
   CHECK(Contains(FaultOf("  %v = splat %f : vec<f32 x 4>\n"
-                         "  store %v to %y[0, %5] {edge = proven, text = \"y\"}"),
+                         "  store %v to %y[0, %5] {bounds = proven, text = \"y\"}"),
                  "'store' of 'y' touches index 8 of dimension 1, which has size 8"));
   CHECK(Contains(FaultOf("  %k = lane_mask %1 : vec<bool x 4>\n"
-                         "  %v = load %x[%2, %0] where %k {edge = proven} : vec<f32 x 4>"),
+                         "  %v = load %x[%2, %0] where %k {bounds = proven} : vec<f32 x 4>"),
                  "touches index 2 of dimension 0, which has size 2"));
-  CHECK(Contains(FaultOf("  %v = load %x[0, %0 - 1] {edge = proven} : vec<f32 x 4>"),
+  CHECK(Contains(FaultOf("  %v = load %x[0, %0 - 1] {bounds = proven} : vec<f32 x 4>"),
                  "touches index -1 of dimension 1"));
 }
 
 TEST_CASE("what lanes before the fault have stored stays") {
   Tensors t;
   SingleCore core(
-      InVectorKernel("  %v = splat %f : vec<f32 x 4>\n  store %v to %y[1, %5] {edge = proven}"),
+      InVectorKernel("  %v = splat %f : vec<f32 x 4>\n  store %v to %y[1, %5] {bounds = proven}"),
       t.arguments());
   core.FaultAtEnd();
   CHECK(t.y(1, 7) == 0.5F);
@@ -222,19 +222,19 @@ TEST_CASE(
     "vectors in scratch stay within the last dimension, and are written before they are read") {
   constexpr const char* kBuffer =
       "  %b = buffer_new : buffer<f32,[2,8]>\n"
-      "  %v = load %x[1, 0] {edge = proven} : vec<f32 x 8>\n"
+      "  %v = load %x[1, 0] {bounds = proven} : vec<f32 x 8>\n"
       "  buffer_store %v to %b[%1, %0]\n";
   auto with = [&](std::string_view rest) { return kBuffer + std::string(rest); };
   std::vector<float> y = RunBody(with(R"(
   %r = buffer_load %b[%1, %3] : vec<f32 x 4>
-  store %r to %y[0, 0] {edge = proven}
+  store %r to %y[0, 0] {bounds = proven}
   %k = lane_mask %3 : vec<bool x 4>
   %h = half 0 of %v : vec<f32 x 4>
   buffer_store %h to %b[%1, %5] where %k
   %s = buffer_load %b[%1, %5] where %k : vec<f32 x 4>
-  store %s to %y[0, 4] where %k {edge = proven}
+  store %s to %y[0, 4] where %k {bounds = proven}
   %t = buffer_load %b[%1, %0] : vec<f32 x 8>
-  store %t to %y[1, 0] {edge = proven})"));
+  store %t to %y[1, 0] {bounds = proven})"));
   CHECK(y == std::vector<float>{11, 12, 13, 14, 8, 9, 10, -1, 8, 9, 10, 11, 12, 8, 9, 10});
   CHECK(Contains(FaultOf(with("  %r = buffer_load %b[%0, %5] : vec<f32 x 4>")),
                  "reads element 5 of scratch, which nothing has written"));
@@ -253,18 +253,18 @@ TEST_CASE(
 TEST_CASE("what a masked load leaves open is visibly not what memory holds") {
   std::vector<float> y = RunBody(R"(
   %off = lane_mask %0 : vec<bool x 8>
-  %v = load %x[0, 0] where %off {edge = proven} : vec<f32 x 8>
-  store %v to %y[0, 0] {edge = proven}
+  %v = load %x[0, 0] where %off {bounds = proven} : vec<f32 x 8>
+  store %v to %y[0, 0] {bounds = proven}
   %b = buffer_new : buffer<f32,[8]>
   %w = buffer_load %b[%0] where %off : vec<f32 x 8>
-  store %w to %y[1, 0] {edge = proven})");
+  store %w to %y[1, 0] {bounds = proven})");
   for (float value : y) CHECK(Bits(value) == 0xA5A5A5A5);
 }
 
 TEST_CASE("vectors are carried by loops, all at once, and leave branches") {
   std::vector<float> y = RunBody(R"(
-  %v = load %x[0, 0] {edge = proven} : vec<f32 x 8>
-  %w = load %x[1, 0] {edge = proven} : vec<f32 x 8>
+  %v = load %x[0, 0] {bounds = proven} : vec<f32 x 8>
+  %w = load %x[1, 0] {bounds = proven} : vec<f32 x 8>
   %s, %t = loop %i in %0 .. %3 step %1 carry(%p = %v, %q = %w) {
     %first = eq %i, %0 : bool
     %r = if %first {
@@ -275,11 +275,11 @@ TEST_CASE("vectors are carried by loops, all at once, and leave branches") {
     } : vec<f32 x 8>
     yield %q, %r
   } : vec<f32 x 8>, vec<f32 x 8>
-  store %s to %y[0, 0] {edge = proven}
+  store %s to %y[0, 0] {bounds = proven}
   %u = loop %j in %3 .. %0 step %1 carry(%p.1 = %t) {
     yield %v
   } : vec<f32 x 8>
-  store %u to %y[1, 0] {edge = proven})");
+  store %u to %y[1, 0] {bounds = proven})");
   for (size_t lane = 0; lane < 8; ++lane) {
     CHECK(y[lane] == static_cast<float>(8 + lane));
     CHECK(y[8 + lane] == static_cast<float>(lane) + 0.5F);

@@ -34,13 +34,13 @@ kernel @matmul.f32 types(T = f32) generics(BM = auto, BN = 64, D, E in {32, 64} 
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N, %s: i64 in %0 .. %K) {distribute = static} {
     %1 = broadcast %z : tile<f32; i j>
     %acc = for %k: block<k> in %0 .. %K carry(%acc.1 = %1) {
-      %2 = load %a[%i, %k] {edge = clip, text = "a[i, k]"} : tile<f32; i k>
-      %x = load %b[2*%k + %s - 1, -%j + M*%s + (K - 1)] else %z {edge = else} : tile<f32; j k>
+      %2 = load %a[%i, %k] {bounds = clip, text = "a[i, k]"} : tile<f32; i k>
+      %x = load %b[2*%k + %s - 1, -%j + M*%s + (K - 1)] else %z {bounds = else} : tile<f32; j k>
       %3 = contraction %2, %x into %acc.1 over k {acc = f32, order = chain} : tile<f32; i j>
       yield %3
     } : tile<f32; i j>
     %4 = lt %acc, %scale : tile<bool; i j>
-    store %acc to %c[%i, %j] where %4 {edge = guard, text = "say \"c[i, j]\""}
+    store %acc to %c[%i, %j] where %4 {bounds = guard, text = "say \"c[i, j]\""}
     yield
   }
   return
@@ -75,7 +75,7 @@ kernel @loops.f32 dims(%N) (%x: tensor<f32,[N]> inout, %flag: bool) {
   %10, %11 = loop %n in %0 .. %N step %4 carry(%s = %9, %q = %0) {
     check %n in %N {dimension = 0, text = "x[n]"}
     prefetch %x[%n + 16] {intent = write}
-    %12 = load %x[%n] {edge = proven} : f32
+    %12 = load %x[%n] {bounds = proven} : f32
     %13 = add %s, %12 : f32
     yield %13, %n
   } : f32, i64
@@ -100,7 +100,7 @@ kernel @loops.f32 dims(%N) (%x: tensor<f32,[N]> inout, %flag: bool) {
   %b = gt %r, %10 : bool
   %16 = const 3 : i32
   %17 = call @gate.f32(%r, %16) where %b : f32
-  store %17 to %x[0] {edge = guard}
+  store %17 to %x[0] {bounds = guard}
   return
 }
 
@@ -133,7 +133,7 @@ kernel @tiles generics(B = 4 | 8) dims(%M) (%x: tensor<f32,[M]> in, %y: tensor<f
   %q = pipe {depth = 2, name = "q"} : pipe<f32,[B]>
   stage {name = "make"} {
     spmd (%i: block<i> in %0 .. %M) {distribute = static, domain = "blocks"} {
-      %1 = load %x[%i] {edge = clip, text = "x[i]"} : tile<f32; i>
+      %1 = load %x[%i] {bounds = clip, text = "x[i]"} : tile<f32; i>
       push %1 to %q over i {text = "q.push(x[i])"}
       yield
     }
@@ -142,7 +142,7 @@ kernel @tiles generics(B = 4 | 8) dims(%M) (%x: tensor<f32,[M]> in, %y: tensor<f
   stage {name = "use"} {
     spmd (%j: block<j> in %0 .. %M) {distribute = static, domain = "blocks"} {
       %2 = pop %q over j {text = "q.pop(j)"} : tile<f32; j>
-      store %2 to %y[%j] {edge = clip, text = "y[j]"}
+      store %2 to %y[%j] {bounds = clip, text = "y[j]"}
       yield
     }
     yield
@@ -185,7 +185,7 @@ kernel @k dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out) {
   %one = const 1 : i64
   %zero = const 0.0 : f32
   spmd (%rb: block<r> in %lo .. %R, %cb: block<c> in %lo .. %C) {distribute = static} {
-    %t = load %x[%rb, %cb] {edge = clip} : tile<f32; r c>
+    %t = load %x[%rb, %cb] {bounds = clip} : tile<f32; r c>
     %n = iota %cb : tile<i64; c>
     %m = broadcast %n : tile<i64; r c>
     %best, %at = fold carry(%a = %zero, %b = %lo) (%u in %t, %v in %m) {axes = (c)} {
@@ -198,10 +198,10 @@ kernel @k dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out) {
       %p.1 = add %a.1, %u.1 : f32
       yield %p.1
     } : tile<f32; r c>
-    %w = gather %t at (%at) over c {edge = guard, text = "t[c = at]"} : tile<f32; r>
+    %w = gather %t at (%at) over c {bounds = guard, text = "t[c = at]"} : tile<f32; r>
     %more.1 = gt %w, %best : tile<bool; r>
-    %e = gather %t at (%n, %at) over r, c else %zero where %more.1 {edge = else} : tile<f32; r c>
-    store %e to %y[%rb, %cb] {edge = clip}
+    %e = gather %t at (%n, %at) over r, c else %zero where %more.1 {bounds = else} : tile<f32; r c>
+    store %e to %y[%rb, %cb] {bounds = clip}
     yield
   }
   return
@@ -221,8 +221,8 @@ constexpr std::string_view kVectors =
   %6 = loop %n in %0 .. %N step %1 carry(%a = %3) {
     %7 = sub %N, %n : i64
     %k = lane_mask %7 : vec<bool x 16>
-    %8 = load %x[%n] where %k {edge = proven} : vec<f32 x 16>
-    %9 = load %x[%n] {edge = proven} : vec<f32 x 16>
+    %8 = load %x[%n] where %k {bounds = proven} : vec<f32 x 16>
+    %9 = load %x[%n] {bounds = proven} : vec<f32 x 16>
     %10 = fma %8, %2, %9 : vec<f32 x 16>
     %11 = lt %4, %7 : vec<bool x 16>
     %12 = select %11, %10, %2 : vec<f32 x 16>
@@ -230,8 +230,8 @@ constexpr std::string_view kVectors =
     buffer_store %12 to %5[%0, %0] where %11
     %13 = buffer_load %5[%0, %0] : vec<f32 x 16>
     %14 = buffer_load %5[%0, %0] where %k : vec<f32 x 16>
-    store %13 to %x[%n] {cache = past, edge = proven}
-    store %14 to %x[%n] where %k {edge = proven}
+    store %13 to %x[%n] {cache = past, bounds = proven}
+    store %14 to %x[%n] where %k {bounds = proven}
     yield %14
   } : vec<f32 x 16>
   %15 = half 0 of %6 : vec<f32 x 8>
@@ -245,7 +245,7 @@ constexpr std::string_view kVectors =
     yield %20
   } : vec<f32 x 2>
   %22 = cast %21 : vec<f16 x 2>
-  store %18 to %x[0] {edge = proven}
+  store %18 to %x[0] {bounds = proven}
   %23 = align_gap %x[0] {lanes = 16} : i64
   return
 }
@@ -423,12 +423,13 @@ TEST_CASE("what does not read is told where and why") {
   CheckFirstError(InKernel("  const 1"), "'const' has 1 results, 0 are named");
   CheckFirstError(InKernel("  %a = const 300 : i8"), "300 is no constant of type i8");
   CheckFirstError(InKernel("  %a = const 1.5 : f99"), "expected a type, found 'f99'");
-  CheckFirstError(InKernel("  %a = const 1 {edge = clip} : i8"), "'const' has no attribute 'edge'");
+  CheckFirstError(InKernel("  %a = const 1 {bounds = clip} : i8"),
+                  "'const' has no attribute 'bounds'");
   CheckFirstError(InKernel("  %a = load %x[0] {edge = sharp} : f32"),
-                  "expected a value of 'edge', found 'sharp'");
-  CheckFirstError(InKernel("  %a = load %x[0] {edge = clip, edge = clip} : f32"),
+                  "expected a value of 'bounds', found 'sharp'");
+  CheckFirstError(InKernel("  %a = load %x[0] {bounds = clip, bounds = clip} : f32"),
                   "edge is defined twice");
-  CheckFirstError(InKernel("  %a = load %x[q r] {edge = clip} : f32"), "expected ','");
+  CheckFirstError(InKernel("  %a = load %x[q r] {bounds = clip} : f32"), "expected ','");
   CheckFirstError(InKernel("  %a = load %x[0] {text = \"no end} : f32"),
                   "expected '\"' at the end of the text");
   CheckFirstError(InKernel("  %t = broadcast %N : tile<i64; q>"), "the function has no axis 'q'");

@@ -50,7 +50,7 @@ TEST_CASE("sound ops pass") {
   CheckSound("%r = reduce sum %u over j, i {acc = f32, order = chain} : f32");
   CheckSound("%r = contraction %u, %t into %t over j {acc = f32, order = chain} : tile<f32; i>");
   CheckSound("%r = call @twice(%u) : tile<f32; i j>");
-  CheckSound("%r = load %x[%n, %i + %j] else %f {edge = else} : tile<f32; i j>");
+  CheckSound("%r = load %x[%n, %i + %j] else %f {bounds = else} : tile<f32; i j>");
 }
 
 TEST_CASE("a loop that claims its numbers counts from 0 in steps of 1, from a counter of its own") {
@@ -116,19 +116,20 @@ TEST_CASE("calls, blocks and constants") {
 }
 
 TEST_CASE("accesses") {
-  CheckFault("%r = load %x[%i] {edge = clip} : tile<f32; i>", "1 indices for 2 dimensions");
-  CheckFault("%r = load %f[%i] {edge = clip} : tile<f32; i>", "the tensor is none");
-  CheckFault("%r = load %x[%i, %f] {edge = clip} : tile<f32; i>", "neither a block nor an integer");
-  CheckFault("%r = load %x[%i, 0] {edge = else} : tile<f32; i>", "edge 'else' without a value");
-  CheckFault("%r = load %x[%i, 0] else %f {edge = clip} : tile<f32; i>", "but no edge 'else'");
-  CheckFault("%r = load %h[%i] else %f {edge = else} : tile<f16; i>", "not of the tensor's type");
-  CheckFault("%r = load %x[%i, %j] {edge = clip} : tile<f32; i>", "the result's axes");
-  CheckFault("%r = load %x[%i, %j] {edge = clip} : tile<f64; i j>", "the result is not of f32");
-  CheckFault("%r = load %x[%i, 0] where %t {edge = clip} : tile<f32; i>", "the mask is no bool");
-  CheckFault("%r = load %x[%i, Q*%n] {edge = clip} : tile<f32; i>", "'Q' is no size name");
-  CheckFault("store %u to %x[%i, 0] {edge = clip}", "the value has an axis that no index has");
-  CheckFault("store %n to %x[%i, 0] {edge = clip}", "not of the tensor's type");
-  CheckFault("store %f to %x[%i, 0] {edge = else}", "no value for outside");
+  CheckFault("%r = load %x[%i] {bounds = clip} : tile<f32; i>", "1 indices for 2 dimensions");
+  CheckFault("%r = load %f[%i] {bounds = clip} : tile<f32; i>", "the tensor is none");
+  CheckFault("%r = load %x[%i, %f] {bounds = clip} : tile<f32; i>",
+             "neither a block nor an integer");
+  CheckFault("%r = load %x[%i, 0] {bounds = else} : tile<f32; i>", "edge 'else' without a value");
+  CheckFault("%r = load %x[%i, 0] else %f {bounds = clip} : tile<f32; i>", "but no edge 'else'");
+  CheckFault("%r = load %h[%i] else %f {bounds = else} : tile<f16; i>", "not of the tensor's type");
+  CheckFault("%r = load %x[%i, %j] {bounds = clip} : tile<f32; i>", "the result's axes");
+  CheckFault("%r = load %x[%i, %j] {bounds = clip} : tile<f64; i j>", "the result is not of f32");
+  CheckFault("%r = load %x[%i, 0] where %t {bounds = clip} : tile<f32; i>", "the mask is no bool");
+  CheckFault("%r = load %x[%i, Q*%n] {bounds = clip} : tile<f32; i>", "'Q' is no size name");
+  CheckFault("store %u to %x[%i, 0] {bounds = clip}", "the value has an axis that no index has");
+  CheckFault("store %n to %x[%i, 0] {bounds = clip}", "not of the tensor's type");
+  CheckFault("store %f to %x[%i, 0] {bounds = else}", "no value for outside");
 }
 
 TEST_CASE("reductions") {
@@ -254,10 +255,10 @@ TEST_CASE(
     "what goes past the caches is a vector without mask; gaps are of a power of two of lanes") {
   const std::string k = "%k = lane_mask %zero : vec<bool x 4>\n";
   const std::string v = "%v = splat %f : vec<f32 x 4>\n";
-  CheckSound(v + "store %v to %x[%n, %zero] {edge = proven, cache = past}");
-  CheckFault(k + v + "store %v to %x[%n, %zero] where %k {edge = proven, cache = past}",
+  CheckSound(v + "store %v to %x[%n, %zero] {bounds = proven, cache = past}");
+  CheckFault(k + v + "store %v to %x[%n, %zero] where %k {bounds = proven, cache = past}",
              "only a vector without mask");
-  CheckFault("store %f to %x[%n, %zero] {edge = proven, cache = past}",
+  CheckFault("store %f to %x[%n, %zero] {bounds = proven, cache = past}",
              "only a vector without mask");
   CheckSound("%g = align_gap %x[%n, %zero] {lanes = 4} : i64");
   CheckFault("%g = align_gap %x[%n, %zero] {lanes = 3} : i64", "3 lanes are no power of two");
@@ -269,25 +270,26 @@ TEST_CASE(
 TEST_CASE("accesses of vectors are proven, with scalar indices and a mask of as many lanes") {
   const std::string k = "%k = lane_mask %zero : vec<bool x 4>\n";
   const std::string v = "%v = splat %f : vec<f32 x 4>\n";
-  CheckSound(k + "%r = load %x[%n, %zero + 1] where %k {edge = proven} : vec<f32 x 4>");
-  CheckSound(k + v + "store %v to %x[%n, %zero] where %k {edge = proven}");
-  CheckFault("%r = load %x[%n, %zero] {edge = clip} : vec<f32 x 4>", "is not proven");
-  CheckFault("%r = load %x[%n, %zero] {edge = guard} : vec<f32 x 4>", "is not proven");
-  CheckFault(v + "store %v to %x[%n, %zero] {edge = clip}", "is not proven");
-  CheckFault("%r = load %x[%n, %zero] else %f {edge = else} : vec<f32 x 4>", "value for outside");
-  CheckFault("%r = load %x[%i, %zero] {edge = proven} : vec<f32 x 4>", "is no scalar");
+  CheckSound(k + "%r = load %x[%n, %zero + 1] where %k {bounds = proven} : vec<f32 x 4>");
+  CheckSound(k + v + "store %v to %x[%n, %zero] where %k {bounds = proven}");
+  CheckFault("%r = load %x[%n, %zero] {bounds = clip} : vec<f32 x 4>", "is not proven");
+  CheckFault("%r = load %x[%n, %zero] {bounds = guard} : vec<f32 x 4>", "is not proven");
+  CheckFault(v + "store %v to %x[%n, %zero] {bounds = clip}", "is not proven");
+  CheckFault("%r = load %x[%n, %zero] else %f {bounds = else} : vec<f32 x 4>", "value for outside");
+  CheckFault("%r = load %x[%i, %zero] {bounds = proven} : vec<f32 x 4>", "is no scalar");
   CheckFault(
       "%w = lane_numbers : vec<i64 x 4>\n"
-      "%r = load %x[%n, %w] {edge = proven} : vec<f32 x 4>",
+      "%r = load %x[%n, %w] {bounds = proven} : vec<f32 x 4>",
       "neither a block nor an integer");
-  CheckFault("%r = load %x[%n, %zero] {edge = proven} : vec<f64 x 4>", "not of the tensor's type");
-  CheckFault(v + "store %v to %h[%n] {edge = proven}", "not of the tensor's type");
-  CheckFault(k + "%r = load %x[%n, %zero] where %k {edge = proven} : vec<f32 x 8>",
+  CheckFault("%r = load %x[%n, %zero] {bounds = proven} : vec<f64 x 4>",
+             "not of the tensor's type");
+  CheckFault(v + "store %v to %h[%n] {bounds = proven}", "not of the tensor's type");
+  CheckFault(k + "%r = load %x[%n, %zero] where %k {bounds = proven} : vec<f32 x 8>",
              "the mask is no vector of 8 bools");
-  CheckFault("%r = load %x[%n, %zero] where %b {edge = proven} : vec<f32 x 4>",
+  CheckFault("%r = load %x[%n, %zero] where %b {bounds = proven} : vec<f32 x 4>",
              "the mask is no vector of 4 bools");
-  CheckFault(k + "%r = load %x[%n, %zero] where %k {edge = proven} : f32", "the mask is no bool");
-  CheckFault(k + "store %f to %x[%n, %zero] where %k {edge = proven}", "the mask is no bool");
+  CheckFault(k + "%r = load %x[%n, %zero] where %k {bounds = proven} : f32", "the mask is no bool");
+  CheckFault(k + "store %f to %x[%n, %zero] where %k {bounds = proven}", "the mask is no bool");
 }
 
 TEST_CASE("vectors in scratch") {
@@ -365,7 +367,7 @@ TEST_CASE("use lists and links agree with operands") {
 }
 
 TEST_CASE("loop level has no tiles, no masks and no open edges") {
-  ReadText read(Around("%r = load %x[%i, 0] {edge = clip} : tile<f32; i>"));
+  ReadText read(Around("%r = load %x[%i, 0] {bounds = clip} : tile<f32; i>"));
   REQUIRE(read.module);
   std::vector<std::string> faults = VerifyLoopLevel(*read.module->functions()[1]);
   CHECK(faults.size() == 4);
@@ -373,7 +375,7 @@ TEST_CASE("loop level has no tiles, no masks and no open edges") {
   %0 = const 0 : i64
   loop %n in %0 .. %N step %N {
     check %n in %N {dimension = 0, text = "x[n]"}
-    %1 = load %x[%n] {edge = proven} : f32
+    %1 = load %x[%n] {bounds = proven} : f32
     yield
   }
   return
@@ -384,8 +386,8 @@ TEST_CASE("loop level has no tiles, no masks and no open edges") {
   ReadText vectors(R"(kernel @k dims(%N) (%x: tensor<f32,[N]> inout) {
   %0 = const 0 : i64
   %1 = lane_mask %N : vec<bool x 4>
-  %2 = load %x[%0] where %1 {edge = proven} : vec<f32 x 4>
-  store %2 to %x[%0] where %1 {edge = proven}
+  %2 = load %x[%0] where %1 {bounds = proven} : vec<f32 x 4>
+  store %2 to %x[%0] where %1 {bounds = proven}
   return
 }
 )");

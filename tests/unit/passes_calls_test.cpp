@@ -58,7 +58,7 @@ kernel @k dims(%H, %M, %N) (%x: tensor<f32,[H,M,N]> in, %y: tensor<f32,[H,M,N]> 
   %q = pipe {depth = 2, name = "q"} : pipe<f32,[4,3]>
   stage {name = "make"} {
     spmd (%h: block<h> in %0 .. %H, %i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static, domain = "blocks"} {
-      %v = load %x[0, %i, %j] {edge = clip} : tile<f32; i j>
+      %v = load %x[0, %i, %j] {bounds = clip} : tile<f32; i j>
       call @send(%four, %three, %i, %j, %q, %v, %one)
       yield
     }
@@ -67,13 +67,13 @@ kernel @k dims(%H, %M, %N) (%x: tensor<f32,[H,M,N]> in, %y: tensor<f32,[H,M,N]> 
   stage {name = "use"} {
     spmd (%h.1: block<h.1> in %0 .. %H, %i.1: block<i.1> in %0 .. %M, %j.1: block<j.1> in %0 .. %N) {distribute = static, domain = "blocks"} {
       %p = pop %q over i.1, j.1 : tile<f32; i.1 j.1>
-      %t = load %x[%h.1, %i.1, %j.1] {edge = clip} : tile<f32; h.1 i.1 j.1>
-      %u = load %x[%h.1, 0, 0] {edge = clip} : tile<f32; h.1>
+      %t = load %x[%h.1, %i.1, %j.1] {bounds = clip} : tile<f32; h.1 i.1 j.1>
+      %u = load %x[%h.1, 0, 0] {bounds = clip} : tile<f32; h.1>
       %w = call @spread(%three, %j.1, %i.1, %t, %u) : tile<f32; h.1 i.1 j.1>
       %s = add %w, %p : tile<f32; h.1 i.1 j.1>
-      store %s to %y[%h.1, %i.1, %j.1] {edge = clip}
+      store %s to %y[%h.1, %i.1, %j.1] {bounds = clip}
       %m = call @row_max(%i.1, %j.1, %t) : tile<f32; h.1 i.1>
-      store %m to %z[%h.1, %i.1] {edge = clip}
+      store %m to %z[%h.1, %i.1] {bounds = clip}
       yield
     }
     yield

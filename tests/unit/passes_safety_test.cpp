@@ -42,7 +42,7 @@ struct Case {
 
   static std::string StoreText(const Index& index, size_t number) {
     if (index.divisor == 1)
-      return fmt::format("      store %z to %y[{}*%i{} + {}] {{edge = guard, text = \"y\"}}\n",
+      return fmt::format("      store %z to %y[{}*%i{} + {}] {{bounds = guard, text = \"y\"}}\n",
                          index.a, index.b == 0 ? "" : fmt::format(" + {}*%j", index.b), index.c);
     return fmt::format(
         "      %i{0} = iota %i : tile<i64; i>\n      %j{0} = iota %j : tile<i64; j>\n"
@@ -53,7 +53,7 @@ struct Case {
         "i j>\n"
         "      %s{0} = add %r{0}, %c{0} : tile<i64; i j>\n      %t{0} = div %s{0}, %d{0} : "
         "tile<i64; i j>\n"
-        "      store %z to %y[%t{0}] {{edge = guard, text = \"y\"}}\n",
+        "      store %z to %y[%t{0}] {{bounds = guard, text = \"y\"}}\n",
         number, index.a, index.b, index.c, index.divisor);
   }
 };
@@ -213,7 +213,7 @@ TEST_CASE(
     RunCheckBounds(context);
     std::set<std::string> ids = Reported(kernel.read.diagnostics);
     CAPTURE(kernel.Text());
-    bool guarded = kernel.Text().find("edge = guard") != std::string::npos;
+    bool guarded = kernel.Text().find("bounds = guard") != std::string::npos;
     for (int64_t n = 0; n < 9; ++n) {
       for (int64_t m = test.lo + 1; m < 9; ++m) {
         bool outside = TruthOf(test, n, m).outside;

@@ -18,10 +18,10 @@ kernel @saxpy.{0} types(T = {0}) dims(%N) (%a: {0}, %x: tensor<{0},[N]> in, %y: 
   %id = core_id : i64
   %num = core_num : i64
   loop %i in %id .. %N step %num {{
-    %v = load %x[%i] {{edge = proven}} : {0}
-    %w = load %y[%i] {{edge = proven}} : {0}
+    %v = load %x[%i] {{bounds = proven}} : {0}
+    %w = load %y[%i] {{bounds = proven}} : {0}
     %r = fma %a, %v, %w : {0}
-    store %r to %y[%i] {{edge = proven}}
+    store %r to %y[%i] {{bounds = proven}}
     yield
   }}
   return
@@ -44,9 +44,9 @@ kernel @mark dims(%N) (%y: tensor<i64,[N]> inout) {
   %num = core_num : i64
   %in = lt %id, %N : bool
   if %in {
-    %v = load %y[%id] {edge = proven} : i64
+    %v = load %y[%id] {bounds = proven} : i64
     %w = add %v, %num : i64
-    store %w to %y[%id] {edge = proven}
+    store %w to %y[%id] {bounds = proven}
     yield
   } else {
     yield
@@ -62,11 +62,11 @@ kernel @row_sums dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R]> out
   %num = core_num : i64
   loop %r in %id .. %R step %num {
     %sum = loop %c in %0 .. %C step %1 carry(%s = %zero) {
-      %v = load %x[%r, %c] {edge = proven} : f32
+      %v = load %x[%r, %c] {bounds = proven} : f32
       %t = add %s, %v : f32
       yield %t
     } : f32
-    store %sum to %y[%r] {edge = proven}
+    store %sum to %y[%r] {bounds = proven}
     yield
   }
   return
@@ -81,12 +81,12 @@ kernel @matmul dims(%M, %K, %N) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
   loop %i in %id .. %M step %num {
     loop %j in %0 .. %N step %1 {
       %sum = loop %k in %0 .. %K step %1 carry(%s = %zero) {
-        %x = load %a[%i, %k] {edge = proven} : f32
-        %y = load %b[%k, %j] {edge = proven} : f32
+        %x = load %a[%i, %k] {bounds = proven} : f32
+        %y = load %b[%k, %j] {bounds = proven} : f32
         %t = fma %x, %y, %s : f32
         yield %t
       } : f32
-      store %sum to %c[%i, %j] {edge = proven}
+      store %sum to %c[%i, %j] {bounds = proven}
       yield
     }
     yield
@@ -98,14 +98,14 @@ kernel @quads dims(%N) (%x: tensor<i32,[N,4]> in, %y: tensor<i32,[N]> out) {
   %id = core_id : i64
   %num = core_num : i64
   loop %n in %id .. %N step %num {
-    %a = load %x[%n, 0] {edge = proven} : i32
-    %b = load %x[%n, 1] {edge = proven} : i32
-    %c = load %x[%n, 2] {edge = proven} : i32
-    %d = load %x[%n, 3] {edge = proven} : i32
+    %a = load %x[%n, 0] {bounds = proven} : i32
+    %b = load %x[%n, 1] {bounds = proven} : i32
+    %c = load %x[%n, 2] {bounds = proven} : i32
+    %d = load %x[%n, 3] {bounds = proven} : i32
     %ab = add %a, %b : i32
     %abc = add %ab, %c : i32
     %sum = add %abc, %d : i32
-    store %sum to %y[%n] {edge = proven}
+    store %sum to %y[%n] {bounds = proven}
     yield
   }
   return
@@ -118,10 +118,10 @@ kernel @halve dims(%C, %G) (%x: tensor<i32,[C]> in, %y: tensor<i32,[G]> out) {
   loop %g in %id .. %G step %num {
     %g2 = add %g, %g : i64
     %next = add %g2, %1 : i64
-    %a = load %x[%g2] {edge = proven} : i32
-    %b = load %x[%next] {edge = proven} : i32
+    %a = load %x[%g2] {bounds = proven} : i32
+    %b = load %x[%next] {bounds = proven} : i32
     %sum = add %a, %b : i32
-    store %sum to %y[%g] {edge = proven}
+    store %sum to %y[%g] {bounds = proven}
     yield
   }
   return
@@ -131,9 +131,9 @@ kernel @claim dims(%N) (%y: tensor<i64,[N]> inout) {
   %0 = const 0 : i64
   %1 = const 1 : i64
   loop %n in %0 .. %N step %1 {claim = 0} {
-    %v = load %y[%n] {edge = proven} : i64
+    %v = load %y[%n] {bounds = proven} : i64
     %w = add %v, %1 : i64
-    store %w to %y[%n] {edge = proven}
+    store %w to %y[%n] {bounds = proven}
     yield
   }
   return
@@ -152,9 +152,9 @@ kernel @trap_at dims(%N) (%at: i64, %y: tensor<i32,[N]> inout) {
     } else {
       yield
     }
-    %v = load %y[%i] {edge = proven} : i32
+    %v = load %y[%i] {bounds = proven} : i32
     %w = add %v, %one : i32
-    store %w to %y[%i] {edge = proven}
+    store %w to %y[%i] {bounds = proven}
     yield
   }
   return
@@ -168,7 +168,7 @@ std::string ManyText() {
   for (int t = 0; t < 70; ++t) {
     params += fmt::format("%x{}: tensor<i32,[N]> in, ", t);
     body += fmt::format(
-        "    %v{0} = load %x{0}[%n] {{edge = proven}} : i32\n    %w{0} = cast %v{0} : i64\n"
+        "    %v{0} = load %x{0}[%n] {{bounds = proven}} : i32\n    %w{0} = cast %v{0} : i64\n"
         "    %u{1} = add %u{0}, %w{0} : i64\n",
         t, t + 1);
   }
@@ -179,7 +179,7 @@ std::string ManyText() {
   return fmt::format(
       "kernel @many dims(%N) ({}%y: tensor<i64,[N]> out) {{\n  %u0 = const 0 : i64\n"
       "  %id = core_id : i64\n  %num = core_num : i64\n  loop %n in %id .. %N step %num {{\n"
-      "{}    store %u80 to %y[%n] {{edge = proven}}\n    yield\n  }}\n  return\n}}\n",
+      "{}    store %u80 to %y[%n] {{bounds = proven}}\n    yield\n  }}\n  return\n}}\n",
       params, body);
 }
 

@@ -10,9 +10,9 @@ kernel @double dims(%N) (%x: tensor<f32,[N]> inout) {
   %id = core_id : i64
   %num = core_num : i64
   loop %i in %id .. %N step %num {
-    %v = load %x[%i] {edge = proven} : f32
+    %v = load %x[%i] {bounds = proven} : f32
     %w = add %v, %v : f32
-    store %w to %x[%i] {edge = proven}
+    store %w to %x[%i] {bounds = proven}
     yield
   }
   return

@@ -89,8 +89,8 @@ class GraphText {
       std::string count = Let(2, "add {}, %c1 : i64", after);
       carried = WriteRounds(s, "%c0", count, "%c1", carried);
     }
-    Line(2, "store {} to %y[%id, {}] {{edge = proven}}", carried.number, s);
-    Line(2, "store {} to %z[%id, {}, 0] {{edge = proven}}", carried.vector, s);
+    Line(2, "store {} to %y[%id, {}] {{bounds = proven}}", carried.number, s);
+    Line(2, "store {} to %z[%id, {}, 0] {{bounds = proven}}", carried.vector, s);
     Line(2, "yield");
     Line(1, "}}");
   }
@@ -209,7 +209,7 @@ class GraphText {
                           std::string number = Let(d, "cast {} : f32", i);
                           std::string lanes = Let(d, "splat {} : vec<f32 x 8>", number);
                           std::string value = Let(d, "add {}, {} : vec<f32 x 8>", in.vector, lanes);
-                          Line(d, "store {} to {}[{}] {{edge = proven}}", value, slot, i);
+                          Line(d, "store {} to {}[{}] {{bounds = proven}}", value, slot, i);
                           return Carried{in.number, value};
                         });
     } else {
@@ -234,7 +234,7 @@ class GraphText {
     std::string element = Let(depth + 2, "add {}, {} : i64", value, seven);
     Line(depth + 2, "buffer_store {} to {}[{}]", element, buffer, column);
     std::string back = Let(depth + 2, "buffer_load {}[{}] : i64", buffer, column);
-    Line(depth + 2, "store {} to {}[{}] {{edge = proven}}", back, slot,
+    Line(depth + 2, "store {} to {}[{}] {{bounds = proven}}", back, slot,
          sizes.size() == 2 ? row + ", " + column : row);
     for (int d : {depth + 2, depth + 1}) {
       Line(d, "yield");
@@ -274,7 +274,7 @@ class GraphText {
                        [&](int d, const std::string& i, const Carried& in) {
                          std::string less = Let(d, "mul {}, %halves : vec<f32 x 8>", in.vector);
                          std::string read =
-                             Let(d, "load {}[{}] {{edge = proven}} : vec<f32 x 8>", slot, i);
+                             Let(d, "load {}[{}] {{bounds = proven}} : vec<f32 x 8>", slot, i);
                          return Carried{in.number, Let(d, "add {}, {} : vec<f32 x 8>", less, read)};
                        });
     }
@@ -283,8 +283,8 @@ class GraphText {
                        return WriteLoop(
                            d, "%c0", sizes.size() == 2 ? sizes[1] : "%c1", "%c1", row,
                            [&](int e, const std::string& j, const Carried& in) {
-                             std::string read = Let(e, "load {}[{}] {{edge = proven}} : i64", slot,
-                                                    sizes.size() == 2 ? i + ", " + j : i);
+                             std::string read = Let(e, "load {}[{}] {{bounds = proven}} : i64",
+                                                    slot, sizes.size() == 2 ? i + ", " + j : i);
                              std::string times = Let(e, "mul {}, %c31 : i64", in.number);
                              return Carried{Let(e, "add {}, {} : i64", times, read), in.vector};
                            });

@@ -60,12 +60,12 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %init = broadcast %z : tile<f32; i j>
     %acc = for %k: block<k> in %0 .. %K carry(%t = %init) {ahead = 2} {
-      %x = load %a[%i, %k] {edge = clip} : tile<f32; i k>
-      %y = load %b[%k, %j] {edge = clip} : tile<f32; j k>
+      %x = load %a[%i, %k] {bounds = clip} : tile<f32; i k>
+      %y = load %b[%k, %j] {bounds = clip} : tile<f32; j k>
       %u = contraction %x, %y into %t over k {acc = f32, order = chain} : tile<f32; i j>
       yield %u
     } : tile<f32; i j>
-    store %acc to %c[%i, %j] {edge = clip}
+    store %acc to %c[%i, %j] {bounds = clip}
     yield
   }
   return
@@ -80,14 +80,14 @@ kernel @adds dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %b: tensor<i32,[N,K]> i
   axis k = K by 4
   %0 = const 0 : i64
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
-    %init = load %c[%j, %i] {edge = clip} : tile<i32; i j>
+    %init = load %c[%j, %i] {bounds = clip} : tile<i32; i j>
     %acc = for %k: block<k> in %0 .. %K carry(%t = %init) {
-      %x = load %a[%i, %k] {edge = clip} : tile<i32; i k>
-      %y = load %b[%j, %k] {edge = clip} : tile<i32; j k>
+      %x = load %a[%i, %k] {bounds = clip} : tile<i32; i k>
+      %y = load %b[%j, %k] {bounds = clip} : tile<i32; j k>
       %u = contraction %x, %y into %t over k {acc = i32, order = chain} : tile<i32; i j>
       yield %u
     } : tile<i32; i j>
-    store %acc to %c[%j, %i] {edge = clip}
+    store %acc to %c[%j, %i] {bounds = clip}
     yield
   }
   return
@@ -104,11 +104,11 @@ kernel @columns dims(%M, %N, %K) (%a: tensor<f32,[M,N]> in, %b: tensor<f32,[K,M,
   %1 = const 2.0 : f32
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     for %k: block<k> in %0 .. %K {
-      %x = load %a[%i, %0] {edge = proven} : tile<f32; i>
+      %x = load %a[%i, %0] {bounds = proven} : tile<f32; i>
       %y = mul %x, %1 : tile<f32; i>
-      %z = load %b[%k, %i, %j] {edge = clip} : tile<f32; i j k>
+      %z = load %b[%k, %i, %j] {bounds = clip} : tile<f32; i j k>
       %u = add %y, %z : tile<f32; i j k>
-      store %u to %c[%k, %i, %j] {edge = clip}
+      store %u to %c[%k, %i, %j] {bounds = clip}
       yield
     }
     yield
@@ -129,7 +129,7 @@ kernel @stages dims(%M, %N, %K) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[M,K]>
   stage {name = "make"} {
     spmd (%r: i64 in %0 .. %M) {distribute = static} {
       for %c: block<c> in %0 .. %N {
-        %v = load %x[%r, %c] {edge = clip} : tile<f32; c>
+        %v = load %x[%r, %c] {bounds = clip} : tile<f32; c>
         push %v to %q over c
         yield
       }
@@ -140,7 +140,7 @@ kernel @stages dims(%M, %N, %K) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[M,K]>
   stage {name = "use"} {
     spmd (%o: i64 in %0 .. %M) {distribute = static} {
       %sum = for %k: block<k> in %0 .. %K carry(%s = %z) {ahead = 2} {
-        %g = load %w[%o, %k] {edge = clip} : tile<f32; k>
+        %g = load %w[%o, %k] {bounds = clip} : tile<f32; k>
         %p = reduce sum %g over k {acc = f32, order = chain} : f32
         %n = add %s, %p : f32
         yield %n
@@ -148,7 +148,7 @@ kernel @stages dims(%M, %N, %K) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[M,K]>
       for %d: block<d> in %0 .. %N {
         %t = pop %q over d : tile<f32; d>
         %u = add %t, %sum : tile<f32; d>
-        store %u to %y[%o, %d] {edge = clip}
+        store %u to %y[%o, %d] {bounds = clip}
         yield
       }
       yield
@@ -172,25 +172,25 @@ kernel @parts dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %h: tensor<i32,[M,N]> 
   loop %t in %0 .. %2 step %1 {
     spmd (%r: i64 in %0 .. %M, %c: block<c> in %0 .. %N) {distribute = static} {
       %sum = for %k: block<k> in %0 .. %K carry(%s = %z) {
-        %v = load %a[%r, %k] {edge = clip} : tile<i32; k>
+        %v = load %a[%r, %k] {bounds = clip} : tile<i32; k>
         %p = reduce sum %v over k {acc = i32, order = chain} : i32
         %n = add %s, %p : i32
         yield %n
       } : i32
-      %old = load %h[%r, %c] {edge = clip} : tile<i32; c>
+      %old = load %h[%r, %c] {bounds = clip} : tile<i32; c>
       %new = add %old, %sum : tile<i32; c>
-      store %new to %h[%r, %c] {edge = clip}
+      store %new to %h[%r, %c] {bounds = clip}
       yield
     }
     sync
     spmd (%o: i64 in %0 .. %M) {distribute = static} {
       %all = for %e: block<c> in %0 .. %N carry(%acc = %z) {
-        %g = load %h[%o, %e] {edge = clip} : tile<i32; c>
+        %g = load %h[%o, %e] {bounds = clip} : tile<i32; c>
         %b = reduce sum %g over c {acc = i32, order = chain} : i32
         %m = add %acc, %b : i32
         yield %m
       } : i32
-      store %all to %y[%o] {edge = clip}
+      store %all to %y[%o] {bounds = clip}
       yield
     }
     sync
@@ -207,16 +207,16 @@ kernel @meets dims(%M, %N, %K) (%h: tensor<i32,[M,N]> inout, %y: tensor<i32,[M,N
   %0 = const 0 : i64
   %one = const 1 : i32
   spmd (%r: i64 in %0 .. %M, %c: block<c> in %0 .. %N) {distribute = static} {
-    %v = load %h[%r, %c] {edge = clip} : tile<i32; c>
+    %v = load %h[%r, %c] {bounds = clip} : tile<i32; c>
     %u = add %v, %one : tile<i32; c>
-    store %u to %h[%r, %c] {edge = clip}
+    store %u to %h[%r, %c] {bounds = clip}
     yield
   }
   for %e: block<c> in %0 .. %N {
     sync
-    %g = load %h[%0, %e] {edge = clip} : tile<i32; c>
+    %g = load %h[%0, %e] {bounds = clip} : tile<i32; c>
     spmd (%o: i64 in %0 .. %M) {distribute = static} {
-      store %g to %y[%o, %e] {edge = clip}
+      store %g to %y[%o, %e] {bounds = clip}
       yield
     }
     yield

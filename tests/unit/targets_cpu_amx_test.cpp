@@ -34,14 +34,14 @@ kernel @product dims(%M, %N, %K) (%a: tensor<A,[M,K]> in, %b: tensor<B,[K,N]> in
   spmd (%ib: block<i> in %zero .. %M, %jb: block<j> in %zero .. %N) {distribute = static} {
     %start = broadcast %none : tile<i32; i j>
     %sum = for %kb: block<k> in %zero .. %K carry(%acc = %start) {
-      %x = load %a[%ib, %kb] {edge = clip} : tile<A; i k>
-      %y = load %b[%kb, %jb] {edge = clip} : tile<B; k j>
+      %x = load %a[%ib, %kb] {bounds = clip} : tile<A; i k>
+      %y = load %b[%kb, %jb] {bounds = clip} : tile<B; k j>
       %x.32 = cast %x : tile<i32; i k>
       %y.32 = cast %y : tile<i32; k j>
       %next = contraction %x.32, %y.32 into %acc over k {acc = i32, order = chain} : tile<i32; i j>
       yield %next
     } : tile<i32; i j>
-    store %sum to %c[%ib, %jb] {edge = clip}
+    store %sum to %c[%ib, %jb] {bounds = clip}
     yield
   }
   return

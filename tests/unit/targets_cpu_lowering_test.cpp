@@ -25,10 +25,10 @@ kernel @saxpy dims(%N) (%a: f32, %x: tensor<f32,[N]> in, %y: tensor<f32,[N]> ino
   axis i = N by 8
   %0 = const 0 : i64
   spmd (%i: block<i> in %0 .. %N) {distribute = static} {
-    %x0 = load %x[%i] {edge = clip} : tile<f32; i>
-    %y0 = load %y[%i] {edge = clip} : tile<f32; i>
+    %x0 = load %x[%i] {bounds = clip} : tile<f32; i>
+    %y0 = load %y[%i] {bounds = clip} : tile<f32; i>
     %s = fma %x0, %a, %y0 : tile<f32; i>
-    store %s to %y[%i] {edge = clip}
+    store %s to %y[%i] {bounds = clip}
     yield
   }
   return
@@ -48,12 +48,12 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %init = broadcast %z : tile<f32; i j>
     %acc = for %k: block<k> in %0 .. %K carry(%t = %init) {
-      %x = load %a[%i, %k] {edge = clip} : tile<f32; i k>
-      %y = load %b[%k, %j] {edge = clip} : tile<f32; j k>
+      %x = load %a[%i, %k] {bounds = clip} : tile<f32; i k>
+      %y = load %b[%k, %j] {bounds = clip} : tile<f32; j k>
       %u = contraction %x, %y into %t over k {acc = f32, order = chain} : tile<f32; i j>
       yield %u
     } : tile<f32; i j>
-    store %acc to %c[%i, %j] {edge = clip}
+    store %acc to %c[%i, %j] {bounds = clip}
     yield
   }
   return
@@ -79,16 +79,16 @@ TEST_CASE("narrow floats and integers contract in their accumulator") {
     %init = broadcast %z : tile<)" +
                       acc + R"(; i j>
     %acc = for %k: block<k> in %0 .. %K carry(%t = %init) {
-      %x = load %a[%k, %i] {edge = clip} : tile<)" +
+      %x = load %a[%k, %i] {bounds = clip} : tile<)" +
                       element + R"(; i k>
-      %y = load %b[%j, %k] {edge = clip} : tile<)" +
+      %y = load %b[%j, %k] {bounds = clip} : tile<)" +
                       element + R"(; j k>
       %u = contraction %x, %y into %t over k {acc = )" +
                       acc + ", order = chain} : tile<" + acc + R"(; i j>
       yield %u
     } : tile<)" + acc +
                       R"(; i j>
-    store %acc to %c[%j, %i] {edge = clip}
+    store %acc to %c[%j, %i] {bounds = clip}
     yield
   }
   return
@@ -117,7 +117,7 @@ kernel @softmax dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[M,N]> ou
     %m0 = broadcast %low : tile<f32; r>
     %s0 = broadcast %z : tile<f32; r>
     %m, %s = for %c: block<c> in %0 .. %N carry(%m1 = %m0, %s1 = %s0) {
-      %t = load %x[%r, %c] {edge = clip} : tile<f32; r c>
+      %t = load %x[%r, %c] {bounds = clip} : tile<f32; r c>
       %top = reduce max %t over c {acc = f32, order = lanes64} : tile<f32; r>
       %m2 = max %m1, %top : tile<f32; r>
       %d = sub %t, %m2 : tile<f32; r c>
@@ -129,10 +129,10 @@ kernel @softmax dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[M,N]> ou
       yield %m2, %s2
     } : tile<f32; r>, tile<f32; r>
     for %c2: block<c2> in %0 .. %N {
-      %t2 = load %x[%r, %c2] {edge = clip} : tile<f32; r c2>
+      %t2 = load %x[%r, %c2] {bounds = clip} : tile<f32; r c2>
       %d3 = sub %t2, %m : tile<f32; r c2>
       %q = div %d3, %s : tile<f32; r c2>
-      store %q to %y[%r, %c2] {edge = clip}
+      store %q to %y[%r, %c2] {bounds = clip}
       yield
     }
     yield
@@ -158,16 +158,16 @@ kernel @swap dims(%M, %N) (%x: tensor<f32,[M]> in, %y: tensor<f32,[M,4]> out) {
   %1 = const 1 : i64
   %two = const 2.0 : f32
   spmd (%i: block<i> in %0 .. %M) {distribute = static} {
-    %a = load %x[%i] {edge = clip} : tile<f32; i>
+    %a = load %x[%i] {bounds = clip} : tile<f32; i>
     %b = mul %a, %two : tile<f32; i>
     %p, %q, %r, %s = loop %n in %0 .. %N step %1 carry(%p1 = %a, %q1 = %b, %r1 = %a, %s1 = %b) {
       %sum = add %p1, %s1 : tile<f32; i>
       yield %q1, %p1, %sum, %b
     } : tile<f32; i>, tile<f32; i>, tile<f32; i>, tile<f32; i>
-    store %p to %y[%i, 0] {edge = clip}
-    store %q to %y[%i, 1] {edge = clip}
-    store %r to %y[%i, 2] {edge = clip}
-    store %s to %y[%i, 3] {edge = clip}
+    store %p to %y[%i, 0] {bounds = clip}
+    store %q to %y[%i, 1] {bounds = clip}
+    store %r to %y[%i, 2] {bounds = clip}
+    store %s to %y[%i, 3] {bounds = clip}
     yield
   }
   return
@@ -184,9 +184,9 @@ kernel @turn dims(%M, %N) (%x: tensor<f32,[M,3]> in, %y: tensor<f32,[M,3]> out) 
   %0 = const 0 : i64
   %1 = const 1 : i64
   spmd (%i: block<i> in %0 .. %M) {distribute = static} {
-    %a = load %x[%i, 0] {edge = clip} : tile<f32; i>
-    %b = load %x[%i, 1] {edge = clip} : tile<f32; i>
-    %c = load %x[%i, 2] {edge = clip} : tile<f32; i>
+    %a = load %x[%i, 0] {bounds = clip} : tile<f32; i>
+    %b = load %x[%i, 1] {bounds = clip} : tile<f32; i>
+    %c = load %x[%i, 2] {bounds = clip} : tile<f32; i>
     %p, %q, %r = loop %n in %0 .. %N step %1 carry(%p1 = %a, %q1 = %b, %r1 = %c) {
       %odd = const 2 : i64
       %half = rem %n, %odd : i64
@@ -199,9 +199,9 @@ kernel @turn dims(%M, %N) (%x: tensor<f32,[M,3]> in, %y: tensor<f32,[M,3]> out) 
       } : tile<f32; i>, tile<f32; i>, tile<f32; i>
       yield %p2, %q2, %r2
     } : tile<f32; i>, tile<f32; i>, tile<f32; i>
-    store %p to %y[%i, 0] {edge = clip}
-    store %q to %y[%i, 1] {edge = clip}
-    store %r to %y[%i, 2] {edge = clip}
+    store %p to %y[%i, 0] {bounds = clip}
+    store %q to %y[%i, 1] {bounds = clip}
+    store %r to %y[%i, 2] {bounds = clip}
     yield
   }
   return
@@ -218,8 +218,8 @@ kernel @choose dims(%M, %N) (%flag: bool, %x: tensor<f32,[M,N]> in, %y: tensor<f
   %0 = const 0 : i64
   spmd (%i: block<i> in %0 .. %M) {distribute = static} {
     for %j: block<j> in %0 .. %N {
-      %a = load %x[%i, %j] {edge = clip} : tile<f32; i j>
-      %b = load %y[%i, %j] {edge = clip} : tile<f32; i j>
+      %a = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
+      %b = load %y[%i, %j] {bounds = clip} : tile<f32; i j>
       %last = block_index %j : i64
       %first = eq %last, %0 : bool
       %u, %v = if %first {
@@ -235,7 +235,7 @@ kernel @choose dims(%M, %N) (%flag: bool, %x: tensor<f32,[M,N]> in, %y: tensor<f
         yield %b, %w
       } : tile<f32; i j>, tile<f32; i j>
       %r = sub %u, %v : tile<f32; i j>
-      store %r to %y[%i, %j] {edge = clip}
+      store %r to %y[%i, %j] {bounds = clip}
       yield
     }
     yield
@@ -253,10 +253,10 @@ kernel @shift dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[M,N]> inou
   axis j = N by 8
   %0 = const 0 : i64
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
-    %a = load %x[%i, 2*%j - 3] {edge = guard, text = "x[i, 2*j - 3]"} : tile<f32; i j> loc("k.kdl":7:3+4)
-    %b = load %x[%i + 1, %j] {edge = guard, text = "x[i + 1, j]"} : tile<f32; i j> loc("k.kdl":8:3+4)
+    %a = load %x[%i, 2*%j - 3] {bounds = guard, text = "x[i, 2*j - 3]"} : tile<f32; i j> loc("k.kdl":7:3+4)
+    %b = load %x[%i + 1, %j] {bounds = guard, text = "x[i + 1, j]"} : tile<f32; i j> loc("k.kdl":8:3+4)
     %c = add %a, %b : tile<f32; i j>
-    store %c to %y[%j, %i] {edge = guard, text = "y[j, i]"} loc("k.kdl":9:3+4)
+    store %c to %y[%j, %i] {bounds = guard, text = "y[j, i]"} loc("k.kdl":9:3+4)
     yield
   }
   return
@@ -269,10 +269,10 @@ kernel @gather dims(%M, %N) (%t: tensor<i32,[M]> in, %x: tensor<f32,[N]> in, %y:
   axis j = N by 8
   %0 = const 0 : i64
   spmd (%i: block<i> in %0 .. %M) {distribute = static} {
-    %n = load %t[%i] {edge = clip} : tile<i32; i>
-    %a = load %x[%n + 3] {edge = guard, text = "x[t[i] + 3]"} : tile<f32; i> loc("k.kdl":7:3+4)
+    %n = load %t[%i] {bounds = clip} : tile<i32; i>
+    %a = load %x[%n + 3] {bounds = guard, text = "x[t[i] + 3]"} : tile<f32; i> loc("k.kdl":7:3+4)
     for %j: block<j> in %0 .. %N {
-      store %a to %y[%j, %i] {edge = clip}
+      store %a to %y[%j, %i] {bounds = clip}
       yield
     }
     yield
@@ -290,8 +290,8 @@ kernel @across dims(%M, %N) (%x: tensor<f32,[N,M]> in, %y: tensor<f32,[M,N]> ino
   axis j = N by 8
   %0 = const 0 : i64
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
-    %a = load %x[2*%j, %i + 1] {edge = guard, text = "x[2*j, i + 1]"} : tile<f32; i j>
-    store %a to %y[%i, %j] {edge = clip}
+    %a = load %x[2*%j, %i + 1] {bounds = guard, text = "x[2*j, i + 1]"} : tile<f32; i j>
+    store %a to %y[%i, %j] {bounds = clip}
     yield
   }
   return
@@ -308,7 +308,7 @@ kernel @place dims(%M, %N) (%x: tensor<f32,[M]> in, %y: tensor<f32,[M,2]> inout)
   %1 = const 1 : i64
   %half = const 0.5 : f32
   spmd (%i: block<i> in %0 .. %M) {distribute = static} {
-    %a = load %x[%i] {edge = clip} : tile<f32; i>
+    %a = load %x[%i] {bounds = clip} : tile<f32; i>
     %b = neg %a : tile<f32; i>
     %p, %q = loop %n in %0 .. %N step %1 carry(%p1 = %a, %q1 = %b) {
       %r = loop %m in %0 .. %n step %1 carry(%s = %p1) {
@@ -318,8 +318,8 @@ kernel @place dims(%M, %N) (%x: tensor<f32,[M]> in, %y: tensor<f32,[M,2]> inout)
       %t = mul %q1, %half : tile<f32; i>
       yield %t, %r
     } : tile<f32; i>, tile<f32; i>
-    store %p to %y[%i, 0] {edge = clip}
-    store %q to %y[%i, 1] {edge = clip}
+    store %p to %y[%i, 0] {bounds = clip}
+    store %q to %y[%i, 1] {bounds = clip}
     yield
   }
   return
@@ -338,19 +338,19 @@ kernel @stencil dims(%M, %N) (%x: tensor<f32,[M,N]> in, %m: tensor<bool,[M,N]> i
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %far = iota %j : tile<i64; j>
     %else = cast %far : tile<f32; j>
-    %a = load %x[%i - 1, %j + 1] else %pad {edge = else} : tile<f32; i j>
-    %b = load %x[%i, 2*%j - 5] else %else {edge = else} : tile<f32; i j>
-    %keep = load %m[%i, %j] {edge = clip} : tile<bool; i j>
-    %c = load %x[%i + 7, %j] where %keep {edge = guard, text = "x[i + 7, j]"} : tile<f32; i j>
+    %a = load %x[%i - 1, %j + 1] else %pad {bounds = else} : tile<f32; i j>
+    %b = load %x[%i, 2*%j - 5] else %else {bounds = else} : tile<f32; i j>
+    %keep = load %m[%i, %j] {bounds = clip} : tile<bool; i j>
+    %c = load %x[%i + 7, %j] where %keep {bounds = guard, text = "x[i + 7, j]"} : tile<f32; i j>
     %in = iota %i : tile<i64; i>
     %seven = const 7 : i64
     %i7 = add %in, %seven : tile<i64; i>
     %fits = lt %i7, %M : tile<bool; i>
     %both = and %fits, %keep : tile<bool; i j>
-    %d = load %x[%i + 7, %j] where %both {edge = guard, text = "x[i + 7, j]"} : tile<f32; i j>
+    %d = load %x[%i + 7, %j] where %both {bounds = guard, text = "x[i + 7, j]"} : tile<f32; i j>
     %e = select %both, %d, %a : tile<f32; i j>
     %f = add %e, %b : tile<f32; i j>
-    store %f to %y[%i, %j] where %keep {edge = clip}
+    store %f to %y[%i, %j] where %keep {bounds = clip}
     yield
   }
   return
@@ -380,17 +380,17 @@ kernel @divide dims(%M, %N) (%a: tensor<i32,[M]> in, %b: tensor<i32,[N]> in, %y:
   %0 = const 0 : i64
   %z = const 0 : i32
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
-    %u = load %a[%i] {edge = clip} : tile<i32; i>
-    %v = load %b[%j] {edge = clip} : tile<i32; j>
+    %u = load %a[%i] {bounds = clip} : tile<i32; i>
+    %v = load %b[%j] {bounds = clip} : tile<i32; j>
     %ok = ne %v, %z : tile<bool; j>
     %q = call @ratio(%u, %v) where %ok : tile<i32; i j>
     %w = call @outer(%u, %v) where %ok : tile<i32; i j>
     %s = select %ok, %q, %u : tile<i32; i j>
     %t = select %ok, %w, %z : tile<i32; i j>
     %r = xor %s, %t : tile<i32; i j>
-    store %r to %y[%i, %j] {edge = clip}
+    store %r to %y[%i, %j] {bounds = clip}
     %bad = call @outer(%u, %v) : tile<i32; i j>
-    store %bad to %y[%i, %j] {edge = clip}
+    store %bad to %y[%i, %j] {bounds = clip}
     yield
   }
   return
@@ -411,8 +411,8 @@ kernel @reduce dims(%M, %N) (%x: tensor<f32,[M,N]> in, %p: tensor<i32,[M,N]> in,
   %3 = const 3 : i32
   spmd (%i: block<i> in %0 .. %M) {distribute = static} {
     for %j: block<j> in %0 .. %N {
-      %t = load %x[%i, %j] {edge = clip} : tile<f32; i j>
-      %q = load %p[%i, %j] {edge = clip} : tile<i32; i j>
+      %t = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
+      %q = load %p[%i, %j] {bounds = clip} : tile<i32; i j>
       %s0 = reduce sum %t over j {acc = f32, order = ORDER} : tile<f32; i>
       %s1 = reduce prod %t over j {acc = f32, order = ORDER} : tile<f32; i>
       %s2 = reduce max %t over j {acc = f32, order = ORDER} : tile<f32; i>
@@ -425,26 +425,26 @@ kernel @reduce dims(%M, %N) (%x: tensor<f32,[M,N]> in, %p: tensor<i32,[M,N]> in,
       %b1 = reduce all %big over j {acc = bool, order = ORDER} : tile<bool; i>
       %both = sub %all, %all2 : f32
       %s4 = add %s0, %both : tile<f32; i>
-      store %s4 to %y[%i, 0] {edge = clip}
-      store %s1 to %y[%i, 1] {edge = clip}
-      store %s2 to %y[%i, 2] {edge = clip}
-      store %s3 to %y[%i, 3] {edge = clip}
-      store %n0 to %n[%i] {edge = clip}
-      store %b0 to %b[%i, 0] {edge = clip}
-      store %b1 to %b[%i, 1] {edge = clip}
+      store %s4 to %y[%i, 0] {bounds = clip}
+      store %s1 to %y[%i, 1] {bounds = clip}
+      store %s2 to %y[%i, 2] {bounds = clip}
+      store %s3 to %y[%i, 3] {bounds = clip}
+      store %n0 to %n[%i] {bounds = clip}
+      store %b0 to %b[%i, 0] {bounds = clip}
+      store %b1 to %b[%i, 1] {bounds = clip}
       yield
     }
     yield
   }
   spmd (%k: block<k> in %0 .. %N) {distribute = static} {
     for %h: block<h> in %0 .. %M {
-      %f = load %x[%h, %k] {edge = clip} : tile<f32; k h>
+      %f = load %x[%h, %k] {bounds = clip} : tile<f32; k h>
       %d = cast %f : tile<f64; k h>
       %c = reduce sum %d over h {acc = f64, order = ORDER} : tile<f64; k>
-      store %c to %w[%k, 0] {edge = clip}
-      %e = load %w[%k, 1] {edge = clip} : tile<f64; k>
+      store %c to %w[%k, 0] {bounds = clip}
+      %e = load %w[%k, 1] {bounds = clip} : tile<f64; k>
       %g = contraction %d, %d into %e over h {acc = f64, order = ORDER} : tile<f64; k>
-      store %g to %w[%k, 1] {edge = clip}
+      store %g to %w[%k, 1] {bounds = clip}
       yield
     }
     yield
@@ -472,10 +472,10 @@ kernel @dots dims(%M, %N) (%x: tensor<f32,[M,N]> in, %v: tensor<f32,[N]> in, %y:
   %5 = const 5 : i64
   %q = make_block %5, %5, %0 : block<q>
   spmd (%i: block<i> in %0 .. %M) {distribute = static} {
-    %z = load %y[%i] {edge = clip} : tile<f32; i>
+    %z = load %y[%i] {bounds = clip} : tile<f32; i>
     %acc = for %j: block<j> in %0 .. %N carry(%a = %z) {
-      %t = load %x[%i, %j] {edge = clip} : tile<f32; i j>
-      %u = load %v[%j] {edge = clip} : tile<f32; j>
+      %t = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
+      %u = load %v[%j] {bounds = clip} : tile<f32; j>
       %d = contraction %t, %u into %a over j {acc = f32, order = ORDER} : tile<f32; i>
       %one = const 1.0 : f32
       %e = contraction %t, %u into %one over i, j {acc = f32, order = ORDER} : f32
@@ -485,8 +485,8 @@ kernel @dots dims(%M, %N) (%x: tensor<f32,[M,N]> in, %v: tensor<f32,[N]> in, %y:
       %g = contraction %t, %p into %d over q, j {acc = f32, order = ORDER} : tile<f32; i>
       yield %g
     } : tile<f32; i>
-    store %acc to %s[%i, 0] {edge = clip}
-    store %z to %s[%i, 1] {edge = clip}
+    store %acc to %s[%i, 0] {bounds = clip}
+    store %z to %s[%i, 1] {bounds = clip}
     yield
   }
   return
@@ -519,8 +519,8 @@ kernel @ranges dims(%N) (%lo: i32, %hi: i32, %y: tensor<i64,[N,4]> inout) {
     %start = block_start %i : i64
     %is = eq %index, %0 : bool
     if %is {
-      store %size to %y[%row, 0] {edge = proven}
-      store %start to %y[%row, 1] {edge = proven}
+      store %size to %y[%row, 0] {bounds = proven}
+      store %start to %y[%row, 1] {bounds = proven}
       yield
     } else {
       yield
@@ -544,8 +544,8 @@ kernel @ranges dims(%N) (%lo: i32, %hi: i32, %y: tensor<i64,[N,4]> inout) {
       yield %0
     } : i64
     %both = add %count, %none : i64
-    store %sum to %y[%b2, 2] {edge = proven}
-    store %both to %y[%b2, 3] {edge = proven}
+    store %sum to %y[%b2, 2] {bounds = proven}
+    store %both to %y[%b2, 3] {bounds = proven}
     yield
   }
   return
@@ -567,23 +567,23 @@ kernel @order dims(%M, %N) (%x: tensor<f32,[M,N]> inout, %y: tensor<f32,[N]> in)
   spmd (%i: block<i> in %0 .. %M) {distribute = static} {
     %j = make_block %0, %4, %0 : block<j>
     %k = make_block %0, %4, %0 : block<k>
-    %a = load %x[%i, %j] {edge = proven} : tile<f32; i j>
+    %a = load %x[%i, %j] {bounds = proven} : tile<f32; i j>
     %b = add %a, %one : tile<f32; i j>
-    store %b to %x[%i, -%j + 3] {edge = proven}
-    %c = load %x[%i, %j] {edge = proven} : tile<f32; i j>
+    store %b to %x[%i, -%j + 3] {bounds = proven}
+    %c = load %x[%i, %j] {bounds = proven} : tile<f32; i j>
     %d = add %c, %a : tile<f32; i j>
-    store %d to %x[%i, %j] {edge = proven}
-    %e = load %x[%i, %j] {edge = proven} : tile<f32; i j>
-    %f = load %x[%i, 0] {edge = proven} : tile<f32; i>
-    store %f to %x[%i, %k] {edge = proven}
+    store %d to %x[%i, %j] {bounds = proven}
+    %e = load %x[%i, %j] {bounds = proven} : tile<f32; i j>
+    %f = load %x[%i, 0] {bounds = proven} : tile<f32; i>
+    store %f to %x[%i, %k] {bounds = proven}
     %g = add %e, %f : tile<f32; i j>
-    store %g to %x[%i, 3 - %j] {edge = proven}
-    %h = load %x[%i, 2] {edge = proven} : tile<f32; i>
-    %l = load %y[%k + 1] {edge = proven} : tile<f32; k>
+    store %g to %x[%i, 3 - %j] {bounds = proven}
+    %h = load %x[%i, 2] {bounds = proven} : tile<f32; i>
+    %l = load %y[%k + 1] {bounds = proven} : tile<f32; k>
     %m = mul %h, %l : tile<f32; i k>
     %o = reduce sum %m over k {acc = f32, order = chain} : tile<f32; i>
-    store %o to %x[%i, 4] {edge = proven}
-    store %one to %x[%i, 5] {edge = proven}
+    store %o to %x[%i, 4] {bounds = proven}
+    store %one to %x[%i, 5] {bounds = proven}
     yield
   }
   return
@@ -603,26 +603,26 @@ kernel @live dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[M,N]> inout
   spmd (%i: block<i> in %0 .. %M) {distribute = static} {
     %base = broadcast %half : tile<f32; i>
     %r = for %j: block<j> in %0 .. %N carry(%s = %base) {
-      %t = load %x[%i, %j] {edge = clip} : tile<f32; i j>
+      %t = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
       %sum = reduce sum %t over j {acc = f32, order = chain} : tile<f32; i>
       %s2 = fma %s, %half, %sum : tile<f32; i>
       %inner = for %k: block<k> in %0 .. %N carry(%w = %s) {
-        %v = load %x[%i, %k] {edge = clip} : tile<f32; i k>
+        %v = load %x[%i, %k] {bounds = clip} : tile<f32; i k>
         %u = contraction %v, %t into %w over k, j {acc = f32, order = chain} : tile<f32; i>
         %u2 = add %u, %s2 : tile<f32; i>
         yield %u2
       } : tile<f32; i>
       %out = sub %t, %inner : tile<f32; i j>
       %out2 = add %out, %base : tile<f32; i j>
-      store %out2 to %y[%i, %j] {edge = clip}
+      store %out2 to %y[%i, %j] {bounds = clip}
       %next = add %s2, %s : tile<f32; i>
       yield %next
     } : tile<f32; i>
     for %k2: block<k> in %0 .. %N {
-      %old = load %y[%i, %k2] {edge = clip} : tile<f32; i k>
+      %old = load %y[%i, %k2] {bounds = clip} : tile<f32; i k>
       %sub = sub %old, %r : tile<f32; i k>
       %add = add %sub, %base : tile<f32; i k>
-      store %add to %y[%i, %k2] {edge = clip}
+      store %add to %y[%i, %k2] {bounds = clip}
       yield
     }
     yield

@@ -50,36 +50,36 @@ std::string Pipe(const std::string& name, int depth) {
 /// y = 2 x + 1 through one pipe.
 std::string OnePipe(int depth) {
   return Kernel(Pipe("q", depth) + Stage("make", "", R"(
-      %v = load %x[%i, %j] {edge = clip} : tile<f32; i j>
+      %v = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
       %w = mul %v, %two : tile<f32; i j>
       push %w to %q over i, j
 )") + Stage("use", ".1", R"(
       %p = pop %q over i.1, j.1 : tile<f32; i.1 j.1>
       %r = add %p, %one : tile<f32; i.1 j.1>
-      store %r to %y[%i.1, %j.1] {edge = clip}
+      store %r to %y[%i.1, %j.1] {bounds = clip}
 )"));
 }
 
 /// There and back: the first stage pushes, and pops what the second made of it.
 std::string Opposite(int depth) {
   return Kernel(Pipe("q", depth) + Pipe("back", depth) + Stage("first", "", R"(
-      %v = load %x[%i, %j] {edge = clip} : tile<f32; i j>
+      %v = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
       push %v to %q over i, j
       %b = pop %back over i, j : tile<f32; i j>
       %s = add %b, %v : tile<f32; i j>
-      store %s to %y[%i, %j] {edge = clip}
+      store %s to %y[%i, %j] {bounds = clip}
 )") + Stage("second", ".1", R"(
       %p = pop %q over i.1, j.1 : tile<f32; i.1 j.1>
       %r = mul %p, %two : tile<f32; i.1 j.1>
       push %r to %back over i.1, j.1
-      store %r to %z[%i.1, %j.1] {edge = clip}
+      store %r to %z[%i.1, %j.1] {bounds = clip}
 )"));
 }
 
 /// Three pipes at once, one of them straight from the first stage to the third, in which the sums of the rows travel as well.
 std::string ThreeStages() {
   return Kernel(Pipe("q", 1) + Pipe("r", 2) + Pipe("far", 8) + Stage("a", "", R"(
-      %v = load %x[%i, %j] {edge = clip} : tile<f32; i j>
+      %v = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
       push %v to %q over i, j
       %n = reduce sum %v over j {acc = f32, order = lanes64} : tile<f32; i>
       push %n to %far over i, j
@@ -91,20 +91,20 @@ std::string ThreeStages() {
       %s = pop %far over i.2, j.2 : tile<f32; i.2 j.2>
       %t = pop %r over i.2, j.2 : tile<f32; i.2 j.2>
       %u = add %s, %t : tile<f32; i.2 j.2>
-      store %u to %y[%i.2, %j.2] {edge = clip}
+      store %u to %y[%i.2, %j.2] {bounds = clip}
 )"));
 }
 
 /// A loop in both stages, which carries a sum in one of them.
 std::string InnerLoops() {
   return Kernel(Pipe("q", 2) + Stage("a", "", R"(
-      %v = load %x[%i, %j] {edge = clip} : tile<f32; i j>
+      %v = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
       %last = for %k: block<k> in %0 .. %3 carry(%c = %v) {
         %d = mul %c, %two : tile<f32; i j>
         push %d to %q over i, j
         yield %d
       } : tile<f32; i j>
-      store %last to %z[%i, %j] {edge = clip}
+      store %last to %z[%i, %j] {bounds = clip}
 )") + Stage("b", ".1", R"(
       %zero = broadcast %one : tile<f32; i.1 j.1>
       %sum = for %k.1: block<k.1> in %0 .. %3 carry(%acc = %zero) {
@@ -112,14 +112,14 @@ std::string InnerLoops() {
         %e = add %acc, %p : tile<f32; i.1 j.1>
         yield %e
       } : tile<f32; i.1 j.1>
-      store %sum to %y[%i.1, %j.1] {edge = clip}
+      store %sum to %y[%i.1, %j.1] {bounds = clip}
 )"));
 }
 
 /// Equal rates, but no common walk: one stage pushes three times in a row, the other pops in a loop.
 std::string OutOfStep() {
   return Kernel(Pipe("q", 2) + Stage("a", "", R"(
-      %v = load %x[%i, %j] {edge = clip} : tile<f32; i j>
+      %v = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
       push %v to %q over i, j
       push %v to %q over i, j
       %w = add %v, %one : tile<f32; i j>
@@ -131,7 +131,7 @@ std::string OutOfStep() {
         %e = add %acc, %p : tile<f32; i.1 j.1>
         yield %e
       } : tile<f32; i.1 j.1>
-      store %sum to %y[%i.1, %j.1] {edge = clip}
+      store %sum to %y[%i.1, %j.1] {bounds = clip}
 )"));
 }
 
@@ -167,11 +167,11 @@ TEST_CASE("one pipe, of several depths") {
 TEST_CASE("positions in the other order, of what may trap") {
   std::string text =
       Kernel("  %p = pipe {depth = 1, name = \"p\"} : pipe<f32,[8,4]>\n" + Stage("make", "", R"(
-      %v = load %x[%i, %j] {edge = guard, text = "x[i, j]"} : tile<f32; i j>
+      %v = load %x[%i, %j] {bounds = guard, text = "x[i, j]"} : tile<f32; i j>
       push %v to %p over j, i
 )") + Stage("use", ".1", R"(
       %w = pop %p over j.1, i.1 : tile<f32; i.1 j.1>
-      store %w to %y[%i.1, %j.1] {edge = clip}
+      store %w to %y[%i.1, %j.1] {bounds = clip}
 )"));
   CheckBothWays(text);
 }
@@ -243,22 +243,22 @@ kernel @k dims(%M, %N, %D) (%q: tensor<f32,[M,D]> in, %c: tensor<f32,[N,D]> in, 
     %acc, %sum = for %j: block<j> in %0 .. %N carry(%a.1 = %a, %s.1 = %s) {
       %z = broadcast %zero : tile<f32; i j>
       %p = for %d: block<d> in %0 .. %D carry(%z.1 = %z) {
-        %x = load %q[%i, %d] {edge = clip} : tile<f32; i d>
-        %y = load %c[%j, %d] {edge = clip} : tile<f32; j d>
+        %x = load %q[%i, %d] {bounds = clip} : tile<f32; i d>
+        %y = load %c[%j, %d] {bounds = clip} : tile<f32; j d>
         %t = contraction %x, %y into %z.1 over d {acc = f32, order = chain} : tile<f32; i j>
         yield %t
       } : tile<f32; i j>
       %w = mul %p, %half : tile<f32; i j>
       %r = reduce max %w over j {acc = f32, order = lanes64} : tile<f32; i>
       %s.2 = add %s.1, %r : tile<f32; i>
-      %b = load %v[%j, %e] {edge = clip} : tile<f32; j e>
+      %b = load %v[%j, %e] {bounds = clip} : tile<f32; j e>
       %n = broadcast %zero : tile<f32; i e>
       %u = contraction %w, %b into %n over j {acc = f32, order = chain} : tile<f32; i e>
       %a.2 = fma %a.1, %s.2, %u : tile<f32; i e>
       yield %a.2, %s.2
     } : tile<f32; i e>, tile<f32; i>
     %out = add %acc, %sum : tile<f32; i e>
-    store %out to %o[%i, %e] {edge = clip}
+    store %out to %o[%i, %e] {bounds = clip}
     yield
   }
   return
@@ -275,12 +275,12 @@ kernel @k dims(%M, %N, %D) (%q: tensor<f32,[M,D]> in, %c: tensor<f32,[N,D]> in, 
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %z = broadcast %zero : tile<f32; i j>
     %p = for %d: block<d> in %0 .. %D carry(%z.1 = %z) {
-      %x = load %q[%i, %d] {edge = clip} : tile<f32; i d>
-      %y = load %c[%j, %d] {edge = clip} : tile<f32; j d>
+      %x = load %q[%i, %d] {bounds = clip} : tile<f32; i d>
+      %y = load %c[%j, %d] {bounds = clip} : tile<f32; j d>
       %t = contraction %x, %y into %z.1 over d {acc = f32, order = chain} : tile<f32; i j>
       yield %t
     } : tile<f32; i j>
-    store %p to %o[%i, %j] {edge = clip}
+    store %p to %o[%i, %j] {bounds = clip}
     yield
   }
   return

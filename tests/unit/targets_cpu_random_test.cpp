@@ -168,26 +168,26 @@ class RandomKernel {
       if (gathered && d == 1) operand = Gathered();
       access.dims.push_back(Dimension(index, operand, false));
     }
-    ir::EdgeKind edge = Once(12) ? ir::EdgeKind::Guard : ir::EdgeKind::Else;
+    ir::BoundsMode bounds_mode = Once(12) ? ir::BoundsMode::Guard : ir::BoundsMode::Else;
     std::vector<ir::AxisId> axes;
     for (ir::Value* operand : index) axes = ir::UnionAxes(axes, operand->type()->axes);
     std::vector<ir::Value*> otherwise;
-    if (edge == ir::EdgeKind::Else) otherwise.push_back(Any());
+    if (bounds_mode == ir::BoundsMode::Else) otherwise.push_back(Any());
     for (ir::Value* value : otherwise) axes = ir::UnionAxes(axes, value->type()->axes);
     std::vector<ir::Value*> mask;
-    if (edge == ir::EdgeKind::Guard && Once(2))
+    if (bounds_mode == ir::BoundsMode::Guard && Once(2))
       mask.push_back(b.Binary(ir::OpKind::Lt, Any(), Any()));
     for (ir::Value* value : mask) axes = ir::UnionAxes(axes, value->type()->axes);
     ir::Value* loaded =
         b.Create(ir::OpKind::Load, {{tensor}, index, otherwise, mask},
-                 {b.types().Tile(Scalar::F32, axes)}, Attrs(std::move(access), edge))
+                 {b.types().Tile(Scalar::F32, axes)}, Attrs(std::move(access), bounds_mode))
             ->result();
     return mask.empty() ? loaded : b.Select(mask[0], loaded, values_[0]);
   }
 
-  std::vector<ir::Attr> Attrs(ir::Access access, ir::EdgeKind edge) {
+  std::vector<ir::Attr> Attrs(ir::Access access, ir::BoundsMode bounds_mode) {
     return {ir::MakeAttr<ir::AttrKey::Access>(std::move(access)),
-            ir::MakeAttr<ir::AttrKey::Edge>(edge),
+            ir::MakeAttr<ir::AttrKey::BoundsMode>(bounds_mode),
             ir::MakeAttr<ir::AttrKey::Text>(Intern("access " + std::to_string(++accesses_)))};
   }
 
@@ -199,7 +199,7 @@ class RandomKernel {
     return b
         .Create(ir::OpKind::Load, {{table_}, index, {b.Int(Scalar::I32, 2)}, {}},
                 {b.types().Tile(Scalar::I32, index[0]->type()->axes)},
-                Attrs(std::move(access), ir::EdgeKind::Else))
+                Attrs(std::move(access), ir::BoundsMode::Else))
         ->result();
   }
 
@@ -228,7 +228,7 @@ class RandomKernel {
     std::vector<ir::Value*> mask;
     if (!Once(10)) mask.push_back(Inside(tensor, index));
     b.Create(ir::OpKind::Store, {{value}, {tensor}, index, mask}, {},
-             Attrs(std::move(access), ir::EdgeKind::Guard));
+             Attrs(std::move(access), ir::BoundsMode::Guard));
   }
 
   ir::Value* Inside(ir::Value* tensor, const std::vector<ir::Value*>& index) {

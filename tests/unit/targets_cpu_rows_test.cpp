@@ -22,19 +22,19 @@ kernel @norm dims(%M, %N) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[N]> in, %y:
   %h = const 0.5 : f32
   spmd (%i: block<i> in %0 .. %M) {distribute = static} {
     for %j: block<j> in %0 .. %N {
-      %a = load %x[%i, %j] {edge = clip} : tile<f32; i j>
-      %b = load %y[%i, %j] {edge = clip} : tile<f32; i j>
-      %c = load %w[%j] {edge = clip} : tile<f32; j>
+      %a = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
+      %b = load %y[%i, %j] {bounds = clip} : tile<f32; i j>
+      %c = load %w[%j] {bounds = clip} : tile<f32; j>
       %d = mul %a, %h : tile<f32; i j>
-      store %d to %y[%i, %j] {edge = clip}
+      store %d to %y[%i, %j] {bounds = clip}
       %m = reduce max %a over j {acc = f32, order = lanes64} : tile<f32; i>
       %q = fma %a, %a, %b : tile<f32; i j>
       %v = reduce sum %q over j {acc = f32, order = lanes64} : tile<f32; i>
-      store %m to %s[%i, 0] {edge = clip}
-      store %v to %s[%i, 1] {edge = clip}
+      store %m to %s[%i, 0] {bounds = clip}
+      store %v to %s[%i, 1] {bounds = clip}
       %e = sub %a, %m : tile<f32; i j>
       %f = fma %e, %c, %v : tile<f32; i j>
-      store %f to %y[%i, %j] {edge = clip}
+      store %f to %y[%i, %j] {bounds = clip}
       yield
     }
     yield
@@ -55,18 +55,18 @@ kernel @masked dims(%M, %N) (%x: tensor<f64,[M,N]> in, %p: tensor<bool,[M,N]> in
   spmd (%i: block<i> in %0 .. %M) {distribute = static} {
     %t = broadcast %z : tile<f64; i>
     %s = for %j: block<j> in %0 .. %N carry(%acc = %t) {
-      %m = load %p[%i, %j] {edge = clip} : tile<bool; i j>
-      %a = load %x[%i, %j] where %m {edge = clip} : tile<f64; i j>
+      %m = load %p[%i, %j] {bounds = clip} : tile<bool; i j>
+      %a = load %x[%i, %j] where %m {bounds = clip} : tile<f64; i j>
       %b = select %m, %a, %z : tile<f64; i j>
-      %c = load %x[%i, %j + 3] else %z {edge = else} : tile<f64; i j>
+      %c = load %x[%i, %j + 3] else %z {bounds = else} : tile<f64; i j>
       %d = mul %b, %c : tile<f64; i j>
       %r = reduce sum %d over j {acc = f64, order = lanes64} : tile<f64; i>
       %n = reduce min %c over j {acc = f64, order = lanes64} : tile<f64; i>
-      store %n to %y[%i, 1] {edge = clip}
+      store %n to %y[%i, 1] {bounds = clip}
       %u = add %acc, %r : tile<f64; i>
       yield %u
     } : tile<f64; i>
-    store %s to %y[%i, 0] {edge = clip}
+    store %s to %y[%i, 0] {bounds = clip}
     yield
   }
   return
@@ -83,9 +83,9 @@ kernel @guarded dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[M]> inou
   %0 = const 0 : i64
   spmd (%i: block<i> in %0 .. %M) {distribute = static} {
     for %j: block<j> in %0 .. %N {
-      %a = load %x[%i, %j + 2] {edge = guard, text = "x[i, j + 2]"} : tile<f32; i j> loc("k.kdl":7:3+4)
+      %a = load %x[%i, %j + 2] {bounds = guard, text = "x[i, j + 2]"} : tile<f32; i j> loc("k.kdl":7:3+4)
       %r = reduce sum %a over j {acc = f32, order = lanes64} : tile<f32; i>
-      store %r to %y[%i] {edge = clip}
+      store %r to %y[%i] {bounds = clip}
       yield
     }
     yield
@@ -108,22 +108,22 @@ kernel @mixed dims(%M, %N) (%x: tensor<bf16,[M,N]> in, %t: tensor<i32,[M,N]> in,
   %one = const 1.0 : f32
   spmd (%i: block<i> in %0 .. %M) {distribute = static} {
     for %j: block<j> in %0 .. %N {
-      %n = load %t[%i, %j] {edge = clip} : tile<i32; i j>
+      %n = load %t[%i, %j] {bounds = clip} : tile<i32; i j>
       %o = mul %n, %zero : tile<i32; i j>
-      %g = load %v[%o] {edge = guard, text = "v[o]"} : tile<f32; i j> loc("k.kdl":7:3+4)
+      %g = load %v[%o] {bounds = guard, text = "v[o]"} : tile<f32; i j> loc("k.kdl":7:3+4)
       %r = reduce sum %g over j {acc = f32, order = lanes64} : tile<f32; i>
-      store %r to %y[%i, 0] {edge = clip}
-      %a = load %x[%i, %j] {edge = clip} : tile<bf16; i j>
+      store %r to %y[%i, 0] {bounds = clip}
+      %a = load %x[%i, %j] {bounds = clip} : tile<bf16; i j>
       %w = cast %a : tile<f32; i j>
-      %q = load %v[%j] {edge = clip} : tile<f32; j>
+      %q = load %v[%j] {bounds = clip} : tile<f32; j>
       %d = contraction %w, %q into %r over j {acc = f32, order = lanes64} : tile<f32; i>
-      store %d to %y[%i, 1] {edge = clip}
+      store %d to %y[%i, 1] {bounds = clip}
       %e = contraction %w, %w into %one over i, j {acc = f32, order = lanes64} : f32
       %f = add %d, %e : tile<f32; i>
-      store %f to %y[%i, 2] {edge = clip}
-      %k = load %b[%i, %j] {edge = clip} : tile<i8; i j>
+      store %f to %y[%i, 2] {bounds = clip}
+      %k = load %b[%i, %j] {bounds = clip} : tile<i8; i j>
       %m = reduce max %k over j {acc = i8, order = lanes64} : tile<i8; i>
-      store %m to %c[%i] {edge = clip}
+      store %m to %c[%i] {bounds = clip}
       yield
     }
     yield
@@ -145,22 +145,22 @@ kernel @decoded dims(%M, %N) (%x: tensor<f32,[M,N]> in, %v: tensor<f32,[N]> in, 
   for %i: block<i> in %0 .. %M {
     for %j: block<j> in %0 .. %N {
       %none = broadcast %zero : tile<f32; i>
-      %a = load %x[%i, %j] {edge = clip} : tile<f32; i j>
-      %b = load %v[%j] {edge = clip} : tile<f32; j>
+      %a = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
+      %b = load %v[%j] {bounds = clip} : tile<f32; j>
       %s = contraction %a, %b into %none over j {acc = f32, order = lanes64} : tile<f32; i>
-      store %s to %y[%i, 0] {edge = clip}
+      store %s to %y[%i, 0] {bounds = clip}
       %few = broadcast %minus : tile<f32; i>
-      %c = load %x[%i, %j] {edge = clip} : tile<f32; i j>
+      %c = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
       %t = contraction %b, %c into %few over j {acc = f32, order = lanes64} : tile<f32; i>
-      store %t to %y[%i, 1] {edge = clip}
-      %d = load %x[%i, %j] {edge = clip} : tile<f32; i j>
+      store %t to %y[%i, 1] {bounds = clip}
+      %d = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
       %u = contraction %d, %b into %s over j {acc = f32, order = lanes64} : tile<f32; i>
-      store %u to %y[%i, 2] {edge = clip}
+      store %u to %y[%i, 2] {bounds = clip}
       %p = mul %s, %t : tile<f32; i>
       %n = broadcast %zero : tile<f32; j>
-      %e = load %x[%i, %j] {edge = clip} : tile<f32; i j>
+      %e = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
       %w = contraction %p, %e into %n over i {acc = f32, order = chain} : tile<f32; j>
-      store %w to %z[%j] {edge = clip}
+      store %w to %z[%j] {bounds = clip}
       yield
     }
     yield

@@ -27,8 +27,8 @@ kernel @transpose dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[N,M]> 
   axis j = N by 24
   %0 = const 0 : i64
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
-    %t = load %x[%i, %j] {edge = clip} : tile<f32; i j>
-    store %t to %y[%j, %i] {edge = clip}
+    %t = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
+    store %t to %y[%j, %i] {bounds = clip}
     yield
   }
   return
@@ -51,10 +51,10 @@ kernel @narrow dims(%M, %N) (%x: tensor<f32,[M,N,3]> in, %w: tensor<f32,[3]> in,
   %1 = const 3 : i64
   %s = make_block %0, %1, %0 : block<s>
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
-    %t = load %x[%i, %j, %s] {edge = clip} : tile<f32; i j s>
-    %a = load %w[%s] {edge = clip} : tile<f32; s>
+    %t = load %x[%i, %j, %s] {bounds = clip} : tile<f32; i j s>
+    %a = load %w[%s] {bounds = clip} : tile<f32; s>
     %c = mul %t, %a : tile<f32; i j s>
-    store %c to %y[%j, %s, %i] {edge = clip}
+    store %c to %y[%j, %s, %i] {bounds = clip}
     yield
   }
   return
@@ -70,11 +70,11 @@ kernel @mix dims(%M, %N) (%x: tensor<f64,[M,N]> in, %s: tensor<f64,[N]> in, %y: 
   axis j = N by 24
   %0 = const 0 : i64
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
-    %t = load %x[%i, %j] {edge = clip} : tile<f64; i j>
-    %a = load %s[%j] {edge = clip} : tile<f64; j>
-    %b = load %y[%j, %i] {edge = clip} : tile<f64; i j>
+    %t = load %x[%i, %j] {bounds = clip} : tile<f64; i j>
+    %a = load %s[%j] {bounds = clip} : tile<f64; j>
+    %b = load %y[%j, %i] {bounds = clip} : tile<f64; i j>
     %c = fma %t, %a, %b : tile<f64; i j>
-    store %c to %y[%j, %i] {edge = clip}
+    store %c to %y[%j, %i] {bounds = clip}
     yield
   }
   return
@@ -94,12 +94,12 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[K,M]> in, %b: tensor<f32,[N,K]>
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %t = broadcast %z : tile<f32; i j>
     %s = for %k: block<k> in %0 .. %K carry(%acc = %t) {
-      %x = load %a[%k, %i] {edge = clip} : tile<f32; i k>
-      %y = load %b[%j, %k] {edge = clip} : tile<f32; j k>
+      %x = load %a[%k, %i] {bounds = clip} : tile<f32; i k>
+      %y = load %b[%j, %k] {bounds = clip} : tile<f32; j k>
       %u = contraction %x, %y into %acc over k {acc = f32, order = chain} : tile<f32; i j>
       yield %u
     } : tile<f32; i j>
-    store %s to %c[%i, %j] {edge = clip}
+    store %s to %c[%i, %j] {bounds = clip}
     yield
   }
   return
@@ -119,12 +119,12 @@ kernel @shared dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
   %k = make_block %0, %K, %0 : block<k>
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %t = broadcast %z : tile<f32; i j>
-    %x = load %a[%i, %k] {edge = clip} : tile<f32; i k>
-    %y = load %b[%k, %j] {edge = clip} : tile<f32; j k>
+    %x = load %a[%i, %k] {bounds = clip} : tile<f32; i k>
+    %y = load %b[%k, %j] {bounds = clip} : tile<f32; j k>
     %u = contraction %x, %y into %t over k {acc = f32, order = chain} : tile<f32; i j>
     %v = add %y, %y : tile<f32; j k>
-    store %u to %c[%i, %j] {edge = clip}
-    store %v to %d[%k, %j] {edge = clip}
+    store %u to %c[%i, %j] {bounds = clip}
+    store %v to %d[%k, %j] {bounds = clip}
     yield
   }
   return
@@ -143,12 +143,12 @@ kernel @rows dims(%M, %N) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[N]> in, %y:
     %z = const 0.5 : f32
     %t = broadcast %z : tile<f32; i>
     %s = for %j: block<j> in %0 .. %N carry(%acc = %t) {
-      %v = load %x[%i, %j] {edge = clip} : tile<f32; i j>
-      %a = load %w[%j] {edge = clip} : tile<f32; j>
+      %v = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
+      %a = load %w[%j] {bounds = clip} : tile<f32; j>
       %d = contraction %v, %a into %acc over j {acc = f32, order = lanes64} : tile<f32; i>
       yield %d
     } : tile<f32; i>
-    store %s to %y[%i] {edge = clip}
+    store %s to %y[%i] {bounds = clip}
     yield
   }
   return
@@ -184,13 +184,13 @@ kernel @rows dims(%M, %N) (%x: tensor<bf16,[M,N]> in, %y: tensor<f32,[M]> out) {
     %z = const 0.0 : f32
     %t = broadcast %z : tile<f32; i>
     %s = for %j: block<j> in %0 .. %N carry(%acc = %t) {
-      %v = load %x[%i, %j] {edge = clip} : tile<bf16; i j>
+      %v = load %x[%i, %j] {bounds = clip} : tile<bf16; i j>
       %w = cast %v : tile<f32; i j>
       %r = reduce sum %w over j {acc = f32, order = lanes64} : tile<f32; i>
       %u = add %acc, %r : tile<f32; i>
       yield %u
     } : tile<f32; i>
-    store %s to %y[%i] {edge = clip}
+    store %s to %y[%i] {bounds = clip}
     yield
   }
   return

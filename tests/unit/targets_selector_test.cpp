@@ -93,12 +93,12 @@ $ends  %z = const $zero : $acc
   spmd (%i: block<i> in %0 .. $(m), %j: block<j> in %0 .. $(n)) {distribute = static} {
     %start = broadcast %z : tile<$acc; i j>
     %sum = for %k: block<k> in %0 .. $(k) carry(%t = %start) {
-      %x = load %a[%i, %k] {edge = clip} : tile<$ea; i k>
-      %y = load %b[%k, %j] {edge = clip} : tile<$eb; j k>
+      %x = load %a[%i, %k] {bounds = clip} : tile<$ea; i k>
+      %y = load %b[%k, %j] {bounds = clip} : tile<$eb; j k>
 $widen      %u = contraction $x, $y into %t over k {acc = $acc, order = chain$unit} : tile<$acc; i j>
       yield %u
     } : tile<$acc; i j>
-    store %sum to %c[%i, %j] {edge = clip}
+    store %sum to %c[%i, %j] {bounds = clip}
     yield
   }
   return

@@ -40,12 +40,12 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %init = broadcast %z : tile<f32; i j>
     %acc = for %k: block<k> in %0 .. %K carry(%t = %init) {
-      %x = load %a[%i, %k] {edge = clip} : tile<f32; i k>
-      %y = load %b[%k, %j] {edge = clip} : tile<f32; j k>
+      %x = load %a[%i, %k] {bounds = clip} : tile<f32; i k>
+      %y = load %b[%k, %j] {bounds = clip} : tile<f32; j k>
       %u = contraction %x, %y into %t over k {acc = f32, order = chain} : tile<f32; i j>
       yield %u
     } : tile<f32; i j>
-    store %acc to %c[%i, %j] {edge = clip}
+    store %acc to %c[%i, %j] {bounds = clip}
     yield
   }
   return
@@ -63,15 +63,15 @@ kernel @product dims(%M, %N, %K) (%a: tensor<bf16,[M,K]> in, %b: tensor<bf16,[K,
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %t = broadcast %z : tile<f32; i j>
     %s, %r = for %k: block<k> in %0 .. %K carry(%p = %t, %q = %t) {
-      %x = load %a[%i, %k] {edge = clip} : tile<bf16; i k>
-      %y = load %b[%k, %j] {edge = clip} : tile<bf16; j k>
-      %w = load %d[%j, %k] {edge = clip} : tile<bf16; j k>
+      %x = load %a[%i, %k] {bounds = clip} : tile<bf16; i k>
+      %y = load %b[%k, %j] {bounds = clip} : tile<bf16; j k>
+      %w = load %d[%j, %k] {bounds = clip} : tile<bf16; j k>
       %u = contraction %x, %y into %p over k {acc = f32, order = chain, unit = "simt.mma_bf16"} : tile<f32; i j>
       %v = contraction %w, %x into %q over k {acc = f32, order = chain, unit = "simt.mma_bf16"} : tile<f32; i j>
       yield %u, %v
     } : tile<f32; i j>, tile<f32; i j>
-    store %s to %c[%i, %j] {edge = clip}
-    store %r to %e[%j, %i] {edge = clip}
+    store %s to %c[%i, %j] {bounds = clip}
+    store %r to %e[%j, %i] {bounds = clip}
     yield
   }
   return
@@ -88,12 +88,12 @@ kernel @product dims(%M, %N, %K) (%a: tensor<bf16,[M,K]> in, %b: tensor<bf16,[K,
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %t = broadcast %z : tile<f32; i j>
     %s = for %k: block<k> in %0 .. %K carry(%p = %t) {
-      %x = load %a[%i, %k] {edge = clip} : tile<bf16; i k>
-      %y = load %b[%k, %j] {edge = clip} : tile<bf16; j k>
+      %x = load %a[%i, %k] {bounds = clip} : tile<bf16; i k>
+      %y = load %b[%k, %j] {bounds = clip} : tile<bf16; j k>
       %u = contraction %x, %y into %p over k {acc = f32, order = chain, unit = "simt.mma_bf16"} : tile<f32; i j>
       yield %u
     } : tile<f32; i j>
-    store %s to %c[%i, %j] {edge = clip}
+    store %s to %c[%i, %j] {bounds = clip}
     yield
   }
   return
@@ -111,12 +111,12 @@ kernel @boxes dims(%M, %N, %K, %H) (%a: tensor<bf16,[SIZES_A]> in, %b: tensor<bf
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %t = broadcast %z : tile<f32; i j>
     %s = for %k: block<k> in %0 .. %H carry(%p = %t) {
-      %x = load %a[PLACE_A] {edge = clip} : tile<bf16; i k>
-      %y = load %b[PLACE_B] {edge = clip} : tile<bf16; j k>
+      %x = load %a[PLACE_A] {bounds = clip} : tile<bf16; i k>
+      %y = load %b[PLACE_B] {bounds = clip} : tile<bf16; j k>
       %u = contraction %x, %y into %p over k {acc = f32, order = chain, unit = "simt.wgmma_bf16"} : tile<f32; i j>
       yield %u
     } : tile<f32; i j>
-    store %s to %c[%i, %j] {edge = clip}
+    store %s to %c[%i, %j] {bounds = clip}
     yield
   }
   return
@@ -136,22 +136,22 @@ kernel @turns dims(%L, %S, %D, %H) (%q: tensor<bf16,[L,D]> in, %k: tensor<bf16,[
   %d = make_block %0, %D, %0 : block<d>
   %e = make_block %0, %D, %0 : block<e>
   spmd (%i: block<i> in %0 .. %L) {distribute = static} {
-    %x = load %q[%i, %d] {edge = clip} : tile<bf16; i d>
+    %x = load %q[%i, %d] {bounds = clip} : tile<bf16; i d>
     %init = broadcast %z : tile<f32; i e>
     %last = for %j: block<j> in %0 .. %H carry(%acc = %init) {
-      %y = load %k[%j, %d] {edge = clip} : tile<bf16; d j>
+      %y = load %k[%j, %d] {bounds = clip} : tile<bf16; d j>
       %zero = broadcast %z : tile<f32; i j>
       %s = contraction %x, %y into %zero over d {acc = f32, order = chain, unit = "simt.wgmma_bf16"} : tile<f32; i j>
       %m = reduce max %s over j {acc = f32, order = chain} : tile<f32; i>
       %p = sub %s, %m : tile<f32; i j>
       %n = cast %p : tile<bf16; i j>
       %f = reduce sum %p over j {acc = f32, order = chain} : tile<f32; i>
-      %w = load %v[%j, %e] {edge = clip} : tile<bf16; e j>
+      %w = load %v[%j, %e] {bounds = clip} : tile<bf16; e j>
       %scaled = mul %acc, %f : tile<f32; i e>
       %u = contraction %n, %w into %scaled over j {acc = f32, order = chain, unit = "simt.wgmma_bf16"} : tile<f32; i e>
       yield %u
     } : tile<f32; i e>
-    store %last to %o[%i, %e] {edge = clip}
+    store %last to %o[%i, %e] {bounds = clip}
     yield
   }
   return
@@ -168,12 +168,12 @@ kernel @scores dims(%L, %S, %D) (%q: tensor<bf16,[L,D]> in, %k: tensor<bf16,[S,D
   %z = const 0.0 : f32
   %d = make_block %0, %D, %0 : block<d>
   spmd (%i: block<i> in %0 .. %L) {distribute = static} {
-    %x = load %q[%i, %d] {edge = clip} : tile<bf16; i d>
+    %x = load %q[%i, %d] {bounds = clip} : tile<bf16; i d>
     for %j: block<j> in %0 .. %S {
-      %y = load %k[%j, %d] {edge = clip} : tile<bf16; d j>
+      %y = load %k[%j, %d] {bounds = clip} : tile<bf16; d j>
       %zero = broadcast %z : tile<f32; i j>
       %u = contraction %x, %y into %zero over d {acc = f32, order = chain, unit = "simt.wgmma_bf16"} : tile<f32; i j>
-      store %u to %o[%i, %j] {edge = clip}
+      store %u to %o[%i, %j] {bounds = clip}
       yield
     }
     yield
@@ -203,14 +203,14 @@ kernel @adds dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %b: tensor<i32,[N,K]> i
   axis k = K by 4
   %0 = const 0 : i64
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
-    %init = load %c[%i, %j] {edge = clip} : tile<i32; i j>
+    %init = load %c[%i, %j] {bounds = clip} : tile<i32; i j>
     %acc = for %k: block<k> in %0 .. %K carry(%t = %init) {
-      %x = load %a[%i, %k] {edge = clip} : tile<i32; i k>
-      %y = load %b[%j, %k] {edge = clip} : tile<i32; j k>
+      %x = load %a[%i, %k] {bounds = clip} : tile<i32; i k>
+      %y = load %b[%j, %k] {bounds = clip} : tile<i32; j k>
       %u = contraction %y, %x into %t over k {acc = i32, order = chain} : tile<i32; i j>
       yield %u
     } : tile<i32; i j>
-    store %acc to %c[%i, %j] {edge = clip}
+    store %acc to %c[%i, %j] {bounds = clip}
     yield
   }
   return
@@ -227,16 +227,16 @@ kernel @scaled dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
   %z = const 0.0 : f32
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %init = broadcast %z : tile<f32; i j>
-    %f = load %s[%i] {edge = clip} : tile<f32; i>
+    %f = load %s[%i] {bounds = clip} : tile<f32; i>
     %acc = for %k: block<k> in %0 .. %K carry(%t = %init) {
-      %x = load %a[%i, %k] {edge = clip} : tile<f32; i k>
-      %y = load %b[%k, %j] {edge = clip} : tile<f32; j k>
+      %x = load %a[%i, %k] {bounds = clip} : tile<f32; i k>
+      %y = load %b[%k, %j] {bounds = clip} : tile<f32; j k>
       %u = contraction %x, %y into %init over k {acc = f32, order = chain} : tile<f32; i j>
       %p = mul %t, %f : tile<f32; i j>
       %n = add %p, %u : tile<f32; i j>
       yield %n
     } : tile<f32; i j>
-    store %acc to %c[%i, %j] {edge = clip}
+    store %acc to %c[%i, %j] {bounds = clip}
     yield
   }
   return
@@ -252,16 +252,16 @@ kernel @two dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[N,K]> in
   %0 = const 0 : i64
   %z = const 0.0 : f32
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N, %k: block<k> in %0 .. %K) {distribute = static} {
-    %x = load %a[%i, %k] {edge = clip} : tile<f32; i k>
-    %y = load %b[%j, %k] {edge = clip} : tile<f32; j k>
-    %t = load %c[%j, %i] {edge = clip} : tile<f32; i j>
+    %x = load %a[%i, %k] {bounds = clip} : tile<f32; i k>
+    %y = load %b[%j, %k] {bounds = clip} : tile<f32; j k>
+    %t = load %c[%j, %i] {bounds = clip} : tile<f32; i j>
     %u = contraction %x, %y into %t over k {acc = f32, order = chain} : tile<f32; i j>
     %m = reduce max %u over j {acc = f32, order = chain} : tile<f32; i>
     %e = sub %u, %m : tile<f32; i j>
-    store %e to %c[%j, %i] {edge = clip}
+    store %e to %c[%j, %i] {bounds = clip}
     %v = broadcast %z : tile<f32; i k>
     %w = contraction %y, %u into %v over j {acc = f32, order = chain} : tile<f32; i k>
-    store %w to %d[%k, %i] {edge = clip}
+    store %w to %d[%k, %i] {bounds = clip}
     yield
   }
   return
@@ -274,12 +274,12 @@ kernel @rows dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out) 
   axis c = C by 70
   %0 = const 0 : i64
   spmd (%r: block<r> in %0 .. %R, %c: block<c> in %0 .. %C) {distribute = static} {
-    %v = load %x[%r, %c] {edge = clip} : tile<f32; r c>
+    %v = load %x[%r, %c] {bounds = clip} : tile<f32; r c>
     %m = reduce max %v over c {acc = f32, order = lanes64} : tile<f32; r>
     %s = reduce sum %v over c {acc = f32, order = chain} : tile<f32; r>
     %d = sub %v, %m : tile<f32; r c>
     %e = mul %d, %s : tile<f32; r c>
-    store %e to %y[%r, %c] {edge = clip}
+    store %e to %y[%r, %c] {bounds = clip}
     yield
   }
   return
@@ -293,12 +293,12 @@ kernel @scans dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out)
   %0 = const 0 : i64
   %z = const 0.0 : f32
   spmd (%r: block<r> in %0 .. %R, %c: block<c> in %0 .. %C) {distribute = static} {
-    %v = load %x[%r, %c] {edge = clip} : tile<f32; r c>
+    %v = load %x[%r, %c] {bounds = clip} : tile<f32; r c>
     %s = scan carry(%a = %z) (%e in %v) {axes = (c), keep = after, walk = down} {
       %n = add %a, %e : f32
       yield %n
     } : tile<f32; r c>
-    store %s to %y[%r, %c] {edge = clip}
+    store %s to %y[%r, %c] {bounds = clip}
     yield
   }
   return
@@ -316,7 +316,7 @@ kernel @stages dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out
   stage {name = "make"} {
     spmd (%r: i64 in %0 .. %R) {distribute = static} {
       for %c: block<c> in %0 .. %C {
-        %v = load %x[%r, %c] {edge = clip} : tile<f32; c>
+        %v = load %x[%r, %c] {bounds = clip} : tile<f32; c>
         push %v to %q over c
         yield
       }
@@ -330,7 +330,7 @@ kernel @stages dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out
       %last = for %d: block<d> in %0 .. %C carry(%s = %z) {
         %t = pop %q over d : tile<f32; d>
         %u = add %t, %s : tile<f32; d>
-        store %u to %y[%w, %d] {edge = clip}
+        store %u to %y[%w, %d] {bounds = clip}
         %n = add %s, %z : f32
         yield %n
       } : f32
@@ -351,10 +351,10 @@ kernel @parts dims(%R, %C) (%x: tensor<i32,[R,C]> in, %y: tensor<i32,[R,C]> inou
   %3 = const 3 : i64
   loop %t in %0 .. %3 step %1 {
     spmd (%r: i64 in %0 .. %R, %c: block<c> in %0 .. %C) {distribute = static} {
-      %v = load %x[%r, %c] {edge = clip} : tile<i32; c>
+      %v = load %x[%r, %c] {bounds = clip} : tile<i32; c>
       %i = cast %t : i32
       %s = add %v, %i : tile<i32; c>
-      store %s to %y[%r, %c] {edge = clip}
+      store %s to %y[%r, %c] {bounds = clip}
       yield
     }
     sync

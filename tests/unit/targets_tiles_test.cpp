@@ -31,12 +31,12 @@ std::string MatmulText(std::string_view generics) {
   spmd (%i: block<i> in %0 .. %M, %j: block<j> in %0 .. %N) {distribute = static} {
     %1 = broadcast %z : tile<f32; i j>
     %acc = for %k: block<k> in %0 .. %K carry(%t = %1) {
-      %2 = load %a[%i, %k] {edge = clip} : tile<f32; i k>
-      %x = load %b[%k, %j] {edge = clip} : tile<f32; j k>
+      %2 = load %a[%i, %k] {bounds = clip} : tile<f32; i k>
+      %x = load %b[%k, %j] {bounds = clip} : tile<f32; j k>
       %3 = contraction %2, %x into %t over k {acc = f32, order = chain} : tile<f32; i j>
       yield %3
     } : tile<f32; i j>
-    store %acc to %c[%i, %j] {edge = clip}
+    store %acc to %c[%i, %j] {bounds = clip}
     yield
   }
   return
@@ -49,10 +49,10 @@ constexpr std::string_view kElementwise =
   axis i = N by BN
   %0 = const 0 : i64
   spmd (%i: block<i> in %0 .. %N) {distribute = static} {
-    %1 = load %x[%i] {edge = clip} : tile<f32; i>
-    %2 = load %y[%i] {edge = clip} : tile<f32; i>
+    %1 = load %x[%i] {bounds = clip} : tile<f32; i>
+    %2 = load %y[%i] {bounds = clip} : tile<f32; i>
     %3 = add %1, %2 : tile<f32; i>
-    store %3 to %y[%i] {edge = clip}
+    store %3 to %y[%i] {bounds = clip}
     yield
   }
   return
@@ -68,12 +68,12 @@ constexpr std::string_view kRows =
   spmd (%r: block<r> in %0 .. %R) {distribute = static} {
     %1 = broadcast %z : tile<f32; r>
     %s = for %c: block<c> in %0 .. %C carry(%t = %1) {
-      %2 = load %x[%r, %c] {edge = clip} : tile<f32; r c>
+      %2 = load %x[%r, %c] {bounds = clip} : tile<f32; r c>
       %3 = reduce sum %2 over c {acc = f32, order = lanes64} : tile<f32; r>
       %4 = add %3, %t : tile<f32; r>
       yield %4
     } : tile<f32; r>
-    store %s to %y[%r] {edge = clip}
+    store %s to %y[%r] {bounds = clip}
     yield
   }
   return
@@ -90,15 +90,15 @@ constexpr std::string_view kTwoPasses =
   spmd (%r: block<r> in %0 .. %R) {distribute = static} {
     %1 = broadcast %z : tile<f32; r>
     %s = for %c: block<c> in %0 .. %C carry(%t = %1) {
-      %2 = load %x[%r, %c] {edge = clip} : tile<f32; r c>
+      %2 = load %x[%r, %c] {bounds = clip} : tile<f32; r c>
       %3 = reduce sum %2 over c {acc = f32, order = lanes64} : tile<f32; r>
       %4 = add %3, %t : tile<f32; r>
       yield %4
     } : tile<f32; r>
     for %d: block<d> in %0 .. %C {
-      %5 = load %x[%r, %d] {edge = clip} : tile<f32; r d>
+      %5 = load %x[%r, %d] {bounds = clip} : tile<f32; r d>
       %6 = div %5, %s : tile<f32; r d>
-      store %6 to %y[%r, %d] {edge = clip}
+      store %6 to %y[%r, %d] {bounds = clip}
       yield
     }
     yield

@@ -160,7 +160,7 @@ void RunScalarLoad(Core& core, Activation& here, const Instruction& instruction)
     if (!Notes(core, instruction, tensor, place.address, TouchKind::Read)) return;
     result = ReadElement(place.address, tensor.scalar);
     if (core.reads) Record(core, here, instruction, result);
-  } else if (plan.edge == ir::EdgeKind::Else) {
+  } else if (plan.bounds_mode == ir::BoundsMode::Else) {
     result = *OptionalElements(here, instruction, plan.otherwise);
   } else {
     ReportOutside(core, instruction, tensor, place);
@@ -203,7 +203,7 @@ void RunLoad(Core& core, Activation& here, const Instruction& instruction) {
     if (place.address) {
       if (!Notes(core, instruction, tensor, place.address, TouchKind::Read)) return;
       *out = ReadElement(place.address, tensor.scalar);
-    } else if (plan.edge == ir::EdgeKind::Else) {
+    } else if (plan.bounds_mode == ir::BoundsMode::Else) {
       *out = otherwise[run.extra_offset(extras.size() - 1)];
     } else {
       return ReportOutside(core, instruction, tensor, place);

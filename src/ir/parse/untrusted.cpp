@@ -32,7 +32,8 @@ bool IsBelowTileLevel(const Op* op) {
 }
 
 /// The assumptions that ForgetClaims takes back or checks; texts with others are refused.
-constexpr AttrKey kRestored[] = {AttrKey::Edge, AttrKey::Leading, AttrKey::Domain, AttrKey::Scope};
+constexpr AttrKey kRestored[] = {AttrKey::BoundsMode, AttrKey::Leading, AttrKey::Domain,
+                                 AttrKey::Scope};
 
 std::optional<Assumed> AssumedBy(const Function* function, const Op* op) {
   using enum Assumed::What;
@@ -203,8 +204,8 @@ void DefineElements(Module& module, Function& program) {
 }
 
 void Guard(Op* op) {
-  if (op->HasAttr(AttrKey::Edge) && op->attr<AttrKey::Edge>() != EdgeKind::Else)
-    op->SetAttr(MakeAttr<AttrKey::Edge>(EdgeKind::Guard));
+  if (op->HasAttr(AttrKey::BoundsMode) && op->attr<AttrKey::BoundsMode>() != BoundsMode::Else)
+    op->SetAttr(MakeAttr<AttrKey::BoundsMode>(BoundsMode::Guard));
   if (op->HasAttr(AttrKey::Leading)) op->SetAttr(MakeAttr<AttrKey::Leading>(0));
   bool is_alone = op->HasAttr(AttrKey::Scope) && op->attr<AttrKey::Scope>() == ScopeKind::Core;
   if (is_alone) op->SetAttr(MakeAttr<AttrKey::Scope>(ScopeKind::Launch));
@@ -228,7 +229,8 @@ std::vector<Assumed> FindAssumptions(const Module& module) {
 void NameGuards(Module& module) {
   for (Function* function : module.functions()) {
     Walk(function->body, [&](Op* op) {
-      bool guards = op->HasAttr(AttrKey::Edge) && op->attr<AttrKey::Edge>() == EdgeKind::Guard;
+      bool guards =
+          op->HasAttr(AttrKey::BoundsMode) && op->attr<AttrKey::BoundsMode>() == BoundsMode::Guard;
       if (guards && !op->HasAttr(AttrKey::Text)) NameAccess(op, module.context().names);
     });
   }

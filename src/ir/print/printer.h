@@ -13,7 +13,7 @@ namespace kdl::ir {
 //     axis i = N by 64
 //     %0 = const 0 : i64
 //     spmd (%i: block<i> in %0 .. %N) {distribute = static} {
-//       %t = load %x[%i] {edge = clip} : tile<f32; i>
+//       %t = load %x[%i] {bounds = clip} : tile<f32; i>
 //       …
 //       yield
 //     }

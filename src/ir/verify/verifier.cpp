@@ -425,8 +425,8 @@ std::string LoopLevelFault(const Op* op) {
     bool is_tile = IsTile(value->type()) && !IsScalar(value->type());
     if (is_tile || value->type()->kind == TypeKind::Block) return "reads a tile";
   }
-  if (!op->HasAttr(AttrKey::Edge)) return "";
-  if (op->attr<AttrKey::Edge>() != EdgeKind::Proven) return "its edge is not proven";
+  if (!op->HasAttr(AttrKey::BoundsMode)) return "";
+  if (op->attr<AttrKey::BoundsMode>() != BoundsMode::Proven) return "its edge is not proven";
   bool is_load = op->kind() == OpKind::Load;
   size_t mask = is_load ? size_t{LoadOp::at_mask} : size_t{StoreOp::at_mask};
   Type element = is_load ? op->result()->type() : op->operand(0)->type();

@@ -156,7 +156,7 @@ std::string GatherFault(const Op& op, const Module&) {
   }
   if (std::string fault = MaskFault(op.Segment(GatherOp::at_mask)); !fault.empty()) return fault;
   Values otherwise = op.Segment(GatherOp::at_otherwise);
-  bool is_else = op.attr<AttrKey::Edge>() == EdgeKind::Else;
+  bool is_else = op.attr<AttrKey::BoundsMode>() == BoundsMode::Else;
   if (is_else == otherwise.empty())
     return is_else ? "edge 'else' without a value" : "a value for outside, but no edge 'else'";
   Type result = op.result()->type();

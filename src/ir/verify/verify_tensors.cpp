@@ -36,7 +36,8 @@ std::string VectorAccessFault(const Op& op, const Value* tensor, Type vector, Va
   for (const Value* index : op.Segment(AccessOperands(op.kind()))) {
     if (!IsScalar(index->type())) return "an index of a vector's access is no scalar";
   }
-  if (op.attr<AttrKey::Edge>() != EdgeKind::Proven) return "a vector's access is not proven";
+  if (op.attr<AttrKey::BoundsMode>() != BoundsMode::Proven)
+    return "a vector's access is not proven";
   if (tensor->type()->dims.empty()) return "a tensor without dimensions has no vectors";
   return LaneMaskFault(mask, vector);
 }
@@ -52,7 +53,7 @@ std::string LoadFault(const Op& op, const Module&) {
   if (fault.empty()) fault = MaskFault(op.Segment(LoadOp::at_mask));
   if (!fault.empty()) return fault;
   Values otherwise = op.Segment(LoadOp::at_otherwise);
-  bool is_else = op.attr<AttrKey::Edge>() == EdgeKind::Else;
+  bool is_else = op.attr<AttrKey::BoundsMode>() == BoundsMode::Else;
   if (is_else == otherwise.empty())
     return is_else ? "edge 'else' without a value" : "a value for outside, but no edge 'else'";
   Scalar scalar = tensor->type()->scalar;
@@ -80,7 +81,7 @@ std::string StoreFault(const Op& op, const Module&) {
     return VectorAccessFault(op, tensor, op.operand(0)->type(), op.Segment(StoreOp::at_mask));
   if (fault.empty()) fault = MaskFault(op.Segment(StoreOp::at_mask));
   if (!fault.empty()) return fault;
-  if (op.attr<AttrKey::Edge>() == EdgeKind::Else) return "a store has no value for outside";
+  if (op.attr<AttrKey::BoundsMode>() == BoundsMode::Else) return "a store has no value for outside";
   Type value = op.Segment(StoreOp::at_value)[0]->type();
   if (!IsTile(value) || value->scalar != tensor->type()->scalar)
     return "the value is not of the tensor's type";
@@ -113,7 +114,8 @@ std::string UpdateFault(const Op& op, const Module&) {
   std::string fault = AccessFault(op, tensor);
   if (fault.empty()) fault = MaskFault(op.Segment(UpdateOp::at_mask));
   if (!fault.empty()) return fault;
-  if (op.attr<AttrKey::Edge>() == EdgeKind::Else) return "an update has no value for outside";
+  if (op.attr<AttrKey::BoundsMode>() == BoundsMode::Else)
+    return "an update has no value for outside";
   Type value = op.Segment(UpdateOp::at_value)[0]->type();
   Scalar scalar = tensor->type()->scalar;
   if (!IsTile(value) || value->scalar != scalar) return "the value is not of the tensor's type";

@@ -37,9 +37,9 @@ AccessGen GenAccess(FunctionGen& gen, const sema::IndexInfo& index) {
 }
 
 std::vector<ir::Attr> AccessAttrs(FunctionGen& gen, AccessGen& access, bool has_else, Span span) {
-  ir::EdgeKind edge = has_else ? ir::EdgeKind::Else : ir::EdgeKind::Guard;
+  ir::BoundsMode bounds_mode = has_else ? ir::BoundsMode::Else : ir::BoundsMode::Guard;
   std::vector<ir::Attr> attrs = {ir::MakeAttr<ir::AttrKey::Access>(std::move(access.access)),
-                                 ir::MakeAttr<ir::AttrKey::Edge>(edge)};
+                                 ir::MakeAttr<ir::AttrKey::BoundsMode>(bounds_mode)};
   if (span.valid()) attrs.push_back(ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(span)));
   return attrs;
 }

@@ -60,11 +60,12 @@ Value* Take(FunctionGen& gen, const Taken& taken, Span span) {
   if (taken.mask) mask.push_back(taken.mask);
   for (const Value* value : otherwise) axes = ir::UnionAxes(axes, value->type()->axes);
   for (const Value* value : mask) axes = ir::UnionAxes(axes, value->type()->axes);
-  ir::EdgeKind edge = taken.otherwise ? ir::EdgeKind::Else : ir::EdgeKind::Guard;
+  ir::BoundsMode bounds_mode = taken.otherwise ? ir::BoundsMode::Else : ir::BoundsMode::Guard;
   ir::Type type = gen.builder.types().Tile(taken.tile->type()->scalar, std::move(axes));
   return gen.builder
       .Create(OpKind::Gather, {{taken.tile}, taken.index, otherwise, mask}, {type},
-              {ir::MakeAttr<ir::AttrKey::Axes>(taken.over), ir::MakeAttr<ir::AttrKey::Edge>(edge),
+              {ir::MakeAttr<ir::AttrKey::Axes>(taken.over),
+               ir::MakeAttr<ir::AttrKey::BoundsMode>(bounds_mode),
                ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(span))})
       ->result();
 }

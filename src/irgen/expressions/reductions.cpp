@@ -238,7 +238,7 @@ std::vector<Value*> GenTileIteration(FunctionGen& gen, const TileFold& fold,
                       .Create(OpKind::Gather, {{fold.values[i]}, index, {}, {}},
                               {before[i]->type()},
                               {ir::MakeAttr<ir::AttrKey::Axes>(gen.AxesOf(fold.over)),
-                               ir::MakeAttr<ir::AttrKey::Edge>(ir::EdgeKind::Proven),
+                               ir::MakeAttr<ir::AttrKey::BoundsMode>(ir::BoundsMode::Proven),
                                ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(fold.span))})
                       ->result());
   }

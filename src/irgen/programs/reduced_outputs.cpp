@@ -44,7 +44,7 @@ void Fill(FunctionGen& gen, Value* tensor, const Op* update) {
   builder.Create(
       OpKind::Store, {{identity}, {tensor}, walk.index, {}}, {},
       {ir::MakeAttr<AttrKey::Access>(walk.access),
-       ir::MakeAttr<AttrKey::Edge>(ir::EdgeKind::Proven), ir::MakeAttr<AttrKey::Fills>(1)});
+       ir::MakeAttr<AttrKey::BoundsMode>(ir::BoundsMode::Proven), ir::MakeAttr<AttrKey::Fills>(1)});
   builder.Create(OpKind::Yield, {{}}, {});
   builder.SetInsertionPoint(here, before);
 }

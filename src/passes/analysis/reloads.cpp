@@ -35,7 +35,7 @@ bool MayReload(const Op* op, const AxisOrder& order) {
   bool by_points = op->kind() == OpKind::Load && !op->HasAttr(AttrKey::Copied);
   if (!by_points || PointAxes(op).empty()) return false;
   ir::LoadOp load(const_cast<Op*>(op));
-  if (load.mask() || load.otherwise() || op->attr<AttrKey::Edge>() == ir::EdgeKind::Guard ||
+  if (load.mask() || load.otherwise() || op->attr<AttrKey::BoundsMode>() == ir::BoundsMode::Guard ||
       !proofs::IsInput(load.tensor()))
     return false;
   bool is_read = false;

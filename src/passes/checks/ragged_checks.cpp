@@ -113,7 +113,8 @@ class PartChecks {
     if (!def || !IsInside(def, parts_.walk)) return const_cast<Value*>(value);
     for (const Value* operand : def->operands()) Copy(operand, map);
     Op* copy = Clone(def, builder_, map);
-    if (copy->HasAttr(AttrKey::Edge)) copy->SetAttr(MakeAttr<AttrKey::Edge>(ir::EdgeKind::Guard));
+    if (copy->HasAttr(AttrKey::BoundsMode))
+      copy->SetAttr(MakeAttr<AttrKey::BoundsMode>(ir::BoundsMode::Guard));
     return map[value] = copy->result();
   }
 

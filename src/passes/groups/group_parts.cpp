@@ -55,16 +55,16 @@ bool Touches(const Op* op, const Value* tensor) {
 
 Value* LoadAt(ir::Builder& builder, Value* tensor, const Place& place, const ir::AxisList& axes) {
   ir::Type type = builder.types().Tile(tensor->type()->scalar, axes);
-  Op* load = builder.Create(
-      OpKind::Load, {{tensor}, place.index, {}, {}}, {type},
-      {MakeAttr<AttrKey::Access>(place.access), MakeAttr<AttrKey::Edge>(ir::EdgeKind::Proven)});
+  Op* load = builder.Create(OpKind::Load, {{tensor}, place.index, {}, {}}, {type},
+                            {MakeAttr<AttrKey::Access>(place.access),
+                             MakeAttr<AttrKey::BoundsMode>(ir::BoundsMode::Proven)});
   return load->result();
 }
 
 void StoreAt(ir::Builder& builder, Value* value, Value* tensor, const Place& place) {
-  builder.Create(
-      OpKind::Store, {{value}, {tensor}, place.index, {}}, {},
-      {MakeAttr<AttrKey::Access>(place.access), MakeAttr<AttrKey::Edge>(ir::EdgeKind::Proven)});
+  builder.Create(OpKind::Store, {{value}, {tensor}, place.index, {}}, {},
+                 {MakeAttr<AttrKey::Access>(place.access),
+                  MakeAttr<AttrKey::BoundsMode>(ir::BoundsMode::Proven)});
 }
 
 GroupParts::GroupParts(ir::Function& kernel, const Op* spmd,

@@ -7,7 +7,7 @@
 
 namespace kdl::passes {
 
-using ir::EdgeKind;
+using ir::BoundsMode;
 
 namespace {
 
@@ -26,7 +26,7 @@ void MakeCheck(ir::Builder& b, const Op* access, size_t dim, Value* index, Value
 
 /// Of several lanes the first that is outside is reported: lane 0, or the one at the bound.
 void CheckAll(ir::Builder& b, const ElementAccess& access) {
-  if (access.op->attr<AttrKey::Edge>() != EdgeKind::Guard) return;
+  if (access.op->attr<AttrKey::BoundsMode>() != BoundsMode::Guard) return;
   ir::Access map = access.op->attr<AttrKey::Access>();
   for (size_t d = LeadingDims(access.op); d < map.dims.size(); ++d) {
     Value* index = IndexValue(b, map.dims[d], access.index);
@@ -68,7 +68,7 @@ Values Masks(ir::Builder& b, const ElementAccess& access, Value* mask) {
 
 std::vector<ir::Attr> ProvenAttrs(const Op* access) {
   return {ir::MakeAttr<AttrKey::Access>(access->attr<AttrKey::Access>()),
-          ir::MakeAttr<AttrKey::Edge>(EdgeKind::Proven)};
+          ir::MakeAttr<AttrKey::BoundsMode>(BoundsMode::Proven)};
 }
 
 Value* InsideLoad(ir::Builder& b, const ElementAccess& access, Value* mask) {
@@ -152,7 +152,7 @@ ElementAccess Widened(ir::Builder& b, ElementAccess access) {
 Value* ExpandLoad(ir::Builder& b, const ElementAccess& narrow) {
   ElementAccess access = Widened(b, narrow);
   Scalar scalar = access.tensor->type()->scalar;
-  bool has_else = access.op->attr<AttrKey::Edge>() == EdgeKind::Else;
+  bool has_else = access.op->attr<AttrKey::BoundsMode>() == BoundsMode::Else;
   Value* inside = has_else ? IsInside(b, access) : nullptr;
   Value* condition = And(b, access.mask, inside);
   if (access.piece.lanes > 1) {

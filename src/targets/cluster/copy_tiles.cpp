@@ -57,8 +57,8 @@ std::vector<AxisId> BoxAxes(const Op* op) {
 /// Whether the access is one of memory that all clusters see, and touches nothing but what exists. A bool that is true may be any
 /// byte but 0 in a caller's memory, and is 1 in ours: bytes as they are will not do.
 bool IsPlain(const Op* op) {
-  auto edge = op->attr<AttrKey::Edge>();
-  bool inside = edge == ir::EdgeKind::Clip || edge == ir::EdgeKind::Proven;
+  auto bounds_mode = op->attr<AttrKey::BoundsMode>();
+  bool inside = bounds_mode == ir::BoundsMode::Clip || bounds_mode == ir::BoundsMode::Proven;
   bool masked = op->kind() == OpKind::Load ? !op->Segment(ir::LoadOp::at_mask).empty()
                                            : !op->Segment(ir::StoreOp::at_mask).empty();
   return inside && !masked && TensorOf(op)->type()->scalar != Scalar::Bool &&

@@ -38,7 +38,7 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::EdgeKind;
+using ir::BoundsMode;
 using ir::MakeAttr;
 using ir::ScopeKind;
 using ir::UpdateKind;
@@ -218,7 +218,7 @@ class Privatizer {
     Value* counts = builder_.Ne(value, builder_.Bits(scalar, own.neutral));
     builder_.Create(
         OpKind::Update, {{value}, {own.tensor}, place.index, {counts}}, {},
-        {MakeAttr<AttrKey::Access>(place.access), MakeAttr<AttrKey::Edge>(EdgeKind::Proven),
+        {MakeAttr<AttrKey::Access>(place.access), MakeAttr<AttrKey::BoundsMode>(BoundsMode::Proven),
          MakeAttr<AttrKey::How>(own.how), MakeAttr<AttrKey::Scope>(ScopeKind::Launch)});
   }
 
@@ -232,8 +232,8 @@ class Privatizer {
         {update->attr<AttrKey::Access>(), {update.index().begin(), update.index().end()}}, core);
     std::vector<ir::Attr> attrs = {
         MakeAttr<AttrKey::Access>(place.access), MakeAttr<AttrKey::Leading>(2),
-        MakeAttr<AttrKey::Edge>(update->attr<AttrKey::Edge>()), MakeAttr<AttrKey::How>(own.how),
-        MakeAttr<AttrKey::Scope>(ScopeKind::Core)};
+        MakeAttr<AttrKey::BoundsMode>(update->attr<AttrKey::BoundsMode>()),
+        MakeAttr<AttrKey::How>(own.how), MakeAttr<AttrKey::Scope>(ScopeKind::Core)};
     if (const ir::Attr* text = update->FindAttr(AttrKey::Text)) attrs.push_back(*text);
     builder_.Create(OpKind::Update,
                     {{update.value()}, {own.memory}, place.index, OneOrNone(update.mask())}, {},

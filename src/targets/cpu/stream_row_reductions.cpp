@@ -155,7 +155,7 @@ class RowFolder {
     return MakeOne(b, OpKind::Gather, {{tile}, {row}, {}, {}},
                    b.types().ScalarOf(tile->type()->scalar),
                    {ir::MakeAttr<AttrKey::Axes>(tile->type()->axes),
-                    ir::MakeAttr<AttrKey::Edge>(ir::EdgeKind::Proven)});
+                    ir::MakeAttr<AttrKey::BoundsMode>(ir::BoundsMode::Proven)});
   }
 
   ir::Module& module_;

@@ -220,8 +220,8 @@ llvm::Value* MaskOf(Emitter& emitter, const ir::Value* mask) {
 }
 
 void CheckPlain(const ir::Op* op, const ir::Value* mask, ir::Type type) {
-  KDL_CHECK(op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Proven, "'{}' at loop level is proven",
-            op->info().spelling);
+  KDL_CHECK(op->attr<ir::AttrKey::BoundsMode>() == ir::BoundsMode::Proven,
+            "'{}' at loop level is proven", op->info().spelling);
   KDL_CHECK(!mask || ir::IsVector(type), "'{}' of a scalar has no mask", op->info().spelling);
 }
 

@@ -10,7 +10,7 @@ namespace kdl::cpu {
 
 namespace {
 
-using ir::EdgeKind;
+using ir::BoundsMode;
 
 /// How one access walks an axis.
 enum class Stride { Still, SideBySide, RowToRow, Otherwise };
@@ -63,7 +63,7 @@ void LastAxis::Study(const Op* op) {
     varies = HasAxis(op->operand(0), axis_);
   } else if (op->kind() == OpKind::Update) {
     scattered_ = true;
-  } else if (op->HasAttr(AttrKey::Edge)) {
+  } else if (op->HasAttr(AttrKey::BoundsMode)) {
     StudyAccess(op);
   } else if (varies && MayTrap(op) && op->kind() != OpKind::Assert) {
     scattered_ = true;
@@ -107,7 +107,7 @@ void LastAxis::StudyAccess(const Op* op) {
   bool is_load = op->kind() == OpKind::Load;
   auto mask = op->Segment(is_load ? size_t{ir::LoadOp::at_mask} : size_t{ir::StoreOp::at_mask});
   if (walk == Stride::SideBySide) {
-    if (op->attr<AttrKey::Edge>() == EdgeKind::Guard && !mask.empty()) scattered_ = true;
+    if (op->attr<AttrKey::BoundsMode>() == BoundsMode::Guard && !mask.empty()) scattered_ = true;
   } else if (walk == Stride::Still) {
     bool fits = is_load && AllUniform(mask) && AllUniform(op->Segment(ir::LoadOp::at_otherwise));
     if (!fits) scattered_ = true;
@@ -121,8 +121,8 @@ void LastAxis::StudyAccess(const Op* op) {
 /// Whether the access's last dimension is the index of another axis, by itself, no element can be outside, and its index is
 /// known before the body begins: rows are loaded before it, or stored after. All of Across() are loads, or stores.
 bool LastAxis::WalksRows(const Op* op) {
-  auto edge = op->attr<AttrKey::Edge>();
-  if (edge != EdgeKind::Proven && edge != EdgeKind::Clip) return false;
+  auto bounds_mode = op->attr<AttrKey::BoundsMode>();
+  if (bounds_mode != BoundsMode::Proven && bounds_mode != BoundsMode::Clip) return false;
   ir::Access access = op->attr<AttrKey::Access>();
   const ir::AccessDim& last = access.dims.back();
   if (last.terms.size() != 1 || !IsConstant(last.terms[0].coefficient, 1)) return false;

@@ -14,9 +14,9 @@ namespace {
 bool IsPlainLoad(const Op* op) {
   if (op->kind() != OpKind::Load) return false;
   ir::LoadOp load(const_cast<Op*>(op));
-  auto edge = op->attr<AttrKey::Edge>();
-  return (edge == ir::EdgeKind::Clip || edge == ir::EdgeKind::Proven) && !load.mask() &&
-         !load.otherwise();
+  auto bounds_mode = op->attr<AttrKey::BoundsMode>();
+  return (bounds_mode == ir::BoundsMode::Clip || bounds_mode == ir::BoundsMode::Proven) &&
+         !load.mask() && !load.otherwise();
 }
 
 /// Whether the factor that has rows is read a few times at most: once for each element of the axes that it does not have.

@@ -9,8 +9,8 @@ bool FitsElement(const Op* op) { return op->kind() == OpKind::Cast || op->kind()
 
 bool MayShareWindow(const Op* load_op) {
   ir::LoadOp load(const_cast<Op*>(load_op));
-  auto edge = load->attr<AttrKey::Edge>();
-  bool inside = edge == ir::EdgeKind::Proven || edge == ir::EdgeKind::Else;
+  auto bounds_mode = load->attr<AttrKey::BoundsMode>();
+  bool inside = bounds_mode == ir::BoundsMode::Proven || bounds_mode == ir::BoundsMode::Else;
   bool plain = !load.mask() && (!load.otherwise() || ir::IsScalar(load.otherwise()->type()));
   const Value* value = load.result();
   if (!inside || !plain || !ir::IsTile(value->type()) || value->uses().size() != 1) return false;

@@ -43,7 +43,7 @@ class Rows {
 
   bool TouchesTensors() const {
     for (const Op* op : *body_.elementwise()->region()) {
-      if (op->HasAttr(ir::AttrKey::Edge)) return true;
+      if (op->HasAttr(ir::AttrKey::BoundsMode)) return true;
     }
     return false;
   }

@@ -116,7 +116,7 @@ class Taking {
   }
 
   void Check(size_t i, Value* index) {
-    if (take_->attr<AttrKey::Edge>() == ir::EdgeKind::Proven) return;
+    if (take_->attr<AttrKey::BoundsMode>() == ir::BoundsMode::Proven) return;
     Value* size = e_.Facts(take_.op, over_[i]).size;
     e_.b.Create(OpKind::Check, {{index}, {size}}, {},
                 {ir::MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(i)),

@@ -27,7 +27,7 @@ Prefetching::Prefetching(Expander& e, const Op* elementwise, bool transposes)
   std::vector<const Op*> loads;
   std::map<Place, std::vector<const Op*>> first;  // of each element the first load
   for (const Op* op : *elementwise->region()) {
-    if (!op->HasAttr(AttrKey::Edge) || op->kind() == OpKind::Update) continue;
+    if (!op->HasAttr(AttrKey::BoundsMode) || op->kind() == OpKind::Update) continue;
     bool stores = op->kind() == OpKind::Store;
     std::vector<const Op*>& there = first[PlaceOf(op)];
     auto same = std::ranges::find_if(there, [&](const Op* load) {

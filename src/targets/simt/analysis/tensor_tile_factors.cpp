@@ -35,9 +35,9 @@ const Op* LoadOf(const Value* factor, const Op** elementwise) {
   }
   if (!def || def->kind() != OpKind::Load) return nullptr;
   ir::LoadOp view(const_cast<Op*>(def));
-  auto edge = def->attr<AttrKey::Edge>();
-  bool is_plain = (edge == ir::EdgeKind::Clip || edge == ir::EdgeKind::Proven) && !view.mask() &&
-                  !view.otherwise() && !def->HasAttr(AttrKey::Copied);
+  auto bounds_mode = def->attr<AttrKey::BoundsMode>();
+  bool is_plain = (bounds_mode == ir::BoundsMode::Clip || bounds_mode == ir::BoundsMode::Proven) &&
+                  !view.mask() && !view.otherwise() && !def->HasAttr(AttrKey::Copied);
   return is_plain ? def : nullptr;
 }
 

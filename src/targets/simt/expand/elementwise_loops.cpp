@@ -126,9 +126,9 @@ bool TeamExpander::BringsFactor(const Op* elementwise, const AxisList& axes) con
                 std::ranges::all_of(elementwise->results(),
                                     [&](const Value* result) { return tiles_.IsFactor(result); });
   ir::Walk(elementwise->region(), [&](const Op* op) {
-    bool is_plain =
-        op->kind() == OpKind::Load && (op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Clip ||
-                                       op->attr<ir::AttrKey::Edge>() == ir::EdgeKind::Proven);
+    bool is_plain = op->kind() == OpKind::Load &&
+                    (op->attr<ir::AttrKey::BoundsMode>() == ir::BoundsMode::Clip ||
+                     op->attr<ir::AttrKey::BoundsMode>() == ir::BoundsMode::Proven);
     brings &= is_plain || op->info().has(ir::kPure) || op->info().has(ir::kTerminator);
   });
   return brings;

@@ -43,9 +43,9 @@ const Op* OnlyLoad(const Op* elementwise) {
       end->operand(0) != load->result())
     return nullptr;
   ir::LoadOp view(const_cast<Op*>(load));
-  auto edge = load->attr<AttrKey::Edge>();
-  bool is_plain = (edge == ir::EdgeKind::Clip || edge == ir::EdgeKind::Proven) && !view.mask() &&
-                  !view.otherwise();
+  auto bounds_mode = load->attr<AttrKey::BoundsMode>();
+  bool is_plain = (bounds_mode == ir::BoundsMode::Clip || bounds_mode == ir::BoundsMode::Proven) &&
+                  !view.mask() && !view.otherwise();
   return is_plain ? load : nullptr;
 }
 

@@ -202,8 +202,8 @@ bool SidePoints::StudyAccess(const Op* op) {
   bool is_same = std::ranges::all_of(index, [&](const Value* value) { return IsSame(value); });
   if (loads && is_same) return true;
   bool is_masked = !op->Segment(ir::OperandWith(op->kind(), ir::Effect::Mask)).empty();
-  auto edge = op->attr<AttrKey::Edge>();
-  bool is_inside = edge == ir::EdgeKind::Clip || edge == ir::EdgeKind::Proven;
+  auto bounds_mode = op->attr<AttrKey::BoundsMode>();
+  bool is_inside = bounds_mode == ir::BoundsMode::Clip || bounds_mode == ir::BoundsMode::Proven;
   if (is_masked || !is_inside || op->parent_region() != elementwise_->region()) return false;
   const ir::Access access = op->attr<AttrKey::Access>();
   if (access.dims.empty()) return false;
