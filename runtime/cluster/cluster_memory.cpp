@@ -41,11 +41,11 @@ std::int64_t ClusterMemory::Take(std::int64_t bytes) {
   if (bytes > bytes_) return 0;
   bytes = (std::max<std::int64_t>(bytes, 1) + alignment_ - 1) / alignment_ * alignment_;
   const std::lock_guard lock(mutex_);
-  const auto piece = std::find_if(free_.begin(), free_.end(),
+  const auto chunk = std::find_if(free_.begin(), free_.end(),
                                   [bytes](const auto& one) { return one.second >= bytes; });
-  if (piece == free_.end()) return 0;
-  const auto [offset, size] = *piece;
-  free_.erase(piece);
+  if (chunk == free_.end()) return 0;
+  const auto [offset, size] = *chunk;
+  free_.erase(chunk);
   if (size > bytes) free_.emplace(offset + bytes, size - bytes);
   taken_.emplace(offset, bytes);
   return offset;
@@ -56,17 +56,17 @@ void ClusterMemory::Release(std::int64_t offset) {
   const auto taken = taken_.find(offset);
   const std::int64_t bytes = taken->second;
   taken_.erase(taken);
-  auto piece = free_.emplace(offset, bytes).first;
-  if (const auto next = std::next(piece);
-      next != free_.end() && next->first == offset + piece->second) {
-    piece->second += next->second;
+  auto chunk = free_.emplace(offset, bytes).first;
+  if (const auto next = std::next(chunk);
+      next != free_.end() && next->first == offset + chunk->second) {
+    chunk->second += next->second;
     free_.erase(next);
   }
-  if (piece == free_.begin()) return;
-  const auto before = std::prev(piece);
+  if (chunk == free_.begin()) return;
+  const auto before = std::prev(chunk);
   if (before->first + before->second != offset) return;
-  before->second += piece->second;
-  free_.erase(piece);
+  before->second += chunk->second;
+  free_.erase(chunk);
 }
 
 }  // namespace kdl::runtime

@@ -18,9 +18,9 @@ CudaDevice::~CudaDevice() {
 }
 
 bool CudaDevice::EmptyPool() {
-  const std::vector<void*> pieces = pool.Empty();
-  for (void* piece : pieces) memory->Release(AddressOf(piece));
-  return !pieces.empty();
+  const std::vector<void*> chunks = pool.Empty();
+  for (void* chunk : chunks) memory->Release(AddressOf(chunk));
+  return !chunks.empty();
 }
 
 cu::Status CudaDevice::Take(std::int64_t bytes, void** taken) {

@@ -15,16 +15,16 @@ void CopyRows(char* to, std::size_t to_pitch, const char* from, std::size_t from
 
 // Calls `each` with pieces of at most `most` bytes: rows, or parts of one.
 template <class Each>
-cu::Status ForEachPiece(const cu::Copy2D& copy, std::size_t most, const Each& each) {
+cu::Status ForEachChunk(const cu::Copy2D& copy, std::size_t most, const Each& each) {
   const bool has_long_rows = copy.bytes > most;
   const std::size_t rows = has_long_rows ? 1 : most / copy.bytes;
   const std::size_t bytes = has_long_rows ? most : copy.bytes;
   for (std::size_t row = 0; row < copy.rows; row += rows) {
     for (std::size_t at = 0; at < copy.bytes; at += bytes) {
-      const cu::Copy2D piece = {Behind(copy.from, row * copy.from.pitch + at, copy.from.pitch),
+      const cu::Copy2D chunk = {Behind(copy.from, row * copy.from.pitch + at, copy.from.pitch),
                                 Behind(copy.to, row * copy.to.pitch + at, copy.to.pitch),
                                 std::min(bytes, copy.bytes - at), std::min(rows, copy.rows - row)};
-      const cu::Status status = each(piece);
+      const cu::Status status = each(chunk);
       if (status != cu::kSuccess) return status;
     }
   }
@@ -78,8 +78,8 @@ bool CudaStaging::Open() {
 
 cu::Status CudaStaging::Copy(const cu::Copy2D& copy) {
   if (Open()) {
-    return ForEachPiece(copy, kSlotBytes,
-                        [&](const cu::Copy2D& piece) { return CopyPiece(piece); });
+    return ForEachChunk(copy, kSlotBytes,
+                        [&](const cu::Copy2D& chunk) { return CopyChunk(chunk); });
   }
   // What the driver reads from other memory it may read later.
   const cu::Status status = CopyRectangle(api_, copy, stream_);
@@ -88,19 +88,19 @@ cu::Status CudaStaging::Copy(const cu::Copy2D& copy) {
              : status;
 }
 
-cu::Status CudaStaging::CopyPiece(const cu::Copy2D& piece) {
+cu::Status CudaStaging::CopyChunk(const cu::Copy2D& chunk) {
   Slot* slot = nullptr;
   cu::Status status = TakeSlot(&slot);
   if (status != cu::kSuccess) return status;
-  cu::Copy2D moved = piece;
-  if (piece.from.kind == cu::kHostMemory) {
-    CopyRows(slot->bytes, piece.bytes, static_cast<const char*>(piece.from.host), piece.from.pitch,
-             piece);
-    moved.from = Behind(HostSide(slot->bytes), 0, piece.bytes);
+  cu::Copy2D moved = chunk;
+  if (chunk.from.kind == cu::kHostMemory) {
+    CopyRows(slot->bytes, chunk.bytes, static_cast<const char*>(chunk.from.host), chunk.from.pitch,
+             chunk);
+    moved.from = Behind(HostSide(slot->bytes), 0, chunk.bytes);
     slot->read = {};
   } else {
-    moved.to = Behind(HostSide(slot->bytes), 0, piece.bytes);
-    slot->read = piece;
+    moved.to = Behind(HostSide(slot->bytes), 0, chunk.bytes);
+    slot->read = chunk;
   }
   status = CopyRectangle(api_, moved, stream_);
   if (status == cu::kSuccess) status = api_.EventRecord(slot->moved, stream_);

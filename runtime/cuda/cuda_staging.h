@@ -41,7 +41,7 @@ class CudaStaging {
   };
 
   bool Open();
-  cu::Status CopyPiece(const cu::Copy2D& piece);
+  cu::Status CopyChunk(const cu::Copy2D& chunk);
   cu::Status TakeSlot(Slot** slot);
   static void PutWhereItBelongs(Slot& slot);
 

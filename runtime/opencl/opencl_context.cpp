@@ -14,9 +14,9 @@ OpenclDevice::~OpenclDevice() {
 }
 
 bool OpenclDevice::EmptyPool() {
-  const std::vector<void*> pieces = pool.Empty();
-  for (void* piece : pieces) api.ReleaseMemObject(static_cast<cl::MemoryId>(piece));
-  return !pieces.empty();
+  const std::vector<void*> chunks = pool.Empty();
+  for (void* chunk : chunks) api.ReleaseMemObject(static_cast<cl::MemoryId>(chunk));
+  return !chunks.empty();
 }
 
 std::int32_t OpenclDevice::MakeQueue(std::uint64_t properties) {

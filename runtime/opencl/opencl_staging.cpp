@@ -14,14 +14,14 @@ void CopyRows(char* to, std::size_t to_pitch, const char* from, std::size_t from
 }
 
 // So many rows, each so many bytes, from a place in the copy on.
-OpenclCopy PieceOf(const OpenclCopy& copy, std::size_t row, std::size_t at, std::size_t bytes,
+OpenclCopy ChunkOf(const OpenclCopy& copy, std::size_t row, std::size_t at, std::size_t bytes,
                    std::size_t rows) {
-  OpenclCopy piece = copy;
-  piece.host += row * copy.host_pitch + at;
-  piece.offset += row * copy.pitch + at;
-  piece.bytes = std::min(bytes, copy.bytes - at);
-  piece.rows = std::min(rows, copy.rows - row);
-  return piece;
+  OpenclCopy chunk = copy;
+  chunk.host += row * copy.host_pitch + at;
+  chunk.offset += row * copy.pitch + at;
+  chunk.bytes = std::min(bytes, copy.bytes - at);
+  chunk.rows = std::min(rows, copy.rows - row);
+  return chunk;
 }
 
 }  // namespace
@@ -76,22 +76,22 @@ std::int32_t OpenclStaging::Copy(const OpenclCopy& copy) {
   const std::size_t bytes = has_long_rows ? kSlotBytes : copy.bytes;
   for (std::size_t row = 0; row < copy.rows; row += rows) {
     for (std::size_t at = 0; at < copy.bytes; at += bytes) {
-      const std::int32_t status = CopyPiece(PieceOf(copy, row, at, bytes, rows));
+      const std::int32_t status = CopyChunk(ChunkOf(copy, row, at, bytes, rows));
       if (status != cl::kSuccess) return status;
     }
   }
   return cl::kSuccess;
 }
 
-std::int32_t OpenclStaging::CopyPiece(const OpenclCopy& piece) {
+std::int32_t OpenclStaging::CopyChunk(const OpenclCopy& chunk) {
   Slot* slot = nullptr;
   const std::int32_t status = TakeSlot(&slot);
   if (status != cl::kSuccess) return status;
-  OpenclCopy moved = piece;
+  OpenclCopy moved = chunk;
   moved.host = slot->bytes;
-  moved.host_pitch = piece.bytes;
-  if (!piece.reads) CopyRows(slot->bytes, piece.bytes, piece.host, piece.host_pitch, piece);
-  slot->read = piece.reads ? piece : OpenclCopy{};
+  moved.host_pitch = chunk.bytes;
+  if (!chunk.reads) CopyRows(slot->bytes, chunk.bytes, chunk.host, chunk.host_pitch, chunk);
+  slot->read = chunk.reads ? chunk : OpenclCopy{};
   return EnqueueCopy(api_, queue_, moved, &slot->moved);
 }
 

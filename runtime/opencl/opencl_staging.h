@@ -51,7 +51,7 @@ class OpenclStaging {
   };
 
   bool Open();
-  std::int32_t CopyPiece(const OpenclCopy& piece);
+  std::int32_t CopyChunk(const OpenclCopy& chunk);
   std::int32_t TakeSlot(Slot** slot);
   void Free(Slot& slot, bool went_well);
 

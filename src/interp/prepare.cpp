@@ -172,8 +172,8 @@ class FunctionPreparer {
         return AddReduceInLoop(made);
       case Plan::Fold:
         return AddFold(made);
-      case Plan::Slide:
-        return AddSlide(made);
+      case Plan::SlidingWindow:
+        return AddSlidingWindow(made);
       case Plan::Gather:
         return AddGather(made);
       case Plan::Extent:
@@ -464,10 +464,10 @@ class FunctionPreparer {
       made.taken.push_back(SlotOf(ir::FindBlock(&op, axis)).index);
   }
 
-  void AddSlide(Instruction& made) {
+  void AddSlidingWindow(Instruction& made) {
     AddGather(made);
     made.access = std::make_unique<AccessPlan>();
-    AddDims(made, made.op->SegmentBegin(ir::SlideOp::at_index));
+    AddDims(made, made.op->SegmentBegin(ir::SlidingWindowOp::at_index));
   }
 
   // -- Memory -----------------------------------------------------------------------------------

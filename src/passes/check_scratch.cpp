@@ -25,7 +25,7 @@ namespace kdl::passes {
 namespace {
 
 /// A buffer of a core. Bytes are doubles here: they may be many more than fit.
-struct ScratchPiece {
+struct ScratchChunk {
   const Op* op = nullptr;
   std::vector<int64_t> extents;
   int64_t scalar_bytes = 0;
@@ -38,33 +38,33 @@ struct ScratchPiece {
   }
 };
 
-double Sum(const std::vector<ScratchPiece>& pieces) {
+double Sum(const std::vector<ScratchChunk>& chunks) {
   double sum = 0;
-  for (const ScratchPiece& piece : pieces) sum += piece.bytes();
+  for (const ScratchChunk& chunk : chunks) sum += chunk.bytes();
   return sum;
 }
 
-ScratchPiece PieceOf(const ir::Function& kernel, const Op* buffer) {
+ScratchChunk ChunkOf(const ir::Function& kernel, const Op* buffer) {
   ir::Type type = buffer->result()->type();
-  ScratchPiece piece{buffer, {}, Bytes(type->scalar)};
-  if (type->space != ir::Space::Team) piece.copies = kernel.team;
-  for (Size extent : type->dims) piece.extents.push_back(extent->value);
-  return piece;
+  ScratchChunk chunk{buffer, {}, Bytes(type->scalar)};
+  if (type->space != ir::Space::Team) chunk.copies = kernel.team;
+  for (Size extent : type->dims) chunk.extents.push_back(extent->value);
+  return chunk;
 }
 
 /// What is there when most is.
-std::vector<ScratchPiece> PeakOf(const ir::Function& kernel, const ir::Region* region) {
-  std::vector<ScratchPiece> most;
-  std::vector<ScratchPiece> now;
+std::vector<ScratchChunk> PeakOf(const ir::Function& kernel, const ir::Region* region) {
+  std::vector<ScratchChunk> most;
+  std::vector<ScratchChunk> now;
   for (const Op* op : *region) {
     size_t before = now.size();
     for (const ir::Region* nested : op->regions()) {
-      std::vector<ScratchPiece> inside = PeakOf(kernel, nested);
+      std::vector<ScratchChunk> inside = PeakOf(kernel, nested);
       now.insert(now.end(), inside.begin(), inside.end());
       if (Sum(now) > Sum(most)) most = now;
       if (op->kind() != OpKind::Stage) now.resize(before);  // stages run side by side
     }
-    if (op->kind() == OpKind::BufferNew) now.push_back(PieceOf(kernel, op));
+    if (op->kind() == OpKind::BufferNew) now.push_back(ChunkOf(kernel, op));
   }
   return Sum(now) > Sum(most) ? now : most;
 }
@@ -80,21 +80,21 @@ Blocks::iterator BlockOf(Blocks& blocks, int64_t extent) {
   return extent - block->first <= block->first / 16 ? block : blocks.end();
 }
 
-double SumWith(Blocks& blocks, std::vector<ScratchPiece> pieces) {
-  for (ScratchPiece& piece : pieces)
-    for (int64_t& extent : piece.extents) extent = BlockOf(blocks, extent)->second;
-  return Sum(pieces);
+double SumWith(Blocks& blocks, std::vector<ScratchChunk> chunks) {
+  for (ScratchChunk& chunk : chunks)
+    for (int64_t& extent : chunk.extents) extent = BlockOf(blocks, extent)->second;
+  return Sum(chunks);
 }
 
 /// Halves the largest blocks until all fits; only those that change, none where nothing does.
-Blocks BlocksThatFit(const std::vector<ScratchPiece>& pieces, double most) {
+Blocks BlocksThatFit(const std::vector<ScratchChunk>& chunks, double most) {
   std::set<int64_t> extents;
-  for (const ScratchPiece& piece : pieces)
-    extents.insert(piece.extents.begin(), piece.extents.end());
+  for (const ScratchChunk& chunk : chunks)
+    extents.insert(chunk.extents.begin(), chunk.extents.end());
   Blocks blocks;
   for (int64_t extent : extents)
     if (BlockOf(blocks, extent) == blocks.end()) blocks.emplace(extent, extent);
-  while (SumWith(blocks, pieces) > most) {
+  while (SumWith(blocks, chunks) > most) {
     auto largest = std::ranges::max_element(blocks, {}, &Blocks::value_type::second);
     if (largest->second <= 1) return {};
     largest->second /= 2;
@@ -111,26 +111,26 @@ std::string Amount(double bytes) {
   return fmt::format("{:.4g} {}", bytes, kMatrixInstructions[instruction]);
 }
 
-std::string Describe(const ScratchPiece& piece) {
-  std::string_view name = piece.op->result()->name().text();
+std::string Describe(const ScratchChunk& chunk) {
+  std::string_view name = chunk.op->result()->name().text();
   return fmt::format("{}: {}[{}] takes {}", name.empty() ? "a tile" : fmt::format("'{}'", name),
-                     Spelling(piece.op->result()->type()->scalar), fmt::join(piece.extents, ", "),
-                     Amount(piece.bytes()));
+                     Spelling(chunk.op->result()->type()->scalar), fmt::join(chunk.extents, ", "),
+                     Amount(chunk.bytes()));
 }
 
 /// Buffers of the team's, each of which has a place of its own in the memory near its workers. What outlives a part between barriers
 /// of the launch lies elsewhere.
-std::vector<ScratchPiece> TeamPieces(const ir::Function& kernel) {
+std::vector<ScratchChunk> TeamChunks(const ir::Function& kernel) {
   bool of_parts = false;
   ir::Walk(kernel.body, [&](const Op* op) { of_parts |= op->kind() == OpKind::Sync; });
-  std::vector<ScratchPiece> pieces;
+  std::vector<ScratchChunk> chunks;
   ir::Walk(kernel.body, [&](const Op* op) {
     if (op->kind() != OpKind::BufferNew || op->result()->type()->space != ir::Space::Team) return;
     bool elsewhere =
         op->HasAttr(ir::AttrKey::Far) || (of_parts && !op->HasAttr(ir::AttrKey::Brief));
-    if (!elsewhere) pieces.push_back(PieceOf(kernel, op));
+    if (!elsewhere) chunks.push_back(ChunkOf(kernel, op));
   });
-  return pieces;
+  return chunks;
 }
 
 /// The extent of the blocks that rows of this length hold.
@@ -144,14 +144,14 @@ int64_t WithoutPadding(const ir::Function& kernel, int64_t extent) {
   return written == 0 ? extent : written;
 }
 
-void Report(PassContext& context, const ir::Function& kernel, std::vector<ScratchPiece> pieces,
+void Report(PassContext& context, const ir::Function& kernel, std::vector<ScratchChunk> chunks,
             double most) {
-  auto largest = [&] { return std::ranges::max_element(pieces, {}, &ScratchPiece::bytes); };
+  auto largest = [&] { return std::ranges::max_element(chunks, {}, &ScratchChunk::bytes); };
   Diagnostic& report = context.diagnostics.Report(
       diag::TilesTooLarge, context.SpanOf(largest()->op->loc()), kernel.base_name(),
-      Amount(Sum(pieces)), context.facts->level, Amount(most));
+      Amount(Sum(chunks)), context.facts->level, Amount(most));
   std::vector<std::string> sizes;
-  for (auto [today, then] : BlocksThatFit(pieces, most)) {
+  for (auto [today, then] : BlocksThatFit(chunks, most)) {
     int64_t written = WithoutPadding(kernel, today);
     sizes.push_back(fmt::format("{} instead of {}", written / (today / then), written));
   }
@@ -161,10 +161,10 @@ void Report(PassContext& context, const ir::Function& kernel, std::vector<Scratc
         fmt::join(sizes, ", ")));
   }
   constexpr int kShown = 4;
-  for (int shown = 0; shown < kShown && !pieces.empty(); ++shown) {
-    auto piece = largest();
-    report.Note(context.SpanOf(piece->op->loc()), Describe(*piece));
-    pieces.erase(piece);
+  for (int shown = 0; shown < kShown && !chunks.empty(); ++shown) {
+    auto chunk = largest();
+    report.Note(context.SpanOf(chunk->op->loc()), Describe(*chunk));
+    chunks.erase(chunk);
   }
 }
 
@@ -172,11 +172,11 @@ void Report(PassContext& context, const ir::Function& kernel, std::vector<Scratc
 
 void RunCheckScratch(PassContext& context, ir::Function& kernel) {
   auto team = static_cast<double>(context.facts->team_bytes);
-  std::vector<ScratchPiece> near = team > 0 ? TeamPieces(kernel) : std::vector<ScratchPiece>();
+  std::vector<ScratchChunk> near = team > 0 ? TeamChunks(kernel) : std::vector<ScratchChunk>();
   if (Sum(near) > team) return Report(context, kernel, std::move(near), team);
   auto most = static_cast<double>(context.facts->scratch_bytes);
-  std::vector<ScratchPiece> pieces = PeakOf(kernel, kernel.body);
-  if (Sum(pieces) > most) Report(context, kernel, std::move(pieces), most);
+  std::vector<ScratchChunk> chunks = PeakOf(kernel, kernel.body);
+  if (Sum(chunks) > most) Report(context, kernel, std::move(chunks), most);
 }
 
 }  // namespace kdl::passes

@@ -467,7 +467,7 @@ TEST_CASE("a text above the limit is refused before it is read") {
 TEST_CASE("no bytes crash the reader, and what it accepts keeps the laws") {
   std::mt19937 random(7);
   std::string seeds[] = {std::string(kMatmul), std::string(kEverything)};
-  std::string_view pieces[] = {"%",
+  std::string_view chunks[] = {"%",
                                "{",
                                "}",
                                "(",
@@ -502,7 +502,7 @@ TEST_CASE("no bytes crash the reader, and what it accepts keeps the laws") {
           text.erase(at, 1 + random() % 8);
           break;
         case 1:
-          text.insert(at, pieces[random() % std::size(pieces)]);
+          text.insert(at, chunks[random() % std::size(chunks)]);
           break;
         case 2:
           text[at] = static_cast<char>(random());

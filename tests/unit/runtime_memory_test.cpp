@@ -135,7 +135,7 @@ TEST_CASE("memory: where the host's ends, no buffer of an OpenCL device is lost"
 
 TEST_CASE("memory: a pool that cannot note a piece gives it back at once") {
   kdl::runtime::MemoryPool pool;
-  int pieces[2];
+  int chunks[2];
   g_all_after = true;
   const auto failing = [](auto call) {
     g_has_failed = false;
@@ -145,15 +145,15 @@ TEST_CASE("memory: a pool that cannot note a piece gives it back at once") {
     CHECK(g_has_failed);
     return done;
   };
-  CHECK(!failing([&] { return pool.Add(&pieces[0], 64); }));
-  REQUIRE(pool.Add(&pieces[0], 64));
-  CHECK(!failing([&] { return pool.Keep(&pieces[0]); }));
+  CHECK(!failing([&] { return pool.Add(&chunks[0], 64); }));
+  REQUIRE(pool.Add(&chunks[0], 64));
+  CHECK(!failing([&] { return pool.Keep(&chunks[0]); }));
   CHECK(pool.Take(64) == nullptr);
-  REQUIRE(pool.Add(&pieces[1], 64));
-  CHECK(pool.Keep(&pieces[1]));
-  CHECK(pool.Take(64) == &pieces[1]);
-  CHECK(pool.Keep(&pieces[1]));
-  CHECK(pool.Empty() == std::vector<void*>{&pieces[1]});
+  REQUIRE(pool.Add(&chunks[1], 64));
+  CHECK(pool.Keep(&chunks[1]));
+  CHECK(pool.Take(64) == &chunks[1]);
+  CHECK(pool.Keep(&chunks[1]));
+  CHECK(pool.Empty() == std::vector<void*>{&chunks[1]});
   CHECK(pool.Empty().empty());
 }
 

@@ -41,7 +41,7 @@ class Random {
 };
 
 std::string Mutate(std::string text, Random& random) {
-  constexpr std::string_view kPieces[] = {
+  constexpr std::string_view kChunks[] = {
       "(",  ")",    "{",  "}",   "[",     "]",    ";",   ",",     "<",    ">",       "=",
       "~",  ".",    "..", "if ", "else ", "let ", "in ", "spmd ", "for ", "kernel ", "over ",
       "0x", "1.5e", "\"", "/*",  "///",   "@",    "-",   "\0",    "\xC3", "é",       "auto "};
@@ -53,7 +53,7 @@ std::string Mutate(std::string text, Random& random) {
         text.erase(at, 1 + random.Below(12));
         break;
       case 1:
-        text.insert(at, kPieces[random.Below(std::size(kPieces))]);
+        text.insert(at, kChunks[random.Below(std::size(kChunks))]);
         break;
       case 2:
         text[at] = static_cast<char>(random.Below(256));
@@ -196,15 +196,15 @@ TEST_CASE("after very many errors reading stops") {
 }
 
 TEST_CASE("endless repetitions of one mistake come to an end") {
-  for (std::string_view piece :
+  for (std::string_view chunk :
        {"} ",      "kernel k() { ", "let ",  "spmd ; ", "a.; ",       "a ",      "( ",
         "1 ",      "range ",        "@ ",    "in ",     "kernel k( ", "device ", "test ",
         "a[; ",    "f<A = ",        "else ", "~ ",      "export ",    "if ",     "x = if ",
         "a < b = "}) {
-    CAPTURE(piece);
-    CHECK(!Parsed(Repeat(piece, 2000)).result.ok);
-    CHECK(!Parsed("kernel k() { x = 1; " + Repeat(piece, 2000)).result.ok);
-    CHECK(!Parsed("kernel k() { x = f(" + Repeat(piece, 2000)).result.ok);
+    CAPTURE(chunk);
+    CHECK(!Parsed(Repeat(chunk, 2000)).result.ok);
+    CHECK(!Parsed("kernel k() { x = 1; " + Repeat(chunk, 2000)).result.ok);
+    CHECK(!Parsed("kernel k() { x = f(" + Repeat(chunk, 2000)).result.ok);
   }
 }
 

@@ -72,7 +72,7 @@ class StepEmitter {
 
   /// Four squares: two along rows or columns, `apart` from each other, by two along terms, of which bit `half` of a square's
   /// number says which.
-  struct Squares {
+  struct Submatrices {
     size_t factor;
     llvm::Value* first;
     int64_t apart;
@@ -87,55 +87,56 @@ class StepEmitter {
   }
   Fragment ColumnsAt(int64_t block) { return Bring({1, Number(block * kSide), kSide, 0}); }
 
-  Fragment Bring(const Squares& squares) {
-    const Memory& memory = emitter_.memories.at(step_.op->operand(squares.factor));
+  Fragment Bring(const Submatrices& submatrices) {
+    const Memory& memory = emitter_.memories.at(step_.op->operand(submatrices.factor));
     bool is_near = memory.base->getType()->getPointerAddressSpace() == kNear;
-    return is_near ? BringTogether(squares) : BringAlone(squares);
+    return is_near ? BringTogether(submatrices) : BringAlone(submatrices);
   }
 
   /// Where an element of a square lies.
-  llvm::Value* AddressIn(const Squares& squares, llvm::Value* square, llvm::Value* kept,
+  llvm::Value* AddressIn(const Submatrices& submatrices, llvm::Value* submatrix, llvm::Value* kept,
                          llvm::Value* term) {
-    const Memory& memory = emitter_.memories.at(step_.op->operand(squares.factor));
+    const Memory& memory = emitter_.memories.at(step_.op->operand(submatrices.factor));
     auto bit = [&](unsigned number) {
-      return builder_.CreateAnd(builder_.CreateLShr(square, number), Number(1));
+      return builder_.CreateAnd(builder_.CreateLShr(submatrix, number), Number(1));
     };
-    llvm::Value* at_kept = Plus(squares.first, Times(bit(1 - squares.half), squares.apart));
-    llvm::Value* at_term = Plus(term_, Times(bit(squares.half), TermsOfSquare()));
+    llvm::Value* at_kept =
+        Plus(submatrices.first, Times(bit(1 - submatrices.half), submatrices.apart));
+    llvm::Value* at_term = Plus(term_, Times(bit(submatrices.half), TermsOfSubmatrix()));
     at_kept = Plus(at_kept, kept);
     at_term = Plus(at_term, term);
-    bool by_terms = HasTermsSideBySide(squares);
+    bool by_terms = HasTermsSideBySide(submatrices);
     llvm::Value* row = by_terms ? at_kept : at_term;
     llvm::Value* column = by_terms ? at_term : at_kept;
     size_t first = memory.strides.size() - 2;
     llvm::Value* offset = Plus(builder_.CreateMul(row, memory.strides[first]), column);
     if (first > 0)
-      offset = Plus(offset, builder_.CreateMul(SlotOf(squares.factor), memory.strides[0]));
+      offset = Plus(offset, builder_.CreateMul(SlotOf(submatrices.factor), memory.strides[0]));
     return builder_.CreateInBoundsGEP(ElementType(), memory.base, offset);
   }
 
   llvm::Type* ElementType() {
     return builder_.getIntNTy(static_cast<unsigned>(8 * element_bytes_));
   }
-  int64_t TermsOfSquare() const { return kRowBytes / element_bytes_; }
+  int64_t TermsOfSubmatrix() const { return kRowBytes / element_bytes_; }
 
   llvm::Value* SlotOf(size_t factor) {
     bool is_second = factor == 1 && step_.op->operand(0)->type()->dims.size() == 3;
     return emitter_.Get(step_.slots()[is_second ? 1 : 0]);
   }
 
-  bool HasTermsSideBySide(const Squares& squares) const {
-    return step_.op->attr<AttrKey::Folded>()[squares.factor] == 1;
+  bool HasTermsSideBySide(const Submatrices& submatrices) const {
+    return step_.op->attr<AttrKey::Folded>()[submatrices.factor] == 1;
   }
 
   /// Lane l says where row l % 8 of square l / 8 lies.
-  Fragment BringTogether(const Squares& squares) {
-    bool by_terms = HasTermsSideBySide(squares);
+  Fragment BringTogether(const Submatrices& submatrices) {
+    bool by_terms = HasTermsSideBySide(submatrices);
     KDL_CHECK(by_terms || element_bytes_ == 2, "only squares of two bytes are transposed round");
     llvm::Value* row = builder_.CreateURem(Lane(), Number(kSide));
-    llvm::Value* square = builder_.CreateUDiv(Lane(), Number(kSide));
+    llvm::Value* submatrix = builder_.CreateUDiv(Lane(), Number(kSide));
     llvm::Value* address =
-        AddressIn(squares, square, by_terms ? row : Number(0), by_terms ? Number(0) : row);
+        AddressIn(submatrices, submatrix, by_terms ? row : Number(0), by_terms ? Number(0) : row);
     llvm::Intrinsic::ID id = by_terms
                                  ? llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16
                                  : llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16;
@@ -146,7 +147,7 @@ class StepEmitter {
   }
 
   /// Where near memory is full: each lane's terms of a register, one by one.
-  Fragment BringAlone(const Squares& squares) {
+  Fragment BringAlone(const Submatrices& submatrices) {
     llvm::Value* kept = builder_.CreateUDiv(Lane(), Number(4));
     llvm::Value* group = builder_.CreateURem(Lane(), Number(4));
     Fragment fragment;
@@ -155,7 +156,7 @@ class StepEmitter {
       int64_t parts = kRegisterBytes / element_bytes_;
       for (int64_t part = 0; part < parts; ++part) {
         llvm::Value* term = Plus(Times(group, parts), Number(part));
-        llvm::Value* address = AddressIn(squares, Number(i), kept, term);
+        llvm::Value* address = AddressIn(submatrices, Number(i), kept, term);
         llvm::Value* bits =
             builder_.CreateZExt(builder_.CreateLoad(ElementType(), address), builder_.getInt32Ty());
         auto shift = static_cast<uint64_t>(8 * element_bytes_ * part);

@@ -13,7 +13,7 @@
 #include "interp/ops/mma.h"
 #include "interp/ops/print.h"
 #include "interp/ops/program.h"
-#include "interp/ops/slide.h"
+#include "interp/ops/sliding_window.h"
 #include "interp/ops/stages.h"
 #include "interp/ops/tile_buffers.h"
 #include "interp/ops/tile_call.h"
@@ -55,7 +55,7 @@ constexpr OpRow kRows[] = {
     {OpKind::Fold, Plan::Fold, &StartCombine, &YieldCombine},
     {OpKind::Scan, Plan::Fold, &StartCombine, &YieldCombine},
     {OpKind::Gather, Plan::Gather, &RunGather},
-    {OpKind::Slide, Plan::Slide, &RunSlide},
+    {OpKind::SlidingWindow, Plan::SlidingWindow, &RunSlidingWindow},
     {OpKind::For, Plan::Extent, &StartFor, &YieldLoop},
     {OpKind::Cut, Plan::Cut, &StartCut, &YieldLoop},
     {OpKind::Spmd, Plan::Spmd, &StartSpmd, &YieldSpmd},

@@ -35,7 +35,7 @@ enum class Plan : uint8_t {
   ResultAxes,
   ResultSizes,
   Size,
-  Slide,
+  SlidingWindow,
   Spmd,
   Table,
   Gather,

@@ -171,12 +171,12 @@ std::string GatherFault(const Op& op, const Module&) {
 }
 
 /// The index along each axis is a sum over blocks; the result has their axes for it.
-std::string SlideFault(const Op& op, const Module&) {
+std::string SlidingWindowFault(const Op& op, const Module&) {
   Type tile = op.operand(0)->type();
   if (!IsTile(tile)) return "the operand is no tile";
   AxisList over = op.attr<AttrKey::Axes>();
   if (std::string fault = AxisListFault(over, tile->axes); !fault.empty()) return fault;
-  Values index = op.Segment(SlideOp::at_index);
+  Values index = op.Segment(SlidingWindowOp::at_index);
   for (const Value* block : index) {
     if (!IsBlock(block)) return "an index is no block";
   }
@@ -202,6 +202,6 @@ KDL_TYPE_RULE(Contraction, ContractionFault)
 KDL_TYPE_RULE(Fold, FoldFault)
 KDL_TYPE_RULE(Scan, ScanFault)
 KDL_TYPE_RULE(Gather, GatherFault)
-KDL_TYPE_RULE(Slide, SlideFault)
+KDL_TYPE_RULE(SlidingWindow, SlidingWindowFault)
 
 }  // namespace kdl::ir

@@ -78,31 +78,31 @@ const sema::IndexTerm* WalkOf(const sema::IndexDim& dim) {
 }
 
 /// A value over an assigned part, on its way to one over the whole tile.
-struct Spreading {
+struct Expansion {
   Value* value;
   Value* inside = nullptr;  ///< where the tile's element belongs to the part
 };
 
-void Require(FunctionGen& gen, Spreading& spreading, Value* condition) {
-  Value*& inside = spreading.inside;
+void Require(FunctionGen& gen, Expansion& expansion, Value* condition) {
+  Value*& inside = expansion.inside;
   inside = inside ? gen.builder.And(inside, condition) : condition;
 }
 
-void Spread(FunctionGen& gen, Spreading& spreading, const sema::Entity* range,
+void Expand(FunctionGen& gen, Expansion& expansion, const sema::Entity* range,
             const sema::IndexDim& dim, Span span) {
   ir::Builder& b = gen.builder;
   const sema::IndexTerm* walk = WalkOf(dim);
   Value* own = Iota(gen, range);
   Value* rest = IndexValue(gen, dim, walk ? walk->range : nullptr);
-  if (!walk) return Require(gen, spreading, b.Eq(own, rest));
+  if (!walk) return Require(gen, expansion, b.Eq(own, rest));
   Value* source = IsConstant(walk->coefficient, 1) ? b.Sub(own, rest) : b.Sub(rest, own);
   Value* block = gen.blocks.at(walk->range);
   Value* start = b.BlockStart(block);
   Value* end = b.Add(start, b.BlockSize(block));
-  Require(gen, spreading, b.Ge(source, start));
-  Require(gen, spreading, b.Lt(source, end));
-  Value* zero = b.Bits(spreading.value->type()->scalar, 0);
-  spreading.value = Take(gen, {spreading.value, {source}, {gen.AxisOf(walk->range)}, zero}, span);
+  Require(gen, expansion, b.Ge(source, start));
+  Require(gen, expansion, b.Lt(source, end));
+  Value* zero = b.Bits(expansion.value->type()->scalar, 0);
+  expansion.value = Take(gen, {expansion.value, {source}, {gen.AxisOf(walk->range)}, zero}, span);
 }
 
 /// The range whose index alone the dimension's index is, `i` or `iota(i)`; null: it is something else.
@@ -144,11 +144,11 @@ Value* GenTilePart(FunctionGen& gen, const syntax::IndexExpr& expr) {
 Value* GenWithPart(FunctionGen& gen, const syntax::IndexExpr& target, Value* tile, Value* value) {
   const sema::ExprInfo& info = gen.Info(&target);
   const sema::PartInfo& part = *info.part;
-  Spreading spreading{
+  Expansion expansion{
       gen.builder.Broadcast(Round(gen, value, tile->type()->scalar), gen.AxesOf(info.type.ranges))};
   for (size_t i = 0; i < part.dims.size(); ++i)
-    Spread(gen, spreading, part.ranges[i], part.dims[i], target.span);
-  return gen.builder.Select(spreading.inside, spreading.value, tile);
+    Expand(gen, expansion, part.ranges[i], part.dims[i], target.span);
+  return gen.builder.Select(expansion.inside, expansion.value, tile);
 }
 
 }  // namespace kdl::irgen

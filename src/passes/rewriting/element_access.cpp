@@ -32,8 +32,8 @@ void CheckAll(ir::Builder& b, const ElementAccess& access) {
     Value* index = IndexValue(b, map.dims[d], access.index);
     Value* bound = b.SizeValue(access.tensor->type()->dims[d]);
     MakeCheck(b, access.op, d, index, bound);
-    if (access.piece.lanes == 1 || d + 1 != map.dims.size()) continue;
-    Value* count = access.piece.count ? access.piece.count : b.I64(access.piece.lanes);
+    if (access.chunk.lanes == 1 || d + 1 != map.dims.size()) continue;
+    Value* count = access.chunk.count ? access.chunk.count : b.I64(access.chunk.lanes);
     Value* behind = b.Add(index, count);
     Value* last = b.Sub(behind, b.I64(1));
     MakeCheck(b, access.op, d, b.Min(last, bound), bound);
@@ -47,8 +47,8 @@ Value* IsInside(ir::Builder& b, const ElementAccess& access) {
   for (size_t d = 0; d < map.dims.size(); ++d) {
     Value* index = IndexValue(b, map.dims[d], access.index);
     Value* bound = b.SizeValue(access.tensor->type()->dims[d]);
-    if (access.piece.lanes > 1 && d + 1 == map.dims.size()) {
-      ir::Type numbers = b.types().Vector(Scalar::I64, access.piece.lanes);
+    if (access.chunk.lanes > 1 && d + 1 == map.dims.size()) {
+      ir::Type numbers = b.types().Vector(Scalar::I64, access.chunk.lanes);
       index = b.Add(index, b.Make(OpKind::LaneNumbers, {}, numbers));
     }
     inside = b.And(inside, b.Ge(index, b.I64(0)));
@@ -63,7 +63,7 @@ Value* And(ir::Builder& b, Value* x, Value* y) {
 }
 
 Values Masks(ir::Builder& b, const ElementAccess& access, Value* mask) {
-  return OneOrNone(mask ? b.Splat(mask, access.piece.lanes) : nullptr);
+  return OneOrNone(mask ? b.Splat(mask, access.chunk.lanes) : nullptr);
 }
 
 std::vector<ir::Attr> ProvenAttrs(const Op* access) {
@@ -72,7 +72,7 @@ std::vector<ir::Attr> ProvenAttrs(const Op* access) {
 }
 
 Value* InsideLoad(ir::Builder& b, const ElementAccess& access, Value* mask) {
-  ir::Type type = b.types().Vector(access.tensor->type()->scalar, access.piece.lanes);
+  ir::Type type = b.types().Vector(access.tensor->type()->scalar, access.chunk.lanes);
   return MakeOne(b, OpKind::Load, {{access.tensor}, access.index, {}, Masks(b, access, mask)}, type,
                  ProvenAttrs(access.op));
 }
@@ -85,7 +85,7 @@ Value* PlainLoad(ir::Builder& b, const ElementAccess& access, Value* mask) {
 void InsideStore(ir::Builder& b, const ElementAccess& access, Value* value, Value* mask) {
   std::vector<ir::Attr> attrs = ProvenAttrs(access.op);
   if (access.past_caches) attrs.push_back(ir::MakeAttr<AttrKey::Cache>(ir::CacheKind::Past));
-  Value* stored = b.Splat(value, access.piece.lanes);
+  Value* stored = b.Splat(value, access.chunk.lanes);
   b.Create(OpKind::Store, {{stored}, {access.tensor}, access.index, Masks(b, access, mask)}, {},
            std::move(attrs));
 }
@@ -136,7 +136,7 @@ ElementAccess AccessOf(const Op* op, const std::function<Value*(Value*)>& value)
   ElementAccess access{op, value(TensorOf(op)), {}};
   for (Value* index : IndexOf(op)) access.index.push_back(value(index));
   const Value* element = op->kind() == OpKind::Load ? op->result() : op->operand(0);
-  access.piece.lanes = ir::Lanes(element->type());
+  access.chunk.lanes = ir::Lanes(element->type());
   if (op->kind() == OpKind::Load && !op->Segment(ir::LoadOp::at_otherwise).empty())
     access.otherwise = value(op->Segment(ir::LoadOp::at_otherwise)[0]);
   auto mask = op->Segment(ir::OperandWith(op->kind(), ir::Effect::Mask));
@@ -155,8 +155,8 @@ Value* ExpandLoad(ir::Builder& b, const ElementAccess& narrow) {
   bool has_else = access.op->attr<AttrKey::BoundsMode>() == BoundsMode::Else;
   Value* inside = has_else ? IsInside(b, access) : nullptr;
   Value* condition = And(b, access.mask, inside);
-  if (access.piece.lanes > 1) {
-    Value* loaded = PlainLoad(b, access, And(b, access.piece.mask, condition));
+  if (access.chunk.lanes > 1) {
+    Value* loaded = PlainLoad(b, access, And(b, access.chunk.mask, condition));
     return has_else ? b.Select(inside, loaded, access.otherwise) : loaded;
   }
   if (!condition) return PlainLoad(b, access, nullptr);
@@ -169,8 +169,8 @@ Value* ExpandLoad(ir::Builder& b, const ElementAccess& narrow) {
 
 void ExpandStore(ir::Builder& b, const ElementAccess& narrow, Value* value) {
   ElementAccess access = Widened(b, narrow);
-  if (access.piece.lanes > 1)
-    return PlainStore(b, access, value, And(b, access.piece.mask, access.mask));
+  if (access.chunk.lanes > 1)
+    return PlainStore(b, access, value, And(b, access.chunk.mask, access.mask));
   auto store = [&] { PlainStore(b, access, value, nullptr); };
   access.mask ? MakeIf(b, access.mask, store) : store();
 }

@@ -12,7 +12,7 @@ namespace kdl::passes {
 
 /// Elements that are side by side: `lanes` of them, of which those exist that the mask says; no mask: all. One lane is
 /// a scalar and has no mask.
-struct Piece {
+struct Chunk {
   int64_t lanes = 1;
   ir::Value* mask = nullptr;
   ir::Value* count = nullptr;  ///< of those that exist; set where the mask is
@@ -26,7 +26,7 @@ struct ElementAccess {
   Values index;
   ir::Value* otherwise = nullptr;
   ir::Value* mask = nullptr;
-  Piece piece = {};
+  Chunk chunk = {};
   bool past_caches = false;  ///< of a store of a full vector, which is aligned
 };
 

@@ -13,7 +13,7 @@
 #include "targets/cpu/analysis/kept_tiles.h"
 #include "targets/cpu/analysis/last_axis.h"
 #include "targets/cpu/analysis/register_block.h"
-#include "targets/cpu/analysis/slides.h"
+#include "targets/cpu/analysis/sliding_window.h"
 #include "targets/cpu/passes.h"
 
 // allocate-tiles: every tile gets a tile buffer, whose type says how it lies in memory. After the op that makes a tile it is put there,
@@ -239,8 +239,8 @@ class TilePlacer {
       case OpKind::Fold:
       case OpKind::Scan:
         return PlaceCombined(op);
-      case OpKind::Slide:
-        return PlaceSlide(op);
+      case OpKind::SlidingWindow:
+        return PlaceSlidingWindow(op);
       case OpKind::Gather:
         return PlaceGather(op);
       case OpKind::Loop:
@@ -261,8 +261,8 @@ class TilePlacer {
   /// A factor that is spread lies as memory has it, which costs nothing to make, as long as register blocks find it in L1, else
   /// along their terms.
   void WalkForReaders(Op* elementwise) {
-    std::optional<Spread> spread = SpreadOf(kernel_, elementwise->result());
-    if (!spread) return;
+    std::optional<Splat> splat = SplatOf(kernel_, elementwise->result());
+    if (!splat) return;
     for (const Op* op : *elementwise->region()) {
       // The first that traps stays the first, and folded axes stay the last.
       if (MayTrap(op) || op->kind() == OpKind::Element || op->kind() == OpKind::ReduceInLoop)
@@ -274,11 +274,11 @@ class TilePlacer {
       return walk.Transposes() && walk.Across()[0]->kind() == OpKind::Load;
     };
     bool iterations = loads_rows();
-    if (spread->near_as_it_lies && iterations) {
+    if (splat->near_as_it_lies && iterations) {
       MoveAxis(elementwise, LastAxis(elementwise).across_axis(), last);
-    } else if (!spread->near_as_it_lies && !iterations) {
+    } else if (!splat->near_as_it_lies && !iterations) {
       auto of_terms = std::ranges::find_if(elementwise->operands(), [&](const Value* v) {
-        return v->type()->axes[0] == spread->along;
+        return v->type()->axes[0] == splat->along;
       });
       auto at = static_cast<size_t>(of_terms - elementwise->operands().begin());
       if (at >= last) return;
@@ -316,7 +316,7 @@ class TilePlacer {
     b->set_name(name);
   }
 
-  /// Pieces of the elementwise loop's last axis are read and stored side by side, where vectors run it: where a tile lies along another
+  /// Chunks of the elementwise loop's last axis are read and stored side by side, where vectors run it: where a tile lies along another
   /// axis, since the elementwise loop walks its axes in an order of its own as it may trap, a copy is read or written.
   void PlaceElementwiseLoop(Op* elementwise) {
     if (elementwise->results().size() == 1) WalkForReaders(elementwise);
@@ -411,16 +411,18 @@ class TilePlacer {
   }
 
   bool IsReadInPlace(const Value* tile, const Op* fold) const {
-    const Op* slide = tile->def();
-    return slide && slide->kind() == OpKind::Slide &&
-           SlideInPlace(kernel_, tile, LastOf(tile_buffers_.at(slide->operand(0))), fold);
+    const Op* sliding_window = tile->def();
+    return sliding_window && sliding_window->kind() == OpKind::SlidingWindow &&
+           SlidingWindowInPlace(kernel_, tile, LastOf(tile_buffers_.at(sliding_window->operand(0))),
+                                fold);
   }
 
-  void PlaceSlide(Op* slide) {
-    ReadOwn(slide, ir::SlideOp::at_tile);
-    Value* result = slide->result();
+  void PlaceSlidingWindow(Op* sliding_window) {
+    ReadOwn(sliding_window, ir::SlidingWindowOp::at_tile);
+    Value* result = sliding_window->result();
     bool in_place = result->uses().size() == 1 && IsReadInPlace(result, result->uses()[0].user);
-    if (!in_place && IsTileValue(result)) Write(slide, result, ResultTileBuffer(slide, 0));
+    if (!in_place && IsTileValue(result))
+      Write(sliding_window, result, ResultTileBuffer(sliding_window, 0));
   }
 
   /// Indices are computed, not read.

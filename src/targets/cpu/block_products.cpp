@@ -9,7 +9,7 @@
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/structured.h"
 #include "targets/cpu/analysis/register_block.h"
-#include "targets/cpu/analysis/slides.h"
+#include "targets/cpu/analysis/sliding_window.h"
 #include "targets/cpu/cut_fold.h"
 #include "targets/cpu/instructions.h"
 #include "targets/cpu/passes.h"

@@ -6,7 +6,7 @@
 #include "passes/analysis/axis_order.h"
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/structured.h"
-#include "targets/cpu/analysis/slides.h"
+#include "targets/cpu/analysis/sliding_window.h"
 #include "targets/cpu/passes.h"
 
 // cache-windows: a fold over a load whose index adds several ranges, as a convolution's does, reads each element of a window
@@ -14,7 +14,7 @@
 //
 //   %x = load %a[S*%i + %r - P] : tile<f32; i r>      ->   %u = make_block S*start(i) + start(r) - P, its size, 0
 //   reduce sum %x over r                                   %w = load %a[%u] : tile<f32; u>
-//                                                          %x = slide %w[S*%i + %r - P] over u : tile<f32; i r>
+//                                                          %x = sliding_window %w[S*%i + %r - P] over u : tile<f32; i r>
 //
 // The window reaches from the least to the greatest index that the blocks have, so it lies inside where they do.
 // Along the axis that becomes vectors only neighbours slide: with steps between them they would not lie side by side.
@@ -165,7 +165,7 @@ class Sharing {
       relation.dims.push_back(access.dims[d]);
     }
     Value* window = Load(load, narrow, operands, axes);
-    Slide(load, window, relation, window_axes);
+    SlidingWindow(load, window, relation, window_axes);
   }
 
   /// The operands that the access names, each once, and the access in their numbers.
@@ -195,7 +195,8 @@ class Sharing {
   }
 
   /// Behind what fits the elements, if there is something: the window is fitted once, too.
-  void Slide(ir::LoadOp load, Value* window, ir::Access relation, const ir::AxisList& over) {
+  void SlidingWindow(ir::LoadOp load, Value* window, ir::Access relation,
+                     const ir::AxisList& over) {
     std::vector<Value*> operands(load.index().begin(), load.index().end());
     std::vector<Value*> index = Compact(relation, operands);
     std::vector<Op*> seen = {load.op};
@@ -206,10 +207,10 @@ class Sharing {
       seen.push_back(user);
     }
     ir::Type type = seen.back()->result()->type();
-    Op* slide = builder_.Create(
-        OpKind::Slide, {{window}, index}, {type},
+    Op* sliding_window = builder_.Create(
+        OpKind::SlidingWindow, {{window}, index}, {type},
         {ir::MakeAttr<AttrKey::Axes>(over), ir::MakeAttr<AttrKey::Access>(std::move(relation))});
-    seen.back()->result()->ReplaceAllUsesWith(slide->result());
+    seen.back()->result()->ReplaceAllUsesWith(sliding_window->result());
     for (; !seen.empty(); seen.pop_back()) ir::Erase(seen.back());
   }
 

@@ -18,7 +18,8 @@ std::vector<Op*> BringersOf(const Op* fold) {
   for (const Value* operand : fold->operands()) {
     if (!IsTileValue(operand) || Contains(bringers, operand->def())) continue;
     Op* def = operand->def();
-    if (def->kind() == OpKind::Slide) bringers.push_back(def->operand(ir::SlideOp::at_tile)->def());
+    if (def->kind() == OpKind::SlidingWindow)
+      bringers.push_back(def->operand(ir::SlidingWindowOp::at_tile)->def());
     bringers.push_back(def);
   }
   return bringers;
@@ -79,9 +80,9 @@ Op* FoldCutter::Move() {
   std::vector<Op*> bringers = BringersOf(fold_);
   std::vector<Op*> followers = FollowersOf(fold_);
   for (const Op* op : bringers) {
-    const Op* slide = op->result()->uses()[0].user;
-    bool is_window = slide->kind() == OpKind::Slide;
-    Copy(op, is_window ? slide->attr<AttrKey::Axes>() : ir::AxisList());
+    const Op* sliding_window = op->result()->uses()[0].user;
+    bool is_window = sliding_window->kind() == OpKind::SlidingWindow;
+    Copy(op, is_window ? sliding_window->attr<AttrKey::Axes>() : ir::AxisList());
   }
   Op* copy = Copy(fold_);
   for (const Op* op : followers) Copy(op);

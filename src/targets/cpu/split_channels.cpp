@@ -8,7 +8,7 @@
 #include "ir/views.h"
 #include "passes/rewriting/rewrite.h"
 #include "targets/cpu/analysis/kernel_shape.h"
-#include "targets/cpu/analysis/slides.h"
+#include "targets/cpu/analysis/sliding_window.h"
 #include "targets/cpu/own_blocks.h"
 #include "targets/cpu/passes.h"
 

@@ -170,7 +170,7 @@ bool IsMadeByElementwiseLoop(const Value* tile, const Op* fold) {
          NothingWritesBetween(def, fold);
 }
 
-void SpreadFactor(ir::Module& module, Op* fold) {
+void SplatFactor(ir::Module& module, Op* fold) {
   AxisList all = ir::UnionAxes(fold->result()->type()->axes, fold->attr<AttrKey::Axes>());
   std::vector<Value*> factors = TermsOf(fold);
   auto has_all = [&](const Value* factor) { return factor->type()->axes.size() == all.size(); };
@@ -202,7 +202,7 @@ void RunStreamRowReductions(PassContext& context, ir::Function& kernel) {
   for (OpKind kind : {OpKind::Reduce, OpKind::Contraction})
     for (Op* fold : passes::OpsOfKind(kernel, kind)) folder.Run(fold);
   for (Op* fold : passes::OpsOfKind(kernel, OpKind::Contraction)) {
-    if (fold->attr<AttrKey::Order>() == ir::OrderKind::Lanes64) SpreadFactor(context.module, fold);
+    if (fold->attr<AttrKey::Order>() == ir::OrderKind::Lanes64) SplatFactor(context.module, fold);
   }
 }
 

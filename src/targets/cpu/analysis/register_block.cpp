@@ -105,8 +105,8 @@ Panel PanelOf(const KernelShape& kernel, const ir::Context& context, const Value
   return panel.value_or(Panel());
 }
 
-std::optional<Spread> SpreadOf(const KernelShape& kernel, const Value* tile) {
-  std::optional<Spread> spread;
+std::optional<Splat> SplatOf(const KernelShape& kernel, const Value* tile) {
+  std::optional<Splat> splat;
   for (const ir::Use& use : tile->uses()) {
     const Op& fold = *use.user;
     bool is_factor = fold.kind() == OpKind::Contraction && use.operand < ir::ContractionOp::at_into;
@@ -116,11 +116,11 @@ std::optional<Spread> SpreadOf(const KernelShape& kernel, const Value* tile) {
     std::optional<AxisId> column = RegisterBlock::Of(kernel, fold).column;
     AxisId along = fold.attr<AttrKey::Axes>().back();
     if (!column || HasAxis(tile, *column) || !HasAxis(tile, along)) return {};
-    if (spread && spread->along != along) return {};
-    bool others_near = !spread || spread->near_as_it_lies;
-    spread = {along, others_near && LinesStayNear(kernel, fold, tile)};
+    if (splat && splat->along != along) return {};
+    bool others_near = !splat || splat->near_as_it_lies;
+    splat = {along, others_near && LinesStayNear(kernel, fold, tile)};
   }
-  return spread;
+  return splat;
 }
 
 bool UsesVectors(const KernelShape& kernel, const Op* elementwise, const RegisterBlock& block) {

@@ -45,14 +45,14 @@ struct Panel {
 Panel PanelOf(const KernelShape& kernel, const ir::Context& context, const ir::Value* tile);
 
 /// How register blocks take a tile whose elements they spread over their columns, so that it may lie in any order.
-struct Spread {
+struct Splat {
   ir::AxisId along;  ///< the terms follow each other
   /// Where each term's elements are in a line of their own, L1 keeps all those lines.
   bool near_as_it_lies;
 };
 
 /// None where something else reads the tile, too.
-std::optional<Spread> SpreadOf(const KernelShape& kernel, const ir::Value* tile);
+std::optional<Splat> SplatOf(const KernelShape& kernel, const ir::Value* tile);
 
 /// Whether the elementwise loop's body can take the block's vectors one by one.
 bool UsesVectors(const KernelShape& kernel, const ir::Op* elementwise, const RegisterBlock& block);

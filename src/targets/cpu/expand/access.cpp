@@ -17,7 +17,7 @@ Value* AlignGap(Expander& e, const ElementAccess& narrow) {
   ElementAccess access = Widened(e.b, narrow);
   return MakeOne(e.b, OpKind::AlignGap, {{access.tensor}, access.index}, e.ScalarType(Scalar::I64),
                  {ir::MakeAttr<AttrKey::Access>(access.op->attr<AttrKey::Access>()),
-                  ir::MakeAttr<AttrKey::Lanes>(access.piece.lanes)});
+                  ir::MakeAttr<AttrKey::Lanes>(access.chunk.lanes)});
 }
 
 }  // namespace kdl::cpu

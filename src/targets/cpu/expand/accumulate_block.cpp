@@ -38,14 +38,14 @@ class RegisterFold {
 
   /// Rows, of which some may lack, by whole vectors, or one vector of which a part exists.
   bool FitsRegisters() {
-    auto& [values, block, shape, piece, partial] = tile_;
+    auto& [values, block, shape, chunk, partial] = tile_;
     const BlockFacts& columns = Facts(*block.column);
-    piece.lanes = block.lanes;
+    chunk.lanes = block.lanes;
     shape.columns = MostOf(columns) / block.lanes;
     bool fits = MostOf(columns) % block.lanes == 0;
     if (ConstantOf(columns.size) != MostOf(columns)) {
       fits = fits && shape.columns == 1;
-      piece = PieceOf(e_, columns.size, block.lanes);
+      chunk = ChunkOf(e_, columns.size, block.lanes);
     }
     if (block.row) NoteRows(Facts(*block.row));
     for (AxisId axis : block.outer) fits = fits && MostOf(Facts(axis)) == 1;

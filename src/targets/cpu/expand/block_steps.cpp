@@ -9,7 +9,7 @@
 
 #include "ir/op_kind.h"
 #include "passes/rewriting/rewrite.h"
-#include "targets/cpu/expand/slide.h"
+#include "targets/cpu/expand/sliding_window.h"
 
 //   loop %k carry(acc[rows][columns])
 //     b[columns] = buffer_load b[k, j + c * L] : vec
@@ -35,11 +35,11 @@ class BlockSteps {
         is_native_(IsNative(e.facts, what.instruction)),
         is_plain_(what.op->HasAttr(ir::AttrKey::Plain)) {
     for (Value* operand : what_.operands) {
-      slides_.emplace_back();
+      sliding_windows_.emplace_back();
       tile_buffers_.emplace_back();
       if (!IsTileValue(operand)) continue;
-      if (operand->def()->kind() == OpKind::Slide && !FindTileBuffer(e_, operand)) {
-        slides_.back() = SlidingOf(e_, operand->def());
+      if (operand->def()->kind() == OpKind::SlidingWindow && !FindTileBuffer(e_, operand)) {
+        sliding_windows_.back() = SlidingOf(e_, operand->def());
       } else {
         tile_buffers_.back() =
             column_ ? TileBufferAlong(e_, operand, *column_) : TileBufferOf(e_, operand);
@@ -52,7 +52,7 @@ class BlockSteps {
   /// The accumulators after all terms, row by row.
   Values Accumulate(const RegisterTile& tile) {
     const Shape shape = tile.shape;
-    piece_ = tile.piece;
+    chunk_ = tile.chunk;
     rows_ = tile.partial;
     for (AxisId axis : tile.block.outer) position_[axis] = e_.b.I64(0);
     Values starts = WithPlus(shape, Starts(shape));
@@ -324,7 +324,7 @@ class BlockSteps {
     return RowByRow(shape, accs, [&](Shape row, const Values& before) {
       Value* end = e_.b.Add(terms.begin, e_.b.I64(what_.instruction->depth));
       if (terms.end) end = e_.b.Min(end, terms.end);
-      Value* zero = e_.b.Splat(e_.b.Bits(what_.acc, 0), piece_.lanes);
+      Value* zero = e_.b.Splat(e_.b.Bits(what_.acc, 0), chunk_.lanes);
       Values chains = MakeLoop(e_.b, {terms.begin, end, 2}, Values(2 * before.size(), zero),
                                [&](Value* pair, const Values& sums) {
                                  return AfterPair(row, {terms.axis, pair, terms.end}, sums);
@@ -380,7 +380,7 @@ class BlockSteps {
     Value*& read = Read(operand, row, column);
     if (read) return read;
     Place(row, column);
-    Piece part = walks_columns ? piece_ : Piece{};
+    Chunk part = walks_columns ? chunk_ : Chunk{};
     int64_t of_group = ir::GroupOf(*what_.instruction);
     const TileBuffer& tile_buffer = tile_buffers_[operand];
     bool in_groups = tile_buffer.panel && tile_buffer.group == of_group &&
@@ -393,7 +393,7 @@ class BlockSteps {
         part.lanes == 1 && tile_buffer.buffer && tile_buffer.axes.back() == terms.axis;
     if (side_by_side && !terms.end) {
       MoveTo(terms, 0);
-      return read = LoadPiece(e_, tile_buffer, value->type()->scalar, position_, {of_group});
+      return read = LoadChunk(e_, tile_buffer, value->type()->scalar, position_, {of_group});
     }
     Values rows;
     for (int64_t number = 0; number < of_group; ++number) {
@@ -411,10 +411,10 @@ class BlockSteps {
     shape.ForEach([&](size_t n, int64_t row, int64_t column) {
       Place(row, column);
       bool walks_columns = column_ && HasAxis(what_.plus, *column_);
-      Value* plus = IsTileValue(what_.plus) ? LoadPiece(e_, plus_, what_.acc, position_,
-                                                        walks_columns ? piece_ : Piece{})
+      Value* plus = IsTileValue(what_.plus) ? LoadChunk(e_, plus_, what_.acc, position_,
+                                                        walks_columns ? chunk_ : Chunk{})
                                             : e_.Scalar(what_.plus);
-      starts[n] = e_.b.Add(starts[n], e_.b.Splat(plus, piece_.lanes));
+      starts[n] = e_.b.Add(starts[n], e_.b.Splat(plus, chunk_.lanes));
     });
     return starts;
   }
@@ -423,14 +423,14 @@ class BlockSteps {
   Values Starts(Shape shape) {
     auto same = [&](Value* value) {
       auto count = static_cast<size_t>(shape.rows * shape.columns);
-      return Values(count, e_.b.Splat(value, piece_.lanes));
+      return Values(count, e_.b.Splat(value, chunk_.lanes));
     };
     if (!what_.into) return same(what_.identity);
     if (!IsTileValue(what_.into)) return same(e_.Scalar(what_.into));
     ir::LoadTileOp get(what_.into->def());
     if (!get.value()) return Loads(shape);
     std::vector<ir::Type> types(static_cast<size_t>(shape.rows * shape.columns),
-                                e_.TypeOf(what_.acc, piece_.lanes));
+                                e_.TypeOf(what_.acc, chunk_.lanes));
     return MakeIf(
         e_.b, e_.Scalar(get.condition()), types, [&] { return same(e_.Scalar(get.value())); },
         [&] { return Loads(shape); });
@@ -440,24 +440,24 @@ class BlockSteps {
     Values loads;
     shape.ForEach([&](size_t, int64_t row, int64_t column) {
       Place(row, column);
-      loads.push_back(LoadPiece(e_, start_, what_.acc, position_, piece_));
+      loads.push_back(LoadChunk(e_, start_, what_.acc, position_, chunk_));
     });
     return loads;
   }
 
   /// Whether a term's rows share elements with another one's: LLVM would keep those in registers that accumulators need.
-  bool SlidesAlongRows() const {
-    for (size_t i = 0; row_ && i < slides_.size(); ++i)
-      if (slides_[i] && HasAxis(what_.operands[i], *row_)) return true;
+  bool WindowsSlidingWindowAlongRows() const {
+    for (size_t i = 0; row_ && i < sliding_windows_.size(); ++i)
+      if (sliding_windows_[i] && HasAxis(what_.operands[i], *row_)) return true;
     return false;
   }
 
-  Value* Load(size_t operand, const Piece& piece) {
+  Value* Load(size_t operand, const Chunk& chunk) {
     kdl::Scalar scalar = what_.operands[operand]->type()->scalar;
-    Value* loaded = slides_[operand]
-                        ? LoadSlid(e_, *slides_[operand], scalar, position_, piece)
-                        : LoadPiece(e_, tile_buffers_[operand], scalar, position_, piece);
-    if (term_ > 0 && SlidesAlongRows())
+    Value* loaded = sliding_windows_[operand]
+                        ? LoadSlid(e_, *sliding_windows_[operand], scalar, position_, chunk)
+                        : LoadChunk(e_, tile_buffers_[operand], scalar, position_, chunk);
+    if (term_ > 0 && WindowsSlidingWindowAlongRows())
       loaded->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Again>(term_));
     return loaded;
   }
@@ -479,7 +479,7 @@ class BlockSteps {
       if (!read) {
         Place(row, column);
         bool walks_columns = column_ && HasAxis(operand, *column_);
-        Value* loaded = Load(i, walks_columns ? piece_ : Piece{});
+        Value* loaded = Load(i, walks_columns ? chunk_ : Chunk{});
         read = OrZero(e_.b.Cast(loaded, what_.acc));
       }
       terms.push_back(read);
@@ -493,13 +493,13 @@ class BlockSteps {
   std::optional<AxisId> column_;
   int64_t lanes_;
   bool is_native_;
-  bool is_plain_;                               ///< no term has anything to flush
-  std::vector<TileBuffer> tile_buffers_;        ///< of the operands that have one
-  std::vector<std::optional<Sliding>> slides_;  ///< of those that are read in a window
-  TileBuffer start_;                            ///< of `into`
+  bool is_plain_;                                        ///< no term has anything to flush
+  std::vector<TileBuffer> tile_buffers_;                 ///< of the operands that have one
+  std::vector<std::optional<Sliding>> sliding_windows_;  ///< of those that are read in a window
+  TileBuffer start_;                                     ///< of `into`
   TileBuffer plus_;
   Position position_;
-  Piece piece_;
+  Chunk chunk_;
   PartialRows rows_;
   int64_t term_ = 0;                ///< the number of the term among those that stand side by side
   Value* iteration_row_ = nullptr;  ///< the row of a loop over rows; null: rows stand side by side

@@ -73,32 +73,32 @@ class ChainWalk {
     if (kept_.empty()) {
       Element({});
     } else {
-      auto element = [&](const Piece& piece) { Element(piece); };
-      MakePiecesOf(e_, op_, kept_, lanes_, position_, element);
+      auto element = [&](const Chunk& chunk) { Element(chunk); };
+      MakeChunksOf(e_, op_, kept_, lanes_, position_, element);
     }
   }
 
  private:
-  void Store(const Values& accumulators, const Piece& piece) {
+  void Store(const Values& accumulators, const Chunk& chunk) {
     for (size_t i = 0; i < accumulators.size(); ++i)
-      StorePiece(e_, accumulators[i], targets_[i], position_, piece);
+      StoreChunk(e_, accumulators[i], targets_[i], position_, chunk);
   }
 
-  void Element(const Piece& piece) {
+  void Element(const Chunk& chunk) {
     auto step = [&](const Values& before) -> Values {
       Values terms;
       for (size_t i = 0; i < values_.size(); ++i)
         terms.push_back(
-            LoadPiece(e_, values_[i], op_->operand(i)->type()->scalar, position_, piece));
-      Values after = Stepped(e_, op_, before, terms, piece.lanes);
+            LoadChunk(e_, values_[i], op_->operand(i)->type()->scalar, position_, chunk));
+      Values after = Stepped(e_, op_, before, terms, chunk.lanes);
       if (IsScan(op_))
-        Store(op_->attr<AttrKey::Keep>() == ir::KeepKind::After ? after : before, piece);
+        Store(op_->attr<AttrKey::Keep>() == ir::KeepKind::After ? after : before, chunk);
       return after;
     };
-    Values inits = Inits(e_, op_, piece.lanes);
+    Values inits = Inits(e_, op_, chunk.lanes);
     if (IsScan(op_)) return Along(inits, step);
     Values folded = MakeElementwiseLoop(e_, op_, folded_, position_, inits, step);
-    if (!kept_.empty()) return Store(folded, piece);
+    if (!kept_.empty()) return Store(folded, chunk);
     for (size_t i = 0; i < folded.size(); ++i) e_.scalars[op_->result(i)] = folded[i];
   }
 

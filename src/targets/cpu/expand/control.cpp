@@ -150,8 +150,8 @@ void ExpandOp(Expander& e, Op* op) {
     case OpKind::Scan:
       ExpandCombine(e, op);
       break;
-    case OpKind::Slide:
-      ExpandSlide(e, op);
+    case OpKind::SlidingWindow:
+      ExpandSlidingWindow(e, op);
       break;
     case OpKind::Gather:
       ExpandGather(e, op);

@@ -86,13 +86,13 @@ Value* ElementwiseLoopBody::At(Value* old) {
 
 /// The operand as a value: of the last axis's index the indices of all lanes.
 Value* ElementwiseLoopBody::Lane(Value* old) {
-  if (old != elementwise_->region()->params().back() || piece_.lanes == 1) return At(old);
-  ir::Type numbers = e_.TypeOf(Scalar::I64, piece_.lanes);
+  if (old != elementwise_->region()->params().back() || chunk_.lanes == 1) return At(old);
+  ir::Type numbers = e_.TypeOf(Scalar::I64, chunk_.lanes);
   return e_.b.Add(At(old), e_.b.Make(OpKind::LaneNumbers, {}, numbers));
 }
 
-ElementAccess ElementwiseLoopBody::AccessOf(const Op* op, const Piece& piece) {
-  ElementAccess access{op, e_.Scalar(TensorOf(op)), {}, nullptr, nullptr, piece};
+ElementAccess ElementwiseLoopBody::AccessOf(const Op* op, const Chunk& chunk) {
+  ElementAccess access{op, e_.Scalar(TensorOf(op)), {}, nullptr, nullptr, chunk};
   for (Value* index : IndexOf(op)) access.index.push_back(At(index));
   return access;
 }
@@ -102,18 +102,18 @@ bool ElementwiseLoopBody::IsUniformAccess(const Op* op) const {
                              [&](const Value* operand) { return last_.IsUniform(operand); });
 }
 
-Value* ElementwiseLoopBody::ElementPiece(Value* tile) {
+Value* ElementwiseLoopBody::ElementChunk(Value* tile) {
   if (tile == given_.tile) return given_.value;
   if (!IsTileValue(tile)) return e_.Scalar(tile);
   TileBuffer tile_buffer =
-      piece_.lanes == 1 ? TileBufferOf(e_, tile) : TileBufferAlong(e_, tile, axes_.back());
-  return LoadPiece(e_, tile_buffer, tile->type()->scalar, position_,
-                   HasAxis(tile, axes_.back()) ? piece_ : Piece());
+      chunk_.lanes == 1 ? TileBufferOf(e_, tile) : TileBufferAlong(e_, tile, axes_.back());
+  return LoadChunk(e_, tile_buffer, tile->type()->scalar, position_,
+                   HasAxis(tile, axes_.back()) ? chunk_ : Chunk());
 }
 
 void ElementwiseLoopBody::ExpandLoadOp(Op* op) {
   ir::LoadOp load(op);
-  ElementAccess access = AccessOf(op, IsUniformAccess(op) ? Piece{} : piece_);
+  ElementAccess access = AccessOf(op, IsUniformAccess(op) ? Chunk{} : chunk_);
   access.otherwise = Optional(load.otherwise());
   access.mask = Optional(load.mask());
   Prefetch(access);
@@ -129,9 +129,9 @@ void ElementwiseLoopBody::ExpandUpdateOp(Op* op) {
 
 void ElementwiseLoopBody::ExpandStoreOp(Op* op) {
   ir::StoreOp store(op);
-  ElementAccess access = AccessOf(op, piece_);
+  ElementAccess access = AccessOf(op, chunk_);
   access.mask = Optional(store.mask());
-  access.past_caches = !piece_.mask && Contains(past_caches_, op);
+  access.past_caches = !chunk_.mask && Contains(past_caches_, op);
   if (!access.past_caches) Prefetch(access);
   ExpandStore(e_.b, access, Lane(store.value()));
 }
@@ -150,7 +150,7 @@ bool ElementwiseLoopBody::GoesOnInLine(const ElementAccess& access) const {
 
 /// Full vectors only: what comes after the others is near its end.
 void ElementwiseLoopBody::Prefetch(const ElementAccess& access) {
-  if (!looks_ahead_ || access.piece.lanes == 1 || access.piece.mask) return;
+  if (!looks_ahead_ || access.chunk.lanes == 1 || access.chunk.mask) return;
   if (GoesOnInLine(access)) return;
   auto index = IndexOf(access.op);
   for (const Prefetching::Request& request : prefetching_.Of(access.op)) {
@@ -172,7 +172,7 @@ void ElementwiseLoopBody::ExpandPrefetchOp(Op* op) {
   auto index = IndexOf(op);
   for (size_t i = 0; i < index.size(); ++i) {
     if (index[i] == elementwise_->region()->params().back())
-      access.index[i] = e_.b.Add(access.index[i], e_.b.I64(piece_.lanes - 1));
+      access.index[i] = e_.b.Add(access.index[i], e_.b.I64(chunk_.lanes - 1));
   }
   ExpandPrefetch(e_, access, op->attr<ir::AttrKey::Intent>());
 }
@@ -186,15 +186,15 @@ Value* ElementwiseLoopBody::ExpandElementwise(Op* op) {
 /// Its turns are those of the whole piece, whose elements end one by one; those that do not exist never begin.
 void ElementwiseLoopBody::ExpandWhile(Op* op) {
   const ir::Region* region = op->region();
-  auto lanes = [&](size_t i) { return last_.IsUniform(region->param(i)) ? 1 : piece_.lanes; };
+  auto lanes = [&](size_t i) { return last_.IsUniform(region->param(i)) ? 1 : chunk_.lanes; };
   Values inits;
   std::vector<ir::Type> types;
   for (size_t i = 0; i < op->results().size(); ++i) {
     inits.push_back(e_.b.Splat(Lane(op->operand(i)), lanes(i)));
     types.push_back(inits[i]->type());
   }
-  if (piece_.mask && lanes(0) > 1)
-    inits[0] = e_.b.Make(OpKind::And, {inits[0], piece_.mask}, types[0]);
+  if (chunk_.mask && lanes(0) > 1)
+    inits[0] = e_.b.Make(OpKind::And, {inits[0], chunk_.mask}, types[0]);
   Op* copy = e_.b.Create(OpKind::While, {inits}, types);
   ir::Region* around = e_.b.region();
   e_.b.SetInsertionPoint(copy->region());
@@ -218,8 +218,8 @@ void ElementwiseLoopBody::ExpandAssert(Op* op) {
   Values mask;
   if (assertion.mask()) mask.push_back(Lane(assertion.mask()));
   Value* condition = Lane(assertion.condition());
-  if (piece_.mask && ir::IsVector(condition->type())) {
-    mask = {mask.empty() ? piece_.mask : e_.b.And(mask[0], piece_.mask)};
+  if (chunk_.mask && ir::IsVector(condition->type())) {
+    mask = {mask.empty() ? chunk_.mask : e_.b.And(mask[0], chunk_.mask)};
   }
   e_.b.Create(OpKind::Assert, {{condition}, mask}, {}, op->attrs());
 }
@@ -228,9 +228,9 @@ void ElementwiseLoopBody::ExpandOp(Op* op) {
   if (op->kind() == OpKind::Yield) {
     for (size_t i = 0; i < op->operands().size(); ++i)
       if (tile_buffers_[i].buffer)
-        StorePiece(e_, Lane(op->operand(i)), tile_buffers_[i], position_, piece_);
+        StoreChunk(e_, Lane(op->operand(i)), tile_buffers_[i], position_, chunk_);
   } else if (op->kind() == OpKind::Element) {
-    map_[op->result()] = ElementPiece(op->operand(0));
+    map_[op->result()] = ElementChunk(op->operand(0));
   } else if (op->kind() == OpKind::ReduceInLoop) {
     return;  // the walk takes in its terms
   } else if (op->kind() == OpKind::Load) {

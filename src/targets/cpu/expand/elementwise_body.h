@@ -35,8 +35,8 @@ class ElementwiseLoopBody {
 
   /// The ops for which `wanted` holds, for a piece of the last axis.
   template <class Wanted>
-  void Expand(const Piece& piece, Wanted&& wanted) {
-    piece_ = piece;
+  void Expand(const Chunk& chunk, Wanted&& wanted) {
+    chunk_ = chunk;
     for (ir::Op* op : *elementwise_->region()) {
       if (!wanted(op)) continue;
       e_.b.set_loc(op->loc());
@@ -62,7 +62,7 @@ class ElementwiseLoopBody {
   /// From here on these stores go past the caches wherever a full vector is stored; none: all stay in them.
   void StorePastCaches(std::span<const ir::Op* const> stores) { past_caches_ = stores; }
   /// The load or store without its value, `else` and mask, where the body runs now.
-  ElementAccess AccessOf(const ir::Op* op, const Piece& piece);
+  ElementAccess AccessOf(const ir::Op* op, const Chunk& chunk);
 
  private:
   bool IsKept(const ir::Value* result) const;
@@ -71,7 +71,7 @@ class ElementwiseLoopBody {
   ir::Value* Lane(ir::Value* old);
   ir::Value* Optional(ir::Value* old) { return old ? Lane(old) : nullptr; }
   bool IsUniformAccess(const ir::Op* op) const;
-  ir::Value* ElementPiece(ir::Value* tile);
+  ir::Value* ElementChunk(ir::Value* tile);
   bool BeginsPair(const ElementAccess& access) const;
   bool GoesOnInLine(const ElementAccess& access) const;
   void Prefetch(const ElementAccess& access);
@@ -100,7 +100,7 @@ class ElementwiseLoopBody {
     ir::Value* value = nullptr;
   } given_;
   Position position_;
-  Piece piece_;
+  Chunk chunk_;
   ir::ValueMap map_;
 };
 
@@ -129,8 +129,8 @@ void RunGroups(ElementwiseLoopBody& body);
 /// Fills the last groups of the rows that the elementwise loop makes.
 void FillGroups(ElementwiseLoopBody& body);
 
-// squares.cpp
+// register_transposes.cpp
 /// Runs a elementwise loop whose accesses of LastAxis::Across() are transposed.
-void RunSquares(ElementwiseLoopBody& body);
+void RunRegisterTransposes(ElementwiseLoopBody& body);
 
 }  // namespace kdl::cpu

@@ -35,7 +35,7 @@ class Rows {
       if (streaming_.large) {
         RunStreamed();
       } else {
-        MakePieces(e_, axis_, window(axis_), body_.Lanes(), body_.position(), Body(),
+        MakeChunks(e_, axis_, window(axis_), body_.Lanes(), body_.position(), Body(),
                    !TouchesTensors());
       }
     });
@@ -56,16 +56,16 @@ class Rows {
 
   /// The rest of the body, for one piece; then `behind`.
   template <class Behind>
-  void RunPiece(const Piece& piece, Behind&& behind) {
+  void RunChunk(const Chunk& chunk, Behind&& behind) {
     body_.Locally([&] {
       body_.MapPoint(body_.axes().size() - 1);
-      body_.Expand(piece, [&](const Op* op) { return !body_.last().IsInvariant(op); });
+      body_.Expand(chunk, [&](const Op* op) { return !body_.last().IsInvariant(op); });
       behind();
     });
   }
 
-  std::function<void(const Piece&)> Body() {
-    return [this](const Piece& piece) { RunPiece(piece, [] {}); };
+  std::function<void(const Chunk&)> Body() {
+    return [this](const Chunk& chunk) { RunChunk(chunk, [] {}); };
   }
 
   /// One walk that also carries the accumulators of the folds.
@@ -76,10 +76,10 @@ class Rows {
     LaneWalk walk{
         .folds = made, .bytes = bytes, .position = body_.position(), .kept = body_.axes()};
     walk.row = [&] { BeginRow(); };
-    walk.terms = [&](const Piece& piece, int64_t before) {
+    walk.terms = [&](const Chunk& chunk, int64_t before) {
       body_.ComeTo(before);
       std::vector<Values> terms;
-      RunPiece(piece, [&] { terms = Terms(); });
+      RunChunk(chunk, [&] { terms = Terms(); });
       return terms;
     };
     walk.kept.resize(walk.kept.size() - made[0].folded.size());
@@ -147,18 +147,18 @@ class Rows {
         [&]() -> Values {
           Value* gap = e_.b.Min(start.gap, row.size);
           Value* aligned = e_.b.Add(row.lo, gap);
-          MakeRestOfPieces(e_, {axis_, row.lo, aligned}, body_.Lanes(), body_.position(), Body());
+          MakeRestOfChunks(e_, {axis_, row.lo, aligned}, body_.Lanes(), body_.position(), Body());
           body_.StorePastCaches(streaming_.stores);
-          Values end = {MakeFullPieces(e_, {axis_, aligned, row.hi}, body_.Lanes(),
+          Values end = {MakeFullChunks(e_, {axis_, aligned, row.hi}, body_.Lanes(),
                                        body_.position(), Body())};
           body_.StorePastCaches({});
           return end;
         },
         [&]() -> Values {
           return {
-              MakeFullPieces(e_, {axis_, row.lo, row.hi}, body_.Lanes(), body_.position(), Body())};
+              MakeFullChunks(e_, {axis_, row.lo, row.hi}, body_.Lanes(), body_.position(), Body())};
         })[0];
-    MakeRestOfPieces(e_, {axis_, end, row.hi}, body_.Lanes(), body_.position(), Body());
+    MakeRestOfChunks(e_, {axis_, end, row.hi}, body_.Lanes(), body_.position(), Body());
   }
 
   Expander& e_;
@@ -187,7 +187,7 @@ void ExpandElementwiseLoop(Expander& e, const Op* op) {
   if (MakesGroups(body)) {
     RunGroups(body);
   } else if (body.last().Transposes()) {
-    RunSquares(body);
+    RunRegisterTransposes(body);
   } else {
     Rows(body).Run();
   }
@@ -196,12 +196,12 @@ void ExpandElementwiseLoop(Expander& e, const Op* op) {
 }
 
 void ExpandElementwiseLoopAt(Expander& e, const Op* op, const Position& position,
-                             const Piece& piece, const Value* tile, Value* value) {
+                             const Chunk& chunk, const Value* tile, Value* value) {
   ir::Loc outer = e.b.loc();
   ElementwiseLoopBody body(e, op);
   body.Give(tile, value);
   body.PlaceAt(position);
-  body.Expand(piece, [](const Op*) { return true; });
+  body.Expand(chunk, [](const Op*) { return true; });
   e.b.set_loc(outer);
 }
 

@@ -62,7 +62,7 @@ struct RegisterTile {
   Values values;
   RegisterBlock block;
   RegisterBlock::Shape shape;
-  Piece piece;
+  Chunk chunk;
   PartialRows partial;
 };
 
@@ -118,12 +118,12 @@ void StoreGroups(Expander& e, ir::Value* value, const TileBuffer& tile_buffer,
 void CopyTile(Expander& e, const ir::Op* at, const TileBuffer& from, const TileBuffer& to,
               kdl::Scalar scalar);
 /// The elements of a piece that begins at the position; along the tile buffer's last axis.
-ir::Value* LoadPiece(Expander& e, const TileBuffer& tile_buffer, kdl::Scalar scalar,
-                     const Position& position, const Piece& piece = {});
-void StorePiece(Expander& e, ir::Value* value, const TileBuffer& tile_buffer,
-                const Position& position, const Piece& piece = {});
+ir::Value* LoadChunk(Expander& e, const TileBuffer& tile_buffer, kdl::Scalar scalar,
+                     const Position& position, const Chunk& chunk = {});
+void StoreChunk(Expander& e, ir::Value* value, const TileBuffer& tile_buffer,
+                const Position& position, const Chunk& chunk = {});
 /// A scalar, or what stands at the position in the tile's tile buffer.
-ir::Value* ReadAt(Expander& e, ir::Value* old, const Position& position, const Piece& piece = {});
+ir::Value* ReadAt(Expander& e, ir::Value* old, const Position& position, const Chunk& chunk = {});
 /// +0 in as many lanes as there are in the type.
 ir::Value* ZeroOf(Expander& e, ir::Type type);
 
@@ -139,16 +139,16 @@ void MakeElementwiseLoop(Expander& e, const std::function<Window(ir::AxisId)>& w
                          const ir::AxisList& axes, Position& position,
                          const std::function<void()>& body);
 /// So many pieces take no loop where all are full.
-inline constexpr int64_t kFewPieces = 4;
+inline constexpr int64_t kFewChunks = 4;
 /// Loops over the window of one axis by pieces of `lanes`: full ones, then one with a mask. A few of which all are full
 /// take no loop. What touches scratch only takes short axes one by one where no full piece fits.
-void MakePieces(Expander& e, ir::AxisId axis, const Window& window, int64_t lanes,
-                Position& position, const std::function<void(const Piece&)>& body, bool in_scratch);
+void MakeChunks(Expander& e, ir::AxisId axis, const Window& window, int64_t lanes,
+                Position& position, const std::function<void(const Chunk&)>& body, bool in_scratch);
 /// Both, for what touches scratch only: the last of the axes by pieces.
-void MakePiecesOf(Expander& e, const ir::Op* at, const ir::AxisList& axes, int64_t lanes,
-                  Position& position, const std::function<void(const Piece&)>& body);
+void MakeChunksOf(Expander& e, const ir::Op* at, const ir::AxisList& axes, int64_t lanes,
+                  Position& position, const std::function<void(const Chunk&)>& body);
 /// The first `count` of `lanes` elements.
-Piece PieceOf(Expander& e, ir::Value* count, int64_t lanes);
+Chunk ChunkOf(Expander& e, ir::Value* count, int64_t lanes);
 /// Elements of an axis, counted from its block's start.
 struct Stretch {
   ir::AxisId axis;
@@ -156,11 +156,11 @@ struct Stretch {
   ir::Value* end;
 };
 /// A loop over the full pieces of the stretch; where they end.
-ir::Value* MakeFullPieces(Expander& e, const Stretch& stretch, int64_t lanes, Position& position,
-                          const std::function<void(const Piece&)>& body);
+ir::Value* MakeFullChunks(Expander& e, const Stretch& stretch, int64_t lanes, Position& position,
+                          const std::function<void(const Chunk&)>& body);
 /// One piece with a mask, where the stretch, which is shorter than `lanes`, is not empty.
-void MakeRestOfPieces(Expander& e, const Stretch& stretch, int64_t lanes, Position& position,
-                      const std::function<void(const Piece&)>& body);
+void MakeRestOfChunks(Expander& e, const Stretch& stretch, int64_t lanes, Position& position,
+                      const std::function<void(const Chunk&)>& body);
 /// The largest multiple of `step`, a power of two, that is not above `size`.
 ir::Value* RoundDown(Expander& e, ir::Value* size, int64_t step);
 
@@ -177,7 +177,7 @@ ir::Value* ExpandInLanes(Expander& e, const ir::Op* op,
 void ExpandElementwiseLoop(Expander& e, const ir::Op* op);
 /// The body of a elementwise loop for one piece, which reads `value` for elements of `tile`. It has no results and vectorizes.
 void ExpandElementwiseLoopAt(Expander& e, const ir::Op* op, const Position& position,
-                             const Piece& piece, const ir::Value* tile, ir::Value* value);
+                             const Chunk& chunk, const ir::Value* tile, ir::Value* value);
 /// A reduction or contraction.
 void ExpandFold(Expander& e, const ir::Op* op);
 
@@ -193,9 +193,9 @@ const ir::Value* RegisterTileOf(const Expander& e, const ir::Op* elementwise);
 void ExpandElementwiseLoopOnRegisters(Expander& e, const ir::Op* elementwise,
                                       const ir::Value* tile);
 
-// slide.cpp
+// sliding_window.cpp
 /// Makes the slide's tile, unless the one fold that reads it finds its elements in the window.
-void ExpandSlide(Expander& e, const ir::Op* op);
+void ExpandSlidingWindow(Expander& e, const ir::Op* op);
 
 // gather.cpp
 void ExpandGather(Expander& e, const ir::Op* op);

@@ -30,8 +30,8 @@ class Taking {
     AxisId last = tile_buffer.axes.back();
     along_ = IndexAlong(last);
     int64_t lanes = RunsAlong(last) ? e_.LanesAlong(last, Bytes(result->type()->scalar)) : 1;
-    MakePiecesOf(e_, take_.op, tile_buffer.axes, lanes, position_, [&](const Piece& piece) {
-      StorePiece(e_, Element(piece), tile_buffer, position_, piece);
+    MakeChunksOf(e_, take_.op, tile_buffer.axes, lanes, position_, [&](const Chunk& chunk) {
+      StoreChunk(e_, Element(chunk), tile_buffer, position_, chunk);
     });
   }
 
@@ -67,9 +67,9 @@ class Taking {
   }
 
   /// With several lanes those of a value that has the axis along which they lie.
-  Value* Read(Value* value, const Piece& piece) {
-    bool varies = piece.lanes > 1 && HasAxis(value, TileBufferOf(e_, take_.result()).axes.back());
-    return ReadAt(e_, value, position_, varies ? piece : Piece{});
+  Value* Read(Value* value, const Chunk& chunk) {
+    bool varies = chunk.lanes > 1 && HasAxis(value, TileBufferOf(e_, take_.result()).axes.back());
+    return ReadAt(e_, value, position_, varies ? chunk : Chunk{});
   }
 
   /// The absolute index number `i` at the present position.
@@ -90,29 +90,29 @@ class Taking {
     return indices;
   }
 
-  Value* Element(const Piece& piece) {
+  Value* Element(const Chunk& chunk) {
     Value* mask = take_.mask() ? Read(take_.mask(), {}) : nullptr;
-    if (!mask) return Unmasked(piece);
+    if (!mask) return Unmasked(chunk);
     return Chosen(
-        mask, piece, [&] { return Unmasked(piece); },
+        mask, chunk, [&] { return Unmasked(chunk); },
         [&] { return e_.b.Bits(take_.result()->type()->scalar, 0); });
   }
 
-  Value* Unmasked(const Piece& piece) {
+  Value* Unmasked(const Chunk& chunk) {
     Values indices = Indices();
     if (take_.otherwise()) {
       return Chosen(
-          Inside(indices), piece, [&] { return Taken(indices, piece); },
-          [&] { return Read(take_.otherwise(), piece); });
+          Inside(indices), chunk, [&] { return Taken(indices, chunk); },
+          [&] { return Read(take_.otherwise(), chunk); });
     }
     for (size_t i = 0; i < indices.size(); ++i) Check(i, indices[i]);
-    if (along_ && piece.lanes > 1) {  // the first one outside, if any, is at the size
-      Value* count = piece.count ? piece.count : e_.b.I64(piece.lanes);
+    if (along_ && chunk.lanes > 1) {  // the first one outside, if any, is at the size
+      Value* count = chunk.count ? chunk.count : e_.b.I64(chunk.lanes);
       Value* behind = e_.b.Add(indices[*along_], count);
       Value* last = e_.b.Sub(behind, e_.b.I64(1));
       Check(*along_, e_.b.Min(last, e_.Facts(take_.op, over_[*along_]).size));
     }
-    return Taken(indices, piece);
+    return Taken(indices, chunk);
   }
 
   void Check(size_t i, Value* index) {
@@ -124,11 +124,11 @@ class Taking {
   }
 
   template <class Then, class Otherwise>
-  Value* Chosen(Value* condition, const Piece& piece, Then then, Otherwise otherwise) {
-    ir::Type type = e_.TypeOf(take_.result()->type()->scalar, piece.lanes);
+  Value* Chosen(Value* condition, const Chunk& chunk, Then then, Otherwise otherwise) {
+    ir::Type type = e_.TypeOf(take_.result()->type()->scalar, chunk.lanes);
     return MakeIf(
-        e_.b, condition, {type}, [&]() -> Values { return {e_.b.Splat(then(), piece.lanes)}; },
-        [&]() -> Values { return {e_.b.Splat(otherwise(), piece.lanes)}; })[0];
+        e_.b, condition, {type}, [&]() -> Values { return {e_.b.Splat(then(), chunk.lanes)}; },
+        [&]() -> Values { return {e_.b.Splat(otherwise(), chunk.lanes)}; })[0];
   }
 
   Value* Inside(const Values& indices) {
@@ -141,10 +141,10 @@ class Taking {
     return inside;
   }
 
-  Value* Taken(const Values& indices, const Piece& piece) {
+  Value* Taken(const Values& indices, const Chunk& chunk) {
     Position position = position_;
     for (size_t i = 0; i < over_.size(); ++i) position[over_[i]] = indices[i];
-    return LoadPiece(e_, tile_, take_.result()->type()->scalar, position, piece);
+    return LoadChunk(e_, tile_, take_.result()->type()->scalar, position, chunk);
   }
 
   Expander& e_;

@@ -37,19 +37,19 @@ class Groups {
   void RunGroup(Value* row, Value* end) {
     AxisId last = body_.axes().back();
     int64_t lanes = std::min(tile_buffer_.panel, body_.Lanes());
-    auto run = [&](const Piece& piece) {
+    auto run = [&](const Chunk& chunk) {
       Values zipped;
       for (int64_t number = 0; number < tile_buffer_.group; ++number)
-        zipped.push_back(RowOf(row, end, number, piece));
+        zipped.push_back(RowOf(row, end, number, chunk));
       body_.position()[along_] = row;
-      ir::Type type = e_.TypeOf(zipped[0]->type()->scalar, tile_buffer_.group * piece.lanes);
+      ir::Type type = e_.TypeOf(zipped[0]->type()->scalar, tile_buffer_.group * chunk.lanes);
       StoreGroups(e_, MakeOne(e_.b, OpKind::Zip, {zipped}, type), tile_buffer_, body_.position());
     };
-    MakePieces(e_, last, e_.WindowOf(body_.elementwise(), last), lanes, body_.position(), run,
+    MakeChunks(e_, last, e_.WindowOf(body_.elementwise(), last), lanes, body_.position(), run,
                false);
   }
 
-  Value* RowOf(Value* row, Value* end, int64_t number, const Piece& piece) {
+  Value* RowOf(Value* row, Value* end, int64_t number, const Chunk& chunk) {
     Value* at = e_.b.Add(row, e_.b.I64(number));
     Value* exists = nullptr;
     if (end) {
@@ -64,8 +64,8 @@ class Groups {
         bool walked = body_.axes()[i] == along_ || i + 1 == body_.axes().size();
         if (walked) body_.MapPoint(i);
       }
-      body_.Expand(piece, [&](const Op* op) { return op != yield; });
-      made = e_.b.Splat(body_.Term(yield->operand(0)), piece.lanes);
+      body_.Expand(chunk, [&](const Op* op) { return op != yield; });
+      made = e_.b.Splat(body_.Term(yield->operand(0)), chunk.lanes);
     });
     if (!exists) return made;
     return e_.b.Select(exists, made, ZeroOf(e_, made->type()));
@@ -103,7 +103,7 @@ void FillGroups(ElementwiseLoopBody& body) {
       MakeElementwiseLoop(e, body.elementwise(), around, position, [&] {
         MakeLoop(e.b, {hi, end}, [&](Value* index) {
           position[last] = index;
-          StorePiece(e, none, tile_buffer, position);
+          StoreChunk(e, none, tile_buffer, position);
         });
       });
     });

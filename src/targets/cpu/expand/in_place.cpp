@@ -150,7 +150,7 @@ Changes::Reach Changes::OfComparison(const Op* op, bool holds) {
 bool Changes::IsWorthwhile(const Reach& reach) const {
   if (reach.kind != Reach::Kind::Part) return false;
   bool is_last = axis_ + 1 == body_.axes().size();
-  return !is_last || reach.is_point || e_.Extent(body_.axes()[axis_]) > kFewPieces * body_.Lanes();
+  return !is_last || reach.is_point || e_.Extent(body_.axes()[axis_]) > kFewChunks * body_.Lanes();
 }
 
 void Changes::Narrow(size_t i, size_t mapped) {
@@ -166,12 +166,12 @@ void Changes::Narrow(size_t i, size_t mapped) {
   int64_t lanes = i + 1 == body_.axes().size() ? body_.Lanes() : 1;
   Value* size = e_.blocks.at(body_.elementwise()->operand(i)).size;
   int64_t known = ConstantOf(size).value_or(0);
-  bool is_one_piece = reach.is_point && known > 0 && known % lanes == 0;
-  windows_[axis] = is_one_piece ? OnePiece(reach, known, lanes) : WholePieces(reach, size, lanes);
+  bool is_one_chunk = reach.is_point && known > 0 && known % lanes == 0;
+  windows_[axis] = is_one_chunk ? OneChunk(reach, known, lanes) : WholeChunks(reach, size, lanes);
 }
 
 /// The piece with the one position. Where there is none it may be any: nothing is chosen there.
-Window Changes::OnePiece(const Reach& reach, int64_t size, int64_t lanes) {
+Window Changes::OneChunk(const Reach& reach, int64_t size, int64_t lanes) {
   Value* at = e_.b.Min(reach.lo, e_.b.I64(size - 1));
   Value* lo = lanes > 1 ? RoundDown(e_, at, lanes) : at;
   Value* count = e_.b.I64(lanes);
@@ -179,7 +179,7 @@ Window Changes::OnePiece(const Reach& reach, int64_t size, int64_t lanes) {
 }
 
 /// From piece to piece of the whole axis: a processor hands on at once what has been stored by one of the same place.
-Window Changes::WholePieces(const Reach& reach, Value* size, int64_t lanes) {
+Window Changes::WholeChunks(const Reach& reach, Value* size, int64_t lanes) {
   Value* lo = reach.lo;
   Value* hi = reach.hi;
   if (lanes > 1) {

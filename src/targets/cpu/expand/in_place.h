@@ -36,8 +36,8 @@ class Changes {
   Reach OfComparison(const ir::Op* op, bool holds);
   ir::Value* Known(ir::Value* value);
   bool IsWorthwhile(const Reach& reach) const;
-  Window OnePiece(const Reach& reach, int64_t size, int64_t lanes);
-  Window WholePieces(const Reach& reach, ir::Value* size, int64_t lanes);
+  Window OneChunk(const Reach& reach, int64_t size, int64_t lanes);
+  Window WholeChunks(const Reach& reach, ir::Value* size, int64_t lanes);
 
   Expander& e_;
   ElementwiseLoopBody& body_;

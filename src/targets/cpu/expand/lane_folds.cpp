@@ -90,9 +90,9 @@ class LaneFolds {
     int64_t count;
   };
 
-  void Store(const Values& folded, const Piece& piece) {
+  void Store(const Values& folded, const Chunk& chunk) {
     for (size_t i = 0; i < folded.size(); ++i)
-      StorePiece(e_, folded[i], walk_.tile_buffers[i], walk_.position, piece);
+      StoreChunk(e_, folded[i], walk_.tile_buffers[i], walk_.position, chunk);
   }
 
   /// Vectors of folded values along the axis, of so many rows at once where as many are left.
@@ -105,7 +105,7 @@ class LaneFolds {
       for (Value* identity : Identities()) vectors.push_back(e_.b.Splat(identity, lanes));
       Value* end = e_.b.Add(base, count);
       auto put = [&](const Values& before, Value* index, const Values& folded) {
-        Value* is_before = PieceOf(e_, e_.b.Sub(index, base), lanes).mask;
+        Value* is_before = ChunkOf(e_, e_.b.Sub(index, base), lanes).mask;
         Values after;
         for (size_t i = 0; i < folded.size(); ++i)
           after.push_back(e_.b.Select(is_before, before[i], e_.b.Splat(folded[i], lanes)));
@@ -127,7 +127,7 @@ class LaneFolds {
       walk_.position[axis] = base;
       // Where the row's last vector fits, its other elements are nobody's.
       bool fits = e_.Extent(axis) % lanes == 0;
-      Store(vectors, fits ? Piece{lanes} : PieceOf(e_, count, lanes));
+      Store(vectors, fits ? Chunk{lanes} : ChunkOf(e_, count, lanes));
     });
   }
 
@@ -154,12 +154,12 @@ class LaneFolds {
       Values lanes = carried;
       for (size_t vector = 0; vector < vectors_; ++vector) {
         Value* skipped = e_.b.I64(static_cast<int64_t>(vector) * width_);
-        Piece piece = left ? PieceOf(e_, e_.b.Sub(left, skipped), width_) : Piece{width_};
+        Chunk chunk = left ? ChunkOf(e_, e_.b.Sub(left, skipped), width_) : Chunk{width_};
         walk_.position[last_] = e_.b.Add(from, skipped);
         for (size_t r = 0; r < indices.size(); ++r) {
           walk_.position[rows.axis] = indices[r];
           if (walk_.row) walk_.row();
-          Step(std::span(lanes).subspan(r * each, each), vector, piece);
+          Step(std::span(lanes).subspan(r * each, each), vector, chunk);
         }
       }
       return lanes;
@@ -220,7 +220,7 @@ class LaneFolds {
     Values lanes(vectors_, e_.b.Splat(fold.identity, width_));
     if (fold.into) {
       Value* into = ReadAt(e_, fold.into, walk_.position);
-      lanes[0] = e_.b.Select(PieceOf(e_, e_.b.I64(1), width_).mask, into, lanes[0]);
+      lanes[0] = e_.b.Select(ChunkOf(e_, e_.b.I64(1), width_).mask, into, lanes[0]);
     }
     return lanes;
   }
@@ -271,7 +271,7 @@ class LaneFolds {
             walk_.position[last_] = first;
             Value* left = e_.b.Sub(size, first);
             Value* count = e_.b.Min(left, e_.b.I64(width_));
-            Step(lanes, vector, PieceOf(e_, count, width_));
+            Step(lanes, vector, ChunkOf(e_, count, width_));
             return from(vector + 1, lanes);
           },
           [&] { return before; });
@@ -280,13 +280,13 @@ class LaneFolds {
   }
 
   /// Vector number `vector` of each fold takes in what the piece has.
-  void Step(std::span<Value*> lanes, size_t vector, const Piece& piece) {
-    std::vector<Values> terms = walk_.terms(piece, static_cast<int64_t>(vector) * width_);
+  void Step(std::span<Value*> lanes, size_t vector, const Chunk& chunk) {
+    std::vector<Values> terms = walk_.terms(chunk, static_cast<int64_t>(vector) * width_);
     auto lane = lanes.begin() + static_cast<std::ptrdiff_t>(vector);
     for (size_t i = 0; i < walk_.folds.size(); ++i) {
       for (Value*& term : terms[i]) term = e_.b.Cast(e_.b.Splat(term, width_), walk_.folds[i].acc);
       Value* stepped = walk_.folds[i].step(*lane, terms[i]);
-      *lane = piece.mask ? e_.b.Select(piece.mask, stepped, *lane) : stepped;
+      *lane = chunk.mask ? e_.b.Select(chunk.mask, stepped, *lane) : stepped;
       lane += static_cast<std::ptrdiff_t>(vectors_);
     }
   }
@@ -331,12 +331,12 @@ void AccumulateLanes(Expander& e, const Accumulation& what) {
                                                   : TileBuffer());
   Position position;
   LaneWalk walk{.folds = {what}, .bytes = Bytes(what.acc), .position = position};
-  walk.terms = [&](const Piece& piece, int64_t /*before*/) {
+  walk.terms = [&](const Chunk& chunk, int64_t /*before*/) {
     Values terms;
     for (size_t i = 0; i < tile_buffers.size(); ++i) {
       Value* operand = what.operands[i];
       terms.push_back(HasAxis(operand, last)
-                          ? LoadPiece(e, tile_buffers[i], operand->type()->scalar, position, piece)
+                          ? LoadChunk(e, tile_buffers[i], operand->type()->scalar, position, chunk)
                           : ReadAt(e, operand, position));
     }
     return std::vector<Values>{terms};

@@ -18,7 +18,7 @@ struct LaneWalk {
   /// What is done at the start of a row of the last axis; empty: nothing.
   std::function<void()> row = {};
   /// The terms of each fold for the elements of the piece at the position, `before` elements into its turn.
-  std::function<std::vector<Values>(const Piece&, int64_t before)> terms = {};
+  std::function<std::vector<Values>(const Chunk&, int64_t before)> terms = {};
   /// Whether several rows are walked together, a bool; null: never.
   ir::Value* together = nullptr;
 };

@@ -48,7 +48,7 @@ void MakeElementwiseLoop(Expander& e, const Op* at, const AxisList& axes, Positi
   MakeElementwiseLoop(e, WholeAt(e, at), axes, position, body);
 }
 
-Piece PieceOf(Expander& e, Value* count, int64_t lanes) {
+Chunk ChunkOf(Expander& e, Value* count, int64_t lanes) {
   ir::Type type = e.TypeOf(kdl::Scalar::Bool, lanes);
   return {lanes, e.b.Make(OpKind::LaneMask, {count}, type), count};
 }
@@ -58,8 +58,8 @@ Value* RoundDown(Expander& e, Value* size, int64_t step) {
   return e.b.And(size, e.b.I64(-step));
 }
 
-Value* MakeFullPieces(Expander& e, const Stretch& stretch, int64_t lanes, Position& position,
-                      const std::function<void(const Piece&)>& body) {
+Value* MakeFullChunks(Expander& e, const Stretch& stretch, int64_t lanes, Position& position,
+                      const std::function<void(const Chunk&)>& body) {
   const auto& [axis, begin, end] = stretch;
   Value* length = e.b.Sub(end, begin);
   Value* full = e.b.Add(begin, RoundDown(e, length, lanes));
@@ -70,13 +70,13 @@ Value* MakeFullPieces(Expander& e, const Stretch& stretch, int64_t lanes, Positi
   return full;
 }
 
-void MakeRestOfPieces(Expander& e, const Stretch& stretch, int64_t lanes, Position& position,
-                      const std::function<void(const Piece&)>& body) {
+void MakeRestOfChunks(Expander& e, const Stretch& stretch, int64_t lanes, Position& position,
+                      const std::function<void(const Chunk&)>& body) {
   const auto& [axis, begin, end] = stretch;
   MakeIf(e.b, e.b.Lt(begin, end), [&] {
     Value* rest = e.b.Sub(end, begin);
     position[axis] = begin;
-    body(PieceOf(e, rest, lanes));
+    body(ChunkOf(e, rest, lanes));
   });
 }
 
@@ -84,10 +84,10 @@ namespace {
 
 /// The elements from `full` on, fewer than `lanes`.
 void MakeRest(Expander& e, const Stretch& rest, int64_t lanes, bool in_scratch, Position& position,
-              const std::function<void(const Piece&)>& body) {
+              const std::function<void(const Chunk&)>& body) {
   // A processor does not hand on what a store under a mask has just written.
   bool one_by_one = in_scratch && e.Extent(rest.axis) <= lanes;
-  if (!one_by_one) return MakeRestOfPieces(e, rest, lanes, position, body);
+  if (!one_by_one) return MakeRestOfChunks(e, rest, lanes, position, body);
   MakeLoop(e.b, {rest.begin, rest.end}, [&](Value* index) {
     position[rest.axis] = index;
     body({});
@@ -96,10 +96,10 @@ void MakeRest(Expander& e, const Stretch& rest, int64_t lanes, bool in_scratch, 
 
 }  // namespace
 
-void MakePieces(Expander& e, AxisId axis, const Window& window, int64_t lanes, Position& position,
-                const std::function<void(const Piece&)>& body, bool in_scratch) {
+void MakeChunks(Expander& e, AxisId axis, const Window& window, int64_t lanes, Position& position,
+                const std::function<void(const Chunk&)>& body, bool in_scratch) {
   int64_t known = ConstantOf(window.size).value_or(0);
-  if (known > 0 && known % lanes == 0 && known <= kFewPieces * lanes) {
+  if (known > 0 && known % lanes == 0 && known <= kFewChunks * lanes) {
     for (int64_t skipped = 0; skipped < known; skipped += lanes) {
       Value* place = e.b.I64(skipped);
       position[axis] = ConstantOf(window.lo) == 0 ? place : e.b.Add(window.lo, place);
@@ -122,11 +122,11 @@ void MakePieces(Expander& e, AxisId axis, const Window& window, int64_t lanes, P
   if (lanes > 1) MakeRest(e, {axis, full, size}, lanes, in_scratch, position, body);
 }
 
-void MakePiecesOf(Expander& e, const Op* at, const AxisList& axes, int64_t lanes,
-                  Position& position, const std::function<void(const Piece&)>& body) {
+void MakeChunksOf(Expander& e, const Op* at, const AxisList& axes, int64_t lanes,
+                  Position& position, const std::function<void(const Chunk&)>& body) {
   AxisList around(axes.begin(), axes.end() - 1);
   MakeElementwiseLoop(e, at, around, position, [&] {
-    MakePieces(e, axes.back(), e.WindowOf(at, axes.back()), lanes, position, body, true);
+    MakeChunks(e, axes.back(), e.WindowOf(at, axes.back()), lanes, position, body, true);
   });
 }
 

@@ -130,7 +130,7 @@ const Value* Prefetching::PointOf(const Op* access) const {
   return point_ && Contains(IndexOf(access), point_) ? point_ : nullptr;
 }
 
-/// Squares go along the lines that are stored to: the next line. Else some rows on, where those come next, or along rows that are
+/// RegisterTransposes go along the lines that are stored to: the next line. Else some rows on, where those come next, or along rows that are
 /// long.
 void Prefetching::LookAhead(const Expander& e, const Op* access, int64_t bytes) {
   constexpr int64_t kAlongRow = 2048;

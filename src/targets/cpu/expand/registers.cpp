@@ -23,7 +23,7 @@ void StoreRegisters(Expander& e, const Op* put) {
   const RegisterTile& tile = e.registers.at(put->operand(0));
   TileBuffer tile_buffer = TileBufferAlong(e, put->operand(0), *tile.block.column);
   tile.shape.ForEach([&](size_t n, int64_t row, int64_t column) {
-    StorePiece(e, tile.values[n], tile_buffer, PositionOf(e, tile, row, column), tile.piece);
+    StoreChunk(e, tile.values[n], tile_buffer, PositionOf(e, tile, row, column), tile.chunk);
   });
 }
 
@@ -45,7 +45,7 @@ void ExpandElementwiseLoopOnRegisters(Expander& e, const Op* elementwise, const 
   auto expand_row = [&](int64_t row) {
     for (int64_t column = 0; column < tile.shape.columns; ++column) {
       auto n = static_cast<size_t>(row * tile.shape.columns + column);
-      ExpandElementwiseLoopAt(e, elementwise, PositionOf(e, tile, row, column), tile.piece, value,
+      ExpandElementwiseLoopAt(e, elementwise, PositionOf(e, tile, row, column), tile.chunk, value,
                               tile.values[n]);
     }
   };

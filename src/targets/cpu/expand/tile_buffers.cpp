@@ -53,8 +53,8 @@ void Refuse(Expander& e, const TileBuffer& tile_buffer, ir::AxisId axis, const i
 }
 
 /// Elements that are neighbours along the last axis do not lie side by side in groups.
-void RefuseGroups(Expander& e, const TileBuffer& tile_buffer, const Piece& piece) {
-  if (tile_buffer.group > 1 && tile_buffer.panel && piece.lanes > 1)
+void RefuseGroups(Expander& e, const TileBuffer& tile_buffer, const Chunk& chunk) {
+  if (tile_buffer.group > 1 && tile_buffer.panel && chunk.lanes > 1)
     Refuse(e, tile_buffer, tile_buffer.axes.back(), e.b.loc());
 }
 
@@ -117,17 +117,17 @@ TileBuffer TileBufferAlong(Expander& e, const Value* tile, ir::AxisId axis) {
   return tile_buffer;
 }
 
-Value* LoadPiece(Expander& e, const TileBuffer& tile_buffer, kdl::Scalar scalar,
-                 const Position& position, const Piece& piece) {
-  RefuseGroups(e, tile_buffer, piece);
+Value* LoadChunk(Expander& e, const TileBuffer& tile_buffer, kdl::Scalar scalar,
+                 const Position& position, const Chunk& chunk) {
+  RefuseGroups(e, tile_buffer, chunk);
   return MakeOne(e.b, OpKind::BufferLoad,
-                 {{tile_buffer.buffer}, IndexAt(e, tile_buffer, position), OneOrNone(piece.mask)},
-                 e.TypeOf(scalar, piece.lanes));
+                 {{tile_buffer.buffer}, IndexAt(e, tile_buffer, position), OneOrNone(chunk.mask)},
+                 e.TypeOf(scalar, chunk.lanes));
 }
 
-Value* ReadAt(Expander& e, Value* old, const Position& position, const Piece& piece) {
+Value* ReadAt(Expander& e, Value* old, const Position& position, const Chunk& chunk) {
   if (!IsTileValue(old)) return e.Scalar(old);
-  return LoadPiece(e, TileBufferOf(e, old), old->type()->scalar, position, piece);
+  return LoadChunk(e, TileBufferOf(e, old), old->type()->scalar, position, chunk);
 }
 
 Value* ZeroOf(Expander& e, ir::Type type) {
@@ -151,14 +151,14 @@ void StoreGroups(Expander& e, Value* value, const TileBuffer& tile_buffer,
              {{value}, {tile_buffer.buffer}, IndexAt(e, tile_buffer, position, true), {}}, {});
 }
 
-void StorePiece(Expander& e, Value* value, const TileBuffer& tile_buffer, const Position& position,
-                const Piece& piece) {
-  RefuseGroups(e, tile_buffer, piece);
+void StoreChunk(Expander& e, Value* value, const TileBuffer& tile_buffer, const Position& position,
+                const Chunk& chunk) {
+  RefuseGroups(e, tile_buffer, chunk);
   e.b.Create(OpKind::BufferStore,
-             {{e.b.Splat(value, piece.lanes)},
+             {{e.b.Splat(value, chunk.lanes)},
               {tile_buffer.buffer},
               IndexAt(e, tile_buffer, position),
-              OneOrNone(piece.mask)},
+              OneOrNone(chunk.mask)},
              {});
 }
 
@@ -168,8 +168,8 @@ void CopyTile(Expander& e, const Op* at, const TileBuffer& from, const TileBuffe
   Position position;
   ir::AxisId last = to.axes.back();
   int64_t lanes = from.axes.back() == last ? e.LanesAlong(last, Bytes(scalar)) : 1;
-  MakePiecesOf(e, at, to.axes, lanes, position, [&](const Piece& piece) {
-    StorePiece(e, LoadPiece(e, from, scalar, position, piece), to, position, piece);
+  MakeChunksOf(e, at, to.axes, lanes, position, [&](const Chunk& chunk) {
+    StoreChunk(e, LoadChunk(e, from, scalar, position, chunk), to, position, chunk);
   });
 }
 

@@ -80,7 +80,7 @@ bool IsAlone(const ir::Function& kernel, const Op* product) {
       case OpKind::ReduceInLoop:
       case OpKind::Scan:
       case OpKind::Gather:
-      case OpKind::Slide:
+      case OpKind::SlidingWindow:
         alone = false;
         return;
       default:

@@ -401,7 +401,7 @@ void SidePoints::Load(const Op* op) {
   SetOf(op, 0);
   passes::ElementAccess access =
       passes::AccessOf(op, [&](Value* operand) { return maker_.scalars.at(operand); });
-  access.piece = {count_};
+  access.chunk = {count_};
   made_[op->result()] = Parts(passes::ExpandLoad(b_, access));
 }
 
@@ -409,7 +409,7 @@ void SidePoints::StoreFar(const Op* op) {
   SetOf(op, 0);
   passes::ElementAccess access =
       passes::AccessOf(op, [&](Value* operand) { return maker_.scalars.at(operand); });
-  access.piece = {count_};
+  access.chunk = {count_};
   Values values = OfAll(op->operand(0));
   ir::Type type = b_.types().Vector(values[0]->type()->scalar, count_);
   passes::ExpandStore(b_, access, b_.Create(OpKind::Zip, {values}, {type})->result());

@@ -4,6 +4,6 @@
 
 namespace kdl::interp {
 
-void RunSlide(Core& core, Activation& here, const Instruction& instruction);
+void RunSlidingWindow(Core& core, Activation& here, const Instruction& instruction);
 
 }  // namespace kdl::interp

@@ -21,16 +21,16 @@ namespace kdl::cpu {
 namespace {
 
 /// `lanes` points of both axes from a corner on; of those that exist, `side_points` and `last_points`.
-struct Square {
+struct RegisterTranspose {
   Value* side;
   Value* last;
   Value* side_points;
   Value* last_points;
 };
 
-class Squares {
+class RegisterTransposes {
  public:
-  explicit Squares(ElementwiseLoopBody& body)
+  explicit RegisterTransposes(ElementwiseLoopBody& body)
       : e_(body.e()),
         body_(body),
         side_(body.last().across_axis()),
@@ -85,7 +85,7 @@ class Squares {
 
   void AlongLast(const Block& block) {
     ForSides(block, [&](Value* side) {
-      MakeLoop(e_.b, block.last, [&](Value* last) { RunSquare(block, side, last); });
+      MakeLoop(e_.b, block.last, [&](Value* last) { RunRegisterTranspose(block, side, last); });
     });
   }
 
@@ -102,8 +102,9 @@ class Squares {
       Value* next = e_.b.Add(line, e_.b.I64(of_line));
       Value* end = e_.b.Min(next, block.last.hi);
       ForSides(block, [&](Value* side) {
-        if (of_line == lanes_) return RunSquare(block, side, line);
-        MakeLoop(e_.b, {line, end, lanes_}, [&](Value* last) { RunSquare(block, side, last); });
+        if (of_line == lanes_) return RunRegisterTranspose(block, side, line);
+        MakeLoop(e_.b, {line, end, lanes_},
+                 [&](Value* last) { RunRegisterTranspose(block, side, last); });
       });
     });
   }
@@ -129,70 +130,73 @@ class Squares {
     return passes;
   }
 
-  void RunSquare(const Block& block, Value* at_side, Value* at_last) {
-    Square square{at_side, at_last, e_.b.Sub(block.side.hi, at_side),
-                  e_.b.Sub(block.last.hi, at_last)};
+  void RunRegisterTranspose(const Block& block, Value* at_side, Value* at_last) {
+    RegisterTranspose transpose{at_side, at_last, e_.b.Sub(block.side.hi, at_side),
+                                e_.b.Sub(block.last.hi, at_last)};
     Value* lanes = e_.b.I64(lanes_);
-    Value* full = e_.b.Ge(square.last_points, lanes);
-    Square whole = square;
+    Value* full = e_.b.Ge(transpose.last_points, lanes);
+    RegisterTranspose whole = transpose;
     if (IsNarrow()) {
       whole.last_points = lanes;
-      whole.side_points = square.side_points = e_.b.I64(points_);
+      whole.side_points = transpose.side_points = e_.b.I64(points_);
     } else {
-      Value* full_side = e_.b.Ge(square.side_points, lanes);
+      Value* full_side = e_.b.Ge(transpose.side_points, lanes);
       full = e_.b.And(full_side, full);
     }
-    auto run = [&](const Square& part, bool masked) { body_.Locally([&] { Fill(part, masked); }); };
-    MakeIf(e_.b, full, [&] { run(whole, false); }, [&] { run(square, true); });
+    auto run = [&](const RegisterTranspose& part, bool masked) {
+      body_.Locally([&] { Fill(part, masked); });
+    };
+    MakeIf(e_.b, full, [&] { run(whole, false); }, [&] { run(transpose, true); });
   }
 
-  void Fill(const Square& square, bool masked) {
+  void Fill(const RegisterTranspose& transpose, bool masked) {
     std::unordered_map<const Op*, Values> transposed;
     for (const Op* access : body_.last().Across())
-      transposed[access] = stores_ ? Values() : LoadTransposed(access, square, masked);
+      transposed[access] = stores_ ? Values() : LoadTransposed(access, transpose, masked);
     for (int64_t i = 0; i < points_; ++i) {
-      Value* point = ExistingPoint(square, i, masked);
-      MoveTo(square, point, e_.b.I64(0));
+      Value* point = ExistingPoint(transpose, i, masked);
+      MoveTo(transpose, point, e_.b.I64(0));
       for (const auto& [load, rows] : transposed) {
         if (!stores_) body_.Bind(load->result(), rows[static_cast<size_t>(i)]);
       }
-      Piece piece = PieceOf(square.side_points, i, square.last_points, masked);
-      body_.Expand(piece, [&](const Op* op) { return !transposed.contains(op); });
+      Chunk chunk = ChunkOf(transpose.side_points, i, transpose.last_points, masked);
+      body_.Expand(chunk, [&](const Op* op) { return !transposed.contains(op); });
       for (auto& [store, rows] : transposed) {
         if (stores_) rows.push_back(e_.b.Splat(body_.Term(store->operand(0)), lanes_));
       }
     }
     if (!stores_) return;
     for (const Op* store : body_.last().Across())
-      StoreTransposed(store, transposed.at(store), square, masked);
+      StoreTransposed(store, transposed.at(store), transpose, masked);
   }
 
   /// Of each point of the side axis the vector along the last one is given.
-  void StoreTransposed(const Op* store, Values vectors, const Square& square, bool masked) {
+  void StoreTransposed(const Op* store, Values vectors, const RegisterTranspose& transpose,
+                       bool masked) {
     vectors.resize(static_cast<size_t>(lanes_), vectors[0]);
     std::vector<ir::Type> types(vectors.size(), vectors[0]->type());
     Values rows = e_.b.Create(OpKind::Transpose, {vectors}, types)->results();
     for (int64_t i = 0; i < lanes_; ++i) {
       Value* last = e_.b.I64(i);
-      MoveTo(square, e_.b.I64(0), last);
-      Piece piece = PieceOf(square.last_points, i, square.side_points, masked || IsNarrow());
-      ExpandStore(e_.b, body_.AccessOf(store, piece), rows[static_cast<size_t>(i)]);
+      MoveTo(transpose, e_.b.I64(0), last);
+      Chunk chunk = ChunkOf(transpose.last_points, i, transpose.side_points, masked || IsNarrow());
+      ExpandStore(e_.b, body_.AccessOf(store, chunk), rows[static_cast<size_t>(i)]);
     }
   }
 
   /// For each point of the side axis the vector along the last one.
-  Values LoadTransposed(const Op* load, const Square& square, bool masked) {
+  Values LoadTransposed(const Op* load, const RegisterTranspose& transpose, bool masked) {
     Scalar scalar = load->result()->type()->scalar;
     bool in_parts = !masked && !IsNarrow();
     int64_t part = in_parts ? PartLanes(scalar) : lanes_;
     Values parts;
     for (int64_t i = 0; i < lanes_; ++i) {
-      Piece piece = PieceOf(square.last_points, i, square.side_points, !in_parts);
-      piece.lanes = part;
+      Chunk chunk = ChunkOf(transpose.last_points, i, transpose.side_points, !in_parts);
+      chunk.lanes = part;
       for (int64_t begin = 0; begin < lanes_; begin += part) {
         Value* place = e_.b.I64(begin);
-        MoveTo(square, place, e_.b.I64(i));
-        parts.push_back(ExpandLoad(e_.b, body_.AccessOf(load, piece)));
+        MoveTo(transpose, place, e_.b.I64(i));
+        parts.push_back(ExpandLoad(e_.b, body_.AccessOf(load, chunk)));
       }
     }
     std::vector<ir::Type> types(static_cast<size_t>(lanes_), e_.TypeOf(scalar, lanes_));
@@ -208,25 +212,25 @@ class Squares {
 
   /// Point `i` of the side axis, or the last one where there are fewer: what is the same for all of the last axis is
   /// read without a mask.
-  Value* ExistingPoint(const Square& square, int64_t i, bool masked) {
+  Value* ExistingPoint(const RegisterTranspose& transpose, int64_t i, bool masked) {
     Value* point = e_.b.I64(i);
     if (!masked || IsNarrow() || i == 0) return point;
-    return e_.b.Min(point, e_.b.Sub(square.side_points, e_.b.I64(1)));
+    return e_.b.Min(point, e_.b.Sub(transpose.side_points, e_.b.I64(1)));
   }
 
   /// The points that far from the square's corner.
-  void MoveTo(const Square& square, Value* side, Value* last) {
-    body_.position()[SideAxis()] = e_.b.Add(square.side, side);
-    body_.position()[LastAxis()] = e_.b.Add(square.last, last);
+  void MoveTo(const RegisterTranspose& transpose, Value* side, Value* last) {
+    body_.position()[SideAxis()] = e_.b.Add(transpose.side, side);
+    body_.position()[LastAxis()] = e_.b.Add(transpose.last, last);
     body_.MapPoint(side_);
     body_.MapPoint(body_.axes().size() - 1);
   }
 
   /// Vector number `i` of `vectors`: empty where there are fewer, else of `existing` elements.
-  Piece PieceOf(Value* vectors, int64_t i, Value* existing, bool masked) {
+  Chunk ChunkOf(Value* vectors, int64_t i, Value* existing, bool masked) {
     if (!masked) return {lanes_};
     Value* exists = e_.b.Lt(e_.b.I64(i), vectors);
-    return cpu::PieceOf(e_, e_.b.Select(exists, existing, e_.b.I64(0)), lanes_);
+    return cpu::ChunkOf(e_, e_.b.Select(exists, existing, e_.b.I64(0)), lanes_);
   }
 
   Expander& e_;
@@ -240,6 +244,6 @@ class Squares {
 
 }  // namespace
 
-void RunSquares(ElementwiseLoopBody& body) { Squares(body).Run(); }
+void RunRegisterTransposes(ElementwiseLoopBody& body) { RegisterTransposes(body).Run(); }
 
 }  // namespace kdl::cpu

@@ -19,9 +19,9 @@ struct Sliding {
   TileBuffer window;
   std::vector<Axis> axes;
 };
-Sliding SlidingOf(Expander& e, const ir::Op* slide);
+Sliding SlidingOf(Expander& e, const ir::Op* sliding_window);
 
 ir::Value* LoadSlid(Expander& e, const Sliding& sliding, kdl::Scalar scalar,
-                    const Position& position, const Piece& piece = {});
+                    const Position& position, const Chunk& chunk = {});
 
 }  // namespace kdl::cpu

@@ -12,15 +12,15 @@ bool FitsElement(const ir::Op* op);
 bool MayShareWindow(const ir::Op* load);
 
 /// The axis of which the term counts the positions.
-ir::AxisId AxisOfTerm(const ir::Op* slide, const ir::AccessTerm& term);
+ir::AxisId AxisOfTerm(const ir::Op* sliding_window, const ir::AccessTerm& term);
 
 /// Whether what a slide gives for neighbours along `axis` are neighbours in the window, whose elements lie side by side along
 /// `window`.
-bool RunsAlong(const ir::Op* slide, ir::AxisId window, ir::AxisId axis);
+bool RunsAlong(const ir::Op* sliding_window, ir::AxisId window, ir::AxisId axis);
 
 /// The slide that makes the tile, where the fold, its only reader, reads the window in its place: what becomes vectors lies
 /// side by side there. Else null.
-const ir::Op* SlideInPlace(const KernelShape& kernel, const ir::Value* tile, ir::AxisId window,
-                           const ir::Op* fold);
+const ir::Op* SlidingWindowInPlace(const KernelShape& kernel, const ir::Value* tile,
+                                   ir::AxisId window, const ir::Op* fold);
 
 }  // namespace kdl::cpu

@@ -1,4 +1,4 @@
-#include "interp/ops/slide.h"
+#include "interp/ops/sliding_window.h"
 
 #include "ir/views.h"
 
@@ -39,7 +39,7 @@ std::vector<int64_t> KeptStrides(const Instruction& instruction, const std::vect
 
 }  // namespace
 
-void RunSlide(Core& core, Activation& here, const Instruction& instruction) {
+void RunSlidingWindow(Core& core, Activation& here, const Instruction& instruction) {
   const ir::Op& op = *instruction.op;
   TileRef window = here.tile(instruction.operands[0]);
   if (!window) return core.Break(instruction, "slides over a window that has no value yet");

@@ -1,34 +1,34 @@
-#include "targets/cpu/expand/slide.h"
+#include "targets/cpu/expand/sliding_window.h"
 
 #include "ir/lookup.h"
-#include "targets/cpu/analysis/slides.h"
+#include "targets/cpu/analysis/sliding_window.h"
 
 // A window seen from each place: a fold in one chain may read the window itself.
 
 namespace kdl::cpu {
 
-Sliding SlidingOf(Expander& e, const Op* slide) {
-  Sliding sliding{TileBufferOf(e, slide->operand(0)), {}};
-  const ir::AxisList over = slide->attr<AttrKey::Axes>();
-  const ir::Access access = slide->attr<AttrKey::Access>();
+Sliding SlidingOf(Expander& e, const Op* sliding_window) {
+  Sliding sliding{TileBufferOf(e, sliding_window->operand(0)), {}};
+  const ir::AxisList over = sliding_window->attr<AttrKey::Axes>();
+  const ir::Access access = sliding_window->attr<AttrKey::Access>();
   for (size_t d = 0; d < over.size(); ++d) {
     Value* base = e.b.SizeValue(access.dims[d].offset);
     Sliding::Axis made{over[d], nullptr, {}};
     for (const ir::AccessTerm& term : access.dims[d].terms) {
-      AxisId axis = AxisOfTerm(slide, term);
+      AxisId axis = AxisOfTerm(sliding_window, term);
       int64_t coefficient = term.coefficient->value;
-      Value* start = e.Facts(slide, axis).start;
+      Value* start = e.Facts(sliding_window, axis).start;
       base = e.b.Add(base, e.b.Mul(start, e.b.I64(coefficient)));
       made.terms.emplace_back(axis, coefficient);
     }
-    made.base = e.b.Sub(base, e.Facts(slide, over[d]).start);
+    made.base = e.b.Sub(base, e.Facts(sliding_window, over[d]).start);
     sliding.axes.push_back(std::move(made));
   }
   return sliding;
 }
 
 Value* LoadSlid(Expander& e, const Sliding& sliding, kdl::Scalar scalar, const Position& position,
-                const Piece& piece) {
+                const Chunk& chunk) {
   Position there = position;
   for (const Sliding::Axis& axis : sliding.axes) {
     Value* sum = axis.base;
@@ -45,13 +45,14 @@ Value* LoadSlid(Expander& e, const Sliding& sliding, kdl::Scalar scalar, const P
     // Last, so that an access has it in its code.
     there[axis.axis] = known == 0 ? sum : e.b.Add(sum, e.b.I64(known));
   }
-  return LoadPiece(e, sliding.window, scalar, there, piece);
+  return LoadChunk(e, sliding.window, scalar, there, chunk);
 }
 
-void ExpandSlide(Expander& e, const Op* op) {
+void ExpandSlidingWindow(Expander& e, const Op* op) {
   const Value* result = op->result();
   AxisId window = TileBufferOf(e, op->operand(0)).axes.back();
-  if (result->uses().size() == 1 && SlideInPlace(e, result, window, result->uses()[0].user)) return;
+  if (result->uses().size() == 1 && SlidingWindowInPlace(e, result, window, result->uses()[0].user))
+    return;
   Sliding sliding = SlidingOf(e, op);
   Position position;
   if (!IsTileValue(result)) {
@@ -62,9 +63,9 @@ void ExpandSlide(Expander& e, const Op* op) {
   AxisId last = tile_buffer.axes.back();
   bool runs = RunsAlong(op, window, last);
   int64_t lanes = runs ? e.LanesAlong(last, Bytes(result->type()->scalar)) : 1;
-  MakePiecesOf(e, op, tile_buffer.axes, lanes, position, [&](const Piece& piece) {
-    Value* loaded = LoadSlid(e, sliding, result->type()->scalar, position, piece);
-    StorePiece(e, loaded, tile_buffer, position, piece);
+  MakeChunksOf(e, op, tile_buffer.axes, lanes, position, [&](const Chunk& chunk) {
+    Value* loaded = LoadSlid(e, sliding, result->type()->scalar, position, chunk);
+    StoreChunk(e, loaded, tile_buffer, position, chunk);
   });
 }
 

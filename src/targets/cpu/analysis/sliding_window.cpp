@@ -1,4 +1,4 @@
-#include "targets/cpu/analysis/slides.h"
+#include "targets/cpu/analysis/sliding_window.h"
 
 #include "ir/views.h"
 #include "targets/cpu/analysis/register_block.h"
@@ -22,37 +22,41 @@ bool MayShareWindow(const Op* load_op) {
          user->attr<AttrKey::Order>() == ir::OrderKind::Chain;
 }
 
-AxisId AxisOfTerm(const Op* slide, const ir::AccessTerm& term) {
-  return slide->Segment(ir::SlideOp::at_index)[term.operand]->type()->axes[0];
+AxisId AxisOfTerm(const Op* sliding_window, const ir::AccessTerm& term) {
+  return sliding_window->Segment(ir::SlidingWindowOp::at_index)[term.operand]->type()->axes[0];
 }
 
-bool RunsAlong(const Op* slide, AxisId window, AxisId axis) {
-  const ir::AxisList over = slide->attr<AttrKey::Axes>();
-  const ir::Access access = slide->attr<AttrKey::Access>();
+bool RunsAlong(const Op* sliding_window, AxisId window, AxisId axis) {
+  const ir::AxisList over = sliding_window->attr<AttrKey::Axes>();
+  const ir::Access access = sliding_window->attr<AttrKey::Access>();
   bool moves = false;
   for (size_t d = 0; d < over.size(); ++d) {
     for (const ir::AccessTerm& term : access.dims[d].terms) {
-      if (AxisOfTerm(slide, term) != axis) continue;
+      if (AxisOfTerm(sliding_window, term) != axis) continue;
       if (over[d] != window || !IsConstant(term.coefficient, 1)) return false;
       moves = true;
     }
   }
-  bool kept = HasAxis(slide->operand(0), axis) && !Contains(over, axis);
+  bool kept = HasAxis(sliding_window->operand(0), axis) && !Contains(over, axis);
   return kept ? !moves && window == axis : moves;
 }
 
-const Op* SlideInPlace(const KernelShape& kernel, const Value* tile, AxisId window,
-                       const Op* fold) {
-  const Op* slide = tile->def();
-  if (!slide || slide->kind() != OpKind::Slide || tile->uses().size() != 1) return nullptr;
+const Op* SlidingWindowInPlace(const KernelShape& kernel, const Value* tile, AxisId window,
+                               const Op* fold) {
+  const Op* sliding_window = tile->def();
+  if (!sliding_window || sliding_window->kind() != OpKind::SlidingWindow ||
+      tile->uses().size() != 1)
+    return nullptr;
   bool is_chain = (fold->kind() == OpKind::Contraction || fold->kind() == OpKind::Reduce) &&
                   fold->attr<AttrKey::Order>() == ir::OrderKind::Chain;
   bool is_start = fold->kind() == OpKind::Contraction &&
                   tile == ir::ContractionOp(const_cast<Op*>(fold)).into();
-  if (!is_chain || is_start || fold->parent_region() != slide->parent_region()) return nullptr;
+  if (!is_chain || is_start || fold->parent_region() != sliding_window->parent_region())
+    return nullptr;
   std::optional<AxisId> column = RegisterBlock::Of(kernel, *fold).column;
-  bool fits = !column || !HasAxis(slide->result(), *column) || RunsAlong(slide, window, *column);
-  return fits ? slide : nullptr;
+  bool fits = !column || !HasAxis(sliding_window->result(), *column) ||
+              RunsAlong(sliding_window, window, *column);
+  return fits ? sliding_window : nullptr;
 }
 
 }  // namespace kdl::cpu
