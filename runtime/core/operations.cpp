@@ -216,7 +216,7 @@ void LaunchFrame::Fill(const Binding& binding, void* module, std::int32_t queue,
             .version = KDL_ABI_VERSION,
             .stop = 0,
             .reserved0 = 0,
-            .claims = nullptr,
+            .dynamic_counters = nullptr,
             .shared = shared,
             .host = &host.host(),
             .turn = nullptr};

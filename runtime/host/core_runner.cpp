@@ -47,7 +47,7 @@ Error CoreRunner::LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* 
   const std::int64_t claims_at =
       RoundUp(workers * static_cast<std::int64_t>(sizeof(Share)), kBlockAlignment);
   const std::int64_t states_at =
-      claims_at + RoundUp(variant_.claim_count * std::int64_t{8}, kBlockAlignment);
+      claims_at + RoundUp(variant_.dynamic_counter_count * std::int64_t{8}, kBlockAlignment);
   const std::int64_t states = has_barriers() ? request_.core_num : 0;
   std::int64_t frames_at = 0;
   std::int64_t scratch_at = 0;
@@ -73,7 +73,7 @@ Error CoreRunner::LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* 
                 " bytes left for frames and scratch");
   }
   shares_ = reinterpret_cast<Share*>(block);
-  launch_.claims = reinterpret_cast<std::int64_t*>(block + claims_at);
+  launch_.dynamic_counters = reinterpret_cast<std::int64_t*>(block + claims_at);
   states_ = reinterpret_cast<CoreState*>(block + states_at);  // zero: they run
   frames_ = block + RoundUp(frames_at, kBlockAlignment);
   scratch_ = block + scratch_at;

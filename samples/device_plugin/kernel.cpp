@@ -33,7 +33,7 @@ struct Bound {
   explicit Bound(const kdl_launch_request& request)
       : tensors(request.args->tensors, request.args->tensors + request.tensor_count),
         args(*request.args),
-        claims(static_cast<std::size_t>(request.variant->claim_count)),
+        claims(static_cast<std::size_t>(request.variant->dynamic_counter_count)),
         frame_bytes(RoundUp(request.variant->frame_bytes)),
         frames(ZeroBlock(frame_bytes * request.core_num)),
         scratch(ZeroBlock(request.variant->scratch_bytes)),

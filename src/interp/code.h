@@ -79,7 +79,7 @@ struct AccessPlan {
 };
 
 struct FoldPlan {
-  ir::OrderKind order = ir::OrderKind::Chain;
+  ir::OrderKind order = ir::OrderKind::Sequential;
   uint64_t identity = 0;      ///< what lanes start from
   ir::EvalFn fold = nullptr;  ///< reduce: (acc, term); contraction: how lanes add up
   ir::EvalFn term = nullptr;  ///< contraction: (a, b, acc)
@@ -130,7 +130,7 @@ struct Instruction {
   std::vector<uint32_t> taken;         ///< take: the blocks of the axes that it indexes
   std::unique_ptr<std::byte[]> table;  ///< table: its elements in memory
   const Code* callee = nullptr;
-  bool claims = false;  ///< loop, for: it has the attribute
+  bool dynamic_counters = false;  ///< loop, for: it has the attribute
   bool breaks = false;
 };
 

@@ -103,7 +103,7 @@ struct CombineState {
 
 /// What a core knows of a loop that claims its numbers. The loop's runs share one row of them: a core that leaves a run holds a
 /// number of a later one.
-struct ClaimState {
+struct DynamicState {
   int64_t before = 0;            ///< numbers of the runs that it has left
   std::optional<int64_t> taken;  ///< of the whole row
 };
@@ -154,7 +154,7 @@ class Core {
   bool blocked = false;
   size_t rounds_without_step = 0;
   std::vector<std::byte> workspace;
-  std::unordered_map<const ir::Op*, ClaimState> claims;
+  std::unordered_map<const ir::Op*, DynamicState> dynamic_counters;
   /// Of spmds that are dealt in groups: so many have begun, in each stage and (null) outside of stages.
   std::unordered_map<const Instruction*, int64_t> grouped_runs;
   std::unordered_map<const Instruction*, int64_t>

@@ -35,7 +35,7 @@ class LaunchState {
   std::unique_ptr<Watch> watch = {};                   ///< null: nothing looks at what blocks touch
 
   /// The next number of a loop whose numbers are claimed.
-  int64_t Claim(const ir::Op* loop) { return claimed_[loop]++; }
+  int64_t DynamicCounter(const ir::Op* loop) { return claimed_[loop]++; }
 
   /// The memory of a launch_tensor, unspecified at first; each run of the op gives the same.
   TensorValue MemoryOf(const ir::Op* tensor, const std::vector<int64_t>& sizes, size_t bytes);

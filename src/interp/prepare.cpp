@@ -117,7 +117,7 @@ class FunctionPreparer {
   Instruction MakeInstruction(const Op& op) {
     Instruction made;
     made.op = &op;
-    made.claims = op.HasAttr(AttrKey::Claim);
+    made.dynamic_counters = op.HasAttr(AttrKey::DynamicCounter);
     made.breaks = op.HasAttr(AttrKey::Breaks);
     for (const ir::Value* operand : op.operands()) made.operands.push_back(SlotOf(operand));
     for (const ir::Value* result : op.results()) made.results.push_back(SlotOf(result));

@@ -14,7 +14,7 @@
 namespace kdl::ir {
 
 enum class BoundsMode : uint8_t { Guard, Clip, Proven, Else };
-enum class OrderKind : uint8_t { Open, Chain, Lanes64 };
+enum class OrderKind : uint8_t { Open, Sequential, Lanes64 };
 enum class FoldKind : uint8_t { Sum, Prod, Max, Min, Any, All };
 enum class DistributionKind : uint8_t { Static, Dynamic, Grouped };
 enum class UpdateKind : uint8_t { Set, Add, Max, Min, And, Or, Xor, Mul };

@@ -59,7 +59,7 @@ Value* NarrowFactor(Value* factor) {
 bool IsTf32(const Value* factor) { return factor->def() && factor->def()->kind() == OpKind::Tf32; }
 
 bool Suits(const MatrixInstruction& instruction, const Op& contraction) {
-  if (contraction.attr<AttrKey::Order>() != OrderKind::Chain ||
+  if (contraction.attr<AttrKey::Order>() != OrderKind::Sequential ||
       contraction.attr<AttrKey::Acc>() != instruction.acc)
     return false;
   if (instruction.order == StepOrder::Any) return FitFactors(instruction, contraction).has_value();
@@ -100,7 +100,7 @@ bool IsSound(const MatrixInstruction& instruction) {
   bool any = instruction.order != StepOrder::Any ||
              (IsInteger(instruction.acc) && instruction.term == OpKind::Mul);
   bool chains =
-      instruction.order != StepOrder::TwoChains ||
+      instruction.order != StepOrder::TwoSequences ||
       (instruction.flushes && GroupOf(instruction) == 2 && instruction.term == OpKind::FmaFlush);
   bool groups = instruction.group >= 0 && instruction.depth % GroupOf(instruction) == 0;
   bool of_pairs =
@@ -137,13 +137,13 @@ StepEval EvalOf(const MatrixInstruction& instruction) {
       instruction.flushes};
 }
 
-uint64_t AfterChains(const MatrixInstruction& instruction, uint64_t acc, const uint64_t* a,
-                     const uint64_t* b) {
+uint64_t AfterSequences(const MatrixInstruction& instruction, uint64_t acc, const uint64_t* a,
+                        const uint64_t* b) {
   StepEval eval = EvalOf(instruction);
   uint64_t chains[2] = {};
   for (int iteration = 0; iteration < instruction.depth; iteration += 2) {
     for (int chain : {0, 1})
-      chains[chain] = RunChain(instruction, chain, chains[chain], a + iteration, b + iteration);
+      chains[chain] = RunSequence(instruction, chain, chains[chain], a + iteration, b + iteration);
   }
   uint64_t both = eval.Taken(eval.Sum(chains[0], chains[1]));
   return eval.Taken(eval.Sum(eval.Taken(acc), both));
@@ -155,8 +155,8 @@ uint64_t TakeSum(const MatrixInstruction& instruction, uint64_t acc, uint64_t su
   return EvalOf(instruction).Sum(acc, sum);
 }
 
-uint64_t RunChain(const MatrixInstruction& instruction, int chain, uint64_t acc, const uint64_t* a,
-                  const uint64_t* b) {
+uint64_t RunSequence(const MatrixInstruction& instruction, int chain, uint64_t acc,
+                     const uint64_t* a, const uint64_t* b) {
   StepEval eval = EvalOf(instruction);
   uint64_t operands[] = {eval.Taken(a[chain]), eval.Taken(b[chain]), eval.Taken(acc)};
   return eval.term(operands, nullptr);
@@ -164,7 +164,7 @@ uint64_t RunChain(const MatrixInstruction& instruction, int chain, uint64_t acc,
 
 uint64_t RunStep(const MatrixInstruction& instruction, uint64_t acc, const uint64_t* a,
                  const uint64_t* b) {
-  if (instruction.order == StepOrder::TwoChains) return AfterChains(instruction, acc, a, b);
+  if (instruction.order == StepOrder::TwoSequences) return AfterSequences(instruction, acc, a, b);
   StepEval eval = EvalOf(instruction);
   acc = eval.Taken(acc);
   std::vector<uint64_t> products;

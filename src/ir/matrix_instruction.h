@@ -19,7 +19,7 @@ enum class StepOrder : uint8_t {
   /// Two products, each rounded, are added, and the accumulator takes the sum, pair after pair.
   PairsInSequence,
   /// Even terms and odd ones in chains of their own, which start from +0, each by `term`; the accumulator takes the sum of both.
-  TwoChains,
+  TwoSequences,
   Any,  ///< integers: the sum is the same in each order
 };
 
@@ -113,8 +113,8 @@ std::optional<FittedFactors> FitFactors(const MatrixInstruction& instruction,
 uint64_t TakeSum(const MatrixInstruction& instruction, uint64_t acc, uint64_t sum);
 
 /// One of a unit's two chains after the terms that it takes of a group, a pair.
-uint64_t RunChain(const MatrixInstruction& instruction, int chain, uint64_t acc, const uint64_t* a,
-                  const uint64_t* b);
+uint64_t RunSequence(const MatrixInstruction& instruction, int chain, uint64_t acc,
+                     const uint64_t* a, const uint64_t* b);
 
 /// The accumulator after a step: `depth` terms, of factors as acc.
 uint64_t RunStep(const MatrixInstruction& instruction, uint64_t acc, const uint64_t* a,

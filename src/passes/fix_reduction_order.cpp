@@ -101,7 +101,7 @@ ir::OrderKind OrderOf(const Op* op, std::span<Value* const> reduced) {
   std::unordered_set<const Value*> seen;
   Verdict verdict = Verdict::NoTensorHasIt;
   for (const Value* value : reduced) verdict = Join(verdict, Judge(value, last, seen));
-  return verdict == Verdict::LastInAll ? ir::OrderKind::Lanes64 : ir::OrderKind::Chain;
+  return verdict == Verdict::LastInAll ? ir::OrderKind::Lanes64 : ir::OrderKind::Sequential;
 }
 
 void Decide(Op* op) {
@@ -111,7 +111,8 @@ void Decide(Op* op) {
   } else if (auto contraction = ir::DynAs<ir::ContractionOp>(op)) {
     bool wide = op->result()->type()->axes.size() >= 2;
     op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(
-        wide ? ir::OrderKind::Chain : OrderOf(op, std::array{contraction->a(), contraction->b()})));
+        wide ? ir::OrderKind::Sequential
+             : OrderOf(op, std::array{contraction->a(), contraction->b()})));
   }
 }
 

@@ -6,7 +6,7 @@
 // select-instructions: a contraction in one chain takes the steps of the best of the target's units that multiply what it
 // multiplies; the interpreter does so, too. Lanes have an order of their own.
 //
-//   contraction %a, %b into %c over k {acc = f32, order = chain}   ->   … {acc = f32, order = chain, instruction = "cpu.bf16_pairs"}
+//   contraction %a, %b into %c over k {acc = f32, order = sequential}   ->   … {acc = f32, order = sequential, instruction = "cpu.bf16_pairs"}
 
 namespace kdl::passes {
 

@@ -41,7 +41,7 @@ struct Extra {
   const char* constants = "";
   const kdl_location* locations = nullptr;
   int location_count = 0;
-  int claim_count = 0;
+  int dynamic_counter_count = 0;
   std::int64_t scratch_bytes = 0;
   std::int64_t frame_bytes = 0;
   std::int64_t footprint_bytes = 0;
@@ -68,7 +68,7 @@ constexpr kdl_variant Variant(const char* symbol, kdl_kernel_fn entry,
   variant.param_count = kParams;
   variant.dim_count = kDims;
   variant.location_count = extra.location_count;
-  variant.claim_count = extra.claim_count;
+  variant.dynamic_counter_count = extra.dynamic_counter_count;
   variant.scratch_bytes = extra.scratch_bytes;
   variant.frame_bytes = extra.frame_bytes;
   variant.footprint_bytes = extra.footprint_bytes;
@@ -347,8 +347,8 @@ constexpr kdl_variant kEndless[] = {Variant("endless", Endless, kI64InOut, kN,
 
 // ---- claim ----
 
-std::int32_t Claim(const kdl_args* args, kdl_core* core) {
-  const std::atomic_ref<std::int64_t> counter(core->launch->claims[0]);
+std::int32_t DynamicCounter(const kdl_args* args, kdl_core* core) {
+  const std::atomic_ref<std::int64_t> counter(core->launch->dynamic_counters[0]);
   for (;;) {
     const std::int64_t n = counter.fetch_add(1);
     if (n >= args->dims[0]) return KDL_DONE;
@@ -356,7 +356,8 @@ std::int32_t Claim(const kdl_args* args, kdl_core* core) {
   }
 }
 
-constexpr kdl_variant kClaim[] = {Variant("claim", Claim, kI64InOut, kN, {.claim_count = 1})};
+constexpr kdl_variant kDynamicCounter[] = {
+    Variant("claim", DynamicCounter, kI64InOut, kN, {.dynamic_counter_count = 1})};
 
 // ---- scratch, workspace ----
 
@@ -454,7 +455,7 @@ constexpr kdl_kernel kKernels[] = {Kernel("saxpy", kSaxpy),
                                    Kernel("trap_at", kTrapAt),
                                    Kernel("exchange", kExchange),
                                    Kernel("endless", kEndless),
-                                   Kernel("claim", kClaim),
+                                   Kernel("claim", kDynamicCounter),
                                    Kernel("scratch", kScratch),
                                    Kernel("workspace", kWorkspace),
                                    Kernel("slices", kSlices),

@@ -214,7 +214,7 @@ CONFORMANCE_TEST(BarriersHoldAllCores) {
   }
 }
 
-CONFORMANCE_TEST(ClaimsStartAtZeroInEachLaunch) {
+CONFORMANCE_TEST(DynamicCountersStartAtZeroInEachLaunch) {
   const Tensor y = bench.Upload(std::vector<std::int64_t>(5000, 0), "y");
   for (int launch = 0; launch < 3; ++launch) bench.queue.Launch("claim", 4, {y});
   bench.queue.Wait();

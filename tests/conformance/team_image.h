@@ -36,7 +36,7 @@ struct TeamImage {
       for (char& c : symbol) c = c == '.' ? '_' : c;
       variant.entry = nullptr;
       variant.symbol = symbol.c_str();
-      variant.claim_count = 0;
+      variant.dynamic_counter_count = 0;
       variant.frame_bytes = 0;
       if (variant.scratch_bytes > 0) variant.scratch_bytes = 1024;
       if ((variant.flags & KDL_VARIANT_SYNC) != 0) variant.scratch_bytes = 64;

@@ -138,7 +138,7 @@ KERNEL(spin, 14, TENSOR(y)) {
 }
 
 // Which core takes a number is open: here the same one each time.
-KERNEL(claim, 14, TENSOR(y)) {
+KERNEL(dynamic_counter, 14, TENSOR(y)) {
   BEGIN;
   ELEMENTS(long, y, 5);
   FOR_MINE(launch[4]) { ++y[n]; }

@@ -128,9 +128,9 @@ constexpr std::string_view kTraps = R"(kernel @traps dims(%N) (%d: i64, %y: tens
 
 /// Calls a kernel once a core, each on a thread of its own.
 void RunOnThreads(const kdl_variant& variant, const Call& call) {
-  std::vector<int64_t> claims(static_cast<size_t>(variant.claim_count));
+  std::vector<int64_t> dynamic_counters(static_cast<size_t>(variant.dynamic_counter_count));
   kdl_launch launch = {};
-  launch.claims = claims.data();
+  launch.dynamic_counters = dynamic_counters.data();
   kdl_args args = {sizeof(kdl_args), KDL_ABI_VERSION, call.dims.data(), call.tensors.data(),
                    call.scalars.data()};
   std::vector<std::thread> threads;
@@ -146,7 +146,7 @@ void RunOnThreads(const kdl_variant& variant, const Call& call) {
   for (std::thread& thread : threads) thread.join();
 }
 
-/// What kClaimsKernel leaves in y.
+/// What kDynamicCountersKernel leaves in y.
 std::vector<int64_t> ClaimedOnce(int64_t turns, int64_t n) {
   std::vector<int64_t> y;
   for (int64_t t = 0; t < turns; ++t) {
@@ -161,8 +161,8 @@ TEST_CASE("each number of a loop that claims them runs on one core, in each of t
   constexpr int64_t kTurns = 60;
   constexpr int64_t kN = 45;
   for (int opt_level : {0, 2}) {
-    LoadedModule module(std::string(kClaimsKernel), opt_level);
-    REQUIRE(module.variant("claims").claim_count == 2);
+    LoadedModule module(std::string(kDynamicCountersKernel), opt_level);
+    REQUIRE(module.variant("claims").dynamic_counter_count == 2);
     for (int64_t core_num : {1, 2, 7}) {
       for (bool at_once : {false, true}) {
         CAPTURE(core_num);
@@ -185,7 +185,7 @@ TEST_CASE("each number of a loop that claims them runs on one core, in each of t
 }
 
 TEST_CASE("a core that claims leaves before its next block once another has trapped") {
-  LoadedModule module(std::string(kClaimsKernel), 2);
+  LoadedModule module(std::string(kDynamicCountersKernel), 2);
   std::vector<int64_t> y(6);
   std::vector<int64_t> z(3);
   Call call{{2, 3}, {TensorOf(y.data(), {2, 3}), TensorOf(z.data(), {3})}, {}, 1, true};

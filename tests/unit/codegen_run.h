@@ -181,8 +181,8 @@ inline char* Aligned(std::vector<char>& memory) {
 inline Outcome RunKernel(const kdl_variant& variant, const Call& call) {
   kdl_launch launch = {};
   launch.stop = call.already_stopped ? 1 : 0;
-  std::vector<int64_t> claims(static_cast<size_t>(variant.claim_count));
-  launch.claims = claims.data();
+  std::vector<int64_t> dynamic_counters(static_cast<size_t>(variant.dynamic_counter_count));
+  launch.dynamic_counters = dynamic_counters.data();
   kdl_args args = {sizeof(kdl_args), KDL_ABI_VERSION, call.dims.data(), call.tensors.data(),
                    call.scalars.data()};
   std::vector<char> scratch(static_cast<size_t>(variant.scratch_bytes) + 64, 0x5A);

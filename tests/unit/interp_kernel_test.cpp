@@ -24,7 +24,7 @@ kernel @matmul.f32 dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K
     %acc = for %k: block<k> in %0 .. %K carry(%acc.1 = %1) {
       %x = load %a[%i, %k] {bounds = clip} : tile<f32; i k>
       %y = load %b[%k, %j] {bounds = clip} : tile<f32; j k>
-      %3 = contraction %x, %y into %acc.1 over k {acc = f32, order = chain} : tile<f32; i j>
+      %3 = contraction %x, %y into %acc.1 over k {acc = f32, order = sequential} : tile<f32; i j>
       yield %3
     } : tile<f32; i j>
     store %acc to %c[%i, %j] {bounds = clip}
@@ -136,10 +136,10 @@ kernel @sums dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[4]> out) {
   %one = const 1.0 : f32
   %ones = broadcast %one : tile<f32; i>
   %1 = reduce sum %t over i {acc = f32, order = lanes64} : f32
-  %2 = reduce sum %t over i {acc = f32, order = chain} : f32
+  %2 = reduce sum %t over i {acc = f32, order = sequential} : f32
   %start = const 0.5 : f32
   %3 = contraction %t, %ones into %start over i {acc = f32, order = lanes64} : f32
-  %4 = contraction %t, %ones into %start over i {acc = f32, order = chain} : f32
+  %4 = contraction %t, %ones into %start over i {acc = f32, order = sequential} : f32
   store %1 to %y[0] {bounds = proven}
   store %2 to %y[1] {bounds = proven}
   store %3 to %y[2] {bounds = proven}
@@ -183,7 +183,7 @@ kernel @sum dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[1]> out) {
   %j = make_block %0, %N, %0 : block<j>
   %t = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
   %1 = reduce sum %t over )") +
-           over + R"( {acc = f32, order = chain} : f32
+           over + R"( {acc = f32, order = sequential} : f32
   store %1 to %y[0] {bounds = proven}
   return
 }
@@ -208,7 +208,7 @@ kernel @nothing dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[2]> out) {
   %i = make_block %0, %N, %0 : block<i>
   %t = load %x[%i] {bounds = clip} : tile<f32; i>
   %1 = reduce max %t over i {acc = f32, order = lanes64} : f32
-  %2 = reduce prod %t over i {acc = f32, order = chain} : f32
+  %2 = reduce prod %t over i {acc = f32, order = sequential} : f32
   store %1 to %y[0] {bounds = proven}
   store %2 to %y[1] {bounds = proven}
   return

@@ -116,7 +116,7 @@ fn @count (%lo: i64, %hi: i64, %step: i64) -> i64 {
 }
 
 TEST_CASE("each number of a loop that claims them runs on one core, in each of the loop's runs") {
-  TestModule test{std::string(kClaimsKernel)};
+  TestModule test{std::string(kDynamicCountersKernel)};
   for (int64_t core_num : {1, 2, 7, 100}) {
     for (uint64_t seed : {0, 1, 2, 3, 4, 5}) {
       Array<int64_t> y({9, 5});
@@ -152,7 +152,7 @@ kernel @k dims(%M, %N) (%x: tensor<i64,[M,N]> in, %y: tensor<i64,[M,N]> out, %z:
     yield %e
   } : tile<i64; i j>
   store %s to %y[%i, %j] {bounds = proven}
-  %sum = reduce sum %s over i, j {acc = i64, order = chain} : i64
+  %sum = reduce sum %s over i, j {acc = i64, order = sequential} : i64
   store %sum to %z[0] {bounds = proven}
   return
 }
@@ -303,7 +303,7 @@ kernel @steps (%y: tensor<i64,[8]> out) {
     %p = iota %i : tile<i64; i>
     %q = call @twice(%p) : tile<i64; i>
     store %q to %y[%i] {bounds = clip}
-    %r = reduce sum %q over i {acc = i64, order = chain} : i64
+    %r = reduce sum %q over i {acc = i64, order = sequential} : i64
     %b = add %a, %r : i64
     yield %b
   } : i64

@@ -36,7 +36,7 @@ kernel @matmul.f32 types(T = f32) generics(BM = auto, BN = 64, D, E in {32, 64} 
     %acc = for %k: block<k> in %0 .. %K carry(%acc.1 = %1) {
       %2 = load %a[%i, %k] {bounds = clip, text = "a[i, k]"} : tile<f32; i k>
       %x = load %b[2*%k + %s - 1, -%j + M*%s + (K - 1)] else %z {bounds = else} : tile<f32; j k>
-      %3 = contraction %2, %x into %acc.1 over k {acc = f32, order = chain} : tile<f32; i j>
+      %3 = contraction %2, %x into %acc.1 over k {acc = f32, order = sequential} : tile<f32; i j>
       yield %3
     } : tile<f32; i j>
     %4 = lt %acc, %scale : tile<bool; i j>

@@ -47,32 +47,37 @@ TEST_CASE("sound ops pass") {
   CheckSound("%r = add %t, %u : tile<f32; i j>");
   CheckSound("%r = cast %t : tile<i8; i>");
   CheckSound("%c = lt %t, %f : tile<bool; i>\n%r = select %c, %f, %u : tile<f32; i j>");
-  CheckSound("%r = reduce sum %u over j, i {acc = f32, order = chain} : f32");
-  CheckSound("%r = contraction %u, %t into %t over j {acc = f32, order = chain} : tile<f32; i>");
+  CheckSound("%r = reduce sum %u over j, i {acc = f32, order = sequential} : f32");
+  CheckSound(
+      "%r = contraction %u, %t into %t over j {acc = f32, order = sequential} : tile<f32; i>");
   CheckSound("%r = call @twice(%u) : tile<f32; i j>");
   CheckSound("%r = load %x[%n, %i + %j] else %f {bounds = else} : tile<f32; i j>");
 }
 
 TEST_CASE("a loop that claims its numbers counts from 0 in steps of 1, from a counter of its own") {
   const std::string one = "%one = const 1 : i64\n%two = const 2 : i64\n";
-  const std::string claim = "loop %q in %zero .. %M step %one {claim = 0} {\nyield\n}\n";
-  CheckSound(one + claim + "loop %r in %zero .. %M step %one {claim = 1} {\nyield\n}");
-  CheckFault(one + "loop %q in %one .. %M step %one {claim = 0} {\nyield\n}",
+  const std::string dynamic_counter =
+      "loop %q in %zero .. %M step %one {dynamic_counter = 0} {\nyield\n}\n";
+  CheckSound(one + dynamic_counter +
+             "loop %r in %zero .. %M step %one {dynamic_counter = 1} {\nyield\n}");
+  CheckFault(one + "loop %q in %one .. %M step %one {dynamic_counter = 0} {\nyield\n}",
              "claims other numbers than 0, 1, 2");
-  CheckFault(one + "loop %q in %zero .. %M step %two {claim = 0} {\nyield\n}",
+  CheckFault(one + "loop %q in %zero .. %M step %two {dynamic_counter = 0} {\nyield\n}",
              "claims other numbers than 0, 1, 2");
-  CheckFault(one + "loop %q in %zero .. %M step %N {claim = 0} {\nyield\n}",
+  CheckFault(one + "loop %q in %zero .. %M step %N {dynamic_counter = 0} {\nyield\n}",
              "claims other numbers than 0, 1, 2");
+  CheckFault(one +
+                 "%s = loop %q in %zero .. %M step %one carry(%c = %f) {dynamic_counter = 0} "
+                 "{\nyield %c\n} : f32",
+             "claims its numbers and carries values");
   CheckFault(
-      one + "%s = loop %q in %zero .. %M step %one carry(%c = %f) {claim = 0} {\nyield %c\n} : f32",
-      "claims its numbers and carries values");
-  CheckFault(one + claim + "loop %r in %zero .. %M step %one {claim = 0} {\nyield\n}",
-             "claims from counter 0, as another loop does");
-  CheckFault(one + "loop %q in %zero .. %M step %one {claim = 1} {\nyield\n}",
+      one + dynamic_counter + "loop %r in %zero .. %M step %one {dynamic_counter = 0} {\nyield\n}",
+      "claims from counter 0, as another loop does");
+  CheckFault(one + "loop %q in %zero .. %M step %one {dynamic_counter = 1} {\nyield\n}",
              "claims from counter 1 of 1");
   CheckFault(one +
-                 "loop %q in %zero .. %M step %one {claim = 0} {\n"
-                 "loop %r in %zero .. %M step %one {claim = 1} {\nyield\n}\nyield\n}",
+                 "loop %q in %zero .. %M step %one {dynamic_counter = 0} {\n"
+                 "loop %r in %zero .. %M step %one {dynamic_counter = 1} {\nyield\n}\nyield\n}",
              "claims its numbers within such a loop");
 }
 
@@ -133,22 +138,24 @@ TEST_CASE("accesses") {
 }
 
 TEST_CASE("reductions") {
-  CheckFault("%r = reduce sum %t over j {acc = f32, order = chain} : tile<f32; i>",
+  CheckFault("%r = reduce sum %t over j {acc = f32, order = sequential} : tile<f32; i>",
              "is not the operands'");
-  CheckFault("%r = reduce sum %u over j, j {acc = f32, order = chain} : tile<f32; i>",
+  CheckFault("%r = reduce sum %u over j, j {acc = f32, order = sequential} : tile<f32; i>",
              "reduced twice");
-  CheckFault("%r = reduce sum %u over j {acc = f64, order = chain} : tile<f64; i>",
+  CheckFault("%r = reduce sum %u over j {acc = f64, order = sequential} : tile<f64; i>",
              "folds f32 in f64");
-  CheckFault("%r = reduce any %u over j {acc = f32, order = chain} : tile<f32; i>",
+  CheckFault("%r = reduce any %u over j {acc = f32, order = sequential} : tile<f32; i>",
              "not defined on f32");
-  CheckFault("%r = reduce sum %u over j {acc = f32, order = chain} : f32",
+  CheckFault("%r = reduce sum %u over j {acc = f32, order = sequential} : f32",
              "without the reduced axes");
-  CheckFault("%r = contraction %u, %u into %f over j {acc = f32, order = chain} : f32",
+  CheckFault("%r = contraction %u, %u into %f over j {acc = f32, order = sequential} : f32",
              "those that are left");
-  CheckFault("%r = contraction %u, %t into %u over j {acc = f32, order = chain} : tile<f32; i j>",
-             "those that are left");
-  CheckFault("%r = contraction %u, %t into %t over j {acc = f64, order = chain} : tile<f32; i>",
-             "multiplies f32 in f64");
+  CheckFault(
+      "%r = contraction %u, %t into %u over j {acc = f32, order = sequential} : tile<f32; i j>",
+      "those that are left");
+  CheckFault(
+      "%r = contraction %u, %t into %t over j {acc = f64, order = sequential} : tile<f32; i>",
+      "multiplies f32 in f64");
 }
 
 TEST_CASE("control flow") {

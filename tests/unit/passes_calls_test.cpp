@@ -11,7 +11,7 @@ constexpr const char* kKernel = R"(
 fn @row_max (%i: block<i>, %j: block<j>, %t: tile<f32; i j>) -> tile<f32; i> {
   axis i
   axis j
-  %m = reduce max %t over j {acc = f32, order = chain} : tile<f32; i>
+  %m = reduce max %t over j {acc = f32, order = sequential} : tile<f32; i>
   return %m
 }
 

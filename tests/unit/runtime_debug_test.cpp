@@ -29,7 +29,7 @@ std::int32_t Look(const kdl_args* args, kdl_core* core) {
   bool undefined = scratch[0] == 0xff && scratch[99] == 0xff;
   undefined = undefined && std::isnan(y[core->core_id]);
   std::memset(scratch, 0, 100);
-  const std::int64_t position = ++std::atomic_ref(core->launch->claims[0]);
+  const std::int64_t position = ++std::atomic_ref(core->launch->dynamic_counters[0]);
   y[core->core_id] = undefined ? static_cast<float>(position) : 0.0f;
   return KDL_DONE;
 }
@@ -61,7 +61,7 @@ struct Tables {
       variants[k].dims = dims;
       variants[k].param_count = 4;
       variants[k].dim_count = 1;
-      variants[k].claim_count = 1;
+      variants[k].dynamic_counter_count = 1;
       variants[k].scratch_bytes = 100;
       kernels[k] = {kernel_names[k], &variants[k], 1, 0};
     }

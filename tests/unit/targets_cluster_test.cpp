@@ -62,7 +62,7 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
     %acc = for %k: block<k> in %0 .. %K carry(%t = %init) {ahead = 2} {
       %x = load %a[%i, %k] {bounds = clip} : tile<f32; i k>
       %y = load %b[%k, %j] {bounds = clip} : tile<f32; j k>
-      %u = contraction %x, %y into %t over k {acc = f32, order = chain} : tile<f32; i j>
+      %u = contraction %x, %y into %t over k {acc = f32, order = sequential} : tile<f32; i j>
       yield %u
     } : tile<f32; i j>
     store %acc to %c[%i, %j] {bounds = clip}
@@ -84,7 +84,7 @@ kernel @adds dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %b: tensor<i32,[N,K]> i
     %acc = for %k: block<k> in %0 .. %K carry(%t = %init) {
       %x = load %a[%i, %k] {bounds = clip} : tile<i32; i k>
       %y = load %b[%j, %k] {bounds = clip} : tile<i32; j k>
-      %u = contraction %x, %y into %t over k {acc = i32, order = chain} : tile<i32; i j>
+      %u = contraction %x, %y into %t over k {acc = i32, order = sequential} : tile<i32; i j>
       yield %u
     } : tile<i32; i j>
     store %acc to %c[%j, %i] {bounds = clip}
@@ -141,7 +141,7 @@ kernel @stages dims(%M, %N, %K) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[M,K]>
     spmd (%o: i64 in %0 .. %M) {distribute = static} {
       %sum = for %k: block<k> in %0 .. %K carry(%s = %z) {ahead = 2} {
         %g = load %w[%o, %k] {bounds = clip} : tile<f32; k>
-        %p = reduce sum %g over k {acc = f32, order = chain} : f32
+        %p = reduce sum %g over k {acc = f32, order = sequential} : f32
         %n = add %s, %p : f32
         yield %n
       } : f32
@@ -173,7 +173,7 @@ kernel @parts dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %h: tensor<i32,[M,N]> 
     spmd (%r: i64 in %0 .. %M, %c: block<c> in %0 .. %N) {distribute = static} {
       %sum = for %k: block<k> in %0 .. %K carry(%s = %z) {
         %v = load %a[%r, %k] {bounds = clip} : tile<i32; k>
-        %p = reduce sum %v over k {acc = i32, order = chain} : i32
+        %p = reduce sum %v over k {acc = i32, order = sequential} : i32
         %n = add %s, %p : i32
         yield %n
       } : i32
@@ -186,7 +186,7 @@ kernel @parts dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %h: tensor<i32,[M,N]> 
     spmd (%o: i64 in %0 .. %M) {distribute = static} {
       %all = for %e: block<c> in %0 .. %N carry(%acc = %z) {
         %g = load %h[%o, %e] {bounds = clip} : tile<i32; c>
-        %b = reduce sum %g over c {acc = i32, order = chain} : i32
+        %b = reduce sum %g over c {acc = i32, order = sequential} : i32
         %m = add %acc, %b : i32
         yield %m
       } : i32

@@ -38,7 +38,7 @@ kernel @product dims(%M, %N, %K) (%a: tensor<A,[M,K]> in, %b: tensor<B,[K,N]> in
       %y = load %b[%kb, %jb] {bounds = clip} : tile<B; k j>
       %x.32 = cast %x : tile<i32; i k>
       %y.32 = cast %y : tile<i32; k j>
-      %next = contraction %x.32, %y.32 into %acc over k {acc = i32, order = chain} : tile<i32; i j>
+      %next = contraction %x.32, %y.32 into %acc over k {acc = i32, order = sequential} : tile<i32; i j>
       yield %next
     } : tile<i32; i j>
     store %sum to %c[%ib, %jb] {bounds = clip}

@@ -50,7 +50,7 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
     %acc = for %k: block<k> in %0 .. %K carry(%t = %init) {
       %x = load %a[%i, %k] {bounds = clip} : tile<f32; i k>
       %y = load %b[%k, %j] {bounds = clip} : tile<f32; j k>
-      %u = contraction %x, %y into %t over k {acc = f32, order = chain} : tile<f32; i j>
+      %u = contraction %x, %y into %t over k {acc = f32, order = sequential} : tile<f32; i j>
       yield %u
     } : tile<f32; i j>
     store %acc to %c[%i, %j] {bounds = clip}
@@ -84,7 +84,7 @@ TEST_CASE("narrow floats and integers contract in their accumulator") {
       %y = load %b[%j, %k] {bounds = clip} : tile<)" +
                       element + R"(; j k>
       %u = contraction %x, %y into %t over k {acc = )" +
-                      acc + ", order = chain} : tile<" + acc + R"(; i j>
+                      acc + ", order = sequential} : tile<" + acc + R"(; i j>
       yield %u
     } : tile<)" + acc +
                       R"(; i j>
@@ -581,7 +581,7 @@ kernel @order dims(%M, %N) (%x: tensor<f32,[M,N]> inout, %y: tensor<f32,[N]> in)
     %h = load %x[%i, 2] {bounds = proven} : tile<f32; i>
     %l = load %y[%k + 1] {bounds = proven} : tile<f32; k>
     %m = mul %h, %l : tile<f32; i k>
-    %o = reduce sum %m over k {acc = f32, order = chain} : tile<f32; i>
+    %o = reduce sum %m over k {acc = f32, order = sequential} : tile<f32; i>
     store %o to %x[%i, 4] {bounds = proven}
     store %one to %x[%i, 5] {bounds = proven}
     yield
@@ -604,11 +604,11 @@ kernel @live dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[M,N]> inout
     %base = broadcast %half : tile<f32; i>
     %r = for %j: block<j> in %0 .. %N carry(%s = %base) {
       %t = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
-      %sum = reduce sum %t over j {acc = f32, order = chain} : tile<f32; i>
+      %sum = reduce sum %t over j {acc = f32, order = sequential} : tile<f32; i>
       %s2 = fma %s, %half, %sum : tile<f32; i>
       %inner = for %k: block<k> in %0 .. %N carry(%w = %s) {
         %v = load %x[%i, %k] {bounds = clip} : tile<f32; i k>
-        %u = contraction %v, %t into %w over k, j {acc = f32, order = chain} : tile<f32; i>
+        %u = contraction %v, %t into %w over k, j {acc = f32, order = sequential} : tile<f32; i>
         %u2 = add %u, %s2 : tile<f32; i>
         yield %u2
       } : tile<f32; i>

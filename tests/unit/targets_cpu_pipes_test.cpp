@@ -245,7 +245,7 @@ kernel @k dims(%M, %N, %D) (%q: tensor<f32,[M,D]> in, %c: tensor<f32,[N,D]> in, 
       %p = for %d: block<d> in %0 .. %D carry(%z.1 = %z) {
         %x = load %q[%i, %d] {bounds = clip} : tile<f32; i d>
         %y = load %c[%j, %d] {bounds = clip} : tile<f32; j d>
-        %t = contraction %x, %y into %z.1 over d {acc = f32, order = chain} : tile<f32; i j>
+        %t = contraction %x, %y into %z.1 over d {acc = f32, order = sequential} : tile<f32; i j>
         yield %t
       } : tile<f32; i j>
       %w = mul %p, %half : tile<f32; i j>
@@ -253,7 +253,7 @@ kernel @k dims(%M, %N, %D) (%q: tensor<f32,[M,D]> in, %c: tensor<f32,[N,D]> in, 
       %s.2 = add %s.1, %r : tile<f32; i>
       %b = load %v[%j, %e] {bounds = clip} : tile<f32; j e>
       %n = broadcast %zero : tile<f32; i e>
-      %u = contraction %w, %b into %n over j {acc = f32, order = chain} : tile<f32; i e>
+      %u = contraction %w, %b into %n over j {acc = f32, order = sequential} : tile<f32; i e>
       %a.2 = fma %a.1, %s.2, %u : tile<f32; i e>
       yield %a.2, %s.2
     } : tile<f32; i e>, tile<f32; i>
@@ -277,7 +277,7 @@ kernel @k dims(%M, %N, %D) (%q: tensor<f32,[M,D]> in, %c: tensor<f32,[N,D]> in, 
     %p = for %d: block<d> in %0 .. %D carry(%z.1 = %z) {
       %x = load %q[%i, %d] {bounds = clip} : tile<f32; i d>
       %y = load %c[%j, %d] {bounds = clip} : tile<f32; j d>
-      %t = contraction %x, %y into %z.1 over d {acc = f32, order = chain} : tile<f32; i j>
+      %t = contraction %x, %y into %z.1 over d {acc = f32, order = sequential} : tile<f32; i j>
       yield %t
     } : tile<f32; i j>
     store %p to %o[%i, %j] {bounds = clip}

@@ -245,7 +245,7 @@ class RandomKernel {
     return inside;
   }
 
-  ir::OrderKind Order() { return Once(2) ? ir::OrderKind::Chain : ir::OrderKind::Lanes64; }
+  ir::OrderKind Order() { return Once(2) ? ir::OrderKind::Sequential : ir::OrderKind::Lanes64; }
 
   /// One or two of the axes, in any order, and those that are left.
   ir::AxisList Reduced(const std::vector<ir::AxisId>& axes, std::vector<ir::AxisId>& left) {

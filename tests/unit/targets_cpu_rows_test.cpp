@@ -159,7 +159,7 @@ kernel @decoded dims(%M, %N) (%x: tensor<f32,[M,N]> in, %v: tensor<f32,[N]> in, 
       %p = mul %s, %t : tile<f32; i>
       %n = broadcast %zero : tile<f32; j>
       %e = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
-      %w = contraction %p, %e into %n over i {acc = f32, order = chain} : tile<f32; j>
+      %w = contraction %p, %e into %n over i {acc = f32, order = sequential} : tile<f32; j>
       store %w to %z[%j] {bounds = clip}
       yield
     }

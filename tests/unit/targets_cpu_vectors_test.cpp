@@ -96,7 +96,7 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[K,M]> in, %b: tensor<f32,[N,K]>
     %s = for %k: block<k> in %0 .. %K carry(%acc = %t) {
       %x = load %a[%k, %i] {bounds = clip} : tile<f32; i k>
       %y = load %b[%j, %k] {bounds = clip} : tile<f32; j k>
-      %u = contraction %x, %y into %acc over k {acc = f32, order = chain} : tile<f32; i j>
+      %u = contraction %x, %y into %acc over k {acc = f32, order = sequential} : tile<f32; i j>
       yield %u
     } : tile<f32; i j>
     store %s to %c[%i, %j] {bounds = clip}
@@ -121,7 +121,7 @@ kernel @shared dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
     %t = broadcast %z : tile<f32; i j>
     %x = load %a[%i, %k] {bounds = clip} : tile<f32; i k>
     %y = load %b[%k, %j] {bounds = clip} : tile<f32; j k>
-    %u = contraction %x, %y into %t over k {acc = f32, order = chain} : tile<f32; i j>
+    %u = contraction %x, %y into %t over k {acc = f32, order = sequential} : tile<f32; i j>
     %v = add %y, %y : tile<f32; j k>
     store %u to %c[%i, %j] {bounds = clip}
     store %v to %d[%k, %j] {bounds = clip}

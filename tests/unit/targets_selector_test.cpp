@@ -95,7 +95,7 @@ $ends  %z = const $zero : $acc
     %sum = for %k: block<k> in %0 .. $(k) carry(%t = %start) {
       %x = load %a[%i, %k] {bounds = clip} : tile<$ea; i k>
       %y = load %b[%k, %j] {bounds = clip} : tile<$eb; j k>
-$widen      %u = contraction $x, $y into %t over k {acc = $acc, order = chain$unit} : tile<$acc; i j>
+$widen      %u = contraction $x, $y into %t over k {acc = $acc, order = sequential$unit} : tile<$acc; i j>
       yield %u
     } : tile<$acc; i j>
     store %sum to %c[%i, %j] {bounds = clip}

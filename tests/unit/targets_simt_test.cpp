@@ -42,7 +42,7 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
     %acc = for %k: block<k> in %0 .. %K carry(%t = %init) {
       %x = load %a[%i, %k] {bounds = clip} : tile<f32; i k>
       %y = load %b[%k, %j] {bounds = clip} : tile<f32; j k>
-      %u = contraction %x, %y into %t over k {acc = f32, order = chain} : tile<f32; i j>
+      %u = contraction %x, %y into %t over k {acc = f32, order = sequential} : tile<f32; i j>
       yield %u
     } : tile<f32; i j>
     store %acc to %c[%i, %j] {bounds = clip}
@@ -66,8 +66,8 @@ kernel @product dims(%M, %N, %K) (%a: tensor<bf16,[M,K]> in, %b: tensor<bf16,[K,
       %x = load %a[%i, %k] {bounds = clip} : tile<bf16; i k>
       %y = load %b[%k, %j] {bounds = clip} : tile<bf16; j k>
       %w = load %d[%j, %k] {bounds = clip} : tile<bf16; j k>
-      %u = contraction %x, %y into %p over k {acc = f32, order = chain, unit = "simt.mma_bf16"} : tile<f32; i j>
-      %v = contraction %w, %x into %q over k {acc = f32, order = chain, unit = "simt.mma_bf16"} : tile<f32; i j>
+      %u = contraction %x, %y into %p over k {acc = f32, order = sequential, unit = "simt.mma_bf16"} : tile<f32; i j>
+      %v = contraction %w, %x into %q over k {acc = f32, order = sequential, unit = "simt.mma_bf16"} : tile<f32; i j>
       yield %u, %v
     } : tile<f32; i j>, tile<f32; i j>
     store %s to %c[%i, %j] {bounds = clip}
@@ -90,7 +90,7 @@ kernel @product dims(%M, %N, %K) (%a: tensor<bf16,[M,K]> in, %b: tensor<bf16,[K,
     %s = for %k: block<k> in %0 .. %K carry(%p = %t) {
       %x = load %a[%i, %k] {bounds = clip} : tile<bf16; i k>
       %y = load %b[%k, %j] {bounds = clip} : tile<bf16; j k>
-      %u = contraction %x, %y into %p over k {acc = f32, order = chain, unit = "simt.mma_bf16"} : tile<f32; i j>
+      %u = contraction %x, %y into %p over k {acc = f32, order = sequential, unit = "simt.mma_bf16"} : tile<f32; i j>
       yield %u
     } : tile<f32; i j>
     store %s to %c[%i, %j] {bounds = clip}
@@ -113,7 +113,7 @@ kernel @boxes dims(%M, %N, %K, %H) (%a: tensor<bf16,[SIZES_A]> in, %b: tensor<bf
     %s = for %k: block<k> in %0 .. %H carry(%p = %t) {
       %x = load %a[PLACE_A] {bounds = clip} : tile<bf16; i k>
       %y = load %b[PLACE_B] {bounds = clip} : tile<bf16; j k>
-      %u = contraction %x, %y into %p over k {acc = f32, order = chain, unit = "simt.wgmma_bf16"} : tile<f32; i j>
+      %u = contraction %x, %y into %p over k {acc = f32, order = sequential, unit = "simt.wgmma_bf16"} : tile<f32; i j>
       yield %u
     } : tile<f32; i j>
     store %s to %c[%i, %j] {bounds = clip}
@@ -141,14 +141,14 @@ kernel @turns dims(%L, %S, %D, %H) (%q: tensor<bf16,[L,D]> in, %k: tensor<bf16,[
     %last = for %j: block<j> in %0 .. %H carry(%acc = %init) {
       %y = load %k[%j, %d] {bounds = clip} : tile<bf16; d j>
       %zero = broadcast %z : tile<f32; i j>
-      %s = contraction %x, %y into %zero over d {acc = f32, order = chain, unit = "simt.wgmma_bf16"} : tile<f32; i j>
-      %m = reduce max %s over j {acc = f32, order = chain} : tile<f32; i>
+      %s = contraction %x, %y into %zero over d {acc = f32, order = sequential, unit = "simt.wgmma_bf16"} : tile<f32; i j>
+      %m = reduce max %s over j {acc = f32, order = sequential} : tile<f32; i>
       %p = sub %s, %m : tile<f32; i j>
       %n = cast %p : tile<bf16; i j>
-      %f = reduce sum %p over j {acc = f32, order = chain} : tile<f32; i>
+      %f = reduce sum %p over j {acc = f32, order = sequential} : tile<f32; i>
       %w = load %v[%j, %e] {bounds = clip} : tile<bf16; e j>
       %scaled = mul %acc, %f : tile<f32; i e>
-      %u = contraction %n, %w into %scaled over j {acc = f32, order = chain, unit = "simt.wgmma_bf16"} : tile<f32; i e>
+      %u = contraction %n, %w into %scaled over j {acc = f32, order = sequential, unit = "simt.wgmma_bf16"} : tile<f32; i e>
       yield %u
     } : tile<f32; i e>
     store %last to %o[%i, %e] {bounds = clip}
@@ -172,7 +172,7 @@ kernel @scores dims(%L, %S, %D) (%q: tensor<bf16,[L,D]> in, %k: tensor<bf16,[S,D
     for %j: block<j> in %0 .. %S {
       %y = load %k[%j, %d] {bounds = clip} : tile<bf16; d j>
       %zero = broadcast %z : tile<f32; i j>
-      %u = contraction %x, %y into %zero over d {acc = f32, order = chain, unit = "simt.wgmma_bf16"} : tile<f32; i j>
+      %u = contraction %x, %y into %zero over d {acc = f32, order = sequential, unit = "simt.wgmma_bf16"} : tile<f32; i j>
       store %u to %o[%i, %j] {bounds = clip}
       yield
     }
@@ -207,7 +207,7 @@ kernel @adds dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %b: tensor<i32,[N,K]> i
     %acc = for %k: block<k> in %0 .. %K carry(%t = %init) {
       %x = load %a[%i, %k] {bounds = clip} : tile<i32; i k>
       %y = load %b[%j, %k] {bounds = clip} : tile<i32; j k>
-      %u = contraction %y, %x into %t over k {acc = i32, order = chain} : tile<i32; i j>
+      %u = contraction %y, %x into %t over k {acc = i32, order = sequential} : tile<i32; i j>
       yield %u
     } : tile<i32; i j>
     store %acc to %c[%i, %j] {bounds = clip}
@@ -231,7 +231,7 @@ kernel @scaled dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
     %acc = for %k: block<k> in %0 .. %K carry(%t = %init) {
       %x = load %a[%i, %k] {bounds = clip} : tile<f32; i k>
       %y = load %b[%k, %j] {bounds = clip} : tile<f32; j k>
-      %u = contraction %x, %y into %init over k {acc = f32, order = chain} : tile<f32; i j>
+      %u = contraction %x, %y into %init over k {acc = f32, order = sequential} : tile<f32; i j>
       %p = mul %t, %f : tile<f32; i j>
       %n = add %p, %u : tile<f32; i j>
       yield %n
@@ -255,12 +255,12 @@ kernel @two dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[N,K]> in
     %x = load %a[%i, %k] {bounds = clip} : tile<f32; i k>
     %y = load %b[%j, %k] {bounds = clip} : tile<f32; j k>
     %t = load %c[%j, %i] {bounds = clip} : tile<f32; i j>
-    %u = contraction %x, %y into %t over k {acc = f32, order = chain} : tile<f32; i j>
-    %m = reduce max %u over j {acc = f32, order = chain} : tile<f32; i>
+    %u = contraction %x, %y into %t over k {acc = f32, order = sequential} : tile<f32; i j>
+    %m = reduce max %u over j {acc = f32, order = sequential} : tile<f32; i>
     %e = sub %u, %m : tile<f32; i j>
     store %e to %c[%j, %i] {bounds = clip}
     %v = broadcast %z : tile<f32; i k>
-    %w = contraction %y, %u into %v over j {acc = f32, order = chain} : tile<f32; i k>
+    %w = contraction %y, %u into %v over j {acc = f32, order = sequential} : tile<f32; i k>
     store %w to %d[%k, %i] {bounds = clip}
     yield
   }
@@ -276,7 +276,7 @@ kernel @rows dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out) 
   spmd (%r: block<r> in %0 .. %R, %c: block<c> in %0 .. %C) {distribute = static} {
     %v = load %x[%r, %c] {bounds = clip} : tile<f32; r c>
     %m = reduce max %v over c {acc = f32, order = lanes64} : tile<f32; r>
-    %s = reduce sum %v over c {acc = f32, order = chain} : tile<f32; r>
+    %s = reduce sum %v over c {acc = f32, order = sequential} : tile<f32; r>
     %d = sub %v, %m : tile<f32; r c>
     %e = mul %d, %s : tile<f32; r c>
     store %e to %y[%r, %c] {bounds = clip}

@@ -33,7 +33,7 @@ std::string MatmulText(std::string_view generics) {
     %acc = for %k: block<k> in %0 .. %K carry(%t = %1) {
       %2 = load %a[%i, %k] {bounds = clip} : tile<f32; i k>
       %x = load %b[%k, %j] {bounds = clip} : tile<f32; j k>
-      %3 = contraction %2, %x into %t over k {acc = f32, order = chain} : tile<f32; i j>
+      %3 = contraction %2, %x into %t over k {acc = f32, order = sequential} : tile<f32; i j>
       yield %3
     } : tile<f32; i j>
     store %acc to %c[%i, %j] {bounds = clip}

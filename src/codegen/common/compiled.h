@@ -66,9 +66,9 @@ struct KernelCode {
   std::vector<std::string> stages;  ///< symbols of what starts each stage's coroutine
   std::string
       resumable;  ///< symbol of what starts the coroutine of a kernel with barriers; else empty
-  int64_t frame_bytes = 0;    ///< of a core, where there are barriers
-  int64_t claim_count = 0;    ///< counters of a launch, from which loops take their numbers
-  int64_t scratch_bytes = 0;  ///< the coroutines' frames too, once they are split
+  int64_t frame_bytes = 0;            ///< of a core, where there are barriers
+  int64_t dynamic_counter_count = 0;  ///< counters of a launch, from which loops take their numbers
+  int64_t scratch_bytes = 0;          ///< the coroutines' frames too, once they are split
   std::vector<TrapLocation> locations;
   /// The kernel as the interpreter runs it: its name in the images' KIR text. Empty: a level below has the same.
   std::string reference;

@@ -47,7 +47,7 @@ enum class Ending : int32_t { Done = 0, Trapped = -1, Stopped = -2 };
 
 /// Of a loop that claims its numbers: the launch's counter, and on the core's stack the numbers of the loop's runs that it has
 /// left and the one that it holds for the next.
-struct ClaimState {
+struct DynamicState {
   llvm::Value* counter = nullptr;
   llvm::Value* before = nullptr;
   llvm::Value* taken = nullptr;
@@ -79,11 +79,12 @@ struct Emitter {
   llvm::Value* trap = nullptr;  ///< where the kdl_trap is written
   llvm::Value* core_id = nullptr;
   llvm::Value* core_num = nullptr;
-  llvm::Value* stop = nullptr;          ///< address of kdl_launch.stop; null: nobody looks
-  llvm::Value* claims = nullptr;        ///< kdl_launch.claims, where a loop takes from them
-  llvm::Value* frame = nullptr;         ///< kdl_core.frame, where the kernel has barriers
-  llvm::Value* core_slot = nullptr;     ///< and where in it the kdl_core of the present call is
-  llvm::Value* scratch = nullptr;       ///< null where that may change
+  llvm::Value* stop = nullptr;  ///< address of kdl_launch.stop; null: nobody looks
+  llvm::Value* dynamic_counters =
+      nullptr;                       ///< kdl_launch.dynamic_counters, where a loop takes from them
+  llvm::Value* frame = nullptr;      ///< kdl_core.frame, where the kernel has barriers
+  llvm::Value* core_slot = nullptr;  ///< and where in it the kdl_core of the present call is
+  llvm::Value* scratch = nullptr;    ///< null where that may change
   llvm::BasicBlock* stopped = nullptr;  ///< leaves early; made by the first poll
   TrapExit trap_exit;
   ScratchPlan scratch_plan;
@@ -97,7 +98,7 @@ struct Emitter {
   std::unordered_map<const ir::Value*, llvm::Value*> scalars;
   std::unordered_map<const ir::Value*, Memory> memories;
   std::unordered_map<const ir::Value*, RingMemory> rings;
-  std::unordered_map<const ir::Op*, ClaimState> claim_states;
+  std::unordered_map<const ir::Op*, DynamicState> dynamic_states;
 
   Emitter(llvm::Module& m, const AbiTypes& types, const ir::Function& k, KernelCode& c, Names& n)
       : module(m), abi(types), kernel(k), code(c), names(n), builder(m.getContext()) {}
@@ -165,12 +166,12 @@ void EmitAtomicUpdate(Emitter& emitter, ir::Op* op);
 /// One turn of a loop; it looks first whether another core has trapped where `polls` says so.
 void EmitLoopBody(Emitter& emitter, const ir::Region* region, bool polls);
 
-// ops/claims.cpp
+// ops/dynamic_counters.cpp
 /// How many counters the loops of a kernel take numbers from.
-int64_t CountClaims(const ir::Function& kernel);
-/// Makes `claim_states` for the loops to be emitted that claim their numbers.
-void PrepareClaims(Emitter& emitter);
-void EmitClaimingLoop(Emitter& emitter, ir::Op* op);
+int64_t CountDynamicCounters(const ir::Function& kernel);
+/// Makes `dynamic_states` for the loops to be emitted that claim their numbers.
+void PrepareDynamicCounters(Emitter& emitter);
+void EmitDynamicLoop(Emitter& emitter, ir::Op* op);
 
 // regions.cpp
 /// A piece of memory that does not change its place, and which others it overlaps.

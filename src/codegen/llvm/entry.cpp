@@ -48,9 +48,9 @@ void ReadCore(Emitter& emitter) {
   if (emitter.scratch_plan.scratch_bytes > 0 && !emitter.core_slot)
     emitter.scratch = LoadAligned(emitter, core, kdl_core_fields::scratch, "scratch");
   llvm::Value* launch = LoadField(emitter, type, core, kdl_core_fields::launch, "launch");
-  if (emitter.code.claim_count > 0)
-    emitter.claims =
-        LoadField(emitter, emitter.abi.kdl_launch, launch, kdl_launch_fields::claims, "claims");
+  if (emitter.code.dynamic_counter_count > 0)
+    emitter.dynamic_counters = LoadField(emitter, emitter.abi.kdl_launch, launch,
+                                         kdl_launch_fields::dynamic_counters, "claims");
   emitter.stop = FieldAddress(emitter, emitter.abi.kdl_launch, launch, kdl_launch_fields::stop);
   emitter.trap = FieldAddress(emitter, type, core, kdl_core_fields::trap);
 }
@@ -113,14 +113,14 @@ void EmitPrologue(Emitter& emitter) {
   ReadDims(emitter);
   ReadScalars(emitter);
   PrepareMemories(emitter);
-  PrepareClaims(emitter);
+  PrepareDynamicCounters(emitter);
 }
 
 void EmitKernel(Emitter& emitter) {
   DeclareEntry(emitter);
   emitter.scratch_plan = PlanScratch(emitter.kernel);
   emitter.code.scratch_bytes = emitter.scratch_plan.scratch_bytes;
-  emitter.code.claim_count = CountClaims(emitter.kernel);
+  emitter.code.dynamic_counter_count = CountDynamicCounters(emitter.kernel);
   auto& builder = emitter.builder;
   builder.SetInsertPoint(llvm::BasicBlock::Create(emitter.context(), "entry", emitter.function));
   if (HasBarriers(emitter.kernel)) {

@@ -22,7 +22,7 @@ size_t PlaceOf(const Instruction& instruction, const CombineState& state) {
   return static_cast<size_t>(state.points.offset(0) + inner);
 }
 
-void StartChain(Activation& here, const Instruction& instruction, CombineState& state) {
+void StartSequence(Activation& here, const Instruction& instruction, CombineState& state) {
   size_t count = instruction.results.size();
   state.accumulators.resize(count);
   for (size_t i = 0; i < count; ++i)
@@ -65,7 +65,8 @@ void BeginTerm(Frame& frame, CombineState& state) {
 
 /// Goes on to the next term that there is, of this element or of a later one; false: all are done.
 bool BeginNext(Frame& frame, CombineState& state) {
-  for (; !state.points.done(); state.points.Next(), StartChain(*frame.here, *frame.owner, state)) {
+  for (; !state.points.done();
+       state.points.Next(), StartSequence(*frame.here, *frame.owner, state)) {
     if (!state.terms.done()) {
       BeginTerm(frame, state);
       return true;
@@ -99,7 +100,7 @@ void StartCombine(Core& core, Activation& here, const Instruction& instruction) 
   std::vector<AxisRange> kept(ranges.begin(), ranges.begin() + split);
   for (size_t i = 0; i < instruction.results.size(); ++i)
     state.outputs.push_back(MakeTile(IsScan(instruction) ? tile->ranges : kept));
-  StartChain(here, instruction, state);
+  StartSequence(here, instruction, state);
   core.frames.push_back(
       {&here, &here.code->blocks[instruction.regions[0]], 0, &instruction, std::move(state)});
   Frame& frame = core.frames.back();

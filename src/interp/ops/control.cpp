@@ -49,11 +49,11 @@ void BeginIteration(Frame& frame) {
 }
 
 /// The next of a run's `count` numbers that this core runs; nothing: the run has no more.
-std::optional<int64_t> Claim(Core& core, const Instruction& loop, int64_t count) {
+std::optional<int64_t> DynamicCounter(Core& core, const Instruction& loop, int64_t count) {
   KDL_CHECK(core.facts.launch, "'{}' claims its numbers outside of a launch",
             loop.op->info().spelling);
-  ClaimState& own = core.claims[loop.op];
-  if (!own.taken) own.taken = core.facts.launch->Claim(loop.op);
+  DynamicState& own = core.dynamic_counters[loop.op];
+  if (!own.taken) own.taken = core.facts.launch->DynamicCounter(loop.op);
   int64_t number = *own.taken - own.before;
   if (number >= count) {
     own.before += count;
@@ -142,9 +142,9 @@ std::pair<int64_t, int64_t> ShareOf(const CoreFacts& facts, int64_t total) {
   return {begin, begin + share + (facts.core_id < more ? 1 : 0)};
 }
 
-void StartClaiming(Core& core, Activation& here, const Instruction& instruction) {
+void StartDynamic(Core& core, Activation& here, const Instruction& instruction) {
   LoopState state{0, ScalarAt(here, instruction, 1), 1, 0};
-  std::optional<int64_t> first = Claim(core, instruction, std::max<int64_t>(state.hi, 0));
+  std::optional<int64_t> first = DynamicCounter(core, instruction, std::max<int64_t>(state.hi, 0));
   if (!first) return;
   state.next = *first;
   Frame& frame = Push(core, here, instruction, 0);
@@ -152,9 +152,9 @@ void StartClaiming(Core& core, Activation& here, const Instruction& instruction)
   BeginIteration(frame);
 }
 
-void YieldClaiming(Core& core, Frame& frame) {
+void YieldDynamic(Core& core, Frame& frame) {
   auto& state = std::get<LoopState>(frame.control);
-  std::optional<int64_t> next = Claim(core, *frame.owner, state.hi);
+  std::optional<int64_t> next = DynamicCounter(core, *frame.owner, state.hi);
   if (!next) return core.frames.pop_back();
   state.next = *next;
   BeginIteration(frame);
@@ -269,7 +269,7 @@ void StartCut(Core& core, Activation& here, const Instruction& instruction) {
 }
 
 void StartLoop(Core& core, Activation& here, const Instruction& instruction) {
-  if (instruction.claims) return StartClaiming(core, here, instruction);
+  if (instruction.dynamic_counters) return StartDynamic(core, here, instruction);
   int64_t step = ScalarAt(here, instruction, 2);
   if (step <= 0) return core.Stop({KDL_TRAP_STEP, instruction.op, -1, step, 0});
   if (instruction.op->HasAttr(ir::AttrKey::Team))
@@ -295,7 +295,7 @@ void StartSpmd(Core& core, Activation& here, const Instruction& instruction) {
   if (std::ranges::count(state.counts, 0) > 0) total = 0;
   if (overflow && total != 0) return core.Break(instruction, "has a domain of 2^63 blocks or more");
   if (IsDynamic(instruction.op)) {
-    std::optional<int64_t> first = Claim(core, instruction, total);
+    std::optional<int64_t> first = DynamicCounter(core, instruction, total);
     state.end = total;
     state.block = first.value_or(total);
   } else if (IsGrouped(instruction.op)) {
@@ -379,14 +379,14 @@ void StartCall(Core& core, Activation& here, const Instruction& instruction) {
 }
 
 void YieldLoop(Core& core, Frame& frame, const Instruction& yield) {
-  frame.owner->claims ? YieldClaiming(core, frame) : YieldCounted(core, frame, yield);
+  frame.owner->dynamic_counters ? YieldDynamic(core, frame) : YieldCounted(core, frame, yield);
 }
 
 void YieldSpmd(Core& core, Frame& frame, const Instruction&) {
   auto& state = std::get<SpmdState>(frame.control);
   bool dynamic = IsDynamic(frame.owner->op);
   std::optional<int64_t> next =
-      dynamic ? Claim(core, *frame.owner, state.end) : std::optional(state.block + 1);
+      dynamic ? DynamicCounter(core, *frame.owner, state.end) : std::optional(state.block + 1);
   if (!next || *next == state.end) return core.frames.pop_back();
   state.block = *next;
   BeginSpmdBlock(frame);

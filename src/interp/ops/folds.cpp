@@ -63,7 +63,7 @@ template <class Add>
 uint64_t FoldTerms(const FoldPlan& plan, PointWalk& walk, size_t last_axis, uint64_t start,
                    Add add) {
   walk.Restart();
-  if (plan.order == ir::OrderKind::Chain) {
+  if (plan.order == ir::OrderKind::Sequential) {
     uint64_t acc = start;
     for (; !walk.done(); walk.Next()) acc = add(acc, walk);
     return acc;

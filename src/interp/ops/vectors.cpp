@@ -64,9 +64,9 @@ void RunZip(Core&, Activation& here, const Instruction& instruction) {
 
 void RunVectorMma(Core&, Activation& here, const Instruction& instruction) {
   const ir::MatrixInstruction& mma = *instruction.fold->mma;
-  bool in_chain = instruction.op->HasAttr(ir::AttrKey::Part);
-  int chain = in_chain ? static_cast<int>(instruction.op->attr<ir::AttrKey::Part>()) : 0;
-  auto depth = static_cast<size_t>(in_chain ? ir::GroupOf(mma) : mma.depth);
+  bool in_sequence = instruction.op->HasAttr(ir::AttrKey::Part);
+  int chain = in_sequence ? static_cast<int>(instruction.op->attr<ir::AttrKey::Part>()) : 0;
+  auto depth = static_cast<size_t>(in_sequence ? ir::GroupOf(mma) : mma.depth);
   size_t lanes = static_cast<size_t>(ir::Lanes(instruction.op->result()->type()));
   std::vector<uint64_t> accs(lanes);
   const uint64_t* start = ElementsOf(here, instruction.operands[ir::VectorMmaOp::at_acc]);
@@ -81,8 +81,8 @@ void RunVectorMma(Core&, Activation& here, const Instruction& instruction) {
   for (size_t lane = 0; lane < lanes; ++lane) {
     const uint64_t* a = of_lane(factors[0], lane);
     const uint64_t* b = of_lane(factors[1], lane);
-    accs[lane] = in_chain ? ir::RunChain(mma, chain, start[lane], a, b)
-                          : ir::RunStep(mma, start[lane], a, b);
+    accs[lane] = in_sequence ? ir::RunSequence(mma, chain, start[lane], a, b)
+                             : ir::RunStep(mma, start[lane], a, b);
   }
   Slot target = instruction.results[0];
   if (target.kind == SlotKind::Scalar) {

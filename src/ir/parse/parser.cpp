@@ -382,7 +382,7 @@ std::unique_ptr<Module> Parse(const SourceManager& sources, FileId file, Context
   for (const Assumed& assumed : assumptions) reader.Refuse(diagnostics, assumed);
   if (!assumptions.empty()) return nullptr;
   reader.PlaceOps(sources);
-  ForgetClaims(*module);
+  ForgetDynamicCounters(*module);
   // A check may not stand everywhere.
   return reader.ReportFaults(diagnostics) ? nullptr : std::move(module);
 }

@@ -31,7 +31,7 @@ bool IsBelowTileLevel(const Op* op) {
          std::ranges::any_of(op->results(), HoldsElements);
 }
 
-/// The assumptions that ForgetClaims takes back or checks; texts with others are refused.
+/// The assumptions that ForgetDynamicCounters takes back or checks; texts with others are refused.
 constexpr AttrKey kRestored[] = {AttrKey::BoundsMode, AttrKey::Leading, AttrKey::Domain,
                                  AttrKey::Scope};
 
@@ -236,7 +236,7 @@ void NameGuards(Module& module) {
   }
 }
 
-void ForgetClaims(Module& module) {
+void ForgetDynamicCounters(Module& module) {
   for (Function* function : module.functions()) {
     std::vector<Op*> blocks;
     std::vector<Op*> views;

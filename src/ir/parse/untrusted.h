@@ -35,6 +35,6 @@ void NameGuards(Module& module);
 /// Takes back what the text claims and no one has proven: accesses are guarded, until check-bounds proves them anew, a block is
 /// checked to be no longer than its axis, loops of one domain whose blocks may differ are of none, and what programs allocate or
 /// return starts with zeros. FindAssumptions has found nothing.
-void ForgetClaims(Module& module);
+void ForgetDynamicCounters(Module& module);
 
 }  // namespace kdl::ir

@@ -72,7 +72,7 @@ std::string CutFault(const Op& op, const Module&) {
 }
 
 /// A loop whose numbers the cores of a launch claim: 0, 1, 2 …, each on one core, from a counter that no other loop takes.
-std::string ClaimFault(const Op& op) {
+std::string DynamicCounterFault(const Op& op) {
   auto is_const = [&](size_t operand, int64_t value) {
     const Op* def = op.operand(operand)->def();
     return def && def->kind() == OpKind::Const && def->attr<AttrKey::Bits>() == value;
@@ -81,24 +81,26 @@ std::string ClaimFault(const Op& op) {
   if (!is_const(0, 0) || !is_const(2, 1)) return "claims other numbers than 0, 1, 2 …";
   const Region* body = op.parent_region();
   for (; body->parent(); body = body->parent()->parent_region()) {
-    if (body->parent()->HasAttr(AttrKey::Claim)) return "claims its numbers within such a loop";
+    if (body->parent()->HasAttr(AttrKey::DynamicCounter))
+      return "claims its numbers within such a loop";
   }
   int64_t loops = 0;
   int64_t same = 0;
-  auto claim = op.attr<AttrKey::Claim>();
+  auto dynamic_counter = op.attr<AttrKey::DynamicCounter>();
   Walk(body, [&](const Op* other) {
-    if (!other->HasAttr(AttrKey::Claim)) return;
+    if (!other->HasAttr(AttrKey::DynamicCounter)) return;
     ++loops;
-    same += other->attr<AttrKey::Claim>() == claim ? 1 : 0;
+    same += other->attr<AttrKey::DynamicCounter>() == dynamic_counter ? 1 : 0;
   });
-  if (same != 1) return fmt::format("claims from counter {}, as another loop does", claim);
-  bool known = 0 <= claim && claim < loops;
-  return known ? "" : fmt::format("claims from counter {} of {}", claim, loops);
+  if (same != 1)
+    return fmt::format("claims from counter {}, as another loop does", dynamic_counter);
+  bool known = 0 <= dynamic_counter && dynamic_counter < loops;
+  return known ? "" : fmt::format("claims from counter {} of {}", dynamic_counter, loops);
 }
 
 std::string TeamFault(const Op& op) {
   if (!op.results().empty()) return "workers carry nothing from one to the next";
-  if (op.HasAttr(AttrKey::Claim) || op.HasAttr(AttrKey::Breaks))
+  if (op.HasAttr(AttrKey::DynamicCounter) || op.HasAttr(AttrKey::Breaks))
     return "turns of a team's are all run, each by its worker";
   for (const Op* outer = op.parent_region()->parent(); outer;
        outer = outer->parent_region()->parent()) {
@@ -119,7 +121,7 @@ std::string LoopFault(const Op& op, const Module&) {
   std::string fault = AheadFault(op);
   if (fault.empty()) fault = CarryFault(op, op.Segment(LoopOp::at_inits), 1);
   if (fault.empty() && op.HasAttr(AttrKey::Team)) fault = TeamFault(op);
-  return fault.empty() && op.HasAttr(AttrKey::Claim) ? ClaimFault(op) : fault;
+  return fault.empty() && op.HasAttr(AttrKey::DynamicCounter) ? DynamicCounterFault(op) : fault;
 }
 
 /// Whether what makes the value in the stage can be computed before it, too.

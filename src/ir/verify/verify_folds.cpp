@@ -48,7 +48,8 @@ std::string InstructionFault(const Op& op, const Module& module) {
   Name name = op.attr<AttrKey::Instruction>();
   const MatrixInstruction* instruction = FindInstruction(module.context(), name);
   if (!instruction) return fmt::format("there is no matrix instruction '{}'", name.text());
-  if (op.attr<AttrKey::Order>() != OrderKind::Chain) return "a unit takes its steps in a chain";
+  if (op.attr<AttrKey::Order>() != OrderKind::Sequential)
+    return "a unit takes its steps in a chain";
   Scalar a = op.operand(0)->type()->scalar;
   Scalar b = op.operand(1)->type()->scalar;
   bool is_acc = a == instruction->acc && b == instruction->acc;
@@ -87,7 +88,7 @@ std::string ContractionFault(const Op& op, const Module& module) {
   for (const Value* plus : op.Segment(ContractionOp::at_plus)) {
     bool is_tile = IsTile(plus->type()) && plus->type()->scalar == acc && IsInteger(acc) &&
                    Includes(into->axes, plus->type()->axes);
-    if (!is_tile || op.attr<AttrKey::Order>() != OrderKind::Chain)
+    if (!is_tile || op.attr<AttrKey::Order>() != OrderKind::Sequential)
       return "'plus' is no tile of integers over axes of a chain's result";
   }
   std::string fault = InstructionFault(op, module);

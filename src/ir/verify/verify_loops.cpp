@@ -242,11 +242,11 @@ std::string VectorMmaFault(const Op& op, const Module& module) {
   if (!instruction) return "there is no such unit";
   VectorMmaOp step(const_cast<Op*>(&op));
   Type acc = step.acc()->type();
-  bool in_chain = op.HasAttr(AttrKey::Part);
-  if (in_chain && (instruction->order != StepOrder::TwoChains || op.attr<AttrKey::Part>() < 0 ||
-                   op.attr<AttrKey::Part>() > 1))
+  bool in_sequence = op.HasAttr(AttrKey::Part);
+  if (in_sequence && (instruction->order != StepOrder::TwoSequences ||
+                      op.attr<AttrKey::Part>() < 0 || op.attr<AttrKey::Part>() > 1))
     return "there is no such chain";
-  int depth = in_chain ? GroupOf(*instruction) : instruction->depth;
+  int depth = in_sequence ? GroupOf(*instruction) : instruction->depth;
   bool is_acc = (IsScalar(acc) || IsVector(acc)) && acc->scalar == instruction->acc;
   if (!is_acc || step.result()->type() != acc) return "the accumulator is not the unit's";
   auto fits = [&](Type factors, Scalar scalar) {

@@ -100,7 +100,7 @@ std::string InsteadFault(const Op& op) {
   const std::vector<Use>& uses = op.result()->uses();
   bool goes_on = uses.size() == 1 && uses[0].user->kind() == OpKind::Contraction &&
                  uses[0].operand == uses[0].user->SegmentBegin(ContractionOp::at_into) &&
-                 uses[0].user->attr<AttrKey::Order>() == OrderKind::Chain;
+                 uses[0].user->attr<AttrKey::Order>() == OrderKind::Sequential;
   return goes_on ? "" : "no contraction in a chain goes on from the tile";
 }
 
@@ -121,9 +121,9 @@ std::string LoadTileFault(const Op& op, const Module&) {
   return "";
 }
 
-bool IsChain(const Op* op) {
+bool IsSequential(const Op* op) {
   bool folds = op->kind() == OpKind::Reduce || op->kind() == OpKind::Contraction;
-  return folds && op->attr<AttrKey::Order>() == OrderKind::Chain;
+  return folds && op->attr<AttrKey::Order>() == OrderKind::Sequential;
 }
 
 std::string StoreTileFault(const Op& op, const Module&) {
@@ -136,7 +136,8 @@ std::string StoreTileFault(const Op& op, const Module&) {
       !fault.empty())
     return fault;
   const Op* maker = op.operand(0)->def();
-  if (maker && IsChain(maker)) return "";  // its elements stand in registers until they are put
+  if (maker && IsSequential(maker))
+    return "";  // its elements stand in registers until they are put
   if (!maker || maker->parent_region() != op.parent_region())
     return "the tile is not made in this block";
   for (const Op* between = maker->next(); between != &op; between = between->next()) {

@@ -24,7 +24,8 @@ bool IsBlockOf(const Value* value, ir::AxisId axis) {
 
 /// Whether a contraction goes on in the chain that its loop carries, and nothing else sees where a turn ends.
 bool GoesOn(const Op* op, ir::AxisId axis) {
-  if (op->kind() != OpKind::Contraction || op->attr<AttrKey::Order>() != ir::OrderKind::Chain ||
+  if (op->kind() != OpKind::Contraction ||
+      op->attr<AttrKey::Order>() != ir::OrderKind::Sequential ||
       op->attr<AttrKey::Axes>()[0] != axis)
     return false;
   const Op* loop = op->parent_region()->parent();

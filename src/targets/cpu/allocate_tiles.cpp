@@ -235,7 +235,7 @@ class TilePlacer {
       case OpKind::Reduce:
       case OpKind::Contraction:
         return op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64 ? PlaceLanes(op)
-                                                                    : PlaceChain(op);
+                                                                    : PlaceSequence(op);
       case OpKind::Fold:
       case OpKind::Scan:
         return PlaceCombined(op);
@@ -355,7 +355,7 @@ class TilePlacer {
   }
 
   /// Register blocks read what walks their columns by vectors, and go on from what stands in the result's tile buffer, if they can.
-  void PlaceChain(Op* op) {
+  void PlaceSequence(Op* op) {
     std::optional<AxisId> column = RegisterBlock::Of(kernel_, *op).column;
     Value* into = op->kind() == OpKind::Contraction ? ir::ContractionOp(op).into() : nullptr;
     size_t terms = into ? size_t{ir::ContractionOp::at_into} : op->operands().size();

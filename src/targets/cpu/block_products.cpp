@@ -88,7 +88,7 @@ class ProductBlocker {
  private:
   /// Whether all of the fold's chains run at once, and nothing else than what follows it reads what it makes.
   static bool IsWhole(const Op* fold) {
-    if (fold->attr<AttrKey::Order>() != ir::OrderKind::Chain) return false;
+    if (fold->attr<AttrKey::Order>() != ir::OrderKind::Sequential) return false;
     std::vector<Op*> followers = FollowersOf(fold);
     const auto& uses = fold->result()->uses();
     return !uses.empty() && std::ranges::all_of(uses, [&](const ir::Use& use) {

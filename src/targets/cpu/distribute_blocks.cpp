@@ -22,7 +22,7 @@
 //
 // Blocks that are dealt dynamically go to whoever is free: each core takes the next number from a counter of the launch.
 //
-//   spmd (%i: block<i> in %lo .. %hi) {distribute = dynamic} { … }   ->   loop %n in 0 .. %count step 1 {claim = 0} { … }
+//   spmd (%i: block<i> in %lo .. %hi) {distribute = dynamic} { … }   ->   loop %n in 0 .. %count step 1 {dynamic_counter = 0} { … }
 //
 // Where no result depends on how long an spmd's blocks are, they are made equally long and numerous enough for the cores;
 // and where a block goes over rows several times, shorter where so many rows would leave the nearest cache meanwhile. Rows that
@@ -57,7 +57,7 @@ class Distributor {
       total = total ? builder_.Mul(total, counts.back()) : counts.back();
     }
     Op* loop = op->attr<AttrKey::Distribute>() == ir::DistributionKind::Dynamic
-                   ? MakeClaimingLoop(op, total)
+                   ? MakeDynamicLoop(op, total)
                    : MakeShareLoop(builder_, op, core_id, total, core_num);
 
     Value* rest = loop->region()->param(0);
@@ -122,10 +122,10 @@ class Distributor {
   }
 
   /// A loop in place of `op` over all blocks, each of which one core takes.
-  Op* MakeClaimingLoop(Op* op, Value* total) {
+  Op* MakeDynamicLoop(Op* op, Value* total) {
     Value* zero = builder_.I64(0);
     Op* loop = MakeLoopInPlace(builder_, op, zero, total, builder_.I64(1));
-    loop->SetAttr(ir::MakeAttr<ir::AttrKey::Claim>(claims_++));
+    loop->SetAttr(ir::MakeAttr<ir::AttrKey::DynamicCounter>(dynamic_counters_++));
     return loop;
   }
 
@@ -208,7 +208,7 @@ class Distributor {
   ir::Function& kernel_;
   const ProcessorFacts& facts_;
   ir::Builder builder_;
-  int64_t claims_ = 0;
+  int64_t dynamic_counters_ = 0;
 };
 
 }  // namespace

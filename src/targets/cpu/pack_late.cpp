@@ -153,7 +153,7 @@ void RunPackLate(PassContext& context, ir::Function& kernel) {
   KernelShape shape{kernel, FactsOf(context), AxisOrder(kernel)};
   std::vector<Sinking> found;
   for (Op* op : OpsOfKind(kernel, OpKind::Contraction)) {
-    if (op->attr<ir::AttrKey::Order>() != ir::OrderKind::Chain) continue;
+    if (op->attr<ir::AttrKey::Order>() != ir::OrderKind::Sequential) continue;
     for (size_t i : {size_t{ir::ContractionOp::at_a}, size_t{ir::ContractionOp::at_b}}) {
       if (Op* put = PackOf(shape, op, op->operand(i))) {
         found.push_back({op, put, RegisterBlock::Of(shape, *op)});

@@ -24,9 +24,9 @@ namespace kdl::cpu {
 
 namespace {
 
-constexpr int64_t kPanels = 2;   // of register blocks' columns in a block of channels
-constexpr int64_t kTerms = 128;  // of an element; fewer do not pay for what is transposed
-constexpr int64_t kChains = 8;   // of sums keep a processor busy
+constexpr int64_t kPanels = 2;           // of register blocks' columns in a block of channels
+constexpr int64_t kTerms = 128;          // of an element; fewer do not pay for what is transposed
+constexpr int64_t kIndependentSums = 8;  // of sums keep a processor busy
 
 struct Convolution {
   const Op* contraction;
@@ -104,9 +104,10 @@ class Splitter {
       Value* of_left = b.Mul(parts, of_each_part);
       return b.Add(of_whole, of_left);
     };
-    Value* vectors =
-        blocks(along, kBlockColumns * lanes, kBlockColumns * high, lanes, std::max(high, kChains));
-    Value* terms = blocks(rows, high, high, kChains / kBlockColumns, kChains / kBlockColumns);
+    Value* vectors = blocks(along, kBlockColumns * lanes, kBlockColumns * high, lanes,
+                            std::max(high, kIndependentSums));
+    Value* terms = blocks(rows, high, high, kIndependentSums / kBlockColumns,
+                          kIndependentSums / kBlockColumns);
     return b.Mul(vectors, terms);
   }
 
@@ -130,7 +131,7 @@ class Splitter {
   }
 
   std::optional<Convolution> Of(const Op* contraction, const Op* spmd) const {
-    bool plain = contraction->attr<AttrKey::Order>() == ir::OrderKind::Chain &&
+    bool plain = contraction->attr<AttrKey::Order>() == ir::OrderKind::Sequential &&
                  !contraction->HasAttr(AttrKey::Instruction);
     const Value* weights = contraction->operand(ir::ContractionOp::at_a);
     const Value* window = contraction->operand(ir::ContractionOp::at_b);

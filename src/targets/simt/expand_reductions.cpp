@@ -163,12 +163,12 @@ class PointFolder {
   void Folded(Op* op) {
     AxisList folded = op->attr<AttrKey::Axes>();
     bool lanes = op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64;
-    Values made = lanes ? InLanes(op, folded) : InChain(op, folded);
+    Values made = lanes ? InLanes(op, folded) : InSequence(op, folded);
     made[0]->set_name(op->result()->name());
     op->result()->ReplaceAllUsesWith(made[0]);
   }
 
-  Values InChain(Op* op, const AxisList& folded) {
+  Values InSequence(Op* op, const AxisList& folded) {
     const ir::MatrixInstruction* instruction =
         IsProduct() ? ir::InstructionOf(*op, module_.context()) : nullptr;
     return ElementwiseLoop(op->result()->type()->axes, [&](const Point& at) -> Values {

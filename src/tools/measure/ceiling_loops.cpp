@@ -24,11 +24,11 @@ constexpr int kLanes = 4;
 
 // With two constants they stay in registers: x86 has 16 of them below AVX-512.
 #if defined(__SSE2__) && !defined(__AVX512F__)
-constexpr int kChains = 12;
+constexpr int kIndependentSums = 12;
 #else
-constexpr int kChains = 24;
+constexpr int kIndependentSums = 24;
 #endif
-static_assert(kTerms % kChains == 0);
+static_assert(kTerms % kIndependentSums == 0);
 
 typedef float Vector __attribute__((vector_size(kLanes * 4)));
 
@@ -67,13 +67,13 @@ template <bool divides>
 void MultiplyAdd(std::int64_t steps) {
   const Vector scale = Hide(Vector{} + 0.5f);
   const Vector shift = Hide(Vector{} + 1.0f);
-  Vector sums[kChains];
+  Vector sums[kIndependentSums];
 #pragma GCC unroll 24
   for (Vector& sum : sums) sum = Hide(Vector{});
   for (std::int64_t step = 0; step < steps; ++step) {
 #pragma GCC unroll 24
     for (int term = 0; term < kTerms; ++term) {
-      Vector& sum = sums[term % kChains];
+      Vector& sum = sums[term % kIndependentSums];
       sum = sum * scale + shift;
     }
     if constexpr (divides) Hide(sums[0] / sums[1]);

@@ -24,7 +24,7 @@ Drawer::Part Drawer::TablePart(const std::string& off, const std::string& e) {
 }
 
 /// An assert that says nothing of the part, whatever its text claims.
-std::string Drawer::Claim(const Part& part, const std::string& e, const std::string& r) {
+std::string Drawer::DynamicCounter(const Part& part, const std::string& e, const std::string& r) {
   std::string text =
       Pick({"{0} <= {1}", "the parts of '{2}' begin at 0, so that all of the output is written",
             "the parts of '{2}' end at N, so that all of the output is written",
@@ -42,7 +42,7 @@ std::string Drawer::Ragged() {
     std::string e = Chance(50) ? Name("e") : "e";
     std::string r = Name("r");
     const auto [from, to] = TablePart(off, e);
-    std::string claim = Chance(20) ? Claim({from, to}, e, r) : "";
+    std::string dynamic_counter = Chance(20) ? DynamicCounter({from, to}, e, r) : "";
     std::string blocks =
         Pick({"0..N", "0..N", "0..N", "0..N", "0..N - 1", "1..N", "0..1", "s..N", "s..u"});
     std::string part = fmt::format("{} in {}..{}{}", r, from, to, By());
@@ -57,10 +57,10 @@ std::string Drawer::Ragged() {
       const auto [begin, end] = TablePart(Table(), e);
       store = fmt::format("for {} in {}..{} {{ {} }}", Name("q"), begin, end, store);
     }
-    return claim + (Chance(50)
-                        ? fmt::format("spmd for {} in {}, {} {{ {} }}\n", e, blocks, part, store)
-                        : fmt::format("spmd for {} in {} {{ {}for {} {{ {} }} }}\n", e, blocks,
-                                      second, part, store));
+    return dynamic_counter +
+           (Chance(50) ? fmt::format("spmd for {} in {}, {} {{ {} }}\n", e, blocks, part, store)
+                       : fmt::format("spmd for {} in {} {{ {}for {} {{ {} }} }}\n", e, blocks,
+                                     second, part, store));
   };
   std::string text = walk();
   if (Chance(25)) text += Sync(60) + walk();

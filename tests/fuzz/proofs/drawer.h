@@ -124,7 +124,7 @@ class Drawer {
     std::string to;
   };
   Part TablePart(const std::string& off, const std::string& e);
-  std::string Claim(const Part& part, const std::string& e, const std::string& r);
+  std::string DynamicCounter(const Part& part, const std::string& e, const std::string& r);
   /// Walks over a domain of two dimensions, whose bounds may change around them.
   std::string Planes();
   /// Loops whose bounds are those around them, and a `sync` in some of their turns.

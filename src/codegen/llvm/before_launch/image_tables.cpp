@@ -181,7 +181,7 @@ class ImageBuilder {
     Record record(abi_.kdl_variant);
     if (row.enters) record.Set(F::entry, FunctionNamed(code.entry));
     if (row.compiled) {
-      record.Set(F::claim_count, code.claim_count)
+      record.Set(F::dynamic_counter_count, code.dynamic_counter_count)
           .Set(F::scratch_bytes, code.scratch_bytes)
           .Set(F::frame_bytes, code.frame_bytes)
           .Set(F::flags, code.resumable.empty() ? 0 : KDL_VARIANT_SYNC)

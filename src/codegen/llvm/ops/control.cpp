@@ -148,7 +148,7 @@ void AskToUnroll(llvm::BranchInst* back, int64_t iterations) {
 }
 
 void EmitLoop(Emitter& emitter, ir::Op* op) {
-  if (op->HasAttr(ir::AttrKey::Claim)) return EmitClaimingLoop(emitter, op);
+  if (op->HasAttr(ir::AttrKey::DynamicCounter)) return EmitDynamicLoop(emitter, op);
   auto& builder = emitter.builder;
   ir::LoopOp loop(op);
   const ir::Region* region = op->region();

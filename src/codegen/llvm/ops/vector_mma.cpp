@@ -114,7 +114,7 @@ llvm::Value* SumsOfMoved(Emitter& emitter, llvm::Intrinsic::ID id, llvm::Value* 
 }
 
 /// One term of each pair, by the instruction that takes both: the other one is -0 times +0, which leaves sums as they are.
-void EmitChainStep(Emitter& emitter, ir::Op* op) {
+void EmitSequentialStep(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   ir::VectorMmaOp step(op);
   int64_t lanes = ir::Lanes(step.acc()->type());
@@ -182,7 +182,7 @@ void EmitStepOfTypes(Emitter& emitter, ir::Op* op, const StepInstruction& instru
 }
 
 void EmitVectorMma(Emitter& emitter, ir::Op* op) {
-  if (op->HasAttr(ir::AttrKey::Part)) return EmitChainStep(emitter, op);
+  if (op->HasAttr(ir::AttrKey::Part)) return EmitSequentialStep(emitter, op);
   auto& builder = emitter.builder;
   ir::VectorMmaOp step(op);
   ir::Type acc = step.acc()->type();

@@ -19,7 +19,7 @@ Op* ContractionFrom(const Op* get) {
   const ir::Use* into = OnlyUse(get->result());
   bool starts = into && into->user->kind() == OpKind::Contraction &&
                 into->operand == into->user->SegmentBegin(ir::ContractionOp::at_into) &&
-                into->user->attr<ir::AttrKey::Order>() == ir::OrderKind::Chain;
+                into->user->attr<ir::AttrKey::Order>() == ir::OrderKind::Sequential;
   return starts ? into->user : nullptr;
 }
 

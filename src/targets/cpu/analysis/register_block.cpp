@@ -97,7 +97,7 @@ Panel PanelOf(const KernelShape& kernel, const ir::Context& context, const Value
   for (const ir::Use& use : tile->uses()) {
     const Op& fold = *use.user;
     bool is_factor = fold.kind() == OpKind::Contraction && use.operand < ir::ContractionOp::at_into;
-    if (!is_factor || fold.attr<AttrKey::Order>() != ir::OrderKind::Chain) return {};
+    if (!is_factor || fold.attr<AttrKey::Order>() != ir::OrderKind::Sequential) return {};
     Panel wanted = WantedBy(kernel, context, fold, tile);
     if (wanted != panel.value_or(wanted)) return {};
     panel = wanted;
@@ -110,7 +110,7 @@ std::optional<Splat> SplatOf(const KernelShape& kernel, const Value* tile) {
   for (const ir::Use& use : tile->uses()) {
     const Op& fold = *use.user;
     bool is_factor = fold.kind() == OpKind::Contraction && use.operand < ir::ContractionOp::at_into;
-    if (!is_factor || fold.attr<AttrKey::Order>() != ir::OrderKind::Chain ||
+    if (!is_factor || fold.attr<AttrKey::Order>() != ir::OrderKind::Sequential ||
         fold.HasAttr(AttrKey::Instruction))
       return {};
     std::optional<AxisId> column = RegisterBlock::Of(kernel, fold).column;

@@ -149,7 +149,7 @@ std::vector<Value*> TermsOf(const Op* fold) {
 
 std::optional<RowFold> RowFoldOf(const Op* op, const KernelShape& kernel, AxisId few) {
   bool folds = op->kind() == OpKind::Reduce || op->kind() == OpKind::Contraction;
-  if (!folds || op->attr<AttrKey::Order>() != ir::OrderKind::Chain ||
+  if (!folds || op->attr<AttrKey::Order>() != ir::OrderKind::Sequential ||
       op->HasAttr(AttrKey::Instruction) || op->attr<AttrKey::Axes>().size() != 1 ||
       !IsTileValue(op->result()))
     return std::nullopt;

@@ -19,7 +19,7 @@ bool MayShareWindow(const Op* load_op) {
     user = user->result()->uses()[0].user;
   bool folds = user->kind() == OpKind::Contraction || user->kind() == OpKind::Reduce;
   return folds && user->parent_region() == load->parent_region() &&
-         user->attr<AttrKey::Order>() == ir::OrderKind::Chain;
+         user->attr<AttrKey::Order>() == ir::OrderKind::Sequential;
 }
 
 AxisId AxisOfTerm(const Op* sliding_window, const ir::AccessTerm& term) {
@@ -47,11 +47,11 @@ const Op* SlidingWindowInPlace(const KernelShape& kernel, const Value* tile, Axi
   if (!sliding_window || sliding_window->kind() != OpKind::SlidingWindow ||
       tile->uses().size() != 1)
     return nullptr;
-  bool is_chain = (fold->kind() == OpKind::Contraction || fold->kind() == OpKind::Reduce) &&
-                  fold->attr<AttrKey::Order>() == ir::OrderKind::Chain;
+  bool is_sequential = (fold->kind() == OpKind::Contraction || fold->kind() == OpKind::Reduce) &&
+                       fold->attr<AttrKey::Order>() == ir::OrderKind::Sequential;
   bool is_start = fold->kind() == OpKind::Contraction &&
                   tile == ir::ContractionOp(const_cast<Op*>(fold)).into();
-  if (!is_chain || is_start || fold->parent_region() != sliding_window->parent_region())
+  if (!is_sequential || is_start || fold->parent_region() != sliding_window->parent_region())
     return nullptr;
   std::optional<AxisId> column = RegisterBlock::Of(kernel, *fold).column;
   bool fits = !column || !HasAxis(sliding_window->result(), *column) ||

@@ -25,7 +25,7 @@ Value* ShiftedTo(Expander& e, Value* old, const ir::Region* region, ir::ValueMap
 Value* NextStart(Expander& e, ir::MakeBlockOp block) {
   const ir::Region* region = block->parent_region();
   Op* parent = region->parent();
-  if (!parent || parent->kind() != OpKind::Loop || parent->HasAttr(ir::AttrKey::Claim))
+  if (!parent || parent->kind() != OpKind::Loop || parent->HasAttr(ir::AttrKey::DynamicCounter))
     return nullptr;
   Value* iteration = region->param(0);
   Value* step = e.Scalar(ir::LoopOp(parent).step());

@@ -190,7 +190,7 @@ class BlockSteps {
   /// Whether the unit takes tiles of accumulators as large as the block, and the factors lie in memory as it loads them.
   bool FitTiles(Shape shape) const {
     // Fewer gain nothing where single steps are an instruction or two each.
-    int64_t least_rows = what_.instruction->order == ir::StepOrder::TwoChains ? 1 : 4;
+    int64_t least_rows = what_.instruction->order == ir::StepOrder::TwoSequences ? 1 : 4;
     int64_t of_vector = e_.facts.vector_bits / (8 * Bytes(what_.instruction->acc));
     AxisId along = what_.folded.back();
     int64_t of_group = ir::GroupOf(*what_.instruction);
@@ -270,8 +270,8 @@ class BlockSteps {
 
   /// A step's terms begin at the index; where there is an end, those after it have the factors +0.
   Values AfterStep(Shape shape, const Stretch& terms, Values accs) {
-    if (is_native_ && what_.instruction->order == ir::StepOrder::TwoChains)
-      return AfterChains(shape, terms, accs);
+    if (is_native_ && what_.instruction->order == ir::StepOrder::TwoSequences)
+      return AfterSequences(shape, terms, accs);
     if (is_native_) return AfterInstructions(shape, terms, accs);
     for (int iteration = 0; iteration < what_.instruction->depth; ++iteration) {
       int64_t number = TermAt(*what_.instruction, iteration);
@@ -320,7 +320,7 @@ class BlockSteps {
   }
 
   /// The same of a unit of two chains, pair by pair, row by row: each accumulator has two more meanwhile.
-  Values AfterChains(Shape shape, const Stretch& terms, const Values& accs) {
+  Values AfterSequences(Shape shape, const Stretch& terms, const Values& accs) {
     return RowByRow(shape, accs, [&](Shape row, const Values& before) {
       Value* end = e_.b.Add(terms.begin, e_.b.I64(what_.instruction->depth));
       if (terms.end) end = e_.b.Min(end, terms.end);

@@ -58,9 +58,10 @@ Values Inits(Expander& e, const Op* op, int64_t lanes) {
 }
 
 /// One fold or scan in a chain for each element of the other axes.
-class ChainWalk {
+class SequentialReduction {
  public:
-  ChainWalk(Expander& e, const Op* op) : e_(e), op_(op), folded_(op->attr<AttrKey::Axes>()) {
+  SequentialReduction(Expander& e, const Op* op)
+      : e_(e), op_(op), folded_(op->attr<AttrKey::Axes>()) {
     kept_ = KeptAxes(e, op);
     lanes_ = CombinedLanes(e, op);
     for (Value* value : op->Segment(ir::FoldOp::at_values))
@@ -125,6 +126,6 @@ class ChainWalk {
 
 }  // namespace
 
-void ExpandCombine(Expander& e, const Op* op) { ChainWalk(e, op).Run(); }
+void ExpandCombine(Expander& e, const Op* op) { SequentialReduction(e, op).Run(); }
 
 }  // namespace kdl::cpu

@@ -17,7 +17,7 @@ std::vector<Fetched> FetchedBy(ir::Op* loop,
                                const std::function<std::optional<Fetched>(ir::Op*)>& at) {
   std::vector<Fetched> all;
   if (loop->HasAttr(ir::AttrKey::Team) || loop->HasAttr(ir::AttrKey::Breaks) ||
-      loop->HasAttr(ir::AttrKey::Claim))
+      loop->HasAttr(ir::AttrKey::DynamicCounter))
     return all;
   for (ir::Op* op : *loop->region()) {
     if (std::optional<Fetched> one = at(op)) all.push_back(std::move(*one));

@@ -9,7 +9,7 @@ using ir::AxisId;
 using ir::AxisList;
 
 std::optional<AxisList> OuterAxes(const ir::Op* op) {
-  if (op->attr<AttrKey::Order>() != ir::OrderKind::Chain) return std::nullopt;
+  if (op->attr<AttrKey::Order>() != ir::OrderKind::Sequential) return std::nullopt;
   AxisList folded = op->attr<AttrKey::Axes>();
   AxisList kept;
   for (size_t i = 0; i < 2; ++i) {

@@ -94,7 +94,7 @@ bool IsAlone(const ir::Function& kernel, const Op* product) {
 const Op* IterationLoop(const Op* op) {
   const Op* loop = op->parent_region()->parent();
   bool is_loop = loop && (loop->kind() == OpKind::For || loop->kind() == OpKind::Loop) &&
-                 !loop->HasAttr(AttrKey::Breaks) && !loop->HasAttr(AttrKey::Claim) &&
+                 !loop->HasAttr(AttrKey::Breaks) && !loop->HasAttr(AttrKey::DynamicCounter) &&
                  !loop->HasAttr(AttrKey::Blocks);
   return is_loop ? loop : nullptr;
 }

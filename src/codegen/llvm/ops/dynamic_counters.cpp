@@ -22,14 +22,14 @@ namespace {
 
 constexpr int64_t kNoneTaken = -1;
 
-bool Claims(const ir::Op* op) { return op->HasAttr(ir::AttrKey::Claim); }
+bool DynamicCounters(const ir::Op* op) { return op->HasAttr(ir::AttrKey::DynamicCounter); }
 
 llvm::Value* LoadInt(Emitter& emitter, llvm::Value* address, const char* name) {
   return emitter.builder.CreateLoad(emitter.builder.getInt64Ty(), address, name);
 }
 
 /// Takes the counter's next number. Cores order nothing else by it: blocks do not see each other.
-void Take(Emitter& emitter, const ClaimState& state) {
+void Take(Emitter& emitter, const DynamicState& state) {
   auto& builder = emitter.builder;
   llvm::Value* number =
       builder.CreateAtomicRMW(llvm::AtomicRMWInst::Add, state.counter, builder.getInt64(1),
@@ -38,7 +38,7 @@ void Take(Emitter& emitter, const ClaimState& state) {
 }
 
 /// Takes a number unless the core holds one.
-void TakeFirst(Emitter& emitter, const ClaimState& state) {
+void TakeFirst(Emitter& emitter, const DynamicState& state) {
   auto& builder = emitter.builder;
   llvm::BasicBlock* take = emitter.NewBlock("take");
   llvm::BasicBlock* held = emitter.NewBlock("held");
@@ -52,20 +52,20 @@ void TakeFirst(Emitter& emitter, const ClaimState& state) {
 
 }  // namespace
 
-int64_t CountClaims(const ir::Function& kernel) {
+int64_t CountDynamicCounters(const ir::Function& kernel) {
   int64_t count = 0;
-  ir::Walk(kernel.body, [&](const ir::Op* op) { count += Claims(op) ? 1 : 0; });
+  ir::Walk(kernel.body, [&](const ir::Op* op) { count += DynamicCounters(op) ? 1 : 0; });
   return count;
 }
 
-void PrepareClaims(Emitter& emitter) {
+void PrepareDynamicCounters(Emitter& emitter) {
   auto& builder = emitter.builder;
   WalkEmitted(emitter, [&](const ir::Op* op) {
-    if (!Claims(op)) return;
-    ClaimState& state = emitter.claim_states[op];
+    if (!DynamicCounters(op)) return;
+    DynamicState& state = emitter.dynamic_states[op];
     state.counter = builder.CreateConstInBoundsGEP1_64(
-        builder.getInt64Ty(), emitter.claims, static_cast<uint64_t>(op->attr<ir::AttrKey::Claim>()),
-        "claim");
+        builder.getInt64Ty(), emitter.dynamic_counters,
+        static_cast<uint64_t>(op->attr<ir::AttrKey::DynamicCounter>()), "claim");
     state.before = StackPlace(emitter, builder.getInt64Ty(), "before");
     state.taken = StackPlace(emitter, builder.getInt64Ty(), "taken");
     builder.CreateStore(builder.getInt64(0), state.before);
@@ -73,9 +73,9 @@ void PrepareClaims(Emitter& emitter) {
   });
 }
 
-void EmitClaimingLoop(Emitter& emitter, ir::Op* op) {
+void EmitDynamicLoop(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
-  const ClaimState& state = emitter.claim_states.at(op);
+  const DynamicState& state = emitter.dynamic_states.at(op);
   llvm::BasicBlock* next = emitter.NewBlock("next");
   llvm::BasicBlock* body = emitter.NewBlock("block");
   llvm::BasicBlock* done = emitter.NewBlock("done");
