@@ -16,7 +16,7 @@
   FIELD(uint64_t, scratchpad_bytes)  /* of each cluster */                                          \
   FIELD(uint64_t, stack_bytes)       /* of each worker */                                           \
   FIELD(uint64_t, workers)           /* of a core, at most: so many processors has it */            \
-  FIELD(uint64_t, teams)             /* so many parts has a scratchpad: of cores that run side by side */\
+  FIELD(uint64_t, workgroups)             /* so many parts has a scratchpad: of cores that run side by side */\
   FIELD(uint64_t, polls)             /* 1: nobody rings a bell: `number` and `done` are looked at */  \
   FIELD(uint64_t, cluster)           /* which one this is */                                        \
   FIELD(uint64_t, clusters)          /* how many there are */                                       \
@@ -38,7 +38,7 @@
   FIELD(uint64_t, fault_core)                                                                       \
   FIELD(uint64_t, fault_worker)
 
-/* Behind it the launch's numbers (team_abi.h), the offsets of the memories that a kernel takes, 8 bytes each, and the name of the
+/* Behind it the launch's numbers (workgroup_abi.h), the offsets of the memories that a kernel takes, 8 bytes each, and the name of the
  * entry. */
 #define KDL_CLUSTER_CALL(FIELD)                                                                     \
   FIELD(uint64_t, cores)             /* cluster c runs cores c, c + clusters, … of them */          \
@@ -72,7 +72,7 @@ typedef uint32_t kdl_cluster_wait(kdl_cluster_worker* worker, uint32_t told);
 typedef void kdl_cluster_copy(kdl_cluster_worker* worker, char* to, const char* from,
                               uint64_t row_bytes, uint64_t rows, int64_t to_stride,
                               int64_t from_stride);
-typedef void kdl_cluster_await(kdl_cluster_worker* worker, const char* near, uint64_t bytes);
+typedef void kdl_cluster_await(kdl_cluster_worker* worker, const char* scratchpad, uint64_t bytes);
 typedef void kdl_cluster_kernel(const int64_t* numbers, const int64_t* memories,
                                 kdl_cluster_worker* worker);
 

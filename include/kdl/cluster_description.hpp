@@ -65,7 +65,7 @@ struct ClusterDescription {
   }
   std::int64_t workers() const { return blocks == ClusterBlocks::Core ? 1 : cores; }
   // That one of them has to itself.
-  std::int64_t near_bytes() const {
+  std::int64_t launch_scratchpad_bytes() const {
     constexpr std::int64_t kLine = 64;
     return blocks == ClusterBlocks::Core ? scratchpad_bytes / cores / kLine * kLine
                                          : scratchpad_bytes;

@@ -226,7 +226,7 @@ class ClusterDescriptionReader {
     for (const List& list : cluster_keys::Lists()) CheckWords(list);
     if (error.empty() && description.code != ClusterCode::Llvm && description.compile.empty())
       error = file_ + ": the code is for another compiler, and `compile` with its words is missing";
-    if (error.empty() && description.near_bytes() == 0)
+    if (error.empty() && description.launch_scratchpad_bytes() == 0)
       error = file_ + ": a core's part of the scratchpad has fewer than 64 bytes";
   }
   void CheckWords(const List& list) {

@@ -19,7 +19,7 @@
 #include "kdl/device_keys.h"
 #include "system/files.h"
 #include "team/region_runs.h"
-#include "team/team_launch.h"
+#include "team/workgroup_launch.h"
 
 // The clusters of an image are started when it is first launched, and again after a launch that has failed. They run one launch
 // at a time: each the cores whose turn it is.
@@ -208,7 +208,7 @@ kdl_error* Load(void*, const kdl_image* image, void** loaded) {
 void Unload(void*, void* module) { delete static_cast<Module*>(module); }
 
 // One launch.
-class Launcher final : public TeamDriver {
+class Launcher final : public WorkgroupDriver {
  public:
   Launcher(ClusterDevice& device, const kdl_launch_request& request)
       : device_(device), request_(request), module_(*static_cast<Module*>(request.module)) {}
@@ -241,7 +241,7 @@ class Launcher final : public TeamDriver {
     std::memcpy(to.data(), device_.memory->At(OffsetOf(from)), to.size_bytes());
     return nullptr;
   }
-  TeamPlace PlaceOf(const void* address) override { return {const_cast<void*>(address), 0}; }
+  WorkgroupPlace PlaceOf(const void* address) override { return {const_cast<void*>(address), 0}; }
   std::int64_t most_scratch() const override { return device_.memory->bytes() / 8; }
 
   Error Call(std::span<const std::int64_t> numbers, std::span<void* const> memories,
@@ -320,7 +320,7 @@ Error Run(ClusterDevice& device, const kdl_launch_request& request) {
     launcher.Stop();
     return error;
   }
-  return RunTeamLaunch(launcher, request);
+  return RunWorkgroupLaunch(launcher, request);
 }
 
 void Launch(void* device, const kdl_launch_request* request, kdl_completion done) {

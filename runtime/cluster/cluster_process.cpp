@@ -42,7 +42,7 @@ Error ClusterProcess::Start(const ClusterDescription& description, ClusterMemory
   mailbox.scratchpad_bytes = static_cast<std::uint64_t>(description.scratchpad_bytes);
   mailbox.stack_bytes = static_cast<std::uint64_t>(description.stack_bytes);
   mailbox.workers = static_cast<std::uint64_t>(description.workers());
-  mailbox.teams =
+  mailbox.workgroups =
       description.blocks == ClusterBlocks::Core ? static_cast<std::uint64_t>(description.cores) : 1;
   mailbox.polls = made->polls() ? 1 : 0;
   mailbox.cluster = static_cast<std::uint64_t>(number);
@@ -163,7 +163,7 @@ Error ClusterProcess::CheckAnswer(const std::string& what) const {
   if (answer.status == kdl_cluster_no_entry)
     return Fail(KDL_ERROR_INTERNAL, "the image has no kernel that ", Name(), " can run: it ", what);
   if (answer.status == kdl_cluster_no_scratchpad) {
-    return Fail(KDL_ERROR_OUT_OF_MEMORY, Name(), " has ", description_.near_bytes(),
+    return Fail(KDL_ERROR_OUT_OF_MEMORY, Name(), " has ", description_.launch_scratchpad_bytes(),
                 " bytes of scratchpad for a core, fewer than the kernel was made for: it ", what);
   }
   if (answer.status == kdl_cluster_no_workers) {

@@ -101,10 +101,11 @@ Error Mismatch(const kdl_variant& variant, const Match& match, Args args) {
   }
 }
 
-Error NoVariant(const kdl_variant& near, const std::vector<std::string>& signatures, Args args) {
+Error NoVariant(const kdl_variant& workgroup, const std::vector<std::string>& signatures,
+                Args args) {
   std::string text = "no variant takes (";
   for (std::size_t p = 0; p < args.size(); ++p) {
-    text += Concat(p == 0 ? "" : ", ", near.params[p].name, ": ", DescribeArgument(args[p]));
+    text += Concat(p == 0 ? "" : ", ", workgroup.params[p].name, ": ", DescribeArgument(args[p]));
   }
   text += "); there are";
   for (const std::string& signature : signatures) {
@@ -116,13 +117,13 @@ Error NoVariant(const kdl_variant& near, const std::vector<std::string>& signatu
 // Why none fits.
 Error NoneFits(std::span<const Candidate> candidates, Args args) {
   Match nearest = {Fit::kCount};
-  const kdl_variant* near = nullptr;
+  const kdl_variant* workgroup = nullptr;
   std::vector<std::string> signatures;
   for (const Candidate& candidate : candidates) {
     const Match match = MatchVariant(*candidate.variant, args);
-    if (near == nullptr || match.fit > nearest.fit) {
+    if (workgroup == nullptr || match.fit > nearest.fit) {
       nearest = match;
-      near = candidate.variant;
+      workgroup = candidate.variant;
     }
     const std::string signature = Signature(*candidate.variant);
     if (std::find(signatures.begin(), signatures.end(), signature) == signatures.end()) {
@@ -130,7 +131,7 @@ Error NoneFits(std::span<const Candidate> candidates, Args args) {
     }
   }
   const bool is_choice = signatures.size() > 1 && nearest.fit >= Fit::kElement;
-  return is_choice ? NoVariant(*near, signatures, args) : Mismatch(*near, nearest, args);
+  return is_choice ? NoVariant(*workgroup, signatures, args) : Mismatch(*workgroup, nearest, args);
 }
 
 // The first variant that fits.

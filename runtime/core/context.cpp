@@ -91,9 +91,10 @@ Error Context::FindKind(const std::string& name, const DeviceKind** kind) {
   for (const auto& [word, unused] : kinds_) {
     if (!word.starts_with(kPluginPrefix)) known.push_back(word);
   }
-  const std::string_view near = NearestWord(name, known);
+  const std::string_view workgroup = NearestWord(name, known);
   return Fail(KDL_ERROR_NOT_FOUND, "there is no kind of device '", name, "'; there are ",
-              JoinWords(known), near.empty() ? "" : Concat("; did you mean '", near, "'?"));
+              JoinWords(known),
+              workgroup.empty() ? "" : Concat("; did you mean '", workgroup, "'?"));
 }
 
 Error Context::PluginImageKind(const std::string& path, const char** image_kind) {

@@ -143,10 +143,10 @@ Error Registry::FindModule(const Function& function, std::string* module) const 
     return Invalid("kernel '", function.kernel_, "' is in several modules; write one of ",
                    JoinWords(written));
   }
-  const std::string_view near = NearestWord(function.kernel_, known);
+  const std::string_view workgroup = NearestWord(function.kernel_, known);
   std::string help =
       known.empty() ? "; no module is registered: give the context its kdl_images_… first" : "";
-  if (!near.empty()) help = Concat("; did you mean '", near, "'?");
+  if (!workgroup.empty()) help = Concat("; did you mean '", workgroup, "'?");
   if (!function.module_.empty()) help = Concat(" in module '", function.module_, "'", help);
   return Fail(KDL_ERROR_NOT_FOUND, "there is no kernel '", function.kernel_, "'", help);
 }

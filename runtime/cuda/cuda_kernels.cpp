@@ -25,7 +25,7 @@ Error MakeModule(CudaDevice& cuda, const kdl_image& image, std::unique_ptr<CudaM
   return nullptr;
 }
 
-// What the text says of the kernel's launches (team_abi.h), where it does.
+// What the text says of the kernel's launches (workgroup_abi.h), where it does.
 Error ReadNeeds(CudaDevice& cuda, const CudaWork& work, cu::ModuleId module, const char* name,
                 std::vector<std::int64_t>* needs) {
   cu::Address address = 0;
@@ -45,14 +45,14 @@ Error ReadNeeds(CudaDevice& cuda, const CudaWork& work, cu::ModuleId module, con
 }
 
 // Asks for more near memory than every kernel has.
-Error TakeNear(CudaDevice& cuda, const char* name, const CudaKernel& kernel) {
-  const int most = cuda.Attribute(cu::kMostNear);
-  if (kernel.near_bytes > most) {
-    return Fail(KDL_ERROR_DEVICE, "kernel ", name, " takes ", kernel.near_bytes,
+Error ReserveWorkgroupMemory(CudaDevice& cuda, const char* name, const CudaKernel& kernel) {
+  const int most = cuda.Attribute(cu::kMostWorkgroup);
+  if (kernel.workgroup_bytes > most) {
+    return Fail(KDL_ERROR_DEVICE, "kernel ", name, " takes ", kernel.workgroup_bytes,
                 " bytes of shared memory; of ", cuda.name, " a block has ", most);
   }
-  const cu::Status status = cuda.api.FuncSetAttribute(kernel.function, cu::kNearBytes,
-                                                      static_cast<int>(kernel.near_bytes));
+  const cu::Status status = cuda.api.FuncSetAttribute(kernel.function, cu::kWorkgroupBytes,
+                                                      static_cast<int>(kernel.workgroup_bytes));
   return status == cu::kSuccess ? nullptr : cuda.Failed("asking for shared memory", status);
 }
 
@@ -61,16 +61,16 @@ Error MakeKernel(CudaDevice& cuda, const CudaWork& work, cu::ModuleId module, co
   cu::Status status = cuda.api.ModuleGetFunction(&kernel->function, module, name);
   if (status != cu::kSuccess) return cuda.Failed(Concat("finding kernel ", name), status);
   // A kernel says its team's size as the most threads that a block of it has.
-  status = cuda.api.FuncGetAttribute(&kernel->workers, cu::kMostThreads, kernel->function);
+  status = cuda.api.FuncGetAttribute(&kernel->threads, cu::kMostThreads, kernel->function);
   if (status != cu::kSuccess) return cuda.Failed("asking for a kernel's size", status);
   std::vector<std::int64_t> needs;
   KDL_RETURN_IF_ERROR(ReadNeeds(cuda, work, module, name, &needs));
   if (needs.empty()) return nullptr;
-  kernel->near_bytes = needs[0];
+  kernel->workgroup_bytes = needs[0];
   constexpr std::size_t kNumbers = 5;  // of a map
   for (std::size_t at = 2; at + kNumbers <= needs.size(); at += kNumbers)
     kernel->maps.push_back({needs[at], needs[at + 1], needs[at + 2], needs[at + 3], needs[at + 4]});
-  return TakeNear(cuda, name, *kernel);
+  return ReserveWorkgroupMemory(cuda, name, *kernel);
 }
 
 }  // namespace

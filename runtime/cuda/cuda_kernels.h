@@ -15,8 +15,8 @@ namespace kdl::runtime {
 
 struct CudaKernel {
   cu::FunctionId function = nullptr;
-  std::int64_t near_bytes = 0;  // that a launch brings
-  int workers = 0;              // of a team
+  std::int64_t workgroup_bytes = 0;  // that a launch brings
+  int threads = 0;                   // of a team
   std::vector<MapNeed> maps;
 };
 

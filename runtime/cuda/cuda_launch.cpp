@@ -9,14 +9,14 @@
 #include "cuda/cuda_context.h"
 #include "cuda/cuda_kernels.h"
 #include "cuda/cuda_maps.h"
-#include "team/team_launch.h"
+#include "team/workgroup_launch.h"
 
 namespace kdl::runtime {
 
 namespace {
 
 // One launch.
-class Launcher final : public TeamDriver {
+class Launcher final : public WorkgroupDriver {
  public:
   Launcher(CudaDevice& cuda, const kdl_launch_request& request)
       : cuda_(cuda), request_(request), work_(cuda) {}
@@ -67,7 +67,7 @@ class Launcher final : public TeamDriver {
     return status == cu::kSuccess ? nullptr
                                   : cuda_.Failed(Concat("running ", request_.kernel->name), status);
   }
-  TeamPlace PlaceOf(const void* address) override { return {const_cast<void*>(address), 0}; }
+  WorkgroupPlace PlaceOf(const void* address) override { return {const_cast<void*>(address), 0}; }
   std::int64_t most_scratch() const override { return cuda_.TotalBytes() / 8; }
   Error Call(std::span<const std::int64_t> numbers, std::span<void* const> memories,
              std::int64_t cores) override {
@@ -82,8 +82,8 @@ class Launcher final : public TeamDriver {
     for (TensorMap& map : maps_) given.push_back(&map);
     const cu::Status status = cuda_.api.LaunchKernel(
         kernel_->function, static_cast<unsigned>(cores), 1, 1,
-        static_cast<unsigned>(kernel_->workers), 1, 1, static_cast<unsigned>(kernel_->near_bytes),
-        work_.stream(), given.data(), nullptr);
+        static_cast<unsigned>(kernel_->threads), 1, 1,
+        static_cast<unsigned>(kernel_->workgroup_bytes), work_.stream(), given.data(), nullptr);
     return status == cu::kSuccess
                ? nullptr
                : cuda_.Failed(Concat("launching ", request_.kernel->name), status);
@@ -129,7 +129,7 @@ Error Run(CudaDevice& cuda, const kdl_launch_request& request) {
   KDL_RETURN_IF_ERROR(cuda.lost.Told());
   Launcher launcher(cuda, request);
   KDL_RETURN_IF_ERROR(launcher.Open());
-  return RunTeamLaunch(launcher, request);
+  return RunWorkgroupLaunch(launcher, request);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Maps of tensors, by which kernels copy boxes of them to shared memory (kdl/team_abi.h).
+// Maps of tensors, by which kernels copy boxes of them to shared memory (kdl/workgroup_abi.h).
 #pragma once
 
 #include <array>

@@ -63,14 +63,14 @@ inline constexpr std::uint32_t kBinarySizes = 0x1165;
 inline constexpr std::uint32_t kBinaries = 0x1166;
 inline constexpr std::uint32_t kBuildLog = 0x1183;
 inline constexpr std::uint32_t kCompiledWorkGroup = 0x11B1;
-inline constexpr std::uint32_t kMostWorkers = 0x11B0;  // CL_KERNEL_WORK_GROUP_SIZE
-inline constexpr std::uint32_t kKernelNear = 0x11B2;   // CL_KERNEL_LOCAL_MEM_SIZE
-inline constexpr std::uint32_t kDeviceWorkers = 0x1004;
+inline constexpr std::uint32_t kMostThreads = 0x11B0;      // CL_KERNEL_WORK_GROUP_SIZE
+inline constexpr std::uint32_t kKernelWorkgroup = 0x11B2;  // CL_KERNEL_LOCAL_MEM_SIZE
+inline constexpr std::uint32_t kDeviceThreads = 0x1004;
 inline constexpr std::uint32_t kClock = 0x100C;
 inline constexpr std::uint32_t kCacheBytes = 0x101E;
 inline constexpr std::uint32_t kConstantBytes = 0x1020;
 inline constexpr std::uint32_t kHostUnified = 0x1035;
-inline constexpr std::uint32_t kDeviceNear = 0x1023;  // CL_DEVICE_LOCAL_MEM_SIZE
+inline constexpr std::uint32_t kDeviceWorkgroup = 0x1023;  // CL_DEVICE_LOCAL_MEM_SIZE
 
 // Name, result, parameters: `clGetPlatformIDs` is Api::GetPlatformIDs.
 #define KDL_CL_FUNCTIONS(X)                                                                        \

@@ -5,16 +5,16 @@
 #include <span>
 #include <vector>
 
-#include "kdl/team_abi.h"
+#include "kdl/workgroup_abi.h"
 #include "opencl/opencl_context.h"
-#include "team/team_launch.h"
+#include "team/workgroup_launch.h"
 
 namespace kdl::runtime {
 
 namespace {
 
 // One launch. The numbers are a buffer, too.
-class Launcher final : public TeamDriver {
+class Launcher final : public WorkgroupDriver {
  public:
   Launcher(OpenclDevice& opencl, const kdl_launch_request& request)
       : opencl_(opencl), request_(request) {}
@@ -57,7 +57,7 @@ class Launcher final : public TeamDriver {
     NoteTime();
     return nullptr;
   }
-  TeamPlace PlaceOf(const void* address) override {
+  WorkgroupPlace PlaceOf(const void* address) override {
     const OpenclPlace place = opencl_.memory->PlaceOf(address);
     return {place.buffer, place.offset};
   }
@@ -116,23 +116,23 @@ Error Launcher::CheckFits() const {
   const auto ask = [&](std::uint32_t what, auto* value) {
     opencl_.api.GetKernelWorkGroupInfo(kernel_, opencl_.id, what, sizeof *value, value, nullptr);
   };
-  std::uint64_t near_bytes = 0;
-  std::size_t most_workers = 0;
-  std::size_t team[3] = {1, 1, 1};
-  ask(cl::kKernelNear, &near_bytes);
-  ask(cl::kMostWorkers, &most_workers);
-  ask(cl::kCompiledWorkGroup, &team);
-  const auto has = opencl_.Info<std::uint64_t>(cl::kDeviceNear);
-  if (has > 0 && near_bytes > has) {
-    return Fail(KDL_ERROR_UNSUPPORTED, "kernel ", request_.kernel->name, " takes ", near_bytes,
+  std::uint64_t workgroup_bytes = 0;
+  std::size_t most_threads = 0;
+  std::size_t workgroup[3] = {1, 1, 1};
+  ask(cl::kKernelWorkgroup, &workgroup_bytes);
+  ask(cl::kMostThreads, &most_threads);
+  ask(cl::kCompiledWorkGroup, &workgroup);
+  const auto has = opencl_.Info<std::uint64_t>(cl::kDeviceWorkgroup);
+  if (has > 0 && workgroup_bytes > has) {
+    return Fail(KDL_ERROR_UNSUPPORTED, "kernel ", request_.kernel->name, " takes ", workgroup_bytes,
                 " bytes of local memory; of ", opencl_.programs->names().device,
-                " a work-group has ", has, ": blocks of 1/", (near_bytes + has - 1) / has,
+                " a work-group has ", has, ": blocks of 1/", (workgroup_bytes + has - 1) / has,
                 " of the elements fit");
   }
-  if (most_workers > 0 && team[0] > most_workers) {
+  if (most_threads > 0 && workgroup[0] > most_threads) {
     return Fail(KDL_ERROR_UNSUPPORTED, "kernel ", request_.kernel->name, " runs in teams of ",
-                team[0], " workers; ", opencl_.programs->names().device, " has registers for ",
-                most_workers, " of them: smaller blocks take fewer");
+                workgroup[0], " workers; ", opencl_.programs->names().device, " has registers for ",
+                most_threads, " of them: smaller blocks take fewer");
   }
   return nullptr;
 }
@@ -157,17 +157,17 @@ Error Launcher::Call(std::span<const std::int64_t> numbers, std::span<void* cons
   if (kernel_ == nullptr) {
     KDL_RETURN_IF_ERROR(Prepare(numbers, memories));
   } else {
-    KDL_RETURN_IF_ERROR(Write(numbers_, numbers.first(kdl_team_header)));
+    KDL_RETURN_IF_ERROR(Write(numbers_, numbers.first(kdl_workgroup_header)));
   }
-  std::size_t team[3] = {1, 1, 1};
-  opencl_.api.GetKernelWorkGroupInfo(kernel_, opencl_.id, cl::kCompiledWorkGroup, sizeof team, team,
-                                     nullptr);
-  const std::size_t items = static_cast<std::size_t>(cores) * team[0];
+  std::size_t workgroup[3] = {1, 1, 1};
+  opencl_.api.GetKernelWorkGroupInfo(kernel_, opencl_.id, cl::kCompiledWorkGroup, sizeof workgroup,
+                                     workgroup, nullptr);
+  const std::size_t items = static_cast<std::size_t>(cores) * workgroup[0];
   if (opencl_.measures) kernels_.reserve(kernels_.size() + 1);
   cl::EventId event = nullptr;
   const std::int32_t status =
-      opencl_.api.EnqueueNDRangeKernel(opencl_.queue, kernel_, 1, nullptr, &items, team, 0, nullptr,
-                                       opencl_.measures ? &event : nullptr);
+      opencl_.api.EnqueueNDRangeKernel(opencl_.queue, kernel_, 1, nullptr, &items, workgroup, 0,
+                                       nullptr, opencl_.measures ? &event : nullptr);
   if (event != nullptr) kernels_.push_back(event);
   return status == cl::kSuccess
              ? nullptr
@@ -180,7 +180,7 @@ Error Run(OpenclDevice& opencl, const kdl_launch_request& request) {
   if (!opencl.measures && opencl.clock.Wants(request))
     opencl.measures = opencl.MakeQueue(cl::kProfiling) == cl::kSuccess;
   Launcher launcher(opencl, request);
-  return RunTeamLaunch(launcher, request);
+  return RunWorkgroupLaunch(launcher, request);
 }
 
 }  // namespace

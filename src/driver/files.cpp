@@ -30,14 +30,14 @@ std::string NeighbourOf(const std::string& path) {
   }
   std::sort(names.begin(), names.end());
   std::vector<std::string_view> candidates(names.begin(), names.end());
-  std::string_view near = NearestName(missing.filename().string(), candidates);
-  return near.empty() ? std::string() : (missing.parent_path() / near).string();
+  std::string_view workgroup = NearestName(missing.filename().string(), candidates);
+  return workgroup.empty() ? std::string() : (missing.parent_path() / workgroup).string();
 }
 
 void ReportMissing(const std::string& path, DiagnosticEngine& diagnostics) {
   Diagnostic& report = diagnostics.Report(diag::NoSuchFile, {}, path);
-  std::string near = NeighbourOf(path);
-  if (!near.empty()) report.Help(fmt::format("did you mean '{}'?", near));
+  std::string workgroup = NeighbourOf(path);
+  if (!workgroup.empty()) report.Help(fmt::format("did you mean '{}'?", workgroup));
 }
 
 /// "permission denied" of "cannot open 'x': Permission denied".

@@ -37,22 +37,22 @@ struct ElementRead {
 };
 
 class LaunchState;
-class Team;
+class Workgroup;
 
 struct CoreFacts {
   int64_t core_id = 0;
   int64_t core_num = 1;
-  ProgramHost* host = nullptr;    ///< of a program
-  LaunchState* launch = nullptr;  ///< of a kernel's launch
-  Team* team = nullptr;           ///< of a kernel's core, whose worker this machine is
-  int64_t worker = 0;
+  ProgramHost* host = nullptr;     ///< of a program
+  LaunchState* launch = nullptr;   ///< of a kernel's launch
+  Workgroup* workgroup = nullptr;  ///< of a kernel's core, whose worker this machine is
+  int64_t thread = 0;
 };
 
 enum class MachineState : uint8_t {
   Running,
-  AtBarrier,      ///< goes on with its next run: when all cores of the launch have come so far
-  AtTeamBarrier,  ///< goes on with its next run: when all workers of the core have come so far
-  AtMbarrier,     ///< goes on with its next run: when the gate's phase is over
+  AtBarrier,           ///< goes on with its next run: when all cores of the launch have come so far
+  AtWorkgroupBarrier,  ///< goes on with its next run: when all workers of the core have come so far
+  AtMbarrier,          ///< goes on with its next run: when the gate's phase is over
   Done,
   Trapped,  ///< trap() says why
   Failed,   ///< a program's host failed: failure() says how

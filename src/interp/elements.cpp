@@ -84,22 +84,24 @@ int64_t BufferOffset(Core& core, Activation& here, const Instruction& instructio
 
 namespace {
 
-bool IsOfTeam(const ir::Value* buffer) {
-  return buffer->type()->kind == ir::TypeKind::Buffer && buffer->type()->space == ir::Space::Team;
+bool IsOfWorkgroup(const ir::Value* buffer) {
+  return buffer->type()->kind == ir::TypeKind::Buffer &&
+         buffer->type()->space == ir::Space::Workgroup;
 }
 
 }  // namespace
 
 Buffer& BufferAt(Core& core, Activation& here, const Instruction& instruction, size_t operand) {
   const ir::Value* buffer = instruction.op->operand(operand);
-  return IsOfTeam(buffer) ? core.facts.team->Memory(buffer)
-                          : here.buffers[instruction.operands[operand].index];
+  return IsOfWorkgroup(buffer) ? core.facts.workgroup->Memory(buffer)
+                               : here.buffers[instruction.operands[operand].index];
 }
 
 bool Notes(Core& core, const Instruction& instruction, size_t operand, int64_t offset,
            TouchKind kind) {
   const ir::Value* buffer = instruction.op->operand(operand);
-  return !IsOfTeam(buffer) || core.facts.team->TouchBuffer(core, instruction, buffer, offset, kind);
+  return !IsOfWorkgroup(buffer) ||
+         core.facts.workgroup->TouchBuffer(core, instruction, buffer, offset, kind);
 }
 
 bool IsDefined(Core& core, const Instruction& instruction, const Buffer& buffer, int64_t offset) {

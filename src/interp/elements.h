@@ -2,8 +2,8 @@
 
 #include "interp/core.h"
 #include "interp/launch_state.h"
-#include "interp/team.h"
 #include "interp/tensor_memory.h"
+#include "interp/workgroup.h"
 
 namespace kdl::interp {
 
@@ -24,7 +24,7 @@ void ReportOutside(Core& core, const Instruction& instruction, const TensorValue
 /// Tells the watch, where there is one, what is done to an element. False, with the core stopped, where that is a mistake.
 inline bool Notes(Core& core, const Instruction& instruction, const TensorValue& tensor,
                   const std::byte* address, TouchKind kind) {
-  if (core.facts.team && !core.facts.team->TouchTensor(core, instruction, address, kind))
+  if (core.facts.workgroup && !core.facts.workgroup->TouchTensor(core, instruction, address, kind))
     return false;
   return !tensor.shadow ||
          core.facts.launch->watch->Touch(core, instruction, tensor, address, kind);

@@ -208,7 +208,8 @@ MachineState Machine::state() const { return core_->state; }
 
 MachineState Machine::Run(int64_t steps) {
   Core& core = *core_;
-  bool waits = core.state == MachineState::AtBarrier || core.state == MachineState::AtTeamBarrier ||
+  bool waits = core.state == MachineState::AtBarrier ||
+               core.state == MachineState::AtWorkgroupBarrier ||
                core.state == MachineState::AtMbarrier;
   if (waits) core.state = MachineState::Running;
   for (; steps > 0 && core.state == MachineState::Running; --steps) {

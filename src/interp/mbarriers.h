@@ -15,31 +15,31 @@ namespace kdl::interp {
 /// what others did before they came to a gate whose phase it has awaited, or to a barrier. What a worker does to a slot without
 /// knowing that those before it are done with it is a fault: a pass has forgotten a gate. Faults are what the functions
 /// return; empty: there is none.
-class TeamMbarriers {
+class WorkgroupMbarriers {
  public:
   /// A buffer's part of a first index.
   using SlotId = std::pair<const ir::Value*, int64_t>;
   using MbarrierId = SlotId;
 
-  explicit TeamMbarriers(int64_t workers) : clocks_(static_cast<size_t>(workers)) {
-    for (Worker& worker : clocks_) worker.clock.times.assign(clocks_.size(), 0);
+  explicit WorkgroupMbarriers(int64_t threads) : clocks_(static_cast<size_t>(threads)) {
+    for (Thread& thread : clocks_) thread.clock.times.assign(clocks_.size(), 0);
     for (size_t w = 0; w < clocks_.size(); ++w) clocks_[w].clock.times[w] = 1;
   }
 
-  std::string Open(int64_t worker, const ir::Value* mbarriers, int64_t count, int64_t arrivals);
-  std::string Close(int64_t worker, const ir::Value* mbarriers);
-  std::string Arrive(int64_t worker, MbarrierId mbarrier);
+  std::string Open(int64_t thread, const ir::Value* mbarriers, int64_t count, int64_t arrivals);
+  std::string Close(int64_t thread, const ir::Value* mbarriers);
+  std::string Arrive(int64_t thread, MbarrierId mbarrier);
   /// `waits`: the phase is not over.
-  std::string Await(int64_t worker, MbarrierId mbarrier, int64_t phase, bool* waits);
+  std::string Await(int64_t thread, MbarrierId mbarrier, int64_t phase, bool* waits);
 
   /// The worker begins to copy a box into the slot, and comes to the gate.
-  std::string Fill(int64_t worker, SlotId slot, MbarrierId mbarrier);
-  std::string Write(int64_t worker, SlotId slot);
-  void Show(int64_t worker);
+  std::string Fill(int64_t thread, SlotId slot, MbarrierId mbarrier);
+  std::string Write(int64_t thread, SlotId slot);
+  void Show(int64_t thread);
   /// A step of the worker's begins to read the slot.
-  std::string Read(int64_t worker, SlotId slot);
-  void MmaCommit(int64_t worker);
-  void MmaWait(int64_t worker, int64_t ahead);
+  std::string Read(int64_t thread, SlotId slot);
+  void MmaCommit(int64_t thread);
+  void MmaWait(int64_t thread, int64_t ahead);
 
   /// All workers are at a barrier.
   void Meet();
@@ -53,7 +53,7 @@ class TeamMbarriers {
         tensor_tiles;  ///< the number of the last one that is known to be there
     void Join(const Clock& other);
   };
-  struct Worker {
+  struct Thread {
     Clock clock;
     std::set<SlotId> steps;                ///< that read these, and are in no group yet
     std::vector<std::set<SlotId>> groups;  ///< under way
@@ -81,13 +81,13 @@ class TeamMbarriers {
     std::map<int64_t, int64_t> under_way;  ///< steps of a worker's
   };
 
-  Worker& Of(int64_t worker) { return clocks_[static_cast<size_t>(worker)]; }
-  bool Knows(int64_t worker, const std::map<int64_t, int64_t>& others);
-  std::string Visit(int64_t worker, MbarrierId mbarrier);
-  void Come(int64_t worker, Mbarrier& mbarrier);
-  std::string MayChange(int64_t worker, SlotId id, Slot& slot);
+  Thread& Of(int64_t thread) { return clocks_[static_cast<size_t>(thread)]; }
+  bool Knows(int64_t thread, const std::map<int64_t, int64_t>& others);
+  std::string Visit(int64_t thread, MbarrierId mbarrier);
+  void Come(int64_t thread, Mbarrier& mbarrier);
+  std::string MayChange(int64_t thread, SlotId id, Slot& slot);
 
-  std::vector<Worker> clocks_;
+  std::vector<Thread> clocks_;
   std::map<MbarrierId, Mbarrier> mbarriers_;
   std::map<SlotId, Slot> slots_;
   uint64_t interval_ = 1;

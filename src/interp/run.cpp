@@ -10,8 +10,8 @@
 
 #include "interp/launch_state.h"
 #include "interp/machine.h"
-#include "interp/team.h"
 #include "interp/tensor_view.h"
+#include "interp/workgroup.h"
 #include "ir/busy_cores.h"
 #include "ir/op_kind.h"
 #include "ir/requirement.h"
@@ -139,10 +139,10 @@ int64_t BusyCores(const ir::Function& kernel, const SizeValues& sizes, int64_t c
 }
 
 /// Whether its code is that of each worker by itself.
-bool IsOfWorkers(const ir::Function& kernel) {
+bool IsOfThreads(const ir::Function& kernel) {
   bool found = false;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
-    found |= op->kind() == ir::OpKind::Barrier || op->HasAttr(ir::AttrKey::Team);
+    found |= op->kind() == ir::OpKind::Barrier || op->HasAttr(ir::AttrKey::Threads);
   });
   return found;
 }
@@ -150,49 +150,49 @@ bool IsOfWorkers(const ir::Function& kernel) {
 /// The workers of one core. Above the loop level one machine stands for all of them.
 class CoreRun {
  public:
-  CoreRun(const Image& image, CoreFacts facts, const BoundParams& params, int64_t workers)
-      : team_(std::make_unique<Team>(workers)) {
-    facts.team = team_.get();
-    for (facts.worker = 0; facts.worker < workers; ++facts.worker) {
-      params.ApplyTo(workers_.emplace_back(image, facts));
+  CoreRun(const Image& image, CoreFacts facts, const BoundParams& params, int64_t threads)
+      : workgroup_(std::make_unique<Workgroup>(threads)) {
+    facts.workgroup = workgroup_.get();
+    for (facts.thread = 0; facts.thread < threads; ++facts.thread) {
+      params.ApplyTo(threads_.emplace_back(image, facts));
     }
   }
 
   /// At most so many steps where there is one worker; several go to where all wait, or to the end.
   MachineState Run(int64_t steps) {
-    if (workers_.size() == 1) {
-      MachineState state = workers_[0].Run(steps);
-      while (state == MachineState::AtTeamBarrier) state = workers_[0].Run(steps);
+    if (threads_.size() == 1) {
+      MachineState state = threads_[0].Run(steps);
+      while (state == MachineState::AtWorkgroupBarrier) state = threads_[0].Run(steps);
       return state;
     }
-    for (;; team_->NextInterval()) {
-      if (!RunToBarrier()) return workers_[current_].state();
-      for (current_ = 0; current_ < workers_.size(); ++current_) {
-        KDL_CHECK(workers_[current_].state() == workers_[0].state(),
+    for (;; workgroup_->NextInterval()) {
+      if (!RunToBarrier()) return threads_[current_].state();
+      for (current_ = 0; current_ < threads_.size(); ++current_) {
+        KDL_CHECK(threads_[current_].state() == threads_[0].state(),
                   "worker {} of core has come to another barrier than worker 0", current_);
       }
       current_ = 0;
-      if (workers_[0].state() != MachineState::AtTeamBarrier) return workers_[0].state();
+      if (threads_[0].state() != MachineState::AtWorkgroupBarrier) return threads_[0].state();
     }
   }
   /// The worker that ended the run.
-  const Machine& machine() const { return workers_[current_]; }
+  const Machine& machine() const { return threads_[current_]; }
 
  private:
   /// All workers, those at gates again and again; false: one has ended the run.
   bool RunToBarrier() {
     bool is_first = true;
     for (bool waits = true; waits; is_first = false) {
-      uint64_t progress = team_->mbarriers().progress();
+      uint64_t progress = workgroup_->mbarriers().progress();
       waits = false;
-      for (current_ = 0; current_ < workers_.size(); ++current_) {
-        Machine& worker = workers_[current_];
-        if (!is_first && worker.state() != MachineState::AtMbarrier) continue;
-        MachineState state = worker.RunToEnd();
+      for (current_ = 0; current_ < threads_.size(); ++current_) {
+        Machine& thread = threads_[current_];
+        if (!is_first && thread.state() != MachineState::AtMbarrier) continue;
+        MachineState state = thread.RunToEnd();
         if (IsOver(state)) return false;
         waits |= state == MachineState::AtMbarrier;
       }
-      if (waits && progress == team_->mbarriers().progress()) team_->SetStuck();
+      if (waits && progress == workgroup_->mbarriers().progress()) workgroup_->SetStuck();
     }
     return true;
   }
@@ -202,8 +202,8 @@ class CoreRun {
            state == MachineState::Failed;
   }
 
-  std::unique_ptr<Team> team_;
-  std::vector<Machine> workers_;
+  std::unique_ptr<Workgroup> workgroup_;
+  std::vector<Machine> threads_;
   size_t current_ = 0;
 };
 
@@ -216,7 +216,7 @@ class LaunchRun {
         params_(params),
         core_num_(core_num),
         busy_cores_(busy_cores),
-        workers_(IsOfWorkers(*image.entry->function) ? image.entry->function->team : 1),
+        threads_(IsOfThreads(*image.entry->function) ? image.entry->function->workgroup : 1),
         ask_stopped_(options.is_stopped) {
     state_.print = options.print;
     if (options.watch) Watched();
@@ -264,7 +264,7 @@ class LaunchRun {
     run_all([&]() -> std::optional<CoreRun> {
       if (started == busy_cores_) return std::nullopt;
       CoreFacts facts{core_at(started++), core_num_, nullptr, &state_};
-      return CoreRun(image_, facts, params_, workers_);
+      return CoreRun(image_, facts, params_, threads_);
     });
     while (!trap_ && !is_stopped()) {
       state_.LowerGroupReductions();
@@ -313,7 +313,7 @@ class LaunchRun {
   BoundParams& params_;
   int64_t core_num_;
   int64_t busy_cores_;
-  int64_t workers_;
+  int64_t threads_;
   const std::function<bool()> ask_stopped_;
   LaunchState state_;
   std::vector<CoreRun> at_barrier_;

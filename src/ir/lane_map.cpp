@@ -44,16 +44,16 @@ Attr MapAttr(const LaneMap& map) {
   NumberList numbers;
   bool spans = std::ranges::any_of(map, [](const AxisDigits& axis) { return axis.span != 0; });
   for (const AxisDigits& axis : map) {
-    numbers.insert(numbers.end(), {axis.repeats, axis.workers, axis.apart, axis.side});
+    numbers.insert(numbers.end(), {axis.repeats, axis.threads, axis.apart, axis.side});
     if (spans) numbers.push_back(axis.together());
   }
   return MakeAttr<AttrKey::Map>(std::move(numbers));
 }
 
-int64_t WorkersOf(const LaneMap& map) {
-  int64_t workers = 1;
-  for (const AxisDigits& axis : map) workers *= axis.workers;
-  return workers;
+int64_t ThreadsOf(const LaneMap& map) {
+  int64_t threads = 1;
+  for (const AxisDigits& axis : map) threads *= axis.threads;
+  return threads;
 }
 
 std::string MapFault(const Op& op) {
@@ -67,7 +67,7 @@ std::string MapFault(const Op& op) {
     return "a number of the map is out of range";
   LaneMap map = MapOf(op);
   if (std::ranges::any_of(
-          map, [](const AxisDigits& axis) { return axis.workers % axis.together() != 0; }))
+          map, [](const AxisDigits& axis) { return axis.threads % axis.together() != 0; }))
     return "workers of the map do not make whole spans";
   for (size_t i = 0; i < axes.size(); ++i) {
     const Axis& axis = op.parent_region()->function()->axis(axes[i]);
@@ -78,8 +78,8 @@ std::string MapFault(const Op& op) {
   std::ranges::sort(map, {}, &AxisDigits::apart);
   int64_t apart = 1;
   for (const AxisDigits& axis : map) {
-    if (axis.workers > 1 && axis.apart != apart) return "workers of the map share a point";
-    if (axis.workers > 1) apart *= axis.workers;
+    if (axis.threads > 1 && axis.apart != apart) return "workers of the map share a point";
+    if (axis.threads > 1) apart *= axis.threads;
   }
   return "";
 }

@@ -46,7 +46,7 @@ struct MatrixInstruction {
   int group = 0;
   /// It also takes tiles of accumulators, of so many groups of each row and column, or a multiple of that; 0: it does not.
   int tile_groups = 0;
-  /// Workers go on while it reads factors, and wait for its steps later.
+  /// Threads go on while it reads factors, and wait for its steps later.
   bool goes_on = false;
   /// Of a block's terms it sums up so many, from +0 on, and the accumulator takes their sum, rounded as its type is, before the next
   /// ones: what the unit itself adds up is less exact; 0: its steps go on from the accumulator.

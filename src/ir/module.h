@@ -64,7 +64,7 @@ struct Function {
   std::vector<Param> params;
   std::vector<Type> results;  ///< of a fn or a contract
   std::vector<Axis> axes;
-  int64_t team = 1;  ///< of a kernel: the workers of a core
+  int64_t workgroup = 1;  ///< of a kernel: the workers of a core
   Region* body = nullptr;
 
   /// The source name: `matmul` of `matmul.f32`.

@@ -33,8 +33,8 @@ enum class TypeKind : uint8_t {
 
 /// Whose a buffer is.
 enum class Space : uint8_t {
-  Scratch,  ///< a worker's own
-  Team,     ///< one for all workers of a core
+  Scratch,    ///< a worker's own
+  Workgroup,  ///< one for all workers of a core
 };
 
 struct TypeNode {

@@ -47,7 +47,7 @@ double Sum(const std::vector<ScratchChunk>& chunks) {
 ScratchChunk ChunkOf(const ir::Function& kernel, const Op* buffer) {
   ir::Type type = buffer->result()->type();
   ScratchChunk chunk{buffer, {}, Bytes(type->scalar)};
-  if (type->space != ir::Space::Team) chunk.copies = kernel.team;
+  if (type->space != ir::Space::Workgroup) chunk.copies = kernel.workgroup;
   for (Size extent : type->dims) chunk.extents.push_back(extent->value);
   return chunk;
 }
@@ -118,16 +118,17 @@ std::string Describe(const ScratchChunk& chunk) {
                      Amount(chunk.bytes()));
 }
 
-/// Buffers of the team's, each of which has a place of its own in the memory near its workers. What outlives a part between barriers
+/// Buffers of the team's, each of which has a place of its own in the memory in_workgroup its workers. What outlives a part between barriers
 /// of the launch lies elsewhere.
-std::vector<ScratchChunk> TeamChunks(const ir::Function& kernel) {
+std::vector<ScratchChunk> WorkgroupChunks(const ir::Function& kernel) {
   bool of_parts = false;
   ir::Walk(kernel.body, [&](const Op* op) { of_parts |= op->kind() == OpKind::Sync; });
   std::vector<ScratchChunk> chunks;
   ir::Walk(kernel.body, [&](const Op* op) {
-    if (op->kind() != OpKind::BufferNew || op->result()->type()->space != ir::Space::Team) return;
+    if (op->kind() != OpKind::BufferNew || op->result()->type()->space != ir::Space::Workgroup)
+      return;
     bool elsewhere =
-        op->HasAttr(ir::AttrKey::Far) || (of_parts && !op->HasAttr(ir::AttrKey::Brief));
+        op->HasAttr(ir::AttrKey::Global) || (of_parts && !op->HasAttr(ir::AttrKey::Brief));
     if (!elsewhere) chunks.push_back(ChunkOf(kernel, op));
   });
   return chunks;
@@ -171,9 +172,11 @@ void Report(PassContext& context, const ir::Function& kernel, std::vector<Scratc
 }  // namespace
 
 void RunCheckScratch(PassContext& context, ir::Function& kernel) {
-  auto team = static_cast<double>(context.facts->team_bytes);
-  std::vector<ScratchChunk> near = team > 0 ? TeamChunks(kernel) : std::vector<ScratchChunk>();
-  if (Sum(near) > team) return Report(context, kernel, std::move(near), team);
+  auto workgroup = static_cast<double>(context.facts->workgroup_bytes);
+  std::vector<ScratchChunk> in_workgroup =
+      workgroup > 0 ? WorkgroupChunks(kernel) : std::vector<ScratchChunk>();
+  if (Sum(in_workgroup) > workgroup)
+    return Report(context, kernel, std::move(in_workgroup), workgroup);
   auto most = static_cast<double>(context.facts->scratch_bytes);
   std::vector<ScratchChunk> chunks = PeakOf(kernel, kernel.body);
   if (Sum(chunks) > most) Report(context, kernel, std::move(chunks), most);

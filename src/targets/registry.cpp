@@ -35,8 +35,8 @@ Status CheckKeys(const Spec& spec, const TargetKind& kind) {
     if (std::ranges::find(known, key) != known.end()) continue;
     std::string all = known.empty() ? fmt::format("{} has none", kind.kind)
                                     : fmt::format("{} has {}", kind.kind, fmt::join(known, " "));
-    std::string_view near = NearestName(key, known);
-    if (!near.empty()) all += fmt::format("; did you mean '{}'?", near);
+    std::string_view workgroup = NearestName(key, known);
+    if (!workgroup.empty()) all += fmt::format("; did you mean '{}'?", workgroup);
     return Failure{fmt::format("target '{}': there is no key '{}'; {}", spec.text, key, all),
                    FailureKind::Usage};
   }

@@ -7,7 +7,7 @@
 
 #include "conformance/conformance.h"
 #include "conformance/kernels.h"
-#include "conformance/team_image.h"
+#include "conformance/workgroup_image.h"
 #include "kdl/cluster_abi.hpp"
 #include "kdl/cluster_description_reader.hpp"
 
@@ -25,7 +25,7 @@ std::string ImageBytes() {
 }
 
 const kdl_image* const* Images() {
-  static const TeamImage kImage = [] { return TeamImage("cluster", ImageBytes()); }();
+  static const WorkgroupImage kImage = [] { return WorkgroupImage("cluster", ImageBytes()); }();
   static const kdl_image* const kAll[] = {&kImage.image, nullptr};
   return kAll;
 }
@@ -36,7 +36,7 @@ void Prepare(Context& context) {
 }
 
 void PrepareOfAnotherAbi(Context& context) {
-  static const TeamImage kImage("cluster", [] {
+  static const WorkgroupImage kImage("cluster", [] {
     std::string bytes = ImageBytes();
     const std::string hash(reinterpret_cast<const char*>(&kdl_cluster_abi_hash),
                            sizeof kdl_cluster_abi_hash);
@@ -52,8 +52,8 @@ void PrepareOfAnotherAbi(Context& context) {
 
 // Its `spin` leaves the scratchpad.
 void PrepareOfStrays(Context& context) {
-  static const TeamImage kImage = [] {
-    TeamImage image("cluster", ImageBytes());
+  static const WorkgroupImage kImage = [] {
+    WorkgroupImage image("cluster", ImageBytes());
     for (std::vector<kdl_variant>& variants : image.variants) {
       if (variants[0].symbol == std::string("spin")) variants[0].symbol = "strays";
     }
@@ -155,7 +155,7 @@ TEST_CASE("clusters: descriptions are told where they are wrong") {
                                  "run: [q, \"x,y=1\", \"{image}\"]  # runs it\n");
   CHECK(whole.error == "");
   CHECK(whole.description.blocks == ClusterBlocks::Cluster);
-  CHECK(whole.description.near_bytes() == 262144);
+  CHECK(whole.description.launch_scratchpad_bytes() == 262144);
   CHECK(whole.description.cores == 4);
   CHECK(whole.description.run == std::vector<std::string>{"q", "x,y=1", "{image}"});
 }

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "conformance/team_image.h"
+#include "conformance/workgroup_image.h"
 
 // The text that clang has made.
 extern "C" const char kdl_suite_ptx[];
@@ -17,7 +17,7 @@ __asm__(
 namespace kdl::conformance {
 
 const kdl_image* const* CudaImages() {
-  static const TeamImage kImage("cuda", kdl_suite_ptx);
+  static const WorkgroupImage kImage("cuda", kdl_suite_ptx);
   static const kdl_image* const kAll[] = {&kImage.image, nullptr};
   return kAll;
 }

@@ -1,9 +1,9 @@
-// The suite's kernels in OpenCL C, with the interface of kdl/team_abi.h: a core is a work-group of one worker.
+// The suite's kernels in OpenCL C, with the interface of kdl/workgroup_abi.h: a core is a work-group of one worker.
 #include "conformance/opencl_kernels.h"
 
 #include <string>
 
-#include "conformance/team_image.h"
+#include "conformance/workgroup_image.h"
 
 namespace kdl::conformance {
 
@@ -184,7 +184,7 @@ std::string Many() {
 }  // namespace
 
 const kdl_image* const* OpenclImages() {
-  static const TeamImage kImage("opencl", kText + Many());
+  static const WorkgroupImage kImage("opencl", kText + Many());
   static const kdl_image* const kAll[] = {&kImage.image, nullptr};
   return kAll;
 }

@@ -27,8 +27,8 @@ constexpr Status kOutOfMemory = 2;
 constexpr Status kInvalidPtx = 218;
 constexpr Status kNotFound = 500;
 constexpr int kDevices = 2;
-constexpr int kMostNear = 227 << 10;
-constexpr int kNearOfText = 48 << 10;
+constexpr int kMostWorkgroup = 227 << 10;
+constexpr int kWorkgroupOfText = 48 << 10;
 constexpr std::size_t kAlignment = 256;
 constexpr std::size_t kMemory = std::size_t{1} << 30;
 // Addresses of the device's that the host cannot use.
@@ -95,7 +95,7 @@ struct CopyPeer {
 };
 struct Function {
   const ptx::Kernel* kernel;
-  int near_bytes = kNearOfText;  // that a launch may bring
+  int workgroup_bytes = kWorkgroupOfText;  // that a launch may bring
 };
 struct LoadedModule {
   Context* context;
@@ -324,8 +324,8 @@ Status cuDeviceGetAttribute(int* value, int what, int) {
                                     {75, 9},          // level 9.0
                                     {81, 228 << 10},  // bytes of shared memory of a multiprocessor
                                     {82, 64 << 10},   // registers of one
-                                    {97, kMostNear},  // bytes of shared memory of a block
-                                    {111, 1 << 10},   // that the driver takes of it
+                                    {97, kMostWorkgroup},  // bytes of shared memory of a block
+                                    {111, 1 << 10},        // that the driver takes of it
                                     {115, has_pools ? 1 : 0}};
   const auto found = known.find(what);
   *value = found == known.end() ? 0 : found->second;
@@ -638,9 +638,9 @@ Status cuFuncSetAttribute(Function* function, int what, int value) {
   FAIL_IF_TOLD();
   const std::lock_guard lock(mutex);
   if (!functions.contains(function)) Misused("a function that is none");
-  constexpr int kNearBytes = 8;
-  if (what != kNearBytes || value > kMostNear) return kInvalidValue;
-  function->near_bytes = value;
+  constexpr int kWorkgroupBytes = 8;
+  if (what != kWorkgroupBytes || value > kMostWorkgroup) return kInvalidValue;
+  function->workgroup_bytes = value;
   return kSuccess;
 }
 // As strict as the driver's, of what it takes here: boxes of 128 bytes a row, exchanged.
@@ -680,7 +680,7 @@ Status cuModuleGetGlobal_v2(Address* address, std::size_t* bytes, LoadedModule* 
 }
 
 Status cuLaunchKernel(Function* function, unsigned blocks_x, unsigned, unsigned, unsigned threads,
-                      unsigned, unsigned, unsigned near_bytes, Stream* stream, void** given,
+                      unsigned, unsigned, unsigned workgroup_bytes, Stream* stream, void** given,
                       void**) {
   FAIL_IF_TOLD();
   Check(stream);
@@ -689,13 +689,13 @@ Status cuLaunchKernel(Function* function, unsigned blocks_x, unsigned, unsigned,
   const ptx::Kernel& kernel = *function->kernel;
   if (blocks_x == 0 || threads == 0 || threads > kernel.threads)
     Misused("a launch of a size that is none");
-  if (near_bytes > static_cast<unsigned>(function->near_bytes)) return kInvalidValue;
+  if (workgroup_bytes > static_cast<unsigned>(function->workgroup_bytes)) return kInvalidValue;
   // Arguments are taken now.
   std::vector<char> params(kernel.param_bytes);
   for (std::size_t i = 0; i < kernel.params.size(); ++i)
     std::memcpy(params.data() + kernel.params[i].at, given[i], kernel.params[i].bytes);
-  stream->waiting.push_back([&kernel, params, blocks_x, threads, near_bytes] {
-    RunBlocks(kernel, params, blocks_x, {threads, near_bytes});
+  stream->waiting.push_back([&kernel, params, blocks_x, threads, workgroup_bytes] {
+    RunBlocks(kernel, params, blocks_x, {threads, workgroup_bytes});
   });
   return kSuccess;
 }

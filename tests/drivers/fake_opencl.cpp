@@ -25,7 +25,7 @@ struct Failure {
 std::mutex mutex;  // guards the rest
 std::map<std::string, Failure> failing;
 std::map<std::string, int> counted;
-std::uint64_t near_bytes = 0;
+std::uint64_t workgroup_bytes = 0;
 
 void* Own(const char* name) {
   static void* const library = dlopen(KDL_OPENCL_LOADER, RTLD_NOW | RTLD_LOCAL);
@@ -81,16 +81,17 @@ struct Stub<name, Result(Arguments...)> {
       }
     }
     const Result result = own(arguments...);
-    if constexpr (name == Name::GetKernelWorkGroupInfo) TellNear(arguments...);
+    if constexpr (name == Name::GetKernelWorkGroupInfo) TellWorkgroup(arguments...);
     if constexpr (name == Name::GetDeviceInfo) TellFacts(arguments...);
     return result;
   }
 
  private:
-  static void TellNear(KernelId, DeviceId, std::uint32_t what, std::size_t, void* value,
-                       std::size_t*) {
+  static void TellWorkgroup(KernelId, DeviceId, std::uint32_t what, std::size_t, void* value,
+                            std::size_t*) {
     const std::lock_guard lock(mutex);
-    if (what == kKernelNear && near_bytes > 0) *static_cast<std::uint64_t*>(value) = near_bytes;
+    if (what == kKernelWorkgroup && workgroup_bytes > 0)
+      *static_cast<std::uint64_t*>(value) = workgroup_bytes;
   }
   static void TellFacts(DeviceId, std::uint32_t what, std::size_t, void* value, std::size_t*) {
     const char* bytes = std::getenv("FAKE_OPENCL_CONSTANTS");
@@ -120,9 +121,9 @@ int fake_opencl_calls(const char* function) {
   return counted[function];
 }
 
-void fake_opencl_near(std::uint64_t bytes) {
+void fake_opencl_workgroup(std::uint64_t bytes) {
   const std::lock_guard lock(mutex);
-  near_bytes = bytes;
+  workgroup_bytes = bytes;
 }
 }
 

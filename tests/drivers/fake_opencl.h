@@ -10,5 +10,5 @@ void fake_opencl_fail(const char* function, std::int32_t status, int times);
 // How often a function has been called.
 int fake_opencl_calls(const char* function);
 // What kernels are said to take of local memory; 0: what is so.
-void fake_opencl_near(std::uint64_t bytes);
+void fake_opencl_workgroup(std::uint64_t bytes);
 }

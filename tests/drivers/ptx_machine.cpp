@@ -70,7 +70,7 @@ class BlockRun {
       : kernel_(kernel),
         params_(params),
         host_of_(host_of),
-        shared_(kernel.shared_bytes + size.near_bytes, '\x5a'),
+        shared_(kernel.shared_bytes + size.workgroup_bytes, '\x5a'),
         touched_(shared_.size()) {}
 
   void Run(unsigned block, unsigned threads) {

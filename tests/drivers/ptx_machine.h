@@ -69,7 +69,7 @@ class Module {
 
 struct BlockSize {
   unsigned threads;
-  std::size_t near_bytes;  // of shared memory that the launch brings
+  std::size_t workgroup_bytes;  // of shared memory that the launch brings
 };
 
 // One block. Throws std::runtime_error at a fault.

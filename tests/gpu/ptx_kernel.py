@@ -1,6 +1,6 @@
 """Kernels as `kernelc build --emit ptx,header` writes them, launched through NVIDIA's driver alone.
 
-The kernel's arguments are those of include/kdl/team_abi.h: the runtime passes the same, with more checks.
+The kernel's arguments are those of include/kdl/workgroup_abi.h: the runtime passes the same, with more checks.
 """
 
 import ctypes

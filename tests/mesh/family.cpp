@@ -25,7 +25,7 @@ constexpr ir::MatrixInstruction kEights{.name = "mesh.eights",
                                         .term = ir::OpKind::Mul};
 constexpr const ir::MatrixInstruction* kMatrixInstructions[] = {&kEights};
 
-constexpr int64_t kWorkers = 4;
+constexpr int64_t kThreads = 4;
 constexpr int64_t kBlock = 8;
 constexpr int64_t kScratchBytes = 16 << 20;
 
@@ -45,8 +45,8 @@ class Blocks final : public passes::TileSelector {
 Result<std::vector<targets::Target>> Make(const targets::Spec& spec) {
   auto facts = std::make_shared<simt::SimtFacts>();
   facts->level = "mesh";
-  facts->workers = kWorkers;
-  facts->most_workers = kWorkers;
+  facts->threads = kThreads;
+  facts->most_threads = kThreads;
   facts->scratch_bytes = kScratchBytes;
   facts->instructions = {&kEights, &targets::kBf16Pairs};
   std::vector<targets::Target> made;

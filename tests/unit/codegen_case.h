@@ -124,8 +124,8 @@ inline std::vector<uint64_t> ValuesOf(Scalar scalar, std::mt19937_64& random) {
       values.push_back(static_cast<uint64_t>(-value));
     }
     for (int shift : {7, 8, 11, 15, 16, 24, 31, 32, 53, 54, 60, 63}) {
-      for (int64_t near : {-1025, -1, 0, 1, 1024, 1025}) {
-        values.push_back((uint64_t{1} << shift) + static_cast<uint64_t>(near));
+      for (int64_t workgroup : {-1025, -1, 0, 1, 1024, 1025}) {
+        values.push_back((uint64_t{1} << shift) + static_cast<uint64_t>(workgroup));
       }
       values.push_back(uint64_t{0x181} << (shift < 56 ? shift : 55));  // half way between two bf16
     }

@@ -120,7 +120,7 @@ struct Run {
   ir::ReadText read;
   kdl_context* context = nullptr;
   kdl_device* host = nullptr;
-  kdl_device* far = nullptr;  ///< has memory of its own
+  kdl_device* global = nullptr;  ///< has memory of its own
   HandMadeImage image;
   std::optional<Executor> executor;
   interp::ProgramArguments arguments;
@@ -129,13 +129,13 @@ struct Run {
       : read(std::string(kKernels) + program),
         context(MakeContext()),
         host(Select("host")),
-        far(Select("debug")),
+        global(Select("debug")),
         image(ArchOf(host)) {
     REQUIRE_MESSAGE(read.module, read.Errors());
     REQUIRE(StatusOf(kdl_context_register(context, &image.image)).ok());
     executor.emplace(context, *read.module,
                      std::map<Name, kdl_device*>{{read.names.Intern("cpu"), host},
-                                                 {read.names.Intern("npu"), far}});
+                                                 {read.names.Intern("npu"), global}});
   }
   ~Run() {
     executor.reset();
@@ -227,7 +227,7 @@ program @p dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out) {
   CHECK(std::string(transfers[0].from) == "debug");
   CHECK(std::string(transfers[1].cause) == "scale (p.kdl:3) reads x on npu");
   CHECK(transfers[1].bytes == 12);
-  CHECK(run.StatisticsOf(run.far).bytes_in_use == 0);
+  CHECK(run.StatisticsOf(run.global).bytes_in_use == 0);
 }
 
 TEST_CASE("a workspace is allocated when its launches need more, and only then") {
@@ -262,11 +262,11 @@ program @p dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out, %turns: i6
   run.arguments.scalars = {100};
   Status status = run.Go();
   REQUIRE_MESSAGE(status.ok(), status.failure().message);
-  kdl_statistics statistics = run.StatisticsOf(run.far);
+  kdl_statistics statistics = run.StatisticsOf(run.global);
   CHECK(statistics.launches == 200);
   kdl_device_facts facts = {};
   facts.size = sizeof facts;
-  REQUIRE(kdl_device_get_facts(run.far, &facts) == nullptr);
+  REQUIRE(kdl_device_get_facts(run.global, &facts) == nullptr);
   CHECK(statistics.allocations == 3 + 1 + facts.resident);  // three tensors; 1, 2 … slices
 }
 

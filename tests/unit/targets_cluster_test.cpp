@@ -4,7 +4,7 @@
 
 #include "ir/views.h"
 #include "targets/cluster/pipelines.h"
-#include "team_lowering.h"
+#include "workgroup_lowering.h"
 
 // Block copies change no bit: each kernel here is interpreted before and after the passes of clusters, at the end worker by worker,
 // with copies that come when they are awaited. A wait or a barrier that is taken away is missed.
@@ -20,24 +20,24 @@ constexpr std::array kApart = {&kLayOutPipes, &kInjectPipeBuffers, &kInlineFunct
                                &kCheckStatics, &kLowerGroupReductions};
 constexpr auto kPassesApart = simt::Both(kApart, kLoopPipeline);
 
-simt::TeamLowering LoweringOf(const std::string& text) {
+simt::WorkgroupLowering LoweringOf(const std::string& text) {
   bool has_stages = text.find("stage {") != std::string::npos;
   return {has_stages ? std::span<const Pass* const>(kPassesApart) : kPasses, {}};
 }
 
 constexpr int64_t kRoom = 1 << 20;
 
-simt::SimtFacts MachineOf(int64_t workers, int64_t team_bytes = kRoom) {
+simt::SimtFacts MachineOf(int64_t threads, int64_t workgroup_bytes = kRoom) {
   simt::SimtFacts facts;
-  facts.workers = facts.most_workers = workers;
+  facts.threads = facts.most_threads = threads;
   facts.held_bytes = 64;
-  facts.near_bytes = facts.team_bytes = team_bytes;
+  facts.workgroup_bytes = facts.workgroup_bytes = workgroup_bytes;
   return facts;
 }
 
 void CheckLowering(const std::string& text, const std::vector<Dims>& shapes) {
-  for (int64_t workers : {1, 4, 16})
-    simt::CheckLowering(LoweringOf(text), text, MachineOf(workers), shapes);
+  for (int64_t threads : {1, 4, 16})
+    simt::CheckLowering(LoweringOf(text), text, MachineOf(threads), shapes);
 }
 
 const std::vector<Dims> kShapes = {{{"M", 4}, {"N", 8}, {"K", 4}},
@@ -226,9 +226,9 @@ kernel @meets dims(%M, %N, %K) (%h: tensor<i32,[M,N]> inout, %y: tensor<i32,[M,N
 )";
 
 /// The rings of the kernel: how many slots each has.
-std::vector<int64_t> SlotsOf(const std::string& text, int64_t team_bytes = kRoom) {
+std::vector<int64_t> SlotsOf(const std::string& text, int64_t workgroup_bytes = kRoom) {
   std::vector<int64_t> slots;
-  auto lowered = simt::Lowered(LoweringOf(text), text, MachineOf(4, team_bytes));
+  auto lowered = simt::Lowered(LoweringOf(text), text, MachineOf(4, workgroup_bytes));
   for (const ir::Op* await : simt::OpsOf(*lowered, ir::OpKind::AwaitCopies)) {
     if (!await->Segment(ir::AwaitCopiesOp::at_part).empty())
       slots.push_back(await->operand(0)->type()->dims[0]->value);

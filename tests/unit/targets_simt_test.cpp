@@ -3,7 +3,7 @@
 #include "ir/op_kind.h"
 #include "targets/simt/instructions.h"
 #include "targets/simt/pipelines.h"
-#include "team_lowering.h"
+#include "workgroup_lowering.h"
 
 // The lowering for teams changes no bit: each kernel here is interpreted before and after every pass, after the last ones worker
 // by worker. A barrier that is taken away is missed.
@@ -13,21 +13,21 @@ namespace kdl::simt {
 namespace {
 
 constexpr auto kPasses = Both(kPipePipeline, kLoopPipeline);
-constexpr TeamLowering kLowering{kPasses, kMatrixInstructions};
+constexpr WorkgroupLowering kLowering{kPasses, kMatrixInstructions};
 
-SimtFacts TeamOf(int64_t workers) {
+SimtFacts WorkgroupOf(int64_t threads) {
   SimtFacts facts;
-  facts.workers = workers;
+  facts.threads = threads;
   return facts;
 }
 
 void CheckLowering(const std::string& text, const std::vector<Dims>& shapes) {
-  for (int64_t workers : {1, 4, 64}) CheckLowering(kLowering, text, TeamOf(workers), shapes);
+  for (int64_t threads : {1, 4, 64}) CheckLowering(kLowering, text, WorkgroupOf(threads), shapes);
 }
 
 size_t CheckBarriers(const std::string& text, const std::vector<Dims>& shapes,
-                     int64_t workers = 4) {
-  return CheckMissed(kLowering, text, TeamOf(workers), ir::OpKind::Barrier, shapes);
+                     int64_t threads = 4) {
+  return CheckMissed(kLowering, text, WorkgroupOf(threads), ir::OpKind::Barrier, shapes);
 }
 
 constexpr const char* kMatmul = R"(
@@ -415,7 +415,7 @@ TEST_CASE(
   const std::vector<Dims> shapes = {{{"M", 64}, {"N", 16}, {"K", 0}},
                                     {{"M", 40}, {"N", 24}, {"K", 168}},
                                     {{"M", 33}, {"N", 17}, {"K", 45}}};
-  SimtFacts facts = TeamOf(4);
+  SimtFacts facts = WorkgroupOf(4);
   facts.copy_bytes = 16;
   CheckLowering(kLowering, kMatrixProduct, facts, shapes);
   CheckLowering(kLowering, kOneMatrixProduct, facts, shapes);
@@ -426,8 +426,8 @@ TEST_CASE(
 
 TEST_CASE("factors come as boxes: each gate, wait and barrier is missed where it is taken away") {
   // One block and two, one turn and several; a range that ends before the tensor does.
-  SimtFacts facts = TeamOf(128);
-  facts.near_bytes = 64 << 10;
+  SimtFacts facts = WorkgroupOf(128);
+  facts.workgroup_bytes = 64 << 10;
   CheckLowering(
       kLowering, TensorTilesOf(false, false, 64), facts,
       {{{"M", 3}, {"N", 72}, {"K", 135}, {"H", 135}}, {{"M", 5}, {"N", 8}, {"K", 80}, {"H", 72}}});
@@ -437,18 +437,18 @@ TEST_CASE("factors come as boxes: each gate, wait and barrier is missed where it
                                     {{"M", 8}, {"N", 3}, {"K", 263}, {"H", 263}},
                                     {{"M", 3}, {"N", 3}, {"K", 264}, {"H", 264}}};
   const std::string text = TensorTilesOf(true, true, 16);
-  CheckLowering(kLowering, text, TeamOf(128), {shapes[0]});
+  CheckLowering(kLowering, text, WorkgroupOf(128), {shapes[0]});
   for (ir::OpKind kind :
        {ir::OpKind::MbarrierInit, ir::OpKind::MbarrierInvalidate, ir::OpKind::MbarrierArrive,
         ir::OpKind::MbarrierWait, ir::OpKind::TileCopy, ir::OpKind::ProxyFence,
         ir::OpKind::MmaCommit, ir::OpKind::MmaWait, ir::OpKind::Barrier})
-    CHECK(CheckMissed(kLowering, text, TeamOf(128), kind, shapes) >= 1);
+    CHECK(CheckMissed(kLowering, text, WorkgroupOf(128), kind, shapes) >= 1);
 }
 
 TEST_CASE(
     "boxes of the next block begin before this one ends: each gate and wait is missed where it is "
     "taken away") {
-  SimtFacts facts = TeamOf(128);
+  SimtFacts facts = WorkgroupOf(128);
   facts.groups_blocks = true;
   // Of two to four blocks a core, of no turn, of one, of fewer than slots, of more.
   const std::string text = TensorTilesOf(true, true, 16);
@@ -469,8 +469,8 @@ TEST_CASE(
 TEST_CASE(
     "products of turns that do more: gates, waits, fences and barriers are missed where they are "
     "taken away") {
-  SimtFacts facts = TeamOf(128);
-  facts.near_bytes = 128 << 10;
+  SimtFacts facts = WorkgroupOf(128);
+  facts.workgroup_bytes = 128 << 10;
   // TensorTiles fit, of a range that ends before its tensor does not all, none does; no turn.
   CheckLowering(kLowering, kTurns, facts,
                 {{{"L", 66}, {"S", 136}, {"D", 8}, {"H", 136}},
@@ -490,7 +490,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a product's blocks come in groups of rows, each once") {
-  SimtFacts facts = TeamOf(4);
+  SimtFacts facts = WorkgroupOf(4);
   facts.groups_blocks = true;
   // Rows of blocks: none, fewer than a group has, more; and no columns.
   std::string text = kMatmul;
@@ -531,12 +531,12 @@ TEST_CASE("boxes of bytes, whose terms lie side by side in both factors") {
       text.replace(text.find("bf16"), 4, factor);
     }
     for (const std::string& factor : {row.a, row.b}) text.replace(text.find("bf16"), 4, factor);
-    CheckLowering(kLowering, text, TeamOf(128), shapes);
+    CheckLowering(kLowering, text, WorkgroupOf(128), shapes);
     if (row.acc != "f32") continue;
     // Of a block two sums are made apart.
     replace("k = K by 128", "k = K by 256");
-    SimtFacts facts = TeamOf(128);
-    facts.near_bytes = 128 << 10;
+    SimtFacts facts = WorkgroupOf(128);
+    facts.workgroup_bytes = 128 << 10;
     CheckLowering(kLowering, text, facts, shapes);
   }
 }
@@ -555,8 +555,8 @@ TEST_CASE("workers round the factors of units of tf32, of groups and of warps") 
       replace("%u = contraction %x, %y",
               "%xr = tf32 %x : tile<f32; i k>\n      %yr = tf32 %y : tile<f32; j k>\n"
               "      %u = contraction %xr, %yr");
-      SimtFacts facts = TeamOf(128);
-      facts.near_bytes = 64 << 10;
+      SimtFacts facts = WorkgroupOf(128);
+      facts.workgroup_bytes = 64 << 10;
       CheckLowering(kLowering, text, facts,
                     {{{"M", 66}, {"N", 3}, {"K", 72}, {"H", 72}},
                      {{"M", 3}, {"N", 35}, {"K", 37}, {"H", 37}},

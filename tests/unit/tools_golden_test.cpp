@@ -122,7 +122,7 @@ TEST_CASE("diff: hunks, context, missing line ends") {
   CHECK(UnifiedDiff("", "a\n", "x", "y") == "--- x\n+++ y\n@@ -0,0 +1,1 @@\n+a\n");
   CHECK(UnifiedDiff("a\n", "a", "x", "y") ==
         "--- x\n+++ y\n@@ -1,1 +1,1 @@\n-a\n+a\n\\ No newline at end of file\n");
-  std::string far = "a\n1\n2\n3\n4\n5\n6\n7\nb\n";
-  CHECK(UnifiedDiff(far, "A\n1\n2\n3\n4\n5\n6\n7\nB\n", "x", "y").find("@@ -6,4 +6,4 @@") !=
+  std::string global = "a\n1\n2\n3\n4\n5\n6\n7\nb\n";
+  CHECK(UnifiedDiff(global, "A\n1\n2\n3\n4\n5\n6\n7\nB\n", "x", "y").find("@@ -6,4 +6,4 @@") !=
         std::string::npos);
 }

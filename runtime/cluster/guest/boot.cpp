@@ -140,11 +140,11 @@ class Copies {
     mailbox_->copied_bytes = mailbox_->copied_bytes + row_bytes * rows;
   }
 
-  void Await(const char* near, uint64_t bytes) {
+  void Await(const char* scratchpad, uint64_t bytes) {
     uint64_t last = ended_;
     for (uint64_t n = ended_; n < begun_; ++n) {
       const Copy& copy = waiting_[n % kMost];
-      if (IsIn(copy.to, near, bytes) || IsIn(copy.from, near, bytes)) last = n + 1;
+      if (IsIn(copy.to, scratchpad, bytes) || IsIn(copy.from, scratchpad, bytes)) last = n + 1;
     }
     if (last == ended_) return;
     Note(kdl_cluster_copy_awaited, last - 1);
@@ -166,8 +166,8 @@ class Copies {
     int64_t from_stride;
   };
 
-  static bool IsIn(const char* place, const char* near, uint64_t bytes) {
-    return place >= near && place < near + bytes;
+  static bool IsIn(const char* place, const char* scratchpad, uint64_t bytes) {
+    return place >= scratchpad && place < scratchpad + bytes;
   }
 
   // At most so many rows of the first one.
@@ -316,8 +316,8 @@ void BeginCopy(kdl_cluster_worker*, char* to, const char* from, uint64_t row_byt
   copies.Begin(to, from, row_bytes, rows, to_stride, from_stride);
 }
 
-void AwaitCopies(kdl_cluster_worker*, const char* near, uint64_t bytes) {
-  copies.Await(near, bytes);
+void AwaitCopies(kdl_cluster_worker*, const char* scratchpad, uint64_t bytes) {
+  copies.Await(scratchpad, bytes);
 }
 
 // -- faults -------------------------------------------------------------------------------------------
@@ -437,8 +437,8 @@ class Cluster {
     if (entry == nullptr) return kdl_cluster_no_entry;
     if (entry->workers > kMostWorkers || entry->workers > mailbox_.workers)
       return kdl_cluster_no_workers;
-    if (entry->scratchpad_bytes > team_bytes_) return kdl_cluster_no_scratchpad;
-    const uint64_t taken = (mailbox_.teams - 1) * team_bytes_ + entry->scratchpad_bytes;
+    if (entry->scratchpad_bytes > workgroup_bytes_) return kdl_cluster_no_scratchpad;
+    const uint64_t taken = (mailbox_.workgroups - 1) * workgroup_bytes_ + entry->scratchpad_bytes;
     if (entry->scratchpad_bytes > 0 && taken > mailbox_.scratchpad_peak)
       mailbox_.scratchpad_peak = taken;
     mailbox_.event_count = 0;
@@ -458,9 +458,10 @@ class Cluster {
   // Round after round, each to the next barrier.
   void Run(uint64_t core) {
     copies.BeginCore(core);
-    char* const near = scratchpad_ + core / mailbox_.clusters % mailbox_.teams * team_bytes_;
+    char* const scratchpad =
+        scratchpad_ + core / mailbox_.clusters % mailbox_.workgroups * workgroup_bytes_;
     for (uint64_t i = 0; i < entry->workers; ++i) {
-      fibers[i].worker = {core, i, memory_, near, Wait, BeginCopy, AwaitCopies};
+      fibers[i].worker = {core, i, memory_, scratchpad, Wait, BeginCopy, AwaitCopies};
       Begin(fibers[i], mailbox_.stack_bytes);
     }
     for (uint64_t left = entry->workers; left > 0;) {
@@ -482,7 +483,7 @@ class Cluster {
   static constexpr uint64_t kLine = 64;
   char* memory_;
   volatile kdl_cluster_mailbox& mailbox_;
-  uint64_t team_bytes_ = mailbox_.scratchpad_bytes / mailbox_.teams / kLine * kLine;
+  uint64_t workgroup_bytes_ = mailbox_.scratchpad_bytes / mailbox_.workgroups / kLine * kLine;
   char* scratchpad_;
 };
 

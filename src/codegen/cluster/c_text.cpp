@@ -5,8 +5,8 @@
 #include <string>
 
 #include "codegen/opencl/writer.h"
-#include "ir/team_memory.h"
 #include "ir/views.h"
+#include "ir/workgroup_memory.h"
 #include "support/check.h"
 
 // The bodies are those of codegen/opencl; here stands how a kernel is called, where the scratchpad is, and block copies.
@@ -22,10 +22,10 @@ using opencl::Writer;
 
 class CDialect final : public opencl::Dialect {
  public:
-  void WriteNear(Writer& w, const std::string& name, ir::Type buffer) override {
+  void WriteWorkgroupMemory(Writer& w, const std::string& name, ir::Type buffer) override {
     w.Line("{0}* const {1} = ({0}*)(kdl_at->scratchpad + {2});", opencl::MemoryType(buffer->scalar),
            name, scratchpad_bytes);
-    scratchpad_bytes += ir::TeamBytes(buffer);
+    scratchpad_bytes += ir::WorkgroupBytes(buffer);
   }
 
   /// All come to each barrier, and tell there whether they have stopped.
@@ -66,9 +66,9 @@ class CDialect final : public opencl::Dialect {
         "{2}"
         "  const long kdl_core = (long)kdl_at->core + kdl_launch[2];\n"
         "  const long kdl_cores = kdl_launch[0];\n"
-        "  const long kdl_worker = (long)kdl_at->worker;\n"
+        "  const long kdl_thread = (long)kdl_at->worker;\n"
         "  uchar* const kdl_scratch = KDL_AT(0) + {3} * {4};\n{5}}}\n",
-        w.kernel.team, w.code.entry, tensors, w.syncs ? "kdl_core" : "(long)kdl_at->core",
+        w.kernel.workgroup, w.code.entry, tensors, w.syncs ? "kdl_core" : "(long)kdl_at->core",
         w.code.scratch_bytes, w.text, opencl::LineDirective(w.kernel.loc));
   }
 
@@ -82,8 +82,8 @@ class CDialect final : public opencl::Dialect {
   struct CopyEnds {
     const ir::Value* tensor;
     const ir::Value* buffer;
-    std::string far;
-    std::string near;
+    std::string global;
+    std::string workgroup;
   };
   template <class Copy>
   static CopyEnds Ends(const Writer& w, Copy copy) {
@@ -109,16 +109,16 @@ class CDialect final : public opencl::Dialect {
     const bool one_row = side_by_side && along.size() == 1;
     const std::string row = side_by_side ? fmt::format("{} * {}", w.Get(sizes.back()), element)
                                          : fmt::format("{}", element);
-    const std::string near_stride =
+    const std::string workgroup_stride =
         one_row ? "0" : StrideBytes(w, ends.buffer, places - along.size());
-    const std::string far_stride =
+    const std::string global_stride =
         one_row ? "0" : StrideBytes(w, ends.tensor, static_cast<size_t>(along.front()));
     w.Line(
         "{}kdl_at->copy(kdl_at, (void*)&{}, (const void*)&{}, (uint64_t)({}), (uint64_t)({}), {}, "
         "{});",
-        opencl::Guard(w), in ? ends.near : ends.far, in ? ends.far : ends.near, row,
-        one_row ? "1" : w.Get(sizes.front()), in ? near_stride : far_stride,
-        in ? far_stride : near_stride);
+        opencl::Guard(w), in ? ends.workgroup : ends.global, in ? ends.global : ends.workgroup, row,
+        one_row ? "1" : w.Get(sizes.front()), in ? workgroup_stride : global_stride,
+        in ? global_stride : workgroup_stride);
   }
 
   static void WriteAwait(Writer& w, ir::AwaitCopiesOp await) {
@@ -133,7 +133,7 @@ class CDialect final : public opencl::Dialect {
 
 }  // namespace
 
-CompiledModule CompileC(std::span<const ir::Function* const> kernels, int64_t near_bytes,
+CompiledModule CompileC(std::span<const ir::Function* const> kernels, int64_t workgroup_bytes,
                         const CompileOptions& options) {
   CompiledModule compiled;
   compiled.kind = options.kind;
@@ -143,11 +143,11 @@ CompiledModule CompileC(std::span<const ir::Function* const> kernels, int64_t ne
   for (const ir::Function* kernel : kernels) {
     KernelCode& code = compiled.kernels.emplace_back();
     code.kernel = kernel;
-    code.entry = TeamEntry(*kernel, compiled.kernels.size());
+    code.entry = WorkgroupEntry(*kernel, compiled.kernels.size());
     CDialect dialect;
-    compiled.payload += "\n" + opencl::WriteKernel(*kernel, code, near_bytes, dialect);
+    compiled.payload += "\n" + opencl::WriteKernel(*kernel, code, workgroup_bytes, dialect);
     fmt::format_to(std::back_inserter(rows), "  {{\"{0}\", {0}, {1}, {2}}},\n", code.entry,
-                   kernel->team, dialect.scratchpad_bytes);
+                   kernel->workgroup, dialect.scratchpad_bytes);
   }
   compiled.payload += fmt::format(
       "\nconst kdl_cluster_entry kdl_cluster_entries[] = {{\n{}  {{0, 0, 0, 0}}}};\n", rows);

@@ -26,9 +26,9 @@ void AddEntries(llvm::Module& module, const CompiledModule& compiled,
   for (size_t i = 0; i < compiled.kernels.size(); ++i) {
     const KernelCode& code = compiled.kernels[i];
     llvm::Constant* name = builder.CreateGlobalString(code.entry, "name", 0, &module);
-    auto workers = static_cast<uint64_t>(code.kernel->team);
+    auto threads = static_cast<uint64_t>(code.kernel->workgroup);
     rows.push_back(llvm::ConstantStruct::get(
-        row, {name, module.getFunction(code.entry), llvm::ConstantInt::get(number, workers),
+        row, {name, module.getFunction(code.entry), llvm::ConstantInt::get(number, threads),
               llvm::ConstantInt::get(number, static_cast<uint64_t>(scratchpads[i]))}));
   }
   rows.push_back(llvm::Constant::getNullValue(row));
@@ -45,24 +45,24 @@ Result<CompiledModule> Compile(const KernelSource& source, int64_t scratchpad_by
                                const std::string& layout, const CompileOptions& options) {
   ScratchpadBytes scratchpads;
   std::optional<SourceLines> lines;
-  TeamMachine machine{.file = FileType::Object,
-                      .layout = layout,
-                      .has_vectors = HasRiscvVectors(*source.processor),
-                      .emit = {}};
+  WorkgroupMachine machine{.file = FileType::Object,
+                           .layout = layout,
+                           .has_vectors = HasRiscvVectors(*source.processor),
+                           .emit = {}};
   machine.emit = [&](llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,
                      Names& names, KernelCode& code) {
     ClusterEmitter emitter(module, abi, kernel, code, names);
-    TeamMemory places(kernel, code, scratchpad_bytes);
+    WorkgroupLayout places(kernel, code, scratchpad_bytes);
     emitter.places = &places;
     emitter.lines = lines ? &*lines : &lines.emplace(module);
-    EmitTeamKernel(emitter);
+    EmitWorkgroupKernel(emitter);
     scratchpads.push_back(emitter.scratchpad_bytes);
   };
   machine.finish = [&](llvm::Module& module, const CompiledModule& compiled) {
     AddEntries(module, compiled, scratchpads);
     if (lines) lines->Finish();
   };
-  return CompileTeams(source, machine, options);
+  return CompileWorkgroups(source, machine, options);
 }
 
 }  // namespace kdl::codegen::cluster

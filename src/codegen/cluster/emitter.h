@@ -1,21 +1,21 @@
 #pragma once
 
-#include "codegen/llvm/team/emitter.h"
+#include "codegen/llvm/workgroup/emitter.h"
 
 namespace kdl::codegen::cluster {
 
 /// A kernel whose core is a cluster of small processors, of which each is a worker.
-struct ClusterEmitter final : TeamEmitter {
-  using TeamEmitter::TeamEmitter;
+struct ClusterEmitter final : WorkgroupEmitter {
+  using WorkgroupEmitter::WorkgroupEmitter;
   void Declare() override;
-  llvm::Value* FindWorker() override;
+  llvm::Value* FindThread() override;
   llvm::Value* TensorMemory(unsigned number) override;
-  llvm::Value* NearMemory(const ir::Value* buffer) override;
+  llvm::Value* InWorkgroupMemory(const ir::Value* buffer) override;
   unsigned TableSpace() const override { return 0; }
   void Wait() override;
   llvm::Value* WaitForAny(llvm::Value* told) override;
   void BeginCopy(const codegen::BlockCopy& copy) override;
-  void AwaitCopies(llvm::Value* near, llvm::Value* bytes) override;
+  void AwaitCopies(llvm::Value* workgroup, llvm::Value* bytes) override;
 
   int64_t scratchpad_bytes = 0;  ///< taken so far
 

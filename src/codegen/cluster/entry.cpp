@@ -1,21 +1,21 @@
 #include <cstddef>
 
 #include "codegen/cluster/emitter.h"
-#include "ir/team_memory.h"
+#include "ir/workgroup_memory.h"
 #include "kdl/cluster_abi.hpp"
 
 // A kernel's function, a kdl_cluster_kernel: void NAME(the launch's numbers, offsets of memories, the worker). The memories are
-// those of team_abi.h: memory, shared, record, prints, each tensor's.
+// those of workgroup_abi.h: memory, shared, record, prints, each tensor's.
 
 namespace kdl::codegen::cluster {
 
 namespace {
 
-enum Param : unsigned { kNumbers, kMemories, kWorker };
+enum Param : unsigned { kNumbers, kMemories, kThread };
 enum FixedMemory : unsigned { kScratch, kShared, kRecord, kPrints, kFirstTensor };
 
 /// Fields of kdl_cluster_worker, 8 bytes each.
-enum WorkerField : unsigned {
+enum ThreadField : unsigned {
   kCore = offsetof(kdl_cluster_worker, core) / 8,
   kNumber = offsetof(kdl_cluster_worker, worker) / 8,
   kMemory = offsetof(kdl_cluster_worker, memory) / 8,
@@ -29,7 +29,7 @@ enum WorkerField : unsigned {
 
 llvm::Value* ClusterEmitter::Field(unsigned field, llvm::Type* type, const char* name) {
   llvm::Value* address =
-      builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), function->getArg(kWorker), field);
+      builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), function->getArg(kThread), field);
   return builder.CreateLoad(type, address, name);
 }
 
@@ -49,13 +49,13 @@ void ClusterEmitter::Declare() {
   launch = function->getArg(kNumbers);
 }
 
-llvm::Value* ClusterEmitter::FindWorker() {
+llvm::Value* ClusterEmitter::FindThread() {
   memory_ = Field(kMemory, builder.getPtrTy(), "memory");
   scratch = MemoryAt(kScratch, "scratch");
   shared = MemoryAt(kShared, "shared");
   record = MemoryAt(kRecord, "record");
   prints = MemoryAt(kPrints, "prints");
-  worker = Field(kNumber, builder.getInt64Ty(), "worker");
+  thread = Field(kNumber, builder.getInt64Ty(), "worker");
   return Field(kCore, builder.getInt64Ty(), "core");
 }
 
@@ -63,10 +63,10 @@ llvm::Value* ClusterEmitter::TensorMemory(unsigned number) {
   return MemoryAt(kFirstTensor + number, "tensor");
 }
 
-llvm::Value* ClusterEmitter::NearMemory(const ir::Value* buffer) {
+llvm::Value* ClusterEmitter::InWorkgroupMemory(const ir::Value* buffer) {
   llvm::Value* scratchpad = Field(kScratchpad, builder.getPtrTy(), "scratchpad");
   auto offset = static_cast<uint64_t>(scratchpad_bytes);
-  scratchpad_bytes += ir::TeamBytes(buffer->type());
+  scratchpad_bytes += ir::WorkgroupBytes(buffer->type());
   return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), scratchpad, offset,
                                             buffer->name().str());
 }
@@ -77,7 +77,7 @@ llvm::Value* ClusterEmitter::WaitForAny(llvm::Value* told) {
   auto* type = llvm::FunctionType::get(builder.getInt32Ty(),
                                        {builder.getPtrTy(), builder.getInt32Ty()}, false);
   llvm::Value* wait = Field(kWait, builder.getPtrTy(), "wait");
-  return builder.CreateCall(type, wait, {function->getArg(kWorker), told});
+  return builder.CreateCall(type, wait, {function->getArg(kThread), told});
 }
 
 void ClusterEmitter::BeginCopy(const codegen::BlockCopy& copy) {
@@ -86,16 +86,16 @@ void ClusterEmitter::BeginCopy(const codegen::BlockCopy& copy) {
   auto* type = llvm::FunctionType::get(
       builder.getVoidTy(), {pointer, pointer, pointer, number, number, number, number}, false);
   builder.CreateCall(type, Field(kCopy, pointer, "copy"),
-                     {function->getArg(kWorker), copy.to, copy.from, copy.row_bytes, copy.rows,
+                     {function->getArg(kThread), copy.to, copy.from, copy.row_bytes, copy.rows,
                       copy.to_stride, copy.from_stride});
 }
 
-void ClusterEmitter::AwaitCopies(llvm::Value* near, llvm::Value* bytes) {
+void ClusterEmitter::AwaitCopies(llvm::Value* workgroup, llvm::Value* bytes) {
   auto* pointer = builder.getPtrTy();
   auto* type =
       llvm::FunctionType::get(builder.getVoidTy(), {pointer, pointer, builder.getInt64Ty()}, false);
   builder.CreateCall(type, Field(kAwait, pointer, "await"),
-                     {function->getArg(kWorker), near, bytes});
+                     {function->getArg(kThread), workgroup, bytes});
 }
 
 }  // namespace kdl::codegen::cluster

@@ -8,10 +8,10 @@
 
 #include "codegen/opencl/writer.h"
 #include "ir/eval/eval.h"
-#include "ir/team_memory.h"
 #include "ir/views.h"
+#include "ir/workgroup_memory.h"
 #include "kdl/kernel_abi.h"
-#include "kdl/team_abi.h"
+#include "kdl/workgroup_abi.h"
 #include "support/check.h"
 #include "support/contains.h"
 
@@ -49,7 +49,7 @@ std::string StrideName(std::string_view tensor, size_t dimension) {
 
 /// The kernel's parameters as C values.
 void WriteParams(Writer& w) {
-  size_t at = kdl_team_header;
+  size_t at = kdl_workgroup_header;
   for (size_t i = 0; i < w.kernel.dims.size(); ++i, ++at)
     w.Define(w.kernel.dim_value(i), fmt::format("kdl_launch[{}]", at));
   for (const ir::Param& param : w.kernel.params) {
@@ -68,7 +68,7 @@ void WriteParams(Writer& w) {
       }
       if (!type->dims.empty()) memory.strides.emplace_back();
       w.memories[param.value] = std::move(memory);
-      at += kdl_team_tensor;
+      at += kdl_workgroup_tensor;
     } else {
       Scalar scalar = type->scalar;
       std::string bits = fmt::format("kdl_launch[{}]", at++);
@@ -117,21 +117,21 @@ void WriteBuffer(Writer& w, const ir::Value* buffer) {
   std::string name = w.NewName(buffer);
   std::string_view element = MemoryType(type->scalar);
   std::vector<std::string> strides = StridesOf(type);
-  TeamPlace place = w.places.PlaceOf(buffer);
+  WorkgroupPlace place = w.places.PlaceOf(buffer);
   std::string base = name;
   switch (place.space) {
-    case TeamPlace::Space::Own:
+    case WorkgroupPlace::Space::Own:
       w.Line("{} {}[{}];", element, name, BytesOf(type) / Bytes(type->scalar));
       break;
-    case TeamPlace::Space::Near:
-      w.dialect.WriteNear(w, name, type);
+    case WorkgroupPlace::Space::Workgroup:
+      w.dialect.WriteWorkgroupMemory(w, name, type);
       break;
-    case TeamPlace::Space::FarOwn:
-      base = fmt::format("({} + kdl_worker)", name);
+    case WorkgroupPlace::Space::GlobalOwn:
+      base = fmt::format("({} + kdl_thread)", name);
       for (std::string& stride : strides)
         stride = stride.empty() ? "KDL_WORKERS" : fmt::format("{} * KDL_WORKERS", stride);
       [[fallthrough]];
-    case TeamPlace::Space::Far:  // global memory
+    case WorkgroupPlace::Space::Global:  // global memory
       w.Line("__global {0}* const {1} = (__global {0}*)(kdl_scratch + {2});", element, name,
              place.offset);
       break;
@@ -184,18 +184,18 @@ void WriteTables(Writer& w, std::string& file) {
 
 class OpenClDialect final : public Dialect {
  public:
-  void WriteNear(Writer& w, const std::string& name, ir::Type buffer) override {
+  void WriteWorkgroupMemory(Writer& w, const std::string& name, ir::Type buffer) override {
     w.Line("__local {} {}[{}];", MemoryType(buffer->scalar), name,
-           std::max<int64_t>(ir::TeamBytes(buffer) / Bytes(buffer->scalar), 1));
+           std::max<int64_t>(ir::WorkgroupBytes(buffer) / Bytes(buffer->scalar), 1));
   }
 
   void WriteStops(Writer& w) override {
     if (!w.tells) return;
     constexpr int64_t kStops = 2;  // a barrier's, while the next one's is set
-    w.places.TakeNear(kStops * static_cast<int64_t>(sizeof(int32_t)));
+    w.places.ReserveWorkgroupMemory(kStops * static_cast<int64_t>(sizeof(int32_t)));
     w.Line("__local volatile int kdl_stopped[{}];", kStops);
     w.Line("int kdl_interval = 0;");
-    w.Line("if (kdl_worker < {}) kdl_stopped[kdl_worker] = 0;", kStops);
+    w.Line("if (kdl_thread < {}) kdl_stopped[kdl_thread] = 0;", kStops);
     w.Line("barrier(CLK_LOCAL_MEM_FENCE);");
   }
   std::string_view stop() const override { return " kdl_stopped[kdl_interval & 1] = 1;"; }
@@ -262,9 +262,9 @@ class OpenClDialect final : public Dialect {
         "kdl_shared, __global long* kdl_record, __global long* kdl_prints{2}) {{\n"
         "  const long kdl_core = get_group_id(0) + kdl_launch[2];\n"
         "  const long kdl_cores = kdl_launch[0];\n"
-        "  KDL_OWN long kdl_worker = get_local_id(0);\n"
+        "  KDL_OWN long kdl_thread = get_local_id(0);\n"
         "  __global uchar* const kdl_scratch = kdl_memory + {5} * {3};\n{4}}}\n",
-        w.kernel.team, w.code.entry, tensors, w.code.scratch_bytes, w.text,
+        w.kernel.workgroup, w.code.entry, tensors, w.code.scratch_bytes, w.text,
         w.syncs ? "kdl_core" : "get_group_id(0)");
   }
 };
@@ -291,10 +291,10 @@ std::string GuardTables(const std::string& entry, int64_t bytes, std::string tex
 
 }  // namespace
 
-std::string WriteKernel(const ir::Function& kernel, KernelCode& code, int64_t near_bytes,
+std::string WriteKernel(const ir::Function& kernel, KernelCode& code, int64_t workgroup_bytes,
                         Dialect& dialect) {
   std::string tables;
-  Writer w{kernel, code, TeamMemory(kernel, code, near_bytes), dialect};
+  Writer w{kernel, code, WorkgroupLayout(kernel, code, workgroup_bytes), dialect};
   w.traps = HasTraps(kernel);
   w.tells = w.traps && HasOp(kernel, OpKind::Barrier);
   w.syncs = HasOp(kernel, OpKind::Sync);
@@ -348,7 +348,7 @@ std::string Writer::NewName(const ir::Value* value) {
 }
 
 std::string Writer::KeptPlace(Scalar scalar) {
-  return fmt::format("((__global {}*)(kdl_scratch + {}))[kdl_worker]", RegisterType(scalar),
+  return fmt::format("((__global {}*)(kdl_scratch + {}))[kdl_thread]", RegisterType(scalar),
                      places.KeptPlace(scalar));
 }
 
@@ -415,13 +415,13 @@ void TrapUnless(Writer& w, const std::string& ok, const Op* op, int32_t trap,
   TrapLocation place = LocationOf(op, trap);
   if (trap == KDL_TRAP_STEP) place.text = op->region()->param(0)->name();
   int64_t location = LocationIndex(w.code, place);
-  std::string_view stop = !w.in_team ? "ok = going = 0;" : "ok = 0;";
-  std::string_view tell = w.in_team && w.tells ? w.dialect.stop() : "";
-  w.Line("if ({} && !({})) {{ {}{} kdl_trap(kdl_record, {}, {}, {}, {}, kdl_core, kdl_worker); }}",
+  std::string_view stop = !w.in_workgroup ? "ok = going = 0;" : "ok = 0;";
+  std::string_view tell = w.in_workgroup && w.tells ? w.dialect.stop() : "";
+  w.Line("if ({} && !({})) {{ {}{} kdl_trap(kdl_record, {}, {}, {}, {}, kdl_core, kdl_thread); }}",
          w.live(), ok, stop, tell, trap, location, index, bound);
 }
 
-CompiledModule Compile(std::span<const ir::Function* const> kernels, int64_t near_bytes,
+CompiledModule Compile(std::span<const ir::Function* const> kernels, int64_t workgroup_bytes,
                        const CompileOptions& options) {
   CompiledModule compiled;
   compiled.kind = options.kind;
@@ -430,8 +430,8 @@ CompiledModule Compile(std::span<const ir::Function* const> kernels, int64_t nea
   for (const ir::Function* kernel : kernels) {
     KernelCode& code = compiled.kernels.emplace_back();
     code.kernel = kernel;
-    code.entry = TeamEntry(*kernel, compiled.kernels.size());
-    std::string text = WriteKernel(*kernel, code, near_bytes, dialect);
+    code.entry = WorkgroupEntry(*kernel, compiled.kernels.size());
+    std::string text = WriteKernel(*kernel, code, workgroup_bytes, dialect);
     compiled.payload += "\n" + GuardTables(code.entry, TableBytes(*kernel), std::move(text));
   }
   return compiled;

@@ -133,14 +133,15 @@ std::vector<std::string> DeclareCarried(Writer& w, const ir::Region* region, siz
 }
 
 /// All workers take all turns, and do nothing in those that are beyond the end: drivers keep them in step.
-void WriteTeamLoop(Writer& w, const Op* op, const std::string& index) {
+void WriteWorkgroupLoop(Writer& w, const Op* op, const std::string& index) {
   ir::LoopOp loop(const_cast<Op*>(op));
   if (std::optional<int64_t> iterations = OneIterationOf(w.kernel, op)) {
-    w.Line("const long {} = kdl_worker;", index);
-    *iterations == w.kernel.team ? w.Line("{{") : w.Line("if ({} < {}) {{", index, *iterations);
-    w.in_team = true;
+    w.Line("const long {} = kdl_thread;", index);
+    *iterations == w.kernel.workgroup ? w.Line("{{")
+                                      : w.Line("if ({} < {}) {{", index, *iterations);
+    w.in_workgroup = true;
     WriteRegion(w, op->region(), {});
-    w.in_team = false;
+    w.in_workgroup = false;
     w.Line("}}");
     w.Line("KDL_MEET;");
     return;
@@ -150,12 +151,12 @@ void WriteTeamLoop(Writer& w, const Op* op, const std::string& index) {
   std::string_view step = w.Get(loop.step());
   w.Line("for (long {0} = {1}; {0} < {2}; {0} += KDL_WORKERS * {3}) {{", first, w.Get(loop.lo()),
          hi, step);
-  w.Line("  const long {} = {} + kdl_worker * {};", index, first, step);
+  w.Line("  const long {} = {} + kdl_thread * {};", index, first, step);
   w.Line("  if ({} < {}) {{", index, hi);
   ++w.depth;
-  w.in_team = true;
+  w.in_workgroup = true;
   WriteRegion(w, op->region(), {});
-  w.in_team = false;
+  w.in_workgroup = false;
   --w.depth;
   w.Line("  }}");
   w.Line("}}");
@@ -174,8 +175,8 @@ void WriteLoop(Writer& w, const Op* op) {
   const Op* steps = loop.step()->def();
   bool known = steps && steps->kind() == OpKind::Const;
   if (MayTrap(op)) TrapUnless(w, fmt::format("{} > 0", step), op, KDL_TRAP_STEP, step, "0");
-  if (op->HasAttr(AttrKey::Team)) {
-    return WriteTeamLoop(w, op, name);
+  if (op->HasAttr(AttrKey::Threads)) {
+    return WriteWorkgroupLoop(w, op, name);
   }
   if (known && steps->attr<AttrKey::Bits>() == 1) {
     w.Line("for (long {0} = {1}; {0} < {2}; ++{0}) {{", name, lo, hi);
@@ -207,12 +208,12 @@ void WritePart(Writer& w, const Op* op) {
   w.Line("if ({}) {{", carried[0]);
   WriteRegion(w, op->region(), carried);
   for (size_t i = 0; i < carried.size(); ++i) w.Line("  {} = {};", kept[i], carried[i]);
-  w.Line("  if ({} && kdl_worker == 0) kdl_record[4] = kdl_launch[1] + 1;", carried[0]);
+  w.Line("  if ({} && kdl_thread == 0) kdl_record[4] = kdl_launch[1] + 1;", carried[0]);
   w.Line("}}");
 }
 
 void WriteWhile(Writer& w, const Op* op) {
-  if (w.syncs && !w.in_team && IsOfParts(op)) return WritePart(w, op);
+  if (w.syncs && !w.in_workgroup && IsOfParts(op)) return WritePart(w, op);
   std::vector<std::string> carried = DeclareCarried(w, op->region(), 0, op->operands(), op);
   w.Line("while ({}{}) {{", carried[0], w.traps ? fmt::format(" && {}", w.live()) : "");
   WriteIteration(w, op, carried);

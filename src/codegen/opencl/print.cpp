@@ -1,7 +1,7 @@
 #include "codegen/opencl/writer.h"
 #include "ir/views.h"
 
-// What kernels print goes to a buffer that the host reads when the launch has ended: `include/kdl/team_abi.h` says how.
+// What kernels print goes to a buffer that the host reads when the launch has ended: `include/kdl/workgroup_abi.h` says how.
 
 namespace kdl::codegen::opencl {
 

@@ -10,7 +10,7 @@
 #include <unordered_set>
 
 #include "codegen/common/compiled.h"
-#include "codegen/common/team.h"
+#include "codegen/common/workgroup.h"
 #include "ir/module.h"
 #include "ir/op.h"
 #include "ir/op_info.h"
@@ -32,7 +32,7 @@ class Dialect {
   /// The kernel whose body is written.
   virtual std::string Kernel(const Writer& w) const = 0;
   /// Declares a place of `count` elements near the workers.
-  virtual void WriteNear(Writer& w, const std::string& name, ir::Type buffer) = 0;
+  virtual void WriteWorkgroupMemory(Writer& w, const std::string& name, ir::Type buffer) = 0;
   /// Where others hear of a worker that has stopped: before all else, as a statement of who stops, and as a barrier after which
   /// all know.
   virtual void WriteStops(Writer&) {}
@@ -51,18 +51,18 @@ std::string LineDirective(const ir::Loc& loc);
 struct Writer {
   const ir::Function& kernel;
   KernelCode& code;
-  TeamMemory places;
+  WorkgroupLayout places;
   Dialect& dialect;
   std::string text = {};
   int depth = 1;
   std::unordered_map<const ir::Value*, std::string> values = {};
   std::unordered_map<const ir::Value*, Memory> memories = {};
   std::unordered_set<std::string> taken = {};
-  bool syncs = false;    ///< it is called once for each part between barriers of the launch
-  bool traps = false;    ///< an op may stop the worker: memory is touched only where none has
-  bool tells = false;    ///< and all workers hear of it at the next barrier
-  bool in_team = false;  ///< in a loop of the team's, whose workers go their own ways
-  ir::Loc loc = {};      ///< of the op that is written
+  bool syncs = false;         ///< it is called once for each part between barriers of the launch
+  bool traps = false;         ///< an op may stop the worker: memory is touched only where none has
+  bool tells = false;         ///< and all workers hear of it at the next barrier
+  bool in_workgroup = false;  ///< in a loop of the team's, whose workers go their own ways
+  ir::Loc loc = {};           ///< of the op that is written
 
   /// A line at the present depth.
   template <class... Args>
@@ -80,7 +80,7 @@ struct Writer {
   /// A new place in scratch for a value that each worker keeps from one call to the next.
   std::string KeptPlace(Scalar scalar);
   /// The variable that says whether the worker goes on; outside of loops of the team's all workers have one answer.
-  std::string_view live() const { return in_team ? "ok" : "going"; }
+  std::string_view live() const { return in_workgroup ? "ok" : "going"; }
 };
 
 /// How a scalar lives in a register: bool int, floats below f32 their bits; and in memory: bool uchar.
@@ -92,7 +92,7 @@ std::string_view MemoryType(Scalar scalar);
 std::string_view Suffix(Scalar scalar);
 
 /// The text of a kernel, with its tables. Buffers of the team's lie near it as far as `near_bytes` go.
-std::string WriteKernel(const ir::Function& kernel, KernelCode& code, int64_t near_bytes,
+std::string WriteKernel(const ir::Function& kernel, KernelCode& code, int64_t workgroup_bytes,
                         Dialect& dialect);
 void WriteRegion(Writer& w, const ir::Region* region);
 

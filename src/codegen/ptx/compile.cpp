@@ -44,30 +44,30 @@ Processor ProcessorOf(std::string_view level) {
   return processor;
 }
 
-Result<CompiledModule> Compile(const KernelSource& source, const NearBytes& near,
+Result<CompiledModule> Compile(const KernelSource& source, const WorkgroupBytes& workgroup,
                                const CompileOptions& options) {
   Processor processor = *source.processor;
   processor.features = VersionOf(source);
   KernelSource versioned = source;
   versioned.processor = &processor;
-  TeamMachine machine{.file = FileType::Assembly, .emit = {}};
+  WorkgroupMachine machine{.file = FileType::Assembly, .emit = {}};
   std::optional<SourceLines> lines;
   machine.emit = [&](llvm::Module& module, const AbiTypes& abi, const ir::Function& kernel,
                      Names& names, KernelCode& code) {
     PtxEmitter emitter(module, abi, kernel, code, names);
-    TeamMemory places(kernel, code, near.of_team);
+    WorkgroupLayout places(kernel, code, workgroup.of_workgroup);
     emitter.places = &places;
-    emitter.of_multiprocessor = near.of_multiprocessor;
+    emitter.of_multiprocessor = workgroup.of_multiprocessor;
     if (options.lines && !lines) lines.emplace(module, SourceLines::Form::Directives);
     emitter.lines = lines ? &*lines : nullptr;
-    EmitTeamKernel(emitter);
+    EmitWorkgroupKernel(emitter);
     emitter.Finish();
   };
   machine.finish = [&](llvm::Module&, const CompiledModule&) {
     if (lines) lines->Finish();
   };
   machine.write_out = WriteOutDivisions;
-  return CompileTeams(versioned, machine, options);
+  return CompileWorkgroups(versioned, machine, options);
 }
 
 }  // namespace kdl::codegen::ptx

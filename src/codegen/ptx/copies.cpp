@@ -26,10 +26,10 @@ void PtxEmitter::EmitAsyncCopy(ir::Op* op) {
     offset = builder.CreateAdd(offset, builder.CreateMul(Get(copy.place()[d]), buffer.strides[d]));
   llvm::Type* element = MemoryType(context(), copy.buffer()->type()->scalar);
   llvm::Value* to = builder.CreateInBoundsGEP(element, buffer.base, offset);
-  if (to->getType()->getPointerAddressSpace() == kNear) {
+  if (to->getType()->getPointerAddressSpace() == kWorkgroup) {
     // LLVM's intrinsic takes near addresses of 64 bits alone.
     EmitAsm(*this, "cp.async.cg.shared.global [$0], [$1], 16;", "r,l,~{memory}",
-            {NearAddress(*this, to), builder.CreatePtrToInt(from, builder.getInt64Ty())});
+            {WorkgroupAddress(*this, to), builder.CreatePtrToInt(from, builder.getInt64Ty())});
     return;
   }
   llvm::Type* all = builder.getIntNTy(8 * kCopyBytes);

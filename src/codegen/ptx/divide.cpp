@@ -38,11 +38,11 @@ Quotient DivideUnsigned(llvm::IRBuilder<>& b, llvm::Value* a, llvm::Value* d) {
   llvm::Value* inverse =
       b.CreateIntrinsic(llvm::Intrinsic::nvvm_rcp_approx_ftz_f, {}, {b.CreateUIToFP(d, f32)});
   llvm::Value* scaled = b.CreateFMul(inverse, llvm::ConstantFP::get(f32, kBelow * 0x1p64));
-  llvm::Value* near = b.CreateFPToUI(scaled, b.getInt64Ty());
+  llvm::Value* workgroup = b.CreateFPToUI(scaled, b.getInt64Ty());
   llvm::Value* negative = b.CreateNeg(d);
   for (int i = 0; i < kSteps; ++i)
-    near = b.CreateAdd(near, high(near, b.CreateMul(negative, near)));
-  llvm::Value* quotient = high(a, near);
+    workgroup = b.CreateAdd(workgroup, high(workgroup, b.CreateMul(negative, workgroup)));
+  llvm::Value* quotient = high(a, workgroup);
   llvm::Value* remainder = b.CreateSub(a, b.CreateMul(quotient, d));
   for (int i = 0; i < kCorrections; ++i) {
     llvm::Value* fits = b.CreateICmpUGE(remainder, d);

@@ -2,23 +2,23 @@
 
 #include <vector>
 
-#include "codegen/llvm/team/emitter.h"
+#include "codegen/llvm/workgroup/emitter.h"
 #include "codegen/ptx/tensor_map.h"
 
 namespace kdl::codegen::ptx {
 
-constexpr unsigned kNear = 3;  ///< LLVM's number of shared memory
+constexpr unsigned kWorkgroup = 3;  ///< LLVM's number of shared memory
 
 /// A kernel whose cores are blocks of CUDA's, of whose threads each is a worker.
-struct PtxEmitter final : TeamEmitter {
-  using TeamEmitter::TeamEmitter;
+struct PtxEmitter final : WorkgroupEmitter {
+  using WorkgroupEmitter::WorkgroupEmitter;
   int64_t of_multiprocessor = 0;  ///< near memory that all its teams share
-  /// Says, after the kernel, what its launch has to bring: `NAME_launch` (kdl/team_abi.h).
+  /// Says, after the kernel, what its launch has to bring: `NAME_launch` (kdl/workgroup_abi.h).
   void Finish();
   void Declare() override;
-  llvm::Value* FindWorker() override;
+  llvm::Value* FindThread() override;
   llvm::Value* TensorMemory(unsigned number) override;
-  llvm::Value* NearMemory(const ir::Value* buffer) override;
+  llvm::Value* InWorkgroupMemory(const ir::Value* buffer) override;
   unsigned TableSpace() const override;
   void Wait() override;
   llvm::Value* WaitForAny(llvm::Value* told) override;
@@ -32,8 +32,8 @@ struct PtxEmitter final : TeamEmitter {
 
  private:
   void AddMaps();
-  bool NeedsNearOfLaunch() const;
-  int64_t TeamsAtOnce() const;
+  bool NeedsWorkgroupMemoryOfLaunch() const;
+  int64_t WorkgroupsAtOnce() const;
   // tensor_tiles.cpp
   void EmitTileCopy(ir::Op* op);
   void EmitTileCopyFits(ir::Op* op);
@@ -45,9 +45,9 @@ struct PtxEmitter final : TeamEmitter {
   void MmaWait(ir::Op* op);
 
   std::vector<TensorMap> maps_;
-  bool steps_open_ = false;      ///< what follows adds to a group that has begun
-  llvm::Value* near_ = nullptr;  ///< what the launch brings
-  int64_t near_bytes_ = 0;       ///< that are taken of it
+  bool steps_open_ = false;           ///< what follows adds to a group that has begun
+  llvm::Value* workgroup_ = nullptr;  ///< what the launch brings
+  int64_t workgroup_bytes_ = 0;       ///< that are taken of it
 };
 
 /// Replaces divisions that the assembler would call a function for.
@@ -55,7 +55,7 @@ void WriteOutDivisions(llvm::Module& module);
 /// Where a slot of a buffer, an element of one of gates, lies.
 llvm::Value* SlotAddress(PtxEmitter& emitter, const ir::Value* buffer, const ir::Value* slot);
 /// A pointer to shared memory as the number that instructions take.
-llvm::Value* NearAddress(PtxEmitter& emitter, llvm::Value* pointer);
+llvm::Value* WorkgroupAddress(PtxEmitter& emitter, llvm::Value* pointer);
 /// Instructions of PTX's that LLVM has no intrinsic for, which stay where they stand; gives what they write, of `result`.
 llvm::CallInst* EmitAsm(PtxEmitter& emitter, std::string_view text, std::string_view constraints,
                         llvm::ArrayRef<llvm::Value*> operands, llvm::Type* result = nullptr);

@@ -10,7 +10,7 @@
 #include "codegen/ptx/emitter.h"
 #include "ir/lane_map.h"
 #include "ir/op_kind.h"
-#include "ir/team_memory.h"
+#include "ir/workgroup_memory.h"
 #include "kdl/kernel_abi.h"
 
 // A kernel's function: void NAME(the launch's numbers, memory, shared, record, prints, each tensor's memory).
@@ -23,14 +23,14 @@ namespace {
 enum Space : unsigned { kGlobal = 1, kShared = 3 };
 
 constexpr unsigned kFixedParams = 5;  // before the tensors
-constexpr int64_t kSmallTeam = 128;
-constexpr int64_t kNearOfText = 48 << 10;                  // that a kernel may name itself
-constexpr int64_t kNearOfDriver = 1 << 10;                 // of each team
-constexpr int64_t kNearAlignment = 1024;                   // of the piece that a launch brings
+constexpr int64_t kSmallWorkgroup = 128;
+constexpr int64_t kWorkgroupOfText = 48 << 10;             // that a kernel may name itself
+constexpr int64_t kWorkgroupOfDriver = 1 << 10;            // of each team
+constexpr int64_t kWorkgroupAlignment = 1024;              // of the piece that a launch brings
 constexpr uint64_t kMostBlocks = (uint64_t{1} << 31) - 1;  // of a grid's first dimension
 
 /// What only metadata says of a function: that the machine starts it, with blocks of one size.
-void Annotate(TeamEmitter& emitter, const char* what, int64_t value) {
+void Annotate(WorkgroupEmitter& emitter, const char* what, int64_t value) {
   auto& builder = emitter.builder;
   auto* node = llvm::MDNode::get(
       emitter.context(),
@@ -40,7 +40,7 @@ void Annotate(TeamEmitter& emitter, const char* what, int64_t value) {
 }
 
 /// A register of the machine's, as a number below `end`.
-llvm::Value* Register(TeamEmitter& emitter, llvm::Intrinsic::ID id, uint64_t end,
+llvm::Value* Register(WorkgroupEmitter& emitter, llvm::Intrinsic::ID id, uint64_t end,
                       const char* name) {
   llvm::CallInst* value = emitter.builder.CreateIntrinsic(id, {}, {});
   llvm::MDBuilder metadata(emitter.context());
@@ -49,9 +49,10 @@ llvm::Value* Register(TeamEmitter& emitter, llvm::Intrinsic::ID id, uint64_t end
   return emitter.builder.CreateZExt(value, emitter.builder.getInt64Ty(), name);
 }
 
-/// Of the text, or, without a value, of the launch. Near memory is the text's own, what others read is known outside.
-llvm::GlobalVariable* NewGlobal(TeamEmitter& emitter, const std::string& name, llvm::Type* type,
-                                Space space, uint64_t alignment, llvm::Constant* value) {
+/// Of the text, or, without a value, of the launch. Workgroup memory is the text's own, what others read is known outside.
+llvm::GlobalVariable* NewGlobal(WorkgroupEmitter& emitter, const std::string& name,
+                                llvm::Type* type, Space space, uint64_t alignment,
+                                llvm::Constant* value) {
   bool is_own = space == kShared && value;
   auto* global = new llvm::GlobalVariable(
       emitter.module, type, /*isConstant=*/space == kGlobal,
@@ -78,10 +79,10 @@ int64_t TileRegisters(const ir::Region* region) {
 }
 
 /// Whether some workers have no part of a product that others have: all then keep its tile over that branch.
-bool HasIdleWorkers(const ir::Function& kernel) {
+bool HasIdleThreads(const ir::Function& kernel) {
   bool idle = false;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
-    idle |= op->kind() == ir::OpKind::Mma && ir::WorkersOf(ir::MapOf(*op)) < kernel.team;
+    idle |= op->kind() == ir::OpKind::Mma && ir::ThreadsOf(ir::MapOf(*op)) < kernel.workgroup;
   });
   return idle;
 }
@@ -109,13 +110,14 @@ void PtxEmitter::Declare() {
   record = function->getArg(3);
   prints = function->getArg(4);
   Annotate(*this, "kernel", 1);
-  Annotate(*this, "maxntidx", kernel.team);  // of which the driver can be asked
-  if (int64_t teams = TeamsAtOnce(); teams > 0) Annotate(*this, "minctasm", teams);
+  Annotate(*this, "maxntidx", kernel.workgroup);  // of which the driver can be asked
+  if (int64_t workgroups = WorkgroupsAtOnce(); workgroups > 0)
+    Annotate(*this, "minctasm", workgroups);
 }
 
 /// How many teams the assembler is to leave registers for; 0: it weighs by itself. Of long kernels it then spills registers for more
 /// teams than near memory has room for, or than are needed while some wait.
-int64_t PtxEmitter::TeamsAtOnce() const {
+int64_t PtxEmitter::WorkgroupsAtOnce() const {
   constexpr int64_t kLong = 256;  // ops: what is shorter, and has no f64, has registers enough
   constexpr int64_t kWithRegisters = 3;  // where each worker keeps a block of a product
   constexpr int64_t kMost = 6;           // whose workers have 80 registers each, of 128
@@ -132,13 +134,13 @@ int64_t PtxEmitter::TeamsAtOnce() const {
     steps |= op->kind() == ir::OpKind::Mma;
     keeps |= IsHeld(*op);
   });
-  int64_t in_near = of_multiprocessor / (ir::TeamBytes(kernel) + kNearOfDriver);
-  if (in_near < 2) return 1;
+  int64_t in_workgroup = of_multiprocessor / (ir::WorkgroupBytes(kernel) + kWorkgroupOfDriver);
+  if (in_workgroup < 2) return 1;
   // Of large teams two have room at once, with 128 registers a worker: one works while the other waits.
-  if (kernel.team > kSmallTeam)
-    return TileRegisters(kernel.body) <= kMostOfTiles && !HasIdleWorkers(kernel) ? 2 : 1;
+  if (kernel.workgroup > kSmallWorkgroup)
+    return TileRegisters(kernel.body) <= kMostOfTiles && !HasIdleThreads(kernel) ? 2 : 1;
   if (steps || (ops < kLong && !wide)) return 0;
-  return std::min(in_near, keeps ? kWithRegisters : kMost);
+  return std::min(in_workgroup, keeps ? kWithRegisters : kMost);
 }
 
 /// Maps come by value, and stay where the launch put them.
@@ -161,11 +163,11 @@ void PtxEmitter::AddMaps() {
   module.getOrInsertNamedMetadata("nvvm.annotations")->addOperand(node);
 }
 
-llvm::Value* PtxEmitter::FindWorker() {
+llvm::Value* PtxEmitter::FindThread() {
   llvm::Value* block =
       Register(*this, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, kMostBlocks, "block");
-  worker = Register(*this, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x,
-                    static_cast<uint64_t>(kernel.team), "worker");
+  thread = Register(*this, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x,
+                    static_cast<uint64_t>(kernel.workgroup), "worker");
   return block;
 }
 
@@ -173,34 +175,36 @@ llvm::Value* PtxEmitter::TensorMemory(unsigned number) {
   return function->getArg(kFixedParams + number);
 }
 
-bool PtxEmitter::NeedsNearOfLaunch() const {
-  return !maps_.empty() || ir::TeamBytes(kernel) > kNearOfText;
+bool PtxEmitter::NeedsWorkgroupMemoryOfLaunch() const {
+  return !maps_.empty() || ir::WorkgroupBytes(kernel) > kWorkgroupOfText;
 }
 
 /// What is more than a text may name itself lies in one piece that the launch brings.
-llvm::Value* PtxEmitter::NearMemory(const ir::Value* buffer) {
-  int64_t bytes = ir::TeamBytes(buffer->type());
-  if (!NeedsNearOfLaunch()) {
+llvm::Value* PtxEmitter::InWorkgroupMemory(const ir::Value* buffer) {
+  int64_t bytes = ir::WorkgroupBytes(buffer->type());
+  if (!NeedsWorkgroupMemoryOfLaunch()) {
     llvm::Type* type = llvm::ArrayType::get(builder.getInt8Ty(), static_cast<uint64_t>(bytes));
     // No kernel's name begins so.
     std::string name = fmt::format("near_{}_{}", code.entry, buffer->name().text());
     return NewGlobal(*this, name, type, kShared, KDL_SCRATCH_ALIGNMENT,
                      llvm::PoisonValue::get(type));
   }
-  if (!near_)
-    near_ = NewGlobal(*this, code.entry + "_near", llvm::ArrayType::get(builder.getInt8Ty(), 0),
-                      kShared, kNearAlignment, nullptr);
+  if (!workgroup_)
+    workgroup_ =
+        NewGlobal(*this, code.entry + "_near", llvm::ArrayType::get(builder.getInt8Ty(), 0),
+                  kShared, kWorkgroupAlignment, nullptr);
   if (buffer->def()->HasAttr(ir::AttrKey::Swizzle))
-    near_bytes_ = (near_bytes_ + kNearAlignment - 1) / kNearAlignment * kNearAlignment;
-  auto offset = static_cast<uint64_t>(near_bytes_);
-  near_bytes_ += bytes;
-  return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), near_, offset,
+    workgroup_bytes_ =
+        (workgroup_bytes_ + kWorkgroupAlignment - 1) / kWorkgroupAlignment * kWorkgroupAlignment;
+  auto offset = static_cast<uint64_t>(workgroup_bytes_);
+  workgroup_bytes_ += bytes;
+  return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), workgroup_, offset,
                                             buffer->name().str());
 }
 
 void PtxEmitter::Finish() {
-  if (near_bytes_ == 0 && code.scratch_bytes == 0) return;
-  std::vector<uint64_t> numbers = {static_cast<uint64_t>(near_bytes_), maps_.size()};
+  if (workgroup_bytes_ == 0 && code.scratch_bytes == 0) return;
+  std::vector<uint64_t> numbers = {static_cast<uint64_t>(workgroup_bytes_), maps_.size()};
   for (const TensorMap& map : maps_) {
     for (int64_t number : {map.tensor, map.row_dimension, map.rows, map.panel, map.swizzle})
       numbers.push_back(static_cast<uint64_t>(number));
@@ -210,7 +214,7 @@ void PtxEmitter::Finish() {
   NewGlobal(*this, code.entry + "_launch", values->getType(), kGlobal, sizeof numbers[0], values);
 }
 
-llvm::Value* NearAddress(PtxEmitter& emitter, llvm::Value* pointer) {
+llvm::Value* WorkgroupAddress(PtxEmitter& emitter, llvm::Value* pointer) {
   return emitter.builder.CreatePtrToInt(pointer, emitter.builder.getInt32Ty());
 }
 

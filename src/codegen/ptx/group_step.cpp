@@ -41,8 +41,8 @@ class GroupStep {
     for (size_t i = 0; i < step_.accs().size(); ++i)
       accs_.push_back(emitter_.Get(step_.accs()[PointOf(i)]));
     if (opens) accs_ = EmitFence();
-    llvm::Value* worker = emitter_.Get(step_.place()[0]);
-    llvm::Value* group = b_.CreateUDiv(worker, Number(kGroup));
+    llvm::Value* thread = emitter_.Get(step_.place()[0]);
+    llvm::Value* group = b_.CreateUDiv(thread, Number(kGroup));
     llvm::Value* first_row = b_.CreateMul(group, Number(kGroupRows));
     Multiply(Describe(0, first_row), Describe(1, Number(0)));
   }
@@ -67,7 +67,8 @@ class GroupStep {
     offset = b_.CreateAdd(offset, b_.CreateMul(row, Number(kSwizzle)));
     offset =
         b_.CreateAdd(offset, b_.CreateMul(b_.CreateURem(column, Number(panel)), Number(bytes)));
-    llvm::Value* slot = NearAddress(emitter_, SlotAddress(emitter_, buffer, step_.slots()[factor]));
+    llvm::Value* slot =
+        WorkgroupAddress(emitter_, SlotAddress(emitter_, buffer, step_.slots()[factor]));
     llvm::Value* address = b_.CreateAdd(b_.CreateZExt(slot, b_.getInt64Ty()), offset);
     constexpr uint64_t kAddressBits = (1 << 14) - 1;
     address = b_.CreateAnd(b_.CreateUDiv(address, Number(kUnit)), kAddressBits);

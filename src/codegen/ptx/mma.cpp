@@ -36,7 +36,7 @@ class StepEmitter {
         step_(op),
         map_(ir::MapOf(*op)),
         element_bytes_(Bytes(op->operand(0)->type()->scalar)),
-        worker_(emitter.Get(step_.place()[0])),
+        thread_(emitter.Get(step_.place()[0])),
         term_(emitter.Get(step_.place()[1])) {}
 
   void Run() {
@@ -68,7 +68,7 @@ class StepEmitter {
   llvm::Value* Plus(llvm::Value* a, llvm::Value* b) { return builder_.CreateAdd(a, b); }
   llvm::Value* Times(llvm::Value* a, int64_t by) { return builder_.CreateMul(a, Number(by)); }
 
-  llvm::Value* Lane() { return builder_.CreateURem(worker_, Number(kWarp), "lane"); }
+  llvm::Value* Lane() { return builder_.CreateURem(thread_, Number(kWarp), "lane"); }
 
   /// Four squares: two along rows or columns, `apart` from each other, by two along terms, of which bit `half` of a square's
   /// number says which.
@@ -80,17 +80,17 @@ class StepEmitter {
   };
 
   Fragment RowsAt(int64_t block) {
-    llvm::Value* warp = builder_.CreateURem(builder_.CreateUDiv(worker_, Number(kWarp)),
-                                            Number(map_[0].workers / kSide));
-    llvm::Value* first = Plus(Times(warp, kSide), Number(block * map_[0].workers));
-    return Bring({0, first, map_[0].workers, 1});
+    llvm::Value* warp = builder_.CreateURem(builder_.CreateUDiv(thread_, Number(kWarp)),
+                                            Number(map_[0].threads / kSide));
+    llvm::Value* first = Plus(Times(warp, kSide), Number(block * map_[0].threads));
+    return Bring({0, first, map_[0].threads, 1});
   }
   Fragment ColumnsAt(int64_t block) { return Bring({1, Number(block * kSide), kSide, 0}); }
 
   Fragment Bring(const Submatrices& submatrices) {
     const Memory& memory = emitter_.memories.at(step_.op->operand(submatrices.factor));
-    bool is_near = memory.base->getType()->getPointerAddressSpace() == kNear;
-    return is_near ? BringTogether(submatrices) : BringAlone(submatrices);
+    bool is_workgroup = memory.base->getType()->getPointerAddressSpace() == kWorkgroup;
+    return is_workgroup ? BringTogether(submatrices) : BringAlone(submatrices);
   }
 
   /// Where an element of a square lies.
@@ -187,7 +187,7 @@ class StepEmitter {
   ir::MmaOp step_;
   ir::LaneMap map_;
   int64_t element_bytes_;  ///< of factors
-  llvm::Value* worker_;
+  llvm::Value* thread_;
   llvm::Value* term_;
 };
 

@@ -66,7 +66,7 @@ llvm::Value* SlotAddress(PtxEmitter& emitter, const ir::Value* buffer, const ir:
   llvm::Value* offset = builder.CreateMul(
       emitter.Get(slot), builder.getInt64(static_cast<uint64_t>(SlotElements(buffer))));
   const Memory& memory = emitter.memories.at(buffer);
-  KDL_CHECK(memory.base->getType()->getPointerAddressSpace() == kNear, "'{}' is not near",
+  KDL_CHECK(memory.base->getType()->getPointerAddressSpace() == kWorkgroup, "'{}' is not near",
             buffer->name().text());
   return builder.CreateInBoundsGEP(element, memory.base, offset);
 }
@@ -83,11 +83,12 @@ void PtxEmitter::EmitTileCopy(ir::Op* op) {
   const ir::Value* buffer = copy.buffer();
   TensorMap map = TensorMapOf(kernel, op);
   int64_t element_bytes = Bytes(buffer->type()->scalar);
-  llvm::Value* mbarrier = NearAddress(*this, SlotAddress(*this, copy.mbarriers(), copy.slot()));
+  llvm::Value* mbarrier =
+      WorkgroupAddress(*this, SlotAddress(*this, copy.mbarriers(), copy.slot()));
   EmitAsm(
       *this, "mbarrier.arrive.expect_tx.shared.b64 _, [$0], $1;", "r,r,~{memory}",
       {mbarrier, builder.getInt32(static_cast<uint32_t>(SlotElements(buffer) * element_bytes))});
-  llvm::Value* slot = NearAddress(*this, SlotAddress(*this, buffer, copy.slot()));
+  llvm::Value* slot = WorkgroupAddress(*this, SlotAddress(*this, buffer, copy.slot()));
   std::vector<llvm::Value*> place = AccessIndex(*this, op, copy.index());
   size_t rank = place.size();
   std::string names;
@@ -118,10 +119,10 @@ void PtxEmitter::EmitTileCopy(ir::Op* op) {
 
 bool PtxEmitter::EmitMbarrierOrdered(ir::Op* op) {
   auto mbarrier = [&](const ir::Value* slot) {
-    return NearAddress(*this, SlotAddress(*this, op->operand(0), slot));
+    return WorkgroupAddress(*this, SlotAddress(*this, op->operand(0), slot));
   };
   auto each_mbarrier = [&](std::string_view text, std::string_view constraints, int64_t arrivals) {
-    llvm::Value* first = NearAddress(*this, memories.at(op->operand(0)).base);
+    llvm::Value* first = WorkgroupAddress(*this, memories.at(op->operand(0)).base);
     for (int64_t i = 0; i < op->operand(0)->type()->dims[0]->value; ++i) {
       std::vector<llvm::Value*> operands = {
           builder.CreateAdd(first, builder.getInt32(static_cast<uint32_t>(i * kMbarrierBytes)))};

@@ -171,24 +171,25 @@ class TunedSelector final : public passes::TileSelector {
     int most = -1;
     for (const TunedKernel& one : tuned_->kernels) {
       if (one.kernel != kernel.name.text() || one.level != level_) continue;
-      int near = Nearness(one);
-      if (near <= most) continue;
+      int workgroup = Nearness(one);
+      if (workgroup <= most) continue;
       found = &one;
-      most = near;
+      most = workgroup;
     }
     return found;
   }
 
   /// How many sizes of --set are of the entry's class.
   int Nearness(const TunedKernel& one) const {
-    int near = 0;
+    int workgroup = 0;
     for (const std::string& text : session_.options.set) {
       Tiles size;
       if (!ReadTile(text, size)) continue;
       auto known = one.sizes.find(size.begin()->first);
-      near += known != one.sizes.end() && Digits(known->second) == Digits(size.begin()->second);
+      workgroup +=
+          known != one.sizes.end() && Digits(known->second) == Digits(size.begin()->second);
     }
-    return near;
+    return workgroup;
   }
 
   Session& session_;

@@ -57,8 +57,8 @@ Diagnostic& ReportUnknown(ir::Module& module, const std::string& file, std::stri
         "them, `device {};`, and says where its launches run",
         NameInSource(module.devices[0].name.text()), name));
   }
-  std::string_view near = NearestName(name, names);
-  if (!near.empty()) return report.Help(fmt::format("did you mean '{}'?", near));
+  std::string_view workgroup = NearestName(name, names);
+  if (!workgroup.empty()) return report.Help(fmt::format("did you mean '{}'?", workgroup));
   if (names.empty()) return report;
   return report.Help(fmt::format("it declares {}", QuotedList(names)));
 }

@@ -180,8 +180,8 @@ class SizeBinder {
     Diagnostic& report = diagnostics_.Report(
         diag::UnknownSize, {}, function_.base_name(), name,
         names.empty() ? std::string("no size that can be set") : QuotedList(names));
-    std::string_view near = NearestName(name, names);
-    if (!near.empty()) report.Help(fmt::format("did you mean '{}'?", near));
+    std::string_view workgroup = NearestName(name, names);
+    if (!workgroup.empty()) report.Help(fmt::format("did you mean '{}'?", workgroup));
   }
 
   void ReportRank(const ir::Param& param, const ArgumentSpec& argument) {

@@ -8,7 +8,7 @@
 #include "interp/ops/tile_call.h"
 
 #include "interp/launch_state.h"
-#include "interp/team.h"
+#include "interp/workgroup.h"
 #include "ir/groups.h"
 #include "ir/op_info.h"
 #include "ir/views.h"
@@ -242,15 +242,16 @@ void KeepOutputs(Activation& here, const Instruction& owner, PointState& state) 
 size_t MaskOperand(const Instruction& call) { return call.op->SegmentBegin(ir::CallOp::at_mask); }
 
 /// The worker's turns.
-void StartTeamLoop(Core& core, Activation& here, const Instruction& instruction, int64_t step) {
+void StartWorkgroupLoop(Core& core, Activation& here, const Instruction& instruction,
+                        int64_t step) {
   int64_t lo = ScalarAt(here, instruction, 0);
   int64_t hi = ScalarAt(here, instruction, 1);
   uint64_t iterations = lo >= hi ? 0 : (Remaining(lo, hi) - 1) / static_cast<uint64_t>(step) + 1;
-  auto worker = static_cast<uint64_t>(core.facts.worker);
-  if (worker >= iterations) return;
+  auto thread = static_cast<uint64_t>(core.facts.thread);
+  if (thread >= iterations) return;
   Frame& frame = Push(core, here, instruction, 0);
   frame.control =
-      LoopState{lo + core.facts.worker * step, hi, step * core.facts.team->workers(), 0};
+      LoopState{lo + core.facts.thread * step, hi, step * core.facts.workgroup->threads(), 0};
   BeginIteration(frame);
 }
 
@@ -272,8 +273,8 @@ void StartLoop(Core& core, Activation& here, const Instruction& instruction) {
   if (instruction.dynamic_counters) return StartDynamic(core, here, instruction);
   int64_t step = ScalarAt(here, instruction, 2);
   if (step <= 0) return core.Stop({KDL_TRAP_STEP, instruction.op, -1, step, 0});
-  if (instruction.op->HasAttr(ir::AttrKey::Team))
-    return StartTeamLoop(core, here, instruction, step);
+  if (instruction.op->HasAttr(ir::AttrKey::Threads))
+    return StartWorkgroupLoop(core, here, instruction, step);
   StartCounted(core, here, instruction, step, 3);
 }
 

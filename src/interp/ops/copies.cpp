@@ -102,7 +102,7 @@ void RunCopyIn(Core& core, Activation& here, const Instruction& instruction) {
            op.SegmentBegin(ir::CopyInOp::at_place), op.SegmentBegin(ir::CopyInOp::at_sizes),
            [&](const TensorValue& tensor, std::byte* address, int64_t offset) {
              if (Notes(core, instruction, tensor, address, TouchKind::Read))
-               core.facts.team->BeginCopy(core, instruction, buffer, offset, address);
+               core.facts.workgroup->BeginCopy(core, instruction, buffer, offset, address);
            });
 }
 
@@ -127,8 +127,8 @@ void RunAwaitCopies(Core& core, Activation& here, const Instruction& instruction
     elements /= instruction.numbers[0];
     first = elements * static_cast<int64_t>(here.scalar(instruction.operands[1]));
   }
-  core.facts.team->AwaitCopies(core, instruction, instruction.op->operand(0), first,
-                               first + elements);
+  core.facts.workgroup->AwaitCopies(core, instruction, instruction.op->operand(0), first,
+                                    first + elements);
 }
 
 }  // namespace kdl::interp

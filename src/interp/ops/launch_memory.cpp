@@ -29,7 +29,7 @@ void RunSync(Core& core, Activation&, const Instruction&) {
 }
 
 void RunBarrier(Core& core, Activation&, const Instruction&) {
-  core.state = MachineState::AtTeamBarrier;
+  core.state = MachineState::AtWorkgroupBarrier;
 }
 
 }  // namespace kdl::interp

@@ -5,22 +5,22 @@
 #include <algorithm>
 
 #include "interp/elements.h"
-#include "interp/team.h"
+#include "interp/workgroup.h"
 #include "ir/views.h"
 
 namespace kdl::interp {
 
 namespace {
 
-TeamMbarriers& MbarriersOf(Core& core) { return core.facts.team->mbarriers(); }
+WorkgroupMbarriers& MbarriersOf(Core& core) { return core.facts.workgroup->mbarriers(); }
 
 int64_t MbarrierScalar(Activation& here, const Instruction& instruction, size_t operand) {
   return static_cast<int64_t>(here.scalar(instruction.operands[operand]));
 }
 
 /// The gate that the op names; with the core stopped where it is none.
-TeamMbarriers::MbarrierId MbarrierOf(Core& core, const Instruction& instruction, size_t operand,
-                                     int64_t number) {
+WorkgroupMbarriers::MbarrierId MbarrierOf(Core& core, const Instruction& instruction,
+                                          size_t operand, int64_t number) {
   const ir::Value* mbarriers = instruction.op->operand(operand);
   if (number < 0 || number >= mbarriers->type()->dims[0]->value)
     core.Break(instruction, fmt::format("there is no gate {}", number));
@@ -28,7 +28,7 @@ TeamMbarriers::MbarrierId MbarrierOf(Core& core, const Instruction& instruction,
 }
 
 void Tell(Core& core, const Instruction& instruction, const std::string& fault) {
-  if (!fault.empty()) core.facts.team->Stop(core, instruction, fault);
+  if (!fault.empty()) core.facts.workgroup->Stop(core, instruction, fault);
 }
 
 }  // namespace
@@ -36,30 +36,30 @@ void Tell(Core& core, const Instruction& instruction, const std::string& fault) 
 void RunMbarrierInit(Core& core, Activation&, const Instruction& instruction) {
   const ir::Value* mbarriers = instruction.op->operand(0);
   Tell(core, instruction,
-       MbarriersOf(core).Open(core.facts.worker, mbarriers, mbarriers->type()->dims[0]->value,
+       MbarriersOf(core).Open(core.facts.thread, mbarriers, mbarriers->type()->dims[0]->value,
                               instruction.op->attr<ir::AttrKey::Arrivals>()));
 }
 
 void RunMbarrierInvalidate(Core& core, Activation&, const Instruction& instruction) {
-  Tell(core, instruction, MbarriersOf(core).Close(core.facts.worker, instruction.op->operand(0)));
+  Tell(core, instruction, MbarriersOf(core).Close(core.facts.thread, instruction.op->operand(0)));
 }
 
 void RunMbarrierArrive(Core& core, Activation& here, const Instruction& instruction) {
-  TeamMbarriers::MbarrierId mbarrier =
+  WorkgroupMbarriers::MbarrierId mbarrier =
       MbarrierOf(core, instruction, 0, MbarrierScalar(here, instruction, 1));
   if (core.state != MachineState::Running) return;
-  Tell(core, instruction, MbarriersOf(core).Arrive(core.facts.worker, mbarrier));
+  Tell(core, instruction, MbarriersOf(core).Arrive(core.facts.thread, mbarrier));
 }
 
 void RunMbarrierWait(Core& core, Activation& here, const Instruction& instruction) {
-  TeamMbarriers::MbarrierId mbarrier =
+  WorkgroupMbarriers::MbarrierId mbarrier =
       MbarrierOf(core, instruction, 0, MbarrierScalar(here, instruction, 1));
   if (core.state != MachineState::Running) return;
   bool waits = false;
   int64_t phase = MbarrierScalar(here, instruction, 2);
-  Tell(core, instruction, MbarriersOf(core).Await(core.facts.worker, mbarrier, phase, &waits));
+  Tell(core, instruction, MbarriersOf(core).Await(core.facts.thread, mbarrier, phase, &waits));
   if (!waits) return;
-  if (core.facts.team->is_stuck())
+  if (core.facts.workgroup->is_stuck())
     return Tell(core, instruction, "waits for a phase of a gate that does not end");
   --core.frames.back().next;
   core.state = MachineState::AtMbarrier;
@@ -70,11 +70,11 @@ void RunTileCopy(Core& core, Activation& here, const Instruction& instruction) {
   const ir::Op& op = *instruction.op;
   const TensorValue& tensor = here.tensor(instruction.operands[Copy::at_tensor]);
   int64_t slot = MbarrierScalar(here, instruction, op.SegmentBegin(Copy::at_slot));
-  TeamMbarriers::MbarrierId mbarrier =
+  WorkgroupMbarriers::MbarrierId mbarrier =
       MbarrierOf(core, instruction, op.SegmentBegin(Copy::at_mbarriers), slot);
   if (core.state != MachineState::Running || !HasMemory(core, instruction, tensor)) return;
   const ir::Value* value = op.operand(Copy::at_buffer);
-  Tell(core, instruction, MbarriersOf(core).Fill(core.facts.worker, {value, slot}, mbarrier));
+  Tell(core, instruction, MbarriersOf(core).Fill(core.facts.thread, {value, slot}, mbarrier));
   Buffer& buffer = BufferAt(core, here, instruction, Copy::at_buffer);
   const std::vector<int64_t>& extents = instruction.numbers;
   const ir::NumberList along = op.attr<ir::AttrKey::Along>();
@@ -112,15 +112,15 @@ void RunTileCopyFits(Core&, Activation& here, const Instruction& instruction) {
 }
 
 void RunProxyFence(Core& core, Activation&, const Instruction&) {
-  MbarriersOf(core).Show(core.facts.worker);
+  MbarriersOf(core).Show(core.facts.thread);
 }
 
 void RunMmaCommit(Core& core, Activation&, const Instruction&) {
-  MbarriersOf(core).MmaCommit(core.facts.worker);
+  MbarriersOf(core).MmaCommit(core.facts.thread);
 }
 
 void RunMmaWait(Core& core, Activation&, const Instruction& instruction) {
-  MbarriersOf(core).MmaWait(core.facts.worker, instruction.op->attr<ir::AttrKey::Ahead>());
+  MbarriersOf(core).MmaWait(core.facts.thread, instruction.op->attr<ir::AttrKey::Ahead>());
 }
 
 }  // namespace kdl::interp

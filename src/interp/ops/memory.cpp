@@ -307,8 +307,8 @@ void RunBufferNew(Core& core, Activation& here, const Instruction& instruction) 
   size_t count = 1;
   for (int64_t extent : instruction.numbers) count *= static_cast<size_t>(extent);
   const ir::Value* result = instruction.op->result();
-  if (result->type()->space == ir::Space::Team) {
-    core.facts.team->Memory(result, count);
+  if (result->type()->space == ir::Space::Workgroup) {
+    core.facts.workgroup->Memory(result, count);
     return;
   }
   Buffer& buffer = here.buffers[instruction.results[0].index];

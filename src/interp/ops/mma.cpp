@@ -68,8 +68,8 @@ bool ReadTerms(Core& core, const Instruction& instruction, const Factor& factor,
 }
 
 /// The worker's places along the map's axis.
-std::vector<int64_t> PlacesOf(const ir::AxisDigits& digits, int64_t worker) {
-  int64_t first = digits.First(worker / digits.apart % digits.workers);
+std::vector<int64_t> PlacesOf(const ir::AxisDigits& digits, int64_t thread) {
+  int64_t first = digits.First(thread / digits.apart % digits.threads);
   std::vector<int64_t> places;
   for (int64_t held = 0; held < digits.held(); ++held)
     places.push_back(first + digits.Offset(held));
@@ -87,14 +87,14 @@ void RunMma(Core& core, Activation& here, const Instruction& instruction) {
   Factor a = FactorOf(core, here, instruction, Step::at_a);
   Factor b = FactorOf(core, here, instruction, Step::at_b);
   ir::LaneMap map = ir::MapOf(*instruction.op);
-  int64_t worker = place(0);
+  int64_t thread = place(0);
   int64_t term = place(1);
   int64_t rows = place(2);
   int64_t columns = place(3);
   size_t first_acc = instruction.op->SegmentBegin(Step::at_accs);
   std::vector<uint64_t> results;
-  for (int64_t row : PlacesOf(map[0], worker)) {
-    for (int64_t column : PlacesOf(map[1], worker)) {
+  for (int64_t row : PlacesOf(map[0], thread)) {
+    for (int64_t column : PlacesOf(map[1], thread)) {
       size_t at = results.size();
       results.push_back(UnspecifiedBits(mma.acc));
       if (row >= rows || column >= columns) continue;

@@ -42,7 +42,7 @@ class ModuleReader {
   bool ReadGeneric(Generic& generic);
   bool ReadGenerics(TextReader& reader);
   bool ReadDims(TextReader& reader);
-  bool ReadTeam(TextReader& reader);
+  bool ReadWorkgroup(TextReader& reader);
   bool ReadAxes(TextReader& reader);
   bool ReadSignature(TextReader& reader);
   bool ReadParam(TextReader& reader);
@@ -157,7 +157,7 @@ bool ModuleReader::ReadHeader(TextReader& reader) {
   }
   size_t body = cursor_.Here();
   cursor_.Sign("{");
-  if (!ReadTeam(reader) || !ReadAxes(reader)) return false;
+  if (!ReadWorkgroup(reader) || !ReadAxes(reader)) return false;
   size_t first_op = cursor_.Here();
   cursor_.GoTo(signature);
   if (!ReadSignature(reader)) return false;
@@ -225,18 +225,18 @@ bool ModuleReader::ReadDims(TextReader& reader) {
 }
 
 /// `team 256`.
-bool ModuleReader::ReadTeam(TextReader& reader) {
-  if (!cursor_.TryWord("team")) return true;
+bool ModuleReader::ReadWorkgroup(TextReader& reader) {
+  if (!cursor_.TryWord("workgroup")) return true;
   constexpr int64_t kMost = 4096;
   size_t begin = cursor_.Here();
-  std::optional<int64_t> workers = cursor_.Integer("a number of workers");
-  if (!workers) return false;
-  if (*workers < 1 || *workers > kMost) {
+  std::optional<int64_t> threads = cursor_.Integer("a number of workers");
+  if (!threads) return false;
+  if (*threads < 1 || *threads > kMost) {
     cursor_.Fail(diag::IrExpected, cursor_.From(begin), "a number of workers from 1 to 4096",
-                 fmt::format("{}", *workers));
+                 fmt::format("{}", *threads));
     return false;
   }
-  reader.function->team = *workers;
+  reader.function->workgroup = *threads;
   return true;
 }
 
@@ -341,8 +341,9 @@ void ModuleReader::Refuse(DiagnosticEngine& diagnostics, const Assumed& assumed)
       case Attribute:
         return diagnostics.Report(diag::IrAssumption, span, assumed.op->info().spelling,
                                   Spelling(assumed.attribute));
-      case Team:
-        return diagnostics.Report(diag::IrAssumption, span, assumed.function->name.text(), "team");
+      case Workgroup:
+        return diagnostics.Report(diag::IrAssumption, span, assumed.function->name.text(),
+                                  "workgroup");
     }
     KDL_UNREACHABLE("an assumption of kind {}", static_cast<int>(assumed.what));
   };

@@ -97,8 +97,8 @@ Type ReadShaped(TextReader& reader, TypeKind kind) {
   if (!cursor.Sign("]")) return nullptr;
   Space space = Space::Scratch;
   if (kind == TypeKind::Buffer && cursor.TrySign(";")) {
-    if (!cursor.Word("team")) return nullptr;
-    space = Space::Team;
+    if (!cursor.Word("workgroup")) return nullptr;
+    space = Space::Workgroup;
   }
   if (!cursor.Sign(">")) return nullptr;
   if (kind == TypeKind::Tensor) return reader.types().Tensor(*scalar, std::move(dims));

@@ -217,7 +217,7 @@ std::vector<Assumed> FindAssumptions(const Module& module) {
   std::vector<Assumed> found;
   for (const Function* function : module.functions()) {
     std::optional<Assumed> first;
-    if (function->team != 1) first = Assumed{Assumed::What::Team, function};
+    if (function->workgroup != 1) first = Assumed{Assumed::What::Workgroup, function};
     Walk(function->body, [&](const Op* op) {
       if (!first) first = AssumedBy(function, op);
     });

@@ -18,7 +18,7 @@ struct Assumed {
     BelowTileLevel,  ///< the op touches memory without a check, as loops, scratch, vectors and slots do
     Plan,            ///< the op belongs to what passes make of a program
     Attribute,       ///< the op has an attribute that is an assumption
-    Team,            ///< the function says how many workers it has
+    Workgroup,       ///< the function says how many workers it has
   };
   What what;
   const Function* function;

@@ -104,7 +104,7 @@ std::string TypeText(Type type, const FunctionNames& names) {
                          type->pad ? fmt::format("; pad {}", type->pad) : "");
     case TypeKind::Buffer:
       return fmt::format("buffer<{},[{}]{}>", Spelling(type->scalar), dims(),
-                         type->space == Space::Team ? "; team" : "");
+                         type->space == Space::Workgroup ? "; workgroup" : "");
     case TypeKind::Pipe:
       return fmt::format("pipe<{},[{}]>", Spelling(type->scalar), dims());
     case TypeKind::Event:
@@ -513,7 +513,7 @@ std::string Print(const Function& function, PrintOptions options) {
   FunctionNames names(function);
   OpPrinter printer(names, options);
   std::string text = DocText(function.doc) + HeaderText(function, printer, names) + " {\n";
-  if (function.team != 1) text += fmt::format("  team {}\n", function.team);
+  if (function.workgroup != 1) text += fmt::format("  workgroup {}\n", function.workgroup);
   for (uint32_t i = 0; i < function.axes.size(); ++i) {
     text += AxisText(function.axes[i], AxisId(i), names);
   }

@@ -98,13 +98,13 @@ std::string DynamicCounterFault(const Op& op) {
   return known ? "" : fmt::format("claims from counter {} of {}", dynamic_counter, loops);
 }
 
-std::string TeamFault(const Op& op) {
+std::string WorkgroupFault(const Op& op) {
   if (!op.results().empty()) return "workers carry nothing from one to the next";
   if (op.HasAttr(AttrKey::DynamicCounter) || op.HasAttr(AttrKey::Breaks))
     return "turns of a team's are all run, each by its worker";
   for (const Op* outer = op.parent_region()->parent(); outer;
        outer = outer->parent_region()->parent()) {
-    if (outer->HasAttr(AttrKey::Team)) return "stands in another loop of the team's";
+    if (outer->HasAttr(AttrKey::Threads)) return "stands in another loop of the team's";
   }
   return "";
 }
@@ -120,7 +120,7 @@ std::string LoopFault(const Op& op, const Module&) {
   if (iterations < 1 || iterations > kMostUnrolled) return "unrolled by no number from 1 to 64";
   std::string fault = AheadFault(op);
   if (fault.empty()) fault = CarryFault(op, op.Segment(LoopOp::at_inits), 1);
-  if (fault.empty() && op.HasAttr(AttrKey::Team)) fault = TeamFault(op);
+  if (fault.empty() && op.HasAttr(AttrKey::Threads)) fault = WorkgroupFault(op);
   return fault.empty() && op.HasAttr(AttrKey::DynamicCounter) ? DynamicCounterFault(op) : fault;
 }
 

@@ -12,8 +12,8 @@ namespace kdl::ir {
 
 namespace {
 
-bool IsOfTeam(const Value* value) {
-  return value->type()->kind == TypeKind::Buffer && value->type()->space == Space::Team;
+bool IsOfWorkgroup(const Value* value) {
+  return value->type()->kind == TypeKind::Buffer && value->type()->space == Space::Workgroup;
 }
 
 std::string CopyFault(const Op& op, const Value* tensor, const Value* buffer, Values place,
@@ -22,7 +22,7 @@ std::string CopyFault(const Op& op, const Value* tensor, const Value* buffer, Va
   for (const Value* index : op.Segment(AccessOperands(op.kind()))) {
     if (!IsScalar(index->type())) return "an index is no scalar";
   }
-  if (!IsOfTeam(buffer)) return "the buffer is not the team's";
+  if (!IsOfWorkgroup(buffer)) return "the buffer is not the team's";
   if (buffer->type()->scalar != tensor->type()->scalar)
     return "tensor and buffer differ in their elements";
   if (place.size() != buffer->type()->dims.size())
@@ -50,7 +50,7 @@ std::string CopyOutFault(const Op& op, const Module&) {
 }
 
 std::string AwaitCopiesFault(const Op& op, const Module&) {
-  if (!IsOfTeam(op.operand(0))) return "the buffer is not the team's";
+  if (!IsOfWorkgroup(op.operand(0))) return "the buffer is not the team's";
   Values part = op.Segment(AwaitCopiesOp::at_part);
   return part.size() <= 1 ? AllI64(part) : "the part has more than a first index";
 }

@@ -115,8 +115,8 @@ std::string AsyncCopyFault(const Op& op, const Module&) {
   if (lanes < 1 || !std::has_single_bit(static_cast<uint64_t>(lanes)))
     return fmt::format("{} lanes are no power of two", lanes);
   Type buffer = copy.buffer()->type();
-  bool is_team = buffer->kind == TypeKind::Buffer && buffer->space == Space::Team;
-  if (!is_team) return "the buffer is none of the team's";
+  bool is_workgroup = buffer->kind == TypeKind::Buffer && buffer->space == Space::Workgroup;
+  if (!is_workgroup) return "the buffer is none of the team's";
   if (copy.place().size() != buffer->dims.size() || buffer->dims.empty())
     return fmt::format("{} indices for {} dimensions", copy.place().size(), buffer->dims.size());
   if (copy.tensor()->type()->scalar != buffer->scalar)
@@ -129,7 +129,7 @@ std::string AsyncCopyCommitFault(const Op&, const Module&) { return ""; }
 
 std::string AsyncCopyWaitFault(const Op& op, const Module&) {
   bool are_buffers = std::ranges::all_of(op.operands(), [](const Value* operand) {
-    return operand->type()->kind == TypeKind::Buffer && operand->type()->space == Space::Team;
+    return operand->type()->kind == TypeKind::Buffer && operand->type()->space == Space::Workgroup;
   });
   if (!are_buffers) return "an operand is no buffer of the team's";
   bool is_number = !op.HasAttr(AttrKey::Ahead) || op.attr<AttrKey::Ahead>() >= 0;
@@ -146,7 +146,7 @@ std::string PanelsFault(const Op& op) {
   constexpr int64_t kRows = 8;  // whose parts are exchanged together
   Type type = op.result()->type();
   if (op.attr<AttrKey::Swizzle>() != kPanelBytes) return "there are no panels of so many bytes";
-  if (type->space != Space::Team || type->dims.size() != 3)
+  if (type->space != Space::Workgroup || type->dims.size() != 3)
     return "no slots of two dimensions of the team's lie in panels";
   bool whole = type->dims[1]->value % kRows == 0 &&
                type->dims[2]->value * Bytes(type->scalar) % kPanelBytes == 0;
@@ -163,7 +163,7 @@ std::string BufferNewFault(const Op& op, const Module&) {
       return "the buffer is too large";
     bytes *= dim->value;
   }
-  if (op.HasAttr(AttrKey::MbarrierOrdered) && type->space != Space::Team)
+  if (op.HasAttr(AttrKey::MbarrierOrdered) && type->space != Space::Workgroup)
     return "workers wait at gates for what is the team's";
   return op.HasAttr(AttrKey::Swizzle) ? PanelsFault(op) : "";
 }
@@ -361,16 +361,16 @@ std::string TransposeFault(const Op& op, const Module&) {
 }
 
 /// Whether the op stands in a loop of the team's.
-bool IsWorkers(const Op& op) {
+bool IsThreads(const Op& op) {
   for (const Op* around = op.parent_region()->parent(); around;
        around = around->parent_region()->parent()) {
-    if (around->HasAttr(AttrKey::Team)) return true;
+    if (around->HasAttr(AttrKey::Threads)) return true;
   }
   return false;
 }
 
 std::string BarrierFault(const Op& op, const Module&) {
-  return IsWorkers(op) ? "not all workers come to it" : "";
+  return IsThreads(op) ? "not all workers come to it" : "";
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 bool IsMbarrierOrdered(const Value* buffer) {
   const Type type = buffer->type();
-  return type->kind == TypeKind::Buffer && type->space == Space::Team && buffer->def() &&
+  return type->kind == TypeKind::Buffer && type->space == Space::Workgroup && buffer->def() &&
          buffer->def()->HasAttr(AttrKey::MbarrierOrdered);
 }
 
@@ -73,7 +73,7 @@ std::string MmaCommitFault(const Op&, const Module&) { return ""; }
 
 std::string MmaWaitFault(const Op& op, const Module&) {
   bool are_own = std::ranges::all_of(op.operands(), [](const Value* operand) {
-    return operand->type()->kind == TypeKind::Buffer && operand->type()->space != Space::Team;
+    return operand->type()->kind == TypeKind::Buffer && operand->type()->space != Space::Workgroup;
   });
   if (!are_own) return "an operand is no buffer of the worker's own";
   return op.attr<AttrKey::Ahead>() >= 0 ? "" : "a number of groups below zero";

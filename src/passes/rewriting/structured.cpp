@@ -64,15 +64,15 @@ void MakeLoops(ir::Builder& b, const Values& sizes,
   elementwise({});
 }
 
-void MakeTeamLoop(ir::Builder& b, const LoopBounds& bounds,
-                  const std::function<void(Value*)>& body) {
-  LoopWithout(b, bounds, body)->SetAttr(ir::MakeAttr<AttrKey::Team>(1));
+void MakeWorkgroupLoop(ir::Builder& b, const LoopBounds& bounds,
+                       const std::function<void(Value*)>& body) {
+  LoopWithout(b, bounds, body)->SetAttr(ir::MakeAttr<AttrKey::Threads>(1));
 }
 
-void OnFirstWorker(ir::Builder& b, const std::function<void()>& effect) {
+void OnFirstThread(ir::Builder& b, const std::function<void()>& effect) {
   Value* zero = b.I64(0);
   Value* one = b.I64(1);
-  MakeTeamLoop(b, {zero, one}, [&](Value*) { effect(); });
+  MakeWorkgroupLoop(b, {zero, one}, [&](Value*) { effect(); });
 }
 
 Values MakeIf(ir::Builder& b, Value* condition, const std::vector<ir::Type>& types,

@@ -34,10 +34,10 @@ void MakeLoop(ir::Builder& b, const LoopBounds& bounds,
 void MakeLoops(ir::Builder& b, const Values& sizes, const std::function<void(const Values&)>& body);
 
 /// A loop whose turns are the workers' of the core.
-void MakeTeamLoop(ir::Builder& b, const LoopBounds& bounds,
-                  const std::function<void(ir::Value*)>& body);
+void MakeWorkgroupLoop(ir::Builder& b, const LoopBounds& bounds,
+                       const std::function<void(ir::Value*)>& body);
 /// What the core's first worker alone does.
-void OnFirstWorker(ir::Builder& b, const std::function<void()>& effect);
+void OnFirstThread(ir::Builder& b, const std::function<void()>& effect);
 
 /// `if condition`, with a result for each value that `then` and `otherwise` give, of these types.
 Values MakeIf(ir::Builder& b, ir::Value* condition, const std::vector<ir::Type>& types,

@@ -97,9 +97,9 @@ Result<codegen::CompiledModule> MakeObject(const targets::TargetKernels& kernels
   const ClusterCode code = facts.machine.code;
   Result<codegen::CompiledModule> compiled =
       code == ClusterCode::C
-          ? codegen::cluster::CompileC(kernels.kernels, facts.near_bytes, options)
+          ? codegen::cluster::CompileC(kernels.kernels, facts.workgroup_bytes, options)
           : codegen::cluster::Compile(
-                {kernels.module, kernels.kernels, &facts.processor}, facts.near_bytes,
+                {kernels.module, kernels.kernels, &facts.processor}, facts.workgroup_bytes,
                 code == ClusterCode::LlvmIr ? facts.machine.layout : "", options);
   if (!compiled || code == ClusterCode::Llvm) return compiled;
   compiled->arch = facts.arch;
@@ -124,13 +124,13 @@ Result<std::vector<Target>> TargetsOf(std::string_view file, std::string_view te
     if (Status known = CheckForLlvm(reader, facts->processor); !known) return known.failure();
   }
   facts->arch = facts->level = facts->machine.name;
-  facts->workers = facts->most_workers = facts->machine.workers();
+  facts->threads = facts->most_threads = facts->machine.workers();
   const bool has_vectors = codegen::HasRiscvVectors(facts->processor);
   facts->held_bytes = has_vectors ? kHeldInVectors : kHeldBytes;
   facts->in_vectors = has_vectors && facts->machine.code != ClusterCode::C;
   facts->walks_blocks = false;  // copies begin turns ahead
-  facts->near_bytes = facts->team_bytes = facts->machine.near_bytes();
-  facts->far_pipes = facts->machine.pipes == ClusterPipes::Memory;
+  facts->workgroup_bytes = facts->workgroup_bytes = facts->machine.launch_scratchpad_bytes();
+  facts->global_pipes = facts->machine.pipes == ClusterPipes::Memory;
   for (const std::string& name : facts->machine.instructions) {
     auto instruction = std::ranges::find(kMatrixInstructions, name, &ir::MatrixInstruction::name);
     if (instruction == std::end(kMatrixInstructions)) {

@@ -21,6 +21,6 @@ KDL_KERNEL_PASS(
 KDL_KERNEL_PASS(
     PipelineCopies, .name = "pipeline-copies",
     .summary = "block copies begin turns before the one that needs them, where memory has room",
-    .needs = {{&simt::kTeamLoops, "copies go into buffers"}});
+    .needs = {{&simt::kWorkgroupLoops, "copies go into buffers"}});
 
 }  // namespace kdl::cluster

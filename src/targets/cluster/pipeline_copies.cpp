@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "ir/ring.h"
-#include "ir/team_memory.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
+#include "ir/workgroup_memory.h"
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/structured.h"
 #include "targets/cluster/passes.h"
@@ -17,7 +17,7 @@
 // pipeline-copies: what a turn of a loop copies begins turns before, so that it comes while others are computed. The buffer gets a slot
 // for each turn that is under way. Without a word of the source it is one turn, where the scratchpad has room.
 //
-//   loop %k in 0 .. %K step 16 {           ->   %A = buffer_new : buffer<f32,[2,64,16]; team>
+//   loop %k in 0 .. %K step 16 {           ->   %A = buffer_new : buffer<f32,[2,64,16]; workgroup>
 //     %A = buffer_new : …[64,16]; team          loop {team} { if 0 < %K { copy_in %a[%i, 0] to %A[0, 0, 0] … } }
 //     loop {team} {                             loop %k in 0 .. %K step 16 {
 //       copy_in %a[%i, %k] to %A[0, 0]            %s = %k / 16 rem 2
@@ -57,7 +57,7 @@ class LoopStudy {
 
  private:
   std::optional<Fetched> At(Op* op) {
-    if (!op->HasAttr(AttrKey::Team) || op->region()->first() == nullptr) return std::nullopt;
+    if (!op->HasAttr(AttrKey::Threads) || op->region()->first() == nullptr) return std::nullopt;
     const Op* await = nullptr;
     for (const Op* inner : *op->region()) {
       if (inner->kind() == OpKind::AwaitCopies) await = inner;
@@ -124,7 +124,7 @@ class LoopRewriter {
   void Once(const std::function<void()>& effect) {
     Value* zero = b_.I64(0);
     Value* one = b_.I64(1);
-    MakeTeamLoop(b_, {zero, one}, [&](Value*) { effect(); });
+    MakeWorkgroupLoop(b_, {zero, one}, [&](Value*) { effect(); });
   }
 
   /// What a turn copies, at the builder's place, into a slot.
@@ -159,7 +159,7 @@ class LoopRewriter {
 
 int64_t BytesOf(const std::vector<Fetched>& all) {
   int64_t bytes = 0;
-  for (const Fetched& brought : all) bytes += ir::TeamBytes(brought.buffer->result()->type());
+  for (const Fetched& brought : all) bytes += ir::WorkgroupBytes(brought.buffer->result()->type());
   return bytes;
 }
 
@@ -167,7 +167,7 @@ int64_t BytesOf(const std::vector<Fetched>& all) {
 int64_t PipeBytes(const ir::Function& kernel) {
   int64_t bytes = 0;
   for (const Op* pipe : ir::PipesOf(kernel))
-    bytes += ir::TeamBytes(pipe->result()->type()) * pipe->attr<AttrKey::Depth>();
+    bytes += ir::WorkgroupBytes(pipe->result()->type()) * pipe->attr<AttrKey::Depth>();
   return bytes;
 }
 
@@ -175,8 +175,8 @@ int64_t PipeBytes(const ir::Function& kernel) {
 
 void RunPipelineCopies(PassContext& context, ir::Function& kernel) {
   const auto& facts = simt::FactsOf(context);
-  int64_t room = facts.team_bytes - ir::TeamBytes(kernel);
-  if (!facts.far_pipes) room -= PipeBytes(kernel);
+  int64_t room = facts.workgroup_bytes - ir::WorkgroupBytes(kernel);
+  if (!facts.global_pipes) room -= PipeBytes(kernel);
   bool goes_on = HasKind(kernel.body, {OpKind::Sync});
   for (Op* loop : OpsOfKind(kernel, OpKind::Loop)) {
     std::vector<Fetched> all = LoopStudy(kernel.body, loop).Find();

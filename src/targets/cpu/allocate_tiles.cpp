@@ -274,9 +274,9 @@ class TilePlacer {
       return walk.Transposes() && walk.Across()[0]->kind() == OpKind::Load;
     };
     bool iterations = loads_rows();
-    if (splat->near_as_it_lies && iterations) {
+    if (splat->cached_as_it_lies && iterations) {
       MoveAxis(elementwise, LastAxis(elementwise).across_axis(), last);
-    } else if (!splat->near_as_it_lies && !iterations) {
+    } else if (!splat->cached_as_it_lies && !iterations) {
       auto of_terms = std::ranges::find_if(elementwise->operands(), [&](const Value* v) {
         return v->type()->axes[0] == splat->along;
       });

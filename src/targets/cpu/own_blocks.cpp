@@ -27,9 +27,9 @@ ir::Axis AxisLike(ir::Module& module, const ir::Function& kernel, ir::AxisId axi
   return like;
 }
 
-bool TilesStayNear(const KernelShape& kernel, const ir::Op* spmd,
-                   const std::map<ir::AxisId, int64_t>& extents,
-                   const std::vector<const ir::Op*>& passing) {
+bool TilesStayInCache(const KernelShape& kernel, const ir::Op* spmd,
+                      const std::map<ir::AxisId, int64_t>& extents,
+                      const std::vector<const ir::Op*>& passing) {
   auto stays = [&](const ir::Value* tile) {
     if (!IsTileValue(tile)) return true;
     auto before = static_cast<double>(Bytes(tile->type()->scalar));

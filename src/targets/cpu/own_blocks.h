@@ -23,9 +23,9 @@ ir::Axis AxisLike(ir::Module& module, const ir::Function& kernel, ir::AxisId axi
 
 /// Whether tiles that the spmd makes stay in the second-level cache where blocks of these axes have so many elements, or take no
 /// more than before. What `passing` makes, no block keeps.
-bool TilesStayNear(const KernelShape& kernel, const ir::Op* spmd,
-                   const std::map<ir::AxisId, int64_t>& extents,
-                   const std::vector<const ir::Op*>& passing = {});
+bool TilesStayInCache(const KernelShape& kernel, const ir::Op* spmd,
+                      const std::map<ir::AxisId, int64_t>& extents,
+                      const std::vector<const ir::Op*>& passing = {});
 
 /// The spmd becomes `if condition { its copy, over the other axes } else { the spmd }`; the builder stands before it.
 void SplitOff(ir::Builder& b, ir::Op* spmd, ir::Value* condition, const passes::OtherAxes& others);

@@ -148,14 +148,15 @@ class Splitter {
     std::optional<size_t> of_channels = FreeBinderOf(function_, spmd, channels);
     std::optional<size_t> of_columns = FreeBinderOf(function_, spmd, columns);
     std::map<AxisId, int64_t> extents = {{channels, WideExtent(contraction)}};
-    bool stays_near = StaysNear(contraction, channels) && TilesStayNear(kernel_, spmd, extents);
-    if (!of_channels || !of_columns || !stays_near) return std::nullopt;
+    bool stays_cached =
+        StaysInCache(contraction, channels) && TilesStayInCache(kernel_, spmd, extents);
+    if (!of_channels || !of_columns || !stays_cached) return std::nullopt;
     Convolution found{contraction, *of_channels, *of_columns, std::nullopt};
     if (kept.empty() || !FreeBinderOf(function_, spmd, kept.back())) return found;
     found.high = HighExtent(contraction, channels, kept.back());
     extents[kept.back()] = found.high;
     bool fits = WindowBytes(LoadOf(window), extents) <= MostBytes() &&
-                TilesStayNear(kernel_, spmd, extents, SharedMakers(window));
+                TilesStayInCache(kernel_, spmd, extents, SharedMakers(window));
     if (fits) found.rows = kept.back();
     return found;
   }
@@ -187,7 +188,7 @@ class Splitter {
   double MostBytes() const { return static_cast<double>(kernel_.facts.l2_bytes / 2); }
 
   /// Whether they leave room for factors in the second-level cache.
-  bool StaysNear(const Op* contraction, AxisId channels) const {
+  bool StaysInCache(const Op* contraction, AxisId channels) const {
     return AccumulatorBytes(contraction, channels) <= MostBytes();
   }
 

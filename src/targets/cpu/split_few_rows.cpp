@@ -53,13 +53,13 @@ class Chooser {
       all = agrees;
       found = one;
     });
-    return all && found && StaysNear(spmd, *found) ? found : std::nullopt;
+    return all && found && StaysInCache(spmd, *found) ? found : std::nullopt;
   }
 
  private:
-  bool StaysNear(const Op* spmd, const Product& product) const {
+  bool StaysInCache(const Op* spmd, const Product& product) const {
     auto axis = [&](size_t binder) { return spmd->region()->param(binder)->type()->axes[0]; };
-    return TilesStayNear(
+    return TilesStayInCache(
         kernel_, spmd,
         {{axis(product.rows), kFewRows}, {axis(product.columns), product.Columns(kernel_.facts)}},
         product.passing);

@@ -38,14 +38,14 @@ class RowFolder {
 
   void Run(Op* fold) {
     std::optional<RowFold> found = RowFoldOf(fold, kernel_);
-    if (!found || !StaysNear(fold)) return;
+    if (!found || !StaysInCache(fold)) return;
     rows_ = std::move(*found);
     Rewrite(fold);
   }
 
  private:
   /// Whether a row of accumulators stays in the nearest cache.
-  bool StaysNear(const Op* fold) const {
+  bool StaysInCache(const Op* fold) const {
     AxisId last = kernel_.order.Sorted(fold->result()->type()->axes).back();
     return kernel_.Extent(last) * Bytes(fold->attr<AttrKey::Acc>()) <=
            MostAccumulatorBytes(kernel_.facts);
@@ -82,8 +82,8 @@ class RowFolder {
       Value* size = b.BlockSize(ir::FindBlock(fold, last));
       Value* in_pages = b.Ge(size, b.I64(kPageBytes / bytes));
       Value* all = b.Mul(b.SizeValue(tensor->type()->dims[0]), BytesPerIndex(b, tensor, 0));
-      Value* is_near = b.Le(all, b.I64(kernel_.facts.l2_bytes));
-      Value* may = b.Or(in_pages, is_near);
+      Value* is_cached = b.Le(all, b.I64(kernel_.facts.l2_bytes));
+      Value* may = b.Or(in_pages, is_cached);
       together = together ? b.And(together, may) : may;
     }
     return together;

@@ -229,7 +229,7 @@ class Selection {
       std::optional<RowFold> found = RowFoldOf(op, kernel);
       if (!found) return;
       row_folds_.insert(op);
-      if (StaysNear(op)) near_folds_.push_back(op);
+      if (StaysInCache(op)) cached_folds_.push_back(op);
       for (const ir::Op* maker : found->makers) passing_.insert(maker->result());
     });
   }
@@ -312,7 +312,7 @@ class Selection {
   }
 
   /// Whether stream-row-reductions takes the fold.
-  bool StaysNear(const ir::Op* fold) {
+  bool StaysInCache(const ir::Op* fold) {
     return TileBytes(fold->result()->type()) <= static_cast<double>(MostAccumulatorBytes(facts_));
   }
 
@@ -328,8 +328,8 @@ class Selection {
   }
 
   bool Fits() {
-    bool by_rows =
-        std::ranges::all_of(near_folds_, [this](const ir::Op* fold) { return StaysNear(fold); });
+    bool by_rows = std::ranges::all_of(cached_folds_,
+                                       [this](const ir::Op* fold) { return StaysInCache(fold); });
     return by_rows && MostBytes() <= room_;
   }
 
@@ -389,8 +389,8 @@ class Selection {
   std::set<AxisId> summed_;  ///< of products
   std::set<AxisId> kept_;
   std::set<const ir::Op*> row_folds_;
-  std::vector<const ir::Op*> near_folds_;  ///< of them, those whose accumulators can stay near
-  std::set<const ir::Value*> passing_;     ///< tiles of which rows are made one by one
+  std::vector<const ir::Op*> cached_folds_;  ///< of them, those whose accumulators can stay near
+  std::set<const ir::Value*> passing_;       ///< tiles of which rows are made one by one
   bool contracts_ = false;
   bool transposes_ = false;
   double budget_ = 0;  ///< bytes of tiles that stay near

@@ -56,15 +56,15 @@ class MapAssigner {
     if (const MmaShape* instruction = NamedMmaShape(op)) return MatrixMap(facts_, *instruction, op);
     if (op->HasAttr(AttrKey::Instruction)) return std::nullopt;
     const AxisList& axes = op->result()->type()->axes;
-    // Workers next to each other have columns next to each other: the second factor's rows lie so.
+    // Threads next to each other have columns next to each other: the second factor's rows lie so.
     size_t column = axes[0] == (*kept)[1] ? 0 : 1;
     int64_t bytes = Bytes(op->attr<AttrKey::Acc>());
-    for (int64_t workers : {facts_.workers, facts_.most_workers}) {
+    for (int64_t threads : {facts_.threads, facts_.most_threads}) {
       std::optional<LaneMap> map =
-          SmallestMap(Extent(axes[1 - column]), Extent(axes[column]), bytes, workers);
+          SmallestMap(Extent(axes[1 - column]), Extent(axes[column]), bytes, threads);
       if (!map) continue;
       // Of a small tile single points are dealt to more workers.
-      if (2 * ir::WorkersOf(*map) < facts_.workers) return std::nullopt;
+      if (2 * ir::ThreadsOf(*map) < facts_.threads) return std::nullopt;
       if (column == 0) std::swap((*map)[0], (*map)[1]);
       return map;
     }
@@ -73,7 +73,7 @@ class MapAssigner {
 
   /// Of rows and columns; that with the fewest points of a worker, and of those the squarest one: the fewest factors a term.
   std::optional<LaneMap> SmallestMap(int64_t rows, int64_t columns, int64_t bytes,
-                                     int64_t workers) const {
+                                     int64_t threads) const {
     std::optional<LaneMap> best;
     auto cost = [](const LaneMap& map) {
       return std::pair(map[0].held() * map[1].held(), map[0].held() + map[1].held());
@@ -82,9 +82,9 @@ class MapAssigner {
       for (int64_t across = kMostHeld; across >= 2; across /= 2) {
         AxisDigits column = Digits(columns, across, bytes);
         AxisDigits row = Digits(rows, down, bytes);
-        row.apart = column.workers;
+        row.apart = column.threads;
         bool fits =
-            row.workers * column.workers <= workers && down * across * bytes <= facts_.held_bytes;
+            row.threads * column.threads <= threads && down * across * bytes <= facts_.held_bytes;
         LaneMap map = {row, column};
         if (fits && (!best || cost(map) < cost(*best))) best = map;
       }

@@ -16,8 +16,8 @@ using namespace passes;
 
 /// A machine whose core is a team of workers that run one code, besides what every target has.
 struct SimtFacts : passes::TargetFacts {
-  int64_t workers = 128;       ///< of a core
-  int64_t most_workers = 256;  ///< where a kernel's products are large
+  int64_t threads = 128;       ///< of a core
+  int64_t most_threads = 256;  ///< where a kernel's products are large
   int64_t held_bytes = 256;    ///< of a product that a worker has in registers
   bool in_vectors = false;     ///< a worker computes with what is side by side at once
   int64_t copy_bytes = 0;      ///< that go to near memory at once, past the registers; 0: none do
@@ -30,10 +30,12 @@ struct SimtFacts : passes::TargetFacts {
   bool walks_blocks = true;
   /// Cores share a cache, in which a product's rows and columns stay that several of them read at a time.
   bool groups_blocks = false;
-  bool far_pipes = false;  ///< tiles of pipes lie in the memory of the launch, not near the workers
-  int64_t near_bytes = 32 << 10;  ///< memory of a core that every such machine has near its workers
+  bool global_pipes =
+      false;  ///< tiles of pipes lie in the memory of the launch, not near the workers
+  int64_t workgroup_bytes =
+      32 << 10;  ///< memory of a core that every such machine has near its workers
   int64_t ring_bytes =
-      near_bytes;  ///< of it what leaves room for another team, which works while this one waits
+      workgroup_bytes;  ///< of it what leaves room for another team, which works while this one waits
 };
 
 /// Of a pass of this family's.

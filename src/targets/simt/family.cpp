@@ -44,7 +44,7 @@ Target TargetOf(std::shared_ptr<DeviceFacts> facts, std::string spec) {
 
 Result<CompiledModule> GenerateOpencl(const TargetKernels& kernels, const DeviceFacts& facts,
                                       const CompileOptions& options) {
-  return codegen::opencl::Compile(kernels.kernels, facts.near_bytes, options);
+  return codegen::opencl::Compile(kernels.kernels, facts.workgroup_bytes, options);
 }
 
 Result<std::vector<Target>> MakeOpencl(const Spec&) {
@@ -61,12 +61,12 @@ Result<std::vector<Target>> MakeOpencl(const Spec&) {
 /// Values of `dot`: whether its products take units that only some machines have.
 constexpr std::string_view kDots[] = {"native", "portable"};
 
-/// What each machine of NVIDIA's has whose code runs on those after it; not of `sm_90a`, whose code only such machines run. Near
+/// What each machine of NVIDIA's has whose code runs on those after it; not of `sm_90a`, whose code only such machines run. Workgroup
 /// memory is what the least of all those has: of 8.6, 8.9 and 12.0 a core may have 99 KiB, a multiprocessor 100; 9.0 has 227 and
 /// 228, and the driver takes 1 for itself. Registers are weighed for the machine of the level's number, 8.0 has 164.
 struct CudaLevel {
   std::string_view name;
-  int64_t near_bytes;
+  int64_t workgroup_bytes;
   int64_t multiprocessor_bytes;
   int64_t ring_bytes;
   size_t first_instruction;  ///< of the table
@@ -78,7 +78,7 @@ constexpr CudaLevel kCudaLevels[] = {{"sm_80", 99 << 10, 164 << 10, 49 << 10, kG
 Result<CompiledModule> GenerateCuda(const TargetKernels& kernels, const DeviceFacts& facts,
                                     const CompileOptions& options) {
   return codegen::ptx::Compile({kernels.module, kernels.kernels, &facts.processor},
-                               {facts.near_bytes, facts.multiprocessor_bytes}, options);
+                               {facts.workgroup_bytes, facts.multiprocessor_bytes}, options);
 }
 
 Result<std::vector<Target>> MakeCuda(const Spec& spec) {
@@ -104,7 +104,7 @@ Result<std::vector<Target>> MakeCuda(const Spec& spec) {
   auto facts = std::make_shared<DeviceFacts>();
   facts->kind = "cuda";
   facts->arch = facts->level = level;
-  facts->near_bytes = row->near_bytes;
+  facts->workgroup_bytes = row->workgroup_bytes;
   facts->multiprocessor_bytes = row->multiprocessor_bytes;
   facts->ring_bytes = row->ring_bytes;
   facts->generate = GenerateCuda;

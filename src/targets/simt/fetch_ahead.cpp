@@ -2,9 +2,9 @@
 #include <optional>
 #include <vector>
 
-#include "ir/team_memory.h"
 #include "ir/tensor_view.h"
 #include "ir/views.h"
+#include "ir/workgroup_memory.h"
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/structured.h"
 #include "targets/simt/analysis/iteration_needs.h"
@@ -15,7 +15,7 @@
 // while products of others are made. A factor's buffer becomes a ring, with a slot for each turn that is under way. One barrier a turn
 // does: after it all see what the workers have awaited, and nobody reads the slot any more that is filled next.
 //
-//   loop %k in 0 .. %K step 16 {               ->   %A = buffer_new : buffer<bf16,[3,64,16]; team>
+//   loop %k in 0 .. %K step 16 {               ->   %A = buffer_new : buffer<bf16,[3,64,16]; workgroup>
 //     %A = buffer_new : …[64,16]; team              loop %n in 0 .. 2 { if … { … async_copy … to %A[%n, …] }; async_copy_commit }
 //     if … { loop {team} { async_copy … } } …       loop %k in 0 .. %K step 16 {
 //     async_copy_wait (%A)                                %s = %k / 16 rem 3
@@ -187,7 +187,7 @@ class FetchRewriter {
 
 int64_t BytesOf(const std::vector<Fetched>& all) {
   int64_t bytes = 0;
-  for (const Fetched& fetched : all) bytes += ir::TeamBytes(fetched.buffer->result()->type());
+  for (const Fetched& fetched : all) bytes += ir::WorkgroupBytes(fetched.buffer->result()->type());
   return bytes;
 }
 
@@ -196,7 +196,7 @@ int64_t BytesOf(const std::vector<Fetched>& all) {
 void RunFetchAhead(PassContext& context, ir::Function& kernel) {
   // What outlives a part between barriers of the launch, or a turn of a stage, is not near.
   if (!OpsOfKind(kernel, OpKind::Sync).empty() || !OpsOfKind(kernel, OpKind::Stage).empty()) return;
-  int64_t room = FactsOf(context).ring_bytes - ir::TeamBytes(kernel);
+  int64_t room = FactsOf(context).ring_bytes - ir::WorkgroupBytes(kernel);
   for (Op* loop : OpsOfKind(kernel, OpKind::Loop)) {
     std::vector<Fetched> all = FetchStudy(loop).Find();
     if (all.empty()) continue;

@@ -108,10 +108,10 @@ bool Collide(const Touched& before, const Touched& now) {
 /// Memory that workers share; null: the operand is none.
 const Value* SharedMemory(const Value* operand) {
   if (operand->type()->kind == ir::TypeKind::Tensor) return ir::MemoryOf(operand);
-  bool is_team =
-      operand->type()->kind == ir::TypeKind::Buffer && operand->type()->space == ir::Space::Team;
+  bool is_workgroup = operand->type()->kind == ir::TypeKind::Buffer &&
+                      operand->type()->space == ir::Space::Workgroup;
   // Who waits at gates needs no barrier.
-  return is_team && !operand->def()->HasAttr(ir::AttrKey::MbarrierOrdered) ? operand : nullptr;
+  return is_workgroup && !operand->def()->HasAttr(ir::AttrKey::MbarrierOrdered) ? operand : nullptr;
 }
 
 bool Is(const Op* op, OpKind kind) { return op && op->kind() == kind; }
@@ -227,10 +227,11 @@ class BarrierPlacer {
 
  private:
   Touched One(Op* op, Touched open, bool places) {
-    bool of_team = op->HasAttr(ir::AttrKey::Team);
-    if (of_team || op->regions().empty()) {
+    bool of_workgroup = op->HasAttr(ir::AttrKey::Threads);
+    if (of_workgroup || op->regions().empty()) {
       Touched now = TouchedBy(op, nullptr);
-      if (of_team) ir::Walk(op->region(), [&](const Op* inner) { now.Add(TouchedBy(inner, op)); });
+      if (of_workgroup)
+        ir::Walk(op->region(), [&](const Op* inner) { now.Add(TouchedBy(inner, op)); });
       return Next(op, std::move(open), now, places);
     }
     if (op->kind() == OpKind::If) return Branches(op, std::move(open), places);

@@ -79,11 +79,11 @@ bool IsDeclared(const Op* op) {
 
 class StageLowering {
  public:
-  StageLowering(ir::Module& module, ir::Function& kernel, bool far_pipes)
-      : module_(module), kernel_(kernel), b_(module), far_pipes_(far_pipes) {}
+  StageLowering(ir::Module& module, ir::Function& kernel, bool global_pipes)
+      : module_(module), kernel_(kernel), b_(module), global_pipes_(global_pipes) {}
 
   void Run() {
-    rings_ = OpenRings(module_, kernel_, far_pipes_);
+    rings_ = OpenRings(module_, kernel_, global_pipes_);
     Region* old = kernel_.body;
     Region* body = module_.arena().Make<Region>();
     body->set_function(&kernel_);
@@ -474,7 +474,7 @@ class StageLowering {
   ir::Module& module_;
   ir::Function& kernel_;
   ir::Builder b_;
-  bool far_pipes_;
+  bool global_pipes_;
   Rings rings_;
   ir::ValueMap values_;                             ///< old -> new, at this place
   std::unordered_map<const Value*, Value*> cells_;  ///< of old values
@@ -497,7 +497,7 @@ void RunLowerStagesToStateMachine(PassContext& context, ir::Function& kernel) {
     if (!known->second) buffer->SetAttr(ir::MakeAttr<ir::AttrKey::Brief>(1));
   }
   if (waits || !OpsOfKind(kernel, OpKind::Stage).empty())
-    StageLowering(context.module, kernel, FactsOf(context).far_pipes).Run();
+    StageLowering(context.module, kernel, FactsOf(context).global_pipes).Run();
 }
 
 }  // namespace kdl::simt

@@ -9,8 +9,8 @@
 // lower-tiles-to-threads: every tile gets a buffer of the team's, and the points of a elementwise loop are dealt to the workers. Everything outside
 // of elementwise loops all workers compute alike; its effects are worker 0's.
 //
-//   %t = elementwise (%i in %bi, %j in %bj) { … yield %v }   ->   %m = buffer_new : buffer<f32,[64,32]; team>
-//                                                          loop %p in 0 .. size(bi) * 32 step 1 {team = 1} {
+//   %t = elementwise (%i in %bi, %j in %bj) { … yield %v }   ->   %m = buffer_new : buffer<f32,[64,32]; workgroup>
+//                                                          loop %p in 0 .. size(bi) * 32 step 1 {threads = 1} {
 //                                                            if (%p rem 32 < size(bj)) { … buffer_store %v to %m[…] } }
 //
 // A tile that a loop carries has one buffer; what a turn makes goes there at once where the turn reads no other element of it.
@@ -32,19 +32,19 @@ TileBuffers TileBuffersOf(const ir::Function& kernel) {
 
 }  // namespace
 
-TeamExpander::TeamExpander(ir::Module& module, ir::Function& kernel, const SimtFacts& facts,
-                           int64_t workers)
+WorkgroupExpander::WorkgroupExpander(ir::Module& module, ir::Function& kernel,
+                                     const SimtFacts& facts, int64_t threads)
     : module_(module),
       kernel_(kernel),
       facts_(facts),
-      workers_(workers),
+      threads_(threads),
       b_(module),
       tiles_(b_, kernel, TileBuffersOf(kernel)),
       rows_(b_),
       factor_copies_(facts, b_, tiles_),
       block_copies_(b_, kernel, tiles_, [this](Value* old) { return Scalar(old); }) {}
 
-void TeamExpander::Run() {
+void WorkgroupExpander::Run() {
   ir::Region* old = kernel_.body;
   ir::Walk(old, [&](const Op* op) { has_maps_ |= op->HasAttr(AttrKey::Map); });
   ir::Region* body = module_.arena().Make<ir::Region>();
@@ -60,7 +60,7 @@ void TeamExpander::Run() {
   while (old->last()) ir::Erase(old->last());
 }
 
-void TeamExpander::ExpandRegion(const ir::Region* region) {
+void WorkgroupExpander::ExpandRegion(const ir::Region* region) {
   for (Op* op : *region) {
     if (op->info().has(ir::kTerminator)) break;
     b_.set_loc(op->loc());
@@ -70,7 +70,7 @@ void TeamExpander::ExpandRegion(const ir::Region* region) {
   if (!in_elementwise_) factor_copies_.Await();
 }
 
-void TeamExpander::ExpandOp(Op* op) {
+void WorkgroupExpander::ExpandOp(Op* op) {
   switch (op->kind()) {
     case OpKind::MakeBlock: {
       ir::MakeBlockOp block(op);
@@ -125,11 +125,11 @@ void TeamExpander::ExpandOp(Op* op) {
   }
 }
 
-ElementAccess TeamExpander::AccessOf(const Op* op) const {
+ElementAccess WorkgroupExpander::AccessOf(const Op* op) const {
   return passes::AccessOf(op, [&](Value* operand) { return Scalar(operand); });
 }
 
-void TeamExpander::ExpandStage(const Op* op) {
+void WorkgroupExpander::ExpandStage(const Op* op) {
   const Op* stage = b_.Create(OpKind::Stage, {}, {}, op->attrs());
   FillRegion(b_, stage->region(), [&]() -> Values {
     ExpandRegion(op->region());
@@ -137,7 +137,7 @@ void TeamExpander::ExpandStage(const Op* op) {
   });
 }
 
-void TeamExpander::ExpandPrint(const Op* op) {
+void WorkgroupExpander::ExpandPrint(const Op* op) {
   Values values;
   Values sizes;
   for (Value* value : op->Segment(ir::PrintOp::at_values)) {
@@ -150,12 +150,12 @@ void TeamExpander::ExpandPrint(const Op* op) {
 
 void RunLowerTilesToThreads(PassContext& context, ir::Function& kernel) {
   const SimtFacts& facts = FactsOf(context);
-  int64_t workers = facts.workers;
+  int64_t threads = facts.threads;
   ir::Walk(kernel.body, [&](const Op* op) {
-    if (op->HasAttr(ir::AttrKey::Map)) workers = std::max(workers, ir::WorkersOf(ir::MapOf(*op)));
+    if (op->HasAttr(ir::AttrKey::Map)) threads = std::max(threads, ir::ThreadsOf(ir::MapOf(*op)));
   });
-  TeamExpander(context.module, kernel, facts, workers).Run();
-  kernel.team = workers;
+  WorkgroupExpander(context.module, kernel, facts, threads).Run();
+  kernel.workgroup = threads;
 }
 
 }  // namespace kdl::simt

@@ -9,7 +9,7 @@ namespace kdl::simt {
 
 inline constexpr Fact kMapsAssigned{"maps-assigned"};
 inline constexpr Fact kFoldsPointwise{"folds-pointwise"};
-inline constexpr Fact kTeamLoops{"team-loops"};
+inline constexpr Fact kWorkgroupLoops{"team-loops"};
 inline constexpr Fact kStagesLowered{"stages-lowered"};
 
 KDL_KERNEL_PASS(
@@ -46,26 +46,26 @@ KDL_KERNEL_PASS(ExpandReductions, .name = "expand-reductions",
 KDL_KERNEL_PASS(
     LowerTilesToThreads, .name = "lower-tiles-to-threads",
     .summary = "gives tiles memory of the team, and the points of elementwise loops to its workers",
-    .needs = {{&kFoldsPointwise, "points are what workers are given"}}, .gives = {&kTeamLoops},
+    .needs = {{&kFoldsPointwise, "points are what workers are given"}}, .gives = {&kWorkgroupLoops},
     .withdraws = {&kElementwiseFused, &kFoldsPointwise});
 
 KDL_KERNEL_PASS(
     LowerStagesToStateMachine, .name = "lower-stages-to-state-machine",
     .summary = "stages, and parts between barriers of the launch, become turns of a loop",
-    .needs = {{&kTeamLoops, "what a step hands on is a number, or lies in memory already"},
+    .needs = {{&kWorkgroupLoops, "what a step hands on is a number, or lies in memory already"},
               {&kPipesLowered, "a stage waits for slots"}},
     .gives = {&kStagesLowered});
 
 KDL_KERNEL_PASS(
     FetchAhead, .name = "fetch-ahead",
     .summary = "factors are fetched turns before the one that needs them, where memory has room",
-    .needs = {{&kTeamLoops, "copies go into buffers"},
+    .needs = {{&kWorkgroupLoops, "copies go into buffers"},
               {&kStagesLowered, "stages have no loops of their own any more"}});
 
 KDL_KERNEL_PASS(
     InsertBarriers, .name = "insert-barriers",
     .summary = "orders what workers read behind what others have written, and the other way round",
-    .needs = {{&kTeamLoops, "it orders loops of the team's"},
+    .needs = {{&kWorkgroupLoops, "it orders loops of the team's"},
               {&kStagesLowered, "steps of stages come in any order"}},
     .gives = {&kLoopLevel});
 

@@ -15,7 +15,7 @@ void RunSelectMatrixInstructions(PassContext& context, ir::Function& kernel) {
   for (ir::Op* op : OpsOfKind(kernel, ir::OpKind::Contraction)) {
     const MmaShape* instruction = BestMmaShape(facts, op);
     if (!instruction) continue;
-    if (instruction->instruction->goes_on) facts.near_bytes -= MbarrierOrderedBytes(op);
+    if (instruction->instruction->goes_on) facts.workgroup_bytes -= MbarrierOrderedBytes(op);
     Name name = context.module.context().names.Intern(instruction->instruction->name);
     op->SetAttr(ir::MakeAttr<ir::AttrKey::Instruction>(name));
     for (size_t i : {0, 1}) op->SetOperand(i, ir::NarrowFactor(op->operand(i)));

@@ -229,12 +229,12 @@ class TileSelector final : public passes::TileSelector {
           fmt::format("  {}: {}, {} at first\n", generic.name.text(), NameOf(role), extents.back());
     }
     if (product != Product::None) trace += fmt::format("  {}\n", NameOf(product));
-    if (facts_.team_bytes > 0) {  // tiles have to lie in one memory
-      MakeFit(kernel, AllTiles(kernel), facts_.team_bytes, extents, trace);
+    if (facts_.workgroup_bytes > 0) {  // tiles have to lie in one memory
+      MakeFit(kernel, AllTiles(kernel), facts_.workgroup_bytes, extents, trace);
     } else if (product ==
                Product::None) {  // what finds no room near the workers lies far from them
       std::vector<int64_t> first = extents;
-      bool fits = MakeFit(kernel, FoldedTiles(kernel), facts_.near_bytes, extents, trace);
+      bool fits = MakeFit(kernel, FoldedTiles(kernel), facts_.workgroup_bytes, extents, trace);
       // Blocks of products that no choice brings near are those that read the least from afar.
       if (!fits && Multiplies(kernel)) {
         extents = first;

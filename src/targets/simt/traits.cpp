@@ -16,9 +16,9 @@ std::vector<targets::Trait> TraitsOf(const SimtFacts& facts) {
     instructions.push_back(instruction.instruction->name);
   for (const ir::MatrixInstruction* instruction : facts.instructions)
     instructions.push_back(instruction->name);
-  return {{"workers of a team", fmt::to_string(facts.workers)},
-          {"workers where products are large", fmt::to_string(facts.most_workers)},
-          {"bytes near a team", bytes(facts.near_bytes)},
+  return {{"workers of a team", fmt::to_string(facts.threads)},
+          {"workers where products are large", fmt::to_string(facts.most_threads)},
+          {"bytes near a team", bytes(facts.workgroup_bytes)},
           {"bytes of them for factors on their way", bytes(facts.ring_bytes)},
           {"bytes of a product in a worker's registers", bytes(facts.held_bytes)},
           {"bytes that a worker moves at once", bytes(facts.vector_bytes)},

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "codegen/llvm/emitter.h"
-#include "codegen/llvm/team/emitter.h"
+#include "codegen/llvm/workgroup/emitter.h"
 #include "ir/attr.h"
 #include "ir/module.h"
 #include "ir/op.h"

@@ -81,7 +81,7 @@ Panel WantedBy(const KernelShape& kernel, const ir::Context& context, const Op& 
 }
 
 /// Whether L1 keeps the lines that the rows of a block take a few elements of each, a line a term, until the next rows come.
-bool LinesStayNear(const KernelShape& kernel, const Op& fold, const Value* tile) {
+bool LinesStayInCache(const KernelShape& kernel, const Op& fold, const Value* tile) {
   constexpr int64_t kShare = 4;  // the columns' panel takes half
   int64_t lines = 1;
   for (AxisId axis : fold.attr<AttrKey::Axes>()) {
@@ -117,8 +117,8 @@ std::optional<Splat> SplatOf(const KernelShape& kernel, const Value* tile) {
     AxisId along = fold.attr<AttrKey::Axes>().back();
     if (!column || HasAxis(tile, *column) || !HasAxis(tile, along)) return {};
     if (splat && splat->along != along) return {};
-    bool others_near = !splat || splat->near_as_it_lies;
-    splat = {along, others_near && LinesStayNear(kernel, fold, tile)};
+    bool others_cached = !splat || splat->cached_as_it_lies;
+    splat = {along, others_cached && LinesStayInCache(kernel, fold, tile)};
   }
   return splat;
 }

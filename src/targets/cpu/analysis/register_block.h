@@ -48,7 +48,7 @@ Panel PanelOf(const KernelShape& kernel, const ir::Context& context, const ir::V
 struct Splat {
   ir::AxisId along;  ///< the terms follow each other
   /// Where each term's elements are in a line of their own, L1 keeps all those lines.
-  bool near_as_it_lies;
+  bool cached_as_it_lies;
 };
 
 /// None where something else reads the tile, too.

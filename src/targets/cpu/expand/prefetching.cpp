@@ -53,7 +53,7 @@ Prefetching::Prefetching(Expander& e, const Op* elementwise, bool transposes)
 }
 
 /// Whether every row loads the same.
-bool Prefetching::IsNear(const Op* load) const {
+bool Prefetching::IsInCache(const Op* load) const {
   const auto& points = elementwise_->region()->params();
   auto index = IndexOf(load);
   bool plain = std::ranges::none_of(index, [&](const Value* operand) {
@@ -70,10 +70,10 @@ bool Prefetching::IsNear(const Op* load) const {
 void Prefetching::Study(Expander& e, const Op* load) {
   const Rereads::Again* again = e.rereads.Of(load);
   if (!again) {
-    if (IsNear(load)) near_[load];
+    if (IsInCache(load)) cached_[load];
     return;
   }
-  std::vector<Request>& requests = near_[load];
+  std::vector<Request>& requests = cached_[load];
   const Value* point = IndexOf(load)[again->operand];
   const auto& points = elementwise_->region()->params();
   auto at = static_cast<size_t>(std::find(points.begin(), points.end(), point) - points.begin());
@@ -103,7 +103,7 @@ void Prefetching::BringOnce(Expander& e, const Op* load) {
   if (e.rereads.HasRowsOf(tensor) || !PointOf(load)) return;
   bool widened = Bytes(load->result()->type()->scalar) < kFloatBytes;
   if (!e.facts.asks_for_reads && !widened) {
-    near_[load];
+    cached_[load];
     return;
   }
   Value* own = e.Scalar(const_cast<Value*>(tensor));
@@ -156,7 +156,7 @@ void Prefetching::LookAhead(const Expander& e, const Op* access, int64_t bytes) 
 }
 
 std::vector<Prefetching::Request> Prefetching::Of(const Op* access) const {
-  if (auto near = near_.find(access); near != near_.end()) return near->second;
+  if (auto near = cached_.find(access); near != cached_.end()) return near->second;
   const Value* point = PointOf(access);
   if (!point || repeated_.contains(access)) return {};
   if (auto once = once_.find(access); once != once_.end())

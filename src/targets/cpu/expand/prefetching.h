@@ -34,7 +34,7 @@ class Prefetching {
   void LookAhead(const Expander& e, const ir::Op* access, int64_t bytes);
   bool FoldsIterations(const ir::Op* access) const;
   const ir::Value* PointOf(const ir::Op* access) const;
-  bool IsNear(const ir::Op* load) const;
+  bool IsInCache(const ir::Op* load) const;
   void Study(Expander& e, const ir::Op* load);
   void BringOnce(Expander& e, const ir::Op* load);
 
@@ -46,7 +46,7 @@ class Prefetching {
   std::unordered_set<const ir::Op*> written_;   ///< loads of elements that are stored to
   std::unordered_set<const ir::Op*> repeated_;  ///< of elements that a load before them asks for
   std::unordered_map<const ir::Op*, std::vector<Request>>
-      near_;  ///< loads of what was there before
+      cached_;  ///< loads of what was there before
   std::unordered_map<const ir::Op*, ir::Value*>
       once_;  ///< loads of what a fold alone reads: the distance
 };

@@ -16,7 +16,7 @@ using ir::Value;
 std::vector<Fetched> FetchedBy(ir::Op* loop,
                                const std::function<std::optional<Fetched>(ir::Op*)>& at) {
   std::vector<Fetched> all;
-  if (loop->HasAttr(ir::AttrKey::Team) || loop->HasAttr(ir::AttrKey::Breaks) ||
+  if (loop->HasAttr(ir::AttrKey::Threads) || loop->HasAttr(ir::AttrKey::Breaks) ||
       loop->HasAttr(ir::AttrKey::DynamicCounter))
     return all;
   for (ir::Op* op : *loop->region()) {

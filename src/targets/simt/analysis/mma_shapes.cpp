@@ -38,7 +38,7 @@ bool HasWholeTensorTiles(const SimtFacts& facts, const ir::Op* product) {
   const ir::Function& kernel = *product->parent_region()->function();
   int64_t of_step = kernel.axis(product->result()->type()->axes[1]).extent->value;
   return HasWholePanels(product, 0) && HasWholePanels(product, 1) && of_step <= kMostColumns &&
-         MbarrierOrderedBytes(product) <= facts.near_bytes;
+         MbarrierOrderedBytes(product) <= facts.workgroup_bytes;
 }
 
 /// Whether the factors are the unit's as they are, that of the result's rows the first one's.
@@ -73,7 +73,7 @@ bool Multiplies(const MmaShape& instruction, const ir::Op* product) {
 
 int64_t MbarrierOrderedBytes(const ir::Op* product) {
   const ir::Function& kernel = *product->parent_region()->function();
-  int64_t bytes = kNearOfMbarriers;
+  int64_t bytes = kWorkgroupOfMbarriers;
   for (size_t factor : {0, 1}) {
     const ir::Value* value = ir::NarrowFactor(product->operand(factor));
     int64_t of_iteration = Bytes(value->type()->scalar);
@@ -141,14 +141,14 @@ std::optional<LaneMap> MatrixMap(const SimtFacts& facts, const MmaShape& instruc
   if (!is_whole || (instruction.instruction->goes_on && !HasWholeTensorTiles(facts, product)))
     return std::nullopt;
   // A small team holds all that the kernel's products make, or gives way to a large one.
-  bool small_holds = MadeBytes(kernel) <= facts.workers * instruction.held_bytes;
-  for (int64_t workers : {small_holds ? facts.workers : facts.most_workers, facts.most_workers}) {
-    for (int64_t groups = workers / instruction.workers; groups >= 1; groups /= 2) {
+  bool small_holds = MadeBytes(kernel) <= facts.threads * instruction.held_bytes;
+  for (int64_t threads : {small_holds ? facts.threads : facts.most_threads, facts.most_threads}) {
+    for (int64_t groups = threads / instruction.threads; groups >= 1; groups /= 2) {
       bool fits = instruction.instruction->goes_on ? rows == instruction.rows * groups
                                                    : rows % (instruction.rows * groups) == 0;
       if (!fits) continue;
       LaneMap map = {instruction.row, instruction.column};
-      map[0].workers *= groups;
+      map[0].threads *= groups;
       map[0].repeats *= rows / (instruction.rows * groups);
       map[1].repeats *= columns / instruction.columns;
       int64_t held = map[0].held() * map[1].held() * Bytes(instruction.instruction->acc);

@@ -20,14 +20,14 @@ struct MmaShape {
   int64_t columns;
   ir::AxisDigits row;  ///< of the rows a worker has
   ir::AxisDigits column;
-  int64_t workers;     ///< of a group
+  int64_t threads;     ///< of a group
   int64_t held_bytes;  ///< of results that a worker may have in registers
   std::string_view intrinsic;
 
   /// What a product's blocks are multiples of, along its columns: factors are brought for two steps at once.
   int64_t columns_together() const { return 2 * columns; }
   /// The most of a group's result.
-  int64_t most_columns() const { return held_bytes / Bytes(instruction->acc) * workers / rows; }
+  int64_t most_columns() const { return held_bytes / Bytes(instruction->acc) * threads / rows; }
 };
 
 /// Of `wgmma` each group of workers has one step's rows, of the intrinsic the columns are open. Sums apart take as many registers as

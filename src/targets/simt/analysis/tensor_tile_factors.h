@@ -12,7 +12,7 @@ namespace kdl::simt {
 inline constexpr int64_t kPanelBytes =
     128;  ///< of rows, as the units that read near memory have them
 inline constexpr int64_t kLeastSlots = 2;  ///< of a ring: one comes while another one is read
-inline constexpr int64_t kNearOfMbarriers = 2 << 10;  ///< bytes, and what alignment takes
+inline constexpr int64_t kWorkgroupOfMbarriers = 2 << 10;  ///< bytes, and what alignment takes
 
 /// A factor of one: where the tensor's elements side by side, and its rows, lie in the tile.
 struct TensorTileFactor {

@@ -21,7 +21,7 @@ Values PlaceIn(const Op* op, size_t result, const AxisList& axes, const Values& 
 
 }  // namespace
 
-Value* TeamExpander::YieldTarget(const Op* op, const Value* result) const {
+Value* WorkgroupExpander::YieldTarget(const Op* op, const Value* result) const {
   if (result->uses().size() != 1) return nullptr;
   const ir::Use& use = result->uses()[0];
   const Op* loop = op->parent_region()->parent();
@@ -38,13 +38,13 @@ Value* TeamExpander::YieldTarget(const Op* op, const Value* result) const {
   return tiles_.BufferOf(param);
 }
 
-bool TeamExpander::ReadsOwnPointsOnly(const Op* op, const ir::Use& use) {
+bool WorkgroupExpander::ReadsOwnPointsOnly(const Op* op, const ir::Use& use) {
   if (op->kind() == OpKind::Contraction)
     return use.operand == op->SegmentBegin(ir::ContractionOp::at_into);
   return ReadsOwnPoints(op, use.user);
 }
 
-Value* TeamExpander::BufferOf(const Op* op, const Value* result) {
+Value* WorkgroupExpander::BufferOf(const Op* op, const Value* result) {
   Value* target = YieldTarget(op, result);
   if (!target) {
     target = tiles_.NewBuffer(result, result->name());
@@ -54,7 +54,7 @@ Value* TeamExpander::BufferOf(const Op* op, const Value* result) {
   return tiles_[result] = target;
 }
 
-void TeamExpander::ExpandElementwiseLoop(const Op* op) {
+void WorkgroupExpander::ExpandElementwiseLoop(const Op* op) {
   Values buffers;
   std::vector<const Value*> made;
   for (const Value* result : op->results()) {
@@ -71,7 +71,7 @@ void TeamExpander::ExpandElementwiseLoop(const Op* op) {
   AxisMap map = AxisMapOf(*op);
   if (!map.empty()) {
     tiles_.DistributeByMap(op, axes, map, StaysInRegisters(op), body);
-    return FinishFactors(b_, tiles_, op, made, workers_);
+    return FinishFactors(b_, tiles_, op, made, threads_);
   }
   auto together = [&](const std::vector<Values>& places) {
     std::vector<Values> made;
@@ -79,15 +79,15 @@ void TeamExpander::ExpandElementwiseLoop(const Op* op) {
     for (size_t i = 0; i < places.size(); ++i) StorePoint(op, axes, places[i], made[i], buffers);
   };
   auto distribute = [&] {
-    BringsFactor(op, axes) ? tiles_.DistributeTogether(op, axes, workers_, together, body)
+    BringsFactor(op, axes) ? tiles_.DistributeTogether(op, axes, threads_, together, body)
                            : DistributePoints(op, axes, buffers, body);
   };
   factor_copies_.Takes(op) ? ExpandCopies(op, axes, buffers, distribute) : distribute();
-  FinishFactors(b_, tiles_, op, made, workers_);
+  FinishFactors(b_, tiles_, op, made, threads_);
 }
 
-void TeamExpander::DistributePoints(const Op* op, const AxisList& axes, const Values& buffers,
-                                    const TeamTiles::Body& body) {
+void WorkgroupExpander::DistributePoints(const Op* op, const AxisList& axes, const Values& buffers,
+                                         const WorkgroupTiles::Body& body) {
   auto expand = [this](Op* of_elementwise) {
     in_elementwise_ = true;
     ExpandOp(of_elementwise);
@@ -104,12 +104,12 @@ void TeamExpander::DistributePoints(const Op* op, const AxisList& axes, const Va
   };
   Value* fits = side.Fits();
   passes::MakeIf(
-      b_, fits, [&] { tiles_.DistributeSide(op, axes, workers_, side.count(), together); },
+      b_, fits, [&] { tiles_.DistributeSide(op, axes, threads_, side.count(), together); },
       [&] { tiles_.Distribute(op, axes, body); });
 }
 
-void TeamExpander::ExpandCopies(const Op* op, const AxisList& axes, const Values& buffers,
-                                const std::function<void()>& otherwise) {
+void WorkgroupExpander::ExpandCopies(const Op* op, const AxisList& axes, const Values& buffers,
+                                     const std::function<void()>& otherwise) {
   if (!buffers[0]) return;
   auto index_at = [&](const Op* load, const Values& point) {
     for (size_t i = 0; i < axes.size(); ++i) scalars_[op->region()->param(i)] = point[i];
@@ -119,9 +119,9 @@ void TeamExpander::ExpandCopies(const Op* op, const AxisList& axes, const Values
   factor_copies_.Begin(op, tensor, buffers[0], index_at, otherwise);
 }
 
-bool TeamExpander::BringsFactor(const Op* elementwise, const AxisList& axes) const {
+bool WorkgroupExpander::BringsFactor(const Op* elementwise, const AxisList& axes) const {
   constexpr int64_t kMost = 32;  // at once
-  int64_t each = tiles_.EachOf(axes, workers_);
+  int64_t each = tiles_.EachOf(axes, threads_);
   bool brings = 2 <= each && each <= kMost && !elementwise->results().empty() &&
                 std::ranges::all_of(elementwise->results(),
                                     [&](const Value* result) { return tiles_.IsFactor(result); });
@@ -134,29 +134,29 @@ bool TeamExpander::BringsFactor(const Op* elementwise, const AxisList& axes) con
   return brings;
 }
 
-bool TeamExpander::StaysInRegisters(const Op* elementwise) const {
+bool WorkgroupExpander::StaysInRegisters(const Op* elementwise) const {
   bool stays = std::ranges::all_of(
       elementwise->results(), [&](const Value* result) { return tiles_.IsInRegisters(result); });
   ir::Walk(elementwise->region(), [&](const Op* op) {
-    bool is_far = op->kind() == OpKind::Element && !tiles_.IsInRegisters(op->operand(0));
-    stays &= !is_far && (op->info().has(ir::kPure) || op->info().has(ir::kTerminator));
+    bool is_global = op->kind() == OpKind::Element && !tiles_.IsInRegisters(op->operand(0));
+    stays &= !is_global && (op->info().has(ir::kPure) || op->info().has(ir::kTerminator));
   });
   return stays;
 }
 
-void TeamExpander::InOrder(const Op* at, const AxisList& axes,
-                           const std::function<void(const Values&)>& body) {
+void WorkgroupExpander::InOrder(const Op* at, const AxisList& axes,
+                                const std::function<void(const Values&)>& body) {
   Values sizes;
   for (AxisId axis : axes) sizes.push_back(Facts(at, axis).size);
   MakeLoops(b_, sizes, body);
 }
 
-void TeamExpander::ExpandPoint(const Op* op, const AxisList& axes, const Values& place,
-                               const Values& buffers) {
+void WorkgroupExpander::ExpandPoint(const Op* op, const AxisList& axes, const Values& place,
+                                    const Values& buffers) {
   StorePoint(op, axes, place, MakePoint(op, axes, place), buffers);
 }
 
-Values TeamExpander::MakePoint(const Op* op, const AxisList& axes, const Values& place) {
+Values WorkgroupExpander::MakePoint(const Op* op, const AxisList& axes, const Values& place) {
   in_elementwise_ = true;
   for (size_t i = 0; i < axes.size(); ++i) {
     Value* index = b_.Add(Facts(op, axes[i]).start, place[i]);
@@ -168,15 +168,15 @@ Values TeamExpander::MakePoint(const Op* op, const AxisList& axes, const Values&
   return ScalarsOf(op->region()->terminator()->operands());
 }
 
-void TeamExpander::StorePoint(const Op* op, const AxisList& axes, const Values& place,
-                              const Values& made, const Values& buffers) {
+void WorkgroupExpander::StorePoint(const Op* op, const AxisList& axes, const Values& place,
+                                   const Values& made, const Values& buffers) {
   for (size_t i = 0; i < buffers.size(); ++i) {
     if (!buffers[i]) continue;
     tiles_.Store(made[i], op->result(i), buffers[i], PlaceIn(op, i, axes, place));
   }
 }
 
-void TeamExpander::ExpandElement(const Op* op) {
+void WorkgroupExpander::ExpandElement(const Op* op) {
   ir::ElementOp element(const_cast<Op*>(op));
   const AxisList& axes = element.tile()->type()->axes;
   Values place;
@@ -189,7 +189,7 @@ void TeamExpander::ExpandElement(const Op* op) {
   scalars_[op->result()] = tiles_.Load(element.tile(), tiles_.BufferOf(element.tile()), place);
 }
 
-void TeamExpander::ExpandScan(const Op* op) {
+void WorkgroupExpander::ExpandScan(const Op* op) {
   ir::ScanOp scan(const_cast<Op*>(op));
   AxisId walked = op->attr<AttrKey::Axes>()[0];
   AxisList kept = op->result()->type()->axes;
@@ -200,8 +200,8 @@ void TeamExpander::ExpandScan(const Op* op) {
   kept.empty() ? Once([&] { row({}); }) : tiles_.Distribute(op, kept, row);
 }
 
-void TeamExpander::ScanRow(ir::ScanOp scan, AxisId walked, const AxisList& kept,
-                           const Values& place, const Values& buffers) {
+void WorkgroupExpander::ScanRow(ir::ScanOp scan, AxisId walked, const AxisList& kept,
+                                const Values& place, const Values& buffers) {
   Value* size = Facts(scan.op, walked).size;
   bool down = scan->attr<AttrKey::Walk>() == ir::WalkKind::Down;
   bool after = scan->attr<AttrKey::Keep>() == ir::KeepKind::After;

@@ -15,14 +15,15 @@
 #include "targets/simt/tiles/block_copies.h"
 #include "targets/simt/tiles/factor_copies.h"
 #include "targets/simt/tiles/side_points.h"
-#include "targets/simt/tiles/team_tiles.h"
+#include "targets/simt/tiles/workgroup_tiles.h"
 
 namespace kdl::simt {
 
 /// A kernel of tiles, written anew as one of a team's buffers and loops: what lower-tiles-to-threads does.
-class TeamExpander {
+class WorkgroupExpander {
  public:
-  TeamExpander(ir::Module& module, ir::Function& kernel, const SimtFacts& facts, int64_t workers);
+  WorkgroupExpander(ir::Module& module, ir::Function& kernel, const SimtFacts& facts,
+                    int64_t threads);
   void Run();
 
  private:
@@ -41,7 +42,7 @@ class TeamExpander {
 
   /// Effects of what all workers compute alike happen once.
   void Once(const std::function<void()>& effect) {
-    in_elementwise_ ? effect() : OnFirstWorker(b_, effect);
+    in_elementwise_ ? effect() : OnFirstThread(b_, effect);
   }
 
   // lower_tiles_to_threads.cpp: blocks and ops
@@ -61,7 +62,7 @@ class TeamExpander {
   void ExpandElementwiseLoop(const Op* op);
   /// Several that are side by side to a worker where the blocks and the tensors' memory allow it, else one by one.
   void DistributePoints(const Op* op, const AxisList& axes, const Values& buffers,
-                        const TeamTiles::Body& body);
+                        const WorkgroupTiles::Body& body);
   void ExpandCopies(const Op* op, const AxisList& axes, const Values& buffers,
                     const std::function<void()>& otherwise);
   /// Whether the elementwise loop does nothing but load a product's factors, of which each worker has a few: then all of its loads are under
@@ -96,10 +97,10 @@ class TeamExpander {
   ir::Module& module_;
   ir::Function& kernel_;
   const SimtFacts& facts_;
-  int64_t workers_;
+  int64_t threads_;
   ir::Builder b_;
   ir::ValueMap scalars_;  ///< old scalar or tensor -> new
-  TeamTiles tiles_;
+  WorkgroupTiles tiles_;
   AlignedRows rows_;
   FactorCopies factor_copies_;
   BlockCopies block_copies_;

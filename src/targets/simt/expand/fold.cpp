@@ -1,14 +1,14 @@
 #include "ir/eval/eval.h"
 #include "ir/op_kind.h"
 #include "targets/simt/expand/mapped.h"
-#include "targets/simt/tiles/team_tiles.h"
+#include "targets/simt/tiles/workgroup_tiles.h"
 
 // A fold of a tile in registers that any order does, as max: each worker folds its own points of a row, and what the workers
 // of a row have goes through the team's memory.
 //
-//   %m = reduce max %s over j {map = …}   ->   %p = buffer_new : buffer<f32,[64,4]; team>
-//                                              loop %w in 0 .. 128 {team = 1} { … buffer_store … to %p[row of %w, %w rem 4] }
-//                                              loop %i in 0 .. size(bi) {team = 1} { … buffer_store max of %p[%i, 0], … to %m[%i] }
+//   %m = reduce max %s over j {map = …}   ->   %p = buffer_new : buffer<f32,[64,4]; workgroup>
+//                                              loop %w in 0 .. 128 {threads = 1} { … buffer_store … to %p[row of %w, %w rem 4] }
+//                                              loop %i in 0 .. size(bi) {threads = 1} { … buffer_store max of %p[%i, 0], … to %m[%i] }
 
 namespace kdl::simt {
 
@@ -21,12 +21,12 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 using passes::MakeIf;
-using passes::MakeTeamLoop;
+using passes::MakeWorkgroupLoop;
 using passes::Values;
 
 class FoldExpander {
  public:
-  FoldExpander(ir::Builder& b, TeamTiles& tiles, const Op* op)
+  FoldExpander(ir::Builder& b, WorkgroupTiles& tiles, const Op* op)
       : b_(b),
         tiles_(tiles),
         op_(op),
@@ -37,13 +37,14 @@ class FoldExpander {
         scalar_(op->attr<AttrKey::Acc>()) {}
 
   void Run(Value* target) {
-    int64_t sharers = map_.at(folded_).workers;
-    ir::Type type = b_.types().Buffer(scalar_, {tiles_.Extent(kept_), sharers}, ir::Space::Team);
+    int64_t sharers = map_.at(folded_).threads;
+    ir::Type type =
+        b_.types().Buffer(scalar_, {tiles_.Extent(kept_), sharers}, ir::Space::Workgroup);
     Value* parts = b_.Create(OpKind::BufferNew, {}, {type})->result();
-    int64_t workers = ir::WorkersOf(ir::MapOf(*op_));
+    int64_t threads = ir::ThreadsOf(ir::MapOf(*op_));
     Value* zero = b_.I64(0);
-    Value* all = b_.I64(workers);
-    MakeTeamLoop(b_, {zero, all}, [&](Value* worker) { FoldOwn(worker, workers, parts); });
+    Value* all = b_.I64(threads);
+    MakeWorkgroupLoop(b_, {zero, all}, [&](Value* thread) { FoldOwn(thread, threads, parts); });
     tiles_.Distribute(op_, {kept_}, [&](const Values& place) {
       Value* acc = PartAt(parts, place[0], 0);
       for (int64_t part = 1; part < sharers; ++part)
@@ -68,18 +69,18 @@ class FoldExpander {
   }
 
   /// Which of those that share a row the worker is.
-  Value* PartOf(Value* worker) {
+  Value* PartOf(Value* thread) {
     const AxisDigits& digits = map_.at(folded_);
-    Value* number = b_.Div(worker, b_.I64(digits.apart));
-    return b_.Rem(number, b_.I64(digits.workers));
+    Value* number = b_.Div(thread, b_.I64(digits.apart));
+    return b_.Rem(number, b_.I64(digits.threads));
   }
 
-  void FoldOwn(Value* worker, int64_t workers, Value* parts) {
+  void FoldOwn(Value* thread, int64_t threads, Value* parts) {
     const AxisDigits& rows = map_.at(kept_);
     const AxisDigits& columns = map_.at(folded_);
-    Value* first_row = tiles_.FirstPlace(worker, rows, workers);
-    Value* first_column = tiles_.FirstPlace(worker, columns, workers);
-    Value* part = PartOf(worker);
+    Value* first_row = tiles_.FirstPlace(thread, rows, threads);
+    Value* first_column = tiles_.FirstPlace(thread, columns, threads);
+    Value* part = PartOf(thread);
     Values exist;
     for (int64_t j = 0; j < columns.held(); ++j)
       exist.push_back(IsInside(folded_, tiles_.HeldPlace(first_column, columns, j)));
@@ -99,7 +100,7 @@ class FoldExpander {
   }
 
   ir::Builder& b_;
-  TeamTiles& tiles_;
+  WorkgroupTiles& tiles_;
   const Op* op_;
   const Value* tile_;
   AxisId folded_;
@@ -110,7 +111,7 @@ class FoldExpander {
 
 }  // namespace
 
-void ExpandMappedFold(ir::Builder& b, TeamTiles& tiles, const Op* op, Value* target) {
+void ExpandMappedFold(ir::Builder& b, WorkgroupTiles& tiles, const Op* op, Value* target) {
   FoldExpander(b, tiles, op).Run(target);
 }
 

@@ -8,12 +8,12 @@
 
 namespace kdl::simt {
 
-bool TeamExpander::IsHandedOver(const Value* init, const Op* loop) {
+bool WorkgroupExpander::IsHandedOver(const Value* init, const Op* loop) {
   return init->def() && init->def()->parent_region() == loop->parent_region() &&
          init->uses().size() == 1;
 }
 
-void TeamExpander::ExpandLoop(const Op* op) {
+void WorkgroupExpander::ExpandLoop(const Op* op) {
   bool counts = op->kind() == OpKind::Loop;
   size_t first_init = counts ? op->SegmentBegin(ir::LoopOp::at_inits) : 0;
   size_t first_param = counts ? 1 : 0;
@@ -36,8 +36,8 @@ void TeamExpander::ExpandLoop(const Op* op) {
   }
   if (const Op* product = TensorTileProductIn(op)) {
     tiles_[product->result()] = tile_buffers[0];
-    if (!HasSumsNear(facts_, tiles_, product))
-      tile_buffers[0]->def()->SetAttr(ir::MakeAttr<AttrKey::Far>(1));
+    if (!HasSumsInWorkgroupMemory(facts_, tiles_, product))
+      tile_buffers[0]->def()->SetAttr(ir::MakeAttr<AttrKey::Global>(1));
     if (blocks_tensor_tiles_ && blocks_tensor_tiles_->loop() == op)
       return blocks_tensor_tiles_->RunInBlock(tile_buffers[0]);
     return TensorTileLoop(facts_, b_, tiles_, product, Iteration()).Run(tile_buffers[0]);
@@ -74,11 +74,11 @@ void TeamExpander::ExpandLoop(const Op* op) {
   blocks_tensor_tiles_ = nullptr;
 }
 
-IterationMaker TeamExpander::Iteration() {
+IterationMaker WorkgroupExpander::Iteration() {
   return {scalars_, [this](Op* of_iteration) { ExpandOp(of_iteration); }};
 }
 
-std::unique_ptr<TensorTileLoop> TeamExpander::TensorTilesOfBlocks(const Op* op) {
+std::unique_ptr<TensorTileLoop> WorkgroupExpander::TensorTilesOfBlocks(const Op* op) {
   std::unique_ptr<TensorTileLoop> found;
   for (const Op* inner : *op->region()) {
     const Op* product = inner->kind() == OpKind::Loop ? TensorTileProductIn(inner) : nullptr;
@@ -90,8 +90,8 @@ std::unique_ptr<TensorTileLoop> TeamExpander::TensorTilesOfBlocks(const Op* op) 
   return found;
 }
 
-Values TeamExpander::ExpandRegion(const ir::Region* region,
-                                  const std::vector<Value*>& tile_buffers) {
+Values WorkgroupExpander::ExpandRegion(const ir::Region* region,
+                                       const std::vector<Value*>& tile_buffers) {
   ExpandRegion(region);
   const Op* yield = region->terminator();
   Values scalars;
@@ -121,7 +121,7 @@ Values TeamExpander::ExpandRegion(const ir::Region* region,
   return scalars;
 }
 
-void TeamExpander::ExpandIf(const Op* op) {
+void WorkgroupExpander::ExpandIf(const Op* op) {
   std::vector<Value*> tile_buffers(op->results().size());
   std::vector<ir::Type> types;
   for (size_t i = 0; i < op->results().size(); ++i) {

@@ -8,7 +8,7 @@
 // A product that takes a matrix unit's steps: workers come to each together, with their points of the result in scalars.
 //
 //   if (size(bk) rem 16 != 0) { loop {team} … buffer_store 0 to %A[…] }           terms after the block's end
-//   loop %w in 0 .. 128 {team = 1} {
+//   loop %w in 0 .. 128 {threads = 1} {
 //     %0 = buffer_load %acc[0, 0] …                                               the worker's block
 //     %s, … = loop %k in 0 .. size(bk) step 16 carry(%c = %0, …) {
 //       yield mma %A, %B at (%w, %k, size(bi), size(bj)) into (%c, …) }
@@ -25,14 +25,14 @@ using ir::OpKind;
 using ir::Value;
 using passes::MakeIf;
 using passes::MakeLoop;
-using passes::MakeTeamLoop;
+using passes::MakeWorkgroupLoop;
 using passes::Values;
 
 constexpr int64_t kMostWrittenOut = 4;  // steps of a whole block
 
 class MatrixExpander {
  public:
-  MatrixExpander(ir::Builder& b, TeamTiles& tiles, const Op* op)
+  MatrixExpander(ir::Builder& b, WorkgroupTiles& tiles, const Op* op)
       : b_(b),
         tiles_(tiles),
         op_(op),
@@ -49,10 +49,10 @@ class MatrixExpander {
   void Run(Value* target) {
     ZeroEnds();
     Value* zero = b_.I64(0);
-    Value* all = b_.I64(block_.workers());
-    MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
-      block_.PlaceFor(worker);
-      block_.Store(Steps(worker, block_.Load()), target);
+    Value* all = b_.I64(block_.threads());
+    MakeWorkgroupLoop(b_, {zero, all}, [&](Value* thread) {
+      block_.PlaceFor(thread);
+      block_.Store(Steps(thread, block_.Load()), target);
     });
   }
 
@@ -70,7 +70,7 @@ class MatrixExpander {
         Value* kept = b_.I64(tiles_.Extent(block_.axes()[i]));
         Value* zero = b_.I64(0);
         Value* count = b_.Mul(missing, kept);
-        MakeTeamLoop(b_, {zero, count}, [&](Value* number) {
+        MakeWorkgroupLoop(b_, {zero, count}, [&](Value* number) {
           Value* place = b_.Rem(number, kept);
           Value* term = b_.Add(size, b_.Div(number, kept));
           Values at;
@@ -84,18 +84,18 @@ class MatrixExpander {
   }
 
   /// Of a whole block they are written out.
-  Values Steps(Value* worker, const Values& before) {
+  Values Steps(Value* thread, const Values& before) {
     Value* size = SizeOf(folded_);
     int64_t extent = tiles_.Extent(folded_);
     auto in_iteration = [&] {
       Value* zero = b_.I64(0);
       return MakeLoop(b_, {zero, size, depth_}, before,
-                      [&](Value* term, const Values& accs) { return Step(worker, term, accs); });
+                      [&](Value* term, const Values& accs) { return Step(thread, term, accs); });
     };
     if (extent / depth_ > kMostWrittenOut) return in_iteration();
     auto written_out = [&] {
       Values accs = before;
-      for (int64_t term = 0; term < extent; term += depth_) accs = Step(worker, b_.I64(term), accs);
+      for (int64_t term = 0; term < extent; term += depth_) accs = Step(thread, b_.I64(term), accs);
       return accs;
     };
     std::vector<ir::Type> types;
@@ -103,7 +103,7 @@ class MatrixExpander {
     return MakeIf(b_, b_.Eq(size, b_.I64(extent)), types, written_out, in_iteration);
   }
 
-  Values Step(Value* worker, Value* term, const Values& accs) {
+  Values Step(Value* thread, Value* term, const Values& accs) {
     std::vector<ir::Type> types;
     for (const Value* acc : accs) types.push_back(acc->type());
     ir::NumberList folded;
@@ -111,7 +111,7 @@ class MatrixExpander {
     Op* step = b_.Create(OpKind::Mma,
                          {{tiles_.BufferOf(factors_[0])},
                           {tiles_.BufferOf(factors_[1])},
-                          {worker, term, SizeOf(block_.axes()[0]), SizeOf(block_.axes()[1])},
+                          {thread, term, SizeOf(block_.axes()[0]), SizeOf(block_.axes()[1])},
                           {},
                           accs},
                          types,
@@ -121,7 +121,7 @@ class MatrixExpander {
   }
 
   ir::Builder& b_;
-  TeamTiles& tiles_;
+  WorkgroupTiles& tiles_;
   const Op* op_;
   int64_t depth_;
   ProductBlock block_;
@@ -131,7 +131,7 @@ class MatrixExpander {
 
 }  // namespace
 
-void ExpandMatrixProduct(ir::Builder& b, TeamTiles& tiles, const Op* op, Value* target) {
+void ExpandMatrixProduct(ir::Builder& b, WorkgroupTiles& tiles, const Op* op, Value* target) {
   MatrixExpander(b, tiles, op).Run(target);
 }
 

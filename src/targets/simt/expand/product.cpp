@@ -8,7 +8,7 @@
 
 // A product with a map, as loops of workers: each has its block of the result in scalars, which loops over the terms carry.
 //
-//   loop %w in 0 .. 256 {team = 1} {
+//   loop %w in 0 .. 256 {threads = 1} {
 //     %0 = buffer_load %acc[0, 0] …                 the worker's block
 //     %s, … = loop %k in 0 .. size(bk) carry(%c = %0, …) {
 //       %a = buffer_load %A[%k, %i] : vec<f32 x 4>   its factors of one term, as many at once as are side by side
@@ -30,12 +30,12 @@ using ir::OpKind;
 using ir::Value;
 using passes::MakeIf;
 using passes::MakeLoop;
-using passes::MakeTeamLoop;
+using passes::MakeWorkgroupLoop;
 using passes::Values;
 
 class ProductExpander {
  public:
-  ProductExpander(ir::Builder& b, TeamTiles& tiles, const Op* op, bool in_vectors)
+  ProductExpander(ir::Builder& b, WorkgroupTiles& tiles, const Op* op, bool in_vectors)
       : b_(b),
         tiles_(tiles),
         op_(op),
@@ -47,9 +47,9 @@ class ProductExpander {
 
   void Run(Value* target) {
     Value* zero = b_.I64(0);
-    Value* all = b_.I64(block_.workers());
-    MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
-      block_.PlaceFor(worker);
+    Value* all = b_.I64(block_.threads());
+    MakeWorkgroupLoop(b_, {zero, all}, [&](Value* thread) {
+      block_.PlaceFor(thread);
       Value* exists = nullptr;
       Value* whole = nullptr;
       for (AxisId axis : axes_) {
@@ -184,7 +184,7 @@ class ProductExpander {
   }
 
   ir::Builder& b_;
-  TeamTiles& tiles_;
+  WorkgroupTiles& tiles_;
   const Op* op_;
   ProductBlock block_;
   const AxisList& axes_;
@@ -198,7 +198,8 @@ class ProductExpander {
 
 }  // namespace
 
-void ExpandProduct(ir::Builder& b, TeamTiles& tiles, const Op* op, Value* target, bool in_vectors) {
+void ExpandProduct(ir::Builder& b, WorkgroupTiles& tiles, const Op* op, Value* target,
+                   bool in_vectors) {
   ProductExpander(b, tiles, op, in_vectors).Run(target);
 }
 

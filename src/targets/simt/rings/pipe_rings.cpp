@@ -32,8 +32,8 @@ void Store(ir::Builder& b, Value* value, Value* buffer, const Values& index) {
 
 class RingOpener {
  public:
-  RingOpener(ir::Module& module, ir::Function& kernel, bool far)
-      : kernel_(kernel), b_(module), far_(far) {}
+  RingOpener(ir::Module& module, ir::Function& kernel, bool global)
+      : kernel_(kernel), b_(module), global_(global) {}
 
   Rings Run() {
     for (Op* pipe : ir::PipesOf(kernel_)) Open(pipe);
@@ -52,11 +52,11 @@ class RingOpener {
     std::vector<int64_t> extents = {depth};
     for (Size dim : type->dims) extents.push_back(dim->value);
     auto rank = static_cast<int64_t>(type->dims.size());
-    Ring ring{Buffer(type->scalar, std::move(extents), ir::Space::Team), nullptr,
+    Ring ring{Buffer(type->scalar, std::move(extents), ir::Space::Workgroup), nullptr,
               NewCell(b_, Scalar::I64), NewCell(b_, Scalar::I64), depth};
     if (rank > 0) ring.sizes = Buffer(Scalar::I64, {depth, rank}, ir::Space::Scratch);
     ring.elements->set_name(pipe->result()->name());
-    if (far_) ring.elements->def()->SetAttr(ir::MakeAttr<AttrKey::Far>(1));
+    if (global_) ring.elements->def()->SetAttr(ir::MakeAttr<AttrKey::Global>(1));
     StoreCell(b_, b_.I64(0), ring.pushed);
     StoreCell(b_, b_.I64(0), ring.popped);
     rings_.of.emplace(pipe->result(), ring);
@@ -157,7 +157,7 @@ class RingOpener {
 
   ir::Function& kernel_;
   ir::Builder b_;
-  bool far_;
+  bool global_;
   Rings rings_;
 };
 
@@ -172,8 +172,8 @@ Value* LoadCell(ir::Builder& b, Value* cell) { return Load(b, cell, {b.I64(0)});
 
 void StoreCell(ir::Builder& b, Value* value, Value* cell) { Store(b, value, cell, {b.I64(0)}); }
 
-Rings OpenRings(ir::Module& module, ir::Function& kernel, bool far) {
-  return RingOpener(module, kernel, far).Run();
+Rings OpenRings(ir::Module& module, ir::Function& kernel, bool global) {
+  return RingOpener(module, kernel, global).Run();
 }
 
 void MapRings(Rings& rings, const ir::ValueMap& map) {

@@ -28,7 +28,7 @@ void StoreCell(ir::Builder& b, ir::Value* value, ir::Value* cell);
 /// Pipes become buffers, and what is done with their slots loads and stores of these; `acquire` and `wait` stay behind, to say
 /// where a stage waits, without uses of what they give.
 /// `far`: tiles lie in the launch's memory.
-Rings OpenRings(ir::Module& module, ir::Function& kernel, bool far);
+Rings OpenRings(ir::Module& module, ir::Function& kernel, bool global);
 
 /// What stands for the rings' memory in a copy of the kernel.
 void MapRings(Rings& rings, const ir::ValueMap& map);

@@ -103,7 +103,8 @@ Value* RingLoop::NewRing(const Value* buffer) {
   std::vector<int64_t> extents = {ahead_ + 1};
   for (Size dim : buffer->type()->dims) extents.push_back(dim->value);
   b_.SetInsertionPoint(loop_);
-  ir::Type type = b_.types().Buffer(buffer->type()->scalar, std::move(extents), ir::Space::Team);
+  ir::Type type =
+      b_.types().Buffer(buffer->type()->scalar, std::move(extents), ir::Space::Workgroup);
   Value* ring = b_.Create(OpKind::BufferNew, {}, {type})->result();
   ring->set_name(buffer->name());
   return ring;

@@ -35,7 +35,7 @@ void AtRegisters(ir::Builder& b, const Value* registers,
 
 }  // namespace
 
-Value* RegistersFor(ir::Builder& b, const TeamTiles& tiles, const Op* product, Value* target) {
+Value* RegistersFor(ir::Builder& b, const WorkgroupTiles& tiles, const Op* product, Value* target) {
   const ir::MatrixInstruction& instruction = *NamedMmaShape(product)->instruction;
   if (instruction.apart == 0 && tiles.IsInRegisters(product->result())) return target;
   ir::LaneMap map = ir::MapOf(*product);
@@ -59,13 +59,13 @@ void StoreRegisters(ir::Builder& b, const Values& values, Value* registers) {
   });
 }
 
-GroupProduct::GroupProduct(ir::Builder& b, TeamTiles& tiles, const Op* product, Value* worker,
+GroupProduct::GroupProduct(ir::Builder& b, WorkgroupTiles& tiles, const Op* product, Value* thread,
                            const StepFactor& rows, const StepFactor& columns)
     : b_(b),
       tiles_(tiles),
       product_(product),
       instruction_(*NamedMmaShape(product)->instruction),
-      worker_(worker),
+      thread_(thread),
       rows_(rows),
       columns_(columns),
       terms_(tiles.Extent(product->attr<AttrKey::Axes>()[0])) {}
@@ -105,7 +105,7 @@ Values GroupProduct::Steps(int64_t first, int64_t end, Values sums) {
 Values GroupProduct::Step(int64_t term, const Values& sums) {
   std::vector<ir::Type> types;
   for (const Value* sum : sums) types.push_back(sum->type());
-  Values place = {worker_, b_.I64(term)};
+  Values place = {thread_, b_.I64(term)};
   for (AxisId axis : product_->result()->type()->axes)
     place.push_back(tiles_.FactsAt(product_, axis).size);
   ir::NumberList folded = {rows_.has_terms_in_rows ? 1 : 0, columns_.has_terms_in_rows ? 1 : 0};

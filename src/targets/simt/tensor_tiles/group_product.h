@@ -14,7 +14,7 @@ struct StepFactor {
 };
 
 /// Each worker's registers for what the product's steps make: those of `target`, where it lies there and steps go on from it.
-ir::Value* RegistersFor(ir::Builder& b, const TeamTiles& tiles, const ir::Op* product,
+ir::Value* RegistersFor(ir::Builder& b, const WorkgroupTiles& tiles, const ir::Op* product,
                         ir::Value* target);
 
 /// What each worker has in such registers, in the order of its points; and puts there.
@@ -27,7 +27,7 @@ class GroupProduct {
   using Values = passes::Values;
 
   /// `rows`: the factor of the result's first axis.
-  GroupProduct(ir::Builder& b, TeamTiles& tiles, const ir::Op* product, ir::Value* worker,
+  GroupProduct(ir::Builder& b, WorkgroupTiles& tiles, const ir::Op* product, ir::Value* thread,
                const StepFactor& rows, const StepFactor& columns);
 
   /// Begins all steps, which go on from what the registers have and leave their sums there.
@@ -46,10 +46,10 @@ class GroupProduct {
   void Await(const Values& sums, ir::Value* registers);
 
   ir::Builder& b_;
-  TeamTiles& tiles_;
+  WorkgroupTiles& tiles_;
   const ir::Op* product_;
   const ir::MatrixInstruction& instruction_;
-  ir::Value* worker_;
+  ir::Value* thread_;
   StepFactor rows_;
   StepFactor columns_;
   int64_t terms_;

@@ -32,8 +32,8 @@ using ir::OpKind;
 using ir::Value;
 using passes::MakeIf;
 using passes::MakeLoop;
-using passes::MakeTeamLoop;
-using passes::OnFirstWorker;
+using passes::MakeWorkgroupLoop;
+using passes::OnFirstThread;
 using passes::Values;
 
 bool GroupMultiplies(const Op* op) {
@@ -41,7 +41,7 @@ bool GroupMultiplies(const Op* op) {
   return instruction && instruction->instruction->goes_on;
 }
 
-IterationTensorTiles::IterationTensorTiles(ir::Builder& b, TeamTiles& tiles, const Op* loop,
+IterationTensorTiles::IterationTensorTiles(ir::Builder& b, WorkgroupTiles& tiles, const Op* loop,
                                            IterationMaker iteration)
     : b_(b),
       tiles_(tiles),
@@ -61,7 +61,7 @@ void IterationTensorTiles::Find() {
       TensorTile tensor_tile{op,
                              factor,
                              TensorTileRing(b_, tiles_, iteration_, op, factor),
-                             ir::WorkersOf(ir::MapOf(*op)),
+                             ir::ThreadsOf(ir::MapOf(*op)),
                              {}};
       AddSlice(loop_, op->operand(factor)->def(), tensor_tile.needed);
       tensor_tiles_.push_back(std::move(tensor_tile));
@@ -94,10 +94,10 @@ void IterationTensorTiles::Open() {
     tensor_tile.full = mbarriers_.New("full");
     tensor_tile.empty = mbarriers_.New("empty");
   }
-  OnFirstWorker(b_, [&] {
+  OnFirstThread(b_, [&] {
     for (TensorTile& tensor_tile : tensor_tiles_) {
       mbarriers_.Open(tensor_tile.full, 1);
-      mbarriers_.Open(tensor_tile.empty, tensor_tile.workers);
+      mbarriers_.Open(tensor_tile.empty, tensor_tile.threads);
     }
   });
   b_.Create(OpKind::Barrier, {}, {});
@@ -135,13 +135,13 @@ void IterationTensorTiles::Bring(TensorTile& tensor_tile, Value* at, Value* numb
     Value* is_later = b_.Gt(present, b_.I64(0));
     MakeIf(b_, is_later, [&] { mbarriers_.Await(tensor_tile.empty, b_.Sub(present, b_.I64(1))); });
   };
-  tensor_tile.ring.Bring(mbarriers_, tensor_tile.full, number, tensor_tile.workers, await_free,
+  tensor_tile.ring.Bring(mbarriers_, tensor_tile.full, number, tensor_tile.threads, await_free,
                          await_free);
 }
 
 void IterationTensorTiles::Close() {
   b_.Create(OpKind::Barrier, {}, {});
-  OnFirstWorker(b_, [&] {
+  OnFirstThread(b_, [&] {
     for (TensorTile& tensor_tile : tensor_tiles_) {
       mbarriers_.Close(tensor_tile.full);
       mbarriers_.Close(tensor_tile.empty);
@@ -166,14 +166,14 @@ void IterationTensorTiles::Multiply(const Op* product, Value* target) {
   const ir::AxisList& of_first = product->operand(0)->type()->axes;
   size_t rows = std::ranges::find(of_first, block.axes()[0]) != of_first.end() ? 0 : 1;
   Value* zero = b_.I64(0);
-  Value* all = b_.I64(block.workers());
-  MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
+  Value* all = b_.I64(block.threads());
+  MakeWorkgroupLoop(b_, {zero, all}, [&](Value* thread) {
     for (size_t factor : {0, 1}) {
       if (TensorTile* tensor_tile = TensorTileOf(product, factor))
         mbarriers_.Await(tensor_tile->full, number_);
     }
-    block.PlaceFor(worker);
-    GroupProduct(b_, tiles_, product, worker, FactorAt(product, rows), FactorAt(product, 1 - rows))
+    block.PlaceFor(thread);
+    GroupProduct(b_, tiles_, product, thread, FactorAt(product, rows), FactorAt(product, 1 - rows))
         .Run(block, registers, target, [&] {
           for (size_t factor : {0, 1}) {
             if (TensorTile* tensor_tile = TensorTileOf(product, factor))
@@ -188,7 +188,7 @@ void IterationTensorTiles::Multiply(const Op* product, Value* target) {
 namespace {
 
 /// Gives points after the blocks' ends, which steps read, too, zeros.
-void ZeroEnds(ir::Builder& b, TeamTiles& tiles, const Op* elementwise, const Value* tile) {
+void ZeroEnds(ir::Builder& b, WorkgroupTiles& tiles, const Op* elementwise, const Value* tile) {
   const ir::AxisList& axes = tile->type()->axes;
   Values sizes;
   Value* whole = nullptr;
@@ -202,7 +202,7 @@ void ZeroEnds(ir::Builder& b, TeamTiles& tiles, const Op* elementwise, const Val
   MakeIf(b, b.Make(OpKind::Not, {whole}, whole->type()), [&] {
     Value* zero = b.I64(0);
     Value* points = b.I64(count);
-    MakeTeamLoop(b, {zero, points}, [&](Value* point) {
+    MakeWorkgroupLoop(b, {zero, points}, [&](Value* point) {
       Value* columns = b.I64(tiles.Extent(axes[1]));
       Values at = {b.Div(point, columns), b.Rem(point, columns)};
       Value* behind = b.Or(b.Ge(at[0], sizes[0]), b.Ge(at[1], sizes[1]));
@@ -214,16 +214,16 @@ void ZeroEnds(ir::Builder& b, TeamTiles& tiles, const Op* elementwise, const Val
 
 }  // namespace
 
-void FinishFactors(ir::Builder& b, TeamTiles& tiles, const Op* elementwise,
-                   std::span<const Value* const> made, int64_t workers) {
+void FinishFactors(ir::Builder& b, WorkgroupTiles& tiles, const Op* elementwise,
+                   std::span<const Value* const> made, int64_t threads) {
   auto is_factor = [&](const Value* tile) { return tiles.LiesInPanels(tile); };
   for (const Value* tile : made) {
     if (is_factor(tile)) ZeroEnds(b, tiles, elementwise, tile);
   }
   if (std::ranges::none_of(made, is_factor)) return;
   Value* zero = b.I64(0);
-  Value* all = b.I64(workers);
-  MakeTeamLoop(b, {zero, all}, [&](Value*) { b.Create(OpKind::ProxyFence, {}, {}); });
+  Value* all = b.I64(threads);
+  MakeWorkgroupLoop(b, {zero, all}, [&](Value*) { b.Create(OpKind::ProxyFence, {}, {}); });
 }
 
 }  // namespace kdl::simt

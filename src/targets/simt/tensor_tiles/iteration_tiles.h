@@ -12,15 +12,15 @@ namespace kdl::simt {
 bool GroupMultiplies(const ir::Op* op);
 
 /// Behind a elementwise loop: of the tiles that it has made those that a unit reads by itself have zeros after the blocks' ends, and are shown.
-void FinishFactors(ir::Builder& b, TeamTiles& tiles, const ir::Op* elementwise,
-                   std::span<const ir::Value* const> made, int64_t workers);
+void FinishFactors(ir::Builder& b, WorkgroupTiles& tiles, const ir::Op* elementwise,
+                   std::span<const ir::Value* const> made, int64_t threads);
 
 /// The boxes that turns of a loop begin ahead, for products of groups of workers, where the turn does more than those.
 class IterationTensorTiles {
  public:
   using Values = passes::Values;
 
-  IterationTensorTiles(ir::Builder& b, TeamTiles& tiles, const ir::Op* loop,
+  IterationTensorTiles(ir::Builder& b, WorkgroupTiles& tiles, const ir::Op* loop,
                        IterationMaker iteration);
 
   const ir::Op* loop() const { return loop_; }
@@ -41,7 +41,7 @@ class IterationTensorTiles {
     const ir::Op* product;
     size_t factor;
     TensorTileRing ring;
-    int64_t workers;
+    int64_t threads;
     std::vector<ir::Op*> needed;  ///< of the turn, to tell where the box is
     ir::Value* full = nullptr;
     ir::Value* empty = nullptr;
@@ -53,7 +53,7 @@ class IterationTensorTiles {
   StepFactor FactorAt(const ir::Op* product, size_t factor);
 
   ir::Builder& b_;
-  TeamTiles& tiles_;
+  WorkgroupTiles& tiles_;
   const ir::Op* loop_;
   IterationMaker iteration_;
   SlotMbarriers mbarriers_;

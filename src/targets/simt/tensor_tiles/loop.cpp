@@ -44,8 +44,8 @@ using ir::OpKind;
 using ir::Value;
 using passes::MakeIf;
 using passes::MakeLoop;
-using passes::MakeTeamLoop;
-using passes::OnFirstWorker;
+using passes::MakeWorkgroupLoop;
+using passes::OnFirstThread;
 using passes::Values;
 
 constexpr int64_t kMostSlots = 8;
@@ -55,13 +55,13 @@ constexpr int64_t kWantedSlots = 4;  // where the source does not say
 int64_t SlotsOf(const SimtFacts& facts, const Op& loop, int64_t bytes, int64_t taken) {
   bool says = loop.HasAttr(AttrKey::Ahead);
   int64_t wanted = says ? loop.attr<AttrKey::Ahead>() + 1 : kWantedSlots;
-  int64_t room = (facts.near_bytes - kNearOfMbarriers - taken) / bytes;
+  int64_t room = (facts.workgroup_bytes - kWorkgroupOfMbarriers - taken) / bytes;
   return std::clamp<int64_t>(std::min(wanted, room), kLeastSlots, kMostSlots);
 }
 
 }  // namespace
 
-TensorTileLoop::TensorTileLoop(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles,
+TensorTileLoop::TensorTileLoop(const SimtFacts& facts, ir::Builder& b, WorkgroupTiles& tiles,
                                const Op* product, IterationMaker iteration)
     : b_(b),
       tiles_(tiles),
@@ -70,10 +70,11 @@ TensorTileLoop::TensorTileLoop(const SimtFacts& facts, ir::Builder& b, TeamTiles
       iteration_(std::move(iteration)),
       rings_{TensorTileRing(b, tiles, iteration_, product, 0),
              TensorTileRing(b, tiles, iteration_, product, 1)},
-      mbarriers_(
-          b, SlotsOf(facts, *loop_, rings_[0].bytes() + rings_[1].bytes(),
-                     HasSumsNear(facts, tiles, product) ? tiles.TeamBytes(product->result()) : 0)),
-      workers_(ir::WorkersOf(ir::MapOf(*product))) {}
+      mbarriers_(b, SlotsOf(facts, *loop_, rings_[0].bytes() + rings_[1].bytes(),
+                            HasSumsInWorkgroupMemory(facts, tiles, product)
+                                ? tiles.WorkgroupBytes(product->result())
+                                : 0)),
+      threads_(ir::ThreadsOf(ir::MapOf(*product))) {}
 
 void TensorTileLoop::Run(Value* acc) {
   Open();
@@ -121,7 +122,7 @@ void TensorTileLoop::BeginBlocks() {
 /// Begins what the first turns of another block than the present one need.
 void TensorTileLoop::FirstIterationsOf(Value* block, Value* before, bool waits) {
   ir::ValueMap scalars = iteration_.scalars;
-  TeamTiles::Blocks blocks = tiles_.blocks();
+  WorkgroupTiles::Blocks blocks = tiles_.blocks();
   iteration_.scalars[blocks_->region()->param(0)] = block;
   for (Op* op : of_block_) iteration_.expand(op);
   FirstIterations(before, waits);
@@ -148,16 +149,16 @@ void TensorTileLoop::Open() {
   for (TensorTileRing& ring : rings_) ring.New(mbarriers_.slots());
   full_ = mbarriers_.New("full");
   empty_ = mbarriers_.New("empty");
-  OnFirstWorker(b_, [&] {
+  OnFirstThread(b_, [&] {
     mbarriers_.Open(full_, 2);
-    mbarriers_.Open(empty_, workers_);
+    mbarriers_.Open(empty_, threads_);
   });
   b_.Create(OpKind::Barrier, {}, {});
 }
 
 void TensorTileLoop::Close() {
   b_.Create(OpKind::Barrier, {}, {});
-  OnFirstWorker(b_, [&] {
+  OnFirstThread(b_, [&] {
     for (Value* mbarriers : {full_, empty_}) mbarriers_.Close(mbarriers);
   });
 }
@@ -175,7 +176,7 @@ void TensorTileLoop::FirstIterations(Value* before, bool waits) {
 
 void TensorTileLoop::Iterations(Value* before, Value* acc) {
   Value* zero = b_.I64(0);
-  Value* all = b_.I64(workers_);
+  Value* all = b_.I64(threads_);
   Value* registers = RegistersFor(b_, tiles_, product_, acc);
   bool fetches = registers != acc && !IsApart();
   if (fetches) AtBlocks([&](ProductBlock& block) { StoreRegisters(b_, block.Load(), registers); });
@@ -185,8 +186,8 @@ void TensorTileLoop::Iterations(Value* before, Value* acc) {
     Value* here = b_.Div(b_.Sub(at, lo_), step_);
     Value* number = b_.Add(before, here);
     Enter(at);
-    MakeTeamLoop(b_, {zero, all},
-                 [&](Value* worker) { Steps(worker, here, number, registers, acc); });
+    MakeWorkgroupLoop(b_, {zero, all},
+                      [&](Value* thread) { Steps(thread, here, number, registers, acc); });
     Value* way = b_.Mul(step_, b_.I64(mbarriers_.slots() - 1));
     Value* goes_on = b_.Lt(way, b_.Sub(hi_, at));
     MakeIf(b_, goes_on, [&] {
@@ -196,7 +197,7 @@ void TensorTileLoop::Iterations(Value* before, Value* acc) {
     return {};
   });
   if (IsApart()) return;
-  MakeTeamLoop(b_, {zero, all}, [&](Value*) {
+  MakeWorkgroupLoop(b_, {zero, all}, [&](Value*) {
     MmaWait(registers, 0);
     if (!blocks_) return;
     // Who goes on gives the last slot back, too.
@@ -212,23 +213,23 @@ void TensorTileLoop::Iterations(Value* before, Value* acc) {
 /// Calls `body` for each worker's block of the result.
 void TensorTileLoop::AtBlocks(const std::function<void(ProductBlock& block)>& body) {
   Value* zero = b_.I64(0);
-  Value* all = b_.I64(workers_);
-  MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
+  Value* all = b_.I64(threads_);
+  MakeWorkgroupLoop(b_, {zero, all}, [&](Value* thread) {
     ProductBlock block(b_, tiles_, product_);
-    block.PlaceFor(worker);
+    block.PlaceFor(thread);
     body(block);
   });
 }
 
 /// Of turn `here` of the loop, `number` of all.
-void TensorTileLoop::Steps(Value* worker, Value* here, Value* number, Value* registers,
+void TensorTileLoop::Steps(Value* thread, Value* here, Value* number, Value* registers,
                            Value* acc) {
   ProductBlock block(b_, tiles_, product_);
   mbarriers_.Await(full_, number);
-  block.PlaceFor(worker);
+  block.PlaceFor(thread);
   size_t first = HasAxis(0, block.axes()[0]) ? 0 : 1;
   Value* slot = mbarriers_.SlotOf(number);
-  GroupProduct product(b_, tiles_, product_, worker, FactorAt(first, slot),
+  GroupProduct product(b_, tiles_, product_, thread, FactorAt(first, slot),
                        FactorAt(1 - first, slot));
   if (IsApart())
     return product.Run(block, registers, acc, [&] { mbarriers_.Arrive(empty_, number); });
@@ -276,12 +277,13 @@ void TensorTileLoop::Bring(Value* at, Value* number, bool waits) {
     auto before_tensor_tile = [&] {
       if (&ring == &rings_[0]) await_free();
     };
-    ring.Bring(mbarriers_, full_, number, workers_, before_tensor_tile, await_free);
+    ring.Bring(mbarriers_, full_, number, threads_, before_tensor_tile, await_free);
   }
 }
 
-bool HasSumsNear(const SimtFacts& facts, TeamTiles& tiles, const Op* product) {
-  return MbarrierOrderedBytes(product) + tiles.TeamBytes(product->result()) <= facts.near_bytes;
+bool HasSumsInWorkgroupMemory(const SimtFacts& facts, WorkgroupTiles& tiles, const Op* product) {
+  return MbarrierOrderedBytes(product) + tiles.WorkgroupBytes(product->result()) <=
+         facts.workgroup_bytes;
 }
 
 const Op* TensorTileProductIn(const Op* loop) {

@@ -6,7 +6,7 @@
 #include "targets/simt/facts.h"
 #include "targets/simt/tensor_tiles/group_product.h"
 #include "targets/simt/tensor_tiles/ring.h"
-#include "targets/simt/tiles/team_tiles.h"
+#include "targets/simt/tiles/workgroup_tiles.h"
 
 namespace kdl::simt {
 
@@ -14,15 +14,15 @@ namespace kdl::simt {
 const ir::Op* TensorTileProductIn(const ir::Op* loop);
 
 /// Whether near memory has room for what the product makes, where that is no registers', next to the product's boxes.
-bool HasSumsNear(const SimtFacts& facts, TeamTiles& tiles, const ir::Op* product);
+bool HasSumsInWorkgroupMemory(const SimtFacts& facts, WorkgroupTiles& tiles, const ir::Op* product);
 
 /// The loop around a product of boxes, which adds to what lies in `acc`.
 class TensorTileLoop {
  public:
   using Values = passes::Values;
 
-  TensorTileLoop(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles, const ir::Op* product,
-                 IterationMaker iteration);
+  TensorTileLoop(const SimtFacts& facts, ir::Builder& b, WorkgroupTiles& tiles,
+                 const ir::Op* product, IterationMaker iteration);
 
   /// Expands the loop alone.
   void Run(ir::Value* acc);
@@ -44,7 +44,7 @@ class TensorTileLoop {
   void FirstIterations(ir::Value* before, bool waits);
   void FirstIterationsOf(ir::Value* block, ir::Value* before, bool waits);
   void Iterations(ir::Value* before, ir::Value* acc);
-  void Steps(ir::Value* worker, ir::Value* here, ir::Value* number, ir::Value* registers,
+  void Steps(ir::Value* thread, ir::Value* here, ir::Value* number, ir::Value* registers,
              ir::Value* acc);
   bool IsApart() const;
   void MmaWait(ir::Value* registers, int64_t ahead);
@@ -55,13 +55,13 @@ class TensorTileLoop {
   void Bring(ir::Value* at, ir::Value* number, bool waits);
 
   ir::Builder& b_;
-  TeamTiles& tiles_;
+  WorkgroupTiles& tiles_;
   const ir::Op* product_;
   const ir::Op* loop_;
   IterationMaker iteration_;
   std::array<TensorTileRing, 2> rings_;
   SlotMbarriers mbarriers_;
-  int64_t workers_;
+  int64_t threads_;
   ir::Value* full_ = nullptr;
   ir::Value* empty_ = nullptr;
   ir::Value* lo_ = nullptr;

@@ -14,8 +14,8 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 using passes::MakeIf;
-using passes::MakeTeamLoop;
-using passes::OnFirstWorker;
+using passes::MakeWorkgroupLoop;
+using passes::OnFirstThread;
 using passes::Values;
 
 namespace {
@@ -23,7 +23,7 @@ namespace {
 /// In panels, where the unit reads them.
 Value* NewMbarrierOrdered(ir::Builder& b, kdl::Scalar scalar, std::vector<int64_t> extents,
                           Name name) {
-  ir::Type type = b.types().Buffer(scalar, std::move(extents), ir::Space::Team);
+  ir::Type type = b.types().Buffer(scalar, std::move(extents), ir::Space::Workgroup);
   Op* buffer = b.Create(OpKind::BufferNew, {}, {type}, {ir::MakeAttr<AttrKey::MbarrierOrdered>(1)});
   buffer->result()->set_name(name);
   return buffer->result();
@@ -66,8 +66,8 @@ void SlotMbarriers::Arrive(Value* mbarriers, Value* iteration) {
 
 // -- TensorTiles ----------------------------------------------------------------------------------------
 
-TensorTileRing::TensorTileRing(ir::Builder& b, TeamTiles& tiles, const IterationMaker& iteration,
-                               const Op* product, size_t factor)
+TensorTileRing::TensorTileRing(ir::Builder& b, WorkgroupTiles& tiles,
+                               const IterationMaker& iteration, const Op* product, size_t factor)
     : b_(b),
       tiles_(tiles),
       iteration_(iteration),
@@ -89,22 +89,22 @@ Value* TensorTileRing::New(int64_t slots) {
   return ring_;
 }
 
-void TensorTileRing::Bring(SlotMbarriers& mbarriers, Value* full, Value* number, int64_t workers,
+void TensorTileRing::Bring(SlotMbarriers& mbarriers, Value* full, Value* number, int64_t threads,
                            const std::function<void()>& before_tensor_tile,
                            const std::function<void()>& await_free) {
   Value* slot = mbarriers.SlotOf(number);
   MakeIf(
       b_, Fits(),
       [&] {
-        OnFirstWorker(b_, [&] {
+        OnFirstThread(b_, [&] {
           before_tensor_tile();
           TileCopy(slot, full);
         });
       },
       [&] {
         await_free();
-        CopyElements(slot, workers);
-        OnFirstWorker(b_, [&] { mbarriers.Arrive(full, number); });
+        CopyElements(slot, threads);
+        OnFirstThread(b_, [&] { mbarriers.Arrive(full, number); });
       });
 }
 
@@ -155,18 +155,18 @@ void TensorTileRing::TileCopy(Value* slot, Value* full) {
             {*tensor_tile_.load->FindAttr(AttrKey::Access), Along()});
 }
 
-void TensorTileRing::CopyElements(Value* slot, int64_t workers) {
+void TensorTileRing::CopyElements(Value* slot, int64_t threads) {
   Value* zero = b_.I64(0);
   Value* points = b_.I64(tiles_.Extent(tensor_tile_.row) * tiles_.Extent(tensor_tile_.column));
-  MakeTeamLoop(b_, {zero, points}, [&](Value* point) {
+  MakeWorkgroupLoop(b_, {zero, points}, [&](Value* point) {
     Value* columns = b_.I64(tiles_.Extent(tensor_tile_.column));
     Value* row = b_.Div(point, columns);
     Value* column = b_.Rem(point, columns);
     Value* element = ElementAt(row, column);
     b_.Create(OpKind::BufferStore, {{element}, {ring_}, {slot, row, column}, {}}, {});
   });
-  Value* all = b_.I64(workers);
-  MakeTeamLoop(b_, {zero, all}, [&](Value*) { b_.Create(OpKind::ProxyFence, {}, {}); });
+  Value* all = b_.I64(threads);
+  MakeWorkgroupLoop(b_, {zero, all}, [&](Value*) { b_.Create(OpKind::ProxyFence, {}, {}); });
   b_.Create(OpKind::Barrier, {}, {});
 }
 

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "targets/simt/analysis/tensor_tile_factors.h"
-#include "targets/simt/tiles/team_tiles.h"
+#include "targets/simt/tiles/workgroup_tiles.h"
 
 namespace kdl::simt {
 
@@ -40,7 +40,7 @@ class TensorTileRing {
  public:
   using Values = passes::Values;
 
-  TensorTileRing(ir::Builder& b, TeamTiles& tiles, const IterationMaker& iteration,
+  TensorTileRing(ir::Builder& b, WorkgroupTiles& tiles, const IterationMaker& iteration,
                  const ir::Op* product, size_t factor);
 
   const TensorTileFactor& tensor_tile() const { return tensor_tile_; }
@@ -50,14 +50,14 @@ class TensorTileRing {
   ir::Value* ring() const { return ring_; }
   /// Brings what turn `number` needs, whose gate of `full` is told. `await_free` waits for the slot: before a box the first worker
   /// does, `before_box`; before elements all do.
-  void Bring(SlotMbarriers& mbarriers, ir::Value* full, ir::Value* number, int64_t workers,
+  void Bring(SlotMbarriers& mbarriers, ir::Value* full, ir::Value* number, int64_t threads,
              const std::function<void()>& before_tensor_tile,
              const std::function<void()>& await_free);
 
  private:
   ir::Value* Fits();
   void TileCopy(ir::Value* slot, ir::Value* full);
-  void CopyElements(ir::Value* slot, int64_t workers);
+  void CopyElements(ir::Value* slot, int64_t threads);
   ir::Value* ElementAt(ir::Value* row, ir::Value* column);
   Values StartOf();
   Values IndexAt(const Values& point);
@@ -66,7 +66,7 @@ class TensorTileRing {
   kdl::Scalar scalar() const;
 
   ir::Builder& b_;
-  TeamTiles& tiles_;
+  WorkgroupTiles& tiles_;
   const IterationMaker& iteration_;
   const ir::Op* product_;
   ir::Value* factor_;

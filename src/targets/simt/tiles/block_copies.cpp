@@ -7,7 +7,7 @@
 #include "ir/views.h"
 #include "passes/rewriting/element_access.h"
 
-//   %a = load %x[%bi, %bk] {copied = 1}   ->   loop %p in 0 .. 1 {team = 1} {
+//   %a = load %x[%bi, %bk] {copied = 1}   ->   loop %p in 0 .. 1 {threads = 1} {
 //                                                copy_in %x[start(bi), start(bk)] to %m[0, 0] (size(bi), size(bk)) {along = [0, 1]}
 //                                                await_copies %m }
 
@@ -19,7 +19,7 @@ using ir::AxisList;
 using ir::Op;
 using ir::OpKind;
 using ir::Value;
-using passes::OnFirstWorker;
+using passes::OnFirstThread;
 
 /// A box of a tensor and one of a buffer, whose axes are those of the tensor's dimensions that it has.
 struct BlockCopies::TensorTile {
@@ -67,7 +67,7 @@ void BlockCopies::Load(const Op* op) {
   bool direct = tiles_.LiesAs(tile, axes);
   TensorTile tensor_tile{op, new_of_(op->operand(0)), direct ? tile_buffer : NewRows(tile, axes),
                          axes};
-  OnFirstWorker(b_, [&] {
+  OnFirstThread(b_, [&] {
     Copy(tensor_tile, [&](const Values& index, const Values& place, const Values& sizes,
                           const ir::NumberList& along) {
       b_.Create(OpKind::CopyIn, {{tensor_tile.tensor}, index, {tensor_tile.buffer}, place, sizes},
@@ -98,7 +98,7 @@ void BlockCopies::Store(const Op* op) {
                 {{value}, {tensor_tile.buffer}, PlaceAlong(axes, tile, place), {}}, {});
     });
   }
-  OnFirstWorker(b_, [&] {
+  OnFirstThread(b_, [&] {
     Copy(tensor_tile, [&](const Values& index, const Values& place, const Values& sizes,
                           const ir::NumberList& along) {
       b_.Create(OpKind::CopyOut, {{tensor_tile.buffer}, place, {tensor_tile.tensor}, index, sizes},
@@ -110,7 +110,7 @@ void BlockCopies::Store(const Op* op) {
 Value* BlockCopies::NewRows(const Value* tile, const AxisList& axes) {
   std::vector<int64_t> extents;
   for (AxisId axis : axes) extents.push_back(kernel_.axis(axis).extent->value);
-  ir::Type type = b_.types().Buffer(tile->type()->scalar, std::move(extents), ir::Space::Team);
+  ir::Type type = b_.types().Buffer(tile->type()->scalar, std::move(extents), ir::Space::Workgroup);
   Value* buffer = b_.Create(OpKind::BufferNew, {}, {type})->result();
   buffer->set_name(tile->name());
   return buffer;

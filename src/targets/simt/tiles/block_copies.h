@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "ir/builder.h"
-#include "targets/simt/tiles/team_tiles.h"
+#include "targets/simt/tiles/workgroup_tiles.h"
 
 namespace kdl::simt {
 
@@ -15,7 +15,7 @@ class BlockCopies {
   /// The new scalar or tensor of an old one.
   using NewOf = std::function<ir::Value*(ir::Value* old)>;
 
-  BlockCopies(ir::Builder& b, const ir::Function& kernel, TeamTiles& tiles, NewOf new_of)
+  BlockCopies(ir::Builder& b, const ir::Function& kernel, WorkgroupTiles& tiles, NewOf new_of)
       : b_(b), kernel_(kernel), tiles_(tiles), new_of_(std::move(new_of)) {}
 
   void Load(const ir::Op* op);
@@ -35,7 +35,7 @@ class BlockCopies {
 
   ir::Builder& b_;
   const ir::Function& kernel_;
-  TeamTiles& tiles_;
+  WorkgroupTiles& tiles_;
   NewOf new_of_;
 };
 

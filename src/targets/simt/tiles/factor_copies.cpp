@@ -7,7 +7,7 @@
 #include "support/scalar.h"
 
 //   %x = elementwise (%i in %bi, %k in %bk) { yield load %a[%i, %k] }   ->   if (the blocks are whole, and rows aligned) {
-//                                                                        loop %p in 0 .. 512 {team = 1} {
+//                                                                        loop %p in 0 .. 512 {threads = 1} {
 //                                                                          async_copy %a[…] to %x[%p div 4, %p rem 4 * 8] {lanes = 8} }
 //                                                                      } else { … element by element }
 //   … the other factor, then what is no such elementwise loop                     async_copy_wait %x, …
@@ -21,7 +21,7 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 using passes::MakeIf;
-using passes::MakeTeamLoop;
+using passes::MakeWorkgroupLoop;
 
 namespace {
 
@@ -75,7 +75,7 @@ void FactorCopies::Begin(const Op* elementwise, Value* tensor, Value* buffer,
       [&]() -> Values {
         Value* zero = b_.I64(0);
         Value* all = b_.I64(parts / LanesOf(elementwise->result()));
-        MakeTeamLoop(b_, {zero, all}, [&](Value* number) {
+        MakeWorkgroupLoop(b_, {zero, all}, [&](Value* number) {
           CopyPart(elementwise, number, tensor, buffer, index_at);
         });
         return {};

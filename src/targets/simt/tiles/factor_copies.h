@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "targets/simt/facts.h"
-#include "targets/simt/tiles/team_tiles.h"
+#include "targets/simt/tiles/workgroup_tiles.h"
 
 namespace kdl::simt {
 
@@ -16,7 +16,7 @@ class FactorCopies {
   /// The load's operands where the elementwise loop is at the point.
   using IndexAt = std::function<Values(const ir::Op* load, const Values& point)>;
 
-  FactorCopies(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles)
+  FactorCopies(const SimtFacts& facts, ir::Builder& b, WorkgroupTiles& tiles)
       : bytes_(facts.copy_bytes), b_(b), tiles_(tiles) {}
 
   /// Whether the op is a elementwise loop whose elements can be copied.
@@ -37,7 +37,7 @@ class FactorCopies {
 
   int64_t bytes_;
   ir::Builder& b_;
-  TeamTiles& tiles_;
+  WorkgroupTiles& tiles_;
   Values begun_;  ///< buffers
 };
 

@@ -10,10 +10,10 @@ using ir::OpKind;
 using ir::Value;
 using passes::MakeIf;
 
-void ProductBlock::PlaceFor(Value* worker) {
+void ProductBlock::PlaceFor(Value* thread) {
   for (AxisId axis : axes()) {
     const AxisDigits& digits = map_.at(axis);
-    Value* first = tiles_.FirstPlace(worker, digits, workers());
+    Value* first = tiles_.FirstPlace(thread, digits, threads());
     for (int64_t held = 0; held < digits.held(); ++held)
       places_[axis].push_back(tiles_.HeldPlace(first, digits, held));
   }

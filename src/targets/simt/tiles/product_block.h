@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "targets/simt/tiles/team_tiles.h"
+#include "targets/simt/tiles/workgroup_tiles.h"
 
 namespace kdl::simt {
 
@@ -12,11 +12,11 @@ class ProductBlock {
  public:
   using Values = passes::Values;
 
-  ProductBlock(ir::Builder& b, TeamTiles& tiles, const ir::Op* op)
+  ProductBlock(ir::Builder& b, WorkgroupTiles& tiles, const ir::Op* op)
       : b_(b), tiles_(tiles), op_(op), map_(AxisMapOf(*op)) {}
 
-  void PlaceFor(ir::Value* worker);
-  int64_t workers() const { return ir::WorkersOf(ir::MapOf(*op_)); }
+  void PlaceFor(ir::Value* thread);
+  int64_t threads() const { return ir::ThreadsOf(ir::MapOf(*op_)); }
   const ir::AxisDigits& DigitsOf(ir::AxisId axis) const { return map_.at(axis); }
   const ir::AxisList& axes() const { return op_->result()->type()->axes; }
   /// The worker's along an axis.
@@ -39,7 +39,7 @@ class ProductBlock {
   ir::Value* AreInside(const Values& place);
 
   ir::Builder& b_;
-  TeamTiles& tiles_;
+  WorkgroupTiles& tiles_;
   const ir::Op* op_;
   AxisMap map_;
   std::map<ir::AxisId, Values> places_;

@@ -10,7 +10,7 @@
 #include "support/scalar.h"
 
 //   elementwise (%r in %br, %c in %bc) { %e = load %x[%r, %c] ; %f = mul %e, %s ; yield %f }
-//   ->  if (whole parts, and aligned) { loop %p in 0 .. size(br) * 64 {team = 1} {
+//   ->  if (whole parts, and aligned) { loop %p in 0 .. size(br) * 64 {threads = 1} {
 //         %v = load %x[…, %p rem 64 * 4] : vector<f32,4> ; mul … of each part ; buffer_store zip … } }
 //       else { … point by point }
 
@@ -91,8 +91,8 @@ Value* AlignedRows::Find(Value* tensor, int64_t lanes) {
 
 // -- What a elementwise loop allows -------------------------------------------------------------------------------
 
-SidePoints::SidePoints(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles, AlignedRows& rows,
-                       const Op* elementwise, PointMaker maker)
+SidePoints::SidePoints(const SimtFacts& facts, ir::Builder& b, WorkgroupTiles& tiles,
+                       AlignedRows& rows, const Op* elementwise, PointMaker maker)
     : facts_(facts),
       b_(b),
       tiles_(tiles),
@@ -108,7 +108,7 @@ SidePoints::SidePoints(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles,
   for (const Value* result : elementwise->results()) {
     if (LiesInRows(result)) bytes_ = std::max<int64_t>(bytes_, Bytes(result->type()->scalar));
   }
-  if (fits_ && bytes_ > 0) count_ = BestCount(facts_.workers);
+  if (fits_ && bytes_ > 0) count_ = BestCount(facts_.threads);
 }
 
 /// Of a tile whether elements along the last axis are side by side in near memory.
@@ -117,14 +117,14 @@ bool SidePoints::LiesInRows(const Value* tile) const {
          tiles_.IsLast(tile, last_) && tile->type()->scalar != Scalar::Bool;
 }
 
-int64_t SidePoints::BestCount(int64_t workers) const {
+int64_t SidePoints::BestCount(int64_t threads) const {
   int64_t points = 1;
   for (const Value* block : elementwise_->operands())
     points *= tiles_.Extent(block->type()->axes[0]);
   int64_t ops = OpsIn(elementwise_->region());
   int64_t count = facts_.vector_bytes / bytes_;
   auto takes = [&] {
-    return tiles_.Extent(last_) % count == 0 && points >= count * workers &&
+    return tiles_.Extent(last_) % count == 0 && points >= count * threads &&
            ops * count <= kMostOps;
   };
   while (count > 1 && !takes()) count /= 2;
@@ -223,7 +223,7 @@ bool SidePoints::StudyAccess(const Op* op) {
   const Value* tensor = passes::TensorOf(op);
   if (tensor->type()->scalar == Scalar::Bool) return false;
   bytes_ = std::max<int64_t>(bytes_, Bytes(tensor->type()->scalar));
-  far_.push_back(op);
+  global_.push_back(op);
   return true;
 }
 
@@ -259,7 +259,7 @@ Value* SidePoints::Fits() {
     maker_.scalars[elementwise_->region()->param(i)] = tiles_.FactsAt(elementwise_, axis).start;
   }
   std::set<std::pair<const Value*, const Value*>> asked;
-  for (const Op* op : far_) {
+  for (const Op* op : global_) {
     passes::ElementAccess access = passes::Widened(
         b_, passes::AccessOf(op, [&](Value* operand) { return maker_.scalars.at(operand); }));
     const ir::Access map = op->attr<AttrKey::Access>();
@@ -322,8 +322,9 @@ void SidePoints::Run(const Region* region) {
 
 void SidePoints::RunOp(Op* op) {
   if (op->kind() == OpKind::Loop) return RunLoop(op);
-  if (op->kind() == OpKind::Store) return StoreFar(op);
-  if (op->kind() == OpKind::Load && std::ranges::find(far_, op) != far_.end()) return Load(op);
+  if (op->kind() == OpKind::Store) return StoreGlobal(op);
+  if (op->kind() == OpKind::Load && std::ranges::find(global_, op) != global_.end())
+    return Load(op);
   if (op->kind() == OpKind::Element && TakesElements(op)) return Elements(op);
   bool is_same = std::ranges::all_of(op->results(), [&](const Value* r) { return IsSame(r); });
   for (const Value* result : op->results()) made_[result].clear();
@@ -405,7 +406,7 @@ void SidePoints::Load(const Op* op) {
   made_[op->result()] = Parts(passes::ExpandLoad(b_, access));
 }
 
-void SidePoints::StoreFar(const Op* op) {
+void SidePoints::StoreGlobal(const Op* op) {
   SetOf(op, 0);
   passes::ElementAccess access =
       passes::AccessOf(op, [&](Value* operand) { return maker_.scalars.at(operand); });

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "targets/simt/facts.h"
-#include "targets/simt/tiles/team_tiles.h"
+#include "targets/simt/tiles/workgroup_tiles.h"
 
 namespace kdl::simt {
 
@@ -41,7 +41,7 @@ class SidePoints {
  public:
   using Values = passes::Values;
 
-  SidePoints(const SimtFacts& facts, ir::Builder& b, TeamTiles& tiles, AlignedRows& rows,
+  SidePoints(const SimtFacts& facts, ir::Builder& b, WorkgroupTiles& tiles, AlignedRows& rows,
              const ir::Op* elementwise, PointMaker maker);
 
   /// How many points are taken at once; 1: none are.
@@ -66,7 +66,7 @@ class SidePoints {
   bool StudyAccess(const ir::Op* access);
   bool TakesElements(const ir::Op* element) const;
   bool IsSame(const ir::Value* value) const { return !varying_.contains(value); }
-  int64_t BestCount(int64_t workers) const;
+  int64_t BestCount(int64_t threads) const;
   bool LiesInRows(const ir::Value* tile) const;
 
   void SetOf(const ir::Op* op, size_t point);
@@ -75,14 +75,14 @@ class SidePoints {
   void RunLoop(const ir::Op* loop);
   void Load(const ir::Op* op);
   void Elements(const ir::Op* op);
-  void StoreFar(const ir::Op* op);
+  void StoreGlobal(const ir::Op* op);
   Values Parts(ir::Value* vector);
   ir::Value* Plus(ir::Value* value, size_t number);
   Values OfAll(const ir::Value* old) const;
 
   const SimtFacts& facts_;
   ir::Builder& b_;
-  TeamTiles& tiles_;
+  WorkgroupTiles& tiles_;
   AlignedRows& rows_;
   const ir::Op* elementwise_;
   PointMaker maker_;
@@ -95,7 +95,7 @@ class SidePoints {
   std::unordered_map<const ir::Value*, Along> along_;
   /// Loops that begin at the points, from the start of a block on, and end where that does.
   std::vector<std::pair<const ir::Op*, const ir::Value*>> begins_;
-  std::vector<const ir::Op*> far_;                     ///< loads and stores that go together
+  std::vector<const ir::Op*> global_;                  ///< loads and stores that go together
   std::unordered_map<const ir::Value*, Values> made_;  ///< old value -> at each point
 };
 

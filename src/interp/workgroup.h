@@ -15,9 +15,9 @@ namespace kdl::interp {
 
 /// What the workers of one core share: memory, and who has touched what since the last barrier. A touch that no barrier orders
 /// after another worker's, one of which changes the element, stops the core: a pass has forgotten a barrier.
-class Team {
+class Workgroup {
  public:
-  explicit Team(int64_t workers) : workers_(workers), mbarriers_(workers) {}
+  explicit Workgroup(int64_t threads) : threads_(threads), mbarriers_(threads) {}
 
   /// A buffer of the team's: each run of its op gives the same memory.
   Buffer& Memory(const ir::Value* buffer, size_t elements);
@@ -43,13 +43,13 @@ class Team {
     ++interval_;
     mbarriers_.Meet();
   }
-  TeamMbarriers& mbarriers() { return mbarriers_; }
+  WorkgroupMbarriers& mbarriers() { return mbarriers_; }
   /// Nobody goes on by itself: who waits at a gate is stopped.
   void SetStuck() { stuck_ = true; }
   bool is_stuck() const { return stuck_; }
   /// Stops the core for what its worker does; gives false.
   bool Stop(Core& core, const Instruction& instruction, const std::string& what) const;
-  int64_t workers() const { return workers_; }
+  int64_t threads() const { return threads_; }
 
  private:
   static constexpr int64_t kNobody = -1;
@@ -69,8 +69,8 @@ class Team {
 
   bool Touch(Core& core, const Instruction& instruction, Mark& mark, TouchKind kind);
 
-  int64_t workers_;
-  TeamMbarriers mbarriers_;
+  int64_t threads_;
+  WorkgroupMbarriers mbarriers_;
   bool stuck_ = false;
   uint64_t interval_ = 1;
   std::unordered_map<const ir::Value*, Shared> memories_;

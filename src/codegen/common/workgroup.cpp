@@ -1,4 +1,4 @@
-#include "codegen/common/team.h"
+#include "codegen/common/workgroup.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <cctype>
 
 #include "ir/attr.h"
-#include "ir/team_memory.h"
 #include "ir/views.h"
+#include "ir/workgroup_memory.h"
 #include "support/scalar.h"
 
 namespace kdl::codegen {
@@ -30,7 +30,7 @@ int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * 
 
 }  // namespace
 
-std::string TeamEntry(const ir::Function& kernel, size_t number) {
+std::string WorkgroupEntry(const ir::Function& kernel, size_t number) {
   std::string name;
   for (char c : kernel.name.text()) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return fmt::format("kdl_{}_{}", name, number);
@@ -77,7 +77,7 @@ std::optional<int64_t> OneIterationOf(const ir::Function& kernel, const Op* loop
   };
   std::optional<uint64_t> iterations = number(1);
   bool counts = number(0) == 0 && number(2) == 1 && iterations;
-  if (!counts || *iterations > static_cast<uint64_t>(kernel.team)) return std::nullopt;
+  if (!counts || *iterations > static_cast<uint64_t>(kernel.workgroup)) return std::nullopt;
   return static_cast<int64_t>(*iterations);
 }
 
@@ -87,29 +87,31 @@ int64_t BytesOf(ir::Type buffer) {
   return bytes;
 }
 
-TeamPlace TeamMemory::InScratch(TeamPlace::Space space, int64_t bytes) {
-  TeamPlace place{space, code_.scratch_bytes};
+WorkgroupPlace WorkgroupLayout::InScratch(WorkgroupPlace::Space space, int64_t bytes) {
+  WorkgroupPlace place{space, code_.scratch_bytes};
   code_.scratch_bytes += Aligned(bytes);
   return place;
 }
 
-TeamPlace TeamMemory::PlaceOf(const ir::Value* buffer) {
-  using Space = TeamPlace::Space;
+WorkgroupPlace WorkgroupLayout::PlaceOf(const ir::Value* buffer) {
+  using Space = WorkgroupPlace::Space;
   ir::Type type = buffer->type();
   const Op* def = buffer->def();
   bool outlives = syncs_ && !(def && def->HasAttr(ir::AttrKey::Brief));
-  if (type->space != ir::Space::Team)
-    return outlives ? InScratch(Space::FarOwn, BytesOf(type) * kernel_.team) : TeamPlace{};
-  bool far = outlives || (def && def->HasAttr(ir::AttrKey::Far));
-  if (far || ir::TeamBytes(type) > near_bytes_) return InScratch(Space::Far, BytesOf(type));
-  near_bytes_ -= ir::TeamBytes(type);
-  return {Space::Near};
+  if (type->space != ir::Space::Workgroup)
+    return outlives ? InScratch(Space::GlobalOwn, BytesOf(type) * kernel_.workgroup)
+                    : WorkgroupPlace{};
+  bool global = outlives || (def && def->HasAttr(ir::AttrKey::Global));
+  if (global || ir::WorkgroupBytes(type) > workgroup_bytes_)
+    return InScratch(Space::Global, BytesOf(type));
+  workgroup_bytes_ -= ir::WorkgroupBytes(type);
+  return {Space::Workgroup};
 }
 
-int64_t TeamMemory::KeptPlace(Scalar scalar) {
+int64_t WorkgroupLayout::KeptPlace(Scalar scalar) {
   constexpr int64_t kLeast = sizeof(int32_t);  // how a bool lives in a register
-  return InScratch(TeamPlace::Space::FarOwn,
-                   std::max<int64_t>(Bytes(scalar), kLeast) * kernel_.team)
+  return InScratch(WorkgroupPlace::Space::GlobalOwn,
+                   std::max<int64_t>(Bytes(scalar), kLeast) * kernel_.workgroup)
       .offset;
 }
 

@@ -1,4 +1,4 @@
-#include "codegen/llvm/team/emitter.h"
+#include "codegen/llvm/workgroup/emitter.h"
 #include "support/check.h"
 
 // Block copies, of one dimension or two. Rows are elements side by side in both memories; where the tensor's are apart each is a row.
@@ -8,7 +8,7 @@ namespace kdl::codegen {
 namespace {
 
 /// How far an element lies in bytes from the one before it along the dimension.
-llvm::Value* StrideBytes(TeamEmitter& emitter, const ir::Value* memory, size_t dimension) {
+llvm::Value* StrideBytes(WorkgroupEmitter& emitter, const ir::Value* memory, size_t dimension) {
   auto bytes = static_cast<uint64_t>(Bytes(memory->type()->scalar));
   llvm::Value* stride = emitter.memories.at(memory).strides[dimension];
   return emitter.builder.CreateMul(stride, emitter.builder.getInt64(bytes));
@@ -17,11 +17,11 @@ llvm::Value* StrideBytes(TeamEmitter& emitter, const ir::Value* memory, size_t d
 struct CopyEnds {
   const ir::Value* tensor;
   const ir::Value* buffer;
-  llvm::Value* far;
-  llvm::Value* near;
+  llvm::Value* global;
+  llvm::Value* workgroup;
 };
 
-BlockCopy MakeCopy(TeamEmitter& emitter, const ir::Op* op, const CopyEnds& ends,
+BlockCopy MakeCopy(WorkgroupEmitter& emitter, const ir::Op* op, const CopyEnds& ends,
                    std::span<ir::Value* const> sizes, bool in) {
   auto& builder = emitter.builder;
   const ir::NumberList along = op->attr<ir::AttrKey::Along>();
@@ -32,22 +32,22 @@ BlockCopy MakeCopy(TeamEmitter& emitter, const ir::Op* op, const CopyEnds& ends,
   bool side_by_side = along.back() + 1 == static_cast<int64_t>(rank);
   KDL_CHECK(side_by_side || along.size() == 1, "rows of a block copy whose elements lie apart");
   bool one_row = side_by_side && along.size() == 1;
-  llvm::Value* near_stride =
+  llvm::Value* workgroup_stride =
       one_row ? builder.getInt64(0) : StrideBytes(emitter, ends.buffer, places - along.size());
-  llvm::Value* far_stride =
+  llvm::Value* global_stride =
       one_row ? builder.getInt64(0)
               : StrideBytes(emitter, ends.tensor, static_cast<size_t>(along.front()));
   return {
-      .to = in ? ends.near : ends.far,
-      .from = in ? ends.far : ends.near,
+      .to = in ? ends.workgroup : ends.global,
+      .from = in ? ends.global : ends.workgroup,
       .row_bytes = side_by_side ? builder.CreateMul(emitter.Get(sizes.back()), element) : element,
       .rows = one_row ? builder.getInt64(1) : emitter.Get(sizes.front()),
-      .to_stride = in ? near_stride : far_stride,
-      .from_stride = in ? far_stride : near_stride};
+      .to_stride = in ? workgroup_stride : global_stride,
+      .from_stride = in ? global_stride : workgroup_stride};
 }
 
 /// Of the part of a buffer that its first index names, or of the whole one.
-llvm::Value* PartBytes(TeamEmitter& emitter, const ir::Value* buffer, bool whole) {
+llvm::Value* PartBytes(WorkgroupEmitter& emitter, const ir::Value* buffer, bool whole) {
   int64_t bytes = BytesOf(buffer->type());
   if (!whole) bytes /= buffer->type()->dims[0]->value;
   return emitter.builder.getInt64(static_cast<uint64_t>(bytes));
@@ -55,14 +55,14 @@ llvm::Value* PartBytes(TeamEmitter& emitter, const ir::Value* buffer, bool whole
 
 }  // namespace
 
-void TeamEmitter::BeginCopy(const BlockCopy&) {
+void WorkgroupEmitter::BeginCopy(const BlockCopy&) {
   KDL_UNREACHABLE("this machine has no block copies");
 }
-void TeamEmitter::AwaitCopies(llvm::Value*, llvm::Value*) {
+void WorkgroupEmitter::AwaitCopies(llvm::Value*, llvm::Value*) {
   KDL_UNREACHABLE("this machine has no block copies");
 }
 
-void EmitCopyIn(TeamEmitter& emitter, ir::Op* op) {
+void EmitCopyIn(WorkgroupEmitter& emitter, ir::Op* op) {
   ir::CopyInOp copy(op);
   CopyEnds ends{copy.tensor(), copy.buffer(),
                 AccessAddress(emitter, op, copy.tensor(), copy.index()),
@@ -70,7 +70,7 @@ void EmitCopyIn(TeamEmitter& emitter, ir::Op* op) {
   emitter.BeginCopy(MakeCopy(emitter, op, ends, copy.sizes(), /*in=*/true));
 }
 
-void EmitCopyOut(TeamEmitter& emitter, ir::Op* op) {
+void EmitCopyOut(WorkgroupEmitter& emitter, ir::Op* op) {
   ir::CopyOutOp copy(op);
   CopyEnds ends{copy.tensor(), copy.buffer(),
                 AccessAddress(emitter, op, copy.tensor(), copy.index()),
@@ -80,16 +80,16 @@ void EmitCopyOut(TeamEmitter& emitter, ir::Op* op) {
                       PartBytes(emitter, copy.buffer(), /*whole=*/true));
 }
 
-void EmitAwaitCopies(TeamEmitter& emitter, ir::Op* op) {
+void EmitAwaitCopies(WorkgroupEmitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   ir::AwaitCopiesOp await(op);
-  llvm::Value* near = emitter.memories.at(await.buffer()).base;
+  llvm::Value* workgroup = emitter.memories.at(await.buffer()).base;
   llvm::Value* bytes = PartBytes(emitter, await.buffer(), await.part().empty());
   if (!await.part().empty()) {
     llvm::Value* offset = builder.CreateMul(emitter.Get(await.part()[0]), bytes);
-    near = builder.CreateGEP(builder.getInt8Ty(), near, offset);
+    workgroup = builder.CreateGEP(builder.getInt8Ty(), workgroup, offset);
   }
-  emitter.AwaitCopies(near, bytes);
+  emitter.AwaitCopies(workgroup, bytes);
 }
 
 // A core of a processor has caches.

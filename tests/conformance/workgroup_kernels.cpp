@@ -1,9 +1,9 @@
 // The suite's kernels for devices whose cores are teams, of one worker here, of which clang makes PTX and code for clusters.
 // KERNEL(NAME, numbers of a launch, each tensor's memory) begins one, BEGIN its body.
 #ifdef __NVPTX__
-#include "conformance/team_kernels_ptx.h"
+#include "conformance/workgroup_kernels_ptx.h"
 #else
-#include "conformance/team_kernels_cluster.h"
+#include "conformance/workgroup_kernels_cluster.h"
 #endif
 #define TENSOR(NAME) char* NAME##_memory
 #define ELEMENTS(T, NAME, AT) T* const NAME = (T*)NAME##_memory + launch[AT]

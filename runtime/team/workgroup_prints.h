@@ -1,4 +1,4 @@
-// What kernels have printed: numbers in a launch's memory, which kdl/team_abi.h describes.
+// What kernels have printed: numbers in a launch's memory, which kdl/workgroup_abi.h describes.
 #pragma once
 
 #include <cstdint>

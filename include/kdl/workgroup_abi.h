@@ -7,14 +7,14 @@
  *   __global const long* launch   the numbers of a launch, 8 bytes each: the cores of the launch; which part between barriers of
  *                                 the launch this call runs, from 0; the number of its first core; bytes in front of what it
  *                                 wants of `shared`; the sizes (kdl_args.dims);
- *                                 then each parameter in order, of a tensor kdl_team_tensor numbers (elements from the
+ *                                 then each parameter in order, of a tensor kdl_workgroup_tensor numbers (elements from the
  *                                 argument's first byte to the tensor's first element; the strides), of a scalar its slot
  *   __global uchar* memory        kdl_variant.scratch_bytes of each core of the call, or, with KDL_VARIANT_SYNC, of the launch, one
  *                                 after the other, aligned to 64
  *   __global uchar* shared        kdl_launch.shared
- *   __global long* record         kdl_team_record numbers, 0 at first: a trap's code, location, index and bound; with
+ *   __global long* record         kdl_workgroup_record numbers, 0 at first: a trap's code, location, index and bound; with
  *                                 KDL_VARIANT_SYNC the last part's number, so far; the trap's core, and its worker there
- *   __global long* prints         the next free number, at first kdl_team_first_print, and how many there are, then what has
+ *   __global long* prints         the next free number, at first kdl_workgroup_first_print, and how many there are, then what has
  *                                 been printed: the numbers that it takes, its location, the core, how many values; of each its
  *                                 element kind, its rank, its sizes, its elements. What finds no room only counts as taken:
  *                                 zeros stay there, and nothing follows
@@ -29,10 +29,10 @@
  *   numbers stands for each map whether it is one: memory that is not aligned has none */
 #pragma once
 
-enum kdl_team_numbers {
-  kdl_team_header = 4,      /* numbers before the sizes */
-  kdl_team_tensor = 9,      /* numbers of a tensor */
-  kdl_team_record = 7,      /* numbers of the record */
-  kdl_team_first_print = 2, /* where the first print stands */
-  kdl_team_print = 4        /* numbers of a print before its values */
+enum kdl_workgroup_numbers {
+  kdl_workgroup_header = 4,      /* numbers before the sizes */
+  kdl_workgroup_tensor = 9,      /* numbers of a tensor */
+  kdl_workgroup_record = 7,      /* numbers of the record */
+  kdl_workgroup_first_print = 2, /* where the first print stands */
+  kdl_workgroup_print = 4        /* numbers of a print before its values */
 };

@@ -1,4 +1,4 @@
-// The suite's tables for devices whose kernels are found in a text (kdl/team_abi.h).
+// The suite's tables for devices whose kernels are found in a text (kdl/workgroup_abi.h).
 #pragma once
 
 #include <deque>
@@ -10,14 +10,14 @@
 namespace kdl::conformance {
 
 // An image of the host's kernels but for the code, which a text has under the variants' symbols.
-struct TeamImage {
+struct WorkgroupImage {
   std::string text;
   std::deque<std::string> symbols;
   std::deque<std::vector<kdl_variant>> variants;
   std::vector<kdl_kernel> kernels;
   kdl_image image;
 
-  TeamImage(const char* kind, std::string its_text)
+  WorkgroupImage(const char* kind, std::string its_text)
       : text(std::move(its_text)), image(*kImages[0]) {
     for (int k = 0; k < image.kernel_count; ++k) Add(image.kernels[k]);
     image.kind = kind;

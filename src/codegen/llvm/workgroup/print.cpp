@@ -1,11 +1,11 @@
 #include <vector>
 
-#include "codegen/llvm/team/emitter.h"
+#include "codegen/llvm/workgroup/emitter.h"
 #include "ir/views.h"
-#include "kdl/team_abi.h"
+#include "kdl/workgroup_abi.h"
 #include "support/scalar.h"
 
-// What kernels print goes to a buffer that the host reads when the launch has ended: `include/kdl/team_abi.h` says how.
+// What kernels print goes to a buffer that the host reads when the launch has ended: `include/kdl/workgroup_abi.h` says how.
 
 namespace kdl::codegen {
 
@@ -17,7 +17,7 @@ struct Printed {
   std::vector<llvm::Value*> sizes;
 };
 
-std::vector<Printed> PrintedBy(TeamEmitter& emitter, const ir::Op* op) {
+std::vector<Printed> PrintedBy(WorkgroupEmitter& emitter, const ir::Op* op) {
   std::vector<Printed> all;
   auto sizes = op->Segment(ir::PrintOp::at_sizes);
   size_t next = 0;
@@ -32,7 +32,7 @@ std::vector<Printed> PrintedBy(TeamEmitter& emitter, const ir::Op* op) {
 /// Writes numbers one after the other.
 class Writer {
  public:
-  Writer(TeamEmitter& emitter, const std::vector<Printed>& all)
+  Writer(WorkgroupEmitter& emitter, const std::vector<Printed>& all)
       : emitter_(emitter), b_(emitter.builder) {
     for (const Printed& printed : all) Count(printed);
   }
@@ -107,15 +107,15 @@ class Writer {
     next_ = at;
   }
 
-  TeamEmitter& emitter_;
+  WorkgroupEmitter& emitter_;
   llvm::IRBuilder<>& b_;
-  llvm::Value* count_ = b_.getInt64(kdl_team_print);
+  llvm::Value* count_ = b_.getInt64(kdl_workgroup_print);
   llvm::Value* next_ = nullptr;
 };
 
 }  // namespace
 
-void EmitTeamPrint(TeamEmitter& emitter, ir::Op* op) {
+void EmitWorkgroupPrint(WorkgroupEmitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   std::vector<Printed> all = PrintedBy(emitter, op);
   Writer writer(emitter, all);

@@ -17,12 +17,12 @@ struct BlockFacts {
 
 /// The memory of a kernel's tiles as it is expanded, and the points of their blocks as workers are given them. A point's place
 /// along an axis is its distance from the block's start.
-class TeamTiles {
+class WorkgroupTiles {
  public:
   using Values = passes::Values;
   using Body = std::function<void(const Values& place)>;
 
-  TeamTiles(ir::Builder& b, ir::Function& kernel, TileBuffers tile_buffers)
+  WorkgroupTiles(ir::Builder& b, ir::Function& kernel, TileBuffers tile_buffers)
       : b_(b), kernel_(kernel), tile_buffers_(std::move(tile_buffers)) {}
 
   // -- Blocks
@@ -40,7 +40,7 @@ class TeamTiles {
   ir::Value* BufferOf(const ir::Value* tile) const { return buffers_.at(tile); }
   ir::Value* NewBuffer(const ir::Value* tile, Name name);
   /// The bytes of the team's memory that the tile's buffer takes; of one in registers 0.
-  int64_t TeamBytes(const ir::Value* tile);
+  int64_t WorkgroupBytes(const ir::Value* tile);
   bool IsInRegisters(const ir::Value* tile) const { return tile_buffers_.IsInRegisters(tile); }
   bool IsFactor(const ir::Value* tile) const { return tile_buffers_.IsFactor(tile); }
   bool LiesInPanels(const ir::Value* tile) const { return tile_buffers_.LiesInPanels(tile); }
@@ -74,20 +74,20 @@ class TeamTiles {
   /// Gives the axes' points to the workers, one after the other.
   void Distribute(const ir::Op* at, const ir::AxisList& axes, const Body& body);
   /// The same of so many points at a time that are side by side along the last axis, of which the block has whole parts.
-  void DistributeSide(const ir::Op* at, const ir::AxisList& axes, int64_t workers, int64_t count,
+  void DistributeSide(const ir::Op* at, const ir::AxisList& axes, int64_t threads, int64_t count,
                       const Body& body);
   /// As Distribute; where the blocks are whole, several of each worker's are taken `together`.
-  void DistributeTogether(const ir::Op* at, const ir::AxisList& axes, int64_t workers,
+  void DistributeTogether(const ir::Op* at, const ir::AxisList& axes, int64_t threads,
                           const std::function<void(const std::vector<Values>& places)>& together,
                           const Body& body);
   int64_t Extent(ir::AxisId axis) const { return kernel_.axis(axis).extent->value; }
   /// How many points of whole blocks each worker has; 0: not all have as many.
-  int64_t EachOf(const ir::AxisList& axes, int64_t workers) const;
+  int64_t EachOf(const ir::AxisList& axes, int64_t threads) const;
   /// Gives each worker its points by a map, written out one by one; where it is `harmless` also those after the blocks' ends.
   void DistributeByMap(const ir::Op* at, const ir::AxisList& axes, const AxisMap& map,
                        bool harmless, const Body& body);
   /// The worker's first place along an axis.
-  ir::Value* FirstPlace(ir::Value* worker, const ir::AxisDigits& digits, int64_t workers);
+  ir::Value* FirstPlace(ir::Value* thread, const ir::AxisDigits& digits, int64_t threads);
   /// Its place number `held`.
   ir::Value* HeldPlace(ir::Value* first, const ir::AxisDigits& digits, int64_t held);
   /// The worker is at its points of these numbers: what it loads and stores of registers are those.
@@ -104,7 +104,7 @@ class TeamTiles {
                int64_t side = 1, bool guards_first = false);
   /// Parts of `count` points, of which `inner` make all axes but the first.
   struct Rows {
-    int64_t workers;
+    int64_t threads;
     int64_t inner;
     int64_t count;
   };

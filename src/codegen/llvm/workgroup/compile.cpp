@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "codegen/llvm/optimize/optimize.h"
-#include "codegen/llvm/team/emitter.h"
+#include "codegen/llvm/workgroup/emitter.h"
 #include "support/check.h"
 
 namespace kdl::codegen {
@@ -42,20 +42,21 @@ Status CheckLayout(const std::string& layout) {
 
 }  // namespace
 
-Result<CompiledModule> CompileTeams(const KernelSource& source, const TeamMachine& team,
-                                    const CompileOptions& options) {
+Result<CompiledModule> CompileWorkgroups(const KernelSource& source,
+                                         const WorkgroupMachine& workgroup,
+                                         const CompileOptions& options) {
   std::optional<Backend> backend;
-  if (team.layout.empty()) {
+  if (workgroup.layout.empty()) {
     Result<Backend> made = Backend::Create(*source.processor, options.opt_level);
     if (!made) return made.failure();
     backend = std::move(*made);
-  } else if (Status checked = CheckLayout(team.layout); !checked) {
+  } else if (Status checked = CheckLayout(workgroup.layout); !checked) {
     return checked.failure();
   }
   const std::string name = source.module->name.str();
   llvm::LLVMContext context;
   auto module = backend ? backend->machine().MakeModule(context, name)
-                        : ForeignModule(context, name, source.processor->triple, team.layout);
+                        : ForeignModule(context, name, source.processor->triple, workgroup.layout);
   AbiTypes abi(context);
   CompiledModule compiled;
   compiled.kind = options.kind;
@@ -65,24 +66,24 @@ Result<CompiledModule> CompileTeams(const KernelSource& source, const TeamMachin
     code.kernel = kernel;
     code.level = source.processor->level;
     code.steps = source.processor->steps;
-    code.entry = TeamEntry(*kernel, compiled.kernels.size());
+    code.entry = WorkgroupEntry(*kernel, compiled.kernels.size());
     DoingScope doing(fmt::format("making LLVM IR of kernel {}", kernel->name.text()));
-    team.emit(*module, abi, *kernel, source.module->context().names, code);
+    workgroup.emit(*module, abi, *kernel, source.module->context().names, code);
   }
-  team.finish(*module, compiled);
+  workgroup.finish(*module, compiled);
   Verify(*module);
   DoingScope doing(fmt::format("compiling module {} with LLVM", name));
   // Who assembles a text hoists, too, and knows how many registers there are.
   Optimize(backend ? &backend->machine() : nullptr, options.opt_level, *module, compiled.kernels,
-           team.file == FileType::Assembly ? Invariants::Leave : Invariants::Hoist,
-           team.has_vectors ? Vectors::Found : Vectors::AsWritten);
-  team.write_out(*module);
+           workgroup.file == FileType::Assembly ? Invariants::Leave : Invariants::Hoist,
+           workgroup.has_vectors ? Vectors::Found : Vectors::AsWritten);
+  workgroup.write_out(*module);
   CheckComplete(*module);
   if (options.llvm_ir) compiled.llvm_ir = Print(*module);
   // Emission changes the module.
-  if (options.assembly && backend && team.file == FileType::Object)
+  if (options.assembly && backend && workgroup.file == FileType::Object)
     compiled.assembly = backend->machine().Emit(*llvm::CloneModule(*module), FileType::Assembly);
-  compiled.payload = backend ? backend->machine().Emit(*module, team.file) : Print(*module);
+  compiled.payload = backend ? backend->machine().Emit(*module, workgroup.file) : Print(*module);
   return compiled;
 }
 

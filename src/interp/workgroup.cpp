@@ -1,4 +1,4 @@
-#include "interp/team.h"
+#include "interp/workgroup.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 namespace kdl::interp {
 
-Buffer& Team::Memory(const ir::Value* buffer, size_t elements) {
+Buffer& Workgroup::Memory(const ir::Value* buffer, size_t elements) {
   auto [known, is_new] = memories_.try_emplace(buffer);
   Shared& shared = known->second;
   if (is_new) {
@@ -18,23 +18,23 @@ Buffer& Team::Memory(const ir::Value* buffer, size_t elements) {
   return shared.buffer;
 }
 
-bool Team::TouchBuffer(Core& core, const Instruction& instruction, const ir::Value* buffer,
-                       int64_t offset, TouchKind kind) {
+bool Workgroup::TouchBuffer(Core& core, const Instruction& instruction, const ir::Value* buffer,
+                            int64_t offset, TouchKind kind) {
   Shared& shared = memories_.at(buffer);
   if (shared.coming.contains(offset))
     return Stop(core, instruction, "touches what a block copy has not brought yet");
   if (buffer->def()->HasAttr(ir::AttrKey::MbarrierOrdered)) {
     int64_t slots = buffer->type()->dims[0]->value;
-    TeamMbarriers::SlotId slot = {buffer, offset / (std::ssize(shared.marks) / slots)};
-    std::string fault = kind == TouchKind::Read ? mbarriers_.Read(core.facts.worker, slot)
-                                                : mbarriers_.Write(core.facts.worker, slot);
+    WorkgroupMbarriers::SlotId slot = {buffer, offset / (std::ssize(shared.marks) / slots)};
+    std::string fault = kind == TouchKind::Read ? mbarriers_.Read(core.facts.thread, slot)
+                                                : mbarriers_.Write(core.facts.thread, slot);
     bool unwritten = kind == TouchKind::Read && !shared.buffer.defined[static_cast<size_t>(offset)];
     if (fault.empty() && unwritten) fault = "reads what nobody has written yet";
     return fault.empty() || Stop(core, instruction, fault);
   }
   if (buffer->def()->HasAttr(ir::AttrKey::Swizzle) && !TouchPanels(core, instruction, buffer, kind))
     return false;
-  if (workers_ == 1) return true;
+  if (threads_ == 1) return true;
   auto element = static_cast<size_t>(offset);
   if (kind == TouchKind::Read && !shared.buffer.defined[element])
     return Stop(core, instruction, "reads what nobody has written yet, with no barrier between");
@@ -42,32 +42,32 @@ bool Team::TouchBuffer(Core& core, const Instruction& instruction, const ir::Val
 }
 
 /// What steps read by themselves workers have to show, and steps are to be awaited before somebody changes it.
-bool Team::TouchPanels(Core& core, const Instruction& instruction, const ir::Value* buffer,
-                       TouchKind kind) {
-  TeamMbarriers::SlotId all = {buffer, 0};
+bool Workgroup::TouchPanels(Core& core, const Instruction& instruction, const ir::Value* buffer,
+                            TouchKind kind) {
+  WorkgroupMbarriers::SlotId all = {buffer, 0};
   std::string fault;
-  if (kind != TouchKind::Read) fault = mbarriers_.Write(core.facts.worker, all);
+  if (kind != TouchKind::Read) fault = mbarriers_.Write(core.facts.thread, all);
   if (kind == TouchKind::Read && instruction.op->kind() == ir::OpKind::Mma)
-    fault = mbarriers_.Read(core.facts.worker, all);
+    fault = mbarriers_.Read(core.facts.thread, all);
   return fault.empty() || Stop(core, instruction, fault);
 }
 
-bool Team::TouchTensor(Core& core, const Instruction& instruction, const std::byte* address,
-                       TouchKind kind) {
+bool Workgroup::TouchTensor(Core& core, const Instruction& instruction, const std::byte* address,
+                            TouchKind kind) {
   if (kind != TouchKind::Read && sources_.contains(address))
     return Stop(core, instruction, "changes what a block copy has not read yet");
-  return workers_ == 1 || Touch(core, instruction, tensors_[address], kind);
+  return threads_ == 1 || Touch(core, instruction, tensors_[address], kind);
 }
 
-void Team::BeginCopy(Core& core, const Instruction& instruction, const ir::Value* buffer,
-                     int64_t offset, const std::byte* from) {
+void Workgroup::BeginCopy(Core& core, const Instruction& instruction, const ir::Value* buffer,
+                          int64_t offset, const std::byte* from) {
   if (!TouchBuffer(core, instruction, buffer, offset, TouchKind::Write)) return;
   memories_.at(buffer).coming.emplace(offset, from);
   sources_.insert(from);
 }
 
-void Team::AwaitCopies(Core& core, const Instruction& instruction, const ir::Value* buffer,
-                       int64_t first, int64_t end) {
+void Workgroup::AwaitCopies(Core& core, const Instruction& instruction, const ir::Value* buffer,
+                            int64_t first, int64_t end) {
   Shared& shared = memories_.at(buffer);
   while (core.state == MachineState::Running) {
     auto next = shared.coming.lower_bound(first);
@@ -80,25 +80,25 @@ void Team::AwaitCopies(Core& core, const Instruction& instruction, const ir::Val
   }
 }
 
-bool Team::Stop(Core& core, const Instruction& instruction, const std::string& what) const {
+bool Workgroup::Stop(Core& core, const Instruction& instruction, const std::string& what) const {
   Trap trap{
       KDL_TRAP_SIZES,
       instruction.op,
       -1,
       0,
       0,
-      fmt::format("'{}': worker {} {}", QuotedText(*instruction.op), core.facts.worker, what)};
+      fmt::format("'{}': worker {} {}", QuotedText(*instruction.op), core.facts.thread, what)};
   trap.finding = FindingKind::Race;
   core.Stop(trap);
   return false;
 }
 
-bool Team::Touch(Core& core, const Instruction& instruction, Mark& mark, TouchKind kind) {
-  int64_t worker = core.facts.worker;
+bool Workgroup::Touch(Core& core, const Instruction& instruction, Mark& mark, TouchKind kind) {
+  int64_t thread = core.facts.thread;
   if (mark.interval != interval_) mark = {interval_, kNobody, kNobody, kNobody};
   bool reads = kind == TouchKind::Read;
   bool updates = kind == TouchKind::Atomic;
-  auto collides = [&](int64_t other) { return other != kNobody && other != worker; };
+  auto collides = [&](int64_t other) { return other != kNobody && other != thread; };
   auto race = [&](int64_t other, std::string_view what) {
     std::string who = other == kSeveral ? "several workers" : fmt::format("worker {}", other);
     return Stop(core, instruction,
@@ -108,7 +108,7 @@ bool Team::Touch(Core& core, const Instruction& instruction, Mark& mark, TouchKi
   if (!reads && collides(mark.reader)) return race(mark.reader, "read");
   if (!updates && collides(mark.updater)) return race(mark.updater, "updated");
   int64_t& touched = reads ? mark.reader : updates ? mark.updater : mark.writer;
-  touched = touched == kNobody || touched == worker ? worker : kSeveral;
+  touched = touched == kNobody || touched == thread ? thread : kSeveral;
   return true;
 }
 

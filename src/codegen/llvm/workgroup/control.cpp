@@ -2,7 +2,7 @@
 #include <optional>
 #include <utility>
 
-#include "codegen/llvm/team/emitter.h"
+#include "codegen/llvm/workgroup/emitter.h"
 #include "ir/attr.h"
 #include "ir/views.h"
 #include "kdl/kernel_abi.h"
@@ -23,7 +23,7 @@ constexpr uint64_t kPart = 1;      // the number of the launch's that says which
 constexpr uint64_t kLastPart = 4;  // the record's number that says which parts there are
 constexpr uint64_t kTrapNumbers[] = {1, 2, 3, 5, 6};  // and those that follow a trap's code
 
-llvm::Value* RecordNumber(TeamEmitter& emitter, uint64_t at) {
+llvm::Value* RecordNumber(WorkgroupEmitter& emitter, uint64_t at) {
   auto& builder = emitter.builder;
   return builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), emitter.record, at);
 }
@@ -35,21 +35,21 @@ bool Holds(const ir::Op* loop, OpKind kind) {
 }
 
 /// Where each worker keeps a number from one part to the next.
-llvm::Value* KeptPlace(TeamEmitter& emitter, Scalar scalar) {
+llvm::Value* KeptPlace(WorkgroupEmitter& emitter, Scalar scalar) {
   auto& builder = emitter.builder;
   auto offset = static_cast<uint64_t>(emitter.places->KeptPlace(scalar));
   llvm::Value* first =
       builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), emitter.scratch, offset);
-  return builder.CreateGEP(MemoryType(emitter.context(), scalar), first, emitter.worker, "kept");
+  return builder.CreateGEP(MemoryType(emitter.context(), scalar), first, emitter.thread, "kept");
 }
 
-llvm::Value* LoadKept(TeamEmitter& emitter, llvm::Value* place, Scalar scalar) {
+llvm::Value* LoadKept(WorkgroupEmitter& emitter, llvm::Value* place, Scalar scalar) {
   auto& builder = emitter.builder;
   llvm::Value* value = builder.CreateLoad(MemoryType(emitter.context(), scalar), place);
   return scalar == Scalar::Bool ? builder.CreateICmpNE(value, builder.getInt8(0)) : value;
 }
 
-void StoreKept(TeamEmitter& emitter, llvm::Value* place, llvm::Value* value) {
+void StoreKept(WorkgroupEmitter& emitter, llvm::Value* place, llvm::Value* value) {
   auto& builder = emitter.builder;
   if (value->getType()->isIntegerTy(1)) value = builder.CreateZExt(value, builder.getInt8Ty());
   builder.CreateStore(value, place);
@@ -57,14 +57,14 @@ void StoreKept(TeamEmitter& emitter, llvm::Value* place, llvm::Value* value) {
 
 }  // namespace
 
-llvm::BasicBlock* NewBlock(TeamEmitter& emitter, const char* name) {
+llvm::BasicBlock* NewBlock(WorkgroupEmitter& emitter, const char* name) {
   return llvm::BasicBlock::Create(emitter.context(), name, emitter.function);
 }
 
 bool MayTrapAlone(const ir::Function& kernel) {
   bool may = false;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
-    if (!op->HasAttr(ir::AttrKey::Team)) return;
+    if (!op->HasAttr(ir::AttrKey::Threads)) return;
     ir::Walk(op->region(), [&](const ir::Op* inner) { may |= MayTrap(inner); });
   });
   return may;
@@ -103,10 +103,10 @@ bool IsShortNumber(const ir::Value* number, int64_t times = 1) {
 }
 
 /// Whether the loop's turns are numbered from 0 on by what 31 bits hold, and all workers' next ones.
-bool IsShort(const TeamEmitter& emitter, const ir::Op* op) {
+bool IsShort(const WorkgroupEmitter& emitter, const ir::Op* op) {
   ir::LoopOp loop(const_cast<ir::Op*>(op));
   return KnownNumber(loop.lo()) == 0 && KnownNumber(loop.step()) == 1 &&
-         emitter.kernel.team <= kShort && IsShortNumber(loop.hi()) && !emitter.keeps_blocks;
+         emitter.kernel.workgroup <= kShort && IsShortNumber(loop.hi()) && !emitter.keeps_blocks;
 }
 
 /// How a loop's turns are counted. Numbers that are known to be short are so while they are computed with: addresses take fewer
@@ -122,15 +122,15 @@ struct ShareCounter {
   }
 };
 
-ShareCounter ShareCounterOf(TeamEmitter& emitter, const ir::Op* op) {
+ShareCounter ShareCounterOf(WorkgroupEmitter& emitter, const ir::Op* op) {
   auto& builder = emitter.builder;
   ir::LoopOp loop(const_cast<ir::Op*>(op));
   llvm::Value* step = emitter.Get(loop.step());
   llvm::Value* hi = emitter.Get(loop.hi());
-  llvm::Value* workers = builder.getInt64(static_cast<uint64_t>(emitter.kernel.team));
+  llvm::Value* threads = builder.getInt64(static_cast<uint64_t>(emitter.kernel.workgroup));
   llvm::Value* first =
-      builder.CreateAdd(emitter.Get(loop.lo()), builder.CreateMul(emitter.worker, step), "first");
-  ShareCounter counter{builder.getInt64Ty(), first, builder.CreateMul(step, workers), hi};
+      builder.CreateAdd(emitter.Get(loop.lo()), builder.CreateMul(emitter.thread, step), "first");
+  ShareCounter counter{builder.getInt64Ty(), first, builder.CreateMul(step, threads), hi};
   if (!IsShort(emitter, op)) return counter;
   counter.type = builder.getInt32Ty();
   counter.hi = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, hi, builder.getInt64(0));
@@ -140,7 +140,7 @@ ShareCounter ShareCounterOf(TeamEmitter& emitter, const ir::Op* op) {
 }
 
 /// Of an address what is the block's is one thing, what is the turn's another.
-void EmitShare(TeamEmitter& emitter, ir::Op* op, llvm::BasicBlock* iteration) {
+void EmitShare(WorkgroupEmitter& emitter, ir::Op* op, llvm::BasicBlock* iteration) {
   if (emitter.keeps_blocks) iteration = nullptr;
   llvm::BasicBlock* around = std::exchange(emitter.iteration, iteration);
   ++emitter.loop_depth;
@@ -151,7 +151,7 @@ void EmitShare(TeamEmitter& emitter, ir::Op* op, llvm::BasicBlock* iteration) {
 
 }  // namespace
 
-void EmitTeamLoop(TeamEmitter& emitter, ir::Op* op) {
+void EmitWorkgroupLoop(WorkgroupEmitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   llvm::BasicBlock* body = NewBlock(emitter, "share");
   llvm::BasicBlock* done = NewBlock(emitter, "shared");
@@ -169,9 +169,9 @@ void EmitTeamLoop(TeamEmitter& emitter, ir::Op* op) {
   if (loops) index->addIncoming(counter.first, before);
   emitter.Set(op->region()->param(0), counter.Number(builder, loops ? index : counter.first));
   TrapExit uniform = std::exchange(emitter.trap_exit, {});
-  emitter.in_team = true;
+  emitter.in_workgroup = true;
   EmitShare(emitter, op, loops ? body : nullptr);
-  emitter.in_team = false;
+  emitter.in_workgroup = false;
   if (loops) {
     llvm::Value* next = builder.CreateAdd(index, counter.stride, "next");
     index->addIncoming(next, builder.GetInsertBlock());
@@ -179,13 +179,13 @@ void EmitTeamLoop(TeamEmitter& emitter, ir::Op* op) {
   } else {
     builder.CreateBr(done);
   }
-  FinishTeamTraps(emitter, emitter.live ? done : nullptr);
+  FinishWorkgroupTraps(emitter, emitter.live ? done : nullptr);
   emitter.trap_exit = uniform;
   builder.SetInsertPoint(done);
 }
 
 /// What a part leaves for the next one lies in memory; all workers say which part follows, and have the same to say.
-void EmitParts(TeamEmitter& emitter, ir::Op* op) {
+void EmitParts(WorkgroupEmitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   const ir::Region* region = op->region();
   llvm::Value* part = LaunchNumber(emitter, kPart, "part");
@@ -230,7 +230,7 @@ void EmitParts(TeamEmitter& emitter, ir::Op* op) {
   }
 }
 
-void EmitTeamBarrier(TeamEmitter& emitter) {
+void EmitWorkgroupBarrier(WorkgroupEmitter& emitter) {
   auto& builder = emitter.builder;
   if (!emitter.live) {
     emitter.Wait();
@@ -247,7 +247,7 @@ void EmitTeamBarrier(TeamEmitter& emitter) {
   builder.SetInsertPoint(go_on);
 }
 
-void FinishTeamTraps(TeamEmitter& emitter, llvm::BasicBlock* then) {
+void FinishWorkgroupTraps(WorkgroupEmitter& emitter, llvm::BasicBlock* then) {
   TrapExit& exit = emitter.trap_exit;
   if (!exit.block) return;
   auto& builder = emitter.builder;
@@ -261,7 +261,7 @@ void FinishTeamTraps(TeamEmitter& emitter, llvm::BasicBlock* then) {
   builder.CreateCondBr(builder.CreateExtractValue(exchanged, 1), tell, told);
   builder.SetInsertPoint(tell);
   llvm::Value* location = builder.CreateZExt(exit.location, builder.getInt64Ty());
-  llvm::Value* numbers[] = {location, exit.index, exit.bound, emitter.core_id, emitter.worker};
+  llvm::Value* numbers[] = {location, exit.index, exit.bound, emitter.core_id, emitter.thread};
   for (size_t i = 0; i < std::size(numbers); ++i)
     builder.CreateStore(numbers[i], RecordNumber(emitter, kTrapNumbers[i]));
   builder.CreateBr(told);
@@ -270,23 +270,27 @@ void FinishTeamTraps(TeamEmitter& emitter, llvm::BasicBlock* then) {
   exit = {};
 }
 
-void TeamEmitter::EmitMma(ir::Op*) { KDL_UNREACHABLE("no units of matrices here"); }
-void TeamEmitter::EmitAsyncCopy(ir::Op*) { KDL_UNREACHABLE("no copies that are awaited here"); }
-void TeamEmitter::EmitAsyncCopyCommit() { KDL_UNREACHABLE("no copies that are awaited here"); }
-void TeamEmitter::EmitAsyncCopyWait(ir::Op*) { KDL_UNREACHABLE("no copies that are awaited here"); }
+void WorkgroupEmitter::EmitMma(ir::Op*) { KDL_UNREACHABLE("no units of matrices here"); }
+void WorkgroupEmitter::EmitAsyncCopy(ir::Op*) {
+  KDL_UNREACHABLE("no copies that are awaited here");
+}
+void WorkgroupEmitter::EmitAsyncCopyCommit() { KDL_UNREACHABLE("no copies that are awaited here"); }
+void WorkgroupEmitter::EmitAsyncCopyWait(ir::Op*) {
+  KDL_UNREACHABLE("no copies that are awaited here");
+}
 
-bool TeamEmitter::EmitOwn(ir::Op* op) {
+bool WorkgroupEmitter::EmitOwn(ir::Op* op) {
   switch (op->kind()) {
     case OpKind::Loop:
-      if (!op->HasAttr(ir::AttrKey::Team)) return false;
-      EmitTeamLoop(*this, op);
+      if (!op->HasAttr(ir::AttrKey::Threads)) return false;
+      EmitWorkgroupLoop(*this, op);
       return true;
     case OpKind::While:
-      if (in_team || !IsOfParts(op)) return false;
+      if (in_workgroup || !IsOfParts(op)) return false;
       EmitParts(*this, op);
       return true;
     case OpKind::Barrier:
-      EmitTeamBarrier(*this);
+      EmitWorkgroupBarrier(*this);
       return true;
     case OpKind::Update:
       EmitAtomicUpdate(*this, op);
@@ -304,7 +308,7 @@ bool TeamEmitter::EmitOwn(ir::Op* op) {
       EmitAsyncCopyWait(op);
       return true;
     case OpKind::Print:
-      EmitTeamPrint(*this, op);
+      EmitWorkgroupPrint(*this, op);
       return true;
     case OpKind::CopyIn:
       EmitCopyIn(*this, op);

@@ -1,12 +1,12 @@
-#include "team/team_launch.h"
+#include "team/workgroup_launch.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "core/trap.h"
 #include "core/view.h"
-#include "kdl/team_abi.h"
-#include "team/team_prints.h"
+#include "kdl/workgroup_abi.h"
+#include "team/workgroup_prints.h"
 
 namespace kdl::runtime {
 
@@ -15,7 +15,7 @@ namespace {
 // Memory for the time of a launch.
 class Temporary {
  public:
-  explicit Temporary(TeamDriver& driver) : driver_(driver) {}
+  explicit Temporary(WorkgroupDriver& driver) : driver_(driver) {}
   ~Temporary() {
     if (memory_ != nullptr) driver_.Release(memory_);
   }
@@ -32,14 +32,14 @@ class Temporary {
   void* memory() const { return memory_; }
 
  private:
-  TeamDriver& driver_;
+  WorkgroupDriver& driver_;
   void* memory_ = nullptr;
 };
 
 // A launch as it is under way.
-class TeamLaunch {
+class WorkgroupLaunch {
  public:
-  TeamLaunch(TeamDriver& driver, const kdl_launch_request& request)
+  WorkgroupLaunch(WorkgroupDriver& driver, const kdl_launch_request& request)
       : driver_(driver), request_(request) {}
 
   Error Run();
@@ -54,34 +54,34 @@ class TeamLaunch {
   Error Part(std::int64_t part);
   Error Show();
 
-  TeamDriver& driver_;
+  WorkgroupDriver& driver_;
   const kdl_launch_request& request_;
   std::vector<std::int64_t> numbers_;
   std::vector<void*> memories_;
   Temporary scratch_{driver_};
   Temporary record_{driver_};
   Temporary prints_{driver_};  // where the kernel prints
-  std::int64_t told_[kdl_team_record] = {};
+  std::int64_t told_[kdl_workgroup_record] = {};
 };
 
 // Whose scratch lies side by side: those of a call, of which it is no more than the driver likes, or, where it outlives a call,
 // all cores.
-std::int64_t TeamLaunch::CoresWithScratch() const {
+std::int64_t WorkgroupLaunch::CoresWithScratch() const {
   if (syncs()) return request_.busy_cores;
   const std::int64_t bytes = std::max<std::int64_t>(request_.variant->scratch_bytes, 1);
   return std::clamp<std::int64_t>(driver_.most_scratch() / bytes, 1, request_.busy_cores);
 }
 
 // Of a call: drivers count them in 32 bits.
-std::int64_t TeamLaunch::CoresAtOnce() const {
+std::int64_t WorkgroupLaunch::CoresAtOnce() const {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   return std::min(CoresWithScratch(), kMost);
 }
 
-// As team_abi.h has them; and the tensors' memories, after those that every kernel has.
-void TeamLaunch::CollectNumbers() {
+// As workgroup_abi.h has them; and the tensors' memories, after those that every kernel has.
+void WorkgroupLaunch::CollectNumbers() {
   const kdl_variant& variant = *request_.variant;
-  const TeamPlace shared = driver_.PlaceOf(request_.shared);
+  const WorkgroupPlace shared = driver_.PlaceOf(request_.shared);
   memories_ = {scratch_.memory(), shared.memory, record_.memory(), prints_.memory()};
   numbers_ = {request_.core_num, 0, 0, shared.offset};
   numbers_.insert(numbers_.end(), request_.args->dims, request_.args->dims + variant.dim_count);
@@ -93,7 +93,7 @@ void TeamLaunch::CollectNumbers() {
       continue;
     }
     const kdl_tensor& view = request_.args->tensors[tensor++];
-    const TeamPlace place = driver_.PlaceOf(view.data);
+    const WorkgroupPlace place = driver_.PlaceOf(view.data);
     memories_.push_back(place.memory);
     numbers_.push_back(place.offset / static_cast<std::int64_t>(ElementBytes(view)));
     numbers_.insert(numbers_.end(), view.stride, view.stride + KDL_MAX_RANK);
@@ -103,7 +103,7 @@ void TeamLaunch::CollectNumbers() {
 }
 
 // What a core needs is little: it is their number that may be too large.
-Error TeamLaunch::TakeScratch() {
+Error WorkgroupLaunch::TakeScratch() {
   const std::int64_t bytes = request_.variant->scratch_bytes;
   const std::int64_t cores = CoresWithScratch();
   constexpr std::int64_t kMost = INT64_MAX / 2;
@@ -116,12 +116,12 @@ Error TeamLaunch::TakeScratch() {
                   std::move(error));
 }
 
-Error TeamLaunch::Prepare() {
+Error WorkgroupLaunch::Prepare() {
   KDL_RETURN_IF_ERROR(TakeScratch());
-  KDL_RETURN_IF_ERROR(record_.Make(std::vector<std::int64_t>(kdl_team_record, 0)));
+  KDL_RETURN_IF_ERROR(record_.Make(std::vector<std::int64_t>(kdl_workgroup_record, 0)));
   if (Prints(*request_.variant)) {
     std::vector<std::int64_t> empty(kPrintNumbers, 0);
-    empty[0] = kdl_team_first_print;
+    empty[0] = kdl_workgroup_first_print;
     empty[1] = kPrintNumbers;
     KDL_RETURN_IF_ERROR(prints_.Make(empty));
   }
@@ -130,7 +130,7 @@ Error TeamLaunch::Prepare() {
 }
 
 // All cores, from barrier to barrier of the launch.
-Error TeamLaunch::Part(std::int64_t part) {
+Error WorkgroupLaunch::Part(std::int64_t part) {
   numbers_[1] = part;
   const std::int64_t at_once = CoresAtOnce();
   for (std::int64_t core = 0; core < request_.busy_cores; core += at_once) {
@@ -142,7 +142,7 @@ Error TeamLaunch::Part(std::int64_t part) {
 }
 
 // What all parts have printed.
-Error TeamLaunch::Show() {
+Error WorkgroupLaunch::Show() {
   if (prints_.memory() == nullptr) return nullptr;
   std::int64_t taken = 0;
   KDL_RETURN_IF_ERROR(driver_.Read({&taken, 1}, prints_.memory()));
@@ -151,7 +151,7 @@ Error TeamLaunch::Show() {
   return ShowPrints(request_, printed, taken);
 }
 
-Error TeamLaunch::Run() {
+Error WorkgroupLaunch::Run() {
   KDL_RETURN_IF_ERROR(Prepare());
   for (std::int64_t part = 0; part <= told_[4]; ++part) {
     KDL_RETURN_IF_ERROR(Part(part));
@@ -170,10 +170,10 @@ Error TeamLaunch::Run() {
 
 }  // namespace
 
-std::string TeamDriver::WhoIs(std::int64_t, std::int64_t, std::int64_t) { return ""; }
+std::string WorkgroupDriver::WhoIs(std::int64_t, std::int64_t, std::int64_t) { return ""; }
 
-Error RunTeamLaunch(TeamDriver& driver, const kdl_launch_request& request) {
-  return TeamLaunch(driver, request).Run();
+Error RunWorkgroupLaunch(WorkgroupDriver& driver, const kdl_launch_request& request) {
+  return WorkgroupLaunch(driver, request).Run();
 }
 
 }  // namespace kdl::runtime

@@ -1,4 +1,4 @@
-#include "targets/simt/tiles/team_tiles.h"
+#include "targets/simt/tiles/workgroup_tiles.h"
 
 #include <algorithm>
 #include <utility>
@@ -28,16 +28,16 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 using passes::MakeIf;
-using passes::MakeTeamLoop;
+using passes::MakeWorkgroupLoop;
 
-const BlockFacts& TeamTiles::FactsAt(const Op* at, AxisId axis) const {
+const BlockFacts& WorkgroupTiles::FactsAt(const Op* at, AxisId axis) const {
   const Value* block = ir::FindBlock(at, axis);
   KDL_CHECK(block && blocks_.contains(block), "no block of axis '{}' in scope",
             kernel_.axis(axis).name.text());
   return blocks_.at(block);
 }
 
-ir::Type TeamTiles::BufferType(const Value* tile) {
+ir::Type WorkgroupTiles::BufferType(const Value* tile) {
   std::vector<int64_t> extents;
   bool held = tile_buffers_.IsInRegisters(tile);
   if (held) {
@@ -48,17 +48,17 @@ ir::Type TeamTiles::BufferType(const Value* tile) {
     extents.back() += tile_buffers_.PadOf(tile);
   }
   return b_.types().Buffer(tile->type()->scalar, std::move(extents),
-                           held ? ir::Space::Scratch : ir::Space::Team);
+                           held ? ir::Space::Scratch : ir::Space::Workgroup);
 }
 
-int64_t TeamTiles::TeamBytes(const Value* tile) {
+int64_t WorkgroupTiles::WorkgroupBytes(const Value* tile) {
   if (tile_buffers_.IsInRegisters(tile)) return 0;
   int64_t bytes = Bytes(tile->type()->scalar);
   for (Size extent : BufferType(tile)->dims) bytes *= extent->value;
   return bytes;
 }
 
-Value* TeamTiles::NewBuffer(const Value* tile, Name name) {
+Value* WorkgroupTiles::NewBuffer(const Value* tile, Name name) {
   Value* buffer = b_.Create(OpKind::BufferNew, {}, {BufferType(tile)})->result();
   if (!tile_buffers_.IsInRegisters(tile) && tile_buffers_.LiesInPanels(tile))
     buffer->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Swizzle>(kPanelBytes));
@@ -66,7 +66,7 @@ Value* TeamTiles::NewBuffer(const Value* tile, Name name) {
   return buffer;
 }
 
-passes::Values TeamTiles::IndexOf(const Value* tile, const Values& place) {
+passes::Values WorkgroupTiles::IndexOf(const Value* tile, const Values& place) {
   const AxisList& axes = tile->type()->axes;
   Values index;
   if (tile_buffers_.IsInRegisters(tile)) {
@@ -79,18 +79,19 @@ passes::Values TeamTiles::IndexOf(const Value* tile, const Values& place) {
   return index;
 }
 
-Value* TeamTiles::Load(const Value* tile, Value* buffer, const Values& place) {
+Value* WorkgroupTiles::Load(const Value* tile, Value* buffer, const Values& place) {
   ir::Type type = b_.types().ScalarOf(buffer->type()->scalar);
   return b_.Create(OpKind::BufferLoad, {{buffer}, IndexOf(tile, place), {}}, {type})->result();
 }
 
-Value* TeamTiles::LoadVector(const Value* tile, Value* buffer, const Values& place, int64_t count) {
+Value* WorkgroupTiles::LoadVector(const Value* tile, Value* buffer, const Values& place,
+                                  int64_t count) {
   ir::Type type = b_.types().Vector(buffer->type()->scalar, count);
   return b_.Create(OpKind::BufferLoad, {{buffer}, IndexOf(tile, place), {}}, {type})->result();
 }
 
-passes::Values TeamTiles::LoadSide(const Value* tile, Value* buffer, const Values& place,
-                                   int64_t count) {
+passes::Values WorkgroupTiles::LoadSide(const Value* tile, Value* buffer, const Values& place,
+                                        int64_t count) {
   kdl::Scalar scalar = buffer->type()->scalar;
   Values parts = {LoadVector(tile, buffer, place, count)};
   for (int64_t lanes = count / 2; lanes > 0; lanes /= 2) {
@@ -105,31 +106,31 @@ passes::Values TeamTiles::LoadSide(const Value* tile, Value* buffer, const Value
   return parts;
 }
 
-void TeamTiles::Store(Value* value, const Value* tile, Value* buffer, const Values& place) {
+void WorkgroupTiles::Store(Value* value, const Value* tile, Value* buffer, const Values& place) {
   b_.Create(OpKind::BufferStore, {{value}, {buffer}, IndexOf(tile, place), {}}, {});
 }
 
-void TeamTiles::Clear(const Op* at, const Value* tile, Value* buffer) {
+void WorkgroupTiles::Clear(const Op* at, const Value* tile, Value* buffer) {
   auto body = [&](const Values& place) {
     Store(b_.Bits(tile->type()->scalar, 0), tile, buffer, place);
   };
   DistributeByMap(at, tile->type()->axes, tile_buffers_.MapOf(tile), /*harmless=*/true, body);
 }
 
-void TeamTiles::Copy(const Op* at, const Value* tile, Value* from, Value* to) {
+void WorkgroupTiles::Copy(const Op* at, const Value* tile, Value* from, Value* to) {
   if (from == to) return;
   auto body = [&](const Values& place) { Store(Load(tile, from, place), tile, to, place); };
   Walk(at, tile, /*harmless=*/true, body);
 }
 
-void TeamTiles::Walk(const Op* at, const Value* tile, bool harmless, const Body& body) {
+void WorkgroupTiles::Walk(const Op* at, const Value* tile, bool harmless, const Body& body) {
   const AxisList& axes = tile->type()->axes;
   tile_buffers_.IsInRegisters(tile)
       ? DistributeByMap(at, axes, tile_buffers_.MapOf(tile), harmless, body)
       : Distribute(at, axes, body);
 }
 
-Value* TeamTiles::CountPoints(const Op* at, const AxisList& axes) {
+Value* WorkgroupTiles::CountPoints(const Op* at, const AxisList& axes) {
   Value* points = b_.I64(1);
   for (size_t i = 0; i < axes.size(); ++i) {
     Value* many = i == 0 ? FactsAt(at, axes[i]).size : b_.I64(Extent(axes[i]));
@@ -138,7 +139,7 @@ Value* TeamTiles::CountPoints(const Op* at, const AxisList& axes) {
   return points;
 }
 
-passes::Values TeamTiles::PlaceOf(Value* number, const AxisList& axes, int64_t side) {
+passes::Values WorkgroupTiles::PlaceOf(Value* number, const AxisList& axes, int64_t side) {
   Values place(axes.size());
   Value* rest = number;
   for (size_t i = axes.size(); i-- > 0;) {
@@ -154,8 +155,8 @@ passes::Values TeamTiles::PlaceOf(Value* number, const AxisList& axes, int64_t s
   return place;
 }
 
-void TeamTiles::AtPoint(const Op* at, const AxisList& axes, Value* number, const Body& body,
-                        int64_t side, bool guards_first) {
+void WorkgroupTiles::AtPoint(const Op* at, const AxisList& axes, Value* number, const Body& body,
+                             int64_t side, bool guards_first) {
   Values place = PlaceOf(number, axes, side);
   Value* exists = nullptr;
   for (size_t i = axes.size(); i-- > (guards_first ? 0 : 1);) {
@@ -165,41 +166,42 @@ void TeamTiles::AtPoint(const Op* at, const AxisList& axes, Value* number, const
   exists ? MakeIf(b_, exists, [&] { body(place); }) : body(place);
 }
 
-void TeamTiles::Distribute(const Op* at, const AxisList& axes, const Body& body) {
+void WorkgroupTiles::Distribute(const Op* at, const AxisList& axes, const Body& body) {
   Value* points = CountPoints(at, axes);
   Value* zero = b_.I64(0);
-  MakeTeamLoop(b_, {zero, points}, [&](Value* number) { AtPoint(at, axes, number, body); });
+  MakeWorkgroupLoop(b_, {zero, points}, [&](Value* number) { AtPoint(at, axes, number, body); });
 }
 
-void TeamTiles::DistributeSide(const Op* at, const AxisList& axes, int64_t workers, int64_t count,
-                               const Body& body) {
+void WorkgroupTiles::DistributeSide(const Op* at, const AxisList& axes, int64_t threads,
+                                    int64_t count, const Body& body) {
   int64_t inner = 1;  // parts of all axes but the first
   for (size_t i = 1; i < axes.size(); ++i) inner *= Extent(axes[i]);
   inner /= count;
-  if (axes.size() > 1 && inner > 0 && (workers % inner == 0 || inner % workers == 0))
-    return DistributeRows(at, axes, {workers, inner, count}, body);
+  if (axes.size() > 1 && inner > 0 && (threads % inner == 0 || inner % threads == 0))
+    return DistributeRows(at, axes, {threads, inner, count}, body);
   Value* side = b_.I64(count);
   Value* parts = b_.Div(CountPoints(at, axes), side);
   Value* zero = b_.I64(0);
-  MakeTeamLoop(b_, {zero, parts}, [&](Value* number) { AtPoint(at, axes, number, body, count); });
+  MakeWorkgroupLoop(b_, {zero, parts},
+                    [&](Value* number) { AtPoint(at, axes, number, body, count); });
 }
 
 /// A worker has the same parts of all its rows, so that it goes from one row to the next.
-void TeamTiles::DistributeRows(const Op* at, const AxisList& axes, const Rows& rows,
-                               const Body& body) {
+void WorkgroupTiles::DistributeRows(const Op* at, const AxisList& axes, const Rows& rows,
+                                    const Body& body) {
   int64_t together =
-      std::max<int64_t>(rows.workers / rows.inner, 1);  // rows that are dealt at once
-  int64_t busy = std::min(together, Extent(axes[0])) * std::min(rows.inner, rows.workers);
+      std::max<int64_t>(rows.threads / rows.inner, 1);  // rows that are dealt at once
+  int64_t busy = std::min(together, Extent(axes[0])) * std::min(rows.inner, rows.threads);
   AxisList inner_axes(axes.begin() + 1, axes.end());
   Value* zero = b_.I64(0);
   Value* all = b_.I64(busy);
-  MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
+  MakeWorkgroupLoop(b_, {zero, all}, [&](Value* thread) {
     Value* columns = b_.I64(rows.inner);
-    Value* first = together > 1 ? b_.Div(worker, columns) : zero;
-    for (int64_t iteration = 0; iteration < std::max<int64_t>(rows.inner / rows.workers, 1);
+    Value* first = together > 1 ? b_.Div(thread, columns) : zero;
+    for (int64_t iteration = 0; iteration < std::max<int64_t>(rows.inner / rows.threads, 1);
          ++iteration) {
-      Value* number = together > 1 ? b_.Rem(worker, columns) : worker;
-      if (iteration > 0) number = b_.Add(number, b_.I64(iteration * rows.workers));
+      Value* number = together > 1 ? b_.Rem(thread, columns) : thread;
+      if (iteration > 0) number = b_.Add(number, b_.I64(iteration * rows.threads));
       auto walk = [&](const Values& inner) {
         auto at_row = [&](Value* row) {
           Values place = {row};
@@ -215,15 +217,15 @@ void TeamTiles::DistributeRows(const Op* at, const AxisList& axes, const Rows& r
   });
 }
 
-int64_t TeamTiles::EachOf(const AxisList& axes, int64_t workers) const {
+int64_t WorkgroupTiles::EachOf(const AxisList& axes, int64_t threads) const {
   int64_t points = 1;
   for (AxisId axis : axes) points *= Extent(axis);
-  return points % workers == 0 ? points / workers : 0;
+  return points % threads == 0 ? points / threads : 0;
 }
 
-void TeamTiles::DistributeTogether(const Op* at, const AxisList& axes, int64_t workers,
-                                   const std::function<void(const std::vector<Values>&)>& together,
-                                   const Body& body) {
+void WorkgroupTiles::DistributeTogether(
+    const Op* at, const AxisList& axes, int64_t threads,
+    const std::function<void(const std::vector<Values>&)>& together, const Body& body) {
   Value* points = CountPoints(at, axes);
   Value* whole = nullptr;
   for (AxisId axis : axes) {
@@ -232,32 +234,32 @@ void TeamTiles::DistributeTogether(const Op* at, const AxisList& axes, int64_t w
     whole = whole ? b_.And(whole, is_whole) : is_whole;
   }
   Value* zero = b_.I64(0);
-  Value* all = b_.I64(workers);
-  MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
+  Value* all = b_.I64(threads);
+  MakeWorkgroupLoop(b_, {zero, all}, [&](Value* thread) {
     auto at_once = [&]() -> Values {
-      int64_t each = EachOf(axes, workers);
+      int64_t each = EachOf(axes, threads);
       int64_t count = TakenTogether(each);
       auto some = [&](Value* first) {
         std::vector<Values> places;
         for (int64_t iteration = 0; iteration < count; ++iteration) {
-          Value* before = b_.I64(iteration * workers);
+          Value* before = b_.I64(iteration * threads);
           places.push_back(PlaceOf(b_.Add(first, before), axes));
         }
         together(places);
       };
       if (count == each) {
-        some(worker);
+        some(thread);
         return {};
       }
-      Value* all = b_.I64(each * workers);
-      passes::MakeLoop(b_, {worker, all, count * workers}, {}, [&](Value* first, const Values&) {
+      Value* all = b_.I64(each * threads);
+      passes::MakeLoop(b_, {thread, all, count * threads}, {}, [&](Value* first, const Values&) {
         some(first);
         return Values();
       });
       return {};
     };
     auto one_by_one = [&]() -> Values {
-      passes::MakeLoop(b_, {worker, points, workers}, {}, [&](Value* number, const Values&) {
+      passes::MakeLoop(b_, {thread, points, threads}, {}, [&](Value* number, const Values&) {
         AtPoint(at, axes, number, body);
         return Values();
       });
@@ -267,12 +269,12 @@ void TeamTiles::DistributeTogether(const Op* at, const AxisList& axes, int64_t w
   });
 }
 
-Value* TeamTiles::FirstPlace(Value* worker, const AxisDigits& digits, int64_t workers) {
-  if (digits.workers == 1) return b_.I64(0);
-  Value* number = worker;
+Value* WorkgroupTiles::FirstPlace(Value* thread, const AxisDigits& digits, int64_t threads) {
+  if (digits.threads == 1) return b_.I64(0);
+  Value* number = thread;
   if (digits.apart > 1) number = b_.Div(number, b_.I64(digits.apart));
-  if (digits.apart * digits.workers < workers) number = b_.Rem(number, b_.I64(digits.workers));
-  if (digits.together() < digits.workers) {
+  if (digits.apart * digits.threads < threads) number = b_.Rem(number, b_.I64(digits.threads));
+  if (digits.together() < digits.threads) {
     Value* span = b_.I64(digits.together());
     Value* step = b_.I64(digits.repeats * digits.together());
     Value* before = b_.Mul(b_.Div(number, span), step);
@@ -281,20 +283,20 @@ Value* TeamTiles::FirstPlace(Value* worker, const AxisDigits& digits, int64_t wo
   return b_.Mul(number, b_.I64(digits.side));
 }
 
-Value* TeamTiles::HeldPlace(Value* first, const AxisDigits& digits, int64_t held) {
+Value* WorkgroupTiles::HeldPlace(Value* first, const AxisDigits& digits, int64_t held) {
   int64_t offset = digits.Offset(held);
   return offset == 0 ? first : b_.Add(first, b_.I64(offset));
 }
 
-void TeamTiles::DistributeByMap(const Op* at, const AxisList& axes, const AxisMap& map,
-                                bool harmless, const Body& body) {
-  int64_t workers = 1;
-  for (const auto& [axis, digits] : map) workers *= digits.workers;
+void WorkgroupTiles::DistributeByMap(const Op* at, const AxisList& axes, const AxisMap& map,
+                                     bool harmless, const Body& body) {
+  int64_t threads = 1;
+  for (const auto& [axis, digits] : map) threads *= digits.threads;
   Value* zero = b_.I64(0);
-  Value* all = b_.I64(workers);
-  MakeTeamLoop(b_, {zero, all}, [&](Value* worker) {
+  Value* all = b_.I64(threads);
+  MakeWorkgroupLoop(b_, {zero, all}, [&](Value* thread) {
     Values firsts;
-    for (AxisId axis : axes) firsts.push_back(FirstPlace(worker, map.at(axis), workers));
+    for (AxisId axis : axes) firsts.push_back(FirstPlace(thread, map.at(axis), threads));
     std::function<void(const Values&, bool)> walk = [&](const Values& place, bool unchecked) {
       if (place.size() == axes.size()) return body(place);
       AxisId axis = axes[place.size()];

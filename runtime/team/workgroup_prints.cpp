@@ -1,11 +1,11 @@
-#include "team/team_prints.h"
+#include "team/workgroup_prints.h"
 
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include "core/element.h"
-#include "kdl/team_abi.h"
+#include "kdl/workgroup_abi.h"
 
 namespace kdl::runtime {
 
@@ -70,7 +70,7 @@ bool Prints(const kdl_variant& variant) {
 
 Error ShowPrints(const kdl_launch_request& request, std::span<const std::int64_t> numbers,
                  std::int64_t taken) {
-  Reader reader(numbers.subspan(std::min<std::size_t>(numbers.size(), kdl_team_first_print)));
+  Reader reader(numbers.subspan(std::min<std::size_t>(numbers.size(), kdl_workgroup_first_print)));
   while (reader.HasPrint()) ShowOne(request, reader);
   if (taken <= static_cast<std::int64_t>(numbers.size())) return nullptr;
   return Fail(KDL_ERROR_OUT_OF_MEMORY, "kernel '", request.kernel->name, "' prints more than the ",

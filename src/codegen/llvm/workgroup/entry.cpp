@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "codegen/llvm/source_lines.h"
-#include "codegen/llvm/team/emitter.h"
+#include "codegen/llvm/workgroup/emitter.h"
 #include "ir/module.h"
 #include "ir/op_kind.h"
 #include "ir/type.h"
-#include "kdl/team_abi.h"
+#include "kdl/workgroup_abi.h"
 #include "support/scalar.h"
 
-// A kernel's parameters and memories: `include/kdl/team_abi.h` says what it takes.
+// A kernel's parameters and memories: `include/kdl/workgroup_abi.h` says what it takes.
 
 namespace kdl::codegen {
 
@@ -21,9 +21,9 @@ namespace {
 constexpr uint64_t kMostCores = uint64_t{1} << 62;
 
 /// The numbers of core and worker, and the core's scratch: of the launch where parts keep what is there, else of the call.
-void ReadCore(TeamEmitter& emitter) {
+void ReadCore(WorkgroupEmitter& emitter) {
   auto& builder = emitter.builder;
-  llvm::Value* block = emitter.FindWorker();
+  llvm::Value* block = emitter.FindThread();
   auto* cores = llvm::cast<llvm::LoadInst>(LaunchNumber(emitter, 0, "core_num"));
   llvm::MDBuilder metadata(emitter.context());
   cores->setMetadata(llvm::LLVMContext::MD_range,
@@ -37,7 +37,7 @@ void ReadCore(TeamEmitter& emitter) {
       builder.CreateGEP(builder.getInt8Ty(), emitter.scratch, emitter.scratch_start, "scratch");
 }
 
-llvm::Value* ScalarOf(TeamEmitter& emitter, llvm::Value* slot, Scalar scalar) {
+llvm::Value* ScalarOf(WorkgroupEmitter& emitter, llvm::Value* slot, Scalar scalar) {
   auto& builder = emitter.builder;
   llvm::Type* type = RegisterType(emitter.context(), scalar);
   if (scalar == Scalar::Bool)
@@ -46,10 +46,10 @@ llvm::Value* ScalarOf(TeamEmitter& emitter, llvm::Value* slot, Scalar scalar) {
   return builder.CreateBitCast(bits, type);
 }
 
-/// Sizes, tensors and scalars, in the order of team_abi.h.
-void ReadParams(TeamEmitter& emitter, std::vector<Region>& regions) {
+/// Sizes, tensors and scalars, in the order of workgroup_abi.h.
+void ReadParams(WorkgroupEmitter& emitter, std::vector<Region>& regions) {
   auto& builder = emitter.builder;
-  uint64_t at = kdl_team_header;
+  uint64_t at = kdl_workgroup_header;
   for (size_t i = 0; i < emitter.kernel.dims.size(); ++i) {
     Name name = emitter.kernel.dims[i];
     llvm::Value* size = LaunchNumber(emitter, at++, name.text());
@@ -75,37 +75,38 @@ void ReadParams(TeamEmitter& emitter, std::vector<Region>& regions) {
                                     : LaunchNumber(emitter, at + 1 + d, name + ".stride"));
     }
     regions.push_back({RegionKind::Tensor, &memory, param.direction == ir::Direction::In});
-    at += kdl_team_tensor;
+    at += kdl_workgroup_tensor;
   }
 }
 
-Memory BufferMemory(TeamEmitter& emitter, const ir::Value* buffer, const TeamPlace& place) {
+Memory BufferMemory(WorkgroupEmitter& emitter, const ir::Value* buffer,
+                    const WorkgroupPlace& place) {
   auto& builder = emitter.builder;
   Memory memory{nullptr, ConstantStrides(emitter, buffer->type())};
   if (buffer->def()->HasAttr(ir::AttrKey::Swizzle))
     memory.panel = buffer->def()->attr<ir::AttrKey::Swizzle>() / Bytes(buffer->type()->scalar);
   std::string name = buffer->name().str();
-  if (place.space == TeamPlace::Space::Near) {
-    memory.base = emitter.NearMemory(buffer);
+  if (place.space == WorkgroupPlace::Space::Workgroup) {
+    memory.base = emitter.InWorkgroupMemory(buffer);
     return memory;
   }
   llvm::Type* element = MemoryType(emitter.context(), buffer->type()->scalar);
-  if (place.space == TeamPlace::Space::Own) {
+  if (place.space == WorkgroupPlace::Space::Own) {
     auto count = static_cast<uint64_t>(BytesOf(buffer->type()) / Bytes(buffer->type()->scalar));
     memory.base = StackPlace(emitter, llvm::ArrayType::get(element, count), name);
     return memory;
   }
   memory.base = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), emitter.scratch,
                                                    static_cast<uint64_t>(place.offset), name);
-  if (place.space == TeamPlace::Space::Far) return memory;
-  memory.base = builder.CreateGEP(element, memory.base, emitter.worker, name);
-  llvm::Value* workers = builder.getInt64(static_cast<uint64_t>(emitter.kernel.team));
-  for (llvm::Value*& stride : memory.strides) stride = builder.CreateMul(stride, workers);
+  if (place.space == WorkgroupPlace::Space::Global) return memory;
+  memory.base = builder.CreateGEP(element, memory.base, emitter.thread, name);
+  llvm::Value* threads = builder.getInt64(static_cast<uint64_t>(emitter.kernel.workgroup));
+  for (llvm::Value*& stride : memory.strides) stride = builder.CreateMul(stride, threads);
   return memory;
 }
 
 /// The memories of parameters, buffers, tensors of the launch, tables and views.
-void PrepareTeamMemories(TeamEmitter& emitter) {
+void PrepareWorkgroupMemories(WorkgroupEmitter& emitter) {
   auto& builder = emitter.builder;
   std::vector<Region> regions;
   ReadParams(emitter, regions);
@@ -117,18 +118,20 @@ void PrepareTeamMemories(TeamEmitter& emitter) {
     regions.push_back({RegionKind::LaunchTensor, &memory});
   }
   auto prepare = [&](const ir::Op* op) {
-    TeamPlace place = emitter.places->PlaceOf(op->result());
+    WorkgroupPlace place = emitter.places->PlaceOf(op->result());
     Memory& memory = emitter.memories[op->result()];
     memory = BufferMemory(emitter, op->result(), place);
     // What lies near, or in registers, LLVM sees itself.
-    bool far = place.space == TeamPlace::Space::Far || place.space == TeamPlace::Space::FarOwn;
-    if (far) regions.push_back({RegionKind::Buffer, &memory});
+    bool global = place.space == WorkgroupPlace::Space::Global ||
+                  place.space == WorkgroupPlace::Space::GlobalOwn;
+    if (global) regions.push_back({RegionKind::Buffer, &memory});
   };
   // What boxes go to and units read by themselves can be nowhere but near.
-  for (bool near : {true, false}) {
+  for (bool workgroup : {true, false}) {
     ir::Walk(emitter.kernel.body, [&](const ir::Op* op) {
       if (op->kind() != ir::OpKind::BufferNew) return;
-      if ((op->HasAttr(ir::AttrKey::MbarrierOrdered) || op->HasAttr(ir::AttrKey::Swizzle)) == near)
+      if ((op->HasAttr(ir::AttrKey::MbarrierOrdered) || op->HasAttr(ir::AttrKey::Swizzle)) ==
+          workgroup)
         prepare(op);
     });
   }
@@ -148,10 +151,10 @@ bool KeepsBlocks(const ir::Function& kernel) {
 }  // namespace
 
 uint64_t CountLaunchNumbers(const ir::Function& kernel) {
-  uint64_t count = kdl_team_header + kernel.dims.size();
+  uint64_t count = kdl_workgroup_header + kernel.dims.size();
   for (const ir::Param& param : kernel.params) {
     if (param.value->type()->kind == ir::TypeKind::Workspace) continue;
-    count += param.value->type()->kind == ir::TypeKind::Tensor ? kdl_team_tensor : 1;
+    count += param.value->type()->kind == ir::TypeKind::Tensor ? kdl_workgroup_tensor : 1;
   }
   return count;
 }
@@ -164,7 +167,7 @@ std::vector<const ir::Param*> TensorParams(const ir::Function& kernel) {
   return tensors;
 }
 
-void EmitTeamKernel(TeamEmitter& emitter) {
+void EmitWorkgroupKernel(WorkgroupEmitter& emitter) {
   auto& builder = emitter.builder;
   emitter.keeps_blocks = KeepsBlocks(emitter.kernel);
   emitter.Declare();
@@ -175,16 +178,16 @@ void EmitTeamKernel(TeamEmitter& emitter) {
     builder.CreateStore(builder.getTrue(), emitter.live);
   }
   ReadCore(emitter);
-  PrepareTeamMemories(emitter);
+  PrepareWorkgroupMemories(emitter);
   EmitRegion(emitter, emitter.kernel.body);
   builder.CreateRetVoid();
-  FinishTeamTraps(emitter, nullptr);
+  FinishWorkgroupTraps(emitter, nullptr);
   emitter.scratch_start->setOperand(
       1, builder.getInt64(static_cast<uint64_t>(emitter.code.scratch_bytes)));
   if (HasOp(emitter.kernel, ir::OpKind::Sync)) emitter.code.resumable = emitter.code.entry;
 }
 
-llvm::Value* LaunchNumber(TeamEmitter& emitter, uint64_t at, std::string_view name) {
+llvm::Value* LaunchNumber(WorkgroupEmitter& emitter, uint64_t at, std::string_view name) {
   auto& builder = emitter.builder;
   llvm::Value* address =
       builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), emitter.launch, at);

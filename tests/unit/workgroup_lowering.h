@@ -16,7 +16,7 @@
 namespace kdl::simt {
 
 /// How a family lowers: its passes from the tile level on, and its units.
-struct TeamLowering {
+struct WorkgroupLowering {
   std::span<const Pass* const> passes;
   std::span<const ir::MatrixInstruction* const> instructions;
 };
@@ -29,8 +29,8 @@ constexpr std::array<const Pass*, Pipes + Loops> Both(const std::array<const Pas
   return both;
 }
 
-inline std::unique_ptr<TestKernel> Lowered(const TeamLowering& lowering, const std::string& text,
-                                           const SimtFacts& facts) {
+inline std::unique_ptr<TestKernel> Lowered(const WorkgroupLowering& lowering,
+                                           const std::string& text, const SimtFacts& facts) {
   auto test = std::make_unique<TestKernel>(text, lowering.instructions);
   test->facts = &facts;
   for (const Pass* pass : lowering.passes) test->Apply(*pass);
@@ -57,7 +57,7 @@ inline std::vector<ExpectedRun> RunsOf(const TestKernel& test, const std::vector
 }
 
 /// Interprets the kernel before and after every pass that changes it; after the last ones worker by worker.
-inline void CheckLowering(const TeamLowering& lowering, const std::string& text,
+inline void CheckLowering(const WorkgroupLowering& lowering, const std::string& text,
                           const SimtFacts& facts, const std::vector<Dims>& shapes) {
   TestKernel test(text, lowering.instructions);
   test.facts = &facts;
@@ -88,7 +88,7 @@ inline std::vector<ir::Op*> OpsOf(const TestKernel& test, ir::OpKind kind) {
 }
 
 /// Of the ops of a kind in a lowered kernel those without which some run stops: each is taken away in turn.
-inline std::vector<bool> Missed(const TeamLowering& lowering, const std::string& lowered,
+inline std::vector<bool> Missed(const WorkgroupLowering& lowering, const std::string& lowered,
                                 ir::OpKind kind, const std::vector<Dims>& shapes) {
   std::vector<bool> missed;
   for (size_t count = OpsOf(TestKernel(lowered, lowering.instructions), kind).size();
@@ -102,7 +102,7 @@ inline std::vector<bool> Missed(const TeamLowering& lowering, const std::string&
 }
 
 /// Of the ops of a kind how many are missed: others may do what one of them does.
-inline ptrdiff_t CountMissed(const TeamLowering& lowering, const std::string& text,
+inline ptrdiff_t CountMissed(const WorkgroupLowering& lowering, const std::string& text,
                              const SimtFacts& facts, ir::OpKind kind,
                              const std::vector<Dims>& shapes) {
   return std::ranges::count(Missed(lowering, Lowered(lowering, text, facts)->Text(), kind, shapes),
@@ -110,7 +110,7 @@ inline ptrdiff_t CountMissed(const TeamLowering& lowering, const std::string& te
 }
 
 /// Wants each op of a kind missed; how many there are.
-inline size_t CheckMissed(const TeamLowering& lowering, const std::string& text,
+inline size_t CheckMissed(const WorkgroupLowering& lowering, const std::string& text,
                           const SimtFacts& facts, ir::OpKind kind,
                           const std::vector<Dims>& shapes) {
   const std::string lowered = Lowered(lowering, text, facts)->Text();
