@@ -204,7 +204,7 @@ class Comparison {
     auto value = static_cast<int64_t>(bits);
     bool least = value == INT64_MIN;
     if ((!least && value != INT64_MAX) || found == wrapped) return wrapped;
-    ir::FoldKind identity = least ? ir::FoldKind::Max : ir::FoldKind::Min;
+    ir::ReductionKind identity = least ? ir::ReductionKind::Max : ir::ReductionKind::Min;
     return Extended(ir::FoldIdentity(identity, memory_));
   }
   uint64_t Extended(uint64_t bits) const {

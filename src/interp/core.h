@@ -91,7 +91,7 @@ struct PointState {
       {};  ///< the lanes of a elementwise loop's; a chain has one
 };
 
-/// `fold` and `scan` by a region: the element of the result, its next term, and the accumulators.
+/// `multi_reduce` and `scan` by a region: the element of the result, its next term, and the accumulators.
 struct CombineState {
   PointWalk points;       ///< of the result, but for the axis of a scan
   PointWalk terms;        ///< of the folded axes

@@ -170,7 +170,7 @@ class FunctionPreparer {
         return AddContraction(made);
       case Plan::ReduceInLoop:
         return AddReduceInLoop(made);
-      case Plan::Fold:
+      case Plan::MultiReduce:
         return AddFold(made);
       case Plan::SlidingWindow:
         return AddSlidingWindow(made);
@@ -179,7 +179,7 @@ class FunctionPreparer {
       case Plan::Extent:
         made.numbers.push_back(ExtentOf(op.region()->param(0)->type(), op));
         return;
-      case Plan::Cut:
+      case Plan::Split:
         made.numbers = op.attr<AttrKey::Sizes>();
         return;
       case Plan::Spmd:
@@ -305,7 +305,7 @@ class FunctionPreparer {
     made.tile_buffer->panel = tile_buffer->panel;
     made.tile_buffer->panel_operand = OptionalOperand(*made.op, panel);
     made.tile_buffer->axes.resize(sorted.size());
-    ir::AxisList part = *ir::PartAxes(function_, tile_buffer, tile);
+    ir::AxisList part = *ir::SubtileAxes(function_, tile_buffer, tile);
     for (size_t i = 0; i < part.size(); ++i) {
       auto place = static_cast<size_t>(Find(tile->axes, part[i]));
       auto number = static_cast<size_t>(Find(sorted, tile_buffer->axes[i]));
@@ -408,7 +408,7 @@ class FunctionPreparer {
 
   /// What is folded are values.
   void AddSingles(Instruction& made) {
-    auto kind = made.op->attr<AttrKey::Fold>();
+    auto kind = made.op->attr<AttrKey::Reduction>();
     auto acc = made.op->attr<AttrKey::Acc>();
     made.fold->identity = ir::FoldIdentity(kind, acc);
     made.fold->fold = ir::FindFold(kind, acc);
@@ -427,7 +427,7 @@ class FunctionPreparer {
       Scalar element = made.op->operand(i)->type()->scalar;
       if (element != acc) made.fold->widen[i] = ir::FindEval(OpKind::Cast, element, acc);
     }
-    made.fold->fold = ir::FindFold(ir::FoldKind::Sum, acc);
+    made.fold->fold = ir::FindFold(ir::ReductionKind::Sum, acc);
     made.fold->term = ir::FindMultiplyAdd(acc);
     const ir::MatrixInstruction* mma = ir::InstructionOf(*made.op, context_);
     bool matters = mma && mma->order != ir::StepOrder::Any;

@@ -15,7 +15,7 @@ namespace kdl::ir {
 
 enum class BoundsMode : uint8_t { Guard, Clip, Proven, Else };
 enum class OrderKind : uint8_t { Open, Sequential, Lanes64 };
-enum class FoldKind : uint8_t { Sum, Prod, Max, Min, Any, All };
+enum class ReductionKind : uint8_t { Sum, Prod, Max, Min, Any, All };
 enum class DistributionKind : uint8_t { Static, Dynamic, Grouped };
 enum class UpdateKind : uint8_t { Set, Add, Max, Min, And, Or, Xor, Mul };
 inline constexpr size_t kUpdateKinds = static_cast<size_t>(UpdateKind::Mul) + 1;
@@ -24,7 +24,7 @@ enum class CompareKind : uint8_t { Eq, Ne, Lt, Le, Gt, Ge };
 /// ReadLater: what is worked on until then should stay in the nearest cache.
 enum class IntentKind : uint8_t { Read, Write, ReadLater };
 enum class CacheKind : uint8_t { Past };
-enum class WalkKind : uint8_t { Up, Down };
+enum class DirectionKind : uint8_t { Up, Down };
 enum class KeepKind : uint8_t { After, Before };
 
 using AxisList = std::vector<AxisId>;

@@ -70,7 +70,7 @@ const MatrixInstruction* InstructionOf(const Op& op, const Context& context) {
   return instruction;
 }
 
-std::optional<AxisList> PartAxes(const Function& function, Type tile_buffer, Type tile) {
+std::optional<AxisList> SubtileAxes(const Function& function, Type tile_buffer, Type tile) {
   const AxisList& wholes = tile_buffer->axes;
   if (tile->axes.size() != wholes.size()) return std::nullopt;
   AxisList part(wholes.size());

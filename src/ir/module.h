@@ -127,7 +127,7 @@ const MatrixInstruction* InstructionOf(const Op& op, const Context& context);
 
 /// For each axis of a tile buffer, in its order, the one of the tile that is it or walks blocks of it; where the tile buffer has both a range
 /// and a part of that range, the nearest. Nothing: the tile is no part of the tile buffer.
-std::optional<AxisList> PartAxes(const Function& function, Type tile_buffer, Type tile);
+std::optional<AxisList> SubtileAxes(const Function& function, Type tile_buffer, Type tile);
 
 /// The block value of `axis` that is in scope at `op`: a parameter of an enclosing region or a make_block before it. Null: none.
 Value* FindBlock(const Op* op, AxisId axis);

@@ -70,7 +70,8 @@ Verdict JudgePop(const Op* pop, ir::AxisId axis) {
 
 /// Of a loop or branch. What a fold or scan makes comes of its operands, as with any other op.
 bool IsCarried(const Op* def) {
-  return !def->regions().empty() && def->kind() != OpKind::Fold && def->kind() != OpKind::Scan;
+  return !def->regions().empty() && def->kind() != OpKind::MultiReduce &&
+         def->kind() != OpKind::Scan;
 }
 
 /// Follows what the value is made of, through everything but a var (`snapshot`) and what loops carry.
@@ -91,8 +92,8 @@ Verdict Judge(const Value* value, ir::AxisId axis, std::unordered_set<const Valu
 
 /// Whether all elements go into one number, the same in any order.
 bool IsOneExtremum(const ir::ReduceOp& reduce) {
-  auto fold = reduce->attr<ir::AttrKey::Fold>();
-  bool any_order = fold == ir::FoldKind::Max || fold == ir::FoldKind::Min;
+  auto fold = reduce->attr<ir::AttrKey::Reduction>();
+  bool any_order = fold == ir::ReductionKind::Max || fold == ir::ReductionKind::Min;
   return any_order && reduce->result()->type()->axes.empty();
 }
 

@@ -190,7 +190,7 @@ class Inliner {
       Value*& into = segments[ir::ContractionOp::at_into][0];
       into = builder_.Broadcast(into, types[0]->axes);
     }
-    if (op->kind() == OpKind::Fold || op->kind() == OpKind::Scan) Even(segments[0]);
+    if (op->kind() == OpKind::MultiReduce || op->kind() == OpKind::Scan) Even(segments[0]);
     if (mask_ && NeedsMask(op)) Mask(op, segments, types);
     Op* copy = builder_.Create(op->kind(), segments, types, Attrs(op));
     StandFor(op, copy, map_);
@@ -280,8 +280,8 @@ class Inliner {
   Value* AnyOf(Value* condition, const AxisList& over) {
     return builder_.Make(
         OpKind::Reduce, {condition}, builder_.types().ScalarOf(Scalar::Bool),
-        {ir::MakeAttr<ir::AttrKey::Fold>(ir::FoldKind::Any), ir::MakeAttr<ir::AttrKey::Axes>(over),
-         ir::MakeAttr<ir::AttrKey::Acc>(Scalar::Bool),
+        {ir::MakeAttr<ir::AttrKey::Reduction>(ir::ReductionKind::Any),
+         ir::MakeAttr<ir::AttrKey::Axes>(over), ir::MakeAttr<ir::AttrKey::Acc>(Scalar::Bool),
          ir::MakeAttr<ir::AttrKey::Order>(ir::OrderKind::Open)});
   }
 

@@ -15,8 +15,8 @@
 namespace {
 
 using kdl::Scalar;
-using kdl::ir::FoldKind;
 using kdl::ir::OpKind;
+using kdl::ir::ReductionKind;
 
 constexpr uint64_t kTrap = 0xDEAD'0000'0000'0000;
 
@@ -313,32 +313,32 @@ TEST_CASE("select looks at the condition") {
 }
 
 TEST_CASE("folds start from their identity") {
-  CHECK(kdl::ir::FoldIdentity(FoldKind::Sum, Scalar::F32) == F(0.0F));
-  CHECK(kdl::ir::FoldIdentity(FoldKind::Prod, Scalar::F32) == F(1.0F));
-  CHECK(kdl::ir::FoldIdentity(FoldKind::Prod, Scalar::I64) == 1);
-  CHECK(kdl::ir::FoldIdentity(FoldKind::Max, Scalar::F32) == F(-kInf));
-  CHECK(kdl::ir::FoldIdentity(FoldKind::Max, Scalar::F16) == 0xFC00);
-  CHECK(kdl::ir::FoldIdentity(FoldKind::Min, Scalar::BF16) == 0x7F80);
-  CHECK(kdl::ir::FoldIdentity(FoldKind::Max, Scalar::I32) == I32(INT32_MIN));
-  CHECK(kdl::ir::FoldIdentity(FoldKind::Min, Scalar::U16) == 0xFFFF);
-  CHECK(kdl::ir::FoldIdentity(FoldKind::Max, Scalar::U64) == 0);
-  CHECK(kdl::ir::FoldIdentity(FoldKind::Any, Scalar::Bool) == 0);
-  CHECK(kdl::ir::FoldIdentity(FoldKind::All, Scalar::Bool) == 1);
+  CHECK(kdl::ir::FoldIdentity(ReductionKind::Sum, Scalar::F32) == F(0.0F));
+  CHECK(kdl::ir::FoldIdentity(ReductionKind::Prod, Scalar::F32) == F(1.0F));
+  CHECK(kdl::ir::FoldIdentity(ReductionKind::Prod, Scalar::I64) == 1);
+  CHECK(kdl::ir::FoldIdentity(ReductionKind::Max, Scalar::F32) == F(-kInf));
+  CHECK(kdl::ir::FoldIdentity(ReductionKind::Max, Scalar::F16) == 0xFC00);
+  CHECK(kdl::ir::FoldIdentity(ReductionKind::Min, Scalar::BF16) == 0x7F80);
+  CHECK(kdl::ir::FoldIdentity(ReductionKind::Max, Scalar::I32) == I32(INT32_MIN));
+  CHECK(kdl::ir::FoldIdentity(ReductionKind::Min, Scalar::U16) == 0xFFFF);
+  CHECK(kdl::ir::FoldIdentity(ReductionKind::Max, Scalar::U64) == 0);
+  CHECK(kdl::ir::FoldIdentity(ReductionKind::Any, Scalar::Bool) == 0);
+  CHECK(kdl::ir::FoldIdentity(ReductionKind::All, Scalar::Bool) == 1);
 }
 
 TEST_CASE("folds and multiply-add are defined where they make sense") {
   bool unused = false;
   uint64_t two_and_three[] = {I32(2), I32(3), I32(-1)};
-  CHECK(kdl::ir::FindFold(FoldKind::Sum, Scalar::I32)(two_and_three, &unused) == 5);
-  CHECK(kdl::ir::FindFold(FoldKind::Prod, Scalar::I32)(two_and_three, &unused) == 6);
+  CHECK(kdl::ir::FindFold(ReductionKind::Sum, Scalar::I32)(two_and_three, &unused) == 5);
+  CHECK(kdl::ir::FindFold(ReductionKind::Prod, Scalar::I32)(two_and_three, &unused) == 6);
   CHECK(kdl::ir::FindMultiplyAdd(Scalar::I32)(two_and_three, &unused) == 5);
   uint64_t truth[] = {0, 1};
-  CHECK(kdl::ir::FindFold(FoldKind::Any, Scalar::Bool)(truth, &unused) == 1);
-  CHECK(kdl::ir::FindFold(FoldKind::All, Scalar::Bool)(truth, &unused) == 0);
-  CHECK_FALSE(static_cast<bool>(kdl::ir::FindFold(FoldKind::Sum, Scalar::Bool)));
-  CHECK_FALSE(static_cast<bool>(kdl::ir::FindFold(FoldKind::Any, Scalar::I32)));
-  CHECK_FALSE(static_cast<bool>(kdl::ir::FindFold(FoldKind::Sum, Scalar::F16)));
-  CHECK(static_cast<bool>(kdl::ir::FindFold(FoldKind::Max, Scalar::F16)));
+  CHECK(kdl::ir::FindFold(ReductionKind::Any, Scalar::Bool)(truth, &unused) == 1);
+  CHECK(kdl::ir::FindFold(ReductionKind::All, Scalar::Bool)(truth, &unused) == 0);
+  CHECK_FALSE(static_cast<bool>(kdl::ir::FindFold(ReductionKind::Sum, Scalar::Bool)));
+  CHECK_FALSE(static_cast<bool>(kdl::ir::FindFold(ReductionKind::Any, Scalar::I32)));
+  CHECK_FALSE(static_cast<bool>(kdl::ir::FindFold(ReductionKind::Sum, Scalar::F16)));
+  CHECK(static_cast<bool>(kdl::ir::FindFold(ReductionKind::Max, Scalar::F16)));
   CHECK_FALSE(static_cast<bool>(kdl::ir::FindMultiplyAdd(Scalar::BF16)));
   CHECK_FALSE(unused);
 }

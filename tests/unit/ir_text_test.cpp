@@ -194,7 +194,7 @@ kernel @k dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out) {
       %q = select %more, %v, %b : i64
       yield %p, %q
     } : tile<f32; r>, tile<i64; r>
-    %s = scan carry(%a.1 = %zero) (%u.1 in %t) {axes = (r), keep = before, walk = down} {
+    %s = scan carry(%a.1 = %zero) (%u.1 in %t) {axes = (r), keep = before, direction = down} {
       %p.1 = add %a.1, %u.1 : f32
       yield %p.1
     } : tile<f32; r c>

@@ -264,12 +264,13 @@ class RandomKernel {
     std::vector<ir::AxisId> left;
     ir::AxisList over = Reduced(value->type()->axes, left);
     if (over.empty()) return;
-    static constexpr ir::FoldKind kFolds[] = {ir::FoldKind::Sum, ir::FoldKind::Prod,
-                                              ir::FoldKind::Max, ir::FoldKind::Min};
+    static constexpr ir::ReductionKind kFolds[] = {ir::ReductionKind::Sum, ir::ReductionKind::Prod,
+                                                   ir::ReductionKind::Max, ir::ReductionKind::Min};
     values_.push_back(builder_->Make(
         ir::OpKind::Reduce, {value}, builder_->types().Tile(Scalar::F32, left),
-        {ir::MakeAttr<ir::AttrKey::Fold>(kFolds[Below(4)]), ir::MakeAttr<ir::AttrKey::Axes>(over),
-         ir::MakeAttr<ir::AttrKey::Acc>(Scalar::F32), ir::MakeAttr<ir::AttrKey::Order>(Order())}));
+        {ir::MakeAttr<ir::AttrKey::Reduction>(kFolds[Below(4)]),
+         ir::MakeAttr<ir::AttrKey::Axes>(over), ir::MakeAttr<ir::AttrKey::Acc>(Scalar::F32),
+         ir::MakeAttr<ir::AttrKey::Order>(Order())}));
   }
 
   void Contraction() {

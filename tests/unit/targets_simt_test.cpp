@@ -294,7 +294,7 @@ kernel @scans dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out)
   %z = const 0.0 : f32
   spmd (%r: block<r> in %0 .. %R, %c: block<c> in %0 .. %C) {distribute = static} {
     %v = load %x[%r, %c] {bounds = clip} : tile<f32; r c>
-    %s = scan carry(%a = %z) (%e in %v) {axes = (c), keep = after, walk = down} {
+    %s = scan carry(%a = %z) (%e in %v) {axes = (c), keep = after, direction = down} {
       %n = add %a, %e : f32
       yield %n
     } : tile<f32; r c>

@@ -57,7 +57,7 @@ void NoteFiles(const std::vector<WantedTarget>& targets, std::vector<std::string
 /// The targets of the module's devices. Nothing after a report.
 std::optional<std::vector<WantedTarget>> ChooseTargets(Session& s, const CompileRequest& request,
                                                        Compilation& made) {
-  auto devices = PlaceDevices(s, *made.module, request.places);
+  auto devices = AssignDevices(s, *made.module, request.places);
   if (!devices || !MayBeUnproven(s, devices->compiled)) return std::nullopt;
   made.devices = devices->at_run;
   for (DeviceSpecs& specs : made.devices) {

@@ -54,7 +54,7 @@ void Join(DeviceSpecs& all, const DeviceSpecs& more) {
 
 }  // namespace
 
-std::optional<PlacedDevices> PlaceDevices(Session& s, ir::Module& module, const Places& places) {
+std::optional<PlacedDevices> AssignDevices(Session& s, ir::Module& module, const Places& places) {
   const std::string& file = s.options.files[0];
   std::vector<std::string> tests = places.under_test;
   if (tests.empty()) tests.emplace_back();

@@ -27,8 +27,8 @@ struct PlacedDevices {
 };
 
 /// Gives the module's devices their specs. Nothing after a report.
-std::optional<PlacedDevices> PlaceDevices(Session& session, ir::Module& module,
-                                          const Places& places);
+std::optional<PlacedDevices> AssignDevices(Session& session, ir::Module& module,
+                                           const Places& places);
 
 /// The targets of placed devices for which what `emits` asks for can be made. No targets: nothing is known of any device, and
 /// only what no target decides is asked for. Nothing after a report.

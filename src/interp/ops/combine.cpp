@@ -16,8 +16,8 @@ bool IsScan(const Instruction& instruction) { return instruction.op->kind() == i
 /// The place of the present element in a tile over the values' axes; a scan may walk them downwards.
 size_t PlaceOf(const Instruction& instruction, const CombineState& state) {
   int64_t inner = state.terms.offset(0);
-  bool down =
-      IsScan(instruction) && instruction.op->attr<ir::AttrKey::Walk>() == ir::WalkKind::Down;
+  bool down = IsScan(instruction) &&
+              instruction.op->attr<ir::AttrKey::Direction>() == ir::DirectionKind::Down;
   if (down) inner = state.last_term - inner;
   return static_cast<size_t>(state.points.offset(0) + inner);
 }

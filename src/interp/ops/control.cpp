@@ -94,7 +94,7 @@ void YieldCounted(Core& core, Frame& frame, const Instruction& yield) {
     MoveValues(*frame.here, yield.operands, 0, *frame.here, frame.block->params, 1);
     state.next += state.step;
     ++state.number;
-    if (frame.owner->op->kind() == ir::OpKind::Cut) state.step = NextSize(*frame.owner, state);
+    if (frame.owner->op->kind() == ir::OpKind::Split) state.step = NextSize(*frame.owner, state);
     return BeginIteration(frame);
   }
   MoveValues(*frame.here, yield.operands, 0, *frame.here, frame.owner->results, 0);
@@ -259,7 +259,7 @@ void StartFor(Core& core, Activation& here, const Instruction& instruction) {
   StartCounted(core, here, instruction, instruction.numbers[0], 2);
 }
 
-void StartCut(Core& core, Activation& here, const Instruction& instruction) {
+void StartSplit(Core& core, Activation& here, const Instruction& instruction) {
   const BlockFacts& whole = here.block(instruction.operands[0]);
   if (whole.size <= 0) return;
   Frame& frame = Push(core, here, instruction, 0);

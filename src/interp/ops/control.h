@@ -5,7 +5,7 @@
 namespace kdl::interp {
 
 void StartFor(Core& core, Activation& here, const Instruction& instruction);
-void StartCut(Core& core, Activation& here, const Instruction& instruction);
+void StartSplit(Core& core, Activation& here, const Instruction& instruction);
 void StartLoop(Core& core, Activation& here, const Instruction& instruction);
 void StartSpmd(Core& core, Activation& here, const Instruction& instruction);
 void StartElementwiseLoop(Core& core, Activation& here, const Instruction& instruction);

@@ -26,10 +26,10 @@ std::optional<uint64_t> Evaluate(OpKind kind, Scalar operand, Scalar result,
 uint64_t EvaluateCast(Scalar from, Scalar to, uint64_t bits);
 
 /// What a reduction starts from, which is also its value over nothing.
-uint64_t FoldIdentity(FoldKind fold, Scalar acc);
+uint64_t FoldIdentity(ReductionKind fold, Scalar acc);
 
 /// What a fold does with the accumulator and a term.
-OpKind CombineOf(FoldKind fold);
+OpKind CombineOf(ReductionKind fold);
 
 /// What an update does with the element and its value; there is no such op for one that sets.
 OpKind CombineOf(UpdateKind how);
@@ -38,7 +38,7 @@ OpKind CombineOf(UpdateKind how);
 uint64_t UpdateIdentity(UpdateKind how, Scalar acc);
 
 /// (accumulator, term) -> accumulator. Null where the fold is not defined on the scalar.
-EvalFn FindFold(FoldKind fold, Scalar acc);
+EvalFn FindFold(ReductionKind fold, Scalar acc);
 
 /// (a, b, c) -> a * b + c: one fma for f32 and f64, wrapping for integers. Null for other scalars.
 EvalFn FindMultiplyAdd(Scalar acc);

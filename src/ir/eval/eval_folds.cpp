@@ -28,25 +28,25 @@ uint64_t Extreme(Scalar scalar, bool largest) {
 
 }  // namespace
 
-uint64_t FoldIdentity(FoldKind fold, Scalar acc) {
+uint64_t FoldIdentity(ReductionKind fold, Scalar acc) {
   switch (fold) {
-    case FoldKind::Sum:
+    case ReductionKind::Sum:
       return 0;
-    case FoldKind::Prod:
+    case ReductionKind::Prod:
       return EvaluateCast(Scalar::Bool, acc, 1);
-    case FoldKind::Max:
+    case ReductionKind::Max:
       return Extreme(acc, false);
-    case FoldKind::Min:
+    case ReductionKind::Min:
       return Extreme(acc, true);
-    case FoldKind::Any:
+    case ReductionKind::Any:
       return 0;
-    case FoldKind::All:
+    case ReductionKind::All:
       return Extreme(Scalar::Bool, true);
   }
   KDL_UNREACHABLE("fold {}", static_cast<int>(fold));
 }
 
-OpKind CombineOf(FoldKind fold) {
+OpKind CombineOf(ReductionKind fold) {
   static constexpr OpKind kOps[] = {OpKind::Add, OpKind::Mul, OpKind::Max,
                                     OpKind::Min, OpKind::Or,  OpKind::And};
   return kOps[static_cast<size_t>(fold)];
@@ -62,20 +62,20 @@ OpKind CombineOf(UpdateKind how) {
 uint64_t UpdateIdentity(UpdateKind how, Scalar acc) {
   switch (how) {
     case UpdateKind::Max:
-      return FoldIdentity(FoldKind::Max, acc);
+      return FoldIdentity(ReductionKind::Max, acc);
     case UpdateKind::Min:
-      return FoldIdentity(FoldKind::Min, acc);
+      return FoldIdentity(ReductionKind::Min, acc);
     case UpdateKind::Mul:
-      return FoldIdentity(FoldKind::Prod, acc);
+      return FoldIdentity(ReductionKind::Prod, acc);
     case UpdateKind::And:
       return EvaluateCast(Scalar::I64, acc, ~uint64_t{0});
     default:
-      return FoldIdentity(FoldKind::Sum, acc);
+      return FoldIdentity(ReductionKind::Sum, acc);
   }
 }
 
-EvalFn FindFold(FoldKind fold, Scalar acc) {
-  bool logical = fold == FoldKind::Any || fold == FoldKind::All;
+EvalFn FindFold(ReductionKind fold, Scalar acc) {
+  bool logical = fold == ReductionKind::Any || fold == ReductionKind::All;
   return logical != (acc == Scalar::Bool) ? nullptr : FindEval(CombineOf(fold), acc, acc);
 }
 

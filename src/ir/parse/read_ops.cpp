@@ -58,7 +58,7 @@ class OpReader {
   bool ReadRegionHeader();
   bool ReadBinders(bool ranges);
   bool ReadFor();
-  bool ReadCut();
+  bool ReadSplit();
   bool ReadLoop();
   bool ReadWhile();
   bool ReadIf();
@@ -461,7 +461,7 @@ bool OpReader::ReadFolded() {
 }
 
 bool OpReader::ReadFor() { return ReadBinder(true) && ReadRange(false) && ReadCarried(2); }
-bool OpReader::ReadCut() { return ReadBinder(true) && ReadOperands(0); }
+bool OpReader::ReadSplit() { return ReadBinder(true) && ReadOperands(0); }
 bool OpReader::ReadLoop() { return ReadBinder(false) && ReadRange(true) && ReadCarried(3); }
 bool OpReader::ReadWhile() { return ReadCarried(0); }
 bool OpReader::ReadIf() { return ReadOperands(0); }
@@ -491,11 +491,16 @@ bool OpReader::ReadRegionHeader() {
     bool (OpReader::*read)();
   };
   static constexpr Row kRows[] = {
-      {OpKind::For, &OpReader::ReadFor},     {OpKind::Loop, &OpReader::ReadLoop},
-      {OpKind::While, &OpReader::ReadWhile}, {OpKind::If, &OpReader::ReadIf},
-      {OpKind::Spmd, &OpReader::ReadSpmd},   {OpKind::Elementwise, &OpReader::ReadElementwiseLoop},
-      {OpKind::Fold, &OpReader::ReadFolded}, {OpKind::Scan, &OpReader::ReadFolded},
-      {OpKind::Cut, &OpReader::ReadCut},     {OpKind::Stage, &OpReader::ReadStage},
+      {OpKind::For, &OpReader::ReadFor},
+      {OpKind::Loop, &OpReader::ReadLoop},
+      {OpKind::While, &OpReader::ReadWhile},
+      {OpKind::If, &OpReader::ReadIf},
+      {OpKind::Spmd, &OpReader::ReadSpmd},
+      {OpKind::Elementwise, &OpReader::ReadElementwiseLoop},
+      {OpKind::MultiReduce, &OpReader::ReadFolded},
+      {OpKind::Scan, &OpReader::ReadFolded},
+      {OpKind::Split, &OpReader::ReadSplit},
+      {OpKind::Stage, &OpReader::ReadStage},
   };
   static_assert(CoverOnce(kRows, [](const OpInfo& info) { return info.regions > 0; }),
                 "each op with regions is read");

@@ -149,7 +149,7 @@ class OpPrinter {
   /// `%a in %x, %b in %y`: parameters from the first on, in as many operands.
   std::string Elements(const Op* op, size_t count, size_t first_param) const;
   std::string ForHead(const Op* op) const;
-  std::string CutHead(const Op* op) const;
+  std::string SplitHead(const Op* op) const;
   std::string LoopHead(const Op* op) const;
   std::string WhileHead(const Op* op) const;
   std::string IfHead(const Op* op) const;
@@ -315,7 +315,7 @@ std::string OpPrinter::ForHead(const Op* op) const {
                      Carried(op->Segment(ForOp::at_inits), op->region(), 1));
 }
 
-std::string OpPrinter::CutHead(const Op* op) const {
+std::string OpPrinter::SplitHead(const Op* op) const {
   return fmt::format(" {} in {}", TypedParam(op, 0), OperandText(op, 0));
 }
 
@@ -345,9 +345,9 @@ std::string OpPrinter::ElementwiseLoopHead(const Op* op) const {
 }
 
 std::string OpPrinter::FoldHead(const Op* op) const {
-  std::span<Value* const> inits = op->Segment(FoldOp::at_inits);
+  std::span<Value* const> inits = op->Segment(MultiReduceOp::at_inits);
   return fmt::format("{} ({})", Carried(inits, op->region(), 0),
-                     Elements(op, op->Segment(FoldOp::at_values).size(), inits.size()));
+                     Elements(op, op->Segment(MultiReduceOp::at_values).size(), inits.size()));
 }
 
 std::string OpPrinter::Elements(const Op* op, size_t count, size_t first_param) const {
@@ -372,9 +372,9 @@ void OpPrinter::PrintRegionHeader(const Op* op) {
       {OpKind::If, &OpPrinter::IfHead},
       {OpKind::Spmd, &OpPrinter::SpmdHead},
       {OpKind::Elementwise, &OpPrinter::ElementwiseLoopHead},
-      {OpKind::Fold, &OpPrinter::FoldHead},
+      {OpKind::MultiReduce, &OpPrinter::FoldHead},
       {OpKind::Scan, &OpPrinter::FoldHead},
-      {OpKind::Cut, &OpPrinter::CutHead},
+      {OpKind::Split, &OpPrinter::SplitHead},
       {OpKind::Stage, &OpPrinter::NoHead},
   };
   static_assert(CoverOnce(kRows, [](const OpInfo& info) { return info.regions > 0; }),

@@ -56,7 +56,7 @@ std::string ForFault(const Op& op, const Module&) {
   return CarryFault(op, op.Segment(ForOp::at_inits), 1);
 }
 
-std::string CutFault(const Op& op, const Module&) {
+std::string SplitFault(const Op& op, const Module&) {
   const std::vector<Value*>& params = op.region()->params();
   if (!IsBlock(op.operand(0)) || params.size() != 1 || !IsBlock(params[0]))
     return "the operand or the parameter is no block";
@@ -247,7 +247,7 @@ KDL_TYPE_RULE(CoreId, CoreIdFault)
 KDL_TYPE_RULE(For, ForFault)
 KDL_TYPE_RULE(Spmd, SpmdFault)
 KDL_TYPE_RULE(Loop, LoopFault)
-KDL_TYPE_RULE(Cut, CutFault)
+KDL_TYPE_RULE(Split, SplitFault)
 KDL_TYPE_RULE(While, WhileFault)
 KDL_TYPE_RULE(If, IfFault)
 KDL_TYPE_RULE(Assert, AssertFault)

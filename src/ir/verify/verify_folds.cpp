@@ -30,7 +30,7 @@ std::string ReduceFault(const Op& op, const Module&) {
   Type result = op.result()->type();
   if (value->scalar != acc)
     return fmt::format("folds {} in {}", Spelling(value->scalar), Spelling(acc));
-  if (!FindFold(op.attr<AttrKey::Fold>(), acc))
+  if (!FindFold(op.attr<AttrKey::Reduction>(), acc))
     return fmt::format("this fold is not defined on {}", Spelling(acc));
   bool fits = IsTile(result) && result->scalar == acc && result->axes == Without(value->axes, over);
   return fits ? MapFault(op)
@@ -98,8 +98,8 @@ std::string ContractionFault(const Op& op, const Module& module) {
 /// What a fold and a scan share: tiles of equal axes, a scalar to start each accumulator, and a region that makes the next
 /// ones.
 std::string FoldedFault(const Op& op) {
-  Values values = op.Segment(FoldOp::at_values);
-  Values inits = op.Segment(FoldOp::at_inits);
+  Values values = op.Segment(MultiReduceOp::at_values);
+  Values inits = op.Segment(MultiReduceOp::at_inits);
   if (values.empty() || inits.size() != values.size() || op.results().size() != values.size())
     return "not one init and one result for each value";
   std::vector<Type> params;
@@ -200,7 +200,7 @@ std::string SlidingWindowFault(const Op& op, const Module&) {
 
 KDL_TYPE_RULE(Reduce, ReduceFault)
 KDL_TYPE_RULE(Contraction, ContractionFault)
-KDL_TYPE_RULE(Fold, FoldFault)
+KDL_TYPE_RULE(MultiReduce, FoldFault)
 KDL_TYPE_RULE(Scan, ScanFault)
 KDL_TYPE_RULE(Gather, GatherFault)
 KDL_TYPE_RULE(SlidingWindow, SlidingWindowFault)

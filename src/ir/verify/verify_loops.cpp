@@ -58,9 +58,9 @@ std::string FoldedTermsFault(const Op& op) {
   Scalar scalar = terms[0]->type()->scalar;
   bool fits = scalar == acc || (terms.size() == 2 && IsNarrowFloat(scalar) && acc == Scalar::F32);
   if (!fits) return fmt::format("folds {} in {}", Spelling(scalar), Spelling(acc));
-  auto fold = op.attr<AttrKey::Fold>();
+  auto fold = op.attr<AttrKey::Reduction>();
   bool defined = terms.size() == 1 ? FindFold(fold, acc) != nullptr
-                                   : fold == FoldKind::Sum && FindMultiplyAdd(acc) != nullptr;
+                                   : fold == ReductionKind::Sum && FindMultiplyAdd(acc) != nullptr;
   if (!defined) return fmt::format("this fold is not defined on {}", Spelling(acc));
   Type result = op.result()->type();
   return IsScalar(result) && result->scalar == acc ? ""

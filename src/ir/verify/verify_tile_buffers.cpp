@@ -46,8 +46,8 @@ std::string TileBufferFault(const Op& op, const Module&) {
 /// What is wrong with a tile as that of a tile buffer, or of the part of it that blocks in scope walk.
 std::string TileFault(const Op& op, Type tile, Type tile_buffer) {
   const Function& function = *op.parent_region()->function();
-  bool fits =
-      IsTile(tile) && tile->scalar == tile_buffer->scalar && PartAxes(function, tile_buffer, tile);
+  bool fits = IsTile(tile) && tile->scalar == tile_buffer->scalar &&
+              SubtileAxes(function, tile_buffer, tile);
   if (!fits) return "is no tile of the tile buffer";
   for (AxisId axis : tile_buffer->axes) {
     if (!FindBlock(&op, axis))
@@ -62,7 +62,7 @@ std::string PanelFault(const Op& op, Values panel, Type tile, Type tile_buffer) 
   if (panel.empty()) return "";
   if (!IsI64(panel[0])) return "the panel's number is no i64";
   const Function& function = *op.parent_region()->function();
-  Size extent = function.axis(PartAxes(function, tile_buffer, tile)->back()).extent;
+  Size extent = function.axis(SubtileAxes(function, tile_buffer, tile)->back()).extent;
   bool fits = IsConstant(extent) && extent->value <= tile_buffer->panel;
   return fits ? "" : "the tile has more than a panel of the tile buffer";
 }

@@ -196,7 +196,7 @@ class Carrier {
         for (ir::Type type : types) params.push_back(builder_.AddParam(copy->region(r), type, {}));
       }
       BindBoth(region->params(), own, params);
-      if (op->HasAttr(AttrKey::Fold)) sums_.insert(region->param(own));
+      if (op->HasAttr(AttrKey::Reduction)) sums_.insert(region->param(own));
       CopyRegion(region);
     }
     builder_.SetInsertionPoint(copy->parent_region());

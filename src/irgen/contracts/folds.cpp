@@ -88,11 +88,11 @@ Folding FoldingOf(FunctionGen& gen, const ReduceExpr& reduce) {
   if (info.kind == ReduceKind::ArgMax || info.kind == ReduceKind::ArgMin)
     return FoldingArg(gen, reduce, info);
   bool is_dot = info.kind == ReduceKind::Dot;
-  ir::FoldKind fold = is_dot ? ir::FoldKind::Sum : FoldOf(info.kind);
+  ir::ReductionKind fold = is_dot ? ir::ReductionKind::Sum : FoldOf(info.kind);
   Scalar scalar = gen.Made(gen.Info(&reduce).type.scalar);
   Folding folding;
   folding.inits = {gen.builder.Bits(scalar, ir::FoldIdentity(fold, scalar))};
-  folding.is_sum = fold == ir::FoldKind::Sum && IsFloat(scalar);
+  folding.is_sum = fold == ir::ReductionKind::Sum && IsFloat(scalar);
   folding.step = [&gen, &reduce, is_dot, fold, scalar](const Values& accumulators) -> Values {
     Value* term = gen.builder.Cast(GenExpr(gen, reduce.operands[0]), scalar);
     if (is_dot) {

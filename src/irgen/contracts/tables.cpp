@@ -84,7 +84,7 @@ Values GenLoopOver(FunctionGen& gen, const sema::Entity* name, bool is_sum, cons
                    const GenIterationOf& body) {
   ir::Builder& b = gen.builder;
   std::vector<ir::Attr> attrs;
-  if (is_sum) attrs.push_back(ir::MakeAttr<ir::AttrKey::Fold>(ir::FoldKind::Sum));
+  if (is_sum) attrs.push_back(ir::MakeAttr<ir::AttrKey::Reduction>(ir::ReductionKind::Sum));
   Value* first = b.I64(0);
   Value* end = GenSize(gen, ExtentOf(gen, name));
   Value* step = b.I64(1);

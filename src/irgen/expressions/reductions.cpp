@@ -38,7 +38,7 @@ Value* Narrowed(FunctionGen& gen, const syntax::Expr* operand, Value* value) {
   return widened ? def->operand(0) : value;
 }
 
-Value* GenFold(FunctionGen& gen, ir::FoldKind fold, Value* value, const ir::AxisList& over);
+Value* GenFold(FunctionGen& gen, ir::ReductionKind fold, Value* value, const ir::AxisList& over);
 
 /// The guards while the operand of a reduction is made. One over a reduced range is about another element of it than those
 /// that are folded: these are computed where the guard holds for any.
@@ -53,7 +53,7 @@ class OperandGuards {
       if (ir::WithoutAxes(guarded, {axis}) != guarded) shared.push_back(axis);
     }
     if (shared.empty()) return;
-    Value* any = GenFold(gen, ir::FoldKind::Any, gen.Mask(), shared);
+    Value* any = GenFold(gen, ir::ReductionKind::Any, gen.Mask(), shared);
     outer_ = std::exchange(gen.guards, {{any, false}});
   }
   ~OperandGuards() {
@@ -112,13 +112,13 @@ Value* GenContraction(FunctionGen& gen, const syntax::ReduceExpr& dot, Value* in
        ir::MakeAttr<ir::AttrKey::Order>(ir::OrderKind::Open)});
 }
 
-Value* GenFold(FunctionGen& gen, ir::FoldKind fold, Value* value, const ir::AxisList& over) {
+Value* GenFold(FunctionGen& gen, ir::ReductionKind fold, Value* value, const ir::AxisList& over) {
   Scalar accumulator = value->type()->scalar;
   value = WithAxes(gen, value, over);
   ir::Type type = gen.builder.types().Tile(accumulator, ir::WithoutAxes(value->type()->axes, over));
   return gen.builder.Make(
       OpKind::Reduce, {value}, type,
-      {ir::MakeAttr<ir::AttrKey::Fold>(fold), ir::MakeAttr<ir::AttrKey::Axes>(over),
+      {ir::MakeAttr<ir::AttrKey::Reduction>(fold), ir::MakeAttr<ir::AttrKey::Axes>(over),
        ir::MakeAttr<ir::AttrKey::Acc>(accumulator),
        ir::MakeAttr<ir::AttrKey::Order>(ir::OrderKind::Open)});
 }
@@ -150,16 +150,16 @@ Value* GenArg(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
   ir::Type indices = b.types().Tile(Scalar::I64, over);
   Value* index = b.Make(OpKind::Iota, {gen.blocks.at(info.ranges[0])}, indices);
   Value* none = b.I64(std::numeric_limits<int64_t>::max());
-  Value* first = GenFold(gen, ir::FoldKind::Min, b.Select(hit, index, none), over);
+  Value* first = GenFold(gen, ir::ReductionKind::Min, b.Select(hit, index, none), over);
   Value* is_none = b.Eq(first, none);
   return b.Select(is_none, b.I64(-1), first);
 }
 
 /// What a scan has besides its axis.
 std::vector<ir::Attr> ScanAttrs(const sema::ReduceInfo& info) {
-  auto walk = info.reversed ? ir::WalkKind::Down : ir::WalkKind::Up;
+  auto walk = info.reversed ? ir::DirectionKind::Down : ir::DirectionKind::Up;
   auto keep = info.exclusive ? ir::KeepKind::Before : ir::KeepKind::After;
-  return {ir::MakeAttr<ir::AttrKey::Walk>(walk), ir::MakeAttr<ir::AttrKey::Keep>(keep)};
+  return {ir::MakeAttr<ir::AttrKey::Direction>(walk), ir::MakeAttr<ir::AttrKey::Keep>(keep)};
 }
 
 /// A fold or scan over tiles of equal axes; `step` makes the next accumulators, inside the region.
@@ -178,7 +178,7 @@ std::vector<Value*> GenCombine(FunctionGen& gen, const sema::ReduceInfo& info, b
   }
   std::vector<ir::Attr> attrs = scans ? ScanAttrs(info) : std::vector<ir::Attr>();
   attrs.push_back(ir::MakeAttr<ir::AttrKey::Axes>(over));
-  ir::Op* op = gen.builder.Create(scans ? OpKind::Scan : OpKind::Fold, {values, inits},
+  ir::Op* op = gen.builder.Create(scans ? OpKind::Scan : OpKind::MultiReduce, {values, inits},
                                   std::move(types), std::move(attrs));
   ir::Builder inner(gen.module, op->region());
   inner.set_loc(gen.builder.loc());
@@ -192,7 +192,7 @@ std::vector<Value*> GenCombine(FunctionGen& gen, const sema::ReduceInfo& info, b
 
 /// A fold that keeps what it has at each element; the region is the fold's operation.
 Value* GenScan(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
-  ir::FoldKind fold = FoldOf(info.kind);
+  ir::ReductionKind fold = FoldOf(info.kind);
   Scalar scalar = value->type()->scalar;
   Value* init = gen.builder.Bits(scalar, ir::FoldIdentity(fold, scalar));
   auto step = [&](ir::Builder& b, const std::vector<Value*>& all) -> std::vector<Value*> {

@@ -7,26 +7,26 @@
 
 namespace kdl::irgen {
 
-ir::FoldKind FoldOf(sema::ReduceKind kind) {
+ir::ReductionKind FoldOf(sema::ReduceKind kind) {
   switch (kind) {
     case sema::ReduceKind::Sum:
     case sema::ReduceKind::CumSum:
     case sema::ReduceKind::Mean:
-      return ir::FoldKind::Sum;
+      return ir::ReductionKind::Sum;
     case sema::ReduceKind::Prod:
     case sema::ReduceKind::CumProd:
-      return ir::FoldKind::Prod;
+      return ir::ReductionKind::Prod;
     case sema::ReduceKind::Max:
     case sema::ReduceKind::CumMax:
     case sema::ReduceKind::ArgMax:
-      return ir::FoldKind::Max;
+      return ir::ReductionKind::Max;
     case sema::ReduceKind::Min:
     case sema::ReduceKind::ArgMin:
-      return ir::FoldKind::Min;
+      return ir::ReductionKind::Min;
     case sema::ReduceKind::Any:
-      return ir::FoldKind::Any;
+      return ir::ReductionKind::Any;
     case sema::ReduceKind::All:
-      return ir::FoldKind::All;
+      return ir::ReductionKind::All;
     case sema::ReduceKind::Dot:
     case sema::ReduceKind::Reduce:
     case sema::ReduceKind::Scan:

@@ -24,7 +24,7 @@ std::optional<AxisId> WalkedAxis(const Value* index) {
 }
 
 bool Folds(OpKind kind) {
-  return kind == OpKind::Reduce || kind == OpKind::Contraction || kind == OpKind::Fold ||
+  return kind == OpKind::Reduce || kind == OpKind::Contraction || kind == OpKind::MultiReduce ||
          kind == OpKind::Scan || kind == OpKind::ReduceInLoop;
 }
 
@@ -54,7 +54,7 @@ AxisOrder::AxisOrder(const ir::Function& kernel) : weight_(kernel.axes.size(), 0
     if (kernel.axes[i].innermost) weight_[i] = kInnermost;
   }
   ir::Walk(kernel.body, [&](const Op* op) {
-    if (op->kind() == OpKind::Cut) {
+    if (op->kind() == OpKind::Split) {
       AxisId axis = op->region()->param(0)->type()->axes[0];
       whole_[axis.value] = kernel.axis(axis).parent;
     }

@@ -51,8 +51,8 @@ Size WidthTo(FunctionState& state, const Sources& sources, const Entity* binder,
     return BeyondBinder(state, end, binder);
   for (size_t i = 0; i < 2; ++i) {
     Size width = BeyondBinder(state, ValueOf(state, sources, call->args[i].value), binder);
-    bool is_cut = IsSize(state, state.fn.Info(call->args[1 - i].value).size, extent);
-    if (width != nullptr && is_cut) return width;
+    bool is_split = IsSize(state, state.fn.Info(call->args[1 - i].value).size, extent);
+    if (width != nullptr && is_split) return width;
   }
   return nullptr;
 }

@@ -69,9 +69,9 @@ std::vector<Carried> CarriedTiles(Op* loop) {
   return carried;
 }
 
-class TilePlacer {
+class TileAllocator {
  public:
-  TilePlacer(ir::Module& module, const ir::Function& kernel, const ProcessorFacts& facts)
+  TileAllocator(ir::Module& module, const ir::Function& kernel, const ProcessorFacts& facts)
       : module_(module), kernel_{kernel, facts, AxisOrder(kernel)}, b_(module) {}
 
   void Run(ir::Region* body) {
@@ -236,7 +236,7 @@ class TilePlacer {
       case OpKind::Contraction:
         return op->attr<AttrKey::Order>() == ir::OrderKind::Lanes64 ? PlaceLanes(op)
                                                                     : PlaceSequence(op);
-      case OpKind::Fold:
+      case OpKind::MultiReduce:
       case OpKind::Scan:
         return PlaceCombined(op);
       case OpKind::SlidingWindow:
@@ -583,7 +583,7 @@ class TilePlacer {
 }  // namespace
 
 void RunAllocateTiles(PassContext& context, ir::Function& kernel) {
-  TilePlacer(context.module, kernel, FactsOf(context)).Run(kernel.body);
+  TileAllocator(context.module, kernel, FactsOf(context)).Run(kernel.body);
 }
 
 }  // namespace kdl::cpu

@@ -10,9 +10,9 @@
 #include "passes/rewriting/structured.h"
 #include "targets/cpu/analysis/register_block.h"
 #include "targets/cpu/analysis/sliding_window.h"
-#include "targets/cpu/cut_fold.h"
 #include "targets/cpu/instructions.h"
 #include "targets/cpu/passes.h"
+#include "targets/cpu/split_reduction.h"
 
 // block-products: what is folded in one chain an element is cut into blocks whose accumulators stay in registers while the
 // folded axes pass: rows of the result by vectors along its last axis, columns around rows. Rows that no whole block covers go
@@ -82,7 +82,7 @@ class ProductBlocker {
         if (block.column) found.emplace_back(fold, block);
       }
     }
-    for (const auto& [fold, block] : found) CutFold(fold, block);
+    for (const auto& [fold, block] : found) SplitReduction(fold, block);
   }
 
  private:
@@ -96,7 +96,7 @@ class ProductBlocker {
     });
   }
 
-  void CutFold(Op* fold, const RegisterBlock& block) {
+  void SplitReduction(Op* fold, const RegisterBlock& block) {
     ir::NumberList heights = Heights(block.largest.rows, RestOf(fold));
     b_.StandAt(fold);
     Value* plain = PlainOf(fold);
@@ -122,7 +122,7 @@ class ProductBlocker {
   }
 
   void Cut(Op* fold, const RegisterBlock& block, const ir::NumberList& heights) {
-    FoldCutter cutter(b_.module(), fold);
+    ReductionSplitter cutter(b_.module(), fold);
     for (AxisId axis : block.outer) cutter.Open(axis, {1});
     cutter.Open(*block.column, Widths(block));
     if (block.row) cutter.Open(*block.row, heights);
@@ -196,7 +196,7 @@ class ProductBlocker {
     get->SetSegment(ir::LoadTileOp::at_value, {});
     get->SetSegment(ir::LoadTileOp::at_condition, {});
     Value* tile = get->result();
-    const ir::AxisList walked = *ir::PartAxes(kernel_, get.tile_buffer()->type(), tile->type());
+    const ir::AxisList walked = *ir::SubtileAxes(kernel_, get.tile_buffer()->type(), tile->type());
     std::vector<Value*> blocks;
     for (AxisId axis : walked) blocks.push_back(ir::FindBlock(at, axis));
     Op* elementwise =
@@ -216,15 +216,15 @@ class ProductBlocker {
   Value* FoldOf(Value* small, const AxisList& walked) {
     return MakeOne(
         b_, OpKind::ReduceInLoop, {{small}, {}}, small->type(),
-        {ir::MakeAttr<AttrKey::Fold>(ir::FoldKind::Sum), ir::MakeAttr<AttrKey::Axes>(walked),
-         ir::MakeAttr<AttrKey::Acc>(kdl::Scalar::F32),
+        {ir::MakeAttr<AttrKey::Reduction>(ir::ReductionKind::Sum),
+         ir::MakeAttr<AttrKey::Axes>(walked), ir::MakeAttr<AttrKey::Acc>(kdl::Scalar::F32),
          ir::MakeAttr<AttrKey::Order>(ir::OrderKind::Lanes64)});
   }
 
   static Op* AskedAt(Op* fold, const Value* factor) {
     const Value* tile_buffer = factor->def()->operand(0);
     Op* at = fold;
-    for (Op* cut = fold->parent_region()->parent(); cut && cut->kind() == OpKind::Cut;
+    for (Op* cut = fold->parent_region()->parent(); cut && cut->kind() == OpKind::Split;
          cut = cut->parent_region()->parent()) {
       bool stays = !HasAxis(factor, cut->region()->param(0)->type()->axes[0]) &&
                    std::ranges::none_of(tile_buffer->uses(), [&](const ir::Use& use) {

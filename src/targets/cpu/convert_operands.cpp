@@ -67,8 +67,8 @@ class IntegerFitter {
     Value* sum =
         b_.Make(OpKind::Reduce, {b_.Cast(factor, instruction_.acc)},
                 b_.types().Tile(instruction_.acc, kept),
-                {ir::MakeAttr<AttrKey::Fold>(ir::FoldKind::Sum), ir::MakeAttr<AttrKey::Axes>(over),
-                 ir::MakeAttr<AttrKey::Acc>(instruction_.acc),
+                {ir::MakeAttr<AttrKey::Reduction>(ir::ReductionKind::Sum),
+                 ir::MakeAttr<AttrKey::Axes>(over), ir::MakeAttr<AttrKey::Acc>(instruction_.acc),
                  ir::MakeAttr<AttrKey::Order>(ir::OrderKind::Lanes64)});
     Value* each = b_.Int(instruction_.acc, HalfOf(moved));
     if (IsSigned(moved)) each = b_.Sub(b_.Int(instruction_.acc, 0), each);

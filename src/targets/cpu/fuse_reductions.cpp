@@ -136,10 +136,11 @@ class ReductionFuser {
                                                  : ElementOf(b, term, taking));
     }
     auto acc = fold->attr<AttrKey::Acc>();
-    auto kind = fold->kind() == OpKind::Reduce ? fold->attr<AttrKey::Fold>() : ir::FoldKind::Sum;
+    auto kind =
+        fold->kind() == OpKind::Reduce ? fold->attr<AttrKey::Reduction>() : ir::ReductionKind::Sum;
     return MakeOne(
         b, OpKind::ReduceInLoop, {terms, passes::OneOrNone(StartOf(fold))}, b.types().ScalarOf(acc),
-        {ir::MakeAttr<AttrKey::Fold>(kind),
+        {ir::MakeAttr<AttrKey::Reduction>(kind),
          ir::MakeAttr<AttrKey::Axes>(fold->attr<AttrKey::Axes>()), ir::MakeAttr<AttrKey::Acc>(acc),
          ir::MakeAttr<AttrKey::Order>(fold->attr<AttrKey::Order>())});
   }

@@ -6,8 +6,8 @@
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/structured.h"
 #include "targets/cpu/analysis/last_axis.h"
-#include "targets/cpu/cut_fold.h"
 #include "targets/cpu/passes.h"
+#include "targets/cpu/split_reduction.h"
 
 // insert-prefetches: while a block of rows passes, its share of the next panel is asked for; so is what the block will store in
 // the last turn. Only in the largest blocks, of rows and of columns: what comes after the others is near the end.
@@ -52,18 +52,18 @@ const Op* WaysAround(const Op* op) {
 }
 
 /// The cut whose blocks, or whose blocks' ways, an op stands in.
-Op* CutAround(const Op* op) {
+Op* SplitAround(const Op* op) {
   if (const Op* ways = WaysAround(op)) op = ways;
   Op* parent = op->parent_region()->parent();
-  return parent && parent->kind() == OpKind::Cut ? parent : nullptr;
+  return parent && parent->kind() == OpKind::Split ? parent : nullptr;
 }
 
 class Prefetcher {
  public:
   Prefetcher(ir::Module& module, ir::Function& kernel, Op* contraction)
-      : b_(module), kernel_(kernel), contraction_(contraction), rows_(CutAround(contraction)) {
-    columns_ = rows_ ? CutAround(rows_) : nullptr;
-    panels_ = columns_ ? CutAround(columns_) : nullptr;
+      : b_(module), kernel_(kernel), contraction_(contraction), rows_(SplitAround(contraction)) {
+    columns_ = rows_ ? SplitAround(rows_) : nullptr;
+    panels_ = columns_ ? SplitAround(columns_) : nullptr;
   }
 
   void Run() {

@@ -7,8 +7,8 @@
 #include "passes/rewriting/structured.h"
 #include "targets/cpu/analysis/accumulators.h"
 #include "targets/cpu/analysis/register_block.h"
-#include "targets/cpu/cut_fold.h"
 #include "targets/cpu/passes.h"
+#include "targets/cpu/split_reduction.h"
 
 // pack-late: what a contraction reads in panels of columns is packed panel by panel, right before the rows pass over it: the
 // panel is in the nearest cache then, and all take turns in one place that stays there.
@@ -144,7 +144,7 @@ class MoveSinker {
 
   ir::Builder b_;
   Sinking sinking_;
-  FoldCutter cutter_;
+  ReductionSplitter cutter_;
 };
 
 }  // namespace

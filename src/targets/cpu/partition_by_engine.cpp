@@ -38,7 +38,7 @@ Engine Other(Engine engine) { return engine == Engine::Matrix ? Engine::Vector :
 
 /// Whether both units walk what the op has inside. A fold by a region belongs to one of them as a whole.
 bool IsWalked(const Op* op) {
-  return !op->regions().empty() && op->kind() != OpKind::Fold && op->kind() != OpKind::Scan;
+  return !op->regions().empty() && op->kind() != OpKind::MultiReduce && op->kind() != OpKind::Scan;
 }
 
 /// Which unit makes each value, runs each op.

@@ -7,7 +7,7 @@
 
 namespace kdl::cpu {
 
-inline constexpr Fact kTilesPlaced{"tiles-placed"};
+inline constexpr Fact kTilesPlaced{"tiles-allocated"};
 inline constexpr Fact kProductsBlocked{"products-blocked"};
 
 KDL_KERNEL_PASS(PartitionByEngine, .name = "partition-by-engine",

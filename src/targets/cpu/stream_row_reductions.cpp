@@ -124,14 +124,14 @@ class RowFolder {
     ir::Type type = fold->result()->type();
     if (fold->kind() == OpKind::Contraction) return ir::ContractionOp(const_cast<Op*>(fold)).into();
     auto acc = fold->attr<AttrKey::Acc>();
-    Value* identity = b.Bits(acc, ir::FoldIdentity(fold->attr<AttrKey::Fold>(), acc));
+    Value* identity = b.Bits(acc, ir::FoldIdentity(fold->attr<AttrKey::Reduction>(), acc));
     return b.Make(OpKind::Broadcast, {identity}, type);
   }
 
   /// The accumulators after one more row.
   static Value* Take(ir::Builder& b, const Op* fold, const passes::Values& terms, Value* before) {
     if (fold->kind() == OpKind::Reduce)
-      return b.Binary(ir::CombineOf(fold->attr<AttrKey::Fold>()), before, terms[0]);
+      return b.Binary(ir::CombineOf(fold->attr<AttrKey::Reduction>()), before, terms[0]);
     if (IsFloat(fold->attr<AttrKey::Acc>()))
       return b.Make(OpKind::Fma, {terms[0], terms[1], before}, before->type());
     return b.Add(before, b.Mul(terms[0], terms[1]));

@@ -49,7 +49,7 @@ class PointFolder {
         FindRanges();
         Folded(op);
         break;
-      case OpKind::Fold:
+      case OpKind::MultiReduce:
         FindRanges();
         Combined(op);
         break;
@@ -138,12 +138,12 @@ class PointFolder {
   Scalar Acc() const { return at_->attr<AttrKey::Acc>(); }
 
   Value* Identity() {
-    uint64_t bits = IsProduct() ? 0 : ir::FoldIdentity(at_->attr<AttrKey::Fold>(), Acc());
+    uint64_t bits = IsProduct() ? 0 : ir::FoldIdentity(at_->attr<AttrKey::Reduction>(), Acc());
     return b_.Bits(Acc(), bits);
   }
 
   Value* Together(Value* a, Value* b) {
-    OpKind kind = IsProduct() ? OpKind::Add : ir::CombineOf(at_->attr<AttrKey::Fold>());
+    OpKind kind = IsProduct() ? OpKind::Add : ir::CombineOf(at_->attr<AttrKey::Reduction>());
     return b_.Binary(kind, a, b);
   }
 
@@ -318,7 +318,7 @@ class PointFolder {
   // -- Folds by a region ----------------------------------------------------------------------------
 
   void Combined(Op* op) {
-    ir::FoldOp fold(op);
+    ir::MultiReduceOp fold(op);
     const ir::Region* region = op->region();
     Values inits(fold.inits().begin(), fold.inits().end());
     Values made = ElementwiseLoop(op->result()->type()->axes, [&](const Point& at) {

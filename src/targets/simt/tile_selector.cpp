@@ -88,7 +88,7 @@ Role RoleOf(const ir::Function& kernel, Name generic) {
 
 bool IsFold(const ir::Op* op) {
   return op->kind() == ir::OpKind::Contraction || op->kind() == ir::OpKind::Reduce ||
-         op->kind() == ir::OpKind::Fold || op->kind() == ir::OpKind::Scan;
+         op->kind() == ir::OpKind::MultiReduce || op->kind() == ir::OpKind::Scan;
 }
 
 bool Multiplies(const ir::Function& kernel) {

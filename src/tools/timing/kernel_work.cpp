@@ -147,7 +147,7 @@ class WorkCounter {
                  2 * FoldedPoints(op, op->result()->type()->axes)}};
       case OpKind::Reduce:
         return {{op->attr<AttrKey::Acc>(), Points(op->operand(0)->type()->axes)}};
-      case OpKind::Fold:
+      case OpKind::MultiReduce:
       case OpKind::Scan:
         return Times(OfBlock(op->region()), FoldedPoints(op, {}));
       case OpKind::Update:

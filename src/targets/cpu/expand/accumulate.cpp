@@ -10,7 +10,7 @@ namespace kdl::cpu {
 namespace {
 
 Accumulation Singles(Expander& e, const ir::Op* op, Value* value) {
-  auto fold = op->attr<AttrKey::Fold>();
+  auto fold = op->attr<AttrKey::Reduction>();
   auto acc = op->attr<AttrKey::Acc>();
   OpKind combine = ir::CombineOf(fold);
   auto together = [&e, combine](Value* a, Value* b) { return e.b.Binary(combine, a, b); };

@@ -52,7 +52,7 @@ Values Stepped(Expander& e, const Op* op, const Values& accumulators, const Valu
 
 Values Inits(Expander& e, const Op* op, int64_t lanes) {
   Values inits;
-  for (Value* init : op->Segment(ir::FoldOp::at_inits))
+  for (Value* init : op->Segment(ir::MultiReduceOp::at_inits))
     inits.push_back(e.b.Splat(e.Scalar(init), lanes));
   return inits;
 }
@@ -64,7 +64,7 @@ class SequentialReduction {
       : e_(e), op_(op), folded_(op->attr<AttrKey::Axes>()) {
     kept_ = KeptAxes(e, op);
     lanes_ = CombinedLanes(e, op);
-    for (Value* value : op->Segment(ir::FoldOp::at_values))
+    for (Value* value : op->Segment(ir::MultiReduceOp::at_values))
       values_.push_back(TileBufferOf(e, value));
     for (const Value* result : op->results())
       targets_.push_back(IsTileValue(result) ? TileBufferOf(e, result) : TileBuffer());
@@ -105,7 +105,7 @@ class SequentialReduction {
 
   void Along(const Values& inits, const std::function<Values(const Values&)>& step) {
     Window window = e_.WindowOf(op_, folded_[0]);
-    bool down = op_->attr<AttrKey::Walk>() == ir::WalkKind::Down;
+    bool down = op_->attr<AttrKey::Direction>() == ir::DirectionKind::Down;
     Value* last = down ? e_.b.Sub(window.hi, e_.b.I64(1)) : nullptr;
     MakeLoop(e_.b, {window.lo, window.hi}, inits, [&](Value* index, const Values& before) {
       Value* from_end = down ? e_.b.Sub(index, window.lo) : nullptr;

@@ -146,7 +146,7 @@ void ExpandOp(Expander& e, Op* op) {
     case OpKind::Contraction:
       ExpandFold(e, op);
       break;
-    case OpKind::Fold:
+    case OpKind::MultiReduce:
     case OpKind::Scan:
       ExpandCombine(e, op);
       break;
@@ -156,8 +156,8 @@ void ExpandOp(Expander& e, Op* op) {
     case OpKind::Gather:
       ExpandGather(e, op);
       break;
-    case OpKind::Cut:
-      ExpandCut(e, op);
+    case OpKind::Split:
+      ExpandSplit(e, op);
       break;
     case OpKind::Loop:
     case OpKind::While:

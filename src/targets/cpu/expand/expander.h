@@ -208,8 +208,8 @@ void NoteBlock(Expander& e, ir::Op* op);
 ir::Value* OffsetIn(Expander& e, const ir::Op* at, ir::AxisId axis, ir::AxisId whole,
                     int64_t panel = 0);
 
-// cut.cpp
-void ExpandCut(Expander& e, const ir::Op* op);
+// split.cpp
+void ExpandSplit(Expander& e, const ir::Op* op);
 
 // control.cpp
 /// All ops of an old block, to the builder's place; not the terminator.

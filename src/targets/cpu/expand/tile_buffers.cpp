@@ -80,7 +80,7 @@ TileBuffer MakeTileBuffer(Expander& e, const Value* tile_buffer) {
 
 TileBuffer PartOf(Expander& e, const Op* at, const Value* tile_buffer, const Value* tile) {
   TileBuffer part = e.tile_buffers.at(tile_buffer);
-  ir::AxisList axes = *ir::PartAxes(e.function, tile_buffer->type(), tile->type());
+  ir::AxisList axes = *ir::SubtileAxes(e.function, tile_buffer->type(), tile->type());
   bool gets = at->kind() == OpKind::LoadTile;
   auto panel =
       at->Segment(gets ? size_t{ir::LoadTileOp::at_panel} : size_t{ir::StoreTileOp::at_panel});

@@ -76,7 +76,7 @@ bool IsAlone(const ir::Function& kernel, const Op* product) {
         alone &= op == product;
         return;
       case OpKind::Reduce:
-      case OpKind::Fold:
+      case OpKind::MultiReduce:
       case OpKind::ReduceInLoop:
       case OpKind::Scan:
       case OpKind::Gather:

@@ -75,8 +75,8 @@ bool FoldsInAnyOrder(const Op* op) {
   if (op->kind() != OpKind::Reduce) return false;
   if (op->operand(0)->type()->axes.size() != 2 || op->attr<AttrKey::Axes>().size() != 1)
     return false;
-  auto fold = op->attr<AttrKey::Fold>();
-  bool sums = fold == ir::FoldKind::Sum || fold == ir::FoldKind::Prod;
+  auto fold = op->attr<AttrKey::Reduction>();
+  bool sums = fold == ir::ReductionKind::Sum || fold == ir::ReductionKind::Prod;
   return !sums || IsInteger(op->attr<AttrKey::Acc>());
 }
 

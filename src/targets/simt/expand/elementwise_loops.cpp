@@ -203,7 +203,7 @@ void WorkgroupExpander::ExpandScan(const Op* op) {
 void WorkgroupExpander::ScanRow(ir::ScanOp scan, AxisId walked, const AxisList& kept,
                                 const Values& place, const Values& buffers) {
   Value* size = Facts(scan.op, walked).size;
-  bool down = scan->attr<AttrKey::Walk>() == ir::WalkKind::Down;
+  bool down = scan->attr<AttrKey::Direction>() == ir::DirectionKind::Down;
   bool after = scan->attr<AttrKey::Keep>() == ir::KeepKind::After;
   Value* zero = b_.I64(0);
   MakeLoop(b_, {zero, size}, ScalarsOf(scan.inits()), [&](Value* number, const Values& before) {

@@ -55,10 +55,10 @@ class FoldExpander {
 
  private:
   Value* Identity() {
-    return b_.Bits(scalar_, ir::FoldIdentity(op_->attr<AttrKey::Fold>(), scalar_));
+    return b_.Bits(scalar_, ir::FoldIdentity(op_->attr<AttrKey::Reduction>(), scalar_));
   }
   Value* Together(Value* a, Value* b) {
-    return b_.Binary(ir::CombineOf(op_->attr<AttrKey::Fold>()), a, b);
+    return b_.Binary(ir::CombineOf(op_->attr<AttrKey::Reduction>()), a, b);
   }
   Value* IsInside(AxisId axis, Value* place) {
     return b_.Lt(place, tiles_.FactsAt(op_, axis).size);

@@ -12,9 +12,9 @@ std::vector<ir::Op*> FollowersOf(const ir::Op* fold);
 
 /// Opens cuts around a fold that goes from tile buffers to tile buffers, one inside of the other, and moves it into them, with what brings its
 /// tiles and what follows it: all are then over the cuts' axes.
-class FoldCutter {
+class ReductionSplitter {
  public:
-  FoldCutter(ir::Module& module, ir::Op* fold);
+  ReductionSplitter(ir::Module& module, ir::Op* fold);
 
   /// A cut of the axis' block, inside of those that are open.
   void Open(ir::AxisId axis, const ir::NumberList& sizes);

@@ -88,6 +88,6 @@ class Cutting {
 
 }  // namespace
 
-void ExpandCut(Expander& e, const Op* op) { Cutting(e, op).Run(); }
+void ExpandSplit(Expander& e, const Op* op) { Cutting(e, op).Run(); }
 
 }  // namespace kdl::cpu

@@ -1,4 +1,4 @@
-#include "targets/cpu/cut_fold.h"
+#include "targets/cpu/split_reduction.h"
 
 #include <algorithm>
 #include <string>
@@ -41,21 +41,23 @@ std::vector<Op*> FollowersOf(const Op* fold) {
   return followers;
 }
 
-FoldCutter::FoldCutter(ir::Module& module, Op* fold) : b_(module), fold_(fold) { b_.StandAt(fold); }
+ReductionSplitter::ReductionSplitter(ir::Module& module, Op* fold) : b_(module), fold_(fold) {
+  b_.StandAt(fold);
+}
 
-void FoldCutter::Open(AxisId axis, const ir::NumberList& sizes) {
+void ReductionSplitter::Open(AxisId axis, const ir::NumberList& sizes) {
   ir::Function& kernel = *fold_->parent_region()->function();
   Value* whole = ir::FindBlock(fold_, axis);
   Name name = b_.module().context().names.Intern(std::string(kernel.axis(axis).name.text()) + "r");
   AxisId part = kernel.AddAxis({name, b_.types().sizes().Constant(sizes[0]), nullptr, axis});
-  Op* cut = b_.Create(OpKind::Cut, {{whole}}, {}, {ir::MakeAttr<AttrKey::Sizes>(sizes)});
+  Op* cut = b_.Create(OpKind::Split, {{whole}}, {}, {ir::MakeAttr<AttrKey::Sizes>(sizes)});
   parts_[axis] = part;
   map_[whole] = block_ = b_.AddParam(cut->region(), b_.types().Block(part), whole->name());
   b_.SetInsertionPoint(cut->region());
   b_.SetInsertionPoint(b_.Create(OpKind::Yield, {{}}, {}));
 }
 
-ir::Type FoldCutter::PartOf(ir::Type tile, const ir::AxisList& but) const {
+ir::Type ReductionSplitter::PartOf(ir::Type tile, const ir::AxisList& but) const {
   ir::AxisList axes = tile->axes;
   for (AxisId& axis : axes) {
     auto part = parts_.find(axis);
@@ -64,7 +66,7 @@ ir::Type FoldCutter::PartOf(ir::Type tile, const ir::AxisList& but) const {
   return b_.types().Tile(tile->scalar, axes);
 }
 
-Op* FoldCutter::Copy(const Op* op, const ir::AxisList& but) {
+Op* ReductionSplitter::Copy(const Op* op, const ir::AxisList& but) {
   Op* copy = ir::Clone(op, b_, map_);
   auto retype = [&](const Op* made) {
     for (Value* result : made->results()) {
@@ -76,7 +78,7 @@ Op* FoldCutter::Copy(const Op* op, const ir::AxisList& but) {
   return copy;
 }
 
-Op* FoldCutter::Move() {
+Op* ReductionSplitter::Move() {
   std::vector<Op*> bringers = BringersOf(fold_);
   std::vector<Op*> followers = FollowersOf(fold_);
   for (const Op* op : bringers) {
