@@ -135,7 +135,7 @@ inline constexpr Number kNumbers[] = {
 inline std::span<const List> Lists() {
   static const auto& kLists =
       *new std::vector<List>{{"features", &D::features, {}},
-                             {"units", &D::instructions, {}, true},
+                             {"instructions", &D::instructions, {}, true},
                              {"compile", &D::compile, {"{source}", "{object}"}, true},
                              {"link", &D::link, {"{image}", "{objects}"}},
                              {"run", &D::run, {"{image}"}},

@@ -47,11 +47,11 @@ std::optional<AttrKey> AttrFromSpelling(std::string_view spelling) {
 
 AttrForm FormOf(AttrKey key) {
   static constexpr std::pair<std::string_view, AttrForm> kForms[] = {
-      {"int64_t", AttrForm::Integer},    {"BitPattern", AttrForm::BitPattern},
-      {"Name", AttrForm::Text},          {"Symbol", AttrForm::Symbol},
-      {"AxisList", AttrForm::Axes},      {"Access", AttrForm::Access},
-      {"Size", AttrForm::Size},          {"ElementBits", AttrForm::Elements},
-      {"NumberList", AttrForm::Numbers},
+      {"int64_t", AttrForm::Integer},       {"Flag", AttrForm::Flag},
+      {"BitPattern", AttrForm::BitPattern}, {"Name", AttrForm::Text},
+      {"Symbol", AttrForm::Symbol},         {"AxisList", AttrForm::Axes},
+      {"Access", AttrForm::Access},         {"Size", AttrForm::Size},
+      {"ElementBits", AttrForm::Elements},  {"NumberList", AttrForm::Numbers},
   };
   for (const auto& [type, form] : kForms) {
     if (type == kAttrs[static_cast<size_t>(key)].type) return form;

@@ -77,6 +77,7 @@ namespace attr_types {
 using Name = kdl::Name;
 using Symbol = kdl::Name;
 using BitPattern = int64_t;
+using Flag = int64_t;
 using Size = kdl::Size;
 #define KDL_ATTR(key, spelling, type, role) using Of##key = type;
 #include "ir/attrs.def"
@@ -99,6 +100,7 @@ AttrRole RoleOf(AttrKey key);
 /// How an attribute's value is stored and how it reads in the text form.
 enum class AttrForm : uint8_t {
   Integer,
+  Flag,  ///< an integer that is 1 where the attribute reads without a value
   BitPattern,
   Enumerator,
   Text,

@@ -28,10 +28,12 @@ size_t OperandNumber(const OpInfo& info, std::string_view name) {
   KDL_UNREACHABLE("the format of '{}' names an operand '{}'", info.spelling, name);
 }
 
-/// Takes the letters at the front of `text`.
+bool IsNamePart(char c) { return c == '_' || std::isalpha(static_cast<unsigned char>(c)); }
+
+/// Removes the name at the front of `text` and returns it.
 std::string_view TakeName(std::string_view& text) {
   size_t end = 0;
-  while (end < text.size() && std::isalpha(static_cast<unsigned char>(text[end]))) ++end;
+  while (end < text.size() && IsNamePart(text[end])) ++end;
   std::string_view name = text.substr(0, end);
   text.remove_prefix(end);
   return name;
@@ -93,6 +95,14 @@ const std::vector<FormatPiece>& FormatOf(OpKind kind) {
 }
 
 bool FormatNames(OpKind kind, AttrKey key) { return NamesKey(FormatOf(kind), key); }
+
+std::optional<AttrValue> DefaultOf(AttrKey key, Type first_result) {
+  if (key == AttrKey::Distribute)
+    return MakeAttr<AttrKey::Distribute>(DistributionKind::Static).value;
+  if (key == AttrKey::Acc && first_result)
+    return MakeAttr<AttrKey::Acc>(first_result->scalar).value;
+  return std::nullopt;
+}
 
 size_t AccessOperands(OpKind kind) { return OperandWith(kind, Effect::Index); }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,10 @@ const std::vector<FormatPiece>& FormatOf(OpKind kind);
 
 /// Whether the format names the attribute; the others follow in braces.
 bool FormatNames(OpKind kind, AttrKey key);
+
+/// The value of an attribute that the text leaves out: `distribute = static`, and `acc` where it is the result's type.
+/// Nothing: the text writes the attribute wherever the op has it.
+std::optional<AttrValue> DefaultOf(AttrKey key, Type first_result);
 
 /// The number of the row's operand that an access counts its terms by.
 size_t AccessOperands(OpKind kind);

@@ -172,7 +172,7 @@ void Report(PassContext& context, const ir::Function& kernel, std::vector<Scratc
 }  // namespace
 
 void RunCheckScratch(PassContext& context, ir::Function& kernel) {
-  auto workgroup = static_cast<double>(context.facts->workgroup_bytes);
+  auto workgroup = static_cast<double>(context.facts->workgroup_limit);
   std::vector<ScratchChunk> in_workgroup =
       workgroup > 0 ? WorkgroupChunks(kernel) : std::vector<ScratchChunk>();
   if (Sum(in_workgroup) > workgroup)

@@ -21,7 +21,7 @@ struct TargetFacts {
   uint64_t required_features = 0;  ///< bits of kdl_variant::required_features
   int vector_bits = 128;
   int64_t scratch_bytes = int64_t{1} << 30;  ///< that the buffers of one core may take at once
-  int64_t workgroup_bytes =
+  int64_t workgroup_limit =
       0;  ///< that the buffers of a core's team may take in all; 0: as much as fits elsewhere
   bool split_engines =
       false;  ///< contractions run on a unit of their own, everything else on another

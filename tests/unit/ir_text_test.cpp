@@ -188,7 +188,7 @@ kernel @k dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out) {
     %t = load %x[%rb, %cb] {bounds = clip} : tile<f32; r c>
     %n = iota %cb : tile<i64; c>
     %m = broadcast %n : tile<i64; r c>
-    %best, %at = fold carry(%a = %zero, %b = %lo) (%u in %t, %v in %m) {axes = (c)} {
+    %best, %at = multi_reduce carry(%a = %zero, %b = %lo) (%u in %t, %v in %m) {axes = (c)} {
       %more = gt %u, %a : bool
       %p = select %more, %u, %a : f32
       %q = select %more, %v, %b : i64

@@ -8,6 +8,7 @@
 #include "ir/parse/parser.h"
 #include "ir/parse/text_reader.h"
 #include "ir/print/literals.h"
+#include "ir/print/value_names.h"
 
 namespace kdl::ir {
 
@@ -38,6 +39,11 @@ class OpReader {
   bool ReadLiteral(std::string_view literal);
   bool NextBegins(std::string_view literal);
   bool ReadOperands(size_t spec);
+  bool NextIsOperand();
+  bool NextIsConstant();
+  Value* ReadOperand();
+  Value* ReadInlineConstant();
+  void AddDefaults();
   bool ReadAttribute(AttrKey key, bool in_braces);
   bool ReadBraces();
   template <class T>
@@ -134,10 +140,22 @@ bool OpReader::Read() {
   return true;
 }
 
+/// The attributes that the text leaves out.
+void OpReader::AddDefaults() {
+  Type first = types_.empty() ? Type() : types_[0];
+  for (const AttrSpec& spec : info_->attrs) {
+    auto is_key = [&](const Attr& attr) { return attr.key == spec.key; };
+    if (!spec.required || std::any_of(attrs_.begin(), attrs_.end(), is_key)) continue;
+    if (std::optional<AttrValue> value = DefaultOf(spec.key, first))
+      attrs_.push_back({spec.key, std::move(*value)});
+  }
+}
+
 Op* OpReader::Create() {
   // The types of an op with regions follow its regions.
   std::vector<Type> types = types_;
   types.resize(names_.size(), reader_.types().ScalarOf(Scalar::I64));
+  AddDefaults();
   Builder builder(reader_.module, region_);
   builder.set_loc(loc_);
   return builder.Create(info_->kind, operands_, std::move(types), std::move(attrs_));
@@ -183,11 +201,49 @@ bool OpReader::ReadPieces(const std::vector<FormatPiece>& pieces) {
   return true;
 }
 
+/// `3`, `-0.5_f32`, `true`, `inf_f64`.
+bool OpReader::NextIsConstant() {
+  if (cursor_.NextIsDigit() || cursor_.NextIs("-")) return true;
+  std::string_view word = cursor_.PeekWord();
+  return word == "true" || word == "false" || word.starts_with("inf_") || word.starts_with("nan_");
+}
+
+bool OpReader::NextIsOperand() { return cursor_.NextIs("%") || NextIsConstant(); }
+
+/// A use of a value, or a constant.
+Value* OpReader::ReadOperand() {
+  return NextIsConstant() ? ReadInlineConstant() : ReadValue(reader_);
+}
+
+/// Makes the constant before the op that uses it; ops of one region share it.
+Value* OpReader::ReadInlineConstant() {
+  size_t begin = cursor_.Here();
+  std::string_view text = cursor_.Constant();
+  std::string_view digits = text.substr(0, text.rfind('_'));
+  bool is_bool = text == "true" || text == "false";
+  std::optional<Scalar> scalar = digits.size() == text.size()
+                                     ? (is_bool ? Scalar::Bool : Scalar::I64)
+                                     : ScalarFromSpelling(text.substr(digits.size() + 1));
+  std::optional<uint64_t> bits = scalar ? ConstantBits(*scalar, digits) : std::nullopt;
+  if (!bits) {
+    cursor_.Fail(diag::IrBadConstant, cursor_.From(begin), text,
+                 scalar ? Spelling(*scalar) : "a number and its type, as 0.5_f32");
+    return nullptr;
+  }
+  Value*& made = reader_.constants[{region_, *scalar, *bits}];
+  if (!made) {
+    Attr attr{AttrKey::Bits, static_cast<int64_t>(*bits)};
+    made = Builder(reader_.module, region_)
+               .Make(OpKind::Const, {}, reader_.types().ScalarOf(*scalar), {std::move(attr)});
+  }
+  return made;
+}
+
 bool OpReader::ReadOperands(size_t spec) {
   bool many = info_->operands[spec].arity == Arity::Many;
-  if (many && !cursor_.NextIs("%")) return true;
+  if (many && !NextIsOperand()) return true;
   do {
-    Value* value = ReadValue(reader_);
+    Value* value = ReadOperand();
     if (!value) return false;
     operands_[spec].push_back(value);
   } while (many && cursor_.TrySign(","));
@@ -198,8 +254,9 @@ bool OpReader::NextIsBraces() {
   size_t begin = cursor_.Here();
   bool is_attribute = false;
   if (cursor_.TrySign("{") && !cursor_.PeekWord().empty()) {
-    cursor_.Identifier("an attribute");
-    is_attribute = cursor_.NextIs("=");
+    std::optional<AttrKey> key = AttrFromSpelling(cursor_.Identifier("an attribute"));
+    bool is_flag = key && FormOf(*key) == AttrForm::Flag;
+    is_attribute = cursor_.NextIs("=") || (is_flag && (cursor_.NextIs(",") || cursor_.NextIs("}")));
   }
   cursor_.GoTo(begin);
   return is_attribute;
@@ -222,7 +279,12 @@ bool OpReader::ReadBraces() {
     for (const Attr& attr : attrs_) {
       if (attr.key == *key) cursor_.Fail(diag::IrDefinedTwice, cursor_.From(begin), word);
     }
-    if (cursor_.failed() || !cursor_.Sign("=") || !ReadAttribute(*key, true)) return false;
+    if (cursor_.failed()) return false;
+    if (FormOf(*key) == AttrForm::Flag && !cursor_.NextIs("=")) {
+      attrs_.push_back({*key, int64_t{1}});
+      continue;
+    }
+    if (!cursor_.Sign("=") || !ReadAttribute(*key, true)) return false;
   } while (cursor_.TrySign(","));
   return cursor_.Sign("}");
 }
@@ -236,6 +298,7 @@ bool OpReader::Add(AttrKey key, std::optional<T> value) {
 bool OpReader::ReadAttribute(AttrKey key, bool in_braces) {
   switch (FormOf(key)) {
     case AttrForm::Integer:
+    case AttrForm::Flag:
       return Add(key, cursor_.Integer("an integer"));
     case AttrForm::BitPattern:
       constants_of_ = key;
@@ -424,10 +487,13 @@ bool OpReader::ReadBinder(bool typed) {
   return cursor_.Word("in");
 }
 
-/// `%lo .. %hi` into the first two operands, and `step %s` into the third.
+/// `%lo .. %hi` into the first two operands, and `step %s` into the third; without it the step is 1.
 bool OpReader::ReadRange(bool with_step) {
   if (!ReadOperands(0) || !cursor_.Sign("..") || !ReadOperands(1)) return false;
-  return !with_step || (cursor_.Word("step") && ReadOperands(2));
+  if (!with_step) return true;
+  if (cursor_.TryWord("step")) return ReadOperands(2);
+  operands_[2].push_back(Builder(reader_.module, region_).I64(1));
+  return true;
 }
 
 bool OpReader::ReadCarried(size_t spec) {
@@ -439,7 +505,7 @@ bool OpReader::ReadCarried(size_t spec) {
     if (!name) return false;
     Span span = cursor_.From(begin);
     if (!cursor_.Sign("=")) return false;
-    Value* init = ReadValue(reader_);
+    Value* init = ReadOperand();
     if (!init) return false;
     operands_[spec].push_back(init);
     binders_.push_back({{std::move(*name), span}, init->type()});
@@ -477,7 +543,7 @@ bool OpReader::ReadBinders(bool ranges) {
     if (!ReadBinder(ranges)) return false;
     for (int i = 0; i < (ranges ? 2 : 1); ++i) {
       if (i == 1 && !cursor_.Sign("..")) return false;
-      Value* value = ReadValue(reader_);
+      Value* value = ReadOperand();
       if (!value) return false;
       operands_[0].push_back(value);
     }
@@ -534,6 +600,8 @@ bool ReadOps(TextReader& reader, Region* region, size_t depth) {
   while (!reader.cursor.TrySign("}")) {
     if (!OpReader(reader, region, depth).Read()) return false;
   }
+  bool is_open = !region->last() || !region->last()->info().has(kTerminator);
+  if (region->parent() && is_open) Builder(reader.module, region).Create(OpKind::Yield, {{}}, {});
   return true;
 }
 

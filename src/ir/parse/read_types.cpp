@@ -2,6 +2,7 @@
 
 #include "ir/parse/parser.h"
 #include "ir/parse/text_reader.h"
+#include "ir/print/value_names.h"
 
 namespace kdl::ir {
 
@@ -271,7 +272,7 @@ Value* ReadValue(TextReader& reader) {
 }
 
 bool Define(TextReader& reader, Value* value, const TextCursor::ValueText& name, Span span) {
-  if (name.name) value->set_name(reader.Intern(*name.name));
+  if (name.name && *name.name != DerivedName(value)) value->set_name(reader.Intern(*name.name));
   if (reader.values.emplace(name.key, value).second) return true;
   reader.cursor.Fail(diag::IrDefinedTwice, span, "%" + name.key);
   return false;

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -18,6 +21,8 @@ struct TextReader {
   std::unordered_map<std::string, kdl::ir::Value*> values;  ///< by what follows `%`
   std::unordered_map<std::string, AxisId> axes;
   std::unordered_map<const Op*, Span>& spans;
+  /// Those that stand where they are used, by the region they are in.
+  std::map<std::tuple<const Region*, Scalar, uint64_t>, kdl::ir::Value*> constants = {};
 
   TypeTable& types() const { return module.types(); }
   SizeTable& sizes() const { return module.types().sizes(); }

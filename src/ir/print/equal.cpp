@@ -8,6 +8,7 @@
 #include "ir/format.h"
 #include "ir/op_info.h"
 #include "ir/print/printer.h"
+#include "ir/print/value_names.h"
 #include "support/check.h"
 
 namespace kdl::ir {
@@ -25,6 +26,7 @@ class Comparison {
   std::string Ops(const Op* a, const Op* b);
   std::string Values(const std::vector<Value*>& a, const std::vector<Value*>& b);
   std::string Operands(const Op* a, const Op* b);
+  const Op* NextLine(const Op* op) const;
   bool SameUse(const Value* a, const Value* b) const;
   bool SameAccess(const Op* a, const Op* b) const;
   bool SameAttrs(const Op* a, const Op* b) const;
@@ -37,7 +39,20 @@ std::string Differ(const Op* a, const Op* b, std::string_view what) {
   return fmt::format("{}: `{}` and `{}`", what, PrintLine(*a), PrintLine(*b));
 }
 
+/// The next op from `op` on that has a line of its own in the text.
+const Op* Comparison::NextLine(const Op* op) const {
+  while (op && !options_.locs && IsInlineConstant(op)) op = op->next();
+  return op;
+}
+
 bool Comparison::SameUse(const Value* a, const Value* b) const {
+  auto is_inline = [&](const Value* value) {
+    return !options_.locs && value->def() && IsInlineConstant(value->def());
+  };
+  if (is_inline(a) && is_inline(b)) {
+    return a->type() == b->type() &&
+           a->def()->attr<AttrKey::Bits>() == b->def()->attr<AttrKey::Bits>();
+  }
   auto found = pairs_.find(a);
   return found != pairs_.end() && found->second == b;
 }
@@ -74,8 +89,11 @@ bool Comparison::SameAttrs(const Op* a, const Op* b) const {
   auto same = [&](const Attr& x, const Attr& y) {
     return x.key == y.key && (x.key == AttrKey::Access ? SameAccess(a, b) : x.value == y.value);
   };
-  return std::equal(a->attrs().begin(), a->attrs().end(), b->attrs().begin(), b->attrs().end(),
-                    same);
+  return a->attrs().size() == b->attrs().size() &&
+         std::ranges::all_of(a->attrs(), [&](const Attr& attr) {
+           const Attr* other = b->FindAttr(attr.key);
+           return other && same(attr, *other);
+         });
 }
 
 std::string Comparison::Operands(const Op* a, const Op* b) {
@@ -112,9 +130,9 @@ std::string Comparison::Blocks(const Region* a, const Region* b) {
   if (!a->parent()) {
     if (std::string params = Values(a->params(), b->params()); !params.empty()) return params;
   }
-  const Op* op_a = a->first();
-  const Op* op_b = b->first();
-  for (; op_a && op_b; op_a = op_a->next(), op_b = op_b->next()) {
+  const Op* op_a = NextLine(a->first());
+  const Op* op_b = NextLine(b->first());
+  for (; op_a && op_b; op_a = NextLine(op_a->next()), op_b = NextLine(op_b->next())) {
     if (std::string op = Ops(op_a, op_b); !op.empty()) return op;
   }
   if (op_a) return fmt::format("`{}` stands in the first only", PrintLine(*op_a));

@@ -3,76 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "ir/format.h"
 #include "ir/op_table.h"
 #include "ir/print/literals.h"
+#include "ir/print/value_names.h"
 #include "ir/views.h"
 #include "support/check.h"
 
 namespace kdl::ir {
 
 namespace {
-
-std::string NameText(std::string_view name) {
-  return IsPlainName(name) ? std::string(name) : Quoted(name);
-}
-
-/// Gives each value and axis of one function the text that it has there.
-class FunctionNames {
- public:
-  explicit FunctionNames(const Function& function) {
-    for (const Axis& axis : function.axes) {
-      axes_.push_back(axis.name.empty() ? fmt::format("{}", next_axis_++)
-                                        : Distinct(axis_taken_, axis.name.text()));
-    }
-    AddParams(function.body);
-    AddRegion(function.body);
-  }
-
-  std::string_view Of(const Value* value) const {
-    auto found = values_.find(value);
-    return found == values_.end() ? std::string_view("%?") : std::string_view(found->second);
-  }
-  std::string_view Of(AxisId axis) const {
-    return axis.value < axes_.size() ? std::string_view(axes_[axis.value]) : std::string_view("?");
-  }
-
- private:
-  using Taken = std::unordered_map<std::string, int>;
-
-  static std::string Distinct(Taken& taken, std::string_view name) {
-    std::string text = NameText(name);
-    int before = taken[text]++;
-    return before == 0 ? text : fmt::format("{}.{}", text, before);
-  }
-
-  void Add(const Value* value) {
-    values_[value] = "%" + (value->name().empty() ? fmt::format("{}", next_value_++)
-                                                  : Distinct(value_taken_, value->name().text()));
-  }
-  void AddParams(const Region* region) {
-    for (const Value* param : region->params()) Add(param);
-  }
-  void AddRegion(const Region* region) {
-    for (const Op* op : *region) {
-      for (const Value* result : op->results()) Add(result);
-      for (const Region* nested : op->regions()) {
-        AddParams(nested);
-        AddRegion(nested);
-      }
-    }
-  }
-
-  std::unordered_map<const Value*, std::string> values_;
-  std::vector<std::string> axes_;
-  Taken value_taken_;
-  Taken axis_taken_;
-  int next_value_ = 0;
-  int next_axis_ = 0;
-};
 
 template <class List, class Text>
 std::string Joined(const List& list, std::string_view separator, Text&& text) {
@@ -117,6 +58,8 @@ std::string TypeText(Type type, const FunctionNames& names) {
   KDL_UNREACHABLE("a type of kind {}", static_cast<int>(type->kind));
 }
 
+Type FirstType(const Op* op) { return op->results().empty() ? ir::Type() : op->result(0)->type(); }
+
 /// Writes the ops of one function.
 class OpPrinter {
  public:
@@ -143,6 +86,7 @@ class OpPrinter {
   void PrintAttribute(const Op* op, AttrKey key, bool in_braces);
   void PrintBraces(const Op* op);
   void PrintRegionHeader(const Op* op);
+  bool IsWrittenInline(const Op* op) const { return !options_.locs && IsInlineConstant(op); }
   std::string ParamText(const Op* op, size_t i) const;
   std::string TypedParam(const Op* op, size_t i) const;
   std::string OperandText(const Op* op, size_t i) const;
@@ -217,6 +161,7 @@ void OpPrinter::PrintAttribute(const Op* op, AttrKey key, bool in_braces) {
   };
   switch (FormOf(key)) {
     case AttrForm::Integer:
+    case AttrForm::Flag:
       text_ += fmt::format("{}", std::get<int64_t>(value));
       break;
     case AttrForm::BitPattern:
@@ -277,10 +222,13 @@ void OpPrinter::PrintPieces(const Op* op, const std::vector<FormatPiece>& pieces
 void OpPrinter::PrintBraces(const Op* op) {
   std::string_view separator = " {";
   for (const Attr& attr : op->attrs()) {
-    if (FormatNames(op->kind(), attr.key)) continue;
-    text_ += fmt::format("{}{} = ", separator, Spelling(attr.key));
-    PrintAttribute(op, attr.key, true);
+    if (FormatNames(op->kind(), attr.key) || attr.value == DefaultOf(attr.key, FirstType(op)))
+      continue;
+    text_ += fmt::format("{}{}", separator, Spelling(attr.key));
     separator = ", ";
+    if (FormOf(attr.key) == AttrForm::Flag && std::get<int64_t>(attr.value) == 1) continue;
+    text_ += " = ";
+    PrintAttribute(op, attr.key, true);
   }
   if (separator == ", ") text_ += "}";
 }
@@ -320,8 +268,9 @@ std::string OpPrinter::SplitHead(const Op* op) const {
 }
 
 std::string OpPrinter::LoopHead(const Op* op) const {
-  return fmt::format(" {} in {} .. {} step {}{}", ParamText(op, 0), OperandText(op, 0),
-                     OperandText(op, 1), OperandText(op, 2),
+  std::string step = OperandText(op, 2);
+  return fmt::format(" {} in {} .. {}{}{}", ParamText(op, 0), OperandText(op, 0),
+                     OperandText(op, 1), step == "1" ? "" : " step " + step,
                      Carried(op->Segment(LoopOp::at_inits), op->region(), 1));
 }
 
@@ -390,7 +339,7 @@ std::string OpPrinter::LocText(const Loc& loc) const {
 }
 
 void OpPrinter::PrintFirstLine(const Op* op) {
-  if (!op->results().empty()) text_ += Values(op->results()) + " = ";
+  if (!op->results().empty() && !IsWrittenInline(op)) text_ += Values(op->results()) + " = ";
   text_ += op->info().spelling;
   if (!op->regions().empty()) {
     PrintRegionHeader(op);
@@ -418,7 +367,10 @@ void OpPrinter::PrintOp(const Op* op, int depth) {
 }
 
 void OpPrinter::PrintRegion(const Region* region, int depth) {
-  for (const Op* op : *region) PrintOp(op, depth);
+  for (const Op* op : *region) {
+    bool is_implied = op->kind() == OpKind::Yield && op->operands().empty() && !options_.locs;
+    if (!is_implied && !IsWrittenInline(op)) PrintOp(op, depth);
+  }
 }
 
 std::string_view KindText(FunctionKind kind) {
@@ -510,7 +462,7 @@ std::string HeaderText(const Function& function, const OpPrinter& printer,
 }  // namespace
 
 std::string Print(const Function& function, PrintOptions options) {
-  FunctionNames names(function);
+  FunctionNames names(function, !options.locs);
   OpPrinter printer(names, options);
   std::string text = DocText(function.doc) + HeaderText(function, printer, names) + " {\n";
   if (function.workgroup != 1) text += fmt::format("  workgroup {}\n", function.workgroup);
@@ -544,14 +496,14 @@ std::string Print(const Module& module, PrintOptions options) {
 std::string PrintLine(const Op& op) {
   const Function* function = op.parent_region() ? op.parent_region()->function() : nullptr;
   if (!function) return std::string(op.info().spelling);
-  FunctionNames names(*function);
+  FunctionNames names(*function, true);
   OpPrinter printer(names, {});
   printer.PrintFirstLine(&op);
   return printer.text();
 }
 
 std::string ToString(const Type& type, const Function& function) {
-  return TypeText(type, FunctionNames(function));
+  return TypeText(type, FunctionNames(function, true));
 }
 
 }  // namespace kdl::ir

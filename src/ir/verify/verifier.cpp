@@ -24,6 +24,7 @@ namespace {
 size_t AlternativeOf(AttrForm form) {
   switch (form) {
     case AttrForm::Integer:
+    case AttrForm::Flag:
     case AttrForm::BitPattern:
     case AttrForm::Enumerator:
       return 0;

@@ -129,7 +129,7 @@ Result<std::vector<Target>> TargetsOf(std::string_view file, std::string_view te
   facts->held_bytes = has_vectors ? kHeldInVectors : kHeldBytes;
   facts->in_vectors = has_vectors && facts->machine.code != ClusterCode::C;
   facts->walks_blocks = false;  // copies begin turns ahead
-  facts->workgroup_bytes = facts->workgroup_bytes = facts->machine.launch_scratchpad_bytes();
+  facts->workgroup_bytes = facts->workgroup_limit = facts->machine.launch_scratchpad_bytes();
   facts->global_pipes = facts->machine.pipes == ClusterPipes::Memory;
   for (const std::string& name : facts->machine.instructions) {
     auto instruction = std::ranges::find(kMatrixInstructions, name, &ir::MatrixInstruction::name);

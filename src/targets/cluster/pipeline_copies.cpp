@@ -175,7 +175,7 @@ int64_t PipeBytes(const ir::Function& kernel) {
 
 void RunPipelineCopies(PassContext& context, ir::Function& kernel) {
   const auto& facts = simt::FactsOf(context);
-  int64_t room = facts.workgroup_bytes - ir::WorkgroupBytes(kernel);
+  int64_t room = facts.workgroup_limit - ir::WorkgroupBytes(kernel);
   if (!facts.global_pipes) room -= PipeBytes(kernel);
   bool goes_on = HasKind(kernel.body, {OpKind::Sync});
   for (Op* loop : OpsOfKind(kernel, OpKind::Loop)) {

@@ -229,8 +229,8 @@ class TileSelector final : public passes::TileSelector {
           fmt::format("  {}: {}, {} at first\n", generic.name.text(), NameOf(role), extents.back());
     }
     if (product != Product::None) trace += fmt::format("  {}\n", NameOf(product));
-    if (facts_.workgroup_bytes > 0) {  // tiles have to lie in one memory
-      MakeFit(kernel, AllTiles(kernel), facts_.workgroup_bytes, extents, trace);
+    if (facts_.workgroup_limit > 0) {  // tiles have to lie in one memory
+      MakeFit(kernel, AllTiles(kernel), facts_.workgroup_limit, extents, trace);
     } else if (product ==
                Product::None) {  // what finds no room near the workers lies far from them
       std::vector<int64_t> first = extents;

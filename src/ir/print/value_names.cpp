@@ -1,0 +1,125 @@
+#include "ir/print/value_names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/format.h"
+#include "ir/op_table.h"
+#include "ir/print/literals.h"
+#include "ir/views.h"
+
+namespace kdl::ir {
+
+namespace {
+
+/// The suffix of a block's fact: `%i.size` is the size of block %i.
+std::string_view BlockFactSuffix(OpKind kind) {
+  switch (kind) {
+    case OpKind::BlockStart:
+      return ".start";
+    case OpKind::BlockSize:
+      return ".size";
+    case OpKind::BlockIndex:
+      return ".index";
+    default:
+      return "";
+  }
+}
+
+bool LoadsFirstOperand(OpKind kind) {
+  return kind == OpKind::Load || kind == OpKind::LoadTile || kind == OpKind::BufferLoad ||
+         kind == OpKind::HostLoad;
+}
+
+bool IsAccessIndex(const Use& use) {
+  const Op* user = use.user;
+  if (!user->HasAttr(AttrKey::Access)) return false;
+  size_t begin = user->SegmentBegin(AccessOperands(user->kind()));
+  return use.operand >= begin &&
+         use.operand < begin + user->Segment(AccessOperands(user->kind())).size();
+}
+
+}  // namespace
+
+std::string NameText(std::string_view name) {
+  return IsPlainName(name) ? std::string(name) : Quoted(name);
+}
+
+std::string DerivedName(const Value* value) {
+  const Op* op = value->def();
+  if (!op || op->kind() == OpKind::Const) return "";
+  std::string_view suffix = BlockFactSuffix(op->kind());
+  bool follows_operand = !suffix.empty() || LoadsFirstOperand(op->kind());
+  if (follows_operand && !op->operand(0)->name().empty())
+    return fmt::format("{}{}", op->operand(0)->name().text(), suffix);
+  return std::string(op->info().spelling);
+}
+
+bool IsInlineConstant(const Op* op) {
+  if (op->kind() != OpKind::Const || !op->result()->name().empty()) return false;
+  Type type = op->result()->type();
+  auto bits = static_cast<uint64_t>(op->attr<AttrKey::Bits>());
+  bool has_text = type->kind == TypeKind::Tile && type->axes.empty() &&
+                  ConstantBits(type->scalar, ConstantText(type->scalar, bits)) == bits;
+  return has_text && std::ranges::none_of(op->result()->uses(), IsAccessIndex);
+}
+
+std::string InlineConstantText(Scalar scalar, uint64_t bits) {
+  std::string text = ConstantText(scalar, bits);
+  bool is_plain = scalar == Scalar::I64 || scalar == Scalar::Bool;
+  return is_plain ? text : fmt::format("{}_{}", text, Spelling(scalar));
+}
+
+FunctionNames::FunctionNames(const Function& function, bool inline_constants)
+    : inline_constants_(inline_constants) {
+  for (const Axis& axis : function.axes) {
+    axes_.push_back(axis.name.empty() ? fmt::format("{}", next_axis_++)
+                                      : Distinct(axis_taken_, axis.name.text()));
+  }
+  AddParams(function.body);
+  AddRegion(function.body);
+}
+
+std::string_view FunctionNames::Of(const Value* value) const {
+  auto found = values_.find(value);
+  return found == values_.end() ? std::string_view("%?") : std::string_view(found->second);
+}
+
+std::string_view FunctionNames::Of(AxisId axis) const {
+  return axis.value < axes_.size() ? std::string_view(axes_[axis.value]) : std::string_view("?");
+}
+
+std::string FunctionNames::Distinct(Taken& taken, std::string_view name) {
+  std::string text = NameText(name);
+  int before = taken[text]++;
+  return before == 0 ? text : fmt::format("{}.{}", text, before);
+}
+
+void FunctionNames::Add(const Value* value) {
+  if (inline_constants_ && value->def() && IsInlineConstant(value->def())) {
+    auto bits = static_cast<uint64_t>(value->def()->attr<AttrKey::Bits>());
+    values_[value] = InlineConstantText(value->type()->scalar, bits);
+    return;
+  }
+  std::string name(value->name().text());
+  if (name.empty()) name = DerivedName(value);
+  values_[value] =
+      "%" + (name.empty() ? fmt::format("{}", next_value_++) : Distinct(value_taken_, name));
+}
+
+void FunctionNames::AddParams(const Region* region) {
+  for (const Value* param : region->params()) Add(param);
+}
+
+void FunctionNames::AddRegion(const Region* region) {
+  for (const Op* op : *region) {
+    for (const Value* result : op->results()) Add(result);
+    for (const Region* nested : op->regions()) {
+      AddParams(nested);
+      AddRegion(nested);
+    }
+  }
+}
+
+}  // namespace kdl::ir
