@@ -1,7 +1,8 @@
-"""NVIDIA's assembler of PTX, which needs no GPU: `ptxas.path()` is where it is, of one version, so that what it says stays;
-`ptxas.disassembler()` is what reads its machine code back.
+"""NVIDIA's PTX assembler, which needs no GPU. `ptxas.path()` returns its path; the version is fixed, so that
+its output is stable. `ptxas.disassembler()` returns the tool that disassembles its machine code.
 
-They come from PyPI, into a folder beside the builds, when they are first asked for; KDL_PTXAS and KDL_NVDISASM name others.
+They are downloaded from PyPI when they are first needed, into a folder next to the builds; KDL_PTXAS and
+KDL_NVDISASM override them.
 """
 
 import fcntl
@@ -27,7 +28,7 @@ def call(*words):
 
 
 def install(to):
-    """The one program out of its package."""
+    """Extracts the only program from its package."""
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         folder = pathlib.Path(folder)
         call("/usr/bin/python3", "-m", "venv", folder / "venv")

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs what pages tell their readers to type: tests/readme.py [--update] PAGE.md...
 
-Every ```sh block is one script. It runs in a scratch folder that shows the README's own folder, and those
-beside it, through links, so nothing is written beside the sources; `kernelc` is the one on PATH. The output is printed and,
-where the next block is ```text, must end with it; `--update` writes the whole output there. Every ```kdl block is a whole file,
-example.kdl for the scripts that follow, and must compile. Exits 1 at the first block that fails.
+Every ```sh block is one script. It runs in a scratch folder with links to the README's own folder and its
+neighbours, so nothing is written next to the sources; `kernelc` is the one on PATH. The output is printed
+and, if the next block is ```text, must end with it; `--update` writes the whole output there. Every ```kdl
+block is a whole file, example.kdl for the scripts that follow, and must compile. Exits with 1 at the first
+block that fails.
 """
 
 import pathlib
@@ -17,7 +18,7 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def scripts(text, scratch):
-    """The ```sh and ```kdl blocks as (script, the ```text block that follows or None)."""
+    """Yields the ```sh and ```kdl blocks as (script, the ```text block that follows or None)."""
     blocks = BLOCK.findall(text)
     for n, (kind, body) in enumerate(blocks):
         if kind == "kdl":
@@ -29,14 +30,15 @@ def scripts(text, scratch):
 
 
 def neighbours(folder):
-    """The folders beside this one, where both are of one project part: their parent has a README too."""
+    """Returns the folders next to this one if they belong to the same part of the project: if their parent
+    has a README, too."""
     if not (folder.parent / "README.md").exists():
         return []
     return [entry for entry in folder.parent.iterdir() if entry.is_dir() and entry != folder]
 
 
 def run(readme, update):
-    """The first complaint about a page, or None."""
+    """Returns the first complaint about a page, or None."""
     text = readme.read_text()
     with tempfile.TemporaryDirectory(prefix="readme-") as whole:
         scratch = pathlib.Path(whole) / readme.parent.name

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The stages of tests/run.sh: builds, then every test, with a time a stage and one closing line.
+"""Runs the stages of tests/run.sh: builds, then every test, with a time for each stage and a closing line.
 
-A command counts as one test that its exit code decides (77: skipped), unless it says more: the summary
-of doctest or a closing line `N passed, N failed[, N skipped]`.
+A command counts as one test that its exit code decides (77: skipped), unless its output has the summary of
+doctest or a closing line `N passed, N failed[, N skipped]`.
 """
 
 import argparse
@@ -23,22 +23,25 @@ JOBS = len(os.sched_getaffinity(0))
 LIMIT_S = 900
 BUILD_LIMIT_S = 3600
 SLOW_S = 20
-# An allocation that is too large fails, as it does without sanitizers. Leaks are looked for where a process ends once.
+# An allocation that is too large fails, as it does without sanitizers. Leaks are only checked when a process
+# exits normally.
 SANITIZER_OPTIONS = {
     "ASAN_OPTIONS": "detect_stack_use_after_return=1:allocator_may_return_null=1:malloc_context_size=5",
     "TSAN_OPTIONS": "allocator_may_return_null=1",
 }
 NO_LEAKS = {"ASAN_OPTIONS": SANITIZER_OPTIONS["ASAN_OPTIONS"] + ":detect_leaks=0"}
-# What a build with sanitizers is for: memory and threads of the runtime, and a compiler that reads everything, wrong
-# input too. Contracts of the samples and the library, random kernels, guarded pages and calls from C++ say the same in the
-# plain build, and in a tenth of the time: compiled kernels have no sanitizer's checks in them.
+# Builds with sanitizers check the memory and threads of the runtime, and a compiler that reads all kinds of
+# input, also wrong input. Contracts of the samples and the library, random kernels, guard pages and calls
+# from C++ run in the plain build, which takes a tenth of the time: compiled kernels contain no sanitizer
+# checks.
 ADDRESS_TARGETS = ["kernelc", "fuzz_source", "fuzz_kir", "unit_runtime", "unit_conformance", "unit_reference", "unit_driver"]
 ADDRESS_TESTS = ["wrong_input.py", "wrong_files.py"]
-ENDLESS = ["contract_endless.kdl"]  # reaches its limit of steps, which takes minutes there
-# Not the interpreter as a device: it has no threads and no locks of its own, and its build is a half of all that this one compiles.
+ENDLESS = ["contract_endless.kdl"]  # only ends at its limit of steps, which takes minutes there
+# Without the interpreter as a device: it has no threads and no locks, and building it takes half of this
+# build's time.
 THREAD_TARGETS = ["unit_runtime", "unit_conformance", "unit_conformance_cuda"]
 SKIPPED = 77
-# They begin first, the slowest before the others, so that none is left alone at a stage's end.
+# These start first, slowest first, so that none runs alone at the end of a stage.
 SLOW = ["orchestration.py", "aarch64.py", "unit_codegen", "contracts.py", "passes_equal.py", "unit_targets", "compile_time.py",
         "cmake_project.py", "versions.py", "packages.py", "kernels.py", "cuda.py", "levels.py", "guard_pages.py", "pipes.py"]
 
@@ -67,7 +70,7 @@ class Counts:
 
 
 def count(code, output):
-    """What a finished command says about itself; a bad exit code is at least one failure."""
+    """Returns the counts that a finished command reports; a bad exit code is at least one failure."""
     for summary in SUMMARIES:
         found = list(summary.finditer(output))
         if found:
@@ -81,7 +84,7 @@ def count(code, output):
 
 
 def run(command, env, limit=LIMIT_S):
-    """(counts, output, seconds) of one command, run in the repository's root."""
+    """Runs one command in the repository's root and returns (counts, output, seconds)."""
     begin = time.monotonic()
     try:
         done = subprocess.run(command, cwd=ROOT, env=os.environ | env, stdin=subprocess.DEVNULL,
@@ -96,7 +99,8 @@ def run(command, env, limit=LIMIT_S):
 
 
 def stage(name, commands, env=None, jobs=JOBS, total=None, limit=LIMIT_S):
-    """Runs commands side by side, prints those that failed or skipped and one line; True where all is well."""
+    """Runs commands in parallel, and prints those that failed or were skipped and a summary line. Returns
+    whether all went well."""
     begin = time.monotonic()
     counts = Counts()
     slow = []
@@ -120,12 +124,12 @@ def stage(name, commands, env=None, jobs=JOBS, total=None, limit=LIMIT_S):
 
 
 def slowest_first(commands):
-    """Else as they are."""
+    """Sorts SLOW commands first; the others keep their order."""
     return sorted(commands, key=lambda command: (SLOW + [name := pathlib.Path(command[-1]).name]).index(name))
 
 
 def build(preset, targets=()):
-    """Configures and builds one preset; True where it built. Not counted unless it fails."""
+    """Configures and builds a preset and returns whether it was built. Only counted if it fails."""
     only = ["--target", *targets] if targets else []
     return (stage(f"configure {preset}", [["cmake", "--preset", preset]], jobs=1) and
             stage(f"build {preset}", [["cmake", "--build", "--preset", preset, *only]], jobs=1,
@@ -137,7 +141,7 @@ def unit_tests(folder):
 
 
 def run_tests():
-    """tests/run/*.py, and one command for the commands on each page."""
+    """Returns the commands for tests/run/*.py, and one command for each page whose commands are run."""
     tests = [["python3", str(p)] for p in sorted((ROOT / "tests/run").glob("*.py"))]
     pages = [ROOT / "README.md", ROOT / "src/ONE_KERNEL.md", ROOT / "src/ADDING.md", *sorted((ROOT / "samples/guide").glob("[a-z]*.md")),
              *sorted((ROOT / "samples").glob("*/README.md"))]
@@ -145,12 +149,12 @@ def run_tests():
 
 
 def texts_fuzzed():
-    """Seconds of each; tests/fuzz/run.sh --long does more."""
+    """Returns short runs of both fuzzers; tests/fuzz/run.sh --long runs them longer."""
     return [["python3", "tests/fuzz/texts.py", kind, "--seconds", "10", "--seeds", "40"] for kind in ("source", "kir")]
 
 
 def kernels_fuzzed(folder):
-    # A driver of CUDA's that interprets PTX.
+    # A CUDA driver library that interprets PTX.
     no_gpu = ["env", f"LD_LIBRARY_PATH={ROOT / folder / 'lib/fake'}"]
     programs = ["python3", "tests/fuzz/programs.py", "--kernels", "20", "--out", f"{folder}/found"]
     return [programs, [*no_gpu, *programs, "--target", "cuda"], [*programs, "--target", "cluster-riscv64"],
@@ -160,7 +164,8 @@ def kernels_fuzzed(folder):
 
 
 def proofs_fuzzed(folder):
-    """Drawn kernels that the proofs accept, under the watch, then compiled; then faults planted in the proofs."""
+    """Random kernels that the proofs accept, run with checks for races and then compiled; then bugs planted
+    in the proofs."""
     fuzz = str(ROOT / folder / "bin/fuzz_proofs")
     compiled = [word for spec in ("host", "host?isa=x86-64-v2", "cluster-riscv64") for word in ("--target", spec)]
     return [[fuzz, "--kernels", "200000", "--seconds", "15"],
@@ -168,12 +173,13 @@ def proofs_fuzzed(folder):
 
 
 def golden_files(kernelc):
-    """Contracts outside of them are those of tests/run/contracts.py."""
+    """Golden files; the other contracts are checked by tests/run/contracts.py."""
     return [[str(kernelc), "test", "tests/golden"]]
 
 
 def some_golden_files(kernelc):
-    """Others each day: the plain build runs all, in a sixth of the time for each."""
+    """A selection that changes every day. The plain build runs all of them, and each takes a sixth of the
+    time there."""
     files = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "tests/golden").rglob("*.k*")
                    if b"//! args" in p.read_bytes() and p.name not in ENDLESS)
     return [[str(kernelc), "test", *seeds.one_in(12, files)]]

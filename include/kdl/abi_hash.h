@@ -1,6 +1,5 @@
-// Recomputes the hash of abi.def (names, kinds, counts and codes; not comments) and refuses to
-// compile when KDL_ABI_HASH in kernel_abi.h is stale. Anything that writes or checks images
-// includes this once.
+// Recomputes the hash of abi.def (names, kinds, counts and codes, but not comments). Compilation fails when
+// KDL_ABI_HASH in kernel_abi.h is stale. Anything that writes or checks images includes this once.
 #pragma once
 
 #include <cstdint>

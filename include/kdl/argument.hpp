@@ -1,4 +1,4 @@
-// What launches take.
+// The arguments of launches.
 #pragma once
 
 #include <concepts>
@@ -9,7 +9,7 @@
 
 namespace kdl::inline KDL_VERSIONED {
 
-// What a launch takes: a tensor, or a scalar of exactly the parameter's type.
+// An argument of a launch: a tensor, or a scalar of exactly the parameter's type.
 class Argument {
  public:
   Argument(const Tensor& tensor) : arg_{&tensor.array(), 0, 0, {}} {}  // NOLINT: implicit
@@ -23,7 +23,7 @@ class Argument {
 
   const kdl_arg& get() const { return arg_; }
 
-  // A scalar of this type; get().element says which it is.
+  // Returns the scalar as a T, which must be its type; get().element says which type it has.
   template <class T>
   T As() const {
     return Load<T>(&arg_.bits);

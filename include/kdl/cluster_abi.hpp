@@ -1,69 +1,70 @@
-/* Between the host, the clusters of a machine of clusters (targets/cluster, runtime/cluster) and the images that run there. C++20,
- * for freestanding code too.
+/* The interface between the host, the clusters of a cluster machine (targets/cluster, runtime/cluster) and
+ * the images that run there. C++20, usable in freestanding code.
  *
- * A cluster sees the device's global memory; all places in it are offsets, as each side maps it where it likes. The host tells a
- * cluster of work by a byte through a socket, and gets one back; what there is to say stands in the cluster's mailbox, which lies in
- * global memory. Whoever reads the mailbox behind a byte sees what was written in front of it.
+ * A cluster sees the device's global memory. Positions in it are given as offsets, because each side maps
+ * it at an address of its own. To announce work, the host sends a cluster one byte through a socket, and
+ * gets one back. The message itself is in the cluster's mailbox in global memory. Whoever reads the
+ * mailbox after receiving a byte sees everything that was written before the byte was sent.
  *
- * An image defines the table `kdl_cluster_entries`, which ends with a null name. */
+ * An image defines the table `kdl_cluster_entries`, terminated by an entry with a null name. */
 #pragma once
 
 #include <stdint.h>
 
 // clang-format off
 #define KDL_CLUSTER_MAILBOX(FIELD)                                                                  \
-  FIELD(uint64_t, memory_bytes)      /* of global memory */                                         \
-  FIELD(uint64_t, scratchpad_bytes)  /* of each cluster */                                          \
-  FIELD(uint64_t, stack_bytes)       /* of each worker */                                           \
-  FIELD(uint64_t, workers)           /* of a core, at most: so many processors has it */            \
-  FIELD(uint64_t, workgroups)             /* so many parts has a scratchpad: of cores that run side by side */\
-  FIELD(uint64_t, polls)             /* 1: nobody rings a bell: `number` and `done` are looked at */  \
-  FIELD(uint64_t, cluster)           /* which one this is */                                        \
-  FIELD(uint64_t, clusters)          /* how many there are */                                       \
-  FIELD(uint64_t, call)              /* where the kdl_cluster_call is */                            \
-  FIELD(uint64_t, number)            /* of the call, from 1 */                                      \
-  FIELD(uint64_t, done)              /* the cluster's: number of the last call that has ended */    \
-  FIELD(uint64_t, status)            /* the cluster's: a kdl_cluster_status */                      \
-  FIELD(uint64_t, heartbeat)         /* the cluster's: another number whenever it gets on */          \
-  FIELD(uint64_t, copied_bytes)      /* the cluster's: that block copies have moved since it booted */\
-  FIELD(uint64_t, copies)            /* the cluster's: block copies, of one dimension or two */       \
-  FIELD(uint64_t, barriers)          /* the cluster's: at which all workers of a core have met */     \
-  FIELD(uint64_t, scratchpad_peak)   /* the cluster's: bytes of the kernel that takes most */         \
-  FIELD(uint64_t, events)            /* where its events go; 0: nowhere */                            \
-  FIELD(uint64_t, most_events)       /* the first ones of a call */                                   \
-  FIELD(uint64_t, event_count)       /* the cluster's: of the call, noted or not */                   \
-  FIELD(uint64_t, fault)             /* the cluster's: a kdl_cluster_fault: what has ended it */      \
-  FIELD(uint64_t, fault_address)     /* the cluster's: what was touched; as the next ones, of a fault */ \
-  FIELD(uint64_t, fault_instruction) /* where it lies, as linked */                                 \
+  FIELD(uint64_t, memory_bytes)      /* size of global memory */                                    \
+  FIELD(uint64_t, scratchpad_bytes)  /* for each cluster */                                         \
+  FIELD(uint64_t, stack_bytes)       /* for each worker */                                          \
+  FIELD(uint64_t, workers)           /* most workers of a core: its processors */                   \
+  FIELD(uint64_t, workgroups)             /* parts of a scratchpad, one for each concurrent core */           \
+  FIELD(uint64_t, polls)             /* 1: without a socket, `number` and `done` are polled */        \
+  FIELD(uint64_t, cluster)           /* this cluster's index */                                     \
+  FIELD(uint64_t, clusters)          /* the number of clusters */                                   \
+  FIELD(uint64_t, call)              /* offset of the kdl_cluster_call */                           \
+  FIELD(uint64_t, number)            /* number of the call, from 1 */                               \
+  FIELD(uint64_t, done)              /* by the cluster: number of the last call that has ended */   \
+  FIELD(uint64_t, status)            /* by the cluster: a kdl_cluster_status */                     \
+  FIELD(uint64_t, heartbeat)         /* by the cluster: changes whenever it makes progress */         \
+  FIELD(uint64_t, copied_bytes)      /* by the cluster: moved by block copies since boot */           \
+  FIELD(uint64_t, copies)            /* by the cluster: block copies, 1D or 2D */                     \
+  FIELD(uint64_t, barriers)          /* by the cluster: barriers that all workers of a core reached */ \
+  FIELD(uint64_t, scratchpad_peak)   /* by the cluster: most bytes that any kernel used */            \
+  FIELD(uint64_t, events)            /* offset at which its events are written; 0: none */            \
+  FIELD(uint64_t, most_events)       /* only so many events of a call are written */                  \
+  FIELD(uint64_t, event_count)       /* by the cluster: events of the call, written or not */         \
+  FIELD(uint64_t, fault)             /* by the cluster: the kdl_cluster_fault that ended it */        \
+  FIELD(uint64_t, fault_address)     /* by the cluster: the address that was accessed */                 \
+  FIELD(uint64_t, fault_instruction) /* its address as linked */                                    \
   FIELD(uint64_t, fault_core)                                                                       \
   FIELD(uint64_t, fault_worker)
 
-/* Behind it the launch's numbers (workgroup_abi.h), the offsets of the memories that a kernel takes, 8 bytes each, and the name of the
- * entry. */
+/* Followed by the launch's numbers (workgroup_abi.h), the offsets of the kernel's memories (8 bytes each), and
+ * the name of the entry. */
 #define KDL_CLUSTER_CALL(FIELD)                                                                     \
-  FIELD(uint64_t, cores)             /* cluster c runs cores c, c + clusters, … of them */          \
+  FIELD(uint64_t, cores)             /* cluster c runs those numbered c, c + clusters, … */         \
   FIELD(uint64_t, number_count)                                                                     \
   FIELD(uint64_t, memory_count)
 
-/* Something that a cluster has done, in the order in which it did. */
+/* One step of a cluster. Events are written in the order in which they happened. */
 #define KDL_CLUSTER_EVENT(FIELD)                                                                    \
   FIELD(uint64_t, kind)              /* a kdl_cluster_event_kind */                                 \
-  FIELD(uint64_t, core)              /* of the call */                                              \
-  FIELD(uint64_t, number)            /* of the copy or barrier, in the core's run */
+  FIELD(uint64_t, core)              /* within the call */                                          \
+  FIELD(uint64_t, number)            /* numbers the core's copies, or its barriers */
 
 #define KDL_CLUSTER_WORKER(FIELD)                                                                   \
-  FIELD(uint64_t, core)              /* of the call */                                              \
-  FIELD(uint64_t, worker)            /* of the core */                                              \
-  FIELD(char*, memory)               /* where global memory begins */                               \
+  FIELD(uint64_t, core)              /* within the call */                                          \
+  FIELD(uint64_t, worker)            /* within the core */                                          \
+  FIELD(char*, memory)               /* start of global memory */                                   \
   FIELD(char*, scratchpad)                                                                          \
-  FIELD(kdl_cluster_wait*, wait)     /* for all workers; whether one of them has told other than 0 */ \
-  FIELD(kdl_cluster_copy*, copy)     /* begins a block copy */                                        \
-  FIELD(kdl_cluster_await*, await)   /* for all block copies from or to these bytes */
+  FIELD(kdl_cluster_wait*, wait)     /* barrier; returns whether any worker passed nonzero */         \
+  FIELD(kdl_cluster_copy*, copy)     /* starts a block copy */                                        \
+  FIELD(kdl_cluster_await*, await)   /* waits for block copies from or to these bytes */
 
 #define KDL_CLUSTER_ENTRY(FIELD)                                                                    \
   FIELD(const char*, name)                                                                          \
   FIELD(kdl_cluster_kernel*, kernel)                                                                \
-  FIELD(uint64_t, workers)           /* of a core */                                                \
+  FIELD(uint64_t, workers)           /* for each core */                                            \
   FIELD(uint64_t, scratchpad_bytes)
 // clang-format on
 
@@ -79,16 +80,16 @@ typedef void kdl_cluster_kernel(const int64_t* numbers, const int64_t* memories,
 enum kdl_cluster_status : uint64_t {
   kdl_cluster_none = 0, /* it has not booted */
   kdl_cluster_ready = 1,
-  kdl_cluster_no_entry = 2,      /* the image has no entry of the call's name */
-  kdl_cluster_no_scratchpad = 3, /* the kernel wants more than there is */
-  kdl_cluster_no_workers = 4     /* the kernel is for more of them than there are */
+  kdl_cluster_no_entry = 2,      /* the image has no entry with the call's name */
+  kdl_cluster_no_scratchpad = 3, /* the kernel needs more than there is */
+  kdl_cluster_no_workers = 4     /* the kernel needs more workers than there are */
 };
 
 enum kdl_cluster_fault : uint64_t {
   kdl_cluster_no_fault = 0,
-  kdl_cluster_beyond_scratchpad = 1, /* fault_address: its distance from the scratchpad's start */
-  kdl_cluster_beyond_stack = 2,      /* of the worker */
-  kdl_cluster_no_memory = 3,         /* at the address there is none */
+  kdl_cluster_beyond_scratchpad = 1, /* fault_address: the offset from the scratchpad's start */
+  kdl_cluster_beyond_stack = 2,      /* beyond the worker's stack */
+  kdl_cluster_no_memory = 3,         /* no memory at the address */
   kdl_cluster_bad_instruction = 4
 };
 
@@ -97,13 +98,13 @@ enum kdl_cluster_event_kind : uint64_t {
   kdl_cluster_core_ends = 2,
   kdl_cluster_copy_begins = 3,
   kdl_cluster_copy_ends = 4,
-  kdl_cluster_copy_awaited = 5, /* somebody waits for it, and it has not ended yet */
+  kdl_cluster_copy_awaited = 5, /* a worker waits for a copy that has not ended yet */
   kdl_cluster_barrier = 6
 };
 
 #define KDL_CLUSTER_FIELD(type, name) type name;
 struct kdl_cluster_mailbox {
-  uint64_t abi_hash; /* the cluster's, at the same place in all versions */
+  uint64_t abi_hash; /* written by the cluster; at this place in all versions */
   KDL_CLUSTER_MAILBOX(KDL_CLUSTER_FIELD)
 };
 struct kdl_cluster_call {
@@ -120,7 +121,7 @@ struct kdl_cluster_entry {
 };
 #undef KDL_CLUSTER_FIELD
 
-/* FNV-1a, 64 bits, of all that both sides have to see alike. */
+/* FNV-1a, 64 bits, of everything on which both sides must agree. */
 consteval uint64_t kdl_cluster_hash(const char* text) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (; *text != 0; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3u;

@@ -1,5 +1,6 @@
-// A machine of clusters as a file describes it: YAML of which only `key: value` lines, lists in brackets or of a line a word, and
-// comments are taken. The compiler and the runtime both read it, and neither needs a library for it.
+// The description of a cluster machine, read from a file. The file is a subset of YAML: `key: value` lines,
+// lists in brackets or with one word per line, and comments. The compiler and the runtime both read it
+// without a YAML library.
 #pragma once
 
 #include <cstddef>
@@ -12,59 +13,59 @@
 
 namespace kdl {
 
-// The most bytes that a description has.
+// The largest size of a description, in bytes.
 inline constexpr std::size_t kMostOfDescription = std::size_t{1} << 20;
 
-// What a key of a few words says.
+// The values of keys that accept one of a few words.
 enum class ClusterCode : std::uint8_t {
-  Llvm,    // an object, by the LLVM in kernelc
-  LlvmIr,  // an object by `compile`, of LLVM's IR as text
-  C        // an object by `compile`, of freestanding C
+  Llvm,    // an object, from the LLVM inside kernelc
+  LlvmIr,  // an object, from `compile`, which is given LLVM IR as text
+  C        // an object, from `compile`, which is given freestanding C
 };
-// A launch's core is the one or the other.
+// What one core of a launch runs on: a whole cluster, or one core of a cluster.
 enum class ClusterBlocks : std::uint8_t { Cluster, Core };
-// Where what goes from stage to stage lies.
+// Where the data that stages pass to each other is stored.
 enum class ClusterPipes : std::uint8_t { Scratchpad, Memory };
-// How a cluster and the host tell each other of news.
+// How a cluster and the host notify each other.
 enum class ClusterTransport : std::uint8_t { Socket, Polling };
-// What a clock of the host measures.
+// Whether the host's clock measures a real machine or an emulation.
 enum class ClusterTimes : std::uint8_t { Emulated, Real };
 
 struct ClusterDescription {
-  std::string name;    // which images run there: those made for a machine of this name
-  std::string triple;  // LLVM's, as are the next two
+  std::string name;    // images run only on a machine of the name that they were compiled for
+  std::string triple;  // as LLVM spells it, like `cpu` and `features`
   std::string cpu;
   std::vector<std::string> features;
   ClusterCode code = ClusterCode::Llvm;
-  std::string layout = "e-m:e-p:64:64-i64:64-i128:128-n32:64-S128";  // of data in LLVM's IR
-  // That multiply and add, by the compiler's names.
+  std::string layout = "e-m:e-p:64:64-i64:64-i128:128-n32:64-S128";  // LLVM IR's data layout
+  // The compiler's names of the matrix instructions.
   std::vector<std::string> instructions = {"cpu.bf16_pairs"};
   std::int64_t clusters = 0;
-  std::int64_t cores = 0;  // of a cluster: the workers of a team
+  std::int64_t cores = 0;  // cores in each cluster
   ClusterBlocks blocks = ClusterBlocks::Cluster;
   ClusterPipes pipes = ClusterPipes::Scratchpad;
   std::int64_t scratchpad_bytes = 0;
-  std::int64_t memory_bytes = 0;      // global
-  std::int64_t alignment = 64;        // of what the host places there
-  std::int64_t stack_bytes = 0;       // of a core
-  std::int64_t deadline_seconds = 0;  // after which a cluster that does not get on is given up
+  std::int64_t memory_bytes = 0;      // size of global memory
+  std::int64_t alignment = 64;        // alignment of the host's allocations
+  std::int64_t stack_bytes = 0;       // stack of each core
+  std::int64_t deadline_seconds = 0;  // a cluster without progress for so long is given up
   ClusterTransport transport = ClusterTransport::Socket;
   ClusterTimes times = ClusterTimes::Emulated;
-  // Programs with their arguments, in which some words stand for files. The program's path, where it has a `/`, and words that begin
-  // with ./ or ../ are taken from the description's folder, as is the path of `boot`.
+  // Command lines, in which {words} are replaced by files. Relative to the description's folder are: the path
+  // of `boot`, the program's path if it contains a `/`, and words that begin with ./ or ../.
   std::vector<std::string>
-      compile;       // {source}: IR or C; {object}: the file to make; where `code` asks
-  std::string boot;  // what `link` takes besides the kernels; empty: the object in kernelc
-  std::vector<std::string> link;   // {image}: the file to make; {objects}: what it is made of
+      compile;       // {source}: IR or C; {object}: its output; needed for some values of `code`
+  std::string boot;  // linked with the kernels; empty: the object inside kernelc
+  std::vector<std::string> link;   // {image}: its output; {objects}: its inputs
   std::vector<std::string> run;    // {image}: the linked file
-  std::vector<std::string> lines;  // prints FILE:LINE of an {address} in {image}; may be missing
+  std::vector<std::string> lines;  // prints FILE:LINE for an {address} in {image}; optional
 
-  // Of a launch.
+  // The number of cores that a launch on the whole machine has.
   std::int64_t launch_cores() const {
     return blocks == ClusterBlocks::Core ? clusters * cores : clusters;
   }
   std::int64_t workers() const { return blocks == ClusterBlocks::Core ? 1 : cores; }
-  // That one of them has to itself.
+  // The scratchpad bytes that one core of a launch can use.
   std::int64_t launch_scratchpad_bytes() const {
     constexpr std::int64_t kLine = 64;
     return blocks == ClusterBlocks::Core ? scratchpad_bytes / cores / kLine * kLine
@@ -72,7 +73,7 @@ struct ClusterDescription {
   }
 };
 
-// What stands in a file: a row a key.
+// The keys of a description, one row for each.
 namespace cluster_keys {
 
 using D = ClusterDescription;
@@ -82,7 +83,7 @@ struct Word {
   bool may_be_missing = false;
   bool is_name = false;
 };
-// One of a few words; where it is missing, the first one.
+// A key whose value is one of a few words. If the key is missing, its value is the first word.
 struct Choice {
   std::string_view key;
   std::vector<std::string_view> words;
@@ -95,12 +96,12 @@ struct Number {
   std::int64_t most;
   std::int64_t multiple;
   bool may_be_missing = false;
-  bool is_power = false;  // of two
+  bool is_power = false;  // must be a power of two
 };
 struct List {
   std::string_view key;
   std::vector<std::string> D::* field;
-  std::vector<std::string_view> files;  // words that it has to have
+  std::vector<std::string_view> files;  // words that the list must contain
   bool may_be_missing = false;
 };
 inline constexpr Word kWords[] = {{"name", &D::name, false, true},
@@ -113,7 +114,8 @@ void Set(D& description, std::size_t word) {
   using Field = std::remove_reference_t<decltype(description.*field)>;
   description.*field = static_cast<Field>(word);
 }
-// The tables are never destroyed: a destructor that runs at the end of the process may open a device.
+// The tables are never destroyed, because a destructor that runs when the process exits may still open a
+// device.
 inline std::span<const Choice> Choices() {
   static const auto& kChoices =
       *new std::vector<Choice>{{"code", {"llvm", "llvm-ir", "c"}, Set<&D::code>},

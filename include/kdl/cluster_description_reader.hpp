@@ -1,4 +1,4 @@
-// Reads descriptions of machines of clusters (cluster_description.hpp).
+// Reads descriptions of cluster machines (cluster_description.hpp).
 #pragma once
 
 #include <charconv>
@@ -14,10 +14,10 @@
 
 namespace kdl {
 
-// Reads descriptions; `error` is empty, or one sentence that starts with `FILE:LINE: ` or `FILE: `.
+// Reads one description. `error` is empty, or one sentence that starts with `FILE:LINE: ` or `FILE: `.
 class ClusterDescriptionReader {
  public:
-  // Paths in it are taken from `folder`; where that is empty, from the file's as it is called.
+  // Paths in the text are relative to `folder`. If that is empty, they are relative to the folder of `file`.
   ClusterDescriptionReader(std::string_view file, std::string_view text,
                            std::string_view folder = {})
       : file_(file), folder_(folder) {
@@ -33,7 +33,7 @@ class ClusterDescriptionReader {
     if (error.empty()) FindFiles();
   }
 
-  // `FILE:LINE: ` of a key's line; of a key that is missing `FILE: `.
+  // Returns `FILE:LINE: ` for the line of a key, or `FILE: ` for a key that is missing.
   std::string At(std::string_view key) const {
     const auto line = lines_.find(std::string(key));
     return file_ + ":" + (line == lines_.end() ? " " : std::to_string(line->second) + ": ");
@@ -54,7 +54,7 @@ class ClusterDescriptionReader {
     if (first == std::string_view::npos) return {};
     return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
   }
-  // A comment begins the line or stands after a blank, and not in quotes.
+  // A comment starts at the beginning of the line or after a blank, but not inside quotes.
   static std::string_view WithoutComment(std::string_view line) {
     char quote = 0;
     for (std::size_t at = 0; at < line.size(); ++at) {
@@ -114,7 +114,7 @@ class ClusterDescriptionReader {
                field + "' is none");
   }
 
-  // Files and symbols are called by it.
+  // Whether the word can be part of the names of files and symbols.
   static bool IsName(std::string_view word) {
     constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     constexpr std::string_view kOthers = "0123456789_.-";
@@ -148,7 +148,8 @@ class ClusterDescriptionReader {
     Complain(text + ", and '" + std::string(value) + "' is none");
   }
 
-  // A word in quotes or without, which ends with the text or, in a list, at a comma; the rest is left.
+  // Reads a word, quoted or not, and removes it from `text`. The word ends with the text or, in a list, at a
+  // comma.
   bool TakeWord(std::string_view key, std::string_view* text, bool in_list, std::string* word) {
     const char first = text->empty() ? '\0' : text->front();
     const bool quoted = first == '"' || first == '\'';
@@ -167,7 +168,7 @@ class ClusterDescriptionReader {
     return true;
   }
 
-  // In brackets, or nothing here and a line `- word` each below.
+  // Reads a list in brackets. If the value is empty, the words follow as one `- word` line each.
   void ReadList(const List& list, std::string_view value) {
     (description.*list.field).clear();
     if (value.empty()) {
@@ -207,7 +208,7 @@ class ClusterDescriptionReader {
     return keys;
   }
 
-  // Keys that are missing, and then words.
+  // Checks for missing keys first, then for words that a list must contain.
   void CheckAll() {
     std::string missing;
     const auto look = [&](std::string_view key) {
@@ -238,8 +239,9 @@ class ClusterDescriptionReader {
       return;
     }
   }
-  // Paths of a description are taken from its own folder: that of the boot code, that of a program where it has a `/`, and words
-  // that begin with ./ or ../; in other words a `/` may be anything.
+  // Makes paths relative to the description's folder absolute. These are the boot code's path, a program's
+  // path if it contains a `/`, and words that begin with ./ or ../. A `/` in any other word need not be part
+  // of a path.
   void FindFiles() {
     FindFile(&description.boot);
     for (const List& list : cluster_keys::Lists()) {
@@ -263,11 +265,11 @@ class ClusterDescriptionReader {
   }
 
   std::string file_;
-  std::string folder_;  // empty, or with a `/` at its end
+  std::string folder_;  // empty, or ends with a `/`
   std::string_view line_;
   int number_ = 0;
-  std::map<std::string, int> lines_;  // of the keys
-  const List* open_ = nullptr;        // whose words stand a line each
+  std::map<std::string, int> lines_;  // by key
+  const List* open_ = nullptr;        // the list that `- word` lines extend
 };
 
 }  // namespace kdl

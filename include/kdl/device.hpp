@@ -15,8 +15,8 @@ namespace kdl::inline KDL_VERSIONED {
 
 class Queue;
 
-// A device of a context; a plain value, good as long as the context. Equal when it is the same
-// device.
+// A device of a context: a plain value, valid as long as the context. Values are equal if they denote the
+// same device.
 class Device {
  public:
   Device() = default;
@@ -30,18 +30,19 @@ class Device {
     Check(kdl_device_get_facts(device_, &facts));
     return facts;
   }
-  // Whether what lives on the other one can be used here as it is.
+  // Whether memory of the other device can be used here without a copy.
   bool SharesMemoryWith(const Device& other) const {
     return kdl_devices_share_memory(device_, other.device_) != 0;
   }
-  // As many cores as it holds at once.
+  // The number of cores that it runs at once.
   std::int64_t cores() const { return facts().cores; }
-  // The most slices of workspace that a launch on `core_num` cores has: as many as run at once.
+  // The most slices of workspace that a launch on `core_num` cores uses: the number of cores that run at
+  // once.
   std::int64_t Instances(CoreNum core_num) const {
     const bool is_number = !core_num.is_computed || core_num.number != KDL_CORES_AUTO;
     return is_number ? kdl_device_instances(device_, core_num.number) : 0;
   }
-  // The bytes of a slice, of a kernel as at a launch.
+  // The size of a slice for a kernel, which is named as for a launch, in bytes.
   std::int64_t Footprint(const char* kernel, const char* place = nullptr) const {
     const kdl_function* function = nullptr;
     Check(kdl_context_find_kernel(context_, kernel, &function), place);
@@ -61,8 +62,9 @@ class Device {
     return counts;
   }
   inline Queue queue(std::int32_t index = 0) const;
-  // The same device for one thread alone: through the queues of what this gives, and as long as copies of it live,
-  // others neither tell of their failures nor fail what is given.
+  // Returns the same device with queue handles of its own, shared by copies of the result. Through them, one
+  // thread neither sees failures of operations that others enqueue, nor do those failures fail its
+  // operations.
   Device Own() const {
     Device own = *this;
     own.handles_ = std::make_shared<Handles>();
@@ -79,18 +81,18 @@ class Device {
 
   kdl_context* context_ = nullptr;
   kdl_device* device_ = nullptr;
-  std::shared_ptr<Handles> handles_;  // of its own, by queue; null: those that all share
+  std::shared_ptr<Handles> handles_;  // its own, by queue; null: the shared ones
 };
 
-// Memory for the pipes of kernels that run one after the other, a slice for each core that runs.
+// Memory for the pipes of kernels that run one after the other, with one slice for each concurrent core.
 class Workspace {
  public:
   Workspace() = default;
-  // `name`: whose pipes lie there, "matmul_residual: q".
+  // `name` says whose pipes these are: "matmul_residual: q".
   Workspace(const Device& device, std::string name) : device_(device), name_(std::move(name)) {}
 
-  // Room for `instances` slices of `footprint` bytes. It only grows, and what runs keeps the memory
-  // that it was given.
+  // Reserves `instances` slices of `footprint` bytes. The workspace only grows; running operations keep the
+  // memory that they were given.
   void Reserve(std::int64_t instances, std::int64_t footprint, const char* place = nullptr) {
     kdl_buffer* buffer = buffer_.release();
     kdl_error* error =

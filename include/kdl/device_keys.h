@@ -1,5 +1,5 @@
-/* The keys that a device spec may have at run time, of each kind that comes with the runtime, separated by spaces. What
- * compiles for a device knows those of its own besides, which change the code. */
+/* The keys that a device spec accepts at run time, for each kind that comes with the runtime, separated by
+ * spaces. A compile target has further keys, which change the generated code. */
 #pragma once
 
 #define KDL_HOST_KEYS "threads cpus pin resident isa"
@@ -8,5 +8,5 @@
 #define KDL_CUDA_KEYS ""
 #define KDL_OWN_CLUSTER_KEYS "clusters deadline events"
 #define KDL_CLUSTER_KEYS KDL_OWN_CLUSTER_KEYS " description"
-/* Of the interpreter, where it is the device. */
+/* The keys of the interpreter when it is used as a device. */
 #define KDL_INTERPRETER_KEYS "watch seed cores features"

@@ -1,18 +1,18 @@
-/* What a kind of device implements. Every device goes through this interface, the built-in ones
- * too.
+/* The interface that a kind of device implements. Every device is accessed through it, including the
+ * built-in ones.
  *
- * The runtime calls `open` once for each device that is selected. An operation reports its end by calling its
- * completion once, from any thread, before or after it returns. What the runtime has checked before
- * (devices, ranges, types, overlaps) is not checked again.
+ * The runtime calls `open` once for each device that is selected. An operation reports its end by calling
+ * its completion once, from any thread, before or after it returns. Devices, ranges, types and overlaps
+ * have already been checked by the runtime and need no further checks.
  *
- * A device that orders nothing itself gives `launch`, and `memory` where it has its own: the runtime starts an
- * operation only when all that it waits for has completed, on a thread of the runtime, so the device never
- * sees one too early; it may see several of different queues at once.
+ * A device that does not order operations provides `launch`, and `memory` if it has its own memory. The
+ * runtime starts an operation on one of its threads only when everything that it waits for has completed,
+ * so the device never sees one too early. It may see operations from different queues concurrently.
  *
- * A device with queues of its own gives `submit`, too, and gets operations as soon as they are given.
+ * A device with queues of its own also provides `submit` and gets operations as soon as they are enqueued.
  *
- * Tables start with their size and version: a plugin of an older version works with a newer runtime, which
- * takes what is beyond its size for 0.
+ * Structs start with their size and version. A plugin of an older version works with a newer runtime,
+ * which reads fields beyond the given size as 0.
  *
  * A shared object with a device defines `kdl_device_plugin` and is loaded by a device spec,
  * `plugin:PATH?key=value`. */
@@ -34,7 +34,7 @@ typedef struct kdl_option {
   const char* value;
 } kdl_option;
 
-/* Call once with NULL, or with an error, which is given away. */
+/* Call it once, with NULL or with an error, whose ownership passes to the runtime. */
 typedef struct kdl_completion {
   void (*call)(void* context, kdl_error* error);
   void* context;
@@ -46,8 +46,8 @@ typedef struct kdl_memory {
   void* address;
 } kdl_memory;
 
-/* Contiguous runs in nested loops, all in bytes: run (i, j, …) starts i * step[0] + j * step[1] + …
- * after the offset. `count` entries are 1 or more and `run_bytes` too. The last index is the
+/* Contiguous runs in nested loops. All values are in bytes: run (i, j, …) starts i * step[0] + j * step[1]
+ * + … after the offset. The entries of `count` and `run_bytes` are at least 1. The last index varies
  * fastest. */
 typedef struct kdl_region {
   int64_t to_offset;
@@ -60,10 +60,11 @@ typedef struct kdl_region {
   int64_t from_step[8];
 } kdl_region;
 
-/* Told, where somebody looks, which worker of a device was busy from when to when, in nanoseconds of the steady
- * clock, and what it waited for: `stage` of its core at the pipe that `location` of the variant names, or, with a stage
- * of -1, all of it for the others at a barrier. From any thread while the launch runs. Worker -1 is the device as a
- * whole, busy as long as its own clock says, where nobody knows when each of its cores is. */
+/* Receives, if anyone observes the device, when each of its workers was busy, in nanoseconds of the steady
+ * clock, and what it waited for. A wait is that of `stage` of the worker's core at the pipe that
+ * `location` of the variant names, or, if `stage` is -1, that of the whole core at a barrier. Called from
+ * any thread while the launch runs. Worker -1 is the device as a whole, timed by the device's own clock,
+ * for devices that do not know when each core is busy. */
 typedef struct kdl_observer {
   uint32_t size;    /* sizeof(kdl_observer) */
   uint32_t version; /* KDL_PLUGIN_VERSION */
@@ -73,55 +74,56 @@ typedef struct kdl_observer {
                  int64_t end_ns);
 } kdl_observer;
 
-/* A launch. Everything in it lives until the completion is called. */
+/* A launch. Everything in it stays valid until the completion is called. */
 typedef struct kdl_launch_request {
   uint32_t size;    /* sizeof(kdl_launch_request) */
   uint32_t version; /* KDL_PLUGIN_VERSION */
   const kdl_image* image;
   const kdl_kernel* kernel;
   const kdl_variant* variant;
-  void* module;               /* what `load` gave for the image */
-  const kdl_args* args;       /* with the device's addresses */
-  const kdl_memory* memories; /* of the tensors, in their order */
+  void* module;               /* the result of `load` for the image */
+  const kdl_args* args;       /* with device addresses */
+  const kdl_memory* memories; /* one for each tensor, in order */
   int32_t tensor_count;
   int32_t queue; /* index of the queue */
   int64_t core_num;
-  int64_t busy_cores;  /* 1 to core_num: the cores from this number on need not be run */
+  int64_t busy_cores;  /* 1 to core_num: cores with this number and above need not run */
   int64_t instances;   /* slices of workspace: slots run from 0 to instances - 1 */
-  void* workspace;     /* the device's address: `instances` slices, each slice_bytes */
+  void* workspace;     /* device address of `instances` slices of slice_bytes each */
   int64_t slice_bytes; /* footprint_bytes rounded up to KDL_SCRATCH_ALIGNMENT */
-  void* shared;        /* the device's address of kdl_launch.shared */
-  /* What the cores share, where code runs in this process: the device sets `claims`, and `shared` where
-   * the kernel's addresses are others. `stop` is set, too, when the launch is cancelled: whatever the
-   * device completes it with then, it has failed as cancelled. */
+  void* shared;        /* device address of kdl_launch.shared */
+  /* What the cores share if their code runs in this process. The device sets `claims`, and also `shared`
+   * if the kernel sees other addresses. `stop` is also set when the launch is cancelled: then the launch
+   * has failed as cancelled, whatever the device completes it with. */
   kdl_launch* launch;
-  const kdl_observer* observer; /* NULL: nobody looks */
+  const kdl_observer* observer; /* NULL: not observed */
 } kdl_launch_request;
 
-/* Memory of its own. All offsets lie inside the memory. */
+/* The operations of a device with its own memory. All offsets are inside the memory. */
 typedef struct kdl_memory_ops {
   uint32_t size;    /* sizeof(kdl_memory_ops) */
   uint32_t version; /* KDL_PLUGIN_VERSION */
-  /* `bytes` is 1 or more; aligned to 64; `name` is for messages and only lives during the call. */
+  /* `bytes` is at least 1; the result is aligned to 64 bytes. `name` is for messages and is only valid
+   * during the call. */
   kdl_error* (*allocate)(void* device, int64_t bytes, const char* name, kdl_memory* memory);
   void (*release)(void* device, kdl_memory memory);
-  /* From host memory, to host memory, and within the device. */
+  /* Copies from host memory to the device, from the device to host memory, and within the device. */
   void (*write)(void* device, kdl_memory to, const void* from, const kdl_region* region,
                 kdl_completion done);
   void (*read)(void* device, void* to, kdl_memory from, const kdl_region* region,
                kdl_completion done);
   void (*copy)(void* device, kdl_memory to, kdl_memory from, const kdl_region* region,
                kdl_completion done);
-  /* Repeats the low `pattern_bytes` (1, 2, 4 or 8) of `pattern` over each run; `from` is unused. */
+  /* Repeats the low `pattern_bytes` (1, 2, 4 or 8) of `pattern` over each run; from_offset is not used. */
   void (*fill)(void* device, kdl_memory to, const kdl_region* region, uint64_t pattern,
                int32_t pattern_bytes, kdl_completion done);
-  /* NULL, or from the memory of another device of this kind, `peer`, without the host between them; in older tables
-   * there is none. */
+  /* Copies directly from the memory of `peer`, another device of this kind, without going through the
+   * host. NULL if unsupported; absent in older versions of the struct. */
   void (*copy_from)(void* device, kdl_memory to, void* peer, kdl_memory from,
                     const kdl_region* region, kdl_completion done);
 } kdl_memory_ops;
 
-/* What a submission is. */
+/* The kind of a submission. */
 enum kdl_submission_kind {
   KDL_SUBMIT_LAUNCH = 1, /* `launch` */
   KDL_SUBMIT_WRITE = 2,  /* host_from to `to` */
@@ -130,18 +132,18 @@ enum kdl_submission_kind {
   KDL_SUBMIT_FILL = 5    /* `pattern` to `to` */
 };
 
-/* That operation `number` of a queue of the same device has completed. */
+/* Identifies the completion of operation `number` of a queue of the same device. */
 typedef struct kdl_point {
   int32_t queue;
   int32_t reserved0;
   uint64_t number;
 } kdl_point;
 
-/* An operation for a device that orders them itself; the device begins it when all points of `after` have been
- * reached. Where one of these operations failed, or was a launch that was stopped, it does not run and fails, too,
- * with any error, after the other's completion has returned. A point may lie in the past. Everything in it lives until `done` is called.
- * Operations of one queue come with ascending numbers and complete in that order; one in front that still
- * runs is among the points. */
+/* An operation for a device that orders operations itself. The device starts it when all points of `after`
+ * have been reached, some of which may be in the past. If one of those operations failed, or was a launch
+ * that was stopped, this one does not run. It fails as well, with any error, after the other's completion
+ * has returned. Everything in a submission stays valid until `done` is called. Operations of one queue
+ * have ascending numbers and complete in that order; an earlier one that still runs is among the points. */
 typedef struct kdl_submission {
   uint32_t size;    /* sizeof(kdl_submission) */
   uint32_t version; /* KDL_PLUGIN_VERSION */
@@ -150,7 +152,7 @@ typedef struct kdl_submission {
   uint64_t number;
   const kdl_point* after;
   int32_t after_count;
-  int32_t pattern_bytes; /* of a fill, as there */
+  int32_t pattern_bytes; /* the length of a fill's pattern, as in kdl_memory_ops */
   uint64_t pattern;
   const kdl_launch_request* launch;
   kdl_memory to;
@@ -164,48 +166,51 @@ typedef struct kdl_submission {
 typedef struct kdl_device_ops {
   uint32_t size;    /* sizeof(kdl_device_ops) */
   uint32_t version; /* KDL_PLUGIN_VERSION */
-  const char* kind; /* the word of a device spec */
-  /* NULL: the device works in host memory, which the runtime then allocates and copies itself. */
+  const char* kind; /* the kind in a device spec */
+  /* NULL: the device works in host memory, which the runtime allocates and copies itself. */
   const kdl_memory_ops* memory;
-  /* Opens device `ordinal`. Refuses with the reason: no such device (say how many there are), an
-   * unknown key (say which there are), a bad value. */
+  /* Opens device `ordinal`. The error says why this is not possible: no such device (and how many there
+   * are), an unknown key (and the known ones), or a bad value. */
   kdl_error* (*open)(void* kind_context, int64_t ordinal, const kdl_option* options,
                      int32_t option_count, void** device);
-  /* Called when nothing runs on it any more and its memory has been released. */
+  /* Called when nothing runs on the device any more and its memory has been released. */
   void (*close)(void* device);
   void (*facts)(void* device, kdl_device_facts* facts);
-  /* Before the first launch from an image; both NULL where there is nothing to do. */
+  /* Called before the first launch from an image; both are NULL if there is nothing to do. */
   kdl_error* (*load)(void* device, const kdl_image* image, void** module);
   void (*unload)(void* device, void* module);
-  /* Runs the kernel on request->core_num cores; a trap is an error from kdl_error_from_trap, behind
-   * whose words a device may say which of its workers it was. */
+  /* Runs the kernel on request->core_num cores. A trap becomes an error with kdl_error_from_trap; the
+   * device may append which of its workers trapped. */
   void (*launch)(void* device, const kdl_launch_request* request, kdl_completion done);
-  /* NULL, or takes an operation and returns at once; a launch comes here then, and `launch` may be NULL. What
-   * the queues do not order (maps; copies that another device's queue orders) still comes through `memory`. */
+  /* Accepts an operation and returns at once, or NULL. If it is provided, launches come here and `launch`
+   * may be NULL. Whatever the queues do not order (maps, and copies that another device's queue orders)
+   * still goes through `memory`. */
   void (*submit)(void* device, const kdl_submission* submission);
-  /* The kind of images that its devices take, as in kdl_device_facts: what kernelc makes for them. NULL: "host". */
+  /* The kind of images that its devices run, as in kdl_device_facts, which kernelc compiles for. NULL:
+   * "host". */
   const char* image_kind;
-  /* NULL, or gives what the device counts of itself, as kdl_device_get_counts does. At any time. */
+  /* Returns the device's own counters, as kdl_device_get_counts does, or NULL. May be called at any time. */
   int64_t (*counts)(void* device, kdl_count* counts, int64_t capacity);
-  /* NULL, or says what the device is, as kdl_device_get_properties does. At any time. */
+  /* Returns the device's properties, as kdl_device_get_properties does, or NULL. May be called at any
+   * time. */
   int64_t (*properties)(void* device, kdl_property* properties, int64_t capacity);
 } kdl_device_ops;
 
-/* Makes a kind of device known to the context. The tables are copied; a kind that is already there is
+/* Registers a kind of device with the context. The structs are copied; a kind that already exists is
  * refused. */
 kdl_error* kdl_context_add_device_kind(kdl_context* context, const kdl_device_ops* ops,
                                        void* kind_context);
 
-/* Loads the plugin at `path`, where that has not been done, and says which kind of images its devices take; the
- * string lives as long as the context. */
+/* Loads the plugin at `path`, unless that has been done, and stores the kind of images that its devices
+ * run. The string lives as long as the context. */
 kdl_error* kdl_context_plugin_image_kind(kdl_context* context, const char* path,
                                          const char** image_kind);
 
-/* The error that tells of a trap in the words of its location; none of the arguments is NULL. */
+/* Creates the error that describes a trap, with its source location. No argument may be NULL. */
 kdl_error* kdl_error_from_trap(const kdl_kernel* kernel, const kdl_variant* variant,
                                const kdl_trap* trap);
 
-/* What a plugin may call of the runtime that loads it: the functions of the same names. */
+/* The functions of the runtime that a plugin may call, under the same names. */
 typedef struct kdl_plugin_host {
   uint32_t size;    /* sizeof(kdl_plugin_host) */
   uint32_t version; /* KDL_PLUGIN_VERSION */
@@ -213,12 +218,12 @@ typedef struct kdl_plugin_host {
   void (*error_free)(kdl_error* error);
   kdl_error* (*error_from_trap)(const kdl_kernel* kernel, const kdl_variant* variant,
                                 const kdl_trap* trap);
-  const char* arch;  /* of the processor here, as in kdl_device_facts: */
-  uint64_t features; /* for a device that runs code of this process */
+  const char* arch;  /* of this machine's processor, as in */
+  uint64_t features; /* kdl_device_facts, for devices that run code in this process */
 } kdl_plugin_host;
 
-/* The function `kdl_device_plugin` of a shared object. `host` stays as long as the object is loaded. NULL: it
- * cannot work with this host. */
+/* The function `kdl_device_plugin` of a shared object. `host` stays valid as long as the object is loaded.
+ * Returns NULL if the plugin cannot work with this host. */
 typedef const kdl_device_ops* (*kdl_device_plugin_fn)(const kdl_plugin_host* host);
 
 #pragma GCC visibility pop

@@ -1,5 +1,6 @@
-// Device specs as text, which compiler and runtime read alike: `kind[ordinal]?key=value&key=value`, and
-// `plugin:PATH[ordinal]?…` for a device that is loaded, with a PATH without `[`, `?` and `,`.
+// Device specs as text, in the one syntax that compiler and runtime read:
+// `kind[ordinal]?key=value&key=value`, and `plugin:PATH[ordinal]?…` for a device that is loaded, where PATH
+// contains no `[`, `?` or `,`.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +16,8 @@
 namespace kdl {
 
 struct DeviceSpec {
-  std::string kind;  // `plugin` of one that is loaded
-  std::string path;  // of a plugin
+  std::string kind;  // `plugin` for a loaded device
+  std::string path;  // path of the plugin
   std::int64_t ordinal = 0;
   std::vector<std::pair<std::string, std::string>> options;  // in the order written, each key once
 };
@@ -58,7 +59,7 @@ inline std::string ReadOption(std::string_view option, DeviceSpec& spec) {
 
 }  // namespace device_spec
 
-// Reads one spec. Gives what is wrong with the text, such as `'x' is not key=value`; empty: nothing is.
+// Reads one spec. Returns what is wrong with the text, such as `'x' is not key=value`, or an empty string.
 inline std::string ReadDeviceSpec(std::string_view text, DeviceSpec& spec) {
   const std::size_t question = text.find('?');
   std::string_view head = text.substr(0, question);
@@ -85,7 +86,7 @@ inline std::string ReadDeviceSpec(std::string_view text, DeviceSpec& spec) {
   return {};
 }
 
-// The shortest text that reads back as the same spec: no `[0]`.
+// Returns the shortest text that reads back as the same spec, without `[0]`.
 inline std::string ToString(const DeviceSpec& spec) {
   std::string text = spec.path.empty() ? spec.kind : spec.kind + ":" + spec.path;
   if (spec.ordinal != 0) text += "[" + std::to_string(spec.ordinal) + "]";

@@ -1,5 +1,5 @@
-/* Errors of the device runtime, in C11. A function that can fail returns `kdl_error*`: NULL when
- * all is well, else an error that the caller owns. */
+/* Errors of the device runtime, in C11. A function that can fail returns a `kdl_error*`: NULL on success,
+ * else an error that the caller owns. */
 #pragma once
 
 #ifdef __cplusplus
@@ -13,21 +13,23 @@ typedef enum kdl_code {
   KDL_OK = 0,
   KDL_ERROR_INVALID_ARGUMENT = 1, /* the caller's mistake: sizes, types, devices, specs */
   KDL_ERROR_NOT_FOUND = 2,        /* no such kernel, device, file or symbol */
-  KDL_ERROR_TRAP = 3,             /* a kernel stopped itself; the device stays usable */
+  KDL_ERROR_TRAP = 3,             /* a kernel trapped; the device stays usable */
   KDL_ERROR_OUT_OF_MEMORY = 4,
   KDL_ERROR_DEVICE = 5,      /* the device or the system failed */
-  KDL_ERROR_UNSUPPORTED = 6, /* this device cannot do it */
+  KDL_ERROR_UNSUPPORTED = 6, /* the device does not support it */
   KDL_ERROR_TIMEOUT = 7,     /* a wait ended before its event */
-  KDL_ERROR_INTERNAL = 8,    /* a fault of the runtime or of generated code */
-  KDL_ERROR_CANCELLED = 9    /* the caller cancelled it, or what it waited for */
+  KDL_ERROR_INTERNAL = 8,    /* a bug in the runtime or in generated code */
+  KDL_ERROR_CANCELLED = 9    /* the caller cancelled the operation or one that it waited for */
 } kdl_code;
 
-/* A new error with a copy of `message`, for which NULL is "". Never NULL, even when memory is short. */
+/* Creates an error with a copy of `message`; NULL stands for "". Never returns NULL, even when memory is
+ * short. */
 kdl_error* kdl_error_create(kdl_code code, const char* message);
 
-/* The error's code, KDL_OK for NULL; and its message: what was found, then what is needed, in the
- * caller's names and numbers; no newline at the end. A trap reads `file.kdl:12:9: error: index 64
- * is outside dimension 0 of size 64 in 'x[i + 1]'`. Valid until the error is freed; "" for NULL. */
+/* kdl_error_code returns the error's code, or KDL_OK for NULL. kdl_error_message returns its message,
+ * without a final newline, or "" for NULL; it is valid until the error is freed. The message says what was
+ * found, then what is needed, in the caller's names and numbers. A trap's message reads `file.kdl:12:9:
+ * error: index 64 is outside dimension 0 of size 64 in 'x[i + 1]'`. */
 kdl_code kdl_error_code(const kdl_error* error);
 const char* kdl_error_message(const kdl_error* error);
 

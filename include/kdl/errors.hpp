@@ -1,4 +1,4 @@
-// Errors of the C interface as exceptions, and back.
+// Converts errors of the C interface to exceptions, and back.
 #pragma once
 
 #if !defined(__cpp_exceptions) || __cplusplus < 202002L
@@ -23,21 +23,21 @@ class Error : public std::runtime_error {
   kdl_code code_;
 };
 
-// Throws what the C interface gave, if it gave an error.
+// Throws the error that a function of the C interface returned, if any.
 inline void Check(kdl_error* error) {
   if (error == nullptr) return;
   const std::unique_ptr<kdl_error, void (*)(kdl_error*)> owned(error, kdl_error_free);
   throw Error(kdl_error_code(error), kdl_error_message(error));
 }
 
-// The same; before the message goes the place of the statement in the source, where there is one.
+// As above. If `place` is not null, the message starts with it: the statement's position in the source.
 inline void Check(kdl_error* error, const char* place) {
   if (error == nullptr || place == nullptr) return Check(error);
   const std::unique_ptr<kdl_error, void (*)(kdl_error*)> owned(error, kdl_error_free);
   throw Error(kdl_error_code(error), std::string(place) + ": error: " + kdl_error_message(error));
 }
 
-// Calls `call` for a C caller: what it throws comes back as an error.
+// Calls `call` on behalf of a C caller and returns what it throws as an error.
 template <class Call>
 kdl_error* Try(Call call) {
   try {

@@ -1,4 +1,4 @@
-// How floats lie in their bits: what follows from a row of scalars.def, and the numbers of narrow floats.
+// The bit layout of floats, derived from a row of scalars.def, and the values of narrow floats.
 #pragma once
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 
 namespace kdl::inline KDL_VERSIONED {
 
-// Bits of numbers, infinities and NaNs are those without sign.
+// The layout of one float type. All bit patterns returned here are those of a value without sign.
 struct FloatFormat {
-  int exponent = 0;  // how many bits
+  int exponent = 0;  // number of bits
   int fraction = 0;
   bool has_infinity = false;
   bool has_nan = false;
-  bool saturates = false;  // what is too large becomes the largest number
+  bool saturates = false;  // overflow gives the largest number
 
   constexpr int bias() const { return (1 << (exponent - 1)) - 1; }
   constexpr int least_exponent() const { return 1 - bias(); }  // of normal numbers
@@ -26,14 +26,14 @@ struct FloatFormat {
         has_infinity ? sign() - (std::uint64_t{1} << fraction) : sign() - (has_nan ? 1 : 0);
     return beyond - 1;
   }
-  // Of a format that has such.
+  // Only for a format that has infinities.
   constexpr std::uint64_t infinity() const { return largest() + 1; }
-  // The quiet one without payload; of a format that saturates all bits.
+  // The quiet NaN without payload. If the format saturates, all of its bits are set.
   constexpr std::uint64_t nan() const {
     return saturates ? sign() - 1 : infinity() | std::uint64_t{1} << (fraction - 1);
   }
 
-  // The number of a narrow float, which f64 has.
+  // Returns the value of a narrow float, which a double represents exactly.
   double ValueOf(std::uint64_t bits) const {
     const std::uint64_t magnitude = bits & (sign() - 1);
     const auto above = static_cast<int>(magnitude >> fraction);
@@ -48,7 +48,8 @@ struct FloatFormat {
     return (bits & sign()) != 0 ? -value : value;
   }
 
-  // The bits of a narrow float: one rounding, to nearest even. NaN stays NaN, or gives 0 where there is none.
+  // Returns the bits of the nearest narrow float, ties to even, with a single rounding. NaN stays NaN, or
+  // becomes 0 if the format has none.
   std::uint64_t BitsOf(double value) const {
     if (std::isnan(value) && !has_nan) return 0;
     const std::uint64_t negative = std::signbit(value) ? sign() : 0;
@@ -57,7 +58,7 @@ struct FloatFormat {
     const int scale =
         magnitude == 0 ? least_exponent() : std::max(std::ilogb(magnitude), least_exponent());
     const double units = std::nearbyint(std::ldexp(magnitude, fraction - scale));
-    // A fraction that is rounded up to the next exponent's first one counts on there.
+    // If rounding carries out of the fraction, the sum also increments the exponent.
     const std::uint64_t bits = static_cast<std::uint64_t>(units) +
                                (static_cast<std::uint64_t>(scale - least_exponent()) << fraction);
     return negative | std::min(bits, saturates ? largest() : largest() + 1);

@@ -1,15 +1,14 @@
-/* The binary interface between compiled kernels and the runtime, in C11. The structs come from
- * abi.def, where every field is described.
+/* The binary interface between compiled kernels and the runtime, in C11. The structs come from abi.def,
+ * which describes every field.
  *
- * A kernel is one function, called once a core: `int32_t kernel(const kdl_args*, kdl_core*)`. It
- * returns KDL_DONE, or KDL_BARRIER to be called again when every unfinished core is at the barrier,
- * or KDL_TRAPPED after filling kdl_core.trap. It keeps what lives across a barrier in
- * kdl_core.frame; scratch and workspace do not survive one. It may be called from any thread and
- * never throws.
+ * A kernel is one function, called for each core: `int32_t kernel(const kdl_args*, kdl_core*)`. It returns
+ * KDL_DONE, or KDL_BARRIER to be called again when every unfinished core has reached the barrier, or
+ * KDL_TRAPPED after filling kdl_core.trap. Values that live across a barrier are kept in kdl_core.frame;
+ * scratch and workspace do not survive one. A kernel may be called from any thread and never throws.
  *
- * An object for module `m` defines an array of `const kdl_image*`, ended by NULL, that m.h declares as
- * `kdl_images_m`. Its symbol has a hash of the module's contents behind that, so that objects for
- * files of one name link together. A shared object also defines the same array under the name
+ * An object for module `m` defines a NULL-terminated array of `const kdl_image*`, which m.h declares as
+ * `kdl_images_m`. A hash of the module's contents is appended to its symbol, so that objects for files of
+ * the same name can be linked together. A shared object also defines the same array under the name
  * `kdl_module_images`, which kdl_context_load looks up. */
 #pragma once
 
@@ -21,13 +20,13 @@
 extern "C" {
 #endif
 
-/* What objects of one version need of the runtime, the kernel ABI and the C interface, stays in all that have its number:
- * the name of libkdl.so and the version of its symbols have it, too, and images of another one are refused. A release
- * that breaks either raises it. */
+/* The version of the kernel ABI and the C interface, on which compiled objects depend. Neither changes
+ * between releases with the same number. It is part of the name of libkdl.so and of the version of its
+ * symbols, and images of another version are refused. A release that breaks either one increments it. */
 #define KDL_ABI_VERSION 0u
 
-/* Hash of abi.def; abi_hash.h computes it again at compile time and refuses a stale value. Between releases the number
- * above stays, and this one tells objects apart. */
+/* The hash of abi.def. abi_hash.h recomputes it at compile time and refuses a stale value. It
+ * distinguishes objects built between releases, when the version above does not change. */
 #define KDL_ABI_HASH UINT64_C(0x45f6754fed36347)
 
 #define KDL_BESIDE_TENSOR
@@ -36,21 +35,25 @@ extern "C" {
 
 typedef int32_t (*kdl_kernel_fn)(const kdl_args* args, kdl_core* core);
 
-/* Writes the sizes that only `where` equations give into `dims` (which is args->dims) and checks
- * what the launch decides. Returns 0, or KDL_TRAPPED with *trap filled. Reads no tensor data. */
+/* Computes the sizes that are only given by `where` equations, writes them to `dims` (which is
+ * args->dims), and checks the conditions on a launch. Returns 0, or KDL_TRAPPED with *trap filled in.
+ * Reads no tensor data. */
 typedef int32_t (*kdl_check_fn)(int64_t* dims, const kdl_args* args, kdl_trap* trap);
 
-/* Bytes of kdl_launch.shared for this launch; negative: they do not fit in 63 bits. */
+/* Returns the bytes of kdl_launch.shared for this launch, or a negative number if they do not fit in 63
+ * bits. */
 typedef int64_t (*kdl_shared_bytes_fn)(const kdl_args* args, int64_t core_num);
 
-/* Cores from this number on have no blocks, and do nothing else: they need not be run. */
+/* Returns the number of the first core from which on no core has blocks or anything else to do; these need
+ * not be run. */
 typedef int64_t (*kdl_busy_cores_fn)(const kdl_args* args);
 
-/* Prints the text of location `location`, each `{}` replaced by the next of `count` values. */
+/* Prints the text of location `location`, replacing each `{}` with the next of `count` values. */
 typedef void (*kdl_print_fn)(kdl_core* core, int32_t location, int32_t count,
                              const kdl_tensor* values);
 
-/* A stage has had its turn. `state`: KDL_DONE, or 1 + the location at which it waits, or below 0 where it ended the core. */
+/* Called after each run of a stage. `state` is KDL_DONE, or 1 + the location at which the stage waits, or
+ * negative if the stage ended the core. */
 typedef void (*kdl_turn_fn)(kdl_core* core, int32_t stage, int32_t state);
 
 /* clang-format off */
@@ -72,7 +75,7 @@ enum kdl_trap_code {
 #include "kdl/abi.def"
 };
 
-/* Feature bits: 1 << KDL_FEATURE_BIT_X86_AVX2 and so on. */
+/* Bit numbers of features: bit KDL_FEATURE_BIT_X86_AVX2 means 1 << KDL_FEATURE_BIT_X86_AVX2, and so on. */
 enum kdl_feature_bit {
 #define KDL_FEATURE(ID, bit, arch, spelling) KDL_FEATURE_BIT_##ID = bit,
 #include "kdl/abi.def"

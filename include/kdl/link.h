@@ -1,11 +1,13 @@
-/* What ties generated headers to the objects that belong to them.
+/* Ties generated headers to the objects that belong to them.
  *
- * Two static libraries may have functions of one name: the linker takes the first one's for both, and never looks at the
- * other. So whoever includes a generated header refers to a symbol that is named by the contents of its module, which
- * brings in the object that defines it, and with that the error that a function is defined twice. */
+ * Two static libraries may define functions of the same name. The linker would use the first library's for
+ * both, and never look at the other. To prevent this, everything that includes a generated header refers
+ * to a symbol that is named after the module's contents. This pulls in the object that defines it, so that
+ * the linker reports the duplicate functions. */
 #pragma once
 
-/* Refers to the symbol from a section that no program keeps: nothing fails where nobody defines it. */
+/* Refers to the symbol from a section that is not linked into any program, so an undefined symbol is not
+ * an error. */
 #if defined(__ELF__)
 #define KDL_REFERS_TO(symbol) \
   __asm__(".pushsection .kdl.links, \"e\", %progbits\n .8byte " #symbol "\n .popsection")

@@ -1,7 +1,9 @@
-/* What compiled programs in C, NAME.orch.c, are made of: the operations of runtime.h, with the first thing that fails kept in a
- * kdl_program. From then on none of these does anything, and what they give is 0, NULL or no tensor: so a program goes on
- * as written, except that its loops end, and returns what failed. `place` is the statement's in the source, "mlp.kdl:12:5";
- * errors begin with it. Everything here uses the C interface alone. program.hpp and runtime.hpp are for C++. */
+/* Helpers for compiled programs in C, NAME.orch.c: the operations of runtime.h, with the first failure
+ * kept in a kdl_program. After a failure none of them has any effect, and they return 0, NULL or no
+ * tensor. A program therefore needs no checks of its own: it goes on as written, except that its loops
+ * end, and returns the failure. `place` is the statement's position in the source, "mlp.kdl:12:5", with
+ * which error messages start. Everything here uses only the C interface. The equivalents for C++ are
+ * program.hpp and runtime.hpp. */
 #pragma once
 
 #include <stdarg.h>
@@ -13,7 +15,7 @@
 #include "kdl/scalar.h"
 #include "kdl/sizes.h"
 
-/* Lists for what follows, two arguments each: the elements and how many they are. */
+/* Lists for the functions below. Each expands to two arguments: the elements and their number. */
 #define KDL_LIST(type, ...) \
   (type[]){__VA_ARGS__}, (int32_t)(sizeof((type[]){__VA_ARGS__}) / sizeof(type))
 #define KDL_SIZES(...) KDL_LIST(const int64_t, __VA_ARGS__)
@@ -35,12 +37,12 @@ static inline kdl_error* kdl_end(const kdl_program* run) {
   return run->error;
 }
 
-/* ---- what fails ---- */
+/* ---- failures ---- */
 
-/* Whether nothing has failed. */
+/* Returns whether nothing has failed so far. */
 static inline bool kdl_goes(const kdl_program* run) { return run->error == NULL; }
 
-/* Takes an error over, or NULL; where `place` is not NULL its message begins with that. */
+/* Takes ownership of `error`, which may be NULL. If `place` is not NULL, the message is prefixed with it. */
 static inline void kdl_note(kdl_program* run, kdl_error* error, const char* place) {
   if (error == NULL) return;
   if (run->error == NULL && place != NULL) {
@@ -60,7 +62,7 @@ static inline void kdl_note(kdl_program* run, kdl_error* error, const char* plac
   }
 }
 
-/* Notes an error of the program's own: `format` as for printf. */
+/* Records an error of the program itself; `format` is as for printf. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 4, 5)))
 #endif
@@ -80,12 +82,12 @@ kdl_stop(kdl_program* run, kdl_code code, const char* place, const char* format,
   free(text);
 }
 
-/* What the source asserts. */
+/* An assertion of the source. */
 static inline void kdl_assert(kdl_program* run, bool holds, const char* place, const char* text) {
   if (!holds) kdl_stop(run, KDL_ERROR_TRAP, place, "assertion failed: %s", text);
 }
 
-/* A divisor, which must not be 0; what then goes on divides by 1. */
+/* Checks that a divisor is not 0. If it is, the program goes on with a divisor of 1. */
 #define KDL_DIVISOR(type, T)                                                          \
   static inline T kdl_divisor_##type(kdl_program* run, T divisor, const char* trap) { \
     if (divisor != 0) return divisor;                                                 \
@@ -104,7 +106,7 @@ KDL_DIVISOR(u64, uint64_t)
 
 /* ---- sizes and loops ---- */
 
-/* A size as sizes.h computes it, which must have a value. */
+/* Returns a size that sizes.h has computed; it is an error if it has no value. */
 static inline int64_t kdl_extent(kdl_program* run, int64_t size, const char* trap) {
   if (size == KDL_NO_SIZE) kdl_stop(run, KDL_ERROR_TRAP, NULL, "%s", trap);
   return size;
@@ -119,7 +121,7 @@ enum kdl_compare {
   KDL_GREATER_EQUAL
 };
 
-/* A `where` of the source: the message has the values of its sides for {index} and {bound}. */
+/* A `where` clause of the source. In the message, the values of its sides replace {index} and {bound}. */
 static inline void kdl_require(kdl_program* run, int64_t left, enum kdl_compare compare,
                                int64_t right, const char* place, const char* message) {
   const bool holds = compare == KDL_EQUAL        ? left == right
@@ -129,7 +131,7 @@ static inline void kdl_require(kdl_program* run, int64_t left, enum kdl_compare 
                      : compare == KDL_GREATER    ? left > right
                                                  : left >= right;
   if (holds || !kdl_goes(run)) return;
-  const size_t bytes = strlen(message) * 4 + 64; /* a mark of 7 letters becomes 20 digits */
+  const size_t bytes = strlen(message) * 4 + 64; /* a mark of 7 letters becomes at most 20 digits */
   char* text = (char*)malloc(bytes);
   size_t length = 0;
   while (text != NULL && *message != '\0') {
@@ -147,14 +149,14 @@ static inline void kdl_require(kdl_program* run, int64_t left, enum kdl_compare 
   free(text);
 }
 
-/* The step of a loop, which must be positive. */
+/* Returns the step of a loop, which must be positive. */
 static inline int64_t kdl_step(kdl_program* run, int64_t step) {
   if (step > 0) return step;
   kdl_stop(run, KDL_ERROR_TRAP, NULL, "step %lld of a loop is not positive", (long long)step);
   return 1;
 }
 
-/* The index behind `index`, `end` where it would be beyond that. */
+/* Returns the index after `index`, or `end` if that would be beyond it. */
 static inline int64_t kdl_next(int64_t index, int64_t step, int64_t end) {
   int64_t next;
   return __builtin_add_overflow(index, step, &next) || next > end ? end : next;
@@ -162,7 +164,7 @@ static inline int64_t kdl_next(int64_t index, int64_t step, int64_t end) {
 
 /* ---- devices and queues ---- */
 
-/* `spec`: the caller's, NULL for what the source says, `own`. */
+/* `spec` is the caller's; if it is NULL, `own`, the spec in the source, is used. */
 static inline kdl_device* kdl_select(kdl_program* run, const char* spec, const char* own) {
   kdl_device* device = NULL;
   if (kdl_goes(run))
@@ -170,7 +172,8 @@ static inline kdl_device* kdl_select(kdl_program* run, const char* spec, const c
   return device;
 }
 
-/* The program's own handle of a queue: others neither tell of its failures nor fail what it gives. */
+/* Opens a queue handle for this program: it sees no failures of other handles, and its own do not affect
+ * them. */
 static inline kdl_queue* kdl_open_queue(kdl_program* run, kdl_device* device, int32_t index) {
   kdl_queue* queue = NULL;
   kdl_queue* own = NULL;
@@ -179,8 +182,8 @@ static inline kdl_queue* kdl_open_queue(kdl_program* run, kdl_device* device, in
   return own;
 }
 
-/* Waits for what it was given, whatever has failed, so that no operation outlives the memory that it works on; and frees
- * it. */
+/* Waits for the operations enqueued through this handle even after a failure, so that none of them
+ * outlives the memory that it uses, and frees the handle. */
 static inline void kdl_close_queue(kdl_program* run, kdl_queue* queue) {
   if (queue == NULL) return;
   kdl_note(run, kdl_queue_wait(queue), NULL);
@@ -197,8 +200,8 @@ static inline int64_t kdl_cores(kdl_program* run, const kdl_device* device) {
 
 /* ---- launches ---- */
 
-/* A launch's number of cores: KDL_CORES_AUTO stands for as many as the device holds, a number that the program computes for
- * what it is. */
+/* A launch's number of cores. KDL_CORES_AUTO from the caller means as many as the device runs at once; in
+ * a number that the program computes, it has no special meaning. */
 typedef struct kdl_core_num {
   int64_t number;
   bool is_computed;
@@ -216,8 +219,8 @@ static inline bool kdl_has_no_number(kdl_core_num core_num) {
   return core_num.is_computed && core_num.number == KDL_CORES_AUTO;
 }
 
-/* Memory for the pipes of kernels that run one after the other; freed by kdl_buffer_free(workspace.buffer). `name`: whose
- * pipes lie there. */
+/* Memory for the pipes of kernels that run one after the other, freed by
+ * kdl_buffer_free(workspace.buffer). `name` says whose pipes these are. */
 typedef struct kdl_workspace {
   kdl_device* device;
   const char* name;
@@ -233,7 +236,7 @@ static inline void kdl_reserve(kdl_program* run, kdl_workspace* workspace, int64
            place);
 }
 
-/* The most slices of workspace that a launch on so many cores has. */
+/* Returns the most slices of workspace that a launch on `core_num` cores uses. */
 static inline int64_t kdl_instances(const kdl_program* run, const kdl_device* device,
                                     kdl_core_num core_num) {
   if (!kdl_goes(run) || kdl_has_no_number(core_num)) return 0;
@@ -247,7 +250,7 @@ static inline const kdl_function* kdl_find(kdl_program* run, const char* kernel,
   return function;
 }
 
-/* The bytes of a slice. */
+/* Returns the size of a slice, in bytes. */
 static inline int64_t kdl_footprint(kdl_program* run, kdl_device* device, const char* kernel,
                                     const char* place) {
   int64_t bytes = 0;

@@ -1,4 +1,4 @@
-// What compiled programs count with: numbers of cores, sizes, steps of loops.
+// Numbers in compiled programs: cores, sizes, steps of loops.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace kdl::inline KDL_VERSIONED {
 
-// The floating-point state that a program computes with; the caller's is back at the end of its life.
+// Sets the floating-point state that programs compute with, and restores the caller's when it is destroyed.
 class FloatState {
  public:
   FloatState() : before_(kdl_float_enter()) {}
@@ -23,8 +23,8 @@ class FloatState {
   std::uint64_t before_;
 };
 
-// A launch's number of cores. A caller's KDL_CORES_AUTO stands for as many as the device holds; a
-// number that a program computes, Cores(n), is what it is.
+// A launch's number of cores. KDL_CORES_AUTO from a caller means as many as the device runs at once; in a
+// number that the program computes, Cores(n), it has no special meaning.
 struct CoreNum {
   CoreNum(std::int64_t core_num) : number(core_num) {}  // NOLINT: implicit
   std::int64_t number;
@@ -36,12 +36,12 @@ inline CoreNum Cores(std::int64_t core_num) {
   return computed;
 }
 
-// A size as it is computed: `Extent(M) * K + 1` knows whether it divided by zero or left 64 bits.
+// A size under computation: `Extent(M) * K + 1` records whether it divided by zero or overflowed 64 bits.
 class Extent {
  public:
   Extent(std::int64_t value) : value_(value) {}  // NOLINT: implicit
 
-  // The value; throws `trap` where there is none.
+  // Returns the value, or throws `trap` if there is none.
   std::int64_t Get(const char* trap) const {
     if (is_valid_) return value_;
     throw Error(KDL_ERROR_TRAP, trap);
@@ -81,7 +81,7 @@ class Extent {
   bool is_valid_ = true;
 };
 
-// Puts the number in place of each `mark`.
+// Returns the text with each `mark` replaced by the number.
 inline std::string Filled(std::string text, const std::string& mark, std::int64_t number) {
   const std::string digits = std::to_string(number);
   for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at))
@@ -89,8 +89,8 @@ inline std::string Filled(std::string text, const std::string& mark, std::int64_
   return text;
 }
 
-// A `where` of the source: throws `message`, with the values of its sides for {index} and {bound}, where they do not compare
-// so.
+// A `where` clause of the source. Throws if the comparison fails; in `message`, the values of its sides
+// replace {index} and {bound}.
 template <class Compare>
 void Require(std::int64_t left, Compare compare, std::int64_t right, const char* place,
              const char* message) {
@@ -99,13 +99,13 @@ void Require(std::int64_t left, Compare compare, std::int64_t right, const char*
                                   Filled(Filled(message, "{index}", left), "{bound}", right));
 }
 
-// What the source asserts; throws where it does not hold.
+// An assertion of the source; throws if it fails.
 inline void Assert(bool holds, const char* place, const char* text) {
   if (holds) return;
   throw Error(KDL_ERROR_TRAP, std::string(place) + ": error: assertion failed: " + text);
 }
 
-// lo, lo + step, … below hi: `for (const std::int64_t r : kdl::Steps(lo, hi, step))`.
+// The range lo, lo + step, … below hi: `for (const std::int64_t r : kdl::Steps(lo, hi, step))`.
 class Steps {
  public:
   Steps(std::int64_t lo, std::int64_t hi, std::int64_t step = 1) : lo_(lo), step_(step) {
@@ -125,7 +125,7 @@ class Steps {
 
     std::int64_t operator*() const { return value; }
     Iterator& operator++() {
-      __builtin_add_overflow(value, step, &value);  // past the last one it may wrap
+      __builtin_add_overflow(value, step, &value);  // may wrap after the last step
       --left;
       return *this;
     }

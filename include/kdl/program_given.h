@@ -1,5 +1,5 @@
-/* What compiled programs in C check of the tensors that their callers give: shapes, devices, and that what is written overlaps
- * nothing else. program.h says how these fail. */
+/* Checks of compiled programs in C on the tensors that their callers pass: shapes, devices, and that
+ * tensors that are written overlap nothing else. program.h explains how these fail. */
 #pragma once
 
 #include "kdl/program.h"
@@ -13,7 +13,7 @@ static inline int64_t kdl_size(const kdl_program* run, const kdl_array* tensor, 
   return kdl_goes(run) ? tensor->view.size[dimension] : 0;
 }
 
-/* "f32[3, 4]", in `text`, which has room for KDL_MAX_RANK sizes. */
+/* Formats a shape such as "f32[3, 4]" into `text`, which must hold KDL_SHAPE_BYTES, and returns it. */
 enum { KDL_SHAPE_BYTES = 256 };
 static inline const char* kdl_shape(char* text, uint8_t element, const int64_t* sizes,
                                     int32_t rank) {
@@ -29,7 +29,7 @@ static inline const char* kdl_shape(char* text, uint8_t element, const int64_t* 
   return text;
 }
 
-/* Stops unless the view lies inside of its buffer. */
+/* Fails unless the view lies inside its buffer. */
 static inline void kdl_expect_inside(kdl_program* run, const kdl_array* tensor,
                                      const char* declared) {
   int32_t unused = 0;
@@ -40,8 +40,8 @@ static inline void kdl_expect_inside(kdl_program* run, const kdl_array* tensor,
   kdl_error_free(wrong);
 }
 
-/* Stops unless the tensor has this element kind and these sizes, and lies inside of its buffer. `declared`: the parameter
- * as the source has it. */
+/* Fails unless the tensor has this element kind and these sizes, and lies inside its buffer. `declared` is
+ * the parameter as written in the source. */
 static inline void kdl_expect(kdl_program* run, const kdl_array* tensor, const char* declared,
                               uint8_t element, const int64_t* sizes, int32_t rank) {
   if (!kdl_goes(run)) return;
@@ -65,7 +65,7 @@ static inline void kdl_expect(kdl_program* run, const kdl_array* tensor, const c
            kdl_shape(needed, element, sizes, rank));
 }
 
-/* `b`: NULL for `a` itself, two of whose indices may share memory. */
+/* Returns whether the tensors overlap. If `b` is NULL, returns whether two indices of `a` share memory. */
 static inline bool kdl_overlap(kdl_program* run, const kdl_array* a, const kdl_array* b,
                                const char* place) {
   int32_t overlap = 0;
@@ -73,14 +73,14 @@ static inline bool kdl_overlap(kdl_program* run, const kdl_array* a, const kdl_a
   return overlap != 0;
 }
 
-/* A parameter of a program, as the source calls it. */
+/* A parameter of a program with its name in the source. */
 typedef struct kdl_parameter {
   const char* name;
   const kdl_array* tensor;
 } kdl_parameter;
 #define KDL_PARAMETERS(...) KDL_LIST(const kdl_parameter, __VA_ARGS__)
 
-/* Stops unless a parameter, which the program writes, keeps its elements apart and outside of the others'. */
+/* Fails unless a parameter that the program writes overlaps neither itself nor the others. */
 static inline void kdl_expect_apart(kdl_program* run, const kdl_array* tensor, const char* name,
                                     const kdl_parameter* others, int32_t count) {
   if (kdl_overlap(run, tensor, NULL, NULL))
@@ -97,14 +97,14 @@ static inline void kdl_expect_apart(kdl_program* run, const kdl_array* tensor, c
   }
 }
 
-/* Stops with `message` where the tensors overlap. */
+/* Fails with `message` if the tensors overlap. */
 static inline void kdl_apart(kdl_program* run, const kdl_array* a, const kdl_array* b,
                              const char* place, const char* message) {
   if (kdl_overlap(run, a, b, place))
     kdl_stop(run, KDL_ERROR_INVALID_ARGUMENT, place, "%s", message);
 }
 
-/* Stops unless the tensor lives in the memory of the device; `declared`: the device's name in the source. */
+/* Fails unless the tensor is in the device's memory. `declared` is the device's name in the source. */
 static inline void kdl_expect_on(kdl_program* run, const kdl_array* tensor,
                                  const kdl_device* device, const char* name, const char* declared,
                                  const char* place) {

@@ -1,13 +1,15 @@
-/* What compiled programs in C give to queues beside launches: tensors that move, are copied, are filled. program.h says how
- * these fail. `done`: NULL, or where the event goes, which the program frees. `cause` is for the statistics. */
+/* Operations that compiled programs in C enqueue besides launches: moves, copies and fills of tensors.
+ * program.h explains how these fail. `done` is NULL, or receives the event, which the program frees.
+ * `cause` is for the statistics. */
 #pragma once
 
 #include "kdl/program_tensors.h"
 
-/* What a tensor that moves takes along: nothing where its elements are written before they are read. */
+/* Whether moving a tensor copies its elements. They are left behind if they will be written before they
+ * are read. */
 enum kdl_elements { KDL_MOVE_ELEMENTS, KDL_LEAVE_ELEMENTS };
 
-/* The event of all that the queue was given so far, and of `after`. */
+/* Creates the event for everything enqueued before it, and for `after`. */
 static inline void kdl_mark(kdl_program* run, kdl_queue* queue, kdl_event* const* after,
                             int32_t after_count, kdl_event** done) {
   if (kdl_goes(run))
@@ -21,14 +23,15 @@ static inline void kdl_copy_array(kdl_program* run, kdl_queue* queue, const kdl_
     kdl_note(run, kdl_copy(queue, to, from, cause, after, after_count, done), place);
 }
 
-/* `value`: as an argument, of exactly the tensor's element type. */
+/* `value` is passed as an argument and must have exactly the tensor's element type. */
 static inline void kdl_fill_array(kdl_program* run, kdl_queue* queue, const kdl_array* to,
                                   kdl_arg value, kdl_event* const* after, int32_t after_count,
                                   kdl_event** done) {
   if (kdl_goes(run)) kdl_note(run, kdl_fill(queue, to, value.bits, after, after_count, done), NULL);
 }
 
-/* The tensor on the queue's device, `device`: itself where it lives in the device's memory, or a copy. */
+/* Returns the tensor on the queue's device, `device`: the tensor itself if it is in the device's memory,
+ * else a copy. */
 static inline kdl_array kdl_transfer_array(kdl_program* run, kdl_queue* queue, kdl_device* device,
                                            const kdl_array* from, const char* cause,
                                            kdl_event* const* after, int32_t after_count,
@@ -49,7 +52,7 @@ static inline kdl_array kdl_transfer_array(kdl_program* run, kdl_queue* queue, k
   return to;
 }
 
-/* The tensor lives on the device from here on. */
+/* Moves the tensor to the device. */
 static inline void kdl_move_array(kdl_program* run, kdl_queue* queue, kdl_device* device,
                                   kdl_array* tensor, const char* cause, kdl_event* const* after,
                                   int32_t after_count, const char* place,
@@ -60,7 +63,8 @@ static inline void kdl_move_array(kdl_program* run, kdl_queue* queue, kdl_device
   kdl_array_free(&moved);
 }
 
-/* Copies what kdl_transfer_array made of `to`, and was written since, back to it; nothing where it is `to`. */
+/* Copies `from`, which kdl_transfer_array made of `to` and which was written since, back to `to`. Does
+ * nothing if they are the same tensor. */
 static inline void kdl_copy_array_back(kdl_program* run, kdl_queue* queue, const kdl_array* to,
                                        const kdl_array* from, const char* cause,
                                        kdl_event* const* after, int32_t after_count,

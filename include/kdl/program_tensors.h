@@ -1,5 +1,5 @@
-/* The tensors of compiled programs in C: parts and views of them, their elements, and what moves them. program.h says how
- * these fail. What gives a kdl_array gives a reference to its buffer, which kdl_array_free takes back. */
+/* The tensors of compiled programs in C: parts and views of them, and their elements. program.h explains
+ * how these fail. A returned kdl_array contains a reference to its buffer, which kdl_array_free drops. */
 #pragma once
 
 #include "kdl/program_given.h"
@@ -11,7 +11,7 @@ static inline kdl_arg kdl_arg_array(const kdl_array* tensor) {
   return arg;
 }
 
-/* Whether the index is inside; `text`: the access in the source. */
+/* Returns whether the index is inside the dimension. `text` is the access as written in the source. */
 static inline bool kdl_inside(kdl_program* run, const kdl_array* tensor, int dimension,
                               int64_t index, const char* place, const char* text) {
   if (!kdl_goes(run)) return false;
@@ -22,7 +22,7 @@ static inline bool kdl_inside(kdl_program* run, const kdl_array* tensor, int dim
   return false;
 }
 
-/* Waits for the events, then maps the buffer: the address of the element, or NULL. */
+/* Waits for the events, maps the buffer and returns the element's address, or NULL. */
 static inline void* kdl_open_element(kdl_program* run, const kdl_array* tensor,
                                      const int64_t* index, int32_t rank, kdl_event* const* after,
                                      int32_t after_count, kdl_map_access access, const char* place,
@@ -42,7 +42,7 @@ static inline void* kdl_open_element(kdl_program* run, const kdl_array* tensor,
          offset * (tensor->view.element_bits / 8);
 }
 
-/* The value of an argument or an element. A bool is true by any byte but 0, as in kernels. */
+/* Loads the value of an argument or an element. For a bool, any byte but 0 means true, as in kernels. */
 static inline void kdl_load(void* to, const void* from, size_t bytes, uint8_t element) {
   if (element == KDL_BOOL)
     *(bool*)to = *(const unsigned char*)from != 0;
@@ -50,7 +50,8 @@ static inline void kdl_load(void* to, const void* from, size_t bytes, uint8_t el
     memcpy(to, from, bytes);
 }
 
-/* A scalar as an argument; one that the caller gave as such, which has that type; and an element of a tensor. */
+/* For each type: makes a scalar an argument, reads a scalar that the caller passed as an argument of that
+ * type, and reads an element of a tensor. */
 #define KDL_SCALAR(Name, ID, type, code, size, Group, T, comment)                                  \
   static inline kdl_arg kdl_arg_##type(T value) {                                                  \
     kdl_arg arg = {NULL, 0, code, {0, 0, 0, 0, 0, 0, 0}};                                          \
@@ -82,7 +83,7 @@ static inline void kdl_load(void* to, const void* from, size_t bytes, uint8_t el
   }
 #include "kdl/scalars.def"
 
-/* ---- tensors of the program's own, parts and views ---- */
+/* ---- tensors of the program itself, parts and views ---- */
 
 static inline kdl_array kdl_no_array(void) {
   kdl_array none;
@@ -99,7 +100,7 @@ static inline kdl_array kdl_allocate(kdl_program* run, kdl_device* device, uint8
   return tensor;
 }
 
-/* The tensor once more. */
+/* Returns another reference to the tensor. */
 static inline kdl_array kdl_share(const kdl_array* tensor) {
   kdl_buffer_retain(tensor->buffer);
   return *tensor;
@@ -111,13 +112,13 @@ static inline void kdl_swap(kdl_array* a, kdl_array* b) {
   *b = other;
 }
 
-/* Begins `indices` of a dimension later; without elements there may be no memory. */
+/* Advances the view by `indices` in a dimension. Without elements there may be no memory. */
 static inline void kdl_skip(kdl_tensor* view, int dimension, int64_t indices) {
   if (view->data == NULL) return;
   view->data = (char*)view->data + indices * view->stride[dimension] * (view->element_bits / 8);
 }
 
-/* The part with one index of a dimension, without the dimension; it looks at the same memory. */
+/* Returns the part with one index of a dimension, without that dimension. It shares the memory. */
 static inline kdl_array kdl_at(kdl_program* run, const kdl_array* tensor, int dimension,
                                int64_t index, const char* place, const char* text) {
   if (!kdl_inside(run, tensor, dimension, index, place, text)) return kdl_no_array();
@@ -134,7 +135,7 @@ static inline kdl_array kdl_at(kdl_program* run, const kdl_array* tensor, int di
   return part;
 }
 
-/* The part with the indices of a dimension from `lo` up to, not including, `hi`. */
+/* Returns the part with the indices from `lo` up to but not including `hi` of a dimension. */
 static inline kdl_array kdl_part(kdl_program* run, const kdl_array* tensor, int dimension,
                                  int64_t lo, int64_t hi, const char* place, const char* text) {
   if (!kdl_goes(run)) return kdl_no_array();
@@ -155,8 +156,8 @@ static inline kdl_array kdl_part(kdl_program* run, const kdl_array* tensor, int 
   return part;
 }
 
-/* Whether `count` dimensions lie side by side, so that they can be one. Where there are no elements, or a dimension has one
- * index, strides are of no account. */
+/* Returns whether `count` dimensions are contiguous, so that they can be merged. Strides do not matter if
+ * there are no elements, or for a dimension of size 1. */
 static inline bool kdl_merges(kdl_program* run, const kdl_array* tensor, int dimension, int count,
                               const char* place, const char* view, const char* name) {
   const kdl_tensor* from = &tensor->view;
@@ -178,8 +179,9 @@ static inline bool kdl_merges(kdl_program* run, const kdl_array* tensor, int dim
   return true;
 }
 
-/* The same memory with one dimension as dimensions of `sizes`, or with `count` neighbouring dimensions as one. `view` and
- * `name` are the names of the view and of the tensor in the source. */
+/* Returns the same memory with one dimension split into dimensions of `sizes`, or with `count`
+ * neighbouring dimensions merged. `view` and `name` are the names of the view and of the tensor in the
+ * source. */
 static inline kdl_array kdl_view(kdl_program* run, const kdl_array* tensor, int dimension,
                                  int count, const int64_t* sizes, int32_t size_count,
                                  const char* place, const char* view, const char* name) {

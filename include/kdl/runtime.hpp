@@ -1,5 +1,5 @@
-// The device runtime for C++20: owners, values and exceptions over runtime.h, whose comments hold
-// the details. Everything here throws kdl::Error where the C interface gives an error.
+// The device runtime for C++20: owning types, values and exceptions on top of runtime.h, whose comments give
+// the details. Functions here throw kdl::Error where the C interface returns an error.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 
 namespace kdl::inline KDL_VERSIONED {
 
-// Operations of one device in order; a plain value, good as long as the context. `after` are events
-// that must complete first.
+// A queue of one device: a plain value, valid as long as the context. Its operations run in order. `after`
+// are events that must complete first.
 class Queue {
  public:
   using After = std::vector<Event>;
@@ -31,9 +31,9 @@ class Queue {
 
   kdl_queue* get() const { return queue_; }
 
-  // Runs kernel "matmul", "module.matmul" or "matmul<BM=64>" on `core_num` cores (KDL_CORES_AUTO:
-  // as many as the device holds). `place`: of the statement in the source, "mlp.kdl:12:5"; errors
-  // of the launch begin with it. Without a workspace the launch has one for itself.
+  // Launches kernel "matmul", "module.matmul" or "matmul<BM=64>" on `core_num` cores (KDL_CORES_AUTO: as many
+  // as the device runs at once). `place` is the statement's position in the source, "mlp.kdl:12:5", with
+  // which error messages start. Without a workspace, the launch allocates its own.
   Event Launch(const char* kernel, CoreNum core_num, std::initializer_list<Argument> arguments,
                const After& after = {}, const char* place = nullptr,
                const Workspace& workspace = {}) const {
@@ -46,8 +46,8 @@ class Queue {
     return Enqueue(after, submit, place);
   }
 
-  // The same, and returns when it is over: on this thread, where nothing is before it. Throws what it
-  // failed of.
+  // Like Launch, but returns when the launch has ended. Runs it on this thread if nothing else precedes it.
+  // Throws its failure.
   void Run(const char* kernel, CoreNum core_num, std::initializer_list<Argument> arguments,
            const After& after = {}, const char* place = nullptr,
            const Workspace& workspace = {}) const {
@@ -59,7 +59,7 @@ class Queue {
           place);
   }
 
-  // Copies all elements; `cause` is for the statistics, `place` as for a launch.
+  // Copies all elements. `cause` is for the statistics, `place` as for a launch.
   Event Copy(const Tensor& to, const Tensor& from, const char* cause = "copy",
              const After& after = {}, const char* place = nullptr) const {
     const auto copy = [&](kdl_event* const* events, std::int32_t count, kdl_event** done) {
@@ -68,11 +68,12 @@ class Queue {
     return Enqueue(after, copy, place);
   }
 
-  // What a tensor that moves takes along: nothing where its elements are written before they are read.
+  // Whether moving a tensor copies its elements. They are left behind if they will be written before they are
+  // read.
   enum class Elements : std::uint8_t { kMove, kLeave };
 
-  // The tensor on this queue's device, and when it is there: itself where it lives in the device's memory,
-  // or a copy. `cause` is for the statistics, `place` as for a launch.
+  // Returns the tensor on this queue's device and the event after which it is there. It is the tensor itself
+  // if that is in the device's memory, else a copy. `cause` is for the statistics, `place` as for a launch.
   std::pair<Tensor, Event> Transfer(const Tensor& from, const char* cause, const After& after = {},
                                     const char* place = nullptr,
                                     Elements elements = Elements::kMove) const {
@@ -88,7 +89,7 @@ class Queue {
     return {to, elements == Elements::kMove ? Copy(to, from, cause, after, place) : Mark(after)};
   }
 
-  // The tensor lives on this queue's device from here on.
+  // Moves the tensor to this queue's device.
   Event Move(Tensor& tensor, const char* cause, const After& after = {},
              const char* place = nullptr, Elements elements = Elements::kMove) const {
     auto [moved, event] = Transfer(tensor, cause, after, place, elements);
@@ -96,14 +97,15 @@ class Queue {
     return event;
   }
 
-  // Copies what Transfer made of `to`, and was written since, back to it; nothing where it is `to`.
+  // Copies `from`, which Transfer made of `to` and which was written since, back to `to`. Does nothing if
+  // they are the same tensor.
   Event CopyBack(const Tensor& to, const Tensor& from, const char* cause, const After& after = {},
                  const char* place = nullptr) const {
     const bool is_same = to.array().buffer == from.array().buffer;
     return is_same ? Mark(after) : Copy(to, from, cause, after, place);
   }
 
-  // Sets every element to a value of exactly the tensor's element type.
+  // Sets every element to a value, which must have exactly the tensor's element type.
   template <class T>
   Event Fill(const Tensor& to, T value, const After& after = {}) const {
     if (ElementOf<T>() != to.element()) {
@@ -114,24 +116,23 @@ class Queue {
     });
   }
 
-  // Calls `call` in the queue's order, on an unspecified thread; an exception in it fails the
-  // event.
+  // Calls `call` in the queue's order, on an unspecified thread. An exception in it fails the event.
   Event Call(std::function<void()> call, const After& after = {}) const {
     auto owned = std::make_unique<std::function<void()>>(std::move(call));
     return Enqueue(after, [&](kdl_event* const* events, std::int32_t count, kdl_event** done) {
       kdl_error* error =
           kdl_host_call(queue_, RunCall, ReleaseCall, owned.get(), events, count, done);
-      if (error == nullptr) owned.release();  // the queue's now
+      if (error == nullptr) owned.release();  // now owned by the queue
       return error;
     });
   }
 
-  // The event of all that was given to the queue so far, and of `after`.
+  // Returns the event for everything enqueued so far, and for `after`.
   Event Mark(const After& after = {}) const {
     return Call([] {}, after);
   }
 
-  // Waits for all that was given to the queue; throws the first failure that was not thrown yet.
+  // Waits for all operations of the queue; throws the first failure that has not been thrown yet.
   void Wait() const { Check(kdl_queue_wait(queue_)); }
 
  private:
@@ -147,7 +148,7 @@ class Queue {
     return function;
   }
 
-  // An Argument is a kdl_arg that knows how it is made.
+  // Reinterprets the list; an Argument is a kdl_arg with constructors.
   static const kdl_arg* Args(std::initializer_list<Argument> arguments) {
     static_assert(sizeof(Argument) == sizeof(kdl_arg) && std::is_standard_layout_v<Argument>);
     return reinterpret_cast<const kdl_arg*>(arguments.begin());
@@ -171,8 +172,8 @@ class Queue {
   kdl_queue* queue_ = nullptr;
 };
 
-// Waits for queues: Wait throws what failed; at the end of its life, which an exception may bring,
-// it waits in any case, so that no operation outlives the memory that it works on.
+// Waits for queues. Wait throws failures. The destructor waits, too, so that no operation outlives the memory
+// that it uses when an exception is thrown.
 class Drain {
  public:
   explicit Drain(std::vector<Queue> queues) : queues_(std::move(queues)) {}
@@ -190,7 +191,7 @@ class Drain {
   std::vector<Queue> queues_;
 };
 
-// Devices and kernels; outlives everything that comes from it.
+// A context, which owns devices and kernels and must outlive everything obtained from it.
 class Context {
  public:
   Context() {
@@ -199,33 +200,33 @@ class Context {
     context_.reset(context);
   }
 
-  // With memory and threads of the application.
+  // Uses memory and threads that the application provides.
   explicit Context(const kdl_hooks& hooks) {
     kdl_context* context = nullptr;
     Check(kdl_context_create_with(&hooks, &context));
     context_.reset(context);
   }
 
-  // A view of a context that stays the caller's.
+  // Returns a view of a context that the caller keeps.
   static Context Borrow(kdl_context* context) {
     return Context(Owner(context, [](kdl_context*) {}));
   }
 
   kdl_context* get() const { return context_.get(); }
 
-  // Makes the kernels of an object known: `context.Register(kdl_images_mlp)`.
+  // Registers the kernels of an object: `context.Register(kdl_images_mlp)`.
   void Register(const kdl_image* const* images) { Check(kdl_context_register_all(get(), images)); }
-  // Makes the kernels of a shared object known.
+  // Loads a shared object and registers its kernels.
   void Load(const char* path) { Check(kdl_context_load(get(), path)); }
 
-  // The first device of a list of specs that is there: Select("opencl[1],host?threads=4").
+  // Returns the first available device of a list of specs: Select("opencl[1],host?threads=4").
   Device Select(const char* spec) const {
     kdl_device* device = nullptr;
     Check(kdl_select_device(get(), spec, &device));
     return {get(), device};
   }
 
-  // A new row-major tensor with undefined contents. `place`: as at a launch.
+  // Allocates a row-major tensor with undefined contents. `place` is as for a launch.
   Tensor Allocate(const Device& device, Element element, const std::vector<std::int64_t>& sizes,
                   const char* name = "", const char* place = nullptr) const {
     kdl_array array = {};
@@ -235,14 +236,14 @@ class Context {
     return Tensor(array);
   }
 
-  // A row-major tensor over the caller's memory, which must outlive it; the device works in host
+  // Makes a row-major tensor of the caller's memory, which must outlive it. The device must work in host
   // memory.
   template <class T>
   Tensor Wrap(const Device& device, T* data, const std::vector<std::int64_t>& sizes,
               const char* name = "") const {
     return Wrap(device, data, ElementOf<T>(), sizes, name);
   }
-  // The same of memory that may only be read: what would write to it is refused.
+  // As above, for memory that may only be read: operations that would write to it are refused.
   template <class T>
   Tensor Wrap(const Device& device, const T* data, const std::vector<std::int64_t>& sizes,
               const char* name = "") const {
@@ -252,7 +253,7 @@ class Context {
                                   name, &array));
     return Tensor(array);
   }
-  // The same for elements that C++ has no type for, such as bf16.
+  // As above, for elements that have no C++ type, such as bf16.
   Tensor Wrap(const Device& device, void* data, Element element,
               const std::vector<std::int64_t>& sizes, const char* name = "") const {
     kdl_array array = {};

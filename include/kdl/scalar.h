@@ -1,10 +1,8 @@
-/* What the operators of the language compute on scalars, to the bit, for
- * programs on the host in C: kdl_add_i32, kdl_f16_of_f32 and so on, named by
- * the type that is computed with. Integers wrap, division floors, shift counts
- * count modulo the width, conversions of floats saturate. Comparisons are C's
- * own; so is the arithmetic of float and double, as long as the compiler is not
- * told otherwise (-ffast-math). Narrow floats are their bits. scalar.hpp is the
- * same for C++. */
+/* What the operators of the language compute on scalars, to the bit, for programs on the host in C.
+ * Functions are named by the type that they compute with: kdl_add_i32, kdl_f16_of_f32 and so on. Integers
+ * wrap, division rounds down, shift counts are modulo the width, and conversions from floats saturate.
+ * Comparisons, and the arithmetic of float and double, are those of C, unless the compiler is told
+ * otherwise (-ffast-math). Narrow floats are represented by their bits. scalar.hpp is the same for C++. */
 #pragma once
 
 #include <math.h>
@@ -12,21 +10,20 @@
 #include <stdint.h>
 #include <string.h>
 
-/* ---- what the rest is made of ---- */
+/* ---- building blocks ---- */
 
-/* Narrow floats have `width` bits of exponent and `fraction` bits below it,
- * infinities and NaNs above the largest number or not, and saturate or not:
- * scalars.def says more. The bits of the largest number without sign: */
+/* Returns the bits of the largest number without sign. Narrow floats have `width` bits of exponent above
+ * `fraction` bits of fraction. They may have infinities and NaNs above the largest number, and may
+ * saturate, as scalars.def describes. */
 static inline int kdl_largest(int width, int fraction, bool infinities, bool nans) {
   const int sign = 1 << (fraction + width);
   return infinities ? sign - (1 << fraction) - 1 : sign - 1 - (nans ? 1 : 0);
 }
 
-/* One rounding, to nearest even. NaN stays NaN, or gives 0 where there is none.
- */
+/* Rounds once, to nearest, ties to even. NaN stays NaN, or becomes 0 if the format has none. */
 static inline int kdl_narrowed(double value, int width, int fraction, bool infinities, bool nans,
                                bool saturates) {
-  const int least = 2 - (1 << (width - 1)); /* the exponent of the smallest normal number */
+  const int least = 2 - (1 << (width - 1)); /* exponent of the smallest normal number */
   const int largest = kdl_largest(width, fraction, infinities, nans);
   const int sign = 1 << (fraction + width);
   const double magnitude = fmin(fabs(value), ldexp(1.0, 3 - least));
@@ -42,7 +39,7 @@ static inline int kdl_narrowed(double value, int width, int fraction, bool infin
 static inline float kdl_widened(int bits, int width, int fraction, bool infinities, bool nans) {
   const int sign = 1 << (fraction + width);
   const int largest = kdl_largest(width, fraction, infinities, nans);
-  const int least = 2 - (1 << (width - 1)) - fraction; /* the exponent of the smallest number */
+  const int least = 2 - (1 << (width - 1)) - fraction; /* exponent of the smallest number */
   const int rest = bits & (sign - 1);
   const int exponent = rest >> fraction;
   const int units = rest - (exponent << fraction) + (exponent > 0 ? 1 << fraction : 0);
@@ -51,8 +48,8 @@ static inline float kdl_widened(int bits, int width, int fraction, bool infiniti
   return (bits & sign) != 0 ? -magnitude : magnitude;
 }
 
-/* A double that rounds to fewer bits as the integer itself would: above 2^53
- * the low bits become one that says whether any was set. */
+/* Returns a double that, rounded further, gives the same result as the integer itself. Above 2^53 the low
+ * bits are replaced by a sticky bit, which is set if any of them was. */
 static inline double kdl_sticky_i64(int64_t value) {
   if (fabs((double)value) < 0x1p53) return (double)value;
   return ldexp((double)((value >> 12) | ((value & 4095) != 0 ? 1 : 0)), 12);
@@ -62,7 +59,7 @@ static inline double kdl_sticky_u64(uint64_t value) {
   return ldexp((double)((value >> 12) | ((value & 4095) != 0 ? 1 : 0)), 12);
 }
 
-/* ---- ops, as scalar_ops.def has them ---- */
+/* ---- ops, from scalar_ops.def ---- */
 
 /* clang-format off */
 #define KDL_OPERANDS_1(C) C a
@@ -107,10 +104,10 @@ static inline double kdl_sticky_u64(uint64_t value) {
 #define KDL_OWN_BOOLS(Name, name, arity, expression)
 #include "kdl/scalar_ops.def"
 
-/* ---- what has functions of its own ---- */
+/* ---- ops with functions of their own ---- */
 
-/* floor(a / b) and a - b * floor(a / b); the divisor is not 0: kdl_divisor_i32
- * of program.h sees to that. */
+/* floor(a / b) and a - b * floor(a / b). The divisor is not 0, because kdl_divisor_i32 in program.h has
+ * checked it. */
 #define KDL_DIVISION(type, T)                                          \
   static inline T kdl_div_##type(T a, T b) {                           \
     if (b == -1) return kdl_neg_##type(a);                             \
@@ -132,10 +129,9 @@ KDL_UNSIGNED_DIVISION(u16, uint16_t)
 KDL_UNSIGNED_DIVISION(u32, uint32_t)
 KDL_UNSIGNED_DIVISION(u64, uint64_t)
 
-/* Of max and min: NaN propagates; -0 is below 0. The bits of a NaN are the
- * canonical quiet one's. `s`: what the functions of <math.h> end in. Seen: what
- * is compared, as no compiler sees it, since LLVM takes `x < 0 ? 0 : x` for a
- * maximum and mixes up the zeros. */
+/* max and min propagate NaN and order -0 below 0. to_bits returns the canonical quiet NaN's bits for any
+ * NaN. `s` is the suffix of the functions of <math.h>. kdl_seen hides an operand of a comparison from the
+ * optimizer: LLVM turns `x < 0 ? 0 : x` into a maximum, which confuses the two zeros. */
 #define KDL_FLOAT_OPS(type, T, s, int_type, I)                                 \
   static inline T kdl_max_##type(T a, T b) {                                   \
     if (isnan(a) || isnan(b)) return (T)NAN;                                   \
@@ -165,8 +161,8 @@ KDL_FLOAT_OPS(f64, double, , i64, int64_t)
 
 /* ---- conversions: kdl_TO_of_FROM ---- */
 
-/* `of`: `_of_FROM`, put together where FROM is first named: `bool`, which is a
- * macro, is itself there only. */
+/* `of` is `_of_FROM`, concatenated where FROM is first named, because `bool` is a macro and would be
+ * expanded later. */
 #define KDL_CONVERT(to, T, of, F, value) \
   static inline T kdl_##to##of(F a) { return value; }
 
@@ -193,8 +189,7 @@ KDL_CONVERT_INTEGER(u16, uint16_t)
 KDL_CONVERT_INTEGER(u32, uint32_t)
 KDL_CONVERT_INTEGER(u64, uint64_t)
 
-/* Truncated, and no less than `least` and no more than `most`, behind which
- * `end` is; NaN gives 0. */
+/* Truncates and clamps to `least` and `most`, where `end` is `most` + 1; NaN gives 0. */
 #define KDL_SATURATE(to, T, of, F, end, least, most) \
   KDL_CONVERT(to, T, of, F,                          \
               isnan(a)          ? (T)0               \
@@ -218,8 +213,8 @@ KDL_CONVERT_INTEGER(u64, uint64_t)
 KDL_CONVERT_FLOAT(f32, float)
 KDL_CONVERT_FLOAT(f64, double)
 
-/* Narrow floats, from and to all others; between two of them values go through
- * f32. `exact`: a double that rounds as the value does. */
+/* Conversions of narrow floats from and to all other types. Between two narrow floats, values go through
+ * f32. `exact` is a double that rounds as the value does. */
 #define KDL_CONVERT_BOTH(narrow, N, type, T, exact)                                         \
   static inline N kdl_##narrow##_of_##type(T a) { return kdl_##narrow##_of_double(exact); } \
   static inline T kdl_##type##_of_##narrow(N a) {                                           \

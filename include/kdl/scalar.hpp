@@ -1,8 +1,7 @@
-// What the operators of the language compute on scalars, to the bit, for
-// programs on the host: integers wrap, division floors, shift counts count
-// modulo the width, conversions of floats saturate. Comparisons are C++'s own;
-// so is the arithmetic of float and double, as long as the compiler is not told
-// otherwise (-ffast-math).
+// What the operators of the language compute on scalars, to the bit, for programs on the host. Integers wrap,
+// division rounds down, shift counts are modulo the width, and conversions from floats saturate. Comparisons,
+// and the arithmetic of float and double, are those of C++, unless the compiler is told otherwise
+// (-ffast-math).
 #pragma once
 
 #include <bit>
@@ -17,7 +16,7 @@
 
 namespace kdl::inline KDL_VERSIONED {
 
-// The second operand takes the type of the first, so that it may be a literal.
+// Prevents deduction from the second operand, so that it may be a literal.
 template <class T>
 using Same = std::type_identity_t<T>;
 
@@ -26,8 +25,8 @@ concept Integer = std::integral<T> && !std::same_as<T, bool>;
 
 namespace detail {
 
-// A double that rounds to fewer bits as the value itself would: above 2^53 the
-// low bits become one that says whether any was set.
+// Returns a double that, rounded further, gives the same result as the value itself. Above 2^53 the low bits
+// are replaced by a sticky bit, which is set if any of them was.
 template <class T>
 double Sticky(T value) {
   const auto exact = static_cast<double>(value);
@@ -53,7 +52,7 @@ double Sticky(T value) {
     return static_cast<T>(expression);                                                      \
   }
 
-// As scalar_ops.def has them.
+// The ops of scalar_ops.def.
 #define KDL_FLOATS(Name, name, arity, expression)                 \
   template <std::floating_point T>                                \
   T Name(KDL_OPERANDS_##arity) {                                  \
@@ -82,7 +81,7 @@ double Sticky(T value) {
 #undef KDL_OPERANDS_3
 #undef KDL_DEFINE
 
-// floor(a / b). `trap` is the message of a division by zero.
+// Returns floor(a / b). `trap` is the message for a division by zero.
 template <Integer T>
 T Div(T a, Same<T> b, const char* trap = "division by zero") {
   if (b == 0) throw Error(KDL_ERROR_TRAP, trap);
@@ -93,13 +92,13 @@ T Div(T a, Same<T> b, const char* trap = "division by zero") {
   }
   return static_cast<T>(a / b);
 }
-// a - b * floor(a / b).
+// Returns a - b * floor(a / b).
 template <Integer T>
 T Rem(T a, Same<T> b, const char* trap = "division by zero") {
   return Sub(a, Mul(b, Div(a, b, trap)));
 }
 
-// NaN propagates; -0 is below 0.
+// NaN propagates, and -0 is below 0.
 template <std::floating_point T>
 T Max(T a, Same<T> b) {
   if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
@@ -115,15 +114,15 @@ T Fma(T a, Same<T> b, Same<T> c) {
   return std::fma(a, b, c);
 }
 
-// What is compared, as no compiler sees it: LLVM takes `x < 0 ? 0 : x` for a
-// maximum, and mixes up the zeros.
+// Hides an operand of a comparison from the optimizer: LLVM turns `x < 0 ? 0 : x` into a maximum, which
+// confuses the two zeros.
 template <std::floating_point T>
 T Seen(T a) {
   volatile T seen = a;
   return seen;
 }
 
-// The bits of a float; those of a NaN are the canonical quiet one's.
+// Returns the bits of a float; those of any NaN are the canonical quiet NaN's.
 inline std::int32_t ToBits(float a) {
   return std::bit_cast<std::int32_t>(std::isnan(a) ? std::numeric_limits<float>::quiet_NaN() : a);
 }
@@ -133,8 +132,8 @@ inline std::int64_t ToBits(double a) {
 inline float FromBits(std::int32_t bits) { return std::bit_cast<float>(bits); }
 inline double FromBits(std::int64_t bits) { return std::bit_cast<double>(bits); }
 
-// `as`: integers wrap, floats truncate and saturate (NaN gives 0), to floats it
-// rounds once.
+// The operator `as`. Integers wrap, floats truncate and saturate (NaN gives 0), and conversions to floats
+// round once.
 template <class To, class From>
 To As(From value) {
   if constexpr (std::same_as<To, From>) {

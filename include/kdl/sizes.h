@@ -1,5 +1,6 @@
-/* Sizes that are made of others, for generated C: `kdl_size_mul(2, N)` for a dimension `2 * N`. What leaves 64 bits, or is
- * divided by 0, is KDL_NO_SIZE, and so is what is made of that: it is below 0, no tensor has it, and what takes it says so. */
+/* Arithmetic on sizes for generated C: `kdl_size_mul(2, N)` for a dimension `2 * N`. Overflow of 64 bits
+ * and division by 0 give KDL_NO_SIZE, and so does any arithmetic on it. It is negative, so that no tensor
+ * has this size and every use reports it. */
 #pragma once
 
 #include <stdint.h>
@@ -26,7 +27,7 @@ static inline int64_t kdl_size_mul(int64_t a, int64_t b) {
   return kdl_have_sizes(a, b) && !__builtin_mul_overflow(a, b, &product) ? product : KDL_NO_SIZE;
 }
 
-/* Rounded down. */
+/* Rounds down. */
 static inline int64_t kdl_size_div(int64_t a, int64_t b) {
   if (!kdl_have_sizes(a, b) || b == 0) return KDL_NO_SIZE;
   return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);

@@ -8,7 +8,7 @@
 namespace kdl {
 inline namespace KDL_VERSIONED {
 
-// What a call gave: that all is well, or an error, which it owns.
+// The result of a call: success, or an error, which it owns.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -22,9 +22,9 @@ class [[nodiscard]] Status {
 
   bool ok() const { return error_ == nullptr; }
   kdl_code code() const { return kdl_error_code(error_); }
-  // "" where all is well; as long as the status.
+  // Returns the message, valid as long as the status, or "" on success.
   const char* message() const { return kdl_error_message(error_); }
-  // Gives the error to the caller, who frees it; null where there is none.
+  // Passes ownership of the error to the caller; null on success.
   kdl_error* Release() { return std::exchange(error_, nullptr); }
 
  private:

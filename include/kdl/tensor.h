@@ -1,5 +1,5 @@
-/* Tensors as callers see them, in C11: kinds of elements, and views of memory. Declared from tensor.def, where every field is
- * described. */
+/* Tensors as callers see them, in C11: element kinds, and views of memory. Declared from tensor.def, which
+ * describes every field. */
 #pragma once
 
 #include <stdint.h>

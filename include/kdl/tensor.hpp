@@ -1,4 +1,4 @@
-// Tensors of the C++ interface: parts and views of them, and their elements.
+// Tensors of the C++ interface: their parts, views and elements.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace kdl::inline KDL_VERSIONED {
 
-// The host's view of a tensor's buffer while it is mapped. The destructor unmaps; Close does so too
-// and throws what goes wrong.
+// The host's view of a tensor's buffer while it is mapped. The destructor unmaps it; Close does the same and
+// throws if that fails.
 template <class T>
 class Mapping {
  public:
@@ -35,7 +35,7 @@ class Mapping {
 
   void Close() { Check(kdl_buffer_unmap(std::exchange(buffer_, nullptr))); }
 
-  // From the tensor's first element to its last, gaps of outer strides included.
+  // Returns everything from the tensor's first element to its last, including the gaps of outer strides.
   std::span<T> elements() const { return elements_; }
   T& operator[](std::int64_t index) const { return elements_[static_cast<std::size_t>(index)]; }
   T* begin() const { return elements_.data(); }
@@ -46,7 +46,7 @@ class Mapping {
   std::span<T> elements_;
 };
 
-// "f32[3, 4]".
+// Returns a shape as text: "f32[3, 4]".
 inline std::string Describe(std::uint8_t element, std::span<const std::int64_t> sizes) {
   std::string text = ElementName(element);
   for (std::size_t d = 0; d < sizes.size(); ++d) {
@@ -55,13 +55,13 @@ inline std::string Describe(std::uint8_t element, std::span<const std::int64_t> 
   return text + (sizes.empty() ? "" : "]");
 }
 
-// A tensor on a device; copies look at the same memory, which goes with the last of them.
+// A tensor on a device. Copies share the memory, which is released with the last of them.
 class Tensor {
  public:
   Tensor() = default;
-  // Takes over the array's reference to its buffer.
+  // Takes ownership of the array's reference to its buffer.
   explicit Tensor(const kdl_array& array) : array_(array), buffer_(array.buffer, kdl_buffer_free) {}
-  // Another reference to the buffer of an array that stays the caller's. Throws where parameter `name` is NULL.
+  // Adds a reference to the buffer of the caller's array. Throws if the array, parameter `name`, is NULL.
   static Tensor Share(const kdl_array* array, const char* name) {
     if (array == nullptr)
       throw Error(KDL_ERROR_INVALID_ARGUMENT, std::string("parameter '") + name + "' is NULL");
@@ -74,8 +74,8 @@ class Tensor {
   std::int64_t size(int dimension) const { return array_.view.size[dimension]; }
   Element element() const { return static_cast<Element>(array_.view.element); }
 
-  // Throws unless the tensor has this element kind and these sizes, and lies inside of its buffer. `declared` is the
-  // parameter as the source has it: "a: f32[M, K]".
+  // Throws unless the tensor has this element kind and these sizes, and lies inside its buffer. `declared` is
+  // the parameter as written in the source: "a: f32[M, K]".
   void Expect(const char* declared, Element element,
               std::initializer_list<std::int64_t> sizes) const {
     const auto refuse = [&](kdl_code code, const std::string& what) {
@@ -99,7 +99,7 @@ class Tensor {
       refuse(kdl_error_code(wrong.get()), std::string(": ") + kdl_error_message(wrong.get()));
   }
 
-  // Throws unless the tensor lives in the memory of the device; `name` is the parameter's, `declared` the
+  // Throws unless the tensor is in the device's memory. `name` is the parameter's name, `declared` the
   // device's in the source.
   void ExpectOn(const Device& device, const char* name, const char* declared,
                 const char* place = nullptr) const {
@@ -111,20 +111,20 @@ class Tensor {
     Check(kdl_error_create(KDL_ERROR_INVALID_ARGUMENT, text.c_str()), place);
   }
 
-  // Whether elements of both lie in the same memory; and two elements of this one.
+  // Whether elements of the two tensors share memory, and whether two elements of this one do.
   bool Overlaps(const Tensor& other) const { return Overlaps(&other.array_); }
   bool OverlapsItself() const { return Overlaps(nullptr); }
 
-  // Throws unless this parameter of a program, which the program writes, keeps its elements apart and outside of the others'.
+  // Throws unless this parameter, which the program writes, overlaps neither itself nor the others.
   struct Parameter;
   void ExpectApart(const char* name, std::initializer_list<Parameter> others) const;
 
-  // Throws `message` where the tensors overlap.
+  // Throws `message` if the tensors overlap.
   void Apart(const Tensor& other, const char* place, const char* message) const {
     if (Overlaps(other)) Check(kdl_error_create(KDL_ERROR_INVALID_ARGUMENT, message), place);
   }
 
-  // The elements for the host; T is the element kind's type. Wait for what writes them first.
+  // Maps the elements, of type T, for the host. First wait for the operations that write them.
   template <class T>
   Mapping<T> Map(kdl_map_access access = KDL_MAP_READ_WRITE) const {
     if (ElementOf<std::remove_const_t<T>>() != element()) {
@@ -140,8 +140,8 @@ class Tensor {
     return Mapping<T>(array_.buffer, offset, static_cast<std::size_t>(count), access);
   }
 
-  // The part with one index of a dimension, without the dimension; it looks at the same memory.
-  // `place` and `text`: of the part in the source, for errors.
+  // Returns the part with one index of a dimension, without that dimension. It shares the memory. `place` and
+  // `text` are the position and text of the access in the source, for errors.
   Tensor At(int dimension, std::int64_t index, const char* place, const char* text) const {
     CheckIndex(index, dimension, place, text);
     Tensor part = *this;
@@ -156,7 +156,7 @@ class Tensor {
     view.stride[view.rank] = 0;
     return part;
   }
-  // The part with the indices of a dimension from `lo` up to, not including, `hi`.
+  // Returns the part with the indices from `lo` up to but not including `hi` of a dimension.
   Tensor Part(int dimension, std::int64_t lo, std::int64_t hi, const char* place,
               const char* text) const {
     const std::string range = std::to_string(lo) + ".." + std::to_string(hi);
@@ -176,8 +176,8 @@ class Tensor {
     return part;
   }
 
-  // The same memory with one dimension of `sizes`, or with `count` neighbouring dimensions as one:
-  // these must lie side by side. `view` and `tensor` are their names in the source.
+  // Returns the same memory with one dimension split into dimensions of `sizes`, or with `count` neighbouring
+  // dimensions merged, which must be contiguous. `view` and `tensor` are their names in the source.
   Tensor View(int dimension, int count, std::initializer_list<std::int64_t> sizes,
               const char* place, const char* view, const char* tensor) const {
     CheckMerge(dimension, count, place, view, tensor);
@@ -200,8 +200,8 @@ class Tensor {
     return shown;
   }
 
-  // One element, for the host, once `after` has completed. `place` and `text`: of the access in the
-  // source, for errors.
+  // Reads one element on the host once `after` has completed. `place` and `text` are the position and text of
+  // the access in the source, for errors.
   template <class T>
   T Read(std::initializer_list<std::int64_t> index, std::initializer_list<Event> after,
          const char* place, const char* text) const {
@@ -226,7 +226,7 @@ class Tensor {
     Check(kdl_arrays_overlap(&array_, other, &overlap));
     return overlap != 0;
   }
-  // In elements from the first one; throws where an index is outside.
+  // Returns the offset in elements from the first one; throws if an index is outside.
   std::size_t OffsetOf(std::initializer_list<std::int64_t> index, const char* place,
                        const char* text) const {
     std::int64_t offset = 0;
@@ -245,7 +245,7 @@ class Tensor {
                                     "'");
   }
   std::int64_t stride(int dimension) const { return array_.view.stride[dimension]; }
-  // Where there are no elements, or a dimension has one index, strides are of no account.
+  // Strides do not matter if there are no elements, or for a dimension of size 1.
   void CheckMerge(int dimension, int count, const char* place, const char* view,
                   const char* tensor) const {
     for (int d = 0; d < rank(); ++d) {
@@ -265,7 +265,7 @@ class Tensor {
                       std::to_string(wanted));
     }
   }
-  // Begins `indices` of a dimension later; without elements there may be no memory.
+  // Advances the view by `indices` in a dimension. Without elements there may be no memory.
   void Skip(int dimension, std::int64_t indices) {
     kdl_tensor& view = array_.view;
     if (view.data == nullptr) return;
@@ -277,7 +277,7 @@ class Tensor {
   std::shared_ptr<kdl_buffer> buffer_;
 };
 
-// A parameter of a program, as the source calls it.
+// A parameter of a program with its name in the source.
 struct Tensor::Parameter {
   const char* name;
   const Tensor& tensor;

@@ -1,4 +1,4 @@
-// What the C++ interface passes around besides tensors: element kinds, events.
+// Values that the C++ interface passes around besides tensors: element kinds, events.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ enum Element : std::uint8_t {
 #include "kdl/scalars.def"
 };
 
-// The name of an element kind: "f32".
+// Returns the name of an element kind: "f32".
 constexpr const char* ElementName(std::uint8_t element) {
   switch (element) {
 #define KDL_SCALAR(Name, ID, spelling, code, bits, Group, ctype, comment) \
@@ -45,7 +45,7 @@ constexpr const char* ElementName(std::uint8_t element) {
   }
 }
 
-// Floats that C++ lacks by their bits, as scalar arguments.
+// Types for scalar arguments whose float type C++ lacks; they contain the bits.
 #define KDL_NARROW_FLOAT(Name, ID, spelling, code, size, ctype, Cpp, exponent, fraction,      \
                          infinities, nans, saturates, comment)                                \
   struct Cpp {                                                                                \
@@ -58,7 +58,7 @@ constexpr const char* ElementName(std::uint8_t element) {
 template <class T>
 concept Narrow = std::same_as<const FloatFormat, decltype(T::kFormat)>;
 
-// The element kind of a C++ type.
+// Returns the element kind of a C++ type.
 template <class T>
 constexpr Element ElementOf() {
   if constexpr (std::same_as<T, bool>) {
@@ -76,7 +76,7 @@ constexpr Element ElementOf() {
   }
 }
 
-// The value of an argument or an element. A bool is true by any byte but 0, as in kernels.
+// Loads the value of an argument or an element. For a bool, any byte but 0 means true, as in kernels.
 template <class T>
 T Load(const void* from) {
   if constexpr (std::same_as<T, bool>) {
@@ -88,19 +88,18 @@ T Load(const void* from) {
   }
 }
 
-// A point in the order of operations; copies stand for the same point. An empty event has
-// completed.
+// A point in the order of operations. Copies denote the same point. An empty event has completed.
 class Event {
  public:
   Event() = default;
-  // Takes over the caller's reference.
+  // Takes ownership of the caller's reference.
   explicit Event(kdl_event* event) : event_(event, kdl_event_free) {}
 
   kdl_event* get() const { return event_.get(); }
-  // Waits; throws what failed.
+  // Waits for the event and throws its failure.
   void Wait() const { Check(kdl_event_wait(event_.get(), -1)); }
   bool is_done() const { return kdl_event_is_done(event_.get()) != 0; }
-  // Cancels the operation that it stands for, and with it what comes after.
+  // Cancels the event's operation and everything that waits for it.
   void Cancel() const { Check(kdl_event_cancel(event_.get())); }
 
  private:

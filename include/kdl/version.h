@@ -9,8 +9,9 @@
 #define KDL_VERSION_TEXT(major, minor, patch) KDL_VERSION_JOINED(major, minor, patch)
 #define KDL_VERSION_JOINED(major, minor, patch) #major "." #minor "." #patch
 
-/* The namespace inside `kdl` that holds what C++ has in headers, and which nobody writes: libraries that were compiled with
- * headers of other versions lie in one program, each with functions of its own. */
+/* A namespace inside `kdl` for everything that is defined in C++ headers. Users do not write it. It allows
+ * libraries that were compiled with headers of different versions to be linked into one program, each with
+ * its own functions. */
 #define KDL_VERSIONED KDL_VERSIONED_NAME(KDL_VERSION_MAJOR, KDL_VERSION_MINOR)
 #define KDL_VERSIONED_NAME(major, minor) KDL_VERSIONED_JOINED(major, minor)
 #define KDL_VERSIONED_JOINED(major, minor) v##major##_##minor

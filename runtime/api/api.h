@@ -1,4 +1,4 @@
-// What the files of the C interface share.
+// Helpers shared by the files of the C interface.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,8 @@
 
 namespace kdl::runtime {
 
-// Calls what gives an Error for a C caller: no exception comes out, and the caller's floating-point state does not come in.
+// Calls a function that returns an Error, on behalf of a C caller: exceptions become errors, and the caller's
+// floating-point state is replaced for the duration of the call.
 template <class Call>
 kdl_error* Guard(Call call) noexcept {
   const FloatScope floats;
@@ -25,8 +26,8 @@ kdl_error* Guard(Call call) noexcept {
   }
 }
 
-// The same for what belongs to a context: in a child of its process, whose locks may be held for ever, it only
-// gives an error.
+// The same for an object that belongs to a context. In a forked child, where the context's locks may be held
+// forever, it only returns an error.
 template <class Call>
 kdl_error* Guard(const Scheduler& scheduler, Call call) noexcept {
   return Guard([&]() -> Error {
@@ -35,7 +36,7 @@ kdl_error* Guard(const Scheduler& scheduler, Call call) noexcept {
   });
 }
 
-// The same for what reports no error: where memory runs out, the result is 0.
+// The same for a function that does not report errors: if memory runs out, the result is 0.
 template <class Call>
 std::invoke_result_t<Call> GuardQuiet(Call call) noexcept {
   const FloatScope floats;
@@ -46,7 +47,7 @@ std::invoke_result_t<Call> GuardQuiet(Call call) noexcept {
   }
 }
 
-// What is wrong with a pointer that a caller gives.
+// What is wrong with a pointer from the caller.
 enum class Fault { kNone, kNull, kForeign };
 
 template <class T>
@@ -57,21 +58,21 @@ Fault FaultOf(const T* pointer) {
   return Fault::kNone;
 }
 
-// An error for the first of them; `names` are those of the pointers, in a list with commas.
+// Returns an error for the first fault. `names` are the pointers' names, separated by commas.
 Error Refuse(const char* function, std::string_view names, std::span<const Fault> faults);
 
-// Events that an operation waits for, checked to be of the queue's context.
+// Stores the events that an operation waits for, after checking that they belong to the queue's context.
 Error CheckEvents(const Queue& queue, kdl_event* const* after, std::int32_t count,
                   std::span<kdl_event* const>* events);
 
-// Puts an operation into the queue and stores its event where the caller wants one.
+// Enqueues an operation and stores its event if the caller wants one.
 Error Submit(Caller& caller, Ref<Operation> operation, std::span<kdl_event* const> after,
              kdl_event** done);
 
 }  // namespace kdl::runtime
 
-// Returns an error from a function of the C interface where one of these pointers is NULL, or a handle that another copy
-// of the runtime made.
+// Returns an error from a function of the C interface if one of these pointers is NULL, or is a handle from
+// another copy of the runtime.
 #define KDL_RETURN_IF_UNUSABLE(...)                                                         \
   do {                                                                                      \
     const auto kdl_faults = [](const auto*... pointers) {                                   \

@@ -6,7 +6,8 @@ using namespace kdl::runtime;
 
 namespace {
 
-// Calls what gives an Error, where the kernels can be called; who calls them need know neither context nor runtime.
+// Calls a function that returns an Error if the kernels can be called, on behalf of a C caller. The function
+// needs no other checks of context and runtime.
 template <class Call>
 kdl_error* GuardCall(const kdl_kernels* kernels, Call call) noexcept {
   return Guard([&]() -> Error {

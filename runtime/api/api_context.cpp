@@ -18,7 +18,7 @@ Error kdl::runtime::Refuse(const char* function, std::string_view names,
 
 namespace {
 
-// As much of the hooks as the caller knows of.
+// Copies as much of the hooks as the caller's version has.
 Error TakeHooks(const kdl_hooks& given, kdl_hooks* own) {
   if (given.size < offsetof(kdl_hooks, allocate) || given.size > sizeof(kdl_hooks)) {
     return Invalid("kdl_context_create_with: hooks->size is ", given.size,

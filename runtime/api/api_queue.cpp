@@ -94,7 +94,7 @@ Error Reserve(Device& device, std::int64_t instances, std::int64_t footprint, co
   return nullptr;
 }
 
-// What a caller says of a launch.
+// The arguments of a launch, as the caller gave them.
 struct LaunchCall {
   Caller& caller;
   const kdl_function* function;
@@ -131,7 +131,7 @@ Error RunLaunch(const LaunchCall& call) {
   std::span<kdl_event* const> after;
   LaunchOperation operation(call.caller.queue());
   KDL_RETURN_IF_ERROR(Prepare(call, &after, &operation));
-  return call.caller.queue().scheduler().Run(call.caller, operation, after);
+  return call.caller.queue().scheduler().RunAndWait(call.caller, operation, after);
 }
 
 Error LaunchBytes(const LaunchCall& call, std::int64_t* bytes) {

@@ -1,4 +1,4 @@
-// The kinds of device that every context has.
+// The kinds of device in every context.
 #pragma once
 
 #include "core/context.h"

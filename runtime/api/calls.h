@@ -1,4 +1,4 @@
-// Kernels of one device that are called with pointers to the caller's memory.
+// Kernels on one device that are called with pointers to the caller's memory.
 #pragma once
 
 #include <memory>
@@ -16,11 +16,11 @@ class Context;
 
 class Calls : public Handle {
  public:
-  // A null context: one of its own.
+  // If `context` is null, creates one for these kernels.
   static Error Open(kdl_context* context, const kdl_image* const* images, const char* device,
                     std::span<const char* const> names, std::unique_ptr<Calls>* calls);
 
-  // Refuses a number that no kernel has, and lists that are not there.
+  // Returns an error if there is no kernel of that number, or if a list is missing.
   Error Check(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values) const;
   Error Call(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values) const;
   Error CallAsync(std::int32_t kernel, const std::int64_t* sizes, const kdl_value* values,
@@ -32,7 +32,7 @@ class Calls : public Handle {
   struct Entry {
     const kdl_function* function;
     Candidate candidate;
-    void* module;  // of its image on the device
+    void* module;  // the image's module on the device
     bool has_sizes;
   };
   struct Destroy {
@@ -42,14 +42,14 @@ class Calls : public Handle {
   Calls(std::shared_ptr<Scheduler> scheduler, Device& device)
       : scheduler_(std::move(scheduler)), device_(&device), workspaces_(device.host_memory()) {}
   Error Find(kdl_context* context, const char* name);
-  // On this thread, past all queues.
+  // Runs the kernel on this thread, bypassing all queues.
   Error CallHere(const Entry& entry, const std::int64_t* sizes, const kdl_value* values) const;
 
   std::unique_ptr<kdl_context, Destroy> own_context_;
-  std::shared_ptr<Scheduler> scheduler_;  // kernels may be closed after their context has gone
+  std::shared_ptr<Scheduler> scheduler_;  // kernels may be closed after their context is gone
   Device* device_;
   kdl_queue* queue_ = nullptr;
-  // Where the caller's memory is: the device itself, or `host`, from where it is copied.
+  // The device of the caller's memory: the device itself, or `host`, from which memory is copied.
   kdl_device* owner_ = nullptr;
   bool calls_here_ = false;
   std::vector<Entry> entries_;

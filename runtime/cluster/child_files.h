@@ -1,4 +1,4 @@
-// The files that a child of the cluster's has open, after the usual three.
+// The file descriptors of a cluster's process, after the usual three.
 #pragma once
 
 namespace kdl::runtime {

@@ -21,8 +21,8 @@
 #include "team/region_runs.h"
 #include "team/workgroup_launch.h"
 
-// The clusters of an image are started when it is first launched, and again after a launch that has failed. They run one launch
-// at a time: each the cores whose turn it is.
+// The clusters of an image are started at its first launch, and again after a failed launch. They run one
+// launch at a time, and each runs the cores assigned to it.
 
 namespace kdl::runtime {
 
@@ -34,22 +34,22 @@ constexpr std::string_view kOwnText =
 constexpr const char* kOwnKind = "cluster-riscv64";
 constexpr const char* kKind = "cluster";
 constexpr const char* kImageKind = "cluster";
-constexpr std::int64_t kMostEvents = 1 << 16;  // of a cluster in a call
-constexpr std::int64_t kDevices = 64;          // an emulator has as many as are asked for
+constexpr std::int64_t kMostEvents = 1 << 16;  // the most for one cluster in one call
+constexpr std::int64_t kDevices = 64;          // an emulator provides any number
 
 struct ClusterDevice {
   ClusterDescription description;
   std::unique_ptr<ClusterMemory> memory;
-  std::string events;  // the file that they go to; empty: none
+  std::string events;  // the file for events; empty: none
   std::mutex mutex;    // one launch at a time; guards the rest
   ClusterCounts counts;
 };
 
-ClusterDevice& Of(void* device) { return *static_cast<ClusterDevice*>(device); }
+ClusterDevice& DeviceFromHandle(void* device) { return *static_cast<ClusterDevice*>(device); }
 
 // -- opening ----------------------------------------------------------------------------------------
 
-// What the options of a spec change; a machine without a file is kernelc's own.
+// Applies an option of the spec. Without a file, the machine is the one that comes with kernelc.
 Error SetOption(std::string_view file, const kdl_option& option, ClusterDevice* device) {
   const std::string_view key = option.key;
   ClusterDescription& description = device->description;
@@ -107,7 +107,7 @@ kdl_error* OpenDescribed(void*, std::int64_t ordinal, const kdl_option* options,
 void Close(void* device) { delete static_cast<ClusterDevice*>(device); }
 
 void Facts(void* device, kdl_device_facts* facts) {
-  const ClusterDescription& description = Of(device).description;
+  const ClusterDescription& description = DeviceFromHandle(device).description;
   *facts = {.size = sizeof *facts,
             .version = KDL_PLUGIN_VERSION,
             .cores = description.launch_cores(),
@@ -125,15 +125,15 @@ void Facts(void* device, kdl_device_facts* facts) {
 
 // -- memory -----------------------------------------------------------------------------------------
 
-// Memory by its offset, as handle and address.
+// A device pointer and handle is an offset in global memory.
 std::int64_t OffsetOf(const void* address) { return reinterpret_cast<std::intptr_t>(address); }
 void* AddressOf(std::int64_t offset) { return reinterpret_cast<void*>(offset); }
-char* HostOf(void* device, kdl_memory memory) {
-  return Of(device).memory->At(OffsetOf(memory.address));
+char* HostAddress(void* device, kdl_memory memory) {
+  return DeviceFromHandle(device).memory->At(OffsetOf(memory.address));
 }
 
 kdl_error* Allocate(void* device, std::int64_t bytes, const char*, kdl_memory* memory) {
-  const std::int64_t offset = Of(device).memory->Take(bytes);
+  const std::int64_t offset = DeviceFromHandle(device).memory->Take(bytes);
   if (offset == 0)
     return Fail(KDL_ERROR_OUT_OF_MEMORY, "the device has no ", bytes, " bytes of memory").release();
   *memory = {AddressOf(offset), AddressOf(offset)};
@@ -141,7 +141,7 @@ kdl_error* Allocate(void* device, std::int64_t bytes, const char*, kdl_memory* m
 }
 
 void Release(void* device, kdl_memory memory) {
-  Of(device).memory->Release(OffsetOf(memory.address));
+  DeviceFromHandle(device).memory->Release(OffsetOf(memory.address));
 }
 
 void Move(char* to, const char* from, const kdl_region& region, kdl_completion done) {
@@ -154,21 +154,21 @@ void Move(char* to, const char* from, const kdl_region& region, kdl_completion d
 
 void Write(void* device, kdl_memory to, const void* from, const kdl_region* region,
            kdl_completion done) {
-  Move(HostOf(device, to), static_cast<const char*>(from), *region, done);
+  Move(HostAddress(device, to), static_cast<const char*>(from), *region, done);
 }
 
 void Read(void* device, void* to, kdl_memory from, const kdl_region* region, kdl_completion done) {
-  Move(static_cast<char*>(to), HostOf(device, from), *region, done);
+  Move(static_cast<char*>(to), HostAddress(device, from), *region, done);
 }
 
 void Copy(void* device, kdl_memory to, kdl_memory from, const kdl_region* region,
           kdl_completion done) {
-  Move(HostOf(device, to), HostOf(device, from), *region, done);
+  Move(HostAddress(device, to), HostAddress(device, from), *region, done);
 }
 
 void Fill(void* device, kdl_memory to, const kdl_region* region, std::uint64_t pattern,
           std::int32_t pattern_bytes, kdl_completion done) {
-  char* memory = HostOf(device, to);
+  char* memory = HostAddress(device, to);
   ForEachRun(*region, true, [&](std::size_t offset, std::size_t) {
     for (std::int64_t at = 0; at < region->run_bytes; at += pattern_bytes) {
       std::memcpy(memory + offset + static_cast<std::size_t>(at), &pattern,
@@ -181,7 +181,7 @@ void Fill(void* device, kdl_memory to, const kdl_region* region, std::uint64_t p
 
 // -- kernels ----------------------------------------------------------------------------------------
 
-// An image, and the clusters that run it; none before the first launch and after one that has failed.
+// An image and the clusters that run it. There are none before the first launch and after a failed one.
 struct Module {
   int image = -1;
   std::vector<std::unique_ptr<ClusterProcess>> clusters;
@@ -195,7 +195,7 @@ struct Module {
 kdl_error* Load(void*, const kdl_image* image, void** loaded) {
   auto module = std::make_unique<Module>();
   module->image = NamelessFile("kdl-cluster-image", 0);
-  // What clusters run they cannot change for those that are started after them.
+  // Seals the image, so that running clusters cannot modify it for those that are started later.
   if (module->image < 0 || !WriteAtStart(module->image, image->payload, image->payload_bytes) ||
       !SealFile(module->image, true)) {
     return Fail(KDL_ERROR_DEVICE, "there is no room for the image of module '", image->module, "'")
@@ -213,7 +213,7 @@ class Launcher final : public WorkgroupDriver {
   Launcher(ClusterDevice& device, const kdl_launch_request& request)
       : device_(device), request_(request), module_(*static_cast<Module*>(request.module)) {}
 
-  // Clusters that run the image.
+  // Starts the clusters, unless they are running.
   Error Boot() {
     if (!module_.clusters.empty()) return nullptr;
     const ClusterDescription& description = device_.description;
@@ -277,17 +277,18 @@ class Launcher final : public WorkgroupDriver {
                   " of core ", core, ")");
   }
 
-  // Where one has failed, none is left that could still write.
+  // Stops all clusters after a failure, so that none can still write.
   void Stop() { module_.clusters.clear(); }
 
  private:
-  // Appends those of the call, each cluster's by themselves: no clock says which of two came first.
+  // Appends the events of the call, cluster by cluster, because no common clock orders events of different
+  // clusters.
   Error WriteEvents() {
     if (device_.events.empty()) return nullptr;
     static constexpr const char* kWords[] = {
         "?", "core begins", "core ends", "copy begins", "copy ends", "copy awaited", "barrier"};
     std::ofstream file(device_.events, std::ios::app);
-    file.imbue(std::locale::classic());  // the application's may put points into numbers
+    file.imbue(std::locale::classic());  // the application's locale may group digits
     for (const auto& cluster : module_.clusters) {
       for (const kdl_cluster_event& event : cluster->Events()) {
         const char* word = kWords[event.kind < std::size(kWords) ? event.kind : 0];
@@ -313,7 +314,7 @@ class Launcher final : public WorkgroupDriver {
   Module& module_;
 };
 
-Error Run(ClusterDevice& device, const kdl_launch_request& request) {
+Error RunLaunch(ClusterDevice& device, const kdl_launch_request& request) {
   const std::lock_guard lock(device.mutex);
   Launcher launcher(device, request);
   if (Error error = launcher.Boot()) {
@@ -324,12 +325,12 @@ Error Run(ClusterDevice& device, const kdl_launch_request& request) {
 }
 
 void Launch(void* device, const kdl_launch_request* request, kdl_completion done) {
-  Error error = Run(Of(device), *request);
+  Error error = RunLaunch(DeviceFromHandle(device), *request);
   done.call(done.context, error.release());
 }
 
 std::int64_t Counts(void* device, kdl_count* counts, std::int64_t capacity) {
-  ClusterDevice& of = Of(device);
+  ClusterDevice& of = DeviceFromHandle(device);
   const std::lock_guard lock(of.mutex);
   const std::pair<const char*, std::uint64_t> all[] = {
       {"block copies", of.counts.copies},
@@ -351,7 +352,7 @@ constexpr kdl_memory_ops kMemoryOps = {.size = sizeof(kdl_memory_ops),
                                        .fill = Fill,
                                        .copy_from = nullptr};
 
-constexpr kdl_device_ops OpsOf(const char* kind, decltype(kdl_device_ops::open) open) {
+constexpr kdl_device_ops MakeDeviceOps(const char* kind, decltype(kdl_device_ops::open) open) {
   return {.size = sizeof(kdl_device_ops),
           .version = KDL_PLUGIN_VERSION,
           .kind = kind,
@@ -371,12 +372,12 @@ constexpr kdl_device_ops OpsOf(const char* kind, decltype(kdl_device_ops::open) 
 }  // namespace
 
 const kdl_device_ops& OwnClusterDeviceOps() {
-  static constexpr kdl_device_ops kOps = OpsOf(kOwnKind, OpenOwn);
+  static constexpr kdl_device_ops kOps = MakeDeviceOps(kOwnKind, OpenOwn);
   return kOps;
 }
 
 const kdl_device_ops& ClusterDeviceOps() {
-  static constexpr kdl_device_ops kOps = OpsOf(kKind, OpenDescribed);
+  static constexpr kdl_device_ops kOps = MakeDeviceOps(kKind, OpenDescribed);
   return kOps;
 }
 

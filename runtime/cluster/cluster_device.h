@@ -1,11 +1,11 @@
-// Machines of clusters: embedded many-core devices, which a file describes (kdl/cluster_description.hpp).
+// Cluster machines: embedded many-core devices described by a file (kdl/cluster_description.hpp).
 #pragma once
 
 #include "kdl/device_plugin.h"
 
 namespace kdl::runtime {
 
-// `cluster-riscv64`, the machine that is shipped.
+// `cluster-riscv64`, the machine that comes with kernelc.
 const kdl_device_ops& OwnClusterDeviceOps();
 // `cluster?description=FILE`.
 const kdl_device_ops& ClusterDeviceOps();

@@ -1,4 +1,5 @@
-// Global memory of a machine of clusters: a file without a name, which the host and all clusters map. A place in it is its offset.
+// Global memory of a cluster machine: a file without a name, which the host and all clusters map. Positions
+// in it are offsets.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +13,15 @@ namespace kdl::runtime {
 
 class ClusterMemory {
  public:
-  // `alignment`: of what is taken of it, a power of two.
+  // Allocations are aligned to `alignment`, a power of two.
   static Error Make(std::int64_t bytes, std::int64_t alignment,
                     std::unique_ptr<ClusterMemory>* made);
   ~ClusterMemory();
   ClusterMemory(const ClusterMemory&) = delete;
   ClusterMemory& operator=(const ClusterMemory&) = delete;
 
-  // Never 0; 0: there is not as much in one piece.
+  // Allocates memory and returns its offset, which is never 0; 0 means that there is no free range of that
+  // size.
   std::int64_t Take(std::int64_t bytes);
   void Release(std::int64_t offset);
 
@@ -35,7 +37,7 @@ class ClusterMemory {
   std::int64_t bytes_;
   std::int64_t alignment_;
   std::mutex mutex_;                            // guards the rest
-  std::map<std::int64_t, std::int64_t> free_;   // offset -> bytes; neighbours are one
+  std::map<std::int64_t, std::int64_t> free_;   // offset -> bytes; neighbours are merged
   std::map<std::int64_t, std::int64_t> taken_;  // offset -> bytes
 };
 

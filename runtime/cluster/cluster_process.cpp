@@ -14,10 +14,10 @@ namespace kdl::runtime {
 
 namespace {
 
-// Bytes that are kept of what a cluster writes, however much that is.
+// The most bytes of a cluster's output that are kept.
 constexpr std::int64_t kMostSaid = 4096;
 
-// Whoever looks takes no longer.
+// The longest time between two checks.
 constexpr std::chrono::seconds kLongestLook{1};
 
 }  // namespace
@@ -99,13 +99,14 @@ ClusterProcess::~ClusterProcess() {
 void ClusterProcess::Ring(std::int64_t call) {
   mailbox().call = static_cast<std::uint64_t>(call);
   mailbox().status = kdl_cluster_none;
-  // All that has been written before is there when the cluster sees it.
+  // A cluster that sees the new number also sees everything written before.
   __atomic_store_n(&mailbox().number, ++calls_, __ATOMIC_SEQ_CST);
   if (polls()) return;
-  SendByte(bell_);  // to one that is dead: `Wait` tells
+  SendByte(bell_);  // if it is dead, WaitForAll reports that
 }
 
-// Whether the mailbox of one that rings no bell says that it is done, or nonsense: its last call, or the one before it.
+// Whether the mailbox of a cluster that polls says that it is done, or contains nonsense. `done` must be the
+// last call, or the one before it.
 bool ClusterProcess::SaysDone() const {
   if (!polls()) return false;
   const std::uint64_t done = __atomic_load_n(&mailbox().done, __ATOMIC_ACQUIRE);
@@ -114,13 +115,13 @@ bool ClusterProcess::SaysDone() const {
   return done + 1 != calls_;
 }
 
-// The first line that it has written, in brackets.
+// Returns the first line of the process's output, for a message.
 std::string ClusterProcess::LastWords() const {
   const std::string words = FirstLine(said_, 200);
   return words.empty() ? "" : "; it said: " + words;
 }
 
-// What the cluster itself said of its end; empty: nothing.
+// Returns what the cluster reported about its end; empty if nothing.
 std::string ClusterProcess::Fault() const {
   const kdl_cluster_mailbox& said = mailbox();
   switch (__atomic_load_n(&said.fault, __ATOMIC_ACQUIRE)) {
@@ -139,7 +140,7 @@ std::string ClusterProcess::Fault() const {
 }
 
 Error ClusterProcess::Died(const std::string& what) {
-  const std::string end = EndProcess(process_);  // it may have closed its end of the line alone
+  const std::string end = EndProcess(process_);  // it may only have closed its end of the line
   process_ = -1;
   if (const std::string fault = Fault(); !fault.empty()) {
     const kdl_cluster_mailbox& said = mailbox();
@@ -152,7 +153,7 @@ Error ClusterProcess::Died(const std::string& what) {
 
 Error ClusterProcess::CheckAnswer(const std::string& what) const {
   const kdl_cluster_mailbox& answer = mailbox();
-  // The last that it writes: what it has written before is there, too.
+  // The cluster writes this last, so everything else that it has written is visible, too.
   const std::uint64_t done = __atomic_load_n(&answer.done, __ATOMIC_ACQUIRE);
   if (answer.abi_hash != kdl_cluster_abi_hash) {
     return Fail(KDL_ERROR_INVALID_ARGUMENT, "the image for machine '", description_.name,
@@ -199,14 +200,14 @@ void ClusterProcess::Began() {
   beaten_ = std::chrono::steady_clock::now();
 }
 
-// Whether it has given a sign of life before the deadline.
+// Whether the cluster has made progress before the deadline.
 bool ClusterProcess::GetsOn() {
   if (beat_ != __atomic_load_n(&mailbox().heartbeat, __ATOMIC_RELAXED)) Began();
   return std::chrono::steady_clock::now() - beaten_ <
          std::chrono::seconds(description_.deadline_seconds);
 }
 
-// Its bell has rung.
+// Handles the byte that the cluster has sent.
 Error ClusterProcess::Answer(const std::string& what) {
   if (!TakeByte(bell_)) return Died(what);
   return CheckAnswer(what);
@@ -214,8 +215,8 @@ Error ClusterProcess::Answer(const std::string& what) {
 
 Error ClusterProcess::WaitForAll(std::span<const std::unique_ptr<ClusterProcess>> clusters,
                                  const std::string& what) {
-  int look_ms = 100;       // for signs of life
-  std::vector<int> bells;  // less than 0: it has answered
+  int look_ms = 100;       // interval between checks for progress
+  std::vector<int> bells;  // negative: it has answered
   for (const auto& cluster : clusters) {
     cluster->Began();
     bells.push_back(cluster->bell_);
@@ -224,7 +225,7 @@ Error ClusterProcess::WaitForAll(std::span<const std::unique_ptr<ClusterProcess>
   for (std::size_t left = clusters.size(); left > 0;) {
     const auto looked = std::chrono::steady_clock::now();
     const std::vector<bool> rung = Rung(bells, look_ms);
-    // Who was stopped itself, as by ^Z, knows of no time that the others had.
+    // If this process itself was stopped, for example by ^Z, the clusters may not have had their time.
     const bool was_away = std::chrono::steady_clock::now() - looked > kLongestLook;
     for (std::size_t c = 0; c < clusters.size(); ++c) {
       ClusterProcess& cluster = *clusters[c];

@@ -1,4 +1,5 @@
-// A cluster that runs: a process of the machine's runner, told of work through a socket and a mailbox (kdl/cluster_abi.hpp).
+// A running cluster: a process of the machine's emulator, which receives work through a socket and a mailbox
+// (kdl/cluster_abi.hpp).
 #pragma once
 
 #include <chrono>
@@ -16,7 +17,7 @@
 
 namespace kdl::runtime {
 
-// What clusters count of themselves.
+// Counts that clusters keep.
 struct ClusterCounts {
   std::uint64_t copies = 0;
   std::uint64_t copied_bytes = 0;
@@ -26,8 +27,8 @@ struct ClusterCounts {
 
 class ClusterProcess {
  public:
-  // Starts cluster `number` of `description.clusters` on the image that the file holds. `WaitForAll` tells when it has booted.
-  // `most_events`: of a call, that it notes.
+  // Starts cluster `number` of `description.clusters` with the image in the given file. `WaitForAll` waits
+  // until it has booted. It records at most `most_events` events in each call.
   static Error Start(const ClusterDescription& description, ClusterMemory& memory, int image,
                      std::int64_t number, std::int64_t most_events,
                      std::unique_ptr<ClusterProcess>* started);
@@ -35,18 +36,18 @@ class ClusterProcess {
   ClusterProcess(const ClusterProcess&) = delete;
   ClusterProcess& operator=(const ClusterProcess&) = delete;
 
-  // Hands it the call at `call`.
+  // Hands the cluster the call at offset `call`.
   void Ring(std::int64_t call);
-  // Until all have done what they were told: at once where one dies, and after the deadline where one does not get on. They are of
-  // no use any more after an error. `what`: what they do, for messages.
+  // Waits until all clusters have finished. Fails at once if one dies, and after the deadline if one makes no
+  // progress; then none of them can be used any more. `what` describes their work, for messages.
   static Error WaitForAll(std::span<const std::unique_ptr<ClusterProcess>> clusters,
                           const std::string& what);
 
-  // Of one that waits for work: adds what it has counted since the last time.
+  // Adds what the cluster has counted since the last time. The cluster must be waiting for work.
   void TakeCounts(ClusterCounts* counts);
-  // Of its last call, in the order in which they happened there: the first ones.
+  // Returns the recorded events of its last call, in the order in which they happened.
   std::vector<kdl_cluster_event> Events() const;
-  // How many came after those.
+  // Returns the number of events that were not recorded.
   std::uint64_t LostEvents() const;
   std::int64_t number() const { return number_; }
 
@@ -73,15 +74,15 @@ class ClusterProcess {
   std::int64_t number_;
   std::int64_t mailbox_ = 0;
   std::int64_t events_ = 0;
-  // Nothing that decides is read back from where the cluster may write.
+  // Decisions use these copies, never values read back from memory that the cluster can write.
   std::uint64_t most_events_ = 0;
   std::uint64_t calls_ = 0;
   int process_ = -1;
   int bell_ = -1;
-  int life_ = -1;  // whose end ends the process, whatever it does
-  int said_ = -1;  // a file with what it has written
+  int life_ = -1;  // closing it makes the system kill the process
+  int said_ = -1;  // a file with the process's output
   std::uint64_t beat_ = 0;
-  std::chrono::steady_clock::time_point beaten_;  // when `beat_` was new
+  std::chrono::steady_clock::time_point beaten_;  // when `beat_` last changed
 };
 
 }  // namespace kdl::runtime

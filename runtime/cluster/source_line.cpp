@@ -11,8 +11,8 @@ namespace kdl::runtime {
 
 namespace {
 
-// What it writes to the file.
-bool Run(const std::vector<std::string>& words, int image, int said) {
+// Runs a program and collects its output in the file `said`.
+bool RunProgram(const std::vector<std::string>& words, int image, int said) {
   const int nothing = NothingFile();
   if (nothing < 0) return false;
   Child child;
@@ -38,7 +38,7 @@ std::string SourceLine(const ClusterDescription& description, int image,
     words.push_back(word == "{image}" ? kImagePath : word == "{address}" ? address : word);
   const int said = NamelessFile("kdl-cluster-line", 0);
   if (said < 0) return "";
-  const std::string line = Run(words, image, said) ? FirstLine(said, 4096) : "";
+  const std::string line = RunProgram(words, image, said) ? FirstLine(said, 4096) : "";
   CloseFile(said);
   return line.starts_with("??") || line.ends_with(":0") || line.ends_with(":?") ? "" : line;
 }

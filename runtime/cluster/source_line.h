@@ -1,4 +1,4 @@
-// Where in the source an instruction comes from.
+// Finds the source line of an instruction.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace kdl::runtime {
 
-// `FILE:12`, as the description's program for lines says of the image; empty: it is not here, or does not know.
+// Returns `FILE:12`, as the description's `lines` program prints it for the image; empty if there is no such
+// program, or it does not know.
 std::string SourceLine(const ClusterDescription& description, int image, std::uint64_t instruction);
 
 }  // namespace kdl::runtime

@@ -12,22 +12,22 @@ namespace {
 
 using Args = std::span<const kdl_arg>;
 
-// "a: f32[M, K]".
-std::string TypeOf(const kdl_param_desc& param) {
+// Returns a parameter's declaration, such as "a: f32[M, K]".
+std::string ParameterType(const kdl_param_desc& param) {
   return Concat(param.name, ": ", ElementName(param.element), param.shape);
 }
 
 std::string Signature(const kdl_variant& variant) {
   std::string text = "(";
   for (std::int32_t p = 0; p < variant.param_count; ++p) {
-    text += Concat(p == 0 ? "" : ", ", TypeOf(variant.params[p]));
+    text += Concat(p == 0 ? "" : ", ", ParameterType(variant.params[p]));
   }
   text += ')';
   if (!std::string_view(variant.constants).empty()) text += Concat(" with ", variant.constants);
   return text;
 }
 
-// Neither an array nor a scalar: what a caller gave as an array.
+// Whether the argument is neither an array nor a scalar: a null array.
 bool IsNull(const kdl_arg& arg) { return arg.array == nullptr && arg.element == 0; }
 
 std::string DescribeArgument(const kdl_arg& arg) {
@@ -35,7 +35,7 @@ std::string DescribeArgument(const kdl_arg& arg) {
   return arg.array == nullptr ? std::string(ElementName(arg.element)) : Describe(arg.array->view);
 }
 
-// How far a variant is from fitting; the larger the kind, the nearer.
+// How far matching a variant got. A larger value is a closer match.
 enum class Fit { kCount, kTensor, kRank, kElement, kSize, kFits };
 
 struct Match {
@@ -83,21 +83,21 @@ Error Mismatch(const kdl_variant& variant, const Match& match, Args args) {
   switch (match.fit) {
     case Fit::kTensor:
       if (IsNull(arg))
-        return Invalid("parameter ", TypeOf(param), " is a tensor, and NULL is given");
-      return arg.array == nullptr ? Invalid("parameter ", TypeOf(param),
+        return Invalid("parameter ", ParameterType(param), " is a tensor, and NULL is given");
+      return arg.array == nullptr ? Invalid("parameter ", ParameterType(param),
                                             " is a tensor, but a scalar (", given, ") is given")
-                                  : Invalid("parameter ", TypeOf(param),
+                                  : Invalid("parameter ", ParameterType(param),
                                             " is a scalar, but a tensor (", given, ") is given");
     case Fit::kRank:
-      return Invalid("parameter ", TypeOf(param), " has ", param.rank,
+      return Invalid("parameter ", ParameterType(param), " has ", param.rank,
                      param.rank == 1 ? " dimension" : " dimensions", ", but the tensor given, ",
                      given, ", has ", arg.array->view.rank);
     case Fit::kSize:
       return Invalid("dimension ", match.dimension, " of ", Spelling(param), " is ",
                      param.dim_const[match.dimension], ", but the tensor given is ", given);
     default:
-      return Invalid("parameter ", TypeOf(param), " takes ", ElementName(param.element), ", but ",
-                     given, " is given");
+      return Invalid("parameter ", ParameterType(param), " takes ", ElementName(param.element),
+                     ", but ", given, " is given");
   }
 }
 
@@ -114,7 +114,7 @@ Error NoVariant(const kdl_variant& workgroup, const std::vector<std::string>& si
   return Invalid(text);
 }
 
-// Why none fits.
+// Returns the error that explains why no variant fits.
 Error NoneFits(std::span<const Candidate> candidates, Args args) {
   Match nearest = {Fit::kCount};
   const kdl_variant* workgroup = nullptr;
@@ -134,7 +134,7 @@ Error NoneFits(std::span<const Candidate> candidates, Args args) {
   return is_choice ? NoVariant(*workgroup, signatures, args) : Mismatch(*workgroup, nearest, args);
 }
 
-// The first variant that fits.
+// Selects the first variant that fits.
 Error PickVariant(std::span<const Candidate> candidates, Args args, Candidate* picked) {
   for (const Candidate& candidate : candidates) {
     if (MatchVariant(*candidate.variant, args).fit != Fit::kFits) continue;
@@ -145,7 +145,8 @@ Error PickVariant(std::span<const Candidate> candidates, Args args, Candidate* p
 }
 
 Error CheckTensor(const kdl_param_desc& param, const kdl_array& array, const Device& device) {
-  if (CheckArray(array, "") != nullptr) {  // again, in words, which cost memory
+  if (CheckArray(array, "") != nullptr) {
+    // The texts of errors need memory, so they are only made when there is one.
     return CheckArray(array, Concat("the tensor for ", Spelling(param)));
   }
   const Buffer& buffer = *Unwrap(array.buffer);
@@ -181,7 +182,8 @@ Error CheckTensors(const kdl_variant& variant, Args args, const Device& device) 
   return nullptr;
 }
 
-// As kernels take it: all dimensions are there. Field by field, which is faster than the copy of so large a struct.
+// Fills in the sizes and strides of all dimensions, as kernels expect. Copying field by field is faster than
+// copying so large a struct.
 void TakeView(const kdl_tensor& from, kdl_tensor* view) {
   view->data = from.data;
   view->rank = from.rank;
@@ -195,7 +197,7 @@ void TakeView(const kdl_tensor& from, kdl_tensor* view) {
     view->size[d] = is_dimension ? from.size[d] : 1;
     view->stride[d] = is_dimension ? from.stride[d] : 0;
   }
-  // A single element has no stride of its own: kernels count on 1.
+  // The stride of a single element does not matter, but kernels rely on an innermost stride of 1.
   if (from.rank > 0 && from.size[from.rank - 1] <= 1) view->stride[from.rank - 1] = 1;
 }
 

@@ -1,4 +1,4 @@
-// What a launch is bound to, and what the ways to bind it share.
+// The result of binding a launch, and functions that the ways of binding share.
 #pragma once
 
 #include <string>
@@ -10,23 +10,23 @@
 
 namespace kdl::runtime {
 
-// What a launch is bound to. Stays where it is: `args` points into it. Without any memory of its own where the
-// arguments are few.
+// A bound launch. It must not move, because `args` points into it. It allocates no memory if there are few
+// arguments.
 struct Binding {
   Candidate candidate = {};
   std::int64_t core_num = 0;
-  std::int64_t busy_cores = 0;  // those of them that have something to do, at least 1
+  std::int64_t busy_cores = 0;  // those that have work to do, at least 1
   SmallArray<std::int64_t, 16> dims;
   SmallArray<kdl_tensor, 8> tensors;  // by tensor parameter
   SmallArray<kdl_memory, 8> memories;
   SmallArray<Buffer*, 8> buffers;
-  bool keeps_buffers = false;  // has a reference to each
+  bool keeps_buffers = false;  // whether it has a reference to each buffer
   SmallArray<std::uint64_t, 8> scalars;
   kdl_args args = {};
   std::int64_t instances = 0;
   std::int64_t slice_bytes = 0;
   std::int64_t shared_bytes = 0;
-  std::int64_t workspace_bytes = 0;  // shared, then the slices
+  std::int64_t workspace_bytes = 0;  // the shared tensors, then the slices
 
   Binding() = default;
   ~Binding() { DropBuffers(); }
@@ -38,23 +38,24 @@ struct Binding {
   void DropBuffers();
 };
 
-// "a[M, K]".
+// Returns a parameter's spelling, such as "a[M, K]".
 std::string Spelling(const kdl_param_desc& param);
 
-// A scalar as kernels take it, from the low bytes of `bits`.
+// Returns a scalar in the form that kernels take, from the low bytes of `bits`.
 std::uint64_t TakeScalar(std::uint8_t element, std::uint64_t bits);
 
-// Binds and checks what follows from the variant, the tensors and the scalars, which the binding has.
+// Binds and checks what depends on the variant, the tensors and the scalars, which the binding already
+// contains.
 Error Settle(Device& device, std::int64_t core_num, Binding* binding);
 
-// The slices of workspace that a launch has of which `core_num` cores are run: one for each that may
-// run at once. 0 for what is no number of cores.
+// Returns the number of slices of workspace for a launch on `core_num` cores: one for each core that may run
+// concurrently; 0 for an invalid number.
 std::int64_t InstancesOf(const Device& device, std::int64_t core_num);
 
-// From one slice of workspace to the next.
+// Returns the distance between slices of workspace.
 std::int64_t SliceBytes(const kdl_variant& variant);
 
-// The error of a launch, named; traps say themselves where they come from.
+// Adds the launch's name to its error; traps already contain their position.
 Error OfLaunch(std::string_view name, Error error);
 
 }  // namespace kdl::runtime

@@ -30,14 +30,15 @@ const kdl_plugin_host& PluginHost() {
   return kHost;
 }
 
-// A bare name would be looked up among the system's libraries.
-std::string FileOf(const std::string& path) {
+// Adds "./" to a bare name, which would otherwise be searched among the system's libraries.
+std::string PathWithFolder(const std::string& path) {
   return path.find('/') == std::string::npos ? "./" + path : path;
 }
 
-// Why it gave nothing. Of code for another processor the system says that there is no such file.
+// Returns why a library could not be opened. The system's message for code of another processor would be "no
+// such file".
 std::string WhyNotOpened(const std::string& path) {
-  std::string reason = WhyNotLoaded(FileOf(path));
+  std::string reason = WhyNotLoaded(PathWithFolder(path));
   const char* arch = ArchOfLibrary(path);
   if (arch == nullptr || std::string_view(arch) == ProcessorArch()) return reason;
   return Concat("it holds code for ", arch, ", and this process runs on ", ProcessorArch());
@@ -56,7 +57,7 @@ Error Context::AddDeviceKind(const kdl_device_ops* ops, void* kind_context) {
 }
 
 Error Context::LoadPlugin(const std::string& path, DeviceKind* kind) {
-  Library library = LoadLibrary(FileOf(path).c_str());
+  Library library = LoadLibrary(PathWithFolder(path).c_str());
   if (library == nullptr) {
     return Fail(KDL_ERROR_NOT_FOUND, "cannot load a device from '", path,
                 "': ", WhyNotOpened(path));
@@ -124,8 +125,8 @@ Error Context::SelectOne(std::string_view text, Device** device) {
   return nullptr;
 }
 
-// Programs select their devices at each call. The text of one spec stands for one device as long as the context lives; what a
-// list gives may change with the kinds that are there.
+// Programs select their devices in each call, so this must be fast. The text of a single spec always means
+// the same device, but the result for a list may change with the kinds that are loaded.
 Error Context::SelectDevice(std::string_view specs, Device** device) {
   {
     const std::lock_guard lock(mutex_);
@@ -145,7 +146,7 @@ Error Context::SelectDevice(std::string_view specs, Device** device) {
   const std::lock_guard lock(mutex_);
   if (candidates.size() == 1) {
     KDL_RETURN_IF_ERROR(SelectOne(candidates.front(), device));
-    constexpr std::size_t kMost = 64;  // a device may be written in any number of ways
+    constexpr std::size_t kMost = 64;  // the same device can be written in any number of ways
     if (selected_.size() < kMost) selected_.emplace(specs, *device);
     return nullptr;
   }
@@ -159,12 +160,12 @@ Error Context::SelectDevice(std::string_view specs, Device** device) {
 }
 
 Error Context::Load(const std::string& path) {
-  Library library = LoadLibrary(FileOf(path).c_str());
+  Library library = LoadLibrary(PathWithFolder(path).c_str());
   if (library == nullptr) {
     return Fail(KDL_ERROR_NOT_FOUND, "cannot load kernels from '", path, "': ", WhyNotOpened(path));
   }
   {
-    // Before anything of it is registered: images of a library that fails later stay in use, too.
+    // Before any image is registered: if that fails later, some images of the library stay in use.
     const std::lock_guard lock(mutex_);
     libraries_.push_back(library);
   }

@@ -1,4 +1,4 @@
-// The root of everything: kinds of device, devices, kernels. No state lives outside a context.
+// The root of everything: kinds of device, devices, kernels. There is no state outside a context.
 #pragma once
 
 #include <map>
@@ -18,14 +18,14 @@ namespace kdl::runtime {
 
 class Context : public Handle {
  public:
-  // What the hooks leave out is the runtime's own.
+  // Whatever the hooks do not provide is the runtime's own.
   explicit Context(const kdl_hooks& hooks);
   ~Context() override;
 
   Error AddDeviceKind(const kdl_device_ops* ops, void* kind_context);
-  // Selects by one spec or the first of a list that is there.
+  // Selects a device by one spec, or the first available of a list.
   Error SelectDevice(std::string_view specs, Device** device);
-  // The kind of images that the devices of a plugin take.
+  // Stores the kind of images that a plugin's devices run.
   Error PluginImageKind(const std::string& path, const char** image_kind);
   // Loads a shared object and registers its images.
   Error Load(const std::string& path);
@@ -38,7 +38,7 @@ class Context : public Handle {
 
  private:
   Error SelectOne(std::string_view text, Device** device);
-  // The kind, loaded where it is a plugin's that is not here yet.
+  // Finds a kind; loads the plugin of one that is not loaded yet.
   Error FindKind(const std::string& name, const DeviceKind** kind);
   Error LoadPlugin(const std::string& path, DeviceKind* kind);
 
@@ -50,7 +50,7 @@ class Context : public Handle {
   std::mutex mutex_;  // guards the rest
   std::map<std::string, DeviceKind, std::less<>> kinds_;
   std::map<std::string, std::shared_ptr<Device>> devices_;  // by URI
-  std::map<std::string, Device*, std::less<>> selected_;    // by specs as callers wrote them
+  std::map<std::string, Device*, std::less<>> selected_;    // by the specs that callers wrote
   std::vector<Library> libraries_;
 };
 

@@ -14,7 +14,7 @@ namespace kdl::runtime {
 
 namespace {
 
-// As much of the plugin's table as it has and the runtime knows.
+// Copies as much of the plugin's struct as both it and the runtime know.
 template <class Table>
 Error TakeTable(const char* kind, const Table& given, std::size_t least, Table* own) {
   constexpr std::uint32_t kOldest = 2;
@@ -91,7 +91,7 @@ Error Device::Open(const DeviceKind& kind, const DeviceSpec& spec, const Service
 
 Error Device::Load(const kdl_image& image, void** module) const try {
   return Error(ops().load(state_, &image, module));
-} catch (const std::bad_alloc&) {  // of the runtime's own devices
+} catch (const std::bad_alloc&) {  // thrown by the runtime's own devices
   return OutOfMemory();
 }
 
@@ -99,7 +99,7 @@ Error Device::FindModule(const kdl_image& image, void** module) {
   *module = nullptr;
   if (ops().load == nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
-  // The place is made first: what has been loaded is never without one.
+  // Inserts the entry first, so that a loaded module always has one.
   const auto [place, is_new] = modules_.try_emplace(&image, nullptr);
   if (is_new) {
     Error error = Load(image, &place->second);
@@ -175,7 +175,7 @@ Error Buffer::Wrap(Device& device, void* data, std::int64_t bytes, const char* n
 }
 
 Buffer::~Buffer() {
-  if (device_->in_child()) return;  // what it would take to give it back may be locked
+  if (device_->in_child()) return;  // the locks needed to free the memory may be held forever
   device_->host_memory().Free(staging_, bytes_);
   if (owned_) device_->Release(memory_, bytes_);
 }
@@ -239,7 +239,7 @@ Error Buffer::Map(kdl_map_access access, void** data) {
   if (mapped_ != 0 && !reads_too)
     return Invalid("map of ", Describe(*this), ", which is mapped already");
   KDL_RETURN_IF_ERROR(device_->CheckHostAccess(*this, (access & KDL_MAP_WRITE) != 0));
-  // What is mapped does not change: the second one that reads sees what the first one does.
+  // Mapped data does not change, so a second reader uses the copy of the first.
   if (mapped_ == 0) KDL_RETURN_IF_ERROR(Stage());
   mapped_ = access;
   ++maps_;
@@ -254,7 +254,8 @@ Error Buffer::Stage() {
     return Fail(KDL_ERROR_OUT_OF_MEMORY, "map of ", Describe(*this), ": the host has no ", bytes_,
                 " bytes left");
   }
-  // Also for writing only: what the caller leaves alone must come back as it was.
+  // Copied even if only mapped for writing, because bytes that the caller does not write must keep their
+  // values.
   Error error = Transfer(true);
   if (error != nullptr) device_->host_memory().Free(std::exchange(staging_, nullptr), bytes_);
   return error;
@@ -264,7 +265,7 @@ Error Buffer::Unmap() {
   const std::lock_guard lock(map_mutex_);
   if (mapped_ == 0) return Invalid("unmap of ", Describe(*this), ", which is not mapped");
   const bool writes = (mapped_ & KDL_MAP_WRITE) != 0;
-  // Again: whatever has started since the map touched the buffer while it was the host's.
+  // Checks again, for operations that started and used the buffer while it was mapped.
   Error error = device_->CheckHostAccess(*this, writes);
   if (--maps_ > 0) return error;
   if (error == nullptr && staging_ != nullptr && writes) error = Transfer(false);

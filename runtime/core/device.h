@@ -1,4 +1,4 @@
-// A device: a plugin's state with what every device has, and buffers, its memory.
+// Devices, each a plugin's state and the state that every device has, and buffers in their memory.
 #pragma once
 
 #include <array>
@@ -23,8 +23,8 @@ class Queue;
 class Registry;
 class Scheduler;
 
-// What a context lends to its devices; the references hold as long as the context lives, the rest as long as its
-// buffers, which may be mapped and unmapped after it.
+// What a context provides to its devices. The references are valid as long as the context; the pointers live
+// as long as its buffers, which may be mapped and unmapped after it.
 struct Services {
   std::shared_ptr<Scheduler> scheduler;
   std::shared_ptr<TransferLog> transfers;
@@ -33,20 +33,20 @@ struct Services {
   HostMemory memory;
 };
 
-// A kind of device. The tables are copies: what the plugin does not know of is null.
+// A kind of device. The structs are copies, in which functions that the plugin does not know of are null.
 struct DeviceKind {
   kdl_device_ops ops = {};
-  kdl_memory_ops memory = {};  // the host's where the plugin has none
+  kdl_memory_ops memory = {};  // the host's if the plugin has none
   void* context = nullptr;
-  std::shared_ptr<void> library;  // that the code lies in; null: the program
+  std::shared_ptr<void> library;  // contains the code; null: the program itself
 
   const char* image_kind() const { return ops.image_kind != nullptr ? ops.image_kind : "host"; }
 
-  // Refuses tables that this runtime cannot read.
+  // Refuses structs that this runtime cannot read.
   static Error Make(const kdl_device_ops& ops, void* kind_context, DeviceKind* kind);
 };
 
-// Kept alive by its context and by each buffer of it.
+// A device, kept alive by its context and by each of its buffers.
 class Device : public Handle, public std::enable_shared_from_this<Device> {
  public:
   static constexpr std::int32_t kMaxQueues = 64;
@@ -67,42 +67,42 @@ class Device : public Handle, public std::enable_shared_from_this<Device> {
   const kdl_device_ops& ops() const { return kind_.ops; }
   const kdl_memory_ops& memory_ops() const { return kind_.memory; }
   Scheduler& scheduler() const { return *services_.scheduler; }
-  // Of this process, for what devices do there.
+  // Host memory, for the work of devices in this process.
   const HostMemory& host_memory() const { return services_.memory; }
   // The plugin's state, the first argument of its functions.
   void* state() const { return state_; }
-  // Whether its memory is host memory that others may hand to it.
+  // Whether its memory is host memory that other devices can use.
   bool works_in_host_memory() const { return kind_.ops.memory == nullptr; }
-  // Whether what lives on the other device can be used on this one as it is.
+  // Whether memory of the other device can be used on this one without a copy.
   bool SharesMemoryWith(const Device& other) const {
     return this == &other || (works_in_host_memory() && other.works_in_host_memory());
   }
-  // Whether this one can copy from the other's memory by itself.
+  // Whether this device can copy directly from the other's memory.
   bool reaches(const Device& other) const {
     return memory_ops().copy_from != nullptr && kind_.context == other.kind_.context &&
            kind_.memory.copy_from == other.kind_.memory.copy_from;
   }
-  // Whether it takes operations early.
+  // Whether it accepts operations early and orders them itself.
   bool orders() const { return kind_.ops.submit != nullptr; }
 
   Error FindQueue(std::int32_t index, Queue** queue);
-  // Loads the image at its first use.
+  // Finds the device's module for the image, which is loaded at its first use.
   Error FindModule(const kdl_image& image, void** module);
   Error Allocate(std::int64_t bytes, const char* name, kdl_memory* memory);
   void Release(kdl_memory memory, std::int64_t bytes);
 
-  // Unloads images and gives the queues up; the context is going.
+  // Unloads images and releases the queues, when the context is destroyed.
   void Retire();
 
-  // Whether this process was forked from the one that opened it.
+  // Whether this process was forked from the one that opened the device.
   bool in_child() const;
-  // Fails where the host may not touch the buffer now, for what queues do.
+  // Fails if the host may not access the buffer now because of operations in queues.
   Error CheckHostAccess(Buffer& buffer, bool writes) const;
 
  private:
   Device(const DeviceKind& kind, const DeviceSpec& spec, const Services& services);
   Error Load(const kdl_image& image, void** module) const;
-  // From now on, operations of its context that touch the same memory without order fail.
+  // From now on, unordered operations of its context on the same memory fail.
   void CheckOrders() const;
 
   const DeviceKind kind_;
@@ -119,11 +119,11 @@ class Device : public Handle, public std::enable_shared_from_this<Device> {
   std::map<const kdl_image*, void*> modules_;
 };
 
-// Memory of one device, counted because operations keep it until they are over.
+// Memory of one device. It is reference-counted, because operations keep it until they have ended.
 class Buffer : public Counted {
  public:
   static Error Allocate(Device& device, std::int64_t bytes, const char* name, Ref<Buffer>* buffer);
-  // `is_constant`: what would write to it is refused.
+  // If `is_constant`, operations that would write to it are refused.
   static Error Wrap(Device& device, void* data, std::int64_t bytes, const char* name,
                     bool is_constant, Ref<Buffer>* buffer);
   ~Buffer() override;
@@ -134,7 +134,7 @@ class Buffer : public Counted {
   const std::string& name() const { return name_; }
   bool is_constant() const { return is_constant_; }
 
-  // What touched it; guarded by the scheduler's mutex.
+  // The accesses so far; guarded by the scheduler's mutex.
   AccessLog& access_log() { return access_log_; }
 
   Error Map(kdl_map_access access, void** data);
@@ -153,18 +153,18 @@ class Buffer : public Counted {
   bool is_constant_ = false;
   AccessLog access_log_;
   std::mutex map_mutex_;  // guards the rest
-  int mapped_ = 0;        // the access; 0: not mapped
-  int maps_ = 0;          // several where all of them read
+  int mapped_ = 0;        // the kdl_map_access; 0: not mapped
+  int maps_ = 0;          // several if all of them read
   void* staging_ = nullptr;
 };
 
-// All of a buffer, as bytes.
+// Returns a view of the whole buffer as bytes.
 kdl_tensor WholeOf(const Buffer& buffer);
 
-// Fails where the buffer may only be read; the message starts with `what`.
+// Fails if the buffer may only be read. Messages start with `what`.
 Error CheckWritable(const Buffer& buffer, std::string_view what);
 
-// "x on debug[1]", "a buffer of 16 bytes on host" where it has no name.
+// Returns "x on debug[1]", or "a buffer of 16 bytes on host" if it has no name.
 std::string Describe(const Buffer& buffer);
 
 }  // namespace kdl::runtime

@@ -1,4 +1,4 @@
-// A device's part in queues, and what it asks of its scheduler.
+// The queues of a device, and its requests to its scheduler.
 #include "core/device.h"
 #include "core/schedule.h"
 
@@ -8,7 +8,7 @@ Device::Device(const DeviceKind& kind, const DeviceSpec& spec, const Services& s
     : kind_(kind), spec_(spec), uri_(CanonicalSpec(spec)), services_(services) {}
 
 Device::~Device() {
-  if (in_child()) return;  // the threads that it would wait for are the parent's
+  if (in_child()) return;  // the threads to wait for are the parent's
   Retire();
   if (state_ != nullptr) ops().close(state_);
 }

@@ -12,8 +12,8 @@ namespace kdl::runtime {
 
 namespace {
 
-// Before a file's key and value. A driver that is given half of a program, or one with a wrong byte, may end the process:
-// what does not add up is not there.
+// Precedes a file's key and value. A driver that is given a truncated or damaged program may crash the
+// process, so a file with a wrong sum is ignored.
 struct CacheHead {
   char mark[8];
   std::uint64_t key_bytes;
@@ -36,7 +36,7 @@ CacheHead HeadOf(std::string_view key, std::string_view value) {
   return head;
 }
 
-std::string_view BytesOf(const CacheHead& head) {
+std::string_view HeadBytes(const CacheHead& head) {
   return {reinterpret_cast<const char*>(&head), sizeof head};
 }
 
@@ -51,15 +51,15 @@ bool DiskCache::IsNamed() { return std::getenv("KDL_CACHE_DIR") != nullptr; }
 
 std::string DiskCache::UsualFolder() {
   if (IsNamed()) return Variable("KDL_CACHE_DIR");
-  // A path from somewhere is none, as the rules for this variable say.
+  // The rules for this variable say that a relative path is invalid.
   const std::string caches = Variable("XDG_CACHE_HOME");
   if (caches.starts_with('/')) return caches + "/kernelc";
   const std::string home = Variable("HOME");
   return home.starts_with('/') ? home + "/.cache/kernelc" : "";
 }
 
-// The whole key stands in the file, so that two of one name only displace each other.
-std::string DiskCache::PathOf(std::string_view key) const {
+// The file contains the whole key, so two keys with the same file name only replace each other.
+std::string DiskCache::FilePath(std::string_view key) const {
   char digits[16] = {};
   const auto end = std::to_chars(digits, digits + sizeof digits, SumOf(key), 16).ptr;
   std::string path = folder_ + "/";
@@ -69,7 +69,7 @@ std::string DiskCache::PathOf(std::string_view key) const {
 
 bool DiskCache::Find(std::string_view key, std::string* value) const {
   if (folder_.empty()) return false;
-  const std::string path = PathOf(key);
+  const std::string path = FilePath(key);
   std::string file;
   if (!ReadOwnFile(path, kMostBytes, &file)) return false;
   CacheHead head = {};
@@ -78,7 +78,7 @@ bool DiskCache::Find(std::string_view key, std::string* value) const {
   const std::string_view rest = std::string_view(file).substr(sizeof head);
   if (!rest.starts_with(key)) return false;
   const std::string_view kept = rest.substr(key.size());
-  if (BytesOf(head) != BytesOf(HeadOf(key, kept))) return false;
+  if (HeadBytes(head) != HeadBytes(HeadOf(key, kept))) return false;
   *value = kept;
   MarkFile(path);
   return true;
@@ -88,8 +88,8 @@ void DiskCache::Keep(std::string_view key, std::string_view value) const {
   const auto bytes = static_cast<std::int64_t>(sizeof(CacheHead) + key.size() + value.size());
   if (folder_.empty() || bytes > most_bytes_ || !MakeFolder(folder_)) return;
   const CacheHead head = HeadOf(key, value);
-  const std::string_view pieces[] = {BytesOf(head), key, value};
-  if (PutFile(PathOf(key), pieces)) Trim();
+  const std::string_view pieces[] = {HeadBytes(head), key, value};
+  if (PutFile(FilePath(key), pieces)) Trim();
 }
 
 void DiskCache::Trim() const {
@@ -99,7 +99,7 @@ void DiskCache::Trim() const {
             [](const FolderFile& a, const FolderFile& b) { return a.used_ns > b.used_ns; });
   std::int64_t bytes = 0;
   for (const FolderFile& file : files) {
-    // One that is being written, or that a process left behind when it died.
+    // A temporary file, which is being written or was left by a process that died.
     const bool is_fresh = !file.name.ends_with(kCacheSuffix);
     bytes += file.bytes;
     if (is_fresh ? SystemTime() - file.used_ns > kLeftBehind : bytes > most_bytes_) {

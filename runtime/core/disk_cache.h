@@ -1,5 +1,5 @@
-// What took long to make, kept on disk from process to process by a text that says what it was made of. Other processes may
-// use the folder at the same time; what is wrong with it, or with a file in it, only means that nothing is found.
+// A cache on disk for things that take long to make, found by a text that describes their inputs. Several
+// processes may use the folder at the same time. If the folder or a file in it is damaged, nothing is found.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,27 @@ namespace kdl::runtime {
 
 class DiskCache {
  public:
-  // An empty folder: nothing is ever found or kept.
+  // With an empty folder, nothing is ever found or kept.
   explicit DiskCache(std::string folder, std::int64_t most_bytes = kMostBytes)
       : folder_(std::move(folder)), most_bytes_(most_bytes) {}
 
-  // The folder that KDL_CACHE_DIR names, which it switches off where it is empty; else kernelc in the user's caches.
+  // Returns the folder named by KDL_CACHE_DIR, where an empty value turns the cache off; by default, kernelc
+  // in the user's cache folder.
   static std::string UsualFolder();
-  // Whether the user names the folder.
+  // Whether the user has named a folder.
   static bool IsNamed();
 
-  // Whether it is one at all.
+  // Whether the cache is on.
   bool keeps() const { return !folder_.empty(); }
   bool Find(std::string_view key, std::string* value) const;
-  // In place of what was kept for the key. Then what has not been used for longest goes, until the rest is small enough.
+  // Keeps a value and replaces the key's old one. Then removes the least recently used files until the rest
+  // is small enough.
   void Keep(std::string_view key, std::string_view value) const;
 
  private:
   static constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
 
-  std::string PathOf(std::string_view key) const;
+  std::string FilePath(std::string_view key) const;
   void Trim() const;
 
   std::string folder_;

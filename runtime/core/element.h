@@ -1,4 +1,4 @@
-// Facts of element kinds, from scalars.def.
+// Properties of element kinds, from scalars.def.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@ namespace kdl::runtime {
 
 struct ElementFacts {
   std::string_view name;  // as in the source: "f32"
-  std::uint16_t bits;     // in memory
+  std::uint16_t bits;     // the size in memory
 };
 
-// Null for a code that is no element kind's.
+// Returns null for an unknown code.
 inline const ElementFacts* FactsOfElement(std::uint8_t code) {
   switch (code) {
 #define KDL_SCALAR(Name, ID, spelling, code, bits, Group, ctype, comment) \
@@ -27,7 +27,7 @@ inline const ElementFacts* FactsOfElement(std::uint8_t code) {
   }
 }
 
-// The element's name, or "unknown".
+// Returns the element's name, or "unknown".
 inline std::string_view ElementName(std::uint8_t code) {
   const ElementFacts* facts = FactsOfElement(code);
   return facts == nullptr ? "unknown" : facts->name;

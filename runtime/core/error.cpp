@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <cstring>
 
-// The message lies behind the struct, so that making an error is one allocation, whose failure has
-// an answer too. It stays as it is in all versions: a library with a runtime of its own inside may give errors to callers,
-// who free them with theirs.
+// The message is stored after the struct, so that creating an error takes one allocation, whose failure is
+// handled. The layout is the same in all versions, because a library that contains its own runtime may return
+// errors to callers that free them with theirs.
 struct kdl_error {
   kdl_code code;
   bool is_static;

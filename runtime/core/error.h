@@ -1,4 +1,4 @@
-// Errors inside the runtime: owners of the C interface's kdl_error.
+// Errors inside the runtime: owning pointers to the C interface's kdl_error.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ struct ErrorFree {
   void operator()(kdl_error* error) const { kdl_error_free(error); }
 };
 
-// Null: all is well.
+// Null means success.
 using Error = std::unique_ptr<kdl_error, ErrorFree>;
 
 template <class... Pieces>
@@ -25,17 +25,17 @@ template <class... Pieces>
   return Fail(KDL_ERROR_INVALID_ARGUMENT, pieces...);
 }
 
-// The same error with `prefix` before its message.
+// Returns the same error with `prefix` before its message.
 [[nodiscard]] Error Prefixed(std::string_view prefix, Error error);
 
 [[nodiscard]] Error CopyError(const kdl_error* error);
 
-// The error for memory that is too short, which needs none itself.
+// Returns the error for memory that is short, without allocating.
 [[nodiscard]] Error OutOfMemory();
 
 }  // namespace kdl::runtime
 
-// Returns the error of `expression` from a function that gives Error, if there is one.
+// Returns the error of `expression`, if any, from a function that returns Error.
 #define KDL_RETURN_IF_ERROR(expression)                                           \
   do {                                                                            \
     if (kdl::runtime::Error kdl_error_here = (expression)) return kdl_error_here; \

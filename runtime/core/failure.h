@@ -1,4 +1,4 @@
-// How what failed travels: one cause, shared by everything that it fails.
+// How failures propagate: everything that fails for one reason shares one cause.
 #pragma once
 
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace kdl::runtime {
 
-// The first cause that everything downstream shares.
+// The first cause, shared by everything that fails because of it.
 class Failure final : public Counted {
  public:
   explicit Failure(Error error) : error_(std::move(error)) {}

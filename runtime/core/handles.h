@@ -1,13 +1,13 @@
-// Between the C interface's opaque handles and the objects behind them.
+// Converts between the C interface's opaque handles and the objects behind them.
 #pragma once
 
 #include "kdl/runtime.h"
 
 namespace kdl::runtime {
 
-// What a handle points to. A process may have several copies of this library, each linked into a library of its own:
-// what one of them made is refused by the others, whose objects may look different after the mark, which lies in one place
-// in all versions.
+// The base of every object with a handle. A process may contain several copies of this library, each linked
+// into another library. Each copy refuses handles of the others, whose objects may be laid out differently
+// after the mark. The mark is at the same place in all versions.
 class Handle {
  public:
   Handle(const Handle&) = delete;
@@ -20,12 +20,12 @@ class Handle {
   Handle() = default;
 
  private:
-  static constexpr char kOwn = 0;  // hidden: each copy has an address of its own
+  static constexpr char kOwn = 0;  // hidden, so each copy has its own address
 
   const void* const runtime_ = &kOwn;
 };
 
-// Behind the name of what another copy made.
+// The end of the error about a handle from another copy.
 inline constexpr const char* kForeign =
     " belongs to another copy of the runtime in this process; a library that has one of its own "
     "takes only handles that it made";

@@ -1,4 +1,5 @@
-// Memory of this process, for devices that work in it: the application's where it lends some, else the system's.
+// Memory of this process for devices that work in it: from the application's hooks if it provides them, else
+// from the system.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +11,24 @@ namespace kdl::runtime {
 class HostMemory {
  public:
   HostMemory() = default;
-  // With the allocate and release of the hooks, where they have them.
+  // Uses the `allocate` and `release` hooks if there are any.
   explicit HostMemory(const kdl_hooks& hooks) : hooks_(hooks) {}
 
-  // Aligned to KDL_SCRATCH_ALIGNMENT, contents undefined; null where there is not enough. `bytes` may be 0.
+  // Returns memory aligned to KDL_SCRATCH_ALIGNMENT with undefined contents, or null if memory is short.
+  // `bytes` may be 0.
   void* Allocate(std::int64_t bytes) const;
-  // `bytes` as it was allocated; null is allowed.
+  // `bytes` must be the allocated size. Null is allowed.
   void Free(void* memory, std::int64_t bytes) const;
 
  private:
   kdl_hooks hooks_ = {};
 };
 
-// Copies and fills where a device has no memory of its own, which the runtime then allocates itself; `device` is unused
-// in all of them.
+// Copies and fills for devices without memory of their own, whose memory the runtime allocates itself. Their
+// `device` argument is not used.
 const kdl_memory_ops& HostMemoryOps();
 
-// The system's memory, as HostMemory gives it.
+// Allocates memory from the system, with the same alignment.
 void* AllocateAligned(std::int64_t bytes);
 void FreeAligned(void* memory);
 

@@ -1,4 +1,4 @@
-// One launch, copy, fill or host call, from when it is given to a queue until it has ended.
+// One launch, copy, fill or host call, from when it is enqueued until it has ended.
 #pragma once
 
 #include <atomic>
@@ -12,40 +12,42 @@
 
 namespace kdl::runtime {
 
-// What it needs to end, it has when it is given: no memory is asked for then.
+// An operation. Whatever it needs to end is allocated when it is enqueued, so ending it needs no memory.
 class Operation : public Counted {
  public:
-  // Called once, before Start, with the scheduler's mutex held.
+  // Updates statistics. Called once, before Start, with the scheduler's mutex held.
   virtual void Count() {}
-  // Begins the work; called once, with no lock held. Leads to one call of Finish, after which the operation
+  // Starts the work. Called once, with no lock held. Results in one call of Finish, after which the operation
   // may be gone.
   virtual void Start() = 0;
-  // Lets go of what the work needed. Called once, after the work or instead of it, and before the
-  // operation's event completes.
+  // Releases what the work needed. Called once, after the work or instead of it, and before the operation's
+  // event completes.
   virtual void Drop() = 0;
-  // Asks work that has begun to end early; called with the scheduler's mutex held.
+  // Asks running work to end early. Called with the scheduler's mutex held.
   virtual void Stop() {}
-  // Whether the device of its queue takes it before what it waits for there has ended.
+  // Whether the queue's device accepts it before the operations that it waits for on that device have ended.
   virtual bool is_early() const { return false; }
-  // Whether it ends sooner than another thread wakes up.
+  // Whether it ends sooner than another thread would wake up.
   virtual bool is_little() const { return false; }
-  // How much it moves from place to place.
+  // How many bytes it copies.
   virtual std::int64_t bytes_moved() const { return 0; }
-  // For traces and checks of order: "launch of 'matmul'", and the memory that it touches.
+  // For traces and checks of order: a description such as "launch of 'matmul'", and the memory that it
+  // accesses.
   virtual std::string Describe() const = 0;
   virtual std::vector<Access> Accesses() const = 0;
-  // Why it has failed though its device says that it has not; null: it has not. Throws nothing.
+  // Returns why it failed although its device reported success, or null. Must not throw.
   virtual Error Outcome() const { return nullptr; }
-  // Whether the caller's code runs in it, which then sees what came before and may touch buffers.
+  // Whether it runs code of the caller, which then sees the effects of earlier operations and may access
+  // buffers.
   virtual bool is_host_call() const { return false; }
 
-  // Ends the operation; from any thread.
+  // Ends the operation; may be called from any thread.
   void Finish(Error error);
-  // Finish as a device calls it.
+  // Returns a completion for a device, which calls Finish.
   kdl_completion Completion();
 
  protected:
-  // What a submission says of order, and whom it tells of the end.
+  // Fills in the order and the completion of a submission.
   void Address(kdl_submission* submission);
 
  private:
@@ -55,26 +57,26 @@ class Operation : public Counted {
 
   Queue* queue_ = nullptr;
   Ref<Caller> caller_;
-  Operation* next_ = nullptr;         // after it in the queue
-  Operation* next_ready_ = nullptr;   // after it among those that are ready
-  std::uint64_t value_ = 0;           // on the queue's timeline
-  std::uint64_t told_ = 0;            // the caller's when it was given
-  std::int64_t given_ns_ = 0;         // where there is a trace, as the next two
-  std::int64_t waited_since_ns_ = 0;  // for an event; 0: for none
+  Operation* next_ = nullptr;        // the next one in the queue
+  Operation* next_ready_ = nullptr;  // the next one that is ready
+  std::uint64_t value_ = 0;          // its point on the queue's timeline
+  std::uint64_t told_ = 0;           // the caller's `told_` when it was enqueued
+  std::int64_t given_ns_ = 0;  // when it was enqueued; this and the next two are only for traces
+  std::int64_t waited_since_ns_ = 0;  // since when it has waited for an event; 0: it did not
   std::int64_t began_ns_ = 0;
   const Queue* awaited_ = nullptr;         // the queue of that event; null: the caller raises it
-  bool is_borrowed_ = false;               // it stays the caller's, who waits for its end
-  bool is_running_ = false;                // or with its device
+  bool is_borrowed_ = false;               // the caller owns it and waits for its end
+  bool is_running_ = false;                // or is with its device
   bool goes_to_device_ = false;            // its device orders it
-  bool is_with_device_ = false;            // which has it now
-  bool is_ready_ = false;                  // among those that are
-  bool is_over_ = false;                   // as soon as it is the first of its queue, it has ended
-  std::atomic<bool> is_finished_ = false;  // with its failure, which stays then
+  bool is_with_device_ = false;            // the device has it now
+  bool is_ready_ = false;                  // in the list of ready operations
+  bool is_over_ = false;                   // ends as soon as it is the first of its queue
+  std::atomic<bool> is_finished_ = false;  // with its failure, which is final then
   std::vector<PendingWait> waits_;
-  int pending_ = 0;                   // of the waits, those that the device does not make itself
-  std::vector<kdl_point> points_;     // those that it does
-  FailurePtr failure_;                // why it will not run, or will have failed
-  std::unique_ptr<OrderNote> order_;  // where orders are checked
+  int pending_ = 0;                   // the number of waits that are not left to the device
+  std::vector<kdl_point> points_;     // the waits that are left to the device
+  FailurePtr failure_;                // why it will not run, or has failed
+  std::unique_ptr<OrderNote> order_;  // if orders are checked
 };
 
 }  // namespace kdl::runtime

@@ -17,7 +17,7 @@ namespace {
 // Moving fewer bytes than this takes less time than waking a thread.
 constexpr std::int64_t kLittleBytes = 256 * 1024;
 
-// Has the device do it: when its time has come in the device's queue, or at once.
+// Passes the operation to the device: early into the device's queue, or to be done at once.
 void Give(Device& device, const kdl_submission& s, bool is_early) {
   if (is_early) return device.ops().submit(device.state(), &s);
   const kdl_memory_ops& ops = device.memory_ops();
@@ -35,7 +35,7 @@ void Give(Device& device, const kdl_submission& s, bool is_early) {
 
 class CopyOperation final : public Operation {
  public:
-  // The arrays have elements.
+  // Both arrays must have elements.
   CopyOperation(const Queue& queue, const kdl_array& to, const kdl_array& from, const char* cause)
       : to_(Ref<Buffer>::Share(Unwrap(to.buffer))),
         from_(Ref<Buffer>::Share(Unwrap(from.buffer))),
@@ -43,7 +43,7 @@ class CopyOperation final : public Operation {
         from_view_(from.view),
         region_(RegionOf(to.view, OffsetInBuffer(to), from.view, OffsetInBuffer(from))),
         cause_(cause),
-        kind_(KindOf(to_->device(), from_->device())) {
+        kind_(SubmissionKind(to_->device(), from_->device())) {
     const bool reads = kind_ == KDL_SUBMIT_READ;
     Device& by = reads ? from_->device() : to_->device();
     is_early_ = kind_ != 0 && by.orders() && &by == &queue.device();
@@ -88,14 +88,14 @@ class CopyOperation final : public Operation {
   }
 
  private:
-  // 0: none of a device's own.
-  static std::int32_t KindOf(const Device& to, const Device& from) {
+  // Returns the kind of submission, or 0 if no device can do the copy alone.
+  static std::int32_t SubmissionKind(const Device& to, const Device& from) {
     if (&to == &from) return KDL_SUBMIT_COPY;
     if (from.works_in_host_memory()) return KDL_SUBMIT_WRITE;
     return to.works_in_host_memory() ? KDL_SUBMIT_READ : 0;
   }
 
-  // Between two memories that only their devices reach: through the host's.
+  // Copies through host memory between two devices that cannot access each other's memory.
   void StartStaged(std::int64_t bytes) {
     staging_ = to_->device().host_memory().Allocate(bytes);
     if (staging_ == nullptr) {
@@ -137,7 +137,7 @@ class CopyOperation final : public Operation {
 
 class FillOperation final : public Operation {
  public:
-  // The array has elements.
+  // The array must have elements.
   FillOperation(const Queue& queue, const kdl_array& to, std::uint64_t bits)
       : to_(Ref<Buffer>::Share(Unwrap(to.buffer))),
         view_(to.view),
@@ -175,7 +175,7 @@ class FillOperation final : public Operation {
   kdl_submission submission_;
 };
 
-// Also stands for copies and fills of nothing, which only keep their place in the order.
+// Also used for copies and fills without elements, which only keep their place in the order.
 class HostCallOperation final : public Operation {
  public:
   HostCallOperation(kdl_host_fn call, void (*release)(void*), void* user)
@@ -183,7 +183,7 @@ class HostCallOperation final : public Operation {
 
   void Start() override { Finish(Error(call_ == nullptr ? nullptr : Call())); }
   void Drop() override {
-    const FloatScope floats;  // which the application may change
+    const FloatScope floats;  // the application may change the state
     if (release_ != nullptr) release_(user_);
   }
 
@@ -194,7 +194,7 @@ class HostCallOperation final : public Operation {
 
  private:
   kdl_error* Call() const {
-    const FloatScope floats;  // which the application may change
+    const FloatScope floats;  // the application may change the state
     return call_(user_);
   }
 
@@ -266,11 +266,11 @@ void LaunchOperation::NoteBusy(void* context, std::int32_t worker, std::int64_t 
   try {
     self.device_.scheduler().trace()->Add(
         {self.CoreRow(worker), self.frame_.request.kernel->name, begin_ns, end_ns, 0});
-  } catch (const std::bad_alloc&) {  // the trace lacks it
+  } catch (const std::bad_alloc&) {  // the span is missing from the trace
   }
 }
 
-// The stages of a core wait while others of them run: each has a row of its own.
+// Stages of a core wait while others of its stages run, so each has its own row.
 void LaunchOperation::NoteWait(void* context, std::int32_t worker, std::int32_t stage,
                                std::int32_t location, std::int64_t begin_ns, std::int64_t end_ns) {
   const auto& self = *static_cast<const LaunchOperation*>(context);
@@ -281,7 +281,7 @@ void LaunchOperation::NoteWait(void* context, std::int32_t worker, std::int32_t 
     if (stage >= 0) row += Concat(" stage ", stage);
     if (location >= 0 && location < variant.location_count) what = variant.locations[location].text;
     self.device_.scheduler().trace()->Add({std::move(row), std::move(what), begin_ns, end_ns, 0});
-  } catch (const std::bad_alloc&) {  // the trace lacks it
+  } catch (const std::bad_alloc&) {  // the span is missing from the trace
   }
 }
 

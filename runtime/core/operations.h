@@ -1,4 +1,4 @@
-// The operations that go into queues.
+// The operations of queues.
 #pragma once
 
 #include "core/binding.h"
@@ -8,18 +8,18 @@
 
 namespace kdl::runtime {
 
-// What the cores of a launch work in; both are empty where it needs nothing.
+// The memory that the cores of a launch use; both are empty if it needs none.
 struct LaunchMemory {
-  Ref<Buffer>
-      workspace;       // the slices of the cores, after the shared tensors where `shared` is empty
-  Ref<Buffer> shared;  // the shared tensors, where they do not lie in `workspace`
+  Ref<Buffer> workspace;  // the slices of the cores, after the shared tensors if `shared` is empty
+  Ref<Buffer> shared;     // the shared tensors, unless they are in `workspace`
 };
 
-// What a device is handed of a bound launch. Stays where it is while the launch runs.
+// What a device gets for a bound launch. It must not move while the launch runs.
 struct LaunchFrame {
   explicit LaunchFrame(PrintSink& prints) : host(prints) {}
 
-  // `module`: of the variant's image on the device; `workspace` and `shared`: the device's addresses, or null.
+  // `module` is that of the variant's image on the device. `workspace` and `shared` are device addresses, or
+  // null.
   void Fill(const Binding& binding, void* module, std::int32_t queue, void* workspace,
             void* shared);
 
@@ -34,10 +34,10 @@ class LaunchOperation final : public Operation {
   explicit LaunchOperation(Queue& queue)
       : device_(queue.device()), queue_index_(queue.index()), frame_(queue.device().prints()) {}
 
-  // To be bound before anything else.
+  // Must be bound before anything else.
   Binding& binding() { return binding_; }
   LaunchMemory& memory() { return memory_; }
-  // Loads the kernel's image at its first use.
+  // Prepares the launch; loads the kernel's image at its first use.
   Error Prepare();
 
   void Count() override { device_.counters().CountLaunch(); }
@@ -66,7 +66,7 @@ class LaunchOperation final : public Operation {
   kdl_observer observer_ = {};
 };
 
-// Copies between arrays that have been checked, on any two devices.
+// Makes a copy between arrays, which must have been checked, on any two devices.
 Error MakeCopy(const Queue& queue, const kdl_array& to, const kdl_array& from, const char* cause,
                Ref<Operation>* operation);
 

@@ -16,7 +16,7 @@ bool IsBefore(TimelinePoint point, const Clock& clock) {
   return known != clock.end() && known->second >= point.value;
 }
 
-// Whether every byte of `inner`'s span lies in `outer`'s, and `outer` has no gaps.
+// Whether `outer` has no gaps and every byte of `inner`'s span is in it.
 bool Covers(const kdl_tensor& outer, const kdl_tensor& inner) {
   if (IsEmpty(inner)) return true;
   if (IsEmpty(outer)) return false;
@@ -48,13 +48,13 @@ std::string AccessLog::FindConflict(const Access& access, const Clock& clock) co
 
 void AccessLog::Add(const Access& access, const Clock& clock, TimelinePoint point,
                     const std::string& who) {
-  // What is unordered with a record that this access makes superfluous is unordered with this access
-  // too, and conflicts with it.
+  // A record before this access is redundant: whatever is unordered with it is also unordered with this
+  // access, and conflicts with it.
   std::erase_if(records_, [&](const Record& record) {
     return IsBefore(record.point, clock) && (access.writes || !record.writes) &&
            Covers(access.view, record.view);
   });
-  // Enough for any program; a service that reads one buffer for ever forgets its oldest reads.
+  // Enough for any program. A service that reads one buffer forever loses its oldest reads.
   constexpr std::size_t kMostRecords = 1000;
   if (records_.size() == kMostRecords) records_.erase(records_.begin());
   records_.push_back({access.view, access.writes, point, who});

@@ -1,6 +1,6 @@
-// Happens-before, checked with vector clocks: finds operations that touch the same memory with nothing
-// that orders the one after the other, whichever way they happened to run. On in contexts with a device
-// that asks for it; the scheduler calls everything here with its mutex held.
+// Checks happens-before with vector clocks. Finds operations that access the same memory without anything
+// that orders one after the other, in whatever order they actually ran. It is on in contexts with a device
+// that asks for it; the scheduler calls all functions with its mutex held.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ namespace kdl::runtime {
 class Buffer;
 class Event;
 
-// What has certainly completed: by timeline, up to which value. Timeline 0 counts what the host does.
+// What has certainly completed: for each timeline, up to which value. Timeline 0 counts the host's actions.
 using Clock = std::map<std::uint64_t, std::uint64_t>;
 
 void Join(Clock* clock, const Clock& other);
 
-// Part of a buffer that an operation touches.
+// The part of a buffer that an operation accesses.
 struct Access {
   Buffer* buffer;
   kdl_tensor view;
@@ -35,13 +35,13 @@ struct TimelinePoint {
   std::uint64_t value;
 };
 
-// What touched a buffer so far and may matter to what comes.
+// The accesses to a buffer that may conflict with later ones.
 class AccessLog {
  public:
-  // The first access that conflicts with this one and is not before `clock`, in words such as "launch of
-  // 'f' writes it", or "".
+  // Returns a description of the first access that conflicts with this one and is not before `clock`, such as
+  // "launch of 'f' writes it", or "".
   std::string FindConflict(const Access& access, const Clock& clock) const;
-  // `clock` is what was known at `point`, when `who` began.
+  // Records an access by `who`. `clock` is what was known when `who` started, at `point`.
   void Add(const Access& access, const Clock& clock, TimelinePoint point, const std::string& who);
 
  private:
@@ -55,26 +55,26 @@ class AccessLog {
   std::vector<Record> records_;
 };
 
-// The clock of an operation, known once it starts; its event shares it.
+// The clock of an operation, known once it starts; shared with its event.
 struct ClockCell {
   Clock clock;
 };
 
-// What an operation keeps from when it was queued until it starts.
+// What is kept for an operation from when it is enqueued until it starts.
 struct OrderNote {
-  Clock host;  // what the host knew
+  Clock host;  // what the host knew at that time
   bool is_host_call = false;
   std::vector<Ref<Event>> after;
   std::shared_ptr<ClockCell> cell = std::make_shared<ClockCell>();
 };
 
-// The host's own clock. All its threads count as one, so orders between them are taken for granted.
+// The host's own clock. All of its threads count as one, so the order between them is assumed to be right.
 class HostOrder {
  public:
   const Clock& clock() const { return clock_; }
-  // The host has seen this point, and with it all that its clock holds.
+  // Records that the host has observed this point, and everything in its clock.
   void Learn(const Clock& clock, TimelinePoint point);
-  // Records that the host touches memory with this log. Gives the conflict, as FindConflict.
+  // Records an access by the host in this log. Returns the conflict as FindConflict does.
   std::string Touch(const Access& access, AccessLog* log);
 
  private:

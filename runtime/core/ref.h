@@ -1,4 +1,4 @@
-// Counted references to objects that the C interface hands out as handles.
+// Reference counting for objects that the C interface hands out as handles.
 #pragma once
 
 #include <atomic>
@@ -8,14 +8,14 @@
 
 namespace kdl::runtime {
 
-// Base of such an object; born with one reference.
+// The base of such an object, created with one reference.
 class Counted : public Handle {
  public:
   void Retain() { references_.fetch_add(1, std::memory_order_relaxed); }
   void Release() {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
-  // Whether anybody but the caller, who has a reference, has one.
+  // Whether anyone has a reference besides the caller, who must have one.
   bool is_shared() const { return references_.load(std::memory_order_acquire) > 1; }
 
  protected:
@@ -26,18 +26,18 @@ class Counted : public Handle {
   std::atomic<int> references_{1};
 };
 
-// Holds one reference.
+// An owner of one reference.
 template <class T>
 class Ref {
  public:
   Ref() = default;
-  // Takes over a reference that the caller owns.
+  // Takes ownership of the caller's reference.
   static Ref Take(T* object) {
     Ref ref;
     ref.object_ = object;
     return ref;
   }
-  // Adds a reference to an object that somebody else keeps.
+  // Adds a reference to an object that someone else keeps.
   static Ref Share(T* object) {
     if (object != nullptr) object->Retain();
     return Take(object);
@@ -59,7 +59,7 @@ class Ref {
   T* operator->() const { return object_; }
   T& operator*() const { return *object_; }
   explicit operator bool() const { return object_ != nullptr; }
-  // Gives the reference to the caller.
+  // Passes the reference to the caller.
   T* Leave() { return std::exchange(object_, nullptr); }
 
  private:

@@ -20,7 +20,8 @@ void ForEachKernel(const std::vector<const kdl_image*>& images, Visit visit) {
   }
 }
 
-// The end of a module's name without the hash of its contents, "ops" of "ops#1f2e3d4c"; a file's name may have a '#', too.
+// Returns the position of the hash of the contents in a module's name: of '#' in "ops#1f2e3d4c", else the
+// end. A file name may contain '#', too.
 std::size_t HashAt(std::string_view module) {
   constexpr std::size_t kDigits = 8;
   const std::size_t hash = module.rfind('#');
@@ -29,7 +30,8 @@ std::size_t HashAt(std::string_view module) {
   return is_hash ? hash : module.size();
 }
 
-// "ops" means each module of that name, "ops#1f2e3d4c" the one of them that has these contents.
+// Whether the names denote the kernel. "ops" means any module of that name, "ops#1f2e3d4c" only the one with
+// these contents.
 bool Names(const kdl_image& image, const kdl_kernel& kernel, std::string_view module,
            std::string_view name) {
   if (name != kernel.name) return false;
@@ -37,7 +39,8 @@ bool Names(const kdl_image& image, const kdl_kernel& kernel, std::string_view mo
   return module.empty() || module == own || module == own.substr(0, HashAt(own));
 }
 
-// Which of the device's architectures the image is for, the best one 0; as many as there are: none of them.
+// Returns the index of the image's architecture in the device's list, the best first; the list's size if it
+// is not there.
 std::size_t RankOn(const std::vector<std::string_view>& archs, const kdl_image& image) {
   const auto arch = std::find(archs.begin(), archs.end(), std::string_view(image.arch));
   return static_cast<std::size_t>(arch - archs.begin());
@@ -64,14 +67,15 @@ std::string FeatureNames(std::uint64_t features, std::string_view arch) {
   return JoinWords(names);
 }
 
-// "0.c3c2444cf8ebbbc5"
+// Returns an ABI's version and hash as text, such as "0.c3c2444cf8ebbbc5".
 std::string AbiName(std::uint32_t version, std::uint64_t hash) {
   char digits[17] = {};
   std::to_chars(std::begin(digits), std::end(digits), hash, 16);
   return Concat(version, ".", digits);
 }
 
-// Of an image of another version nothing is read but what is alike in all.
+// Refuses an image of another ABI version; only fields that are the same in all versions may be read before
+// this.
 Error CheckVersion(const kdl_image& image) {
   const std::string abi = AbiName(image.version, image.abi_hash);
   const std::string own = AbiName(KDL_ABI_VERSION, KDL_ABI_HASH);
@@ -92,7 +96,7 @@ std::vector<std::string_view> ConstantsOf(const kdl_variant& variant) {
 
 Error Registry::CheckImage(const kdl_image& image) const {
   KDL_RETURN_IF_ERROR(CheckVersion(image));
-  // What has the hash of its contents in its name may be there twice, in two libraries that hold it.
+  // A module whose name includes a hash of its contents may occur twice, in two libraries that contain it.
   const std::string_view module = image.module;
   if (HashAt(module) < module.size()) return nullptr;
   for (const kdl_image* known : images_) {
@@ -162,7 +166,7 @@ Error Registry::Find(std::string_view name, const Function** function) {
   made->name_ = name;
   const std::size_t dot = name.rfind('.');
   if (dot != std::string_view::npos) made->module_ = name.substr(0, dot);
-  // A file, whose name the module has, may be called anything.
+  // The module is named after a file, which may contain dots.
   std::string_view kernel = name.substr(dot == std::string_view::npos ? 0 : dot + 1);
   if (const std::size_t open = kernel.find('<'); open != std::string_view::npos) {
     if (kernel.back() != '>') return Invalid("kernel name '", name, "' lacks its closing '>'");
@@ -171,7 +175,7 @@ Error Registry::Find(std::string_view name, const Function** function) {
     kernel = kernel.substr(0, open);
   }
   made->kernel_ = kernel;
-  // Modules that are registered later do not change what it means.
+  // Bind the function to its module, so that modules registered later do not change its meaning.
   KDL_RETURN_IF_ERROR(FindModule(*made, &made->module_));
   *function = made.get();
   functions_.emplace(name, std::move(made));
@@ -188,8 +192,8 @@ std::vector<Candidate> Registry::CandidatesFor(const Function& function,
       const kdl_variant& variant = kernel.variants[v];
       const bool has_features = (variant.features & ~device.facts().features) == 0;
       if (!has_features || !HasConstants(variant, function.constants_)) continue;
-      // What is for a better architecture, or asks for more of the processor, was made for it and comes first; else the order
-      // stays.
+      // Variants for a better architecture, or with more required features, come first; otherwise the order
+      // is kept.
       const std::size_t rank = RankOn(archs, image);
       const auto place =
           std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
@@ -203,10 +207,10 @@ std::vector<Candidate> Registry::CandidatesFor(const Function& function,
   return candidates;
 }
 
-// Says what stands in the way, from the most to the least telling.
+// Returns the error that explains why there is no candidate, with the most specific reason.
 Error Registry::NoCandidate(const Function& function, const Device& device) const {
   std::set<std::string> kinds;
-  std::uint64_t lacking = 0;  // by the variant that lacks least
+  std::uint64_t lacking = 0;  // the fewest missing features of any variant
   std::set<std::string> constants;
   ForEachKernel(images_, [&](const kdl_image& image, const kdl_kernel& kernel) {
     if (!Names(image, kernel, function.module_, function.kernel_)) return;

@@ -1,5 +1,5 @@
-// The threads that run operations which devices do not order themselves, so that all goes on with nobody
-// waiting for it.
+// Threads that run the operations that devices do not order themselves, so that these make progress even if
+// nobody waits for them.
 #pragma once
 
 #include <chrono>
@@ -12,37 +12,37 @@
 
 namespace kdl::runtime {
 
-// What runners run.
+// The work that runners take.
 class ReadyWork {
  public:
-  // Guards all work, and the runners.
+  // The mutex that guards the work and the runners.
   virtual std::mutex& mutex() = 0;
-  // How much is ready, and how much may run at once at most.
+  // The number of ready operations, and the most that may run concurrently.
   virtual int ready() const = 0;
   virtual int most_at_once() const = 0;
-  // Runs the first that is ready, without the lock meanwhile; false: none is.
+  // Runs the first ready operation, without the lock meanwhile. Returns false if none is ready.
   virtual bool RunFirst(std::unique_lock<std::mutex>& lock) = 0;
 
  protected:
   ~ReadyWork() = default;
 };
 
-// The mutex of the work guards everything here. There are no more of them than operations that are
-// ready or run at once; the first comes with the first operation.
+// A set of threads, guarded by the mutex of the work. There are never more threads than operations that are
+// ready or may run concurrently; the first thread starts with the first operation.
 //
-// A caller often waits at once for what it gave, and then runs it itself, sooner than another thread could. So
-// little work wakes nobody: one thread that has just been busy looks by itself every now and then.
+// Callers often wait at once for what they enqueued and then run it themselves, sooner than another thread
+// could. So short operations wake no thread; instead, a thread that was recently busy polls for them.
 class Runners {
  public:
   explicit Runners(ReadyWork& work) : work_(work) {}
   Runners(const Runners&) = delete;
   Runners& operator=(const Runners&) = delete;
 
-  // Whether there is a thread, started now where there was none.
+  // Whether there is a thread; starts one if there is none.
   bool HasOne() { return !threads_.empty() || Start(); }
-  // Sees to it that what is ready gets run, without hurry where it is little.
+  // Ensures that ready work gets run. If `is_little`, it need not be at once.
   void Summon(bool is_little);
-  // Ends the threads; called without the mutex, once nothing is ready any more.
+  // Ends the threads. Called without the mutex, when nothing will become ready any more.
   void Stop();
 
  private:
@@ -57,8 +57,8 @@ class Runners {
   std::vector<Thread> threads_;
   std::condition_variable summons_;
   int idle_ = 0;
-  bool is_watched_ = false;     // one of the idle looks by itself
-  std::uint64_t summoned_ = 0;  // how often
+  bool is_watched_ = false;     // one of the idle threads polls
+  std::uint64_t summoned_ = 0;  // the number of Summon calls
   bool stop_ = false;
 };
 

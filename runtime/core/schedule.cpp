@@ -103,9 +103,9 @@ Error Scheduler::Enqueue(Caller& caller, Ref<Operation> operation,
     if (operation->order_ != nullptr) event->cell_ = operation->order_->cell;
     *done = std::move(event);
   }
-  operation.Leave();  // the queue's now
+  operation.Leave();  // now owned by the queue
   MakeReady(queue, true);
-  // To its device at once, which does not keep this thread.
+  // Submit to the device at once, which does not block this thread.
   while (queue.waiting_ != nullptr && queue.waiting_->is_ready_ && queue.waiting_->is_early()) {
     Operation* next = queue.waiting_;
     TakeReady(next);
@@ -114,7 +114,8 @@ Error Scheduler::Enqueue(Caller& caller, Ref<Operation> operation,
   return nullptr;
 }
 
-Error Scheduler::Run(Caller& caller, Operation& operation, std::span<kdl_event* const> after) {
+Error Scheduler::RunAndWait(Caller& caller, Operation& operation,
+                            std::span<kdl_event* const> after) {
   Queue& queue = caller.queue_;
   Lock lock(mutex_);
   operation.is_borrowed_ = true;
@@ -123,7 +124,7 @@ Error Scheduler::Run(Caller& caller, Operation& operation, std::span<kdl_event* 
     queue.busy_ = true;
     if (operation.order_ != nullptr) CheckOrder(operation);
     const bool is_with_device = Begin(lock, &operation);
-    // Mostly all is over now.
+    // In the common case everything has ended now.
     const bool is_over = operation.is_finished_.load(std::memory_order_acquire);
     const bool is_checked = operation.order_ != nullptr;
     if (!is_with_device && !is_checked && is_over && !operation.failure_) return nullptr;
@@ -132,14 +133,15 @@ Error Scheduler::Run(Caller& caller, Operation& operation, std::span<kdl_event* 
     MakeReady(queue, true);
   }
   const ClockCell* cell = operation.order_ == nullptr ? nullptr : operation.order_->cell.get();
-  FailurePtr known;  // to the operation, too
+  FailurePtr known;  // the operation has it, too
   KDL_RETURN_IF_ERROR(Reach(lock, *queue.timeline_, operation.value_, cell, -1, &known));
   if (!operation.failure_) return nullptr;
   caller.Tell(operation.value_);
   return operation.failure_->ToError();
 }
 
-// Requires the lock, as all functions below that do not take it themselves. Does nothing where memory is short.
+// Requires the lock, like all functions below that do not acquire it. If memory is short, it throws without
+// any effect.
 void Scheduler::Admit(Caller& caller, Operation& operation, std::span<kdl_event* const> after) {
   Queue& queue = caller.queue_;
   queue.timeline_->ReserveFailures(queue.length_ + 1);
@@ -200,8 +202,8 @@ bool Scheduler::IsWithDevice(const Device& device, const Event& event) const {
 
 bool Scheduler::MayStart(const Queue& queue, const Operation& operation) const {
   if (&operation == queue.first_) return operation.pending_ == 0 || operation.failure_;
-  // All before it are with the device, which would fail it with the last of them: it does not know whose that
-  // is, nor what the caller has been told of.
+  // All earlier operations are with the device, which would fail this one if the last of them fails. The
+  // device knows neither whose operation that is nor what the caller has been told of.
   const Operation* before = queue.begun_;
   return operation.is_early() && queue.first_->is_early() && operation.pending_ == 0 &&
          !operation.failure_ && before->caller_.get() == operation.caller_.get() &&
@@ -250,7 +252,7 @@ Operation* Scheduler::FindHelpful(const Timeline& timeline, std::uint64_t value,
   for (const PendingWait& wait : next->waits_) {
     if (wait.timeline == nullptr || wait.is_devices) continue;
     return FindHelpful(*wait.timeline, wait.value,
-                       depth + 1);  // all have to come: one is enough to go on with
+                       depth + 1);  // all are needed, so start with any one
   }
   return nullptr;
 }
@@ -258,7 +260,7 @@ Operation* Scheduler::FindHelpful(const Timeline& timeline, std::uint64_t value,
 bool Scheduler::RunFirst(Lock& lock) {
   Operation* operation = TakeFirstReady();
   if (operation == nullptr) return false;
-  const FloatScope floats;  // of what ran on this thread before
+  const FloatScope floats;  // undoes changes by earlier operations on this thread
   RunOne(lock, operation);
   return true;
 }
@@ -301,7 +303,7 @@ bool Scheduler::Begin(Lock& lock, Operation* operation) {
   return goes_to_device;
 }
 
-// As soon as this gives the lock up, the context may be destroyed on another thread.
+// When this releases the lock, another thread may destroy the context.
 void Scheduler::Finish(Operation& operation, Error error) {
   if (operation.began_ns_ != 0) NoteSpan(operation);
   operation.Drop();
@@ -326,7 +328,8 @@ void Scheduler::Finish(Operation& operation, Error error) {
   while (gone != nullptr) std::exchange(gone, gone->next_)->Release();
 }
 
-// What stands after others of its queue waits for the event once those are over.
+// An operation that is not the first of its queue waits for its event only from when the earlier ones have
+// ended.
 void Scheduler::NoteWait(Operation& operation) const {
   operation.began_ns_ = TraceNow();
   if (operation.waited_since_ns_ == 0) return;
@@ -339,7 +342,7 @@ void Scheduler::NoteSpan(const Operation& operation) const {
   };
   try {
     const bool is_emulated = operation.queue_->device().facts().functional != 0;
-    // Whose times say nothing of a device.
+    // Marks an emulation, whose times do not predict a device's.
     const std::string row = Concat(row_of(*operation.queue_), is_emulated ? " (emulated)" : "");
     if (operation.waited_since_ns_ != 0) {
       const Queue* awaited = operation.awaited_;
@@ -348,11 +351,11 @@ void Scheduler::NoteSpan(const Operation& operation) const {
     }
     trace_->Add(
         {row, operation.Describe(), operation.began_ns_, TraceNow(), operation.bytes_moved()});
-  } catch (const std::bad_alloc&) {  // the trace lacks it
+  } catch (const std::bad_alloc&) {  // the span is missing from the trace
   }
 }
 
-// One that never reached its device may be over while others are still there before it.
+// An operation that never reached its device may have ended while earlier ones have not.
 Operation* Scheduler::PopEnded(Queue& queue) {
   Operation* gone = nullptr;
   if (trace_ != nullptr) queue.ended_ns_ = TraceNow();

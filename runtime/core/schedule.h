@@ -1,10 +1,10 @@
-// What runs when: queues and the operations in them. Written once, for all devices.
+// Queues and the order of their operations, for all devices.
 //
-// One scheduler a context; its mutex guards the state of all timelines and queues of the context.
-// An operation starts when it is the first of its queue and every event that it waits for has completed;
-// one that its device orders is given to the device when all of these are with the device, too.
-// A thread of the runtime starts it (runners.h), or the caller's own where that waits for it; never the
-// thread that gave it or that made it ready.
+// Each context has one scheduler, whose mutex guards the state of all timelines and queues of the context. An
+// operation starts when it is the first of its queue and every event that it waits for has completed. If its
+// device orders operations, it is submitted as soon as all operations that it waits for are with the device,
+// too. Operations are started by a thread of the runtime (runners.h), or by a caller's thread that waits for
+// them, but never by the thread that enqueued them or made them ready.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ namespace kdl::runtime {
 
 class Device;
 
-// Operations of one device, in order.
+// The ordered operations of one device.
 class Queue {
  public:
   Queue(Device& device, std::int32_t index, std::shared_ptr<Scheduler> scheduler);
@@ -34,7 +34,7 @@ class Queue {
 
   Device& device() const { return device_; }
   std::int32_t index() const { return index_; }
-  // All who have no handle of their own.
+  // The caller for everyone without a handle of their own.
   Caller& caller() const { return *caller_; }
   Scheduler& scheduler() const { return *scheduler_; }
 
@@ -53,11 +53,11 @@ class Queue {
   std::uint64_t last_value_ = 0;
   Operation* first_ = nullptr;    // not finished yet; may be running
   Operation* waiting_ = nullptr;  // the first that is neither running nor with the device
-  Operation* begun_ = nullptr;    // the last that began, as long as it is here
+  Operation* begun_ = nullptr;    // the last that has begun and is still here
   Operation* last_ = nullptr;
   std::size_t length_ = 0;
-  bool busy_ = false;          // one is ready, or runs here, or goes to the device
-  std::int64_t ended_ns_ = 0;  // its last operation, where there is a trace
+  bool busy_ = false;          // an operation is ready, runs here, or is being submitted
+  std::int64_t ended_ns_ = 0;  // end of its last operation, if there is a trace
 };
 
 class Scheduler final : private ReadyWork {
@@ -65,42 +65,42 @@ class Scheduler final : private ReadyWork {
   Scheduler();
   ~Scheduler();
 
-  // Where what runs is noted; null: nowhere.
+  // The trace of what runs; null if there is none.
   Trace* trace() const { return trace_.get(); }
 
-  // Fails in a process that was forked from the context's: nothing works there.
+  // Fails in a process that was forked from the context's, where no operation works.
   Error CheckProcess() const;
   bool in_child() const { return mark_.in_child(); }
 
-  // Puts the operation after the queue's others and stores its event where `done` is not null. Fails, with
-  // nothing done, where memory or threads are short.
+  // Appends the operation to its queue and stores its event, unless `done` is null. If memory or threads are
+  // short, fails without any effect.
   Error Enqueue(Caller& caller, Ref<Operation> operation, std::span<kdl_event* const> after,
                 Ref<Event>* done);
-  // The same, and returns when it is over, with what it failed of; the caller works on it where it can. The
-  // operation stays the caller's.
-  Error Run(Caller& caller, Operation& operation, std::span<kdl_event* const> after);
+  // Enqueues the operation and returns when it has ended, with its failure if it failed. The caller's thread
+  // runs it if possible. The operation still belongs to the caller.
+  Error RunAndWait(Caller& caller, Operation& operation, std::span<kdl_event* const> after);
 
-  // Gives the event's failure, or a timeout; a negative timeout is none.
+  // Waits for the event and returns its failure, or a timeout error. A negative timeout means no limit.
   Error Wait(const Event& event, std::int64_t timeout_ns);
   Error WaitForCaller(Caller& caller);
   bool IsDone(const Event& event);
-  // Fails the event's operation and what comes after it, if it has not ended.
+  // Fails the event's operation and everything that waits for it, unless it has ended.
   Error Cancel(const Event& event);
 
   Error Signal(Timeline& timeline, std::uint64_t value);
-  // Fails what lies above the counter. The first cause stays.
+  // Fails all points above the counter. The first cause is kept.
   void Break(Timeline& timeline, FailurePtr cause);
-  // Nobody will raise the caller's timeline any more: what waits for it fails.
+  // Called when the caller's timeline will not be raised any more: fails what waits for it.
   void Abandon(Timeline& timeline);
   std::uint64_t Value(const Timeline& timeline);
   std::uint64_t NextTimeline() { return ++timelines_; }
 
-  // From now on, operations that touch the same memory without order fail.
+  // From now on, unordered operations on the same memory fail.
   void CheckOrders();
-  // The host maps a buffer, or has written to one that it had mapped.
+  // Called when the host maps a buffer, and when it has written to a mapped one.
   Error CheckHostAccess(Buffer& buffer, bool writes);
 
-  // Fails what has not started and waits for the rest. Nothing may be enqueued from now on.
+  // Fails what has not started and waits for the rest. Nothing may be enqueued afterwards.
   void Shutdown();
 
  private:
@@ -117,51 +117,54 @@ class Scheduler final : private ReadyWork {
   void Admit(Caller& caller, Operation& operation, std::span<kdl_event* const> after);
   void Register(Operation& operation, std::span<kdl_event* const> after);
   void Finish(Operation& operation, Error error);
-  // Takes what is over from the front. Gives the queue's own ones, to be released without the lock.
+  // Removes operations that have ended from the front. Returns those that the queue owns, to be released
+  // without the lock.
   Operation* PopEnded(Queue& queue);
-  // Whether the point is of an operation that is with this device, which then waits itself.
+  // Whether the event's operation is with this device, which then waits for it itself.
   bool IsWithDevice(const Device& device, const Event& event) const;
   bool MayStart(const Queue& queue, const Operation& operation) const;
-  // For the trace: since when an operation that begins now has waited, and what has run.
+  // For the trace: record since when an operation that starts now has waited, and what has run.
   void NoteWait(Operation& operation) const;
   void NoteSpan(const Operation& operation) const;
-  // Returns when the point is over, with why it failed, if so, in `cause`, or fails with a timeout.
+  // Waits until the point has been reached or has failed; then stores the reason in `cause`. Fails with a
+  // timeout.
   Error Reach(Lock& lock, Timeline& timeline, std::uint64_t value, const ClockCell* cell,
               std::int64_t timeout_ns, FailurePtr* cause);
   void Learn(Timeline& timeline, std::uint64_t value, const ClockCell* cell);
   Clock ClockOf(const Timeline& timeline, std::uint64_t value, const ClockCell* cell) const;
-  // Computes the clock of an operation that may start now, and fails it where it races.
+  // Computes the clock of an operation that may start now, and fails the operation if it races.
   void CheckOrder(Operation& operation);
   FailurePtr FindRace(Operation& operation);
-  // A host call knows what came before it. What it did, the host did: what comes after the call comes after
-  // that.
+  // A host call learns what came before it. Its effects are the host's, so what is enqueued after the call is
+  // ordered after them.
   void LearnInHostCall(Operation& operation);
   void LearnFromHostCall(Operation& operation);
   State Poll(const Timeline& timeline, std::uint64_t value, FailurePtr* cause) const;
   void Advance(Timeline& timeline, std::uint64_t value, FailurePtr failure);
   void WakeWaiters(Timeline& timeline);
-  // `is_given_now`: the caller takes what goes to a device itself.
+  // If `is_given_now`, the caller submits operations to the device itself.
   void MakeReady(Queue& queue, bool is_given_now = false);
-  // The ready operation without which the point does not come, or null. `depth`: how many led here.
+  // Returns a ready operation that the point depends on, or null. `depth` is the length of the chain of waits
+  // so far.
   Operation* FindHelpful(const Timeline& timeline, std::uint64_t value, int depth = 0) const;
   Operation* TakeFirstReady();
   void TakeReady(Operation* operation);
   void RunOne(Lock& lock, Operation* operation);
-  // The first part of it, which gives the lock up; true: the operation is with its device.
+  // The first part of RunOne, which releases the lock. Returns whether the operation is now with its device.
   bool Begin(Lock& lock, Operation* operation);
-  // The second, which takes it again.
+  // The second part, which acquires the lock again.
   void Continue(Lock& lock, Queue& queue, bool is_with_device);
 
   const ForkMark mark_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  int waiting_ = 0;                   // threads in changed_
-  Operation* first_ready_ = nullptr;  // in the order in which they became so
+  int waiting_ = 0;                   // threads waiting for changed_
+  Operation* first_ready_ = nullptr;  // in the order in which they became ready
   Operation* last_ready_ = nullptr;
   int ready_ = 0;
   std::vector<Queue*> queues_;
   bool is_closed_ = false;
-  const FailurePtr no_memory_;  // for what fails where there is none for a failure of its own
+  const FailurePtr no_memory_;  // the failure used when there is no memory for another
   const FailurePtr abandoned_;
   const FailurePtr closing_;
   std::atomic<std::uint64_t> timelines_{0};

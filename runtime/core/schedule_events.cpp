@@ -1,4 +1,4 @@
-// The scheduler's part in events: how timelines rise and fail, who waits, who cancels.
+// The scheduler's part in events: advancing and failing timelines, waiting, cancelling.
 #include <algorithm>
 #include <chrono>
 #include <new>
@@ -19,7 +19,8 @@ void Scheduler::Advance(Timeline& timeline, std::uint64_t value, FailurePtr fail
   }
   timeline.value_ = value;
   WakeWaiters(timeline);
-  // Events of a queue's timeline are made with its operations: where there is none, nobody will ask.
+  // Events of a queue's timeline are created with its operations. If there are none, nobody will ask for
+  // failures.
   if (!timeline.is_shared()) timeline.failed_.clear();
 }
 
@@ -65,7 +66,7 @@ Error Scheduler::Reach(Lock& lock, Timeline& timeline, std::uint64_t value, cons
                        std::int64_t timeout_ns, FailurePtr* cause) {
   using SteadyClock = std::chrono::steady_clock;
   const SteadyClock::time_point start = SteadyClock::now();
-  // A time past the clock's last is none: the system refuses it, with the lock held.
+  // A time beyond the clock's range is invalid: the system refuses it with the lock held.
   const SteadyClock::time_point end =
       start + std::min<SteadyClock::duration>(std::chrono::nanoseconds(timeout_ns),
                                               SteadyClock::time_point::max() - start);
@@ -79,7 +80,7 @@ Error Scheduler::Reach(Lock& lock, Timeline& timeline, std::uint64_t value, cons
       return Fail(KDL_ERROR_TIMEOUT, "the event has not completed after ", timeout_ns,
                   " nanoseconds");
     }
-    // Who may not wait long does nothing that may take long.
+    // A wait with a timeout must not run an operation, which may take long.
     if (Operation* helpful = timeout_ns < 0 ? FindHelpful(timeline, value) : nullptr) {
       TakeReady(helpful);
       RunOne(lock, helpful);
@@ -97,7 +98,7 @@ Error Scheduler::Reach(Lock& lock, Timeline& timeline, std::uint64_t value, cons
 
 Error Scheduler::WaitForCaller(Caller& caller) {
   Lock lock(mutex_);
-  FailurePtr last;  // of which the caller may have been told
+  FailurePtr last;  // the caller may already have been told of it
   Timeline& timeline = *caller.queue_.timeline_;
   KDL_RETURN_IF_ERROR(Reach(lock, timeline, caller.last_value_, nullptr, -1, &last));
   if (!caller.has_failed()) return nullptr;

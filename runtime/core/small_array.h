@@ -1,4 +1,5 @@
-// Arrays whose length is known when they are made and mostly small: up to N elements lie in the object itself.
+// Arrays whose length is known at construction and usually small: up to N elements are stored in the object
+// itself.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +20,12 @@ class SmallArray {
   SmallArray(const SmallArray&) = delete;
   SmallArray& operator=(const SmallArray&) = delete;
 
-  // Makes room for `most` elements; called once, before Add.
+  // Makes room for `most` elements. It must be called once, before Add.
   void Reserve(std::size_t most) {
     if (most > N) data_ = new T[most];
   }
   T& Add(const T& element) { return Add() = element; }
-  // One that is to be set.
+  // Appends an element, which the caller must set.
   T& Add() { return data_[size_++]; }
   void Clear() { size_ = 0; }
 
@@ -41,7 +42,7 @@ class SmallArray {
  private:
   std::size_t size_ = 0;
   T* data_ = inside_;
-  T inside_[N];  // not set before Add: elements may be large
+  T inside_[N];  // uninitialized before Add: elements may be large
 };
 
 }  // namespace kdl::runtime

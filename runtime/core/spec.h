@@ -1,4 +1,4 @@
-// Device specs as the runtime takes them (kdl/device_spec.hpp); several are separated by commas.
+// Parses device specs (kdl/device_spec.hpp) for the runtime. Commas separate several specs.
 #pragma once
 
 #include "core/error.h"
@@ -6,10 +6,10 @@
 
 namespace kdl::runtime {
 
-// The kind of a plugin's devices is `plugin:PATH` here, and no path is apart from it.
+// In the result, a plugin's kind is `plugin:PATH`, and the path is not stored separately.
 Error ParseDeviceSpec(std::string_view text, DeviceSpec* spec);
 
-// The shortest spelling; options sorted, so that equal devices have equal text.
+// Returns the shortest spelling with sorted options, so that equal devices have equal texts.
 std::string CanonicalSpec(DeviceSpec spec);
 
 }  // namespace kdl::runtime

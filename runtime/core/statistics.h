@@ -1,4 +1,4 @@
-// Counts that tests and reports compare: what each device did, and what moved why.
+// Counts that tests and reports compare: what each device did, and what was moved for which reason.
 #pragma once
 
 #include <atomic>
@@ -11,14 +11,14 @@
 
 namespace kdl::runtime {
 
-// Of one device.
+// The counters of one device.
 class DeviceCounters {
  public:
-  // With the scheduler's mutex held, so without a bus lock.
+  // Called with the scheduler's mutex held, so it needs no bus lock.
   void CountLaunch() {
     launches_.store(launches_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
-  // One that went past the scheduler.
+  // Counts a launch that bypassed the scheduler.
   void CountCall() { calls_.fetch_add(1, std::memory_order_relaxed); }
   void CountFill() { ++fills_; }
   void CountCopy(std::int64_t bytes) {
@@ -42,12 +42,13 @@ class DeviceCounters {
   std::atomic<std::int64_t> bytes_peak_{0};
 };
 
-// Of one context. Entries are few (one a cause and pair of devices), so a walk finds them.
+// The transfers of one context. There are few entries, one for each cause and pair of devices, so a linear
+// search is fast enough.
 class TransferLog {
  public:
   void Add(const char* cause, const char* from, const char* to, const char* tensor,
            std::int64_t bytes);
-  // Stores at most `capacity` and gives how many there are.
+  // Stores at most `capacity` transfers and returns how many there are.
   std::int64_t Read(kdl_transfer* transfers, std::int64_t capacity) const;
 
  private:
@@ -58,7 +59,8 @@ class TransferLog {
   };
 
   mutable std::mutex mutex_;
-  // In an order that no race decides; never moved: callers hold pointers to the strings.
+  // In an order that does not depend on timing. Entries never move, because callers have pointers to their
+  // strings.
   std::list<Entry> entries_;
 };
 

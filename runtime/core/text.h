@@ -1,4 +1,4 @@
-// Small text helpers; the runtime depends on nothing but the standard library.
+// Small text helpers. The runtime depends only on the standard library.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ inline std::string Piece(std::uint64_t number) { return std::to_string(number); 
 inline std::string Piece(std::int32_t number) { return std::to_string(number); }
 inline std::string Piece(std::uint32_t number) { return std::to_string(number); }
 
-// The pieces, texts and integers, one after the other.
+// Concatenates texts and integers.
 template <class... Pieces>
 std::string Concat(const Pieces&... pieces) {
   std::string text;
@@ -22,16 +22,16 @@ std::string Concat(const Pieces&... pieces) {
   return text;
 }
 
-// The parts between separators, blanks around each removed; "" gives no part.
+// Returns the parts between separators, without surrounding blanks; "" has no parts.
 std::vector<std::string_view> Split(std::string_view text, char separator);
 
-// "a", "a and b", "a, b and c".
+// Returns "a", "a and b" or "a, b and c".
 std::string JoinWords(const std::vector<std::string>& words);
 
-// The known word that is most like `word`, or "" where none is near enough to be meant.
+// Returns the known word most similar to `word`, or "" if none is similar enough.
 std::string_view NearestWord(std::string_view word, const std::vector<std::string>& known);
 
-// All of `text` as a decimal integer; false where it is none or does not fit.
+// Parses all of `text` as a decimal integer. Returns false if it is not one or does not fit.
 bool ParseInteger(std::string_view text, std::int64_t* value);
 
 }  // namespace kdl::runtime

@@ -19,7 +19,7 @@ Event::Event(Ref<Timeline> timeline, std::uint64_t value, Caller& caller)
 
 Event::~Event() = default;
 
-// Later values are mostly given later: the place is looked for from the end.
+// Values are mostly enqueued in ascending order, so the search starts at the end.
 void Timeline::Link(PendingWait* wait) {
   PendingWait* before = last_wait_;
   while (before != nullptr && before->value > wait->value) before = before->before;

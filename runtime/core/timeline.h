@@ -1,4 +1,4 @@
-// Points in time: timelines and events on them.
+// Timelines, and events as points on them.
 #pragma once
 
 #include <algorithm>
@@ -19,13 +19,13 @@ class Queue;
 class Scheduler;
 class Timeline;
 
-// That an operation waits for a point; in the timeline's list as long as it does, so that nothing has to
-// be allocated when the point is reached.
+// An operation's wait for a point. It is in the timeline's list meanwhile, so reaching the point needs no
+// allocation.
 struct PendingWait {
   Operation* operation = nullptr;
   Timeline* timeline = nullptr;  // null: not in a list
   std::uint64_t value = 0;
-  bool is_devices = false;  // the device waits: only a failure matters here
+  bool is_devices = false;  // the device waits; only a failure matters here
   PendingWait* before = nullptr;
   PendingWait* after = nullptr;
 };
@@ -33,7 +33,7 @@ struct PendingWait {
 // A counter that only rises.
 class Timeline : public Counted {
  public:
-  // `id`: of the scheduler's timelines, from 1.
+  // `id` is unique among the scheduler's timelines, starting at 1.
   Timeline(std::shared_ptr<Scheduler> scheduler, std::uint64_t id, std::uint64_t value);
   ~Timeline() override;
 
@@ -50,7 +50,7 @@ class Timeline : public Counted {
 
   void Link(PendingWait* wait);
   void Unlink(PendingWait* wait);
-  // So that as many operations can fail without any memory.
+  // Reserves memory, so that so many operations can fail without an allocation.
   void ReserveFailures(std::size_t operations) {
     const std::size_t needed = failed_.size() + operations;
     if (failed_.capacity() < needed) failed_.reserve(std::max(needed, 2 * failed_.capacity()));
@@ -59,13 +59,13 @@ class Timeline : public Counted {
   std::shared_ptr<Scheduler> scheduler_;
   std::uint64_t id_;
   std::uint64_t value_;
-  Queue* queue_ = nullptr;  // whose timeline it is; null: the caller's, or the queue is gone
-  Clock clock_;             // of the last operation started, where it is a queue's
+  Queue* queue_ = nullptr;  // null: the caller's timeline, or the queue is gone
+  Clock clock_;             // for a queue: the clock of the last operation started
   std::map<std::uint64_t, Clock>
-      signals_;                        // what was known at each signal, where it is the caller's
+      signals_;                        // for the caller's timeline: what was known at each signal
   std::vector<FailedSpan> failed_;     // at or below value_, ascending
-  FailurePtr broken_;                  // everything above value_ has failed
-  PendingWait* first_wait_ = nullptr;  // ascending
+  FailurePtr broken_;                  // if set, everything above value_ has failed
+  PendingWait* first_wait_ = nullptr;  // ascending by value
   PendingWait* last_wait_ = nullptr;
 };
 
@@ -73,7 +73,7 @@ class Timeline : public Counted {
 class Event : public Counted {
  public:
   Event(Ref<Timeline> timeline, std::uint64_t value);
-  // Of an operation that the caller gives.
+  // The event of an operation of a caller.
   Event(Ref<Timeline> timeline, std::uint64_t value, Caller& caller);
   ~Event() override;
 
@@ -86,7 +86,7 @@ class Event : public Counted {
   Ref<Timeline> timeline_;
   std::uint64_t value_;
   Ref<Caller> caller_;
-  std::shared_ptr<ClockCell> cell_;  // the operation's, where orders are checked
+  std::shared_ptr<ClockCell> cell_;  // the operation's, if orders are checked
 };
 
 }  // namespace kdl::runtime

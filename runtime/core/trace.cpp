@@ -38,13 +38,13 @@ std::unique_ptr<Trace> Trace::FromEnvironment() {
 }
 
 void Trace::Add(Span span) {
-  // Enough for minutes of work; a service that runs for days keeps its first ones.
+  // Enough for minutes of work. A service that runs for days keeps the oldest spans.
   constexpr std::size_t kMost = 1'000'000;
   const std::lock_guard lock(mutex_);
   if (spans_.size() < kMost) spans_.push_back(std::move(span));
 }
 
-// A file that cannot be written is no reason to fail: the program has ended well.
+// Ignores a file that cannot be written, because the program itself has succeeded.
 Trace::~Trace() {
   std::ofstream file(path_);
   file.imbue(std::locale::classic());

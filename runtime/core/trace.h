@@ -1,4 +1,5 @@
-// What ran when, as a file for Chrome's or Perfetto's viewer: a row a queue, a row a core.
+// Records what ran when, as a file for the viewers of Chrome and Perfetto, with a row for each queue and each
+// core.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +11,13 @@
 
 namespace kdl::runtime {
 
-// A point in time for spans, in nanoseconds.
+// Returns the current time for spans, in nanoseconds.
 std::int64_t TraceNow();
 
-// Of one context; written when it goes.
+// The trace of one context, written when it is destroyed.
 class Trace {
  public:
-  // Null where the environment names no file in KDL_TRACE.
+  // Returns null unless the environment variable KDL_TRACE names a file.
   static std::unique_ptr<Trace> FromEnvironment();
   ~Trace();
   Trace(const Trace&) = delete;
@@ -27,9 +28,9 @@ class Trace {
     std::string name;  // "launch of 'matmul'"
     std::int64_t begin_ns = 0;
     std::int64_t end_ns = 0;
-    std::int64_t bytes = 0;  // that it moved
+    std::int64_t bytes = 0;  // the bytes that it copied
   };
-  // From any thread.
+  // May be called from any thread.
   void Add(Span span);
 
  private:

@@ -32,7 +32,7 @@ std::string PlaceText(const kdl_location& location) {
   return Concat(location.file, ":", location.line, ":", location.column);
 }
 
-// What each stage waits for that cannot go on.
+// Lists the stages that cannot continue, and what each waits for.
 std::string WaitsText(const kdl_variant& variant, const kdl_trap& trap) {
   std::string text;
   for (const std::int32_t wait : trap.waits) {
@@ -43,7 +43,7 @@ std::string WaitsText(const kdl_variant& variant, const kdl_trap& trap) {
   return text;
 }
 
-// The text with the trap's numbers in the place of {index} and {bound}, each of which it has at most once.
+// Replaces {index} and {bound}, each of which occurs at most once, with the trap's numbers.
 std::string MessageText(std::string text, const kdl_trap& trap) {
   const std::pair<std::string_view, std::int64_t> numbers[] = {{"{index}", trap.index},
                                                                {"{bound}", trap.bound}};
@@ -81,7 +81,7 @@ Number Load(const char* at) {
   return number;
 }
 
-// The shortest text that reads back as the same number.
+// Returns the shortest text that reads back as the same number.
 template <class Number>
 std::string Shortest(Number number) {
   if (number != number) return "nan";  // whatever its sign
@@ -90,7 +90,8 @@ std::string Shortest(Number number) {
   return std::string(text, result.ptr);
 }
 
-// As `kernelc run` shows outputs: up to so many elements are shown, of more the first few in a row.
+// The limits of `kernelc run` for showing outputs: all elements up to kMostShown, else the first kFirstShown
+// of a row.
 constexpr std::int64_t kMostShown = 64;
 constexpr std::int64_t kFirstShown = 8;
 
@@ -207,7 +208,7 @@ void LaunchHost::Print(kdl_core* core, std::int32_t location, std::int32_t count
   try {
     error = self->sink_.Write(FormatPrint(self->variant_->locations[location].text, values, count) +
                               "\n");
-  } catch (const std::bad_alloc&) {  // which may not go through a kernel
+  } catch (const std::bad_alloc&) {  // must not pass through a kernel
     error = ENOMEM;
   }
   int none = 0;
@@ -218,7 +219,7 @@ Error LaunchHost::CheckPrinted() const {
   const int error = print_error_;
   if (error == 0) return nullptr;
   if (error == ENOMEM) return OutOfMemory();
-  // Nothing here throws: devices call it by way of their completions.
+  // Must not throw, because devices call it in their completions.
   char message[200];
   std::snprintf(message, sizeof message,
                 "a kernel prints to standard output, which cannot be written: %s",

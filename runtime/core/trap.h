@@ -1,4 +1,4 @@
-// What kernels say while they run: traps and prints, in words.
+// Messages from running kernels: traps and prints as text.
 #pragma once
 
 #include <atomic>
@@ -10,14 +10,14 @@
 
 namespace kdl::runtime {
 
-// "file.kdl:12:9: error: index 64 is outside dimension 0 of size 64 in 'x[i + 1]'".
+// Returns a message such as "file.kdl:12:9: error: index 64 is outside dimension 0 of size 64 in 'x[i + 1]'".
 std::string TrapMessage(const kdl_kernel& kernel, const kdl_variant& variant, const kdl_trap& trap);
 
-// Where the prints of a context go.
+// The destination of a context's prints.
 class PrintSink {
  public:
   void Redirect(kdl_write_fn write, void* user);
-  // 0, or the system's error: what it could not write is lost.
+  // Returns 0, or the system's error if some output was lost.
   int Write(const std::string& text);
 
  private:
@@ -26,7 +26,7 @@ class PrintSink {
   void* user_ = nullptr;
 };
 
-// The host callbacks of one launch. Stays where it is while the launch runs.
+// The host callbacks of one launch. It must not move while the launch runs.
 class LaunchHost {
  public:
   explicit LaunchHost(PrintSink& sink);
@@ -34,9 +34,9 @@ class LaunchHost {
   LaunchHost& operator=(const LaunchHost&) = delete;
 
   const kdl_host& host() const { return host_; }
-  // Whose locations prints name; before the launch runs.
+  // Sets the variant, for the locations of prints, before the launch runs.
   void SetVariant(const kdl_variant& variant) { variant_ = &variant; }
-  // Once the launch has run: an error where something that it prints is lost.
+  // Called after the launch has run. Returns an error if some of its output was lost.
   Error CheckPrinted() const;
 
  private:
@@ -46,11 +46,11 @@ class LaunchHost {
   PrintSink& sink_;
   const kdl_variant* variant_ = nullptr;
   kdl_host host_;
-  std::atomic<int> print_error_ = 0;  // the system's, of the first print that failed
+  std::atomic<int> print_error_ = 0;  // the error of the first print that failed
 };
 
-// `format` with each `{}` replaced by the next value; a tensor prints as nested brackets, a long one as its
-// first elements. `{{` and `}}` print as braces.
+// Returns `format` with each `{}` replaced by the next value. Tensors print as nested brackets, long ones
+// abbreviated to their first elements. `{{` and `}}` print as braces.
 std::string FormatPrint(std::string_view format, const kdl_tensor* values, std::int32_t count);
 
 }  // namespace kdl::runtime

@@ -1,4 +1,4 @@
-// Geometry of tensor views: bytes, ranges, overlap, and the regions that copies and fills walk.
+// Geometry of tensor views: bytes, ranges, overlap, and the regions of copies and fills.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace kdl::runtime {
 
 inline std::int64_t ElementBytes(const kdl_tensor& view) { return view.element_bits / 8; }
 
-// Looked at several times for each tensor of a launch.
+// Inline, because it is called several times for each tensor of a launch.
 inline bool IsEmpty(const kdl_tensor& view) {
   for (std::int32_t d = 0; d < view.rank; ++d) {
     if (view.size[d] == 0) return true;
@@ -18,7 +18,8 @@ inline bool IsEmpty(const kdl_tensor& view) {
   return false;
 }
 
-// The bytes that a view touches, from its address: [0, bytes). 0 where it has no element.
+// Returns the size of the range of bytes that a view touches, starting at its address; 0 if it has no
+// elements.
 inline std::int64_t SpanBytes(const kdl_tensor& view) {
   if (IsEmpty(view)) return 0;
   std::int64_t last = 0;
@@ -26,33 +27,34 @@ inline std::int64_t SpanBytes(const kdl_tensor& view) {
   return (last + 1) * ElementBytes(view);
 }
 
-// "f32[3, 4]", "f32[]" for rank 0, "f32 of rank 9" for a rank that no tensor has.
+// Returns a view's type, such as "f32[3, 4]", "f32[]" for rank 0, or "f32 of rank 9" for an invalid rank.
 std::string Describe(const kdl_tensor& view);
 
-// Checks rank, element, layout, sizes, strides (0 or more) and that the bytes fit in 63 bits.
-// Messages start with `what`. Gives the view's SpanBytes where `bytes` is not null.
+// Checks rank, element, layout, sizes, strides (0 or more), and that the bytes fit in 63 bits. Messages start
+// with `what`. Stores the view's SpanBytes unless `bytes` is null.
 Error CheckView(const kdl_tensor& view, std::string_view what, std::int64_t* bytes = nullptr);
 
-// Checks that a view of elements, which CheckView has passed, lies at an address that they can have.
+// Checks that the address of a view, which must have passed CheckView, is valid for its elements.
 Error CheckAddress(const kdl_tensor& view, std::string_view what);
 
-// Fills a view with row-major strides; fails where the rank or a size is none, or the bytes overflow.
+// Fills in a view with row-major strides. Fails if the rank or a size is invalid, or the number of bytes
+// overflows.
 Error MakeView(std::uint8_t element, std::int32_t rank, const std::int64_t* sizes,
                std::string_view what, kdl_tensor* view);
 
-// Whether some byte belongs to an element of both. Both are checked views of one address space.
-// Exact but for shapes that defeat a bounded search, which count as overlapping.
+// Whether elements of the two share a byte. Both must be checked views of the same address space. The result
+// is exact, except that shapes for which the bounded search gives up count as overlapping.
 bool Overlap(const kdl_tensor& a, const kdl_tensor& b);
 
-// Whether two different indices are the same element.
+// Whether two different indices reach the same element.
 bool OverlapsItself(const kdl_tensor& view);
 
-// The runs of a copy between two views of one shape that have elements; the offsets are those of
-// the views' first elements in their buffers.
+// Returns the runs of a copy between two views of the same shape, which must have elements. The offsets are
+// those of the views' first elements in their buffers.
 kdl_region RegionOf(const kdl_tensor& to, std::int64_t to_offset, const kdl_tensor& from,
                     std::int64_t from_offset);
 
-// The same region with `from` (or `to`) replaced by memory that holds the runs one after the
+// Returns the same region with `from` (or `to`) replaced by memory that contains the runs one after the
 // other.
 kdl_region WithDenseFrom(const kdl_region& region);
 kdl_region WithDenseTo(const kdl_region& region);
@@ -80,7 +82,7 @@ void ForEachRun(const kdl_region& region, Run run) {
   }
 }
 
-// Copies and fills in this process's memory.
+// Copies and fills within this process's memory.
 void CopyRegion(void* to, const void* from, const kdl_region& region);
 void FillRegion(void* to, const kdl_region& region, std::uint64_t pattern,
                 std::int32_t pattern_bytes);

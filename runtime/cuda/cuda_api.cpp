@@ -24,10 +24,10 @@ Error Api::Load(Api* api) {
   const Status status = api->Init(0);
   if (status == kSuccess) return nullptr;
   return Fail(KDL_ERROR_NOT_FOUND, "there is no CUDA here: ", kDriver, " says ",
-              api->NameOf(status));
+              api->StatusName(status));
 }
 
-std::string Api::NameOf(Status status) const {
+std::string Api::StatusName(Status status) const {
   const char* name = nullptr;
   const char* text = nullptr;
   if (GetErrorName(status, &name) != kSuccess || GetErrorString(status, &text) != kSuccess)

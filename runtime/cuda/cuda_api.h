@@ -1,5 +1,6 @@
-// What this device needs of CUDA's driver, in the driver's own terms, found in its library when the first device is opened:
-// programs neither build nor link against CUDA, and run where there is none.
+// The parts of CUDA's driver API that this device uses, with the driver's own names. They are looked up in
+// the driver's library when the first device is opened, so programs neither build nor link against CUDA, and
+// run on machines without it.
 #pragma once
 
 #include <cstddef>
@@ -54,17 +55,17 @@ inline constexpr unsigned kNoTiming = 2;     // CU_EVENT_DISABLE_TIMING
 inline constexpr int kErrorLog = 5;          // CU_JIT_ERROR_LOG_BUFFER
 inline constexpr int kErrorLogBytes = 6;
 
-// CUmemPoolProps, of memory of a device.
+// CUmemPoolProps for device memory.
 struct PoolProperties {
   int kind = 1;     // CU_MEM_ALLOCATION_TYPE_PINNED
-  int handles = 0;  // for no other process
+  int handles = 0;  // not shared with other processes
   int place = 1;    // CU_MEM_LOCATION_TYPE_DEVICE
   int device = 0;
   void* security = nullptr;
   unsigned char reserved[64] = {};
 };
 
-// CUDA_MEMCPY2D, each side with memory of the host's or of the device's.
+// CUDA_MEMCPY2D; each side is host memory or device memory.
 inline constexpr int kHostMemory = 1;
 inline constexpr int kDeviceMemory = 2;
 struct Side {
@@ -105,7 +106,7 @@ struct CopyPeer {
   std::size_t planes = 0;
 };
 
-// Name, result's parameters: the driver's `cuMemAlloc_v2` is Api::MemAlloc_v2. All give a status.
+// Name and parameters; the driver's `cuMemAlloc_v2` is Api::MemAlloc_v2. All return a status.
 #define KDL_CU_FUNCTIONS(X)                                                                 \
   X(Init, (unsigned))                                                                       \
   X(DeviceGetCount, (int*))                                                                 \
@@ -149,7 +150,7 @@ struct CopyPeer {
   X(GetErrorName, (Status, const char**))                                                   \
   X(GetErrorString, (Status, const char**))
 
-// Those that only some drivers have; null in others.
+// Functions that only some drivers have; null in the others.
 #define KDL_CU_LATE_FUNCTIONS(X)                                                   \
   X(EventElapsedTime, (float*, EventId, EventId))                                  \
   X(MemPoolCreate, (PoolId*, const PoolProperties*))                               \
@@ -169,10 +170,10 @@ struct Api {
 #undef KDL_CU_MEMBER
   Library library;
 
-  // Refuses where there is no driver on this machine, or one that drives nothing.
+  // Fails if this machine has no driver, or the driver finds no device.
   static Error Load(Api* api);
-  // "CUDA_ERROR_OUT_OF_MEMORY (2), out of memory".
-  std::string NameOf(Status status) const;
+  // Returns "CUDA_ERROR_OUT_OF_MEMORY (2), out of memory".
+  std::string StatusName(Status status) const;
 };
 
 }  // namespace kdl::runtime::cu

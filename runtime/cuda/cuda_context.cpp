@@ -46,21 +46,22 @@ std::int64_t CudaDevice::TotalBytes() const {
   return static_cast<std::int64_t>(bytes);
 }
 
-// Memory was touched that is not the kernel's, or the GPU is gone.
+// Whether the status means that the context is lost: an invalid memory access, for example, or a GPU that is
+// gone.
 bool IsLost(cu::Status status) {
   constexpr cu::Status kLost[] = {
       46,                  // CUDA_ERROR_DEVICE_UNAVAILABLE
       214,                 // CUDA_ERROR_ECC_UNCORRECTABLE
-      700, 702, 709, 710,  // of an address, of time, the context is destroyed, an assertion
+      700, 702, 709, 710,  // illegal address, timeout, context destroyed, assertion
       714, 715, 716, 717,
-      718, 719};  // of the stack, an instruction, alignment, a space, a counter, others
+      718, 719};  // stack, instruction, alignment, address space, program counter, others
   return std::find(std::begin(kLost), std::end(kLost), status) != std::end(kLost);
 }
 
 Error CudaDevice::Failed(std::string_view what, cu::Status status) const {
-  if (IsLost(status)) return lost.Lose(Concat("CUDA: ", what, " failed: ", api.NameOf(status)));
+  if (IsLost(status)) return lost.Lose(Concat("CUDA: ", what, " failed: ", api.StatusName(status)));
   const kdl_code code = status == cu::kOutOfMemory ? KDL_ERROR_OUT_OF_MEMORY : KDL_ERROR_DEVICE;
-  return Fail(code, "CUDA: ", what, " failed: ", api.NameOf(status));
+  return Fail(code, "CUDA: ", what, " failed: ", api.StatusName(status));
 }
 
 }  // namespace kdl::runtime

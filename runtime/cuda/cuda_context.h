@@ -1,4 +1,4 @@
-// A device that is open: the driver's primary context of it, its memory and streams, and what an operation works with.
+// An open device: its primary context, its memory and streams, and the environment of one operation.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ struct CudaDevice {
   std::unique_ptr<CudaStreams> streams;
   std::unique_ptr<CudaMemory> memory;
   std::string name;
-  std::string arch;  // of the code that it runs, the best first
+  std::string arch;  // the levels whose code it runs, the best first
   std::string level;
-  MemoryPool pool;  // of launches
+  MemoryPool pool;  // memory for launches
   mutable LostDevice lost;
   KernelClock clock;
 
@@ -33,28 +33,30 @@ struct CudaDevice {
   CudaDevice(const CudaDevice&) = delete;
   CudaDevice& operator=(const CudaDevice&) = delete;
 
-  static CudaDevice& Of(void* device) { return *static_cast<CudaDevice*>(device); }
+  static CudaDevice& FromHandle(void* device) { return *static_cast<CudaDevice*>(device); }
 
-  // Memory; where there is none left, what launches have given back goes first. The context is the thread's.
+  // Allocates memory. If memory is short, it first frees what launches have released. The context must be
+  // current.
   cu::Status Take(std::int64_t bytes, void** taken);
-  // 0: the driver knows no such thing.
+  // Returns 0 if the driver does not know the attribute.
   int Attribute(int what) const;
   std::int64_t TotalBytes() const;
-  // The error of a call that gave `status`; where nothing that follows can succeed, the device is lost.
+  // Returns the error for a call that returned `status`. If no later call can succeed, marks the device as
+  // lost.
   Error Failed(std::string_view what, cu::Status status) const;
 
  private:
-  // The context is the thread's. False: nothing was there.
+  // Frees the pool's memory. The context must be current. Returns false if there was none.
   bool EmptyPool();
 };
 
-// What the driver says, too, of all that follows in its context.
+// Whether the driver will return this status for all later calls in the context.
 bool IsLost(cu::Status status);
 
-// Memory by its address, which is the handle, too.
+// Returns the address of memory, which is also its handle.
 inline cu::Address AddressOf(const void* memory) { return reinterpret_cast<cu::Address>(memory); }
 
-// What an operation works with: the context, and a stream, which has ended everything when this goes.
+// The environment of one operation: the current context, and a stream. The destructor waits for the stream.
 class CudaWork {
  public:
   explicit CudaWork(CudaDevice& cuda) : cuda_(cuda), current_(cuda.api, cuda.context) {
@@ -72,12 +74,13 @@ class CudaWork {
 
   cu::Status status() const { return status_; }
   cu::StreamId stream() const { return stream_->id; }
-  // One side, or none, is the host's, of which what is read from it has been taken when this returns.
+  // Copies to, from or within the device; at most one side is host memory. Data read from host memory has
+  // been copied when this returns.
   cu::Status Copy(const cu::Copy2D& copy) const {
     const bool is_inside = copy.from.kind == cu::kDeviceMemory && copy.to.kind == cu::kDeviceMemory;
     return is_inside ? CopyRectangle(cuda_.api, copy, stream()) : stream_->staging.Copy(copy);
   }
-  // All has ended, and what has been read is there.
+  // Waits until everything has ended and data read has arrived.
   cu::Status Wait() const { return stream_->staging.Finish(); }
 
  private:

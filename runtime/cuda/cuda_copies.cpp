@@ -10,7 +10,7 @@ namespace kdl::runtime {
 namespace {
 
 kdl_error* Allocate(void* device, std::int64_t bytes, const char*, kdl_memory* memory) {
-  CudaDevice& cuda = CudaDevice::Of(device);
+  CudaDevice& cuda = CudaDevice::FromHandle(device);
   if (Error lost = cuda.lost.Told()) return lost.release();
   const CurrentContext current(cuda.api, cuda.context);
   void* address = nullptr;
@@ -24,15 +24,15 @@ kdl_error* Allocate(void* device, std::int64_t bytes, const char*, kdl_memory* m
 }
 
 void Release(void* device, kdl_memory memory) {
-  CudaDevice& cuda = CudaDevice::Of(device);
+  CudaDevice& cuda = CudaDevice::FromHandle(device);
   const CurrentContext current(cuda.api, cuda.context);
   cuda.memory->Release(AddressOf(memory.address));
 }
 
-// Runs `enqueue`, waits, and completes.
+// Calls `enqueue`, waits for the stream, and completes the operation.
 template <class Enqueue>
 void Move(void* device, std::string_view what, kdl_completion done, const Enqueue& enqueue) {
-  CudaDevice& cuda = CudaDevice::Of(device);
+  CudaDevice& cuda = CudaDevice::FromHandle(device);
   Error error = cuda.lost.Told();
   if (error == nullptr) {
     CudaWork work(cuda);
@@ -69,11 +69,12 @@ void Copy(void* device, kdl_memory to, kdl_memory from, const kdl_region* region
                  done);
 }
 
-// Between two GPUs, by what lies between them; where that is only the host, the driver goes through its memory.
+// Copies directly between two GPUs. If they are only connected through the host, the driver copies through
+// host memory.
 void CopyFrom(void* device, kdl_memory to, void* peer, kdl_memory from, const kdl_region* region,
               kdl_completion done) {
-  const cu::ContextId own = CudaDevice::Of(device).context;
-  const cu::ContextId other = CudaDevice::Of(peer).context;
+  const cu::ContextId own = CudaDevice::FromHandle(device).context;
+  const cu::ContextId other = CudaDevice::FromHandle(peer).context;
   Move(device, "copying from another GPU", done, [&](const cu::Api& api, const CudaWork& work) {
     return ForEachRectangle(*region, cu::kSuccess, [&](const Rectangle& part) {
       const cu::Address target = AddressOf(to.address) + part.to;
@@ -91,14 +92,14 @@ void CopyFrom(void* device, kdl_memory to, void* peer, kdl_memory from, const kd
   });
 }
 
-// `count` patterns of `bytes` from `to` on.
+// Writes `count` patterns of `bytes` each, starting at `to`.
 cu::Status FillRun(const cu::Api& api, cu::Address to, std::uint64_t pattern, std::int32_t bytes,
                    std::size_t count, cu::StreamId stream) {
   const auto low = static_cast<unsigned>(pattern);
   if (bytes == 1) return api.MemsetD8Async(to, static_cast<unsigned char>(low), count, stream);
   if (bytes == 2) return api.MemsetD16Async(to, static_cast<unsigned short>(low), count, stream);
   if (bytes == 4) return api.MemsetD32Async(to, low, count, stream);
-  // Two columns of words.
+  // An 8-byte pattern is written as two columns of 4-byte words.
   const auto high = static_cast<unsigned>(pattern >> 32);
   const cu::Status status = api.MemsetD2D32Async(to, 8, low, 1, count, stream);
   return status == cu::kSuccess ? api.MemsetD2D32Async(to + 4, 8, high, 1, count, stream) : status;

@@ -11,7 +11,8 @@
 #include "host/host_device.h"
 #include "kdl/device_keys.h"
 
-// The primary context of a device. An operation runs on a stream of its own when the runtime says that it may, and is waited for.
+// A device is used through its primary context. The runtime starts an operation when it is ready; the
+// operation gets a stream of its own and is waited for.
 
 namespace kdl::runtime {
 
@@ -58,7 +59,7 @@ kdl_error* Open(void*, std::int64_t ordinal, const kdl_option* options, std::int
 void Close(void* device) { delete static_cast<CudaDevice*>(device); }
 
 std::int64_t Counts(void* device, kdl_count* counts, std::int64_t capacity) {
-  if (capacity > 0) *counts = {KDL_COUNT_KERNEL_TIME, CudaDevice::Of(device).clock.Ask()};
+  if (capacity > 0) *counts = {KDL_COUNT_KERNEL_TIME, CudaDevice::FromHandle(device).clock.Ask()};
   return 1;
 }
 

@@ -1,4 +1,4 @@
-// NVIDIA's GPUs: the driver compiles the kernels' PTX when an image is first used.
+// NVIDIA GPUs. The driver compiles the kernels' PTX when an image is first used.
 #pragma once
 
 #include "kdl/device_plugin.h"

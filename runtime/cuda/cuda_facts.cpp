@@ -6,7 +6,8 @@
 
 namespace kdl::runtime {
 
-// Code for a level of machines runs on later ones, too; what ends in `a` on that one alone.
+// Code for one level also runs on later machines, but code for a level that ends in `a` only runs on that
+// level.
 std::string CudaArchsOf(int level) {
   struct Row {
     const char* arch;
@@ -23,9 +24,9 @@ std::string CudaArchsOf(int level) {
 }
 
 void CudaFacts(void* device, kdl_device_facts* facts) {
-  const CudaDevice& cuda = CudaDevice::Of(device);
+  const CudaDevice& cuda = CudaDevice::FromHandle(device);
   constexpr std::int64_t kCoresAtOnce =
-      8;  // of a multiprocessor: while some wait for memory, others run
+      8;  // per multiprocessor, so that others run while some wait for memory
   *facts = {.size = sizeof *facts,
             .version = KDL_PLUGIN_VERSION,
             .cores = std::max(cuda.Attribute(cu::kMultiprocessors), 1) * kCoresAtOnce,
@@ -60,7 +61,7 @@ std::int64_t CudaProperties(void* device, kdl_property* properties, std::int64_t
       {"bytes of second-level cache", cu::kSecondLevelBytes},
       {"bytes of constants", cu::kConstantBytes},
       {"pools of memory", cu::kHasPools}};
-  const CudaDevice& cuda = CudaDevice::Of(device);
+  const CudaDevice& cuda = CudaDevice::FromHandle(device);
   std::vector<kdl_property> all = {{"name", cuda.name.c_str(), 0},
                                    {"level", cuda.level.c_str(), 0}};
   for (const Row& row : kRows) all.push_back({row.name, nullptr, cuda.Attribute(row.attribute)});

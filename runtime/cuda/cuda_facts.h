@@ -1,4 +1,4 @@
-// What a device is: for whoever launches on it, and for people.
+// The properties of a device, for those who launch on it and for people.
 #pragma once
 
 #include "cuda/cuda_context.h"
@@ -6,7 +6,8 @@
 
 namespace kdl::runtime {
 
-// Of the code that machines of a level run, `10 * major + minor`, the best first; empty: none is made for them.
+// Returns the code levels that a machine of level `10 * major + minor` runs, the best first; empty if there
+// are none.
 std::string CudaArchsOf(int level);
 void CudaFacts(void* device, kdl_device_facts* facts);
 std::int64_t CudaProperties(void* device, kdl_property* properties, std::int64_t capacity);

@@ -19,13 +19,13 @@ Error MakeModule(CudaDevice& cuda, const kdl_image& image, std::unique_ptr<CudaM
   if (IsLost(status)) return cuda.Failed(Concat("loading module ", image.module), status);
   if (status != cu::kSuccess) {
     return Fail(KDL_ERROR_DEVICE, "the driver of ", cuda.name, " refuses the kernels of module '",
-                image.module, "': ", cuda.api.NameOf(status), "\n", log.c_str());
+                image.module, "': ", cuda.api.StatusName(status), "\n", log.c_str());
   }
   *loaded = std::move(module);
   return nullptr;
 }
 
-// What the text says of the kernel's launches (workgroup_abi.h), where it does.
+// Reads what the text says about the kernel's launches (workgroup_abi.h), if it says anything.
 Error ReadNeeds(CudaDevice& cuda, const CudaWork& work, cu::ModuleId module, const char* name,
                 std::vector<std::int64_t>* needs) {
   cu::Address address = 0;
@@ -44,7 +44,7 @@ Error ReadNeeds(CudaDevice& cuda, const CudaWork& work, cu::ModuleId module, con
              : cuda.Failed(Concat("reading what kernel ", name, " needs"), status);
 }
 
-// Asks for more near memory than every kernel has.
+// Requests more workgroup memory than a kernel has by default.
 Error ReserveWorkgroupMemory(CudaDevice& cuda, const char* name, const CudaKernel& kernel) {
   const int most = cuda.Attribute(cu::kMostWorkgroup);
   if (kernel.workgroup_bytes > most) {
@@ -60,14 +60,14 @@ Error MakeKernel(CudaDevice& cuda, const CudaWork& work, cu::ModuleId module, co
                  CudaKernel* kernel) {
   cu::Status status = cuda.api.ModuleGetFunction(&kernel->function, module, name);
   if (status != cu::kSuccess) return cuda.Failed(Concat("finding kernel ", name), status);
-  // A kernel says its team's size as the most threads that a block of it has.
+  // The kernel's workgroup size is declared as the maximum number of threads of a block.
   status = cuda.api.FuncGetAttribute(&kernel->threads, cu::kMostThreads, kernel->function);
   if (status != cu::kSuccess) return cuda.Failed("asking for a kernel's size", status);
   std::vector<std::int64_t> needs;
   KDL_RETURN_IF_ERROR(ReadNeeds(cuda, work, module, name, &needs));
   if (needs.empty()) return nullptr;
   kernel->workgroup_bytes = needs[0];
-  constexpr std::size_t kNumbers = 5;  // of a map
+  constexpr std::size_t kNumbers = 5;  // for each tensor map
   for (std::size_t at = 2; at + kNumbers <= needs.size(); at += kNumbers)
     kernel->maps.push_back({needs[at], needs[at + 1], needs[at + 2], needs[at + 3], needs[at + 4]});
   return ReserveWorkgroupMemory(cuda, name, *kernel);
@@ -77,13 +77,14 @@ Error MakeKernel(CudaDevice& cuda, const CudaWork& work, cu::ModuleId module, co
 
 kdl_error* LoadCudaModule(void* device, const kdl_image* image, void** module) {
   std::unique_ptr<CudaModule> loaded;
-  if (Error error = MakeModule(CudaDevice::Of(device), *image, &loaded)) return error.release();
+  if (Error error = MakeModule(CudaDevice::FromHandle(device), *image, &loaded))
+    return error.release();
   *module = loaded.release();
   return nullptr;
 }
 
 void UnloadCudaModule(void* device, void* loaded) {
-  CudaDevice& cuda = CudaDevice::Of(device);
+  CudaDevice& cuda = CudaDevice::FromHandle(device);
   const std::unique_ptr<CudaModule> module(static_cast<CudaModule*>(loaded));
   const CurrentContext current(cuda.api, cuda.context);
   cuda.api.ModuleUnload(module->id);

@@ -1,4 +1,4 @@
-// Modules of a device, which its driver makes of the PTX of images, and their kernels.
+// Modules of a device, compiled by its driver from the PTX of images, and their kernels.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace kdl::runtime {
 
 struct CudaKernel {
   cu::FunctionId function = nullptr;
-  std::int64_t workgroup_bytes = 0;  // that a launch brings
-  int threads = 0;                   // of a team
+  std::int64_t workgroup_bytes = 0;  // workgroup memory that a launch requests
+  int threads = 0;                   // threads of a workgroup
   std::vector<MapNeed> maps;
 };
 
@@ -28,7 +28,7 @@ struct CudaModule {
 
 kdl_error* LoadCudaModule(void* device, const kdl_image* image, void** module);
 void UnloadCudaModule(void* device, void* module);
-// Found once, and kept with its module.
+// Looks a kernel up; the result is kept with its module.
 Error FindCudaKernel(CudaDevice& cuda, const CudaWork& work, CudaModule& module, const char* name,
                      const CudaKernel** kernel);
 

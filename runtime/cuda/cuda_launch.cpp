@@ -74,7 +74,7 @@ class Launcher final : public WorkgroupDriver {
     is_running_ = true;
     if (ended_ != nullptr && !is_timing_)
       is_timing_ = cuda_.api.EventRecord(began_, work_.stream()) == cu::kSuccess;
-    // The numbers go by value, and maps.
+    // Passes the numbers by value, followed by the tensor maps.
     std::vector<std::int64_t> all(numbers.begin(), numbers.end());
     all.insert(all.end(), made_.begin(), made_.end());
     std::vector<void*> given = {all.data()};
@@ -90,7 +90,7 @@ class Launcher final : public WorkgroupDriver {
   }
 
  private:
-  // Both, or none.
+  // Creates both events, or none.
   void MakeEvents() {
     if (cuda_.api.EventElapsedTime == nullptr || !cuda_.clock.Wants(request_)) return;
     constexpr unsigned kTimed = 0;
@@ -117,15 +117,15 @@ class Launcher final : public WorkgroupDriver {
   const kdl_launch_request& request_;
   CudaWork work_;
   const CudaKernel* kernel_ = nullptr;
-  bool is_running_ = true;  // perhaps; false: all has ended
+  bool is_running_ = true;  // false: everything has surely ended
   std::vector<TensorMap> maps_;
-  std::vector<std::int64_t> made_;  // of each whether it is a map
-  cu::EventId began_ = nullptr;     // around the kernels of a part, where their time is wanted
+  std::vector<std::int64_t> made_;  // for each map, whether it is valid
+  cu::EventId began_ = nullptr;     // around the kernels of a part, if their time is measured
   cu::EventId ended_ = nullptr;
   bool is_timing_ = false;
 };
 
-Error Run(CudaDevice& cuda, const kdl_launch_request& request) {
+Error RunLaunch(CudaDevice& cuda, const kdl_launch_request& request) {
   KDL_RETURN_IF_ERROR(cuda.lost.Told());
   Launcher launcher(cuda, request);
   KDL_RETURN_IF_ERROR(launcher.Open());
@@ -135,7 +135,7 @@ Error Run(CudaDevice& cuda, const kdl_launch_request& request) {
 }  // namespace
 
 void LaunchCuda(void* device, const kdl_launch_request* request, kdl_completion done) {
-  Error error = Run(CudaDevice::Of(device), *request);
+  Error error = RunLaunch(CudaDevice::FromHandle(device), *request);
   done.call(done.context, error.release());
 }
 

@@ -6,25 +6,26 @@ namespace kdl::runtime {
 
 namespace {
 
-constexpr std::int64_t kAligned = 16;  // addresses, and bytes between neighbours
+constexpr std::int64_t kAligned = 16;  // addresses and strides must be multiples of this, in bytes
 constexpr std::int64_t kMostStride = std::int64_t{1} << 40;
-constexpr std::int64_t kMostSize = (std::int64_t{1} << 31) - 1;  // places in a map are 32 bits wide
+constexpr std::int64_t kMostSize = (std::int64_t{1} << 31) - 1;  // coordinates have 32 bits
 constexpr std::int64_t kMostBox = 256;
 constexpr std::int64_t kMostRank = 5;
 
-// CU_TENSOR_MAP_…: elements by their bytes, whose bits nobody looks at; 128B; 256B.
+// Values of CU_TENSOR_MAP_…: unsigned elements of a given width, as only their bits are copied; 128-byte
+// swizzle; 256-byte promotion.
 constexpr int kSwizzle128 = 3;
 constexpr int kPromotion256 = 3;
 
-// Whether a map can be of the tensor: what it does not take the driver may refuse, or take for something else.
+// Whether the tensor meets the requirements of a map. The driver may refuse others, or misread their values.
 bool Suits(const MapNeed& need, const kdl_tensor& tensor, std::int64_t element_bytes) {
   if (tensor.rank < 2 || tensor.rank > kMostRank || need.rows > kMostBox) return false;
   if (reinterpret_cast<std::uintptr_t>(tensor.data) % kAligned != 0) return false;
   for (std::int32_t d = 0; d < tensor.rank; ++d) {
     if (tensor.size[d] < 1 || tensor.size[d] > kMostSize) return false;
     if (d + 1 == tensor.rank) return tensor.stride[d] == 1;
-    if (tensor.size[d] == 1) continue;  // nobody goes from one place to the next
-    // Neither backwards nor all at one place.
+    if (tensor.size[d] == 1) continue;  // the stride is not used
+    // The stride must be positive.
     const std::int64_t stride = tensor.stride[d];
     if (stride < 1 || stride > kMostStride / element_bytes) return false;
     const std::int64_t bytes = stride * element_bytes;
@@ -38,10 +39,10 @@ bool Suits(const MapNeed& need, const kdl_tensor& tensor, std::int64_t element_b
 bool MakeMap(const cu::Api& api, const MapNeed& need, const kdl_tensor& tensor,
              std::int64_t element_bytes, TensorMap* map) {
   if (api.TensorMapEncodeTiled == nullptr || !Suits(need, tensor, element_bytes)) return false;
-  // The driver counts dimensions from the last one on.
+  // The driver lists dimensions from the innermost outwards.
   const auto rank = static_cast<std::size_t>(tensor.rank);
   std::uint64_t sizes[kMostRank];
-  std::uint64_t strides[kMostRank];  // of all but the first
+  std::uint64_t strides[kMostRank];  // strides of all dimensions but the innermost
   std::uint32_t box[kMostRank];
   std::uint32_t steps[kMostRank];
   for (std::size_t i = 0; i < rank; ++i) {

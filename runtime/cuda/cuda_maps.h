@@ -1,4 +1,4 @@
-// Maps of tensors, by which kernels copy boxes of them to shared memory (kdl/workgroup_abi.h).
+// Tensor maps, with which kernels copy tensor tiles to shared memory (kdl/workgroup_abi.h).
 #pragma once
 
 #include <array>
@@ -9,21 +9,22 @@
 
 namespace kdl::runtime {
 
-// What a kernel says of a map.
+// A kernel's description of a map.
 struct MapNeed {
-  std::int64_t tensor;  // of the kernel's tensors the number
+  std::int64_t tensor;  // index among the kernel's tensors
   std::int64_t row_dimension;
-  std::int64_t rows;   // of a box
-  std::int64_t panel;  // elements of its rows
+  std::int64_t rows;   // rows of a tensor tile
+  std::int64_t panel;  // elements in a row
   std::int64_t swizzle;
 };
 
-// As a launch takes it.
+// A map in the form in which a launch passes it.
 struct alignas(64) TensorMap {
   std::array<std::uint64_t, 16> bits;
 };
 
-// Makes the map. False: the tensor's memory is not as maps want it, or the driver knows none; the kernel goes another way.
+// Creates the map. Returns false if the tensor's memory does not meet the requirements, or the driver has no
+// maps. The kernel then copies in another way.
 bool MakeMap(const cu::Api& api, const MapNeed& need, const kdl_tensor& tensor,
              std::int64_t element_bytes, TensorMap* map);
 

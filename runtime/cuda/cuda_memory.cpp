@@ -4,7 +4,7 @@ namespace kdl::runtime {
 
 namespace {
 
-// Of a device's memory the pool keeps so much that nobody has.
+// The pool keeps at most this fraction of the device's memory unused.
 constexpr std::uint64_t kPartKept = 16;
 
 bool HasPools(const cu::Api& api, cu::DeviceId device) {
@@ -25,8 +25,8 @@ CudaMemory::~CudaMemory() {
   api_.StreamDestroy_v2(stream_);
 }
 
-// The pool is this device's alone: what other libraries of the process set on the usual one is theirs. Nobody is given access to it:
-// copies between devices say whose memory is whose.
+// Creates a pool for this device only, because the settings of the default pool belong to other libraries in
+// the process. No other device needs access to it: copies between devices name the contexts of both sides.
 cu::Status CudaMemory::Open(cu::DeviceId device) {
   if (!HasPools(api_, device)) return cu::kSuccess;
   const cu::Status status = api_.StreamCreate(&stream_, cu::kNonBlocking);

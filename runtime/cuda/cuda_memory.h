@@ -1,5 +1,6 @@
-// Memory of a device. A pool of the driver's gives it and takes it back in the order of a stream of its own, so that no stream that
-// has work waits, as all do where `cuMemFree` is called; a driver or device without pools does it its old way.
+// Memory of a device. It comes from a pool of the driver, ordered by a stream of its own. So no busy stream
+// has to wait, whereas `cuMemFree` makes all of them wait. A driver or device without pools uses cuMemAlloc
+// and cuMemFree.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +10,28 @@
 
 namespace kdl::runtime {
 
-// In all functions the device's context is the thread's.
+// All functions require that the device's context is current.
 class CudaMemory {
  public:
   explicit CudaMemory(const cu::Api& api) : api_(api) {}
-  // All memory has been released.
+  // All memory must have been released.
   ~CudaMemory();
   CudaMemory(const CudaMemory&) = delete;
   CudaMemory& operator=(const CudaMemory&) = delete;
 
   cu::Status Open(cu::DeviceId device);
-  // Streams may use it from now on.
+  // When it returns, any stream may use the memory.
   cu::Status Take(std::size_t bytes, cu::Address* address);
-  // No stream uses it any more.
+  // No stream may be using the memory.
   void Release(cu::Address address);
-  // What nobody has is the driver's again.
+  // Returns unused memory of the pool to the driver.
   void Trim();
 
  private:
   const cu::Api& api_;
   std::mutex mutex_;  // guards the stream
   cu::StreamId stream_ = nullptr;
-  cu::PoolId pool_ = nullptr;  // null: there is none
+  cu::PoolId pool_ = nullptr;  // null: unsupported
 };
 
 }  // namespace kdl::runtime

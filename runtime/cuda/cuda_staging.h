@@ -1,5 +1,5 @@
-// Copies between the host and a device by way of memory that the device reads and writes by itself: while it moves one piece, the
-// processor brings the next. Of a stream.
+// Copies between the host and a device through pinned memory, for one stream. While the device moves one
+// chunk, the processor copies the next.
 #pragma once
 
 #include <cstddef>
@@ -10,24 +10,24 @@ namespace kdl::runtime {
 
 cu::Side HostSide(const void* memory);
 cu::Side DeviceSide(const void* memory);
-// The same memory from an offset on; the next row lies `pitch` bytes after.
+// Returns the same memory with an offset and with rows `pitch` bytes apart.
 cu::Side Behind(cu::Side side, std::size_t offset, std::size_t pitch);
-// Begins it, by the way that the driver finds for the memory.
+// Starts a copy, in whatever way the driver chooses for the memory.
 cu::Status CopyRectangle(const cu::Api& api, const cu::Copy2D& copy, cu::StreamId stream);
 
 class CudaStaging {
  public:
   CudaStaging(const cu::Api& api, cu::StreamId stream) : api_(api), stream_(stream) {}
-  // The context is the thread's, and the stream has nothing to do.
+  // The context must be current, and the stream idle.
   ~CudaStaging();
   CudaStaging(const CudaStaging&) = delete;
   CudaStaging& operator=(const CudaStaging&) = delete;
 
-  // Begins a copy; one side is the host's, of which what is read from it has been taken when this returns.
+  // Starts a copy; one side is host memory. Data read from host memory has been copied when this returns.
   cu::Status Copy(const cu::Copy2D& copy);
-  // All copies have ended, and what they have read lies where it belongs.
+  // Waits until all copies have ended and data read has arrived in the caller's memory.
   cu::Status Finish();
-  // The stream has ended everything, and nobody wants what was read.
+  // The stream must be idle. Discards data that was read.
   void Forget();
 
  private:
@@ -37,7 +37,7 @@ class CudaStaging {
     char* bytes = nullptr;
     cu::EventId moved = nullptr;
     bool is_moving = false;
-    cu::Copy2D read = {};  // from here to where it belongs; no rows: it was a write
+    cu::Copy2D read = {};  // the destination of a read; no rows: a write
   };
 
   bool Open();
@@ -48,7 +48,7 @@ class CudaStaging {
   const cu::Api& api_;
   cu::StreamId stream_;
   char* memory_ = nullptr;
-  bool is_refused_ = false;  // the system has no such memory left: the driver finds its way
+  bool is_refused_ = false;  // no pinned memory: copies are left to the driver
   Slot slots_[kSlots];
   std::size_t next_ = 0;
 };

@@ -1,4 +1,5 @@
-// Streams of a device: an operation has one for itself while it runs, so those that the runtime starts at once run side by side.
+// Streams of a device. An operation has a stream of its own while it runs, so operations that the runtime
+// starts at the same time run concurrently.
 #pragma once
 
 #include <memory>
@@ -10,7 +11,7 @@
 
 namespace kdl::runtime {
 
-// The device's context is the thread's as long as this lives.
+// Makes the device's context current on this thread during its lifetime.
 class CurrentContext {
  public:
   CurrentContext(const cu::Api& api, cu::ContextId context) : api_(api) {
@@ -38,7 +39,7 @@ struct CudaStream {
 class CudaStreams {
  public:
   explicit CudaStreams(const cu::Api& api) : api_(api) {}
-  // The context is the thread's, and no operation runs.
+  // The context must be current, and no operation may be running.
   ~CudaStreams() {
     for (std::unique_ptr<CudaStream>& stream : free_) {
       const cu::StreamId id = stream->id;

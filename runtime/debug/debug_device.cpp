@@ -42,7 +42,7 @@ struct DebugDevice {
   std::uint64_t launches = 0;
 };
 
-// A well-mixed function of its argument (splitmix64's).
+// Mixes the bits of its argument (splitmix64).
 std::uint64_t Mix(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -50,7 +50,7 @@ std::uint64_t Mix(std::uint64_t x) {
   return x ^ x >> 31;
 }
 
-// Cores in an order drawn from the seed, delays between them, scratch poisoned before each.
+// Runs cores in an order drawn from the seed with delays between them, and poisons scratch before each.
 class DebugHooks final : public CoreHooks {
  public:
   DebugHooks(std::uint64_t seed, const kdl_launch_request& request)
@@ -74,7 +74,7 @@ class DebugHooks final : public CoreHooks {
     if (draw % 8 == 0 && delays_left_.fetch_sub(1) > 0) {
       std::this_thread::sleep_for(std::chrono::microseconds(draw / 8 % 64));
     }
-    // Launches of very many cores with large scratch would do nothing else.
+    // Limits the poisoning: a launch of very many cores with large scratch would do little else.
     if (poison_left_.fetch_sub(scratch_bytes_ + workspace_bytes_) <= 0) return;
     if (core.scratch != nullptr) Poison(core.scratch, scratch_bytes_);
     if (core.workspace != nullptr) Poison(core.workspace, workspace_bytes_);
@@ -176,7 +176,7 @@ void Release(void* device, kdl_memory memory) {
   Locked(device, &lock).memory.Release(static_cast<DebugAllocation*>(memory.handle));
 }
 
-// The completion comes after the lock: it may start the next operation on this thread.
+// Completes after releasing the lock, because the completion may start the next operation on this thread.
 void Write(void* device, kdl_memory to, const void* from, const kdl_region* region,
            kdl_completion done) {
   {
@@ -216,7 +216,7 @@ void Fill(void* device, kdl_memory to, const kdl_region* region, std::uint64_t p
   done.call(done.context, nullptr);
 }
 
-// The launch's tensors with this process's addresses.
+// Returns the launch's tensors with this process's addresses.
 std::vector<kdl_tensor> UntagTensors(const kdl_launch_request& request) {
   std::vector<kdl_tensor> tensors(request.args->tensors,
                                   request.args->tensors + request.tensor_count);
@@ -224,7 +224,7 @@ std::vector<kdl_tensor> UntagTensors(const kdl_launch_request& request) {
   return tensors;
 }
 
-// An `out` tensor is undefined at entry, and here it looks it.
+// An `out` tensor is undefined at entry; the poison makes that visible.
 void PoisonOutputs(const kdl_variant& variant, const std::vector<kdl_tensor>& tensors) {
   std::size_t tensor = 0;
   for (std::int32_t p = 0; p < variant.param_count; ++p) {
@@ -247,7 +247,7 @@ Error RunLaunch(DebugDevice& debug, const kdl_launch_request& request) {
   DebugHooks hooks(Mix(static_cast<std::uint64_t>(debug.options.seed)) + debug.launches++, request);
   CoreRunner runner(request, args, UntagAddress(request.workspace), UntagAddress(request.shared),
                     &hooks);
-  Error error = runner.Run(debug.pool, debug.pool.workers(), debug.scratch);
+  Error error = runner.RunCores(debug.pool, debug.pool.workers(), debug.scratch);
   std::string stray = debug.memory.CheckGuards();
   if (stray.empty()) stray = snapshot.FindStrayWrite(request, tensors);
   if (error != nullptr || stray.empty()) return error;

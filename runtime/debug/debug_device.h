@@ -1,5 +1,5 @@
-// The debug device: host code where every missing transfer, stray write, forgotten initial value or
-// hidden order between cores shows.
+// The debug device, which runs host code so that missing transfers, stray writes, forgotten initial values
+// and hidden orders between cores become visible.
 #pragma once
 
 #include "kdl/device_plugin.h"

@@ -14,26 +14,26 @@ namespace {
 
 constexpr std::int64_t kGuardBytes = 256;
 constexpr unsigned char kGuard = 0xfb;
-// No user-space address has this bit, on any processor that the host device knows.
+// A bit that no user-space address has, on any processor that the host device supports.
 constexpr std::uintptr_t kTag = std::uintptr_t{1} << 55;
 
 const DebugAllocation* AllocationOf(kdl_memory memory) {
   return static_cast<const DebugAllocation*>(memory.handle);
 }
 
-std::string NameOf(const DebugAllocation& allocation) {
+std::string AllocationName(const DebugAllocation& allocation) {
   return allocation.name.empty() ? Concat("a buffer of ", allocation.bytes, " bytes")
                                  : Concat("'", allocation.name, "'");
 }
 
-// The first byte of a band that is not as it was, or null.
+// Returns the first byte of a band that was changed, or null.
 const char* FindDamage(const char* begin, const char* end) {
   const char* found = std::find_if(
       begin, end, [](char byte) { return static_cast<unsigned char>(byte) != kGuard; });
   return found == end ? nullptr : found;
 }
 
-// Data between bands in a block of the heap. False where memory is short.
+// Places the data between bands in a heap block. Returns false if memory is short.
 bool PlaceBetweenBands(DebugAllocation& made) {
   constexpr std::int64_t kAlignment = KDL_SCRATCH_ALIGNMENT;
   constexpr std::int64_t kExtra = 2 * kAlignment + 2 * kGuardBytes;
@@ -47,7 +47,7 @@ bool PlaceBetweenBands(DebugAllocation& made) {
   return true;
 }
 
-// Data against one of the pages that are no one's, a band from its other end to the other page.
+// Places the data next to one of the inaccessible pages; a band fills the space up to the other page.
 bool PlaceAtPage(DebugAllocation& made, Guard guard) {
   const std::int64_t page = PageBytes();
   if (made.bytes > INT64_MAX - 4 * page) return false;
@@ -90,7 +90,7 @@ DebugAllocation* DebugMemory::Allocate(std::int64_t bytes, const char* name) {
   DebugAllocation* made = owner.get();
   made->bytes = bytes;
   made->name = name == nullptr ? "" : name;
-  allocations_.emplace(made, std::move(owner));  // first, as it may fail
+  allocations_.emplace(made, std::move(owner));  // first, because it may throw
   const bool is_placed =
       guard_ == Guard::Bands ? PlaceBetweenBands(*made) : PlaceAtPage(*made, guard_);
   if (!is_placed) {
@@ -116,11 +116,11 @@ std::string DebugMemory::CheckGuards() {
     const char* behind = FindDamage(end, allocation->high);
     if (first.empty() && before != nullptr) {
       first = Concat(std::int64_t{allocation->data - before}, " bytes before the start of ",
-                     NameOf(*allocation));
+                     AllocationName(*allocation));
     }
     if (first.empty() && behind != nullptr) {
-      first = Concat("byte ", std::int64_t{behind - allocation->data}, " of ", NameOf(*allocation),
-                     ", which has ", allocation->bytes);
+      first = Concat("byte ", std::int64_t{behind - allocation->data}, " of ",
+                     AllocationName(*allocation), ", which has ", allocation->bytes);
     }
     if (before != nullptr) std::fill(allocation->low, allocation->data, static_cast<char>(kGuard));
     if (behind != nullptr) std::fill(end, allocation->high, static_cast<char>(kGuard));
@@ -139,7 +139,7 @@ Snapshot::Snapshot(const kdl_launch_request& request) {
 
 std::string Snapshot::FindStrayWrite(const kdl_launch_request& request,
                                      const std::vector<kdl_tensor>& tensors) {
-  // Brings what may have changed up to date; what differs then was not the launch's to write.
+  // Updates the copy where the launch may have written; differences that remain are stray writes.
   std::size_t tensor = 0;
   for (std::int32_t p = 0; p < request.variant->param_count; ++p) {
     const kdl_param_desc& param = request.variant->params[p];
@@ -156,7 +156,8 @@ std::string Snapshot::FindStrayWrite(const kdl_launch_request& request,
     const auto [now, before] =
         std::mismatch(allocation->data, allocation->data + allocation->bytes, copy.begin());
     if (before == copy.end()) continue;
-    return Concat("byte ", std::int64_t{now - allocation->data}, " of ", NameOf(*allocation),
+    return Concat("byte ", std::int64_t{now - allocation->data}, " of ",
+                  AllocationName(*allocation),
                   ", which no out or inout tensor of the launch covers");
   }
   return "";

@@ -11,12 +11,12 @@ namespace kdl::runtime {
 
 namespace {
 
-// Bytes from one worker's slice to the next: whole pages, so that neighbours share no cache line
-// and the hardware prefetcher does not reach across.
+// The alignment of the workers' slices, in bytes: whole pages, so that neighbours share no cache line and the
+// hardware prefetcher does not reach across.
 constexpr std::int64_t kSliceAlignment = 4096;
 constexpr std::int64_t kBlockAlignment = KDL_SCRATCH_ALIGNMENT;
 
-// The alignment is a power of two.
+// The alignment must be a power of two.
 std::int64_t RoundUp(std::int64_t bytes, std::int64_t alignment) {
   return (bytes + alignment - 1) & -alignment;
 }
@@ -39,7 +39,7 @@ bool CoreRunner::stopped() {
   return std::atomic_ref(launch_.stop).load(std::memory_order_relaxed) != 0;
 }
 
-// One block for everything: shares, claim counters, frames, scratch.
+// Lays out one block that contains everything: shares, counters of dynamic scheduling, frames, scratch.
 Error CoreRunner::LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* borrowed) {
   const std::int64_t frames = has_barriers() ? request_.core_num : workers;
   frame_bytes_ = RoundUp(variant_.frame_bytes, kBlockAlignment);
@@ -74,21 +74,21 @@ Error CoreRunner::LayOut(int workers, ScratchPool& scratch, ScratchPool::Block* 
   }
   shares_ = reinterpret_cast<Share*>(block);
   launch_.dynamic_counters = reinterpret_cast<std::int64_t*>(block + claims_at);
-  states_ = reinterpret_cast<CoreState*>(block + states_at);  // zero: they run
+  states_ = reinterpret_cast<CoreState*>(block + states_at);  // zero: running
   frames_ = block + RoundUp(frames_at, kBlockAlignment);
   scratch_ = block + scratch_at;
   std::memset(block, 0, static_cast<std::size_t>(scratch_at));
   return nullptr;
 }
 
-Error CoreRunner::Run(WorkerPool& pool, int workers, ScratchPool& scratch) {
+Error CoreRunner::RunCores(WorkerPool& pool, int workers, ScratchPool& scratch) {
   const auto most = std::min<std::int64_t>({pool.workers(), workers, request_.busy_cores,
                                             std::max<std::int64_t>(request_.instances, 1)});
   workers = static_cast<int>(most);
   ScratchPool::Block borrowed;
   KDL_RETURN_IF_ERROR(LayOut(workers, scratch, &borrowed));
   workers_ = workers;
-  // Enough pieces that no worker waits long for another.
+  // Eight chunks for each worker, so that no worker waits long for another.
   if (workers > 1)
     chunk_ = std::max<std::int64_t>(1, request_.busy_cores / (std::int64_t{workers} * 8));
   do {
@@ -97,14 +97,14 @@ Error CoreRunner::Run(WorkerPool& pool, int workers, ScratchPool& scratch) {
     if (workers == 1) {
       Work(0);
     } else {
-      pool.Run(workers, [this](int worker) { Work(worker); });
+      pool.RunJob(workers, [this](int worker) { Work(worker); });
     }
   } while (at_barrier_ > 0 && !stopped());
   if (borrowed.data != nullptr) scratch.GiveBack(borrowed);
   return std::move(error_);
 }
 
-// Neighbouring cores to one worker.
+// Gives neighbouring cores to the same worker.
 void CoreRunner::DealShares() {
   if (workers_ == 1) {
     new (&shares_[0]) Share{0, request_.busy_cores, shares_[0].left_ns};
@@ -136,7 +136,7 @@ void CoreRunner::Work(int worker) {
   observer->busy(observer->context, worker, begin, left_ns);
 }
 
-// The stages of a core have their turns one after the other: this one's began where the last one's ended.
+// The stages of a core run one after the other, so this run of a stage began when the previous one ended.
 void CoreRunner::NoteTurn(kdl_core* core, std::int32_t stage, std::int32_t state) {
   auto& self = *static_cast<WorkerCore*>(core);
   const std::int64_t now = TraceNow();
@@ -190,7 +190,7 @@ void CoreRunner::RunShare(Share* share, int worker, WorkerCore* core) {
 void CoreRunner::RunCore(WorkerCore* core, int worker, std::int64_t core_id) {
   if (has_barriers() && states_[core_id] == CoreState::kDone) return;
   core->core_id = core_id;
-  // Where there is a slice for each core that is run, a core has its own one; else that of its worker.
+  // If there is a slice for each core to run, a core uses its own slice, else its worker's.
   core->slot = request_.instances >= request_.busy_cores ? core_id : worker;
   if (variant_.footprint_bytes > 0) {
     core->workspace = workspace_ + core->slot * request_.slice_bytes;

@@ -14,15 +14,15 @@ namespace kdl::runtime {
 
 namespace {
 
-// Launches that touch fewer bytes than this are over before another thread has woken up.
+// Launches that touch fewer bytes than this have ended before another thread has woken up.
 constexpr std::int64_t kLittleWorkBytes = 16 * 1024;
 constexpr std::int64_t kMostThreads = 1024;
 
 struct HostOptions {
   std::vector<int> cpus = AllowedProcessors();
-  std::int64_t threads = 0;  // 0: as many as there are processors
+  std::int64_t threads = 0;  // 0: one for each processor
   std::int64_t pin = 1;
-  bool only_cpus = false;  // these were asked for: the caller's thread, too, keeps to them
+  bool only_cpus = false;  // `cpus` was given, so the caller's thread is also restricted to them
   bool slice_per_core = false;
   std::uint64_t features = UsualFeatures();
 };
@@ -39,7 +39,7 @@ struct HostDevice {
   ScratchPool scratch;
 };
 
-// "0-3+8": numbers and ranges.
+// Parses numbers and ranges such as "0-3+8".
 Error ParseProcessors(const kdl_option& option, std::vector<int>* cpus) {
   const std::vector<int> allowed = std::move(*cpus);
   cpus->clear();
@@ -66,7 +66,7 @@ Error ParseProcessors(const kdl_option& option, std::vector<int>* cpus) {
   return nullptr;
 }
 
-// The one that a launch keeps the calling thread to; less than 0: none.
+// Returns the processor that a launch keeps the calling thread on, or -1 if it may use any.
 int CallersProcessor(const HostOptions& options) {
   return options.only_cpus && options.pin != 0 ? options.cpus.front() : -1;
 }
@@ -93,7 +93,7 @@ Error ParseHostOptions(const kdl_option* options, std::int32_t count, HostOption
   return nullptr;
 }
 
-// `hooks`: the context's.
+// `hooks` are the context's.
 kdl_error* Open(void* hooks, std::int64_t ordinal, const kdl_option* options, std::int32_t count,
                 void** device) {
   if (ordinal != 0) {
@@ -137,7 +137,7 @@ void Launch(void* device, const kdl_launch_request* request, kdl_completion done
   const OnProcessor here(CallersProcessor(host.options));
   CoreRunner runner(*request, *request->args, request->workspace, request->shared, nullptr);
   const int workers = IsLittleWork(*request) ? 1 : host.pool.workers();
-  Error error = runner.Run(host.pool, workers, host.scratch);
+  Error error = runner.RunCores(host.pool, workers, host.scratch);
   done.call(done.context, error.release());
 }
 

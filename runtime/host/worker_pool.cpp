@@ -20,7 +20,7 @@ void Pause() {
 #endif
 }
 
-// Spins until `ready()`, at most 50 microseconds; gives ready()'s last answer.
+// Spins until `ready()` is true, but at most 50 microseconds. Returns the last result of ready().
 template <class Ready>
 bool Spin(Ready ready) {
   const auto look = [&] {
@@ -30,7 +30,7 @@ bool Spin(Ready ready) {
     }
     return false;
   };
-  if (look()) return true;  // without a clock, which costs more than some launches
+  if (look()) return true;  // before reading the clock, which takes longer than some launches
   const SteadyClock::time_point end = SteadyClock::now() + kSpin;
   do {
     if (look()) return true;
@@ -52,7 +52,7 @@ WorkerPool::~WorkerPool() {
   for (Thread thread : threads_) JoinThread(thread);
 }
 
-// Where the system gives fewer threads than asked for, the pool works with those.
+// If the system provides fewer threads than requested, the pool works with those.
 void WorkerPool::StartThreads() {
   started_ = true;
   threads_.reserve(static_cast<std::size_t>(workers_));
@@ -65,7 +65,7 @@ void WorkerPool::StartThreads() {
   }
 }
 
-void WorkerPool::Run(int workers, const std::function<void(int)>& work) {
+void WorkerPool::RunJob(int workers, const std::function<void(int)>& work) {
   if (workers <= 1) {
     work(0);
     return;
@@ -75,7 +75,7 @@ void WorkerPool::Run(int workers, const std::function<void(int)>& work) {
       const FloatScope floats;
       (*static_cast<const std::function<void(int)>*>(argument))(n);
     };
-    const FloatScope floats;  // which the application may change
+    const FloatScope floats;  // the application may change the state
     hooks_.run(hooks_.user, workers, call, const_cast<std::function<void(int)>*>(&work));
     return;
   }
@@ -87,8 +87,8 @@ void WorkerPool::Run(int workers, const std::function<void(int)>& work) {
   const std::uint32_t number = job_.load().number + 1;
   job_ = Job{number, 0, limit};
   if (parked_ > 0) {
-    // A thread counts itself as parked before it looks for a job for the last time, under this
-    // lock.
+    // The lock ensures that no wakeup is lost: a thread counts itself as parked under this lock, before it
+    // looks for a job for the last time.
     const std::lock_guard lock(park_mutex_);
     unpark_.notify_all();
   }
@@ -130,7 +130,7 @@ void WorkerPool::WorkUntilStopped() {
   }
 }
 
-// Joins the present job unless it is closed, full, or the one that this thread has had.
+// Joins the current job unless it is closed or full, or this thread has already joined it.
 bool WorkerPool::TryJoin(int thread, std::uint32_t* last_job, int* worker) {
   Job job = job_.load();
   while (job.number != *last_job && job.joined < job.limit) {

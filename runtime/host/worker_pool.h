@@ -13,13 +13,13 @@
 
 namespace kdl::runtime {
 
-// The caller of Run is worker 0; the others are threads, started at the first job that wants them.
-// An idle thread spins for at most 50 microseconds and then sleeps.
+// A pool of threads. The caller of RunJob is worker 0. The other workers are threads, which are started with the
+// first job that needs them. An idle thread spins for at most 50 microseconds and then sleeps.
 class WorkerPool {
  public:
-  // `workers` is 1 or more and counts the caller. Thread n stays on the n-th of `processors`, where there are
-  // enough of them.
-  // Where `hooks` has `run`, the application's threads work instead of the pool's own.
+  // `workers` is at least 1 and includes the caller. Thread n is kept on the n-th of `processors`, if there
+  // are enough processors. If `hooks` has `run`, the application's threads work instead of threads of the
+  // pool.
   WorkerPool(int workers, std::vector<int> processors, const kdl_hooks& hooks = {});
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
@@ -27,17 +27,18 @@ class WorkerPool {
 
   int workers() const { return workers_; }
 
-  // Calls work(n) on this thread with n = 0, and with other n below `workers` on the threads that
-  // come in time, where all may come each with the same n every time; returns when all these calls have. So `work` must take its tasks from a shared
-  // list, and the list must be empty when work(0) returns. One job runs at a time; others wait.
-  void Run(int workers, const std::function<void(int)>& work);
+  // Calls work(0) on this thread, and work(n) for other n below `workers` on the threads that arrive in time.
+  // Returns when all these calls have returned. If all threads may join, each has the same n every time.
+  // Threads may come late or not at all, so `work` must take its tasks from a shared list, which must be
+  // empty when work(0) returns. Only one job runs at a time; other callers wait.
+  void RunJob(int workers, const std::function<void(int)>& work);
 
  private:
-  // The state of the present job in one word, so that a thread joins with one compare and swap.
+  // The state of the current job in one word, so that a thread can join with one compare-and-swap.
   struct Job {
-    std::uint32_t number;  // counts jobs
+    std::uint32_t number;  // the job's number
     std::uint16_t joined;  // threads that have joined
-    std::uint16_t limit;   // threads that may; 0: closed
+    std::uint16_t limit;   // the most threads that may join; 0: closed
   };
 
   static void* ThreadMain(void* argument);
@@ -53,20 +54,20 @@ class WorkerPool {
   std::mutex run_mutex_;  // held while a job runs
   std::vector<Thread> threads_;
   bool started_ = false;
-  std::atomic<int> numbered_{0};  // threads that have their number
+  std::atomic<int> numbered_{0};  // threads that have a number
 
-  // In one cache line, which brings a thread all that it needs to begin.
+  // In one cache line, which brings a thread all that it needs to start.
   alignas(64) std::atomic<Job> job_{Job{0, 0, 0}};
-  const std::function<void(int)>* work_ = nullptr;  // of the open job
+  const std::function<void(int)>* work_ = nullptr;  // the work of the open job
   std::atomic<bool> stop_{false};
-  // How often threads have joined jobs and have left them again, all in all: no job begins with a reset, whose cache
-  // line would have to come first.
+  // The total numbers of times that threads have left and joined jobs. They are never reset, because starting
+  // a job would then have to wait for their cache line.
   alignas(64) std::atomic<std::uint32_t> left_{0};
   alignas(64) std::uint32_t joined_ = 0;
 
   std::mutex park_mutex_;
-  std::condition_variable unpark_;    // threads wait for a job
-  std::condition_variable all_left_;  // the caller waits for threads
+  std::condition_variable unpark_;    // signals threads that wait for a job
+  std::condition_variable all_left_;  // signals the caller that waits for threads
   std::atomic<int> parked_{0};
   std::atomic<bool> caller_waits_{false};
 };

@@ -20,7 +20,7 @@ Error Api::Load(Api* api) {
   return nullptr;
 }
 
-std::string NameOf(std::int32_t status) {
+std::string ErrorName(std::int32_t status) {
   struct Row {
     std::int32_t status;
     const char* name;

@@ -1,5 +1,6 @@
-// What this device needs of OpenCL 1.2, in the standard's own terms, found in the ICD loader when the first device is
-// opened: programs neither build nor link against OpenCL, and run where there is none.
+// The parts of OpenCL 1.2 that this device uses, with the standard's own names. They are looked up in the ICD
+// loader when the first device is opened, so programs neither build nor link against OpenCL, and run on
+// machines without it.
 #pragma once
 
 #include <cstddef>
@@ -72,7 +73,7 @@ inline constexpr std::uint32_t kConstantBytes = 0x1020;
 inline constexpr std::uint32_t kHostUnified = 0x1035;
 inline constexpr std::uint32_t kDeviceWorkgroup = 0x1023;  // CL_DEVICE_LOCAL_MEM_SIZE
 
-// Name, result, parameters: `clGetPlatformIDs` is Api::GetPlatformIDs.
+// Name, result, parameters; `clGetPlatformIDs` is Api::GetPlatformIDs.
 #define KDL_CL_FUNCTIONS(X)                                                                        \
   X(GetPlatformIDs, std::int32_t, (std::uint32_t, PlatformId*, std::uint32_t*))                    \
   X(GetPlatformInfo, std::int32_t, (PlatformId, std::uint32_t, std::size_t, void*, std::size_t*))  \
@@ -145,11 +146,11 @@ struct Api {
 #undef KDL_CL_MEMBER
   Library library;
 
-  // Refuses where there is no loader on this machine, or one without these functions.
+  // Fails if this machine has no loader, or one that lacks these functions.
   static Error Load(Api* api);
 };
 
-// The standard's name of an error: "CL_OUT_OF_RESOURCES (-5)".
-std::string NameOf(std::int32_t status);
+// Returns the standard's name of an error: "CL_OUT_OF_RESOURCES (-5)".
+std::string ErrorName(std::int32_t status);
 
 }  // namespace kdl::runtime::cl

@@ -1,4 +1,5 @@
-// A device that is open: a context and a queue, on which an operation runs when the runtime says that it may, and is waited for.
+// An open device: a context and a queue. The runtime starts an operation when it is ready, and the operation
+// is waited for.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +22,11 @@ struct OpenclDevice {
   cl::DeviceId id = nullptr;
   cl::ContextId context = nullptr;
   cl::QueueId queue = nullptr;
-  bool measures = false;  // the queue notes when its kernels begin and end
+  bool measures = false;  // the queue records when its kernels start and end
   std::unique_ptr<OpenclMemory> memory;
-  std::unique_ptr<OpenclStaging> staging;  // null: the device works in the host's memory
+  std::unique_ptr<OpenclStaging> staging;  // null: the device works in host memory
   std::unique_ptr<OpenclPrograms> programs;
-  MemoryPool pool;  // of launches
+  MemoryPool pool;  // memory for launches
   KernelClock clock;
   std::mutex mutex;  // one operation at a time
   LostDevice lost;
@@ -35,16 +36,17 @@ struct OpenclDevice {
   OpenclDevice(const OpenclDevice&) = delete;
   OpenclDevice& operator=(const OpenclDevice&) = delete;
 
-  static OpenclDevice& Of(void* device) { return *static_cast<OpenclDevice*>(device); }
+  static OpenclDevice& FromHandle(void* device) { return *static_cast<OpenclDevice*>(device); }
 
-  // False: nothing was there.
+  // Frees the pool's memory. Returns false if there was none.
   bool EmptyPool();
-  // In the place of the one that was there, which has nothing to do.
+  // Creates the queue, and replaces an existing one, which must be idle.
   std::int32_t MakeQueue(std::uint64_t properties);
-  // The error of a call that gave `status`; of one that has waited, what ran before may be at fault.
+  // Returns the error for a call that returned `status`. If the call waited, an earlier operation may be the
+  // cause.
   Error Failed(std::string_view what, std::int32_t status, bool has_waited = false);
 
-  // What the driver does not know is 0.
+  // Returns a property of the device, or 0 if the driver does not know it.
   template <class T>
   T Info(std::uint32_t what) const {
     T value{};
@@ -53,7 +55,8 @@ struct OpenclDevice {
   }
 
  private:
-  // Drivers whose context has ended say so of all that follows: where a kernel ran out of its memory, out of resources.
+  // Whether the context is lost. The driver then returns errors for all later calls; if a kernel ran out of
+  // its memory, the status is "out of resources".
   bool IsLost(std::int32_t status, bool has_waited) const;
 };
 

@@ -10,22 +10,24 @@ namespace kdl::runtime {
 
 namespace {
 
-// Where there is no memory left, what launches have given back goes first.
+// If memory is short, frees what launches have released and tries again.
 kdl_error* Allocate(void* device, std::int64_t bytes, const char*, kdl_memory* memory) {
-  OpenclDevice& opencl = OpenclDevice::Of(device);
+  OpenclDevice& opencl = OpenclDevice::FromHandle(device);
   if (Error lost = opencl.lost.Told()) return lost.release();
   Error error = opencl.memory->Allocate(bytes, memory);
   if (error != nullptr && opencl.EmptyPool()) error = opencl.memory->Allocate(bytes, memory);
   return error.release();
 }
 
-void Release(void* device, kdl_memory memory) { OpenclDevice::Of(device).memory->Release(memory); }
+void Release(void* device, kdl_memory memory) {
+  OpenclDevice::FromHandle(device).memory->Release(memory);
+}
 
 OpenclAllocation& AllocationOf(kdl_memory memory) {
   return *static_cast<OpenclAllocation*>(memory.handle);
 }
 
-// Runs `enqueue`, waits, and completes.
+// Calls `enqueue`, waits for the queue, and completes the operation.
 template <class Enqueue>
 void Move(OpenclDevice& opencl, std::string_view what, kdl_completion done,
           const Enqueue& enqueue) {
@@ -33,7 +35,7 @@ void Move(OpenclDevice& opencl, std::string_view what, kdl_completion done,
   if (error == nullptr) {
     const std::lock_guard lock(opencl.mutex);
     std::int32_t status = enqueue();
-    // Whatever one part of a copy fails with, those before it still touch the host's memory.
+    // Even if one part of a copy fails, the parts before it still access the host's memory.
     const std::int32_t ended = opencl.api.Finish(opencl.queue);
     if (status == cl::kSuccess) status = ended;
     if (opencl.staging) opencl.staging->Settle(status == cl::kSuccess);
@@ -42,7 +44,7 @@ void Move(OpenclDevice& opencl, std::string_view what, kdl_completion done,
   done.call(done.context, error.release());
 }
 
-// Between the host's memory and a buffer, by way of staging where the device has memory of its own.
+// Copies between host memory and a buffer; through pinned memory if the device has memory of its own.
 std::int32_t MoveRectangle(OpenclDevice& opencl, const OpenclCopy& copy) {
   return opencl.staging ? opencl.staging->Copy(copy)
                         : EnqueueCopy(opencl.api, opencl.queue, copy, nullptr);
@@ -50,7 +52,7 @@ std::int32_t MoveRectangle(OpenclDevice& opencl, const OpenclCopy& copy) {
 
 void Write(void* device, kdl_memory to, const void* from, const kdl_region* region,
            kdl_completion done) {
-  OpenclDevice& opencl = OpenclDevice::Of(device);
+  OpenclDevice& opencl = OpenclDevice::FromHandle(device);
   char* host = static_cast<char*>(const_cast<void*>(from));
   Move(opencl, "writing", done, [&] {
     return ForEachRectangle(*region, cl::kSuccess, [&](const Rectangle& part) {
@@ -62,7 +64,7 @@ void Write(void* device, kdl_memory to, const void* from, const kdl_region* regi
 }
 
 void Read(void* device, void* to, kdl_memory from, const kdl_region* region, kdl_completion done) {
-  OpenclDevice& opencl = OpenclDevice::Of(device);
+  OpenclDevice& opencl = OpenclDevice::FromHandle(device);
   char* host = static_cast<char*>(to);
   Move(opencl, "reading", done, [&] {
     return ForEachRectangle(*region, cl::kSuccess, [&](const Rectangle& part) {
@@ -72,10 +74,10 @@ void Read(void* device, void* to, kdl_memory from, const kdl_region* region, kdl
   });
 }
 
-// Within a buffer drivers take no rectangles of two pitches.
+// Within a buffer, drivers do not accept rectangles with two different pitches.
 void Copy(void* device, kdl_memory to, kdl_memory from, const kdl_region* region,
           kdl_completion done) {
-  OpenclDevice& opencl = OpenclDevice::Of(device);
+  OpenclDevice& opencl = OpenclDevice::FromHandle(device);
   cl::MemoryId target = AllocationOf(to).buffer;
   cl::MemoryId source = AllocationOf(from).buffer;
   auto run = [&](std::size_t to_offset, std::size_t from_offset) {
@@ -100,7 +102,7 @@ void Copy(void* device, kdl_memory to, kdl_memory from, const kdl_region* region
 
 void Fill(void* device, kdl_memory to, const kdl_region* region, std::uint64_t pattern,
           std::int32_t pattern_bytes, kdl_completion done) {
-  OpenclDevice& opencl = OpenclDevice::Of(device);
+  OpenclDevice& opencl = OpenclDevice::FromHandle(device);
   const auto bytes = static_cast<std::size_t>(region->run_bytes);
   Move(opencl, "filling", done, [&] {
     return ForEachRun(*region, cl::kSuccess, [&](std::size_t to_offset, std::size_t) {

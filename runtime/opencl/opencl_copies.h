@@ -1,4 +1,4 @@
-// The device's memory for the runtime: taken, given back, moved.
+// The device's memory as the runtime uses it: allocation, release and copies.
 #pragma once
 
 #include "kdl/device_plugin.h"

@@ -18,8 +18,8 @@ namespace kdl::runtime {
 
 namespace {
 
-// Of all platforms, in the loader's order.
-std::vector<cl::DeviceId> DevicesOf(const cl::Api& api) {
+// Returns the devices of all platforms, in the loader's order.
+std::vector<cl::DeviceId> ListDevices(const cl::Api& api) {
   std::uint32_t count = 0;
   api.GetPlatformIDs(0, nullptr, &count);
   std::vector<cl::PlatformId> platforms(count);
@@ -35,9 +35,10 @@ std::vector<cl::DeviceId> DevicesOf(const cl::Api& api) {
   return devices;
 }
 
-// The threads of a driver that worked before a fork are not in the child, where it waits for them for ever.
+// The threads of a driver that was used before a fork do not exist in the child, which would wait for them
+// forever.
 Error RefuseAfterFork() {
-  // Never destroyed: a destructor that runs at the end of the process may open a device.
+  // Never destroyed, because a destructor that runs when the process exits may still open a device.
   static const ForkMark& kFirstUse = *new ForkMark;
   if (!kFirstUse.in_child()) return nullptr;
   return Fail(
@@ -50,7 +51,7 @@ Error OpenDevice(std::int64_t ordinal, std::unique_ptr<OpenclDevice>* opened) {
   KDL_RETURN_IF_ERROR(RefuseAfterFork());
   auto device = std::make_unique<OpenclDevice>();
   KDL_RETURN_IF_ERROR(cl::Api::Load(&device->api));
-  const std::vector<cl::DeviceId> devices = DevicesOf(device->api);
+  const std::vector<cl::DeviceId> devices = ListDevices(device->api);
   const auto count = static_cast<std::int64_t>(devices.size());
   if (count == 0)
     return Fail(KDL_ERROR_NOT_FOUND,
@@ -83,7 +84,7 @@ kdl_error* Open(void*, std::int64_t ordinal, const kdl_option* options, std::int
 void Close(void* device) { delete static_cast<OpenclDevice*>(device); }
 
 kdl_error* Load(void* device, const kdl_image* image, void** module) {
-  OpenclDevice& opencl = OpenclDevice::Of(device);
+  OpenclDevice& opencl = OpenclDevice::FromHandle(device);
   const std::lock_guard lock(opencl.mutex);
   if (Error lost = opencl.lost.Told()) return lost.release();
   std::unique_ptr<OpenclModule> made;
@@ -94,11 +95,11 @@ kdl_error* Load(void* device, const kdl_image* image, void** module) {
 
 void Unload(void* device, void* loaded) {
   const std::unique_ptr<OpenclModule> module(static_cast<OpenclModule*>(loaded));
-  OpenclDevice::Of(device).programs->End(*module);
+  OpenclDevice::FromHandle(device).programs->End(*module);
 }
 
 std::int64_t Counts(void* device, kdl_count* counts, std::int64_t capacity) {
-  OpenclDevice& opencl = OpenclDevice::Of(device);
+  OpenclDevice& opencl = OpenclDevice::FromHandle(device);
   const OpenclPrograms& programs = *opencl.programs;
   const kdl_count all[] = {{"programs compiled", programs.compiled()},
                            {"programs found on disk", programs.found()},

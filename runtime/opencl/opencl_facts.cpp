@@ -11,7 +11,7 @@ namespace {
 struct NumberRow {
   const char* name;
   std::uint32_t what;
-  std::size_t bytes;  // of what the driver gives
+  std::size_t bytes;  // size of the value that the driver returns
 };
 constexpr NumberRow kNumberRows[] = {
     {"compute units", cl::kComputeUnits, 4},
@@ -24,7 +24,7 @@ constexpr NumberRow kNumberRows[] = {
     {"shares the host's memory", cl::kHostUnified, 4},
 };
 
-std::int64_t NumberOf(const OpenclDevice& opencl, const NumberRow& row) {
+std::int64_t ReadNumber(const OpenclDevice& opencl, const NumberRow& row) {
   return row.bytes == 4 ? std::int64_t{opencl.Info<std::uint32_t>(row.what)}
                         : static_cast<std::int64_t>(opencl.Info<std::uint64_t>(row.what));
 }
@@ -32,7 +32,7 @@ std::int64_t NumberOf(const OpenclDevice& opencl, const NumberRow& row) {
 }  // namespace
 
 void OpenclFacts(void* device, kdl_device_facts* facts) {
-  const OpenclDevice& opencl = OpenclDevice::Of(device);
+  const OpenclDevice& opencl = OpenclDevice::FromHandle(device);
   const auto single = opencl.Info<std::uint64_t>(cl::kSingleConfig);
   const bool exact = (single & cl::kDenormals) != 0 && (single & cl::kRoundedDivision) != 0;
   *facts = {.size = sizeof *facts,
@@ -51,7 +51,7 @@ void OpenclFacts(void* device, kdl_device_facts* facts) {
 }
 
 std::int64_t OpenclProperties(void* device, kdl_property* properties, std::int64_t capacity) {
-  const OpenclDevice& opencl = OpenclDevice::Of(device);
+  const OpenclDevice& opencl = OpenclDevice::FromHandle(device);
   const OpenclNames& names = opencl.programs->names();
   std::vector<kdl_property> all = {{"name", names.device.c_str(), 0},
                                    {"vendor", names.vendor.c_str(), 0},
@@ -59,7 +59,7 @@ std::int64_t OpenclProperties(void* device, kdl_property* properties, std::int64
                                    {"OpenCL", names.version.c_str(), 0},
                                    {"driver", names.driver.c_str(), 0}};
   for (const NumberRow& row : kNumberRows)
-    all.push_back({row.name, nullptr, NumberOf(opencl, row)});
+    all.push_back({row.name, nullptr, ReadNumber(opencl, row)});
   if (!names.lacked.empty()) all.push_back({"lacks", names.lacked.c_str(), 0});
   std::copy_n(all.begin(), std::clamp<std::int64_t>(capacity, 0, std::ssize(all)), properties);
   return std::ssize(all);

@@ -1,4 +1,4 @@
-// What a device is: for whoever launches on it, and for people.
+// The properties of a device, for those who launch on it and for people.
 #pragma once
 
 #include "kdl/device_plugin.h"

@@ -13,13 +13,13 @@ namespace kdl::runtime {
 
 namespace {
 
-// One launch. The numbers are a buffer, too.
+// One launch, whose numbers are passed in a buffer.
 class Launcher final : public WorkgroupDriver {
  public:
   Launcher(OpenclDevice& opencl, const kdl_launch_request& request)
       : opencl_(opencl), request_(request) {}
   ~Launcher() override {
-    // Where the launch has failed, the queue may still take what has been written.
+    // After a failure the queue may still read what has been written.
     if (!written_.empty() || !kernels_.empty()) opencl_.api.Finish(opencl_.queue);
     ForgetKernels();
     if (numbers_ != nullptr) Release(numbers_);
@@ -84,11 +84,11 @@ class Launcher final : public WorkgroupDriver {
   const kdl_launch_request& request_;
   cl::KernelId kernel_ = nullptr;
   void* numbers_ = nullptr;
-  std::deque<std::vector<std::int64_t>> written_;  // that the queue may not have taken yet
-  std::vector<cl::EventId> kernels_;               // whose times are wanted
+  std::deque<std::vector<std::int64_t>> written_;  // may still be read by the queue
+  std::vector<cl::EventId> kernels_;               // whose times are measured
 };
 
-// Of all kernels that have run since the last time; what the driver does not know is not told.
+// Adds the times of all kernels since the last call, unless the driver does not know one of them.
 void Launcher::NoteTime() {
   std::uint64_t sum = 0;
   bool knows = !kernels_.empty();
@@ -111,7 +111,7 @@ void Launcher::ForgetKernels() {
   kernels_.clear();
 }
 
-// A team's workers and its memory near them are the text's: a device that has less runs it with smaller blocks alone.
+// Workgroup size and workgroup memory are fixed in the text. A device with less of them needs smaller blocks.
 Error Launcher::CheckFits() const {
   const auto ask = [&](std::uint32_t what, auto* value) {
     opencl_.api.GetKernelWorkGroupInfo(kernel_, opencl_.id, what, sizeof *value, value, nullptr);
@@ -174,7 +174,7 @@ Error Launcher::Call(std::span<const std::int64_t> numbers, std::span<void* cons
              : opencl_.Failed(Concat("launching ", request_.kernel->name), status);
 }
 
-Error Run(OpenclDevice& opencl, const kdl_launch_request& request) {
+Error RunLaunch(OpenclDevice& opencl, const kdl_launch_request& request) {
   const std::lock_guard lock(opencl.mutex);
   KDL_RETURN_IF_ERROR(opencl.lost.Told());
   if (!opencl.measures && opencl.clock.Wants(request))
@@ -186,7 +186,7 @@ Error Run(OpenclDevice& opencl, const kdl_launch_request& request) {
 }  // namespace
 
 void LaunchOpencl(void* device, const kdl_launch_request* request, kdl_completion done) {
-  Error error = Run(OpenclDevice::Of(device), *request);
+  Error error = RunLaunch(OpenclDevice::FromHandle(device), *request);
   done.call(done.context, error.release());
 }
 

@@ -7,7 +7,7 @@ namespace kdl::runtime {
 
 Error OpenclMemory::Allocate(std::int64_t bytes, kdl_memory* memory) {
   constexpr std::uint64_t kAlignment = 4096;
-  // What the host's memory may be short of comes first: no buffer is lost where it is.
+  // Allocate host memory first, so that no buffer leaks if it is short.
   auto allocation = std::make_unique<OpenclAllocation>(OpenclAllocation{nullptr, bytes, 0});
   const std::lock_guard lock(mutex_);
   const auto place = by_address_.emplace(next_, allocation.get()).first;
@@ -17,7 +17,7 @@ Error OpenclMemory::Allocate(std::int64_t bytes, kdl_memory* memory) {
   if (status != cl::kSuccess) {
     by_address_.erase(place);
     return Fail(KDL_ERROR_OUT_OF_MEMORY, "the device has no ", bytes,
-                " bytes of memory: ", cl::NameOf(status));
+                " bytes of memory: ", cl::ErrorName(status));
   }
   allocation->address = next_;
   next_ += (static_cast<std::uint64_t>(bytes) / kAlignment + 2) * kAlignment;

@@ -1,4 +1,5 @@
-// Memory of an OpenCL context. Its addresses are numbers that nothing lies behind: they say which buffer, and where in it.
+// Memory of an OpenCL context. Its addresses cannot be dereferenced: they are numbers that encode a buffer
+// and an offset in it.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ class OpenclMemory {
 
   Error Allocate(std::int64_t bytes, kdl_memory* memory);
   void Release(kdl_memory memory);
-  // Of an address that `Allocate` gave, or one inside of that memory.
+  // Returns the place of an address that `Allocate` returned, or of one inside that memory.
   OpenclPlace PlaceOf(const void* address);
 
  private:

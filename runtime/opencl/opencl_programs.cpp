@@ -8,15 +8,17 @@ namespace kdl::runtime {
 
 namespace {
 
-// `…_large` stands where a kernel is left out whose tables are (codegen/opencl).
+// The suffix of a dummy kernel `…_large`, which replaces a kernel whose tables are too large
+// (codegen/opencl).
 constexpr const char* kLarge = "_large";
 
-// Results are those of the language where division and roots round correctly, and nothing is fused behind its back.
+// Results match the language only if division and square roots are correctly rounded and nothing is fused
+// implicitly.
 constexpr const char* kBuildOptions = "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt";
 
-// A text that a function of the driver's gives of `what` of an object.
+// Returns the text that a query function of the driver gives for property `what` of an object.
 template <class Ask, class Object>
-std::string TextOf(const Ask& ask, Object object, std::uint32_t what) {
+std::string QueryText(const Ask& ask, Object object, std::uint32_t what) {
   std::size_t bytes = 0;
   if (ask(object, what, 0, nullptr, &bytes) != cl::kSuccess) return "";
   std::string text(bytes, '\0');
@@ -24,11 +26,12 @@ std::string TextOf(const Ask& ask, Object object, std::uint32_t what) {
   return text.c_str();
 }
 
-// PoCL compiles a kernel when it is launched, and keeps what it made on disk itself: asked for a program, it compiles all of its
-// kernels once more. So it is asked only where somebody names a folder for programs, and then at their end.
+// PoCL compiles a kernel when it is launched and caches the result on disk itself. When asked for a program's
+// binary, it compiles all kernels again. So its binaries are only kept if the user names a folder for them,
+// and then at the end of the program's life.
 bool CompilesLate(std::string_view platform) { return platform == "Portable Computing Language"; }
 
-// Of what kernels use, besides all that OpenCL 1.2 has, what is not among `extensions`.
+// Returns the extensions that kernels use but that `extensions` lacks.
 std::string ExtensionsLacked(const std::string& extensions) {
   constexpr std::string_view kUsed[] = {"cl_khr_fp64", "cl_khr_int64_base_atomics",
                                         "cl_khr_int64_extended_atomics"};
@@ -45,22 +48,23 @@ std::string ExtensionsLacked(const std::string& extensions) {
 
 Error OpenclFailure(std::string_view what, std::int32_t status) {
   const bool is_short = status == cl::kOutOfDeviceMemory || status == cl::kOutOfHostMemory ||
-                        status == cl::kInvalidBufferSize;  // more than a piece may have
+                        status == cl::kInvalidBufferSize;  // more than a chunk may have
   const kdl_code code = is_short ? KDL_ERROR_OUT_OF_MEMORY : KDL_ERROR_DEVICE;
-  return Fail(code, "OpenCL: ", what, " failed: ", cl::NameOf(status));
+  return Fail(code, "OpenCL: ", what, " failed: ", cl::ErrorName(status));
 }
 
 OpenclPrograms::OpenclPrograms(const cl::Api& api, cl::ContextId context, cl::DeviceId device)
     : api_(api), context_(context), device_(device), cache_("") {
   cl::PlatformId platform = nullptr;
   api.GetDeviceInfo(device, cl::kDevicePlatform, sizeof platform, &platform, nullptr);
-  names_ = {.platform = TextOf(api.GetPlatformInfo, platform, cl::kPlatformName),
-            .platform_version = TextOf(api.GetPlatformInfo, platform, cl::kPlatformVersion),
-            .device = TextOf(api.GetDeviceInfo, device, cl::kDeviceName),
-            .vendor = TextOf(api.GetDeviceInfo, device, cl::kDeviceVendor),
-            .version = TextOf(api.GetDeviceInfo, device, cl::kDeviceVersion),
-            .driver = TextOf(api.GetDeviceInfo, device, cl::kDriverVersion),
-            .lacked = ExtensionsLacked(TextOf(api.GetDeviceInfo, device, cl::kDeviceExtensions))};
+  names_ = {
+      .platform = QueryText(api.GetPlatformInfo, platform, cl::kPlatformName),
+      .platform_version = QueryText(api.GetPlatformInfo, platform, cl::kPlatformVersion),
+      .device = QueryText(api.GetDeviceInfo, device, cl::kDeviceName),
+      .vendor = QueryText(api.GetDeviceInfo, device, cl::kDeviceVendor),
+      .version = QueryText(api.GetDeviceInfo, device, cl::kDeviceVersion),
+      .driver = QueryText(api.GetDeviceInfo, device, cl::kDriverVersion),
+      .lacked = ExtensionsLacked(QueryText(api.GetDeviceInfo, device, cl::kDeviceExtensions))};
   api.GetDeviceInfo(device, cl::kConstantBytes, sizeof constant_bytes_, &constant_bytes_, nullptr);
   options_ = Concat(kBuildOptions, " -DKDL_CONSTANT_BYTES=", constant_bytes_);
   compiles_late_ = CompilesLate(names_.platform);
@@ -90,7 +94,7 @@ Error OpenclPrograms::Make(const kdl_image& image, std::unique_ptr<OpenclModule>
   return nullptr;
 }
 
-// What a driver does not take any more is compiled anew.
+// A binary that the driver no longer accepts is compiled again.
 bool OpenclPrograms::Find(const std::string& key, cl::ProgramId* program) const {
   std::string binary;
   if (!cache_.Find(key, &binary)) return false;
@@ -116,12 +120,12 @@ Error OpenclPrograms::Compile(const kdl_image& image, cl::ProgramId* program) co
   status = api_.BuildProgram(*program, 1, &device_, options_.c_str(), nullptr, nullptr);
   if (status == cl::kSuccess) return nullptr;
   const std::string log =
-      TextOf([&](cl::ProgramId built,
-                 auto... what) { return api_.GetProgramBuildInfo(built, device_, what...); },
-             *program, cl::kBuildLog);
+      QueryText([&](cl::ProgramId built,
+                    auto... what) { return api_.GetProgramBuildInfo(built, device_, what...); },
+                *program, cl::kBuildLog);
   api_.ReleaseProgram(*program);
   return Fail(KDL_ERROR_DEVICE, "the driver of ", names_.device, " refuses the kernels of module '",
-              image.module, "': ", cl::NameOf(status), "\n", log);
+              image.module, "': ", cl::ErrorName(status), "\n", log);
 }
 
 void OpenclPrograms::Keep(const std::string& key, cl::ProgramId program) const try {
@@ -135,10 +139,10 @@ void OpenclPrograms::Keep(const std::string& key, cl::ProgramId program) const t
   char* start = binary.data();
   if (api_.GetProgramInfo(program, cl::kBinaries, sizeof start, &start, nullptr) == cl::kSuccess)
     cache_.Keep(key, binary);
-} catch (const std::bad_alloc&) {  // it is compiled anew next time
+} catch (const std::bad_alloc&) {  // it is compiled again next time
 }
 
-// The text leaves kernels out where the device lacks what they use.
+// The text omits kernels that use something that the device lacks; the error says what.
 Error OpenclPrograms::NoKernel(const OpenclModule& module, const char* name) const {
   std::int32_t status = cl::kSuccess;
   cl::KernelId large = api_.CreateKernel(module.program, Concat(name, kLarge).c_str(), &status);

@@ -1,5 +1,5 @@
-// Programs of an OpenCL device, made of the text of images: by its driver, or from what the driver made of the same text
-// before, in another process perhaps.
+// Programs of an OpenCL device. They are compiled from the text of images by the driver, or loaded from
+// binaries that the driver made of the same text earlier, perhaps in another process.
 #pragma once
 
 #include <atomic>
@@ -16,19 +16,19 @@ namespace kdl::runtime {
 
 struct OpenclModule {
   cl::ProgramId program = nullptr;
-  std::map<std::string, cl::KernelId> kernels;  // that have been asked for
-  std::string key;  // to keep the program by, at its end; empty: it is kept, or shall not be
+  std::map<std::string, cl::KernelId> kernels;  // looked up so far
+  std::string key;  // for keeping the binary at the end; empty: kept already, or not to be kept
 };
 
-// What the driver calls itself and the device.
+// The names of the driver and the device.
 struct OpenclNames {
   std::string platform;
   std::string platform_version;
   std::string device;
   std::string vendor;
-  std::string version;  // of OpenCL
+  std::string version;  // the OpenCL version
   std::string driver;
-  std::string lacked;  // extensions that kernels may use; empty: it has all of them
+  std::string lacked;  // the extensions that kernels may use but the device lacks
 };
 
 class OpenclPrograms {
@@ -53,16 +53,16 @@ class OpenclPrograms {
   const cl::Api& api_;
   cl::ContextId context_;
   cl::DeviceId device_;
-  std::uint64_t constant_bytes_ = 0;  // that a kernel may have
-  std::string options_;               // of the driver's compiler
-  OpenclNames names_;                 // that say which compiler it is, and for what
-  bool compiles_late_ = false;        // not before a kernel is launched
+  std::uint64_t constant_bytes_ = 0;  // the most that a kernel may have
+  std::string options_;               // options for the driver's compiler
+  OpenclNames names_;                 // identify the compiler and its target
+  bool compiles_late_ = false;        // only when a kernel is launched
   DiskCache cache_;
   std::atomic<std::int64_t> compiled_{0};
   std::atomic<std::int64_t> found_{0};
 };
 
-// The error of a call of OpenCL's that gave `status`.
+// Returns the error for an OpenCL call that returned `status`.
 Error OpenclFailure(std::string_view what, std::int32_t status);
 
 }  // namespace kdl::runtime

@@ -13,9 +13,9 @@ void CopyRows(char* to, std::size_t to_pitch, const char* from, std::size_t from
     std::memcpy(to + row * to_pitch, from + row * from_pitch, copy.bytes);
 }
 
-// So many rows, each so many bytes, from a place in the copy on.
-OpenclCopy ChunkOf(const OpenclCopy& copy, std::size_t row, std::size_t at, std::size_t bytes,
-                   std::size_t rows) {
+// Returns the part of a copy with `rows` rows of `bytes` bytes each, starting at byte `at` of row `row`.
+OpenclCopy ChunkOfCopy(const OpenclCopy& copy, std::size_t row, std::size_t at, std::size_t bytes,
+                       std::size_t rows) {
   OpenclCopy chunk = copy;
   chunk.host += row * copy.host_pitch + at;
   chunk.offset += row * copy.pitch + at;
@@ -53,7 +53,7 @@ OpenclStaging::~OpenclStaging() {
   api_.ReleaseMemObject(memory_);
 }
 
-// Memory that the driver has pinned stays where it is as long as it is mapped.
+// Pinned memory stays in place as long as it is mapped.
 bool OpenclStaging::Open() {
   if (memory_ != nullptr || is_refused_) return !is_refused_;
   std::int32_t status = cl::kSuccess;
@@ -76,7 +76,7 @@ std::int32_t OpenclStaging::Copy(const OpenclCopy& copy) {
   const std::size_t bytes = has_long_rows ? kSlotBytes : copy.bytes;
   for (std::size_t row = 0; row < copy.rows; row += rows) {
     for (std::size_t at = 0; at < copy.bytes; at += bytes) {
-      const std::int32_t status = CopyChunk(ChunkOf(copy, row, at, bytes, rows));
+      const std::int32_t status = CopyChunk(ChunkOfCopy(copy, row, at, bytes, rows));
       if (status != cl::kSuccess) return status;
     }
   }
@@ -95,7 +95,7 @@ std::int32_t OpenclStaging::CopyChunk(const OpenclCopy& chunk) {
   return EnqueueCopy(api_, queue_, moved, &slot->moved);
 }
 
-// They go round: the one whose turn it is has been moving for longest.
+// Slots are used in turn, so the next one is the one whose copy was started first.
 std::int32_t OpenclStaging::TakeSlot(Slot** slot) {
   *slot = &slots_[next_];
   next_ = (next_ + 1) % kSlots;

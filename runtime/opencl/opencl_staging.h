@@ -1,5 +1,5 @@
-// Copies between the host and a device with memory of its own, by way of memory that the device reads and writes by itself: while it
-// moves one piece, the processor brings the next.
+// Copies between the host and a device with memory of its own, through pinned memory. While the device moves
+// one chunk, the processor copies the next.
 #pragma once
 
 #include <array>
@@ -10,35 +10,35 @@
 
 namespace kdl::runtime {
 
-// Rows of the host's memory, and where in a buffer they belong or come from.
+// A copy between rows in host memory and a place in a buffer.
 struct OpenclCopy {
   bool reads;  // from the buffer
-  char* host;  // only read where it does not
+  char* host;  // not modified unless `reads`
   std::size_t host_pitch;
   cl::MemoryId buffer;
   std::size_t offset;
   std::size_t pitch;
-  std::size_t bytes;  // of a row
+  std::size_t bytes;  // the length of a row
   std::size_t rows;
 };
 
-// Begins it; `event`, where it is not null, becomes its end.
+// Starts the copy. Stores the event of its end in `event`, unless that is null.
 std::int32_t EnqueueCopy(const cl::Api& api, cl::QueueId queue, const OpenclCopy& copy,
                          cl::EventId* event);
 
-// One operation at a time uses it.
+// The pinned memory of a device. Only one operation may use it at a time.
 class OpenclStaging {
  public:
-  // `queue` is the device's, whichever it has when something is copied.
+  // `queue` refers to the device's queue, which may be replaced between copies.
   OpenclStaging(const cl::Api& api, cl::ContextId context, const cl::QueueId& queue)
       : api_(api), context_(context), queue_(queue) {}
   ~OpenclStaging();
   OpenclStaging(const OpenclStaging&) = delete;
   OpenclStaging& operator=(const OpenclStaging&) = delete;
 
-  // Begins it; what is read from the host has been taken when this returns.
+  // Starts a copy. Data read from host memory has been copied when this returns.
   std::int32_t Copy(const OpenclCopy& copy);
-  // The queue has ended everything. What was read goes where it belongs, if all went well.
+  // The queue must be idle. Moves data that was read to its destination if `went_well`.
   void Settle(bool went_well);
 
  private:
@@ -46,8 +46,8 @@ class OpenclStaging {
   static constexpr std::size_t kSlotBytes = std::size_t{512} << 10;
   struct Slot {
     char* bytes = nullptr;
-    cl::EventId moved = nullptr;  // null: nothing moves
-    OpenclCopy read = {};         // from here to where it belongs; no rows: it was a write
+    cl::EventId moved = nullptr;  // null: no copy in progress
+    OpenclCopy read = {};         // the destination of a read; no rows: a write
   };
 
   bool Open();
@@ -59,7 +59,7 @@ class OpenclStaging {
   cl::ContextId context_;
   const cl::QueueId& queue_;
   cl::MemoryId memory_ = nullptr;
-  bool is_refused_ = false;  // the driver has no such memory left: it finds its way
+  bool is_refused_ = false;  // no pinned memory: copies are left to the driver
   std::array<Slot, kSlots> slots_;
   std::size_t next_ = 0;
 };

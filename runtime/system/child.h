@@ -1,4 +1,4 @@
-// Processes that this one starts.
+// Child processes.
 #pragma once
 
 #include <spawn.h>
@@ -9,7 +9,7 @@
 
 namespace kdl::runtime {
 
-// The numbers of the files that every program has.
+// File descriptors that every program has.
 inline constexpr int kInput = 0;
 inline constexpr int kOutput = 1;
 inline constexpr int kErrors = 2;
@@ -22,16 +22,16 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   void Give(int file, int as) { ::posix_spawn_file_actions_adddup2(&actions_, file, as); }
-  // 0, or why it has not started.
+  // Returns 0, or the error number if the process could not be started.
   int Start(std::vector<std::string> words, int* process);
 
  private:
   posix_spawn_file_actions_t actions_;
 };
 
-// Ends it, if it has not ended; says how it has: "ended with code 3".
+// Kills the process if it is still running, and says how it ended: "ended with code 3".
 std::string EndProcess(int process);
-// Whether it has ended well by then; one that has not ended is ended.
+// Returns whether the process ends successfully before the deadline; after that, it is killed.
 bool EndsWell(int process, std::chrono::milliseconds deadline);
 
 }  // namespace kdl::runtime

@@ -33,9 +33,10 @@ std::int64_t ReadBytes(int file, char* to, std::size_t bytes) {
 
 namespace {
 
-// -1: it cannot be opened, or is no regular file. Only what has been opened is looked at: by then the path may lead elsewhere.
+// Returns -1 if the path cannot be opened, or is not a regular file. Checks the opened file, because the path
+// may lead elsewhere by then.
 int OpenRegular(const std::string& path, std::string* reason) {
-  // A pipe without a writer does not stop it.
+  // O_NONBLOCK, because opening a pipe without a writer would block.
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat facts = {};
   if (file < 0 || ::fstat(file, &facts) != 0) {

@@ -1,4 +1,4 @@
-// Files that are read, files without a name, and lines between processes.
+// Reading files, files without a name, and connections between processes.
 #pragma once
 
 #include <cstddef>
@@ -9,31 +9,34 @@
 
 namespace kdl::runtime {
 
-// Those that a child may be given under a number of its own lie from here on, so that none is in the way.
+// Files that a child may get under a fixed number have numbers from here on, so that the two never collide.
 inline constexpr int kLowestFile = 10;
 
-// Whether there is something that is no regular file: a folder, a device, a pipe, which may have no end.
+// Whether the path exists and is not a regular file. Reading from a folder, a device or a pipe may never end.
 bool IsSpecial(const std::string& path);
-// Reads as many of the bytes as there are, and gives how many; -1: it could not, and errno says why.
+// Reads up to `bytes` bytes and returns how many were read. On failure returns -1 and sets errno.
 std::int64_t ReadBytes(int file, char* to, std::size_t bytes);
-// The first bytes of a regular file, `most` of them or all that there are; false: why not is in `reason`.
+// Reads up to `most` bytes from the start of a regular file. On failure returns false and sets `reason`.
 bool ReadStart(const std::string& path, std::size_t most, std::string* text, std::string* reason);
-// The whole of a regular file of at most `most` bytes; false: why not is in `reason`.
+// Reads a whole regular file of at most `most` bytes. On failure returns false and sets `reason`.
 bool ReadFile(const std::string& path, std::size_t most, std::string* text, std::string* reason);
 
-// A file without a name that holds `bytes` zeros, from kLowestFile on and closed where programs start; -1: none.
+// Creates a file without a name that contains `bytes` zeros. Its number is at least kLowestFile, and it is
+// closed on exec. Returns -1 on failure.
 int NamelessFile(const char* name, std::int64_t bytes);
-// From now on nobody, whoever has it, makes the file shorter or longer; `frozen`: nor writes to it. What is mapped of it stays there.
+// Prevents everyone from changing the file's size and, if `frozen`, from writing to it. Existing mappings
+// stay valid.
 bool SealFile(int file, bool frozen);
-// What reads as empty and takes anything; -1: there is none.
+// Opens the null device; -1 on failure.
 int NothingFile();
 void CloseFile(int file);
-// Puts the bytes at the file's start.
+// Writes the bytes to the start of the file.
 bool WriteAtStart(int file, const void* from, std::int64_t bytes);
-// What stands before the first line break or 0, or the first `most` bytes; empty where that cannot be read.
+// Returns the text before the first line break or NUL, at most `most` bytes; empty if it cannot be read.
 std::string FirstLine(int file, std::int64_t most);
 
-// Two ends of a line, `theirs` from kLowestFile on; -1: there is none. The destructor closes theirs.
+// The two ends of a connection; the number of `theirs` is at least kLowestFile. -1 means that there is none.
+// The destructor closes `theirs`.
 struct Line {
   int own = -1;
   int theirs = -1;
@@ -42,13 +45,13 @@ struct Line {
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
 };
-void SendByte(int line);  // to one that is dead: nothing
-// False: the other end is gone.
+void SendByte(int line);  // ignored if the other end is closed
+// Receives a byte. Returns false if the other end is closed.
 bool TakeByte(int line);
-// Of each line whether a byte, or its end, can be taken, as soon as that is so of one; all false where it is of none for so long.
-// Lines below 0 are passed over.
+// Waits until a byte or the end can be received on one of the lines, for at most the given time. Returns for
+// each line whether that is so. Negative lines are skipped.
 std::vector<bool> Rung(std::span<const int> lines, int milliseconds);
-// The system ends the process when the line's other end is gone, whatever the process does.
+// Makes the system kill the process when the other end of the line is closed.
 void EndWith(const Line& line, int process);
 
 }  // namespace kdl::runtime

@@ -1,5 +1,5 @@
-// The floating-point state that results are defined in: rounding to nearest, subnormal numbers kept, no exception that ends
-// the process. A caller may have another one, and threads begin with that of the thread that starts them.
+// The floating-point state for which results are defined: rounding to nearest, subnormal numbers kept,
+// exceptions masked. Callers may have another state, and threads start with that of their creator.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace kdl::runtime {
 
 #if defined(__x86_64__)
 
-// Exceptions that have been noted are no part of it.
+// The state ignores exception flags.
 constexpr std::uint64_t kFloatDefault = 0x1F80;
 constexpr std::uint64_t kFloatControl = ~std::uint64_t{0x3F};
 
@@ -45,8 +45,9 @@ inline void SetFloatState(std::uint64_t state) { std::fesetround(static_cast<int
 
 #endif
 
-// Sets the default state where there is another one, and gives what there was; and sets that again, whatever has been called
-// meanwhile: a library that is linked with fast-math changes the state of the thread that loads it.
+// EnterFloatDefault sets the default state if another one is set, and returns the previous one, which
+// LeaveFloatDefault restores. It must be restored even if both are default: loading a library linked with
+// fast-math changes the state.
 inline bool IsFloatDefault(std::uint64_t state) { return (state & kFloatControl) == kFloatDefault; }
 inline std::uint64_t EnterFloatDefault() {
   const std::uint64_t before = FloatState();
@@ -54,11 +55,11 @@ inline std::uint64_t EnterFloatDefault() {
   return before;
 }
 inline void LeaveFloatDefault(std::uint64_t before) {
-  // To look at a state that has just been set takes 100 ns.
+  // Reading a state that was just written takes 100 ns.
   if (!IsFloatDefault(before) || !IsFloatDefault(FloatState())) SetFloatState(before);
 }
 
-// The calling thread has the default state while it lives.
+// Gives the calling thread the default state during its lifetime.
 class FloatScope {
  public:
   FloatScope() : before_(EnterFloatDefault()) {}

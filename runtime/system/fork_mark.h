@@ -1,5 +1,5 @@
-// Whether this process is a child of the one that made something: its threads are not here then, and its locks
-// may be held by them for ever.
+// Detects whether this process is a forked child of the one that created an object. In a child the parent's
+// threads are missing, and its locks may be held forever.
 #pragma once
 
 namespace kdl::runtime {
@@ -14,8 +14,8 @@ class ForkMark {
   bool in_child() const { return page_ != nullptr && *page_ == 0; }
 
  private:
-  // A page that fork empties, which costs nothing to look at. Null where the system has none: then no child is
-  // recognized.
+  // A page that fork clears, so that checking it costs nothing. Null if the system does not support that;
+  // then no child is detected.
   volatile char* page_ = nullptr;
 };
 

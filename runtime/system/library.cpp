@@ -11,13 +11,13 @@ namespace kdl::runtime {
 
 namespace {
 
-// What the system itself would wait for, or read for ever.
+// Whether opening the path could block the system, or reading it never end.
 bool IsSpecialPath(const std::string& name) {
   return name.find('/') != std::string::npos && IsSpecial(name);
 }
 
-// One that a destructor of a thread's variable keeps is unloaded by the next dlclose after that has run, which may be a call of
-// this code itself.
+// Keeps this library loaded. If a destructor of a thread-local variable had delayed its unloading, the next
+// dlclose would unload it, possibly during a call from its own code.
 void StayLoaded() {
   Dl_info own = {};
   if (dladdr(reinterpret_cast<const void*>(&StayLoaded), &own) != 0)

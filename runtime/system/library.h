@@ -1,4 +1,4 @@
-// Shared libraries that are loaded while the process runs.
+// Shared libraries loaded at run time.
 #pragma once
 
 #include <memory>
@@ -6,24 +6,27 @@
 
 namespace kdl::runtime {
 
-// Unloads with its last copy. Null: it cannot be loaded, and WhyNotLoaded, asked at once, says why.
+// Unloaded with its last copy. Null if loading failed; WhyNotLoaded, called directly after that, gives the
+// reason.
 using Library = std::shared_ptr<void>;
-// A name without a slash is looked for among the system's libraries. The library that this code lies in stays loaded from
-// then on: unloading the other one while the process ends would unload it, too, where it was closed but had to stay.
+// A name without a slash is searched among the system's libraries. The first call keeps the library that
+// contains this code loaded for good. Otherwise, unloading another library at process exit could unload this
+// one while its code runs.
 Library LoadLibrary(const char* name);
-// A driver stays loaded until the process ends: its threads and what it does at the end of the process outlive our use of it.
+// Loads a driver and keeps it loaded until the process exits, because its threads and exit handlers outlive
+// our use of it.
 Library LoadDriver(const char* name);
-// The system's words, without the name, which the caller says.
+// Returns the system's message without the name, which the caller adds.
 std::string WhyNotLoaded(const std::string& name);
 
-// Null: it has no such symbol.
+// Returns null if the library has no such symbol.
 void* SymbolOf(const Library& library, const char* name);
 template <class Function>
 Function FunctionOf(const Library& library, const char* name) {
   return reinterpret_cast<Function>(SymbolOf(library, name));
 }
 
-// The architecture that the code in a file is for, as ProcessorArch names it; null: that is not to be seen.
+// Returns the architecture of the code in a file, as ProcessorArch names it, or null if unknown.
 const char* ArchOfLibrary(const std::string& path);
 
 }  // namespace kdl::runtime

@@ -1,4 +1,4 @@
-// Memory by the page.
+// Memory in units of pages.
 #pragma once
 
 #include <cstdint>
@@ -6,21 +6,21 @@
 namespace kdl::runtime {
 
 std::int64_t PageBytes();
-// Of the machine; 0: unknown.
+// The physical memory of the machine; 0 if unknown.
 std::int64_t PhysicalMemoryBytes();
 
-// Whole pages that nobody may touch; null: there are none.
+// Reserves whole inaccessible pages; null on failure.
 void* ReservePages(std::int64_t bytes);
-// Makes a part of them memory that holds zeros.
+// Makes a part of them accessible, filled with zeros.
 bool OpenPages(void* first, std::int64_t bytes);
-// Memory that is a file's, for all processes that map it; null: errno says why not.
+// Maps a file as memory that all processes share that map it. On failure returns null and sets errno.
 void* MapFile(int file, std::int64_t bytes);
-// Gives back what one of these has given, all of it.
+// Unmaps all that one of the functions above has returned.
 void UnmapPages(void* first, std::int64_t bytes);
 
-// A hint.
+// Suggests large pages to the system.
 void AskForLargePages(void* memory, std::int64_t bytes);
-// Whether a child process finds zeros there.
+// Makes the memory read as zeros in child processes. Returns whether that worked.
 bool EmptyInChildren(void* first, std::int64_t bytes);
 
 }  // namespace kdl::runtime

@@ -15,15 +15,15 @@ namespace kdl::runtime {
 
 namespace {
 
-// Bits of Linux's words for aarch64; older headers lack some.
-constexpr unsigned long kDotProducts = 1ul << 20;      // of AT_HWCAP
-constexpr unsigned long kHalf = 1ul << 9 | 1ul << 10;  // of scalars, of vectors
+// Bits of Linux's AT_HWCAP words for aarch64. Older headers lack some of them.
+constexpr unsigned long kDotProducts = 1ul << 20;      // in AT_HWCAP
+constexpr unsigned long kHalf = 1ul << 9 | 1ul << 10;  // scalar and vector
 constexpr unsigned long kScalable = 1ul << 22;
-constexpr unsigned long kI8Matrices = 1ul << 13;  // of AT_HWCAP2
+constexpr unsigned long kI8Matrices = 1ul << 13;  // in AT_HWCAP2
 constexpr unsigned long kBf16 = 1ul << 14;
-constexpr unsigned long kScalableNarrow = 1ul << 9 | 1ul << 12;  // bytes of both signs, bf16
+constexpr unsigned long kScalableNarrow = 1ul << 9 | 1ul << 12;  // SVE: i8, bf16 products
 constexpr int kGetVectorLength = 51;                             // PR_SVE_GET_VL
-constexpr int kVectorLength = 0xFFFF;                            // of what it answers: in bytes
+constexpr int kVectorLength = 0xFFFF;                            // mask for the bytes in its result
 
 }  // namespace
 
@@ -52,11 +52,11 @@ bool HasScalableVectors(int) { return false; }
 
 namespace {
 
-// Of CPUID 7, EDX: AMX-BF16, AMX-TILE, AMX-INT8.
+// In CPUID 7, EDX: AMX-BF16, AMX-TILE, AMX-INT8.
 constexpr unsigned kTilesOfBoth = 1u << 22 | 1u << 24 | 1u << 25;
-constexpr unsigned kPairs = 1u << 5;                  // of CPUID 7.1, EAX: AVX512-BF16
-constexpr unsigned kSystemSaves = 1u << 27;           // of CPUID 1, ECX: XGETBV says what it saves
-constexpr unsigned kTileState = 1u << 17 | 1u << 18;  // of XCR0: configuration and data
+constexpr unsigned kPairs = 1u << 5;                  // in CPUID 7.1, EAX: AVX512-BF16
+constexpr unsigned kSystemSaves = 1u << 27;           // in CPUID 1, ECX: OSXSAVE, XGETBV works
+constexpr unsigned kTileState = 1u << 17 | 1u << 18;  // in XCR0: configuration and data
 constexpr long kAskForState = 0x1023;                 // ARCH_REQ_XCOMP_PERM
 constexpr long kTileData = 18;
 

@@ -1,17 +1,19 @@
-// What the operating system tells, or lets this process have, of the processor.
+// Processor features that the operating system reports, or has to enable.
 #pragma once
 
 namespace kdl::runtime {
 
-// Instructions of aarch64.
+// aarch64 instructions.
 bool HasDotProducts();
 bool HasI8Matrices();
 bool HasBf16();
-bool HasHalf();  // arithmetic of f16
-// SVE, with its products of narrow numbers, whose vectors are as long here: the system says so, of this thread.
+bool HasHalf();  // arithmetic on f16
+// Whether there is SVE with products of narrow numbers and vectors of this length, which the system reports
+// for each thread.
 bool HasScalableVectors(int bytes);
 
-// Tiles of x86-64 with products of bytes and of bf16, and AVX512-BF16 for what fills none. The kernel gives them to a process that asks; this asks.
+// Whether there are x86-64's AMX tiles with products of bytes and of bf16, and AVX512-BF16 for operands
+// smaller than a tile. Requests tile state from the kernel, which only enables it for processes that ask.
 bool MayUseTiles();
 
 }  // namespace kdl::runtime

@@ -9,7 +9,7 @@
 namespace kdl::runtime {
 
 bool StartThread(void* (*main)(void*), void* argument, Thread* thread) {
-  const FloatScope floats;  // a thread begins with the state of the one that starts it
+  const FloatScope floats;  // a thread inherits the state of its creator
   return pthread_create(thread, nullptr, main, argument) == 0;
 }
 

@@ -1,4 +1,4 @@
-// Threads, and the processors that they run on.
+// Threads and processor affinity.
 #pragma once
 
 #include <pthread.h>
@@ -7,17 +7,17 @@
 
 namespace kdl::runtime {
 
-// One that may fail to start, without an exception.
+// A thread. Starting it may fail, without an exception.
 using Thread = pthread_t;
 bool StartThread(void* (*main)(void*), void* argument, Thread* thread);
 void JoinThread(Thread thread);
 
-// The processors that this process may run on; at least one.
+// Returns the processors that this process may run on; at least one.
 std::vector<int> AllowedProcessors();
-// A hint.
+// Suggests a processor for a thread.
 void KeepTo(Thread thread, int processor);
 
-// Keeps the calling thread to a processor while it lives; less than 0: to none.
+// Keeps the calling thread on a processor during its lifetime; a negative number means any processor.
 class OnProcessor {
  public:
   explicit OnProcessor(int processor);

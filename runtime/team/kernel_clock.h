@@ -1,5 +1,5 @@
-// How long a device's kernels take by its own clock. Drivers take a little longer where they measure it, so a device does where
-// somebody looks: at a trace, or at what the device counts.
+// Kernel times by a device's own clock. Measuring slows drivers down, so a device only measures while someone
+// needs the times: a trace, or a reader of the device's counts.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@ namespace kdl::runtime {
 
 class KernelClock {
  public:
-  // Whoever asks for the sum wants the kernels after that measured.
+  // Returns the sum so far and turns on measuring for later kernels.
   std::int64_t Ask() {
     is_asked_ = true;
     return sum_ns_;
@@ -19,7 +19,7 @@ class KernelClock {
   bool Wants(const kdl_launch_request& request) const {
     return is_asked_ || request.observer != nullptr;
   }
-  // Of a part of the launch, which has just ended.
+  // Adds the time of a part of the launch that has just ended.
   void Add(const kdl_launch_request& request, std::int64_t ns);
 
  private:

@@ -1,5 +1,5 @@
-// A device that its driver has given up: what it says of that once, all that is asked of it later says, too, and the driver is not
-// asked again.
+// The state of a device that its driver has given up. All later requests fail with the first error text, and
+// the driver is not asked again.
 #pragma once
 
 #include <mutex>
@@ -11,12 +11,12 @@ namespace kdl::runtime {
 
 class LostDevice {
  public:
-  // Null: it is there.
+  // Returns the error if the device is lost, else null.
   Error Told() const {
     const std::lock_guard lock(mutex_);
     return text_.empty() ? nullptr : Fail(KDL_ERROR_DEVICE, text_);
   }
-  // From here on it is not; of several texts the first one stays.
+  // Marks the device as lost. Of several texts the first one is kept.
   Error Lose(const std::string& text) {
     const std::lock_guard lock(mutex_);
     if (text_.empty()) {

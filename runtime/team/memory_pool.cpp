@@ -9,7 +9,7 @@ namespace kdl::runtime {
 namespace {
 
 constexpr std::int64_t kLeast = 64;
-constexpr std::int64_t kMostKept = std::int64_t{64} << 20;  // by all pieces together
+constexpr std::int64_t kMostKept = std::int64_t{64} << 20;  // in all chunks together
 
 }  // namespace
 

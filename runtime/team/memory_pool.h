@@ -1,4 +1,5 @@
-// Device memory that launches have given back, kept for those that follow: drivers take long to give memory and to take it back.
+// Device memory that launches have released, kept for later launches, because drivers are slow to allocate
+// and to free.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +12,23 @@ namespace kdl::runtime {
 
 class MemoryPool {
  public:
-  // How much to ask the driver for: pieces of a size go round.
+  // Returns the size to request from the driver. Sizes are rounded so that chunks can be reused.
   static std::int64_t Rounded(std::int64_t bytes);
 
-  // A piece of `rounded` bytes that is kept; null: there is none.
+  // Takes a kept chunk of `rounded` bytes; null if there is none.
   void* Take(std::int64_t rounded);
-  // The driver has given this; false: the host has no memory to know it by, and it is the driver's again.
+  // Registers memory that the driver has allocated. Returns false if host memory is short; the caller must
+  // then free it.
   bool Add(void* memory, std::int64_t rounded);
-  // A piece that nothing uses any more; false: enough is kept, or the host has no memory to do so, and it is the driver's again.
+  // Keeps a chunk that is no longer used. Returns false if enough is kept or host memory is short; the caller
+  // must then free it.
   bool Keep(void* memory);
-  // All that is kept, which is the driver's again.
+  // Removes and returns all kept chunks, which the caller must free.
   std::vector<void*> Empty();
 
  private:
   std::mutex mutex_;                               // guards the rest
-  std::unordered_map<void*, std::int64_t> sizes_;  // of all pieces
+  std::unordered_map<void*, std::int64_t> sizes_;  // the size of every chunk, kept or in use
   std::multimap<std::int64_t, void*> kept_;
   std::int64_t kept_bytes_ = 0;
 };

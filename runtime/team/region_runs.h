@@ -1,4 +1,4 @@
-// The contiguous runs of a region, and the rectangles that they make.
+// Iterates over the contiguous runs of a region, or over the rectangles that they form.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace kdl::runtime {
 
-// Calls `run(to_offset, from_offset)` for each, until one gives another status than `success`.
+// Calls `run(to_offset, from_offset)` for each run until one returns a status other than `success`.
 template <class Status, class Run>
 Status ForEachRun(const kdl_region& region, Status success, const Run& run) {
   std::int64_t index[8] = {};
@@ -27,17 +27,18 @@ Status ForEachRun(const kdl_region& region, Status success, const Run& run) {
   }
 }
 
-// Runs of equal length, each so many bytes after the one before.
+// Runs of equal length at constant distances.
 struct Rectangle {
   std::size_t to;
   std::size_t from;
-  std::size_t bytes;  // of a run
+  std::size_t bytes;  // the length of each run
   std::size_t rows;
   std::size_t to_pitch;
   std::size_t from_pitch;
 };
 
-// The same for rectangles: the runs of the last index, where they lie in order and apart, are one, which drivers copy at once.
+// The same for rectangles. If the runs of the last index are in ascending order and disjoint, they form one
+// rectangle, which drivers copy with one call.
 template <class Status, class Each>
 Status ForEachRectangle(const kdl_region& region, Status success, const Each& each) {
   constexpr std::int64_t kMostPitch = INT32_MAX;

@@ -12,7 +12,7 @@ namespace kdl::runtime {
 
 namespace {
 
-// Memory for the time of a launch.
+// Memory that is released at the end of the launch.
 class Temporary {
  public:
   explicit Temporary(WorkgroupDriver& driver) : driver_(driver) {}
@@ -36,13 +36,13 @@ class Temporary {
   void* memory_ = nullptr;
 };
 
-// A launch as it is under way.
+// The state of one launch.
 class WorkgroupLaunch {
  public:
   WorkgroupLaunch(WorkgroupDriver& driver, const kdl_launch_request& request)
       : driver_(driver), request_(request) {}
 
-  Error Run();
+  Error RunParts();
 
  private:
   bool syncs() const { return (request_.variant->flags & KDL_VARIANT_SYNC) != 0; }
@@ -60,25 +60,26 @@ class WorkgroupLaunch {
   std::vector<void*> memories_;
   Temporary scratch_{driver_};
   Temporary record_{driver_};
-  Temporary prints_{driver_};  // where the kernel prints
+  Temporary prints_{driver_};  // for the kernel's prints
   std::int64_t told_[kdl_workgroup_record] = {};
 };
 
-// Whose scratch lies side by side: those of a call, of which it is no more than the driver likes, or, where it outlives a call,
-// all cores.
+// Returns how many cores have scratch at the same time. These are the cores of one call, limited by the
+// driver's most bytes for scratch, or all cores if scratch outlives a call.
 std::int64_t WorkgroupLaunch::CoresWithScratch() const {
   if (syncs()) return request_.busy_cores;
   const std::int64_t bytes = std::max<std::int64_t>(request_.variant->scratch_bytes, 1);
   return std::clamp<std::int64_t>(driver_.most_scratch() / bytes, 1, request_.busy_cores);
 }
 
-// Of a call: drivers count them in 32 bits.
+// Returns the number of cores of one call, which drivers count in 32 bits.
 std::int64_t WorkgroupLaunch::CoresAtOnce() const {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   return std::min(CoresWithScratch(), kMost);
 }
 
-// As workgroup_abi.h has them; and the tensors' memories, after those that every kernel has.
+// Collects the numbers of workgroup_abi.h and the memory of the tensors, which follows the arguments that every
+// kernel has.
 void WorkgroupLaunch::CollectNumbers() {
   const kdl_variant& variant = *request_.variant;
   const WorkgroupPlace shared = driver_.PlaceOf(request_.shared);
@@ -98,11 +99,11 @@ void WorkgroupLaunch::CollectNumbers() {
     numbers_.push_back(place.offset / static_cast<std::int64_t>(ElementBytes(view)));
     numbers_.insert(numbers_.end(), view.stride, view.stride + KDL_MAX_RANK);
   }
-  // What has no bytes may have no memory: any will do.
+  // An argument of 0 bytes may have no memory; any memory does.
   std::replace(memories_.begin(), memories_.end(), static_cast<void*>(nullptr), record_.memory());
 }
 
-// What a core needs is little: it is their number that may be too large.
+// Scratch for one core is small; only the number of cores may make it too large.
 Error WorkgroupLaunch::TakeScratch() {
   const std::int64_t bytes = request_.variant->scratch_bytes;
   const std::int64_t cores = CoresWithScratch();
@@ -129,7 +130,7 @@ Error WorkgroupLaunch::Prepare() {
   return nullptr;
 }
 
-// All cores, from barrier to barrier of the launch.
+// Runs all cores from one barrier of the launch to the next.
 Error WorkgroupLaunch::Part(std::int64_t part) {
   numbers_[1] = part;
   const std::int64_t at_once = CoresAtOnce();
@@ -141,7 +142,7 @@ Error WorkgroupLaunch::Part(std::int64_t part) {
   return driver_.Read(told_, record_.memory());
 }
 
-// What all parts have printed.
+// Shows what all parts have printed.
 Error WorkgroupLaunch::Show() {
   if (prints_.memory() == nullptr) return nullptr;
   std::int64_t taken = 0;
@@ -151,12 +152,12 @@ Error WorkgroupLaunch::Show() {
   return ShowPrints(request_, printed, taken);
 }
 
-Error WorkgroupLaunch::Run() {
+Error WorkgroupLaunch::RunParts() {
   KDL_RETURN_IF_ERROR(Prepare());
   for (std::int64_t part = 0; part <= told_[4]; ++part) {
     KDL_RETURN_IF_ERROR(Part(part));
     if (static_cast<std::int32_t>(told_[0]) == 0) continue;
-    Show();  // that it has printed too much is the lesser error
+    Show();  // the trap matters more than an error about its prints
     kdl_trap trap = {};
     trap.code = static_cast<std::int32_t>(told_[0]);
     trap.location = static_cast<std::int32_t>(told_[1]);
@@ -173,7 +174,7 @@ Error WorkgroupLaunch::Run() {
 std::string WorkgroupDriver::WhoIs(std::int64_t, std::int64_t, std::int64_t) { return ""; }
 
 Error RunWorkgroupLaunch(WorkgroupDriver& driver, const kdl_launch_request& request) {
-  return WorkgroupLaunch(driver, request).Run();
+  return WorkgroupLaunch(driver, request).RunParts();
 }
 
 }  // namespace kdl::runtime

@@ -11,12 +11,12 @@ namespace kdl::runtime {
 
 namespace {
 
-// Reads the numbers one by one.
+// Reads the numbers in order.
 class Reader {
  public:
   explicit Reader(std::span<const std::int64_t> numbers) : numbers_(numbers) {}
   std::int64_t Next() { return numbers_[at_++]; }
-  // Whether another print follows: after the last one there may be numbers that are none's, zeros.
+  // Whether another print follows. A print that did not fit leaves zeros after the last complete one.
   bool HasPrint() const { return at_ < numbers_.size() && numbers_[at_] != 0; }
 
  private:
@@ -24,7 +24,7 @@ class Reader {
   std::size_t at_ = 0;
 };
 
-// A value as it lies in a host's memory, in `bytes`.
+// Reads a value into `bytes`, in the layout of host memory.
 kdl_tensor ValueOf(Reader& reader, std::vector<char>& bytes) {
   kdl_tensor value = {};
   value.element = static_cast<std::uint8_t>(reader.Next());
@@ -47,7 +47,7 @@ kdl_tensor ValueOf(Reader& reader, std::vector<char>& bytes) {
 }
 
 void ShowOne(const kdl_launch_request& request, Reader& reader) {
-  reader.Next();  // the numbers that it takes
+  reader.Next();  // the print's size
   const auto location = static_cast<std::int32_t>(reader.Next());
   kdl_core core = {};
   core.core_id = reader.Next();

@@ -1,4 +1,4 @@
-// What kernels have printed: numbers in a launch's memory, which kdl/workgroup_abi.h describes.
+// Reads what kernels have printed from the memory of a launch, in the format of kdl/workgroup_abi.h.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,14 @@
 
 namespace kdl::runtime {
 
-// Of a launch, in 8 bytes each.
+// The print memory of a launch, in 8-byte numbers.
 inline constexpr std::int64_t kPrintNumbers = 1 << 17;
 
-// Whether the variant prints at all.
+// Returns whether the variant contains prints.
 bool Prints(const kdl_variant& variant);
 
-// Prints what `numbers`, the memory as far as it is taken, holds; `taken` is how far it would be with more of it.
+// Prints the contents of `numbers`, the used part of the print memory. `taken` is how many numbers all prints
+// together needed, which may be more than fit.
 Error ShowPrints(const kdl_launch_request& request, std::span<const std::int64_t> numbers,
                  std::int64_t taken);
 

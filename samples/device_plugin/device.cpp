@@ -1,5 +1,6 @@
-// A device as a plugin: memory of its own, a thread of its own that orders what the runtime hands to it early, and
-// events of its own. It runs host code, so that there is something to run; a real one would load `image->payload`.
+// A device as a plugin. It has its own memory, its own events, and its own thread, which orders the
+// operations that the runtime submits early. It runs host code to keep the sample simple; a real device would
+// load `image->payload`.
 #include <charconv>
 #include <cstring>
 #include <string>
@@ -13,9 +14,9 @@ namespace sample {
 
 namespace {
 
-const kdl_plugin_host* g_host = nullptr;  // stays as long as this object is loaded
+const kdl_plugin_host* g_host = nullptr;  // valid as long as this object is loaded
 
-// Where it can be made to fail, to see what the runtime makes of that.
+// Places where a failure can be injected, to test how the runtime handles it.
 enum Site { kNowhere, kAllocate, kWrite, kRead, kCopy, kFill, kLoad, kLaunch };
 constexpr const char* kSites[] = {"nowhere", "allocate", "write", "read",
                                   "copy",    "fill",     "load",  "launch"};
@@ -28,9 +29,9 @@ struct Device {
   explicit Device(std::int64_t core_count, Site site)
       : cores(core_count),
         fails_at(site),
-        order(*g_host, [this](const kdl_submission& s) { return Run(s); }) {}
+        order(*g_host, [this](const kdl_submission& s) { return Execute(s); }) {}
 
-  kdl_error* Run(const kdl_submission& s) const;
+  kdl_error* Execute(const kdl_submission& s) const;
   kdl_error* Fails(Site site) const {
     if (site != fails_at) return nullptr;
     return Refusal(KDL_ERROR_DEVICE, std::string("the device failed in ") + kSites[site]);
@@ -38,10 +39,10 @@ struct Device {
 
   std::int64_t cores;
   Site fails_at;
-  Order order;  // last: its thread uses the rest
+  Order order;  // last, because its thread uses the other members
 };
 
-kdl_error* Device::Run(const kdl_submission& s) const {
+kdl_error* Device::Execute(const kdl_submission& s) const {
   constexpr Site kSiteOf[] = {kNowhere, kLaunch, kWrite, kRead, kCopy, kFill};
   if (kdl_error* error = Fails(kSiteOf[s.kind])) return error;
   switch (s.kind) {
@@ -64,7 +65,7 @@ kdl_error* Device::Run(const kdl_submission& s) const {
   }
 }
 
-Device& Of(void* device) { return *static_cast<Device*>(device); }
+Device& DeviceFromHandle(void* device) { return *static_cast<Device*>(device); }
 
 kdl_error* ParseOption(const kdl_option& option, std::int64_t* cores, Site* site) {
   const std::string_view key = option.key;
@@ -108,10 +109,10 @@ kdl_error* Open(void*, std::int64_t ordinal, const kdl_option* options, std::int
 
 void Close(void* device) { delete static_cast<Device*>(device); }
 
-// The runtime has set size and version, and everything else to 0.
+// The runtime has set `size` and `version`, and has zeroed everything else.
 void Facts(void* device, kdl_device_facts* facts) {
-  facts->cores = Of(device).cores;
-  facts->resident = 1;  // one after the other, in one slice of workspace
+  facts->cores = DeviceFromHandle(device).cores;
+  facts->resident = 1;  // cores run in sequence and share one slice of workspace
   facts->exact = 1;
   facts->functional = 1;
   facts->image_kind = "host";
@@ -119,14 +120,16 @@ void Facts(void* device, kdl_device_facts* facts) {
   facts->features = g_host->features;
 }
 
-kdl_error* Load(void* device, const kdl_image*, void**) { return Of(device).Fails(kLoad); }
+kdl_error* Load(void* device, const kdl_image*, void**) {
+  return DeviceFromHandle(device).Fails(kLoad);
+}
 
 void Submit(void* device, const kdl_submission* submission) {
-  Of(device).order.Submit(*submission);
+  DeviceFromHandle(device).order.Submit(*submission);
 }
 
 kdl_error* Allocate(void* device, std::int64_t bytes, const char*, kdl_memory* memory) {
-  if (kdl_error* error = Of(device).Fails(kAllocate)) return error;
+  if (kdl_error* error = DeviceFromHandle(device).Fails(kAllocate)) return error;
   void* block = AllocateBlock(bytes);
   if (block == nullptr) return Refusal(KDL_ERROR_OUT_OF_MEMORY, "there is not enough memory left");
   *memory = {block, ToDevice(block)};
@@ -135,30 +138,30 @@ kdl_error* Allocate(void* device, std::int64_t bytes, const char*, kdl_memory* m
 
 void Release(void*, kdl_memory memory) { std::free(memory.handle); }
 
-// What is not ordered by a queue of this device: the runtime has done that.
+// These operations are not ordered by a queue of this device; the runtime has already ordered them.
 void Write(void* device, kdl_memory to, const void* from, const kdl_region* region,
            kdl_completion done) {
-  kdl_error* error = Of(device).Fails(kWrite);
+  kdl_error* error = DeviceFromHandle(device).Fails(kWrite);
   if (error == nullptr) CopyRegion(to.handle, from, *region);
   done.call(done.context, error);
 }
 
 void Read(void* device, void* to, kdl_memory from, const kdl_region* region, kdl_completion done) {
-  kdl_error* error = Of(device).Fails(kRead);
+  kdl_error* error = DeviceFromHandle(device).Fails(kRead);
   if (error == nullptr) CopyRegion(to, from.handle, *region);
   done.call(done.context, error);
 }
 
 void Copy(void* device, kdl_memory to, kdl_memory from, const kdl_region* region,
           kdl_completion done) {
-  kdl_error* error = Of(device).Fails(kCopy);
+  kdl_error* error = DeviceFromHandle(device).Fails(kCopy);
   if (error == nullptr) CopyRegion(to.handle, from.handle, *region);
   done.call(done.context, error);
 }
 
 void Fill(void* device, kdl_memory to, const kdl_region* region, std::uint64_t pattern,
           std::int32_t pattern_bytes, kdl_completion done) {
-  kdl_error* error = Of(device).Fails(kFill);
+  kdl_error* error = DeviceFromHandle(device).Fails(kFill);
   if (error == nullptr) FillRegion(to.handle, *region, pattern, pattern_bytes);
   done.call(done.context, error);
 }

@@ -27,8 +27,8 @@ std::int64_t RoundUp(std::int64_t bytes) {
   return (bytes + KDL_SCRATCH_ALIGNMENT - 1) / KDL_SCRATCH_ALIGNMENT * KDL_SCRATCH_ALIGNMENT;
 }
 
-// The memory that the cores of a launch work in, and the launch's arguments with addresses that this process
-// can use.
+// The memory that the cores of a launch use, and the launch's arguments converted to addresses of this
+// process.
 struct Bound {
   explicit Bound(const kdl_launch_request& request)
       : tensors(request.args->tensors, request.args->tensors + request.tensor_count),
@@ -57,7 +57,7 @@ bool IsStopped(const kdl_launch_request& request) {
   return std::atomic_ref(request.launch->stop).load() != 0;
 }
 
-// One call of the kernel for one core.
+// Calls the kernel once for one core.
 std::int32_t CallCore(const kdl_launch_request& request, const Bound& bound, std::int64_t id,
                       kdl_core* core) {
   const kdl_variant& variant = *request.variant;
@@ -93,7 +93,7 @@ kdl_error* RunKernel(const kdl_plugin_host& host, const kdl_launch_request& requ
       at_barrier |= !done[index];
     }
   }
-  // What waits for it here must not begin.
+  // Reports an error, so that operations that wait for this one do not start.
   return IsStopped(request) ? host.error_create(KDL_ERROR_CANCELLED, "the launch was stopped")
                             : nullptr;
 }

@@ -1,11 +1,11 @@
-// Runs one launch, core after core, on the thread that calls.
+// Runs a launch on the calling thread, one core after the other.
 #pragma once
 
 #include "kdl/device_plugin.h"
 
 namespace sample {
 
-// Gives the trap of the core that stopped it, as an error.
+// If a core traps, returns its trap as an error.
 kdl_error* RunKernel(const kdl_plugin_host& host, const kdl_launch_request& request);
 
 }  // namespace sample

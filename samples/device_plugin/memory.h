@@ -1,4 +1,4 @@
-// The device's memory: blocks that the host cannot reach by the addresses that kernels are given.
+// The device's memory: blocks that the host cannot access at the addresses that kernels get.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace sample {
 
-// An address with the tag faults where it is used; this stands for an address space of the device's own.
+// Using an address with this tag faults, which simulates a separate address space.
 inline constexpr std::uintptr_t kTag = std::uintptr_t{1} << 62;
 
 inline void* ToDevice(void* address) {

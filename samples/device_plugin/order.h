@@ -1,4 +1,4 @@
-// The device's queues: one thread that runs what has been submitted, each operation once its points are reached.
+// The device's queues: one thread runs the submitted operations, each once its points have been reached.
 #pragma once
 
 #include <array>
@@ -16,26 +16,27 @@ namespace sample {
 
 class Order {
  public:
-  // `run` does an operation and gives its error.
+  // `run` executes an operation and returns its error.
   using Run = std::function<kdl_error*(const kdl_submission&)>;
   Order(const kdl_plugin_host& host, Run run);
   ~Order();
   Order(const Order&) = delete;
   Order& operator=(const Order&) = delete;
 
-  // From any thread; returns at once, unless the queue is full. Takes no memory: it cannot fail.
+  // May be called from any thread; returns at once unless the queue is full. Allocates nothing, so it cannot
+  // fail.
   void Submit(const kdl_submission& submission);
 
  private:
   static constexpr std::size_t kQueues = 64;
   static constexpr std::size_t kMostWaiting = 256;
   struct Queue {
-    std::array<const kdl_submission*, kMostWaiting> waiting;  // a ring
+    std::array<const kdl_submission*, kMostWaiting> waiting;  // a ring buffer
     std::size_t first = 0;
     std::size_t count = 0;
-    std::uint64_t reached = 0;  // this device's event: all operations up to it have ended
-    // Whether operation `number % size` did not succeed. What waits for one knows of no older failures than
-    // of operations that were here with it.
+    std::uint64_t reached = 0;  // this device's event: all operations up to here have ended
+    // Whether operation `number % size` failed. An operation that waits for another only needs failures of
+    // operations that were here at the same time, so older ones may be overwritten.
     std::bitset<2 * kMostWaiting> failed;
   };
 
@@ -51,7 +52,7 @@ class Order {
   std::condition_variable changed_;
   std::condition_variable has_room_;
   Queue queues_[kQueues];
-  std::size_t turn_ = 0;  // of the queues: each comes when all others have
+  std::size_t turn_ = 0;  // the queue to serve next, round robin
   bool stop_ = false;
   std::thread thread_;
 };

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares logits.npy (written by the run) with the held-out labels; below 95 % it fails."""
+"""Compares logits.npy, which the run wrote, with the held-out labels; fails below 95 %."""
 
 import pathlib
 import sys

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Makes the .npy files of this folder from digits.csv.gz: each row 64 pixel counts and the digit.
+"""Makes the .npy files of this folder from digits.csv.gz, whose rows have 64 pixel counts and the digit.
 
-Needed only to remake what is committed: `make_data.py digits.csv.gz` (README.md says where from).
-A fifth of the rows, drawn with a fixed seed, is held out.
+Only needed to recreate the committed files: `make_data.py digits.csv.gz` (see README.md for the source). A
+fifth of the rows, drawn with a fixed seed, is held out.
 """
 
 import pathlib

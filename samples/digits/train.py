@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Trains the two-layer network of digits.kdl on the training images, with NumPy alone.
+"""Trains the two-layer network of digits.kdl on the training images, using only NumPy.
 
-Reads train_images.npy and train_labels.npy, writes w1.npy, b1.npy, w2.npy, b2.npy beside them.
-The held-out images are not opened: `accuracy.py` reads them, after the program has run.
+Reads train_images.npy and train_labels.npy, and writes w1.npy, b1.npy, w2.npy and b2.npy next to them. The
+held-out images are not used: only `accuracy.py` reads them, after the program has run.
 """
 
 import math
@@ -22,13 +22,13 @@ ERF = np.vectorize(math.erf, otypes=[np.float64])
 
 
 def gelu(z):
-    """x * Phi(x) and its derivative."""
+    """Returns x * Phi(x) and its derivative."""
     phi = 0.5 * (1.0 + ERF(z * math.sqrt(0.5)))
     return z * phi, phi + z * np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
 
 
 def shifted(images, rng):
-    """Each image moved by at most one pixel up, down or sideways: a cheap cure for overfitting."""
+    """Returns each image moved by at most one pixel up, down or sideways, which reduces overfitting."""
     padded = np.pad(images.reshape(-1, 8, 8), ((0, 0), (1, 1), (1, 1)))
     out = np.empty((len(images), 64))
     for n, move in enumerate(rng.choice(5, len(images), p=[0.6, 0.1, 0.1, 0.1, 0.1])):
@@ -38,7 +38,7 @@ def shifted(images, rng):
 
 
 def gradients(x, label, w1, b1, w2, b2):
-    """Of the mean cross-entropy of softmax(gelu(x w1 + b1) w2 + b2)."""
+    """Returns the gradients of the mean cross-entropy of softmax(gelu(x w1 + b1) w2 + b2)."""
     h, slope = gelu(x @ w1 + b1)
     logits = h @ w2 + b2
     p = np.exp(logits - logits.max(1, keepdims=True))
@@ -69,7 +69,7 @@ def train(images, labels):
                 s += 0.001 * (g * g - s)
                 w -= rate * (m / (1 - 0.9 ** step) / (np.sqrt(s / (1 - 0.999 ** step)) + 1e-8)
                              + DECAY * w)
-    weights[0] /= 16.0  # the program reads the counts 0..16 as they are
+    weights[0] /= 16.0  # because the program does not scale the counts 0..16
     return weights
 
 

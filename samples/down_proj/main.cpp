@@ -1,4 +1,5 @@
-// The down projection of a 7-billion-parameter model's block for 64 tokens, run on the host, checked against float64.
+// Runs the down projection of one block of a 7-billion-parameter model for 64 tokens on the host, and checks
+// it against float64.
 #include "../include/sample_check.h"
 #include "down_proj.h"
 #include "kdl/runtime.hpp"

@@ -1,4 +1,4 @@
-// What the samples' C++ callers share: bf16 numbers, drawn inputs, and a comparison with a float64 reference.
+// Shared by the samples' C++ callers: bf16 numbers, random inputs, and a comparison with a float64 reference.
 #pragma once
 
 #include <bit>
@@ -10,11 +10,11 @@
 
 namespace sample {
 
-// A bfloat16 by its bits: the upper half of a float.
+// A bfloat16, stored as its bits: the upper half of a float.
 struct Bf16 {
   std::uint16_t bits = 0;
   Bf16() = default;
-  // To nearest even; the samples draw finite numbers only.
+  // Rounds to nearest even. Only for finite numbers, which is all that the samples draw.
   explicit Bf16(float value) {
     const auto wide = std::bit_cast<std::uint32_t>(value);
     bits = static_cast<std::uint16_t>((wide + 0x7FFF + (wide >> 16 & 1)) >> 16);
@@ -24,7 +24,7 @@ struct Bf16 {
   }
 };
 
-// `count` numbers in -1..1.
+// Returns `count` random numbers in -1..1.
 template <class T>
 std::vector<T> Draw(std::size_t count, unsigned seed) {
   std::minstd_rand random(seed);
@@ -34,8 +34,9 @@ std::vector<T> Draw(std::size_t count, unsigned seed) {
   return values;
 }
 
-// The largest |c - (a b + res)| by what the language allows an f32 result with a sum of k products:
-// 4 eps |reference| + max(4, sqrt(k)) eps (sum |a b| + |res|). At most 1: every element is right.
+// Returns the largest |c - (a b + res)|, relative to the error that the language allows in an f32 sum of k
+// products: 4 eps |reference| + max(4, sqrt(k)) eps (sum |a b| + |res|). A result of at most 1 means that
+// every element is right.
 inline double WorstError(const std::vector<Bf16>& a, const std::vector<Bf16>& b,
                          const std::vector<float>& res, const std::vector<float>& c,
                          std::size_t k_size, std::size_t n_size) {

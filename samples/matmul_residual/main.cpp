@@ -1,4 +1,5 @@
-// Calls the program of matmul_residual.kdl on different numbers of cores, and checks every element against float64.
+// Calls the program of matmul_residual.kdl on different numbers of cores, and checks every element against
+// float64.
 #include <cstring>
 
 #include "../include/sample_check.h"
@@ -22,7 +23,8 @@ int main() {
   kdl::Context context;
   context.Register(kdl_images_matmul_residual);
   const kdl::Device host = context.Select("host");
-  // 40 blocks of 64 x 64: on 1000 cores most have nothing to do, and kM / 64 is known at run time only.
+  // There are 40 blocks of 64 x 64, so most of 1000 cores have nothing to do. kM / 64 is a number known only
+  // at run time.
   for (const std::int64_t cores :
        {std::int64_t{1}, std::int64_t{24}, kM / 64, std::int64_t{1000}}) {
     std::vector<float> c(kM * kN);

@@ -1,4 +1,4 @@
-/* A caller of saxpy in C: the kernel is a function over pointers. */
+/* Calls saxpy from C: the kernel is a function with pointers as parameters. */
 #include <stdio.h>
 
 #include "saxpy.h"

@@ -1,6 +1,6 @@
-"""A trace of KDL_TRACE as a picture, launches blue, copies orange, waits grey: trace_svg.py TRACE OUT.svg.
+"""Draws a trace of KDL_TRACE, with launches blue, copies orange and waits grey: trace_svg.py TRACE OUT.svg.
 
-Says whether devices worked at once."""
+Also prints whether the devices worked at the same time."""
 import json
 import sys
 

@@ -50,7 +50,7 @@ std::vector<double> Special(const Format& format) {
           NAN};
 }
 
-// Where functions overflow, vanish, become 1 or change their formula.
+// Arguments at which functions overflow, underflow, become 1 or switch to another formula.
 std::vector<double> Thresholds(const Format& format) {
   const double digits = format.digits;
   const double ln2 = std::numbers::ln2;
@@ -67,7 +67,7 @@ std::vector<double> Thresholds(const Format& format) {
   return list;
 }
 
-// x = m 2^e nearest to multiples of pi / 2, for each e: the convergents of 2^e / (pi / 2) say which m.
+// Adds x = m 2^e close to multiples of pi / 2, for each e. The convergents of 2^e / (pi / 2) give m.
 void AddNearQuarterTurns(std::vector<double>& list, const Format& format) {
   mpfr_t ratio, whole;
   mpfr_inits2(2400, ratio, whole, mpfr_ptr{});
@@ -76,7 +76,7 @@ void AddNearQuarterTurns(std::vector<double>& list, const Format& format) {
     mpfr_const_pi(ratio, MPFR_RNDN);
     mpfr_ui_div(ratio, 2, ratio, MPFR_RNDN);
     mpfr_mul_2si(ratio, ratio, e, MPFR_RNDN);
-    // Denominators q of the convergents p / q: q 2^e is near p quarter turns.
+    // q is the denominator of a convergent p / q, so q 2^e is close to p quarter turns.
     double last = 0;
     double denominator = 1;
     while (denominator < limit) {
@@ -148,7 +148,7 @@ std::vector<std::pair<double, double>> Powers(const Format& format) {
     if (i % 3 == 1) x = random.Uniform(0, 10);
     if (i % 3 == 2) x = 1 + random.Uniform(-1, 1) * std::exp2(random.Uniform(-format.digits, 0));
     x = Rounded(x, format);
-    // The power 2^to, a little beyond what the format holds.
+    // The power 2^to, up to slightly beyond the range of the format.
     const double to = random.Uniform(lowest - 3, highest + 3);
     const double y = Rounded(to / std::log2(x), format);
     list.emplace_back(x, y);
@@ -156,14 +156,14 @@ std::vector<std::pair<double, double>> Powers(const Format& format) {
     if (i % 8 == 0) list.emplace_back(x, Rounded(random.Uniform(-20, 20), format));
     if (i % 8 == 1) list.emplace_back(std::round(x), i % 64 * 0.5);
   }
-  // Quotients of every size, and around 1/2, 1 and 2, of numbers of every size.
+  // Pairs with quotients of every magnitude, and around 1/2, 1 and 2, of numbers of every magnitude.
   for (int i = 0; i < 20000; ++i) {
     const double x = std::exp2(random.Uniform(lowest, highest));
     const double to = i % 2 == 0 ? random.Uniform(-4, 4) : random.Uniform(lowest, highest);
     const double y = x * std::exp2(to);
     list.emplace_back(y, i % 4 < 2 ? x : -x);
   }
-  // Results next to the smallest normal and to the largest number.
+  // Pairs with results near the smallest normal and the largest number.
   for (int i = 0; i < 4000; ++i) {
     const double x = Rounded(random.Uniform(0, 1000), format);
     const double to = i % 2 == 0 ? highest : 3 - highest - i % 4 / 2;

@@ -9,7 +9,7 @@
 
 namespace accuracy {
 
-// Uniform numbers (splitmix64).
+// Uniform random numbers (splitmix64).
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -20,11 +20,11 @@ class Random {
   std::uint64_t state_;
 };
 
-// Numbers of the format where results change their kind, all exponents with many significands, dense
-// intervals, the borders of argument reductions and their neighbours; of both signs.
+// Returns numbers of the format, of both signs: those where the kind of result changes, all exponents with
+// many significands, dense intervals, and the limits of argument reductions with their neighbours.
 std::vector<double> Arguments(const Format& format);
 
-// Pairs for pow: special values with each other, results of every size, bases near 1.
+// Returns pairs for pow: combinations of special values, results of every magnitude, bases near 1.
 std::vector<std::pair<double, double>> Powers(const Format& format);
 
 }  // namespace accuracy

@@ -32,7 +32,7 @@ void ArcTangent2(mpfr_t result, mpfr_t y, mpfr_t x) { mpfr_atan2(result, y, x, M
 
 void Power(mpfr_t result, mpfr_t x, mpfr_t y) { mpfr_pow(result, x, y, MPFR_RNDN); }
 
-// One per thread would do; the program has one thread.
+// Not thread-safe; the program has only one thread.
 struct Numbers {
   mpfr_t result, x, y;
   Numbers() { mpfr_inits2(kDigits, result, x, y, mpfr_ptr{}); }

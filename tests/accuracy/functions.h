@@ -1,4 +1,4 @@
-// The functions under test: what MPFR says of them, what stdlib/math promises.
+// The functions under test, their exact values by MPFR, and the bounds that stdlib/math promises.
 #pragma once
 
 #include <mpfr.h>
@@ -11,14 +11,15 @@
 
 namespace accuracy {
 
-// Sets the first to the function of the others; the last is only for functions of two arguments.
+// Sets the first argument to the function of the others; the last one is only used by functions of two
+// arguments.
 using Exact = void (*)(mpfr_t, mpfr_t, mpfr_t);
 
 struct Function {
   const char* name;
   Exact exact;
-  bool flushes;      // subnormal results are zeros
-  bool keeps_exact;  // results that are numbers of the format come out as these
+  bool flushes;      // subnormal results are flushed to zero
+  bool keeps_exact;  // results that the format can represent must be exact
   bool two_arguments = false;
 };
 
@@ -27,7 +28,7 @@ const std::vector<Function>& Functions();
 
 Reference ReferenceOf(const Function& function, double x, double y, const Format& format);
 
-// {"exp_f32": 1, ...} from lines `/// ... error below 1 ulp ...` above `fn exp_f32(`.
+// Returns {"exp_f32": 1, ...}, read from lines `/// ... error below 1 ulp ...` above `fn exp_f32(`.
 std::map<std::string, double> StatedBounds(const std::string& folder);
 
 }  // namespace accuracy

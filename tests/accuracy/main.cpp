@@ -1,6 +1,6 @@
-// math_accuracy [--all] [--only NAME] STDLIB_MATH SHARED...: measures the kernels of the first shared object and
-// prints, for each function and type, the bound, the worst error and its argument; the kernels of the
-// others must give the same bits. The exit code is 1 where a bound is broken.
+// math_accuracy [--all] [--only NAME] STDLIB_MATH SHARED...: measures the kernels of the first shared object
+// and prints, for each function and type, the bound, the worst error and its argument. The kernels of the
+// other shared objects must give the same bits. The exit code is 1 if a bound is exceeded.
 #include <algorithm>
 #include <bit>
 #include <cinttypes>
@@ -20,7 +20,7 @@ namespace accuracy {
 namespace {
 
 constexpr std::uint64_t kBatch = 1 << 18;
-constexpr std::uint64_t kStride = 251;  // a prime: all exponents, all low bits
+constexpr std::uint64_t kStride = 251;  // a prime, to get all exponents and low bits
 
 template <class T>
 constexpr Format kFormat = kF64;
@@ -49,7 +49,7 @@ class Build {
   }
 
   template <class T>
-  std::vector<T> Run(const Function& function, std::vector<T>& x, std::vector<T>& y) const {
+  std::vector<T> Evaluate(const Function& function, std::vector<T>& x, std::vector<T>& y) const {
     std::vector<T> result(x.size());
     const std::vector<std::int64_t> sizes = {static_cast<std::int64_t>(x.size())};
     const kdl::Tensor in = context_.Wrap(device_, x.data(), sizes, "x");
@@ -102,7 +102,7 @@ class Session {
     Report(function, kF32, narrow, Stated(function, kF32));
     Report(function, kF64, wide, Stated(function, kF64));
     if (function.two_arguments) return;
-    // Computed in f32 and rounded: half a unit and what the f32 result is off.
+    // Computed in f32 and rounded: half a unit plus the error of the f32 result.
     const double unit = Stated(function, kF32);
     Report(function, kF16, Every<kdl::F16>(function), 0.5 + unit * 0x1p-12);
     Report(function, kBf16, Every<kdl::Bf16>(function), 0.5 + unit * 0x1p-15);
@@ -114,7 +114,7 @@ class Session {
  private:
   double Stated(const Function& function, const Format& format) const {
     const auto found = bounds_.find(function.name + std::string("_") + format.name);
-    return found == bounds_.end() ? -1 : found->second;  // no comment: everything breaks it
+    return found == bounds_.end() ? -1 : found->second;  // no bound stated: always fails
   }
 
   void Count(bool good) { ++(good ? passed_ : failed_); }
@@ -129,12 +129,12 @@ class Session {
                 good ? "" : "  <-- above the bound");
   }
 
-  // Results of the first build; the others must agree with it.
+  // Returns the results of the first build; those of the others must agree.
   template <class T>
   std::vector<T> Results(const Function& function, std::vector<T>& x, std::vector<T>& y) {
-    const std::vector<T> results = builds_[0]->Run(function, x, y);
+    const std::vector<T> results = builds_[0]->Evaluate(function, x, y);
     for (std::size_t other = 1; other < builds_.size(); ++other) {
-      const std::vector<T> again = builds_[other]->Run(function, x, y);
+      const std::vector<T> again = builds_[other]->Evaluate(function, x, y);
       const auto [a, b] = std::mismatch(results.begin(), results.end(), again.begin(), SameBits<T>);
       const bool same = a == results.end();
       Count(same);
@@ -193,7 +193,7 @@ class Session {
     return Measured(function, x, y);
   }
 
-  // f32 arguments `stride_` apart against the f64 kernel; the worst of each batch against MPFR.
+  // Compares f32 arguments `stride_` apart with the f64 kernel, and the worst of each batch with MPFR.
   void Sweep(const Function& function, Worst& worst) {
     std::vector<float> suspects, none;
     std::vector<double> no_wide;
@@ -204,12 +204,12 @@ class Session {
         x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
       }
       std::vector<double> wide(x.begin(), x.end());
-      const std::vector<float> got = builds_[0]->Run(function, x, none);
-      const std::vector<double> want = builds_[0]->Run(function, wide, no_wide);
+      const std::vector<float> got = builds_[0]->Evaluate(function, x, none);
+      const std::vector<double> want = builds_[0]->Evaluate(function, wide, no_wide);
       double most = -1;
       std::size_t at = 0;
       for (std::size_t i = 0; i < x.size(); ++i) {
-        // An ulp is 2^-24 of a normal number at least: most arguments need no exact distance.
+        // An ulp is at least 2^-24 of a normal number, so most arguments need no exact distance.
         const double size = std::fabs(want[i]);
         const bool normal = size >= kF32.least && size < 0x1p127;
         if (normal && std::fabs(got[i] - want[i]) <= most * size * 0x1p-24) continue;

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Minimax polynomials for stdlib/math, the lowest power first: minimax.py FUNCTION DEGREE
+"""Computes minimax polynomials for stdlib/math, the lowest power first: minimax.py FUNCTION DEGREE
 
-Lawson's iteration: least squares of the relative error, whose weights grow with the errors that remain. In f64, so good
-for errors of 2^-44 and above: those of pow_f32, where rounding a coefficient to f64 loses nothing."""
+Lawson's iteration: weighted least squares of the relative error, with weights that grow with the remaining
+errors. It computes in f64, so it is suitable for errors of 2^-44 and above, as in pow_f32, where rounding a
+coefficient to f64 loses nothing."""
 
 import sys
 
 import numpy as np
 
-# What the polynomial stands for, and where: log2(1 + f) / f, (2^r - 1) / r.
+# The functions and intervals to approximate: log2(1 + f) / f, (2^r - 1) / r.
 FUNCTIONS = {
     "log2": (lambda f: np.log1p(f) / f / np.log(2), np.sqrt(0.5) - 1, np.sqrt(2) - 1),
     "exp2": (lambda r: np.expm1(r * np.log(2)) / r, -0.5, 0.5),

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Coefficients of erf_f32: erf(x) / x - 1 / 4 as p(x²) / q(x²), the lowest power first, up to |x| = LIMIT.
+"""Computes coefficients of erf_f32: erf(x) / x - 1 / 4 as p(x²) / q(x²), the lowest power first, up to |x| =
+LIMIT.
 
-Lawson's iteration on p - q * want, whose weights follow q; then the rounded coefficients move by a few units in the last
-place, as a simulated annealing likes them: what the polynomials round off is more than the approximation's error. The
-bound itself comes from tests/run/math_accuracy.py --all --only erf."""
+Lawson's iteration on p - q * want, with weights that follow q. Then simulated annealing moves the rounded
+coefficients by a few units in the last place, because rounding in the polynomials matters more than the
+approximation's error. The bound itself is measured by tests/run/math_accuracy.py --all --only erf."""
 
 import math
 
@@ -11,7 +12,7 @@ import numpy as np
 
 DEGREE = 5
 LIMIT = 3.8
-PART = 0.25  # what is added to the quotient; x * PART is exact
+PART = 0.25  # added to the quotient; x * PART is exact
 STEPS = 8000
 
 
@@ -38,7 +39,7 @@ def fitted():
 
 
 def fma(a, b, c):
-    """Rounded twice, which hardly ever shows."""
+    """Rounds twice, which almost never changes the result."""
     return (a.astype(np.float64) * b + c).astype(np.float32)
 
 
@@ -54,7 +55,8 @@ def erf(x, coefficients):
 
 
 class Judge:
-    """The largest error in units in the last place, and a part of their higher mean; never beyond 1, and 1 in the end."""
+    """Computes the largest error in ulps, plus a fraction of their higher mean. The result must never exceed
+    1 and must reach 1."""
 
     def __init__(self):
         first, last = np.array([0.05, LIMIT], np.float32).view(np.int32)
@@ -72,7 +74,7 @@ class Judge:
 def annealed(coefficients):
     random = np.random.RandomState(5)
     judge = Judge()
-    moves = [i for i in range(len(coefficients)) if i != DEGREE + 1]  # q begins with 1
+    moves = [i for i in range(len(coefficients)) if i != DEGREE + 1]  # q starts with 1
     now, score = coefficients, judge(coefficients)
     best, best_score = now, score
     for step in range(STEPS):

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The unit of a number below 2^exponent and not below half of that.
+// Returns the exponent of the ulp of numbers from 2^(exponent - 1) up to, but not including, 2^exponent.
 int UlpAt(int exponent, const Format& format) {
   return std::clamp(exponent - format.digits, format.least_ulp(), format.exponent - format.digits);
 }
@@ -19,7 +19,7 @@ Reference Marked(Reference reference, const Format& format) {
   const double limit = std::ldexp(1.0, format.digits - 1);
   reference.subnormal = reference.ulp == format.least_ulp() && std::fabs(reference.high) < limit;
   reference.above_half = reference.subnormal && std::fabs(reference.high) >= limit - 1;
-  // What exceeds the largest number by far rounds to infinity: 2^exponent stands for it.
+  // Numbers far above the largest one round to infinity, and 2^exponent represents them.
   const double top = std::ldexp(1.0, format.digits);
   if (std::isfinite(reference.high) && std::fabs(reference.high) >= top) {
     reference.high = std::copysign(top, reference.high);
@@ -45,7 +45,7 @@ Reference ReferenceOf(mpfr_t value, const Format& format) {
     low = mpfr_get_d(scaled, MPFR_RNDN);
   }
   mpfr_clear(scaled);
-  // Zero is for exact zeros only.
+  // Zero is reserved for exact zeros.
   const double sign = mpfr_signbit(value) ? -1.0 : 1.0;
   const double nonzero = high == 0 ? sign * std::numeric_limits<double>::min() : high;
   return Marked({std::isinf(nonzero) ? sign * 0x1p1000 : nonzero, low, ulp, false, false}, format);

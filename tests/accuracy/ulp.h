@@ -5,10 +5,10 @@
 
 namespace accuracy {
 
-// A binary format; the ulp of numbers below `least` is that of `least`.
+// A binary format. The ulp of numbers below `least` is that of `least`.
 struct Format {
   const char* name;
-  int digits;    // of the significand, the leading one included
+  int digits;    // digits of the significand, including the leading one
   int exponent;  // all finite numbers are below 2^exponent
   double least;  // the smallest normal number
 
@@ -20,20 +20,20 @@ inline constexpr Format kBf16 = {"bf16", 8, 128, 0x1p-126};
 inline constexpr Format kF32 = {"f32", 24, 128, 0x1p-126};
 inline constexpr Format kF64 = {"f64", 53, 1024, 0x1p-1022};
 
-// The exact result in units of its last place: high + low; infinities, NaN and zeros in `high`.
+// The exact result in units of its last place: high + low. Infinities, NaN and zeros are in `high`.
 struct Reference {
   double high;
   double low;
   int ulp;          // the unit is 2^ulp
   bool subnormal;   // below the smallest normal number
-  bool above_half;  // a subnormal so near to it that rounding may reach it
+  bool above_half;  // subnormal, but so close to `least` that rounding may reach it
 };
 
 Reference ReferenceOf(mpfr_t value, const Format& format);
 Reference ReferenceOf(double value, const Format& format);
 
-// How far `got` is from the reference; infinity where it is wrong in kind: a number for NaN, a zero
-// of the wrong sign. `flushes`: subnormal results are to be zeros.
+// Returns the distance of `got` from the reference; infinity if it is of the wrong kind, such as a number
+// instead of NaN, or a zero of the wrong sign. If `flushes`, subnormal results must be zero.
 double Distance(double got, const Reference& reference, const Format& format, bool flushes);
 
 }  // namespace accuracy

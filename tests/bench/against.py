@@ -1,23 +1,24 @@
 #!/usr/bin/env python3
-"""Two builds of `bench` by turns, trial by trial, so that what else the machine does meets both: is a row slower than before?
+"""Compares two builds of `bench` with alternating trials, so that other load on the machine affects both.
 
-    against.py OLD NEW [--filter TEXT] [--threads N]
+against.py OLD NEW [--filter TEXT] [--threads N]
 
-Each round starts both programs with one row anew (memory differs from process to process), and lets their kernels take turns.
-Prints, a row a line, the old one's time by the new one's (more is better): the median of all quotients, the distance of their
-quartiles by it, and each round's median. The exit code is 1 where a result is wrong.
+Each round starts both programs anew for one row (memory differs from process to process), and alternates
+between their kernels. Prints for each row the old time divided by the new one (more is better): the median of
+all quotients, their interquartile range divided by it, and each round's median. The exit code is 1 if a
+result is wrong.
 """
 
 import argparse
 import statistics
 import subprocess
 
-TURN = 4e-3  # seconds that a turn takes at least
-TRIES = 2  # a turn: others only add, so the faster one counts
+TURN = 4e-3  # minimum seconds for one timing
+TRIES = 2  # for each timing; other load only adds time, so the fastest counts
 
 
 class Server:
-    """One build's kernel of a row."""
+    """One build's kernel for a row."""
 
     def __init__(self, program, row, threads):
         command = [program, "--serve", row, "--threads", str(threads)]
@@ -25,13 +26,13 @@ class Server:
         self.state = self.process.stdout.readline().strip() or "ended"
 
     def run(self, runs):
-        """Seconds of one run."""
+        """Returns the seconds of one run."""
         self.process.stdin.write(f"{runs}\n")
         self.process.stdin.flush()
         return float(self.process.stdout.readline())
 
     def turn(self, runs):
-        self.run(1)  # brings the operands back
+        self.run(1)  # loads the operands into the caches again
         return min(self.run(runs) for _ in range(TRIES))
 
     def end(self):
@@ -40,7 +41,7 @@ class Server:
 
 
 def quotients(row, options, old_first):
-    """Of one round; a text where a side is wrong."""
+    """Returns the quotients of one round, or a text if a side is wrong."""
     programs = [options.old, options.new]
     sides = {program: Server(program, row, options.threads) for program in (programs if old_first else programs[::-1])}
     old, new = (sides[program] for program in programs)

@@ -1,4 +1,4 @@
-// Aligned memory for operands, alike for every side: inputs are shared, outputs are alike.
+// Aligned memory for operands, the same for every side: inputs are shared, outputs have the same layout.
 #pragma once
 
 #include <sys/mman.h>
@@ -34,7 +34,7 @@ double ToDouble(T value) {
   }
 }
 
-// From a number in [-1, 1): itself, or for integers the same share of their range.
+// Converts a number in [-1, 1): unchanged for floats, scaled to the range for integers.
 template <class T>
 T FromUnit(float unit) {
   if constexpr (std::is_integral_v<T>) {
@@ -53,7 +53,7 @@ T FromUnit(float unit) {
   }
 }
 
-// An array as a tensor of a device; keeps its memory.
+// An array as a tensor of a device; keeps its memory alive.
 class Operand {
  public:
   Operand(kdl::Tensor tensor, std::shared_ptr<void> memory)
@@ -65,13 +65,13 @@ class Operand {
   std::shared_ptr<void> memory_;
 };
 
-// Row-major; copies look at the same memory.
+// A row-major array; copies share the memory.
 template <class T>
 class Array {
  public:
   explicit Array(std::vector<std::int64_t> sizes) : sizes_(std::move(sizes)) {
     for (std::int64_t size : sizes_) count_ *= size;
-    // Large ones in large pages, so that no side pays for address translation alone.
+    // Large arrays use large pages, so that address translation does not slow down any side.
     const std::size_t alignment = bytes() >= kLargePage ? kLargePage : 4096;
     const std::size_t rounded = (bytes() + alignment - 1) / alignment * alignment;
     void* memory = std::aligned_alloc(alignment, rounded);
@@ -80,7 +80,7 @@ class Array {
     data_.reset(static_cast<T*>(memory), std::free);
   }
 
-  // Numbers in [-1, 1) that only the seed decides.
+  // Fills the array with numbers in [-1, 1) that only depend on the seed.
   const Array& Fill(std::uint64_t seed) const {
     std::uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;
     for (std::int64_t i = 0; i < count_; ++i) {
@@ -89,7 +89,7 @@ class Array {
     }
     return *this;
   }
-  // What no kernel writes: an element left out is seen.
+  // Fills the array with a value that no kernel writes, so that missing elements are noticed.
   const Array& Poison() const {
     __builtin_memset(static_cast<void*>(data()), 0x7f, bytes());
     return *this;

@@ -1,4 +1,4 @@
-// What the benchmark is made of: cases, which make tasks, whose sides take turns.
+// The parts of the benchmark: cases make tasks, whose sides take turns.
 #pragma once
 
 #include <functional>
@@ -10,33 +10,33 @@
 
 namespace bench {
 
-// What a kernel has to do at least, whoever writes it.
+// The least work that a kernel must do, in any implementation.
 struct Work {
   double read_bytes = 0;
   double written_bytes = 0;
-  // Lanes of f32 instructions that go where fused multiply-adds go: M * N * K of an f32 matmul, twice that
-  // in f64. Matrix units are left out.
+  // f32 lanes of instructions that use the same units as fused multiply-adds: M * N * K for an f32 matmul,
+  // twice that for f64. Matrix instructions are not counted.
   double slots = 0;
-  double divisions = 0;  // of f32, beside them
+  double divisions = 0;  // additional f32 divisions
 };
 
-// One of those that do the same work.
+// One of several implementations of the same work.
 using kdl::measure::Side;
 
-// What is wrong with our result, and with a peer's; "": nothing. A peer that is not exact is timed.
+// What is wrong with our result, and with a peer's; "" means nothing. An inexact peer is timed nevertheless.
 struct Verdict {
   std::string wrong;
   std::string inexact;
 };
 
 struct Task {
-  std::function<void()> ours;  // keeps the operands that the peers share
+  std::function<void()> ours;  // keeps alive the operands that the peers share
   std::vector<Side> peers;
-  // After ours and a peer have run.
+  // Called after ours and a peer have run.
   std::function<Verdict()> judge;
 };
 
-// Where our kernels run.
+// The device and context for our kernels.
 struct Host {
   kdl::Context context;
   kdl::Device device;

@@ -1,4 +1,4 @@
-// A layer in one kernel against oneDNN: with a pass for each step, and with what oneDNN can fuse.
+// A layer as one kernel, against oneDNN with a pass for each step, and with as much as oneDNN can fuse.
 #include "exact.h"
 #include "fused.h"
 #include "onednn.h"
@@ -26,7 +26,7 @@ struct Layer {
         theirs({s.m, s.n}) {
     x.Fill(1);
     w.Fill(2);
-    // Results near zero, where the activation bends.
+    // Makes results small, where the activation is nonlinear.
     for (std::int64_t i = 0; i < w.count(); ++i) w[i] *= 0.0625f;
     b.Fill(3);
     r.Fill(4);

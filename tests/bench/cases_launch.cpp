@@ -1,4 +1,4 @@
-// What it costs to start a kernel, beside a region of OpenMP.
+// The cost of starting a kernel, compared with an OpenMP region.
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -16,8 +16,8 @@ namespace bench {
 
 namespace {
 
-constexpr std::int64_t kBlock = 8192;  // of `nothing` and `busy`
-constexpr std::int64_t kLittle = 64;   // too few elements for another thread
+constexpr std::int64_t kBlock = 8192;  // the block size of `nothing` and `busy`
+constexpr std::int64_t kLittle = 64;   // too few elements to use another thread
 
 Array<float> Ones(std::int64_t size) {
   Array<float> x({size});
@@ -33,7 +33,7 @@ Task Beside(std::function<void()> ours, std::vector<Side> peers) {
   return {std::move(ours), std::move(peers), [] { return Verdict(); }};
 }
 
-// What a call costs anyway: a function of C that does nothing, which the compiler does not see into.
+// The minimum cost of any call: a C function that does nothing and is opaque to the compiler.
 [[gnu::noinline]] void EmptyFunction(std::int64_t size, const float* x) {
   asm volatile("" : : "r"(size), "r"(x) : "memory");
 }
@@ -46,7 +46,7 @@ Side EmptyOpenMp(const Host& host) {
   return {"openmp", [threads = host.threads] { EmptyRegion(threads); }};
 }
 
-// The kernel's own time: one call of its entry, as the runtime makes it.
+// The kernel's own time: one call of its entry as the runtime makes it.
 class Entry {
  public:
   Entry(const kdl::Tensor& x, std::uint64_t features)
@@ -72,7 +72,7 @@ class Entry {
   }
 
  private:
-  // The variant that the runtime takes: the one for most of the processor's features.
+  // Returns the variant that the runtime would select: the one with the most processor features.
   static kdl_kernel_fn Best(const kdl_kernel& kernel, std::uint64_t features) {
     const kdl_variant* best = nullptr;
     for (std::int32_t v = 0; v < kernel.variant_count; ++v) {
@@ -99,7 +99,7 @@ std::shared_ptr<const elements_kernels> OpenKernels(const Host& host) {
   return {kernels, CloseKernels()};
 }
 
-// Beside the kernel's own time, the least that any call takes and a region of OpenMP.
+// Returns the peers of calls: the kernel's own time, the minimum of any call, and an OpenMP region.
 std::vector<Side> PeersOfCalls(const Host& host, const Array<float>& x) {
   const Operand t = x.On(host);
   const kdl::Tensor& tensor = t;
@@ -109,7 +109,7 @@ std::vector<Side> PeersOfCalls(const Host& host, const Array<float>& x) {
           EmptyOpenMp(host)};
 }
 
-// Tensors of C++20, on the calling thread; with few elements on it alone, with many on the pool.
+// Uses the C++20 tensors, on the calling thread. Few elements run only there, many use the pool.
 Task MakeRun(const Host& host, std::int64_t size) {
   const Array<float> x = Ones(size);
   return Beside(
@@ -117,7 +117,7 @@ Task MakeRun(const Host& host, std::int64_t size) {
       PeersOfCalls(host, x));
 }
 
-// Given to the queue and waited for.
+// Enqueues a launch and waits for it.
 Task MakeLaunch(const Host& host) {
   const Array<float> x = Ones(kBlock * host.threads);
   return Beside([queue = host.queue,
@@ -125,7 +125,7 @@ Task MakeLaunch(const Host& host) {
                 PeersOfCalls(host, x));
 }
 
-// A program of one launch.
+// A program with one launch.
 Task MakeProgram(const Host& host) {
   const Array<float> x = Ones(kLittle);
   return Beside(
@@ -133,7 +133,7 @@ Task MakeProgram(const Host& host) {
       PeersOfCalls(host, x));
 }
 
-// Through the class for C++17, with pointers.
+// Uses the class for C++17, with pointers.
 Task MakeKernels(const Host& host) {
   const Array<float> x = Ones(kLittle);
   auto kernels = std::make_shared<elements::Kernels>();
@@ -142,7 +142,7 @@ Task MakeKernels(const Host& host) {
                 PeersOfCalls(host, x));
 }
 
-// Through the header for C, with pointers.
+// Uses the C header, with pointers.
 Task MakeCall(const Host& host) {
   const Array<float> x = Ones(kLittle);
   return Beside([kernels = OpenKernels(host),
@@ -150,7 +150,7 @@ Task MakeCall(const Host& host) {
                 PeersOfCalls(host, x));
 }
 
-// The same, given to the queue and waited for.
+// The same, enqueued and waited for.
 Task MakeCallAsync(const Host& host) {
   const Array<float> x = Ones(kLittle);
   return Beside(
@@ -162,14 +162,14 @@ Task MakeCallAsync(const Host& host) {
       PeersOfCalls(host, x));
 }
 
-// As many turns of `work` as take a millisecond.
+// Returns how many iterations of `work` take a millisecond.
 template <class Work>
 std::int64_t TurnsOfMillisecond(Work work) {
   using Clock = std::chrono::steady_clock;
   std::int64_t turns = 64;
   for (;;) {
     double seconds = 1;
-    for (int i = 0; i < 5; ++i) {  // what else the machine does only adds
+    for (int i = 0; i < 5; ++i) {  // other load on the machine only adds time
       const Clock::time_point begin = Clock::now();
       work(turns);
       seconds = std::min(seconds, std::chrono::duration<double>(Clock::now() - begin).count());
@@ -179,7 +179,7 @@ std::int64_t TurnsOfMillisecond(Work work) {
   }
 }
 
-// Kernels and regions of a millisecond, by turns, beside as many of one sort alone.
+// Alternates kernels and regions of a millisecond each, against as many of only one sort.
 Task MakeAlternating(const Host& host) {
   const Array<float> x = Ones(kBlock * host.threads);
   const Array<float> y = Ones(kBlock * host.threads);

@@ -17,7 +17,7 @@ struct Shape {
 using Run = void (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&, const kdl::Tensor&,
                      const kdl::Tensor&);
 
-// A product, its left and right operand stored transposed where it says so.
+// A product; the left or right operand may be stored transposed.
 struct Product {
   const char* name;
   Run run;

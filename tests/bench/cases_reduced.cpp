@@ -1,4 +1,5 @@
-// What all blocks share: a product split along k against the same summed up by a loop, histograms against plain C++.
+// Results that all blocks share: a product split along k against the same summed by a loop, and histograms
+// against plain C++.
 #include <algorithm>
 #include <vector>
 
@@ -39,7 +40,7 @@ Task MakeSplit(const Host& host) {
 
 using Run = void (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&, const kdl::Tensor&);
 
-// Each thread counts for itself; what they have is added up. One thread counts where the result lies.
+// Each thread has its own counts, which are then added up. A single thread counts directly in the result.
 void Count(int threads, const Array<int>& key, const Array<int>& count) {
   if (threads == 1) {
     for (std::int64_t n = 0; n < key.count(); ++n) ++count[key[n]];
@@ -58,7 +59,7 @@ struct Histogram {
   const char* name;
   Run run;
   std::int64_t bins;
-  bool equal;  // all keys are one
+  bool equal;  // all keys are equal
 };
 
 Task MakeHistogram(const Host& host, const Histogram& h) {

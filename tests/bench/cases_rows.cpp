@@ -1,4 +1,4 @@
-// Kernels on rows of a matrix against oneDNN, sums also against OpenBLAS's product with a vector of ones.
+// Kernels on rows of a matrix against oneDNN; sums also against OpenBLAS's product with a vector of ones.
 #include <cblas.h>
 
 #include <algorithm>
@@ -17,12 +17,12 @@ struct Shape {
   std::int64_t rows, columns;
 };
 
-// In the second-level cache, and in no cache.
+// One size fits in the L2 cache, the other in no cache.
 constexpr Shape kShapes[] = {{256, 512}, {16384, 4096}};
 
 using Run = void (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&, const kdl::Tensor&);
 
-// One operand, one result.
+// Makes a task with one operand and one result.
 Task MakeMap(const Host& host, Run run, const Array<float>& x, const Array<float>& ours,
              const Array<float>& theirs, const DnnlStep& step, Tolerance tolerance,
              const Exact& exact) {
@@ -91,7 +91,8 @@ Side OnesSide(CBLAS_TRANSPOSE transpose, const Shape& s, const Array<float>& x,
           }};
 }
 
-double SumOf(const Array<float>& x, std::int64_t first, std::int64_t step, std::int64_t count) {
+double StridedSum(const Array<float>& x, std::int64_t first, std::int64_t step,
+                  std::int64_t count) {
   double sum = 0;
   for (std::int64_t i = 0; i < count; ++i) sum += x[first + i * step];
   return sum;
@@ -104,7 +105,7 @@ Task MakeRowSum(const Host& host, Run run, const Shape& s) {
   x.Fill(1);
   const DnnlStep step = DnnlSum(DnnlMemory(x), DnnlMemory(theirs, {s.rows, 1}));
   Task task = MakeMap(host, run, x, ours, theirs, step, {0x1p-23 * static_cast<double>(s.columns)},
-                      [=](std::int64_t i) { return SumOf(x, i * s.columns, 1, s.columns); });
+                      [=](std::int64_t i) { return StridedSum(x, i * s.columns, 1, s.columns); });
   task.peers.push_back(OnesSide(CblasNoTrans, s, x, theirs));
   return task;
 }
@@ -116,7 +117,7 @@ Task MakeColumnSum(const Host& host, Run run, const Shape& s) {
   x.Fill(1);
   const DnnlStep step = DnnlSum(DnnlMemory(x), DnnlMemory(theirs, {1, s.columns}));
   Task task = MakeMap(host, run, x, ours, theirs, step, {0x1p-23 * static_cast<double>(s.rows)},
-                      [=](std::int64_t i) { return SumOf(x, i, s.columns, s.rows); });
+                      [=](std::int64_t i) { return StridedSum(x, i, s.columns, s.rows); });
   task.peers.push_back(OnesSide(CblasTrans, s, x, theirs));
   return task;
 }
@@ -126,13 +127,13 @@ struct Kernel {
   Run run;
   Task (*make)(const Host&, Run, const Shape&);
   bool writes_all;  // a result as large as the operand
-  double slots;     // an element: see Work
+  double slots;     // for each element: see Work
 };
 
 constexpr Kernel kKernels[] = {
-    // Two exponentials of distances to the largest, their sum, the product.
+    // Two exponentials of differences to the maximum, their sum, the product.
     {"softmax", rows::softmax, MakeSoftmax, true, 2 * kExpSlots + 5},
-    // The mean, two distances, a square, two products, the shift.
+    // The mean, two differences, a square, two products, the shift.
     {"layernorm", nullptr, MakeLayernorm, true, 6},
     {"row-sum", rows::row_sum, MakeRowSum, false, 1},
     {"column-sum", rows::column_sum, MakeColumnSum, false, 1},

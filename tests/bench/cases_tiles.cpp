@@ -1,4 +1,4 @@
-// Work inside one tile, of which each turn changes a part, against plain C++.
+// Work inside one tile, of which each iteration changes a part, against plain C++.
 #include <cmath>
 #include <vector>
 
@@ -11,7 +11,7 @@
 
 namespace bench {
 
-const PlainLoops& Plain() {
+const PlainLoops& BestPlainLoops() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f")) return kPlainV4;
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return kPlainV3;
@@ -26,7 +26,7 @@ constexpr std::int64_t kSize = 32;
 
 using Run = void (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&, const kdl::Tensor&);
 
-// Symmetric, and larger on the diagonal than all else in a row together.
+// Fills symmetric matrices whose diagonal elements exceed the sum of the rest of their row.
 void FillDefinite(const Array<float>& a) {
   a.Fill(1);
   for (std::int64_t b = 0; b < kMatrices; ++b) {
@@ -38,7 +38,7 @@ void FillDefinite(const Array<float>& a) {
   }
 }
 
-// The lower factors in f64; 0 above their diagonals.
+// Returns the lower factors in f64, with 0 above the diagonal.
 std::vector<double> ExactFactors(const Array<float>& a) {
   std::vector<double> all(static_cast<std::size_t>(a.count()));
   for (std::int64_t at = 0; at < a.count(); at += kSize * kSize) {
@@ -88,10 +88,10 @@ struct Kernel {
 }  // namespace
 
 std::vector<Case> TileCases() {
-  // By rows, which are vectors; and element by element.
+  // By rows, as vectors, and element by element.
   const Kernel kernels[] = {
-      {"cholesky", tiles::cholesky, Plain().cholesky},
-      {"cholesky-elements", tiles::cholesky_elements, Plain().cholesky_elements}};
+      {"cholesky", tiles::cholesky, BestPlainLoops().cholesky},
+      {"cholesky-elements", tiles::cholesky_elements, BestPlainLoops().cholesky_elements}};
   const auto elements = static_cast<double>(kMatrices * kSize * kSize);
   std::vector<Case> cases;
   for (const Kernel& kernel : kernels) {

@@ -1,4 +1,4 @@
-// Products in other types than f32, and products with a vector.
+// Products in types other than f32, and products with a vector.
 #include <cblas.h>
 
 #include "exact.h"
@@ -25,7 +25,7 @@ std::string Text(const Shape& s) {
 using Run = void (*)(const kdl::Queue&, std::int64_t, const kdl::Tensor&, const kdl::Tensor&,
                      const kdl::Tensor&);
 
-// Operands of A and B, a result of C.
+// The operands of a product, a and b, and its result.
 template <class A, class B, class C>
 struct Product {
   Array<A> a;
@@ -70,7 +70,7 @@ Array<float> AsFloats(const Array<T>& array) {
   return floats;
 }
 
-// Where oneDNN has no such products for this processor, the peer takes the same numbers as f32.
+// If oneDNN has no such products for this processor, it gets the same numbers as f32.
 template <class T>
 Task MakeHalf(const Host& host, const Shape& s, double absolute) {
   const Product<T, T, float> product(s);
@@ -125,9 +125,9 @@ Task MakeVector(const Host& host, std::int64_t n, double absolute) {
 
 struct Type {
   const char* name;
-  double bytes;        // of an element of a and b
-  double slots;        // of a multiplication: see Work
-  double sum_epsilon;  // of the type that sums have
+  double bytes;        // size of an element of a and b
+  double slots;        // slots of a multiplication: see Work
+  double sum_epsilon;  // epsilon of the sums' type
   double result_bytes;
   Task (*make)(const Host&, const Shape&, double absolute);
 };

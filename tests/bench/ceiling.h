@@ -1,4 +1,4 @@
-// What this machine can do now: arithmetic, and memory at a given size.
+// The current limits of this machine: arithmetic, and memory at a given size.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace bench {
 
-// Work of OpenMP's threads, as the peers' is.
+// Distributes work over OpenMP's threads, as the peers do.
 kdl::measure::Share SharedBy(int threads);
 
-// One line of what the machine can do, over arrays that no cache holds.
+// Prints one line with the machine's limits, for arrays that fit in no cache.
 void PrintCeilings(int threads, kdl::measure::TrialLimits limits);
 
 }  // namespace bench

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""How long kernelc compiles: against clang on a hand-written matmul, and as a file grows.
+"""Measures kernelc's compile time: against clang on a hand-written matmul, and as a file grows.
 
-Prints two lines. `--passes` also prints the passes that take most of the time of the large file, and how
-each grew. Processor time, which other programs on the machine change least; runs alternate.
+Prints two lines. `--passes` also prints the passes that take most of the time for the large file, and how
+each grew. Uses processor time, which depends least on other programs on the machine; runs alternate.
 """
 
 import argparse
@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TARGET = "host?isa=x86-64-v4"
 
-# One of each ten kernels is a product, the others take turns.
+# One of every ten kernels is a product; the others alternate.
 PRODUCT = """
 export kernel k{n}<BM: int = auto, BN: int = auto, BK: int = auto>(
     a: in f32[M, K], b: in f32[K, N], c: out f32[M, N])
@@ -53,7 +53,7 @@ def large_file(count):
 
 
 def seconds(command):
-    """Processor time of a command, and what it printed."""
+    """Runs a command, and returns its processor time and output."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -63,7 +63,7 @@ def seconds(command):
 
 
 def alternate(commands, trials):
-    """Medians; the first run of each only warms the file cache."""
+    """Returns medians of alternating runs; the first run of each command only warms the file cache."""
     for command in commands:
         seconds(command)
     times = [[seconds(command)[0] for command in commands] for _ in range(trials)]
@@ -71,7 +71,7 @@ def alternate(commands, trials):
 
 
 def passes(output):
-    """{name: milliseconds} of what --time-passes printed, all runs of a pass together."""
+    """Returns {name: milliseconds} from the output of --time-passes, adding up all runs of a pass."""
     times = {}
     for time, name in re.findall(r"^ *([0-9.]+) ms  (.*)$", output, re.MULTILINE):
         times[name] = times.get(name, 0) + float(time)

@@ -1,4 +1,4 @@
-// What results should be, to tell which of two sides is wrong: computed here, from the operands, in f64 or in integers.
+// Exact results, to tell which of two sides is wrong: computed here from the operands, in f64 or in integers.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,14 @@
 
 namespace bench {
 
-// An element of the result, by its place in the array.
+// Returns an element of the result, given its position in the array.
 using Exact = std::function<double(std::int64_t)>;
 
 struct Tolerance {
   double absolute = 0;
   double relative = 0;
 
-  // False for NaN.
+  // Returns false for NaN.
   bool Allows(double value, double right) const {
     return std::abs(value - right) <= absolute + relative * std::abs(right);
   }
@@ -33,11 +33,11 @@ inline std::string OffText(std::int64_t element, double value, double right) {
          std::to_string(right);
 }
 
-// Compares a thousand of our elements with the exact ones, and every element of which the sides say something else.
+// Compares a thousand of our elements with the exact ones, and every element in which the two sides differ.
 template <class T>
 Verdict Judge(const Array<T>& ours, const Array<T>& theirs, Tolerance tolerance,
               const Exact& exact) {
-  const std::int64_t stride = ours.count() / 1000 | 1;  // odd, so that not all lie in one column
+  const std::int64_t stride = ours.count() / 1000 | 1;  // odd: in different columns
   Verdict verdict;
   for (std::int64_t i = 0; i < ours.count(); ++i) {
     const double value = ToDouble(ours[i]);
@@ -51,7 +51,7 @@ Verdict Judge(const Array<T>& ours, const Array<T>& theirs, Tolerance tolerance,
   return verdict;
 }
 
-// A matrix by its rows and columns, whichever way it is stored.
+// A matrix indexed by rows and columns, whatever its storage order.
 template <class T>
 struct Matrix {
   Array<T> array;
@@ -63,7 +63,7 @@ struct Matrix {
   }
 };
 
-// c[i, j] = sum of a[i, k] * b[k, j], for `columns` of b.
+// c[i, j] = sum of a[i, k] * b[k, j], where b has `columns` columns.
 template <class A, class B>
 Exact ExactProduct(const Matrix<A>& a, const Matrix<B>& b, std::int64_t depth,
                    std::int64_t columns) {
@@ -75,7 +75,7 @@ Exact ExactProduct(const Matrix<A>& a, const Matrix<B>& b, std::int64_t depth,
   };
 }
 
-// The same of integers, all of it at once: a peer may be wrong in most elements.
+// The same for integers, all elements at once: a peer may be wrong in most of them.
 template <class A, class B>
 Exact ExactIntegers(const Array<A>& a, const Array<B>& b) {
   const std::int64_t depth = b.sizes()[0];

@@ -1,4 +1,4 @@
-// The benchmark: every case on one thread, then on two, each row printed when it is done.
+// The benchmark: runs every case on one thread, then on two, and prints each row when it is done.
 #include <malloc.h>
 
 #include <algorithm>
@@ -115,7 +115,8 @@ Host MakeHost(int threads) {
   return host;
 }
 
-// What bounds `work`, trial by trial, of sides that begin at `first`: two of arithmetic, then streams.
+// Returns the ceiling of `work`, trial by trial, from the sides starting at `first`: two for arithmetic, then
+// streams.
 Series Bound(const std::vector<Series>& series, std::size_t first, const Work& work, int threads) {
   Series bound;
   for (std::size_t trial = 0; trial < series[first].size(); ++trial) {
@@ -132,7 +133,7 @@ Series Bound(const std::vector<Series>& series, std::size_t first, const Work& w
   return bound;
 }
 
-// A row for each peer; one that tells where ours is wrong.
+// Returns a row for each peer, or a single one that says where our result is wrong.
 std::vector<Row> Measure(const Case& c, const Host& host, const TrialLimits& limits) {
   Row row;
   row.name = c.name;
@@ -184,11 +185,11 @@ std::vector<Row> Measure(const Case& c, const Host& host, const TrialLimits& lim
 void Prepare(int threads) {
   if (threads == 1) return;
   PinThreads(threads);
-  // Until the last side's threads have ceased to spin.
+  // Until the previous side's threads have stopped spinning.
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
 }
 
-int Run(const Options& options) {
+int RunBenchmark(const Options& options) {
   const std::vector<Case> cases = ChosenCases(options.filter);
   if (options.list) {
     for (const Case& c : cases) std::printf("%s\n", NameOf(c).c_str());
@@ -243,7 +244,7 @@ int RunServe(const Options& options) {
 
 int main(int count, char** arguments) {
   bench::SetEnvironment(arguments);
-  // Freed memory stays in the process: fresh pages are slow, and come in another order.
+  // Keeps freed memory in the process: fresh pages are slow, and are assigned in another order.
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, -1);
   bench::Options options;
@@ -252,7 +253,7 @@ int main(int count, char** arguments) {
     return 2;
   }
   try {
-    return options.serve.empty() ? bench::Run(options) : bench::RunServe(options);
+    return options.serve.empty() ? bench::RunBenchmark(options) : bench::RunServe(options);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench: %s\n", error.what());
     return 1;

@@ -1,4 +1,4 @@
-// oneDNN's primitives as sides: made here, executed in the runs. Operands are row-major, as ours are.
+// oneDNN's primitives as sides: created here, executed in the runs. Operands are row-major, like ours.
 #pragma once
 
 #include <dnnl.hpp>
@@ -11,7 +11,7 @@
 
 namespace bench {
 
-// The engine and the stream of this process.
+// Return the engine and the stream of this process.
 const dnnl::engine& DnnlEngine();
 
 template <class T>
@@ -25,7 +25,8 @@ constexpr dnnl::memory::data_type DnnlType() {
   if constexpr (std::is_same_v<T, std::int32_t>) return Type::s32;
 }
 
-// An array as oneDNN sees it, of its own sizes or seen as `sizes`; `strides` where it is no row-major one.
+// Makes an array a oneDNN memory, with its own sizes or with `sizes`, and with `strides` unless it is
+// row-major.
 template <class T>
 dnnl::memory DnnlMemory(const Array<T>& array, std::vector<std::int64_t> sizes = {},
                         std::vector<std::int64_t> strides = {}) {
@@ -49,11 +50,11 @@ std::function<void()> DnnlRun(std::vector<DnnlStep> steps);
 // c = a * b, and what the attributes fuse to it.
 DnnlStep DnnlMatmul(const dnnl::memory& a, const dnnl::memory& b, const dnnl::memory& c,
                     const dnnl::primitive_attr& attributes = {});
-// Whether it multiplies such operands on this processor.
+// Whether oneDNN supports such operands on this processor.
 bool DnnlHasMatmul(const dnnl::memory& a, const dnnl::memory& b, const dnnl::memory& c);
 // c = a + b; the sizes of b are those of a, or 1.
 DnnlStep DnnlAdd(const dnnl::memory& a, const dnnl::memory& b, const dnnl::memory& c);
-// y = x times the normal distribution at x.
+// y = x times the normal distribution function at x.
 DnnlStep DnnlGelu(const dnnl::memory& x, const dnnl::memory& y);
 DnnlStep DnnlSoftmax(const dnnl::memory& x, const dnnl::memory& y);
 DnnlStep DnnlLayernorm(const dnnl::memory& x, const dnnl::memory& scale, const dnnl::memory& shift,

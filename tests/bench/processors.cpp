@@ -22,7 +22,7 @@ cpu_set_t AtStart() {
   return start;
 }
 
-// `count` processors of those at the start, from number `first` on.
+// Returns `count` of the initial processors, starting with number `first`.
 cpu_set_t Processors(int first, int count) {
   const cpu_set_t all = AtStart();
   cpu_set_t chosen;
@@ -41,7 +41,8 @@ bool SetWhereUnset(const char* name, const char* value) {
   return true;
 }
 
-// Before what else runs, where that is allowed: threads that wait for each other suffer from a third one.
+// Gets priority over other processes if permitted, because threads that wait for each other suffer from other
+// load.
 bool RaisePriority() {
   constexpr int kHighest = -20;
   return getpriority(PRIO_PROCESS, 0) > kHighest && setpriority(PRIO_PROCESS, 0, kHighest) == 0;
@@ -51,13 +52,13 @@ bool RaisePriority() {
 
 void SetEnvironment(char** arguments) {
   bool changed = RaisePriority();
-  // Threads that wait actively after a side's turn would take processors from the next one: a fraction of a
-  // millisecond is enough to find them awake within a trial.
+  // Threads that keep spinning after a side's turn would take processors from the next side. A fraction of a
+  // millisecond is enough to keep them awake within a trial.
   if (std::getenv("OMP_WAIT_POLICY") == nullptr)
     changed |= SetWhereUnset("GOMP_SPINCOUNT", "20000");
   changed |= SetWhereUnset("OPENBLAS_THREAD_TIMEOUT", "20");  // 2^20 cycles
 #if defined(__x86_64__)
-  // Left alone, OpenBLAS takes a generic kernel on processors that it does not know.
+  // By default, OpenBLAS uses a generic kernel on processors that it does not know.
   if (__builtin_cpu_supports("avx512f")) changed |= SetWhereUnset("OPENBLAS_CORETYPE", "SkylakeX");
 #endif
   if (changed) execv("/proc/self/exe", arguments);

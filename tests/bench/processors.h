@@ -1,20 +1,21 @@
-// How many threads everybody may use.
+// Limits the number of threads of all sides.
 #pragma once
 
 namespace bench {
 
-// Sets what OpenMP and OpenBLAS read when they are loaded, and the highest priority where that is allowed;
-// starts the program again where anything changed. What the user has set stays.
+// Sets environment variables that OpenMP and OpenBLAS read when they are loaded, and the highest priority if
+// permitted. If anything changed, restarts the program. Values that the user has set are kept.
 void SetEnvironment(char** arguments);
 
 int ProcessorCount();
 
-// From here on the process has `threads` processors, the first of those that it began with, and so many
-// threads in oneDNN, OpenMP and OpenBLAS.
+// Restricts the process to the first `threads` of its initial processors, and to as many threads in oneDNN,
+// OpenMP and OpenBLAS.
 void UseThreads(int threads);
 
-// Puts this thread on the first of them and OpenMP's others on the next ones; only after our device has started
-// its threads, which do the same. Otherwise two that wait for each other can meet on one processor and stay.
+// Pins this thread to the first of them and OpenMP's others to the next ones. Call it only after our device
+// has started its threads, which do the same. Otherwise two threads that wait for each other might stay on
+// the same processor.
 void PinThreads(int threads);
 
 }  // namespace bench

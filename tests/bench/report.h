@@ -1,4 +1,4 @@
-// Rows of results: as a table that grows while the benchmark runs, and as JSON.
+// Rows of results, as a table that grows while the benchmark runs, and as JSON.
 #pragma once
 
 #include <string>
@@ -14,17 +14,17 @@ struct Row {
   double ours = 0;  // seconds, median
   double peer = 0;
   std::string peer_name;
-  double ratio = 0;    // the peer's time by ours, median of the trials' quotients
-  double ceiling = 0;  // the ceiling's time by ours, the same way; 0: nothing bounds it
-  double spread = 0;   // of the quotients of `ratio`: distance of the quartiles by the median
+  double ratio = 0;    // the peer's time divided by ours, median of the trials' quotients
+  double ceiling = 0;  // the ceiling's time divided by ours, computed the same way; 0: no ceiling
+  double spread = 0;   // interquartile range of the quotients of `ratio`, divided by their median
   int trials = 0;
-  std::string wrong;    // where our result is wrong; nothing was timed
-  std::string inexact;  // where the peer's is
+  std::string wrong;    // where our result is wrong; then nothing was timed
+  std::string inexact;  // where the peer's result is wrong
 };
 
 void PrintHeading();
 void PrintRow(const Row& row);
-// False where the file cannot be written.
+// Returns false if the file cannot be written.
 bool WriteJson(const std::string& path, const std::vector<Row>& rows);
 
 }  // namespace bench

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""How good the selector's blocks are: a product's, on shapes that it was not built for, against the best of many drawn schedules.
+"""Measures how good the selector's blocks for a product are, against the best of many random schedules.
 
-Each schedule gives the constants that `kernelc explain --tiles` calls open other numbers; all of them are one library, and take turns
-on each shape, on one thread, in processor time. The few that look best go by turns with the selector's choice until that is sure.
-Prints a line a shape, the selector's time as a part of the best one's speed (1 is the best), and the distribution.
+Each schedule sets the constants that `kernelc explain --tiles` lists as open to other numbers. All schedules
+are compiled into one library and timed in turn, on shapes that were not used to develop the selector, on one
+thread, in processor time. The few fastest then alternate with the selector's choice until the result is
+clear. Prints a line for each shape with the selector's speed relative to the best (1 is the best), and the
+distribution.
 """
 
 import argparse
@@ -19,11 +21,12 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-STEPS = (1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 3 / 4, 1, 3 / 2, 2)  # of the selector's number
+STEPS = (1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2, 3 / 4, 1, 3 / 2, 2)  # factors for the selector's number
 
 
 class Type:
-    """Elements of a kernel's operands, as bytes: what they are does not matter to the time, but none may be subnormal."""
+    """The type of a kernel's operands, with the bytes of an element. Values do not affect the time unless
+    they are subnormal."""
 
     def __init__(self, source, kernel, bytes_in, bytes_out, one):
         self.source, self.kernel, self.bytes_in, self.bytes_out, self.one = source, kernel, bytes_in, bytes_out, one
@@ -44,7 +47,7 @@ def run(command):
 
 
 def chosen(kernelc, source, kernel, target):
-    """The selector's numbers of the constants that no result depends on."""
+    """Returns the selector's numbers for the constants that do not affect results."""
     text = run([kernelc, "explain", "--tiles", source, "--kernel", kernel, "--target", target])
     found = re.search(rf"^kernel {re.escape(kernel)} on \S+: (.*)\n  no result depends on (.*)$", text, re.MULTILINE)
     tiles = {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", found[1])}
@@ -52,7 +55,7 @@ def chosen(kernelc, source, kernel, target):
 
 
 def drawn(tiles, count, rng):
-    """The selector's choice, then others, none twice."""
+    """Returns the selector's choice followed by others, without duplicates."""
     schedules = [tiles]
     while len(schedules) <= count:
         other = {name: max(2, int(value * rng.choice(STEPS)) // 2 * 2) for name, value in tiles.items()}
@@ -62,7 +65,7 @@ def drawn(tiles, count, rng):
 
 
 def library(options, folder, form, schedules):
-    """A shared object with a function each, and the number of its first one."""
+    """Builds a shared object with a function for each schedule; returns it with the number of its first one."""
     source = (HERE / "kernels" / form.source).read_text()
     base = form.kernel.split(".")[0]
     kernel = re.search(rf"^export kernel {base}\b.*?^}}\n(?=ensures)", source, re.MULTILINE | re.DOTALL)[0]
@@ -116,7 +119,8 @@ def repeats_of(call, seconds):
 
 
 def judged(calls, options):
-    """The best one's number and how fast the selector's is beside it: quotients of turns, of those that were not used to find it."""
+    """Returns the number of the best schedule, and the selector's relative speed, from timings that were not
+    used to find the best one."""
     repeats = repeats_of(calls[0], options.trial)
     rough = [min(timed(call, repeats) for _ in range(3)) for call in calls]
     finalists = sorted(range(1, len(calls)), key=lambda number: rough[number])[:options.finalists]
@@ -130,7 +134,8 @@ def judged(calls, options):
 
 
 def shapes_of(options, rng):
-    """Even in their logarithm, as users' sizes are; so that a run takes some milliseconds at most."""
+    """Draws shapes uniformly in the logarithm, like users' sizes, so that a run takes at most some
+    milliseconds."""
     found = []
     while len(found) < options.shapes:
         shape = tuple(int(2 ** rng.uniform(0 if dim == 0 else 4, 12)) for dim in range(3))

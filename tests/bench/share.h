@@ -1,11 +1,12 @@
-// Work dealt to threads in even shares.
+// Splits work into even shares for threads.
 #pragma once
 
 #include <cstdint>
 
 namespace bench {
 
-// Calls part(first, count) on each thread; shares begin at multiples of `grain`; one grain is the caller's alone.
+// Calls part(first, count) on each thread. Shares start at multiples of `grain`; a single grain is done by
+// the caller alone.
 template <class Part>
 void Share(int threads, std::int64_t count, std::int64_t grain, Part part) {
   if (count <= grain) return part(0, count);

@@ -1,4 +1,4 @@
-// The suite on the devices that every context has, and on the sample of one that is loaded.
+// Runs the suite on the devices of every context, and on the sample of a loaded device.
 #include "conformance/conformance.h"
 #include "conformance/kernels.h"
 

@@ -1,4 +1,4 @@
-/* The public headers that are C, compiled as C11; and a kernel call by the C interface alone. */
+/* Compiles the public C headers as C11, and calls a kernel using only the C interface. */
 #include "kdl/device_plugin.h"
 #include "kdl/error.h"
 #include "kdl/kernel_abi.h"

@@ -1,4 +1,4 @@
-// Kernels that are called with pointers: results, launch checks, several callers at once, events.
+// Kernels called with pointers: results, launch checks, concurrent callers, events.
 #include <cmath>
 #include <thread>
 
@@ -8,7 +8,7 @@
 namespace kdl::conformance {
 namespace {
 
-constexpr const kdl_image* kNoMore[] = {nullptr};  // the bench has registered them
+constexpr const kdl_image* kNoMore[] = {nullptr};  // the bench has registered the images
 constexpr const char* kNames[] = {"saxpy", "quads", "trap_at", "workspace"};
 enum { kSaxpy, kQuads, kTrapAt, kWorkspace };
 

@@ -1,4 +1,4 @@
-// What a launch checks before any effect, and how it says so; selection of devices and kernels.
+// The checks of a launch before any effect, and their messages; selection of devices and kernels.
 #include <cstddef>
 #include <cstring>
 
@@ -9,7 +9,7 @@
 namespace kdl::conformance {
 namespace {
 
-// The message of a launch that must be refused as a mistake of the caller.
+// Returns the message of a launch that must be refused as a mistake of the caller.
 std::string Refusal(const Bench& bench, const char* kernel, std::initializer_list<Argument> args) {
   std::string message;
   const std::int64_t launches = bench.device.statistics().launches;
@@ -84,7 +84,7 @@ CONFORMANCE_TEST(TheKernelsOwnChecksRunFirst) {
 CONFORMANCE_TEST(TensorsMustLiveOnTheDevice) {
   const Tensor x = bench.context.Allocate(bench.sibling(), f32, {4}, "weights");
   const Tensor y = Make(bench, f32, {4}, "y");
-  if (bench.device.facts().host_visible != 0) {  // one memory: there is nothing to copy
+  if (bench.device.facts().host_visible != 0) {  // with common memory there is nothing to copy
     bench.queue.Fill(x, 2.0f);
     bench.queue.Fill(y, 1.0f);
     bench.queue.Launch("saxpy", 1, {3.0f, x, y}).Wait();
@@ -230,7 +230,7 @@ CONFORMANCE_TEST(ModulesHaveAnyNameOfAFile) {
 }
 
 CONFORMANCE_TEST(StaleImagesAreRefused) {
-  // Nothing of another version is there after its compiler's name.
+  // In an image of another version, nothing after the compiler's name may be read.
   for (const bool is_old : {false, true}) {
     alignas(kdl_image) char stale[sizeof(kdl_image)];
     std::memset(stale, 0xff, sizeof stale);

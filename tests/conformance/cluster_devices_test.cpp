@@ -1,4 +1,5 @@
-// Machines of clusters: the suite, and what a cluster's end, a wrong image and a wrong description say.
+// Cluster machines: runs the suite, and checks the errors for a cluster's end, a wrong image and a wrong
+// description.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -50,7 +51,7 @@ void PrepareOfAnotherAbi(Context& context) {
   context.Register(kAll);
 }
 
-// Its `spin` leaves the scratchpad.
+// Replaces `spin` by a kernel that leaves the scratchpad.
 void PrepareOfStrays(Context& context) {
   static const WorkgroupImage kImage = [] {
     WorkgroupImage image("cluster", ImageBytes());

@@ -1,4 +1,4 @@
-// The main of each executable that links the suite, too.
+// Also contains the main function of each executable that links the suite.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "conformance/conformance.h"
 

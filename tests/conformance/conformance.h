@@ -1,4 +1,4 @@
-// What the conformance tests share: the devices that they run on, and how a test is written.
+// Shared by the conformance tests: the devices to test, and how to write a test.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -12,21 +12,22 @@
 
 namespace kdl::conformance {
 
-// A device to test. Each executable that links the suite says which: the built-in ones here, others
-// where they live.
+// A device to test. Each executable that links the suite lists its devices: the built-in ones here, others
+// elsewhere.
 struct DeviceUnderTest {
   std::string spec;
-  // Another device of the same kind, for tests that take two.
+  // Another device of the same kind, for tests that need two.
   std::string sibling;
-  // Makes the device's kind and the suite's kernels (kernels.h) known to a new context.
+  // Registers the device's kind and the suite's kernels (kernels.h) with a new context.
   void (*prepare)(Context& context);
-  // Tests that it cannot pass, and why: `{"Print", "has no host callbacks"}`. One that passes is a mistake in the list.
+  // The tests that it cannot pass, and why: `{"Print", "has no host callbacks"}`. It is an error if one of
+  // them passes.
   std::vector<std::pair<std::string, std::string>> unsupported;
 };
 
 const std::vector<DeviceUnderTest>& DevicesUnderTest();
 
-// A fresh context with one device in it.
+// A new context with one device.
 struct Bench {
   explicit Bench(const DeviceUnderTest& under_test)
       : spec(under_test.spec), sibling_spec(under_test.sibling), prepare(under_test.prepare) {
@@ -43,10 +44,10 @@ struct Bench {
   void (*prepare)(Context& context);
   Context context;
   Device device;
-  Device host;  // the same device as `device` when that is what is tested
+  Device host;  // equal to `device` if that is the host
   Queue queue;
 
-  // A tensor on the device with these elements.
+  // Makes a tensor with these elements on the device.
   template <class T>
   Tensor Upload(const std::vector<T>& values, std::vector<std::int64_t> sizes,
                 const char* name = "t") const {
@@ -63,7 +64,7 @@ struct Bench {
     return Upload(values, {static_cast<std::int64_t>(values.size())}, name);
   }
 
-  // All elements of a row-major tensor.
+  // Returns all elements of a row-major tensor.
   template <class T>
   static std::vector<T> Download(const Tensor& tensor) {
     const Mapping<const T> mapping = tensor.template Map<const T>(KDL_MAP_READ);
@@ -71,7 +72,8 @@ struct Bench {
   }
 };
 
-// What `call` throws: its code, and its message in `message`. KDL_OK where it does not throw.
+// Returns the code of what `call` throws, and stores its message in `message`. Returns KDL_OK if it does not
+// throw.
 template <class Call>
 kdl_code CodeOf(Call call, std::string* message = nullptr) {
   try {
@@ -83,15 +85,15 @@ kdl_code CodeOf(Call call, std::string* message = nullptr) {
   }
 }
 
-// Set where a test runs on a device although the device's list says that it cannot pass.
+// Set while a test runs on a device although the device's list says that it cannot pass.
 constexpr const char* kRunsUnsupported = "KDL_CONFORMANCE_UNSUPPORTED";
 
-// Runs `test` for each device, in a subcase of its own.
+// Runs `test` for each device, each in its own subcase.
 void ForEachDevice(const char* test_name, const std::function<void(Bench&)>& test);
 
 }  // namespace kdl::conformance
 
-// CONFORMANCE_TEST(CopiesRows) { … bench … }: one test case, run on every device.
+// CONFORMANCE_TEST(CopiesRows) { … bench … } defines a test case that runs on every device.
 #define CONFORMANCE_TEST(name)                                       \
   static void name(kdl::conformance::Bench& bench);                  \
   TEST_CASE(#name) { kdl::conformance::ForEachDevice(#name, name); } \

@@ -1,4 +1,4 @@
-// How a CUDA device deals with failures of its driver, and what is left behind.
+// How a CUDA device handles failures of its driver, and whether it leaks.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -17,7 +17,7 @@ void Prepare(Context& context) {
   context.Register(CudaImages());
 }
 
-// What a launch says, from the selection of the device on, when the driver's function fails once.
+// Returns the error of a launch, or of selecting its device, when the driver's function fails once.
 std::string Failure(const char* function, int status, kdl_code code) {
   std::string message;
   {
@@ -108,7 +108,7 @@ TEST_CASE("CUDA: a device that is lost says so, and says the same from then on")
       CHECK(first.find(row.says) != std::string::npos);
       CHECK(first.find("the device is lost to this process: end it and start anew") !=
             std::string::npos);
-      // The driver would answer again; nobody asks it.
+      // The driver would work again, but must not be asked.
       const auto also = [&](const auto& call) {
         std::string text;
         CHECK(CodeOf(call, &text) == KDL_ERROR_DEVICE);
@@ -165,7 +165,8 @@ TEST_CASE("CUDA: where no pool can be made memory comes the driver's old way") {
 
 namespace {
 
-// Of a tensor of more rows than staging holds at once, and of longer ones: what comes back is what went there.
+// Checks that data returns unchanged, for a tensor with more rows than the staging memory holds at once, and
+// for longer rows.
 void CheckCopies() {
   const DeviceUnderTest device{"cuda", "cuda", Prepare, {}};
   const Bench bench(device);
@@ -176,7 +177,7 @@ void CheckCopies() {
     std::iota(values.begin(), values.end(), columns);
     const Tensor all = bench.Upload(values, {rows, columns});
     CHECK(Bench::Download<std::int64_t>(all) == values);
-    // All columns but the last.
+    // All columns except the last.
     const Tensor part =
         bench.context.Allocate(bench.host, ElementOf<std::int64_t>(), {rows, columns}, "part");
     kdl_array from = all.array();
@@ -268,7 +269,7 @@ TEST_CASE("CUDA: what one GPU has goes to another without the host between them"
       Check(kdl_copy(bench.sibling().queue().get(), &left, &right, "test", nullptr, 0, nullptr));
       bench.sibling().queue().Wait();
     };
-    // Were they needed, they would fail.
+    // If these were needed, they would fail.
     fake_cuda_fail("cuMemHostAlloc", kInvalidValue);
     fake_cuda_fail("cuMemcpyDtoHAsync_v2", kInvalidValue);
     copy();

@@ -4,7 +4,7 @@
 
 #include "conformance/workgroup_image.h"
 
-// The text that clang has made.
+// The PTX that clang has generated.
 extern "C" const char kdl_suite_ptx[];
 __asm__(
     ".section .rodata\n"

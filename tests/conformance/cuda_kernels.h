@@ -1,11 +1,11 @@
-// The suite's kernels for CUDA devices; not those of workspace and its slices.
+// The suite's kernels for CUDA devices, except those about workspace and its slices.
 #pragma once
 
 #include "kdl/kernel_abi.h"
 
 namespace kdl::conformance {
 
-// Ended by null; kind "cuda".
+// Returns a null-terminated list of images of kind "cuda".
 const kdl_image* const* CudaImages();
 
 }  // namespace kdl::conformance

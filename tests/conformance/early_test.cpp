@@ -1,4 +1,4 @@
-// What a device that orders operations itself is given, and when: one whose operations the test ends by hand.
+// When a device that orders operations itself gets them; the test ends this device's operations by hand.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -40,12 +40,12 @@ class ByHand {
     return device_.queue(queue).Fill(x_, std::int64_t{1}, after);
   }
 
-  // How many it has.
+  // Returns the number of its operations.
   std::size_t count() const {
     const std::lock_guard lock(mutex_);
     return taken_.size();
   }
-  // Ends the one that it has had for longest, and gives whether there was one.
+  // Ends the oldest of its operations, and returns whether there was one.
   bool End(kdl_error* error = nullptr) {
     kdl_completion done = {};
     {
@@ -58,13 +58,13 @@ class ByHand {
     return true;
   }
   bool Fail() { return End(kdl_error_create(KDL_ERROR_DEVICE, "the device failed")); }
-  // Ends what comes until the event is over.
+  // Ends all operations that arrive, until the event has completed.
   void EndUntil(const Event& event) {
     while (!event.is_done()) {
       if (!End()) std::this_thread::yield();
     }
   }
-  // Whether each point was with the device when what waits for it came.
+  // Whether the device had each point's operation when the operation that waits for it arrived.
   bool KnowsAllPoints() const {
     const std::lock_guard lock(mutex_);
     return knows_all_points_;
@@ -102,14 +102,15 @@ TEST_CASE("Early: what is given after the report does not wait for what fails in
   device.Fail();
   CHECK(CodeOf([&] { failed.Wait(); }) == KDL_ERROR_DEVICE);
   const Event fresh = device.Give(0);
-  CHECK(device.count() == 1);  // with it, the device would fail it, too
+  CHECK(device.count() == 1);  // otherwise the device would fail it, too
   device.Fail();
   device.EndUntil(fresh);
   fresh.Wait();
   CHECK(CodeOf([&] { behind.Wait(); }) == KDL_ERROR_DEVICE);
 }
 
-// Cancelled when it may begin and has not: the device never hears of it, and so of nothing that waits for it.
+// If an operation is cancelled before it has started, the device never gets it, nor anything that waits for
+// it.
 TEST_CASE("Early: nothing waits for an operation that the device was not given") {
   for (int round = 0; round < 20; ++round) {
     Context context;
@@ -141,7 +142,7 @@ TEST_CASE("Early: a wait runs nothing that comes after what it waits for") {
   std::atomic<bool> has_waited = false;
   std::atomic<bool> ran_in_wait = false;
   const std::thread::id here = std::this_thread::get_id();
-  // One thread gives and waits at once, so that no other has begun the call.
+  // One thread both enqueues and waits, so that no other can have started the call.
   const Event call = host.Call(
       [&] {
         ran_in_wait = std::this_thread::get_id() == here && !has_waited;

@@ -11,7 +11,7 @@
 namespace kdl::conformance {
 namespace {
 
-// Notes in which order host calls ran.
+// Records the order in which host calls run.
 class Journal {
  public:
   std::function<void()> Note(int number) {
@@ -96,7 +96,7 @@ CONFORMANCE_TEST(WaitsWithTheLongestTimeoutEnd) {
   other.join();
 }
 
-// Every order in which three operations can become free, with b after a and c after both.
+// Every order in which three operations can become ready, where b waits for a, and c waits for both.
 CONFORMANCE_TEST(EventsInAllOrders) {
   std::vector<int> order = {0, 1, 2};
   do {
@@ -140,7 +140,7 @@ CONFORMANCE_TEST(QueuesRecoverOnceAFailureIsReported) {
   bench.queue.Call(journal.Note(2)).Wait();
   bench.queue.Wait();
   CHECK(journal.notes() == std::vector<int>{2});
-  // The events stay what they were, and so does what waits for them.
+  // The events stay failed, and so does everything that waits for them.
   CHECK(CodeOf([&] { behind.Wait(); }) == KDL_ERROR_DEVICE);
   const Event again = bench.queue.Call(journal.Note(3), {failed});
   CHECK(CodeOf([&] { again.Wait(); }) == KDL_ERROR_DEVICE);
@@ -148,7 +148,8 @@ CONFORMANCE_TEST(QueuesRecoverOnceAFailureIsReported) {
   CHECK(journal.notes() == std::vector<int>{2, 4});
 }
 
-// Told by another queue's event is not told of this queue, whenever its part of the failure comes.
+// Being told by an event of another queue is not being told of this queue's failure, however late that
+// occurs.
 CONFORMANCE_TEST(EachQueueTellsOfItsOwnFailures) {
   for (const bool is_late : {true, false}) {
     CAPTURE(is_late);
@@ -166,7 +167,7 @@ CONFORMANCE_TEST(EachQueueTellsOfItsOwnFailures) {
     CHECK(CodeOf([&] { other.Wait(); }) == KDL_ERROR_DEVICE);
     other.Wait();
     bench.queue.Wait();
-    // Told a second time, what was given since is not touched.
+    // Being told a second time does not affect what was enqueued since.
     const Timeline second = bench.context.MakeTimeline();
     other.Call(Explode, {second.At(1)});
     CHECK(CodeOf([&] { after.Wait(); }) == KDL_ERROR_DEVICE);
@@ -196,7 +197,7 @@ CONFORMANCE_TEST(WhatIsGivenAfterTheReportRuns) {
   }
 }
 
-// One order, and neither fails with the other, nor takes the report that is the other's.
+// Two callers share one order, but neither fails with the other or is told of the other's failures.
 CONFORMANCE_TEST(CallersAreToldOfTheirOwnFailures) {
   Journal journal;
   const Timeline gate = bench.context.MakeTimeline();
@@ -223,7 +224,7 @@ CONFORMANCE_TEST(CallersAreToldOfTheirOwnFailures) {
   CHECK(Bench::Download<std::int64_t>(y) == std::vector<std::int64_t>(3, 4));
 }
 
-// Neither what is given nor what is run waits for more once one of its events has failed.
+// Neither an enqueued operation nor a run waits any longer once one of its events has failed.
 CONFORMANCE_TEST(AFailedEventEndsAllWaiting) {
   const Tensor y = bench.Upload(std::vector<std::int64_t>(3, 1));
   const Timeline never = bench.context.MakeTimeline();
@@ -300,7 +301,7 @@ CONFORMANCE_TEST(LongChainsDoNotRecurse) {
   CHECK(count == kLength);
 }
 
-// Threads that all give work to all queues, each item after the thread's previous one.
+// All threads enqueue work in all queues, and each item waits for its thread's previous one.
 CONFORMANCE_TEST(ManyThreadsShareTheQueues) {
   constexpr int kThreads = 4;
   constexpr int kItems = 200;
@@ -326,7 +327,7 @@ CONFORMANCE_TEST(ManyThreadsShareTheQueues) {
 
 CONFORMANCE_TEST(ThreadsPassTheBaton) {
   const Timeline timeline = bench.context.MakeTimeline();
-  std::int64_t total = 0;  // only ever touched by the thread whose turn it is
+  std::int64_t total = 0;  // only accessed by the thread whose turn it is
   std::vector<std::thread> threads;
   constexpr std::uint64_t kRounds = 50;
   for (std::uint64_t t = 0; t < 3; ++t) {
@@ -351,7 +352,7 @@ CONFORMANCE_TEST(EventsOfAnotherContextAreRefused) {
 
 CONFORMANCE_TEST(TeardownWithWorkInFlight) {
   std::atomic<bool> ran = false;
-  // What outlives the context is only freed.
+  // What outlives the context may only be freed.
   Event waiting;
   Tensor tensor;
   Timeline gate = bench.context.MakeTimeline();
@@ -366,13 +367,13 @@ CONFORMANCE_TEST(TeardownWithWorkInFlight) {
   CHECK_FALSE(ran);
 }
 
-// Neither a kernel that would run for ever nor what waits after it keeps anybody.
+// Neither a kernel that would run forever nor an operation that waits for it blocks anyone.
 CONFORMANCE_TEST(CancelEndsWhatRuns) {
   const Tensor y = bench.Upload(std::vector<std::int64_t>(3, 1));
   for (const std::int64_t cores : {1, 3}) {
     const Event running = bench.queue.Launch("spin", cores, {y});
     const Event behind = bench.queue.Launch("mark", 3, {y});
-    // So long that it has begun on a busy machine, too.
+    // Long enough for it to start even on a busy machine.
     CHECK(CodeOf([&] { Check(kdl_event_wait(running.get(), 50000000)); }) == KDL_ERROR_TIMEOUT);
     running.Cancel();
     CHECK(CodeOf([&] { running.Wait(); }) == KDL_ERROR_CANCELLED);

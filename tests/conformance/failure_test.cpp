@@ -1,4 +1,4 @@
-// What goes wrong around a device: each call of it that can fail does so in turn, and the process forks.
+// Failures around a device: each of its calls that can fail does so in turn, and the process forks.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@
 namespace kdl::conformance {
 namespace {
 
-// Which call fails, of all that are made.
+// Decides which of all calls fails.
 class Calls {
  public:
   explicit Calls(int failing) : failing_(failing) {}
@@ -30,11 +30,11 @@ class Calls {
   std::atomic<int> made_ = 0;
 };
 
-// The device under test, as a kind of its own: it does what that one does, but for the call that fails.
+// The device under test as another kind, which does the same except for the call that fails.
 class Failing {
  public:
   Failing(const runtime::Device& device, Calls& calls)
-      : inner_(device), calls_(calls), memory_(MemoryOf()), ops_(OpsOf()) {}
+      : inner_(device), calls_(calls), memory_(MemoryOps()), ops_(DeviceOps()) {}
   Failing(const Failing&) = delete;
   Failing& operator=(const Failing&) = delete;
 
@@ -43,38 +43,40 @@ class Failing {
   }
 
  private:
-  static Failing& Of(void* self) { return *static_cast<Failing*>(self); }
+  static Failing& FromHandle(void* self) { return *static_cast<Failing*>(self); }
   const kdl_device_ops& ops() const { return inner_.ops(); }
   void* state() const { return inner_.state(); }
 
   static kdl_error* Open(void* self, std::int64_t, const kdl_option*, std::int32_t, void** device) {
     *device = self;
-    return Of(self).calls_.Fails() ? Of(self).calls_.Failure() : nullptr;
+    return FromHandle(self).calls_.Fails() ? FromHandle(self).calls_.Failure() : nullptr;
   }
   static void Close(void*) {}
-  static void Facts(void* self, kdl_device_facts* facts) { *facts = Of(self).inner_.facts(); }
+  static void Facts(void* self, kdl_device_facts* facts) {
+    *facts = FromHandle(self).inner_.facts();
+  }
   static kdl_error* Load(void* self, const kdl_image* image, void** module) {
-    Failing& it = Of(self);
+    Failing& it = FromHandle(self);
     if (it.calls_.Fails()) return it.calls_.Failure();
     return it.ops().load == nullptr ? nullptr : it.ops().load(it.state(), image, module);
   }
   static void Unload(void* self, void* module) {
-    Failing& it = Of(self);
+    Failing& it = FromHandle(self);
     if (it.ops().unload != nullptr) it.ops().unload(it.state(), module);
   }
   static void Launch(void* self, const kdl_launch_request* request, kdl_completion done) {
-    Failing& it = Of(self);
+    Failing& it = FromHandle(self);
     if (it.calls_.Fails()) return done.call(done.context, it.calls_.Failure());
     it.ops().launch(it.state(), request, done);
   }
-  // The device orders: it does what it is asked for in its time, and then says that it has not.
+  // For a device that orders: it does the work in its time, and then reports a failure.
   struct Spoilt {
     kdl_submission submission;
     kdl_completion done;
     Calls& calls;
   };
   static void Submit(void* self, const kdl_submission* submission) {
-    Failing& it = Of(self);
+    Failing& it = FromHandle(self);
     if (!it.calls_.Fails()) return it.ops().submit(it.state(), submission);
     auto* spoilt = new Spoilt{*submission, submission->done, it.calls_};
     spoilt->submission.done = {[](void* context, kdl_error* error) {
@@ -87,22 +89,22 @@ class Failing {
   }
 
   static kdl_error* Allocate(void* self, std::int64_t bytes, const char* name, kdl_memory* memory) {
-    Failing& it = Of(self);
+    Failing& it = FromHandle(self);
     if (it.calls_.Fails()) return it.calls_.Failure();
     return it.inner_.memory_ops().allocate(it.state(), bytes, name, memory);
   }
   static void Release(void* self, kdl_memory memory) {
-    Of(self).inner_.memory_ops().release(Of(self).state(), memory);
+    FromHandle(self).inner_.memory_ops().release(FromHandle(self).state(), memory);
   }
   // write, read, copy and fill end with their completion.
   template <auto function, class... Arguments>
   static void Move(void* self, Arguments... arguments, kdl_completion done) {
-    Failing& it = Of(self);
+    Failing& it = FromHandle(self);
     if (it.calls_.Fails()) return done.call(done.context, it.calls_.Failure());
     (it.inner_.memory_ops().*function)(it.state(), arguments..., done);
   }
 
-  static kdl_memory_ops MemoryOf() {
+  static kdl_memory_ops MemoryOps() {
     kdl_memory_ops memory = {};
     memory.size = sizeof memory;
     memory.version = KDL_PLUGIN_VERSION;
@@ -115,7 +117,7 @@ class Failing {
         Move<&kdl_memory_ops::fill, kdl_memory, const kdl_region*, std::uint64_t, std::int32_t>;
     return memory;
   }
-  kdl_device_ops OpsOf() const {
+  kdl_device_ops DeviceOps() const {
     kdl_device_ops made = {};
     made.size = sizeof made;
     made.version = KDL_PLUGIN_VERSION;
@@ -138,14 +140,14 @@ class Failing {
   const kdl_device_ops ops_;
 };
 
-// Memory that the application lends; an allocation is a call, too.
+// Memory from the application; an allocation also counts as a call.
 void* Lend(void* calls, std::size_t bytes, std::size_t alignment) {
   if (static_cast<Calls*>(calls)->Fails()) return nullptr;
   return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 void TakeBack(void*, void* memory, std::size_t) { std::free(memory); }
 
-// Copies, fills and launches over two queues; gives what came out.
+// Runs copies, fills and launches in two queues, and returns the result.
 std::vector<std::int64_t> Work(const Context& context, const Device& host, const Device& device) {
   const Tensor here = context.Allocate(host, i64, {3}, "here");
   const Tensor x = context.Allocate(device, i64, {3}, "x");
@@ -165,7 +167,7 @@ CONFORMANCE_TEST(EachCallFailsInTurn) {
     CAPTURE(failing);
     Calls calls(failing);
     const kdl_hooks hooks = {sizeof(kdl_hooks), KDL_HOOKS_VERSION, &calls, Lend, TakeBack, nullptr};
-    std::unique_ptr<Failing> kind;  // outlives the context
+    std::unique_ptr<Failing> kind;  // must outlive the context
     Context context(hooks);
     bench.prepare(context);
     const Device inner = context.Select(bench.spec.c_str());
@@ -187,10 +189,10 @@ CONFORMANCE_TEST(EachCallFailsInTurn) {
       CHECK(failing > 3);
       return;
     }
-    if (code != KDL_ERROR_OUT_OF_MEMORY) {  // which is what the application has
+    if (code != KDL_ERROR_OUT_OF_MEMORY) {  // the error for the application's memory
       CHECK(code == KDL_ERROR_DEVICE);
       CHECK(message.find(calls.cause()) != std::string::npos);
-      CHECK(message.find(calls.cause()) == message.rfind(calls.cause()));  // once: the first cause
+      CHECK(message.find(calls.cause()) == message.rfind(calls.cause()));  // occurs once
     }
     for (const Device& each : {device, inner, host}) {
       if (each.get() == nullptr) continue;
@@ -207,7 +209,7 @@ bool IsRefused(kdl_error* error) {
   return is_right;
 }
 
-// Everything that works on the parent's context and is not in UseInChild.
+// Checks all functions on the parent's context that are not in UseInChild.
 bool RefusesAllElse(const Bench& bench, const Tensor& x, const kdl_function* mark) {
   kdl_context* context = bench.context.get();
   kdl_device* device = bench.device.get();
@@ -246,7 +248,7 @@ bool RefusesAllElse(const Bench& bench, const Tensor& x, const kdl_function* mar
   return std::ranges::all_of(errors, IsRefused);
 }
 
-// What a child of a process that has used a device finds; the bits of its exit code say what is wrong.
+// Checks a child of a process that has used a device; the bits of its exit code say what is wrong.
 int UseInChild(const Bench& bench, const Tensor& x, const kdl_function* mark) {
   const kdl_arg arg = {&x.array(), 0, 0, {}};
   kdl_queue* queue = bench.queue.get();
@@ -262,7 +264,7 @@ int UseInChild(const Bench& bench, const Tensor& x, const kdl_function* mark) {
   kdl_buffer_retain(x.array().buffer);
   kdl_buffer_free(x.array().buffer);
   kdl_context_destroy(bench.context.get());
-  // A context of its own computes.
+  // A context of its own works.
   Context own;
   own.Register(kImages);
   const Device host = own.Select("host?threads=1");
@@ -294,7 +296,7 @@ CONFORMANCE_TEST(ForkedChildrenGetClearErrors) {
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK(status == 0);
   Check(kdl_buffer_unmap(x.array().buffer));
-  bench.queue.Launch("mark", 3, {x}).Wait();  // the parent goes on
+  bench.queue.Launch("mark", 3, {x}).Wait();  // the parent is not affected
   CHECK(Bench::Download<std::int64_t>(x) == std::vector<std::int64_t>(3, 7));
 }
 

@@ -1,4 +1,4 @@
-// Memory and threads that the application lends.
+// Memory and threads that the application provides.
 #include <atomic>
 #include <cfenv>
 #include <cstddef>
@@ -13,9 +13,9 @@
 namespace kdl::conformance {
 namespace {
 
-// An application that counts what it lends.
+// An application that counts what it provides.
 struct Lender {
-  std::atomic<std::int64_t> bytes = 0;  // now
+  std::atomic<std::int64_t> bytes = 0;  // in use now
   std::atomic<std::int64_t> allocations = 0;
   std::atomic<std::int64_t> runs = 0;
   std::atomic<bool> is_empty = false;
@@ -31,8 +31,8 @@ struct Lender {
     static_cast<Lender*>(user)->bytes -= static_cast<std::int64_t>(bytes);
     std::free(memory);
   }
-  static void Run(void* user, std::int32_t workers, void (*work)(void*, std::int32_t),
-                  void* argument) {
+  static void RunOnThreads(void* user, std::int32_t workers, void (*work)(void*, std::int32_t),
+                           void* argument) {
     ++static_cast<Lender*>(user)->runs;
     std::vector<std::thread> threads;
     for (std::int32_t n = 1; n < workers; ++n) threads.emplace_back(work, argument, n);
@@ -45,11 +45,13 @@ struct Lender {
     for (std::int32_t n = workers; n-- > 0;) work(argument, n);
   }
 
-  kdl_hooks Hooks() { return {sizeof(kdl_hooks), KDL_HOOKS_VERSION, this, Allocate, Release, Run}; }
+  kdl_hooks Hooks() {
+    return {sizeof(kdl_hooks), KDL_HOOKS_VERSION, this, Allocate, Release, RunOnThreads};
+  }
 };
 
 TEST_CASE("Hooks: a device works in memory and on threads that are lent, and gives both back") {
-  for (const auto& run : {Lender::Run, Lender::RunInTurn}) {
+  for (const auto& run : {Lender::RunOnThreads, Lender::RunInTurn}) {
     Lender lender;
     {
       kdl_hooks hooks = lender.Hooks();
@@ -68,9 +70,9 @@ TEST_CASE("Hooks: a device works in memory and on threads that are lent, and giv
       const Tensor y = context.Allocate(host, i64, {kMany}, "y");
       const Tensor z = context.Allocate(host, i64, {kMany}, "z");
       host.queue().Launch("exchange", 7, {y, z}).Wait();
-      CHECK(lender.runs > 2);  // once a barrier
+      CHECK(lender.runs > 2);  // once for each barrier
       host.queue().Copy(away, x, "out").Wait();
-      const auto there = Bench::Download<std::int64_t>(away);  // staged in lent memory
+      const auto there = Bench::Download<std::int64_t>(away);  // staged in the application's memory
       CHECK(there.back() == kMany + 1);
       CHECK(lender.allocations >= 3);
     }
@@ -101,7 +103,7 @@ TEST_CASE("Hooks: threads that are lent compute in the default floating-point st
   host.queue().Fill(y, 0x1p-24f).Wait();
   host.queue().Run("saxpy", 9, {1.0f, x, y});
   CHECK(lender.runs == 1);
-  for (const float sum : Bench::Download<float>(y)) REQUIRE(sum == 1.0f);  // a tie, to even
+  for (const float sum : Bench::Download<float>(y)) REQUIRE(sum == 1.0f);  // a tie, rounds to even
 }
 
 TEST_CASE(
@@ -117,7 +119,7 @@ TEST_CASE(
     std::fesetround(FE_UPWARD);
     return nullptr;
   };
-  // Here by who waits, there by a thread of the runtime.
+  // With one timeout the waiting thread runs it, with the other a thread of the runtime.
   for (const std::int64_t timeout : {std::int64_t{-1}, std::int64_t{1'000'000'000}}) {
     host.queue().Fill(y, 0x1p-24f).Wait();
     kdl_event* changed = nullptr;
@@ -131,11 +133,11 @@ TEST_CASE(
     CHECK(tie == 1.0f);
     CHECK(Bench::Download<float>(y)[0] == 1.0f);
   }
-  std::fesetround(FE_TONEAREST);  // of the x87, which nothing of ours computes with
+  std::fesetround(FE_TONEAREST);  // also changes the x87, which our code does not use
 }
 
-// A kind of device, with memory of its own, that notes the functions which it was called in with another floating-point
-// state than the default one.
+// A kind of device with its own memory that records functions which were called in a floating-point state
+// other than the default.
 class FloatWatcher {
  public:
   FloatWatcher() {
@@ -284,7 +286,7 @@ TEST_CASE("Hooks: tables of other sizes, and half of a pair") {
   CHECK(refusal(hooks) ==
         "kdl_context_create_with: of allocate and release one is NULL; give both or none");
   hooks = lender.Hooks();
-  hooks.size = offsetof(kdl_hooks, run);  // an older caller, who lends memory alone
+  hooks.size = offsetof(kdl_hooks, run);  // an older caller, who only provides memory
   CHECK(refusal(hooks).empty());
   kdl_context_destroy(context);
 }

@@ -1,16 +1,16 @@
-// The kernels of the suite, written by hand with the ABI that compiled kernels have. A device that
-// runs another kind of image brings the same kernels in that kind.
+// The kernels of the suite, written by hand with the ABI of compiled kernels. A device that runs another kind
+// of image provides the same kernels in that kind.
 #pragma once
 
 #include "kdl/kernel_abi.h"
 
 namespace kdl::conformance {
 
-// Ended by null; kind "host". The kernels, N and so on being sizes:
+// A null-terminated list of images of kind "host". The kernels, where N and so on are sizes:
 //
 //   saxpy(a: f32, x: in f32[N], y: inout f32[N])        y = fma(a, x, y), blocks of 64
 //   saxpy(a: f64, x: in f64[N], y: inout f64[N])
-//   mark(y: inout i64[N])                               y[core_id] += core_num, where core_id < N
+//   mark(y: inout i64[N])                               y[core_id] += core_num if core_id < N
 //   row_sums(x: in f32[R, C], y: out f32[R])            sums in ascending order, one row a block
 //   matmul(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N])
 //   quads(x: in i32[N, 4], y: out i32[N])               y = sum over the last dimension
@@ -22,15 +22,15 @@ namespace kdl::conformance {
 //                                                       y[i] = x[(i + 1) % N]
 //   endless(x: inout i64[N])                            waits at barriers until core 0 traps at the
 //                                                       third
-//   spin(y: inout i64[N])                               never ends, unless it is cancelled
-//   claim(y: inout i64[N])                              y[n] += 1 for n claimed from the launch's
+//   spin(y: inout i64[N])                               never ends unless it is cancelled
+//   claim(y: inout i64[N])                              y[n] += 1 for each n taken from the launch's
 //                                                       counter
-//   scratch(y: inout i64[N])                            y[core_id] = 1 where its scratch was its own
+//   scratch(y: inout i64[N])                            y[core_id] = 1 if it had its own scratch
 //   workspace(y: out i64[N])                            y[core_id] = core_id, through slice and
 //                                                       shared
-//   slices(y: inout i64[N])                             y[core_id] = its slot, with which it fills
-//                                                       its slice
-//   busy_slices(y: inout i64[N])                        the same, on cores below N alone
+//   slices(y: inout i64[N])                             y[core_id] = its slot; fills its slice with
+//                                                       that number
+//   busy_slices(y: inout i64[N])                        the same, only on cores below N
 //   print(x: in f32[N])                                 print("x is {}, N is {}", x, N) on core 0
 extern const kdl_image* const kImages[];
 

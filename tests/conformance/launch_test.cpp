@@ -1,5 +1,5 @@
-// Launches: numbers of cores, kinds of arguments, what cores are given, and that no bit depends on
-// how they are run.
+// Launches: numbers of cores, kinds of arguments, what cores receive, and that results never depend on how
+// cores are run.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@
 namespace kdl::conformance {
 namespace {
 
-// Values without a simple pattern, signed, of very different sizes.
+// Returns signed values of very different magnitudes without a simple pattern.
 std::vector<float> Noise(std::int64_t count, std::uint32_t seed = 1) {
   std::vector<float> values(static_cast<std::size_t>(count));
   for (float& value : values) {
@@ -42,8 +42,8 @@ CONFORMANCE_TEST(Saxpy) {
   }
 }
 
-// What the device counts under the name; nothing: it does not count that.
-std::optional<std::int64_t> CountOf(const Device& device, std::string_view name) {
+// Returns the device's count with this name, or nothing if it has none.
+std::optional<std::int64_t> FindCount(const Device& device, std::string_view name) {
   std::vector<kdl_count> counts(
       static_cast<std::size_t>(kdl_device_get_counts(device.get(), nullptr, 0)));
   kdl_device_get_counts(device.get(), counts.data(), std::ssize(counts));
@@ -52,22 +52,22 @@ std::optional<std::int64_t> CountOf(const Device& device, std::string_view name)
   return std::nullopt;
 }
 
-// Devices with a clock of their own measure from the first question on, whatever becomes of a launch.
+// Devices with their own clock measure from the first query on, even if a launch fails.
 CONFORMANCE_TEST(TimeInKernels) {
   const Tensor y = bench.Upload(std::vector<std::int64_t>(64, 0), "y");
   bench.queue.Launch("mark", 64, {y}).Wait();
-  if (!CountOf(bench.device, KDL_COUNT_KERNEL_TIME)) return;
-  CHECK(*CountOf(bench.device, KDL_COUNT_KERNEL_TIME) == 0);
+  if (!FindCount(bench.device, KDL_COUNT_KERNEL_TIME)) return;
+  CHECK(*FindCount(bench.device, KDL_COUNT_KERNEL_TIME) == 0);
   std::int64_t before = 0;
   for (int turn = 0; turn < 3; ++turn) {
     bench.queue.Launch("mark", 64, {y}).Wait();
-    const std::int64_t now = *CountOf(bench.device, KDL_COUNT_KERNEL_TIME);
+    const std::int64_t now = *FindCount(bench.device, KDL_COUNT_KERNEL_TIME);
     CHECK(now > before);
     CHECK(now < std::int64_t{60'000'000'000});
     before = now;
   }
   bench.Upload(std::vector<std::int64_t>(64, 0), "z");
-  CHECK(*CountOf(bench.device, KDL_COUNT_KERNEL_TIME) == before);
+  CHECK(*FindCount(bench.device, KDL_COUNT_KERNEL_TIME) == before);
   CHECK(Bench::Download<std::int64_t>(y) == std::vector<std::int64_t>(64, 4 * 64));  // each adds
 }
 
@@ -75,7 +75,7 @@ CONFORMANCE_TEST(EmptyTensors) {
   const Tensor x = bench.Upload<float>({}, "x");
   const Tensor y = bench.Upload<float>({}, "y");
   bench.queue.Launch("saxpy", 4, {1.0f, x, y}).Wait();
-  // K = 0: a sum of nothing.
+  // With K = 0 every sum is empty.
   const Tensor a = bench.context.Allocate(bench.device, f32, {3, 0}, "a");
   const Tensor b = bench.context.Allocate(bench.device, f32, {0, 2}, "b");
   const Tensor c = bench.Upload<float>(std::vector<float>(6, 9.0f), {3, 2}, "c");
@@ -241,7 +241,7 @@ CONFORMANCE_TEST(WorkspaceIsAllocatedOrGiven) {
   Check(kdl_launch_workspace_bytes(bench.queue.get(), kernel, 1000, &arg, 1, &bytes));
   const std::int64_t instances = bench.device.Instances(1000);
   CHECK(bytes == 8000 + instances * 256);
-  // Sizes are counted in 64 bits, and without the memory.
+  // Sizes are computed in 64 bits; the memory itself is not needed.
   constexpr std::int64_t kMany = 20'000'000;
   std::int64_t many_bytes = 0;
   Check(kdl_launch_workspace_bytes(bench.queue.get(), kernel, kMany, &arg, 1, &many_bytes));
@@ -262,7 +262,7 @@ CONFORMANCE_TEST(WorkspaceIsAllocatedOrGiven) {
   };
   launch_with(bytes);
   CHECK(Bench::Download<std::int64_t>(y) == expected);
-  // Room for the slices alone is enough.
+  // It is enough to have room for the slices.
   const std::int64_t slices = instances * 256;
   for (const std::int64_t size : {slices, bytes - 1}) {
     bench.queue.Fill(y, std::int64_t{-1}).Wait();
@@ -277,8 +277,8 @@ CONFORMANCE_TEST(WorkspaceIsAllocatedOrGiven) {
   CHECK(message.find("at most " + std::to_string(KDL_LARGEST_SIZE)) != std::string::npos);
 }
 
-// Slices lie one after the other, and what lies between and after them stays as it was. (The kernel
-// traps where another core writes into its slice.)
+// Slices are contiguous, and the memory between and after them is unchanged. (The kernel traps if another
+// core writes to its slice.)
 CONFORMANCE_TEST(SlicesOfTheWorkspaceAreApart) {
   constexpr std::int64_t kGuard = 4096;
   constexpr std::uint8_t kPoison = 0xD5;
@@ -369,7 +369,7 @@ CONFORMANCE_TEST(Print) {
   CHECK(printed == "x is [1.5, -0.1, 3e+10], N is 3\n");
 }
 
-// Standard output that is full, as a disk may be, while it lives.
+// Makes standard output fail during its lifetime, as a full disk would.
 class FullOutput {
  public:
   FullOutput() : own_(dup(STDOUT_FILENO)) {

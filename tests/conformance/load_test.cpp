@@ -7,7 +7,7 @@ namespace {
 TEST_CASE("Load: a shared object's kernels run like linked ones") {
   Context context;
   context.Load(KDL_CONFORMANCE_MODULE);
-  context.Load(KDL_CONFORMANCE_MODULE);  // the same images again: nothing happens
+  context.Load(KDL_CONFORMANCE_MODULE);  // the same images again, without effect
   const Device host = context.Select("host");
   std::vector<std::int64_t> values = {1, 1, 1};
   const Tensor y = context.Wrap(host, values.data(), {3}, "y");

@@ -1,11 +1,11 @@
-// Handles, arrays and memory that are none: each is an error that says which, before any effect.
+// Invalid handles, arrays and memory: each gives an error that says which one, before any effect.
 #include "conformance/conformance.h"
 #include "conformance/kernels.h"
 
 namespace kdl::conformance {
 namespace {
 
-// The message of a call that must be refused as a mistake of the caller.
+// Returns the message of a call that must be refused as a mistake of the caller.
 std::string RefusalOf(kdl_error* error) {
   REQUIRE(error != nullptr);
   CHECK(kdl_error_code(error) == KDL_ERROR_INVALID_ARGUMENT);
@@ -20,7 +20,7 @@ const kdl_function* Find(const Bench& bench, const char* name) {
   return function;
 }
 
-// saxpy(1, x, y).
+// Launches saxpy(1, x, y).
 kdl_error* LaunchSaxpy(const Bench& bench, const kdl_array& x, const kdl_array& y) {
   const kdl_arg args[] = {Argument(1.0f).get(), {&x, 0, 0, {}}, {&y, 0, 0, {}}};
   return kdl_launch_kernel(bench.queue.get(), Find(bench, "saxpy"), 2, args, 3, nullptr, nullptr, 0,
@@ -100,7 +100,7 @@ CONFORMANCE_TEST(WrappedMemoryIsMemory) {
   kdl_array_free(&array);
   Check(wrap(bytes + 3, KDL_U8));
   kdl_array_free(&array);
-  // Where there is no element there is no address either.
+  // Without elements there need be no address.
   const std::int64_t none[] = {0};
   Check(kdl_array_wrap(bench.device.get(), nullptr, KDL_F64, 1, none, nullptr, "v", &array));
   kdl_array_free(&array);
@@ -167,7 +167,7 @@ CONFORMANCE_TEST(WorkspacesHoldNoArgument) {
     return kdl_launch_kernel(bench.queue.get(), Find(bench, kernel), 2, &arg, 1, workspace, nullptr,
                              0, nullptr);
   };
-  // Also where the kernel asks for none: what it asks for differs from target to target.
+  // Also if the kernel needs no workspace: how much it needs differs between targets.
   for (const char* kernel : {"slices", "mark"}) {
     CHECK(RefusalOf(launch(kernel, slots, memory.array().buffer)) ==
           "launch of '" + std::string(kernel) + "': its workspace, 'memory' on " +

@@ -1,4 +1,4 @@
-// The suite on the first OpenCL device of this machine; where there is none, nothing runs.
+// Runs the suite on the first OpenCL device of this machine; without one, nothing runs.
 #include <stdlib.h>  // setenv
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ bool IsThere(const char* spec) {
   return CodeOf([&] { context.Select(spec); }) == KDL_OK;
 }
 
-// Tests that take two devices.
+// Tests that need two devices.
 constexpr const char* kOneDevice = "there is only one device";
 constexpr const char* kOfTwo[] = {"TensorsMustLiveOnTheDevice", "TwoDevicesOfAKindAtOnce"};
 

@@ -1,4 +1,4 @@
-// How an OpenCL device deals with a driver that gives it up, and with kernels that it has no room for.
+// How an OpenCL device handles a driver that gives up a device, and kernels that need too much memory.
 #include <stdlib.h>  // setenv
 
 #include "conformance/conformance.h"
@@ -8,7 +8,7 @@
 
 namespace kdl::conformance {
 
-// The suite is not run here.
+// This executable does not run the suite.
 const std::vector<DeviceUnderTest>& DevicesUnderTest() {
   static const std::vector<DeviceUnderTest> kNone;
   return kNone;
@@ -20,7 +20,7 @@ constexpr std::int32_t kNotAvailable = -2;
 constexpr std::int32_t kOutOfResources = -5;
 constexpr std::int32_t kInvalidQueue = -36;
 
-// A device, and tensors there and here.
+// A device, with tensors on the device and on the host.
 struct Place {
   Place() {
     context.Register(kImages);
@@ -59,7 +59,7 @@ TEST_CASE("OpenCL: a device that is lost says so, and says the same from then on
     int times;
     const char* says;
   };
-  // A wait that runs out of resources asks once more.
+  // If a wait reports that resources ran out, the device asks once more.
   constexpr Row kRows[] = {
       {"clEnqueueReadBuffer", kNotAvailable, 1,
        "OpenCL: running mark failed: CL_DEVICE_NOT_AVAILABLE (-2)"},
@@ -83,7 +83,7 @@ TEST_CASE("OpenCL: a device that is lost says so, and says the same from then on
     };
     fake_opencl_fail(row.function, row.status, row.times);
     says_it(all);
-    // The driver would answer again; nobody asks it.
+    // The driver would work again, but must not be asked.
     says_it([&] { place.Launch(); });
     says_it([&] { place.context.Allocate(place.device, ElementOf<std::int64_t>(), {8}, "z"); });
     says_it([&] { place.device.queue().Copy(place.here, place.y).Wait(); });
@@ -119,7 +119,7 @@ TEST_CASE(
   if (!IsThere()) return;
   constexpr std::int64_t kRows = 63;
   constexpr std::int64_t kColumns = 3001;
-  constexpr int kPieces = 3;  // of 512 KiB
+  constexpr int kPieces = 3;  // chunks of 512 KiB
   struct Row {
     std::int64_t columns;
     const char* writes;

@@ -1,4 +1,4 @@
-// The suite's kernels in OpenCL C, with the interface of kdl/workgroup_abi.h: a core is a work-group of one worker.
+// The suite's kernels in OpenCL C, with the interface of kdl/workgroup_abi.h: a core is a workgroup of one thread.
 #include "conformance/opencl_kernels.h"
 
 #include <string>
@@ -164,7 +164,7 @@ KERNEL(print, TENSOR(x_memory)) {
 constexpr int kManyTensors = 70;
 constexpr int kManyScalars = 10;
 
-// many(x0 … x69, s0 … s9, y): an argument for each tensor.
+// many(x0 … x69, s0 … s9, y), with an argument for each tensor.
 std::string Many() {
   std::string text = "\nKERNEL(many";
   for (int t = 0; t < kManyTensors; ++t) text += ", TENSOR(x" + std::to_string(t) + "_memory)";

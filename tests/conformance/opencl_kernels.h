@@ -1,11 +1,11 @@
-// The suite's kernels for OpenCL devices; not those of workspace and its slices.
+// The suite's kernels for OpenCL devices, except those about workspace and its slices.
 #pragma once
 
 #include "kdl/kernel_abi.h"
 
 namespace kdl::conformance {
 
-// Ended by null; kind "opencl".
+// Returns a null-terminated list of images of kind "opencl".
 const kdl_image* const* OpenclImages();
 
 }  // namespace kdl::conformance

@@ -1,4 +1,5 @@
-// Two devices at once: a pipeline over them gives what one device gives, says what it moved, and overlaps.
+// Two devices at once: a pipeline on both gives the results of one device, reports what was moved, and
+// overlaps.
 #include <atomic>
 #include <chrono>
 #include <string>
@@ -32,13 +33,13 @@ std::vector<float> Numbers(std::int64_t seed) {
   return numbers;
 }
 
-// Layer 1 of all batches on one device, layer 2 on the other, each as soon as it can be.
+// Runs layer 1 of all batches on one device and layer 2 on the other, each as soon as possible.
 class Pipeline {
  public:
   Pipeline(const Context& context, const Device& first, const Device& second)
       : context_(context), first_(first), second_(second) {}
 
-  std::vector<std::vector<float>> Run() {
+  std::vector<std::vector<float>> RunBatches() {
     const Tensor w1 = Put(first_, Numbers(100), "w1");
     const Tensor w2 = Put(second_, Numbers(200), "w2");
     std::vector<Tensor> results;
@@ -79,7 +80,7 @@ TEST_CASE("Pair: a pipeline over two devices gives the bits of one, and names wh
     Context context;
     context.Register(kImages);
     const Device host = context.Select("host?threads=1");
-    expected = Pipeline(context, host, host).Run();
+    expected = Pipeline(context, host, host).RunBatches();
     CHECK(context.transfers().empty());
   }
   for (const Pair& pair : kPairs) {
@@ -89,7 +90,7 @@ TEST_CASE("Pair: a pipeline over two devices gives the bits of one, and names wh
     context.Register(kImages);
     const Device first = context.Select(pair.first);
     const Device second = context.Select(pair.second);
-    CHECK(Pipeline(context, first, second).Run() == expected);
+    CHECK(Pipeline(context, first, second).RunBatches() == expected);
     std::int64_t bytes = 0;
     for (const kdl_transfer& transfer : context.transfers()) {
       if (transfer.cause == std::string("map")) continue;
@@ -100,12 +101,12 @@ TEST_CASE("Pair: a pipeline over two devices gives the bits of one, and names wh
       CHECK(transfer.count == kBatches);
       bytes += transfer.bytes;
     }
-    // In one memory nothing moves.
+    // With common memory nothing is moved.
     CHECK(bytes == (first.SharesMemoryWith(second) ? 0 : kBatches * kSize * kSize * 4));
   }
 }
 
-// Each of the two kernels ends only once the other one has begun, or after a long time, in a trap.
+// Each of two kernels only ends once the other has started, or traps after a long time.
 std::atomic<int> g_begun = 0;
 
 std::int32_t Meet(const kdl_args*, kdl_core* core) {
@@ -129,7 +130,7 @@ constexpr kdl_variant kMeetVariant = [] {
 constexpr kdl_kernel kMeet = {"meet", &kMeetVariant, 1, 0};
 
 TEST_CASE("Pair: launches on two devices run at the same time") {
-  kdl_image image = *kImages[0];  // for this architecture
+  kdl_image image = *kImages[0];  // adapted to this architecture
   image.module = "pair";
   image.kernels = &kMeet;
   image.kernel_count = 1;

@@ -1,4 +1,4 @@
-// Devices that are loaded, and tables of other sizes and versions.
+// Loaded devices, and structs of other sizes and versions.
 #include <atomic>
 #include <cstddef>
 #include <thread>
@@ -60,7 +60,8 @@ TEST_CASE("Plugin: operations go to the device before what they wait for has end
   CHECK(Bench::Download<std::int64_t>(x) == std::vector<std::int64_t>(3, 1 + 3 * 101));
 }
 
-// Each place in turn: one error with its cause, nothing hangs, all memory is given back, other devices go on.
+// Fails at each place in turn: there must be one error with its cause, nothing hangs, all memory is released,
+// and other devices work.
 TEST_CASE("Plugin: a device that fails hangs nothing and harms no other") {
   for (const char* site : {"allocate", "write", "read", "copy", "fill", "load", "launch"}) {
     CAPTURE(site);
@@ -84,7 +85,7 @@ TEST_CASE("Plugin: a device that fails hangs nothing and harms no other") {
     };
     CHECK(CodeOf(work, &message) == KDL_ERROR_DEVICE);
     CHECK(message.find(cause) != std::string::npos);
-    CHECK(message.find(cause) == message.rfind(cause));  // once: the first cause
+    CHECK(message.find(cause) == message.rfind(cause));  // the cause occurs only once
     for (const Queue& queue : {device.queue(0), device.queue(1), host.queue()}) {
       kdl_error_free(kdl_queue_wait(queue.get()));
     }
@@ -112,7 +113,7 @@ TEST_CASE("Plugin: a launch with the device is cancelled, and what comes after i
   device.queue().Launch("mark", 3, {x}).Wait();
 }
 
-// What an older plugin has of the facts, and what it leaves to the runtime.
+// Provides the facts that an older plugin knows; the runtime must fill in the others.
 void FewFacts(void*, kdl_device_facts* facts) {
   facts->cores = 3;
   facts->image_kind = "host";
@@ -130,7 +131,7 @@ void Launch(void*, const kdl_launch_request*, kdl_completion done) {
 
 TEST_CASE("Plugin: tables of an older and of a newer version") {
   kdl_device_ops ops = {};
-  ops.size = offsetof(kdl_device_ops, submit);  // it knows no more
+  ops.size = offsetof(kdl_device_ops, submit);  // an older plugin
   ops.version = 2;
   ops.kind = "older";
   ops.open = Open;

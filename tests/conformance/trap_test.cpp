@@ -1,4 +1,4 @@
-// Traps: what they say, how far they reach, and that the device stays usable.
+// Traps: their messages, their scope, and that the device stays usable.
 #include "conformance/conformance.h"
 
 namespace kdl::conformance {

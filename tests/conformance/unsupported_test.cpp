@@ -1,4 +1,5 @@
-// Each test that a device's list says it cannot pass, in a process of its own: what passes must leave the list.
+// Runs each test that a device's list says it cannot pass, in its own process. A test that passes must be
+// removed from the list.
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -19,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 // Some of them never end.
 constexpr std::chrono::seconds kMost{10};
 
-// Whether the test passes on the device, this time.
+// Whether the test passes on the device this time.
 bool PassesOnce(const std::string& test, const std::string& spec) {
   std::string only_test = "-tc=" + test;
   std::string only_device = "-sc=" + spec;
@@ -44,7 +45,7 @@ bool PassesOnce(const std::string& test, const std::string& spec) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// A test of what happens in time may pass where nothing has had its turn yet.
+// A test that depends on timing may pass by chance, so it is repeated.
 bool Passes(const std::string& test, const std::string& spec) {
   constexpr int kTimes = 3;
   for (int i = 0; i < kTimes; ++i) {

@@ -1,5 +1,6 @@
-// The suite's kernels for devices whose cores are teams, of one worker here, of which clang makes PTX and code for clusters.
-// KERNEL(NAME, numbers of a launch, each tensor's memory) begins one, BEGIN its body.
+// The suite's kernels for devices whose cores are workgroups, here of one thread. clang compiles them to PTX,
+// and to code for clusters. KERNEL(NAME, numbers of a launch, each tensor's memory) starts a kernel, BEGIN
+// its body.
 #ifdef __NVPTX__
 #include "conformance/workgroup_kernels_ptx.h"
 #else
@@ -129,7 +130,7 @@ KERNEL(endless, 14, TENSOR(x)) {
   if (CORE == 0 && PART == 2) Trap(record, 4, 0, 0, CORE);
 }
 
-// Nobody stops it.
+// Nothing stops it.
 KERNEL(spin, 14, TENSOR(y)) {
   BEGIN;
   ELEMENTS(volatile long, y, 5);
@@ -137,7 +138,7 @@ KERNEL(spin, 14, TENSOR(y)) {
   }
 }
 
-// Which core takes a number is open: here the same one each time.
+// It is unspecified which core gets a number; here it is always the same core.
 KERNEL(dynamic_counter, 14, TENSOR(y)) {
   BEGIN;
   ELEMENTS(long, y, 5);

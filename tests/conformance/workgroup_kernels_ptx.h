@@ -1,4 +1,4 @@
-// How clang declares kernels of which it makes PTX: a core is a block of one thread.
+// How clang declares kernels that it compiles to PTX: a core is a block of one thread.
 #pragma once
 
 template <int count>

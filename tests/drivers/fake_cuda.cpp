@@ -31,7 +31,7 @@ constexpr int kMostWorkgroup = 227 << 10;
 constexpr int kWorkgroupOfText = 48 << 10;
 constexpr std::size_t kAlignment = 256;
 constexpr std::size_t kMemory = std::size_t{1} << 30;
-// Addresses of the device's that the host cannot use.
+// Marks device addresses, which the host cannot use.
 constexpr Address kTag = Address{1} << 62;
 
 [[noreturn]] void Misused(const std::string& what) {
@@ -55,12 +55,12 @@ struct Block {
 struct Stream {
   Context* context;
   std::deque<std::function<void()>> waiting;
-  std::size_t done = 0;  // before those
+  std::size_t done = 0;  // pieces of work already done
 };
 struct Event {
   Context* context;
   Stream* stream = nullptr;  // null: not recorded
-  std::size_t place = 0;     // of the stream's work, what is before it
+  std::size_t place = 0;     // the event is after this much of the stream's work
   bool is_timed = true;
 };
 constexpr int kHostMemory = 1;
@@ -95,7 +95,7 @@ struct CopyPeer {
 };
 struct Function {
   const ptx::Kernel* kernel;
-  int workgroup_bytes = kWorkgroupOfText;  // that a launch may bring
+  int workgroup_bytes = kWorkgroupOfText;  // the most that a launch may request
 };
 struct LoadedModule {
   Context* context;
@@ -104,13 +104,13 @@ struct LoadedModule {
   std::map<std::string, Function> functions;
 };
 
-// What there is. Kernels run without the mutex.
+// The state of the driver. Kernels run without the mutex.
 std::mutex mutex;
 Context contexts[kDevices];
 std::map<Address, Block> blocks;
 std::set<Stream*> streams;
 std::set<Event*> events;
-std::map<const char*, std::size_t> pinned;  // the host's memory that the device reaches
+std::map<const char*, std::size_t> pinned;  // host memory that the device can access
 std::size_t unpinned_copies = 0;
 bool has_pools = true;
 struct Pool {
@@ -139,12 +139,12 @@ Context& Current() {
   return *current.back();
 }
 
-// The host's memory for `bytes` from the address on; the mutex is held.
+// Returns host memory for `bytes` starting at the address. The mutex must be held.
 char* Host(Address address, std::size_t bytes) {
   auto behind = blocks.upper_bound(address);
   if (behind == blocks.begin()) Misused("an address that is none");
   auto& [start, block] = *std::prev(behind);
-  // Updates of narrow elements take the word around them.
+  // Updates of narrow elements access the whole word around them.
   const std::size_t words = (block.size + 3) / 4 * 4;
   if (address + bytes > start + words) Misused("a range that leaves its memory");
   return block.bytes.get() + (address - start);
@@ -161,7 +161,7 @@ void Check(Stream* stream) {
   if (stream->context != &Current()) Misused("a stream of another context");
 }
 
-// Work on `bytes` from the address on, now looked at and later done.
+// Enqueues work on `bytes` starting at the address; checks the range now, and runs the work later.
 Status Later(Stream* stream, Address address, std::size_t bytes, std::function<void(char*)> work) {
   Check(stream);
   LockedHost(address, bytes);
@@ -169,7 +169,7 @@ Status Later(Stream* stream, Address address, std::size_t bytes, std::function<v
   return kSuccess;
 }
 
-// What the stream has been given, as far as its first `count` of all.
+// Runs the stream's work up to its first `count` pieces in all.
 void RunUntil(Stream& stream, std::size_t count) {
   while (stream.done < count) {
     const std::function<void()> work = std::move(stream.waiting.front());
@@ -217,8 +217,8 @@ void Free(Context& context, Address address) {
   blocks.erase(block);
 }
 
-// Takes the barrier away, from 0, that FAKE_CUDA_DROP names: a test wants to see that it is missed. FAKE_CUDA_DROPPED: of
-// another instruction's text.
+// Removes the barrier whose number, from 0, is in FAKE_CUDA_DROP, so that a test can check that this is
+// noticed. FAKE_CUDA_DROPPED names another instruction to remove instead.
 void DropBarrier(std::string& text) {
   const char* number = std::getenv("FAKE_CUDA_DROP");
   if (number == nullptr) return;
@@ -230,7 +230,7 @@ void DropBarrier(std::string& text) {
   if (at != std::string::npos) text.erase(at, text.find(';', at) + 1 - at);
 }
 
-// The kernels of a text; null where it is none.
+// Returns the kernels of a PTX text, or null if it is invalid.
 std::unique_ptr<LoadedModule> ModuleOf(Context& context, std::string text) {
   DropBarrier(text);
   if (text.find(".version") == std::string::npos) return nullptr;
@@ -250,7 +250,7 @@ std::unique_ptr<LoadedModule> ModuleOf(Context& context, std::string text) {
   return module;
 }
 
-// All blocks of a launch, one after the other. Memory that is touched stays where it is as long as that takes.
+// Runs all blocks of a launch, one after the other. Memory that they access must not be freed meanwhile.
 void RunBlocks(const ptx::Kernel& kernel, const std::vector<char>& params, unsigned blocks_x,
                const ptx::BlockSize& size_of_each) {
   Address start = 0;
@@ -269,7 +269,7 @@ void RunBlocks(const ptx::Kernel& kernel, const std::vector<char>& params, unsig
   };
   try {
     for (unsigned block = 0; block < blocks_x; ++block)
-      ptx::Run(kernel, params, block, size_of_each, host_of);
+      ptx::RunBlock(kernel, params, block, size_of_each, host_of);
   } catch (const std::runtime_error& error) {
     Misused(error.what());
   }
@@ -313,19 +313,19 @@ Status cuDeviceGetName(char* name, int bytes, int device) {
   return kSuccess;
 }
 Status cuDeviceGetAttribute(int* value, int what, int) {
-  const std::map<int, int> known = {{1, 1024},        // threads of a block
+  const std::map<int, int> known = {{1, 1024},        // threads per block
                                     {9, 64 << 10},    // bytes of constants
-                                    {10, 32},         // threads of a warp
-                                    {12, 64 << 10},   // registers of a block
+                                    {10, 32},         // threads per warp
+                                    {12, 64 << 10},   // registers per block
                                     {13, 1980000},    // kHz
                                     {16, 4},          // multiprocessors
-                                    {38, 50 << 20},   // bytes of second-level cache
-                                    {39, 2048},       // threads of a multiprocessor
+                                    {38, 50 << 20},   // bytes of L2 cache
+                                    {39, 2048},       // threads per multiprocessor
                                     {75, 9},          // level 9.0
-                                    {81, 228 << 10},  // bytes of shared memory of a multiprocessor
-                                    {82, 64 << 10},   // registers of one
-                                    {97, kMostWorkgroup},  // bytes of shared memory of a block
-                                    {111, 1 << 10},        // that the driver takes of it
+                                    {81, 228 << 10},  // bytes of shared memory per multiprocessor
+                                    {82, 64 << 10},   // registers per multiprocessor
+                                    {97, kMostWorkgroup},  // bytes of shared memory per block
+                                    {111, 1 << 10},        // reserved by the driver
                                     {115, has_pools ? 1 : 0}};
   const auto found = known.find(what);
   *value = found == known.end() ? 0 : found->second;
@@ -398,7 +398,7 @@ Status cuMemPoolTrimTo(Pool* pool, std::size_t) {
   const std::lock_guard lock(mutex);
   return pools.contains(pool) ? kSuccess : kInvalidValue;
 }
-// The address is known at once; whoever uses it on another stream has to wait for this one.
+// The address is known at once, but another stream must wait for this one before using it.
 Status cuMemAllocFromPoolAsync(Address* address, std::size_t bytes, Pool* pool, Stream* stream) {
   FAIL_IF_TOLD();
   Check(stream);
@@ -574,7 +574,7 @@ Status cuEventSynchronize(Event* event) {
   return kSuccess;
 }
 
-// A millisecond for each operation between them.
+// One millisecond for each operation in between.
 Status cuEventElapsedTime(float* ms, Event* begin, Event* end) {
   FAIL_IF_TOLD();
   const std::lock_guard lock(mutex);
@@ -643,7 +643,7 @@ Status cuFuncSetAttribute(Function* function, int what, int value) {
   function->workgroup_bytes = value;
   return kSuccess;
 }
-// As strict as the driver's, of what it takes here: boxes of 128 bytes a row, exchanged.
+// As strict as the real driver, for the supported subset: tensor tiles with swizzled rows of 128 bytes.
 Status cuTensorMapEncodeTiled(ptx::TensorMap* map, int kind, std::uint32_t rank, void* address,
                               const std::uint64_t* sizes, const std::uint64_t* strides,
                               const std::uint32_t* box, const std::uint32_t* steps, int interleave,
@@ -690,7 +690,7 @@ Status cuLaunchKernel(Function* function, unsigned blocks_x, unsigned, unsigned,
   if (blocks_x == 0 || threads == 0 || threads > kernel.threads)
     Misused("a launch of a size that is none");
   if (workgroup_bytes > static_cast<unsigned>(function->workgroup_bytes)) return kInvalidValue;
-  // Arguments are taken now.
+  // Arguments are copied now.
   std::vector<char> params(kernel.param_bytes);
   for (std::size_t i = 0; i < kernel.params.size(); ++i)
     std::memcpy(params.data() + kernel.params[i].at, given[i], kernel.params[i].bytes);

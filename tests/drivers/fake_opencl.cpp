@@ -42,7 +42,7 @@ void Count(const char* name) {
   ++counted[name];
 }
 
-// Whether the call fails, and how.
+// Whether the call fails, and with which status.
 bool Fails(const char* name, std::int32_t* status) {
   const std::lock_guard lock(mutex);
   const auto found = failing.find(name);
@@ -66,7 +66,7 @@ constexpr const char* kFunctionNames[] = {
 template <Name name, class Function>
 struct Stub;
 
-// Functions that make an object tell by their last argument.
+// Functions that create an object return their status through the last argument.
 template <Name name, class Result, class... Arguments>
 struct Stub<name, Result(Arguments...)> {
   static Result Call(Arguments... arguments) {
@@ -76,7 +76,7 @@ struct Stub<name, Result(Arguments...)> {
     Count(kFunctionNames[static_cast<int>(name)]);
     if constexpr (std::is_same_v<Result, std::int32_t>) {
       if (Fails(kFunctionNames[static_cast<int>(name)], &status)) {
-        if constexpr (name == Name::Finish) own(arguments...);  // nothing goes on after it
+        if constexpr (name == Name::Finish) own(arguments...);  // nothing still runs after it
         return status;
       }
     }

@@ -1,4 +1,4 @@
-// Kernels of PTX, as they have been read.
+// PTX kernels after parsing.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ struct Type {
   int bits = 64;
 };
 
-// A register, or what stands for itself.
+// A register or a constant.
 struct Operand {
   int reg = -1;
   std::uint64_t value = 0;
@@ -30,7 +30,7 @@ enum class Op : std::uint8_t {
   CopyAwait,
   CopyClose,
   Bfe,
-  Bfi,  // of so many bits as the offset says
+  Bfi,  // the offset gives the number of bits
   Bra,
   Cvt,
   Div,
@@ -64,7 +64,7 @@ enum class Op : std::uint8_t {
   Sub,
   Upper,
   Xor,
-  // Of gates, boxes, and steps that go on.
+  // Mbarriers, tile copies, and asynchronous matrix instructions.
   MbarrierArrive,
   MbarrierWait,
   GateEnd,
@@ -78,38 +78,36 @@ enum class Op : std::uint8_t {
 };
 
 enum class Space : std::uint8_t { Global, Shared, Local, Param };
-// Where a thread's local memory begins among generic addresses; what lies below are other memories.
+// The generic address at which a thread's local memory starts; other memories are below.
 inline constexpr std::uint64_t kLocalWindow = std::uint64_t{1} << 63;
 
 enum class Compare : std::uint8_t { None, Eq, Ne, Lt, Le, Gt, Ge, Nan, Num };
 
 struct Instruction;
-// What an op gives of its operands.
+// Computes the result of an op from its operands.
 using Compute = std::uint64_t (*)(const Instruction&, std::uint64_t, std::uint64_t, std::uint64_t);
 
 struct Instruction {
   Op op = Op::Ret;
-  Type type;    // of the operands
-  Type result;  // where it is another one
-  std::string_view
-      how;  // a rounding, or an update; of steps of groups both factors' types, `s8.u8`
+  Type type;             // the operands' type
+  Type result;           // if it differs
+  std::string_view how;  // a rounding, or an update; for warpgroups both factors' types, `s8.u8`
   Space space = Space::Global;
   Compare compare = Compare::None;
-  bool unordered = false;     // a comparison holds where an operand is no number
-  Compute compute = nullptr;  // of ops that only compute
-  Operand to;                 // of a store the value
+  bool unordered = false;     // a comparison is true if an operand is NaN
+  Compute compute = nullptr;  // for ops that only compute
+  Operand to;                 // in a store: the value
   Operand a, b, c;
-  std::int64_t offset = 0;  // of an address, in a
-  std::size_t aligned =
-      1;  // of what it must be a multiple; the first element of a vector: of the vector's bytes
-  std::vector<Operand> many;  // of what a warp does together: its registers
+  std::int64_t offset = 0;    // offset from the address in `a`
+  std::size_t aligned = 1;    // required alignment; the first element of a vector has the vector's
+  std::vector<Operand> many;  // the registers of a warp-wide instruction
   bool transposed = false;
   int guard = -1;  // a predicate; -1: none
   bool unless = false;
   std::size_t target = 0;
 };
 
-// The bits of the lower half of a register.
+// Returns a mask for the lower half of a register.
 inline std::uint64_t LowerHalf(const Instruction& i) {
   return (std::uint64_t{1} << i.type.bits / 2) - 1;
 }
@@ -126,7 +124,7 @@ struct Kernel {
   std::size_t shared_bytes = 0;
   std::size_t local_bytes = 0;
   std::size_t registers = 0;
-  unsigned threads = 1024;  // the most of a block
+  unsigned threads = 1024;  // the most in a block
 };
 
 constexpr unsigned kWarp = 32;

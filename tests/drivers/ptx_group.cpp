@@ -4,7 +4,8 @@
 #include "drivers/ptx_machine.h"
 #include "drivers/ptx_values.h"
 
-// What goes on by itself: boxes of tensors on their way to shared memory, and steps of groups of four warps, which read it.
+// Asynchronous operations: tile copies of tensors to shared memory, and matrix instructions of warpgroups,
+// which read it.
 
 namespace ptx {
 
@@ -13,17 +14,17 @@ namespace {
 constexpr unsigned kGroup = 128;
 constexpr unsigned kGroupRows = 64;
 constexpr std::uint64_t kRowBytes = 128;
-constexpr unsigned kStepBytes = 32;  // of a step's terms
+constexpr unsigned kStepBytes = 32;  // bytes of a row of terms in one instruction
 
-// Bits 4 to 6 of an address are exchanged by those from 7 on.
+// Bits 4 to 6 of an address are XORed with bits 7 to 9.
 std::uint64_t Swizzled(std::uint64_t address) { return address ^ (address >> 7 & 7) << 4; }
 
-// Where a factor's element lies that a descriptor tells of.
+// The location of a factor's elements, as given by a descriptor.
 struct Descriptor {
   std::uint64_t start;
   std::uint64_t leading;
   std::uint64_t stride;
-  bool turned;  // rows hold what is kept, not terms
+  bool turned;  // rows run along the kept dimension, not along the terms
   std::uint64_t bytes;
 
   Descriptor(std::uint64_t bits, bool is_turned, unsigned element_bytes)
@@ -66,7 +67,7 @@ void TileCopy(const TensorMap& map, const std::int32_t* at, std::uint64_t to, ch
   }
 }
 
-std::uint64_t BytesOf(const TensorMap& map) {
+std::uint64_t TileBytes(const TensorMap& map) {
   std::uint64_t bytes = map.element_bytes;
   for (unsigned d = 0; d < map.rank; ++d) bytes *= map.box[d];
   return bytes;
@@ -76,7 +77,7 @@ namespace {
 
 bool IsInteger(std::string_view type) { return type == "s8" || type == "u8"; }
 
-// An integer's own value, of a float the bits of the f32.
+// Returns an integer's value, or the bits of a float as an f32.
 std::uint32_t Taken(std::string_view type, std::uint64_t bits) {
   const auto byte = static_cast<std::uint8_t>(bits);
   if (type == "u8") return byte;
@@ -102,7 +103,8 @@ std::uint32_t GroupTerms(std::string_view type, std::uint32_t sum, const std::ui
 
 }  // namespace
 
-// Of the result lane l of warp w has rows 16 w + l / 4 and 8 after, columns 2 (l % 4) and the next one of each 8.
+// In the result, lane l of warp w has rows 16 w + l / 4 and that plus 8, and columns 2 (l % 4) and the next
+// one of every 8 columns.
 void MultiplyOfGroup(const Instruction& i, std::uint64_t a_bits, std::uint64_t b_bits,
                      const SharedElement& element, const GroupRegister& accs) {
   const std::string_view of_rows = i.how.substr(0, i.how.find('.'));

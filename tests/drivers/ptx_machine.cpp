@@ -41,7 +41,7 @@ std::uint64_t Updated(const Instruction& i, char* memory, std::uint64_t b, std::
 }
 
 constexpr std::size_t kCopyBytes = 16;
-constexpr std::uint32_t kComing = 0x7fc05a5a;  // of a register that waits for a step
+constexpr std::uint32_t kComing = 0x7fc05a5a;  // in a register that waits for a result
 
 enum class State : std::uint8_t { Runs, Gathers, AtGate, Waits, Left };
 
@@ -53,12 +53,13 @@ struct Thread {
     std::uint64_t from;
     std::uint64_t group;
   };
-  std::vector<Copy> copies;  // that have begun
-  std::uint64_t groups = 0;  // that are closed
-  // What steps that go on have left: a register has a number of these above its 32 bits, which mean nothing until then.
+  std::vector<Copy> copies;  // started
+  std::uint64_t groups = 0;  // committed
+  // Results of asynchronous matrix instructions. A register that waits for one has its index here in its
+  // upper 32 bits; its value is undefined until then.
   std::vector<std::uint32_t> coming;
-  std::vector<std::size_t> ends;    // of groups of steps that are closed: how much had come before
-  std::vector<std::size_t> stored;  // bytes of shared memory that it has not shown
+  std::vector<std::size_t> ends;    // the size of `coming` when each group was committed
+  std::vector<std::size_t> stored;  // ranges of shared memory without a fence since the store
   std::size_t at = 0;
   State state = State::Runs;
 };
@@ -73,7 +74,7 @@ class BlockRun {
         shared_(kernel.shared_bytes + size.workgroup_bytes, '\x5a'),
         touched_(shared_.size()) {}
 
-  void Run(unsigned block, unsigned threads) {
+  void RunThreads(unsigned block, unsigned threads) {
     threads_.resize(threads);
     for (unsigned t = 0; t < threads; ++t) {
       threads_[t].registers.assign(kernel_.registers, 0);
@@ -84,13 +85,13 @@ class BlockRun {
     }
     do {
       for (Thread& thread : threads_) {
-        while (thread.state == State::Runs) Step(thread);
+        while (thread.state == State::Runs) ExecuteInstruction(thread);
       }
     } while (Gather() || PassGates() || Deliver() || Meet());
   }
 
  private:
-  // Warps whose threads have come to what they do together do it; false: there is none.
+  // Runs warp-wide instructions that all threads of a warp have reached. Returns false if there is none.
   bool Gather() {
     bool any = false;
     for (std::size_t first = 0; first < threads_.size(); first += kWarp) {
@@ -101,7 +102,7 @@ class BlockRun {
         alike +=
             threads_[t].state == State::Gathers && threads_[t].at == threads_[first].at ? 1 : 0;
       }
-      // Where some are on their way from a gate the others wait for them.
+      // If some threads have just passed an mbarrier, the others wait for them.
       if (here == 0 || alike != kWarp) continue;
       if (kernel_.code[threads_[first].at].op == Op::GroupStep) {
         any |= TakeGroupStep(first);
@@ -131,7 +132,7 @@ class BlockRun {
     }
   }
 
-  // -- Gates, and what goes on by itself
+  // -- Mbarriers and asynchronous operations
 
   struct Gate {
     std::uint64_t arrivals;
@@ -139,7 +140,7 @@ class BlockRun {
     std::uint64_t bytes;
     std::uint64_t phase;
     std::uint64_t maker;
-    std::uint64_t barrier;  // since which it is one
+    std::uint64_t barrier;  // the block barrier after which it was initialized
   };
   struct Box {
     TensorMap map;
@@ -183,7 +184,7 @@ class BlockRun {
     }
   }
 
-  // Of a phase the parity tells whether it is over.
+  // The parity tells whether a phase has completed.
   bool IsOver(const Thread& thread) {
     const Instruction& i = kernel_.code[thread.at];
     const Gate& gate = GateOf(thread, Value(thread, i.a) + static_cast<std::uint64_t>(i.offset));
@@ -214,33 +215,34 @@ class BlockRun {
     box.gate = Value(thread, i.c);
     constexpr std::uint64_t kAligned = 1024;
     if (box.map.rank != box.at.size() || box.to % kAligned != 0 ||
-        box.to + BytesOf(box.map) > shared_.size())
+        box.to + TileBytes(box.map) > shared_.size())
       throw std::runtime_error("a box that does not fit");
-    std::memset(shared_.data() + box.to, '\x5a', BytesOf(box.map));
+    std::memset(shared_.data() + box.to, '\x5a', TileBytes(box.map));
     boxes_.push_back(std::move(box));
   }
 
-  // The last box that has begun comes, when all others do nothing but wait for some.
+  // Delivers the tile copy that was started last, when all threads only wait for such copies.
   bool Deliver() {
     if (boxes_.empty()) return false;
     const Box box = std::move(boxes_.back());
     boxes_.pop_back();
     TileCopy(box.map, box.at.data(), box.to, shared_.data(), host_of_);
     Gate& gate = GateAt(box.gate);
-    if (gate.bytes < BytesOf(box.map)) throw std::runtime_error("bytes that nobody has announced");
-    gate.bytes -= BytesOf(box.map);
+    if (gate.bytes < TileBytes(box.map))
+      throw std::runtime_error("bytes that nobody has announced");
+    gate.bytes -= TileBytes(box.map);
     Turn(gate);
     return true;
   }
 
-  // Of a register that waits for a step the number of what comes there; 0: of one that does not. Integers may have their signs in
-  // the upper half.
+  // Returns the index in `coming` for a register that waits for a result, or 0 for others. Integers may have
+  // their sign in the upper half.
   static std::size_t ComingIn(const Thread& thread, std::uint64_t bits) {
     const std::uint64_t number = bits >> 32;
     return (bits & 0xffffffff) == kComing && number <= thread.coming.size() ? number : 0;
   }
 
-  // Four warps take a step together; false: not all are there.
+  // Runs an instruction of a warpgroup. Returns false if not all of its four warps have arrived.
   bool TakeGroupStep(std::size_t any) {
     constexpr std::size_t kGroup = 128;
     const std::size_t first = any / kGroup * kGroup;
@@ -279,7 +281,7 @@ class BlockRun {
     return true;
   }
 
-  // What groups of steps have left that have ended comes to the registers.
+  // Moves the results of completed groups to the registers.
   static void MmaWait(Thread& thread, std::uint64_t ahead) {
     if (thread.ends.size() <= ahead) return;
     const std::size_t end = thread.ends[thread.ends.size() - 1 - ahead];
@@ -290,7 +292,7 @@ class BlockRun {
     thread.ends.erase(thread.ends.begin(), thread.ends.end() - static_cast<std::ptrdiff_t>(ahead));
   }
 
-  // What a thread stores steps do not see before it has shown it.
+  // Marks a thread's store as invisible to asynchronous operations until a fence.
   void Hide(Thread& thread, const Instruction& i) {
     const std::uint64_t first = Value(thread, i.a) + static_cast<std::uint64_t>(i.offset);
     for (std::size_t byte = first; byte < first + static_cast<std::size_t>(i.type.bits) / 8;
@@ -306,7 +308,7 @@ class BlockRun {
     thread.stored.clear();
   }
 
-  // All threads are at one barrier, or all have left: then false.
+  // Returns false unless all threads have reached the same barrier; false, too, when all have exited.
   bool Meet() {
     std::uint64_t any = 0;
     for (const Thread& thread : threads_) {
@@ -337,7 +339,7 @@ class BlockRun {
     thread.registers[static_cast<std::size_t>(to.reg)] = value;
   }
 
-  // Who has touched a byte of shared memory since the last barrier.
+  // Who has accessed a byte of shared memory since the last barrier.
   struct Touched {
     std::uint64_t barrier = 0;
     std::uint64_t thread = 0;
@@ -377,7 +379,8 @@ class BlockRun {
     return space.data() + address;
   }
 
-  // The copies of all groups but the last ones, of which the instruction says how many; of all that have begun, where it says none.
+  // Completes the copies of all groups except the last ones, whose number the instruction gives; without a
+  // number, all copies.
   void AwaitCopies(Thread& thread, const Instruction& i) {
     auto ends = [&](const Thread::Copy& copy) {
       return i.many.empty() || copy.group + i.many[0].value < thread.groups;
@@ -390,7 +393,7 @@ class BlockRun {
     std::erase_if(thread.copies, ends);
   }
 
-  void Step(Thread& thread) {
+  void ExecuteInstruction(Thread& thread) {
     const Instruction& i = kernel_.code[thread.at];
     if (i.guard >= 0 && (thread.registers[static_cast<std::size_t>(i.guard)] & 1) ==
                             static_cast<std::uint64_t>(i.unless)) {
@@ -488,16 +491,16 @@ class BlockRun {
   std::vector<Touched> touched_;
   std::vector<bool> hidden_ = std::vector<bool>(shared_.size());
   std::map<std::uint64_t, Gate> gates_;
-  std::vector<Box> boxes_;  // on their way
+  std::vector<Box> boxes_;  // in progress
   std::uint64_t barriers_ = 1;
   std::vector<Thread> threads_;
 };
 
 }  // namespace
 
-void Run(const Kernel& kernel, const std::vector<char>& params, unsigned block,
-         const BlockSize& size, const HostOf& host_of) {
-  BlockRun(kernel, params, size, host_of).Run(block, size.threads);
+void RunBlock(const Kernel& kernel, const std::vector<char>& params, unsigned block,
+              const BlockSize& size, const HostOf& host_of) {
+  BlockRun(kernel, params, size, host_of).RunThreads(block, size.threads);
 }
 
 }  // namespace ptx

@@ -22,7 +22,7 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
-// The parts between separators that stand in no braces or brackets.
+// Splits at separators that are not inside braces or brackets.
 std::vector<std::string_view> Parts(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   int depth = 0;
@@ -58,7 +58,7 @@ std::int64_t NumberIn(std::string_view text) {
   return std::strtoll(std::string(text).c_str(), nullptr, 0);
 }
 
-// `name[16]`: the name, and how many; without brackets one.
+// Parses `name[16]` into the name and the count, which is one without brackets.
 std::pair<std::string, std::size_t> Array(std::string_view text) {
   const std::size_t open = text.find('[');
   if (open == std::string_view::npos) return {std::string(text), 1};
@@ -165,7 +165,7 @@ class Reader {
     Decode(instruction, text.substr(0, end), Parts(text.substr(end), ','));
   }
 
-  // `.reg .b32 %r<23>`, where numbers count, or single names.
+  // Parses `.reg .b32 %r<23>` with numbered registers, or single names.
   void Registers(std::string_view text) {
     const std::vector<std::string_view> words = Words(text);
     std::string_view name = words[2];
@@ -203,7 +203,7 @@ class Reader {
     }
     const auto symbol = symbols_.find(std::string(text));
     if (symbol != symbols_.end()) return {-1, symbol->second};
-    // What the launch brings of shared memory: kernels that take some have no other.
+    // The launch's dynamic shared memory. Kernels that use it have no other shared memory.
     if (text.ends_with("_near") && kernel_.shared_bytes == 0) return {-1, 0};
     if (text.starts_with("0f") || text.starts_with("0d"))
       return {-1, std::strtoull(std::string(text.substr(2)).c_str(), nullptr, 16)};
@@ -272,7 +272,8 @@ class Reader {
     kernel_.code.push_back(instruction);
   }
 
-  // `cvta.local.u64 %rd1, %rd2`: from an address of local memory to a generic one; `cvta.to.local.u64`: back.
+  // Parses `cvta.local.u64 %rd1, %rd2`, from a local address to a generic one, and `cvta.to.local.u64`, the
+  // reverse.
   static void Convert(Instruction& instruction, const std::vector<std::string_view>& words) {
     if (instruction.space != Space::Local) return;
     instruction.op = words[1] == "to" ? Op::Sub : Op::Add;
@@ -299,7 +300,7 @@ class Reader {
     if (begins) {
       if (NumberIn(given[2]) != kBits / 8) Unknown(given[2]);
       Address(instruction, given[1]);
-      instruction.b = instruction.a;  // from there
+      instruction.b = instruction.a;  // the address
       instruction.c = {-1, static_cast<std::uint64_t>(instruction.offset)};
       instruction.offset = 0;
       Address(instruction, given[0]);
@@ -359,7 +360,8 @@ class Reader {
       const bool of_integers = narrow == "s8" || narrow == "u8";
       const bool of_pairs = narrow == "bf16" || narrow == "f16";
       const std::string_view depth = narrow == "tf32" ? "k8" : of_pairs ? "k16" : "k32";
-      // That the step adds; of floats, that no sign is turned; of those of two bytes, which factors are.
+      // Requires that the instruction accumulates and, for floats, that no sign is inverted. For 2-byte
+      // floats there are also flags for transposed factors.
       const std::size_t modifiers = of_integers ? 1 : of_pairs ? 5 : 3;
       if (words[1] != "mma_async" || words[5] != (of_integers ? "s32" : "f32") ||
           words[4].substr(words[4].find('k')) != depth || given.size() != 3 + modifiers)
@@ -408,7 +410,8 @@ class Reader {
     kernel_.code.push_back(instruction);
   }
 
-  // `ld.shared.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1]`: an access for each, of which the first one checks where they lie.
+  // Parses `ld.shared.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1]` into one access for each element, the first of
+  // which checks the alignment.
   void Elements(Instruction instruction, const std::vector<std::string_view>& given) {
     const bool stores = instruction.op == Op::St;
     const std::string_view list = given[stores ? 1 : 0];
@@ -440,7 +443,7 @@ class Reader {
       else if (instruction.op == Op::Cvt && i + 2 == words.size())
         instruction.result = TypeOf(word);
       else if (word == "ftz" && words[i - 1] == "approx" && instruction.op == Op::Rcp)
-        continue;  // what is so close to zero no integer is
+        continue;  // no integer is that close to zero
       else if (word == "ftz" || word == "sat" || (word == "approx" && instruction.op != Op::Rcp))
         Unknown(word);
       else if (word == "wrap" && instruction.op == Op::Shf)
@@ -457,7 +460,7 @@ class Reader {
     }
   }
 
-  // `lt`, or `ltu`, which holds where an operand is no number, too.
+  // Parses `lt`, or `ltu`, which is also true if an operand is NaN.
   static void SetCompare(Instruction& instruction, std::string_view word) {
     constexpr std::pair<std::string_view, Compare> kCompares[] = {
         {"eq", Compare::Eq}, {"ne", Compare::Ne}, {"lt", Compare::Lt},   {"le", Compare::Le},
@@ -523,8 +526,8 @@ class Reader {
   std::size_t registers_ = 3;  // after the special ones
 };
 
-// `.global .align 64 .b8 W[16] = {0, 128}`: the bytes.
-std::string BytesOf(std::string_view values, Type type, std::size_t count) {
+// Returns the bytes of `.global .align 64 .b8 W[16] = {0, 128}`.
+std::string ParseBytes(std::string_view values, Type type, std::size_t count) {
   std::string bytes(count * static_cast<std::size_t>(type.bits) / 8, '\0');
   std::size_t at = 0;
   for (std::string_view value : Parts(values, ',')) {
@@ -555,7 +558,7 @@ Module::Module(std::string text, const std::function<std::uint64_t(const std::st
     std::string_view values =
         equals == std::string_view::npos ? "{}" : Trimmed(line.substr(equals + 1));
     if (values.starts_with('{')) values = values.substr(1, values.size() - 2);
-    constants_[name] = allocate(BytesOf(values, type, count));
+    constants_[name] = allocate(ParseBytes(values, type, count));
   }
   for (std::size_t at = 0; (at = all.find(".entry ", at)) != std::string_view::npos;) {
     at += 7;

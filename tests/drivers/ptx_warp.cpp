@@ -4,14 +4,14 @@
 
 #include "drivers/ptx_machine.h"
 
-// What the threads of a warp do together: matrices whose parts they hold in their registers.
+// Warp-wide instructions on matrices whose parts are in the registers of the threads.
 
 namespace ptx {
 
 namespace {
 
-constexpr unsigned kSide = 8;    // of a matrix that is loaded
-constexpr unsigned kTerms = 16;  // of a step of floats, at most
+constexpr unsigned kSide = 8;    // rows and columns of a loaded matrix
+constexpr unsigned kTerms = 16;  // the most terms of an instruction on floats
 constexpr unsigned kByteTerms = 32;
 
 }  // namespace
@@ -31,7 +31,7 @@ float WidenedElement(std::string_view type, std::uint64_t bits) {
     std::memcpy(&value, &narrow, sizeof value);
     return static_cast<float>(value);
   }
-  // Of tf32 the last 13 bits are not seen.
+  // The last 13 bits of a tf32 are ignored.
   const auto wide = static_cast<std::uint32_t>(type == "tf32" ? bits & 0xffffe000 : bits << 16);
   float value = 0;
   std::memcpy(&value, &wide, sizeof value);
@@ -46,7 +46,7 @@ float Float(std::uint64_t bits) {
   return value;
 }
 
-std::uint64_t BitsOf(float value) {
+std::uint64_t RawBits(float value) {
   std::uint32_t bits = 0;
   std::memcpy(&bits, &value, sizeof bits);
   return bits;
@@ -54,7 +54,8 @@ std::uint64_t BitsOf(float value) {
 
 }  // namespace
 
-// A model: machines add in an order that nobody has written down (the table of units of the compiler has the same).
+// A model, because the machines' order of additions is not documented. The compiler's table of instructions
+// uses the same model.
 float MatrixStep(float sum, const float* a, const float* b, unsigned count) {
   float terms[kByteTerms];
   for (unsigned k = 0; k < count; ++k) terms[k] = a[k] * b[k];
@@ -66,7 +67,7 @@ float MatrixStep(float sum, const float* a, const float* b, unsigned count) {
 
 namespace {
 
-// m16n8k32 of bytes: as of floats, with two in the place of each. Sums wrap.
+// m16n8k32 on bytes: like the float instruction, with two bytes for each float. Sums wrap.
 void MultiplyBytes(const Instruction& i, const WarpRegister& at) {
   std::int32_t a[16][kByteTerms];
   std::int32_t b[kSide][kByteTerms];
@@ -101,7 +102,8 @@ void MultiplyBytes(const Instruction& i, const WarpRegister& at) {
 
 }  // namespace
 
-// Lane l names row l % 8 of matrix l / 8, and gets of each matrix two neighbours of row l / 4, or, transposed, of column l / 4.
+// Lane l gives the address of row l % 8 of matrix l / 8. From each matrix it gets two neighbours of row l / 4
+// or, transposed, of column l / 4.
 void LoadMatrices(const Instruction& i, const WarpRegister& at, const WarpRow& row) {
   for (unsigned matrix = 0; matrix < i.many.size(); ++matrix) {
     std::vector<std::vector<std::uint16_t>> rows;
@@ -116,10 +118,11 @@ void LoadMatrices(const Instruction& i, const WarpRegister& at, const WarpRow& r
   }
 }
 
-// m16n8k16, m16n8k8 of tf32: of the result lane l has rows l / 4 and l / 4 + 8, columns 2 (l % 4) and the next one.
+// m16n8k16, and m16n8k8 for tf32. In the result, lane l has rows l / 4 and l / 4 + 8, and columns 2 (l % 4)
+// and the next one.
 void MultiplyMatrices(const Instruction& i, const WarpRegister& at) {
   if (i.how == "s8" || i.how == "u8") return MultiplyBytes(i, at);
-  const unsigned parts = i.how == "tf32" ? 1 : 2;  // of a register
+  const unsigned parts = i.how == "tf32" ? 1 : 2;  // elements in a register
   const unsigned bits = 32 / parts;
   float a[16][kTerms];
   float b[kSide][kTerms];
@@ -141,8 +144,8 @@ void MultiplyMatrices(const Instruction& i, const WarpRegister& at) {
   for (unsigned lane = 0; lane < kWarp; ++lane) {
     for (unsigned r = 0; r < 4; ++r)
       sums[lane][r] =
-          BitsOf(MatrixStep(Float(at(lane, registers[10 + r])), a[lane / 4 + 8 * (r >> 1)],
-                            b[2 * (lane % 4) + (r & 1)], 8 * parts));
+          RawBits(MatrixStep(Float(at(lane, registers[10 + r])), a[lane / 4 + 8 * (r >> 1)],
+                             b[2 * (lane % 4) + (r & 1)], 8 * parts));
   }
   for (unsigned lane = 0; lane < kWarp; ++lane) {
     for (unsigned r = 0; r < 4; ++r) at(lane, registers[r]) = sums[lane][r];

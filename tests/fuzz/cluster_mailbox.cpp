@@ -1,7 +1,8 @@
-// Mailboxes of clusters, truncated and corrupted: whatever a cluster writes there and however it ends, the host gets one error or
-// none, and the next clusters that it starts work, where they ring and where they are polled. The cluster is this program, too.
+// Truncated and corrupted mailboxes of clusters. Whatever a cluster writes to its mailbox and however it
+// ends, the host must report at most one error, and the next clusters that it starts must work, with both
+// transports. This program also plays the cluster.
 //
-//   fuzz_cluster_mailbox [seconds] [seed] [most mutations] [the one mutation, again and again]
+//   fuzz_cluster_mailbox [seconds] [seed] [most mutations] [the one mutation to repeat]
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -55,7 +56,7 @@ void Truncate(std::mt19937_64& random, unsigned char* bytes, std::size_t count) 
   std::memset(bytes + left, random() % 2 == 0 ? 0 : 0xff, count - left);
 }
 
-// Word by word in a drawn order: a host that polls sees halves of an answer.
+// Writes word by word in a random order, so that a polling host sees incomplete answers.
 void WriteInPieces(std::mt19937_64& random, kdl_cluster_mailbox& to,
                    const kdl_cluster_mailbox& from) {
   constexpr std::size_t kWords = sizeof from / sizeof(std::uint64_t);
@@ -68,10 +69,11 @@ void WriteInPieces(std::mt19937_64& random, kdl_cluster_mailbox& to,
   for (const std::size_t word : order) __atomic_store_n(at + word, words[word], __ATOMIC_SEQ_CST);
 }
 
-// Any way but that of one who rings.
+// Any function that does not announce the answer.
 void SayNothing() {}
 
-// `call`: what the host asks for: 0 is a right answer, all else the seed of a wrong one. `tell`: after what is written.
+// Serves one call. A `call` of 0 asks for a correct answer; anything else is the seed of a wrong one. `tell`
+// is called after writing.
 void Serve(kdl_cluster_mailbox& mailbox, std::uint64_t call, void (*tell)()) {
   kdl_cluster_mailbox answer = mailbox;
   answer.done = answer.number;
@@ -93,10 +95,10 @@ void Serve(kdl_cluster_mailbox& mailbox, std::uint64_t call, void (*tell)()) {
       ::close(kBell);
       std::exit(0);
     case 2:
-      Answer();  // and once more, or at all
+      Answer();  // a second time, or for the first time
       break;
     case 3:
-      if (::ftruncate(kMemory, 0) == 0) std::exit(0);  // the host would lose it, too
+      if (::ftruncate(kMemory, 0) == 0) std::exit(0);  // the host would lose its memory, too
   }
   tell();
 }
@@ -139,12 +141,12 @@ class Host {
     if (polls) description_.transport = kdl::ClusterTransport::Polling;
     description_.clusters = 1;
     description_.scratchpad_bytes = description_.stack_bytes = 1 << 16;
-    description_.deadline_seconds = polls ? 1 : 5;  // who polls cannot tell silence from work
+    description_.deadline_seconds = polls ? 1 : 5;  // while polling, silence looks like work
     description_.run = {self, polls ? "--polls" : "--rings"};
     if (ClusterMemory::Make(kMemoryBytes, description_.alignment, &memory_)) std::exit(2);
   }
 
-  // Whether the call went well.
+  // Returns whether the call succeeded.
   bool Call(std::uint64_t call) {
     if (clusters_.empty()) Start();
     clusters_[0]->Ring(static_cast<std::int64_t>(call));
@@ -162,7 +164,7 @@ class Host {
     return true;
   }
 
-  // Whether a right answer comes; on a loaded machine not at once.
+  // Returns whether a correct answer arrives; on a busy machine that may take several attempts.
   bool Works() {
     constexpr int kTries = 10;
     for (int number = 0; number < kTries; ++number) {
@@ -177,7 +179,7 @@ class Host {
     const kdl::runtime::Error error = ClusterProcess::Start(description_, *memory_, kImage, 0,
                                                             kMostEvents, &clusters_.emplace_back());
     if (error) Wrong(0, "it does not start");
-    // One that is late has a deadline for each call, too.
+    // A late one has a deadline for each call, too.
     if (const kdl::runtime::Error late = ClusterProcess::WaitForAll(clusters_, "booted")) {
       if (kdl_error_code(late.get()) != KDL_ERROR_TIMEOUT) Wrong(0, kdl_error_message(late.get()));
       clusters_.clear();
@@ -189,7 +191,7 @@ class Host {
   kdl::ClusterDescription description_;
   std::unique_ptr<ClusterMemory> memory_;
   std::vector<std::unique_ptr<ClusterProcess>> clusters_;
-  bool late_ = false;  // the last error was of the deadline
+  bool late_ = false;  // the last error was a missed deadline
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-"""Kernels drawn at random that are one convolution: any number of windows, steps, edges, types and orders of dimensions."""
+"""Random kernels with one convolution each: any number of windows, steps, bounds modes, types and orders of
+dimensions."""
 
 import collections
 import dataclasses
@@ -8,7 +9,7 @@ from names import Range, Scope, Tensor, Value
 from stages import Stages
 from tree import statements, text
 
-MOST_TERMS = 150000  # of all elements together
+MOST_TERMS = 150000  # the sum over all elements
 CHANNELS = [1, 3, 16, 17, 32, 33, 64]
 COLUMNS = [1, 2, 5, 7, 9, 14, 17, 33]
 FOLDED = [0, 1, 3, 8, 16, 31, 48]
@@ -17,9 +18,9 @@ TYPES = {"f32": "f32", "f64": "f64", "f16": "f32", "bf16": "f32", "i8": "i32", "
 
 @dataclasses.dataclass(frozen=True)
 class Window:
-    """What a range of the output sees of a dimension of the input."""
-    dim: str  # of the input
-    over: str  # the range that is folded
+    """How a range of the output maps to a dimension of the input."""
+    dim: str  # a dimension of the input
+    over: str  # the range that is reduced
     out: Range
     taps: int
     step: int
@@ -35,7 +36,7 @@ class Window:
 class Convolutions(Stages):
 
     def convolution(self, name):
-        """Draws the kernel of the name."""
+        """Draws the kernel of this name."""
         self.sizes, self.scalars, self.generics = {}, [], []
         windows = self.windows()
         channels, folded = (self.dealt("o", "O", CHANNELS), Range("c", "C", True, extent=self.block_size()))
@@ -85,7 +86,7 @@ class Convolutions(Stages):
         return Range(name, dim, True, extent=self.block_size())
 
     def shrink(self, windows):
-        """Until the interpreter is quick, or no size can be less."""
+        """Reduces sizes until the interpreter is fast enough, or no size can be smaller."""
         def terms():
             return math.prod([self.sizes["O"], self.sizes["C"]] + [self.size(w.out.size) * w.taps for w in windows])
         least = collections.defaultdict(lambda: 1, {w.dim: w.spread * (w.taps - 1) + 1 for w in windows})
@@ -94,7 +95,7 @@ class Convolutions(Stages):
             self.sizes[dim] = max(least[dim], self.sizes[dim] // 2)
 
     def folded_whole(self, dealt, windows, folded, factors, acc):
-        """All that the convolution makes, summed up over some of its ranges, or all of them, at once."""
+        """Draws the sum of the convolution's results over some or all of its ranges."""
         self.shows["convolution summed up"] += 1
         kept = [r for r in dealt if self.chance(0.3)]
         gone = [r for r in dealt if r not in kept]
@@ -107,7 +108,7 @@ class Convolutions(Stages):
         return text(f"spmd for {heads} {{\n", loop, "}\n")
 
     def convolved(self, dealt, windows, folded, weight, seen, type_):
-        """The loops: what is summed up, then an expression of it."""
+        """Draws the loops: first the accumulation, then an expression of its result."""
         acc = TYPES[type_]
         scope = Scope()
         scope.ranges, scope.tensors = list(dealt), list(self.tensors)

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Programs over several devices, drawn at random: tensors with and without `on`, launches on queues of any device, parts,
-copies, swaps, elements that the host reads and writes, loops and branches. Each runs on devices drawn for it, hosts, debug
-devices and the interpreter, and leaves what a model in Python leaves, which knows one memory and no devices; no device keeps
-memory. The debug device's checks of order and of memory are on wherever one is drawn.
+"""Random programs for several devices: tensors with and without `on`, launches on queues of any device,
+parts, copies, swaps, elements that the host reads and writes, loops and branches. Each program runs on
+random devices (hosts, debug devices and the interpreter). Its results must be those of a model in Python,
+which knows only one memory and no devices, and no device memory may leak. The debug device checks order
+and memory whenever one is used.
 
-    tests/fuzz/devices.py --kernels 10000    # as many as one has time for; --first SEED to see one again
-    tests/fuzz/devices.py --kernels 100 --c    # as the programs' C, NAME.orch.c, does it
-    tests/fuzz/devices.py --kernels 100 --tsan build-tsan/lib    # the same with the thread sanitizer's runtime
+tests/fuzz/devices.py --kernels 10000    # any number of programs; --first SEED repeats one
+tests/fuzz/devices.py --kernels 100 --c    # run the programs' C, NAME.orch.c
+tests/fuzz/devices.py --kernels 100 --tsan build-tsan/lib    # the same with the thread sanitizer's runtime
 """
 
 import argparse
@@ -27,9 +28,9 @@ import seeds  # noqa: E402
 
 ROWS, COLUMNS = 3, 40
 MOST_DEVICES = 4
-BATCH = 25  # programs of one file, with one build
+BATCH = 25  # programs in one file, built once
 C_CALLER = pathlib.Path(__file__).resolve().parent / "devices_caller.c"
-LIMIT_S = 600  # of one program: far more than it takes on a machine that does much else
+LIMIT_S = 600  # for one program; generous, for a machine that is busy
 KERNELS = """
 kernel fill(c: i32, y: out i32[M, N]) {
     spmd for i in 0..M, j in N by 16 { y[i, j] = c; }
@@ -54,7 +55,7 @@ SPECS = ["host", "host?threads=1", "host?threads=2", "debug", "debug[1]", "debug
 
 
 class Draw:
-    """A program, as text and as what it does to arrays."""
+    """A program, both as text and as operations on arrays."""
 
     def __init__(self, seed):
         self.seed = seed
@@ -190,7 +191,7 @@ class Draw:
     def row_text(row, loop):
         return str(row) if row != "t" else loop if loop else "0"
 
-    # -- As what it does ------------------------------------------------------------------------
+    # -- As operations on arrays ----------------------------------------------------------------
 
     def run(self, arrays):
         self.do(self.steps, arrays, None)
@@ -229,7 +230,7 @@ class Draw:
 
 
 def fault(command, place, draw, arrays):
-    """What is wrong with what the program does on its devices, or None."""
+    """Returns what is wrong with the program's results on its devices, or None."""
     try:
         done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
@@ -246,24 +247,24 @@ def fault(command, place, draw, arrays):
 
 
 def file_of(programs, devices):
-    """A file with these texts of programs."""
+    """Returns a file with these texts of programs."""
     return "".join(f'device d{n} = target("host");\n' for n in range(devices)) + KERNELS + "\n".join(programs)
 
 
 class Programs:
-    """Executables of many programs each: a compiler and a linker for every one of them would take nine tenths of the time.
-    What is drawn is where things live, not loops, so -O0 does."""
+    """Executables with many programs each, because compiling and linking each one separately would take nine
+    tenths of the time. -O0 is enough, because the programs vary the placement of data, not loops."""
 
     def __init__(self):
         self.lock = threading.Lock()
         self.built = {}  # by batch
 
     def command(self, folder, seed):
-        """What runs the program of a seed."""
+        """Returns the command that runs the program of a seed."""
         batch = seed // BATCH
         with self.lock:
             if batch not in self.built:
-                shutil.rmtree(folder / f"batch{batch - 2}", ignore_errors=True)  # over long ago
+                shutil.rmtree(folder / f"batch{batch - 2}", ignore_errors=True)  # finished long ago
                 self.built[batch] = self.build(folder / f"batch{batch}", range(batch * BATCH, (batch + 1) * BATCH))
         return [str(self.built[batch]), "--program", f"run{seed}"]
 
@@ -279,7 +280,7 @@ class Programs:
 
 
     def arguments(self, draw):
-        """What says the sizes, the files of parameters and the devices."""
+        """Returns the arguments for sizes, files of parameters and devices."""
         words = ["--set", f"M={ROWS}", "--set", f"N={COLUMNS}", "-v"]
         for name, direction in draw.params.items():
             words += ["--arg", f"{name}=@{name}.npy"] if direction != "out" else []
@@ -290,9 +291,10 @@ class Programs:
 
 
 class CPrograms(Programs):
-    """The same as C, over the runtime alone, which has no interpreter. With `tsan`, the folder of a runtime that is built
-    with the thread sanitizer, all code of an executable but its kernels is instrumented: a function of the C++ library
-    that another library brings without it hides its atomics from the sanitizer, which then reports races that are none."""
+    """The same as C, using only the runtime, which has no interpreter. With `tsan`, the folder of a runtime
+    built with the thread sanitizer, all code of an executable except its kernels is instrumented. C++
+    library functions from an uninstrumented library would hide their atomics from the sanitizer, which
+    would then report false races."""
 
     def __init__(self, tsan):
         super().__init__()
@@ -326,7 +328,7 @@ class CPrograms(Programs):
     def arguments(self, draw):
         specs = [spec if spec != "reference" else "debug[4]" for spec in draw.specs]
         specs += specs[:1] * (MOST_DEVICES - len(specs))
-        # Where a parameter is best, the header says.
+        # The header says which device is best for a parameter.
         header = (self.folders[draw.seed] / "programs.h").read_text()
         told = header[:header.index(f"kdl_error* programs_run{draw.seed}(")]
         home = dict(re.findall(r"^///   (p\d): .*\bon d(\d)$", told[told.rindex("\n\n"):], re.MULTILINE))
@@ -334,7 +336,7 @@ class CPrograms(Programs):
 
 
 def check(programs, folder, seed):
-    """What is wrong with a seed's program, or None."""
+    """Returns what is wrong with a seed's program, or None."""
     draw = Draw(seed)
     place = folder / str(seed)
     place.mkdir()

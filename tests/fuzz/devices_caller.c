@@ -1,6 +1,7 @@
-// Runs one of the programs that devices.py draws, as C: caller NUMBER DEVICE... (NAME DIRECTION DEVICE)...
-// A parameter's elements come from NAME.npy and go to NAME_out.npy. In the end no device may hold memory. Before, the program is
-// given one tensor for two parameters, which it has to refuse where it writes one of them.
+// Runs one of the programs that devices.py draws, as C: caller NUMBER DEVICE... (NAME DIRECTION DEVICE)... A
+// parameter's elements are read from NAME.npy and written to NAME_out.npy. At the end no device memory may be
+// left. First, the program is called with one tensor for two parameters, which it must refuse if it writes
+// one of them.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +24,12 @@ static kdl_device* Select(const char* spec) {
   return device;
 }
 
-// Of files as numpy has them.
+// Reads or writes the elements of a file in NumPy's format.
 static void Exchange(const kdl_array* array, const char* name, const char* ending, int writes) {
   char path[64];
   snprintf(path, sizeof path, "%s%s.npy", name, ending);
   FILE* file = fopen(path, writes ? "wb" : "rb");
-  if (file == NULL) return;  // of a parameter that is only written
+  if (file == NULL) return;  // for a parameter that is only written
   void* data;
   Check(kdl_buffer_map(array->buffer, writes ? KDL_MAP_READ : KDL_MAP_WRITE, &data));
   static const char kMagic[] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, kHeader - 10, 0};
@@ -48,7 +49,7 @@ static void Exchange(const kdl_array* array, const char* name, const char* endin
   if (!done) exit(2);
 }
 
-static kdl_error* Run(int number, kdl_array* p, const programs_devices* devices) {
+static kdl_error* RunProgram(int number, kdl_array* p, const programs_devices* devices) {
 #define PROGRAM(own, ...) \
   if (number == own) return programs_run##own(context, __VA_ARGS__, devices);
 #include "programs.def"
@@ -60,7 +61,7 @@ static void RunShared(int number, const kdl_array* p, int one, int other,
   kdl_array shared[kMostParameters];
   memcpy(shared, p, sizeof shared);
   shared[other] = p[one];
-  kdl_error* error = Run(number, shared, devices);
+  kdl_error* error = RunProgram(number, shared, devices);
   const char* said = error == NULL ? "nothing" : kdl_error_message(error);
   const int is_refused =
       strstr(said, "may overlap no other parameter") != NULL || strstr(said, " lives on ") != NULL;
@@ -90,7 +91,7 @@ int main(int argc, char** argv) {
       if (!are_read) RunShared(number, p, j, i, &devices);
     }
   }
-  Check(Run(number, p, &devices));
+  Check(RunProgram(number, p, &devices));
   for (int i = 0; i < count; ++i) {
     Exchange(&p[i], parameters[3 * i], "_out", 1);
     kdl_array_free(&p[i]);

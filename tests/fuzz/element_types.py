@@ -1,4 +1,4 @@
-"""The element types that are floats, from the table that compiler and runtime have."""
+"""The float element types, read from the table that compiler and runtime use."""
 
 import dataclasses
 import pathlib
@@ -26,7 +26,7 @@ class Format:
 
     @property
     def largest(self):
-        """The bits of the largest number."""
+        """Returns the bits of the largest number."""
         return self.sign - 1 - (1 << self.fraction if self.has_infinity else self.has_nan)
 
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Random kernels compiled for aarch64 and run by an emulator, against the interpreter: the same bits.
+"""Compiles random kernels for aarch64, runs them in an emulator, and compares the bits with the
+interpreter's.
 
-    tests/fuzz/emulated.py --kernels 2000    # as many as one has time for; --first SEED to see one again
+tests/fuzz/emulated.py --kernels 2000    # any number of kernels; --first SEED repeats one
 """
 
 import itertools
@@ -26,7 +27,7 @@ from names import FLOATS  # noqa: E402
 from special import drawn, is_nan, memory_type  # noqa: E402
 
 LEVELS = ["armv8-a", "armv8-a-fp16"]
-ONES = {type_: hex(FORMATS[type_].one) for type_ in NARROW_FLOATS}  # as bits
+ONES = {type_: hex(FORMATS[type_].one) for type_ in NARROW_FLOATS}  # the bits of 1
 SKIPPED = 77
 REFUSED = re.compile(r"\[E0[0-9]{3}\]")
 PARAMETER = re.compile(r"(\w+)(?=[,)])")
@@ -59,7 +60,7 @@ int main(void) {{
 
 
 def kernel_of(seed):
-    """The first of a seed's files that is a kernel alone."""
+    """Returns the first of a seed's files that contains only a kernel."""
     for number in itertools.count():
         kernel = File(seed + number * 1000003)
         if not kernel.callees and "core_num" not in str(kernel.tree) and "print(" not in str(kernel.tree):
@@ -71,7 +72,7 @@ def shape_of(kernel, tensor):
 
 
 def caller(kernel, name, header):
-    """C that reads all inputs, calls the kernel and writes what it has written."""
+    """Returns C code that reads all inputs, calls the kernel and writes its outputs."""
     text = re.search(rf"kdl_error\* {name}_k\((.*?)\);", header, re.DOTALL)[1]
     tensors = {t.name: t for t in kernel.tensors}
     scalars = {v.name: v.type for v in kernel.scalars}
@@ -91,7 +92,7 @@ def caller(kernel, name, header):
 
 
 def write_inputs(kernel, tensors, seed, folder):
-    """Files for both, and the interpreter's words for them."""
+    """Writes the input files for both, and returns the interpreter's arguments for them."""
     words = []
     random_ = np.random.default_rng(seed)
     for tensor in tensors:
@@ -112,7 +113,7 @@ def equal(type_, want, got):
 
 
 def check_in(runtime, folder, seed):
-    """What is wrong with a seed's kernel, or None."""
+    """Returns what is wrong with a seed's kernel, or None."""
     kernel = kernel_of(seed)
     place = folder / str(seed)
     place.mkdir()

@@ -1,4 +1,4 @@
-"""Expressions drawn at random: of a type, with no ranges but those that are allowed."""
+"""Random expressions of a given type, which only have the allowed ranges."""
 
 from names import FLOATS, INTEGERS, NUMBERS
 from reductions import Reductions
@@ -7,15 +7,15 @@ from tree import expr, text
 ELEMENTARY = ["exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh",
               "erf", "rsqrt", "sigmoid"]
 INTEGER_CALLS = {"min": 2, "max": 2, "clamp": 3, "abs": 1, "sign": 1, "popcount": 1, "clz": 1, "ctz": 1, "rotl": 2, "rotr": 2,
-                 "mul_high": 2}  # how many operands each takes
+                 "mul_high": 2}  # number of operands
 DIVISIONS = ["ceil_div", "trunc_div", "trunc_rem"]
 MOST_DEPTH = 4
 
 
 class Expressions(Reductions):
-    """Of a file: `random`, `shows` (what was drawn), `names`, `sizes`, `extents` (of names that a program computes),
-    `fns` and `tile_fns` are there; `choices` counts the branches around, where no fn of tiles is called, and `indices` the
-    brackets."""
+    """For a file. Subclasses provide `random`, `shows` (counts of what was drawn), `names`, `sizes`,
+    `extents` (of names that a program computes), `fns` and `tile_fns`. `choices` counts the enclosing
+    branches, in which no fn of tiles is called, and `indices` the enclosing brackets."""
 
     def chance(self, share):
         return self.random.random() < share
@@ -28,7 +28,7 @@ class Expressions(Reductions):
         return f"{stem}{self.names[stem]}"
 
     def size(self, dim):
-        """The value of a dimension, which may be made of names and numbers."""
+        """Returns the value of a dimension, which may be an expression of names and numbers."""
         known = self.sizes | self.extents
         return known[dim] if dim in known else eval(dim.replace("/", "//"), {}, known)
 
@@ -56,7 +56,7 @@ class Expressions(Reductions):
         return way(type_, allowed, scope, depth + 1)
 
     def leaf(self, type_, allowed, scope):
-        """A name, an element or a number; of another type it is cast."""
+        """Draws a name, an element or a number, converted if it has another type."""
         values = [v for v in scope.values() if v.ranges <= allowed and (v.type == type_ or v.type != "bool")]
         same = [v for v in values if v.type == type_]
         loads = [t for t in scope.tensors if (t.type == "bool") == (type_ == "bool")]
@@ -100,7 +100,7 @@ class Expressions(Reductions):
         return f"({sign}{self.pick([0, 1, 2, 3, 7, 31, 100, 127])} as {type_})"
 
     def load(self, tensor, allowed, scope):
-        """An index for each dimension; `else` where one may be outside."""
+        """Draws a load with an index for each dimension, and an `else` if one may be outside."""
         indices, inside = [], True
         of_rows = len(tensor.dims) > 1 and self.indices == 0 and self.chance(0.1)
         for d, dim in enumerate(tensor.dims):
@@ -117,7 +117,7 @@ class Expressions(Reductions):
         return expr(tensor.type, allowed, *parts, "]", own=own)
 
     def index(self, dim, allowed, scope):
-        """(index, the ranges that it names, whether it is inside for sure)"""
+        """Returns (an index, the ranges that it uses, whether it is certainly inside)."""
         fits = [r.name for r in scope.ranges if r.size == dim and (not r.blocked or r.name in allowed)]
         if fits and self.chance(0.6):
             name = self.pick(fits)
@@ -150,7 +150,7 @@ class Expressions(Reductions):
         return text("clamp(", self.counted(allowed, scope), f", 0, {dim} - 1)"), set(), True
 
     def affine(self, names):
-        """(an index made of one of the names or two, those that it names)"""
+        """Returns (a linear index in one or two of the names, those names)."""
         terms = self.random.sample(names, min(len(names), self.pick([1, 1, 2])))
         if len(terms) == 1 and self.chance(0.15):
             self.shows["index divided"] += 1
@@ -174,7 +174,8 @@ class Expressions(Reductions):
         return expr(type_, allowed, "(if ", parts[0], " then ", parts[1], " else ", parts[2], ")")
 
     def least(self, type_, allowed, scope, depth):
-        """What a comparison chooses of what it compares, perhaps cast, or with a zero of the other sign: compilers take such for minima."""
+        """Draws a choice between two compared values, perhaps converted, or with a zero of the other sign:
+        compilers turn such code into minima."""
         from_ = self.pick([type_, type_, self.pick(NUMBERS)])
         self.choices += 1
         one = self.expression(from_, allowed, scope, depth)
@@ -229,7 +230,7 @@ class Expressions(Reductions):
         return expr("bool", allowed, "(", one(type_), f" {op} ", one(type_), ")")
 
     def both_compared(self, op, allowed, one):
-        """Two numbers, each compared with the same third one."""
+        """Draws comparisons of two numbers with the same third one."""
         type_ = self.pick(NUMBERS)
         third, order = one(type_), self.pick(["<", "<=", ">", ">="])
         self.shows["two compared with a third"] += 1
@@ -251,7 +252,8 @@ class Expressions(Reductions):
         return expr(type_, allowed, f"{op}(", *self.listed([one(type_) for _ in range(count)]), ")")
 
     def beside_integer(self, op, type_, allowed, one):
-        """The minimum or maximum of what may be NaN and of an integer, which never is: compilers ask less of the former then."""
+        """Draws the minimum or maximum of a possible NaN and an integer, which is never one, so that
+        compilers need fewer checks."""
         from_ = self.pick(INTEGERS)
         self.shows[f"{op} of {type_} and {from_}"] += 1
         operands = [one(type_), self.as_type(type_, from_, allowed, one(from_))]
@@ -259,7 +261,7 @@ class Expressions(Reductions):
         return expr(type_, allowed, f"{op}(", *self.listed(operands), ")")
 
     def bits(self, type_, allowed, one):
-        """A float's pattern changed; that of a NaN is the canonical one."""
+        """Draws a changed bit pattern of a float; the pattern of a NaN is the canonical one."""
         if type_ not in ("f32", "f64"):
             return one(type_)
         pattern = {"f32": "i32", "f64": "i64"}[type_]

@@ -11,7 +11,7 @@ LARGE = [31, 33, 63, 64, 65, 100]
 
 
 class File(Programs):
-    """`tree` is its text, `tensors` and `sizes` are those of what runs, `shows` counts constructs."""
+    """`tree` is the file's text, `tensors` and `sizes` belong to what is run, and `shows` counts constructs."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -24,7 +24,7 @@ class File(Programs):
         self.sizes = {name: self.random.choice(SIZES) for name in "ABC"[:self.random.randint(1, 3)]}
         self.helpers = statements([])
         self.helpers.parts += self.functions()
-        self.alone = not self.chance(0.2)  # a program's tensors have sizes as dimensions
+        self.alone = not self.chance(0.2)  # the dimensions of a program's tensors are sizes
         if not self.alone:
             self.tree = text(self.devices(), self.helpers, *self.with_programs())
             return

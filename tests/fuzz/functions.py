@@ -1,18 +1,18 @@
-"""Functions drawn at random: of scalars, of tuples, of tiles; none has a tensor in sight."""
+"""Random functions on scalars, tuples and tiles, without tensors."""
 
 from names import NUMBERS, Fn, Range, Scope, TileFn, Value
 from tree import statements, text
 
 
 class Functions:
-    """Of a file: `fns` and `tile_fns` are those that its kernels may call."""
+    """For a file: `fns` and `tile_fns` are the functions that its kernels may call."""
 
     def functions(self):
         ways = [self.function] * 5 + [self.tuple_function, self.tile_function, self.tile_function]
         return [self.pick(ways)() for _ in range(self.random.choice([0, 0, 1, 2]))]
 
     def function(self):
-        """Of one number or two, of all control flow that ends."""
+        """Draws a function of one or two numbers, with any control flow that terminates."""
         params = tuple(self.pick(NUMBERS) for _ in range(self.random.randint(1, 2)))
         if self.chance(0.15):
             params = (params[0],) * 2
@@ -27,7 +27,7 @@ class Functions:
         return text(f"fn {fn.name}({names}) -> {fn.result} {{\n", body, "return ", result, ";\n}\n")
 
     def tuple_function(self):
-        """Of two tuples of one type: what `reduce` and `scan` take."""
+        """Draws a function of two tuples of the same type, as `reduce` and `scan` need."""
         types = tuple(self.pick(NUMBERS) for _ in range(self.random.randint(2, 3)))
         fn = Fn(self.fresh("f"), (types, types), types)
         scope = Scope()
@@ -40,13 +40,13 @@ class Functions:
         return text(f"fn {fn.name}(p0: {type_}, p1: {type_}) -> {type_} {{\n", body, "return (", *results, ");\n}\n")
 
     def tile_function(self):
-        """Whose ranges the call names."""
+        """Draws a function of tiles, whose ranges the call names."""
         ranges = ("i", "j")[:self.random.randint(1, 2)]
         params = [(self.pick(NUMBERS), frozenset(self.random.sample(ranges, self.random.randint(0, len(ranges)))))
                   for _ in range(self.random.randint(0, 1))]
         params.insert(0, (self.pick(NUMBERS), frozenset(ranges)))
         result = (self.pick(NUMBERS), frozenset(self.random.sample(ranges, self.random.randint(0, len(ranges)))))
-        if self.chance(0.3):  # what `reduce` takes
+        if self.chance(0.3):  # as `reduce` needs
             ranges, params, result = ("i",), [params[0][:1] + (frozenset("i"),)] * 2, params[0][:1] + (frozenset("i"),)
         fn = TileFn(self.fresh("g"), ranges, tuple(params), result)
         scope = Scope()
@@ -60,7 +60,7 @@ class Functions:
         return text(f"fn {fn.name}({names}) -> {tile_type(*result)} {{\n", body, "return ", value, ";\n}\n")
 
     def step(self, scope, depth):
-        """A statement of a fn: its vars, branches, and loops with an end that is sure."""
+        """Draws a statement of a fn: variables, branches, and loops that certainly terminate."""
         ways = [self.let, self.var, self.var]
         if scope.vars:
             ways += [self.assign, self.assign]
@@ -80,7 +80,8 @@ class Functions:
         return text(*parts, " else {\n", self.steps(scope, depth), "}\n") if self.chance(0.5) else text(*parts, "\n")
 
     def fn_loop(self, scope, depth):
-        """Of a few turns, whose number depends on the element; perhaps with break and continue."""
+        """Draws a loop of a few iterations, whose number depends on the element; sometimes with break and
+        continue."""
         name = self.fresh("n")
         inner = Scope(scope)
         turns = text("(", self.expression("i64", frozenset(), scope, 2), " % 6)")

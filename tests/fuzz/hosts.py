@@ -1,4 +1,5 @@
-"""Programs drawn at random: launches, copies, swaps and calls on tensors of equal shapes, with numbers of the host between."""
+"""Random programs: launches, copies, swaps and calls with tensors of equal shapes, and computations on the
+host in between."""
 
 import dataclasses
 
@@ -20,10 +21,11 @@ class Callee:
 
 
 class Programs(Kernels):
-    """Of a file: `callees` are its kernels and programs, `device` the name of its only device, if it declares one."""
+    """For a file: `callees` are its kernels and programs, `device` is the name of its only device, if it
+    declares one."""
 
     def program(self, name):
-        """Draws the program of the name; `tensors` and `scalars` are then its parameters'."""
+        """Draws the program of this name; afterwards `tensors` and `scalars` are its parameters."""
         self.tensors, self.extents, self.named = [], {}, {}
         self.scalars = [Value(self.fresh("a"), self.pick(NUMBERS), frozenset()) for _ in range(self.random.randint(0, 2))]
         scope = Scope()
@@ -46,7 +48,7 @@ class Programs(Kernels):
         way = self.pick(ways)
         return way(scope) if way in (self.let, self.var, self.assign_or_let, self.leave) else way(scope, depth)
 
-    # Tensors. Those that a place may read are the scope's.
+    # Tensors. The scope contains those that may be read at a place.
 
     def shape(self, tensor):
         return tensor.type, tuple(self.extents.get(dim, self.sizes.get(dim)) for dim in tensor.dims)
@@ -55,7 +57,7 @@ class Programs(Kernels):
         return [t for t in candidates if self.shape(t) == self.shape(tensor)]
 
     def read(self, wanted, scope, used):
-        """A tensor like the wanted one that is written for sure."""
+        """Returns a tensor of the same shape that has certainly been written."""
         known = [t for t in self.alike(wanted, scope.tensors) if t.name not in used]
         return self.pick(known) if known and self.chance(0.8) else self.parameter(wanted, "in", scope)
 
@@ -71,7 +73,7 @@ class Programs(Kernels):
         return tensor
 
     def written(self, wanted, scope, depth, used):
-        """(what declares it, a tensor like the wanted one that may be overwritten)"""
+        """Returns (its declaration, a tensor of the same shape that may be overwritten)."""
         locals_ = [t for t in self.alike(wanted, scope.tensors + scope.locals) if t.direction != "in" and t.name not in used]
         if locals_ and self.chance(0.5):
             return [], self.pick(locals_)
@@ -80,7 +82,7 @@ class Programs(Kernels):
         return self.allocated(wanted, scope)
 
     def allocated(self, wanted, scope):
-        """A tensor of the program, with sizes that are perhaps computed."""
+        """Allocates a tensor of the program, perhaps with computed sizes."""
         dims, lets = [], []
         for dim in wanted.dims:
             if self.chance(0.2) and dim in self.sizes:
@@ -96,12 +98,12 @@ class Programs(Kernels):
         on = f" on {self.device}" if self.device and self.chance(0.5) else ""
         return lets + [text(f"let {tensor.name}: {tensor.type}[{', '.join(dims)}]{on};\n")], tensor
 
-    # What programs do with them.
+    # Operations of programs on tensors.
 
     def call_of(self, scope, depth):
         callee = self.pick(self.callees)
         how = self.launch(scope) if callee.launched else []
-        args, lets, read, changed = [], [], set(), set()  # `in` may overlap `in`
+        args, lets, read, changed = [], [], set(), set()  # an `in` tensor may overlap another `in`
         for param in callee.tensors:
             if param.direction == "in":
                 tensor = self.read(param, scope, changed)
@@ -152,7 +154,7 @@ class Programs(Kernels):
         return text(f"swap({one.name}, {other.name});\n")
 
     def host_store(self, scope, depth):
-        """Of an element, where there is one."""
+        """Draws a store to an element, if there is one."""
         own = [t for t in scope.tensors if t.direction != "in" and all(self.shape(t)[1])]
         if not own:
             return self.host_copy(scope, depth)
@@ -163,7 +165,7 @@ class Programs(Kernels):
         op = self.pick(["="] if tensor.type == "bool" else ["=", "+=", "*="])
         return text(f"{tensor.name}[", *self.listed(indices), f"] {op} ", value, ";\n")
 
-    # Flow.
+    # Control flow.
 
     def inner(self, scope, in_loop):
         inner = Scope(scope)

@@ -1,4 +1,5 @@
-"""Kernels drawn at random, well typed by construction: parameters, and the loops that are dealt to the cores."""
+"""Random kernels that are well typed by construction: parameters, and the loops that are distributed over the
+cores."""
 
 import dataclasses
 import math
@@ -10,10 +11,10 @@ from tree import statements, text
 
 
 class Kernels(Layers):
-    """Of a file: `kernel` draws one."""
+    """For a file; `kernel` draws one kernel."""
 
     def kernel(self, name):
-        """Draws the kernel of the name; `tensors`, `scalars` and `sizes` are then its parameters'."""
+        """Draws the kernel of this name; afterwards `tensors`, `scalars` and `sizes` describe its parameters."""
         self.tensors = [self.tensor(self.fresh("x"), "in") for _ in range(self.random.randint(1, 3))]
         self.sizes = {name: self.sizes[name] for name in sorted({dim for t in self.tensors for dim in t.dims})}
         self.scalars = [Value(self.fresh("a"), self.pick(NUMBERS), frozenset()) for _ in range(self.pick([0, 0, 0, 1, 2]))]
@@ -42,14 +43,14 @@ class Kernels(Layers):
         return Tensor(name, self.pick(NUMBERS * 2 + ["bool"]), dims, direction)
 
     def window(self, scope):
-        """A range that is constant."""
+        """Draws a constant range."""
         range_ = Range(self.fresh("m"), self.pick("1235"), True)
         scope.ranges.append(range_)
         self.shows["constant range"] += 1
         return text(f"range {range_.name} in {range_.size};\n")
 
     def view(self, scope):
-        """Of a parameter or view: a dimension split, or two merged."""
+        """Draws a view of a parameter or view, with one dimension split or two merged."""
         tensor = self.pick(scope.tensors)
         dims = list(tensor.dims)
         at = self.random.randrange(len(dims))
@@ -66,7 +67,7 @@ class Kernels(Layers):
         return text(f"view {view.name}: {view.type}[{', '.join(dims)}] = {tensor.name};\n")
 
     def block_size(self):
-        """A number, or an integer parameter, which the compiler may choose."""
+        """Draws a number, or an integer parameter, which the compiler may choose."""
         size = super().block_size()
         if self.chance(0.9):
             return size
@@ -76,13 +77,14 @@ class Kernels(Layers):
         self.shows["integer parameter"] += 1
         return name
 
-    # What the body of a kernel is made of.
+    # The contents of a kernel's body.
 
     def plain_body(self, scope):
         return statements([self.dealt_loop(scope) for _ in range(self.random.choice([1, 1, 1, 2]))])
 
     def phases(self, scope):
-        """Loops and what each core does by itself, with `sync` between, behind which all that was written is read."""
+        """Draws loops and code that each core runs by itself, separated by `sync`, after which everything
+        written before is read."""
         self.shared = True
         parts = []
         for number in range(self.random.randint(2, 4)):
@@ -96,7 +98,7 @@ class Kernels(Layers):
         return self.pick(ways)(scope)
 
     def rounds(self, scope):
-        """A loop of the cores together, each turn of which has phases."""
+        """Draws a loop that all cores run together, with phases in each iteration."""
         before = len(self.tensors)
         inner = Scope(scope)
         turn = self.fresh("r")
@@ -110,7 +112,7 @@ class Kernels(Layers):
             self.shows["for around sync"] += 1
             return text(f"for {turn} in 0..{turns} {{\n", statements(parts), "}\n")
         self.shows["while around sync"] += 1
-        self.tensors[before:] = [dataclasses.replace(t, direction="inout") for t in self.tensors[before:]]  # perhaps no turn
+        self.tensors[before:] = [dataclasses.replace(t, direction="inout") for t in self.tensors[before:]]  # perhaps no iteration
         return text(f"var {turn}: i64 = 0;\nwhile {turn} < {turns} {{\n{turn} += 1;\n", statements(parts), "}\nsync;\n")
 
     def sync(self, scope):
@@ -146,7 +148,8 @@ class Kernels(Layers):
         return text(f"spmd for {', '.join(heads)}{hint} {{\n", statements(body), "}\n")
 
     def over_domain(self, outer):
-        """Two loops over one domain: a core finds what it has written in the first in the second, without a `sync`."""
+        """Draws two loops over one domain. In the second one a core reads what it has written in the first,
+        without a `sync`."""
         name = self.fresh("d")
         dims = [(self.pick(self.sizes), self.block_size() if self.chance(0.8) else "") for _ in range(self.pick([1, 2]))]
         places = ", ".join(f"{dim} by {extent}" if extent else f"0..{dim}" for dim, extent in dims)
@@ -176,7 +179,7 @@ class Kernels(Layers):
         return text(f"domain {name} = ({places});\n", *loops)
 
     def single_core(self, outer):
-        """Stores of one core, of all elements."""
+        """Draws stores to all elements by a single core."""
         scope = outer.read_only()
         self.shows["one core alone"] += 1
         body = [self.statement(scope, 0) for _ in range(self.random.randint(0, 2))]
@@ -186,7 +189,7 @@ class Kernels(Layers):
         return text("if core_id == 0 {\n", statements(body), "}\n")
 
     def each_core(self, scope):
-        """Statements of every core from inputs, whose values the loops behind them read."""
+        """Draws statements that every core runs on inputs, and whose values are read by later loops."""
         self.shows["code of every core"] += 1
         all_, scope.tensors = scope.tensors, [t for t in scope.tensors if t.direction == "in"]
         body = [self.statement(scope, 0) for _ in range(self.random.randint(1, 3))]

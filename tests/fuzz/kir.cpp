@@ -8,13 +8,13 @@
 #include "target.h"
 #include "targets/builtin.h"
 
-// A KIR text that the parser takes prints to one that it takes again, and that prints alike; then the passes run. What is
-// at tile level also goes through them as a text that is not trusted.
+// If the parser accepts a KIR text, the printed text must be accepted, too, and print the same. Then the
+// passes run. Text at tile level also goes through them as untrusted text.
 namespace kdl::fuzz {
 
 const std::string_view kEnding = ".kir";
 
-void Run(std::string_view text) {
+void RunText(std::string_view text) {
   static const targets::Registry families = targets::BuiltinFamilies();
   driver::Options options;
   options.files = {"fuzzed.kir"};
@@ -28,9 +28,9 @@ void Run(std::string_view text) {
   std::string printed = ir::Print(*one.module, {});
   driver::Session second(options, families);
   driver::Compilation other = read(second, driver::Until::Ir, printed);
-  KDL_CHECK(other.ok(), "this is not read back:\n{}", printed);
-  KDL_CHECK(ir::Print(*other.module, {}) == printed, "this prints otherwise when read back:\n{}",
-            printed);
+  KDL_CHECK(other.ok(), "the printed text cannot be read back:\n{}", printed);
+  KDL_CHECK(ir::Print(*other.module, {}) == printed,
+            "this text prints differently after being read back:\n{}", printed);
   driver::RunModulePasses(first, *one.module);
   options.trust_ir = false;
   driver::Session untrusted(options, families);

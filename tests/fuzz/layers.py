@@ -1,5 +1,5 @@
-"""Kernels drawn at random whose blocks have layers of their own, which they load from, store to and update in turns, at any
-places: what is loaded stands for what was there then."""
+"""Random kernels whose blocks have their own layers, which they load, store and update in any order and at
+any place. A loaded value must not change with later stores."""
 
 from names import FLOATS, NUMBERS, Range, Scope, Tensor, Value
 from products import Products
@@ -12,7 +12,7 @@ MOST_PARTS = 6
 class Layers(Products):
 
     def layers(self, name):
-        """Draws the kernel of the name."""
+        """Draws the kernel of this name."""
         self.edge = self.pick(EDGES)
         self.sizes, self.scalars, self.generics = {"G": self.pick([1, 2, 3])}, [], []
         self.layer_range = Range("g", "G", self.chance(0.3), extent=self.pick("123"))
@@ -61,7 +61,7 @@ class Layers(Products):
         return text(f"for {range_.name} in 0..{self.edge}{step} {{\n", statements(self.layer_turns(inner, depth + 1)), "}\n")
 
     def layer_place(self, scope, most=2):
-        """(an index that tells the points of its ranges apart, those)"""
+        """Returns (an index that is different for all points of its ranges, those ranges)."""
         ranges = self.random.sample([r.name for r in scope.blocked()], min(most, len(scope.blocked())))
         numbers = [r.name for r in scope.scalars() if r.size == self.edge] + ["0", "1"]
         if self.chance(0.2):
@@ -71,7 +71,7 @@ class Layers(Products):
         return f"g, {', '.join(index)}", (frozenset(ranges) - set(numbers)) | self.of_layer()
 
     def layer_loaded(self, scope):
-        """What is loaded now is used later."""
+        """Loads a value that is used later."""
         tensor = self.pick(self.layered)
         if self.chance(0.6):
             index, ranges = self.layer_place(scope)
@@ -107,7 +107,7 @@ class Layers(Products):
         return text(f"{var.name} {self.pick(['=', '+='])} ", self.expression(var.type, var.ranges, scope, 1), ";\n")
 
     def layer_product(self, scope):
-        """Into the sums: of what was loaded before, and of what is there."""
+        """Adds to the sums products of what was loaded before and of what is in memory now."""
         over = [r.name for r in scope.blocked() if r.name not in "ijg"]
         var = scope.vars[0]
         if not over:

@@ -9,12 +9,12 @@
 #include "support/check_end.h"
 #include "target.h"
 
-// The entries of libFuzzer, which brings main. Its own changes are of bytes; ours are of words.
+// The entry points of libFuzzer, which provides main. Its mutations change bytes, ours change words.
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 namespace {
 
-std::string_view TextOf(const uint8_t* data, size_t size) {
+std::string_view AsText(const uint8_t* data, size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
@@ -32,18 +32,18 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  kdl::fuzz::Run(TextOf(data, size));
+  kdl::fuzz::RunText(AsText(data, size));
   return 0;
 }
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
                                           unsigned seed) {
   if (seed % 8 == 0) return LLVMFuzzerMutate(data, size, max_size);
-  return Put(kdl::fuzz::Mutate(TextOf(data, size), TextOf(data, size), seed), data, max_size);
+  return Put(kdl::fuzz::Mutate(AsText(data, size), AsText(data, size), seed), data, max_size);
 }
 
 extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* a, size_t a_size, const uint8_t* b,
                                             size_t b_size, uint8_t* out, size_t max_size,
                                             unsigned seed) {
-  return Put(kdl::fuzz::Mutate(TextOf(a, a_size), TextOf(b, b_size), seed), out, max_size);
+  return Put(kdl::fuzz::Mutate(AsText(a, a_size), AsText(b, b_size), seed), out, max_size);
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Random kernels as a target's passes leave them, run by the interpreter, which stops at races of workers, against the same
-kernels as they are written: the same bits, whatever a driver would make of them.
+"""Runs random kernels in the interpreter after a target's passes, with a check for races of threads, and
+compares the bits with those of the original kernels. No driver is needed.
 
-    tests/fuzz/lowered.py --kernels 2000    # as many as one has time for; --first SEED to see one again
+tests/fuzz/lowered.py --kernels 2000    # any number of kernels; --first SEED repeats one
 """
 
 import itertools
@@ -19,7 +19,7 @@ from names import FLOATS  # noqa: E402
 
 TARGET = "opencl"
 LIMIT_S = 120
-REFUSED = ("[E0418]", "[E0422]")  # what no target takes: a drawn kernel that no proof accepts
+REFUSED = ("[E0418]", "[E0422]")  # kernels that the proofs refuse for every target
 
 
 def run(arguments):
@@ -27,7 +27,8 @@ def run(arguments):
 
 
 def open_tensors(kernel):
-    """Those that updates give a value of several, or a sum of floats in an order that nothing says: any order is right."""
+    """Returns tensors whose values are unspecified: updates give one of several values, or add floats in an
+    unspecified order."""
     found = set()
     for line in str(kernel.tree).splitlines():
         if not line.startswith("atomic "):
@@ -46,14 +47,15 @@ def open_tensors(kernel):
 
 
 def outputs(file, kernel, cores, inputs, folder):
-    """(exit code, {tensor: file's bytes}, what it said) of a run by the interpreter."""
+    """Runs a file in the interpreter and returns (exit code, {tensor: file's bytes}, output)."""
     tensors = [t for t in kernel.tensors if t.direction in ("in", "out", "inout")]
     named = {dim for tensor in tensors for dim in tensor.dims}
     words = ["run", file, "--target", "reference", "--core-num", cores]
     words += [word for name, value in kernel.sizes.items() if name in named for word in ("--set", f"{name}={value}")]
     for seed, tensor in enumerate(t for t in tensors if t.direction != "out"):
         words += ["--arg", f"{tensor.name}={inputs}:{seed}"]
-    # What nothing gives is drawn as the kernel's loops allow, which the two texts write differently.
+    # Missing inputs are drawn to suit the kernel's loops, which the two texts write differently, so give all
+    # of them.
     for seed, scalar in enumerate(kernel.scalars, len(tensors)):
         words += ["--arg", f"{scalar.name}=random:{seed}"]
     written = [t.name for t in tensors if t.direction != "in"]
@@ -65,7 +67,8 @@ def outputs(file, kernel, cores, inputs, folder):
 
 
 def drawn(seed):
-    """The first of a seed's files that is a kernel alone, whose lowered text runs on the target of the run, too: no print."""
+    """Returns the first of a seed's files that contains only a kernel and whose lowered text the interpreter
+    can run: no prints."""
     for number in itertools.count():
         kernel = File(seed + number * 1000003)
         if not kernel.callees and "print(" not in str(kernel.tree):
@@ -73,7 +76,8 @@ def drawn(seed):
 
 
 def after(last, source, pipes):
-    """The kernel behind a pass, as a text that stands nowhere: the interpreter takes it as it is. None: it is refused."""
+    """Writes the kernel after a pass as a text without source locations, which the interpreter runs as it is.
+    Returns None if it is refused."""
     folder = source.parent / last
     done = run(["build", source, "--target", TARGET, *pipes, "--emit", "ir", f"--stop-after={last}", "-o", folder])
     if done.returncode == 1 and any(code in done.stderr for code in REFUSED):
@@ -86,7 +90,7 @@ def after(last, source, pipes):
 
 
 def check(folder, seed):
-    """What is wrong with a seed's kernel, or None."""
+    """Returns what is wrong with a seed's kernel, or None."""
     kernel = drawn(seed)
     place = folder / str(seed)
     place.mkdir()

@@ -12,7 +12,7 @@ namespace {
 
 using Pieces = std::vector<std::string>;
 
-/// Words, runs of space, and single signs: joined they are the text again.
+/// Splits a text into words, runs of spaces, and single signs; joined again they are the text.
 Pieces WordsOf(std::string_view text) {
   auto kind = [](char c) {
     auto byte = static_cast<unsigned char>(c);
@@ -50,7 +50,7 @@ class Mutator {
  public:
   Mutator(std::string_view other, uint64_t seed) : other_(other), random_(seed) {}
 
-  std::string Run(std::string_view text) {
+  std::string ApplyMutations(std::string_view text) {
     std::string changed(text);
     for (size_t n = 1 + Below(4); n > 0; --n)
       changed = Below(8) == 0 ? Bytes(changed) : Change(changed);
@@ -120,7 +120,7 @@ class Mutator {
 }  // namespace
 
 std::string Mutate(std::string_view text, std::string_view other, uint64_t seed) {
-  return Mutator(other, seed).Run(text);
+  return Mutator(other, seed).ApplyMutations(text);
 }
 
 }  // namespace kdl::fuzz

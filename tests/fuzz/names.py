@@ -1,4 +1,4 @@
-"""What has a name in a drawn kernel, and what can be named at a place."""
+"""The named things in a random kernel, and the names visible at a place."""
 
 import dataclasses
 
@@ -7,20 +7,20 @@ from element_types import NARROW_FLOATS
 INTEGERS = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"]
 FLOATS = NARROW_FLOATS + ["f32", "f64"]
 NUMBERS = INTEGERS + FLOATS
-SUMS = {**{float_: "f32" for float_ in NARROW_FLOATS}, "i8": "i32", "i16": "i32", "u8": "u32", "u16": "u32"}  # what sum, prod, dot return
+SUMS = {**{float_: "f32" for float_ in NARROW_FLOATS}, "i8": "i32", "i16": "i32", "u8": "u32", "u16": "u32"}  # result of sum, prod, dot
 
 
 @dataclasses.dataclass(frozen=True)
 class Range:
-    """What a loop binds: blocks of a dimension (or of a part of it), or single indices of it."""
+    """The binder of a loop: blocks of a dimension (or of a part of it), or single indices of it."""
     name: str
     size: str  # '' for a range of a fn
     blocked: bool
     part_of: str = ""
-    extent: str = ""  # of a block
-    whole: bool = True  # walks all of the dimension
-    room: int = 0  # between its last index and the dimension's
-    with_whole: bool = False  # tiles may have both the part and the range that it is a part of
+    extent: str = ""  # the size of a block
+    whole: bool = True  # ranges over the whole dimension
+    room: int = 0  # from its last index to that of the dimension
+    with_whole: bool = False  # tiles may have both this part and the range that contains it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Tensor:
 
 @dataclasses.dataclass(frozen=True)
 class Fn:
-    """Of scalars; a parameter or result of a tuple type is a tuple of their names."""
+    """A function on scalars. A parameter or result of tuple type is a tuple of type names."""
     name: str
     params: tuple
     result: str | tuple
@@ -48,7 +48,7 @@ class Fn:
 
 @dataclasses.dataclass(frozen=True)
 class TileFn:
-    """Its parameters and its result are (type, names of the fn's own ranges)."""
+    """A function on tiles. Its parameters and its result are (type, names of the fn's own ranges)."""
     name: str
     ranges: tuple
     params: tuple
@@ -56,16 +56,16 @@ class TileFn:
 
 
 class Scope:
-    """What can be named at a place."""
+    """The names visible at a place."""
 
     def __init__(self, outer=None):
         self.ranges = list(outer.ranges) if outer else []
         self.lets = list(outer.lets) if outer else []
         self.vars = list(outer.vars) if outer else []
-        self.tensors = list(outer.tensors) if outer else []  # those that may be read, at any index
-        self.split = list(outer.split) if outer else []  # vars of the range whose part a loop walks
-        self.in_loop = outer.in_loop if outer else False  # that `break` may end
-        self.launch = list(outer.launch) if outer else []  # of core_num and core_id those that may be read
+        self.tensors = list(outer.tensors) if outer else []  # tensors that may be read at any index
+        self.split = list(outer.split) if outer else []  # vars with the range whose part a loop uses
+        self.in_loop = outer.in_loop if outer else False  # whether `break` is allowed
+        self.launch = list(outer.launch) if outer else []  # which of core_num and core_id may be read
 
     def blocked(self):
         hidden = {r.part_of for r in self.ranges if not r.with_whole}
@@ -78,7 +78,8 @@ class Scope:
         return self.lets + self.vars
 
     def read_only(self):
-        """Seen from within `spmd for`: its body assigns nothing that is declared outside."""
+        """Returns the scope as seen from within `spmd for`, whose body must not assign variables declared
+        outside."""
         inner = Scope(self)
         inner.lets, inner.vars = inner.values(), []
         return inner

@@ -1,5 +1,5 @@
-"""Kernels drawn at random that are products of two tiles, in blocks that matrix units and groups of warps take: factors that
-are loaded in any way or made, results that are weighed, folded, handed on and printed."""
+"""Random kernels that multiply two tiles, in blocks for matrix instructions and for groups of warps. Factors
+are loaded in any way or computed; results are scaled, reduced, passed on and printed."""
 
 import math
 
@@ -7,7 +7,7 @@ from names import SUMS, Range, Scope, Tensor, Value
 from convolutions import Convolutions
 from tree import statements, text
 
-MOST_STEPS = 300000  # of all products together
+MOST_STEPS = 300000  # for all products together
 LAYERS = 3
 TYPES = [("bf16", "bf16")] * 4 + [("f16", "f16"), ("i8", "i8"), ("u8", "u8"), ("u8", "i8"), ("f8e4m3", "f8e5m2"), ("f8e5m2", "f8e5m2"),
                                   ("f32", "f32"), ("f32", "f32"), ("f64", "f64")]
@@ -18,7 +18,7 @@ TERMS = [0, 1, 5, 16, 31, 32, 48, 64, 72, 128, 136, 200]
 class Products(Convolutions):
 
     def matrices(self, name):
-        """Draws the kernel of the name."""
+        """Draws the kernel of this name."""
         self.sizes, self.scalars, self.generics, self.tensors = {}, [], [], []
         self.sizes["M"], self.sizes["N"], self.sizes["K"] = self.pick(KEPT), self.pick(KEPT), self.pick(TERMS)
         while math.prod(self.sizes.values()) > MOST_STEPS:
@@ -55,7 +55,8 @@ class Products(Convolutions):
     # Factors.
 
     def factor(self, number, kept, before, in_turn):
-        """What stands in the dot; what makes it is added to the statements of a turn, now and then to those in front of all."""
+        """Returns the operand of the dot. The statements that compute it are added to those of an iteration,
+        and sometimes to those before the loop."""
         name, type_ = "ab"[number], self.of[number]
         loaded = self.loaded(name, type_, kept)
         way = self.pick(["loaded"] * 5 + ["made", "made", "masked", "weighed", "cast"])
@@ -76,7 +77,7 @@ class Products(Convolutions):
         return f"f{name}"
 
     def loaded(self, name, type_, kept):
-        """Of a tensor's elements along the kept range and d."""
+        """Returns elements of a tensor along the kept range and d."""
         i, m = kept.name, kept.size
         dims, index = [(m, i), ("K", "d")], ""
         way = self.pick(["plain"] * 5 + ["diagonal", "back", "apart", "shifted", "layer", "layers", "rows"])
@@ -86,7 +87,7 @@ class Products(Convolutions):
         elif way == "back":
             dims[0] = (f"{m} + K", f"{i} - d + K")
         elif way == "apart":
-            at = self.pick([0, 1]) if name == "a" else 0  # one dimension is K alone
+            at = self.pick([0, 1]) if name == "a" else 0  # one dimension is only K
             dims[at] = (f"2 * {dims[at][0]}", f"2 * {dims[at][1]}")
         elif way == "shifted":
             at = self.pick([0, 1])
@@ -105,14 +106,14 @@ class Products(Convolutions):
         self.given(name, type_, *(dim for dim, _ in dims))
         return f"{name}[{', '.join(index_ for _, index_ in dims)}{index}]"
 
-    # What becomes of the product.
+    # Uses of the product.
 
     def summed(self, acc, factors):
         dot = f"dot({', '.join(factors)} over d)"
         return self.pick([f"acc += {dot};\n"] * 5 + [f"acc = acc * 2 + {dot};\n", f"let s = {dot};\nacc = acc + s * 2;\n"])
 
     def second(self, acc, before, in_turn, factors):
-        """Another product, of one of the factors."""
+        """Draws another product with one of the factors."""
         self.shows["two products"] += 1
         before.append(f"var more: {acc}[i, j] = 0;\n")
         other = self.loaded("c", self.of[1], Range("j", "N", True))
@@ -122,7 +123,7 @@ class Products(Convolutions):
         in_turn.append(self.pick(["", "acc = acc + more;\n"]))
 
     def hand_on(self, acc, before, in_turn, behind):
-        """The sum of a turn outlives it."""
+        """Makes the sum of an iteration outlive it."""
         self.shows["sum handed on"] += 1
         before.append(f"var last: {acc}[i, j] = 1;\n")
         in_turn.append(self.pick(["last = acc;\n", "if d.index == 1 { last = acc; }\n", "let t = last; last = acc; acc = t;\n"]))
@@ -131,7 +132,7 @@ class Products(Convolutions):
             behind.append('print("last", last);\n')
 
     def results(self, acc, rows, columns):
-        """Stores of what is made of it."""
+        """Draws stores of values computed from the product."""
         scope = Scope()
         scope.ranges, scope.lets = [rows, columns], [Value("acc", acc, frozenset("ij"))]
         scope.tensors = [t for t in self.tensors if not t.name.startswith(("l", "r"))]
@@ -157,7 +158,7 @@ class Products(Convolutions):
         return stores
 
     def looked_at(self, acc):
-        """Uses that no worker has in its registers."""
+        """Draws uses of elements that no thread has in its own registers."""
         self.shows["product of others' elements"] += 1
         if self.chance(0.3):
             return 'print("acc", acc);\n'

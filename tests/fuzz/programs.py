@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Random kernels and programs: the interpreter against compiled code, bit for bit, at each -O level, on host, as
-one unit and as two, and debug devices; programs also as C++.
+"""Compares random kernels and programs with the interpreter, bit for bit.
 
-    tests/fuzz/programs.py --kernels 2000             # as many as one has time for, or --seconds 3600
-    tests/fuzz/programs.py --first 17 --kernels 1     # to see one again
+Compiled code runs at each -O level, on host (as one and as several devices) and on debug devices; programs
+also run as C++.
 
-A kernel that fails is made smaller and written to --out. The closing lines say what the kernels held: constructs, types,
-ranks, and the KIR ops and edges of those that were compiled with a listing.
+tests/fuzz/programs.py --kernels 2000             # any number of kernels, or --seconds 3600
+tests/fuzz/programs.py --first 17 --kernels 1     # repeats one
+
+A failing kernel is shrunk and written to --out. The closing lines list what the kernels contained:
+constructs, types, ranks, and the KIR ops and bounds modes of those that were compiled with a listing.
 """
 
 import argparse
@@ -28,17 +30,18 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from files import File  # noqa: E402
 from reduce import smaller  # noqa: E402
 
-LIMIT_S = 60  # of processor time, so that a busy machine makes no failures; STUCK_S is for what waits
+LIMIT_S = 60  # processor time, so that a busy machine causes no failures; STUCK_S limits waiting
 STUCK_S = 600
 SKIPPED = 77
 INPUTS = ["random", "special"]
-LISTED = 8  # every so many kernels also print their KIR, after these passes
+LISTED = 8  # one of so many kernels also prints its KIR after these passes
 LISTED_AFTER = ["instantiate", "order-launches", "check-bounds", "scale-pipe-buffers", "cache-windows", "fuse-elementwise",
                 "expand-tiles"]
 OP = re.compile(r"^\s+(?:%[\w., %]+ = )?([a-z_0-9]+)\b", re.MULTILINE)
-# What a GPU's matrix units leave uncompared, and the tests' driver does not, which has the order of the interpreter's model.
+# Results that are not compared on a GPU, whose matrix instructions add in another order; the tests' driver
+# uses the interpreter's order.
 UNCOMPARED = None if os.environ.get("KDL_CUDA") else "matrix units add in an order of their own"
-TOO_LARGE = re.compile(r"\[E0437\]|the device has no \d+ bytes of memory")  # of a machine that has little
+TOO_LARGE = re.compile(r"\[E0437\]|the device has no \d+ bytes of memory")  # for machines with little memory
 EDGE = re.compile(r"edge = (\w+)")
 
 
@@ -59,7 +62,7 @@ def command(source, kernel, way):
 
 
 def run(arguments):
-    """(exit code, output) of a command; the code is None where it was ended for its time."""
+    """Runs a command and returns (exit code, output); the code is None if it timed out."""
     try:
         done = subprocess.run(["prlimit", f"--cpu={LIMIT_S}", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               timeout=STUCK_S, text=True, errors="replace", stdin=subprocess.DEVNULL)
@@ -69,7 +72,8 @@ def run(arguments):
 
 
 def outcome(arguments):
-    """('', output) where the compiled code gives what the interpreter gives, else what happened, in a few words."""
+    """Returns ('', output) if the compiled code gives the interpreter's results, else a short description and
+    the output."""
     code, output = run(arguments)
     if code is None:
         return f"over {LIMIT_S} s", ""
@@ -87,17 +91,18 @@ def outcome(arguments):
 
 @dataclasses.dataclass
 class Way:
-    """How a file is compiled and run."""
+    """One way to compile and run a file."""
     level: str
     cores: list
     target: list
     pipes: list
-    is_exe: bool  # the program is C++ that is compiled, else `kernelc run` walks through it
-    inputs: str  # how they are drawn: random, or with special values among them; empty: it is built, and does not run
+    is_exe: bool  # compile the program to C++, rather than execute it in `kernelc run`
+    inputs: str  # how they are drawn: random, or including special values; empty: only build
 
 
 def ways(seed, is_program, target, only_build):
-    """Two, of a program one as C++; on a given target one, whose driver compiles as it likes."""
+    """Returns two ways, for a program one of them as C++. For a given target returns one, because its driver
+    chooses how to compile."""
     draw = random.Random(seed)
     cores = ["--core-num", str(draw.choice([1, 2, 3, 5, 1000]))]
     if target:
@@ -105,7 +110,7 @@ def ways(seed, is_program, target, only_build):
         inputs = "" if only_build else draw.choice(INPUTS)
         return [Way(f"-O{draw.choice([0, 1, 2, 2, 2, 3])}", cores, ["--target", target], pipes, False, inputs)]
     kinds = [[], [], [], ["--target", "debug"]]
-    if not is_program:  # what is built as one of its own does not read it
+    if not is_program:  # ignored in executables
         kinds.append(["--target", "host?engines=split"])
     target = draw.choice(kinds)
     pipes = draw.choice([[], ["--pipes", "buffered"]])
@@ -116,7 +121,7 @@ def ways(seed, is_program, target, only_build):
 
 
 def driver_lines(source, way):
-    """How many lines of OpenCL C a driver is given."""
+    """Returns how many lines of OpenCL C a driver is given."""
     folder = source.with_suffix(".cl")
     run(["kernelc", "build", str(source), *way.pipes, *way.target, "--emit", "ocl", "-o", str(folder)])
     lines = sum(len(text.read_text().splitlines()) for text in folder.glob("*.cl"))
@@ -154,7 +159,7 @@ def check(folder, seed, options):
 
 
 def report(folder, out, kernel, seed, way, what, output, whole):
-    """The kernel as small as it gets, or whole, with the command that shows it."""
+    """Reports a failing kernel, shrunk unless `whole`, with a command that reproduces it."""
     small = folder / f"small{seed}.kdl"
 
     def fails(tree):
@@ -174,7 +179,7 @@ def report(folder, out, kernel, seed, way, what, output, whole):
 
 
 def print_coverage(shows, ops, edges):
-    """What stands by type as a row a construct; then KIR's ops, with those that no listed kernel had."""
+    """Prints a table of constructs by type, then KIR's ops, including those that no listed kernel had."""
     rows = collections.defaultdict(list)
     for name, count in sorted(shows.items()):
         stem, of, type_ = name.partition(" of ")
@@ -227,7 +232,7 @@ def main():
     for what, count in results.items():
         if what:
             print(f"{what}: {count}")
-    # What a driver compiles for longer is not wrong, nor is what a small machine has no room for.
+    # It is not an error if a driver compiles for too long, or if a small machine has too little memory.
     late = sum(count for what, count in results.items() if what.startswith("over")) if options.target else 0
     failed = results.total() - results[""] - late
     print(f"{results['']} passed, {failed} failed" + (f", {late} skipped" if late else ""))

@@ -1,4 +1,4 @@
-"""A failing kernel made smaller, as long as it fails in the same way."""
+"""Shrinks a failing kernel as long as it fails in the same way."""
 
 from tree import Node
 
@@ -6,7 +6,7 @@ MOST_TRIES = 600
 
 
 def smaller(tree, fails):
-    """Changes `tree` in place; `fails(tree)` says whether it still does. The number of tries is bounded."""
+    """Shrinks `tree` in place; `fails(tree)` says whether it still fails. The number of attempts is bounded."""
     tries = [0]
 
     def attempt(node, parts):
@@ -41,7 +41,7 @@ def drop_statements(node, attempt):
 
 
 def replace_expression(node, attempt):
-    """By a number, or by a part of it that has its type and no range that it lacks."""
+    """Replaces an expression by a number, or by a part of it that has its type and only its ranges."""
     if len(node.parts) == 1 and not isinstance(node.parts[0], Node):
         return
     literal = "true" if node.type == "bool" else f"(1 as {node.type})"

@@ -1,11 +1,11 @@
-"""Reductions, scans, and tiles indexed by name, drawn at random."""
+"""Random reductions, scans, and tiles indexed by name."""
 
 from names import NARROW_FLOATS, NUMBERS, SUMS
 from tree import Reduced, expr
 
 
 class Reductions:
-    """Over ranges around that the result does not have."""
+    """Draws reductions over surrounding ranges that the result does not have."""
 
     def folded(self, scope, allowed):
         return [r for r in scope.blocked() if r.name not in allowed]
@@ -30,7 +30,7 @@ class Reductions:
         return Reduced(type_, allowed, [f"{op}(", value, f" over {', '.join(over)})"], over)
 
     def over(self, ranges, type_, value):
-        """The value, made to have all of the ranges."""
+        """Returns the value extended to all of the ranges."""
         for name in sorted(set(ranges) - value.has()):
             if type_ == "bool":
                 value = expr(type_, value.ranges, "(", value, " != (", self.iota(name, value.ranges), " == 2))")
@@ -40,7 +40,7 @@ class Reductions:
         return value
 
     def truths(self, type_, allowed, scope, depth):
-        """any and all."""
+        """Draws any or all."""
         over = self.pick(self.folded(scope, allowed)).name
         op = self.pick(["any", "all"])
         self.shows[op] += 1
@@ -48,7 +48,7 @@ class Reductions:
         return Reduced("bool", allowed, [f"{op}(", value, f" over {over})"], [over])
 
     def position(self, type_, allowed, scope, depth):
-        """argmax, argmin and mean."""
+        """Draws argmax, argmin or mean."""
         over = self.pick(self.folded(scope, allowed)).name
         op = "mean" if type_ in ("f32", "f64") and self.chance(0.7) else self.pick(["argmax", "argmin"])
         of = self.pick({"f32": NARROW_FLOATS + ["f32"], "f64": ["f64"]}[type_] if op == "mean" else NUMBERS)
@@ -58,7 +58,7 @@ class Reductions:
         return result if op == "mean" else self.as_type(type_, "i64", allowed, result)
 
     def user_fold(self, type_, allowed, scope, depth):
-        """With a fn of two values of one type."""
+        """Draws a reduction with a fn of two values of the same type."""
         over = self.pick(self.folded(scope, allowed)).name
         fns = [fn for fn in self.fns if fn.params == (type_, type_) and fn.result == type_]
         tile = (type_, frozenset("i"))
@@ -73,7 +73,7 @@ class Reductions:
                                         self.literal(type_), ")"], [over])
 
     def tile_fold(self, fn, type_, allowed, scope, depth):
-        """With a fn of tiles over one range, the only one that is left of the operand's."""
+        """Draws a reduction with a fn of tiles over one range, the only other range of the operand."""
         over, kept = self.pick(self.folded(scope, allowed)).name, self.pick(sorted(allowed))
         value = self.over([over, kept], type_, self.expression(type_, frozenset([over, kept]), scope, depth))
         self.shows[f"reduce with a fn of tiles of {type_}"] += 1
@@ -92,7 +92,7 @@ class Reductions:
         return expr(type_, allowed, f"{op}(", value, f" over {over}{words}", *fold, ")")
 
     def taken(self, type_, allowed, scope, depth):
-        """A tile indexed by name: at a number, through a tile of indices, renamed or shifted."""
+        """Draws a tile indexed by name: at a number, through a tile of indices, renamed or shifted."""
         value = self.pick([v for v in scope.values() if v.type == type_ and v.ranges])
         over = self.pick(sorted(value.ranges))
         rest = value.ranges - {over}
@@ -114,13 +114,14 @@ class Reductions:
         if of == "f32" and self.chance(0.2):
             self.shows["dot of tf32"] += 1
             a, b = (expr(of, ranges, "(", operand, ") as tf32") for operand in (a, b))
-        if of in NARROW_FLOATS and self.chance(0.7):  # else one that is computed makes both f32
+        if of in NARROW_FLOATS and self.chance(0.7):  # otherwise a computed one makes both f32
             self.shows[f"dot of rounded {of}"] += 1
             a, b = (expr(of, ranges, "(", operand, f") as {of}") for operand in (a, b))
         return Reduced(type_ or of, allowed, ["dot(", a, ", ", b, f" over {', '.join(over)})"], over)
 
     def tile_call(self, type_, allowed, scope, depth):
-        """Of a fn of tiles: its ranges stand for live ones; those of the result are the result's."""
+        """Draws a call of a fn of tiles. Its ranges are bound to live ones, and its result has the required
+        ranges."""
         fns = [fn for fn in self.tile_fns if fn.result[0] == type_]
         fn = self.pick(fns)
         kept = self.random.sample(sorted(allowed), min(len(allowed), len(fn.result[1])))

@@ -5,12 +5,12 @@
 #include "target.h"
 #include "targets/builtin.h"
 
-// A text goes through the parser, semantic analysis, irgen and the passes that no target decides.
+// Runs a text through the parser, semantic analysis, irgen and the target-independent passes.
 namespace kdl::fuzz {
 
 const std::string_view kEnding = ".kdl";
 
-void Run(std::string_view text) {
+void RunText(std::string_view text) {
   static const targets::Registry families = targets::BuiltinFamilies();
   driver::Options options;
   options.files = {"fuzzed.kdl"};

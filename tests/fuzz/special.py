@@ -1,5 +1,5 @@
-"""Inputs drawn at random with those numbers among them at which code goes wrong: zeros of both signs, NaNs that are quiet or
-signal, infinities, subnormal numbers, ends of types, and what lies halfway between two numbers of a shorter type."""
+"""Random inputs including numbers for which code tends to be wrong: zeros of both signs, quiet and signalling
+NaNs, infinities, subnormal numbers, limits of types, and midpoints between two numbers of a narrower type."""
 
 import numpy as np
 
@@ -10,19 +10,19 @@ SHARE = 0.25
 
 
 def memory_type(type_):
-    """NumPy's type of an element, as files have it."""
+    """Returns NumPy's type for an element in files."""
     return np.dtype(STORED.get(type_) or f"{type_[0]}{int(type_[1:]) // 8}")
 
 
 def is_nan(type_, bits):
-    """Which of the bits are those of NaNs."""
+    """Returns which of the bit patterns are NaNs."""
     form = FORMATS[type_]
     magnitude = bits & bits.dtype.type(form.sign - 1)
     return magnitude > form.largest + form.has_infinity
 
 
 def floats(random, type_):
-    """Patterns of a float type."""
+    """Returns bit patterns of a float type."""
     form = FORMATS[type_]
     fraction = form.fraction
     one, most = 1 << fraction, (1 << form.exponent) - 1
@@ -46,7 +46,7 @@ def integers(random, bits):
 
 
 def ordinary(random, type_, shape):
-    """Bits of numbers in [-1, 1), of small integers, of true and false."""
+    """Returns the bits of numbers in [-1, 1), of small integers, or of booleans."""
     if type_ == "bool":
         return random.integers(0, 2, shape).astype(np.uint8)
     if type_ not in FORMATS:

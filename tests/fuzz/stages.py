@@ -1,4 +1,4 @@
-"""Kernels of stages drawn at random: all stages follow one plan of pushes and pops, so that none waits for ever."""
+"""Random kernels with stages. All stages follow one plan of pushes and pops, so that none waits forever."""
 
 import dataclasses
 
@@ -10,7 +10,8 @@ from tree import statements, text
 
 @dataclasses.dataclass(frozen=True)
 class Pipe:
-    """Its positions are places of the plan: binders of the domain and of loops around, by number."""
+    """A pipe. Its dimensions are `places` of the plan: binders of the domain and of enclosing loops, by
+    number."""
     name: str
     type: str
     places: tuple
@@ -23,7 +24,8 @@ class Pipe:
 
 @dataclasses.dataclass(frozen=True)
 class Walk:
-    """A loop, or with a condition a branch, around a part of the plan, in each stage that has an end in it."""
+    """A loop, or with a condition a branch, around a part of the plan. It occurs in each stage that has a
+    pipe's end inside."""
     head: str
     place: int
     items: tuple
@@ -34,7 +36,8 @@ class Walk:
 
 
 class Stages(Stores):
-    """Of a file: `helpers` are its functions. Of a kernel: `places` are (size, extent; '' for a scalar) of the binders of its plan."""
+    """For a file, `helpers` are its functions. For a kernel, `places` has (size, extent; '' for a scalar) for
+    each binder of its plan."""
 
     def staged_body(self, scope):
         count = self.pick([2, 2, 2, 3])
@@ -55,7 +58,7 @@ class Stages(Stores):
         return text(f"domain blocks = ({domain});\n", *pipes, *stages)
 
     def parts(self, plan):
-        """The plan in one loop over the domain, or in two, one after the other."""
+        """Puts the plan into one loop over the domain, or into two, one after the other."""
         if len(plan) < 2 or not self.chance(0.3):
             return [plan]
         self.shows["two loops over a domain"] += 1
@@ -132,7 +135,7 @@ class Stages(Stores):
         return range_.name
 
     def walked(self, items, number, scope, names):
-        """The part of a stage in the plan, with statements between."""
+        """Writes the part of a stage in the plan, with statements in between."""
         parts = []
         for item in items:
             if self.chance(0.3):
@@ -143,7 +146,7 @@ class Stages(Stores):
                 parts.append(self.push(item, scope, names) if item.source == number else self.pop(item, scope, names))
                 continue
             inner = Scope(scope)
-            inner.in_loop = False  # as many turns as the other stage's
+            inner.in_loop = False  # must have as many iterations as in the other stage
             head = f"if {item.condition}"
             if not item.condition:
                 size, extent = self.places[item.place]
@@ -167,7 +170,7 @@ class Stages(Stores):
         return text(f"{pipe.name}.push(", value, f"{self.at(pipe, names)});\n")
 
     def sender(self, pipe):
-        """(the name of a fn that takes the end of such a pipe, its own ranges)"""
+        """Returns (the name of a fn that takes the end of such a pipe, its own ranges)."""
         name = self.fresh("send")
         own = ["i", "j", "h"][:len(pipe.places)]
         scope = Scope()

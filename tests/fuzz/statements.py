@@ -1,4 +1,4 @@
-"""Statements of a block drawn at random: values, loops, branches; no store."""
+"""Random statements of a block: values, loops, branches; no stores."""
 
 import math
 
@@ -7,10 +7,10 @@ from names import FLOATS, NARROW_FLOATS, NUMBERS, Range, Scope, Value
 from expressions import Expressions
 from tree import Reduced, expr, statements, text
 
-MOST_POINTS = 40000  # of the loops around a statement
-MOST_POINTS_OF_SQUARES = 4000  # where tiles have a range and a part of it
+MOST_POINTS = 40000  # for the loops around a statement
+MOST_POINTS_OF_SQUARES = 4000  # if tiles have both a range and a part of it
 BLOCKS = [1, 3, 4, 8, 16, 17, 32, 64]
-LONG = "200"  # terms of a product: the nearest cache does not keep a line each
+LONG = "200"  # terms of a product; too many to keep a cache line for each in L1
 MOST_DEPTH = 2
 
 
@@ -55,7 +55,7 @@ class Statements(Expressions, Functions):
         return text(f"let {name}{': ' + tile_type(type_, ranges) if typed else ''} = ", value, ";\n")
 
     def tuple_let(self, scope):
-        """Parts side by side, one of two, or what a fold with a fn of tuples gives."""
+        """Draws a tuple: of separate parts, chosen from two, or the result of reducing with a fn of tuples."""
         fns = [fn for fn in self.fns if isinstance(fn.result, tuple)]
         ranges = self.some_ranges(scope, 2)
         over = [r.name for r in self.folded(scope, ranges)]
@@ -123,7 +123,7 @@ class Statements(Expressions, Functions):
         return text(f"{var.name} {op} ", self.expression(var.type, var.ranges, scope, 0), ";\n")
 
     def assign_element(self, scope, var, op):
-        """A part of a tile at a number that is inside of the block, where that has an element."""
+        """Draws an assignment to a subtile at a number, guarded so that the block contains the element."""
         over = self.pick(sorted(var.ranges))
         at = self.expression("i64", frozenset(), scope, 3)
         value = self.expression(var.type, var.ranges - {over}, scope, 1)
@@ -132,16 +132,16 @@ class Statements(Expressions, Functions):
                     value, "; }\n")
 
     def assign_part(self, scope):
-        """A part of a tile of the range that a loop walks in parts."""
+        """Draws an assignment to a subtile, for the range that a loop splits into parts."""
         var, whole, part = self.pick(scope.split)
         self.shows["part of a tile at a range"] += 1
         value = self.expression(var.type, (var.ranges - {whole}) | {part}, scope, 1)
         return text(f"{var.name}[{whole} = {part}] {self.pick(['=', '+=', '*='])} ", value, ";\n")
 
-    # What holds.
+    # Statements that must be true.
 
     def claim(self, scope):
-        """An assertion that holds, or a print of a little."""
+        """Draws an assertion that holds, or a short print."""
         ranges = self.some_ranges(scope, 2)
         if self.chance(0.5):
             low, high = sorted(self.random.sample(range(-3, 9), 2))
@@ -155,7 +155,7 @@ class Statements(Expressions, Functions):
     # Loops and branches.
 
     def binder(self, scope, dim, blocked, parts=False):
-        """Of the dimension, or with `parts` perhaps of a part of it."""
+        """Draws a binder for the dimension, or with `parts` perhaps for a part of it."""
         extent = self.block_size() if blocked else ""
         if blocked and parts and self.chance(0.08) and all(r.extent != LONG for r in scope.blocked()):
             self.shows["long block"] += 1
@@ -181,7 +181,7 @@ class Statements(Expressions, Functions):
         return f"{range_.name} in {bounds}" + (f" by {range_.extent}" if blocked else step)
 
     def hint(self, *hints):
-        """Of speed alone."""
+        """Draws a hint, which only affects speed."""
         if self.chance(0.85):
             return ""
         hint = self.pick(hints)
@@ -189,7 +189,7 @@ class Statements(Expressions, Functions):
         return f" {hint}"
 
     def extent_names(self, scope):
-        """What a loop may walk: sizes, and what dimensions of views are made of."""
+        """Returns what a loop may range over: sizes, and terms of the dimensions of views."""
         return list(self.sizes) * 2 + [dim for t in scope.tensors if t.direction == "view" for dim in t.dims]
 
     def block_size(self):
@@ -206,7 +206,7 @@ class Statements(Expressions, Functions):
         return text(f"for {head} {{\n", self.block(inner, depth), "}\n")
 
     def counted_while(self, scope, depth):
-        """With an end that is sure."""
+        """Draws a while loop that certainly terminates."""
         name = self.fresh("w")
         inner = Scope(scope)
         inner.in_loop = True
@@ -237,7 +237,7 @@ class Statements(Expressions, Functions):
         return text(f"for {part.name} in {range_.name} by {part.extent} {{\n", self.block(inner, depth), "}\n")
 
     def whole_range(self, scope):
-        """The whole of a dimension, for the rest of the block."""
+        """Binds a range to a whole dimension for the rest of the block."""
         dim = self.pick(self.extent_names(scope))
         if self.points(scope, dim) > MOST_POINTS:
             return self.let(scope)

@@ -1,4 +1,4 @@
-"""Stores drawn at random, which the compiler has to find complete, disjoint and in order."""
+"""Random stores that the compiler must recognize as complete, disjoint and in order."""
 
 from names import FLOATS, INTEGERS, NUMBERS, Scope, Tensor, Value
 from statements import MOST_POINTS, Statements
@@ -6,10 +6,12 @@ from tree import statements, text
 
 
 class Stores(Statements):
-    """Of a kernel: `tensors` are those that it has, `done` those that are written and wait for a `sync` to be read."""
+    """For a kernel: `tensors` are its tensors; those in `done` have been written and may be read after a
+    `sync`."""
 
     def output(self, scope, dealt, single=False):
-        """A store that writes all of a tensor: an index for each dealt range, and loops over other dimensions."""
+        """Draws a store that writes all of a tensor: an index for each distributed range, and loops over the
+        other dimensions."""
         inner = Scope(scope)
         heads = []
         ranges = list(dealt)
@@ -42,8 +44,8 @@ class Stores(Statements):
         return text(*heads, statements(stores), "}\n" * len(heads))
 
     def spread(self, scope, dealt):
-        """Stores whose indices are sums: shifted, turned round, or one of every few, of which there are as many as fill all; of one
-        row or of several, each by its number."""
+        """Draws stores whose indices are sums: shifted, reversed, or with a step, in which case there are as
+        many stores as cover everything. They write one row, or several, each selected by number."""
         dims, forms, steps = [], [""], 1
         if self.chance(0.3):
             rows = self.random.randint(2, 5)
@@ -97,14 +99,14 @@ class Stores(Statements):
         return text(f"{access} {op} ", value, " where ", self.expression("bool", allowed, scope, 2), ";\n")
 
     def chosen(self, type_, allowed, scope):
-        """What a `where` chooses element by element."""
+        """Draws a value chosen element by element with `where`."""
         self.choices += 1
         value = self.expression(type_, allowed, scope, 1)
         self.choices -= 1
         return value
 
     def written_again(self, ranges):
-        """A tensor of an earlier loop, which none reads until the next `sync`."""
+        """Returns a tensor of an earlier loop, which nothing reads until the next `sync`."""
         sizes = sorted(r.size for r in ranges)
         fitting = [t for t in self.rewritten if sorted(t.dims) == sizes and t.type != "bool"]
         if not fitting:
@@ -123,7 +125,8 @@ class Stores(Statements):
         return ordered
 
     def update(self, scope):
-        """An atomic update whose result no order changes, or an open one that nothing reads."""
+        """Draws an atomic update whose result does not depend on the order, or one whose result is open and
+        never read."""
         dims = [dim for dim in self.sizes if self.sizes[dim]]
         if not dims:
             return self.let(scope)
@@ -145,7 +148,8 @@ class Stores(Statements):
         return text(f"atomic {tensor.name}[", *self.listed(indices), f"] {op} ", value, *where, ";\n")
 
     def reduce_over_blocks(self, scope, dealt):
-        """`reduce` of the blocks around: into all of an `out`, or anywhere into an `inout`."""
+        """Draws a `reduce` over the surrounding blocks: into all of an `out` tensor, or anywhere into an
+        `inout` tensor."""
         type_ = self.pick(NUMBERS)
         op = self.pick(["+=", "+=", "-=", "*=", "max=", "min="] + ["&=", "|=", "^="] * (type_ in INTEGERS))
         whole = [r for r in dealt if r.whole]

@@ -4,10 +4,10 @@
 
 namespace kdl::fuzz {
 
-/// What a fuzzer does with a text; a fault of ours ends the process. Each fuzzer defines its own.
-void Run(std::string_view text);
+/// Runs one text; a bug in the compiler ends the process. Each fuzzer defines its own.
+void RunText(std::string_view text);
 
-/// How its texts are named: `.kdl` or `.kir`.
+/// The extension of its texts: `.kdl` or `.kir`.
 extern const std::string_view kEnding;
 
 }  // namespace kdl::fuzz

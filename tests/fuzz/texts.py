@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs fuzz_source or fuzz_kir under libFuzzer: on every text of the repository, then on changes of them for a time. A text
-that fails, and what the fuzzer learned, are kept in FOUND."""
+"""Runs fuzz_source or fuzz_kir under libFuzzer: on every text of the repository, then on mutations of them
+for some time. Failing texts, and what the fuzzer has learned, are kept in FOUND."""
 
 import argparse
 import os
@@ -12,7 +12,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ENDINGS = {"source": "kdl", "kir": "kir"}
-# Of one text: seconds, many, since a busy machine gives few of them; MiB and bytes.
+# Limits for one text: seconds (many, because a busy machine is slow), MiB, and bytes.
 LIMITS = ["-timeout=600", "-rss_limit_mb=8192", "-max_len=20000"]
 
 
@@ -24,7 +24,7 @@ def seeds(kind):
 
 
 def sample(texts, most):
-    """As many, from everywhere; all of them where `most` is None."""
+    """Returns at most about `most` texts, evenly spread; all of them if `most` is None."""
     step = max(1, len(texts) // most) if most else 1
     return texts[::step]
 

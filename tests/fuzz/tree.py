@@ -1,19 +1,21 @@
-"""The tree of a drawn kernel: text with marked places, so that a failing one can be made smaller without parsing."""
+"""The tree of a random kernel: text with marked parts, so that a failing kernel can be shrunk without
+parsing."""
 
 import dataclasses
 
 
 @dataclasses.dataclass
 class Node:
-    """`parts` are texts and nodes. An expression has a type and the ranges that it may have; statements stand in lists."""
+    """A node, whose `parts` are texts and nodes. An expression has a type and the ranges that it may have;
+    statements are in lists."""
     parts: list
     kind: str = "text"  # text, expr, list
     type: str = ""
     ranges: frozenset = frozenset()
-    own: frozenset = frozenset()  # of an expression: those that it has itself, without its parts
+    own: frozenset = frozenset()  # the ranges that an expression has apart from its parts
 
     def has(self):
-        """The ranges of the expression's value."""
+        """Returns the ranges of the expression's value."""
         return self.own.union(*(part.has() for part in self.parts if isinstance(part, Node)))
 
     def __str__(self):
@@ -39,7 +41,7 @@ class Reduced(Node):
     def __init__(self, type_, ranges, parts, over, own=()):
         super().__init__(list(parts), "expr", type_, frozenset(ranges))
         self.over = frozenset(over)
-        self.result = frozenset(own)  # those that it has whatever its parts have
+        self.result = frozenset(own)  # its ranges, whatever its parts have
 
     def has(self):
         return (super().has() - self.over) | self.result

@@ -1,6 +1,8 @@
-"""Tensors on the GPU: by torch, which has all the memory and the kernels to compare with, or by NumPy and the driver alone.
+"""Tensors on the GPU: by torch, which provides memory and reference kernels, or by using only NumPy and the
+driver.
 
-Both give the same methods, and `wide` gives arrays of f64 on which references are computed with what torch and NumPy call alike.
+Both have the same methods. `wide` returns f64 arrays, on which references are computed with functions that
+torch and NumPy both have.
 """
 
 import ctypes
@@ -16,13 +18,13 @@ class TorchArrays:
     """`xp` is torch."""
 
     def __init__(self, driver):
-        import torch  # only where there is a GPU
+        import torch  # only needed with a GPU
         self.xp = torch
         self.types = {"bf16": torch.bfloat16, "f32": torch.float32, "i8": torch.int8, "i32": torch.int32,
                       "f8e4m3": torch.float8_e4m3fn}
         torch.backends.cuda.matmul.allow_tf32 = False
         torch.manual_seed(SEED)
-        torch.zeros(1, device="cuda")  # makes the context, in which kernels are loaded
+        torch.zeros(1, device="cuda")  # creates the context in which kernels are loaded
         self.stream = torch.cuda.current_stream().cuda_stream
         self.card = torch.cuda.get_device_name()
 
@@ -35,24 +37,24 @@ class TorchArrays:
         return self.xp.randint(low, high, shape, device="cuda", dtype=self.types[type_])
 
     def poisoned(self, type_, *shape):
-        """What no kernel leaves: an element that is not written shows."""
+        """Returns a tensor filled with a value that no kernel writes, so that missing stores are noticed."""
         value = 77 if type_ in ("i8", "i32") else math.nan
         return self.xp.full(shape, value, device="cuda", dtype=self.types[type_])
 
     def zeros(self, count):
-        """Bytes."""
+        """Returns zeroed bytes."""
         return self.xp.zeros(count, dtype=self.xp.uint8, device="cuda")
 
     def one(self):
-        """The scale of factors of f8e4m3."""
+        """Returns the scale of f8e4m3 factors."""
         return self.xp.ones((), device="cuda")
 
     def cross(self):
-        """The weights of a convolution that takes the mean of four neighbours."""
+        """Returns the weights of a convolution that computes the mean of four neighbours."""
         return self.xp.tensor([[[[0, .25, 0], [.25, 0, .25], [0, .25, 0]]]], device="cuda")
 
     def place(self, tensor):
-        """(address, bytes of an element)"""
+        """Returns (address, bytes of an element)."""
         return tensor.data_ptr(), tensor.element_size()
 
     def wide(self, tensor):
@@ -70,14 +72,14 @@ class TorchArrays:
 
 @dataclasses.dataclass
 class DeviceTensor:
-    """An element type, the address on the device, and the bytes that were put there."""
+    """An element type, a device address, and the bytes that were copied there."""
     type: str
     address: int
     values: numpy.ndarray
 
 
 class NumpyArrays:
-    """`xp` is NumPy; memory, copies and the stream are the driver's."""
+    """`xp` is NumPy; memory, copies and the stream come from the driver."""
 
     xp = numpy
     STORED = {"bf16": numpy.uint16, "f32": numpy.float32, "i8": numpy.int8, "i32": numpy.int32, "f8e4m3": numpy.uint8,
@@ -126,13 +128,13 @@ class NumpyArrays:
         return self.upload("u8", numpy.zeros(count, numpy.uint8))
 
     def one(self):
-        """Only torch's own functions need it, and the next one."""
+        """Not needed; this and the next one are only for torch's own functions."""
 
     def cross(self):
         pass
 
     def narrow(self, type_, values):
-        """Rounded to the nearest element of the type."""
+        """Returns the values rounded to the nearest element of the type."""
         if type_ == "bf16":
             bits = values.astype(numpy.float32).view(numpy.uint32).astype(numpy.uint64)
             return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(numpy.uint16)
@@ -163,7 +165,7 @@ class NumpyArrays:
         self.driver.cuStreamSynchronize(self.stream_handle)
 
 
-# The values of f8e4m3 without their sign; the last one is NaN.
+# The values of f8e4m3 without sign; the last one is NaN.
 E4M3 = numpy.array([math.nan if bits == 0x7F
                     else (bits & 7) * 2.0 ** -9 if bits < 8
                     else (8 + (bits & 7)) * 2.0 ** ((bits >> 3) - 10) for bits in range(0x80)])

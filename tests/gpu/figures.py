@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""What no GPU is needed for: registers, memory, occupancy and the machine code of the kernels that count, with the share of a machine's
-ceiling that they allow. Written by hand into NOTES.md, not by CI; a measurement replaces it.
+"""Figures that need no GPU: registers, memory, occupancy and machine code of the important kernels, with the
+fraction of a machine's peak that they allow. They are copied into NOTES.md by hand, not by CI, until
+measurements replace them.
 
-The prediction knows no latency: it is what the counted instructions and bytes leave of the ceiling at most, where each pipe is busy
-whenever it has work (see `product` and `stream`).
+The prediction ignores latency. It is the highest fraction of the peak that the counted instructions and bytes
+allow if each pipe is busy whenever it has work (see `product` and `stream`).
 """
 
 import collections
@@ -22,21 +23,21 @@ import ptxas  # noqa: E402
 
 @dataclasses.dataclass
 class Machine:
-    """Of a multiprocessor, a cycle."""
+    """Rates of a multiprocessor, per cycle."""
     name: str
     level: str
     processors: int
     clock: float
     bytes_s: float
-    matrix: int  # operations of bf16
+    matrix: int  # operations on bf16
     fma: int     # lanes of f32
-    near: int    # bytes of shared memory that all blocks share
+    near: int    # bytes of shared memory for all blocks
     issues: int = 4
     registers: int = 65536
     warps: int = 64
 
     def occupancy(self, registers, near, workers):
-        """Blocks at once, as cuda_occupancy.h counts."""
+        """Returns the number of concurrent blocks, computed as in cuda_occupancy.h."""
         warps = -(-workers // 32)
         of_warp = -(-32 * registers // 256) * 256
         limits = [4 * (16384 // of_warp) // warps, self.near // (-(-(near + 1024) // 128) * 128), 32, self.warps // warps]
@@ -54,7 +55,7 @@ class Row:
     kernel: str
     defines: str
     model: str
-    shape: tuple = (8192, 8192, 8192)  # of a product: M, K, N
+    shape: tuple = (8192, 8192, 8192)  # M, K, N of a product
 
 
 MEMORY = "tests/gpu/memory.kdl"
@@ -80,7 +81,8 @@ WIDTHS = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
 
 @dataclasses.dataclass
 class Tile:
-    """Of a product: its blocks, the instruction of a step, its operations by those of bf16's (0: those of f32's lanes), bytes of an element."""
+    """A product's tile: its blocks, the instruction of a step, that instruction's rate relative to bf16's (0:
+    f32 FMAs), bytes of an element."""
     rows: int
     columns: int
     terms: int
@@ -91,7 +93,8 @@ class Tile:
 
 @dataclasses.dataclass
 class Code:
-    """A kernel's instructions: (name with its dots, operands), where its loops begin and end, innermost ones told apart, and its labels."""
+    """A kernel's instructions as (name with its dots, operands), where its loops start and end, and its
+    labels."""
     ops: list
     loops: list
     labels: dict
@@ -104,13 +107,14 @@ class Code:
                                    if not any(a <= i <= b for a, b in without))
 
     def guarded(self):
-        """What single elements of blocks that are not whole have: spans in which a warp's lanes part, none within."""
+        """Returns the spans that handle single elements of incomplete blocks: innermost spans in which the
+        lanes of a warp diverge."""
         opens = [i for i, (name, _) in enumerate(self.ops) if name.split(".")[0] in ("BSSY", "BSYNC")]
         return [(a, b) for a, b in zip(opens, opens[1:])
                 if self.ops[a][0].startswith("BSSY") and self.ops[b][0].startswith("BSYNC") and b - a < 100]
 
     def called(self):
-        """What quotients take that are not normal: spans up to where a branch in front of a call goes otherwise."""
+        """Returns the spans for quotients of subnormal numbers, up to the branch before a call."""
         spans = []
         for at, (name, _) in enumerate(self.ops):
             if name.startswith("CALL"):
@@ -119,14 +123,15 @@ class Code:
         return spans
 
     def wide(self, loop):
-        """Kinds of accesses of 16 bytes in a loop."""
+        """Returns the kinds of 16-byte accesses in a loop."""
         return {name.split(".")[0] for name, _ in self.ops[loop[0]:loop[1] + 1]
                 if name.split(".")[0] in ("LDG", "STG", "LDS", "STS") and "128" in name.split(".")}
 
     def streams(self):
-        """Loops over elements. Where some move 16 bytes at once those count, and what moves so in no innermost loop: the others stand in for
-        them where rows are not aligned, or fold what lanes have. Of what moves alike one behind the other the one that moves most counts:
-        the others are its rest."""
+        """Returns the loops over elements. If some move 16 bytes at once, only those count, and 16-byte
+        accesses outside innermost loops: the other loops replace them for unaligned rows, or reduce values
+        across lanes. Of consecutive loops with the same accesses, only the one that moves most counts,
+        because the others handle its remainder."""
         inner = self.inner()
         loops = [loop for loop in inner if any(self.count(*loop)[op] for op in ("LDG", "STG", "LDS", "STS"))]
         alone = [run for run in runs_of(self) if not any(a <= run[1] and run[0] <= b for a, b in inner)]
@@ -135,7 +140,7 @@ class Code:
         return [max(group, key=lambda piece: sum(self.moved(op, *piece) for op in self.wide(piece))) for group in groups] or loops
 
     def moved(self, name, first, last):
-        """Bytes that a thread's instructions of a kind move."""
+        """Returns the bytes that a thread's instructions of a kind move."""
         dots = [self.ops[i][0].split(".") for i in range(first, last + 1)]
         return sum(next((WIDTHS[d] for d in op[1:] if d in WIDTHS), 4) for op in dots if op[0] == name)
 
@@ -156,7 +161,7 @@ def read_code(text):
 
 
 def runs_of(code):
-    """Those without a branch."""
+    """Returns the runs of instructions without a branch."""
     cuts = [-1, *(i for i, (op, _) in enumerate(code.ops) if op.split(".")[0] in ("BRA", "BSSY", "BSYNC", "EXIT", "CALL")), len(code.ops)]
     return [(a + 1, b - 1) for a, b in zip(cuts, cuts[1:]) if b - a > 1]
 
@@ -166,8 +171,9 @@ def straight_run(code, name):
 
 
 def product(machine, code, workers, blocks, tile, shape):
-    """The matrix unit's cycles by the longest of unit, issue and what follows a block's loop, by whole waves of blocks; at most what
-    memory allows that is read and written once."""
+    """Returns the fraction of time that the matrix engine is busy, limited by the engine itself, by
+    instruction issue, by the code after a block's loop and by incomplete waves of blocks; and by memory,
+    if everything is read and written once."""
     m, k, n = shape
     unit = tile.rate * machine.matrix or 2 * machine.fma
     run = straight_run(code, tile.step)
@@ -175,11 +181,11 @@ def product(machine, code, workers, blocks, tile, shape):
     steps = tile.terms if tile.rate else counts[tile.step] // 64
     turn_unit = 2 * tile.rows * tile.columns * steps / unit
     moved = (tile.rows + tile.columns) * tile.terms
-    brought = straight_run(code, "LDG")  # of factors that workers round
+    brought = straight_run(code, "LDG")  # loads of factors that threads convert
     loads = (brought[1] - brought[0] + 1) * moved / workers / code.count(*brought)["LDG"] if tile.rate == 0.5 else 0
-    sums = code.count(0, len(code.ops) - 1)["FADD"]  # of terms that the unit sums up apart
+    sums = code.count(0, len(code.ops) - 1)["FADD"]  # additions of sums that are accumulated separately
     turn_issue = (sum(counts.values()) + loads + sums) * workers / 32 / machine.issues
-    stored = straight_run(code, "STG")  # of a whole block
+    stored = straight_run(code, "STG")  # the stores of a whole block
     behind = (stored[1] - stored[0] + 1) * workers / 32 / machine.issues
     turns = k / steps
     busy = turns * turn_unit / (turns * max(turn_unit, turn_issue) + behind / max(1, blocks))
@@ -187,7 +193,7 @@ def product(machine, code, workers, blocks, tile, shape):
     whole_tiles = -(-m // tile.rows) * -(-n // tile.columns)
     waves = tiles / machine.processors / blocks
     bytes_once = tile.bytes * (m * k + k * n) + (2 if tile.bytes == 2 else 4) * m * n
-    at_once = unit * machine.clock * machine.processors * bytes_once / (2 * m * k * n)  # bytes a second, of a unit that is busy
+    at_once = unit * machine.clock * machine.processors * bytes_once / (2 * m * k * n)  # bytes per second
     share = 100 * min(busy * waves / -(-whole_tiles // (machine.processors * blocks)), machine.bytes_s / at_once)
     said = (f"{sum(counts.values()) + sums + loads:.0f} for {counts[tile.step]} {tile.step}, "
             f"{counts['LDS'] + counts['LDSM']} reads of shared memory; "
@@ -196,7 +202,8 @@ def product(machine, code, workers, blocks, tile, shape):
 
 
 def attention(machine, code, workers, blocks, *_):
-    """Tensor cycles of a turn by the longer of those and of issue: other blocks multiply while one takes exponentials."""
+    """Returns the fraction of an iteration's time that the matrix engine or instruction issue takes,
+    whichever is longer: other blocks multiply while one computes exponentials."""
     name = "HGMMA" if machine.level == "sm_90a" else "HMMA"
     loop = min((each for each in code.loops if code.count(*each)[name] == code.count(0, len(code.ops) - 1)[name]),
                key=lambda each: each[1] - each[0])
@@ -213,15 +220,16 @@ def attention(machine, code, workers, blocks, *_):
 
 
 def stream(machine, code, workers, blocks, *_):
-    """Bytes under way, of 0.6 us at the ceiling, or issue slots by those that an f32 takes, one in each of the loops."""
+    """Returns the fraction of the peak allowed by the bytes in flight, with a latency of 0.6 us, or by issue
+    slots for each f32, in the loops together."""
     loops = code.streams()
     loads = [code.moved("LDG", *loop) for loop in loops if code.count(*loop)["LDG"]] or [code.moved("LDG", 0, len(code.ops) - 1)]
     under_way = max(loads) * workers * blocks
     wanted = machine.bytes_s / machine.processors * 0.6e-6
     def of_byte(loop):
         return sum(code.count(*loop, without=code.called()).values()) / max(code.moved(op, *loop) for op in ("LDG", "STG", "LDS", "STS"))
-    slots = 4 * sum(of_byte(loop) for loop in loops)  # of an element
-    rate = machine.issues * 32 * machine.clock * machine.processors / slots * 8  # that is read and written
+    slots = 4 * sum(of_byte(loop) for loop in loops)  # issue slots for each element
+    rate = machine.issues * 32 * machine.clock * machine.processors / slots * 8  # bytes read and written
     share = 100 * min(1, under_way / wanted, rate / machine.bytes_s)
     return f"{slots:.0f} an element, over {len(loops)} loops", f"{max(loads)} a worker, {under_way} under way", share
 

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Numbers of a GPU, in a kit's folder: each row of rows.py launched by the driver alone, compared with a reference in f64, then timed
-at several numbers of blocks next to torch's own function. A JSON line a row, as it comes, in the output and in first.jsonl.
+"""Measures kernels on a GPU, in a kit's folder.
 
-    python3 first.py 200            # alone on the GPU, ends after 200 seconds
-    python3 first.py --small 60     # tiny sizes, NumPy instead of torch, no times
+Launches each row of rows.py using only the driver, compares it with a reference in f64, then times it with
+several numbers of blocks next to torch's own function. Writes a line of JSON for each row, to the output and
+to first.jsonl.
 
-Each row is a process of its own: one that hangs or breaks the context costs its own row.
+python3 first.py 200            # needs the GPU for itself; ends after 200 seconds
+python3 first.py --small 60     # tiny sizes, NumPy instead of torch, no times
+
+Each row runs in its own process, so one that hangs or breaks the context affects only itself.
 """
 
 import argparse
@@ -21,16 +24,16 @@ import rows
 from ptx_kernel import RECORD_NUMBERS, Driver, Kernel
 
 HERE = pathlib.Path(__file__).resolve().parent
-LIMIT_S = 40  # of a row
+LIMIT_S = 40  # the most for a row
 BLOCKS = [132, 264, 528, 1056, 2112]
 SMALL_BLOCKS = 2
 RECORD_BYTES = 8 * RECORD_NUMBERS
 TRIES = 5
-LEAST_S = 0.06  # of a try
+LEAST_S = 0.06  # the least for a trial
 
 
 def clock(torch, function):
-    """Seconds of a call by the device's clock, the median of several tries."""
+    """Returns the seconds of a call by the device's clock, the median of several trials."""
     function()
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     count, found = 1, []
@@ -49,7 +52,7 @@ def clock(torch, function):
 
 
 def error_of(a, row):
-    """The norm of the difference from the reference, by the reference's."""
+    """Returns the norm of the difference from the reference, divided by the norm of the reference."""
     wanted = row.reference()
     got = a.wide(row.tensors[row.out])
     if got.shape != wanted.shape:
@@ -69,12 +72,12 @@ def measure(a, row, result, bind, kernel):
     try:
         result["torch_ms"] = 1e3 * clock(a.xp, row.baseline)
         result["of_torch"] = result["torch_ms"] / best
-    except Exception as error:  # torch's function is not there, or takes no such tensors: the row's own numbers count
+    except Exception as error:  # torch lacks the function or does not accept such tensors; the row's own numbers still count
         result["torch_ms"] = str(error)[:200]
 
 
 def run_row(number, is_small, results):
-    """In a process of its own; puts the row's result into the queue."""
+    """Runs in its own process and puts the row's result into the queue."""
     driver = Driver()
     a = arrays.NumpyArrays(driver) if is_small else arrays.TorchArrays(driver)
     row = list(rows.makers(a, rows.SMALL if is_small else rows.FULL))[number]()
@@ -98,8 +101,8 @@ def run_row(number, is_small, results):
 
 
 def outcome(number, is_small, seconds):
-    """The row's result, or how its process ended."""
-    context = multiprocessing.get_context("fork")  # torch is imported once
+    """Returns the row's result, or how its process ended."""
+    context = multiprocessing.get_context("fork")  # torch is imported only once
     results = context.SimpleQueue()
     process = context.Process(target=run_row, args=(number, is_small, results))
     begin = time.monotonic()

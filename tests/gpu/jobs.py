@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""The runtime and the compiled kernels on a GPU, in a kit's folder: conformance alone, then contracts, checks, sanitizers and random
-kernels, several at a time. A JSON line a job, as it ends, in the output and in jobs.jsonl.
+"""Tests the runtime and the compiled kernels on a GPU, in a kit's folder.
 
-    python3 jobs.py 230                      # ends after 230 seconds; JOBS=4 is how many run at once
-    python3 jobs.py 60 --only 'devices|groups'
+Conformance runs first, alone; then contracts, checks, sanitizers and random kernels run several at a time.
+Writes a line of JSON for each job, to the output and to jobs.jsonl.
 
-More at once need more memory than a GPU has: of 22 none could make a context.
+python3 jobs.py 230                      # ends after 230 seconds; JOBS=4 sets how many run at once
+python3 jobs.py 60 --only 'devices|groups'
+
+Running more at once needs more memory than a GPU has: of 22 jobs none could create a context.
 """
 
 import argparse
@@ -27,12 +29,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 TOOLS = HERE / "tools"
 SOURCES = TOOLS / "sources"
 LEVELS = ["sm_90a", "sm_80"]
-PARTS = ["devices", "interpreter", "programs", "groups"]  # of tests/run/cuda.py
+PARTS = ["devices", "interpreter", "programs", "groups"]  # parts of tests/run/cuda.py
 SANITIZERS = ["memcheck", "racecheck", "synccheck"]
 RANDOM_JOBS, RANDOM_S = 10, 60
-LAST_S = 6     # before the end: what runs then is ended
-LEAST_S = 8    # with less left nothing begins
-KEPT_GOOD, KEPT_BAD = 500, 3000  # characters of what a job says
+LAST_S = 6     # before the end; jobs still running then are killed
+LEAST_S = 8    # with less time left, no job is started
+KEPT_GOOD, KEPT_BAD = 500, 3000  # characters of a job's output
 SKIPPED = 77
 
 
@@ -41,7 +43,7 @@ class Job:
     what: str
     limit: float
     command: list
-    needs: str = ""  # a program that the kit does not bring; without it the job is skipped
+    needs: str = ""  # a program that is not in the kit; without it the job is skipped
 
 
 def kernelc_test(file, level):
@@ -58,7 +60,8 @@ def sanitizers(tool):
 
 
 def jobs():
-    """In the order in which they begin; the first one runs alone, for it takes all of the memory for a moment."""
+    """Yields jobs in the order in which they start. The first one runs alone, because it briefly uses all of
+    the memory."""
     yield Job("conformance", 100, ["gpu_conformance_cuda"])
     yield Job("devices", 30, ["sh", "-c", "kernelc devices cuda && kernelc targets --device cuda"])
     for part in PARTS:
@@ -78,7 +81,8 @@ def jobs():
 
 
 def unpack():
-    """The tools, once: from another folder under the final name, so that a broken attempt is not taken for all of it."""
+    """Unpacks the tools once, into a temporary folder that is then renamed, so that an incomplete attempt is
+    not mistaken for all of them."""
     if TOOLS.exists():
         return
     part = HERE / "tools.part"
@@ -97,7 +101,7 @@ def environment():
 
 
 def outcome(job, end):
-    """(code, what it says); the code is a word where the job did not come to its end."""
+    """Returns (code, output); the code is a word if the job was not completed."""
     left = end - LAST_S - time.monotonic()
     if left < LEAST_S:
         return "not begun", ""
@@ -117,7 +121,7 @@ def outcome(job, end):
 
 
 def run(job, end, log):
-    """The job's line, which is also written."""
+    """Runs a job and returns its line, which is also written."""
     begin = time.monotonic()
     code, said = outcome(job, end)
     good = code == 0

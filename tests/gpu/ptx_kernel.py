@@ -1,6 +1,7 @@
-"""Kernels as `kernelc build --emit ptx,header` writes them, launched through NVIDIA's driver alone.
+"""Launches kernels as written by `kernelc build --emit ptx,header`, using only NVIDIA's driver.
 
-The kernel's arguments are those of include/kdl/workgroup_abi.h: the runtime passes the same, with more checks.
+The kernel's arguments are described in include/kdl/workgroup_abi.h. The runtime passes the same ones, with more
+checks.
 """
 
 import ctypes
@@ -36,7 +37,7 @@ class Driver:
         return call
 
     def status(self, name, *arguments):
-        """What the function returns, for a call that may fail."""
+        """Returns the status of a call that may fail."""
         return getattr(self.library, name)(*arguments)
 
     def text_of(self, status):
@@ -54,7 +55,7 @@ class Param:
 
 
 def read_params(header, kernel):
-    """A kernel's parameters, from the comment above its declaration in the C header."""
+    """Reads a kernel's parameters from the comment above its declaration in the C header."""
     found = re.search(rf"((?:^///.*\n)+)kdl_error\* \w*_{kernel}\(", header, re.MULTILINE)
     if not found:
         raise ValueError(f"the header declares no kernel '{kernel}'")
@@ -62,14 +63,15 @@ def read_params(header, kernel):
 
 
 def size_names(params):
-    """The names of sizes in the order in which a launch passes them."""
+    """Returns the names of sizes in the order in which a launch passes them."""
     names = [dim for param in params for dim in param.dims or [] if not dim.isdigit()]
     return list(dict.fromkeys(names))
 
 
 @dataclasses.dataclass
 class MapNeed:
-    """A tensor map that a launch makes: of which tensor, along which dimension a tile has rows, how many, elements of a row."""
+    """A tensor map that a launch needs: the tensor, the dimension of a tile's rows, their number, and the
+    elements of a row."""
     tensor: int
     row_dimension: int
     rows: int
@@ -78,7 +80,8 @@ class MapNeed:
 
 
 def read_needs(text, entry):
-    """(bytes of shared memory, maps, bytes of global memory for each core) that a launch brings."""
+    """Returns (bytes of shared memory, maps, bytes of global memory for each core) that a launch must
+    provide."""
     found = re.search(rf"{entry}_launch\[(\d+)\] = \{{([\d, ]+)\}}", text)
     if not found:
         return 0, [], 0
@@ -103,7 +106,8 @@ class Kernel:
         self.function = self.load(path, text)
 
     def check_body(self, body):
-        """This launcher has no memory for what cores share or print, and expects the numbers that `bind` makes."""
+        """Checks that the kernel needs nothing that this launcher lacks: it provides no memory that cores
+        share and none for prints, and passes the numbers that `bind` makes."""
         for number, what in [(2, "memory that cores share"), (4, "room for prints")]:
             if re.search(rf"ld\.param\.u64\s+%rd\d+, \[{self.entry}_param_{number}\]", body):
                 raise ValueError(f"{self.entry} needs {what}, which only the runtime gives")
@@ -129,9 +133,9 @@ class Kernel:
         return function
 
     def bind(self, sizes, given, workspace, record, cores):
-        """Prepares launches: `sizes` by name, `given` by name, (address, bytes of an element) of a tensor without gaps or a number;
-        `workspace` is the address of `core_bytes` for each core, `record` of RECORD_NUMBERS zeros. Returns how many tensor maps
-        could be made."""
+        """Prepares launches. `sizes` are given by name. `given` has by name the (address, bytes of an
+        element) of a dense tensor, or a number. `workspace` is the address of `core_bytes` for each core,
+        `record` that of RECORD_NUMBERS zeros. Returns how many tensor maps could be made."""
         numbers = [cores, 0, 0, 0] + [sizes[name] for name in size_names(self.params)]
         memories, tensors = [workspace, record, record, record], []
         for param in self.params:
@@ -152,7 +156,8 @@ class Kernel:
         return sum(made for _, _, made in maps)
 
     def make_map(self, need, address, element_bytes, shape, strides):
-        """(memory, address of the map in it, whether the driver made it); it makes none of memory that is not aligned."""
+        """Returns (memory, address of the map in it, whether the driver could make it). The driver refuses
+        unaligned memory."""
         rank = len(shape)
         tile = [need.rows if d == need.row_dimension else 1 for d in range(rank)]
         tile[-1] = need.columns
@@ -177,7 +182,7 @@ class Kernel:
 
 
 def dense_strides(shape):
-    """Strides, in elements, of a tensor without gaps."""
+    """Returns the strides, in elements, of a dense tensor."""
     strides = [1] * len(shape)
     for d in range(len(shape) - 2, -1, -1):
         strides[d] = strides[d + 1] * shape[d + 1]

@@ -1,4 +1,4 @@
-"""The rows of first.py: a kernel with sizes, inputs, what it must give, and torch's own function for the same."""
+"""The rows of first.py: a kernel with sizes, inputs, expected results, and torch's own function for the same."""
 
 import dataclasses
 import typing
@@ -8,7 +8,8 @@ HEAD = 128  # columns of attention
 
 @dataclasses.dataclass
 class Row:
-    """`most_error` bounds the norm of the difference from `reference` by that of the reference."""
+    """One measurement. `most_error` bounds the norm of the difference from `reference`, relative to the
+    reference's."""
     what: str
     level: str
     module: str
@@ -16,13 +17,13 @@ class Row:
     sizes: dict
     tensors: dict
     out: str
-    reference: typing.Callable  # gives f64, of all of `out` or of its first part along dimension 1
-    baseline: typing.Callable   # torch's way, called with torch alone
+    reference: typing.Callable  # returns f64, for all of `out` or for its first part along dimension 1
+    baseline: typing.Callable   # torch's version, called with torch only
     most_error: float
-    operations: float = 0       # what the rate counts: operations, or, where there are none, bytes
+    operations: float = 0       # for the rate; 0: the rate counts bytes
     bytes: float = 0
     scalars: dict = dataclasses.field(default_factory=dict)
-    entry: str = ""             # where the kernel's name in PTX has its generics' values
+    entry: str = ""             # if the kernel's name in PTX contains the values of its generics
 
 
 def matmul_bf16(a, level, m, k, n):
@@ -182,7 +183,7 @@ SMALL = {"matmul": [(129, 77, 131), (70, 136, 264)], "matmul_sm_80": [(129, 72, 
 
 
 def makers(a, sizes):
-    """What makes each row: tensors are drawn when its turn comes."""
+    """Returns functions that make the rows, so that a row's tensors are only drawn when it runs."""
     def one(function, *arguments):
         return lambda: function(a, *arguments)
 

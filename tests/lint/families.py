@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Fails where the compiler names a kind of device spec outside of src/targets: others ask targets/kinds.h for what it is for.
+"""Fails if the compiler names a kind of device spec outside src/targets. Other code uses targets/kinds.h, by
+purpose.
 
-`families.py [ROOT]` checks the tree at ROOT, the project's own by default.
+`families.py [ROOT]` checks the tree at ROOT, by default the project's own.
 """
 
 import pathlib
@@ -10,7 +11,7 @@ import sys
 
 FAMILIES = "src/targets"
 ALLOWED = ("src/passes/resolve_devices.cpp",)  # a module that declares no device gets one
-# A row of a family's kinds.
+# A row of the table of a family's kinds.
 ROW = re.compile(r'^\s*\{"([\w-]+)", [^,]+, [^,]+, \w+,?$', re.MULTILINE)
 
 

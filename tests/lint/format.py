@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails where a C or C++ file is not what clang-format writes; `format.py --fix` rewrites them."""
+"""Fails if a C or C++ file is not formatted by clang-format; `format.py --fix` rewrites them."""
 
 import pathlib
 import shutil

@@ -1,20 +1,19 @@
 #!/usr/bin/env python3
-"""Fails where an #include draws an edge between folders that the rule below does not have, and on cycles.
+"""Fails if an #include creates a dependency between folders that is not allowed below, and on cycles.
 
-`includes.py [ROOT]` checks the tree at ROOT, the project's own by default.
+`includes.py [ROOT]` checks the tree at ROOT, by default the project's own.
 """
 
 import pathlib
 import re
 import sys
 
-# What each folder may include besides itself. One direction:
+# What each folder may include besides itself. Dependencies have one direction:
 #   support <- syntax <- sema <- irgen -> ir <- proofs <- passes, interp, codegen/* <- targets <- driver <- tools
-# A family of targets, a folder of src/targets, is seen by the one file that lists them, by families that run its passes, and by
-# nobody else.
-# passes, interp and the code generators do not see each other, but for ptx and cluster over llvm, and cluster over opencl; what all
-# generators of kernels give stands in codegen/common.
-# include/kdl is all that src/ and runtime/ share.
+# A family of targets, a folder of src/targets, may only be included by the file that lists all families, and
+# by families that run its passes. passes, interp and the code generators may not include each other, except
+# that ptx and cluster use llvm, and cluster uses opencl. What all generators of kernels share is in
+# codegen/common. src/ and runtime/ only share include/kdl.
 FRONT = {"src/support", "src/syntax", "src/sema", "src/irgen"}
 MIDDLE = {"src/proofs", "src/passes", "src/interp", "src/codegen/common", "src/codegen/llvm", "src/codegen/opencl", "src/codegen/ptx",
           "src/codegen/cluster", "src/codegen/orchestration"}
@@ -44,10 +43,10 @@ MAY_INCLUDE = {
     "tests/drivers": {"include/kdl", "runtime"},
     "tests/conformance": {"include/kdl", "runtime", "tests/drivers"},
 }
-# Folders of which others see one header.
+# Folders of which other folders may only include one header.
 ONE_HEADER = {"src/proofs": "src/proofs/proofs.h"}
 
-# Libraries that one folder alone may see.
+# Libraries that only one folder may include.
 ONLY_IN = {
     "llvm/": "src/codegen/llvm src/codegen/ptx src/codegen/cluster", "llvm-c/": "src/codegen/llvm",
     "antlr4": "src/syntax", "KdlLexer": "src/syntax", "KdlParser": "src/syntax",
@@ -55,17 +54,17 @@ ONLY_IN = {
     "isl/": "src/proofs",
 }
 
-# What asks the system: the files of one folder do, for all of the compiler and for all of the runtime.
+# System headers: only one folder of the compiler and one of the runtime may include them.
 ONLY_IN.update({name: "src/support runtime/system tests/drivers tests/conformance" for name in (
     "asm/", "dlfcn.h", "elf.h", "execinfo.h", "fcntl.h", "link.h", "linux/", "malloc.h", "netinet/", "poll.h", "pthread.h", "sched.h",
     "signal.h", "spawn.h", "sys/", "termios.h", "ucontext.h", "unistd.h")})
 
-TYPES_ALONE = "sys/types.h"  # which ANTLR's interface takes
+TYPES_ALONE = "sys/types.h"  # required by ANTLR's interface
 
-# The files outside of the families' folders that include from them.
+# Files outside the families' folders that may include from them.
 FAMILIES = "src/targets"
 LIST_FAMILIES = [pathlib.PurePath(f"src/targets/{name}") for name in ("builtin.cpp", "builtin_instructions.h")]
-# Families that run passes of another one.
+# Families that run passes of another family.
 OVER_FAMILIES = {"src/targets/cluster": "src/targets/simt"}
 
 ROOTS = ["src", "runtime", "include", "tests"]
@@ -75,7 +74,7 @@ SUFFIXES = {".h", ".hpp", ".c", ".cpp", ".def", ".inc"}
 
 
 def folder_of(path):
-    """The row of MAY_INCLUDE that a file belongs to, given its path from the root; None: no row."""
+    """Returns the key in MAY_INCLUDE for a file, given its path from the root, or None."""
     parts = path.parts
     if len(parts) > 3 and "/".join(parts[:2]) == FAMILIES:
         MAY_INCLUDE.setdefault("/".join(parts[:3]), BELOW_TARGETS | {FAMILIES})
@@ -86,7 +85,7 @@ def folder_of(path):
 
 
 def resolve(root, file, name):
-    """The project's file that an include names, or None where it is nobody's here."""
+    """Returns the project's file that an include names, or None if it is not one of ours."""
     for start in [file.parent, *(root / r for r in ROOTS)]:
         if (start / name).is_file():
             return (start / name).resolve()
@@ -94,7 +93,7 @@ def resolve(root, file, name):
 
 
 def includes(root):
-    """{file: [(name, quoted, project's file or None)]}, paths from the root."""
+    """Returns {file: [(name, quoted, project's file or None)]} with paths from the root."""
     found = {}
     for start in CHECKED:
         for file in sorted((root / start).rglob("*")):
@@ -128,7 +127,7 @@ def edge_complaints(root, found):
 
 
 def cycle_complaints(root, found):
-    """Every cycle of files, once, by depth-first search."""
+    """Reports every cycle of files once, found by depth-first search."""
     edges = {f: [t.relative_to(root) for _, _, t in names if t] for f, names in found.items()}
     state = {}
     path = []

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Fails on knots: parts that all include each other, over whatever detour. A part is a header with the source of its name.
-Fails, too, where a room, a subfolder of a large folder, includes one that comes after it in the folder's list.
+"""Fails on knots: parts that include each other, directly or indirectly. A part is a header together with its
+source file. Also fails if a room, which is a subfolder of a large folder, includes one that comes after it
+in the folder's list.
 
-`knots.py [ROOT]` checks the tree at ROOT, the project's own by default.
+`knots.py [ROOT]` checks the tree at ROOT, by default the project's own.
 """
 
 import collections
@@ -26,7 +27,7 @@ ROOMS = {
     "runtime": ["system", "core", "host", "team", "debug", "opencl", "cuda", "cluster", "api"],
 }
 
-# Knots that are left. This list only shrinks: what is here and no knot any more is reported.
+# Known knots. This list may only shrink: an entry that is no longer a knot is reported.
 KNOWN = []
 
 
@@ -35,7 +36,7 @@ def part_of(file):
 
 
 def edges_of(found, root):
-    """{part: parts that it includes}."""
+    """Returns {part: parts that it includes}."""
     edges = collections.defaultdict(set)
     for file, names in found.items():
         edges[part_of(file)] |= {part_of(target.relative_to(root)) for _, _, target in names if target} - {part_of(file)}
@@ -43,7 +44,7 @@ def edges_of(found, root):
 
 
 def knots_of(edges):
-    """The sets of parts that reach each other, by Tarjan's algorithm without recursion."""
+    """Returns the sets of parts that reach each other, with Tarjan's algorithm without recursion."""
     order, low, on_stack, stack, knots = {}, {}, set(), [], []
     for start in sorted(edges):
         if start in order:
@@ -76,7 +77,7 @@ def knots_of(edges):
 
 
 def named(knot):
-    """`src/sema: expr names`: the folder that holds all parts, and the parts in it."""
+    """Formats a knot as `src/sema: expr names`: the common folder of all parts, and the parts in it."""
     folders = [part.parts[:-1] for part in knot]
     shared = []
     for level in zip(*folders):

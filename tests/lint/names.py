@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Fails on names that two files of a folder give: such files compile together, in batches that any new file
-shifts. Mostly they are one thing that stands there twice.
+"""Fails on names that are defined in two files of a folder. Such files are compiled together, in batches that
+change with every new file. Mostly it is the same thing, defined twice.
 
-`names.py [ROOT]` checks the tree at ROOT, the project's own by default. A folder is one of src, runtime or tests that
-has a CMakeLists.txt; what CMake is told to compile alone is not looked at, and tests/unit
-has a program for each word that its files' names begin with. Functions may have one name where what they take differs.
+`names.py [ROOT]` checks the tree at ROOT, by default the project's own. A folder is one in src, runtime or
+tests that has a CMakeLists.txt. Files that CMake compiles separately are skipped, and in tests/unit each
+first word of a file name is a separate program. Functions may share a name if their parameter types differ.
 """
 
 import collections
@@ -22,8 +22,8 @@ ALONE = re.compile(r"set_source_files_properties\(([^)]*?)PROPERTIES SKIP_UNITY_
 
 
 def given(text):
-    """(name, what it is) of all that a file gives: a function's name has the types that it takes; what stands in two files may
-    be the same alias."""
+    """Yields (name, identity) for all that a file defines. A function's name includes its parameter types.
+    Two files may define the same alias."""
     for name in [*TYPE.findall(text), *CONSTANT.findall(text)]:
         yield name, object()
     for name, meaning in ALIAS.findall(text):
@@ -36,12 +36,12 @@ def given(text):
 
 
 def library_of(file, root):
-    """The nearest folder above that CMake builds."""
+    """Returns the nearest enclosing folder that CMake builds."""
     return next((f for f in file.parents if (f / "CMakeLists.txt").exists()), root)
 
 
 def complaints(root):
-    owners = collections.defaultdict(dict)  # of each name: what it is in which file
+    owners = collections.defaultdict(dict)  # for each name: its identity in each file
     for file in sorted([*root.glob("src/**/*.[ch]*"), *root.glob("runtime/**/*.[ch]*"), *root.glob("tests/unit/*.[ch]*")]):
         library = library_of(file, root)
         alone = " ".join(ALONE.findall((library / "CMakeLists.txt").read_text()))

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Fails where a table of src/DECISIONS.md or src/ADDING.md names a file that is gone, or, in the last of three columns, a name
-that no file of its row has.
+"""Fails if a table of src/DECISIONS.md or src/ADDING.md names a missing file or, in the last of three
+columns, a name that is in no file of its row.
 
-Files are named from src/, include/ or the root; one without a folder is in that of the file before it.
+Files are given relative to src/, include/ or the root. A file without a folder is in the folder of the file
+before it.
 
-`pages.py [ROOT]` checks the tree at ROOT, the project's own by default.
+`pages.py [ROOT]` checks the tree at ROOT, by default the project's own.
 """
 
 import pathlib
@@ -17,7 +18,7 @@ IS_NAME = re.compile(r"[\w:]+")
 
 
 def find(root, name, folder):
-    """The file or folder of that name, or None."""
+    """Returns the file or folder of that name, or None."""
     places = [root / "src", root / "include", root] + ([folder] if folder and "/" not in name else [])
     return next((place / name for place in reversed(places) if (place / name).exists()), None)
 

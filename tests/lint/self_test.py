@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The lints find what they are for: small wrong trees, each with the complaint that it must raise."""
+"""Tests the lints on small trees with mistakes, each with the complaint that it must cause."""
 
 import pathlib
 import tempfile
@@ -15,7 +15,7 @@ import words
 
 
 def tree(files):
-    """A scratch folder with these {path: text}."""
+    """Makes a temporary folder with these {path: text}."""
     folder = tempfile.TemporaryDirectory(prefix="lint-")
     for name, text in files.items():
         path = pathlib.Path(folder.name).resolve() / name

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Fails on files and goldens that hold more than one idea can need, and on folders without their README.
+"""Fails on files and golden files that are too long for one idea, and on folders without a README.
 
-`shape.py [ROOT]` checks the tree at ROOT, the project's own by default.
+`shape.py [ROOT]` checks the tree at ROOT, by default the project's own.
 """
 
 import pathlib
@@ -10,10 +10,10 @@ import sys
 LINES = {".h": 300, ".hpp": 300, ".cpp": 800, ".c": 800, ".g4": 800, ".py": 400}
 README_LINES = 40
 GOLDEN_LINES = 120
-# Folders whose every child is a folder of its own kind.
+# Folders in which every child is a folder of its own kind.
 PARENTS = ["src", "src/codegen", "runtime", "stdlib", "samples", "tests"]
 SINGLE = ["grammar", "include/kdl"]
-NOT_OURS = ("build", ".")  # beginnings of names that are not looked into
+NOT_OURS = ("build", ".")  # prefixes of names that are skipped
 
 
 def files(root):

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Fails where words come back that this project is giving up for the field's terms, or for common words in their common order.
+"""Fails if words come back that this project replaces with standard terms, or with common words in their
+common order.
 
-Each has a number: how often it may still occur in comments, or as a part of names, of src/, runtime/ and include/. Numbers only
-become smaller. `words.py --counts` prints what is there.
+Each word has a limit: how often it may still occur in comments, or as a part of names, of src/, runtime/ and
+include/. Limits may only become smaller. `words.py --counts` prints the current counts.
 
-`words.py [ROOT]` checks the tree at ROOT, the project's own by default.
+`words.py [ROOT]` checks the tree at ROOT, by default the project's own.
 """
 
 import pathlib
@@ -12,7 +13,7 @@ import re
 import sys
 
 FOLDERS = ["src", "runtime", "include"]
-# In comments: what to write instead is next to it.
+# For comments: the limit and what to write instead.
 PROSE = {
     r"\bbehind\b": (22, "after"),
     r"\bin front of\b": (1, "before"),
@@ -21,7 +22,7 @@ PROSE = {
     r"\bis no (?!more|longer)": (83, "is not a"),
     r"^Of ": (254, "a sentence about the thing that is documented"),
 }
-# In names: the term is next to it.
+# For names: the limit and the term to use.
 NAMES = {
     "TileBuffer": (830, "TileBuffer"), "Nest": (674, "Elementwise"), "Turn": (730, "Iteration"), "Deal": (98, "Distribute"),
     "Block": (888, "Block"), "Gate": (294, "Mbarrier"), "Box": (305, "TensorTile"), "Square": (80, "RegisterTranspose"),
@@ -47,7 +48,7 @@ def code(text):
 
 
 def counted(root):
-    """{what: (how often, how often at most, what to write)}."""
+    """Returns {what: (count, limit, what to write)}."""
     found = {}
     texts = list(sources(root))
     lines = [line for text in texts for line in comments(text)]

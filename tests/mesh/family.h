@@ -4,8 +4,8 @@
 
 namespace mesh {
 
-/// A made-up machine: cores of four workers with near memory and one memory each of their own, and a unit that multiplies
-/// f16 in steps of eight terms, which it adds in pairs.
+/// An invented machine. Its cores have four threads with workgroup memory and a memory of their own each, and
+/// a matrix instruction that multiplies f16 in steps of eight terms, which it adds in pairs.
 extern const kdl::targets::Family kFamily;
 
 }  // namespace mesh

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Kernels compiled in one build for x86-64 and for aarch64, run here and by an emulator with a runtime for it, with vectors of SVE
-and without: the interpreter's results, bit for bit.
+"""Compiles kernels in one build for x86-64 and for aarch64, and runs them here and in an emulator with the
+runtime for aarch64, with and without SVE vectors. Results must be the interpreter's, bit for bit.
 
-The samples' kernels and the programs below, one with stages and pipes, make one file; its objects, its written C++ and
-aarch64_caller.cpp link to one program. shared/aarch64_units.py has products by instructions of levels; a few random kernels
-are those of tests/fuzz/emulated.py.
+The samples' kernels and the programs below, one of which has stages and pipes, are in one file. Its objects,
+its generated C++ and aarch64_caller.cpp are linked into one program. shared/aarch64_units.py tests products
+that use instructions of certain levels. A few random kernels come from tests/fuzz/emulated.py.
 
-aarch64.py [shapes of each pair of types and level, 1] [seed, 1] [--all: each pair, else a half of them, others each day]"""
+aarch64.py [shapes of each pair of types and level, 1] [seed, 1] [--all: each pair, not just half of them,
+selected anew each day]"""
 
 import pathlib
 import random as py_random
@@ -24,7 +25,7 @@ from shared.aarch64_runtime import EMULATOR, ROOT, TOOLS, build_runtime, call
 sys.path.append(str(ROOT / "tests/fuzz"))
 import emulated  # noqa: E402
 
-DRAWN = 8  # kernels of tests/fuzz, others each day
+DRAWN = 8  # random kernels; they change every day
 SAMPLES = ["saxpy", "matmul", "softmax"]
 PROGRAMS = """
 kernel piped(a: in f32[M, K], b: in f32[K, N], c: out f32[M, N]) {
@@ -81,11 +82,11 @@ export program product_bf16(a: in bf16[M, K], b: in bf16[K, N], c: out bf16[M, N
     spmd(core_num = cores) matmul(a, b, c);
 }
 """
-TILES = ["-DBM=32", "-DBN=48", "-DBK=24", "-DBR=8", "-DBC=40"]  # the same for both: the interpreter runs on this machine
+TILES = ["-DBM=32", "-DBN=48", "-DBK=24", "-DBR=8", "-DBC=40"]  # the same for both, because the interpreter runs on this machine
 BUILD = pathlib.Path(shutil.which("kernelc") or "bin/kernelc").resolve().parents[1]
 HALF = "host?isa=armv8-a-fp16"
 SCALABLE = "host?isa=armv8-a-sve256&dot=portable"
-OTHERS = {"": [], " without f16": ["-cpu", "cortex-a57"], " by SVE": ["-cpu", "max,sve256=on"]}  # the emulator's own vectors are longer: there the program takes armv8-a
+OTHERS = {"": [], " without f16": ["-cpu", "cortex-a57"], " by SVE": ["-cpu", "max,sve256=on"]}  # "max" alone has longer vectors: armv8-a code
 INCLUDES = ["-I", ROOT / "include", "-I", ROOT / "tests/run", "-I", "."]
 PIPES = "--pipes=buffered"  # stages as coroutines, pipes in memory
 SHAPES = {"line": [(0,), (1,), (67,), (300,)], "claims": [(1,), (67,), (300,)], "soft": [(1, 1), (3, 41), (19, 97)],
@@ -117,7 +118,8 @@ def build_units(folder):
 
 
 def entry_faults(folder):
-    """entries.py's caller, by the emulator: memory that overlaps, and the caller's floating-point state."""
+    """Runs the caller of entries.py in the emulator: overlapping memory, and the caller's floating-point
+    state."""
     call("kernelc", "build", ROOT / "tests/run/entries.kdl", "--target", "host?isa=armv8-a", "--emit", "header,c,orch-c,obj", "-o", "entries",
          "--path-prefix-map", f"{entries.HERE}=.", folder=folder)
     for source in (ROOT / "tests/run/entries_caller.c", "entries/entries.c", "entries/entries.orch.c"):
@@ -130,14 +132,14 @@ def entry_faults(folder):
 
 
 def parameters(program):
-    """(name, direction or None, element type, sizes) of each parameter but the cores."""
+    """Returns (name, direction or None, element type, sizes) for each parameter except the cores."""
     text = re.search(rf"program {program}\((.*)\) {{", PROGRAMS)[1]
     found = re.findall(r"(\w+): (?:(in|out|inout) )?(\w+)(?:\[(.*?)\])?", text)
     return [(name, direction, element, sizes.split(", ")) for name, direction, element, sizes in found if name != "cores"]
 
 
 def drawn(random, element, shape):
-    if element == "f16":  # any finite number but zero
+    if element == "f16":  # any finite number except zero
         return (random.integers(0, 2, shape) << 15 | random.integers(1, 31 << 10, shape)).astype(np.uint16).view(np.float16)
     values = random.standard_normal(shape).astype(np.float32)
     if element == "f32":

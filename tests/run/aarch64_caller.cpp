@@ -1,4 +1,5 @@
-// Runs one program of the file that aarch64.py puts together: PROGRAM CORES SIZE..., tensors from NAME.in to NAME.out.
+// Runs one program of the file that aarch64.py generates: PROGRAM CORES SIZE..., with tensors read from
+// NAME.in and written to NAME.out.
 #include <cstdlib>
 #include <string_view>
 

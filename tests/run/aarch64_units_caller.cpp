@@ -1,4 +1,5 @@
-// Runs one program of the file that shared/aarch64_units.py makes: PROGRAM DEVICE CORES M N K, tensors from NAME.in to NAME.out.
+// Runs one program of the file that shared/aarch64_units.py generates: PROGRAM DEVICE CORES M N K, with
+// tensors read from NAME.in and written to NAME.out.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -24,8 +25,8 @@ const Program kPrograms[] = {
 #include "programs.inc"
 };
 
-void Run(const Program& program, const char* device, std::int64_t cores, std::int64_t m,
-         std::int64_t n, std::int64_t k) {
+void RunProgram(const Program& program, const char* device, std::int64_t cores, std::int64_t m,
+                std::int64_t n, std::int64_t k) {
   kdl::Context context;
   context.Register(kdl_images_units);
   auto in = [&](kdl::Element element, std::int64_t rows, std::int64_t columns, const char* name) {
@@ -48,8 +49,8 @@ int main(int, char** argv) {
   for (const Program& program : kPrograms) {
     if (program.name != argv[1]) continue;
     try {
-      Run(program, argv[2], std::atoll(argv[3]), std::atoll(argv[4]), std::atoll(argv[5]),
-          std::atoll(argv[6]));
+      RunProgram(program, argv[2], std::atoll(argv[3]), std::atoll(argv[4]), std::atoll(argv[5]),
+                 std::atoll(argv[6]));
       return 0;
     } catch (const kdl::Error& error) {
       std::fprintf(stderr, "%s\n", error.what());

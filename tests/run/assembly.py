@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """A matmul's innermost loop on each processor level: all accumulators stay in registers.
 
-It holds one fused multiply-add, or dot, for each vector of the register block, of full width, and touches no stack. Dots find
-their factors as they take them: nothing is zipped or moved about there. Operations on f16 that are rounded one by one are
-instructions, where a level has them, and nothing is converted. Where a processor has no masks for narrow elements, those
-of an edge go in a loop, not each by a branch of its own. Three terms of a convolution stand side by side, whose rows share elements:
-those are loaded again, and accumulators stay in registers there, too."""
+It contains one full-width fused multiply-add, or dot, for each vector of the register block, and does not
+access the stack. Dots find their factors in the right layout: nothing is interleaved or moved in the loop.
+f16 operations that are rounded one by one use f16 instructions on levels that have them, without conversions.
+On processors without masks for narrow elements, the elements at an edge are handled in a loop, not with a
+branch for each. A convolution handles three terms together, whose rows share elements: these are loaded
+again, and the accumulators stay in registers there, too."""
 
 import dataclasses
 import pathlib
@@ -30,7 +31,7 @@ MOVES = r"v(perm|punpck|shuf|insert|extract|pins|zip)|\bmov\tv"
 class Level:
     isa: str
     arch: str
-    fma: str  # of full width
+    fma: str  # full width
     count: int
     stack: str
     types: tuple = ("f32", "f32", "f32")
@@ -67,7 +68,7 @@ OF_HALVES = [
 
 
 def of_halves(folder):
-    """What is wrong with each level's."""
+    """Returns what is wrong on each level with operations on f16."""
     (folder / "halves.kdl").write_text(HALVES)
     for isa, arch, wanted, unwanted in OF_HALVES:
         subprocess.run(["kernelc", "build", folder / "halves.kdl", "--emit", "asm", "--target", f"host?isa={isa}", "-o", folder],
@@ -79,7 +80,7 @@ def of_halves(folder):
 
 
 def innermost_loops(lines):
-    """The lines of each loop without another inside: from a label to the branch back to it."""
+    """Yields the lines of each innermost loop: from a label to the branch back to it."""
     labels, loops = {}, []
     for number, line in enumerate(lines):
         if label := re.match(r"(\.L\w+):", line):
@@ -110,7 +111,7 @@ def check(level, folder):
 
 
 def check_edges(folder):
-    """Lanes of 16 bits that are moved one by one, each with a branch."""
+    """Checks that 16-bit lanes at an edge are not moved one by one with a branch for each."""
     (folder / "edges.kdl").write_text(KERNEL.replace("A[", "f16[").replace("B[", "f16[").replace("C[i", "f32[i").replace("C[", "f16[")
                                       .replace("= acc", "= acc as f16"))
     subprocess.run(["kernelc", "build", folder / "edges.kdl", "--emit", "asm", "--target", "host?isa=x86-64-v3", "-o", folder],
@@ -133,7 +134,8 @@ export kernel windows(x: in f32[C, H, W], w: in f32[O, C, 3, 3], y: out f32[O, H
 
 
 def check_windows(folder):
-    """Both ways, of channels as vectors and of columns: 36 FMAs in the busiest loop, each of two vectors with a factor spread for it."""
+    """Checks vectors of channels and vectors of columns: the busiest loop has 36 FMAs, each of two vectors,
+    one of which is a splat factor."""
     (folder / "windows.kdl").write_text(WINDOWS)
     subprocess.run(["kernelc", "build", folder / "windows.kdl", "--emit", "asm", "--target", "host?isa=x86-64-v3", "-o", folder],
                    check=True, timeout=300)

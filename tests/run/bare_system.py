@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""From the Debian packages to programs, on a bare Debian 12 system that mmdebstrap makes for the trial, with the files alone that
-the packages bring: a CMake project in C++ as the installed README has it, two in C, of a kernel and of a program, and a program by
-the compiler's own word. Purged, the packages leave nothing behind.
+"""Builds programs with only the Debian packages, on a bare Debian 12 system that mmdebstrap creates.
 
-It takes three minutes and Debian's mirror: `--trial` makes it. Skipped without, and where mmdebstrap or root is missing."""
+Builds a CMake project in C++ as in the installed README, two in C (with a kernel and with a program), and a
+program by calling the compiler directly. Purging the packages must leave nothing.
+
+Takes three minutes and needs Debian's mirror, so it only runs with `--trial`. Skipped otherwise, and without
+mmdebstrap or root."""
 
 import argparse
 import os
@@ -19,7 +21,7 @@ from shared import checks
 
 MIRROR = "deb.debian.org"
 SOURCES = [f"deb http://{MIRROR}/debian bookworm main", f"deb http://{MIRROR}/debian-security bookworm-security main"]
-# The project that README.md shows, around the kernel that the other one begins with.
+# The project that README.md shows, with the kernel at the start of the other README.
 APP = """
 #include <cstdio>
 #include <vector>
@@ -42,7 +44,7 @@ kdl_add_library(saxpy saxpy.kdl)
 add_executable(caller main.c)
 target_link_libraries(caller saxpy)
 """
-# A program of KDL in C, over libkdl.so.
+# A KDL program in C, linked with libkdl.so.
 C_PROGRAM = {"CMakeLists.txt": """
 cmake_minimum_required(VERSION 3.25)
 project(caller C)
@@ -135,7 +137,7 @@ EXPECTED = {"packages": "", "tools": "", "documents": "", "cpp": "6 6\n", "c": "
 
 
 def missing():
-    """What the trial needs and lacks here."""
+    """Returns what the trial needs but this machine lacks."""
     if shutil.which("mmdebstrap") is None:
         return "mmdebstrap is not installed"
     if os.getuid() != 0:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`kernelc bench`: what it counts of kernels whose work is known, that rows, JSON and picture agree, and what it refuses. No time is
-judged: other work on the machine is none of the compiler's."""
+"""`kernelc bench`: the counts for kernels whose work is known; that rows, JSON and picture agree; and what it
+refuses. Times are not checked, because they depend on the machine's load."""
 
 import json
 import pathlib
@@ -43,7 +43,7 @@ export kernel halved(x: in f32[N], y: out i32[N]) {
 """
 SIZES = ["--set", "M=37", "--set", "N=101", "--set", "K=53"]
 M, N, K = 37, 101, 53
-# Operations, and bytes: what is changed in place is read and written.
+# Operations, and bytes: data changed in place is both read and written.
 EXPECTED = {
     "product": (2 * M * N * K, 4 * (M * K + K * N + M * N)),
     "lower": (2 * (M * (M - 1) // 2), 4 * (M * M + M)),
@@ -70,7 +70,7 @@ def check_rows(source, folder):
         checks.expect(f"operations of {row['kernel']}", row["operations"] == operations, str(row))
         checks.expect(f"bytes of {row['kernel']}", row["bytes"] == moved, str(row))
         checks.expect(f"times of {row['kernel']}", row["median"] > 0 and row["trials"] == 3 and row["peak"] > 0, str(row))
-        # A machine that is busy may have none for work that is known, too.
+        # On a busy machine there may be no ceiling even if the work is known.
         checks.expect(f"no ceiling of {row['kernel']}, where its work is not known",
                       row["ceiling"] is None or operations is not None, str(row))
     checks.expect("ceilings", any(row["ceiling"] is not None for row in rows), str(rows))
@@ -105,7 +105,8 @@ requires { 0 <= at[i] && at[i] < K; }
 
 
 def check_inputs(folder):
-    """`requires` bounds what is drawn, and a kernel that stops takes nothing away from the others."""
+    """Checks that `requires` bounds the random inputs, and that a kernel that stops does not affect the
+    others."""
     source, rows_file, picture = folder / "requiring.kdl", folder / "rows.json", folder / "roof.svg"
     source.write_text(REQUIRING)
     run = bench(source, *SIZES, *QUICK, "--threads", "1", "--json", rows_file, "--plot", picture)

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Kernels on a machine of clusters, under an emulator: samples and families against their contracts and the interpreter, in an
-order drawn from a seed until the time is over; any number of clusters gives the same bits; block copies move as many bytes as the
-compiler says, and go on while workers compute; memory beyond 4 GiB; traps; a cluster that is killed; one that hangs; a host that is
-stopped, or killed; one that leaves its scratchpad or its stack."""
+"""Tests kernels on a cluster machine, in an emulator.
+
+Samples and families are compared with their contracts and the interpreter, in a random order, until the time
+is over. Further checks: any number of clusters gives the same bits; block copies move as many bytes as the
+compiler predicts, and continue while workers compute; memory beyond 4 GiB; traps; a cluster that is killed,
+or hangs; a host that is stopped, or killed; a worker that leaves its scratchpad or its stack."""
 
 import os
 import pathlib
@@ -35,7 +37,7 @@ export kernel shifted(x: in f32[M, N], y: out f32[N, M], z: out f32[M]) {
 }
 requires { N > 0; }
 """
-# Of a kernel whose one buffer has 256 elements: the turn that stores to element 1 stores far behind it.
+# The kernel's only buffer has 256 elements; the iteration that stores to element 1 stores far beyond its end.
 STRAYS = """
 export kernel strays(x: in f32[N], y: out f32[N]) {
     spmd for i in N by 256 {
@@ -44,7 +46,7 @@ export kernel strays(x: in f32[N], y: out f32[N]) {
     }
 }
 """
-# Most of the device's memory lies in front of what is used of it.
+# Most of the device's memory is before the part that is used.
 FAR = """
 device npu;
 kernel twice(x: in f32[M, N], y: out f32[M, N]) { spmd for i in M by 4, j in N by 16 { y[i, j] = x[i, j] + x[i, j]; } }
@@ -54,7 +56,7 @@ export program far(x: in f32[M, N], y: out f32[M, N], rows: i64, columns: i64) {
     spmd on npu twice(all[rows - M..rows, columns - N..columns], y);
 }
 """
-# Products in two parts of a launch, and in a stage: copies begin turns ahead there, too.
+# Products in two parts of a launch, and in a stage: there, too, copies start iterations ahead.
 PARTS = """
 export kernel parts(x: in f32[M, K], w: in f32[K, N], v: in f32[N, N], h: inout f32[M, N], y: out f32[M, N]) {
     spmd for i in M by 16, j in N by 16 {
@@ -104,7 +106,8 @@ export kernel spin(x: in i32[N], y: out i32[N]) { spmd for i in N by 1 { y[i] = 
 
 
 def same_bits(folder):
-    """Sums in order are the same wherever a core runs; so are counts that clusters share."""
+    """Checks that sums in sequential order do not depend on where a core runs, and neither do counts that
+    clusters share."""
     (folder / "product.kdl").write_text(PRODUCT)
     sizes = ["--set", "M=100", "--set", "N=77", "--set", "K=65"]
     results = []
@@ -118,7 +121,7 @@ def same_bits(folder):
 
 
 def far_memory(folder):
-    """Places of more than 32 bits, and rows that lie as far apart."""
+    """Checks offsets of more than 32 bits, and rows that are as far apart."""
     (folder / "far.kdl").write_text(FAR)
     spec = describe(folder, "far", memory_bytes=16 << 30)
     for name, rows, columns in [("elements", 60000000, 20), ("rows", 3, 1100000000)]:
@@ -128,7 +131,7 @@ def far_memory(folder):
 
 
 def shared_counts(folder):
-    """Clusters update the same elements at once."""
+    """Checks clusters that update the same elements concurrently."""
     (folder / "count.kdl").write_text(COUNTS)
     done = teams.kernelc("run", folder / "count.kdl", "--target", KIND, "--set", "N=40000", "--set", "M=2", "--arg", "at=zeros",
                          "--arg", "hits=zeros", "--arg", "weights=zeros")
@@ -137,7 +140,7 @@ def shared_counts(folder):
 
 
 def predicted(file, kernel, sizes, *more):
-    """The bytes that the compiler's formula gives for these sizes."""
+    """Returns the bytes that the compiler's formula gives for these sizes."""
     done = teams.kernelc("explain", "--copies", file, "--target", KIND, *more)
     found = re.search(rf"kernel {kernel}\S* on \S+: block copies move (.*) bytes", done.stdout)
     checks.expect(f"a formula of {kernel}", found is not None, done.stdout + done.stderr)
@@ -145,7 +148,8 @@ def predicted(file, kernel, sizes, *more):
 
 
 def copies(folder):
-    """Bytes counted by the device are those of the formula, whatever the sizes; results are the interpreter's."""
+    """Checks that the device counts the bytes of the formula, for different sizes, and that results are the
+    interpreter's."""
     attention = (teams.ROOT / "tests/run/families/attention.kdl").read_text()
     (folder / "attention.kdl").write_text(attention[:attention.index("\n// Query i")])
     (folder / "shifted.kdl").write_text(SHIFTED)
@@ -169,7 +173,8 @@ def copies(folder):
 
 
 def overlaps(file):
-    """Of how many copies some worker met others at a barrier between their beginning and their end, in the device's own order."""
+    """Returns during how many copies some worker reached a barrier, according to the device's own order of
+    events."""
     begun, passed = {}, set()
     for line in file.read_text().splitlines():
         place, event = line.split(": ")
@@ -186,7 +191,7 @@ def overlaps(file):
 
 
 def ahead(folder):
-    """Copies go on while workers compute, and each is awaited before it is used."""
+    """Checks that copies continue while workers compute, and that each is awaited before it is used."""
     (folder / "ahead.kdl").write_text(PRODUCT.replace("by 16 {", "by 16 @pipelined(2) {"))
     for name, more in [("product", []), ("ahead", []), ("parts", []), ("staged", ["--pipes", "buffered"])]:
         events = folder / f"{name}.events"
@@ -198,7 +203,8 @@ def ahead(folder):
 
 
 def faults(folder):
-    """Who leaves the scratchpad, and who comes to an instruction that its core lacks, says so with the line of the source."""
+    """Checks the errors, with source lines, for a worker that leaves the scratchpad, and for an instruction
+    that its core lacks."""
     (folder / "strays.kdl").write_text(STRAYS)
     done = teams.kernelc("build", folder / "strays.kdl", "--target", KIND, "--emit", "ir", "--stop-after", "check-scratch", "--locs",
                          "-o", folder)
@@ -237,7 +243,7 @@ def children(process):
 
 
 def emulators(process):
-    """Those that run clusters, of a process and of those that it has started."""
+    """Returns the processes that run clusters, among those started by a process, directly or indirectly."""
     found = []
     for child in children(process):
         name = pathlib.Path(f"/proc/{child}/comm").read_text().strip()
@@ -251,7 +257,7 @@ def lives(process):
 
 
 def traps(folder):
-    """A trap says who it was: here a worker of the second core, whose cluster is the second of two."""
+    """Checks that a trap names its origin: here a worker of the second core, on the second of two clusters."""
     (folder / "pick.kdl").write_text(teams.TRAPS)
     at = numpy.zeros(16, numpy.int32)
     at[11] = 99
@@ -297,7 +303,7 @@ def failures(folder):
         begin = time.monotonic()
         while len(started := emulators(process.pid)) < 5 and time.monotonic() - begin < 20:
             time.sleep(0.05)
-        time.sleep(0.5)  # they run
+        time.sleep(0.5)  # clusters are running
         process.kill()
         process.wait()
         begin = time.monotonic()

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Machines of clusters that files describe: each way to make code and each kind of machine has the interpreter's bits, and what is wrong
-with a description or a tool is told; products in vectors; no time of an emulator is one of a device."""
+"""Cluster machines described by files. Each way to generate code and each kind of machine gives the
+interpreter's bits. Mistakes in a description or a tool are reported; products use vectors; times of an
+emulator are never presented as those of a device."""
 
 import pathlib
 import re
@@ -11,14 +12,14 @@ import tempfile
 from shared import checks, teams
 from shared.clusters import KIND, PRODUCT, SHIPPED, STEPS, describe, moved
 
-# What a compiler beside kernelc's LLVM is given.
+# Flags for compilers other than the LLVM in kernelc.
 RISCV = "--target=riscv64-unknown-elf, -march=rv64gc_zfhmin, -mabi=lp64d, -mcmodel=medany, -O2"
 OF_C = "-std=c11, -ffreestanding, -fno-strict-aliasing, -fno-math-errno, -Wall, -Wextra, -Werror, -Wno-unused, -Wno-unknown-pragmas"
 BY_CLANG = f"[clang-19, {RISCV}, {OF_C}, -ffp-contract=off, -c, '{{source}}', -o, '{{object}}']"
 BY_GCC = f"[gcc, -O1, {OF_C}, -c, '{{source}}', -o, '{{object}}']"
 OF_IR = f"[clang-19, {RISCV}, -Xclang, -disable-llvm-passes, -Wno-override-module, -c, '{{source}}', -o, '{{object}}']"
 
-# Zeros that are compared and chosen from, bools whose bytes are any, and loads under a mask.
+# Zeros that are compared and selected, bools with arbitrary bytes, and masked loads.
 SPECIAL = {"zeros_compared": ["--set", "N=67", "--arg", "i=iota"],
            "special_argument": ["--set", "N=67", *(word for name in "xhiub" for word in ("--arg", f"{name}=special:1"))],
            "bool_bytes_updated": ["--set", "N=12", *(word for name in "xao" for word in ("--arg", f"{name}=special:3"))],
@@ -26,7 +27,7 @@ SPECIAL = {"zeros_compared": ["--set", "N=67", "--arg", "i=iota"],
 
 
 def machines(folder):
-    """Each way to make code, and each kind of machine: the interpreter's bits."""
+    """Checks that each way to generate code, and each kind of machine, gives the interpreter's bits."""
     (folder / "steps.kdl").write_text(STEPS)
     vectors = {"features": "[+m, +a, +f, +d, +c, +zfhmin, +v]"}
     runs = "[qemu-riscv64, -cpu, 'rv64,Zfhmin=on,v=%s,vlen=256', '{image}']"
@@ -68,8 +69,8 @@ def machines(folder):
 
 
 def products_in_vectors(folder):
-    """A product's loop over terms is multiply-adds of vectors, whatever their length, and the bits are the interpreter's; blocks at the
-    tensors' ends go by scalars."""
+    """Checks that a product's loop over terms consists of vector multiply-adds of any length, with the
+    interpreter's bits; blocks at the ends of tensors use scalars."""
     image = folder / "vectors.elf"
     linker = f"[sh, -c, 'ld.lld-19 -m elf64lriscv -static --gc-sections -o $0 $@ && cp $0 {image}', '{{image}}', '{{objects}}']"
     (folder / "kinds.kdl").write_text(PRODUCT.replace("product(", "product<T: f32 | f64 | i32>(").replace("f32[", "T["))
@@ -89,8 +90,9 @@ def products_in_vectors(folder):
 
 
 def vectors_of_one(folder):
-    """Teams of one worker, whose loops LLVM itself makes vectors of any length of, on a machine with vectors by `features` and by `cpu`."""
-    runs = "[qemu-riscv64, -cpu, 'rv64,Zfhmin=on,v=true,vlen=512', '{image}']"  # as that processor has them
+    """Checks cores with one worker, whose loops LLVM itself vectorizes with any vector length, for a machine
+    with vectors by `features` and by `cpu`."""
+    runs = "[qemu-riscv64, -cpu, 'rv64,Zfhmin=on,v=true,vlen=512', '{image}']"  # like that processor
     named = {"features": "[+m, +a, +f, +d, +c, +zfhmin, +v]"}
     for name, keys in [("one", {"cores": 1, **named}), ("each", {"blocks": "core", **named}),
                        ("known", {"cores": 1, "cpu": "sifive-x280", "features": "[-zba, -zbb, -zfh, -zvfh]"})]:
@@ -102,7 +104,8 @@ def vectors_of_one(folder):
 
 
 def own_tools(folder):
-    """As somebody with a vendor's tools fills in the template: C for their compiler, boot code of their own, a mailbox that is polled."""
+    """Fills in the template as a vendor would: C for its own compiler, its own boot code, a mailbox that is
+    polled."""
     flags = RISCV.replace(",", "").split()
     done = subprocess.run(["clang++-19", *flags, "-std=c++20", "-ffreestanding", "-fno-exceptions", "-fno-rtti", "-fno-builtin", "-I",
                            teams.ROOT / "include", "-c", teams.ROOT / "runtime/cluster/guest/boot.cpp", "-o", folder / "own_boot.o"],
@@ -125,14 +128,14 @@ def own_tools(folder):
 
 
 def compilers(folder):
-    """GCC takes the C as it is; what is wrong with compilers and boot code is told."""
+    """Checks that GCC accepts the C as it is, and that mistakes with compilers and boot code are reported."""
     copies = "[sh, -c, 'cp $1 $0', '{image}', '{objects}']"
     taken = describe(folder, "taken", code="c", compile=BY_GCC, link=copies)
     for file in ("samples/digits/digits.kdl", "tests/run/families/elementwise.kdl"):
         done = teams.kernelc("build", file, "--target", taken, "-o", folder / "taken")
         checks.expect(f"GCC takes the C of {file}", done.returncode == 0, done.stdout + done.stderr)
     run = ["run", folder / "product.kdl", "--set", "M=3", "--set", "N=3", "--set", "K=3", "--target"]
-    last = len(SHIPPED.read_text().splitlines())  # where a key of one's own stands
+    last = len(SHIPPED.read_text().splitlines())  # line of an additional key
     for name, keys, told in [
             ("none", {"code": "c", "compile": BY_GCC.replace("gcc", "no-such-cc")}, "no-such-cc is not here, which compiles kernels"),
             ("fails", {"code": "c", "compile": "[sh, -c, 'echo broken >&2; false', '{source}', '{object}']"},
@@ -156,8 +159,9 @@ def compilers(folder):
 
 
 def files(folder):
-    """What a build reads is in its rule; paths in a description are taken from its folder, wherever a build runs; outputs are the same
-    from build to build, and have no path that is mapped."""
+    """Checks that the build rule contains everything that a build reads, and that paths in a description are
+    relative to its folder, wherever a build runs. Outputs must be reproducible, and must not contain
+    mapped paths."""
     home = folder / "home"
     (home / "bin").mkdir(parents=True)
     for name, words in [("cc", BY_CLANG.split(", '{source}'")[0][1:].replace(",", "")),
@@ -191,7 +195,8 @@ def files(folder):
 
 
 def images(folder):
-    """A program that is built for a machine alone runs there; a machine with fewer cores refuses its image."""
+    """Checks that a program built only for a machine runs there, and that a machine with fewer cores refuses
+    its image."""
     spec = describe(folder, "shrinks", cores=4)
     done = teams.kernelc("build", folder / "product.kdl", "--target", spec, "--emit", "exe", "-o", folder)
     checks.expect("a program", done.returncode == 0, done.stdout + done.stderr)
@@ -203,7 +208,7 @@ def images(folder):
 
 
 def times(folder):
-    """An emulator's times are nobody's: they are not measured, and a trace says whose they are."""
+    """Checks that emulated times are not measured, and that a trace marks them as emulated."""
     size = ["--set", "R=3", "--set", "C=10"]
     done = teams.kernelc("bench", "samples/softmax/softmax.kdl", "--target", KIND, *size)
     checks.expect("nothing is measured", "is an emulation: its times say nothing of a device" in done.stderr, done.stdout + done.stderr)
@@ -218,7 +223,7 @@ def times(folder):
 
 
 def described(folder):
-    """Another topology needs no change of the code; what is wrong with a file is told."""
+    """Checks that another topology needs no change of the code, and that mistakes in a file are reported."""
     spec = describe(folder, "small", clusters=2, cores=4, scratchpad_bytes=262144)
     small = folder / "small.yaml"
     text = small.read_text()

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The installed CMake package: a library is compiled once, and find_package takes the components that there are."""
+"""The installed CMake package: a library is compiled only once, and find_package finds the existing
+components."""
 
 import pathlib
 import shutil
@@ -11,7 +12,7 @@ from shared import checks
 
 
 def check_one_compile(root, package):
-    """All of a library comes from one run of kernelc."""
+    """Checks that everything in a library comes from one run of kernelc."""
     root.mkdir()
     counter = root / "kernelc"
     counter.write_text(f'#!/bin/sh\necho run >>{root}/runs\nexec {shutil.which("kernelc")} "$@"\n')

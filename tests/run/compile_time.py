@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Compile time grows with the file: four hundred kernels take at most 44 times the time of ten; the passes of a block of 4,000
-statements at most 10 times those of one of 500.
+"""Compile time grows with the file: four hundred kernels take at most 44 times the time of ten, and the
+passes of a block with 4,000 statements take at most 10 times those of a block with 500.
 
-Values that are used twice by what is made of them, sixty in a row, and indices two hundred deep take seconds at most: what looks
-at each use anew never ends. Files may import each other in a row that is longer than the stack is for calls.
+Sixty values in a row, each used twice by the next, and indices nested two hundred deep take at most seconds:
+code that revisits every use would never end. Chains of files that import each other may be longer than the
+stack allows for recursion.
 
-Processor time, user and system; the median of several for the small file, before and after the large one: what else runs
-slows both."""
+Processor time counts, both user and system. For the small file it is the median of several runs before and
+after the large one, because other load slows both."""
 
 import pathlib
 import platform
@@ -20,9 +21,9 @@ import tempfile
 
 SMALL, LARGE = 10, 400
 MOST = 44
-TRIES = 3  # another load on the machine shares its caches
+TRIES = 3  # other load on the machine shares its caches
 BUILD = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
-# Each file has as many of the one as of the other.
+# Each file has the same number of both kernels.
 KERNELS = ["""
 export kernel scale{n}(a: f32, x: in f32[N], y: out f32[N]) {{
     spmd for i in N by 256 {{ y[i] = a * x[i] + {n}.0; }}
@@ -63,7 +64,8 @@ def seconds(source, level, emit="obj", *words):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-# Blocks of many statements, up to LLVM: what each of them loads is the same, or made of what the one before has.
+# Blocks of many statements, compiled up to LLVM. Each statement loads the same element, or uses the previous
+# value.
 STATEMENTS = {
     "values that follow from each other": ("let t0 = x[i];", "let t{n} = t{before} * 0.5 + {n}.0;", "y[i] = t{last};"),
     "loads": ("var v: f32[i] = 0;", "v += x[i] * {n}.0;", "y[i] = v;"),
@@ -90,7 +92,7 @@ def passes_grow_linearly(folder, kind):
     return False
 
 
-# What each of a row of values is made of, twice of the one before.
+# How each value of a chain is computed, with two uses of the previous one.
 TWICE = ["{p} + {p}", "{p} * 3 - {p}", "({p} + 7) / ({p} * {p} + 1)", "({p} + 5) % ({p} * {p} + 3)", "min({p} + 1, {p} * 2)", "-{p} - {p}",
          "if {p} > 3 then {p} + 1 else {p} * 2"]
 TWICE_BOOLS = ["{p} && !{p}", "{p} || {p}", "{p} == ({p} || a > 7)"]

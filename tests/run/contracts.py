@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Every kernel with a contract, in the samples, the library and the families beside this file, against its contract:
-drawn shapes, inputs and numbers of cores. A contract that would accept an output of zeros, of ones or a copy of an
-input says too little, and fails here, too, unless a list below says why it may. A third of the files, others each day;
-`contracts.py --all`: each."""
+"""Tests every kernel with a contract, in the samples, the library and the families next to this file: random
+shapes, inputs and numbers of cores. A contract that would accept an output of zeros, of ones, or a copy of
+an input is too weak, and fails here, too, unless a list below gives a reason. By default a third of the
+files, selected anew each day; `contracts.py --all` tests all."""
 import pathlib
 import re
 import subprocess
@@ -12,7 +12,7 @@ from shared import contracts, seeds
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ["samples", "stdlib", "tests/run/families", "tests/bench/kernels"]
-# (file, kernel): why it accepts what it accepts.
+# (file, kernel): why it accepts such outputs.
 ACCEPTING = {}
 
 
@@ -24,7 +24,7 @@ def files_with_contracts():
 
 
 def kernels_without_contract():
-    """Kernels of the samples, the library and the families that nothing tests."""
+    """Yields kernels of the samples, the library and the families that nothing tests."""
     for folder in FOLDERS[:3]:
         for path in sorted((ROOT / folder).rglob("*.kdl")):
             for name, has_contract in contracts.kernels(path):
@@ -33,7 +33,7 @@ def kernels_without_contract():
 
 
 def complaints(output):
-    """What the output of a test over several files says of contracts that accept too much."""
+    """Yields what the output of a test over several files says about contracts that accept too much."""
     path = ""
     for line in output.splitlines():
         if (ROOT / line).is_file():
@@ -48,7 +48,7 @@ def main():
     files = seeds.one_in(3, [str(path.relative_to(ROOT)) for path in files_with_contracts()])
     if len(files) < 8:
         faults.append(f"only {len(files)} files with contracts were found")
-    # One call, which runs files side by side.
+    # A single call, which runs the files in parallel.
     process = subprocess.run(["kernelc", "test", *files], cwd=ROOT, capture_output=True, text=True, check=False)
     if process.returncode != 0:
         faults += [part for part in re.split(r"(?m)^(?=\S+\.kdl$)", process.stdout) if "FAILED" in part]

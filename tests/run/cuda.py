@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Kernels on a CUDA device: samples and families against their contracts and the interpreter, in an order drawn from a seed until
-the time is over; traps with their places; a barrier of the launch in a loop.
+"""Tests kernels on a CUDA device.
 
-Without a GPU the driver is one of the tests' (tests/drivers/fake_cuda.h), which interprets the PTX thread by thread: what
-the text says is checked so, not what NVIDIA's compiler and machines make of it; each barrier that is taken away is missed.
-KDL_CUDA=1 takes the machine's own driver, whose matrix units add in an order of their own: what they leave open is compared with
-the reference device by a tolerance.
+Samples and families are compared with their contracts and the interpreter, in a random order, until the time
+is over. Further checks: traps with their locations; a barrier of the launch in a loop.
+
+Without a GPU a driver of the tests (tests/drivers/fake_cuda.h) is used, which interprets the PTX thread by
+thread. This tests the text, not what NVIDIA's compiler and machines make of it, but it notices each barrier
+that is removed. KDL_CUDA=1 uses the machine's own driver, whose matrix instructions add in another order:
+results that depend on it are compared with the reference device within a tolerance.
 """
 
 import os
@@ -27,7 +29,7 @@ def is_missing(said):
 
 
 def barriers():
-    """softmax without one of its barriers, each in turn: threads meet, or the bits are others."""
+    """Checks softmax with each of its barriers removed in turn: a race is reported, or the bits differ."""
     softmax = ["run", "samples/softmax/softmax.kdl", "--target", "cuda", "--verify", "--set", "R=37", "--set", "C=1003", "--arg", "x=random:1"]
     with tempfile.TemporaryDirectory() as folder:
         teams.kernelc("build", "samples/softmax/softmax.kdl", "--target", "cuda", "--emit", "ptx", "-o", folder)
@@ -41,7 +43,7 @@ def barriers():
     del os.environ["FAKE_CUDA_DROP"]
 
 
-# Of the tests' driver.
+# From the tests' driver.
 DESCRIBED = """\
 cuda, as the runtime reads it:
   cores of a launch                           32
@@ -69,7 +71,8 @@ cuda?isa=sm_90a, which is compiled for:
 
 
 def described():
-    """What the driver says of a device, then each level whose code it runs; and what is said where there is no driver."""
+    """Checks the driver's description of a device and the levels that it runs, and the message if there is no
+    driver."""
     done = teams.kernelc("targets", "--device", "cuda")
     checks.expect("the device is described", done.stdout.startswith(DESCRIBED), done.stdout + done.stderr)
     levels = [line for line in done.stdout.splitlines() if not line.startswith(" ")][1:]
@@ -80,16 +83,17 @@ def described():
     checks.expect("the one that is asked for is there alone", levels == expected[2:], done.stdout)
 
 
-EQUAL = "equal to the reference, bit for bit\n"  # matrix units, too: the tests' have the order of the interpreter's model
+EQUAL = "equal to the reference, bit for bit\n"  # the tests' driver adds like the interpreter
 OPEN = re.compile(r"bit for bit, but for ['\w, ]+: the device's matrix units add in an order of their own\n")
-MOST_ERROR = 1e-5  # of sums of f32, by the norm
-# Where sums are narrower: of products of f8, and of factors that are rounded sums.
+MOST_ERROR = 1e-5  # relative to the norm, for sums of f32
+# For less precise sums: of products of f8, and of factors that are rounded sums.
 MOST_ERROR_OF_F8 = 1e-3
 MOST_ERROR_OF_TURNS = 4e-3
 
 
 def expect_equal(what, words, out, most_error=MOST_ERROR):
-    """`kernelc run WORDS` gives what the interpreter gives; `out` is the tensor that the device's matrix units may leave open."""
+    """Checks that `kernelc run WORDS` gives the interpreter's results. `out` is the tensor that may depend on
+    the matrix instructions' order."""
     with tempfile.TemporaryDirectory() as folder:
         got, wanted = (pathlib.Path(folder) / name for name in ["got.npy", "wanted.npy"])
         done = teams.kernelc("run", *words, "--verify", "--out", f"{out}=@{got}")
@@ -102,7 +106,7 @@ def expect_equal(what, words, out, most_error=MOST_ERROR):
     checks.expect(f"{what} equals the interpreter", equal, done.stdout + done.stderr)
 
 
-# c = a * b, a product in each layer.
+# c = a * b, one product for each layer.
 LAYERS = """
 export kernel layers(a: in bf16[L, M, K], b: in bf16[L, N, K], c: out f32[L, M, N]) {
     spmd for l in 0..L, i in M by 64, j in N by 64 {
@@ -115,7 +119,8 @@ export kernel layers(a: in bf16[L, M, K], b: in bf16[L, N, K], c: out f32[L, M, 
 
 
 def groups():
-    """Products of groups of warps, whose factors come as boxes, where they fit and where not; what waits for them is missed."""
+    """Checks products by warpgroups, with tile copies of their factors where possible and without. Removing a
+    wait is noticed."""
     target = ["--target", "cuda?isa=sm_90a"]
     given = ["--arg", "a=random:1", "--arg", "b=random:2", "--core-num", "1"]
     with tempfile.TemporaryDirectory() as folder:
@@ -128,7 +133,7 @@ def groups():
         for sizes in [fits, odd, empty]:
             expect_equal(f"layers {sizes}", [*run, *sizes], "c")
         if not OWN_DRIVER:
-            # Of the first two fences one stands last before the only turn.
+            # Of the first two fences, one is the last before the only iteration.
             turn = ["--set", "L=1", "--set", "M=3", "--set", "N=5", "--set", "K=31"]
             for sizes, text, count in [(fits, "wgmma.wait_group.sync.aligned 0", 1), (fits, "bar.sync", 1),
                                        (turn, "fence.proxy.async", 2)]:
@@ -144,7 +149,7 @@ def groups():
 
 
 def byte_groups(target):
-    """The same of bytes; rows of 331 no box can be copied from."""
+    """Checks the same for bytes; rows of 331 bytes cannot be copied as tensor tiles."""
     floats = [["floats", "-D", f"A={a}", "-D", f"B={b}"] for a in ["f8e4m3", "f8e5m2"] for b in ["f8e4m3", "f8e5m2"]]
     for kernel in [["signed"], ["unsigned"], ["mixed"], *floats]:
         for sizes in [["M=70", "N=9", "K=336"], ["M=3", "N=261", "K=331"]]:
@@ -154,7 +159,8 @@ def byte_groups(target):
 
 
 def tf32_products(drawn):
-    """Of factors that workers round, by groups of warps and by single ones; of several blocks of terms, and of less than a step's."""
+    """Checks products with factors that threads convert, by warpgroups and by single warps, with several
+    blocks of terms and with less than a step."""
     for kernel in ["rows", "columns"]:
         for level in ["sm_90a", "sm_80"]:
             for sizes in [["M=70", "N=9", "K=76"], ["M=3", "N=261", "K=131"], ["M=3", "N=133", "K=5"]]:
@@ -164,7 +170,7 @@ def tf32_products(drawn):
 
 
 def kept_products(target):
-    """Sums of groups of warps that are needed elsewhere than in their registers."""
+    """Checks sums of warpgroups that are also needed outside their registers."""
     for kernel in ["through", "started", "bytes", "far", "seen"]:
         more = ["--arg", "z=zeros"] if kernel == "seen" else []
         expect_equal(f"kept product '{kernel}'", ["tests/run/kept_products.kdl", "--kernel", kernel, *target, *more, "--set", "M=70",
@@ -172,7 +178,7 @@ def kept_products(target):
 
 
 def turn_groups(target):
-    """Products in loops that do more; of 3 columns no box can be copied."""
+    """Checks products in loops that do more; with 3 columns no tensor tile can be copied."""
     runs = [
         ["attention", ["-D", "T=f16", "-D", "D=64"], "q k v", "o", ["B=1", "H=2", "L=130", "S=70"], ["--arg", "scale=0.125"]],
         ["causal", ["-D", "D=128"], "q kv", "o", ["L=70", "S=72"], []],
@@ -189,7 +195,7 @@ def turn_groups(target):
 
 
 def wide_pipes(target):
-    """Slots of pipes that are written and read by vectors; at 61 columns also element by element."""
+    """Checks slots of pipes that are written and read as vectors; with 61 columns also element by element."""
     for kernel in ["even", "odd"]:
         for columns in ["M=144", "M=61"]:
             expect_equal(f"pipes of {kernel} rows, {columns}", [

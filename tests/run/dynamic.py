@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""`spmd for … @dynamic`: blocks of very different lengths, dealt to whoever is free, give the bits that the same kernels
-give without it, for every number of cores, of workers, -O and device; and those of the interpreter."""
+"""`spmd for … @dynamic`: blocks of very different cost, distributed to whichever core is free, give the same
+bits as the same kernels without it, for every number of cores, of workers, -O and device, and the
+interpreter's bits."""
 
 import itertools
 import pathlib
@@ -9,8 +10,8 @@ import subprocess
 import sys
 import tempfile
 
-# Blocks with more and more to do; a loop whose blocks are dealt again in each turn, and a second counter; a named domain that
-# one loop walks.
+# Blocks with increasing work; a loop whose blocks are distributed again in each iteration, with a second
+# counter; a named domain with a single loop.
 KERNELS = """
 export kernel triangle(x: in f32[M, K], y: inout f32[M, M]) {
     spmd for i in M by 8, j in M by 16 @dynamic {
@@ -55,7 +56,7 @@ def call(*words, folder):
 
 
 def outputs(folder, source, kernel, shape, options):
-    """What one `kernelc run` writes, as bytes by tensor; None after a failure."""
+    """Returns what one `kernelc run` writes, as bytes by tensor, or None after a failure."""
     global checks
     checks += 1
     results = ["y", "z"] if kernel == "turns" else ["y"]
@@ -82,11 +83,11 @@ def check_bits(folder):
 
 
 def check_claims(folder):
-    """The hint is obeyed: loops take numbers from counters, four in all."""
+    """Checks that the hint is obeyed: loops take numbers from counters, four in all."""
     for name, counters in (("dynamic", 4), ("static", 0)):
         done = call("kernelc", "build", f"{name}.kdl", "--emit", "llvm", "--target", "host?isa=x86-64-v3", "-o", name, folder=folder)
         text = "".join(path.read_text() for path in sorted((folder / name).glob("*.ll")))
-        # A loop takes its first number and its next ones in two places.
+        # A loop takes its first number and the following ones in two places.
         found = text.count("atomicrmw add") // 2
         if done.returncode or found != counters:
             failures.append(f"{name}.kdl takes from {found} counters, not {counters}; {done.stderr}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The entries of a compiled file, called from C: memory that overlaps is refused where it is written, and no result depends on the
-caller's floating-point state, which stays. With the C++ and the C of the programs on the host, with fast-math in what is linked,
-too; kernels on PoCL and on the debug device."""
+"""Calls the entry points of a compiled file from C. Overlapping memory is refused if it is written. No result
+depends on the caller's floating-point state, which is preserved. Tests the programs' C++ and C on the
+host, also with fast-math in linked code, and kernels on PoCL and on the debug device."""
 
 import pathlib
 import re
@@ -14,7 +14,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
-# The programs' compiler, what all is compiled with and what it is linked with: fast-math there changes the state of the process.
+# How to compile the programs, the flags for everything, and the flags for linking: fast-math there changes
+# the process's state.
 WAYS = [(("g++", "-std=c++20", "entries.orch.cpp"), "-O0", []), (("g++", "-std=c++20", "entries.orch.cpp"), "-O2", []),
         (("gcc", "-std=c11", "entries.orch.c"), "-O2", ["-ffast-math"])]
 PARTS = "./entries.kdl:38:25: error: 'y[to..to + n]' is passed as 'y', which is written, and shares elements with what is passed as 'x'"

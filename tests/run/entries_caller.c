@@ -1,5 +1,5 @@
-/* Calls what entries.kdl exports: with memory that overlaps, and in other floating-point states than the default one.
- * Without arguments all of it on the host; with a device's spec the kernels there. */
+/* Calls the exports of entries.kdl with overlapping memory, and in different floating-point states.
+ * Without arguments, everything runs on the host; with a device spec, the kernels run there. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static void Overlaps(void) {
 #if defined(__x86_64__)
 static uint64_t State(void) { return __builtin_ia32_stmxcsr() & ~0x3Fu; }
 static void SetState(uint64_t state) { __builtin_ia32_ldmxcsr((unsigned)state); }
-/* Subnormals as zeros; upwards; downwards; toward zero; each exception ends the process. */
+/* Flush subnormals to zero; round up; round down; round toward zero; unmask all exceptions. */
 static const uint64_t kStates[] = {0x9FC0, 0x5F80, 0x3F80, 0x7F80, 0x0000, 0x1F80};
 #elif defined(__aarch64__)
 static uint64_t State(void) {
@@ -75,7 +75,7 @@ static void Draw(void) {
   for (int i = 0; i < kCount; ++i) {
     uint32_t bits = (uint32_t)i * 2654435761u;
     bits =
-        i % 3 == 0 ? bits % (1u << 23) : 0x30000000u + bits % 0x20000000u; /* subnormal, or not */
+        i % 3 == 0 ? bits % (1u << 23) : 0x30000000u + bits % 0x20000000u; /* subnormal or normal */
     if (i % 5 == 0) bits |= 0x80000000u;
     if (i % 7 == 0) bits &= 0x80000000u; /* zeros */
     if (i == 0) bits = 0x00345678u;
@@ -83,7 +83,8 @@ static void Draw(void) {
   }
 }
 
-/* `run` in each state: what it writes has the bits that it has in the default one, and the state stays. */
+/* Runs `run` in each state. It must write the same bits as in the default state, and must preserve the
+ * state. */
 static void InEachState(const char* what, kdl_error* (*run)(float*)) {
   static float wanted[kCount];
   static float found[kCount];

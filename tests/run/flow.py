@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Fns and kernels with control flow drawn at random: nested loops and branches, jumps, divisions that only some elements
-reach. Against the interpreter, bit for bit, and against the same text as Python runs it.
+"""Tests random fns and kernels with control flow.
 
-    tests/run/flow.py --kernels 2000    # as many as one has time for; --first SEED to see one again
+They contain nested loops and branches, jumps, and divisions that only some elements reach. Results are
+compared with the interpreter, bit for bit, and with the same code in Python.
+
+tests/run/flow.py --kernels 2000    # any number of kernels; --first SEED repeats one
 """
 
 import pathlib
@@ -19,18 +21,18 @@ COMPARISONS = ["==", "!=", "<", "<=", ">", ">="]
 
 
 class Body:
-    """Statements over integers of one type, as KDL and as Python side by side."""
+    """Draws statements on integers of one type, written both in KDL and in Python."""
 
     def __init__(self, rng, type_name, indent, functions):
         self.rng = rng
         self.type = type_name
-        self.functions = functions  # (name, number of arguments), which the text may call
+        self.functions = functions  # (name, number of arguments) of callable functions
         self.kdl = []
         self.python = []
         self.indent = indent
         self.names = 0
-        self.vars = []  # that may be assigned
-        self.lets = []  # parameters and the like
+        self.vars = []  # may be assigned
+        self.lets = []  # parameters and other constants
         self.left = rng.randint(4, 14)  # statements
 
     def line(self, kdl, python):
@@ -75,7 +77,7 @@ class Body:
     def condition(self):
         (a, pa), (b, pb) = self.value(1), self.atom()
         sign = self.rng.choice(COMPARISONS)
-        if self.rng.random() < 0.25:  # the right side must not run where the left decides
+        if self.rng.random() < 0.25:  # the right side must not run if the left one decides
             word, python, test = self.rng.choice([("&&", "and", "!="), ("||", "or", "==")])
             return (f"({b} {test} 0 {word} {a} / {b} {sign} {b})", f"({pb} {test} 0 {python} W({pa} // {pb}) {sign} {pb})")
         return f"({a} {sign} {b})", f"({pa} {sign} {pb})"
@@ -192,13 +194,13 @@ class Program:
         self.functions.append((name, count))
 
     def kernel(self):
-        """Element by element over tiles, and the same kind of text once more in a kernel, on scalars."""
+        """Writes a kernel that calls a fn on tiles, element by element, and contains similar code on scalars."""
         name, count = self.functions[-1]
         given = [("x[i]", "x"), ("a[i]", "a"), (f"iota(i) as {self.type}", "W(i)")]
         given = self.rng.sample(given, count)
         call = f"{name}({', '.join(k for k, _ in given)})"
         python_call = f"{name}({', '.join(p for _, p in given)})"
-        if self.rng.random() < 0.4:  # a call that not all elements make
+        if self.rng.random() < 0.4:  # only called for some elements
             call, python_call = f"if x[i] > a[i] then {call} else a[i]", f"({python_call} if x > a else a)"
         body = Body(self.rng, self.type, 2, self.functions)
         body.lets = ["x1", "a1"]
@@ -237,7 +239,7 @@ class Program:
 
 
 def check(folder, seed):
-    """What is wrong; None where all is well."""
+    """Returns what is wrong, or None."""
     program = Program(seed)
     folder = folder / str(seed)
     folder.mkdir()

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Reductions, scans, folds with a fn and tiles indexed by name, drawn at random: over which ranges, of which type, in blocks
-of which size, with dimensions in which order. Against the interpreter, bit for bit, and against NumPy.
+"""Tests random reductions, scans, reductions with a fn, and tiles indexed by name.
 
-    tests/run/folds.py --kernels 2000    # as many as one has time for; --first SEED to see one again
+Ranges, types, block sizes and orders of dimensions vary. Results are compared with the interpreter, bit for
+bit, and with NumPy.
+
+tests/run/folds.py --kernels 2000    # any number of kernels; --first SEED repeats one
 """
 
 import pathlib
@@ -35,7 +37,8 @@ def accumulator(kind):
 
 
 def wide(x, kind):
-    """What NumPy computes in: wider floats, integers that wrap as the accumulator does."""
+    """Converts to the type in which NumPy computes: wider floats, and integers that wrap like the
+    accumulator."""
     return x.astype(np.float64 if is_float(kind) else {"u32": np.uint32, "i32": np.int32}.get(kind, np.int64))
 
 
@@ -54,7 +57,7 @@ def mean_of(x, axes, kind):
 
 
 def scanned(operate, reverse, exclusive, start):
-    """A model of a scan along one axis."""
+    """Returns a model of a scan along one axis."""
     def model(x, axis, kind):
         x = np.moveaxis(wide(x, kind), axis, 0)
         x = x[::-1] if reverse else x
@@ -69,7 +72,8 @@ def scanned(operate, reverse, exclusive, start):
 
 
 class Kernel:
-    """One value over some dimensions; `folded` are walked by whole ranges, the others dealt in blocks."""
+    """A kernel that reduces over some dimensions. Those in `folded` are whole ranges; the others are
+    distributed in blocks."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -92,7 +96,7 @@ class Kernel:
         return self.dims.index(self.folded[0])
 
     def reduction(self):
-        """The text of the value's reduction, its model, the type and the dimensions of the result."""
+        """Draws the text of a reduction, its model, and the type and dimensions of the result."""
         over = ", ".join(dim.lower() for dim in self.folded)
         axes = tuple(self.dims.index(dim) for dim in self.folded)
         names = ["sum", "prod", "max", "min", "reduce", "any", "all"]
@@ -165,7 +169,7 @@ class Kernel:
         return lambda t: f"({t})[{k} = {shift} else 9]", element, self.type, self.kept
 
     def index(self, dim):
-        """The dimension's range, or a tile of its indices: the elements are the same."""
+        """Returns the dimension's range, or a tile of its indices, which has the same elements."""
         return f"iota({dim.lower()})" if self.random.random() < 0.1 else dim.lower()
 
     def text(self):
@@ -197,7 +201,7 @@ class Kernel:
         return result.transpose([kept.index(dim) for dim in self.output])
 
     def draw(self, order, values):
-        """Few numbers, so that there are equal ones; sums of all of them are exact in f16."""
+        """Draws from few numbers, so that some are equal; sums of all of them are exact in f16."""
         shape = [self.sizes[dim] for dim in order]
         if self.random.random() < 0.5 or not is_float(self.type):
             return values.integers(0, 4, shape).astype(TYPES[self.type])
@@ -217,7 +221,7 @@ def agrees(found, expected, kernel):
 
 
 def check(folder, seed):
-    """What is wrong; None where all is well."""
+    """Returns what is wrong, or None."""
     kernel = Kernel(seed)
     text = kernel.text()
     folder = folder / str(seed)

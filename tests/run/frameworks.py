@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""tests/bench/frameworks: its rows are right by NumPy, which is a peer here, too; a wrong kernel is told. No time is judged."""
+"""tests/bench/frameworks: its rows agree with NumPy, which also is one of the frameworks; a wrong kernel is
+reported. Times are not checked."""
 
 import json
 import pathlib

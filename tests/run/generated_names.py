@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Generated headers, C and C++ compile whatever the source's names are: every keyword of C and C++, every macro of the headers
-that generated code includes and the names that it uses itself, as kernels, programs, parameters, sizes, variables and devices;
-and, for one in 20, names that the C library declares as names of modules, and of a module and a kernel together."""
+"""Generated headers, C and C++ compile for any names in the source. Every keyword of C and C++, every macro
+of the headers that generated code includes, and the names that it uses itself are tried as kernels,
+programs, parameters, sizes, variables and devices. One in 20 of the names that the C library declares is
+also tried as a module, and as a module and a kernel together."""
 
 import pathlib
 import re
@@ -26,7 +27,7 @@ namespace new noexcept not not_eq nullptr operator or or_eq override post pre pr
 requires restrict return short signed sizeof static static_assert static_cast std struct switch template this thread_local throw
 true try typedef typeid typename typeof typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq
 """.split()
-# What generated code says itself, and names that the rule could make equal.
+# Names that generated code uses itself, and names that escaping could make equal.
 OWN = """
 Devices Devices2 Kernels Open WithDefaults _ _1 __ after after_count args context core_num data devices done floats fn get given given_devices
 host_queue0 int32_t int64_t kdl kdl_array kdl_context kdl_device kdl_event kdl_handle kdl_kernels kdl_launch kdl_queue kdl_run
@@ -36,7 +37,7 @@ queue run running sizes uint8_t values M_PI_ M_PI __M_PI a__b a_b open close sca
 
 
 def macros_of(folder):
-    """The names that the compilers and the included headers define."""
+    """Returns the names that the compilers and the included headers define."""
     found = set()
     for words, name in [(c, f"names.{end}") for end in ("c", "orch.c") for c in C] + \
                        [(c, "names.h") for c in CPP_17 + CPP_20] + [(c, "names.orch.cpp") for c in CPP_20]:
@@ -47,7 +48,8 @@ def macros_of(folder):
 
 
 def words_to_try(macros):
-    """All that may keep their spelling, and one in 40 of those that get a `_`: no macro ends so without beginning so."""
+    """Returns all names that may keep their spelling, and one in 40 of those that get a `_`: no macro that
+    ends in `_` starts without one."""
     ends = [name for name in macros if name.endswith("_") and not name.startswith("_")]
     checks.expect("no macro ends in '_'", not ends, str(ends))
     kept = [name for name in macros if re.match("[a-z]|[A-Z]([a-z]|[0-9]*$)", name)]
@@ -70,7 +72,7 @@ def build(folder, text, *options, module="names"):
 
 
 def compile_all(what, folder, calls=True):
-    """Everything that was generated, and a caller of each kernel, with each compiler and standard."""
+    """Compiles everything that was generated, and a caller of each kernel, with each compiler and standard."""
     header = (folder / "names.h").read_text()
     uses = '#include "names.h"\n'
     uses += "void Use(const names::Kernels& kernels, const float* x, float* y);\n" if calls else ""
@@ -91,7 +93,7 @@ def compile_all(what, folder, calls=True):
 
 
 def kernels_and_programs(words, kinds):
-    """Kernels or programs of these names."""
+    """Tries the names for kernels or programs."""
     scale = "kernel scale_(x: in f32[N], y: out f32[N]) { spmd for i in N by 8 { y[i] = x[i]; } }\n"
     kernel = "export kernel {}(x: in f32[N], y: out f32[N]) {{ spmd for i in N by 8 {{ y[i] = x[i]; }} }}\n"
     program = "export program {}(x: in f32[N], y: out f32[N]) {{ spmd scale_(x, y); }}\n"
@@ -99,7 +101,7 @@ def kernels_and_programs(words, kinds):
 
 
 def parameters(words):
-    """Kernels and programs whose parameters, sizes and variables have the names."""
+    """Tries the names for parameters, sizes and variables of kernels and programs."""
     text = "kernel base_k(x: in f32[N], y: out f32[N]) { spmd for i in N by 8 { y[i] = x[i]; } }\n"
     for number in range(0, len(words), 24):
         part = words[number:number + 24]
@@ -123,7 +125,7 @@ def parameters(words):
 
 
 def devices(words):
-    """Programs on devices of these names."""
+    """Tries the names for devices."""
     text = "kernel base_k(x: in f32[N], y: out f32[N]) { spmd for i in N by 8 { y[i] = x[i]; } }\n"
     text += "".join(f'device {word} = target("host");\n' for word in words)
     for number in range(0, len(words), 50):
@@ -134,7 +136,7 @@ def devices(words):
 
 
 def globals_of(folder):
-    """The names beside which the global scope can have no namespace."""
+    """Returns the names that the global scope already has, so that they cannot be namespaces."""
     text = "".join(output_of([*c, "-E", "-P", "-I", ROOT / "include", "names.orch.cpp"], folder) for c in CPP_20)
     names = sorted(set(re.findall(r"\b[A-Za-z]\w*", text)) - set(KEYWORDS))
     (folder / "spaces.cpp").write_text('#include "names.orch.cpp"\n' + "".join(f"namespace {name} {{ }}\n" for name in names))
@@ -145,7 +147,7 @@ def globals_of(folder):
 
 
 def check_modules(what, folder, modules):
-    """Headers of modules of such names, with kernels, all included together."""
+    """Checks headers of modules with such names, with kernels, all included together."""
     headers = []
     for module, kernels in modules.items():
         place = folder / f"{module}.{what}"
@@ -161,7 +163,7 @@ def check_modules(what, folder, modules):
 
 
 def split_names(names):
-    """Modules and their kernels, whose functions of C would be called as the names."""
+    """Splits the names into modules and kernels whose C functions would have these names."""
     modules = {}
     for name in names:
         module, _, kernel = name.rpartition("_")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""kernelc test itself: that it fails where it should, mends what --update may mend, and nothing else."""
+"""Tests kernelc test itself: it must fail where it should, and --update must change what it may change, and
+nothing else."""
 
 import pathlib
 import subprocess
@@ -36,14 +37,14 @@ problems = []
 
 
 def test(folder, *options):
-    """(exit code, output) of `kernelc test` on the folder."""
+    """Runs `kernelc test` on the folder and returns (exit code, output)."""
     done = subprocess.run(["kernelc", "test", str(folder), *options], capture_output=True, text=True,
                           timeout=120)
     return done.returncode, done.stdout + done.stderr
 
 
 def expect(what, folder, text, code, *parts, options=()):
-    """Writes the golden file, runs it, and looks for the exit code and for parts of the output."""
+    """Writes the golden file, runs it, and checks the exit code and parts of the output."""
     file = folder / "t.kdl"
     file.write_text(text)
     got, output = test(folder, *options)
@@ -61,7 +62,7 @@ def runs(pid):
 
 
 def ended_with_it(folder):
-    """Whether nothing goes on where `kernelc test` is killed."""
+    """Returns whether everything ends when `kernelc test` is killed."""
     (folder / "slow.kdl").write_text(SLOW)
     begun = subprocess.Popen(["kernelc", "test", folder / "slow.kdl", "--target", "reference"], stdout=subprocess.DEVNULL)
     children = []

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The kit for machines with a GPU (tests/gpu/pack.sh) works from a bare folder, on the driver that interprets PTX: every row of its
-numbers is right at tiny sizes, a wrong one is found, and the tools in it run with their own libraries."""
+"""The kit for machines with a GPU (tests/gpu/pack.sh) works from a bare folder, with the driver that
+interprets PTX: every row of its numbers is right for tiny sizes, a wrong one is found, and its tools run
+with their own libraries."""
 
 import json
 import os
@@ -17,7 +18,7 @@ FAKE = pathlib.Path(shutil.which("kernelc")).resolve().parents[1] / "lib/fake"
 
 
 def run(kit, *words):
-    """In the kit, without the build's programs and libraries."""
+    """Runs a command in the kit, without the build's programs and libraries."""
     environment = {"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": str(FAKE), "OUT": str(kit), "JOBS": "2"}
     return subprocess.run(["python3", *words], cwd=kit, env=environment, capture_output=True, text=True, timeout=300)
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Kernels of stages and pipes, drawn at random. What the compiler accepts runs to its end, whatever the depths, sizes
-and numbers of cores, as the interpreter runs it and as a model in Python that knows nothing of blocks on cores; what it
-refuses it refuses with an error of pipes. A part of the kernels is written to be right, and 99 of 100 of those must be accepted.
+"""Tests random kernels with stages and pipes.
 
-    tests/run/graphs.py --graphs 10000    # as many as one has time for; --first SEED to see one again
+An accepted kernel must run to completion for any depths, sizes and numbers of cores, with the results of the
+interpreter and of a model in Python that ignores blocks and cores. A refused one must get an error about
+pipes. Some of the kernels are correct by construction, and 99 of 100 of those must be accepted.
+
+tests/run/graphs.py --graphs 10000    # any number of kernels; --first SEED repeats one
 """
 
 import argparse
@@ -21,26 +23,26 @@ import numpy as np
 
 LIMIT_S = 60
 PIPE_ERROR = re.compile(r"\[E044[1-9]\]")
-OUT_OF_STEP = "[E0431]"  # of --pipes=fused
+OUT_OF_STEP = "[E0431]"  # from --pipes=fused
 WAYS = [["--pipes=auto"], ["--pipes=auto"], ["--pipes=buffered"], ["--pipes=buffered"], ["--pipes=fused"],
         ["--target", "debug"], ["--target", "debug", "--pipes=buffered"],
         ["--target", "host?resident=cores", "--pipes=buffered"]]
 
 Pipe = collections.namedtuple("Pipe", "name source sink scalar depth")
 Transfer = collections.namedtuple("Transfer", "pipe")          # a push in one stage, a pop in another
-Loop = collections.namedtuple("Loop", "count body")            # count: a number, or 't' for the argument
-Branch = collections.namedtuple("Branch", "bound yes no")      # if t > bound; if k % 2 == bound, in the turns of a loop
+Loop = collections.namedtuple("Loop", "count body")            # count is a number, or 't' for the argument
+Branch = collections.namedtuple("Branch", "bound yes no")      # if t > bound; inside a loop, if k % 2 == bound
 
 
 class Draw:
-    """One kernel: pipes between stages, and what each stage does with a block."""
+    """Draws one kernel: pipes between stages, and what each stage does with a block."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.stages = self.random.randint(2, 5)
         self.pipes = [self.pipe(p) for p in range(self.stages - 1 + self.random.randrange(3))]
         body = self.body(list(self.pipes), depth=0)
-        # Every stage does its part of one and the same sequence: nobody can wait for ever.
+        # Every stage executes its part of the same sequence, so there can be no deadlock.
         self.bodies = [self.part(body, s) for s in range(self.stages)]
         self.right = self.random.random() < 0.6
         if not self.right:
@@ -48,7 +50,7 @@ class Draw:
                 self.spoil(self.random.choice(self.bodies))
 
     def pipe(self, number):
-        # The first join all stages; the others go anywhere, backwards too.
+        # The first pipes connect all stages in a row; the others connect any two stages, also backwards.
         source, sink = number, number + 1
         if sink >= self.stages:
             source, sink = self.random.sample(range(self.stages), 2)
@@ -88,7 +90,7 @@ class Draw:
         return part
 
     def spoil(self, body):
-        """Another order, one less or one more, somewhere in one stage."""
+        """Changes the order, removes or adds a transfer, somewhere in one stage."""
         if not body:
             return
         at = self.random.randrange(len(body))
@@ -107,7 +109,7 @@ class Draw:
 
 
 class Text:
-    """A kernel in KDL."""
+    """Writes a kernel in KDL."""
 
     def __init__(self, draw):
         self.draw = draw
@@ -168,7 +170,7 @@ class Text:
 
 
 class Model:
-    """The whole of x as one block: what a stage does, it does to each element alike."""
+    """Treats all of x as one block, because a stage does the same to each element."""
 
     def __init__(self, draw, x, t):
         self.draw, self.t = draw, t
@@ -178,7 +180,8 @@ class Model:
         self.moved = False
 
     def run(self):
-        """The outputs; None where stages wait for ever without a limit on what pipes hold, or leave something in one."""
+        """Returns the outputs, or None if stages deadlock even with unlimited pipes, or leave something in
+        one."""
         waiting = [self.statements(s, body) for s, body in enumerate(self.draw.bodies)]
         while waiting:
             before, self.moved = len(waiting), False
@@ -217,7 +220,7 @@ class Model:
 
 
 def check(folder, seed):
-    """('accepted' | 'refused' | 'wrong', whether the kernel was written to be right, what is wrong)."""
+    """Returns ('accepted' | 'refused' | 'wrong', whether the kernel was meant to be correct, what is wrong)."""
     draw = Draw(seed)
     folder = folder / str(seed)
     folder.mkdir()
@@ -270,7 +273,7 @@ def main():
     failed = seen["wrong", True] + seen["wrong", False]
     for right, kind in ((True, "written to be right"), (False, "spoilt")):
         print(f"{kind}: {seen['accepted', right]} accepted, {seen['refused', right]} refused")
-    # The draw is worth something: what is right gets through, what is spoilt mostly does not.
+    # The random kernels are useful: correct ones are accepted, and most spoiled ones are not.
     if seen["refused", True] * 100 > seen["accepted", True]:
         print("refused what is right")
         failed += seen["refused", True]

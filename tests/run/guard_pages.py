@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Compiled kernels touch nothing outside their tensors, not even to read: kernels with a contract, others each day, run on tensors
-that end at a page that may not be touched, those with windows also on tensors that start at one. And the pages do what is said:
-unchecked kernels that leave them end.
+"""Checks that compiled kernels access nothing outside their tensors, not even to read.
 
-    tests/run/guard_pages.py --seconds 10000    # all kernels
+Kernels with a contract, selected anew each day, run on tensors that end at an inaccessible page; those with
+windows also run on tensors that start at one. Unchecked kernels that leave their tensors must be stopped by
+these pages.
+
+tests/run/guard_pages.py --seconds 10000    # all kernels
 """
 
 import pathlib
@@ -16,7 +18,7 @@ from shared import checks, contracts
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = [*(ROOT / "tests/run/families").glob("*.kdl"), *(ROOT / "samples").glob("*/*.kdl")]
-# Indices before the first element come from windows and tables.
+# Kernels with windows and tables may have indices before the first element.
 BACKWARDS = {"convolution", "convolution_more", "gather", "positions", "solve", "stencil"}
 
 OUTSIDE = """
@@ -27,7 +29,7 @@ export kernel outside(x: in f32[N], at: i64, y: out f32[N]) {
 
 
 def kept(case, _):
-    """A kernel on guarded tensors."""
+    """Runs a kernel on guarded tensors."""
     file, kernel, guard = case
     done = subprocess.run(["kernelc", "test", "--contracts", str(file), "--kernel", kernel, "--target", f"debug?guard={guard}"],
                           cwd=ROOT, capture_output=True, text=True, timeout=800)
@@ -35,7 +37,7 @@ def kept(case, _):
 
 
 def faulted(file, guard, at):
-    """What is wrong with a read `at` elements outside, or None."""
+    """Returns what is wrong with a read `at` elements outside, or None."""
     target = f"debug?guard={guard}&threads=1"
     done = subprocess.run(["kernelc", "run", "--unchecked", "--target", target, str(file), "--set", "N=1024", "--arg", "x=iota",
                            "--arg", f"at={at}"], capture_output=True, text=True, timeout=60)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A header's functions take the integer parameters that no tensor tells, and run the variant that has them."""
+"""A header's functions have parameters for integer parameters that do not follow from any tensor, and run the
+matching variant."""
 
 import pathlib
 import re

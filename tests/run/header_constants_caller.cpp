@@ -1,4 +1,5 @@
-// What the header's functions take for integer parameters: those of `scale` by value, that of `sums` by a dimension.
+// How the header's functions get integer parameters: those of `scale` by value, that of `sums` from a
+// dimension.
 #include <array>
 #include <cstdio>
 

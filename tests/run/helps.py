@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What a help tells the reader to write is written, and then compiles: each help of the golden files that holds a text to type is
-applied to its file. The diagnostic must go, and no other may come. A help that begins with `write` and holds no such text
-is one of PROSE."""
+"""Applies what a diagnostic's help suggests and compiles the result. Each help in the golden files that
+contains text to type is applied to its file. The diagnostic must disappear, and no other may appear. A
+help that starts with `write` but contains no such text is listed in PROSE."""
 
 import json
 import pathlib
@@ -15,7 +15,7 @@ from shared import checks
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
 FOLDERS = ["sema", "passes", "run", "driver", "syntax"]
-# Where the text has gaps, or what it speaks of is a whole statement or more.
+# Helps whose text has gaps, or that are about a whole statement or more.
 PROSE = [
     "write (all of it|a whole number|the rest of|it|its|several conditions|the parameter's name|the type|the stage|a number|the numbers|a parameter)\\b",
     "write '\\w+' (after the swap|alone|on every path)",
@@ -24,9 +24,9 @@ PROSE = [
     "write `(~|[^`]*` (for (blocks|floats)|before it)|[^`]*`, (which keeps|and \\w+ in place))",
     "write `let \\w+ = random",
     "write (target\\(|let y|cores\\(|\\w+(\\.\\w+)?<|iota\\(|i\\.|x\\[i\\]:|x = |a <|dot\\(|reduce\\()",
-    "write \\S+.* for \\w+$|write (if c then a else b|log\\(x\\)|exp\\(x\\)|max\\(|!b|true)",  # names of other languages
+    "write \\S+.* for \\w+$|write (if c then a else b|log\\(x\\)|exp\\(x\\)|max\\(|!b|true)",  # names from other languages
 ]
-# Where a second mistake shows once the first is gone, and why.
+# Files in which a second mistake is reported once the first is fixed, and why.
 SECOND = {
     ("passes/check_disjoint_wraps_sizes.kdl", "E0414"): "another store may touch the element, too",
     ("sema/loop_bounds.kdl", "E0363"): "a range of a size that is known at run time wants a `max`, too",
@@ -41,7 +41,7 @@ SECOND = {
 
 
 def unwrapped(text):
-    """The text without some of its parentheses."""
+    """Yields the text without some of its parentheses."""
     pairs = [match.span() for match in re.finditer(r"\([^()]*\)", text)]
     texts = [text[:begin] + text[begin + 1:end - 1] + text[end:] for begin, end in pairs]
     if text.startswith("(") and text.count("(") > 1:
@@ -50,10 +50,10 @@ def unwrapped(text):
 
 
 def original(written, line):
-    """What stands in the line where the text with its casts is to be written."""
+    """Returns the part of the line that the text with its casts replaces."""
     bare = re.sub(r" as \w+", "", written)
     last = re.sub(r" as \w+$", "", written)
-    single = re.sub(r"\((-?[^()]*)\)", r"\1", bare)  # without the parentheses of one operand
+    single = re.sub(r"\((-?[^()]*)\)", r"\1", bare)  # without parentheses around one operand
     for text in [last, last[1:-1] if last.startswith("(") else last, bare, single, single[1:-1], *unwrapped(bare)]:
         if text != written and text in line:
             return text
@@ -108,7 +108,7 @@ def replaced(lines, number, line):
     return lines[:number - 1] + [line] + lines[number:]
 
 
-# A text to type, and how it gets into the file.
+# Forms of text to type, and how each is inserted into the file.
 FORMS = [
     (r"write '[^']+ as \w+[^']*'( and '[^']+')?", converted),
     (r".*write '(-?\d+)'", in_place),
@@ -129,7 +129,7 @@ def diagnostics(folder, name, lines, options):
 
 
 def options_of(text):
-    """Those of its first command that `build` takes, too."""
+    """Returns the options of the file's first command that `build` also accepts."""
     first = re.search(r"^//! args: (.*)$", text, re.MULTILINE)
     words = shlex.split(first.group(1)) if first else []
     kept = [word for word in words if re.match(r"--(pipes|unproven|device)", word)]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What is proven depends on no version of isl: kernelc takes Debian's, though libLLVM exports a copy of its own; with that copy in its
-place the proofs say the same of each drawn kernel, word for word."""
+"""Proofs do not depend on the version of isl. kernelc uses Debian's, although libLLVM exports a copy of its
+own. With that copy preloaded, the proofs must give the same answers for each random kernel, word for word."""
 
 import os
 import pathlib
@@ -18,7 +18,7 @@ KERNELS = 200
 
 
 def library_of_isl():
-    """The library whose isl_ctx_alloc kernelc calls."""
+    """Returns the library whose isl_ctx_alloc kernelc calls."""
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder) / "k.kdl"
         source.write_text(KERNEL)
@@ -33,7 +33,7 @@ def llvm_library():
 
 
 def answers(first, preloaded):
-    """What the proofs say of each kernel, in order."""
+    """Returns the proofs' answer for each kernel, in order."""
     done = subprocess.run([BIN / "fuzz_proofs", "--kernels", str(KERNELS), "--seed", str(first), "--show"], capture_output=True, text=True,
                           check=True, env=os.environ | {"LD_PRELOAD": preloaded})
     return re.findall(r"^// seed .*", done.stdout, re.MULTILINE)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""saxpy, matmul and softmax over edge shapes: compiled code against the interpreter bit for bit (run --verify), and
-against NumPy in float64 within the language's default tolerance.
+"""saxpy, matmul and softmax on edge-case shapes: compares compiled code with the interpreter bit for bit (run
+--verify), and with NumPy in float64 within the language's default tolerance.
 
-Each edge meets each -O and device, and each number of cores; `--all` has all three together. Then the same kernels give the
-same bits at every -O, on every processor level, on any number of cores, and with any tiles that the language says change none."""
+Each edge case runs with each -O and device, and with each number of cores; `--all` combines all three. The
+same kernels must then give the same bits at every -O, on every processor level, on any number of cores, and
+with any tiles that the language allows to vary."""
 
 import itertools
 import pathlib
@@ -22,7 +23,7 @@ checks = 0
 
 
 def run(folder, sample, arguments, outputs, options):
-    """One `kernelc run --verify`; the outputs as arrays, or None after a failure."""
+    """Runs `kernelc run --verify` once; returns the outputs as arrays, or None after a failure."""
     global checks
     checks += 1
     command = ["kernelc", "run", str(ROOT / f"samples/{sample}/{sample}.kdl"), "--kernel", sample, "--verify", *options]
@@ -41,7 +42,7 @@ def run(folder, sample, arguments, outputs, options):
 
 
 def compare(result, reference, magnitude, terms):
-    """4 eps |ref| + max(4, sqrt(n)) eps A, A the sum of the magnitudes that were added."""
+    """Allows 4 eps |ref| + max(4, sqrt(n)) eps A, where A is the sum of the magnitudes that were added."""
     if result is None:
         return
     (got,), command = result
@@ -78,7 +79,7 @@ def softmax(folder, random, rows, columns, options):
     if not x.size:
         return compare(result, wide, wide, 1)
     top = wide.max(axis=1, keepdims=True)
-    with np.errstate(invalid="ignore"):  # a row of -inf only has no softmax: NaN
+    with np.errstate(invalid="ignore"):  # the softmax of a row of -inf is NaN
         shifted = wide - top
     exps = np.exp(shifted)
     reference = exps / exps.sum(axis=1, keepdims=True)
@@ -86,7 +87,8 @@ def softmax(folder, random, rows, columns, options):
 
 
 def levels():
-    """Specs of each processor level that this machine runs; just `host` on others than x86-64."""
+    """Returns the spec of each processor level that this machine runs; only `host` on other machines than
+    x86-64."""
     if platform.machine() != "x86_64":
         return ["host"]
     flags = next(line for line in open("/proc/cpuinfo", encoding="utf-8") if line.startswith("flags")).split()
@@ -96,8 +98,8 @@ def levels():
 
 
 def bits_stay(folder, random):
-    """Each kernel with each -O, level and tiles, the cores going round: one result. softmax is online over its columns:
-    their block does change bits."""
+    """Checks that each kernel gives one result for every -O, level and tiles, with a varying number of cores.
+    softmax is online over its columns, so its column block does change bits."""
     m, n, k = 37, 101, 83
     cases = [
         ("saxpy", {"a": 2.5, "x": random.standard_normal(5 * n), "y": random.standard_normal(5 * n)}, "y",
@@ -134,7 +136,7 @@ def main():
                 saxpy(folder, random, n, options)
                 matmul(folder, random, m, n, k, options)
                 softmax(folder, random, m, n, options)
-            # Many rows and terms: panels are packed one by one, and c is stored from registers.
+            # Many rows and terms: panels are packed one at a time, and c is stored from registers.
             matmul(folder, random, 97, 70, 150, options, tile=64)
             matmul(folder, random, 5, 7, 0, options)
             matmul(folder, random, 0, 7, 5, options)

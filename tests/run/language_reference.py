@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs what grammar/LANGUAGE.md shows: each example compiles, each command works, and its list of diagnostics is complete.
+"""Runs the examples and commands of grammar/LANGUAGE.md, and checks its list of diagnostics.
 
-    tests/run/language_reference.py --update    # writes the list of diagnostics anew
+tests/run/language_reference.py --update    # rewrites the list of diagnostics
 
-An example is a whole file in a ```kdl block. It compiles, or every error says that the compiler cannot build something of it
-yet: an example with any other mistake fails. One that begins with `// NAME.kdl` is kept under that name for the ```sh block
-that follows, which then says how it is used. What states a contract or a test is given to `kernelc test`, too.
+An example is a whole file in a ```kdl block. It must compile, unless every error says that the compiler does
+not support something in it yet. One that starts with `// NAME.kdl` is saved under that name for the ```sh
+block that follows and that uses it. Examples with a contract or a test are also run by `kernelc test`.
 """
 
 import argparse
@@ -27,7 +27,8 @@ def run(command, folder, **options):
 
 
 def example(body, used, folder):
-    """What is wrong with an example, or None; and whether it compiled. `used`: a command follows that says how."""
+    """Returns what is wrong with an example, or None, and whether it compiled. `used` says whether a command
+    that uses it follows."""
     named = NAME.match(body)
     name = named.group(1) if named else "example.kdl"
     (folder / name).write_text(body)
@@ -46,13 +47,13 @@ def example(body, used, folder):
 
 
 def script(body, folder):
-    """What is wrong with the commands of a block, or None."""
+    """Returns what is wrong with the commands of a block, or None."""
     done = run(["bash", "-euo", "pipefail", "-c", body], folder)
     return None if done.returncode == 0 else f"exit code {done.returncode} from\n{body}{done.stdout}{done.stderr}"
 
 
 def diagnostics():
-    """The list, from the tables of the compiler: what each says, and on the next line what it means."""
+    """Returns the list from the compiler's tables: each message, and on the next line its meaning."""
     lines = run(["kernelc", "explain", "diagnostics"], None, check=True).stdout.replace("|", "\\|").splitlines()[2:]
     rows = ["| | it says | which means |", "|---|---|---|"]
     for says, means in zip(lines[::2], lines[1::2]):

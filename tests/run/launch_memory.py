@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""What the cores of a launch share: atomic updates, barriers, tensors of a launch, folds of groups. Every kernel of
-launch_memory.kdl runs at sizes around its blocks, on 1 core and on more than it has blocks, unoptimized and optimized, on
-the host and on the debug device, against the interpreter bit for bit and against NumPy."""
+"""Memory shared by the cores of a launch: atomic updates, barriers, tensors of a launch, reductions over
+groups. Every kernel of launch_memory.kdl runs with sizes around its blocks, on 1 core and on more cores
+than blocks, unoptimized and optimized, on the host and on the debug device. Compares the results with the
+interpreter bit for bit, and with NumPy."""
 
 import concurrent.futures
 import os
@@ -104,7 +105,7 @@ def differs(got, want):
 
 
 def run(kernel, seed, length, cores, place):
-    """What is wrong; None: nothing."""
+    """Returns what is wrong, or None."""
     tensors, scalars, want = kernel(np.random.default_rng(seed), length)
     want = want(cores) if callable(want) else want
     opt, target = place
@@ -132,7 +133,8 @@ def run(kernel, seed, length, cores, place):
 def cases():
     for number, kernel in enumerate(KERNELS):
         for n, length in enumerate(LENGTHS):
-            # Every number of cores with the last length; the others take two in turn, each at one of the places.
+            # The last length runs with every number of cores; the others run with two of them each, in turn,
+            # in one place each.
             many = range(len(CORES)) if length == LENGTHS[-1] else (n, n + 2)
             for c in many:
                 place = PLACES[(number + n + c) % len(PLACES)]

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""KIR text goes on from where it stands: whatever pass it was printed after, the rest of the passes make the same of it.
+"""KIR text can be processed further from where it was printed: after any pass, the remaining passes give the
+same result.
 
-Every sample, stopped after half of its passes for one target, others each day, or `--all`, is built from the text; what comes out is the
-KIR of the whole pipeline. Of some passes the text also runs: with the bits that the source's run has.
+Every sample is stopped after half of its passes for one target, selected anew each day, or after all with
+`--all`, and is built from the text. The result must be the KIR of the whole pipeline. After some passes the
+text is also run, and must give the source's bits.
 """
 
 import pathlib
@@ -16,7 +18,7 @@ from shared import seeds
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = [*sorted(ROOT.glob("samples/*/*.kdl")), ROOT / "tests/run/orchestration_pipes.kdl"]
 LEVEL = "host?isa=x86-64-v3"
-# Some texts run, too: (sample, sizes and inputs, what comes out).
+# Texts that are also run: (sample, sizes and inputs, output).
 RUNS = [("saxpy", ["--kernel", "saxpy", "--set", "N=1003", "--arg", "a=2.0", "--arg", "x=random:1", "--arg", "y=random:2"], "y"),
         ("softmax", ["--kernel", "softmax", "--set", "R=5", "--set", "C=41", "--arg", "x=random:1"], "y"),
         ("digits", ["--kernel", "hidden_layer", "--set", "M=77", "--set", "K=300", "--set", "N=70",
@@ -42,13 +44,14 @@ def lowered(file, folder, *options):
 
 
 def results(file, inputs, output, folder):
-    """The bits that a run writes, which the interpreter has compared with its own."""
+    """Returns the bits that a run writes, after the run has compared them with the interpreter's."""
     call("run", file, "--target", LEVEL, *inputs, "--out", f"{output}=@{output}.npy", "--verify", folder=folder)
     return (folder / f"{output}.npy").read_bytes()
 
 
 def functions(text):
-    """Each function's text by its name: what stands before them says how far the whole module is."""
+    """Returns each function's text by its name. The text before them says how far the whole module has been
+    processed."""
     found = re.split(r"^(?=(?:kernel|fn|program) @)", text, flags=re.MULTILINE)
     return {part.split("(")[0].split(" {")[0]: part.strip() for part in found[1:]}
 
@@ -58,7 +61,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="levels-") as name:
         folder = pathlib.Path(name)
         names = passes(folder)
-        names = names[:names.index("canonicalize-loops") + 1]  # behind it stand other families'
+        names = names[:names.index("canonicalize-loops") + 1]  # other families' passes follow
         stops = seeds.one_in(2, names[:-1])
         for source in SOURCES:
             last = functions(lowered(source, folder, f"--stop-after={names[-1]}"))

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What a build of one file for several targets holds: for each what can be launched on it, no KIR, and no paths."""
+"""Checks the output of building one file for several targets: for each target the code that can run on it, no
+KIR, and no paths."""
 
 import pathlib
 import subprocess
@@ -38,7 +39,8 @@ def build(folder, source, *options):
 
 
 def kernels_of(folder):
-    """What the object has code of: `here.x86-64-v3`; constants have names that begin with a dot."""
+    """Returns the kernels that have code in the object, as `here.x86-64-v3`; names of constants start with a
+    dot."""
     names = [line.split()[-1] for line in call("llvm-nm-19", "kernels.x86-64.o", folder=folder).splitlines()]
     return {".".join(name.split(".")[-2:]) for name in names if not name.startswith(".")}
 
@@ -58,14 +60,14 @@ def main():
         near = build(root / "a" / "build", "../../kernels.kdl")
         found = kernels_of(root / "a" / "build")
         wanted = {"here.x86-64-v3", "there.x86-64-v4", "everywhere.x86-64-v3", "everywhere.x86-64-v4",
-                  "anywhere.x86-64-v3", "anywhere.x86-64-v4"}  # the caller binds a promise to any
+                  "anywhere.x86-64-v3", "anywhere.x86-64-v4"}  # the caller may bind a promise to any device
         check(found == wanted, f"the object has code of {sorted(found)}, not of {sorted(wanted)}")
         for file in OBJECTS:
             check(b"kernel @" not in near[file], f"{file} holds KIR")
             check(b"/kernels.kdl" not in near[file], f"{file} holds a path")
         check(b"x[at[i]]" in near["kernels.host.o"], "the host's object says what a trap is about")
 
-        # Sources and builds in other folders, named by their full paths, as build systems do.
+        # Sources and builds in other folders, named by their full paths as build systems do.
         for place in ("b", "deeper/c"):
             folder = root / place
             folder.mkdir(parents=True)

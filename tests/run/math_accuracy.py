@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The elementary functions of stdlib/math against correctly rounded results (tests/accuracy): each stays within the
-bound that the comment above it states, at every -O and instruction set with the same bits, which are the
-interpreter's. Options are handed to math_accuracy: --all, --only sin."""
+"""Compares the elementary functions of stdlib/math with correctly rounded results (tests/accuracy). Each must
+stay within the bound that its comment states, with the same bits at every -O and instruction set, which
+are the interpreter's. Options are passed to math_accuracy: --all, --only sin."""
 
 import pathlib
 import shutil
@@ -20,7 +20,7 @@ V4 = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 
 
 def call(*words):
-    """What a command that succeeds prints."""
+    """Returns the output of a command, which must succeed."""
     done = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=600)
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr}")
@@ -28,13 +28,13 @@ def call(*words):
 
 
 def targets():
-    """What this machine runs, the best first."""
+    """Returns the levels that this machine runs, the best first."""
     flags = pathlib.Path("/proc/cpuinfo").read_text().split()
     return ["host?isa=x86-64-v4"] * V4.issubset(flags) + ["host?isa=x86-64-v3"] * ("avx2" in flags) or ["host"]
 
 
 def arguments(kind):
-    """A few numbers of every size, and special ones: the interpreter takes its time."""
+    """Returns a few numbers of every magnitude, and special ones; more would take the interpreter too long."""
     random = np.random.RandomState(7)
     info = np.finfo(kind)
     exponents = np.arange(info.minexp - info.nmant, info.maxexp)
@@ -46,7 +46,7 @@ def arguments(kind):
 
 
 def check_interpreter(folder):
-    """`run --verify` compares every bit with the interpreter."""
+    """Compares every bit with the interpreter by `run --verify`."""
     for kind in (np.float32, np.float64):
         x = arguments(kind)
         np.save(folder / "x.npy", x)
@@ -59,14 +59,15 @@ def check_interpreter(folder):
 
 
 def rounded_to_tf32(x):
-    """To 10 bits of the mantissa, ties to even; -0 becomes the 0 that a dot starts from."""
+    """Rounds to 10 bits of the mantissa, ties to even; -0 becomes +0 because a dot starts from 0."""
     bits = x.view(np.uint32)
     rounded = ((bits + 0xfff + ((bits >> 13) & 1)) & 0xffffe000).astype(np.uint32).view(np.float32)
     return np.where(np.isfinite(x), rounded, x) + np.float32(0)
 
 
 def check_tf32(folder):
-    """Exact: numbers of every size, and halves between two numbers of 10 bits."""
+    """Checks that rounding is exact, for numbers of every magnitude, and for ties between two numbers of 10
+    bits."""
     x = arguments(np.float32)
     halves = ((x.view(np.uint32) & 0xffffe000) | 0x1000).view(np.float32)
     x = np.concatenate([x, halves[np.isfinite(x)]])

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""A family of targets from elsewhere (tests/mesh): kernels of the samples and the families against their contracts, others each
-day until the time is over; the numbers of a unit of its own; a race of workers where its barriers are left out.
+"""Tests a family of targets outside the compiler (tests/mesh).
 
-    tests/run/mesh.py --seconds 10000    # all kernels
+Compares kernels of the samples and the families with their contracts, a selection that changes every day,
+until the time is over. Also checks the results of the family's own matrix instruction, and that a race of
+threads is found if its barriers are removed.
+
+tests/run/mesh.py --seconds 10000    # all kernels
 """
 
 import pathlib
@@ -32,7 +35,7 @@ def run(*words, tool="kernelc_mesh"):
 
 
 def contract(case, draw):
-    """Of a kernel, on a drawn number of cores."""
+    """Tests a kernel's contract on a random number of cores."""
     file, kernel = case
     cores = draw.choice([1, 2, 3, 1000])
     done = run("test", file, "--kernel", kernel, "--target", "mesh", "--core-num", cores)
@@ -40,7 +43,7 @@ def contract(case, draw):
 
 
 def drawn(folder):
-    """f16 values with all of their digits."""
+    """Writes f16 values that use all of their digits."""
     draw = np.random.default_rng(1)
     for name, shape in (("a", (5, 203)), ("b", (203, 7))):
         np.save(folder / f"{name}.npy", draw.standard_normal(shape).astype(np.float16))
@@ -48,7 +51,8 @@ def drawn(folder):
 
 
 def steps(a, b):
-    """What the unit's steps give: products of f32, summed in pairs of neighbours, eight of them at once."""
+    """Returns the matrix instruction's results: f32 products, of which eight at a time are added in pairs of
+    neighbours."""
     depth, blocks = 8, -(-a.shape[1] // 8)
     wide = np.zeros((a.shape[0], blocks * depth), np.float32), np.zeros((blocks * depth, b.shape[1]), np.float32)
     wide[0][:, : a.shape[1]], wide[1][: b.shape[0]] = a, b

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Element-wise kernels drawn at random: which loops deal blocks, which run inside, which split a block, and in which order
-each load and the store name their dimensions. Against the interpreter, bit for bit, and against NumPy.
+"""Tests random elementwise kernels.
 
-    tests/run/nests.py --kernels 2000    # as many as one has time for; --first SEED to see one again
+It varies which loops distribute blocks, which run inside, which split a block, and in which order loads and
+the store name their dimensions. Results are compared with the interpreter, bit for bit, and with NumPy.
+
+tests/run/nests.py --kernels 2000    # any number of kernels; --first SEED repeats one
 """
 
 import pathlib
@@ -19,7 +21,7 @@ SIZES = [1, 2, 3, 5, 8, 16, 17, 33, 64, 70]
 
 
 class Kernel:
-    """`dims`: names of dimensions; the index of each is what its innermost loop binds."""
+    """A random kernel. `dims` are names of dimensions; each one's index is bound by its innermost loop."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -43,7 +45,8 @@ class Kernel:
         return f"{tensor}[{', '.join(self.index[dim] for dim in order)}]"
 
     def text(self):
-        """The kernel, and the steps of its value: (operator, operand) where an operand is an input's number or 'last'."""
+        """Returns the kernel and the steps of its value: (operator, operand), where an operand is the number
+        of an input or 'last'."""
         block = lambda: self.random.choice([1, 4, 8, 16, 24, 64])
         tensors = [f"x{n}: in {self.type}[{', '.join(order)}]" for n, order in enumerate(self.inputs)]
         lines = [f"export kernel k({', '.join(tensors)}, y: out {self.type}[{', '.join(self.output)}]) {{"]
@@ -79,7 +82,7 @@ class Kernel:
 
 
 def check(folder, seed):
-    """What is wrong; None where all is well."""
+    """Returns what is wrong, or None."""
     kernel = Kernel(seed)
     text, steps = kernel.text()
     folder = folder / str(seed)

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Kernels on an OpenCL device: samples and families against their contracts and the interpreter, in an order drawn from a
-seed until the time is over; traps with their places; a barrier of the launch in a loop; what a machine without OpenCL says;
-where workers meet once more, without which PoCL loses conditions, and branches on which they meet, one way or both; what is left of
-the text where a device has neither f64 nor atomics of 64 bits.
+"""Tests kernels on an OpenCL device.
 
-Skipped where no OpenCL driver is installed.
+Samples and families are compared with their contracts and the interpreter, in a random order, until the time
+is over. Further checks: traps with their locations; a barrier of the launch in a loop; errors on a machine
+without OpenCL; additional barriers without which PoCL miscompiles conditions; barriers in one or both ways of
+branches; the text for a device without f64 and without 64-bit atomics.
+
+Skipped if no OpenCL driver is installed.
 """
 
 import os
@@ -23,7 +25,8 @@ def is_missing(said):
 
 
 def meeting_blocks(text):
-    """(how it begins, its last line) of each block in which workers meet; a branch that has another way begins by `if else`."""
+    """Yields (head, last line) of each block that contains a barrier; for a branch with an else, the head is
+    `if else`."""
     open_blocks = []
     for line in map(str.strip, text.splitlines()):
         if line.startswith("}") and open_blocks:
@@ -75,11 +78,12 @@ export kernel steps(x: inout f32[N], y: inout f32[N]) {
     spmd for i in N by 64 { y[i] = x[i] + (count[iota(i) & 7] as f32); }
 }
 """
-MOST_SYNCS_S = 20  # of processor time
+MOST_SYNCS_S = 20  # the most processor time
 
 
 def syncs():
-    """What PoCL compiles for several `sync`s grows with their number, and not by a factor for each; the optimizer runs."""
+    """Checks that PoCL's compile time for several `sync`s grows linearly, not exponentially; the optimizer is
+    on."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "syncs.kdl"
         file.write_text(SYNCS)
@@ -103,7 +107,7 @@ export kernel rows(x: in f32[N], y: out f32[16, N]) {{
 
 
 def rows():
-    """Rows of one tensor that a block stores are one loop, without barriers, here and in PTX."""
+    """Checks that the rows of one tensor that a block stores are one loop without barriers, here and in PTX."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "rows.kdl"
         file.write_text(ROWS.format(" ".join(f"y[{row}, i] = v * {row}.5;" for row in range(16))))
@@ -131,7 +135,8 @@ export kernel ways(x: in f32[H, C, W], w: in f32[O, 4, C], y: out f32[OH, OW, O]
 
 
 def ways():
-    """Workers meet on a branch both ways of which have loops of their own: rows of whole vectors, and others."""
+    """Checks a barrier on a branch with different loops on both ways: for rows of whole vectors, and for
+    others."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "ways.kdl"
         file.write_text(WAYS)
@@ -158,7 +163,8 @@ EXTENSIONS = ["cl_khr_fp64", "cl_khr_int64_base_atomics", "cl_khr_int64_extended
 
 
 def lacking():
-    """A driver's compiler, told of no extension but those that are left, takes the text and finds these kernels."""
+    """Checks that a driver's compiler that only knows the remaining extensions accepts the text and finds
+    these kernels."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "lacking.kdl"
         file.write_text(LACKING)
@@ -177,7 +183,7 @@ def lacking():
 
 
 def driverless():
-    """A machine with the loader, but without a driver."""
+    """Checks a machine with the loader but without a driver."""
     nothing = {"OCL_ICD_VENDORS": "/nonexistent"}
     told = "there is no OpenCL here: no driver has a device; install one"
     done = teams.kernelc("devices", "opencl", "opencl[1]", environment=nothing)
@@ -190,7 +196,7 @@ def driverless():
     checks.expect("the next of a list is taken", "bit for bit" in done.stdout, done.stdout + done.stderr)
 
 
-# 80,000 bytes and 8.
+# 80,000 bytes and 8 bytes.
 TABLES = """
 const LARGE: f32[20000] = [{}];
 const SMALL: f32[2] = [3.0, 5.0];
@@ -200,7 +206,8 @@ export kernel small(x: out f32[N]) {{ spmd for i in N by 64 {{ x[i] = SMALL[i % 
 
 
 def tables():
-    """Tables that not every device has room for: they are as elsewhere where it has, and else are told; other kernels run."""
+    """Checks tables that are too large for some devices. Where they fit, results are as elsewhere; else there
+    is an error, and other kernels still run."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "tables.kdl"
         file.write_text(TABLES.format(", ".join(f"{number}.25" for number in range(20000))))
@@ -225,6 +232,6 @@ def texts():
 
 
 if __name__ == "__main__":
-    # PoCL makes as many devices as it is asked for.
+    # PoCL provides as many devices as this lists.
     os.environ.setdefault("POCL_DEVICES", "pthread basic")
     sys.exit(teams.run(__doc__.splitlines()[0], "opencl", is_missing, {"texts": texts}))

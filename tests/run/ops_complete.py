@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A row or function of an op that is missing fails the build, tried by leaving each out in turn.
+"""Checks that a missing row or function for an op fails the build, by omitting each in turn.
 
-Rows of ir/ops.def and of tables that are held against it must not compile without one; functions that a phase has for each
-op (KDL_TYPE_RULE, KDL_EMIT, KDL_WRITE) must leave an undefined reference. By default as many of them, drawn anew each day, as twelve
-seconds take; `--all` tries every one.
+Without a row of ir/ops.def, or of a table that is checked against it, the code must not compile. Without a
+function that a phase has for each op (KDL_TYPE_RULE, KDL_EMIT, KDL_WRITE), there must be an undefined
+reference. By default as many as fit into twelve seconds, selected anew each day; `--all` tries every one.
 """
 
 import argparse
@@ -25,7 +25,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SRC = ROOT / "src"
 OPS, SHAPES = SRC / "ir/ops.def", SRC / "ir/op_shapes.def.in"
 SCALAR_OPS = ROOT / "include/kdl/scalar_ops.def"
-# What is held against the rows of scalar_ops.def: those that name an op, and those that say what it computes.
+# Files that are checked against the rows of scalar_ops.def: against the names of ops, and against their
+# expressions.
 OF_NAMES, OF_TEXTS = SRC / "codegen/orchestration/expression.cpp", SRC / "codegen/opencl/arithmetic.cpp"
 SECONDS = 12
 # The file in which each phase refers to the functions of all ops, by the macro that defines one.
@@ -38,7 +39,7 @@ class Removal:
     what: str  # `row`, or the macro
     op: str
     file: pathlib.Path
-    text: str  # what is left out
+    text: str  # what is omitted
 
     def __str__(self):
         return f"{self.file.relative_to(ROOT)} without {' '.join(self.text.split())[:70]}"
@@ -71,10 +72,11 @@ def removals():
 
 
 class Build:
-    """How the build compiles a file, and what it defines. The build compiles several files at once; here each is alone."""
+    """Provides the compile commands and macros of the build. The build compiles several files at once; here
+    each is compiled alone."""
 
     def __init__(self, folder):
-        self.commands = {}  # by file: the folder and the words of its command, without input and output
+        self.commands = {}  # by file: the folder and the command without input and output
         for command in json.loads((folder / "compile_commands.json").read_text()):
             self.add(command)
         self.temporary = pathlib.Path(tempfile.mkdtemp(prefix="ops-"))
@@ -98,7 +100,7 @@ class Build:
             self.commands[pathlib.Path(one)] = command["directory"], words
 
     def object(self, file):
-        """What is made of the file as it stands."""
+        """Returns the object compiled from the unmodified file."""
         if file not in self.made:
             self.made[file] = self.temporary / f"{len(self.made)}.o"
             assert self.compile(file, file, ["-w", "-O0", "-o", str(self.made[file])]), file
@@ -110,7 +112,7 @@ class Build:
         return {line.split()[-1] for line in lines if line.split()[-2] in kind}
 
     def compile(self, like, file, extra):
-        """Compiles `file` as the build does `like`; the warnings that the build refuses stay refused."""
+        """Compiles `file` as the build compiles `like`; warnings that are errors in the build remain errors."""
         directory, words = self.commands[like]
         return subprocess.run([words[0], *extra, *words[1:], "-c", file], cwd=directory, capture_output=True, text=True).returncode == 0
 
@@ -134,7 +136,7 @@ class Build:
                 user = self.users.get(removal.op)
                 if user is None:
                     return False
-                shapes = copy.with_name("op_shapes.def")  # as the build makes them
+                shapes = copy.with_name("op_shapes.def")  # generated as in the build
                 subprocess.run([self.commands[user][1][0], "-E", "-P", "-x", "c++", "-I", self.temporary, SHAPES, "-o", shapes], check=True)
                 return not self.compile(user, user, ["-fsyntax-only", f"-I{self.temporary}"])
             built = self.object(removal.file)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The C++ of `--emit orch`, and the C of `--emit orch-c`, do what `kernelc run` does: the same launches and transfers, the same
-results, the same errors.
+"""Compares the C++ of `--emit orch` and the C of `--emit orch-c` with `kernelc run`: they must have the same
+launches, transfers, results and errors.
 
-They compile without a warning, as the header does, and name each statement's line once; under a second compiler for a third of
-the sources, others each day. What the first one makes of them runs. A half of the sources, others each day;
-`orchestration.py --all`: each."""
+Both compile without warnings, like the header, and name each statement's line once. A third of the sources,
+selected anew each day, are also compiled with a second compiler; the first one's programs are run. By default
+half of the sources are tested, selected anew each day; `orchestration.py --all` tests all."""
 
 import dataclasses
 import itertools
@@ -25,14 +25,14 @@ HERE = ROOT / "tests/run"
 BUILD = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-I", str(ROOT / "include")]
 COMPILERS = [("g++", "gcc"), ("clang++-19", "clang-19")]
-# The programs in either language, by what is linked; without which object.
+# The programs in both languages, by executable; the value is the object that is not linked.
 PROGRAMS = {"program": "orch_c.o", "program_c": "orch.o"}
 READERS = {"f32": "std::stof", "i64": "std::stoll"}
-# Devices that a source is built with: keys that only the compiler reads must not reach the runtime.
+# The devices that a source is built with. Keys that only the compiler reads must not reach the runtime.
 BOUND = {"orchestration_programs.kdl": ["--device", "cpu=host?isa=x86-64-v3&threads=1", "--device", "npu=@cpu"]}
-# Sources with calls of programs and fns, or with transfers in front of loops.
+# Sources with calls of programs and fns, or with transfers before loops.
 CALLS = {"apart.kdl", "fns_c.kdl", "orchestration_calls.kdl", "orchestration_parts.kdl", "orchestration_programs.kdl", "parts.kdl", "transfers.kdl", "two_devices.kdl"}
-# How a source is compiled, for C++ and for `kernelc run`.
+# Flags for compiling a source, both to C++ and for `kernelc run`.
 FLAGS = {"orchestration_pipes.kdl": ["--pipes=buffered"]}
 C_OUTPUT = """2 4 6
 3 6 9
@@ -70,23 +70,23 @@ CASES = [
     Case("samples/digits/digits.kdl", "classify", {"M": 13, "P": 64, "H": 32, "D": 10}),
     Case("tests/run/orchestration_programs.kdl", "turns", {"N": 300}, {"a": "2.0", "n": "3"}, ("host", "debug", None)),
     Case("tests/run/orchestration_programs.kdl", "turns", {"N": 65}, {"a": "-1.0", "n": "2"}),
-    Case("tests/run/orchestration_programs.kdl", "turns", {"N": 1000}, {"a": "2.0", "n": "1"}),  # against its `where`
+    Case("tests/run/orchestration_programs.kdl", "turns", {"N": 1000}, {"a": "2.0", "n": "1"}),  # violates its `where`
     Case("tests/run/orchestration_programs.kdl", "reads", {"N": 300}, {"m": "2"}, ("host", "debug", None)),
     Case("tests/run/orchestration_programs.kdl", "reads", {"N": 100}, {"m": "1"}),  # no cores
-    Case("tests/run/orchestration_programs.kdl", "reads", {"N": 300}, {"m": "150"}),  # an index outside
+    Case("tests/run/orchestration_programs.kdl", "reads", {"N": 300}, {"m": "150"}),  # an index outside the tensor
     Case("tests/run/orchestration_programs.kdl", "settles", {"N": 70}, {"limit": "0.001", "most": "20"}, ("host", "debug", None)),
-    Case("tests/run/orchestration_programs.kdl", "settles", {"N": 70}, {"limit": "1e-30", "most": "20"}),  # ends by `break`
+    Case("tests/run/orchestration_programs.kdl", "settles", {"N": 70}, {"limit": "1e-30", "most": "20"}),  # ends with `break`
     Case("tests/run/orchestration_programs.kdl", "settles", {"N": 70}, {"limit": "0.001", "most": "2"}),  # its `assert` fails
     Case("tests/golden/orchestration/fns_c.kdl", "shares", {"N": 13}, {"parts": "5"}, ("host",)),
     Case("tests/golden/orchestration/fns_c.kdl", "shares", {"N": 13}, {"parts": "0"}, ("host",)),  # a fn divides by zero
-    Case("tests/golden/orchestration/fns_c.kdl", "shares", {"N": 1}, {"parts": "-4"}, ("host",)),  # an index outside
+    Case("tests/golden/orchestration/fns_c.kdl", "shares", {"N": 1}, {"parts": "-4"}, ("host",)),  # an index outside the tensor
     Case("tests/run/orchestration_calls.kdl", "calls", {"N": 70}, {"parts": "3"}),
-    Case("tests/run/orchestration_calls.kdl", "calls", {"N": 70}, {"parts": "71"}),  # a `where` of the called program
+    Case("tests/run/orchestration_calls.kdl", "calls", {"N": 70}, {"parts": "71"}),  # violates a `where` of the called program
     Case("tests/run/orchestration_calls.kdl", "calls", {"N": 70}, {"parts": "-1"}),  # a negative size
     Case("tests/run/orchestration_bools.kdl", "bools", {"N": 70}),
     Case("tests/run/orchestration_parts.kdl", "parts", {"M": 5, "N": 12, "P": 60}, {"at": "4", "lo": "1"}),
-    Case("tests/run/orchestration_parts.kdl", "parts", {"M": 5, "N": 12, "P": 60}, {"at": "5", "lo": "1"}),  # an index outside
-    Case("tests/run/orchestration_parts.kdl", "parts", {"M": 5, "N": 12, "P": 60}, {"at": "1", "lo": "4"}),  # a part outside
+    Case("tests/run/orchestration_parts.kdl", "parts", {"M": 5, "N": 12, "P": 60}, {"at": "5", "lo": "1"}),  # an index outside the tensor
+    Case("tests/run/orchestration_parts.kdl", "parts", {"M": 5, "N": 12, "P": 60}, {"at": "1", "lo": "4"}),  # a part outside the tensor
     Case("tests/golden/orchestration/program.kir", "work", {"N": 5}, {"n": "3"}, (None, "host", "debug")),
     Case("tests/run/orchestration_pipes.kdl", "grow", {"M": 50, "N": 37, "K": 100}, {"steps": "7"},
          ("host", "debug", "host?resident=cores&threads=1")),
@@ -101,7 +101,7 @@ CASES = [
 
 
 def source_name(name):
-    """Parameters that are words of C++ have an underscore there."""
+    """Returns the source's name of a parameter; keywords of C++ have an underscore in the generated code."""
     return name.rstrip("_")
 
 
@@ -113,7 +113,7 @@ def sanitizers():
 def call(*words, folder, may_fail=False):
     done = subprocess.run([str(w) for w in words], cwd=folder, capture_output=True, text=True, timeout=300)
     if done.returncode == 1 and may_fail:
-        lines = done.stderr.splitlines()  # remarks may stand in front of the error
+        lines = done.stderr.splitlines()  # remarks may precede the error
         return re.sub(r" \[E\d+\]$", "", next((line for line in lines if ": error: " in line), lines[0]))
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(map(str, words))}\n{done.stdout}{done.stderr}")
@@ -121,7 +121,8 @@ def call(*words, folder, may_fail=False):
 
 
 def precompile(folder):
-    """By compiler, the words for C++20 whose headers of the runtime are read already: most of the time goes there."""
+    """Returns for each compiler the C++20 flags that use a precompiled header of the runtime, which takes
+    most of the time."""
     header = folder / "runtime.h"
     header.write_text('#include "kdl/runtime.hpp"\n')
     words = {}
@@ -133,7 +134,7 @@ def precompile(folder):
 
 
 class Project:
-    """A source, built; its interface as the header states it."""
+    """A built source, and its interface as the header states it."""
 
     def __init__(self, source, folder, precompiled):
         self.source, self.folder, self.precompiled = source, folder, precompiled
@@ -147,7 +148,7 @@ class Project:
         self.devices = re.findall(r'^  const char\* (\w+) = "(.*)";', self.header, re.MULTILINE)
 
     def params(self, program):
-        """(name, direction or None, element type, sizes, the device where it is best or None) of each parameter."""
+        """Returns (name, direction or None, element type, sizes, the best device or None) for each parameter."""
         text = self.header[:self.header.index(f"\nvoid {program}(")]
         lines = itertools.takewhile(lambda line: line.startswith("///"), reversed(text.splitlines()))
         found = re.findall(r"^///   (\w+): (?:(in|out|inout) )?(\w+)(?:\[(.*)\])?(?:(?:, first used)? on (\w+))?$",
@@ -155,7 +156,8 @@ class Project:
         return [(name, direction, element, sizes.split(", "), on) for name, direction, element, sizes, on in found]
 
     def compile(self):
-        """The objects of the generated C and C++; the C is C++, too, and the header C++17 without exceptions."""
+        """Compiles the generated C and C++. The C must also be valid C++, and the header must be C++17
+        without exceptions."""
         (self.folder / "header.cpp").write_text(f'#include "{self.name}.h"\n')
         for cpp, c in self.compilers():
             as_object = ["-c", "-o"] if cpp == COMPILERS[0][0] else ["-fsyntax-only", "-o"]
@@ -166,12 +168,12 @@ class Project:
             call(c, "-std=c11", "-Wpedantic", *WARNINGS, f"{self.name}.orch.c", *as_object, "orch_c.o", folder=self.folder)
 
     def compilers(self):
-        """The second one for a third of the sources, others each day."""
+        """Returns the compilers; the second one is only for a third of the sources, selected anew each day."""
         drawn = random.Random(f"{seeds.of_today()} {self.source.name}").randrange(3) == 0
         return COMPILERS if drawn else COMPILERS[:1]
 
     def link(self, compiler, caller, language):
-        """`program` with the programs in C++, `program_c` with those in C."""
+        """Links `program` with the programs in C++, and `program_c` with those in C."""
         call(compiler, *language, *WARNINGS, "-I", self.folder, "-I", HERE, "-c", caller, "-o", "caller.o", folder=self.folder)
         for output, left_out in PROGRAMS.items():
             objects = sorted(path for path in self.folder.glob("*.o") if path.name != left_out)
@@ -180,7 +182,8 @@ class Project:
 
 
 def caller_text(project, program, params, words):
-    """C++ that does with the program, called as a function of C, what `kernelc run -v --out ...` does. `words`: what stands in its arguments."""
+    """Returns C++ that calls the program as a C function and does what `kernelc run -v --out ...` does.
+    `words` are its arguments."""
     at = {word: f"argv[{i}]" for i, word in enumerate(words, 1)}
     first = project.devices[0][0]
     lines = [f'#include "{project.name}.h"', '#include "orchestration_caller.h"', "", "int main(int, char** argv) {",
@@ -207,14 +210,15 @@ def caller_text(project, program, params, words):
 
 
 def drawn(random, element, shape):
-    """Bools by any byte: each but 0 is true."""
+    """Draws an array. Bools are arbitrary bytes, of which all but 0 are true."""
     if element == "bool":
         return random.choice(np.array([0, 1, 2, 255], "uint8"), shape).view(bool)
     return random.standard_normal(shape).astype(element.replace("f", "float"))
 
 
 def walked(project, case, params, target):
-    """`kernelc run` on drawn inputs, which stay in the folder: its statistics and outputs, or its error."""
+    """Runs `kernelc run` on random inputs, which stay in the folder. Returns its statistics and outputs, or
+    its error."""
     random = np.random.default_rng(1)
     words = ["kernelc", "run", project.source, "-v", "--program", case.program, *project.flags]
     words += ["--target", target] if target else project.bound
@@ -247,7 +251,7 @@ def compare(project, case, target):
     words = {name: target or spec for name, spec in project.devices} | case.sizes | case.scalars
     text = caller_text(project, case.program, params, words)
     caller = project.folder / "caller.cpp"
-    if not caller.exists() or caller.read_text() != text:  # what cases differ in stands in its arguments
+    if not caller.exists() or caller.read_text() != text:  # cases differ only in the arguments
         caller.write_text(text)
         project.link("g++", caller.name, project.precompiled["g++"])
     problems = []
@@ -264,7 +268,8 @@ def compare(project, case, target):
 
 
 def statement_lines(source):
-    """The lines on which statements of programs begin, each on one line here, and those of their `where` clauses."""
+    """Returns the lines on which statements of programs start (here each is on one line), and those of their
+    `where` clauses."""
     lines, inside = [], False
     for number, line in enumerate(source.splitlines(), 1):
         if re.match(r"(export )?program ", line):
@@ -280,7 +285,7 @@ def statement_lines(source):
 
 def check_places(project):
     path = pathlib.Path(project.source)
-    if path.suffix == ".kir":  # its statements stand in the golden file
+    if path.suffix == ".kir":  # its statements are in the golden file
         return []
     expected = statement_lines(path.read_text())
     name = re.escape(path.name)
@@ -289,7 +294,7 @@ def check_places(project):
         text = (project.folder / f"{project.name}.orch.{language}").read_text()
         mentions = re.findall(rf'// {name}:(\d+)$|(?:"|/){name}:(\d+):\d+"', text, re.MULTILINE)
         found = list(dict.fromkeys(int(comment or argument) for comment, argument in mentions))
-        if path.name in CALLS:  # what is called stands elsewhere in the text
+        if path.name in CALLS:  # called code is elsewhere in the text
             found = sorted(set(found) & set(expected))
         if found != expected:
             problems.append(f"{path.name}, {language}: lines {found}, the statements are on {expected}")

@@ -1,4 +1,5 @@
-// A caller in C11 of tests/golden/orchestration/program.kir: a program, kernels by pointers, and calls that are refused.
+// Calls tests/golden/orchestration/program.kir from C11: a program, kernels with pointers, and calls that are
+// refused.
 #include <stdio.h>
 
 #include "my mod.h"
@@ -44,7 +45,7 @@ int main(void) {
   my_mod_close(kernels);
   my_mod_close(NULL);
   Failed(my_mod_open(NULL, "hots", &kernels));
-  // Copied to a device with memory of its own, in a context of its own, and back.
+  // Runs on a device with its own memory and in its own context, which copies the data there and back.
   if (Failed(my_mod_open(NULL, "debug", &kernels))) return 1;
   if (Failed(my_mod_scale_f32(kernels, 3, x, y, 5))) return 1;
   printf("%g %g %g\n", y[0], y[1], y[2]);

@@ -1,4 +1,4 @@
-// A caller in C++17 without exceptions of tests/golden/orchestration/program.kir.
+// Calls the program of tests/golden/orchestration/program.kir from C++17 without exceptions.
 #include <cstdio>
 
 #include "my mod.h"

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Debian packages hold what users need: unpacked, the compiler makes programs, projects find it, man and bash read its pages.
-A project that has the sources inside builds the runtime, with a C++ compiler and CMake alone."""
+"""The Debian packages contain what users need: when unpacked, the compiler builds programs, projects find it,
+and man and bash read its pages. A project that contains the sources builds the runtime with only a C++
+compiler and CMake."""
 
 import pathlib
 import re
@@ -34,7 +35,7 @@ add_executable(app app.cpp)
 target_link_libraries(app numbers)
 """
 INSTALLED = PROJECT.format(find="find_package(kdl REQUIRED)")
-# Nothing that the compiler needs is looked for.
+# The compiler's dependencies must not be searched for.
 INSIDE = PROJECT.format(find=f"""set(KDL_RUNTIME_ONLY ON)
 set(CMAKE_DISABLE_FIND_PACKAGE_LLVM ON)
 add_subdirectory({ROOT} kdl)""")
@@ -46,7 +47,7 @@ def call(*words, folder):
 
 
 def succeed(what, *words, folder):
-    """What the command prints; a failed check where it fails."""
+    """Returns the output of a command; a failure is a failed check."""
     done = call(*words, folder=folder)
     checks.expect(what, done.returncode == 0, done.stdout + done.stderr)
     return done.stdout

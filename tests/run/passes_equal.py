@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What a golden file of a pass shows computes what its source computes: the interpreter runs both on drawn data.
+"""Checks that the output of a pass in a golden file computes the same as its source.
 
-Each file of tests/golden/passes whose command prints the KIR after a pass: its kernels run as the file has them and as the
-whole printed text has them, on the same sizes and arguments; all outputs are equal, bit for bit, or both stop alike.
-Files, others each day, are begun until the time is over.
+Covers each file of tests/golden/passes whose command prints the KIR after a pass. The interpreter runs its
+kernels from the file and from the whole printed text, with the same sizes and random arguments. All outputs
+must be equal bit for bit, or both must stop in the same way. The selection of files changes every day; no
+file is started after the time is over.
 
-    tests/run/passes_equal.py --seconds 10000    # all files
+tests/run/passes_equal.py --seconds 10000    # all files
 """
 
 import argparse
@@ -29,7 +30,7 @@ TRIES = 2
 LEAST_RUNS = 50
 RACE = "with no `sync` between"
 UNTRUE = "does not hold"
-SEVERAL = "[E0976]"  # a text that stands for several targets runs on none
+SEVERAL = "[E0976]"  # a text for several targets cannot be run
 KERNEL = re.compile(r'^kernel @("?)([\w.\-]+)\1 (?:types\(.*?\) )?(?:dims\((.*?)\) )?(?:\{.*?\} )?\((.*)\) \{$', re.MULTILINE)
 PARAM = re.compile(r"%(\w+): tensor<\w+,\[[^\]]*\]> (inout|in|out)")
 AXIS = re.compile(r"^ *axis (\S+) = \S+ by (\d+)$", re.MULTILINE)
@@ -38,13 +39,13 @@ STOP = re.compile(r"--stop-after=([\w-]+)")
 
 
 def source_of(text):
-    """Without what is expected."""
+    """Returns the text without the expected output."""
     lines = text.split("//=== ")[0].splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith("//~"))
 
 
 def arguments(text):
-    """The words of the command, where it prints a text to go on with."""
+    """Returns the words of the command if it prints a text that can be processed further."""
     command = re.search(r"^//! args: (.*)$", text, re.MULTILINE)
     if not command or "//! exit:" in text or not STOP.search(command[1]):
         return None
@@ -81,7 +82,7 @@ class Kernel:
 
 
 def reference(words):
-    """The interpreter with what the command compiles for."""
+    """Returns the interpreter's spec for the target that the command compiles for."""
     for flag, value in zip(words, words[1:]):
         if flag == "--target":
             return value.replace("host", "reference", 1)
@@ -89,7 +90,7 @@ def reference(words):
 
 
 def compare(golden, scratch):
-    """(kernels compared, complaints) of one file."""
+    """Returns (kernels compared, complaints) for one file."""
     text = golden.read_text()
     words = arguments(text)
     if words is None:
@@ -110,8 +111,8 @@ def compare(golden, scratch):
             watched = target + ("&" if "?" in target else "?") + "watch=races"
             first = kernel.run(before, seed, pathlib.Path(f"{folder}.watched"), watched)
             if RACE in first[2]:
-                continue  # what it computes is left to chance
-            if first[0] != 0:  # what is watched stops at more than that
+                continue  # its result is unspecified
+            if first[0] != 0:  # a sanitized run stops at more than that
                 first = kernel.run(before, seed, pathlib.Path(f"{folder}.before"), target)
             if first[0] != 0 and not first[1]:
                 continue  # it needs other sizes or data
@@ -119,7 +120,7 @@ def compare(golden, scratch):
             if SEVERAL in second[2]:
                 continue
             if UNTRUE in second[2] and UNTRUE in kernel.run(before, seed, pathlib.Path(f"{folder}.own"), target, False)[2]:
-                continue  # the text says what is not so, and a launch of it is refused unless it is trusted
+                continue  # the text contains a false assumption, and its launch is refused unless the text is trusted
             count += 1
             if first[:2] != second[:2]:
                 differ = [name for name in first[1] if first[1][name] != second[1].get(name)]

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""A product and its residual in two stages, in the ways in which tiles can travel, against the same kernel without
-stages: every way, number of cores, -O and device gives the same bits. And all of them against the interpreter."""
+"""A product and its residual in two stages, with every way of passing tiles, compared with the same kernel
+without stages. Every way, number of cores, -O and device must give the same bits, which must also be the
+interpreter's."""
 
 import itertools
 import json
@@ -44,7 +45,7 @@ export kernel piped<BM: int = 16, BN: int = 24, BK: int = 40>(
 }
 """
 
-# There and back: the second stage scales what the first has made, and the first adds the residual.
+# Back and forth: the second stage scales what the first has computed, and the first adds the residual.
 OPPOSITE = """
 fn send(q: push f32[E, F], t: f32[i, j]) { q.push(t, i, j); }
 
@@ -78,7 +79,7 @@ checks = 0
 
 
 def result(folder, source, kernel, shape, options):
-    """`c` of one `kernelc run`, as bytes; None after a failure."""
+    """Returns `c` of one `kernelc run` as bytes, or None after a failure."""
     global checks
     checks += 1
     path = folder / f"{kernel}.kdl"
@@ -96,7 +97,7 @@ def result(folder, source, kernel, shape, options):
 
 
 def waits_in_trace(folder):
-    """A trace has a row for each stage of a core, with what it waited for at pipes."""
+    """Checks that a trace has a row for each stage of a core, with its waits at pipes."""
     global checks
     checks += 1
     path, trace = folder / "piped.kdl", folder / "trace.json"

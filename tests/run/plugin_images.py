@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A plugin's table says which images its devices take: kernelc makes those, or says that it cannot. What a source alone names does
-not run: neither a plugin's constructor nor the tools of a machine."""
+"""A plugin says which images its devices run: kernelc generates those, or reports that it cannot. Code that
+only a source names must not run: neither a plugin's constructor nor the tools of a machine."""
 import pathlib
 import re
 import shutil
@@ -49,7 +49,7 @@ def make_plugin(folder, images, compiler="gcc"):
 
 
 def of_source(folder):
-    """What is wrong with how code is run that only a source names, one text or none for each case."""
+    """Returns what is wrong with code that only a source names, a text or none for each case."""
     (folder / "machine.yaml").write_text(re.sub(r"(?m)^link:.*$", 'link: [touch, ran, "{image}", "{objects}"]', MACHINE))
     ran = folder / "ran"
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Code for `host` holds every processor level; the runtime takes the best that the processor has, or what `isa` says.
+"""Code for `host` contains every processor level. The runtime uses the best level that the processor has, or
+the one that `isa` names.
 
-processor_levels.kdl gives other bits on each level where its tile is open, and the same where it is given: that shows
-which code ran."""
+The bits computed by processor_levels.kdl differ between levels if its tile is open, and are the same if the
+tile is given. This shows which code was run."""
 
 import itertools
 import pathlib
@@ -31,9 +32,9 @@ export kernel products_TYPE<BM: int = auto, BN: int = auto, BK: int = auto>(
 """
 PRODUCTS = "".join(PRODUCTS.replace("TYPE", a).replace("SUM", c)
                    for a, c in [("bf16", "f32"), ("f32", "f32"), ("i8", "i32"), ("i16", "i32")])
-# For processors without FMA and conversions of f16: what takes them.
+# A level for processors without FMA and f16 conversions, and such a processor.
 OLD_LEVEL = "x86-64-v2"
-OLD_PROCESSOR = "Nehalem"  # qemu's
+OLD_PROCESSOR = "Nehalem"  # qemu's name
 OLD_KERNEL = """
 export kernel waves(x: in f16[N], y: in f32[N], z: in f64[N], w: out f16[N], s: out f64[N]) {
     spmd for i in N by 64 {
@@ -58,7 +59,7 @@ def call(*words, folder, code=0):
 
 
 def result(command, target, folder):
-    """The bytes of c on a target, which must equal the reference's."""
+    """Returns the bytes of c on a target, which must equal the reference's."""
     call(*command, *SIZES, "--target", target, "--verify", "--out", "c=@c.npy", folder=folder)
     return (folder / "c.npy").read_bytes() if (folder / "c.npy").exists() else b""
 
@@ -67,7 +68,7 @@ def check_objects(folder):
     call("kernelc", "build", SOURCE, "--emit", "obj,asm,shared,exe", "-o", ".", folder=folder)
     name = SOURCE.stem
     for file, symbol in itertools.product([f"{name}.x86-64.o", f"{name}.so", name], LEVELS):
-        # between the two stands a hash of the file's contents
+        # A hash of the file's contents is between the two.
         found = re.search(rf"\b{name}\.[0-9a-f]+\.blocks\.{symbol}\b", call("nm", file, folder=folder))
         expect(found, f"{file} lacks {symbol}")
     text = (folder / f"{name}.x86-64.s").read_text()
@@ -77,7 +78,8 @@ def check_objects(folder):
 
 
 def check_choice(folder, has_v4):
-    """`run` compiles for the target alone, the program chooses among what it holds: they agree."""
+    """Checks that `run`, which compiles only for the target, and the program, which chooses among several
+    levels, agree."""
     program = [f"./{SOURCE.stem}"]
     run = ["kernelc", "run", SOURCE]
     best = LEVELS[-1] if has_v4 else LEVELS[0]
@@ -97,8 +99,8 @@ def check_choice(folder, has_v4):
 
 
 def check_unit(folder, flags):
-    """A level that adds an instruction for products has code of kernels that make some, and its bits are those of the levels
-    without. units.py has integers' results."""
+    """Checks a level that adds an instruction for products: kernels with such products have code for it, with
+    the same bits as on the levels without. Integer results are checked by units.py."""
     (folder / "products.kdl").write_text(PRODUCTS)
     call("kernelc", "build", "products.kdl", "--emit", "obj,asm", "-o", ".", folder=folder)
     symbols = call("nm", "products.x86-64.o", folder=folder)
@@ -115,7 +117,8 @@ def check_unit(folder, flags):
 
 
 def check_old(folder):
-    """The level that `host` does not mean has the others' bits, here and on a processor that has no other."""
+    """Checks that the level that `host` omits gives the same bits, here and on a processor that has no other
+    level."""
     (folder / "waves.kdl").write_text(OLD_KERNEL)
     sizes = "--set N=1003 --arg x=random:1 --arg y=random:2 --arg z=random:3".split()
     outputs = ["--out", "w=@w.npy", "--out", "s=@s.npy"]

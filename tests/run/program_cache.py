@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Programs that OpenCL's drivers have compiled, on disk: a second process compiles nothing; what is spoiled is compiled anew
-and mended; several processes at once; another driver, other options, other text: another program; a folder that takes nothing.
+"""The disk cache of programs that OpenCL drivers have compiled. A second process compiles nothing; a damaged
+file is compiled again and replaced; several processes may run at once; another driver, other options or
+other text mean another program; a folder may be unwritable.
 
-Skipped where no OpenCL driver is installed.
+Skipped if no OpenCL driver is installed.
 """
 
 import concurrent.futures
@@ -18,7 +19,7 @@ KERNEL = "export kernel k(x: in f32[N], y: out f32[N]) { spmd for i in N by 16 {
 
 
 class Place:
-    """A source file, a folder for programs, and what the driver keeps itself, which each process finds empty."""
+    """A source file, a folder for programs, and the driver's own cache, which is empty for each process."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -31,7 +32,8 @@ class Place:
         return sorted(self.programs.glob("*.kdlcache"))
 
     def run(self, device="opencl", programs=None, **settings):
-        """(programs compiled, programs found, whether the result was right, what it said) of a process."""
+        """Runs a process and returns (programs compiled, programs found, whether the result was right,
+        output)."""
         self.runs += 1
         own = self.folder / f"driver{self.runs}"
         own.mkdir()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs of `--emit exe`: they take the arguments of `kernelc run` and give the same output, bit for bit."""
+"""Programs of `--emit exe` accept the arguments of `kernelc run` and give the same output, bit for bit."""
 
 import pathlib
 import subprocess
@@ -13,16 +13,16 @@ RUNS = [
     ("matmul", "--set M=31 --set K=9 --set L=17 --set N=5 --verify"),
     ("softmax", "--set R=3 --set C=301 --arg x=random:4"),
 ]
-CONTRACTS = "verify: the contracts of its launches hold\n"  # which a program of its own does not have
+CONTRACTS = "verify: the contracts of its launches hold\n"  # executables do not check contracts
 DEVICES = pathlib.Path(__file__).with_name("orchestration_programs.kdl")
-COMPILED_FOR = "host?isa=x86-64-v3&threads=1"  # threads is for the runtime alone, isa for kernelc, too
+COMPILED_FOR = "host?isa=x86-64-v3&threads=1"  # only the runtime reads threads; kernelc also reads isa
 WRONG = [
     ("--set N=many", 1, "saxpy: error: 'many' is no size for N"),
     ("--arg x=@no.npy", 1, "saxpy: error: there is no file 'no.npy'"),
     ("--emit ir", 2, "saxpy: error: 'saxpy' has no option '--emit'"),
     ("--set N=3 --target nothing", 3, "there is no kind of device"),
 ]
-MEMORY = 300000  # KiB: enough for the program, too little for its tensors
+MEMORY = 300000  # KiB: enough for the program, but not for its tensors
 
 
 def output(command, folder):

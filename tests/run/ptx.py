@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Kernels as PTX: ptxas takes what is made of samples, library and families for each level of machines, and the text has what the
-lowered KIR says: its barriers, no call, floats rounded one by one as the source has them. Products are blocked in registers.
+"""Tests kernels as PTX with NVIDIA's assembler, ptxas, which must accept the text for each level of machines.
 
-Files come in an order drawn from a seed until the time is over; `--all` takes all of them, and `--report` prints registers,
-spills and shared memory of each kernel.
+The text must have what the lowered KIR has: the same barriers, no calls, and floats rounded one by one as in
+the source. Products must be blocked in registers.
+
+Files of samples, library and families are tested in a random order until the time is over; `--all` tests all
+of them, and `--report` prints registers, spills and shared memory of each kernel.
 """
 
 import argparse
@@ -23,7 +25,7 @@ import ptxas  # noqa: E402
 from shared import checks, seeds  # noqa: E402
 
 LEVELS = ["sm_80", "sm_90a"]
-# Bytes of shared memory that a block may have: of all machines from the level on, or of that one alone.
+# Bytes of shared memory that a block may have: on all machines from this level on, or only on this level.
 MOST_SHARED = {"sm_80": 99 << 10, "sm_90a": 227 << 10}
 FAMILIES = "tests/run/families"
 # Values of the kernels' generics that have no default.
@@ -37,29 +39,32 @@ DEFINES = {
     "tests/run/byte_products.kdl": "A=f8e4m3 B=f8e5m2",
     "tests/run/turn_products.kdl": "T=bf16 D=64",
 }
-# Other values, with which the files' kernels keep what they have in registers, too.
+# More values, for which the files' kernels must also keep their values in registers.
 MORE_DEFINES = {"tests/run/turn_products.kdl": ["T=bf16 D=128"]}
-# Of products as samples have them: the least steps in the loop over terms, and for each read of shared memory there.
+# Products as in the samples: the least number of steps in the loop over terms, in all and for each read of
+# shared memory.
 PRODUCTS = {"samples/matmul/matmul.kdl": ("kdl_matmul_f32_", 64, 16), "samples/digits/digits.kdl": ("kdl_hidden_layer_", 64, 16)}
-# And of those that matrix units do: the least steps for each read of shared memory in the loop over terms.
+# Products with matrix instructions: the least number of instructions, in all and for each read of shared
+# memory, in the loop over terms.
 MATRIX_PRODUCTS = {"samples/matmul/matmul.kdl": [("kdl_matmul_bf16_", 64, 3), ("kdl_matmul_f16_", 64, 3)]}
-# The same of factors that workers round on their way to shared memory, where warps multiply by themselves.
+# The same with factors that threads convert while copying them to shared memory; warps multiply separately.
 ROUNDED_PRODUCTS = {"tests/run/tf32_products.kdl": [("kdl_rows_", 128, 3), ("kdl_columns_", 128, 3)]}
-# The same on machines whose groups of warps do them: what is in the loop, and how many boxes there are. Of both factors, in front of
-# the blocks, in the loop, and behind it for the next block; where b's columns are side by side it has four panels.
+# Products with warpgroup instructions: the number of tile copies for both factors before the blocks, in the
+# loop, and after it for the next block. If b's columns are contiguous, it has four panels.
 GROUP_PRODUCTS = {
     "samples/matmul/matmul.kdl": [("kdl_matmul_bf16_", 15), ("kdl_matmul_f16_", 15)],
     "tests/run/byte_products.kdl": [("kdl_signed_", 6), ("kdl_unsigned_", 6), ("kdl_mixed_", 6)],
 }
-# There, where sums of 128 terms are made apart from the result, which workers add them to.
+# The same where 128 terms at a time are summed separately and threads add these sums to the result.
 APART_PRODUCTS = {"tests/run/byte_products.kdl": [("kdl_floats_", 6)]}
 GROUP_LEVEL = "sm_90a"
-# There, in loops that do more: the steps of each product, and how many boxes there are. None of factors that workers round.
+# The same in loops that do more: the steps of each product, and the number of tile copies, which is 0 for
+# factors that threads convert.
 TURN_PRODUCTS = {
     "tests/run/tf32_products.kdl": [("kdl_rows_", [4], 0), ("kdl_columns_", [4], 0)],
     "tests/run/turn_products.kdl": [("kdl_attention_bf16_", [4, 4], 4), ("kdl_causal_", [4, 4], 4), ("kdl_weighed_", [4], 4)],
 }
-# Kernels whose registers hold all that they keep.
+# Kernels that keep all of their values in registers.
 UNSPILLED = {
     "samples/matmul/matmul.kdl": ["matmul_"],
     "samples/matmul_residual/matmul_residual.kdl": ["matmul_residual_"],
@@ -68,7 +73,8 @@ UNSPILLED = {
     f"{FAMILIES}/attention.kdl": ["attention_", "causal_grouped_"],
     "tests/run/turn_products.kdl": ["attention_bf16_", "causal_", "weighed_"],
 }
-# What ptxas spills, bytes by file, kernel and level; all others keep what they have in registers. Who mends one strikes it off.
+# Bytes that ptxas spills, by file, kernel and level. All other kernels must not spill. If you improve one,
+# remove its row.
 SPILLED = {
     ("samples/moe/moe.kdl", "down", "sm_80"): 72,
     ("samples/matmul_residual/matmul_residual.kdl", "matmul_residual", "sm_80"): 24,
@@ -82,19 +88,20 @@ ENTRY = re.compile(r"^\.visible \.entry (\w+)\(\n(.*?)^\}", re.MULTILINE | re.DO
 KERNEL = re.compile(r"^kernel @\"?([^\s\"]+)\"? .*?\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 USED = re.compile(r"Function properties for (\w+)\n\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads\n"
                   r"ptxas info\s+: Used (\d+) registers(?:.*?, (\d+) bytes smem)?")
-# Shared memory that a launch brings: the first of the numbers that a kernel has for those who launch it.
+# The dynamic shared memory of a launch: the first of the numbers that a kernel provides for launches.
 BROUGHT = re.compile(r"^\.visible \.global \.align 8 \.b8 (\w+)_launch\[\d+\] = \{([\d, ]+)\};", re.MULTILINE)
-# What would round otherwise than the source: a product and a sum that the assembler may fuse, what flushes or is approximate; but for
-# the reciprocal that divisions of integers begin with (codegen/ptx/divide.cpp).
+# Instructions that would round differently from the source: a product and a sum that the assembler may fuse,
+# flushing, approximations. The only exception is the reciprocal at the start of integer divisions
+# (codegen/ptx/divide.cpp).
 LOOSE = re.compile(r"^\s*(?:@\S+ )?((?:add|sub|mul|mad|div|sqrt|fma)\.(?!rn)(?:\w+\.)*f(?:32|64)\b|(?!rcp\.approx\.ftz\.f32)\w+\.(?:\w+\.)*(?:ftz|approx)\b\S*)",
                    re.MULTILINE)
-# What the assembler would call a function for.
+# Instructions for which the assembler would call a function.
 LONG_DIVISION = re.compile(r"^\s*(?:@\S+ )?((?:div|rem)\.[us]64\b.*)", re.MULTILINE)
 
 
 @dataclasses.dataclass
 class Used:
-    """What a kernel takes of a machine, as ptxas says."""
+    """A kernel's resources, as reported by ptxas."""
     file: str
     level: str
     kernel: str
@@ -116,8 +123,8 @@ def kernelc(*arguments):
 
 
 def built(file, level, folder, values):
-    """The PTX, that without LLVM's passes, and the KIR that both are made of; None: the file is no source of kernels, as some
-    goldens are wrong on purpose."""
+    """Returns the PTX, the PTX without LLVM's passes, and the KIR that both are made from. Returns None if
+    the file is not a valid source of kernels, as some golden files."""
     defines = [f"-D{define}" for define in values.split()]
     target = ["--target", f"cuda?isa={level}"]
     done = kernelc("build", file, "-o", folder, "--emit", "ptx", *target, *defines)
@@ -133,7 +140,7 @@ def built(file, level, folder, values):
 
 
 def plain(name):
-    """A kernel's name as those of functions have it."""
+    """Returns a kernel's name in the form of function names."""
     return re.sub(r"\W", "_", name)
 
 
@@ -146,7 +153,8 @@ def count_barriers(body):
 
 
 def check_text(file, level, text, literal, lowered):
-    """Each kernel of the text against the KIR of its name. LLVM finds out about loops that nobody enters, with what is in them."""
+    """Compares each kernel of the text with the KIR of its name. LLVM may remove loops that are never
+    entered, with their contents."""
     literal = {entry: count_barriers(body) for entry, body in ENTRY.findall(literal)}
     checks.expect(f"{file} calls nothing ({level})", not re.search(r"\bcall|\.extern (?!\.shared)|\.func", text), text[:200])
     sources = {plain(name): ops(body) for name, body in KERNEL.findall(lowered)}
@@ -155,7 +163,7 @@ def check_text(file, level, text, literal, lowered):
         source = sources[re.fullmatch(r"kdl_(.*)_\d+", entry)[1]]
         barriers = [source["barrier"], literal[entry], count_barriers(body)]
         checks.expect(f"{what} has its barriers: {barriers}", barriers[0] == barriers[1] >= barriers[2])
-        # An fma_flush is two.
+        # An fma_flush consists of two.
         most = source["fma"] + 2 * source["fma_flush"]
         fused = len(re.findall(r"\bfma\.rn\.f(?:32|64)", body))
         checks.expect(f"{what} fuses no more than the source: {fused}, not {most}", fused <= most)
@@ -179,7 +187,8 @@ def assembled(file, level, text):
 
 
 def check_product(file, level, text, used):
-    """The loop over a product's terms is the straight run with the most steps a read."""
+    """Checks the loop over a product's terms: the straight run of instructions with the most steps for each
+    read."""
     name, least, a_read = PRODUCTS[file]
     (body,) = [body for entry, body in ENTRY.findall(text) if entry.startswith(name)]
     runs = [(len(re.findall(r"\bfma\.rn\.f32", run)), len(re.findall(r"\bld\.shared", run))) for run in JUMP.split(body)]
@@ -190,7 +199,8 @@ def check_product(file, level, text, used):
 
 
 def check_mma(file, level, text, used, product):
-    """The loop over a matrix unit's steps is the straight run with the most of them; nothing there asks which memory an address is of."""
+    """Checks the loop over matrix instructions: the straight run with the most of them. No access in it may
+    test which memory an address belongs to."""
     name, least, a_read = product
     (body,) = [body for entry, body in ENTRY.findall(text) if entry.startswith(name)]
     run = max(JUMP.split(body), key=lambda run: len(re.findall(r"\bmma\.sync", run)))
@@ -204,18 +214,19 @@ def check_mma(file, level, text, used, product):
 
 
 def check_matrix_product(file, level, text, used, product):
-    """Its factors come by copies past the registers."""
+    """Checks that the product's factors are loaded by copies that bypass the registers."""
     name = product[0]
     body = check_mma(file, level, text, used, product)
     copies = len(re.findall(r"\bcp\.async\.cg\.shared\.global", body))
     checks.expect(f"{name} of {file} copies past its registers ({level})", copies > 0, body[:500])
-    # Of a turn: a wait for its own group, and one barrier behind that.
+    # Each iteration waits for its own group, with one barrier after that.
     waits = re.findall(r"\bcp\.async\.(wait_\w+\s+\d+;\s+bar\.sync|wait_all)", body)
     checks.expect(f"{name} of {file} awaits a turn's copies alone ({level})", len(waits) == 1 and "wait_group" in waits[0], str(waits))
 
 
 def check_group_product(file, level, text, used, product):
-    """The loop over terms has four steps in one group, and touches no memory itself; boxes come by maps, and gates tell of them."""
+    """Checks that the loop over terms has four instructions in one group and no memory accesses of its own.
+    Tile copies use tensor maps, and mbarriers signal their completion."""
     name, panels = product
     (body,) = [body for entry, body in ENTRY.findall(text) if entry.startswith(name)]
     run = max(JUMP.split(body), key=lambda run: len(re.findall(r"\bwgmma\.mma_async", run)))
@@ -230,7 +241,7 @@ def check_group_product(file, level, text, used, product):
     boxes = len(re.findall(r"\bcp\.async\.bulk\.tensor\.2d\.shared::cluster\.global\.mbarrier::complete_tx::bytes", body))
     checks.expect(f"{name} of {file} copies boxes: {boxes} ({level})", boxes == panels)
     checks.expect(f"{name} of {file} has gates' bytes announced ({level})", body.count("mbarrier.arrive.expect_tx") == 6)
-    # The next block's boxes are begun before this one's result is stored.
+    # The next block's tile copies are started before this block's result is stored.
     (behind,) = re.findall(r"\bwgmma\.wait_group\.sync\.aligned 0;.*", body, re.DOTALL)
     checks.expect(f"{name} of {file} begins the next block's boxes first ({level})",
                   0 < behind.find("cp.async.bulk.tensor") < behind.find("st.global"))
@@ -240,7 +251,8 @@ def check_group_product(file, level, text, used, product):
 
 
 def check_apart_product(file, level, text, used, product):
-    """A turn's steps are one group, which is awaited, and then each worker adds its 64 sums to what it has in registers."""
+    """Checks that the instructions of an iteration are one group, which is awaited before each thread adds
+    its 64 sums to its registers."""
     name, panels = product
     (body,) = [body for entry, body in ENTRY.findall(text) if entry.startswith(name)]
     run = max(JUMP.split(body), key=lambda run: len(re.findall(r"\bwgmma\.mma_async", run)))
@@ -258,7 +270,8 @@ def check_apart_product(file, level, text, used, product):
 
 
 def check_turn_products(file, level, text, product):
-    """Each product of the loop is one group of steps, from one fence to one wait, which touches no memory itself."""
+    """Checks that each product in the loop is one group of instructions, from one fence to one wait, without
+    memory accesses of its own."""
     name, steps, panels = product
     (body,) = [body for entry, body in ENTRY.findall(text) if entry.startswith(name)]
     runs = [run for run in JUMP.split(body) if "wgmma.mma_async" in run]
@@ -274,7 +287,8 @@ def check_turn_products(file, level, text, product):
 
 
 def check_spills(file, level, used, values=""):
-    """Of kernels with other values than DEFINES the list has these behind the file."""
+    """Checks the list of spills, in which the file's name is followed by the values if these are not those of
+    DEFINES."""
     if file.startswith("tests/golden"):
         return
     for row in used:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""KIR text is a complete form: what `--emit ir --locs` prints, given back as .kir, makes the same objects. It is trusted:
-plans of programs that passes have made count only then. Only the hash in the module's name is that of another text."""
+"""KIR text is complete: compiling the output of `--emit ir --locs` as .kir gives the same objects. The text
+must be trusted, because otherwise the passes' plans in programs are ignored. Only the hash in the module's
+name differs."""
 
 import pathlib
 import re
@@ -12,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def contents(path, code):
-    """Sections, relocations and symbols, whose names' order in the file follows the hash."""
+    """Returns sections, relocations and symbols; the order of symbol names in the file depends on the hash."""
     path.write_bytes(code)
     words = ["objdump", "-s", "-r", "-t", path]
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout.split("\n", 2)[2]

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Every conversion between two scalar types, and every operator on every type, at their edges: as vectors and one by one,
-at -O0 and -O3, against the interpreter, bit for bit, and against exact arithmetic in Python.
+"""Tests every conversion between two scalar types, and every operator on every type, for edge cases.
 
-    tests/run/scalars.py --type f16    # one type's part
+They run as vectors and one by one, at -O0 and -O3. Results are compared with the interpreter, bit for bit,
+and with exact arithmetic in Python.
+
+tests/run/scalars.py --type f16    # only one type
 """
 
 import argparse
@@ -42,7 +44,7 @@ def limits(name):
 
 
 def rounded(value, name):
-    """To the nearest value of the type, ties to even; `value` is an int, a Fraction or a float."""
+    """Rounds to the nearest value of the type, ties to even; `value` is an int, a Fraction or a float."""
     if isinstance(value, float) and (math.isnan(value) or math.isinf(value) or value == 0):
         return value
     exact = Fraction(value)
@@ -99,7 +101,7 @@ def edges(name):
     return [sign * value for value in sorted(fitting) for sign in (1, -1)] + [math.nan]
 
 
-# ---- Operators: name -> (text over a and b, what Python has)
+# ---- Operators: name -> (text over a and b, Python function)
 
 
 def of_f32(name, result):
@@ -128,7 +130,7 @@ def extreme(sign):
 
 
 def remainder(a, b):
-    """C's fmod."""
+    """Computes C's fmod."""
     if math.isnan(a) or math.isnan(b) or math.isinf(a) or b == 0:
         return math.nan
     return math.fmod(a, b)
@@ -143,7 +145,7 @@ def trunc(a, _):
 
 
 def of_bits(name):
-    """What depends on the width of an integer type."""
+    """Returns the operators that depend on the width of an integer type."""
     bits = INTEGERS[name][1]
     pattern = lambda a: a & (1 << bits) - 1
     turn = lambda a, count: pattern(a << count % bits) | pattern(a) >> bits - count % bits
@@ -195,7 +197,7 @@ def operators(name):
 
 
 def program(name):
-    """The text and its columns: (output, type, what Python has)."""
+    """Returns the text and its columns: (output, type, Python function)."""
     stored = "f32" if name == "bf16" else name  # .npy files have no bf16
     load = f" as {name}" if name == "bf16" else ""
     columns = [*operators(name), *((f"a as {to}", to, lambda a, b, to=to: converted(a, name, to)) for to in TYPES)]
@@ -251,7 +253,7 @@ def check(folder, name, level):
 
 
 def check_division(folder, name):
-    """A division by zero stops the core, wherever in a vector it is."""
+    """Checks that a division by zero stops the core, wherever in a vector it is."""
     wrong = []
     folder = folder / f"{name}_division"
     folder.mkdir()

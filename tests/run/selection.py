@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which device a program gets, row by row: what stands in the file and on the command line, and the exact answer."""
+"""Tests which device a program gets, row by row: the file, the command line, and the exact answer."""
 import ctypes
 import dataclasses
 import os
@@ -25,13 +25,13 @@ FORM = "help: write target(\"host\"), select(a, b), fallback(a) or the name of a
 class Row:
     what: str
     devices: str
-    answer: str  # "on URI" where it runs, else what it says
+    answer: str  # "on URI" if it runs, else the message
     place: str = "npu"
     options: tuple = ()
 
 
 def bound(what, spec, answer, *others):
-    """A promise that the command line binds."""
+    """Returns a row with a promise that the command line binds to a spec."""
     return Row(what, "device npu;", answer, options=("--device", f"npu={spec}", *others))
 
 
@@ -42,7 +42,7 @@ def has_cuda():
         return False
 
 
-# Where the driver is, it is taken.
+# If the driver is installed, it is used.
 NO_CUDA = "there is no CUDA here: libcuda.so.1 cannot be loaded; install NVIDIA's driver"
 WITHOUT_CUDA = [] if has_cuda() else [
     Row("a device whose driver is missing", 'device npu = target("cuda");', f"kernelc: error: {NO_CUDA} [E0982]"),

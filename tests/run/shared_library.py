@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Shared libraries in a user's CMake project: they show what their headers declare and nothing else, unload, live beside
-another copy of the runtime, and refuse what that one made."""
+"""Shared libraries in a user's CMake project: they export only what their headers declare, can be unloaded,
+coexist with another copy of the runtime, and refuse its objects."""
 
 import pathlib
 import re
@@ -40,7 +40,7 @@ extern "C" void vendor_refuses(void* context, void* queue, const void* array, vo
   told(kdl_copy(host.queue().get(), x, x, "", nullptr, 0, &event));
 }
 """
-# C, over the shared library and libkdl.so; the vendor's library beside them.
+# A C program that uses the shared library and libkdl.so, next to the vendor's library.
 APP = """
 #include <stdio.h>
 #include "numbers.h"
@@ -92,8 +92,8 @@ int main(int argc, char** argv) {
   return argc != 2;
 }
 """
-# A thread's variable keeps the library after it was closed; its global kernels end when the process does, on a driver that has
-# ended before.
+# A thread-local variable keeps the library loaded after it was closed. Its global kernels are destroyed when
+# the process exits, with a driver that has already shut down.
 KEPT = """
 #include <cstdio>
 #include "inner.h"
@@ -154,7 +154,7 @@ target_link_libraries(kept PRIVATE inner_of_kept)
 add_executable(closer closer.c)
 target_link_libraries(closer ${CMAKE_DL_LIBS})
 """
-# From a file that is called as a function of C, which its namespace is not.
+# From a file whose namespace is named like a C function.
 CALLER = """
 #include <cstdio>
 #include "log.h"
@@ -191,7 +191,8 @@ def call(*words, folder):
 
 
 def shown(library):
-    """The names that a library defines for others, without parameters, hashes and the version, which is a name, too."""
+    """Returns the names that a library exports, without parameters, hashes and the version, which is a
+    symbol, too."""
     lines = call("nm", "-DC", "--defined-only", library, folder=".").stdout.splitlines()
     names = (re.sub(r"(\[abi:\w+\])?\(.*|@@.*", "", line.split(maxsplit=2)[2]) for line in lines if line.split()[1] != "A")
     return {re.sub(r"^(kdl_images_\w+_)[0-9a-f]{8}$", r"\1", name) for name in names}
@@ -226,7 +227,8 @@ def main():
         for device in ("host", "opencl"):
             ran = call("build/closer", root / "build/libkept.so", device, folder=root)
             checks.expect(f"closed on {device} before its end", ran.returncode == 0 and ran.stdout == "1 calls\n", f"{ran}")
-        # The order in which these would be destroyed is not known: a program's own may still need them.
+        # The order of destruction would be unknown, and a program's own destructors may still need these
+        # objects.
         undefined = call("nm", "-u", own / "lib/libkdl_runtime.a", folder=root).stdout
         checks.expect("the runtime destroys nothing at the end", "__cxa_atexit" not in undefined and "_Znwm" in undefined, undefined)
         flags = call("pkg-config", "--cflags", "--libs", root / "kdl/lib/pkgconfig/kdl.pc", folder=root).stdout.split()

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Each source of the compiler and of the runtime compiles alone, as the preset `dev` does it: it includes what it uses. One in
-twenty-five each day; `--all` takes all, which is ten minutes."""
+"""Compiles each source of the compiler and of the runtime alone, like the preset `dev`, to check that it
+includes what it uses. By default one in twenty-five, selected anew each day; `--all` compiles all, which
+takes ten minutes."""
 
 import concurrent.futures
 import json
@@ -19,7 +20,7 @@ BUILD = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
 
 
 def configured(folder):
-    """The commands that compile a file of the compiler each. What the build generates is taken from the build itself."""
+    """Returns the commands that compile one file of the compiler each. Generated files come from the build."""
     subprocess.run(["cmake", "--preset", "dev", "-B", folder], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     text = (folder / "compile_commands.json").read_text().replace(f"-I{folder}/", f"-I{BUILD}/").replace(
         f"-isystem {folder}/", f"-isystem {BUILD}/")
@@ -28,7 +29,7 @@ def configured(folder):
 
 
 def fault(command):
-    """What the compiler says of a file; empty: it compiles."""
+    """Returns the compiler's errors for a file; empty if it compiles."""
     words = shlex.split(command["command"])
     words = words[:words.index("-o")] + ["-fsyntax-only", command["file"]]
     ran = subprocess.run(words, cwd=command["directory"], capture_output=True, text=True)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Each core keeps to its own slice of the workspace: with all other memory poisoned before it and compared behind it,
-nothing else has changed. Compiled kernels, on devices where every core has a slice and where every worker has one."""
+"""Each core only uses its own slice of the workspace: all other memory is poisoned before the core runs, and
+must be unchanged afterwards. Tests compiled kernels, on devices where every core has a slice and on
+devices where every worker has one."""
 
 import pathlib
 import re
@@ -13,7 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = pathlib.Path(shutil.which("kernelc")).resolve().parents[1]
 CORES = [1, 2, 24, 131, 1000]  # fewer and more than there are blocks
-# One thread: cores run one after the other, so that what is poisoned stays so until the core has ended.
+# One thread, so that cores run in sequence and the poison is intact until a core has ended.
 DEVICES = ["host?threads=1", "host?threads=1&resident=cores", "debug?threads=1", "debug?threads=1&resident=cores&seed=9"]
 
 

@@ -1,5 +1,5 @@
-// Runs every kernel of a shared object in a workspace of which it owns a part: before each core all of the memory is
-// poisoned, behind it all but the core's own slice must still be. SHARED CORES SPEC
+// Runs every kernel of a shared object in part of a larger workspace. Before each core all of the memory is
+// poisoned; after it, everything outside the core's own slice must still be. SHARED CORES SPEC
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ constexpr auto CheckedEntries(std::index_sequence<kVariants...>) {
 }
 constexpr auto kChecked = CheckedEntries(std::make_index_sequence<kMostVariants>());
 
-// An image with the entries of `image` wrapped; its kernels have one each.
+// A copy of `image` with wrapped entries; its kernels have one entry each.
 struct Wrapped {
   explicit Wrapped(const kdl_image& original) : image(original), kernel(original.kernels[0]) {
     for (std::int32_t v = 0; v < kernel.variant_count; ++v) {
@@ -81,7 +81,7 @@ std::string Check(const kdl_image& image, std::int64_t cores, const char* spec) 
   constexpr std::int64_t kRows = 201;
   constexpr std::int64_t kColumns = 77;
   constexpr std::int64_t kBlocks =
-      26 * 5;  // of 8 rows by 16 columns; further cores need not be run
+      26 * 5;  // blocks of 8 rows by 16 columns; further cores need not run
   kdl::Context context;
   context.Register(std::array<const kdl_image*, 2>{&image, nullptr}.data());
   const kdl::Device device = context.Select(spec);

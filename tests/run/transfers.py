@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Takes one transfer, move or event after the other out of programs for two devices, as KIR text: the debug device reports
-each that is missing, or what comes out differs. Whole programs run clean, so nothing is reported for no reason.
+"""Removes one transfer, move or event at a time from programs for two devices, as KIR text.
 
-    tests/run/transfers.py            # all of tests/run/transfers.kdl
-    tests/run/transfers.py --show     # what is taken out, and what is said then
+The debug device must report each that is missing, or the results must differ. Complete programs must run
+clean, so that nothing is reported without reason.
+
+tests/run/transfers.py            # all of tests/run/transfers.kdl
+tests/run/transfers.py --show     # what is removed, and the resulting message
 """
 
 import argparse
@@ -27,7 +29,7 @@ def kernelc(folder, *arguments):
 
 
 def without_value(lines, name, other):
-    """The text with `other` in the place of a value, or without it where it is waited for."""
+    """Returns the text with a value replaced by `other`, or without it where it is waited for."""
     word = re.compile(re.escape(name) + r"(?![\w.])")
     kept = []
     for line in lines:
@@ -41,7 +43,8 @@ def without_value(lines, name, other):
 
 
 def without_line(lines, at, match):
-    """The text without the op of a line, and without the end of the tensor that takes the place of a transfer's."""
+    """Returns the text without the op on a line, and without freeing the tensor that replaces a transfer's
+    result."""
     results = (match["results"] or "").split(", ")
     rest = lines[:at] + lines[at + 1:]
     if match["kind"] == "transfer":
@@ -52,7 +55,7 @@ def without_line(lines, at, match):
 
 
 def changes(lines):
-    """(what is taken out, the lines without it) for each op and event of a program."""
+    """Yields (what is removed, the lines without it) for each op and event of a program."""
     for at, line in enumerate(lines):
         match = MOVE.match(line)
         if match:
@@ -68,13 +71,14 @@ def changes(lines):
 
 
 def parts(lines, program):
-    """The lines before a program, its own, and those behind it."""
+    """Returns the lines before a program, its own lines, and those after it."""
     begin = next(n for n, line in enumerate(lines) if re.match(rf"program @{program}\b", line))
     end = next(n for n in range(begin, len(lines)) if lines[n] == "}")
     return lines[:begin], lines[begin:end], lines[end:]
 
 
-# Where the caller has the parameters of a program that says nothing of it: not where they are used first.
+# The devices of a caller's tensors, for parameters without `on`; they differ from the device of the first
+# use.
 ELSEWHERE = {"lent": ["  lives %x on @one", "  lives %y on @two"]}
 
 
@@ -106,7 +110,7 @@ def main():
             for what, text in changes(own):
                 (folder / "part.kir").write_text("\n".join([*before, *text, *behind]) + "\n")
                 done, result = run(folder, "part.kir", program)
-                said = done.stderr.strip().splitlines()[0] if "[E0960]" in done.stderr else ""  # by a device
+                said = done.stderr.strip().splitlines()[0] if "[E0960]" in done.stderr else ""  # reported by a device
                 differs = result is not None and result.tobytes() != expected.tobytes()
                 found = bool(said) or differs
                 passed, failed = passed + found, failed + (not found)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`kernelc tune`: what it tries and writes down, that it goes on where it was stopped, that the file is taken, and that no bit depends on
-it. No time is judged: other work on the machine is none of the compiler's."""
+"""`kernelc tune`: which tiles it tries and records, that it resumes after being stopped, that builds use the
+file, and that no bit depends on it. Times are not checked, because they depend on the machine's load."""
 
 import pathlib
 import re
@@ -22,14 +22,14 @@ export kernel product<BM: int = auto, BN: int in {64, 128, 256} = auto, BK: int 
     }
 }
 """
-# The selector chooses less, with AVX2 and with AVX-512, and twice that is more.
+# The selector chooses less than this with AVX2 and with AVX-512, and twice its choice is more.
 HIGHEST = 400
 SIZES = ["--set", "M=37", "--set", "N=101", "--set", "K=53"]
 QUICK = ["--trials", "3", "--seconds", "1"]
 TRIAL = re.compile(r"^  (?:tried [\d.]+ (?P<tried>.*)|failed (?P<failed>.*?): (?P<why>.*))$")
 
 
-# A product of bf16 takes pairs of terms.
+# A bf16 product uses pairs of terms.
 PAIRS = SOURCE.replace("in f32", "in bf16").replace("kernel product", "kernel pairs")
 
 
@@ -42,7 +42,7 @@ def tiles_of(words):
 
 
 def trials_of(text):
-    """(tiles, why it failed or None) of each line."""
+    """Returns (tiles, reason of failure or None) for each line."""
     found = [TRIAL.match(line) for line in text.splitlines() if line.startswith(("  tried", "  failed"))]
     return [(tiles_of(one["tried"] or one["failed"]), one["why"]) for one in found]
 
@@ -83,7 +83,8 @@ def check_resumed(source, tuned, kernel):
 
 
 def check_taken(source, folder, kernel, trials):
-    """With the file and with each of two other choices the bits are the selector's."""
+    """Checks that builds with the file, and with each of two other choices, give the same bits as with the
+    selector's choice."""
     outputs = []
     worst = folder / "worst.tuned"
     level = re.search(rf"^kernel {re.escape(kernel)} on (\S+)", (folder / "p.tuned").read_text(), re.MULTILINE)[1]
@@ -115,7 +116,8 @@ export kernel scale<B: int = auto>(a: f32, x: in f32[M], y: out f32[M]) { spmd f
 
 
 def check_several(folder):
-    """Of several kernels each takes its own sizes, and one that has nothing to tune stops no other."""
+    """Checks a file with several kernels: each uses its own sizes, and a kernel without anything to tune does
+    not stop the others."""
     source = folder / "several.kdl"
     source.write_text(SEVERAL)
     run = kernelc("tune", source, "--set", "N=100", "--set", "M=1000", *QUICK)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Products of narrow integers, which go through the instructions of units, against numpy's on drawn shapes: each pair of
-types, plain and with transposed operands, on each processor level of this machine.
+"""Compares products of narrow integers, which use matrix instructions, with NumPy's on random shapes: each
+pair of types, plain and with transposed operands, on each processor level of this machine.
 
 units.py [shapes of each pair and level, 3] [seed, 1]"""
 
@@ -43,7 +43,7 @@ TYPES = {"i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16, "i32"
 
 
 def drawn(random, kind, shape):
-    """Any numbers, and often the least and the largest ones."""
+    """Draws arbitrary numbers, and often the smallest and the largest ones."""
     info = np.iinfo(kind)
     values = random.integers(info.min, info.max, shape, endpoint=True).astype(kind)
     ends = random.choice(np.array([info.min, info.max], kind), shape)

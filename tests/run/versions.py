@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""A vendor's library and an application with kernels of its own, built by two versions of kernelc. A shared library with its
-runtime inside works, whatever the versions; a static one works where the ABI is the same, else an error names both.
+"""A vendor's library and an application with its own kernels, built by two versions of kernelc. A shared
+library that contains its own runtime works whatever the versions are. A static one works if the ABI is the
+same; otherwise an error names both versions.
 
-The other version is this one, installed, with another number, other classes in its headers and another hash of the ABI: in
-compiler, runtime and headers what a change of abi.def and a release change, and nothing else."""
+The other version is this one, installed, with another number, other class layouts in its headers and another
+hash of the ABI: exactly what a change of abi.def and a release change in compiler, runtime and headers."""
 
 import pathlib
 import re
@@ -73,7 +74,7 @@ def call(*words, folder):
 
 
 def replace(path, changes):
-    """How often what is to be replaced stood in the file."""
+    """Replaces texts in a file, and returns how often they occurred."""
     data = path.read_bytes()
     count = 0
     for old, new in changes:
@@ -84,14 +85,14 @@ def replace(path, changes):
 
 
 def own_version(package):
-    """(version, ABI hash) that the headers state."""
+    """Returns (version, ABI hash) as the headers state them."""
     numbers = re.findall(r"#define KDL_VERSION_[A-Z]+ (\d+)", (package / "include/kdl/version.h").read_text())
     stated = re.search(r"KDL_ABI_HASH UINT64_C\(0x(\w+)\)", (package / "include/kdl/kernel_abi.h").read_text())
     return ".".join(numbers), int(stated[1], 16)
 
 
 def make_other(package, other, abi_hash):
-    """A copy of the package as a version 0.9 with this hash."""
+    """Makes a copy of the package as version 0.9 with this hash."""
     shutil.copytree(package, other, symlinks=True)
     version, own_hash = own_version(package)
     changes = [(f"kernelc {version}".encode(), b"kernelc 0.9.0"), (own_hash.to_bytes(8, "little"), abi_hash.to_bytes(8, "little"))]
@@ -109,7 +110,7 @@ def make_other(package, other, abi_hash):
 
 
 def build(folder, files, packages, kernelc):
-    """Whether it was configured and built; its installation lies in `installed`."""
+    """Configures and builds a project, and returns whether that worked; it is installed in `installed`."""
     folder.mkdir()
     for name, text in files.items():
         (folder / name).write_text(text)

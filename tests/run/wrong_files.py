@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Inputs that a golden file cannot hold: each is one located, numbered error; nothing crashes, no file is left.
+"""Wrong inputs that a golden file cannot contain. Each gives one located, numbered error; nothing crashes,
+and no file is left.
 
-Every case is (name, command line, the file's bytes, exit code, what standard error holds).
+A case is (name, command line, the file's bytes, exit code, text in standard error).
 """
 
 import os
@@ -73,7 +74,7 @@ CASES = [
 
 
 def run(case, folder):
-    """What is wrong with the outcome of a case, or None."""
+    """Returns what is wrong with the outcome of a case, or None."""
     name, line, data, code, message = case
     (folder / "scale.kdl").write_bytes(KERNEL)
     file = folder / ("x.npy" if "x.npy" in line else "f.kdl")
@@ -84,7 +85,7 @@ def run(case, folder):
         file.write_bytes(KERNEL if data is None else data)
     if data is None:
         if os.geteuid() == 0:
-            return None  # root may read everything
+            return None  # root may read every file
         file.chmod(0)
     done = subprocess.run(["kernelc", *line.split()], cwd=folder, capture_output=True, text=True,
                           errors="replace", timeout=300)
@@ -102,7 +103,8 @@ def run(case, folder):
 
 
 def prints_and_writes(folder):
-    """Standard output that is a file holds what is printed and what --out writes to it, with what was there before."""
+    """Checks that standard output, redirected to a file, gets both prints and the output of --out, after the
+    existing contents."""
     (folder / "scale.kdl").write_bytes(KERNEL)
     with open(folder / "all", "wb") as out:
         out.write(b"before")
@@ -114,7 +116,8 @@ def prints_and_writes(folder):
 
 
 def links_to_itself(folder):
-    """Files that import each other by way of links to their own folder have no end of names."""
+    """Checks files that import each other through links to their own folder, which gives infinitely many
+    names."""
     (folder / "f.kdl").write_text("import a.f;\nimport b.f;\n")
     for name in "ab":
         (folder / name).symlink_to(".")
@@ -123,7 +126,7 @@ def links_to_itself(folder):
 
 
 def times_that_nobody_gets(folder):
-    """Times that standard error does not take are lost, and nothing else."""
+    """Checks that times are simply lost if standard error cannot be written."""
     (folder / "scale.kdl").write_bytes(KERNEL)
     with open("/dev/full", "wb") as full:
         done = subprocess.run(["kernelc", *"build scale.kdl -o out --time-passes".split()], cwd=folder, stderr=full, timeout=300)
@@ -132,7 +135,8 @@ def times_that_nobody_gets(folder):
 
 
 def depends_on_odd_names(folder):
-    """What make and ninja read has a backslash in front of what would end a name, and leaves other backslashes alone."""
+    """Checks dependency files: characters that would end a name are escaped for make and ninja; other
+    backslashes stay."""
     name = "a b\\c:d\\#e$.kdl"
     (folder / name).write_bytes(KERNEL)
     subprocess.run(["kernelc", "build", name, "--module", "m", "--emit", "deps,header", "-o", "."], cwd=folder, timeout=300)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Inputs that are too long or too deep to stand in a golden file, and files cut short: each is a numbered error with exit
-code 1, in a second or two, and leaves no output file."""
+"""Inputs too long or too deep for a golden file, and truncated files. Each must give a numbered error with
+exit code 1, within a second or two, and leave no output file."""
 
 import pathlib
 import re
@@ -14,7 +14,7 @@ COPY = "export kernel copy(x: in f32[N], y: out f32[N]) { spmd for i in N by 16 
 
 
 def texts():
-    """name -> (source, a word that the error has)."""
+    """Returns {name: (source, a word in the error)}."""
     deep = "(" * 300
     return {
         "nested brackets": (COPY.replace("x[i]", deep + "x[i]" + ")" * 300), "nest"),
@@ -31,7 +31,7 @@ def texts():
 
 
 def fails_well(command, word, folder):
-    """A message where the command did not fail as it should, else None."""
+    """Returns a message if the command did not fail as it should, else None."""
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60)
     left = [p.name for p in (folder / "out").glob("*")]
     if done.returncode != 1:

@@ -4,7 +4,8 @@
 
 namespace kdl {
 
-/// Adds 1 to z[i] for each i, and to y[t, i] for i below t in each turn t of a loop around. Both loops claim their numbers.
+/// Adds 1 to z[i] for each i, and to y[t, i] for i below t in each iteration t of an outer loop. Both loops
+/// use dynamic scheduling.
 inline constexpr std::string_view kDynamicCountersKernel = R"(
 kernel @claims dims(%T, %N) (%y: tensor<i64,[T,N]> inout, %z: tensor<i64,[N]> inout) {
   %0 = const 0 : i64

@@ -1,6 +1,6 @@
 #pragma once
 
-// Values to try elementwise ops on, and what ir/eval/eval.h says of them.
+// Test values for elementwise ops, and the results that ir/eval/eval.h expects.
 
 #include <algorithm>
 #include <bit>
@@ -21,7 +21,7 @@ namespace kdl::codegen {
 
 inline constexpr auto kScalars = ByScalar([]<Scalar scalar>() { return scalar; });
 
-/// `kind` on operands of `operand` (select: after a bool) gives a `result`.
+/// `kind` on operands of type `operand` gives a `result`; the first operand of select is a bool.
 struct Case {
   ir::OpKind kind;
   Scalar operand;
@@ -42,7 +42,7 @@ inline bool Converts(ir::OpKind kind) {
   return kind == ir::OpKind::Cast || kind == ir::OpKind::ToBits || kind == ir::OpKind::FromBits;
 }
 
-/// Every elementwise op on every scalar that it is defined on.
+/// Returns every elementwise op on every scalar type for which it is defined.
 inline std::vector<Case> AllCases() {
   std::vector<Case> cases;
   for (size_t k = 0; k < ir::kOpCount; ++k) {
@@ -106,14 +106,14 @@ inline void AddFloats(Scalar scalar, std::vector<uint64_t>& values) {
       values.push_back(ir::EvaluateCast(Scalar::F64, scalar, std::bit_cast<uint64_t>(value)));
     }
   }
-  for (double infinity : {INFINITY, -INFINITY}) {  // NaNs that signal, but for f8e4m3
+  for (double infinity : {INFINITY, -INFINITY}) {  // signalling NaNs, except in f8e4m3
     uint64_t bits = ir::EvaluateCast(Scalar::F64, scalar, std::bit_cast<uint64_t>(infinity));
     values.push_back(bits | 1);
   }
 }
 
-/// What is special, and some at random, as patterns of the scalar.
-inline std::vector<uint64_t> ValuesOf(Scalar scalar, std::mt19937_64& random) {
+/// Returns special values and random ones, as bit patterns of the scalar type.
+inline std::vector<uint64_t> TestValues(Scalar scalar, std::mt19937_64& random) {
   if (scalar == Scalar::Bool) return {0, 1};
   std::vector<uint64_t> values;
   if (IsFloat(scalar)) {
@@ -137,11 +137,12 @@ inline std::vector<uint64_t> ValuesOf(Scalar scalar, std::mt19937_64& random) {
   return values;
 }
 
-/// Operands to try, a column each. One operand: all values, and many at random; several: the values against each other.
-inline std::vector<std::vector<uint64_t>> PointsOf(const Case& c) {
+/// Returns operands to test, a column for each. A single operand takes all values and many random ones;
+/// several operands take combinations of values.
+inline std::vector<std::vector<uint64_t>> TestPoints(const Case& c) {
   std::mt19937_64 random(7);
   std::vector<std::vector<uint64_t>> columns(c.arity);
-  std::vector<uint64_t> values = ValuesOf(c.operand, random);
+  std::vector<uint64_t> values = TestValues(c.operand, random);
   size_t count = c.arity == 1 ? values.size() + 2000 : values.size() * values.size();
   for (size_t n = 0; n < count; ++n) {
     for (size_t i = 0; i < c.arity; ++i) {
@@ -159,7 +160,7 @@ inline std::vector<std::vector<uint64_t>> PointsOf(const Case& c) {
   return columns;
 }
 
-/// The patterns as elements in memory.
+/// Converts patterns to elements in memory.
 inline std::vector<char> Packed(Scalar scalar, const std::vector<uint64_t>& patterns) {
   auto bytes = static_cast<size_t>(Bytes(scalar));
   std::vector<char> memory(patterns.size() * bytes + 1);
@@ -169,7 +170,7 @@ inline std::vector<char> Packed(Scalar scalar, const std::vector<uint64_t>& patt
   return memory;
 }
 
-/// The elements in memory as patterns.
+/// Converts elements in memory to patterns.
 inline std::vector<uint64_t> Unpacked(Scalar scalar, const char* memory, size_t count) {
   auto bytes = static_cast<size_t>(Bytes(scalar));
   std::vector<uint64_t> patterns(count);
@@ -186,7 +187,7 @@ inline bool SameValue(Scalar scalar, uint64_t a, uint64_t b) {
   return is_nan(a) && is_nan(b);
 }
 
-/// What is expected at each point. Removes the points at which the op traps.
+/// Returns the expected results and removes the points at which the op traps.
 inline std::vector<uint64_t> Expected(const Case& c, std::vector<std::vector<uint64_t>>& columns) {
   std::vector<uint64_t> expected;
   std::vector<std::vector<uint64_t>> kept(c.arity);

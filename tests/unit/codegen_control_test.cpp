@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 
-/// Writes how often the loop ran and the sum of its indices, wrapping.
+/// Writes the number of iterations and the wrapping sum of the indices.
 constexpr std::string_view kLoop =
     R"(kernel @count (%lo: i64, %hi: i64, %step: i64, %y: tensor<i64,[2]> out) {
   %0 = const 0 : i64
@@ -51,7 +51,7 @@ struct Range {
   int64_t step;
 };
 
-std::array<int64_t, 2> CountOf(const Range& range) {
+std::array<int64_t, 2> ExpectedCount(const Range& range) {
   std::array<int64_t, 2> result = {0, 0};
   for (__int128 i = range.lo; i < range.hi; i += range.step) {
     ++result[0];
@@ -126,7 +126,7 @@ constexpr std::string_view kTraps = R"(kernel @traps dims(%N) (%d: i64, %y: tens
 }
 )";
 
-/// Calls a kernel once a core, each on a thread of its own.
+/// Calls a kernel for each core, each on its own thread.
 void RunOnThreads(const kdl_variant& variant, const Call& call) {
   std::vector<int64_t> dynamic_counters(static_cast<size_t>(variant.dynamic_counter_count));
   kdl_launch launch = {};
@@ -146,7 +146,7 @@ void RunOnThreads(const kdl_variant& variant, const Call& call) {
   for (std::thread& thread : threads) thread.join();
 }
 
-/// What kDynamicCountersKernel leaves in y.
+/// Returns what kDynamicCountersKernel writes to y.
 std::vector<int64_t> ClaimedOnce(int64_t turns, int64_t n) {
   std::vector<int64_t> y;
   for (int64_t t = 0; t < turns; ++t) {
@@ -175,7 +175,7 @@ TEST_CASE("each number of a loop that claims them runs on one core, in each of t
         if (at_once) {
           RunOnThreads(module.variant("claims"), call);
         } else {
-          CHECK(module.Run("claims", call).code == KDL_DONE);
+          CHECK(module.LaunchKernel("claims", call).code == KDL_DONE);
         }
         CHECK(y == ClaimedOnce(kTurns, kN));
         CHECK(z == std::vector<int64_t>(kN, 1));
@@ -189,7 +189,7 @@ TEST_CASE("a core that claims leaves before its next block once another has trap
   std::vector<int64_t> y(6);
   std::vector<int64_t> z(3);
   Call call{{2, 3}, {TensorOf(y.data(), {2, 3}), TensorOf(z.data(), {3})}, {}, 1, true};
-  CHECK(module.Run("claims", call).code == KDL_DONE);
+  CHECK(module.LaunchKernel("claims", call).code == KDL_DONE);
   CHECK(z == std::vector<int64_t>(3, 0));
 }
 
@@ -209,12 +209,12 @@ TEST_CASE("a loop runs for lo, lo + step … below hi, also where lo + step leav
       Call call{{}, {TensorOf(y.data(), {2})}, {}, 1, false};
       call.scalars = {static_cast<uint64_t>(range.lo), static_cast<uint64_t>(range.hi),
                       static_cast<uint64_t>(range.step)};
-      CHECK(module.Run("count", call).code == KDL_DONE);
-      CHECK(y == CountOf(range));
+      CHECK(module.LaunchKernel("count", call).code == KDL_DONE);
+      CHECK(y == ExpectedCount(range));
       if (range.step != 7) continue;
       y = {-1, -1};
-      CHECK(module.Run("count_by_7", call).code == KDL_DONE);
-      CHECK(y == CountOf(range));
+      CHECK(module.LaunchKernel("count_by_7", call).code == KDL_DONE);
+      CHECK(y == ExpectedCount(range));
     }
   }
 }
@@ -225,8 +225,8 @@ TEST_CASE("an if gives the values of the branch that ran") {
     std::array<int32_t, 5> x = {-3, 0, 9, 10, 25};
     std::array<int32_t, 5> y = {};
     CHECK(
-        module.Run("choose", {{5}, {TensorOf(x.data(), {5}), TensorOf(y.data(), {5})}, {}}).code ==
-        KDL_DONE);
+        module.LaunchKernel("choose", {{5}, {TensorOf(x.data(), {5}), TensorOf(y.data(), {5})}, {}})
+            .code == KDL_DONE);
     CHECK(y == std::array<int32_t, 5>{-4, 0, 18, 110, 260});
   }
 }
@@ -236,7 +236,8 @@ TEST_CASE("cores see their number, and a dealt loop visits every index once for 
     CAPTURE(core_num);
     LoadedModule module(std::string(kBlocksDistributed), 2);
     std::array<int64_t, 10> y = {};
-    CHECK(module.Run("dealt", {{10}, {TensorOf(y.data(), {10})}, {}, core_num}).code == KDL_DONE);
+    CHECK(module.LaunchKernel("dealt", {{10}, {TensorOf(y.data(), {10})}, {}, core_num}).code ==
+          KDL_DONE);
     for (int64_t i = 0; i < 10; ++i) CHECK(y[static_cast<size_t>(i)] == 1 + 100 * (i % core_num));
   }
 }
@@ -249,7 +250,7 @@ TEST_CASE("a trap names its place and values, stops the launch, and does not go 
     REQUIRE(variant.location_count == 2);
 
     std::array<int64_t, 4> y = {0, 1, 2, 12};
-    Outcome zero = module.Run("traps", {{4}, {TensorOf(y.data(), {4})}, {0}});
+    Outcome zero = module.LaunchKernel("traps", {{4}, {TensorOf(y.data(), {4})}, {0}});
     CHECK(zero.code == KDL_TRAPPED);
     CHECK(zero.stopped);
     CHECK(zero.trap.code == KDL_TRAP_DIVISION);
@@ -261,7 +262,7 @@ TEST_CASE("a trap names its place and values, stops the launch, and does not go 
     CHECK(std::string(division.text) == "y[i] / d");
     CHECK(division.dimension == -1);
 
-    Outcome outside = module.Run("traps", {{4}, {TensorOf(y.data(), {4})}, {1}});
+    Outcome outside = module.LaunchKernel("traps", {{4}, {TensorOf(y.data(), {4})}, {1}});
     CHECK(outside.code == KDL_TRAPPED);
     CHECK(outside.trap.code == KDL_TRAP_INDEX);
     CHECK(outside.trap.index == 12);
@@ -270,7 +271,7 @@ TEST_CASE("a trap names its place and values, stops the launch, and does not go 
     CHECK(y == std::array<int64_t, 4>{0, 1, 2, 12});
 
     std::array<int64_t, 1> negative = {-5};
-    Outcome below = module.Run("traps", {{1}, {TensorOf(negative.data(), {1})}, {5}});
+    Outcome below = module.LaunchKernel("traps", {{1}, {TensorOf(negative.data(), {1})}, {5}});
     CHECK(below.trap.code == KDL_TRAP_INDEX);
     CHECK(below.trap.index == -1);
   }
@@ -280,7 +281,7 @@ TEST_CASE("a core leaves before its next block once another has trapped") {
   LoadedModule module(std::string(kTraps), 2);
   std::array<int64_t, 4> y = {0, 1, 2, 3};
   Call call{{4}, {TensorOf(y.data(), {4})}, {static_cast<uint64_t>(-1)}, 1, true};
-  CHECK(module.Run("traps", call).code == KDL_DONE);
+  CHECK(module.LaunchKernel("traps", call).code == KDL_DONE);
   CHECK(y == std::array<int64_t, 4>{0, 1, 2, 3});
 }
 

@@ -9,7 +9,8 @@ namespace kdl::codegen {
 
 namespace {
 
-/// What is said of the one to_bits of a kernel whose body, of an f32 %x, is `body` and ends in %y.
+/// Returns the result for the only to_bits of a kernel, whose body is `body`: it starts from an f32 %x and
+/// defines %y.
 bool Holds(const std::string& body) {
   ir::ReadText text(R"(kernel @k dims(%N) (%in: tensor<f32,[N]> in, %out: tensor<f32,[N]> out) {
   %0 = const 0 : i64
@@ -57,7 +58,7 @@ TEST_CASE("bits that something else sees too may be those of a NaN") {
 
 TEST_CASE("one bound is too few") {
   CHECK_FALSE(Holds(kWithin + kPolynomial + kScaled + "  %f = from_bits %sum : f32\n" + kChosen));
-  // Not below the one holds for a NaN.
+  // "Not below" is also true for a NaN.
   CHECK_FALSE(Holds(kBelow + kPolynomial + kScaled + kFlushed + "  %y = add %f, %one : f32\n"));
 }
 

@@ -8,8 +8,8 @@
 
 #include "codegen_run.h"
 
-// FMAs for processors that have none, where one rounding and two differ: sums that nearly cancel, that end half way
-// between two numbers or just besides, that are subnormal, or that overflow.
+// FMAs for processors without them, in cases where one and two roundings differ: sums that nearly cancel,
+// that end half way between two numbers or just next to it, that are subnormal, or that overflow.
 
 namespace kdl::codegen {
 
@@ -35,7 +35,7 @@ template <>
 struct Format<float> {
   using Bits = uint32_t;
   static constexpr int digits = 24;
-  static constexpr int least = -149;  ///< exponent of the least number
+  static constexpr int least = -149;  ///< exponent of the smallest number
   static constexpr const char* type = "f32";
 };
 template <>
@@ -51,8 +51,8 @@ struct Triple {
   T x, y, z;
 };
 
-/// Factors of few digits, of all, or next to a power of two, with a product in a range that is drawn; a summand that lies
-/// near it, near half an ulp of it, or near its end.
+/// Draws factors with few significant digits, with all of them, or next to a power of two, and with a product
+/// in a given range; and a summand near the product, near half an ulp of it, or near its last digit.
 template <class T>
 class Draw {
  public:
@@ -80,7 +80,7 @@ class Draw {
     return std::bit_cast<T>(
         static_cast<Bits>(std::bit_cast<Bits>(value) + static_cast<Bits>(Between(-2, 2))));
   }
-  /// In [1, 2].
+  /// Returns a number in [1, 2].
   T Mantissa() {
     int kept = Pick({1, 2, Format<T>::digits / 2, Format<T>::digits, Format<T>::digits});
     T value = T{1} + static_cast<T>(std::ldexp(static_cast<T>(random_() >> 11), -53));
@@ -108,7 +108,7 @@ void Compare(int opt_level) {
   call.dims = {kCount};
   for (std::vector<T>* values : {&x, &y, &z, &result})
     call.tensors.push_back(TensorOf(values->data(), {kCount}));
-  REQUIRE(module.Run(fmt::format("fma_{}", Format<T>::type), call).code == 0);
+  REQUIRE(module.LaunchKernel(fmt::format("fma_{}", Format<T>::type), call).code == 0);
   int wrong = 0;
   int matters = 0;
   for (size_t n = 0; n < result.size() && wrong < 5; ++n) {

@@ -11,7 +11,7 @@ namespace kdl::codegen {
 
 namespace {
 
-/// What a trap says, as the runtime words it after "error: ".
+/// Returns the text of a trap, as the runtime words it after "error: ".
 std::string PlaceOf(const kdl_variant& variant, int32_t location) {
   const kdl_location& place = variant.locations[location];
   return fmt::format("{}:{}:{}: ", place.file, place.line, place.column);
@@ -46,7 +46,7 @@ struct Results {
       : y({cores, test::kMostStages}, -1), z({cores, test::kMostStages, test::kLanes}, -1) {}
 };
 
-/// One kernel, on one launch: as the interpreter has it, to the bit, and to the words of a trap.
+/// Checks one launch of a kernel against the interpreter: results to the bit, traps to the word.
 void CheckGraph(const interp::TestModule& reference, const LoadedModule& compiled, size_t kernel,
                 int64_t blocks, int64_t cores) {
   const std::string name = reference.function(kernel).name.str();
@@ -60,11 +60,11 @@ void CheckGraph(const interp::TestModule& reference, const LoadedModule& compile
       interp::RunKernel(reference.module(), reference.function(kernel), arguments, cores, {});
   REQUIRE_MESSAGE(ran.ok(), ran.failure().message);
   Results found(cores);
-  Outcome outcome = compiled.Run(name, {{cores},
-                                        {TensorOf(found.y.data.data(), found.y.sizes),
-                                         TensorOf(found.z.data.data(), found.z.sizes)},
-                                        {static_cast<uint64_t>(blocks)},
-                                        cores});
+  Outcome outcome = compiled.LaunchKernel(name, {{cores},
+                                                 {TensorOf(found.y.data.data(), found.y.sizes),
+                                                  TensorOf(found.z.data.data(), found.z.sizes)},
+                                                 {static_cast<uint64_t>(blocks)},
+                                                 cores});
   CHECK(outcome.code == (ran->has_value() ? KDL_TRAPPED : KDL_DONE));
   CHECK(outcome.stopped == ran->has_value());
   if (ran->has_value() && outcome.code == KDL_TRAPPED)

@@ -11,8 +11,7 @@ namespace kdl::codegen {
 
 namespace {
 
-/// y[j, i] = x[i, j] + x[i, j - 1 + 1] over strided tensors: offsets, coefficients and outer
-/// strides.
+/// y[j, i] = x[i, j] + x[i, j - 1 + 1] for strided tensors: offsets, coefficients and outer strides.
 constexpr std::string_view kStrided =
     R"(kernel @strided dims(%M, %N) (%x: tensor<i32,[M,N]> in, %y: tensor<i32,[N,M]> out) {
   %0 = const 0 : i64
@@ -32,7 +31,7 @@ constexpr std::string_view kStrided =
 }
 )";
 
-/// Rows merged into one dimension, and that split anew, of tensors that do not lie densely.
+/// Rows merged into one dimension and split again, for tensors that are not dense.
 constexpr std::string_view kViews =
     R"(kernel @views dims(%N, %M, %K) (%x: tensor<i32,[N,M,K]> in, %y: tensor<i32,[N,(M*K)]> out) {
   %v = view %x {dimension = 1} : tensor<i32,[N,(M*K)]>
@@ -54,7 +53,8 @@ constexpr std::string_view kViews =
 }
 )";
 
-/// Two buffers that share memory in turn, one that lives across both, small ones on the stack.
+/// Two buffers with disjoint lifetimes that share memory, one that lives across both, and small ones on the
+/// stack.
 constexpr std::string_view kBuffers =
     R"(kernel @buffers dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out) {
   %0 = const 0 : i64
@@ -107,7 +107,7 @@ constexpr std::string_view kBuffers =
 }
 )";
 
-/// Every scalar type comes in by its slot and goes out to memory; sizes are readable.
+/// A kernel that reads every scalar type from its slot and stores it, and reads sizes.
 std::string ScalarsText() {
   std::string params;
   std::string stores;
@@ -123,7 +123,7 @@ std::string ScalarsText() {
          "return\n}\n";
 }
 
-/// b = a + 1, then c = b * 2, element by element; b and c are as much apart as parameters are.
+/// b = a + 1, then c = b * 2, element by element; b and c do not overlap, like any parameters.
 constexpr std::string_view kInOut =
     R"(kernel @steps dims(%N) (%a: tensor<f32,[N]> in, %b: tensor<f32,[N]> inout, %c: tensor<f32,[N]> out) {
   %0 = const 0 : i64
@@ -156,7 +156,7 @@ TEST_CASE("accesses are affine and follow the strides") {
     Call call{{kM, kN}, {TensorOf(x.data(), {kM, kN}), TensorOf(y.data(), {kN, kM})}, {}};
     call.tensors[0].stride[0] = 40;
     call.tensors[1].stride[0] = 9;
-    REQUIRE(module.Run("strided", call).code == KDL_DONE);
+    REQUIRE(module.LaunchKernel("strided", call).code == KDL_DONE);
     int wrong = 0;
     for (int64_t j = 0; j < kN; ++j) {
       for (int64_t i = 0; i < 9; ++i) {
@@ -177,7 +177,7 @@ TEST_CASE("views follow the strides, and a launch is refused where these do not 
     Call call{{3, 4, 5}, {TensorOf(x.data(), {3, 4, 5}), TensorOf(y.data(), {3, 20})}, {}};
     call.tensors[0].stride[0] = 50;
     call.tensors[1].stride[0] = 40;
-    REQUIRE(module.Run("views", call).code == KDL_DONE);
+    REQUIRE(module.LaunchKernel("views", call).code == KDL_DONE);
     int wrong = 0;
     for (int n = 0; n < 3; ++n) {
       for (int i = 0; i < 40; ++i)
@@ -196,7 +196,7 @@ TEST_CASE("views follow the strides, and a launch is refused where these do not 
     CHECK(check() == 10 * 1000 + 5);
     call.tensors[0].size[1] = call.dims[1] = 1;
     call.tensors[1].size[1] = 5;
-    CHECK(check() == 0);  // one row lies next to nothing
+    CHECK(check() == 0);  // a single row has no overlap with neighbours
   }
 }
 
@@ -204,14 +204,15 @@ TEST_CASE("buffers keep their contents as long as their block, and share memory 
   for (int opt_level : {0, 1, 2, 3}) {
     CAPTURE(opt_level);
     LoadedModule module(std::string(kBuffers), opt_level);
-    // keep: 3 * 300 floats, then the larger of the two that take turns: 400 floats.
+    // keep: 3 * 300 floats, then the larger of the two that share memory: 400 floats.
     CHECK(module.variant("buffers").scratch_bytes == 3648 + 1600);
     std::array<float, 300> x;
     std::iota(x.begin(), x.end(), 1.0F);
     std::array<float, 300> y = {};
-    REQUIRE(
-        module.Run("buffers", {{300}, {TensorOf(x.data(), {300}), TensorOf(y.data(), {300})}, {}})
-            .code == KDL_DONE);
+    REQUIRE(module
+                .LaunchKernel("buffers",
+                              {{300}, {TensorOf(x.data(), {300}), TensorOf(y.data(), {300})}, {}})
+                .code == KDL_DONE);
     const float sum = 300.0F * 301.0F;
     int wrong = 0;
     for (size_t i = 0; i < 300; ++i) wrong += y[i] != sum + 2 * x[i];
@@ -244,7 +245,7 @@ TEST_CASE("a buffer in a nested block lies behind those that live around it") {
   CHECK(places["a"].offset == 0);
   CHECK(places["b"].offset == 832);
   CHECK(places["c"].offset == 832 + 1600);
-  CHECK(places["d"].offset == 832 + 1600);  // c is gone
+  CHECK(places["d"].offset == 832 + 1600);  // c is dead by then
   CHECK(places["e"].space == BufferSpace::Stack);
   CHECK(places["f"].offset == 832);
   CHECK(plan.scratch_bytes == 832 + 8000);
@@ -272,7 +273,7 @@ TEST_CASE("scalars of every type come in by their slots, sizes by their order") 
     std::array<int64_t, 2> sizes = {};
     call.tensors.push_back(TensorOf(nullptr, {20, 30}));
     call.tensors.push_back(TensorOf(sizes.data(), {2}));
-    REQUIRE(module.Run("scalars", call).code == KDL_DONE);
+    REQUIRE(module.LaunchKernel("scalars", call).code == KDL_DONE);
     for (size_t i = 0; i < 9; ++i) CHECK(out[i] == kSlots[i]);
     CHECK(kBytes[8] == 8);
     CHECK(sizes == std::array<int64_t, 2>{30, 20});
@@ -289,7 +290,7 @@ TEST_CASE("a load sees the store before it") {
     std::array<float, 37> c = {};
     Call call{
         {37}, {TensorOf(a.data(), {37}), TensorOf(b.data(), {37}), TensorOf(c.data(), {37})}, {}};
-    REQUIRE(module.Run("steps", call).code == KDL_DONE);
+    REQUIRE(module.LaunchKernel("steps", call).code == KDL_DONE);
     int wrong = 0;
     for (size_t i = 0; i < 37; ++i) {
       wrong += b[i] != a[i] + 0.25F || c[i] != (a[i] + 0.25F) * a[i] + 1;

@@ -3,8 +3,7 @@
 #include "codegen_case.h"
 #include "codegen_run.h"
 
-// Every elementwise op on every scalar that it is defined on, compiled at every -O, against
-// ir/eval/eval.h.
+// Compares every elementwise op on every scalar type, compiled at every -O, with ir/eval/eval.h.
 
 namespace kdl::codegen {
 
@@ -29,7 +28,7 @@ std::string KernelText(const Case& c) {
 }
 
 void Compare(const LoadedModule& module, const Case& c) {
-  std::vector<std::vector<uint64_t>> columns = PointsOf(c);
+  std::vector<std::vector<uint64_t>> columns = TestPoints(c);
   std::vector<uint64_t> expected = Expected(c, columns);
   auto count = static_cast<int64_t>(expected.size());
   std::vector<std::vector<char>> memory;
@@ -42,7 +41,7 @@ void Compare(const LoadedModule& module, const Case& c) {
   auto bytes = static_cast<size_t>(Bytes(c.result));
   std::vector<char> result(expected.size() * bytes, '\x5A');
   call.tensors.push_back(TensorOf(result.data(), {count}));
-  REQUIRE(module.Run(c.name(), call).code == 0);
+  REQUIRE(module.LaunchKernel(c.name(), call).code == 0);
   int wrong = 0;
   for (size_t n = 0; n < expected.size(); ++n) {
     uint64_t got = 0;
@@ -63,7 +62,7 @@ TEST_CASE("every elementwise op computes what eval.h says, at every -O") {
   REQUIRE(cases.size() > 300);
   std::string text;
   for (const Case& c : cases) text += KernelText(c);
-  for (int opt_level : {0, 1, 3}) {  // 2 runs the passes of 3, but for a few
+  for (int opt_level : {0, 1, 3}) {  // 2 runs almost the same passes as 3
     CAPTURE(opt_level);
     LoadedModule module(text, opt_level);
     for (const Case& c : cases) Compare(module, c);

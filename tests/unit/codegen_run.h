@@ -1,7 +1,7 @@
 #pragma once
 
-// Compiles KIR text with LLVM, links it with lld, loads it and runs its kernels: no runtime, no
-// passes.
+// Compiles KIR text with LLVM, links it with lld, loads it and runs its kernels, without the runtime and
+// without passes.
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>
@@ -32,7 +32,7 @@ inline Processor X86Processor() {
   return processor;
 }
 
-/// Without FMAs and conversions of f16.
+/// Returns a processor without FMAs and conversions of f16.
 inline Processor OldProcessor() {
   Processor processor = X86Processor();
   processor.level = processor.cpu = "x86-64-v2";
@@ -56,8 +56,8 @@ inline Processor Arm64Processor() {
   return processor;
 }
 
-/// Runs a program by argument vector, its output going to `output` where there is one; its exit
-/// status.
+/// Runs a program with these arguments, with its output sent to `output` unless that is empty. Returns its
+/// exit status.
 inline int RunProgram(std::vector<std::string> words, const std::string& output = "") {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -85,7 +85,7 @@ inline std::vector<const ir::Function*> KernelsOf(const ir::Module& module) {
   return kernels;
 }
 
-/// The kernels of one module for the backend's own processor.
+/// Compiles the kernels of a module for the backend's own processor.
 inline Result<CompiledModule> CompileKernels(const Backend& backend, const ir::Module& module,
                                              const CompileOptions& options) {
   KernelSource source{&module, KernelsOf(module), &backend.processor()};
@@ -94,14 +94,14 @@ inline Result<CompiledModule> CompileKernels(const Backend& backend, const ir::M
   return CompileKernels(backend, {&source, 1}, of_kind);
 }
 
-/// The host's object for the kernels of one module.
+/// Returns the host's object for the kernels of a module.
 inline std::string HostObject(const Backend& backend, std::string_view name, Names& names,
                               CompiledModule& compiled, std::string_view kir_text = "KIR text") {
   CompiledModule* devices[] = {&compiled};
   return CompileHostModule(backend, name, names, devices, {"reference", kir_text});
 }
 
-/// What an object uses and does not define, as llvm-nm prints it.
+/// Returns the symbols that an object uses but does not define, as llvm-nm prints them.
 inline std::string UndefinedSymbols(const std::string& object) {
   Result<TemporaryFolder> folder = TemporaryFolder::Make();
   REQUIRE(folder.ok());
@@ -111,7 +111,7 @@ inline std::string UndefinedSymbols(const std::string& object) {
   return *ReadFile(listing, 1 << 20);
 }
 
-/// The objects, linked into a shared object and loaded.
+/// Objects linked into a shared object and loaded.
 class SharedObject {
  public:
   explicit SharedObject(const std::vector<std::string>& objects) {
@@ -143,7 +143,7 @@ class SharedObject {
   void* handle_ = nullptr;
 };
 
-/// A row-major tensor argument over the test's memory.
+/// Returns a row-major tensor argument over the test's memory.
 inline kdl_tensor TensorOf(void* data, std::vector<int64_t> sizes) {
   kdl_tensor tensor = {};
   tensor.data = data;
@@ -152,7 +152,7 @@ inline kdl_tensor TensorOf(void* data, std::vector<int64_t> sizes) {
   for (size_t d = sizes.size(); d-- > 0;) {
     tensor.size[d] = sizes[d];
     tensor.stride[d] = stride;
-    if (__builtin_mul_overflow(stride, sizes[d], &stride)) stride = 0;  // of a size that is refused
+    if (__builtin_mul_overflow(stride, sizes[d], &stride)) stride = 0;  // such sizes are refused
   }
   return tensor;
 }
@@ -166,18 +166,18 @@ struct Call {
 };
 
 struct Outcome {
-  int32_t code = 0;  ///< of the first core that does not return KDL_DONE
+  int32_t code = 0;  ///< result of the first core that does not return KDL_DONE
   kdl_trap trap = {};
-  bool stopped = false;  ///< kdl_launch.stop afterwards
+  bool stopped = false;  ///< the final value of kdl_launch.stop
 };
 
-/// Where in memory with 64 bytes to spare an aligned block begins.
+/// Returns the start of an aligned block in memory with 64 bytes to spare.
 inline char* Aligned(std::vector<char>& memory) {
   auto address = reinterpret_cast<uintptr_t>(memory.data());
   return memory.data() + (64 - address % 64) % 64;
 }
 
-/// Calls a kernel once a core, in order, until one traps.
+/// Calls a kernel for each core, in order, until one traps.
 inline Outcome RunKernel(const kdl_variant& variant, const Call& call) {
   kdl_launch launch = {};
   launch.stop = call.already_stopped ? 1 : 0;
@@ -232,7 +232,7 @@ class LoadedModule {
     REQUIRE_MESSAGE(found != variants_.end(), function);
     return *found->second;
   }
-  Outcome Run(const std::string& function, const Call& call) const {
+  Outcome LaunchKernel(const std::string& function, const Call& call) const {
     return RunKernel(variant(function), call);
   }
 

@@ -9,7 +9,7 @@
 
 #include "codegen_case.h"
 
-// The operators of generated programs against ir/eval/eval.h.
+// Compares the operators of generated programs with ir/eval/eval.h.
 
 namespace kdl::codegen {
 
@@ -55,7 +55,7 @@ void Try(OpKind kind, Scalar operand, Scalar result, const Apply& apply) {
   if (!ir::FindEval(kind, operand, result)) return;
   Case c{kind, operand, result, ir::Info(kind).operands.size()};
   Covered().insert(c.name());
-  std::vector<std::vector<uint64_t>> columns = PointsOf(c);
+  std::vector<std::vector<uint64_t>> columns = TestPoints(c);
   std::vector<uint64_t> expected = Expected(c, columns);
   int wrong = 0;
   for (size_t n = 0; n < expected.size(); ++n) {
@@ -68,7 +68,7 @@ void Try(OpKind kind, Scalar operand, Scalar result, const Apply& apply) {
   CHECK_MESSAGE(wrong == 0, c.name());
 }
 
-// A row of scalar_ops.def, or a function written by hand, on the types that have it.
+// Tests a row of scalar_ops.def, or a hand-written function, on the types that have it.
 #define KDL_TRY_1(Name)                                                                        \
   if constexpr (requires(T a) { kdl::Name(a); }) {                                             \
     Try(OpKind::Name, scalar, scalar, [&](auto x) { return Bits(kdl::Name(From<T>(x(0)))); }); \

@@ -10,7 +10,7 @@ namespace kdl::codegen {
 
 namespace {
 
-/// y = x + 1 by tiles of 64, in two stages; the second traps where an element is not below `bad`.
+/// y = x + 1 with tiles of 64, in two stages. The second one traps on an element that is not below `bad`.
 constexpr std::string_view kTwoStages =
     R"kir(kernel @k dims(%M) (%x: tensor<i64,[M]> in, %bad: i64, %y: tensor<i64,[M]> out, %ws: workspace) {
   %q = pipe in %ws {name = "q", depth = 2, from = "make", to = "use", header = 64, slot = 576, offset = 128} : pipe<i64,[64]>
@@ -57,8 +57,8 @@ constexpr std::string_view kTwoStages =
 }
 )kir";
 
-/// Two stages, each with a small buffer that lives across its waits and a large one; the first writes both of its own
-/// before the second runs. Then a stage without a pipe.
+/// Two stages, each with a small buffer that lives across its waits and a large one. The first stage writes
+/// both of its buffers before the second one runs. Then a stage without a pipe.
 constexpr std::string_view kStagesWithScratch =
     R"(kernel @k (%y: tensor<i64,[3]> out, %ws: workspace) {
   %q = pipe in %ws {name = "q", depth = 1, from = "a", to = "b", header = 64, slot = 128, offset = 0} : pipe<i64,[1]>
@@ -134,7 +134,7 @@ TEST_CASE("what an image says of a kernel with stages") {
     LoadedModule module(std::string(kTwoStages), opt_level);
     const kdl_variant& variant = module.variant("k");
     CHECK(variant.footprint_bytes == 128 + 64 + 2 * 576);
-    CHECK(variant.param_count == 3);  // the workspace is the runtime's to give
+    CHECK(variant.param_count == 3);  // the runtime provides the workspace
     CHECK(variant.scratch_bytes >= 128);
     if (opt_level > 0) CHECK(variant.scratch_bytes <= 256);  // two frames of scalars
     CHECK(UndefinedSymbols(module.compiled().object).empty());
@@ -147,7 +147,7 @@ TEST_CASE("stages of a core run by turns, on any number of cores") {
     for (int64_t size : {0, 1, 64, 65, 700}) {
       for (int64_t cores : {1, 3, 20}) {
         AddOne data(size);
-        CHECK(module.Run("k", data.At(cores, 1000)).code == KDL_DONE);
+        CHECK(module.LaunchKernel("k", data.At(cores, 1000)).code == KDL_DONE);
         for (size_t i = 0; i < data.y.size(); ++i) CHECK(data.y[i] == static_cast<int64_t>(i) + 1);
       }
     }
@@ -157,7 +157,7 @@ TEST_CASE("stages of a core run by turns, on any number of cores") {
 TEST_CASE("a trap in a stage stops its core") {
   LoadedModule module(std::string(kTwoStages), 3);
   AddOne data(700);
-  Outcome outcome = module.Run("k", data.At(1, 100));
+  Outcome outcome = module.LaunchKernel("k", data.At(1, 100));
   CHECK(outcome.code == KDL_TRAPPED);
   CHECK(outcome.stopped);
   CHECK(outcome.trap.code == KDL_TRAP_INDEX);
@@ -172,7 +172,7 @@ TEST_CASE("a core whose launch has stopped leaves its stages where they are, and
   AddOne data(700);
   Call call = data.At(1, 1000);
   call.already_stopped = true;
-  CHECK(module.Run("k", call).code == KDL_DONE);
+  CHECK(module.LaunchKernel("k", call).code == KDL_DONE);
   CHECK(data.y[0] == -1);
 }
 
@@ -181,7 +181,7 @@ TEST_CASE("the stages of a core have scratch of their own") {
     LoadedModule module(std::string(kStagesWithScratch), opt_level);
     CHECK(module.variant("k").scratch_bytes >= 2 * 8000);
     std::array<int64_t, 3> y = {};
-    CHECK(module.Run("k", {{}, {TensorOf(y.data(), {3})}, {}}).code == KDL_DONE);
+    CHECK(module.LaunchKernel("k", {{}, {TensorOf(y.data(), {3})}, {}}).code == KDL_DONE);
     CHECK(y == std::array<int64_t, 3>{10, 7 + 10 + 7, 7});
   }
 }

@@ -8,7 +8,7 @@
 #include "codegen_case.h"
 #include "codegen_run.h"
 
-// Vectors in memory: accesses with masks of every kind, on the edge of what may be touched.
+// Vectors in memory: accesses with masks of every kind, at the edge of accessible memory.
 
 namespace kdl::codegen {
 
@@ -16,8 +16,7 @@ namespace {
 
 constexpr int64_t kLanes[] = {4, 8, 16, 64};
 
-/// Elements between two pages that nobody may touch, at the end or at the start of the memory
-/// between them.
+/// Elements between two inaccessible pages, at the end or at the start of the memory between them.
 class Fenced {
  public:
   Fenced(Scalar scalar, const std::vector<uint64_t>& patterns, bool at_start = false)
@@ -47,7 +46,7 @@ class Fenced {
   char* data_ = nullptr;
 };
 
-/// Patterns that are different, as far as the scalar has so many.
+/// Returns patterns that differ, as far as the scalar type has enough of them.
 std::vector<uint64_t> Different(Scalar scalar, int64_t count, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<uint64_t> patterns;
@@ -56,22 +55,23 @@ std::vector<uint64_t> Different(Scalar scalar, int64_t count, uint64_t seed) {
   return patterns;
 }
 
-std::string NameOf(std::string_view stem, Scalar scalar, int64_t lanes) {
+std::string KernelName(std::string_view stem, Scalar scalar, int64_t lanes) {
   return fmt::format("{}_{}_{}", stem, Spelling(scalar), lanes);
 }
 
-/// For every scalar and number of lanes the text of a kernel {0}, over scalars {1}, {2} lanes.
+/// Returns a kernel for each scalar type and number of lanes. In the text, {0} is its name, {1} the scalar
+/// type, {2} the lanes.
 std::string ForAll(std::string_view stem, std::string_view text) {
   std::string all;
   for (Scalar scalar : kScalars) {
     for (int64_t lanes : kLanes)
-      all += fmt::format(fmt::runtime(text), NameOf(stem, scalar, lanes), Spelling(scalar), lanes);
+      all +=
+          fmt::format(fmt::runtime(text), KernelName(stem, scalar, lanes), Spelling(scalar), lanes);
   }
   return all;
 }
 
-/// y = x in the first lanes of each vector that exist; z = x where m holds, which is a mask of any
-/// pattern.
+/// y = x in those leading lanes of each vector that exist; z = x where the mask m of any pattern is true.
 constexpr std::string_view kMasked =
     R"(kernel @{0} dims(%N) (%x: tensor<{1},[N]> in, %m: tensor<bool,[N]> in, %y: tensor<{1},[N]> out, %z: tensor<{1},[N]> inout) {{
   %0 = const 0 : i64
@@ -91,8 +91,8 @@ constexpr std::string_view kMasked =
 }}
 )";
 
-/// y = x, by a vector whose first two lanes lie before both; then one that lies far off, with no
-/// lane on.
+/// y = x with a vector whose first two lanes are before both tensors; then one that is far outside, with no
+/// active lane.
 constexpr std::string_view kBefore =
     R"(kernel @{0} dims(%N) (%x: tensor<{1},[N]> in, %y: tensor<{1},[N]> out) {{
   %0 = const 0 : i64
@@ -109,8 +109,7 @@ constexpr std::string_view kBefore =
 }}
 )";
 
-/// Through scratch: y = x; z and q = u where m holds, else x, by a masked store and by a masked
-/// load.
+/// Through scratch: y = x; z and q = u where m is true, else x, by a masked store and by a masked load.
 constexpr std::string_view kScratch =
     R"(kernel @{0} dims(%N) (%x: tensor<{1},[N]> in, %u: tensor<{1},[N]> in, %m: tensor<bool,[N]> in, %y: tensor<{1},[N]> out, %z: tensor<{1},[N]> out, %q: tensor<{1},[N]> out) {{
   %0 = const 0 : i64
@@ -135,7 +134,7 @@ constexpr std::string_view kScratch =
 }}
 )";
 
-/// y = v in as many lanes as the count says.
+/// y = v in the first `count` lanes.
 constexpr std::string_view kCount =
     R"(kernel @{0} dims(%N) (%count: i64, %v: {1}, %y: tensor<{1},[N]> inout) {{
   %k = lane_mask %count : vec<bool x {2}>
@@ -156,7 +155,7 @@ void CheckMasked(const LoadedModule& module, Scalar scalar, int64_t lanes) {
     Fenced y(scalar, old);
     Fenced z(scalar, old);
     Call call{{count}, {x.tensor(), m.tensor(), y.tensor(), z.tensor()}, {}};
-    REQUIRE(module.Run(NameOf("masked", scalar, lanes), call).code == KDL_DONE);
+    REQUIRE(module.LaunchKernel(KernelName("masked", scalar, lanes), call).code == KDL_DONE);
     CHECK(y.patterns() == patterns);
     std::vector<uint64_t> expected = old;
     for (size_t n = 0; n < expected.size(); ++n)
@@ -170,7 +169,7 @@ void CheckBefore(const LoadedModule& module, Scalar scalar, int64_t lanes) {
   Fenced x(scalar, patterns, true);
   Fenced y(scalar, Different(scalar, lanes - 2, 5), true);
   Call call{{lanes - 2}, {x.tensor(), y.tensor()}, {}};
-  REQUIRE(module.Run(NameOf("before", scalar, lanes), call).code == KDL_DONE);
+  REQUIRE(module.LaunchKernel(KernelName("before", scalar, lanes), call).code == KDL_DONE);
   CHECK(y.patterns() == patterns);
 }
 
@@ -188,7 +187,7 @@ void CheckScratch(const LoadedModule& module, Scalar scalar, int64_t lanes) {
   Fenced z(scalar, b);
   Fenced q(scalar, b);
   Call call{{lanes}, {x.tensor(), u.tensor(), m.tensor(), y.tensor(), z.tensor(), q.tensor()}, {}};
-  REQUIRE(module.Run(NameOf("scratch", scalar, lanes), call).code == KDL_DONE);
+  REQUIRE(module.LaunchKernel(KernelName("scratch", scalar, lanes), call).code == KDL_DONE);
   CHECK(y.patterns() == a);
   CHECK(z.patterns() == merged);
   CHECK(q.patterns() == merged);
@@ -203,7 +202,7 @@ void CheckCount(const LoadedModule& module, Scalar scalar, int64_t lanes) {
     Fenced y(scalar, expected);
     uint64_t value = expected[0] ^ 1;
     Call call{{lanes}, {y.tensor()}, {static_cast<uint64_t>(count), value}};
-    REQUIRE(module.Run(NameOf("count", scalar, lanes), call).code == KDL_DONE);
+    REQUIRE(module.LaunchKernel(KernelName("count", scalar, lanes), call).code == KDL_DONE);
     auto on = static_cast<size_t>(std::clamp<int64_t>(count, 0, lanes));
     std::fill_n(expected.begin(), on, value);
     CHECK(y.patterns() == expected);

@@ -3,8 +3,8 @@
 #include "codegen_case.h"
 #include "codegen_run.h"
 
-// Every elementwise op on vectors of every scalar that it is defined on, some operands scalars,
-// against ir/eval/eval.h.
+// Compares every elementwise op on vectors of every scalar type, with some operands scalar, with
+// ir/eval/eval.h.
 
 namespace kdl::codegen {
 
@@ -14,7 +14,7 @@ namespace {
 struct VectorCase {
   Case scalar;
   size_t lanes;
-  size_t spread;  ///< the operand that is a scalar; the arity: none
+  size_t spread;  ///< the operand that is a scalar; the arity if none
 
   std::string name() const { return fmt::format("x{}_{}_{}", lanes, spread, scalar.name()); }
   std::string type(size_t operand) const {
@@ -24,8 +24,8 @@ struct VectorCase {
   }
 };
 
-/// Each with vectors alone, and with one of its operands a scalar: of ops one after the other,
-/// another one, and of one op with 4 and with 8 lanes.
+/// Returns each op with only vectors, and with one operand scalar. Which operand that is varies from op to
+/// op, and between 4 and 8 lanes of the same op.
 std::vector<VectorCase> VectorCases(size_t lanes) {
   std::vector<VectorCase> cases;
   for (size_t turn = lanes / 4; const Case& c : AllCases()) {
@@ -35,7 +35,7 @@ std::vector<VectorCase> VectorCases(size_t lanes) {
   return cases;
 }
 
-/// Those whose operands are all vectors.
+/// Returns the cases in which all operands are vectors.
 std::vector<VectorCase> WithoutScalars(std::vector<VectorCase> cases) {
   std::erase_if(cases, [](const VectorCase& v) { return v.spread != v.scalar.arity; });
   return cases;
@@ -59,8 +59,8 @@ std::string KernelText(const VectorCase& v) {
       v.name(), params, Spelling(c.result), loads, ir::Info(c.kind).spelling, v.lanes, operands);
 }
 
-/// Repeats the first points until all vectors are full; a scalar operand has the value of its
-/// vector's first lane.
+/// Repeats the first points until all vectors are full. A scalar operand gets the value of its vector's first
+/// lane.
 void FillVectors(const VectorCase& v, std::vector<std::vector<uint64_t>>& columns) {
   for (size_t i = 0; i < columns.size(); ++i) {
     std::vector<uint64_t>& column = columns[i];
@@ -72,7 +72,7 @@ void FillVectors(const VectorCase& v, std::vector<std::vector<uint64_t>>& column
 
 void Compare(const LoadedModule& module, const VectorCase& v) {
   const Case& c = v.scalar;
-  std::vector<std::vector<uint64_t>> columns = PointsOf(c);
+  std::vector<std::vector<uint64_t>> columns = TestPoints(c);
   Expected(c, columns);
   FillVectors(v, columns);
   std::vector<uint64_t> expected = Expected(c, columns);
@@ -88,7 +88,7 @@ void Compare(const LoadedModule& module, const VectorCase& v) {
   }
   std::vector<char> result = Packed(c.result, std::vector<uint64_t>(expected.size(), 0x5A));
   call.tensors.push_back(TensorOf(result.data(), {count}));
-  REQUIRE(module.Run(v.name(), call).code == 0);
+  REQUIRE(module.LaunchKernel(v.name(), call).code == 0);
   std::vector<uint64_t> got = Unpacked(c.result, result.data(), expected.size());
   int wrong = 0;
   for (size_t n = 0; n < expected.size() && wrong < 5; ++n) {

@@ -8,28 +8,28 @@
 #include "codegen_case.h"
 #include "codegen_run.h"
 
-// What moves lanes about: splats, halves, transpositions, carried vectors; and which instructions
-// all this becomes.
+// Ops that move lanes: splats, halves, transpositions, carried vectors. Also checks which instructions they
+// become.
 
 namespace kdl::codegen {
 
 namespace {
 
-/// "s0, s1, …" of `count` values.
+/// Returns "s0, s1, …" for `count` values.
 std::string List(std::string_view stem, int64_t count) {
   std::string list;
   for (int64_t i = 0; i < count; ++i) list += fmt::format("{}{}{}", i ? ", " : "", stem, i);
   return list;
 }
 
-/// "type, type, …"
+/// Returns "type, type, …".
 std::string Times(std::string_view type, int64_t count) {
   std::string list;
   for (int64_t i = 0; i < count; ++i) list += fmt::format("{}{}", i ? ", " : "", type);
   return list;
 }
 
-/// Patterns that are different, as far as the scalar has so many.
+/// Returns patterns that differ, as far as the scalar type has enough of them.
 std::vector<uint64_t> Different(Scalar scalar, int64_t count) {
   std::mt19937_64 random(1);
   std::vector<uint64_t> patterns;
@@ -38,7 +38,7 @@ std::vector<uint64_t> Different(Scalar scalar, int64_t count) {
   return patterns;
 }
 
-/// y is x transposed, which is loaded in so many parts a row.
+/// y is x transposed; each row is loaded in `parts` parts.
 std::string TransposeText(Scalar scalar, int64_t n, int64_t parts = 1) {
   std::string type = fmt::format("vec<{} x {}>", Spelling(scalar), n);
   std::string loads;
@@ -55,7 +55,7 @@ std::string TransposeText(Scalar scalar, int64_t n, int64_t parts = 1) {
       parts);
 }
 
-/// y is x backwards, a scalar at a time, each by halves from the whole.
+/// y is x reversed; each scalar is extracted by taking halves of the whole vector.
 std::string HalvesText(Scalar scalar, int64_t lanes) {
   std::string text = fmt::format(
       "kernel @halves_{0}_{1} (%x: tensor<{0},[{1}]> in, %y: tensor<{0},[{1}]> out) {{\n"
@@ -75,13 +75,13 @@ std::string HalvesText(Scalar scalar, int64_t lanes) {
   return text + "  return\n}\n";
 }
 
-/// Runs a kernel of x and y, n elements each; y.
+/// Runs a kernel with x and y of n elements each and returns y.
 std::vector<uint64_t> RunXY(const LoadedModule& module, const std::string& name, Scalar scalar,
                             const std::vector<uint64_t>& patterns, std::vector<int64_t> sizes) {
   std::vector<char> x = Packed(scalar, patterns);
   std::vector<char> y(x.size());
   Call call{{}, {TensorOf(x.data(), sizes), TensorOf(y.data(), sizes)}, {}};
-  REQUIRE(module.Run(name, call).code == KDL_DONE);
+  REQUIRE(module.LaunchKernel(name, call).code == KDL_DONE);
   return Unpacked(scalar, y.data(), patterns.size());
 }
 
@@ -99,7 +99,7 @@ void CheckTranspose(const LoadedModule& module, Scalar scalar, int64_t n, int64_
 
 constexpr int64_t kSizes[] = {2, 4, 8, 16, 32};
 
-/// Into how many parts a row of n elements may come, besides one.
+/// Returns the numbers of parts in which a row of n elements may be loaded.
 std::vector<int64_t> PartsOf(int64_t n) {
   std::vector<int64_t> parts = {1};
   if (n == 8 || n == 16) parts.insert(parts.end(), {2, 4});
@@ -128,8 +128,8 @@ void CheckMoves(int opt_level, const Processor& processor) {
   }
 }
 
-/// Carries two vectors that change places; in every other iteration a branch adds its lane's number
-/// to the one that comes out.
+/// Carries two vectors that are swapped in each iteration. In every other iteration a branch adds the lane
+/// number to the result.
 constexpr std::string_view kCarry =
     R"(kernel @carry dims(%N) (%x: tensor<i32,[16]> in, %y: tensor<i32,[16]> out, %z: tensor<i32,[16]> out, %count: i64) {
   %0 = const 0 : i64
@@ -173,12 +173,12 @@ void CheckCarry(const LoadedModule& module, int64_t count) {
   Call call{{7},
             {TensorOf(x.data(), {16}), TensorOf(y.data(), {16}), TensorOf(z.data(), {16})},
             {static_cast<uint64_t>(count)}};
-  REQUIRE(module.Run("carry", call).code == KDL_DONE);
+  REQUIRE(module.LaunchKernel("carry", call).code == KDL_DONE);
   CHECK(y == p);
   CHECK(z == q);
 }
 
-/// y = x / d, by a divisor of each lane, one for all, and a constant.
+/// y = x / d, with a divisor for each lane, one for all lanes, and a constant.
 constexpr std::string_view kDivide =
     R"(kernel @lanes (%x: tensor<i32,[8]> in, %d: tensor<i32,[8]> in, %y: tensor<i32,[8]> out) {
   %v = load %x[0] {bounds = proven} : vec<i32 x 8>
@@ -206,7 +206,7 @@ kernel @constant (%x: tensor<i32,[8]> in, %d: tensor<i32,[8]> in, %y: tensor<i32
 }
 )";
 
-/// One loop over an f16, an f32, a bf16 and integers, 16 lanes at a time, its end masked.
+/// One loop over an f16, an f32, a bf16 and integers, with 16 lanes and a masked end.
 constexpr std::string_view kVectorLoop =
     R"(kernel @loop dims(%N) (%x: tensor<f16,[N]> in, %b: tensor<bf16,[N]> in, %f: f32, %y: tensor<f32,[N]> inout, %z: tensor<i32,[N]> out) {
   %0 = const 0 : i64
@@ -244,7 +244,7 @@ bool Has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-/// How many lines hold both.
+/// Returns how many lines contain both texts.
 int Count(const std::string& text, std::string_view part, std::string_view also = "") {
   int count = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
@@ -282,11 +282,11 @@ TEST_CASE("a zero in any lane of a divisor traps; a constant is not asked") {
       std::array<int32_t, 8> y = {};
       Call call{
           {}, {TensorOf(x.data(), {8}), TensorOf(d.data(), {8}), TensorOf(y.data(), {8})}, {}};
-      Outcome lanes = module.Run("lanes", call);
+      Outcome lanes = module.LaunchKernel("lanes", call);
       CHECK(lanes.code == KDL_TRAPPED);
       CHECK(lanes.trap.code == KDL_TRAP_DIVISION);
-      CHECK(module.Run("one", call).code == (zero == 0 ? KDL_TRAPPED : KDL_DONE));
-      REQUIRE(module.Run("constant", call).code == KDL_DONE);
+      CHECK(module.LaunchKernel("one", call).code == (zero == 0 ? KDL_TRAPPED : KDL_DONE));
+      REQUIRE(module.LaunchKernel("constant", call).code == KDL_DONE);
       for (size_t lane = 0; lane < 8; ++lane) {
         auto quotient = static_cast<int64_t>(std::floor(x[lane] / -7.0));
         CHECK(y[lane] == static_cast<int32_t>(quotient * (x[lane] + 7 * quotient)));
@@ -369,7 +369,7 @@ TEST_CASE("stores past the caches: aligned, and fenced where the processor needs
     for (size_t first = 0; first < 8; ++first) {
       alignas(32) float y[64] = {};
       Call call{{56}, {TensorOf(x.data(), {56}), TensorOf(y + first, {56})}, {}};
-      REQUIRE(module.Run("past", call).code == KDL_DONE);
+      REQUIRE(module.LaunchKernel("past", call).code == KDL_DONE);
       size_t gap = (8 - first) % 8;
       int wrong = 0;
       for (size_t i = 0; i < 56; ++i) {

@@ -16,7 +16,7 @@ namespace kdl::driver {
 
 namespace {
 
-// Two kernels written by hand, as compiled ones are: y = a * x, and one that traps.
+// Two kernels written by hand in the form of compiled ones: y = a * x, and one that traps.
 
 int32_t Scale(const kdl_args* args, kdl_core* core) {
   float a = 0;
@@ -56,7 +56,7 @@ kdl_param_desc VectorParam(const char* name, uint8_t direction) {
   return desc;
 }
 
-/// An image of module `m`; the pieces point into each other, so it stays where it is made.
+/// An image of module `m`. It must not move, because its parts point to each other.
 struct HandMadeImage {
   kdl_param_desc scale_params[3] = {ScalarParam("a", KDL_F32), VectorParam("x", KDL_IN),
                                     VectorParam("y", KDL_OUT)};
@@ -115,12 +115,12 @@ kernel @stop dims(%N) (%at: i64, %x: tensor<f32,[N]> inout) {
 }
 )";
 
-/// A program over the hand-made kernels, with its context and two devices.
+/// A program that uses the hand-written kernels, with its context and two devices.
 struct Run {
   ir::ReadText read;
   kdl_context* context = nullptr;
   kdl_device* host = nullptr;
-  kdl_device* global = nullptr;  ///< has memory of its own
+  kdl_device* global = nullptr;  ///< has its own memory
   HandMadeImage image;
   std::optional<Executor> executor;
   interp::ProgramArguments arguments;
@@ -350,7 +350,7 @@ program @p dims(%N, %M) (%cores: i64, %x: tensor<f32,[N]> in, %y: tensor<f32,[M]
 }
 
 TEST_CASE("a kernel is named with its types only where the arguments do not tell") {
-  // Both take the same arguments; the image has no variant for T = f64, so the launch must say so.
+  // Both take the same arguments. The image has no variant for T = f64, and the launch must report that.
   Run run(R"(
 kernel @scale.f64 types(T = f64) dims(%N) (%a: f32, %x: tensor<f32,[N]> in, %y: tensor<f32,[N]> out) {
   return

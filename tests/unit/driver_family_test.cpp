@@ -13,8 +13,9 @@
 #include "passes/passes.h"
 #include "targets/builtin.h"
 
-// A family of targets that only this file knows: it joins the compiler without a line elsewhere. Its machines have one unit
-// that adds, so that a pass of its own turns subtractions into additions of the negative.
+// A family of targets that is only known to this file and joins the compiler without changes elsewhere. Its
+// machines have one instruction, which adds, so a pass of the family turns subtractions into additions of the
+// negative.
 
 namespace kdl::driver {
 
@@ -63,7 +64,7 @@ constexpr passes::Pass kTooLate{.on_kernel = RunAddNegatives,
                                 .summary = "needs what has ended",
                                 .needs = {{&kSubtractionsGone, "it would find some"}}};
 
-/// Every open constant is 8.
+/// Sets every open constant to 8.
 class EightByEight final : public passes::TileSelector {
  public:
   std::vector<int64_t> Select(const ir::Function& kernel) const override {
@@ -86,7 +87,7 @@ Result<std::vector<targets::Target>> MakeAdder(const targets::Spec& spec) {
   return made;
 }
 
-/// The code is the text of the kernels.
+/// The generated code is the text of the kernels.
 Result<codegen::CompiledModule> Generate(std::span<const targets::TargetKernels> kernels,
                                          const codegen::CompileOptions&) {
   codegen::CompiledModule compiled;
@@ -136,7 +137,7 @@ struct Compiled {
   }
 };
 
-std::vector<float> Run(const ir::Module& module, const ir::Function& kernel) {
+std::vector<float> InterpretKernel(const ir::Module& module, const ir::Function& kernel) {
   std::vector<std::vector<float>> memory = {{1, 2, 3, 4, 5}, {5, 4, -3, 2, 1}, {9, 9, 9, 9, 9}};
   interp::KernelArguments arguments;
   for (std::vector<float>& values : memory) {
@@ -166,8 +167,8 @@ TEST_CASE("a family of targets from elsewhere joins with passes, code and images
   CHECK(target.module->target == "adder");
   const ir::Function& lowered = *target.module->functions().back();
   const ir::Function& tiled = *target.tiled->functions().back();
-  CHECK(Run(*target.module, lowered) == Run(*target.tiled, tiled));
-  CHECK(Run(*target.module, lowered) == std::vector<float>{-5, -3, 5, 1, 3});
+  CHECK(InterpretKernel(*target.module, lowered) == InterpretKernel(*target.tiled, tiled));
+  CHECK(InterpretKernel(*target.module, lowered) == std::vector<float>{-5, -3, 5, 1, 3});
 }
 
 TEST_CASE("devices of several families lie in one object of the host") {

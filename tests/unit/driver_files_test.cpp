@@ -50,7 +50,7 @@ TEST_CASE("outputs: a symbolic link stays, the file that it leads to is written"
   REQUIRE(scratch.ok());
   fs::path folder = scratch->path();
   fs::create_directory(folder / "data");
-  // Over two links, the second besides the file; the file is there, then is not.
+  // A path with two symbolic links, whose target first exists and then does not.
   fs::create_symlink("data/inner.npy", folder / "link.npy");
   fs::create_symlink("file.npy", folder / "data/inner.npy");
   for (const char* bytes : {"old", "new"}) {

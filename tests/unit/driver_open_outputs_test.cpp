@@ -12,7 +12,7 @@ namespace {
 
 using NameSet = std::set<std::string>;
 
-/// The names of the open tensors in the last function of a text.
+/// Returns the names of the open tensors in the last function of a text.
 NameSet OpenIn(const std::string& text) {
   ir::ReadText read(text);
   REQUIRE_MESSAGE(read.module, read.Errors());
@@ -24,7 +24,7 @@ NameSet OpenIn(const std::string& text) {
   return names;
 }
 
-/// A kernel that adds the elements of x to one of s, in any order.
+/// A kernel that adds the elements of x to one element of s, in any order.
 const std::string kAdd = R"(module "m"
 kernel @add dims(%N) (%x: tensor<f32,[N]> in, %s: tensor<f32,[1]> inout) {
   axis i = N by 16

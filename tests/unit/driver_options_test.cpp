@@ -23,7 +23,7 @@ Options Parsed(Command command, const Words& words) {
   return *options;
 }
 
-/// The id of the only error, and its help after a space.
+/// Returns the id of the only error, followed by a space and its help.
 std::string Refused(Command command, const Words& words) {
   DiagnosticEngine diagnostics;
   CHECK_FALSE(

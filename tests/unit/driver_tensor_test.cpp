@@ -13,7 +13,7 @@ using namespace kdl::driver;
 
 namespace {
 
-/// The text of the element that `text` denotes; empty where it denotes none.
+/// Returns the text of the element that `text` denotes; empty if it denotes none.
 std::string Again(Scalar scalar, std::string_view text) {
   auto bits = ParseElement(scalar, text);
   return bits ? ElementText(scalar, *bits) : std::string();
@@ -69,7 +69,7 @@ TEST_CASE("element counts: empty shapes, zero, and more bytes than 63 bits hold"
 }
 
 TEST_CASE("draw: the documented bits") {
-  // Computed apart from the code, in Python, from the formula in draw.h.
+  // Computed independently, in Python, from the formula in draw.h.
   CHECK(DrawElement(Scalar::U8, 1, 0) == 43);
   CHECK(DrawElement(Scalar::I8, 1, 0) == 61);
   CHECK(DrawElement(Scalar::F32, 1, 0) == 0xbe86f954);

@@ -1,4 +1,5 @@
-// A program whose allocations fail in turn. Included once in an executable that wraps malloc and aligned_alloc.
+// A program whose allocations fail one by one. Included once in an executable that wraps malloc and
+// aligned_alloc.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -14,8 +15,8 @@
 
 namespace {
 
-std::atomic<long> g_until_failure = -1;  // allocations that succeed before; negative: all do
-std::atomic<bool> g_all_after = false;   // all that come after it fail too
+std::atomic<long> g_until_failure = -1;  // allocations before one fails; < 0: none does
+std::atomic<bool> g_all_after = false;   // all later ones fail, too
 std::atomic<bool> g_has_failed = false;
 
 bool Fails() {
@@ -32,7 +33,7 @@ bool Fails() {
 
 }  // namespace
 
-// Linked in the place of malloc and aligned_alloc, where the program calls them itself.
+// Linked in place of malloc and aligned_alloc for direct calls in the program.
 extern "C" {
 void* __real_malloc(std::size_t bytes);
 void* __real_aligned_alloc(std::size_t alignment, std::size_t bytes);
@@ -42,7 +43,7 @@ void* __wrap_aligned_alloc(std::size_t alignment, std::size_t bytes) {
 }
 }
 
-// Not inlined: the compiler would take free for a mistake.
+// Not inlined, because the compiler would report the mismatch with free.
 __attribute__((noinline)) void* operator new(std::size_t bytes) {
   void* memory = Fails() ? nullptr : __real_malloc(bytes == 0 ? 1 : bytes);
   if (memory == nullptr) throw std::bad_alloc();
@@ -58,7 +59,7 @@ __attribute__((noinline)) void operator delete(void* memory, std::size_t) noexce
 
 namespace {
 
-// While it lives, no allocation fails.
+// No allocation fails during its lifetime.
 class NoFailures {
  public:
   NoFailures() : until_(g_until_failure.exchange(-1)) {}
@@ -70,24 +71,25 @@ class NoFailures {
   long until_;
 };
 
-// What a program runs on: makes kernel "double", which doubles an f32[N], and the device's kind known.
+// The environment of a program: registers the kernel "double", which doubles an f32[N], and the kind of
+// device.
 struct Machine {
   const char* spec;
   std::function<kdl_error*(kdl_context*)> prepare;
 };
 
-// The first error's code, and one element of what came out.
+// The code of the first error, and one element of the result.
 struct Outcome {
   kdl_code code = KDL_OK;
   float result = 0;
 };
 
-// A C program, which gives no more operations after an error, but waits for those that it gave.
+// A C program, which enqueues nothing after an error but waits for its operations.
 class CProgram {
  public:
   explicit CProgram(const Machine& machine) : machine_(machine) {}
 
-  Outcome Run() {
+  Outcome RunAndWait() {
     kdl_context* context = nullptr;
     if (Passes(kdl_context_create(&context))) {
       if (Passes(machine_.prepare(context))) UseDevice(context);
@@ -178,7 +180,7 @@ class CProgram {
   float result_ = 0;
 };
 
-// The same in C++, which an exception ends.
+// The same in C++, where an exception ends the program.
 Outcome RunCpp(const Machine& machine) {
   try {
     const kdl::Context context;
@@ -204,12 +206,12 @@ Outcome RunCpp(const Machine& machine) {
 }
 
 #ifdef KDL_SANITIZED
-constexpr long kOneIn = 3;  // others each day
+constexpr long kOneIn = 3;  // a selection that changes every day
 #else
 constexpr long kOneIn = 1;
 #endif
 
-// Every allocation of `run` fails in turn, with sanitizers some: alone, or with all that come after it.
+// Makes every allocation of `run` fail in turn (with sanitizers a selection): alone, or with all later ones.
 template <class Run>
 void FailEachAllocation(const Machine& machine, const char* language, bool all_after, Run run) {
   constexpr long kSecondsPerDay = 86400;
@@ -220,7 +222,7 @@ void FailEachAllocation(const Machine& machine, const char* language, bool all_a
     const Outcome outcome = run();
     g_until_failure = -1;
     const bool has_failed = g_has_failed;
-    // Some failures are made up for: a thread more that is not there, a list that grows later.
+    // Some failures have no effect, such as that of an additional thread, or of a list that can grow later.
     const bool is_right = outcome.code == KDL_OK
                               ? outcome.result == 2.0f
                               : has_failed && outcome.code == KDL_ERROR_OUT_OF_MEMORY;
@@ -236,7 +238,7 @@ void FailEachAllocation(const Machine& machine, const char* language, bool all_a
 
 void FailEachAllocation(const Machine& machine) {
   for (const bool all_after : {false, true}) {
-    FailEachAllocation(machine, "C", all_after, [&] { return CProgram(machine).Run(); });
+    FailEachAllocation(machine, "C", all_after, [&] { return CProgram(machine).RunAndWait(); });
     FailEachAllocation(machine, "C++", all_after, [&] { return RunCpp(machine); });
   }
 }

@@ -10,7 +10,7 @@ namespace kdl::interp {
 namespace {
 
 struct GraphRun {
-  std::string trap;  ///< empty: it has run to its end
+  std::string trap;  ///< empty: it has run to completion
   Array<int64_t> y;
   Array<float> z;
 };
@@ -30,7 +30,7 @@ GraphRun RunGraph(const TestModule& test, size_t kernel, int64_t blocks, int64_t
 void CheckModel(const test::StageGraph& graph, int64_t blocks, int64_t cores, const GraphRun& run) {
   test::GraphModel model(graph, blocks, cores);
   for (int64_t core = 0; core < cores; ++core) {
-    std::vector<test::StageEnd> ends = model.Run(core);
+    std::vector<test::StageEnd> ends = model.RunCore(core);
     for (size_t s = 0; s < ends.size(); ++s) {
       size_t at = static_cast<size_t>(core * test::kMostStages) + s;
       CHECK(run.y.data[at] == static_cast<int64_t>(ends[s].number));
@@ -67,7 +67,7 @@ TEST_CASE("random stages and pipes compute what a model does, whatever the depth
       CHECK(SameBits(run.z, mixed.z));
     }
   }
-  // The draw is worth something: all that may happen does.
+  // The random kernels cover all outcomes.
   CHECK(plain > graphs / 2);
   CHECK(stuck > graphs / 40);
   CHECK(other_traps > graphs / 40);

@@ -46,7 +46,7 @@ Array<float> MatmulReference(Array<float>& a, Array<float>& b) {
   return c;
 }
 
-/// As the language defines `lanes64`.
+/// Adds in the order that the language defines for `lanes64`.
 float LanesSum(const std::vector<float>& terms) {
   float lanes[64] = {};
   for (size_t n = 0; n < terms.size(); ++n) lanes[n % 64] += terms[n];
@@ -77,7 +77,7 @@ TEST_CASE("matmul is one chain of fmas, whatever the sizes, the cores and their 
     for (int64_t core_num : {1, 3, 1000}) {
       for (uint64_t seed : {0, 1, 2}) {
         Array<float> c({s.m, s.n}, std::nanf(""));
-        test.Run({{Argument(a), Argument(b), Argument(c)}, {}, {}}, core_num, seed);
+        test.RunToEnd({{Argument(a), Argument(b), Argument(c)}, {}, {}}, core_num, seed);
         CHECK(SameBits(c, expected));
       }
     }
@@ -91,7 +91,7 @@ TEST_CASE("strides are the tensor's, not its sizes'") {
   Array<float> expected = MatmulReference(a, b);
   Array<float> wide({3, 7}, -1.0F);
   TensorArgument c{wide.data.data(), Scalar::F32, {3, 5}, {7, 1}};
-  test.Run({{Argument(a), Argument(b), c}, {}, {}});
+  test.RunToEnd({{Argument(a), Argument(b), c}, {}, {}});
   for (int64_t i = 0; i < 3; ++i) {
     for (int64_t j = 0; j < 5; ++j) CHECK(wide(i, j) == expected(i, j));
     CHECK(wide(i, 5) == -1.0F);
@@ -117,7 +117,7 @@ kernel @rows dims(%N, %M, %K) (%x: tensor<f32,[N,M,K]> in, %y: tensor<f32,[N,(M*
   Array<float> wide = RandomFloats({2, 21}, 1);
   Array<float> y({2, 6});
   TensorArgument x{wide.data.data(), Scalar::F32, {2, 2, 3}, {21, 3, 1}};
-  test.Run({{x, Argument(y)}, {}, {}});
+  test.RunToEnd({{x, Argument(y)}, {}, {}});
   for (int64_t i = 0; i < 2; ++i) {
     for (int64_t j = 0; j < 6; ++j) CHECK(y(i, j) == wide(i, j));
   }
@@ -150,7 +150,7 @@ kernel @sums dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[4]> out) {
   for (int64_t n : {0, 1, 63, 64, 65, 200}) {
     Array<float> x = RandomFloats({n}, 7);
     Array<float> y({4});
-    test.Run({{Argument(x), Argument(y)}, {}, {}});
+    test.RunToEnd({{Argument(x), Argument(y)}, {}, {}});
     float chain = 0;
     float chain_from_half = 0.5F;
     for (float value : x.data) {
@@ -161,7 +161,7 @@ kernel @sums dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[4]> out) {
     CHECK(Bits(y(1)) == Bits(chain));
     CHECK(Bits(y(3)) == Bits(chain_from_half));
     if (n == 200) CHECK(y(0) != y(1));
-    float lanes_from_half = 0.5F;  // lane 0 alone starts from it
+    float lanes_from_half = 0.5F;  // only lane 0 starts from it
     if (n > 0) {
       std::vector<float> moved = x.data;
       moved.insert(moved.begin(), 64, 0.0F);
@@ -193,10 +193,10 @@ kernel @sum dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[1]> out) {
   x.data = {1e8F, 1.0F, -1e8F, 1.0F};
   Array<float> y({1});
   TestModule rows(text("i, j"));  // ((1e8 + 1) - 1e8) + 1: the first 1 is lost
-  rows.Run({{Argument(x), Argument(y)}, {}, {}});
+  rows.RunToEnd({{Argument(x), Argument(y)}, {}, {}});
   CHECK(y(0) == 1.0F);
   TestModule columns(text("j, i"));  // ((1e8 - 1e8) + 1) + 1
-  columns.Run({{Argument(x), Argument(y)}, {}, {}});
+  columns.RunToEnd({{Argument(x), Argument(y)}, {}, {}});
   CHECK(y(0) == 2.0F);
 }
 
@@ -216,7 +216,7 @@ kernel @nothing dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[2]> out) {
 )");
   Array<float> x({0});
   Array<float> y({2});
-  test.Run({{Argument(x), Argument(y)}, {}, {}});
+  test.RunToEnd({{Argument(x), Argument(y)}, {}, {}});
   CHECK(y(0) == -std::numeric_limits<float>::infinity());
   CHECK(y(1) == 1.0F);
 }
@@ -245,7 +245,7 @@ kernel @outer dims(%M, %N) (%a: tensor<i32,[M]> in, %b: tensor<i32,[N]> in, %y: 
   for (int i = 0; i < 5; ++i) a(i) = i + 1;
   for (int j = 0; j < 3; ++j) b(j) = 10 * (j + 1);
   Array<int32_t> y({3, 5, 2}, -1);
-  test.Run({{Argument(a), Argument(b), Argument(y)}, {}, {}}, 2, 5);
+  test.RunToEnd({{Argument(a), Argument(b), Argument(y)}, {}, {}}, 2, 5);
   for (size_t j = 0; j < 3; ++j) {
     for (size_t i = 0; i < 5; ++i) {
       for (size_t d = 0; d < 2; ++d)
@@ -270,7 +270,7 @@ kernel @shift generics(S = 2) dims(%N, %H) (%x: tensor<f32,[N]> in, %y: tensor<f
 )");
   Array<float> x = RandomFloats({6}, 3);
   Array<float> y({7});
-  test.Run({{Argument(x), Argument(y)}, {}, {}});
+  test.RunToEnd({{Argument(x), Argument(y)}, {}, {}});
   for (int i = 0; i < 7; ++i) {
     int from = 2 * i - 3;
     CHECK(y(i) == (from < 0 || from >= 6 ? -1.0F : x(from)));
@@ -299,7 +299,7 @@ kernel @gather dims(%N, %V) (%table: tensor<f32,[V,N]> in, %ids: tensor<i32,[N]>
   use.data[2] = 0;
   Array<float> y({5}, 9.0F);
   KernelArguments arguments{{Argument(table), Argument(ids), Argument(use), Argument(y)}, {}, {}};
-  test.Run(arguments);
+  test.RunToEnd(arguments);
   for (int64_t i = 0; i < 5; ++i) CHECK(y(i) == (i == 2 ? 9.0F : table(ids(i), i)));
   use.data[2] = 1;
   CHECK(test.TrapOf(arguments) ==
@@ -326,7 +326,7 @@ kernel @dot dims(%N) (%x: tensor<bf16,[N]> in, %y: tensor<f32,[1]> out) {
   Array<uint16_t> x({3});
   x.data = {0x3F81, 0x4000, 0xC040};  // 1.0078125, 2, -3
   Array<float> y({1});
-  test.Run({{Argument(x), Argument(y)}, {}, {}});
+  test.RunToEnd({{Argument(x), Argument(y)}, {}, {}});
   CHECK(y(0) == 1.0078125F * 1.0078125F + 4.0F + 9.0F);
 }
 
@@ -359,7 +359,7 @@ kernel @count dims(%B, %N) (%y: tensor<i64,[B,N]> inout) {
 )");
   for (int64_t core_num : {1, 2, 5, 100}) {
     Array<int64_t> y({3, 17}, 1'000'000);
-    test.Run({{Argument(y)}, {}, {}}, core_num, static_cast<uint64_t>(core_num));
+    test.RunToEnd({{Argument(y)}, {}, {}}, core_num, static_cast<uint64_t>(core_num));
     for (int64_t b = 0; b < 3; ++b) {
       for (int64_t i = 0; i < 17; ++i) CHECK(y(b, i) == 1'000'000 + 100 * i + i % 7 / 3);
     }
@@ -377,12 +377,12 @@ kernel @race (%y: tensor<i64,[1]> out) {
   std::vector<bool> seen(8);
   for (uint64_t seed = 1; seed < 40; ++seed) {
     Array<int64_t> y({1});
-    test.Run({{Argument(y)}, {}, {}}, 8, seed);
+    test.RunToEnd({{Argument(y)}, {}, {}}, 8, seed);
     seen[static_cast<size_t>(y(0))] = true;
   }
   CHECK(std::count(seen.begin(), seen.end(), true) > 3);
   Array<int64_t> y({1});
-  test.Run({{Argument(y)}, {}, {}}, 8, 0);
+  test.RunToEnd({{Argument(y)}, {}, {}}, 8, 0);
   CHECK(y(0) == 7);
 }
 
@@ -405,7 +405,7 @@ kernel @divide dims(%N) (%x: tensor<i32,[N]> in, %y: tensor<i32,[N]> out) {
   x.data = {7, -7, 60};
   Array<int32_t> y({3});
   KernelArguments arguments{{Argument(x), Argument(y)}, {}, {}};
-  test.Run(arguments);
+  test.RunToEnd(arguments);
   CHECK(y.data == std::vector<int32_t>{8, -9, 1});
   x.data[1] = 0;
   CHECK(test.TrapOf(arguments) == "d.kdl:3:9: error: division by zero in '60 / x[i]'");
@@ -458,7 +458,7 @@ fn @steps (%x: i32, %one: i32) -> i32 {
   x.data = {4, -3, 0, 1, 100};
   Array<int32_t> y({5});
   TestModule guarded(masked);
-  guarded.Run({{Argument(x), Argument(y)}, {}, {}});
+  guarded.RunToEnd({{Argument(x), Argument(y)}, {}, {}});
   CHECK(y.data == std::vector<int32_t>{29, 3, 0, 101, 101});
   TestModule bare(plain);
   CHECK(bare.TrapOf({{Argument(x), Argument(y)}, {}, {}}) ==
@@ -498,7 +498,7 @@ kernel @pad generics(P = auto) dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,
 )");
   Array<float> x({4});
   Array<float> y({10});
-  test.Run({{Argument(x), Argument(y)}, {}, {{"P", 3}}});
+  test.RunToEnd({{Argument(x), Argument(y)}, {}, {{"P", 3}}});
   CHECK(y(0) == 3.0F);
   CHECK(test.FailureOf({{Argument(x), Argument(y)}, {}, {{"P", 2}}}) ==
         "launch of 'pad': size (N + (2*P)) is 8, but y[(N + (2*P))] dimension 0 is 10");

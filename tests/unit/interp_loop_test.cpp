@@ -60,7 +60,7 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
   Array<float> b = RandomFloats({7, 13}, 2);
   for (int64_t core_num : {1, 4}) {
     Array<float> c({11, 13});
-    test.Run({{Argument(a), Argument(b), Argument(c)}, {}, {}}, core_num, 3);
+    test.RunToEnd({{Argument(a), Argument(b), Argument(c)}, {}, {}}, core_num, 3);
     for (int64_t i = 0; i < 11; ++i) {
       for (int64_t j = 0; j < 13; ++j) {
         float sum = 0;
@@ -121,7 +121,7 @@ TEST_CASE("each number of a loop that claims them runs on one core, in each of t
     for (uint64_t seed : {0, 1, 2, 3, 4, 5}) {
       Array<int64_t> y({9, 5});
       Array<int64_t> z({5});
-      test.Run({{Argument(y), Argument(z)}, {}, {}}, core_num, seed);
+      test.RunToEnd({{Argument(y), Argument(z)}, {}, {}}, core_num, seed);
       for (int64_t t = 0; t < 9; ++t) {
         for (int64_t i = 0; i < 5; ++i) CHECK(y(t, i) == (i < t ? 1 : 0));
       }
@@ -161,7 +161,7 @@ kernel @k dims(%M, %N) (%x: tensor<i64,[M,N]> in, %y: tensor<i64,[M,N]> out, %z:
   for (size_t n = 0; n < x.data.size(); ++n) x.data[n] = static_cast<int64_t>(n);
   Array<int64_t> y({5, 3}, -1);
   Array<int64_t> z({1});
-  test.Run({{Argument(x), Argument(y), Argument(z)}, {}, {}});
+  test.RunToEnd({{Argument(x), Argument(y), Argument(z)}, {}, {}});
   int64_t sum = 0;
   for (int64_t i = 0; i < 5; ++i) {
     for (int64_t j = 0; j < 3; ++j) {
@@ -273,7 +273,7 @@ TEST_CASE("a tile of another block is a fault, where a pass has slipped past the
     }
     yield
   })"));
-  // The second iteration adds the tile that the first one has loaded.
+  // The second iteration adds the tile that the first one loaded.
   ir::Region* body = test.function().body->last()->prev()->region();
   ir::Op* branch = body->terminator()->prev();
   ir::Op* load = branch->prev();

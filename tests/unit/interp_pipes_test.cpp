@@ -9,7 +9,7 @@ namespace kdl::interp {
 
 namespace {
 
-/// y = x + 1 in two stages; `between` stands before them, `push` and `pop` are what they do with a block.
+/// y = x + 1 in two stages. `pipe` is declared before them; `push` and `pop` are their actions for a block.
 std::string TwoStages(const std::string& params, const std::string& pipe, const std::string& push,
                       const std::string& pop) {
   return R"(

@@ -35,7 +35,7 @@ struct ProgramRun {
       : test(std::string("device @cpu = \"host\"\n") + kKernels + program),
         host(test.module(), 3, {1}) {}
 
-  Status Run(std::vector<TensorArgument> tensors, std::vector<uint64_t> scalars) {
+  Status RunAndFinish(std::vector<TensorArgument> tensors, std::vector<uint64_t> scalars) {
     ProgramArguments arguments;
     for (TensorArgument& tensor : tensors) {
       arguments.tensors.push_back({host.Wrap(tensor), tensor.scalar, tensor.sizes});
@@ -75,7 +75,7 @@ TEST_CASE("a program launches, loops and frees") {
   for (int i = 0; i < 6; ++i) x(i) = static_cast<float>(i);
   Array<float> y({6});
   Array<float> z({1});
-  Status status = run.Run({Argument(x), Argument(y), Argument(z)}, {2});
+  Status status = run.RunAndFinish({Argument(x), Argument(y), Argument(z)}, {2});
   REQUIRE_MESSAGE(status.ok(), status.failure().message);
   for (int i = 0; i < 6; ++i) CHECK(y(i) == 16.0F * x(i));
   CHECK(z(0) == 80.0F);
@@ -87,7 +87,8 @@ TEST_CASE("a bad number of cores is told with its launch and value") {
   Array<float> x({6});
   Array<float> y({6});
   Array<float> z({1});
-  Status status = run.Run({Argument(x), Argument(y), Argument(z)}, {static_cast<uint64_t>(-2)});
+  Status status =
+      run.RunAndFinish({Argument(x), Argument(y), Argument(z)}, {static_cast<uint64_t>(-2)});
   REQUIRE(!status.ok());
   CHECK(status.failure().message.find("launch of 'scale': core_num is -2") != std::string::npos);
 }
@@ -102,7 +103,7 @@ program @p dims(%N, %M) (%x: tensor<f32,[N]> in, %y: tensor<f32,[M]> out) {
 )");
   Array<float> x({6});
   Array<float> y({5});
-  Status status = run.Run({Argument(x), Argument(y)}, {});
+  Status status = run.RunAndFinish({Argument(x), Argument(y)}, {});
   REQUIRE(!status.ok());
   CHECK(status.failure().message ==
         "p.kdl:9:5: error: launch of 'scale': size N is 6 from x[N] dimension 0, but y[N] "
@@ -121,7 +122,7 @@ program @p dims(%N) (%x: tensor<f32,[N]> in, %y: tensor<f32,[1]> out, %z: tensor
   Array<float> x({6}, 1.0F);
   Array<float> y({1});
   Array<float> z({6});
-  Status status = run.Run({Argument(x), Argument(y), Argument(z)}, {});
+  Status status = run.RunAndFinish({Argument(x), Argument(y), Argument(z)}, {});
   REQUIRE(!status.ok());
   CHECK(status.failure().message ==
         "p.kdl:2:5: error: index 6 is outside dimension 0 of size 6 in 'x[n]'");
@@ -137,11 +138,11 @@ program @p dims(%N) (%x: tensor<f32,[N]> in) {
 }
 )");
   Array<float> x({6});
-  Status status = run.Run({Argument(x)}, {});
+  Status status = run.RunAndFinish({Argument(x)}, {});
   REQUIRE(!status.ok());
   CHECK(status.failure().message.find("tensor 'h' would be f32[-2, 4]") != std::string::npos);
   Array<float> nine({9});
-  CHECK(run.Run({Argument(nine)}, {}).ok());
+  CHECK(run.RunAndFinish({Argument(nine)}, {}).ok());
 }
 
 TEST_CASE("constants are read from their text") {

@@ -19,7 +19,7 @@
 
 namespace kdl::interp {
 
-/// A tensor of a test, row-major.
+/// A row-major tensor of a test.
 template <class T>
 struct Array {
   std::vector<int64_t> sizes;
@@ -58,7 +58,7 @@ TensorArgument Argument(Array<T>& array) {
   return {array.data.data(), ScalarOf<T>(), array.sizes, RowMajorStrides(array.sizes)};
 }
 
-/// KIR text, read and verified, whose first function runs.
+/// A KIR text, read and verified; its first function is run.
 struct TestModule {
   ir::ReadText read;
   explicit TestModule(std::string text) : read(std::move(text)) {
@@ -71,20 +71,20 @@ struct TestModule {
                                      uint64_t seed = 0) const {
     return RunKernel(module(), function(), arguments, core_num, {seed});
   }
-  /// Must end without failure or trap.
-  void Run(KernelArguments arguments, int64_t core_num = 1, uint64_t seed = 0) const {
+  /// Runs it; it must end without failure or trap.
+  void RunToEnd(KernelArguments arguments, int64_t core_num = 1, uint64_t seed = 0) const {
     Result<std::optional<Trap>> result = TryRun(std::move(arguments), core_num, seed);
     REQUIRE_MESSAGE(result.ok(), result.failure().message);
     REQUIRE_MESSAGE(!result->has_value(), ToString(**result));
   }
-  /// Must trap; the trap's text.
+  /// Runs it; it must trap. Returns the trap's text.
   std::string TrapOf(KernelArguments arguments) const {
     Result<std::optional<Trap>> result = TryRun(std::move(arguments));
     REQUIRE_MESSAGE(result.ok(), result.failure().message);
     REQUIRE(result->has_value());
     return ToString(**result);
   }
-  /// Must not fit; why.
+  /// Runs it with arguments that must not fit. Returns why.
   std::string FailureOf(KernelArguments arguments, int64_t core_num = 1) const {
     Result<std::optional<Trap>> result = TryRun(std::move(arguments), core_num);
     REQUIRE(!result.ok());
@@ -92,8 +92,7 @@ struct TestModule {
   }
 };
 
-/// Runs the first function on one core as long as it goes; tensors are bound from parameter `dims`
-/// on.
+/// Runs the first function on one core step by step. Tensors are bound starting at parameter `dims`.
 struct SingleCore {
   TestModule test;
   Result<Image> image;

@@ -11,7 +11,7 @@ namespace kdl::interp {
 
 namespace {
 
-/// x: f32[2,8] counting, y: f32[2,8] of -1, m: bool[8], of which every third is true.
+/// x: f32[2,8] counting up, y: f32[2,8] of -1, m: bool[8] with every third element true.
 struct Tensors {
   Array<float> x{{2, 8}};
   Array<float> y{{2, 8}, -1};
@@ -32,10 +32,10 @@ std::string InVectorKernel(std::string_view body) {
          std::string(body) + "\n  return\n}\n";
 }
 
-/// y after the body has run.
+/// Runs the body and returns y.
 std::vector<float> RunBody(std::string_view body) {
   Tensors t;
-  TestModule(InVectorKernel(body)).Run({t.arguments(), {}, {}});
+  TestModule(InVectorKernel(body)).RunToEnd({t.arguments(), {}, {}});
   return t.y.data;
 }
 
@@ -90,7 +90,7 @@ fn @k (%n: i64) -> i64 {
 }
 
 TEST_CASE("lane numbers, and halves down to a scalar") {
-  // Lane 5 by the bits of its number.
+  // Selects lane 5 by the bits of its number.
   CHECK(RunI64(R"(
 fn @k (%n: i64) -> i64 {
   %v = lane_numbers : vec<i64 x 8>
@@ -177,7 +177,7 @@ TEST_CASE("how far the next aligned vector is: tensors count as aligned") {
 }
 
 TEST_CASE("a lane that is masked off is neither read nor written, nor anywhere") {
-  // Of lanes 6, 7, 8 … and -2, -1, 0 … only those that exist are on.
+  // Among lanes 6, 7, 8 … and -2, -1, 0 … only the existing ones are active.
   std::vector<float> y = RunBody(R"(
   %6 = const 6 : i64
   %k = lane_mask %2 : vec<bool x 4>

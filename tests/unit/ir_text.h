@@ -12,7 +12,7 @@
 
 namespace kdl::ir {
 
-/// A text, read.
+/// A text and the module read from it.
 struct ReadText {
   Names names;
   Context context;
@@ -23,7 +23,7 @@ struct ReadText {
   explicit ReadText(std::string text, std::span<const MatrixInstruction* const> instructions = {})
       : context{names, instructions}, module(Again(std::move(text))) {}
 
-  /// Another text into the same context.
+  /// Reads another text in the same context.
   std::unique_ptr<Module> Again(std::string text) {
     return Parse(sources, sources.Add("test.kir", std::move(text)), context, diagnostics);
   }

@@ -251,7 +251,8 @@ constexpr std::string_view kVectors =
 }
 )";
 
-/// The module reads, prints as it stands, and what is printed reads back equal.
+/// Checks that the module can be read and prints as written, and that the printed text reads back as the same
+/// module.
 void CheckRoundTrip(std::string_view text) {
   ReadText read{std::string(text)};
   REQUIRE_MESSAGE(read.module, read.Errors());
@@ -312,7 +313,7 @@ TEST_CASE("locations are restored exactly") {
   CHECK(Equal(*read.module, *again));
 }
 
-/// The golden files of KIR: what they print is read back, too.
+/// Returns the golden files of KIR, whose output must be readable, too.
 std::string GoldenTexts() {
   std::string texts;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(KDL_GOLDEN_FOLDER)) {

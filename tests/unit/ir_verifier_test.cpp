@@ -9,8 +9,8 @@ namespace kdl::ir {
 
 namespace {
 
-/// What stands around the op under test: %t is an f32 tile over i, %u one over i and j, both blocks
-/// in scope.
+/// Returns a text around the ops under test, in which %t is an f32 tile over i, %u one over i and j, and both
+/// blocks are in scope.
 std::string Around(std::string_view ops) {
   return R"(fn @twice (%v: f32) -> f32 {
   %w = add %v, %v : f32
@@ -364,7 +364,7 @@ TEST_CASE("use lists and links agree with operands") {
   Walk(read.module->functions()[1]->body, [&](Op* op) {
     if (op->kind() == OpKind::Broadcast) tile = op;
   });
-  // A user that stands in no block is still among the uses.
+  // A user that is in no block is still among the uses.
   Builder nowhere(*read.module);
   nowhere.Unary(OpKind::Neg, tile->result());
   std::vector<std::string> faults = Verify(*read.module);

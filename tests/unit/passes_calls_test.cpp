@@ -6,7 +6,7 @@ namespace kdl::passes {
 
 namespace {
 
-/// Calls that map over an axis, hand on ranges in another order, fold, broadcast a constant, and push.
+/// Calls that map over an axis, pass on ranges in another order, reduce, broadcast a constant, and push.
 constexpr const char* kKernel = R"(
 fn @row_max (%i: block<i>, %j: block<j>, %t: tile<f32; i j>) -> tile<f32; i> {
   axis i

@@ -25,16 +25,16 @@ namespace kdl::passes {
 
 using Dims = std::map<std::string, int64_t>;
 
-/// What a run of a kernel left behind: its tensors' bits, or its trap.
+/// The result of running a kernel: its tensors' bits, or its trap.
 struct Outcome {
   std::vector<std::vector<uint64_t>> tensors;
   std::string trap;
 };
 
-/// A kernel as text, run through passes; every step is verified and keeps the text's laws.
+/// A kernel as text, to which passes are applied. The result of every step is verified.
 struct TestKernel {
   ir::ReadText read;
-  const passes::TargetFacts* facts = nullptr;  ///< of the target that the passes lower for
+  const passes::TargetFacts* facts = nullptr;  ///< facts about the target of the passes
   PipeMode pipes = PipeMode::Auto;
 
   explicit TestKernel(std::string text,
@@ -42,10 +42,10 @@ struct TestKernel {
       : read(std::move(text), instructions) {
     REQUIRE_MESSAGE(read.module, read.Errors());
   }
-  /// The last function.
+  /// Returns the last function.
   ir::Function& kernel() const { return *read.module->functions().back(); }
   std::string Text() const { return ir::Print(*read.module); }
-  /// The text after the last pass.
+  /// Returns the text after the last pass.
   const std::string& printed() const { return printed_; }
 
   void Apply(const Pass& pass) {
@@ -69,10 +69,10 @@ struct TestKernel {
 
  private:
   std::string printed_;
-  std::unique_ptr<ir::Module> again_;  ///< what that text says
+  std::unique_ptr<ir::Module> again_;  ///< read from that text
 };
 
-/// Draws small numbers: floats with a few infinities and NaNs where `wild`, integers from -3 on.
+/// Draws small numbers: floats, with a few infinities and NaNs if `wild`, and integers from -3 on.
 inline uint64_t Draw(Scalar scalar, std::mt19937_64& random, bool wild) {
   if (scalar == Scalar::Bool) return random() % 2;
   uint64_t pick = random();
@@ -89,7 +89,7 @@ inline bool IsNan(Scalar scalar, uint64_t bits) {
   return std::isnan(std::bit_cast<double>(ir::EvaluateCast(scalar, Scalar::F64, bits)));
 }
 
-/// Runs the kernel on drawn arguments: the same for the same seed.
+/// Runs the kernel on random arguments, which depend only on the seed.
 inline Outcome RunOn(const TestKernel& test, const Dims& dims, int64_t core_num, uint64_t seed) {
   const ir::Function& kernel = test.kernel();
   std::mt19937_64 random(seed);

@@ -13,18 +13,19 @@ namespace kdl::passes {
 
 namespace {
 
-/// A store whose index is a sum, maybe divided, of i and j: y[(a * i + b * j + c)] or y[… / d].
+/// A store whose index is a linear expression in i and j, possibly divided: y[(a * i + b * j + c)] or y[… /
+/// d].
 struct Index {
   int64_t a, b, c, divisor;
 
   int64_t At(int64_t i, int64_t j) const { return FloorDivide(a * i + b * j + c, divisor); }
 };
 
-/// `spmd for i in N by BI { for j in lo..M by BJ { y[…] = 0; … } }` over a `y` of `size` elements.
+/// `spmd for i in N by BI { for j in lo..M by BJ { y[…] = 0; … } }` for a `y` of `size` elements.
 struct Case {
   int64_t block_i, block_j, lo;
   std::vector<Index> stores;
-  std::string size;  ///< in KIR
+  std::string size;  ///< a KIR expression
   std::function<int64_t(int64_t n, int64_t m)> size_of;
   bool is_out;
 
@@ -58,12 +59,12 @@ struct Case {
   }
 };
 
-/// What a launch with these sizes does, by going through all points.
+/// The effects of a launch with given sizes, found by enumerating all points.
 struct Truth {
-  bool outside = false;   ///< some index; elements outside are not stored
-  bool overlaps = false;  ///< two blocks of i store one element
-  bool twice = false;     ///< one store names an element twice within its blocks
-  bool complete = true;  ///< every element is stored; of launches that are refused nothing is asked
+  bool outside = false;   ///< some index is outside; such elements are not stored
+  bool overlaps = false;  ///< two blocks of i store the same element
+  bool twice = false;     ///< one store writes an element twice within its blocks
+  bool complete = true;   ///< every element is stored; not checked if the launch is refused
 };
 
 Truth TruthOf(const Case& test, int64_t n, int64_t m) {
@@ -71,7 +72,7 @@ Truth TruthOf(const Case& test, int64_t n, int64_t m) {
   int64_t size = test.size_of(n, m);
   std::map<int64_t, std::set<int64_t>> blocks;
   for (const Index& store : test.stores) {
-    bool names_j = store.b != 0 || store.divisor != 1;  // else one point for all j
+    bool names_j = store.b != 0 || store.divisor != 1;  // else the same for all j
     std::set<std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t>> points;
     std::map<std::tuple<int64_t, int64_t, int64_t>, int> count;
     for (int64_t i = 0; i < n; ++i) {
@@ -91,7 +92,7 @@ Truth TruthOf(const Case& test, int64_t n, int64_t m) {
   return truth;
 }
 
-/// Whether some launch, n and m below `most`, is like that.
+/// Whether `is` is true for some launch with n and m below `most`.
 bool Somewhere(const Case& test, int64_t most, const std::function<bool(const Truth&)>& is) {
   for (int64_t n = 0; n < most; ++n) {
     for (int64_t m = 0; m < most; ++m) {
@@ -167,7 +168,7 @@ TEST_CASE("a proof of check-outputs holds for all small launches, and its exampl
   int proven = 0;
   for (int round = 0; round < 40; ++round) {
     Case test = Draw(random);
-    if (round % 2 == 0) {  // every other one may be complete
+    if (round % 2 == 0) {  // every other case may be complete
       test.stores = {{2, 0, 0, 1}, {2, 0, static_cast<int64_t>(random() % 2), 1}};
       test.size = "(2*N)";
       test.size_of = [](int64_t n, int64_t) { return 2 * n; };
@@ -184,7 +185,7 @@ TEST_CASE("a proof of check-outputs holds for all small launches, and its exampl
   CHECK(proven > 0);
 }
 
-/// Whether a launch with these sizes is not refused.
+/// Whether a launch with these sizes is accepted.
 bool MayLaunch(const ir::Function& kernel, int64_t n, int64_t m) {
   auto value = [&](Size size) {
     return *EvaluateChecked(size,

@@ -1,4 +1,4 @@
-// The conformance suite on the reference device: its kernels as KIR, with the interface of the native ones.
+// The conformance suite on the reference device. Its kernels are KIR with the interface of the native ones.
 #include <fmt/format.h>
 
 #include <deque>
@@ -183,7 +183,7 @@ std::string ManyText() {
       params, body);
 }
 
-/// The native image with KIR in place of its code.
+/// The native image with KIR instead of code.
 struct ReferenceImage {
   std::string text = fmt::format("module \"{}\"\n", kImages[0]->module) +
                      fmt::format(kSaxpy, "f32") + fmt::format(kSaxpy, "f64") +

@@ -1,4 +1,4 @@
-// Each allocation of a program on the reference device fails in turn.
+// Makes each allocation of a program on the reference device fail in turn.
 #include "failing_memory.h"
 #include "kdl/kernel_abi.h"
 #include "tools/loading/reference_device.h"
@@ -37,7 +37,7 @@ const kdl_image kImage = {
 
 TEST_CASE("memory: every allocation of the reference device fails in turn") {
   FailEachAllocation({"reference", [](kdl_context* context) {
-                        const NoFailures pause;  // kernelc's own start
+                        const NoFailures pause;  // while kernelc itself starts
                         REQUIRE(kdl::tools::AddReferenceDevice(context).ok());
                         return kdl_context_register(context, &kImage);
                       }});

@@ -1,4 +1,4 @@
-// The table of abi.def against what the C compiler makes of it.
+// Compares the table of abi.def with the structs that the C compiler lays out.
 #include <doctest/doctest.h>
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace {
 
-// Lays the structs out from the kinds alone, as the code generator does.
+// Lays out structs only from the kinds of their fields, as the code generator does.
 class Layout {
  public:
   void Open() { at_ = align_ = 0; }
@@ -36,7 +36,7 @@ class Layout {
   std::map<std::string, std::pair<std::size_t, std::size_t>> sizes_;
 };
 
-constexpr std::size_t BytesOf(std::string_view kind) {
+constexpr std::size_t KindBytes(std::string_view kind) {
   return kind == "i8" ? 1 : kind == "i16" ? 2 : kind == "i32" ? 4 : 8;
 }
 
@@ -46,15 +46,15 @@ TEST_CASE("abi: the compiler lays structs out as the table says, without holes")
 #define KDL_STRUCT(name, comment) \
   layout.Open();                  \
   used = 0;
-#define KDL_FIELD(owner, ctype, kind, name, comment)                                   \
-  CHECK_MESSAGE(layout.Place(BytesOf(#kind), BytesOf(#kind)) == offsetof(owner, name), \
-                #owner "." #name);                                                     \
-  CHECK_MESSAGE(used == offsetof(owner, name), "a hole before " #owner "." #name);     \
+#define KDL_FIELD(owner, ctype, kind, name, comment)                                       \
+  CHECK_MESSAGE(layout.Place(KindBytes(#kind), KindBytes(#kind)) == offsetof(owner, name), \
+                #owner "." #name);                                                         \
+  CHECK_MESSAGE(used == offsetof(owner, name), "a hole before " #owner "." #name);         \
   used += sizeof(owner::name);
-#define KDL_ARRAY(owner, ctype, kind, count, name, comment)                                    \
-  CHECK_MESSAGE(layout.Place(BytesOf(#kind) * count, BytesOf(#kind)) == offsetof(owner, name), \
-                #owner "." #name);                                                             \
-  CHECK_MESSAGE(used == offsetof(owner, name), "a hole before " #owner "." #name);             \
+#define KDL_ARRAY(owner, ctype, kind, count, name, comment)                                        \
+  CHECK_MESSAGE(layout.Place(KindBytes(#kind) * count, KindBytes(#kind)) == offsetof(owner, name), \
+                #owner "." #name);                                                                 \
+  CHECK_MESSAGE(used == offsetof(owner, name), "a hole before " #owner "." #name);                 \
   used += sizeof(owner::name);
 #define KDL_NESTED(owner, type, name, comment)                                           \
   CHECK_MESSAGE(layout.Place(layout.SizeOf(#type).first, layout.SizeOf(#type).second) == \

@@ -1,4 +1,5 @@
-// Launches that return at once: who runs them, how they are cancelled, what a run on the caller's thread costs.
+// Launches that return at once: which thread runs them, how they are cancelled, and the cost of a run on the
+// caller's thread.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -13,7 +14,7 @@
 namespace kdl {
 namespace {
 
-// What the kernel of `kMbarrierImage` does: it says that it has begun, and waits until it may end.
+// The state of `kMbarrierImage`'s kernel, which signals that it has started and waits until it may end.
 struct Mbarrier {
   std::atomic<bool> begun = false;
   std::atomic<bool> open = false;
@@ -81,7 +82,7 @@ struct MbarrierSetup {
   void AwaitBegin() const {
     while (!mbarrier.begun) std::this_thread::yield();
   }
-  kdl_error* Run(const char* kernel) const {
+  kdl_error* RunKernel(const char* kernel) const {
     const kdl_function* function = nullptr;
     Check(kdl_context_find_kernel(context.get(), kernel, &function));
     const kdl_arg arg = {&x.array(), 0, 0, {}};
@@ -134,14 +135,14 @@ TEST_CASE("async: who waits runs what has not begun") {
   for (int round = 0; round < 200; ++round) {
     s.queue.Call([&] { here += std::this_thread::get_id() == self ? 1 : 0; }).Wait();
   }
-  // The other thread may come first, but not always.
+  // The other thread may be first, but not always.
   CHECK(here > 0);
 }
 
 TEST_CASE("async: run works on the calling thread") {
   MbarrierSetup s("host?threads=2");
   s.mbarrier.open = true;
-  CHECK(s.Run("gate") == nullptr);
+  CHECK(s.RunKernel("gate") == nullptr);
   CHECK(s.mbarrier.thread.load() == std::this_thread::get_id());
 }
 
@@ -150,13 +151,13 @@ TEST_CASE("async: run waits for what is in front of it, and fails with it") {
   const Timeline mbarrier = s.context.MakeTimeline();
   s.queue.Call([] {}, {mbarrier.At(1)});
   std::thread opens([&] { mbarrier.Signal(1); });
-  CHECK(s.Run("nothing") == nullptr);
+  CHECK(s.RunKernel("nothing") == nullptr);
   opens.join();
   s.queue.Call([] { throw Error(KDL_ERROR_DEVICE, "the first cause"); });
-  kdl_error* error = s.Run("nothing");
+  kdl_error* error = s.RunKernel("nothing");
   CHECK(std::string(kdl_error_message(error)) == "the first cause");
   kdl_error_free(error);
-  CHECK(s.Run("nothing") == nullptr);
+  CHECK(s.RunKernel("nothing") == nullptr);
 }
 
 TEST_CASE("cancel: what has not begun is dropped, with all that comes after it") {
@@ -174,7 +175,7 @@ TEST_CASE("cancel: what has not begun is dropped, with all that comes after it")
     CHECK_FALSE(ran);
     s.queue.Call([&] { ran = true; }).Wait();
     CHECK(ran);
-    Check(kdl_event_cancel(first.get()));  // has ended: nothing happens
+    Check(kdl_event_cancel(first.get()));  // it has ended, so this has no effect
   }
 }
 

@@ -1,4 +1,4 @@
-// What the debug device finds: kernels here break the rules on purpose.
+// What the debug device detects; the kernels here break the rules on purpose.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace kdl {
 namespace {
 
-// Writes one byte at offset `at` of the second tensor, or of the first where the scalar `which` is 0.
+// Writes one byte at offset `at` of the second tensor, or of the first one if the scalar `which` is 0.
 std::int32_t Poke(const kdl_args* args, kdl_core* core) {
   if (core->core_id != 0) return KDL_DONE;
   const auto which = static_cast<std::size_t>(args->scalars[0]);
@@ -22,7 +22,7 @@ std::int32_t Poke(const kdl_args* args, kdl_core* core) {
   return KDL_DONE;
 }
 
-// y[i] = n where core i ran as the n-th and found y and its scratch undefined, else 0.
+// y[i] = n if core i ran as number n and found y and its scratch undefined, else 0.
 std::int32_t Look(const kdl_args* args, kdl_core* core) {
   auto* scratch = static_cast<unsigned char*>(core->scratch);
   auto* y = static_cast<float*>(args->tensors[1].data);
@@ -86,7 +86,7 @@ struct Setup {
     device.queue().Fill(x, 0.0f).Wait();
   }
 
-  // What the launch says of a byte written at `at` of x (which = 0) or y (1).
+  // Returns the launch's error after a byte was written at `at` of x (which = 0) or y (1).
   std::string Poke(std::int64_t which, std::int64_t at) const {
     try {
       device.queue().Launch("poke", 2, {which, at, x, y}).Wait();

@@ -1,4 +1,4 @@
-// What the runtime keeps on disk from process to process, in a folder that others write to and spoil.
+// The cache that the runtime keeps on disk, in a folder that other processes write to and damage.
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder of its own, gone at the end.
+// A temporary folder, removed at the end.
 class CacheFolder {
  public:
   CacheFolder() {
@@ -58,7 +58,7 @@ void Age(const fs::path& path, std::chrono::seconds by) {
   fs::last_write_time(path, fs::file_time_type::clock::now() - by);
 }
 
-// Sets a variable of the environment, or takes it away, and puts back what was there.
+// Sets or removes an environment variable, and restores it at the end.
 class Setting {
  public:
   Setting(const char* name, const char* value) : name_(name) {
@@ -195,7 +195,7 @@ TEST_CASE(
     cache.Keep(key, std::string(800, 'v'));
     age_all();
   }
-  CHECK(Found(cache, "a").size() == 800);  // and is used by that
+  CHECK(Found(cache, "a").size() == 800);  // which marks it as used
   cache.Keep("d", std::string(800, 'v'));
   CHECK(Found(cache, "b") == "nothing");
   for (const char* key : {"a", "c", "d"}) CHECK_MESSAGE(Found(cache, key).size() == 800, key);

@@ -1,4 +1,4 @@
-// What the runtime reads of the file system: regular files only, and each error with its reason.
+// How the runtime reads files: only regular ones, and with a reason in each error.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,10 +33,10 @@ TEST_CASE("Files: only a regular file that can be read is read, and not more of 
   CHECK(Refusal(file, 7) == "read: 1234567");
   CHECK(Refusal(file, 6) == "it has more than 6 bytes, the most that is read");
   CHECK(Refusal(folder) == "it is no regular file");
-  CHECK(Refusal(pipe) == "it is no regular file");  // and nothing waits for a writer
+  CHECK(Refusal(pipe) == "it is no regular file");  // does not wait for a writer
   CHECK(Refusal("/dev/zero") == "it is no regular file");
   CHECK(Refusal(folder + "/none") == "No such file or directory");
-  // The system calls it a regular file; to read where the process has no memory fails.
+  // The system reports a regular file, but reading fails at unmapped addresses.
   CHECK(Refusal("/proc/self/mem") == "Input/output error");
 
   CHECK(ArchOfLibrary("/proc/self/exe") != nullptr);

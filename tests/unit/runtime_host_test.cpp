@@ -1,4 +1,4 @@
-// The host device's own: options, selection, the worker pool.
+// Tests only for the host device: options, selection, the worker pool.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -13,7 +13,7 @@
 namespace kdl {
 namespace {
 
-std::string RefusalOf(const Context& context, const char* spec) {
+std::string SelectionError(const Context& context, const char* spec) {
   try {
     context.Select(spec);
     return "";
@@ -37,14 +37,15 @@ TEST_CASE("host: options and their mistakes") {
   CHECK(context.Select("host?threads=3").cores() == 3);
   CHECK(context.Select("host").cores() ==
         static_cast<std::int64_t>(runtime::AllowedProcessors().size()));
-  CHECK(RefusalOf(context, "host?thread=3") ==
+  CHECK(SelectionError(context, "host?thread=3") ==
         "host has no option 'thread'; did you mean 'threads'?");
-  CHECK(RefusalOf(context, "host?colour=3") ==
+  CHECK(SelectionError(context, "host?colour=3") ==
         "host has no option 'colour'; it has threads, cpus, pin, resident and isa");
-  CHECK(RefusalOf(context, "host?resident=all") == "resident=all is neither workers nor cores");
-  CHECK(RefusalOf(context, "host?threads=0") == "threads=0 is no integer from 1 to 1024");
-  CHECK(RefusalOf(context, "host?threads=two") == "threads=two is no integer from 1 to 1024");
-  CHECK(RefusalOf(context, "host[1]") == "there is no host[1]: wanted the 2nd, 1 matches");
+  CHECK(SelectionError(context, "host?resident=all") ==
+        "resident=all is neither workers nor cores");
+  CHECK(SelectionError(context, "host?threads=0") == "threads=0 is no integer from 1 to 1024");
+  CHECK(SelectionError(context, "host?threads=two") == "threads=two is no integer from 1 to 1024");
+  CHECK(SelectionError(context, "host[1]") == "there is no host[1]: wanted the 2nd, 1 matches");
 #if defined(__x86_64__)
   const char* known = "x86-64-v4-amx, x86-64-v4-fp16 and native";
   const char* other = "armv8-a";
@@ -52,11 +53,12 @@ TEST_CASE("host: options and their mistakes") {
   const char* known = "armv8-a-bf16, armv8-a-sve256 and native";
   const char* other = "x86-64-v3";
 #endif
-  CHECK(RefusalOf(context, (std::string("host?isa=") + other).c_str()) ==
+  CHECK(SelectionError(context, (std::string("host?isa=") + other).c_str()) ==
         std::string("this processor is no ") + other);
-  CHECK(RefusalOf(context, "host?isa=pentium").find(known) != std::string::npos);
-  CHECK(RefusalOf(context, "debug?seed=-1").find("seed=-1 is no integer") != std::string::npos);
-  CHECK(RefusalOf(context, "debug[64]") == "there is no debug[64]: wanted the 65th, 64 match");
+  CHECK(SelectionError(context, "host?isa=pentium").find(known) != std::string::npos);
+  CHECK(SelectionError(context, "debug?seed=-1").find("seed=-1 is no integer") !=
+        std::string::npos);
+  CHECK(SelectionError(context, "debug[64]") == "there is no debug[64]: wanted the 65th, 64 match");
 }
 
 TEST_CASE("host: several in one process, on processors that each is given") {
@@ -69,15 +71,17 @@ TEST_CASE("host: several in one process, on processors that each is given") {
   CHECK(one.cores() == 1);
   CHECK(other.cores() == 2);
   CHECK_FALSE(one == other);
-  // One memory: what lives on one is there for the other.
+  // Both devices share one memory.
   const Tensor x = context.Allocate(one, f32, {4}, "x");
   const Event filled = one.queue().Fill(x, 1.0f);
   other.queue().Fill(x, 2.0f, {filled}).Wait();
   CHECK(x.Map<const float>(KDL_MAP_READ)[0] == 2.0f);
-  CHECK(RefusalOf(context, "host?cpus=x") == "cpus=x: 'x' is no processor such as 2, or 0-3");
-  CHECK(RefusalOf(context, "host?cpus=3-1") == "cpus=3-1: '3-1' is no processor such as 2, or 0-3");
-  CHECK(RefusalOf(context, "host?cpus=99999") == "cpus=99999: this process has no processor 99999");
-  CHECK(RefusalOf(context, ("host?cpus=" + first + "+" + first).c_str()) ==
+  CHECK(SelectionError(context, "host?cpus=x") == "cpus=x: 'x' is no processor such as 2, or 0-3");
+  CHECK(SelectionError(context, "host?cpus=3-1") ==
+        "cpus=3-1: '3-1' is no processor such as 2, or 0-3");
+  CHECK(SelectionError(context, "host?cpus=99999") ==
+        "cpus=99999: this process has no processor 99999");
+  CHECK(SelectionError(context, ("host?cpus=" + first + "+" + first).c_str()) ==
         "cpus=" + first + "+" + first + ": processor " + first + " stands there twice");
 }
 
@@ -103,18 +107,18 @@ TEST_CASE("host: slices of workspace, by worker or by core") {
 TEST_CASE("host: a list selects the first that is there and reports why others are not") {
   Context context;
   CHECK(context.Select("host[1], host?threads=2 ,host").uri() == "host?threads=2");
-  CHECK(RefusalOf(context, "vulkan,host[7]") ==
+  CHECK(SelectionError(context, "vulkan,host[7]") ==
         "none of the devices 'vulkan,host[7]' is there:\n"
         "  vulkan: there is no kind of device 'vulkan'; there are cluster, cluster-riscv64, cuda, "
         "debug, host and opencl\n"
         "  host[7]: there is no host[7]: wanted the 8th, 1 matches");
-  CHECK(RefusalOf(context, " ").find("is empty") != std::string::npos);
+  CHECK(SelectionError(context, " ").find("is empty") != std::string::npos);
 }
 
 TEST_CASE("host: a kind whose driver is not on this machine is passed over with the reason") {
   const Context context;
-  const std::string refusal = RefusalOf(context, "cuda");
-  if (refusal.empty()) return;  // there is one
+  const std::string refusal = SelectionError(context, "cuda");
+  if (refusal.empty()) return;  // there is such a processor
   CHECK(refusal.starts_with("there is no CUDA here: libcuda.so.1 "));
   CHECK(context.Select("cuda,host").uri() == "host");
 }
@@ -122,7 +126,7 @@ TEST_CASE("host: a kind whose driver is not on this machine is passed over with 
 TEST_CASE("host: a lower instruction set hides features") {
 #if defined(__x86_64__)
   Context context;
-  if (!RefusalOf(context, "host?isa=x86-64-v3").empty()) return;
+  if (!SelectionError(context, "host?isa=x86-64-v3").empty()) return;
   for (const char* spec : {"host?isa=x86-64-v3", "debug?isa=x86-64-v3"}) {
     const std::uint64_t v3 = context.Select(spec).facts().features;
     CHECK((v3 >> KDL_FEATURE_BIT_X86_AVX2 & 1) == 1);
@@ -140,7 +144,7 @@ TEST_CASE("pool: all tasks run, on no more workers than asked for") {
         std::atomic<int> next = 0;
         std::atomic<int> highest = 0;
         std::vector<std::atomic<int>> runs(static_cast<std::size_t>(tasks));
-        pool.Run(limit, [&](int worker) {
+        pool.RunJob(limit, [&](int worker) {
           int seen = highest;
           while (worker > seen && !highest.compare_exchange_weak(seen, worker)) {
           }
@@ -158,8 +162,8 @@ TEST_CASE("pool: all tasks run, on no more workers than asked for") {
 TEST_CASE("pool: threads help with long work") {
   runtime::WorkerPool pool(3, {});
   std::atomic<int> inside = 0;
-  // Returns only when all three workers are in at once.
-  pool.Run(3, [&](int) {
+  // Only returns when all three workers are inside at the same time.
+  pool.RunJob(3, [&](int) {
     ++inside;
     while (inside < 3) std::this_thread::yield();
   });
@@ -172,7 +176,7 @@ TEST_CASE("pool: sleeping threads wake up, and several callers take turns") {
   const auto call = [&] {
     for (int round = 0; round < 20; ++round) {
       std::atomic<int> next = 0;
-      pool.Run(2, [&](int) {
+      pool.RunJob(2, [&](int) {
         while (next++ < 10) ++total;
       });
       // Longer than idle threads spin.

@@ -5,7 +5,7 @@
 
 #include "cuda/cuda_maps.h"
 
-// Which tensors have a map, and what a driver is told of it.
+// Which tensors have a map, and what the driver is told about it.
 
 namespace kdl::runtime {
 
@@ -28,8 +28,8 @@ int Encode(void*, int kind, std::uint32_t rank, void*, const std::uint64_t* size
   return cu::kSuccess;
 }
 
-kdl_tensor TensorOf(std::vector<std::int64_t> sizes, std::vector<std::int64_t> strides,
-                    std::uintptr_t address = 4096) {
+kdl_tensor MakeTensor(std::vector<std::int64_t> sizes, std::vector<std::int64_t> strides,
+                      std::uintptr_t address = 4096) {
   kdl_tensor tensor = {};
   tensor.data = reinterpret_cast<void*>(address);
   tensor.rank = static_cast<std::int32_t>(sizes.size());
@@ -48,7 +48,7 @@ bool HasMap(const kdl_tensor& tensor, std::int64_t row_dimension = 0) {
 }  // namespace
 
 TEST_CASE("maps are told to the driver from the last dimension on") {
-  CHECK(HasMap(TensorOf({3, 100, 72}, {7208, 72, 1}), 1));
+  CHECK(HasMap(MakeTensor({3, 100, 72}, {7208, 72, 1}), 1));
   CHECK(told.kind == 1);
   CHECK(told.sizes == std::vector<std::uint64_t>{72, 100, 3});
   CHECK(told.strides == std::vector<std::uint64_t>{144, 14416});
@@ -57,26 +57,26 @@ TEST_CASE("maps are told to the driver from the last dimension on") {
 
 TEST_CASE("memory that no box can be copied from has no map") {
   constexpr std::int64_t kLarge = std::int64_t{1} << 31;
-  CHECK(HasMap(TensorOf({100, 72}, {72, 1})));
-  CHECK_FALSE(HasMap(TensorOf({100, 72}, {72, 1}, 4104)));  // address
-  CHECK_FALSE(HasMap(TensorOf({100, 72}, {76, 1})));        // rows
-  CHECK_FALSE(HasMap(TensorOf({100, 72}, {-72, 1})));       // backwards
-  CHECK_FALSE(HasMap(TensorOf({100, 72}, {0, 1})));         // all at one place
-  CHECK_FALSE(HasMap(TensorOf({100, 72}, {144, 2})));       // not side by side
-  CHECK_FALSE(HasMap(TensorOf({0, 72}, {72, 1})));          // nothing
-  CHECK_FALSE(HasMap(TensorOf({100, 0}, {72, 1})));
-  CHECK_FALSE(HasMap(TensorOf({kLarge, 72}, {72, 1})));  // places of 32 bits
-  CHECK(HasMap(TensorOf({kLarge - 1, 72}, {72, 1})));
-  CHECK_FALSE(HasMap(TensorOf({2, 72}, {std::int64_t{1} << 39, 1})));  // far apart
-  CHECK_FALSE(HasMap(TensorOf({2, 72}, {std::int64_t{1} << 62, 1})));
-  CHECK(HasMap(TensorOf({1, 72}, {0, 1})));  // of one row
-  CHECK_FALSE(HasMap(TensorOf({72}, {1})));  // rank
-  CHECK_FALSE(HasMap(TensorOf({1, 1, 1, 1, 8, 72}, {576, 576, 576, 576, 72, 1})));
+  CHECK(HasMap(MakeTensor({100, 72}, {72, 1})));
+  CHECK_FALSE(HasMap(MakeTensor({100, 72}, {72, 1}, 4104)));  // unaligned address
+  CHECK_FALSE(HasMap(MakeTensor({100, 72}, {76, 1})));        // unaligned rows
+  CHECK_FALSE(HasMap(MakeTensor({100, 72}, {-72, 1})));       // negative stride
+  CHECK_FALSE(HasMap(MakeTensor({100, 72}, {0, 1})));         // stride of 0
+  CHECK_FALSE(HasMap(MakeTensor({100, 72}, {144, 2})));       // not contiguous
+  CHECK_FALSE(HasMap(MakeTensor({0, 72}, {72, 1})));          // no elements
+  CHECK_FALSE(HasMap(MakeTensor({100, 0}, {72, 1})));
+  CHECK_FALSE(HasMap(MakeTensor({kLarge, 72}, {72, 1})));  // coordinates have 32 bits
+  CHECK(HasMap(MakeTensor({kLarge - 1, 72}, {72, 1})));
+  CHECK_FALSE(HasMap(MakeTensor({2, 72}, {std::int64_t{1} << 39, 1})));  // rows too far apart
+  CHECK_FALSE(HasMap(MakeTensor({2, 72}, {std::int64_t{1} << 62, 1})));
+  CHECK(HasMap(MakeTensor({1, 72}, {0, 1})));  // a single row
+  CHECK_FALSE(HasMap(MakeTensor({72}, {1})));  // wrong rank
+  CHECK_FALSE(HasMap(MakeTensor({1, 1, 1, 1, 8, 72}, {576, 576, 576, 576, 72, 1})));
 }
 
 TEST_CASE("a driver that knows no maps makes none") {
   TensorMap map;
-  CHECK_FALSE(MakeMap(cu::Api{}, {0, 0, 128, 64, 128}, TensorOf({100, 72}, {72, 1}), 2, &map));
+  CHECK_FALSE(MakeMap(cu::Api{}, {0, 0, 128, 64, 128}, MakeTensor({100, 72}, {72, 1}), 2, &map));
 }
 
 }  // namespace kdl::runtime

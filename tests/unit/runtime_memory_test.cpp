@@ -1,4 +1,5 @@
-// Each allocation of a program fails in turn: every call gives an error of the right code or works, and all ends.
+// Makes each allocation of a program fail in turn. Every call must succeed or return an error with the right
+// code, and everything must end.
 #include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -71,8 +72,8 @@ TEST_CASE("memory: failures that the caller has been told of leave nothing behin
     }
     return mallinfo2().uordblks;
   };
-  // What leaks, leaks in every round. A round alone may grow: the allocator counts what its threads
-  // keep for reuse as used, and how much that is depends on which thread freed what.
+  // A leak occurs in every round. A single round may grow: the allocator counts memory that its threads keep
+  // for reuse as used, and how much that is depends on which thread freed it.
   std::size_t used = fail_often();
   bool leaks = true;
   for (int round = 0; round < 8 && leaks; ++round) {
@@ -121,7 +122,7 @@ TEST_CASE("memory: where the host's ends, no buffer of an OpenCL device is lost"
   }
   CHECK(made == 1);
 
-  // What the device refuses has no address, and the next one has.
+  // A refused allocation returns no address, and the next one succeeds.
   kdl_memory none = {};
   CHECK(kdl_error_code(memory.Allocate(2000, &none).get()) == KDL_ERROR_OUT_OF_MEMORY);
   kdl_memory given = {};
@@ -202,7 +203,7 @@ TEST_CASE("fork: a child frees what has outlived its context") {
   REQUIRE(kdl_device_queue(device, 0, &queue) == nullptr);
   const kdl_function* function = nullptr;
   REQUIRE(kdl_context_find_kernel(context, "double", &function) == nullptr);
-  const std::int64_t size = 100000;  // work for the device's threads
+  const std::int64_t size = 100000;  // enough work for the device's threads
   kdl_array x = {};
   REQUIRE(kdl_array_allocate(device, KDL_F32, 1, &size, "x", &x) == nullptr);
   const kdl_arg arg = {&x, 0, 0, {}};

@@ -6,7 +6,7 @@
 
 #include "opencl/opencl_programs.h"
 
-// What is said of kernels that a device cannot run, on a driver that is none.
+// Error messages for kernels that a device cannot run, with a fake driver.
 
 namespace kdl::runtime {
 
@@ -14,7 +14,7 @@ namespace {
 
 std::string extensions;
 
-// One text for all that is asked of a device, but its extensions.
+// Returns the same text for every property except the extensions.
 std::int32_t TellOf(std::uint32_t what, std::size_t bytes, void* to, std::size_t* needs) {
   const std::string text = what == cl::kDeviceExtensions ? extensions : "a device";
   if (needs != nullptr) *needs = text.size() + 1;

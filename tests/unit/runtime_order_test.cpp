@@ -1,5 +1,5 @@
-// Checks of order: in a context with a debug device, operations that touch one buffer without order fail,
-// however they happened to run.
+// Checks of order: in a context with a debug device, unordered operations on one buffer fail, in whatever
+// order they actually ran.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -22,7 +22,7 @@ struct OrderSetup {
   Tensor y = context.Allocate(debug, f32, {8}, "y");
   Tensor z = context.Allocate(debug, f32, {8}, "z");
 
-  // What waiting for both queues says.
+  // Returns the error from waiting for both queues.
   std::string Outcome() const {
     for (const Queue& queue : {first, second}) {
       try {
@@ -134,7 +134,7 @@ TEST_CASE("order: the host must wait before it looks") {
       MessageOf([&] { s.x.Map<const float>(KDL_MAP_READ); }) ==
       "the host reads 'x' on debug, and fill of 'x' on debug writes it; the host must wait for its "
       "event first");
-  while (!filled.is_done()) std::this_thread::yield();  // having asked is having waited
+  while (!filled.is_done()) std::this_thread::yield();  // asking counts as waiting
   CHECK(s.x.Map<const float>(KDL_MAP_READ)[0] == 1.0f);
   s.first.Copy(s.y, s.x, "reader");
   CHECK(s.x.Map<const float>(KDL_MAP_READ)[0] == 1.0f);
@@ -161,7 +161,7 @@ TEST_CASE("order: timelines and host calls carry what the host did") {
   s.first.Copy(s.z, s.x, "behind");
   CHECK(s.Outcome() == "");
   CHECK(s.z.Map<const float>(KDL_MAP_READ)[0] == 2.0f);
-  // A signal by somebody who has not waited orders nothing.
+  // A signal from a host that has not waited orders nothing.
   const Event unordered = s.second.Copy(s.y, s.x, "unordered", {mbarrier.At(2)});
   s.first.Fill(s.x, 3.0f);
   mbarrier.Signal(2);
@@ -186,7 +186,7 @@ TEST_CASE("order: host memory is checked too once a debug device is there") {
     is_filled = true;
     is_filled.notify_all();
   });
-  is_filled.wait(false);  // an order that the runtime knows nothing of
+  is_filled.wait(false);  // orders them in a way unknown to the runtime
   plain.queue(1).Fill(tensor, 2.0f).Wait();
   plain.queue(0).Wait();
 }

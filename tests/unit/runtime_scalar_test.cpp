@@ -1,4 +1,5 @@
-// What programs in C compute on scalars, kdl/scalar.h, is what those in C++ do, kdl/scalar.hpp: to the bit, at the edges.
+// Checks at edge cases that programs in C (kdl/scalar.h) compute the same bits on scalars as programs in C++
+// (kdl/scalar.hpp).
 #include <doctest/doctest.h>
 
 #include <bit>
@@ -14,7 +15,7 @@
 namespace kdl {
 namespace {
 
-// A value as C has it: narrow floats as their bits.
+// Converts a value to its type in C: narrow floats to their bits.
 template <class T>
 auto Raw(T value) {
   if constexpr (Narrow<T>) {
@@ -68,7 +69,7 @@ std::vector<T> Edges() {
   return values;
 }
 
-// Sign and payload of a NaN are unspecified: which of two operands gives them is the compiler's choice.
+// Sign and payload of a NaN are unspecified; the compiler chooses which operand they come from.
 template <class T>
 bool IsSame(T a, T b) {
   if constexpr (std::floating_point<T>) {
@@ -77,7 +78,7 @@ bool IsSame(T a, T b) {
   return Bits(a) == Bits(b);
 }
 
-// How many of the values have another result in C.
+// Returns for how many of the values the results differ between C and C++.
 template <class T, class InC, class InCpp>
 int Differences(InC in_c, InCpp in_cpp) {
   int count = 0;
@@ -160,7 +161,7 @@ CONVERT_FROM(f64, double)
   }
 #include "kdl/scalars.def"
 
-// A division by 0 is the program's error.
+// Division by 0 is an error of the program.
 template <class T, class Divide>
 auto Guarded(Divide divide) {
   return [=](T a, T b) { return b == 0 ? T{0} : divide(a, b); };

@@ -1,4 +1,4 @@
-// The selection of devices, row by row: what is asked for, and the exact answer.
+// Selection of devices, row by row: a request and the exact answer.
 #include <doctest/doctest.h>
 
 #include "kdl/runtime.hpp"
@@ -9,8 +9,8 @@ namespace {
 struct Row {
   const char* what;
   const char* specs;
-  const char* uri;    // of the device that is selected, or null
-  const char* error;  // else
+  const char* uri;    // the selected device, or null
+  const char* error;  // if there is no device
 };
 
 #define KDL_READS "; it reads kind[ordinal]?key=value, such as host, debug[1] or host?threads=4"
@@ -83,7 +83,7 @@ TEST_CASE("select: one device under two spellings is one device") {
   CHECK(context.Select("debug?seed=7&threads=2") ==
         context.Select("cuda,debug[0]?threads=2&seed=7"));
   CHECK_FALSE(context.Select("debug") == context.Select("debug[1]"));
-  // A spec that was refused leaves nothing behind.
+  // A refused spec has no lasting effect.
   CHECK_THROWS_AS(context.Select("host?threads=0"), Error);
   CHECK(context.Select("host").uri() == "host");
 }

@@ -1,4 +1,4 @@
-// Parts and views of the C++ interface's tensors, element by element against index arithmetic.
+// Compares parts and views of the C++ interface's tensors with index arithmetic, element by element.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -16,7 +16,7 @@ using Numbers = std::vector<std::int32_t>;
 
 constexpr const char* kPlace = "f.kdl:1:2";
 
-// A tensor whose elements are 0, 1, 2 … in row-major order.
+// A tensor with the elements 0, 1, 2 … in row-major order.
 class Counted {
  public:
   explicit Counted(const Index& sizes)
@@ -40,7 +40,7 @@ Index SizesOf(const kdl::Tensor& tensor) {
   return sizes;
 }
 
-// All elements, in row-major order.
+// Collects all elements in row-major order.
 void Collect(const kdl_tensor& view, int dimension, std::int64_t offset, Numbers& found) {
   if (dimension == view.rank)
     return found.push_back(static_cast<const std::int32_t*>(view.data)[offset]);
@@ -54,7 +54,7 @@ Numbers ElementsOf(const kdl::Tensor& tensor) {
 }
 
 template <class Call>
-std::string TrapOf(Call call) {
+std::string TrapText(Call call) {
   try {
     call();
   } catch (const kdl::Error& error) {
@@ -94,15 +94,15 @@ TEST_CASE("tensor: Part keeps some indices of a dimension") {
 
 TEST_CASE("tensor: parts outside are traps that name the place and the part") {
   const Counted x({4, 5});
-  CHECK(TrapOf([&] { x->At(0, 4, kPlace, "x[l]"); }) ==
+  CHECK(TrapText([&] { x->At(0, 4, kPlace, "x[l]"); }) ==
         "f.kdl:1:2: error: index 4 is outside dimension 0 of size 4 in 'x[l]'");
-  CHECK(TrapOf([&] { x->At(1, -1, kPlace, "x[l]"); }) ==
+  CHECK(TrapText([&] { x->At(1, -1, kPlace, "x[l]"); }) ==
         "f.kdl:1:2: error: index -1 is outside dimension 1 of size 5 in 'x[l]'");
-  CHECK(TrapOf([&] { x->Part(1, 2, 6, kPlace, "x[a..b]"); }) ==
+  CHECK(TrapText([&] { x->Part(1, 2, 6, kPlace, "x[a..b]"); }) ==
         "f.kdl:1:2: error: 2..6 is outside dimension 1 of size 5 in 'x[a..b]'");
-  CHECK(TrapOf([&] { x->Part(0, -1, 2, kPlace, "x[a..b]"); }) ==
+  CHECK(TrapText([&] { x->Part(0, -1, 2, kPlace, "x[a..b]"); }) ==
         "f.kdl:1:2: error: -1..2 is outside dimension 0 of size 4 in 'x[a..b]'");
-  CHECK(TrapOf([&] { x->Part(0, 3, 2, kPlace, "x[a..b]"); }) ==
+  CHECK(TrapText([&] { x->Part(0, 3, 2, kPlace, "x[a..b]"); }) ==
         "f.kdl:1:2: error: 3..2 of dimension 0 ends before it begins in 'x[a..b]'");
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("tensor: View splits and merges dimensions in place") {
 TEST_CASE("tensor: dimensions with a gap between their rows are not merged") {
   const Counted x({4, 5});
   const kdl::Tensor columns = x->Part(1, 0, 3, kPlace, "x");
-  CHECK(TrapOf([&] { columns.View(0, 2, {12}, kPlace, "v", "x[0..4, 0..3]"); }) ==
+  CHECK(TrapText([&] { columns.View(0, 2, {12}, kPlace, "v", "x[0..4, 0..3]"); }) ==
         "f.kdl:1:2: error: the view 'v' makes one dimension of dimensions 0 to 1 of x[0..4, 0..3], "
         "which do not lie "
         "side by side: the stride of dimension 0 is 5, not 3");
@@ -144,9 +144,9 @@ TEST_CASE("tensor: what is mapped, read and written of a part are its elements")
   CHECK(x->Read<std::int32_t>({2, 0}, {}, kPlace, "x") == -1);
   const kdl::Mapping<std::int32_t> mapped =
       x->Part(1, 1, 3, kPlace, "x").Map<std::int32_t>(KDL_MAP_READ);
-  CHECK(mapped.elements().size() == 10);  // the gaps of rows included
+  CHECK(mapped.elements().size() == 10);  // includes the gaps between rows
   CHECK(mapped[4] == 5);
-  CHECK(TrapOf([&] { row.Read<std::int32_t>({4}, {}, kPlace, "x[2, 4]"); }) ==
+  CHECK(TrapText([&] { row.Read<std::int32_t>({4}, {}, kPlace, "x[2, 4]"); }) ==
         "f.kdl:1:2: error: index 4 is outside dimension 0 of size 4 in 'x[2, 4]'");
 }
 
@@ -182,7 +182,7 @@ TEST_CASE("tensor: where a parameter has to live is checked, with both names") {
   const kdl::Tensor x = context.Allocate(debug, kdl::f32, {3}, "x");
   x.ExpectOn(debug, "x", "npu", kPlace);
   const kdl::Tensor y = context.Allocate(host, kdl::f32, {3}, "y");
-  y.ExpectOn(context.Select("host?threads=1"), "y", "cpu", kPlace);  // of one memory
+  y.ExpectOn(context.Select("host?threads=1"), "y", "cpu", kPlace);  // shares the memory
   std::string message;
   try {
     x.ExpectOn(host, "x", "cpu", kPlace);

@@ -1,4 +1,4 @@
-// The runtime's texts: device specs, traps, prints.
+// Texts of the runtime: device specs, traps, prints.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -74,7 +74,7 @@ TEST_CASE("traps: stages that are stuck name every op at which one waits") {
       TrapMessage(kernel, variant, {KDL_TRAP_STUCK, 1, 0, 0, {2, 0, 3}}) ==
       "k.kdl:5:9: error: no stage can go on: k.kdl:5:9: 'q.push(t)' waits for a free slot of 'q'; "
       "k.kdl:8:9: 'r.pop(i)' waits for a tile of 'r'");
-  // Places that the kernel does not have are passed over.
+  // Locations that the kernel does not have are skipped.
   CHECK(TrapMessage(kernel, variant, {KDL_TRAP_STUCK, 1, 0, 0, {4, -1}}) ==
         "k.kdl:5:9: error: no stage can go on: ");
 }
@@ -97,7 +97,7 @@ TEST_CASE("traps: every code has words, filled in from the trap and its location
   CHECK_MESSAGE(message(code).starts_with("k.kdl:3:4: error: "), #ID); \
   CHECK_MESSAGE(message(code).find('{') == std::string::npos, #ID);
 #include "kdl/abi.def"
-  // A kernel that says nonsense still gets an answer.
+  // Invalid codes from a kernel still give a message.
   CHECK(message(99).find("trap code 99") != std::string::npos);
   CHECK(message(KDL_TRAP_INDEX, 2).find("unknown place 2") != std::string::npos);
   CHECK(message(KDL_TRAP_INDEX, -1).find("unknown place -1") != std::string::npos);
@@ -136,7 +136,7 @@ TEST_CASE("prints: values of every kind") {
   CHECK(print(View(signs, KDL_I8, 1, 2)) == "[[-128, 127]]");
   CHECK(print(View(bools, KDL_BOOL, 1, 2)) == "[[true, false]]");
   CHECK(print(View(bytes, KDL_U8, 0, 2)) == "[]");
-  // Holes beyond the values and values beyond the holes.
+  // More placeholders than values, and more values than placeholders.
   const kdl_tensor one = View(bytes, KDL_U8, 1, 1);
   CHECK(FormatPrint("a {} b {} c", &one, 1) == "a [[0]] b {} c");
   CHECK(FormatPrint("none", &one, 1) == "none");

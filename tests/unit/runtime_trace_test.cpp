@@ -16,7 +16,7 @@
 namespace kdl {
 namespace {
 
-// Lets contexts write traces while it lives.
+// Makes contexts write traces during its lifetime.
 class Recording {
  public:
   Recording() { setenv("KDL_TRACE", path_.c_str(), 1); }
@@ -27,7 +27,7 @@ class Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  // What the last one wrote.
+  // Returns the last trace.
   std::string Text() const {
     std::ifstream file(path_);
     std::stringstream text;
@@ -91,7 +91,7 @@ std::int32_t Meet(const kdl_args*, kdl_core* core) {
   return has_met++ == 0 ? KDL_BARRIER : KDL_DONE;
 }
 
-// Two stages, whose turns compiled code tells of like this: each waits once for the other.
+// Two stages that report their runs as compiled code does; each waits once for the other.
 std::int32_t LowerStagesToStateMachine(const kdl_args*, kdl_core* core) {
   if (core->launch->turn == nullptr) return KDL_TRAPPED;
   for (const std::int32_t state : {1, static_cast<std::int32_t>(KDL_DONE)}) {

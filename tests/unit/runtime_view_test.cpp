@@ -1,4 +1,4 @@
-// Geometry of views, against brute force on drawn shapes.
+// Compares the geometry of views with brute force on random shapes.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ void ForEachElement(const kdl_tensor& view, Visit visit, std::int32_t dimension 
   }
 }
 
-std::multiset<std::uintptr_t> BytesOf(const kdl_tensor& view) {
+std::multiset<std::uintptr_t> TouchedBytes(const kdl_tensor& view) {
   std::multiset<std::uintptr_t> bytes;
   ForEachElement(view, [&](std::uintptr_t at) {
     for (std::int64_t b = 0; b < ElementBytes(view); ++b) {
@@ -75,9 +75,9 @@ TEST_CASE("views: overlap equals brute force") {
   for (int round = 0; round < 3000; ++round) {
     const kdl_tensor a = drawing.View(1000);
     const kdl_tensor b = drawing.View(1000);
-    const std::multiset<std::uintptr_t> bytes = BytesOf(a);
+    const std::multiset<std::uintptr_t> bytes = TouchedBytes(a);
     bool expected = false;
-    for (std::uintptr_t byte : BytesOf(b)) expected |= bytes.contains(byte);
+    for (std::uintptr_t byte : TouchedBytes(b)) expected |= bytes.contains(byte);
     REQUIRE(Overlap(a, b) == expected);
     REQUIRE(Overlap(b, a) == expected);
     overlapping += expected ? 1 : 0;
@@ -100,7 +100,7 @@ TEST_CASE("views: self-overlap is what comparing bytes finds, and row-major neve
   int apart = 0;
   for (int round = 0; round < 3000; ++round) {
     const kdl_tensor view = drawing.View(1000);
-    const std::multiset<std::uintptr_t> bytes = BytesOf(view);
+    const std::multiset<std::uintptr_t> bytes = TouchedBytes(view);
     const bool expected = std::set(bytes.begin(), bytes.end()).size() != bytes.size();
     REQUIRE(OverlapsItself(view) == expected);
     apart += expected ? 0 : 1;
@@ -117,7 +117,7 @@ TEST_CASE("views: regions copy what indexing copies") {
   for (int round = 0; round < 2000; ++round) {
     kdl_tensor from = drawing.View(0);
     if (IsEmpty(from)) continue;
-    // A target of the same shape whose elements lie apart, dimensions in a drawn order.
+    // A target of the same shape with gaps between elements, and with its dimensions in a random order.
     kdl_tensor to = from;
     std::vector<int> order(static_cast<std::size_t>(to.rank));
     for (int d = 0; d < to.rank; ++d) order[static_cast<std::size_t>(d)] = d;
@@ -149,7 +149,7 @@ TEST_CASE("views: regions copy what indexing copies") {
     REQUIRE(target == expected);
     REQUIRE(RegionBytes(region) == static_cast<std::int64_t>(reads.size()) * ElementBytes(to));
 
-    // Through a dense block and back is the same.
+    // Copying through a dense block and back gives the same elements.
     std::vector<unsigned char> dense(static_cast<std::size_t>(RegionBytes(region)));
     std::vector<unsigned char> again(20000, 0);
     CopyRegion(dense.data(), source.data(), WithDenseTo(region));

@@ -12,7 +12,7 @@
 namespace kdl::sema {
 namespace {
 
-/// The body of a kernel with a few parameters.
+/// Returns a kernel with this body and a few parameters.
 std::string Kernel(std::string_view body) {
   return fmt::format(
       "kernel k<B: int = 16>(x: in f32[M, N], h: in f16[N], n: in i32[M], y: out f32[M, N]) {{\n"
@@ -24,11 +24,11 @@ TEST_CASE("matmul and softmax are right as the language page has them") {
   Checked matmul(syntax::kMatmul);
   CHECK(matmul.Rendered() == "");
   CHECK(matmul.module.functions.size() == 3);
-  CHECK(matmul.Of("matmul.bf16", "dot(a[i, k], b[k, j] over k)").reduce->in_place);
-  CHECK(ToString(matmul.Of("matmul.bf16", "c[i, j]").type) == "f64[i, j]");
+  CHECK(matmul.InfoOf("matmul.bf16", "dot(a[i, k], b[k, j] over k)").reduce->in_place);
+  CHECK(ToString(matmul.InfoOf("matmul.bf16", "c[i, j]").type) == "f64[i, j]");
   Checked softmax(syntax::kSoftmax);
   CHECK(softmax.Rendered() == "");
-  CHECK(softmax.Of("softmax", "exp(m - z)").callee->InstanceName() == "std::exp_f32");
+  CHECK(softmax.InfoOf("softmax", "exp(m - z)").callee->InstanceName() == "std::exp_f32");
 }
 
 TEST_CASE("of the library only what is used is checked and comes along") {
@@ -46,8 +46,8 @@ TEST_CASE("names of the library stay out of the way") {
       "fn exp_f64(x: f64) -> f64 { return helper(x); }");
   CHECK(one.Rendered() == "");
   REQUIRE(one.module.functions.size() == 4);
-  CHECK(one.Of("helper", "exp(x)").callee->imported);
-  CHECK_FALSE(one.Of("exp_f64", "helper(x)").callee->imported);
+  CHECK(one.InfoOf("helper", "exp(x)").callee->imported);
+  CHECK_FALSE(one.InfoOf("exp_f64", "helper(x)").callee->imported);
 }
 
 TEST_CASE("literals that divide integers do not become floats") {
@@ -90,29 +90,29 @@ TEST_CASE("literals take the type of their context") {
       Kernel("let a = h[j] * 0.1; let b = n[i] + 7; let c = x[i, j] + 3;"
              "let d = 2.5; let e = B * 2; let f: i64 = -B;"));
   CHECK(one.Errors() == "");
-  CHECK(one.Of("k", "0.1").constant == Constant{Scalar::F16, 0x2e66});
-  CHECK(one.Of("k", "7").constant == Constant{Scalar::I32, 7});
-  CHECK(one.Of("k", "3").constant == Constant{Scalar::F32, 0x40400000});
+  CHECK(one.InfoOf("k", "0.1").constant == Constant{Scalar::F16, 0x2e66});
+  CHECK(one.InfoOf("k", "7").constant == Constant{Scalar::I32, 7});
+  CHECK(one.InfoOf("k", "3").constant == Constant{Scalar::F32, 0x40400000});
   CHECK(one.Find("k", "d").type.scalar == Scalar::F32);
   CHECK(one.Find("k", "e").type.scalar == Scalar::I32);
-  CHECK(ToString(one.Of("k", "B * 2").size) == "(B*2)");
+  CHECK(ToString(one.InfoOf("k", "B * 2").size) == "(B*2)");
   CHECK(one.Find("k", "f").type.scalar == Scalar::I64);
 }
 
 TEST_CASE("an index is a sum of ranges times sizes") {
   Checked one(Kernel("let a = x[2*i + B*j - 3, j + 0]; let b = x[n[i], N - 1 - j];"));
   CHECK(one.Errors() == "");
-  const IndexInfo& a = *one.Of("k", "x[2*i + B*j - 3, j + 0]").index;
+  const IndexInfo& a = *one.InfoOf("k", "x[2*i + B*j - 3, j + 0]").index;
   REQUIRE(a.dims[0].terms.size() == 2);
   CHECK(a.dims[0].terms[0].range == &one.Find("k", "i"));
   CHECK(IsConstant(a.dims[0].terms[0].coefficient, 2));
   CHECK(ToString(a.dims[0].terms[1].coefficient) == "B");
   CHECK(IsConstant(a.dims[0].offset, -3));
   CHECK(IsConstant(a.dims[1].offset, 0));
-  const IndexInfo& b = *one.Of("k", "x[n[i], N - 1 - j]").index;
+  const IndexInfo& b = *one.InfoOf("k", "x[n[i], N - 1 - j]").index;
   CHECK(b.dims[0].terms[0].value != nullptr);
   CHECK(IsConstant(b.dims[1].terms[0].coefficient, -1));
-  CHECK(ToString(one.Of("k", "x[n[i], N - 1 - j]").type) == "f32[i, j]");
+  CHECK(ToString(one.InfoOf("k", "x[n[i], N - 1 - j]").type) == "f32[i, j]");
 }
 
 TEST_CASE("a dot into a var with two ranges or more is one chain") {
@@ -127,10 +127,10 @@ TEST_CASE("a dot into a var with two ranges or more is one chain") {
       "v += sum(a[i, k] over k);\n"
       "} y[i, j] = v + w; } }");
   CHECK(one.Errors() == "");
-  CHECK(one.Of("mm", "dot(a[i, k], b[k, j] over k)").reduce->in_place);
-  CHECK_FALSE(one.Of("mm", "dot(b[k, j], a[i, k] over k)").reduce->in_place);
-  CHECK_FALSE(one.Of("mm", "dot(a[i, k], b[k, 0] over k)").reduce->in_place);
-  CHECK_FALSE(one.Of("mm", "sum(a[i, k] over k)").reduce->in_place);
+  CHECK(one.InfoOf("mm", "dot(a[i, k], b[k, j] over k)").reduce->in_place);
+  CHECK_FALSE(one.InfoOf("mm", "dot(b[k, j], a[i, k] over k)").reduce->in_place);
+  CHECK_FALSE(one.InfoOf("mm", "dot(a[i, k], b[k, 0] over k)").reduce->in_place);
+  CHECK_FALSE(one.InfoOf("mm", "sum(a[i, k] over k)").reduce->in_place);
 }
 
 TEST_CASE("sizes are read from inputs where there are any") {

@@ -8,11 +8,11 @@
 #include "sema_text.h"
 #include "syntax_corpus.h"
 
-// Programs that are wrong in one place: each gets its errors, and none makes the compiler stop.
+// Programs with one mistake each: the right errors are reported, and none crashes the compiler.
 namespace kdl::sema {
 namespace {
 
-/// Words, numbers and signs of a text, in order; spaces and comments lie between them.
+/// The words, numbers and signs of a text in order, without spaces and comments.
 struct Token {
   size_t begin;
   size_t end;
@@ -43,7 +43,7 @@ std::string Replace(std::string_view text, Token token, std::string_view by) {
          std::string(text.substr(token.end));
 }
 
-/// Checks the text; it is right, or the errors say something.
+/// Checks that the text is either correct or gets errors with a message.
 void CheckSays(const std::string& text) {
   Checked one(text);
   for (const auto& report : one.diagnostics.all()) {

@@ -17,7 +17,7 @@
 
 namespace kdl::sema {
 
-/// Stands for the library: only that the functions are there matters.
+/// Replaces the library: it only matters that the functions exist.
 inline constexpr std::string_view kLibrary = R"(
 fn exp_f32(x: f32) -> f32 { return from_bits(bits(x)); }
 fn exp_f64(x: f64) -> f64 { return 2.0 * helper(x); }
@@ -25,7 +25,7 @@ fn helper(x: f64) -> f64 { return x; }
 fn unused_f32(x: f32) -> f32 { return x; }
 )";
 
-/// A text and what semantic analysis made of it.
+/// A text and the result of its semantic analysis.
 struct Checked {
   explicit Checked(std::string_view text, const std::vector<Define>& defines = {}) {
     const syntax::Module* library = Parse("lib.kdl", kLibrary);
@@ -36,7 +36,7 @@ struct Checked {
     }
   }
 
-  /// `LINE:COLUMN ID` of every diagnostic, joined with ", ".
+  /// Returns `LINE:COLUMN ID` of every diagnostic, joined with ", ".
   std::string Errors() const {
     std::string errors;
     for (const auto& one : diagnostics.all()) {
@@ -46,7 +46,7 @@ struct Checked {
     return errors;
   }
 
-  /// The diagnostics as they are printed.
+  /// Returns the diagnostics as printed.
   std::string Rendered() const {
     std::string text;
     for (const auto& one : diagnostics.all()) text += RenderText(*one, sources, false);
@@ -67,8 +67,8 @@ struct Checked {
     KDL_UNREACHABLE("no '{}' in '{}'", name, instance);
   }
 
-  /// What is known of the expression with this text; the last one where there are several.
-  const ExprInfo& Of(std::string_view instance, std::string_view text) const {
+  /// Returns the facts about the expression with this text, or about the last one if there are several.
+  const ExprInfo& InfoOf(std::string_view instance, std::string_view text) const {
     const ExprInfo* found = nullptr;
     uint32_t at = 0;
     for (const auto& [expr, info] : Function(instance).exprs) {

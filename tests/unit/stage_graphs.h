@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-// Kernels of stages and pipes drawn at random, at loop level, and a model of what they compute that knows nothing of KIR.
+// Random kernels of stages and pipes, at loop level, and a model of what they compute that is independent of
+// KIR.
 
 namespace kdl::test {
 
@@ -15,13 +16,13 @@ inline constexpr int64_t kLanes = 8;
 inline constexpr int64_t kMostStages = 5;
 inline constexpr size_t kMemory = 4;
 
-/// Carries i64, or f32 in whole vectors.
+/// A pipe that carries i64, or f32 in whole vectors.
 struct GraphPipe {
   size_t from;
   size_t to;
   int64_t depth;
   bool vectors;
-  std::vector<int64_t> extents;  ///< powers of two; of a pipe of vectors one, a multiple of kLanes
+  std::vector<int64_t> extents;  ///< powers of two; a pipe of vectors has one, a multiple of kLanes
   int64_t offset = 0;
 
   int64_t slot() const {
@@ -31,7 +32,8 @@ struct GraphPipe {
   }
 };
 
-/// Tile `number` of those that go through a pipe in a round; only in rounds b where b & mask == value.
+/// The transfer of tile `number` of a round through a pipe. It only takes place in rounds b with b & mask ==
+/// value.
 struct Transfer {
   size_t pipe;
   int64_t number;
@@ -41,23 +43,25 @@ struct Transfer {
   bool operator==(const Transfer&) const = default;
 };
 
-/// How the rounds of a stage are written: as one loop over the core's blocks, over their numbers, or the first apart.
+/// How a stage's rounds are written: as one loop over the core's blocks or over their numbers, or with the
+/// first one peeled.
 enum class RoundForm : uint8_t { Blocks, Counted, Peeled };
 
 struct GraphStage {
   RoundForm form = RoundForm::Blocks;
-  std::vector<Transfer> order;  ///< what it pushes and pops in a round
-  bool loops = false;           ///< neighbouring transfers of one pipe are a loop
+  std::vector<Transfer> order;  ///< its pushes and pops in a round
+  bool loops = false;           ///< neighbouring transfers of one pipe are written as a loop
   bool stages_in_scratch = false;
-  int64_t check_bound = -1;  ///< its blocks' numbers must be below; negative: no check
-  int64_t wrong_size = -1;   ///< the pop, by its place in the order, that expects another size
+  int64_t check_bound = -1;  ///< its blocks' numbers must be below this; negative: no check
+  int64_t wrong_size = -1;   ///< index of a pop that expects another size
 };
 
-/// Where `ordered` does not hold, a stage has another order than the others: they may wait for each other for ever.
+/// A graph of stages. Unless `ordered`, some stage has a different order from the others, so they may
+/// deadlock.
 struct StageGraph {
   std::vector<GraphPipe> pipes;
   std::vector<GraphStage> stages;
-  std::vector<Transfer> round;  ///< in an order in which one after the other could happen
+  std::vector<Transfer> round;  ///< in an order that would also work without buffering
   bool ordered = true;
 
   bool plain() const {
@@ -95,7 +99,7 @@ class GraphDraw {
   uint64_t Below(uint64_t bound) { return random_() % bound; }
 
   GraphPipe Pipe(size_t stages, size_t number) {
-    // The first pipes join all stages; the others go anywhere, backwards too.
+    // The first pipes connect all stages in a row; the others connect any two stages, also backwards.
     size_t from = number + 1 < stages ? number : Below(stages);
     size_t to = number + 1 < stages ? number + 1 : (from + 1 + Below(stages - 1)) % stages;
     static constexpr int64_t kDepths[] = {1, 1, 2, 3, 4, 8};
@@ -108,7 +112,7 @@ class GraphDraw {
     return pipe;
   }
 
-  /// Of one pipe, in a row; neighbours of a row may then move apart.
+  /// Adds the transfers of one pipe in a row; neighbours may then be moved apart.
   void AddTransfers(StageGraph& graph, size_t pipe) {
     int64_t mask = Below(3) == 0 ? 1 : 0;
     int64_t value = mask == 0 ? 0 : static_cast<int64_t>(Below(2));
@@ -116,7 +120,7 @@ class GraphDraw {
     for (int64_t number = 0, rate = 1 + static_cast<int64_t>(Below(3)); number < rate; ++number) {
       graph.round.insert(graph.round.begin() + static_cast<int64_t>(at),
                          {pipe, number, mask, value});
-      at += 1 + (Below(2) == 0 ? 0 : Below(graph.round.size() - at));  // after itself
+      at += 1 + (Below(2) == 0 ? 0 : Below(graph.round.size() - at));  // somewhere after itself
     }
   }
 
@@ -145,20 +149,20 @@ class GraphDraw {
   std::mt19937_64 random_;
 };
 
-/// What the stages of a core end with.
+/// The final values of a core's stages.
 struct StageEnd {
   uint64_t number;
   std::array<float, kLanes> vector{};
   std::array<uint64_t, kMemory> memory = {0, 1, 2, 3};
 };
 
-/// Of a graph that is plain: one transfer after the other.
+/// Computes the result of an ordered graph, one transfer after the other.
 class GraphModel {
  public:
   GraphModel(const StageGraph& graph, int64_t blocks, int64_t core_num)
       : graph_(graph), blocks_(blocks), core_num_(core_num) {}
 
-  std::vector<StageEnd> Run(int64_t core) {
+  std::vector<StageEnd> RunCore(int64_t core) {
     std::vector<StageEnd> ends;
     for (size_t s = 0; s < graph_.stages.size(); ++s) ends.push_back({s + 1});
     for (int64_t block = core; block < blocks_; block += core_num_) {

@@ -3,7 +3,7 @@
 #include <array>
 #include <string_view>
 
-// Texts that use the whole language; the tests of the parser read them whole, changed and cut.
+// Texts that use the whole language. The parser's tests read them whole, modified and truncated.
 namespace kdl::syntax {
 
 inline constexpr std::string_view kMatmul = R"kdl(
@@ -134,7 +134,7 @@ test "matmul edges" {
 }
 )kdl";
 
-// What the programs above leave out.
+// Whatever the programs above do not use.
 inline constexpr std::string_view kTheRest = R"kdl(
 import std.nn;
 import by;

@@ -27,7 +27,7 @@ std::string Repeat(std::string_view text, size_t times) {
 
 std::string InKernel(std::string_view body) { return fmt::format("kernel k() {{ {} }}", body); }
 
-/// Small, fast, the same everywhere.
+/// A small, fast, portable random generator.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
@@ -80,7 +80,7 @@ TEST_CASE("what is no text is refused where it goes wrong") {
   CHECK(Parsed("// \xC0\xAF").Errors() == "1:4 E0103");          // overlong
   CHECK(Parsed("// \xED\xA0\x80").Errors() == "1:4 E0103");      // surrogate
   CHECK(Parsed("// \xF4\x90\x80\x80").Errors() == "1:4 E0103");  // past U+10FFFF
-  CHECK(Parsed("// \xE2\x82").Errors() == "1:4 E0103");          // cut
+  CHECK(Parsed("// \xE2\x82").Errors() == "1:4 E0103");          // truncated
   CHECK(Parsed("// \xF4\x8F\xBF\xBF \xEF\xBF\xBF \xDF\xBF").Errors() == "");
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("nesting has a limit, up to which everything works") {
       REQUIRE(deep.diagnostics.all().size() == 1);
       CHECK(deep.diagnostics.all()[0]->id == diag::NestedTooDeep.id);
     }
-    // Cut in the middle: an error, no crash.
+    // A truncated text gives an error, not a crash.
     std::string whole = text(kMaxNesting - 1);
     CHECK(!Parsed(whole.substr(0, whole.size() * 2 / 3)).result.ok);
   }
@@ -122,7 +122,7 @@ TEST_CASE("nesting has a limit, up to which everything works") {
   Parsed deep(generic);
   REQUIRE(deep.diagnostics.all().size() == 1);
   CHECK(deep.diagnostics.all()[0]->id == diag::NestedTooDeep.id);
-  // Side by side is not nested.
+  // Nesting does not add up for neighbours.
   CHECK(Parsed(InKernel("x = " + Repeat("(if a then b else c) + f<A = 1>(1) + ", 400) + "1;"))
             .Errors() == "");
   CHECK(Parsed(InKernel(Repeat("if a { } ", 1000))).Errors() == "");
@@ -147,7 +147,7 @@ TEST_CASE("long chains are bounded like nesting") {
     CHECK(deep.diagnostics.all()[0]->id == diag::TooComplex.id);
     CHECK(deep.result.module->items.empty());
   }
-  // Each level long: the product counts.
+  // Long expressions on each level: the product matters.
   std::string text = Repeat("(" + Repeat("a + ", 20), 200) + "1" + Repeat(")", 200);
   Parsed deep(InKernel("x = " + text + ";"));
   REQUIRE(deep.diagnostics.all().size() == 1);

@@ -11,7 +11,7 @@ namespace kdl::syntax {
 
 namespace {
 
-/// An expression's tree on one line.
+/// Returns an expression's tree on one line.
 std::string Tree(std::string_view expr) {
   Parsed parsed(fmt::format("const x = {};", expr));
   CHECK(parsed.Errors() == "");
@@ -21,7 +21,7 @@ std::string Tree(std::string_view expr) {
   return flat.substr(kBefore.size(), flat.size() - kBefore.size() - 2);
 }
 
-/// The two ways of writing an expression give one tree.
+/// Checks that the two ways of writing an expression give the same tree.
 void CheckSame(std::string_view plain, std::string_view with_parentheses) {
   CAPTURE(plain);
   CHECK(Tree(plain) == Tree(with_parentheses));

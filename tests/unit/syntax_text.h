@@ -12,13 +12,13 @@
 
 namespace kdl::syntax {
 
-/// A text and what the parser made of it.
+/// A text and its parse result.
 struct Parsed {
   explicit Parsed(std::string_view text)
       : file(sources.Add("t.kdl", std::string(text))),
         result(ParseFile(sources, file, arena, names, diagnostics)) {}
 
-  /// `LINE:COLUMN ID` of every diagnostic, joined with ", ".
+  /// Returns `LINE:COLUMN ID` of every diagnostic, joined with ", ".
   std::string Errors() const {
     std::string errors;
     for (const auto& one : diagnostics.all()) {
@@ -28,7 +28,7 @@ struct Parsed {
     return errors;
   }
 
-  /// The tree on one line.
+  /// Returns the tree on one line.
   std::string Flat() const {
     std::string flat;
     for (char c : DumpAst(*result.module)) {

@@ -6,8 +6,9 @@
 #include "targets/cluster/pipelines.h"
 #include "workgroup_lowering.h"
 
-// Block copies change no bit: each kernel here is interpreted before and after the passes of clusters, at the end worker by worker,
-// with copies that come when they are awaited. A wait or a barrier that is taken away is missed.
+// Block copies do not change any bit: each kernel here is interpreted before and after the passes of
+// clusters. At the end it is run worker by worker, with copies that are delayed until they are awaited.
+// Removing a wait or a barrier is noticed.
 
 namespace kdl::cluster {
 
@@ -15,7 +16,7 @@ namespace {
 
 constexpr auto kPasses = simt::Both(simt::kPipePipeline, kLoopPipeline);
 
-// Stages that do not become one walk.
+// Keeps stages from being fused into one loop.
 constexpr std::array kApart = {&kLayOutPipes, &kInjectPipeBuffers, &kInlineFunctions,
                                &kCheckStatics, &kLowerGroupReductions};
 constexpr auto kPassesApart = simt::Both(kApart, kLoopPipeline);
@@ -72,7 +73,7 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
 }
 )";
 
-// The products start from what is there, which comes in another order than it lies.
+// The products are added to existing values, which are loaded in another order than that of memory.
 constexpr const char* kAddsTo = R"(
 kernel @adds dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %b: tensor<i32,[N,K]> in, %c: tensor<i32,[N,M]> inout) {
   axis i = M by 8
@@ -94,7 +95,8 @@ kernel @adds dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %b: tensor<i32,[N,K]> i
 }
 )";
 
-// Copies go around what is computed; a column of a tensor, whose elements lie apart, and a slice of one of three dimensions.
+// Copies surround the computation. They copy a strided column of a tensor, and a slice of a tensor of three
+// dimensions.
 constexpr const char* kColumns = R"(
 kernel @columns dims(%M, %N, %K) (%a: tensor<f32,[M,N]> in, %b: tensor<f32,[K,M,N]> in, %c: tensor<f32,[K,M,N]> out) {
   axis i = M by 4
@@ -117,7 +119,8 @@ kernel @columns dims(%M, %N, %K) (%a: tensor<f32,[M,N]> in, %b: tensor<f32,[K,M,
 }
 )";
 
-// Of stages out of step: the first one's turns wait, and other stages go on, while copies are under way; the second one's do not.
+// Stages that run at different rates. While the first one's iterations wait, other stages run with copies in
+// progress; the second one's do not wait.
 constexpr const char* kStages = R"(
 kernel @stages dims(%M, %N, %K) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[M,K]> in, %y: tensor<f32,[M,N]> out) {
   axis c = N by 4
@@ -159,8 +162,8 @@ kernel @stages dims(%M, %N, %K) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[M,K]>
 }
 )";
 
-// Two parts: what the second one's first turn copies the first one has written, and each turn of the outer loop reads what the last one
-// has left.
+// Two parts. The second part's first iteration copies what the first part has written, and each iteration of
+// the outer loop reads what the previous one has written.
 constexpr const char* kParts = R"(
 kernel @parts dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %h: tensor<i32,[M,N]> inout, %y: tensor<i32,[M]> out) {
   axis k = K by 4
@@ -200,7 +203,8 @@ kernel @parts dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %h: tensor<i32,[M,N]> 
 }
 )";
 
-// The second turn of the loop reads after the barrier of the launch what the first part has written: nothing goes ahead of it.
+// The second iteration of the loop reads, after the launch's barrier, what the first part has written: no
+// copy may be started ahead of that.
 constexpr const char* kMeets = R"(
 kernel @meets dims(%M, %N, %K) (%h: tensor<i32,[M,N]> inout, %y: tensor<i32,[M,N]> out) {
   axis c = N by 4
@@ -225,11 +229,11 @@ kernel @meets dims(%M, %N, %K) (%h: tensor<i32,[M,N]> inout, %y: tensor<i32,[M,N
 }
 )";
 
-/// The rings of the kernel: how many slots each has.
+/// Returns the number of slots of each ring buffer of the kernel.
 std::vector<int64_t> SlotsOf(const std::string& text, int64_t workgroup_bytes = kRoom) {
   std::vector<int64_t> slots;
   auto lowered = simt::Lowered(LoweringOf(text), text, MachineOf(4, workgroup_bytes));
-  for (const ir::Op* await : simt::OpsOf(*lowered, ir::OpKind::AwaitCopies)) {
+  for (const ir::Op* await : simt::OpsOfKind(*lowered, ir::OpKind::AwaitCopies)) {
     if (!await->Segment(ir::AwaitCopiesOp::at_part).empty())
       slots.push_back(await->operand(0)->type()->dims[0]->value);
   }
@@ -257,7 +261,7 @@ TEST_CASE("products in vectors have the bits of those in scalars") {
   facts.in_vectors = true;
   auto lowered = simt::Lowered(LoweringOf(kMatmul), kMatmul, facts);
   auto in_vectors = [](const ir::Op* op) { return ir::IsVector(op->result()->type()); };
-  CHECK(std::ranges::count_if(simt::OpsOf(*lowered, ir::OpKind::Fma), in_vectors) >= 1);
+  CHECK(std::ranges::count_if(simt::OpsOfKind(*lowered, ir::OpKind::Fma), in_vectors) >= 1);
 }
 
 TEST_CASE("a copy that is not awaited, and a barrier that is taken away, are missed") {
@@ -274,7 +278,7 @@ TEST_CASE("copies run ahead as far as the scratchpad has room") {
 
 TEST_CASE("copies run ahead in stages and between barriers of the launch, never past one") {
   CHECK(SlotsOf(kStages) == std::vector<int64_t>{2, 3});
-  std::string in_place = kStages;  // another stage changes what the first one's next turn copies
+  std::string in_place = kStages;  // a stage changes what another copies
   in_place.replace(in_place.find("%x: tensor<f32,[M,N]> in,"), 25, "%x: tensor<f32,[M,N]> inout,");
   in_place.replace(in_place.find("to %y[%o, %d]"), 5, "to %x");
   CHECK(SlotsOf(in_place) == std::vector<int64_t>{3});

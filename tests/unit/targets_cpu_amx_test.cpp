@@ -21,8 +21,8 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Blocks of two register blocks of rows, of which the last is smaller, and of a panel of columns and a half; three tiles of
-/// steps, and some.
+/// A block has two register blocks of rows, the last one smaller, and one and a half panels of columns; the
+/// terms fill three tiles and part of another.
 constexpr const char* kProduct = R"(module "test"
 
 kernel @product dims(%M, %N, %K) (%a: tensor<A,[M,K]> in, %b: tensor<B,[K,N]> in, %c: tensor<i32,[M,N]> out) {
@@ -75,7 +75,7 @@ const ProcessorFacts& TileFacts() {
   return *kFacts;
 }
 
-/// The kernel's code, run where the processor or tile_machine.h has tiles.
+/// The compiled kernel, run with the tiles of the processor or of tile_machine.h.
 class Compiled {
  public:
   explicit Compiled(const TestKernel& test) {
@@ -91,10 +91,10 @@ class Compiled {
     variant_ = &shared_->images()[0]->kernels[0].variants[0];
   }
 
-  /// The results' bits.
+  /// Returns the bits of the results.
   template <class T>
-  std::vector<uint32_t> Run(int64_t m, int64_t n, int64_t k, std::vector<T> a,
-                            std::vector<T> b) const {
+  std::vector<uint32_t> RunProduct(int64_t m, int64_t n, int64_t k, std::vector<T> a,
+                                   std::vector<T> b) const {
     std::vector<uint32_t> c(static_cast<size_t>(m * n), ~0u);
     codegen::Call call;
     call.dims = {m, n, k};
@@ -140,12 +140,12 @@ void CheckProducts(const std::string& a_type, const std::string& b_type, const C
                                   Value(b[static_cast<size_t>(t * n + i % n)], b_type));
       }
     }
-    CHECK_MESSAGE(compiled.Run(m, n, k, a, b) == wanted, a_type, " ", b_type, " ", m, " ", n, " ",
-                  k);
+    CHECK_MESSAGE(compiled.RunProduct(m, n, k, a, b) == wanted, a_type, " ", b_type, " ", m, " ", n,
+                  " ", k);
   }
 }
 
-/// Most near one, some subnormal, some whose products are.
+/// Mostly numbers near one, some subnormal ones, and some whose products are subnormal.
 std::vector<uint16_t> DrawnFloats(std::mt19937_64& random, int64_t count) {
   constexpr uint32_t kExponents[] = {0, 1, 60, 64, 118, 124, 127, 127, 128, 131};
   std::vector<uint16_t> bits(static_cast<size_t>(count));
@@ -155,7 +155,7 @@ std::vector<uint16_t> DrawnFloats(std::mt19937_64& random, int64_t count) {
   return bits;
 }
 
-/// The element of c as the unit's steps make it, block by block.
+/// Returns the element of c as the matrix instruction's steps compute it, block by block.
 uint32_t SteppedSum(ProductShape of, int64_t i, int64_t j, const std::vector<uint16_t>& a,
                     const std::vector<uint16_t>& b) {
   constexpr int64_t kBlock = 200;
@@ -183,7 +183,8 @@ void CheckFloats(const Compiled& compiled) {
     std::vector<uint32_t> wanted;
     for (int64_t n = 0; n < of.m * of.n; ++n)
       wanted.push_back(SteppedSum(of, n / of.n, n % of.n, a, b));
-    CHECK_MESSAGE(compiled.Run(of.m, of.n, of.k, a, b) == wanted, of.m, " ", of.n, " ", of.k);
+    CHECK_MESSAGE(compiled.RunProduct(of.m, of.n, of.k, a, b) == wanted, of.m, " ", of.n, " ",
+                  of.k);
   }
 }
 

@@ -1,6 +1,6 @@
 #include "lowering_run.h"
 
-// The lowering changes no bit: each kernel here is interpreted before and after every pass.
+// The lowering does not change any bit: each kernel here is interpreted before and after every pass.
 
 namespace kdl::cpu {
 

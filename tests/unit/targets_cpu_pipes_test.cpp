@@ -1,7 +1,8 @@
 #include "ir/op_kind.h"
 #include "lowering_run.h"
 
-// Stages and pipes through the lowering: buffered and fused, each kernel does after every pass what it did before.
+// Stages and pipes in the lowering: whether buffered or fused, each kernel behaves after every pass as
+// before.
 
 namespace kdl::cpu {
 
@@ -13,7 +14,7 @@ const std::vector<Dims> kShapes = {{{"M", 0}, {"N", 3}},
                                    {{"M", 5}, {"N", 9}},
                                    {{"M", 13}, {"N", 31}}};
 
-/// A kernel over blocks of 4 x 8; `body` declares pipes and stages.
+/// A kernel over blocks of 4 x 8 whose `body` declares pipes and stages.
 std::string Kernel(const std::string& body) {
   return R"(
 kernel @k dims(%M, %N) (%x: tensor<f32,[M,N]> in, %y: tensor<f32,[M,N]> out, %z: tensor<f32,[M,N]> out) {
@@ -60,7 +61,7 @@ std::string OnePipe(int depth) {
 )"));
 }
 
-/// There and back: the first stage pushes, and pops what the second made of it.
+/// Back and forth: the first stage pushes, and pops what the second one computes from it.
 std::string Opposite(int depth) {
   return Kernel(Pipe("q", depth) + Pipe("back", depth) + Stage("first", "", R"(
       %v = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
@@ -76,7 +77,8 @@ std::string Opposite(int depth) {
 )"));
 }
 
-/// Three pipes at once, one of them straight from the first stage to the third, in which the sums of the rows travel as well.
+/// Three pipes at once. One of them goes directly from the first stage to the third and also carries the sums
+/// of the rows.
 std::string ThreeStages() {
   return Kernel(Pipe("q", 1) + Pipe("r", 2) + Pipe("far", 8) + Stage("a", "", R"(
       %v = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
@@ -95,7 +97,7 @@ std::string ThreeStages() {
 )"));
 }
 
-/// A loop in both stages, which carries a sum in one of them.
+/// A loop in both stages, one of which carries a sum.
 std::string InnerLoops() {
   return Kernel(Pipe("q", 2) + Stage("a", "", R"(
       %v = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
@@ -116,7 +118,7 @@ std::string InnerLoops() {
 )"));
 }
 
-/// Equal rates, but no common walk: one stage pushes three times in a row, the other pops in a loop.
+/// Equal rates but different loops: one stage pushes three times in a row, the other pops in a loop.
 std::string OutOfStep() {
   return Kernel(Pipe("q", 2) + Stage("a", "", R"(
       %v = load %x[%i, %j] {bounds = clip} : tile<f32; i j>
@@ -135,7 +137,7 @@ std::string OutOfStep() {
 )"));
 }
 
-int CountOf(const TestKernel& test, ir::OpKind kind) {
+int CountOps(const TestKernel& test, ir::OpKind kind) {
   int count = 0;
   ir::Walk(test.kernel().body, [&](const ir::Op* op) { count += op->kind() == kind ? 1 : 0; });
   return count;
@@ -146,7 +148,7 @@ bool Fuses(const std::string& text) {
   test.Apply(kLayOutPipes);
   test.Apply(kInjectPipeBuffers);
   test.Apply(kFuseStages);
-  return CountOf(test, ir::OpKind::Stage) == 0;
+  return CountOps(test, ir::OpKind::Stage) == 0;
 }
 
 void CheckBothWays(const std::string& text) {
@@ -227,7 +229,8 @@ TEST_CASE("pipes on chip need no workspace") {
 
 namespace {
 
-/// A row of attention's loop in small: products in both directions, and what the vector unit carries between them.
+/// A small version of a row of attention's loop: products in both directions, and values that the vector
+/// engine carries between them.
 const char* kBothDirections = R"(
 kernel @k dims(%M, %N, %D) (%q: tensor<f32,[M,D]> in, %c: tensor<f32,[N,D]> in, %v: tensor<f32,[N,D]> in, %o: tensor<f32,[M,D]> out) {
   axis i = M by 4

@@ -10,8 +10,8 @@ namespace kdl::cpu {
 
 namespace {
 
-/// Makes kernels of random ops over the axes i (of M), j and k (of N), as text: what the lowering may meet and what no
-/// test thought of. Stores are injective in their axes, as the language has them.
+/// Writes kernels of random ops over the axes i (of M), j and k (of N), to cover combinations that no other
+/// test contains. Stores are injective in their axes, as in the language.
 class RandomKernel {
  public:
   explicit RandomKernel(uint64_t seed) : random_(seed), read_("") {
@@ -42,7 +42,7 @@ class RandomKernel {
   bool Once(size_t in) { return Below(in) == 0; }
   Name Intern(std::string_view text) { return read_.names.Intern(text); }
   ir::Value* Pick(const std::vector<ir::Value*>& list) { return list[Below(list.size())]; }
-  /// An f32 in scope, more often one of the last.
+  /// Returns an f32 in scope, more often a recent one.
   ir::Value* Any() {
     size_t last = std::min<size_t>(values_.size(), 5);
     return Once(3) ? Pick(values_) : values_[values_.size() - 1 - Below(last)];
@@ -74,7 +74,7 @@ class RandomKernel {
     scalars_ = {add("a", types.ScalarOf(Scalar::F32), ir::Direction::In)};
   }
 
-  /// Goes into the region of a loop over blocks of an axis.
+  /// Enters the region of a loop over blocks of an axis.
   void Enter(ir::Op* op, uint32_t axis) {
     ir::AxisId id(axis);
     blocks_.push_back(
@@ -147,7 +147,8 @@ class RandomKernel {
     }
   }
 
-  /// The index of one dimension: a block plus a little, a number, or (where it may repeat) a gathered one.
+  /// Returns the index of one dimension: a block plus a small number, a number, or, where elements may repeat,
+  /// a gathered index.
   ir::AccessDim Dimension(std::vector<ir::Value*>& index, ir::Value* operand, bool plain) {
     SizeTable& sizes = builder_->types().sizes();
     index.push_back(operand);
@@ -191,7 +192,7 @@ class RandomKernel {
             ir::MakeAttr<ir::AttrKey::Text>(Intern("access " + std::to_string(++accesses_)))};
   }
 
-  /// An integer tile of the table, or its first number.
+  /// Returns an integer tile of the table, or its first number.
   ir::Value* Gathered() {
     ir::Builder& b = *builder_;
     std::vector<ir::Value*> index;
@@ -203,7 +204,8 @@ class RandomKernel {
         ->result();
   }
 
-  /// A value over at most two axes, each of which indexes one dimension; a dimension that is left gets a number or a block.
+  /// Stores a value over at most two axes, each of which indexes one dimension. The remaining dimensions are
+  /// indexed by a number or a block.
   void Store() {
     ir::Builder& b = *builder_;
     ir::Value* value = Any();
@@ -224,7 +226,7 @@ class RandomKernel {
       access.dims.push_back(Dimension(index, operand, true));
       axes = ir::UnionAxes(axes, operand->type()->axes);
     }
-    // What may lie outside is left out; some stores are guarded all the same, and trap.
+    // Elements that may be outside are masked out, but some stores are guarded instead, and trap.
     std::vector<ir::Value*> mask;
     if (!Once(10)) mask.push_back(Inside(tensor, index));
     b.Create(ir::OpKind::Store, {{value}, {tensor}, index, mask}, {},
@@ -247,7 +249,7 @@ class RandomKernel {
 
   ir::OrderKind Order() { return Once(2) ? ir::OrderKind::Sequential : ir::OrderKind::Lanes64; }
 
-  /// One or two of the axes, in any order, and those that are left.
+  /// Returns one or two of the axes in any order, and stores the remaining ones in `left`.
   ir::AxisList Reduced(const std::vector<ir::AxisId>& axes, std::vector<ir::AxisId>& left) {
     ir::AxisList over;
     left = axes;
@@ -292,7 +294,7 @@ class RandomKernel {
                 ir::MakeAttr<ir::AttrKey::Order>(Order())}));
   }
 
-  /// A value of this type made of one that has no other axes.
+  /// Returns a value of this type, made from one that has no other axes.
   ir::Value* OfType(ir::Type type) {
     for (int tries = 0; tries < 20; ++tries) {
       ir::Value* value = Any();
@@ -320,7 +322,7 @@ class RandomKernel {
     builder_->Create(ir::OpKind::Yield, {yielded}, {});
   }
 
-  /// Over blocks of j or k, where neither is in scope yet, or a few turns.
+  /// A loop over blocks of j or k if neither is in scope yet, or one of a few iterations.
   void Loop(int depth) {
     ir::Builder& b = *builder_;
     ir::Region* outer = b.region();

@@ -1,6 +1,7 @@
 #include "lowering_run.h"
 
-// Folds that a nest takes along, and loads that each nest does again: around the 64 lanes, with masks, traps and stores.
+// Reductions fused into an elementwise loop, and loads repeated in each loop: around 64 lanes, with masks,
+// traps and stores.
 
 namespace kdl::cpu {
 

@@ -1,17 +1,18 @@
 #include "lowering_run.h"
 
-// Shapes around whole vectors and register blocks: the lowering changes no bit there either.
+// Shapes near multiples of vectors and register blocks, for which the lowering does not change any bit
+// either.
 
 namespace kdl::cpu {
 
 namespace {
 
-/// Around multiples of 4, 8 and 16 lanes.
+/// Sizes near multiples of 4, 8 and 16 lanes.
 const std::vector<Dims> kAroundVectors = {{{"M", 1}, {"N", 40}},  {{"M", 16}, {"N", 16}},
                                           {{"M", 15}, {"N", 17}}, {{"M", 33}, {"N", 31}},
                                           {{"M", 47}, {"N", 3}},  {{"M", 0}, {"N", 5}}};
 
-/// Around blocks of 14 rows and 2 vectors, and of 6 rows.
+/// Sizes near blocks of 14 rows and 2 vectors, and of 6 rows.
 const std::vector<Dims> kAroundBlocks = {{{"M", 14}, {"N", 32}, {"K", 5}},
                                          {{"M", 13}, {"N", 33}, {"K", 3}},
                                          {{"M", 29}, {"N", 47}, {"K", 9}},
@@ -170,7 +171,8 @@ kernel @rows dims(%M, %N) (%x: tensor<f32,[M,N]> in, %w: tensor<f32,[N]> in, %y:
   for (size_t at = lowered.find("load %x"); at != std::string::npos;
        at = lowered.find("load %x", at + 1))
     ++loads;
-  // Whole turns and rests, in 8 vectors each: of rows alone, of four, and of those that four leave.
+  // Whole iterations and remainders, in 8 vectors each: single rows, groups of four, and the rows that groups
+  // of four leave.
   CHECK(loads == 2 * 8 + 2 * 4 * 8 + 2 * 8);
 }
 

@@ -14,7 +14,7 @@
 #include "targets/builtin.h"
 #include "targets/cpu/facts.h"
 
-// The blocks of drawn products, whose sizes, constants, types and levels are drawn.
+// The blocks chosen for random products with random sizes, constants, types and levels.
 
 namespace kdl::targets {
 
@@ -22,40 +22,40 @@ namespace {
 
 struct Constant {
   std::string_view name;
-  int64_t given = 0;               ///< 0: it is open
-  std::vector<int64_t> choices{};  ///< of an open one; empty: anything
+  int64_t given = 0;               ///< 0: open
+  std::vector<int64_t> choices{};  ///< allowed values of an open constant; empty: any
 
   std::string Text() const {
     if (given) return fmt::format("{} = {}", name, given);
     if (choices.empty()) return fmt::format("{} = auto", name);
     return fmt::format("{} in {{{}}} = auto", name, fmt::join(choices, ", "));
   }
-  /// The least that it may be.
+  /// Returns the smallest value that it may have.
   int64_t Least() const {
     return given ? given : choices.empty() ? 1 : *std::ranges::min_element(choices);
   }
 };
 
-/// What is multiplied and added up.
+/// The types and costs of a product.
 struct Form {
   std::string_view a;
   std::string_view b;
   std::string_view acc;
   std::string_view instruction;  ///< empty: plain multiplications
-  bool widens;                   ///< factors are cast to the accumulator's type
-  int64_t a_bytes;               ///< of all tiles of a that have memory
+  bool widens;                   ///< factors are converted to the accumulator's type
+  int64_t a_bytes;               ///< bytes for an element of all tiles of a in memory
   int64_t b_bytes;
   int64_t acc_bytes;
-  int64_t columns_bytes;  ///< as the model counts an element of a panel
+  int64_t columns_bytes;  ///< the model's bytes for each element of a panel
 };
 
-/// Of every level. What is cast takes memory before and after.
+/// Forms for every level. Converted factors occupy memory in both types.
 constexpr Form kPlainForms[] = {{"f32", "f32", "f32", "", false, 4, 4, 4, 4},
                                 {"f64", "f64", "f64", "", false, 8, 8, 8, 4},
                                 {"f16", "f16", "f32", "", true, 6, 6, 4, 4},
                                 {"u8", "i8", "i32", "", true, 5, 5, 4, 4}};
 
-/// What an instruction takes as narrow as it is has no wide copy.
+/// Factors that an instruction accepts in their narrow type have no wide copy.
 Form FormOf(const cpu::ProcessorFacts& facts, const ir::MatrixInstruction& instruction) {
   auto bytes = [](Scalar scalar) { return static_cast<int64_t>(Bytes(scalar)); };
   return {Spelling(instruction.a),
@@ -72,7 +72,7 @@ Form FormOf(const cpu::ProcessorFacts& facts, const ir::MatrixInstruction& instr
 struct Product {
   std::string level;
   Form form;
-  int64_t sizes[3];  ///< 0: the launch knows
+  int64_t sizes[3];  ///< 0: only known at launch
   Constant constants[3] = {{"BM"}, {"BN"}, {"BK"}};
 
   std::string Size(size_t axis) const {
@@ -82,7 +82,7 @@ struct Product {
   std::string Text() const;
 };
 
-/// `$m` stands for a size in a type or axis, `$(m)` for its value in an op.
+/// `$m` is replaced by a size in a type or axis, `$(m)` by its value in an op.
 constexpr std::string_view kText =
     R"(kernel @product generics($constants)$dims (%a: tensor<$ea,[$m,$k]> in, %b: tensor<$eb,[$k,$n]> in, %c: tensor<$acc,[$m,$n]> out) {
   axis i = $m by BM
@@ -122,7 +122,7 @@ std::string Product::Text() const {
     words.emplace_back("$(" + name + ")", sizes[axis] ? fmt::format("%end{}", axis) : size);
   }
   if (!dims.empty()) dims += ")";
-  // Longer words come first: `$ends` is no `$e…`.
+  // Longer words come first, so that `$e…` does not match in `$ends`.
   std::string text(kText);
   auto put = [&text](std::string_view word, std::string_view by) {
     for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size()))
@@ -148,7 +148,7 @@ class Drawer {
  public:
   explicit Drawer(uint64_t seed) : random_(seed) {}
 
-  /// A product for the level, of one of the units that it has or of none.
+  /// Returns a random product for the level, with one of its instructions or none.
   Product Draw(const Target& target, const cpu::ProcessorFacts& facts) {
     Product product{};
     product.level = target.facts->level;
@@ -186,10 +186,10 @@ class Drawer {
   std::mt19937_64 random_;
 };
 
-/// What the model promises of a product's tiles.
+/// The model's limits for the tiles of a product.
 struct Limits {
-  int64_t bytes;       ///< of the tiles of a block
-  int64_t extents[3];  ///< of blocks where nothing else is said
+  int64_t bytes;       ///< total size of a block's tiles
+  int64_t extents[3];  ///< block extents, unless something else decides
 };
 
 Limits LimitsOf(const Product& product, const cpu::ProcessorFacts& facts) {
@@ -207,12 +207,13 @@ int64_t TilesOf(const Product& product, const std::vector<int64_t>& extents) {
   return m * k * form.a_bytes + n * k * form.b_bytes + m * n * form.acc_bytes;
 }
 
-/// Blocks whose least ones take more than half of the limit may take half of it more than those, or all of it once those take more.
+/// Returns the bytes that blocks may take. If the smallest blocks fit, they may exceed this by half of the
+/// limit; if they do not, by all of it.
 int64_t RoomOf(int64_t least, int64_t limit) {
   return least > limit ? least + limit : std::max(limit, least + limit / 2);
 }
 
-/// Checks what was chosen, the open constants' numbers in their order.
+/// Checks the chosen numbers of the open constants, in their order.
 void CheckChoice(const Product& product, const Limits& limits, const std::vector<int64_t>& chosen) {
   std::vector<int64_t> extents;
   std::vector<int64_t> least;
@@ -272,7 +273,7 @@ TEST_CASE(
     CheckChoice(product, LimitsOf(product, *facts), chosen);
     CHECK(chosen == target.selector->Select(kernel));
   }
-  // Each level has plain products of three kinds of sums, and each of its units one.
+  // Each level has plain products with three kinds of sums, and one form for each of its instructions.
   size_t forms = 0;
   for (const Target& target : targets)
     forms += 3 + dynamic_cast<const cpu::ProcessorFacts&>(*target.facts).instructions.size();

@@ -5,8 +5,8 @@
 #include "targets/simt/pipelines.h"
 #include "workgroup_lowering.h"
 
-// The lowering for teams changes no bit: each kernel here is interpreted before and after every pass, after the last ones worker
-// by worker. A barrier that is taken away is missed.
+// The lowering for workgroups does not change any bit: each kernel here is interpreted before and after every
+// pass, and after the last passes thread by thread. Removing a barrier is noticed.
 
 namespace kdl::simt {
 
@@ -52,7 +52,7 @@ kernel @matmul dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
 }
 )";
 
-// Of the second product rows are the second factor's, whose terms lie side by side in memory.
+// In the second product, rows are those of the second factor, whose terms are contiguous in memory.
 constexpr const char* kMatrixProduct = R"(
 kernel @product dims(%M, %N, %K) (%a: tensor<bf16,[M,K]> in, %b: tensor<bf16,[K,N]> in, %d: tensor<bf16,[N,K]> in, %c: tensor<f32,[M,N]> out, %e: tensor<f32,[N,M]> out) {
   axis i = M by 32
@@ -100,7 +100,7 @@ kernel @product dims(%M, %N, %K) (%a: tensor<bf16,[M,K]> in, %b: tensor<bf16,[K,
 }
 )";
 
-// The factors lie in memory as is said.
+// The factors' layout in memory is given by the arguments.
 constexpr const char* kTensorTiles = R"(
 kernel @boxes dims(%M, %N, %K, %H) (%a: tensor<bf16,[SIZES_A]> in, %b: tensor<bf16,[SIZES_B]> in, %c: tensor<f32,[M,N]> out) {
   axis i = M by 64
@@ -123,8 +123,9 @@ kernel @boxes dims(%M, %N, %K, %H) (%a: tensor<bf16,[SIZES_A]> in, %b: tensor<bf
 }
 )";
 
-// Of each turn the first product's factor comes from before the loop, the second one's is made of the first one's result; rows
-// are scaled, and folded in any order and in order.
+// In each iteration, the first product's factor comes from before the loop, and the second product's is
+// computed from the first product's result. Rows are scaled, and reduced in any order and in sequential
+// order.
 constexpr const char* kTurns = R"(
 kernel @turns dims(%L, %S, %D, %H) (%q: tensor<bf16,[L,D]> in, %k: tensor<bf16,[S,D]> in, %v: tensor<bf16,[S,D]> in, %o: tensor<f32,[L,D]> out) {
   axis i = L by 64
@@ -158,7 +159,7 @@ kernel @turns dims(%L, %S, %D, %H) (%q: tensor<bf16,[L,D]> in, %k: tensor<bf16,[
 }
 )";
 
-// One factor is the same in all turns.
+// One factor is the same in all iterations.
 constexpr const char* kScores = R"(
 kernel @scores dims(%L, %S, %D) (%q: tensor<bf16,[L,D]> in, %k: tensor<bf16,[S,D]> in, %o: tensor<f32,[L,S]> out) {
   axis i = L by 64
@@ -195,7 +196,7 @@ std::string TensorTilesOf(bool turns_a, bool turns_b, int64_t columns) {
   return text;
 }
 
-// The products start from what is there.
+// The products are added to existing values.
 constexpr const char* kAddsTo = R"(
 kernel @adds dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %b: tensor<i32,[N,K]> in, %c: tensor<i32,[M,N]> inout) {
   axis i = M by 8
@@ -217,7 +218,8 @@ kernel @adds dims(%M, %N, %K) (%a: tensor<i32,[M,K]> in, %b: tensor<i32,[N,K]> i
 }
 )";
 
-// Of each turn's sum the last one's is a part: other products start anew, and a nest changes it where it stands.
+// Each iteration's sum includes the previous one. Other products start from zero, and an elementwise loop
+// changes the sum in place.
 constexpr const char* kScaled = R"(
 kernel @scaled dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]> in, %s: tensor<f32,[M]> in, %c: tensor<f32,[M,N]> out) {
   axis i = M by 4
@@ -243,7 +245,8 @@ kernel @scaled dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[K,N]>
 }
 )";
 
-// The first product's tile is read across its rows, too, and is a factor of the second one, whose own rows come last.
+// The first product's tile is also read by columns, and is a factor of the second product, whose own rows
+// come last.
 constexpr const char* kTwoProducts = R"(
 kernel @two dims(%M, %N, %K) (%a: tensor<f32,[M,K]> in, %b: tensor<f32,[N,K]> in, %c: tensor<f32,[N,M]> inout, %d: tensor<f32,[K,M]> out) {
   axis i = M by 6
@@ -305,7 +308,8 @@ kernel @scans dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out)
 }
 )";
 
-// Out of step: what is made in blocks of 4 is used in two walks, one of which asks for more than the other gives at once.
+// Different rates: what is produced in blocks of 4 is consumed in two loops, one of which needs more than one
+// block at a time.
 constexpr const char* kStages = R"(
 kernel @stages dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out) {
   axis c = C by 4
@@ -342,7 +346,7 @@ kernel @stages dims(%R, %C) (%x: tensor<f32,[R,C]> in, %y: tensor<f32,[R,C]> out
 }
 )";
 
-// Each turn reads what the last one has written, and as many turns are taken as it says.
+// Each iteration reads what the previous one has written, and that also determines the number of iterations.
 constexpr const char* kParts = R"(
 kernel @parts dims(%R, %C) (%x: tensor<i32,[R,C]> in, %y: tensor<i32,[R,C]> inout) {
   axis c = C by 4
@@ -411,7 +415,7 @@ TEST_CASE("products go to matrix units: steps of 16 or 32 terms, zeros behind th
 TEST_CASE(
     "factors are fetched turns ahead: each wait, group and barrier is missed where it is taken "
     "away") {
-  // Some blocks are whole, and their rows aligned.
+  // Some blocks are complete, with aligned rows.
   const std::vector<Dims> shapes = {{{"M", 64}, {"N", 16}, {"K", 0}},
                                     {{"M", 40}, {"N", 24}, {"K", 168}},
                                     {{"M", 33}, {"N", 17}, {"K", 45}}};
@@ -425,13 +429,13 @@ TEST_CASE(
 }
 
 TEST_CASE("factors come as boxes: each gate, wait and barrier is missed where it is taken away") {
-  // One block and two, one turn and several; a range that ends before the tensor does.
+  // One and two blocks, one and several iterations; a range that ends before the tensor.
   SimtFacts facts = WorkgroupOf(128);
   facts.workgroup_bytes = 64 << 10;
   CheckLowering(
       kLowering, TensorTilesOf(false, false, 64), facts,
       {{{"M", 3}, {"N", 72}, {"K", 135}, {"H", 135}}, {{"M", 5}, {"N", 8}, {"K", 80}, {"H", 72}}});
-  // TensorTiles of both factors fit, of none, of either.
+  // Tile copies are possible for both factors, for neither, or for one of them.
   const std::vector<Dims> shapes = {{{"M", 72}, {"N", 3}, {"K", 264}, {"H", 264}},
                                     {{"M", 65}, {"N", 3}, {"K", 263}, {"H", 263}},
                                     {{"M", 8}, {"N", 3}, {"K", 263}, {"H", 263}},
@@ -450,7 +454,7 @@ TEST_CASE(
     "taken away") {
   SimtFacts facts = WorkgroupOf(128);
   facts.groups_blocks = true;
-  // Of two to four blocks a core, of no turn, of one, of fewer than slots, of more.
+  // Two to four blocks for each core; no iteration, one, fewer than there are slots, and more.
   const std::string text = TensorTilesOf(true, true, 16);
   CheckLowering(
       kLowering, text, facts,
@@ -471,7 +475,7 @@ TEST_CASE(
     "taken away") {
   SimtFacts facts = WorkgroupOf(128);
   facts.workgroup_bytes = 128 << 10;
-  // TensorTiles fit, of a range that ends before its tensor does not all, none does; no turn.
+  // Tile copies are possible, for a range that ends before its tensor only some, or none; then no iteration.
   CheckLowering(kLowering, kTurns, facts,
                 {{{"L", 66}, {"S", 136}, {"D", 8}, {"H", 136}},
                  {{"L", 3}, {"S", 136}, {"D", 64}, {"H", 130}},
@@ -484,7 +488,7 @@ TEST_CASE(
        {ir::OpKind::MbarrierInit, ir::OpKind::MbarrierInvalidate, ir::OpKind::MbarrierArrive,
         ir::OpKind::TileCopy, ir::OpKind::MmaCommit, ir::OpKind::MmaWait})
     CHECK(CheckMissed(kLowering, kScores, facts, kind, shapes) >= 1);
-  // A barrier of the turn's does what some of these do.
+  // A barrier of the iteration makes some of these ops redundant.
   for (ir::OpKind kind : {ir::OpKind::MbarrierWait, ir::OpKind::ProxyFence, ir::OpKind::Barrier})
     CHECK(CountMissed(kLowering, kScores, facts, kind, shapes) >= 1);
 }
@@ -492,7 +496,7 @@ TEST_CASE(
 TEST_CASE("a product's blocks come in groups of rows, each once") {
   SimtFacts facts = WorkgroupOf(4);
   facts.groups_blocks = true;
-  // Rows of blocks: none, fewer than a group has, more; and no columns.
+  // Rows of blocks: none, fewer than in a group, and more; and no columns.
   std::string text = kMatmul;
   const std::string rows = "axis i = M by 4";
   text.replace(text.find(rows), rows.size(), "axis i = M by 1024");  // groups of two
@@ -512,7 +516,7 @@ TEST_CASE("boxes of bytes, whose terms lie side by side in both factors") {
                       {"u8", "i8", "i32", "simt.wgmma_u8_i8"},
                       {"f8e4m3", "f8e4m3", "f32", "simt.wgmma_f8e4m3"},
                       {"f8e5m2", "f8e4m3", "f32", "simt.wgmma_f8e5m2_f8e4m3"}};
-  // A last block whose row of terms is whole, and one whose elements workers bring.
+  // A last block with a complete row of terms, and one whose elements are loaded by the threads.
   const std::vector<Dims> shapes = {{{"M", 3}, {"N", 18}, {"K", 144}, {"H", 144}},
                                     {{"M", 66}, {"N", 3}, {"K", 135}, {"H", 135}}};
   for (const Row& row : rows) {
@@ -533,7 +537,7 @@ TEST_CASE("boxes of bytes, whose terms lie side by side in both factors") {
     for (const std::string& factor : {row.a, row.b}) text.replace(text.find("bf16"), 4, factor);
     CheckLowering(kLowering, text, WorkgroupOf(128), shapes);
     if (row.acc != "f32") continue;
-    // Of a block two sums are made apart.
+    // Each block has two separate sums.
     replace("k = K by 128", "k = K by 256");
     SimtFacts facts = WorkgroupOf(128);
     facts.workgroup_bytes = 128 << 10;
@@ -573,7 +577,7 @@ TEST_CASE("stages, and parts between barriers of the launch, take turns") {
 TEST_CASE("each barrier that insert-barriers makes is missed where it is taken away") {
   CHECK(CheckBarriers(kMatmul, kProducts) >= 2);
   CHECK(CheckBarriers(kTwoProducts, kProducts) >= 2);
-  // Of fewer workers each has all that it folds of 64 lanes.
+  // With fewer threads, each thread has all elements that it reduces in 64-lane order.
   CHECK(CheckBarriers(kRowSums, kRows, 16) >= 3);
   CHECK(CheckBarriers(kRunningSums, kRows) >= 2);
 }

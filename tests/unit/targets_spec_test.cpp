@@ -15,7 +15,7 @@ std::string Complaint(std::string_view text) {
   return targets.failure().message;
 }
 
-/// The one target that the spec names.
+/// Returns the only target that the spec names.
 Target OnlyTarget(std::string_view text) {
   Result<std::vector<Target>> targets = BuiltinFamilies().ParseTargets(text);
   REQUIRE(targets.ok());

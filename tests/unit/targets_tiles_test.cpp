@@ -148,7 +148,7 @@ TEST_CASE("a stream takes long blocks, rows take what L1 holds") {
   CHECK(TilesOf(std::string(kElementwise)) == std::vector<int64_t>{4096});
   std::vector<int64_t> rows = TilesOf(std::string(kRows));
   REQUIRE(rows.size() == 2);
-  CHECK(rows[1] == 2048);  // a run over which what each row costs once is little
+  CHECK(rows[1] == 2048);  // long enough that the fixed cost of each row is small
   CHECK(rows[0] == 4);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// AMX where the processor has none: a handler of SIGILL decodes the instruction, does what Intel's manual says, and goes on after
-// it. What the manual forbids is counted.
+// Emulates AMX on processors without it. A SIGILL handler decodes the instruction, executes it according to
+// Intel's manual, and continues after it. Violations of the manual are counted.
 
 #include <signal.h>
 #include <sys/syscall.h>
@@ -30,7 +30,7 @@ struct Machine {
 
 inline Machine machine;
 
-/// An instruction of three VEX bytes: what of it names registers and memory.
+/// The fields of an instruction with a three-byte VEX prefix that name registers and memory.
 struct Decoded {
   uint8_t prefix;  ///< 0, 1 for 66, 2 for F3, 3 for F2
   uint8_t opcode;
@@ -120,7 +120,7 @@ inline void NoteProduct(int sums, int a, int b) {
   ++machine.products;
 }
 
-/// The signs of the factors of TDPBUUD, TDPBUSD, TDPBSUD and TDPBSSD follow from the prefix.
+/// The prefix tells TDPBUUD, TDPBUSD, TDPBSUD and TDPBSSD apart, which differ in the signs of their factors.
 inline void Multiply(const Decoded& op) {
   int sums = op.reg;
   int a = op.rm;
@@ -144,7 +144,8 @@ inline void Multiply(const Decoded& op) {
   }
 }
 
-/// A fused multiply-add, or the sum of two where one factor is 1, as TDPBF16PS has them: what is subnormal is zero.
+/// A fused multiply-add, or the sum of two numbers if a factor is 1, as in TDPBF16PS: subnormal values count
+/// as zero.
 inline float FlushedFma(float a, float b, float c) {
   constexpr unsigned kFlushBoth = 1u << 6 | 1u << 15;
   unsigned before = __builtin_ia32_stmxcsr();
@@ -157,7 +158,7 @@ inline float FlushedFma(float a, float b, float c) {
   return sum;
 }
 
-/// Of bf16: even terms and odd ones, then both sums.
+/// For bf16: adds the even terms, then the odd ones, then both sums.
 inline void MultiplyFloats(const Decoded& op) {
   int sums = op.reg;
   int a = op.rm;
@@ -202,21 +203,21 @@ inline void Handle(int, siginfo_t*, void* state) {
     MultiplyFloats(op);
     ++machine.of_floats;
   } else {
-    signal(SIGILL, SIG_DFL);  // an instruction that is none: it ends here
+    signal(SIGILL, SIG_DFL);  // an invalid instruction: terminate
     return;
   }
   context->uc_mcontext.gregs[REG_RIP] += op.length;
 }
 
-/// Asks the system for the processor's own tiles. The emulation cannot replace them: a processor that has them configures
-/// them without a signal.
+/// Asks the system for the processor's own tiles. The emulation cannot replace them, because on a processor
+/// that has them instructions raise no signal.
 inline bool HasTiles() {
   constexpr long kAskForState = 0x1023;  // ARCH_REQ_XCOMP_PERM
   constexpr long kTileData = 18;         // XFEATURE_XTILE_DATA
   return syscall(SYS_arch_prctl, kAskForState, kTileData) == 0;
 }
 
-/// While it lives the process has tiles: those of the processor if there are any.
+/// Provides tiles during its lifetime: the processor's if it has any, else emulated ones.
 class Emulation {
  public:
   Emulation() : counts_(!HasTiles()) {
@@ -233,7 +234,7 @@ class Emulation {
   Emulation(const Emulation&) = delete;
   Emulation& operator=(const Emulation&) = delete;
 
-  /// Whether `machine` sees what the code does.
+  /// Whether `machine` observes what the code does.
   bool counts() const { return counts_; }
 
  private:

@@ -11,11 +11,12 @@
 #include "targets/simt/facts.h"
 #include "targets/simt/passes.h"
 
-// What the families of teams are tested by: no pass changes a bit, and whatever orders workers is missed where it is taken away.
+// Tests of target families with workgroups of threads: no pass changes a bit, and removing any op that orders
+// threads is noticed.
 
 namespace kdl::simt {
 
-/// How a family lowers: its passes from the tile level on, and its units.
+/// How a family lowers kernels: its passes from the tile level on, and its matrix instructions.
 struct WorkgroupLowering {
   std::span<const Pass* const> passes;
   std::span<const ir::MatrixInstruction* const> instructions;
@@ -37,7 +38,7 @@ inline std::unique_ptr<TestKernel> Lowered(const WorkgroupLowering& lowering,
   return test;
 }
 
-/// A run of the kernel before any pass.
+/// A run of the kernel before all passes.
 struct ExpectedRun {
   Dims dims;
   int64_t core_num;
@@ -56,7 +57,8 @@ inline std::vector<ExpectedRun> RunsOf(const TestKernel& test, const std::vector
   return runs;
 }
 
-/// Interprets the kernel before and after every pass that changes it; after the last ones worker by worker.
+/// Interprets the kernel before and after every pass that changes it; after the last passes, thread by
+/// thread.
 inline void CheckLowering(const WorkgroupLowering& lowering, const std::string& text,
                           const SimtFacts& facts, const std::vector<Dims>& shapes) {
   TestKernel test(text, lowering.instructions);
@@ -79,7 +81,7 @@ inline void CheckLowering(const WorkgroupLowering& lowering, const std::string& 
   REQUIRE_MESSAGE(faults.empty(), faults[0], "\n", test.Text());
 }
 
-inline std::vector<ir::Op*> OpsOf(const TestKernel& test, ir::OpKind kind) {
+inline std::vector<ir::Op*> OpsOfKind(const TestKernel& test, ir::OpKind kind) {
   std::vector<ir::Op*> ops;
   ir::Walk(test.kernel().body, [&](ir::Op* op) {
     if (op->kind() == kind) ops.push_back(op);
@@ -87,21 +89,22 @@ inline std::vector<ir::Op*> OpsOf(const TestKernel& test, ir::OpKind kind) {
   return ops;
 }
 
-/// Of the ops of a kind in a lowered kernel those without which some run stops: each is taken away in turn.
+/// Removes each op of a kind from a lowered kernel in turn. Returns for each whether some run fails without
+/// it.
 inline std::vector<bool> Missed(const WorkgroupLowering& lowering, const std::string& lowered,
                                 ir::OpKind kind, const std::vector<Dims>& shapes) {
   std::vector<bool> missed;
-  for (size_t count = OpsOf(TestKernel(lowered, lowering.instructions), kind).size();
+  for (size_t count = OpsOfKind(TestKernel(lowered, lowering.instructions), kind).size();
        missed.size() < count;) {
     TestKernel test(lowered, lowering.instructions);
-    ir::Erase(OpsOf(test, kind)[missed.size()]);
+    ir::Erase(OpsOfKind(test, kind)[missed.size()]);
     missed.push_back(std::ranges::any_of(
         shapes, [&](const Dims& dims) { return !RunOn(test, dims, 1, 2).trap.empty(); }));
   }
   return missed;
 }
 
-/// Of the ops of a kind how many are missed: others may do what one of them does.
+/// Returns how many ops of a kind are missed when removed. The others may be redundant.
 inline ptrdiff_t CountMissed(const WorkgroupLowering& lowering, const std::string& text,
                              const SimtFacts& facts, ir::OpKind kind,
                              const std::vector<Dims>& shapes) {
@@ -109,7 +112,7 @@ inline ptrdiff_t CountMissed(const WorkgroupLowering& lowering, const std::strin
                             true);
 }
 
-/// Wants each op of a kind missed; how many there are.
+/// Checks that each op of a kind is missed when removed, and returns how many there are.
 inline size_t CheckMissed(const WorkgroupLowering& lowering, const std::string& text,
                           const SimtFacts& facts, ir::OpKind kind,
                           const std::vector<Dims>& shapes) {

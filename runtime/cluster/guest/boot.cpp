@@ -1,16 +1,17 @@
-// What runs on a cluster besides kernels: freestanding, over a dozen of Linux's system calls, linked into each image.
+// The code that runs on a cluster besides kernels. It is freestanding, uses a dozen system calls of Linux,
+// and is linked into each image.
 //
-// One thread steps a core's workers from barrier to barrier, each on a stack of its own: the same bits in every run, and a barrier
-// costs a switch of stacks, not of threads.
+// One thread runs a core's workers in turn from barrier to barrier, each on a stack of its own. So every run
+// gives the same bits, and a barrier costs a switch of stacks, not of threads.
 
 #include "kdl/cluster_abi.hpp"
 
 extern "C" const kdl_cluster_entry kdl_cluster_entries[];
 
-// Read where it lies in the image.
+// The host reads this from the image.
 extern "C" const volatile uint64_t kdl_cluster_image_abi = kdl_cluster_abi_hash;
 
-// There is no library, which compilers count on nevertheless.
+// Compilers emit calls of these functions although there is no library.
 extern "C" {
 [[gnu::weak, clang::no_builtin]] void* memset(void* to, int byte, unsigned long bytes) {
   for (unsigned long at = 0; at < bytes; ++at) static_cast<char*>(to)[at] = static_cast<char>(byte);
@@ -60,13 +61,13 @@ long System(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e 
   return a0;
 }
 
-constexpr long kDoorbell = 0;  // file descriptors
+constexpr long kDoorbell = 0;  // file descriptors, as the next
 constexpr long kMemory = 3;
-constexpr long kReadWrite = 3;  // of mmap: PROT_READ | PROT_WRITE
+constexpr long kReadWrite = 3;  // for mmap: PROT_READ | PROT_WRITE
 constexpr long kShared = 1;     // MAP_SHARED
 constexpr long kOwn = 0x4022;   // MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kGuard = 1 << 20;  // more than a function takes of a stack at once
+constexpr uint64_t kGuard = 1 << 20;  // more than one function's stack frame
 
 [[noreturn]] void Exit(long code) {
   for (;;) System(kExit, code);
@@ -80,12 +81,12 @@ char* Map(long bytes, long access, long flags, long file) {
 
 uint64_t Pages(uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
-// Memory between pages that nobody may touch.
+// Allocates memory between inaccessible pages.
 char* MapGuarded(uint64_t bytes) {
   const uint64_t inside = Pages(bytes);
   char* all = Map(static_cast<long>(inside + 2 * kGuard), 0, kOwn, -1);
   System(kMprotect, reinterpret_cast<long>(all + kGuard), static_cast<long>(inside), kReadWrite);
-  return all + kGuard + inside - bytes;  // what is written after the end meets the guard at once
+  return all + kGuard + inside - bytes;  // so that a write beyond the end faults at once
 }
 
 __attribute__((no_builtin("memcpy"))) void CopyRow(char* to, const char* from, uint64_t bytes) {
@@ -101,7 +102,8 @@ void Fence() { asm volatile("fence rw, rw" ::: "memory"); }
 
 // -- block copies -------------------------------------------------------------------------------------
 
-// They go on, in the order in which they have begun, whenever a worker stops at a barrier, and as far as somebody waits for them.
+// Block copies in progress. They advance, in the order in which they were started, whenever a worker stops at
+// a barrier, and up to the one that a worker waits for.
 class Copies {
  public:
   void Open(char* memory, volatile kdl_cluster_mailbox* mailbox) {
@@ -123,7 +125,7 @@ class Copies {
     Note(kdl_cluster_core_begins, 0);
   }
   void EndCore() {
-    while (ended_ < begun_) Step(kAll);
+    while (ended_ < begun_) CopyRows(kAll);
     Note(kdl_cluster_core_ends, 0);
   }
   void Barrier() {
@@ -133,7 +135,7 @@ class Copies {
 
   void Begin(char* to, const char* from, uint64_t row_bytes, uint64_t rows, int64_t to_stride,
              int64_t from_stride) {
-    if (begun_ - ended_ == kMost) Step(kAll);
+    if (begun_ - ended_ == kMost) CopyRows(kAll);
     waiting_[begun_ % kMost] = {to, from, row_bytes, rows, to_stride, from_stride};
     Note(kdl_cluster_copy_begins, begun_++);
     mailbox_->copies = mailbox_->copies + 1;
@@ -148,12 +150,12 @@ class Copies {
     }
     if (last == ended_) return;
     Note(kdl_cluster_copy_awaited, last - 1);
-    while (ended_ < last) Step(kAll);
+    while (ended_ < last) CopyRows(kAll);
   }
 
-  // What the hardware does while a worker works.
+  // Imitates hardware that copies while workers compute.
   void GoOn() {
-    if (ended_ < begun_) Step(kRows);
+    if (ended_ < begun_) CopyRows(kRows);
   }
 
  private:
@@ -170,8 +172,8 @@ class Copies {
     return place >= scratchpad && place < scratchpad + bytes;
   }
 
-  // At most so many rows of the first one.
-  void Step(uint64_t rows) {
+  // Copies up to `rows` rows of the oldest copy.
+  void CopyRows(uint64_t rows) {
     Copy& copy = waiting_[ended_ % kMost];
     for (; rows > 0 && copy.rows > 0; --rows, --copy.rows) {
       CopyRow(copy.to, copy.from, copy.row_bytes);
@@ -181,8 +183,8 @@ class Copies {
     if (copy.rows == 0) Note(kdl_cluster_copy_ends, ended_++);
   }
 
-  static constexpr uint64_t kMost = 64;  // under way at once
-  static constexpr uint64_t kRows = 1;   // at a step of a worker's
+  static constexpr uint64_t kMost = 64;  // in progress at once
+  static constexpr uint64_t kRows = 1;   // copied at each step of a worker
   static constexpr uint64_t kAll = ~uint64_t{0};
   char* memory_ = nullptr;
   volatile kdl_cluster_mailbox* mailbox_ = nullptr;
@@ -197,13 +199,13 @@ Copies copies;
 // -- workers ------------------------------------------------------------------------------------------
 
 struct Fiber {
-  kdl_cluster_worker worker;  // first: a kernel has its address
+  kdl_cluster_worker worker;  // must be first: kernels get its address
   uint64_t sp = 0;
   char* stack = nullptr;
   bool done = false;
 };
 
-// Registers that a function keeps, as they lie below a stack pointer.
+// Callee-saved registers, in their order below a stack pointer.
 struct Saved {
   uint64_t ra;
   uint64_t s[12];
@@ -215,8 +217,8 @@ constexpr uint64_t kMostWorkers = 256;
 Fiber fibers[kMostWorkers];
 Fiber* running = nullptr;
 uint64_t main_sp = 0;
-uint32_t told_now = 0;   // at the barrier that is next
-uint32_t told_last = 0;  // at the one that all have left
+uint32_t told_now = 0;   // value passed at the next barrier
+uint32_t told_last = 0;  // value passed at the last barrier
 
 const kdl_cluster_entry* entry = nullptr;
 const int64_t* numbers = nullptr;
@@ -300,7 +302,7 @@ extern "C" [[noreturn, gnu::used]] void kdl_fiber_main() {
   entry->kernel(numbers, memories, &running->worker);
   running->done = true;
   kdl_switch(&running->sp, &main_sp);
-  Exit(3);  // nobody gives it the turn again
+  Exit(3);  // never resumed
 }
 
 namespace {
@@ -322,7 +324,7 @@ void AwaitCopies(kdl_cluster_worker*, const char* scratchpad, uint64_t bytes) {
 
 // -- faults -------------------------------------------------------------------------------------------
 
-// As Linux has them on this processor.
+// Linux's layout on this processor.
 struct SignalAction {
   void (*handler)(int signal, const char* info, const char* context);
   uint64_t flags;
@@ -337,13 +339,13 @@ struct SignalStack {
 volatile kdl_cluster_mailbox* fault_mailbox = nullptr;
 const char* fault_scratchpad = nullptr;
 
-// Whether an address lies in the pages around memory that nobody may touch.
+// Whether an address is in the guard pages around a memory block.
 bool IsBeside(uint64_t address, const char* memory, uint64_t bytes) {
   const auto begin = reinterpret_cast<uint64_t>(memory);
   return address + kGuard >= begin && address < begin + bytes + kGuard;
 }
 
-// Says what has happened, and ends the cluster.
+// Reports the fault and ends the cluster.
 void Fault(int signal, const char* info, const char* context) {
   constexpr int kIllegal = 4;  // SIGILL
   constexpr uint64_t kAddressAt = 16;
@@ -409,7 +411,7 @@ class Cluster {
     System(kWrite, kDoorbell, reinterpret_cast<long>(&byte), 1);
   }
 
-  // Until the host is gone.
+  // Runs until the host is gone.
   void Serve() {
     mailbox_.abi_hash = kdl_cluster_image_abi;
     Ready(kdl_cluster_ready);
@@ -420,12 +422,12 @@ class Cluster {
   }
 
  private:
-  // Whether there is one: the host may be gone.
+  // Returns whether there is a call; there is none if the host is gone.
   bool WaitForCall() {
     char byte = 0;
     if (mailbox_.polls == 0) return System(kRead, kDoorbell, reinterpret_cast<long>(&byte), 1) == 1;
     static constexpr long kPause[] = {
-        0, 50000};  // seconds, and billionths: others want the processor, too
+        0, 50000};  // seconds and nanoseconds; yields the processor to others
     while (mailbox_.number == mailbox_.done) System(kNanosleep, reinterpret_cast<long>(kPause));
     return true;
   }
@@ -442,7 +444,8 @@ class Cluster {
     if (entry->scratchpad_bytes > 0 && taken > mailbox_.scratchpad_peak)
       mailbox_.scratchpad_peak = taken;
     mailbox_.event_count = 0;
-    for (uint64_t core = mailbox_.cluster; core < call.cores; core += mailbox_.clusters) Run(core);
+    for (uint64_t core = mailbox_.cluster; core < call.cores; core += mailbox_.clusters)
+      RunCore(core);
     return kdl_cluster_ready;
   }
 
@@ -455,8 +458,8 @@ class Cluster {
     return nullptr;
   }
 
-  // Round after round, each to the next barrier.
-  void Run(uint64_t core) {
+  // Runs a core: in each round all of its workers run to the next barrier.
+  void RunCore(uint64_t core) {
     copies.BeginCore(core);
     char* const scratchpad =
         scratchpad_ + core / mailbox_.clusters % mailbox_.workgroups * workgroup_bytes_;
@@ -487,7 +490,7 @@ class Cluster {
   char* scratchpad_;
 };
 
-uint64_t NumberOf(const char* text) {
+uint64_t ParseNumber(const char* text) {
   uint64_t number = 0;
   for (; *text >= '0' && *text <= '9'; ++text)
     number = 10 * number + static_cast<uint64_t>(*text - '0');
@@ -496,14 +499,15 @@ uint64_t NumberOf(const char* text) {
 
 }  // namespace
 
-// `stack`: how many words there are, and the words: the image; bytes of global memory; where in it the mailbox is.
+// `stack` contains the number of words, then the words: the image, the bytes of global memory, and the offset
+// of the mailbox.
 extern "C" [[noreturn, gnu::used]] void kdl_cluster_main(char** stack) {
   if (reinterpret_cast<uint64_t>(stack[0]) != 3) Exit(2);
   const uint64_t no_dump[2] = {0, 0};
   System(kSetRlimit, 4, reinterpret_cast<long>(no_dump));  // RLIMIT_CORE
-  const uint64_t bytes = NumberOf(stack[2]);
+  const uint64_t bytes = ParseNumber(stack[2]);
   char* memory = Map(static_cast<long>(bytes), kReadWrite, kShared, kMemory);
-  auto* mailbox = reinterpret_cast<kdl_cluster_mailbox*>(memory + NumberOf(stack[3]));
+  auto* mailbox = reinterpret_cast<kdl_cluster_mailbox*>(memory + ParseNumber(stack[3]));
   Cluster cluster(memory, mailbox);
   cluster.Serve();
   Exit(0);

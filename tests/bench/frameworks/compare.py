@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Kernels against PyTorch, IREE and NumPy, as far as this Python can import them: by turns, in one process, on the same arrays.
+"""Compares kernels with PyTorch, IREE and NumPy, as far as this Python can import them: alternating, in one
+process, on the same arrays.
 
-Rows of the kernels in kernels/, with `auto` tiles, called through their functions of C. Results are compared with NumPy's in
-float64 first; a row that is wrong gets WRONG and no time, and the exit code is 1. On one thread the clock is the process's
-processor time; on two it is the wall clock, the fastest of five tries a trial. The unit is the one that the peer says it took.
+Rows are the kernels in kernels/, with `auto` tiles, called through their C functions. Results are first
+compared with NumPy's in float64; a wrong row is reported as WRONG without a time, and the exit code is 1.
+With one thread, times are processor time; with two, wall-clock time, of which the fastest of five tries
+counts in each trial. The column `unit` has the name that the peer reports for its implementation.
 """
 import argparse
 import dataclasses
@@ -15,7 +17,7 @@ import sys
 import tempfile
 import time
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # NumPy's, which reads it once; it would look for work beside all others
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # for NumPy, which reads it once; its threads would otherwise spin
 import numpy
 
 from library import Library
@@ -23,9 +25,9 @@ from peers import PEERS
 from rows import ROWS
 
 BENCH = pathlib.Path(__file__).resolve().parents[1]
-TURN = 2e-3  # seconds that a side's turn takes at least
-TRIES = 5  # on the wall clock others only add: the fastest counts
-REST = 20e-3  # between turns on the wall clock: no peer's threads look for work any more
+TURN = 2e-3  # minimum seconds for a side's turn
+TRIES = 5  # other load only adds wall-clock time, so the fastest counts
+REST = 20e-3  # between turns, until no peer's threads spin any more
 
 
 @dataclasses.dataclass
@@ -38,14 +40,14 @@ class Result:
     unit: str = ""
     ours: float = 0  # seconds, median
     peer: float = 0
-    ratio: float = 0  # the peer's time by ours: more is better
-    spread: float = 0  # distance of the quotients' quartiles, by their median
+    ratio: float = 0  # the peer's time divided by ours: more is better
+    spread: float = 0  # interquartile range of the quotients, divided by their median
     trials: int = 0
     wrong: str = ""
 
 
 def turn(call, runs, threads):
-    """Seconds of one run."""
+    """Returns the seconds of one run."""
     if threads == 1:
         start = time.process_time()
         for _ in range(runs):
@@ -62,10 +64,10 @@ def turn(call, runs, threads):
 
 
 def lower_stages_to_state_machine(sides, threads, trials, seconds):
-    """A series for each side: a trial is one turn of each."""
+    """Returns a series of timings for each side; a trial is one turn of each."""
     runs = []
     for call in sides:
-        call()  # what is made at the first call is made
+        call()  # run one-time initialization
         runs.append(max(1, round(TURN / max(turn(call, 1, threads), 1e-7))))
     series = [[] for _ in sides]
     start = time.monotonic()
@@ -78,7 +80,7 @@ def lower_stages_to_state_machine(sides, threads, trials, seconds):
 
 
 def difference(row, found, expected):
-    """What is wrong, or nothing."""
+    """Returns what is wrong, or nothing."""
     if row.tolerance == 0:
         return "" if numpy.array_equal(found, expected) else "another number"
     error = numpy.max(numpy.abs(found.astype(numpy.float64) - expected)) / max(1.0, float(numpy.max(numpy.abs(expected))))
@@ -86,7 +88,7 @@ def difference(row, found, expected):
 
 
 def measure(row, kernels, peers, threads, options):
-    """A result for each peer that knows the row's work."""
+    """Returns a result for each peer that supports the row's work."""
     arrays = row.arrays(numpy.random.default_rng(1))
     output = arrays[row.output]
     output.fill(1)
@@ -117,7 +119,7 @@ def text(result):
 
 
 def add_to_json(path, results):
-    """Behind the rows that a file has already: those of the other libraries."""
+    """Appends rows to those that the file already has from other libraries."""
     rows = json.loads(path.read_text()) if path.exists() else []
     path.write_text(json.dumps(rows + [dataclasses.asdict(result) for result in results], indent=1) + "\n")
 

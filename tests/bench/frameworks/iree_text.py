@@ -1,4 +1,4 @@
-"""A row's work as a program for IREE, in the ops of linalg."""
+"""Writes a row's work as a program for IREE, in the ops of linalg."""
 
 
 def tensor(shape, dtype):
@@ -38,7 +38,7 @@ BODIES = {"product": product, "matvec": product, "row_sum": summed, "column_sum"
 
 
 def program(row):
-    """None where the row's work has no body here."""
+    """Returns the program, or None if there is no text for the row's work."""
     if row.work not in BODIES:
         return None
     *inputs, output = row.shapes

@@ -1,4 +1,4 @@
-"""A .kdl file as a shared library whose kernels are called by the names of their parameters."""
+"""Loads a .kdl file as a shared library, whose kernels are called with named parameters."""
 import ctypes
 import pathlib
 import re
@@ -10,7 +10,7 @@ DECLARATION = re.compile(r"^kdl_error\* (\w+)\((.*?)\);", re.MULTILINE | re.DOTA
 
 
 class Library:
-    """Opened for as many threads as are asked for; loaded until the process ends."""
+    """A library, opened once for each number of threads that is requested; loaded until the process ends."""
 
     def __init__(self, options, row, folder):
         source = options.kernels / row.file
@@ -28,12 +28,12 @@ class Library:
         self.opened = {}
 
     def function(self, name, values, threads):
-        """A call of the kernel with these sizes, arrays and scalars, ready to be repeated."""
+        """Returns a repeatable call of the kernel with these sizes, arrays and scalars."""
         name = f"{self.module}_{name}"
         call = self.library[name]
         call.restype = ctypes.c_void_p
         words = [parameter.replace("*", "* ").split() for parameter in self.declared[name].split(",")]
-        # Names that could be macros, such as OH, end in `_` there.
+        # Names that could be macros, such as OH, have a `_` appended in the header.
         arguments = [self.open(threads), *(self.argument(parameter, values[parameter[-1].rstrip("_")]) for parameter in words[1:])]
 
         def run():

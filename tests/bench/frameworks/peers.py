@@ -1,4 +1,5 @@
-"""Who does the same work: each prepares a call on a row's arrays, or nothing where it has no such work."""
+"""Other implementations of the same work. Each prepares a call on a row's arrays, or returns nothing if it
+does not support the work."""
 import contextlib
 import ctypes
 import importlib
@@ -15,13 +16,14 @@ MKL_CALL = re.compile(r"MKL_VERBOSE (\w+)\(")
 
 
 class Peer:
-    """`found` once, then `prepare` for each row; `unit` says what a prepared call ran."""
+    """A library. `found` is called once, then `prepare` for each row; `unit` says what a prepared call has
+    run."""
 
     name = ""
     modules = ()
 
     def found(self):
-        """This peer with its version, or nothing where it cannot be imported."""
+        """Returns this peer with its version, or nothing if it cannot be imported."""
         try:
             self.library, *self.others = (importlib.import_module(name) for name in self.modules)
         except ImportError:
@@ -34,7 +36,7 @@ class Peer:
 
 
 class NumPy(Peer):
-    """What the library has a function for; its threads are as the environment says, so one thread only."""
+    """Work for which NumPy has a function. The environment sets its threads, so it only runs with one thread."""
 
     name = "numpy"
     modules = ("numpy",)
@@ -71,7 +73,7 @@ class PyTorch(Peer):
                 return torch.mv
             case "attention":
                 return functional.scaled_dot_product_attention
-            case "decode":  # one batch, one query a head
+            case "decode":  # one batch, one query for each head
                 q, k, v = inputs
                 inputs[:] = q[None, :, None], k[None], v[None]
                 return functional.scaled_dot_product_attention
@@ -98,7 +100,7 @@ class PyTorch(Peer):
         return work and (lambda: work(*inputs))
 
     def unit(self, call):
-        """oneDNN's or MKL's word for what ran; else the level of PyTorch's own loops."""
+        """Returns oneDNN's or MKL's name for what ran, or else the level of PyTorch's own loops."""
         torch = self.library
         with told() as lines, torch.backends.mkldnn.verbose(torch.backends.mkldnn.VERBOSE_ON), \
                 torch.backends.mkl.verbose(torch.backends.mkl.VERBOSE_ON):
@@ -115,7 +117,7 @@ class PyTorch(Peer):
 
 @contextlib.contextmanager
 def told():
-    """The lines that come to the process's standard output meanwhile, also from C."""
+    """Collects the lines that are written to the process's standard output meanwhile, also from C."""
     lines = []
     flush = ctypes.CDLL(None).fflush
     flush(None)
@@ -133,7 +135,7 @@ def told():
 
 
 class Iree(Peer):
-    """Programs of linalg, compiled for this processor; results stay in IREE's memory."""
+    """Programs in linalg, compiled for this processor; results stay in IREE's memory."""
 
     name = "iree"
     modules = ("iree.runtime", "iree.compiler")
@@ -161,7 +163,8 @@ class Iree(Peer):
         return lambda: work(*inputs)
 
     def config(self, threads):
-        """On one thread the caller's own does the work; the drivers read their flags when the first device is made."""
+        """Returns the driver for this number of threads. With one thread, the caller's thread does the work.
+        Drivers read their flags when the first device is created."""
         if threads not in self.devices:
             if threads > 1:
                 self.runtime.flags.parse_flags(f"--task_topology_max_group_count={threads}")

@@ -1,10 +1,10 @@
-"""The rows: which kernel, on which sizes, with which arrays, and what NumPy says its result is."""
+"""The rows: which kernel, with which sizes and arrays, and NumPy's result."""
 import dataclasses
 from collections.abc import Callable
 
 import numpy
 
-# bf16 has no type in NumPy: its bits lie in 16-bit integers.
+# NumPy has no bf16, so its bits are stored as 16-bit integers.
 STORAGE = {"f32": numpy.float32, "f16": numpy.float16, "bf16": numpy.uint16, "i8": numpy.int8, "i32": numpy.int32}
 
 
@@ -13,12 +13,12 @@ class Row:
     name: str
     dtype: str
     size: str
-    work: str  # what peers know it as
+    work: str  # the peers' name for it
     file: str
     function: str
     sizes: dict
-    shapes: dict  # a shape for each array; the output is the last
-    reference: Callable  # of the arrays in float64
+    shapes: dict  # a shape for each array; the output is the last one
+    reference: Callable  # computed from the arrays in float64
     out_dtype: str = "f32"
     tolerance: float = 2e-5
     defines: tuple = ()
@@ -29,7 +29,7 @@ class Row:
         return list(self.shapes)[-1]
 
     def arrays(self, random):
-        """Inputs drawn, and room for the output."""
+        """Returns random inputs, and an uninitialized output."""
         made = {name: drawn(random, self.dtype, shape) for name, shape in self.shapes.items() if name != self.output}
         return made | {self.output: room(STORAGE[self.out_dtype], self.shapes[self.output])}
 
@@ -39,7 +39,7 @@ class Row:
 
 
 def room(storage, shape):
-    """An array that begins at a cache line, as PyTorch's do."""
+    """Returns an array that starts at a cache line, like PyTorch's."""
     count = int(numpy.prod(shape)) * numpy.dtype(storage).itemsize
     bytes_ = numpy.empty(count + 64, numpy.uint8)
     start = -bytes_.ctypes.data % 64
@@ -70,7 +70,7 @@ def attended(q, k, v):
 
 
 def convolved(x, w):
-    """3 x 3, one row and column of zeros around."""
+    """Convolves with 3 x 3 weights, and pads with one row and column of zeros on each side."""
     padded = numpy.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
     windows = numpy.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
     return numpy.moveaxis(numpy.tensordot(windows, w, ((1, 4, 5), (1, 2, 3))), 3, 1)

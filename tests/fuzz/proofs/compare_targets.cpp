@@ -30,14 +30,14 @@ std::string Text(const DiagnosticEngine& diagnostics) {
   return {};
 }
 
-ir::Function* KernelOf(const ir::Module& module) {
+ir::Function* OnlyKernel(const ir::Module& module) {
   for (ir::Function* function : module.functions()) {
     if (function->kind == ir::FunctionKind::Kernel) return function;
   }
   return nullptr;
 }
 
-/// Sizes as the watch has them, too.
+/// Draws sizes like those of the sanitizer's runs.
 Sizes DrawSizes(std::mt19937_64& random) {
   static constexpr int64_t kSmall[] = {0, 1, 2, 3, 5, 7, 9, 16, 33};
   static constexpr int64_t kGreat[] = {
@@ -48,7 +48,7 @@ Sizes DrawSizes(std::mt19937_64& random) {
   return sizes;
 }
 
-/// A drawn kernel, compiled for all targets: a program that launches it once.
+/// A random kernel compiled for all targets, as a program that launches it once.
 class CompiledKernel {
  public:
   CompiledKernel(const std::string& text, const std::vector<std::string>& targets,
@@ -63,7 +63,7 @@ class CompiledKernel {
     request.text = text;
     request.edit = [&](driver::Compilation& made) {
       if (!drawn_.ok() || !FixConstants(*made.module, random)) return false;
-      program_ = driver::WrapKernel(*made.module, *KernelOf(*made.module), Name(),
+      program_ = driver::WrapKernel(*made.module, *OnlyKernel(*made.module), Name(),
                                     driver::WrapCores::Parameter);
       driver::KeepOnly(*made.module, {program_});
       return true;
@@ -75,16 +75,16 @@ class CompiledKernel {
   }
 
   bool ok() const { return context_ != nullptr; }
-  /// Whether its static assertions let the drawn constants pass.
+  /// Whether its static assertions accept the random constants.
   bool fits() const { return fits_; }
   std::string error() const { return Text(session_->diagnostics); }
 
   DrawnLaunch Draw(Sizes sizes, uint64_t seed) const {
     sizes.insert(constants_.begin(), constants_.end());
-    return {*KernelOf(*drawn_.module), sizes, seed};
+    return {*OnlyKernel(*drawn_.module), sizes, seed};
   }
 
-  /// The program's arguments: the launch's integers, and floats with special values among them.
+  /// Binds the program's arguments: the launch's integers, and floats including special values.
   std::optional<driver::BoundProgram> Bind(const DrawnLaunch& launch, const Sizes& sizes,
                                            int64_t cores, uint64_t seed) const {
     driver::Options options;
@@ -110,9 +110,9 @@ class CompiledKernel {
     return bound;
   }
 
-  /// What is wrong with one run; sets `refused` where a check ends it.
-  std::string Run(const std::string& target, const driver::BoundProgram& bound,
-                  bool& refused) const {
+  /// Returns what is wrong with one run. Sets `refused` if a check ends it.
+  std::string FindFault(const std::string& target, const driver::BoundProgram& bound,
+                        bool& refused) const {
     driver::RunPlace place{context_.get(), *compilation_.module, DevicesOn(target),
                            session_->sources, &compilation_.contracts.list};
     DiagnosticEngine report;
@@ -138,10 +138,10 @@ class CompiledKernel {
 
   /// Gives the open generics the values of a first launch.
   bool FixConstants(const ir::Module& module, std::mt19937_64& random) {
-    DrawnLaunch first(*KernelOf(*drawn_.module), DrawSizes(random), random());
+    DrawnLaunch first(*OnlyKernel(*drawn_.module), DrawSizes(random), random());
     fits_ = first.fits();
     const auto& drawn = first.arguments().constants;
-    for (ir::Generic& generic : KernelOf(module)->generics) {
+    for (ir::Generic& generic : OnlyKernel(module)->generics) {
       constants_[generic.name.str()] = drawn.at(generic.name.str());
       generic.values = {drawn.at(generic.name.str())};
     }
@@ -153,7 +153,7 @@ class CompiledKernel {
   std::vector<std::string> targets_;
   std::optional<driver::Session> session_;
   driver::Compilation compilation_;
-  driver::Compilation drawn_;  ///< the kernel before the passes, which arguments are drawn for
+  driver::Compilation drawn_;  ///< the kernel before the passes, for which arguments are drawn
   ir::Function* program_ = nullptr;
   driver::Context context_;
   Sizes constants_;
@@ -181,7 +181,7 @@ Comparison CompareTargets(const std::string& text, uint64_t seed,
     if (!bound) continue;
     for (const std::string& target : targets) {
       bool refused = false;
-      std::string what = kernel.Run(target, *bound, refused);
+      std::string what = kernel.FindFault(target, *bound, refused);
       ++comparison.runs;
       comparison.refusals += refused ? 1 : 0;
       if (what.empty()) continue;

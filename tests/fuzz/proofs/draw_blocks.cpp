@@ -2,7 +2,7 @@
 
 #include "drawer.h"
 
-// Parts about blocks whose bounds come from around them: from tables, from loops, from conditions that repeat.
+// Parts about blocks whose bounds depend on their surroundings: on tables, loops, or repeated conditions.
 
 namespace kdl::fuzz {
 
@@ -23,7 +23,7 @@ Drawer::Part Drawer::TablePart(const std::string& off, const std::string& e) {
   return part;
 }
 
-/// An assert that says nothing of the part, whatever its text claims.
+/// An assert that is irrelevant to the part, whatever its text claims.
 std::string Drawer::DynamicCounter(const Part& part, const std::string& e, const std::string& r) {
   std::string text =
       Pick({"{0} <= {1}", "the parts of '{2}' begin at 0, so that all of the output is written",
@@ -38,7 +38,7 @@ std::string Drawer::Ragged() {
   std::string off = Table();
   std::string y = Tensor(Pick({"N", "N", "N", "N + 4"}), 45);
   auto walk = [&] {
-    // Walks of one name may have checks of one text.
+    // Loops that use the same names may have checks with the same text.
     std::string e = Chance(50) ? Name("e") : "e";
     std::string r = Name("r");
     const auto [from, to] = TablePart(off, e);
@@ -231,7 +231,7 @@ std::string Drawer::Stages() {
   };
   std::string z = Name("z");
   tensors_[z] = Pick({"inout f32[N + 1]", "out f32[N]"});
-  Texts passed = {q};  // in one turn; each stage has an order of its own
+  Texts passed = {q};  // in one iteration; each stage has its own order
   if (Chance(40)) passed.push_back(Name("q"));
   std::string pipes;
   for (const std::string& pipe : passed) pipes += fmt::format("pipe {}: f32[{}];\n", pipe, width);

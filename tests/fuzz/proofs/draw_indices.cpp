@@ -1,6 +1,7 @@
 #include "drawer.h"
 
-// Parts about how an index is computed: of sizes whose products leave 64 bits, in types of few bits, by an `if`.
+// Parts about how an index is computed: from sizes whose products overflow 64 bits, in narrow types, or with
+// an `if`.
 
 namespace kdl::fuzz {
 
@@ -17,7 +18,7 @@ std::string Drawer::Products() {
   std::string condition =
       Pick({"H * G < 4", "H * G > N", "{} < 3", "0 <= {}", "H == 2 * G", "{} < 5 && H > 3"});
   condition = fmt::format(fmt::runtime(condition), index);
-  if (Chance(35))  // never, unless the product wraps
+  if (Chance(35))  // never true unless the product wraps
     condition = Pick({"H * G < H && G > 0", "H * G < G && H > 1", "H * G * G < H && G > 1",
                       "H * H < H", "core_num * H < H"});
   std::string at = Chance(60) ? index : Pick({i + " + 1", "N - 1 - " + i, "0"});

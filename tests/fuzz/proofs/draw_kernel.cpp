@@ -61,7 +61,7 @@ DrawnKernel Drawer::Draw() {
       {"core counts", &Drawer::CoreCounts},
   };
   std::string body;
-  // Stages stand at the top of a kernel, and besides nothing else.
+  // Stages are at the top level of a kernel, which then contains nothing else.
   bool has_stages = Chance(5);
   if (has_stages) {
     drawn_.features.insert("stages");
@@ -180,7 +180,7 @@ std::string Drawer::ConditionOfMemory(const std::string& i) {
 }
 
 DrawnKernel DrawKernel(uint64_t seed) {
-  // Neighbouring seeds are to give unlike kernels.
+  // Makes neighbouring seeds give different kernels.
   return Drawer((seed + 1) * 0x9e3779b97f4a7c15).Draw();
 }
 

@@ -7,17 +7,17 @@
 
 namespace kdl::fuzz {
 
-/// A kernel that asks proofs for what they find hard.
+/// A kernel that is hard for the proofs.
 struct DrawnKernel {
   std::string text;
-  std::set<std::string> features;  ///< what it is made of, for the counts
-  std::optional<unsigned long>
-      steps{};  ///< that a question of the proofs may take, where these are few
+  std::set<std::string> features;        ///< its parts, for counting
+  std::optional<unsigned long> steps{};  ///< limit for each question to the proofs, in some kernels
   bool cores_agree =
-      false;  ///< nothing in it speaks of core_num: all numbers of cores leave the same
+      false;  ///< it does not use core_num: the result is the same for all numbers of cores
 };
 
-/// The same for the same seed. Its size names are N and M, its tensors f32 and i32, its scalars i64.
+/// Draws a kernel that depends only on the seed. Its sizes are named N and M, its tensors are f32 and i32,
+/// its scalars i64.
 DrawnKernel DrawKernel(uint64_t seed);
 
 }  // namespace kdl::fuzz

@@ -1,6 +1,7 @@
 #include "drawer.h"
 
-// Parts about numbers of a launch: sizes times great constants, integer parameters that static asserts limit, cores.
+// Parts that use numbers of a launch: sizes times large constants, integer parameters limited by static
+// asserts, cores.
 
 namespace kdl::fuzz {
 

@@ -1,6 +1,6 @@
 #include "drawer.h"
 
-// Parts about which blocks there are, and what is in order with what.
+// Parts about which blocks exist, and how their accesses are ordered.
 
 namespace kdl::fuzz {
 
@@ -220,7 +220,7 @@ std::string Drawer::Atomic() {
               fmt::format(" atomic {}[{}] = 2.0 where !(x[{}] > 0.0);", z, i, i)});
     std::string text = fmt::format("spmd for {} in N by 2 {{ {}{} }}\n", i, set, other);
     if (Chance(60)) return text;
-    std::string j = Name("i");  // what an update reads may be what another walk has set
+    std::string j = Name("i");  // an update may read what another loop has set
     return text + Sync(40) +
            fmt::format("spmd for {} in N by {} {{ atomic {}[{}] {} 3.0; }}\n", j, Number(2, 3), z,
                        Pick({j, "N - 1 - " + j, "p[" + j + "]"}), Pick({"+=", "+=", "="}));
@@ -248,7 +248,7 @@ std::string Drawer::LaunchTensor() {
                         Pick({"0..N", "0..N", "0..N", "1..N", "0..N - 1"}), By(), part,
                         Pick({i, i, i, "N - 1 - " + i}),
                         Chance(10) ? " where " + Condition("iota(" + i + ")") : "");
-  // `where` is about ranges: a scalar has no iota.
+  // `where` requires ranges: a scalar has no iota.
   if (fill.find("iota") != std::string::npos && fill.find(" by ") == std::string::npos)
     fill = fill.substr(0, fill.find(" where ")) + "; }\n";
   std::string use = fmt::format("spmd for {0} in N by 2 {{ {1}[{0}] = {2}[{3}]; }}\n", j, y, part,

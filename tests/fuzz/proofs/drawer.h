@@ -16,7 +16,7 @@ namespace kdl::fuzz {
 
 using Texts = std::vector<std::string>;
 
-/// Statements about tensors that they share, each of which is right for some of the constants that it draws, and wrong for
+/// Draws statements about shared tensors. Each is correct for some of the random constants and wrong for
 /// others.
 class Drawer {
  public:
@@ -31,93 +31,94 @@ class Drawer {
   std::string Number(int64_t least, int64_t most);
   std::string Name(std::string_view letter) { return fmt::format("{}{}", letter, names_++); }
   std::string By();
-  /// An integer parameter that the compiler chooses, to stand as the size of a block.
+  /// Returns an integer parameter that the compiler chooses, for use as a block size.
   std::string Block();
-  /// A table of integers that bounds parts of a dimension; launches are given ascending ones, and others.
+  /// Returns a table of integers that bounds parts of a dimension. Launches use mostly ascending tables.
   std::string Table();
-  /// Now and then one that only some launches come to.
+  /// Returns a `sync`, sometimes one that only some launches reach.
   std::string Sync(size_t percent);
 
-  /// A tensor of this shape; what stands there is often shared by several statements.
+  /// Returns a tensor of this shape, which several statements often share.
   std::string Tensor(const std::string& shape, size_t percent_out = 25);
 
-  /// An index made of a binder and of what stands around it.
+  /// Returns an index made from a binder and surrounding values.
   std::string Index(const std::string& i, const Texts& around = {});
 
-  /// What a store to the element gives it.
+  /// Returns the value for a store to the element.
   std::string Right(const std::string& element, const std::string& y, const std::string& i,
                     const Texts& around);
 
   std::string Store(const std::string& y, const std::string& i, const Texts& around = {});
 
-  /// A condition on the number `i`; few, so that they repeat.
+  /// Returns a condition on the number `i`. There are only a few, so that they repeat.
   std::string Condition(const std::string& i);
   std::string ConditionOfMemory(const std::string& i);
 
   std::string Bound() { return Pick({"N", "N", "N", "M", "N - 1", "N / 2", "4"}); }
 
   // -- The parts ----------------------------------------------------------------------------------
-  /// Several walks, over one domain or not, with and without `sync` between.
+  /// Several `spmd for` loops, over the same domain or not, with and without `sync` in between.
   std::string Walks();
-  /// Its bounds stand still or change from turn to turn.
+  /// Bounds that are constant or change from iteration to iteration.
   std::string DomainInLoop();
-  /// As in a reduction by halves.
+  /// Like a reduction by halves.
   std::string Halving();
-  /// Loops that start or end where an outer one stands.
+  /// Loops that start or end at the index of an outer loop.
   std::string LoopsAround();
-  /// A loop whose turns touch every few elements, from where an outer loop stands.
+  /// A loop that accesses every few elements, starting at the index of an outer loop.
   std::string Grids();
   std::string Steps();
   std::string Triangle();
   /// All of a square, or its diagonal.
   std::string Square();
-  /// Branches that write different elements, as far as their conditions say so.
+  /// Branches that write different elements if their conditions exclude each other.
   std::string Chain();
   std::string Where();
   std::string Strided();
-  /// Walks over parts of a dimension that make up the whole.
+  /// `spmd for` loops over parts of a dimension that together cover it.
   std::string Joined();
   std::string View();
   std::string ViewEdges();
   std::string ViewRows();
   std::string Folded();
   std::string Asserted();
-  /// Turns that `continue` ends.
+  /// Iterations that `continue` ends.
   std::string Continued();
-  /// Turns of a loop that read what earlier ones have written.
+  /// Loop iterations that read what earlier ones have written.
   std::string Recurrence();
-  /// A `sync` that not every turn of a loop has.
+  /// A `sync` in only some iterations of a loop.
   std::string Waiting();
   std::string RedBlack();
   std::string Flat();
-  /// What stands outside of `spmd for`.
+  /// Statements outside `spmd for`.
   std::string Cores();
   /// Numbers that each core counts by itself.
   std::string Counted();
-  /// Numbers that each core makes by itself, and that blocks read: all cores may have the same, or others.
+  /// Numbers that each core computes by itself and that blocks read. They may or may not be the same on all
+  /// cores.
   std::string Agreed();
   std::string Atomic();
   std::string LaunchTensor();
-  /// Loops within a block, over parts of a range and besides it.
+  /// Loops within a block, over parts of a range and next to it.
   std::string Inner();
-  /// Tiles by hand: a scalar a tile, and its elements up to where they end.
+  /// Tiling by hand: a scalar for each tile, and its elements up to the end.
   std::string Tiling();
-  /// Blocks by number, in a loop that may leave some of them out, and conditions on a number times a size.
+  /// Blocks selected by number, in a loop that may skip some, and conditions on a number times a size.
   std::string Numbered();
   /// A block that reads elsewhere what it has written.
   std::string Shuffled();
-  /// Numbers that go along with a loop, inside of blocks and around them.
+  /// Variables that change along with a loop, inside blocks and around them.
   std::string Vars();
-  /// Walks on a way that all cores take.
+  /// `spmd for` loops on a path that all cores take.
   std::string IfAround();
   std::string Three();
-  /// Conditions that nobody knows before: two of them may be one, or each other's opposite.
+  /// Unknown conditions, two of which may be equal or opposite.
   std::string Opaque();
-  /// Quotients and remainders, which put elements back together or do not.
+  /// Quotients and remainders, which may or may not reconstruct an index.
   std::string Computed();
   std::string PingPong();
   std::string Reduce();
-  /// Parts that tables bound: by neighbours in one table, or by where they begin and how long they are.
+  /// Parts bounded by tables: by neighbours in one table, or by starts and lengths.
   std::string Ragged();
   struct Part {
     std::string from;
@@ -125,37 +126,37 @@ class Drawer {
   };
   Part TablePart(const std::string& off, const std::string& e);
   std::string DynamicCounter(const Part& part, const std::string& e, const std::string& r);
-  /// Walks over a domain of two dimensions, whose bounds may change around them.
+  /// `spmd for` loops over a domain of two dimensions, whose bounds may change around them.
   std::string Planes();
-  /// Loops whose bounds are those around them, and a `sync` in some of their turns.
+  /// Loops whose bounds are those of enclosing loops, with a `sync` in some of their iterations.
   std::string DeepLoops();
-  /// Branches of few conditions, of which one hides another.
+  /// Branches with few conditions, one of which shadows another.
   std::string Hidden();
   std::string Branches(const Texts& conditions, const std::string& y, const std::string& i,
                        size_t depth);
-  /// Numbers at the ends of 64 bits, of which sums and products wrap.
+  /// Numbers near the limits of 64 bits, whose sums and products wrap.
   std::string Extremes();
-  /// A number taken apart into a row and a column.
+  /// A number split into a row and a column.
   std::string Divided();
-  /// Conditions of numbers that not every launch has.
+  /// Conditions on numbers that not every launch has.
   std::string Partial();
-  /// Sizes times great constants in indices, of which 64 bits hold a part.
+  /// Sizes times large constants in indices, which may overflow 64 bits.
   std::string GreatSizes();
-  /// Products of sizes that leave 64 bits, as those of tensors without elements may.
+  /// Products of sizes that overflow 64 bits, as tensors without elements may have.
   std::string Products();
-  /// A number that may be any plus several products, sum by sum.
+  /// An arbitrary number plus several products, added one by one.
   std::string Summed(const std::string& i, const std::string& y);
-  /// Indices that wrap in a type of few bits.
+  /// Indices that wrap in a narrow type.
   std::string Narrow();
-  /// Indices that an `if` chooses.
+  /// Indices chosen by an `if`.
   std::string Choices();
-  /// Indices that a table holds, or that its load gives for those outside of it.
+  /// Indices loaded from a table, or given by the load's default outside it.
   std::string LookedUp();
-  /// Constants that `static_assert` limits.
+  /// Constants limited by `static_assert`.
   std::string Statics();
-  /// What only some numbers of cores do.
+  /// Statements that are only executed for some numbers of cores.
   std::string CoreCounts();
-  /// Several kernels in one: what runs at once.
+  /// Several stages in one kernel, which run at the same time.
   std::string Stages();
 
   std::mt19937_64 random_;
@@ -165,7 +166,7 @@ class Drawer {
   std::set<std::string> blocks_;
   std::set<std::string> scalars_;  ///< besides s and u
   size_t names_ = 0;
-  size_t loops_ = 0;  ///< of the part that is drawn
+  size_t loops_ = 0;  ///< loops in the current part
 };
 
 }  // namespace kdl::fuzz

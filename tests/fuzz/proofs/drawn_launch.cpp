@@ -12,7 +12,8 @@ namespace kdl::fuzz {
 
 namespace {
 
-/// Of a tensor: sizes of a counter-example may be large, as where a table of i32 does not reach an element.
+/// The most elements of a tensor. The sizes of a counterexample may be large, for instance to show that an
+/// i32 is too small for an index.
 constexpr int64_t kMostElements = 1 << 20;
 
 }  // namespace
@@ -46,17 +47,18 @@ DrawnLaunch::DrawnLaunch(const ir::Function& kernel, const Sizes& sizes, uint64_
   fits_ = true;
 }
 
-Result<std::optional<interp::Trap>> DrawnLaunch::Run(const ir::Module& module,
-                                                     const ir::Function& kernel, int64_t cores,
-                                                     uint64_t order, bool watch) const {
+Result<std::optional<interp::Trap>> DrawnLaunch::Interpret(const ir::Module& module,
+                                                           const ir::Function& kernel,
+                                                           int64_t cores, uint64_t order,
+                                                           bool watch) const {
   return interp::RunKernel(module, kernel, arguments_, cores, {order, {}, watch});
 }
 
-/// Small, but for what is there to leave 64 bits.
+/// Draws a small number, unless the name is one whose purpose is to overflow 64 bits.
 int64_t DrawnLaunch::Number(std::string_view name) {
   static constexpr int64_t kMost[] = {INT64_MAX, INT64_MIN, int64_t{1} << 62, -1, 0, 5};
   static constexpr int64_t kWide[] = {4294967295, int64_t{1} << 30, int64_t{1} << 31, 1, 0, 5};
-  // three times some of these are beyond the ends of their types
+  // Three times some of these exceed the limits of their types.
   static constexpr int64_t kTurn[] = {1431655766, 2147483647, 715827883, 1, 0, 2};
   static constexpr int64_t kByte[] = {255, 254, 16, 1, 0, 3};
   size_t pick = random_() % 6;
@@ -90,7 +92,7 @@ bool DrawnLaunch::MeetsStatics(const ir::Function& kernel) const {
   return meets;
 }
 
-/// Lets the last tensor bound parts of a dimension: most of the time it ascends, from 0 to the end.
+/// Makes the last tensor bound parts of a dimension. Mostly it ascends from 0 to the end.
 void DrawnLaunch::MakeTable() {
   const interp::TensorArgument& table = arguments_.tensors.back();
   auto* first = static_cast<int32_t*>(table.data);
@@ -103,7 +105,8 @@ void DrawnLaunch::MakeTable() {
   }
 }
 
-/// Of parts that begin where the table in front says; most of the time each ends where the next one begins.
+/// Makes the lengths of parts that start at the previous table's values. Mostly each part ends where the next
+/// one starts.
 void DrawnLaunch::MakeLengths() {
   auto count = arguments_.tensors.back().sizes[0];
   if (count == 0 || random_() % 8 == 0) return;
@@ -132,7 +135,7 @@ bool DrawnLaunch::AddTensor(ir::Type type, const Sizes& sizes) {
     if (count > static_cast<size_t>(kMostElements)) return false;
   }
   tensor.strides = interp::RowMajorStrides(tensor.sizes);
-  // Integers are indices, most of them inside.
+  // Integers are used as indices; most of them are inside.
   int64_t first = tensor.sizes.empty() ? 1 : std::max<int64_t>(tensor.sizes[0], 1);
   memory_.emplace_back((count + 1) * 4);
   for (size_t n = 0; n < count; ++n) {

@@ -15,27 +15,29 @@
 
 namespace kdl::fuzz {
 
-/// By the names of sizes, and of scalar parameters where a counter-example gives them.
+/// The values of sizes by name, and of scalar parameters if a counterexample gives them.
 using Sizes = std::map<std::string, int64_t>;
 
-/// `N = 5, M = 2`.
+/// Returns the values as text: `N = 5, M = 2`.
 std::string ToText(const Sizes& sizes);
 
-/// The arguments of one launch of a drawn kernel, and its run by the interpreter.
+/// The arguments of one launch of a random kernel, and its run in the interpreter.
 class DrawnLaunch {
  public:
-  /// Draws what `sizes` does not give. It fits unless a `static_assert` refuses the constants or a tensor is too large.
+  /// Draws whatever `sizes` does not give. The launch fits unless a `static_assert` refuses the constants or
+  /// a tensor is too large.
   DrawnLaunch(const ir::Function& kernel, const Sizes& sizes, uint64_t seed);
 
   bool fits() const { return fits_; }
-  /// `s = -1, u = 2, `: the constants and scalars.
+  /// Returns the constants and scalars as text: `s = -1, u = 2, `.
   const std::string& said() const { return said_; }
   const interp::KernelArguments& arguments() const { return arguments_; }
-  /// Whether both have the same elements, as what two runs of one launch have left.
+  /// Whether both have the same elements, to compare the results of two runs of one launch.
   bool HasElementsOf(const DrawnLaunch& other) const { return memory_ == other.memory_; }
 
-  Result<std::optional<interp::Trap>> Run(const ir::Module& module, const ir::Function& kernel,
-                                          int64_t cores, uint64_t order, bool watch) const;
+  Result<std::optional<interp::Trap>> Interpret(const ir::Module& module,
+                                                const ir::Function& kernel, int64_t cores,
+                                                uint64_t order, bool watch) const;
 
  private:
   int64_t Number(std::string_view name);

@@ -34,7 +34,8 @@ bool Holds(auto& ids, const std::string& id) {
 
 enum class Proofs : uint8_t { Run, Skipped };
 
-/// The passes of a module. Where the proofs are skipped, what check-bounds refuses is checked when it runs.
+/// Runs the passes of a module. If the proofs are skipped, what check-bounds refuses is checked at run time
+/// instead.
 driver::PipelineEnd RunPasses(driver::Session& session, ir::Module& module, Proofs proofs,
                               std::optional<uint64_t> steps) {
   if (proofs == Proofs::Run) {
@@ -59,13 +60,13 @@ const targets::Registry& Families() {
   return families;
 }
 
-/// A kernel compiled as far as the interpreter runs it.
+/// A kernel compiled as far as the interpreter needs.
 struct Compiled {
   driver::Options options;
   std::optional<driver::Session> session;
   driver::Compilation compilation;
   bool done = false;
-  bool cores_agree = false;  ///< all numbers of cores leave the same
+  bool cores_agree = false;  ///< the result is the same for all numbers of cores
 
   Compiled(const std::string& text, Proofs proofs, std::optional<uint64_t> steps = {}) {
     options.files = {"drawn.kdl"};
@@ -82,34 +83,36 @@ struct Compiled {
   }
 };
 
-/// Whether another number of cores, which deals blocks in another order, leaves something else.
+/// Returns a difference in the result for another number of cores, which distributes blocks in another way.
 std::optional<std::string> FindOther(const Compiled& compiled, const DrawnLaunch& launch,
                                      const Sizes& sizes, int64_t cores, uint64_t seed) {
   DrawnLaunch other(*compiled.kernel(), sizes, seed);
   int64_t other_cores = cores % 3 + 2;
-  auto run = other.Run(*compiled.compilation.module, *compiled.kernel(), other_cores, seed, false);
+  auto run =
+      other.Interpret(*compiled.compilation.module, *compiled.kernel(), other_cores, seed, false);
   if (!run.ok() || *run || launch.HasElementsOf(other)) return std::nullopt;
   return fmt::format("{} cores and {} cores leave different elements for {}, {}seed {}", cores,
                      other_cores, ToText(sizes), launch.said(), seed);
 }
 
-/// What the watch finds in one launch; nothing: it is clean, or ends otherwise.
+/// Returns what the sanitizer finds in one launch; nothing if it is clean, or ends for another reason.
 std::optional<std::string> Find(const Compiled& compiled, const Sizes& sizes, int64_t cores,
                                 uint64_t seed, Judgement& judgement) {
   const ir::Function& kernel = *compiled.kernel();
   DrawnLaunch launch(kernel, sizes, seed);
   if (!launch.fits()) return std::nullopt;
   uint64_t order = seed % 3 == 0 ? 0 : seed;
-  auto run = launch.Run(*compiled.compilation.module, kernel, cores, order, true);
+  auto run = launch.Interpret(*compiled.compilation.module, kernel, cores, order, true);
   if (!run.ok()) return std::nullopt;
   ++judgement.runs;
   if (!*run)
     return compiled.cores_agree ? FindOther(compiled, launch, sizes, cores, seed) : std::nullopt;
-  // A launch that a check refuses may have raced before another core has got to the check.
+  // A launch that a check ends may have raced before another core reached the check.
   DrawnLaunch again(kernel, sizes, seed);
-  bool is_stuck = (*run)->code == KDL_TRAP_STUCK;  // its stages wait for each other for ever
-  bool stops = !is_stuck && ((*run)->finding == interp::FindingKind::None ||
-                             *again.Run(*compiled.compilation.module, kernel, cores, order, false));
+  bool is_stuck = (*run)->code == KDL_TRAP_STUCK;  // its stages deadlock
+  bool stops =
+      !is_stuck && ((*run)->finding == interp::FindingKind::None ||
+                    *again.Interpret(*compiled.compilation.module, kernel, cores, order, false));
   if (stops) {
     ++judgement.stops;
     return std::nullopt;
@@ -118,7 +121,7 @@ std::optional<std::string> Find(const Compiled& compiled, const Sizes& sizes, in
                      launch.said(), cores, seed);
 }
 
-/// The sizes that the text of an error ends with: `…, for N = 5, M = 2`.
+/// Returns the sizes at the end of an error's text: `…, for N = 5, M = 2`.
 std::optional<Sizes> SizesIn(std::string_view text) {
   size_t at = text.rfind(", for ");
   if (at == std::string_view::npos) return std::nullopt;
@@ -139,7 +142,7 @@ std::optional<Sizes> SizesIn(std::string_view text) {
   return sizes;
 }
 
-/// Of the cores that the text names: `core 2`; -1: none.
+/// Returns the largest core number that the text names, as in `core 2`; -1 if none.
 int64_t GreatestCore(std::string_view text) {
   constexpr std::string_view kCore = "core ";
   int64_t greatest = -1;
@@ -166,10 +169,10 @@ void JudgeAccepted(const Compiled& compiled, uint64_t seed, Judgement& judgement
                                        (int64_t{1} << 43) - 1};
   std::mt19937_64 random(seed);
   for (int n = 0; n < 8; ++n) {
-    // Each size at least once small, where corners lie close together.
+    // Each size is small at least once, so that corner cases are close together.
     Sizes sizes = {{"N", kSizes[random() % std::size(kSizes)]}, {"M", kSizes[random() % 6]}};
     if (n == 0) sizes["N"] = 5;
-    // of tensors without elements
+    // For tensors without elements.
     for (const char* name : {"H", "G"}) sizes[name] = kGreat[random() % std::size(kGreat)];
     int64_t cores = kCores[random() % std::size(kCores)];
     auto found = Find(compiled, sizes, cores, random(), judgement);
@@ -180,7 +183,7 @@ void JudgeAccepted(const Compiled& compiled, uint64_t seed, Judgement& judgement
   }
 }
 
-/// Whatever the data are, something happens at these sizes.
+/// Checks that something goes wrong at these sizes, whatever the data are.
 void JudgeDefinite(const std::string& text, const Diagnostic& error, uint64_t seed,
                    Judgement& judgement) {
   judgement.verdict = Verdict::Definite;

@@ -15,8 +15,8 @@
 #include "judge_kernel.h"
 #include "support/check.h"
 
-// Draws kernels that proofs find hard and holds the compiler to its word: what it accepts is clean under the watch, and
-// what it refuses with a counter-example does there what the error says.
+// Draws kernels that are hard for the proofs and checks the compiler's claims. An accepted kernel must be
+// clean under the sanitizer. One refused with a counterexample must behave there as the error says.
 
 namespace kdl::fuzz {
 
@@ -25,12 +25,12 @@ namespace {
 struct Options {
   uint64_t kernels = 1000;
   uint64_t seed = 1;
-  double seconds = 0;  ///< 0: as long as it takes
+  double seconds = 0;  ///< 0: without limit
   uint64_t most_found = 10;
-  bool faults = false;  ///< plants faults in the proofs, and looks for each
+  bool faults = false;  ///< plants faults in the proofs, and checks that each is found
   bool show = false;    ///< prints the kernels
-  std::string only{};   ///< judges kernels that have this feature, where it is not empty
-  std::vector<std::string> targets{};  ///< runs what is accepted on these devices, too
+  std::string only{};   ///< unless empty, only judges kernels with this feature
+  std::vector<std::string> targets{};  ///< accepted kernels also run on these devices
 };
 
 std::optional<Options> Read(int count, char** words) {
@@ -94,7 +94,7 @@ void Print(std::string_view feature, const Counts& counts) {
              share(counts.accepted), share(counts.definite), share(counts.unproven));
 }
 
-/// Each fault of the proofs lets some drawn kernel pass that the watch does not.
+/// Checks that each fault in the proofs lets some random kernel pass in which the sanitizer finds an error.
 int FindFaults(const Options& options) {
   std::vector<const Fault*> open;
   for (const Fault& fault : Faults()) open.push_back(&fault);
@@ -118,7 +118,7 @@ int FindFaults(const Options& options) {
   return open.empty() ? 0 : 1;
 }
 
-/// Runs an accepted kernel on the targets, too.
+/// Also runs an accepted kernel on the targets.
 void Compare(const std::string& text, uint64_t seed, const std::vector<std::string>& targets,
              Judgement& judgement, Comparison& all) {
   Comparison comparison = CompareTargets(text, seed, targets);
@@ -147,7 +147,7 @@ int Main(const Options& options) {
     Judgement judgement = JudgeKernel(kernel, seed);
     runs += judgement.runs;
     stops += judgement.stops;
-    // With all their steps proofs may refuse what few leave to checks at run time.
+    // With their usual limit, the proofs may refuse a kernel that a low limit leaves to run-time checks.
     if (judgement.verdict == Verdict::Accepted && !options.targets.empty() && !kernel.steps)
       Compare(kernel.text, seed, options.targets, judgement, compared);
     if (options.show) fmt::print("// seed {}: {}\n{}\n", seed, judgement.what, kernel.text);

@@ -7,11 +7,11 @@
 
 namespace kdl::fuzz {
 
-/// A mistake that proofs could make, as an edit of what they are shown: they judge the edited module, and the kernel as it
-/// was drawn runs. It says nothing of how the proofs work.
+/// A mistake that proofs could make, as an edit of their input. They judge the edited module, and the
+/// original kernel is run. This needs no knowledge of how the proofs work.
 struct Fault {
   std::string_view name;
-  /// Edits a module as irgen leaves it; false where the kernel has nothing of the kind.
+  /// Edits a module as irgen produces it. Returns false if the kernel has nothing to edit.
   bool (*plant)(ir::Module& module);
 };
 

@@ -1,4 +1,4 @@
-"""The runtime for aarch64, built here, and the emulator that runs programs with it."""
+"""Builds the runtime for aarch64, and provides the emulator that runs programs with it."""
 
 import pathlib
 import subprocess
@@ -15,7 +15,7 @@ def call(*words, folder, limit=300):
 
 
 def build_runtime(folder):
-    """Makes runtime/lib/libkdl_runtime.a in the folder."""
+    """Builds runtime/lib/libkdl_runtime.a in the folder."""
     call("cmake", "-S", ROOT, "-B", "runtime", "-G", "Ninja", "-DKDL_RUNTIME_ONLY=ON", "-DCMAKE_SYSTEM_NAME=Linux",
          "-DCMAKE_SYSTEM_PROCESSOR=aarch64", f"-DCMAKE_CXX_COMPILER={TOOLS[0]}", f"-DCMAKE_C_COMPILER={TOOLS[0][:-3]}gcc",
          "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_CXX_FLAGS=-O1", folder=folder)

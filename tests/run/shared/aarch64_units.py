@@ -1,5 +1,6 @@
-"""Products of narrow numbers on the levels of aarch64 that have instructions for them, by an emulator: on drawn shapes, plain
-and with transposed operands, as numpy has them; of bf16 as bf16_dot.py has them where the level has BFDOT or BFMMLA."""
+"""Products of narrow numbers on the aarch64 levels that have instructions for them, run in an emulator: on
+random shapes, plain and with transposed operands. Results are compared with NumPy's, and for bf16 on
+levels with BFDOT or BFMMLA with those of bf16_dot.py."""
 
 import itertools
 import re
@@ -11,13 +12,13 @@ import units
 from shared import bf16_dot, seeds
 
 SCALABLE = "armv8-a-sve256"
-TERMS_OF = {"armv8-a-bf16": 4, SCALABLE: 2}  # of a step of bf16
+TERMS_OF = {"armv8-a-bf16": 4, SCALABLE: 2}  # in one bf16 instruction
 LEVELS = ["armv8-a", "armv8-a-dotprod", "armv8-a-i8mm", *TERMS_OF]
 BF16 = "bf16 bf16 f32"
 BYTES = seeds.one_in(2, ["i8 i8 i32", "u8 u8 u32", "u8 i8 i32", "i8 u8 i32"])
 LEVELS_OF = dict.fromkeys(BYTES, LEVELS) | {BF16: [*TERMS_OF]}
-LACKING = "cortex-a57"  # a processor of the emulator's that has none of them
-CPUS = {SCALABLE: "max,sve256=on"}  # the vectors of the emulator's own are longer
+LACKING = "cortex-a57"  # a processor of the emulator that has none of them
+CPUS = {SCALABLE: "max,sve256=on"}  # the emulator's default vectors are longer
 PROGRAM = """
 export program PAIR(a: in A[M, K], b: in B[K, N], at: in A[K, M], bt: in B[N, K], c: out C[M, N], d: out C[M, N], e: out C[M, N],
                     cores: i64) {
@@ -27,7 +28,7 @@ export program PAIR(a: in A[M, K], b: in B[K, N], at: in A[K, M], bt: in B[N, K]
 
 
 def write_kernels(folder):
-    """units.kdl, and a row for each of its programs."""
+    """Writes units.kdl and returns a row for each of its programs."""
     text, rows = "", ""
     for pair in LEVELS_OF:
         types = pair.split()
@@ -41,7 +42,7 @@ def write_kernels(folder):
 
 
 def drawn(types, level, random, m, n, k):
-    """The factors, and what says whether bytes are their product."""
+    """Draws the factors; returns them with a function that checks their product's bytes."""
     if types == BF16.split():
         a, b = bf16_dot.drawn(random, (m, k)), bf16_dot.drawn(random, (k, n))
         wanted = bf16_dot.product(a, b, TERMS_OF[level])
@@ -52,7 +53,7 @@ def drawn(types, level, random, m, n, k):
 
 
 def fault(folder, emulator, types, level, random):
-    """What is wrong with the products of one drawn shape, or nothing."""
+    """Returns what is wrong with the products of one random shape, or nothing."""
     m, n, k = (int(random.choice(units.SIZES)) for _ in range(3))
     a, b, is_product = drawn(types, level, random, m, n, k)
     for name, value in {"a": a, "b": b, "at": a.T, "bt": b.T}.items():
@@ -67,7 +68,7 @@ def fault(folder, emulator, types, level, random):
 
 
 def faults(folder, emulator, shapes, random):
-    """One for each check: what is wrong, or nothing."""
+    """Yields for each check what is wrong, or nothing."""
     def on(cpu):
         return [emulator[0], "-cpu", cpu, *emulator[1:]]
 

@@ -1,4 +1,4 @@
-"""What a script has checked: counted, and told at its end."""
+"""Counts a script's checks, and reports them at its end."""
 
 failures = []
 skipped = []
@@ -14,13 +14,13 @@ def expect(what, holds, output=""):
 
 
 def skip(what, why):
-    """What this machine cannot check."""
+    """Records something that this machine cannot check."""
     skipped.append(what)
     print(f"skipped: {what}: {why}")
 
 
 def end():
-    """Prints what failed and how much there was; gives the exit code."""
+    """Prints the failures and the totals; returns the exit code."""
     for failure in failures:
         print(f"FAILED: {failure}\n")
     print(f"{passed} passed, {len(failures)} failed" + (f", {len(skipped)} skipped" if skipped else ""))

@@ -1,4 +1,4 @@
-"""What tests of machines of clusters share: kernels, descriptions and what a run says of its counts."""
+"""Shared by tests of cluster machines: kernels, descriptions, and the counts in a run's output."""
 
 import re
 
@@ -26,13 +26,14 @@ export kernel steps(x: inout f32[N], turns: i64) {
 
 
 def moved(done):
-    """What the device counted of its block copies: how many there were, and their bytes."""
+    """Returns what the device counted: the number of block copies, their bytes, barriers, and the scratchpad
+    bytes."""
     found = re.search(r"block copies (\d+), bytes by block copies (\d+), barriers (\d+), scratchpad bytes at most (\d+)", done.stdout)
     return tuple(map(int, found.groups())) if found else (0, 0, 0, 0)
 
 
 def describe(folder, name, **keys):
-    """The spec of a machine like the one that is shipped but for these keys."""
+    """Returns the spec of a machine like the one that comes with kernelc, except for these keys."""
     lines = [line for line in SHIPPED.read_text().splitlines() if line.split(":")[0] not in ("name", *keys)]
     lines += [f"{key}: {value}" for key, value in {"name": name, **keys}.items()]
     file = folder / f"{name}.yaml"

@@ -1,4 +1,4 @@
-"""The kernels of files that have a contract, and samples of them: as many as there is time for, others each day."""
+"""Finds kernels with a contract, and runs a selection that changes every day, as many as there is time for."""
 
 import argparse
 import concurrent.futures
@@ -13,7 +13,7 @@ ITEM = re.compile(r"^(?=(?:export )?(?:kernel|program|fn|test|device|const|impor
 
 
 def kernels(file):
-    """(name, whether it has a contract) of each."""
+    """Yields (name, whether it has a contract) for each kernel."""
     for item in ITEM.split(re.sub(r"//.*", "", file.read_text())):
         if kernel := re.match(r"(?:export )?kernel (\w+)", item):
             yield kernel[1], bool(re.search(r"\bensures\b", item))
@@ -30,8 +30,9 @@ def options(summary, seconds):
 
 
 def sample(cases, check, seconds, least=8):
-    """`check(case, draw)` is what is expected of a case, whether it holds, and what was said. The order, and the numbers of each
-    case, are drawn from KDL_SEED, or from the day; cases are begun until the time is over."""
+    """Runs a selection of the cases. `check(case, draw)` returns what is expected, whether it holds, and the
+    output. The order, and the numbers of each case, are drawn from KDL_SEED or the date; no case is
+    started after the time is over."""
     seed = seeds.of_today()
     order = sorted(cases, key=lambda case: random.Random(f"{seed} {case}").random())
     end = time.monotonic() + seconds

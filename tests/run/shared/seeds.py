@@ -1,4 +1,5 @@
-"""What the scripts share that draw kernels, one for each seed, or that try as many of a list as there is time for."""
+"""Shared by scripts that draw a kernel for each seed, or that run as many items of a list as there is time
+for."""
 
 import argparse
 import concurrent.futures
@@ -11,12 +12,12 @@ import tempfile
 
 
 def of_today():
-    """What samples are drawn with: others each day, KDL_SEED to see one again."""
+    """Returns the seed for selections: the date, or KDL_SEED to repeat one."""
     return os.environ.get("KDL_SEED", datetime.date.today().isoformat())
 
 
 def one_in(number, items):
-    """One in so many of them, in their order; `--all` among the script's words takes all."""
+    """Returns one of every `number` items, in their order; all of them if the script was called with `--all`."""
     if "--all" in sys.argv:
         return items
     drawn = random.Random(of_today()).sample(range(len(items)), -(-len(items) // number))
@@ -25,7 +26,8 @@ def one_in(number, items):
 
 
 def run(summary, check, kernels):
-    """`check(folder, seed)` says what is wrong with a seed's kernel, or None; ends the process with the sum."""
+    """Runs `check(folder, seed)` for many seeds. It returns what is wrong with a seed's kernel, or None.
+    Exits with the result."""
     parser = argparse.ArgumentParser(description=summary)
     parser.add_argument("--kernels", type=int, default=kernels, help=f"how many (default: {kernels})")
     parser.add_argument("--first", type=int, default=1, help="the first one's seed (default: 1)")

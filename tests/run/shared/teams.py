@@ -1,5 +1,6 @@
-"""What a device must do whose kernels' cores are teams: samples and families against their contracts and the interpreter; traps
-with their places; a barrier of the launch in a loop; programs over several devices; prints."""
+"""Tests for devices whose cores are workgroups of threads: samples and families against their contracts and
+the interpreter; traps with their locations; a barrier of the launch in a loop; programs for several
+devices; prints."""
 
 import argparse
 import os
@@ -12,14 +13,14 @@ from shared import checks, contracts
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 QUICK = {"POCL_EXTRA_BUILD_FLAGS": "-cl-opt-disable"}  # PoCL's optimizer takes a minute for some kernels
-SLOW_COMPILERS = ["opencl"]  # without it, too, PoCL takes minutes for some with `argmax` and scans
+SLOW_COMPILERS = ["opencl"]  # even so, PoCL takes minutes for some kernels with `argmax` and scans
 SAMPLES = ["matmul", "matmul_residual", "softmax"]
 TRAPS = """
 export kernel pick(x: in f32[N], at: in i32[N], y: out f32[N]) {
     spmd for i in N by 8 { y[i] = x[at[i]]; }
 }
 """
-# Names that meet others of a text's where they get a number, and macros of OpenCL C.
+# Names that collide with generated, numbered names in the text, and with macros of OpenCL C.
 NAMES = """
 export kernel named(x: in f32[x_4, M_PI], w: in f32[v, half], y: out f32[x_4, M_PI], M_SQRT1: f32) {
     spmd for float in x_4 by 8, get_global_id in M_PI by 16 {
@@ -43,7 +44,8 @@ export kernel limits(n: in i32[N], f: out f32[N], d: out f64[N], l: out i64[N], 
     }
 }
 """
-# Tables and a tile whose names are those of the second kernel's function, in one text or the other, and of a word of PTX's.
+# Tables and a tile with names like the second kernel's function, in either kind of text, and like a keyword
+# of PTX.
 TABLES = """
 const kdl_k_1_c_2: i32[3] = [5, 7, 9];
 const WARP_SZ: i32[3] = [3, 2, 1];
@@ -70,7 +72,7 @@ export kernel steps(x: inout f32[N], turns: i64) {
     }
 }
 """
-# A range of more than 2^63 numbers, of which few turns are taken.
+# A range of more than 2^63 numbers, of which only a few iterations run.
 FAR = """
 export kernel far(x: inout f32[N], lo: i64, hi: i64, most: i64) {
     var n = 0 as i64;
@@ -82,7 +84,7 @@ export kernel far(x: inout f32[N], lo: i64, hi: i64, most: i64) {
     }
 }
 """
-# What they look for is not there: only the trap ends them, in all workers and in one.
+# Searches for something that does not exist: only the trap ends them, in all threads and in one.
 SEARCHES = """
 const T: i32[4] = [1, 2, 3, 4];
 fn look(key: i32) -> i64 {
@@ -119,7 +121,7 @@ export kernel says(x: in f32[N], y: out f32[N]) {
     spmd for i in N by 4 { print("block", i.start, x[i]); y[i] = x[i]; }
 }
 """
-# More than there is room for; the last block may trap.
+# More prints than there is room for; the last block may trap.
 PRINTS_MUCH = """
 export kernel says(x: in f32[N], limit: f32, y: out f32[N]) {
     spmd for i in N by 1000 { print(x[i]); y[i] = x[i]; assert(x[i] < limit, "small"); }
@@ -133,7 +135,7 @@ def kernelc(*arguments, seconds=300, environment=None):
 
 
 def keep_contracts(kind, seconds):
-    """Kernels of some samples and the families, as many as there is time for."""
+    """Tests kernels of some samples and the families, as many as there is time for."""
     def keeps(case, _):
         file, kernel = case
         what = f"{kernel} of {file.name} keeps its contract on {kind}"
@@ -179,13 +181,13 @@ def count_devices(kind):
 
 
 def missing(kind, count):
-    """Why the spec after the last one is none."""
+    """Returns the reason why the device after the last one does not exist."""
     ordinal = {2: "2nd", 3: "3rd"}.get(count + 1, f"{count + 1}th")
     return f"wanted the {ordinal}, {count} match"
 
 
 def listed(kind):
-    """What `kernelc devices` says."""
+    """Checks the output of `kernelc devices`."""
     done = kernelc("devices")
     there = [line.split(":")[0] for line in done.stdout.splitlines()]
     count = count_devices(kind)
@@ -199,7 +201,7 @@ def listed(kind):
 
 
 def described(kind, count):
-    """What `kernelc targets --device` says of the last one."""
+    """Checks what `kernelc targets --device` says about the last device."""
     last = kind if count == 1 else f"{kind}[{count - 1}]"
     done = kernelc("targets", "--device", last)
     lines = dict(re.findall(r"^  (\S.*?) {2,}(\S.*)$", done.stdout, re.M))
@@ -214,7 +216,7 @@ def described(kind, count):
 
 
 def programs(kind, folder):
-    """The device and the host, and two devices; and what kernels print."""
+    """Runs programs on the device and the host, and on two devices, and kernels that print."""
     (folder / "both.kdl").write_text(DEVICES)
     run = ["run", folder / "both.kdl", "--set", "N=37"]
     alone = kernelc(*run)
@@ -241,8 +243,8 @@ def programs(kind, folder):
 
 
 def run(summary, kind, is_missing, more):
-    """All of it, the contracts until the time is over; gives the exit code. `is_missing` says of what kernelc says whether there is
-    no such device; `more` are further parts, functions by name."""
+    """Runs all tests, with contracts until the time is over, and returns the exit code. `is_missing` tells
+    from kernelc's output whether the device does not exist; `more` has further parts as functions by name."""
     parser = argparse.ArgumentParser(description=summary)
     parser.add_argument("--seconds", type=float, default=8, help="for contracts; a large number tries all (default: %(default)s)")
     parser.add_argument("--part", choices=["devices", "interpreter", "programs", "contracts", *more], help="this one only")
