@@ -197,8 +197,8 @@ def product(machine, code, workers, blocks, tile, shape):
     share = 100 * min(busy * waves / -(-whole_tiles // (machine.processors * blocks)), machine.bytes_s / at_once)
     said = (f"{sum(counts.values()) + sums + loads:.0f} for {counts[tile.step]} {tile.step}, "
             f"{counts['LDS'] + counts['LDSM']} reads of shared memory; "
-            f"behind the loop {stored[1] - stored[0] + 1} for {code.count(*stored)['STG']} stores")
-    return said, f"{moved * tile.bytes} a turn", share
+            f"after the loop {stored[1] - stored[0] + 1} for {code.count(*stored)['STG']} stores")
+    return said, f"{moved * tile.bytes} per iteration", share
 
 
 def attention(machine, code, workers, blocks, *_):
@@ -215,8 +215,8 @@ def attention(machine, code, workers, blocks, *_):
     unit = 2 * 2 * 128 * 64 * 128 / machine.matrix
     issue = issued * workers / 32 / machine.issues
     longest = max(unit, issue) if blocks > 1 else unit + issue
-    said = f"{issued:.0f} a turn, {counts[name]} {name}, {counts['FFMA'] + counts['FADD'] + counts['FMUL']} of f32"
-    return said, f"{2 * 64 * 128 * 2} a turn", 100 * unit / longest
+    said = f"{issued:.0f} per iteration, {counts[name]} {name}, {counts['FFMA'] + counts['FADD'] + counts['FMUL']} of f32"
+    return said, f"{2 * 64 * 128 * 2} per iteration", 100 * unit / longest
 
 
 def stream(machine, code, workers, blocks, *_):
@@ -231,7 +231,7 @@ def stream(machine, code, workers, blocks, *_):
     slots = 4 * sum(of_byte(loop) for loop in loops)  # issue slots for each element
     rate = machine.issues * 32 * machine.clock * machine.processors / slots * 8  # bytes read and written
     share = 100 * min(1, under_way / wanted, rate / machine.bytes_s)
-    return f"{slots:.0f} an element, over {len(loops)} loops", f"{max(loads)} a worker, {under_way} under way", share
+    return f"{slots:.0f} per element, over {len(loops)} loops", f"{max(loads)} per thread, {under_way} in flight", share
 
 
 MODELS = {"product": product, "attention": attention, "stream": stream}

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Runs the examples and commands of grammar/LANGUAGE.md, and checks its list of diagnostics.
+"""Runs what grammar/LANGUAGE.md shows: each example compiles, each command works, its links lead somewhere, and its lists of
+diagnostics, builtins and library functions are complete.
 
-tests/run/language_reference.py --update    # rewrites the list of diagnostics
+    tests/run/language_reference.py --update    # writes the lists anew
 
 An example is a whole file in a ```kdl block. It must compile, unless every error says that the compiler does
 not support something in it yet. One that starts with `// NAME.kdl` is saved under that name for the ```sh
@@ -14,6 +15,8 @@ import re
 import subprocess
 import sys
 import tempfile
+
+from shared import language_lists
 
 REFERENCE = pathlib.Path(__file__).resolve().parents[2] / "grammar/LANGUAGE.md"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -68,10 +71,17 @@ def main():
     update = parser.parse_args().update
     text = REFERENCE.read_text()
     listed = LIST.sub(lambda found: found.group(1) + diagnostics() + found.group(2), text)
+    with_lists = language_lists.filled(listed)
     if update:
-        REFERENCE.write_text(listed)
+        REFERENCE.write_text(with_lists)
         return
     wrong = compiled = examples = 0
+    for problem in language_lists.faults(text):
+        wrong += 1
+        print(f"{REFERENCE.name}: {problem}")
+    if with_lists != listed:
+        wrong += 1
+        print(f"{REFERENCE.name}: a list of functions is not that of the tables: {sys.argv[0]} --update")
     if listed != text:
         wrong += 1
         print(f"{REFERENCE.name}: the list of diagnostics is not that of the compiler: {sys.argv[0]} --update")
