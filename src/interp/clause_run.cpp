@@ -14,9 +14,9 @@ namespace kdl::interp {
 namespace {
 
 constexpr int64_t kMostStepsOfWhile = int64_t{1}
-                                      << 27;  ///< of one value, where a `while` may not end
+                                      << 27;  ///< for one value, since a `while` might not end
 
-int64_t NumberOf(Size size, const ContractData& data) {
+int64_t KnownSize(Size size, const ContractData& data) {
   std::optional<int64_t> value = Evaluate(size, data.size);
   KDL_CHECK(value, "the size {} of a contract is not known", ToString(size));
   return *value;
@@ -37,8 +37,8 @@ Image Prepared(const ir::Contract& contract, const ir::Clause& clause, const Con
 
 }  // namespace
 
-int64_t CountOf(const std::vector<Size>& dims,
-                const std::function<std::optional<int64_t>(Name)>& size) {
+int64_t TensorElementCount(const std::vector<Size>& dims,
+                           const std::function<std::optional<int64_t>(Name)>& size) {
   int64_t count = 1;
   for (Size dim : dims) count *= std::max<int64_t>(Evaluate(dim, size).value_or(0), 0);
   return count;
@@ -55,7 +55,7 @@ ClauseRun::ClauseRun(const ir::Contract& contract, const ir::Clause& clause,
       most_steps_(MostSteps(*clause.function)) {
   const ir::Function& function = *clause.function;
   for (const ir::ContractIndex& index : clause.free)
-    extents_.push_back(NumberOf(index.extent, data));
+    extents_.push_back(KnownSize(index.extent, data));
   for (size_t i = 0; i < function.dims.size(); ++i) {
     std::optional<int64_t> size = data.size(function.dims[i]);
     KDL_CHECK(size, "the size {} of a contract is not known", function.dims[i].text());
@@ -97,10 +97,10 @@ void ClauseRun::Bind(size_t number, const ir::ContractParam& param,
 void ClauseRun::BindTable(size_t number, ir::Type type, std::vector<std::byte>& memory,
                           bool small) {
   TensorValue tensor{nullptr, type->scalar, {}, {}, {}};
-  int64_t count = CountOf(type->dims, data_.size);
+  int64_t count = TensorElementCount(type->dims, data_.size);
   bool empty = small && count > ir::kMostKept;
   for (Size dim : type->dims)
-    tensor.sizes.push_back(empty ? 0 : std::max<int64_t>(NumberOf(dim, data_), 0));
+    tensor.sizes.push_back(empty ? 0 : std::max<int64_t>(KnownSize(dim, data_), 0));
   tensor.strides = RowMajorStrides(tensor.sizes);
   memory.resize(empty ? 0 : static_cast<size_t>(count * Bytes(type->scalar)));
   tensor.data = memory.data();
@@ -111,7 +111,7 @@ const std::vector<uint64_t>* ClauseRun::Call() {
   for (size_t i = 0; i < places_.size(); ++i)
     machine_->BindScalar(places_[i], static_cast<uint64_t>(at_[i]));
   machine_->Restart();
-  MachineState state = machine_->Run(most_steps_);
+  MachineState state = machine_->RunSteps(most_steps_);
   KDL_CHECK(state != MachineState::Broken, "in '{}': {}", clause_.function->name.text(),
             machine_->fault());
   if (state == MachineState::Done) return &machine_->results();
@@ -142,7 +142,7 @@ void ClauseRun::Fault(const Trap& trap) {
     fault.text = "this is asserted and false";
   } else if (trap.code == KDL_TRAP_INDEX) {
     fault.text = fmt::format("index {} of '{}' is {}, outside its size {}", trap.dimension,
-                             NameOf(trap.op->operand(0)), trap.index, trap.bound);
+                             TensorName(trap.op->operand(0)), trap.index, trap.bound);
   } else {
     fault.text = fmt::format("the step of a loop is {}", trap.index);
   }
@@ -159,7 +159,7 @@ std::vector<ElementRead> ClauseRun::Reads() {
 
 int64_t ClauseRun::SizeAt(Name dim) const { return *data_.size(dim); }
 
-const ir::ContractParam* ClauseRun::ParamOf(const ir::Value* value) const {
+const ir::ContractParam* ClauseRun::FindParam(const ir::Value* value) const {
   const std::vector<ir::Param>& params = clause_.function->params;
   auto found =
       std::ranges::find_if(params, [&](const ir::Param& param) { return param.value == value; });
@@ -167,10 +167,10 @@ const ir::ContractParam* ClauseRun::ParamOf(const ir::Value* value) const {
                                : &clause_.params[static_cast<size_t>(found - params.begin())];
 }
 
-std::string ClauseRun::NameOf(const ir::Value* tensor) const {
+std::string ClauseRun::TensorName(const ir::Value* tensor) const {
   constexpr std::string_view kOld = ".old";
   std::string name = tensor->name().str();
-  const ir::ContractParam* param = ParamOf(tensor);
+  const ir::ContractParam* param = FindParam(tensor);
   if (!param || param->input != ir::ContractInput::Old) return name;
   return fmt::format("old({})", name.substr(0, name.size() - kOld.size()));
 }

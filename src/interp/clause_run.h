@@ -12,20 +12,21 @@
 
 namespace kdl::interp {
 
-/// The elements of an auxiliary, row-major, as they lie in memory.
+/// The elements of an auxiliary, row-major, as in memory.
 struct AuxiliaryValues {
   std::vector<std::byte> values;
-  std::vector<std::byte> bounds;  ///< of an f64
+  std::vector<std::byte> bounds;  ///< the bounds of the values, if they are f64
 };
 
-/// The function of one clause made ready, and called for one choice of its free names after the other.
+/// The prepared function of a clause, which is called for each combination of its free names in turn.
 class ClauseRun {
  public:
-  /// `auxiliaries`: of the contract's first equations. All outlive this.
+  /// `auxiliaries` are those of the contract's earlier equations. All arguments must outlive this object.
   ClauseRun(const ir::Contract& contract, const ir::Clause& clause, const ContractData& data,
             std::vector<AuxiliaryValues>& auxiliaries);
 
-  /// Calls `body` with what the function gives for each choice, until it gives false or there is a fault.
+  /// Calls `body` with the function's results for each combination, until it returns false or there is a
+  /// fault.
   template <class Body>
   void Walk(Body body) {
     for (int64_t extent : extents_) {
@@ -37,24 +38,24 @@ class ClauseRun {
     } while (Advance());
   }
 
-  /// At the present choice, again: what it reads.
+  /// Returns what the function reads for the current combination, by calling it again.
   std::vector<ElementRead> Reads();
 
   const ir::Clause& clause() const { return clause_; }
   const ContractData& data() const { return data_; }
   int64_t at(size_t name) const { return at_[name]; }
   int64_t SizeAt(Name dim) const;
-  /// The clause has no value: where, and why.
+  /// Where and why the clause has no value; nothing if it has one.
   const std::optional<ContractFailure>& fault() const { return fault_; }
-  /// What a parameter of the function is; nothing where the value is none.
-  const ir::ContractParam* ParamOf(const ir::Value* value) const;
-  /// `old(x)` for `x.old`.
-  std::string NameOf(const ir::Value* tensor) const;
+  /// Returns what a value is as a parameter of the function; nothing if it is not a parameter.
+  const ir::ContractParam* FindParam(const ir::Value* value) const;
+  /// Returns the name as in the source: `old(x)` for `x.old`.
+  std::string TensorName(const ir::Value* tensor) const;
 
  private:
   void Bind(size_t number, const ir::ContractParam& param,
             std::vector<AuxiliaryValues>& auxiliaries);
-  /// `small`: one that is left empty where it would have too many elements.
+  /// `small`: the table is left empty if it would have too many elements.
   void BindTable(size_t number, ir::Type type, std::vector<std::byte>& memory, bool small);
   const std::vector<uint64_t>* Call();
   bool Advance();
@@ -67,13 +68,13 @@ class ClauseRun {
   std::vector<std::vector<std::byte>> kept_;
   std::vector<int64_t> extents_;
   std::vector<int64_t> at_;
-  std::vector<size_t> places_;  ///< of the free names, among the machine's parameters
+  std::vector<size_t> places_;  ///< the parameters of the machine that are the free names
   int64_t most_steps_ = 0;
   std::optional<ContractFailure> fault_;
 };
 
-/// The number of elements of these sizes.
-int64_t CountOf(const std::vector<Size>& dims,
-                const std::function<std::optional<int64_t>(Name)>& size);
+/// Returns the number of elements of a tensor with these dimensions.
+int64_t TensorElementCount(const std::vector<Size>& dims,
+                           const std::function<std::optional<int64_t>(Name)>& size);
 
 }  // namespace kdl::interp

@@ -33,36 +33,35 @@ enum class SlotKind : uint8_t {
 };
 inline constexpr size_t kSlotKinds = 9;
 
-/// Where a value lives in an Activation: a place in the array of its kind.
+/// Where a value is stored in an Activation: an index into the array for its kind.
 struct Slot {
   SlotKind kind = SlotKind::Scalar;
   uint32_t index = 0;
 };
 
-/// What an op's operands and results are made of, which decides who runs it.
+/// What kinds of operands and results an op has, which selects its handler.
 enum class OpForm : uint8_t { Scalars, Tiles, Vectors };
 
 using Handler = void (*)(Core& core, Activation& here, const Instruction& instruction);
-/// Ends a turn of a region of the frame's owner.
+/// Ends one execution of a region of the frame's owner.
 using YieldHandler = void (*)(Core& core, Frame& frame, const Instruction& yield);
 
-/// The points that an op over tiles runs over: axes, and where their blocks are.
+/// The points over which an op on tiles runs: their axes, and the slots of the axes' blocks.
 struct PointsPlan {
   std::vector<ir::AxisId> axes;
   std::vector<uint32_t> blocks;
-  size_t reduced = 0;  ///< so many of them, at the end, are folded away
-  /// For each operand and each axis of the points: the number of the axis in the operand's type, or
-  /// -1.
+  size_t reduced = 0;  ///< this many of the axes, at the end, are reduced
+  /// For each operand and each axis of the points: the position of the axis in the operand's type, or -1.
   std::vector<std::vector<int>> axis_in_operand;
 };
 
-/// coefficient * operand.
+/// A term of an index: coefficient * operand.
 struct TermPlan {
   int64_t coefficient = 0;
-  size_t operand = 0;           ///< of the op
-  Scalar scalar = Scalar::I64;  ///< of that operand
-  uint32_t slot = 0;            ///< where it is
-  int point_axis = -1;          ///< of a block: its axis among the points
+  size_t operand = 0;           ///< its number in the op
+  Scalar scalar = Scalar::I64;  ///< the type of that operand
+  uint32_t slot = 0;            ///< the slot of that operand
+  int point_axis = -1;          ///< for a block: its axis among the points
 };
 
 struct DimPlan {
@@ -73,32 +72,33 @@ struct DimPlan {
 struct AccessPlan {
   std::vector<DimPlan> dims;
   ir::BoundsMode bounds_mode = ir::BoundsMode::Guard;
-  int value = -1;      ///< of a store: the operand's number
-  int otherwise = -1;  ///< of a load
+  int value = -1;      ///< for a store: the number of the value operand
+  int otherwise = -1;  ///< for a load: the number of the `otherwise` operand
   int mask = -1;
 };
 
 struct FoldPlan {
   ir::OrderKind order = ir::OrderKind::Sequential;
-  uint64_t identity = 0;      ///< what lanes start from
-  ir::EvalFn fold = nullptr;  ///< reduce: (acc, term); contraction: how lanes add up
+  uint64_t identity = 0;      ///< the initial value of lanes
+  ir::EvalFn fold = nullptr;  ///< reduce: (acc, term); contraction: how lanes are added
   ir::EvalFn term = nullptr;  ///< contraction: (a, b, acc)
-  const ir::MatrixInstruction* mma =
-      nullptr;               ///< contraction, vector_mma: whose steps it takes; null: terms
-  ir::EvalFn widen[2] = {};  ///< contraction: an element of a, of b, as acc; null where it is
-  int plus = -1;             ///< contraction: the operand that is added; -1: there is none
+  /// The matrix instruction of a contraction or vector_mma; null for one term after the other.
+  const ir::MatrixInstruction* mma = nullptr;
+  /// For a contraction: convert elements of a and of b to the type of acc; null if they have that type.
+  ir::EvalFn widen[2] = {};
+  int plus = -1;  ///< contraction: the number of the added operand; -1: none
 };
 
-/// Where a tile stands in a tile buffer.
+/// The position of a tile in a tile buffer.
 struct TileBufferPlan {
   struct Axis {
-    uint32_t whole;  ///< the block of the tile buffer's axis
+    uint32_t whole;  ///< the slot of the block of the tile buffer's axis
     int64_t extent;
     int64_t stride;
   };
-  std::vector<Axis> axes;  ///< by axis of the tile
-  int64_t panel = 0;       ///< of its own
-  size_t last = 0;         ///< the axis of the tile along which panels follow each other
+  std::vector<Axis> axes;  ///< for each axis of the tile
+  int64_t panel = 0;       ///< the elements of a panel of the tile buffer
+  size_t last = 0;         ///< the tile's axis that is divided into panels
   int panel_operand = -1;
 };
 
@@ -108,29 +108,31 @@ struct GroupTarget {
   ir::UpdateKind how;
 };
 
-/// An op made ready to run: slots instead of values, numbers instead of sizes.
+/// An op prepared for execution: slots instead of values, numbers instead of sizes.
 struct Instruction {
   const ir::Op* op = nullptr;
   Handler run = nullptr;
   YieldHandler yield = nullptr;
   std::vector<Slot> operands;
   std::vector<Slot> results;
-  std::vector<uint32_t> regions;  ///< of Code::blocks
-  ir::EvalFn eval = nullptr;      ///< elementwise
-  ir::BoundFn bound = nullptr;    ///< bound
-  int64_t number = 0;             ///< const: bits; size: value; pipe: bytes of a slot
-  std::vector<int64_t> numbers;   ///< extents: of a for's axis, an spmd's (0: a scalar binder), a
-                                  ///< buffer, a pipe, a table; a launch_tensor's sizes
-  Size faulty = nullptr;          ///< a size of a tensor that divides by zero or leaves 64 bits
-  std::vector<GroupTarget> group_targets;  ///< of an spmd: what its groups update
+  std::vector<uint32_t> regions;  ///< indices into Code::blocks
+  ir::EvalFn eval = nullptr;      ///< for elementwise ops
+  ir::BoundFn bound = nullptr;    ///< for `bound` ops
+  int64_t number = 0;             ///< const: the bits; size: the value; pipe: the bytes of a slot
+  /// The extents of a for's axis, an spmd's axes (0 for a scalar binder), a buffer, a pipe or a table, or the
+  /// sizes of a launch_tensor.
+  std::vector<int64_t> numbers;
+  Size faulty = nullptr;  ///< a tensor size that divides by zero or overflows 64 bits
+  std::vector<GroupTarget> group_targets;  ///< for an spmd: what its groups update
   std::unique_ptr<PointsPlan> points;
   std::unique_ptr<AccessPlan> access;
   std::unique_ptr<FoldPlan> fold;
   std::unique_ptr<TileBufferPlan> tile_buffer;
-  std::vector<uint32_t> taken;         ///< take: the blocks of the axes that it indexes
+  /// For `gather`: the slots of the blocks of the axes that it indexes.
+  std::vector<uint32_t> taken;
   std::unique_ptr<std::byte[]> table;  ///< table: its elements in memory
   const Code* callee = nullptr;
-  bool dynamic_counters = false;  ///< loop, for: it has the attribute
+  bool dynamic_counters = false;  ///< loop, for: whether it has the attribute `claim`, and `breaks`
   bool breaks = false;
 };
 
@@ -139,24 +141,24 @@ struct RegionCode {
   std::vector<Instruction> instructions;
 };
 
-/// The value of a size name or an int generic; nothing where it has none.
+/// Returns the value of a size name or int generic; nothing if it has none.
 using Symbols = std::function<std::optional<int64_t>(Name)>;
 
-/// A function made ready to run with given sizes.
+/// A function prepared for execution with given sizes.
 struct Code {
   const ir::Function* function = nullptr;
-  std::vector<RegionCode> blocks;         ///< number 0 is the body
-  uint32_t slot_counts[kSlotKinds] = {};  ///< by SlotKind
-  Symbols symbols;  ///< of a program: for the sizes that it computes as it goes
+  std::vector<RegionCode> blocks;         ///< the first one is the body
+  uint32_t slot_counts[kSlotKinds] = {};  ///< indexed by SlotKind
+  Symbols symbols;  ///< of a program: for sizes that are computed while it runs
 };
 
-/// The code of a function and of all that it calls. The module must outlive it, unchanged.
+/// The code of a function and of all functions that it calls. The module must outlive it and stay unchanged.
 struct Image {
   const Code* entry = nullptr;
   std::unordered_map<const ir::Function*, std::unique_ptr<Code>> codes;
 };
 
-/// The module has been verified. Fails where a size that the function needs has no value.
+/// Prepares a function of a verified module. Fails if a size that the function needs has no value.
 Result<Image> Prepare(const ir::Module& module, const ir::Function& function,
                       const Symbols& symbols);
 

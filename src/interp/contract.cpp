@@ -18,12 +18,12 @@ namespace kdl::interp {
 
 namespace {
 
-/// What rounding an element type costs.
+/// The rounding properties of an element type.
 struct Precision {
-  double epsilon;   ///< the step above 1
+  double epsilon;   ///< the distance from 1 to the next number
   double smallest;  ///< the smallest normal number
   double largest;
-  double step;  ///< between subnormal numbers
+  double step;  ///< the distance between subnormal numbers
 };
 Precision PrecisionOf(Scalar scalar) {
   const FloatFormat& format = Info(IsFloat(scalar) ? scalar : Scalar::F64).format;
@@ -38,14 +38,14 @@ std::string TextOfNumber(double value, bool is_f64) {
   return is_f64 ? fmt::format("{}", value) : fmt::format("{}", static_cast<float>(value));
 }
 
-std::string TextOf(Scalar scalar, uint64_t bits) {
+std::string ValueText(Scalar scalar, uint64_t bits) {
   if (scalar == Scalar::Bool) return bits != 0 ? "true" : "false";
   if (scalar == Scalar::U64) return fmt::format("{}", bits);
   if (!IsFloat(scalar)) return fmt::format("{}", ir::Extended(scalar, bits));
   return TextOfNumber(FloatValue(scalar, bits), scalar == Scalar::F64);
 }
 
-/// ` at i = 3, j = 4`; empty where there are no indices.
+/// Returns ` at i = 3, j = 4`; empty if there are no indices.
 std::string At(const ClauseRun& run) {
   std::string text;
   for (size_t i = 0; i < run.clause().free.size(); ++i) {
@@ -59,12 +59,12 @@ std::string ElementName(const std::string& name, const std::vector<int64_t>& ind
   return index.empty() ? name : fmt::format("{}[{}]", name, fmt::join(index, ", "));
 }
 
-/// Names and values of what a condition reads at the present indices.
+/// The names and values that a condition reads for the current indices, as text.
 class ReadValues {
  public:
   ReadValues(ClauseRun& run, ContractFailure& failure) : run_(run), failure_(failure) {
     for (ElementRead& read : run.Reads()) {
-      const ir::ContractParam* param = run.ParamOf(read.load->operand(0));
+      const ir::ContractParam* param = run.FindParam(read.load->operand(0));
       bool of_argument = param && (param->input == ir::ContractInput::Argument ||
                                    param->input == ir::ContractInput::Old);
       if (of_argument) failure_.elements.push_back({param->number, read.index});
@@ -76,7 +76,7 @@ class ReadValues {
   const std::string& text() const { return text_; }
 
  private:
-  /// What a reduction reads has no place in a sentence.
+  /// What a reduction reads is left out: it would be too much for a sentence.
   void Visit(const ir::Region* region, bool in_loop) {
     for (const ir::Op* op : *region) {
       bool loops = op->kind() == ir::OpKind::Loop || op->kind() == ir::OpKind::While;
@@ -88,12 +88,12 @@ class ReadValues {
     }
   }
   void AddElement(const ir::Op* load) {
-    const ir::ContractParam* param = run_.ParamOf(load->operand(0));
+    const ir::ContractParam* param = run_.FindParam(load->operand(0));
     if (param && param->input >= ir::ContractInput::Kept) return;
     for (const ElementRead& read : reads_) {
       if (read.load != load) continue;
-      Add(ElementName(run_.NameOf(load->operand(0)), read.index),
-          TextOf(load->result()->type()->scalar, read.bits));
+      Add(ElementName(run_.TensorName(load->operand(0)), read.index),
+          ValueText(load->result()->type()->scalar, read.bits));
       return;
     }
   }
@@ -105,12 +105,12 @@ class ReadValues {
       Name dim = function.dims[value->index()];
       return Add(dim.str(), fmt::format("{}", run_.SizeAt(dim)));
     }
-    const ir::ContractParam& param = *run_.ParamOf(value);
+    const ir::ContractParam& param = *run_.FindParam(value);
     if (param.input != ir::ContractInput::Argument) return;
     const TensorArgument& argument = run_.data().now[param.number];
     Add(value->name().str(),
-        TextOf(argument.scalar,
-               ReadElement(static_cast<const std::byte*>(argument.data), argument.scalar)));
+        ValueText(argument.scalar,
+                  ReadElement(static_cast<const std::byte*>(argument.data), argument.scalar)));
     failure_.elements.push_back({param.number, {}});
   }
   void Add(const std::string& name, const std::string& value) {
@@ -125,7 +125,7 @@ class ReadValues {
   std::string text_;
 };
 
-/// One equation that compares.
+/// Checks one equation that compares.
 class Comparison {
  public:
   Comparison(const ir::Contract& contract, const ir::Clause& clause, const ContractData& data,
@@ -165,8 +165,8 @@ class Comparison {
  private:
   static double Real(uint64_t bits) { return std::bit_cast<double>(bits); }
 
-  /// How far the present element is off, in tolerances; more than 1 is wrong. The results: what is found, its index, what is
-  /// expected, then its bound or the tolerances that are stated.
+  /// Returns by how many tolerances the current element is off; more than 1 is wrong. `results` are the value
+  /// found, its index, the expected value, then its bound or the stated tolerances.
   double Excess(const std::vector<uint64_t>& results) {
     expected_ = results[1 + rank_];
     if (!IsFloat(scalar_)) {
@@ -191,13 +191,15 @@ class Comparison {
       double absolute = clause_.has_atol ? Real(results[next]) : 0;
       return absolute + relative * size;
     }
-    // What is too small for a normal number is rounded to a step, or flushed to 0 by exp and its like.
+    // A result below the normal numbers is rounded to a subnormal step, or flushed to 0 by functions such as
+    // exp.
     double bound = Real(results[next]);
     return 4 * output_.epsilon * size + growth_ * accumulator_.epsilon * bound + output_.step +
            accumulator_.smallest;
   }
 
-  /// As the output's type holds it: wrapped. The identity of an empty max or min, that of 64 bits, is the type's own.
+  /// Wraps the expected value to the output's type. An empty max or min has the 64-bit identity, which
+  /// becomes that of the type.
   uint64_t Fitted(uint64_t found, uint64_t bits) const {
     if (memory_ == Scalar::U64 || memory_ == Scalar::Bool) return bits;
     uint64_t wrapped = Extended(ir::EvaluateCast(Scalar::I64, memory_, bits));
@@ -217,10 +219,10 @@ class Comparison {
     for (size_t d = 0; d < rank_; ++d) index.push_back(static_cast<int64_t>(results[1 + d]));
     bool is_float = IsFloat(scalar_);
     std::string found = is_float ? TextOfNumber(Real(results[0]), memory_ == Scalar::F64)
-                                 : TextOf(scalar_, results[0]);
+                                 : ValueText(scalar_, results[0]);
     text_ =
         fmt::format("{} is {}, the contract says {}", ElementName(clause_.compared.str(), index),
-                    found, TextOf(scalar_, expected_));
+                    found, ValueText(scalar_, expected_));
     if (is_float && std::isfinite(Real(results[0])) && std::isfinite(Real(expected_)))
       text_ += fmt::format(", tolerance {:.3g}", tolerance_);
   }
@@ -230,8 +232,8 @@ class Comparison {
   const ir::Clause& clause_;
   ClauseRun run_;
   size_t rank_;
-  Scalar memory_;  ///< of the output
-  Scalar scalar_;  ///< of the contract's values
+  Scalar memory_;  ///< the output's type
+  Scalar scalar_;  ///< the type in which the contract computes
   Precision output_;
   Precision accumulator_{};
   double growth_ = 4;
@@ -241,13 +243,13 @@ class Comparison {
   std::string text_;
 };
 
-/// Fills the auxiliary that the equation defines.
+/// Computes the auxiliary that the equation defines.
 std::optional<ContractFailure> Define(const ir::Contract& contract, const ir::Clause& clause,
                                       const ContractData& data,
                                       std::vector<AuxiliaryValues>& auxiliaries) {
   const ir::Auxiliary& auxiliary = contract.auxiliaries[*clause.defines];
   auto bytes = static_cast<size_t>(Bytes(auxiliary.scalar));
-  auto count = static_cast<size_t>(CountOf(auxiliary.dims, data.size));
+  auto count = static_cast<size_t>(TensorElementCount(auxiliary.dims, data.size));
   AuxiliaryValues& made = auxiliaries[*clause.defines];
   made.values.resize(count * bytes);
   bool has_bound = auxiliary.scalar == Scalar::F64;
@@ -298,8 +300,8 @@ std::optional<ContractFailure> BrokenEquation(const ir::Contract& contract,
   return std::nullopt;
 }
 
-double TermsOf(const ir::Contract& contract,
-               const std::function<std::optional<int64_t>(Name)>& size) {
+double TermCount(const ir::Contract& contract,
+                 const std::function<std::optional<int64_t>(Name)>& size) {
   double terms = 0;
   for (const ir::Clause& equation : contract.equations) {
     double elements = 1;

@@ -10,16 +10,16 @@
 
 namespace kdl::interp {
 
-/// The values of a requirement's indices for which it does not hold, at most `most` in all.
+/// Returns the index values for which requirements are violated, at most `most` in all.
 std::vector<ContractFailure> BrokenRequirements(const ir::Contract& contract,
                                                 const ContractData& data, size_t most);
 
-/// The first equation that does not hold, at its worst element.
+/// Returns the first violated equation, at its worst element.
 std::optional<ContractFailure> BrokenEquation(const ir::Contract& contract,
                                               const ContractData& data);
 
-/// How many terms BrokenEquation evaluates at these sizes, about.
-double TermsOf(const ir::Contract& contract,
-               const std::function<std::optional<int64_t>(Name)>& size);
+/// Returns about how many terms BrokenEquation evaluates for these sizes.
+double TermCount(const ir::Contract& contract,
+                 const std::function<std::optional<int64_t>(Name)>& size);
 
 }  // namespace kdl::interp

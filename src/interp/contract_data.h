@@ -12,10 +12,11 @@
 
 namespace kdl::interp {
 
-/// What a contract speaks of in one run, by argument number. A scalar has no sizes.
+/// The arguments of one run to which a contract refers, by argument number. A scalar has no sizes.
 struct ContractData {
   std::vector<TensorArgument> now;
-  std::vector<const void*> old;  ///< before the run, laid out as `now`; null where nothing is kept
+  /// The contents before the run, laid out as in `now`; null if they were not kept.
+  std::vector<const void*> old;
   std::function<std::optional<int64_t>(Name)> size;
 };
 
@@ -25,14 +26,14 @@ struct ContractElement {
   std::vector<int64_t> index;
 };
 
-/// What is wrong, as a message says it.
+/// What is wrong, for a message.
 struct ContractFailure {
   Span span;
   std::string text;
-  bool malformed =
-      false;  ///< the contract itself could not be evaluated: it divides by 0 or reads outside
-  ir::Loc loc = {};                            ///< of what is malformed
-  std::vector<ContractElement> elements = {};  ///< of a requirement: those that it read
+  /// Whether the contract itself could not be evaluated: it divides by 0 or reads outside.
+  bool malformed = false;
+  ir::Loc loc = {};                            ///< where it could not be evaluated
+  std::vector<ContractElement> elements = {};  ///< of a requirement: the elements that it read
 };
 
 }  // namespace kdl::interp

@@ -19,7 +19,7 @@
 
 namespace kdl::interp {
 
-/// Per-core scratch. What has not been written may not be read.
+/// Per-core scratch. An element must be written before it is read.
 struct Buffer {
   std::vector<uint64_t> elements;
   std::vector<bool> defined;
@@ -32,13 +32,13 @@ struct Buffer {
 
 class PipeState;
 
-/// Memory of an instance of a kernel, or what a program knows of such memory.
+/// The workspace of an instance of a kernel: its memory in kernels, its id in programs.
 struct WorkspaceValue {
   std::byte* data = nullptr;
   WorkspaceId id;
 };
 
-/// The values of one run of a function.
+/// The values of one call of a function.
 struct Activation {
   explicit Activation(const Code& code_to_run);
 
@@ -48,11 +48,11 @@ struct Activation {
   std::vector<BlockFacts> blocks;
   std::vector<TensorValue> tensors;
   std::vector<Buffer> buffers;
-  std::vector<std::vector<uint64_t>> vectors;  ///< a lane each
+  std::vector<std::vector<uint64_t>> vectors;  ///< one element for each lane
   std::vector<EventId> events;
   std::vector<std::shared_ptr<PipeState>> pipes;
   std::vector<WorkspaceValue> workspaces;
-  std::unordered_map<Name, int64_t> sizes;  ///< of a program: those that it has bound
+  std::unordered_map<Name, int64_t> sizes;  ///< of a program: the sizes that it has bound
 
   uint64_t& scalar(Slot slot) { return scalars[slot.index]; }
   TileRef& tile(Slot slot) { return tiles[slot.index]; }
@@ -61,7 +61,7 @@ struct Activation {
   std::vector<uint64_t>& vector(Slot slot) { return vectors[slot.index]; }
 };
 
-/// `for` and `loop`: what the next run of the body starts from.
+/// `for` and `loop`: the start of the next iteration.
 struct LoopState {
   int64_t next = 0;
   int64_t hi = 0;
@@ -69,46 +69,47 @@ struct LoopState {
   int64_t number = 0;
 };
 
-/// `spmd`: the block that this core runs, and where its blocks end.
+/// `spmd`: the block that this core is executing, and where its blocks end.
 struct SpmdState {
-  std::vector<int64_t> counts;  ///< blocks of each binder
+  std::vector<int64_t> counts;  ///< the number of blocks of each binder
   int64_t block = 0;
   int64_t end = 0;
-  int64_t total = 0;  ///< where it is dealt in groups: all blocks
-  int64_t run = 0;    ///< and which of the core's runs of such it is
-  // With a watch:
-  int64_t iteration = 0;  ///< which of the core's runs of this `spmd` it is
-  uint32_t agent = 0;     ///< of the block, once it has touched something
+  int64_t total = 0;  ///< if distributed in groups: the number of all blocks
+  /// If distributed in groups: how many such spmds the core has executed before.
+  int64_t run = 0;
+  // Only with a watch:
+  int64_t iteration = 0;  ///< how often the core has executed this `spmd` before
+  uint32_t agent = 0;     ///< the number of the block's agent; 0 until it has accessed something
 };
 
-/// `elementwise` and mapped calls: the point, and the tiles that the points fill. Stream s is the place in
-/// output s.
+/// Elementwise loops and mapped calls: the current point, and the tiles that the points fill. Stream s is the
+/// offset in output s.
 struct PointState {
   PointWalk walk;
   std::vector<std::shared_ptr<Tile>> outputs;
   std::unique_ptr<Activation> callee;
-  std::vector<std::array<uint64_t, 64>> folds =
-      {};  ///< the lanes of a elementwise loop's; a chain has one
+  /// The lanes of the reductions in an elementwise loop; only the first is used for `chain`.
+  std::vector<std::array<uint64_t, 64>> folds = {};
 };
 
-/// `multi_reduce` and `scan` by a region: the element of the result, its next term, and the accumulators.
+/// `multi_reduce` and `scan` with a region: the element of the result, its next term, and the accumulators.
 struct CombineState {
-  PointWalk points;       ///< of the result, but for the axis of a scan
-  PointWalk terms;        ///< of the folded axes
-  int64_t last_term = 0;  ///< of a scan: the offset of the last element
+  PointWalk points;       ///< of the result, without the axis of a scan
+  PointWalk terms;        ///< of the reduced axes
+  int64_t last_term = 0;  ///< for a scan: the offset of the last element
   std::vector<uint64_t> accumulators;
-  size_t number = 0;  ///< of the result's element
+  size_t number = 0;  ///< the index of the result's element
   std::vector<std::shared_ptr<Tile>> outputs;
 };
 
-/// What a core knows of a loop that claims its numbers. The loop's runs share one row of them: a core that leaves a run holds a
-/// number of a later one.
+/// What a core knows about a loop with dynamic scheduling. All executions of the loop share one sequence of
+/// numbers, so a core that leaves one of them has already drawn a number of a later one.
 struct DynamicState {
-  int64_t before = 0;            ///< numbers of the runs that it has left
-  std::optional<int64_t> taken;  ///< of the whole row
+  int64_t before = 0;            ///< how many numbers the finished executions had
+  std::optional<int64_t> taken;  ///< the drawn number, from the whole sequence
 };
 
-/// A copy that the worker has begun: what will stand in the team's buffer from the offset on.
+/// A copy that the GPU thread has started: the future contents of the workgroup's buffer from the offset on.
 struct AsyncCopy {
   const ir::Value* buffer = nullptr;
   int64_t offset = 0;
@@ -116,13 +117,13 @@ struct AsyncCopy {
   int64_t group = 0;
 };
 
-/// A block that runs. The frames of a machine are its whole control state.
+/// A region in execution. The frames of a machine are its whole control state.
 struct Frame {
   Activation* here = nullptr;
   const RegionCode* block = nullptr;
-  size_t next = 0;  ///< of block->instructions
-  const Instruction* owner =
-      nullptr;  ///< whose region it is, or the call; null: the function's body
+  size_t next = 0;  ///< index into block->instructions
+  /// The op with the region, or the call; null for the function's body.
+  const Instruction* owner = nullptr;
   std::variant<std::monostate, LoopState, SpmdState, PointState, CombineState> control;
 };
 
@@ -139,39 +140,43 @@ class Core {
     failure = std::move(why);
     state = MachineState::Failed;
   }
-  /// The op that runs cannot go on until another stage has: it runs again when its stage's turn comes.
+  /// Suspends the stage: the current op must wait for another stage, and runs again when its stage is
+  /// resumed.
   void Block();
-  /// The next stage's turn: this one waits, or has ended.
+  /// Switches to the next stage because this one waits or has ended.
   void SwitchStage();
-  /// The compiler's mistake: names the op, its place and `what` is wrong.
+  /// Reports an error of the compiler with the op, its location and `what` is wrong.
   void Break(const Instruction& instruction, const std::string& what);
 
   CoreFacts facts;
   MachineState state = MachineState::Running;
   Activation body;
-  std::vector<Frame> frames;               ///< of the stage that runs, or of the function itself
-  std::vector<std::vector<Frame>> others;  ///< of the stages that wait for their turn, in its order
+  /// The frames of the current stage, or of the function itself.
+  std::vector<Frame> frames;
+  /// The frames of the waiting stages, in the order in which they are resumed.
+  std::vector<std::vector<Frame>> others;
   bool blocked = false;
   size_t rounds_without_step = 0;
   std::vector<std::byte> workspace;
   std::unordered_map<const ir::Op*, DynamicState> dynamic_counters;
-  /// Of spmds that are dealt in groups: so many have begun, in each stage and (null) outside of stages.
+  /// For spmds that are distributed in groups: how many have started, in each stage and (null) outside of
+  /// stages.
   std::unordered_map<const Instruction*, int64_t> grouped_runs;
-  std::unordered_map<const Instruction*, int64_t>
-      iterations;                 ///< with a watch: the runs of each `spmd`
-  std::vector<AsyncCopy> copies;  ///< that have begun
-  int64_t copy_groups = 0;        ///< that are closed
+  /// How often each `spmd` was executed; only with a watch.
+  std::unordered_map<const Instruction*, int64_t> iterations;
+  std::vector<AsyncCopy> copies;  ///< the pending copies
+  int64_t copy_groups = 0;        ///< the number of committed groups
   std::optional<Trap> trap;
   std::optional<Failure> failure;
   std::string fault;
-  std::vector<uint64_t> results;  ///< of a fn or contract that ran as the whole function
-  std::vector<ElementRead>* reads = nullptr;  ///< takes each element that a scalar load reads
+  std::vector<uint64_t> results;              ///< of a fn or contract that was run directly
+  std::vector<ElementRead>* reads = nullptr;  ///< receives each element that a scalar load reads
 
  private:
   void StopStuck();
 };
 
-/// A value of any kind, on its way from one slot to another.
+/// A value of any kind while it is copied from one slot to another.
 struct AnyValue {
   uint64_t bits = 0;
   TileRef tile;
@@ -183,30 +188,30 @@ struct AnyValue {
   WorkspaceValue workspace;
 };
 
-/// Copies values all at once: a target may be a source.
+/// Copies values as if all at once: a target may also be a source.
 void MoveValues(Activation& from, const std::vector<Slot>& sources, size_t first_source,
                 Activation& to, const std::vector<Slot>& targets, size_t first_target);
 
-/// The ranges of the points, from the blocks in scope.
+/// Returns the ranges of the points, from the blocks in scope.
 std::vector<AxisRange> RangesOf(const PointsPlan& points, const Activation& here);
-/// The strides over the points of operand number `operand`, which has been checked against the
-/// ranges; all 0 for a scalar.
+/// Returns the strides of an operand along the axes of the points; all 0 for a scalar. The operand must have
+/// been checked against the ranges.
 std::vector<int64_t> OperandStrides(const PointsPlan& points, size_t operand,
                                     const std::vector<AxisRange>& ranges, const TileRef& tile);
-/// The elements of an operand: a scalar's one, a tile's, or a vector's lanes.
-const uint64_t* ElementsOf(const Activation& here, Slot slot);
-/// False, with the core broken, where a tile operand does not have the ranges of the points.
+/// Returns the elements of an operand: a scalar's only one, a tile's, or a vector's lanes.
+const uint64_t* SlotElements(const Activation& here, Slot slot);
+/// Returns false and breaks the core if a tile operand does not have the ranges of the points.
 bool OperandsFit(Core& core, Activation& here, const Instruction& instruction,
                  const std::vector<AxisRange>& ranges);
 
-std::vector<int64_t> SizesOf(const std::vector<AxisRange>& ranges);
+std::vector<int64_t> RangeSizes(const std::vector<AxisRange>& ranges);
 
-/// Hands what the points have made to the results of the op that walks them.
+/// Stores the tiles that the points have filled in the results of the op.
 void KeepOutputs(Activation& here, const Instruction& owner, PointState& state);
-/// The number of a call's operand that masks points out; where it has none, after its last one.
+/// Returns the number of a call's operand that masks points; if there is none, the number of operands.
 size_t MaskOperand(const Instruction& call);
 
-/// What an element holds that the language leaves open: visibly not a sensible value.
+/// Returns the bits of an element that the language leaves unspecified: obviously not a sensible value.
 uint64_t UnspecifiedBits(Scalar scalar);
 
 }  // namespace kdl::interp

@@ -12,21 +12,21 @@ namespace kdl::interp {
 
 struct Shadow;
 
-/// The run-time facts of one block of an axis.
+/// The run-time properties of one block of an axis.
 struct BlockFacts {
   int64_t start = 0;
   int64_t size = 0;
   int64_t index = 0;
 };
 
-/// A tensor: memory in kernels, a number of the ProgramHost in programs.
+/// A tensor: its memory in kernels, its id at the ProgramHost in programs.
 struct TensorValue {
   std::byte* data = nullptr;
   Scalar scalar = Scalar::F32;
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides;  ///< in elements
   TensorId id;
-  Shadow* shadow = nullptr;  ///< where a watch looks at what is done to it
+  Shadow* shadow = nullptr;  ///< null unless a watch checks accesses to it
 };
 
 /// An element that a load has read.
@@ -42,21 +42,22 @@ class Workgroup;
 struct CoreFacts {
   int64_t core_id = 0;
   int64_t core_num = 1;
-  ProgramHost* host = nullptr;     ///< of a program
-  LaunchState* launch = nullptr;   ///< of a kernel's launch
-  Workgroup* workgroup = nullptr;  ///< of a kernel's core, whose worker this machine is
+  ProgramHost* host = nullptr;    ///< for a program
+  LaunchState* launch = nullptr;  ///< for a kernel: the state of its launch
+  /// For a kernel: the workgroup to which this machine's GPU thread belongs.
+  Workgroup* workgroup = nullptr;
   int64_t thread = 0;
 };
 
 enum class MachineState : uint8_t {
   Running,
-  AtBarrier,           ///< goes on with its next run: when all cores of the launch have come so far
-  AtWorkgroupBarrier,  ///< goes on with its next run: when all workers of the core have come so far
-  AtMbarrier,          ///< goes on with its next run: when the gate's phase is over
+  AtBarrier,           ///< continues when run again, after all cores of the launch have arrived
+  AtWorkgroupBarrier,  ///< continues when run again, after all GPU threads of the workgroup have arrived
+  AtMbarrier,          ///< continues when run again, after the mbarrier's phase has ended
   Done,
-  Trapped,  ///< trap() says why
-  Failed,   ///< a program's host failed: failure() says how
-  Broken,   ///< the compiler's mistake, or a wrong module: fault() says which
+  Trapped,  ///< trap() returns the reason
+  Failed,   ///< a program's host failed: failure() returns how
+  Broken,   ///< an error of the compiler or an invalid module: fault() returns which
 };
 
 }  // namespace kdl::interp

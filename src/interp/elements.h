@@ -7,21 +7,22 @@
 
 namespace kdl::interp {
 
-// One element of a tensor or of scratch: where it is, whether it may be touched, what it holds.
+// Access to one element of a tensor or of scratch: its address, whether it may be accessed, its contents.
 
-/// An element's address, or the first dimension whose index is outside.
+/// The address of an element, or the first dimension whose index is outside.
 struct Place {
   std::byte* address = nullptr;
   int outside = -1;
   int64_t index = 0;
 };
 
-/// An element outside where there is no value for it: a trap where the access is guarded, else a
+/// Reports an element outside that has no replacement value: a trap if the access is guarded, otherwise a
 /// wrong proof.
 void ReportOutside(Core& core, const Instruction& instruction, const TensorValue& tensor,
                    const Place& place);
 
-/// Tells the watch, where there is one, what is done to an element. False, with the core stopped, where that is a mistake.
+/// Tells the watch and the workgroup, if there are any, about an access to an element. Returns false and
+/// stops the core if it is an error.
 inline bool Notes(Core& core, const Instruction& instruction, const TensorValue& tensor,
                   const std::byte* address, TouchKind kind) {
   if (core.facts.workgroup && !core.facts.workgroup->TouchTensor(core, instruction, address, kind))
@@ -30,13 +31,14 @@ inline bool Notes(Core& core, const Instruction& instruction, const TensorValue&
          core.facts.launch->watch->Touch(core, instruction, tensor, address, kind);
 }
 
-/// False, with the core broken, where there is no memory behind the tensor.
+/// Returns false and breaks the core if the tensor has no memory.
 bool HasMemory(Core& core, const Instruction& instruction, const TensorValue& tensor);
 
-/// The index of a dimension whose terms are all scalars; a negative one wraps to above any size.
+/// Returns the index of a dimension whose terms are all scalars. A negative index wraps to a value above any
+/// size.
 uint64_t ScalarIndex(const Activation& here, const DimPlan& dim);
 
-/// An access to a tensor: where its lanes are.
+/// The locations of the lanes of a vector access to a tensor.
 class LanePlaces {
  public:
   LanePlaces(const Activation& here, const Instruction& instruction, const TensorValue& tensor);
@@ -44,22 +46,23 @@ class LanePlaces {
 
  private:
   const TensorValue& tensor_;
-  std::vector<uint64_t> first_;  ///< lane 0's index of each dimension
+  std::vector<uint64_t> first_;  ///< the index of lane 0 in each dimension
 };
 
-/// The number of element (index…) of a buffer, `lane` elements further along the last dimension;
-/// -1, with the core broken, where it is outside.
+/// Returns the offset of a buffer's element, `lane` elements further along the last dimension. Returns -1 and
+/// breaks the core if it is outside.
 int64_t BufferOffset(Core& core, Activation& here, const Instruction& instruction,
                      size_t first_index, int64_t lane);
 
-/// The memory of an op's operand number `operand`, a buffer.
+/// Returns the memory of a buffer operand.
 Buffer& BufferAt(Core& core, Activation& here, const Instruction& instruction, size_t operand);
 
-/// Tells the team, where the buffer is the team's, what is done to an element. False, with the core stopped: that is a race.
+/// Tells the workgroup about an access if the buffer belongs to it. Returns false and stops the core if it is
+/// a race.
 bool Notes(Core& core, const Instruction& instruction, size_t operand, int64_t offset,
            TouchKind kind);
 
-/// False, with the core broken, where nothing has written the element.
+/// Returns false and breaks the core if nothing has written the element.
 bool IsDefined(Core& core, const Instruction& instruction, const Buffer& buffer, int64_t offset);
 
 }  // namespace kdl::interp

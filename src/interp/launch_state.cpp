@@ -26,8 +26,8 @@ uint64_t UpdatePlan::Apply(uint64_t element_bits, Scalar value_scalar, uint64_t 
   return ir::EvaluateCast(acc, element, eval(operands, &division_by_zero));
 }
 
-TensorValue LaunchState::MemoryOf(const ir::Op* tensor, const std::vector<int64_t>& sizes,
-                                  size_t bytes) {
+TensorValue LaunchState::LaunchTensorMemory(const ir::Op* tensor, const std::vector<int64_t>& sizes,
+                                            size_t bytes) {
   auto [known, is_new] = memories_.try_emplace(tensor);
   Memory& memory = known->second;
   if (is_new) memory.bytes.assign(bytes, kUnspecified);
@@ -43,7 +43,7 @@ void LaunchState::UpdateGroup(const TensorValue& tensor, ir::UpdateKind how, int
   Parts& parts = parts_.at({run, tensor.data, how});
   Scalar acc = PlanUpdate(how, tensor.scalar).acc;
   std::vector<uint64_t>& part = parts.of_group[group];
-  if (part.empty()) part.assign(SpanOf(tensor), ir::UpdateIdentity(how, acc));
+  if (part.empty()) part.assign(SpannedElements(tensor), ir::UpdateIdentity(how, acc));
   part[offset] = PlanUpdate(how, acc).Apply(part[offset], tensor.scalar, value);
 }
 
@@ -51,7 +51,8 @@ void LaunchState::LowerGroupReductions() {
   for (const auto& [key, parts] : parts_) {
     const TensorValue& tensor = parts.tensor;
     UpdatePlan plan = PlanUpdate(parts.how, PlanUpdate(parts.how, tensor.scalar).acc);
-    // A group that has left nothing counts as the identity, so that no element depends on which groups touch it.
+    // A group without a value counts as the identity, so that results do not depend on which groups update an
+    // element.
     uint64_t identity = ir::UpdateIdentity(parts.how, plan.acc);
     for (PointWalk walk(tensor.sizes, {tensor.strides}); !walk.done(); walk.Next()) {
       auto offset = static_cast<size_t>(walk.offset(0));

@@ -17,50 +17,54 @@
 
 namespace kdl::interp {
 
-/// One way to update elements: what becomes of (element, value), both of `acc`.
+/// How an update changes elements: the function of (element, value), both of type `acc`.
 struct UpdatePlan {
   Scalar element = Scalar::F32;
-  Scalar acc = Scalar::F32;   ///< what it computes in: f32 for narrow floats
+  Scalar acc = Scalar::F32;   ///< the type in which it computes: f32 for narrow floats
   ir::EvalFn eval = nullptr;  ///< null: the value replaces the element
 
-  /// `element` with the value, which is of `value_scalar`.
+  /// Returns `element` combined with the value, which has type `value_scalar`.
   uint64_t Apply(uint64_t element_bits, Scalar value_scalar, uint64_t value) const;
 };
 UpdatePlan PlanUpdate(ir::UpdateKind how, Scalar element);
 
-/// What the cores of a launch share besides the tensors that they are given.
+/// What the cores of a launch share besides its tensor arguments.
 class LaunchState {
  public:
-  std::function<void(const std::string&)> print = {};  ///< none: prints are silent
-  std::unique_ptr<Watch> watch = {};                   ///< null: nothing looks at what blocks touch
+  std::function<void(const std::string&)> print = {};  ///< if empty, prints are ignored
+  /// Null if nobody checks which elements blocks access.
+  std::unique_ptr<Watch> watch = {};
 
-  /// The next number of a loop whose numbers are claimed.
+  /// Draws the next number of a loop with dynamic scheduling.
   int64_t DynamicCounter(const ir::Op* loop) { return claimed_[loop]++; }
 
-  /// The memory of a launch_tensor, unspecified at first; each run of the op gives the same.
-  TensorValue MemoryOf(const ir::Op* tensor, const std::vector<int64_t>& sizes, size_t bytes);
+  /// Returns the memory of a launch_tensor, which is unspecified at first. Each execution of the op returns
+  /// the same memory.
+  TensorValue LaunchTensorMemory(const ir::Op* tensor, const std::vector<int64_t>& sizes,
+                                 size_t bytes);
 
-  /// Groups of the run may update the tensor: it is folded even where none does.
+  /// Registers a tensor that groups may update: it is combined even if no group does.
   void BeginGroups(const TensorValue& tensor, ir::UpdateKind how, int64_t run) {
     parts_.try_emplace({run, tensor.data, how}, Parts{tensor, how, {}});
   }
-  /// Folds a value into what group `group` of an spmd's run has for an element, `offset` elements after the tensor's first.
-  /// `run` numbers the runs of spmds that are dealt in groups; every core comes to the same ones.
+  /// Combines a value with that of group `group` for the element at `offset` from the tensor's first. `run`
+  /// numbers the executions of spmds that are distributed in groups; it is the same on all cores.
   void UpdateGroup(const TensorValue& tensor, ir::UpdateKind how, int64_t run, int64_t group,
                    uint64_t offset, uint64_t value);
-  /// Folds what groups have left, in the order of runs and groups, onto all elements of the tensors.
+  /// Combines the values of the groups, in the order of executions and groups, with all elements of their
+  /// tensors.
   void LowerGroupReductions();
 
  private:
-  /// Of one tensor in one run.
+  /// The groups' values for one tensor in one execution.
   struct Parts {
     TensorValue tensor;
     ir::UpdateKind how;
-    std::map<int64_t, std::vector<uint64_t>> of_group;  ///< by offset
+    std::map<int64_t, std::vector<uint64_t>> of_group;  ///< the values of each group, by offset
   };
 
   std::unordered_map<const ir::Op*, int64_t> claimed_;
-  /// A tensor of the launch.
+  /// The memory of a launch_tensor.
   struct Memory {
     std::vector<std::byte> bytes;
     Shadow* shadow = nullptr;

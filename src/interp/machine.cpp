@@ -40,7 +40,7 @@ AnyValue Read(const Activation& here, Slot slot) {
       value.workspace = here.workspaces[slot.index];
       break;
     case SlotKind::Buffer:
-      KDL_UNREACHABLE("a buffer that leaves its block");
+      KDL_UNREACHABLE("a buffer leaves its region");
   }
   return value;
 }
@@ -72,11 +72,11 @@ void Write(Activation& here, Slot slot, AnyValue value) {
       here.workspaces[slot.index] = value.workspace;
       break;
     case SlotKind::Buffer:
-      KDL_UNREACHABLE("a buffer that enters a block");
+      KDL_UNREACHABLE("a buffer enters a region");
   }
 }
 
-/// A few scalars, as inner loops carry them. False: not that.
+/// A fast path for a few scalars, as inner loops carry them. Returns false if it does not apply.
 bool MoveFewScalars(Activation& from, const std::vector<Slot>& sources, size_t first_source,
                     Activation& to, const std::vector<Slot>& targets, size_t first_target) {
   std::array<uint64_t, 4> bits;
@@ -114,7 +114,7 @@ void Core::Break(const Instruction& instruction, const std::string& what) {
 void MoveValues(Activation& from, const std::vector<Slot>& sources, size_t first_source,
                 Activation& to, const std::vector<Slot>& targets, size_t first_target) {
   size_t count = targets.size() - first_target;
-  KDL_CHECK(sources.size() - first_source == count, "{} values for {} places",
+  KDL_CHECK(sources.size() - first_source == count, "{} values for {} slots",
             sources.size() - first_source, count);
   if (MoveFewScalars(from, sources, first_source, to, targets, first_target)) return;
   std::vector<AnyValue> values;
@@ -129,13 +129,13 @@ std::vector<AxisRange> RangesOf(const PointsPlan& points, const Activation& here
   return ranges;
 }
 
-std::vector<int64_t> SizesOf(const std::vector<AxisRange>& ranges) {
+std::vector<int64_t> RangeSizes(const std::vector<AxisRange>& ranges) {
   std::vector<int64_t> sizes;
   for (const AxisRange& range : ranges) sizes.push_back(range.size);
   return sizes;
 }
 
-const uint64_t* ElementsOf(const Activation& here, Slot slot) {
+const uint64_t* SlotElements(const Activation& here, Slot slot) {
   if (slot.kind == SlotKind::Tile) return here.tiles[slot.index]->elements.data();
   if (slot.kind == SlotKind::Vector) return here.vectors[slot.index].data();
   return &here.scalars[slot.index];
@@ -206,7 +206,7 @@ void Machine::BindWorkspace(size_t param, int64_t bytes) {
 
 MachineState Machine::state() const { return core_->state; }
 
-MachineState Machine::Run(int64_t steps) {
+MachineState Machine::RunSteps(int64_t steps) {
   Core& core = *core_;
   bool waits = core.state == MachineState::AtBarrier ||
                core.state == MachineState::AtWorkgroupBarrier ||
@@ -215,7 +215,7 @@ MachineState Machine::Run(int64_t steps) {
   for (; steps > 0 && core.state == MachineState::Running; --steps) {
     Frame& frame = core.frames.back();
     if (frame.next == frame.block->instructions.size()) {
-      KDL_CHECK(core.frames.size() == 1, "a block without a terminator in {}",
+      KDL_CHECK(core.frames.size() == 1, "a region without a terminator in {}",
                 frame.here->code->function->name.text());
       core.state = MachineState::Done;
       break;
@@ -231,7 +231,7 @@ MachineState Machine::Run(int64_t steps) {
   return core.state;
 }
 
-MachineState Machine::RunToEnd() { return Run(std::numeric_limits<int64_t>::max()); }
+MachineState Machine::RunToEnd() { return RunSteps(std::numeric_limits<int64_t>::max()); }
 
 const Trap& Machine::trap() const { return *core_->trap; }
 const Failure& Machine::failure() const { return *core_->failure; }

@@ -16,8 +16,8 @@ namespace kdl::interp {
 
 class Core;
 
-/// Runs one function on one core, one op a step, without recursion: between any two ops it can be
-/// left alone, and other machines run. The image must outlive it.
+/// Runs one function on one core, one op at each step, without recursion. It can be paused between any two
+/// ops while other machines run. The image must outlive it.
 class Machine {
  public:
   Machine(const Image& image, const CoreFacts& facts);
@@ -25,15 +25,15 @@ class Machine {
   Machine& operator=(Machine&&) noexcept;
   ~Machine();
 
-  // The function's parameters, sizes first, by their number; before the first step.
+  // Set the function's parameters, sizes first, by their number. To be called before the first step.
   void BindScalar(size_t param, uint64_t bits);
   void BindTensor(size_t param, TensorValue tensor);
-  /// Memory of the machine's own, its contents unspecified.
+  /// Allocates memory that belongs to the machine, with unspecified contents.
   void BindWorkspace(size_t param, int64_t bytes);
 
   MachineState state() const;
-  /// At most `steps` ops; a state other than Running and AtBarrier is final.
-  MachineState Run(int64_t steps);
+  /// Executes at most `steps` ops. All states except Running and the three waiting states are final.
+  MachineState RunSteps(int64_t steps);
   MachineState RunToEnd();
 
   const Trap& trap() const;
@@ -42,11 +42,11 @@ class Machine {
   /// What a fn or contract returned.
   const std::vector<uint64_t>& results() const;
 
-  /// The innermost `while` that runs; null: none does.
+  /// Returns the innermost `while` in execution, or null.
   const ir::Op* RunningWhile() const;
-  /// Back to the function's first op, once it has ended: its parameters stay bound.
+  /// Returns to the function's first op after it has ended. Its parameters stay bound.
   void Restart();
-  /// From here on elements that scalar loads read are added; null: they are not.
+  /// From now on, adds the elements that scalar loads read to `reads`; null stops this.
   void RecordReads(std::vector<ElementRead>* reads);
 
  private:

@@ -16,7 +16,7 @@ void WorkgroupMbarriers::Clock::Join(const Clock& other) {
 }
 
 bool WorkgroupMbarriers::Knows(int64_t thread, const std::map<int64_t, int64_t>& others) {
-  const std::vector<int64_t>& times = Of(thread).clock.times;
+  const std::vector<int64_t>& times = ThreadAt(thread).clock.times;
   return std::ranges::all_of(others, [&](const auto& other) {
     return other.first == thread || times[static_cast<size_t>(other.first)] >= other.second;
   });
@@ -67,7 +67,7 @@ std::string WorkgroupMbarriers::Visit(int64_t thread, MbarrierId id) {
 }
 
 void WorkgroupMbarriers::Come(int64_t thread, Mbarrier& mbarrier) {
-  Clock& clock = Of(thread).clock;
+  Clock& clock = ThreadAt(thread).clock;
   mbarrier.arriving.Join(clock);
   ++clock.times[static_cast<size_t>(thread)];
   ++progress_;
@@ -94,7 +94,7 @@ std::string WorkgroupMbarriers::Await(int64_t thread, MbarrierId id, int64_t pha
   if (*waits) return "";
   if (mbarrier.phase != phase + 1)
     return fmt::format("waits for phase {} of a gate that is in phase {}", phase, mbarrier.phase);
-  Of(thread).clock.Join(mbarrier.over);
+  ThreadAt(thread).clock.Join(mbarrier.over);
   mbarrier.unawaited = false;
   ++progress_;
   return "";
@@ -105,7 +105,7 @@ std::string WorkgroupMbarriers::MayChange(int64_t thread, SlotId id, Slot& slot)
     return fmt::format("changes what steps of worker {} read", slot.under_way.begin()->first);
   if (!Knows(thread, slot.readers) || !Knows(thread, slot.before))
     return "changes what others read, with no gate between";
-  if (slot.is_tensor_tile && Of(thread).clock.tensor_tiles[id] != slot.tensor_tile)
+  if (slot.is_tensor_tile && ThreadAt(thread).clock.tensor_tiles[id] != slot.tensor_tile)
     return "changes what a box brings that it has not awaited";
   return "";
 }
@@ -127,25 +127,25 @@ std::string WorkgroupMbarriers::Fill(int64_t thread, SlotId id, MbarrierId mbarr
 std::string WorkgroupMbarriers::Write(int64_t thread, SlotId id) {
   Slot& slot = slots_[id];
   if (std::string fault = MayChange(thread, id, slot); !fault.empty()) return fault;
-  if (slot.is_tensor_tile || !slot.readers.empty()) {  // the first one of what comes now
+  if (slot.is_tensor_tile || !slot.readers.empty()) {  // the first write of new contents
     slot.before = slot.readers;
     slot.readers.clear();
     slot.writers.clear();
     slot.is_tensor_tile = false;
   }
-  slot.writers[thread] = Of(thread).clock.times[static_cast<size_t>(thread)];
+  slot.writers[thread] = ThreadAt(thread).clock.times[static_cast<size_t>(thread)];
   slot.hidden.insert(thread);
-  Of(thread).unshown.insert(id);
+  ThreadAt(thread).unshown.insert(id);
   return "";
 }
 
 void WorkgroupMbarriers::Show(int64_t thread) {
-  for (const SlotId& id : Of(thread).unshown) slots_[id].hidden.erase(thread);
-  Of(thread).unshown.clear();
+  for (const SlotId& id : ThreadAt(thread).unshown) slots_[id].hidden.erase(thread);
+  ThreadAt(thread).unshown.clear();
 }
 
 std::string WorkgroupMbarriers::Read(int64_t thread, SlotId id) {
-  Thread& self = Of(thread);
+  Thread& self = ThreadAt(thread);
   if (!self.steps.insert(id).second) return "";
   Slot& slot = slots_[id];
   if (slot.is_tensor_tile && self.clock.tensor_tiles[id] != slot.tensor_tile)
@@ -158,11 +158,11 @@ std::string WorkgroupMbarriers::Read(int64_t thread, SlotId id) {
 }
 
 void WorkgroupMbarriers::MmaCommit(int64_t thread) {
-  Of(thread).groups.push_back(std::exchange(Of(thread).steps, {}));
+  ThreadAt(thread).groups.push_back(std::exchange(ThreadAt(thread).steps, {}));
 }
 
 void WorkgroupMbarriers::MmaWait(int64_t thread, int64_t ahead) {
-  Thread& self = Of(thread);
+  Thread& self = ThreadAt(thread);
   while (std::ssize(self.groups) > ahead) {
     for (const SlotId& id : self.groups.front()) {
       Slot& slot = slots_[id];

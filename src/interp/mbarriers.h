@@ -11,13 +11,13 @@
 
 namespace kdl::interp {
 
-/// Mbarriers of a team, and the slots of buffers that are used in the order which they tell. Who knows what of whom: a worker knows
-/// what others did before they came to a gate whose phase it has awaited, or to a barrier. What a worker does to a slot without
-/// knowing that those before it are done with it is a fault: a pass has forgotten a gate. Faults are what the functions
-/// return; empty: there is none.
+/// The mbarriers of a workgroup, and the buffer slots whose use they order. Tracks what each GPU thread knows
+/// of the others: what they did before they arrived at an mbarrier whose phase it has awaited, or at a
+/// barrier. It is a fault if a thread changes a slot without knowing that its earlier users have finished,
+/// because then a pass has forgotten an mbarrier. The functions return the fault; empty if there is none.
 class WorkgroupMbarriers {
  public:
-  /// A buffer's part of a first index.
+  /// The part of a buffer with one first index.
   using SlotId = std::pair<const ir::Value*, int64_t>;
   using MbarrierId = SlotId;
 
@@ -29,59 +29,62 @@ class WorkgroupMbarriers {
   std::string Open(int64_t thread, const ir::Value* mbarriers, int64_t count, int64_t arrivals);
   std::string Close(int64_t thread, const ir::Value* mbarriers);
   std::string Arrive(int64_t thread, MbarrierId mbarrier);
-  /// `waits`: the phase is not over.
+  /// `waits`: whether the phase has not ended.
   std::string Await(int64_t thread, MbarrierId mbarrier, int64_t phase, bool* waits);
 
-  /// The worker begins to copy a box into the slot, and comes to the gate.
+  /// The thread starts a tile copy into the slot, and arrives at the mbarrier.
   std::string Fill(int64_t thread, SlotId slot, MbarrierId mbarrier);
   std::string Write(int64_t thread, SlotId slot);
   void Show(int64_t thread);
-  /// A step of the worker's begins to read the slot.
+  /// A matrix step of the thread starts to read the slot.
   std::string Read(int64_t thread, SlotId slot);
   void MmaCommit(int64_t thread);
   void MmaWait(int64_t thread, int64_t ahead);
 
-  /// All workers are at a barrier.
+  /// All threads are at a barrier.
   void Meet();
-  /// Grows with all that may let somebody go on.
+  /// Increases whenever a waiting thread may be able to continue.
   uint64_t progress() const { return progress_; }
 
  private:
   struct Clock {
-    std::vector<int64_t> times;  ///< of each worker what is known of it
-    std::map<SlotId, int64_t>
-        tensor_tiles;  ///< the number of the last one that is known to be there
+    std::vector<int64_t> times;  ///< for each thread, up to which time its actions are known
+    /// For each slot, the number of the last tile copy known to have arrived.
+    std::map<SlotId, int64_t> tensor_tiles;
     void Join(const Clock& other);
   };
   struct Thread {
     Clock clock;
-    std::set<SlotId> steps;                ///< that read these, and are in no group yet
-    std::vector<std::set<SlotId>> groups;  ///< under way
+    std::set<SlotId> steps;                ///< the slots read by steps that are not in a group yet
+    std::vector<std::set<SlotId>> groups;  ///< the slots read by pending groups of steps
     std::set<SlotId> unshown;
   };
   struct Mbarrier {
     int64_t arrivals = 0;
     int64_t come = 0;
-    int64_t phase = 0;  ///< the present one
+    int64_t phase = 0;  ///< the current one
     Clock arriving;
     Clock over;
-    std::vector<std::pair<SlotId, int64_t>> tensor_tiles;  ///< that come in the present phase
-    bool unawaited = false;                                ///< boxes have come, and nobody knows
+    /// The tile copies that arrive in the current phase.
+    std::vector<std::pair<SlotId, int64_t>> tensor_tiles;
+    /// Whether copies have arrived that no thread has awaited.
+    bool unawaited = false;
     int64_t opener = 0;
-    uint64_t interval = 0;               ///< in which it was opened
-    std::map<int64_t, uint64_t> visits;  ///< of each worker the interval of the last one
+    /// The interval between barriers in which it was initialized.
+    uint64_t interval = 0;
+    std::map<int64_t, uint64_t> visits;  ///< for each thread, the interval of its last visit
   };
   struct Slot {
-    int64_t tensor_tile = 0;             ///< the number of the last one
-    bool is_tensor_tile = false;         ///< what is there
-    std::map<int64_t, int64_t> readers;  ///< and when
-    std::map<int64_t, int64_t> before;   ///< readers of what was there before
+    int64_t tensor_tile = 0;             ///< the number of the last tile copy
+    bool is_tensor_tile = false;         ///< whether the contents come from a tile copy
+    std::map<int64_t, int64_t> readers;  ///< the threads that have read it, and when
+    std::map<int64_t, int64_t> before;   ///< the readers of the previous contents
     std::map<int64_t, int64_t> writers;
-    std::set<int64_t> hidden;              ///< writers that have not shown what they wrote
-    std::map<int64_t, int64_t> under_way;  ///< steps of a worker's
+    std::set<int64_t> hidden;              ///< writers that have not made their writes visible
+    std::map<int64_t, int64_t> under_way;  ///< for each thread, its pending steps
   };
 
-  Thread& Of(int64_t thread) { return clocks_[static_cast<size_t>(thread)]; }
+  Thread& ThreadAt(int64_t thread) { return clocks_[static_cast<size_t>(thread)]; }
   bool Knows(int64_t thread, const std::map<int64_t, int64_t>& others);
   std::string Visit(int64_t thread, MbarrierId mbarrier);
   void Come(int64_t thread, Mbarrier& mbarrier);

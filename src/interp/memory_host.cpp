@@ -24,7 +24,7 @@ Status ProgramHost::Expect(const ExpectRequest&) {
 
 namespace {
 
-/// What undefined memory holds: as f32 and f64 huge, as an index far outside.
+/// The contents of undefined memory: a huge number as f32 or f64, far outside as an index.
 constexpr std::byte kUnwritten{0xFD};
 
 std::string_view Trim(std::string_view text) {
@@ -33,7 +33,7 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
-/// Bytes of a tensor; nothing where a size is negative or they need 63 bits.
+/// Returns the bytes of a tensor; nothing if a size is negative or they do not fit in 63 bits.
 std::optional<int64_t> BytesOf(Scalar scalar, const std::vector<int64_t>& sizes) {
   int64_t bytes = Bytes(scalar);
   bool empty = false;
@@ -59,7 +59,7 @@ void ForEachIndex(const std::vector<int64_t>& sizes, Visit visit) {
   }
 }
 
-/// The addresses of a tensor's elements.
+/// Returns the addresses of a tensor's elements.
 std::vector<const std::byte*> AddressesOf(const TensorArgument& tensor) {
   std::vector<const std::byte*> addresses;
   ForEachIndex(tensor.sizes, [&](const std::vector<int64_t>& index) {
@@ -70,7 +70,8 @@ std::vector<const std::byte*> AddressesOf(const TensorArgument& tensor) {
   return addresses;
 }
 
-/// Whether two tensors share elements, element by element where their memory is not apart as a whole.
+/// Returns whether two tensors share elements. They are compared element by element only if their address
+/// ranges overlap.
 bool ShareElements(const TensorArgument& a, const TensorArgument& b) {
   auto end = [](const TensorArgument& tensor) {
     int64_t last = 1;
@@ -88,7 +89,7 @@ bool ShareElements(const TensorArgument& a, const TensorArgument& b) {
       second, [&](const std::byte* address) { return std::ranges::binary_search(first, address); });
 }
 
-/// Whether two indices of a tensor are the same element.
+/// Returns whether two indices of a tensor refer to the same element.
 bool HasSharedElements(const TensorArgument& tensor) {
   if (tensor.strides == RowMajorStrides(tensor.sizes)) return false;
   std::vector<const std::byte*> addresses = AddressesOf(tensor);
@@ -96,7 +97,7 @@ bool HasSharedElements(const TensorArgument& tensor) {
   return std::ranges::adjacent_find(addresses) != addresses.end();
 }
 
-/// What is written may overlap no other argument.
+/// Checks that an argument that is written does not overlap any other argument.
 Status CheckOverlaps(const ir::Function& kernel, const std::vector<TensorArgument>& tensors) {
   std::vector<const ir::Param*> params;
   for (const ir::Param& param : kernel.params) {
@@ -162,7 +163,7 @@ Result<TensorId> MemoryHost::Alloc(const AllocRequest& request) {
 
 Status MemoryHost::Free(TensorId tensor, const std::vector<EventId>&) {
   Entry& entry = tensors_[tensor.value];
-  KDL_CHECK(entry.alive, "tensor {} of a program freed twice", tensor.value);
+  KDL_CHECK(entry.alive, "tensor {} of a program is freed twice", tensor.value);
   entry.alive = false;
   entry.memory.reset();
   return {};
@@ -170,11 +171,12 @@ Status MemoryHost::Free(TensorId tensor, const std::vector<EventId>&) {
 
 Result<TransferResult> MemoryHost::Transfer(const TransferRequest& request) {
   const Entry& entry = tensors_[request.tensor.value];
-  KDL_CHECK(entry.alive, "tensor {} of a program moved after its end", request.tensor.value);
+  KDL_CHECK(entry.alive, "tensor {} of a program is moved after it was freed",
+            request.tensor.value);
   return TransferResult{Add(Entry(entry)), EventId()};
 }
 
-/// There is one memory.
+/// There is only one memory.
 Status MemoryHost::Lives(TensorId, Name, Name) { return {}; }
 
 Result<bool> MemoryHost::Overlap(TensorId a, TensorId b) {
@@ -211,7 +213,8 @@ Result<EventId> MemoryHost::Fill(const FillRequest& request) {
 
 TensorId MemoryHost::View(const ViewRequest& request) {
   Entry view = tensors_[request.tensor.value];
-  KDL_CHECK(view.alive, "tensor {} of a program viewed after its end", request.tensor.value);
+  KDL_CHECK(view.alive, "tensor {} of a program is viewed after it was freed",
+            request.tensor.value);
   if (view.view.data)
     view.view.data =
         static_cast<std::byte*>(view.view.data) + request.offset * Bytes(view.view.scalar);
@@ -226,7 +229,7 @@ std::vector<int64_t> MemoryHost::Strides(TensorId tensor) const {
 
 std::byte* MemoryHost::ElementAt(TensorId tensor, const std::vector<int64_t>& index) {
   const Entry& entry = tensors_[tensor.value];
-  KDL_CHECK(entry.alive, "tensor {} of a program accessed after its end", tensor.value);
+  KDL_CHECK(entry.alive, "tensor {} of a program is accessed after it was freed", tensor.value);
   int64_t offset = 0;
   for (size_t d = 0; d < index.size(); ++d) offset += index[d] * entry.view.strides[d];
   return static_cast<std::byte*>(entry.view.data) + offset * Bytes(entry.view.scalar);
@@ -251,7 +254,7 @@ Status MemoryHost::Store(uint64_t bits, TensorId tensor, const std::vector<int64
 
 Result<int64_t> MemoryHost::Cores(Name) { return default_core_num_; }
 
-/// Everything ends before its call returns.
+/// Every operation ends before its call returns.
 Result<EventId> MemoryHost::Mark(Name, int64_t) { return EventId(); }
 
 Result<WorkspaceId> MemoryHost::MakeWorkspace(Name, Name) {
@@ -261,7 +264,7 @@ Result<WorkspaceId> MemoryHost::MakeWorkspace(Name, Name) {
 
 Result<int64_t> MemoryHost::Footprint(Name, Name kernel, Name) {
   const ir::Function* function = module_->FindFunction(kernel);
-  KDL_CHECK(function, "footprint of '{}', which the module lacks", kernel.text());
+  KDL_CHECK(function, "footprint of '{}', which is not in the module", kernel.text());
   return ir::Footprint(*function);
 }
 
@@ -282,7 +285,7 @@ Status MemoryHost::Reserve(const ReserveRequest& request) {
 
 Result<EventId> MemoryHost::Launch(const LaunchRequest& request) {
   const ir::Function* kernel = module_->FindFunction(request.kernel);
-  KDL_CHECK(kernel, "launch of '{}', which the module lacks", request.kernel.text());
+  KDL_CHECK(kernel, "launch of '{}', which is not in the module", request.kernel.text());
   KernelArguments arguments;
   arguments.constants = ParseConstants(request.constants.text());
   for (const LaunchArgument& argument : request.arguments) {
@@ -291,7 +294,7 @@ Result<EventId> MemoryHost::Launch(const LaunchRequest& request) {
       continue;
     }
     const Entry& entry = tensors_[argument.tensor.value];
-    KDL_CHECK(entry.alive, "launch of '{}' on a tensor after its end", request.kernel.text());
+    KDL_CHECK(entry.alive, "launch of '{}' with a tensor that was freed", request.kernel.text());
     arguments.tensors.push_back(entry.view);
   }
   if (failed_) return EventId();

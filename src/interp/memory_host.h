@@ -11,19 +11,20 @@
 
 namespace kdl::interp {
 
-/// Runs programs in this process's memory, launches by the interpreter, one after the other: the
-/// oracle for programs. All devices are one. As on a device, what a launch finds wrong while it
-/// runs comes out at the end (Finish), and nothing that was asked for after it takes place.
+/// Runs programs in the memory of this process, and their launches in the interpreter, one after the other.
+/// It is the reference for programs. All devices are the same. As on a device, an error during a launch is
+/// reported at the end (Finish), and everything requested after it is skipped.
 class MemoryHost final : public ProgramHost {
  public:
-  /// The module must outlive the host. `default_core_num`: of launches that do not say.
+  /// The module must outlive the host. `default_core_num` is for launches that do not say on how many cores
+  /// they run.
   MemoryHost(const ir::Module& module, int64_t default_core_num, const RunOptions& options)
       : module_(&module), default_core_num_(default_core_num), options_(options) {}
 
-  /// The caller's memory as a tensor, for the program's parameters.
+  /// Makes a tensor of the caller's memory, for the program's parameters.
   TensorId Wrap(TensorArgument tensor);
 
-  /// The first thing that went wrong while running.
+  /// Returns the first error that occurred while running.
   Status Finish() const;
   int64_t launch_count() const { return launch_count_; }
 
@@ -42,10 +43,10 @@ class MemoryHost final : public ProgramHost {
                         const std::vector<EventId>& after) override;
   Status Store(uint64_t bits, TensorId tensor, const std::vector<int64_t>& index,
                const std::vector<EventId>& after) override;
-  /// Of every device: the number of a launch that does not say.
+  /// The same for every device: `default_core_num`.
   Result<int64_t> Cores(Name device) override;
   Result<EventId> Mark(Name device, int64_t queue) override;
-  /// Workspaces are sizes: the interpreter's launches have memory of their own.
+  /// Workspaces are only sizes, since the interpreter's launches allocate their own memory.
   Result<WorkspaceId> MakeWorkspace(Name device, Name name) override;
   Result<int64_t> Footprint(Name device, Name kernel, Name constants) override;
   Result<int64_t> Instances(Name device, std::optional<int64_t> core_num) override;
@@ -54,7 +55,7 @@ class MemoryHost final : public ProgramHost {
 
  private:
   struct Entry {
-    std::shared_ptr<std::vector<std::byte>> memory;  ///< null: the caller's
+    std::shared_ptr<std::vector<std::byte>> memory;  ///< null if it belongs to the caller
     TensorArgument view;
     bool alive = true;
   };
@@ -65,12 +66,12 @@ class MemoryHost final : public ProgramHost {
   int64_t default_core_num_;
   RunOptions options_;
   std::vector<Entry> tensors_;
-  std::vector<int64_t> workspaces_;  ///< bytes
+  std::vector<int64_t> workspaces_;  ///< in bytes
   std::optional<Failure> failed_;
   int64_t launch_count_ = 0;
 };
 
-/// "BM=64, BN=32" as constants; entries that are no integers (types) are left out.
+/// Parses "BM=64, BN=32"; entries that are not integers (types) are ignored.
 Constants ParseConstants(std::string_view text);
 
 }  // namespace kdl::interp

@@ -55,7 +55,8 @@ std::vector<int64_t> PipeState::FirstSizes() const {
 }
 
 void PipeState::Commit(std::span<const int64_t> sizes) {
-  KDL_CHECK(sizes.size() <= kMostSizes, "a pipe of {} dimensions", sizes.size());
+  KDL_CHECK(sizes.size() <= kMostSizes, "a pipe has {} dimensions, which is too many",
+            sizes.size());
   std::byte* slot = Slot(Pushed());
   for (size_t i = 0; i < sizes.size(); ++i)
     WriteElement(slot + i * sizeof(int64_t), Scalar::I64, static_cast<uint64_t>(sizes[i]));
@@ -72,7 +73,7 @@ PipeState& PipeAt(Activation& here, const Instruction& instruction, size_t opera
   return *here.pipes[instruction.operands[operand].index];
 }
 
-/// Where an op's points lie in a slot: for each axis of the points, elements from one to the next.
+/// Returns the strides of the slot along each axis of the op's points.
 std::vector<int64_t> SlotStrides(const Instruction& instruction, const TensorValue& slot) {
   auto positions = instruction.op->attr<AttrKey::Axes>();
   std::vector<int64_t> strides;
@@ -83,7 +84,7 @@ std::vector<int64_t> SlotStrides(const Instruction& instruction, const TensorVal
   return strides;
 }
 
-/// The sizes of the blocks that stand for the positions.
+/// Returns the sizes of the blocks for the pipe's dimensions, in order.
 std::vector<int64_t> PositionSizes(const Instruction& instruction,
                                    const std::vector<AxisRange>& ranges) {
   std::vector<int64_t> sizes;
@@ -127,8 +128,8 @@ void RunPush(Core& core, Activation& here, const Instruction& instruction) {
       OperandStrides(*instruction.points, 0, ranges,
                      value.kind == SlotKind::Tile ? here.tile(value) : nullptr),
       SlotStrides(instruction, slot)};
-  const uint64_t* elements = ElementsOf(here, value);
-  for (PointWalk walk(SizesOf(ranges), strides); !walk.done(); walk.Next()) {
+  const uint64_t* elements = SlotElements(here, value);
+  for (PointWalk walk(RangeSizes(ranges), strides); !walk.done(); walk.Next()) {
     WriteElement(slot.data + walk.offset(1) * Bytes(slot.scalar), slot.scalar,
                  elements[walk.offset(0)]);
   }
@@ -147,7 +148,8 @@ void RunPop(Core& core, Activation& here, const Instruction& instruction) {
   TensorValue slot = pipe.First();
   auto tile = MakeTile(ranges);
   uint64_t* out = tile->elements.data();
-  for (PointWalk walk(SizesOf(ranges), {SlotStrides(instruction, slot)}); !walk.done(); walk.Next())
+  for (PointWalk walk(RangeSizes(ranges), {SlotStrides(instruction, slot)}); !walk.done();
+       walk.Next())
     *out++ = ReadElement(slot.data + walk.offset(0) * Bytes(slot.scalar), slot.scalar);
   Slot result = instruction.results[0];
   if (result.kind == SlotKind::Scalar) {

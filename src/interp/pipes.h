@@ -11,10 +11,11 @@
 
 namespace kdl::interp {
 
-/// A pipe of one core: its ring, in the workspace of the instance, or, until one has been injected, in memory of its own.
+/// A pipe of one core. Its ring is in the workspace of the instance or, before a pipe buffer has been
+/// injected, in its own memory.
 class PipeState {
  public:
-  /// `memory` is the ring's, or null. Empties the ring.
+  /// `memory` is that of the ring, or null. Empties the ring.
   PipeState(Name name, Scalar scalar, std::vector<int64_t> extents, ir::Ring ring,
             std::byte* memory);
 
@@ -23,9 +24,9 @@ class PipeState {
   bool full() const { return Pushed() - Popped() == ring_.depth; }
   bool empty() const { return Pushed() == Popped(); }
 
-  /// The next free slot, without what was in it, as a tensor of the pipe's extents.
+  /// Returns the next free slot, cleared, as a tensor with the pipe's extents.
   TensorValue Free() const;
-  /// The first slot that is not popped.
+  /// Returns the first slot that has not been popped.
   TensorValue First() const { return SlotAt(Popped()); }
   std::vector<int64_t> FirstSizes() const;
 
@@ -46,8 +47,8 @@ class PipeState {
   Scalar scalar_;
   std::vector<int64_t> extents_;
   ir::Ring ring_;
-  std::unique_ptr<std::byte[]>
-      own_;  ///< where it has no other memory; only what is used is touched
+  /// The ring's memory if no other is given; pages of unused slots are never touched.
+  std::unique_ptr<std::byte[]> own_;
   std::byte* memory_;
 };
 

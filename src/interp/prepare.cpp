@@ -20,7 +20,7 @@ using ir::Op;
 using ir::OpKind;
 using ir::TypeKind;
 
-SlotKind KindOf(ir::Type type) {
+SlotKind SlotKindOf(ir::Type type) {
   switch (type->kind) {
     case TypeKind::Tile:
       return type->axes.empty() ? SlotKind::Scalar : SlotKind::Tile;
@@ -40,7 +40,7 @@ SlotKind KindOf(ir::Type type) {
     case TypeKind::Workspace:
       return SlotKind::Workspace;
   }
-  KDL_UNREACHABLE("type kind {}", static_cast<int>(type->kind));
+  KDL_UNREACHABLE("unexpected type kind {}", static_cast<int>(type->kind));
 }
 
 int Find(const std::vector<AxisId>& axes, AxisId axis) {
@@ -48,18 +48,18 @@ int Find(const std::vector<AxisId>& axes, AxisId axis) {
   return found == axes.end() ? -1 : static_cast<int>(found - axes.begin());
 }
 
-/// The only operand of an optional group, by its number; -1: none.
+/// Returns the number of the only operand of an optional segment; -1 if there is none.
 int OptionalOperand(const Op& op, size_t segment) {
   return op.Segment(segment).empty() ? -1 : static_cast<int>(op.SegmentBegin(segment));
 }
 
-OpForm FormOf(const Instruction& instruction) {
+OpForm OperandForm(const Instruction& instruction) {
   OpForm form = OpForm::Scalars;
   for (const auto* slots : {&instruction.operands, &instruction.results}) {
     for (Slot slot : *slots) {
       if (slot.kind == SlotKind::Vector) return OpForm::Vectors;
       if (slot.kind == SlotKind::Tile) form = OpForm::Tiles;
-      // A scalar that is stored over a block.
+      // A scalar that is stored to a block of elements.
       bool over_block = slot.kind == SlotKind::Block && instruction.op->kind() == OpKind::Store;
       if (over_block) form = OpForm::Tiles;
     }
@@ -67,14 +67,14 @@ OpForm FormOf(const Instruction& instruction) {
   return form;
 }
 
-/// The axes of a push or pop, ascending.
+/// Returns the axes of a push or pop, ascending.
 std::vector<AxisId> AxesOfPositions(const Op& op) {
   ir::AxisList axes = op.attr<AttrKey::Axes>();
   std::sort(axes.begin(), axes.end());
   return axes;
 }
 
-/// Makes the code of one function.
+/// Prepares the code of one function.
 class FunctionPreparer {
  public:
   using PrepareCallee = std::function<Result<const Code*>(Name)>;
@@ -87,7 +87,7 @@ class FunctionPreparer {
         callee_(std::move(callee)),
         code_(code) {}
 
-  Status Run() {
+  Status PrepareFunction() {
     code_.function = &function_;
     if (function_.kind == ir::FunctionKind::Program) code_.symbols = symbols_;
     AddRegion(*function_.body);
@@ -99,16 +99,16 @@ class FunctionPreparer {
     auto number = static_cast<uint32_t>(code_.blocks.size());
     code_.blocks.emplace_back();
     RegionCode made;
-    for (const ir::Value* param : region.params()) made.params.push_back(SlotOf(param));
+    for (const ir::Value* param : region.params()) made.params.push_back(ValueSlot(param));
     for (const Op* op : region) made.instructions.push_back(MakeInstruction(*op));
     code_.blocks[number] = std::move(made);
     return number;
   }
 
-  Slot SlotOf(const ir::Value* value) {
+  Slot ValueSlot(const ir::Value* value) {
     auto [known, is_new] = slots_.try_emplace(value);
     if (is_new) {
-      SlotKind kind = KindOf(value->type());
+      SlotKind kind = SlotKindOf(value->type());
       known->second = {kind, code_.slot_counts[static_cast<size_t>(kind)]++};
     }
     return known->second;
@@ -119,10 +119,10 @@ class FunctionPreparer {
     made.op = &op;
     made.dynamic_counters = op.HasAttr(AttrKey::DynamicCounter);
     made.breaks = op.HasAttr(AttrKey::Breaks);
-    for (const ir::Value* operand : op.operands()) made.operands.push_back(SlotOf(operand));
-    for (const ir::Value* result : op.results()) made.results.push_back(SlotOf(result));
-    OpForm form = FormOf(made);
-    const OpRow& row = RowOf(op.kind());
+    for (const ir::Value* operand : op.operands()) made.operands.push_back(ValueSlot(operand));
+    for (const ir::Value* result : op.results()) made.results.push_back(ValueSlot(result));
+    OpForm form = OperandForm(made);
+    const OpRow& row = FindOpRow(op.kind());
     made.run = row.HandlerOf(form);
     made.yield = row.yield;
     AddPlan(made, row.plan, form);
@@ -159,7 +159,7 @@ class FunctionPreparer {
       case Plan::ResultAxes:
         return AddPoints(made, op.result()->type()->axes);
       case Plan::OperandAxes:
-        return AddPoints(made, AxesOf(op));
+        return AddPoints(made, UnionOfOperandAxes(op));
       case Plan::Positions:
         return AddPoints(made, AxesOfPositions(op));
       case Plan::Reduce:
@@ -177,7 +177,7 @@ class FunctionPreparer {
       case Plan::Gather:
         return AddGather(made);
       case Plan::Extent:
-        made.numbers.push_back(ExtentOf(op.region()->param(0)->type(), op));
+        made.numbers.push_back(NumericExtent(op.region()->param(0)->type(), op));
         return;
       case Plan::Split:
         made.numbers = op.attr<AttrKey::Sizes>();
@@ -230,9 +230,9 @@ class FunctionPreparer {
     return number.value_or(1);
   }
 
-  int64_t ExtentOf(ir::Type block, const Op& op) {
+  int64_t NumericExtent(ir::Type block, const Op& op) {
     int64_t extent = Number(function_.axis(block->axes[0]).extent, op);
-    KDL_CHECK(extent > 0, "{}: blocks of {} elements", ToString(op.loc()), extent);
+    KDL_CHECK(extent > 0, "{}: a block has {} elements", ToString(op.loc()), extent);
     return extent;
   }
 
@@ -240,7 +240,7 @@ class FunctionPreparer {
     for (Size dim : type->dims) made.numbers.push_back(Number(dim, *made.op));
   }
 
-  /// A size without a value is an error where the op runs, not before.
+  /// A size without a value is an error only when the op is executed.
   void AddCheckedSizes(Instruction& made, ir::Type type) {
     for (Size dim : type->dims) {
       std::optional<int64_t> number = EvaluateChecked(dim, symbols_);
@@ -262,14 +262,14 @@ class FunctionPreparer {
   void AddSpmd(Instruction& made) {
     for (const ir::Value* param : made.op->region()->params()) {
       bool is_block = param->type()->kind == TypeKind::Block;
-      made.numbers.push_back(is_block ? ExtentOf(param->type(), *made.op) : 0);
+      made.numbers.push_back(is_block ? NumericExtent(param->type(), *made.op) : 0);
     }
     ir::Walk(made.op->region(), [&](const Op* op) {
       bool of_group =
           op->kind() == OpKind::Update && op->attr<AttrKey::Scope>() == ir::ScopeKind::Group;
       if (of_group)
         made.group_targets.push_back(
-            {SlotOf(op->operand(ir::UpdateOp::at_tensor)), op->attr<AttrKey::How>()});
+            {ValueSlot(op->operand(ir::UpdateOp::at_tensor)), op->attr<AttrKey::How>()});
     });
   }
 
@@ -287,14 +287,14 @@ class FunctionPreparer {
     made.number = slot.value_or(0);
   }
 
-  /// The extents of a tile buffer's axes, ascending by axis: how it lies in memory cannot be observed.
+  /// Adds the extents of a tile buffer's axes, ascending by axis: its memory layout cannot be observed.
   void AddTileBuffer(Instruction& made, ir::Type tile_buffer) {
     std::vector<AxisId> axes = tile_buffer->axes;
     std::sort(axes.begin(), axes.end());
     for (AxisId axis : axes) made.numbers.push_back(Number(function_.axis(axis).extent, *made.op));
   }
 
-  /// Of the tile in the tile buffer, or in a part of it.
+  /// Computes where a tile is in the tile buffer.
   void AddPart(Instruction& made, ir::Type tile_buffer, ir::Type tile, size_t panel) {
     AddPoints(made, tile->axes);
     std::vector<AxisId> sorted = tile_buffer->axes;
@@ -310,23 +310,24 @@ class FunctionPreparer {
       auto place = static_cast<size_t>(Find(tile->axes, part[i]));
       auto number = static_cast<size_t>(Find(sorted, tile_buffer->axes[i]));
       const ir::Value* whole = ir::FindBlock(made.op, tile_buffer->axes[i]);
-      made.tile_buffer->axes[place] = {SlotOf(whole).index, made.numbers[number], strides[number]};
+      made.tile_buffer->axes[place] = {ValueSlot(whole).index, made.numbers[number],
+                                       strides[number]};
       made.tile_buffer->last = place;
     }
   }
 
   // -- Tiles ------------------------------------------------------------------------------------
 
-  /// `axes` are the points; their blocks are those in scope.
+  /// `axes` are those of the points; their blocks are the ones in scope.
   void AddPoints(Instruction& made, const std::vector<AxisId>& axes) {
     made.points = std::make_unique<PointsPlan>();
     made.points->axes = axes;
     for (AxisId axis : axes) {
       const ir::Value* block = ir::FindBlock(made.op, axis);
-      KDL_CHECK(block, "{}: '{}' makes a tile over axis '{}', which has no block here",
+      KDL_CHECK(block, "{}: '{}' makes a tile over axis '{}', which has no block in scope",
                 ToString(made.op->loc()), made.op->info().spelling,
                 function_.axis(axis).name.text());
-      made.points->blocks.push_back(SlotOf(block).index);
+      made.points->blocks.push_back(ValueSlot(block).index);
     }
     for (const ir::Value* operand : made.op->operands()) {
       std::vector<int> numbers;
@@ -343,14 +344,14 @@ class FunctionPreparer {
     if (form == OpForm::Tiles) AddPoints(made, op.result()->type()->axes);
   }
 
-  static std::vector<AxisId> AxesOf(const Op& op) {
+  static std::vector<AxisId> UnionOfOperandAxes(const Op& op) {
     std::vector<AxisId> axes;
     for (const ir::Value* operand : op.operands())
       axes = ir::UnionAxes(axes, operand->type()->axes);
     return axes;
   }
 
-  /// Those of the operands, but for the ones that stand for axes of the fn.
+  /// Returns the axes of the operands, except those that are bound to axes of the fn.
   static std::vector<AxisId> MappedAxes(const Op& call) {
     std::vector<AxisId> axes;
     for (const ir::Value* operand : call.operands()) {
@@ -406,7 +407,7 @@ class FunctionPreparer {
     AddSingles(made);
   }
 
-  /// What is folded are values.
+  /// Sets the functions of a reduction of single values.
   void AddSingles(Instruction& made) {
     auto kind = made.op->attr<AttrKey::Reduction>();
     auto acc = made.op->attr<AttrKey::Acc>();
@@ -420,7 +421,7 @@ class FunctionPreparer {
     made.fold->plus = OptionalOperand(*made.op, ir::ContractionOp::at_plus);
   }
 
-  /// What is folded are products.
+  /// Sets the functions of a reduction of products.
   void AddProducts(Instruction& made) {
     auto acc = made.op->attr<AttrKey::Acc>();
     for (size_t i : {0, 1}) {
@@ -461,7 +462,7 @@ class FunctionPreparer {
     const Op& op = *made.op;
     AddPoints(made, op.result()->type()->axes);
     for (AxisId axis : op.attr<AttrKey::Axes>())
-      made.taken.push_back(SlotOf(ir::FindBlock(&op, axis)).index);
+      made.taken.push_back(ValueSlot(ir::FindBlock(&op, axis)).index);
   }
 
   void AddSlidingWindow(Instruction& made) {
@@ -531,10 +532,12 @@ Result<const Code*> PrepareFunction(const ir::Module& module, const ir::Function
   Code& code = *known->second;
   auto callee = [&](Name name) -> Result<const Code*> {
     const ir::Function* called = module.FindFunction(name);
-    KDL_CHECK(called, "'{}' calls '{}', which the module lacks", function.name.text(), name.text());
+    KDL_CHECK(called, "'{}' calls '{}', which is not in the module", function.name.text(),
+              name.text());
     return PrepareFunction(module, *called, symbols, image);
   };
-  Status status = FunctionPreparer(function, module.context(), symbols, callee, code).Run();
+  Status status =
+      FunctionPreparer(function, module.context(), symbols, callee, code).PrepareFunction();
   if (!status.ok()) return status.failure();
   return static_cast<const Code*>(&code);
 }

@@ -13,13 +13,13 @@
 
 namespace kdl::interp {
 
-/// A tensor or an event of a program, numbered by the ProgramHost. No event: it has completed.
+/// A tensor or an event of a program, numbered by the ProgramHost. An invalid event has already occurred.
 using TensorId = Id<struct HostTensorTag>;
 using EventId = Id<struct HostEventTag>;
 using WorkspaceId = Id<struct HostWorkspaceTag>;
 
 struct AllocRequest {
-  Name name;  ///< in the source
+  Name name;  ///< its name in the source
   Name device;
   Scalar scalar = Scalar::F32;
   std::vector<int64_t> sizes;
@@ -30,18 +30,18 @@ struct TransferRequest {
   Name device;
   int64_t queue = 0;
   Name cause;
-  bool fresh = false;  ///< the elements stay behind
+  bool fresh = false;  ///< the elements are not copied
   std::vector<EventId> after;
 };
 
 struct TransferResult {
-  TensorId tensor;  ///< a tensor of its own, to be freed by itself, even where nothing moved
+  TensorId tensor;  ///< a separate tensor that must be freed, even if nothing was moved
   EventId event;
 };
 
 struct CopyRequest {
   TensorId from;
-  TensorId to;  ///< of the same element type
+  TensorId to;  ///< must have the same element type
   Name device;
   int64_t queue = 0;
   Name cause;  ///< empty: the source says `copy`
@@ -56,7 +56,7 @@ struct FillRequest {
   std::vector<EventId> after;
 };
 
-/// Another view of the memory of a tensor: its dimensions from the first element, `offset` elements on.
+/// Another view of the memory of a tensor, starting `offset` elements after its first.
 struct ViewRequest {
   TensorId tensor;
   int64_t offset = 0;
@@ -65,18 +65,18 @@ struct ViewRequest {
 };
 
 struct LaunchArgument {
-  TensorId tensor;  ///< invalid: a scalar
+  TensorId tensor;  ///< invalid for a scalar
   Scalar scalar = Scalar::F32;
   uint64_t bits = 0;
 };
 
 struct LaunchRequest {
-  Name kernel;     ///< the function of the module: `matmul.f32`
-  Name constants;  ///< "BM=64, BN=32"; empty: none
+  Name kernel;     ///< a function of the module, such as `matmul.f32`
+  Name constants;  ///< such as "BM=64, BN=32"; empty if there are none
   Name device;
   int64_t queue = 0;
-  std::optional<int64_t> core_num;  ///< none: as many as the device holds
-  WorkspaceId workspace;            ///< invalid: one of the launch's own
+  std::optional<int64_t> core_num;  ///< if empty, as many as the device can run at once
+  WorkspaceId workspace;            ///< if invalid, the launch has its own
   std::vector<LaunchArgument> arguments;
   std::vector<EventId> after;
 };
@@ -94,50 +94,52 @@ struct ExpectRequest {
   std::vector<EventId> after;
 };
 
-/// What a program does to the world. The machine walks the program and asks for one thing at a
-/// time; the operations may go on after the call returns, their events say when they have ended. A
-/// Failure's sentence is the user's.
+/// Executes the effects of a program. The machine runs the program and makes one request at a time. An
+/// operation may continue after the call returns; its event tells when it has ended. The message of a Failure
+/// is for the user.
 class ProgramHost {
  public:
   virtual ~ProgramHost() = default;
   virtual Result<TensorId> Alloc(const AllocRequest& request) = 0;
-  /// The tensor's life ends once `after` has completed.
+  /// Ends the tensor's life after `after` has occurred.
   virtual Status Free(TensorId tensor, const std::vector<EventId>& after) = 0;
-  /// Fails unless the tensor lives in the device's memory; `name`: of the parameter.
+  /// Fails unless the tensor is in the device's memory. `name` is that of the parameter.
   virtual Status Lives(TensorId tensor, Name device, Name name) = 0;
-  /// Whether some elements of the two are in the same memory; of a tensor and itself: two of its elements.
+  /// Returns whether two tensors share memory of some elements. For a tensor and itself, whether two of its
+  /// elements do.
   virtual Result<bool> Overlap(TensorId a, TensorId b) = 0;
   virtual Result<TransferResult> Transfer(const TransferRequest& request) = 0;
-  /// The tensor lives on the device from here on.
+  /// Moves the tensor to the device, where it is from then on.
   virtual Result<EventId> Relocate(const TransferRequest& request) = 0;
-  /// As Copy, but nothing where both are the same tensor.
+  /// Like Copy, but does nothing if both are the same tensor.
   virtual Result<EventId> CopyBack(const CopyRequest& request) = 0;
   virtual Result<EventId> Fill(const FillRequest& request) = 0;
-  /// A tensor of its own, to be freed by itself; the memory lives as long as one of both.
+  /// Returns a separate tensor that must be freed; the memory lives as long as either of them.
   virtual TensorId View(const ViewRequest& request) = 0;
-  /// Of a tensor, in elements.
+  /// Returns the strides of a tensor, in elements.
   virtual std::vector<int64_t> Strides(TensorId tensor) const = 0;
-  /// Fails where the sizes differ.
+  /// Fails if the sizes differ.
   virtual Result<EventId> Copy(const CopyRequest& request) = 0;
-  /// An element, whose index is inside, once `after` has completed.
+  /// Loads an element after `after` has occurred. The index must be inside.
   virtual Result<uint64_t> Load(TensorId tensor, const std::vector<int64_t>& index,
                                 const std::vector<EventId>& after) = 0;
   virtual Status Store(uint64_t bits, TensorId tensor, const std::vector<int64_t>& index,
                        const std::vector<EventId>& after) = 0;
-  /// Only tests ask for these two; a host that runs none refuses them.
+  /// Only tests make these two requests; a host that does not run tests refuses them.
   virtual Status Draw(TensorId tensor, uint64_t seed, const std::vector<EventId>& after);
   virtual Status Expect(const ExpectRequest& request);
-  /// How many cores the device holds at once.
+  /// Returns how many cores the device can run at once.
   virtual Result<int64_t> Cores(Name device) = 0;
-  /// The end of all that the queue was given so far.
+  /// Returns an event for the end of everything submitted to the queue so far.
   virtual Result<EventId> Mark(Name device, int64_t queue) = 0;
-  /// An empty workspace.
+  /// Creates an empty workspace.
   virtual Result<WorkspaceId> MakeWorkspace(Name device, Name name) = 0;
-  /// The bytes of workspace that an instance of a kernel takes; names as in a LaunchRequest.
+  /// Returns the bytes of workspace that an instance of a kernel needs; the names are as in a LaunchRequest.
   virtual Result<int64_t> Footprint(Name device, Name kernel, Name constants) = 0;
-  /// The slices of workspace of a launch; none: on as many cores as the device holds.
+  /// Returns how many instances need a slice of a launch's workspace. Without core_num, the launch uses all
+  /// cores of the device.
   virtual Result<int64_t> Instances(Name device, std::optional<int64_t> core_num) = 0;
-  /// Makes the workspace hold instances * footprint bytes; fails where they are 2^63 or more.
+  /// Resizes the workspace to instances * footprint bytes; fails if they are 2^63 or more.
   virtual Status Reserve(const ReserveRequest& request) = 0;
   virtual Result<EventId> Launch(const LaunchRequest& request) = 0;
 };

@@ -22,16 +22,16 @@ namespace kdl::interp {
 
 namespace {
 
-/// Not so many that a large launch needs much memory.
+/// Limited, so that a launch on many cores does not need much memory.
 constexpr size_t kCoresInFlight = 32;
 constexpr uint64_t kMostStepsInARow = 64;
 constexpr int64_t kStepsBetweenLooks = 64;
 
-/// The function's parameters, each bound for any number of machines.
+/// The bound parameters of a function, to be applied to any number of machines.
 struct BoundParams {
   std::vector<std::pair<size_t, uint64_t>> scalars;  ///< by the number of the body's parameter
   std::vector<std::pair<size_t, TensorValue>> tensors;
-  std::optional<std::pair<size_t, int64_t>> workspace;  ///< and its bytes
+  std::optional<std::pair<size_t, int64_t>> workspace;  ///< the parameter and its bytes
 
   void ApplyTo(Machine& machine) const {
     for (const auto& [param, bits] : scalars) machine.BindScalar(param, bits);
@@ -76,7 +76,7 @@ Result<BoundParams> BindParams(const ir::Function& function, const SizeValues& s
   return bound;
 }
 
-std::vector<std::vector<int64_t>> SizesOf(const auto& tensors) {
+std::vector<std::vector<int64_t>> TensorSizes(const auto& tensors) {
   std::vector<std::vector<int64_t>> sizes;
   for (const auto& tensor : tensors) sizes.push_back(tensor.sizes);
   return sizes;
@@ -87,7 +87,7 @@ void CheckNotBroken(const Machine& machine, const ir::Function& function) {
             machine.fault());
 }
 
-/// Visits 0 .. count - 1 in an order that looks random, without a table.
+/// Visits 0 .. count - 1 in a pseudo-random order, without a table.
 class CoreOrder {
  public:
   CoreOrder(int64_t count, std::mt19937_64& random) : count_(static_cast<uint64_t>(count)) {
@@ -106,7 +106,7 @@ class CoreOrder {
   uint64_t step_ = 1;
 };
 
-/// The first `where` that the sizes break.
+/// Returns the first `where` that the sizes violate.
 std::optional<Trap> FirstBroken(const ir::Function& function, const SizeValues& sizes) {
   for (const ir::Op* op : ir::RequirementsOf(function)) {
     if (std::optional<Trap> broken = BrokenRequirement(function, *op, sizes.AsSymbols()))
@@ -115,8 +115,8 @@ std::optional<Trap> FirstBroken(const ir::Function& function, const SizeValues& 
   return std::nullopt;
 }
 
-/// The cores from this number on have no blocks and do nothing else. Never 0: the first core does what all would do before
-/// they find that they have no blocks.
+/// Returns the number of the first core that has no blocks and nothing else to do. At least 1: the first core
+/// does what every core does before it finds that it has no blocks.
 int64_t BusyCores(const ir::Function& kernel, const SizeValues& sizes, int64_t core_num) {
   SizeTable table;
   std::vector<Size> counts;
@@ -138,7 +138,7 @@ int64_t BusyCores(const ir::Function& kernel, const SizeValues& sizes, int64_t c
   return std::min(busy, core_num);
 }
 
-/// Whether its code is that of each worker by itself.
+/// Returns whether the kernel's code is written for single GPU threads.
 bool IsOfThreads(const ir::Function& kernel) {
   bool found = false;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
@@ -147,7 +147,7 @@ bool IsOfThreads(const ir::Function& kernel) {
   return found;
 }
 
-/// The workers of one core. Above the loop level one machine stands for all of them.
+/// The GPU threads of one core. Above loop level, one machine runs for all of them.
 class CoreRun {
  public:
   CoreRun(const Image& image, CoreFacts facts, const BoundParams& params, int64_t threads)
@@ -158,28 +158,30 @@ class CoreRun {
     }
   }
 
-  /// At most so many steps where there is one worker; several go to where all wait, or to the end.
-  MachineState Run(int64_t steps) {
+  /// Runs at most `steps` steps if there is one thread. Several threads run until all wait at a barrier, or
+  /// end.
+  MachineState RunSteps(int64_t steps) {
     if (threads_.size() == 1) {
-      MachineState state = threads_[0].Run(steps);
-      while (state == MachineState::AtWorkgroupBarrier) state = threads_[0].Run(steps);
+      MachineState state = threads_[0].RunSteps(steps);
+      while (state == MachineState::AtWorkgroupBarrier) state = threads_[0].RunSteps(steps);
       return state;
     }
     for (;; workgroup_->NextInterval()) {
       if (!RunToBarrier()) return threads_[current_].state();
       for (current_ = 0; current_ < threads_.size(); ++current_) {
         KDL_CHECK(threads_[current_].state() == threads_[0].state(),
-                  "worker {} of core has come to another barrier than worker 0", current_);
+                  "GPU thread {} of a core is at another barrier than thread 0", current_);
       }
       current_ = 0;
       if (threads_[0].state() != MachineState::AtWorkgroupBarrier) return threads_[0].state();
     }
   }
-  /// The worker that ended the run.
+  /// The thread that ended the run.
   const Machine& machine() const { return threads_[current_]; }
 
  private:
-  /// All workers, those at gates again and again; false: one has ended the run.
+  /// Runs all threads to the next barrier, and those at mbarriers repeatedly. Returns false if one of them
+  /// has ended the run.
   bool RunToBarrier() {
     bool is_first = true;
     for (bool waits = true; waits; is_first = false) {
@@ -225,12 +227,12 @@ class LaunchRun {
   std::optional<Trap> InOrder() {
     auto one_by_one = [&](const NextMachine& next) {
       while (std::optional<CoreRun> machine = next()) {
-        while (Step(*machine, kStepsBetweenLooks) == MachineState::Running && !is_stopped()) {
+        while (RunCore(*machine, kStepsBetweenLooks) == MachineState::Running && !is_stopped()) {
         }
         if (trap_ || is_stopped()) return;
       }
     };
-    return Run([](int64_t i) { return i; }, one_by_one);
+    return RunPhases([](int64_t i) { return i; }, one_by_one);
   }
 
   std::optional<Trap> Interleaved(uint64_t seed) {
@@ -241,25 +243,25 @@ class LaunchRun {
       while (Refill(machines, next)) {
         size_t chosen = random() % machines.size();
         CoreRun& machine = machines[chosen];
-        auto state = Step(machine, static_cast<int64_t>(random() % kMostStepsInARow + 1));
+        auto state = RunCore(machine, static_cast<int64_t>(random() % kMostStepsInARow + 1));
         if (state == MachineState::Trapped || is_stopped()) return;
         if (state == MachineState::Running) continue;
         std::swap(machines[chosen], machines.back());
         machines.pop_back();
       }
     };
-    return Run([&](int64_t i) { return order.At(i); }, mixed);
+    return RunPhases([&](int64_t i) { return order.At(i); }, mixed);
   }
 
   bool is_stopped() const { return ask_stopped_ && ask_stopped_(); }
 
  private:
-  /// A core that has not come to the next barrier yet; nothing: there is none.
+  /// Returns a core that has not reached the next barrier yet, or nothing if there is none.
   using NextMachine = std::function<std::optional<CoreRun>()>;
 
-  /// `run_all` runs each machine that it is given to the barrier or its end, or stops at a trap.
-  std::optional<Trap> Run(const std::function<int64_t(int64_t)>& core_at,
-                          const std::function<void(const NextMachine&)>& run_all) {
+  /// `run_all` runs each machine that it gets to the barrier or its end, or stops at a trap.
+  std::optional<Trap> RunPhases(const std::function<int64_t(int64_t)>& core_at,
+                                const std::function<void(const NextMachine&)>& run_all) {
     int64_t started = 0;
     run_all([&]() -> std::optional<CoreRun> {
       if (started == busy_cores_) return std::nullopt;
@@ -280,7 +282,7 @@ class LaunchRun {
     return trap_;
   }
 
-  /// `in` tensors are only read: nothing can go wrong with them.
+  /// `in` tensors need no shadow, because they are only read.
   void Watched() {
     const ir::Function& kernel = *image_.entry->function;
     state_.watch = std::make_unique<Watch>(kernel);
@@ -291,9 +293,9 @@ class LaunchRun {
     }
   }
 
-  /// The state that the machine comes to; one at a barrier is moved away.
-  MachineState Step(CoreRun& machine, int64_t steps) {
-    MachineState state = machine.Run(steps);
+  /// Returns the new state of the machine. A machine at a barrier is moved to the list of those.
+  MachineState RunCore(CoreRun& machine, int64_t steps) {
+    MachineState state = machine.RunSteps(steps);
     CheckNotBroken(machine.machine(), *image_.entry->function);
     if (state == MachineState::Trapped) trap_ = machine.machine().trap();
     if (state == MachineState::AtBarrier) at_barrier_.push_back(std::move(machine));
@@ -329,7 +331,7 @@ Result<std::optional<Trap>> RunKernel(const ir::Module& module, const ir::Functi
     return Failure{fmt::format("launch of '{}': core_num is {}; a launch runs on 1 core or more",
                                kernel.base_name(), core_num)};
   }
-  Result<SizeValues> sizes = BindSizes(kernel, SizesOf(arguments.tensors), arguments.constants);
+  Result<SizeValues> sizes = BindSizes(kernel, TensorSizes(arguments.tensors), arguments.constants);
   if (!sizes.ok()) return sizes.failure();
   if (std::optional<Trap> broken = FirstBroken(kernel, *sizes)) return broken;
   std::vector<TensorValue> tensors;
@@ -372,7 +374,8 @@ FnResult RunFn(const ir::Module& module, const ir::Function& fn,
 
 namespace {
 
-/// What a program writes may overlap no other parameter, as it orders its launches by the names of tensors.
+/// Checks that a tensor that a program writes does not overlap any other parameter, because the order of its
+/// launches is derived from the names of tensors.
 Status CheckApart(const ir::Function& program, const std::vector<ProgramTensor>& tensors,
                   ProgramHost& host) {
   std::vector<const ir::Param*> params;
@@ -400,7 +403,8 @@ Status CheckApart(const ir::Function& program, const std::vector<ProgramTensor>&
 
 Status RunProgram(const ir::Module& module, const ir::Function& program,
                   const ProgramArguments& arguments, ProgramHost& host) {
-  Result<SizeValues> sizes = BindSizes(program, SizesOf(arguments.tensors), arguments.constants);
+  Result<SizeValues> sizes =
+      BindSizes(program, TensorSizes(arguments.tensors), arguments.constants);
   if (!sizes.ok()) return sizes.failure();
   std::vector<TensorValue> tensors;
   for (const ProgramTensor& tensor : arguments.tensors) {

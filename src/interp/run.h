@@ -15,7 +15,7 @@
 
 namespace kdl::interp {
 
-/// A tensor in this process's memory; strides in elements.
+/// A tensor in the memory of this process; the strides are in elements.
 struct TensorArgument {
   void* data = nullptr;
   Scalar scalar = Scalar::F32;
@@ -23,7 +23,7 @@ struct TensorArgument {
   std::vector<int64_t> strides;
 };
 
-/// In the order of the parameters, tensors and scalars each for themselves.
+/// The arguments in the order of the parameters, tensors and scalars separately.
 struct KernelArguments {
   std::vector<TensorArgument> tensors;
   std::vector<uint64_t> scalars;
@@ -31,21 +31,21 @@ struct KernelArguments {
 };
 
 struct RunOptions {
-  /// 0: the cores run one after the other. Else they run in a random order and interleaved by a few
-  /// ops, so that what depends on the order of blocks shows.
+  /// 0: the cores run one after the other. Otherwise they run in a random order, interleaved after every few
+  /// ops, so that results that depend on the order of blocks become visible.
   uint64_t seed = 0;
-  /// Takes the text of each print, one whole piece; none: prints are silent.
+  /// Receives the text of each print as a whole; if empty, prints are ignored.
   std::function<void(const std::string&)> print = {};
-  /// Looks for races of blocks, elements that are read before they are written, outputs that are not written: the trap is
-  /// then what it has found first (watch.h). The kernel is at tile level.
+  /// Checks for races between blocks, elements that are read before they are written, and outputs that are
+  /// not written. The trap then is the first finding (watch.h). The kernel must be at tile level.
   bool watch = false;
-  /// Asked every few ops whether the run is to end early, with a Failure; none: never.
+  /// Called every few ops to ask whether to stop with a Failure; may be empty.
   std::function<bool()> is_stopped = {};
 };
 
-/// Runs a kernel on `core_num` cores (1 or more). A Failure: the arguments do not fit, or the run was stopped. A Trap: the
-/// first core that stopped; the outputs are then unspecified. A fault of the compiler ends the
-/// process with a report (FailCheck).
+/// Runs a kernel on `core_num` cores (1 or more). Fails if the arguments do not fit or the run was stopped.
+/// Returns the trap of the first core that stopped, after which the outputs are unspecified. An error of the
+/// compiler ends the process with a report (FailCheck).
 Result<std::optional<Trap>> RunKernel(const ir::Module& module, const ir::Function& kernel,
                                       const KernelArguments& arguments, int64_t core_num,
                                       const RunOptions& options);
@@ -58,7 +58,7 @@ struct FnResult {
 FnResult RunFn(const ir::Module& module, const ir::Function& fn,
                const std::vector<uint64_t>& arguments);
 
-/// A tensor that the host knows.
+/// A tensor that is known to the host.
 struct ProgramTensor {
   TensorId id;
   Scalar scalar = Scalar::F32;
@@ -71,7 +71,8 @@ struct ProgramArguments {
   Constants constants;
 };
 
-/// Walks a program. Returns when all has been asked of the host, which may still be at work.
+/// Runs a program. Returns after everything has been requested from the host, which may still be executing
+/// it.
 Status RunProgram(const ir::Module& module, const ir::Function& program,
                   const ProgramArguments& arguments, ProgramHost& host);
 

@@ -48,8 +48,8 @@ Result<std::vector<Dimension>> DimensionsOf(const ir::Function& function,
   return dimensions;
 }
 
-/// The first dimension that is the bare size name.
-const Dimension* SourceOf(Name name, const std::vector<Dimension>& dimensions) {
+/// Returns the first dimension that consists of just this size name.
+const Dimension* DefiningDimension(Name name, const std::vector<Dimension>& dimensions) {
   for (const Dimension& dimension : dimensions) {
     if (dimension.declared->kind == SizeKind::Symbol && dimension.declared->symbol == name)
       return &dimension;
@@ -64,7 +64,7 @@ Status Check(const Dimension& dimension, const SizeValues& values,
   if (!needed) return Failure{fmt::format("{}: {}", here, NoValueText(dimension.declared))};
   if (*needed == dimension.actual) return {};
   if (dimension.declared->kind == SizeKind::Symbol) {
-    if (const Dimension* source = SourceOf(dimension.declared->symbol, dimensions)) {
+    if (const Dimension* source = DefiningDimension(dimension.declared->symbol, dimensions)) {
       return Failure{fmt::format("size {} is {} from {} dimension {}, but {} is {}",
                                  ToString(dimension.declared), *needed, SpellingOf(*source->param),
                                  source->number, here, dimension.actual)};

@@ -14,10 +14,10 @@
 
 namespace kdl::interp {
 
-/// Values of int generics that a function leaves open, by name.
+/// The values, by name, of int generics that a function leaves open.
 using Constants = std::map<std::string, int64_t>;
 
-/// What the size names and int generics of a function stand for in one run.
+/// The values of a function's size names and int generics in one run.
 struct SizeValues {
   std::unordered_map<Name, int64_t> values;
 
@@ -25,18 +25,18 @@ struct SizeValues {
   Symbols AsSymbols() const;
 };
 
-/// Binds each size name by its first bare use among the tensor parameters (`sizes`: in their order)
-/// and checks every other use; a Failure names both parameters, dimensions and sizes. Size names
-/// that no tensor gives come from `constants`.
+/// Binds each size name to the first dimension of a tensor parameter that consists of just this name, and
+/// checks all other uses. `sizes` are those of the tensor parameters, in order. A Failure names both
+/// parameters, dimensions and sizes. Size names that do not come from a tensor are looked up in `constants`.
 Result<SizeValues> BindSizes(const ir::Function& function,
                              const std::vector<std::vector<int64_t>>& sizes,
                              const Constants& constants);
 
-/// Why a core or a program does not go on, where the sizes do not compare as the `require` says.
+/// Returns the trap if the sizes violate the `require`.
 std::optional<Trap> BrokenRequirement(const ir::Function& function, const ir::Op& require,
                                       const Symbols& symbols);
 
-/// `a[M, K]`, as the source writes the parameter; `a` for a scalar.
+/// Returns a parameter as in the source: `a[M, K]`, or `a` for a scalar.
 std::string SpellingOf(const ir::Param& param);
 
 }  // namespace kdl::interp

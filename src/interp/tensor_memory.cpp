@@ -6,7 +6,7 @@ namespace kdl::interp {
 
 namespace {
 
-/// A copy of a number of bytes that the compiler knows.
+/// Copies a number of bytes that is known at compile time.
 template <class T>
 uint64_t Load(const std::byte* from) {
   T value;
@@ -43,7 +43,7 @@ std::vector<int64_t> RowMajorStrides(const std::vector<int64_t>& sizes) {
   return strides;
 }
 
-size_t SpanOf(const TensorValue& tensor) {
+size_t SpannedElements(const TensorValue& tensor) {
   size_t span = 1;
   for (size_t d = 0; d < tensor.sizes.size(); ++d) {
     if (tensor.sizes[d] == 0) return 0;

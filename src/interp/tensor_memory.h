@@ -9,11 +9,11 @@
 
 namespace kdl::interp {
 
-/// The strides of a row-major tensor of these sizes.
+/// Returns the strides of a row-major tensor with these sizes.
 std::vector<int64_t> RowMajorStrides(const std::vector<int64_t>& sizes);
 
-/// How many elements of memory lie from a tensor's first element to its last, both included.
-size_t SpanOf(const TensorValue& tensor);
+/// Returns the number of elements in memory from a tensor's first element to its last, including both.
+size_t SpannedElements(const TensorValue& tensor);
 
 uint64_t ReadElement(const std::byte* from, Scalar scalar);
 void WriteElement(std::byte* to, Scalar scalar, uint64_t bits);

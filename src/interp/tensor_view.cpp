@@ -7,7 +7,7 @@
 #include "ir/op_kind.h"
 #include "ir/tensor_view.h"
 
-// Views: the same memory with dimensions split or merged.
+// Views: the same memory with some dimensions split or merged.
 
 namespace kdl::interp {
 
@@ -15,7 +15,7 @@ namespace {
 
 uint64_t Times(int64_t a, int64_t b) { return static_cast<uint64_t>(a) * static_cast<uint64_t>(b); }
 
-/// What a view makes of a tensor, with the sizes of its result.
+/// Returns the view of a tensor, given the sizes of the result.
 TensorValue Viewed(const ir::Op* view, TensorValue tensor, std::vector<int64_t> sizes) {
   ir::ViewedDims dims = ir::ViewedDimsOf(view);
   auto at = tensor.strides.begin() + static_cast<std::ptrdiff_t>(dims.dimension);
@@ -31,8 +31,8 @@ TensorValue Viewed(const ir::Op* view, TensorValue tensor, std::vector<int64_t> 
   return tensor;
 }
 
-/// A dimension that becomes one with those after it, and does not lie around them. Where there are no elements, or the
-/// dimension has one index, its stride is of no account.
+/// Returns a trap if a merged dimension does not have the stride that the dimensions after it require. The
+/// stride does not matter if there are no elements or the dimension has size 1.
 std::optional<Trap> BrokenMerge(const ir::Op* view, const TensorValue& tensor) {
   ir::ViewedDims dims = ir::ViewedDimsOf(view);
   if (std::ranges::find(tensor.sizes, 0) != tensor.sizes.end()) return std::nullopt;
@@ -72,7 +72,7 @@ std::optional<Trap> BrokenView(const ir::Function& kernel, const SizeValues& siz
 
 namespace {
 
-/// A view of a program, whose sizes may have been bound while it runs.
+/// Executes a view in a program, whose sizes may have been bound while it runs.
 void RunHostView(Core& core, Activation& here, const Instruction& instruction) {
   const ir::Op* op = instruction.op;
   TensorValue tensor = here.tensor(instruction.operands[0]);

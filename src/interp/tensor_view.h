@@ -9,7 +9,8 @@
 
 namespace kdl::interp {
 
-/// The first view of a kernel that its parameters' strides do not allow. `tensors`: the parameters', in order.
+/// Returns a trap for the first view of a kernel that the strides of its parameters do not allow. `tensors`
+/// are the parameters', in order.
 std::optional<Trap> BrokenView(const ir::Function& kernel, const SizeValues& sizes,
                                const std::vector<TensorValue>& tensors);
 

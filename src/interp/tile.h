@@ -7,28 +7,28 @@
 
 namespace kdl::interp {
 
-/// The elements of one axis that exist, by absolute index: [start, start + size).
+/// The existing elements along one axis, by absolute index: [start, start + size).
 struct AxisRange {
   int64_t start = 0;
   int64_t size = 0;
   bool operator==(const AxisRange&) const = default;
 };
 
-/// A tile value: the bits of the elements that exist, row-major over the axes in ascending order.
+/// A tile value: the bits of the existing elements, row-major over the axes in ascending order.
 struct Tile {
   std::vector<AxisRange> ranges;
   std::vector<uint64_t> elements;
 };
 using TileRef = std::shared_ptr<const Tile>;
 
-/// A tile over the ranges, its elements 0.
+/// Returns a tile over the ranges whose elements are 0.
 std::shared_ptr<Tile> MakeTile(std::vector<AxisRange> ranges);
 
-/// Elements from one index to the next, for each axis of a tile over the ranges.
+/// Returns the stride along each axis of a tile over the ranges.
 std::vector<int64_t> StridesOf(const std::vector<AxisRange>& ranges);
 
-/// Walks the points of a box, last axis fastest, and keeps an offset for each of several streams:
-/// the sum of position times stride. Offsets wrap.
+/// Iterates over the points of an n-dimensional box, last axis fastest, and computes an offset for each of
+/// several streams: the sum of position times stride. Offsets wrap.
 class PointWalk {
  public:
   /// `strides[stream][axis]`
@@ -38,10 +38,10 @@ class PointWalk {
   int64_t position(size_t axis) const { return positions_[axis]; }
   int64_t offset(size_t stream) const { return static_cast<int64_t>(offsets_[stream]); }
   void Next();
-  /// Whether it stands at the first, or the last, of the points that share the positions before `axis`.
+  /// Whether the current point is the first, or the last, of those with the same positions before `axis`.
   bool is_first_from(size_t axis) const;
   bool is_last_from(size_t axis) const;
-  /// Back to the first point.
+  /// Returns to the first point.
   void Restart();
 
  private:

@@ -10,7 +10,7 @@ namespace kdl::interp {
 
 namespace {
 
-std::string_view TextOf(kdl_trap_code code) {
+std::string_view TrapMessage(kdl_trap_code code) {
   switch (code) {
 #define KDL_TRAP_CODE(ID, code, text) \
   case KDL_TRAP_##ID:                 \
@@ -23,7 +23,7 @@ std::string_view TextOf(kdl_trap_code code) {
 }  // namespace
 
 std::string QuotedText(const ir::Op& op) {
-  // The step that traps is that of a loop, whose name is its index.
+  // A trap of a loop is about its step; the loop is named after its index.
   if (op.kind() == ir::OpKind::Loop) return op.region()->param(0)->name().str();
   const ir::Attr* text = op.FindAttr(ir::AttrKey::Text);
   return text ? std::get<Name>(text->value).str() : std::string(op.info().spelling);
@@ -38,7 +38,7 @@ std::string ToString(const Trap& trap) {
   std::string text = trap.text.empty() ? QuotedText(*trap.op) : trap.text;
   std::string message =
       fmt::format("{}: error: {}", ToString(trap.place ? *trap.place : trap.op->loc()),
-                  fmt::format(fmt::runtime(TextOf(trap.code)), fmt::arg("index", trap.index),
+                  fmt::format(fmt::runtime(TrapMessage(trap.code)), fmt::arg("index", trap.index),
                               fmt::arg("bound", trap.bound), fmt::arg("dimension", trap.dimension),
                               fmt::arg("text", text), fmt::arg("message", text)));
   if (trap.other) {

@@ -21,7 +21,7 @@ using ir::OpKind;
 
 bool Changes(TouchKind kind) { return kind != TouchKind::Read; }
 
-/// Whether touches of two agents are a race.
+/// Returns whether two accesses by different agents are a race.
 bool Race(TouchKind a, TouchKind b) {
   if (!Changes(a) && !Changes(b)) return false;
   if (a == TouchKind::Atomic && b == TouchKind::Atomic) return false;
@@ -29,12 +29,14 @@ bool Race(TouchKind a, TouchKind b) {
   return !(folds(a) && folds(b) && (a == TouchKind::Fold || b == TouchKind::Fold));
 }
 
-/// Whether even one agent may not do both: what groups fold counts later.
+/// Returns whether the accesses are an error even within one agent, because updates of groups take effect
+/// only later.
 bool RacesAlone(TouchKind a, TouchKind b) {
   return (a == TouchKind::Fold) != (b == TouchKind::Fold) && Race(a, b);
 }
 
-/// What an agent does to an element, whose name may stand between: updates y[0] with `atomic`.
+/// Returns the description of an access, with the element in the middle if given: "updates y[0] with
+/// `atomic`".
 std::string Does(TouchKind kind, const std::string& element = "") {
   std::string at = element.empty() ? "" : " " + element;
   switch (kind) {
@@ -48,17 +50,17 @@ std::string Does(TouchKind kind, const std::string& element = "") {
     case TouchKind::Fold:
       return fmt::format("folds into{} with `reduce`", at);
   }
-  KDL_UNREACHABLE("a touch of kind {}", static_cast<int>(kind));
+  KDL_UNREACHABLE("unknown kind of access {}", static_cast<int>(kind));
 }
 
 }  // namespace
 
 struct Shadow {
-  /// Of each kind the first two agents of a phase: another one is unequal to one of them.
+  /// For each kind of access, the first two agents in a phase: any agent differs from at least one of them.
   struct Element {
     uint32_t phase = 0;
     bool written = false;
-    uint64_t store = 0;  ///< the last run of a store that has named it
+    uint64_t store = 0;  ///< the last execution of a store that wrote it
     Watch::Mark marks[kTouchKinds][2];
   };
 
@@ -66,15 +68,15 @@ struct Shadow {
   TensorValue memory;
   std::vector<Element> elements;
 
-  /// `y[3, 0]`.
-  std::string NameOf(size_t offset) const {
+  /// Returns a name such as `y[3, 0]`.
+  std::string ElementName(size_t offset) const {
     for (PointWalk walk(memory.sizes, {memory.strides}); !walk.done(); walk.Next()) {
       if (static_cast<size_t>(walk.offset(0)) != offset) continue;
       std::vector<int64_t> index;
       for (size_t d = 0; d < memory.sizes.size(); ++d) index.push_back(walk.position(d));
       return fmt::format("{}[{}]", tensor->name().text(), fmt::join(index, ", "));
     }
-    KDL_UNREACHABLE("no element of '{}' lies {} on", tensor->name().text(), offset);
+    KDL_UNREACHABLE("'{}' has no element at offset {}", tensor->name().text(), offset);
   }
 };
 
@@ -89,7 +91,7 @@ size_t Watch::KeyHash::operator()(const std::vector<int64_t>& key) const {
 
 Shadow* Watch::Add(const ir::Value* tensor, const TensorValue& memory, bool written) {
   Shadow& shadow = *shadows_.emplace_back(std::make_unique<Shadow>(Shadow{tensor, memory, {}}));
-  shadow.elements.resize(SpanOf(memory));
+  shadow.elements.resize(SpannedElements(memory));
   for (Shadow::Element& element : shadow.elements) element.written = written;
   return &shadow;
 }
@@ -122,7 +124,7 @@ AgentId Watch::AgentOf(Core& core) {
   const Instruction& walk = *found->owner;
   Agent agent{&walk, core.facts.core_id, run.iteration, {}, {}};
   const ir::Attr* domain = walk.op->FindAttr(AttrKey::Domain);
-  // Which core a block that the cores claim runs on is open: each walk has blocks of its own.
+  // With dynamic distribution it is open which core executes a block, so each spmd has its own blocks.
   if (domain && walk.op->attr<AttrKey::Distribute>() != ir::DistributionKind::Dynamic) {
     std::string_view name = std::get<Name>(domain->value).text();
     key.push_back(static_cast<int64_t>(reinterpret_cast<intptr_t>(name.data())));
@@ -152,13 +154,13 @@ AgentId Watch::Intern(Core& core, std::vector<int64_t> key, Agent agent) {
     agents_.push_back(std::move(agent));
   } else if (agents_[known->second - 1].core != agent.core) {
     core.Break(*agent.walk,
-               fmt::format("runs {} of one domain on core {} and on core {}", NameOf(known->second),
-                           agents_[known->second - 1].core, agent.core));
+               fmt::format("runs {} of one domain on core {} and on core {}",
+                           AgentName(known->second), agents_[known->second - 1].core, agent.core));
   }
   return known->second;
 }
 
-std::string Watch::NameOf(AgentId agent) const {
+std::string Watch::AgentName(AgentId agent) const {
   const Agent& one = agents_[agent - 1];
   if (!one.walk) return fmt::format("core {}", one.core);
   std::string text = "block ";
@@ -170,14 +172,14 @@ std::string Watch::NameOf(AgentId agent) const {
   return text;
 }
 
-/// The name of an agent after that of another one, which may be the same.
+/// Returns the name of an agent that is mentioned after another one, and distinguishes the two.
 std::string Watch::NameBeside(AgentId agent, AgentId other) const {
   const Agent& one = agents_[agent - 1];
   const Agent& first = agents_[other - 1];
-  std::string text = NameOf(agent);
+  std::string text = AgentName(agent);
   if (!one.walk || !first.walk) return text;
   if (one.walk == first.walk && one.iteration != first.iteration) return text + " of another turn";
-  if (text != NameOf(other)) return text;
+  if (text != AgentName(other)) return text;
   return text + (one.walk == first.walk ? " of other bounds" : " of another loop");
 }
 
@@ -199,7 +201,7 @@ bool Watch::Touch(Core& core, const Instruction& instruction, const TensorValue&
     for (const Mark& mark : element.marks[k]) {
       if (mark.agent == 0) continue;
       if (mark.agent == agent ? !RacesAlone(kind, before) : !Race(kind, before)) continue;
-      StopRace(core, op, agent, kind, mark, before, shadow.NameOf(offset));
+      StopRace(core, op, agent, kind, mark, before, shadow.ElementName(offset));
       return false;
     }
   }
@@ -211,14 +213,14 @@ bool Watch::Touch(Core& core, const Instruction& instruction, const TensorValue&
   };
   if (kind == TouchKind::Write && std::exchange(element.store, store_) == store_) {
     return stop(FindingKind::Twice, fmt::format("'{}': {} names {} twice", QuotedText(*op),
-                                                NameOf(agent), shadow.NameOf(offset)));
+                                                AgentName(agent), shadow.ElementName(offset)));
   }
   bool needs_value = kind == TouchKind::Read ||
                      (kind == TouchKind::Atomic && op->attr<AttrKey::How>() != ir::UpdateKind::Set);
   if (needs_value && !element.written) {
     return stop(FindingKind::Unwritten,
                 fmt::format("'{}': {} {}, which nothing has written", QuotedText(*op),
-                            NameOf(agent), Does(kind, shadow.NameOf(offset))));
+                            AgentName(agent), Does(kind, shadow.ElementName(offset))));
   }
   element.written = element.written || Changes(kind);
   auto& marks = element.marks[static_cast<size_t>(kind)];
@@ -230,7 +232,7 @@ bool Watch::Touch(Core& core, const Instruction& instruction, const TensorValue&
   return true;
 }
 
-/// The report stands at what changes the element, the later one of two.
+/// The report is located at the access that changes the element; if both do, at the later one.
 void Watch::StopRace(Core& core, const Op* op, AgentId agent, TouchKind kind, const Mark& mark,
                      TouchKind before, const std::string& element) const {
   const Op* other = sites_[mark.site];
@@ -244,10 +246,10 @@ void Watch::StopRace(Core& core, const Op* op, AgentId agent, TouchKind kind, co
   std::string text = fmt::format("'{}': ", QuotedText(*op));
   std::string beside = first == second ? "it" : NameBeside(second, first);
   if (kind == before && first != second) {
-    text += fmt::format("{} and {} both write {}", NameOf(first), beside, element);
+    text += fmt::format("{} and {} both write {}", AgentName(first), beside, element);
   } else {
-    text +=
-        fmt::format("{} {}, which {} {}", NameOf(first), Does(kind, element), beside, Does(before));
+    text += fmt::format("{} {}, which {} {}", AgentName(first), Does(kind, element), beside,
+                        Does(before));
   }
   Trap trap{KDL_TRAP_SIZES, op, -1, 0, 0, text + ", with no `sync` between"};
   trap.finding = FindingKind::Race;
@@ -277,7 +279,7 @@ std::optional<Trap> Watch::Unwritten() const {
                 0,
                 0,
                 fmt::format("'{}' is `out`, but nothing has written {}", param.value->name().text(),
-                            (*shadow)->NameOf(offset))};
+                            (*shadow)->ElementName(offset))};
       trap.place = store ? nullptr : &kernel_.loc;
       trap.finding = FindingKind::Incomplete;
       return trap;

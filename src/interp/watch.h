@@ -17,31 +17,32 @@ namespace kdl::interp {
 class Core;
 struct TensorValue;
 
-/// What an access does to an element.
+/// The kind of an access to an element.
 enum class TouchKind : uint8_t {
   Read,
   Write,
-  Fill,    ///< irgen's write of the identity, before what groups fold
-  Atomic,  ///< an update that those of other blocks do not disturb
-  Fold,    ///< an update of a group, which counts after the next barrier
+  Fill,    ///< irgen's write of the identity before groups reduce into the element
+  Atomic,  ///< an update that is not disturbed by those of other blocks
+  Fold,    ///< an update of a group, which takes effect after the next barrier
 };
 inline constexpr size_t kTouchKinds = 5;
 
-/// Who runs: a block of an `spmd for`, or what one core runs outside of them. From 1 on, within one phase.
+/// Who is executing: a block of an `spmd for`, or a core outside of these. Numbered from 1 within one phase.
 using AgentId = uint32_t;
 
-/// What the watch knows of a tensor that blocks share.
+/// What is recorded for a tensor that blocks share.
 struct Shadow;
 
-/// Shadow memory of a launch, as racecheck has it: which blocks have touched each element since the last barrier, and which
-/// elements nothing has written. It knows nothing of proofs, and nothing of which core runs a block, so that what it finds
-/// does not depend on how blocks are dealt.
+/// Shadow memory of a launch, as in CUDA's racecheck: which blocks have accessed each element since the last
+/// barrier, and which elements nothing has written. It does not depend on proofs, or on which core executes a
+/// block, so its findings do not depend on how blocks are distributed.
 ///
-/// Two touches of an element in one phase, between barriers, are a race where one of them changes it, they are of two
-/// agents, and not both are atomic or both fold. A fold and anything else are one even within a block.
+/// Two accesses to an element in one phase (between two barriers) are a race if one of them changes it and
+/// they belong to different agents. They are not a race if both are atomic or both are updates of groups. A
+/// group's update and any other kind of access are an error even within one block.
 ///
-/// The runs of a block are one agent where they are of one `spmd for` in one turn, or of one named domain whose bounds have
-/// the same values: these run on one core, which the watch checks.
+/// Executions of a block are one agent if they belong to one execution of an `spmd for`, or to spmds over one
+/// named domain with equal bounds: these run on the same core, which is checked.
 class Watch {
  public:
   explicit Watch(const ir::Function& kernel);
@@ -49,33 +50,33 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
   ~Watch();
 
-  /// A tensor of the launch, all of it written or nothing.
+  /// Adds a tensor of the launch; either all or none of it is written.
   Shadow* Add(const ir::Value* tensor, const TensorValue& memory, bool written);
 
-  /// What the instruction does to the element at an address of a tensor that has a shadow. False, with the core stopped,
-  /// where that is a mistake.
+  /// Records an access to the element at an address of a tensor with a shadow. Returns false and stops the
+  /// core if it is an error.
   bool Touch(Core& core, const Instruction& instruction, const TensorValue& tensor,
              const std::byte* address, TouchKind kind);
 
-  /// A run of a store begins, which must not name an element twice.
+  /// Starts the execution of a store, which must not write an element twice.
   void BeginStore() { ++store_; }
 
-  /// A barrier: what is after it is ordered with all before it.
+  /// A barrier: accesses after it are ordered after all accesses before it.
   void NextPhase();
 
-  /// At the launch's end: an element of an `out` that nothing has written.
+  /// At the end of the launch: returns a trap if an `out` has an element that nothing has written.
   std::optional<Trap> Unwritten() const;
 
  private:
-  /// What a block, or a core outside of them, is called in a report.
+  /// What a block, or a core outside of blocks, is called in a report.
   struct Agent {
-    const Instruction* walk = nullptr;  ///< null: what a core runs outside of blocks
+    const Instruction* walk = nullptr;  ///< null: a core outside of blocks
     int64_t core = 0;
     int64_t iteration = 0;
-    std::vector<int64_t> first;  ///< of each binder
+    std::vector<int64_t> first;  ///< the first index of each binder
     std::vector<int64_t> last;
   };
-  /// A touch of the past.
+  /// An earlier access.
   struct Mark {
     AgentId agent = 0;  ///< 0: none
     uint32_t site = 0;
@@ -88,7 +89,7 @@ class Watch {
   AgentId AgentOf(Core& core);
   AgentId Intern(Core& core, std::vector<int64_t> key, Agent agent);
   uint32_t SiteOf(const ir::Op* op);
-  std::string NameOf(AgentId agent) const;
+  std::string AgentName(AgentId agent) const;
   std::string NameBeside(AgentId agent, AgentId other) const;
   void StopRace(Core& core, const ir::Op* op, AgentId agent, TouchKind kind, const Mark& mark,
                 TouchKind before, const std::string& element) const;

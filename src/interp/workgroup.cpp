@@ -41,7 +41,8 @@ bool Workgroup::TouchBuffer(Core& core, const Instruction& instruction, const ir
   return Touch(core, instruction, shared.marks[element], kind);
 }
 
-/// What steps read by themselves workers have to show, and steps are to be awaited before somebody changes it.
+/// Tracks buffers that matrix steps read asynchronously: threads must make their writes visible to the steps,
+/// and a step must be awaited before anybody changes what it reads.
 bool Workgroup::TouchPanels(Core& core, const Instruction& instruction, const ir::Value* buffer,
                             TouchKind kind) {
   WorkgroupMbarriers::SlotId all = {buffer, 0};

@@ -13,17 +13,18 @@
 
 namespace kdl::interp {
 
-/// What the workers of one core share: memory, and who has touched what since the last barrier. A touch that no barrier orders
-/// after another worker's, one of which changes the element, stops the core: a pass has forgotten a barrier.
+/// What the GPU threads of one core share: memory, and which of them accessed it since the last barrier. The
+/// core is stopped if two threads access an element without a barrier in between and one of them changes it,
+/// because then a pass has forgotten a barrier.
 class Workgroup {
  public:
   explicit Workgroup(int64_t threads) : threads_(threads), mbarriers_(threads) {}
 
-  /// A buffer of the team's: each run of its op gives the same memory.
+  /// Returns the memory of a workgroup's buffer. Each execution of its op returns the same memory.
   Buffer& Memory(const ir::Value* buffer, size_t elements);
   Buffer& Memory(const ir::Value* buffer) { return memories_.at(buffer).buffer; }
 
-  /// False, with the core stopped, where that is a race.
+  /// Record an access. They return false and stop the core if it is a race.
   bool TouchPanels(Core& core, const Instruction& instruction, const ir::Value* buffer,
                    TouchKind kind);
   bool TouchBuffer(Core& core, const Instruction& instruction, const ir::Value* buffer,
@@ -31,30 +32,31 @@ class Workgroup {
   bool TouchTensor(Core& core, const Instruction& instruction, const std::byte* address,
                    TouchKind kind);
 
-  // Block copies: an element of a buffer comes when it is awaited, and until then nobody touches it or changes its source.
+  // Block copies: an element of a buffer arrives when it is awaited. Until then, it must not be accessed, and
+  // its source must not be changed.
   void BeginCopy(Core& core, const Instruction& instruction, const ir::Value* buffer,
                  int64_t offset, const std::byte* from);
-  /// Of the elements from `first` up to `end`.
+  /// Awaits the elements from `first` up to `end`.
   void AwaitCopies(Core& core, const Instruction& instruction, const ir::Value* buffer,
                    int64_t first, int64_t end);
 
-  /// All workers are at a barrier.
+  /// All threads are at a barrier.
   void NextInterval() {
     ++interval_;
     mbarriers_.Meet();
   }
   WorkgroupMbarriers& mbarriers() { return mbarriers_; }
-  /// Nobody goes on by itself: who waits at a gate is stopped.
+  /// No thread can continue: those that wait at an mbarrier are stopped.
   void SetStuck() { stuck_ = true; }
   bool is_stuck() const { return stuck_; }
-  /// Stops the core for what its worker does; gives false.
+  /// Stops the core because of what its thread does; returns false.
   bool Stop(Core& core, const Instruction& instruction, const std::string& what) const;
   int64_t threads() const { return threads_; }
 
  private:
   static constexpr int64_t kNobody = -1;
   static constexpr int64_t kSeveral = -2;
-  /// Of the last interval in which the element was touched: who has.
+  /// Who accessed an element in the last interval in which it was accessed.
   struct Mark {
     uint64_t interval = 0;
     int64_t reader = kNobody;
@@ -64,7 +66,8 @@ class Workgroup {
   struct Shared {
     Buffer buffer;
     std::vector<Mark> marks;
-    std::map<int64_t, const std::byte*> coming;  ///< elements on their way, and where from
+    /// The elements that are being copied, and their sources.
+    std::map<int64_t, const std::byte*> coming;
   };
 
   bool Touch(Core& core, const Instruction& instruction, Mark& mark, TouchKind kind);
@@ -75,7 +78,7 @@ class Workgroup {
   uint64_t interval_ = 1;
   std::unordered_map<const ir::Value*, Shared> memories_;
   std::unordered_map<const std::byte*, Mark> tensors_;
-  std::unordered_multiset<const std::byte*> sources_;  ///< of elements on their way
+  std::unordered_multiset<const std::byte*> sources_;  ///< of elements that are being copied
 };
 
 }  // namespace kdl::interp

@@ -21,7 +21,7 @@ enum class UpdateKind : uint8_t { Set, Add, Max, Min, And, Or, Xor, Mul };
 inline constexpr size_t kUpdateKinds = static_cast<size_t>(UpdateKind::Mul) + 1;
 enum class ScopeKind : uint8_t { Core, Launch, Group };
 enum class CompareKind : uint8_t { Eq, Ne, Lt, Le, Gt, Ge };
-/// ReadLater: what is worked on until then should stay in the nearest cache.
+/// ReadLater: the data in use until then should stay in the nearest cache.
 enum class IntentKind : uint8_t { Read, Write, ReadLater };
 enum class CacheKind : uint8_t { Past };
 enum class DirectionKind : uint8_t { Up, Down };
@@ -29,15 +29,16 @@ enum class KeepKind : uint8_t { After, Before };
 
 using AxisList = std::vector<AxisId>;
 
-/// coefficient * (the op's index operand number `operand`). What the operand is decides what the term means:
-/// a block: the axis, absolute; a scalar: its value; an integer tile: a gather, joined by the axes of the tile.
+/// coefficient * (the op's index operand number `operand`). The type of the operand decides what the term
+/// means: for a block, the absolute index along its axis; for a scalar, its value; for an integer tile, a
+/// gather, whose result also has the tile's axes.
 struct AccessTerm {
   Size coefficient;
   uint32_t operand;
   bool operator==(const AccessTerm&) const = default;
 };
 
-/// One dimension's index: the sum of the terms plus the offset.
+/// The index of one dimension: the sum of the terms plus the offset.
 struct AccessDim {
   std::vector<AccessTerm> terms;
   Size offset;
@@ -69,7 +70,7 @@ struct Attr {
   bool operator==(const Attr&) const = default;
 };
 
-/// Maps a key to the C++ type of its value.
+/// Maps a key to the C++ type of the attribute's value.
 template <AttrKey key>
 struct AttrTraits;
 
@@ -93,11 +94,11 @@ using Size = kdl::Size;
 std::string_view Spelling(AttrKey key);
 std::optional<AttrKey> AttrFromSpelling(std::string_view spelling);
 
-/// Whether what an attribute says is believed; attrs.def explains the roles.
+/// Whether the compiler trusts an attribute; attrs.def explains the roles.
 enum class AttrRole : uint8_t { Meaning, Hint, Assumption };
 AttrRole RoleOf(AttrKey key);
 
-/// How an attribute's value is stored and how it reads in the text form.
+/// How an attribute's value is stored and printed.
 enum class AttrForm : uint8_t {
   Integer,
   Flag,  ///< an integer that is 1 where the attribute reads without a value
@@ -113,7 +114,8 @@ enum class AttrForm : uint8_t {
 };
 AttrForm FormOf(AttrKey key);
 
-/// The spelling of an enumerator, and back; `key` names an attribute of an enumerated type.
+/// Whether an attribute has an enumerated type, and the conversions between its enumerators and their
+/// spellings.
 bool IsEnumerated(AttrKey key);
 std::string_view EnumeratorSpelling(AttrKey key, int64_t enumerator);
 std::optional<int64_t> EnumeratorFromSpelling(AttrKey key, std::string_view spelling);

@@ -20,7 +20,7 @@ Value* Mapped(const ValueMap& map, Value* value) {
 Op* Builder::Create(OpKind kind, const Segments& operands, std::vector<Type> results,
                     std::vector<Attr> attrs) {
   const OpInfo& info = Info(kind);
-  KDL_CHECK(operands.size() == info.operands.size(), "'{}' takes {} operand groups, got {}",
+  KDL_CHECK(operands.size() == info.operands.size(), "'{}' needs {} operand groups, got {}",
             info.spelling, info.operands.size(), operands.size());
   Arena& arena = module_.arena();
   Op* op = arena.Make<Op>();
@@ -28,7 +28,7 @@ Op* Builder::Create(OpKind kind, const Segments& operands, std::vector<Type> res
   op->loc_ = loc_;
   for (const std::vector<Value*>& segment : operands) {
     for (Value* value : segment) {
-      KDL_CHECK(value, "a null operand of '{}'", info.spelling);
+      KDL_CHECK(value, "'{}' has a null operand", info.spelling);
       value->uses_.push_back({op, static_cast<uint32_t>(op->operands_.size())});
       op->operands_.push_back(value);
     }
@@ -70,8 +70,8 @@ Value* Builder::Int(Scalar scalar, int64_t value) {
 Value* Builder::Unary(OpKind kind, Value* a) { return Make(kind, {a}, a->type()); }
 
 Value* Builder::Binary(OpKind kind, Value* a, Value* b) {
-  KDL_CHECK(a->type()->scalar == b->type()->scalar, "'{}' of {} and {}", Info(kind).spelling,
-            Spelling(a->type()->scalar), Spelling(b->type()->scalar));
+  KDL_CHECK(a->type()->scalar == b->type()->scalar, "'{}' has operands of types {} and {}",
+            Info(kind).spelling, Spelling(a->type()->scalar), Spelling(b->type()->scalar));
   Scalar scalar = IsComparison(kind) ? Scalar::Bool : a->type()->scalar;
   return Make(kind, {a, b}, ElementwiseType(scalar, std::array{a, b}));
 }
@@ -141,7 +141,8 @@ Value* Builder::SizeValue(Size size) {
     if (size->symbol.text() == kCoreNum) return Make(OpKind::CoreNum, {}, i64);
     auto names_it = [&](const Generic& generic) { return generic.name == size->symbol; };
     bool is_generic = std::ranges::any_of(function.generics, names_it);
-    KDL_CHECK(is_generic, "'{}' is no size name of {}", size->symbol.text(), function.name.text());
+    KDL_CHECK(is_generic, "'{}' is not a size name of {}", size->symbol.text(),
+              function.name.text());
     return Make(OpKind::SizeOf, {}, i64, {MakeAttr<AttrKey::Size>(size)});
   }
   static constexpr OpKind kOps[] = {OpKind::Add, OpKind::Sub, OpKind::Mul,

@@ -11,27 +11,27 @@
 
 namespace kdl::ir {
 
-/// Makes ops at an insertion point. Operands are given segment by segment, as the table lists them.
+/// Creates ops at an insertion point. Operands are given segment by segment, as the op table lists them.
 class Builder {
  public:
   explicit Builder(Module& module) : module_(module) {}
   Builder(Module& module, Region* region, Op* before = nullptr)
       : module_(module), region_(region), before_(before) {}
-  /// Before `op`, and for the same place in the sources.
+  /// Inserts before `op`, with the source location of `op`.
   Builder(Module& module, Op* op) : module_(module) { StandAt(op); }
 
   Module& module() const { return module_; }
   TypeTable& types() const { return module_.types(); }
   Region* region() const { return region_; }
-  /// Ops go before it; null: to the block's end.
+  /// The op before which new ops are inserted; null for the end of the region.
   Op* before() const { return before_; }
   void SetInsertionPoint(Region* region, Op* before = nullptr) {
     region_ = region;
     before_ = before;
   }
-  /// Before `op`.
+  /// Inserts before `op`.
   void SetInsertionPoint(Op* op) { SetInsertionPoint(op->parent_region(), op); }
-  /// Before `op`, and for the same place in the sources.
+  /// Inserts before `op`, with the source location of `op`.
   void StandAt(Op* op) {
     SetInsertionPoint(op);
     set_loc(op->loc());
@@ -40,20 +40,21 @@ class Builder {
   void set_loc(Loc loc) { loc_ = loc; }
 
   using Segments = std::vector<std::vector<Value*>>;
-  /// The general form. `results` are the types of the results; regions are made empty, with `function` set.
+  /// The general form. `results` are the types of the results. The op's regions are created empty, with
+  /// `function` set.
   Op* Create(OpKind kind, const Segments& operands, std::vector<Type> results,
              std::vector<Attr> attrs = {});
-  /// An op of One operands and one result.
+  /// Creates an op whose operands are all One and which has one result; returns the result.
   Value* Make(OpKind kind, std::initializer_list<Value*> operands, Type result,
               std::vector<Attr> attrs = {});
 
-  // Scalars and elementwise: the result's type follows from the operands.
-  /// The operands' axes, or lanes, with `scalar` as the element.
+  // Scalars and elementwise ops: the type of the result follows from the operands.
+  /// A type with the operands' axes, or lanes, and the element type `scalar`.
   Type ElementwiseType(Scalar scalar, std::span<Value* const> operands) const;
   Value* Int(Scalar scalar, int64_t value);
   Value* I64(int64_t value) { return Int(Scalar::I64, value); }
   Value* Bool(bool value) { return Int(Scalar::Bool, value); }
-  /// A float constant by its exact bits in `scalar`.
+  /// A float constant with exactly these bits of type `scalar`.
   Value* Bits(Scalar scalar, uint64_t bits);
   Value* Unary(OpKind kind, Value* a);
   Value* Binary(OpKind kind, Value* a, Value* b);  ///< comparisons give bool
@@ -76,12 +77,12 @@ class Builder {
   Value* Ge(Value* a, Value* b);
   Value* Select(Value* condition, Value* a, Value* b);
   Value* Fma(Value* a, Value* b, Value* c);
-  Value* Cast(Value* a, Scalar to);       ///< `a` itself where it is of that scalar
-  Value* Splat(Value* a, int64_t lanes);  ///< `a` itself where lanes is 1 or it is a vector
+  Value* Cast(Value* a, Scalar to);       ///< `a` itself if it has that type
+  Value* Splat(Value* a, int64_t lanes);  ///< `a` itself if lanes is 1 or it is a vector
   Value* Broadcast(Value* a,
-                   const std::vector<AxisId>& axes);  ///< `a` itself where it has those axes
+                   const std::vector<AxisId>& axes);  ///< `a` itself if it has those axes
 
-  // Numbers, as i64: the facts of a block, and of the core that runs.
+  // Numbers of type i64 that describe a block or the current core.
   Value* BlockStart(Value* block);
   Value* BlockSize(Value* block);
   Value* BlockIndex(Value* block);
@@ -89,7 +90,8 @@ class Builder {
   Value* CoreNum();
   Type I64Type() const { return types().ScalarOf(Scalar::I64); }
 
-  /// A size as an i64, from the dims and int generics of the function around the insertion point, and constants.
+  /// Returns a size as an i64, computed from constants and the dims and int generics of the function at the
+  /// insertion point.
   Value* SizeValue(Size size);
 
   Value* AddParam(Region* region, Type type, Name name);
@@ -101,16 +103,17 @@ class Builder {
   Loc loc_;
 };
 
-/// old value -> new value while cloning; what is not in it stands for itself.
+/// Maps old values to new ones while cloning. A value that is not in the map is used unchanged.
 using ValueMap = std::unordered_map<const Value*, Value*>;
 
-/// Copies `op`, with its regions, to the builder's insertion point; operands and the results are mapped through `map`.
+/// Copies `op` with its regions to the insertion point. Operands are mapped through `map`, to which the
+/// results are added.
 Op* Clone(const Op* op, Builder& builder, ValueMap& map);
 
-/// Copies all ops of `from` but its terminator to the builder's insertion point.
+/// Copies all ops of `from` except the terminator to the insertion point.
 void CloneBody(const Region* from, Builder& builder, ValueMap& map);
 
-/// Copies a function into `module` (its own or another of the same Context) under a new name.
+/// Copies a function into `module` (its own or another one with the same Context) under a new name.
 Function* CloneFunction(const Function& function, Module& module, Name name);
 
 }  // namespace kdl::ir

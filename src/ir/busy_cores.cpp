@@ -9,10 +9,10 @@ namespace kdl::ir {
 
 namespace {
 
-/// Ops that may stand outside of blocks: each core does the same, and nobody sees whether it did.
+/// Whether an op may be outside of an spmd: each core does the same, and others do not see whether it did.
 bool IsRepeatable(const Op* op) { return !op->info().has(kActs) && op->kind() != OpKind::CoreId; }
 
-/// Collects the spmds of a block; false where something else is done. `repeated`: inside a loop.
+/// Collects the spmds of a region. Returns false if it does anything else. `repeated`: inside a loop.
 bool Collect(const Region* region, bool repeated, std::vector<const Op*>& spmds) {
   for (const Op* op : *region) {
     if (op->kind() == OpKind::Spmd) {
@@ -29,8 +29,8 @@ bool Collect(const Region* region, bool repeated, std::vector<const Op*>& spmds)
   return true;
 }
 
-/// A size that is no smaller than the value; null: none is known.
-Size MostOf(const Function& kernel, SizeTable& sizes, const Value* value) {
+/// Returns a size that is at least `value`, or null if none is known.
+Size UpperBound(const Function& kernel, SizeTable& sizes, const Value* value) {
   Size size = SizeOfValue(kernel, sizes, value);
   const Op* op = value->def();
   if (size || !op || op->kind() != OpKind::Min) return size;
@@ -38,12 +38,12 @@ Size MostOf(const Function& kernel, SizeTable& sizes, const Value* value) {
   return first ? first : SizeOfValue(kernel, sizes, op->operand(1));
 }
 
-/// The blocks of binder number `b`, each `length` long: exact where its bounds are sizes and lo is not above hi, else more.
-/// Null: no size says so.
+/// Returns the number of blocks of binder `b` if each has `length` elements. Exact if the binder's bounds are
+/// sizes and lo <= hi, otherwise an upper bound. Null if it cannot be written as a size.
 Size BlocksOfBinder(const Function& kernel, SizeTable& sizes, const Op* spmd, size_t b,
                     Size length) {
   Size lo = SizeOfValue(kernel, sizes, spmd->operand(2 * b));
-  Size hi = MostOf(kernel, sizes, spmd->operand(2 * b + 1));
+  Size hi = UpperBound(kernel, sizes, spmd->operand(2 * b + 1));
   if (!lo || !hi) return nullptr;
   Size count = sizes.Binary(SizeKind::Sub, hi, lo);
   if (!length) return count;
@@ -51,7 +51,8 @@ Size BlocksOfBinder(const Function& kernel, SizeTable& sizes, const Op* spmd, si
   return sizes.Binary(SizeKind::FloorDiv, sizes.Binary(SizeKind::Add, count, up), length);
 }
 
-/// Whether a size cannot be negative: size names, numbers and what is added, multiplied and divided of them.
+/// Returns whether a size cannot be negative: it consists of size names and non-negative numbers, without
+/// subtraction.
 bool IsNatural(Size size) {
   if (size->kind == SizeKind::Constant) return size->value >= 0;
   if (size->kind == SizeKind::Symbol) return true;

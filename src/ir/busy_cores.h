@@ -8,18 +8,20 @@
 
 namespace kdl::ir {
 
-/// The least length of the blocks of an spmd's binder, which is a block.
+/// Returns the least length of the blocks of an spmd's binder, whose type must be a block.
 using LeastLength = std::function<Size(const Op* spmd, size_t binder)>;
 
-/// The blocks that binders `from` up to `to` of an spmd make, exactly; null where no size says so.
+/// Returns the exact number of blocks of the binders `from` to `to` (exclusive) of an spmd, or null if it
+/// cannot be written as a size.
 Size BlocksOfBinders(const Function& kernel, SizeTable& sizes, const Op* spmd, size_t from,
                      size_t to);
-/// The same of all binders.
+/// The same for all binders.
 Size BlocksOfDomain(const Function& kernel, SizeTable& sizes, const Op* spmd);
 
-/// For a kernel, above loop level, that does nothing but blocks: for each spmd a size that is no smaller than the number of its
-/// blocks. Cores from the largest of them on do what every core does, which is nothing that core 0 has not done.
-/// Nothing where a core may do something else, or a number of blocks is no size.
+/// For a kernel above loop level that only executes spmds: returns, for each spmd, an upper bound of its
+/// number of blocks. Cores whose number is not below the largest of these bounds do nothing that core 0 does
+/// not do as well. Returns nothing if a core may do something else, or if a bound cannot be written as a
+/// size.
 std::optional<std::vector<Size>> MostBlocks(const Function& kernel, SizeTable& sizes,
                                             const LeastLength& least_length);
 

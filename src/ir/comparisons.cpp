@@ -26,16 +26,16 @@ const ComparisonRow* Find(OpKind kind) {
   return nullptr;
 }
 
-const ComparisonRow& RowOf(OpKind comparison) {
+const ComparisonRow& FindComparison(OpKind comparison) {
   const ComparisonRow* row = Find(comparison);
-  KDL_CHECK(row, "operation {} is no comparison", static_cast<int>(comparison));
+  KDL_CHECK(row, "operation {} is not a comparison", static_cast<int>(comparison));
   return *row;
 }
 
 }  // namespace
 
 bool IsComparison(OpKind kind) { return Find(kind) != nullptr; }
-OpKind Mirrored(OpKind comparison) { return RowOf(comparison).mirrored; }
-OpKind Negated(OpKind comparison) { return RowOf(comparison).negated; }
+OpKind Mirrored(OpKind comparison) { return FindComparison(comparison).mirrored; }
+OpKind Negated(OpKind comparison) { return FindComparison(comparison).negated; }
 
 }  // namespace kdl::ir

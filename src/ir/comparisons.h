@@ -5,9 +5,9 @@
 namespace kdl::ir {
 
 bool IsComparison(OpKind kind);
-/// The comparison with its sides exchanged.
+/// Returns the comparison that gives the same result with its operands exchanged.
 OpKind Mirrored(OpKind comparison);
-/// What holds of integers where the comparison does not.
+/// Returns the comparison of integers that is true exactly when this one is false.
 OpKind Negated(OpKind comparison);
 
 }  // namespace kdl::ir

@@ -11,73 +11,79 @@
 #include "support/size.h"
 #include "support/source.h"
 
-// What `requires`, `ensures` and `expect` say: a KIR function of the kind `contract` for each condition and equation, which
-// gives its value for one choice of the free index names. Every float is an f64 there, with the bound of its rounding
-// (ir/eval/bound.h); integers have 64 bits, in the fns that are called their own types. The functions stand in a module of their
-// own, which no pass sees.
+// How `requires`, `ensures` and `expect` are represented: each condition and equation is a KIR function of
+// kind `contract`, which computes its value for one choice of the free index names. In it, every float is an
+// f64 with a bound of its rounding error (ir/eval/bound.h), and integers have 64 bits; fns that it calls keep
+// the types of their own integers. These functions are in a separate module, which no pass sees.
 namespace kdl::ir {
 
-/// An index name: it walks 0..extent.
+/// An index name, which ranges over 0..extent.
 struct ContractIndex {
   Name name;
   Size extent = nullptr;
 };
 
-/// What a parameter of a contract's function is.
+/// Where the value of a parameter of a contract's function comes from.
 enum class ContractInput : uint8_t {
-  Argument,   ///< number: of the function's parameters, or of the operands of an `expect`
-  Old,        ///< the same before the run
-  Index,      ///< number: of the clause's free names
-  Auxiliary,  ///< number: of the contract's auxiliaries
-  Kept,       ///< a table of the run's own, zero at first: what a reduction has given
-  KeptSmall,  ///< the same, empty where it would have more than kMostKept elements
+  /// An argument; `number` is that of the function's parameter or of the `expect`'s operand.
+  Argument,
+  Old,        ///< the same argument as it was before the run
+  Index,      ///< an index name; `number` is that of the clause's free name
+  Auxiliary,  ///< an auxiliary of the contract; `number` says which one
+  Kept,       ///< a table, zero at first, in which a reduction keeps its results during a run
+  KeptSmall,  ///< the same, but empty if it would have more than kMostKept elements
 };
 inline constexpr int64_t kMostKept = int64_t{1} << 24;
 struct ContractParam {
   ContractInput input = ContractInput::Argument;
   uint32_t number = 0;
-  bool bound = false;  ///< Auxiliary: the bounds of its elements
+  bool bound = false;  ///< Auxiliary: the bounds of its elements instead of their values
 };
 
 /// One condition or equation.
 struct Clause {
   Span span;
   Function* function = nullptr;
-  std::vector<ContractParam> params;  ///< of the function's, in their order
-  std::vector<ContractIndex> free;    ///< it is about each of their values
-  std::optional<uint32_t> defines;    ///< an equation `name[free] = …`: the auxiliary
-  std::optional<uint32_t> compares;   ///< another equation: the argument on its left side
-  Name compared;                      ///< that argument's
+  std::vector<ContractParam> params;  ///< the function's parameters, in order
+  /// The clause is evaluated for each combination of their values.
+  std::vector<ContractIndex> free;
+  std::optional<uint32_t> defines;   ///< for an equation `name[free] = …`: the auxiliary
+  std::optional<uint32_t> compares;  ///< for another equation: the argument on its left side
+  Name compared;                     ///< the name of that argument
   bool has_rtol = false;
   bool has_atol = false;
 
-  std::vector<Size> terms;    ///< of each reduction: how many terms are evaluated for all elements
-  std::vector<Size> folded;   ///< of each reduction, also after auxiliaries: the terms of one value
-  bool reads_narrow = false;  ///< also after auxiliaries: a float tensor that is no f64
+  /// For each reduction: how many terms are evaluated for all elements together.
+  std::vector<Size> terms;
+  /// For each reduction, including those in auxiliaries: the terms of one value.
+  std::vector<Size> folded;
+  /// Whether it reads, perhaps in an auxiliary, a float tensor other than f64.
+  bool reads_narrow = false;
 };
 
-/// A name that an equation defines, over its free names.
+/// A name that an equation defines, with one value for each combination of its free names.
 struct Auxiliary {
   Name name;
   Scalar scalar = Scalar::F64;  ///< f64, i64, u64 or bool
   std::vector<Size> dims;
 };
 
-/// The contract of a function. What its clauses give: a requirement whether it holds; an equation that defines the value;
-/// one that compares what is found, the index of that element, the value and, where they are stated, rtol and atol. After
-/// another value that is a float stands its bound.
+/// The contract of a function. The function of a requirement returns whether it is satisfied, that of an
+/// equation which defines a name returns the value. The function of a comparing equation returns the value
+/// found, the index of that element, the expected value and, if stated, rtol and atol. Each float value
+/// except the one found is followed by its bound.
 struct Contract {
-  std::string function;            ///< the kernel instance, `matmul.f32`
+  std::string function;            ///< the kernel instance, such as `matmul.f32`
   const Module* module = nullptr;  ///< of the clauses' functions
   std::vector<Auxiliary> auxiliaries;
   std::vector<Clause> requirements;
-  std::vector<Clause> equations;  ///< of `ensures`, in source order
+  std::vector<Clause> equations;  ///< from `ensures`, in source order
 };
 
-/// All contracts of a compile.
+/// All contracts of a compilation.
 struct Contracts {
-  std::unique_ptr<Module>
-      module;  ///< of their functions; of a text those that stand in it, without more
+  /// Contains the functions of all contracts or, for .kir text, those that the text contains.
+  std::unique_ptr<Module> module;
   std::vector<Contract> list;
 };
 

@@ -17,7 +17,7 @@ AxisId AddAxis(Builder& builder, Function& kernel, Size size) {
   return kernel.AddAxis({name, builder.types().sizes().Constant(extent), size, {}});
 }
 
-/// What walks a dimension: scalars, and a block the last.
+/// Returns the type of a dimension's loop variable: a block for the last dimension, otherwise a scalar.
 Type BinderType(Builder& builder, Function& kernel, Type tensor, size_t dim) {
   if (dim + 1 < tensor->dims.size()) return builder.types().ScalarOf(Scalar::I64);
   return builder.types().Block(AddAxis(builder, kernel, tensor->dims[dim]));
@@ -35,7 +35,7 @@ void Bind(ElementWalk& walk, Builder& builder, Value* binder) {
 
 ElementWalk MakeElementSpmd(Builder& builder, Function& kernel, Type tensor,
                             const GivenBinders& given) {
-  KDL_CHECK(!tensor->dims.empty(), "a tensor without dimensions is walked");
+  KDL_CHECK(!tensor->dims.empty(), "a loop over the elements of a tensor without dimensions");
   ElementWalk walk;
   std::vector<Value*> bounds = given.bounds;
   std::vector<Type> types = given.types;
@@ -58,7 +58,7 @@ ElementWalk MakeElementSpmd(Builder& builder, Function& kernel, Type tensor,
 
 ElementWalk MakeElementLoops(Builder& builder, Function& kernel, Type tensor,
                              const std::vector<Value*>& given) {
-  KDL_CHECK(!tensor->dims.empty(), "a tensor without dimensions is walked");
+  KDL_CHECK(!tensor->dims.empty(), "a loop over the elements of a tensor without dimensions");
   ElementWalk walk;
   for (size_t d = 0; d < tensor->dims.size(); ++d) {
     if (!given.empty() && given[d]) {

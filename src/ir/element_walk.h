@@ -7,28 +7,30 @@
 
 namespace kdl::ir {
 
-/// The elements of a tensor, in blocks of its last dimension: what an access that visits all of them has.
+/// Loops over the elements of a tensor, in blocks of its last dimension, with the operands of an access that
+/// visits all of them.
 struct ElementWalk {
-  Op* op = nullptr;  ///< the outermost one that was made
+  Op* op = nullptr;  ///< the outermost op that was created
   Access access;
   std::vector<Value*> index;
-  AxisList axes;  ///< of a tile of elements
+  AxisList axes;  ///< the axes of the accessed tile
 };
 
-/// Binders that stand before those of an spmd over elements.
+/// Binders that come before the ones that are created for the elements.
 struct GivenBinders {
-  std::vector<Value*> bounds;  ///< lo, hi of each
+  std::vector<Value*> bounds;  ///< lo, hi of each binder
   std::vector<Type> types;
-  std::vector<std::optional<size_t>>
-      of_dim;  ///< which one walks a dimension; empty: none walks any
+  /// For each dimension, the binder that iterates over it; empty if none of them iterates over any.
+  std::vector<std::optional<size_t>> of_dim;
 };
 
-/// An spmd over the elements of a tensor of that type; the builder then stands in its region.
+/// Creates an spmd over the elements of a tensor of type `tensor` and moves the builder into its region.
 ElementWalk MakeElementSpmd(Builder& builder, Function& kernel, Type tensor,
                             const GivenBinders& given = {});
 
-/// Loops over them, but for dimensions whose index is given; the builder then stands in the innermost region, the others end
-/// already. Where all are given there is no loop, and the builder stays.
+/// Creates loops over the elements, except for dimensions whose index is given, and moves the builder into
+/// the innermost region. The outer regions already have their terminators. If all indices are given, no loop
+/// is created and the builder does not move.
 ElementWalk MakeElementLoops(Builder& builder, Function& kernel, Type tensor,
                              const std::vector<Value*>& given = {});
 

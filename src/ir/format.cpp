@@ -25,7 +25,7 @@ size_t OperandNumber(const OpInfo& info, std::string_view name) {
   for (size_t i = 0; i < info.operands.size(); ++i) {
     if (info.operands[i].name == name) return i;
   }
-  KDL_UNREACHABLE("the format of '{}' names an operand '{}'", info.spelling, name);
+  KDL_UNREACHABLE("the format of '{}' names an unknown operand '{}'", info.spelling, name);
 }
 
 bool IsNamePart(char c) { return c == '_' || std::isalpha(static_cast<unsigned char>(c)); }
@@ -59,7 +59,7 @@ std::vector<FormatPiece> Pieces(const OpInfo& info, std::string_view text) {
       text.remove_prefix(1);
       std::string_view name = TakeName(text);
       std::optional<AttrKey> key = AttrFromKeyName(name);
-      KDL_CHECK(key, "the format of '{}' names an attribute '{}'", info.spelling, name);
+      KDL_CHECK(key, "the format of '{}' names an unknown attribute '{}'", info.spelling, name);
       piece.kind = FormatPiece::Kind::Attribute;
       piece.key = *key;
     } else {

@@ -5,21 +5,22 @@
 
 namespace kdl::ir {
 
-// The blocks of an spmd that is dealt in groups: one core runs a whole group, and what the groups have folded depends on
-// neither the number of cores nor on who ran what.
+// How the blocks of an spmd are grouped if it is distributed in groups. One core runs a whole group, so that
+// the results of a group depend neither on the number of cores nor on which core ran it.
 
 inline constexpr int64_t kMostGroups = 256;
 
-inline int64_t GroupsOf(int64_t blocks) { return std::min(blocks, kMostGroups); }
+inline int64_t GroupCount(int64_t blocks) { return std::min(blocks, kMostGroups); }
 
-/// floor(group * blocks / groups), the first block of a group; of `groups` the number of blocks.
+/// Returns floor(group * blocks / groups), which is the first block of a group. For group == groups, this is
+/// the number of blocks.
 inline int64_t GroupBegin(int64_t group, int64_t blocks, int64_t groups) {
   return group * (blocks / groups) + group * (blocks % groups) / groups;
 }
 
-/// The group that has the block.
-inline int64_t GroupOf(int64_t block, int64_t blocks) {
-  int64_t groups = GroupsOf(blocks);
+/// Returns the group that contains the block.
+inline int64_t GroupOfBlock(int64_t block, int64_t blocks) {
+  int64_t groups = GroupCount(blocks);
   auto behind = static_cast<unsigned __int128>(block + 1) * static_cast<uint64_t>(groups) - 1;
   return static_cast<int64_t>(behind / static_cast<uint64_t>(blocks));
 }

@@ -9,40 +9,43 @@
 
 namespace kdl::ir {
 
-/// How the workers of a team share the points of an axis: point (p * workers + q) * side + t, counted from the block's start,
-/// with t < side, q < workers and p < repeats, is that of the workers whose number / apart mod workers is q.
+/// How the GPU threads of a workgroup share the points of an axis. Thread number n has the points (p *
+/// workers + q) * side + t, counted from the start of the block. Here q is n / apart mod workers, t is from 0
+/// to side - 1, and p from 0 to repeats - 1.
 struct AxisDigits {
   int64_t repeats = 1;
   int64_t threads = 1;
   int64_t apart = 1;
-  int64_t side = 1;  ///< points side by side of one worker
-  /// So many workers' points are together, those of all their repeats, before those of the next ones come; 0: all workers'.
+  int64_t side = 1;  ///< consecutive points of one thread
+  /// If not 0, the points of so many threads, with all their repeats, come before those of the next threads:
+  /// point ((q / span * repeats + p) * span + q mod span) * side + t. If 0, all threads alternate.
   int64_t span = 0;
 
-  /// The points that each worker has.
+  /// How many points each thread has.
   int64_t held() const { return repeats * side; }
   int64_t covered() const { return held() * threads; }
-  /// Of a worker's points the `number`th, counted from its first one.
+  /// Returns the offset of a thread's point `number` from its first point.
   int64_t Offset(int64_t number) const { return number / side * together() * side + number % side; }
   int64_t together() const { return span == 0 ? threads : span; }
-  /// The first point of the worker whose digit this is.
+  /// Returns the first point of the thread with this digit.
   int64_t First(int64_t digit) const {
     return (digit / together() * repeats * together() + digit % together()) * side;
   }
   bool operator==(const AxisDigits&) const = default;
 };
 
-/// By the axes of an op.
+/// The layouts of an op's axes, in order.
 using LaneMap = std::vector<AxisDigits>;
 
-/// The axes that a map of the op is for, in its order: those of a elementwise loop's blocks, of a contraction's result, of what is reduced.
+/// Returns the axes to which a map of the op refers, in its order: those of an elementwise loop's blocks, of
+/// a contraction's result, or of the reduced value.
 AxisList MappedAxes(const Op& op);
-/// The op's map; without one: empty.
+/// Returns the op's map; empty if it has none.
 LaneMap MapOf(const Op& op);
 Attr MapAttr(const LaneMap& map);
-/// How many workers have points.
+/// Returns how many GPU threads have points.
 int64_t ThreadsOf(const LaneMap& map);
-/// What is wrong with the op's map; empty: nothing.
+/// Returns what is wrong with the op's map; empty if it is valid.
 std::string MapFault(const Op& op);
 
 }  // namespace kdl::ir

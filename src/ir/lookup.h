@@ -8,9 +8,10 @@
 
 namespace kdl::ir {
 
-// What is looked up in a function: the ops inside, around and after an op, where a value is made, what an access names.
+// Queries about the code of a function: the ops inside, around and after an op, where a value is defined, and
+// what an access refers to.
 
-/// Whether `holds` for the op, or for one in it.
+/// Returns whether `holds` is true for the op or for an op nested in it.
 template <class AnyOp, class Holds>
 bool AnyIn(AnyOp* op, Holds&& holds) {
   for (const Region* region : op->regions()) {
@@ -20,7 +21,7 @@ bool AnyIn(AnyOp* op, Holds&& holds) {
   }
   return holds(op);
 }
-/// Whether it holds for an op below `block`.
+/// Returns whether `holds` is true for an op in `block` or nested in one.
 template <class Holds>
 bool AnyBelow(const Region* region, Holds&& holds) {
   for (Op* op : *region) {
@@ -29,7 +30,8 @@ bool AnyBelow(const Region* region, Holds&& holds) {
   return false;
 }
 
-/// The ops below `block` for which `wanted` holds, inner before outer, at the time of the call.
+/// Returns the ops in `block`, nested ones included, for which `wanted` is true at the time of the call.
+/// Inner ops come before outer ones.
 template <class Wanted>
 std::vector<Op*> OpsIn(const Region* region, Wanted&& wanted) {
   std::vector<Op*> ops;
@@ -38,44 +40,46 @@ std::vector<Op*> OpsIn(const Region* region, Wanted&& wanted) {
   });
   return ops;
 }
-/// The ops of a kernel of one kind.
+/// Returns the ops of one kind in a kernel.
 std::vector<Op*> OpsOfKind(const Function& kernel, OpKind kind);
 
-/// The values that an op, with all that is nested in it, uses and that are made outside of it.
+/// Returns the values that an op or the ops nested in it use and that are defined outside of it.
 std::vector<Value*> OutsideOperands(const Op* op);
 
-/// The number, where the value is a constant (integers extended by their signedness).
+/// Returns the value of a constant (integers extended according to their signedness), or nothing for other
+/// values.
 std::optional<int64_t> ConstantOf(const Value* value);
 
-/// The op of `block` that is `op` or has it inside; null: neither.
+/// Returns the op of `block` that is `op` or contains it, or null.
 template <class AnyOp>
 AnyOp* AncestorIn(const Region* region, AnyOp* op) {
   while (op && op->parent_region() != region) op = op->parent_region()->parent();
   return op;
 }
 
-/// The innermost op of the kind that is `op` or has it inside; null: there is none.
+/// Returns the innermost op of the given kind that is `op` or contains it, or null.
 template <class AnyOp>
 AnyOp* Around(AnyOp* op, OpKind kind) {
   while (op && op->kind() != kind) op = op->parent_region()->parent();
   return op;
 }
 
-/// The block in which the value is made, or whose parameter it is.
+/// Returns the region in which the value is defined, as a result or as a parameter.
 const Region* MadeIn(const Value* value);
 
-/// Whether `op` is `around` or stands in it; whether the value is made in it, its parameters among them.
+/// Return whether `op` is `around` or nested in it, and whether the value is defined in it, for example as a
+/// parameter of its region.
 bool IsInside(const Op* op, const Op* around);
 bool IsInside(const Value* value, const Op* around);
 
-/// Whether `later` stands after `op` in its block.
+/// Returns whether `later` comes after `op` in the same region.
 bool ComesAfter(const Op* later, const Op* op);
 
-/// Of a load, store, update or prefetch: what it touches, and the values that its indices count.
+/// Return what a load, store, update or prefetch accesses, and the values to which its index terms refer.
 Value* TensorOf(const Op* access);
 std::span<Value* const> IndexOf(const Op* access);
 
-/// Whether an elementwise op, or an access, may end the core's run.
+/// Returns whether an elementwise op or an access may trap.
 bool MayTrap(const Op* op);
 
 }  // namespace kdl::ir

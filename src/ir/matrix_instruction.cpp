@@ -12,14 +12,15 @@ namespace kdl::ir {
 
 namespace {
 
-/// Whether the factor has all axes that the contraction folds, so that its own elements can be summed up along them.
+/// Returns whether the factor has all axes that the contraction reduces, so that the factor can be summed
+/// along them.
 bool SumsUp(const Op& contraction, const Value* factor) {
   return std::ranges::all_of(contraction.attr<AttrKey::Axes>(), [&](AxisId axis) {
     return std::ranges::find(factor->type()->axes, axis) != factor->type()->axes.end();
   });
 }
 
-/// Whether every number of the one type is one of the other.
+/// Returns whether every number of type `from` is also one of type `to`.
 bool GoesInto(Scalar from, Scalar to) {
   return from == to || (Bytes(from) < Bytes(to) && (IsSigned(to) || !IsSigned(from)));
 }
@@ -99,10 +100,10 @@ bool IsSound(const MatrixInstruction& instruction) {
                     (instruction.depth % 2 == 0 && instruction.term == OpKind::Mul));
   bool any = instruction.order != StepOrder::Any ||
              (IsInteger(instruction.acc) && instruction.term == OpKind::Mul);
-  bool chains =
-      instruction.order != StepOrder::TwoSequences ||
-      (instruction.flushes && GroupOf(instruction) == 2 && instruction.term == OpKind::FmaFlush);
-  bool groups = instruction.group >= 0 && instruction.depth % GroupOf(instruction) == 0;
+  bool chains = instruction.order != StepOrder::TwoSequences ||
+                (instruction.flushes && TermsPerGroup(instruction) == 2 &&
+                 instruction.term == OpKind::FmaFlush);
+  bool groups = instruction.group >= 0 && instruction.depth % TermsPerGroup(instruction) == 0;
   bool of_pairs =
       instruction.order == StepOrder::Pairs || instruction.order == StepOrder::PairsInSequence;
   bool odd = !instruction.to_odd || (of_pairs && instruction.acc == Scalar::F32);

@@ -11,67 +11,75 @@
 
 namespace kdl::ir {
 
-/// In which order a step adds its terms.
+/// The order in which a step adds its terms.
 enum class StepOrder : uint8_t {
-  Forward,   ///< the first one first, each by `term` onto what is there
-  Backward,  ///< the last one first
-  Pairs,  ///< products, each rounded, are added in pairs of neighbours, then sums are; the accumulator takes the last sum
-  /// Two products, each rounded, are added, and the accumulator takes the sum, pair after pair.
+  Forward,   ///< the first term first, each added to the accumulator by `term`
+  Backward,  ///< the last term first
+  /// Rounded products are added in pairs of neighbours, then their sums, and so on; the last sum is added to
+  /// the accumulator.
+  Pairs,
+  /// Two rounded products are added, and their sum is added to the accumulator, one pair after the other.
   PairsInSequence,
-  /// Even terms and odd ones in chains of their own, which start from +0, each by `term`; the accumulator takes the sum of both.
+  /// Even and odd terms form two chains, each starting from +0 and using `term`. The sum of both is added to
+  /// the accumulator.
   TwoSequences,
-  Any,  ///< integers: the sum is the same in each order
+  Any,  ///< integers: the sum is the same in any order
 };
 
-/// What multiplies and adds, as its results show it. A family of targets has a table of them; the attribute `unit` of a
-/// contraction names a row, so that the interpreter computes what the machine does. A contraction that names none takes
-/// its terms one by one, an fma each.
+/// A matrix instruction, as far as its results show how it works. Each family of targets has a table of
+/// these. The attribute `unit` of a contraction names one, so that the interpreter computes what the machine
+/// does. A contraction without it adds its terms one by one, each with an fma.
 struct MatrixInstruction {
   std::string_view name;
-  Scalar a;  ///< its elements, and those of b
+  Scalar a;  ///< the types of the elements of a and b
   Scalar b;
   Scalar acc;
-  /// Terms of a step: neighbours along the last folded axis, counted from where its block starts. After the block's end
-  /// both factors are +0, and count.
+  /// The number of terms of a step: neighbours along the last reduced axis, counted from the start of its
+  /// block. After the end of the block both factors are +0, and these terms are computed, too.
   int depth;
   StepOrder order;
-  bool flushes;  ///< a subnormal factor or accumulator is taken as the zero of its sign
-  OpKind term;   ///< (a, b, acc): the accumulator after one term; a and b as acc. Pairs, Any: mul
-  /// The machine adds a step's terms in an order of its own, which nobody has written down: what stands here is a model, and
-  /// results are held against contracts.
+  bool flushes;  ///< whether a subnormal factor or accumulator is replaced by a zero of its sign
+  /// The op (a, b, acc) that returns the accumulator after one term, where a and b have the type of acc. For
+  /// Pairs and Any it is mul.
+  OpKind term;
+  /// The machine adds the terms of a step in an undocumented order. This description is a model of it, and
+  /// results are compared with contracts only.
   bool modelled = false;
-  bool to_odd =
-      false;  ///< products and sums of f32 are rounded as round_odd.h says; only where order is one of pairs
-  /// So many of a step's terms, neighbours, stand side by side where factors lie for an instruction; 0: all.
+  /// Whether products and sums of f32 are rounded as in round_odd.h; only with one of the orders of pairs.
+  bool to_odd = false;
+  /// How many neighbouring terms of a step are adjacent in memory where an instruction reads factors; 0: all.
   int group = 0;
-  /// It also takes tiles of accumulators, of so many groups of each row and column, or a multiple of that; 0: it does not.
+  /// If not 0, the instruction also computes whole tiles of accumulators, with this number of groups (or a
+  /// multiple) from each row and column.
   int tile_groups = 0;
-  /// Threads go on while it reads factors, and wait for its steps later.
+  /// It is asynchronous: GPU threads continue while it reads its factors, and wait for its steps later.
   bool goes_on = false;
-  /// Of a block's terms it sums up so many, from +0 on, and the accumulator takes their sum, rounded as its type is, before the next
-  /// ones: what the unit itself adds up is less exact; 0: its steps go on from the accumulator.
+  /// It adds this many terms of a block to +0 first; the sum, rounded to the type of acc, is then added to
+  /// the accumulator. Used if the instruction's own additions are less exact. 0: steps add to the accumulator
+  /// directly.
   int apart = 0;
-  /// It sees of its factors' f32 what tf32 has: only products that ask for that take it.
+  /// It reads only the tf32 part of f32 factors, so it is used only for products that ask for tf32.
   bool of_tf32 = false;
 };
 
 inline constexpr int kMaxInstructionDepth = 32;
-/// A tile of accumulators has no more rows.
+/// The most rows of a tile of accumulators.
 inline constexpr int64_t kMostTileRows = 16;
 
-/// Whether the row says something that can be done.
+/// Returns whether the description is consistent.
 bool IsSound(const MatrixInstruction& instruction);
 
-inline int GroupOf(const MatrixInstruction& instruction) {
+inline int TermsPerGroup(const MatrixInstruction& instruction) {
   return instruction.group == 0 ? instruction.depth : instruction.group;
 }
 
-/// Of a chain's terms in a step the one that comes at `turn`.
+/// Returns which term of a step a chain adds at position `turn`.
 inline int TermAt(const MatrixInstruction& instruction, int iteration) {
   return instruction.order == StepOrder::Backward ? instruction.depth - 1 - iteration : iteration;
 }
 
-/// Folds `depth` terms, a power of two, as Pairs says: `add(a, b)` of neighbours, until one is left, which is returned.
+/// Adds `depth` terms, a power of two, in the order Pairs: replaces neighbours by `add(a, b)` until one is
+/// left, and returns it.
 template <class T, class Add>
 T InPairs(std::vector<T> terms, const Add& add) {
   for (; terms.size() > 1; terms.resize(terms.size() / 2)) {
@@ -80,43 +88,46 @@ T InPairs(std::vector<T> terms, const Add& add) {
   return terms[0];
 }
 
-/// What is multiplied, as it was before a cast to the accumulator's type.
+/// Returns the factor before a cast to the accumulator's type.
 Value* NarrowFactor(Value* factor);
 
-/// Whether the factor was rounded to tf32, which says that this is enough for the product.
+/// Returns whether the factor was explicitly rounded to tf32, which means that tf32 is precise enough for the
+/// product.
 bool IsTf32(const Value* factor);
 
-/// Whether the unit multiplies what the contraction does, in one chain. Of integers it takes those that go into its factors as
-/// they are, and those of which one goes there but for its sign, where the other one sums up.
+/// Returns whether the instruction can compute the contraction, in one chain. Integer factors fit if they can
+/// be converted without change. One of them may also fit except for its sign, if the other factor can be
+/// summed.
 bool Suits(const MatrixInstruction& instruction, const Op& contraction);
 
-/// Whether it does, and all numbers that the factors may be are numbers of the unit's.
+/// Returns whether it suits and each possible value of the factors is a value of the instruction's types.
 bool AcceptsAsTheyAre(const MatrixInstruction& instruction, const Op& contraction);
 
-/// Of the units that suit, the first one with the narrowest factors, one that takes them as they are where there is one. Null: none
-/// suits.
+/// Returns the first suitable instruction with the narrowest factors, preferring one that takes the factors
+/// unchanged. Null if none is suitable.
 const MatrixInstruction* BestInstruction(std::span<const MatrixInstruction* const> instructions,
                                          const Op& contraction);
 
-/// Factors of integers, as narrow as they come, in the unit's order; of which one may go there but for its sign.
+/// Integer factors before their casts, in the order of the instruction's operands. One of them may fit except
+/// for its sign.
 struct FittedFactors {
   Value* a;
   Value* b;
   bool moves_a = false;
   bool moves_b = false;
 };
-/// How an integers' unit takes them; nothing: not at all.
+/// Returns how an integer instruction takes the factors, or nothing if it cannot.
 std::optional<FittedFactors> FitFactors(const MatrixInstruction& instruction,
                                         const Op& contraction);
 
-/// The accumulator after a sum that the unit has made apart from it.
+/// Returns the accumulator after adding a sum that the instruction has computed separately.
 uint64_t TakeSum(const MatrixInstruction& instruction, uint64_t acc, uint64_t sum);
 
-/// One of a unit's two chains after the terms that it takes of a group, a pair.
+/// Returns one of an instruction's two chains after its terms of a group, which is a pair.
 uint64_t RunSequence(const MatrixInstruction& instruction, int chain, uint64_t acc,
                      const uint64_t* a, const uint64_t* b);
 
-/// The accumulator after a step: `depth` terms, of factors as acc.
+/// Returns the accumulator after a step of `depth` terms, whose factors have the type of acc.
 uint64_t RunStep(const MatrixInstruction& instruction, uint64_t acc, const uint64_t* a,
                  const uint64_t* b);
 

@@ -75,7 +75,8 @@ std::optional<AxisList> SubtileAxes(const Function& function, Type tile_buffer, 
   if (tile->axes.size() != wholes.size()) return std::nullopt;
   AxisList part(wholes.size());
   for (AxisId axis : tile->axes) {
-    // The nearest one: where a tile buffer has a range and a part of it, parts of the part are not those of the range.
+    // Takes the nearest one: a tile buffer may have both a range and a subrange of it, and axes within the
+    // subrange belong to the subrange.
     AxisId whole = axis;
     while (whole.valid() && std::ranges::find(wholes, whole) == wholes.end())
       whole = function.axis(whole).parent;
@@ -91,14 +92,15 @@ Value* FindBlock(const Op* op, AxisId axis) {
   auto is_block = [&](Value* value) {
     return value->type()->kind == TypeKind::Block && value->type()->axes[0] == axis;
   };
-  std::vector<const Op*> around;  // the op, then those whose regions it is in
+  std::vector<const Op*> around;  // the op, then the ops that contain it
   for (; op; op = op->parent_region()->parent()) {
     around.push_back(op);
     for (Value* param : op->parent_region()->params()) {
       if (is_block(param)) return param;
     }
   }
-  // At most one is in scope, and those of ranges stand at the beginnings of blocks, of which the outer ones are short.
+  // At most one is in scope. Those of ranges are at the start of their regions, and outer regions are short,
+  // so search from the outside.
   for (; !around.empty(); around.pop_back()) {
     for (const Op* before = around.back()->parent_region()->first(); before != around.back();
          before = before->next()) {

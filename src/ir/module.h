@@ -14,26 +14,29 @@
 
 namespace kdl::ir {
 
-/// A tile dimension of a function: the range that a source binder, or a pass, made.
+/// A dimension of tiles in a function: a range from the source, or one that a pass has created.
 struct Axis {
   Name name;
-  Size extent = nullptr;  ///< most elements of a block; a constant once tiles are selected
-  Size domain =
-      nullptr;  ///< set where the axis walks 0..domain whole; null where the bounds are run-time values
-  AxisId parent;           ///< set where the axis walks a block of another axis
-  bool innermost = false;  ///< walked inside all others, whatever memory wants
+  /// The largest size of a block; a constant after tiles have been selected.
+  Size extent = nullptr;
+  /// Set if the axis covers 0..domain; null if its bounds are run-time values.
+  Size domain = nullptr;
+  AxisId parent;  ///< set if the axis divides a block of another axis
+  /// Its loop stays inside all others, even if memory access prefers another order.
+  bool innermost = false;
 };
 
-/// What stands for the number of cores in the sizes of a launch_tensor; no size name of a source is spelled so.
+/// Stands for the number of cores in the sizes of a launch_tensor. No size name in source code can be spelled
+/// like this.
 inline constexpr std::string_view kCoreNum = "core_num";
 
-/// An `int` generic. `instantiate` leaves at most one value, `select-tiles` exactly one; it then stands in place of the
-/// symbol wherever a size has it.
+/// An `int` generic. After `instantiate` it has at most one value, after `select-tiles` exactly one, which
+/// then replaces the symbol in all sizes.
 struct Generic {
   Name name;
   std::vector<int64_t> values;   ///< several: one variant for each; none: not known yet
-  bool is_auto = false;          ///< the target's selector chooses where nothing else does
-  std::vector<int64_t> choices;  ///< what may be chosen; empty: anything
+  bool is_auto = false;          ///< the target's selector chooses if nothing else does
+  std::vector<int64_t> choices;  ///< the values it may have; empty: any
 };
 
 /// A type generic, bound when the function was generated.
@@ -42,7 +45,8 @@ struct TypeBinding {
   Scalar scalar;
 };
 
-/// Contract: a condition or an equation of `requires`, `ensures` or `expect`; no pass sees one (ir/contract.h).
+/// Contract: a condition or an equation of `requires`, `ensures` or `expect`; passes never see one
+/// (ir/contract.h).
 enum class FunctionKind : uint8_t { Fn, Kernel, Program, Contract };
 enum class Direction : uint8_t { In, Out, InOut };
 
@@ -51,10 +55,11 @@ struct Param {
   Direction direction = Direction::In;
 };
 
-/// A fn, kernel or program. The body's parameters are the values of `dims` (i64, in order), then those of `params`.
+/// A fn, kernel or program. The parameters of its body are the values of `dims` (i64, in order), then those
+/// of `params`.
 struct Function {
   FunctionKind kind = FunctionKind::Fn;
-  Name name;  ///< `matmul.f32`: the source name, a dot, the type bindings
+  Name name;  ///< such as `matmul.f32`: the source name, a dot, the type bindings
   Loc loc;
   bool exported = false;
   std::string doc;  ///< lines that end in \n
@@ -64,15 +69,16 @@ struct Function {
   std::vector<Param> params;
   std::vector<Type> results;  ///< of a fn or a contract
   std::vector<Axis> axes;
-  int64_t workgroup = 1;  ///< of a kernel: the workers of a core
+  int64_t workgroup = 1;  ///< of a kernel: the GPU threads of a workgroup
   Region* body = nullptr;
 
-  /// The source name: `matmul` of `matmul.f32`.
+  /// The name in the source: `matmul` for `matmul.f32`.
   std::string_view base_name() const { return name.text().substr(0, name.text().find('.')); }
   Value* dim_value(size_t i) const { return body->param(i); }
-  /// The value of a size name, also of one that a program binds while it runs, or null.
+  /// Returns the value of a size name, which may be one that a program binds while it runs, or null.
   Value* FindDim(Name dim) const;
-  /// The first size name that no call gives: it is a dimension of no parameter and no constant. The empty name where there is none.
+  /// Returns the first size name that no call determines, because it is neither a constant nor a dimension of
+  /// a parameter. Returns the empty name if there is none.
   Name UngivenDim() const;
   const Axis& axis(AxisId id) const { return axes[id.value]; }
   AxisId AddAxis(Axis axis);
@@ -81,20 +87,21 @@ struct Function {
 /// A device that the source declares, or the default one.
 struct Device {
   Name name;
-  std::string spec;       ///< `host`, `cuda?arch=sm_90,host`; empty: a promise
-  bool is_given = false;  ///< by who compiles: the source declares none
+  std::string spec;       ///< such as `host` or `cuda?arch=sm_90,host`; empty: only declared
+  bool is_given = false;  ///< given by the compile command, not declared in the source
 };
 
-/// What everything made from one compile shares: names and types.
+/// The names and types that everything in one compilation shares.
 struct Context {
   Names& names;
   TypeTable types;
-  std::span<const MatrixInstruction* const> instructions;  ///< that contractions may name
+  std::span<const MatrixInstruction* const>
+      instructions;  ///< the matrix instructions that contractions may name
   explicit Context(Names& n, std::span<const MatrixInstruction* const> u = {})
       : names(n), instructions(u) {}
 };
 
-/// The functions of a compile, in source order. Owns all that is reachable from them.
+/// The functions of a compilation, in source order. Owns everything that is reachable from them.
 class Module {
  public:
   explicit Module(Context& context) : context_(&context) {}
@@ -110,10 +117,11 @@ class Module {
   Function* AddFunction(FunctionKind kind, Name name);
   Function* FindFunction(Name name) const;
 
-  Name name;  ///< of the file, without folder and ending
+  Name name;  ///< the file name, without folder and extension
   std::vector<Device> devices;
-  std::string after;   ///< the last pass that has run; empty: none has
-  std::string target;  ///< the spec of the one target that it is lowered for; empty: for all
+  std::string after;  ///< the last pass that has run; empty if none has
+  /// The spec of the only target for which it is lowered; empty for all targets.
+  std::string target;
 
  private:
   Context* context_;
@@ -122,14 +130,16 @@ class Module {
 };
 
 const MatrixInstruction* FindInstruction(const Context& context, Name name);
-/// The unit that a contraction or a step names. Null: it names none.
+/// Returns the matrix instruction that a contraction or a step names, or null.
 const MatrixInstruction* InstructionOf(const Op& op, const Context& context);
 
-/// For each axis of a tile buffer, in its order, the one of the tile that is it or walks blocks of it; where the tile buffer has both a range
-/// and a part of that range, the nearest. Nothing: the tile is no part of the tile buffer.
+/// Matches each axis of a tile buffer, in order, with the axis of `tile` that is equal to it or lies within
+/// it. If the tile buffer has both a range and a subrange of it, an axis belongs to the nearest. Returns
+/// nothing if the tile is not a part of the tile buffer.
 std::optional<AxisList> SubtileAxes(const Function& function, Type tile_buffer, Type tile);
 
-/// The block value of `axis` that is in scope at `op`: a parameter of an enclosing region or a make_block before it. Null: none.
+/// Returns the block of `axis` that is in scope at `op`: a parameter of an enclosing region or the result of
+/// an earlier make_block. Null if there is none.
 Value* FindBlock(const Op* op, AxisId axis);
 
 }  // namespace kdl::ir

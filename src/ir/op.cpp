@@ -8,7 +8,7 @@
 namespace kdl::ir {
 
 void Value::ReplaceAllUsesWith(Value* other) {
-  KDL_CHECK(other != this, "a value replaced by itself");
+  KDL_CHECK(other != this, "a value is replaced by itself");
   while (!uses_.empty()) {
     Use use = uses_.back();
     use.user->SetOperand(use.operand, other);
@@ -94,7 +94,7 @@ void Region::Remove(Op* op) {
 }
 
 void Region::EraseParam(size_t index) {
-  KDL_CHECK(params_[index]->uses().empty(), "block parameter '{}' erased while it is used",
+  KDL_CHECK(params_[index]->uses().empty(), "region parameter '{}' is erased while it is used",
             params_[index]->name().text());
   params_.erase(params_.begin() + static_cast<ptrdiff_t>(index));
   for (size_t i = index; i < params_.size(); ++i) params_[i]->index_ = static_cast<uint32_t>(i);
@@ -105,7 +105,7 @@ void Erase(Op* op) {
     while (region->last()) Erase(region->last());
   }
   for (Value* result : op->results()) {
-    KDL_CHECK(result->uses().empty(), "'{}' erased while its result '{}' is used",
+    KDL_CHECK(result->uses().empty(), "'{}' is erased while its result '{}' is used",
               op->info().spelling, result->name().text());
   }
   op->DropOperands();

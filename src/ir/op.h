@@ -21,12 +21,12 @@ class Op;
 class Region;
 struct Function;
 
-/// Where in a source an op comes from: what a trap, a diagnostic and a debugger show. line 0: nowhere.
+/// The source location of an op, for traps, diagnostics and debuggers. Line 0 means that there is none.
 struct Loc {
   Name file;
   uint32_t line = 0;
   uint32_t column = 0;
-  uint32_t length = 0;  ///< bytes
+  uint32_t length = 0;  ///< in bytes
   bool operator==(const Loc&) const = default;
 };
 
@@ -35,16 +35,16 @@ struct Use {
   uint32_t operand;
 };
 
-/// A result of an op or a parameter of a block.
+/// A result of an op or a parameter of a region.
 class Value {
  public:
   Type type() const { return type_; }
   void set_type(Type type) { type_ = type; }
   Name name() const { return name_; }
   void set_name(Name name) { name_ = name; }
-  /// The op that makes it; null for a block parameter.
+  /// The op whose result it is; null for a region parameter.
   Op* def() const { return def_; }
-  /// The block whose parameter it is; null for a result.
+  /// The region whose parameter it is; null for a result.
   Region* parent_region() const { return region_; }
   uint32_t index() const { return index_; }
   const std::vector<Use>& uses() const { return uses_; }
@@ -65,7 +65,7 @@ class Value {
   std::vector<Use> uses_;
 };
 
-/// One operation. Made by Builder; lives in its Module's arena; removed by Erase.
+/// An operation. Created by Builder, owned by its Module's arena, removed by Erase.
 class Op {
  public:
   OpKind kind() const { return kind_; }
@@ -76,7 +76,7 @@ class Op {
   const std::vector<Value*>& operands() const { return operands_; }
   Value* operand(size_t i) const { return operands_[i]; }
   void SetOperand(size_t i, Value* value);
-  /// The operands of the table's operand number `spec`: one for One, none or one for Optional.
+  /// The operands for the row's operand number `spec`: one for One, none or one for Optional.
   std::span<Value* const> Segment(size_t spec) const;
   size_t segments() const { return segment_ends_.size(); }
   size_t SegmentBegin(size_t spec) const { return spec == 0 ? 0 : segment_ends_[spec - 1]; }
@@ -97,7 +97,7 @@ class Op {
       return std::get<T>(value);
     }
   }
-  /// Sets or replaces.
+  /// Sets or replaces the attribute.
   void SetAttr(Attr attr);
   void RemoveAttr(AttrKey key);
   const Attr* FindAttr(AttrKey key) const;
@@ -128,7 +128,7 @@ class Op {
   Op* next_ = nullptr;
 };
 
-/// A straight list of ops with parameters. A function's body, or a region of an op.
+/// A list of ops with parameters: the body of a function or a region of an op.
 class Region {
  public:
   const std::vector<Value*>& params() const { return params_; }
@@ -136,22 +136,22 @@ class Region {
   Op* first() const { return first_; }
   Op* last() const { return last_; }
   bool empty() const { return first_ == nullptr; }
-  /// The op whose region this is; null for a function's body.
+  /// The op that this region belongs to; null for the body of a function.
   Op* parent() const { return parent_; }
   Function* function() const { return function_; }
   /// The yield or return at the end.
   Op* terminator() const { return last_; }
 
   void set_function(Function* function) { function_ = function; }
-  void InsertBefore(Op* op, Op* before);  ///< before == null: at the end
-  void EraseParam(size_t index);          ///< the parameter must have no uses
-  void Remove(Op* op);                    ///< unlinks; the op keeps its operands
+  void InsertBefore(Op* op, Op* before);  ///< at the end if before == null
+  void EraseParam(size_t index);          ///< the parameter must not have uses
+  void Remove(Op* op);                    ///< unlinks the op, which keeps its operands
 
   class Iterator {
    public:
     explicit Iterator(Op* op) : op_(op), next_(op ? op->next() : nullptr) {}
     Op* operator*() const { return op_; }
-    /// The op under the iterator may be erased or moved while it is visited.
+    /// The current op may be erased or moved during an iteration.
     Iterator& operator++() { return *this = Iterator(next_); }
     bool operator!=(const Iterator& other) const { return op_ != other.op_; }
 
@@ -171,10 +171,11 @@ class Region {
   Function* function_ = nullptr;
 };
 
-/// Removes an op whose results have no uses, with all that is nested in it.
+/// Removes an op and everything nested in it. Its results must not have uses.
 void Erase(Op* op);
 
-/// Calls `visit` for every op below `block`, inner before outer, in order; an op may erase itself.
+/// Calls `visit` for every op in `block` and nested in it, in order, inner ops before outer ones. An op may
+/// erase itself.
 template <class Visit>
 void Walk(const Region* region, Visit&& visit) {
   for (Op* op : *region) {

@@ -9,52 +9,52 @@
 #include "ir/attr.h"
 #include "ir/op_kind.h"
 
-// What the op table (ops.def) says of an op.
+// The properties of an op in the op table (ops.def).
 
 namespace kdl::ir {
 
 inline constexpr int kManyResults = -1;
 
-/// Where an op stands. Kernels and fns go down from level to level.
+/// Where an op may be used. Kernels and fns are lowered from level to level.
 enum Place : uint32_t {
-  kTiles = 1 << 0,     ///< tile level: what the source says
+  kTiles = 1 << 0,     ///< tile level: the ops of the source
   kBetween = 1 << 1,   ///< between tile and loop level
   kLoops = 1 << 2,     ///< loop level: no tiles and blocks
   kPrograms = 1 << 3,  ///< programs
-  kTests = 1 << 4,     ///< programs that are tests: interpreted only
+  kTests = 1 << 4,     ///< programs that are tests, which are only interpreted
   kContracts = 1 << 5,
-  kAbove = kTiles | kBetween,  ///< gone at loop level
-  kBelow = kBetween | kLoops,  ///< made by passes
+  kAbove = kTiles | kBetween,  ///< must be gone at loop level
+  kBelow = kBetween | kLoops,  ///< created only by passes
   kKernels = kTiles | kBetween | kLoops,
   kAnywhere = kKernels | kPrograms | kContracts,
 };
 
 enum Trait : uint32_t {
-  // What running it does: each op has one of these.
-  kPure = 1 << 0,         ///< nothing: may be removed when unused and merged with its equal
-  kRepeats = 1 << 1,      ///< each core may do the same, and nobody sees whether it did
+  // What executing it does: each op has exactly one of these.
+  kPure = 1 << 0,         ///< nothing: may be removed if unused and merged with an equal op
+  kRepeats = 1 << 1,      ///< each core may do it again, and others do not see whether it did
   kActs = 1 << 2,         ///< something that others see
-  kElementwise = 1 << 3,  ///< maps scalars; result axes are the union of the operands' axes
+  kElementwise = 1 << 3,  ///< maps scalars; the result has the union of the operands' axes
   kTraps = 1 << 4,        ///< may stop the core
-  kTerminator = 1 << 5,   ///< ends a block
+  kTerminator = 1 << 5,   ///< ends a region
   kSuspends = 1 << 6,     ///< may wait for another stage
   kSyncs = 1 << 7,        ///< waits for all cores
-  kFreed = 1 << 8,        ///< makes a tensor that a program frees after its last use
-  kPlans = 1 << 9,        ///< of programs: passes make it, and nothing checks where they put it
+  kFreed = 1 << 8,        ///< makes a tensor that a program frees after the last use
+  kPlans = 1 << 9,        ///< in programs: created by passes; their position is not checked
 };
 
 /// What an op does with an operand.
 enum class Effect : uint8_t {
-  Value,       ///< it computes with it
-  Index,       ///< indices: of an access the values that its terms count
-  Mask,        ///< where this is false nothing happens
-  Read,        ///< of memory: the elements
-  Write,       ///<
-  Change,      ///< some of them: the others stay
-  Accumulate,  ///< each becomes more
-  Shows,       ///< of memory: where it is, not what it holds
-  ByCallee,    ///< what the callee does with its parameter
-  Awaits,      ///< events: the op begins once they have come
+  Value,       ///< computes with it
+  Index,       ///< uses it as an index: the terms of an access refer to it
+  Mask,        ///< does nothing where it is false
+  Read,        ///< reads elements of memory
+  Write,       ///< writes all elements of memory
+  Change,      ///< writes some of the elements; the others keep their values
+  Accumulate,  ///< combines each element with a value
+  Shows,       ///< uses where memory is, not its contents
+  ByCallee,    ///< whatever the callee does with its parameter
+  Awaits,      ///< waits for it: the event must have occurred before the op starts
 };
 enum class Arity : uint8_t { One, Optional, Many };
 
@@ -69,7 +69,7 @@ struct AttrSpec {
   bool required = false;
 };
 
-/// A few entries of a constant table.
+/// A short list in a constant table.
 template <class T, size_t capacity>
 class ShortList {
  public:
@@ -100,7 +100,7 @@ struct OpInfo {
 
   constexpr bool has(Trait trait) const { return (traits & trait) != 0; }
   constexpr bool stands_in(uint32_t some_places) const { return (places & some_places) != 0; }
-  /// Elementwise by a function of numbers (ir/eval/eval.h), as all such are but the call.
+  /// Whether it is elementwise with a function on numbers (ir/eval/eval.h): all elementwise ops except call.
   constexpr bool is_computed() const { return has(kElementwise) && kind != OpKind::Call; }
   constexpr bool has_operand(Effect effect) const {
     for (const OperandSpec& spec : operands) {
@@ -108,7 +108,7 @@ struct OpInfo {
     }
     return false;
   }
-  /// Programs order it with what else touches the same tensors.
+  /// Whether programs order it relative to other accesses to the same tensors.
   constexpr bool is_ordered() const {
     return has_operand(Effect::Awaits) &&
            (has_operand(Effect::Read) || has_operand(Effect::Write) ||
@@ -116,9 +116,9 @@ struct OpInfo {
   }
 };
 
-/// The number of the row's operand with the effect, of which it has one.
+/// Returns the number of the row's only operand with this effect.
 size_t OperandWith(OpKind kind, Effect effect);
-/// The table's row of an op.
+/// Returns the op's row of the table.
 const OpInfo& Info(OpKind kind);
 std::optional<OpKind> OpFromSpelling(std::string_view spelling);
 }  // namespace kdl::ir

@@ -17,7 +17,7 @@ consteval bool EachDoesOneThing() {
 }
 static_assert(EachDoesOneThing(), "an op is one of kPure, kRepeats, kActs");
 
-/// What only programs do to elements of tensors is ordered by events.
+/// Checks that ops which only programs have are ordered by events if they access elements of tensors.
 consteval bool HostEffectsAreOrdered() {
   for (const OpInfo& info : kOpTable) {
     bool host = (info.places & ~(kPrograms | kTests)) == 0;
@@ -38,7 +38,7 @@ const OpInfo& Info(OpKind kind) { return kOpTable[static_cast<size_t>(kind)]; }
 const OpInfo& Op::info() const { return Info(kind_); }
 
 void FailView(const Op& op, OpKind wanted) {
-  KDL_UNREACHABLE("'{}' seen as {}", op.info().spelling, Info(wanted).spelling);
+  KDL_UNREACHABLE("'{}' viewed as {}", op.info().spelling, Info(wanted).spelling);
 }
 
 size_t OperandWith(OpKind kind, Effect effect) {

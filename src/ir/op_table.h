@@ -4,7 +4,8 @@
 
 #include "ir/op_info.h"
 
-// The op table as a constant: what phases that have a row for each op are held against when they are compiled.
+// The op table as a constant. Phases that have a row for each op check their tables against it at compile
+// time.
 
 namespace kdl::ir {
 
@@ -35,7 +36,8 @@ inline constexpr OpInfo kOpTable[] = {
 #undef REQ
 #undef MAY
 
-/// Whether the rows, each with a `kind`, are one for each op that is `wanted`, and none for others.
+/// Returns whether there is exactly one row for each op that is `wanted`, and none for other ops. A row has a
+/// `kind`.
 template <class Row, size_t n, class Wanted>
 consteval bool CoverOnce(const Row (&rows)[n], Wanted wanted) {
   std::array<int, kOpCount> found{};
@@ -46,7 +48,7 @@ consteval bool CoverOnce(const Row (&rows)[n], Wanted wanted) {
   return true;
 }
 
-/// The rows by op; those of other ops are empty.
+/// Returns the rows, indexed by op; those of other ops are empty.
 template <class Row, size_t n>
 consteval std::array<Row, kOpCount> ByOp(const Row (&rows)[n]) {
   std::array<Row, kOpCount> by_op{};

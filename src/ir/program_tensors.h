@@ -6,11 +6,13 @@
 
 namespace kdl::ir {
 
-/// The name in the source of a tensor of a program: of what a part or view shows, of what a transfer has copied.
+/// Returns the source name of a program's tensor. For a slice or view it is that of the tensor shown, for a
+/// transfer that of the tensor copied.
 std::string_view SourceName(const Value* tensor);
 
-/// Where a caller has a parameter that may be anywhere: on the device that its `on` names, else on the one that first
-/// uses it, else on the module's first. Empty in a module without devices.
+/// Returns the device on which a caller puts an argument that may be anywhere: the one that the parameter's
+/// `on` names, otherwise the first one that uses it, otherwise the module's first. Empty if the module has no
+/// devices.
 Name CallersDevice(const Module& module, const Function& program, const Value* param);
 
 }  // namespace kdl::ir

@@ -24,9 +24,9 @@ void CollectSymbols(Size size, std::vector<Name>& symbols) {
   CollectSymbols(size->rhs, symbols);
 }
 
-/// `dimension 1 of x`, where the size name stands alone: tensors that are read come first, as for the caller. Empty for
-/// what is no dimension.
-std::string SourceOf(const Function& function, Name symbol) {
+/// Returns where a size name comes from, as `dimension 1 of x`, if a dimension consists of just this name.
+/// Tensors that are read come first, as they do for the caller. Empty if no dimension does.
+std::string DimensionText(const Function& function, Name symbol) {
   for (bool out : {false, true}) {
     for (const Param& param : function.params) {
       Type type = param.value->type();
@@ -41,14 +41,15 @@ std::string SourceOf(const Function& function, Name symbol) {
   return "";
 }
 
-/// `N is 21 (dimension 0 of x)`, `(2*H) is 20 (H is dimension 0 of y)`; of a constant that was a name, `the other side is 8`.
+/// Returns `N is 21 (dimension 0 of x)` or `(2*H) is 20 (H is dimension 0 of y)`; for a constant, which may
+/// have been a name, `the other side is 8`.
 std::string SideText(const Function& function, Size side, std::string_view value) {
   if (IsConstant(side)) return fmt::format("the other side is {}", ToString(side));
   std::vector<Name> symbols;
   CollectSymbols(side, symbols);
   std::string sources;
   for (Name symbol : symbols) {
-    std::string source = SourceOf(function, symbol);
+    std::string source = DimensionText(function, symbol);
     if (source.empty()) continue;
     if (!sources.empty()) sources += ", ";
     if (side->kind != SizeKind::Symbol) sources += fmt::format("{} is ", symbol.text());
@@ -119,7 +120,7 @@ bool Holds(CompareKind compare, int64_t left, int64_t right) {
     case CompareKind::Ge:
       return left >= right;
   }
-  KDL_UNREACHABLE("comparison {}", static_cast<int>(compare));
+  KDL_UNREACHABLE("unknown comparison {}", static_cast<int>(compare));
 }
 
 }  // namespace kdl::ir

@@ -9,21 +9,22 @@
 
 namespace kdl::ir {
 
-/// What a launch or call is asked before anything else: of a program those after its first effect are asked when it comes
-/// to them.
+/// Returns the requirements that a launch or call checks before anything else. Those of a program that come
+/// after its first effect are checked when it reaches them.
 std::vector<const Op*> RequirementsOf(const Function& function);
 
-/// Sizes of tensors are not; integer parameters, numbers of a program, and what is subtracted, may be.
+/// Returns whether a size may be negative. Sizes of tensors are not; integer parameters, numbers of a program
+/// and differences may be.
 bool MayBeNegative(const Function& function, Size size);
 
 bool Holds(CompareKind compare, int64_t left, int64_t right);
 
-/// What to say of a `require` that sizes break: its text, then its sides, their values and the dimensions that the sizes in them
-/// come from. `left` and `right` stand for the values.
+/// Returns the message for a violated `require`: its text, then both sides with their values and the
+/// dimensions that their sizes come from. `left` and `right` are the texts of the values.
 std::string RequirementMessage(const Function& function, const Op* require, std::string_view left,
                                std::string_view right);
 
-/// The same for who learns the values later: `{index}` and `{bound}` stand for them, as in the message of a trap.
+/// The same with the placeholders `{index}` and `{bound}` for the values, as in the message of a trap.
 std::string RequirementTemplate(const Function& function, const Op* require);
 
 }  // namespace kdl::ir

@@ -14,7 +14,7 @@ std::optional<int64_t> SlotBytes(Type pipe) {
   constexpr int64_t kMost = int64_t{1} << 62;
   int64_t bytes = Bytes(pipe->scalar);
   for (Size dim : pipe->dims) {
-    KDL_CHECK(IsConstant(dim), "a slot of a pipe whose extents are not known");
+    KDL_CHECK(IsConstant(dim), "a slot of a pipe whose extents are not constant");
     if (__builtin_mul_overflow(bytes, dim->value, &bytes) || bytes > kMost) return std::nullopt;
   }
   return kSlotSizesBytes + (bytes + kLine - 1) / kLine * kLine;

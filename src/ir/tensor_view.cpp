@@ -8,7 +8,7 @@ namespace kdl::ir {
 
 namespace {
 
-/// Its result is memory of its operand.
+/// Whether the result of the op shares the memory of its operand.
 bool ShowsMemory(const Op* op) {
   return op && !op->results().empty() && op->result()->type()->kind == TypeKind::Tensor &&
          op->info().has_operand(Effect::Shows);
@@ -50,7 +50,8 @@ ViewedDims ViewedDimsOf(const Op* view) {
 }
 
 std::string_view ViewedName(const Op* view) {
-  const Value* tensor = view->operand(0);  // a view of several groups is a chain of ops of one name
+  // A view that changes several groups of dimensions is a chain of ops with one name.
+  const Value* tensor = view->operand(0);
   while (MemoryOf(tensor) != tensor && tensor->name() == view->result()->name())
     tensor = tensor->def()->operand(0);
   return tensor->name().text();

@@ -8,15 +8,17 @@
 
 namespace kdl::ir {
 
-/// The tensor whose memory a value shows: what views and parts are of; else the value itself.
+/// Returns the tensor whose memory a value shares: for views and slices the underlying tensor, otherwise the
+/// value itself.
 Value* MemoryOf(Value* tensor);
 inline const Value* MemoryOf(const Value* tensor) { return MemoryOf(const_cast<Value*>(tensor)); }
 
-/// All ops that use the tensor's memory, through a view or part or not; these themselves are none of them.
+/// Returns all ops that use the tensor's memory, directly or through views and slices, which are not included
+/// themselves.
 std::vector<Op*> UsersOfMemory(const Value* tensor);
 
-/// Which dimensions a `view` changes: `from` of its operand, from `dimension` on, become `to` of its result. One of the two
-/// is 1.
+/// The dimensions that a `view` changes: `from` dimensions of its operand, starting at `dimension`, become
+/// `to` dimensions of its result. One of the two numbers is 1.
 struct ViewedDims {
   size_t dimension;
   size_t from;
@@ -24,11 +26,11 @@ struct ViewedDims {
 };
 ViewedDims ViewedDimsOf(const Op* view);
 
-/// The source's name of the tensor that a view shows.
+/// Returns the source name of the tensor that a view shows.
 std::string_view ViewedName(const Op* view);
 
-/// What to say where the operand's dimension `d` does not lie around the one after it, as the view wants: `stride` and
-/// `wanted` stand for the numbers.
+/// Returns the message for an operand whose dimensions `d` and `d + 1` do not have the strides that the view
+/// needs. `stride` and `wanted` are the texts of the numbers.
 std::string ApartMessage(const Op* view, size_t d, std::string_view stride,
                          std::string_view wanted);
 

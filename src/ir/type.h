@@ -12,7 +12,7 @@
 
 namespace kdl::ir {
 
-/// An axis of one function: its number in Function::axes.
+/// An axis of one function: its index in Function::axes.
 using AxisId = Id<struct AxisTag>;
 
 using kdl::Scalar;
@@ -20,51 +20,54 @@ using kdl::Size;
 using kdl::SizeKind;
 
 enum class TypeKind : uint8_t {
-  Tile,  ///< a value on a core: one element for each point of its axes; without axes it is a scalar
+  Tile,  ///< a value on a core: one element for each point of its axes; a scalar if it has no axes
   Tensor,      ///< memory of a device, row-major, innermost stride 1
-  Block,       ///< the run-time facts of one block of an axis: start, size, index
-  TileBuffer,  ///< schedule level: per-core scratch where tiles over its axes live
+  Block,       ///< the run-time properties of one block of an axis: start, size, index
+  TileBuffer,  ///< schedule level: per-core scratch that stores tiles over its axes
   Buffer,      ///< loop level: per-core scratch, row-major, constant extents
   Vector,      ///< loop level: a fixed number of lanes, each a scalar
   Event,       ///< programs: the end of a launch or a transfer
   Pipe,        ///< a queue of tiles between two stages of a core
-  Workspace,   ///< memory of one instance of a kernel, where the rings of its pipes lie
+  Workspace,   ///< memory of one instance of a kernel, which contains the rings of its pipes
 };
 
-/// Whose a buffer is.
+/// Who can access a buffer.
 enum class Space : uint8_t {
-  Scratch,    ///< a worker's own
-  Workgroup,  ///< one for all workers of a core
+  Scratch,    ///< only one GPU thread
+  Workgroup,  ///< all GPU threads of a workgroup
 };
 
 struct TypeNode {
   TypeKind kind;
   Scalar scalar = Scalar::I64;
-  std::vector<AxisId>
-      axes;  ///< Tile: ascending, the order of dimensions cannot be observed; Block: one; TileBuffer: outermost first
-  std::vector<Size>
-      dims;  ///< Tensor, Buffer, Pipe: outermost first; Vector: one, the number of lanes
-  /// TileBuffer: so many elements of the last axis stand together, and these panels one after the other, a power of two; 0: the
-  /// axis is in one piece.
+  /// For Tile: ascending, because the order of dimensions cannot be observed. For Block: one. For TileBuffer: outermost
+  /// first.
+  std::vector<AxisId> axes;
+  /// For Tensor, Buffer and Pipe: outermost first. For Vector: one, which is the number of lanes.
+  std::vector<Size> dims;
+  /// TileBuffer: the last axis is divided into panels of this many elements, a power of two, which are stored one
+  /// after the other. 0: it is not divided.
   int64_t panel = 0;
-  /// TileBuffer: elements that are nobody's, after each row of the last axis; in panels whole rows of one, after those of the axis
-  /// before it.
+  /// TileBuffer: the number of unused elements after each row of the last axis. With panels: the number of unused
+  /// rows of a panel, after those of the axis before the last.
   int64_t pad = 0;
-  /// TileBuffer: a power of two. So many neighbours along the last axis, in panels along the one before it, which stand side by side
-  /// then, make a group; after the block's last element its group is filled with +0.
+  /// TileBuffer: a power of two. This many neighbours along the last axis form a group; with panels, along the axis
+  /// before it, whose neighbours are then adjacent in memory. The group of a block's last element is filled
+  /// with +0.
   int64_t group = 1;
-  Space space = Space::Scratch;  ///< Buffer
+  Space space = Space::Scratch;  ///< only for Buffer
 };
-/// Interned: equal means same pointer.
+/// Interned: equal types have equal addresses.
 using Type = const TypeNode*;
 
 inline bool IsScalar(Type type) { return type->kind == TypeKind::Tile && type->axes.empty(); }
 inline bool IsTile(Type type) { return type->kind == TypeKind::Tile; }
 inline bool IsVector(Type type) { return type->kind == TypeKind::Vector; }
-/// How many scalars a scalar (1) or a vector holds.
+/// Returns the number of scalars in a scalar (1) or a vector.
 inline int64_t Lanes(Type type) { return IsVector(type) ? type->dims[0]->value : 1; }
 
-/// Owns and interns types, and the sizes in them. One table a compile; everything made from it lives as long.
+/// Owns and interns types and the sizes in them. There is one table for each compilation; everything made
+/// from it lives as long as the table.
 class TypeTable {
  public:
   TypeTable() = default;
@@ -80,10 +83,10 @@ class TypeTable {
                   int64_t group = 1);
   Type Buffer(Scalar scalar, std::vector<int64_t> extents, Space space = Space::Scratch);
   Type Event();
-  /// Its extents are those of a tile that travels: constants once tiles are selected.
+  /// The dims are the extents of the tiles in the pipe: constants after tiles have been selected.
   Type Pipe(Scalar scalar, std::vector<Size> dims);
   Type Workspace();
-  /// `lanes` of a scalar; the scalar's own type where that is 1.
+  /// A vector of `lanes` elements, or the scalar type if that is 1.
   Type Vector(Scalar scalar, int64_t lanes);
 
  private:
@@ -94,10 +97,10 @@ class TypeTable {
   std::unordered_map<std::string, Type> type_index_;
 };
 
-/// The axes of both, ascending, each once: the axes of an elementwise result.
+/// Returns the axes of both lists, ascending and each once: the axes of an elementwise result.
 std::vector<AxisId> UnionAxes(const std::vector<AxisId>& a, const std::vector<AxisId>& b);
 
-/// The axes that are not among the others, in their order.
+/// Returns the elements of `axes` that are not in `others`, in their order.
 std::vector<AxisId> WithoutAxes(const std::vector<AxisId>& axes, const std::vector<AxisId>& others);
 
 }  // namespace kdl::ir

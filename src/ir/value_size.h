@@ -4,8 +4,9 @@
 
 namespace kdl::ir {
 
-/// The value as a size over the function's dims, which a launch may compute. Null: it is none, or the size may divide by zero:
-/// the op may stand under a condition that excludes this, and a launch computes its sizes whatever the conditions are.
+/// Returns the value as a size over the function's dims that a launch can compute. Null if there is none, or
+/// if the size may divide by zero: a condition around the op may exclude that, but a launch computes sizes
+/// whatever the conditions are.
 Size SizeOfValue(const Function& function, SizeTable& sizes, const Value* value);
 
 }  // namespace kdl::ir

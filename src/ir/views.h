@@ -8,12 +8,13 @@
 
 namespace kdl::ir {
 
-// A typed view for each op of the table: `LoadOp load(op); load.tensor(); load.index(); load.mask();`
-// ONE gives the operand, OPT the operand or null, MANY a span; `LoadOp::at_tensor` is the operand's number for Op::Segment.
+// Defines a typed view for each op of the table: `LoadOp load(op); load.tensor(); load.index();
+// load.mask();`. An operand declared as ONE is returned itself, OPT may be null, MANY is a span.
+// `LoadOp::at_tensor` is the operand's number for Op::Segment.
 
 #define KDL_UNPAREN(...) __VA_ARGS__
 
-/// Fails: the op is not of the kind that a view wants.
+/// Fails an internal check: the op is not of the kind that the view needs.
 [[noreturn]] void FailView(const Op& op, OpKind wanted);
 
 struct OpView {
@@ -57,7 +58,7 @@ struct OpView {
 #undef OPT
 #undef MANY
 
-/// The view, or nothing where the op is of another kind (or null).
+/// Returns the view, or nothing if the op is null or of another kind.
 template <class View>
 std::optional<View> DynAs(Op* op) {
   return op && op->kind() == View::kKind ? std::optional<View>(View(op)) : std::nullopt;

@@ -6,9 +6,9 @@
 
 namespace kdl::ir {
 
-/// Bytes that a buffer of a team's takes, each of which has a place of its own for the whole kernel.
+/// Returns the bytes that a workgroup's buffer needs. Each buffer has its own memory during the whole kernel.
 int64_t WorkgroupBytes(Type buffer);
-/// Of all of a kernel's.
+/// The sum over all of a kernel's buffers.
 int64_t WorkgroupBytes(const Function& kernel);
 
 }  // namespace kdl::ir

@@ -18,7 +18,7 @@ namespace kdl::irgen {
 
 namespace {
 
-ir::FunctionKind KindOf(syntax::FunctionKind kind) {
+ir::FunctionKind FunctionKindOf(syntax::FunctionKind kind) {
   switch (kind) {
     case syntax::FunctionKind::Fn:
       return ir::FunctionKind::Fn;
@@ -46,7 +46,7 @@ ir::Direction DirectionOf(syntax::Direction direction) {
   KDL_UNREACHABLE();
 }
 
-/// Generates functions on demand: a fn before its first caller, each once.
+/// Generates functions on demand, each once, and a fn before its first caller.
 class ModuleGen {
  public:
   ModuleGen(const sema::CheckedModule& checked, const SourceManager& sources, ir::Module& module,
@@ -56,7 +56,7 @@ class ModuleGen {
       order_.emplace(function, order_.size());
   }
 
-  void Run() {
+  void GenerateModule() {
     for (const sema::Entity* device : checked_.devices) NameOfDevice(module_, *device);
     for (const sema::CheckedFunction* function : checked_.functions) {
       bool left_out = function->imported || (function->item->test && !contracts_);
@@ -76,7 +76,7 @@ class ModuleGen {
     GenerateBody(checked);
   }
 
-  /// A called program becomes a part of its caller: what it calls is called from there.
+  /// A called program is inlined, so its callees become callees of the caller.
   static void AddCallees(const sema::CheckedFunction& checked,
                          std::vector<const sema::CheckedFunction*>& callees) {
     for (const auto& [expr, info] : checked.exprs) {
@@ -108,7 +108,7 @@ ir::Type ParamType(FunctionGen& gen, const sema::Type& type) {
   ir::TypeTable& types = gen.builder.types();
   if (type.is_tensor()) return types.Tensor(type.scalar, type.dims);
   if (type.kind == sema::TypeKind::Pipe) return types.Pipe(type.scalar, type.dims);
-  return types.Tile(type.scalar, gen.AxesOf(type.ranges));
+  return types.Tile(type.scalar, gen.RangeAxes(type.ranges));
 }
 
 void ModuleGen::DeclareParams(const sema::CheckedFunction& checked, FunctionGen& gen) {
@@ -118,7 +118,7 @@ void ModuleGen::DeclareParams(const sema::CheckedFunction& checked, FunctionGen&
     gen.values[dim] =
         gen.builder.AddParam(gen.function.body, types.ScalarOf(Scalar::I64), dim->name);
   };
-  bool is_fn = gen.function.kind == ir::FunctionKind::Fn;  // to whom constants are handed as sizes
+  bool is_fn = gen.function.kind == ir::FunctionKind::Fn;  // constants are passed to fns as sizes
   for (const sema::IntGenericInfo& generic : checked.generics) {
     bool of_data = gen.function.kind == ir::FunctionKind::Program && generic.in_type &&
                    generic.values.size() != 1;
@@ -127,7 +127,7 @@ void ModuleGen::DeclareParams(const sema::CheckedFunction& checked, FunctionGen&
   for (const sema::DimInfo& dim : checked.dims) add_dim(dim.entity);
   for (const sema::Entity* range : checked.ranges) {
     ir::Value* block =
-        gen.builder.AddParam(gen.function.body, types.Block(gen.AxisOf(range)), range->name);
+        gen.builder.AddParam(gen.function.body, types.Block(gen.RangeAxis(range)), range->name);
     gen.blocks[range] = block;
     gen.function.params.push_back({block, ir::Direction::In});
   }
@@ -148,7 +148,7 @@ void ModuleGen::DeclareParams(const sema::CheckedFunction& checked, FunctionGen&
 void ModuleGen::GenerateBody(const sema::CheckedFunction& checked) {
   Name name = module_.context().names.Intern(checked.InstanceName());
   DoingScope doing(fmt::format("generating KIR of '{}'", name.text()));
-  ir::Function& function = *module_.AddFunction(KindOf(checked.item->function_kind), name);
+  ir::Function& function = *module_.AddFunction(FunctionKindOf(checked.item->function_kind), name);
   FunctionGen gen{checked, sources_, module_, function, ir::Builder(module_, function.body), {}, {},
                   {},      {},       {},      {}};
   function.loc = gen.LocOf(checked.item->name.span);
@@ -192,7 +192,7 @@ std::unique_ptr<ir::Module> Generate(const sema::CheckedModule& checked,
                                      Name module_name, ir::Contracts* contracts) {
   auto module = std::make_unique<ir::Module>(context);
   module->name = module_name;
-  ModuleGen(checked, sources, *module, contracts).Run();
+  ModuleGen(checked, sources, *module, contracts).GenerateModule();
   return module;
 }
 

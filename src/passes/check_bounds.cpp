@@ -38,7 +38,7 @@ class BoundsChecker {
 
   void Check(const AccessView& view) {
     if (view.op->attr<AttrKey::BoundsMode>() != BoundsMode::Guard) return;
-    proofs::IndexAnswer answer = inside_.Of(view);
+    proofs::IndexAnswer answer = inside_.OpenIndices(view);
     for (const OpenIndex& index : answer.open) {
       if (index.outside) Report(view, index);
     }
@@ -52,7 +52,8 @@ class BoundsChecker {
 
   /// The same of a tile's elements: each index is one of a block.
   void Check(ir::GatherOp take) {
-    if (take->attr<AttrKey::BoundsMode>() != BoundsMode::Guard || !inside_.Of(take)) return;
+    if (take->attr<AttrKey::BoundsMode>() != BoundsMode::Guard || !inside_.IsTakeInside(take))
+      return;
     take->SetAttr(ir::MakeAttr<AttrKey::BoundsMode>(BoundsMode::Proven));
   }
 

@@ -61,7 +61,7 @@ class DisjointChecker {
     proofs::Varying varying(kernel_, proofs::Varying::By::Memory);
     ir::Walk(kernel_.body, [&](const Op* op) {
       bool is_met = op->kind() == OpKind::Sync || op->kind() == OpKind::Spmd;
-      auto varies = [&](const Value* bound) { return varying.Is(bound); };
+      auto varies = [&](const Value* bound) { return varying.IsVarying(bound); };
       if (!is_met || !(varying.IsAround(op) || std::ranges::any_of(op->operands(), varies))) return;
       context_.diagnostics.Report(diag::CoresDiverge, SpanOf(op), op->info().spelling)
           .Help(
@@ -78,7 +78,7 @@ class DisjointChecker {
       const Op* walk = Around(op->parent_region()->parent(), OpKind::Spmd);
       if (!walk) return;
       for (const Value* value : op->operands()) {
-        bool differs = varying.Is(value) && !IsInside(value, walk);
+        bool differs = varying.IsVarying(value) && !IsInside(value, walk);
         if (differs && reported.insert(value).second) ReportCoreValue(op, value->name().text());
       }
       if (op->kind() == OpKind::CoreId) ReportCoreValue(op, op->info().spelling);

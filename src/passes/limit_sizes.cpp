@@ -53,7 +53,7 @@ class Products {
       }
       if (op->kind() == OpKind::SizeOf) AddSize(op, op->attr<AttrKey::Size>());
       if (op->kind() == OpKind::Spmd) AddBlocks(op);
-      if (auto view = proofs::AccessOf(const_cast<Op*>(op))) AddAccess(*view);
+      if (auto view = proofs::FindAccess(const_cast<Op*>(op))) AddAccess(*view);
     });
     return std::move(uses_);
   }
@@ -70,14 +70,15 @@ class Products {
 
   void AddSize(const Op* op, Size size) {
     if (!size) return;
-    Add(op, wraps_.Of(size));
+    Add(op, wraps_.MagnitudeOf(size));
     AddSize(op, size->lhs);
     AddSize(op, size->rhs);
   }
 
   void AddValue(const Op* op, const Value* value) {
-    if (value->type()->kind == ir::TypeKind::Block) return Add(op, wraps_.OfElements(value));
-    if (ir::IsTile(value->type())) Add(op, wraps_.Of(value));
+    if (value->type()->kind == ir::TypeKind::Block)
+      return Add(op, wraps_.MagnitudeOfElements(value));
+    if (ir::IsTile(value->type())) Add(op, wraps_.MagnitudeOf(value));
   }
 
   void AddAccess(const AccessView& view) {
@@ -93,7 +94,8 @@ class Products {
     if (walk->operands().size() < 4) return;
     Magnitude blocks{true, true, 1, 0};
     for (size_t i = 0; i < walk->operands().size(); i += 2)
-      blocks = blocks * (wraps_.Of(walk->operand(i + 1)) + wraps_.Of(walk->operand(i)));
+      blocks = blocks *
+               (wraps_.MagnitudeOf(walk->operand(i + 1)) + wraps_.MagnitudeOf(walk->operand(i)));
     // A multiple of such a product is more than the runtime has counted.
     if (blocks.times <= 1)
       std::erase_if(blocks.products,
@@ -134,7 +136,7 @@ std::vector<Op*> UncountedWalks(const ir::Function& kernel) {
     if (op->kind() != OpKind::Spmd) return;
     Magnitude count{true, true, 1, 0};
     for (size_t i = 0; i < op->operands().size(); i += 2)
-      count = count * (wraps.Of(op->operand(i + 1)) + wraps.Of(op->operand(i)));
+      count = count * (wraps.MagnitudeOf(op->operand(i + 1)) + wraps.MagnitudeOf(op->operand(i)));
     bool stays = op->operands().size() == 2 && IsNotNegative(kernel, op->operand(0));
     if (!count.both() && !stays) walks.push_back(op);
   });

@@ -6,7 +6,7 @@
 
 namespace kdl::proofs {
 
-std::optional<AccessView> AccessOf(Op* op) {
+std::optional<AccessView> FindAccess(Op* op) {
   if (!op->HasAttr(AttrKey::Access) || !op->HasAttr(AttrKey::BoundsMode)) return std::nullopt;
   AccessView view{op, nullptr, {}, ir::Effect::Read, nullptr};
   const auto& specs = op->info().operands;
@@ -39,7 +39,7 @@ std::optional<AccessView> AccessOf(Op* op) {
 std::vector<AccessView> AccessesIn(const ir::Region* region) {
   std::vector<AccessView> views;
   ir::Walk(region, [&](Op* op) {
-    if (std::optional<AccessView> view = AccessOf(op)) views.push_back(*view);
+    if (std::optional<AccessView> view = FindAccess(op)) views.push_back(*view);
   });
   return views;
 }
@@ -71,7 +71,7 @@ std::optional<LoopEnds> LoopEndsOf(const Value* param) {
 std::vector<AccessView> AccessesOf(const Value* memory) {
   std::vector<AccessView> views;
   for (ir::Op* op : ir::UsersOfMemory(memory)) {
-    std::optional<AccessView> view = AccessOf(op);
+    std::optional<AccessView> view = FindAccess(op);
     if (view && ir::MemoryOf(view->tensor) == memory) views.push_back(*view);
   }
   return views;

@@ -12,7 +12,7 @@ namespace {
 bool Waits(const Op* op) { return op->info().has(ir::kSyncs) || op->kind() == OpKind::Stage; }
 bool Walks(const Op* op) { return op->kind() == OpKind::Spmd; }
 
-/// Whether `holds` for the op or one in it; `known` is what was found of others.
+/// Whether `holds` is true for the op or for one nested in it; `known` caches the results.
 bool Has(const Op* op, bool (*holds)(const Op*), std::map<const Op*, bool>& known) {
   if (op->regions().empty()) return holds(op);
   auto [found, is_new] = known.try_emplace(op, false);
@@ -27,14 +27,15 @@ bool Barriers::HasWalk(const Op* op) { return Has(op, Walks, has_walk_); }
 
 std::vector<const Op*> Barriers::LoopsAround(const Op* op) {
   std::vector<const Op*> loops;
-  for (op = PlaceOf(op)->parent_region()->parent(); op; op = op->parent_region()->parent()) {
+  for (op = PlaceBetweenBarriers(op)->parent_region()->parent(); op;
+       op = op->parent_region()->parent()) {
     if (IsLoop(op)) loops.push_back(op);
   }
   std::reverse(loops.begin(), loops.end());
   return loops;
 }
 
-const Op* Barriers::PlaceOf(const Op* op) {
+const Op* Barriers::PlaceBetweenBarriers(const Op* op) {
   const Op* place = op;
   for (const Op* outer = op; outer; outer = outer->parent_region()->parent()) {
     if (outer->kind() == OpKind::Spmd) return outer;
@@ -56,8 +57,8 @@ Barriers::Free Barriers::Without(Free free, const std::vector<std::string>& vari
   return {when, false, free.never || when.IsSurelyEmpty()};
 }
 
-/// Of a condition the part that is one for all cores.
-Barriers::Free Barriers::OfCores(PointSet when) const {
+/// Keeps the part of a condition that is the same on all cores.
+Barriers::Free Barriers::SameOnAllCores(PointSet when) const {
   auto others = when.Variables([&](const std::string& variable) {
     const Scope& scope = instances_.ScopeOf(variable);
     return scope.cores || scope.points;
@@ -67,7 +68,7 @@ Barriers::Free Barriers::OfCores(PointSet when) const {
   return Without({std::move(when), is_certain, never}, others);
 }
 
-/// Without what is said of a loop's turns.
+/// Removes what is said about the iterations of a loop.
 Barriers::Free Barriers::Outside(Free free, const Op* loop) const {
   auto inner = free.when.Variables([&](const std::string& variable) {
     const Scope& scope = instances_.ScopeOf(variable);
@@ -91,17 +92,18 @@ Barriers::Free Barriers::Through(const Op* op) {
   if (op->kind() == OpKind::If) {
     for (bool holds : {true, false}) {
       Free branch = Through(op->region(holds ? 0 : 1));
-      branch &= OfCores(instances_.Where(op->operand(0), holds));
+      branch &= SameOnAllCores(instances_.Where(op->operand(0), holds));
       add(branch);
     }
   } else {
     add(Outside(Through(op->region()), op));
     auto bounds =
         op->region()->params().empty() ? std::nullopt : LoopEndsOf(op->region()->param(0));
-    PointSet none = bounds ? AtMost(instances_.OfValue(bounds->hi), instances_.OfValue(bounds->lo))
-                           : instances_.All();
+    PointSet none =
+        bounds ? AtMost(instances_.AffineOfValue(bounds->hi), instances_.AffineOfValue(bounds->lo))
+               : instances_.All();
     none = instances_.WithFacts(instances_.Launch() & instances_.Around(op) & none);
-    Free without = OfCores(none);
+    Free without = SameOnAllCores(none);
     without.is_certain = without.is_certain && bounds;
     add(without);
   }
@@ -114,7 +116,8 @@ Barriers::Free Barriers::Through(const ir::Region* region) {
   return through;
 }
 
-/// From an op on to another one of its block, which is not gone through. False where there is no way.
+/// Adds the path from `op` to `end` in the same region, excluding `end`. Returns false if there is no path
+/// without a barrier.
 bool Barriers::AddBetween(const Op* op, const Op* end, Free& free) {
   for (; op != end && !free.never; op = op->next()) {
     if (HasBarrier(op)) free &= Through(op);
@@ -122,7 +125,8 @@ bool Barriers::AddBetween(const Op* op, const Op* end, Free& free) {
   return !free.never;
 }
 
-/// From after `op` to the end of the block, out of what is between.
+/// Returns the path from after `op` to the end of the region `end`, which leaves all ops around `op` up to
+/// that region.
 Barriers::Free Barriers::Behind(const Op* op, const ir::Region* end) {
   Free free = All();
   for (;; op = op->parent_region()->parent()) {
@@ -150,7 +154,7 @@ void Barriers::Add(Way way, const Free& behind, const Free& between, const Free&
   ways.push_back(std::move(way));
 }
 
-/// Those around a place, inside of a block, whose turns may wait.
+/// Returns the loops around a place, up to the region, in which iterations may wait at a barrier.
 std::vector<const Op*> Barriers::WaitingLoops(const Op* place, const ir::Region* within) {
   std::vector<const Op*> loops;
   for (; place->parent_region() != within; place = place->parent_region()->parent()) {
@@ -160,7 +164,7 @@ std::vector<const Op*> Barriers::WaitingLoops(const Op* place, const ir::Region*
   return loops;
 }
 
-/// From the first place on to the second one, or the other way round.
+/// Adds the path from the first place to the second, or the other way round, within one iteration.
 void Barriers::AddInOneIteration(const Op* a, const Op* b, size_t loops, std::vector<Way>& ways) {
   Way way{loops, Way::Iterations::Same, false};
   if (a == b) return Add(way, All(), All(), All(), ways);
@@ -168,7 +172,7 @@ void Barriers::AddInOneIteration(const Op* a, const Op* b, size_t loops, std::ve
   while (!AncestorIn(common, b)) common = common->parent()->parent_region();
   const Op* first = AncestorIn(common, a);
   const Op* second = AncestorIn(common, b);
-  if (first == second) return;  // two branches
+  if (first == second) return;  // different branches of an if
   if (!ComesAfter(second, first)) {
     std::swap(first, second);
     std::swap(a, b);

@@ -9,55 +9,58 @@
 
 namespace kdl::proofs {
 
-/// A way two places of a kernel, outside of `spmd for`, are run one after the other with no barrier between them: in one turn
-/// of the first `equal` loops around both, and, if there is a further one, in turns of it that differ.
+/// A way in which two places of a kernel, outside of `spmd for`, can be executed one after the other without
+/// a barrier in between. Both are in the same iteration of the first `equal` common loops and, if there is
+/// one more common loop, in different iterations of it.
 struct Way {
   size_t equal = 0;
   enum class Iterations : uint8_t {
-    Same,     ///< of all loops around both
-    Earlier,  ///< the first place in an earlier turn of the next loop
-    Next,     ///< the same, and the second one in the turn right after
+    Same,     ///< the same iteration of all common loops
+    Earlier,  ///< the first place in an earlier iteration of the next loop
+    Next,     ///< the same, with the second place in the iteration right after it
   } iterations = Iterations::Same;
   bool is_swapped = false;  ///< the second place comes first
-  /// Where no barrier lies between, or more: of the turns that both are in, of those of the place that comes first, and of
-  /// those of the other one.
+  /// The conditions for having no barrier in between, or weaker ones: on the iterations that contain both
+  /// places (`when`), on those of the place that comes first (`behind`), and on those of the other one
+  /// (`before`).
   PointSet when{};
   PointSet behind{};
   PointSet before{};
-  bool is_certain = true;  ///< no more
-  /// Loops with a barrier around the first place that are left, around the second one that are entered, and whether turns of
-  /// the further loop that lie between may wait: there is surely no barrier only from a last turn on, to a first one, to the
-  /// next one.
+  bool is_certain = true;  ///< whether the conditions are exact
+  /// `left`: loops with a barrier around the first place, which are left. `entered`: those around the second
+  /// place, which are entered. `may_wait`: whether iterations of the next loop in between may wait. There is
+  /// certainly no barrier only if the way starts in a last iteration, ends in a first one, and leads to the
+  /// very next iteration.
   std::vector<const ir::Op*> left{};
   std::vector<const ir::Op*> entered{};
   bool may_wait = false;
 };
 
-/// What `sync` orders. Stages are ordered like it: what joins them is looked at elsewhere.
+/// What `sync` orders. Stages count as barriers here; the pipes between them are checked elsewhere.
 class Barriers {
  public:
   explicit Barriers(Instances& instances) : instances_(instances) {}
 
-  /// The loops outside of walks that have a walk or a barrier in them, outermost first.
+  /// Returns the loops outside of spmds that contain an spmd or a barrier, outermost first.
   std::vector<const ir::Op*> LoopsAround(const ir::Op* op);
-  /// The op that stands for `op` between barriers: the walk that it is in, else the outermost op around it with neither
-  /// barrier nor walk.
-  const ir::Op* PlaceOf(const ir::Op* op);
-  /// All ways in which two places meet without a barrier.
+  /// Returns the op that represents `op` between barriers: the enclosing spmd or, without one, the outermost
+  /// op around it without a barrier or spmd.
+  const ir::Op* PlaceBetweenBarriers(const ir::Op* op);
+  /// Returns all ways in which two places can be executed without a barrier in between.
   std::vector<Way> Ways(const ir::Op* a, const ir::Op* b);
-  /// Whether each turn of a loop waits that comes to its end.
+  /// Returns whether every iteration of a loop that is completed waits at a barrier.
   bool AlwaysWaits(const ir::Op* loop) { return Through(loop->region()).never; }
-  /// Whether each core that comes by has waited for all others.
+  /// Returns whether each core that passes the op has waited for all others.
   bool IsBarrier(const ir::Op* op) { return HasBarrier(op) && Through(op).never; }
-  /// Whether it deals blocks to cores, or has something in it that does.
+  /// Returns whether it is or contains an spmd.
   bool HasWalk(const ir::Op* op);
 
  private:
-  /// Where there is a way without a barrier, as launches and turns of the loops around it.
+  /// The launches and the iterations of enclosing loops for which there is a path without a barrier.
   struct Free {
     PointSet when;
     bool is_certain = true;
-    bool never = false;  ///< `when` is empty
+    bool never = false;  ///< whether `when` is empty
     Free& operator&=(const Free& other);
   };
   bool HasBarrier(const ir::Op* op);
@@ -66,7 +69,7 @@ class Barriers {
   bool AddBetween(const ir::Op* op, const ir::Op* end, Free& free);
   Free Through(const ir::Op* op);
   Free Through(const ir::Region* region);
-  Free OfCores(PointSet when) const;
+  Free SameOnAllCores(PointSet when) const;
   Free Outside(Free free, const ir::Op* loop) const;
   Free Without(Free free, const std::vector<std::string>& variables) const;
   Free Behind(const ir::Op* op, const ir::Region* end);

@@ -1,8 +1,8 @@
 #include "ir/tensor_view.h"
 #include "proofs/terms.h"
 
-// Accesses of one memory under several names. A view is a bijection of indices: where a kernel touches a memory through
-// one view alone, its indices say all; else they are brought to those of the memory:
+// Accesses to one memory through several views. A view is a bijection of indices. If a kernel accesses a memory through
+// one view only, the indices of that view are used; otherwise they are converted to those of the memory:
 //   split   x[.., c, ..] of v[.., g, k, ..] : c = g * K + k
 //   merged  x[.., i, j, ..] of v[.., m, ..] : i = m / J, j = m % J
 
@@ -10,17 +10,17 @@ namespace kdl::proofs {
 
 namespace {
 
-/// The index in the view's operand.
+/// Returns the index in the operand of the view.
 std::vector<Poly> Through(Terms& terms, const ir::Op* view, std::vector<Poly> index) {
   auto [at, from, to] = ir::ViewedDimsOf(view);
   auto first = index.begin() + static_cast<std::ptrdiff_t>(at);
   Poly number = *first;
   for (size_t d = at + 1; d < at + to; ++d)
-    number = number * terms.OfSize(view->result()->type()->dims[d]) + index[d];
+    number = number * terms.PolyOfSize(view->result()->type()->dims[d]) + index[d];
   std::vector<Poly> parts(from);
   for (size_t i = from; i-- > 1;) {
-    Poly size = terms.OfSize(view->operand(0)->type()->dims[at + i]);
-    Poly quotient = terms.OfQuotient(number, size);
+    Poly size = terms.PolyOfSize(view->operand(0)->type()->dims[at + i]);
+    Poly quotient = terms.PolyOfQuotient(number, size);
     parts[i] = number - size * quotient;
     number = quotient;
   }
@@ -42,9 +42,9 @@ const Value* Terms::Coordinates(const Value* tensor) {
   return known->second = only ? only : memory;
 }
 
-std::vector<Poly> Terms::OfElement(const AccessView& view) {
+std::vector<Poly> Terms::PolysOfElement(const AccessView& view) {
   std::vector<Poly> index;
-  for (size_t d = 0; d < view.rank(); ++d) index.push_back(OfIndex(view, d));
+  for (size_t d = 0; d < view.rank(); ++d) index.push_back(PolyOfIndex(view, d));
   const Value* end = Coordinates(view.tensor);
   for (const Value* tensor = view.tensor; tensor != end; tensor = tensor->def()->operand(0))
     index = Through(*this, tensor->def(), std::move(index));

@@ -6,7 +6,8 @@
 #include "proofs/plain_accesses.h"
 #include "proofs/proofs.h"
 
-// Disjoint: plain accesses without sets, then races of sets, then those that what tables hold would rule out.
+// Disjoint: first simple accesses without sets, then races with sets, then races that the contents of tables
+// can exclude.
 
 namespace kdl::proofs {
 
@@ -14,7 +15,8 @@ namespace {
 
 using ir::Effect;
 
-/// Memories of which it is plain that no two blocks, and no two points of a store, touch one element.
+/// Returns the memories for which it is obvious that no two blocks, and no two points of a store, access the
+/// same element.
 std::set<const Value*> SafeIn(const ir::Function& kernel) {
   std::set<const Value*> safe;
   std::vector<AccessView> views = AccessesIn(kernel.body);
@@ -47,7 +49,7 @@ struct Disjoint::Asked {
   Instances instances;
   Races races;
   Examples examples;
-  std::set<size_t> checked;  ///< of RaggedOf
+  std::set<size_t> checked;  ///< indices into RaggedOf
 };
 
 Disjoint::Disjoint(const ir::Function& kernel, ir::TypeTable& types, const Limits& limits)
@@ -87,7 +89,8 @@ std::vector<Parts> Disjoint::parts() const {
   return parts;
 }
 
-/// Whether the tables of ragged walks tell the blocks apart; then the launch checks those that it takes.
+/// Returns whether the tables of ragged loops keep the blocks apart; the launch then checks the tables that
+/// are needed.
 bool Disjoint::Asked::AreApartByTables(const Value* memory) {
   std::vector<size_t> around = PartsAround(RaggedOf(kernel, instances.terms()), memory);
   if (around.empty()) return false;

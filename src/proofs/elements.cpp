@@ -16,7 +16,7 @@ struct Division {
   Poly rest;
 };
 
-/// By a monomial, term by term.
+/// Divides by a monomial, term by term.
 Division Divide(const Poly& poly, const Poly& by) {
   if (!poly.exact()) return {poly, poly};
   Division division;
@@ -37,7 +37,8 @@ Division Divide(const Poly& poly, const Poly& by) {
 
 }  // namespace
 
-/// Of a name the product that `where` says it is: in L == N * M. Flat stores are compared with the product.
+/// Returns the product to which a `where` equates a size name, as in L == N * M, because flat indices are
+/// compared with the product.
 Size Elements::ByEquation(Size size) const {
   if (size->kind != SizeKind::Symbol) return size;
   for (const Op* op : *instances_.kernel().body) {
@@ -51,8 +52,8 @@ Size Elements::ByEquation(Size size) const {
   return size;
 }
 
-/// A size that is a factor of every product in the indices.
-std::optional<Poly> Elements::FactorOf(const std::vector<Poly>& indices) {
+/// Returns a size that is a factor of every product in the indices.
+std::optional<Poly> Elements::CommonFactor(const std::vector<Poly>& indices) {
   std::optional<Monomial> common;
   for (const Poly& index : indices) {
     for (const auto& [monomial, coefficient] : index.terms()) {
@@ -70,7 +71,7 @@ std::optional<Poly> Elements::FactorOf(const std::vector<Poly>& indices) {
   return Poly::Atom(common->back());
 }
 
-/// 0 <= rest < factor wherever the access is made.
+/// Returns whether 0 <= rest < factor whenever the access is executed.
 bool Elements::Fits(const AccessView& view, const Poly& rest, const Poly& factor) {
   PointSet outside = instances_.Compare(ir::CompareKind::Lt, rest, 0) |
                      instances_.Compare(ir::CompareKind::Ge, rest, factor);
@@ -85,13 +86,13 @@ const Elements::Layout& Elements::LayoutOf(const Value* memory) {
   const Value* tensor = terms.Coordinates(memory);
   std::vector<AccessView> views = AccessesOf(memory);
   for (size_t d = 0; d < tensor->type()->dims.size(); ++d) {
-    Poly size = terms.OfSize(ByEquation(tensor->type()->dims[d]));
+    Poly size = terms.PolyOfSize(ByEquation(tensor->type()->dims[d]));
     std::vector<Poly> indices;
-    for (const AccessView& view : views) indices.push_back(terms.OfElement(view)[d]);
+    for (const AccessView& view : views) indices.push_back(terms.PolysOfElement(view)[d]);
     std::vector<Poly> factors;
     std::vector<std::optional<Poly>> sizes;
     bool is_known = true;
-    while (std::optional<Poly> factor = FactorOf(indices)) {
+    while (std::optional<Poly> factor = CommonFactor(indices)) {
       bool fits = true;
       for (size_t i = 0; i < views.size() && fits; ++i)
         fits = Fits(views[i], Divide(indices[i], *factor).rest, *factor);
@@ -127,16 +128,16 @@ Affine Elements::Variable(size_t number) const {
   return instances_.Variable(fmt::format("@{}", number));
 }
 
-PointSet Elements::Of(const Value* tensor) {
+PointSet Elements::AllElements(const Value* tensor) {
   const Layout& layout = LayoutOf(ir::MemoryOf(tensor));
   PointSet all = instances_.All();
   for (size_t d = 0; d < layout.sizes.size(); ++d) {
     Affine at = Variable(d);
     all &= AtMost(instances_.Constant(0), at);
-    if (layout.sizes[d]) all &= Less(at, instances_.Of(*layout.sizes[d]));
+    if (layout.sizes[d]) all &= Less(at, instances_.AffineOf(*layout.sizes[d]));
   }
   for (const auto& [d, row] : layout.rows)
-    all &= instances_.FactsOfProduct(instances_.ProductsOf(row.start)[0]);
+    all &= instances_.FactsAboutProduct(instances_.ProductsOf(row.start)[0]);
   return all;
 }
 
@@ -145,14 +146,15 @@ bool Elements::IsExact(const Value* tensor) {
                              [](const auto& size) { return size.has_value(); });
 }
 
-/// The v of y[.., v / N, v % N, ..] at dimension d, where the dimension after it has the size name N.
+/// Returns the v of y[.., v / N, v % N, ..] at dimension d, where the size of the next dimension is the size
+/// name N.
 std::optional<Poly> Elements::DividedAt(const Value* memory, const std::vector<Poly>& element,
                                         size_t d) {
   if (d + 1 >= element.size()) return std::nullopt;
   std::optional<AtomId> atom = element[d].Greatest();
   if (!atom) return std::nullopt;
   Terms& terms = instances_.terms();
-  Poly size = terms.OfSize(terms.Coordinates(memory)->type()->dims[d + 1]);
+  Poly size = terms.PolyOfSize(terms.Coordinates(memory)->type()->dims[d + 1]);
   const AtomFacts facts = terms.Facts(*atom);
   if (facts.kind != AtomKind::Quotient) return std::nullopt;
   Poly divided = facts.a + size * (element[d] - Poly::Atom(*atom));
@@ -164,7 +166,7 @@ std::optional<Poly> Elements::DividedAt(const Value* memory, const std::vector<P
 void Elements::FindRows(const Value* memory, const std::vector<AccessView>& views, Layout& layout) {
   bool is_plain = std::ranges::all_of(layout.factors, [](const auto& f) { return f.empty(); });
   for (const AccessView& view : views) {
-    std::vector<Poly> element = instances_.terms().OfElement(view);
+    std::vector<Poly> element = instances_.terms().PolysOfElement(view);
     for (size_t d = 0; d < element.size() && is_plain; ++d) {
       if (!DividedAt(memory, element, d) || layout.rows.contains(d)) continue;
       AtomId size = *instances_.terms().Facts(*element[d].Greatest()).b.Greatest();
@@ -175,7 +177,8 @@ void Elements::FindRows(const Value* memory, const std::vector<AccessView>& view
   }
 }
 
-std::optional<std::vector<int64_t>> Elements::IndexOf(const Value* memory, const Point& point) {
+std::optional<std::vector<int64_t>> Elements::ElementIndex(const Value* memory,
+                                                           const Point& point) {
   size_t variable = 0;
   auto next = [&]() -> std::optional<int64_t> {
     auto found = point.find(fmt::format("@{}", variable++));
@@ -185,7 +188,7 @@ std::optional<std::vector<int64_t>> Elements::IndexOf(const Value* memory, const
   for (const std::vector<Poly>& factors : LayoutOf(memory).factors) {
     std::optional<int64_t> at = next();
     for (const Poly& factor : factors) {
-      auto size = point.find(instances_.NameOf(*factor.Greatest()));
+      auto size = point.find(instances_.VariableName(*factor.Greatest()));
       std::optional<int64_t> part = next();
       if (!at || !part || size == point.end()) return std::nullopt;
       at = *at * size->second + *part;
@@ -196,21 +199,22 @@ std::optional<std::vector<int64_t>> Elements::IndexOf(const Value* memory, const
   return index;
 }
 
-/// Sums and products of an index wrap at 64 bits. One number that may be any, plus what sizes bound, does not come back
-/// into a tensor that way.
+/// Returns whether an index may wrap at 64 bits to a value inside the tensor. That is impossible for one
+/// unknown number plus numbers that sizes bound.
 bool Elements::MayWrap(const AccessView& view, const ir::AccessDim& dim) {
   Wraps::Summands sum = wraps_.SummandsOf(dim, view.index);
   return sum.unknown > 1 || !sum.known.both();
 }
 
-/// Where the index is inside. What is outside of a view touches nothing, though the memory has an element there.
+/// Returns the condition that the index is inside. An index outside of a view accesses nothing, even if the
+/// memory has an element there.
 PointSet Elements::Inside(const AccessView& view) {
   PointSet inside = instances_.All();
   Terms& terms = instances_.terms();
   for (size_t d = 0; d < view.rank(); ++d) {
-    Poly index = terms.OfIndex(view, d);
+    Poly index = terms.PolyOfIndex(view, d);
     inside &= instances_.Compare(ir::CompareKind::Ge, index, 0) &
-              instances_.Compare(ir::CompareKind::Lt, index, terms.OfDim(view, d));
+              instances_.Compare(ir::CompareKind::Lt, index, terms.PolyOfDim(view, d));
   }
   return inside;
 }
@@ -229,7 +233,7 @@ Elements::Touched Elements::TouchedBy(const AccessView& view) {
 Elements::Touched Elements::NamedBy(const AccessView& view) {
   const Value* memory = ir::MemoryOf(view.tensor);
   const Layout& layout = LayoutOf(memory);
-  std::vector<Poly> element = instances_.terms().OfElement(view);
+  std::vector<Poly> element = instances_.terms().PolysOfElement(view);
   Touched touched{instances_.PointsOf(view), true};
   std::vector<bool> wraps;
   for (const ir::AccessDim& dim : view.access().dims) wraps.push_back(MayWrap(view, dim));
@@ -243,7 +247,7 @@ Elements::Touched Elements::NamedBy(const AccessView& view) {
         row == layout.rows.end() ? std::nullopt : DividedAt(memory, element, d);
     if (divided) {
       Affine at = instances_.Variable(row->second.start) + Variable(d + 1);
-      touched.elements &= Equal(instances_.Of(*divided), at);
+      touched.elements &= Equal(instances_.AffineOf(*divided), at);
       variable += 2;
       ++d;
       continue;
@@ -252,7 +256,7 @@ Elements::Touched Elements::NamedBy(const AccessView& view) {
       Affine at = Variable(variable++);
       bool is_known = part.exact() && !(any_wraps && wraps[d]);
       touched.is_exact = touched.is_exact && is_known;
-      if (is_known) touched.elements &= Equal(at, instances_.Of(part));
+      if (is_known) touched.elements &= Equal(at, instances_.AffineOf(part));
     }
   }
   return touched;

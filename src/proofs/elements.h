@@ -8,43 +8,45 @@
 
 namespace kdl::proofs {
 
-/// The elements of memories as points, and what accesses touch of them. An element has a variable for each dimension of the
-/// memory, or of the one view through which all accesses go. Of a flat index K * i + j, with j from 0 to K - 1 wherever it
-/// stands, i and j are two.
+/// The elements of memories as points, and the elements that accesses touch. An element has a variable for
+/// each dimension of the memory, or of the only view through which it is accessed. A flat index K * i + j,
+/// with j between 0 and K - 1 in all accesses, becomes two variables, for i and for j.
 class Elements {
  public:
   explicit Elements(Instances& instances) : instances_(instances), wraps_(instances.kernel()) {}
 
-  /// All elements of a tensor's memory; more where IsExact says no.
-  PointSet Of(const ir::Value* tensor);
+  /// Returns all elements of a tensor's memory; a superset if IsExact is false.
+  PointSet AllElements(const ir::Value* tensor);
   bool IsExact(const ir::Value* tensor);
-  /// The element that an access touches, at its points; more where not all of its index is known.
+  /// The elements that an access touches, at its points; a superset if its index is not completely known.
   struct Touched {
     PointSet elements;
     bool is_exact;
   };
   Touched TouchedBy(const AccessView& view);
-  /// The same of an access whose index is inside, as where no check stops a core.
+  /// The same for an access whose index is known to be inside, for example because a check has not stopped
+  /// the core.
   Touched NamedBy(const AccessView& view);
-  /// The index, in Coordinates, of an element; nothing where the point does not say it.
-  std::optional<std::vector<int64_t>> IndexOf(const ir::Value* memory, const Point& point);
+  /// Returns the index of an element, in Coordinates; nothing if the point does not determine it.
+  std::optional<std::vector<int64_t>> ElementIndex(const ir::Value* memory, const Point& point);
 
  private:
-  /// Of y[v / N, v % N] with a size N: where the row begins, N * (v / N), is a variable of the element, too.
+  /// For y[v / N, v % N] with a size N: the start of the row, N * (v / N), is a variable of the element as
+  /// well.
   struct Row {
     std::string start;
     AtomId size;
   };
   struct Layout {
-    std::vector<std::vector<Poly>>
-        factors;  ///< per dimension of the coordinates: K of K * i + j, outermost first
-    std::vector<std::optional<Poly>> sizes;  ///< of the variables, where they are known
-    std::map<size_t, Row> rows;              ///< by the variable of the quotient
+    /// For each dimension of the coordinates: the K of K * i + j, outermost first.
+    std::vector<std::vector<Poly>> factors;
+    std::vector<std::optional<Poly>> sizes;  ///< the sizes of the variables, if known
+    std::map<size_t, Row> rows;              ///< keyed by the variable of the quotient
   };
   Affine Variable(size_t number) const;
   const Layout& LayoutOf(const ir::Value* memory);
   std::vector<Poly> SplitIndex(const Poly& index, const std::vector<Poly>& factors);
-  std::optional<Poly> FactorOf(const std::vector<Poly>& indices);
+  std::optional<Poly> CommonFactor(const std::vector<Poly>& indices);
   bool Fits(const AccessView& view, const Poly& rest, const Poly& factor);
   bool MayWrap(const AccessView& view, const ir::AccessDim& dim);
   PointSet Inside(const AccessView& view);

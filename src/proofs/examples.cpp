@@ -15,7 +15,7 @@ namespace {
 
 using ir::Effect;
 
-constexpr uint64_t kStepsOfLaunch = 2'000'000;  ///< of one launch
+constexpr uint64_t kStepsOfLaunch = 2'000'000;  ///< the step limit for one launch
 
 std::string First(size_t i, bool second) { return fmt::format("#first{}{}", i, second ? "'" : ""); }
 std::string Last(size_t i, bool second) { return fmt::format("#last{}{}", i, second ? "'" : ""); }
@@ -25,13 +25,13 @@ bool IsNumber(const ir::Param& param) {
          IsInteger(param.value->type()->scalar);
 }
 
-/// What the words of an example name of a run: the binders of its block, then those of the turns that it is in.
+/// The loop variables that an example mentions: those of the block, then those of the iterations around it.
 struct Binders {
   std::vector<const Value*> all;
-  size_t iterations = 0;  ///< where those of turns begin
+  size_t iterations = 0;  ///< the index of the first of the latter
 };
 
-Binders BindersOf(Races& races, const Site& site) {
+Binders ExampleBinders(Races& races, const Site& site) {
   Binders binders;
   if (site.walk)
     binders.all = {site.walk->region()->params().begin(), site.walk->region()->params().end()};
@@ -42,22 +42,22 @@ Binders BindersOf(Races& races, const Site& site) {
   return binders;
 }
 
-/// The first and last index of each binder, as variables.
+/// Returns equations that define variables for the first and last index of each binder.
 PointSet IndicesOf(Instances& instances, const Binders& binders, bool second) {
   PointSet set = instances.All();
   for (size_t i = 0; i < binders.all.size(); ++i) {
     const Value* binder = binders.all[i];
     Terms& terms = instances.terms();
     bool is_block = binder->type()->kind == ir::TypeKind::Block;
-    Poly first = Poly::Atom(is_block ? terms.StartOf(binder) : terms.ScalarOf(binder));
-    Poly last = is_block ? first + Poly::Atom(terms.CountOf(binder)) - 1 : first;
-    set &= Equal(instances.Variable(First(i, second)), instances.Of(first));
-    set &= Equal(instances.Variable(Last(i, second)), instances.Of(last));
+    Poly first = Poly::Atom(is_block ? terms.StartAtom(binder) : terms.ScalarAtom(binder));
+    Poly last = is_block ? first + Poly::Atom(terms.CountAtom(binder)) - 1 : first;
+    set &= Equal(instances.Variable(First(i, second)), instances.AffineOf(first));
+    set &= Equal(instances.Variable(Last(i, second)), instances.AffineOf(last));
   }
   return set;
 }
 
-/// `i = 0..3, j = 5`: of the binders from one on, up to another.
+/// Returns `i = 0..3, j = 5` for the binders `from` to `to` (exclusive).
 std::string IndicesText(const Binders& binders, size_t from, size_t to, const Point& point,
                         bool second) {
   std::string text;
@@ -83,16 +83,16 @@ std::vector<std::unique_ptr<Examples::Launch>>& Examples::Launches() {
 std::vector<std::string> Examples::Order(Launch& launch) const {
   std::vector<std::string> order;
   for (Name dim : kernel_.dims) order.push_back(dim.str());
-  order.push_back(launch.instances.NameOf(launch.instances.terms().CoreNumAtom()));
+  order.push_back(launch.instances.VariableName(launch.instances.terms().CoreNumAtom()));
   return order;
 }
 
-/// Parameters that are numbers, from 0 on.
-PointSet Examples::OfNumbers(Launch& launch) const {
+/// Returns the condition that numeric parameters are not negative.
+PointSet Examples::NonNegativeNumbers(Launch& launch) const {
   PointSet set = launch.instances.All();
   for (const ir::Param& param : kernel_.params) {
     if (!IsNumber(param)) continue;
-    Affine value = launch.instances.OfValue(param.value);
+    Affine value = launch.instances.AffineOfValue(param.value);
     set &= AtMost(launch.instances.Constant(0), value);
   }
   return set;
@@ -110,10 +110,11 @@ std::optional<RaceExample> Examples::RaceOn(const Value* memory) {
 
 std::optional<RaceExample> Examples::InWords(Launch& launch, const Race& race) {
   Instances& instances = launch.instances;
-  PointSet of_a = IndicesOf(instances, BindersOf(launch.races, *race.a), false);
-  PointSet of_b = IndicesOf(instances, BindersOf(launch.races, *race.b), true);
+  PointSet of_a = IndicesOf(instances, ExampleBinders(launch.races, *race.a), false);
+  PointSet of_b = IndicesOf(instances, ExampleBinders(launch.races, *race.b), true);
   PointSet named = of_a & launch.races.SecondRun(of_b, race.equal);
-  std::optional<Point> point = (race.runs & named & OfNumbers(launch)).Least(Order(launch));
+  std::optional<Point> point =
+      (race.runs & named & NonNegativeNumbers(launch)).Least(Order(launch));
   if (!point) return std::nullopt;
   bool swapped = race.b->view.effect == Effect::Read;
   const Site& writes = swapped ? *race.a : *race.b;
@@ -137,18 +138,18 @@ std::optional<RaceExample> Examples::InWords(Launch& launch, const Race& race) {
 std::string Examples::BlockText(Launch& launch, const Site& site, const Point& point,
                                 bool second) const {
   if (!site.walk) {
-    std::string core = launch.instances.NameOf(launch.instances.terms().CoreIdAtom());
+    std::string core = launch.instances.VariableName(launch.instances.terms().CoreIdAtom());
     auto id = point.find(second ? Races::Primed(core) : core);
     return id == point.end() ? "a core" : fmt::format("core {}", id->second);
   }
-  Binders binders = BindersOf(launch.races, site);
+  Binders binders = ExampleBinders(launch.races, site);
   return "block " + IndicesText(binders, 0, binders.iterations, point, second);
 }
 
-/// ` at t = 1`: of the loops outside of walks.
+/// Returns ` at t = 1` for the loops outside of spmds.
 std::string Examples::IterationText(Launch& launch, const Site& site, const Point& point,
                                     bool second) const {
-  Binders binders = BindersOf(launch.races, site);
+  Binders binders = ExampleBinders(launch.races, site);
   std::string text = IndicesText(binders, binders.iterations, binders.all.size(), point, second);
   return text.empty() ? text : " at " + text;
 }
@@ -165,20 +166,20 @@ std::string Examples::SizesText(Launch& launch, const Point& point) const {
   for (Name dim : kernel_.dims) add(dim);
   for (const ir::Generic& generic : kernel_.generics) add(generic.name);
   auto add_atom = [&](std::string_view name, AtomId atom) {
-    auto found = point.find(launch.instances.NameOf(atom));
+    auto found = point.find(launch.instances.VariableName(atom));
     if (found != point.end())
       text += fmt::format("{}{} = {}", text.empty() ? ", for " : ", ", name, found->second);
   };
   for (const ir::Param& param : kernel_.params) {
     if (IsNumber(param))
-      add_atom(param.value->name().text(), launch.instances.terms().ScalarOf(param.value));
+      add_atom(param.value->name().text(), launch.instances.terms().ScalarAtom(param.value));
   }
   add_atom(ir::kCoreNum, launch.instances.terms().CoreNumAtom());
   return text;
 }
 
 std::string Examples::ElementText(Launch& launch, const Value* memory, const Point& point) const {
-  auto index = launch.races.elements().IndexOf(memory, point);
+  auto index = launch.races.elements().ElementIndex(memory, point);
   std::string_view name = launch.instances.terms().Coordinates(memory)->name().text();
   return index ? fmt::format("{}[{}]", name, fmt::join(*index, ", ")) : std::string(name);
 }
@@ -192,8 +193,9 @@ std::optional<TwiceExample> Examples::TwiceBy(const Op* store) {
       std::vector<std::pair<std::string, std::string>> points;
       for (ir::AxisId axis : site.view.axes()) {
         const Value* block = ir::FindBlock(store, axis);
-        points.emplace_back(kernel_.axis(axis).name.str(),
-                            launch->instances.NameOf(launch->instances.terms().ElementOf(block)));
+        points.emplace_back(
+            kernel_.axis(axis).name.str(),
+            launch->instances.VariableName(launch->instances.terms().ElementAtom(block)));
       }
       std::optional<Point> point = launch->races.Twice(site).Least(order);
       if (!point) continue;
@@ -211,11 +213,11 @@ std::optional<TwiceExample> Examples::TwiceBy(const Op* store) {
   return std::nullopt;
 }
 
-std::optional<ElementExample> Examples::ElementOf(
+std::optional<ElementExample> Examples::LeastElement(
     const Value* memory, const std::function<PointSet(Races&, Instances&)>& ask) {
   for (auto& launch : Launches()) {
     launch->context.Allow(kStepsOfLaunch);
-    PointSet elements = ask(launch->races, launch->instances) & OfNumbers(*launch);
+    PointSet elements = ask(launch->races, launch->instances) & NonNegativeNumbers(*launch);
     if (launch->instances.IsOpaque(elements)) continue;
     std::optional<Point> point = elements.Least(Order(*launch));
     if (point)
@@ -229,13 +231,14 @@ std::optional<IndexExample> Examples::Outside(const AccessView& view, size_t dim
   for (auto& launch : Launches()) {
     launch->context.Allow(kStepsOfLaunch);
     Instances& instances = launch->instances;
-    Poly index = instances.terms().OfIndex(view, dim);
-    PointSet outside =
-        above ? instances.Compare(ir::CompareKind::Ge, index, instances.terms().OfDim(view, dim))
-              : instances.Compare(ir::CompareKind::Lt, index, 0);
-    PointSet runs = instances.WithFacts(instances.RunsOf(view) & outside) & OfNumbers(*launch);
+    Poly index = instances.terms().PolyOfIndex(view, dim);
+    PointSet outside = above ? instances.Compare(ir::CompareKind::Ge, index,
+                                                 instances.terms().PolyOfDim(view, dim))
+                             : instances.Compare(ir::CompareKind::Lt, index, 0);
+    PointSet runs =
+        instances.WithFacts(instances.RunsOf(view) & outside) & NonNegativeNumbers(*launch);
     if (instances.IsOpaque(runs)) continue;
-    runs &= Equal(instances.Variable(kIndex), instances.Of(index));
+    runs &= Equal(instances.Variable(kIndex), instances.AffineOf(index));
     std::optional<Point> point = runs.Least(Order(*launch));
     if (!point) continue;
     return IndexExample{point->at(kIndex), CountsText(*launch, view, *point),
@@ -244,12 +247,12 @@ std::optional<IndexExample> Examples::Outside(const AccessView& view, size_t dim
   return std::nullopt;
 }
 
-/// What the numbers of loops around an access are, and the elements of its ranges.
+/// Returns the values of the loop variables around an access, and the indices of its ranges.
 std::string Examples::CountsText(Launch& launch, const AccessView& view, const Point& point) const {
   Terms& terms = launch.instances.terms();
   std::string text;
   auto add = [&](std::string_view name, AtomId atom) {
-    auto found = point.find(launch.instances.NameOf(atom));
+    auto found = point.find(launch.instances.VariableName(atom));
     if (found == point.end()) return;
     text += fmt::format("{}{} = {}", text.empty() ? " at " : ", ", name, found->second);
   };
@@ -260,11 +263,11 @@ std::string Examples::CountsText(Launch& launch, const AccessView& view, const P
   for (const Op* loop : std::views::reverse(loops)) {
     for (const Value* binder : loop->region()->params()) {
       bool counts = LoopEndsOf(binder) && binder->type()->kind != ir::TypeKind::Block;
-      if (counts) add(binder->name().text(), terms.ScalarOf(binder));
+      if (counts) add(binder->name().text(), terms.ScalarAtom(binder));
     }
   }
   for (ir::AxisId axis : view.axes())
-    add(kernel_.axis(axis).name.text(), terms.ElementOf(ir::FindBlock(view.op, axis)));
+    add(kernel_.axis(axis).name.text(), terms.ElementAtom(ir::FindBlock(view.op, axis)));
   return text;
 }
 

@@ -9,12 +9,12 @@
 
 namespace kdl::proofs {
 
-/// Sizes of launches in which to look for an example: first of any size, with numbers for int generics alone, then small
-/// ones; each meets what the launch requires.
+/// Returns the sizes of launches in which to look for an example. The first one fixes only the int generics
+/// and leaves the sizes open; the others have small sizes. All satisfy the requirements of the launch.
 std::vector<Sizes> LaunchesToTry(const ir::Function& function);
 
-/// Examples of mistakes, for the messages. Each is asked of launches whose constants are numbers, so that blocks are exact, and
-/// of accesses alone that happen whatever the data is.
+/// Examples of mistakes, for messages. They are searched only in launches whose constants are numbers, so
+/// that blocks are exact, and only among accesses that are executed regardless of the data.
 class Examples {
  public:
   Examples(const ir::Function& kernel, ir::TypeTable& types, const Limits& limits)
@@ -22,10 +22,11 @@ class Examples {
 
   std::optional<RaceExample> RaceOn(const ir::Value* memory);
   std::optional<TwiceExample> TwiceBy(const ir::Op* store);
-  /// The least element of a set that `ask` makes of the memory's elements.
-  std::optional<ElementExample> ElementOf(const ir::Value* memory,
-                                          const std::function<PointSet(Races&, Instances&)>& ask);
-  /// The least run in which the index of a dimension is below 0, or beyond its end.
+  /// Returns the least element of the set that `ask` computes from the memory's elements.
+  std::optional<ElementExample> LeastElement(
+      const ir::Value* memory, const std::function<PointSet(Races&, Instances&)>& ask);
+  /// Returns an execution, with the least possible values, in which the index of a dimension is below 0 or
+  /// beyond its end.
   std::optional<IndexExample> Outside(const AccessView& view, size_t dim, bool above);
 
  private:
@@ -43,7 +44,7 @@ class Examples {
   };
   std::vector<std::unique_ptr<Launch>>& Launches();
   std::optional<RaceExample> InWords(Launch& launch, const Race& race);
-  PointSet OfNumbers(Launch& launch) const;
+  PointSet NonNegativeNumbers(Launch& launch) const;
   std::string BlockText(Launch& launch, const Site& site, const Point& point, bool second) const;
   std::string IterationText(Launch& launch, const Site& site, const Point& point,
                             bool second) const;

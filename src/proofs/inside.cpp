@@ -10,7 +10,8 @@
 #include "proofs/proofs.h"
 #include "proofs/reach.h"
 
-// Inside: whether indices are inside, by bounds of loops alone where that is enough, else by sets.
+// Inside: proves that indices are inside, from the bounds of loops alone if that is enough, otherwise with
+// sets.
 
 namespace kdl::proofs {
 
@@ -18,10 +19,10 @@ namespace {
 
 using ir::CompareKind;
 
-constexpr uint64_t kStepsOfRun = 400'000;  ///< of one question
+constexpr uint64_t kStepsOfRun = 400'000;  ///< the step limit for one question
 
-/// `2*N - 1`, of sizes alone, in the names of the source.
-std::string TextOf(const Poly& poly, const Terms& terms) {
+/// Returns a polynomial of sizes with the names in the source, such as `2*N - 1`.
+std::string PolyText(const Poly& poly, const Terms& terms) {
   std::string text;
   auto add = [&](const Monomial& monomial, int64_t coefficient) {
     std::string product;
@@ -40,8 +41,8 @@ std::string TextOf(const Poly& poly, const Terms& terms) {
   return text.empty() ? "0" : text;
 }
 
-/// The runs of an access: of launches that are not refused, in turns of the loops around it, branches that are taken and, if
-/// it is asked, at points where its mask holds. What is shown of all of them is a proof.
+/// The executions of an access: in launches that are not refused, iterations of the enclosing loops, branches
+/// that are taken and, if `masked`, points where the mask is true. What is true for all of them is proven.
 class AccessRuns {
  public:
   AccessRuns(Instances& instances, const AccessView& view, bool masked = true)
@@ -59,7 +60,7 @@ class AccessRuns {
   const AccessView& view_;
   bool masked_;
   std::optional<PointSet> runs_;
-  Instances::Names known_;  ///< variables of which runs_ says what is known
+  Instances::Names known_;  ///< variables whose facts runs_ already includes
 };
 
 }  // namespace
@@ -79,7 +80,7 @@ struct Inside::Asked {
   bool IsPlain(const Poly& index, const Poly& size) const;
   std::optional<AlwaysOutside> Outside(const AccessView& view, const OpenIndex& open,
                                        AccessRuns& runs);
-  std::optional<IndexExample> ExampleOf(const AccessView& view, size_t dim, bool above);
+  std::optional<IndexExample> OutsideExample(const AccessView& view, size_t dim, bool above);
   std::optional<Size> SizeOf(const Poly& poly);
   std::optional<Size> AnyIteration(const AccessView& view);
 
@@ -97,7 +98,7 @@ Inside::Inside(const ir::Function& function, ir::TypeTable& types, const Limits&
     : asked_(std::make_unique<Asked>(function, types, limits)) {}
 Inside::~Inside() = default;
 
-IndexAnswer Inside::Of(const AccessView& view) {
+IndexAnswer Inside::OpenIndices(const AccessView& view) {
   AccessRuns runs(asked_->instances, view);
   IndexAnswer answer;
   for (size_t d = 0; d < view.rank(); ++d) {
@@ -111,15 +112,15 @@ IndexAnswer Inside::Of(const AccessView& view) {
   return answer;
 }
 
-bool Inside::Of(ir::GatherOp take) {
+bool Inside::IsTakeInside(ir::GatherOp take) {
   AccessView view{take.op, nullptr, take.index(), ir::Effect::Read, take.mask()};
   AccessRuns runs(asked_->instances, view);
   const ir::AxisList over = take->attr<AttrKey::Axes>();
   for (size_t i = 0; i < over.size(); ++i) {
     const Value* block = ir::FindBlock(take.op, over[i]);
-    Poly index = asked_->terms.OfValue(view.index[i]);
-    Poly start = asked_->terms.OfFact(OpKind::BlockStart, block);
-    Poly behind = start + asked_->terms.OfFact(OpKind::BlockSize, block);
+    Poly index = asked_->terms.PolyOfValue(view.index[i]);
+    Poly start = asked_->terms.PolyOfFact(OpKind::BlockStart, block);
+    Poly behind = start + asked_->terms.PolyOfFact(OpKind::BlockSize, block);
     if (!runs.Always(index, CompareKind::Ge, start) || !runs.Always(index, CompareKind::Lt, behind))
       return false;
   }
@@ -135,11 +136,11 @@ bool Inside::NeedsMask(const AccessView& view) {
   return false;
 }
 
-std::optional<IndexEnds> Inside::EndsOf(const AccessView& view, size_t dim) {
+std::optional<IndexEnds> Inside::FindIndexEnds(const AccessView& view, size_t dim) {
   std::optional<Size> any =
       asked_->reach.IsAlways(view) ? asked_->AnyIteration(view) : std::nullopt;
   if (!any) return std::nullopt;
-  Poly index = asked_->terms.OfIndex(view, dim);
+  Poly index = asked_->terms.PolyOfIndex(view, dim);
   std::optional<Poly> least = asked_->reach.Extreme(index, false);
   std::optional<Poly> most = asked_->reach.Extreme(index, true);
   std::optional<Size> from = least ? asked_->SizeOf(*least) : std::nullopt;
@@ -164,46 +165,47 @@ bool Inside::Asked::IsWholeRange(const AccessView& view, size_t d) const {
 }
 
 OpenIndex Inside::Asked::Ask(const AccessView& view, size_t d, AccessRuns& runs) {
-  Poly index = terms.OfIndex(view, d);
-  Poly size = terms.OfDim(view, d);
+  Poly index = terms.PolyOfIndex(view, d);
+  Poly size = terms.PolyOfDim(view, d);
   if (IsPlain(index, size)) return {d, false, false};
   return {d, !runs.Always(index, CompareKind::Ge, 0), !runs.Always(index, CompareKind::Lt, size)};
 }
 
-/// Bounds of loops alone say it: most indices need no more.
+/// Returns whether the bounds of loops alone show that the index is inside, which is enough for most indices.
 bool Inside::Asked::IsPlain(const Poly& index, const Poly& size) const {
   std::optional<Poly> least = reach.Extreme(index, false);
   std::optional<Poly> most = reach.Extreme(index, true);
   return least && most && terms.IsNonNegative(*least) && terms.IsNonNegative(size - *most - 1);
 }
 
-/// Only where the access runs, at each of its points, whenever its loops do.
+/// Finds indices that are always outside. Only for accesses that are executed at each of their points
+/// whenever their loops are.
 std::optional<AlwaysOutside> Inside::Asked::Outside(const AccessView& view, const OpenIndex& open,
                                                     AccessRuns& runs) {
   if (!reach.IsAlways(view)) return std::nullopt;
-  Poly index = terms.OfIndex(view, open.dim);
+  Poly index = terms.PolyOfIndex(view, open.dim);
   auto is_outside = [&](const Poly& at, bool above) {
-    return above ? runs.Always(at, CompareKind::Ge, terms.OfDim(view, open.dim))
+    return above ? runs.Always(at, CompareKind::Ge, terms.PolyOfDim(view, open.dim))
                  : runs.Always(at, CompareKind::Lt, 0);
   };
   if (open.below != open.above && is_outside(index, open.above))
-    return AlwaysOutside{open.above, "", ExampleOf(view, open.dim, open.above)};
+    return AlwaysOutside{open.above, "", OutsideExample(view, open.dim, open.above)};
   for (bool above : {false, true}) {
     std::optional<Poly> extreme = reach.Extreme(index, above);
     if (!(above ? open.above : open.below) || !extreme || !is_outside(*extreme, above)) continue;
-    return AlwaysOutside{above, TextOf(*extreme, terms), ExampleOf(view, open.dim, above)};
+    return AlwaysOutside{above, PolyText(*extreme, terms), OutsideExample(view, open.dim, above)};
   }
   return std::nullopt;
 }
 
-std::optional<IndexExample> Inside::Asked::ExampleOf(const AccessView& view, size_t dim,
-                                                     bool above) {
+std::optional<IndexExample> Inside::Asked::OutsideExample(const AccessView& view, size_t dim,
+                                                          bool above) {
   if (function.kind != ir::FunctionKind::Kernel) return std::nullopt;
   if (!examples) examples.emplace(function, types, limits);
   return examples->Outside(view, dim, above);
 }
 
-/// 1 where all loops around the access have turns, else 0.
+/// Returns a size that is 1 if all loops around the access have iterations, otherwise 0.
 std::optional<Size> Inside::Asked::AnyIteration(const AccessView& view) {
   SizeTable& sizes = types.sizes();
   std::optional<std::vector<Poly>> iterations = reach.Iterations(view);

@@ -9,8 +9,9 @@
 #include "proofs/launch_limits.h"
 #include "proofs/made_values.h"
 
-// A block whose extent is a number has one variable, the number n of its block: it starts at lo + extent * n. One whose
-// extent the compiler chooses later has three, of start, count and number, which say as much as is affine.
+// A block whose extent is a number has one variable, its number n: the block starts at lo + extent * n. A
+// block whose extent the compiler chooses later has three variables, for start, count and number, with those
+// constraints that are affine.
 
 namespace kdl::proofs {
 
@@ -18,13 +19,15 @@ namespace {
 
 using ir::CompareKind;
 
-constexpr size_t kMostPieces =
-    16;  ///< of the runs of a block: a branch that has more of them says nothing more
-constexpr size_t kMostOfCondition = 64;  ///< pieces: one that has more is not looked into
-constexpr size_t kMostElements = 16;     ///< of a table whose elements are told apart
-constexpr size_t kMostOrdered = 3;  ///< products of one factor that are compared with each other
+/// The most pieces of the executions of a region; branch conditions that would give more are ignored.
+constexpr size_t kMostPieces = 16;
+/// The most pieces of an `and` or `or`; the operands of larger conditions are not examined.
+constexpr size_t kMostOfCondition = 64;
+constexpr size_t kMostElements = 16;  ///< the most elements of a table that are distinguished
+/// The most products of one factor that are compared with each other.
+constexpr size_t kMostOrdered = 3;
 
-/// What a condition is in a branch around an op that it decides; nothing: it decides none.
+/// Returns the value of a condition that an `if` around the op tests; nothing if none does.
 std::optional<bool> TakenAround(const Op* op, const Value* condition) {
   for (const ir::Region* region = op->parent_region(); region->parent();
        region = region->parent()->parent_region()) {
@@ -48,56 +51,58 @@ void Instances::Declare(const std::string& name, Scope scope, bool is_opaque,
   variables_.try_emplace(name, Kind{scope, is_opaque, atom});
 }
 
-std::string Instances::NameOf(AtomId atom) {
+std::string Instances::VariableName(AtomId atom) {
   const AtomFacts& facts = terms_.Facts(atom);
   return facts.kind == AtomKind::Size ? facts.symbol.str() : fmt::format("#{}", atom);
 }
 
-std::optional<int64_t> Instances::ExtentOf(const Value* block) {
+std::optional<int64_t> Instances::ConstantExtent(const Value* block) {
   std::optional<int64_t> extent =
-      terms_.OfSize(kernel().axis(block->type()->axes[0]).extent).AsConstant();
+      terms_.PolyOfSize(kernel().axis(block->type()->axes[0]).extent).AsConstant();
   return extent && *extent >= 1 ? extent : std::nullopt;
 }
 
-Affine Instances::Of(const Poly& poly) {
+Affine Instances::AffineOf(const Poly& poly) {
   if (!poly.exact()) return {};
   Affine sum = Constant(0);
   for (const auto& [monomial, coefficient] : poly.terms()) {
     if (monomial.empty())
       sum = sum + Constant(coefficient);
     else if (monomial.size() == 1)
-      sum = sum + coefficient * OfAtom(*monomial.begin());
+      sum = sum + coefficient * AffineOfAtom(*monomial.begin());
     else
-      sum = sum + coefficient * OfProduct(monomial);
+      sum = sum + coefficient * AffineOfProduct(monomial);
   }
   return sum;
 }
 
-Affine Instances::OfAtom(AtomId atom) {
+Affine Instances::AffineOfAtom(AtomId atom) {
   auto known = atoms_.find(atom);
   if (known != atoms_.end()) return known->second;
   const AtomFacts facts = terms_.Facts(atom);
   std::optional<int64_t> extent;
   bool of_block = facts.kind == AtomKind::Start || facts.kind == AtomKind::Count ||
                   facts.kind == AtomKind::Number;
-  if (of_block) extent = ExtentOf(facts.value);
+  if (of_block) extent = ConstantExtent(facts.value);
   auto variable = [&](bool is_opaque) {
-    Declare(NameOf(atom), scopes_.Of(atom), is_opaque, atom);
-    return Variable(NameOf(atom));
+    Declare(VariableName(atom), scopes_.ScopeOf(atom), is_opaque, atom);
+    return Variable(VariableName(atom));
   };
   Affine made;
   if (facts.kind == AtomKind::Quotient && facts.b.AsConstant().value_or(0) >= 1) {
-    made = Of(facts.a).FloorDivide(*facts.b.AsConstant());
+    made = AffineOf(facts.a).FloorDivide(*facts.b.AsConstant());
   } else if (facts.kind == AtomKind::Min || facts.kind == AtomKind::Max) {
-    made =
-        facts.kind == AtomKind::Min ? Min(Of(facts.a), Of(facts.b)) : Max(Of(facts.a), Of(facts.b));
+    made = facts.kind == AtomKind::Min ? Min(AffineOf(facts.a), AffineOf(facts.b))
+                                       : Max(AffineOf(facts.a), AffineOf(facts.b));
   } else if (facts.kind == AtomKind::Choice) {
-    made = OfChoice(facts);
+    made = AffineOfChoice(facts);
     if (!made.known()) made = variable(true);
   } else if (extent && facts.kind == AtomKind::Start) {
-    made = OfValue(LoopEndsOf(facts.value)->lo) + *extent * OfAtom(terms_.NumberOf(facts.value));
+    made = AffineOfValue(LoopEndsOf(facts.value)->lo) +
+           *extent * AffineOfAtom(terms_.NumberAtom(facts.value));
   } else if (extent && facts.kind == AtomKind::Count) {
-    Affine left = OfValue(LoopEndsOf(facts.value)->hi) - OfAtom(terms_.StartOf(facts.value));
+    Affine left =
+        AffineOfValue(LoopEndsOf(facts.value)->hi) - AffineOfAtom(terms_.StartAtom(facts.value));
     made = Min(Constant(*extent), left);
   } else {
     bool is_binder = facts.kind == AtomKind::Scalar && LoopEndsOf(facts.value);
@@ -109,24 +114,24 @@ Affine Instances::OfAtom(AtomId atom) {
   return atoms_[atom] = made;
 }
 
-/// Not known where it is too large to say.
-Affine Instances::OfChoice(const AtomFacts& facts) {
+/// Returns an unknown value if it would have too many pieces.
+Affine Instances::AffineOfChoice(const AtomFacts& facts) {
   PointSet where = Where(facts.value, true);
-  Affine a = Of(facts.a);
-  Affine b = Of(facts.b);
+  Affine a = AffineOf(facts.a);
+  Affine b = AffineOf(facts.b);
   size_t pieces = where.pieces() * (a.pieces() + b.pieces());
   return pieces <= kMostPieces ? where.Indicator().Choose(a, b) : Affine();
 }
 
-/// min(1, n) of n >= 0: whether there is any.
+/// Returns whether the atom is min(1, n) with n >= 0, that is, whether n is positive.
 bool Instances::IsAny(AtomId atom) {
   const AtomFacts facts = terms_.Facts(atom);
   if (facts.kind != AtomKind::Min || (facts.a != Poly(1) && facts.b != Poly(1))) return false;
   const Poly& count = facts.a == Poly(1) ? facts.b : facts.a;
-  return WithFacts(Less(Of(count), Constant(0))).IsSurelyEmpty();
+  return WithFacts(Less(AffineOf(count), Constant(0))).IsSurelyEmpty();
 }
 
-/// The q of b * q where q is floor(a / b) and b a size.
+/// Returns the q of b * q, where q is floor(a / b) and b is a size.
 std::optional<AtomId> Instances::QuotientIn(const Monomial& monomial) const {
   for (AtomId atom : monomial) {
     const AtomFacts& facts = terms_.Facts(atom);
@@ -136,7 +141,7 @@ std::optional<AtomId> Instances::QuotientIn(const Monomial& monomial) const {
   return std::nullopt;
 }
 
-Affine Instances::OfProduct(const Monomial& monomial) {
+Affine Instances::AffineOfProduct(const Monomial& monomial) {
   for (AtomId atom : monomial) {
     if (!IsAny(atom)) continue;
     Poly rest = 1;
@@ -147,14 +152,14 @@ Affine Instances::OfProduct(const Monomial& monomial) {
       else
         rest *= Poly::Atom(other);
     }
-    return OfAtom(atom).Choose(Of(rest), Constant(0));
+    return AffineOfAtom(atom).Choose(AffineOf(rest), Constant(0));
   }
   std::string name = "p";
   Scope scope;
   for (AtomId atom : monomial) {
-    name += fmt::format("{}{}", name.size() == 1 ? "" : "*", NameOf(atom));
-    scope = Join(scope, scopes_.Of(atom));
-    OfAtom(atom);
+    name += fmt::format("{}{}", name.size() == 1 ? "" : "*", VariableName(atom));
+    scope = Join(scope, scopes_.ScopeOf(atom));
+    AffineOfAtom(atom);
   }
   Declare(name, scope, true, QuotientIn(monomial));
   bool is_new = products_.try_emplace(name).second;
@@ -162,9 +167,9 @@ Affine Instances::OfProduct(const Monomial& monomial) {
     AtomId a = *monomial.begin();
     AtomId b = monomial.back();
     for (auto [factor, other] : {std::pair{a, b}, std::pair{b, a}}) {
-      if (!scopes_.Of(factor).is_launch()) continue;
-      Affine multiple = OfAtom(other);  // declares it, if it is a variable
-      bool is_variable = variables_.contains(NameOf(other));
+      if (!scopes_.ScopeOf(factor).is_launch()) continue;
+      Affine multiple = AffineOfAtom(other);  // declares it if it is a variable
+      bool is_variable = variables_.contains(VariableName(other));
       Declare(Product{name, factor, multiple, is_variable ? std::optional(other) : std::nullopt});
     }
   }
@@ -173,19 +178,20 @@ Affine Instances::OfProduct(const Monomial& monomial) {
 
 // -- Conditions --------------------------------------------------------------------------------
 
-/// What an atom is the lesser, or the greater, of.
+/// Returns the two values of which an atom is the minimum or the maximum.
 std::optional<Instances::Extreme> Instances::ExtremeOf(AtomId atom) {
   const AtomFacts facts = terms_.Facts(atom);
   bool is_least = facts.kind == AtomKind::Min;
   if (is_least || facts.kind == AtomKind::Max) return Extreme{facts.a, facts.b, is_least};
   std::optional<int64_t> extent =
-      facts.kind == AtomKind::Count ? ExtentOf(facts.value) : std::nullopt;
+      facts.kind == AtomKind::Count ? ConstantExtent(facts.value) : std::nullopt;
   if (!extent) return std::nullopt;
-  Poly start = Poly::Atom(terms_.StartOf(facts.value));
-  return Extreme{*extent, terms_.OfValue(LoopEndsOf(facts.value)->hi) - start, true};
+  Poly start = Poly::Atom(terms_.StartAtom(facts.value));
+  return Extreme{*extent, terms_.PolyOfValue(LoopEndsOf(facts.value)->hi) - start, true};
 }
 
-/// a < b. What is below a minimum is below both: that is one piece, where the minimum would be two.
+/// Returns a < b. A number below a minimum is below both of its operands; as an intersection this is one
+/// piece, while the minimum itself has two.
 PointSet Instances::Below(const Poly& a, const Poly& b) {
   Poly apart = b - a;
   for (const auto& [monomial, coefficient] : apart.terms()) {
@@ -197,13 +203,13 @@ PointSet Instances::Below(const Poly& a, const Poly& b) {
     if (below.known()) below &= Below(0, rest + coefficient * extreme->b);
     if (below.known()) return below;
   }
-  return Less(Of(a), Of(b));
+  return Less(AffineOf(a), AffineOf(b));
 }
 
 PointSet Instances::Compare(CompareKind kind, const Poly& a, const Poly& b) {
   switch (kind) {
     case CompareKind::Eq:
-      return Equal(Of(a), Of(b));
+      return Equal(AffineOf(a), AffineOf(b));
     case CompareKind::Ne:
       return Below(a, b) | Below(b, a);
     case CompareKind::Lt:
@@ -225,7 +231,7 @@ PointSet Instances::Where(const Value* condition, bool holds) {
   return where_[{condition, holds}] = set;
 }
 
-/// `and` and `or`; not known where it is too large to say.
+/// For `and` and `or`; unknown if it would have too many pieces.
 PointSet Instances::WhereBoth(const Op* op, bool holds) {
   PointSet a = Where(op->operand(0), holds);
   PointSet b = Where(op->operand(1), holds);
@@ -253,18 +259,18 @@ PointSet Instances::WhereComputed(const Value* condition, bool holds) {
   std::optional<CompareKind> kind = def ? ComparisonOf(def->kind()) : std::nullopt;
   Scalar scalar = kind ? def->operand(0)->type()->scalar : Scalar::F32;
   if (kind && IsInteger(scalar) && scalar != Scalar::U64) {
-    PointSet compared = Compare(holds ? *kind : Negated(*kind), terms_.OfValue(def->operand(0)),
-                                terms_.OfValue(def->operand(1)));
+    PointSet compared = Compare(holds ? *kind : Negated(*kind), terms_.PolyOfValue(def->operand(0)),
+                                terms_.PolyOfValue(def->operand(1)));
     if (compared.known()) return compared;
   }
-  const Value* first = terms_.numbers().Of(condition);
+  const Value* first = terms_.numbers().FirstEqual(condition);
   size_t number = conditions_.try_emplace(first, conditions_.size()).first->second;
   std::string name = fmt::format("?{}", number);
-  Declare(name, scopes_.Of(first), true, std::nullopt);
+  Declare(name, scopes_.ScopeOf(first), true, std::nullopt);
   return Equal(Variable(name), Constant(holds ? 1 : 0));
 }
 
-/// Of what an `if` gives, as where a turn goes on that `continue` may have ended.
+/// For a result of an `if` op, such as the flag that `continue` clears.
 PointSet Instances::WhereResult(const Value* result, bool holds) {
   const Op* branches = result->def();
   PointSet set = None();
@@ -282,8 +288,8 @@ PointSet Instances::WhereResult(const Value* result, bool holds) {
 void Instances::Require(const Op* op) {
   if (!launch_ || IsVast(op)) return;
   PointSet required =
-      Compare(op->attr<AttrKey::Compare>(), terms_.OfSize(op->attr<AttrKey::Left>()),
-              terms_.OfSize(op->attr<AttrKey::Right>()));
+      Compare(op->attr<AttrKey::Compare>(), terms_.PolyOfSize(op->attr<AttrKey::Left>()),
+              terms_.PolyOfSize(op->attr<AttrKey::Right>()));
   if (required.known()) *launch_ &= required;
 }
 
@@ -301,7 +307,7 @@ const PointSet& Instances::Launch() {
   for (const ir::Param& param : kernel().params) {
     if (param.value->type()->kind != ir::TypeKind::Tensor) continue;
     for (Size dim : param.value->type()->dims) {
-      PointSet is_size = Compare(CompareKind::Ge, terms_.OfSize(dim), 0);
+      PointSet is_size = Compare(CompareKind::Ge, terms_.PolyOfSize(dim), 0);
       if (is_size.known()) *launch_ &= is_size;
     }
   }
@@ -312,24 +318,24 @@ const PointSet& Instances::Iterations(const Value* binder) {
   auto known = iterations_.find(binder);
   if (known != iterations_.end()) return known->second;
   LoopEnds bounds = *LoopEndsOf(binder);
-  Affine lo = OfValue(bounds.lo);
-  Affine hi = OfValue(bounds.hi);
+  Affine lo = AffineOfValue(bounds.lo);
+  Affine hi = AffineOfValue(bounds.hi);
   const Op* loop = binder->parent_region()->parent();
   PointSet iterations;
   if (binder->type()->kind != ir::TypeKind::Block) {
-    Affine at = OfAtom(terms_.ScalarOf(binder));
+    Affine at = AffineOfAtom(terms_.ScalarAtom(binder));
     iterations = AtMost(lo, at) & Less(at, hi);
     std::optional<int64_t> step = loop->kind() == OpKind::Loop
-                                      ? terms_.OfValue(loop->operand(2)).AsConstant()
+                                      ? terms_.PolyOfValue(loop->operand(2)).AsConstant()
                                       : std::optional<int64_t>(1);
     if (step && *step > 1) iterations &= Equal(at, lo + *step * (at - lo).FloorDivide(*step));
   } else {
-    Affine start = OfAtom(terms_.StartOf(binder));
-    Affine number = OfAtom(terms_.NumberOf(binder));
+    Affine start = AffineOfAtom(terms_.StartAtom(binder));
+    Affine number = AffineOfAtom(terms_.NumberAtom(binder));
     iterations = AtMost(Constant(0), number) & Less(start, hi);
-    if (!ExtentOf(binder)) {
-      Affine count = OfAtom(terms_.CountOf(binder));
-      Affine extent = Of(terms_.OfSize(kernel().axis(binder->type()->axes[0]).extent));
+    if (!ConstantExtent(binder)) {
+      Affine count = AffineOfAtom(terms_.CountAtom(binder));
+      Affine extent = AffineOf(terms_.PolyOfSize(kernel().axis(binder->type()->axes[0]).extent));
       iterations &= AtMost(lo, start) & AtMost(number, start - lo) & AtMost(Constant(1), extent) &
                     AtMost(Constant(1), count) & AtMost(count, extent) & AtMost(start + count, hi);
     }
@@ -337,7 +343,7 @@ const PointSet& Instances::Iterations(const Value* binder) {
   return iterations_[binder] = iterations;
 }
 
-PointSet Instances::OfBlock(const ir::Region* region) {
+PointSet Instances::RunsOfRegion(const ir::Region* region) {
   if (!region->parent()) return All();
   auto known = blocks_.find(region);
   if (known != blocks_.end()) return known->second;
@@ -356,7 +362,7 @@ PointSet Instances::OfBlock(const ir::Region* region) {
 }
 
 PointSet Instances::Around(const Op* op) {
-  PointSet set = OfBlock(op->parent_region());
+  PointSet set = RunsOfRegion(op->parent_region());
   if (op->parent_region()->parent()) return set;
   for (const Op* before : *kernel().body) {
     if (before == op) break;
@@ -371,9 +377,9 @@ PointSet Instances::Points(const Op* op, const ir::AxisList& axes) {
   PointSet set = All();
   for (ir::AxisId axis : axes) {
     const Value* block = ir::FindBlock(op, axis);
-    Poly at = Poly::Atom(terms_.ElementOf(block));
-    Poly start = terms_.OfFact(OpKind::BlockStart, block);
-    set &= Below(start, at + 1) & Below(at, start + terms_.OfFact(OpKind::BlockSize, block));
+    Poly at = Poly::Atom(terms_.ElementAtom(block));
+    Poly start = terms_.PolyOfFact(OpKind::BlockStart, block);
+    set &= Below(start, at + 1) & Below(at, start + terms_.PolyOfFact(OpKind::BlockSize, block));
   }
   return set;
 }
@@ -384,7 +390,7 @@ PointSet Instances::PointsOf(const AccessView& view, bool masked) {
   return Points(view.op, axes) & Where(view.mask, true);
 }
 
-PointSet Instances::BoundsOf(AtomId atom) {
+PointSet Instances::AtomBounds(AtomId atom) {
   const AtomFacts facts = terms_.Facts(atom);
   PointSet set = All();
   auto add = [&](const AtomBound& bound, bool below) {
@@ -395,39 +401,39 @@ PointSet Instances::BoundsOf(AtomId atom) {
   };
   for (const AtomBound& bound : facts.lower) add(bound, true);
   for (const AtomBound& bound : facts.upper) add(bound, false);
-  return facts.value ? set & OfTable(facts.value, OfAtom(atom)) : set;
+  return facts.value ? set & TableFacts(facts.value, AffineOfAtom(atom)) : set;
 }
 
-/// Of an element of a short table, which one it is.
-PointSet Instances::OfTable(const Value* value, const Affine& at) {
+/// For an element of a short table: the pairs of index and value.
+PointSet Instances::TableFacts(const Value* value, const Affine& at) {
   std::optional<std::vector<int64_t>> values = TableValues(value);
   if (!values || values->size() > kMostElements) return All();
-  AccessView view = *AccessOf(const_cast<Op*>(value->def()));
-  Affine index = view.rank() == 1 ? Of(terms_.OfIndex(view, 0)) : Affine();
+  AccessView view = *FindAccess(const_cast<Op*>(value->def()));
+  Affine index = view.rank() == 1 ? AffineOf(terms_.PolyOfIndex(view, 0)) : Affine();
   if (!index.known()) return All();
   PointSet any = None();
   for (size_t n = 0; n < values->size(); ++n) {
     any |= Equal(index, Constant(static_cast<int64_t>(n))) & Equal(at, Constant((*values)[n]));
   }
-  // Where the index is outside nothing is loaded.
+  // If the index is outside, nothing is loaded.
   return any | Less(index, Constant(0)) |
          AtMost(Constant(static_cast<int64_t>(values->size())), index);
 }
 
-/// b * floor(a / b) is a without what is less than b. Where b is not positive nothing divides.
+/// b * floor(a / b) is a minus something less than b. If b is not positive, the division is never executed.
 PointSet Instances::BoundsOfMultiple(const Affine& multiple, AtomFacts quotient) {
-  Affine dividend = Of(quotient.a);
-  Affine divisor = Of(quotient.b);
+  Affine dividend = AffineOf(quotient.a);
+  Affine divisor = AffineOf(quotient.b);
   PointSet bounds = AtMost(multiple, dividend) & Less(dividend, multiple + divisor);
   bounds |= AtMost(divisor, Constant(0));
   return bounds.known() ? bounds : All();
 }
 
-PointSet Instances::FactsOfProduct(const Product& product) {
+PointSet Instances::FactsAboutProduct(const Product& product) {
   Affine none = Constant(0);
   PointSet set = InOrder(product.multiple, Variable(product.product), none, none, product.factor);
   if (std::optional<Poly> end = EndOfBlocks(product))
-    set &= Less(Variable(product.product), Of(*end));
+    set &= Less(Variable(product.product), AffineOf(*end));
   return set;
 }
 
@@ -436,9 +442,9 @@ std::optional<Poly> Instances::EndOfBlocks(const Product& product) {
   const AtomFacts binder = terms_.Facts(*product.atom);
   if (binder.kind != AtomKind::Scalar || !LoopEndsOf(binder.value)) return std::nullopt;
   LoopEnds bounds = *LoopEndsOf(binder.value);
-  Poly hi = terms_.OfValue(bounds.hi);
+  Poly hi = terms_.PolyOfValue(bounds.hi);
   std::optional<AtomId> atom = hi.Greatest();
-  if (!atom || terms_.OfValue(bounds.lo) != Poly(0)) return std::nullopt;
+  if (!atom || terms_.PolyOfValue(bounds.lo) != Poly(0)) return std::nullopt;
   const AtomFacts blocks = terms_.Facts(*atom);
   Poly whole = hi - Poly::Atom(*atom);
   Poly size = Poly::Atom(product.factor);
@@ -447,18 +453,18 @@ std::optional<Poly> Instances::EndOfBlocks(const Product& product) {
   return blocks.a + size * (whole - 1) + 1;  // the quotient is ceil(end / size)
 }
 
-PointSet Instances::FactsOf(const std::string& variable) {
+PointSet Instances::FactsAbout(const std::string& variable) {
   auto known = facts_.find(variable);
   if (known != facts_.end()) return known->second;
   PointSet set = All();
   std::optional<AtomId> atom = variables_.at(variable).atom;
   if (products_.contains(variable)) {
-    for (const Product& product : ProductsOf(variable)) set &= FactsOfProduct(product);
+    for (const Product& product : ProductsOf(variable)) set &= FactsAboutProduct(product);
     if (atom) set &= BoundsOfMultiple(Variable(variable), terms_.Facts(*atom));
   } else if (atom) {
     const AtomFacts facts = terms_.Facts(*atom);
     bool is_binder = facts.value && facts.kind != AtomKind::Element && LoopEndsOf(facts.value);
-    set = is_binder ? Iterations(facts.value) : BoundsOf(*atom);
+    set = is_binder ? Iterations(facts.value) : AtomBounds(*atom);
   } else if (IsCondition(variable)) {
     set = AtMost(Constant(0), Variable(variable)) & AtMost(Variable(variable), Constant(1));
   }
@@ -471,7 +477,7 @@ const std::vector<Product>& Instances::ProductsOf(const std::string& variable) c
   return products == products_.end() ? kNone : products->second;
 }
 
-/// Products of one factor go in the order of what it multiplies, at least the factor apart.
+/// Products with the same factor have the order of their other operands, and differ by at least the factor.
 PointSet Instances::WithOrder(PointSet set) {
   std::map<AtomId, std::vector<Product>> by_factor;
   for (const std::string& name : set.Variables()) {
@@ -494,7 +500,7 @@ PointSet Instances::WithFacts(PointSet set, Names& known, bool of_products) {
     for (const std::string& name : set.Variables()) {
       bool counts = variables_.contains(name) && (of_products || !products_.contains(name));
       if (!counts || !known.insert(name).second) continue;
-      set &= FactsOf(name);
+      set &= FactsAbout(name);
       more = true;
     }
   }
@@ -508,7 +514,7 @@ PointSet Instances::WithFacts(PointSet set, Names known) {
 
 Instances::Names Instances::VariablesOf(const Poly& poly) {
   Names names;
-  PointSet numbers = Equal(Variable("#number"), Of(poly));
+  PointSet numbers = Equal(Variable("#number"), AffineOf(poly));
   for (const std::string& name : numbers.Variables()) {
     if (IsDeclared(name) && !ScopeOf(name).is_launch()) names.insert(name);
   }
@@ -523,7 +529,7 @@ bool Instances::IsRaggedBound(const std::string& variable, const Op* walk) {
 }
 
 bool Instances::IsCore(const std::string& variable) {
-  return variable == NameOf(terms_.CoreIdAtom());
+  return variable == VariableName(terms_.CoreIdAtom());
 }
 
 bool Instances::IsCondition(const std::string& variable) const {
@@ -566,7 +572,7 @@ bool Instances::IsOpaque(const PointSet& set) const {
 
 PointSet Instances::InOrder(const Affine& a, const Affine& of_a, const Affine& b,
                             const Affine& of_b, AtomId factor) {
-  Affine step = OfAtom(factor);
+  Affine step = AffineOfAtom(factor);
   auto apart = [](const Affine& less, const Affine& greater, const Affine& by) {
     return AtMost(less + by, greater);
   };

@@ -12,23 +12,24 @@
 
 namespace kdl::proofs {
 
-// The runs of a kernel's code as points: a variable for each size name, each number of a loop's turn, each element of a
-// block, and for each value of which nothing is known: an integer of any size, a condition that is 0 or 1. What the code
-// says of them is a set. Equal values share a variable; what varies with what is the variable's scope.
+// The executions of a kernel's code as points. There is a variable for each size name, for each loop's
+// iteration number, for each element of a block, and for each unknown value: an integer of any size, or a
+// condition that is 0 or 1. Sets express what the code says about them. Equal values share a variable. The
+// scope of a variable tells what its value depends on.
 
-/// The product, a variable, of a number that is the same in all of a launch, and another one.
+/// A variable for the product of a factor that is the same in a whole launch and another number.
 struct Product {
   std::string product;
   AtomId factor;
   Affine multiple;
-  std::optional<AtomId> atom;  ///< the other number, where it is a variable of code
+  std::optional<AtomId> atom;  ///< the other number, if it is a variable of the code
 };
 
 class Instances {
  public:
   using Names = std::set<std::string>;
 
-  /// `known`: sizes of the launches that are looked at.
+  /// `known` are sizes of the launches in question.
   Instances(const SetContext& context, const ir::Function& kernel, ir::TypeTable& types,
             Sizes known = {});
 
@@ -41,79 +42,86 @@ class Instances {
   Affine Constant(int64_t value) const { return Affine::Constant(context_, value); }
   Affine Variable(const std::string& name) const { return Affine::Variable(context_, name); }
 
-  /// Products are variables of their own.
-  Affine Of(const Poly& poly);
-  Affine OfValue(const ir::Value* value) { return Of(terms_.OfValue(value)); }
-  /// Where a bool has this value, at the point that is looked at.
+  /// Each product becomes a variable.
+  Affine AffineOf(const Poly& poly);
+  Affine AffineOfValue(const ir::Value* value) { return AffineOf(terms_.PolyOfValue(value)); }
+  /// Returns where a bool has this value, at the current point.
   PointSet Where(const ir::Value* condition, bool holds);
   PointSet Compare(ir::CompareKind kind, const Poly& a, const Poly& b);
 
-  /// What holds of every launch that is not refused.
+  /// Returns what is true in every launch that is not refused.
   const PointSet& Launch();
-  /// From here on launches that do not meet a `require` are refused, too.
+  /// From now on, launches that violate this `require` count as refused, too.
   void Require(const ir::Op* op);
-  /// The runs of the code in a block, or after the asserts before an op: loops around it have a turn, branches are taken.
+  /// Returns the executions of an op, or the state after the asserts before it: the loops around it have an
+  /// iteration, and branches are taken.
   PointSet Around(const ir::Op* op);
-  /// The values that a binder of a loop takes.
+  /// Returns the values of a loop variable.
   const PointSet& Iterations(const ir::Value* binder);
-  /// The elements of the blocks of these axes at `op`, as variables.
+  /// Returns the elements of the blocks of these axes at `op`, as variables.
   PointSet Points(const ir::Op* op, const ir::AxisList& axes);
-  /// The points of an access; with its mask, those where that holds.
+  /// Returns the points of an access; if `masked`, only those where its mask is true.
   PointSet PointsOf(const AccessView& view, bool masked = true);
   PointSet RunsOf(const AccessView& view, bool masked = true) {
     return Launch() & Around(view.op) & PointsOf(view, masked);
   }
-  /// The set, and what is known of its variables, of those that this speaks of, and so on.
+  /// Returns the set with everything that is known about its variables, the variables that these facts
+  /// mention, and so on.
   PointSet WithFacts(PointSet set, Names known = {});
-  /// The same but for what is known of products, which come in pieces; `known` gets the variables' names.
+  /// The same without the facts about products, which have several pieces; adds the names of the variables to
+  /// `known`.
   PointSet WithBounds(PointSet set, Names& known) {
     return WithFacts(std::move(set), known, false);
   }
 
-  /// Elements of tensors, and numbers that a question adds, have no scope.
+  /// Whether the variable has a scope. Elements of tensors and auxiliary numbers of a question do not.
   bool IsDeclared(const std::string& variable) const { return variables_.contains(variable); }
   bool IsCore(const std::string& variable);
   bool IsCondition(const std::string& variable) const;
-  /// The block whose element it is; null: none's.
+  /// Returns the block whose element the variable is, or null.
   const ir::Value* BlockOfPoint(const std::string& variable) const;
-  /// Whether it is a number of a loop's turn, or a point.
+  /// Returns whether it is an iteration number of a loop, or a point.
   bool IsCounted(const std::string& variable) const;
-  /// Whether a loop is `outer` or in it; all are in null.
+  /// Returns whether a loop is `outer` or nested in it; if `outer` is null, always true.
   bool LoopIsIn(const ir::Op* loop, const ir::Op* outer) const;
-  /// Whether it tells the turns of a binder of the loop apart.
+  /// Returns whether it distinguishes the iterations of the loop.
   bool IsBinderOf(const std::string& variable, const ir::Op* loop) const;
-  /// Whether runs of code inside of the op are not what the branches around it say, but more.
+  /// Returns whether conditions of branches are missing from the executions inside of the op, which are then
+  /// a superset.
   bool IsShortened(const ir::Op* op) const { return shortened_.contains(op); }
-  PointSet FactsOfProduct(const Product& product);
-  /// What is known of a variable alone, in others' terms. It leaves no value of the others out: sets that speak of the
-  /// variable may be of launches that never make it.
-  PointSet FactsOf(const std::string& variable);
+  PointSet FactsAboutProduct(const Product& product);
+  /// Returns what is known about one variable, in terms of others. It does not restrict the values of the
+  /// others, because a set may mention the variable for launches that never compute it.
+  PointSet FactsAbout(const std::string& variable);
   const Scope& ScopeOf(const std::string& variable) const { return variables_.at(variable).scope; }
-  /// Nothing more is known of it than bounds: what is shown for some value of it need not happen.
+  /// Whether only bounds of the variable are known, so that a value within them need not occur.
   bool IsOpaque(const std::string& variable) const { return variables_.at(variable).is_opaque; }
   bool IsOpaque(const PointSet& set) const;
-  /// Whether blocks of the block have an extent that is a number.
-  std::optional<int64_t> ExtentOf(const ir::Value* block);
-  std::string NameOf(AtomId atom);
+  /// Returns the extent of blocks if it is a number.
+  std::optional<int64_t> ConstantExtent(const ir::Value* block);
+  std::string VariableName(AtomId atom);
 
-  /// What has no scope yet is a variable of the launch, of which no more is known than of a product.
+  /// Adds a product. If its variable is new, it belongs to the launch and only facts about products are
+  /// known.
   void Declare(const Product& product) {
     products_[product.product].push_back(product);
     Declare(product.product, {}, true, std::nullopt);
   }
-  /// From here on the parts of these walks count as apart: the launch checks it.
+  /// From now on, the parts of these loops count as disjoint; the launch checks that.
   void Assume(std::vector<Ragged> ragged) { ragged_ = std::move(ragged); }
   const std::vector<Ragged>& ragged() const { return ragged_; }
-  /// The variables that a number is made of, but for those that are the same in all of a launch.
+  /// Returns the variables on which a number depends, except those that are the same in a whole launch.
   Names VariablesOf(const Poly& poly);
-  /// Whether it is in a bound of what a block of the walk has, by tables.
+  /// Returns whether it is part of a bound that tables give to a block's part in the spmd.
   bool IsRaggedBound(const std::string& variable, const ir::Op* walk);
-  /// One for each of its numbers that is a size; none: the variable is no product.
+  /// Returns a product for each operand that is the same in a whole launch; empty if the variable is not a
+  /// product.
   const std::vector<Product>& ProductsOf(const std::string& variable) const;
-  /// What is known of a * factor and b * factor together: they go in the order of a and b, at least the factor apart.
+  /// Returns what is known about a * factor and b * factor together: they have the order of a and b, and
+  /// differ by at least the factor.
   PointSet InOrder(const Affine& a, const Affine& of_a, const Affine& b, const Affine& of_b,
                    AtomId factor);
-  /// Of b * B where b counts the blocks of 0 .. end in blocks of B: the end.
+  /// For b * B, where b iterates over the blocks of 0 .. end with size B: returns the end.
   std::optional<Poly> EndOfBlocks(const Product& product);
 
  private:
@@ -129,20 +137,20 @@ class Instances {
   };
   std::optional<Extreme> ExtremeOf(AtomId atom);
   PointSet Below(const Poly& a, const Poly& b);
-  Affine OfAtom(AtomId atom);
-  Affine OfChoice(const AtomFacts& facts);
-  Affine OfProduct(const Monomial& monomial);
+  Affine AffineOfAtom(AtomId atom);
+  Affine AffineOfChoice(const AtomFacts& facts);
+  Affine AffineOfProduct(const Monomial& monomial);
   std::optional<AtomId> QuotientIn(const Monomial& monomial) const;
   PointSet BoundsOfMultiple(const Affine& multiple, AtomFacts quotient);
   bool IsAny(AtomId atom);
-  PointSet BoundsOf(AtomId atom);
+  PointSet AtomBounds(AtomId atom);
   PointSet WhereComputed(const ir::Value* condition, bool holds);
   PointSet WhereBoth(const ir::Op* op, bool holds);
   PointSet WhereResult(const ir::Value* result, bool holds);
-  PointSet OfTable(const ir::Value* value, const Affine& at);
+  PointSet TableFacts(const ir::Value* value, const Affine& at);
   PointSet WithFacts(PointSet set, Names& known, bool of_products);
   PointSet WithOrder(PointSet set);
-  PointSet OfBlock(const ir::Region* region);
+  PointSet RunsOfRegion(const ir::Region* region);
   void Declare(const std::string& name, Scope scope, bool is_opaque, std::optional<AtomId> atom);
 
   const SetContext& context_;

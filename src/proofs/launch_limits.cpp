@@ -4,7 +4,7 @@
 
 namespace kdl::proofs {
 
-constexpr int64_t kVast = int64_t{1} << 43;  ///< all sizes are below it
+constexpr int64_t kVast = int64_t{1} << 43;  ///< larger than any size
 
 bool IsVast(const Op* require) {
   Size right = require->attr<AttrKey::Right>();

@@ -43,26 +43,26 @@ std::optional<std::vector<int64_t>> TableValues(const ir::Value* value) {
 
 namespace {
 
-/// The op that makes an operand, if it is of this kind; null: it is not, or there is no op.
-const Op* OperandOf(const Op* op, size_t i, OpKind kind) {
+/// Returns the op that computes an operand if it is of this kind, otherwise null.
+const Op* OperandDef(const Op* op, size_t i, OpKind kind) {
   const Op* def = op ? op->operand(i)->def() : nullptr;
   return def && def->kind() == kind ? def : nullptr;
 }
 
 bool IsConstant(const Op* op, size_t i, int64_t number) {
-  const Op* constant = OperandOf(op, i, OpKind::Const);
+  const Op* constant = OperandDef(op, i, OpKind::Const);
   return constant && constant->attr<ir::AttrKey::Bits>() == number;
 }
 
 }  // namespace
 
-std::optional<Steps> StepsOf(const Op* select) {
-  const Op* any = OperandOf(select, 0, OpKind::Lt);
-  const Op* iterations = OperandOf(OperandOf(select, 1, OpKind::Cast), 0, OpKind::Add);
-  const Op* quotient = OperandOf(iterations, 0, OpKind::Div);
-  const Op* before_last = OperandOf(quotient, 0, OpKind::Sub);
-  const Op* distance = OperandOf(OperandOf(before_last, 0, OpKind::Cast), 0, OpKind::Sub);
-  const Op* step = OperandOf(quotient, 1, OpKind::Cast);
+std::optional<Steps> MatchSteps(const Op* select) {
+  const Op* any = OperandDef(select, 0, OpKind::Lt);
+  const Op* iterations = OperandDef(OperandDef(select, 1, OpKind::Cast), 0, OpKind::Add);
+  const Op* quotient = OperandDef(iterations, 0, OpKind::Div);
+  const Op* before_last = OperandDef(quotient, 0, OpKind::Sub);
+  const Op* distance = OperandDef(OperandDef(before_last, 0, OpKind::Cast), 0, OpKind::Sub);
+  const Op* step = OperandDef(quotient, 1, OpKind::Cast);
   bool counts = any && distance && step && iterations->result()->type()->scalar == Scalar::U64 &&
                 IsConstant(iterations, 1, 1) && IsConstant(before_last, 1, 1) &&
                 IsConstant(select, 2, 0);

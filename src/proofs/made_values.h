@@ -10,27 +10,28 @@
 
 namespace kdl::proofs {
 
-// What is known of a value by what makes it.
+// What is known about a value from the op that computes it.
 
-/// Values of size names and int generics.
+/// The values of size names and int generics.
 using Sizes = std::map<Name, int64_t>;
 
-/// The bits of a scalar that is made of constants, and of sizes that are known; nothing where it is made of more, or has no
-/// value.
+/// Returns the bits of a scalar that is computed from constants and known sizes; nothing if it depends on
+/// more or has no value.
 std::optional<uint64_t> ConstantBits(const ir::Value* value, const Sizes& known = {});
 
-/// The elements of the table of integers that a value has been loaded from; nothing where it has another source, or may be
-/// what an `else` gives.
+/// Returns the elements of the table of integers from which a value is loaded; nothing if it has another
+/// source or may be the value of an `else`.
 std::optional<std::vector<int64_t>> TableValues(const ir::Value* value);
 
-/// The number of turns from `lo` on, below `hi`, every `step`: max(0, floor((hi - lo - 1) / step) + 1) where `step` is at
-/// least 1. A source may write the same ops with another step.
+/// The number of iterations from `lo` to below `hi` with a step: max(0, floor((hi - lo - 1) / step) + 1) if
+/// `step` is at least 1. The source code may contain the same ops with another step.
 struct Steps {
   const ir::Value* lo;
   const ir::Value* hi;
   const ir::Value* step;
 };
-/// What irgen writes for it, in u64 where lo < hi, ends with this select; nothing: it does not.
-std::optional<Steps> StepsOf(const ir::Op* select);
+/// Matches the ops that irgen generates for it, which compute in u64 if lo < hi and end with this select;
+/// returns nothing for other ops.
+std::optional<Steps> MatchSteps(const ir::Op* select);
 
 }  // namespace kdl::proofs

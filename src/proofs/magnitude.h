@@ -8,21 +8,21 @@
 
 namespace kdl::proofs {
 
-/// A product of numbers of a launch, ascending, such as sizes are; the empty name is the number of cores.
+/// A product of numbers of a launch, such as sizes, sorted. The empty name stands for the number of cores.
 using LaunchProduct = std::vector<Name>;
 
-/// How far a number is from 0: at most most + times * (the greatest of some products of numbers of a launch), on the sides that
-/// are known.
+/// An upper bound of the distance of a number from 0: most + times * (the largest of some products of numbers
+/// of a launch), valid below and above 0 as far as `below` and `above` say.
 struct Magnitude {
   bool below = false;
   bool above = false;
-  double most = 0;   ///< of constants and data
-  double times = 0;  ///< what stands next to the products
+  double most = 0;   ///< the part from constants and data
+  double times = 0;  ///< the factor of the products
   std::set<LaunchProduct> products{};
 
   bool both() const { return below && above; }
-  /// It is inside 64 bits, and so are sums on the way to it: a number of a launch is below 2^43 (KDL_LARGEST_SIZE), and a
-  /// product of several is checked to be at most kLargest / times (limit-sizes).
+  /// Whether the number, and all sums on the way to it, fit in 64 bits: a number of a launch is below 2^43
+  /// (KDL_LARGEST_SIZE), and products of several are checked to be at most kLargest / times (limit-sizes).
   bool stays() const {
     bool few = products.size() <= kProducts &&
                std::ranges::all_of(products, [](const auto& p) { return p.size() <= kFactors; });
@@ -36,29 +36,29 @@ struct Magnitude {
   static constexpr size_t kFactors = 7;
 };
 
-/// Of a number of a launch; the empty name is that of cores.
+/// The magnitude of a number of a launch; the empty name stands for the number of cores.
 inline Magnitude MagnitudeOfLaunch(Name name) { return {true, true, 0, 1, {{name}}}; }
 
-/// The greater of what they say, on sides that `below` and `above` say.
+/// Combines the larger parts of both, with the given sides.
 inline Magnitude Widest(const Magnitude& a, const Magnitude& b, bool below, bool above) {
   Magnitude widest{below, above, std::max(a.most, b.most), std::max(a.times, b.times), a.products};
   widest.products.insert(b.products.begin(), b.products.end());
   return widest;
 }
-/// Of either.
+/// The magnitude of a number that is one of the two.
 inline Magnitude OneOf(const Magnitude& a, const Magnitude& b) {
   return Widest(a, b, a.below && b.below, a.above && b.above);
 }
-/// From one on, up to the other.
+/// The magnitude of a number between the two.
 inline Magnitude Between(const Magnitude& lo, const Magnitude& hi) {
   return Widest(lo, hi, lo.below, hi.above);
 }
-/// Of a number of which both are known.
+/// The magnitude of a number for which both are known.
 inline Magnitude Joined(const Magnitude& a, const Magnitude& b) {
   return Widest(a, b, a.below || b.below, a.above || b.above);
 }
 
-/// Nothing is known of what may not stay.
+/// The magnitude of the sum; unknown if it may not fit in 64 bits.
 inline Magnitude operator+(const Magnitude& a, const Magnitude& b) {
   bool known = a.both() && b.both();
   Magnitude sum = Widest(a, b, known, known);

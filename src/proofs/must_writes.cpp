@@ -6,27 +6,28 @@
 #include "ir/tensor_view.h"
 #include "ir/views.h"
 
-// From the inside out. What a store writes is a set of its points and elements; where code around it ends, the variables
-// of that code go. A number that a loop counts goes by `there is a turn`; what is not known by `for every value`: an
-// element counts that all values of it agree on. So `y[i] = a where c; y[i] = b where !c` writes y[i], since c is a variable
-// of both. Of blocks whose extent the compiler chooses later the starts are not known, but that each index of the loop is in
-// one block: an element counts that every block around some index would write.
+// Computes from the inside out what is surely written. A store writes a set of pairs of its points and
+// elements. At the end of each enclosing op, the variables of that op are eliminated. A loop's iteration
+// number is eliminated by "there is an iteration", an unknown value by "for every value": an element counts
+// if it is written for all of them. So `y[i] = a where c; y[i] = b where !c` writes y[i], because c is a
+// variable of both. If the compiler chooses the extent of blocks later, their starts are unknown, but each
+// index of the loop is in one block: an element counts if every block around some index would write it.
 
 namespace kdl::proofs {
 
-const PointSet& MustWrites::Of(Op* op, const Value* memory) {
+const PointSet& MustWrites::WrittenBy(Op* op, const Value* memory) {
   auto known = known_.find({op, memory});
   if (known != known_.end()) return known->second;
   PointSet written = Summarize(op, memory);
-  if (!written.known()) written = instances_.None();  // too large to say
+  if (!written.known()) written = instances_.None();  // too large to compute
   return known_[{op, memory}] = written;
 }
 
-PointSet MustWrites::OfBlock(const ir::Region* region, const Value* memory) {
+PointSet MustWrites::WrittenByRegion(const ir::Region* region, const Value* memory) {
   PointSet written = instances_.None();
   int pieces = 0;
   for (Op* op : *region) {
-    const PointSet& of = Of(op, memory);
+    const PointSet& of = WrittenBy(op, memory);
     if (of.IsSurelyEmpty()) continue;
     written |= of;
     ++pieces;
@@ -37,61 +38,61 @@ PointSet MustWrites::OfBlock(const ir::Region* region, const Value* memory) {
 
 PointSet MustWrites::Summarize(Op* op, const Value* memory) {
   instances_.context().Allow(kStepsOfQuestion);
-  if (auto view = AccessOf(op)) {
+  if (auto view = FindAccess(op)) {
     bool writes = ir::MemoryOf(view->tensor) == memory && (view->is_write() || view->is_partial());
     writes = writes && (counted_ == CountedWrites::All || op->kind() != OpKind::Update);
-    return writes ? OfStore(*view) : instances_.None();
+    return writes ? WrittenByStore(*view) : instances_.None();
   }
   switch (op->kind()) {
     case OpKind::If:
-      return OfBranches(op, memory);
+      return WrittenByBranches(op, memory);
     case OpKind::Stage:
-      return OfBlock(op->region(), memory);
+      return WrittenByRegion(op->region(), memory);
     case OpKind::Spmd:
     case OpKind::For:
     case OpKind::Loop:
-      return op->HasAttr(ir::AttrKey::Breaks) ? instances_.None() : OfIterations(op, memory);
+      return op->HasAttr(ir::AttrKey::Breaks) ? instances_.None() : WrittenByIterations(op, memory);
     default:
       return instances_.None();
   }
 }
 
-PointSet MustWrites::OfStore(const AccessView& view) {
+PointSet MustWrites::WrittenByStore(const AccessView& view) {
   Elements::Touched touched = elements_.NamedBy(view);
   if (!touched.is_exact) return instances_.None();
-  // what is stored by `atomic` may have ranges that the index lacks: where one is empty there is nothing to store
+  // the value of an `atomic` may have ranges that the index does not have: if one is empty, nothing is stored
   auto update = ir::DynAs<ir::UpdateOp>(view.op);
   return update ? touched.elements & instances_.Points(view.op, update->value()->type()->axes)
                 : touched.elements;
 }
 
-PointSet MustWrites::OfBranches(Op* op, const Value* memory) {
+PointSet MustWrites::WrittenByBranches(Op* op, const Value* memory) {
   PointSet written = instances_.None();
   for (bool holds : {true, false}) {
-    PointSet branch = OfBlock(op->region(holds ? 0 : 1), memory);
+    PointSet branch = WrittenByRegion(op->region(holds ? 0 : 1), memory);
     if (!branch.IsSurelyEmpty()) written |= branch & instances_.Where(op->operand(0), holds);
   }
   instances_.context().Allow(kStepsOfQuestion);
   PointSet joined = written.Joined();
-  // a condition that changes nothing is not carried further
+  // drop conditions that change nothing
   for (const std::string& variable : joined.Variables()) {
     if (!instances_.IsDeclared(variable) || !instances_.IsCondition(variable)) continue;
     PointSet anyway = joined.WithSome({variable});
-    if ((anyway & instances_.FactsOf(variable)).IsSurelySubsetOf(joined)) joined = anyway;
+    if ((anyway & instances_.FactsAbout(variable)).IsSurelySubsetOf(joined)) joined = anyway;
   }
   return joined;
 }
 
-/// From one turn of a loop to all of them.
-PointSet MustWrites::OfIterations(Op* loop, const Value* memory) {
-  PointSet written = OfBlock(loop->region(), memory);
+/// Goes from one iteration of a loop to all of them.
+PointSet MustWrites::WrittenByIterations(Op* loop, const Value* memory) {
+  PointSet written = WrittenByRegion(loop->region(), memory);
   bool counts = loop->kind() != OpKind::Loop ||
-                instances_.terms().OfValue(loop->operand(2)).AsConstant().has_value();
+                instances_.terms().PolyOfValue(loop->operand(2)).AsConstant().has_value();
   if (written.IsSurelyEmpty() || !counts) return instances_.None();
   instances_.context().Allow(kStepsOfQuestion);
   std::vector<std::string> unknown = OpaqueOf(written, loop);
-  if (loop->kind() == OpKind::Spmd) {  // a block is run by some core
-    for (const std::string& variable : OfCores(written)) {
+  if (loop->kind() == OpKind::Spmd) {  // some core executes each block
+    for (const std::string& variable : CoreVariables(written)) {
       if (!Contains(unknown, variable)) unknown.push_back(variable);
     }
   }
@@ -104,76 +105,80 @@ PointSet MustWrites::OfIterations(Op* loop, const Value* memory) {
   return written.Joined();
 }
 
-/// Variables that change with the loop's turns, or with its points, and that no binder counts.
+/// Returns the variables that depend on the loop's iterations or points but are not iteration numbers.
 std::vector<std::string> MustWrites::OpaqueOf(const PointSet& written, const Op* loop) const {
   return written.Variables([&](const std::string& variable) {
     if (!instances_.IsDeclared(variable)) return false;
     bool inside = instances_.LoopIsIn(instances_.ScopeOf(variable).loop, loop);
-    // what goes with the loop's own number
-    bool is_counted = instances_.IsCounted(variable) || instances_.IsRaggedBound(variable, loop) ||
-                      std::ranges::any_of(instances_.ProductsOf(variable), [&](const Product& p) {
-                        return p.atom && instances_.IsBinderOf(instances_.NameOf(*p.atom), loop);
-                      });
+    // determined by the loop's own iteration number
+    bool is_counted =
+        instances_.IsCounted(variable) || instances_.IsRaggedBound(variable, loop) ||
+        std::ranges::any_of(instances_.ProductsOf(variable), [&](const Product& p) {
+          return p.atom && instances_.IsBinderOf(instances_.VariableName(*p.atom), loop);
+        });
     return inside && !is_counted;
   });
 }
 
-/// Those that cores which run the same code may differ in.
-std::vector<std::string> MustWrites::OfCores(const PointSet& written) const {
+/// Returns the variables that may differ between cores running the same code.
+std::vector<std::string> MustWrites::CoreVariables(const PointSet& written) const {
   return written.Variables([&](const std::string& variable) {
     return instances_.IsDeclared(variable) && instances_.ScopeOf(variable).cores;
   });
 }
 
-/// Points inside of a loop go by `there is one`; those of blocks whose starts are not known stay until these go.
+/// Eliminates points inside of a loop by "there is one". Points of blocks with unknown starts remain until
+/// the variables of these blocks are eliminated.
 PointSet MustWrites::WithoutPoints(const PointSet& written, const Op* loop) const {
   return written.WithSome(written.Variables([&](const std::string& variable) {
     const Value* block = instances_.BlockOfPoint(variable);
     if (!block || !instances_.LoopIsIn(instances_.ScopeOf(variable).loop, loop)) return false;
     bool stays = loop && !block->def() && block->parent_region()->parent() == loop &&
-                 !instances_.ExtentOf(block);
+                 !instances_.ConstantExtent(block);
     return !stays;
   }));
 }
 
-/// What is written whatever these are.
+/// Returns what is written for every value of the variables.
 PointSet MustWrites::ForEvery(PointSet written, const std::vector<std::string>& variables) {
   auto present = written.Variables([&](const std::string& v) { return Contains(variables, v); });
   if (present.empty()) return written;
   PointSet some = written.WithSome(present);
   PointSet values = instances_.All();
-  for (const std::string& variable : present) values &= instances_.FactsOf(variable);
+  for (const std::string& variable : present) values &= instances_.FactsAbout(variable);
   PointSet missed = ((some & values) - written).WithSome(present);
   return some - missed;
 }
 
 PointSet MustWrites::Leave(const Value* binder, PointSet written) {
   if (binder->type()->kind != ir::TypeKind::Block) return LeaveNumbers(binder, written);
-  if (!instances_.ExtentOf(binder)) return LeaveBlocks(binder, written);
-  AtomId number = instances_.terms().NumberOf(binder);
-  written = ForEvery(written, ProductsOf(written, number)) & instances_.Iterations(binder);
-  return written.WithSome({instances_.NameOf(number)});
+  if (!instances_.ConstantExtent(binder)) return LeaveBlocks(binder, written);
+  AtomId number = instances_.terms().NumberAtom(binder);
+  written = ForEvery(written, VariablesWithFactor(written, number)) & instances_.Iterations(binder);
+  return written.WithSome({instances_.VariableName(number)});
 }
 
-/// What each way to lay the grid writes, for some index that `exists` says is in a block.
+/// Returns what is written for every way to place the blocks, for some index that `exists` says is in a
+/// block.
 PointSet MustWrites::AnyOfGrid(const PointSet& written, const PointSet& grid,
                                const std::vector<std::string>& variables, const PointSet& exists) {
   PointSet missed = ((grid & exists) - written).WithSome(variables);
   return exists - missed;
 }
 
-/// Each index from lo to hi - 1 is in one block, each number below their count is that of one.
+/// Eliminates a block with an unknown extent: each index from lo to hi - 1 is in one block, and each number
+/// below the number of blocks belongs to one.
 PointSet MustWrites::LeaveBlocks(const Value* block, PointSet written) {
   Terms& terms = instances_.terms();
   LoopEnds bounds = *LoopEndsOf(block);
-  Affine lo = instances_.OfValue(bounds.lo);
-  Affine hi = instances_.OfValue(bounds.hi);
-  Affine start = instances_.Of(Poly::Atom(terms.StartOf(block)));
-  Affine count = instances_.Of(Poly::Atom(terms.CountOf(block)));
-  std::string of_start = instances_.NameOf(terms.StartOf(block));
-  std::string of_count = instances_.NameOf(terms.CountOf(block));
-  std::string of_number = instances_.NameOf(terms.NumberOf(block));
-  std::string of_point = instances_.NameOf(terms.ElementOf(block));
+  Affine lo = instances_.AffineOfValue(bounds.lo);
+  Affine hi = instances_.AffineOfValue(bounds.hi);
+  Affine start = instances_.AffineOf(Poly::Atom(terms.StartAtom(block)));
+  Affine count = instances_.AffineOf(Poly::Atom(terms.CountAtom(block)));
+  std::string of_start = instances_.VariableName(terms.StartAtom(block));
+  std::string of_count = instances_.VariableName(terms.CountAtom(block));
+  std::string of_number = instances_.VariableName(terms.NumberAtom(block));
+  std::string of_point = instances_.VariableName(terms.ElementAtom(block));
   std::vector<std::string> variables = {of_start, of_count, of_number};
   const PointSet& grid = instances_.Iterations(block);
   PointSet left = instances_.None();
@@ -185,9 +190,10 @@ PointSet MustWrites::LeaveBlocks(const Value* block, PointSet written) {
   bool mentioned = std::ranges::any_of(variables, [&](auto& v) { return written.Mentions(v); });
   if (!mentioned && !written.Mentions(of_point)) return written & Less(lo, hi);
   if (written.Mentions(of_point)) {
-    // Mostly a block writes each of its elements alike, whichever block it is: then no way to lay the grid matters.
+    // Usually each block writes its elements in the same way, so that the placement of blocks does not
+    // matter.
     Affine at = instances_.Variable(of_point);
-    PointSet alike = written.Within(grid & AtMost(start, at) & Less(at, start + count));
+    PointSet alike = written.SimplifiedWithin(grid & AtMost(start, at) & Less(at, start + count));
     bool is_alike = alike.known() &&
                     std::ranges::none_of(variables, [&](auto& v) { return alike.Mentions(v); });
     if (is_alike) return (alike & AtMost(lo, at) & Less(at, hi)).WithSome({of_point});
@@ -197,9 +203,9 @@ PointSet MustWrites::LeaveBlocks(const Value* block, PointSet written) {
   std::swap(written, of_blocks);
   for (const Affine& at : written.UpperBounds(of_start, {of_count, of_number})) by_index(at);
   if (written.Mentions(of_number)) {
-    Poly extent = terms.OfSize(instances_.kernel().axis(block->type()->axes[0]).extent);
-    Poly walked = terms.OfValue(bounds.hi) - terms.OfValue(bounds.lo);
-    Affine blocks = instances_.Of(terms.OfQuotient(walked + extent - 1, extent));
+    Poly extent = terms.PolyOfSize(instances_.kernel().axis(block->type()->axes[0]).extent);
+    Poly walked = terms.PolyOfValue(bounds.hi) - terms.PolyOfValue(bounds.lo);
+    Affine blocks = instances_.AffineOf(terms.PolyOfQuotient(walked + extent - 1, extent));
     Affine number = instances_.Variable(of_number);
     left |= AnyOfGrid(written, grid, {of_start, of_count},
                       AtMost(instances_.Constant(0), number) & Less(number, blocks))
@@ -208,10 +214,11 @@ PointSet MustWrites::LeaveBlocks(const Value* block, PointSet written) {
   return left;
 }
 
-/// Of parts that are together all from 0 to `end`: each begins at the first of the grid's variables, and ends in front of `behind`.
-PointSet MustWrites::OfParts(const PointSet& written, const PointSet& grid,
-                             const std::vector<std::string>& variables, const Affine& behind,
-                             const Affine& end) {
+/// For parts that together cover 0 to `end`: each part begins at the first of the variables and ends before
+/// `behind`.
+PointSet MustWrites::WrittenInParts(const PointSet& written, const PointSet& grid,
+                                    const std::vector<std::string>& variables, const Affine& behind,
+                                    const Affine& end) {
   PointSet left = instances_.None();
   Affine begin = instances_.Variable(variables[0]);
   for (const Affine& at :
@@ -223,35 +230,39 @@ PointSet MustWrites::OfParts(const PointSet& written, const PointSet& grid,
   return left;
 }
 
-/// The products of a number of a loop's turn: none of them is any number, as the turn is.
-std::vector<std::string> MustWrites::ProductsOf(const PointSet& written, AtomId number) const {
+/// Returns the products of an iteration number. Unlike the iteration number, they do not take every value in
+/// a range.
+std::vector<std::string> MustWrites::VariablesWithFactor(const PointSet& written,
+                                                         AtomId number) const {
   return written.Variables([&](const std::string& variable) {
     return std::ranges::any_of(instances_.ProductsOf(variable),
                                [&](const Product& product) { return product.atom == number; });
   });
 }
 
-/// Of b * B with a size B, where b counts all blocks.
+/// For b * B with a size B, where b iterates over all blocks.
 PointSet MustWrites::LeaveBlockNumbers(const Product& product, const Value* binder,
                                        const PointSet& written) {
-  std::string number = instances_.NameOf(instances_.terms().ScalarOf(binder));
+  std::string number = instances_.VariableName(instances_.terms().ScalarAtom(binder));
   std::optional<Poly> end = instances_.EndOfBlocks(product);
   const Op* loop = binder->parent_region()->parent();
   bool takes_each =
-      loop->kind() != OpKind::Loop || instances_.terms().OfValue(loop->operand(2)) == Poly(1);
+      loop->kind() != OpKind::Loop || instances_.terms().PolyOfValue(loop->operand(2)) == Poly(1);
   if (!end || !takes_each) return instances_.None();
-  Affine behind = instances_.Variable(product.product) + instances_.Of(Poly::Atom(product.factor));
-  PointSet grid = instances_.FactsOfProduct(product) & instances_.Iterations(binder);
-  return OfParts(written, grid, {product.product, number}, behind, instances_.Of(*end));
+  Affine behind =
+      instances_.Variable(product.product) + instances_.AffineOf(Poly::Atom(product.factor));
+  PointSet grid = instances_.FactsAboutProduct(product) & instances_.Iterations(binder);
+  return WrittenInParts(written, grid, {product.product, number}, behind,
+                        instances_.AffineOf(*end));
 }
 
-/// Each index of a whole dimension is in the part of some block.
+/// For parts that cover a whole dimension: each index is in the part of some block.
 PointSet MustWrites::LeaveRagged(const Ragged& ragged, const std::string& number,
                                  const PointSet& written) {
   std::optional<AtomId> atom = ragged.lower.Greatest();
   if (!ragged.whole || !atom || ragged.lower != Poly::Atom(*atom)) return instances_.None();
-  std::string lower = instances_.NameOf(*atom);
-  Affine behind = instances_.Of(ragged.upper);
+  std::string lower = instances_.VariableName(*atom);
+  Affine behind = instances_.AffineOf(ragged.upper);
   if (instances_.VariablesOf(ragged.lower) != Instances::Names{lower} || !behind.known())
     return instances_.None();
   Instances::Names others = instances_.VariablesOf(ragged.upper);
@@ -259,17 +270,18 @@ PointSet MustWrites::LeaveRagged(const Ragged& ragged, const std::string& number
   others.insert(number);
   std::vector<std::string> variables = {lower};
   variables.insert(variables.end(), others.begin(), others.end());
-  Affine end = instances_.Of(instances_.terms().OfSize(*ragged.whole));
-  return OfParts(written, instances_.Iterations(ragged.binder), variables, behind, end);
+  Affine end = instances_.AffineOf(instances_.terms().PolyOfSize(*ragged.whole));
+  return WrittenInParts(written, instances_.Iterations(ragged.binder), variables, behind, end);
 }
 
-/// A scalar binder; where it counts blocks of a size, `b * B`, each index is in one of them.
+/// Eliminates a scalar loop variable. If it numbers blocks of a size B, as in `b * B`, each index is in one
+/// of them.
 PointSet MustWrites::LeaveNumbers(const Value* binder, PointSet written) {
   Terms& terms = instances_.terms();
-  AtomId atom = terms.ScalarOf(binder);
-  std::string number = instances_.NameOf(atom);
+  AtomId atom = terms.ScalarAtom(binder);
+  std::string number = instances_.VariableName(atom);
   const PointSet& iterations = instances_.Iterations(binder);
-  std::vector<std::string> products = ProductsOf(written, atom);
+  std::vector<std::string> products = VariablesWithFactor(written, atom);
   PointSet left = instances_.None();
   for (const std::string& variable : products) {
     for (const Product& product : instances_.ProductsOf(variable)) {
@@ -287,33 +299,34 @@ PointSet MustWrites::LeaveNumbers(const Value* binder, PointSet written) {
   return left | (ForEvery(written, products) & iterations).WithSome({number});
 }
 
-/// What turns of a loop have written before its present one begins.
-PointSet MustWrites::OfEarlierIterations(const Op* loop, const Value* memory) {
-  bool counts = loop && (loop->kind() == OpKind::For ||
-                         (loop->kind() == OpKind::Loop &&
-                          instances_.terms().OfValue(loop->operand(2)).AsConstant().has_value()));
+/// Returns what earlier iterations of a loop have written when the current one starts.
+PointSet MustWrites::WrittenByEarlierIterations(const Op* loop, const Value* memory) {
+  bool counts =
+      loop && (loop->kind() == OpKind::For ||
+               (loop->kind() == OpKind::Loop &&
+                instances_.terms().PolyOfValue(loop->operand(2)).AsConstant().has_value()));
   if (!counts) return instances_.None();
-  PointSet written = OfBlock(loop->region(), memory);
+  PointSet written = WrittenByRegion(loop->region(), memory);
   const Value* binder = loop->region()->param(0);
   bool is_block = binder->type()->kind == ir::TypeKind::Block;
-  if (written.IsSurelyEmpty() || (is_block && !instances_.ExtentOf(binder)))
+  if (written.IsSurelyEmpty() || (is_block && !instances_.ConstantExtent(binder)))
     return instances_.None();
   instances_.context().Allow(kStepsOfQuestion);
   Terms& terms = instances_.terms();
-  AtomId iteration = is_block ? terms.NumberOf(binder) : terms.ScalarOf(binder);
-  std::string number = instances_.NameOf(iteration);
+  AtomId iteration = is_block ? terms.NumberAtom(binder) : terms.ScalarAtom(binder);
+  std::string number = instances_.VariableName(iteration);
   std::vector<std::string> unknown = OpaqueOf(written, loop);
-  std::vector<std::string> products = ProductsOf(written, iteration);
+  std::vector<std::string> products = VariablesWithFactor(written, iteration);
   unknown.insert(unknown.end(), products.begin(), products.end());
   written = WithoutPoints(ForEvery(written, unknown), loop) & instances_.Iterations(binder);
   Affine earlier = instances_.Variable("#earlier");
   PointSet iterations =
       written.Renamed({{number, "#earlier"}}) & Less(earlier, instances_.Variable(number));
   PointSet joined = iterations.WithSome({"#earlier"}).Joined();
-  return joined.known() ? joined : instances_.None();  // too large to say
+  return joined.known() ? joined : instances_.None();  // too large to compute
 }
 
-/// What is written at any point.
+/// Returns what is written at any point.
 PointSet MustWrites::AtAnyPoint(const PointSet& written) {
   auto unknown = written.Variables([&](const std::string& variable) {
     return instances_.IsDeclared(variable) && instances_.ScopeOf(variable).points &&
@@ -322,19 +335,19 @@ PointSet MustWrites::AtAnyPoint(const PointSet& written) {
   return WithoutPoints(ForEvery(written, unknown), nullptr);
 }
 
-/// What stands outside of `spmd for` is done by each core, from 0 to the last.
-PointSet MustWrites::OfAllCores(PointSet written) {
+/// Code outside of `spmd for` is executed by each core.
+PointSet MustWrites::WrittenByAllCores(PointSet written) {
   written = AtAnyPoint(written);
-  std::string core = instances_.NameOf(instances_.terms().CoreIdAtom());
-  std::vector<std::string> unknown = OfCores(written);
+  std::string core = instances_.VariableName(instances_.terms().CoreIdAtom());
+  std::vector<std::string> unknown = CoreVariables(written);
   std::erase(unknown, core);
   written = ForEvery(written, unknown);
   if (!written.Mentions(core)) return written;
-  return (written & instances_.FactsOf(core)).WithSome({core});
+  return (written & instances_.FactsAbout(core)).WithSome({core});
 }
 
-PointSet MustWrites::OfLaunch(const Value* memory) {
-  return OfAllCores(OfBlock(instances_.kernel().body, memory));
+PointSet MustWrites::WrittenByLaunch(const Value* memory) {
+  return WrittenByAllCores(WrittenByRegion(instances_.kernel().body, memory));
 }
 
 PointSet MustWrites::Before(const Op* op, const Value* memory) {
@@ -347,7 +360,7 @@ PointSet MustWrites::BeforeInOrder(const Op* op, const Value* memory) {
 
 PointSet MustWrites::Before(const Op* op, const Value* memory, Across across) {
   PointSet before = instances_.None();
-  bool synced = false;  // between what is looked at and the op
+  bool synced = false;  // between the code considered and the op
   auto counts = [&](const Op* other) {
     return synced || across == Across::Blocks || !barriers_.HasWalk(other);
   };
@@ -356,15 +369,15 @@ PointSet MustWrites::Before(const Op* op, const Value* memory, Across across) {
     for (Op* sibling = op->prev(); sibling; sibling = sibling->prev()) {
       synced = synced || barriers_.IsBarrier(sibling);
       if (!counts(sibling)) continue;
-      const PointSet& of = Of(sibling, memory);
+      const PointSet& of = WrittenBy(sibling, memory);
       if (of.IsSurelyEmpty()) continue;
-      before |= synced ? OfAllCores(of) : of | AtAnyPoint(of);
+      before |= synced ? WrittenByAllCores(of) : of | AtAnyPoint(of);
     }
     const Op* around = region->parent();
-    bool is_new = around && IsInside(memory, around);  // each turn declares another tensor
+    bool is_new = around && IsInside(memory, around);  // each iteration declares another tensor
     if (!around || is_new || !counts(around)) continue;
-    PointSet earlier = OfEarlierIterations(around, memory);
-    if (!earlier.IsSurelyEmpty()) before |= synced ? OfAllCores(earlier) : earlier;
+    PointSet earlier = WrittenByEarlierIterations(around, memory);
+    if (!earlier.IsSurelyEmpty()) before |= synced ? WrittenByAllCores(earlier) : earlier;
   }
   return before;
 }

@@ -5,7 +5,7 @@
 
 namespace kdl::proofs {
 
-// What all proofs speak of.
+// Names that all proofs use.
 using ir::AttrKey;
 using ir::Op;
 using ir::OpKind;

@@ -11,7 +11,7 @@ namespace kdl::proofs {
 
 namespace {
 
-/// What an index is, with nothing added or multiplied; else null.
+/// Returns the value that an index consists of if nothing is added or multiplied, otherwise null.
 const Value* PlainIndex(const AccessView& view, size_t d) {
   ir::Access access = view.access();
   const ir::AccessDim& dim = access.dims[d];
@@ -20,11 +20,12 @@ const Value* PlainIndex(const AccessView& view, size_t d) {
   return is_plain ? view.index[dim.terms[0].operand] : nullptr;
 }
 
-/// All that happens to a memory, if that is accesses in the dimensions of one tensor.
+/// Returns all accesses to a memory if it is only accessed by the indices of one tensor, otherwise an empty
+/// list.
 std::vector<AccessView> PlainAccessesOf(const Value* memory) {
   std::vector<AccessView> views;
   for (Op* op : ir::UsersOfMemory(memory)) {
-    std::optional<AccessView> view = AccessOf(op);
+    std::optional<AccessView> view = FindAccess(op);
     if (!view || view->is_partial()) return {};
     views.push_back(*view);
     if (views[0].tensor != view->tensor) return {};
@@ -38,9 +39,9 @@ bool IsWhole(const Value* range, Size dim, Terms& terms) {
   auto made = ir::DynAs<ir::MakeBlockOp>(range->def());
   bool is_binder = !range->def() && range->type()->kind == ir::TypeKind::Block && LoopEndsOf(range);
   if (!made && !is_binder) return false;
-  Poly size = terms.OfSize(dim);
-  Poly from = terms.OfValue(made ? made->start() : LoopEndsOf(range)->lo);
-  Poly length = terms.OfValue(made ? made->size() : LoopEndsOf(range)->hi);
+  Poly size = terms.PolyOfSize(dim);
+  Poly from = terms.PolyOfValue(made ? made->start() : LoopEndsOf(range)->lo);
+  Poly length = terms.PolyOfValue(made ? made->size() : LoopEndsOf(range)->hi);
   return size.exact() && from == Poly(0) && length == size;
 }
 

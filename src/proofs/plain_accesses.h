@@ -4,20 +4,23 @@
 
 namespace kdl::proofs {
 
-// What needs no sets: accesses whose indices are the very ranges that are walked, as those of most kernels are. Everything
-// here compares values and sizes for being the same; what is not plain may hold all the same.
+// Proofs that need no sets, for accesses whose indices are exactly the ranges of the loops, as in most
+// kernels. They only compare whether values and sizes are the same. If they fail, the property may still be
+// true.
 
-/// Whether a range is all of a dimension, whatever its axis says that it walks.
+/// Returns whether a range covers a whole dimension, whatever its axis says.
 bool IsWhole(const ir::Value* range, Size dim, Terms& terms);
 
-/// Whether one walk at the top of the kernel makes all accesses, each indexed alike by every range that it deals: then no two
-/// blocks touch one element.
+/// Returns whether a single spmd at the top of the kernel contains all accesses, and each of its binders is
+/// used at the same dimension in all of them: then no two blocks access the same element.
 bool IsDistributedPlainly(const ir::Value* memory);
 
-/// Whether each axis of the access is an index by itself: then no two of its points are one element.
+/// Returns whether each axis of the access is an index by itself: then no two of its points are the same
+/// element.
 bool IsOncePlainly(const AccessView& view);
 
-/// Whether some store in loops over nothing but whole dimensions has all of these as its indices: then it writes all of it.
+/// Returns whether some store, in loops over whole dimensions only, has all of their variables as its
+/// indices: then it writes the whole memory.
 bool IsWrittenPlainly(const ir::Value* memory, Terms& terms);
 
 }  // namespace kdl::proofs

@@ -7,7 +7,7 @@ namespace kdl::proofs {
 
 namespace {
 
-constexpr size_t kMostAtoms = 7;  ///< of a product
+constexpr size_t kMostAtoms = 7;  ///< the most factors of a product
 
 }  // namespace
 
@@ -46,7 +46,7 @@ void Poly::Add(const Monomial& monomial, int64_t coefficient) {
     exact_ = exact_ && coefficient != INT64_MIN;
     return;
   }
-  // The smallest number counts as outside: it has no opposite.
+  // The smallest number counts as an overflow, because it cannot be negated.
   int64_t& present = place->second;
   if (__builtin_add_overflow(present, coefficient, &present) || present == INT64_MIN)
     exact_ = false;

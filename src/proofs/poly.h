@@ -11,11 +11,11 @@ namespace kdl::proofs {
 
 /// An integer without further structure, numbered by a table of atoms.
 using AtomId = uint32_t;
-/// A product of atoms, ascending; empty: 1.
+/// A product of atoms, ascending; if empty, it is 1.
 using Monomial = std::vector<AtomId>;
 
-/// A polynomial over atoms. Arithmetic that leaves 64 bits, or makes a product of too many atoms, gives one that is not
-/// exact, of which nothing is known.
+/// A polynomial over atoms. If its arithmetic overflows 64 bits or makes a product of too many atoms, the
+/// result is not exact, and nothing is known about it.
 class Poly {
  public:
   Poly() = default;
@@ -27,15 +27,16 @@ class Poly {
 
   bool exact() const { return exact_; }
   using Terms = std::vector<std::pair<Monomial, int64_t>>;
-  /// Ascending by their monomials.
+  /// Sorted by their monomials.
   const Terms& terms() const { return terms_; }
   int64_t constant() const;
-  /// The value of a constant.
+  /// Returns the value of a constant polynomial.
   std::optional<int64_t> AsConstant() const;
-  /// The greatest atom; nothing in a constant.
+  /// Returns the greatest atom; nothing for a constant.
   std::optional<AtomId> Greatest() const;
 
-  /// coefficient * atom + rest, neither of which has the atom. Nothing where a power of it stands.
+  /// coefficient * atom + rest, where neither contains the atom. There is no split if the polynomial contains
+  /// a power of it.
   struct Split;
   std::optional<Split> SplitBy(AtomId atom) const;
 

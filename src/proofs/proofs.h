@@ -18,29 +18,30 @@
 
 namespace kdl::proofs {
 
-// What can be asked of a function's code, and what comes back. Nobody outside of this folder includes another header of it.
+// The questions about a function's code, and their answers. Other folders include only this header.
 //
-//   is an index inside?                       Inside      those that are not proven, with what is known of them
-//   may two blocks touch one element?         Disjoint    the accesses, with a launch in which they surely do
-//   is each element written, before it is     Written     yes or not proven, and an element that is not
-//   read, and once the kernel has ended?
-//   may cores differ in what they do?         Varying     values and places in which they may
-//   may a sum leave 64 bits?                  Wraps       how far numbers are from 0
+//   is an index inside?                       Inside      the indices that are not proven, with what is known of them
+//   may two blocks access one element?        Disjoint    the accesses, with a launch in which they surely do
+//   is each element written before it is      Written     yes or not proven, with an element that is not written
+//   read, and when the kernel has ended?
+//   may cores differ in what they do?         Varying     the values and ops in which they may
+//   may a sum overflow 64 bits?               Wraps       how far numbers are from 0
 //   is a value known, are two values equal?   ConstantBits, TableValues, ValueNumbers
 //
-// `true` is a proof for all launches that are not refused, whatever the data is. What is not proven need not be wrong: an
-// example says that it is. What proofs take for granted of launches is listed in launch_limits.h.
+// `true` is a proof for all launches that are not refused, regardless of the data. What is not proven need not be wrong,
+// unless there is an example. What the proofs assume about launches is listed in launch_limits.h.
 
-/// How much proofs may take. What is beyond that is not proven.
+/// How much work a proof may do. What needs more is not proven.
 struct Limits {
-  std::optional<uint64_t> steps = {};  ///< of any question; nothing: as many as each allows itself
+  /// The limit for each question; if empty, each question has its own.
+  std::optional<uint64_t> steps = {};
 };
 
-/// Blocks that each have a part of a dimension of their own, which `in` tables bound:
+/// Parts of a dimension, one for each block, whose bounds come from `in` tables:
 ///
 ///   spmd (%e: i64 in lo .. hi) { … for %r in from(%e) .. to(%e) { … } }
 ///
-/// Where the tables alone decide a question, the launch is to check what they must hold.
+/// If a question depends only on the tables, the launch has to check them.
 struct Parts {
   ir::Op* walk;
   const ir::Value* binder;
@@ -49,21 +50,22 @@ struct Parts {
   const ir::Value* from() const { return loop->operand(0); }
   const ir::Value* to() const { return loop->operand(1); }
 };
-/// Whether each part ends where the next one begins, whatever the tables hold: the bounds are neighbours in one table.
+/// Returns whether each part ends where the next one begins, whatever the tables contain, because the bounds
+/// are neighbours in one table.
 bool IsChained(const Parts& parts);
 
-/// A run of an access whose index is outside.
+/// An execution of an access whose index is outside.
 struct IndexExample {
   int64_t index;
-  std::string at;     ///< ` at i = 0, j = 1`; empty where nothing counts
-  std::string sizes;  ///< `, for N = 5, BM = 2`; empty where no size matters
+  std::string at;     ///< ` at i = 0, j = 1`; empty if there are no loops
+  std::string sizes;  ///< `, for N = 5, BM = 2`; empty if no size matters
 };
 
-/// Every launch that gets there takes an index outside.
+/// Every launch that reaches the access uses an index that is outside.
 struct AlwaysOutside {
   bool above;
-  std::string
-      extreme;  ///< the least or greatest index, of sizes: `2*N - 1`; empty: it is each index
+  /// The least or greatest index in terms of sizes, such as `2*N - 1`; empty if every index is outside.
+  std::string extreme;
   std::optional<IndexExample> example;
 };
 
@@ -75,33 +77,34 @@ struct OpenIndex {
   std::optional<AlwaysOutside> outside{};
 };
 
-/// What is known of all indices of an access.
+/// What is known about all indices of an access.
 struct IndexAnswer {
-  bool is_range = false;  ///< one index at least is a whole range over the dimension's own size
+  bool is_range = false;  ///< at least one index is a whole range over the dimension's own size
   std::vector<OpenIndex> open{};
 };
 
-/// Sums of sizes that an index of an access goes from and to, not including the latter.
+/// The bounds of an index of an access, as sums of sizes; `to` is exclusive.
 struct IndexEnds {
   Size from;
   Size to;
-  Size any;  ///< 1 where all loops around the access have turns, else 0
+  Size any;  ///< 1 if all loops around the access have iterations, otherwise 0
 };
 
-/// Whether the indices of accesses are inside of what they index.
+/// Answers whether the indices of accesses are inside.
 class Inside {
  public:
   Inside(const ir::Function& function, ir::TypeTable& types, const Limits& limits = {});
   ~Inside();
 
-  IndexAnswer Of(const AccessView& view);
-  /// Whether each element that is taken from a tile is one of its block.
-  bool Of(ir::GatherOp take);
-  /// Whether the proof that indices are inside rests on the access's mask.
+  IndexAnswer OpenIndices(const AccessView& view);
+  /// Returns whether each element that is read from a tile is within its block.
+  bool IsTakeInside(ir::GatherOp take);
+  /// Returns whether the proof that indices are inside depends on the access's mask.
   bool NeedsMask(const AccessView& view);
-  /// Nothing: the access is not reached in every launch, or sizes alone do not say it.
-  std::optional<IndexEnds> EndsOf(const AccessView& view, size_t dim);
-  /// From here on launches that do not meet a `require` are refused, too.
+  /// Returns nothing if the access is not executed in every launch, or if its bounds depend on more than
+  /// sizes.
+  std::optional<IndexEnds> FindIndexEnds(const AccessView& view, size_t dim);
+  /// From now on, launches that violate this `require` count as refused, too.
   void Require(const ir::Op* op);
 
  private:
@@ -113,25 +116,25 @@ class Inside {
 struct RaceExample {
   const ir::Op* op;     ///< a write
   const ir::Op* other;  ///< may be the same
-  bool reads;           ///< the other one does
-  std::string block;    ///< `block i = 0..63, j = 3`, or `core 1`: the op's
+  bool reads;           ///< whether the other one is a read
+  std::string block;    ///< the block of op: `block i = 0..63, j = 3` or `core 1`
   std::string other_block;
-  std::string element;  ///< `y[4, 0]`
-  std::string sizes;    ///< `, for N = 5, BM = 2`; empty where no size matters
+  std::string element;  ///< such as `y[4, 0]`
+  std::string sizes;    ///< `, for N = 5, BM = 2`; empty if no size matters
 };
 
-/// Accesses of which runs of two blocks may touch one element, with no barrier between.
+/// Two accesses by which two blocks may access the same element, without a barrier in between.
 struct Meeting {
   AccessView write;
   AccessView other;  ///< may be the same
-  bool of_blocks;    ///< one of them is in an `spmd for`; else each core runs both
+  bool of_blocks;    ///< one of them is in an `spmd for`; otherwise each core executes both
   std::optional<RaceExample> example;
 };
 
-/// A store that surely names an element twice.
+/// A store that surely writes an element twice.
 struct TwiceExample {
   std::string element;
-  std::string first;  ///< `i = 0, j = 1`
+  std::string first;  ///< such as `i = 0, j = 1`
   std::string second;
 };
 struct TwiceStored {
@@ -139,17 +142,19 @@ struct TwiceStored {
   std::optional<TwiceExample> example;
 };
 
-/// Whether what one block writes is touched by no other block.
+/// Answers whether no other block accesses what a block writes.
 class Disjoint {
  public:
   Disjoint(const ir::Function& kernel, ir::TypeTable& types, const Limits& limits = {});
   ~Disjoint();
 
-  /// Of each memory that may have some, one; none where tables tell the blocks apart, which `parts` are from then on.
+  /// Returns, for each memory that may have races, one of them. Memories whose blocks are kept apart by
+  /// tables are left out; `parts` then lists the tables.
   std::vector<Meeting> Meetings();
-  /// Stores that may name an element twice, but for those to some memories.
+  /// Returns the stores that may write an element twice, except those to the memories in `but`.
   std::vector<TwiceStored> StoredTwice(const std::set<const ir::Value*>& but);
-  /// What the launch is to check: each part ends no earlier than it begins, and no later than the next one begins.
+  /// Returns what the launch has to check: that each part ends no earlier than it begins, and no later than
+  /// the next one begins.
   std::vector<Parts> parts() const;
 
  private:
@@ -157,27 +162,28 @@ class Disjoint {
   std::unique_ptr<Asked> asked_;
 };
 
-/// An element of which something is surely said in some launch.
+/// An element for which something is surely true in some launch.
 struct ElementExample {
   std::string element;
   std::string sizes;
 };
 
-/// Whether elements are written, whatever the data is.
+/// Answers whether elements are written regardless of the data.
 class Written {
  public:
   Written(const ir::Function& kernel, ir::TypeTable& types, const Limits& limits = {});
   ~Written();
 
-  /// All of a tensor, once the kernel has ended. Where tables decide it, `parts` has them from then on.
+  /// Returns whether all of a tensor is written when the kernel has ended. If that depends on tables, `parts`
+  /// lists them afterwards.
   bool IsWhole(const ir::Value* tensor);
-  /// All that an access reads, when it does.
+  /// Returns whether all that an access reads has been written before.
   bool IsBefore(const AccessView& view);
-  /// An element that nothing writes in some launch.
+  /// Returns an element that nothing writes in some launch.
   std::optional<ElementExample> Hole(const ir::Value* tensor);
-  /// An element that an access surely reads and that nothing writes which may come before it.
+  /// Returns an element that an access surely reads and that nothing can have written before it.
   std::optional<ElementExample> TooSoon(const ir::Op* op, const ir::Value* memory);
-  /// What the launch is to check: the parts are together all from 0 to the size.
+  /// Returns what the launch has to check: that the parts together cover 0 to the size.
   std::vector<std::pair<Parts, Size>> parts() const;
 
  private:

@@ -5,10 +5,11 @@
 #include "ir/op_info.h"
 #include "ir/tensor_view.h"
 
-// Two runs of the kernel's code, the first with its own variables, the second with the same ones and a prime. Variables
-// that cannot differ between the two are shared: those of the launch, and those of loops outside of walks while both are in
-// one turn of them. What is left of a run are its block and the elements that it touches; all accesses that stand between
-// the same barriers are one union, so that a kernel of many stores is one question.
+// Compares two executions of the kernel's code. The second one has the same variables as the first, with a
+// prime. Variables that cannot differ between the two are shared: those of the launch, and those of loops
+// outside of spmds while both executions are in the same iteration. Of an execution, only its block and the
+// elements that it accesses are kept. All accesses between the same barriers are joined to one union, so that
+// a kernel with many stores needs only one question.
 
 namespace kdl::proofs {
 
@@ -16,7 +17,7 @@ namespace {
 
 using ir::Effect;
 
-constexpr size_t kMostAsked = 32;  ///< that are asked about, or put in order, all together
+constexpr size_t kMostAsked = 32;  ///< the most pieces that are checked, or ordered, all together
 
 }  // namespace
 
@@ -33,10 +34,11 @@ Races::Races(Instances& instances, const std::set<const Value*>& safe)
 void Races::Collect(const ir::Region* region, const Op* walk,
                     const std::set<const Value*>& written) {
   for (Op* op : *region) {
-    std::optional<AccessView> view = AccessOf(op);
+    std::optional<AccessView> view = FindAccess(op);
     if (view && written.contains(ir::MemoryOf(view->tensor))) {
       instances_.context().Allow(kStepsOfQuestion);
-      PointSet runs = instances_.Launch() & instances_.Around(op) & elements_.Of(view->tensor);
+      PointSet runs =
+          instances_.Launch() & instances_.Around(op) & elements_.AllElements(view->tensor);
       Elements::Touched touched = elements_.TouchedBy(*view);
       runs = instances_.WithFacts(runs & touched.elements);
       sites_.push_back({*view, walk, runs, touched.is_exact && IsCertain(*view, runs)});
@@ -51,7 +53,7 @@ bool Races::IsCertain(const AccessView& view, const PointSet& touched) const {
     bool always = op->kind() == OpKind::If || op->kind() == OpKind::Stage ||
                   (IsLoop(op) && op->kind() != OpKind::While && !op->HasAttr(AttrKey::Breaks));
     bool counts = op->kind() != OpKind::Loop ||
-                  instances_.terms().OfValue(op->operand(2)).AsConstant().has_value();
+                  instances_.terms().PolyOfValue(op->operand(2)).AsConstant().has_value();
     if (!always || !counts || instances_.IsShortened(op)) return false;
   }
   return !instances_.IsOpaque(touched);
@@ -75,10 +77,11 @@ Races::Conflict Races::ConflictOf(Class a, Class b) {
 
 // -- Groups ------------------------------------------------------------------------------------
 
-/// A site's runs without what is known inside of its block alone.
-PointSet Races::OfBlocks(const Site& site) {
+/// Returns the executions of a site without the variables that only matter inside of its block.
+PointSet Races::BlockRuns(const Site& site) {
   Loops loops = barriers_.LoopsAround(site.view.op);
-  std::set<std::string> multiplied;  // and products: they are compared from run to run
+  // Factors of products are kept, because they are compared between the executions.
+  std::set<std::string> multiplied;
   for (const std::string& variable : site.touched.Variables()) {
     for (const Product& product : instances_.ProductsOf(variable))
       multiplied.merge(Equal(instances_.Variable(variable), product.multiple).Variables());
@@ -93,13 +96,13 @@ PointSet Races::OfBlocks(const Site& site) {
   return site.touched.WithSome(site.touched.Variables(is_inner));
 }
 
-std::vector<Races::Group> Races::GroupsOf(const std::function<bool(const Site&)>& counts) {
+std::vector<Races::Group> Races::GroupSites(const std::function<bool(const Site&)>& counts) {
   std::vector<Group> groups;
   std::map<std::pair<const Value*, const Op*>, size_t> known;
   for (const Site& site : sites_) {
     if (!counts(site)) continue;
     const Value* memory = ir::MemoryOf(site.view.tensor);
-    const Op* place = barriers_.PlaceOf(site.view.op);
+    const Op* place = barriers_.PlaceBetweenBarriers(site.view.op);
     auto [at, is_new] = known.try_emplace({memory, place}, groups.size());
     if (is_new) {
       groups.push_back({memory, place, site.walk, {}, {}});
@@ -118,7 +121,7 @@ std::vector<Race> Races::FindCertain(const Value* memory) {
 }
 
 std::vector<Race> Races::Find(const std::function<bool(const Site&)>& counts, bool is_certain) {
-  std::vector<Group> groups = GroupsOf(counts);
+  std::vector<Group> groups = GroupSites(counts);
   std::set<const Value*> done;
   std::vector<Race> found;
   for (Group& group : groups) {
@@ -146,14 +149,15 @@ void Races::Join(Group& group) {
     PointSet& touched = group.touched[c];
     for (const Site* site : group.sites[c]) {
       instances_.context().Allow(kStepsOfQuestion);
-      touched |= OfBlocks(*site);
+      touched |= BlockRuns(*site);
     }
     instances_.context().Allow(kStepsOfQuestion);
     touched = touched.Joined();
   }
 }
 
-/// What is not proven is mostly not so of a site alone: where all together would take long that is asked first.
+/// If something cannot be proven, it usually cannot be proven even for a single site. So if checking all
+/// sites together would take long, single sites are checked first.
 std::vector<Race> Races::RacesOfOne(const Group& group, bool is_certain) {
   size_t pieces = 0;
   for (const auto& sites : group.sites) {
@@ -190,7 +194,7 @@ std::vector<Race> Races::RacesOf(const Group& a, const Group& b, bool is_certain
   return {};
 }
 
-/// The first two sites that may race, or the first one that may with itself.
+/// Returns the first two sites that may race, or the first one that may race with itself.
 std::vector<Race> Races::AmongSites(const Group& a, const Group& b, const Way& way, Class ca,
                                     bool alone) {
   for (const Site* first : a.sites[ca]) {
@@ -199,7 +203,7 @@ std::vector<Race> Races::AmongSites(const Group& a, const Group& b, const Way& w
       if (conflict == Conflict::None) continue;
       for (const Site* second : b.sites[cb]) {
         if (alone && first != second) continue;
-        PointSet runs = Meet(a, b, way, OfBlocks(*first), OfBlocks(*second), conflict);
+        PointSet runs = Meet(a, b, way, BlockRuns(*first), BlockRuns(*second), conflict);
         if (runs.IsSurelyEmpty()) continue;
         Loops equal = barriers_.LoopsAround(a.place);
         equal.resize(way.equal);
@@ -210,14 +214,14 @@ std::vector<Race> Races::AmongSites(const Group& a, const Group& b, const Way& w
   return {};
 }
 
-PointSet Races::ElementsOf(const Site& site) const {
+PointSet Races::TouchedElements(const Site& site) const {
   return site.touched.WithSome(
       site.touched.Variables([&](const std::string& variable) { return !IsShared(variable, {}); }));
 }
 
 PointSet Races::MaybeBefore(const Site& site) {
   PointSet before = instances_.None();
-  const Op* place = barriers_.PlaceOf(site.view.op);
+  const Op* place = barriers_.PlaceBetweenBarriers(site.view.op);
   bool in_iterations = !barriers_.LoopsAround(site.view.op).empty();
   bool is_behind = false;
   for (const Site& other : sites_) {
@@ -228,12 +232,12 @@ PointSet Races::MaybeBefore(const Site& site) {
     const Op* common = site.view.op->parent_region()->parent();
     while (common && !instances_.LoopIsIn(other.view.op, common))
       common = common->parent_region()->parent();
-    bool in_one_place = barriers_.PlaceOf(other.view.op) == place;
+    bool in_one_place = barriers_.PlaceBetweenBarriers(other.view.op) == place;
     bool behind = is_behind && !in_iterations && LoopOf(common) == site.walk;
     if (!behind) {
-      before |= ElementsOf(other);
-    } else if (in_one_place) {  // other blocks, or cores, may be ahead
-      PointSet runs = site.touched & SecondRun(OfBlocks(other), {}) &
+      before |= TouchedElements(other);
+    } else if (in_one_place) {  // other blocks or cores may be ahead
+      PointSet runs = site.touched & SecondRun(BlockRuns(other), {}) &
                       OtherBlock(site.walk, other.walk, {}, true);
       auto is_second = [](const std::string& variable) { return variable.ends_with("'"); };
       before |= runs.WithSome(runs.Variables(is_second));
@@ -244,7 +248,7 @@ PointSet Races::MaybeBefore(const Site& site) {
 
 // -- Two runs ----------------------------------------------------------------------------------
 
-/// Elements are named alike in both runs, too.
+/// Whether both executions share the variable. Elements have the same names in both.
 bool Races::IsShared(const std::string& variable, const Loops& equal) const {
   if (!instances_.IsDeclared(variable)) return true;
   const Scope& scope = instances_.ScopeOf(variable);
@@ -274,7 +278,7 @@ PointSet Races::Meet(const Group& a, const Group& b, const Way& way, const Point
   return Ordered(both, of_a, of_b, equal);
 }
 
-/// Products of one factor keep the order of what it multiplies from run to run, too.
+/// Products with the same factor have the order of their other operands between the executions, too.
 PointSet Races::Ordered(PointSet both, const PointSet& of_a, const PointSet& of_b,
                         const Loops& equal) {
   for (const std::string& first : of_a.Variables()) {
@@ -300,16 +304,16 @@ PointSet Races::InOrderOfRuns(const Product& first, const Product& second, const
   return (multiples & order).WithSome({"#a", "#b"});
 }
 
-/// Of two blocks of one walk the parts that tables give lie in the blocks' order.
+/// For two blocks of one spmd: the parts that tables give them have the order of the blocks.
 PointSet Races::InOrderOfTables(const Op* walk, const Loops& equal) {
   PointSet order = instances_.All();
   Affine a = instances_.Variable("#a");
   Affine b = instances_.Variable("#b");
   for (const Ragged& ragged : instances_.ragged()) {
     if (ragged.walk != walk) continue;
-    AtomId number = instances_.terms().ScalarOf(ragged.binder);
-    Affine lower = instances_.Of(ragged.lower);
-    Affine upper = instances_.Of(ragged.upper);
+    AtomId number = instances_.terms().ScalarAtom(ragged.binder);
+    Affine lower = instances_.AffineOf(ragged.lower);
+    Affine upper = instances_.AffineOf(ragged.upper);
     PointSet first_ends = Equal(a, upper) & SecondRun(Equal(b, lower), equal) & AtMost(a, b);
     PointSet second_ends = Equal(a, lower) & SecondRun(Equal(b, upper), equal) & AtMost(b, a);
     PointSet of_walk = Equal(First(number), Second(number)) |
@@ -320,7 +324,7 @@ PointSet Races::InOrderOfTables(const Op* walk, const Loops& equal) {
   return order;
 }
 
-/// One binder's turn comes before the other one's; with `swapped` after it.
+/// The condition that one loop variable's iteration comes before that of the other; with `swapped`, after it.
 PointSet Races::Before(const Value* binder, const Value* other, bool swapped) {
   Terms& terms = instances_.terms();
   bool is_block = binder->type()->kind == ir::TypeKind::Block;
@@ -330,22 +334,23 @@ PointSet Races::Before(const Value* binder, const Value* other, bool swapped) {
     return swapped ? AtMost(b + apart, a) : AtMost(a + apart, b);
   };
   Affine one = instances_.Constant(1);
-  if (!is_block) return iteration(terms.ScalarOf(binder), terms.ScalarOf(other), one);
-  PointSet numbers = iteration(terms.NumberOf(binder), terms.NumberOf(other), one);
-  if (instances_.ExtentOf(binder)) return numbers;
-  Poly extent = terms.OfSize(instances_.kernel().axis(binder->type()->axes[0]).extent);
-  return numbers & iteration(terms.StartOf(binder), terms.StartOf(other), instances_.Of(extent));
+  if (!is_block) return iteration(terms.ScalarAtom(binder), terms.ScalarAtom(other), one);
+  PointSet numbers = iteration(terms.NumberAtom(binder), terms.NumberAtom(other), one);
+  if (instances_.ConstantExtent(binder)) return numbers;
+  Poly extent = terms.PolyOfSize(instances_.kernel().axis(binder->type()->axes[0]).extent);
+  return numbers &
+         iteration(terms.StartAtom(binder), terms.StartAtom(other), instances_.AffineOf(extent));
 }
 
 PointSet Races::Same(const Value* binder, const Value* other) {
   Terms& terms = instances_.terms();
   auto equal = [&](AtomId a, AtomId b) { return Equal(First(a), Second(b)); };
   if (binder->type()->kind != ir::TypeKind::Block)
-    return equal(terms.ScalarOf(binder), terms.ScalarOf(other));
-  PointSet same = equal(terms.NumberOf(binder), terms.NumberOf(other));
-  if (instances_.ExtentOf(binder)) return same;
-  return same & equal(terms.StartOf(binder), terms.StartOf(other)) &
-         equal(terms.CountOf(binder), terms.CountOf(other));
+    return equal(terms.ScalarAtom(binder), terms.ScalarAtom(other));
+  PointSet same = equal(terms.NumberAtom(binder), terms.NumberAtom(other));
+  if (instances_.ConstantExtent(binder)) return same;
+  return same & equal(terms.StartAtom(binder), terms.StartAtom(other)) &
+         equal(terms.CountAtom(binder), terms.CountAtom(other));
 }
 
 PointSet Races::InIterations(const Way& way, const Op* loop) {
@@ -355,17 +360,17 @@ PointSet Races::InIterations(const Way& way, const Op* loop) {
   bool is_block = binder->type()->kind == ir::TypeKind::Block;
   std::optional<int64_t> step = is_block
                                     ? std::optional<int64_t>(1)
-                                    : instances_.terms().OfValue(loop->operand(2)).AsConstant();
+                                    : instances_.terms().PolyOfValue(loop->operand(2)).AsConstant();
   if (way.iterations != Way::Iterations::Next || !step) return iterations;
   Terms& terms = instances_.terms();
-  AtomId iteration = is_block ? terms.NumberOf(binder) : terms.ScalarOf(binder);
+  AtomId iteration = is_block ? terms.NumberAtom(binder) : terms.ScalarAtom(binder);
   Affine a = First(iteration);
   Affine b = Second(iteration);
   if (way.is_swapped) std::swap(a, b);
   return iterations & Equal(b, a + instances_.Constant(*step));
 }
 
-/// The last turn of a loop, or its first one; not known of a `while`.
+/// The condition for the last or first iteration of a loop; unknown for a `while`.
 PointSet Races::AtEnd(const Op* loop, bool is_last) {
   if (loop->kind() == OpKind::While) return {};
   const Value* binder = loop->region()->param(0);
@@ -373,16 +378,16 @@ PointSet Races::AtEnd(const Op* loop, bool is_last) {
   if (!bounds) return {};
   Terms& terms = instances_.terms();
   bool is_block = binder->type()->kind == ir::TypeKind::Block;
-  AtomId start = is_block ? terms.StartOf(binder) : terms.ScalarOf(binder);
-  Affine from = instances_.Of(Poly::Atom(start));
-  if (!is_last) return Equal(from, instances_.OfValue(bounds->lo));
-  Affine length = is_block ? instances_.Of(Poly::Atom(terms.CountOf(binder)))
-                           : instances_.OfValue(loop->operand(2));
-  return AtMost(instances_.OfValue(bounds->hi), from + length);
+  AtomId start = is_block ? terms.StartAtom(binder) : terms.ScalarAtom(binder);
+  Affine from = instances_.AffineOf(Poly::Atom(start));
+  if (!is_last) return Equal(from, instances_.AffineOfValue(bounds->lo));
+  Affine length = is_block ? instances_.AffineOf(Poly::Atom(terms.CountAtom(binder)))
+                           : instances_.AffineOfValue(loop->operand(2));
+  return AtMost(instances_.AffineOfValue(bounds->hi), from + length);
 }
 
-/// Of loops whose turns all wait only the last one meets what stands after, and only the first one what stands in front.
-/// `may`: of those whose turns may wait, too.
+/// If all iterations of a loop wait at a barrier, only the last one can conflict with code after it, and only
+/// the first one with code before it. `may`: also applies to loops whose iterations may wait.
 void Races::EndIterations(const Group& a, Way& way, bool may) {
   Loops equal = barriers_.LoopsAround(a.place);
   equal.resize(way.equal);
@@ -398,7 +403,7 @@ void Races::EndIterations(const Group& a, Way& way, bool may) {
   add(way.entered, false, way.is_swapped);
 }
 
-/// Leaves of a way what surely has no barrier. False where that is nothing.
+/// Restricts a way to the cases that surely have no barrier. Returns false if there are none.
 bool Races::Narrow(const Group& a, Way& way) {
   if (way.may_wait) way.iterations = Way::Iterations::Next;
   EndIterations(a, way, true);
@@ -425,7 +430,7 @@ PointSet Races::OtherBlock(const Op* a, const Op* b, const Loops& equal, bool sa
   return OtherBounds(a, b, equal) | OtherNumbers(a, b);
 }
 
-/// The first binder, outermost first, that is in another turn.
+/// The condition that the first differing binder, outermost first, is in another iteration.
 PointSet Races::OtherNumbers(const Op* a, const Op* b) {
   PointSet other = instances_.None();
   PointSet same = instances_.All();
@@ -438,7 +443,7 @@ PointSet Races::OtherNumbers(const Op* a, const Op* b) {
   return other;
 }
 
-/// Blocks of one number are on one core only where the whole walks are the same.
+/// Blocks with the same number are on the same core only if the bounds of the spmds are the same.
 PointSet Races::OtherBounds(const Op* a, const Op* b, const Loops& equal) {
   PointSet other = instances_.None();
   const ir::Function& kernel = instances_.kernel();
@@ -452,8 +457,8 @@ PointSet Races::OtherBounds(const Op* a, const Op* b, const Loops& equal) {
   Affine first = instances_.Variable("#a");
   Affine second = instances_.Variable("#b");
   for (size_t i = 0; i < a->operands().size(); ++i) {
-    PointSet bounds = Equal(first, instances_.OfValue(a->operand(i))) &
-                      SecondRun(Equal(second, instances_.OfValue(b->operand(i))), equal);
+    PointSet bounds = Equal(first, instances_.AffineOfValue(a->operand(i))) &
+                      SecondRun(Equal(second, instances_.AffineOfValue(b->operand(i))), equal);
     if (!bounds.known()) return instances_.All();
     other |= (bounds & (Less(first, second) | Less(second, first))).WithSome({"#a", "#b"});
   }
@@ -471,7 +476,7 @@ PointSet Races::Twice(const Site& site) {
   PointSet same = instances_.All();
   for (ir::AxisId axis : site.view.axes()) {
     const Value* block = ir::FindBlock(site.view.op, axis);
-    AtomId element = instances_.terms().ElementOf(block);
+    AtomId element = instances_.terms().ElementAtom(block);
     Affine a = First(element);
     Affine b = Second(element);
     other |= same & Less(a, b);

@@ -12,51 +12,54 @@
 
 namespace kdl::proofs {
 
-/// An access with where it stands.
+/// An access and its context.
 struct Site {
   AccessView view;
-  const ir::Op* walk;  ///< the `spmd for` around it; null: each core runs it
-  PointSet touched;    ///< its runs and the elements that they touch; more where that is not known
-  bool is_certain;     ///< no less, whatever the data is
+  const ir::Op* walk;  ///< the enclosing `spmd for`; null: each core executes it
+  PointSet touched;    ///< its executions and the elements that they access, or a superset
+  bool is_certain;     ///< whether `touched` is exact regardless of the data
 };
 
-/// Two accesses of which a run by one block and a run by another one may touch one element, with no barrier between.
+/// Two accesses by which different blocks may access the same element, without a barrier in between.
 struct Race {
   const Site* a;
   const Site* b;  ///< may be the same one
-  PointSet
-      runs;  ///< of both: the variables of the second one have a prime, those that both share have none
-  std::vector<const ir::Op*> equal;  ///< loops outside of walks of which both are in one turn
+  /// The executions of both. The variables of the second one have a prime, shared variables do not.
+  PointSet runs;
+  /// The loops outside of spmds in which both are in the same iteration.
+  std::vector<const ir::Op*> equal;
 };
 
-/// Finds accesses that race. What one block does, or, outside of `spmd for`, one core, happens in order; so does what the
-/// blocks of equal numbers do that walks over one named domain have, where their bounds are equal.
+/// Finds accesses that race. What one block, or one core outside of `spmd for`, does happens in order. The
+/// same is true for blocks with equal numbers in spmds over one named domain with equal bounds.
 class Races {
  public:
-  /// Of all memories but those that are known to have no race.
+  /// Collects the accesses to all memories except those that are known to have no races.
   explicit Races(Instances& instances, const std::set<const ir::Value*>& safe = {});
 
   const std::vector<Site>& sites() const { return sites_; }
   Elements& elements() { return elements_; }
-  /// A race for each memory that may have one.
+  /// Returns one race for each memory that may have one.
   std::vector<Race> Find() {
     return Find([](const Site&) { return true; }, false);
   }
-  /// Among the accesses of a memory that happen whatever the data is.
+  /// Returns races between accesses to a memory that are executed regardless of the data.
   std::vector<Race> FindCertain(const ir::Value* memory);
-  /// Runs of a store that touch one element at two points; the second point's variables have a prime.
+  /// Returns the executions of a store that write one element at two points; the second point's variables
+  /// have a prime.
   PointSet Twice(const Site& site);
 
-  /// The elements that a site may touch, in any run.
-  PointSet ElementsOf(const Site& site) const;
-  /// The elements that something may write before a run of the site: with that run's variables.
+  /// Returns the elements that a site may access, in any execution.
+  PointSet TouchedElements(const Site& site) const;
+  /// Returns the elements that may be written before an execution of the site, in terms of that execution's
+  /// variables.
   PointSet MaybeBefore(const Site& site);
-  /// The loops outside of walks around a site that order what races, outermost first.
+  /// Returns the loops outside of spmds around a site that matter for races, outermost first.
   std::vector<const ir::Op*> LoopsAround(const Site& site) {
     return barriers_.LoopsAround(site.view.op);
   }
   static std::string Primed(const std::string& variable) { return variable + "'"; }
-  /// What is said of a run, said of the second one.
+  /// Converts a statement about the first execution to one about the second.
   PointSet SecondRun(const PointSet& set, const std::vector<const ir::Op*>& equal) const;
 
  private:
@@ -64,13 +67,13 @@ class Races {
   enum class Conflict : uint8_t { None, OtherBlock, AnyBlock };
   using Loops = std::vector<const ir::Op*>;
 
-  /// Accesses of one memory between the same barriers, in the same walk.
+  /// Accesses to one memory between the same barriers, in the same spmd.
   struct Group {
     const ir::Value* memory;
     const ir::Op* place;
     const ir::Op* walk;
     std::array<std::vector<const Site*>, kClasses> sites;
-    std::array<PointSet, kClasses> touched;  ///< by the sites of a class together
+    std::array<PointSet, kClasses> touched;  ///< by all sites of a class together
   };
 
   void Collect(const ir::Region* region, const ir::Op* walk,
@@ -78,8 +81,8 @@ class Races {
   bool IsCertain(const AccessView& view, const PointSet& touched) const;
   static Class ClassOf(const Site& site);
   static Conflict ConflictOf(Class a, Class b);
-  std::vector<Group> GroupsOf(const std::function<bool(const Site&)>& counts);
-  PointSet OfBlocks(const Site& site);
+  std::vector<Group> GroupSites(const std::function<bool(const Site&)>& counts);
+  PointSet BlockRuns(const Site& site);
   std::vector<Race> Find(const std::function<bool(const Site&)>& counts, bool is_certain);
   void Join(Group& group);
   std::vector<Race> RacesOfOne(const Group& group, bool is_certain);
@@ -89,9 +92,9 @@ class Races {
   PointSet Meet(const Group& a, const Group& b, const Way& way, const PointSet& of_a,
                 const PointSet& of_b, Conflict conflict);
 
-  /// The atom as a variable of the first run, and of the second one.
-  Affine First(AtomId atom) { return instances_.Variable(instances_.NameOf(atom)); }
-  Affine Second(AtomId atom) { return instances_.Variable(Primed(instances_.NameOf(atom))); }
+  /// The atom as a variable of the first and of the second execution.
+  Affine First(AtomId atom) { return instances_.Variable(instances_.VariableName(atom)); }
+  Affine Second(AtomId atom) { return instances_.Variable(Primed(instances_.VariableName(atom))); }
   bool IsShared(const std::string& variable, const Loops& equal) const;
   PointSet Ordered(PointSet both, const PointSet& of_a, const PointSet& of_b, const Loops& equal);
   PointSet InOrderOfRuns(const Product& first, const Product& second, const Loops& equal);

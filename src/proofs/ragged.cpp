@@ -17,7 +17,8 @@ bool IsTable(const AccessView& view) {
   return IsInput(view.tensor) && !view.mask && !view.has_else();
 }
 
-/// The number of a block and nothing else, or an element of a table; what is next to the number is another block's.
+/// Returns whether an index is just the number of a block, or an element of a table. A number next to it
+/// would belong to another block.
 bool IsPlace(const ir::AccessDim& dim, const AccessView& view, const Value* binder) {
   bool is_one =
       dim.terms.size() == 1 && IsConstant(dim.terms[0].coefficient, 1) && IsConstant(dim.offset, 0);
@@ -26,16 +27,17 @@ bool IsPlace(const ir::AccessDim& dim, const AccessView& view, const Value* bind
   return is_one && (index == binder || (index->def() && index->def()->kind() == OpKind::Load));
 }
 
-/// Numbers that all cores compute alike, of what a whole launch agrees on and of elements of `in` tensors, each of them in the
-/// places of one block.
+/// Finds values that all cores compute alike. They depend on values that are the same in a whole launch and
+/// on elements of `in` tensors, read only at the position of one block.
 struct Agreed {
   const Value* binder = nullptr;  ///< the number of the block
-  bool loops = false;  ///< numbers of turns of loops, but for those of `spmd for`, do, too
-  bool reads = false;  ///< set where a tensor is read
+  /// Whether iteration numbers of loops other than `spmd for` are allowed, too.
+  bool loops = false;
+  bool reads = false;  ///< set if a tensor is read
 
   std::unordered_map<const Value*, bool> known = {};
 
-  bool Is(const Value* value) {
+  bool IsAgreed(const Value* value) {
     if (auto found = known.find(value); found != known.end()) return found->second;
     bool is = Find(value);
     known[value] = is;
@@ -49,7 +51,7 @@ struct Agreed {
     if (!def) return !value->parent_region()->parent() || IsIteration(value);
     std::span<Value* const> operands = def->operands();
     if (def->kind() == OpKind::Load) {
-      AccessView view = *AccessOf(const_cast<Op*>(def));
+      AccessView view = *FindAccess(const_cast<Op*>(def));
       if (!IsTable(view)) return false;
       ir::Access access = view.access();
       bool of_block = std::ranges::all_of(
@@ -60,13 +62,13 @@ struct Agreed {
     } else if (!def->info().has(ir::kPure) || def->kind() == OpKind::CoreId) {
       return false;
     }
-    return std::ranges::all_of(operands, [&](const Value* operand) { return Is(operand); });
+    return std::ranges::all_of(operands, [&](const Value* operand) { return IsAgreed(operand); });
   }
 
   bool IsIteration(const Value* param) {
     std::optional<LoopEnds> ends = LoopEndsOf(param);
     bool counts = loops && ends && param->parent_region()->parent()->kind() != OpKind::Spmd;
-    return counts && Is(ends->lo) && Is(ends->hi);
+    return counts && IsAgreed(ends->lo) && IsAgreed(ends->hi);
   }
 };
 
@@ -76,10 +78,10 @@ struct TableIndex {
   int64_t offset;
 };
 
-/// Of a load of table[index + offset] with one dimension.
+/// Matches a load of table[index + offset] with one dimension.
 std::optional<TableIndex> TableIndexOf(const Op* op) {
   if (!op || op->kind() != OpKind::Load) return std::nullopt;
-  AccessView view = *AccessOf(const_cast<Op*>(op));
+  AccessView view = *FindAccess(const_cast<Op*>(op));
   ir::Access access = view.access();
   if (!IsTable(view)) return std::nullopt;
   if (access.dims.size() != 1 || access.dims[0].terms.size() != 1) return std::nullopt;
@@ -97,14 +99,14 @@ std::vector<Ragged> RaggedOf(const ir::Function& kernel, Terms& terms) {
       if (binder->type()->kind == ir::TypeKind::Block) continue;
       Agreed of_launch{nullptr, true};
       Agreed of_block{binder};
-      bool walks = of_launch.Is(walk->operand(2 * binder->index())) &&
-                   of_launch.Is(walk->operand(2 * binder->index() + 1));
-      bool bounds =
-          of_block.Is(loop->operand(0)) && of_block.Is(loop->operand(1)) && of_block.reads;
+      bool walks = of_launch.IsAgreed(walk->operand(2 * binder->index())) &&
+                   of_launch.IsAgreed(walk->operand(2 * binder->index() + 1));
+      bool bounds = of_block.IsAgreed(loop->operand(0)) && of_block.IsAgreed(loop->operand(1)) &&
+                    of_block.reads;
       Ragged part{{walk, binder, loop}};
       if (!walks || !(bounds || IsChained(part))) continue;
-      part.lower = terms.OfValue(part.from());
-      part.upper = terms.OfValue(part.to());
+      part.lower = terms.PolyOfValue(part.from());
+      part.upper = terms.PolyOfValue(part.to());
       bool is_known = std::ranges::any_of(found, [&](const Ragged& other) {
         return other.binder == binder && other.lower == part.lower && other.upper == part.upper;
       });

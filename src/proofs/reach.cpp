@@ -22,11 +22,11 @@ bool Reach::HasLaunchBounds(const ir::Region& region) {
   for (const Value* param : region.params()) {
     std::optional<LoopEnds> bounds = LoopEndsOf(param);
     if (bounds &&
-        !(IsOfLaunch(terms_.OfValue(bounds->lo)) && IsOfLaunch(terms_.OfValue(bounds->hi))))
+        !(IsOfLaunch(terms_.PolyOfValue(bounds->lo)) && IsOfLaunch(terms_.PolyOfValue(bounds->hi))))
       return false;
   }
   const Op* loop = region.parent();
-  return loop->kind() != OpKind::Loop || terms_.OfValue(loop->operand(2)) == Poly(1);
+  return loop->kind() != OpKind::Loop || terms_.PolyOfValue(loop->operand(2)) == Poly(1);
 }
 
 bool Reach::IsOfLaunch(const Poly& poly) const {
@@ -71,13 +71,13 @@ std::optional<std::vector<Poly>> Reach::Iterations(const AccessView& view) {
        region = region->parent()->parent_region()) {
     for (const Value* param : region->params()) {
       if (auto bounds = LoopEndsOf(param))
-        iterations.push_back(terms_.OfValue(bounds->hi) - terms_.OfValue(bounds->lo));
+        iterations.push_back(terms_.PolyOfValue(bounds->hi) - terms_.PolyOfValue(bounds->lo));
     }
   }
   for (ir::AxisId axis : view.axes()) {
     auto made = ir::DynAs<ir::MakeBlockOp>(ir::FindBlock(view.op, axis)->def());
     if (!made) continue;
-    iterations.push_back(terms_.OfValue(made->size()));
+    iterations.push_back(terms_.PolyOfValue(made->size()));
     if (!IsOfLaunch(iterations.back())) return std::nullopt;
   }
   return iterations;

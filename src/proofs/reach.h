@@ -7,19 +7,22 @@
 
 namespace kdl::proofs {
 
-/// How far an access's indices reach in a launch whose sizes are known.
+/// How far the indices of an access reach, in terms of the sizes of a launch.
 class Reach {
  public:
   explicit Reach(Terms& terms) : terms_(terms) {}
 
-  /// Around it are loops alone whose bounds the launch gives, so that each of their turns is made; no mask leaves points out.
+  /// Returns whether an access is always executed at all its points: it has no mask, and is only inside loops
+  /// whose bounds are known from the launch and that are not left early.
   bool IsAlways(const AccessView& view);
-  /// The greatest, or least, index that the loops around it take, of sizes alone; nothing where that is not plain.
+  /// Returns the greatest or least value of an index in the loops around it, in terms of sizes; nothing if
+  /// that is not obvious.
   std::optional<Poly> Extreme(Poly index, bool greatest) const;
-  /// How many turns the loops around an access that is always reached make, and how many elements the blocks of its index have
-  /// that no loop binds; nothing where the launch alone does not say it.
+  /// Returns, for an access that is always executed, the numbers of iterations of the loops around it and the
+  /// sizes of the blocks in its index that do not belong to loops. Returns nothing if they depend on more
+  /// than the launch.
   std::optional<std::vector<Poly>> Iterations(const AccessView& view);
-  /// Made of size names and numbers alone.
+  /// Returns whether it consists of size names and numbers only.
   bool IsOfLaunch(const Poly& poly) const;
 
  private:

@@ -24,34 +24,35 @@ Scope Join(Scope a, const Scope& b) {
   return a;
 }
 
-Scope Scopes::Of(const Value* value) {
+Scope Scopes::ScopeOf(const Value* value) {
   auto known = known_.find(value);
   if (known != known_.end()) return known->second;
-  if (value->def()) return known_[value] = OfResult(value);
+  if (value->def()) return known_[value] = ScopeOfResult(value);
   const Op* loop = value->parent_region()->parent();
   if (!loop) return known_[value] = {};
   if (LoopEndsOf(value)) return known_[value] = {LoopOf(loop), false, false};
-  // carried from turn to turn: cores agree on it as long as they agree on what goes in
+  // a carried value is the same on all cores as long as its inputs are
   Scope scope{LoopOf(loop), !value->type()->axes.empty(), differ_.contains(value)};
   known_[value] = scope;
   if (!scope.cores && DiffersByCore(loop)) {
     differ_.insert(value);
-    known_.clear();  // what has been found by taking it for equal
+    known_.clear();  // these results assumed that the value was the same on all cores
     scope.cores = true;
   }
   return known_[value] = scope;
 }
 
-/// Whether something that enters an op with regions, or leaves one of them, may be another one on another core.
+/// Returns whether an operand of an op with regions, or a value that one of them yields, may differ between
+/// cores.
 bool Scopes::DiffersByCore(const Op* op) {
-  auto differs = [&](const Value* value) { return Of(value).cores; };
+  auto differs = [&](const Value* value) { return ScopeOf(value).cores; };
   if (std::ranges::any_of(op->operands(), differs)) return true;
   return std::ranges::any_of(op->regions(), [&](const ir::Region* region) {
     return region->terminator() && std::ranges::any_of(region->terminator()->operands(), differs);
   });
 }
 
-Scope Scopes::OfResult(const Value* value) {
+Scope Scopes::ScopeOfResult(const Value* value) {
   const Op* def = value->def();
   Scope scope;
   bool is_known = def->regions().empty() &&
@@ -60,7 +61,7 @@ Scope Scopes::OfResult(const Value* value) {
                    (def->kind() == OpKind::Load && IsInput(def->operand(0))));
   if (is_known) {
     for (const Value* operand : def->operands()) {
-      if (operand->type()->kind != ir::TypeKind::Tensor) scope = Join(scope, Of(operand));
+      if (operand->type()->kind != ir::TypeKind::Tensor) scope = Join(scope, ScopeOf(operand));
     }
   } else {
     scope.loop = LoopOf(def->parent_region()->parent());
@@ -69,27 +70,27 @@ Scope Scopes::OfResult(const Value* value) {
   if (def->kind() == OpKind::CoreId) scope.cores = true;
   scope.points = ir::IsTile(value->type()) && !value->type()->axes.empty();
   for (ir::AxisId axis : scope.points ? value->type()->axes : ir::AxisList{}) {
-    if (const Value* block = ir::FindBlock(def, axis)) scope = Join(scope, Of(block));
+    if (const Value* block = ir::FindBlock(def, axis)) scope = Join(scope, ScopeOf(block));
   }
   return scope;
 }
 
-Scope Scopes::Of(const Poly& poly) {
+Scope Scopes::ScopeOf(const Poly& poly) {
   Scope scope;
   for (const auto& [monomial, coefficient] : poly.terms()) {
-    for (AtomId atom : monomial) scope = Join(scope, Of(atom));
+    for (AtomId atom : monomial) scope = Join(scope, ScopeOf(atom));
   }
   return scope;
 }
 
-Scope Scopes::Of(AtomId atom) {
+Scope Scopes::ScopeOf(AtomId atom) {
   auto known = atoms_.find(atom);
   if (known != atoms_.end()) return known->second;
-  Scope scope = OfFacts(terms_.Facts(atom));
+  Scope scope = ScopeOfFacts(terms_.Facts(atom));
   return atoms_[atom] = scope;
 }
 
-Scope Scopes::OfFacts(const AtomFacts& facts) {
+Scope Scopes::ScopeOfFacts(const AtomFacts& facts) {
   switch (facts.kind) {
     case AtomKind::Size:
     case AtomKind::CoreNum:
@@ -100,16 +101,16 @@ Scope Scopes::OfFacts(const AtomFacts& facts) {
     case AtomKind::Min:
     case AtomKind::Max:
     case AtomKind::Wrapped:
-      return Join(Of(facts.a), Of(facts.b));
+      return Join(ScopeOf(facts.a), ScopeOf(facts.b));
     case AtomKind::Choice:
-      return Join(Of(facts.value), Join(Of(facts.a), Of(facts.b)));
+      return Join(ScopeOf(facts.value), Join(ScopeOf(facts.a), ScopeOf(facts.b)));
     case AtomKind::Element: {
-      Scope scope = Of(facts.value);
+      Scope scope = ScopeOf(facts.value);
       scope.points = true;
       return scope;
     }
     default:
-      return Of(facts.value);
+      return ScopeOf(facts.value);
   }
 }
 

@@ -7,36 +7,37 @@
 
 namespace kdl::proofs {
 
-/// With what a variable changes.
+/// What the value of a variable depends on.
 struct Scope {
-  const ir::Op* loop = nullptr;  ///< the innermost loop whose turns differ in it; null: none
-  bool points = false;           ///< the points of a tile differ in it
-  bool cores = false;            ///< cores that run the same code may differ in it
+  /// The innermost loop between whose iterations it may differ; null: none.
+  const ir::Op* loop = nullptr;
+  bool points = false;  ///< it may differ between the points of a tile
+  bool cores = false;   ///< it may differ between cores running the same code
 
   bool is_launch() const { return !loop && !points && !cores; }
 };
 
-/// That of what changes with either.
+/// Returns the scope of something that depends on both.
 Scope Join(Scope a, const Scope& b);
 
-/// Finds with what the values of a function change.
+/// Finds what the values of a function depend on.
 class Scopes {
  public:
   explicit Scopes(const Terms& terms) : terms_(terms) {}
 
-  Scope Of(const ir::Value* value);
-  Scope Of(AtomId atom);
-  Scope Of(const Poly& poly);
+  Scope ScopeOf(const ir::Value* value);
+  Scope ScopeOf(AtomId atom);
+  Scope ScopeOf(const Poly& poly);
 
  private:
-  Scope OfResult(const ir::Value* value);
-  Scope OfFacts(const AtomFacts& facts);
+  Scope ScopeOfResult(const ir::Value* value);
+  Scope ScopeOfFacts(const AtomFacts& facts);
   bool DiffersByCore(const ir::Op* op);
 
   const Terms& terms_;
   std::map<const ir::Value*, Scope> known_;
   std::map<AtomId, Scope> atoms_;
-  std::set<const ir::Value*> differ_;  ///< carried values that cores may have different ones of
+  std::set<const ir::Value*> differ_;  ///< carried values that may differ between cores
 };
 
 }  // namespace kdl::proofs

@@ -14,14 +14,16 @@
 
 #include "proofs/proofs.h"
 
-// Variables are isl's parameters, which meet by name; sets have no other dimension. isl takes what it is handed and returns
-// null once it has failed, whatever it is given: so a chain of calls needs one check, at its end.
+// Variables are isl parameters, which are matched by name; sets have no other dimensions. isl functions take
+// ownership of their arguments and return null once anything has failed. So a chain of calls needs only one
+// check, at its end.
 
 namespace kdl::proofs {
 
 namespace {
 
-/// isl counts operations of its own: this many end what steps do not foresee. No question of the tests takes a tenth of it.
+/// isl counts its own operations. This limit stops those that the estimated steps do not foresee; no question
+/// in the tests needs a tenth of it.
 uint64_t OperationsFor(uint64_t steps) {
   return 400'000 + std::min(steps, uint64_t{4'000'000}) * 4;
 }
@@ -34,7 +36,7 @@ isl_set* UniverseOf(isl_ctx* context) {
   return isl_set_universe(isl_space_params_alloc(context, 0));
 }
 
-std::string NameOf(isl_set* set, int at) {
+std::string IslParamName(isl_set* set, int at) {
   isl_id* id = isl_set_get_dim_id(set, isl_dim_param, static_cast<unsigned>(at));
   std::string name = isl_id_get_name(id);
   isl_id_free(id);
@@ -46,7 +48,7 @@ isl_stat TakePiece(isl_basic_set* piece, void* taken) {
   return isl_stat_ok;
 }
 
-/// The one piece that a set has.
+/// Returns the only piece of a set.
 isl_basic_set* PieceOf(isl_set* set) {
   isl_basic_set* piece = nullptr;
   isl_set_foreach_basic_set(set, TakePiece, &piece);
@@ -75,28 +77,32 @@ isl_stat AddConstraints(isl_basic_set* piece, void* sum) {
   return isl_stat_ok;
 }
 
-/// How much there is of a set: its pieces and their constraints.
-uint64_t SizeOf(isl_set* set) {
+/// Returns the size of a set: the number of its pieces and their constraints.
+uint64_t ConstraintCount(isl_set* set) {
   uint64_t size = 1;
   isl_set_foreach_basic_set(set, AddConstraints, &size);
   return size;
 }
 
-uint64_t SizeOf(isl_pw_aff* value) { return 1 + static_cast<uint64_t>(isl_pw_aff_n_piece(value)); }
+uint64_t ConstraintCount(isl_pw_aff* value) {
+  return 1 + static_cast<uint64_t>(isl_pw_aff_n_piece(value));
+}
 
-/// What an operation takes that asks something of each piece: as a simplex does, the square of its size.
-uint64_t StepsOf(isl_set* set) {
-  uint64_t size = SizeOf(set);
+/// Returns the estimated steps of an operation that examines each piece: about the square of the size, as for
+/// a simplex algorithm.
+uint64_t EstimateSteps(isl_set* set) {
+  uint64_t size = ConstraintCount(set);
   return size * static_cast<uint64_t>(1 + isl_set_dim(set, isl_dim_param));
 }
 
-/// Where two values compare so; null: not known. Most are affine in one piece, and isl's way for several takes ten times as long.
+/// Returns where the comparison of two values is true; null if unknown. Most values are affine in one piece,
+/// and isl's function for several pieces is ten times slower.
 isl_set* Compared(const Affine& left, const Affine& right,
                   isl_basic_set* (*of_one)(isl_aff*, isl_aff*),
                   isl_set* (*of_several)(isl_pw_aff*, isl_pw_aff*)) {
   isl_pw_aff* a = left.get();
   isl_pw_aff* b = right.get();
-  if (!a || !b || !left.context()->Spend(SizeOf(a) * SizeOf(b))) return nullptr;
+  if (!a || !b || !left.context()->Spend(ConstraintCount(a) * ConstraintCount(b))) return nullptr;
   bool are_one = isl_pw_aff_isa_aff(a) == isl_bool_true && isl_pw_aff_isa_aff(b) == isl_bool_true;
   if (!are_one) return of_several(isl_pw_aff_copy(a), isl_pw_aff_copy(b));
   isl_aff* first = isl_pw_aff_as_aff(isl_pw_aff_copy(a));
@@ -106,14 +112,16 @@ isl_set* Compared(const Affine& left, const Affine& right,
   return isl_set_from_basic_set(of_one(first, second));
 }
 
-/// Of two values, where both are known.
-isl_pw_aff* Of(isl_pw_aff* (*of)(isl_pw_aff*, isl_pw_aff*), const Affine& a, const Affine& b) {
-  if (!a.known() || !b.known() || !a.context()->Spend(SizeOf(a.get()) * SizeOf(b.get())))
+/// Combines two values if both are known.
+isl_pw_aff* CombineKnown(isl_pw_aff* (*combine)(isl_pw_aff*, isl_pw_aff*), const Affine& a,
+                         const Affine& b) {
+  if (!a.known() || !b.known() ||
+      !a.context()->Spend(ConstraintCount(a.get()) * ConstraintCount(b.get())))
     return nullptr;
-  return of(isl_pw_aff_copy(a.get()), isl_pw_aff_copy(b.get()));
+  return combine(isl_pw_aff_copy(a.get()), isl_pw_aff_copy(b.get()));
 }
 
-int CountOf(isl_set* set) { return isl_set_dim(set, isl_dim_param); }
+int IslParamCount(isl_set* set) { return isl_set_dim(set, isl_dim_param); }
 
 }  // namespace
 
@@ -155,13 +163,17 @@ Affine Affine::Variable(const SetContext& context, const std::string& name) {
 }
 
 Affine operator+(const Affine& a, const Affine& b) {
-  return {a.context_, Of(isl_pw_aff_add, a, b)};
+  return {a.context_, CombineKnown(isl_pw_aff_add, a, b)};
 }
 Affine operator-(const Affine& a, const Affine& b) {
-  return {a.context_, Of(isl_pw_aff_sub, a, b)};
+  return {a.context_, CombineKnown(isl_pw_aff_sub, a, b)};
 }
-Affine Min(const Affine& a, const Affine& b) { return {a.context_, Of(isl_pw_aff_min, a, b)}; }
-Affine Max(const Affine& a, const Affine& b) { return {a.context_, Of(isl_pw_aff_max, a, b)}; }
+Affine Min(const Affine& a, const Affine& b) {
+  return {a.context_, CombineKnown(isl_pw_aff_min, a, b)};
+}
+Affine Max(const Affine& a, const Affine& b) {
+  return {a.context_, CombineKnown(isl_pw_aff_max, a, b)};
+}
 
 Affine operator*(int64_t factor, const Affine& a) {
   if (!a.known()) return {};
@@ -181,7 +193,9 @@ size_t Affine::pieces() const {
 
 Affine Affine::Choose(const Affine& a, const Affine& b) const {
   if (!known() || !a.known() || !b.known()) return {};
-  if (!context_->Spend(SizeOf(get()) * SizeOf(a.get()) * SizeOf(b.get()))) return {};
+  if (!context_->Spend(ConstraintCount(get()) * ConstraintCount(a.get()) *
+                       ConstraintCount(b.get())))
+    return {};
   return {context_, isl_pw_aff_cond(isl_pw_aff_copy(get()), isl_pw_aff_copy(a.get()),
                                     isl_pw_aff_copy(b.get()))};
 }
@@ -198,7 +212,8 @@ PointSet PointSet::None(const SetContext& context) {
   return {&context, isl_set_empty(isl_space_params_alloc(context.get(), 0))};
 }
 
-/// Of a piece with each one: isl itself asks first whether two sets are equal, and then of each piece whether it is empty.
+/// Intersects piece by piece if one of the sets has a single piece. isl itself would first check whether the
+/// sets are equal, and then each piece for emptiness.
 PointSet operator&(const PointSet& a, const PointSet& b) {
   if (!a.known() || !b.known() || !a.MaySpend(b)) return {};
   isl_set* first = isl_set_copy(a.set_.get());
@@ -225,9 +240,9 @@ PointSet operator-(const PointSet& a, const PointSet& b) {
   return {a.context_, isl_set_subtract(isl_set_copy(a.set_.get()), isl_set_copy(b.set_.get()))};
 }
 
-bool PointSet::MaySpend() const { return context_->Spend(StepsOf(set_.get())); }
+bool PointSet::MaySpend() const { return context_->Spend(EstimateSteps(set_.get())); }
 bool PointSet::MaySpend(const PointSet& other) const {
-  return context_->Spend(StepsOf(set_.get()) * SizeOf(other.set_.get()));
+  return context_->Spend(EstimateSteps(set_.get()) * ConstraintCount(other.set_.get()));
 }
 
 size_t PointSet::pieces() const {
@@ -248,10 +263,10 @@ bool PointSet::IsSurelySubsetOf(const PointSet& other) const {
 std::set<std::string> PointSet::Variables() const {
   std::set<std::string> names;
   if (!known()) return names;
-  for (int i = 0; i < CountOf(set_.get()); ++i) {
+  for (int i = 0; i < IslParamCount(set_.get()); ++i) {
     bool used = isl_set_involves_dims(set_.get(), isl_dim_param, static_cast<unsigned>(i), 1) ==
                 isl_bool_true;
-    if (used) names.insert(NameOf(set_.get(), i));
+    if (used) names.insert(IslParamName(set_.get(), i));
   }
   return names;
 }
@@ -265,7 +280,7 @@ PointSet PointSet::WithSome(const std::vector<std::string>& variables) const {
   isl_ctx* context = isl_set_get_ctx(set_.get());
   isl_set* set = isl_set_copy(set_.get());
   for (const std::string& name : variables) {
-    if (set && !context_->Spend(StepsOf(set))) set = isl_set_free(set);
+    if (set && !context_->Spend(EstimateSteps(set))) set = isl_set_free(set);
     set = isl_set_project_out_param_id(set, IdOf(context, name));
   }
   return {context_, set};
@@ -274,8 +289,8 @@ PointSet PointSet::WithSome(const std::vector<std::string>& variables) const {
 PointSet PointSet::Renamed(const std::map<std::string, std::string>& names) const {
   if (!known()) return {};
   isl_set* set = isl_set_copy(set_.get());
-  for (int i = 0; i < CountOf(set_.get()); ++i) {
-    auto name = names.find(NameOf(set_.get(), i));
+  for (int i = 0; i < IslParamCount(set_.get()); ++i) {
+    auto name = names.find(IslParamName(set_.get(), i));
     if (name == names.end()) continue;
     set = isl_set_set_dim_id(set, isl_dim_param, static_cast<unsigned>(i),
                              IdOf(isl_set_get_ctx(set_.get()), name->second));
@@ -283,7 +298,7 @@ PointSet PointSet::Renamed(const std::map<std::string, std::string>& names) cons
   return {context_, set};
 }
 
-PointSet PointSet::Within(const PointSet& facts) const {
+PointSet PointSet::SimplifiedWithin(const PointSet& facts) const {
   if (!known() || !facts.known() || !MaySpend(facts)) return {};
   return {context_, isl_set_gist(isl_set_copy(set_.get()), isl_set_copy(facts.set_.get()))};
 }
@@ -375,7 +390,7 @@ std::optional<Point> PointSet::Least(const std::vector<std::string>& order) cons
   isl_set* set = isl_set_from_params(isl_set_drop_unused_params(isl_set_copy(set_.get())));
   std::vector<std::string> names;
   auto move = [&](int from) {
-    names.push_back(NameOf(set, from));
+    names.push_back(IslParamName(set, from));
     set = isl_set_move_dims(set, isl_dim_set, static_cast<unsigned>(names.size() - 1),
                             isl_dim_param, static_cast<unsigned>(from), 1);
   };
@@ -385,7 +400,7 @@ std::optional<Point> PointSet::Least(const std::vector<std::string>& order) cons
     isl_id_free(id);
     if (from >= 0) move(from);
   }
-  while (set && CountOf(set) > 0) move(0);
+  while (set && IslParamCount(set) > 0) move(0);
   isl_set* least = isl_set_lexmin(set);
   isl_point* point = least ? isl_set_sample_point(least) : nullptr;
   std::optional<Point> found;

@@ -14,26 +14,28 @@ struct isl_set;
 
 namespace kdl::proofs {
 
-// Sets of integer points and what is affine on them: a face of isl, https://libisl.sourceforge.io. A point gives a number to
-// each variable; variables have names, and a set says nothing of those that it does not mention. What takes too many
-// steps, or was made of such, is not known: `known()` is false, and every question about it has no answer.
+// Sets of integer points and affine functions on them: a wrapper of isl, https://libisl.sourceforge.io. A
+// point assigns a number to each variable. Variables have names, and a set says nothing about those that it
+// does not mention. What takes too many steps, or depends on such a result, is unknown: `known()` is false,
+// and questions about it have no answer.
 
-constexpr uint64_t kStepsOfQuestion = 4'000'000;  ///< what most questions may take
+constexpr uint64_t kStepsOfQuestion = 4'000'000;  ///< the limit for most questions
 
-/// Owns isl's memory, and counts steps: what an operation on sets takes, reckoned from their pieces and constraints, so that no
-/// version of isl decides what is proven. One for each kernel that is looked at; outlives what is made of it.
+/// Owns isl's memory and counts steps. The steps of an operation are estimated from the pieces and
+/// constraints of its sets, so that what is proven does not depend on the version of isl. There is one for
+/// each kernel; it outlives everything made from it.
 class SetContext {
  public:
-  /// `most`: no question may take more steps than this, whatever it is allowed.
+  /// `most` is the limit for every question, even if it is allowed more.
   explicit SetContext(std::optional<uint64_t> most = {});
   ~SetContext();
   SetContext(const SetContext&) = delete;
   SetContext& operator=(const SetContext&) = delete;
 
   isl_ctx* get() const { return context_; }
-  /// From here on a question may take so many steps.
+  /// Sets the steps that the following question may use.
   void Allow(uint64_t steps) const;
-  /// False: that is more than are left, and from here on none are.
+  /// Returns false if fewer steps are left; then all further calls fail, too.
   bool Spend(uint64_t steps) const;
 
  private:
@@ -43,10 +45,10 @@ class SetContext {
   isl_ctx* context_;
 };
 
-/// An integer, affine in variables piece by piece; quotients by positive constants are affine, too.
+/// A piecewise affine integer function of variables, including quotients by positive constants.
 class Affine {
  public:
-  Affine() = default;  ///< not known
+  Affine() = default;  ///< unknown
   static Affine Constant(const SetContext& context, int64_t value);
   static Affine Variable(const SetContext& context, const std::string& name);
 
@@ -58,10 +60,10 @@ class Affine {
   friend Affine operator+(const Affine& a, const Affine& b);
   friend Affine operator-(const Affine& a, const Affine& b);
   friend Affine operator*(int64_t factor, const Affine& a);
-  Affine FloorDivide(int64_t divisor) const;  ///< divisor >= 1
+  Affine FloorDivide(int64_t divisor) const;  ///< the divisor must be at least 1
   friend Affine Min(const Affine& a, const Affine& b);
   friend Affine Max(const Affine& a, const Affine& b);
-  /// `a` where this is not 0, else b.
+  /// Returns `a` where this is not 0, otherwise b.
   Affine Choose(const Affine& a, const Affine& b) const;
 
  private:
@@ -76,7 +78,7 @@ using Point = std::map<std::string, int64_t>;
 
 class PointSet {
  public:
-  PointSet() = default;  ///< not known
+  PointSet() = default;  ///< unknown
   static PointSet All(const SetContext& context);
   static PointSet None(const SetContext& context);
 
@@ -88,14 +90,14 @@ class PointSet {
   PointSet& operator&=(const PointSet& other) { return *this = *this & other; }
   PointSet& operator|=(const PointSet& other) { return *this = *this | other; }
 
-  size_t pieces() const;  ///< of which it is the union
-  /// Nothing: not known. A `true` is a proof, and so is a `false`.
+  size_t pieces() const;  ///< the number of pieces whose union it is
+  /// Returns nothing if unknown; both `true` and `false` are proofs.
   std::optional<bool> IsEmpty() const;
   bool IsSurelyEmpty() const { return IsEmpty() == true; }
   bool IsSurelySubsetOf(const PointSet& other) const;
 
   std::set<std::string> Variables() const;
-  /// Those for which `wanted` holds.
+  /// Returns the variables for which `wanted` is true.
   template <class Wanted>
   std::vector<std::string> Variables(Wanted&& wanted) const {
     std::vector<std::string> found;
@@ -105,24 +107,27 @@ class PointSet {
     return found;
   }
   bool Mentions(const std::string& variable) const;
-  /// Points for which some value of the variable is in the set.
+  /// Eliminates the variables: returns the points for which some value of them is in the set.
   PointSet WithSome(const std::vector<std::string>& variables) const;
-  /// The variables under other names, none of which the set has.
+  /// Renames variables; the set must not have the new names yet.
   PointSet Renamed(const std::map<std::string, std::string>& names) const;
-  /// 1 in the set, 0 elsewhere.
+  /// Returns a function that is 1 in the set and 0 elsewhere.
   Affine Indicator() const;
-  /// The same in fewer pieces, where that can be known.
+  /// Returns the same set in fewer pieces if possible.
   PointSet Joined() const;
-  /// A simpler set, often of fewer variables, that has the same points within `facts`.
-  PointSet Within(const PointSet& facts) const;
-  /// Affine bounds that some piece has above the variable, in which none of `without` stands.
+  /// Returns a simpler set, often with fewer variables, that has the same points within `facts`.
+  PointSet SimplifiedWithin(const PointSet& facts) const;
+  /// Returns affine upper bounds that some piece has for the variable and that do not mention the variables
+  /// in `without`.
   std::vector<Affine> UpperBounds(const std::string& variable,
                                   const std::vector<std::string>& without) const;
-  /// The point that is least in the variables in this order, then in the others. Nothing: there is none, or none is known.
+  /// Returns the point that is least in the given order of variables, then in the others. Returns nothing if
+  /// there is none or none is known.
   std::optional<Point> Least(const std::vector<std::string>& order) const;
 
  private:
-  /// Whether the question may take what looking at this set does, alone or with each piece of another one.
+  /// Whether the question may still use the steps for examining this set, alone or with each piece of another
+  /// one.
   bool MaySpend() const;
   bool MaySpend(const PointSet& other) const;
 

@@ -16,10 +16,11 @@ constexpr size_t kMostTried = 16;
 constexpr int kMostDrawn = 400;
 constexpr int64_t kSpacious = 15;
 constexpr int64_t kRoomy = 500;
-/// Of open int generics: first what makes several blocks, then what static asserts may ask for.
+/// Values of open int generics: first those that give several blocks, then others that static asserts may
+/// require.
 constexpr int64_t kConstants[] = {2, 1, 3, 4, 8, 16, 32, 64, 128, 256};
 
-std::optional<int64_t> ValueOf(Size size, const Sizes& sizes) {
+std::optional<int64_t> EvaluateSize(Size size, const Sizes& sizes) {
   return EvaluateChecked(size, [&](Name name) -> std::optional<int64_t> {
     auto found = sizes.find(name);
     return found == sizes.end() ? std::nullopt : std::optional(found->second);
@@ -28,18 +29,19 @@ std::optional<int64_t> ValueOf(Size size, const Sizes& sizes) {
 
 bool HasShape(const ir::Value* tensor, const Sizes& sizes) {
   return std::ranges::all_of(tensor->type()->dims,
-                             [&](Size dim) { return ValueOf(dim, sizes).value_or(-1) >= 0; });
+                             [&](Size dim) { return EvaluateSize(dim, sizes).value_or(-1) >= 0; });
 }
 
-/// What the launch requires holds; a size that an equation gives is set to that.
+/// Returns whether the requirements of the launch are satisfied. A size that an equation determines is set to
+/// that value.
 bool MeetsLaunch(const ir::Function& function, Sizes& sizes) {
   for (Op* op : *function.body) {
     if (op->kind() != ir::OpKind::Require) continue;
     Size left = op->attr<AttrKey::Left>();
     Size right = op->attr<AttrKey::Right>();
     CompareKind kind = op->attr<AttrKey::Compare>();
-    std::optional<int64_t> a = ValueOf(left, sizes);
-    std::optional<int64_t> b = ValueOf(right, sizes);
+    std::optional<int64_t> a = EvaluateSize(left, sizes);
+    std::optional<int64_t> b = EvaluateSize(right, sizes);
     if (!a || !b) return false;
     if (ir::Holds(kind, *a, *b)) continue;
     if (kind != CompareKind::Eq) return false;
@@ -56,7 +58,7 @@ bool MeetsLaunch(const ir::Function& function, Sizes& sizes) {
   });
 }
 
-/// Whether no `static_assert` says that there is no such launch.
+/// Returns whether all static asserts are satisfied.
 bool MeetsStatics(const ir::Function& function, const Sizes& sizes) {
   bool meets = true;
   ir::Walk(function.body, [&](const Op* op) {
@@ -70,7 +72,7 @@ class Drawer {
  public:
   explicit Drawer(const ir::Function& function) : function_(function), constants_(Constants()) {}
 
-  std::vector<Sizes> Run() {
+  std::vector<Sizes> DrawLaunches() {
     found_.push_back(constants_);
     for (int64_t all : {1, 2, 3, 5}) {
       Sizes sizes = constants_;
@@ -87,7 +89,7 @@ class Drawer {
     for (int drawn = 0; drawn < kMostDrawn && found_.size() < kMostTried; ++drawn) {
       Sizes sizes = constants_;
       for (Name dim : function_.dims) {
-        int64_t more = BlockOf(dim);
+        int64_t more = LargestBlock(dim);
         sizes[dim] = Draw(4) == 0 && more > 1 ? more + 1 : Draw(10);
       }
       Take(sizes);
@@ -96,7 +98,8 @@ class Drawer {
   }
 
  private:
-  /// Open int generics: the first that static asserts allow; of those that may be chosen the least comes first.
+  /// Returns the first values of open int generics that static asserts allow. Choices are tried in ascending
+  /// order.
   Sizes Constants() const {
     for (size_t n = 0; n < std::size(kConstants); ++n) {
       Sizes sizes;
@@ -110,21 +113,22 @@ class Drawer {
     return {};
   }
 
-  /// The extent of the blocks in which a size is walked.
-  int64_t BlockOf(Name dim) const {
+  /// Returns the extent of the blocks into which a size is divided.
+  int64_t LargestBlock(Name dim) const {
     int64_t most = 0;
     for (const ir::Axis& axis : function_.axes) {
       bool walks = axis.domain && axis.domain->kind == SizeKind::Symbol &&
                    axis.domain->symbol == dim && axis.domain != axis.extent;
-      if (walks) most = std::max(most, ValueOf(axis.extent, constants_).value_or(0));
+      if (walks) most = std::max(most, EvaluateSize(axis.extent, constants_).value_or(0));
     }
     return most;
   }
 
-  /// `other` for sizes that no loop walks in blocks.
+  /// Returns sizes that exceed one block by 1. Sizes that are not divided into blocks become `other` + 1.
   Sizes PastOneBlock(int64_t other) const {
     Sizes sizes = constants_;
-    for (Name dim : function_.dims) sizes[dim] = (BlockOf(dim) > 1 ? BlockOf(dim) : other) + 1;
+    for (Name dim : function_.dims)
+      sizes[dim] = (LargestBlock(dim) > 1 ? LargestBlock(dim) : other) + 1;
     return sizes;
   }
 
@@ -134,7 +138,7 @@ class Drawer {
   }
 
   void Take(Sizes sizes) {
-    // equations may need one another
+    // twice, since equations may depend on one another
     bool meets = MeetsLaunch(function_, sizes) && MeetsLaunch(function_, sizes);
     if (meets && seen_.insert(sizes).second) found_.push_back(std::move(sizes));
   }
@@ -148,6 +152,8 @@ class Drawer {
 
 }  // namespace
 
-std::vector<Sizes> LaunchesToTry(const ir::Function& function) { return Drawer(function).Run(); }
+std::vector<Sizes> LaunchesToTry(const ir::Function& function) {
+  return Drawer(function).DrawLaunches();
+}
 
 }  // namespace kdl::proofs

@@ -14,9 +14,9 @@ namespace {
 
 using ir::CompareKind;
 
-constexpr int kMostChoices = 8;  ///< in one another, those that are told apart
+constexpr int kMostChoices = 8;  ///< how many nested choices are distinguished
 
-/// Of integers with fewer than 64 bits and of bools: what their type bounds.
+/// Returns the range of a type, for bools and integers with fewer than 64 bits.
 std::optional<std::pair<int64_t, int64_t>> TypeRange(Scalar scalar) {
   if (scalar == Scalar::Bool) return std::pair<int64_t, int64_t>{0, 1};
   if (!IsInteger(scalar)) return std::nullopt;
@@ -27,7 +27,8 @@ std::optional<std::pair<int64_t, int64_t>> TypeRange(Scalar scalar) {
   return std::pair<int64_t, int64_t>{0, (int64_t{1} << bits) - 1};
 }
 
-/// The quotients of the terms that a positive number divides without rest, and of a constant by a constant.
+/// Returns the quotients of the terms that are multiples of a positive number, and of a constant by a
+/// constant.
 Poly WholeQuotient(const Poly& dividend, const Poly& by) {
   Poly whole;
   if (by.terms().size() != 1) return whole;
@@ -104,38 +105,38 @@ bool Terms::IsPositive(const Poly& poly) const {
   });
 }
 
-Poly Terms::OfSize(Size size, By by) {
-  auto of = [&](Size part) { return OfSize(part, by); };
-  // what is known modulo 2^64 alone is neither divided nor compared
+Poly Terms::PolyOfSize(Size size, By by) {
+  auto term = [&](Size part) { return PolyOfSize(part, by); };
+  // a number that is only known modulo 2^64 can be neither divided nor compared
   auto number = [&](Size part) {
-    Poly poly = of(part);
+    Poly poly = term(part);
     return by == By::Launch || wraps_.IsBounded(part) ? poly : Wrapped(std::move(poly));
   };
   switch (size->kind) {
     case SizeKind::Constant:
       return size->value;
     case SizeKind::Add:
-      return of(size->lhs) + of(size->rhs);
+      return term(size->lhs) + term(size->rhs);
     case SizeKind::Sub:
-      return of(size->lhs) - of(size->rhs);
+      return term(size->lhs) - term(size->rhs);
     case SizeKind::Mul:
-      return of(size->lhs) * of(size->rhs);
+      return term(size->lhs) * term(size->rhs);
     case SizeKind::FloorDiv:
-      return OfQuotient(number(size->lhs), number(size->rhs));
+      return PolyOfQuotient(number(size->lhs), number(size->rhs));
     case SizeKind::Mod: {
       Poly a = number(size->lhs);
       Poly b = number(size->rhs);
-      return a - b * OfQuotient(a, b);
+      return a - b * PolyOfQuotient(a, b);
     }
     case SizeKind::Min:
-      return OfExtreme(AtomKind::Min, number(size->lhs), number(size->rhs));
+      return PolyOfExtreme(AtomKind::Min, number(size->lhs), number(size->rhs));
     case SizeKind::Symbol:
-      return OfSymbol(size->symbol);
+      return PolyOfSymbol(size->symbol);
   }
   return {};
 }
 
-Poly Terms::OfSymbol(Name symbol) {
+Poly Terms::PolyOfSymbol(Name symbol) {
   if (auto known = known_.find(symbol); known != known_.end()) return known->second;
   if (symbol.text() == ir::kCoreNum) return Poly::Atom(CoreNumAtom());
   AtomFacts facts{AtomKind::Size, symbol};
@@ -154,29 +155,29 @@ Poly Terms::OfSymbol(Name symbol) {
   return Poly::Atom(Intern(std::move(facts)));
 }
 
-AtomId Terms::StartOf(const Value* block) {
+AtomId Terms::StartAtom(const Value* block) {
   LoopEnds bounds = *LoopEndsOf(block);
   AtomFacts facts{AtomKind::Start, {}, block};
-  facts.lower.push_back({1, OfValue(bounds.lo)});
-  facts.upper.push_back({1, OfValue(bounds.hi) - 1});
+  facts.lower.push_back({1, PolyOfValue(bounds.lo)});
+  facts.upper.push_back({1, PolyOfValue(bounds.hi) - 1});
   return Intern(std::move(facts));
 }
 
-AtomId Terms::CountOf(const Value* block) {
-  Poly start = Poly::Atom(StartOf(block));
+AtomId Terms::CountAtom(const Value* block) {
+  Poly start = Poly::Atom(StartAtom(block));
   AtomFacts facts{AtomKind::Count, {}, block};
   facts.lower.push_back({1, 1});
-  facts.upper.push_back({1, OfSize(function_.axis(block->type()->axes[0]).extent)});
-  facts.upper.push_back({1, OfValue(LoopEndsOf(block)->hi) - start});
+  facts.upper.push_back({1, PolyOfSize(function_.axis(block->type()->axes[0]).extent)});
+  facts.upper.push_back({1, PolyOfValue(LoopEndsOf(block)->hi) - start});
   return Intern(std::move(facts));
 }
 
-AtomId Terms::NumberOf(const Value* block) {
-  Poly walked = Poly::Atom(StartOf(block)) - OfValue(LoopEndsOf(block)->lo);
+AtomId Terms::NumberAtom(const Value* block) {
+  Poly walked = Poly::Atom(StartAtom(block)) - PolyOfValue(LoopEndsOf(block)->lo);
   AtomFacts facts{AtomKind::Number, {}, block};
   facts.lower.push_back({1, 0});
   facts.upper.push_back({1, walked});
-  auto extent = OfSize(function_.axis(block->type()->axes[0]).extent).AsConstant();
+  auto extent = PolyOfSize(function_.axis(block->type()->axes[0]).extent).AsConstant();
   if (extent && *extent > 1) {
     facts.lower.push_back({*extent, walked});
     facts.upper.push_back({*extent, walked});
@@ -184,24 +185,24 @@ AtomId Terms::NumberOf(const Value* block) {
   return Intern(std::move(facts));
 }
 
-AtomId Terms::ElementOf(const Value* block) {
+AtomId Terms::ElementAtom(const Value* block) {
   AtomFacts facts{AtomKind::Element, {}, block};
   if (auto made = ir::DynAs<ir::MakeBlockOp>(block->def())) {
-    Poly start = OfValue(made->start());
+    Poly start = PolyOfValue(made->start());
     facts.lower.push_back({1, start});
-    facts.upper.push_back({1, start + OfValue(made->size()) - 1});
+    facts.upper.push_back({1, start + PolyOfValue(made->size()) - 1});
   } else {
     LoopEnds bounds = *LoopEndsOf(block);
-    Poly start = Poly::Atom(StartOf(block));
-    Poly count = Poly::Atom(CountOf(block));
-    facts.lower = {{1, OfValue(bounds.lo)}, {1, start}};
-    facts.upper = {{1, OfValue(bounds.hi) - 1}, {1, start + count - 1}};
+    Poly start = Poly::Atom(StartAtom(block));
+    Poly count = Poly::Atom(CountAtom(block));
+    facts.lower = {{1, PolyOfValue(bounds.lo)}, {1, start}};
+    facts.upper = {{1, PolyOfValue(bounds.hi) - 1}, {1, start + count - 1}};
   }
   return Intern(std::move(facts));
 }
 
-AtomId Terms::ScalarOf(const Value* value) {
-  AtomFacts facts{AtomKind::Scalar, {}, numbers_.Of(value)};
+AtomId Terms::ScalarAtom(const Value* value) {
+  AtomFacts facts{AtomKind::Scalar, {}, numbers_.FirstEqual(value)};
   if (auto range = TypeRange(value->type()->scalar)) {
     facts.lower.push_back({1, range->first});
     facts.upper.push_back({1, range->second});
@@ -211,8 +212,8 @@ AtomId Terms::ScalarOf(const Value* value) {
     facts.upper.push_back({1, *std::ranges::max_element(*values)});
   }
   if (std::optional<LoopEnds> bounds = LoopEndsOf(value)) {
-    facts.lower.push_back({1, OfValue(bounds->lo)});
-    facts.upper.push_back({1, OfValue(bounds->hi) - 1});
+    facts.lower.push_back({1, PolyOfValue(bounds->lo)});
+    facts.upper.push_back({1, PolyOfValue(bounds->hi) - 1});
   }
   return Intern(std::move(facts));
 }
@@ -230,7 +231,7 @@ AtomId Terms::CoreIdAtom() {
   return Intern(std::move(facts));
 }
 
-/// Whether a number, or what bounds an atom alone, says that 0 <= a < end.
+/// Returns whether 0 <= a < end follows from numbers or from the bounds of a single atom.
 bool Terms::IsBetween(const Poly& a, const Poly& end) const {
   if (a == Poly(0)) return true;
   if (a.AsConstant() && end.AsConstant())
@@ -242,12 +243,14 @@ bool Terms::IsBetween(const Poly& a, const Poly& end) const {
   });
 }
 
-/// What a positive number divides without rest goes out: floor((8 * i + j) / 8) = i + floor(j / 8), and so with a size.
-Poly Terms::OfQuotient(const Poly& dividend, const Poly& b) {
-  if (!dividend.exact() || !b.exact()) return dividend + b;  // no two of these are alike
+/// Terms that are multiples of a positive divisor are moved out of the quotient: floor((8 * i + j) / 8) = i +
+/// floor(j / 8), and likewise for sizes.
+Poly Terms::PolyOfQuotient(const Poly& dividend, const Poly& b) {
+  // An inexact polynomial is not equal to any other.
+  if (!dividend.exact() || !b.exact()) return dividend + b;
   std::optional<int64_t> divisor = b.AsConstant();
-  // A divisor that cannot be below 0 is at least 1 where there is a quotient: code traps on 0, and a launch whose sizes
-  // divide by 0 is refused.
+  // If a divisor cannot be negative, it is at least 1 where there is a quotient: code traps on 0, and a
+  // launch whose sizes divide by 0 is refused.
   bool positive = divisor ? *divisor > 0 : IsNonNegative(b);
   Poly whole = positive ? WholeQuotient(dividend, b) : Poly();
   Poly a = dividend - whole * b;
@@ -264,7 +267,7 @@ Poly Terms::OfQuotient(const Poly& dividend, const Poly& b) {
   return whole + Poly::Atom(Intern(std::move(facts)));
 }
 
-Poly Terms::OfExtreme(AtomKind kind, const Poly& a, const Poly& b) {
+Poly Terms::PolyOfExtreme(AtomKind kind, const Poly& a, const Poly& b) {
   if (!a.exact() || !b.exact()) return a + b;
   if (a == b) return a;
   std::optional<int64_t> first = a.AsConstant();
@@ -277,17 +280,20 @@ Poly Terms::OfExtreme(AtomKind kind, const Poly& a, const Poly& b) {
   return Poly::Atom(Intern(std::move(facts)));
 }
 
-Poly Terms::OfChoice(const Value* value, const Value* a, const Value* b) {
+Poly Terms::PolyOfChoice(const Value* value, const Value* a, const Value* b) {
   const Value* condition = value->def()->operand(0);
   if (std::optional<uint64_t> taken = ConstantBits(condition, known_))
-    return OfValue(*taken != 0 ? a : b);
-  Poly then = OfValue(a);
-  Poly otherwise = OfValue(b);
+    return PolyOfValue(*taken != 0 ? a : b);
+  Poly then = PolyOfValue(a);
+  Poly otherwise = PolyOfValue(b);
   if (then == otherwise) return then;
   if (std::max(ChoicesIn(then), ChoicesIn(otherwise)) >= kMostChoices)
-    return Poly::Atom(ScalarOf(value));
-  return Poly::Atom(Intern(
-      {AtomKind::Choice, {}, numbers_.Of(condition), std::move(then), std::move(otherwise)}));
+    return Poly::Atom(ScalarAtom(value));
+  return Poly::Atom(Intern({AtomKind::Choice,
+                            {},
+                            numbers_.FirstEqual(condition),
+                            std::move(then),
+                            std::move(otherwise)}));
 }
 
 int Terms::ChoicesIn(const Poly& poly) const {
@@ -298,9 +304,9 @@ int Terms::ChoicesIn(const Poly& poly) const {
   return most;
 }
 
-Poly Terms::OfValue(const Value* value) {
+Poly Terms::PolyOfValue(const Value* value) {
   Poly poly = Modulo(value);
-  if (!poly.exact()) return Poly::Atom(ScalarOf(value));
+  if (!poly.exact()) return Poly::Atom(ScalarAtom(value));
   return wraps_.MayWrap(value) ? Wrapped(std::move(poly)) : poly;
 }
 
@@ -319,19 +325,19 @@ Poly Terms::Modulo(const Value* value) {
 
 Poly Terms::Computed(const Value* value) {
   if (value->parent_region() == function_.body && value->index() < function_.dims.size())
-    return OfSize(types_.sizes().Symbol(function_.dims[value->index()]));
-  return value->def() ? OfResult(value) : Poly::Atom(ScalarOf(value));
+    return PolyOfSize(types_.sizes().Symbol(function_.dims[value->index()]));
+  return value->def() ? PolyOfResult(value) : Poly::Atom(ScalarAtom(value));
 }
 
-Poly Terms::OfResult(const Value* value) {
+Poly Terms::PolyOfResult(const Value* value) {
   const Op* def = value->def();
-  auto of = [&](size_t i) { return OfValue(def->operand(i)); };
+  auto operand = [&](size_t i) { return PolyOfValue(def->operand(i)); };
   auto modulo = [&](size_t i) { return Modulo(def->operand(i)); };
   if (def->kind() == OpKind::Const && IsInteger(value->type()->scalar)) return *ConstantOf(value);
-  if (value->type()->scalar != Scalar::I64) return Poly::Atom(ScalarOf(value));
+  if (value->type()->scalar != Scalar::I64) return Poly::Atom(ScalarAtom(value));
   switch (def->kind()) {
     case OpKind::SizeOf:
-      return OfSize(def->attr<AttrKey::Size>(), By::Cores);
+      return PolyOfSize(def->attr<AttrKey::Size>(), By::Cores);
     case OpKind::CoreId:
       return Poly::Atom(CoreIdAtom());
     case OpKind::CoreNum:
@@ -345,22 +351,22 @@ Poly Terms::OfResult(const Value* value) {
     case OpKind::Neg:
       return Poly(-1) * modulo(0);
     case OpKind::Div:
-      return OfQuotient(of(0), of(1));
+      return PolyOfQuotient(operand(0), operand(1));
     case OpKind::Rem: {
-      Poly a = of(0);
-      Poly b = of(1);
-      return a - b * OfQuotient(a, b);
+      Poly a = operand(0);
+      Poly b = operand(1);
+      return a - b * PolyOfQuotient(a, b);
     }
     case OpKind::Min:
-      return OfExtreme(AtomKind::Min, of(0), of(1));
+      return PolyOfExtreme(AtomKind::Min, operand(0), operand(1));
     case OpKind::Max:
-      return OfExtreme(AtomKind::Max, of(0), of(1));
+      return PolyOfExtreme(AtomKind::Max, operand(0), operand(1));
     case OpKind::Select:
       if (std::optional<Poly> iterations = IterationsOfSteps(def)) return *iterations;
-      return OfChoice(value, def->operand(1), def->operand(2));
+      return PolyOfChoice(value, def->operand(1), def->operand(2));
     case OpKind::If: {
       auto given = [&](size_t r) { return def->region(r)->terminator()->operand(value->index()); };
-      return OfChoice(value, given(0), given(1));
+      return PolyOfChoice(value, given(0), given(1));
     }
     case OpKind::Broadcast:
     case OpKind::Snapshot:
@@ -368,44 +374,48 @@ Poly Terms::OfResult(const Value* value) {
     case OpKind::Cast: {
       Scalar from = def->operand(0)->type()->scalar;
       bool same = IsInteger(from) && (from == Scalar::I64 || TypeRange(from));
-      return same ? modulo(0) : Poly::Atom(ScalarOf(value));
+      return same ? modulo(0) : Poly::Atom(ScalarAtom(value));
     }
     case OpKind::Iota:
-      return Poly::Atom(ElementOf(def->operand(0)));
+      return Poly::Atom(ElementAtom(def->operand(0)));
     case OpKind::BlockStart:
     case OpKind::BlockSize:
     case OpKind::BlockIndex:
-      return OfFact(def->kind(), def->operand(0));
+      return PolyOfFact(def->kind(), def->operand(0));
     default:
-      return Poly::Atom(ScalarOf(value));
+      return Poly::Atom(ScalarAtom(value));
   }
 }
 
-Poly Terms::OfFact(OpKind fact, const Value* block) {
+Poly Terms::PolyOfFact(OpKind fact, const Value* block) {
   auto made = ir::DynAs<ir::MakeBlockOp>(block->def());
-  if (fact == OpKind::BlockStart) return made ? OfValue(made->start()) : Poly::Atom(StartOf(block));
-  if (fact == OpKind::BlockSize) return made ? OfValue(made->size()) : Poly::Atom(CountOf(block));
-  return made ? OfValue(made->index()) : Poly::Atom(NumberOf(block));
+  if (fact == OpKind::BlockStart)
+    return made ? PolyOfValue(made->start()) : Poly::Atom(StartAtom(block));
+  if (fact == OpKind::BlockSize)
+    return made ? PolyOfValue(made->size()) : Poly::Atom(CountAtom(block));
+  return made ? PolyOfValue(made->index()) : Poly::Atom(NumberAtom(block));
 }
 
-/// A step of 0 or less, as a u64, is another number: nothing says that the ops are those of a loop.
+/// The step must be known to be positive: the ops need not belong to a loop, and as a u64 a step of 0 or less
+/// would be another number.
 std::optional<Poly> Terms::IterationsOfSteps(const Op* select) {
-  std::optional<Steps> steps = StepsOf(select);
+  std::optional<Steps> steps = MatchSteps(select);
   bool known = steps && wraps_.IsBounded(steps->lo) && wraps_.IsBounded(steps->hi) &&
-               wraps_.IsBounded(steps->step) && IsPositive(OfValue(steps->step));
+               wraps_.IsBounded(steps->step) && IsPositive(PolyOfValue(steps->step));
   if (!known) return std::nullopt;
-  Poly last = OfQuotient(OfValue(steps->hi) - OfValue(steps->lo) - 1, OfValue(steps->step));
-  return OfExtreme(AtomKind::Max, 0, last + 1);
+  Poly last =
+      PolyOfQuotient(PolyOfValue(steps->hi) - PolyOfValue(steps->lo) - 1, PolyOfValue(steps->step));
+  return PolyOfExtreme(AtomKind::Max, 0, last + 1);
 }
 
-Poly Terms::OfIndex(const AccessView& view, size_t dim) {
+Poly Terms::PolyOfIndex(const AccessView& view, size_t dim) {
   ir::Access access = view.access();
-  Poly sum = OfSize(access.dims[dim].offset, By::Cores);
+  Poly sum = PolyOfSize(access.dims[dim].offset, By::Cores);
   for (const ir::AccessTerm& term : access.dims[dim].terms) {
     const Value* operand = view.index[term.operand];
     bool is_block = operand->type()->kind == ir::TypeKind::Block;
-    Poly value = is_block ? Poly::Atom(ElementOf(operand)) : Modulo(operand);
-    sum += OfSize(term.coefficient, By::Cores) * value;
+    Poly value = is_block ? Poly::Atom(ElementAtom(operand)) : Modulo(operand);
+    sum += PolyOfSize(term.coefficient, By::Cores) * value;
   }
   return sum;
 }

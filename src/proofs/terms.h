@@ -16,18 +16,18 @@ namespace kdl::proofs {
 
 enum class AtomKind : uint8_t {
   Size,      ///< a size name or an int generic
-  Scalar,    ///< an integer value of which only its bounds are known
-  CoreId,    ///<
-  CoreNum,   ///<
-  Start,     ///< of a block
-  Count,     ///< of a block: its elements
-  Number,    ///< of a block: in its loop
-  Element,   ///< of a block: the absolute index at the point that is looked at
+  Scalar,    ///< an integer value of which only bounds are known
+  CoreId,    ///< the number of the core
+  CoreNum,   ///< the number of cores
+  Start,     ///< of a block: its start
+  Count,     ///< of a block: the number of its elements
+  Number,    ///< of a block: its number in its loop
+  Element,   ///< of a block: the absolute index at the current point
   Quotient,  ///< floor(a / b)
   Min,
   Max,
-  Wrapped,  ///< what 64 bits hold of a, which may leave them
-  Choice,   ///< a where the condition `value` holds, else b
+  Wrapped,  ///< a modulo 2^64, since it may overflow
+  Choice,   ///< a if the condition `value` is true, otherwise b
 };
 
 /// scale * atom >= bound (or <=); scale is at least 1.
@@ -41,15 +41,15 @@ struct AtomFacts {
   Name symbol{};
   const ir::Value* value = nullptr;
   Poly a{}, b{};
-  std::vector<AtomBound> lower{}, upper{};  ///< over atoms made before
-  int choices = 0;                          ///< in one another, in a and b and itself
+  std::vector<AtomBound> lower{}, upper{};  ///< in terms of earlier atoms
+  int choices = 0;                          ///< how deep choices are nested in a, b and this atom
 };
 
-/// The integers of a function as polynomials over atoms, with what bounds these. The one place that knows what values,
-/// sizes and blocks mean. Equal values have equal polynomials.
+/// The integers of a function as polynomials over atoms, with the bounds of these. Only this class interprets
+/// values, sizes and blocks. Equal values have equal polynomials.
 class Terms {
  public:
-  /// Of launches that have these sizes, if any are given.
+  /// `known` are sizes of the launches in question, if any.
   Terms(const ir::Function& function, ir::TypeTable& types, Sizes known = {})
       : function_(function), types_(types), known_(std::move(known)), wraps_(function) {}
 
@@ -57,54 +57,59 @@ class Terms {
   ValueNumbers& numbers() { return numbers_; }
   const AtomFacts& Facts(AtomId atom) const { return atoms_[atom]; }
 
-  Poly OfSize(Size size) { return OfSize(size, By::Launch); }
-  /// An integer scalar, or a tile of integers at the point that is looked at.
-  Poly OfValue(const ir::Value* value);
-  /// Right modulo 2^64, where sums and products of the index wrap: so an index that is inside, as a number, is so as 64 bits.
-  Poly OfIndex(const AccessView& view, size_t dim);
-  /// floor(a / b); b is at least 1.
-  Poly OfQuotient(const Poly& a, const Poly& b);
-  /// A block's start, size or index, as the op of that kind asks for.
-  Poly OfFact(ir::OpKind fact, const ir::Value* block);
-  /// The tensor in whose indices accesses of a memory are compared: the one view through which all of them go, else the
-  /// memory itself.
+  Poly PolyOfSize(Size size) { return PolyOfSize(size, By::Launch); }
+  /// Returns an integer scalar, or a tile of integers at the current point.
+  Poly PolyOfValue(const ir::Value* value);
+  /// Returns an index, correct modulo 2^64 if its sums and products wrap. So if this number is inside, then
+  /// so is the 64-bit index.
+  Poly PolyOfIndex(const AccessView& view, size_t dim);
+  /// Returns floor(a / b); b must be at least 1.
+  Poly PolyOfQuotient(const Poly& a, const Poly& b);
+  /// Returns the start, size or index of a block, as the op of kind `fact` does.
+  Poly PolyOfFact(ir::OpKind fact, const ir::Value* block);
+  /// Returns the tensor whose indices are used to compare accesses to a memory: the only view through which
+  /// it is accessed, or the memory itself.
   const ir::Value* Coordinates(const ir::Value* tensor);
-  /// The element that an access touches, as an index of that tensor.
-  std::vector<Poly> OfElement(const AccessView& view);
-  Poly OfDim(const AccessView& view, size_t dim) { return OfSize(view.tensor->type()->dims[dim]); }
+  /// Returns the element that an access touches, as an index of that tensor.
+  std::vector<Poly> PolysOfElement(const AccessView& view);
+  Poly PolyOfDim(const AccessView& view, size_t dim) {
+    return PolyOfSize(view.tensor->type()->dims[dim]);
+  }
 
-  /// A sum of products of numbers that are not negative.
+  /// Returns whether it is a sum of products of non-negative numbers.
   bool IsNonNegative(const Poly& poly) const;
-  /// By numbers alone: a number, what one bounds, or the least or greatest of such.
+  /// Returns whether it is positive because of numbers alone: it is a number, bounded by one, or a minimum or
+  /// maximum of such.
   bool IsPositive(const Poly& poly) const;
   bool IsBetween(const Poly& a, const Poly& end) const;
 
-  AtomId StartOf(const ir::Value* block);  ///< of a loop's block
-  AtomId CountOf(const ir::Value* block);
-  AtomId NumberOf(const ir::Value* block);
-  AtomId ElementOf(const ir::Value* block);
-  AtomId ScalarOf(const ir::Value* value);
+  AtomId StartAtom(const ir::Value* block);  ///< the blocks must be those of loops
+  AtomId CountAtom(const ir::Value* block);
+  AtomId NumberAtom(const ir::Value* block);
+  AtomId ElementAtom(const ir::Value* block);
+  AtomId ScalarAtom(const ir::Value* value);
   AtomId CoreIdAtom();
   AtomId CoreNumAtom();
 
  private:
   using Key = std::tuple<AtomKind, const void*, Poly, Poly>;
   AtomId Intern(AtomFacts facts);
-  /// As if sums and products were those of numbers.
+  /// Computes as if sums and products did not wrap.
   Poly Modulo(const ir::Value* value);
   Poly Computed(const ir::Value* value);
-  /// Who computes a size: a launch, which is refused where it leaves 64 bits, or the cores, whose sums and products wrap.
+  /// Who computes a size: the launch, which is refused if it overflows 64 bits, or the cores, whose sums and
+  /// products wrap.
   enum class By : uint8_t { Launch, Cores };
-  Poly OfSize(Size size, By by);
-  Poly OfSymbol(Name symbol);
-  /// What 64 bits hold of it.
+  Poly PolyOfSize(Size size, By by);
+  Poly PolyOfSymbol(Name symbol);
+  /// Returns the polynomial modulo 2^64.
   Poly Wrapped(Poly poly);
-  Poly OfResult(const ir::Value* value);
+  Poly PolyOfResult(const ir::Value* value);
   std::optional<Poly> IterationsOfSteps(const ir::Op* select);
-  Poly OfExtreme(AtomKind kind, const Poly& a, const Poly& b);
-  /// The result of a select or an `if`.
-  Poly OfChoice(const ir::Value* value, const ir::Value* a, const ir::Value* b);
-  /// The most in one another of the polynomial's atoms.
+  Poly PolyOfExtreme(AtomKind kind, const Poly& a, const Poly& b);
+  /// Returns the result of a select or an `if`.
+  Poly PolyOfChoice(const ir::Value* value, const ir::Value* a, const ir::Value* b);
+  /// Returns how deep choices are nested in the polynomial's atoms.
   int ChoicesIn(const Poly& poly) const;
 
   const ir::Function& function_;
@@ -115,10 +120,10 @@ class Terms {
   std::vector<AtomFacts> atoms_;
   std::map<Key, AtomId> index_;
   std::map<const ir::Value*, Poly> modulo_;
-  std::map<const ir::Value*, const ir::Value*> coordinates_;  ///< by memory
+  std::map<const ir::Value*, const ir::Value*> coordinates_;  ///< keyed by the memory
 };
 
-/// What a comparison is where it does not hold.
+/// Returns the comparison that is true exactly when this one is false.
 ir::CompareKind Negated(ir::CompareKind kind);
 std::optional<ir::CompareKind> ComparisonOf(ir::OpKind kind);
 

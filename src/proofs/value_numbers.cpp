@@ -15,7 +15,8 @@ bool IsKnown(const Op* op) {
   return op->info().has(ir::kPure) || op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
 }
 
-/// Texts are for messages; an edge changes no element that is there.
+/// Whether two ops have the same attributes. Texts only matter for messages, and the edge does not change
+/// existing elements.
 bool SameAttrs(const Op* a, const Op* b) {
   auto says = [](const ir::Attr& attr) {
     return attr.key != AttrKey::Text && attr.key != AttrKey::BoundsMode;
@@ -40,13 +41,13 @@ bool IsInput(const Value* tensor) {
   });
 }
 
-const Value* ValueNumbers::Of(const Value* value) {
+const Value* ValueNumbers::FirstEqual(const Value* value) {
   const Op* def = value->def();
   if (!def || !IsKnown(def)) return value;
   auto known = known_.find(value);
   if (known != known_.end()) return known->second;
   std::vector<const Value*> operands;
-  for (const Value* operand : def->operands()) operands.push_back(Of(operand));
+  for (const Value* operand : def->operands()) operands.push_back(FirstEqual(operand));
   auto& alike = alike_[Key{def->kind(), value->type(), value->index(), std::move(operands)}];
   auto same =
       std::ranges::find_if(alike, [&](const Value* other) { return SameAttrs(def, other->def()); });

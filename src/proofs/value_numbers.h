@@ -10,20 +10,20 @@
 
 namespace kdl::proofs {
 
-/// Values that are equal wherever both are computed: pure ops of equal operands, and loads from `in` tensors, which nothing
-/// writes.
+/// Finds values that are equal wherever both are computed: pure ops with equal operands, and loads from `in`
+/// tensors, which nothing writes.
 class ValueNumbers {
  public:
-  /// The first value found that is equal to this one.
-  const ir::Value* Of(const ir::Value* value);
+  /// Returns the first value that was found to be equal to this one.
+  const ir::Value* FirstEqual(const ir::Value* value);
 
  private:
   using Key = std::tuple<ir::OpKind, ir::Type, uint32_t, std::vector<const ir::Value*>>;
   std::map<const ir::Value*, const ir::Value*> known_;
-  std::map<Key, std::vector<const ir::Value*>> alike_;  ///< but for attributes
+  std::map<Key, std::vector<const ir::Value*>> alike_;  ///< except for attributes
 };
 
-/// Whether a launch only reads the tensor: an `in` parameter, a view of one, or a table.
+/// Returns whether a launch only reads the tensor: an `in` parameter, a view of one, or a table.
 bool IsInput(const ir::Value* tensor);
 
 }  // namespace kdl::proofs

@@ -13,18 +13,18 @@ bool IsCarrying(const Op* op) {
   return op->kind() == OpKind::For || op->kind() == OpKind::Loop || op->kind() == OpKind::While;
 }
 
-/// How many operands of a loop say which turns it has.
-size_t BoundsOf(const Op* loop) {
+/// Returns the number of operands that determine the iterations of a loop.
+size_t BoundCount(const Op* loop) {
   return loop->kind() == OpKind::For    ? size_t{ir::ForOp::at_inits}
          : loop->kind() == OpKind::Loop ? size_t{ir::LoopOp::at_inits}
                                         : 0;
 }
 
 std::span<Value* const> BoundsIn(const Op* loop) {
-  return std::span<Value* const>(loop->operands()).first(BoundsOf(loop));
+  return std::span<Value* const>(loop->operands()).first(BoundCount(loop));
 }
 
-/// Whether the first carried value, a bool, ends the loop.
+/// Returns whether the first carried value, a bool, ends the loop.
 bool EndsByValue(const Op* loop) {
   return loop->kind() == OpKind::While || loop->HasAttr(AttrKey::Breaks);
 }
@@ -44,11 +44,12 @@ bool Varying::IsSource(const Op* op) const {
   return is_of_core || (by_ == By::Memory && is_written);
 }
 
-bool Varying::AnyOf(std::span<Value* const> values) const {
-  return std::ranges::any_of(values, [this](const Value* value) { return Is(value); });
+bool Varying::AnyVaries(std::span<Value* const> values) const {
+  return std::ranges::any_of(values, [this](const Value* value) { return IsVarying(value); });
 }
 
-/// A tile has the points of the blocks of its axes, which are no operands of what makes it.
+/// Whether an axis of the results has varying blocks. Blocks are not operands of the ops that compute tiles
+/// over them.
 bool Varying::HasVaryingAxis(const Op* op) const {
   return std::ranges::any_of(op->results(), [this](const Value* result) {
     return std::ranges::any_of(result->type()->axes,
@@ -68,9 +69,9 @@ void Varying::AddResults(const Op* op) {
 void Varying::Visit(const Op* op) {
   if (op->kind() == OpKind::If) return VisitBranches(op);
   if (IsCarrying(op)) return VisitLoop(op);
-  bool varies = IsSource(op) || AnyOf(op->operands()) || HasVaryingAxis(op);
+  bool varies = IsSource(op) || AnyVaries(op->operands()) || HasVaryingAxis(op);
   for (const ir::Region* region : op->regions())
-    varies = varies || (region->terminator() && AnyOf(region->terminator()->operands()));
+    varies = varies || (region->terminator() && AnyVaries(region->terminator()->operands()));
   if (!varies) return;
   AddResults(op);
   for (const ir::Region* region : op->regions())
@@ -80,19 +81,20 @@ void Varying::Visit(const Op* op) {
 void Varying::VisitBranches(const Op* op) {
   for (const Value* result : op->results()) {
     auto given = [&](size_t r) { return op->region(r)->terminator()->operand(result->index()); };
-    if (Is(op->operand(0)) || Is(given(0)) || Is(given(1))) Add(result);
+    if (IsVarying(op->operand(0)) || IsVarying(given(0)) || IsVarying(given(1))) Add(result);
   }
 }
 
-/// What a loop carries varies where what goes in does, or what a turn makes of it.
+/// A value that a loop carries varies if its initial value does, or the value that an iteration yields.
 void Varying::VisitLoop(const Op* loop) {
-  size_t bounds = BoundsOf(loop);
+  size_t bounds = BoundCount(loop);
   size_t binders = bounds == 0 ? 0 : 1;
   const ir::Region* iteration = loop->region();
-  if (binders == 1 && AnyOf(BoundsIn(loop))) Add(iteration->param(0));
+  if (binders == 1 && AnyVaries(BoundsIn(loop))) Add(iteration->param(0));
   for (const Value* result : loop->results()) {
     size_t i = result->index();
-    if (!Is(loop->operand(bounds + i)) && !Is(iteration->terminator()->operand(i))) continue;
+    if (!IsVarying(loop->operand(bounds + i)) && !IsVarying(iteration->terminator()->operand(i)))
+      continue;
     Add(iteration->param(binders + i));
     Add(result);
   }
@@ -100,14 +102,15 @@ void Varying::VisitLoop(const Op* loop) {
 }
 
 bool Varying::IterationsVary(const Op* loop) const {
-  size_t binders = BoundsOf(loop) == 0 ? 0 : 1;
-  return AnyOf(BoundsIn(loop)) || (EndsByValue(loop) && Is(loop->region()->param(binders)));
+  size_t binders = BoundCount(loop) == 0 ? 0 : 1;
+  return AnyVaries(BoundsIn(loop)) ||
+         (EndsByValue(loop) && IsVarying(loop->region()->param(binders)));
 }
 
 bool Varying::IsAround(const Op* op) const {
   for (const Op* around = op->parent_region()->parent(); around;
        around = around->parent_region()->parent()) {
-    if (around->kind() == OpKind::If && Is(around->operand(0))) return true;
+    if (around->kind() == OpKind::If && IsVarying(around->operand(0))) return true;
     if (IsCarrying(around) && IterationsVary(around)) return true;
   }
   return false;

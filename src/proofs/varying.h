@@ -9,18 +9,18 @@
 
 namespace kdl::proofs {
 
-/// What cores that run the same code outside of `spmd for` may have different values of.
+/// Finds the values that may differ between cores running the same code outside of `spmd for`.
 class Varying {
  public:
   enum class By : uint8_t {
-    Core,    ///< what is made of core_id, and of what a pipe holds
-    Memory,  ///< and of elements that the launch may write: as long as races are not ruled out
+    Core,    ///< depends on core_id or on the contents of a pipe
+    Memory,  ///< also on elements that the launch may write, since races have not been excluded yet
   };
 
   Varying(const ir::Function& kernel, By by);
 
-  bool Is(const ir::Value* value) const { return values_.contains(value); }
-  /// Whether some cores may come to an op, and others not, or not as often.
+  bool IsVarying(const ir::Value* value) const { return values_.contains(value); }
+  /// Returns whether some cores may execute an op while others do not, or not as often.
   bool IsAround(const ir::Op* op) const;
 
  private:
@@ -29,7 +29,7 @@ class Varying {
   void VisitBranches(const ir::Op* op);
   void VisitLoop(const ir::Op* loop);
   bool IterationsVary(const ir::Op* loop) const;
-  bool AnyOf(std::span<ir::Value* const> values) const;
+  bool AnyVaries(std::span<ir::Value* const> values) const;
   bool HasVaryingAxis(const ir::Op* op) const;
   void Add(const ir::Value* value);
   void AddResults(const ir::Op* op);

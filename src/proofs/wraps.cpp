@@ -16,19 +16,19 @@ namespace {
 
 constexpr double kSmall = 0x1p32;
 
-/// Of an integer of a type, by its bits.
-double NumberOf(uint64_t bits, Scalar scalar) {
+/// Returns the value of an integer, given its bits.
+double IntegerValue(uint64_t bits, Scalar scalar) {
   return scalar == Scalar::U64 ? static_cast<double>(bits)
                                : static_cast<double>(static_cast<int64_t>(bits));
 }
 
-/// Of one of these numbers.
+/// The magnitude of a number between these two.
 Magnitude From(double least, double most) {
   return {least >= -kSmall, most <= kSmall, std::max(-least, most)};
 }
 
-/// Of one number that is known.
-Magnitude OfNumber(int64_t number) {
+/// The magnitude of a known number.
+Magnitude MagnitudeOfNumber(int64_t number) {
   Magnitude magnitude = {true, true, std::abs(static_cast<double>(number))};
   return magnitude.stays() ? magnitude : Magnitude{};
 }
@@ -50,7 +50,7 @@ Wraps::Wraps(const ir::Function& function) : function_(function) {
   }
 }
 
-/// What a condition says that holds.
+/// Records what a condition states if it is true.
 void Wraps::AddStated(const Value* condition) {
   const Op* def = condition->def();
   if (!def) return;
@@ -71,8 +71,8 @@ void Wraps::AddStated(const Value* condition) {
 
 void Wraps::AddAtMost(const Value* lesser, const Value* greater) {
   if (lesser->type()->scalar != Scalar::I64) return;
-  Magnitude above = Of(greater);
-  Magnitude below = Of(lesser);
+  Magnitude above = MagnitudeOf(greater);
+  Magnitude below = MagnitudeOf(lesser);
   auto state = [&](const Value* value, Magnitude stated) {
     stated_[value] = Joined(stated_[value], stated);
   };
@@ -82,7 +82,8 @@ void Wraps::AddAtMost(const Value* lesser, const Value* greater) {
   found_.clear();
 }
 
-/// What is stated of a sum or product is said of what 64 bits hold of it: it counts for what is made of that, not here.
+/// An assert about a sum or product is about its wrapped 64-bit value. So it bounds what is computed from it,
+/// but does not show that the sum itself does not wrap.
 bool Wraps::MayWrap(const Value* value) {
   const Op* def = WithoutBroadcasts(value);
   if (def && def->kind() == OpKind::SizeOf) return !IsBounded(def->attr<AttrKey::Size>());
@@ -93,10 +94,11 @@ bool Wraps::MayWrap(const Value* value) {
   if (known != may_wrap_.end()) return known->second;
   bool parts_may =
       std::ranges::any_of(def->operands(), [&](const Value* operand) { return MayWrap(operand); });
-  return may_wrap_[value] = parts_may || (!OfComputed(def).both() && !IsNextIteration(def));
+  return may_wrap_[value] =
+             parts_may || (!MagnitudeOfComputed(def).both() && !IsNextIteration(def));
 }
 
-/// Of the number of a turn, which is below the loop's end: one more.
+/// Whether it is an iteration number plus one, which cannot wrap because the number is below the loop's end.
 bool Wraps::IsNextIteration(const Op* def) {
   if (def->kind() != OpKind::Add) return false;
   for (size_t i : {0, 1}) {
@@ -109,14 +111,14 @@ bool Wraps::IsNextIteration(const Op* def) {
   return false;
 }
 
-Magnitude Wraps::Of(const Value* value) {
+Magnitude Wraps::MagnitudeOf(const Value* value) {
   Scalar scalar = value->type()->scalar;
   if (scalar == Scalar::Bool) return {true, true, 1};
   if (!IsInteger(scalar)) return {};
   if (Info(scalar).bits < 64) return {true, true, std::ldexp(1, Info(scalar).bits)};
   auto known = known_.find(value);
   if (known != known_.end()) return known->second;
-  Magnitude magnitude = value->def() ? OfResult(value) : OfParam(value);
+  Magnitude magnitude = value->def() ? MagnitudeOfResult(value) : MagnitudeOfParam(value);
   if (auto stated = stated_.find(value); stated != stated_.end())
     magnitude = Joined(magnitude, stated->second);
   known_[value] = magnitude;
@@ -124,61 +126,61 @@ Magnitude Wraps::Of(const Value* value) {
   return magnitude;
 }
 
-Magnitude Wraps::Of(Size size) {
+Magnitude Wraps::MagnitudeOf(Size size) {
   switch (size->kind) {
     case SizeKind::Constant:
-      return OfNumber(size->value);
+      return MagnitudeOfNumber(size->value);
     case SizeKind::Symbol:
-      return OfSymbol(size->symbol);
+      return MagnitudeOfSymbol(size->symbol);
     case SizeKind::Add:
     case SizeKind::Sub:
-      return Of(size->lhs) + Of(size->rhs);
+      return MagnitudeOf(size->lhs) + MagnitudeOf(size->rhs);
     case SizeKind::Mul:
-      return Of(size->lhs) * Of(size->rhs);
+      return MagnitudeOf(size->lhs) * MagnitudeOf(size->rhs);
     case SizeKind::FloorDiv:
-      return Of(size->rhs).both() ? Of(size->lhs) : Magnitude{};
+      return MagnitudeOf(size->rhs).both() ? MagnitudeOf(size->lhs) : Magnitude{};
     case SizeKind::Mod:
     case SizeKind::Min:
-      return OneOf(Of(size->lhs), Of(size->rhs));
+      return OneOf(MagnitudeOf(size->lhs), MagnitudeOf(size->rhs));
   }
   return {};
 }
 
-/// Integer parameters that are chosen later are one of their choices.
-Magnitude Wraps::OfSymbol(Name symbol) const {
+/// An int generic that is chosen later has one of its choices.
+Magnitude Wraps::MagnitudeOfSymbol(Name symbol) const {
   if (symbol.text() == ir::kCoreNum) return MagnitudeOfLaunch({});
   for (const ir::Generic& generic : function_.generics) {
     const std::vector<int64_t>& from = generic.values.empty() ? generic.choices : generic.values;
     if (generic.name != symbol || from.empty()) continue;
-    Magnitude magnitude = OfNumber(from[0]);
-    for (int64_t choice : from) magnitude = OneOf(magnitude, OfNumber(choice));
+    Magnitude magnitude = MagnitudeOfNumber(from[0]);
+    for (int64_t choice : from) magnitude = OneOf(magnitude, MagnitudeOfNumber(choice));
     return magnitude;
   }
   return MagnitudeOfLaunch(symbol);
 }
 
-Magnitude Wraps::OfParam(const Value* param) {
+Magnitude Wraps::MagnitudeOfParam(const Value* param) {
   std::optional<LoopEnds> bounds = LoopEndsOf(param);
-  if (bounds) return Between(Of(bounds->lo), Of(bounds->hi));
+  if (bounds) return Between(MagnitudeOf(bounds->lo), MagnitudeOf(bounds->hi));
   const ir::Function* function = param->parent_region()->function();
   bool is_size = function && param->parent_region() == function->body &&
                  param->index() < function->dims.size();
-  if (is_size) return OfSymbol(function->dims[param->index()]);
+  if (is_size) return MagnitudeOfSymbol(function->dims[param->index()]);
   if (!param->parent_region()->parent()) return {};
-  return OfCarried(param);
+  return MagnitudeOfCarried(param);
 }
 
-/// What a loop carries, how far it gets, and what has been found to get no further.
+/// A carried value of a loop, its magnitude so far, and the values that are known not to exceed it.
 struct Wraps::Carried {
   const Value* param;
   Magnitude widest;
   std::set<const Value*> seen = {};
 };
 
-/// What starts bounded and never grows from turn to turn stays so.
-Magnitude Wraps::OfCarried(const Value* param) {
+/// A value that starts bounded and never grows from one iteration to the next stays bounded.
+Magnitude Wraps::MagnitudeOfCarried(const Value* param) {
   const Op* loop = param->parent_region()->parent();
-  known_[param] = {};  // of what is made of it in another way
+  known_[param] = {};  // while values that depend on it in another way are examined
   size_t before = found_.size();
   size_t binders = LoopEndsOf(param->parent_region()->param(0)) ? 1 : 0;
   size_t carried = param->index() - binders;
@@ -188,58 +190,59 @@ Magnitude Wraps::OfCarried(const Value* param) {
   if (!walks || first + carried >= loop->operands().size()) return {};
   const Op* end = param->parent_region()->terminator();
   const Value* init = loop->operand(first + carried);
-  Carried number{param, Of(init)};
+  Carried number{param, MagnitudeOf(init)};
   bool stays = end && carried < end->operands().size() && number.widest.both() &&
                NoFurther(end->operand(carried), number);
   if (!stays) return {};
-  // Meanwhile it was taken for one that nothing bounds.
+  // These results assumed that it was unbounded.
   for (size_t i = before; i < found_.size(); ++i) known_.erase(found_[i]);
   found_.resize(before);
   return number.widest;
 }
 
-/// Whether it is no further from 0 than a carried value, or bounded by itself. One value that is not ends the search.
+/// Returns whether a value is no further from 0 than a carried value, or is bounded by itself. Stops at the
+/// first value that is neither.
 bool Wraps::NoFurther(const Value* value, Carried& carried) {
   if (value == carried.param || !carried.seen.insert(value).second) return true;
-  if (Of(value).both()) {
-    carried.widest = OneOf(carried.widest, Of(value));
+  if (MagnitudeOf(value).both()) {
+    carried.widest = OneOf(carried.widest, MagnitudeOf(value));
     return true;
   }
   const Op* def = value->def();
   if (!def) return false;
-  auto of = [&](size_t i) { return NoFurther(def->operand(i), carried); };
+  auto stays_workgroup = [&](size_t i) { return NoFurther(def->operand(i), carried); };
   switch (def->kind()) {
     case OpKind::Div:
     case OpKind::Shr:
     case OpKind::Snapshot:
-      return of(0);
+      return stays_workgroup(0);
     case OpKind::Min:
     case OpKind::Max:
-      return of(0) && of(1);
+      return stays_workgroup(0) && stays_workgroup(1);
     case OpKind::Select:
-      return of(1) && of(2);
+      return stays_workgroup(1) && stays_workgroup(2);
     default:
       return false;
   }
 }
 
-Magnitude Wraps::OfElements(const Value* block) {
+Magnitude Wraps::MagnitudeOfElements(const Value* block) {
   if (auto made = ir::DynAs<ir::MakeBlockOp>(block->def())) {
-    Magnitude size = Of(made->size());
-    return Of(made->start()) + Widest(size, size, size.above, size.above);
+    Magnitude size = MagnitudeOf(made->size());
+    return MagnitudeOf(made->start()) + Widest(size, size, size.above, size.above);
   }
   LoopEnds bounds = *LoopEndsOf(block);
-  return Between(Of(bounds.lo), Of(bounds.hi));
+  return Between(MagnitudeOf(bounds.lo), MagnitudeOf(bounds.hi));
 }
 
-Magnitude Wraps::OfTerm(const Value* value) {
-  if (value->type()->kind == ir::TypeKind::Block) return OfElements(value);
-  return IsBounded(value) && !MayWrap(value) ? Of(value) : Magnitude{};
+Magnitude Wraps::MagnitudeOfTerm(const Value* value) {
+  if (value->type()->kind == ir::TypeKind::Block) return MagnitudeOfElements(value);
+  return IsBounded(value) && !MayWrap(value) ? MagnitudeOf(value) : Magnitude{};
 }
 
-/// Known numbers that together may leave 64 bits are unknown ones.
+/// If known numbers may overflow 64 bits together, they count as unknown.
 Wraps::Summands Wraps::SummandsOf(const Value* value) {
-  if (Magnitude known = OfTerm(value); known.both()) return {0, known};
+  if (Magnitude known = MagnitudeOfTerm(value); known.both()) return {0, known};
   const Op* def = WithoutBroadcasts(value);
   switch (def && value->type()->kind != ir::TypeKind::Block ? def->kind() : OpKind::Load) {
     case OpKind::Add:
@@ -261,94 +264,98 @@ Wraps::Summands Wraps::SummandsOf(const Value* value) {
 }
 
 Wraps::Summands Wraps::SummandsOf(const ir::AccessDim& dim, std::span<Value* const> index) {
-  Summands sum{0, Of(dim.offset)};
+  Summands sum{0, MagnitudeOf(dim.offset)};
   for (const ir::AccessTerm& term : dim.terms) {
     Summands of_term = SummandsOf(index[term.operand]);
     bool is_once = IsConstant(term.coefficient, 1) || IsConstant(term.coefficient, -1);
     sum.unknown += is_once || of_term.unknown == 0 ? of_term.unknown : 2;
-    sum.known = sum.known + of_term.known * Of(term.coefficient);
+    sum.known = sum.known + of_term.known * MagnitudeOf(term.coefficient);
   }
   return sum;
 }
 
-/// Numbers of u64 are not below 0: what would be is a great one.
-Magnitude Wraps::OfDifference(const Op* def) {
+/// A u64 cannot be negative: a negative difference becomes a large number.
+Magnitude Wraps::MagnitudeOfDifference(const Op* def) {
   if (def->result()->type()->scalar == Scalar::U64) return {};
-  Magnitude sum = Of(def->operand(0));
-  return def->kind() == OpKind::Sub ? sum + Of(def->operand(1)) : sum;
+  Magnitude sum = MagnitudeOf(def->operand(0));
+  return def->kind() == OpKind::Sub ? sum + MagnitudeOf(def->operand(1)) : sum;
 }
 
-Magnitude Wraps::OfCast(const Op* def) {
+Magnitude Wraps::MagnitudeOfCast(const Op* def) {
   const Value* value = def->operand(0);
   bool may_be_below =
       def->result()->type()->scalar == Scalar::U64 && IsSigned(value->type()->scalar);
-  return may_be_below ? Magnitude{} : Of(value);
+  return may_be_below ? Magnitude{} : MagnitudeOf(value);
 }
 
-Magnitude Wraps::OfComputed(const Op* def) {
+Magnitude Wraps::MagnitudeOfComputed(const Op* def) {
   switch (def->kind()) {
     case OpKind::Add:
-      return Of(def->operand(0)) + Of(def->operand(1));
+      return MagnitudeOf(def->operand(0)) + MagnitudeOf(def->operand(1));
     case OpKind::Mul:
-      return Of(def->operand(0)) * Of(def->operand(1));
+      return MagnitudeOf(def->operand(0)) * MagnitudeOf(def->operand(1));
     case OpKind::Sub:
     case OpKind::Neg:
-      return OfDifference(def);
+      return MagnitudeOfDifference(def);
     default:
       return {};
   }
 }
 
-Magnitude Wraps::OfResult(const Value* value) {
+Magnitude Wraps::MagnitudeOfResult(const Value* value) {
   const Op* def = value->def();
   Scalar scalar = value->type()->scalar;
-  auto of = [&](size_t i) { return Of(def->operand(i)); };
+  auto magnitude = [&](size_t i) { return MagnitudeOf(def->operand(i)); };
   switch (def->kind()) {
     case OpKind::Const: {
-      double number = NumberOf(def->attr<AttrKey::Bits>(), scalar);
+      double number = IntegerValue(def->attr<AttrKey::Bits>(), scalar);
       return From(number, number);
     }
     case OpKind::Load: {
       std::optional<std::vector<int64_t>> values = TableValues(value);
       if (!values) return {};
       std::vector<double> numbers;
-      for (int64_t each : *values) numbers.push_back(NumberOf(static_cast<uint64_t>(each), scalar));
+      for (int64_t each : *values)
+        numbers.push_back(IntegerValue(static_cast<uint64_t>(each), scalar));
       return From(std::ranges::min(numbers), std::ranges::max(numbers));
     }
     case OpKind::SizeOf:
-      return Of(def->attr<AttrKey::Size>());
+      return MagnitudeOf(def->attr<AttrKey::Size>());
     case OpKind::CoreId:
     case OpKind::CoreNum:
       return MagnitudeOfLaunch({});
     case OpKind::Iota:
     case OpKind::BlockStart:
-      return OfElements(def->operand(0));
+      return MagnitudeOfElements(def->operand(0));
     case OpKind::BlockSize:
     case OpKind::BlockIndex: {
-      Magnitude elements = OfElements(def->operand(0));
+      Magnitude elements = MagnitudeOfElements(def->operand(0));
       return Widest(elements, elements, true, elements.both());
     }
     case OpKind::Min:
-      return Widest(of(0), of(1), of(0).below && of(1).below, of(0).above || of(1).above);
+      return Widest(magnitude(0), magnitude(1), magnitude(0).below && magnitude(1).below,
+                    magnitude(0).above || magnitude(1).above);
     case OpKind::Max:
-      return Widest(of(0), of(1), of(0).below || of(1).below, of(0).above && of(1).above);
+      return Widest(magnitude(0), magnitude(1), magnitude(0).below || magnitude(1).below,
+                    magnitude(0).above && magnitude(1).above);
     case OpKind::Div:
-      return of(0).both() && of(1).both() ? of(0) : Magnitude{};
+      return magnitude(0).both() && magnitude(1).both() ? magnitude(0) : Magnitude{};
     case OpKind::Rem:
-      return of(1);
+      return magnitude(1);
     case OpKind::Broadcast:
     case OpKind::Snapshot:
-      return of(0);
+      return magnitude(0);
     case OpKind::Cast:
-      return OfCast(def);
+      return MagnitudeOfCast(def);
     case OpKind::Select:
-      if (std::optional<Steps> steps = StepsOf(def)) return Of(steps->lo) + Of(steps->hi);
-      return OneOf(of(1), of(2));
+      if (std::optional<Steps> steps = MatchSteps(def))
+        return MagnitudeOf(steps->lo) + MagnitudeOf(steps->hi);
+      return OneOf(magnitude(1), magnitude(2));
     case OpKind::Add:
     case OpKind::Sub:
     case OpKind::Mul:
     case OpKind::Neg:
-      return OfComputed(def);
+      return MagnitudeOfComputed(def);
     default:
       return {};
   }

@@ -10,55 +10,56 @@
 
 namespace kdl::proofs {
 
-/// Which 64-bit sums and products may leave 64 bits: those of values that no size bounds, as elements of tensors and
-/// parameters of 64 bits are, unless asserts before everything that a kernel does bound them; products of several of
-/// fewer bits; and sizes times great numbers. What is made of sizes, small numbers and loops over them stays inside: limit-sizes
-/// lets the launch check that.
+/// Finds 64-bit sums and products that may overflow: those of values that sizes do not bound, such as
+/// elements of tensors and 64-bit parameters, unless asserts at the start of the kernel bound them; products
+/// of several narrower numbers; and sizes times large numbers. What is computed from sizes, small numbers and
+/// loops over them cannot overflow: limit-sizes makes the launch check that.
 class Wraps {
  public:
   explicit Wraps(const ir::Function& function);
   bool MayWrap(const ir::Value* value);
-  /// By numbers like sizes of tensors, on both sides.
-  bool IsBounded(const ir::Value* value) { return Of(value).both(); }
-  /// As the cores compute it, step by step.
-  bool IsBounded(Size size) { return Of(size).both(); }
-  Magnitude Of(const ir::Value* value);
-  Magnitude Of(Size size);
-  /// The indices of its elements.
-  Magnitude OfElements(const ir::Value* block);
-  /// What is added up: how many numbers of which nothing is known, many from 2 on, and the sum of the others.
+  /// Returns whether numbers like the sizes of tensors bound it on both sides.
+  bool IsBounded(const ir::Value* value) { return MagnitudeOf(value).both(); }
+  /// The same for a size that the cores compute, step by step.
+  bool IsBounded(Size size) { return MagnitudeOf(size).both(); }
+  Magnitude MagnitudeOf(const ir::Value* value);
+  Magnitude MagnitudeOf(Size size);
+  /// Returns the magnitude of the indices of a block's elements.
+  Magnitude MagnitudeOfElements(const ir::Value* block);
+  /// What a sum adds up: the number of unknown summands (2 stands for many), and the sum of the others.
   struct Summands {
     int unknown = 0;
     Magnitude known{true, true};
   };
-  /// Of an index.
+  /// Returns the summands of an index.
   Summands SummandsOf(const ir::AccessDim& dim, std::span<ir::Value* const> index);
 
  private:
-  /// An operand of an index, a block or a number; nothing is known of one that may wrap.
-  Magnitude OfTerm(const ir::Value* value);
+  /// Returns the magnitude of an operand of an index, a block or a number; unknown if it may wrap.
+  Magnitude MagnitudeOfTerm(const ir::Value* value);
   void AddStated(const ir::Value* condition);
   void AddAtMost(const ir::Value* lesser, const ir::Value* greater);
-  Magnitude OfSymbol(Name symbol) const;
-  Magnitude OfParam(const ir::Value* param);
+  Magnitude MagnitudeOfSymbol(Name symbol) const;
+  Magnitude MagnitudeOfParam(const ir::Value* param);
   Summands SummandsOf(const ir::Value* value);
   static bool IsNextIteration(const ir::Op* def);
-  Magnitude OfCarried(const ir::Value* param);
+  Magnitude MagnitudeOfCarried(const ir::Value* param);
   struct Carried;
   bool NoFurther(const ir::Value* value, Carried& carried);
-  Magnitude OfResult(const ir::Value* value);
-  Magnitude OfDifference(const ir::Op* def);
-  Magnitude OfCast(const ir::Op* def);
-  Magnitude OfComputed(const ir::Op* def);
+  Magnitude MagnitudeOfResult(const ir::Value* value);
+  Magnitude MagnitudeOfDifference(const ir::Op* def);
+  Magnitude MagnitudeOfCast(const ir::Op* def);
+  Magnitude MagnitudeOfComputed(const ir::Op* def);
 
   const ir::Function& function_;
   std::map<const ir::Value*, Magnitude> known_;
-  std::vector<const ir::Value*> found_;  ///< those known, in the order in which they were found
+  /// The keys of known_, in the order in which they were found.
+  std::vector<const ir::Value*> found_;
   std::map<const ir::Value*, bool> may_wrap_;
   std::map<const ir::Value*, Magnitude> stated_;  ///< by asserts
 };
 
-/// A sum that may leave 64 bits for a parameter that no assert bounds.
+/// A sum that may overflow because of a parameter that no assert bounds.
 struct WrappingSum {
   const ir::Op* sum;
   const ir::Value* number;

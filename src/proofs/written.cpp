@@ -7,7 +7,8 @@
 #include "proofs/plain_accesses.h"
 #include "proofs/proofs.h"
 
-// Written: plain stores without sets, then sets of what is surely written, then parts that tables bound.
+// Written: first simple stores without sets, then sets of what is surely written, then parts whose bounds
+// come from tables.
 
 namespace kdl::proofs {
 
@@ -36,7 +37,8 @@ struct Written::Asked {
   MustWrites writes;
   MustWrites plain_writes;
   Examples examples;
-  std::set<std::pair<size_t, Size>> checked;  ///< of RaggedOf, all of this dimension
+  /// Indices into RaggedOf; the parts cover this dimension.
+  std::set<std::pair<size_t, Size>> checked;
 };
 
 Written::Written(const ir::Function& kernel, ir::TypeTable& types, const Limits& limits)
@@ -55,25 +57,25 @@ bool Written::IsBefore(const AccessView& view) {
   const Value* memory = ir::MemoryOf(view.tensor);
   PointSet before = asked_->Before(view.op, memory);
   asked_->sets.Allow(kStepsOfQuestion);
-  PointSet read = instances.Launch() & instances.Around(view.op) & elements.Of(memory) &
+  PointSet read = instances.Launch() & instances.Around(view.op) & elements.AllElements(memory) &
                   elements.TouchedBy(view).elements;
   return instances.WithFacts(instances.WithFacts(read) - before).IsSurelyEmpty();
 }
 
 std::optional<ElementExample> Written::Hole(const Value* tensor) {
-  return asked_->examples.ElementOf(tensor, [&](Races& races, Instances& instances) {
+  return asked_->examples.LeastElement(tensor, [&](Races& races, Instances& instances) {
     if (!races.elements().IsExact(tensor)) return instances.None();
-    PointSet left = asked_->AtEnd(instances) & races.elements().Of(tensor);
+    PointSet left = asked_->AtEnd(instances) & races.elements().AllElements(tensor);
     for (const Site& site : races.sites()) {
       bool writes = ir::MemoryOf(site.view.tensor) == tensor && site.view.effect != Effect::Read;
-      if (writes) left = left - races.ElementsOf(site);
+      if (writes) left = left - races.TouchedElements(site);
     }
     return left;
   });
 }
 
 std::optional<ElementExample> Written::TooSoon(const Op* op, const Value* memory) {
-  return asked_->examples.ElementOf(memory, [&](Races& races, Instances& instances) {
+  return asked_->examples.LeastElement(memory, [&](Races& races, Instances& instances) {
     PointSet left = instances.None();
     for (const Site& site : races.sites()) {
       if (site.view.op == op && site.is_certain) left = site.touched - races.MaybeBefore(site);
@@ -89,20 +91,21 @@ std::vector<std::pair<Parts, Size>> Written::parts() const {
   return parts;
 }
 
-/// Launches of which no assert in the kernel's body fails.
+/// Returns the launches in which no assert in the kernel's body fails.
 PointSet Written::Asked::AtEnd(Instances& of) const {
   return of.Launch() & of.Around(kernel.body->terminator());
 }
 
 bool Written::Asked::IsWhole(MustWrites& by, Instances& of, const Value* tensor) const {
   if (!by.elements().IsExact(tensor)) return false;
-  PointSet written = by.OfLaunch(tensor);
+  PointSet written = by.WrittenByLaunch(tensor);
   sets.Allow(kStepsOfQuestion);
-  PointSet all = of.WithFacts(AtEnd(of) & by.elements().Of(tensor));
+  PointSet all = of.WithFacts(AtEnd(of) & by.elements().AllElements(tensor));
   return of.WithFacts(all - written).IsSurelyEmpty();
 }
 
-/// Whether parts that tables bound are all of it, if they are all of some dimension: then the launch checks that.
+/// Returns whether parts whose bounds come from tables cover the tensor if they cover some dimension, which
+/// the launch then checks.
 bool Written::Asked::IsWholeByTables(const Value* tensor) {
   std::vector<size_t> around = PartsAround(RaggedOf(kernel, instances.terms()), tensor);
   for (Size dim : tensor->type()->dims) {
@@ -130,7 +133,7 @@ bool Written::Asked::IsWholeByParts(const Value* tensor, Size dim,
   return IsWhole(by, assuming, tensor);
 }
 
-/// Two updates of one element may meet, so nothing says that one of another block comes first.
+/// Two updates of one element may happen in any order, so an update of another block need not come first.
 PointSet Written::Asked::Before(const Op* op, const Value* memory) {
   if (op->kind() != OpKind::Update) return writes.Before(op, memory);
   return plain_writes.Before(op, memory) | writes.BeforeInOrder(op, memory);

@@ -7,8 +7,8 @@
 
 namespace kdl {
 
-/// What the compiler is doing now, innermost last; printed when an internal check fails.
-/// Scopes nest on one thread; they are the only per-thread state of the compiler.
+/// Says what the compiler is doing now. The open scopes are printed, innermost last, when an internal check
+/// fails. Scopes nest on one thread; they are the compiler's only per-thread state.
 class DoingScope {
  public:
   explicit DoingScope(std::string what);
@@ -17,13 +17,14 @@ class DoingScope {
   DoingScope& operator=(const DoingScope&) = delete;
 };
 
-/// Prints that the failure is ours, what was being done and how to report it; exits with 70.
+/// Reports an internal error: what was being done and how to report the bug. Exits with status 70.
 [[noreturn]] void FailCheck(const char* file, int line, const char* condition,
                             const std::string& detail);
 
 }  // namespace kdl
 
-/// An invariant of ours; the rest of the arguments is an fmt text. Always on: a wrong result is worse than a stop.
+/// Checks an internal invariant; the other arguments are an fmt format string and its arguments. Always
+/// enabled, because a wrong result is worse than a stop.
 #define KDL_CHECK(condition, ...)                                                      \
   do {                                                                                 \
     if (!(condition)) {                                                                \

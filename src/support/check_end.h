@@ -2,11 +2,12 @@
 
 namespace kdl {
 
-/// Ends the process after a failed check has been told; must not return.
+/// Ends the process after a failed check has been reported; must not return.
 using FailedCheckEnd = void (*)();
 
-/// Puts `end` in place of the exit with 70, for a process whose watcher reads other ends than an exit status:
-/// a fuzzer keeps the text of an abort, not that of an exit. Called once, before any other thread starts.
+/// Calls `end` instead of exiting with status 70 after a failed check. Needed where a parent process does not
+/// look at the exit status: a fuzzer records the text of an abort, but not that of an exit. Call it once,
+/// before any other thread starts.
 void EndFailedChecksBy(FailedCheckEnd end);
 
 }  // namespace kdl

@@ -13,7 +13,7 @@ namespace kdl {
 
 enum class Severity { Error, Warning, Remark };
 
-/// A row of a diagnostics table, without its argument types: what `kernelc explain` lists.
+/// A row of a diagnostics table without its argument types, as `kernelc explain` lists it.
 struct DiagnosticRow {
   std::string_view id;
   std::string_view name;
@@ -22,7 +22,7 @@ struct DiagnosticRow {
   std::string_view explanation;
 };
 
-/// A declared diagnostic. The compiler checks the placeholders of `text` against Args.
+/// The declaration of a diagnostic. The C++ compiler checks the placeholders of `text` against Args.
 template <class Signature>
 struct DiagnosticKind;
 
@@ -34,11 +34,11 @@ struct DiagnosticKind<void(Args...)> {
 };
 
 struct DiagnosticNote {
-  Span span;  ///< may be invalid: a note without a place
+  Span span;  ///< invalid for a note without a location
   std::string text;
 };
 
-/// One mistake of the user: where, what was found, what to write instead.
+/// One mistake of the user: where it is, what was found, and what to write instead.
 struct Diagnostic {
   std::string id;
   Severity severity = Severity::Error;
@@ -57,8 +57,9 @@ struct Diagnostic {
   }
 };
 
-/// Collects the diagnostics of a compile in the order in which they were found.
-/// The same id at the same span is kept once: a kernel is checked once per type that it is made for.
+/// Collects the diagnostics of a compilation in the order in which they were found. A diagnostic with the
+/// same id and span is kept only once, because a generic kernel is checked once for each type that it is
+/// instantiated with.
 class DiagnosticEngine {
  public:
   template <class... Args, class... Given>
@@ -82,16 +83,16 @@ class DiagnosticEngine {
   Diagnostic& Add(Diagnostic diagnostic);
 
   std::vector<std::unique_ptr<Diagnostic>> all_;
-  Diagnostic repeated_;  ///< takes the notes of a diagnostic that stands already
+  Diagnostic repeated_;  ///< receives the notes of a diagnostic that was reported before
   size_t error_count_ = 0;
 };
 
 }  // namespace kdl
 
-// A layer's diagnostics.def has rows
+// A layer's diagnostics.def has rows of the form
 //   KDL_DIAGNOSTIC(UnknownName, "E0301", Error, (std::string_view), "unknown name '{}'", "explanation")
-// The layer's diagnostics.h turns them into `inline constexpr` kinds in `namespace diag` and a row table with
-//   #define KDL_DIAGNOSTIC KDL_DECLARE_DIAGNOSTIC      /  KDL_DIAGNOSTIC_ROW
+// The layer's diagnostics.h turns them into `inline constexpr` kinds in `namespace diag` and into a table of rows by
+// defining KDL_DIAGNOSTIC as KDL_DECLARE_DIAGNOSTIC and as KDL_DIAGNOSTIC_ROW.
 #define KDL_DECLARE_DIAGNOSTIC(name, id, severity, args, text, explanation) \
   inline constexpr ::kdl::DiagnosticKind<void args> name{id, ::kdl::Severity::severity, text};
 #define KDL_DIAGNOSTIC_ROW(name, id, severity, args, text, explanation) \

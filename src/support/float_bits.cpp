@@ -8,14 +8,14 @@
 namespace kdl {
 
 double FloatValue(Scalar scalar, uint64_t bits) {
-  KDL_CHECK(IsFloat(scalar), "{} is no float", Spelling(scalar));
+  KDL_CHECK(IsFloat(scalar), "{} is not a float", Spelling(scalar));
   if (scalar == Scalar::F32) return std::bit_cast<float>(static_cast<uint32_t>(bits));
   if (scalar == Scalar::F64) return std::bit_cast<double>(bits);
   return Info(scalar).format.ValueOf(bits);
 }
 
 uint64_t FloatBits(Scalar scalar, double value) {
-  KDL_CHECK(IsFloat(scalar), "{} is no float", Spelling(scalar));
+  KDL_CHECK(IsFloat(scalar), "{} is not a float", Spelling(scalar));
   if (scalar == Scalar::F32) return std::bit_cast<uint32_t>(static_cast<float>(value));
   if (scalar == Scalar::F64) return std::bit_cast<uint64_t>(value);
   return Info(scalar).format.BitsOf(value);
@@ -36,7 +36,7 @@ uint64_t InfinityBits(Scalar scalar, bool negative) {
 }
 
 uint64_t CanonicalNan(Scalar scalar) {
-  KDL_CHECK(IsFloat(scalar), "{} is no float", Spelling(scalar));
+  KDL_CHECK(IsFloat(scalar), "{} is not a float", Spelling(scalar));
   return Info(scalar).format.nan();
 }
 

@@ -6,7 +6,7 @@
 
 namespace kdl {
 
-/// A dense index with a type of its own: Id<AxisTag> cannot be used where Id<ValueTag> is meant.
+/// A dense index with its own type: Id<AxisTag> cannot be used where Id<ValueTag> is expected.
 template <class Tag>
 struct Id {
   static constexpr uint32_t kNone = ~uint32_t{0};

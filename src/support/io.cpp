@@ -37,14 +37,16 @@ Status WriteAndClose(int descriptor, const std::string& path, std::string_view b
   return SystemFailure("write", path);
 }
 
-/// Devices and named pipes take the bytes themselves: a rename would put a file into their place.
+/// Writes directly to devices and named pipes: renaming a new file onto one would replace it by a regular
+/// file.
 Status WriteThrough(const std::string& path, std::string_view bytes) {
   int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor < 0) return SystemFailure("write", path);
   return WriteAndClose(descriptor, path, bytes);
 }
 
-/// Standard output or error, where it goes to this file: `/dev/stdout` is its name then. -1: neither does.
+/// Returns the descriptor of standard output or error if that stream goes to this file, as for `/dev/stdout`;
+/// otherwise -1.
 int StreamTo(const struct stat& file) {
   for (int stream : {STDOUT_FILENO, STDERR_FILENO}) {
     struct stat info{};
@@ -55,7 +57,7 @@ int StreamTo(const struct stat& file) {
   return -1;
 }
 
-/// To what else is printed there, which a new file in its place would lose.
+/// Writes to the open stream: a new file in its place would lose whatever else is printed there.
 Status WriteTo(int stream, const std::string& path, std::string_view bytes) {
   if (!WriteAll(stream, bytes)) return SystemFailure("write", path);
   return {};
@@ -64,7 +66,7 @@ Status WriteTo(int stream, const std::string& path, std::string_view bytes) {
 }  // namespace
 
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
-  // A pipe without a writer does not stop it.
+  // O_NONBLOCK keeps open() from waiting on a named pipe that has no writer.
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return SystemFailure("open", path);
   struct stat info{};
@@ -96,7 +98,7 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
 }
 
 Result<std::string> BehindLinks(const std::string& path) {
-  constexpr int kMostLinks = 40;  // as many as Linux follows
+  constexpr int kMostLinks = 40;  // the limit of Linux
   std::filesystem::path place = path;
   std::error_code error;
   for (int links = 0; std::filesystem::is_symlink(place, error); ++links) {
@@ -104,7 +106,7 @@ Result<std::string> BehindLinks(const std::string& path) {
       errno = ELOOP;
       return SystemFailure("write", path);
     }
-    // What a link names is taken from the folder where it lies.
+    // A relative link is resolved from the folder that contains it.
     place = place.parent_path() / std::filesystem::read_symlink(place, error);
   }
   return place.string();
@@ -130,7 +132,7 @@ Result<FreshFile> FreshFile::Write(const std::string& path, std::string_view byt
   }
   Result<std::string> place = BehindLinks(path);
   if (!place.ok()) return place.failure();
-  // A name of its own: the file's with an ending might be longer than names may be.
+  // A fixed name: the file's own name plus a suffix might exceed the limit for names.
   std::string fresh = (std::filesystem::path(*place).parent_path() / ".kernelc-XXXXXX").string();
   int descriptor = ::mkstemp(fresh.data());
   if (descriptor < 0) return SystemFailure("write", path);

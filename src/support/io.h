@@ -8,20 +8,21 @@
 
 namespace kdl {
 
-/// The whole of a regular file, at most `max_bytes`. What is missing, unreadable, longer, or no regular file, such as a folder, a
-/// device or a pipe, is a Failure that names it.
+/// Reads a whole regular file of at most `max_bytes`. Fails with a message that names the path if the file is
+/// missing, unreadable, longer, or not a regular file (a folder, a device or a pipe).
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes);
 
-/// The most that is read of what a tool has made.
+/// The most bytes that are read of a file that a tool has written.
 inline constexpr size_t kMostOfTool = size_t{1} << 32;
 
-/// What `path` means, behind the symbolic links that it may be: a file, whether it is there or not. A Failure where links
-/// lead to each other.
+/// Resolves `path` if it is a symbolic link. The file that the links lead to need not exist. Fails if the
+/// links form a cycle.
 Result<std::string> BehindLinks(const std::string& path);
 
-/// A file that has been written next to its place, and takes that place with Put: a reader sees the old file or the new one,
-/// never a part. Without Put it is removed, and the old file stays. A symbolic link stays, and the file that it leads to is
-/// replaced. A device or a named pipe stays, and takes the bytes when they are written.
+/// A file that is written next to its destination and moved there by Put, so that a reader sees the old file
+/// or the new one, but never a part. Without Put the new file is removed and the old one stays. If the path
+/// is a symbolic link, the link stays and the file that it leads to is replaced. A device or a named pipe is
+/// not replaced: it receives the bytes when they are written.
 class FreshFile {
  public:
   static Result<FreshFile> Write(const std::string& path, std::string_view bytes,
@@ -36,18 +37,18 @@ class FreshFile {
   FreshFile(std::string path, std::string place, std::string fresh)
       : path_(std::move(path)), place_(std::move(place)), fresh_(std::move(fresh)) {}
 
-  std::string path_;   ///< as the caller calls it
-  std::string place_;  ///< behind links
-  std::string fresh_;  ///< where it lies until then; empty: there is nothing to put
+  std::string path_;   ///< as the caller names it
+  std::string place_;  ///< the destination, with links resolved
+  std::string fresh_;  ///< the temporary file; empty if there is nothing to move
 };
 
-/// Writes one file, and puts it.
+/// Writes a whole file and moves it to its destination.
 Status WriteFileWhole(const std::string& path, std::string_view bytes);
 
-/// Whether somebody sees standard error as it is written.
+/// Returns whether standard error is a terminal.
 bool ErrorsGoToTerminal();
 
-/// A private folder (mode 0700) under TMPDIR, removed with all that is in it when the object dies.
+/// A private folder (mode 0700) under TMPDIR. The destructor removes it with everything in it.
 class TemporaryFolder {
  public:
   static Result<TemporaryFolder> Make();

@@ -6,16 +6,16 @@
 
 namespace kdl {
 
-/// Bytes of memory that this machine has.
+/// Returns the size of this machine's physical memory in bytes.
 int64_t PhysicalMemoryBytes();
-/// Bytes of its third level of caches; 0 or less where the system does not say.
+/// Returns the size of its level 3 caches in bytes; 0 or less if the system does not report it.
 int64_t LargestCacheBytes();
-/// A hint for memory that starts at a large page.
+/// Advises the system to use huge pages for memory that starts at a huge page boundary.
 void AskForLargePages(void* memory, std::size_t bytes);
 
-/// The processors that the calling thread may use, ascending.
+/// Returns the processors that the calling thread may use, in ascending order.
 std::vector<int> AllowedProcessors();
-/// Lets the calling thread run on these alone.
+/// Restricts the calling thread to these processors.
 void StayOn(const std::vector<int>& processors);
 
 }  // namespace kdl

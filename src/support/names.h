@@ -8,7 +8,7 @@
 
 namespace kdl {
 
-/// An interned identifier: equal text from one Names table means equal address. Cheap to copy.
+/// An interned identifier: equal texts from one Names table have equal addresses. Cheap to copy.
 class Name {
  public:
   constexpr Name() = default;
@@ -16,7 +16,7 @@ class Name {
   std::string str() const { return std::string(text()); }
   bool empty() const { return text_ == nullptr; }
   bool operator==(const Name&) const = default;
-  /// By text, so that what is sorted by name does not depend on addresses.
+  /// Compares texts, so that sorting by name does not depend on addresses.
   bool operator<(const Name& other) const { return text() < other.text(); }
 
  private:
@@ -26,7 +26,7 @@ class Name {
   const std::string* text_ = nullptr;
 };
 
-/// The table of all names of a compile; it must outlive every Name that it gave.
+/// The table of all names of a compilation; it must outlive every Name that it returned.
 class Names {
  public:
   Names() = default;
@@ -39,7 +39,7 @@ class Names {
   std::unordered_map<std::string_view, std::unique_ptr<std::string>> table_;
 };
 
-/// The text with `_` for each byte that no C identifier has.
+/// Returns the text with `_` for each byte that a C identifier cannot contain.
 std::string CIdentifier(std::string_view text);
 
 }  // namespace kdl

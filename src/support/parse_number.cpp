@@ -14,7 +14,7 @@ namespace kdl {
 
 namespace {
 
-/// Digits without point, sign and zeros at the ends, and the exponent of `0.DIGITS`.
+/// A decimal number `0.DIGITS * 10^exponent`: digits without point, sign, or leading and trailing zeros.
 struct Decimal {
   std::string digits;
   int64_t exponent = 0;

@@ -8,18 +8,18 @@
 
 namespace kdl {
 
-// Of names and numbers as texts of ours write them, in any locale.
+// Character classes of names and numbers in KDL and KIR, the same in every locale.
 constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool IsLetter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/// Whether a decimal float that std::from_chars found out of range is too large, not too small: by the place of its first digit
-/// that is not 0.
+/// Returns whether a decimal float that std::from_chars found out of range is too large rather than too
+/// small. Decides by the position of its first nonzero digit.
 bool IsLargeDecimal(std::string_view text);
 
-/// The number that the whole text is; nothing where it is none, or too large for T. What is too small for a float is a zero of
-/// its sign.
+/// Parses the whole text as a number; returns nothing if it is not one or is too large for T. A float that is
+/// too small becomes a zero with its sign.
 template <class T, class... Base>
 std::optional<T> ParseNumber(std::string_view text, Base... base) {
   T value{};
@@ -34,8 +34,9 @@ std::optional<T> ParseNumber(std::string_view text, Base... base) {
   return std::nullopt;
 }
 
-/// The f64 that, rounded once more to fewer bits, gives the decimal text rounded once: where the text is no f64, the neighbor
-/// whose last bit is odd. Nothing where ParseNumber gives nothing.
+/// Parses a float and rounds it to odd, so that rounding it again to fewer bits gives the same as rounding
+/// the text once: a text between two f64 gives the one whose last bit is 1. Returns nothing where ParseNumber
+/// does.
 std::optional<double> ParseToOdd(std::string_view text);
 
 }  // namespace kdl

@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A pipe whose ends close with it.
+/// A pipe whose ends are closed by the destructor.
 struct Pipe {
   int ends[2] = {-1, -1};
   Pipe() { open = ::pipe2(ends, O_CLOEXEC) == 0; }
@@ -61,7 +61,7 @@ std::vector<char*> Pointers(std::vector<std::string>& words) {
   return pointers;
 }
 
-/// Ours, without the names that `added` sets, then `added`.
+/// Returns the environment of this process, with the variables of `added` replaced or appended.
 std::vector<std::string> Environment(const std::vector<std::string>& added) {
   std::vector<std::string> all;
   for (char** entry = environ; *entry; ++entry) {
@@ -75,11 +75,10 @@ std::vector<std::string> Environment(const std::vector<std::string>& added) {
   return all;
 }
 
-/// The process that runs this one; its value is the number of that process.
+/// The environment variable that tells a kernelc the process id of the kernelc that started it.
 constexpr std::string_view kParent = "KERNELC_PARENT=";
 
-/// Starts the process as the leader of a group of its own, so that a deadline ends its children
-/// too.
+/// Starts the process as the leader of its own group, so that a deadline also ends its children.
 int Spawn(const ProcessRequest& request, const Pipe& out, const Pipe& err, pid_t& child) {
   SpawnSettings settings;
   ::posix_spawn_file_actions_addopen(&settings.actions, 0, "/dev/null", O_RDONLY, 0);
@@ -98,7 +97,7 @@ int Spawn(const ProcessRequest& request, const Pipe& out, const Pipe& err, pid_t
                         Pointers(words).data(), Pointers(environment).data());
 }
 
-/// Appends what is there to read; false at the end of the stream.
+/// Appends what can be read now; returns false at the end of the stream.
 bool Drain(int descriptor, std::string& text) {
   char block[1 << 16];
   ssize_t got = ::read(descriptor, block, sizeof block);
@@ -106,7 +105,7 @@ bool Drain(int descriptor, std::string& text) {
   return got > 0 || (got < 0 && errno == EINTR);
 }
 
-/// Reads both streams until they end; false at the deadline.
+/// Reads both streams to their ends; returns false at the deadline.
 bool ReadAll(Pipe& out, Pipe& err, Clock::time_point deadline, ProcessResult& result) {
   while (out.ends[0] >= 0 || err.ends[0] >= 0) {
     auto left =
@@ -120,7 +119,7 @@ bool ReadAll(Pipe& out, Pipe& err, Clock::time_point deadline, ProcessResult& re
   return true;
 }
 
-/// Waits for the end itself: a process may close its streams and go on.
+/// Waits until the process ends: it may close its streams and go on.
 bool WaitUntil(pid_t child, Clock::time_point deadline, int& status) {
   for (int pause_us = 50;; pause_us = std::min(pause_us * 2, 20000)) {
     pid_t ended = ::waitpid(child, &status, WNOHANG);
@@ -166,13 +165,14 @@ void EndWithParent() {
   const char* parent = std::getenv(std::string(kParent.substr(0, kParent.size() - 1)).c_str());
   if (!parent || std::to_string(::getppid()) != parent) return;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (std::to_string(::getppid()) != parent) std::_Exit(EXIT_FAILURE);  // it ended meanwhile
+  // The parent has ended in the meantime.
+  if (std::to_string(::getppid()) != parent) std::_Exit(EXIT_FAILURE);
 }
 
 }  // namespace
 
 void BeginProcess() {
-  // Where a parent ignores it, the system keeps no child's end for waitpid.
+  // If the parent ignored SIGCHLD, the system would discard exit statuses before waitpid can read them.
   ::signal(SIGCHLD, SIG_DFL);
   EndWithParent();
 }

@@ -8,38 +8,40 @@
 
 namespace kdl {
 
-/// A program to run: no shell reads the words.
+/// A program to run. The words are passed to it directly, not through a shell.
 struct ProcessRequest {
-  std::vector<std::string>
-      words;           ///< the program, looked up on PATH where it has no slash, and its arguments
-  std::string folder;  ///< where it runs; empty: here
-  std::vector<std::string> environment;  ///< `NAME=value`, added to ours
+  /// The program, looked up in PATH unless it contains a slash, and its arguments.
+  std::vector<std::string> words;
+  std::string folder;                    ///< its working directory; empty for the current one
+  std::vector<std::string> environment;  ///< `NAME=value`, added to the environment of this process
   double deadline_s = 600;
 };
 
-/// How it ended and what it wrote. Standard input was empty.
+/// How a process ended and what it wrote. Its standard input was empty.
 struct ProcessResult {
-  int exit_code = 0;       ///< where it ended by itself
-  int signal = 0;          ///< where a signal ended it
-  bool timed_out = false;  ///< it was stopped, with all that it had started
+  int exit_code = 0;       ///< if it ended by itself
+  int signal = 0;          ///< if a signal ended it
+  bool timed_out = false;  ///< whether it was stopped, along with its children
   std::string out;
   std::string err;
 
   bool ok() const { return exit_code == 0 && signal == 0 && !timed_out; }
 };
 
-/// Runs it to its end, or to the deadline. A Failure where it cannot be started. Where the program is kernelc, it ends when
-/// this process does, however that ends.
+/// Runs a program until it ends or the deadline passes. Fails if it cannot be started. If the program is
+/// kernelc, it also ends when this process does, for whatever reason.
 Result<ProcessResult> RunProcess(const ProcessRequest& request);
 
-/// To be called where kernelc starts: it ends with the process of it that has started it, if one has, and is told how those end
-/// that it starts, whatever it has been started with.
+/// Must be called when kernelc starts. If another kernelc started this process, it ends when that one does.
+/// Also makes sure that this process learns how its own children end, whatever signal settings it has
+/// inherited.
 void BeginProcess();
 
-/// `exited with code 2`, `was ended by signal 11 (Segmentation fault)`, `did not end within 600 s`.
+/// Returns `exited with code 2`, `was ended by signal 11 (Segmentation fault)` or `did not end within 600 s`.
 std::string DescribeEnd(const ProcessResult& result, const ProcessRequest& request);
 
-/// The first of the names that is a program, on PATH where it has no slash; empty: none.
+/// Returns the first of the names that is a program, looked up in PATH unless it contains a slash; empty if
+/// there is none.
 std::string FindProgram(const std::vector<std::string>& names);
 
 }  // namespace kdl

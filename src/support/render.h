@@ -7,10 +7,12 @@
 
 namespace kdl {
 
-/// `file:line:col: error: text [E0412]`, the line, carets under the span, notes and help. Ends with a newline.
+/// Returns `file:line:col: error: text [E0412]`, the source line, carets under the span, notes and help. Ends
+/// with a newline.
 std::string RenderText(const Diagnostic& diagnostic, const SourceManager& sources, bool colour);
 
-/// One JSON object on one line: id, severity, message, file, line, column, end_line, end_column, notes, help.
+/// Returns one JSON object on one line: id, severity, message, file, line, column, end_line, end_column,
+/// notes, help.
 std::string RenderJson(const Diagnostic& diagnostic, const SourceManager& sources);
 
 }  // namespace kdl

@@ -7,16 +7,16 @@
 
 namespace kdl {
 
-/// Who has to act on a failure; the process exit codes are the values.
+/// Who has to act on a failure. The values are the exit codes of the process.
 enum class FailureKind { User = 1, Usage = 2, Environment = 3 };
 
-/// A failure of the world (a file, a tool, a device): one sentence with the path or name in it.
+/// A failure outside of the compiler (a file, a tool, a device), as one sentence that names it.
 struct Failure {
   std::string message;
   FailureKind kind = FailureKind::User;
 };
 
-/// A value or a Failure. Check `ok()` before taking the value.
+/// A value or a Failure. Check `ok()` before using the value.
 template <class T>
 class [[nodiscard]] Result {
  public:

@@ -22,12 +22,12 @@ enum class ScalarGroup : uint8_t { Bool, Signed, Unsigned, Float };
 struct ScalarInfo {
   Scalar scalar;
   std::string_view spelling;
-  uint8_t code;  ///< in the ABI
-  int bits;      ///< in memory
+  uint8_t code;  ///< its number in the ABI
+  int bits;      ///< its width in memory
   ScalarGroup group;
   std::string_view c_type;
   std::string_view cpp_name = "";  ///< of a narrow float: its type in kdl/values.hpp
-  FloatFormat format = {};         ///< of a float
+  FloatFormat format = {};         ///< only for floats
 };
 
 inline constexpr ScalarInfo kScalars[] = {
@@ -44,11 +44,11 @@ inline constexpr ScalarInfo kScalars[] = {
 #include "kdl/scalars.def"
 };
 
-/// The table's row of a scalar.
+/// Returns the scalar's row of the table.
 constexpr const ScalarInfo& Info(Scalar scalar) { return kScalars[static_cast<size_t>(scalar)]; }
 std::optional<Scalar> ScalarFromSpelling(std::string_view spelling);
 
-/// What `make.operator()<scalar>()` gives of each scalar, in their order.
+/// Returns the array of `make.operator()<scalar>()` for all scalars, in their order.
 template <class Make>
 constexpr auto ByScalar(const Make& make) {
   return [&]<size_t... i>(std::index_sequence<i...>) {
@@ -63,13 +63,13 @@ inline bool IsSigned(Scalar scalar) { return Info(scalar).group == ScalarGroup::
 inline bool IsInteger(Scalar scalar) {
   return Info(scalar).group == ScalarGroup::Signed || Info(scalar).group == ScalarGroup::Unsigned;
 }
-/// Floats below f32 live in memory only: expressions compute in f32.
+/// Narrow floats (below f32) exist only in memory: expressions compute in f32.
 constexpr bool IsNarrowFloat(Scalar scalar) { return !Info(scalar).cpp_name.empty(); }
-/// f8e4m3 and f8e5m2.
+/// Whether it is f8e4m3 or f8e5m2.
 inline bool IsByteFloat(Scalar scalar) { return IsFloat(scalar) && Info(scalar).bits == 8; }
 
-/// The type in which sum, prod, mean and dot accumulate and which they return: floats up to f32: f32; f64: f64;
-/// integers of up to 32 bits: 32 bits; of 64: 64; signedness is kept.
+/// Returns the type in which sum, prod, mean and dot accumulate and which they return: f32 for floats up to
+/// f32, f64 for f64, 32 bits for integers of up to 32 bits, otherwise 64 bits. Signedness is kept.
 Scalar AccumulatorOf(Scalar element);
 
 }  // namespace kdl

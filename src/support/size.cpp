@@ -33,7 +33,7 @@ int64_t Fold(SizeKind kind, int64_t a, int64_t b) {
   }
 }
 
-/// Nothing where the operation leaves 64 bits or divides by 0.
+/// Evaluates one operation; returns nothing if it overflows 64 bits or divides by 0.
 std::optional<int64_t> FoldChecked(SizeKind kind, int64_t a, int64_t b) {
   int64_t value = 0;
   switch (kind) {

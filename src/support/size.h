@@ -15,11 +15,12 @@ namespace kdl {
 
 enum class SizeKind : uint8_t { Constant, Symbol, Add, Sub, Mul, FloorDiv, Mod, Min };
 
-/// A size as an expression over size names and generic constants: `M`, `64`, `H + 2*P`. Interned: equal means same pointer.
+/// A size as an expression over size names and generic constants: `M`, `64`, `H + 2*P`. Interned: equal sizes
+/// have equal addresses.
 struct SizeNode {
   SizeKind kind;
-  int64_t value = 0;  ///< Constant
-  Name symbol;        ///< Symbol
+  int64_t value = 0;  ///< of a Constant
+  Name symbol;        ///< of a Symbol
   const SizeNode* lhs = nullptr;
   const SizeNode* rhs = nullptr;
 };
@@ -29,13 +30,14 @@ inline bool IsConstant(Size size) { return size->kind == SizeKind::Constant; }
 inline bool IsConstant(Size size, int64_t value) {
   return IsConstant(size) && size->value == value;
 }
-/// `M`, `64`, `(H + 2*P)`: reads back as the same size.
+/// Returns a text such as `M`, `64` or `(H + 2*P)`, which parses to the same size.
 std::string ToString(Size size);
 
-/// Whether a division in it is by what may be 0: then it has a value in some launches only.
+/// Returns whether a divisor in it may be 0, so that it has no value in some launches.
 bool MayDivideByZero(Size size);
 
-/// Owns and interns sizes. One table a compile; every Size made from it lives as long.
+/// Owns and interns sizes. There is one table for each compilation; every Size made from it lives as long as
+/// the table.
 class SizeTable {
  public:
   SizeTable() = default;
@@ -44,11 +46,12 @@ class SizeTable {
 
   Size Constant(int64_t value);
   Size Symbol(Name name);
-  /// A symbol that is no other one, whatever its text.
+  /// Makes a symbol that differs from all others, even from those with the same text.
   Size Fresh(std::string_view text);
-  /// Folds constants and the neutral elements 0 and 1; what has no value in 64 bits, or may divide by 0, stays as it is written.
+  /// Folds constants and the neutral elements 0 and 1. An operation that overflows 64 bits or may divide by 0
+  /// is kept as written.
   Size Binary(SizeKind kind, Size lhs, Size rhs);
-  /// `size` with every symbol replaced for which `replace` gives a size.
+  /// Returns `size` with each symbol replaced for which `replace` returns a size.
   Size Substitute(Size size, const std::function<Size(Name)>& replace);
 
  private:
@@ -56,20 +59,21 @@ class SizeTable {
 
   std::vector<std::unique_ptr<SizeNode>> sizes_;
   std::unordered_map<std::string, Size> index_;
-  std::vector<std::unique_ptr<Names>> fresh_;  ///< one for each name, which is in no other table
+  /// One for each fresh symbol, whose Name is in no other table.
+  std::vector<std::unique_ptr<Names>> fresh_;
 };
 
-/// The value, given those of the symbols; nothing where a symbol is unknown or a divisor is 0.
+/// Returns the value of a size, given those of its symbols; nothing if a symbol is unknown or a divisor is 0.
 std::optional<int64_t> Evaluate(Size size,
                                 const std::function<std::optional<int64_t>(Name)>& symbol);
 
-/// The same, but nothing where an operation leaves 64 bits.
+/// Like Evaluate, but returns nothing if an operation overflows 64 bits.
 std::optional<int64_t> EvaluateChecked(Size size,
                                        const std::function<std::optional<int64_t>(Name)>& symbol);
-/// What is said of a size that has no value, its symbols being known.
+/// Returns the message for a size that has no value although its symbols are known.
 std::string NoValueText(Size size);
 
-/// floor(a / b) and a - b * floor(a / b), wrapping; b is not 0.
+/// Return floor(a / b) and a - b * floor(a / b), with wrapping arithmetic; b must not be 0.
 int64_t FloorDivide(int64_t a, int64_t b);
 int64_t FloorModulo(int64_t a, int64_t b);
 

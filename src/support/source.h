@@ -12,7 +12,7 @@ namespace kdl {
 
 using FileId = Id<struct FileTag>;
 
-/// Bytes [begin, end) of one file. An invalid file means "no place in any source".
+/// The bytes [begin, end) of one file. An invalid file means that there is no source location.
 struct Span {
   FileId file;
   uint32_t begin = 0;
@@ -22,20 +22,20 @@ struct Span {
   bool operator==(const Span&) const = default;
 };
 
-/// The smallest span that covers both; both lie in one file.
+/// Returns the smallest span that covers both, which must be in the same file.
 Span Cover(Span first, Span last);
 
-/// 1-based; the column counts code points, as editors do.
+/// A position in a file, counted from 1. The column counts code points, as editors do.
 struct LineColumn {
   uint32_t line = 0;
   uint32_t column = 0;
 };
 
-/// The texts of a compile. Files are only added, so string_views into them stay good.
+/// The source texts of a compilation. Files are only ever added, so string_views into them stay valid.
 class SourceManager {
  public:
-  /// `path` is what diagnostics print; it need not name a file on disk. `name` is what outputs call the file; empty: the
-  /// same.
+  /// Adds a file. `path` is what diagnostics print; it need not exist on disk. `name` is what outputs call
+  /// the file; if it is empty, they use the path.
   FileId Add(std::string path, std::string text, std::string name = "");
 
   const std::string& path(FileId file) const { return files_[file.value]->path; }
@@ -44,9 +44,10 @@ class SourceManager {
   std::string_view text(Span span) const;
   LineColumn Locate(FileId file, uint32_t offset) const;
   LineColumn Locate(Span span) const { return Locate(span.file, span.begin); }
-  /// The text of a 1-based line, without its line end.
+  /// Returns the text of a line, counted from 1, without its line end.
   std::string_view Line(FileId file, uint32_t line) const;
-  /// The span of `length` bytes from a 1-based line and column of the file with that name; invalid where there is none.
+  /// Returns the span of `length` bytes from a line and column (counted from 1) of the file with that name;
+  /// invalid if there is no such file or position.
   Span FindSpan(std::string_view name, uint32_t line, uint32_t column, uint32_t length) const;
   size_t file_count() const { return files_.size(); }
 

@@ -326,8 +326,8 @@ fn @twice (%x: i64) -> i64 {
   SingleCore two(kText, {Argument(second)});
   int steps = 0;
   for (; one.machine.state() == MachineState::Running; ++steps) {
-    one.machine.Run(1);
-    two.machine.Run(1);
+    one.machine.RunSteps(1);
+    two.machine.RunSteps(1);
   }
   CHECK(steps == 40);
   CHECK(two.machine.state() == MachineState::Done);

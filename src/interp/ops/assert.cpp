@@ -2,7 +2,7 @@
 
 #include "ir/views.h"
 
-// An assertion on scalars, tiles or vectors: the first element for which it does not hold stops the core.
+// Assertions on scalars, tiles or vectors: the first element for which one is false stops the core.
 
 namespace kdl::interp {
 
@@ -15,7 +15,7 @@ bool HoldsInVector(const Activation& here, const Instruction& instruction) {
   }
   auto at = [&](size_t operand, size_t lane) {
     Slot slot = instruction.operands[operand];
-    return ElementsOf(here, slot)[slot.kind == SlotKind::Vector ? lane : 0] != 0;
+    return SlotElements(here, slot)[slot.kind == SlotKind::Vector ? lane : 0] != 0;
   };
   for (size_t lane = 0; lane < lanes; ++lane) {
     bool counts = instruction.operands.size() == 1 || at(1, lane);
@@ -34,9 +34,9 @@ bool HoldsInTile(Core& core, Activation& here, const Instruction& instruction) {
     strides.push_back(OperandStrides(*instruction.points, i, ranges, tile));
   }
   auto at = [&](size_t operand, int64_t offset) {
-    return ElementsOf(here, instruction.operands[operand])[offset] != 0;
+    return SlotElements(here, instruction.operands[operand])[offset] != 0;
   };
-  for (PointWalk walk(SizesOf(ranges), strides); !walk.done(); walk.Next()) {
+  for (PointWalk walk(RangeSizes(ranges), strides); !walk.done(); walk.Next()) {
     bool counts = strides.size() == 1 || at(1, walk.offset(1));
     if (counts && !at(0, walk.offset(0))) return false;
   }

@@ -5,7 +5,7 @@
 
 #include "ir/views.h"
 
-// Folds and scans by a region, which runs once for each element.
+// Folds and scans with a region, which runs once for each element.
 
 namespace kdl::interp {
 
@@ -13,8 +13,8 @@ namespace {
 
 bool IsScan(const Instruction& instruction) { return instruction.op->kind() == ir::OpKind::Scan; }
 
-/// The place of the present element in a tile over the values' axes; a scan may walk them downwards.
-size_t PlaceOf(const Instruction& instruction, const CombineState& state) {
+/// Returns the offset of the current element in a tile over the values' axes; a scan may run downwards.
+size_t CurrentOffset(const Instruction& instruction, const CombineState& state) {
   int64_t inner = state.terms.offset(0);
   bool down = IsScan(instruction) &&
               instruction.op->attr<ir::AttrKey::Direction>() == ir::DirectionKind::Down;
@@ -46,10 +46,10 @@ void KeepOutputs(Activation& here, const Instruction& instruction, CombineState&
   }
 }
 
-/// Hands the region the accumulators and what they take in.
+/// Passes the accumulators and the next term to the region.
 void BeginTerm(Frame& frame, CombineState& state) {
   const Instruction& instruction = *frame.owner;
-  size_t place = PlaceOf(instruction, state);
+  size_t place = CurrentOffset(instruction, state);
   bool before =
       IsScan(instruction) && instruction.op->attr<ir::AttrKey::Keep>() == ir::KeepKind::Before;
   if (before) KeepAt(state, place);
@@ -63,7 +63,7 @@ void BeginTerm(Frame& frame, CombineState& state) {
   frame.next = 0;
 }
 
-/// Goes on to the next term that there is, of this element or of a later one; false: all are done.
+/// Continues with the next term, of this element or of a later one; returns false if there are none left.
 bool BeginNext(Frame& frame, CombineState& state) {
   for (; !state.points.done();
        state.points.Next(), StartSequence(*frame.here, *frame.owner, state)) {
@@ -81,7 +81,7 @@ bool BeginNext(Frame& frame, CombineState& state) {
 void StartCombine(Core& core, Activation& here, const Instruction& instruction) {
   std::vector<AxisRange> ranges = RangesOf(*instruction.points, here);
   if (!OperandsFit(core, here, instruction, ranges)) return;
-  std::vector<int64_t> sizes = SizesOf(ranges);
+  std::vector<int64_t> sizes = RangeSizes(ranges);
   TileRef tile = here.tile(instruction.operands[0]);
   std::vector<int64_t> strides = OperandStrides(*instruction.points, 0, ranges, tile);
   auto split = static_cast<ptrdiff_t>(ranges.size() - instruction.points->reduced);
@@ -117,7 +117,7 @@ void YieldCombine(Core& core, Frame& frame, const Instruction& yield) {
     state.accumulators[i] = frame.here->scalar(yield.operands[i]);
   bool after =
       IsScan(instruction) && instruction.op->attr<ir::AttrKey::Keep>() == ir::KeepKind::After;
-  if (after) KeepAt(state, PlaceOf(instruction, state));
+  if (after) KeepAt(state, CurrentOffset(instruction, state));
   state.terms.Next();
   if (BeginNext(frame, state)) return;
   KeepOutputs(*frame.here, instruction, state);

@@ -14,8 +14,8 @@
 #include "ir/views.h"
 #include "support/check.h"
 
-// Regions. Starting one pushes a frame; its yield either starts the next run of the block or pops
-// the frame and leaves the results with the op around it.
+// Regions. Starting one pushes a frame. Its yield either starts the next execution of the region, or pops the
+// frame and stores the results of the op.
 
 namespace kdl::interp {
 
@@ -30,7 +30,7 @@ int64_t ScalarAt(Activation& here, const Instruction& instruction, size_t operan
   return static_cast<int64_t>(here.scalar(instruction.operands[operand]));
 }
 
-/// hi - lo for lo < hi: it may need all 64 bits.
+/// Returns hi - lo for lo < hi, which may need all 64 bits.
 uint64_t Remaining(int64_t lo, int64_t hi) {
   return static_cast<uint64_t>(hi) - static_cast<uint64_t>(lo);
 }
@@ -48,9 +48,9 @@ void BeginIteration(Frame& frame) {
   }
 }
 
-/// The next of a run's `count` numbers that this core runs; nothing: the run has no more.
+/// Returns the next of the loop's `count` numbers that this core executes, or nothing if there are none left.
 std::optional<int64_t> DynamicCounter(Core& core, const Instruction& loop, int64_t count) {
-  KDL_CHECK(core.facts.launch, "'{}' claims its numbers outside of a launch",
+  KDL_CHECK(core.facts.launch, "'{}' is scheduled dynamically outside of a launch",
             loop.op->info().spelling);
   DynamicState& own = core.dynamic_counters[loop.op];
   if (!own.taken) own.taken = core.facts.launch->DynamicCounter(loop.op);
@@ -63,8 +63,8 @@ std::optional<int64_t> DynamicCounter(Core& core, const Instruction& loop, int64
   return number;
 }
 
-/// How many elements the next block of a cut has at most: of the first size those that fit, of another one also those that are too
-/// long for the next size.
+/// Returns the maximum length of the next block of a cut. A size is used if that many elements are left;
+/// sizes after the first are also used for fewer, if these are more than the next size.
 int64_t NextSize(const Instruction& cut, const LoopState& state) {
   uint64_t left = Remaining(state.next, state.hi);
   for (size_t i = 0; i + 1 < cut.numbers.size(); ++i) {
@@ -101,8 +101,7 @@ void YieldCounted(Core& core, Frame& frame, const Instruction& yield) {
   core.frames.pop_back();
 }
 
-/// Sets the parameters for the block whose number is in the state; the leftmost binder is
-/// outermost.
+/// Sets the parameters for the block whose number is in the state. The leftmost binder is the outermost.
 void BeginSpmdBlock(Frame& frame) {
   auto& state = std::get<SpmdState>(frame.control);
   state.agent = 0;
@@ -134,8 +133,9 @@ bool IsGrouped(const ir::Op* spmd) {
   return spmd->attr<ir::AttrKey::Distribute>() == ir::DistributionKind::Grouped;
 }
 
-/// The blocks, or groups, of a core. As `distribute-blocks` has it: all cores have as many in a row, the first ones one more.
-std::pair<int64_t, int64_t> ShareOf(const CoreFacts& facts, int64_t total) {
+/// Returns the blocks, or groups, of a core, as `distribute-blocks` does: each core has equally many
+/// consecutive ones, and the first cores one more.
+std::pair<int64_t, int64_t> BlocksOfCore(const CoreFacts& facts, int64_t total) {
   int64_t share = total / facts.core_num;
   int64_t more = total % facts.core_num;
   int64_t begin = facts.core_id * share + std::min(facts.core_id, more);
@@ -170,7 +170,7 @@ void BeginElementwiseLoopPoint(Frame& frame) {
   }
 }
 
-/// The fold_ins of a elementwise loop's body.
+/// Returns the reduce_in_loop ops in the body of an elementwise loop.
 std::vector<const Instruction*> FoldsOf(const RegionCode& body) {
   std::vector<const Instruction*> folds;
   for (const Instruction& instruction : body.instructions) {
@@ -179,12 +179,13 @@ std::vector<const Instruction*> FoldsOf(const RegionCode& body) {
   return folds;
 }
 
-/// The results of folds where the elementwise loop has no point: where the folded axes have none, each other element has a start.
+/// Sets the results of reductions in an elementwise loop without points: if the reduced axes are empty, the
+/// results are the initial values.
 void FoldNothing(Activation& here, const RegionCode& body, const std::vector<AxisRange>& ranges,
                  const std::vector<std::vector<int64_t>>& strides, PointState& state) {
   const ir::Op* yield = body.instructions.back().op;
   for (const Instruction* fold : FoldsOf(body)) {
-    std::vector<int64_t> sizes = SizesOf(ranges);
+    std::vector<int64_t> sizes = RangeSizes(ranges);
     std::fill(sizes.end() - static_cast<ptrdiff_t>(fold->points->reduced), sizes.end(), 1);
     for (PointWalk walk(sizes, strides); !walk.done(); walk.Next()) {
       for (size_t i = 0; i < state.outputs.size(); ++i) {
@@ -196,18 +197,17 @@ void FoldNothing(Activation& here, const RegionCode& body, const std::vector<Axi
   }
 }
 
-/// The number of the optional mask among a call's operands; its count: there is none.
-/// Goes on to the next point that is not masked out and hands the callee its arguments; false:
-/// there is none.
+/// Moves to the next point that is not masked out and sets the callee's arguments; returns false if there is
+/// none.
 bool BeginCallPoint(Activation& here, const Instruction& call, PointState& state) {
   size_t mask = MaskOperand(call);
   const uint64_t* flags =
-      mask < call.operands.size() ? ElementsOf(here, call.operands[mask]) : nullptr;
+      mask < call.operands.size() ? SlotElements(here, call.operands[mask]) : nullptr;
   while (flags && !state.walk.done() && flags[state.walk.offset(mask)] == 0) state.walk.Next();
   if (state.walk.done()) return false;
   const std::vector<Slot>& params = call.callee->blocks[0].params;
   for (size_t i = 0; i < mask; ++i) {
-    state.callee->scalar(params[i]) = ElementsOf(here, call.operands[i])[state.walk.offset(i)];
+    state.callee->scalar(params[i]) = SlotElements(here, call.operands[i])[state.walk.offset(i)];
   }
   return true;
 }
@@ -241,7 +241,7 @@ void KeepOutputs(Activation& here, const Instruction& owner, PointState& state) 
 
 size_t MaskOperand(const Instruction& call) { return call.op->SegmentBegin(ir::CallOp::at_mask); }
 
-/// The worker's turns.
+/// Starts this GPU thread's share of the iterations.
 void StartWorkgroupLoop(Core& core, Activation& here, const Instruction& instruction,
                         int64_t step) {
   int64_t lo = ScalarAt(here, instruction, 0);
@@ -305,13 +305,13 @@ void StartSpmd(Core& core, Activation& here, const Instruction& instruction) {
     for (const GroupTarget& target : instruction.group_targets)
       if (total > 0)
         core.facts.launch->BeginGroups(here.tensor(target.tensor), target.how, state.run);
-    auto [group, end] = ShareOf(core.facts, ir::GroupsOf(total));
+    auto [group, end] = BlocksOfCore(core.facts, ir::GroupCount(total));
     if (group < end) {
-      state.block = ir::GroupBegin(group, total, ir::GroupsOf(total));
-      state.end = ir::GroupBegin(end, total, ir::GroupsOf(total));
+      state.block = ir::GroupBegin(group, total, ir::GroupCount(total));
+      state.end = ir::GroupBegin(end, total, ir::GroupCount(total));
     }
   } else {
-    std::tie(state.block, state.end) = ShareOf(core.facts, total);
+    std::tie(state.block, state.end) = BlocksOfCore(core.facts, total);
   }
   if (state.block == state.end) return;
   Frame& frame = Push(core, here, instruction, 0);
@@ -338,7 +338,7 @@ void StartElementwiseLoop(Core& core, Activation& here, const Instruction& instr
     for (size_t axis : place) strides.back().push_back(axis < own.size() ? own_strides[axis] : 0);
     outputs.push_back(MakeTile(std::move(own)));
   }
-  PointState state{PointWalk(SizesOf(ranges), strides), std::move(outputs), nullptr};
+  PointState state{PointWalk(RangeSizes(ranges), strides), std::move(outputs), nullptr};
   const RegionCode& body = here.code->blocks[instruction.regions[0]];
   state.folds.resize(FoldsOf(body).size());
   if (state.walk.done()) {
@@ -371,7 +371,7 @@ void StartCall(Core& core, Activation& here, const Instruction& instruction) {
     std::fill(outputs.back()->elements.begin(), outputs.back()->elements.end(),
               UnspecifiedBits(result->type()->scalar));
   }
-  PointState state{PointWalk(SizesOf(ranges), strides), std::move(outputs),
+  PointState state{PointWalk(RangeSizes(ranges), strides), std::move(outputs),
                    std::make_unique<Activation>(*instruction.callee)};
   if (!BeginCallPoint(here, instruction, state)) return KeepOutputs(here, instruction, state);
   core.frames.push_back(
@@ -420,7 +420,7 @@ void RunReturn(Core& core, Activation& here, const Instruction& instruction) {
   if (frame.owner && IsTileCall(*frame.owner->op))
     return ReturnToTileCall(core, frame, instruction);
   if (frame.owner) return ReturnToCall(core, frame, instruction);
-  if (!core.others.empty()) return core.Block();  // the stages run to their ends first
+  if (!core.others.empty()) return core.Block();  // the stages must end first
   core.results.clear();
   for (Slot slot : instruction.operands) core.results.push_back(here.scalar(slot));
   core.state = MachineState::Done;

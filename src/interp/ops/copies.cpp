@@ -3,13 +3,13 @@
 #include "interp/elements.h"
 #include "ir/views.h"
 
-// Block copies. One into a buffer is under way until it is awaited: its elements come then, and not before.
+// Block copies. The elements of a copy into a buffer are written when it is awaited, and not before.
 
 namespace kdl::interp {
 
 namespace {
 
-/// The elements of a copy, row by row: where each is in the tensor and in the buffer.
+/// The elements of a copy, row by row: their positions in the tensor and in the buffer.
 class CopyWalk {
  public:
   CopyWalk(Activation& here, const Instruction& instruction, const TensorValue& tensor,
@@ -26,7 +26,7 @@ class CopyWalk {
     for (size_t d = 0; d < along_.size(); ++d) sizes_.push_back(scalar(first_size + d));
   }
 
-  /// `visit(place in the tensor, number of the buffer's element; -1: outside)`, which tells whether to go on.
+  /// Calls `visit(place in the tensor, offset in the buffer, or -1 if outside)` until it returns false.
   template <class Visit>
   void Each(const Visit& visit) const {
     bool has_rows = sizes_.size() == 2;
@@ -38,7 +38,7 @@ class CopyWalk {
   }
 
  private:
-  int64_t Step(size_t dimension, size_t rank, int64_t row, int64_t column) const {
+  int64_t PositionAlong(size_t dimension, size_t rank, int64_t row, int64_t column) const {
     if (dimension + 1 == rank) return column;
     return dimension + 2 == rank && sizes_.size() == 2 ? row : 0;
   }
@@ -46,7 +46,7 @@ class CopyWalk {
   Place InTensor(int64_t row, int64_t column) const {
     std::vector<int64_t> index = index_;
     for (size_t d = 0; d < along_.size(); ++d)
-      index[static_cast<size_t>(along_[d])] += Step(d, along_.size(), row, column);
+      index[static_cast<size_t>(along_[d])] += PositionAlong(d, along_.size(), row, column);
     int64_t offset = 0;
     for (size_t d = 0; d < index.size(); ++d) {
       if (index[d] < 0 || index[d] >= tensor_.sizes[d])
@@ -59,7 +59,7 @@ class CopyWalk {
   int64_t InBuffer(int64_t row, int64_t column) const {
     int64_t offset = 0;
     for (size_t d = 0; d < extents_.size(); ++d) {
-      int64_t index = place_[d] + Step(d, extents_.size(), row, column);
+      int64_t index = place_[d] + PositionAlong(d, extents_.size(), row, column);
       if (index < 0 || index >= extents_[d]) return -1;
       offset = offset * extents_[d] + index;
     }
@@ -74,7 +74,7 @@ class CopyWalk {
   std::vector<int64_t> sizes_;
 };
 
-/// Runs `element(address, number of the buffer's element)` for all of a copy.
+/// Calls `element(address, offset in the buffer)` for all elements of a copy.
 template <class Element>
 void CopyPart(Core& core, Activation& here, const Instruction& instruction, size_t tensor_operand,
               size_t first_place, size_t first_size, const Element& element) {

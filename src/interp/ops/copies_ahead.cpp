@@ -5,7 +5,8 @@
 #include "interp/elements.h"
 #include "ir/views.h"
 
-// Copies that a worker begins and awaits later. In between what they will write counts as not written.
+// Copies that a GPU thread starts and awaits later. In between, the elements that they will write count as
+// not written.
 
 namespace kdl::interp {
 

@@ -6,8 +6,8 @@
 
 #include "ir/views.h"
 
-// Reductions and contractions. The points are the result's, then the reduced ones; streams that
-// walk the first part give the base of those that walk the second.
+// Reductions and contractions. The axes of the points are those of the result, then the reduced ones. Streams
+// over the former give the start offsets of streams over the latter.
 
 namespace kdl::interp {
 
@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kLanes = 64;
 using Lanes = std::array<uint64_t, kLanes>;
 
-/// An operand over the points of a fold, its elements as acc.
+/// An operand over the points of a reduction, converted to the type of acc.
 struct FoldOperand {
   std::vector<uint64_t> widened;
   const uint64_t* elements = nullptr;
@@ -24,12 +24,12 @@ struct FoldOperand {
   std::vector<int64_t> inner_strides;
 };
 
-FoldOperand OperandOf(Activation& here, const Instruction& instruction, size_t number,
-                      ir::EvalFn widen, const std::vector<AxisRange>& ranges) {
+FoldOperand MakeFoldOperand(Activation& here, const Instruction& instruction, size_t number,
+                            ir::EvalFn widen, const std::vector<AxisRange>& ranges) {
   FoldOperand operand;
   Slot slot = instruction.operands[number];
   TileRef tile = slot.kind == SlotKind::Tile ? here.tile(slot) : nullptr;
-  operand.elements = ElementsOf(here, slot);
+  operand.elements = SlotElements(here, slot);
   if (widen) {
     operand.widened.resize(tile ? tile->elements.size() : 1);
     for (size_t i = 0; i < operand.widened.size(); ++i)
@@ -48,7 +48,7 @@ uint64_t Folded(ir::EvalFn fold, uint64_t a, uint64_t b) {
   return fold(operands, nullptr);
 }
 
-/// Lane l takes lane l + 32, then + 16, … + 1.
+/// Combines lane l with lane l + 32, then + 16, … + 1.
 uint64_t FoldLanes(ir::EvalFn fold, Lanes& lanes) {
   for (size_t width = kLanes / 2; width > 0; width /= 2) {
     for (size_t lane = 0; lane < width; ++lane)
@@ -57,8 +57,8 @@ uint64_t FoldLanes(ir::EvalFn fold, Lanes& lanes) {
   return lanes[0];
 }
 
-/// Folds all terms of one result element: `add(acc, walk)` takes in the term at which the walk
-/// stands. lanes64 puts `start` into lane 0.
+/// Combines all terms of one result element: `add(acc, walk)` adds the term at the walk's position. With
+/// lanes64, lane 0 starts from `start`.
 template <class Add>
 uint64_t FoldTerms(const FoldPlan& plan, PointWalk& walk, size_t last_axis, uint64_t start,
                    Add add) {
@@ -78,10 +78,11 @@ uint64_t FoldTerms(const FoldPlan& plan, PointWalk& walk, size_t last_axis, uint
   return FoldLanes(plan.fold, lanes);
 }
 
-/// The steps of a unit from `start` on. `read(walk, a, b)` reads the factors of the term at which the walk stands.
+/// Runs the steps of a matrix instruction, starting from `start`. `read(walk, a, b)` reads the factors of the
+/// term at the walk's position.
 template <class Read>
-uint64_t RunSteps(const ir::MatrixInstruction& mma, PointWalk& walk, size_t last_axis,
-                  int64_t last_size, uint64_t start, Read read) {
+uint64_t RunMatrixSteps(const ir::MatrixInstruction& mma, PointWalk& walk, size_t last_axis,
+                        int64_t last_size, uint64_t start, Read read) {
   std::array<uint64_t, ir::kMaxInstructionDepth> a{};
   std::array<uint64_t, ir::kMaxInstructionDepth> b{};
   uint64_t acc = start;
@@ -102,14 +103,15 @@ uint64_t RunSteps(const ir::MatrixInstruction& mma, PointWalk& walk, size_t last
   return acc;
 }
 
-/// Calls `element(walk)` for each point of the result and stores what it gives.
+/// Stores `element(walk)` for each point of the result.
 template <class Element>
 void FillResult(Activation& here, const Instruction& instruction, std::vector<AxisRange> ranges,
                 const std::vector<std::vector<int64_t>>& strides, Element element) {
   ranges.resize(ranges.size() - instruction.points->reduced);
   auto result = MakeTile(ranges);
   uint64_t* out = result->elements.data();
-  for (PointWalk walk(SizesOf(ranges), strides); !walk.done(); walk.Next()) *out++ = element(walk);
+  for (PointWalk walk(RangeSizes(ranges), strides); !walk.done(); walk.Next())
+    *out++ = element(walk);
   Slot target = instruction.results[0];
   if (target.kind == SlotKind::Scalar) {
     here.scalar(target) = result->elements[0];
@@ -120,12 +122,13 @@ void FillResult(Activation& here, const Instruction& instruction, std::vector<Ax
 
 std::vector<int64_t> ReducedSizes(const Instruction& instruction,
                                   const std::vector<AxisRange>& ranges) {
-  std::vector<int64_t> sizes = SizesOf(ranges);
+  std::vector<int64_t> sizes = RangeSizes(ranges);
   return {sizes.end() - static_cast<ptrdiff_t>(instruction.points->reduced), sizes.end()};
 }
 
-/// What a reduce_in_loop starts from at the walk's point, which it has for the elementwise loop's other axes.
-uint64_t StartOf(Activation& here, const Instruction& fold, const PointWalk& walk) {
+/// Returns the initial value of a reduce_in_loop at the walk's point; it has one for each point of the loop's
+/// other axes.
+uint64_t InitialValue(Activation& here, const Instruction& fold, const PointWalk& walk) {
   size_t number = fold.op->SegmentBegin(ir::ReduceInLoopOp::at_into);
   if (number == fold.operands.size()) return fold.fold->identity;
   Slot into = fold.operands[number];
@@ -139,20 +142,21 @@ uint64_t StartOf(Activation& here, const Instruction& fold, const PointWalk& wal
             static_cast<size_t>(walk.position(axis) * strides[static_cast<size_t>(numbers[axis])]);
     }
   }
-  return ElementsOf(here, into)[place];
+  return SlotElements(here, into)[place];
 }
 
 }  // namespace
 
 uint64_t FoldOfNothing(Activation& here, const Instruction& fold, const PointWalk& walk) {
-  uint64_t start = StartOf(here, fold, walk);
+  uint64_t start = InitialValue(here, fold, walk);
   Lanes lanes;
   lanes.fill(fold.fold->identity);
   lanes[0] = start;
   return FoldLanes(fold.fold->fold, lanes);
 }
 
-/// Takes in the point at which the elementwise loop stands; after the last one of the folded axes the lanes are the result.
+/// Adds the term at the current point of the elementwise loop. After the last point along the reduced axes,
+/// the lanes are combined to the result.
 void RunReduceInLoop(Core& core, Activation& here, const Instruction& instruction) {
   auto& state = std::get<PointState>(core.frames.back().control);
   const FoldPlan& plan = *instruction.fold;
@@ -160,7 +164,7 @@ void RunReduceInLoop(Core& core, Activation& here, const Instruction& instructio
   Lanes& lanes = state.folds[static_cast<size_t>(instruction.number)];
   if (state.walk.is_first_from(folded)) {
     lanes.fill(plan.identity);
-    lanes[0] = StartOf(here, instruction, state.walk);
+    lanes[0] = InitialValue(here, instruction, state.walk);
   }
   size_t last = instruction.points->axes.size() - 1;
   uint64_t& lane = lanes[static_cast<size_t>(state.walk.position(last)) % kLanes];
@@ -181,7 +185,7 @@ void RunReduce(Core& core, Activation& here, const Instruction& instruction) {
   std::vector<AxisRange> ranges = RangesOf(*instruction.points, here);
   if (!OperandsFit(core, here, instruction, ranges)) return;
   const FoldPlan& plan = *instruction.fold;
-  FoldOperand value = OperandOf(here, instruction, 0, nullptr, ranges);
+  FoldOperand value = MakeFoldOperand(here, instruction, 0, nullptr, ranges);
   PointWalk terms(ReducedSizes(instruction, ranges), {value.inner_strides});
   size_t last_axis = instruction.points->reduced - 1;
   FillResult(here, instruction, ranges, {value.outer_strides}, [&](const PointWalk& point) {
@@ -197,16 +201,16 @@ void RunContraction(Core& core, Activation& here, const Instruction& instruction
   std::vector<AxisRange> ranges = RangesOf(*instruction.points, here);
   if (!OperandsFit(core, here, instruction, ranges)) return;
   const FoldPlan& plan = *instruction.fold;
-  FoldOperand a = OperandOf(here, instruction, 0, plan.widen[0], ranges);
-  FoldOperand b = OperandOf(here, instruction, 1, plan.widen[1], ranges);
-  FoldOperand into = OperandOf(here, instruction, 2, nullptr, ranges);
+  FoldOperand a = MakeFoldOperand(here, instruction, 0, plan.widen[0], ranges);
+  FoldOperand b = MakeFoldOperand(here, instruction, 1, plan.widen[1], ranges);
+  FoldOperand into = MakeFoldOperand(here, instruction, 2, nullptr, ranges);
   PointWalk terms(ReducedSizes(instruction, ranges), {a.inner_strides, b.inner_strides});
   size_t last_axis = instruction.points->reduced - 1;
   std::vector<std::vector<int64_t>> strides = {a.outer_strides, b.outer_strides,
                                                into.outer_strides};
   FoldOperand plus;
   if (plan.plus >= 0) {
-    plus = OperandOf(here, instruction, static_cast<size_t>(plan.plus), nullptr, ranges);
+    plus = MakeFoldOperand(here, instruction, static_cast<size_t>(plan.plus), nullptr, ranges);
     strides.push_back(plus.outer_strides);
   }
   FillResult(here, instruction, ranges, strides, [&](const PointWalk& point) {
@@ -219,7 +223,8 @@ void RunContraction(Core& core, Activation& here, const Instruction& instruction
       y = b_base[term.offset(1)];
     };
     if (plan.mma) {
-      return RunSteps(*plan.mma, terms, last_axis, ranges[ranges.size() - 1].size, start, read);
+      return RunMatrixSteps(*plan.mma, terms, last_axis, ranges[ranges.size() - 1].size, start,
+                            read);
     }
     return FoldTerms(plan, terms, last_axis, start, [&](uint64_t acc, const PointWalk& term) {
       uint64_t operands[3] = {0, 0, acc};

@@ -7,7 +7,8 @@ namespace kdl::interp {
 void RunReduce(Core& core, Activation& here, const Instruction& instruction);
 void RunContraction(Core& core, Activation& here, const Instruction& instruction);
 void RunReduceInLoop(Core& core, Activation& here, const Instruction& instruction);
-/// What a reduce_in_loop gives for an element of its elementwise loop's other axes, the walk's first ones, where no point is folded.
+/// Returns the result of a reduce_in_loop that reduces no points, for the point of the loop's other axes at
+/// the walk's position.
 uint64_t FoldOfNothing(Activation& here, const Instruction& fold, const PointWalk& walk);
 
 }  // namespace kdl::interp

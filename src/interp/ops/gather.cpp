@@ -2,13 +2,13 @@
 
 #include "ir/views.h"
 
-// A tile indexed by name: element by element of the result.
+// Indexing a tile by names, one element of the result at a time.
 
 namespace kdl::interp {
 
 namespace {
 
-/// Where the elements of an operand are, along the points of the result.
+/// The elements of an operand, and its strides along the points of the result.
 struct Stream {
   const uint64_t* elements = nullptr;
   std::vector<int64_t> strides;
@@ -18,10 +18,10 @@ Stream StreamOf(Activation& here, const Instruction& instruction, size_t operand
                 const std::vector<AxisRange>& ranges) {
   Slot slot = instruction.operands[operand];
   TileRef tile = slot.kind == SlotKind::Tile ? here.tile(slot) : nullptr;
-  return {ElementsOf(here, slot), OperandStrides(*instruction.points, operand, ranges, tile)};
+  return {SlotElements(here, slot), OperandStrides(*instruction.points, operand, ranges, tile)};
 }
 
-/// The strides of the tile along the axes that are indexed.
+/// Returns the strides of the tile along the indexed axes.
 std::vector<int64_t> TakenStrides(const Instruction& instruction, const Tile& tile) {
   std::vector<int64_t> all = StridesOf(tile.ranges);
   const std::vector<ir::AxisId>& axes = instruction.op->operand(0)->type()->axes;
@@ -33,7 +33,7 @@ std::vector<int64_t> TakenStrides(const Instruction& instruction, const Tile& ti
   return strides;
 }
 
-/// The tile's operand fits as far as its axes are not indexed; that one may stay what it is.
+/// Returns whether the tile has a value. Its ranges are not checked, since indexed axes may have any.
 bool TileFits(Core& core, Activation& here, const Instruction& instruction) {
   const TileRef& tile = here.tile(instruction.operands[0]);
   if (!tile) core.Break(instruction, "takes from a tile that has no value yet");
@@ -57,7 +57,7 @@ void RunGather(Core& core, Activation& here, const Instruction& instruction) {
     streams.push_back(StreamOf(here, instruction, i, ranges));
     strides.push_back(streams.back().strides);
   }
-  // A taken axis that the indices have as well is the result's, not the tile's.
+  // An indexed axis that the indices have as well belongs to the result, not to the tile.
   const std::vector<ir::AxisId>& points = instruction.points->axes;
   for (ir::AxisId axis : op.attr<ir::AttrKey::Axes>()) {
     auto found = std::find(points.begin(), points.end(), axis);
@@ -65,7 +65,7 @@ void RunGather(Core& core, Activation& here, const Instruction& instruction) {
   }
   auto result = MakeTile(ranges);
   uint64_t* out = result->elements.data();
-  for (PointWalk walk(SizesOf(ranges), strides); !walk.done(); walk.Next(), ++out) {
+  for (PointWalk walk(RangeSizes(ranges), strides); !walk.done(); walk.Next(), ++out) {
     auto at = [&](size_t i) { return streams[i].elements[walk.offset(i)]; };
     *out = UnspecifiedBits(op.result()->type()->scalar);
     if (has_mask && at(instruction.operands.size() - 1) == 0) continue;

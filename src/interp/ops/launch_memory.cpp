@@ -6,7 +6,7 @@
 namespace kdl::interp {
 
 void RunLaunchTensor(Core& core, Activation& here, const Instruction& instruction) {
-  KDL_CHECK(core.facts.launch, "a tensor of a launch outside of one");
+  KDL_CHECK(core.facts.launch, "a launch_tensor is used outside of a launch");
   auto stop = [&](std::string why) {
     core.Stop({KDL_TRAP_SIZES, instruction.op, -1, 0, 0, std::move(why)});
   };
@@ -18,11 +18,11 @@ void RunLaunchTensor(Core& core, Activation& here, const Instruction& instructio
     Name name = instruction.op->attr<ir::AttrKey::Name>();
     return stop(fmt::format("tensor '{}' would have 2^63 bytes or more", name.text()));
   }
-  here.tensor(instruction.results[0]) =
-      core.facts.launch->MemoryOf(instruction.op, instruction.numbers, static_cast<size_t>(bytes));
+  here.tensor(instruction.results[0]) = core.facts.launch->LaunchTensorMemory(
+      instruction.op, instruction.numbers, static_cast<size_t>(bytes));
 }
 
-/// The launch goes on with the core when all are here, each once its stages have ended.
+/// The launch resumes the core after all cores have arrived, each after its stages have ended.
 void RunSync(Core& core, Activation&, const Instruction&) {
   if (!core.others.empty()) return core.Block();
   core.state = MachineState::AtBarrier;

@@ -18,7 +18,7 @@ int64_t MbarrierScalar(Activation& here, const Instruction& instruction, size_t 
   return static_cast<int64_t>(here.scalar(instruction.operands[operand]));
 }
 
-/// The gate that the op names; with the core stopped where it is none.
+/// Returns the mbarrier that the op names; breaks the core if it does not exist.
 WorkgroupMbarriers::MbarrierId MbarrierOf(Core& core, const Instruction& instruction,
                                           size_t operand, int64_t number) {
   const ir::Value* mbarriers = instruction.op->operand(operand);
@@ -99,7 +99,7 @@ void RunTileCopy(Core& core, Activation& here, const Instruction& instruction) {
   }
 }
 
-/// As a driver has it: what lies apart is a multiple of 16 bytes.
+/// Checks what drivers require: strides that are multiples of 16 bytes.
 void RunTileCopyFits(Core&, Activation& here, const Instruction& instruction) {
   constexpr int64_t kAligned = 16;
   const TensorValue& tensor = here.tensor(instruction.operands[0]);

@@ -9,17 +9,17 @@
 #include "ir/views.h"
 #include "support/check.h"
 
-// Loads, stores and scratch. Every access is checked here, whatever its edge says: one that was
-// said to be inside and is not shows a wrong proof.
+// Loads, stores and scratch. Every access is checked here, whatever its edge says: if an access that was
+// proven to be inside is not, the proof is wrong.
 
 namespace kdl::interp {
 
 namespace {
 
-/// What an access adds up for one point.
+/// The index computation of an access, point by point.
 class AccessRun {
  public:
-  /// `extra_streams`: operands whose offset the caller wants at each point.
+  /// `extra_streams` are operands whose offset the caller needs at each point.
   AccessRun(Activation& here, const Instruction& instruction, const TensorValue& tensor,
             const std::vector<AxisRange>& ranges, const std::vector<size_t>& extra_streams)
       : here_(here),
@@ -30,7 +30,7 @@ class AccessRun {
   PointWalk& walk() { return walk_; }
   int64_t extra_offset(size_t extra) const { return walk_.offset(first_extra_ + extra); }
 
-  /// Where the point's element is.
+  /// Returns the location of the current point's element.
   Place Locate() const {
     uint64_t offset = 0;
     size_t gather = 0;
@@ -59,7 +59,7 @@ class AccessRun {
     return term.coefficient * static_cast<uint64_t>(ir::Extended(term.scalar, bits));
   }
 
-  /// Streams: the affine index of each dimension, then the gathered terms, then the caller's.
+  /// The streams are the affine index of each dimension, then the gathered terms, then the caller's.
   PointWalk MakeWalk(const std::vector<AxisRange>& ranges,
                      const std::vector<size_t>& extra_streams) {
     std::vector<std::vector<int64_t>> streams;
@@ -72,7 +72,7 @@ class AccessRun {
     for (size_t operand : gathered) streams.push_back(StridesOfOperand(operand, ranges));
     first_extra_ = streams.size();
     for (size_t operand : extra_streams) streams.push_back(StridesOfOperand(operand, ranges));
-    return PointWalk(SizesOf(ranges), streams);
+    return PointWalk(RangeSizes(ranges), streams);
   }
 
   void AddTerm(const TermPlan& term, std::vector<int64_t>& strides, std::vector<size_t>& gathered) {
@@ -87,7 +87,7 @@ class AccessRun {
       bases_.back() +=
           coefficient * static_cast<uint64_t>(ir::Extended(scalar, here_.scalar(slot)));
     } else {
-      gathers_.push_back({bases_.size() - 1, coefficient, ElementsOf(here_, slot), scalar});
+      gathers_.push_back({bases_.size() - 1, coefficient, SlotElements(here_, slot), scalar});
       gathered.push_back(term.operand);
     }
   }
@@ -115,14 +115,14 @@ bool MaskHolds(const uint64_t* mask, const AccessRun& run, size_t extra) {
 const uint64_t* OptionalElements(const Activation& here, const Instruction& instruction,
                                  int operand) {
   return operand < 0 ? nullptr
-                     : ElementsOf(here, instruction.operands[static_cast<size_t>(operand)]);
+                     : SlotElements(here, instruction.operands[static_cast<size_t>(operand)]);
 }
 
 }  // namespace
 
 namespace {
 
-/// Where an access whose indices are all scalars is: nothing is allocated.
+/// Locates an access whose indices are all scalars, without allocating memory.
 Place LocateScalar(Activation& here, const Instruction& instruction, const TensorValue& tensor) {
   const AccessPlan& plan = *instruction.access;
   uint64_t offset = 0;
@@ -144,7 +144,7 @@ void Record(Core& core, Activation& here, const Instruction& instruction, uint64
 
 }  // namespace
 
-/// A load of one element, the inner part of loop-level code.
+/// Loads one element: the most frequent op in loop-level code.
 void RunScalarLoad(Core& core, Activation& here, const Instruction& instruction) {
   const TensorValue& tensor = here.tensor(instruction.operands[0]);
   const AccessPlan& plan = *instruction.access;
@@ -214,7 +214,7 @@ void RunLoad(Core& core, Activation& here, const Instruction& instruction) {
 
 namespace {
 
-/// `write(address, bits)` for each element that a store or update touches and its value.
+/// Calls `write(address, bits)` for each element that a store or update changes, with its value.
 template <class Write>
 void WriteEach(Core& core, Activation& here, const Instruction& instruction,
                const TensorValue& tensor, TouchKind kind, const Write& write) {
@@ -224,7 +224,7 @@ void WriteEach(Core& core, Activation& here, const Instruction& instruction,
     return;
   std::vector<size_t> extras = {static_cast<size_t>(plan.value)};
   if (plan.mask >= 0) extras.push_back(static_cast<size_t>(plan.mask));
-  const uint64_t* value = ElementsOf(here, instruction.operands[static_cast<size_t>(plan.value)]);
+  const uint64_t* value = SlotElements(here, instruction.operands[static_cast<size_t>(plan.value)]);
   const uint64_t* mask = OptionalElements(here, instruction, plan.mask);
   for (AccessRun run(here, instruction, tensor, ranges, extras); !run.walk().done();
        run.walk().Next()) {
@@ -249,16 +249,16 @@ void RunStore(Core& core, Activation& here, const Instruction& instruction) {
 
 namespace {
 
-/// The run, dealt in groups, that the update stands in.
+/// Returns the enclosing spmd that is distributed in groups.
 const SpmdState& GroupedRun(const Core& core) {
   for (auto frame = core.frames.rbegin(); frame != core.frames.rend(); ++frame) {
     const auto* run = std::get_if<SpmdState>(&frame->control);
     if (run && run->total > 0) return *run;
   }
-  KDL_UNREACHABLE("an update of a group outside of blocks that are dealt in groups");
+  KDL_UNREACHABLE("an update of a group outside of blocks that are distributed in groups");
 }
 
-/// What updates do to one element, whose address is given.
+/// Returns a function that updates one element, given its address.
 std::function<void(std::byte*, uint64_t)> Updater(Core& core, const Instruction& instruction,
                                                   const TensorValue& tensor) {
   auto how = instruction.op->attr<ir::AttrKey::How>();
@@ -269,7 +269,7 @@ std::function<void(std::byte*, uint64_t)> Updater(Core& core, const Instruction&
     };
   }
   const SpmdState& run = GroupedRun(core);
-  int64_t group = ir::GroupOf(run.block, run.total);
+  int64_t group = ir::GroupOfBlock(run.block, run.total);
   return [&core, &tensor, how, group, number = run.run](std::byte* element, uint64_t value) {
     auto offset =
         static_cast<uint64_t>(element - tensor.data) / static_cast<uint64_t>(Bytes(tensor.scalar));
@@ -292,7 +292,7 @@ void RunTable(Core&, Activation& here, const Instruction& instruction) {
       RowMajorStrides(instruction.numbers), TensorId()};
 }
 
-/// A hint has no meaning here.
+/// A hint has no effect here.
 void RunHint(Core&, Activation&, const Instruction&) {}
 
 void RunCheck(Core& core, Activation& here, const Instruction& instruction) {

@@ -5,7 +5,8 @@
 #include "ir/matrix_instruction.h"
 #include "ir/views.h"
 
-// A worker's part of a step of matrices, which it computes by itself: its points' terms, read from the team's memory.
+// One GPU thread's part of a matrix step. The thread computes its points alone, reading their terms from
+// workgroup memory.
 
 namespace kdl::interp {
 
@@ -13,7 +14,7 @@ namespace {
 
 using ir::AttrKey;
 
-/// A buffer of two dimensions, or a slot of one of three; in one of them terms lie.
+/// A buffer with two dimensions, or a slot of one with three. Along one of the two dimensions are the terms.
 struct Factor {
   size_t operand;
   const Buffer* buffer;
@@ -31,7 +32,7 @@ struct Factor {
   }
 };
 
-Factor FactorOf(Core& core, Activation& here, const Instruction& instruction, size_t operand) {
+Factor MakeFactor(Core& core, Activation& here, const Instruction& instruction, size_t operand) {
   ir::Type type = instruction.op->operand(operand)->type();
   auto folded = static_cast<size_t>(instruction.op->attr<AttrKey::Folded>()[operand]);
   size_t first = type->dims.size() - 2;
@@ -43,14 +44,15 @@ Factor FactorOf(Core& core, Activation& here, const Instruction& instruction, si
                 1};
   if (first == 0) return factor;
   size_t slot = instruction.op->SegmentBegin(ir::MmaOp::at_slots);
-  // Those of the second factor come after those of the first one.
+  // The slots of the second factor come after those of the first one.
   if (operand == 1 && instruction.op->operand(0)->type()->dims.size() == 3) ++slot;
   factor.slot = static_cast<int64_t>(here.scalar(instruction.operands[slot]));
   factor.slots = type->dims[0]->value;
   return factor;
 }
 
-/// The terms at a row or column, as the accumulator; false: the core has stopped.
+/// Reads the terms of a row or column, converted to the type of the accumulator. Returns false if the core
+/// has stopped.
 bool ReadTerms(Core& core, const Instruction& instruction, const Factor& factor, int64_t kept,
                int64_t first, uint64_t* terms) {
   for (int iteration = 0; iteration < instruction.fold->mma->depth; ++iteration) {
@@ -67,8 +69,8 @@ bool ReadTerms(Core& core, const Instruction& instruction, const Factor& factor,
   return true;
 }
 
-/// The worker's places along the map's axis.
-std::vector<int64_t> PlacesOf(const ir::AxisDigits& digits, int64_t thread) {
+/// Returns the positions of the GPU thread along the axis of the map.
+std::vector<int64_t> ThreadPositions(const ir::AxisDigits& digits, int64_t thread) {
   int64_t first = digits.First(thread / digits.apart % digits.threads);
   std::vector<int64_t> places;
   for (int64_t held = 0; held < digits.held(); ++held)
@@ -84,8 +86,8 @@ void RunMma(Core& core, Activation& here, const Instruction& instruction) {
   auto place = [&](size_t number) {
     return static_cast<int64_t>(here.scalar(instruction.operands[Step::at_place + number]));
   };
-  Factor a = FactorOf(core, here, instruction, Step::at_a);
-  Factor b = FactorOf(core, here, instruction, Step::at_b);
+  Factor a = MakeFactor(core, here, instruction, Step::at_a);
+  Factor b = MakeFactor(core, here, instruction, Step::at_b);
   ir::LaneMap map = ir::MapOf(*instruction.op);
   int64_t thread = place(0);
   int64_t term = place(1);
@@ -93,8 +95,8 @@ void RunMma(Core& core, Activation& here, const Instruction& instruction) {
   int64_t columns = place(3);
   size_t first_acc = instruction.op->SegmentBegin(Step::at_accs);
   std::vector<uint64_t> results;
-  for (int64_t row : PlacesOf(map[0], thread)) {
-    for (int64_t column : PlacesOf(map[1], thread)) {
+  for (int64_t row : ThreadPositions(map[0], thread)) {
+    for (int64_t column : ThreadPositions(map[1], thread)) {
       size_t at = results.size();
       results.push_back(UnspecifiedBits(mma.acc));
       if (row >= rows || column >= columns) continue;

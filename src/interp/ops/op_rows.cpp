@@ -160,7 +160,7 @@ constexpr OpRow kComputed = {OpKind::Add, Plan::Computed,        &RunTileElement
 
 }  // namespace
 
-const OpRow& RowOf(ir::OpKind kind) {
+const OpRow& FindOpRow(ir::OpKind kind) {
   static constexpr auto kByOp = ir::ByOp(kRows);
   return ir::Info(kind).is_computed() ? kComputed : kByOp[static_cast<size_t>(kind)];
 }

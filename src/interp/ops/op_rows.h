@@ -5,7 +5,7 @@
 
 namespace kdl::interp {
 
-/// What of an op is worked out before it runs.
+/// What is computed for an op before it runs.
 enum class Plan : uint8_t {
   None,
   Computed,
@@ -42,17 +42,17 @@ enum class Plan : uint8_t {
   VectorMma,
 };
 
-/// What the interpreter has for an op.
+/// How the interpreter executes an op.
 struct OpRow {
   ir::OpKind kind = ir::OpKind::Const;
   Plan plan = Plan::None;
   Handler run = nullptr;
-  YieldHandler yield = nullptr;   ///< of an op with regions: what their ends do
-  Handler run_scalars = nullptr;  ///< where it has no tiles and vectors; null: as it runs else
+  YieldHandler yield = nullptr;   ///< for an op with regions: called at their ends
+  Handler run_scalars = nullptr;  ///< for an op without tiles and vectors; null: as `run`
   Handler run_vectors = nullptr;
 
   Handler HandlerOf(OpForm form) const;
 };
-const OpRow& RowOf(ir::OpKind kind);
+const OpRow& FindOpRow(ir::OpKind kind);
 
 }  // namespace kdl::interp

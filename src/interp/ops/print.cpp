@@ -8,13 +8,14 @@
 #include "ir/views.h"
 #include "support/float_bits.h"
 
-// The text of a print, as the runtime writes it for compiled code.
+// Formats prints exactly as the runtime does for compiled code.
 
 namespace kdl::interp {
 
 namespace {
 
-constexpr size_t kMostShown = 64;  // elements; of more the first few are shown, in a row
+// If there are more elements, only the first few are printed, in one row.
+constexpr size_t kMostShown = 64;
 constexpr size_t kFirstShown = 8;
 
 template <class Number>
@@ -47,7 +48,7 @@ std::string TileText(const Tile& tile, Scalar scalar) {
   return text + "…]";
 }
 
-/// The elements of a buffer that the sizes say, as a tile.
+/// Returns the elements of a buffer within the given sizes, as a tile.
 Tile Shown(const Buffer& buffer, ir::Type type, const std::vector<int64_t>& sizes) {
   std::vector<AxisRange> all;
   std::vector<AxisRange> shown;

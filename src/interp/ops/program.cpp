@@ -4,7 +4,7 @@
 #include "ir/views.h"
 #include "support/check.h"
 
-// What programs ask of their host.
+// Ops of programs, which are requests to the host.
 
 namespace kdl::interp {
 
@@ -22,7 +22,7 @@ std::vector<EventId> EventsOf(const Activation& here, const Instruction& instruc
   return events;
 }
 
-/// The value of an optional i64 operand.
+/// Returns the value of an optional i64 operand.
 std::optional<int64_t> NumberAt(Activation& here, const Instruction& instruction, size_t segment) {
   if (instruction.op->Segment(segment).empty()) return std::nullopt;
   return static_cast<int64_t>(
@@ -33,15 +33,15 @@ Name ConstantsOf(const ir::Op& op) {
   return op.HasAttr(AttrKey::Constants) ? op.attr<AttrKey::Constants>() : Name();
 }
 
-/// The failure with the place of the op that asked for it.
+/// Returns the failure with the location of the op that made the request.
 Failure Located(const Instruction& instruction, const Failure& failure) {
   return {fmt::format("{}: error: {}", ToString(instruction.op->loc()), failure.message),
           failure.kind};
 }
 
-/// The index of an access; the core traps where it is outside.
-std::vector<int64_t> IndexOf(Core& core, Activation& here, const Instruction& instruction,
-                             size_t segment, const TensorValue& tensor) {
+/// Returns the index of an access; the core traps if it is outside.
+std::vector<int64_t> CheckedIndex(Core& core, Activation& here, const Instruction& instruction,
+                                  size_t segment, const TensorValue& tensor) {
   std::vector<int64_t> index;
   size_t first = instruction.op->SegmentBegin(segment);
   for (size_t d = 0; d < tensor.sizes.size(); ++d) {
@@ -55,7 +55,7 @@ std::vector<int64_t> IndexOf(Core& core, Activation& here, const Instruction& in
   return index;
 }
 
-/// The sizes of a program, those that it has bound so far among them.
+/// Returns the sizes of a program, including those that it has bound so far.
 Symbols SymbolsAt(const Activation& here) {
   return [&here](Name name) {
     auto bound = here.sizes.find(name);
@@ -170,7 +170,7 @@ void RunFill(Core& core, Activation& here, const Instruction& instruction) {
 
 namespace {
 
-/// Why `lo..hi` is no part of the dimension; empty: it is.
+/// Returns why `lo..hi` is not a part of the dimension; empty if it is.
 std::string NoPartText(const ir::Op& op, int64_t lo, int64_t hi, int64_t size) {
   auto dimension = op.attr<AttrKey::Dimension>();
   std::string text = op.attr<AttrKey::Text>().str();
@@ -218,7 +218,7 @@ void RunBindSize(Core&, Activation& here, const Instruction& instruction) {
   here.scalar(instruction.results[0]) = value;
 }
 
-/// Those of a kernel were asked before its cores began.
+/// Requirements of a kernel have been checked before its cores started.
 void RunRequire(Core& core, Activation& here, const Instruction& instruction) {
   if (!here.code->symbols) return;
   std::optional<Trap> broken =
@@ -228,7 +228,8 @@ void RunRequire(Core& core, Activation& here, const Instruction& instruction) {
 
 void RunHostLoad(Core& core, Activation& here, const Instruction& instruction) {
   const TensorValue& tensor = here.tensor(instruction.operands[0]);
-  std::vector<int64_t> index = IndexOf(core, here, instruction, ir::HostLoadOp::at_index, tensor);
+  std::vector<int64_t> index =
+      CheckedIndex(core, here, instruction, ir::HostLoadOp::at_index, tensor);
   if (core.state != MachineState::Running) return;
   Result<uint64_t> bits = core.facts.host->Load(
       tensor.id, index, EventsOf(here, instruction, ir::HostLoadOp::at_after));
@@ -238,7 +239,8 @@ void RunHostLoad(Core& core, Activation& here, const Instruction& instruction) {
 
 void RunHostStore(Core& core, Activation& here, const Instruction& instruction) {
   const TensorValue& tensor = here.tensor(instruction.operands[1]);
-  std::vector<int64_t> index = IndexOf(core, here, instruction, ir::HostStoreOp::at_index, tensor);
+  std::vector<int64_t> index =
+      CheckedIndex(core, here, instruction, ir::HostStoreOp::at_index, tensor);
   if (core.state != MachineState::Running) return;
   Status stored = core.facts.host->Store(here.scalar(instruction.operands[0]), tensor.id, index,
                                          EventsOf(here, instruction, ir::HostStoreOp::at_after));

@@ -2,13 +2,14 @@
 
 #include "ir/views.h"
 
-// A window seen from each place. That every element is inside is checked here: one that is not shows a wrong window.
+// Sliding windows. Every element is checked here: one that is outside means that the window is wrong.
 
 namespace kdl::interp {
 
 namespace {
 
-/// The index along one axis of the window, from its block's start, and how it grows along the result's axes.
+/// The index along one axis of the window, relative to the start of its block, and its strides along the
+/// result's axes.
 struct Line {
   int64_t base;
   std::vector<int64_t> strides;
@@ -24,7 +25,7 @@ Line LineOf(Activation& here, const Instruction& instruction, size_t dim, size_t
   return line;
 }
 
-/// The strides of the window along the result's axes: those that it keeps.
+/// Returns the strides of the window along the axes of the result that the window has as well.
 std::vector<int64_t> KeptStrides(const Instruction& instruction, const std::vector<int64_t>& all,
                                  const ir::AxisList& over) {
   const std::vector<ir::AxisId>& own = instruction.op->operand(0)->type()->axes;
@@ -59,7 +60,7 @@ void RunSlidingWindow(Core& core, Activation& here, const Instruction& instructi
   }
   auto result = MakeTile(ranges);
   uint64_t* out = result->elements.data();
-  for (PointWalk walk(SizesOf(ranges), streams); !walk.done(); walk.Next(), ++out) {
+  for (PointWalk walk(RangeSizes(ranges), streams); !walk.done(); walk.Next(), ++out) {
     int64_t place = walk.offset(0);
     for (size_t d = 0; d < over.size(); ++d) {
       int64_t index = bases[d] + walk.offset(d + 1);

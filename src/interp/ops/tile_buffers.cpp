@@ -6,13 +6,14 @@
 #include "interp/elements.h"
 #include "ir/views.h"
 
-// TileBuffers of tiles: scratch over axes. An element stands at its position from the start of each axis's block.
+// Tile buffers: scratch over axes. An element is stored at its position relative to the start of each axis's
+// block.
 
 namespace kdl::interp {
 
 namespace {
 
-/// Where the tile begins along an axis of the tile buffer.
+/// Returns where the tile begins along an axis of the tile buffer.
 int64_t BeginAlong(Activation& here, const Instruction& instruction, size_t axis,
                    const AxisRange& range) {
   const TileBufferPlan& plan = *instruction.tile_buffer;
@@ -22,13 +23,13 @@ int64_t BeginAlong(Activation& here, const Instruction& instruction, size_t axis
   return static_cast<int64_t>(panel) * plan.panel + begin % plan.panel;
 }
 
-/// Whether the tile crosses from a panel to the next.
+/// Returns whether the tile crosses the boundary between two panels.
 bool CrossesPanels(const TileBufferPlan& plan, int64_t begin, int64_t size) {
   return plan.panel_operand >= 0 && begin % plan.panel + size > plan.panel;
 }
 
-/// Calls `element(offset)` with the place of each element that exists, in a tile's order; false, with the core broken, where the
-/// tile reaches beyond the tile buffer.
+/// Calls `element(offset)` for each element that exists, in the order of the tile. Returns false and breaks
+/// the core if the tile is not within the tile buffer.
 template <class Element>
 bool ForEach(Core& core, Activation& here, const Instruction& instruction,
              const std::vector<AxisRange>& ranges, Element element) {
@@ -46,7 +47,7 @@ bool ForEach(Core& core, Activation& here, const Instruction& instruction,
     base += begin * whole.stride;
     strides.push_back(whole.stride);
   }
-  for (PointWalk walk(SizesOf(ranges), {strides}); !walk.done(); walk.Next()) {
+  for (PointWalk walk(RangeSizes(ranges), {strides}); !walk.done(); walk.Next()) {
     if (!element(base + walk.offset(0))) return false;
   }
   return true;

@@ -6,27 +6,27 @@
 
 #include "ir/views.h"
 
-// A call of a fn that has ranges or pipes: once for each point of the axes that it is mapped over. The fn's tiles are parts
-// of the arguments, over its own axes; its blocks and pipes are the caller's.
+// Calls of a fn that has ranges or pipes, once for each point of the axes that it is mapped over. The fn's
+// tiles are parts of the arguments, over its own axes; its blocks and pipes are those of the caller.
 
 namespace kdl::interp {
 
 namespace {
 
-/// The caller's axis for each of the fn's, and where the call has its block.
+/// The caller's axis for an axis of the fn, and the slot of its block.
 struct BoundAxis {
   ir::AxisId axis;
   Slot block;
 };
 using BoundAxes = std::map<ir::AxisId, BoundAxis>;
 
-const std::vector<ir::Value*>& ParamsOf(const Instruction& call) {
+const std::vector<ir::Value*>& CalleeParams(const Instruction& call) {
   return call.callee->function->body->params();
 }
 
-BoundAxes AxesOf(const Instruction& call) {
+BoundAxes CallerAxes(const Instruction& call) {
   BoundAxes bound;
-  const std::vector<ir::Value*>& params = ParamsOf(call);
+  const std::vector<ir::Value*>& params = CalleeParams(call);
   for (size_t i = 0; i < params.size(); ++i) {
     if (params[i]->type()->kind != ir::TypeKind::Block) continue;
     bound[params[i]->type()->axes[0]] = {call.op->operand(i)->type()->axes[0], call.operands[i]};
@@ -34,7 +34,7 @@ BoundAxes AxesOf(const Instruction& call) {
   return bound;
 }
 
-/// The strides of a tile of the caller along the fn's axes.
+/// Returns the strides of a caller's tile along the fn's axes.
 std::vector<int64_t> StridesAlong(const std::vector<ir::AxisId>& own, const BoundAxes& bound,
                                   const std::vector<ir::AxisId>& axes,
                                   const std::vector<AxisRange>& ranges) {
@@ -57,51 +57,52 @@ std::vector<AxisRange> OwnRanges(const std::vector<ir::AxisId>& own, const Bound
   return ranges;
 }
 
-/// The part of an argument that a point hands to the fn.
-std::shared_ptr<Tile> PartOf(const Tile& tile, const std::vector<ir::AxisId>& axes,
-                             const std::vector<ir::AxisId>& own, const BoundAxes& bound,
-                             const Activation& here, int64_t offset) {
+/// Returns the part of an argument that is passed to the fn for one point.
+std::shared_ptr<Tile> ArgumentPart(const Tile& tile, const std::vector<ir::AxisId>& axes,
+                                   const std::vector<ir::AxisId>& own, const BoundAxes& bound,
+                                   const Activation& here, int64_t offset) {
   std::shared_ptr<Tile> part = MakeTile(OwnRanges(own, bound, here));
   std::vector<int64_t> strides = StridesAlong(own, bound, axes, tile.ranges);
   size_t next = 0;
-  for (PointWalk walk(SizesOf(part->ranges), {strides}); !walk.done(); walk.Next()) {
+  for (PointWalk walk(RangeSizes(part->ranges), {strides}); !walk.done(); walk.Next()) {
     part->elements[next++] = tile.elements[static_cast<size_t>(offset + walk.offset(0))];
   }
   return part;
 }
 
-/// Goes on to the next point that is not masked out and hands the fn what it takes; false: there is none.
+/// Moves to the next point that is not masked out and passes the arguments to the fn; returns false if there
+/// is none.
 bool BeginPoint(Activation& here, const Instruction& call, PointState& state) {
   size_t mask = MaskOperand(call);
   const uint64_t* flags =
-      mask < call.operands.size() ? ElementsOf(here, call.operands[mask]) : nullptr;
+      mask < call.operands.size() ? SlotElements(here, call.operands[mask]) : nullptr;
   while (flags && !state.walk.done() && flags[state.walk.offset(mask)] == 0) state.walk.Next();
   if (state.walk.done()) return false;
-  BoundAxes bound = AxesOf(call);
+  BoundAxes bound = CallerAxes(call);
   const std::vector<Slot>& slots = call.callee->blocks[0].params;
   for (size_t i = 0; i < mask; ++i) {
     Slot from = call.operands[i];
-    ir::Type wanted = ParamsOf(call)[i]->type();
+    ir::Type wanted = CalleeParams(call)[i]->type();
     int64_t offset = state.walk.offset(i);
     if (wanted->kind == ir::TypeKind::Block) {
       state.callee->block(slots[i]) = here.block(from);
     } else if (wanted->kind == ir::TypeKind::Pipe) {
       state.callee->pipes[slots[i].index] = here.pipes[from.index];
     } else if (wanted->axes.empty()) {
-      state.callee->scalar(slots[i]) = ElementsOf(here, from)[offset];
+      state.callee->scalar(slots[i]) = SlotElements(here, from)[offset];
     } else {
-      state.callee->tile(slots[i]) = PartOf(*here.tile(from), call.op->operand(i)->type()->axes,
-                                            wanted->axes, bound, here, offset);
+      state.callee->tile(slots[i]) = ArgumentPart(
+          *here.tile(from), call.op->operand(i)->type()->axes, wanted->axes, bound, here, offset);
     }
   }
   return true;
 }
 
-/// A result's ranges: those of the fn's axes, and those that the call is mapped over.
+/// Returns the ranges of a result: those of the fn's axes and of the axes that the call is mapped over.
 std::vector<AxisRange> ResultRanges(const Instruction& call, const ir::Value* result,
                                     const Activation& here, const std::vector<AxisRange>& mapped) {
   std::vector<AxisRange> ranges;
-  BoundAxes bound = AxesOf(call);
+  BoundAxes bound = CallerAxes(call);
   for (ir::AxisId axis : result->type()->axes) {
     const std::vector<ir::AxisId>& points = call.points->axes;
     auto found = std::find(points.begin(), points.end(), axis);
@@ -149,7 +150,7 @@ void StartTileCall(Core& core, Activation& here, const Instruction& call) {
       strides.back().push_back(all[static_cast<size_t>(found - axes.begin())]);
     }
   }
-  PointState state{PointWalk(SizesOf(ranges), strides), std::move(outputs),
+  PointState state{PointWalk(RangeSizes(ranges), strides), std::move(outputs),
                    std::make_unique<Activation>(*call.callee)};
   if (!BeginPoint(here, call, state)) return KeepOutputs(here, call, state);
   core.frames.push_back({state.callee.get(), call.callee->blocks.data(), 0, &call, {}});
@@ -165,11 +166,11 @@ void ReturnToTileCall(Core& core, Frame& frame, const Instruction& return_op) {
     int64_t place = state.walk.offset(call.operands.size() + i);
     Slot from = return_op.operands[i];
     const std::vector<ir::AxisId>& own = return_op.op->operand(i)->type()->axes;
-    BoundAxes bound = AxesOf(call);
+    BoundAxes bound = CallerAxes(call);
     std::vector<int64_t> strides =
         StridesAlong(own, bound, call.op->result(i)->type()->axes, output.ranges);
-    const uint64_t* elements = ElementsOf(*frame.here, from);
-    std::vector<int64_t> sizes = SizesOf(OwnRanges(own, bound, caller));
+    const uint64_t* elements = SlotElements(*frame.here, from);
+    std::vector<int64_t> sizes = RangeSizes(OwnRanges(own, bound, caller));
     for (PointWalk walk(sizes, {strides}); !walk.done(); walk.Next()) {
       output.elements[static_cast<size_t>(place + walk.offset(0))] = *elements++;
     }

@@ -4,7 +4,7 @@
 
 namespace kdl::interp {
 
-/// Whether it is of a fn that is given blocks or pipes.
+/// Returns whether the call passes blocks or pipes to the fn.
 bool IsTileCall(const ir::Op& call);
 void StartTileCall(Core& core, Activation& here, const Instruction& call);
 void ReturnToTileCall(Core& core, Frame& frame, const Instruction& return_op);

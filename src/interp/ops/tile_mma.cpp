@@ -4,7 +4,8 @@
 #include "ir/matrix_instruction.h"
 #include "ir/views.h"
 
-// Steps of a unit for whole tiles of accumulators: the accumulators' one by one, each term read from its buffer.
+// Matrix instructions on whole tiles of accumulators. Each accumulator is computed separately, reading its
+// terms from the buffers.
 
 namespace kdl::interp {
 
@@ -13,7 +14,7 @@ namespace {
 using ir::AttrKey;
 using ir::TileMmaOp;
 
-/// A factor's buffer, and where in it the steps begin.
+/// The buffer of a factor, and where the factor starts in it.
 class TileFactor {
  public:
   TileFactor(Core& core, Activation& here, const Instruction& instruction, size_t operand,
@@ -31,10 +32,10 @@ class TileFactor {
 
   size_t rank() const { return first_.size(); }
 
-  /// Terms that lie side by side, as the accumulator: so much further along the dimension, and along the last one. False: the core
-  /// has stopped.
+  /// Reads a group of adjacent terms, converted to the type of the accumulator, starting `by` further along
+  /// dimension `dim` and `last` further along the last one. Returns false if the core has stopped.
   bool Read(size_t dim, int64_t by, int64_t last, uint64_t* terms) const {
-    for (int iteration = 0; iteration < ir::GroupOf(*instruction_.fold->mma); ++iteration) {
+    for (int iteration = 0; iteration < ir::TermsPerGroup(*instruction_.fold->mma); ++iteration) {
       std::vector<int64_t> index = first_;
       index[dim] += by;
       index.back() += last + iteration;
@@ -72,7 +73,7 @@ void RunTileMma(Core& core, Activation& here, const Instruction& instruction) {
   size_t accs = op.SegmentBegin(TileMmaOp::at_accs);
   TileFactor rows(core, here, instruction, TileMmaOp::at_rows, place);
   TileFactor columns(core, here, instruction, TileMmaOp::at_columns, place + rows.rank());
-  int64_t of_group = ir::GroupOf(mma);
+  int64_t of_group = ir::TermsPerGroup(mma);
   auto groups = static_cast<int64_t>(here.scalar(instruction.operands[accs - 1]));
   if (groups % mma.tile_groups != 0)
     return core.Break(instruction, "takes steps that fill no tiles");

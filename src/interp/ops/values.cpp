@@ -2,7 +2,7 @@
 
 #include <bit>
 
-// What makes values out of values.
+// Ops that compute values from values.
 
 namespace kdl::interp {
 
@@ -39,13 +39,13 @@ void RunTileElementwise(Core& core, Activation& here, const Instruction& instruc
     Slot slot = instruction.operands[i];
     TileRef tile = slot.kind == SlotKind::Tile ? here.tile(slot) : nullptr;
     strides.push_back(OperandStrides(*instruction.points, i, ranges, tile));
-    sources[i] = ElementsOf(here, slot);
+    sources[i] = SlotElements(here, slot);
   }
   bool division_by_zero = false;
   uint64_t operands[3];
   auto result = MakeTile(ranges);
   uint64_t* out = result->elements.data();
-  for (PointWalk walk(SizesOf(ranges), strides); !walk.done(); walk.Next()) {
+  for (PointWalk walk(RangeSizes(ranges), strides); !walk.done(); walk.Next()) {
     for (size_t i = 0; i < strides.size(); ++i) operands[i] = sources[i][walk.offset(i)];
     *out++ = instruction.eval(operands, &division_by_zero);
   }

@@ -4,24 +4,24 @@
 #include "ir/type.h"
 #include "ir/views.h"
 
-// Loads and stores of vectors: the lanes one by one, each checked like an element of its own. A lane
-// that is masked off is not even located.
+// Loads and stores of vectors. Each lane is checked like a separate element; a lane that is masked off is not
+// even located.
 
 namespace kdl::interp {
 
 namespace {
 
-/// Which lanes an access touches.
+/// The lanes that an access uses.
 struct Mask {
   const uint64_t* flags = nullptr;  ///< null: all
 
   bool operator[](size_t lane) const { return !flags || flags[lane] != 0; }
 };
 
-/// The mask after the op's operand group `segment`, or all lanes.
-Mask MaskOf(const Activation& here, const Instruction& instruction, size_t segment) {
+/// Returns the mask in the op's operand group `segment`, or all lanes.
+Mask LaneMaskOf(const Activation& here, const Instruction& instruction, size_t segment) {
   if (instruction.op->Segment(segment).empty()) return {};
-  return {ElementsOf(here, instruction.operands[instruction.op->SegmentBegin(segment)])};
+  return {SlotElements(here, instruction.operands[instruction.op->SegmentBegin(segment)])};
 }
 
 uint64_t ElementNumber(const TensorValue& tensor, const Place& place) {
@@ -34,7 +34,7 @@ uint64_t ElementNumber(const TensorValue& tensor, const Place& place) {
 void RunVectorLoad(Core& core, Activation& here, const Instruction& instruction) {
   const TensorValue& tensor = here.tensor(instruction.operands[ir::LoadOp::at_tensor]);
   if (!HasMemory(core, instruction, tensor)) return;
-  Mask mask = MaskOf(here, instruction, ir::LoadOp::at_mask);
+  Mask mask = LaneMaskOf(here, instruction, ir::LoadOp::at_mask);
   LanePlaces places(here, instruction, tensor);
   std::vector<uint64_t>& result = here.vector(instruction.results[0]);
   result.assign(static_cast<size_t>(ir::Lanes(instruction.op->result()->type())),
@@ -47,8 +47,8 @@ void RunVectorLoad(Core& core, Activation& here, const Instruction& instruction)
   }
 }
 
-/// Tensors count as aligned here: a result depends on the element's place alone, never on the
-/// machine.
+/// Tensors are treated as aligned here, so that results depend only on the position of the element, not on
+/// the machine.
 void RunAlignGap(Core&, Activation& here, const Instruction& instruction) {
   const TensorValue& tensor = here.tensor(instruction.operands[ir::AlignGapOp::at_tensor]);
   uint64_t number = 0;
@@ -63,7 +63,7 @@ void RunAlignGap(Core&, Activation& here, const Instruction& instruction) {
 void RunVectorStore(Core& core, Activation& here, const Instruction& instruction) {
   const TensorValue& tensor = here.tensor(instruction.operands[ir::StoreOp::at_tensor]);
   if (!HasMemory(core, instruction, tensor)) return;
-  Mask mask = MaskOf(here, instruction, ir::StoreOp::at_mask);
+  Mask mask = LaneMaskOf(here, instruction, ir::StoreOp::at_mask);
   LanePlaces places(here, instruction, tensor);
   const std::vector<uint64_t>& value = here.vector(instruction.operands[ir::StoreOp::at_value]);
   bool past_caches = instruction.op->HasAttr(ir::AttrKey::Cache);
@@ -79,7 +79,7 @@ void RunVectorStore(Core& core, Activation& here, const Instruction& instruction
 
 void RunVectorBufferLoad(Core& core, Activation& here, const Instruction& instruction) {
   const Buffer& buffer = BufferAt(core, here, instruction, ir::BufferLoadOp::at_buffer);
-  Mask mask = MaskOf(here, instruction, ir::BufferLoadOp::at_mask);
+  Mask mask = LaneMaskOf(here, instruction, ir::BufferLoadOp::at_mask);
   ir::Type type = instruction.op->result()->type();
   std::vector<uint64_t>& result = here.vector(instruction.results[0]);
   result.assign(static_cast<size_t>(ir::Lanes(type)), UnspecifiedBits(type->scalar));
@@ -94,7 +94,7 @@ void RunVectorBufferLoad(Core& core, Activation& here, const Instruction& instru
 
 void RunVectorBufferStore(Core& core, Activation& here, const Instruction& instruction) {
   Buffer& buffer = BufferAt(core, here, instruction, ir::BufferStoreOp::at_buffer);
-  Mask mask = MaskOf(here, instruction, ir::BufferStoreOp::at_mask);
+  Mask mask = LaneMaskOf(here, instruction, ir::BufferStoreOp::at_mask);
   const std::vector<uint64_t>& value =
       here.vector(instruction.operands[ir::BufferStoreOp::at_value]);
   for (size_t lane = 0; lane < value.size(); ++lane) {

@@ -3,13 +3,13 @@
 #include "ir/type.h"
 #include "ir/views.h"
 
-// What makes vectors out of scalars and vectors, and the other way round.
+// Ops that make vectors from scalars and vectors, and scalars from vectors.
 
 namespace kdl::interp {
 
 namespace {
 
-/// Result number `i`, of its type's length.
+/// Returns result `i`, resized to the length of its type.
 std::vector<uint64_t>& ResultLanes(Activation& here, const Instruction& instruction, size_t i = 0) {
   std::vector<uint64_t>& lanes = here.vector(instruction.results[i]);
   lanes.resize(static_cast<size_t>(ir::Lanes(instruction.op->result(i)->type())));
@@ -23,7 +23,7 @@ void RunVectorElementwise(Core& core, Activation& here, const Instruction& instr
   size_t strides[3];
   size_t count = 0;
   for (Slot slot : instruction.operands) {
-    sources[count] = ElementsOf(here, slot);
+    sources[count] = SlotElements(here, slot);
     strides[count++] = slot.kind == SlotKind::Vector ? 1 : 0;
   }
   bool division_by_zero = false;
@@ -56,7 +56,7 @@ void RunZip(Core&, Activation& here, const Instruction& instruction) {
   std::vector<uint64_t>& result = ResultLanes(here, instruction);
   size_t rows = instruction.operands.size();
   for (size_t row = 0; row < rows; ++row) {
-    const uint64_t* elements = ElementsOf(here, instruction.operands[row]);
+    const uint64_t* elements = SlotElements(here, instruction.operands[row]);
     for (size_t lane = 0; lane * rows < result.size(); ++lane)
       result[lane * rows + row] = elements[lane];
   }
@@ -66,10 +66,10 @@ void RunVectorMma(Core&, Activation& here, const Instruction& instruction) {
   const ir::MatrixInstruction& mma = *instruction.fold->mma;
   bool in_sequence = instruction.op->HasAttr(ir::AttrKey::Part);
   int chain = in_sequence ? static_cast<int>(instruction.op->attr<ir::AttrKey::Part>()) : 0;
-  auto depth = static_cast<size_t>(in_sequence ? ir::GroupOf(mma) : mma.depth);
+  auto depth = static_cast<size_t>(in_sequence ? ir::TermsPerGroup(mma) : mma.depth);
   size_t lanes = static_cast<size_t>(ir::Lanes(instruction.op->result()->type()));
   std::vector<uint64_t> accs(lanes);
-  const uint64_t* start = ElementsOf(here, instruction.operands[ir::VectorMmaOp::at_acc]);
+  const uint64_t* start = SlotElements(here, instruction.operands[ir::VectorMmaOp::at_acc]);
   std::vector<uint64_t> factors[2];
   for (size_t i = 0; i < 2; ++i) {
     factors[i] = here.vector(instruction.operands[i]);

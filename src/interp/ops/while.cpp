@@ -2,24 +2,26 @@
 
 #include <algorithm>
 
-// A `while` on scalars, tiles or vectors: its body runs as long as an element goes on, and what elements carry that have
-// ended stays.
+// A `while` on scalars, tiles or vectors. Its body runs while any element continues; elements that have ended
+// keep their values.
 
 namespace kdl::interp {
 
 namespace {
 
-size_t CountOf(const Activation& here, Slot slot) {
+size_t ElementCountOfSlot(const Activation& here, Slot slot) {
   if (slot.kind == SlotKind::Tile) return here.tiles[slot.index]->elements.size();
   return slot.kind == SlotKind::Vector ? here.vectors[slot.index].size() : 1;
 }
 
 bool AnyGoesOn(const Activation& here, Slot condition) {
-  const uint64_t* flags = ElementsOf(here, condition);
-  return std::any_of(flags, flags + CountOf(here, condition), [](uint64_t on) { return on != 0; });
+  const uint64_t* flags = SlotElements(here, condition);
+  return std::any_of(flags, flags + ElementCountOfSlot(here, condition),
+                     [](uint64_t on) { return on != 0; });
 }
 
-/// The elements of `next` where the condition holds, those of `kept` elsewhere; the condition's axes are among `axes`.
+/// Returns the elements of `next` where the condition is true, and those of `kept` elsewhere. The axes of the
+/// condition are a subset of `axes`.
 TileRef MergeTiles(const Tile& next, const Tile& kept, const Tile& condition,
                    const ir::AxisList& axes, const ir::AxisList& condition_axes) {
   std::vector<int64_t> own = StridesOf(condition.ranges);
@@ -31,14 +33,14 @@ TileRef MergeTiles(const Tile& next, const Tile& kept, const Tile& condition,
   }
   std::shared_ptr<Tile> merged = MakeTile(next.ranges);
   size_t at = 0;
-  for (PointWalk walk(SizesOf(next.ranges), {strides}); !walk.done(); walk.Next(), ++at) {
+  for (PointWalk walk(RangeSizes(next.ranges), {strides}); !walk.done(); walk.Next(), ++at) {
     bool goes_on = condition.elements[static_cast<size_t>(walk.offset(0))] != 0;
     merged->elements[at] = goes_on ? next.elements[at] : kept.elements[at];
   }
   return merged;
 }
 
-/// Puts into the yielded slots what the elements that had ended before this turn carried into it.
+/// Restores the values of the elements that had ended before this iteration.
 void KeepEnded(Frame& frame, const Instruction& yield) {
   Activation& here = *frame.here;
   const std::vector<Slot>& params = frame.block->params;

@@ -12,7 +12,9 @@ namespace kdl::ir {
 
 namespace {
 
-/// An infinity or NaN is not rounded, and a bound of 0 stays 0 whatever the derivative.
+/// Returns the bound of a rounded result: |f| plus the operands' bounds times the partial derivatives. An
+/// infinity or NaN is not rounded. An operand's bound of 0 contributes nothing, even if the derivative is
+/// infinite.
 double Rounded(double result, std::initializer_list<double> partials, const uint64_t* bounds) {
   if (!std::isfinite(result)) return 0;
   double bound = std::fabs(result);
@@ -38,7 +40,7 @@ struct BoundRow {
   BoundFn bound;
 };
 
-// A rule names the result f, as many of the operands a, b and c as the op has, and the bounds.
+// Inside a rule, f is the result and a, b and c are the op's operands, as many as it has.
 constexpr double At(const uint64_t* values, bool has, size_t i) {
   return has ? std::bit_cast<double>(values[i]) : 0;
 }

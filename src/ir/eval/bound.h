@@ -6,13 +6,14 @@
 
 namespace kdl::ir {
 
-// A(v), the bound that a contract carries besides each f64 value v: how far, in units of a rounding, a computation of v in
-// another precision may be off. What each op adds is a column of its row in ops.def.
+// A(v) is the bound that a contract computes for each f64 value v: how far, in units of a rounding error, a
+// computation of v in another precision may be off. What each op adds to it is a column of ops.def.
 
-/// `values`: the result, then the operands; `bounds`: the operands', or null where all are 0. Bit patterns of f64.
+/// `values` are the result, then the operands; `bounds` are those of the operands, or null if all are 0. All
+/// are bit patterns of f64.
 using BoundFn = double (*)(const uint64_t* values, const uint64_t* bounds);
 
-/// The rule of an op; null where it has none: its result is exact, or no float.
+/// Returns the rule of an op, or null if it has none because its result is exact or is not a float.
 BoundFn FindBound(OpKind kind);
 
 }  // namespace kdl::ir

@@ -13,165 +13,166 @@ namespace kdl::ir {
 
 namespace {
 
-/// Integer arithmetic is done on 64 bits without sign and cut to the width: it wraps, and is never
+/// Integer arithmetic is done on unsigned 64-bit numbers and truncated, so that it wraps and is never
 /// undefined.
 template <Integer T>
 uint64_t Widened(T value) {
   return static_cast<uint64_t>(static_cast<int64_t>(value));
 }
 
-// -- What each op computes: Run is overloaded on what the op is defined on ----------------------
+// -- What each op computes: Compute is overloaded for the types on which the op is defined ------------
 
 // clang-format off
 struct Add {
-  template <Integer T> static T Run(T a, T b) { return static_cast<T>(Widened(a) + Widened(b)); }
-  template <Wide T> static T Run(T a, T b) { return CanonicalNan(a + b); }
+  template <Integer T> static T Compute(T a, T b) { return static_cast<T>(Widened(a) + Widened(b)); }
+  template <Wide T> static T Compute(T a, T b) { return CanonicalNan(a + b); }
 };
 struct Sub {
-  template <Integer T> static T Run(T a, T b) { return static_cast<T>(Widened(a) - Widened(b)); }
-  template <Wide T> static T Run(T a, T b) { return CanonicalNan(a - b); }
+  template <Integer T> static T Compute(T a, T b) { return static_cast<T>(Widened(a) - Widened(b)); }
+  template <Wide T> static T Compute(T a, T b) { return CanonicalNan(a - b); }
 };
 struct Mul {
-  template <Integer T> static T Run(T a, T b) { return static_cast<T>(Widened(a) * Widened(b)); }
-  template <Wide T> static T Run(T a, T b) { return CanonicalNan(a * b); }
+  template <Integer T> static T Compute(T a, T b) { return static_cast<T>(Widened(a) * Widened(b)); }
+  template <Wide T> static T Compute(T a, T b) { return CanonicalNan(a * b); }
 };
-/// As a result: floats of a byte become no infinity.
+/// Returns a narrow float as the result of an op: one-byte floats saturate instead of becoming infinite.
 template <Narrow T> T Kept(T a) { return std::isinf(Exact(a)) ? NarrowFrom<T>(Exact(a)) : a; }
 struct Neg {
-  template <Integer T> static T Run(T a) { return static_cast<T>(0 - Widened(a)); }
-  template <Wide T> static T Run(T a) { return -a; }
-  template <Narrow T> static T Run(T a) { return Kept(T{static_cast<decltype(a.bits)>(a.bits ^ SignOf<T>())}); }
+  template <Integer T> static T Compute(T a) { return static_cast<T>(0 - Widened(a)); }
+  template <Wide T> static T Compute(T a) { return -a; }
+  template <Narrow T> static T Compute(T a) { return Kept(T{static_cast<decltype(a.bits)>(a.bits ^ SignOf<T>())}); }
 };
 struct Abs {
-  template <Integer T> static T Run(T a) { return a < T{0} ? Neg::Run(a) : a; }
-  template <Wide T> static T Run(T a) { return std::fabs(a); }
-  template <Narrow T> static T Run(T a) { return Kept(T{static_cast<decltype(a.bits)>(a.bits & ~SignOf<T>())}); }
+  template <Integer T> static T Compute(T a) { return a < T{0} ? Neg::Compute(a) : a; }
+  template <Wide T> static T Compute(T a) { return std::fabs(a); }
+  template <Narrow T> static T Compute(T a) { return Kept(T{static_cast<decltype(a.bits)>(a.bits & ~SignOf<T>())}); }
 };
 struct Lt {
-  template <class T> static bool Run(T a, T b) { return a < b; }
-  template <Narrow T> static bool Run(T a, T b) { return Exact(a) < Exact(b); }
+  template <class T> static bool Compute(T a, T b) { return a < b; }
+  template <Narrow T> static bool Compute(T a, T b) { return Exact(a) < Exact(b); }
 };
 struct Le {
-  template <class T> static bool Run(T a, T b) { return a <= b; }
-  template <Narrow T> static bool Run(T a, T b) { return Exact(a) <= Exact(b); }
+  template <class T> static bool Compute(T a, T b) { return a <= b; }
+  template <Narrow T> static bool Compute(T a, T b) { return Exact(a) <= Exact(b); }
 };
 struct Gt {
-  template <class T> static bool Run(T a, T b) { return Lt::Run(b, a); }
+  template <class T> static bool Compute(T a, T b) { return Lt::Compute(b, a); }
 };
 struct Ge {
-  template <class T> static bool Run(T a, T b) { return Le::Run(b, a); }
+  template <class T> static bool Compute(T a, T b) { return Le::Compute(b, a); }
 };
 struct Eq {
-  template <class T> static bool Run(T a, T b) { return a == b; }
-  template <Narrow T> static bool Run(T a, T b) { return Exact(a) == Exact(b); }
+  template <class T> static bool Compute(T a, T b) { return a == b; }
+  template <Narrow T> static bool Compute(T a, T b) { return Exact(a) == Exact(b); }
 };
 struct Ne {
-  template <class T> static bool Run(T a, T b) { return !Eq::Run(a, b); }
+  template <class T> static bool Compute(T a, T b) { return !Eq::Compute(a, b); }
 };
 struct BitAnd {
-  template <Integer T> static T Run(T a, T b) { return static_cast<T>(a & b); }
-  template <Bool T> static T Run(T a, T b) { return a && b; }
+  template <Integer T> static T Compute(T a, T b) { return static_cast<T>(a & b); }
+  template <Bool T> static T Compute(T a, T b) { return a && b; }
 };
 struct BitOr {
-  template <Integer T> static T Run(T a, T b) { return static_cast<T>(a | b); }
-  template <Bool T> static T Run(T a, T b) { return a || b; }
+  template <Integer T> static T Compute(T a, T b) { return static_cast<T>(a | b); }
+  template <Bool T> static T Compute(T a, T b) { return a || b; }
 };
 struct BitXor {
-  template <Integer T> static T Run(T a, T b) { return static_cast<T>(a ^ b); }
-  template <Bool T> static T Run(T a, T b) { return a != b; }
+  template <Integer T> static T Compute(T a, T b) { return static_cast<T>(a ^ b); }
+  template <Bool T> static T Compute(T a, T b) { return a != b; }
 };
 struct BitNot {
-  template <Integer T> static T Run(T a) { return static_cast<T>(~a); }
-  template <Bool T> static T Run(T a) { return !a; }
+  template <Integer T> static T Compute(T a) { return static_cast<T>(~a); }
+  template <Bool T> static T Compute(T a) { return !a; }
 };
 struct Shl {
-  template <Integer T> static T Run(T a, T b) { return static_cast<T>(Widened(a) << Count(b)); }
+  template <Integer T> static T Compute(T a, T b) { return static_cast<T>(Widened(a) << Count(b)); }
   template <Integer T> static int Count(T b) { return static_cast<int>(Widened(b) & (sizeof(T) * 8 - 1)); }
 };
 struct Shr {
-  template <Integer T> static T Run(T a, T b) { return static_cast<T>(a >> Shl::Count(b)); }
+  template <Integer T> static T Compute(T a, T b) { return static_cast<T>(a >> Shl::Count(b)); }
 };
 struct Floor {
-  template <Wide T> static T Run(T a) { return CanonicalNan(std::floor(a)); }
+  template <Wide T> static T Compute(T a) { return CanonicalNan(std::floor(a)); }
 };
 struct Ceil {
-  template <Wide T> static T Run(T a) { return CanonicalNan(std::ceil(a)); }
+  template <Wide T> static T Compute(T a) { return CanonicalNan(std::ceil(a)); }
 };
 struct Round {
-  template <Wide T> static T Run(T a) { return CanonicalNan(std::nearbyint(a)); }
+  template <Wide T> static T Compute(T a) { return CanonicalNan(std::nearbyint(a)); }
 };
 struct Sqrt {
-  template <Wide T> static T Run(T a) { return CanonicalNan(std::sqrt(a)); }
+  template <Wide T> static T Compute(T a) { return CanonicalNan(std::sqrt(a)); }
 };
 struct Fma {
-  template <Wide T> static T Run(T a, T b, T c) { return CanonicalNan(std::fma(a, b, c)); }
+  template <Wide T> static T Compute(T a, T b, T c) { return CanonicalNan(std::fma(a, b, c)); }
 };
 struct Flush {
-  template <std::same_as<float> T> static T Run(T a) { return std::fpclassify(a) == FP_SUBNORMAL ? std::copysign(0.F, a) : a; }
+  template <std::same_as<float> T> static T Compute(T a) { return std::fpclassify(a) == FP_SUBNORMAL ? std::copysign(0.F, a) : a; }
 };
 struct Tf32 {
-  template <std::same_as<float> T> static T Run(T a) {
+  template <std::same_as<float> T> static T Compute(T a) {
     if (!std::isfinite(a)) return a;
     auto bits = std::bit_cast<uint32_t>(a);
     return std::bit_cast<float>((bits + 0xfff + (bits >> 13 & 1)) & 0xffffe000);
   }
 };
 struct FmaFlush {
-  template <std::same_as<float> T> static T Run(T a, T b, T c) {
+  template <std::same_as<float> T> static T Compute(T a, T b, T c) {
     constexpr float kLeast = std::numeric_limits<float>::min();
-    constexpr float kScale = 0x1p32F;  // lifts what is near the least normal number to where rounding has all digits
-    float sum = Fma::Run(a, b, c);
+    // Keeps all digits of sums near the least normal number while they are rounded.
+    constexpr float kScale = 0x1p32F;
+    float sum = Fma::Compute(a, b, c);
     bool may_be_tiny = std::fabs(sum) <= kLeast;
     bool is_tiny = may_be_tiny && std::fabs(std::fma(a * kScale, b, c * kScale)) < kLeast * kScale;
     return is_tiny ? std::copysign(0.F, sum) : sum;
   }
 };
-/// Of contracts: in f64, as the C library has them.
+/// Only in contracts: functions of f64, as the C library computes them.
 template <class T> concept Real = std::same_as<T, double>;
-struct Exp { template <Real T> static T Run(T a) { return CanonicalNan(std::exp(a)); } };
-struct Exp2 { template <Real T> static T Run(T a) { return CanonicalNan(std::exp2(a)); } };
-struct Expm1 { template <Real T> static T Run(T a) { return CanonicalNan(std::expm1(a)); } };
-struct Log { template <Real T> static T Run(T a) { return CanonicalNan(std::log(a)); } };
-struct Log2 { template <Real T> static T Run(T a) { return CanonicalNan(std::log2(a)); } };
-struct Log1p { template <Real T> static T Run(T a) { return CanonicalNan(std::log1p(a)); } };
-struct Sin { template <Real T> static T Run(T a) { return CanonicalNan(std::sin(a)); } };
-struct Cos { template <Real T> static T Run(T a) { return CanonicalNan(std::cos(a)); } };
-struct Tan { template <Real T> static T Run(T a) { return CanonicalNan(std::tan(a)); } };
-struct Asin { template <Real T> static T Run(T a) { return CanonicalNan(std::asin(a)); } };
-struct Acos { template <Real T> static T Run(T a) { return CanonicalNan(std::acos(a)); } };
-struct Atan { template <Real T> static T Run(T a) { return CanonicalNan(std::atan(a)); } };
-struct Sinh { template <Real T> static T Run(T a) { return CanonicalNan(std::sinh(a)); } };
-struct Cosh { template <Real T> static T Run(T a) { return CanonicalNan(std::cosh(a)); } };
-struct Tanh { template <Real T> static T Run(T a) { return CanonicalNan(std::tanh(a)); } };
-struct Erf { template <Real T> static T Run(T a) { return CanonicalNan(std::erf(a)); } };
-struct Pow { template <Real T> static T Run(T a, T b) { return CanonicalNan(std::pow(a, b)); } };
-struct Atan2 { template <Real T> static T Run(T a, T b) { return CanonicalNan(std::atan2(a, b)); } };
-struct Fmod { template <Real T> static T Run(T a, T b) { return CanonicalNan(std::fmod(a, b)); } };
-struct Rsqrt { template <Real T> static T Run(T a) { return CanonicalNan(1 / std::sqrt(a)); } };
+struct Exp { template <Real T> static T Compute(T a) { return CanonicalNan(std::exp(a)); } };
+struct Exp2 { template <Real T> static T Compute(T a) { return CanonicalNan(std::exp2(a)); } };
+struct Expm1 { template <Real T> static T Compute(T a) { return CanonicalNan(std::expm1(a)); } };
+struct Log { template <Real T> static T Compute(T a) { return CanonicalNan(std::log(a)); } };
+struct Log2 { template <Real T> static T Compute(T a) { return CanonicalNan(std::log2(a)); } };
+struct Log1p { template <Real T> static T Compute(T a) { return CanonicalNan(std::log1p(a)); } };
+struct Sin { template <Real T> static T Compute(T a) { return CanonicalNan(std::sin(a)); } };
+struct Cos { template <Real T> static T Compute(T a) { return CanonicalNan(std::cos(a)); } };
+struct Tan { template <Real T> static T Compute(T a) { return CanonicalNan(std::tan(a)); } };
+struct Asin { template <Real T> static T Compute(T a) { return CanonicalNan(std::asin(a)); } };
+struct Acos { template <Real T> static T Compute(T a) { return CanonicalNan(std::acos(a)); } };
+struct Atan { template <Real T> static T Compute(T a) { return CanonicalNan(std::atan(a)); } };
+struct Sinh { template <Real T> static T Compute(T a) { return CanonicalNan(std::sinh(a)); } };
+struct Cosh { template <Real T> static T Compute(T a) { return CanonicalNan(std::cosh(a)); } };
+struct Tanh { template <Real T> static T Compute(T a) { return CanonicalNan(std::tanh(a)); } };
+struct Erf { template <Real T> static T Compute(T a) { return CanonicalNan(std::erf(a)); } };
+struct Pow { template <Real T> static T Compute(T a, T b) { return CanonicalNan(std::pow(a, b)); } };
+struct Atan2 { template <Real T> static T Compute(T a, T b) { return CanonicalNan(std::atan2(a, b)); } };
+struct Fmod { template <Real T> static T Compute(T a, T b) { return CanonicalNan(std::fmod(a, b)); } };
+struct Rsqrt { template <Real T> static T Compute(T a) { return CanonicalNan(1 / std::sqrt(a)); } };
 struct Sigmoid {
-  template <Real T> static T Run(T a) {
+  template <Real T> static T Compute(T a) {
     return CanonicalNan(a >= 0 ? 1 / (1 + std::exp(-a)) : std::exp(a) / (1 + std::exp(a)));
   }
 };
 struct MultiplyAdd : Fma {
-  using Fma::Run;
-  template <Integer T> static T Run(T a, T b, T c) { return Add::Run(Mul::Run(a, b), c); }
+  using Fma::Compute;
+  template <Integer T> static T Compute(T a, T b, T c) { return Add::Compute(Mul::Compute(a, b), c); }
 };
 // clang-format on
 
 struct Div {
   template <Wide T>
-  static T Run(T a, T b) {
+  static T Compute(T a, T b) {
     return CanonicalNan(a / b);
   }
   template <Integer T>
-  static T Run(T a, T b, bool* division_by_zero) {
+  static T Compute(T a, T b, bool* division_by_zero) {
     if (b == 0) {
       *division_by_zero = true;
       return 0;
     }
     if constexpr (std::is_signed_v<T>) {
-      if (b == -1) return Neg::Run(a);
+      if (b == -1) return Neg::Compute(a);
       bool inexact_below_zero = a % b != 0 && (a < 0) != (b < 0);
       return static_cast<T>(a / b - (inexact_below_zero ? 1 : 0));
     }
@@ -181,25 +182,25 @@ struct Div {
 
 struct Rem {
   template <Integer T>
-  static T Run(T a, T b, bool* division_by_zero) {
-    return Sub::Run(a, Mul::Run(b, Div::Run(a, b, division_by_zero)));
+  static T Compute(T a, T b, bool* division_by_zero) {
+    return Sub::Compute(a, Mul::Compute(b, Div::Compute(a, b, division_by_zero)));
   }
 };
 
-/// Of equal numbers the sign decides, so that -0 < +0.
+/// Orders equal numbers by their signs, so that -0 < +0.
 struct Max {
   template <class T>
-  static T Run(T a, T b) {
+  static T Compute(T a, T b) {
     return a < b ? b : a;
   }
   template <Wide T>
-  static T Run(T a, T b) {
+  static T Compute(T a, T b) {
     if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
     if (a == b) return std::signbit(a) ? b : a;
     return a < b ? b : a;
   }
   template <Narrow T>
-  static T Run(T a, T b) {
+  static T Compute(T a, T b) {
     if (std::isnan(Exact(a))) return a;
     if (std::isnan(Exact(b))) return b;
     if (Exact(a) == Exact(b)) return Kept(std::signbit(Exact(a)) ? b : a);
@@ -209,16 +210,16 @@ struct Max {
 
 struct Min {
   template <class T>
-  static T Run(T a, T b) {
+  static T Compute(T a, T b) {
     return b < a ? b : a;
   }
   template <Narrow T>
-  static T Run(T a, T b) {
-    return Neg::Run(Max::Run(Neg::Run(a), Neg::Run(b)));
+  static T Compute(T a, T b) {
+    return Neg::Compute(Max::Compute(Neg::Compute(a), Neg::Compute(b)));
   }
   template <Wide T>
-  static T Run(T a, T b) {
-    return CanonicalNan(-Max::Run(-a, -b));
+  static T Compute(T a, T b) {
+    return CanonicalNan(-Max::Compute(-a, -b));
   }
 };
 
@@ -230,22 +231,22 @@ uint64_t SelectEntry(const uint64_t* operands, bool*) {
 
 template <class F, class T>
 uint64_t Entry(const uint64_t* x, bool* division_by_zero) {
-  if constexpr (requires(T a) { F::Run(a, a, division_by_zero); }) {
-    return ToPattern(F::Run(FromPattern<T>(x[0]), FromPattern<T>(x[1]), division_by_zero));
-  } else if constexpr (requires(T a) { F::Run(a); }) {
-    return ToPattern(F::Run(FromPattern<T>(x[0])));
-  } else if constexpr (requires(T a) { F::Run(a, a); }) {
-    return ToPattern(F::Run(FromPattern<T>(x[0]), FromPattern<T>(x[1])));
+  if constexpr (requires(T a) { F::Compute(a, a, division_by_zero); }) {
+    return ToPattern(F::Compute(FromPattern<T>(x[0]), FromPattern<T>(x[1]), division_by_zero));
+  } else if constexpr (requires(T a) { F::Compute(a); }) {
+    return ToPattern(F::Compute(FromPattern<T>(x[0])));
+  } else if constexpr (requires(T a) { F::Compute(a, a); }) {
+    return ToPattern(F::Compute(FromPattern<T>(x[0]), FromPattern<T>(x[1])));
   } else {
-    return ToPattern(F::Run(FromPattern<T>(x[0]), FromPattern<T>(x[1]), FromPattern<T>(x[2])));
+    return ToPattern(F::Compute(FromPattern<T>(x[0]), FromPattern<T>(x[1]), FromPattern<T>(x[2])));
   }
 }
 
 template <class F, class T>
 constexpr EvalFn EntryOrNull() {
-  constexpr bool kDefined = requires(T a) { F::Run(a); } || requires(T a) {
-    F::Run(a, a);
-  } || requires(T a) { F::Run(a, a, a); } || requires(T a, bool* z) { F::Run(a, a, z); };
+  constexpr bool kDefined = requires(T a) { F::Compute(a); } || requires(T a) {
+    F::Compute(a, a);
+  } || requires(T a) { F::Compute(a, a, a); } || requires(T a, bool* z) { F::Compute(a, a, z); };
   if constexpr (kDefined) {
     return &Entry<F, T>;
   } else {
@@ -293,7 +294,7 @@ constexpr EvalRow kEvaluations[] = {
     {OpKind::Rsqrt, &Pick<Rsqrt>}, {OpKind::Sigmoid, &Pick<Sigmoid>},
 };
 
-/// Those that FindEval knows by other types than one scalar.
+/// Ops that FindEval handles separately, because they have operands or results of several types.
 constexpr bool HasOtherTypes(OpKind kind) {
   return kind == OpKind::Broadcast || kind == OpKind::Snapshot || kind == OpKind::Select ||
          kind == OpKind::Cast || kind == OpKind::ToBits || kind == OpKind::FromBits;

@@ -10,40 +10,40 @@
 
 namespace kdl::ir {
 
-// What the elementwise ops compute, to the bit: the one definition behind the interpreter and the
-// folding of constants. A scalar value is a uint64_t: its bit pattern, zero-extended. Sign and
-// payload of a NaN are unspecified, but what to_bits gives of it.
+// Defines what elementwise ops compute, bit by bit, for both the interpreter and constant folding. A scalar
+// value is a uint64_t with its bit pattern, zero-extended. The sign and payload of a NaN are unspecified,
+// except in the result of to_bits.
 
-/// The function of an elementwise op whose last operand is an `operand` and whose result is a
-/// `result`. Null where the op has none: for `call`, and for scalars that it is not defined on. f16
-/// and bf16 take part in what is exact in them (casts, comparisons, min, max, neg, abs, select).
+/// Returns the function of an elementwise op whose last operand has type `operand` and whose result has type
+/// `result`. Null for `call` and for types on which the op is not defined. f16 and bf16 support only what is
+/// exact in them (casts, comparisons, min, max, neg, abs, select).
 EvalFn FindEval(OpKind kind, Scalar operand, Scalar result);
 
-/// One application. Nothing where FindEval has nothing or the op traps.
+/// Evaluates an op once. Returns nothing if FindEval returns null or the op traps.
 std::optional<uint64_t> Evaluate(OpKind kind, Scalar operand, Scalar result,
                                  const uint64_t* operands);
 
 uint64_t EvaluateCast(Scalar from, Scalar to, uint64_t bits);
 
-/// What a reduction starts from, which is also its value over nothing.
+/// Returns the value from which a reduction starts, which is also its value over no elements.
 uint64_t FoldIdentity(ReductionKind fold, Scalar acc);
 
-/// What a fold does with the accumulator and a term.
+/// Returns the op that combines the accumulator with a term.
 OpKind CombineOf(ReductionKind fold);
 
-/// What an update does with the element and its value; there is no such op for one that sets.
+/// Returns the op that combines the element with the value. There is none for UpdateKind::Set.
 OpKind CombineOf(UpdateKind how);
 
-/// An update with this value leaves every element as it is.
+/// Returns the value for which an update leaves every element unchanged.
 uint64_t UpdateIdentity(UpdateKind how, Scalar acc);
 
-/// (accumulator, term) -> accumulator. Null where the fold is not defined on the scalar.
+/// Returns (accumulator, term) -> accumulator, or null if the reduction is not defined on the scalar.
 EvalFn FindFold(ReductionKind fold, Scalar acc);
 
-/// (a, b, c) -> a * b + c: one fma for f32 and f64, wrapping for integers. Null for other scalars.
+/// Returns (a, b, c) -> a * b + c: one fma for f32 and f64, wrapping for integers. Null for other scalars.
 EvalFn FindMultiplyAdd(Scalar acc);
 
-/// An integer as i64: extended by its signedness; of u64 the same bits.
+/// Returns an integer as an i64, extended according to its signedness; a u64 keeps its bits.
 int64_t Extended(Scalar scalar, uint64_t bits);
 
 }  // namespace kdl::ir

@@ -10,7 +10,7 @@ namespace kdl::ir {
 
 namespace {
 
-/// Truncates and saturates; NaN gives 0. The bounds are powers of two, hence exact in f64.
+/// Truncates and saturates; NaN becomes 0. The limits are powers of two, hence exact in f64.
 template <Integer T>
 T SaturatingFrom(double value) {
   if (std::isnan(value)) return 0;
@@ -22,7 +22,7 @@ T SaturatingFrom(double value) {
   return static_cast<T>(value);
 }
 
-/// An f64 from which every narrower float comes out as if rounded once.
+/// Returns an f64 that rounds to every narrower float as if `value` were rounded only once.
 template <Integer T>
 double Sticky(T value) {
   if constexpr (std::is_signed_v<T>) {

@@ -5,7 +5,7 @@
 #include "ir/eval/eval_fn.h"
 #include "support/scalar.h"
 
-// Ops from one scalar to another. Null where there is none.
+// Conversions from one scalar type to another. The functions return null if there is none.
 
 namespace kdl::ir {
 
@@ -13,7 +13,7 @@ EvalFn FindCast(Scalar from, Scalar to);
 EvalFn FindToBits(Scalar operand, Scalar result);
 EvalFn FindFromBits(Scalar operand, Scalar result);
 
-/// The operand as it is.
+/// Returns the operand unchanged.
 inline uint64_t PassThrough(const uint64_t* operands, bool*) { return operands[0]; }
 
 }  // namespace kdl::ir

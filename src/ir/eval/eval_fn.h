@@ -4,9 +4,8 @@
 
 namespace kdl::ir {
 
-/// The function of an elementwise op on scalars, each a bit pattern, zero-extended.
-/// `operands` are the op's, in order. Sets `*division_by_zero` where the op traps, else leaves it
-/// alone.
+/// Evaluates an elementwise op on scalars. Each scalar is a bit pattern, zero-extended; `operands` are those
+/// of the op, in order. Sets `*division_by_zero` if the op traps and leaves it unchanged otherwise.
 using EvalFn = uint64_t (*)(const uint64_t* operands, bool* division_by_zero);
 
 }  // namespace kdl::ir

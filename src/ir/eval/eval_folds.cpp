@@ -7,7 +7,7 @@ namespace kdl::ir {
 
 namespace {
 
-/// The largest (or smallest) value, infinities included.
+/// Returns the largest (or smallest) value of T, which may be an infinity.
 template <class T>
 uint64_t ExtremePattern(bool largest) {
   if constexpr (Narrow<T>) {
@@ -43,7 +43,7 @@ uint64_t FoldIdentity(ReductionKind fold, Scalar acc) {
     case ReductionKind::All:
       return Extreme(Scalar::Bool, true);
   }
-  KDL_UNREACHABLE("fold {}", static_cast<int>(fold));
+  KDL_UNREACHABLE("unknown reduction {}", static_cast<int>(fold));
 }
 
 OpKind CombineOf(ReductionKind fold) {

@@ -9,11 +9,11 @@
 
 #include "support/scalar.h"
 
-// Scalars as C++ types, for what computes with them.
+// The scalar types as C++ types, with their conversions to and from bit patterns.
 
 namespace kdl::ir {
 
-/// A float below f32, by its bits.
+/// A float narrower than f32, as its bits.
 template <Scalar scalar>
 struct NarrowFloat {
   static constexpr FloatFormat kFormat = Info(scalar).format;
@@ -91,7 +91,7 @@ uint64_t ToPattern(T value) {
   }
 }
 
-/// The bit of its sign.
+/// Returns the sign bit of the type.
 template <Narrow T>
 constexpr int SignOf() {
   return static_cast<int>(T::kFormat.sign());

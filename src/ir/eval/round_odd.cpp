@@ -8,25 +8,26 @@ namespace kdl::ir {
 
 namespace {
 
-constexpr uint64_t kDropped = (uint64_t{1} << 29) - 1;  // the digits that f64 has and f32 has not
+constexpr uint64_t kDropped = (uint64_t{1} << 29) - 1;  // the digits that f64 has and f32 does not
 constexpr uint64_t kLastKept = kDropped + 1;
 
 double At(uint64_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits)); }
 
-uint64_t BitsOf(float value) { return std::bit_cast<uint32_t>(value); }
+uint64_t F32Bits(float value) { return std::bit_cast<uint32_t>(value); }
 
-/// Of a number that is exact, or is itself rounded to odd.
+/// Rounds a number that is exact or is itself rounded to odd.
 uint64_t Rounded(double value) {
-  if (std::isnan(value)) return BitsOf(std::numeric_limits<float>::quiet_NaN());
+  if (std::isnan(value)) return F32Bits(std::numeric_limits<float>::quiet_NaN());
   if (std::fabs(value) >= 0x1p128)
-    return BitsOf(std::copysign(std::numeric_limits<float>::infinity(), static_cast<float>(value)));
-  if (std::fabs(value) < 0x1p-126) return BitsOf(std::copysign(0.F, std::signbit(value) ? -1 : 1));
+    return F32Bits(
+        std::copysign(std::numeric_limits<float>::infinity(), static_cast<float>(value)));
+  if (std::fabs(value) < 0x1p-126) return F32Bits(std::copysign(0.F, std::signbit(value) ? -1 : 1));
   auto bits = std::bit_cast<uint64_t>(value);
   if ((bits & kDropped) != 0) bits = (bits & ~kDropped) | kLastKept;
-  return BitsOf(static_cast<float>(std::bit_cast<double>(bits)));
+  return F32Bits(static_cast<float>(std::bit_cast<double>(bits)));
 }
 
-/// The sum of two f32 as an f64, rounded to odd: what is lost in it is exact, too.
+/// Returns the sum of two f32 as an f64, rounded to odd. The error of the f64 sum is computed exactly.
 double SumToOdd(double a, double b) {
   double sum = a + b;
   if (!std::isfinite(sum)) return sum;

@@ -2,13 +2,14 @@
 
 #include <cstdint>
 
-// Arithmetic of f32 as instructions have it that sum up products of bf16 for networks: a result that is not exact is the one of the
-// two numbers next to it whose last bit is set, so that rounding it once more, to fewer digits, is as good as rounding once.
-// What is less than the least normal number is the zero of its sign; what is 2^128 or more is infinite.
+// The f32 arithmetic of instructions that add products of bf16 (for neural networks). An inexact result
+// becomes the neighbour whose last bit is 1, so that rounding it again to fewer digits is the same as
+// rounding once. A result below the least normal number becomes zero, with its sign; one of 2^128 or more
+// becomes infinite.
 
 namespace kdl::ir {
 
-/// Bits of f32 from bits of f32, as EvalFn has them.
+/// Compute f32 bits from f32 bits, as an EvalFn does.
 uint64_t MulToOdd(const uint64_t* operands, bool* division_by_zero);
 uint64_t AddToOdd(const uint64_t* operands, bool* division_by_zero);
 

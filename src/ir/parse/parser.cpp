@@ -15,21 +15,21 @@ namespace kdl::ir {
 
 namespace {
 
-/// Reads the functions, devices and the name of one file.
+/// Reads the name, devices and functions of one file.
 class ModuleReader {
  public:
   ModuleReader(TextCursor& cursor, Module& module) : cursor_(cursor), module_(module) {}
 
   bool Read();
-  Span SpanOf(const Op* op) const {
+  Span SourceSpan(const Op* op) const {
     auto found = spans_.find(op);
     return found == spans_.end() ? Span() : found->second;
   }
-  Span SpanOf(const Function* function) const { return function_spans_.at(function); }
+  Span SourceSpan(const Function* function) const { return function_spans_.at(function); }
   bool ReportFaults(DiagnosticEngine& diagnostics) const;
   bool ReportUngivenSizes(DiagnosticEngine& diagnostics) const;
   void Refuse(DiagnosticEngine& diagnostics, const Assumed& assumed) const;
-  /// The ops of a text that names no source come from the text itself.
+  /// Gives the ops of a text without source locations a location in the text itself.
   void PlaceOps(const SourceManager& sources);
 
  private:
@@ -56,7 +56,7 @@ class ModuleReader {
   std::unordered_map<const Function*, Span> function_spans_;
 };
 
-/// Items between commas up to a closing parenthesis.
+/// Reads items separated by commas up to a closing parenthesis.
 template <class Item>
 bool ModuleReader::ReadList(Item&& item) {
   for (bool first = true; !cursor_.TrySign(")"); first = false) {
@@ -140,8 +140,8 @@ bool ModuleReader::ReadFunction(FunctionKind kind, std::string doc) {
   return ReadHeader(reader) && ReadOps(reader, function->body, 0);
 }
 
-/// Up to the body's first op. The types of parameters may name axes, which stand in the body: those
-/// are read first.
+/// Reads up to the first op of the body. The types of parameters may name axes, which are declared in the
+/// body, so those are read first.
 bool ModuleReader::ReadHeader(TextReader& reader) {
   if (cursor_.TryWord("types") && !ReadBindings(reader)) return false;
   if (cursor_.TryWord("generics") && !ReadGenerics(reader)) return false;
@@ -179,7 +179,7 @@ bool ModuleReader::ReadBindings(TextReader& reader) {
          });
 }
 
-/// `D`, `BN = 64`, `D = 64 | 128`, `BM = auto`, `BM = auto(128)`, `E in {32, 64} = auto`.
+/// Reads `D`, `BN = 64`, `D = 64 | 128`, `BM = auto`, `BM = auto(128)` or `E in {32, 64} = auto`.
 bool ModuleReader::ReadGeneric(Generic& generic) {
   std::string_view name = cursor_.Identifier("an int generic");
   if (name.empty()) return false;
@@ -224,7 +224,7 @@ bool ModuleReader::ReadDims(TextReader& reader) {
          });
 }
 
-/// `team 256`.
+/// Reads `team 256`.
 bool ModuleReader::ReadWorkgroup(TextReader& reader) {
   if (!cursor_.TryWord("workgroup")) return true;
   constexpr int64_t kMost = 4096;
@@ -240,7 +240,7 @@ bool ModuleReader::ReadWorkgroup(TextReader& reader) {
   return true;
 }
 
-/// `axis i = M by 64`, `axis ii in i by 16`, `axis j = N by 64 innermost`.
+/// Reads `axis i = M by 64`, `axis ii in i by 16` or `axis j = N by 64 innermost`.
 bool ModuleReader::ReadAxes(TextReader& reader) {
   while (cursor_.TryWord("axis")) {
     size_t begin = cursor_.Here();
@@ -302,13 +302,13 @@ bool ModuleReader::ReadSignature(TextReader& reader) {
 bool ModuleReader::ReportFaults(DiagnosticEngine& diagnostics) const {
   std::vector<Fault> faults = FindFaults(module_);
   for (const Fault& fault : faults) {
-    Span span = fault.op ? SpanOf(fault.op) : SpanOf(fault.function);
+    Span span = fault.op ? SourceSpan(fault.op) : SourceSpan(fault.function);
     diagnostics.Report(diag::IrInvalid, span, fault.text);
   }
   return !faults.empty();
 }
 
-/// Of what a caller, or a program here, calls.
+/// Reports size names that no call determines, in functions that a caller or a program of this module calls.
 bool ModuleReader::ReportUngivenSizes(DiagnosticEngine& diagnostics) const {
   std::set<Name> launched;
   for (const Function* function : module_.functions()) {
@@ -323,14 +323,15 @@ bool ModuleReader::ReportUngivenSizes(DiagnosticEngine& diagnostics) const {
     Name ungiven = is_called ? function->UngivenDim() : Name();
     if (ungiven.empty()) continue;
     any = true;
-    diagnostics.Report(diag::IrSizeUngiven, SpanOf(function), function->base_name(), ungiven.text())
+    diagnostics
+        .Report(diag::IrSizeUngiven, SourceSpan(function), function->base_name(), ungiven.text())
         .Help(fmt::format("give a parameter a dimension that is '{}' alone", ungiven.text()));
   }
   return any;
 }
 
 void ModuleReader::Refuse(DiagnosticEngine& diagnostics, const Assumed& assumed) const {
-  Span span = assumed.op ? SpanOf(assumed.op) : SpanOf(assumed.function);
+  Span span = assumed.op ? SourceSpan(assumed.op) : SourceSpan(assumed.function);
   auto report = [&]() -> Diagnostic& {
     using enum Assumed::What;
     switch (assumed.what) {
@@ -345,7 +346,7 @@ void ModuleReader::Refuse(DiagnosticEngine& diagnostics, const Assumed& assumed)
         return diagnostics.Report(diag::IrAssumption, span, assumed.function->name.text(),
                                   "workgroup");
     }
-    KDL_UNREACHABLE("an assumption of kind {}", static_cast<int>(assumed.what));
+    KDL_UNREACHABLE("unknown kind of assumption {}", static_cast<int>(assumed.what));
   };
   report().Help("--trust-ir takes the text's word for it: give it where the text is kernelc's own");
 }
@@ -354,7 +355,7 @@ void ModuleReader::PlaceOps(const SourceManager& sources) {
   bool has_source = false;
   auto look = [&](const Op* op) { has_source = has_source || op->loc().line != 0; };
   auto place = [&](Op* op) {
-    Span span = SpanOf(op);
+    Span span = SourceSpan(op);
     LineColumn at = sources.Locate(span);
     op->set_loc({Intern(sources.name(span.file)), at.line, at.column, span.end - span.begin});
   };
@@ -384,7 +385,7 @@ std::unique_ptr<Module> Parse(const SourceManager& sources, FileId file, Context
   if (!assumptions.empty()) return nullptr;
   reader.PlaceOps(sources);
   ForgetDynamicCounters(*module);
-  // A check may not stand everywhere.
+  // Accesses are checked again without their assumptions, and a check is not allowed everywhere.
   return reader.ReportFaults(diagnostics) ? nullptr : std::move(module);
 }
 

@@ -10,13 +10,14 @@
 
 namespace kdl::ir {
 
-// What is refused before reading; everything after the parser recurses over regions and sizes.
+// Limits that are checked before reading, because everything after the parser recurses over regions and
+// sizes.
 inline constexpr size_t kMaxTextBytes = size_t{64} << 20;
 inline constexpr size_t kMaxTextNesting = 256;
 
-/// Reads the text form (printer.h) of a module and verifies it. Ops without `loc` come from
-/// nowhere. Null where errors have been reported: one a function, then one an op that breaks a
-/// rule, or that takes more trust than there is.
+/// Reads the text form (printer.h) of a module and verifies it. Ops without `loc` have no location. Returns
+/// null if errors have been reported: at first one for each function, then one for each op that breaks a rule
+/// or needs more trust than there is.
 std::unique_ptr<Module> Parse(const SourceManager& sources, FileId file, Context& context,
                               DiagnosticEngine& diagnostics, Trust trust = Trust::Everything);
 

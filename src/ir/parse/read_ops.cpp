@@ -19,13 +19,13 @@ struct NamedSpan {
   Span span;
 };
 
-/// A parameter of a region, before the region is there.
+/// A parameter of a region that has not been created yet.
 struct Binder {
   NamedSpan name;
   Type type;
 };
 
-/// Reads one op. What it has read waits here until the types of the results are known.
+/// Reads one op. Keeps its parts until the types of its results are known.
 class OpReader {
  public:
   OpReader(TextReader& reader, Region* region, size_t depth)
@@ -89,7 +89,7 @@ class OpReader {
   std::vector<Attr> attrs_;
   std::vector<Type> types_;
   std::vector<Binder> binders_;
-  /// Of the attribute that is one, or of Elements: until the type is known.
+  /// The texts of a constant or of Elements, until its type is known.
   std::optional<AttrKey> constants_of_;
   std::vector<std::pair<std::string_view, Span>> constants_;
   Loc loc_;
@@ -152,7 +152,7 @@ void OpReader::AddDefaults() {
 }
 
 Op* OpReader::Create() {
-  // The types of an op with regions follow its regions.
+  // The result types of an op with regions come after its regions.
   std::vector<Type> types = types_;
   types.resize(names_.size(), reader_.types().ScalarOf(Scalar::I64));
   AddDefaults();
@@ -339,7 +339,7 @@ std::optional<int64_t> OpReader::ReadEnumerator(AttrKey key) {
   return enumerator;
 }
 
-/// `@""` is a name that has not been chosen yet.
+/// Reads `@name`; `@""` is a name that has not been chosen yet.
 std::optional<Name> OpReader::ReadSymbol() {
   if (!cursor_.Sign("@")) return std::nullopt;
   std::optional<TextCursor::NameText> name = cursor_.DottedName("a name");
@@ -347,7 +347,7 @@ std::optional<Name> OpReader::ReadSymbol() {
   return name->name.empty() ? Name() : reader_.Intern(name->name);
 }
 
-/// `i, j`; `(i, j)` in braces; `()` where there are none.
+/// Reads `i, j`; `(i, j)` inside braces; `()` if there are none.
 std::optional<AxisList> OpReader::ReadAxes(bool in_braces) {
   if (in_braces && !cursor_.Sign("(")) return std::nullopt;
   AxisList axes;
@@ -362,7 +362,7 @@ std::optional<AxisList> OpReader::ReadAxes(bool in_braces) {
   return axes;
 }
 
-/// `[14, 4, 1]`.
+/// Reads `[14, 4, 1]`.
 std::optional<NumberList> OpReader::ReadNumbers() {
   if (!cursor_.Sign("[")) return std::nullopt;
   NumberList numbers;
@@ -406,7 +406,7 @@ bool OpReader::ReadDim(AccessDim& dim) {
   return true;
 }
 
-/// `%k`, `2*%k`, `S*%k` or an offset, after the sign.
+/// Reads `%k`, `2*%k`, `S*%k` or an offset, after the sign.
 bool OpReader::ReadTerm(bool negative, AccessDim& dim) {
   SizeTable& sizes = reader_.sizes();
   auto with_sign = [&](Size size) {
@@ -487,7 +487,7 @@ bool OpReader::ReadBinder(bool typed) {
   return cursor_.Word("in");
 }
 
-/// `%lo .. %hi` into the first two operands, and `step %s` into the third; without it the step is 1.
+/// Reads `%lo .. %hi` into the first two operands, and `step %s` into the third; the step is 1 if it is left out.
 bool OpReader::ReadRange(bool with_step) {
   if (!ReadOperands(0) || !cursor_.Sign("..") || !ReadOperands(1)) return false;
   if (!with_step) return true;
@@ -513,7 +513,7 @@ bool OpReader::ReadCarried(size_t spec) {
   return cursor_.Sign(")");
 }
 
-/// `carry(%acc = %init, …) (%element in %tile, …)`.
+/// Reads `carry(%acc = %init, …) (%element in %tile, …)`.
 bool OpReader::ReadFolded() {
   if (!ReadCarried(1) || !cursor_.Sign("(")) return false;
   do {
@@ -535,7 +535,7 @@ bool OpReader::ReadStage() { return true; }
 bool OpReader::ReadSpmd() { return ReadBinders(true); }
 bool OpReader::ReadElementwiseLoop() { return ReadBinders(false); }
 
-/// `(%i: type in %lo .. %hi, …)`, or `(%i in %block, …)`.
+/// Reads `(%i: type in %lo .. %hi, …)` or `(%i in %block, …)`.
 bool OpReader::ReadBinders(bool ranges) {
   if (!cursor_.Sign("(")) return false;
   while (!cursor_.TrySign(")")) {

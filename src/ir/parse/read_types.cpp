@@ -8,7 +8,7 @@ namespace kdl::ir {
 
 namespace {
 
-/// Reads one size; counts its operators, since a size is as deep as it has operators.
+/// Reads one size. Counts its operators, because its depth may be as large as their number.
 class SizeReader {
  public:
   explicit SizeReader(TextReader& reader) : reader_(reader), cursor_(reader.cursor) {}
@@ -40,7 +40,7 @@ class SizeReader {
     return false;
   }
 
-  /// `min(a, b)`, from after the bracket on.
+  /// Reads `min(a, b)` after the opening parenthesis.
   Size Smaller() {
     Size lhs = Deeper() ? Sum() : nullptr;
     if (!lhs || !cursor_.Sign(",")) return nullptr;
@@ -78,7 +78,7 @@ class SizeReader {
   size_t operators_ = 0;
 };
 
-/// `f32,[M,K]>` after the `<`.
+/// Reads `f32,[M,K]>` after the `<`.
 Type ReadShaped(TextReader& reader, TypeKind kind) {
   TextCursor& cursor = reader.cursor;
   std::optional<Scalar> scalar = ReadScalar(reader);
@@ -109,7 +109,7 @@ Type ReadShaped(TextReader& reader, TypeKind kind) {
   return reader.types().Buffer(*scalar, std::move(extents), space);
 }
 
-/// `f32; i j>` after the `<`.
+/// Reads `f32; i j>` after the `<`.
 Type ReadTile(TextReader& reader) {
   std::optional<Scalar> scalar = ReadScalar(reader);
   if (!scalar || !reader.cursor.Sign(";")) return nullptr;
@@ -122,7 +122,7 @@ Type ReadTile(TextReader& reader) {
   return reader.types().Tile(*scalar, std::move(axes));
 }
 
-/// The word and its number in a tile buffer's type.
+/// Reads `panel`, `group` or `pad` and its number in the type of a tile buffer.
 bool ReadTileBufferNumber(TextReader& reader, int64_t& panel, int64_t& group, int64_t& pad) {
   constexpr int64_t kMost = int64_t{1} << 30;
   TextCursor& cursor = reader.cursor;
@@ -145,7 +145,7 @@ bool ReadTileBufferNumber(TextReader& reader, int64_t& panel, int64_t& group, in
   return true;
 }
 
-/// `f32; k j; panel 32; group 2; pad 16>` after the `<`.
+/// Reads `f32; k j; panel 32; group 2; pad 16>` after the `<`.
 Type ReadTileBuffer(TextReader& reader) {
   TextCursor& cursor = reader.cursor;
   std::optional<Scalar> scalar = ReadScalar(reader);
@@ -168,7 +168,7 @@ Type ReadTileBuffer(TextReader& reader) {
 
 constexpr int64_t kMaxLanes = 4096;
 
-/// `f32 x 16>` after the `<`.
+/// Reads `f32 x 16>` after the `<`.
 Type ReadVector(TextReader& reader) {
   TextCursor& cursor = reader.cursor;
   std::optional<Scalar> scalar = ReadScalar(reader);

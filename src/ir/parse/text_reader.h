@@ -13,12 +13,12 @@
 
 namespace kdl::ir {
 
-/// What reading a function needs to know of the text before: names, and where each op stands.
+/// What is known about the text so far while a function is read: names, and the location of each op.
 struct TextReader {
   TextCursor& cursor;
   Module& module;
   Function* function = nullptr;
-  std::unordered_map<std::string, kdl::ir::Value*> values;  ///< by what follows `%`
+  std::unordered_map<std::string, kdl::ir::Value*> values;  ///< the key is the text after `%`
   std::unordered_map<std::string, AxisId> axes;
   std::unordered_map<const Op*, Span>& spans;
   /// Those that stand where they are used, by the region they are in.
@@ -29,21 +29,21 @@ struct TextReader {
   Name Intern(std::string_view text) const { return module.context().names.Intern(text); }
 };
 
-// Each reports what is wrong and returns nothing, null or false then.
+// Each of these functions reports an error and then returns nothing, null or false.
 
-/// A constant, a symbol or an expression in parentheses.
+/// Reads a constant, a symbol or an expression in parentheses.
 Size ReadSize(TextReader& reader);
 Type ReadType(TextReader& reader);
 std::optional<AxisId> ReadAxis(TextReader& reader);
 std::optional<Scalar> ReadScalar(TextReader& reader);
-/// `loc("file":line:column+length)`, nowhere where none stands here.
+/// Reads `loc("file":line:column+length)`; returns an empty location if there is none here.
 std::optional<Loc> ReadLoc(TextReader& reader);
-/// A use of a value.
+/// Reads a use of a value.
 Value* ReadValue(TextReader& reader);
-/// Gives a new value its name.
+/// Registers the name of a new value.
 bool Define(TextReader& reader, Value* value, const TextCursor::ValueText& name, Span span);
 
-/// Ops and the closing brace into the block. `depth` counts the regions around it.
+/// Reads ops and the closing brace into the region. `depth` is the number of enclosing regions.
 bool ReadOps(TextReader& reader, Region* region, size_t depth);
 
 }  // namespace kdl::ir

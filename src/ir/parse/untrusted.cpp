@@ -31,7 +31,7 @@ bool IsBelowTileLevel(const Op* op) {
          std::ranges::any_of(op->results(), HoldsElements);
 }
 
-/// The assumptions that ForgetDynamicCounters takes back or checks; texts with others are refused.
+/// The assumptions that ForgetDynamicCounters removes or checks. Text with any other assumption is refused.
 constexpr AttrKey kRestored[] = {AttrKey::BoundsMode, AttrKey::Leading, AttrKey::Domain,
                                  AttrKey::Scope};
 
@@ -47,16 +47,17 @@ std::optional<Assumed> AssumedBy(const Function* function, const Op* op) {
   return std::nullopt;
 }
 
-/// By CompareKind.
+/// Indexed by CompareKind.
 constexpr std::string_view kSigns[] = {"==", "!=", "<", "<=", ">", ">="};
 
-Size ProductOf(std::span<const Size> dims, SizeTable& sizes) {
+Size SizeProduct(std::span<const Size> dims, SizeTable& sizes) {
   Size product = sizes.Constant(1);
   for (Size dim : dims) product = sizes.Binary(SizeKind::Mul, product, dim);
   return product;
 }
 
-/// Checks the lengths of the blocks of one function, and that its views have the elements of what they show.
+/// Adds checks to one function: for the lengths of its blocks, and that each view has as many elements as its
+/// operand.
 class SizeChecks {
  public:
   SizeChecks(Module& module, Function& function) : module_(module), function_(function) {}
@@ -85,8 +86,8 @@ class SizeChecks {
     for (Size dim : part(view->result(), to)) {
       if (MayBeNegative(function_, dim)) RequireOnce(view, dim, CompareKind::Ge, sizes.Constant(0));
     }
-    Size shown = ProductOf(part(view->operand(0), from), sizes);
-    Size count = ProductOf(part(view->result(), to), sizes);
+    Size shown = SizeProduct(part(view->operand(0), from), sizes);
+    Size count = SizeProduct(part(view->result(), to), sizes);
     if (shown != count || MayDivideByZero(count)) RequireOnce(view, shown, CompareKind::Eq, count);
   }
 
@@ -97,7 +98,7 @@ class SizeChecks {
         fmt::format("a block of {} is no longer than {}", axis.name.text(), ToString(axis.extent)));
   }
 
-  /// Of a kernel at its head, of a program before the op.
+  /// Adds a require op at the start of a kernel, or before `at` in a program, unless there is one already.
   void RequireOnce(const Op* at, Size left, CompareKind compare, Size right) {
     bool is_kernel = function_.kind == FunctionKind::Kernel;
     const Op* first = is_kernel ? function_.body->first() : at->parent_region()->first();
@@ -121,7 +122,7 @@ class SizeChecks {
   Function& function_;
 };
 
-/// Its text, for messages, where it comes from no source.
+/// Sets the text that messages quote, for an access that has no source text.
 void NameAccess(Op* op, Names& names) {
   std::string_view tensor =
       op->operand(op->kind() == OpKind::Load || op->kind() == OpKind::Gather ? 0 : 1)
@@ -131,7 +132,8 @@ void NameAccess(Op* op, Names& names) {
   op->SetAttr(MakeAttr<AttrKey::Text>(names.Intern(text)));
 }
 
-/// Whether both compute the same number wherever they stand, as far as equal ops of equal numbers tell.
+/// Returns whether both values are surely the same number, because they are computed by equal pure ops from
+/// equal numbers.
 bool IsAlike(const Value* a, const Value* b, int depth = 0) {
   constexpr int kDeepest = 8;
   if (a == b) return true;
@@ -147,7 +149,8 @@ bool IsAlike(const Value* a, const Value* b, int depth = 0) {
   return true;
 }
 
-/// Whether both loops walk the same blocks in the same order, each on the same core. The verifier has counted their binders.
+/// Returns whether both loops run the same blocks in the same order, each on the same core. The verifier has
+/// checked that they have the same number of binders.
 bool WalkAlike(const Function& function, const Op* a, const Op* b) {
   auto distribute = a->attr<AttrKey::Distribute>();
   if (distribute != b->attr<AttrKey::Distribute>() || distribute == DistributionKind::Dynamic)
@@ -178,14 +181,15 @@ void ForgetUnlikeDomains(Function& function) {
   }
 }
 
-/// Sets all elements of the tensor to zero where the builder stands.
+/// Sets all elements of the tensor to zero at the insertion point.
 void FillWithZeros(Builder& b, Value* tensor) {
   Value* zero = b.Bits(tensor->type()->scalar, 0);
   b.Create(OpKind::Fill, {{tensor}, {zero}, {}}, {b.types().Event()},
            {MakeAttr<AttrKey::Device>(Name()), MakeAttr<AttrKey::Queue>(0)});
 }
 
-/// Nothing says that a program writes what it reads and what it returns.
+/// Fills allocated and returned tensors: nothing guarantees that an untrusted program writes the elements
+/// that it reads or returns.
 void DefineElements(Module& module, Function& program) {
   std::vector<Op*> allocations;
   Walk(program.body, [&](Op* op) {

@@ -6,19 +6,20 @@
 
 namespace kdl::ir {
 
-/// How far a text is believed that says it is KIR.
+/// How far KIR text is trusted.
 enum class Trust : uint8_t {
-  Everything,  ///< kernelc has printed it, or its author answers for it
-  Nothing,     ///< whatever it says, what is made of it stays within the memory that it is given
+  Everything,  ///< kernelc printed it, or its author vouches for it
+  Nothing,     ///< whatever it says, code made from it stays within the memory that it is given
 };
 
-/// Something in a text that would have to be believed, because nothing can check it and it cannot be taken back.
+/// Something in a text that would have to be trusted, because it can neither be checked nor removed.
 struct Assumed {
   enum class What : uint8_t {
-    BelowTileLevel,  ///< the op touches memory without a check, as loops, scratch, vectors and slots do
-    Plan,            ///< the op belongs to what passes make of a program
-    Attribute,       ///< the op has an attribute that is an assumption
-    Workgroup,       ///< the function says how many workers it has
+    /// The op accesses memory without checks, as loops, scratch, vectors and slots do.
+    BelowTileLevel,
+    Plan,       ///< only passes may put the op into a program
+    Attribute,  ///< the op has an attribute that is an assumption
+    Workgroup,  ///< the function states its number of GPU threads
   };
   What what;
   const Function* function;
@@ -26,15 +27,16 @@ struct Assumed {
   AttrKey attribute = AttrKey::Access;
 };
 
-/// The first such thing of each function.
+/// Returns the first assumption of each function.
 std::vector<Assumed> FindAssumptions(const Module& module);
 
-/// Gives each access that is checked a text, which messages quote, where it has none.
+/// Gives each checked access without a source text a text that messages can quote.
 void NameGuards(Module& module);
 
-/// Takes back what the text claims and no one has proven: accesses are guarded, until check-bounds proves them anew, a block is
-/// checked to be no longer than its axis, loops of one domain whose blocks may differ are of none, and what programs allocate or
-/// return starts with zeros. FindAssumptions has found nothing.
+/// Removes what the text claims without proof. Accesses become checked until check-bounds proves them again.
+/// Blocks are checked to be no longer than their axes. Loops over one domain lose it if their blocks may
+/// differ. Tensors that programs allocate or return start with zeros. FindAssumptions must have found
+/// nothing.
 void ForgetDynamicCounters(Module& module);
 
 }  // namespace kdl::ir

@@ -15,7 +15,7 @@ namespace kdl::ir {
 
 namespace {
 
-/// Walks two functions side by side, pairing the values that they define.
+/// Compares two functions op by op, pairing the values that they define.
 class Comparison {
  public:
   explicit Comparison(EqualOptions options) : options_(options) {}
@@ -126,7 +126,7 @@ std::string Comparison::Ops(const Op* a, const Op* b) {
 }
 
 std::string Comparison::Blocks(const Region* a, const Region* b) {
-  // The body of a function: its parameters have no op to pair them.
+  // The parameters of a function's body have no op whose comparison would pair them.
   if (!a->parent()) {
     if (std::string params = Values(a->params(), b->params()); !params.empty()) return params;
   }
@@ -185,7 +185,7 @@ std::string Difference(const Function& a, const Function& b, EqualOptions option
 }
 
 std::string Difference(const Module& a, const Module& b, EqualOptions options) {
-  KDL_CHECK(&a.context() == &b.context(), "modules of two contexts compared");
+  KDL_CHECK(&a.context() == &b.context(), "the modules belong to different contexts");
   if (a.name != b.name) return "names of the modules";
   auto same_device = [](const Device& x, const Device& y) {
     return x.name == y.name && x.spec == y.spec;

@@ -7,12 +7,12 @@
 namespace kdl::ir {
 
 struct EqualOptions {
-  bool locs = false;  ///< compare where ops and functions come from, too
+  bool locs = false;  ///< also compare the source locations of ops and functions
 };
 
-/// The first difference of two modules of one Context, in words; empty where they are equal: the
-/// same functions with the same ops on the same values, names included. How an access numbers its
-/// index operands is no difference.
+/// Returns the first difference between two modules of one Context, in words; empty if they are equal, which
+/// means the same functions with the same ops on the same values, including names. The numbering of an
+/// access's index operands does not matter.
 std::string Difference(const Module& a, const Module& b, EqualOptions options = {});
 std::string Difference(const Function& a, const Function& b, EqualOptions options = {});
 

@@ -26,7 +26,9 @@ std::string Joined(const List& list, std::string_view separator, Text&& text) {
 }
 
 std::string TypeText(Type type, const FunctionNames& names) {
-  auto axes = [&] { return Joined(type->axes, " ", [&](AxisId axis) { return names.Of(axis); }); };
+  auto axes = [&] {
+    return Joined(type->axes, " ", [&](AxisId axis) { return names.NameOf(axis); });
+  };
   auto dims = [&] {
     return Joined(type->dims, ",", [](Size size) { return kdl::ToString(size); });
   };
@@ -55,29 +57,29 @@ std::string TypeText(Type type, const FunctionNames& names) {
     case TypeKind::Vector:
       return fmt::format("vec<{} x {}>", Spelling(type->scalar), Lanes(type));
   }
-  KDL_UNREACHABLE("a type of kind {}", static_cast<int>(type->kind));
+  KDL_UNREACHABLE("unknown type kind {}", static_cast<int>(type->kind));
 }
 
 Type FirstType(const Op* op) { return op->results().empty() ? ir::Type() : op->result(0)->type(); }
 
-/// Writes the ops of one function.
+/// Prints the ops of one function.
 class OpPrinter {
  public:
   OpPrinter(const FunctionNames& names, PrintOptions options) : names_(names), options_(options) {}
 
   void PrintRegion(const Region* region, int depth);
   void PrintOp(const Op* op, int depth);
-  /// All of the op up to its first region's brace or its end.
+  /// Prints the op up to the brace of its first region or to its end.
   void PrintFirstLine(const Op* op);
   std::string Type(ir::Type type) const { return TypeText(type, names_); }
   std::string LocText(const Loc& loc) const;
   std::string& text() { return text_; }
 
  private:
-  std::string Of(const Value* value) const { return std::string(names_.Of(value)); }
+  std::string ValueText(const Value* value) const { return std::string(names_.NameOf(value)); }
   template <class List>
   std::string Values(const List& values) const {
-    return Joined(values, ", ", [&](const Value* value) { return names_.Of(value); });
+    return Joined(values, ", ", [&](const Value* value) { return names_.NameOf(value); });
   }
   std::string Types(const std::vector<Value*>& values) const {
     return Joined(values, ", ", [&](const Value* value) { return Type(value->type()); });
@@ -90,7 +92,7 @@ class OpPrinter {
   std::string ParamText(const Op* op, size_t i) const;
   std::string TypedParam(const Op* op, size_t i) const;
   std::string OperandText(const Op* op, size_t i) const;
-  /// `%a in %x, %b in %y`: parameters from the first on, in as many operands.
+  /// Returns `%a in %x, %b in %y` for `count` parameters from `first_param` on, and the operands.
   std::string Elements(const Op* op, size_t count, size_t first_param) const;
   std::string ForHead(const Op* op) const;
   std::string SplitHead(const Op* op) const;
@@ -101,7 +103,7 @@ class OpPrinter {
   std::string ElementwiseLoopHead(const Op* op) const;
   std::string FoldHead(const Op* op) const;
   std::string NoHead(const Op* op) const;
-  /// Of a region whose parameters from `first` on carry the inits.
+  /// Prints the carried values of a region, whose parameters start at `first`.
   std::string Carried(std::span<Value* const> inits, const Region* region, size_t first = 1) const;
   std::string AccessText(const Op* op, const Access& access) const;
   std::string DimText(const Op* op, const AccessDim& dim) const;
@@ -111,8 +113,8 @@ class OpPrinter {
   std::string text_;
 };
 
-/// Adds `+ coefficient` or `- coefficient`, without the sign's space at the front of an index. The least number keeps its
-/// sign, in brackets: without it there is no such number.
+/// Appends `+ coefficient` or `- coefficient`; at the start of an index, without the space after the sign.
+/// The least int64_t keeps its sign, in parentheses, because its negation does not exist.
 void AppendSigned(std::string& text, Size size, std::string_view factor) {
   bool least = IsConstant(size, INT64_MIN);
   bool negative = IsConstant(size) && size->value < 0 && !least;
@@ -138,7 +140,7 @@ std::string OpPrinter::DimText(const Op* op, const AccessDim& dim) const {
   std::span<Value* const> index = op->Segment(AccessOperands(op->kind()));
   for (const AccessTerm& term : dim.terms) {
     AppendSigned(text, term.coefficient,
-                 term.operand < index.size() ? names_.Of(index[term.operand]) : "%?");
+                 term.operand < index.size() ? names_.NameOf(index[term.operand]) : "%?");
   }
   if (text.empty() || !IsConstant(dim.offset, 0)) AppendSigned(text, dim.offset, "");
   return text;
@@ -157,7 +159,8 @@ void OpPrinter::PrintAttribute(const Op* op, AttrKey key, bool in_braces) {
   }
   const AttrValue& value = attr->value;
   auto axes = [&] {
-    return Joined(std::get<AxisList>(value), ", ", [&](AxisId axis) { return names_.Of(axis); });
+    return Joined(std::get<AxisList>(value), ", ",
+                  [&](AxisId axis) { return names_.NameOf(axis); });
   };
   switch (FormOf(key)) {
     case AttrForm::Integer:
@@ -237,15 +240,15 @@ std::string OpPrinter::Carried(std::span<Value* const> inits, const Region* regi
                                size_t first) const {
   std::string text;
   for (size_t i = 0; i < inits.size() && i + first < region->params().size(); ++i) {
-    text += fmt::format("{}{} = {}", i == 0 ? " carry(" : ", ", Of(region->param(i + first)),
-                        Of(inits[i]));
+    text += fmt::format("{}{} = {}", i == 0 ? " carry(" : ", ", ValueText(region->param(i + first)),
+                        ValueText(inits[i]));
   }
   return text.empty() ? text : text + ")";
 }
 
 std::string OpPrinter::ParamText(const Op* op, size_t i) const {
   const Region* region = op->region();
-  return i < region->params().size() ? Of(region->param(i)) : std::string("%?");
+  return i < region->params().size() ? ValueText(region->param(i)) : std::string("%?");
 }
 
 std::string OpPrinter::TypedParam(const Op* op, size_t i) const {
@@ -255,7 +258,7 @@ std::string OpPrinter::TypedParam(const Op* op, size_t i) const {
 }
 
 std::string OpPrinter::OperandText(const Op* op, size_t i) const {
-  return i < op->operands().size() ? Of(op->operand(i)) : std::string("%?");
+  return i < op->operands().size() ? ValueText(op->operand(i)) : std::string("%?");
 }
 
 std::string OpPrinter::ForHead(const Op* op) const {
@@ -384,7 +387,7 @@ std::string_view KindText(FunctionKind kind) {
     case FunctionKind::Contract:
       return "contract";
   }
-  KDL_UNREACHABLE("a function of kind {}", static_cast<int>(kind));
+  KDL_UNREACHABLE("unknown function kind {}", static_cast<int>(kind));
 }
 
 std::string_view DirectionText(Direction direction) {
@@ -396,7 +399,7 @@ std::string_view DirectionText(Direction direction) {
     case Direction::InOut:
       return " inout";
   }
-  KDL_UNREACHABLE("a parameter of direction {}", static_cast<int>(direction));
+  KDL_UNREACHABLE("unknown parameter direction {}", static_cast<int>(direction));
 }
 
 std::string Numbers(const std::vector<int64_t>& numbers, std::string_view separator) {
@@ -412,8 +415,8 @@ std::string GenericText(const Generic& generic) {
 }
 
 std::string AxisText(const Axis& axis, AxisId id, const FunctionNames& names) {
-  std::string text = fmt::format("  axis {}", names.Of(id));
-  if (axis.parent.valid()) text += fmt::format(" in {}", names.Of(axis.parent));
+  std::string text = fmt::format("  axis {}", names.NameOf(id));
+  if (axis.parent.valid()) text += fmt::format(" in {}", names.NameOf(axis.parent));
   if (axis.domain) text += " = " + ToString(axis.domain);
   if (axis.extent) text += " by " + ToString(axis.extent);
   if (axis.innermost) text += " innermost";
@@ -448,7 +451,7 @@ std::string HeaderText(const Function& function, const OpPrinter& printer,
                    Type type = param.value->type();
                    bool directed = type->kind == TypeKind::Tensor || type->kind == TypeKind::Pipe ||
                                    param.direction != Direction::In;
-                   return fmt::format("{}: {}{}", names.Of(param.value), TypeText(type, names),
+                   return fmt::format("{}: {}{}", names.NameOf(param.value), TypeText(type, names),
                                       directed ? DirectionText(param.direction) : "");
                  }) +
           ")";

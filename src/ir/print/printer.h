@@ -6,7 +6,7 @@
 
 namespace kdl::ir {
 
-// The text form: one op a line, as ops.def lists its operands and attributes.
+// The text form: one op on each line, with its operands and attributes as ops.def lists them.
 //
 //   kernel @scale.f32 types(T = f32) generics(B = 64) dims(%N) {export} (%x: tensor<f32,[N]> in, …)
 //   {
@@ -19,21 +19,21 @@ namespace kdl::ir {
 //     }
 //   }
 //
-// Values and axes keep their source names; a name that stands already gets `.1`, `.2` …, a value
-// without a name a number. A name that is no identifier stands in quotes: %"0". What is printed
-// reads back (parser.h) to a module that is equal (equal.h) and prints the same.
+// Values and axes keep their source names. A name that is already in use gets a suffix `.1`, `.2` …; a value without
+// a name gets a number. A name that is not an identifier is quoted: %"0". Parsing the text (parser.h) gives a module
+// that is equal (equal.h) and is printed the same.
 
 struct PrintOptions {
-  /// Ends the first line of every op and function that comes from somewhere with
-  /// loc("saxpy.kdl":3:5+7): file, line, column, length.
+  /// Adds loc("saxpy.kdl":3:5+7), which is file, line, column and length, to the first line of every op and
+  /// function that has a source location.
   bool locs = false;
 };
 
 std::string Print(const Module& module, PrintOptions options = {});
 std::string Print(const Function& function, PrintOptions options = {});
 
-/// One op's first line, as it stands in the text of its function. For messages: any op prints,
-/// valid or not.
+/// Returns the first line of one op, as it is printed in its function. For messages: the op need not be
+/// valid.
 std::string PrintLine(const Op& op);
 
 std::string ToString(const Type& type, const Function& function);

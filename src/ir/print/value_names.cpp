@@ -81,12 +81,12 @@ FunctionNames::FunctionNames(const Function& function, bool inline_constants)
   AddRegion(function.body);
 }
 
-std::string_view FunctionNames::Of(const Value* value) const {
+std::string_view FunctionNames::NameOf(const Value* value) const {
   auto found = values_.find(value);
   return found == values_.end() ? std::string_view("%?") : std::string_view(found->second);
 }
 
-std::string_view FunctionNames::Of(AxisId axis) const {
+std::string_view FunctionNames::NameOf(AxisId axis) const {
   return axis.value < axes_.size() ? std::string_view(axes_[axis.value]) : std::string_view("?");
 }
 

@@ -27,8 +27,8 @@ class FunctionNames {
   FunctionNames(const Function& function, bool inline_constants);
 
   /// With its `%`, or an inline constant; `%?` for a value of another function.
-  std::string_view Of(const Value* value) const;
-  std::string_view Of(AxisId axis) const;
+  std::string_view NameOf(const Value* value) const;
+  std::string_view NameOf(AxisId axis) const;
 
  private:
   using Taken = std::unordered_map<std::string, int>;

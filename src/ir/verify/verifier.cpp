@@ -20,7 +20,7 @@ namespace kdl::ir {
 
 namespace {
 
-/// Which alternative of AttrValue holds an attribute of a form.
+/// Returns the alternative of AttrValue that stores attributes of a form.
 size_t AlternativeOf(AttrForm form) {
   switch (form) {
     case AttrForm::Integer:
@@ -45,7 +45,7 @@ size_t AlternativeOf(AttrForm form) {
   return std::variant_npos;
 }
 
-/// What an op must have by its row of the table; empty where it has it.
+/// Returns how an op violates its row of the table; empty if it does not.
 std::string StructureFault(const Op& op) {
   const OpInfo& info = op.info();
   for (size_t s = 0; s < info.operands.size(); ++s) {
@@ -76,7 +76,8 @@ std::string StructureFault(const Op& op) {
   return "";
 }
 
-/// A workspace goes wherever pipes do; a pipe never leaves its core.
+/// Whether parameters of a function may have the type. A workspace may be passed wherever pipes are used; a
+/// pipe never leaves its core.
 bool IsPassedTo(FunctionKind kind, Type type) {
   switch (kind) {
     case FunctionKind::Fn:
@@ -88,7 +89,7 @@ bool IsPassedTo(FunctionKind kind, Type type) {
     case FunctionKind::Contract:
       return type->kind == TypeKind::Tensor || IsScalar(type);
   }
-  KDL_UNREACHABLE("a function of kind {}", static_cast<int>(kind));
+  KDL_UNREACHABLE("unknown function kind {}", static_cast<int>(kind));
 }
 
 uint32_t PlacesOf(FunctionKind kind) {
@@ -101,7 +102,7 @@ uint32_t PlacesOf(FunctionKind kind) {
     case FunctionKind::Contract:
       return kContracts;
   }
-  KDL_UNREACHABLE("a function of kind {}", static_cast<int>(kind));
+  KDL_UNREACHABLE("unknown function kind {}", static_cast<int>(kind));
 }
 
 std::string PlaceFault(const OpInfo& info, FunctionKind kind) {
@@ -114,13 +115,13 @@ std::string PlaceFault(const OpInfo& info, FunctionKind kind) {
                      kind == FunctionKind::Program ? "program" : "contract");
 }
 
-/// Checks one function, walking its ops with what is in scope.
+/// Checks one function, keeping track of the values in scope.
 class FunctionVerifier {
  public:
   FunctionVerifier(const Module& module, const Function& function, std::vector<Fault>& faults)
       : module_(module), function_(function), faults_(faults) {}
 
-  void Run() {
+  void VerifyFunction() {
     CheckSignature();
     OpenScope(function_.body, nullptr);
     CheckRegion(function_.body, OpKind::Return);
@@ -150,10 +151,11 @@ class FunctionVerifier {
   const Function& function_;
   std::vector<Fault>& faults_;
   std::unordered_set<const Value*> inputs_;  ///< tensors that are `in` parameters
-  std::map<Name, const Op*> domains_;        ///< the first loop over each
+  std::map<Name, const Op*> domains_;        ///< the first loop over each domain
   std::unordered_set<const Value*> visible_;
-  std::unordered_map<uint32_t, int> blocks_;  ///< of each axis: how many are in scope
-  std::vector<const Value*> scope_;           ///< what is visible, innermost last
+  std::unordered_map<uint32_t, int>
+      blocks_;                       ///< for each axis, how many of its blocks are in scope
+  std::vector<const Value*> scope_;  ///< the visible values, innermost last
   std::vector<const Value*> defined_;
   std::unordered_map<const Value*, std::vector<Use>> used_;
 };
@@ -178,13 +180,15 @@ void FunctionVerifier::CheckAxes() {
     std::string what = fmt::format("axis '{}'", axis.name.text());
     if (axis.parent.valid() && axis.parent.value >= i)
       Report(nullptr, what + " stands before the axis that it splits");
-    bool by_call = function_.kind == FunctionKind::Fn && !axis.extent;  // of any extent
+    // An axis of any extent, from the caller.
+    bool by_call = function_.kind == FunctionKind::Fn && !axis.extent;
     if (!by_call) CheckSize(axis.extent, nullptr, what);
     if (axis.domain) CheckSize(axis.domain, nullptr, what);
   }
 }
 
-/// What names sizes is not named like the number of cores, nor as proofs name their own variables, such as `#5` or `?0`.
+/// Checks that a size name is not the name of the number of cores and does not look like the variables that
+/// proofs create, such as `#5` or `?0`.
 void FunctionVerifier::CheckNames() {
   auto check = [&](Name name) {
     if (name.text() == kCoreNum)
@@ -199,7 +203,7 @@ void FunctionVerifier::CheckNames() {
   });
 }
 
-/// What an `in` parameter shows is not the function's to change.
+/// Checks that the op does not change the memory of an `in` parameter.
 void FunctionVerifier::CheckWrites(const Op* op) {
   auto check = [&](const Value* tensor) {
     if (inputs_.contains(MemoryOf(tensor)))
@@ -226,7 +230,7 @@ void FunctionVerifier::CheckWrites(const Op* op) {
   }
 }
 
-/// Loops over one domain have binders alike.
+/// Checks that all loops over one domain have binders of the same kinds.
 void FunctionVerifier::CheckDomain(const Op* op) {
   if (!op->HasAttr(AttrKey::Domain)) return;
   const Op*& first = domains_.try_emplace(op->attr<AttrKey::Domain>(), op).first->second;
@@ -300,8 +304,8 @@ void FunctionVerifier::Leave(size_t mark) {
   }
 }
 
-/// Blocks first: a carried tile may have the axis of its own loop only by an outer block, but a elementwise loop's
-/// or loop's parameters come in any order.
+/// Enters block parameters first: a carried tile may have the axis of its own loop only through an outer
+/// block. The parameters of an elementwise loop or a loop may be in any order.
 void FunctionVerifier::OpenScope(const Region* region, const Op* op) {
   for (size_t i = 0; i < region->params().size(); ++i) {
     const Value* param = region->param(i);
@@ -393,7 +397,7 @@ void FunctionVerifier::CheckRegion(const Region* region, OpKind terminator) {
   Leave(mark);
 }
 
-/// The use lists say exactly what the operands say.
+/// Checks that the use lists match the operands exactly.
 void FunctionVerifier::CheckUses() {
   auto less = [](const Use& a, const Use& b) {
     return std::pair(a.user, a.operand) < std::pair(b.user, b.operand);
@@ -439,7 +443,7 @@ std::string LoopLevelFault(const Op* op) {
 std::vector<Fault> FindFaults(const Module& module) {
   std::vector<Fault> faults;
   for (const Function* function : module.functions())
-    FunctionVerifier(module, *function, faults).Run();
+    FunctionVerifier(module, *function, faults).VerifyFunction();
   return faults;
 }
 

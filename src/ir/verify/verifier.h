@@ -7,30 +7,27 @@
 
 namespace kdl::ir {
 
-/// One broken rule.
+/// A violation of one rule.
 struct Fault {
   const Function* function;
-  const Op* op;      ///< null: the function itself
-  std::string text;  ///< what is wrong, without saying where
+  const Op* op;      ///< null for the function itself
+  std::string text;  ///< what is wrong, without the location
 };
 
-/// What holds between any two passes:
-///   structure    operands, attributes, results and regions as ops.def lists them; every region
-///   ends with its one
-///                terminator; use lists agree with operands
-///   scope        a value is used after its definition, in its block or a nested one; a tile
-///   stands where a block of each
-///                of its axes is in scope (fns excepted, which map over their caller's)
-///   types        of every op (verify_types.h); a fn calls only fns that stand before it, so none reaches itself
-///   signature    a body's parameters are the dims, then the params; sizes name dims and generics
-///   only
+/// Checks the rules that must be true between any two passes:
+///   structure    operands, attributes, results and regions are as ops.def lists them; every region ends with its only
+///                terminator; use lists match operands
+///   scope        a value is used after its definition, in the same region or a nested one; where a tile is used, a block
+///                of each of its axes is in scope (except in fns, which map over the caller's axes)
+///   types        the rules of each op (verify_types.h); a fn calls only fns that come before it, so there is no recursion
+///   signature    the parameters of a body are the dims, then the params; sizes use only dims and generics
 std::vector<Fault> FindFaults(const Module& module);
 
-/// The faults as sentences that name function and op. Empty: all is well.
+/// Returns the violations as sentences that name the function and the op; empty if there are none.
 std::vector<std::string> Verify(const Module& module);
 
-/// What is left of tile level in a kernel that should be loops over scalars and scratch: tiles, ops
-/// that speak of them, accesses that are not proven or not of single elements.
+/// Returns what remains of the tile level in a kernel that should have only loops over scalars and scratch:
+/// tiles, ops on them, and accesses that are not proven or not to single elements.
 std::vector<std::string> VerifyLoopLevel(const Function& function);
 
 }  // namespace kdl::ir

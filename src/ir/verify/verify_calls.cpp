@@ -10,7 +10,7 @@ namespace kdl::ir {
 
 namespace {
 
-/// The caller's axis for each axis of the fn that the call hands a block for.
+/// Maps each axis of the fn for which the call passes a block to the caller's axis.
 using AxisMap = std::map<AxisId, AxisId>;
 
 AxisMap BoundAxes(const Op& call, const Function& fn) {
@@ -38,7 +38,7 @@ AxisList AllBound(const AxisMap& axes) {
   return Sorted(list);
 }
 
-/// One argument against its parameter; `bound` are the axes of the call.
+/// Checks one argument against its parameter; `bound` are the axes of the call.
 std::string ArgumentFault(Type found, Type wanted, const AxisMap& bound) {
   if (found->kind != wanted->kind) return "is of another kind";
   if (wanted->kind == TypeKind::Block) return "";
@@ -69,7 +69,8 @@ std::string ArgumentsFault(const Op& op, const Function& fn) {
   return "";
 }
 
-/// The fn's axes become those that they stand for; all others of the operands are mapped over.
+/// Checks the results: the fn's axes are replaced by the caller's, and the result also has all other axes of
+/// the operands.
 std::string CallResultFault(const Op& op, const Function& fn) {
   if (op.results().size() != fn.results.size())
     return fmt::format("{} results; '{}' has {}", op.results().size(), fn.name.text(),

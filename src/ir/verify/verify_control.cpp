@@ -21,7 +21,7 @@ std::string BreaksFault(const Op& op, Values inits) {
   return ends ? "" : "the first carried value, which ends the loop, is no scalar bool";
 }
 
-/// Of a loop that says how many turns ahead of theirs copies begin.
+/// Checks how many iterations ahead a loop starts copies.
 std::string AheadFault(const Op& op) {
   constexpr int64_t kMost = 1024;
   int64_t iterations = op.HasAttr(AttrKey::Ahead) ? op.attr<AttrKey::Ahead>() : 0;
@@ -30,8 +30,7 @@ std::string AheadFault(const Op& op) {
              : "copies begin no number of turns from 0 to 1024 ahead";
 }
 
-/// Parameters `first` and following carry `inits`; the yield gives them their next values, the op
-/// its last ones.
+/// Checks that the parameters from `first` on, the yielded values and the results have the types of `inits`.
 std::string CarryFault(const Op& op, Values inits, size_t first) {
   const std::vector<Value*>& params = op.region()->params();
   if (params.size() < first) return "a parameter is missing";
@@ -71,7 +70,8 @@ std::string SplitFault(const Op& op, const Module&) {
   return Yielded(op.region()).empty() ? "" : "the region yields values";
 }
 
-/// A loop whose numbers the cores of a launch claim: 0, 1, 2 …, each on one core, from a counter that no other loop takes.
+/// Checks a loop whose iterations the cores of a launch draw from a counter: 0, 1, 2 …, each on one core. No
+/// other loop may use the same counter.
 std::string DynamicCounterFault(const Op& op) {
   auto is_const = [&](size_t operand, int64_t value) {
     const Op* def = op.operand(operand)->def();
@@ -124,7 +124,7 @@ std::string LoopFault(const Op& op, const Module&) {
   return fault.empty() && op.HasAttr(AttrKey::DynamicCounter) ? DynamicCounterFault(op) : fault;
 }
 
-/// Whether what makes the value in the stage can be computed before it, too.
+/// Returns whether a value that is computed in the stage can also be computed before it.
 bool MayLeave(const Value* value, const Op* stage, std::set<const Op*>& known) {
   const Op* def = value->def();
   if (!def || def->parent_region() != stage->region() || !known.insert(def).second) return true;
@@ -133,8 +133,8 @@ bool MayLeave(const Value* value, const Op* stage, std::set<const Op*>& known) {
                              [&](const Value* operand) { return MayLeave(operand, stage, known); });
 }
 
-/// Of an spmd whose updates groups fold: by one operator for each tensor; in a stage the folds are after all stages, which so
-/// have to know how many groups there are.
+/// Checks an spmd with updates that are combined in groups. All updates of a tensor must use one operator. If
+/// it is in a stage, the groups are combined after all stages, so their number must be known there.
 std::string GroupsFault(const Op& spmd) {
   std::map<const Value*, UpdateKind> folds;
   bool one_each = true;
@@ -174,13 +174,15 @@ std::string SpmdFault(const Op& op, const Module&) {
   return GroupsFault(op);
 }
 
-/// What a fn gives is the same on all cores, so that callers need not look into it.
+/// Checks that core_id is not used in a fn: the results of fns are the same on all cores, so that callers
+/// need not look into them.
 std::string CoreIdFault(const Op& op, const Module&) {
   if (op.parent_region()->function()->kind != FunctionKind::Kernel) return "it stands in no kernel";
   return IsI64(op.result()) ? "" : "the result is no i64";
 }
 
-/// What an element carries is its own: it has all axes, or lanes, of the condition.
+/// Checks a while. Each element has its own carried values, so these have all axes, or lanes, of the
+/// condition.
 std::string WhileFault(const Op& op, const Module&) {
   Values inits = op.operands();
   if (inits.empty() || !IsBool(inits[0]->type()))
@@ -195,7 +197,7 @@ std::string WhileFault(const Op& op, const Module&) {
   return CarryFault(op, inits, 0);
 }
 
-/// A bool, and a mask that is one as well.
+/// Checks that the operands are a bool and, if present, a mask, which is a bool as well.
 std::string AssertFault(const Op& op, const Module&) {
   for (const Value* operand : op.operands()) {
     Type type = operand->type();
@@ -209,7 +211,7 @@ std::string StaticAssertFault(const Op& op, const Module&) {
   return IsScalar(type) && IsBool(type) ? "" : "the condition is no scalar bool";
 }
 
-/// Tiles without sizes, or buffers with a size for each dimension.
+/// Checks that the values are tiles without sizes, or buffers with a size for each dimension.
 std::string PrintFault(const Op& op, const Module&) {
   size_t dims = 0;
   for (const Value* value : op.Segment(PrintOp::at_values)) {
@@ -253,6 +255,6 @@ KDL_TYPE_RULE(If, IfFault)
 KDL_TYPE_RULE(Assert, AssertFault)
 KDL_TYPE_RULE(StaticAssert, StaticAssertFault)
 KDL_TYPE_RULE(Print, PrintFault)
-KDL_TYPE_RULE(Yield, NoTypes)  // judged by the op around
+KDL_TYPE_RULE(Yield, NoTypes)  // checked by the rule of the enclosing op
 
 }  // namespace kdl::ir

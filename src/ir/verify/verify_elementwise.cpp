@@ -13,7 +13,7 @@ namespace kdl::ir {
 
 namespace {
 
-/// The operand that need not have the others' scalar: a select's condition, a mask.
+/// Whether an operand may have another scalar type than the others: the condition of a select.
 bool StandsApart(OpKind kind, size_t operand) { return kind == OpKind::Select && operand == 0; }
 
 std::string TileShapeFault(const Op& op) {
@@ -22,7 +22,7 @@ std::string TileShapeFault(const Op& op) {
   }
   Type result = op.result()->type();
   if (!IsTile(result)) return "the result is no scalar or tile";
-  std::vector<AxisId> axes = AxesOf(op.operands());
+  std::vector<AxisId> axes = OperandAxes(op.operands());
   bool broadcast = op.kind() == OpKind::Broadcast;
   if (broadcast ? !Includes(result->axes, axes) : axes != result->axes) {
     return broadcast ? "the result lacks an axis of the value"
@@ -31,7 +31,7 @@ std::string TileShapeFault(const Op& op) {
   return "";
 }
 
-/// Of an elementwise op with a vector: all vectors have as many lanes.
+/// Checks an elementwise op on vectors: all of them have the same number of lanes.
 std::string LanesFault(const Op& op) {
   Type result = op.result()->type();
   if (!IsVector(result)) return "the result is no vector";
@@ -80,7 +80,8 @@ std::string ElementwiseFault(const Op& op, const Module&) {
 
 namespace {
 
-/// Of f64 scalars: a value, the operands of the op that made it, as that has them, and a bound for each.
+/// Checks that the op has f64 scalars: a value, the operands of the op that computed it, in that op's order,
+/// and a bound for each operand.
 std::string BoundFault(const Op& op, const Module& module) {
   std::optional<OpKind> rule = OpFromSpelling(op.attr<AttrKey::Rule>().text());
   if (!rule || !FindBound(*rule)) return "its rule is that of no op";

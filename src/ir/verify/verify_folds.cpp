@@ -7,7 +7,7 @@
 #include "ir/verify/verify_rules.h"
 #include "ir/views.h"
 
-// Reductions, contractions, scans, and tiles that are indexed.
+// Reductions, contractions, scans and indexed tiles.
 
 namespace kdl::ir {
 
@@ -37,12 +37,12 @@ std::string ReduceFault(const Op& op, const Module&) {
               : "the result is not the value without the reduced axes, of the accumulator's type";
 }
 
-/// Whether an accumulator takes products of such integers exactly, but for what wraps.
+/// Returns whether products of such integers are exact in the accumulator, except for wrapping.
 bool IsNarrowInteger(Scalar scalar, Scalar acc) {
   return IsInteger(scalar) && IsInteger(acc) && Bytes(scalar) < Bytes(acc);
 }
 
-/// What is wrong with the unit that a contraction names.
+/// Checks the matrix instruction that a contraction names.
 std::string InstructionFault(const Op& op, const Module& module) {
   if (!op.HasAttr(AttrKey::Instruction)) return "";
   Name name = op.attr<AttrKey::Instruction>();
@@ -95,8 +95,8 @@ std::string ContractionFault(const Op& op, const Module& module) {
   return fault.empty() ? MapFault(op) : fault;
 }
 
-/// What a fold and a scan share: tiles of equal axes, a scalar to start each accumulator, and a region that makes the next
-/// ones.
+/// Checks what a fold and a scan have in common: tiles with equal axes, a scalar that starts each
+/// accumulator, and a region that computes the next ones.
 std::string FoldedFault(const Op& op) {
   Values values = op.Segment(MultiReduceOp::at_values);
   Values inits = op.Segment(MultiReduceOp::at_inits);
@@ -122,7 +122,7 @@ std::string FoldedFault(const Op& op) {
   return SameTypes(Yielded(op.region()), {inits.begin(), inits.end()}, "accumulators");
 }
 
-/// Results over these axes, of the values' scalars.
+/// Checks that the results have these axes and the scalar types of the values.
 std::string FoldResultsFault(const Op& op, const std::vector<AxisId>& axes) {
   for (size_t i = 0; i < op.results().size(); ++i) {
     Type type = op.result(i)->type();
@@ -165,13 +165,14 @@ std::string GatherFault(const Op& op, const Module&) {
     if (!IsTile(value->type()) || value->type()->scalar != tile->scalar)
       return "the value for outside is not of the tile's type";
   }
-  std::vector<AxisId> axes = AxesOf(index, Without(tile->axes, over));
-  axes = AxesOf(op.Segment(GatherOp::at_mask), AxesOf(otherwise, axes));
+  std::vector<AxisId> axes = OperandAxes(index, Without(tile->axes, over));
+  axes = OperandAxes(op.Segment(GatherOp::at_mask), OperandAxes(otherwise, axes));
   bool fits = IsTile(result) && result->scalar == tile->scalar && result->axes == axes;
   return fits ? "" : "the result is not what the tile's other axes and the indices give";
 }
 
-/// The index along each axis is a sum over blocks; the result has their axes for it.
+/// Checks a sliding window. The index along each of its axes is a sum over blocks, whose axes replace that
+/// axis in the result.
 std::string SlidingWindowFault(const Op& op, const Module&) {
   Type tile = op.operand(0)->type();
   if (!IsTile(tile)) return "the operand is no tile";
@@ -192,7 +193,7 @@ std::string SlidingWindowFault(const Op& op, const Module&) {
   }
   Type result = op.result()->type();
   bool fits = IsTile(result) && result->scalar == tile->scalar &&
-              result->axes == AxesOf(index, Without(tile->axes, over));
+              result->axes == OperandAxes(index, Without(tile->axes, over));
   return fits ? "" : "the result is not what the tile's other axes and the indices give";
 }
 

@@ -13,7 +13,7 @@ namespace kdl::ir {
 namespace {
 
 std::string ElementwiseLoopFault(const Op& op, const Module&) {
-  std::vector<AxisId> axes = AxesOf(op.operands());
+  std::vector<AxisId> axes = OperandAxes(op.operands());
   if (!std::all_of(op.operands().begin(), op.operands().end(), IsBlock))
     return "an operand is no block";
   if (axes.size() != op.operands().size()) return "two blocks of one axis";
@@ -45,7 +45,7 @@ std::string ElementFault(const Op& op, const Module&) {
   return fits ? AllI64(point) : "the result is not of the tile's scalar";
 }
 
-/// The terms are folded as reduce and contraction do.
+/// Checks that the terms have the types that reduce and contraction allow.
 std::string FoldedTermsFault(const Op& op) {
   Values terms = op.Segment(ReduceInLoopOp::at_terms);
   auto acc = op.attr<AttrKey::Acc>();
@@ -87,7 +87,7 @@ std::string ReduceInLoopFault(const Op& op, const Module&) {
     if (into->def() && into->def()->parent_region() == elementwise->region())
       return "'into' is made in the elementwise loop";
     bool fits = IsTile(into->type()) && into->type()->scalar == op.attr<AttrKey::Acc>() &&
-                Includes(Without(AxesOf(elementwise->operands()), over), into->type()->axes);
+                Includes(Without(OperandAxes(elementwise->operands()), over), into->type()->axes);
     if (!fits)
       return "'into' is no value over the elementwise loop's other axes, of the accumulator's type";
   }
@@ -140,10 +140,10 @@ std::string CheckFault(const Op& op, const Module&) { return AllI64(op.operands(
 
 constexpr int64_t kMaxBufferBytes = int64_t{1} << 40;
 
-/// Of a buffer that lies in panels.
+/// Checks a buffer that is stored in panels.
 std::string PanelsFault(const Op& op) {
   constexpr int64_t kPanelBytes = 128;
-  constexpr int64_t kRows = 8;  // whose parts are exchanged together
+  constexpr int64_t kRows = 8;  // the rows whose chunks are swizzled together
   Type type = op.result()->type();
   if (op.attr<AttrKey::Swizzle>() != kPanelBytes) return "there are no panels of so many bytes";
   if (type->space != Space::Workgroup || type->dims.size() != 3)
@@ -246,7 +246,7 @@ std::string VectorMmaFault(const Op& op, const Module& module) {
   if (in_sequence && (instruction->order != StepOrder::TwoSequences ||
                       op.attr<AttrKey::Part>() < 0 || op.attr<AttrKey::Part>() > 1))
     return "there is no such chain";
-  int depth = in_sequence ? GroupOf(*instruction) : instruction->depth;
+  int depth = in_sequence ? TermsPerGroup(*instruction) : instruction->depth;
   bool is_acc = (IsScalar(acc) || IsVector(acc)) && acc->scalar == instruction->acc;
   if (!is_acc || step.result()->type() != acc) return "the accumulator is not the unit's";
   auto fits = [&](Type factors, Scalar scalar) {
@@ -258,7 +258,7 @@ std::string VectorMmaFault(const Op& op, const Module& module) {
   return both ? "" : "factors are not of a step a lane";
 }
 
-/// What is wrong with the buffers of a step's factors.
+/// Checks the buffers of a step's factors.
 std::string FactorsFault(const Op& op, const MatrixInstruction& instruction) {
   NumberList folded = op.attr<AttrKey::Folded>();
   if (folded.size() != 2) return "not one folded dimension for each factor";
@@ -360,7 +360,7 @@ std::string TransposeFault(const Op& op, const Module&) {
   return equal ? "" : "rows and results differ in type";
 }
 
-/// Whether the op stands in a loop of the team's.
+/// Whether the op is in a loop that the GPU threads of a workgroup share.
 bool IsThreads(const Op& op) {
   for (const Op* around = op.parent_region()->parent(); around;
        around = around->parent_region()->parent()) {

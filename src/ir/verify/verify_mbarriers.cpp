@@ -7,7 +7,7 @@
 #include "ir/views.h"
 #include "support/scalar.h"
 
-// Mbarriers, by which workers of a team and copies wait for each other, and what goes through them.
+// Mbarriers, with which GPU threads of a workgroup and copies wait for each other, and the ops that use them.
 
 namespace kdl::ir {
 
@@ -39,7 +39,7 @@ std::string MbarrierFault(const Op& op, const Module&) {
   return AllI64(Values(op.operands()).subspan(1));
 }
 
-/// Dimensions that boxes of a tensor run along, of slots of a buffer.
+/// Checks the dimensions of a tile copy: two of the tensor's, for a buffer of slots with two dimensions.
 std::string TensorTileFault(const Op& op, const Value* tensor, const Value* buffer) {
   if (!IsMbarrierOrdered(buffer) || buffer->type()->dims.size() != 3)
     return "the buffer is no gated one of the team's with slots of two dimensions";

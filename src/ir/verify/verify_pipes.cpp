@@ -14,7 +14,7 @@ namespace {
 
 bool IsPipe(const Value* value) { return value->type()->kind == TypeKind::Pipe; }
 
-/// A stage, or what would stand next to one, in the body of a kernel.
+/// Checks an op that must be directly in the body of a kernel, such as a stage.
 std::string StageFault(const Op& op, const Module&) {
   if (op.parent_region()->parent()) return "stands in a region";
   if (op.parent_region()->function()->kind != FunctionKind::Kernel)
@@ -46,7 +46,8 @@ std::string PipeFault(const Op& op, const Module&) {
   return ring == 0 || ring == 5 ? "" : "a ring's record is incomplete";
 }
 
-/// Whether some values of the constants in two extents make them differ, which one that equals the other never does.
+/// Returns whether two extents differ for some values of their symbols. Tries two sets of values; extents
+/// that are always equal never differ in them.
 bool MayDiffer(Size a, Size b) {
   if (a == b) return false;
   for (size_t least : {1, 64}) {
@@ -61,7 +62,7 @@ bool MayDiffer(Size a, Size b) {
   return false;
 }
 
-/// Of the axes that stand for a pipe's positions: one each, of a block's extent.
+/// Checks the axes of a tile in a pipe: one for each dimension of the pipe, with its extent.
 std::string PositionsFault(const Op& op, const Value* pipe) {
   if (!IsPipe(pipe)) return "the pipe is none";
   if (!InStage(op)) return "stands outside of stages";
@@ -105,7 +106,7 @@ std::string PopFault(const Op& op, const Module&) {
   return fits ? "" : "the result is no tile of the pipe's type over the axes";
 }
 
-/// Of a slot that is held, as a tensor.
+/// Checks the tensor of an acquired slot.
 std::string SlotFault(const Op& op, const Value* slot, const Value* pipe) {
   if (!IsPipe(pipe)) return "the pipe is none";
   if (!InStage(op)) return "stands outside of stages";

@@ -72,7 +72,7 @@ std::string FillFault(const Op& op, const Module&) {
               : "it takes a tensor and a value of its elements";
 }
 
-/// All dimensions but the one, which stays with another size, or goes.
+/// Checks that all dimensions are kept except one, which gets another size or is removed.
 std::string SliceFault(const Op& op, const Module&) {
   if (!IsTensor(op.operand(0)) || !IsTensor(op.result())) return "operand or result is no tensor";
   if (std::string fault = AllI64(Values(op.operands()).subspan(1)); !fault.empty()) return fault;
@@ -97,7 +97,8 @@ std::string SwapFault(const Op& op, const Module&) {
   if (!allocated) return "it exchanges what no `alloc` made";
   Name on_a = a->attr<AttrKey::Device>();
   Name on_b = b->attr<AttrKey::Device>();
-  bool one_place = on_a == on_b || on_a.empty() || on_b.empty();  // without one on the only device
+  // A tensor without a device is on the only one.
+  bool one_place = on_a == on_b || on_a.empty() || on_b.empty();
   bool alike = op.operand(0)->type() == op.operand(1)->type() && one_place;
   return alike ? "" : "the tensors differ in type or device";
 }
@@ -106,7 +107,7 @@ std::string BindSizeFault(const Op& op, const Module&) {
   return IsI64(op.result()) ? AllI64(op.operands()) : "the result is no i64";
 }
 
-/// An index for each dimension, and an element of the tensor's scalar.
+/// Checks that there is an index for each dimension, and an element of the tensor's scalar type.
 std::string HostAccessFault(const Value* tensor, const Value* element, Values index, Values after) {
   if (!IsTensor(tensor)) return "there is no tensor";
   if (index.size() != tensor->type()->dims.size())
@@ -155,7 +156,7 @@ std::string LaunchFault(const Op& op, const Module& module) {
   if (!kernel || kernel->kind != FunctionKind::Kernel)
     return fmt::format("'{}' is no kernel of the module", callee.text());
   Values arguments = op.Segment(LaunchOp::at_arguments);
-  std::vector<Type> wanted;  // a workspace is the launch's own matter
+  std::vector<Type> wanted;  // the launch itself provides the workspace
   for (const Param& param : kernel->params) {
     if (param.value->type()->kind != TypeKind::Workspace) wanted.push_back(param.value->type());
   }

@@ -27,7 +27,7 @@ bool FitInto(Scalar scalar, uint64_t bits) {
 
 bool IsTensor(const Value* value) { return value->type()->kind == TypeKind::Tensor; }
 
-std::vector<AxisId> AxesOf(Values values, std::vector<AxisId> axes) {
+std::vector<AxisId> OperandAxes(Values values, std::vector<AxisId> axes) {
   for (const Value* value : values) axes = UnionAxes(axes, value->type()->axes);
   return axes;
 }
@@ -67,7 +67,7 @@ Values Yielded(const Region* region) {
   return last && last->kind() == OpKind::Yield ? last->Segment(YieldOp::at_values) : Values();
 }
 
-/// Of a mask that goes with a vector.
+/// Checks the mask of a vector op.
 std::string LaneMaskFault(Values mask, Type vector) {
   if (mask.empty()) return "";
   Type type = mask[0]->type();
@@ -80,7 +80,7 @@ std::string MaskFault(Values mask) {
   return fits ? "" : "the mask is no bool";
 }
 
-/// Of the access alone: its operands and its number of dimensions.
+/// Checks only the access: its operands and its number of dimensions.
 std::string AccessFault(const Op& op, const Value* tensor) {
   if (!IsTensor(tensor)) return "the tensor is none";
   Values index = op.Segment(AccessOperands(op.kind()));

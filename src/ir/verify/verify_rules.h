@@ -9,11 +9,11 @@
 #include "ir/op.h"
 #include "ir/op_kind.h"
 
-// What the files of type rules share.
+// Shared by the files with type rules.
 namespace kdl::ir {
 
-/// What is wrong with the types of an op; empty: nothing. Each op has one, but for those that are computed elementwise, which
-/// share one: an op without does not link.
+/// Returns what is wrong with the types of an op; empty if nothing is. Each op has its own rule, except
+/// elementwise ops that are computed, which share one. A missing rule is a link error.
 template <OpKind kind>
 std::string TypeRule(const Op& op, const Module& module);
 #define KDL_OP_SHAPE(kind, ...) \
@@ -29,7 +29,7 @@ std::string TypeRule(const Op& op, const Module& module);
 
 /// The rule of all elementwise ops that are computed.
 std::string ElementwiseFault(const Op& op, const Module& module);
-/// Of ops that take nothing but give an i64.
+/// The rule of ops without operands that return an i64.
 std::string I64Fault(const Op& op, const Module& module);
 std::string NoTypes(const Op& op, const Module& module);
 
@@ -39,21 +39,21 @@ bool FitInto(Scalar scalar, uint64_t bits);
 bool IsI64(const Value* value);
 bool IsBlock(const Value* value);
 bool IsTensor(const Value* value);
-std::vector<AxisId> AxesOf(Values values, std::vector<AxisId> axes = {});
+std::vector<AxisId> OperandAxes(Values values, std::vector<AxisId> axes = {});
 bool Includes(const std::vector<AxisId>& all, const std::vector<AxisId>& some);
 std::vector<AxisId> Without(const std::vector<AxisId>& axes, const AxisList& removed);
 AxisList Sorted(AxisList axes);
 std::string AllI64(Values values);
 std::string SameTypes(Values values, const std::vector<Value*>& expected, std::string_view what);
-/// What a region yields.
+/// Returns the values that a region yields.
 Values Yielded(const Region* region);
-/// Of a mask that goes with a vector.
+/// Checks the mask of a vector op.
 std::string LaneMaskFault(Values mask, Type vector);
-/// Of a mask that goes with tiles.
+/// Checks the mask of a tile op.
 std::string MaskFault(Values mask);
-/// Of the access alone: its operands and its number of dimensions.
+/// Checks only the access: its operands and its number of dimensions.
 std::string AccessFault(const Op& op, const Value* tensor);
-/// Of what acts: it does not stand in what runs for each element of a tile by itself.
+/// Checks that an op with an effect is not in code that runs separately for each element of a tile.
 std::string ElementwisePlaceFault(const Op& op);
 
 }  // namespace kdl::ir

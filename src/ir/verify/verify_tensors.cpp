@@ -30,7 +30,7 @@ std::string IotaFault(const Op& op, const Module&) {
   return fits ? "" : "the result is no i64 tile over the block's axis";
 }
 
-/// Of a load or store of a vector: scalar indices, a proven edge, a mask of as many lanes.
+/// Checks a load or store of a vector: it has scalar indices, a proven edge, and a mask with as many lanes.
 std::string VectorAccessFault(const Op& op, const Value* tensor, Type vector, Values mask) {
   if (vector->scalar != tensor->type()->scalar) return "the vector is not of the tensor's type";
   for (const Value* index : op.Segment(AccessOperands(op.kind()))) {
@@ -61,8 +61,8 @@ std::string LoadFault(const Op& op, const Module&) {
       (!IsTile(otherwise[0]->type()) || otherwise[0]->type()->scalar != scalar)) {
     return "the value for outside is not of the tensor's type";
   }
-  std::vector<AxisId> axes = AxesOf(op.Segment(LoadOp::at_index));
-  axes = AxesOf(op.Segment(LoadOp::at_mask), AxesOf(otherwise, axes));
+  std::vector<AxisId> axes = OperandAxes(op.Segment(LoadOp::at_index));
+  axes = OperandAxes(op.Segment(LoadOp::at_mask), OperandAxes(otherwise, axes));
   Type type = op.result()->type();
   if (!IsTile(type) || type->scalar != scalar)
     return fmt::format("the result is not of {}", Spelling(scalar));
@@ -85,9 +85,9 @@ std::string StoreFault(const Op& op, const Module&) {
   Type value = op.Segment(StoreOp::at_value)[0]->type();
   if (!IsTile(value) || value->scalar != tensor->type()->scalar)
     return "the value is not of the tensor's type";
-  std::vector<AxisId> axes = AxesOf(op.Segment(StoreOp::at_index));
+  std::vector<AxisId> axes = OperandAxes(op.Segment(StoreOp::at_index));
   if (!Includes(axes, value->axes)) return "the value has an axis that no index has";
-  return Includes(axes, AxesOf(op.Segment(StoreOp::at_mask)))
+  return Includes(axes, OperandAxes(op.Segment(StoreOp::at_mask)))
              ? ElementwisePlaceFault(op)
              : "the mask has an axis that no index has";
 }
@@ -99,7 +99,7 @@ bool HasUpdate(UpdateKind how, Scalar scalar) {
   return how == UpdateKind::Set || !IsFloat(scalar);
 }
 
-/// Of an update that groups of blocks fold.
+/// Checks an update that is combined in groups of blocks.
 std::string GroupFault(const Op& update) {
   if (update.attr<AttrKey::How>() == UpdateKind::Set) return "groups do not fold in that way";
   const Value* tensor = update.Segment(UpdateOp::at_tensor)[0];
@@ -189,7 +189,7 @@ std::string SyncFault(const Op& op, const Module&) {
       return fmt::format("it stands in '{}'", around->info().spelling);
   }
   if (std::string fault = ElementwisePlaceFault(op); !fault.empty()) return fault;
-  bool behind_pipe = false;  // a barrier may bring the core another workspace
+  bool behind_pipe = false;  // after a barrier, the core may have another workspace
   bool behind_sync = false;
   for (const Op* other : *op.parent_region()) {
     if (other == &op && behind_pipe) behind_sync = true;

@@ -5,8 +5,9 @@
 #include "ir/verify/verify_rules.h"
 #include "ir/views.h"
 
-// TileBuffers of tiles, and what goes in and out of them. A tile that is got stands for its tile buffer's elements until it is read, and one
-// that is put is made in its tile buffer: nothing else may happen to the tile buffer between.
+// Tile buffers and the ops that load and store tiles. A loaded tile represents the elements of its tile
+// buffer until it is read, and a stored tile is computed in its tile buffer. In between, nothing else may
+// change the tile buffer.
 
 namespace kdl::ir {
 
@@ -43,7 +44,7 @@ std::string TileBufferFault(const Op& op, const Module&) {
   return "";
 }
 
-/// What is wrong with a tile as that of a tile buffer, or of the part of it that blocks in scope walk.
+/// Checks that a tile has the shape of a tile buffer, or of the part of it that the blocks in scope cover.
 std::string TileFault(const Op& op, Type tile, Type tile_buffer) {
   const Function& function = *op.parent_region()->function();
   bool fits = IsTile(tile) && tile->scalar == tile_buffer->scalar &&
@@ -57,7 +58,7 @@ std::string TileFault(const Op& op, Type tile, Type tile_buffer) {
   return "";
 }
 
-/// Of the panel that a tile is brought to.
+/// Checks the panel in which a tile is stored.
 std::string PanelFault(const Op& op, Values panel, Type tile, Type tile_buffer) {
   if (panel.empty()) return "";
   if (!IsI64(panel[0])) return "the panel's number is no i64";
@@ -67,7 +68,7 @@ std::string PanelFault(const Op& op, Values panel, Type tile, Type tile_buffer) 
   return fits ? "" : "the tile has more than a panel of the tile buffer";
 }
 
-/// Whether the op, or one inside of it, changes what stands in the tile buffer.
+/// Returns whether the op, or one nested in it, changes the contents of the tile buffer.
 bool Changes(const Op* op, const Value* tile_buffer) {
   if (op->kind() == OpKind::StoreTile || op->kind() == OpKind::Move)
     return op->operand(1) == tile_buffer;
@@ -77,7 +78,8 @@ bool Changes(const Op* op, const Value* tile_buffer) {
   return changes;
 }
 
-/// Whether the tile buffer changes after `from` and before the op of its block that is `user`, or has it inside.
+/// Returns whether the tile buffer changes after `from` and before the op of the same region that is `user`
+/// or contains it.
 bool ChangesBefore(const Op* from, const Op* user, const Value* tile_buffer) {
   while (user && user->parent_region() != from->parent_region())
     user = user->parent_region()->parent();
@@ -87,7 +89,7 @@ bool ChangesBefore(const Op* from, const Op* user, const Value* tile_buffer) {
   return user && user->kind() != OpKind::StoreTile && Changes(user, tile_buffer);
 }
 
-/// Of the value that stands for what is in the tile buffer, where there is one.
+/// Checks the value that replaces the contents of the tile buffer under a condition, if there is one.
 std::string InsteadFault(const Op& op) {
   Values value = op.Segment(LoadTileOp::at_value);
   Values condition = op.Segment(LoadTileOp::at_condition);
@@ -137,7 +139,7 @@ std::string StoreTileFault(const Op& op, const Module&) {
     return fault;
   const Op* maker = op.operand(0)->def();
   if (maker && IsSequential(maker))
-    return "";  // its elements stand in registers until they are put
+    return "";  // its elements are in registers until they are stored
   if (!maker || maker->parent_region() != op.parent_region())
     return "the tile is not made in this block";
   for (const Op* between = maker->next(); between != &op; between = between->next()) {

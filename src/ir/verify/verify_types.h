@@ -6,8 +6,8 @@
 
 namespace kdl::ir {
 
-/// What is wrong with the types of an op's operands, attributes, parameters and results; empty
-/// where nothing is. The op's structure is sound.
+/// Returns what is wrong with the types of an op's operands, attributes, parameters and results; empty if
+/// nothing is. The structure of the op must be valid.
 std::string TypeFault(const Op& op, const Module& module);
 
 }  // namespace kdl::ir

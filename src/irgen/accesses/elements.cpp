@@ -40,7 +40,7 @@ std::vector<ir::Attr> AccessAttrs(FunctionGen& gen, AccessGen& access, bool has_
   ir::BoundsMode bounds_mode = has_else ? ir::BoundsMode::Else : ir::BoundsMode::Guard;
   std::vector<ir::Attr> attrs = {ir::MakeAttr<ir::AttrKey::Access>(std::move(access.access)),
                                  ir::MakeAttr<ir::AttrKey::BoundsMode>(bounds_mode)};
-  if (span.valid()) attrs.push_back(ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(span)));
+  if (span.valid()) attrs.push_back(ir::MakeAttr<ir::AttrKey::Text>(gen.QuotedSource(span)));
   return attrs;
 }
 
@@ -48,7 +48,7 @@ std::vector<Value*> Optional(Value* value) {
   return value ? std::vector<Value*>{value} : std::vector<Value*>{};
 }
 
-/// It is made once, where all of the function sees it.
+/// Creates the table once, at the start of the function, so that the whole function can use it.
 Value* GenTable(FunctionGen& gen, const sema::Entity* table) {
   Value*& value = gen.values[table];
   if (value) return value;

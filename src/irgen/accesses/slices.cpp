@@ -6,8 +6,8 @@
 #include "irgen/walk/generate.h"
 #include "irgen/walk/sizes.h"
 
-// Parts of tensors of a program: an op for each dimension that an index stands in, the last one first, so that the others
-// keep their numbers:
+// Slices of a program's tensors: one op for each sliced dimension, from the last to the first, so that the remaining
+// dimensions keep their numbers:
 //   w[l, i0..i1]        w: f32[L, M, K]
 //   %1 = slice %w at %i0 to %i1 {dimension = 1} : tensor<f32,[L, (i1 - i0), K]>
 //   %2 = slice %1 at %l {dimension = 0} : tensor<f32,[(i1 - i0), K]>
@@ -20,7 +20,7 @@ using ir::AttrKey;
 using ir::OpKind;
 using ir::Value;
 
-/// Gives the size of a part that only the run knows its name.
+/// Binds a new name to the size of a slice that is known only at run time.
 void BindPartSize(FunctionGen& gen, const sema::SliceDim& dim, std::string_view tensor, Value* lo,
                   Value* hi) {
   ir::Builder& b = gen.builder;
@@ -60,7 +60,7 @@ Value* GenTensor(FunctionGen& gen, const syntax::Expr* expr) {
     tensor = gen.builder
                  .Create(OpKind::Slice, {{tensor}, {lo}, hi}, {type},
                          {ir::MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(d)),
-                          ir::MakeAttr<AttrKey::Text>(gen.TextOf(expr->span))})
+                          ir::MakeAttr<AttrKey::Text>(gen.QuotedSource(expr->span))})
                  ->result();
   }
   return tensor;

@@ -4,9 +4,9 @@
 
 namespace kdl::irgen {
 
-/// A tensor of a program that an expression names, or is a part of.
+/// Returns the tensor of a program that an expression names or slices.
 ir::Value* GenTensor(FunctionGen& gen, const syntax::Expr* expr);
-/// An index of a program's tensor: the sum of its terms.
+/// Returns an index into a program's tensor: the sum of its terms.
 ir::Value* GenIndexSum(FunctionGen& gen, const sema::IndexDim& dim);
 
 }  // namespace kdl::irgen

@@ -6,9 +6,10 @@
 #include "irgen/walk/generate.h"
 #include "irgen/walk/sizes.h"
 
-// `t[k = e]`, read and assigned. What is assigned to a part is spread over the whole tile, element by element:
+// `t[k = e]`, read and assigned. A value that is assigned to a part is first extended to the whole tile, element by
+// element:
 //
-//   t[k = r + 2] = row    ->   t = select(inside, take %row at (k - 2) over r, t), inside: k - 2 lies in the block of r
+//   t[k = r + 2] = row    ->   t = select(inside, take %row at (k - 2) over r, t), inside: k - 2 is in the block of r
 
 namespace kdl::irgen {
 
@@ -18,7 +19,7 @@ using ir::OpKind;
 using ir::Value;
 
 Value* Iota(FunctionGen& gen, const sema::Entity* range) {
-  ir::Type type = gen.builder.types().Tile(Scalar::I64, {gen.AxisOf(range)});
+  ir::Type type = gen.builder.types().Tile(Scalar::I64, {gen.RangeAxis(range)});
   return gen.builder.Make(OpKind::Iota, {gen.blocks.at(range)}, type);
 }
 
@@ -27,7 +28,7 @@ Value* Times(FunctionGen& gen, Size coefficient, Value* value) {
   return gen.builder.Mul(GenSize(gen, coefficient), value);
 }
 
-/// The sum of the offset and of the terms but that of `without`, an i64 or a tile of them.
+/// Returns the sum of the offset and of all terms except that of `without`, as an i64 or a tile of them.
 Value* IndexValue(FunctionGen& gen, const sema::IndexDim& dim, const sema::Entity* without) {
   Value* sum = IsConstant(dim.offset, 0) ? nullptr : GenSize(gen, dim.offset);
   for (const sema::IndexTerm& term : dim.terms) {
@@ -66,21 +67,22 @@ Value* Take(FunctionGen& gen, const Taken& taken, Span span) {
       .Create(OpKind::Gather, {{taken.tile}, taken.index, otherwise, mask}, {type},
               {ir::MakeAttr<ir::AttrKey::Axes>(taken.over),
                ir::MakeAttr<ir::AttrKey::BoundsMode>(bounds_mode),
-               ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(span))})
+               ir::MakeAttr<ir::AttrKey::Text>(gen.QuotedSource(span))})
       ->result();
 }
 
-/// The range that an assigned index walks, and how: 1 or -1; null: it is one element.
-const sema::IndexTerm* WalkOf(const sema::IndexDim& dim) {
+/// Returns the term of an assigned index that is a range, whose coefficient is 1 or -1. Null if the index is
+/// a single element.
+const sema::IndexTerm* AssignedRangeTerm(const sema::IndexDim& dim) {
   auto walks = [](const sema::IndexTerm& term) { return term.range != nullptr; };
   auto found = std::find_if(dim.terms.begin(), dim.terms.end(), walks);
   return found == dim.terms.end() ? nullptr : &*found;
 }
 
-/// A value over an assigned part, on its way to one over the whole tile.
+/// A value over an assigned part while it is extended to the whole tile.
 struct Expansion {
   Value* value;
-  Value* inside = nullptr;  ///< where the tile's element belongs to the part
+  Value* inside = nullptr;  ///< whether the tile's element belongs to the part
 };
 
 void Require(FunctionGen& gen, Expansion& expansion, Value* condition) {
@@ -91,7 +93,7 @@ void Require(FunctionGen& gen, Expansion& expansion, Value* condition) {
 void Expand(FunctionGen& gen, Expansion& expansion, const sema::Entity* range,
             const sema::IndexDim& dim, Span span) {
   ir::Builder& b = gen.builder;
-  const sema::IndexTerm* walk = WalkOf(dim);
+  const sema::IndexTerm* walk = AssignedRangeTerm(dim);
   Value* own = Iota(gen, range);
   Value* rest = IndexValue(gen, dim, walk ? walk->range : nullptr);
   if (!walk) return Require(gen, expansion, b.Eq(own, rest));
@@ -102,10 +104,11 @@ void Expand(FunctionGen& gen, Expansion& expansion, const sema::Entity* range,
   Require(gen, expansion, b.Ge(source, start));
   Require(gen, expansion, b.Lt(source, end));
   Value* zero = b.Bits(expansion.value->type()->scalar, 0);
-  expansion.value = Take(gen, {expansion.value, {source}, {gen.AxisOf(walk->range)}, zero}, span);
+  expansion.value =
+      Take(gen, {expansion.value, {source}, {gen.RangeAxis(walk->range)}, zero}, span);
 }
 
-/// The range whose index alone the dimension's index is, `i` or `iota(i)`; null: it is something else.
+/// Returns the range if the index of the dimension is just `i` or `iota(i)`, otherwise null.
 const sema::Entity* OnlyRange(const FunctionGen& gen, const sema::IndexDim& dim) {
   bool is_one =
       dim.terms.size() == 1 && IsConstant(dim.offset, 0) && IsConstant(dim.terms[0].coefficient, 1);
@@ -115,7 +118,8 @@ const sema::Entity* OnlyRange(const FunctionGen& gen, const sema::IndexDim& dim)
   return info.builtin && info.builtin->lowering == sema::Lowering::Iota ? info.entity : nullptr;
 }
 
-/// Whether the tile has every element that the index names: both ranges are the same whole dimension.
+/// Returns whether the tile has every element that the index names, because both ranges cover the same whole
+/// dimension.
 bool IsWithin(const FunctionGen& gen, const sema::Entity* range, const sema::IndexDim& dim) {
   const sema::Entity* index = OnlyRange(gen, dim);
   return index && range->range.whole && index->range.whole && range->range.domain &&
@@ -128,9 +132,9 @@ Value* GenTilePart(FunctionGen& gen, const syntax::IndexExpr& expr) {
   const sema::ExprInfo& info = gen.Info(&expr);
   const sema::PartInfo& part = *info.part;
   Value* tile = GenExpr(gen, expr.base);
-  Taken taken{gen.builder.Broadcast(tile, gen.AxesOf(gen.Info(expr.base).type.ranges)),
+  Taken taken{gen.builder.Broadcast(tile, gen.RangeAxes(gen.Info(expr.base).type.ranges)),
               {},
-              gen.AxesOf(part.ranges)};
+              gen.RangeAxes(part.ranges)};
   for (const sema::IndexDim& dim : part.dims) taken.index.push_back(IndexValue(gen, dim, nullptr));
   if (part.otherwise)
     taken.otherwise = Round(gen, GenExpr(gen, part.otherwise), tile->type()->scalar);
@@ -144,8 +148,8 @@ Value* GenTilePart(FunctionGen& gen, const syntax::IndexExpr& expr) {
 Value* GenWithPart(FunctionGen& gen, const syntax::IndexExpr& target, Value* tile, Value* value) {
   const sema::ExprInfo& info = gen.Info(&target);
   const sema::PartInfo& part = *info.part;
-  Expansion expansion{
-      gen.builder.Broadcast(Round(gen, value, tile->type()->scalar), gen.AxesOf(info.type.ranges))};
+  Expansion expansion{gen.builder.Broadcast(Round(gen, value, tile->type()->scalar),
+                                            gen.RangeAxes(info.type.ranges))};
   for (size_t i = 0; i < part.dims.size(); ++i)
     Expand(gen, expansion, part.ranges[i], part.dims[i], target.span);
   return gen.builder.Select(expansion.inside, expansion.value, tile);

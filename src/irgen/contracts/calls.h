@@ -6,11 +6,11 @@
 
 namespace kdl::irgen {
 
-// What a contract calls and folds: in a fn of tiles it is asked of the fn's tables.
+// Calls and reductions in a contract. Inside a fn of tiles, their values come from the fn's tables.
 
 std::vector<ir::Value*> GenContractCall(FunctionGen& gen, const syntax::CallExpr& call,
                                         const sema::ExprInfo& info);
-/// A reduction, scan or fold with a fn: its parts.
+/// A reduction, or a scan or fold with a fn: returns the parts of its value.
 std::vector<ir::Value*> GenContractFold(FunctionGen& gen, const syntax::ReduceExpr& reduce);
 
 }  // namespace kdl::irgen

@@ -37,7 +37,7 @@ void AddSymbols(Size size, std::vector<Name>& names) {
   AddSymbols(size->rhs, names);
 }
 
-/// The size names that the function uses, in the order of their first use.
+/// Returns the size names that the function uses, in the order of their first use.
 std::vector<Name> SizeNamesOf(const ir::Function& function) {
   std::vector<Name> names;
   for (const ir::Param& param : function.params) {
@@ -64,7 +64,7 @@ class Carrier {
         constants_(module, to_.body),
         builder_(module, to_.body) {}
 
-  ir::Function* Run(std::vector<ir::ContractParam>& params) {
+  ir::Function* CopyFunction(std::vector<ir::ContractParam>& params) {
     to_.loc = from_.loc;
     for (Name name : SizeNamesOf(from_)) {
       to_.dims.push_back(name);
@@ -77,7 +77,7 @@ class Carrier {
   }
 
  private:
-  /// A parameter; of computed f64 elements one for their bounds, too.
+  /// Copies a parameter. Computed f64 elements get a second parameter for their bounds.
   void AddParam(const ir::Param& param, ir::ContractParam what,
                 std::vector<ir::ContractParam>& params) {
     const Value* from = param.value;
@@ -95,8 +95,8 @@ class Carrier {
     params.push_back(what);
   }
 
-  Value* Of(const Value* value) const { return map_.at(value); }
-  /// Null: it is 0.
+  Value* CopyOf(const Value* value) const { return map_.at(value); }
+  /// Returns null if the bound is 0.
   Value* BoundOf(const Value* value) const {
     auto known = bounds_.find(value);
     return known == bounds_.end() ? nullptr : known->second;
@@ -106,7 +106,8 @@ class Carrier {
     return bound ? bound : Constant(builder_.types().ScalarOf(Scalar::F64), 0);
   }
 
-  /// At the front of the function, each once: loops do not make them anew.
+  /// Returns a constant at the start of the function, so that it exists once and not in each iteration of a
+  /// loop.
   Value* Constant(ir::Type type, uint64_t bits) {
     Value*& known = known_[{type, bits}];
     if (!known) {
@@ -116,10 +117,10 @@ class Carrier {
     return known;
   }
 
-  /// The values, then the bounds of those that have one.
+  /// Returns the values, then the bounds of those that have one.
   std::vector<Value*> Both(std::span<Value* const> values) {
     std::vector<Value*> both;
-    for (const Value* value : values) both.push_back(Of(value));
+    for (const Value* value : values) both.push_back(CopyOf(value));
     for (const Value* value : values) {
       if (value_ && IsReal(value)) both.push_back(BoundOrZero(value));
     }
@@ -171,12 +172,12 @@ class Carrier {
   }
 
   void CopyRegions(const Op* op) {
-    size_t own = op->kind() == OpKind::Loop ? 1 : 0;  // parameters that are not carried
+    size_t own = op->kind() == OpKind::Loop ? 1 : 0;  // the parameters that are not carried
     size_t inits = op->kind() == OpKind::Loop ? size_t{ir::LoopOp::at_inits} : 0;
     ir::Builder::Segments segments;
     for (size_t s = 0; s < op->info().operands.size(); ++s) {
       segments.emplace_back();
-      for (const Value* value : op->Segment(s)) segments.back().push_back(Of(value));
+      for (const Value* value : op->Segment(s)) segments.back().push_back(CopyOf(value));
     }
     if (op->kind() != OpKind::If) segments[inits] = Both(op->Segment(inits));
     std::vector<ir::Type> types;
@@ -206,7 +207,7 @@ class Carrier {
   void CopyReturn(const Op* op) {
     std::vector<Value*> values;
     for (size_t i = 0; i < op->operands().size(); ++i) {
-      values.push_back(Of(op->operand(i)));
+      values.push_back(CopyOf(op->operand(i)));
       if (value_ == i) values.push_back(BoundOrZero(op->operand(i)));
     }
     for (const Value* value : values) to_.results.push_back(value->type());
@@ -221,7 +222,7 @@ class Carrier {
       if (BoundOf(op->operand(0))) bounds_[result] = Twin(copy, op)->result();
     } else if (op->kind() == OpKind::Select) {
       if (!BoundOf(op->operand(1)) && !BoundOf(op->operand(2))) return;
-      bounds_[result] = builder_.Select(Of(op->operand(0)), BoundOrZero(op->operand(1)),
+      bounds_[result] = builder_.Select(CopyOf(op->operand(0)), BoundOrZero(op->operand(1)),
                                         BoundOrZero(op->operand(2)));
     } else if (op->kind() == OpKind::Cast) {
       Scalar scalar = op->operand(0)->type()->scalar;
@@ -234,7 +235,7 @@ class Carrier {
     }
   }
 
-  /// The same access of the bounds.
+  /// Creates the same access to the bounds.
   Op* Twin(Op* copy, const Op* op) {
     size_t tensor = op->kind() == OpKind::Store ? size_t{ir::StoreOp::at_tensor} : 0;
     ir::ValueMap same;
@@ -248,7 +249,8 @@ class Carrier {
     Twin(copy, op)->SetOperand(0, bound);
   }
 
-  /// Null where a rule that adds nothing has operands without bounds.
+  /// Returns the bound of a result. Null if it is exact, because the rule adds nothing and no operand has a
+  /// bound.
   Value* Bound(OpKind rule, Value* value, const std::vector<Value*>& operands) {
     bool any = std::any_of(operands.begin(), operands.end(),
                            [&](const Value* operand) { return BoundOf(operand) != nullptr; });
@@ -256,7 +258,7 @@ class Carrier {
     std::vector<Value*> bounds;
     for (const Value* operand : operands) {
       if (!any) break;
-      values.push_back(Of(operand));
+      values.push_back(CopyOf(operand));
       bounds.push_back(BoundOrZero(operand));
     }
     uint64_t one = std::bit_cast<uint64_t>(1.0);
@@ -273,10 +275,10 @@ class Carrier {
         ->result();
   }
 
-  /// `sum + e`: the bounds' sum takes in |e| + A(e), as adding e to 0 has it.
+  /// Returns the bound of `sum + e`: that of the sum so far plus |e| + A(e), as if e were added to 0.
   Value* SumBound(const Op* add) {
     const Value* term = add->operand(1);
-    Value* e = Of(term);
+    Value* e = CopyOf(term);
     Value* zero = Constant(e->type(), 0);
     Value* own = BoundOf(term) ? MakeBound(OpKind::Add, e, {e, zero}, {BoundOf(term), zero})
                                : MakeBound(OpKind::Add, e, {}, {});
@@ -289,9 +291,9 @@ class Carrier {
   ir::Function& to_;
   ir::Builder constants_;
   ir::Builder builder_;
-  Op* first_ = nullptr;  ///< after the constants
+  Op* first_ = nullptr;  ///< the first op after the constants
   ir::ValueMap map_;
-  ir::ValueMap bounds_;  ///< of values of `from_` whose bound is not 0
+  ir::ValueMap bounds_;  ///< the bounds of values of `from_`, if not 0
   std::unordered_set<const Value*> sums_;
   std::map<std::pair<ir::Type, uint64_t>, Value*> known_;
 };
@@ -300,7 +302,7 @@ class Carrier {
 
 void CarryBounds(ir::Clause& clause, std::optional<size_t> value, ir::Module& module) {
   std::vector<ir::ContractParam> params;
-  clause.function = Carrier(clause, value, module).Run(params);
+  clause.function = Carrier(clause, value, module).CopyFunction(params);
   clause.params = std::move(params);
 }
 

@@ -6,9 +6,10 @@
 
 namespace kdl::irgen {
 
-/// Copies the function of a clause, which holds values alone, into `module`: with the sizes that it uses as its `dims`, and
-/// after every f64 the bound of its rounding (ir/eval/bound.h). `value` is the result whose bound the copy gives after it; none:
-/// no bounds are carried. clause.function becomes the copy, and clause.params its parameters.
+/// Copies the function of a clause, which computes only values, into `module`. The copy has the sizes that it
+/// uses as its `dims`, and carries the bound of the rounding error (ir/eval/bound.h) next to each f64.
+/// `value` is the result after which the copy returns its bound; without it, no bounds are carried. Sets
+/// clause.function to the copy and clause.params to its parameters.
 void CarryBounds(ir::Clause& clause, std::optional<size_t> value, ir::Module& module);
 
 }  // namespace kdl::irgen

@@ -18,7 +18,7 @@ namespace {
 
 using ir::Value;
 
-/// Makes the clauses of one contract.
+/// Generates the clauses of one contract.
 class ClauseGen {
  public:
   ClauseGen(const sema::CheckedFunction& checked, const SourceManager& sources,
@@ -58,7 +58,7 @@ class ClauseGen {
   }
 
  private:
-  /// `values` makes what the clause gives, and says which of that has a bound.
+  /// `values` generates the results of the clause and tells which of them has a bound.
   template <class MakeValues>
   void Make(ir::Clause& clause, const std::string& name, const IndexNames& free,
             const MakeValues& values) {
@@ -112,7 +112,7 @@ class ClauseGen {
     ir::Clause& clause = gen.contract->clause;
     clause.compares = gen.contract->tables.argument(left.base);
     clause.compared = left.base->name;
-    // Whether the equation is in f64 follows from what its right side reads.
+    // Whether the equation is computed in f64 depends only on what its right side reads.
     std::vector<Value*> right = {GenExpr(gen, equation.rhs)};
     bool reads_narrow = clause.reads_narrow;
     std::vector<Value*> results = {GenExpr(gen, equation.lhs)};

@@ -9,11 +9,11 @@
 
 namespace kdl::irgen {
 
-/// The contracts of the kernels that have one, in the order of the functions.
+/// Generates the contracts of the kernels that have one, in the order of the functions.
 ir::Contracts GenerateContracts(const sema::CheckedModule& checked, const SourceManager& sources,
                                 ir::Context& context);
 
-/// What an `expect` of a test says: a requirement, or an equation. `sizes`: what size names stand for there.
+/// Generates the requirement or equation of a test's `expect`. `sizes` maps size names to their values there.
 ir::Contract GenerateExpectation(const sema::CheckedFunction& checked,
                                  const sema::ExpectInfo& expect, const SourceManager& sources,
                                  const std::unordered_map<Name, Size>& sizes,

@@ -9,8 +9,9 @@
 #include "irgen/walk/fold_kinds.h"
 #include "irgen/walk/generate.h"
 
-// Reductions of a contract: loops over elements, one term at a time. A value that few of the names around decide is made once
-// for each choice of these, and a scan fills a whole row of its table.
+// Reductions in a contract become loops over elements that add one term at a time. A value that depends on
+// only a few of the enclosing index names is computed once for each combination of these. A scan fills a
+// whole row of its table.
 
 namespace kdl::irgen {
 
@@ -24,12 +25,13 @@ using Values = std::vector<Value*>;
 
 bool IsScan(const sema::ReduceInfo& info) { return info.kind >= ReduceKind::CumSum; }
 
-/// What a fold starts from, how it takes in the term at the present names, and what it then gives.
+/// How a reduction starts, how it adds the term for the current index values, and what its result is.
 struct Folding {
   Values inits;
   std::function<Values(const Values& accumulators)> step;
-  std::function<Value*(const Values& accumulators)> result = {};  ///< none: the accumulators
-  bool is_sum = false;                                            ///< of floats
+  /// Computes the result from the accumulators; if empty, they are the result.
+  std::function<Value*(const Values& accumulators)> result = {};
+  bool is_sum = false;  ///< a sum of floats
 };
 
 Folding FoldingWith(FunctionGen& gen, const ReduceExpr& reduce,
@@ -46,20 +48,21 @@ Folding FoldingWith(FunctionGen& gen, const ReduceExpr& reduce,
   return folding;
 }
 
-/// The place of the first of the largest, where a NaN is larger than all, and 0.0 larger than -0.0; -1: there is none.
+/// Returns the index of the first largest (or smallest) term, or -1 if there are no terms. A NaN beats all
+/// other terms, and 0.0 is larger than -0.0.
 Folding FoldingArg(FunctionGen& gen, const ReduceExpr& reduce, const sema::ReduceInfo& info) {
   ir::Builder& b = gen.builder;
   Scalar scalar = gen.Made(gen.Info(reduce.operands[0]).type.scalar);
   bool largest = info.kind == ReduceKind::ArgMax;
   Folding folding;
-  folding.inits = {b.I64(-1), b.Bits(scalar, ir::FoldIdentity(FoldOf(info.kind), scalar))};
+  folding.inits = {b.I64(-1), b.Bits(scalar, ir::FoldIdentity(ReductionKindOf(info.kind), scalar))};
   folding.step = [&gen, &b, &reduce, &info, scalar, largest](const Values& accumulators) -> Values {
     Value* best = accumulators[1];
     Value* term = b.Cast(GenExpr(gen, reduce.operands[0]), scalar);
     OpKind compare = largest ? OpKind::Gt : OpKind::Lt;
     Value* better = b.Binary(compare, term, best);
     if (IsFloat(scalar)) {
-      Value* other_zero = b.Binary(compare, BitsOf(b, term), BitsOf(b, best));
+      Value* other_zero = b.Binary(compare, GenFloatBits(b, term), GenFloatBits(b, best));
       better = b.Or(better, b.And(b.Eq(term, best), other_zero));
       better = b.Or(better, b.Ne(term, term));
       better = b.And(better, b.Eq(best, best));
@@ -72,11 +75,12 @@ Folding FoldingArg(FunctionGen& gen, const ReduceExpr& reduce, const sema::Reduc
   return folding;
 }
 
-/// The sum by the number of terms; of integers rounded down, and 0 of nothing, which no kernel survives.
+/// Returns the sum divided by the number of terms. For integers it is rounded down, and 0 if there are no
+/// terms, for which a kernel traps.
 Value* MeanOf(FunctionGen& gen, const sema::ReduceInfo& info, Value* sum) {
   ir::Builder& b = gen.builder;
   Scalar scalar = sum->type()->scalar;
-  Value* count = GenExactSize(gen, CountOf(gen, info.ranges), scalar);
+  Value* count = GenExactSize(gen, CombinationCount(gen, info.ranges), scalar);
   if (IsFloat(scalar)) return b.Div(sum, count);
   Value* none = b.Eq(count, b.Int(scalar, 0));
   return b.Div(sum, b.Select(none, b.Int(scalar, 1), count));
@@ -88,7 +92,7 @@ Folding FoldingOf(FunctionGen& gen, const ReduceExpr& reduce) {
   if (info.kind == ReduceKind::ArgMax || info.kind == ReduceKind::ArgMin)
     return FoldingArg(gen, reduce, info);
   bool is_dot = info.kind == ReduceKind::Dot;
-  ir::ReductionKind fold = is_dot ? ir::ReductionKind::Sum : FoldOf(info.kind);
+  ir::ReductionKind fold = is_dot ? ir::ReductionKind::Sum : ReductionKindOf(info.kind);
   Scalar scalar = gen.Made(gen.Info(&reduce).type.scalar);
   Folding folding;
   folding.inits = {gen.builder.Bits(scalar, ir::FoldIdentity(fold, scalar))};
@@ -115,7 +119,7 @@ Values GenAll(FunctionGen& gen, const IndexNames& ranges, size_t depth, const Fo
   return GenLoopOver(gen, ranges[depth], folding.is_sum, accumulators, iteration);
 }
 
-/// Fills the row of a scan along its one name.
+/// Fills the row of a scan along its only index name.
 void FillRow(FunctionGen& gen, const ReduceExpr& reduce, const Kept& kept,
              const std::vector<Scalar>& types) {
   const sema::ReduceInfo& info = *gen.Info(&reduce).reduce;
@@ -124,7 +128,7 @@ void FillRow(FunctionGen& gen, const ReduceExpr& reduce, const Kept& kept,
   auto iteration = [&](Value* index, const Values& before) {
     ir::Builder& b = gen.builder;
     if (info.reversed) {
-      Value* last = b.Sub(GenSize(gen, ExtentOf(gen, name)), b.I64(1));
+      Value* last = b.Sub(GenSize(gen, NameExtent(gen, name)), b.I64(1));
       gen.values[name] = b.Sub(last, index);
     }
     Values after = folding.step(before);
@@ -134,7 +138,7 @@ void FillRow(FunctionGen& gen, const ReduceExpr& reduce, const Kept& kept,
   GenLoopOver(gen, name, folding.is_sum, folding.inits, iteration);
 }
 
-/// What the fold gives for the present names, as the expression has it.
+/// Returns the result of the reduction for the current index values, with the types of the expression.
 Values GenFolded(FunctionGen& gen, const ReduceExpr& reduce, const std::vector<Scalar>& types) {
   Folding folding = FoldingOf(gen, reduce);
   Values values = GenAll(gen, gen.Info(&reduce).reduce->ranges, 0, folding, folding.inits);
@@ -146,8 +150,8 @@ void CountTerms(FunctionGen& gen, const ReduceExpr& reduce) {
   const sema::ReduceInfo& info = *gen.Info(&reduce).reduce;
   IndexNames walked = gen.Info(&reduce).type.ranges;
   if (!IsScan(info)) walked.insert(walked.end(), info.ranges.begin(), info.ranges.end());
-  gen.contract->clause.terms.push_back(CountOf(gen, walked));
-  gen.contract->clause.folded.push_back(CountOf(gen, info.ranges));
+  gen.contract->clause.terms.push_back(CombinationCount(gen, walked));
+  gen.contract->clause.folded.push_back(CombinationCount(gen, info.ranges));
 }
 
 }  // namespace
@@ -159,7 +163,7 @@ void GenFoldRow(FunctionGen& gen, const ReduceExpr& reduce, const Kept& kept) {
   StoreKept(gen, kept, GenFolded(gen, reduce, types));
 }
 
-IndexNames RowOfFold(const sema::ReduceInfo& info) {
+IndexNames FoldRowNames(const sema::ReduceInfo& info) {
   return IsScan(info) ? info.ranges : IndexNames();
 }
 

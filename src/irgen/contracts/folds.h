@@ -6,10 +6,11 @@
 
 namespace kdl::irgen {
 
-/// A reduction, scan or fold with a fn for the present names: its parts, made once for those that decide them.
+/// Generates a reduction, or a scan or fold with a fn, and returns the parts of its value. It is computed
+/// once for each combination of the index names that it depends on.
 std::vector<ir::Value*> GenFoldOnce(FunctionGen& gen, const syntax::ReduceExpr& reduce);
-/// Stores what it gives for the present names; a scan does for all values of its own.
+/// Stores its value for the current index values; a scan stores the values along its own index name.
 void GenFoldRow(FunctionGen& gen, const syntax::ReduceExpr& reduce, const Kept& kept);
-IndexNames RowOfFold(const sema::ReduceInfo& info);
+IndexNames FoldRowNames(const sema::ReduceInfo& info);
 
 }  // namespace kdl::irgen

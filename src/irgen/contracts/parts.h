@@ -6,17 +6,17 @@
 
 namespace kdl::irgen {
 
-/// One of two, of which only that one is evaluated.
+/// Generates a choice between two values. Only the chosen one is evaluated.
 std::vector<ir::Value*> GenChoice(FunctionGen& gen, ir::Value* condition,
                                   const std::vector<Scalar>& types, const GenValues& then,
                                   const GenValues& otherwise);
-/// What the parts of a value of the type are made in.
+/// Returns the types in which the parts of a value are computed.
 std::vector<Scalar> MadeParts(const FunctionGen& gen, const sema::Type& type);
 std::vector<ir::Value*> CastParts(FunctionGen& gen, std::vector<ir::Value*> parts,
                                   const std::vector<Scalar>& types);
-/// A size as a scalar of this type; of an f64 no bound counts the cast.
+/// Returns a size as a scalar of this type. The conversion to f64 adds nothing to the bound.
 ir::Value* GenExactSize(FunctionGen& gen, Size size, Scalar scalar);
-/// A new parameter of the clause's function.
+/// Adds a parameter to the clause's function.
 ir::Value* AddContractParam(FunctionGen& gen, ir::Type type, Name name, ir::ContractParam param);
 
 }  // namespace kdl::irgen

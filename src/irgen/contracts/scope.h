@@ -10,9 +10,10 @@
 #include "irgen/contracts/argument_number.h"
 #include "irgen/walk/function_gen.h"
 
-// A clause of a contract is generated as a function is, with these differences: tensors are read by element, names that it
-// binds are i64 values, what a condition does not need is not evaluated, reductions are loops, and the fns that it calls are
-// a part of it. What is made holds values alone: carry_bounds.h adds their bounds.
+// A clause of a contract is generated like a function, with these differences: tensors are read element by
+// element; the index names that it binds are i64 values; what a condition does not need is not evaluated;
+// reductions become loops; and the fns that it calls are inlined. The generated function computes only
+// values: carry_bounds.h adds the bounds.
 namespace kdl::irgen {
 
 using IndexNames = std::vector<const sema::Entity*>;
@@ -24,15 +25,15 @@ struct ContractTables {
   std::unordered_map<const sema::Entity*, uint32_t> auxiliaries = {};
 };
 
-/// One clause while it is made.
+/// The state while one clause is generated.
 struct ContractScope {
   ContractTables& tables;
   ir::Clause& clause;
-  IndexNames around = {};  ///< those that have a value here
+  IndexNames around = {};  ///< the index names that have a value here
   std::map<std::pair<const sema::Entity*, bool>, ir::Value*> tensors = {};
 };
 
-/// What is made at the place where it is needed.
+/// Generates values at the place where they are needed.
 using GenValues = std::function<std::vector<ir::Value*>()>;
 
 }  // namespace kdl::irgen

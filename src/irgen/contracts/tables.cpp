@@ -28,15 +28,15 @@ void GenForAllOf(FunctionGen& gen, std::span<const sema::Entity* const> names,
 
 }  // namespace
 
-Size ExtentOf(const FunctionGen& gen, const sema::Entity* name) {
+Size NameExtent(const FunctionGen& gen, const sema::Entity* name) {
   return gen.tiles ? gen.tiles->extents.at(name) : gen.Bound(name->range.domain);
 }
 
-Size CountOf(const FunctionGen& gen, const IndexNames& names) {
+Size CombinationCount(const FunctionGen& gen, const IndexNames& names) {
   SizeTable& sizes = gen.module.types().sizes();
   Size count = sizes.Constant(1);
   for (const sema::Entity* name : names)
-    count = sizes.Binary(SizeKind::Mul, count, ExtentOf(gen, name));
+    count = sizes.Binary(SizeKind::Mul, count, NameExtent(gen, name));
   return count;
 }
 
@@ -45,7 +45,7 @@ Kept AddTables(FunctionGen& gen, const IndexNames& names, const std::vector<Scal
   ir::TypeTable& table = gen.builder.types();
   Names& texts = gen.module.context().names;
   std::vector<Size> dims;
-  for (const sema::Entity* name : names) dims.push_back(ExtentOf(gen, name));
+  for (const sema::Entity* name : names) dims.push_back(NameExtent(gen, name));
   if (dims.empty()) dims.push_back(table.sizes().Constant(1));
   Kept kept{names, nullptr, {}};
   ir::ContractParam param{input};
@@ -58,7 +58,7 @@ Kept AddTables(FunctionGen& gen, const IndexNames& names, const std::vector<Scal
   return kept;
 }
 
-sema::IndexInfo PlaceOf(const FunctionGen& gen, const Kept& kept) {
+sema::IndexInfo KeptIndex(const FunctionGen& gen, const Kept& kept) {
   SizeTable& sizes = gen.module.types().sizes();
   sema::IndexInfo place;
   for (const sema::Entity* name : kept.names)
@@ -70,12 +70,12 @@ sema::IndexInfo PlaceOf(const FunctionGen& gen, const Kept& kept) {
 Values LoadKept(FunctionGen& gen, const Kept& kept) {
   Values values;
   for (Value* table : kept.tables)
-    values.push_back(GenElement(gen, table, PlaceOf(gen, kept), nullptr, {}));
+    values.push_back(GenElement(gen, table, KeptIndex(gen, kept), nullptr, {}));
   return values;
 }
 
 void StoreKept(FunctionGen& gen, const Kept& kept, const Values& values) {
-  sema::IndexInfo place = PlaceOf(gen, kept);
+  sema::IndexInfo place = KeptIndex(gen, kept);
   for (size_t i = 0; i < values.size(); ++i) GenElementStore(gen, values[i], kept.tables[i], place);
   if (kept.known) GenElementStore(gen, gen.builder.Bool(true), kept.known, place);
 }
@@ -86,10 +86,10 @@ Values GenLoopOver(FunctionGen& gen, const sema::Entity* name, bool is_sum, cons
   std::vector<ir::Attr> attrs;
   if (is_sum) attrs.push_back(ir::MakeAttr<ir::AttrKey::Reduction>(ir::ReductionKind::Sum));
   Value* first = b.I64(0);
-  Value* end = GenSize(gen, ExtentOf(gen, name));
+  Value* end = GenSize(gen, NameExtent(gen, name));
   Value* step = b.I64(1);
-  ir::Op* op =
-      b.Create(OpKind::Loop, {{first}, {end}, {step}, carried}, TypesOf(carried), std::move(attrs));
+  ir::Op* op = b.Create(OpKind::Loop, {{first}, {end}, {step}, carried}, ValueTypes(carried),
+                        std::move(attrs));
   Value* index = b.AddParam(op->region(), b.I64Type(), name->name);
   Values params;
   for (const Value* value : carried)
@@ -109,15 +109,15 @@ void GenForAll(FunctionGen& gen, const IndexNames& names, const std::function<vo
   GenForAllOf(gen, names, body);
 }
 
-/// A table that would be too large is empty: nothing is known, and nothing is stored.
+/// If the table would be too large, it is empty: every lookup finds nothing, and nothing is stored.
 Values GenOnce(FunctionGen& gen, const IndexNames& names, const std::vector<Scalar>& types,
                const GenValues& make) {
   ir::Builder& b = gen.builder;
   Kept kept = AddTables(gen, names, types, Knows::Yes, ir::ContractInput::KeptSmall);
-  Value* known = GenElement(gen, kept.known, PlaceOf(gen, kept), b.Bool(false), {});
+  Value* known = GenElement(gen, kept.known, KeptIndex(gen, kept), b.Bool(false), {});
   auto make_and_keep = [&] {
     Values made = make();
-    Value* count = GenSize(gen, CountOf(gen, names));
+    Value* count = GenSize(gen, CombinationCount(gen, names));
     Value* fits = b.Le(count, b.I64(ir::kMostKept));
     auto store = [&] {
       StoreKept(gen, kept, made);
@@ -132,7 +132,7 @@ Values GenOnce(FunctionGen& gen, const IndexNames& names, const std::vector<Scal
 Values GenFilledOnce(FunctionGen& gen, const IndexNames& names, const std::vector<Scalar>& types,
                      const std::function<void(const Kept&)>& fill) {
   Kept kept = AddTables(gen, names, types, Knows::Yes);
-  Value* known = GenElement(gen, kept.known, PlaceOf(gen, kept), nullptr, {});
+  Value* known = GenElement(gen, kept.known, KeptIndex(gen, kept), nullptr, {});
   auto fill_and_load = [&] {
     fill(kept);
     return LoadKept(gen, kept);

@@ -7,56 +7,60 @@
 
 #include "irgen/contracts/scope.h"
 
-// Tables of a clause's run: values kept for each choice of some names. A name is a free one, one of a reduction, or a range of a
-// fn; where it has a value, gen.values holds that.
+// Tables that a clause fills while it runs: values kept for each combination of some index names. An index
+// name is a free name of the clause, one of a reduction, or a range of a fn. Its current value, if it has
+// one, is in gen.values.
 namespace kdl::irgen {
 
-/// Tables of one expression, one for each part of its value.
+/// The tables of one expression, one for each part of its value.
 struct Kept {
   IndexNames names;
-  ir::Value* known = nullptr;  ///< which elements have been stored; null: who loads one knows
+  ir::Value* known = nullptr;  ///< which elements have been stored; null if readers know that
   std::vector<ir::Value*> tables;
 };
 
-/// Of a fn with ranges that is a part of a clause: its tiles are tables over all that the ranges walk.
+/// The tiles of a fn with ranges that is inlined into a clause: each is a table over all values of its
+/// ranges.
 struct FnTiles {
-  std::unordered_map<const sema::Entity*, Size> extents;  ///< of its ranges
+  std::unordered_map<const sema::Entity*, Size> extents;  ///< of the fn's ranges
   std::unordered_map<const sema::Entity*, Kept> values;   ///< of its parameters, lets and vars
-  /// What the present statement computes before the loops over its elements.
+  /// What the current statement computes before the loops over its elements.
   std::unordered_map<const syntax::Expr*, Kept> ahead;
   Kept returned;
 };
 
-Size ExtentOf(const FunctionGen& gen, const sema::Entity* name);
-/// How many values the names have together.
-Size CountOf(const FunctionGen& gen, const IndexNames& names);
+Size NameExtent(const FunctionGen& gen, const sema::Entity* name);
+/// Returns the number of combinations of the names' values.
+Size CombinationCount(const FunctionGen& gen, const IndexNames& names);
 
 enum class Knows : uint8_t { No, Yes };
 Kept AddTables(FunctionGen& gen, const IndexNames& names, const std::vector<Scalar>& types,
                Knows knows, ir::ContractInput input = ir::ContractInput::Kept);
-/// The element for the present values of the names.
-sema::IndexInfo PlaceOf(const FunctionGen& gen, const Kept& kept);
+/// Returns the index of the element for the current values of the names.
+sema::IndexInfo KeptIndex(const FunctionGen& gen, const Kept& kept);
 std::vector<ir::Value*> LoadKept(FunctionGen& gen, const Kept& kept);
 void StoreKept(FunctionGen& gen, const Kept& kept, const std::vector<ir::Value*>& values);
 
-/// A loop over the values of the name, with what it carries; `body` gives that of the next turn. `is_sum`: of floats.
+/// Generates a loop over the values of the name. `body` returns the carried values of the next iteration.
+/// `is_sum`: the loop computes a sum of floats.
 using GenIterationOf = std::function<std::vector<ir::Value*>(
     ir::Value* index, const std::vector<ir::Value*>& carried)>;
 std::vector<ir::Value*> GenLoopOver(FunctionGen& gen, const sema::Entity* name, bool is_sum,
                                     const std::vector<ir::Value*>& carried,
                                     const GenIterationOf& body);
-/// `body` for each choice of the names, the last one fastest.
+/// Runs `body` for each combination of the names' values, the last name fastest.
 void GenForAll(FunctionGen& gen, const IndexNames& names, const std::function<void()>& body);
 
-/// What `make` gives, made once for each choice of the names; each time where that would be too much to keep.
+/// Returns the values that `make` computes, once for each combination of the names' values, or every time if
+/// there are too many to keep.
 std::vector<ir::Value*> GenOnce(FunctionGen& gen, const IndexNames& names,
                                 const std::vector<Scalar>& types, const GenValues& make);
-/// The same of what stores all elements at once that some of the names tell apart.
+/// The same for a `fill` that stores all elements along some of the names at once.
 std::vector<ir::Value*> GenFilledOnce(FunctionGen& gen, const IndexNames& names,
                                       const std::vector<Scalar>& types,
                                       const std::function<void(const Kept&)>& fill);
 
-/// Names that have a value while something is made.
+/// Marks names as having a value during the lifetime of the object.
 class AroundScope {
  public:
   AroundScope(FunctionGen& gen, const IndexNames& names);
@@ -69,7 +73,7 @@ class AroundScope {
   IndexNames before_;
 };
 
-/// In the order of their declaration.
+/// Returns the names in the order of their declaration.
 IndexNames InOrder(IndexNames names);
 
 }  // namespace kdl::irgen

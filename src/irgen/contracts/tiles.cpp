@@ -24,7 +24,7 @@ bool CallsTiles(const sema::ExprInfo& info) {
   return info.callee && !info.builtin && !info.reduce && !info.callee->ranges.empty();
 }
 
-/// The caller's names for ranges of the callee.
+/// Returns the caller's names for ranges of the callee.
 IndexNames BoundNames(const sema::CheckedFunction& callee, const sema::CallInfo& bound,
                       const IndexNames& ranges) {
   IndexNames names;
@@ -41,7 +41,7 @@ Kept TablesFor(FunctionGen& gen, const IndexNames& names, const sema::Type& type
   return kept;
 }
 
-/// `make` gives the value at the present names.
+/// `make` computes the value for the current index values.
 void Fill(FunctionGen& gen, const Kept& kept, const sema::Type& type, const GenValues& make) {
   std::vector<Scalar> types = MadeParts(gen, type);
   GenForAll(gen, kept.names, [&] { StoreKept(gen, kept, CastParts(gen, make(), types)); });
@@ -62,13 +62,14 @@ void FillArgument(FunctionGen& gen, FunctionGen& inner, const Entity* param,
   inner.tiles->values[param] = std::move(kept);
 }
 
-/// What the call gives for the present values of the names that it maps over: tables over others.
+/// Generates a call for the current values of the names that it maps over, and returns its result as tables
+/// over the other names.
 Kept GenTileCall(FunctionGen& gen, const syntax::CallExpr& call) {
   const sema::ExprInfo& info = gen.Info(&call);
   const sema::CheckedFunction& callee = *info.callee;
   FnTiles tiles;
   for (size_t i = 0; i < callee.ranges.size(); ++i)
-    tiles.extents[callee.ranges[i]] = ExtentOf(gen, info.call->ranges[i]);
+    tiles.extents[callee.ranges[i]] = NameExtent(gen, info.call->ranges[i]);
   FunctionGen inner = GenInner(gen, callee, info.call->sizes);
   inner.tiles = &tiles;
   for (size_t i = 0; i < call.args.size(); ++i) {
@@ -82,15 +83,15 @@ Kept GenTileCall(FunctionGen& gen, const syntax::CallExpr& call) {
   return result;
 }
 
-/// The names of which one evaluation gives the values for all choices.
-IndexNames RowOf(const FunctionGen& gen, const Expr* expr) {
+/// Returns the names for all of whose values a single evaluation gives the results.
+IndexNames RowNames(const FunctionGen& gen, const Expr* expr) {
   const sema::ExprInfo& info = gen.Info(expr);
-  if (info.reduce) return RowOfFold(*info.reduce);
+  if (info.reduce) return FoldRowNames(*info.reduce);
   if (!CallsTiles(info)) return {};
   return BoundNames(*info.callee, *info.call, info.callee->result.ranges);
 }
 
-/// Evaluates at the present values of the other names.
+/// Evaluates the expression for the current values of the other names.
 void GenRow(FunctionGen& gen, const Expr* expr, const Kept& kept) {
   const sema::ExprInfo& info = gen.Info(expr);
   if (info.reduce) return GenFoldRow(gen, syntax::As<syntax::ReduceExpr>(expr), kept);
@@ -103,7 +104,7 @@ void GenRow(FunctionGen& gen, const Expr* expr, const Kept& kept) {
 
 void GenAhead(FunctionGen& gen, const Expr* expr);
 
-/// In what every evaluation of the expression needs.
+/// Does this for the children that every evaluation of the expression needs.
 void GenAheadIn(FunctionGen& gen, const Expr* expr) {
   auto visit = [&](const Expr* child) { GenAhead(gen, child); };
   if (const auto* choice = syntax::DynAs<syntax::IfExpr>(expr)) return visit(choice->condition);
@@ -128,12 +129,12 @@ const Kept& MakeAhead(FunctionGen& gen, const Expr* expr) {
   Name name = gen.module.context().names.Intern("ahead");
   Kept kept = TablesFor(gen, InOrder(type.ranges), type, name);
   IndexNames others = kept.names;
-  for (const Entity* row : RowOf(gen, expr)) std::erase(others, row);
+  for (const Entity* row : RowNames(gen, expr)) std::erase(others, row);
   GenForAll(gen, others, [&] { GenRow(gen, expr, kept); });
   return gen.tiles->ahead[expr] = std::move(kept);
 }
 
-/// Computes the reductions and calls of the expression for all that their ranges walk.
+/// Computes the reductions and calls in the expression in advance, for all values of their ranges.
 void GenAhead(FunctionGen& gen, const Expr* expr) {
   auto known = gen.checked.exprs.find(expr);
   if (known == gen.checked.exprs.end()) return;
@@ -143,15 +144,15 @@ void GenAhead(FunctionGen& gen, const Expr* expr) {
   if (info.reduce || CallsTiles(info)) MakeAhead(gen, expr);
 }
 
-/// The tile of which a part is taken.
-const Kept& BaseOf(FunctionGen& gen, const Expr* base) {
+/// Returns the tile of which a part is used.
+const Kept& PartBase(FunctionGen& gen, const Expr* base) {
   if (base->kind == syntax::ExprKind::Name) return gen.tiles->values.at(gen.Info(base).entity);
   auto known = gen.tiles->ahead.find(base);
   return known == gen.tiles->ahead.end() ? MakeAhead(gen, base) : known->second;
 }
 
-sema::IndexInfo PlaceOfPart(const FunctionGen& gen, const Kept& tile, const sema::PartInfo& part) {
-  sema::IndexInfo place = PlaceOf(gen, tile);
+sema::IndexInfo PartIndex(const FunctionGen& gen, const Kept& tile, const sema::PartInfo& part) {
+  sema::IndexInfo place = KeptIndex(gen, tile);
   for (size_t i = 0; i < part.ranges.size(); ++i) {
     auto number = std::ranges::find(tile.names, part.ranges[i]) - tile.names.begin();
     place.dims[static_cast<size_t>(number)] = part.dims[i];
@@ -159,7 +160,8 @@ sema::IndexInfo PlaceOfPart(const FunctionGen& gen, const Kept& tile, const sema
   return place;
 }
 
-/// The value is made whole before the variable changes: it may have other elements of that in it.
+/// An assignment to a tile. The whole value is computed before the variable changes, because it may depend on
+/// other elements of the variable.
 struct Assignment {
   const syntax::AssignStmt& assign;
   IndexNames names;
@@ -208,8 +210,8 @@ Values GenTileValue(FunctionGen& gen, const Expr* expr) {
 
 Value* GenTileElement(FunctionGen& gen, const IndexExpr& expr) {
   const sema::ExprInfo& info = gen.Info(&expr);
-  const Kept& tile = BaseOf(gen, expr.base);
-  return GenElementOr(gen, tile.tables[0], PlaceOfPart(gen, tile, *info.part), info.part->otherwise,
+  const Kept& tile = PartBase(gen, expr.base);
+  return GenElementOr(gen, tile.tables[0], PartIndex(gen, tile, *info.part), info.part->otherwise,
                       gen.Made(info.type.scalar), expr.span);
 }
 
@@ -234,7 +236,7 @@ void GenTilePartAssign(FunctionGen& gen, const syntax::AssignStmt& assign,
   const Kept& tile = gen.tiles->values.at(info.entity);
   auto present = [&] { return Values{GenTileElement(gen, target)}; };
   auto store = [&](const Values& values) {
-    GenElementStore(gen, values[0], tile.tables[0], PlaceOfPart(gen, tile, *info.part));
+    GenElementStore(gen, values[0], tile.tables[0], PartIndex(gen, tile, *info.part));
   };
   GenAssignment(gen, {assign, InOrder(info.type.ranges), info.type, present, store});
 }

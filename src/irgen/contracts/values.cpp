@@ -10,7 +10,7 @@
 #include "irgen/walk/generate.h"
 #include "support/check.h"
 
-// Values of a contract: elements, names, casts, calls and choices.
+// The values of a contract: elements, names, casts, calls and choices.
 
 namespace kdl::irgen {
 
@@ -24,7 +24,7 @@ bool InFn(const FunctionGen& gen) {
   return gen.checked.item->function_kind == syntax::FunctionKind::Fn;
 }
 
-Value* TensorOf(FunctionGen& gen, const Entity* entity, bool old) {
+Value* ContractTensor(FunctionGen& gen, const Entity* entity, bool old) {
   if (entity->kind == sema::EntityKind::Const) return GenTable(gen, entity);
   ContractScope& scope = *gen.contract;
   Value*& known = scope.tensors[{entity, old}];
@@ -54,7 +54,8 @@ Value* TensorOf(FunctionGen& gen, const Entity* entity, bool old) {
                                   {input, scope.tables.argument(entity)});
 }
 
-/// What stands for an element outside, where that is a constant which the tensor's type holds.
+/// Returns the value for elements outside of the tensor if it is a constant that the tensor's type can
+/// represent, otherwise null.
 Value* ConstantElse(FunctionGen& gen, const syntax::Expr* otherwise, Scalar scalar) {
   const std::optional<sema::Constant>& constant = gen.Info(otherwise).constant;
   if (!constant) return nullptr;
@@ -75,7 +76,7 @@ Value* GenInside(FunctionGen& gen, Value* tensor, const sema::IndexInfo& index) 
   return inside;
 }
 
-/// bits and from_bits: of a number of the type that the pattern belongs to.
+/// bits and from_bits, for a number that is first converted to the type that has the pattern.
 Value* GenPattern(FunctionGen& gen, Value* operand, const sema::ExprInfo& info) {
   Scalar pattern = info.pattern;
   OpKind kind = IsFloat(pattern) ? OpKind::ToBits : OpKind::FromBits;
@@ -85,7 +86,8 @@ Value* GenPattern(FunctionGen& gen, Value* operand, const sema::ExprInfo& info) 
   return gen.builder.Cast(made, gen.Made(info.type.scalar));
 }
 
-/// A builtin that is a fn of the library: of numbers of the type that the pattern belongs to, where the width matters.
+/// A builtin that is a fn of the library. If the width matters, its arguments are first converted to the type
+/// that has the pattern.
 Value* GenInlinedBuiltin(FunctionGen& gen, std::vector<Value*> args, const sema::ExprInfo& info) {
   bool has_width = info.builtin->lowering == sema::Lowering::WidthFn;
   if (has_width) {
@@ -127,19 +129,19 @@ Value* GenElementOr(FunctionGen& gen, Value* tensor, const sema::IndexInfo& inde
 Value* GenContractLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
   const sema::IndexInfo& index = *gen.Info(&expr).index;
   Scalar scalar = gen.Made(gen.Info(&expr).type.scalar);
-  Value* tensor = TensorOf(gen, index.base, index.old);
+  Value* tensor = ContractTensor(gen, index.base, index.old);
   return GenElementOr(gen, tensor, index, index.otherwise, scalar, expr.span);
 }
 
 Value* GenContractName(FunctionGen& gen, const sema::ExprInfo& info) {
   const Entity* entity = info.entity;
-  KDL_CHECK(entity != nullptr, "a contract names what is no value");
+  KDL_CHECK(entity != nullptr, "a contract uses a name that is not a value");
   Scalar scalar = gen.Made(info.type.scalar);
   if (entity->kind == sema::EntityKind::Auxiliary) {
     sema::IndexInfo first;
     first.dims.push_back({{}, gen.builder.types().sizes().Constant(0), {}});
     return gen.builder.Cast(
-        GenElement(gen, TensorOf(gen, entity, false), first, nullptr, entity->span), scalar);
+        GenElement(gen, ContractTensor(gen, entity, false), first, nullptr, entity->span), scalar);
   }
   if (gen.tiles && gen.tiles->values.contains(entity))
     return LoadKept(gen, gen.tiles->values.at(entity))[0];
@@ -162,7 +164,7 @@ Value* GenContractLogic(FunctionGen& gen, const syntax::BinaryExpr& binary) {
                 : GenChoice(gen, left, {Scalar::Bool}, decided, right)[0];
 }
 
-/// An integer type saturates or wraps before the contract goes on in 64 bits.
+/// Casts a value. An integer type saturates or wraps first; the contract then continues in 64 bits.
 Value* GenContractCast(FunctionGen& gen, Value* operand, const sema::ExprInfo& info) {
   bool narrows = !InFn(gen) && info.type.scalar == Scalar::I64 && IsInteger(info.pattern);
   if (narrows) operand = gen.builder.Cast(operand, info.pattern);

@@ -5,8 +5,8 @@
 #include "irgen/walk/generate.h"
 #include "support/check.h"
 
-// The language's fma rule, decided here and nowhere else: in one expression a float product that is added to or
-// subtracted from a term is one fma; of two products the left one.
+// The language's fma rule is implemented only here: within one expression, a float product that is added to or
+// subtracted from a term becomes one fma; if both terms are products, the left one does.
 //   a * b + c -> fma(a, b, c)      c + a * b -> fma(a, b, c)
 //   a * b - c -> fma(a, b, -c)     c - a * b -> fma(-a, b, c)
 
@@ -31,14 +31,15 @@ constexpr OpRow kOps[] = {
     {BinaryOp::Ge, OpKind::Ge},    {BinaryOp::And, OpKind::And},    {BinaryOp::Or, OpKind::Or},
 };
 
-OpKind KindOf(BinaryOp op) {
+OpKind OpKindOf(BinaryOp op) {
   for (const OpRow& row : kOps) {
     if (row.op == op) return row.kind;
   }
-  KDL_UNREACHABLE("operator {}", Spelling(op));
+  KDL_UNREACHABLE("unexpected operator {}", Spelling(op));
 }
 
-/// The product that the expression is, where it may be contracted, as in no contract; else null.
+/// Returns the expression if it is a product that may become part of an fma, otherwise null. Contracts have
+/// no fma.
 const syntax::BinaryExpr* AsProduct(const FunctionGen& gen, const syntax::Expr* expr) {
   const auto* binary = syntax::DynAs<syntax::BinaryExpr>(expr);
   const sema::ExprInfo& info = gen.Info(expr);
@@ -49,13 +50,13 @@ const syntax::BinaryExpr* AsProduct(const FunctionGen& gen, const syntax::Expr* 
 
 Value* Negated(FunctionGen& gen, Value* value) { return gen.builder.Unary(OpKind::Neg, value); }
 
-/// lhs +- rhs, where either side comes as a value or as an expression that may be a product.
+/// One side of lhs +- rhs: a value, or an expression, which may be a product.
 struct Side {
   Value* value = nullptr;
   const syntax::Expr* expr = nullptr;
 };
 
-Value* ValueOf(FunctionGen& gen, const Side& side) {
+Value* GenSide(FunctionGen& gen, const Side& side) {
   return side.value ? side.value : GenExpr(gen, side.expr);
 }
 
@@ -63,16 +64,16 @@ Value* GenSum(FunctionGen& gen, const Side& lhs, const Side& rhs, bool minus) {
   if (const auto* product = lhs.expr ? AsProduct(gen, lhs.expr) : nullptr) {
     Value* a = GenExpr(gen, product->lhs);
     Value* b = GenExpr(gen, product->rhs);
-    Value* c = ValueOf(gen, rhs);
+    Value* c = GenSide(gen, rhs);
     return gen.builder.Fma(a, b, minus ? Negated(gen, c) : c);
   }
-  Value* c = ValueOf(gen, lhs);
+  Value* c = GenSide(gen, lhs);
   if (const auto* product = rhs.expr ? AsProduct(gen, rhs.expr) : nullptr) {
     Value* a = GenExpr(gen, product->lhs);
     Value* b = GenExpr(gen, product->rhs);
     return gen.builder.Fma(minus ? Negated(gen, a) : a, b, c);
   }
-  return gen.builder.Binary(minus ? OpKind::Sub : OpKind::Add, c, ValueOf(gen, rhs));
+  return gen.builder.Binary(minus ? OpKind::Sub : OpKind::Add, c, GenSide(gen, rhs));
 }
 
 bool IsNonZeroConstant(const Value* value) {
@@ -80,13 +81,13 @@ bool IsNonZeroConstant(const Value* value) {
   return def && def->kind() == OpKind::Const && def->attr<ir::AttrKey::Bits>() != 0;
 }
 
-/// `%` of floats: an op of contracts, else the library's fn.
+/// `%` of floats: an op in contracts, otherwise a call of the library's fn.
 Value* GenFloatRemainder(FunctionGen& gen, Value* a, Value* b, const sema::ExprInfo& info) {
   return gen.contract ? gen.builder.Binary(OpKind::Fmod, a, b)
                       : GenLibraryCall(gen, *info.callee, {a, b});
 }
 
-/// The right side of && and || is evaluated only where the left leaves it open.
+/// The right side of && and || is evaluated only if the left one does not decide the result.
 Value* GenLogic(FunctionGen& gen, const syntax::BinaryExpr& binary) {
   bool is_and = binary.op == BinaryOp::And;
   if (gen.contract) return GenContractLogic(gen, binary);
@@ -100,7 +101,7 @@ Value* GenLogic(FunctionGen& gen, const syntax::BinaryExpr& binary) {
                 : gen.builder.Select(lhs, gen.builder.Bool(true), rhs);
 }
 
-/// `info`: where sema has put the fn that the operator is.
+/// `info` contains the fn that sema found for the operator.
 Value* Combine(FunctionGen& gen, OpKind kind, Value* lhs, Value* rhs, Span span,
                const sema::ExprInfo& info) {
   if (kind == OpKind::Rem && IsFloat(lhs->type()->scalar))
@@ -130,7 +131,7 @@ Value* GenBinary(FunctionGen& gen, const syntax::BinaryExpr& binary) {
   }
   Value* lhs = GenExpr(gen, binary.lhs);
   Value* rhs = GenExpr(gen, binary.rhs);
-  return Combine(gen, KindOf(binary.op), lhs, rhs, binary.span, gen.Info(&binary));
+  return Combine(gen, OpKindOf(binary.op), lhs, rhs, binary.span, gen.Info(&binary));
 }
 
 Value* GenQuotient(FunctionGen& gen, OpKind kind, Value* a, Value* b, Span span) {
@@ -138,7 +139,7 @@ Value* GenQuotient(FunctionGen& gen, OpKind kind, Value* a, Value* b, Span span)
   Value* mask = IsNonZeroConstant(b) ? nullptr : gen.Mask();
   if (mask) b = gen.builder.Select(mask, b, gen.builder.Int(b->type()->scalar, 1));
   Value* quotient = gen.builder.Binary(kind, a, b);
-  quotient->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(span)));
+  quotient->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Text>(gen.QuotedSource(span)));
   return quotient;
 }
 
@@ -154,7 +155,7 @@ Value* GenUpdate(FunctionGen& gen, const syntax::AssignStmt& assign, Value* targ
     if (row.op == op)
       return Combine(gen, row.kind, target, operand, assign.span, gen.Info(assign.target));
   }
-  KDL_UNREACHABLE("assignment {}", Spelling(op));
+  KDL_UNREACHABLE("unexpected assignment {}", Spelling(op));
 }
 
 }  // namespace kdl::irgen

@@ -4,9 +4,11 @@
 
 namespace kdl::irgen {
 
-/// `lhs op rhs` with the language's fma rule; either side may be a product that is contracted.
+/// Generates `lhs op rhs` with the language's fma rule; either side may be a product that becomes part of an
+/// fma.
 ir::Value* GenBinary(FunctionGen& gen, const syntax::BinaryExpr& binary);
-/// `a / b` or `a % b`, an OpKind, of integers or floats; where an `if` expression around does not hold, it does not trap.
+/// Generates `a / b` or `a % b` for integers or floats. It does not trap where the condition of an enclosing
+/// `if` expression is false.
 ir::Value* GenQuotient(FunctionGen& gen, ir::OpKind kind, ir::Value* a, ir::Value* b, Span span);
 
 }  // namespace kdl::irgen

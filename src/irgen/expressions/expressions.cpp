@@ -42,11 +42,12 @@ bool MentionsGeneric(const FunctionGen& gen, Size size) {
 }
 
 Value* GenIota(FunctionGen& gen, const sema::Entity* range) {
-  ir::Type type = gen.builder.types().Tile(Scalar::I64, {gen.AxisOf(range)});
+  ir::Type type = gen.builder.types().Tile(Scalar::I64, {gen.RangeAxis(range)});
   return gen.builder.Make(OpKind::Iota, {gen.blocks.at(range)}, type);
 }
 
-/// What a name stands for now; of a var that is a tile apart from what it will be.
+/// Returns the current value of a name. For a tile variable it is a snapshot, which later assignments do not
+/// change.
 Value* AtThisMoment(FunctionGen& gen, const sema::Entity* entity, Value* value) {
   bool changes = entity->kind == sema::EntityKind::Var && !IsScalar(value->type());
   return changes ? gen.builder.Unary(OpKind::Snapshot, value) : value;
@@ -62,10 +63,11 @@ Value* GenName(FunctionGen& gen, const sema::ExprInfo& info) {
   return Widen(gen, AtThisMoment(gen, info.entity, gen.values.at(info.entity)));
 }
 
-/// In a contract a range is one block, from 0.
+/// In a contract, a range is a single block that starts at 0.
 Value* GenField(FunctionGen& gen, const sema::ExprInfo& info) {
   bool is_size = info.field == sema::RangeField::Size;
-  if (gen.contract) return is_size ? GenSize(gen, ExtentOf(gen, info.entity)) : gen.builder.I64(0);
+  if (gen.contract)
+    return is_size ? GenSize(gen, NameExtent(gen, info.entity)) : gen.builder.I64(0);
   static constexpr OpKind kOps[] = {OpKind::BlockStart, OpKind::BlockSize, OpKind::BlockIndex};
   return gen.builder.Make(kOps[static_cast<int>(info.field)], {gen.blocks.at(info.entity)},
                           gen.builder.I64Type());
@@ -94,7 +96,8 @@ std::vector<Value*> GenIfExpr(FunctionGen& gen, const syntax::IfExpr& expr) {
   return parts;
 }
 
-/// A pipe, or the value of an argument with all ranges that stand for those of its parameter; of a tuple each part.
+/// Returns the argument: a pipe, or a value with all of the ranges that are bound to those of its parameter;
+/// for a tuple, each part.
 std::vector<Value*> GenArgument(FunctionGen& gen, const syntax::Expr* arg,
                                 const sema::CheckedFunction& callee, const sema::CallInfo& bound,
                                 size_t number) {
@@ -106,12 +109,13 @@ std::vector<Value*> GenArgument(FunctionGen& gen, const syntax::Expr* arg,
   for (size_t i = 0; i < callee.ranges.size(); ++i) {
     const std::vector<const sema::Entity*>& own = param.type.ranges;
     if (std::find(own.begin(), own.end(), callee.ranges[i]) == own.end()) continue;
-    axes = ir::UnionAxes(axes, {gen.AxisOf(bound.ranges[i])});
+    axes = ir::UnionAxes(axes, {gen.RangeAxis(bound.ranges[i])});
   }
   return {gen.builder.Broadcast(value, axes)};
 }
 
-/// Towards 0: of a quotient below 0 that is not exact the next integer, whose remainder is b less.
+/// Rounds towards 0: an inexact negative quotient is increased by one, and b is subtracted from the
+/// remainder.
 Value* GenTruncated(FunctionGen& gen, Value* a, Value* b, bool remainder, Span span) {
   ir::Builder& builder = gen.builder;
   Scalar scalar = a->type()->scalar;
@@ -154,7 +158,8 @@ Value* GenBuiltin(FunctionGen& gen, const sema::Builtin& builtin, const std::vec
 
 namespace {
 
-/// A builtin that is a fn of the library, which may take another type than the expression has: the unsigned one of its width.
+/// A builtin that is a fn of the library. The fn's type may differ from that of the expression: it may be the
+/// unsigned type of the same width.
 Value* GenLibraryBuiltin(FunctionGen& gen, const syntax::CallExpr& call,
                          const sema::ExprInfo& info) {
   std::vector<Value*> args;
@@ -178,7 +183,7 @@ Value* GenCall(FunctionGen& gen, const syntax::CallExpr& call, const sema::ExprI
 }
 
 Value* GenCast(FunctionGen& gen, const syntax::CastExpr& cast, const sema::ExprInfo& info) {
-  // Of a narrow float the unrounded f32 is cast: the expression has not ended.
+  // The operand of a cast is not rounded to its narrow type, because the expression continues.
   Value* operand = GenExpr(gen, cast.operand);
   if (gen.contract) return GenContractCast(gen, operand, info);
   if (sema::IsTf32(cast)) return gen.builder.Unary(OpKind::Tf32, operand);
@@ -195,7 +200,7 @@ std::vector<Value*> RoundedParts(FunctionGen& gen, const syntax::Expr* expr,
   return parts;
 }
 
-/// A loop is among that: where an element does not count, what it starts from may be anything, and it need not end.
+/// A loop counts as a trap: for a masked-off element its initial values are arbitrary, so it might not end.
 bool MayTrap(const ir::Function& fn, const ir::Module& module) {
   bool traps = false;
   ir::Walk(fn.body, [&](ir::Op* op) {
@@ -220,14 +225,14 @@ Value* GenSize(FunctionGen& gen, Size source) {
 
 namespace {
 
-/// Integer parameters are literals: where their values are known, they fit the type of their place.
+/// Int generics behave like literals: when their values are known, it is checked that they fit the type.
 Value* GenSizeAs(FunctionGen& gen, Span span, Size source, Scalar scalar) {
   if (gen.contract) return GenExactSize(gen, source, gen.Made(scalar));
   Value* size = GenSize(gen, source);
   if (scalar == Scalar::I64) return size;
   Value* value = gen.builder.Cast(size, scalar);
   Value* same = gen.builder.Eq(gen.builder.Cast(value, Scalar::I64), size);
-  std::string text = fmt::format("'{}' fits {}", gen.TextOf(span).text(), Spelling(scalar));
+  std::string text = fmt::format("'{}' fits {}", gen.QuotedSource(span).text(), Spelling(scalar));
   gen.builder.Create(OpKind::StaticAssert, {{same}}, {},
                      {ir::MakeAttr<ir::AttrKey::Text>(gen.module.context().names.Intern(text))});
   return value;
@@ -251,11 +256,11 @@ std::vector<Value*> GenCallOf(FunctionGen& gen, const sema::CheckedFunction& cal
     std::vector<ir::AxisId> axes;
     for (Value* value : given) axes = ir::UnionAxes(axes, value->type()->axes);
     for (Value* value : mask) axes = ir::UnionAxes(axes, value->type()->axes);
-    axes = ir::WithoutAxes(axes, gen.AxesOf(bound.ranges));
+    axes = ir::WithoutAxes(axes, gen.RangeAxes(bound.ranges));
     for (size_t i = 0; i < callee.ranges.size(); ++i) {
       const std::vector<const sema::Entity*>& own = callee.result.ranges;
       if (std::find(own.begin(), own.end(), callee.ranges[i]) != own.end())
-        axes = ir::UnionAxes(axes, {gen.AxisOf(bound.ranges[i])});
+        axes = ir::UnionAxes(axes, {gen.RangeAxis(bound.ranges[i])});
     }
     for (const sema::Type& part : PartTypes(callee.result))
       types.push_back(gen.builder.types().Tile(part.scalar, axes));
@@ -316,7 +321,7 @@ Value* GenExpr(FunctionGen& gen, const syntax::Expr* expr) {
     case syntax::ExprKind::Reduce:
       return GenReduce(gen, syntax::As<syntax::ReduceExpr>(expr));
     default:
-      KDL_UNREACHABLE("an expression without meaning passed semantic analysis at {}",
+      KDL_UNREACHABLE("an invalid expression passed semantic analysis at {}",
                       gen.sources.text(expr->span));
   }
 }
@@ -344,7 +349,7 @@ std::vector<Value*> GenParts(FunctionGen& gen, const syntax::Expr* expr) {
     case syntax::ExprKind::Reduce:
       return GenUserFold(gen, syntax::As<syntax::ReduceExpr>(expr));
     default:
-      KDL_UNREACHABLE("a tuple of another kind passed semantic analysis at {}",
+      KDL_UNREACHABLE("an unexpected tuple passed semantic analysis at {}",
                       gen.sources.text(expr->span));
   }
 }

@@ -22,14 +22,16 @@ using ir::Value;
 
 namespace {
 
-/// A value that lacks a reduced axis counts once for each of its elements.
+/// Broadcasts a value along the reduced axes that it does not have, so that it counts once for each of their
+/// elements.
 Value* WithAxes(FunctionGen& gen, Value* value, const ir::AxisList& axes) {
   std::vector<ir::AxisId> sorted = axes;
   std::sort(sorted.begin(), sorted.end());
   return gen.builder.Broadcast(value, ir::UnionAxes(value->type()->axes, sorted));
 }
 
-/// An operand of a contraction in its memory type, where that is the source's type, too, and nothing was computed.
+/// Returns an operand of a contraction in its narrow memory type, if the source has that type and the operand
+/// was only widened.
 Value* Narrowed(FunctionGen& gen, const syntax::Expr* operand, Value* value) {
   if (!IsNarrowFloat(gen.Info(operand).type.scalar)) return value;
   ir::Op* def = value->def();
@@ -40,8 +42,8 @@ Value* Narrowed(FunctionGen& gen, const syntax::Expr* operand, Value* value) {
 
 Value* GenFold(FunctionGen& gen, ir::ReductionKind fold, Value* value, const ir::AxisList& over);
 
-/// The guards while the operand of a reduction is made. One over a reduced range is about another element of it than those
-/// that are folded: these are computed where the guard holds for any.
+/// Replaces the guards while the operand of a reduction is generated. A guard over a reduced axis is about
+/// another element than the ones being reduced, so all of these are computed if the guard is true for any.
 class OperandGuards {
  public:
   OperandGuards(FunctionGen& gen, const ir::AxisList& over) : gen_(gen) {
@@ -73,7 +75,7 @@ struct Operands {
 };
 
 Operands GenOperands(FunctionGen& gen, const syntax::ReduceExpr& dot, Scalar accumulator) {
-  OperandGuards guards(gen, gen.AxesOf(gen.Info(&dot).reduce->ranges));
+  OperandGuards guards(gen, gen.RangeAxes(gen.Info(&dot).reduce->ranges));
   Value* a = GenExpr(gen, dot.operands[0]);
   Value* b = GenExpr(gen, dot.operands[1]);
   Value* narrow_a = Narrowed(gen, dot.operands[0], a);
@@ -87,7 +89,7 @@ Operands GenOperands(FunctionGen& gen, const syntax::ReduceExpr& dot, Scalar acc
 
 Value* GenContraction(FunctionGen& gen, const syntax::ReduceExpr& dot, Value* into) {
   const sema::ReduceInfo& info = *gen.Info(&dot).reduce;
-  ir::AxisList over = gen.AxesOf(info.ranges);
+  ir::AxisList over = gen.RangeAxes(info.ranges);
   Operands operands = GenOperands(gen, dot, info.accumulator);
   ir::AxisList missing;
   for (ir::AxisId axis : over) {
@@ -123,7 +125,8 @@ Value* GenFold(FunctionGen& gen, ir::ReductionKind fold, Value* value, const ir:
        ir::MakeAttr<ir::AttrKey::Order>(ir::OrderKind::Open)});
 }
 
-/// The sum by the number of existing elements. Of floats nothing has the mean NaN; integers then divide by zero.
+/// Divides the sum by the number of existing elements. If there are none, the mean of floats is NaN, and that
+/// of integers divides by zero.
 Value* GenMean(FunctionGen& gen, const sema::ReduceInfo& info, Value* sum, Span span) {
   ir::Builder& b = gen.builder;
   Value* count = b.I64(1);
@@ -135,18 +138,20 @@ Value* GenMean(FunctionGen& gen, const sema::ReduceInfo& info, Value* sum, Span 
   Value* mask = IsFloat(sum->type()->scalar) ? nullptr : gen.Mask();
   if (mask) count = b.Select(mask, count, b.Int(count->type()->scalar, 1));
   Value* mean = b.Div(sum, count);
-  mean->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(span)));
+  mean->def()->SetAttr(ir::MakeAttr<ir::AttrKey::Text>(gen.QuotedSource(span)));
   return mean;
 }
 
-/// The least index at which the value is the extremum, or NaN as that is; -1: there is none. Bits tell -0.0 from 0.0 as the
-/// fold does, and all NaNs have the same ones.
+/// Returns the least index whose value is the extremum, or a NaN if that is one; -1 if there are no values.
+/// Floats are compared by their bits: these distinguish -0.0 from 0.0, as the reduction does, and are the
+/// same for all NaNs.
 Value* GenArg(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
   ir::Builder& b = gen.builder;
-  ir::AxisList over = gen.AxesOf(info.ranges);
-  Value* extremum = GenFold(gen, FoldOf(info.kind), value, over);
-  Value* hit = IsFloat(value->type()->scalar) ? b.Eq(BitsOf(b, value), BitsOf(b, extremum))
-                                              : b.Eq(value, extremum);
+  ir::AxisList over = gen.RangeAxes(info.ranges);
+  Value* extremum = GenFold(gen, ReductionKindOf(info.kind), value, over);
+  Value* hit = IsFloat(value->type()->scalar)
+                   ? b.Eq(GenFloatBits(b, value), GenFloatBits(b, extremum))
+                   : b.Eq(value, extremum);
   ir::Type indices = b.types().Tile(Scalar::I64, over);
   Value* index = b.Make(OpKind::Iota, {gen.blocks.at(info.ranges[0])}, indices);
   Value* none = b.I64(std::numeric_limits<int64_t>::max());
@@ -155,19 +160,20 @@ Value* GenArg(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
   return b.Select(is_none, b.I64(-1), first);
 }
 
-/// What a scan has besides its axis.
+/// Returns the attributes that a scan has besides its axis.
 std::vector<ir::Attr> ScanAttrs(const sema::ReduceInfo& info) {
   auto walk = info.reversed ? ir::DirectionKind::Down : ir::DirectionKind::Up;
   auto keep = info.exclusive ? ir::KeepKind::Before : ir::KeepKind::After;
   return {ir::MakeAttr<ir::AttrKey::Direction>(walk), ir::MakeAttr<ir::AttrKey::Keep>(keep)};
 }
 
-/// A fold or scan over tiles of equal axes; `step` makes the next accumulators, inside the region.
+/// Generates a fold or scan over tiles of equal axes. `step` computes the next accumulators inside the
+/// region.
 using Step = std::function<std::vector<Value*>(ir::Builder& b, const std::vector<Value*>& all)>;
 std::vector<Value*> GenCombine(FunctionGen& gen, const sema::ReduceInfo& info, bool scans,
                                const std::vector<Value*>& values, const std::vector<Value*>& inits,
                                const Step& step) {
-  ir::AxisList over = gen.AxesOf(info.ranges);
+  ir::AxisList over = gen.RangeAxes(info.ranges);
   std::vector<ir::Type> types;
   std::vector<ir::Type> params;
   for (const Value* value : values) {
@@ -190,27 +196,27 @@ std::vector<Value*> GenCombine(FunctionGen& gen, const sema::ReduceInfo& info, b
   return op->results();
 }
 
-/// A fold that keeps what it has at each element; the region is the fold's operation.
+/// Generates a scan: a reduction that keeps its accumulator at each element.
 Value* GenScan(FunctionGen& gen, const sema::ReduceInfo& info, Value* value) {
-  ir::ReductionKind fold = FoldOf(info.kind);
+  ir::ReductionKind fold = ReductionKindOf(info.kind);
   Scalar scalar = value->type()->scalar;
   Value* init = gen.builder.Bits(scalar, ir::FoldIdentity(fold, scalar));
   auto step = [&](ir::Builder& b, const std::vector<Value*>& all) -> std::vector<Value*> {
     return {b.Binary(ir::CombineOf(fold), all[0], all[1])};
   };
-  return GenCombine(gen, info, true, {WithAxes(gen, value, gen.AxesOf(info.ranges))}, {init},
+  return GenCombine(gen, info, true, {WithAxes(gen, value, gen.RangeAxes(info.ranges))}, {init},
                     step)[0];
 }
 
-/// The parts of the operand over the same axes. Where the fn may trap, elements that are not to be computed are what the
-/// fold starts from: its identity changes nothing.
+/// Returns the parts of the operand, broadcast to the same axes. If the fn may trap, elements that must not
+/// be computed are replaced by the initial values, which are the identity and change nothing.
 std::vector<Value*> GenFolded(FunctionGen& gen, const syntax::ReduceExpr& reduce,
                               const sema::CheckedFunction& callee, const ir::Function& fn,
                               const std::vector<Value*>& inits) {
-  OperandGuards guards(gen, gen.AxesOf(gen.Info(&reduce).reduce->ranges));
+  OperandGuards guards(gen, gen.RangeAxes(gen.Info(&reduce).reduce->ranges));
   std::vector<Value*> values = RoundedParts(gen, reduce.operands[0], callee.result);
   Value* mask = MayTrap(fn, gen.module) ? gen.Mask() : nullptr;
-  ir::AxisList axes = gen.AxesOf(gen.Info(&reduce).reduce->ranges);
+  ir::AxisList axes = gen.RangeAxes(gen.Info(&reduce).reduce->ranges);
   std::sort(axes.begin(), axes.end());
   for (size_t i = 0; i < values.size(); ++i) {
     if (mask) values[i] = gen.builder.Select(mask, values[i], inits[i]);
@@ -220,7 +226,8 @@ std::vector<Value*> GenFolded(FunctionGen& gen, const syntax::ReduceExpr& reduce
   return values;
 }
 
-/// A fn of tiles takes one after the other, in a loop over each folded range.
+/// A fold whose fn combines tiles: it is called for one tile after the other, in a loop over each reduced
+/// range.
 struct TileFold {
   const sema::CheckedFunction& callee;
   const sema::CallInfo& bound;
@@ -237,9 +244,9 @@ std::vector<Value*> GenTileIteration(FunctionGen& gen, const TileFold& fold,
     all.push_back(gen.builder
                       .Create(OpKind::Gather, {{fold.values[i]}, index, {}, {}},
                               {before[i]->type()},
-                              {ir::MakeAttr<ir::AttrKey::Axes>(gen.AxesOf(fold.over)),
+                              {ir::MakeAttr<ir::AttrKey::Axes>(gen.RangeAxes(fold.over)),
                                ir::MakeAttr<ir::AttrKey::BoundsMode>(ir::BoundsMode::Proven),
-                               ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(fold.span))})
+                               ir::MakeAttr<ir::AttrKey::Text>(gen.QuotedSource(fold.span))})
                       ->result());
   }
   std::vector<Value*> after = GenCallOf(gen, fold.callee, fold.bound, all);
@@ -255,7 +262,7 @@ std::vector<Value*> GenTileLoops(FunctionGen& gen, const TileFold& fold,
   Value* block = gen.blocks.at(fold.over[index.size()]);
   Value* lo = b.BlockStart(block);
   Value* hi = b.Add(lo, b.BlockSize(block));
-  ir::Op* loop = b.Create(OpKind::Loop, {{lo}, {hi}, {b.I64(1)}, before}, TypesOf(before));
+  ir::Op* loop = b.Create(OpKind::Loop, {{lo}, {hi}, {b.I64(1)}, before}, ValueTypes(before));
   index.push_back(b.AddParam(loop->region(), b.I64Type(), {}));
   std::vector<Value*> carried;
   for (const Value* value : before)
@@ -268,7 +275,7 @@ std::vector<Value*> GenTileLoops(FunctionGen& gen, const TileFold& fold,
 }
 
 std::vector<Value*> GenTileFold(FunctionGen& gen, const TileFold& fold, std::vector<Value*> inits) {
-  ir::AxisList over = gen.AxesOf(fold.over);
+  ir::AxisList over = gen.RangeAxes(fold.over);
   for (size_t i = 0; i < inits.size(); ++i)
     inits[i] = gen.builder.Broadcast(inits[i], ir::WithoutAxes(fold.values[i]->type()->axes, over));
   return GenTileLoops(gen, fold, inits, {});
@@ -281,8 +288,9 @@ Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce) {
   const sema::ReduceInfo& info = *gen.Info(&reduce).reduce;
   if (info.kind == sema::ReduceKind::Dot) return GenContraction(gen, reduce, nullptr);
   if (gen.Info(&reduce).callee) return GenUserFold(gen, reduce)[0];
-  ir::AxisList over = gen.AxesOf(info.ranges);
-  // Widened narrow floats fold in f32: exact for max and min, the defined accumulator for sum and prod.
+  ir::AxisList over = gen.RangeAxes(info.ranges);
+  // Widened narrow floats are reduced in f32: that is exact for max and min, and the defined accumulator for
+  // sum and prod.
   Scalar accumulator = IsNarrowFloat(info.accumulator) ? Scalar::F32 : info.accumulator;
   Value* value = nullptr;
   {
@@ -300,7 +308,7 @@ Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce) {
     default:
       break;
   }
-  Value* folded = GenFold(gen, FoldOf(info.kind), value, gen.AxesOf(info.ranges));
+  Value* folded = GenFold(gen, ReductionKindOf(info.kind), value, gen.RangeAxes(info.ranges));
   bool mean = info.kind == sema::ReduceKind::Mean;
   return mean ? GenMean(gen, info, folded, reduce.span) : folded;
 }

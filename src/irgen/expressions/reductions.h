@@ -7,9 +7,9 @@
 namespace kdl::irgen {
 
 ir::Value* GenReduce(FunctionGen& gen, const syntax::ReduceExpr& reduce);
-/// `reduce` or `scan` with a fn: a value for each part.
+/// Generates `reduce` or `scan` with a fn and returns a value for each part.
 std::vector<ir::Value*> GenUserFold(FunctionGen& gen, const syntax::ReduceExpr& reduce);
-/// `into += dot(…)`, marked in place by sema.
+/// Generates `into += dot(…)`, which sema has marked as accumulating in place.
 ir::Value* GenContractInto(FunctionGen& gen, const syntax::ReduceExpr& dot, ir::Value* into);
 
 }  // namespace kdl::irgen

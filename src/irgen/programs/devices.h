@@ -4,9 +4,10 @@
 
 namespace kdl::irgen {
 
-/// The device's name in the module, which has it from then on.
+/// Returns the device's name in the module, and adds the device to the module if needed.
 Name NameOfDevice(ir::Module& module, const sema::Entity& device);
-/// Of what stands `on` it; null: nothing says where, an empty name unless the function's file does.
+/// Returns the module's name of a device. If `device` is null, this is the function's own device, or the
+/// tested one in a test; empty if there is none.
 Name DeviceNameOf(FunctionGen& gen, const sema::Entity* device);
 
 }  // namespace kdl::irgen

@@ -14,7 +14,7 @@
 #include "support/check.h"
 #include "support/contains.h"
 
-// What a program calls: other programs, `copy` and `swap`; and the sizes that it makes of numbers.
+// What a program calls: other programs, `copy` and `swap`; and the sizes that it makes from numbers.
 
 namespace kdl::irgen {
 
@@ -24,8 +24,8 @@ using ir::AttrKey;
 using ir::OpKind;
 using ir::Value;
 
-/// The callee's sizes and integer parameters, in those of the caller.
-std::unordered_map<Name, Size> SizesOf(const FunctionGen& gen, const sema::LaunchInfo& call) {
+/// Returns the callee's sizes and int generics, in terms of the caller's.
+std::unordered_map<Name, Size> CalleeSizes(const FunctionGen& gen, const sema::LaunchInfo& call) {
   std::unordered_map<Name, Size> sizes;
   const sema::CheckedFunction& callee = *call.kernel;
   for (size_t i = 0; i < callee.dims.size(); ++i) {
@@ -42,7 +42,7 @@ std::unordered_map<Name, Size> SizesOf(const FunctionGen& gen, const sema::Launc
   return sizes;
 }
 
-/// Tensors are passed as they are, scalars by value.
+/// Passes tensors themselves, and scalars by value.
 void BindArguments(FunctionGen& gen, const sema::LaunchInfo& call, FunctionGen& inner) {
   for (size_t i = 0; i < call.args.size(); ++i) {
     const sema::Entity* param = call.kernel->params[i].entity;
@@ -56,8 +56,8 @@ void BindArguments(FunctionGen& gen, const sema::LaunchInfo& call, FunctionGen& 
   }
 }
 
-/// Two parts of one tensor may meet, of which the callee writes one: then the program stops. Other tensors are apart, since
-/// the parameters of a program are checked when it begins.
+/// Stops the program if two slices of one tensor overlap and the callee writes one of them. Different tensors
+/// are disjoint, since the parameters of a program are checked when it starts.
 void RequireApart(FunctionGen& gen, const sema::LaunchInfo& call, const FunctionGen& inner) {
   auto is_written = [&](size_t i) {
     return call.kernel->params[i].direction != syntax::Direction::In;
@@ -77,14 +77,14 @@ void RequireApart(FunctionGen& gen, const sema::LaunchInfo& call, const Function
       std::string text = fmt::format(
           "'{}' is passed as '{}', which is written, and shares elements with what is passed as "
           "'{}'",
-          gen.TextOf(call.args[i]->span).text(), written.name.text(), other.name.text());
+          gen.QuotedSource(call.args[i]->span).text(), written.name.text(), other.name.text());
       gen.builder.Create(OpKind::Apart, {{a}, {b}}, {},
                          {ir::MakeAttr<AttrKey::Text>(gen.module.context().names.Intern(text))});
     }
   }
 }
 
-/// The dimensions of the arguments that are not known to be what the callee says.
+/// Checks dimensions of the arguments that are not known to be what the callee requires.
 void RequireArguments(FunctionGen& gen, const sema::LaunchInfo& call) {
   for (const sema::DimCheck& check : call.checks) {
     LocScope loc(gen, call.args[check.param]->span);
@@ -109,7 +109,7 @@ void GenProgramCall(FunctionGen& gen, const sema::LaunchInfo& call) {
     std::string cause = fmt::format("{} takes it there", call.kernel->entity->name.text());
     GenMoveTo(gen, ir::MemoryOf(inner.values.at(param.entity)), param.entity->on, cause);
   }
-  inner.sizes = SizesOf(gen, call);
+  inner.sizes = CalleeSizes(gen, call);
   RequireArguments(gen, call);
   inner.builder.SetInsertionPoint(gen.builder.region(), gen.builder.before());
   GenRequirements(inner);
@@ -132,8 +132,8 @@ void GenTensorCall(FunctionGen& gen, const sema::TensorCallInfo& call) {
   for (size_t d = 0; d < from->type()->dims.size(); ++d) {
     if (from->type()->dims[d] == to->type()->dims[d]) continue;
     std::string text =
-        fmt::format("dimension {} of {} is that of {}", d, gen.TextOf(call.to->span).text(),
-                    gen.TextOf(call.from->span).text());
+        fmt::format("dimension {} of {} is that of {}", d, gen.QuotedSource(call.to->span).text(),
+                    gen.QuotedSource(call.from->span).text());
     Require(gen, target.type.dims[d], ir::CompareKind::Eq, source.type.dims[d],
             gen.module.context().names.Intern(text));
   }

@@ -4,9 +4,9 @@
 
 namespace kdl::irgen {
 
-/// A called program becomes a part of its caller.
+/// Inlines a called program.
 void GenProgramCall(FunctionGen& gen, const sema::LaunchInfo& call);
-/// `copy(from, to);`, `swap(a, b);`.
+/// Generates `copy(from, to);` or `swap(a, b);`.
 void GenTensorCall(FunctionGen& gen, const sema::TensorCallInfo& call);
 
 }  // namespace kdl::irgen

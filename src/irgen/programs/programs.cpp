@@ -21,13 +21,13 @@ namespace {
 using ir::AttrKey;
 using ir::Value;
 
-/// `BM = 64, BN = 32`: constants that a launch gives, the first ones in `before`.
+/// Appends a constant of a launch to the list `before`: `BM = 64, BN = 32`.
 template <class Value>
 std::string WithConstant(const std::string& before, std::string_view name, const Value& value) {
   return fmt::format("{}{}{} = {}", before, before.empty() ? "" : ", ", name, value);
 }
 
-/// A constant of the kernel whose value only the run knows: a launch of its own for each of the candidates.
+/// A constant of the kernel that is known only at run time: each candidate gets its own launch.
 struct Selection {
   std::string_view kernel;
   std::string_view name;
@@ -36,7 +36,7 @@ struct Selection {
   Value* value;
 };
 
-/// Whether the launch itself compares the constant with a dimension of an argument.
+/// Returns whether the launch itself compares the constant with a dimension of an argument.
 bool IsDimension(const sema::CheckedFunction& kernel, const sema::Entity* generic) {
   auto is_bare = [&](Size dim) {
     return dim->kind == SizeKind::Symbol && dim->symbol == generic->name;
@@ -46,7 +46,7 @@ bool IsDimension(const sema::CheckedFunction& kernel, const sema::Entity* generi
   });
 }
 
-/// What the run gives is a candidate; where it is none of the others, the last one.
+/// Requires that the run-time value is the last candidate, after all others have been excluded.
 void RequireLast(FunctionGen& gen, const Selection& selection) {
   ir::Builder& b = gen.builder;
   std::string text = fmt::format("{} of {} is {}", selection.name, selection.kernel,
@@ -58,7 +58,7 @@ void RequireLast(FunctionGen& gen, const Selection& selection) {
             ir::MakeAttr<AttrKey::Text>(gen.module.context().names.Intern(text))});
 }
 
-/// The constants of a launch: those that are known, and what the run selects.
+/// The constants of a launch: the known ones, and those that are selected at run time.
 struct LaunchConstants {
   std::string known;
   std::vector<Selection> selections;
@@ -66,7 +66,7 @@ struct LaunchConstants {
 
 using ValuesOfName = std::function<std::vector<int64_t>(Name)>;
 
-/// The values that a size may have, each once, given those of its names; nothing: it may have any.
+/// Returns the values that a size may have, each once, given those of its names; empty if it may have any.
 std::vector<int64_t> ValuesOf(FunctionGen& gen, Size size, const ValuesOfName& of_name) {
   if (IsConstant(size)) return {size->value};
   if (size->kind == SizeKind::Symbol) return of_name(size->symbol);
@@ -82,7 +82,8 @@ std::vector<int64_t> ValuesOf(FunctionGen& gen, Size size, const ValuesOfName& o
   return values;
 }
 
-/// What a program hands on from its integer parameters, or from those of the program that it has become a part of.
+/// Returns the values that a size may have because of the program's int generics, or those of the program
+/// into which it was inlined.
 std::vector<int64_t> HandedOn(FunctionGen& gen, Size size) {
   auto of_own = [&](Name name) -> std::vector<int64_t> {
     for (const sema::IntGenericInfo& generic : gen.checked.generics) {
@@ -118,7 +119,7 @@ LaunchConstants GenConstants(FunctionGen& gen, const sema::LaunchInfo& launch) {
     bool is_checked =
         !is_handed_on && candidates.size() == 1 && IsDimension(*launch.kernel, generic.entity);
     if (is_checked) continue;
-    if (candidates.empty()) {  // the kernel has no variant until the program has a value
+    if (candidates.empty()) {  // no variants until the program's int generic has a value
       constants.known = WithConstant(constants.known, name, ToString(value));
       continue;
     }
@@ -128,8 +129,8 @@ LaunchConstants GenConstants(FunctionGen& gen, const sema::LaunchInfo& launch) {
   return constants;
 }
 
-/// `if v == 4 { … } else { … }`: `gen_launch` makes the launch for each choice of the candidates, from number `first` on of
-/// the first selection.
+/// Generates `if v == 4 { … } else { … }`: `gen_launch` creates the launch for each combination of
+/// candidates, starting at number `first` of the first selection.
 void GenSelected(FunctionGen& gen, std::span<const Selection> selections, size_t first,
                  const std::string& constants,
                  const std::function<void(const std::string&)>& gen_launch) {
@@ -155,25 +156,25 @@ void GenSelected(FunctionGen& gen, std::span<const Selection> selections, size_t
   b.SetInsertionPoint(choice->parent_region());
 }
 
-/// A tensor argument is the tensor; a scalar one is of the parameter's type already.
+/// Returns a tensor argument itself; a scalar argument already has the type of the parameter.
 Value* GenArgument(FunctionGen& gen, const syntax::Expr* arg) {
   const sema::ExprInfo& info = gen.Info(arg);
   if (info.type.is_tensor()) return GenTensor(gen, arg);
   return GenRounded(gen, arg);
 }
 
-Value* ZeroOf(FunctionGen& gen, Scalar scalar) {
+Value* GenZero(FunctionGen& gen, Scalar scalar) {
   return IsFloat(scalar) ? gen.builder.Bits(scalar, 0) : gen.builder.Int(scalar, 0);
 }
 
-/// The indices of an element.
+/// Returns the indices of an element.
 std::vector<Value*> GenIndices(FunctionGen& gen, const sema::IndexInfo& index) {
   std::vector<Value*> indices;
   for (const sema::IndexDim& dim : index.dims) indices.push_back(GenIndexSum(gen, dim));
   return indices;
 }
 
-/// Whether all indices are.
+/// Returns whether all indices are inside the tensor.
 Value* AreInside(FunctionGen& gen, const sema::IndexInfo& index,
                  const std::vector<Value*>& indices) {
   ir::Builder& b = gen.builder;
@@ -187,7 +188,7 @@ Value* AreInside(FunctionGen& gen, const sema::IndexInfo& index,
   return inside;
 }
 
-/// One of two values, of which the other is not computed.
+/// Generates a choice between two values. Only the chosen one is computed.
 Value* Choose(FunctionGen& gen, ir::Type type, Value* condition,
               const std::function<Value*()>& where_true,
               const std::function<Value*()>& where_false) {
@@ -203,7 +204,8 @@ Value* Choose(FunctionGen& gen, ir::Type type, Value* condition,
 
 }  // namespace
 
-/// Under the conditions of the `if` expressions around: an element that nobody asks for is not read.
+/// Loads an element under the conditions of the enclosing `if` expressions: an element that is not needed is
+/// not read.
 Value* GenHostLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
   const sema::IndexInfo& index = *gen.Info(&expr).index;
   Value* tensor = gen.values.at(index.base);
@@ -211,7 +213,7 @@ Value* GenHostLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
   auto load = [&](const std::vector<Value*>& indices) {
     return gen.builder
         .Create(ir::OpKind::HostLoad, {{tensor}, indices, {}}, {type},
-                {ir::MakeAttr<AttrKey::Text>(gen.TextOf(expr.span))})
+                {ir::MakeAttr<AttrKey::Text>(gen.QuotedSource(expr.span))})
         ->result();
   };
   auto load_or_else = [&] {
@@ -223,7 +225,7 @@ Value* GenHostLoad(FunctionGen& gen, const syntax::IndexExpr& expr) {
   };
   Value* mask = gen.Mask();
   if (!mask) return load_or_else();
-  return Choose(gen, type, mask, load_or_else, [&] { return ZeroOf(gen, type->scalar); });
+  return Choose(gen, type, mask, load_or_else, [&] { return GenZero(gen, type->scalar); });
 }
 
 void GenHostStore(FunctionGen& gen, const syntax::IndexExpr& target, Value* value) {
@@ -231,7 +233,7 @@ void GenHostStore(FunctionGen& gen, const syntax::IndexExpr& target, Value* valu
   Value* tensor = gen.values.at(index.base);
   Value* stored = Round(gen, value, tensor->type()->scalar);
   gen.builder.Create(ir::OpKind::HostStore, {{stored}, {tensor}, GenIndices(gen, index), {}}, {},
-                     {ir::MakeAttr<AttrKey::Text>(gen.TextOf(target.span))});
+                     {ir::MakeAttr<AttrKey::Text>(gen.QuotedSource(target.span))});
 }
 
 Value* GenDeviceCores(FunctionGen& gen, const sema::Entity* device) {
@@ -318,7 +320,7 @@ void GenExpect(FunctionGen& gen, const syntax::Stmt& statement) {
 
 namespace {
 
-/// Whether it may be negative, or divide by 0.
+/// Returns whether the size may be negative or may divide by 0.
 bool MayBeNoSize(Size size) {
   if (!size->lhs) return false;
   bool divides = size->kind == SizeKind::FloorDiv || size->kind == SizeKind::Mod;
@@ -326,13 +328,13 @@ bool MayBeNoSize(Size size) {
          MayBeNoSize(size->lhs) || MayBeNoSize(size->rhs);
 }
 
-/// Whether it is made of what a launch knows only once it has a number of cores.
+/// Returns whether the size depends on the number of cores, which is known only late in a launch.
 bool MentionsCores(Size size) {
   if (size->kind == SizeKind::Symbol) return size->symbol.text() == ir::kCoreNum;
   return size->lhs && (MentionsCores(size->lhs) || MentionsCores(size->rhs));
 }
 
-/// A launch is refused whose sizes make a size of a tensor of its own none.
+/// Refuses a launch in which a size of one of the launch's own tensors would be negative or undefined.
 void RequireNatural(FunctionGen& gen, ir::Type tensor) {
   for (Size dim : tensor->dims) {
     if (!MayBeNoSize(dim) || MentionsCores(dim)) continue;

@@ -28,7 +28,7 @@ const Op* FirstGroupUpdate(const Value* tensor) {
   return nullptr;
 }
 
-uint64_t IdentityOf(ir::UpdateKind how, Scalar scalar) {
+uint64_t MemoryIdentity(ir::UpdateKind how, Scalar scalar) {
   Scalar acc = IsNarrowFloat(scalar) ? Scalar::F32 : scalar;
   return ir::EvaluateCast(acc, scalar, ir::UpdateIdentity(how, acc));
 }
@@ -40,7 +40,7 @@ void Fill(FunctionGen& gen, Value* tensor, const Op* update) {
   Op* before = builder.before();
   ir::ElementWalk walk = ir::MakeElementSpmd(builder, gen.function, tensor->type());
   Scalar scalar = tensor->type()->scalar;
-  Value* identity = builder.Bits(scalar, IdentityOf(update->attr<AttrKey::How>(), scalar));
+  Value* identity = builder.Bits(scalar, MemoryIdentity(update->attr<AttrKey::How>(), scalar));
   builder.Create(
       OpKind::Store, {{identity}, {tensor}, walk.index, {}}, {},
       {ir::MakeAttr<AttrKey::Access>(walk.access),
@@ -49,7 +49,7 @@ void Fill(FunctionGen& gen, Value* tensor, const Op* update) {
   builder.SetInsertionPoint(here, before);
 }
 
-/// A tensor of the launch is filled where it is made: all of its readers come later.
+/// Fills each tensor of the launch right after it is created, which is before all of its readers.
 void FillOwnTensors(FunctionGen& gen) {
   std::vector<Op*> made;
   ir::Walk(gen.function.body, [&](Op* op) {
@@ -66,9 +66,9 @@ void FillOwnTensors(FunctionGen& gen) {
 
 }  // namespace
 
-/// An `out` tensor that a `reduce` folds into, and a tensor of the launch, starts from the identity: cores fill it first.
-/// Where the kernel also touches an `out` otherwise, all wait until that is done; else the barrier before the groups fold is
-/// enough.
+/// An `out` tensor or a tensor of the launch that a `reduce` statement updates starts from the identity: the
+/// cores fill it first. If the kernel also accesses an `out` tensor in another way, all cores wait until it
+/// is filled. Otherwise the barrier before the groups are combined is enough.
 void FillReducedOutputs(FunctionGen& gen) {
   FillOwnTensors(gen);
   bool waits = false;

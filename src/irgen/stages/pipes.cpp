@@ -4,7 +4,7 @@
 #include "irgen/accesses/elements.h"
 #include "irgen/walk/generate.h"
 
-// Stages and what joins them.
+// Stages and the pipes between them.
 
 namespace kdl::irgen {
 
@@ -14,16 +14,16 @@ using ir::AttrKey;
 using ir::OpKind;
 using ir::Value;
 
-/// By position, not sorted.
+/// Returns the axes by position, not sorted.
 ir::AxisList Positions(FunctionGen& gen, const sema::PipeInfo& access) {
   ir::AxisList axes;
-  for (const sema::Entity* range : access.ranges) axes.push_back(gen.AxisOf(range));
+  for (const sema::Entity* range : access.ranges) axes.push_back(gen.RangeAxis(range));
   return axes;
 }
 
 std::vector<ir::Attr> AccessAttrs(FunctionGen& gen, const sema::PipeInfo& access, Span span) {
   return {ir::MakeAttr<AttrKey::Axes>(Positions(gen, access)),
-          ir::MakeAttr<AttrKey::Text>(gen.TextOf(span))};
+          ir::MakeAttr<AttrKey::Text>(gen.QuotedSource(span))};
 }
 
 }  // namespace

@@ -8,9 +8,10 @@
 #include "irgen/walk/carried.h"
 #include "irgen/walk/generate.h"
 
-// `while`, `break` and `continue`. A jump is a bool that it makes false: the statements after it are under that bool, and
-// the loop's next turn is as well. In kernels an `if` holds those statements; in a fn that is mapped over tiles each
-// element has its own path, and they are guarded like the branches of an `if` there.
+// `while`, `break` and `continue`. A jump sets a bool to false. The statements after it, and the next
+// iteration of the loop, are executed only if this bool is true. In kernels, an `if` op contains these
+// statements. In a fn that is mapped over tiles, each element follows its own path, so they are guarded like
+// the branches of an `if` statement there.
 
 namespace kdl::irgen {
 
@@ -26,7 +27,7 @@ bool AnyContains(const syntax::BlockStmt& block, syntax::StmtKind jump) {
                      [&](const syntax::Stmt* inner) { return Contains(inner, jump); });
 }
 
-/// A jump of a loop around `stmt`: those of the loops in it are their own.
+/// Returns whether `stmt` contains a jump that belongs to an enclosing loop, not to a loop in `stmt`.
 bool Contains(const syntax::Stmt* stmt, syntax::StmtKind jump) {
   if (!stmt) return false;
   if (stmt->kind == jump) return true;
@@ -36,7 +37,7 @@ bool Contains(const syntax::Stmt* stmt, syntax::StmtKind jump) {
   return branch && (Contains(branch->then_block, jump) || Contains(branch->else_stmt, jump));
 }
 
-/// A bool that a jump makes false. Its number is above those of the source's variables.
+/// Creates a bool that a jump sets to false. Its number is above those of the source's variables.
 const sema::Entity* NewFlag(FunctionGen& gen, std::string_view name) {
   auto number = static_cast<uint32_t>(gen.flow_entities.size());
   sema::Entity flag{};
@@ -55,21 +56,21 @@ void MakeFalse(FunctionGen& gen, const sema::Entity* flag) {
       mask ? gen.builder.And(value, gen.builder.Unary(OpKind::Not, mask)) : gen.builder.Bool(false);
 }
 
-/// The elements that begin a loop in a fn that is mapped.
+/// Returns the condition under which elements enter a loop, in a fn that is mapped.
 Value* Begins(FunctionGen& gen, Value* condition) {
   Value* mask = gen.Maps() ? gen.Mask() : nullptr;
   return mask ? gen.builder.And(mask, condition) : condition;
 }
 
-/// A `while` that carries `inits`, then `vars`. `turn` makes a turn's ops, given the parameters for `inits`, and what those
-/// are in the next one.
+/// Generates a `while` that carries `inits`, then `vars`. `turn` generates one iteration: it receives the
+/// parameters for `inits` and returns their next values.
 void GenIterations(
     FunctionGen& gen, std::vector<Value*> inits, const Vars& vars,
     const std::function<std::vector<Value*>(const std::vector<Value*>&)>& iteration) {
   size_t own = inits.size();
   std::vector<Value*> carried = Present(gen, vars);
   inits.insert(inits.end(), carried.begin(), carried.end());
-  ir::Op* op = gen.builder.Create(OpKind::While, {inits}, TypesOf(inits));
+  ir::Op* op = gen.builder.Create(OpKind::While, {inits}, ValueTypes(inits));
   std::vector<Value*> params;
   for (size_t i = 0; i < own; ++i)
     params.push_back(gen.builder.AddParam(op->region(), inits[i]->type(), Name()));
@@ -124,7 +125,8 @@ void GenContinue(FunctionGen& gen) { MakeFalse(gen, gen.loops.back().live); }
 
 namespace {
 
-/// `gen_rest` makes the statements of `rest`, which happen where the condition holds.
+/// Generates the statements of `rest` with `gen_rest`, so that they take effect only if the condition is
+/// true.
 void GenUnder(FunctionGen& gen, Value* condition, std::span<const syntax::Stmt* const> rest,
               const std::function<void()>& gen_rest) {
   if (gen.Maps()) {
@@ -135,7 +137,7 @@ void GenUnder(FunctionGen& gen, Value* condition, std::span<const syntax::Stmt* 
   }
   Vars vars = AssignedOutside(gen, rest);
   std::vector<Value*> before = Present(gen, vars);
-  ir::Op* op = gen.builder.Create(OpKind::If, {{condition}}, TypesOf(before));
+  ir::Op* op = gen.builder.Create(OpKind::If, {{condition}}, ValueTypes(before));
   gen.builder.SetInsertionPoint(op->region(0));
   gen_rest();
   Yield(gen, vars);
@@ -145,12 +147,12 @@ void GenUnder(FunctionGen& gen, Value* condition, std::span<const syntax::Stmt* 
   TakeResults(gen, vars, op);
 }
 
-/// The turns of a loop over a list, from here on.
+/// Generates the remaining iterations of a loop over a list.
 void GenCopies(FunctionGen& gen, std::span<const syntax::Stmt* const> copies) {
   if (copies.empty()) return;
   GenIteration(gen, syntax::As<syntax::BlockStmt>(copies[0]));
   copies = copies.subspan(1);
-  gen.values.erase(gen.loops.back().live);  // the next turn has its own
+  gen.values.erase(gen.loops.back().live);  // the next iteration has its own
   const sema::Entity* stays = gen.loops.back().stays;
   if (!stays) return GenCopies(gen, copies);
   GenUnder(gen, gen.values.at(stays), copies, [&] { GenCopies(gen, copies); });
@@ -171,7 +173,8 @@ void GenUnrolled(FunctionGen& gen, const syntax::BlockStmt& copies) {
 
 namespace {
 
-/// The next turn's condition where nothing has ended the loop: `go_on`, evaluated only there.
+/// Returns the condition of the next iteration: `go_on`, which is evaluated only if no `break` has ended the
+/// loop.
 Value* GenGoesOn(FunctionGen& gen, const std::function<Value*()>& go_on) {
   const sema::Entity* stays = gen.loops.back().stays;
   if (!stays) return go_on();
@@ -208,7 +211,7 @@ void GenMappedFor(FunctionGen& gen, const syntax::ForStmt& loop, size_t depth) {
   const Vars& binders = gen.checked.Info(&loop).entities;
   if (depth == binders.size()) return GenIteration(gen, *loop.body);
   ir::Builder& b = gen.builder;
-  LoopBounds bounds = BoundsOf(gen, binders[depth]);
+  LoopBounds bounds = GenLoopBounds(gen, binders[depth]);
   Value* step = bounds.step ? bounds.step : b.I64(1);
   Value* first = Begins(gen, b.Lt(bounds.lo, bounds.hi));
   Vars vars = CarriedBy(gen, *loop.body);
@@ -217,7 +220,7 @@ void GenMappedFor(FunctionGen& gen, const syntax::ForStmt& loop, size_t depth) {
     SetName(index, binders[depth]->name);
     gen.values[binders[depth]] = index;
     GenMappedFor(gen, loop, depth + 1);
-    // The last index plus the step need not fit in 64 bits, their distance does.
+    // The index after the last iteration may overflow 64 bits, but the remaining distance does not.
     Value* left = b.Cast(b.Sub(bounds.hi, index), Scalar::U64);
     Value* more = b.Gt(left, b.Cast(step, Scalar::U64));
     Value* again = GenGoesOn(gen, [&] { return more; });

@@ -9,18 +9,20 @@ namespace kdl::irgen {
 void GenWhile(FunctionGen& gen, const syntax::WhileStmt& loop);
 void GenBreak(FunctionGen& gen);
 void GenContinue(FunctionGen& gen);
-/// Whether a statement may leave the turn of the loop around it.
+/// Returns whether a statement may end the current iteration of its loop.
 bool Jumps(const syntax::Stmt* stmt);
-/// `body`, in a turn of a loop whose vars have been bound; what `break` and `continue` need is there.
+/// Generates `body` as one iteration of a loop whose variables have been bound, with the flags that `break`
+/// and `continue` need.
 void GenIteration(FunctionGen& gen, const syntax::BlockStmt& body);
-/// The rest of a block after a statement that jumps: it happens where that has not jumped. `vars` it assigns.
+/// Generates the rest of a block after a statement that may jump. It is executed only if there was no jump.
 void GenRest(FunctionGen& gen, std::span<const syntax::Stmt* const> rest);
-/// A loop over a list, whose turns are copies of its body.
+/// Generates a loop over a list, whose iterations are copies of its body.
 void GenUnrolled(FunctionGen& gen, const syntax::BlockStmt& copies);
-/// Enters a loop and leaves it: `break` and `continue` in its body are its own.
+/// Enter and leave a loop: `break` and `continue` in its body belong to it.
 void OpenLoop(FunctionGen& gen, const syntax::BlockStmt& body);
 void CloseLoop(FunctionGen& gen);
-/// `for` in a fn that is mapped, from binder `depth` on: a `while`, since its bounds may differ by element.
+/// Generates a `for` in a fn that is mapped, from binder `depth` on. It becomes a `while`, because each
+/// element may have its own bounds.
 void GenMappedFor(FunctionGen& gen, const syntax::ForStmt& loop, size_t depth);
 
 }  // namespace kdl::irgen

@@ -36,7 +36,7 @@ LoopBounds BoundsOfIndices(FunctionGen& gen, const syntax::Expr* lo, const synta
 
 }  // namespace
 
-LoopBounds BoundsOf(FunctionGen& gen, const sema::Entity* binder) {
+LoopBounds GenLoopBounds(FunctionGen& gen, const sema::Entity* binder) {
   if (binder->of) return gen.domains.at(binder->of)[binder->position];
   if (binder->kind == sema::EntityKind::Range) return BoundsOfRange(gen, binder->range);
   return BoundsOfIndices(gen, binder->lo, binder->hi, binder->step);

@@ -4,7 +4,7 @@
 
 namespace kdl::irgen {
 
-LoopBounds BoundsOf(FunctionGen& gen, const sema::Entity* binder);
+LoopBounds GenLoopBounds(FunctionGen& gen, const sema::Entity* binder);
 void GenDomain(FunctionGen& gen, const sema::Entity* domain);
 
 }  // namespace kdl::irgen

@@ -20,18 +20,19 @@ namespace {
 using ir::OpKind;
 using ir::Value;
 
-/// The region's parameter for a binder: its block, or its index.
+/// Adds the region's parameter for a binder: its block, or its index.
 void AddBinder(FunctionGen& gen, ir::Region* region, const sema::Entity* binder) {
   ir::TypeTable& types = gen.builder.types();
   if (binder->kind == sema::EntityKind::Range) {
     gen.blocks[binder] =
-        gen.builder.AddParam(region, types.Block(gen.AxisOf(binder)), binder->name);
+        gen.builder.AddParam(region, types.Block(gen.RangeAxis(binder)), binder->name);
   } else {
     gen.values[binder] = gen.builder.AddParam(region, types.ScalarOf(Scalar::I64), binder->name);
   }
 }
 
-/// A name of its own for each domain of the function: two of one name are walked alike.
+/// Returns a name that is unique for each domain of the function, because spmds with equal domain names must
+/// have the same block order.
 Name DomainName(FunctionGen& gen, const sema::Entity* domain) {
   int before = 0;
   for (const sema::Entity* entity : gen.checked.entities) {
@@ -42,30 +43,31 @@ Name DomainName(FunctionGen& gen, const sema::Entity* domain) {
   return gen.module.context().names.Intern(fmt::format("{}.{}", domain->name.text(), before));
 }
 
-/// What `@pipelined` says.
+/// Adds the attribute for `@pipelined`.
 void AddAhead(FunctionGen& gen, const syntax::ForStmt& loop, std::vector<ir::Attr>& attrs) {
   int64_t ahead = gen.checked.Info(&loop).ahead;
   if (ahead > 0) attrs.push_back(ir::MakeAttr<ir::AttrKey::Ahead>(ahead));
 }
 
-/// `for` over several binders is a nest, leftmost outermost; all levels carry the same vars.
+/// Generates nested loops for a `for` with several binders, the leftmost outermost. All of them carry the
+/// same vars.
 void GenLoopNest(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& binders, size_t depth,
                  const Vars& vars) {
   if (depth == binders.size()) return GenIteration(gen, *loop.body);
   const sema::Entity* binder = binders[depth];
-  LoopBounds bounds = BoundsOf(gen, binder);
+  LoopBounds bounds = GenLoopBounds(gen, binder);
   std::vector<Value*> inits = Present(gen, vars);
   std::vector<ir::Attr> attrs;
   if (gen.loops.back().stays) attrs.push_back(ir::MakeAttr<ir::AttrKey::Breaks>(1));
   AddAhead(gen, loop, attrs);
   ir::Op* op;
   if (binder->kind == sema::EntityKind::Range) {
-    op = gen.builder.Create(OpKind::For, {{bounds.lo}, {bounds.hi}, inits}, TypesOf(inits),
+    op = gen.builder.Create(OpKind::For, {{bounds.lo}, {bounds.hi}, inits}, ValueTypes(inits),
                             std::move(attrs));
   } else {
     Value* step = bounds.step ? bounds.step : gen.builder.I64(1);
-    op = gen.builder.Create(OpKind::Loop, {{bounds.lo}, {bounds.hi}, {step}, inits}, TypesOf(inits),
-                            std::move(attrs));
+    op = gen.builder.Create(OpKind::Loop, {{bounds.lo}, {bounds.hi}, {step}, inits},
+                            ValueTypes(inits), std::move(attrs));
   }
   AddBinder(gen, op->region(), binder);
   CarryInto(gen, op->region(), vars, inits);
@@ -77,8 +79,9 @@ void GenLoopNest(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& bind
   TakeResults(gen, vars, op);
 }
 
-/// The step, once it is known to be positive: what blocks touch is judged by a value that says so itself. One beyond the
-/// end makes one turn, whatever it is: so it is no longer than the way, and its multiples do not wrap.
+/// Returns the step after asserting that it is positive. The proofs about blocks need a value that is visibly
+/// positive, hence the max. A step beyond the end gives one iteration however large it is, so it is limited
+/// to the distance, which keeps its multiples from wrapping.
 Value* PositiveStep(FunctionGen& gen, const LoopBounds& bounds, const sema::Entity* binder) {
   Value* step = bounds.step;
   if (step->def() && step->def()->kind() == OpKind::Const) return step;
@@ -91,10 +94,10 @@ Value* PositiveStep(FunctionGen& gen, const LoopBounds& bounds, const sema::Enti
   return b.Min(b.Max(step, b.I64(1)), way);
 }
 
-/// How many turns a walk of single indices with a step has, as an i64.
-Value* IterationsOf(FunctionGen& gen, const LoopBounds& bounds) {
+/// Returns the number of iterations of a loop over single indices with a step, as an i64.
+Value* GenIterationCount(FunctionGen& gen, const LoopBounds& bounds) {
   ir::Builder& b = gen.builder;
-  // Where there is a turn the distance fits in a u64.
+  // If there is an iteration, the distance fits in a u64.
   Value* one = b.Int(Scalar::U64, 1);
   Value* distance = b.Cast(b.Sub(bounds.hi, bounds.lo), Scalar::U64);
   Value* before_last = b.Sub(distance, one);
@@ -104,7 +107,7 @@ Value* IterationsOf(FunctionGen& gen, const LoopBounds& bounds) {
   return b.Select(has_any, count, b.I64(0));
 }
 
-/// Whether a bound of the binder uses one of the others, which come before it.
+/// Returns whether a bound of the binder uses one of the others, which come before it.
 bool UsesAny(const FunctionGen& gen, const sema::Entity* binder, const Vars& others) {
   auto is_other = [&](const sema::Entity* entity) {
     return std::find(others.begin(), others.end(), entity) != others.end();
@@ -121,8 +124,8 @@ bool UsesAny(const FunctionGen& gen, const sema::Entity* binder, const Vars& oth
   return false;
 }
 
-/// The binders whose blocks are dealt. Those with bounds that others of them decide are walked inside, by the core that has
-/// the block of the others.
+/// Separates the binders whose blocks are distributed from those whose bounds depend on other binders. The
+/// latter become inner loops, run by the core that has the block.
 void PartBinders(const FunctionGen& gen, const Vars& binders, Vars& distributed, Vars& inner) {
   Vars before;
   for (const sema::Entity* binder : binders) {
@@ -131,7 +134,7 @@ void PartBinders(const FunctionGen& gen, const Vars& binders, Vars& distributed,
   }
 }
 
-/// A walk with a step deals the numbers of its turns.
+/// A distributed binder. If it has a step, the numbers of its iterations are distributed.
 struct DistributedBinder {
   const sema::Entity* entity;
   LoopBounds bounds;
@@ -141,10 +144,10 @@ std::vector<DistributedBinder> DistributedBounds(FunctionGen& gen, const Vars& d
                                                  std::vector<Value*>& bounds) {
   std::vector<DistributedBinder> all;
   for (const sema::Entity* binder : distributed) {
-    LoopBounds b = BoundsOf(gen, binder);
+    LoopBounds b = GenLoopBounds(gen, binder);
     if (b.step) b.step = PositiveStep(gen, b, binder);
     all.push_back({binder, b});
-    if (b.step) b = {gen.builder.I64(0), IterationsOf(gen, b), nullptr};
+    if (b.step) b = {gen.builder.I64(0), GenIterationCount(gen, b), nullptr};
     bounds.push_back(b.lo);
     bounds.push_back(b.hi);
   }
@@ -186,7 +189,8 @@ void GenSpmd(FunctionGen& gen, const syntax::ForStmt& loop, const Vars& binders)
   gen.builder.SetInsertionPoint(op->parent_region());
 }
 
-/// In a fn that may be mapped elementwise, both branches are evaluated and each assignment selects.
+/// In a fn that may be mapped elementwise, both branches are evaluated, and each assignment selects between
+/// the old and the new value.
 void GenMaskedIf(FunctionGen& gen, const syntax::IfStmt& branch, Value* condition) {
   gen.guards.push_back({condition, false});
   GenBlock(gen, *branch.then_block);
@@ -221,7 +225,7 @@ void GenIf(FunctionGen& gen, const syntax::IfStmt& branch) {
   const syntax::Stmt* branches[] = {branch.then_block, branch.else_stmt};
   Vars vars = AssignedOutside(gen, branches);
   std::vector<Value*> before = Present(gen, vars);
-  ir::Op* op = gen.builder.Create(OpKind::If, {{condition}}, TypesOf(before));
+  ir::Op* op = gen.builder.Create(OpKind::If, {{condition}}, ValueTypes(before));
   for (size_t r = 0; r < 2; ++r) {
     SetPresent(gen, vars, before);
     gen.builder.SetInsertionPoint(op->region(r));

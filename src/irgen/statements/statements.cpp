@@ -25,10 +25,10 @@ namespace {
 
 using ir::Value;
 
-/// The value as the variable keeps it: of the declared scalar, over all declared ranges.
+/// Converts the value to the variable's type: the declared scalar, over all declared ranges.
 Value* AsDeclared(FunctionGen& gen, Value* value, const sema::Type& declared) {
   Value* rounded = Round(gen, value, declared.scalar);
-  return gen.builder.Broadcast(rounded, gen.AxesOf(declared.ranges));
+  return gen.builder.Broadcast(rounded, gen.RangeAxes(declared.ranges));
 }
 
 std::vector<Value*> AsDeclaredParts(FunctionGen& gen, const syntax::Expr* value,
@@ -90,7 +90,8 @@ void AssignVar(FunctionGen& gen, const syntax::AssignStmt& assign, const sema::E
   Bind(gen, var, stored);
 }
 
-/// What `store` makes happens where the condition holds only: neither an index nor the value traps elsewhere.
+/// Runs `store` so that it only takes effect where the condition is true. Elsewhere, neither an index nor the
+/// value traps.
 void Where(FunctionGen& gen, const syntax::Expr* condition,
            const std::function<void(Value* mask)>& store) {
   if (!condition) return store(nullptr);
@@ -110,8 +111,8 @@ void AssignElements(FunctionGen& gen, const syntax::AssignStmt& assign,
   });
 }
 
-/// `-=` adds what is negated: of integers that wrap and of floats it is the same to the bit.
-ir::UpdateKind UpdateOf(syntax::AssignOp op) {
+/// `-=` adds the negated value, which gives the same bits for floats and for integers, which wrap.
+ir::UpdateKind UpdateKindOf(syntax::AssignOp op) {
   using syntax::AssignOp;
   static constexpr std::pair<AssignOp, ir::UpdateKind> kRows[] = {
       {AssignOp::Set, ir::UpdateKind::Set},    {AssignOp::Add, ir::UpdateKind::Add},
@@ -122,21 +123,21 @@ ir::UpdateKind UpdateOf(syntax::AssignOp op) {
   for (const auto& [known, how] : kRows) {
     if (known == op) return how;
   }
-  KDL_UNREACHABLE("an update '{}'", Spelling(op));
+  KDL_UNREACHABLE("unexpected update '{}'", Spelling(op));
 }
 
-/// `atomic` and `reduce`.
+/// Generates `atomic` and `reduce`.
 void UpdateElements(FunctionGen& gen, const syntax::AssignStmt& assign) {
   bool atomic = assign.mode == syntax::AssignMode::Atomic;
   Where(gen, assign.condition, [&](Value* mask) {
     Value* value = GenExpr(gen, assign.value);
     if (assign.op == syntax::AssignOp::Sub) value = gen.builder.Unary(ir::OpKind::Neg, value);
-    GenUpdateOf(gen, syntax::As<syntax::IndexExpr>(assign.target), value, mask, UpdateOf(assign.op),
-                atomic ? ir::ScopeKind::Launch : ir::ScopeKind::Group);
+    GenUpdateOf(gen, syntax::As<syntax::IndexExpr>(assign.target), value, mask,
+                UpdateKindOf(assign.op), atomic ? ir::ScopeKind::Launch : ir::ScopeKind::Group);
   });
 }
 
-/// What the part was is read even where it is not needed: an element outside stops the core.
+/// The old part is read even if it is not needed, because an element outside must stop the core.
 void AssignPart(FunctionGen& gen, const syntax::AssignStmt& assign,
                 const syntax::IndexExpr& target) {
   const sema::Entity* var = gen.Info(&target).entity;
@@ -160,23 +161,23 @@ void GenAssign(FunctionGen& gen, const syntax::AssignStmt& assign) {
   AssignVar(gen, assign, var);
 }
 
-/// A launch is refused whose C is larger than `range c in C max 8192;` says.
+/// Refuses a launch in which C is larger than `range c in C max 8192;` allows.
 void RequireRangeFits(FunctionGen& gen, Size domain, Size most) {
   RequireSizes(gen, domain, ir::CompareKind::Le, most,
                fmt::format("{} <= {}", ToString(domain), ToString(most)));
 }
 
-/// A trap where it meets a number that is no size and larger.
+/// Traps if the number is larger, for a number that is not a size.
 void CheckRangeFits(FunctionGen& gen, const syntax::RangeStmt& range, Value* size, Size most) {
   Value* bound = gen.builder.Add(GenSize(gen, most), gen.builder.I64(1));
   gen.builder.Create(ir::OpKind::Check, {{size}, {bound}}, {},
                      {ir::MakeAttr<ir::AttrKey::Dimension>(0),
-                      ir::MakeAttr<ir::AttrKey::Text>(gen.TextOf(range.span))});
+                      ir::MakeAttr<ir::AttrKey::Text>(gen.QuotedSource(range.span))});
 }
 
 void GenRange(FunctionGen& gen, const syntax::RangeStmt& range) {
   const sema::Entity* entity = gen.checked.Info(&range).entities.at(0);
-  ir::AxisId axis = gen.AxisOf(entity);
+  ir::AxisId axis = gen.RangeAxis(entity);
   Value* zero = gen.builder.I64(0);
   Size domain = entity->range.domain;
   Value* size =
@@ -193,7 +194,8 @@ void GenRange(FunctionGen& gen, const syntax::RangeStmt& range) {
   gen.blocks[entity] = block;
 }
 
-/// A push, a pop whose tile nobody wants, or a fn that does these; in a program a call of one, or of whole tensors.
+/// Generates a push, a pop whose tile is unused, or a call of a fn that contains these. In a program, it is a
+/// call of a program or a function of whole tensors.
 void GenCallStmt(FunctionGen& gen, const syntax::CallStmt& stmt) {
   if (gen.function.kind == ir::FunctionKind::Program) {
     const sema::StmtInfo& done = gen.checked.Info(&stmt);
@@ -210,7 +212,7 @@ void GenCallStmt(FunctionGen& gen, const syntax::CallStmt& stmt) {
   }
 }
 
-/// A fn ends with its only return.
+/// Generates the only return of a fn, which is at its end.
 void GenReturn(FunctionGen& gen, const syntax::ReturnStmt& statement) {
   if (gen.tiles) return GenTileReturn(gen, statement.value);
   std::vector<Value*> values = AsDeclaredParts(gen, statement.value, gen.checked.result);

@@ -11,13 +11,14 @@
 #include "irgen/contracts/tables.h"
 #include "irgen/walk/sizes.h"
 
-// A view becomes a chain of `view` ops, of a kernel at its head, each of which splits one dimension or merges neighbours:
+// A view becomes a chain of `view` ops (in a kernel, at its start), each of which splits one dimension or merges
+// neighbouring ones:
 //   view v: f32[N, G, K, P] = x;            x: f32[N, C, H, W] where C == G*K, P == H*W
 //   %1 = view %x {dimension = 2} : tensor<f32,[N, C, P]>
 //   %v = view %1 {dimension = 1} : tensor<f32,[N, G, K, P]>
-// Dimensions are grouped from the left: those that are equal stay, and each other group ends as soon as both sides are known
-// to have as many elements, or as the dimensions after it are equal and nothing says that it differs. A launch is refused
-// where groups differ in elements.
+// Dimensions are grouped from the left. Equal dimensions stay. Any other group ends as soon as both sides are known to
+// have the same number of elements, or as soon as the dimensions after it are equal and the numbers are not known to
+// differ. A launch is refused if the two sides of a group have different numbers of elements.
 
 namespace kdl::irgen {
 
@@ -25,21 +26,22 @@ namespace {
 
 using Dims = std::vector<Size>;
 
-/// Neighbouring dimensions `from` become `to`.
+/// Neighbouring dimensions `from` that become `to`.
 struct DimGroup {
-  size_t at;  ///< the first one of `from`
+  size_t at;  ///< the position of the first dimension of `from`
   Dims from;
   Dims to;
 };
 
-/// A product as its factors.
+/// The factors of a product.
 struct Factors {
   uint64_t number = 1;
   std::vector<Size> others;
 
   bool operator==(const Factors&) const = default;
 
-  /// Whether the number, which is none below 0, is among the factors now.
+  /// Multiplies the number by `factor` unless that is negative or the product overflows; returns whether it
+  /// did.
   bool Take(int64_t factor) {
     uint64_t product = 0;
     if (factor < 0 || __builtin_mul_overflow(number, static_cast<uint64_t>(factor), &product)) {
@@ -50,14 +52,14 @@ struct Factors {
   }
 };
 
-/// In lowest terms. There is something below where divisions are taken to leave nothing.
+/// A quotient in lowest terms. `below` is used only while divisions are assumed to be exact.
 struct Fraction {
   Factors above;
   Factors below;
 
   bool operator==(const Fraction&) const = default;
 
-  /// Both are one only where a size is 0.
+  /// Whether the two are equal only if a size is 0.
   bool DiffersFrom(const Fraction& other) const {
     return above.others == other.above.others && below.others == other.below.others &&
            !(*this == other);
@@ -94,15 +96,16 @@ class DimMatcher {
       i += a;
       j += b;
     }
-    DimGroup& last = groups.back();  // dimensions of one index may be left
+    DimGroup& last = groups.back();  // dimensions of extent 1 may be left
     last.from.insert(last.from.end(), from_.begin() + Offset(i), from_.end());
     last.to.insert(last.to.end(), to_.begin() + Offset(j), to_.end());
     return groups;
   }
 
-  /// Whether both are known to have as many elements, `exact` whatever the sizes are, else if divisions leave nothing.
+  /// Returns whether both are known to have the same number of elements: for all sizes if `exact`, otherwise
+  /// if all divisions are exact.
   bool SameCount(const Dims& a, const Dims& b, bool exact) const {
-    return CountOf(a, exact) == CountOf(b, exact);
+    return CountElements(a, exact) == CountElements(b, exact);
   }
 
  private:
@@ -113,15 +116,17 @@ class DimMatcher {
 
   enum class By { Count, WholeQuotients, WhatFollows };
 
-  /// Whether a group may end with `a` dimensions from i and `b` from j on.
+  /// Returns whether a group may end with `a` dimensions from i and `b` dimensions from j.
   bool EndsAt(By by, size_t i, size_t a, size_t j, size_t b) const {
     Dims from = Part(from_, i, a);
     Dims to = Part(to_, j, b);
     if (by != By::WhatFollows) return SameCount(from, to, by == By::Count);
-    return EqualAt(i + a, j + b) && !CountOf(from, false).DiffersFrom(CountOf(to, false));
+    return EqualAt(i + a, j + b) &&
+           !CountElements(from, false).DiffersFrom(CountElements(to, false));
   }
 
-  /// The fewest dimensions on both sides that have as many elements, else after which they are equal again.
+  /// Returns the smallest numbers of dimensions with equally many elements; if there are none, those after
+  /// which the dimensions are equal again.
   std::pair<size_t, size_t> GroupAt(size_t i, size_t j) const {
     size_t most_from = from_.size() - i;
     size_t most_to = to_.size() - j;
@@ -140,7 +145,7 @@ class DimMatcher {
     return i < from_.size() && j < to_.size() && from_[i] == to_[j];
   }
 
-  Fraction CountOf(const Dims& dims, bool exact) const {
+  Fraction CountElements(const Dims& dims, bool exact) const {
     constexpr int kMostSteps = 4;
     Fraction count;
     for (Size dim : dims) AddFactors(dim, kMostSteps, count.above, exact ? nullptr : &count.below);
@@ -148,7 +153,8 @@ class DimMatcher {
     return count;
   }
 
-  /// `divisors`: where those of divisions go; null: a division is a factor like any other.
+  /// Adds the factors of a size. Those of its divisors go to `divisors`; if that is null, a division is a
+  /// factor like any other.
   void AddFactors(Size size, int steps, Factors& factors, Factors* divisors) const {
     if (IsConstant(size) && factors.Take(size->value)) return;
     if (size->kind == SizeKind::Mul) {
@@ -164,7 +170,7 @@ class DimMatcher {
     }
   }
 
-  /// What a `where` says that a size name is; null: nothing.
+  /// Returns what a `where` clause equates with a size name, or null.
   Size EqualOf(Size symbol) const {
     for (const sema::WhereInfo& where : checked_.where) {
       if (where.op == syntax::BinaryOp::Eq && where.lhs == symbol) return where.rhs;
@@ -191,7 +197,7 @@ void RequireEqualCount(FunctionGen& gen, const DimGroup& group, Name view) {
                fmt::format("view {}: {} == {}", view.text(), ToString(left), ToString(right)));
 }
 
-/// Two negative dimensions would have as many elements as two others.
+/// Requires that no dimension is negative, since two negative ones could have as many elements as two others.
 void RequireNoneNegative(FunctionGen& gen, const Dims& dims, Name view) {
   Size zero = gen.builder.types().sizes().Constant(0);
   for (Size dim : dims) {
@@ -201,7 +207,7 @@ void RequireNoneNegative(FunctionGen& gen, const Dims& dims, Name view) {
   }
 }
 
-/// Behind what the launch is asked, and other views.
+/// Moves the builder after the launch's requirements and the other views.
 void InsertAtViews(FunctionGen& gen) {
   for (ir::Op* op : *gen.function.body) {
     if (op->kind() != ir::OpKind::Require && op->kind() != ir::OpKind::View)
@@ -210,7 +216,7 @@ void InsertAtViews(FunctionGen& gen) {
   gen.builder.SetInsertionPoint(gen.function.body);
 }
 
-/// The tensor with `dims` instead of `count` dimensions.
+/// Returns the tensor with `dims` in place of `count` dimensions.
 ir::Value* Replace(FunctionGen& gen, ir::Value* tensor, size_t at, size_t count, const Dims& dims) {
   Dims all = tensor->type()->dims;
   auto first = all.begin() + static_cast<std::ptrdiff_t>(at);
@@ -239,7 +245,7 @@ void GenView(FunctionGen& gen, const syntax::ViewStmt& view) {
   ir::Region* here = gen.builder.region();
   ir::Op* before = gen.builder.before();
   if (in_kernel) InsertAtViews(gen);
-  for (size_t g = groups.size(); g-- > 0;) {  // from the right: what is left keeps its numbers
+  for (size_t g = groups.size(); g-- > 0;) {  // from the right, so that positions stay valid
     const auto& [at, of, into] = groups[g];
     if (of == into) continue;
     bool merges = of.size() > 1;

@@ -22,7 +22,7 @@ ir::Attr TextAttr(FunctionGen& gen, std::string_view text) {
   return ir::MakeAttr<AttrKey::Text>(gen.module.context().names.Intern(text));
 }
 
-/// As a part of the text of a print, in which braces are places for values.
+/// Escapes the text for a print, in which braces are placeholders for values.
 std::string Escaped(std::string_view text) {
   std::string escaped;
   for (char c : text) {
@@ -32,12 +32,13 @@ std::string Escaped(std::string_view text) {
   return escaped;
 }
 
-/// `[i = {}.., j = {}..] ` before a tile's elements: where its blocks start, in the order of its axes.
+/// Returns `[i = {}.., j = {}..] `, which is printed before a tile's elements: the starts of its blocks, in
+/// the order of its axes.
 std::string Starts(FunctionGen& gen, const sema::Type& type, std::vector<Value*>& values) {
   std::string text;
   std::vector<const sema::Entity*> ranges = type.ranges;
   std::sort(ranges.begin(), ranges.end(),
-            [&](auto* a, auto* b) { return gen.AxisOf(a) < gen.AxisOf(b); });
+            [&](auto* a, auto* b) { return gen.RangeAxis(a) < gen.RangeAxis(b); });
   for (const sema::Entity* range : ranges) {
     text += fmt::format("{}{} = {{}}..", text.empty() ? "[" : ", ", range->name.text());
     values.push_back(gen.builder.BlockStart(gen.blocks.at(range)));
@@ -50,7 +51,7 @@ std::string Starts(FunctionGen& gen, const sema::Type& type, std::vector<Value*>
 void GenAssert(FunctionGen& gen, const syntax::AssertStmt& assertion) {
   ir::Attr text = assertion.message
                       ? TextAttr(gen, assertion.message->value)
-                      : ir::MakeAttr<AttrKey::Text>(gen.TextOf(assertion.condition->span));
+                      : ir::MakeAttr<AttrKey::Text>(gen.QuotedSource(assertion.condition->span));
   if (gen.contract && assertion.is_static) return;  // kernels check it
   if (gen.tiles) {
     return GenForElements(gen, assertion.condition, [&] {
@@ -79,7 +80,7 @@ void GenPrint(FunctionGen& gen, const syntax::PrintStmt& print) {
     }
     Value* printed = GenRounded(gen, value);
     text += Starts(gen, gen.Info(value).type, values) + "{}";
-    values.push_back(gen.builder.Broadcast(printed, gen.AxesOf(gen.Info(value).type.ranges)));
+    values.push_back(gen.builder.Broadcast(printed, gen.RangeAxes(gen.Info(value).type.ranges)));
   }
   gen.builder.Create(OpKind::Print, {values, {}}, {}, {TextAttr(gen, text)});
 }

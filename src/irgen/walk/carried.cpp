@@ -12,7 +12,8 @@ namespace {
 using ir::OpKind;
 using ir::Value;
 
-/// `in_loop`: in a loop within the statements asked for, whose jumps are its own.
+/// `in_loop` means that `stmt` is inside another loop of the given statements, whose jumps belong to that
+/// loop.
 void FindAssigned(const FunctionGen& gen, const syntax::Stmt* stmt, bool in_loop, Vars& found) {
   if (stmt->kind == syntax::StmtKind::Break && !in_loop) {
     found.push_back(gen.loops.back().stays);
@@ -29,7 +30,7 @@ void FindAssigned(const FunctionGen& gen, const syntax::Stmt* stmt, bool in_loop
       stmt, [&](const syntax::Stmt* inner) { FindAssigned(gen, inner, inner_loop, found); });
 }
 
-/// Of each value that the variables are, in the order of Present.
+/// Returns the name of each current value of the variables, in the order of Present.
 std::vector<Name> NamesOf(const FunctionGen& gen, const Vars& vars) {
   std::vector<Name> names;
   for (const sema::Entity* var : vars) {
@@ -81,7 +82,7 @@ void SetPresent(FunctionGen& gen, const Vars& vars, std::span<Value* const> valu
   }
 }
 
-std::vector<ir::Type> TypesOf(const std::vector<Value*>& values) {
+std::vector<ir::Type> ValueTypes(const std::vector<Value*>& values) {
   std::vector<ir::Type> types;
   for (Value* value : values) types.push_back(value->type());
   return types;

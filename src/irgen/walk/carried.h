@@ -5,25 +5,28 @@
 
 #include "irgen/walk/function_gen.h"
 
-// Vars become values: what a loop assigns is carried, what a branch assigns is yielded.
+// Vars become values: a loop carries the vars that it assigns, and a branch yields them.
 
 namespace kdl::irgen {
 
 using Vars = std::vector<const sema::Entity*>;
 
-/// The vars that the statements assign and that live outside them, in the order of their declaration.
+/// Returns the vars that the statements assign and that are declared outside of them, in the order of their
+/// declaration.
 Vars AssignedOutside(const FunctionGen& gen, std::span<const syntax::Stmt* const> stmts);
-/// What the loop that has just been opened carries through `body`; that it goes on first, where a `break` may end it.
+/// Returns the vars that the loop just opened carries through `body`; first the flag that the loop goes on,
+/// if a `break` may end it.
 Vars CarriedBy(FunctionGen& gen, const syntax::BlockStmt& body);
-/// What the vars are now; a tuple is a value for each part.
+/// Returns the current values of the vars; a tuple has a value for each part.
 std::vector<ir::Value*> Present(const FunctionGen& gen, const Vars& vars);
-/// The vars are these values, in the same order, from here on.
+/// Sets the current values of the vars, in the same order.
 void SetPresent(FunctionGen& gen, const Vars& vars, std::span<ir::Value* const> values);
-std::vector<ir::Type> TypesOf(const std::vector<ir::Value*>& values);
+std::vector<ir::Type> ValueTypes(const std::vector<ir::Value*>& values);
 void Yield(FunctionGen& gen, const Vars& vars);
-/// The vars are the results of `op` from here on.
+/// Sets the current values of the vars to the results of `op`.
 void TakeResults(FunctionGen& gen, const Vars& vars, ir::Op* op, size_t first = 0);
-/// Parameters for the carried vars, after those that the region has; they are the vars' values from here on.
+/// Adds region parameters for the carried vars, after the existing ones, and sets the current values of the
+/// vars to them.
 void CarryInto(FunctionGen& gen, ir::Region* region, const Vars& vars,
                const std::vector<ir::Value*>& inits);
 

@@ -7,7 +7,7 @@
 
 namespace kdl::irgen {
 
-ir::ReductionKind FoldOf(sema::ReduceKind kind) {
+ir::ReductionKind ReductionKindOf(sema::ReduceKind kind) {
   switch (kind) {
     case sema::ReduceKind::Sum:
     case sema::ReduceKind::CumSum:
@@ -32,10 +32,10 @@ ir::ReductionKind FoldOf(sema::ReduceKind kind) {
     case sema::ReduceKind::Scan:
       break;
   }
-  KDL_UNREACHABLE("neither a contraction nor what a fn folds is one of the folds");
+  KDL_UNREACHABLE("a contraction or a reduction with a fn has no ReductionKind");
 }
 
-ir::Value* BitsOf(ir::Builder& b, ir::Value* value) {
+ir::Value* GenFloatBits(ir::Builder& b, ir::Value* value) {
   Scalar bits = value->type()->scalar == Scalar::F64 ? Scalar::I64 : Scalar::I32;
   return b.Make(ir::OpKind::ToBits, {value}, b.ElementwiseType(bits, std::array{value}));
 }

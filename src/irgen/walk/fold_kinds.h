@@ -4,10 +4,10 @@
 
 namespace kdl::irgen {
 
-// What reductions of functions and of contracts share.
+// Shared by the reductions of functions and of contracts.
 
-ir::ReductionKind FoldOf(sema::ReduceKind kind);
-/// The bits of an f32 or f64, as an integer of as many: all NaNs have the same ones.
-ir::Value* BitsOf(ir::Builder& b, ir::Value* value);
+ir::ReductionKind ReductionKindOf(sema::ReduceKind kind);
+/// Returns the bits of an f32 or f64 as an integer of the same width; all NaNs have the same bits.
+ir::Value* GenFloatBits(ir::Builder& b, ir::Value* value);
 
 }  // namespace kdl::irgen

@@ -11,8 +11,8 @@ ir::Loc FunctionGen::LocOf(Span span) const {
           span.end - span.begin};
 }
 
-/// The source on one line: what a trap quotes.
-Name FunctionGen::TextOf(Span span) const {
+/// Returns the source text on one line, as a trap quotes it.
+Name FunctionGen::QuotedSource(Span span) const {
   std::string text;
   for (char c : sources.text(span)) {
     bool space = c == ' ' || c == '\n' || c == '\r' || c == '\t';
@@ -22,16 +22,16 @@ Name FunctionGen::TextOf(Span span) const {
   return module.context().names.Intern(text);
 }
 
-ir::AxisId FunctionGen::AxisOf(const sema::Entity* range) {
+ir::AxisId FunctionGen::RangeAxis(const sema::Entity* range) {
   if (auto found = axes.find(range); found != axes.end()) return found->second;
   ir::Axis axis{range->name, range->range.extent, range->range.domain, {}};
-  if (range->range.parent) axis.parent = AxisOf(range->range.parent);
+  if (range->range.parent) axis.parent = RangeAxis(range->range.parent);
   return axes[range] = function.AddAxis(axis);
 }
 
-std::vector<ir::AxisId> FunctionGen::AxesOf(const std::vector<const sema::Entity*>& ranges) {
+std::vector<ir::AxisId> FunctionGen::RangeAxes(const std::vector<const sema::Entity*>& ranges) {
   std::vector<ir::AxisId> ids;
-  for (const sema::Entity* range : ranges) ids.push_back(AxisOf(range));
+  for (const sema::Entity* range : ranges) ids.push_back(RangeAxis(range));
   return ids;
 }
 
@@ -45,7 +45,8 @@ Size FunctionGen::Bound(Size size) const {
 
 namespace {
 
-/// The guards from `first` on, all at once; `cached`: where each keeps that for itself and those before it.
+/// Returns the conjunction of the guards from `first` on. `cached` is the member in which each guard keeps
+/// its conjunction with those before it.
 ir::Value* MaskFrom(FunctionGen& gen, size_t first, ir::Value* FunctionGen::Guard::* cached) {
   ir::Value* outer = nullptr;
   for (size_t i = first; i < gen.guards.size(); ++i) {
@@ -75,7 +76,7 @@ ir::Value* Widen(FunctionGen& gen, ir::Value* value) {
 
 ir::Value* Round(FunctionGen& gen, ir::Value* value, Scalar scalar) {
   if (gen.contract) return gen.builder.Cast(value, gen.Made(scalar));
-  // Widening is exact, so rounding back what was just widened gives the value itself.
+  // Widening is exact, so rounding a widened value back gives the original value.
   ir::Op* def = value->def();
   bool widened =
       def && def->kind() == ir::OpKind::Cast && def->operand(0)->type()->scalar == scalar;
@@ -90,12 +91,12 @@ void SetName(ir::Value* value, Name name) {
   if (value->name().empty()) value->set_name(name);
 }
 
-/// Widening of narrow floats and sizes of whole ranges are made before it is known whether anything needs them.
+/// Casts of narrow floats and sizes of whole ranges are created before it is known whether they are needed.
 void DropUnused(const ir::Region* region) {
   for (ir::Op* op = region->last(); op;) {
     ir::Op* before = op->prev();
     for (const ir::Region* nested : op->regions()) DropUnused(nested);
-    // Tiles need the block of their axes in scope, though they do not use it as a value.
+    // Tiles need the block of each of their axes in scope, although they do not use it as a value.
     bool unused = op->info().has(ir::kPure) && !op->results().empty() &&
                   op->result()->uses().empty() && op->kind() != ir::OpKind::MakeBlock;
     if (unused) ir::Erase(op);

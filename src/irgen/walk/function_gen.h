@@ -14,19 +14,19 @@
 
 namespace kdl::irgen {
 
-/// What a loop walks.
+/// What a loop iterates over.
 struct LoopBounds {
   ir::Value* lo;
   ir::Value* hi;
-  ir::Value* step;  ///< null: 1, or blocks
+  ir::Value* step;  ///< null for a step of 1, or for blocks
 };
 
 struct ContractScope;
 struct FnTiles;
 
-/// What one function's generation shares: where ops go, and what each source name stands for at this point.
-/// Narrow floats: a value under a name, in a tensor or passed to a fn has its own type; the value of an expression is
-/// the f32 that it computes in (see Widen and Round).
+/// The state while one function is generated: where ops are inserted, and the current value of each source
+/// name. Narrow floats: a value that is named, in a tensor or passed to a fn has its own type; the value of
+/// an expression is the f32 in which it is computed (see Widen and Round).
 struct FunctionGen {
   const sema::CheckedFunction& checked;
   const SourceManager& sources;
@@ -34,60 +34,61 @@ struct FunctionGen {
   ir::Function& function;
   ir::Builder builder;
 
-  /// Lets, vars, parameters, scalar binders, tensors: the present value.
+  /// The current values of lets, vars, parameters, scalar binders and tensors.
   std::unordered_map<const sema::Entity*, ir::Value*> values;
-  /// Lets, vars and parameters that are tuples: the values of their parts.
+  /// The values of the parts of lets, vars and parameters that are tuples.
   std::unordered_map<const sema::Entity*, std::vector<ir::Value*>> tuples;
   std::unordered_map<const sema::Entity*, ir::Value*> blocks;  ///< of the ranges in scope
   std::unordered_map<const sema::Entity*, ir::AxisId> axes;
-  /// Of a domain, by dimension: made where it is declared.
+  /// The bounds of each dimension of a domain, computed where it is declared.
   std::unordered_map<const sema::Entity*, std::vector<LoopBounds>> domains;
 
-  /// The conditions of the `if` expressions around: elements for which one does not hold must not trap. In a loop of a fn
-  /// that is mapped the first one is the loop's own, which stands for all around it.
+  /// A condition of an enclosing `if` expression: elements for which it is false must not trap. In a loop of
+  /// a fn that is mapped, the first guard is the loop's own, which includes all outer ones.
   struct Guard {
     ir::Value* condition;
     bool negated;
     bool of_loop = false;
-    ir::Value* mask = nullptr;    ///< this and all outer guards; made at first need
+    ir::Value* mask = nullptr;    ///< this and all outer guards; created when first needed
     ir::Value* inside = nullptr;  ///< the same without the loop's own
   };
   std::vector<Guard> guards;
-  ir::Contracts* contracts = nullptr;  ///< of a test: what its ops expect
-  ContractScope* contract =
-      nullptr;               ///< of a clause, and of the fns in it; null: this is no contract
-  FnTiles* tiles = nullptr;  ///< of a fn with ranges whose body is a part of a clause; else null
-  std::vector<ir::Value*> returned = {};  ///< by another fn whose body is
+  ir::Contracts* contracts = nullptr;  ///< in a test: where its `expect` ops put their contracts
+  /// The clause being generated, also in the fns that it calls; null outside of contracts.
+  ContractScope* contract = nullptr;
+  FnTiles* tiles = nullptr;               ///< of an inlined fn with ranges; otherwise null
+  std::vector<ir::Value*> returned = {};  ///< the results of an inlined fn without ranges
 
-  /// Of a loop that `break` or `continue` may leave: bools that statements after these are under. They are carried like
-  /// the source's own vars.
+  /// For a loop that `break` or `continue` may leave: bools that guard the statements after a jump. They are
+  /// carried like the vars of the source.
   struct LoopFlow {
-    const sema::Entity* stays = nullptr;  ///< no `break` yet; null: there is none in the loop
-    const sema::Entity* live = nullptr;   ///< neither, in this turn; null: there is no `continue`
+    const sema::Entity* stays = nullptr;  ///< true until a `break`; null if the loop has none
+    /// True until a jump in this iteration; null if the loop has no `continue`.
+    const sema::Entity* live = nullptr;
     const sema::Entity* AfterJump() const { return live ? live : stays; }
   };
-  std::vector<LoopFlow> loops = {};  ///< around, innermost last
-  /// Of a program: what size names of the source stand for where this is another size: those of a called program, and
-  /// numbers that it makes sizes of.
+  std::vector<LoopFlow> loops = {};  ///< the enclosing loops, innermost last
+  /// In a program: size names of the source that stand for another size, because they belong to an inlined
+  /// program or are made from a number.
   std::unordered_map<Name, Size> sizes = {};
   std::deque<sema::Entity> flow_entities = {};
 
   const sema::ExprInfo& Info(const syntax::Expr* expr) const { return checked.Info(expr); }
   ir::Loc LocOf(Span span) const;
-  Name TextOf(Span span) const;
-  Size Bound(Size size) const;  ///< with what its names stand for
-  ir::AxisId AxisOf(const sema::Entity* range);
-  std::vector<ir::AxisId> AxesOf(const std::vector<const sema::Entity*>& ranges);
-  ir::Value* Mask();  ///< null: no guard
-  ir::Value*
-  AssignMask();  ///< where an assignment takes effect: a loop keeps what has ended by itself
-  /// A fn that may be mapped: what depends on an element is selected, not branched on.
+  Name QuotedSource(Span span) const;
+  Size Bound(Size size) const;  ///< with its names replaced by what they stand for
+  ir::AxisId RangeAxis(const sema::Entity* range);
+  std::vector<ir::AxisId> RangeAxes(const std::vector<const sema::Entity*>& ranges);
+  ir::Value* Mask();  ///< null if there is no guard
+  /// Returns where assignments take effect. A while op itself keeps the values of elements that have left it.
+  ir::Value* AssignMask();
+  /// Whether the fn may be mapped: results that differ between elements are selected, without branches.
   bool Maps() const { return function.kind == ir::FunctionKind::Fn && !checked.HasPipes(); }
-  /// What a value of the type is made in: in a contract every float is an f64.
+  /// Returns the type in which a value is computed: in a contract, every float is an f64.
   Scalar Made(Scalar scalar) const { return contract && IsFloat(scalar) ? Scalar::F64 : scalar; }
 };
 
-/// Puts a location on the builder for the life of the object.
+/// Sets the builder's source location during the lifetime of the object.
 class LocScope {
  public:
   LocScope(FunctionGen& gen, Span span) : gen_(gen), outer_(gen.builder.loc()) {
@@ -102,13 +103,13 @@ class LocScope {
   ir::Loc outer_;
 };
 
-// What every part needs: narrow floats and names.
+// Helpers for narrow floats and names.
 ir::Value* Widen(FunctionGen& gen, ir::Value* value);
 ir::Value* Round(FunctionGen& gen, ir::Value* value, Scalar scalar);
 void SetName(ir::Value* value, Name name);
-/// Of a value its scalar type, of a tuple that of each part.
+/// Returns the scalar type of a value, or those of the parts of a tuple.
 std::vector<sema::Type> PartTypes(const sema::Type& type);
-/// Removes pure ops that nothing uses.
+/// Removes pure ops whose results are unused.
 void DropUnused(const ir::Region* region);
 
 }  // namespace kdl::irgen

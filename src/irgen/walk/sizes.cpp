@@ -32,11 +32,12 @@ ir::CompareKind CompareOf(syntax::BinaryOp op) {
     case syntax::BinaryOp::Ge:
       return ir::CompareKind::Ge;
     default:
-      KDL_UNREACHABLE("a `where` that is no comparison");
+      KDL_UNREACHABLE("a `where` that is not a comparison");
   }
 }
 
-/// Whether a launch may not even compare the size with 0: that of a tensor is not negative.
+/// Returns whether a size is known to be non-negative, so that a launch need not compare it with 0: it cannot
+/// be negative, or it is a dimension of a tensor.
 bool IsSurelySize(const ir::Function& function, Size size) {
   if (!ir::MayBeNegative(function, size)) return true;
   return std::ranges::any_of(function.params, [&](const ir::Param& param) {
@@ -45,7 +46,8 @@ bool IsSurelySize(const ir::Function& function, Size size) {
   });
 }
 
-/// As an i64; what only a u64 holds is too much for any size, and stays that.
+/// Converts a number to an i64. A u64 that is too large for it becomes the largest i64, which is too large
+/// for any size, too.
 Value* AsSize(FunctionGen& gen, Value* number) {
   ir::Builder& b = gen.builder;
   if (number->type()->scalar == Scalar::U64) number = b.Min(number, b.Int(Scalar::U64, INT64_MAX));
@@ -86,7 +88,7 @@ void GenRequirements(FunctionGen& gen) {
   for (const sema::WhereInfo& where : gen.checked.where) {
     if (!where.defined.empty() && IsSurelySize(gen.function, where.lhs)) continue;
     LocScope loc(gen, where.expr->span);
-    Name text = gen.TextOf(where.expr->span);
+    Name text = gen.QuotedSource(where.expr->span);
     if (!where.defined.empty())
       text = gen.module.context().names.Intern(
           fmt::format("0 <= {} where {}", where.defined.text(), text.text()));

@@ -6,20 +6,21 @@
 
 namespace kdl::irgen {
 
-// Sizes that launches and calls check, and sizes that programs make of numbers.
+// Sizes that launches and calls check, and sizes that programs make from numbers.
 
-/// A launch, or call, is refused unless the sizes compare so, at the present place; `text` says it.
+/// Refuses a launch or call unless the comparison of the sizes is true. The check is inserted at the
+/// insertion point; `text` is its message.
 void Require(FunctionGen& gen, Size left, ir::CompareKind compare, Size right, Name text);
-/// A launch, or call, is refused unless the sizes compare so.
+/// The same, but in a kernel the check is inserted after its other requirements.
 void RequireSizes(FunctionGen& gen, Size left, ir::CompareKind compare, Size right,
                   const std::string& text);
-/// Sets the insertion point after what the function asks of its sizes.
+/// Moves the insertion point after the requirements of the function.
 void InsertAtRequirements(FunctionGen& gen);
-/// The `where` clauses: what launches and calls check.
+/// Generates the `where` clauses, which launches and calls check.
 void GenRequirements(FunctionGen& gen);
-/// A size name that the function has not used yet.
+/// Returns a size name that the function does not use yet.
 Name FreshSizeName(FunctionGen& gen, Name wanted);
-/// Makes a size of a number, where tensors have such a size.
+/// Makes a size from a number if a tensor has that size.
 void GenSizeName(FunctionGen& gen, const sema::Entity* number);
 
 }  // namespace kdl::irgen

@@ -16,7 +16,8 @@ bool LaunchBounds::Add(const AccessView& view, const OpenIndex& open) {
   bool is_argument = ir::MemoryOf(view.tensor)->def() == nullptr;  // other sizes may use core_num
   bool eligible = function_.kind == ir::FunctionKind::Kernel && is_argument &&
                   view.op->kind() != OpKind::Update;
-  std::optional<proofs::IndexEnds> ends = eligible ? inside_.EndsOf(view, open.dim) : std::nullopt;
+  std::optional<proofs::IndexEnds> ends =
+      eligible ? inside_.FindIndexEnds(view, open.dim) : std::nullopt;
   if (!ends) return false;
   SizeTable& sizes = module_.types().sizes();
   if (open.below)

@@ -139,7 +139,7 @@ std::optional<driver::SizeValues> Complete(const ir::Function& program, const Sh
 double TermsAt(const LoadedKernel& kernel, const Shape& shape) {
   driver::SizeValues values = *Complete(kernel.program(), shape);
   const driver::BoundContract& contract = kernel.contract();
-  return interp::TermsOf(*contract.contract, [&](Name name) -> std::optional<int64_t> {
+  return interp::TermCount(*contract.contract, [&](Name name) -> std::optional<int64_t> {
     auto constant = contract.constants.find(name);
     if (constant != contract.constants.end()) return constant->second;
     auto known = values.find(name);

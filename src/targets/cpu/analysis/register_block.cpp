@@ -58,7 +58,7 @@ int64_t GroupOf(const KernelShape& kernel, const ir::MatrixInstruction* instruct
     if (passes::MayTrap(op) || op->kind() == OpKind::Store || op->kind() == OpKind::ReduceInLoop)
       return 1;
   }
-  return ir::GroupOf(*instruction);
+  return ir::TermsPerGroup(*instruction);
 }
 
 /// How one of its users wants the tile.
@@ -70,7 +70,7 @@ Panel WantedBy(const KernelShape& kernel, const ir::Context& context, const Op& 
   AxisId along = fold.attr<AttrKey::Axes>().back();
   bool is_made = tile->def() && tile->def()->kind() == OpKind::Elementwise;
   if (axes.back() == along && is_made && IsNative(kernel.facts, instruction))
-    return {0, ir::GroupOf(*instruction)};
+    return {0, ir::TermsPerGroup(*instruction)};
   if (!block.row || !HasAxis(tile, *block.column) || HasAxis(tile, *block.row)) return {};
   if (axes.back() != *block.column) return {};
   Panel panel{block.largest.columns * block.lanes, 1};

@@ -156,8 +156,9 @@ class BlockSteps {
           Window window = e_.WindowOf(what_.op, along);
           Values carried = before;
           if (FitTiles(shape)) {
-            Value* in_tiles = RoundDown(
-                e_, window.size, ir::GroupOf(*what_.instruction) * what_.instruction->tile_groups);
+            Value* in_tiles =
+                RoundDown(e_, window.size,
+                          ir::TermsPerGroup(*what_.instruction) * what_.instruction->tile_groups);
             carried = AfterTiles(shape, window.lo, in_tiles, carried);
             window.lo = e_.b.Add(window.lo, in_tiles);
             window.size = e_.b.Sub(window.size, in_tiles);
@@ -193,7 +194,7 @@ class BlockSteps {
     int64_t least_rows = what_.instruction->order == ir::StepOrder::TwoSequences ? 1 : 4;
     int64_t of_vector = e_.facts.vector_bits / (8 * Bytes(what_.instruction->acc));
     AxisId along = what_.folded.back();
-    int64_t of_group = ir::GroupOf(*what_.instruction);
+    int64_t of_group = ir::TermsPerGroup(*what_.instruction);
     bool are_tiles = is_native_ && what_.instruction->tile_groups > 0 && row_ && column_ &&
                      !iteration_row_ && !rows_.count && shape.rows >= least_rows &&
                      shape.rows <= ir::kMostTileRows && lanes_ == of_vector;
@@ -220,7 +221,7 @@ class BlockSteps {
     Values place = FirstIndexOf(e_, tile_buffers_[rows], position_);
     for (Value* index : FirstIndexOf(e_, tile_buffers_[1 - rows], position_))
       place.push_back(index);
-    auto of_group = static_cast<uint64_t>(ir::GroupOf(*what_.instruction));
+    auto of_group = static_cast<uint64_t>(ir::TermsPerGroup(*what_.instruction));
     place.push_back(e_.b.Shr(terms, e_.b.I64(std::countr_zero(of_group))));
     const TileBuffer& tile_buffer = tile_buffers_[rows];
     int64_t along = std::ranges::find(tile_buffer.axes, *row_) - tile_buffer.axes.begin();
@@ -381,7 +382,7 @@ class BlockSteps {
     if (read) return read;
     Place(row, column);
     Chunk part = walks_columns ? chunk_ : Chunk{};
-    int64_t of_group = ir::GroupOf(*what_.instruction);
+    int64_t of_group = ir::TermsPerGroup(*what_.instruction);
     const TileBuffer& tile_buffer = tile_buffers_[operand];
     bool in_groups = tile_buffer.panel && tile_buffer.group == of_group &&
                      tile_buffer.axes[tile_buffer.axes.size() - 2] == terms.axis;
