@@ -13,7 +13,7 @@ namespace kdl::driver {
 
 namespace {
 
-/// The values as numbers; nothing, with a report, where one is none.
+/// Returns the values as numbers, or reports that one is not a number and returns nothing.
 std::optional<std::vector<int64_t>> Numbers(const sema::Define& define,
                                             DiagnosticEngine& diagnostics) {
   std::vector<int64_t> numbers;
@@ -30,7 +30,8 @@ std::optional<std::vector<int64_t>> Numbers(const sema::Define& define,
   return numbers;
 }
 
-/// A comma goes on with values of the same parameter; false, with a report, where it goes on with another NAME=VALUE.
+/// Checks the values of a comma-separated list. Reports an error and returns false if one of them
+/// is another NAME=VALUE.
 bool AreValues(const Assignment& define, const std::vector<std::string_view>& values,
                DiagnosticEngine& diagnostics) {
   auto other = std::ranges::find_if(

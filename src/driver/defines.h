@@ -10,11 +10,13 @@
 
 namespace kdl::driver {
 
-/// What -D NAME=VALUE,VALUE says; nothing after a report.
+/// Reads the values given with -D NAME=VALUE,VALUE. Reports an error and returns nothing if they
+/// are wrong.
 std::optional<std::vector<sema::Define>> ReadDefines(const Options& options,
                                                      DiagnosticEngine& diagnostics);
 
-/// Gives the integer generics of a module that was read as KIR their values. False after a report.
+/// Sets the integer generics of a module that was read as KIR. Reports an error and returns false
+/// if that fails.
 bool BindDefines(ir::Module& module, const std::vector<sema::Define>& defines,
                  DiagnosticEngine& diagnostics);
 

@@ -23,8 +23,8 @@ inline constexpr int kExitInput = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitEnvironment = 3;
 
-/// The process's exit code: 0 without errors; the ids say who has to act: E090x and E097x the usage, E098x
-/// the machine.
+/// Returns the exit code of the process: 0 without errors. Otherwise the ids of the diagnostics
+/// determine it: E090x and E097x are usage errors, E098x are problems of the machine.
 int ExitCodeOf(const DiagnosticEngine& diagnostics);
 
 }  // namespace kdl::driver

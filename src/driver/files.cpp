@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The file next to the missing one whose name is nearest to it.
+/// Returns the file in the same folder whose name is most similar to the missing one.
 std::string NeighbourOf(const std::string& path) {
   fs::path missing(path);
   fs::path folder = missing.has_parent_path() ? missing.parent_path() : fs::path(".");
@@ -40,14 +40,15 @@ void ReportMissing(const std::string& path, DiagnosticEngine& diagnostics) {
   if (!workgroup.empty()) report.Help(fmt::format("did you mean '{}'?", workgroup));
 }
 
-/// "permission denied" of "cannot open 'x': Permission denied".
+/// Returns "permission denied" for "cannot open 'x': Permission denied".
 std::string ReasonOf(const Failure& failure) {
   size_t colon = failure.message.rfind(": ");
   return colon == std::string::npos ? failure.message : failure.message.substr(colon + 2);
 }
 
-/// The file that an output goes to, whose folder is there; nothing after a report.
-std::optional<std::string> PlaceOf(const std::string& output, DiagnosticEngine& diagnostics) {
+/// Returns the file that an output is written to, with links resolved. Its folder exists. Returns
+/// nothing after an error, which is reported.
+std::optional<std::string> WritablePath(const std::string& output, DiagnosticEngine& diagnostics) {
   std::error_code none;
   Result<std::string> place = BehindLinks(output);
   if (!place.ok()) {
@@ -107,7 +108,7 @@ bool MayWrite(const std::vector<std::string>& outputs, const std::vector<std::st
   std::error_code none;
   std::set<fs::path> seen;
   for (const std::string& output : outputs) {
-    std::optional<std::string> place = PlaceOf(output, diagnostics);
+    std::optional<std::string> place = WritablePath(output, diagnostics);
     if (!place) return false;
     auto is_output = [&](const std::string& input) { return fs::equivalent(output, input, none); };
     if (std::any_of(inputs.begin(), inputs.end(), is_output)) {

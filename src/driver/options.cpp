@@ -53,10 +53,10 @@ bool Takes(const CommandInfo& command, const OptionInfo& option) {
   return (option.commands & command.bit) != 0;
 }
 
-/// `--opt-level`, `-O`: as the user would write it.
+/// Returns the option as the user writes it, such as `--opt-level`.
 std::string Dashed(const OptionInfo& option) { return fmt::format("--{}", option.name); }
 
-// -- Reading ------------------------------------------------------------------------------------
+// -- Parsing ------------------------------------------------------------------------------------
 
 const OptionInfo* FindOption(std::string_view dashed) {
   size_t start = dashed.find_first_not_of('-');
@@ -90,7 +90,7 @@ void ReportUnknown(const CommandInfo& command, std::string_view written,
                            : fmt::format("did you mean '{}'?", near));
 }
 
-/// How an option's words become the value of its kind. Each reports what does not fit.
+/// Each Read converts the text of an option to the type of its kind, and reports errors.
 bool Read(const OptionInfo&, std::string_view, OptionFlag& to, DiagnosticEngine&) {
   return to = true;
 }
@@ -122,7 +122,7 @@ bool Read(const OptionInfo&, std::string_view text, OptionTexts& to, DiagnosticE
   return true;
 }
 
-/// The members' defaults.
+/// Sets each member to its default.
 void SetDefaults(Options& options, DiagnosticEngine& diagnostics) {
   size_t row = 0;
 #define KDL_OPTION(member, kind, name, short_name, value, default_value, commands, help, golden) \
@@ -159,7 +159,7 @@ po::options_description Describe(const CommandInfo& command) {
   return all;
 }
 
-/// What Boost found wrong with the form of an option.
+/// Reports a syntax error that Boost found in an option.
 void ReportSyntax(const CommandInfo& command, const po::error_with_option_name& error,
                   DiagnosticEngine& diagnostics) {
   std::string written = error.get_option_name();
@@ -173,7 +173,7 @@ void ReportSyntax(const CommandInfo& command, const po::error_with_option_name& 
   }
 }
 
-/// The words, split into options and files; nothing where the form is wrong.
+/// Splits the arguments into options and files. Returns nothing if the syntax is wrong.
 std::optional<std::vector<po::option>> Split(const CommandInfo& command,
                                              const std::vector<std::string>& words,
                                              DiagnosticEngine& diagnostics) {
@@ -197,7 +197,7 @@ std::optional<std::vector<po::option>> Split(const CommandInfo& command,
   return std::nullopt;
 }
 
-/// Whether a file is to be explained, not a word.
+/// Whether `explain` is asked for a report on a file and not for a topic.
 bool IsReport(const Options& options) {
   return options.workspace || options.placement || options.copies || options.tiles;
 }
@@ -214,7 +214,8 @@ void CheckFiles(const CommandInfo& info, const Options& options, DiagnosticEngin
   }
 }
 
-/// Words are explained without a compile: what says how to compile belongs to a report on a file.
+/// Checks the options of `explain`. A topic is explained without compiling, so options for the
+/// compiler are allowed only with a report on a file.
 void CheckExplain(const std::vector<po::option>& given, const Options& options,
                   DiagnosticEngine& diagnostics) {
   bool is_report = IsReport(options);
@@ -232,7 +233,8 @@ void CheckExplain(const std::vector<po::option>& given, const Options& options,
   }
 }
 
-/// Whether files, namespaces and symbols can have it; nothing is said by an empty one.
+/// Whether the text can be part of file names, namespaces and symbols. An empty string means that
+/// no name is given.
 bool IsName(std::string_view text) {
   auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
   auto fits = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; };
@@ -270,7 +272,7 @@ void CheckValues(const Options& options, DiagnosticEngine& diagnostics) {
 
 // -- Help -----------------------------------------------------------------------------------------
 
-/// Two columns; the second is broken between words.
+/// Formats two columns. The second one is wrapped between words.
 std::string Columns(std::string_view first, std::string_view second) {
   constexpr size_t kIndent = 30;
   constexpr size_t kWidth = 100;

@@ -19,13 +19,13 @@ enum class Command : uint8_t {
 
 struct CommandInfo {
   Command kind;
-  std::string_view invocation;  ///< `kernelc build`
+  std::string_view invocation;  ///< such as `kernelc build`
   std::string_view name;
   std::string_view words;
   int most_files;
   std::string_view summary;
   std::string_view more;
-  uint32_t bit;  ///< in OptionInfo::commands
+  uint32_t bit;  ///< its bit in OptionInfo::commands
 };
 std::span<const CommandInfo> AllCommands();
 
@@ -42,19 +42,19 @@ struct OptionInfo {
   char short_name;
   std::string_view value;
   std::string_view default_value;
-  uint32_t commands;  ///< the bits of the commands that take it
+  uint32_t commands;  ///< bits of the commands that accept it
   std::string_view help;
   std::string_view golden;
 };
 std::span<const OptionInfo> AllOptions();
 
-// The C++ type of an option's value.
+// The C++ types of option values, one for each OptionKind.
 using OptionFlag = bool;
 using OptionText = std::string;
 using OptionNumber = std::optional<int64_t>;
 using OptionTexts = std::vector<std::string>;
 
-/// A command line: one member for each row of options.def.
+/// A parsed command line, with a member for each row of options.def.
 struct Options {
   Command command = Command::Build;
   std::vector<std::string> files;
@@ -63,17 +63,19 @@ struct Options {
 #include "driver/options.def"
 };
 
-/// The command of this name. An unknown one is reported, with what it was probably meant to be; null then.
+/// Returns the command with this name, or reports an error with the most similar name and returns
+/// null.
 const CommandInfo* ParseCommand(std::string_view word, DiagnosticEngine& diagnostics);
 
-/// What a program of `--emit exe` takes, which is called by this name: a part of `kernelc run`.
+/// Returns the command line of a program made with `--emit exe`, which accepts some options of
+/// `kernelc run`. `name` is the program's name.
 CommandInfo ProgramCommand(std::string_view name);
 
-/// The options of a command line after the command. Usage errors are reported.
+/// Parses the arguments after the command. Reports usage errors.
 std::optional<Options> ParseOptions(const CommandInfo& command, std::span<const std::string> words,
                                     DiagnosticEngine& diagnostics);
 
-/// The text of `kernelc --help` and of `kernelc COMMAND --help`.
+/// Return the text of `kernelc --help` and of `kernelc COMMAND --help`.
 std::string HelpText();
 std::string HelpText(const CommandInfo& command);
 
@@ -87,18 +89,19 @@ struct Assignment {
   std::string name;
   std::string value;
 };
-/// `NAME=VALUE`, split at the first `=`; reported where a part is missing. `example` shows how it
-/// is written.
+/// Splits `NAME=VALUE` at the first `=`. Reports an error if a part is missing; `example` shows the
+/// correct form.
 std::optional<Assignment> SplitAssignment(std::string_view option, std::string_view text,
                                           std::string_view example, DiagnosticEngine& diagnostics);
 
-/// The parts between commas.
+/// Splits a list at its commas.
 std::vector<std::string_view> SplitList(std::string_view text);
 
-/// What --emit asks for, in the tables' order, each once; the default where nothing is asked for.
+/// The outputs that --emit requests, without duplicates, in the order of the tables. Contains the
+/// default if nothing is requested.
 struct Emits {
   std::vector<Emit> kinds;
-  std::vector<std::string_view> texts;  ///< of those that devices load
+  std::vector<std::string_view> texts;  ///< names of the texts that devices load
 
   bool Has(Emit emit) const { return std::ranges::find(kinds, emit) != kinds.end(); }
   bool HasOnly(Emit emit) const { return kinds.size() == 1 && kinds[0] == emit && texts.empty(); }

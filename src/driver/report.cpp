@@ -43,7 +43,7 @@ bool PrintOutput(std::string_view text, std::string_view program) {
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (!written) {
     PrintAside(fmt::format("{}: error: cannot write to standard output: {}\n", program,
-                           std::strerror(errno)));  // nor may that be open
+                           std::strerror(errno)));  // standard error may be closed, too
   }
   return written;
 }

@@ -9,16 +9,16 @@ namespace kdl::driver {
 
 inline constexpr std::string_view kCompilerName = "kernelc";
 
-/// Writes the diagnostics to standard error, as text or JSON. Colour follows the terminal and
-/// NO_COLOR.
-/// `program`: who speaks where there is no place in a source.
+/// Writes the diagnostics to standard error, as text or JSON. Colour is used on terminals unless
+/// NO_COLOR is set. `program` is the prefix of diagnostics that have no position in a source.
 void PrintDiagnostics(const DiagnosticEngine& diagnostics, const SourceManager& sources,
                       std::string_view format, std::string_view program = kCompilerName);
 
-/// Writes to standard output and says so where that fails (a full disk, a closed pipe): false.
+/// Writes to standard output. Reports an error and returns false if that fails, for example because
+/// the disk is full.
 bool PrintOutput(std::string_view text, std::string_view program = kCompilerName);
 
-/// Writes to standard error what nobody has to see: times, how far the work is. Where that fails it is lost.
+/// Writes inessential text, such as times and progress, to standard error. Errors are ignored.
 void PrintAside(std::string_view text);
 
 }  // namespace kdl::driver

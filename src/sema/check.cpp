@@ -30,7 +30,7 @@ using syntax::FunctionKind;
 using syntax::Item;
 using syntax::ItemKind;
 
-EntityKind KindOf(const Item& item) {
+EntityKind ItemEntityKind(const Item& item) {
   if (item.kind == ItemKind::Import) return EntityKind::Import;
   if (item.kind == ItemKind::Const) return EntityKind::Const;
   if (item.kind == ItemKind::Device) return EntityKind::Device;
@@ -70,12 +70,12 @@ FunctionGroup* AddGroup(ModuleState& module, Entity* entity, const FunctionItem&
   return group;
 }
 
-/// The entity of an item; of a function also its group.
+/// Declares the entity of an item and, for a function, its group.
 Entity* DeclareItem(ModuleState& module, const Item& item, FileState& file) {
   Scope& items = file.items;
   ReportTaken(module, item, items);
   auto* entity = module.arena.Make<Entity>(Entity{});
-  entity->kind = KindOf(item);
+  entity->kind = ItemEntityKind(item);
   entity->name = item.name.name;
   entity->span = item.name.span;
   entity->number = static_cast<uint32_t>(items.size());
@@ -95,7 +95,7 @@ struct Items {
   std::vector<FunctionGroup*> functions;
 };
 
-/// The program of a test, which has no name that anything could call.
+/// Makes the group of the program for a test. The program is in no scope, so nothing can call it.
 FunctionGroup* TestGroup(ModuleState& module, const Item& item, FileState& file) {
   const FunctionItem* program = syntax::As<syntax::TestItem>(&item).program;
   auto* entity = module.arena.Make<Entity>(Entity{});
@@ -137,8 +137,9 @@ Items DeclareItems(ModuleState& module, const SourceFile& source, FileState& fil
   return items;
 }
 
-/// `lib::nn::` of `lib.nn`: a point begins what tells the instances of a function apart.
-std::string PrefixOf(std::string_view path) {
+/// Returns `lib::nn::` for `lib.nn`. The separator cannot be `.`, which starts the suffix of an
+/// instance's name.
+std::string ImportPrefix(std::string_view path) {
   std::string prefix;
   for (char c : path) {
     if (c == '.') {
@@ -153,7 +154,7 @@ std::string PrefixOf(std::string_view path) {
 const FileState* DeclareImported(ModuleState& module, const SourceFile& source) {
   FileState*& file = module.imported[&source];
   if (file != nullptr) return file;
-  file = NewFile(module, PrefixOf(source.path));
+  file = NewFile(module, ImportPrefix(source.path));
   FileState* made = file;
   Items items = DeclareItems(module, source, *made);
   for (auto& [item, entity] : items.devices) CheckDevice(module, *made, *item, *entity);
@@ -171,7 +172,8 @@ void DeclareLibrary(ModuleState& module, std::span<const syntax::Module* const> 
   }
 }
 
-/// fns are inlined: none may reach itself. Reports each cycle at the call that closes it.
+/// Reports each cycle of calls, at the call that closes it. fns are inlined, so they must not be
+/// recursive.
 void CheckRecursion(FunctionGroup& group, std::unordered_set<FunctionGroup*>& done,
                     std::vector<FunctionGroup*>& path, DiagnosticEngine& diagnostics) {
   if (done.contains(&group)) return;
@@ -251,7 +253,7 @@ void CheckBodies(ModuleState& module, FunctionGroup& group) {
 
 namespace {
 
-/// Drops what -D leaves out and nothing launches.
+/// Drops the instances that -D excludes, unless something launches them.
 void DropLeftOut(FunctionGroup& group) {
   for (size_t i = group.instances.size(); i-- > 0;) {
     if (!group.instances[i]->left_out || group.instances[i]->is_launched) continue;

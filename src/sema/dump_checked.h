@@ -7,8 +7,8 @@
 
 namespace kdl::sema {
 
-/// The functions with their entities and the types of their expressions, one a line, in the order of
-/// the text; for tests.
+/// Lists the functions with their entities and the types of their expressions, one per line, in
+/// source order. For tests.
 std::string DumpChecked(const CheckedModule& module, const SourceManager& sources);
 
 }  // namespace kdl::sema

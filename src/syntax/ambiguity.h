@@ -8,8 +8,8 @@
 
 namespace kdl::syntax {
 
-/// The places of a file that the grammar reads in two ways, as `line:column: rule`. A grammar in
-/// good order has none; the tests ask for every text they have.
+/// Returns every place of the file that the grammar can parse in two ways, as `line:column: rule`.
+/// An unambiguous grammar has none; the tests check this for all of their sources.
 std::vector<std::string> FindAmbiguities(const SourceManager& sources, FileId file,
                                          DiagnosticEngine& diagnostics);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// For the sources of this folder only: everything of ANTLR and of the generated parser.
+// Includes ANTLR and the generated parser. Only the sources of this folder may include it.
 
 #include <antlr4-runtime.h>  // IWYU pragma: export
 

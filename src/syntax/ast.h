@@ -9,17 +9,17 @@
 #include "syntax/ast_expr.h"  // IWYU pragma: export
 #include "syntax/ast_stmt.h"  // IWYU pragma: export
 
-// The tree of one .kdl file, as written: nothing is resolved, nothing is desugared. Nodes live in
-// an Arena and do not change once ParseFile has returned them; later phases keep what they learn in
-// side tables, by Expr::id, Stmt::id or node address. Pointers are never null unless their comment
-// says so.
+// The syntax tree of one .kdl file, exactly as written: names are not resolved and nothing is
+// desugared. Nodes live in an Arena and do not change after ParseFile has returned them. Later
+// phases keep their results in side tables, keyed by Expr::id, Stmt::id or the node's address.
+// Pointers are never null unless a comment says so.
 namespace kdl::syntax {
 
 struct Item : Node {
   ItemKind kind;
   bool exported = false;
-  std::string doc;  ///< the text of the `///` lines above, without the slashes; lines end in \n
-  Ident name;       ///< of a test: empty
+  std::string doc;  ///< text of the `///` lines above, without the slashes; lines end in \n
+  Ident name;       ///< empty for a test
   explicit Item(ItemKind k) : kind(k) {}
 };
 template <ItemKind K>
@@ -28,7 +28,7 @@ struct ItemOf : Item {
   ItemOf() : Item(K) {}
 };
 
-/// `import std.nn;`: the name is the last of the path.
+/// An import: `import std.nn;`. Its name is the last component of the path.
 struct ImportItem : ItemOf<ItemKind::Import> {
   std::vector<Ident> path;
 };
@@ -36,7 +36,7 @@ struct ConstItem : ItemOf<ItemKind::Const> {
   const TypeRef* type = nullptr;  ///< may be null
   const Expr* value = nullptr;
 };
-/// `T: f16 | f32`, `BM: int in {32, 64} = auto`.
+/// A generic parameter: `T: f16 | f32` or `BM: int in {32, 64} = auto`.
 struct GenericParam : Node {
   Ident name;
   std::vector<Ident> kinds;
@@ -55,24 +55,25 @@ struct FunctionItem : ItemOf<ItemKind::Function> {
   FunctionKind function_kind = FunctionKind::Fn;
   std::vector<GenericParam> generics;
   std::vector<Param> params;
-  const TypeRef* result = nullptr;  ///< only of a fn; may be null
+  const TypeRef* result = nullptr;  ///< only for a fn; may be null
   std::vector<const Expr*> where;
   std::vector<Attribute> attributes;
   const BlockStmt* body = nullptr;
   std::vector<const Expr*> requirements;
   std::vector<Equation> ensures;
-  const TestItem* test = nullptr;  ///< the program of a test
+  const TestItem* test = nullptr;  ///< the test that this program was made from, or null
 };
 struct DeviceItem : ItemOf<ItemKind::Device> {
-  const Expr* value = nullptr;  ///< null for a promise
+  const Expr* value = nullptr;  ///< null for a promise, `device d;`
 };
 struct TestItem : ItemOf<ItemKind::Test> {
   std::string title;
-  const BlockStmt* body = nullptr;        ///< as written
-  const FunctionItem* program = nullptr;  ///< what runs: its loops over lists are unrolled
+  const BlockStmt* body = nullptr;  ///< as written
+  /// The program to run: `body` with its loops over lists unrolled.
+  const FunctionItem* program = nullptr;
 };
 
-/// One file. The spans of its nodes lie in `file`.
+/// The tree of one file. The spans of its nodes lie in `file`.
 struct Module {
   FileId file;
   std::vector<const Item*> items;

@@ -20,7 +20,7 @@ namespace kdl::syntax {
 #define KDL_ITEMS(X)                                                                          \
   X(Import) X(Const) X(Function) X(Device) X(Test)
 
-// Operators: enumerator, spelling.
+// Each operator: its enumerator and its spelling.
 #define KDL_UNARY_OPS(X)                                                                      \
   X(Neg, "-") X(Not, "!") X(BitNot, "~")
 #define KDL_BINARY_OPS(X)                                                                     \
@@ -55,7 +55,8 @@ struct Node {
   Span span;
 };
 
-/// A name where it is written. Empty (false) where the language lets it be left out.
+/// An identifier in the source. It is empty (converts to false) where the language makes it
+/// optional.
 struct Ident : Node {
   Name name;
   explicit operator bool() const { return !name.empty(); }
@@ -63,58 +64,59 @@ struct Ident : Node {
 
 struct Expr : Node {
   ExprKind kind;
-  uint32_t id = 0;  ///< dense within the module
+  uint32_t id = 0;  ///< consecutive within the module, from 0
   explicit Expr(ExprKind k) : kind(k) {}
 };
 
-/// `e`, or `name = e`: an argument, generic argument or attribute argument.
+/// An argument, generic argument or attribute argument: `e` or `name = e`.
 struct Arg : Node {
   Ident name;  ///< may be empty
   const Expr* value = nullptr;
 };
 
-/// An index of `base[…]`: `e`, `k = e`, or `e..hi`, a part of a dimension.
+/// One index of `base[…]`: `e`, `k = e`, or the slice `e..hi`.
 struct Index : Arg {
   const Expr* hi = nullptr;  ///< may be null
 };
 
-/// `@name(args)`.
+/// An attribute: `@name(args)`.
 struct Attribute : Node {
   Ident name;
   std::vector<Arg> args;
 };
 
-/// `f32`, `T[M, K]`, or a tuple `(f32, i64)`, which has elements and no name.
+/// A type: `f32`, `T[M, K]`, or the tuple `(f32, i64)`, which has elements but no name.
 struct TypeRef : Node {
   Ident name;
   std::vector<const Expr*> dims;
   std::vector<const TypeRef*> elements;
 };
 
-/// `hi`, `lo..hi`, `… by e`, `… step e`: what a binder or a dimension of a domain walks.
+/// The values of a loop variable, or of one dimension of a domain: `hi`, `lo..hi`, `… by e` or `…
+/// step e`.
 struct Extent : Node {
-  const Expr* lo = nullptr;  ///< null where a whole dimension, range or list is walked
+  const Expr* lo = nullptr;  ///< null unless written; a lone `hi` may also name a range or a list
   const Expr* hi = nullptr;
   const Expr* by = nullptr;    ///< may be null
   const Expr* step = nullptr;  ///< may be null
 };
 
-/// `lhs = rhs` or `lhs ~(rtol = r, atol = a) rhs`.
+/// An equation `lhs = rhs`, or a comparison `lhs ~(rtol = r, atol = a) rhs`.
 struct Equation : Node {
   const Expr* lhs = nullptr;
   const Expr* rhs = nullptr;
-  bool compared = false;       ///< written with ~
-  const Expr* rtol = nullptr;  ///< may be null, as atol
+  bool compared = false;       ///< written with ~: the sides are compared within a tolerance
+  const Expr* rtol = nullptr;  ///< may be null, as may atol
   const Expr* atol = nullptr;
 };
 
-/// The node as a T, or null where it is none (or is null itself).
+/// Returns the node as a T, or null if it is another kind of node or null.
 template <class T, class Base>
 const T* DynAs(const Base* node) {
   return node != nullptr && node->kind == T::kKind ? static_cast<const T*>(node) : nullptr;
 }
 
-/// The node as a T, which it is known to be.
+/// Returns the node as a T; it must be one.
 template <class T, class Base>
 const T& As(const Base* node) {
   KDL_CHECK(node != nullptr && node->kind == T::kKind);

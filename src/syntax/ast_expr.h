@@ -22,14 +22,14 @@ struct IntLit : ExprOf<ExprKind::IntLit> {
   std::string_view text;
 };
 struct FloatLit : ExprOf<ExprKind::FloatLit> {
-  double value = 0;       ///< nearest f64; round `text` itself to a narrower type
-  std::string_view text;  ///< as written, also `inf` and `nan`
+  double value = 0;       ///< the nearest f64; for a narrower type, round `text` instead
+  std::string_view text;  ///< as written; also `inf` and `nan`
 };
 struct BoolLit : ExprOf<ExprKind::BoolLit> {
   bool value = false;
 };
 struct StringLit : ExprOf<ExprKind::StringLit> {
-  std::string value;  ///< escapes replaced
+  std::string value;  ///< with escapes replaced
 };
 struct AutoLit : ExprOf<ExprKind::AutoLit> {};
 struct NameExpr : ExprOf<ExprKind::Name> {
@@ -45,26 +45,26 @@ struct BinaryExpr : ExprOf<ExprKind::Binary> {
   const Expr* lhs = nullptr;
   const Expr* rhs = nullptr;
 };
-/// `if c then a else b`.
+/// A choice between values: `if c then a else b`.
 struct IfExpr : ExprOf<ExprKind::If> {
   const Expr* condition = nullptr;
   const Expr* then_value = nullptr;
   const Expr* else_value = nullptr;
 };
-/// `e as T`.
+/// A cast: `e as T`.
 struct CastExpr : ExprOf<ExprKind::Cast> {
   const Expr* operand = nullptr;
   Ident type;
 };
-/// `callee<BM = 64>(args)`, or `receiver.callee(args)`: a pipe's or device's operation, or an
-/// imported name.
+/// A call: `callee<BM = 64>(args)` or `receiver.callee(args)`. The receiver is a pipe, a device or
+/// an imported module.
 struct CallExpr : ExprOf<ExprKind::Call> {
   const Expr* receiver = nullptr;  ///< may be null
   Ident callee;
   std::vector<Arg> generics;
   std::vector<Arg> args;
 };
-/// `op(operands over k, l)`: a reduction, contraction or scan; `reduce` and `scan` have `with
+/// A reduction, contraction or scan: `op(operands over k, l)`. `reduce` and `scan` also have `with
 /// combine init init`.
 struct ReduceExpr : ExprOf<ExprKind::Reduce> {
   Ident op;
@@ -72,34 +72,34 @@ struct ReduceExpr : ExprOf<ExprKind::Reduce> {
   std::vector<Ident> over;
   bool reversed = false;
   bool exclusive = false;
-  const Expr* combine = nullptr;  ///< a function's name; may be null, as init
+  const Expr* combine = nullptr;  ///< the name of a function; may be null, as may init
   const Expr* init = nullptr;
 };
-/// `base[i, k = e else v]`, `base[l, lo..hi]`.
+/// An access to elements or a slice: `base[i, k = e else v]` or `base[l, lo..hi]`.
 struct IndexExpr : ExprOf<ExprKind::Index> {
   const Expr* base = nullptr;
   std::vector<Index> indices;
-  const Expr* otherwise = nullptr;  ///< the value of `else`; may be null
+  const Expr* otherwise = nullptr;  ///< the value after `else`; may be null
 };
-/// `base.name`, or `base.0` of a tuple.
+/// A member `base.name`, or an element of a tuple, `base.0`.
 struct FieldExpr : ExprOf<ExprKind::Field> {
   const Expr* base = nullptr;
-  Ident name;          ///< empty for a tuple's element
-  uint32_t index = 0;  ///< of a tuple's element
+  Ident name;          ///< empty for an element of a tuple
+  uint32_t index = 0;  ///< position of the element of a tuple
 };
-/// `(a, b)`; parentheses around one expression leave no node.
+/// A tuple `(a, b)`. Parentheses around a single expression make no node.
 struct TupleExpr : ExprOf<ExprKind::Tuple> {
   std::vector<const Expr*> elements;
 };
-/// `[a, b]`.
+/// A list: `[a, b]`.
 struct ListExpr : ExprOf<ExprKind::List> {
   std::vector<const Expr*> elements;
 };
-/// A type as an argument: `random(f32[M, K], seed = 1)`.
+/// A type used as an argument: `random(f32[M, K], seed = 1)`.
 struct TypeExpr : ExprOf<ExprKind::Type> {
   const TypeRef* type = nullptr;
 };
-/// `x to device`.
+/// An argument that is moved to a device: `x to device`.
 struct MoveExpr : ExprOf<ExprKind::Move> {
   const Expr* operand = nullptr;
   Ident device;

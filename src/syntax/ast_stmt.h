@@ -10,7 +10,7 @@ namespace kdl::syntax {
 
 struct Stmt : Node {
   StmtKind kind;
-  uint32_t id = 0;  ///< dense within the module
+  uint32_t id = 0;  ///< consecutive within the module, from 0
   std::vector<Attribute> attributes;
   explicit Stmt(StmtKind k) : kind(k) {}
 };
@@ -21,10 +21,12 @@ struct StmtOf : Stmt {
 };
 
 struct BlockStmt : StmtOf<StmtKind::Block> {
-  bool unrolled = false;  ///< a loop over a list: copies of one body
+  /// Made from a loop over a list: one copy of the loop's body for each element.
+  bool unrolled = false;
   std::vector<const Stmt*> stmts;
 };
-/// `let` and `var`; a `var` has an initial value, a `let` has a type or a value.
+/// A declaration with `let` or `var`. A `var` has an initial value; a `let` has a type, a value or
+/// both.
 struct LetStmt : StmtOf<StmtKind::Let> {
   bool is_var = false;
   Ident name;
@@ -33,32 +35,33 @@ struct LetStmt : StmtOf<StmtKind::Let> {
   const Expr* value = nullptr;    ///< may be null
 };
 enum class AssignMode : uint8_t { Plain, Atomic, Reduce };
-/// `target op value where condition;`, alone or after `atomic` or `reduce`. The target is a
-/// NameExpr or an IndexExpr on a NameExpr; the operator is one that the mode has.
+/// An assignment `target op value where condition;`, optionally after `atomic` or `reduce`. The
+/// target is a NameExpr, or an IndexExpr whose base is a NameExpr. The operator is one that the
+/// mode allows.
 struct AssignStmt : StmtOf<StmtKind::Assign> {
   AssignMode mode = AssignMode::Plain;
   AssignOp op = AssignOp::Set;
   const Expr* target = nullptr;
   const Expr* value = nullptr;
-  const Expr* condition = nullptr;  ///< of `where`; may be null
+  const Expr* condition = nullptr;  ///< the condition after `where`; may be null
 };
 struct CallStmt : StmtOf<StmtKind::Call> {
   const CallExpr* call = nullptr;
 };
-/// `assert(c, "…")` and `static_assert(c, "…")`.
+/// An assertion: `assert(c, "…")` or `static_assert(c, "…")`.
 struct AssertStmt : StmtOf<StmtKind::Assert> {
   bool is_static = false;
   const Expr* condition = nullptr;
   const StringLit* message = nullptr;  ///< may be null
 };
 struct PrintStmt : StmtOf<StmtKind::Print> {
-  std::vector<const Expr*> values;  ///< texts are StringLit
+  std::vector<const Expr*> values;  ///< texts are StringLits
 };
-/// `spmd(core_num = n) on d.queues(0, 2) kernel<…>(args);`
+/// A launch: `spmd(core_num = n) on d.queues(0, 2) kernel<…>(args);`
 struct LaunchStmt : StmtOf<StmtKind::Launch> {
   std::vector<Arg> config;
   Ident device;                     ///< may be empty
-  std::vector<const Expr*> queues;  ///< of `.queue(n)` or `.queues(a, b)`
+  std::vector<const Expr*> queues;  ///< the arguments of `.queue(n)` or `.queues(a, b)`
   const CallExpr* call = nullptr;
 };
 struct IfStmt : StmtOf<StmtKind::If> {
@@ -68,10 +71,10 @@ struct IfStmt : StmtOf<StmtKind::If> {
 };
 struct Binder : Node {
   Ident name;
-  Extent extent;  ///< empty where the loop walks a domain
+  Extent extent;  ///< empty where the loop iterates over a domain
 };
-/// `for` and `spmd for`. `for i, j in blocks` has two or more binders and the domain; `for i in
-/// blocks` reads as a binder with an extent, whose name may turn out to be a domain.
+/// A loop with `for` or `spmd for`. `for i, j in blocks` has two or more binders and a domain. `for
+/// i in blocks` is parsed as one binder with an extent, which may be the name of a domain.
 struct ForStmt : StmtOf<StmtKind::For> {
   bool is_spmd = false;
   std::vector<Binder> binders;
@@ -87,13 +90,13 @@ struct ContinueStmt : StmtOf<StmtKind::Continue> {};
 struct ReturnStmt : StmtOf<StmtKind::Return> {
   const Expr* value = nullptr;  ///< may be null
 };
-/// `range d in D max m;`
+/// A range declaration: `range d in D max m;`
 struct RangeStmt : StmtOf<StmtKind::Range> {
   Ident name;
   const Expr* extent = nullptr;
   const Expr* max = nullptr;  ///< may be null
 };
-/// `domain blocks = (M by BM, N by BN);`
+/// A domain declaration: `domain blocks = (M by BM, N by BN);`
 struct DomainStmt : StmtOf<StmtKind::Domain> {
   Ident name;
   std::vector<Extent> dims;
@@ -112,7 +115,8 @@ struct ViewStmt : StmtOf<StmtKind::View> {
   const Expr* source = nullptr;
 };
 struct SyncStmt : StmtOf<StmtKind::Sync> {};
-/// `expect c[i] ~ e;`, or `expect condition;`, whose equation has a left side only.
+/// An expectation of a test: `expect c[i] ~ e;`, or `expect condition;`, whose equation has only a
+/// left side.
 struct ExpectStmt : StmtOf<StmtKind::Expect> {
   Equation equation;
 };

@@ -18,7 +18,7 @@ namespace {
 using antlr4::ParserRuleContext;
 using antlr4::tree::TerminalNode;
 
-constexpr std::string_view kTypeTaker = "random";  // its first argument is a type
+constexpr std::string_view kTypeTaker = "random";  // the function whose first argument is a type
 
 bool IsComparison(BinaryOp op) { return op >= BinaryOp::Eq && op <= BinaryOp::Ge; }
 
@@ -43,7 +43,7 @@ const Expr* BuildFloat(Builder& builder, Span span, double value) {
 }
 
 const Expr* BuildLiteral(Builder& builder, TerminalNode* token) {
-  Span span = builder.SpanOf(token);
+  Span span = builder.NodeSpan(token);
   switch (token->getSymbol()->getType()) {
     case P::INT:
       return BuildInt(builder, span);
@@ -80,14 +80,14 @@ const Expr* BuildName(Builder& builder, P::NameContext* name) {
 
 Arg BuildArg(Builder& builder, P::ArgContext* node) {
   Arg arg;
-  arg.span = builder.SpanOf(node);
+  arg.span = builder.NodeSpan(node);
   arg.name = BuildIdent(builder, node->name());
   arg.value = BuildExpr(builder, node->expr());
   return arg;
 }
 
-/// The type that `f32` and `f32[M, K]` are as expressions; null where the expression is no type.
-const TypeRef* TypeOf(Builder& builder, const Expr* expr) {
+/// Returns the expression `f32` or `f32[M, K]` as a type, or null if it is not a type.
+const TypeRef* AsTypeRef(Builder& builder, const Expr* expr) {
   const auto* index = DynAs<IndexExpr>(expr);
   const auto* name = DynAs<NameExpr>(index != nullptr ? index->base : expr);
   if (name == nullptr || (index != nullptr && index->otherwise != nullptr)) return nullptr;
@@ -142,7 +142,7 @@ const Expr* BuildNamed(Builder& builder, P::PrimaryContext* primary, Span span) 
   }
   CallExpr* call = BuildCall(builder, span, primary->name(), primary->genericArgs(), args);
   if (call->callee.name.text() == kTypeTaker && !call->args.empty() && !call->args[0].name) {
-    if (const TypeRef* type = TypeOf(builder, call->args[0].value)) {
+    if (const TypeRef* type = AsTypeRef(builder, call->args[0].value)) {
       auto* expr = builder.MakeExpr<TypeExpr>(type->span);
       expr->type = type;
       call->args[0].value = expr;
@@ -152,7 +152,7 @@ const Expr* BuildNamed(Builder& builder, P::PrimaryContext* primary, Span span) 
 }
 
 const Expr* BuildPrimary(Builder& builder, P::PrimaryContext* primary) {
-  Span span = builder.SpanOf(primary);
+  Span span = builder.NodeSpan(primary);
   if (primary->name() != nullptr) return BuildNamed(builder, primary, span);
   std::vector<P::ExprContext*> inner = primary->expr();
   if (primary->LBRACK() != nullptr) {
@@ -167,9 +167,9 @@ const Expr* BuildPrimary(Builder& builder, P::PrimaryContext* primary) {
   return tuple;
 }
 
-/// `.0`, and `.0.1`, which reads as a float.
+/// Builds `.0`, or `.0.1`, which the lexer reads as a float.
 const Expr* BuildElement(Builder& builder, const Expr* base, Span whole, TerminalNode* number) {
-  Span span = builder.SpanOf(number);
+  Span span = builder.NodeSpan(number);
   std::string_view text = builder.Text(span);
   for (size_t begin = 0; begin <= text.size();) {
     size_t end = std::min(text.find('.', begin), text.size());
@@ -189,7 +189,7 @@ const Expr* BuildElement(Builder& builder, const Expr* base, Span whole, Termina
   return base;
 }
 
-/// `span` is from the start of the base to the end of the suffix.
+/// `span` extends from the start of the base to the end of the suffix.
 const Expr* BuildSuffix(Builder& builder, const Expr* base, Span span, P::SuffixContext* suffix) {
   if (P::IndicesContext* indices = suffix->indices()) {
     auto* index = builder.MakeExpr<IndexExpr>(span);
@@ -209,25 +209,25 @@ const Expr* BuildSuffix(Builder& builder, const Expr* base, Span span, P::Suffix
   return field;
 }
 
-/// Prefixes, then a place, then casts: applied from the place outwards.
+/// Builds prefix operators, a place and casts. They are applied from the place outwards.
 const Expr* BuildOperand(Builder& builder, P::OperandContext* operand) {
   std::vector<P::SuffixContext*> suffixes = operand->suffix();
   std::vector<P::NameContext*> casts = operand->name();
   size_t prefixes = operand->children.size() - 1 - suffixes.size() - 2 * casts.size();
-  Deeper deeper(builder, prefixes + casts.size(), builder.SpanOf(operand));
-  if (!deeper.ok()) return builder.MakeExpr<AutoLit>(builder.SpanOf(operand));
+  Deeper deeper(builder, prefixes + casts.size(), builder.NodeSpan(operand));
+  if (!deeper.ok()) return builder.MakeExpr<AutoLit>(builder.NodeSpan(operand));
 
-  Span first = builder.SpanOf(operand->primary());
+  Span first = builder.NodeSpan(operand->primary());
   const Expr* expr = BuildPlace(builder, operand->primary(), suffixes);
   for (P::NameContext* type : casts) {
-    auto* cast = builder.MakeExpr<CastExpr>(Cover(first, builder.SpanOf(type)));
+    auto* cast = builder.MakeExpr<CastExpr>(Cover(first, builder.NodeSpan(type)));
     cast->operand = expr;
     cast->type = BuildIdent(builder, type);
     expr = cast;
   }
   for (size_t i = prefixes; i-- > 0;) {
-    Span op = builder.SpanOf(TokenAt(operand, i));
-    auto* unary = builder.MakeExpr<UnaryExpr>(Cover(op, builder.SpanOf(operand)));
+    Span op = builder.NodeSpan(TokenAt(operand, i));
+    auto* unary = builder.MakeExpr<UnaryExpr>(Cover(op, builder.NodeSpan(operand)));
     unary->op = FindSpelled(builder.Text(op), UnaryOp::BitNot);
     unary->operand = expr;
     expr = unary;
@@ -235,10 +235,10 @@ const Expr* BuildOperand(Builder& builder, P::OperandContext* operand) {
   return expr;
 }
 
-/// A tree of operations: `operand`, or left, operator, right. Walks its left spine in a loop; a
-/// long sum leans to the left.
+/// Builds a tree of operations, each of which is an `operand` or `left operator right`. Walks the
+/// left spine in a loop, because a long sum is a deep tree that leans to the left.
 const Expr* BuildOperation(Builder& builder, ParserRuleContext* node) {
-  Span span = builder.SpanOf(node);
+  Span span = builder.NodeSpan(node);
   std::vector<ParserRuleContext*> spine;
   while (node->children.size() == 3) {
     spine.push_back(node);
@@ -250,7 +250,7 @@ const Expr* BuildOperation(Builder& builder, ParserRuleContext* node) {
   const Expr* expr = BuildOperand(builder, static_cast<P::OperandContext*>(node->children[0]));
   std::optional<BinaryOp> previous;
   for (size_t i = spine.size(); i-- > 0;) {
-    Span op_span = builder.SpanOf(TokenAt(spine[i], 1));
+    Span op_span = builder.NodeSpan(TokenAt(spine[i], 1));
     BinaryOp op = FindSpelled(builder.Text(op_span), BinaryOp::Or);
     if (previous && IsComparison(*previous) && IsComparison(op)) {
       builder.diagnostics.Report(diag::ComparisonChain, op_span, Spelling(op), Spelling(*previous))
@@ -258,7 +258,7 @@ const Expr* BuildOperation(Builder& builder, ParserRuleContext* node) {
     }
     const Expr* rhs =
         BuildOperation(builder, static_cast<ParserRuleContext*>(spine[i]->children[2]));
-    auto* binary = builder.MakeExpr<BinaryExpr>(builder.SpanOf(spine[i]));
+    auto* binary = builder.MakeExpr<BinaryExpr>(builder.NodeSpan(spine[i]));
     binary->op = op;
     binary->op_span = op_span;
     binary->lhs = expr;
@@ -270,7 +270,7 @@ const Expr* BuildOperation(Builder& builder, ParserRuleContext* node) {
 }
 
 const Expr* BuildIf(Builder& builder, P::ExprContext* node) {
-  auto* expr = builder.MakeExpr<IfExpr>(builder.SpanOf(node));
+  auto* expr = builder.MakeExpr<IfExpr>(builder.NodeSpan(node));
   expr->condition = BuildExpr(builder, node->expr(0));
   expr->then_value = BuildExpr(builder, node->expr(1));
   expr->else_value = BuildExpr(builder, node->expr(2));
@@ -280,7 +280,7 @@ const Expr* BuildIf(Builder& builder, P::ExprContext* node) {
 }  // namespace
 
 const Expr* BuildExpr(Builder& builder, P::ExprContext* expr) {
-  Span span = builder.SpanOf(expr);
+  Span span = builder.NodeSpan(expr);
   Deeper deeper(builder, 1, span);
   if (!deeper.ok()) return builder.MakeExpr<AutoLit>(span);
   if (expr->IF() != nullptr) return BuildIf(builder, expr);
@@ -298,12 +298,12 @@ const Expr* BuildArith(Builder& builder, P::ArithContext* arith) {
 
 const Expr* BuildPlace(Builder& builder, P::PrimaryContext* primary,
                        const std::vector<P::SuffixContext*>& suffixes) {
-  Deeper deeper(builder, suffixes.size(), builder.SpanOf(primary));
-  if (!deeper.ok()) return builder.MakeExpr<AutoLit>(builder.SpanOf(primary));
+  Deeper deeper(builder, suffixes.size(), builder.NodeSpan(primary));
+  if (!deeper.ok()) return builder.MakeExpr<AutoLit>(builder.NodeSpan(primary));
   const Expr* expr = BuildPrimary(builder, primary);
-  Span first = builder.SpanOf(primary);
+  Span first = builder.NodeSpan(primary);
   for (P::SuffixContext* suffix : suffixes) {
-    expr = BuildSuffix(builder, expr, Cover(first, builder.SpanOf(suffix)), suffix);
+    expr = BuildSuffix(builder, expr, Cover(first, builder.NodeSpan(suffix)), suffix);
   }
   return expr;
 }
@@ -320,7 +320,7 @@ std::vector<Arg> BuildArgs(Builder& builder, P::CallArgsContext* args, std::stri
   if (args == nullptr) return out;
   for (P::ArgContext* arg : args->arg()) out.push_back(BuildArg(builder, arg));
   if (P::OverContext* over = args->over()) {
-    builder.diagnostics.Report(diag::OverOutsideReduction, builder.SpanOf(over), what);
+    builder.diagnostics.Report(diag::OverOutsideReduction, builder.NodeSpan(over), what);
   }
   return out;
 }
@@ -330,7 +330,7 @@ std::vector<Arg> BuildGenericArgs(Builder& builder, P::GenericArgsContext* gener
   if (generics == nullptr) return out;
   for (P::GenericArgContext* node : generics->genericArg()) {
     Arg& arg = out.emplace_back();
-    arg.span = builder.SpanOf(node);
+    arg.span = builder.NodeSpan(node);
     arg.name = BuildIdent(builder, node->name());
     arg.value = BuildArith(builder, node->arith());
   }
@@ -340,7 +340,7 @@ std::vector<Arg> BuildGenericArgs(Builder& builder, P::GenericArgsContext* gener
 void BuildIndices(Builder& builder, P::IndicesContext* indices, IndexExpr& out) {
   for (P::IndexContext* node : indices->index()) {
     Index& index = out.indices.emplace_back();
-    index.span = builder.SpanOf(node);
+    index.span = builder.NodeSpan(node);
     index.name = BuildIdent(builder, node->name());
     index.value = BuildExpr(builder, node->expr(0));
     if (node->DOTDOT() != nullptr) index.hi = BuildExpr(builder, node->expr(1));
@@ -350,10 +350,10 @@ void BuildIndices(Builder& builder, P::IndicesContext* indices, IndexExpr& out) 
 
 const Expr* BuildPath(Builder& builder, const std::vector<P::NameContext*>& path) {
   const Expr* expr = BuildName(builder, path[0]);
-  Deeper deeper(builder, path.size(), builder.SpanOf(path[0]));
+  Deeper deeper(builder, path.size(), builder.NodeSpan(path[0]));
   if (!deeper.ok()) return expr;
   for (size_t i = 1; i < path.size(); ++i) {
-    auto* field = builder.MakeExpr<FieldExpr>(Cover(expr->span, builder.SpanOf(path[i])));
+    auto* field = builder.MakeExpr<FieldExpr>(Cover(expr->span, builder.NodeSpan(path[i])));
     field->base = expr;
     field->name = BuildIdent(builder, path[i]);
     expr = field;
@@ -363,7 +363,7 @@ const Expr* BuildPath(Builder& builder, const std::vector<P::NameContext*>& path
 
 const TypeRef* BuildType(Builder& builder, P::TypeContext* node) {
   auto* type = builder.arena.Make<TypeRef>();
-  type->span = builder.SpanOf(node);
+  type->span = builder.NodeSpan(node);
   type->name = BuildIdent(builder, node->name());
   type->dims = BuildExprs(builder, node->expr());
   for (P::TypeContext* element : node->type())
@@ -372,7 +372,7 @@ const TypeRef* BuildType(Builder& builder, P::TypeContext* node) {
 }
 
 StringLit* BuildString(Builder& builder, TerminalNode* text) {
-  Span span = builder.SpanOf(text);
+  Span span = builder.NodeSpan(text);
   auto* literal = builder.MakeExpr<StringLit>(span);
   std::optional<size_t> bad_escape;
   literal->value = ParseString(builder.Text(span), bad_escape);
@@ -402,7 +402,7 @@ void BuildTolerance(Builder& builder, P::ToleranceContext* node, Equation& equat
   }
 }
 
-/// What `=` defines is a name, with or without indices.
+/// Reports an equation with `=` whose left side is not a name or an indexed name.
 void CheckDefines(Builder& builder, const Equation& equation) {
   const auto* index = DynAs<IndexExpr>(equation.lhs);
   bool defines = DynAs<NameExpr>(index != nullptr ? index->base : equation.lhs) != nullptr;
@@ -417,7 +417,7 @@ void CheckDefines(Builder& builder, const Equation& equation) {
 
 Equation BuildEquation(Builder& builder, P::EquationContext* node) {
   Equation equation;
-  equation.span = builder.SpanOf(node);
+  equation.span = builder.NodeSpan(node);
   equation.compared = node->TILDE() != nullptr;
   equation.lhs = BuildArith(builder, node->arith());
   equation.rhs = BuildExpr(builder, node->expr());

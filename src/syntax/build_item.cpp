@@ -31,7 +31,7 @@ std::string_view Word(FunctionKind kind) {
 template <class T>
 T* MakeItem(Builder& builder, antlr4::ParserRuleContext* node) {
   T* item = builder.arena.Make<T>();
-  item->span = builder.SpanOf(node);
+  item->span = builder.NodeSpan(node);
   return item;
 }
 
@@ -67,7 +67,7 @@ Item* BuildTest(Builder& builder, P::TestItemContext* node) {
 
 GenericParam BuildGenericParam(Builder& builder, P::GenericParamContext* node) {
   GenericParam param;
-  param.span = builder.SpanOf(node);
+  param.span = builder.NodeSpan(node);
   std::vector<P::NameContext*> names = node->name();
   param.name = BuildIdent(builder, names[0]);
   for (size_t i = 1; i < names.size(); ++i) param.kinds.push_back(BuildIdent(builder, names[i]));
@@ -78,10 +78,10 @@ GenericParam BuildGenericParam(Builder& builder, P::GenericParamContext* node) {
 
 Param BuildParam(Builder& builder, P::ParamContext* node, FunctionKind kind) {
   Param param;
-  param.span = builder.SpanOf(node);
+  param.span = builder.NodeSpan(node);
   param.name = BuildIdent(builder, node->name());
   if (node->direction() != nullptr) {
-    Span span = builder.SpanOf(node->direction());
+    Span span = builder.NodeSpan(node->direction());
     param.direction = FindSpelled(builder.Text(span), Direction::Pop);
     bool pipe_end = param.direction == Direction::Push || param.direction == Direction::Pop;
     if (pipe_end && kind != FunctionKind::Fn) {
@@ -94,7 +94,7 @@ Param BuildParam(Builder& builder, P::ParamContext* node, FunctionKind kind) {
   return param;
 }
 
-/// `requires` and `ensures`: after a kernel, each at most once, in this order.
+/// Builds `requires` and `ensures`, which follow a kernel in this order, each at most once.
 void BuildContracts(Builder& builder, const std::vector<P::ContractContext*>& contracts,
                     FunctionItem& item) {
   bool required = false;
@@ -111,7 +111,7 @@ void BuildContracts(Builder& builder, const std::vector<P::ContractContext*>& co
       fault = "after `ensures`; it stands before";
     }
     if (!fault.empty()) {
-      Span span = builder.SpanOf(contract);
+      Span span = builder.NodeSpan(contract);
       span.end = span.begin + static_cast<uint32_t>(word.size());
       Diagnostic& report = builder.diagnostics.Report(diag::MisplacedContract, span, word, fault);
       if (item.function_kind == FunctionKind::Program)
@@ -193,7 +193,7 @@ const Item* BuildItem(Builder& builder, P::ItemContext* node, std::string doc) {
   item->exported = node->EXPORT() != nullptr;
   bool can_export = item->kind == ItemKind::Function || item->kind == ItemKind::Const;
   if (item->exported && !can_export) {
-    builder.diagnostics.Report(diag::ExportedItem, builder.SpanOf(node->EXPORT()), WordFor(*item))
+    builder.diagnostics.Report(diag::ExportedItem, builder.NodeSpan(node->EXPORT()), WordFor(*item))
         .Help("leave `export` out");
   }
   return item;

@@ -22,7 +22,7 @@ struct Mode {
   const char* help;
 };
 
-/// What each AssignMode takes.
+/// Returns the operators that the AssignMode allows.
 const Mode& ModeOf(AssignMode mode) {
   using enum AssignOp;
   static const std::array<Mode, 3> modes = {
@@ -35,7 +35,7 @@ const Mode& ModeOf(AssignMode mode) {
 }
 
 AssignOp BuildAssignOp(Builder& builder, AssignMode mode, P::AssignOpContext* node) {
-  Span span = builder.SpanOf(node);
+  Span span = builder.NodeSpan(node);
   bool word = node->MAX() != nullptr || node->MIN() != nullptr;
   std::string text(word ? (node->MAX() != nullptr ? "max=" : "min=") : builder.Text(span));
   AssignOp op = FindSpelled(text, AssignOp::Min);
@@ -65,7 +65,7 @@ void CheckTarget(Builder& builder, const Expr* target) {
                              fmt::format("'{}'", builder.Text(target->span)));
 }
 
-/// `assert(c, "…")` and `static_assert(c, "…")`.
+/// Builds `assert(c, "…")` or `static_assert(c, "…")`.
 Stmt* BuildAssert(Builder& builder, const CallExpr& call, bool is_static) {
   auto* stmt = builder.MakeStmt<AssertStmt>(call.span);
   stmt->is_static = is_static;
@@ -133,8 +133,8 @@ Stmt* BuildAssign(Builder& builder, Span span, AssignMode mode, const Expr* targ
 
 Extent BuildExtent(Builder& builder, P::ExtentContext* node) {
   Extent extent;
-  extent.span = builder.SpanOf(node);
-  // The expressions stand in the order of the words that introduce them.
+  extent.span = builder.NodeSpan(node);
+  // The parse tree lists the expressions in the order of the tokens that introduce them.
   size_t next = 0;
   auto take = [&] { return BuildExpr(builder, node->expr(next++)); };
   const Expr* first = take();
@@ -176,7 +176,7 @@ Stmt* BuildCombine(Builder& builder, Span span, P::CombineStmtContext* node) {
   P::TargetContext* written = node->target();
   const Expr* target = BuildPath(builder, {written->name()});
   if (written->indices() != nullptr) {
-    auto* index = builder.MakeExpr<IndexExpr>(builder.SpanOf(written));
+    auto* index = builder.MakeExpr<IndexExpr>(builder.NodeSpan(written));
     index->base = target;
     BuildIndices(builder, written->indices(), *index);
     target = index;
@@ -207,7 +207,7 @@ Stmt* BuildLaunch(Builder& builder, Span span, P::LaunchStmtContext* node) {
     }
   }
   std::vector<P::NameContext*> path = node->name();
-  Span call_span = Cover(builder.SpanOf(path.front()), builder.SpanOf(args.back()));
+  Span call_span = Cover(builder.NodeSpan(path.front()), builder.NodeSpan(args.back()));
   auto* call = builder.MakeExpr<CallExpr>(call_span);
   call->callee = BuildIdent(builder, path.back());
   path.pop_back();
@@ -218,18 +218,20 @@ Stmt* BuildLaunch(Builder& builder, Span span, P::LaunchStmtContext* node) {
   return stmt;
 }
 
-/// Each `else if` is an IfStmt in the else of the one before; made from the last one up.
+/// Each `else if` is an IfStmt in the else branch of the one before, so they are built from last to
+/// first.
 Stmt* BuildIf(Builder& builder, Span span, P::IfStmtContext* node) {
   std::vector<antlr4::tree::TerminalNode*> words = node->IF();
   std::vector<P::ExprContext*> conditions = node->expr();
   std::vector<P::BlockContext*> blocks = node->block();
-  Deeper deeper(builder, conditions.size(), builder.SpanOf(words.back()));
+  Deeper deeper(builder, conditions.size(), builder.NodeSpan(words.back()));
   if (!deeper.ok()) return builder.MakeStmt<IfStmt>(span);
   const Stmt* otherwise = nullptr;
   if (blocks.size() > conditions.size()) otherwise = BuildBlock(builder, blocks.back());
   IfStmt* stmt = nullptr;
   for (size_t i = conditions.size(); i-- > 0;) {
-    stmt = builder.MakeStmt<IfStmt>(Cover(builder.SpanOf(words[i]), builder.SpanOf(blocks.back())));
+    stmt = builder.MakeStmt<IfStmt>(
+        Cover(builder.NodeSpan(words[i]), builder.NodeSpan(blocks.back())));
     stmt->condition = BuildExpr(builder, conditions[i]);
     stmt->then_block = BuildBlock(builder, blocks[i]);
     stmt->else_stmt = otherwise;
@@ -243,7 +245,7 @@ Stmt* BuildFor(Builder& builder, Span span, P::ForStmtContext* node) {
   stmt->is_spmd = node->SPMD() != nullptr;
   for (P::BinderContext* written : node->binder()) {
     Binder& binder = stmt->binders.emplace_back();
-    binder.span = builder.SpanOf(written);
+    binder.span = builder.NodeSpan(written);
     binder.name = BuildIdent(builder, written->name());
     binder.extent = BuildExtent(builder, written->extent());
   }
@@ -253,7 +255,7 @@ Stmt* BuildFor(Builder& builder, Span span, P::ForStmtContext* node) {
     names.pop_back();
     for (P::NameContext* name : names) {
       Binder& binder = stmt->binders.emplace_back();
-      binder.span = builder.SpanOf(name);
+      binder.span = builder.NodeSpan(name);
       binder.name = BuildIdent(builder, name);
     }
   }
@@ -322,14 +324,14 @@ Stmt* BuildJump(Builder& builder, Span span, P::JumpStmtContext* node) {
   return builder.MakeStmt<ContinueStmt>(span);
 }
 
-/// A Build… function called with the parse tree that it is for.
+/// Calls a Build… function with the parse tree as the context type that it expects.
 template <class Context>
 Stmt* Call(Stmt* (*build)(Builder&, Span, Context*), Builder& builder,
            antlr4::ParserRuleContext* node) {
-  return build(builder, builder.SpanOf(node), static_cast<Context*>(node));
+  return build(builder, builder.NodeSpan(node), static_cast<Context*>(node));
 }
 
-Stmt* BuildStmtOf(Builder& builder, antlr4::ParserRuleContext* node) {
+Stmt* BuildBareStmt(Builder& builder, antlr4::ParserRuleContext* node) {
   switch (node->getRuleIndex()) {
     case P::RuleBlock:
       return BuildBlock(builder, static_cast<P::BlockContext*>(node));
@@ -352,7 +354,7 @@ Stmt* BuildStmtOf(Builder& builder, antlr4::ParserRuleContext* node) {
     case P::RuleReturnStmt:
       return Call(BuildReturn, builder, node);
     case P::RuleSyncStmt:
-      return builder.MakeStmt<SyncStmt>(builder.SpanOf(node));
+      return builder.MakeStmt<SyncStmt>(builder.NodeSpan(node));
     case P::RuleRangeStmt:
       return Call(BuildRange, builder, node);
     case P::RuleDomainStmt:
@@ -366,19 +368,19 @@ Stmt* BuildStmtOf(Builder& builder, antlr4::ParserRuleContext* node) {
     case P::RuleExpectStmt:
       return Call(BuildExpect, builder, node);
     default:
-      KDL_UNREACHABLE("rule {} is no statement", node->getRuleIndex());
+      KDL_UNREACHABLE("rule {} is not a statement", node->getRuleIndex());
   }
 }
 
 }  // namespace
 
 BlockStmt* BuildBlock(Builder& builder, P::BlockContext* block) {
-  auto* stmt = builder.MakeStmt<BlockStmt>(builder.SpanOf(block));
+  auto* stmt = builder.MakeStmt<BlockStmt>(builder.NodeSpan(block));
   Deeper deeper(builder, 1, stmt->span);
   if (!deeper.ok()) return stmt;
   for (P::StmtContext* written : block->stmt()) {
     auto* node = static_cast<antlr4::ParserRuleContext*>(written->children[0]);
-    Stmt* inner = BuildStmtOf(builder, node);
+    Stmt* inner = BuildBareStmt(builder, node);
     inner->attributes = BuildAttributes(builder, node->getRuleContexts<P::AttributeContext>());
     stmt->stmts.push_back(inner);
   }
@@ -390,7 +392,7 @@ std::vector<Attribute> BuildAttributes(Builder& builder,
   std::vector<Attribute> out;
   for (P::AttributeContext* written : attributes) {
     Attribute& attribute = out.emplace_back();
-    attribute.span = builder.SpanOf(written);
+    attribute.span = builder.NodeSpan(written);
     attribute.name = BuildIdent(builder, written->name());
     attribute.args = BuildArgs(builder, written->callArgs(), "an attribute");
   }

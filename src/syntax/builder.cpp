@@ -8,12 +8,12 @@
 
 namespace kdl::syntax {
 
-Span Builder::SpanOf(const antlr4::ParserRuleContext* node) const {
-  return Cover(syntax::SpanOf(file, *node->start), syntax::SpanOf(file, *node->stop));
+Span Builder::NodeSpan(const antlr4::ParserRuleContext* node) const {
+  return Cover(TokenSpan(file, *node->start), TokenSpan(file, *node->stop));
 }
 
-Span Builder::SpanOf(antlr4::tree::TerminalNode* node) const {
-  return syntax::SpanOf(file, *node->getSymbol());
+Span Builder::NodeSpan(antlr4::tree::TerminalNode* node) const {
+  return TokenSpan(file, *node->getSymbol());
 }
 
 Deeper::Deeper(Builder& builder, size_t levels, Span span) : builder_(builder), levels_(levels) {
@@ -29,7 +29,7 @@ bool Deeper::ok() const { return builder_.depth <= kMaxDepth; }
 Ident BuildIdent(Builder& builder, P::NameContext* name) {
   Ident ident;
   if (name == nullptr) return ident;
-  ident.span = builder.SpanOf(name);
+  ident.span = builder.NodeSpan(name);
   ident.name = builder.names.Intern(builder.Text(ident.span));
   return ident;
 }

@@ -15,8 +15,9 @@
 
 namespace kdl::syntax {
 
-/// What the functions that turn parse trees into the AST share. Parse trees given to them are
-/// whole: without errors of syntax. Every Build… returns a node also after it reported an error.
+/// The state of the functions that turn parse trees into the AST. The parse trees given to them are
+/// free of syntax errors. Every Build… function returns a node, even after it has reported an
+/// error.
 struct Builder {
   const SourceManager& sources;
   FileId file;
@@ -24,8 +25,8 @@ struct Builder {
   Names& names;
   DiagnosticEngine& diagnostics;
   Module& module;
-  size_t depth = 0;       ///< of the tree above the node that is being built
-  bool too_deep = false;  ///< reported in this item
+  size_t depth = 0;       ///< depth of the tree above the node being built
+  bool too_deep = false;  ///< whether this item's excessive depth has been reported
 
   template <class T>
   T* MakeExpr(Span span) {
@@ -43,12 +44,12 @@ struct Builder {
   }
 
   std::string_view Text(Span span) const { return sources.text(span); }
-  Span SpanOf(const antlr4::ParserRuleContext* node) const;
-  Span SpanOf(antlr4::tree::TerminalNode* node) const;
+  Span NodeSpan(const antlr4::ParserRuleContext* node) const;
+  Span NodeSpan(antlr4::tree::TerminalNode* node) const;
 };
 
-/// Holds the builder `levels` deeper. Where that is too deep it says so, once an item, and `ok()`
-/// is false: the caller then makes a leaf.
+/// Increases the builder's depth by `levels` during its lifetime. If this exceeds the limit, it
+/// reports an error (once per item) and `ok()` returns false; the caller then makes a leaf.
 class Deeper {
  public:
   Deeper(Builder& builder, size_t levels, Span span);
@@ -66,7 +67,7 @@ using P = KdlParser;
 
 Ident BuildIdent(Builder& builder, P::NameContext* name);
 
-/// The operator with this spelling; `last` is the last of its kind.
+/// Returns the operator with this spelling; `last` is the last enumerator of Op.
 template <class Op>
 Op FindSpelled(std::string_view text, Op last) {
   for (size_t i = 0; i <= static_cast<size_t>(last); ++i) {

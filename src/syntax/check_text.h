@@ -5,8 +5,8 @@
 
 namespace kdl::syntax {
 
-/// Whether the file is text at all: of a size that is read, UTF-8, without NUL. Reports the first
-/// fault.
+/// Returns whether the file is acceptable text: not too large, valid UTF-8, and without NUL bytes.
+/// Reports the first problem.
 bool CheckText(const SourceManager& sources, FileId file, DiagnosticEngine& diagnostics);
 
 }  // namespace kdl::syntax

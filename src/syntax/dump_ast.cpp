@@ -14,7 +14,7 @@ namespace kdl::syntax {
 
 namespace {
 
-// By AssignMode and FunctionKind.
+// Indexed by AssignMode and FunctionKind.
 constexpr std::string_view kAssignWords[] = {"assign", "atomic", "reduce-into"};
 constexpr std::string_view kFunctionWords[] = {"fn", "kernel", "program"};
 
@@ -39,8 +39,8 @@ std::string Joined(const std::vector<Ident>& names) {
   return out;
 }
 
-/// A function per kind of node; each writes one line that opens, its children, and the closing
-/// parenthesis. `role` says what a child is to its parent where its place does not.
+/// Has one function for each kind of node. Each writes an opening line, the children and the
+/// closing parenthesis. `role` says what a child is to its parent where its position does not.
 class Dumper {
  public:
   std::string Take() && { return std::move(out_); }
@@ -220,7 +220,7 @@ class Dumper {
     Close();
   }
 
-  // ---- Statements: the head, then the attributes, then what is in it
+  // ---- Statements: the head, then the attributes, then the contents
 
   void Dump(const Stmt* stmt, std::string_view role = "") {
     if (stmt == nullptr) return;

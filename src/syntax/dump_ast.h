@@ -6,7 +6,8 @@
 
 namespace kdl::syntax {
 
-/// The tree as nested lists, one node a line, two spaces a level; the golden tests compare it.
+/// Returns the tree as nested lists, one node per line, indented by two spaces per level. The
+/// golden tests compare it.
 std::string DumpAst(const Module& module);
 
 }  // namespace kdl::syntax

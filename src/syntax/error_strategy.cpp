@@ -17,19 +17,21 @@ namespace {
 
 constexpr size_t kMaxErrors = 50;
 
-/// A fault so few tokens after one that was assumed within a line follows from it: words were left over.
+/// An error within this many tokens of an assumed token on the same line is a consequence of it:
+/// usually leftover words.
 constexpr size_t kFollowing = 2;
 
 bool StartsItem(size_t type) { return type >= KdlLexer::IMPORT && type <= KdlLexer::FN; }
 
-/// Whether the block around has ended, with a brace that is missing. An indented `const` is meant to be a part of it.
+/// Whether the enclosing block has ended without its closing brace. An indented `const` is taken to
+/// be inside the block.
 bool EndsBlock(const antlr4::Token& token) {
   size_t type = token.getType();
   bool is_inside = type == KdlLexer::CONST && token.getCharPositionInLine() > 0;
   return type == antlr4::Token::EOF || (StartsItem(type) && !is_inside);
 }
 
-/// Hard words that only begin statements.
+/// Whether the token is a reserved keyword that only begins statements.
 bool StartsStatement(size_t type) {
   switch (type) {
     case KdlLexer::LET:
@@ -61,7 +63,7 @@ bool IsFirstOnLine(antlr4::TokenStream& input) {
   return previous == nullptr || previous->getLine() < input.LT(1)->getLine();
 }
 
-/// Whether dropping the token cannot take the end or the start of a construct with it.
+/// Whether the token can be dropped without losing the start or end of a construct.
 bool IsDroppable(size_t type) {
   switch (type) {
     case antlr4::Token::EOF:
@@ -100,7 +102,7 @@ void ErrorStrategy::reportError(antlr4::Parser* parser, const antlr4::Recognitio
 }
 
 void ErrorStrategy::recover(antlr4::Parser* parser, std::exception_ptr) {
-  // The rule is left as it is; the loop over statements or items skips what remains of it.
+  // Leave the rule as it is. The loop over statements or items skips the rest of it.
   antlr4::TokenStream& input = *parser->getTokenStream();
   if (input.index() != recovered_at_) {
     recovered_at_ = input.index();
@@ -147,7 +149,7 @@ void ErrorStrategy::SyncLoop(antlr4::Parser& parser, const IntervalSet& next, bo
   antlr4::TokenStream& input = *parser.getTokenStream();
   auto skip = [&] { in_block ? SkipStatement(parser) : SkipItem(parser); };
   if (panicking_) {
-    // A construct that has come to its own end past the error needs no skip.
+    // Nothing needs to be skipped if a construct has ended properly since the error.
     size_t previous = input.LA(-1);
     bool ended = input.index() > error_tokens_.back() &&
                  (previous == KdlLexer::SEMI || previous == KdlLexer::RBRACE ||
@@ -156,14 +158,15 @@ void ErrorStrategy::SyncLoop(antlr4::Parser& parser, const IntervalSet& next, bo
     panicking_ = false;
   }
   while (!next.contains(input.LA(1))) {
-    // A brace that is missing here is reported when the block looks for it.
+    // A missing brace is reported when the block looks for it.
     if (in_block && EndsBlock(*input.LT(1))) return;
     Report(parser, *input.LT(1), parser.getExpectedTokens());
     skip();
   }
 }
 
-/// To after the `;` or block that ends the statement, or before the next statement or item.
+/// Skips past the `;` or block that ends the statement, or to the start of the next statement or
+/// item.
 void ErrorStrategy::SkipStatement(antlr4::Parser& parser) {
   antlr4::TokenStream& input = *parser.getTokenStream();
   bool must_move = input.index() == last_skip_;
@@ -211,7 +214,7 @@ void ErrorStrategy::Report(antlr4::Parser& parser, antlr4::Token& token, Interva
   bool follows = assumed_at_ != kNoToken && index - assumed_at_ <= kFollowing;
   if (repeated || follows || faulty(&token) || faulty(error.previous)) return;
   if (++reported_ > kMaxErrors) {
-    diagnostics_.Report(diag::TooManyErrors, SpanOf(file_, token), kMaxErrors);
+    diagnostics_.Report(diag::TooManyErrors, TokenSpan(file_, token), kMaxErrors);
     throw antlr4::ParseCancellationException();
   }
   if (passed_at_ == index) error.expected.addAll(passed_);

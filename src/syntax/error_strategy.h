@@ -12,16 +12,16 @@
 
 namespace kdl::syntax {
 
-/// What the parser does at a token that cannot stand where it stands: reports it once, in the
-/// user's words, and goes on at the next statement or item. A single token too many or too few is
-/// dropped or assumed.
+/// Handles syntax errors. Reports each one once, in the user's terms, and resumes parsing at the
+/// next statement or item. A single extra token is dropped, and a single missing one is assumed.
 class ErrorStrategy : public antlr4::DefaultErrorStrategy {
  public:
   ErrorStrategy(const SourceManager& sources, FileId file, const Lexed& lexed,
                 DiagnosticEngine& diagnostics)
       : sources_(sources), file_(file), lexed_(lexed), diagnostics_(diagnostics) {}
 
-  /// Tokens at which errors were found, reported or not.
+  /// Returns the indices of the tokens at which errors were found, whether or not they were
+  /// reported.
   const std::vector<size_t>& error_tokens() const { return error_tokens_; }
 
   bool inErrorRecoveryMode(antlr4::Parser*) override { return panicking_; }
@@ -44,19 +44,21 @@ class ErrorStrategy : public antlr4::DefaultErrorStrategy {
   const Lexed& lexed_;
   DiagnosticEngine& diagnostics_;
 
-  /// From an error to the next statement or item nothing is reported.
+  /// Set from an error until the next statement or item; no errors are reported meanwhile.
   bool panicking_ = false;
   std::vector<size_t> error_tokens_;
   size_t reported_ = 0;
-  size_t last_skip_ = kNoToken;   ///< where the last skip ended
-  size_t assumed_at_ = kNoToken;  ///< the token before which one was assumed last
+  size_t last_skip_ = kNoToken;  ///< where the last skip ended
+  /// Index of the token before which a missing token was last assumed.
+  size_t assumed_at_ = kNoToken;
 
-  /// What loops and options passed over before the token at which a rule then failed.
+  /// Tokens that loops and optional parts would have accepted at token `passed_at_`. If a rule then
+  /// fails at that token, they count as expected, too.
   size_t passed_at_ = kNoToken;
   IntervalSet passed_;
 
-  /// The places since which no token was consumed: a rule that fails twice there would fail
-  /// forever.
+  /// Parser states that have recovered at token `recovered_at_`. A state that fails there twice
+  /// would fail forever, so a token is skipped.
   size_t recovered_at_ = kNoToken;
   std::set<size_t> recovered_states_;
 };

@@ -23,15 +23,15 @@ using P = KdlParser;
 
 constexpr size_t kMaxAlternatives = 5;
 
-/// Words for all that a rule can begin with.
+/// A phrase for all tokens with which a rule can begin.
 struct Group {
   size_t rule;
-  size_t token;                   ///< if this token can stand there, all of the rule can
-  std::array<size_t, 2> nowhere;  ///< unless one of these can, too
+  size_t token;                   ///< if this token is expected, the whole rule is
+  std::array<size_t, 2> nowhere;  ///< unless one of these is expected, too
   const char* words;
 };
 
-// In this order: what a group stands for is not looked at again.
+// The order matters: tokens covered by one group are not considered again.
 constexpr Group kGroups[] = {
     {P::RuleItem, P::KERNEL, {}, "`kernel`, `program`, `fn` or another item"},
     {P::RuleStmt, P::LET, {}, "a statement"},
@@ -40,7 +40,7 @@ constexpr Group kGroups[] = {
     {P::RuleName, P::IDENT, {}, "a name"},
 };
 
-IntervalSet FirstOf(const antlr4::atn::ATN& atn, size_t rule) {
+IntervalSet FirstTokens(const antlr4::atn::ATN& atn, size_t rule) {
   return atn.nextTokens(atn.ruleToStartState[rule]);
 }
 
@@ -49,16 +49,17 @@ struct TokenRange {
   size_t last;
 };
 
-// What can follow any expression: "an operator".
+// Tokens that can follow any expression, described as "an operator".
 constexpr TokenRange kOperators[] = {{P::OROR, P::PERCENT},  {P::AS, P::AS},
                                      {P::TO, P::TO},         {P::DOT, P::DOT},
                                      {P::LPAREN, P::LPAREN}, {P::LBRACK, P::LBRACK}};
 
-// What can follow a name or a call, of little help where something else can too.
+// Tokens that can follow a name or a call. Listing them helps little where something else is
+// possible.
 constexpr TokenRange kSuffixes[] = {
     {P::LPAREN, P::LPAREN}, {P::LBRACK, P::LBRACK}, {P::DOT, P::DOT}, {P::LT, P::LT}};
 
-// Named by '=' alone.
+// Compound assignment operators, which `=` represents.
 constexpr TokenRange kAssignTokens[] = {{P::PLUS_ASSIGN, P::CARET_ASSIGN}, {P::MAX, P::MIN}};
 
 template <size_t N>
@@ -70,7 +71,7 @@ IntervalSet Without(const IntervalSet& set, const TokenRange (&ranges)[N]) {
   return set.subtract(gone);
 }
 
-/// The word as it is written, or what it stands for.
+/// Returns the token as it is written, or a description of its kind.
 std::string Quoted(const antlr4::Parser& parser, size_t type) {
   std::string literal = parser.getVocabulary().getLiteralName(type);
   if (!literal.empty()) return literal;
@@ -99,7 +100,7 @@ std::string DescribeExpected(const antlr4::Parser& parser, const IntervalSet& ex
     if (!named || !rest.contains(group.token)) continue;
     if (rest.contains(group.nowhere[0]) || rest.contains(group.nowhere[1])) continue;
     words.emplace_back(group.words);
-    rest = rest.subtract(FirstOf(atn, group.rule));
+    rest = rest.subtract(FirstTokens(atn, group.rule));
   }
   bool operators = rest.contains(size_t{P::STAR});
   if (operators) rest = Without(rest, kOperators);
@@ -110,7 +111,7 @@ std::string DescribeExpected(const antlr4::Parser& parser, const IntervalSet& ex
   bool end = rest.contains(antlr4::Token::EOF);
   if (end) rest = rest.subtract(IntervalSet::of(static_cast<ssize_t>(antlr4::Token::EOF)));
   if (rest.size() > 1 || !words.empty()) rest = rest.subtract(IntervalSet::of(P::AT));
-  // Signs before words: more often it is they that are missing.
+  // List punctuation before keywords, because it is missing more often.
   for (bool signs : {true, false}) {
     for (ssize_t type : rest.toList()) {
       if ((type > P::POP) != signs) continue;
@@ -135,8 +136,8 @@ IntervalSet ViableTokens(antlr4::Parser& parser, const antlr4::NoViableAltExcept
   if (start->getTokenIndex() == offending->getTokenIndex() || decision == nullptr) {
     return parser.getExpectedTokens();
   }
-  // The prediction is run again with each token in the place of the offending one: where it gets
-  // past that place, the token is viable.
+  // Run the prediction again with each token in place of the offending one. A token is viable if
+  // the prediction gets past that place.
   std::vector<std::unique_ptr<antlr4::Token>> tokens;
   antlr4::TokenStream* input = parser.getTokenStream();
   for (size_t i = start->getTokenIndex(); i <= offending->getTokenIndex(); ++i) {

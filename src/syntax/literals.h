@@ -8,15 +8,15 @@
 
 namespace kdl::syntax {
 
-/// The value of a decimal or hexadecimal integer with `_` in it; nothing where it passes 64 bits,
-/// 0 for what is no number.
+/// Returns the value of a decimal or hexadecimal integer, which may contain `_`. Returns nothing if
+/// it does not fit in 64 bits, and 0 if the text is not a number.
 std::optional<uint64_t> ParseInt(std::string_view text);
 
-/// The f64 nearest to a decimal float; nothing where it passes the largest.
+/// Returns the f64 nearest to a decimal float, or nothing if it exceeds the largest f64.
 std::optional<double> ParseFloat(std::string_view text);
 
-/// A text without its quotes and with its escapes replaced. Of an unknown escape the backslash goes
-/// and `bad_escape` becomes its position.
+/// Returns the text of a string literal without its quotes and with its escapes replaced. Drops the
+/// backslash of an unknown escape and sets `bad_escape` to its position.
 std::string ParseString(std::string_view quoted, std::optional<size_t>& bad_escape);
 
 }  // namespace kdl::syntax

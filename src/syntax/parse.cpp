@@ -21,8 +21,8 @@ namespace kdl::syntax {
 
 namespace {
 
-/// The tree in the fast mode, which cannot tell a wrong text from one that needs the full mode:
-/// null for both.
+/// Parses in ANTLR's fast mode (SLL). Returns null if that fails: either the text has an error, or
+/// it needs the full mode.
 P::ModuleContext* ParseFast(P& parser) {
   parser.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(
       antlr4::atn::PredictionMode::SLL);
@@ -34,7 +34,7 @@ P::ModuleContext* ParseFast(P& parser) {
   }
 }
 
-/// The tree in the full mode, which reports; null where it gave up.
+/// Parses in the full mode (LL), which reports errors. Returns null if it gives up.
 P::ModuleContext* ParseFull(P& parser, const std::shared_ptr<ErrorStrategy>& errors) {
   parser.reset();
   parser.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(
@@ -47,7 +47,7 @@ P::ModuleContext* ParseFull(P& parser, const std::shared_ptr<ErrorStrategy>& err
   }
 }
 
-/// The text of the `///` lines right above an item.
+/// Returns the text of the `///` lines directly above an item.
 std::string DocAbove(const SourceManager& sources, FileId file, antlr4::TokenStream& tokens,
                      const antlr4::Token& first) {
   std::vector<std::string_view> lines;
@@ -56,7 +56,7 @@ std::string DocAbove(const SourceManager& sources, FileId file, antlr4::TokenStr
     const antlr4::Token& token = *tokens.get(i);
     if (token.getType() != KdlLexer::DOC_COMMENT || token.getLine() + 1 != line) break;
     line = token.getLine();
-    lines.push_back(sources.text(SpanOf(file, token)).substr(3));
+    lines.push_back(sources.text(TokenSpan(file, token)).substr(3));
   }
   std::string doc;
   for (; !lines.empty(); lines.pop_back()) {
@@ -69,7 +69,8 @@ std::string DocAbove(const SourceManager& sources, FileId file, antlr4::TokenStr
   return doc;
 }
 
-/// Whether no error was found from the item's first token up to and with the next item's.
+/// Whether there are no errors between the item's first token and the next item's first token,
+/// inclusive.
 bool IsWhole(const std::vector<P::ItemContext*>& items, size_t i,
              const std::vector<size_t>& errors) {
   size_t first = items[i]->start->getTokenIndex();

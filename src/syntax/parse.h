@@ -10,15 +10,15 @@
 
 namespace kdl::syntax {
 
-/// A file's tree. Where `ok` is false, errors have been reported and the module holds the items
-/// that are whole.
+/// The tree of a file. If `ok` is false, errors have been reported, and the module contains only
+/// the items that have none.
 struct ParseResult {
   const Module* module = nullptr;
   bool ok = false;
 };
 
-/// Reads one file that the source manager holds. The tree lives in `arena` and points into
-/// `names` and into the file's text. Reports every mistake that it finds, one diagnostic each.
+/// Parses a file of the source manager. The tree is allocated in `arena` and refers to `names` and
+/// to the file's text. Reports one diagnostic for each mistake found.
 ParseResult ParseFile(const SourceManager& sources, FileId file, Arena& arena, Names& names,
                       DiagnosticEngine& diagnostics);
 

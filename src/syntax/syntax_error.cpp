@@ -25,17 +25,17 @@ namespace {
 constexpr std::array<std::string_view, 8> kItemWords = {"import",  "const", "export", "kernel",
                                                         "program", "fn",    "device", "test"};
 
-/// The parts of an error that its advice looks at.
+/// Gives advice for a syntax error.
 class Advisor {
  public:
   Advisor(const SyntaxError& error, const SourceManager& sources, FileId file, const Lexed& lexed)
       : error_(error), sources_(sources), file_(file), lexed_(lexed) {}
 
-  /// The error belongs to the end of the line before: what is missing there is no whole statement
-  /// or block.
+  /// Whether to report the error at the end of the previous line. This is so unless a whole
+  /// statement or block is missing.
   bool IsAtLineEnd() const {
     return error_.previous != nullptr && error_.previous->getLine() < error_.token.getLine() &&
-           !Is(antlr4::Token::EOF) && !Wants(KdlLexer::LET) && !Wants(KdlLexer::KERNEL) &&
+           !TokenIs(antlr4::Token::EOF) && !Wants(KdlLexer::LET) && !Wants(KdlLexer::KERNEL) &&
            !Wants(KdlLexer::RBRACE);
   }
 
@@ -43,7 +43,7 @@ class Advisor {
     bool expression = Wants(KdlLexer::AUTO);
     size_t index = error_.token.getTokenIndex();
     if (std::string word = WordHelp(); !word.empty()) return word;
-    if (Is(KdlLexer::IF) && expression) {
+    if (TokenIs(KdlLexer::IF) && expression) {
       return "put an `if … then … else …` inside an expression into parentheses";
     }
     if (Wants(KdlLexer::IDENT) && !expression && IsHardWord(error_.token.getType())) {
@@ -52,53 +52,53 @@ class Advisor {
     if (index > 1 && TypeAt(index - 1) == KdlLexer::DOT && TypeAt(index - 2) == KdlLexer::INT) {
       return fmt::format("a float has digits on both sides of the point: {}.0", TextAt(index - 2));
     }
-    if (Is(KdlLexer::DOT) && index > 0 && TypeAt(index - 1) == KdlLexer::INT) {
+    if (TokenIs(KdlLexer::DOT) && index > 0 && TypeAt(index - 1) == KdlLexer::INT) {
       return fmt::format("a float has digits on both sides of the point: {}.0", TextAt(index - 1));
     }
-    if (Is(KdlLexer::DOT) && expression && TypeAt(index + 1) == KdlLexer::INT) {
+    if (TokenIs(KdlLexer::DOT) && expression && TypeAt(index + 1) == KdlLexer::INT) {
       return fmt::format("a float has digits on both sides of the point: 0.{}", TextAt(index + 1));
     }
-    if (Is(KdlLexer::ASSIGN) && (Wants(KdlLexer::LBRACE) || Wants(KdlLexer::THEN))) {
+    if (TokenIs(KdlLexer::ASSIGN) && (Wants(KdlLexer::LBRACE) || Wants(KdlLexer::THEN))) {
       return "two values are compared with ==";
     }
-    if (Is(KdlLexer::STAR) && index > 0 && TypeAt(index - 1) == KdlLexer::STAR)
+    if (TokenIs(KdlLexer::STAR) && index > 0 && TypeAt(index - 1) == KdlLexer::STAR)
       return "a power is a call: pow(x, 2.0)";
-    if (Is(KdlLexer::STAR) && Wants(KdlLexer::COMMA) && IsBehindType())
+    if (TokenIs(KdlLexer::STAR) && Wants(KdlLexer::COMMA) && IsAfterType())
       return "a tensor has its sizes behind the type of its elements: x: in f32[N]";
-    if (Is(KdlLexer::SHL) && !expression)
+    if (TokenIs(KdlLexer::SHL) && !expression)
       return "a launch is `spmd kernel(x, y);`: blocks and cores are the kernel's own";
-    if (Is(KdlLexer::LPAREN) && index > 0 && TypeAt(index - 1) == KdlLexer::FOR)
+    if (TokenIs(KdlLexer::LPAREN) && index > 0 && TypeAt(index - 1) == KdlLexer::FOR)
       return "a loop walks a range: `for i in 0..N { … }`, or its blocks: `for i in N by 16 { … }`";
-    if (Is(KdlLexer::IDENT) && Wants(KdlLexer::ASSIGN) && index > 0 && error_.previous != nullptr &&
-        IsTypeOfC(Text(*error_.previous)))
+    if (TokenIs(KdlLexer::IDENT) && Wants(KdlLexer::ASSIGN) && index > 0 &&
+        error_.previous != nullptr && IsTypeOfC(Text(*error_.previous)))
       return fmt::format("a value is named by `let {0} = …;`, one that changes by `var {0} = …;`",
                          Text(error_.token));
-    if (Is(KdlLexer::PLUS) &&
+    if (TokenIs(KdlLexer::PLUS) &&
         (TypeAt(index + 1) == KdlLexer::PLUS || (index > 0 && TypeAt(index - 1) == KdlLexer::PLUS)))
       return "count with `+= 1`";
-    if (Is(KdlLexer::MINUS) && (TypeAt(index + 1) == KdlLexer::MINUS ||
-                                (index > 0 && TypeAt(index - 1) == KdlLexer::MINUS)))
+    if (TokenIs(KdlLexer::MINUS) && (TypeAt(index + 1) == KdlLexer::MINUS ||
+                                     (index > 0 && TypeAt(index - 1) == KdlLexer::MINUS)))
       return "count with `-= 1`";
-    if (Is(KdlLexer::COLON) && expression)
+    if (TokenIs(KdlLexer::COLON) && expression)
       return "a whole dimension has a range with a name: `for j in M by 16 { … x[i, j] … }`";
-    if (Is(KdlLexer::CONST) && Wants(KdlLexer::LET))
+    if (TokenIs(KdlLexer::CONST) && Wants(KdlLexer::LET))
       return fmt::format("inside a body it is a `let`: let {} = …;", TextAt(index + 1));
     if (Text(error_.token) == "core_num" && Wants(KdlLexer::SEMI))
       return "the number of cores comes first: spmd(core_num = 3) kernel(x, y);";
-    if (Is(KdlLexer::TILDE)) return "`~` relates two sides in `ensures` and `expect` only";
-    if (Is(KdlLexer::COMMA) && Wants(KdlLexer::RBRACK)) {
+    if (TokenIs(KdlLexer::TILDE)) return "`~` relates two sides in `ensures` and `expect` only";
+    if (TokenIs(KdlLexer::COMMA) && Wants(KdlLexer::RBRACK)) {
       return "`else` and its value stand behind the last index: x[i, j else v]";
     }
     bool contract = Text(error_.token) == "requires" || Text(error_.token) == "ensures";
     if (contract && Wants(KdlLexer::LBRACE)) return "contracts stand behind the body of a kernel";
-    if (Is(KdlLexer::IDENT) && Wants(KdlLexer::ARROW)) {
+    if (TokenIs(KdlLexer::IDENT) && Wants(KdlLexer::ARROW)) {
       return fmt::format("the type of a fn's result follows ->: -> {}", Text(error_.token));
     }
-    return Is(KdlLexer::IDENT) && Wants(KdlLexer::KERNEL) ? NearItemWord() : std::string();
+    return TokenIs(KdlLexer::IDENT) && Wants(KdlLexer::KERNEL) ? NearItemWord() : std::string();
   }
 
-  /// Where the bracket stands that could be closed here, if that is on another line; for a brace
-  /// also the inner one that a brace further left than its line closes.
+  /// Notes where the bracket was opened that could be closed here, if that is on another line. For
+  /// a brace, also notes an inner brace that is closed further left than the line that opened it.
   void AddNotes(Diagnostic& diagnostic) const {
     size_t opener = lexed_.opener[error_.token.getTokenIndex()];
     if (opener == kNoToken || Wants(KdlLexer::LET)) return;
@@ -106,18 +106,18 @@ class Advisor {
     if (!error_.expected.contains(CloserOf(open.getType()))) return;
     for (const ClosedFurtherLeft& pair : lexed_.closed_further_left) {
       if (pair.opener <= opener || pair.closer >= error_.token.getTokenIndex()) continue;
-      diagnostic.Note(SpanOf(file_, TokenAt(pair.opener)),
+      diagnostic.Note(TokenSpan(file_, TokenAt(pair.opener)),
                       "perhaps it is this '{' that is not closed");
-      diagnostic.Note(SpanOf(file_, TokenAt(pair.closer)),
+      diagnostic.Note(TokenSpan(file_, TokenAt(pair.closer)),
                       "which this '}', further left, now closes");
       return;
     }
     if (open.getLine() == error_.token.getLine()) return;
-    diagnostic.Note(SpanOf(file_, open), fmt::format("'{}' opened here", Text(open)));
+    diagnostic.Note(TokenSpan(file_, open), fmt::format("'{}' opened here", Text(open)));
   }
 
  private:
-  /// Operators of other languages that are words.
+  /// Returns advice for words that are operators in other languages.
   std::string WordHelp() const {
     if (error_.previous == nullptr) return {};
     std::string_view found = Text(error_.token);
@@ -128,7 +128,7 @@ class Advisor {
     if (before == "elif" || before == "elsif") return "write `else if`";
     bool ends_value = TypeBeforeIs(
         {KdlLexer::IDENT, KdlLexer::INT, KdlLexer::FLOAT, KdlLexer::RPAREN, KdlLexer::RBRACK});
-    if (Is(KdlLexer::IF) && ends_value) return "a choice is written `if c then a else b`";
+    if (TokenIs(KdlLexer::IF) && ends_value) return "a choice is written `if c then a else b`";
     if (ends_value && HidesDivision())
       return "`//` begins a comment; `/` divides integers, and rounds down: -7 / 2 is -4";
     return {};
@@ -138,28 +138,28 @@ class Advisor {
     return std::ranges::find(types, error_.previous->getType()) != types.end();
   }
 
-  /// Whether a comment with the rest of a statement follows the word before.
+  /// Whether the previous token is followed by a comment that contains the rest of a statement.
   bool HidesDivision() const {
-    std::string_view text = sources_.text(file_).substr(SpanOf(file_, *error_.previous).end);
+    std::string_view text = sources_.text(file_).substr(TokenSpan(file_, *error_.previous).end);
     std::string_view line = text.substr(0, text.find('\n'));
     size_t comment = line.find_first_not_of(' ');
     return comment != std::string_view::npos && line.substr(comment).starts_with("//") &&
            line.find(';') != std::string_view::npos;
   }
 
-  bool Is(size_t type) const { return error_.token.getType() == type; }
+  bool TokenIs(size_t type) const { return error_.token.getType() == type; }
   bool Wants(size_t type) const { return error_.expected.contains(type); }
   const antlr4::Token& TokenAt(size_t index) const {
     return *error_.parser.getTokenStream()->get(index);
   }
   size_t TypeAt(size_t index) const { return TokenAt(index).getType(); }
   std::string_view Text(const antlr4::Token& token) const {
-    return sources_.text(SpanOf(file_, token));
+    return sources_.text(TokenSpan(file_, token));
   }
   std::string_view TextAt(size_t index) const { return Text(TokenAt(index)); }
 
-  /// `x: f32` and `x: in f32`, but no product.
-  bool IsBehindType() const {
+  /// Whether the error is after a type, as in `x: f32` or `x: in f32`, and not inside a product.
+  bool IsAfterType() const {
     size_t index = error_.token.getTokenIndex();
     return index > 1 && TypeAt(index - 1) == KdlLexer::IDENT &&
            (TypeAt(index - 2) == KdlLexer::COLON || TypeAt(index - 3) == KdlLexer::COLON);
@@ -194,18 +194,18 @@ void ReportSyntaxError(const SyntaxError& error, const SourceManager& sources, F
                        const Lexed& lexed, DiagnosticEngine& diagnostics) {
   Advisor advisor(error, sources, file, lexed);
   auto found = [&](const antlr4::Token& token) {
-    return DescribeFound(token, sources.text(SpanOf(file, token)));
+    return DescribeFound(token, sources.text(TokenSpan(file, token)));
   };
   std::string expected = DescribeExpected(error.parser, error.expected);
-  Span span = SpanOf(file, error.token);
+  Span span = TokenSpan(file, error.token);
   Diagnostic* diagnostic = nullptr;
   if (advisor.IsAtLineEnd()) {
-    span.begin = span.end = SpanOf(file, *error.previous).end;
+    span.begin = span.end = TokenSpan(file, *error.previous).end;
     diagnostic = &diagnostics.Report(diag::MissingAfter, span, expected, found(*error.previous));
   } else {
-    // What the end of the file leaves open is shown at its last word, not below it.
+    // Report what the end of the file leaves open at the last token, not on the line after it.
     bool at_end = error.token.getType() == antlr4::Token::EOF && error.previous != nullptr;
-    if (at_end) span.begin = span.end = SpanOf(file, *error.previous).end;
+    if (at_end) span.begin = span.end = TokenSpan(file, *error.previous).end;
     diagnostic = &diagnostics.Report(diag::Unexpected, span, found(error.token), expected);
   }
   diagnostic->Help(advisor.Help());

@@ -7,16 +7,16 @@
 
 namespace kdl::syntax {
 
-/// A token where it cannot stand.
+/// An unexpected token.
 struct SyntaxError {
   antlr4::Parser& parser;
   antlr4::Token& token;
-  antlr4::Token* previous;  ///< null for the first
+  antlr4::Token* previous;  ///< null for the first token
   antlr4::misc::IntervalSet expected;
 };
 
-/// Says what was found and what could stand there, where the bracket was opened that is not closed,
-/// and what to write for mistakes that are often made.
+/// Reports what was found and what was expected. Notes where an unclosed bracket was opened, and
+/// gives advice for common mistakes.
 void ReportSyntaxError(const SyntaxError& error, const SourceManager& sources, FileId file,
                        const Lexed& lexed, DiagnosticEngine& diagnostics);
 

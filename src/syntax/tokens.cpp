@@ -49,7 +49,7 @@ std::string HelpForUnknown(std::string_view text) {
   return "names are made of A to Z, a to z, 0 to 9 and _";
 }
 
-/// Each run of one unknown character once; `text` may hold several characters.
+/// Reports a run of one unknown character. `text` may contain several characters.
 void ReportUnknown(FileId file, std::string_view text, uint32_t offset,
                    DiagnosticEngine& diagnostics) {
   std::string_view first = text.substr(0, CodePointBytes(text));
@@ -69,12 +69,12 @@ std::string HelpForNumber(std::string_view text) {
                      text.substr(suffix));
 }
 
-/// Reports a word that is none of the language and says how the parse can go on without it:
-/// dropped (nothing) or as a token of another type.
+/// What to do with a token: drop it, keep it (perhaps with another type), or stop reading the file.
+/// MendWord reports a faulty token.
 enum class Mend { Drop, Keep, Stop };
 Mend MendWord(FileId file, std::string_view text, antlr4::CommonToken& token,
               DiagnosticEngine& diagnostics) {
-  Span span = SpanOf(file, token);
+  Span span = TokenSpan(file, token);
   switch (token.getType()) {
     case KdlLexer::UNKNOWN:
       ReportUnknown(file, text, span.begin, diagnostics);
@@ -97,13 +97,13 @@ Mend MendWord(FileId file, std::string_view text, antlr4::CommonToken& token,
   }
 }
 
-/// What is open at one bracket: the bracket, and what nests in it without a bracket of its own.
+/// An open bracket, and the open constructs inside it that have no brackets.
 struct Level {
   size_t opener;
   size_t opener_type;
-  size_t indent;      ///< of the line of the bracket
+  size_t indent;      ///< indentation of the bracket's line
   size_t ifs = 0;     ///< `if` expressions since the last separator
-  size_t angles = 0;  ///< `name <name = …` that no `>` has closed
+  size_t angles = 0;  ///< `name <name = …` not yet closed by `>`
 
   size_t depth() const { return (opener == kNoToken ? 0 : 1) + ifs + angles; }
 };
@@ -121,7 +121,7 @@ size_t OpenerOf(size_t type) {
   }
 }
 
-/// Pairs the brackets of a token list and measures how deep they nest, in one pass.
+/// Pairs the brackets of a token list and measures their nesting depth, in one pass.
 class BracketWalk {
  public:
   explicit BracketWalk(Lexed& lexed) : lexed_(lexed) {
@@ -129,7 +129,7 @@ class BracketWalk {
     lexed_.opener.assign(lexed_.tokens.size(), kNoToken);
   }
 
-  /// The first token that lies deeper than the limit.
+  /// Returns the first token that is nested deeper than the limit.
   std::optional<size_t> FindTooDeep() {
     for (size_t i = 0; i < lexed_.tokens.size(); ++i) {
       if (lexed_.tokens[i]->getChannel() != antlr4::Token::DEFAULT_CHANNEL) continue;
@@ -196,8 +196,8 @@ class BracketWalk {
     level.ifs = level.angles = 0;
   }
 
-  /// Pops the levels down to the bracket that this one closes. What lies above it was not closed;
-  /// a brace closes over parentheses, and nothing else over a brace.
+  /// Closes the bracket that this one matches, and with it the unclosed brackets inside. A brace
+  /// closes parentheses and square brackets inside it, but these never close a brace.
   void Close(size_t opener_type, size_t index) {
     for (size_t i = levels_.size(); i-- > 1;) {
       if (levels_[i].opener_type == opener_type) {
@@ -228,7 +228,7 @@ class BracketWalk {
 
 }  // namespace
 
-Span SpanOf(FileId file, const antlr4::Token& token) {
+Span TokenSpan(FileId file, const antlr4::Token& token) {
   auto begin = static_cast<uint32_t>(token.getStartIndex());
   if (token.getType() == antlr4::Token::EOF) return {file, begin, begin};
   return {file, begin, static_cast<uint32_t>(token.getStopIndex()) + 1};
@@ -248,19 +248,19 @@ bool Lex(const SourceManager& sources, FileId file, Lexed& lexed, DiagnosticEngi
     bool repeated = type == KdlLexer::UNKNOWN && !lexed.faulty_lines.empty() &&
                     lexed.faulty_lines.back() == token->getLine();
     if (repeated) continue;
-    Mend mend = MendWord(file, sources.text(SpanOf(file, common)), common, diagnostics);
+    Mend mend = MendWord(file, sources.text(TokenSpan(file, common)), common, diagnostics);
     if (mend == Mend::Stop) return false;
     if (mend == Mend::Drop || token->getType() != type)
       lexed.faulty_lines.push_back(token->getLine());
     if (mend == Mend::Keep) lexed.tokens.push_back(std::move(token));
     if (lexed.tokens.size() > kMaxTokens) {
-      diagnostics.Report(diag::TooManyTokens, SpanOf(file, *lexed.tokens.back()), kMaxTokens)
+      diagnostics.Report(diag::TooManyTokens, TokenSpan(file, *lexed.tokens.back()), kMaxTokens)
           .Help("split the file into several and import them");
       return false;
     }
   }
   if (std::optional<size_t> deep = BracketWalk(lexed).FindTooDeep()) {
-    diagnostics.Report(diag::NestedTooDeep, SpanOf(file, *lexed.tokens[*deep]), kMaxNesting)
+    diagnostics.Report(diag::NestedTooDeep, TokenSpan(file, *lexed.tokens[*deep]), kMaxNesting)
         .Help("give inner parts a name with `let`, or move them into a `fn`");
     return false;
   }

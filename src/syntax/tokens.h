@@ -14,32 +14,32 @@ namespace kdl::syntax {
 
 inline constexpr size_t kNoToken = ~size_t{0};
 
-/// Two braces that belong together though the second stands further left than the line of the
-/// first.
+/// Two matching braces, where the closing one is further left than the line of the opening one.
 struct ClosedFurtherLeft {
   size_t opener;
   size_t closer;
 };
 
-/// The words of a file, and what stands between them and a parse.
+/// The tokens of a file, and what the parser and its error messages need to know about them.
 struct Lexed {
   explicit Lexed(std::string_view text) : input(text), lexer(&input) {}
 
   ByteStream input;
-  KdlLexer lexer;  ///< tokens point to it
+  KdlLexer lexer;  ///< the tokens point to it
   std::vector<std::unique_ptr<antlr4::Token>> tokens;
-  /// For each token the innermost bracket that is open before it, kNoToken outside of all.
+  /// For each token, the innermost bracket that is open before it, or kNoToken if there is none.
   std::vector<size_t> opener;
   std::vector<ClosedFurtherLeft> closed_further_left;
-  /// Lines whose words were at fault, ascending: what the parser says there would only repeat it.
+  /// Lines with faulty tokens, ascending. Syntax errors on these lines would only repeat the
+  /// report.
   std::vector<size_t> faulty_lines;
 };
 
-/// Splits the text into words and applies the limits on their number and nesting. False where a
-/// parse makes no sense; a word at fault is reported, mended or dropped, and the rest can be
-/// parsed.
+/// Splits the text into tokens and checks the limits on their number and nesting. Returns false if
+/// parsing makes no sense. A faulty token is reported, then fixed or dropped, so that the rest can
+/// be parsed.
 bool Lex(const SourceManager& sources, FileId file, Lexed& lexed, DiagnosticEngine& diagnostics);
 
-Span SpanOf(FileId file, const antlr4::Token& token);
+Span TokenSpan(FileId file, const antlr4::Token& token);
 
 }  // namespace kdl::syntax

@@ -9,7 +9,7 @@ namespace kdl::syntax {
 
 namespace {
 
-/// Copies trees; what the loops over lists bind is replaced.
+/// Copies trees, unrolls loops over lists, and replaces the variables of these loops.
 class Copier {
  public:
   explicit Copier(Builder& builder) : builder_(builder) {}
@@ -42,7 +42,7 @@ class Copier {
         return Block(&As<BlockStmt>(stmt));
       case StmtKind::Let: {
         auto* copy = Clone<LetStmt>(stmt);
-        copy->type = TypeOf(copy->type);
+        copy->type = CopyType(copy->type);
         copy->value = Expression(copy->value);
         return copy;
       }
@@ -93,14 +93,14 @@ class Copier {
       }
       case StmtKind::View: {
         auto* copy = Clone<ViewStmt>(stmt);
-        copy->type = TypeOf(copy->type);
+        copy->type = CopyType(copy->type);
         copy->source = Expression(copy->source);
         return copy;
       }
       case StmtKind::Break:
       case StmtKind::Continue:
         return stmt;
-      case StmtKind::Print:  // the rest has no place in a program, and is refused
+      case StmtKind::Print:  // not allowed in a program; refused later
       case StmtKind::Return:
       case StmtKind::Range:
       case StmtKind::Domain:
@@ -137,7 +137,7 @@ class Copier {
     return copies;
   }
 
-  /// What a loop over a list binds to the name, or null.
+  /// Returns the list element that replaces the name, or null.
   const Expr* Element(const Expr* expr) const {
     const auto* name = DynAs<NameExpr>(expr);
     auto known = name == nullptr ? elements_.end() : elements_.find(name->name);
@@ -194,7 +194,7 @@ class Copier {
       case ExprKind::List:
         return With<ListExpr>(expr, [&](auto& e) { All(e.elements); });
       case ExprKind::Type:
-        return With<TypeExpr>(expr, [&](auto& e) { e.type = TypeOf(e.type); });
+        return With<TypeExpr>(expr, [&](auto& e) { e.type = CopyType(e.type); });
       case ExprKind::Move:
         return With<MoveExpr>(expr, [&](auto& e) { Each(e.operand); });
     }
@@ -217,16 +217,17 @@ class Copier {
   void Args(std::vector<Arg>& args) {
     for (Arg& arg : args) Each(arg.value);
   }
-  const TypeRef* TypeOf(const TypeRef* type) {
+  const TypeRef* CopyType(const TypeRef* type) {
     if (type == nullptr) return nullptr;
     auto* copy = builder_.arena.Make<TypeRef>(*type);
     All(copy->dims);
-    for (const TypeRef*& element : copy->elements) element = TypeOf(element);
+    for (const TypeRef*& element : copy->elements) element = CopyType(element);
     return copy;
   }
 
   Builder& builder_;
-  std::unordered_map<Name, const Expr*> elements_;  ///< by the loop's name; null: none
+  /// Keyed by the loop's variable; null if it is not bound.
+  std::unordered_map<Name, const Expr*> elements_;
 };
 
 }  // namespace
@@ -237,7 +238,7 @@ const FunctionItem* ProgramOf(Builder& builder, const TestItem& test) {
   program->function_kind = FunctionKind::Program;
   uint32_t line = builder.sources.Locate(test.span).line;
   program->name.span = test.span;
-  program->name.span.end = program->name.span.begin + 4;  // `test`
+  program->name.span.end = program->name.span.begin + 4;  // covers the keyword `test`
   program->name.name = builder.names.Intern(fmt::format("test.{}", line));
   program->test = &test;
   program->body = Copier(builder).Block(test.body);

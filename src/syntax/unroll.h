@@ -4,8 +4,9 @@
 
 namespace kdl::syntax {
 
-/// The program that a test is: its body with every `for s in [(1, 2), (3, 4)]` in a copy for each element of the list,
-/// in which the element's literals stand for `s.0` and `s.1`, or the element for `s`.
+/// Returns the program for a test. Each `for s in [(1, 2), (3, 4)]` in its body is unrolled into
+/// one copy for each element of the list. In a copy, the element replaces `s`, and its literals
+/// replace `s.0` and `s.1`.
 const FunctionItem* ProgramOf(Builder& builder, const TestItem& test);
 
 }  // namespace kdl::syntax

@@ -29,21 +29,21 @@ namespace {
 using measure::Series;
 using measure::Side;
 
-/// A row to come.
+/// A row to be measured.
 struct Wanted {
   std::string kernel;
   std::string device;  ///< as the user names it
   std::string spec;
-  int threads = 0;  ///< of the host; 0: another device
+  int threads = 0;  ///< number of threads on the host; 0 for other devices
 };
 
-/// One thread and all.
+/// Returns the numbers of threads to measure by default: one and all.
 std::vector<int> OneAndAll() {
   int all = static_cast<int>(AllowedProcessors().size());
   return all == 1 ? std::vector<int>{1} : std::vector<int>{1, all};
 }
 
-/// More than the caches hold, written anew: what lay in them is gone.
+/// Evicts the caches by writing a buffer that is larger than they are.
 class Eviction {
  public:
   Eviction() {
@@ -51,7 +51,7 @@ class Eviction {
     int64_t cache = LargestCacheBytes();
     bytes_.resize(static_cast<size_t>(2 * (cache > 0 ? cache : kUnknown)));
   }
-  void Run() {
+  void Evict() {
     for (size_t i = 0; i < bytes_.size(); i += 64) bytes_[i] = ++iteration_;
   }
 
@@ -60,8 +60,9 @@ class Eviction {
   uint8_t iteration_ = 0;
 };
 
-/// How many multiply-adds of f32 take as long as the work; nothing where it depends on the data, or other instructions do it.
-std::optional<double> SlotsOf(const std::optional<Operations>& work) {
+/// Returns how many f32 multiply-adds take as long as the work. Returns nothing if that depends on
+/// the data or the work uses other instructions.
+std::optional<double> MultiplyAddSlots(const std::optional<Operations>& work) {
   if (!work) return std::nullopt;
   double slots = 0;
   for (const auto& [scalar, count] : *work) {
@@ -71,11 +72,11 @@ std::optional<double> SlotsOf(const std::optional<Operations>& work) {
   return slots;
 }
 
-/// Fills in what the machine can do, of series that begin with one of arithmetic and go on with streams.
+/// Sets the machine's limits in the row. `series` has arithmetic at `first`, followed by streams.
 void AddCeiling(const std::vector<Series>& series, size_t first, const PlacedKernel& kernel,
                 BenchRow& row) {
   double per_call = measure::ArithmeticSlots(row.threads);
-  std::optional<double> slots = SlotsOf(kernel.work());
+  std::optional<double> slots = MultiplyAddSlots(kernel.work());
   Series streams;
   Series least;
   for (size_t trial = 0; trial < series[first].size(); ++trial) {
@@ -90,22 +91,23 @@ void AddCeiling(const std::vector<Series>& series, size_t first, const PlacedKer
   if (works) row.ceiling = measure::Ceiling(series[0], least);
 }
 
-/// A launch that failed, on its way out of the trials.
+/// Thrown when a launch fails inside a trial.
 struct LaunchFailed {
   Failure failure;
 };
-Side SideOf(const char* name, PlacedKernel& kernel) {
+Side LaunchSide(const char* name, PlacedKernel& kernel) {
   return {name, [&kernel] {
-            Status ran = kernel.Run();
+            Status ran = kernel.Launch();
             if (!ran.ok()) throw LaunchFailed{ran.failure()};
           }};
 }
 
-/// Seconds of a launch by the device's own clock, which begins to measure when it is first asked; nothing: it has none.
+/// Returns the time of a launch in seconds by the device's own clock, or nothing if it has none.
+/// The clock starts when it is asked for the first time.
 std::optional<double> TimeByDevice(PlacedKernel& kernel, int launches) {
   std::optional<int64_t> before = kernel.NanosecondsInKernels();
   if (!before) return std::nullopt;
-  Side side = SideOf("by device", kernel);
+  Side side = LaunchSide("by device", kernel);
   Series series;
   for (int i = 0; i < launches; ++i) {
     side.run();
@@ -126,10 +128,10 @@ BenchRow Measure(const Wanted& wanted, const driver::Options& options, PlacedKer
   Eviction eviction;
   if (options.cold) {
     limits.single = true;
-    limits.prepare = [&] { eviction.Run(); };
+    limits.prepare = [&] { eviction.Evict(); };
   }
-  std::vector<Side> sides = {SideOf("ours", ours)};
-  if (other) sides.push_back(SideOf("against", *other));
+  std::vector<Side> sides = {LaunchSide("ours", ours)};
+  if (other) sides.push_back(LaunchSide("against", *other));
   size_t ceilings = sides.size();
   std::vector<int> processors = AllowedProcessors();
   processors.resize(static_cast<size_t>(std::max(wanted.threads, 1)));
@@ -141,7 +143,7 @@ BenchRow Measure(const Wanted& wanted, const driver::Options& options, PlacedKer
     sides.push_back(measure::ArithmeticSides(wanted.threads, share)[0]);
     for (Side& side : measure::StreamSides(ours.bytes(), share)) sides.push_back(std::move(side));
   }
-  std::vector<Series> series = measure::LowerStagesToStateMachine(sides, limits);
+  std::vector<Series> series = measure::MeasureInIterations(sides, limits);
   BenchRow row;
   row.kernel = wanted.kernel;
   row.sizes = ours.SizesText();
@@ -162,7 +164,7 @@ BenchRow Measure(const Wanted& wanted, const driver::Options& options, PlacedKer
   return row;
 }
 
-/// What the compile of a row has found beyond that of the file.
+/// Adds diagnostics from the compile for a row that the compile of the file did not have.
 void AddNew(const DiagnosticEngine& found, DiagnosticEngine& all) {
   for (const auto& one : found.all()) {
     auto same = [&](const auto& known) {
@@ -181,12 +183,12 @@ class Bench {
   Bench(const driver::Options& options, const targets::Registry& families)
       : options_(options), families_(families), session_(options, families) {}
 
-  int Run() {
+  int MeasureAll() {
     std::vector<ir::Function*> kernels;
     std::optional<std::vector<Wanted>> rows = List(kernels);
     if (!rows) return driver::Finish(session_);
     columns_ = {rows->front().threads == 0, !options_.against.empty()};
-    // A kernel that fails is left out from then on, and takes nothing away from the others.
+    // A kernel that fails is skipped from then on, and does not affect the others.
     std::set<const ir::Function*> failed;
     int first_fault = driver::kExitDone;
     for (size_t i = 0; i < rows->size(); ++i) {
@@ -204,7 +206,7 @@ class Bench {
   }
 
  private:
-  /// The rows to come: each kernel on each number of threads.
+  /// Returns the rows to measure: each kernel with each number of threads.
   std::optional<std::vector<Wanted>> List(std::vector<ir::Function*>& kernels) {
     auto spec = driver::OnlyTarget(options_, session_.diagnostics);
     if (!spec) return std::nullopt;
@@ -226,7 +228,7 @@ class Bench {
     return rows;
   }
 
-  /// Whether --json and --plot are two files, and none that is read.
+  /// Whether --json and --plot name different files, and no input file.
   bool MayWrite() {
     std::vector<std::string> written;
     for (const std::string& path : {options_.json, options_.plot}) {
@@ -238,7 +240,7 @@ class Bench {
                             session_.diagnostics);
   }
 
-  /// Gives the exit code, after a report where it is none of success.
+  /// Measures a row. Returns the exit code, after a report if it is not a success.
   int RunOne(const Wanted& wanted, const ir::Function& kernel, bool among_several) {
     driver::Options own = among_several ? OptionsFor(options_, kernel) : options_;
     PlacedKernel ours(own, families_, wanted.kernel, wanted.spec);
@@ -285,7 +287,7 @@ class Bench {
 }  // namespace
 
 int RunBench(const driver::Options& options, const targets::Registry& families) {
-  return Bench(options, families).Run();
+  return Bench(options, families).MeasureAll();
 }
 
 }  // namespace kdl::tools

@@ -5,8 +5,8 @@
 
 namespace kdl::tools {
 
-// One function a command: what it prints goes to standard output, diagnostics to standard error.
-// Gives the exit code.
+// One function for each command. It writes its results to standard output and diagnostics to
+// standard error, and returns the exit code.
 #define KDL_COMMAND(kind, name, words, most_files, summary, more) \
   int Run##kind(const driver::Options& options, const targets::Registry& families);
 #include "driver/commands.def"

@@ -42,7 +42,7 @@ std::string ListTable(const Table& table) {
   return text;
 }
 
-/// Each diagnostic's text, and under it what it means.
+/// Returns the text of each diagnostic, followed by its explanation.
 std::string ListDiagnostics() {
   std::string text = "Diagnostics, and what each means.\n\n";
   for (const DiagnosticRow& row : AllDiagnostics())
@@ -51,8 +51,9 @@ std::string ListDiagnostics() {
   return text;
 }
 
-/// What a pass relies on and why, and what it gives; empty: there is no pass of that name.
-std::string OrderOf(const std::string& word, const targets::Registry& families) {
+/// Returns what a pass relies on and why, and what it guarantees, or an empty string if there is no
+/// such pass.
+std::string PassOrderText(const std::string& word, const targets::Registry& families) {
   std::string text;
   for (const passes::Pass* pass : families.passes()) {
     if (pass->name != word) continue;
@@ -64,7 +65,8 @@ std::string OrderOf(const std::string& word, const targets::Registry& families) 
   return text;
 }
 
-/// The page for a topic, a diagnostic's id, an op, a pass or a builtin; empty: there is none.
+/// Returns the page for a topic, a diagnostic's id, an op, a pass or a builtin, or an empty string
+/// if there is none.
 std::string PageFor(const std::string& word, const targets::Registry& families) {
   if (word == "diagnostics") return ListDiagnostics();
   if (word == "manual") return ManualPage();
@@ -80,7 +82,7 @@ std::string PageFor(const std::string& word, const targets::Registry& families) 
       if (row.name == word) page += fmt::format("{} ({}): {}\n", row.name, table.topic, row.text);
     }
   }
-  return page + OrderOf(word, families);
+  return page + PassOrderText(word, families);
 }
 
 std::string Hint(const std::string& word, const targets::Registry& families) {
@@ -100,24 +102,24 @@ std::string Hint(const std::string& word, const targets::Registry& families) {
   return "`kernelc explain` lists the diagnostics, `kernelc explain --help` the other topics";
 }
 
-/// Prints a report, and writes it as a page where that is asked for.
+/// Prints a report, and writes it as an HTML page if requested.
 template <class Report>
 void Show(driver::Session& s, const std::vector<std::string>& files_read, const Report& report) {
-  s.printed = TextOf(report);
+  s.printed = ReportText(report);
   const std::string& html = s.options.html;
   if (html.empty()) return;
   if (driver::MayWrite({html}, files_read, "name another file behind --html", s.diagnostics)) {
-    driver::WriteOutputFiles({{html, HtmlOf(report)}}, s.diagnostics);
+    driver::WriteOutputFiles({{html, HtmlPage(report)}}, s.diagnostics);
   }
 }
 
-/// Writes the report; the compile stops where its pipes are decided.
+/// Reports the workspaces. The compile stops when the pipes are decided.
 void ExplainWorkspaces(driver::Session& s) {
   driver::Compilation made = DecideTargets(s);
   if (made.ok()) Show(s, made.files_read, MapWorkspaces(s.options.files[0], made));
 }
 
-/// Of each kernel, where its target has block copies.
+/// Reports the bytes that each kernel copies between memories, for targets with explicit copies.
 void ExplainCopies(driver::Session& s) {
   driver::Compilation made = DecideTargets(s);
   if (!made.ok()) return;
@@ -133,7 +135,7 @@ void ExplainCopies(driver::Session& s) {
   }
 }
 
-/// Of each kernel and level what the selector chooses, and how it came to that.
+/// Reports what the selector chooses for each kernel and level, and why.
 void ExplainTiles(driver::Session& s) {
   std::optional<std::vector<SelectedTiles>> all = SelectTilesOf(s);
   if (!all) return;

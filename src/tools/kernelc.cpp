@@ -31,14 +31,14 @@ int Dispatch(const driver::Options& options, const targets::Registry& families) 
     return Run##kind(options, families);
 #include "driver/commands.def"
   }
-  KDL_UNREACHABLE("a command without a row");
+  KDL_UNREACHABLE("unknown command");
 }
 
 int Print(const std::string& text) {
   return driver::PrintOutput(text) ? driver::kExitDone : driver::kExitEnvironment;
 }
 
-/// The version, and the kinds of target that there is code for.
+/// Returns the version and the supported kinds of targets.
 std::string VersionText(const targets::Registry& families) {
   std::string kinds;
   for (const targets::Family* family : families.families()) {
@@ -48,7 +48,7 @@ std::string VersionText(const targets::Registry& families) {
   return fmt::format("kernelc {}\ntargets: {}\n", KDL_VERSION, kinds);
 }
 
-/// What was wrong with the words, in the form that they ask for.
+/// Prints usage errors in the format that the arguments request. Returns the exit code.
 int UsageError(const DiagnosticEngine& diagnostics, const std::vector<std::string>& words) {
   bool json = false;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -78,7 +78,7 @@ int Main(const std::vector<std::string>& words, targets::Registry& families) {
   return Dispatch(*options, families);
 }
 
-/// For the report of an internal error: how to run this again.
+/// Returns the command line, for the report of an internal error.
 std::string CommandLine(const std::vector<std::string>& words) {
   std::string text = "kernelc";
   for (const std::string& word : words) text += " " + word;
@@ -97,7 +97,7 @@ int RunKernelc(int argc, char** argv, targets::Registry families) {
     std::fputs("kernelc: error: not enough memory\n", stderr);
     return driver::kExitEnvironment;
   } catch (const std::exception& exception) {
-    KDL_UNREACHABLE("an exception left its folder: {}", exception.what());
+    KDL_UNREACHABLE("unexpected exception: {}", exception.what());
   }
 }
 

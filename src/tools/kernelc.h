@@ -4,7 +4,8 @@
 
 namespace kdl::tools {
 
-/// `kernelc` for the families: reads the command line, does what it says, and gives the exit code.
+/// Runs `kernelc` with these target families: parses the command line, executes the command, and
+/// returns the exit code.
 int RunKernelc(int argc, char** argv, targets::Registry families);
 
 }  // namespace kdl::tools

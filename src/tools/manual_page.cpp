@@ -13,20 +13,20 @@ namespace kdl::tools {
 
 namespace {
 
-/// Text that man prints as it is: it takes `\` for an escape, and a dash without one for a hyphen.
+/// Escapes text for man, which interprets `\` as an escape and prints a plain dash as a hyphen.
 std::string RoffOf(std::string_view text) {
   std::string escaped;
   for (char c : text) {
     if (c == '\\' || c == '-') escaped += '\\';
     escaped += c == '\\' ? 'e' : c;
-    if (c == '\n') escaped += "\\&";  // no line begins with a macro's dot
+    if (c == '\n') escaped += "\\&";  // so that a dot on the next line begins no macro
   }
   return escaped;
 }
 
 std::string Section(std::string_view title) { return fmt::format(".SH {}\n", title); }
 
-/// A term, in bold, and what it means below it.
+/// Formats a term in bold, with its explanation below.
 std::string Entry(std::string_view term, std::string_view text) {
   return fmt::format(".TP\n.B {}\n\\&{}\n", RoffOf(term), RoffOf(text));
 }

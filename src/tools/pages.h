@@ -4,11 +4,12 @@
 
 namespace kdl::tools {
 
-/// What comes with an installed kernelc, written from the tables of commands and options.
+/// Files that are installed with kernelc. They are generated from the tables of commands and
+/// options.
 
-/// The page for man, in its macros.
+/// Returns the man page, in roff.
 std::string ManualPage();
-/// A script that bash reads to complete command lines.
+/// Returns a script with which bash completes command lines.
 std::string BashCompletion();
 
 }  // namespace kdl::tools

@@ -26,8 +26,8 @@
 #include "targets/kinds.h"
 #include "tools/loading/reference_device.h"
 
-// The main function of a program of --emit exe. Its kernels are linked in; the program itself is the KIR in the reference
-// image, walked by the same executor as in `kernelc run`.
+// The main function of a program made with --emit exe. The kernels are linked into it. The program
+// itself is the KIR in the reference image; the same executor as in `kernelc run` runs it.
 
 extern "C" const kdl_image* const kdl_module_images[];
 
@@ -35,7 +35,7 @@ namespace {
 
 using namespace kdl;
 
-/// What the images hold, read back.
+/// The KIR of the reference image.
 struct LoadedProgram {
   SourceManager sources;
   Names names;
@@ -62,7 +62,8 @@ bool Load(LoadedProgram& loaded, DiagnosticEngine& diagnostics) {
   return false;
 }
 
-/// A runtime with the kernels of this program. Null after a report.
+/// Creates a runtime with the kernels of this program. Returns null after an error, which is
+/// reported.
 driver::Context MakeContext(DiagnosticEngine& diagnostics) {
   kdl_context* made = nullptr;
   Status status = driver::StatusOf(kdl_context_create(&made));
@@ -75,8 +76,8 @@ driver::Context MakeContext(DiagnosticEngine& diagnostics) {
   return nullptr;
 }
 
-std::string Run(LoadedProgram& loaded, const std::string& name, const driver::Options& options,
-                DiagnosticEngine& diagnostics) {
+std::string RunLoaded(LoadedProgram& loaded, const std::string& name,
+                      const driver::Options& options, DiagnosticEngine& diagnostics) {
   auto arguments = driver::ReadArguments(options, diagnostics);
   if (!arguments || !Load(loaded, diagnostics)) return {};
   ir::Module& module = *loaded.module;
@@ -111,7 +112,7 @@ int Main(const std::string& name, const std::vector<std::string>& words) {
   if (options->help)
     return Finish(name, driver::HelpText(driver::ProgramCommand(name)), *options, diagnostics);
   LoadedProgram loaded;
-  std::string printed = Run(loaded, name, *options, diagnostics);
+  std::string printed = RunLoaded(loaded, name, *options, diagnostics);
   return Finish(name, printed, *options, diagnostics);
 }
 

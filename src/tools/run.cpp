@@ -23,7 +23,8 @@ namespace {
 
 using driver::Compilation;
 
-/// The options without what the data has given to the program's integer parameters, where they are no sizes of it any more.
+/// Returns the options without --set values that became integer parameters of the program, unless
+/// they are also its sizes.
 driver::Options WithoutData(const driver::Options& options,
                             const std::vector<sema::Define>& from_data,
                             const ir::Function& program) {
@@ -38,20 +39,20 @@ driver::Options WithoutData(const driver::Options& options,
   return left;
 }
 
-/// One run: what its compile and its arguments are.
+/// A run, with its compile and its arguments.
 class RunOfFile {
  public:
   RunOfFile(const driver::Options& options, const targets::Registry& families,
             std::vector<sema::Define> from_data)
       : session_(options, families), from_data_(std::move(from_data)), options_(options) {}
 
-  /// Gives what the data give to integer parameters of the program, for which its launches are made: then nothing has run,
-  /// and the file is to be compiled with that.
-  std::vector<sema::Define> Run() {
+  /// Returns values that the data determines for integer parameters on which the program's launches
+  /// depend. If there are any, nothing has run, and the file must be compiled again with them.
+  std::vector<sema::Define> CompileAndRun() {
     arguments_ = driver::ReadArguments(session_.options, session_.diagnostics);
     std::optional<std::string> target = driver::OnlyTarget(session_.options, session_.diagnostics);
     if (!arguments_ || !target) {
-      // What else is wrong with the file is said, too.
+      // Report the other errors in the file, too.
       driver::Compile(session_, {.until = driver::Until::Ir});
       return {};
     }
@@ -69,7 +70,7 @@ class RunOfFile {
   int Finish() const { return driver::Finish(session_); }
 
  private:
-  /// Leaves the program that runs alone in the module, and gives it its arguments.
+  /// Removes all other programs from the module, and binds the arguments of this one.
   bool Prepare(Compilation& made) {
     ir::Function* chosen =
         driver::SelectFunction(*made.module, session_.options.files[0], *arguments_,
@@ -89,14 +90,16 @@ class RunOfFile {
             DrawUngiven(*contract_, *kernel_, session_.sources, *bound_, session_.diagnostics));
   }
 
-  /// Whether the program runs as it is compiled; else `found_` is what it has to be compiled with.
+  /// Whether the program can run as it is compiled. If not, `found_` has the values to compile it
+  /// with.
   bool DataFixNothing(const ir::Function& chosen) {
     if (!from_data_.empty() || chosen.kind != ir::FunctionKind::Program) return true;
     found_ = driver::GenericsFromData(chosen, *arguments_, session_.options, session_.diagnostics);
     return found_.empty() && !session_.diagnostics.has_errors();
   }
 
-  /// The program itself, or one that launches the kernel. Null after a report.
+  /// Returns the program itself, or one that launches the kernel. Returns null after an error,
+  /// which is reported.
   ir::Function* AsProgram(Compilation& made, ir::Function& chosen) {
     if (chosen.kind != ir::FunctionKind::Kernel) return &chosen;
     if (!driver::BindGenerics(chosen, *arguments_, session_.options, session_.diagnostics))
@@ -119,10 +122,10 @@ class RunOfFile {
 
   driver::Session session_;
   std::vector<sema::Define> from_data_;
-  driver::Options options_;  ///< without the values that became constants
+  driver::Options options_;  ///< without values that became constants
   std::optional<std::vector<driver::ArgumentSpec>> arguments_;
   std::vector<sema::Define> found_;
-  const ir::Function* kernel_ = nullptr;  ///< that is run by itself
+  const ir::Function* kernel_ = nullptr;  ///< null if a program runs
   std::optional<driver::BoundContract> contract_;
   ir::Function* program_ = nullptr;
   std::optional<driver::BoundProgram> bound_;
@@ -132,10 +135,10 @@ class RunOfFile {
 
 int RunRun(const driver::Options& options, const targets::Registry& families) {
   RunOfFile run(options, families, {});
-  std::vector<sema::Define> from_data = run.Run();
+  std::vector<sema::Define> from_data = run.CompileAndRun();
   if (from_data.empty()) return run.Finish();
   RunOfFile with_data(options, families, std::move(from_data));
-  with_data.Run();
+  with_data.CompileAndRun();
   return with_data.Finish();
 }
 

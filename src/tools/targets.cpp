@@ -30,7 +30,7 @@ std::string ListTargets(const targets::Registry& families) {
                      "kind of images that it takes, with the keys of that");
 }
 
-/// What a file says of the machine that the spec names.
+/// Returns a description file for the machine that the spec names.
 Result<std::string> Description(const std::string& text, const targets::Registry& families) {
   Result<targets::Spec> spec = targets::ParseSpec(text);
   if (!spec) return spec.failure();
@@ -43,7 +43,7 @@ Result<std::string> Description(const std::string& text, const targets::Registry
                  FailureKind::Usage};
 }
 
-/// What the words after the command ask for.
+/// Returns the text for the arguments of the command.
 Result<std::string> TargetsText(const driver::Options& options, const targets::Registry& families) {
   if (!options.device.empty() && options.files.empty())
     return DescribeDevices(options.device, families);

@@ -37,8 +37,9 @@ bool MayBeGolden(const fs::path& path) {
   return path.extension() == ".kdl" || path.extension() == ".kir";
 }
 
-/// The .kdl and .kir files among `paths` and below the folders among them, in order of their names.
-std::vector<std::string> FilesOf(const driver::Options& options, DiagnosticEngine& diagnostics) {
+/// Returns the .kdl and .kir files in `paths` and in the folders among them, sorted by name.
+std::vector<std::string> FindTestFiles(const driver::Options& options,
+                                       DiagnosticEngine& diagnostics) {
   std::vector<std::string> files;
   for (const std::string& path : options.files) {
     std::error_code error;
@@ -64,15 +65,16 @@ std::vector<std::string> FilesOf(const driver::Options& options, DiagnosticEngin
   return files;
 }
 
-/// What became of one file.
+/// The result of one file.
 struct Outcome {
   TestCounts counts;
   bool updated = false;
-  std::string report;  ///< to print; empty: nothing
+  std::string report;  ///< the text to print; may be empty
 };
 
-/// `3 passed, 1 failed` at the end of what a run of ours printed, which is cut off. Nothing where the run has not ended as one
-/// with such counts does: what it tests may have printed the line.
+/// Reads `3 passed, 1 failed` at the end of a run's output, and removes it. Returns nothing if the
+/// exit code of the run does not agree with it, because the tested code may have printed such a
+/// line.
 std::optional<TestCounts> TakeCounts(ProcessResult& ran) {
   std::string& text = ran.out;
   size_t line = text.size() < 2 ? std::string::npos : text.rfind('\n', text.size() - 2);
@@ -87,7 +89,7 @@ std::optional<TestCounts> TakeCounts(ProcessResult& ran) {
   return counts;
 }
 
-/// Runs a file's contracts in a process of its own, which a fault in generated code may end.
+/// Runs the contracts of a file in a separate process, since errors in generated code may end it.
 Outcome RunContracts(const std::string& file, const driver::Options& options,
                      const std::string& kernelc) {
   ProcessRequest request;
@@ -118,8 +120,8 @@ Outcome RunContracts(const std::string& file, const driver::Options& options,
                              DescribeEnd(*ran, request), file)};
 }
 
-/// Whether there may be something to test; what has nothing is not even compiled. In source, `test` and the name after it have
-/// any blanks and comments between them, so the word alone counts.
+/// Whether the file may have something to test; if not, it is not compiled. Blanks and comments may
+/// separate `test` from the name after it, so only the keyword is searched for.
 bool MentionsTests(std::string_view text) {
   auto has = [&](std::string_view word) { return text.find(word) != std::string_view::npos; };
   return has("ensures") || (has("test") && has("\""));
@@ -144,7 +146,7 @@ Outcome RunFile(const std::string& file, const driver::Options& options,
   return MentionsTests(*text) ? RunContracts(file, options, settings.kernelc) : Outcome{};
 }
 
-/// Runs the files on several threads and hands the outcomes out in the files' order.
+/// Runs the files on several threads, and returns the outcomes in the order of the files.
 class FilePool {
  public:
   FilePool(const std::vector<std::string>& files, const driver::Options& options,
@@ -180,7 +182,7 @@ class FilePool {
   std::vector<std::jthread> workers_;
 };
 
-/// `12 of 80` on a terminal, once the work has lasted a second; nothing elsewhere.
+/// Shows `12 of 80` on a terminal after the first second.
 class Progress {
  public:
   void Show(size_t done, size_t all) {
@@ -226,7 +228,7 @@ size_t JobsOf(const driver::Options& options) {
 
 int RunTest(const driver::Options& options, const targets::Registry& families) {
   DiagnosticEngine diagnostics;
-  std::vector<std::string> files = FilesOf(options, diagnostics);
+  std::vector<std::string> files = FindTestFiles(options, diagnostics);
   if (!diagnostics.has_errors() && options.coverage) {
     return driver::PrintOutput(CoverageReport(files, families)) ? driver::kExitDone
                                                                 : driver::kExitEnvironment;

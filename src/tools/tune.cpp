@@ -23,8 +23,9 @@
 #include "tools/timing/selected_tiles.h"
 #include "tools/timing/tile_search.h"
 
-// kernelc tune: measures neighbours of what the selector chooses, each by turns with that choice, and keeps what it found in a
-// file of text, which is written anew after each trial: whoever stops it loses one.
+// kernelc tune: measures neighbours of the selector's choice, alternating with that choice. The
+// results are kept in a text file that is rewritten after each trial, so that an interruption loses
+// at most one.
 
 namespace kdl::tools {
 
@@ -33,7 +34,7 @@ namespace {
 using driver::Tiles;
 using driver::TunedKernel;
 
-/// How far the search is, in one line of a terminal; nothing elsewhere.
+/// Shows the progress of the search as a single line on a terminal.
 class SearchProgress {
  public:
   void Show(const TunedKernel& kernel, const Tiles& tiles, size_t number, size_t of) {
@@ -57,7 +58,7 @@ class SearchProgress {
   bool shown_ = false;
 };
 
-/// The same but for NaNs, whose bits mean nothing.
+/// Whether the tensors are equal. NaNs are equal whatever their bits are.
 bool Agree(const std::vector<driver::HostTensor>& a, const std::vector<driver::HostTensor>& b) {
   return std::ranges::equal(a, b, [](const driver::HostTensor& x, const driver::HostTensor& y) {
     if (x.bytes == y.bytes) return true;
@@ -72,7 +73,7 @@ bool Agree(const std::vector<driver::HostTensor>& a, const std::vector<driver::H
   });
 }
 
-/// The file has a line for each trial.
+/// Returns the first line of a message. The tuning file has one line for each trial.
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 std::string FirstError(const DiagnosticEngine& diagnostics) {
@@ -96,7 +97,7 @@ class Tuning {
                 : options.tuned;
   }
 
-  int Run() {
+  int TuneAll() {
     std::vector<ir::Function*> kernels = List();
     for (const ir::Function* kernel : kernels) {
       bool among_several = kernels.size() > 1;
@@ -106,7 +107,8 @@ class Tuning {
   }
 
  private:
-  /// Reads what is to be tuned, and what is known of it. Empty after a report.
+  /// Returns the kernels to tune, and reads what the tuning file has about them. Returns nothing
+  /// after an error, which is reported.
   std::vector<ir::Function*> List() {
     auto spec = driver::OnlyTarget(options_, session_.diagnostics);
     if (!spec) return {};
@@ -122,7 +124,7 @@ class Tuning {
                                  session_.diagnostics);
   }
 
-  /// One number.
+  /// Reads --threads, which must be a single number.
   bool ReadThreads() {
     auto counts = ThreadCounts(options_, spec_, {1}, session_.diagnostics);
     if (!counts) return false;
@@ -135,7 +137,7 @@ class Tuning {
 
   bool ReadKnown() {
     constexpr size_t kMostBytes = size_t{16} << 20;
-    std::error_code ignored;  // what cannot be looked at cannot be read, which says why
+    std::error_code ignored;  // the error is reported when the file is read
     if (std::filesystem::status(path_, ignored).type() == std::filesystem::file_type::not_found)
       return true;
     auto text = driver::ReadInputFile(path_, kMostBytes, session_.diagnostics);
@@ -144,7 +146,7 @@ class Tuning {
     return known.has_value();
   }
 
-  /// Gives the exit code, after a report where it is none of success.
+  /// Tunes a kernel. Returns the exit code, after a report if it is not a success.
   int RunOne(const ir::Function& function, bool among_several) {
     const std::string name = function.name.str();
     driver::Options own = among_several ? OptionsFor(options_, function) : options_;
@@ -157,30 +159,31 @@ class Tuning {
       session_.diagnostics.Report(driver::diag::NoTimes, {}, spec_);
       return driver::Finish(session_);
     }
-    std::optional<SelectedTiles> tiles = TilesOf(name, level->target);
+    std::optional<SelectedTiles> tiles = FindSelectedTiles(name, level->target);
     if (!tiles) return NothingToTune(name, among_several);
     auto written = chosen.Written();
     if (!written.ok()) {
       driver::ReportFailure(written.failure(), session_.sources, session_.diagnostics);
       return driver::Finish(session_);
     }
-    TunedKernel& kernel = EntryOf(*tiles, chosen.Sizes());
-    Search(*tiles, kernel, chosen, *written, own, SpecOf(level->target));
+    TunedKernel& kernel = FindOrAddEntry(*tiles, chosen.Sizes());
+    Search(*tiles, kernel, chosen, *written, own, LevelSpec(level->target));
     progress_.End();
-    // A write that has failed ended the search.
+    // The search ends when the file cannot be written.
     if (session_.diagnostics.has_errors() || !Write()) return driver::Finish(session_);
     return driver::PrintOutput(Summary(kernel)) ? driver::kExitDone : driver::kExitEnvironment;
   }
 
-  /// Of one level alone, where the spec means several.
-  std::string SpecOf(const targets::Target& target) const {
+  /// Returns the spec of a single level, even if spec_ includes several.
+  std::string LevelSpec(const targets::Target& target) const {
     std::string spec = spec_;
     if (!MeansHost(spec)) return spec;
     if (spec.find("isa=") == std::string::npos) spec = WithKey(spec, "isa=" + target.facts->level);
     return WithKey(spec, fmt::format("threads={}", threads_));
   }
 
-  std::optional<SelectedTiles> TilesOf(const std::string& name, const targets::Target& target) {
+  std::optional<SelectedTiles> FindSelectedTiles(const std::string& name,
+                                                 const targets::Target& target) {
     driver::Options own = options_;
     own.kernel = name;
     driver::Session session(own, families_);
@@ -193,7 +196,8 @@ class Tuning {
     return has_some ? found : std::nullopt;
   }
 
-  /// Of several kernels the others may have something.
+  /// Handles a kernel that has no constant to tune. This is an error only if there is no other
+  /// kernel.
   int NothingToTune(const std::string& name, bool among_several) {
     if (among_several) {
       bool prints = driver::PrintOutput(fmt::format("{}: it has no constant to tune\n", name));
@@ -203,8 +207,9 @@ class Tuning {
     return driver::Finish(session_);
   }
 
-  /// What the file has of it, if the selector still chooses as it did; else a new one.
-  TunedKernel& EntryOf(const SelectedTiles& tiles, Tiles sizes) {
+  /// Returns the kernel's entry in the file if the selector still chooses the same tiles, or else a
+  /// new one.
+  TunedKernel& FindOrAddEntry(const SelectedTiles& tiles, Tiles sizes) {
     TunedKernel fresh{tiles.kernel, tiles.level, threads_, std::move(sizes), tiles.chosen};
     auto known =
         std::ranges::find_if(known_, [&](const TunedKernel& one) { return one.SameKey(fresh); });
@@ -242,7 +247,7 @@ class Tuning {
     }
     try {
       trial.gain = Gain(chosen, other);
-      // Of many trials some are lucky: what gained has to do so again.
+      // Some of many trials gain by chance, so a gain must be confirmed.
       if (trial.gain >= TunedKernel::kWorthwhile)
         trial.gain = std::min(trial.gain, Gain(chosen, other));
       trial.gain = driver::TunedKernel::AsWritten(trial.gain);
@@ -252,11 +257,11 @@ class Tuning {
     return trial;
   }
 
-  /// The time of the one by the other's, in turns.
+  /// Returns how many times as fast `other` is as `chosen`. They are measured alternately.
   double Gain(PlacedKernel& chosen, PlacedKernel& other) const {
     auto side = [](const char* name, PlacedKernel& kernel) {
       return measure::Side{name, [&kernel] {
-                             Status ran = kernel.Run();
+                             Status ran = kernel.Launch();
                              if (!ran.ok()) throw RunFailed{ran.failure()};
                            }};
     };
@@ -264,8 +269,8 @@ class Tuning {
     limits.trials = static_cast<int>(*options_.trials);
     limits.seconds = static_cast<double>(*options_.seconds);
     limits.processor_time = MeansHost(spec_) && threads_ == 1;
-    auto series = measure::LowerStagesToStateMachine(
-        {side("selector", chosen), side("tried", other)}, limits);
+    auto series =
+        measure::MeasureInIterations({side("selector", chosen), side("tried", other)}, limits);
     return measure::Median(measure::Quotients(series[0], series[1]));
   }
 
@@ -293,7 +298,7 @@ class Tuning {
   driver::Compilation listed_;
   std::string path_;
   std::string spec_;
-  int threads_ = 1;  ///< of the host; 0: another device
+  int threads_ = 1;  ///< number of threads on the host; 0 for other devices
   std::vector<TunedKernel> known_;
   SearchProgress progress_;
 };
@@ -301,7 +306,7 @@ class Tuning {
 }  // namespace
 
 int RunTune(const driver::Options& options, const targets::Registry& families) {
-  return Tuning(options, families).Run();
+  return Tuning(options, families).TuneAll();
 }
 
 }  // namespace kdl::tools

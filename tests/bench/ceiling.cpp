@@ -50,7 +50,7 @@ void PrintCeilings(int threads, kdl::measure::TrialLimits limits) {
                        Loops().triad(c.data() + first, a.data() + first, b.data() + first, count);
                      });
                    }});
-  const std::vector<Series> series = kdl::measure::LowerStagesToStateMachine(sides, limits);
+  const std::vector<Series> series = kdl::measure::MeasureInTurns(sides, limits);
   const auto rate = [&](double work, std::size_t side) { return Rate(work, series[side]); };
   const std::size_t copies = 1 + reads.size();
   const std::size_t triad = copies + reads.size();

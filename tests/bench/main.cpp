@@ -162,7 +162,7 @@ std::vector<Row> Measure(const Case& c, const Host& host, const TrialLimits& lim
          StreamSides({c.work.read_bytes, c.work.written_bytes}, SharedBy(host.threads)))
       sides.push_back(std::move(side));
   }
-  const std::vector<Series> series = LowerStagesToStateMachine(sides, limits);
+  const std::vector<Series> series = MeasureInTurns(sides, limits);
   const Series& ours = series[0];
   row.ours = Median(ours);
   row.trials = static_cast<int>(ours.size());

@@ -165,7 +165,7 @@ struct Run {
         StatusOf(kdl_array_wrap(host, data.data(), KDL_F32, 1, &size, nullptr, "t", &array)).ok());
     arguments.tensors.push_back({executor->Add(array), Scalar::F32, {size}});
   }
-  Status Go() { return executor->Run(*read.module->functions().back(), arguments); }
+  Status Go() { return executor->RunProgram(*read.module->functions().back(), arguments); }
   kdl_statistics StatisticsOf(kdl_device* device) const {
     kdl_statistics statistics = {};
     kdl_device_get_statistics(device, &statistics);

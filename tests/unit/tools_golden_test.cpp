@@ -48,7 +48,7 @@ TEST_CASE("golden: a file takes apart and goes together again") {
   CHECK(file.sections[0].text == "a\n\n b ");
   CHECK(file.sections[1].name == "out/x.h");
   CHECK(FormatGolden(file) == kText);
-  CHECK(SourceOf(file) == std::string(kText).substr(0, std::string(kText).find("//===")));
+  CHECK(CompilerInput(file) == std::string(kText).substr(0, std::string(kText).find("//===")));
 }
 
 TEST_CASE("golden: what is no golden file, and what is a wrong one") {

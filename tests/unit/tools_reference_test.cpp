@@ -133,7 +133,7 @@ std::string RunProgram(const char* spec, const std::string& payload, std::vector
     arguments.tensors.push_back({executor.Add(array), Scalar::F32, {size}});
   }
   arguments.scalars = {static_cast<uint64_t>(n)};
-  Status status = executor.Run(*read.module->functions().back(), arguments);
+  Status status = executor.RunProgram(*read.module->functions().back(), arguments);
   return status.ok() ? std::string() : status.failure().message;
 }
 

@@ -20,7 +20,7 @@ Compilation Ended(Compilation made, PipelineEnd end) {
   return made;
 }
 
-/// `around` the selectors of --tuned.
+/// Returns `around`, applied to the selectors of --tuned.
 SelectorAround AroundTuned(Session& s, const SelectorAround& around,
                            const std::shared_ptr<TunedFile>& tuned) {
   if (!tuned) return around;
@@ -32,7 +32,7 @@ SelectorAround AroundTuned(Session& s, const SelectorAround& around,
   };
 }
 
-/// Whether KIR of a target's passes is shown: then the whole module goes through them.
+/// Whether the output shows KIR of a target's passes. In that case, they run on the whole module.
 bool ShowsPasses(const Options& options, const Emits& emits) {
   return emits.Has(Emit::Ir) || !options.stop_after.empty() || !options.print_after.empty();
 }
@@ -54,7 +54,7 @@ void NoteFiles(const std::vector<WantedTarget>& targets, std::vector<std::string
   }
 }
 
-/// The targets of the module's devices. Nothing after a report.
+/// Returns the targets of the module's devices, or nothing after an error, which is reported.
 std::optional<std::vector<WantedTarget>> ChooseTargets(Session& s, const CompileRequest& request,
                                                        Compilation& made) {
   auto devices = AssignDevices(s, *made.module, request.places);
@@ -63,12 +63,12 @@ std::optional<std::vector<WantedTarget>> ChooseTargets(Session& s, const Compile
   for (DeviceSpecs& specs : made.devices) {
     for (auto& [device, list] : specs) list = SpecsInOutputs(s.options, s.families, list);
   }
-  auto targets = TargetsOf(s, *made.module, *devices, request.emits);
+  auto targets = TargetsOfDevices(s, *made.module, *devices, request.emits);
   if (targets) NoteFiles(*targets, made.files_read);
   return targets;
 }
 
-/// Code of the module, whose passes have run.
+/// Generates code for a module whose passes have run.
 Code CompileForTargets(Session& s, const CompileRequest& request, Compilation& made,
                        const std::vector<WantedTarget>& targets) {
   if (targets.empty() && request.until == Until::Code) return {};
@@ -99,7 +99,7 @@ Compilation Compile(Session& s, CompileRequest request) {
     return Ended(std::move(made), failed ? PipelineEnd::Failed : PipelineEnd::Stopped);
   }
   std::optional<std::vector<WantedTarget>> targets(std::in_place);
-  // Faults of devices are reported before the proofs take their time.
+  // Report errors in devices before the proofs, which take time.
   if (request.until > Until::ModulePasses && !StopsInModulePasses(s.options, *made.module))
     targets = ChooseTargets(s, request, made);
   if (!targets) return Ended(std::move(made), PipelineEnd::Failed);

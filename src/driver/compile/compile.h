@@ -13,7 +13,7 @@
 
 namespace kdl::driver {
 
-/// What a compile has made, as far as it came.
+/// The result of a compile, which may be incomplete.
 struct Compilation : Lowered {
   std::vector<DeviceSpecs> devices = {};  ///< PlacedDevices::at_run
   Code code = {};
@@ -24,19 +24,20 @@ struct Compilation : Lowered {
 /// The last phase of a compile.
 enum class Until : uint8_t { Ir, ModulePasses, Pipes, Code };
 
-/// What is to be compiled, and how far.
+/// What to compile, and how far.
 struct CompileRequest {
   Until until = Until::Code;
-  std::optional<std::string> text = {};    ///< in place of what options.files[0] holds
-  std::vector<sema::Define> defines = {};  ///< besides those of -D
+  std::optional<std::string> text = {};    ///< replaces the contents of options.files[0]
+  std::vector<sema::Define> defines = {};  ///< in addition to those of -D
   Emits emits = {};
-  /// Changes the module before its passes; false: the compile ends here.
+  /// Modifies the module before its passes run. If it returns false, the compile stops.
   std::function<bool(Compilation&)> edit = {};
   Places places = {};
-  SelectorAround around = {};  ///< selectors of tiles, those of --tuned included
+  SelectorAround around = {};  ///< wraps the targets' tile selectors, including those of --tuned
 };
 
-/// The whole compiler: one file or text, from the front end to code, as far as it is asked for and nothing is reported.
+/// Runs the whole compiler on one file or text, from the front end to code generation. Stops after
+/// the requested phase, or at the first error.
 Compilation Compile(Session& session, CompileRequest request);
 
 }  // namespace kdl::driver

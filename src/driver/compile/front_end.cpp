@@ -30,7 +30,7 @@ namespace kdl::driver {
 
 namespace {
 
-/// Where the module may go on to its passes.
+/// Prints what is requested after irgen, and returns whether the compile continues with the passes.
 PipelineEnd AfterIrgen(Session& s, const Lowered& lowered, const Emits& emits) {
   const ir::PrintOptions how{.locs = s.options.locs};
   if (!CheckModuleName(lowered.module->name.text(), s.options, s.diagnostics))
@@ -43,10 +43,11 @@ PipelineEnd AfterIrgen(Session& s, const Lowered& lowered, const Emits& emits) {
   return ends ? PipelineEnd::Stopped : PipelineEnd::Done;
 }
 
-/// With --kernel, -D speaks of that kernel's parameters; of others where it has none of the name.
+/// With --kernel, restricts each -D to that kernel if it has a parameter of the name.
 void NarrowDefines(const Options& options, const syntax::Module& tree,
                    std::vector<sema::Define>& defines) {
-  const std::string kernel = options.kernel.substr(0, options.kernel.find('.'));  // of an instance
+  // Without `.f32` etc.
+  const std::string kernel = options.kernel.substr(0, options.kernel.find('.'));
   for (const syntax::Item* item : tree.items) {
     const auto* function = syntax::DynAs<syntax::FunctionItem>(item);
     if (function == nullptr || function->name.name.text() != kernel) continue;
@@ -58,7 +59,7 @@ void NarrowDefines(const Options& options, const syntax::Module& tree,
   }
 }
 
-/// What -D gives, and `given`; nothing after a report.
+/// Returns the values of -D and `given`, or nothing after an error, which is reported.
 std::optional<std::vector<sema::Define>> AllDefines(Session& s,
                                                     const std::vector<sema::Define>& given) {
   auto defines = ReadDefines(s.options, s.diagnostics);
@@ -66,7 +67,7 @@ std::optional<std::vector<sema::Define>> AllDefines(Session& s,
   return defines;
 }
 
-/// The tree of the file itself; null where the compile ends with it, and `end` says how.
+/// Parses the file. Returns null if the compile ends here, and sets `end` accordingly.
 const syntax::Module* ParseTree(Session& s, FileId file, Trees& trees, const Emits& emits,
                                 PipelineEnd& end) {
   const syntax::Module* tree = Parse(s, file, trees);
@@ -79,7 +80,7 @@ const syntax::Module* ParseTree(Session& s, FileId file, Trees& trees, const Emi
   return nullptr;
 }
 
-/// The file's functions with all types known; nothing where the compile ends with it, and `end` says how.
+/// Checks the file. Returns nothing if the compile ends here, and sets `end` accordingly.
 std::optional<sema::CheckedModule> Check(Session& s, const syntax::Module& tree, Trees& trees,
                                          std::vector<sema::Define> defines, PipelineEnd& end) {
   const sema::SourceFile* source = LoadImports(s, tree, trees);
@@ -123,7 +124,7 @@ Lowered LowerLanguage(Session& s, FileId file, const std::vector<sema::Define>& 
   return lowered;
 }
 
-/// Takes a module's contracts out of it.
+/// Moves the contracts out of a module.
 ir::Contracts TakeContracts(ir::Module& module) {
   ir::Contracts contracts;
   contracts.module = std::make_unique<ir::Module>(module.context());

@@ -11,19 +11,19 @@
 
 namespace kdl::driver {
 
-/// A file of the language, or of KIR, as a module that no pass has seen.
+/// A .kdl or .kir file, lowered to a module on which no pass has run.
 struct Lowered {
   PipelineEnd end = PipelineEnd::Failed;
   std::unique_ptr<ir::Module> module;   ///< null unless `end` is Done, or Stopped after irgen
-  ir::Contracts contracts;              ///< of the module's functions
-  std::vector<std::string> files_read;  ///< as the user would name them; not the library's
+  ir::Contracts contracts;              ///< contracts of the module's functions
+  std::vector<std::string> files_read;  ///< paths as the user would write them, without the library
 };
 
-/// The text of options.files[0]; nothing after a report.
+/// Reads options.files[0]. Returns nothing after an error, which is reported.
 std::optional<std::string> ReadSource(Session& session);
 
-/// Lowers a text, as if options.files[0] held it; its ending says in which language it is. `defines`: besides those of -D.
-/// Trees and contracts that `emits` asks for are printed.
+/// Lowers a text as the contents of options.files[0], whose extension determines the language.
+/// `defines` are added to those of -D. Prints the trees and contracts that `emits` requests.
 Lowered LowerToIr(Session& session, std::string text, const std::vector<sema::Define>& defines,
                   const Emits& emits);
 

@@ -5,7 +5,8 @@
 
 namespace kdl::driver {
 
-/// A file that declares no device gets the one that the first --device NAME=SPEC names: what does not say where runs there.
+/// If the file declares no device, adds the device that the first --device NAME=SPEC names.
+/// Whatever is not assigned to another device runs on it.
 void GiveDevice(ir::Module& module, const Options& options);
 
 }  // namespace kdl::driver

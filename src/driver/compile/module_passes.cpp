@@ -17,7 +17,7 @@ passes::Pipeline PassesOf(const Options& options, const ir::Module& module) {
   return is_text ? TextPasses(module, options) : passes::kModulePipeline;
 }
 
-/// The module's passes where --unproven lets run what the proofs refuse: their errors become warnings.
+/// Runs the module passes with --unproven: errors of the proofs become warnings.
 PipelineEnd RunWithoutProofs(Session& s, ir::Module& module, passes::Pipeline pipeline) {
   for (const passes::Pass* pass : pipeline) {
     DiagnosticEngine refused;

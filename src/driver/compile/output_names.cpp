@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// By the last --path-prefix-map that fits; nothing: none does.
+/// Applies the last --path-prefix-map that matches, or returns nothing if there is none.
 std::optional<std::string> Mapped(const Options& options, std::string_view path) {
   for (const std::string& text : std::views::reverse(options.path_prefix_map)) {
     size_t equals = text.find('=');
@@ -60,7 +60,7 @@ std::string NameInOutputs(const Options& options, const std::string& path) {
   if (options.command != Command::Build) return path;
   if (std::optional<std::string> mapped = Mapped(options, path)) return *mapped;
   if (options.lines) return path;
-  // What a file imports lies in its folder or below.
+  // Imported files are in the folder of the compiled file or below.
   return fs::path(path).lexically_relative(fs::path(options.files[0]).parent_path()).string();
 }
 

@@ -9,21 +9,24 @@
 
 namespace kdl::driver {
 
-/// Whether each --path-prefix-map is OLD=NEW; reported where one is not.
+/// Whether each --path-prefix-map has the form OLD=NEW. Reports one that does not.
 bool CheckPrefixMap(const Options& options, DiagnosticEngine& diagnostics);
 
-/// The name of the outputs: that of the option, else the file's.
+/// Returns the name of the outputs: the option's if given, else the file's.
 std::string ModuleName(const Options& options);
 
-/// Whether files of a build can be named so, in the output folder alone, and be included in C; reported where not.
+/// Whether this can be the name of output files in the output folder and of a C header. Reports an
+/// error if not.
 bool CheckModuleName(std::string_view name, const Options& options, DiagnosticEngine& diagnostics);
 
-/// What the outputs of a build call a source: its path, mapped by the last --path-prefix-map that fits, else from the folder
-/// of the file that is compiled, so that they are the same wherever the sources lie. With -g, for a debugger, and in what runs
-/// at once it is the path.
+/// Returns the name of a source in the outputs of a build. The last matching --path-prefix-map
+/// applies. Otherwise it is the path relative to the folder of the compiled file, so that outputs do
+/// not depend on where the sources are. With -g (for debuggers) and in code that is run immediately,
+/// it is the full path.
 std::string NameInOutputs(const Options& options, const std::string& path);
 
-/// Devices, one spec or several, as the outputs of a build name them: paths in them are mapped by --path-prefix-map, too.
+/// Returns a list of device specs as the outputs of a build contain it. --path-prefix-map applies
+/// to paths in it.
 std::string SpecsInOutputs(const Options& options, const targets::Registry& families,
                            std::string_view list);
 

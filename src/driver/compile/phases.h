@@ -7,20 +7,21 @@
 
 namespace kdl::driver {
 
-// The phases before the passes; --print-after and --stop-after take their names like those of passes.
+// The phases before the passes. --print-after and --stop-after accept their names like those of
+// passes.
 inline constexpr std::string_view kParse = "parse";
 inline constexpr std::string_view kSema = "sema";
 inline constexpr std::string_view kIrgen = "irgen";
 
-/// The names after which something can be printed, or at which a compile can end. Reports unknown ones.
+/// Checks the names given to --print-after and --stop-after. Reports unknown ones.
 bool CheckPassNames(Session& session);
 
 bool PrintsAfter(const Options& options, std::string_view phase);
 
-/// What the pass manager needs to know of the options.
+/// Returns the options for the pass manager.
 passes::PassOptions PassOptionsOf(Session& session);
 
-/// Adds the time from its making to its end to the compile's list.
+/// Measures the time from its construction to its destruction and adds it to session.times.
 class PhaseTimer {
  public:
   PhaseTimer(Session& session, std::string_view name) : session_(session), name_(name) {}

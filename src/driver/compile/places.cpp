@@ -14,14 +14,14 @@ namespace kdl::driver {
 
 namespace {
 
-/// Where nothing is compiled for any target, only what the source says can be written.
+/// Whether an output needs code for some target.
 bool NeedsCode(const Emits& emits) {
   constexpr Emit kOfTargets[] = {Emit::Obj, Emit::Llvm, Emit::Asm, Emit::Exe, Emit::Shared};
   return !emits.texts.empty() ||
          std::ranges::any_of(kOfTargets, [&](Emit emit) { return emits.Has(emit); });
 }
 
-/// Whether something else than kernelc loads the objects; reported where not.
+/// Whether the objects can be loaded by anything else than kernelc. Reports an error if not.
 bool HasLoader(Session& s, const DeviceSpecs& specs, const Emits& emits) {
   std::string_view word = emits.Has(Emit::Obj) ? "obj" : emits.Has(Emit::Shared) ? "shared" : "";
   bool interprets = std::ranges::all_of(specs, [](const auto& device) {
@@ -39,12 +39,12 @@ std::vector<std::string> BindingsOf(const ir::Module& module, const Places& plac
   if (!places.keeps_first || module.devices.empty()) return bindings;
   const std::string binds = NameInSource(module.devices[0].name.text()) + "=";
   auto is_first = [&](const std::string& text) { return text.starts_with(binds); };
-  // Two of them are an error, which is reported where they are read.
+  // If the first device is bound twice, keep both bindings: a later check reports that.
   if (std::ranges::count_if(bindings, is_first) == 1) std::erase_if(bindings, is_first);
   return bindings;
 }
 
-/// What code is made for where all devices are each of `under_test`.
+/// Adds the specs of another device under test to those that code is generated for.
 void Join(DeviceSpecs& all, const DeviceSpecs& more) {
   for (const auto& [name, list] : more) {
     auto [known, is_new] = all.emplace(name, list);
@@ -70,9 +70,9 @@ std::optional<PlacedDevices> AssignDevices(Session& s, ir::Module& module, const
   return devices;
 }
 
-std::optional<std::vector<WantedTarget>> TargetsOf(Session& s, const ir::Module& module,
-                                                   const PlacedDevices& devices,
-                                                   const Emits& emits) {
+std::optional<std::vector<WantedTarget>> TargetsOfDevices(Session& s, const ir::Module& module,
+                                                          const PlacedDevices& devices,
+                                                          const Emits& emits) {
   auto targets = ParseTargets(s, module, devices.compiled);
   if (!targets || !HasLoader(s, devices.compiled, emits)) return std::nullopt;
   if (!targets->empty() || !NeedsCode(emits)) return targets;

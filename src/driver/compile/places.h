@@ -9,31 +9,34 @@
 
 namespace kdl::driver {
 
-/// What a command says of the devices that a module is compiled for.
+/// What a command specifies about the devices that a module is compiled for.
 struct Places {
-  /// Specs that all devices of the module have under test, one after the other; none: what the file and the bindings say.
+  /// Specs to be tested: all devices of the module get each of them in turn. If empty, the file and
+  /// the bindings decide.
   std::vector<std::string> under_test = {};
-  std::vector<std::string> bindings = {};  ///< NAME=SPEC, as --device has them
-  bool keeps_first = false;                ///< the binding of the first device does not count
-  bool needs_all = true;                   ///< a device without a spec is an error
-  std::string code_for = {};  ///< where not empty, code is made for this list of specs alone
+  std::vector<std::string> bindings = {};  ///< NAME=SPEC, as given with --device
+  bool keeps_first = false;                ///< ignore the binding of the first device
+  bool needs_all = true;                   ///< report devices without a spec
+  std::string code_for = {};  ///< if not empty, generate code only for this list of specs
 };
 
-/// The specs of a module's devices.
+/// The device specs for a module.
 struct PlacedDevices {
-  DeviceSpecs compiled;  ///< that code is made for
-  std::vector<DeviceSpecs>
-      at_run;  ///< as the runtime reads them, for each of `under_test`, or once
+  DeviceSpecs compiled;  ///< specs to generate code for
+  /// Specs for the runtime: one for each of `under_test`, or only one.
+  std::vector<DeviceSpecs> at_run;
 };
 
-/// Gives the module's devices their specs. Nothing after a report.
+/// Determines the specs of the module's devices. Returns nothing after an error, which is reported.
 std::optional<PlacedDevices> AssignDevices(Session& session, ir::Module& module,
                                            const Places& places);
 
-/// The targets of placed devices for which what `emits` asks for can be made. No targets: nothing is known of any device, and
-/// only what no target decides is asked for. Nothing after a report.
-std::optional<std::vector<WantedTarget>> TargetsOf(Session& session, const ir::Module& module,
-                                                   const PlacedDevices& devices,
-                                                   const Emits& emits);
+/// Returns the targets of the devices, for which everything that `emits` requests can be made. The
+/// list is empty if nothing is known about any device and only target-independent outputs are
+/// requested. Returns nothing after an error, which is reported.
+std::optional<std::vector<WantedTarget>> TargetsOfDevices(Session& session,
+                                                          const ir::Module& module,
+                                                          const PlacedDevices& devices,
+                                                          const Emits& emits);
 
 }  // namespace kdl::driver

@@ -13,7 +13,7 @@ namespace kdl::driver {
 
 namespace {
 
-/// Where the pass of that name stands; the end where it does not.
+/// Returns the position of the pass with this name, or the end.
 passes::Pipeline::iterator Find(passes::Pipeline pipeline, std::string_view name) {
   return std::ranges::find_if(pipeline, [&](const passes::Pass* p) { return p->name == name; });
 }
@@ -49,7 +49,7 @@ passes::Pipeline TextPasses(const ir::Module& module, const Options& options) {
   if (!options.trust_ir || module.after == kIrgen) return all;
   if (module.after.empty()) return passes::kTrustedPipeline;
   auto found = Find(all, module.after);
-  if (found == all.end()) return {};  // a target's passes have run
+  if (found == all.end()) return {};  // passes of a target have run already
   return {found + 1, all.end()};
 }
 

@@ -8,20 +8,24 @@
 
 namespace kdl::driver {
 
-// A .kir text may say after which pass it stands, and for which target: there the compile goes on.
+// A .kir text can state the last pass that ran on it, and the target. The compile then continues
+// after that pass.
 
-/// Forgets that of a text that is not trusted: it goes through all passes, as a source does. Whether the pass is one of those that
-/// run for the module's target, or for any; reported where it is not.
+/// Checks that the pass that the text names is one of the module's target, or independent of
+/// targets, and reports an error if not. For an untrusted text, the statement is discarded, so that
+/// all passes run as for a source.
 bool CheckStanding(Session& session, ir::Module& module);
 
-/// The passes that a module's text has left: of one that is not trusted all, of one that is those after the pass that it names;
-/// where it names none, passes::kTrustedPipeline.
+/// Returns the module passes that still have to run on a text: all for an untrusted text. For a
+/// trusted one, those after the pass that it names, or passes::kTrustedPipeline if it names none.
 passes::Pipeline TextPasses(const ir::Module& module, const Options& options);
 
-/// The device of a launch that is added to the module now: none yet where the passes that it has left give launches theirs.
+/// Returns the device for a launch that is added to the module now. It is empty if a remaining pass
+/// assigns devices to launches.
 Name DeviceOfAddedLaunch(const ir::Module& module, const Options& options);
 
-/// The pipelines, which run one after the other, without what has run where one of their passes is `after`.
+/// Returns the pipelines, which run one after the other, without the passes up to and including
+/// `after`.
 std::vector<passes::Pipeline> Behind(std::vector<passes::Pipeline> pipelines,
                                      std::string_view after);
 

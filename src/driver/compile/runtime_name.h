@@ -6,11 +6,12 @@
 
 namespace kdl::driver {
 
-/// What the runtime knows the compiled module as, `ops#1f2e3d4c`: its name, and a hash of what was read and of -D. Files of one
-/// name in different libraries are different modules, wherever they meet.
+/// Returns the name of the compiled module in the runtime, such as `ops#1f2e3d4c`. It consists of
+/// the module's name and a hash of the sources and of -D, so that modules of the same name in
+/// different libraries can be used together.
 std::string RuntimeName(const Session& session, const Lowered& made);
 
-/// The same as a part of symbols: `ops.1f2e3d4c`.
+/// Returns the same name as a prefix for symbols: `ops.1f2e3d4c`.
 std::string SymbolPrefix(const Session& session, const Lowered& made);
 
 }  // namespace kdl::driver

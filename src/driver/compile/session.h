@@ -13,8 +13,9 @@
 
 namespace kdl::driver {
 
-/// What all phases of a compile share: what is asked for, where they report and print, and the names and types of its
-/// modules. Options and families outlive it; it outlives what is compiled.
+/// State shared by all phases of a compile: what is requested, where to report and print, and the
+/// names and types of its modules. Options and families outlive the session. The session outlives
+/// what is compiled.
 struct Session {
   Session(const Options& o, const targets::Registry& f) : options(o), families(f) {}
   Session(const Session&) = delete;
@@ -26,15 +27,16 @@ struct Session {
   DiagnosticEngine diagnostics;
   Names names;
   ir::Context context{names, families.instructions()};
-  std::string printed;                 ///< for standard output
+  std::string printed;                 ///< text for standard output
   std::vector<passes::PassRun> times;  ///< of phases and passes, in the order in which they ran
 };
 
-/// Whether to go on; Failed where errors have been reported, Stopped after what --stop-after names.
+/// Whether to continue: Failed after errors, which have been reported; Stopped after the pass of
+/// --stop-after.
 using passes::PipelineEnd;
 
-/// Standard output and error of a command: what it prints, the times of --time-passes, then the diagnostics. Gives the exit
-/// code.
+/// Writes the output of a command: what it prints, the times of --time-passes, then the
+/// diagnostics. Returns the exit code.
 int Finish(const Session& session);
 
 }  // namespace kdl::driver

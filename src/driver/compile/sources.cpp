@@ -32,8 +32,9 @@ constexpr std::string_view kElementary = "math/";
 
 bool IsWordPart(char ch) { return std::isalnum(static_cast<unsigned char>(ch)) != 0 || ch == '_'; }
 
-/// The words of a text, those of comments too, and `%`, which is a fn where it is of floats.
-std::unordered_set<std::string_view> WordsOf(std::string_view text) {
+/// Returns the identifiers of a text, including those in comments, and `%`, which is implemented by
+/// a fn for floats.
+std::unordered_set<std::string_view> IdentifiersIn(std::string_view text) {
   std::unordered_set<std::string_view> words;
   for (size_t at = 0; at < text.size();) {
     size_t end = at;
@@ -45,8 +46,8 @@ std::unordered_set<std::string_view> WordsOf(std::string_view text) {
   return words;
 }
 
-/// The fns that a file of the library declares, each at the beginning of a line.
-std::vector<std::string_view> FnsOf(std::string_view text) {
+/// Returns the fns that a library file declares. Each declaration begins at the start of a line.
+std::vector<std::string_view> DeclaredFns(std::string_view text) {
   constexpr std::string_view kBegin = "\nfn ";
   std::vector<std::string_view> fns;
   for (size_t at = text.find(kBegin); at != std::string_view::npos; at = text.find(kBegin, at)) {
@@ -58,7 +59,8 @@ std::vector<std::string_view> FnsOf(std::string_view text) {
 
 using Words = std::unordered_set<std::string_view>;
 
-/// Whether a text with these words may need a fn of the library: exp_f32 for `exp`, trunc_of for `trunc`, fmod_f32 for `%`.
+/// Whether a text with these words may need a library fn: exp_f32 for `exp`, trunc_of for `trunc`,
+/// fmod_f32 for `%`.
 bool MayNeed(const Words& words, std::string_view fn) {
   for (std::string_view suffix : {"_f32", "_f64", "_of"}) {
     if (!fn.ends_with(suffix)) continue;
@@ -68,7 +70,8 @@ bool MayNeed(const Words& words, std::string_view fn) {
   return false;
 }
 
-/// `nn` of `import std.nn;` is a file of the library, `lib.gemm` lib/gemm.kdl besides the file that imports it.
+/// Loads imports. `import std.nn;` names a file of the library; `import lib.gemm;` names
+/// lib/gemm.kdl, relative to the importing file.
 class Loader {
  public:
   Loader(Session& session, Trees& trees) : session_(session), trees_(trees) {}
@@ -87,11 +90,12 @@ class Loader {
   }
 
  private:
-  /// A file whose imports are being loaded: a chain of files may be longer than the stack is for calls.
+  /// A file whose imports are being loaded. An explicit stack is used because chains of imports may
+  /// be long.
   struct OpenFile {
     sema::SourceFile file;
     std::vector<const syntax::ImportItem*> imports;
-    std::string place;  ///< where it lies, whatever links lead there
+    std::string place;  ///< the file's path with links resolved
     bool ok = true;
 
     bool HasAll() const { return file.imports.size() == imports.size(); }
@@ -104,14 +108,15 @@ class Loader {
 
   void Begin(const syntax::Module& module, const std::string& name) {
     OpenFile& open = open_.emplace_back(
-        OpenFile{{&module, name, {}}, {}, PlaceOf(session_.sources.path(module.file))});
+        OpenFile{{&module, name, {}}, {}, ResolvedPath(session_.sources.path(module.file))});
     for (const syntax::Item* item : module.items) {
       if (item->kind == syntax::ItemKind::Import)
         open.imports.push_back(&syntax::As<syntax::ImportItem>(item));
     }
   }
 
-  /// Gives the file that has all of its imports to the one that imports it.
+  /// Finishes the innermost file, whose imports are all loaded, and adds it to the file that
+  /// imports it.
   const sema::SourceFile* End() {
     OpenFile ended = std::move(open_.back());
     open_.pop_back();
@@ -138,7 +143,7 @@ class Loader {
       return open_.back().Take(known->second);
     std::string path = fmt::format("{}.kdl", fmt::join(words, "/"));
     FileId from = open_.back().file.module->file;
-    if (ReportCycle(import, name, from_library ? "" : PlaceOf(PathFrom(from, path))))
+    if (ReportCycle(import, name, from_library ? "" : ResolvedPath(PathFrom(from, path))))
       return open_.back().Take(nullptr);
     std::optional<FileId> id = from_library
                                    ? AddFromLibrary(words.size() == 1 ? "" : path.substr(4), import)
@@ -148,7 +153,8 @@ class Loader {
     open_.back().Take(loaded_[name] = nullptr);
   }
 
-  /// Whether the file is one of those around, by its name or by where it lies: links give a file many names.
+  /// Reports an import cycle, and returns whether there is one: the file is already being loaded.
+  /// Compares names and paths, because links can give a file several names.
   bool ReportCycle(const syntax::ImportItem& import, const std::string& name,
                    const std::string& place) {
     auto is_it = [&](const OpenFile& open) {
@@ -162,18 +168,18 @@ class Loader {
     return true;
   }
 
-  /// `lib.` of `lib.gemm`: a file's imports lie next to it.
+  /// Returns `lib.` for `lib.gemm`. Imports are relative to the importing file.
   static std::string FolderOf(const std::string& name) {
     size_t dot = name.rfind('.');
     return dot == std::string::npos ? "" : name.substr(0, dot + 1);
   }
 
-  static std::string PlaceOf(const std::string& path) {
+  static std::string ResolvedPath(const std::string& path) {
     std::error_code none;
     return fs::weakly_canonical(path, none).string();
   }
 
-  /// Where a file lies that `from` imports.
+  /// Returns the path of a file that `from` imports.
   std::string PathFrom(FileId from, const std::string& path) const {
     return (fs::path(session_.sources.path(from)).parent_path() / path).string();
   }
@@ -212,7 +218,8 @@ class Loader {
 
   Session& session_;
   Trees& trees_;
-  std::vector<OpenFile> open_;  ///< the files around, outermost first; the compiled one is ""
+  /// The files being loaded, outermost first; "" is the compiled file.
+  std::vector<OpenFile> open_;
   std::map<std::string, const sema::SourceFile*> loaded_;
 };
 
@@ -234,13 +241,13 @@ std::vector<const syntax::Module*> LoadElementary(Session& s, Trees& trees) {
   Words words;
   Words in_library;
   for (const sema::SourceFile& file : trees.files)
-    words.merge(WordsOf(s.sources.text(file.module->file)));
+    words.merge(IdentifiersIn(s.sources.text(file.module->file)));
   std::vector<const StdlibFile*> left;
   for (const StdlibFile& file : StdlibFiles())
     if (file.path.starts_with(kElementary)) left.push_back(&file);
   std::vector<const syntax::Module*> library;
   auto is_needed = [&](const StdlibFile* file) {
-    return std::ranges::any_of(FnsOf(file->text), [&](std::string_view fn) {
+    return std::ranges::any_of(DeclaredFns(file->text), [&](std::string_view fn) {
       return in_library.contains(fn) || MayNeed(words, fn);
     });
   };
@@ -248,7 +255,7 @@ std::vector<const syntax::Module*> LoadElementary(Session& s, Trees& trees) {
        next = std::ranges::find_if(left, is_needed)) {
     const StdlibFile& file = **next;
     left.erase(next);
-    in_library.merge(WordsOf(file.text));
+    in_library.merge(IdentifiersIn(file.text));
     const syntax::Module* module =
         Parse(s, s.sources.Add(fmt::format("std/{}", file.path), std::string(file.text)), trees);
     KDL_CHECK(module, "std/{} has errors", file.path);

@@ -10,20 +10,21 @@
 
 namespace kdl::driver {
 
-/// The texts of a compile as trees.
+/// The syntax trees of a compile.
 struct Trees {
   Arena arena;
   std::deque<sema::SourceFile> files;
-  std::vector<std::string> files_read;  ///< as the user would name them; not the library's
+  std::vector<std::string> files_read;  ///< paths as the user would write them, without the library
 };
 
-/// Parses a text; null where it has errors.
+/// Parses a text. Returns null if it has errors.
 const syntax::Module* Parse(Session& session, FileId file, Trees& trees);
 
-/// The file with all that it imports, each parsed once; null where one is missing, has errors or imports itself, reported.
+/// Loads everything that the file imports; each file is parsed once. Returns null after an error,
+/// which is reported: a file is missing, has errors or imports itself.
 const sema::SourceFile* LoadImports(Session& session, const syntax::Module& module, Trees& trees);
 
-/// The library's elementary functions, where one of the trees' files may use one.
+/// Returns the library files with elementary functions that one of the trees may use.
 std::vector<const syntax::Module*> LoadElementary(Session& session, Trees& trees);
 
 }  // namespace kdl::driver

@@ -5,7 +5,7 @@
 
 namespace kdl::driver {
 
-/// A file of the standard library, which travels inside the compiler.
+/// A file of the standard library, which is embedded in the compiler.
 struct StdlibFile {
   std::string_view path;  ///< `math/exp.kdl`
   std::string_view text;

@@ -34,7 +34,7 @@ std::unique_ptr<ir::Module> CopyModule(const ir::Module& module, const Takes& ta
   return copy;
 }
 
-passes::PipeMode PipesOf(const Options& options) {
+passes::PipeMode RequestedPipeMode(const Options& options) {
   if (options.pipes == "buffered") return passes::PipeMode::Buffered;
   return options.pipes == "fused" ? passes::PipeMode::Fused : passes::PipeMode::Auto;
 }
@@ -45,11 +45,11 @@ passes::PassContext ContextOf(Session& s, const TargetCode& code) {
           s.sources,
           code.target.facts.get(),
           code.target.selector.get(),
-          PipesOf(s.options)};
+          RequestedPipeMode(s.options)};
 }
 
-/// The kernels of a module that get code for a target: exported ones, and those that a launch can put on one of the
-/// devices. Where there is no program, all.
+/// Returns the kernels of a module that get code for a target: exported ones, and those that a
+/// launch can run on one of the devices. Without a program, returns all kernels.
 std::set<Name> KernelsFor(const ir::Module& module, const std::set<std::string>& devices) {
   std::set<Name> launched;
   bool has_programs = false;
@@ -71,8 +71,8 @@ std::set<Name> KernelsFor(const ir::Module& module, const std::set<std::string>&
   return kernels;
 }
 
-/// Whether one of the kernel's contractions takes the steps of other units on the level than on the one that it extends, or its
-/// family makes other code of it for other reasons.
+/// Whether the kernel needs its own code for this target: a contraction uses another matrix
+/// instruction than on the extended target, or the family has a specific reason.
 bool Differs(const ir::Function& kernel, const targets::Target& target,
              const targets::Target& extended) {
   bool differs =
@@ -85,9 +85,10 @@ bool Differs(const ir::Function& kernel, const targets::Target& target,
   return differs;
 }
 
-/// The kernels of one of the targets. A level that extends another one of them leaves to it what it does as well.
-std::set<Name> KernelsOf(const ir::Module& module, const WantedTarget& wanted,
-                         std::span<const WantedTarget> all) {
+/// Returns the kernels to compile for a target. If its level extends that of another target,
+/// kernels whose code would not differ are left to that target.
+std::set<Name> CompiledKernels(const ir::Module& module, const WantedTarget& wanted,
+                               std::span<const WantedTarget> all) {
   std::set<Name> kernels = KernelsFor(module, wanted.devices);
   const passes::TargetFacts& facts = *wanted.target.facts;
   auto extended = std::ranges::find_if(all, [&](const WantedTarget& other) {
@@ -101,15 +102,15 @@ std::set<Name> KernelsOf(const ir::Module& module, const WantedTarget& wanted,
   return kernels;
 }
 
-/// The module, without kernels that get no code and so may break no limit of the target. Programs, which may launch them
-/// elsewhere, stay in the module itself.
+/// Copies the module without the kernels that get no code, which might exceed limits of the target.
+/// Programs may launch these kernels elsewhere; they stay in the original module.
 std::unique_ptr<ir::Module> ModuleFor(const ir::Module& module, const TargetCode& code) {
   return CopyModule(module, [&](const ir::Function& function) {
     return function.kind == ir::FunctionKind::Fn || code.kernels.contains(function.name);
   });
 }
 
-/// The target's tiles and pipes.
+/// Runs the passes that choose the target's tiles and pipes.
 PipelineEnd RunPipePasses(Session& s, TargetCode& code) {
   DoingScope doing(fmt::format("compiling for {}", code.target.facts->level));
   code.module->target = code.target.spec;
@@ -130,7 +131,7 @@ PipelineEnd RunProgramPasses(Session& s, ir::Module& module, const Code& code) {
   for (const TargetCode& one : code.targets) context.variants.push_back(one.module.get());
   PipelineEnd end = passes::RunPipeline(Behind({passes::kProgramPipeline}, module.after)[0],
                                         context, PassOptionsOf(s));
-  // The memory that the programs keep is that of these targets.
+  // The memory for pipes is specific to these targets.
   if (code.targets.size() == 1) module.target = code.targets[0].target.spec;
   return end;
 }
@@ -146,7 +147,7 @@ PipelineEnd RunLoopPasses(Session& s, TargetCode& code) {
   return passes::RunPipeline(code.loops, context, PassOptionsOf(s));
 }
 
-/// Makes the code of a part, whose targets are known.
+/// Generates the code of a part, whose targets are set.
 bool Generate(Session& s, Part& part, const codegen::CompileOptions& what) {
   const targets::Family& family = *part.targets[0]->target.family;
   std::vector<targets::TargetKernels> kernels;
@@ -166,8 +167,9 @@ bool Generate(Session& s, Part& part, const codegen::CompileOptions& what) {
   part.compiled = std::move(*compiled);
   size_t wanted = 0;
   for (const targets::TargetKernels& one : kernels) wanted += one.kernels.size();
-  KDL_CHECK(part.compiled.kernels.size() == wanted, "family '{}' made code of {} kernels of {}",
-            family.name, part.compiled.kernels.size(), wanted);
+  KDL_CHECK(part.compiled.kernels.size() == wanted,
+            "family '{}' generated code for {} of {} kernels", family.name,
+            part.compiled.kernels.size(), wanted);
   return true;
 }
 
@@ -177,7 +179,7 @@ Code DecidePipes(Session& s, ir::Module& module, const std::vector<WantedTarget>
                  const SelectorAround& around, bool shows_passes) {
   Code code;
   for (const WantedTarget& wanted : targets) {
-    std::set<Name> kernels = KernelsOf(module, wanted, targets);
+    std::set<Name> kernels = CompiledKernels(module, wanted, targets);
     if (kernels.empty() && !wanted.target.facts->extends.empty()) continue;
     TargetCode& one = code.targets.emplace_back();
     one.target = wanted.target;

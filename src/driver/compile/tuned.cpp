@@ -14,12 +14,12 @@
 #include "passes/analysis/hidden_constants.h"
 #include "passes/target_facts.h"
 
+// The format of a tuning file. The trial with the largest gain is the one that is used.
+//
 // kernel matmul on x86-64-v4 threads=1 at K=256 M=256 N=256
 //   selector BK=192 BM=336 BN=512
 //   tried 1.042 BK=192 BM=168 BN=512
 //   failed BK=192 BM=672 BN=512: …
-//
-// The best one is the one that gained most.
 
 namespace kdl::driver {
 
@@ -37,7 +37,7 @@ bool ReadNumber(std::string_view word, Number& number) {
   return error == std::errc() && end == word.data() + word.size();
 }
 
-/// `NAME=NUMBER`.
+/// Reads `NAME=NUMBER`.
 bool ReadTile(std::string_view word, Tiles& tiles) {
   size_t sign = word.find('=');
   int64_t value = 0;
@@ -48,7 +48,7 @@ bool ReadTile(std::string_view word, Tiles& tiles) {
 
 class Reader {
  public:
-  /// Empty, or what is wrong with the line.
+  /// Returns what is wrong with the line, or an empty string.
   std::string Read(const std::string& line) {
     std::istringstream words(line);
     std::string first;
@@ -111,7 +111,8 @@ class Reader {
   std::vector<TunedKernel> kernels_;
 };
 
-/// A target's selector where the file says nothing.
+/// Chooses the tiles of the tuning file, or asks the target's selector for kernels that it does not
+/// contain.
 class TunedSelector final : public passes::TileSelector {
  public:
   TunedSelector(Session& session, const targets::Target& target, std::shared_ptr<TunedFile> tuned)
@@ -135,7 +136,7 @@ class TunedSelector final : public passes::TileSelector {
   }
 
  private:
-  /// Changes what is chosen; empty, or why that cannot be.
+  /// Replaces the chosen values. Returns the reason if that is not possible, or an empty string.
   std::string Take(const ir::Function& kernel, const Tiles& tiles,
                    std::vector<int64_t>& chosen) const {
     auto hidden = passes::HiddenConstants(kernel, session_.context);
@@ -179,7 +180,7 @@ class TunedSelector final : public passes::TileSelector {
     return found;
   }
 
-  /// How many sizes of --set are of the entry's class.
+  /// Returns how many sizes of --set are in the class of those of the entry.
   int Nearness(const TunedKernel& one) const {
     int workgroup = 0;
     for (const std::string& text : session_.options.set) {
@@ -272,7 +273,7 @@ std::shared_ptr<TunedFile> ReadTunedFile(Session& s) {
 
 SelectorAround TakeTuned(Session& s, std::shared_ptr<TunedFile> file) {
   return [&s, file = std::move(file)](const targets::Target& target) {
-    // Of others the bits may depend on the tiles.
+    // On inexact targets, the results may depend on the tiles.
     bool takes = target.facts->exact;
     return takes ? std::make_shared<const TunedSelector>(s, target, file) : target.selector;
   };

@@ -15,58 +15,60 @@ namespace kdl::driver {
 /// Values of constants, by name.
 using Tiles = std::map<std::string, int64_t>;
 
-/// `BK=192 BM=336`.
+/// Returns a text such as `BK=192 BM=336`.
 std::string TilesText(const Tiles& tiles);
 
-/// What was measured of a kernel on a level of a target, at sizes that stand for all of their class: those with as many binary
-/// digits.
+/// Measurements of a kernel on a level of a target. They represent all sizes of the same class,
+/// that is, with the same number of binary digits.
 struct TunedKernel {
   struct Trial {
     Tiles tiles;
-    double gain = 0;  ///< the time of the selector's choice by its own; 0: it failed
+    double gain = 0;  ///< speedup over the selector's choice; 0 if the trial failed
     std::string failure{};
   };
-  std::string kernel;  ///< an instance: `matmul.f32`
+  std::string kernel;  ///< an instance, such as `matmul.f32`
   std::string level;
-  int threads = 0;  ///< of the host; 0: another device
+  int threads = 0;  ///< number of threads on the host; 0 for other devices
   Tiles sizes;
-  Tiles selector;  ///< what it chooses
+  Tiles selector;  ///< the selector's choice
   std::vector<Trial> trials{};
 
-  /// Gains below that are noise.
+  /// Smaller gains are noise.
   static constexpr double kWorthwhile = 1.02;
-  /// Longer blocks are neither tried nor taken.
+  /// Longer blocks are neither tried nor chosen.
   static constexpr int64_t kLongestBlock = int64_t{1} << 16;
-  /// What stays of a gain in the file: a search that goes on from there decides as one that was not stopped.
+  /// Rounds a gain as it is written to the file, so that a resumed search decides like one that was
+  /// not interrupted.
   static double AsWritten(double gain);
-  /// The trial that gained most; null: none gained.
+  /// Returns the trial with the largest gain, or null if none has one.
   const Trial* Best() const;
   const Trial* Find(const Tiles& tiles) const;
-  /// Whether it speaks of the same kernel, level and threads, and sizes of one class.
+  /// Whether both are for the same kernel, level and number of threads, and for sizes of the same
+  /// class.
   bool SameKey(const TunedKernel& other) const;
 };
 
-/// The text of a file of them, and what such a text says; nothing after a report.
+/// Convert between a list of TunedKernels and the text of a file. ReadTuned returns nothing after
+/// an error, which is reported.
 std::string TunedText(const std::vector<TunedKernel>& kernels);
 std::optional<std::vector<TunedKernel>> ReadTuned(const std::string& path, const std::string& text,
                                                   DiagnosticEngine& diagnostics);
 
-/// A file of them, and what a compile has asked it.
+/// The contents of a tuning file, and what a compile has looked up in it.
 struct TunedFile {
   std::vector<TunedKernel> kernels;
-  std::string
-      unknown{};  ///< the first that was asked for and is not there: `'matmul.f32' on opencl`
+  std::string unknown{};  ///< the first one that was not found, such as `'matmul.f32' on opencl`
   bool knew_one = false;
 };
 
-/// The file of --tuned; null after a report.
+/// Reads the file of --tuned. Returns null after an error, which is reported.
 std::shared_ptr<TunedFile> ReadTunedFile(Session& session);
 
-/// Selectors that take what the file says. Where it has several entries for a kernel and level, the one most of whose sizes
-/// are of the class of those of --set, else the first.
+/// Returns selectors that use the file. If it has several entries for a kernel and level, they use
+/// the one with the most sizes in the class of those of --set, or else the first one.
 SelectorAround TakeTuned(Session& session, std::shared_ptr<TunedFile> file);
 
-/// Says so where the file spoke of nothing that the selectors have asked it.
+/// Warns if the selectors found none of their kernels in the file.
 void ReportUnknown(const TunedFile& file, Session& session);
 
 }  // namespace kdl::driver

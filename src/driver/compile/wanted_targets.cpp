@@ -18,7 +18,8 @@ bool SameCode(const targets::Target& a, const targets::Target& b) {
   return a.family == b.family && a.spec == b.spec;
 }
 
-/// Those of one part side by side, and of these the one first that asks least of a processor.
+/// Makes targets of one part adjacent, beginning with the one that requires the fewest processor
+/// features.
 std::vector<WantedTarget> Ordered(std::vector<WantedTarget> targets) {
   auto asks = [](const WantedTarget& t) {
     return std::popcount(t.target.facts->required_features);
@@ -35,8 +36,8 @@ std::vector<WantedTarget> Ordered(std::vector<WantedTarget> targets) {
   return ordered;
 }
 
-/// Adds the targets of one spec for a device; one of several of a kind that no family has is passed over. False after
-/// an error.
+/// Adds the targets of one spec for a device. If the device has other specs, one of an unknown kind
+/// is skipped. Returns false after an error.
 bool Add(Session& s, const std::string& device, std::string_view spec, bool has_others,
          std::vector<WantedTarget>& wanted) {
   if (!s.families.Allows(spec)) {
@@ -72,7 +73,7 @@ bool Add(Session& s, const std::string& device, std::string_view spec, bool has_
   return true;
 }
 
-/// Whether what follows a comma is no device, but the rest of a path that has a comma.
+/// Whether the element is not a device but the rest of a path that contains a comma.
 bool IsRestOfPath(std::string_view element) {
   std::string_view kind = element.substr(0, element.find_first_of("[?"));
   bool has_path = kind.starts_with('@') || kind.starts_with("plugin:");
@@ -81,7 +82,7 @@ bool IsRestOfPath(std::string_view element) {
   });
 }
 
-/// Reports a list of devices that has been taken apart in a path.
+/// Reports a list that was split at a comma inside a path.
 bool AreDevices(Session& s, const DeviceSpecs& specs) {
   for (const auto& [device, list] : specs) {
     std::vector<std::string_view> elements = SplitList(list);
@@ -96,7 +97,7 @@ bool AreDevices(Session& s, const DeviceSpecs& specs) {
   return true;
 }
 
-/// Reports two targets of one part and one level: the runtime chooses by levels.
+/// Reports two targets of the same part and level, since the runtime distinguishes them by level.
 bool AreApart(const std::vector<WantedTarget>& ordered, DiagnosticEngine& diagnostics) {
   auto alike = [](const WantedTarget& a, const WantedTarget& b) {
     return InOnePart(a.target, b.target) && a.target.facts->level == b.target.facts->level;
@@ -115,7 +116,7 @@ bool AreApart(const std::vector<WantedTarget>& ordered, DiagnosticEngine& diagno
   return true;
 }
 
-/// Of the targets the one that the module is lowered for; all where it is for none yet.
+/// Restricts the targets to the one that the module is lowered for, if any.
 std::optional<std::vector<WantedTarget>> OnlyTextsTarget(Session& s, const ir::Module& module,
                                                          std::vector<WantedTarget> targets) {
   const std::string& after = module.after;
@@ -173,7 +174,7 @@ std::optional<std::vector<WantedTarget>> ParseTargets(Session& s, const ir::Modu
     }
   }
   for (const auto& [device, list] : specs) {
-    if (!list.empty()) continue;  // a promise: its caller may bind it to any of the targets
+    if (!list.empty()) continue;  // a promise, which the caller may bind to any of the targets
     for (WantedTarget& target : wanted) target.devices.insert(device);
   }
   wanted = Ordered(std::move(wanted));

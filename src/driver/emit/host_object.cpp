@@ -20,8 +20,8 @@ namespace kdl::driver {
 
 namespace {
 
-/// Makes the module one that runs without a compiler: with a program for each kernel where it has no program, its devices
-/// as the runtime knows them.
+/// Makes the module one that runs without a compiler: its devices get the runtime's specs, and if
+/// it has no program, each kernel gets one.
 void AddPrograms(ir::Module& module, const DeviceSpecs& specs) {
   for (ir::Device& device : module.devices) {
     auto spec = specs.find(device.name.str());
@@ -36,7 +36,7 @@ void AddPrograms(ir::Module& module, const DeviceSpecs& specs) {
   }
 }
 
-/// The level below `level` in its part that has the kernel, too; null: there is none.
+/// Returns the highest level of the part below `level` that also has the kernel, or null.
 const TargetCode* LevelBelow(const Part& part, const TargetCode& level, Name kernel) {
   const TargetCode* below = nullptr;
   for (const TargetCode* one : part.targets) {
@@ -46,8 +46,9 @@ const TargetCode* LevelBelow(const Part& part, const TargetCode& level, Name ker
   return below;
 }
 
-/// Tiles may differ from level to level, and with them results. Adds the kernels of a part to what the interpreter runs,
-/// `into`: those of the lowest level, which any processor may ask for, or else of others where they differ from those below.
+/// Adds the kernels of a part to the module that the interpreter runs, `into`. Tiles, and with them
+/// results, may differ between levels. With `lowest`, adds those of the lowest level, which are for
+/// any processor; otherwise adds those of other levels that differ from the levels below.
 void AddKernels(Part& part, ir::Module& into, bool lowest) {
   Names& names = into.context().names;
   auto code = part.compiled.kernels.begin();
@@ -69,7 +70,7 @@ void AddKernels(Part& part, ir::Module& into, bool lowest) {
   }
 }
 
-/// Kernels that no device of the interpreted part runs: as the part has them that does.
+/// Adds the kernels that the interpreted part does not have, from the parts that have them.
 void AddMissingKernels(std::span<Part* const> parts, const Part& interpreted, ir::Module& into) {
   for (Part* part : parts) {
     if (part == &interpreted) continue;
@@ -86,7 +87,7 @@ void AddMissingKernels(std::span<Part* const> parts, const Part& interpreted, ir
   }
 }
 
-/// The programs as `from` has them: with the memory for their pipes.
+/// Adds the programs of `from`, which allocate the memory for their pipes.
 void TakePrograms(const ir::Module& from, ir::Module& into) {
   for (const ir::Function* function : from.functions()) {
     if (function->kind == ir::FunctionKind::Program)
@@ -94,8 +95,9 @@ void TakePrograms(const ir::Module& from, ir::Module& into) {
   }
 }
 
-/// Where programs run that are told of no device. What there is code for takes the place of a host without any.
-DeviceSpecs PlacesOf(const Compilation& made, std::span<Part* const> parts) {
+/// Returns the default devices of programs. A host for which there is no code is replaced by the
+/// devices for which there is.
+DeviceSpecs DefaultPlaces(const Compilation& made, std::span<Part* const> parts) {
   DeviceSpecs places = made.devices[0];
   std::string coded;
   for (const Part* part : parts) {
@@ -108,8 +110,8 @@ DeviceSpecs PlacesOf(const Compilation& made, std::span<Part* const> parts) {
   return places;
 }
 
-/// What the interpreter runs in place of the kernels, to which it gives their names in the text: those of `part` where it has
-/// them.
+/// Returns the KIR that the interpreter runs in place of the kernels, and stores their names in it
+/// in the parts. The kernels are those of `part` if it has them.
 std::string InterpretedText(const Compilation& made, std::span<Part* const> parts, Part& part) {
   const ir::Module& tiled = *part.targets[0]->tiled;
   ir::Module all(tiled.context());
@@ -121,7 +123,7 @@ std::string InterpretedText(const Compilation& made, std::span<Part* const> part
   AddKernels(part, all, true);
   AddMissingKernels(parts, part, all);
   TakePrograms(*made.module, all);
-  AddPrograms(all, PlacesOf(made, parts));
+  AddPrograms(all, DefaultPlaces(made, parts));
   AddKernels(part, all, false);
   return ir::Print(all, {.locs = true});
 }
@@ -146,7 +148,7 @@ bool RunsHere(const Code& code, DiagnosticEngine& diagnostics) {
   return false;
 }
 
-std::vector<Part*> PartsOf(Code& code, std::string_view arch) {
+std::vector<Part*> LinkedParts(Code& code, std::string_view arch) {
   std::vector<Part*> parts;
   for (Part& part : code.parts) {
     bool is_other_host = part.compiled.arch != arch && targets::HostProcessor(part.compiled.arch);
@@ -167,7 +169,7 @@ const std::string* CompileHostObject(Session& s, Compilation& made, std::string_
   auto [object, is_new] = code.host_objects.try_emplace({std::string(arch), embeds_ir});
   if (!is_new) return &object->second;
   std::optional<codegen::Processor> host = targets::HostProcessor(arch);
-  KDL_CHECK(host, "no programs run on {}", arch);
+  KDL_CHECK(host, "{} cannot run programs", arch);
   Result<codegen::Backend> backend =
       codegen::Backend::Create(*host, static_cast<int>(*s.options.opt_level));
   if (!backend.ok()) {
@@ -176,9 +178,9 @@ const std::string* CompileHostObject(Session& s, Compilation& made, std::string_
     return nullptr;
   }
   std::vector<codegen::CompiledModule*> devices;
-  std::vector<Part*> parts = PartsOf(code, arch);
+  std::vector<Part*> parts = LinkedParts(code, arch);
   for (Part* part : parts) devices.push_back(&part->compiled);
-  // What the interpreter runs are the tiles of the host's own code, where there is some.
+  // The interpreter runs the tiles of the host's own code, if there is any.
   auto own = std::ranges::find_if(parts, [&](Part* p) { return p->compiled.arch == arch; });
   Part* interpreted = own != parts.end() ? *own : parts.empty() ? nullptr : parts[0];
   std::string kir = embeds_ir && interpreted ? InterpretedText(made, parts, *interpreted) : "";

@@ -19,7 +19,7 @@ namespace kdl::driver {
 
 namespace {
 
-/// Collects the files of one compile.
+/// Collects the output files of one compile.
 class Collector {
  public:
   Collector(Session& session, Compilation& made, const Emits& emits)
@@ -30,7 +30,7 @@ class Collector {
         name_(made.module->name.str()),
         runtime_name_(RuntimeName(session, made)) {}
 
-  std::vector<OutputFile> Run() {
+  std::vector<OutputFile> Collect() {
     size_t errors_before = session_.diagnostics.error_count();
     for (Emit emit : emits_.kinds) Add(emit);
     for (std::string_view text : emits_.texts) AddPayloads(text);
@@ -64,7 +64,7 @@ class Collector {
         break;
       case Emit::Ast:
       case Emit::Contracts:
-        break;  // printed when it was made
+        break;  // already printed
       case Emit::Ir:
         CollectIr(session_, *made_.module, files_);
         break;
@@ -78,7 +78,7 @@ class Collector {
         NeedTexts("asm", "s", &codegen::CompiledModule::assembly);
         break;
       case Emit::Exe:
-        // Its host runs the programs' KIR.
+        // The program contains KIR, which the interpreter on its host runs.
         if (RunsHere(code_, session_.diagnostics))
           AddLinked(name_, targets::OwnArch(), true, LinkProgram, true);
         break;
@@ -98,7 +98,7 @@ class Collector {
     files_.push_back({folder + name, std::move(bytes), executable});
   }
 
-  /// `NAME.host.o`; where there are hosts of several architectures, `NAME.host.aarch64.o`.
+  /// Returns `NAME.host.o`, or `NAME.host.aarch64.o` if there are hosts of several architectures.
   std::string ForHost(std::string_view what, std::string_view arch, std::string_view ending) const {
     bool several = HostArchs(code_).size() > 1;
     return fmt::format("{}{}{}{}{}", name_, what, several ? "." : "", several ? arch : "", ending);
@@ -113,7 +113,7 @@ class Collector {
     AddTexts("o", &codegen::CompiledModule::object);
   }
 
-  /// The devices of a part, where they load the text of that name; null: theirs is another, or no text.
+  /// Returns the kind of the part's devices if they load the text with this name, or null.
   static const targets::TargetKind* LoaderOf(const Part& part, std::string_view text) {
     for (const targets::TargetKind& kind : part.targets[0]->target.family->kinds) {
       if (kind.kind == part.compiled.kind && kind.text == text) return &kind;
@@ -132,11 +132,12 @@ class Collector {
     }
     if (!has_any)
       session_.diagnostics.Report(diag::NoDeviceText, {}, text)
-          .Help(fmt::format("for such a device: --target {} --emit {}", KindOf(text), text));
+          .Help(fmt::format("for such a device: --target {} --emit {}", LoadingKind(text), text));
   }
 
-  /// The first kind of device that loads such a text, and that no file has to describe.
-  std::string_view KindOf(std::string_view text) const {
+  /// Returns the first kind of device that loads this text and can be used without a description
+  /// file.
+  std::string_view LoadingKind(std::string_view text) const {
     for (const targets::Family* family : session_.families.families()) {
       for (const targets::TargetKind& kind : family->kinds)
         if (kind.text == text)
@@ -145,7 +146,7 @@ class Collector {
     KDL_UNREACHABLE("no device loads '{}'", text);
   }
 
-  /// Of each part that has such a text; false: none has.
+  /// Adds this text of each part that has it. Returns whether any does.
   bool AddTexts(std::string_view ending, std::string codegen::CompiledModule::* text) {
     bool has_any = false;
     for (const Part& part : code_.parts) {
@@ -156,7 +157,7 @@ class Collector {
     return has_any;
   }
 
-  /// `word`: what --emit calls it.
+  /// Adds texts, or reports that there are none. `word` is their name in --emit.
   void NeedTexts(std::string_view word, std::string_view ending,
                  std::string codegen::CompiledModule::* text) {
     if (AddTexts(ending, text) || code_.parts.empty()) return;
@@ -168,7 +169,8 @@ class Collector {
     }
   }
 
-  /// The architecture, or the kind of devices that have none; of two families with one, the family, too.
+  /// Returns the architecture of a part, or its kind of devices if they have none. If two families
+  /// have this architecture, the family's name is a prefix.
   std::string PartName(const Part& part) const {
     const std::string& arch = part.compiled.arch;
     if (arch.empty()) return part.compiled.kind;
@@ -197,7 +199,7 @@ class Collector {
     }
   }
 
-  /// `out: in` for make and ninja; the files before it in the list are what depends.
+  /// Adds a dependency file for make and ninja: the files collected so far depend on all inputs.
   void AddDeps() {
     std::string outputs;
     for (const OutputFile& file : files_)
@@ -207,10 +209,11 @@ class Collector {
     AddFile(name_ + ".d", fmt::format("{}:{}\n", outputs.empty() ? name_ : outputs, inputs));
   }
 
-  /// A backslash has a meaning only before what it takes the meaning from: a blank, `#` and `:`.
+  /// Escapes a path for a dependency file. In these, backslashes are special only before a blank,
+  /// `#` or `:`.
   static std::string Escaped(std::string_view path) {
     std::string text;
-    size_t backslashes = 0;  // at the end of `text`
+    size_t backslashes = 0;  // number of them at the end of `text`
     for (char ch : path) {
       if (ch == ' ' || ch == '#' || ch == ':') text.append(backslashes + 1, '\\');
       text += ch == '$' ? "$$" : std::string(1, ch);
@@ -235,7 +238,7 @@ std::vector<std::string> WriteObjects(Session& s, Compilation& made, std::string
   const std::string* host = CompileHostObject(s, made, arch, embeds_ir);
   if (!host) return {};
   std::vector<OutputFile> files = {{folder + "/host.o", *host}};
-  for (const Part* part : PartsOf(made.code, arch)) {
+  for (const Part* part : LinkedParts(made.code, arch)) {
     if (!part->compiled.object.empty())
       files.push_back({fmt::format("{}/{}.o", folder, files.size()), part->compiled.object});
   }
@@ -246,7 +249,7 @@ std::vector<std::string> WriteObjects(Session& s, Compilation& made, std::string
 }
 
 std::vector<OutputFile> CollectOutputs(Session& s, Compilation& made, const Emits& emits) {
-  return Collector(s, made, emits).Run();
+  return Collector(s, made, emits).Collect();
 }
 
 void CollectIr(Session& s, const ir::Module& module, std::vector<OutputFile>& files) {

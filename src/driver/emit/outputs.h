@@ -9,16 +9,16 @@
 
 namespace kdl::driver {
 
-/// The objects of programs for a host of this architecture on disk, for a linker: written into `folder`. Empty after a
-/// report.
+/// Writes the objects of programs for a host of this architecture into `folder`, and returns their
+/// paths, for a linker. Returns nothing after an error, which is reported.
 std::vector<std::string> WriteObjects(Session& session, Compilation& made, std::string_view arch,
                                       bool embeds_ir, const std::string& folder);
 
-/// The files that `emits` asks for of a compile that is done, in the output folder. Nothing is written yet. Empty after a
-/// report.
+/// Returns the files that `emits` requests from a finished compile, with paths in the output
+/// folder. Nothing is written yet. Returns nothing after an error, which is reported.
 std::vector<OutputFile> CollectOutputs(Session& session, Compilation& made, const Emits& emits);
 
-/// KIR as it stands: to standard output, or into the output folder where one is named.
+/// Outputs the module as KIR: to standard output, or as a file if an output folder is given.
 void CollectIr(Session& session, const ir::Module& module, std::vector<OutputFile>& files);
 
 }  // namespace kdl::driver

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The tool's path, or a report of what to install.
+/// Returns the path of the tool, or reports which package to install.
 std::string Find(const std::vector<std::string>& names, std::string_view purpose,
                  std::string_view package, DiagnosticEngine& diagnostics) {
   std::string path = FindProgram(names);
@@ -27,7 +27,7 @@ std::string Find(const std::vector<std::string>& names, std::string_view purpose
   return path;
 }
 
-bool Run(std::vector<std::string> words, DiagnosticEngine& diagnostics) {
+bool RunTool(std::vector<std::string> words, DiagnosticEngine& diagnostics) {
   ProcessRequest request;
   request.words = std::move(words);
   Result<ProcessResult> result = RunProcess(request);
@@ -50,7 +50,7 @@ bool LinkShared(const std::vector<std::string>& objects, const std::string& outp
   std::vector<std::string> words = {linker, "-shared", "-z", "defs", "--build-id=none",
                                     "-o",   output};
   words.insert(words.end(), objects.begin(), objects.end());
-  return Run(std::move(words), diagnostics);
+  return RunTool(std::move(words), diagnostics);
 }
 
 bool LinkProgram(const std::vector<std::string>& objects, const std::string& output,
@@ -69,7 +69,7 @@ bool LinkProgram(const std::vector<std::string>& objects, const std::string& out
     words.emplace_back(word);
     rest.remove_prefix(std::min(rest.size(), word.size() + 1));
   }
-  return Run(std::move(words), diagnostics);
+  return RunTool(std::move(words), diagnostics);
 }
 
 }  // namespace kdl::driver

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kRandom = "random";
 constexpr std::string_view kSpecial = "special";
 
-/// `random`, `random:SEED` and `special:SEED`; false where the seed is none.
+/// Parses `random`, `random:SEED` or `special:SEED`. Returns false if the seed is not a number.
 bool ReadRandom(std::string_view text, ArgumentSpec& argument) {
   bool is_special = text.starts_with(kSpecial);
   argument.kind = is_special ? ArgumentSpec::Kind::Special : ArgumentSpec::Kind::Random;
@@ -25,7 +25,7 @@ bool ReadRandom(std::string_view text, ArgumentSpec& argument) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-/// What kind of value the text is; its file is not read yet.
+/// Determines the kind of an argument, without reading its file.
 ArgumentSpec Classify(Assignment assignment) {
   ArgumentSpec argument;
   argument.name = std::move(assignment.name);

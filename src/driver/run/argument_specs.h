@@ -12,19 +12,19 @@
 
 namespace kdl::driver {
 
-/// What `--arg NAME=VALUE` says.
+/// A parsed `--arg NAME=VALUE`.
 struct ArgumentSpec {
   enum class Kind : uint8_t { File, Random, Special, Iota, Number };
   std::string name;
   std::string text;  ///< the value as written
   Kind kind = Kind::Number;
-  std::string number;                 ///< of Number: `zeros` is 0, `ones` is 1
-  std::optional<uint64_t> seed = {};  ///< of Random and Special, where one is given
-  std::string path;                   ///< of File
-  HostTensor file;                    ///< of File: what it holds
+  std::string number;                 ///< for Number: its text; 0 for `zeros`, 1 for `ones`
+  std::optional<uint64_t> seed = {};  ///< for Random and Special, if given
+  std::string path;                   ///< for File
+  HostTensor file;                    ///< for File: its contents
 };
 
-/// Reads every --arg, its file with it.
+/// Parses every --arg and reads the files that they name.
 std::optional<std::vector<ArgumentSpec>> ReadArguments(const Options& options,
                                                        DiagnosticEngine& diagnostics);
 

@@ -35,7 +35,7 @@ bool Mentions(Size size, Name name) {
   return Mentions(size->lhs, name) || Mentions(size->rhs, name);
 }
 
-/// What `dim` is where `side` is as much as `other` says; empty where it takes more than sums to tell.
+/// Solves `side = other` for `dim`. Returns an empty string if that needs more than sums.
 std::string Solved(Size side, Name dim, const std::string& other) {
   if (side->kind == SizeKind::Symbol) return other;
   if (side->kind != SizeKind::Add && side->kind != SizeKind::Sub) return {};
@@ -63,7 +63,7 @@ class Binder {
         arguments_(arguments),
         diagnostics_(diagnostics) {}
 
-  /// --arg and --out name parameters, each once, and such that have a use for them.
+  /// Checks that each --arg or --out names another parameter, and one for which it is meaningful.
   void CheckNames(const Options& options) {
     std::set<std::string> given;
     for (const ArgumentSpec& argument : arguments_) {
@@ -90,7 +90,8 @@ class Binder {
     }
   }
 
-  /// The first parameter whose size is none, or more than there is memory, is reported.
+  /// Reports the first parameter whose size is negative or exceeds the memory. Returns false in
+  /// that case.
   bool CheckShapes(const SizeValues& values) {
     int64_t most = PhysicalMemoryBytes();
     int64_t left = most;
@@ -160,7 +161,8 @@ class Binder {
     }
   }
 
-  /// How a `where` may give a size that is not known: by sizes that are missing, or once it is turned over; empty: none does.
+  /// Describes how a `where` could give an unknown size, once missing sizes are given or the
+  /// equation is solved for it. Returns an empty string if none can.
   std::string EquationFor(Name dim, const SizeValues& values) const {
     for (const ir::Op* op : ir::RequirementsOf(program_)) {
       if (op->attr<ir::AttrKey::Compare>() != ir::CompareKind::Eq) continue;
@@ -235,11 +237,12 @@ class Binder {
 
   static std::vector<int64_t> ShapeOf(const ir::Param& param, const SizeValues& values) {
     std::vector<int64_t> shape;
-    for (Size size : param.value->type()->dims) shape.push_back(ValueOf(size, values).value_or(0));
+    for (Size size : param.value->type()->dims)
+      shape.push_back(SizeValue(size, values).value_or(0));
     return shape;
   }
 
-  /// `M = 3, N = 4`.
+  /// Returns the sizes as ` with M = 3, N = 4`.
   static std::string Where(const SizeValues& values) {
     std::string text;
     for (const auto& [name, size] : values) {
@@ -293,7 +296,7 @@ class Binder {
   }
 
   const ir::Function& program_;
-  std::set<size_t> loop_inputs_;  ///< they stay small
+  std::set<size_t> loop_inputs_;  ///< parameters that get small values
   const std::vector<ArgumentSpec>& arguments_;
   DiagnosticEngine& diagnostics_;
   std::map<std::string, std::string> out_paths_;

@@ -13,14 +13,14 @@
 
 namespace kdl::driver {
 
-/// A parameter of the program with its value: what it holds before the run, later what it holds after it.
+/// A parameter of the program with its value before the run, and later its value after it.
 struct BoundArgument {
   std::string name;
   ir::Direction direction = ir::Direction::In;
-  HostTensor tensor;  ///< without dimensions: a scalar
+  HostTensor tensor;  ///< a scalar has no dimensions
   bool is_tensor = false;
-  bool is_drawn = false;  ///< no --arg gives it, and it is no `out`
-  std::string out_path;   ///< where --out wants it
+  bool is_drawn = false;  ///< not given by --arg, and not an `out` parameter
+  std::string out_path;   ///< the file given with --out, if any
 };
 
 /// A program and everything that it is called with.
@@ -29,8 +29,8 @@ struct BoundProgram {
   std::vector<BoundArgument> arguments;
 };
 
-/// Binds sizes by the files' shapes and --set, then makes every argument: those without --arg are drawn, parameter n
-/// (from 1) with seed n. Reports whatever does not fit.
+/// Binds the sizes from the files' shapes and --set, then makes all arguments. Those without --arg
+/// are random: parameter n, counted from 1, uses the seed n. Reports everything that does not fit.
 std::optional<BoundProgram> BindProgram(const ir::Module& module, const ir::Function& program,
                                         const std::vector<ArgumentSpec>& arguments,
                                         const Options& options, DiagnosticEngine& diagnostics);

@@ -11,7 +11,7 @@ namespace {
 void Report(const interp::ContractFailure& failure, bool requirement, const SourceManager& sources,
             DiagnosticEngine& diagnostics) {
   if (failure.malformed) {
-    diagnostics.Report(diag::ContractFault, SpanOf(failure, sources), failure.text);
+    diagnostics.Report(diag::ContractFault, FailureSpan(failure, sources), failure.text);
   } else if (requirement) {
     diagnostics.Report(diag::RequirementBroken, failure.span, failure.text);
   } else {
@@ -19,7 +19,8 @@ void Report(const interp::ContractFailure& failure, bool requirement, const Sour
   }
 }
 
-/// Whether it is the function's, or that of which it is a variant, `scale.f32.D64` of `scale.f32`.
+/// Whether the contract belongs to the function or to the one that it is a variant of, as
+/// `scale.f32.D64` is of `scale.f32`.
 bool IsContractOf(const ir::Contract& contract, const ir::Function& function) {
   std::string_view name = function.name.text();
   if (!name.starts_with(contract.function)) return false;
@@ -29,7 +30,7 @@ bool IsContractOf(const ir::Contract& contract, const ir::Function& function) {
 
 }  // namespace
 
-Span SpanOf(const interp::ContractFailure& failure, const SourceManager& sources) {
+Span FailureSpan(const interp::ContractFailure& failure, const SourceManager& sources) {
   const ir::Loc& loc = failure.loc;
   if (loc.line == 0) return failure.span;
   Span found = sources.FindSpan(loc.file.text(), loc.line, loc.column, loc.length);
@@ -49,8 +50,8 @@ std::optional<BoundContract> FindContract(const std::vector<ir::Contract>& contr
   return std::nullopt;
 }
 
-interp::ContractData DataOf(const BoundContract& contract, const BoundProgram& before,
-                            const BoundProgram& after) {
+interp::ContractData EvaluatorData(const BoundContract& contract, const BoundProgram& before,
+                                   const BoundProgram& after) {
   interp::ContractData data;
   for (const BoundArgument& argument : after.arguments) {
     const HostTensor& tensor = argument.tensor;
@@ -71,7 +72,7 @@ interp::ContractData DataOf(const BoundContract& contract, const BoundProgram& b
 
 bool CheckRequirements(const BoundContract& contract, const BoundProgram& before,
                        const SourceManager& sources, DiagnosticEngine& diagnostics) {
-  interp::ContractData data = DataOf(contract, before, before);
+  interp::ContractData data = EvaluatorData(contract, before, before);
   auto broken = interp::BrokenRequirements(*contract.contract, data, 1);
   if (!broken.empty()) Report(broken[0], true, sources, diagnostics);
   return broken.empty();
@@ -80,7 +81,7 @@ bool CheckRequirements(const BoundContract& contract, const BoundProgram& before
 bool CheckEquations(const BoundContract& contract, const BoundProgram& before,
                     const BoundProgram& after, const SourceManager& sources,
                     DiagnosticEngine& diagnostics) {
-  interp::ContractData data = DataOf(contract, before, after);
+  interp::ContractData data = EvaluatorData(contract, before, after);
   auto broken = interp::BrokenEquation(*contract.contract, data);
   if (broken) Report(*broken, false, sources, diagnostics);
   return !broken;

@@ -13,29 +13,30 @@
 
 namespace kdl::driver {
 
-/// A contract, and what its sizes are called in a run.
+/// A contract, and the names of its sizes in a run.
 struct BoundContract {
   const ir::Contract* contract = nullptr;
   const ir::Module* module = nullptr;
-  std::vector<Name> dims;             ///< as in BoundProgram
+  std::vector<Name> dims;             ///< in the order of BoundProgram::dims
   std::map<Name, int64_t> constants;  ///< `int` generics that have a value
 };
 
-/// Where a failure shows: the condition or equation, or what in it has no value.
-Span SpanOf(const interp::ContractFailure& failure, const SourceManager& sources);
+/// Returns the source position of a failure: the condition or equation, or the expression in it
+/// that has no value.
+Span FailureSpan(const interp::ContractFailure& failure, const SourceManager& sources);
 
-/// The function's contract, if it has one.
+/// Returns the function's contract, if it has one.
 std::optional<BoundContract> FindContract(const std::vector<ir::Contract>& contracts,
                                           const ir::Module& module, const ir::Function& function);
 
-/// A run's data as the evaluator reads it; both programs outlive the result.
-interp::ContractData DataOf(const BoundContract& contract, const BoundProgram& before,
-                            const BoundProgram& after);
+/// Returns the data of a run for the evaluator. Both programs must outlive it.
+interp::ContractData EvaluatorData(const BoundContract& contract, const BoundProgram& before,
+                                   const BoundProgram& after);
 
-/// Whether the arguments fulfil what the contract requires; reports where they do not.
+/// Whether the arguments meet the contract's requirements. Reports those that they do not.
 bool CheckRequirements(const BoundContract& contract, const BoundProgram& before,
                        const SourceManager& sources, DiagnosticEngine& diagnostics);
-/// Whether what the run left is what the contract ensures; reports where it is not.
+/// Whether the results of the run meet the contract's equations. Reports those that they do not.
 bool CheckEquations(const BoundContract& contract, const BoundProgram& before,
                     const BoundProgram& after, const SourceManager& sources,
                     DiagnosticEngine& diagnostics);

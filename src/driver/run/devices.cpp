@@ -24,7 +24,7 @@ ir::Device* Find(ir::Module& module, std::string_view name) {
   return nullptr;
 }
 
-/// By the name that the command line has for it.
+/// Finds a device by its name on the command line.
 ir::Device* FindInSource(ir::Module& module, std::string_view name) {
   for (ir::Device& device : module.devices) {
     if (NameInSource(device.name.text()) == name) return &device;
@@ -32,7 +32,7 @@ ir::Device* FindInSource(ir::Module& module, std::string_view name) {
   return nullptr;
 }
 
-/// Reports a list of specs that has an empty element.
+/// Whether a list of specs has no empty elements. Reports an error if it has.
 bool IsList(std::string_view list, DiagnosticEngine& diagnostics) {
   std::vector<std::string_view> elements = SplitList(list);
   if (std::ranges::find(elements, std::string_view()) == elements.end()) return true;
@@ -43,7 +43,7 @@ bool IsList(std::string_view list, DiagnosticEngine& diagnostics) {
   return false;
 }
 
-/// A name that no device has.
+/// Reports a name that no device has.
 Diagnostic& ReportUnknown(ir::Module& module, const std::string& file, std::string_view name,
                           DiagnosticEngine& diagnostics) {
   std::vector<std::string> texts;
@@ -63,7 +63,7 @@ Diagnostic& ReportUnknown(ir::Module& module, const std::string& file, std::stri
   return report.Help(fmt::format("it declares {}", QuotedList(names)));
 }
 
-/// --device NAME=SPEC, one after the other.
+/// Applies the options --device NAME=SPEC.
 bool Rebind(ir::Module& module, const std::string& file, const std::vector<std::string>& bindings,
             DiagnosticEngine& diagnostics) {
   bool all = true;
@@ -91,15 +91,15 @@ bool Rebind(ir::Module& module, const std::string& file, const std::vector<std::
   return all;
 }
 
-/// What an element of a list stands for, `@cpu`; null: it is a spec.
+/// Returns the device that a list element `@cpu` refers to, or null if the element is a spec.
 ir::Device* StandsFor(ir::Module& module, std::string_view element) {
   if (!element.starts_with('@')) return nullptr;
   ir::Device* own = Find(module, element.substr(1));
   return own ? own : FindInSource(module, element.substr(1));
 }
 
-/// Whether everything that the devices stand for is there, and none stands for itself in the end. `path`: those that
-/// led here.
+/// Checks that all devices that `device` refers to exist, and that it does not refer to itself.
+/// `path` contains the devices that led to it.
 bool CheckWhatTheyStandFor(ir::Module& module, const std::string& file, const ir::Device& device,
                            std::vector<std::string>& path, std::set<const ir::Device*>& checked,
                            DiagnosticEngine& diagnostics) {
@@ -124,8 +124,8 @@ bool CheckWhatTheyStandFor(ir::Module& module, const std::string& file, const ir
   return true;
 }
 
-/// Adds the elements of a spec to the list, and instead of a device what that device stands for. The runtime takes the first
-/// element that is there, so that an element or a device that occurs again adds nothing.
+/// Adds the elements of a spec to the list, and replaces references to devices by their specs. The
+/// runtime uses the first available element, so duplicates are dropped.
 void AddFollowed(ir::Module& module, const std::string& spec, std::set<const ir::Device*>& followed,
                  std::vector<std::string>& list) {
   for (std::string_view element : SplitList(spec)) {
@@ -144,7 +144,8 @@ std::string Followed(ir::Module& module, const std::string& spec) {
   return fmt::format("{}", fmt::join(list, ","));
 }
 
-/// The promise that leaves a device without any spec: itself, or what it stands for.
+/// Returns the promise that leaves the device without a spec: the device itself, or one that it
+/// refers to.
 const ir::Device& PromiseOf(ir::Module& module, const ir::Device& device) {
   for (std::string_view element : SplitList(device.spec)) {
     if (const ir::Device* other = StandsFor(module, element)) return PromiseOf(module, *other);

@@ -11,22 +11,25 @@
 
 namespace kdl::driver {
 
-/// The spec that --target gives what runs in one place; empty: none. Several are reported.
+/// Returns the spec given with --target for something that runs in one place, or an empty string.
+/// Reports an error if several are given.
 std::optional<std::string> OnlyTarget(const Options& options, DiagnosticEngine& diagnostics);
 
-/// Where a kernel that is launched by itself runs: as --device says of the file's first device, else `target`, else the host.
+/// Returns where a kernel runs that is launched on its own: on the device that --device binds for
+/// the first device of the file, or else on `target`, or else on the host.
 std::string PlaceOfKernel(const ir::Module& module, const std::string& target,
                           const Options& options);
 
-/// Gives every device of the module its spec: of `bindings`, NAME=SPEC as --device has them, else `under_test` where that is not empty, else what
-/// the file says. A module without devices gets one, `host`, with the spec `under_test` or `host`. A promise that nothing
-/// binds is an error where `needs_all`.
+/// Gives every device of the module its spec: from `bindings` (NAME=SPEC, as given with --device),
+/// or else `under_test` if not empty, or else from the file. A module without devices gets one
+/// named `host`, with the spec `under_test` or `host`. With `needs_all`, an unbound promise is an
+/// error.
 std::optional<DeviceSpecs> ResolveSpecs(ir::Module& module, const std::string& file,
                                         const std::string& under_test, bool needs_all,
                                         const std::vector<std::string>& bindings,
                                         DiagnosticEngine& diagnostics);
 
-/// What launches on any device may reach, in the place of a device's name.
+/// A device name that represents all devices.
 inline constexpr const char* kAnyDevice = "";
 
 }  // namespace kdl::driver

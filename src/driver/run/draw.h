@@ -6,44 +6,51 @@
 
 namespace kdl::driver {
 
-/// 64 random bits: the same on every machine, whatever is drawn before them.
+/// Returns 64 random bits. They depend only on `seed` and `n`, and are the same on every machine.
 ///
-/// With mix being the finalizer of SplitMix64 (x += 0x9e3779b97f4a7c15, then two xor-shift-multiply rounds and a last
-/// xor-shift) they are mix(mix(seed) + n).
+/// They are mix(mix(seed) + n), where mix is the finalizer of SplitMix64: x += 0x9e3779b97f4a7c15,
+/// two rounds of xor-shift and multiply, and a final xor-shift.
 uint64_t DrawBits(uint64_t seed, uint64_t n);
 
-/// Element n of the random tensor of this seed, as `random` has it: with x the bits drawn for it,
-///   floats             k * 2^(1 - p) - 1 with k the p highest bits of x, p binary digits of the type: exact, in [-1, 1)
-///   signed integers    -100 to 100:  x mod 201 - 100
-///   unsigned integers  0 to 100:     x mod 101
+/// Returns element n of the tensor that `random` generates from this seed. It is computed from 64
+/// random bits x:
+///   floats             k * 2^(1 - p) - 1, where k is the p highest bits of x and p the precision of the
+///                      type in bits; exact, in [-1, 1)
+///   signed integers    x mod 201 - 100, that is, -100 to 100
+///   unsigned integers  x mod 101, that is, 0 to 100
 ///   bool               the highest bit
 uint64_t DrawElement(Scalar scalar, uint64_t seed, uint64_t n);
 
-/// Fills the whole tensor as `random` does; its bytes have their size already.
+/// Fills a tensor like `random`. `tensor.bytes` must have its final size.
 void Draw(HostTensor& tensor, uint64_t seed);
 
-/// Integers from low to high in the order of a type: u64 counts from -2^63, so that all of it fits.
+/// A range of integers, both ends included, in the order of a type. For u64 the numbers are shifted
+/// by -2^63, so that they fit in an i64.
 struct IntegerRange {
   int64_t low = 0;
   int64_t high = 0;
 };
 IntegerRange AllIntegers(Scalar scalar);
-/// Those of a range whose distance from 0 is at most this, or from the end of the range that is nearest to 0.
+/// Returns the integers of the range whose distance is at most `distance` from 0, or from the end
+/// of the range nearest to 0.
 IntegerRange IntegersNear(Scalar scalar, IntegerRange range, int64_t distance);
 inline constexpr int64_t kSmallInteger = 100;  ///< the largest integer of `random`
 
-/// The sum, or the end of the 64 bits that is nearest to it.
+/// Returns the sum, saturated to 64 bits.
 int64_t Plus(int64_t a, int64_t b);
 
-/// A number's place in the order of its type, and the number at a place.
+/// Convert between an integer's bits and its position in the order of its type, as used by
+/// IntegerRange.
 int64_t OrderedInteger(Scalar scalar, uint64_t bits);
 uint64_t IntegerBits(Scalar scalar, int64_t ordered);
 
-/// Element n of an input that is drawn to find faults: one in four is small, one in four an end of the range, or a power of
-/// two or a neighbor of it, the others are anything in the range. Gives its place.
+/// Returns the position of element n of an input for finding faults. A quarter of the elements are
+/// small. Another quarter are an end of the range, or a power of two or a neighbour of it. The
+/// others are anything in the range.
 int64_t DrawInteger(Scalar scalar, IntegerRange range, uint64_t seed, uint64_t n);
 
-/// Fills an argument that nobody gives: integers are any of their type, all else is as `random` has it.
+/// Fills an argument that was not given: integers are any of their type, everything else is like
+/// `random`.
 void DrawArgument(HostTensor& tensor, uint64_t seed);
 
 }  // namespace kdl::driver

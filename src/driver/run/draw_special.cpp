@@ -12,7 +12,7 @@ uint64_t LowBits(uint64_t value, Scalar scalar) {
   return value & ~uint64_t{0} >> (64 - Info(scalar).bits);
 }
 
-/// Takes numbers off the bits that have been drawn.
+/// Extracts small numbers from random bits.
 class Digits {
  public:
   explicit Digits(uint64_t drawn) : rest_(drawn) {}
@@ -27,7 +27,8 @@ class Digits {
   uint64_t rest_;
 };
 
-/// A fraction of `bits` bits whose first few are any, and whose others are those of a half, or of a half's neighbor.
+/// Returns a fraction of `bits` bits: some random leading bits, followed by those of one half or of
+/// a neighbour of it.
 uint64_t Halfway(int bits, Digits& drawn) {
   auto cut = static_cast<int>(1 + drawn.Below(static_cast<uint64_t>(bits)));
   uint64_t near = drawn.Below(4);
@@ -59,7 +60,7 @@ uint64_t SpecialFloat(Scalar scalar, Digits drawn) {
       return sign | most * one;
     case 7:  // quiet
       return sign | most * one | one >> 1 | drawn.Below(one >> 1);
-    case 8:  // signaling, where the payload is not 0
+    case 8:  // signaling, unless the payload is 0
       return sign | most * one | drawn.Below(one >> 1);
     case 9:
       return sign | drawn.Below(most) * one;
@@ -88,7 +89,7 @@ uint64_t SpecialInteger(Scalar scalar, Digits drawn) {
     case 0:
       return 0;
     case 1:
-      return LowBits(most + 1, scalar);  // the least
+      return LowBits(most + 1, scalar);  // the smallest
     case 2:
       return LowBits(most + 2, scalar);
     case 3:
@@ -122,7 +123,7 @@ uint64_t SpecialBits(Scalar scalar, uint64_t drawn) {
 void DrawSpecial(HostTensor& tensor, bool is_tensor, uint64_t seed) {
   Draw(tensor, seed);
   if (!is_tensor && tensor.scalar == Scalar::Bool) return;
-  constexpr uint64_t kOther = 7919;  // a seed whose bits have nothing to do with the first one's
+  constexpr uint64_t kOther = 7919;  // a seed whose bits are unrelated to those of the first one
   auto size = static_cast<size_t>(Bytes(tensor.scalar));
   for (size_t n = 0; n < tensor.bytes.size() / size; ++n) {
     if (DrawBits(seed, n) >> 62 != 0) continue;

@@ -6,10 +6,14 @@
 
 namespace kdl::driver {
 
-/// Fills an argument as `random` does, but for one element of four, which is a number at which code goes wrong: of floats zeros,
-/// ends of the normal and subnormal numbers, infinities, quiet and signaling NaNs with any payload, powers of two and their
-/// neighbors, ends of integer types, and numbers halfway between two of a shorter type, each of both signs; of integers the ends,
-/// powers of two and their neighbors, and what lies halfway between two floats. A tensor's bool is any byte.
+/// Fills an argument like `random`, except that one element in four is a number that often reveals
+/// errors. For floats these are, of both signs:
+///   - zeros, infinities, quiet and signaling NaNs with any payload
+///   - the smallest and largest normal and subnormal numbers
+///   - powers of two and their neighbours, and the limits of integer types
+///   - numbers halfway between two numbers of a shorter type.
+/// For integers they are the limits of the type, powers of two and their neighbours, and numbers
+/// halfway between two floats. A bool in a tensor is any byte.
 void DrawSpecial(HostTensor& tensor, bool is_tensor, uint64_t seed);
 
 }  // namespace kdl::driver

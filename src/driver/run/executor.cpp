@@ -22,7 +22,7 @@ namespace {
 using interp::EventId;
 using interp::TensorId;
 
-FailureKind KindOf(kdl_code code) {
+FailureKind FailureKindFor(kdl_code code) {
   bool of_user = code == KDL_ERROR_INVALID_ARGUMENT || code == KDL_ERROR_TRAP;
   return of_user ? FailureKind::User : FailureKind::Environment;
 }
@@ -43,7 +43,7 @@ uint8_t ElementCode(Scalar scalar) { return Info(scalar).code; }
 
 Scalar ElementScalar(uint8_t code) {
   const auto* info = std::ranges::find(kScalars, code, &ScalarInfo::code);
-  KDL_CHECK(info != std::end(kScalars), "element code {} is no scalar", code);
+  KDL_CHECK(info != std::end(kScalars), "element code {} is not a scalar type", code);
   return info->scalar;
 }
 
@@ -51,7 +51,7 @@ Status StatusOf(kdl_error* error) {
   if (error == nullptr) return {};
   kdl_code code = kdl_error_code(error);
   KDL_CHECK(code != KDL_ERROR_INTERNAL, "{}", kdl_error_message(error));
-  Failure failure{kdl_error_message(error), KindOf(code)};
+  Failure failure{kdl_error_message(error), FailureKindFor(code)};
   kdl_error_free(error);
   return failure;
 }
@@ -76,14 +76,15 @@ EventId Executor::AddEvent(kdl_event* event) {
   return EventId(static_cast<uint32_t>(events_.size() - 1));
 }
 
-Status Executor::Run(const ir::Function& program, const interp::ProgramArguments& arguments) {
+Status Executor::RunProgram(const ir::Function& program,
+                            const interp::ProgramArguments& arguments) {
   Status walked = interp::RunProgram(module_, program, arguments, *this);
   Status worked = Wait();
   return worked.ok() ? walked : worked;
 }
 
-/// What fails early fails everything after it with the same cause, so the first event that failed
-/// tells it.
+/// An operation that fails makes all that depend on it fail with the same cause. The first failed
+/// event therefore has the right message.
 Status Executor::Wait() {
   Status first;
   for (kdl_event* event : events_) {
@@ -93,7 +94,7 @@ Status Executor::Wait() {
   return first;
 }
 
-Result<kdl_device*> Executor::DeviceOf(Name name) const {
+Result<kdl_device*> Executor::FindDevice(Name name) const {
   auto found = devices_.find(name);
   if (found == devices_.end()) {
     return Failure{fmt::format("device '{0}' is a promise that nothing has bound; give --device "
@@ -104,8 +105,8 @@ Result<kdl_device*> Executor::DeviceOf(Name name) const {
   return found->second;
 }
 
-Result<kdl_queue*> Executor::QueueOf(Name device, int64_t index) {
-  Result<kdl_device*> found = DeviceOf(device);
+Result<kdl_queue*> Executor::FindQueue(Name device, int64_t index) {
+  Result<kdl_device*> found = FindDevice(device);
   if (!found.ok()) return found.failure();
   kdl_queue* queue = nullptr;
   auto number = static_cast<int32_t>(std::clamp<int64_t>(index, INT32_MIN, INT32_MAX));
@@ -132,7 +133,8 @@ Result<EventId> Executor::Join(kdl_queue* queue, const std::vector<EventId>& aft
   return AddEvent(done);
 }
 
-/// A launch waits for what it needs partly by standing after it in its queue; who looks at its data waits for all.
+/// Waits for all events. A launch may depend on others only through their order in its queue, so a
+/// reader of its data must wait for everything.
 Status Executor::WaitForStarted() {
   for (; waited_ < events_.size(); ++waited_) {
     if (Status done = StatusOf(kdl_event_wait(events_[waited_], -1)); !done.ok()) return done;
@@ -170,7 +172,7 @@ Status Executor::ReadAll(const std::vector<interp::LaunchArgument>& arguments,
 
 namespace {
 
-std::function<std::optional<int64_t>(Name)> SizeOf(const std::map<Name, int64_t>& sizes) {
+std::function<std::optional<int64_t>(Name)> SizeLookup(const std::map<Name, int64_t>& sizes) {
   return [&sizes](Name name) -> std::optional<int64_t> {
     auto known = sizes.find(name);
     return known == sizes.end() ? std::nullopt : std::optional(known->second);
@@ -197,7 +199,7 @@ Status Executor::Expect(const interp::ExpectRequest& request) {
 }
 
 Result<int64_t> Executor::Cores(Name device) {
-  Result<kdl_device*> found = DeviceOf(device);
+  Result<kdl_device*> found = FindDevice(device);
   if (!found.ok()) return found.failure();
   kdl_device_facts facts = {};
   facts.size = sizeof facts;
@@ -206,16 +208,16 @@ Result<int64_t> Executor::Cores(Name device) {
 }
 
 Result<EventId> Executor::Mark(Name device, int64_t queue) {
-  Result<kdl_queue*> found = QueueOf(device, queue);
+  Result<kdl_queue*> found = FindQueue(device, queue);
   if (!found.ok()) return found.failure();
   return Join(*found, {});
 }
 
-/// `module.kernel<constants>`. Type bindings are constants too, but are written only where the
-/// arguments' types do not tell which kernel is meant.
+/// Returns `module.kernel<constants>`. Types are constants, too, but are included only if the types
+/// of the arguments do not identify the kernel.
 std::string Executor::RuntimeNameOf(Name function, Name bound, TypeNames types) const {
   const ir::Function* kernel = module_.FindFunction(function);
-  KDL_CHECK(kernel, "launch of '{}', which the module lacks", function.text());
+  KDL_CHECK(kernel, "launch of '{}', which is not in the module", function.text());
   std::string constants = bound.str();
   bool is_ambiguous = std::any_of(
       module_.functions().begin(), module_.functions().end(), [&](const ir::Function* other) {
@@ -235,14 +237,14 @@ std::string Executor::RuntimeNameOf(Name function, Name bound, TypeNames types) 
 }
 
 Result<interp::WorkspaceId> Executor::MakeWorkspace(Name device, Name name) {
-  Result<kdl_device*> found = DeviceOf(device);
+  Result<kdl_device*> found = FindDevice(device);
   if (!found.ok()) return found.failure();
   workspaces_.push_back({*found, name, nullptr});
   return interp::WorkspaceId(static_cast<uint32_t>(workspaces_.size() - 1));
 }
 
 Result<int64_t> Executor::Footprint(Name device, Name kernel, Name constants) {
-  Result<kdl_device*> found = DeviceOf(device);
+  Result<kdl_device*> found = FindDevice(device);
   if (!found.ok()) return found.failure();
   const kdl_function* function = nullptr;
   std::string name = RuntimeNameOf(kernel, constants, TypeNames::WhereSeveral);
@@ -252,9 +254,10 @@ Result<int64_t> Executor::Footprint(Name device, Name kernel, Name constants) {
   return status.ok() ? Result<int64_t>(bytes) : status.failure();
 }
 
-/// KDL_CORES_AUTO is nothing that a program may compute: it is then no number of cores.
+/// Returns 0 if the program computed the value of KDL_CORES_AUTO, which is not a valid number of
+/// cores.
 Result<int64_t> Executor::Instances(Name device, std::optional<int64_t> core_num) {
-  Result<kdl_device*> found = DeviceOf(device);
+  Result<kdl_device*> found = FindDevice(device);
   if (!found.ok()) return found.failure();
   if (core_num == KDL_CORES_AUTO) return int64_t{0};
   return kdl_device_instances(*found, core_num.value_or(KDL_CORES_AUTO));
@@ -266,9 +269,10 @@ Status Executor::Reserve(const interp::ReserveRequest& request) {
                                         workspace.name.str().c_str(), &workspace.buffer));
 }
 
-/// The contract of the kernel, what the launch finds, and whether that fulfils what is required.
+/// Returns the contract of the kernel and the launch's data, or a failure if the requirements are
+/// not met.
 Result<Executor::CheckedLaunch> Executor::CheckRequired(const interp::LaunchRequest& request) {
-  Result<kdl_device*> device = DeviceOf(request.device);
+  Result<kdl_device*> device = FindDevice(request.device);
   bool is_debug = device.ok() && kdl_device_kind(*device) == targets::kDebugKind;
   if (!contracts_ || (checks_ == LaunchChecks::Nothing && !is_debug)) return CheckedLaunch();
   const ir::Function* kernel = module_.FindFunction(request.kernel);
@@ -281,17 +285,17 @@ Result<Executor::CheckedLaunch> Executor::CheckRequired(const interp::LaunchRequ
   Status read = ReadAll(request.arguments, {}, launch.before, data);
   if (!read.ok()) return read.failure();
   auto sizes = SizesAtLaunch(*kernel, launch.before, request.constants.text());
-  if (!sizes) return CheckedLaunch();  // the launch itself says which do not agree
+  if (!sizes) return CheckedLaunch();  // the launch itself reports the mismatch
   launch.contract = std::move(contract);
   launch.sizes = std::move(*sizes);
   for (size_t i = 0; i < launch.before.size(); ++i) data.old[i] = launch.before[i].bytes.data();
-  data.size = SizeOf(launch.sizes);
+  data.size = SizeLookup(launch.sizes);
   auto broken = interp::BrokenRequirements(*launch.contract->contract, data, 1);
   if (broken.empty()) return launch;
   return Failure{DescribeRequired(broken[0], *sources_), FailureKind::User};
 }
 
-/// Whether the launch, once it is over, has left what the kernel's contract ensures.
+/// Checks that the finished launch meets the kernel's contract.
 Status Executor::CheckEnsured(const interp::LaunchRequest& request, const CheckedLaunch& launch,
                               interp::EventId done) {
   if (!launch.contract || checks_ != LaunchChecks::All) return {};
@@ -300,7 +304,7 @@ Status Executor::CheckEnsured(const interp::LaunchRequest& request, const Checke
   Status read = ReadAll(request.arguments, {done}, values, data);
   if (!read.ok()) return read;
   for (size_t i = 0; i < values.size(); ++i) data.old[i] = launch.before[i].bytes.data();
-  data.size = SizeOf(launch.sizes);
+  data.size = SizeLookup(launch.sizes);
   auto broken = interp::BrokenEquation(*launch.contract->contract, data);
   if (!broken) return {};
   return Failure{DescribeEnsured(*broken, *sources_), FailureKind::User};
@@ -317,7 +321,7 @@ Result<EventId> Executor::Launch(const interp::LaunchRequest& request) {
 
 Result<Executor::Launching> Executor::Prepare(const interp::LaunchRequest& request) {
   Launching launch;
-  Result<kdl_queue*> queue = QueueOf(request.device, request.queue);
+  Result<kdl_queue*> queue = FindQueue(request.device, request.queue);
   if (!queue.ok()) return queue.failure();
   launch.queue = *queue;
   std::string name = RuntimeNameOf(request.kernel, request.constants, TypeNames::WhereNeeded);
@@ -333,7 +337,7 @@ Result<Executor::Launching> Executor::Prepare(const interp::LaunchRequest& reque
     }
     launch.args.push_back(arg);
   }
-  if (request.core_num == KDL_CORES_AUTO) {  // what a program may compute, but not mean
+  if (request.core_num == KDL_CORES_AUTO) {  // computed by the program, so not meant as `auto`
     return Failure{fmt::format("launch of '{}': core_num is {}; a launch runs on 1 core or more",
                                name, *request.core_num),
                    FailureKind::User};

@@ -20,36 +20,37 @@
 
 namespace kdl::driver {
 
-/// The runtime's code of an element type: KDL_F32 and so on.
+/// Returns the runtime's code of an element type, such as KDL_F32.
 uint8_t ElementCode(Scalar scalar);
 Scalar ElementScalar(uint8_t code);
 
-/// Takes the error: success for null. Who has to act follows from its code: the user for wrong
-/// arguments and traps, else the environment; a fault of generated code ends the process as ours.
+/// Converts an error of the runtime, of which it takes ownership; null means success. The error's
+/// code determines the kind of the failure: wrong arguments and traps are the user's, others the
+/// environment's. A fault in generated code is an internal error and ends the process.
 Status StatusOf(kdl_error* error);
 
-/// What is checked of the contracts of the kernels that are launched. On the debug device requirements always are.
+/// Which contracts of launched kernels are checked. On the debug device, requirements always are.
 enum class LaunchChecks : uint8_t { Nothing, Requirements, All };
 
-/// Runs programs over the runtime: what they ask for becomes calls of the C interface, the same
-/// ones that the printed orchestration makes. The kernels are those that the context knows under
+/// Runs programs on the runtime: their operations become calls of its C interface, the same ones
+/// that the generated orchestration makes. The kernels must be registered with the context under
 /// the module's name.
 class Executor final : public interp::ProgramHost {
  public:
-  /// `devices`: what the names of the module's devices stand for. Context, devices and module
-  /// outlive the executor.
+  /// `devices` maps the names of the module's devices to runtime devices. The context, the devices
+  /// and the module must outlive the executor.
   Executor(kdl_context* context, const ir::Module& module, std::map<Name, kdl_device*> devices);
   ~Executor() override;
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  /// A tensor of the caller, for the program's parameters; the array's reference is taken.
+  /// Adds a tensor of the caller, for the program's parameters. Takes over the array's reference.
   interp::TensorId Add(const kdl_array& array);
-  /// A tensor whose life has not ended.
+  /// Returns a tensor that has not been freed.
   const kdl_array& array(interp::TensorId tensor) const { return tensors_[tensor.value]; }
 
-  /// What the `expect`s of a test refer to, and what launches have to fulfil; with the sources that they stand in. Both
-  /// outlive the executor.
+  /// Sets the contracts, for the `expect`s of a test and for launches, and the sources that they
+  /// are in. Both must outlive the executor.
   void SetContracts(const std::vector<ir::Contract>* contracts, const SourceManager* sources,
                     LaunchChecks checks) {
     contracts_ = contracts;
@@ -57,10 +58,11 @@ class Executor final : public interp::ProgramHost {
     checks_ = checks;
   }
 
-  /// Walks the program and waits for all that it has started. Gives the failure of the earliest
-  /// operation, in the order of the program, that failed.
-  Status Run(const ir::Function& program, const interp::ProgramArguments& arguments);
-  /// Runs the last launch again, with the same arguments, on the calling thread. Its tensors are alive.
+  /// Runs the program and waits for everything that it has started. Returns the failure of the
+  /// first operation, in program order, that failed.
+  Status RunProgram(const ir::Function& program, const interp::ProgramArguments& arguments);
+  /// Repeats the last launch with the same arguments, on the calling thread. Its tensors must still
+  /// be alive.
   Status Relaunch();
 
   Result<interp::TensorId> Alloc(const interp::AllocRequest& request) override;
@@ -90,14 +92,15 @@ class Executor final : public interp::ProgramHost {
   Result<interp::EventId> Launch(const interp::LaunchRequest& request) override;
 
  private:
-  Result<kdl_device*> DeviceOf(Name name) const;
-  Result<kdl_queue*> QueueOf(Name device, int64_t index);
+  Result<kdl_device*> FindDevice(Name name) const;
+  Result<kdl_queue*> FindQueue(Name device, int64_t index);
   std::vector<kdl_event*> Events(const std::vector<interp::EventId>& events) const;
   interp::EventId AddEvent(kdl_event* event);
-  /// An event after all that the queue was given, and all of `after`.
+  /// Returns an event that occurs after everything submitted to the queue so far and all of
+  /// `after`.
   Result<interp::EventId> Join(kdl_queue* queue, const std::vector<interp::EventId>& after);
   Status WaitFor(const std::vector<interp::EventId>& after);
-  /// The tensor's array in the memory of a device: itself, or another one.
+  /// The tensor's array in the memory of a device: the same array, or a copy.
   struct Moved {
     kdl_array array;
     interp::EventId event;
@@ -108,16 +111,16 @@ class Executor final : public interp::ProgramHost {
   Status ReadAll(const std::vector<interp::LaunchArgument>& arguments,
                  const std::vector<interp::EventId>& after, std::vector<HostTensor>& values,
                  interp::ContractData& data);
-  /// A launch whose kernel has a contract that is checked.
+  /// The launch of a kernel whose contract is checked.
   struct CheckedLaunch {
-    std::optional<BoundContract> contract;  ///< none: nothing is checked
+    std::optional<BoundContract> contract;  ///< nothing if there is nothing to check
     std::vector<HostTensor> before;         ///< the arguments
     std::map<Name, int64_t> sizes;
   };
   Result<CheckedLaunch> CheckRequired(const interp::LaunchRequest& request);
   Status CheckEnsured(const interp::LaunchRequest& request, const CheckedLaunch& launch,
                       interp::EventId done);
-  /// A launch as the runtime takes it.
+  /// A launch in terms of the runtime.
   struct Launching {
     kdl_queue* queue = nullptr;
     const kdl_function* function = nullptr;
@@ -130,17 +133,17 @@ class Executor final : public interp::ProgramHost {
   template <class Use>
   Status WithElement(interp::TensorId tensor, const std::vector<int64_t>& index,
                      kdl_map_access access, Use use);
-  /// Whether the runtime is told a kernel's types: only where the arguments do not say them, or
-  /// wherever it has variants that differ in them.
+  /// When a kernel's name contains its types: only if the arguments do not determine them, or
+  /// whenever there are variants with other types.
   enum class TypeNames : uint8_t { WhereNeeded, WhereSeveral };
   std::string RuntimeNameOf(Name kernel, Name constants, TypeNames types) const;
   Status Wait();
 
-  /// What the pipes of the launches lie in that name it.
+  /// The memory for pipes of the launches that refer to it.
   struct Workspace {
     kdl_device* device;
     Name name;
-    kdl_buffer* buffer;  ///< null: nothing has been reserved
+    kdl_buffer* buffer;  ///< null until something is reserved
   };
 
   kdl_context* context_;
@@ -149,11 +152,11 @@ class Executor final : public interp::ProgramHost {
   LaunchChecks checks_ = LaunchChecks::Nothing;
   const ir::Module& module_;
   std::map<Name, kdl_device*> devices_;
-  std::vector<kdl_array> tensors_;     ///< by id; without a buffer once freed
-  std::vector<kdl_event*> events_;     ///< by id, in the order of the program
+  std::vector<kdl_array> tensors_;     ///< by id; without a buffer after Free
+  std::vector<kdl_event*> events_;     ///< by id, in program order
   std::vector<Workspace> workspaces_;  ///< by id
   Launching last_;
-  size_t waited_ = 0;  ///< events that WaitForStarted has seen
+  size_t waited_ = 0;  ///< number of events that WaitForStarted has waited for
 };
 
 }  // namespace kdl::driver

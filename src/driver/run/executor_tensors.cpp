@@ -8,7 +8,7 @@
 #include "driver/run/executor.h"
 #include "support/check.h"
 
-// The tensors of a program: their life, parts of them, what moves, and what the host reads and writes.
+// The tensors of a program: their lifetimes, views and transfers, and accesses by the host.
 
 namespace kdl::driver {
 
@@ -16,7 +16,7 @@ using interp::EventId;
 using interp::TensorId;
 
 Result<TensorId> Executor::Alloc(const interp::AllocRequest& request) {
-  Result<kdl_device*> device = DeviceOf(request.device);
+  Result<kdl_device*> device = FindDevice(request.device);
   if (!device.ok()) return device.failure();
   kdl_array made = {};
   Status status = StatusOf(kdl_array_allocate(
@@ -28,13 +28,13 @@ Result<TensorId> Executor::Alloc(const interp::AllocRequest& request) {
 
 /// The runtime keeps the memory until the last operation that uses it has ended.
 Status Executor::Free(TensorId tensor, const std::vector<EventId>&) {
-  KDL_CHECK(tensors_[tensor.value].buffer, "tensor {} of a program freed twice", tensor.value);
+  KDL_CHECK(tensors_[tensor.value].buffer, "tensor {} of a program was freed twice", tensor.value);
   kdl_array_free(&tensors_[tensor.value]);
   return {};
 }
 
 Status Executor::Lives(TensorId tensor, Name device, Name name) {
-  Result<kdl_device*> wanted = DeviceOf(device);
+  Result<kdl_device*> wanted = FindDevice(device);
   if (!wanted.ok()) return wanted.failure();
   const kdl_device* found = kdl_buffer_device(array(tensor).buffer);
   if (kdl_devices_share_memory(found, *wanted) != 0) return {};
@@ -50,12 +50,12 @@ Result<bool> Executor::Overlap(TensorId a, TensorId b) {
   return status.ok() ? Result<bool>(overlap != 0) : status.failure();
 }
 
-/// What comes after the event is after all that the queue was given before, whether anything moved or not.
+/// The returned event is after everything submitted to the queue before, even if nothing was moved.
 Result<Executor::Moved> Executor::Move(const interp::TransferRequest& request) {
-  Result<kdl_queue*> queue = QueueOf(request.device, request.queue);
+  Result<kdl_queue*> queue = FindQueue(request.device, request.queue);
   if (!queue.ok()) return queue.failure();
   const kdl_array from = array(request.tensor);
-  kdl_device* device = *DeviceOf(request.device);
+  kdl_device* device = *FindDevice(request.device);
   bool stays = kdl_devices_share_memory(kdl_buffer_device(from.buffer), device) != 0;
   kdl_array to = from;
   if (stays) {
@@ -97,13 +97,13 @@ Result<EventId> Executor::Relocate(const interp::TransferRequest& request) {
 
 Result<EventId> Executor::CopyBack(const interp::CopyRequest& request) {
   if (array(request.from).buffer != array(request.to).buffer) return Copy(request);
-  Result<kdl_queue*> queue = QueueOf(request.device, request.queue);
+  Result<kdl_queue*> queue = FindQueue(request.device, request.queue);
   if (!queue.ok()) return queue.failure();
   return Join(*queue, request.after);
 }
 
 Result<EventId> Executor::Copy(const interp::CopyRequest& request) {
-  Result<kdl_queue*> queue = QueueOf(request.device, request.queue);
+  Result<kdl_queue*> queue = FindQueue(request.device, request.queue);
   if (!queue.ok()) return queue.failure();
   std::vector<kdl_event*> after = Events(request.after);
   kdl_event* done = nullptr;
@@ -115,7 +115,7 @@ Result<EventId> Executor::Copy(const interp::CopyRequest& request) {
 }
 
 Result<EventId> Executor::Fill(const interp::FillRequest& request) {
-  Result<kdl_queue*> queue = QueueOf(request.device, request.queue);
+  Result<kdl_queue*> queue = FindQueue(request.device, request.queue);
   if (!queue.ok()) return queue.failure();
   std::vector<kdl_event*> after = Events(request.after);
   kdl_event* done = nullptr;
@@ -144,7 +144,7 @@ std::vector<int64_t> Executor::Strides(TensorId tensor) const {
   return {view.stride, view.stride + view.rank};
 }
 
-/// Maps the buffer for `use(address of the element, its bytes)`.
+/// Maps the buffer and calls `use(address of the element, its bytes)`.
 template <class Use>
 Status Executor::WithElement(TensorId tensor, const std::vector<int64_t>& index,
                              kdl_map_access access, Use use) {
@@ -196,7 +196,8 @@ Status Executor::Draw(TensorId tensor, uint64_t seed, const std::vector<EventId>
 
 namespace {
 
-/// The elements of a view, row-major without gaps, to `to`; `from`: its first element. Gives the end.
+/// Copies the elements of a view in row-major order without gaps to `to`. `from` is the first
+/// element. Returns the end of the copy.
 std::byte* Gather(const kdl_tensor& view, int32_t dimension, const char* from, std::byte* to) {
   auto bytes = static_cast<size_t>(view.element_bits / 8);
   if (dimension == view.rank) {

@@ -13,8 +13,8 @@ namespace kdl::driver {
 
 namespace {
 
-/// The value of NAME in "NAME=64, OTHER=32".
-std::optional<int64_t> ConstantOf(std::string_view constants, std::string_view name) {
+/// Returns the value of `name` in "NAME=64, OTHER=32".
+std::optional<int64_t> NamedConstant(std::string_view constants, std::string_view name) {
   while (!constants.empty()) {
     std::string_view one = constants.substr(0, constants.find(','));
     constants.remove_prefix(std::min(constants.size(), one.size() + 1));
@@ -30,7 +30,8 @@ std::optional<int64_t> ConstantOf(std::string_view constants, std::string_view n
 
 using Sizes = std::map<Name, int64_t>;
 
-/// `OH == (H - KH) / S + 1` gives OH; false where it gives nothing new.
+/// Derives a size from an equation, such as OH from `OH == (H - KH) / S + 1`. Returns false if the
+/// equation gives nothing new.
 bool Solve(const ir::Op& require, Sizes& sizes) {
   auto value = [&](Name name) -> std::optional<int64_t> {
     auto known = sizes.find(name);
@@ -64,7 +65,7 @@ std::optional<Sizes> SizesAtLaunch(const ir::Function& kernel,
                                    std::string_view constants) {
   Sizes sizes;
   for (const ir::Generic& generic : kernel.generics) {
-    std::optional<int64_t> value = ConstantOf(constants, generic.name.text());
+    std::optional<int64_t> value = NamedConstant(constants, generic.name.text());
     if (!value && generic.values.size() == 1) value = generic.values[0];
     if (value) sizes[generic.name] = *value;
   }
@@ -85,7 +86,7 @@ namespace {
 
 std::string Describe(const interp::ContractFailure& broken, const SourceManager& sources,
                      std::string_view what) {
-  Span span = SpanOf(broken, sources);
+  Span span = FailureSpan(broken, sources);
   LineColumn place = sources.Locate(span);
   std::string text = broken.malformed
                          ? fmt::format("the contract has no value: {}", broken.text)

@@ -15,15 +15,15 @@
 
 namespace kdl::driver {
 
-/// The sizes of a launch: from the arguments' shapes, from `where`, and the constants, "BM=64, BN=32". Nothing where they
-/// leave one open.
+/// Returns the sizes of a launch, from the shapes of the arguments, from `where` and from the
+/// constants, "BM=64, BN=32". Returns nothing if they do not determine all sizes.
 std::optional<std::map<Name, int64_t>> SizesAtLaunch(const ir::Function& kernel,
                                                      const std::vector<HostTensor>& arguments,
                                                      std::string_view constants);
 
-/// `FILE:12:9: error: the inputs do not fulfil 'x[i] > 0.0' at i = 3: x[3] is -1`.
+/// Returns `FILE:12:9: error: the inputs do not fulfil 'x[i] > 0.0' at i = 3: x[3] is -1`.
 std::string DescribeRequired(const interp::ContractFailure& broken, const SourceManager& sources);
-/// `FILE:13:9: error: the launch breaks 'y[i] ~ 2 * x[i]' at i = 3: …`.
+/// Returns `FILE:13:9: error: the launch breaks 'y[i] ~ 2 * x[i]' at i = 3: …`.
 std::string DescribeEnsured(const interp::ContractFailure& broken, const SourceManager& sources);
 
 }  // namespace kdl::driver

@@ -12,12 +12,12 @@ namespace {
 using ir::OpKind;
 using ir::Value;
 
-/// Follows a value to all that is computed from it.
+/// Follows a value to everything that is computed from it.
 class Reach {
  public:
   explicit Reach(const ir::Module& module) : module_(module) {}
 
-  /// Whether it comes to a loop.
+  /// Whether the value influences a loop.
   bool ToLoop(const Value* from) {
     Add(from);
     while (!left_.empty()) {
@@ -35,11 +35,12 @@ class Reach {
     if (seen_.insert(value).second) left_.push_back(value);
   }
 
-  /// Adds what the op makes of the operand; true where that is how often something runs.
+  /// Follows an operand to the results of the op. Returns true if it may determine how often
+  /// something runs.
   bool Pass(const ir::Op& op, size_t operand) {
     if (op.kind() == OpKind::Yield) {
       const ir::Op* parent = op.parent_region()->parent();
-      if (parent->kind() != OpKind::If) return true;  // what a loop carries may end it
+      if (parent->kind() != OpKind::If) return true;  // a value that a loop carries may end it
       Add(parent->result(operand));
       return false;
     }
@@ -58,7 +59,7 @@ class Reach {
     return false;
   }
 
-  /// What is stored may be loaded again.
+  /// Follows stores, since the value may be loaded again.
   void AddMemory(const ir::Op& op) {
     for (const Value* other : op.operands()) {
       if (other->type()->kind == ir::TypeKind::Tensor) Add(ir::MemoryOf(other));

@@ -7,8 +7,8 @@
 
 namespace kdl::driver {
 
-/// The numbers of the parameters of a kernel or program, scalars and tensors, that may say how often something runs. What counts
-/// to the largest i64 never ends.
+/// Returns the indices of the parameters, scalars and tensors, that may determine how often a loop
+/// runs. They must get small values, because a loop to the largest i64 never ends.
 std::set<size_t> LoopInputs(const ir::Module& module, const ir::Function& function);
 
 }  // namespace kdl::driver

@@ -33,7 +33,7 @@ constexpr Dtype kDtypes[] = {
     {Scalar::F64, "f8", "float64"},
 };
 
-const Dtype& RowOf(Scalar scalar) {
+const Dtype& DtypeRow(Scalar scalar) {
   for (const Dtype& row : kDtypes) {
     if (row.scalar == StoredAs(scalar)) return row;
   }
@@ -42,12 +42,12 @@ const Dtype& RowOf(Scalar scalar) {
 
 struct Header {
   std::string descr;
-  bool is_plain = true;  ///< the dtype is one word, no record
+  bool is_plain = true;  ///< the dtype is a single word and not a record
   bool fortran = false;
   std::vector<int64_t> shape;
 };
 
-/// Reads the header's text, a Python dict of three entries.
+/// Parses the header, a Python dict with three entries.
 class HeaderReader {
  public:
   explicit HeaderReader(std::string_view text) : rest_(text) {}
@@ -94,7 +94,7 @@ class HeaderReader {
     rest_.remove_prefix(end + 1);
     return word;
   }
-  /// A word, or a record, which is kept as text up to its closing bracket.
+  /// Reads a word, or a record, which is kept as text up to its closing bracket.
   bool Descr(Header& header) {
     if (!Next('[')) {
       std::optional<std::string> word = Word();
@@ -140,8 +140,8 @@ class HeaderReader {
   std::string_view rest_;
 };
 
-/// The header's text and what follows it; nothing, with the reason, where the file does not start
-/// like one.
+/// The text of the header and the data after it. Split returns nothing and sets `reason` if the
+/// file does not begin like an .npy file.
 struct Parts {
   std::string_view header;
   std::string_view data;
@@ -168,8 +168,8 @@ std::optional<Parts> Split(std::string_view bytes, std::string& reason) {
   return Parts{bytes.substr(start, length), bytes.substr(start + length)};
 }
 
-std::optional<Scalar> ScalarOf(const Header& header, const std::string& path,
-                               DiagnosticEngine& diagnostics) {
+std::optional<Scalar> HeaderScalar(const Header& header, const std::string& path,
+                                   DiagnosticEngine& diagnostics) {
   std::string_view order = header.descr;
   for (const Dtype& row : kDtypes) {
     if (!header.is_plain || order.empty() || order.substr(1) != row.descr) continue;
@@ -198,7 +198,7 @@ bool IsOneLine(std::span<const int64_t> shape) {
 
 }  // namespace
 
-std::string_view NumpyName(Scalar scalar) { return RowOf(scalar).numpy; }
+std::string_view NumpyName(Scalar scalar) { return DtypeRow(scalar).numpy; }
 
 std::string ShapeText(std::span<const int64_t> shape) {
   return shape.size() == 1 ? fmt::format("({},)", shape[0])
@@ -217,7 +217,7 @@ std::optional<HostTensor> ParseNpy(std::string_view bytes, const std::string& pa
         .Help(fmt::format("write it with numpy.save('{}', x)", path));
     return std::nullopt;
   }
-  std::optional<Scalar> scalar = ScalarOf(*header, path, diagnostics);
+  std::optional<Scalar> scalar = HeaderScalar(*header, path, diagnostics);
   if (!scalar) return std::nullopt;
   if (header->fortran && !IsOneLine(header->shape)) {
     diagnostics.Report(diag::NpyFortran, {}, path)
@@ -239,21 +239,21 @@ std::optional<HostTensor> ParseNpy(std::string_view bytes, const std::string& pa
   HostTensor tensor{*scalar, std::move(header->shape), std::vector<std::byte>(parts->data.size())};
   if (needed > 0) std::memcpy(tensor.bytes.data(), parts->data.data(), parts->data.size());
   if (*scalar == Scalar::Bool) {
-    // NumPy's views of other types as bool have other bytes than 1, which are true, too.
+    // NumPy's bool views of other types can contain bytes other than 1, which are also true.
     for (std::byte& byte : tensor.bytes) byte = std::byte{byte != std::byte{0}};
   }
   return tensor;
 }
 
 std::optional<HostTensor> ReadNpy(const std::string& path, DiagnosticEngine& diagnostics) {
-  // Longer than the memory it could only end the process.
+  // A file that is larger than the memory could only end the process.
   auto memory = static_cast<size_t>(PhysicalMemoryBytes());
   std::optional<std::string> bytes = ReadInputFile(path, std::min(kMostBytes, memory), diagnostics);
   return bytes ? ParseNpy(*bytes, path, diagnostics) : std::nullopt;
 }
 
 std::string FormatNpy(const HostTensor& tensor) {
-  const Dtype& row = RowOf(tensor.scalar);
+  const Dtype& row = DtypeRow(tensor.scalar);
   bool one_byte = Info(tensor.scalar).bits == 8;
   std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': {}, }}",
                                    one_byte ? '|' : '<', row.descr, ShapeText(tensor.shape));

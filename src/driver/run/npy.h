@@ -10,28 +10,30 @@
 namespace kdl::driver {
 
 // .npy files as numpy.save writes them: versions 1 to 3, little endian, C order. The element types
-// are those of NumPy's dtypes (f16 is <f2); bf16, which NumPy lacks, is <V2, as numpy.save writes
-// arrays of ml_dtypes.bfloat16: with NumPy alone, the upper halves of float32 as `numpy.uint16`,
-// then `.view('V2')`. Floats of a byte are stored by their bits: as u8.
+// are those of NumPy's dtypes (f16 is <f2). NumPy has no bf16: it is stored as <V2, as numpy.save
+// does for arrays of ml_dtypes.bfloat16. In plain NumPy, take the upper halves of float32 as
+// `numpy.uint16` and convert them with `.view('V2')`. One-byte floats are stored as their bits,
+// with the type u8.
 
-/// The array in `bytes`; `path` is for messages. Everything that is not right about the file is
-/// reported.
+/// Parses the array in `bytes`. `path` is for messages. Reports everything that is wrong with the
+/// file.
 std::optional<HostTensor> ParseNpy(std::string_view bytes, const std::string& path,
                                    DiagnosticEngine& diagnostics);
 
-/// Reads the file and parses it.
+/// Reads and parses a file.
 std::optional<HostTensor> ReadNpy(const std::string& path, DiagnosticEngine& diagnostics);
 
-/// The file's bytes, the same as numpy.save's.
+/// Returns the contents of a file, identical to those that numpy.save writes.
 std::string FormatNpy(const HostTensor& tensor);
 
-/// As whose element type a file says what a tensor of this scalar holds.
+/// Returns the element type under which a file stores this scalar.
 inline Scalar StoredAs(Scalar scalar) { return IsByteFloat(scalar) ? Scalar::U8 : scalar; }
 
-/// `float32`: what NumPy calls the scalar; `V2` for bf16, `uint8` for floats of a byte.
+/// Returns NumPy's name of the scalar, such as `float32`: `V2` for bf16, `uint8` for one-byte
+/// floats.
 std::string_view NumpyName(Scalar scalar);
 
-/// `(128, 64)`, `(3,)`, `()`: a shape as NumPy writes it.
+/// Returns a shape as NumPy writes it: `(128, 64)`, `(3,)`, `()`.
 std::string ShapeText(std::span<const int64_t> shape);
 
 }  // namespace kdl::driver

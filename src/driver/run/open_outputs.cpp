@@ -23,7 +23,7 @@ bool IsAtomic(const ir::Op& op) {
   return op.kind() == ir::OpKind::Update && op.attr<ir::AttrKey::Scope>() == ir::ScopeKind::Launch;
 }
 
-/// Whether there may be no `sync` between two ops, whatever the branches and loops around them do.
+/// Whether no `sync` is certain to run between two ops, given the branches and loops around them.
 bool MayBeUnordered(const ir::Op* a, const ir::Op* b, const ir::Function& kernel) {
   for (const ir::Op* loop = a->parent_region()->parent(); loop;
        loop = loop->parent_region()->parent()) {
@@ -41,7 +41,8 @@ bool MayBeUnordered(const ir::Op* a, const ir::Op* b, const ir::Function& kernel
   return !waits;
 }
 
-/// Updates by `atomic` of one memory with several operators: another order of them leaves other elements.
+/// Returns the `atomic` updates of the same memory with several operators, whose result depends on
+/// their order.
 std::set<const ir::Op*> MixedUpdates(const ir::Function& kernel) {
   std::map<const ir::Value*, std::vector<const ir::Op*>> updates;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
@@ -59,7 +60,8 @@ std::set<const ir::Op*> MixedUpdates(const ir::Function& kernel) {
   return mixed;
 }
 
-/// Sums and products of floats round in the order of the updates; of several values that are set one stays.
+/// Whether the result depends on the order of updates: sums and products of floats are rounded, and
+/// of several assigned values only the last one remains.
 bool DependsOnOrder(const ir::Op& update) {
   if (!IsAtomic(update)) return false;
   ir::UpdateKind how = update.attr<ir::AttrKey::How>();
@@ -73,19 +75,19 @@ bool HoldsElements(const ir::Value* value) {
   return kind == ir::TypeKind::Tensor || kind == ir::TypeKind::Pipe;
 }
 
-/// Follows open bits through a kernel or program: to what is computed from them, to the memory where that is stored, and to all
-/// that is done where they decide whether it is done.
+/// Propagates undetermined bits through a kernel or program: to computed values, to memory where
+/// they are stored, and to everything that they decide about.
 class OpenBits {
  public:
   OpenBits(const ir::Module& module, const std::set<Name>& open_kernels)
       : module_(module), open_kernels_(open_kernels) {}
 
-  /// All that is open, where these parameters are.
+  /// Returns everything that is undetermined if these parameters are.
   Values In(const ir::Function& function, Values open) {
     open_ = std::move(open);
     mixed_ = MixedUpdates(function);
     size_t before = 0;
-    do {  // until a loop hands back nothing new
+    do {  // until a loop carries no new values
       before = open_.size();
       Visit(function.body, false);
     } while (open_.size() != before);
@@ -101,7 +103,7 @@ class OpenBits {
     }
   }
 
-  /// Whether open bits say what of its regions runs, or how often.
+  /// Whether undetermined bits decide what runs in the op's regions, or how often.
   bool Decides(const ir::Op& op) const {
     if (op.regions().empty()) return false;
     if (std::ranges::any_of(op.operands(), [&](const auto* one) { return IsOpen(one); }))
@@ -121,7 +123,7 @@ class OpenBits {
     if (op.kind() == ir::OpKind::Launch) return VisitLaunch(op, decided);
     if (op.kind() == ir::OpKind::Yield) return VisitYield(op, decided);
     if (op.kind() == ir::OpKind::Swap) Share(op.operand(0), op.operand(1));
-    // Where it lives there already it is the same tensor.
+    // A tensor that is already on the device is the same tensor after the transfer.
     if (op.kind() == ir::OpKind::Transfer) Share(op.operand(0), op.result());
     bool open = decided || DependsOnOrder(op) || mixed_.contains(&op);
     ForOperands(op, [&](const ir::Value* value, ir::Effect effect) {
@@ -144,7 +146,8 @@ class OpenBits {
     }
   }
 
-  /// What a region ends with is a result of its op, and what its next round carries.
+  /// Propagates the values at the end of a region to the results of its op and to the next
+  /// iteration.
   void VisitYield(const ir::Op& yield, bool decided) {
     const ir::Op& parent = *yield.parent_region()->parent();
     const std::vector<ir::Value*>& params = yield.parent_region()->params();
@@ -156,7 +159,7 @@ class OpenBits {
     }
   }
 
-  /// Of two tensors that are, or may become, one.
+  /// Propagates between two tensors that are, or may become, the same.
   void Share(const ir::Value* a, const ir::Value* b) {
     if (IsOpen(a)) Add(b);
     if (IsOpen(b)) Add(a);

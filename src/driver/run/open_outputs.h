@@ -6,13 +6,15 @@
 
 namespace kdl::driver {
 
-/// The program's tensors whose bits the language leaves open: float `atomic`, `atomic =` and `atomic` with several operators on
-/// several cores have no order.
-/// So is what a kernel or the program computes from them, and all that the kernels make that are `open`.
+/// Returns the program's tensors whose bits the language does not determine. The order of float
+/// `atomic`s, of `atomic =` and of `atomic`s with several operators is not defined if there are
+/// several cores. The result includes everything that is computed from such tensors, and everything
+/// that the kernels in `open` write.
 std::set<const ir::Value*> OpenTensors(const ir::Module& module, const ir::Function& program,
                                        const std::set<Name>& open = {});
 
-/// Adds the kernels with products of which no one has written down in which order the machine adds their terms.
+/// Adds the kernels that contain matrix products whose terms the machine adds in an undocumented
+/// order.
 void AddKernelsOfOwnOrder(const ir::Module& tiled, std::set<Name>& kernels);
 
 }  // namespace kdl::driver

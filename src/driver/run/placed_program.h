@@ -12,23 +12,24 @@
 
 namespace kdl::driver {
 
-/// A program whose arguments lie in its devices' memory, to be run any number of times. Place and program outlive it.
+/// A program whose arguments are in the memory of its devices, so that it can be run many times.
+/// RunPlace and program must outlive it.
 class PlacedProgram {
  public:
   PlacedProgram(const RunPlace& place, const ir::Function& program, RunMemory memory)
       : place_(place), program_(program), memory_(memory) {}
 
-  /// Chooses the devices, and brings the arguments there. Before anything else, once.
+  /// Selects the devices and copies the arguments there. Call this once, before anything else.
   Status Place(const BoundProgram& bound);
-  /// Walks the program and waits for all that it has started.
-  Status Run() { return executor_->Run(program_, arguments_); }
-  /// Runs the program's last launch again, and nothing else; after Run.
+  /// Runs the program and waits for everything that it has started.
+  Status RunProgram() { return executor_->RunProgram(program_, arguments_); }
+  /// Repeats only the last launch of the program. Call this after Run.
   Status Relaunch() { return executor_->Relaunch(); }
-  /// What the tensors hold that the program writes.
+  /// Copies back the tensors that the program writes.
   Status TakeBack(BoundProgram& bound) const;
 
  private:
-  /// As many on either side of a tensor.
+  /// Returns the number of guard bytes on each side of a tensor.
   size_t GuardBytes(const BoundArgument& argument) const;
   Status Allocate(kdl_device* device, const BoundArgument& argument, kdl_array& array) const;
   Status SelectDevices();

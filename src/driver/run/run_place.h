@@ -16,7 +16,8 @@
 
 namespace kdl::driver {
 
-/// The runtime's spec of each device of a module, by its name; a list of specs, separated by commas, is tried in order.
+/// The runtime's spec for each device of a module, by name. A spec may be a list separated by
+/// commas, whose elements are tried in order.
 using DeviceSpecs = std::map<std::string, std::string>;
 
 struct ContextDeleter {
@@ -24,23 +25,24 @@ struct ContextDeleter {
 };
 using Context = std::unique_ptr<kdl_context, ContextDeleter>;
 
-/// What a run needs besides the program's arguments.
+/// The environment of a run, without the program's arguments.
 struct RunPlace {
-  kdl_context* context;      ///< knows the images of the module
+  kdl_context* context;      ///< the module's images are registered with it
   const ir::Module& module;  ///< after the module passes
   DeviceSpecs specs;
-  const SourceManager& sources;  ///< where traps are shown; may be without files
+  const SourceManager& sources;                          ///< to locate traps; may contain no files
   const std::vector<ir::Contract>* contracts = nullptr;  ///< of the module
-  std::optional<BoundContract> contract = {};  ///< what --verify evaluates besides the reference
+  /// Evaluated by --verify, in addition to the reference.
+  std::optional<BoundContract> contract = {};
   LaunchChecks launch_checks = LaunchChecks::Nothing;
-  std::set<Name> own_orders = {};  ///< kernels that AddKernelsOfOwnOrder has found
+  std::set<Name> own_orders = {};  ///< the result of AddKernelsOfOwnOrder
 };
 
-/// What a run's memory holds before it.
+/// How memory is initialized before a run.
 struct RunMemory {
-  std::optional<uint8_t> poison = {};  ///< the bytes of `out` tensors; nothing: whatever is there
-  bool guarded =
-      false;  ///< `out` and `inout` tensors lie between bytes that nothing may write, which is checked
+  std::optional<uint8_t> poison = {};  ///< initial bytes of `out` tensors; undefined if not set
+  /// Surround `out` and `inout` tensors with guard bytes, and check that these are not written.
+  bool guarded = false;
 };
 
 }  // namespace kdl::driver

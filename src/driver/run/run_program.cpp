@@ -29,17 +29,17 @@ namespace kdl::driver {
 
 namespace {
 
-constexpr uint8_t kPoison =
-    0xAB;  ///< no other device fills memory with it: what a program leaves unwritten differs
+/// Differs from what devices fill memory with, so that unwritten elements are noticed.
+constexpr uint8_t kPoison = 0xAB;
 
-/// `FILE:12:9: error: TEXT`, as the runtime tells of traps.
+/// A message `FILE:12:9: error: TEXT`, which is the runtime's format for traps.
 struct PlacedMessage {
   std::string file;
   uint32_t line = 0;
   uint32_t column = 0;
   std::string text;
 };
-/// `kind`: `error` or `note`.
+/// `kind` is `error` or `note`.
 std::optional<PlacedMessage> ReadPlace(std::string_view message, std::string_view kind = "error") {
   std::string mark = fmt::format(": {}: ", kind);
   size_t end_of_place = message.find(mark);
@@ -60,7 +60,8 @@ std::optional<PlacedMessage> ReadPlace(std::string_view message, std::string_vie
   return placed;
 }
 
-/// The note of a second place, which stands after the error on a line of its own. Takes it off the text.
+/// Removes the note with a second position from the text and returns it. It is on the line after
+/// the error.
 std::optional<PlacedMessage> TakeNote(std::string& text) {
   size_t end = text.find('\n');
   if (end == std::string::npos) return std::nullopt;
@@ -69,8 +70,9 @@ std::optional<PlacedMessage> TakeNote(std::string& text) {
   return note;
 }
 
-/// The place in the sources: as much of them as the message quotes. Invalid where they do not hold it.
-Span SpanOf(const PlacedMessage& placed, const SourceManager& sources) {
+/// Returns the position in the sources, as long as the text that the message quotes. Returns an
+/// invalid span if the sources do not contain it.
+Span MessageSpan(const PlacedMessage& placed, const SourceManager& sources) {
   size_t quote = placed.text.rfind('\'');
   size_t open = quote == std::string::npos || quote == 0 ? std::string::npos
                                                          : placed.text.rfind('\'', quote - 1);
@@ -90,8 +92,9 @@ bool RunOrReport(const RunPlace& place, const ir::Function& program, RunMemory m
   return ran.ok();
 }
 
-/// The reference device that runs what the device of the spec does: a kernel's tiles may depend on the processor, and a
-/// program's results on how many cores there are.
+/// Returns the reference device that imitates the device of the spec. Its processor matters,
+/// because a kernel's tiles may depend on it. The number of cores matters, because a program's
+/// results may depend on it.
 std::string ReferenceFor(const RunPlace& place, const std::string& spec) {
   kdl_device* device = nullptr;
   if (spec.empty() || !StatusOf(kdl_select_device(place.context, spec.c_str(), &device)).ok())
@@ -109,8 +112,9 @@ constexpr std::string_view kOpenInstructions =
     "the device's matrix units add in an order of their own";
 using OpenNames = std::map<std::string_view, std::vector<std::string_view>>;
 
-/// Runs the program on the reference device and compares. `before` holds the arguments, `after` what the other run left.
-/// `open` gets the names of outputs that differ and may, by why they may.
+/// Runs the program on the reference device and compares. `before` has the arguments, `after` the
+/// results of the other run. `open` gets the names of outputs that differ but may do so, grouped by
+/// reason.
 bool CheckAgainstReference(const RunPlace& place, const ir::Function& program,
                            const BoundProgram& before, const BoundProgram& after, OpenNames& open,
                            DiagnosticEngine& diagnostics) {
@@ -139,7 +143,8 @@ bool CheckAgainstReference(const RunPlace& place, const ir::Function& program,
   return equal;
 }
 
-/// The devices that were chosen, in the order of their first names, each with all that the program has for it.
+/// Returns the selected devices, in the order of their first names, each with all of its names in
+/// the program.
 std::vector<std::pair<kdl_device*, std::vector<std::string>>> NamesOfDevices(
     const RunPlace& place) {
   std::vector<std::pair<kdl_device*, std::vector<std::string>>> devices;
@@ -155,8 +160,7 @@ std::vector<std::pair<kdl_device*, std::vector<std::string>>> NamesOfDevices(
   return devices;
 }
 
-/// For each device its launches, copies and bytes, and its names where it has several; then each transfer with its cause.
-/// What the device counts of itself.
+/// Returns the counters that the device itself keeps, as text.
 std::string CountsText(const kdl_device* device) {
   std::vector<kdl_count> counts(static_cast<size_t>(kdl_device_get_counts(device, nullptr, 0)));
   kdl_device_get_counts(device, counts.data(), static_cast<int64_t>(counts.size()));
@@ -166,6 +170,8 @@ std::string CountsText(const kdl_device* device) {
   return text.empty() ? "" : fmt::format("{}: {}\n", kdl_device_uri(device), text);
 }
 
+/// Returns lines with the launches, copies and bytes of each device, and with its names if it has
+/// several, followed by each transfer and its cause.
 std::string StatisticsText(const RunPlace& place) {
   std::string text;
   for (const auto& [device, names] : NamesOfDevices(place)) {
@@ -228,19 +234,19 @@ void ReportFailure(const Failure& failure, const SourceManager& sources,
                    DiagnosticEngine& diagnostics) {
   std::optional<PlacedMessage> placed = ReadPlace(failure.message);
   std::optional<PlacedMessage> note = placed ? TakeNote(placed->text) : std::nullopt;
-  Span span = placed ? SpanOf(*placed, sources) : Span();
+  Span span = placed ? MessageSpan(*placed, sources) : Span();
   if (failure.kind != FailureKind::User) {
     diagnostics.Report(diag::MachineFailed, span, span.valid() ? placed->text : failure.message);
     return;
   }
   if (span.valid()) {
-    // The place of a launch, then that of what the kernel asks of it.
+    // The position of the launch, then that of the kernel's requirement.
     std::optional<PlacedMessage> inner = ReadPlace(placed->text);
-    Span inner_span = inner ? SpanOf(*inner, sources) : Span();
+    Span inner_span = inner ? MessageSpan(*inner, sources) : Span();
     Diagnostic& report =
         diagnostics.Report(diag::Trapped, span, inner_span.valid() ? inner->text : placed->text);
     if (inner_span.valid()) report.Note(inner_span, "it stands here");
-    if (note) report.Note(SpanOf(*note, sources), note->text);
+    if (note) report.Note(MessageSpan(*note, sources), note->text);
   } else if (placed) {
     diagnostics.Report(
         diag::Trapped, {},
@@ -254,7 +260,7 @@ Status RunOnce(const RunPlace& place, const ir::Function& program, RunMemory mem
                BoundProgram& bound) {
   PlacedProgram placed(place, program, memory);
   if (Status done = placed.Place(bound); !done.ok()) return done;
-  if (Status done = placed.Run(); !done.ok()) return done;
+  if (Status done = placed.RunProgram(); !done.ok()) return done;
   return placed.TakeBack(bound);
 }
 
@@ -278,7 +284,7 @@ std::string RunAndReport(const RunPlace& place, const ir::Function& program, Bou
   if (contract && !CheckRequirements(*contract, *before, place.sources, diagnostics)) return {};
   RunPlace checking = place;
   if (before && !contract) checking.launch_checks = LaunchChecks::All;
-  // Devices begin to measure when they are asked.
+  // Devices start counting when they are asked for the first time.
   if (options.verbose) StatisticsText(place);
   if (!RunOrReport(checking, program, {}, bound, diagnostics)) return {};
   std::string text = options.verbose ? StatisticsText(place) : std::string();

@@ -21,24 +21,27 @@
 
 namespace kdl::driver {
 
-/// The device `lib::npu` of KIR as the source and the command line name it, `lib.npu`.
+/// Returns the name of a device in the source and on the command line: `lib.npu` for `lib::npu` in
+/// KIR.
 std::string NameInSource(std::string_view device);
 
-/// Runs the program once; `bound` then holds what it wrote.
+/// Runs the program once, and updates `bound` with what it wrote.
 Status RunOnce(const RunPlace& place, const ir::Function& program, RunMemory memory,
                BoundProgram& bound);
 
-/// Whether --out may write where it says, which is asked before the run. `read`: files next to those of --arg. Reports.
+/// Whether the files of --out may be written, checked before the run. `read` are input files other
+/// than those of --arg. Reports problems.
 bool MayWriteOutputs(const BoundProgram& bound, const std::vector<ArgumentSpec>& arguments,
                      std::vector<std::string> read, DiagnosticEngine& diagnostics);
 
-/// Says why a run failed, at the place that the failure names.
+/// Reports why a run failed, at the source position that the failure contains.
 void ReportFailure(const Failure& failure, const SourceManager& sources,
                    DiagnosticEngine& diagnostics);
 
-/// Runs the program, writes what --out asks for and gives the lines to print: its outputs, the counts of -v, the result
-/// of --verify. That runs the program again with the same arguments on the reference device and compares what both wrote,
-/// bit for bit; the inputs fulfil what the contract requires, the outputs what it ensures. Whatever goes wrong is reported, and then no file is written.
+/// Runs the program, writes the files of --out, and returns the lines to print: outputs, the
+/// statistics of -v, the result of --verify. For --verify, it runs the program again on the
+/// reference device with the same arguments, compares the outputs bit for bit, and checks the
+/// contract. Errors are reported; no files are written then.
 std::string RunAndReport(const RunPlace& place, const ir::Function& program, BoundProgram bound,
                          const Options& options, DiagnosticEngine& diagnostics);
 

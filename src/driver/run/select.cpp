@@ -32,7 +32,7 @@ std::vector<Function*> FunctionsOf(const ir::Module& module, FunctionKind kind,
   return found;
 }
 
-/// The source names, each once, in order.
+/// Returns the source names, without duplicates, in order.
 std::vector<std::string_view> BaseNames(const std::vector<Function*>& functions) {
   std::vector<std::string_view> names;
   for (const Function* function : functions) {
@@ -49,7 +49,7 @@ std::vector<Function*> Named(const std::vector<Function*>& functions, std::strin
   return found;
 }
 
-/// Without the instances that only the file's own launches need, since -D leaves them out; all, where one is named.
+/// Returns the instances that -D does not exclude, or all if it excludes all.
 std::vector<Function*> WithinDefines(const std::vector<Function*>& instances,
                                      const Options& options) {
   std::vector<Function*> within;
@@ -58,7 +58,7 @@ std::vector<Function*> WithinDefines(const std::vector<Function*>& instances,
   return within.empty() ? instances : within;
 }
 
-/// The instances of the function that the user names.
+/// Returns the instances of the function that the user names.
 std::vector<Function*> Asked(const ir::Module& module, const std::string& file, FunctionKind kind,
                              const std::string& name, DiagnosticEngine& diagnostics) {
   std::vector<Function*> all = FunctionsOf(module, kind, false);
@@ -78,7 +78,7 @@ std::vector<Function*> Asked(const ir::Module& module, const std::string& file, 
   return {};
 }
 
-/// The instances of the one function that there is to run.
+/// Returns the instances of the only function that can be run.
 std::vector<Function*> OnlyOne(const ir::Module& module, const std::string& file,
                                DiagnosticEngine& diagnostics) {
   for (FunctionKind kind : {FunctionKind::Program, FunctionKind::Kernel}) {
@@ -98,7 +98,7 @@ std::vector<Function*> OnlyOne(const ir::Module& module, const std::string& file
   return {};
 }
 
-/// Why an instance does not take the files; empty: it does.
+/// Returns why an instance does not accept the files, or an empty string if it does.
 std::string Mismatch(const Function& function, const std::vector<ArgumentSpec>& arguments) {
   for (const ir::Param& param : function.params) {
     const ArgumentSpec* argument = FindArgument(arguments, param.value->name().text());
@@ -111,7 +111,7 @@ std::string Mismatch(const Function& function, const std::vector<ArgumentSpec>& 
   return {};
 }
 
-/// `T = f16, bf16 and f32`: what the instances differ in.
+/// Returns the types in which the instances differ: `T = f16, bf16 and f32`.
 std::string Kinds(const std::vector<Function*>& instances, std::string& generic) {
   std::string text;
   for (size_t i = 0; i < instances[0]->bindings.size(); ++i) {
@@ -132,7 +132,7 @@ std::string Kinds(const std::vector<Function*>& instances, std::string& generic)
 Function* PickInstance(const std::vector<Function*>& instances,
                        const std::vector<ArgumentSpec>& arguments, DiagnosticEngine& diagnostics) {
   if (instances.size() == 1)
-    return instances[0];  // what does not fit is reported parameter by parameter
+    return instances[0];  // mismatches are then reported for each parameter
   std::vector<Function*> fitting;
   std::string mismatch;
   for (Function* instance : instances) {

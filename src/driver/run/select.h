@@ -12,34 +12,37 @@
 
 namespace kdl::driver {
 
-/// What is to run: the program or kernel that the options name, else the only exported program, else the only program,
-/// else the only kernel. One that is made for several element types is picked by the dtypes of the files. Null after an
-/// error.
+/// Returns what to run: the program or kernel that the options name; or else the only exported
+/// program, the only program, or the only kernel. If there are instances for several element types,
+/// the dtypes of the files select one. Returns null after an error.
 ir::Function* SelectFunction(const ir::Module& module, const std::string& file,
                              const std::vector<ArgumentSpec>& arguments, const Options& options,
                              DiagnosticEngine& diagnostics);
 
-/// `matmul` names all instances, `matmul.f32` one.
+/// Whether the name denotes the function. `matmul` denotes all instances, `matmul.f32` only one.
 bool IsNamed(const ir::Function& function, std::string_view name);
 
-/// Whether -D names other kinds than the instance's: it is there for launches of the file alone.
+/// Whether -D excludes this instance, which then exists only for launches in the file.
 bool IsLeftOut(const ir::Function& instance, const Options& options);
 
-/// What the data says of integer parameters of a program to which nothing gives values: with them the file is compiled
-/// anew.
+/// Derives the values of a program's integer parameters from the data, if nothing else gives them.
+/// The file must then be compiled again with these.
 std::vector<sema::Define> GenericsFromData(const ir::Function& program,
                                            const std::vector<ArgumentSpec>& arguments,
                                            const Options& options, DiagnosticEngine& diagnostics);
 
-/// Gives open `int` generics of a kernel the values that the data says: sizes of the files, --set. False after an error.
+/// Binds the open `int` generics of a kernel from the data: sizes of the files, --set. Returns
+/// false after an error.
 bool BindGenerics(ir::Function& kernel, const std::vector<ArgumentSpec>& arguments,
                   const Options& options, DiagnosticEngine& diagnostics);
 
-/// --set gives sizes, and constants of a kernel: what is left of it once the constants are bound.
+/// --set gives sizes and constants of a kernel. Returns the options without the constants, once
+/// they are bound.
 Options WithoutConstants(const Options& options, const ir::Function& kernel);
 
-/// The instances of the kernels that --kernel names, as `matmul` or `matmul.f32`; without it of the exported ones, or of all where
-/// none is. Empty after an error.
+/// Returns the instances of the kernels that --kernel names, such as `matmul` or `matmul.f32`.
+/// Without it, returns those of the exported kernels, or of all kernels if none is exported.
+/// Returns nothing after an error.
 std::vector<ir::Function*> SelectKernels(const ir::Module& module, const std::string& file,
                                          const Options& options, DiagnosticEngine& diagnostics);
 

@@ -20,7 +20,7 @@ namespace kdl::driver {
 
 namespace {
 
-/// The names that --set may give: sizes, and constants that nothing has bound yet.
+/// Returns the names that --set may give: sizes, and constants that are not bound yet.
 std::vector<std::string_view> Settable(const ir::Function& function) {
   std::vector<std::string_view> names;
   for (Name dim : function.dims) names.push_back(dim.text());
@@ -30,7 +30,7 @@ std::vector<std::string_view> Settable(const ir::Function& function) {
   return names;
 }
 
-/// What was meant by `--set M=16,N=64`.
+/// Suggests the options that were meant by `--set M=16,N=64`.
 std::string OneByOne(const Assignment& assignment) {
   std::string written =
       fmt::format("give each size a --set of its own: --set {}=", assignment.name);
@@ -63,10 +63,10 @@ class SizeBinder {
                     : OneByOne(assignment));
       return;
     }
-    Bind(NameOf(assignment.name), {value, "--set"});
+    Bind(InternedName(assignment.name), {value, "--set"});
   }
 
-  /// The constants that a program has.
+  /// Binds the constants of a program.
   void BindConstants() {
     if (function_.kind != ir::FunctionKind::Program) return;
     for (const ir::Generic& generic : function_.generics) {
@@ -74,7 +74,7 @@ class SizeBinder {
     }
   }
 
-  /// The parts of a file's shape that stand alone in the parameter's type.
+  /// Binds the names that are a whole dimension of the parameter's type.
   void BindShape(const ir::Param& param, const ArgumentSpec& argument) {
     const std::vector<Size>& dims = param.value->type()->dims;
     const std::vector<int64_t>& shape = argument.file.shape;
@@ -86,12 +86,12 @@ class SizeBinder {
     }
   }
 
-  /// The other parts, once all names are bound.
+  /// Checks the other dimensions, once all names are bound.
   void CheckShape(const ir::Param& param, const ArgumentSpec& argument) {
     const std::vector<Size>& dims = param.value->type()->dims;
     const std::vector<int64_t>& shape = argument.file.shape;
     for (size_t i = 0; i < dims.size() && dims.size() == shape.size(); ++i) {
-      std::optional<int64_t> needed = ValueOf(dims[i], values_);
+      std::optional<int64_t> needed = SizeValue(dims[i], values_);
       if (dims[i]->kind == SizeKind::Symbol || !needed || *needed == shape[i]) continue;
       Diagnostic& report =
           diagnostics_.Report(diag::DimensionConflict, {}, argument.path, shape[i],
@@ -101,7 +101,7 @@ class SizeBinder {
     }
   }
 
-  /// `OH == (H - KH) / S + 1` gives OH where nothing else does.
+  /// Derives unknown sizes from equations, such as OH from `OH == (H - KH) / S + 1`.
   void BindEquations() {
     for (bool progress = true; progress;) {
       progress = false;
@@ -114,7 +114,7 @@ class SizeBinder {
     }
   }
 
-  /// An equation that gives nothing, since it divides by 0.
+  /// Reports equations that give no value because they divide by 0.
   void CheckEquations() {
     for (const ir::Op* op : ir::RequirementsOf(function_)) {
       if (op->attr<ir::AttrKey::Compare>() != ir::CompareKind::Eq) continue;
@@ -135,18 +135,18 @@ class SizeBinder {
     return side->kind == SizeKind::Symbol && !values_.contains(side->symbol);
   }
 
-  /// What a division in the size divides by where that is 0; empty: nothing.
+  /// Returns the divisor of a division by 0 in the size, or an empty string.
   std::string ZeroDivisor(Size size) const {
     if (size->lhs == nullptr) return {};
     std::string inner = ZeroDivisor(size->lhs);
     if (inner.empty() && size->rhs != nullptr) inner = ZeroDivisor(size->rhs);
     bool divides = size->kind == SizeKind::FloorDiv || size->kind == SizeKind::Mod;
     if (!inner.empty() || !divides) return inner;
-    if (ValueOf(size->rhs, values_) != 0) return {};
+    if (SizeValue(size->rhs, values_) != 0) return {};
     return IsConstant(size->rhs) ? "0" : fmt::format("{}, which is 0", SourceText(size->rhs));
   }
 
-  Name NameOf(std::string_view text) const {
+  Name InternedName(std::string_view text) const {
     for (Name dim : function_.dims) {
       if (dim.text() == text) return dim;
     }
@@ -165,7 +165,7 @@ class SizeBinder {
 
   bool BindEquation(Size side, Size other, const ir::Op& where) {
     if (side->kind != SizeKind::Symbol || values_.contains(side->symbol)) return false;
-    std::optional<int64_t> value = ValueOf(other, values_);
+    std::optional<int64_t> value = SizeValue(other, values_);
     if (!value) return false;
     std::string_view text = where.attr<ir::AttrKey::Text>().text();
     if (*value < 0) {
@@ -199,15 +199,15 @@ class SizeBinder {
 
 bool FulfilsWhere(const ir::Function& function, const SizeValues& values) {
   for (const ir::Op* op : ir::RequirementsOf(function)) {
-    std::optional<int64_t> left = ValueOf(op->attr<ir::AttrKey::Left>(), values);
-    std::optional<int64_t> right = ValueOf(op->attr<ir::AttrKey::Right>(), values);
+    std::optional<int64_t> left = SizeValue(op->attr<ir::AttrKey::Left>(), values);
+    std::optional<int64_t> right = SizeValue(op->attr<ir::AttrKey::Right>(), values);
     if (!left || !right || !ir::Holds(op->attr<ir::AttrKey::Compare>(), *left, *right))
       return false;
   }
   return true;
 }
 
-std::optional<int64_t> ValueOf(Size size, const SizeValues& values) {
+std::optional<int64_t> SizeValue(Size size, const SizeValues& values) {
   return Evaluate(size, [&](Name name) -> std::optional<int64_t> {
     auto known = values.find(name);
     return known == values.end() ? std::nullopt : std::optional(known->second.value);

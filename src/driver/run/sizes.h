@@ -14,24 +14,25 @@
 
 namespace kdl::driver {
 
-/// A size's value and where it comes from: `dimension 0 of x (@x.npy)`, `--set`.
+/// The value of a size and its source: `dimension 0 of x (@x.npy)` or `--set`.
 struct KnownSize {
   int64_t value = 0;
   std::string source;
 };
 using SizeValues = std::map<Name, KnownSize>;
 
-/// The sizes that the files' shapes, --set and then equations of `where` give to `function`; constants of the parameter types (`int` generics that
-/// are still open) among them. Files whose rank or shape does not fit and contradictions are reported; what nothing
-/// gives is left out. Nothing after an error.
+/// Returns the sizes of `function` that follow from the files' shapes, --set and then equations in
+/// `where`. They include the open `int` generics of its parameter types. Reports contradictions,
+/// and files whose rank or shape does not fit. Unknown sizes are left out. Returns nothing after an
+/// error.
 std::optional<SizeValues> BindSizes(const ir::Function& function,
                                     const std::vector<ArgumentSpec>& arguments,
                                     const Options& options, DiagnosticEngine& diagnostics);
 
-/// Whether every `where` of the function holds for the sizes.
+/// Whether the sizes satisfy every `where` of the function.
 bool FulfilsWhere(const ir::Function& function, const SizeValues& values);
 
-/// The value of a size, if all its names are known.
-std::optional<int64_t> ValueOf(Size size, const SizeValues& values);
+/// Returns the value of a size if all names in it are known.
+std::optional<int64_t> SizeValue(Size size, const SizeValues& values);
 
 }  // namespace kdl::driver

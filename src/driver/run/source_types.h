@@ -6,10 +6,10 @@
 
 namespace kdl::driver {
 
-/// `H + 2*P`: a size as the source has it.
+/// Returns a size as the source has it: `H + 2*P`.
 std::string SourceText(Size size);
 
-/// `f32[M, K]`, `f32`: a parameter's type as the source has it.
+/// Returns a parameter's type as the source has it: `f32[M, K]` or `f32`.
 std::string ParameterType(const ir::Param& param);
 
 }  // namespace kdl::driver

@@ -9,14 +9,15 @@ namespace kdl::driver {
 
 namespace {
 
-constexpr int64_t kWhole = 64;  ///< up to so many elements are shown
-constexpr int64_t kFirst = 8;   ///< of larger tensors
+constexpr int64_t kWhole = 64;  ///< tensors with up to this many elements are shown in full
+constexpr int64_t kFirst = 8;   ///< number of elements shown of larger tensors
 
-int64_t CountOf(const HostTensor& tensor) {
+int64_t StoredElementCount(const HostTensor& tensor) {
   return static_cast<int64_t>(tensor.bytes.size()) / Bytes(tensor.scalar);
 }
 
-/// The elements from number `at` on that dimension `dim` and those within it hold.
+/// Returns the elements of dimension `dim` and the dimensions inside it as text, beginning with
+/// element `at`.
 std::string Nested(const HostTensor& tensor, size_t dim, int64_t& at) {
   if (dim == tensor.shape.size()) return ElementText(tensor.scalar, ElementBits(tensor, at++));
   std::string text = "[";
@@ -25,7 +26,7 @@ std::string Nested(const HostTensor& tensor, size_t dim, int64_t& at) {
   return text + "]";
 }
 
-/// `[3, 4]` of element number n.
+/// Returns the index of element n, such as `[3, 4]`.
 std::string IndexText(const HostTensor& tensor, int64_t n) {
   std::vector<int64_t> index(tensor.shape.size());
   for (size_t i = index.size(); i-- > 0;) {
@@ -51,7 +52,7 @@ std::string WithBits(Scalar scalar, uint64_t bits) {
 }  // namespace
 
 std::string ElementsText(const HostTensor& tensor) {
-  int64_t count = CountOf(tensor);
+  int64_t count = StoredElementCount(tensor);
   int64_t at = 0;
   if (count <= kWhole) return count == 0 && tensor.shape.size() > 1 ? "[]" : Nested(tensor, 0, at);
   std::string text = "[";
@@ -74,7 +75,7 @@ std::string Summary(const BoundProgram& program) {
 std::string Difference(const HostTensor& actual, const HostTensor& reference,
                        const std::string& name) {
   Scalar scalar = actual.scalar;
-  int64_t count = CountOf(actual);
+  int64_t count = StoredElementCount(actual);
   int64_t differing = 0;
   int64_t worst = 0;
   double largest = -1;

@@ -8,15 +8,17 @@
 
 namespace kdl::driver {
 
-/// One line for each tensor that the program wrote: `y: f32[2, 2] = [[1, 2], [3, 4]]`. Tensors of more than 64 elements
-/// show their first 8 in memory order: `c: f32[300, 200] = [0.5, -1, …]`. What --out wrote ends with ` -> y.npy`.
+/// Returns a line for each tensor that the program wrote, such as `y: f32[2, 2] = [[1, 2], [3,
+/// 4]]`. For tensors of more than 64 elements, it has the first 8 in memory order: `c: f32[300,
+/// 200] = [0.5, -1, …]`. If --out wrote a file, the line ends with ` -> y.npy`.
 std::string Summary(const BoundProgram& program);
 
-/// What stands after `=`.
+/// Returns the part of such a line after `=`.
 std::string ElementsText(const HostTensor& tensor);
 
-/// How two tensors of one type differ: how many elements, the worst of them and both values. Empty where every element
-/// has the same bits, or both are NaN.
+/// Describes how two tensors of the same type differ: the number of elements, and the largest
+/// difference with both values. Returns an empty string if all elements have the same bits or are
+/// both NaN.
 std::string Difference(const HostTensor& actual, const HostTensor& reference,
                        const std::string& name);
 

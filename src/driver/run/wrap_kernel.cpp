@@ -13,7 +13,7 @@ namespace kdl::driver {
 
 namespace {
 
-/// The size with the generics that have one value replaced by it.
+/// Replaces generics that have a single value by it.
 Size Bound(Size size, const ir::Function& kernel, ir::TypeTable& types) {
   return types.sizes().Substitute(size, [&](Name name) -> Size {
     for (const ir::Generic& generic : kernel.generics) {
@@ -31,11 +31,12 @@ ir::Type Bound(ir::Type type, const ir::Function& kernel, ir::TypeTable& types) 
   return types.Tensor(type->scalar, std::move(dims));
 }
 
-/// What the kernel asks of its sizes is asked of the program's, too: its equations give sizes to the run.
+/// Copies the kernel's requirements for its sizes to the program, because their equations determine
+/// sizes of the run.
 void CopyRequirements(const ir::Function& kernel, ir::Builder& builder, ir::TypeTable& types) {
   for (const ir::Op* op : *kernel.body) {
     bool asks = op->kind() == ir::OpKind::Require && !op->HasAttr(ir::AttrKey::Dimension);
-    if (!asks) continue;  // what accesses need is no wish of the caller's: the launch says it
+    if (!asks) continue;  // requirements of accesses are checked by the launch itself
     builder.set_loc(op->loc());
     builder.Create(
         ir::OpKind::Require, {}, {},
@@ -66,7 +67,7 @@ ir::Function* WrapKernel(ir::Module& module, const ir::Function& kernel, Name de
   CopyRequirements(kernel, builder, module.types());
   std::vector<ir::Value*> arguments;
   for (const ir::Param& param : kernel.params) {
-    if (param.value->type()->kind == ir::TypeKind::Workspace) continue;  // the launch's own matter
+    if (param.value->type()->kind == ir::TypeKind::Workspace) continue;  // provided by the launch
     ir::Type type = Bound(param.value->type(), kernel, module.types());
     arguments.push_back(builder.AddParam(program->body, type, param.value->name()));
     program->params.push_back({arguments.back(), param.direction});
@@ -86,7 +87,7 @@ ir::Function* WrapKernel(ir::Module& module, const ir::Function& kernel, Name de
 
 void SetCoreNum(ir::Module& module, ir::Function& program, int64_t core_num) {
   ir::Walk(program.body, [&](ir::Op* op) {
-    // The size of a launch's workspace counts its cores, too.
+    // The size of a launch's workspace also depends on the number of cores.
     static_assert(size_t{ir::LaunchOp::at_cores} == size_t{ir::InstancesOp::at_cores});
     bool has_cores = op->kind() == ir::OpKind::Launch || op->kind() == ir::OpKind::Instances;
     if (!has_cores || !op->Segment(ir::LaunchOp::at_cores).empty()) return;

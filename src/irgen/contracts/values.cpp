@@ -80,7 +80,7 @@ Value* GenInside(FunctionGen& gen, Value* tensor, const sema::IndexInfo& index) 
 Value* GenPattern(FunctionGen& gen, Value* operand, const sema::ExprInfo& info) {
   Scalar pattern = info.pattern;
   OpKind kind = IsFloat(pattern) ? OpKind::ToBits : OpKind::FromBits;
-  Scalar result = sema::ResultOf(info.builtin->result, pattern);
+  Scalar result = sema::ResultScalar(info.builtin->result, pattern);
   Value* made = gen.builder.Make(kind, {gen.builder.Cast(operand, pattern)},
                                  gen.builder.types().ScalarOf(result));
   return gen.builder.Cast(made, gen.Made(info.type.scalar));

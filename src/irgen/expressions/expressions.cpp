@@ -150,7 +150,7 @@ Value* GenBuiltin(FunctionGen& gen, const sema::Builtin& builtin, const std::vec
   OpKind kind = *ir::OpFromSpelling(builtin.target);
   std::vector<ir::AxisId> axes;
   for (Value* arg : args) axes = ir::UnionAxes(axes, arg->type()->axes);
-  Scalar scalar = sema::ResultOf(builtin.result, args[0]->type()->scalar);
+  Scalar scalar = sema::ResultScalar(builtin.result, args[0]->type()->scalar);
   ir::Builder::Segments segments;
   for (Value* arg : args) segments.push_back({arg});
   return b.Create(kind, segments, {b.types().Tile(scalar, std::move(axes))})->result();

@@ -245,7 +245,7 @@ void GenMoves(FunctionGen& gen, const sema::LaunchInfo& launch) {
   for (size_t i = 0; i < launch.moves.size(); ++i) {
     if (launch.moves[i] == nullptr) continue;
     LocScope loc(gen, launch.args[i]->span);
-    Value* memory = gen.values.at(sema::MemoryOf(gen.Info(launch.args[i]).entity));
+    Value* memory = gen.values.at(sema::ShownTensor(gen.Info(launch.args[i]).entity));
     GenMoveTo(gen, memory, launch.moves[i], "the source says so");
   }
 }

@@ -115,7 +115,7 @@ bool UsesAny(const FunctionGen& gen, const sema::Entity* binder, const Vars& oth
   if (binder->range.parent && is_other(binder->range.parent)) return true;
   for (const syntax::Expr* bound :
        {binder->range.lo, binder->range.hi, binder->lo, binder->hi, binder->step}) {
-    if (bound && sema::AnyOf(bound, [&](const syntax::Expr* inner) {
+    if (bound && sema::AnySubexpression(bound, [&](const syntax::Expr* inner) {
           auto info = gen.checked.exprs.find(inner);
           return info != gen.checked.exprs.end() && is_other(info->second.entity);
         }))

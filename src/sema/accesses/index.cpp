@@ -27,7 +27,7 @@ using syntax::BinaryExpr;
 using syntax::BinaryOp;
 using syntax::Expr;
 
-/// Outside whatever the sizes are: a constant index below 0 or not below its dimension.
+/// Reports an index that is out of bounds whatever the sizes are.
 void CheckInside(FunctionState& state, const IndexDim& index, const Entity& base, size_t dim) {
   if (!index.terms.empty() || base.type.dims.size() <= dim) return;
   Size size = base.type.dims[dim];
@@ -39,7 +39,7 @@ void CheckInside(FunctionState& state, const IndexDim& index, const Entity& base
 }
 
 struct Base {
-  const Entity* entity = nullptr;  ///< null: faulty, reported
+  const Entity* entity = nullptr;  ///< null after an error that has been reported
   bool old = false;
 };
 
@@ -72,8 +72,9 @@ Base CheckOld(FunctionState& state, const syntax::CallExpr& call) {
   return {entity, true};
 }
 
-/// What is indexed, which `span` names.
-Base BaseOf(FunctionState& state, const Entity& entity, const syntax::IndexExpr& index, Span span) {
+/// Returns the tensor that is indexed; `span` is that of its name.
+Base IndexedBase(FunctionState& state, const Entity& entity, const syntax::IndexExpr& index,
+                 Span span) {
   if (entity.kind == EntityKind::Const) ConstValue(state, &entity);
   if (entity.type.is_tensor()) return {&entity, false};
   if (IsFaulty(entity)) return {};
@@ -96,14 +97,15 @@ Base CheckBase(FunctionState& state, const syntax::IndexExpr& index) {
   const auto* field = syntax::DynAs<syntax::FieldExpr>(index.base);
   if (const Entity* import = field != nullptr ? ImportOf(state, field->base) : nullptr) {
     const Entity* member = ResolveMember(state, *import, field->name);
-    return member != nullptr ? BaseOf(state, *member, index, field->name.span) : Base{};
+    return member != nullptr ? IndexedBase(state, *member, index, field->name.span) : Base{};
   }
   const auto* name = syntax::DynAs<syntax::NameExpr>(index.base);
   if (name == nullptr) return ReportBase(state, index.base);
   const Entity* entity = Resolve(state, name->name, name->span);
-  return entity != nullptr ? BaseOf(state, *entity, index, name->span) : Base{};
+  return entity != nullptr ? IndexedBase(state, *entity, index, name->span) : Base{};
 }
-/// Before the launch an `out` parameter holds nothing.
+/// Reports a `requires` that reads an `out` parameter, whose contents are undefined before the
+/// launch.
 void CheckRequired(FunctionState& state, const Entity* base, Span span) {
   bool undefined = state.contract != nullptr && state.contract->is_requirement &&
                    base->kind == EntityKind::TensorParam &&
@@ -114,7 +116,8 @@ void CheckRequired(FunctionState& state, const Entity* base, Span span) {
           "require it of an `in` or `inout` parameter; what the launch writes stands in `ensures`");
 }
 
-/// Of a contract: what gives free names their extents. What has an `else` may go outside.
+/// In a contract, records an index that is a free name plus a constant. Such uses determine the
+/// extent of the name. With an `else` (`may_leave`), the index may be out of bounds.
 void RecordBare(FunctionState& state, const Entity* base, const IndexInfo& access, size_t number,
                 bool may_leave) {
   const IndexDim& dim = access.dims[number];
@@ -125,7 +128,8 @@ void RecordBare(FunctionState& state, const Entity* base, const IndexInfo& acces
     state.contract->uses.push_back({dim.terms[0].range, base, number, offset, may_leave, dim.span});
 }
 
-/// An element of a table at constant indices is a constant, an integer also a size. Programs have no other.
+/// Makes an element of a table at constant indices a constant, which is also a size if it is an
+/// integer. Programs accept no other elements of tables.
 void FoldElement(FunctionState& state, ExprInfo& info) {
   info.constant = TableElement(*info.index);
   if (!info.constant || !IsInteger(info.constant->scalar)) return;

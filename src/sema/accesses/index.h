@@ -7,8 +7,8 @@
 
 namespace kdl::sema {
 
-/// `base[…]`, read, or, where `stored`, the target of an assignment. Resolves every dimension to
-/// an affine form. The type: the base's scalar with the ranges of all dimensions.
+/// Checks `base[…]`, which is read, or assigned if `stored`. Resolves every index to an affine
+/// form. Returns the scalar type of the base over the ranges of all indices.
 Type CheckIndex(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& info, bool stored);
 
 }  // namespace kdl::sema

@@ -21,22 +21,22 @@ using syntax::BinaryExpr;
 using syntax::BinaryOp;
 using syntax::Expr;
 
-/// A sum of terms, or a fault that has been reported.
+/// A sum of terms and an offset. `ok` is false after an error that has been reported.
 struct Affine {
   bool ok = false;
   std::vector<IndexTerm> terms;
   Size offset = nullptr;
-  std::optional<Scalar> scalar{};  ///< that it is computed in; none: it is a literal
+  std::optional<Scalar> scalar{};  ///< the type that it is computed in; nothing for a literal
 };
 
-const Entity* RangeOf(FunctionState& state, const Expr* expr) {
+const Entity* NamedRange(FunctionState& state, const Expr* expr) {
   const auto* name = syntax::DynAs<syntax::NameExpr>(expr);
   if (name == nullptr) return nullptr;
   const Entity* entity = state.scopes.Find(name->name);
   return entity != nullptr && entity->kind == EntityKind::Range ? entity : nullptr;
 }
 
-/// Whether a range stands in the arithmetic of an index, outside the brackets and calls in it.
+/// Whether the arithmetic of an index uses a range, not counting nested brackets and calls.
 bool MentionsRange(FunctionState& state, const Expr* expr) {
   if (const auto* unary = syntax::DynAs<syntax::UnaryExpr>(expr)) {
     return MentionsRange(state, unary->operand);
@@ -44,16 +44,16 @@ bool MentionsRange(FunctionState& state, const Expr* expr) {
   if (const auto* binary = syntax::DynAs<BinaryExpr>(expr)) {
     return MentionsRange(state, binary->lhs) || MentionsRange(state, binary->rhs);
   }
-  return RangeOf(state, expr) != nullptr;
+  return NamedRange(state, expr) != nullptr;
 }
 
-/// An integer expression that is one term, or a size, which is an offset.
+/// Checks an integer expression that is a single term, or a size and thus an offset.
 Affine ValueTerm(FunctionState& state, const Expr* expr, bool with_ranges) {
   state.range_values += with_ranges ? 1 : 0;
   Type type = CheckValue(state, expr);
   state.range_values -= with_ranges ? 1 : 0;
   if (type.is_error()) return {};
-  // A literal takes the type of what is around it.
+  // Literals are checked again, because they get their type from the context.
   if (type.is_value()) state.index_parts.insert(expr);
   bool is_integer =
       type.kind == TypeKind::IntLiteral || (type.is_value() && IsInteger(type.scalar));
@@ -91,17 +91,19 @@ Affine Scale(FunctionState& state, Affine affine, Size factor) {
   return affine;
 }
 
-/// In what both sides of an operator are computed: their own type, which literals take, or else i64, to which values of
-/// narrower types are widened where they stand next to a range, a size or one another.
+/// Returns the type in which an operator is computed: the common type of its operands, which
+/// literals adopt. If the types differ, it is i64: values of narrower types are widened next to a
+/// range, a size or each other.
 std::optional<Scalar> CommonScalar(const Affine& a, const Affine& b) {
   if (!a.scalar || !b.scalar) return a.scalar ? a.scalar : b.scalar;
   return a.scalar == b.scalar ? a.scalar : Scalar::I64;
 }
 
-/// Whether sums and products are those of a type with fewer bits than an index has; they wrap there, as in any expression.
+/// Whether sums and products are computed in fewer than 64 bits. They then wrap, as in any other
+/// expression.
 bool IsNarrow(std::optional<Scalar> scalar) { return scalar && Info(*scalar).bits < 64; }
 
-/// a + b; a range that stands in both becomes one term.
+/// Adds two sums. A range that occurs in both becomes one term.
 Affine Sum(FunctionState& state, Affine a, const Affine& b) {
   SizeTable& sizes = state.module.sizes;
   a.offset = sizes.Binary(SizeKind::Add, a.offset, b.offset);
@@ -129,15 +131,16 @@ bool HasRange(const Affine& affine) {
   return false;
 }
 
-/// Whether the product is 0, whatever the run-time numbers are that the other side has; these are computed all the same: they
-/// may divide by 0.
+/// Whether one factor is the constant 0 and the other one contains run-time values, so that the
+/// product is 0. These values must still be computed, because they may divide by 0.
 bool IsNothing(const Affine& values, const Affine& factor) {
   bool has_value = std::ranges::any_of(values.terms,
                                        [](const IndexTerm& term) { return term.range == nullptr; });
   return has_value && IsConstant(factor.offset, 0);
 }
 
-/// A product is affine where one side is a size; a run-time number times a range gathers.
+/// Checks a product. It is affine if one factor is a size. A run-time number times a range makes a
+/// gather.
 Affine CheckProduct(FunctionState& state, const BinaryExpr& binary) {
   Affine lhs = CheckAffine(state, binary.lhs);
   Affine rhs = CheckAffine(state, binary.rhs);
@@ -159,7 +162,8 @@ Affine CheckProduct(FunctionState& state, const BinaryExpr& binary) {
   return ValueTerm(state, &binary, true);
 }
 
-/// `k / 128`, `k % 8`; in a contract, which is evaluated element by element, by anything.
+/// Checks `k / 128` or `k % 8`. A contract allows any divisor, since it is evaluated element by
+/// element.
 Affine CheckQuotient(FunctionState& state, const BinaryExpr& binary) {
   if (!MentionsRange(state, &binary)) return ValueTerm(state, &binary, false);
   Affine divisor = CheckAffine(state, binary.rhs);
@@ -175,7 +179,7 @@ Affine CheckQuotient(FunctionState& state, const BinaryExpr& binary) {
 }
 
 Affine CheckAffine(FunctionState& state, const Expr* expr) {
-  const Entity* range = RangeOf(state, expr);
+  const Entity* range = NamedRange(state, expr);
   if (range == nullptr && state.contract != nullptr) range = FreeRange(state, expr);
   if (range != nullptr) return RangeTerm(state, expr, range);
   if (const auto* unary = syntax::DynAs<syntax::UnaryExpr>(expr)) {
@@ -213,7 +217,7 @@ Affine CheckAffine(FunctionState& state, const Expr* expr) {
 
 }  // namespace
 
-/// The ranges that a dimension has; a term that gathers brings those of its tile.
+/// Returns the ranges of an index. A gather contributes the ranges of its tile.
 std::vector<const Entity*> RangesOfIndex(const FunctionState& state, const IndexDim& dim) {
   std::vector<const Entity*> ranges;
   for (const IndexTerm& term : dim.terms) {
@@ -240,7 +244,7 @@ Type CheckOtherwise(FunctionState& state, const Expr* otherwise, Type type) {
 }
 
 std::optional<IndexDim> CheckIndexDim(FunctionState& state, const Expr* expr) {
-  // Each index has its own parts; an index may be one in another index.
+  // Nested indices have their own sets of parts.
   auto around = std::exchange(state.index_parts, {});
   Affine affine = CheckAffine(state, expr);
   state.index_parts = std::move(around);

@@ -7,11 +7,11 @@
 
 namespace kdl::sema {
 
-/// An index as an affine form; nothing where it is faulty, which is reported.
+/// Returns an index as an affine form, or nothing if it has an error, which is reported.
 std::optional<IndexDim> CheckIndexDim(FunctionState& state, const syntax::Expr* expr);
 std::vector<const Entity*> RangesOfIndex(const FunctionState& state, const IndexDim& dim);
 
-/// The value of `else` against the elements' type, which is given back.
+/// Checks the value of `else` against the type of the elements, and returns this type.
 Type CheckOtherwise(FunctionState& state, const syntax::Expr* otherwise, Type type);
 
 }  // namespace kdl::sema

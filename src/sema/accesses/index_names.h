@@ -4,15 +4,18 @@
 
 namespace kdl::sema {
 
-// The index names of a contract, while it is checked (state.contract is there).
+// The index names of a contract. Call these only while a contract is checked (state.contract is
+// set).
 
-/// A new index name, whose extent the dimensions that it indexes bare will give.
+/// Declares a new index name. Its extent comes later, from the dimensions that it indexes on its
+/// own.
 const Entity* DeclareFree(FunctionState& state, Name name, Span span);
 
-/// A name of an `over` list, in the innermost scope.
+/// Declares a name of an `over` list in the innermost scope.
 void DeclareOver(FunctionState& state, const syntax::Ident& name);
 
-/// The free name that `expr` is, declared where nothing has the name yet; null where it is none.
+/// Returns the index name that `expr` is, and declares it if the name is new. Returns null if
+/// `expr` is something else.
 const Entity* FreeRange(FunctionState& state, const syntax::Expr* expr);
 
 }  // namespace kdl::sema

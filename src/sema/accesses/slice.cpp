@@ -20,21 +20,21 @@ namespace {
 using syntax::Expr;
 using syntax::IndexExpr;
 
-/// A number that has a name.
-const Entity* NumberOf(const FunctionState& state, const Expr* expr) {
+/// Returns the scalar entity that the expression names, or null.
+const Entity* NamedScalar(const FunctionState& state, const Expr* expr) {
   if (expr->kind != syntax::ExprKind::Name) return nullptr;
   const Entity* entity = state.fn.Info(expr).entity;
   return entity != nullptr && entity->type.is_scalar() ? entity : nullptr;
 }
 
-/// b - a, both at one moment; numbers with names cancel.
+/// Returns b - a, both evaluated at the same time. Named numbers that occur in both cancel out.
 IndexDim Distance(FunctionState& state, const IndexDim& a, const IndexDim& b) {
   SizeTable& sizes = state.module.sizes;
   IndexDim distance = b;
   for (IndexTerm term : a.terms) {
-    const Entity* number = NumberOf(state, term.value);
+    const Entity* number = NamedScalar(state, term.value);
     auto same = std::ranges::find_if(distance.terms, [&](const IndexTerm& other) {
-      return number != nullptr && NumberOf(state, other.value) == number &&
+      return number != nullptr && NamedScalar(state, other.value) == number &&
              other.coefficient == term.coefficient;
     });
     if (same != distance.terms.end()) {
@@ -50,7 +50,7 @@ IndexDim Distance(FunctionState& state, const IndexDim& a, const IndexDim& b) {
   return distance;
 }
 
-/// The same where it is one number.
+/// Returns the distance if it is a constant.
 std::optional<int64_t> ConstantDistance(FunctionState& state, const IndexDim& a,
                                         const IndexDim& b) {
   IndexDim distance = Distance(state, a, b);
@@ -58,12 +58,12 @@ std::optional<int64_t> ConstantDistance(FunctionState& state, const IndexDim& a,
   return known ? std::optional(distance.offset->value) : std::nullopt;
 }
 
-/// What is made of sizes and of numbers that keep their values is a size; null: it is none.
+/// Returns `number` as a size if it consists of sizes and immutable numbers; otherwise null.
 Size AsSize(FunctionState& state, const IndexDim& number) {
   SizeTable& sizes = state.module.sizes;
   Size sum = number.offset;
   for (const IndexTerm& term : number.terms) {
-    const Entity* entity = NumberOf(state, term.value);
+    const Entity* entity = NamedScalar(state, term.value);
     if (entity == nullptr || entity->kind == EntityKind::Var) return nullptr;
     state.fn.sizes.insert(entity);
     Size name = sizes.Symbol(entity->name);
@@ -94,7 +94,8 @@ std::optional<SliceDim> CheckDim(FunctionState& state, const syntax::Index& inde
   return dim;
 }
 
-/// Whether it is inside for some sizes; reported, where not.
+/// Reports a slice that is out of bounds or backwards whatever the sizes are. Returns false in that
+/// case.
 bool CheckInside(FunctionState& state, const SliceDim& dim, const syntax::Index& index,
                  const Expr* base, size_t number, Size extent) {
   IndexDim start{{}, state.module.sizes.Constant(0), {}};
@@ -113,7 +114,8 @@ bool CheckInside(FunctionState& state, const SliceDim& dim, const syntax::Index&
   return false;
 }
 
-/// The elements of a row lie side by side; the last dimension stays.
+/// Checks that the slice keeps the last dimension, because the elements of a row must be
+/// contiguous.
 bool KeepsLast(FunctionState& state, const IndexExpr& index, const SliceDim& last, size_t rank) {
   if (index.indices.size() < rank || last.hi) return true;
   std::string lo = Quote(state, index.indices.back().value);
@@ -165,7 +167,7 @@ Type CheckSlice(FunctionState& state, const IndexExpr& index, const Type& base) 
   return type;
 }
 
-/// Whether some index is in both, unless a part is empty.
+/// Whether the two certainly have an index in common, unless one of them is empty.
 bool Meet(FunctionState& state, const SliceDim& a, const SliceDim& b) {
   std::optional<int64_t> distance = ConstantDistance(state, a.lo, b.lo);
   if (!distance) return false;
@@ -205,9 +207,9 @@ Type CheckTensor(FunctionState& state, const Expr* expr) {
 bool ShareElements(FunctionState& state, const Expr* a, const Expr* b) {
   const ExprInfo& left = state.fn.Info(a);
   const ExprInfo& right = state.fn.Info(b);
-  if (MemoryOf(left.entity) != MemoryOf(right.entity)) return false;
+  if (ShownTensor(left.entity) != ShownTensor(right.entity)) return false;
   auto is_whole = [](const ExprInfo& info) {
-    return info.slice == nullptr && MemoryOf(info.entity) == info.entity;
+    return info.slice == nullptr && ShownTensor(info.entity) == info.entity;
   };
   if (is_whole(left) || is_whole(right)) return true;
   if (left.entity != right.entity) return false;

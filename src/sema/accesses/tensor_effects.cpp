@@ -12,13 +12,13 @@ namespace {
 
 using syntax::Direction;
 
-Direction DirectionOf(const FunctionState& state, const Entity& tensor) {
+Direction TensorDirection(const FunctionState& state, const Entity& tensor) {
   return tensor.kind == EntityKind::TensorParam ? state.fn.params[tensor.param].direction
                                                 : Direction::InOut;
 }
 
-/// The loops around its declaration.
-int DepthOf(const FunctionState& state, const Entity* tensor) {
+/// Returns how many loops enclose the declaration of the tensor.
+int DeclarationLoopDepth(const FunctionState& state, const Entity* tensor) {
   auto depth = state.loop_depth_of.find(tensor);
   return depth == state.loop_depth_of.end() ? 0 : depth->second;
 }
@@ -34,7 +34,7 @@ void ReportUndefined(FunctionState& state, const UndefinedRead& read) {
   state.written.insert(read.tensor);
 }
 
-/// No other parameter may be what `tensors[i]`, which is written, is passed as.
+/// Reports arguments that overlap `tensors[i]`, which the callee writes.
 void CheckOverlap(FunctionState& state, const syntax::CallExpr& call, const CheckedFunction& callee,
                   const std::vector<const Entity*>& tensors, size_t i) {
   for (size_t j = 0; j < tensors.size(); ++j) {
@@ -51,7 +51,7 @@ void CheckOverlap(FunctionState& state, const syntax::CallExpr& call, const Chec
 
 bool MayWrite(FunctionState& state, const Entity* tensor, Span span, std::string_view writer,
               std::string_view param) {
-  if (DirectionOf(state, *tensor) != Direction::In) return true;
+  if (TensorDirection(state, *tensor) != Direction::In) return true;
   state.diagnostics.Report(diag::InputWritten, span, tensor->name.text(), writer, param)
       .Note(tensor->span, "declared here")
       .Help("declare it `out` or `inout`");
@@ -61,22 +61,22 @@ bool MayWrite(FunctionState& state, const Entity* tensor, Span span, std::string
 }  // namespace
 
 bool StartsUndefined(const FunctionState& state, const Entity& tensor) {
-  return tensor.kind == EntityKind::LocalTensor || DirectionOf(state, tensor) == Direction::Out;
+  return tensor.kind == EntityKind::LocalTensor || TensorDirection(state, tensor) == Direction::Out;
 }
 
 void NoteRead(FunctionState& state, const Entity* tensor, Span span, std::string_view reader) {
-  tensor = MemoryOf(tensor);
+  tensor = ShownTensor(tensor);
   if (!StartsUndefined(state, *tensor)) return;
   state.tensor_reads.push_back({tensor, span});
   if (state.written.contains(tensor)) return;
   UndefinedRead read{tensor, span, reader};
-  if (DepthOf(state, tensor) == state.loop_depth) return ReportUndefined(state, read);
-  state.undefined_reads.push_back(read);  // a turn before this one may have written it
+  if (DeclarationLoopDepth(state, tensor) == state.loop_depth) return ReportUndefined(state, read);
+  state.undefined_reads.push_back(read);  // an earlier iteration may have written it
 }
 
 void NoteWritten(FunctionState& state, const Entity* tensor, Span span, std::string_view writer,
                  std::string_view param) {
-  tensor = MemoryOf(tensor);
+  tensor = ShownTensor(tensor);
   MayWrite(state, tensor, span, writer, param);
   state.written.insert(tensor);
 }
@@ -86,7 +86,7 @@ void SettleReads(FunctionState& state) {
   state.undefined_reads.clear();
   for (const UndefinedRead& read : reads) {
     if (state.written.contains(read.tensor)) continue;
-    if (DepthOf(state, read.tensor) == state.loop_depth) {
+    if (DeclarationLoopDepth(state, read.tensor) == state.loop_depth) {
       ReportUndefined(state, read);
     } else {
       state.undefined_reads.push_back(read);
@@ -101,15 +101,15 @@ void CheckEffects(FunctionState& state, const syntax::CallExpr& call, const Chec
     if (tensors[i] == nullptr) continue;
     Direction direction = callee.params[i].direction;
     Span span = call.args[i].value->span;
-    if (direction != Direction::In &&
-        MayWrite(state, MemoryOf(tensors[i]), span, name, callee.params[i].entity->name.text())) {
+    if (direction != Direction::In && MayWrite(state, ShownTensor(tensors[i]), span, name,
+                                               callee.params[i].entity->name.text())) {
       CheckOverlap(state, call, callee, tensors, i);
     }
     if (direction != Direction::Out) NoteRead(state, tensors[i], span, name);
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
     bool writes = tensors[i] != nullptr && callee.params[i].direction != Direction::In;
-    if (writes) state.written.insert(MemoryOf(tensors[i]));
+    if (writes) state.written.insert(ShownTensor(tensors[i]));
   }
 }
 

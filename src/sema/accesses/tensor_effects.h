@@ -7,24 +7,28 @@
 
 namespace kdl::sema {
 
-// What a program reads and writes of tensors, in the order of the source.
+// The reads and writes of tensors by a program, in source order.
 
-/// Whether a program's tensor has undefined elements at first: what it allocates, and its `out` parameters.
+/// Whether the elements of the tensor start undefined: a program's own tensor or an `out`
+/// parameter.
 bool StartsUndefined(const FunctionState& state, const Entity& tensor);
 
-/// A tensor is read: an error where its elements are undefined, for certain. `reader`: the kernel or program that reads it;
-/// empty: the host.
+/// Records a read of a tensor. Reports it if the elements are certainly undefined. `reader` is the
+/// kernel or program that reads; it is empty for the host.
 void NoteRead(FunctionState& state, const Entity* tensor, Span span, std::string_view reader = "");
 
-/// A tensor is written, as `param` of `writer`: an error where it is an `in` parameter.
+/// Records that `writer` writes a tensor through its parameter `param`. Reports this if the tensor
+/// is an `in` parameter.
 void NoteWritten(FunctionState& state, const Entity* tensor, Span span, std::string_view writer,
                  std::string_view param);
 
-/// At the end of a loop: what was read in it before anything wrote it, and is not written in it either.
+/// Called at the end of a loop. Reports reads of tensors that were not written before them and that
+/// the rest of the loop does not write either.
 void SettleReads(FunctionState& state);
 
-/// What a launch or call writes may be written and is no other argument; what it reads has been written. `tensors`: by
-/// parameter, those that the arguments name; null for scalars.
+/// Checks the effects of a launch or call. It may write only tensors that can be written and do not
+/// overlap other arguments, and may read only written ones. `tensors` has the named tensor of each
+/// parameter, or null for a scalar.
 void CheckEffects(FunctionState& state, const syntax::CallExpr& call, const CheckedFunction& callee,
                   const std::vector<const Entity*>& tensors);
 

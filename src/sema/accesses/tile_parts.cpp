@@ -15,7 +15,8 @@ namespace {
 
 using syntax::Expr;
 
-/// The range of the tile that an index names; null, reported, where it has none of that name.
+/// Returns the range of the tile that an index names, or reports that there is none and returns
+/// null.
 const Entity* IndexedRange(FunctionState& state, const syntax::IndexExpr& index,
                            const syntax::Arg& arg, const Type& tile) {
   if (!arg.name) {
@@ -32,7 +33,7 @@ const Entity* IndexedRange(FunctionState& state, const syntax::IndexExpr& index,
   return nullptr;
 }
 
-/// The indices of a part of `tile`, and its type; an error where one is faulty.
+/// Checks the indices of a subtile of `tile`, and returns its type, or an error type.
 Type CheckIndices(FunctionState& state, const syntax::IndexExpr& index, const Type& tile,
                   PartInfo& part) {
   bool ok = true;
@@ -54,7 +55,8 @@ Type CheckIndices(FunctionState& state, const syntax::IndexExpr& index, const Ty
   return ValueType(tile.scalar, UnionOf(ranges, Missing(tile.ranges, part.ranges)));
 }
 
-/// What an assignment can be made to: an element, or a range shifted or transposed round that the tile does not have already.
+/// Whether an index of an assigned subtile is allowed: a single element, or a range, shifted or
+/// reversed, that the tile does not already have.
 bool IsAssignable(const FunctionState& state, const PartInfo& part, size_t number,
                   const Type& tile) {
   const Entity* walked = nullptr;

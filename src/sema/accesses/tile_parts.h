@@ -2,16 +2,18 @@
 
 #include "sema/walk/state.h"
 
-// `t[k = e]`: a tile indexed by the names of its ranges.
+// Subtiles: tiles that are indexed by the names of their ranges, as `t[k = e]`.
 namespace kdl::sema {
 
-/// Whether an index is of a tile, by names.
+/// Whether `expr` indexes a tile by the names of its ranges.
 bool IsTilePart(const FunctionState& state, const syntax::Expr* expr);
 
-/// The tile's scalar over the ranges that it keeps and those of the indices.
+/// Checks a subtile. Its type is the tile's scalar type over the remaining ranges and those of the
+/// indices.
 Type CheckTilePart(FunctionState& state, const syntax::IndexExpr& index, ExprInfo& info);
 
-/// The same as the target of an assignment: `tile` is the type of the variable, which has been checked.
+/// Does the same for the target of an assignment. `tile` is the type of the variable, which has
+/// been checked.
 Type CheckAssignedPart(FunctionState& state, const syntax::IndexExpr& index, const Type& tile,
                        ExprInfo& info);
 

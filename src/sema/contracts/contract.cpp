@@ -26,7 +26,7 @@ using syntax::Expr;
 using syntax::IndexExpr;
 using syntax::NameExpr;
 
-/// Opens the scope of the index names of one equation or requirement.
+/// Opens the scope for the index names of one equation or requirement.
 class ContractGuard {
  public:
   explicit ContractGuard(FunctionState& state, bool is_requirement = false)
@@ -48,7 +48,7 @@ class ContractGuard {
   ScopeGuard scope_;
 };
 
-/// The size with what `where NAME == e` gives in the place of names.
+/// Replaces the names in the size that are defined by `where NAME == e`.
 Size Solved(FunctionState& state, Size size) {
   return state.module.sizes.Substitute(size, [&](Name name) -> Size {
     for (const WhereInfo& where : state.fn.where) {
@@ -64,7 +64,7 @@ bool AreEqual(FunctionState& state, Size a, Size b) {
   return ConstantDifference(state.module.sizes, Solved(state, a), Solved(state, b)) == 0;
 }
 
-/// What to write where a name indexes a dimension of another size, too.
+/// Returns help for a name that indexes two dimensions of different sizes.
 std::string HelpFor(FunctionState& state, const Entity& name, Size size) {
   Size domain = name.range.domain;
   if (ConstantDifference(state.module.sizes, Solved(state, domain), Solved(state, size))) {
@@ -79,7 +79,8 @@ std::string HelpFor(FunctionState& state, const Entity& name, Size size) {
       SizeText(domain), SizeText(size));
 }
 
-/// The name indexes a dimension of this size bare: its extent, or one that has to agree.
+/// Handles a name that indexes a dimension of this size on its own: the size becomes the name's
+/// extent, or has to agree with it.
 void BindExtent(FunctionState& state, const Entity* range, Size size, Span span) {
   auto is_range = [&](const Entity* entity) { return entity == range; };
   ContractState& contract = *state.contract;
@@ -109,8 +110,9 @@ void BindExtent(FunctionState& state, const Entity* range, Size size, Span span)
 
 using Ranges = std::vector<const Entity*>;
 
-/// A name that indexes a dimension as r and as r + 1 stays one below its size, unless the left side, all of whose elements
-/// are compared, has it for all of that dimension.
+/// Binds a name by one of its uses. If a name indexes a dimension both as r and as r + 1, its
+/// extent is one less than the dimension's size. This does not apply if the name indexes the same
+/// dimension on the left side, where all elements are compared.
 void BindByUse(FunctionState& state, const BareUse& use, const std::vector<BareUse>& uses,
                const Ranges& left) {
   bool is_bound = Contains(left, use.range) && use.range->range.domain != nullptr;
@@ -126,7 +128,8 @@ void BindByUse(FunctionState& state, const BareUse& use, const std::vector<BareU
              use.span);
 }
 
-/// An index with `else` binds a name that no other index has bound.
+/// Binds the names that are used on their own. An index with `else` only binds names that no other
+/// index binds.
 void BindExtents(FunctionState& state, const Ranges& left = {}) {
   std::vector<BareUse> uses = std::exchange(state.contract->uses, {});
   for (const BareUse& use : uses) {
@@ -138,7 +141,8 @@ void BindExtents(FunctionState& state, const Ranges& left = {}) {
   }
 }
 
-/// The size that the name walks where another part of the contract indexes a parameter by it alone; null: none, or several.
+/// Returns the extent of the name, where another clause of the contract indexes a parameter by the
+/// name on its own. Returns null if there are no such sizes or several.
 Size ExtentInContract(FunctionState& state, Name name) {
   Size found = nullptr;
   bool is_one = true;
@@ -158,14 +162,16 @@ Size ExtentInContract(FunctionState& state, Name name) {
     return false;
   };
   const syntax::FunctionItem& item = *state.fn.item;
-  for (const Expr* requirement : item.requirements) AnyOf(requirement, visit);
+  for (const Expr* requirement : item.requirements) AnySubexpression(requirement, visit);
   for (const Equation& equation : item.ensures) {
-    for (const Expr* side : {equation.lhs, equation.rhs}) AnyOf(side, visit);
+    for (const Expr* side : {equation.lhs, equation.rhs}) AnySubexpression(side, visit);
   }
   return is_one ? found : nullptr;
 }
 
-/// What indexes nothing alone: a window walks what the kernel's range of its name walks, where there is one.
+/// Returns the extent of a name that is never an index on its own, such as one in a sliding window.
+/// It is that of the kernel's range of the same name, if there is one; otherwise it is found in the
+/// rest of the contract.
 Size ExtentElsewhere(FunctionState& state, Name name) {
   Size found = nullptr;
   for (const Entity* entity : state.fn.entities) {
@@ -178,8 +184,8 @@ Size ExtentElsewhere(FunctionState& state, Name name) {
   return found != nullptr ? found : ExtentInContract(state, name);
 }
 
-/// Every index name has an extent; false where one has none, reported unless another fault of the
-/// equation may be why.
+/// Checks that every index name has an extent. If one has none, returns false and reports it,
+/// unless another error in the equation may be the cause.
 bool CheckExtents(FunctionState& state, const std::vector<Entity*>& names,
                   const Ranges& left = {}) {
   BindExtents(state, left);
@@ -201,7 +207,7 @@ bool CheckExtents(FunctionState& state, const std::vector<Entity*>& names,
   return ok;
 }
 
-/// The free names, but for those that stand for ranges of fns alone, which fold them away.
+/// Returns the free names, except those that refer only to ranges which called fns reduce.
 std::vector<const Entity*> FreeNames(const FunctionState& state,
                                      std::initializer_list<const Expr*> values) {
   const ContractState& contract = *state.contract;
@@ -214,7 +220,8 @@ std::vector<const Entity*> FreeNames(const FunctionState& state,
   return names;
 }
 
-/// Free names that the left side does not have: over what are they meant?
+/// Reports free names that do not occur on the left side, because it is unclear what they range
+/// over.
 void CheckAllOnLeft(FunctionState& state, const std::vector<const Entity*>& left,
                     const std::vector<const Entity*>& free) {
   if (state.diagnostics.error_count() != state.contract->errors_before) return;
@@ -227,7 +234,7 @@ void CheckAllOnLeft(FunctionState& state, const std::vector<const Entity*>& left
   }
 }
 
-/// `top[r] = …`: a new name with a dimension for each index. Its indices are free names, alone.
+/// `top[r] = …`: a new name with a dimension for each index. Each index is a free name on its own.
 struct Definition {
   syntax::Ident name;
   std::vector<const Entity*> indices;
@@ -294,7 +301,7 @@ void CheckDefining(FunctionState& state, const Equation& equation) {
   state.fn.ensures.push_back(std::move(info));
 }
 
-/// The left side of `~`: an element of an output.
+/// Checks the left side of `~`, which must be an element of an output. Returns its index names.
 std::vector<const Entity*> CheckCompared(FunctionState& state, const Equation& equation) {
   Type type = CheckValue(state, equation.lhs);
   const auto* index = syntax::DynAs<IndexExpr>(equation.lhs);

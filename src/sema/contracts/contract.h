@@ -4,10 +4,10 @@
 
 namespace kdl::sema {
 
-/// `requires` and `ensures` of a kernel.
+/// Checks the `requires` and `ensures` of a kernel.
 void CheckContracts(FunctionState& state);
 
-/// `expect` of a test.
+/// Checks an `expect` of a test.
 void CheckExpect(FunctionState& state, const syntax::ExpectStmt& expect);
 
 }  // namespace kdl::sema

@@ -12,20 +12,20 @@ namespace {
 
 using syntax::Expr;
 
-constexpr int64_t kMostCalls = 10'000;            ///< of one clause
-constexpr int64_t kCountedTo = int64_t{1} << 40;  ///< far from overflow when a few are added
+constexpr int64_t kMostCalls = 10'000;            ///< in one clause
+constexpr int64_t kCountedTo = int64_t{1} << 40;  ///< counts stop here, far from overflow
 
-/// Counts each fn once, however often it is called.
+/// Counts calls. Each fn is visited only once.
 class Growth {
  public:
   explicit Growth(DiagnosticEngine& diagnostics) : diagnostics_(diagnostics) {}
 
   void CheckClause(const CheckedFunction& function, const Expr* clause) {
     int64_t calls = 0;
-    AnyOf(clause, [&](const Expr* expr) {
+    AnySubexpression(clause, [&](const Expr* expr) {
       auto info = function.exprs.find(expr);
       if (info == function.exprs.end()) return false;
-      calls = std::min(calls + OfCall(info->second), kCountedTo);
+      calls = std::min(calls + InlinedCalls(info->second), kCountedTo);
       if (calls <= kMostCalls) return false;
       diagnostics_
           .Report(diag::ContractGrows, expr->span, info->second.callee->entity->name.text(),
@@ -36,16 +36,18 @@ class Growth {
   }
 
  private:
-  /// The calls of a fn, itself one, and of all that it calls; 0: the expression calls none.
-  int64_t OfCall(const ExprInfo& info) {
-    return info.callee == nullptr || info.builtin != nullptr ? 0 : Of(*info.callee);
+  /// Returns how many calls a call of a fn amounts to, including itself, or 0 if the expression
+  /// calls no fn.
+  int64_t InlinedCalls(const ExprInfo& info) {
+    return info.callee == nullptr || info.builtin != nullptr ? 0 : FnCalls(*info.callee);
   }
 
-  int64_t Of(const CheckedFunction& fn) {
+  int64_t FnCalls(const CheckedFunction& fn) {
     auto known = calls_.find(&fn);
     if (known != calls_.end()) return known->second;
     int64_t calls = 1;
-    for (const auto& [expr, info] : fn.exprs) calls = std::min(calls + OfCall(info), kCountedTo);
+    for (const auto& [expr, info] : fn.exprs)
+      calls = std::min(calls + InlinedCalls(info), kCountedTo);
     return calls_[&fn] = calls;
   }
 

@@ -5,8 +5,8 @@
 
 namespace kdl::sema {
 
-/// Contracts have the bodies of the fns that they call in place of the calls: each clause stays within a number of these. Of
-/// a module without errors.
+/// Reports clauses of contracts that grow too large: fns are inlined into contracts, so the number
+/// of calls in a clause is limited. The module must have no errors.
 void CheckContractGrowth(const CheckedModule& module, DiagnosticEngine& diagnostics);
 
 }  // namespace kdl::sema

@@ -29,7 +29,8 @@ using syntax::CallExpr;
 using syntax::Expr;
 using syntax::FunctionKind;
 
-/// `sum(x[r, c] over c)`: the reduction over the last range of its operand, or over `k` where that has none.
+/// Suggests `sum(x[r, c] over c)`: the reduction over the last range of its operand, or over `k` if
+/// it has none.
 std::string WithRanges(const FunctionState& state, const CallExpr& call) {
   std::string operand = call.args.empty() ? "…" : Quote(state, call.args[0].value);
   auto known = state.fn.exprs.find(call.args.empty() ? nullptr : call.args[0].value);
@@ -47,7 +48,8 @@ bool HasNamedArgs(FunctionState& state, const CallExpr& call) {
   return false;
 }
 
-/// The name of a pipe, where a fn takes an end of one. False, reported, where it is none.
+/// Checks that the argument for a pipe parameter of a fn names a pipe. Returns false, with a
+/// report, if not.
 bool CheckPipeArg(FunctionState& state, const CallExpr& call, const syntax::Param& param,
                   const Expr* arg) {
   Type type = CheckExpr(state, arg);
@@ -120,8 +122,8 @@ Type CheckIota(FunctionState& state, const CallExpr& call, ExprInfo& info) {
   return ValueType(Scalar::I64, {entity});
 }
 
-/// Where the result has the type of the operands, it is a literal as they are; else they take their
-/// default types.
+/// Returns the type of a builtin on literals. If the result has the type of the operands, it is a
+/// literal, too; otherwise they get their default types.
 Type CheckLiteralArgs(FunctionState& state, const Builtin& builtin,
                       const std::vector<const Expr*>& args, Type type) {
   bool wants_float = !Accepts(builtin.operands, Scalar::I32);
@@ -139,7 +141,7 @@ Type CheckLiteralArgs(FunctionState& state, const Builtin& builtin,
   return ValueType(scalar, type.ranges);
 }
 
-/// Whether the result depends on the width of the operands, which numbers of a contract do not have.
+/// Whether the result depends on the width of the operands. Numbers in a contract have no width.
 bool NeedsWidth(const Builtin* builtin) {
   return builtin != nullptr &&
          (builtin->result == BuiltinResult::BitsOf ||
@@ -151,18 +153,19 @@ bool IsOfLibrary(const Builtin& builtin) {
          builtin.lowering == Lowering::WidthFn;
 }
 
-/// The type that an expression of a contract has outside it: that of memory, of a cast or of a pattern.
+/// Returns the type that an expression of a contract would have outside it, if memory, a cast or a
+/// bit pattern determines it.
 std::optional<Scalar> WrittenType(FunctionState& state, const Expr* expr) {
   const ExprInfo& info = state.fn.exprs[expr];
   if (const auto* cast = syntax::DynAs<syntax::CastExpr>(expr))
     return ScalarFromSpelling(cast->type.name.text());
-  if (NeedsWidth(info.builtin)) return ResultOf(info.builtin->result, info.pattern);
+  if (NeedsWidth(info.builtin)) return ResultScalar(info.builtin->result, info.pattern);
   const Entity* entity = info.index != nullptr ? info.index->base : info.entity;
   if (entity == nullptr || !(entity->type.is_tensor() || entity->type.is_value())) return {};
   return entity->type.scalar;
 }
 
-/// In a contract, where numbers have no width of their own.
+/// Checks bits and from_bits in a contract, where numbers have no width of their own.
 Type CheckPattern(FunctionState& state, const CallExpr& call, const Builtin& builtin,
                   const Type& type, ExprInfo& info) {
   if (type.is_error()) return type;
@@ -182,7 +185,7 @@ Type CheckPattern(FunctionState& state, const CallExpr& call, const Builtin& bui
   if (builtin.lowering == Lowering::WidthFn &&
       !BindLibrary(state, builtin, *scalar, call.callee.span, info))
     return Type{};
-  return Seen(state, ValueType(ResultOf(builtin.result, *scalar), type.ranges));
+  return Seen(state, ValueType(ResultScalar(builtin.result, *scalar), type.ranges));
 }
 
 Type CheckBuiltinCall(FunctionState& state, const CallExpr& call, const Builtin& builtin,
@@ -218,10 +221,10 @@ Type CheckBuiltinCall(FunctionState& state, const CallExpr& call, const Builtin&
   if (NeedsWidth(&builtin)) info.pattern = type.scalar;
   if (IsOfLibrary(builtin) && !BindLibrary(state, builtin, type.scalar, call.callee.span, info))
     return Type{};
-  return ValueType(ResultOf(builtin.result, type.scalar), type.ranges);
+  return ValueType(ResultScalar(builtin.result, type.scalar), type.ranges);
 }
 
-/// Whether a fn's tiles have a range of this name.
+/// Whether the tiles of the fn have a range with this name.
 bool IsRangeOf(const FunctionGroup& group, Name name) {
   if (group.instances.empty()) return false;
   const std::vector<const Entity*>& ranges = group.instances[0]->ranges;
@@ -229,12 +232,13 @@ bool IsRangeOf(const FunctionGroup& group, Name name) {
                      [&](const Entity* range) { return range->name == name; });
 }
 
-Scalar DefaultOf(const Type& type) {
+Scalar DefaultScalar(const Type& type) {
   if (!type.is_literal()) return type.scalar;
   return type.kind == TypeKind::FloatLiteral ? Scalar::F32 : Scalar::I32;
 }
 
-/// What a parameter's type, or each part of it, is called, and what the argument has for it.
+/// Pairs the type name of a parameter, or of each element of a tuple, with the type that the
+/// argument has for it.
 std::vector<std::pair<Name, Type>> KindsGiven(const syntax::TypeRef& ref, const Type& type) {
   if (!type.is_tuple()) return {{ref.name.name, type}};
   std::vector<std::pair<Name, Type>> given;
@@ -243,7 +247,7 @@ std::vector<std::pair<Name, Type>> KindsGiven(const syntax::TypeRef& ref, const 
   return given;
 }
 
-/// The kinds of the callee's type parameters that the arguments and `<T = …>` give.
+/// Returns the types chosen for the callee's type parameters by the arguments and by `<T = …>`.
 std::vector<KindChoice> ChooseKinds(FunctionState& state, const CallExpr& call,
                                     const FunctionGroup& group,
                                     const std::vector<const Expr*>& args) {
@@ -263,14 +267,14 @@ std::vector<KindChoice> ChooseKinds(FunctionState& state, const CallExpr& call,
                                   [&](const KindChoice& choice) { return choice.generic == name; });
         bool may_differ = literals || state.contract != nullptr;
         if (may_differ && known != choices.end()) continue;
-        choices.push_back({name, DefaultOf(type), args[i]->span});
+        choices.push_back({name, DefaultScalar(type), args[i]->span});
       }
     }
   }
   return choices;
 }
 
-/// The stage that hands an end to a fn has that end.
+/// Checks that a stage that passes a pipe's end to a fn owns this end.
 bool CheckEnds(FunctionState& state, const CheckedFunction& callee,
                const std::vector<const Expr*>& args) {
   bool ok = true;
@@ -281,7 +285,8 @@ bool CheckEnds(FunctionState& state, const CheckedFunction& callee,
   return ok;
 }
 
-/// Names that stand for ranges which the fn's result does not have.
+/// Records the index names of a contract that are bound to ranges which the fn's result does not
+/// have.
 void AddFolded(ContractState& contract, const CheckedFunction& callee, const CallInfo& bound) {
   for (size_t i = 0; i < callee.ranges.size(); ++i) {
     bool is_left = Contains(callee.result.ranges, callee.ranges[i]);
@@ -335,11 +340,11 @@ Type CheckFnCall(FunctionState& state, const CallExpr& call, const Entity* entit
   if (callee == nullptr) return Type{};
   info.callee = callee;
   info.entity = entity;
-  if (callee->HasPipes()) CheckBodies(state.module, group);  // gives its ranges their extents
+  if (callee->HasPipes()) CheckBodies(state.module, group);  // computes the extents of its ranges
   return CheckFnArgs(state, call, *callee, args, info);
 }
 
-/// `cores(d)`: as many cores as the device holds.
+/// Checks `cores(d)`, the number of cores of the device.
 Type CheckCores(FunctionState& state, const CallExpr& call, ExprInfo& info) {
   if (state.kind() != FunctionKind::Program || state.contract != nullptr) {
     state.diagnostics.Report(diag::CoresOutsideProgram, call.span)
@@ -363,7 +368,7 @@ Type CheckCores(FunctionState& state, const CallExpr& call, ExprInfo& info) {
   return ValueType(Scalar::I64);
 }
 
-/// The arguments of something unknown, which may take tensors.
+/// Checks the arguments of an unknown callee, which may accept tensors.
 void CheckNamesIn(FunctionState& state, const CallExpr& call) {
   for (const syntax::Arg& arg : call.args) CheckExpr(state, arg.value);
 }

@@ -4,7 +4,7 @@
 
 namespace kdl::sema {
 
-/// `f(x)`, a builtin, a fn, a kind of reduction by name, or a method of a pipe.
+/// Checks a call: `f(x)` for a builtin or a fn, a reduction by its name, or a method of a pipe.
 Type CheckCall(FunctionState& state, const syntax::CallExpr& call, ExprInfo& info);
 
 }  // namespace kdl::sema

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-// `x as T`.
+// Casts: `x as T`.
 
 #include "sema/types/coerce.h"
 #include "sema/walk/expr.h"
@@ -14,8 +14,8 @@ namespace {
 
 using syntax::Expr;
 
-/// A literal becomes the type of the cast at once where it fits; a symbol's value is not known, so
-/// it goes through i64.
+/// Checks the operand of a cast. A literal gets the target type directly if it fits. A symbol,
+/// whose value is not known, goes through i64.
 Type CheckCastOperand(FunctionState& state, const Expr* operand, Scalar target) {
   const ExprInfo& info = state.fn.exprs[operand];
   if (!info.type.is_literal()) return info.type;
@@ -37,7 +37,7 @@ Type CheckCastOperand(FunctionState& state, const Expr* operand, Scalar target) 
   return Default(state, operand);
 }
 
-/// `x as tf32`: an f32 again.
+/// Checks `x as tf32`, whose result is an f32.
 Type CheckTf32(FunctionState& state, const syntax::CastExpr& cast) {
   if (state.fn.exprs[cast.operand].type.is_error()) return Type{};
   if (!state.dot_operands.contains(&cast)) {

@@ -4,7 +4,7 @@
 
 namespace kdl::sema {
 
-/// `x as f32`.
+/// Checks `x as f32`.
 Type CheckCast(FunctionState& state, const syntax::CastExpr& cast, ExprInfo& info);
 
 }  // namespace kdl::sema

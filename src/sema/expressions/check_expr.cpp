@@ -26,7 +26,8 @@ using syntax::As;
 using syntax::Expr;
 using syntax::ExprKind;
 
-// Expressions nest deep: what is called for one kind keeps its locals out of the frames of the walk.
+// Expressions can be deeply nested. The handlers are not inlined, so that their locals do not
+// enlarge the stack frames of the recursion.
 #define KDL_OWN_FRAME [[gnu::noinline]]
 
 KDL_OWN_FRAME Type CheckIf(FunctionState& state, const syntax::IfExpr& choice) {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-// The values of names.
+// Names in expressions.
 
 #include "sema/accesses/index_names.h"
 #include "sema/model/builtins.h"
@@ -67,7 +67,8 @@ Type CheckBuiltinName(FunctionState& state, const syntax::NameExpr& name, ExprIn
   return ValueType(Scalar::I64);
 }
 
-/// A contract says what a kernel computes, whatever tiles the compiler chooses.
+/// Returns the type of a name that refers to an integer parameter. A contract may not name an
+/// `auto` one, because it applies to all tile sizes that the compiler may choose.
 Type CheckIntGeneric(FunctionState& state, const Entity& entity, const Expr* expr) {
   for (const IntGenericInfo& info : state.fn.generics) {
     if (!state.contract || info.entity != &entity || !info.is_auto) continue;
@@ -80,7 +81,6 @@ Type CheckIntGeneric(FunctionState& state, const Entity& entity, const Expr* exp
 
 }  // namespace
 
-/// The value of what an expression names.
 Type CheckEntity(FunctionState& state, const Entity& entity, const Expr* expr, ExprInfo& info) {
   info.entity = &entity;
   info.size = entity.size;

@@ -6,7 +6,7 @@ namespace kdl::sema {
 
 Type CheckName(FunctionState& state, const syntax::NameExpr& name, ExprInfo& info);
 
-/// The value of what an expression names.
+/// Returns the type of a name that refers to `entity`.
 Type CheckEntity(FunctionState& state, const Entity& entity, const syntax::Expr* expr,
                  ExprInfo& info);
 

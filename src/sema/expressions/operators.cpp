@@ -4,7 +4,7 @@
 
 #include <array>
 
-// Unary and binary operators; between literals they are folded.
+// Unary and binary operators. Operations on literals are folded.
 
 #include "sema/functions/library.h"
 #include "sema/types/coerce.h"
@@ -24,7 +24,7 @@ using syntax::UnaryOp;
 
 enum class OperatorGroup { Arithmetic, Remainder, Bits, Shift, Order, Equality, Logic };
 
-OperatorGroup GroupOf(BinaryOp op) {
+OperatorGroup OperatorGroupOf(BinaryOp op) {
   switch (op) {
     case BinaryOp::Mul:
     case BinaryOp::Div:
@@ -55,7 +55,7 @@ OperatorGroup GroupOf(BinaryOp op) {
   return OperatorGroup::Arithmetic;
 }
 
-/// What the operands have to be; empty where `scalar` is that.
+/// Returns what the operands must be, or an empty string if `scalar` is allowed.
 std::string_view Wanted(OperatorGroup group, Scalar scalar) {
   bool is_bool = scalar == Scalar::Bool;
   switch (group) {
@@ -75,8 +75,8 @@ std::string_view Wanted(OperatorGroup group, Scalar scalar) {
   return "";
 }
 
-/// The size that an operation on sizes is; null where it may trap.
-Size SizeOf(FunctionState& state, const syntax::BinaryExpr& binary) {
+/// Returns the size that an operation on sizes yields, or null if it may trap.
+Size OperationSize(FunctionState& state, const syntax::BinaryExpr& binary) {
   Size lhs = state.fn.exprs[binary.lhs].size;
   Size rhs = state.fn.exprs[binary.rhs].size;
   std::optional<SizeKind> kind = SizeKindOf(binary.op);
@@ -86,7 +86,7 @@ Size SizeOf(FunctionState& state, const syntax::BinaryExpr& binary) {
   return state.module.sizes.Binary(*kind, lhs, rhs);
 }
 
-/// Both operands are literals.
+/// Folds an operation whose operands are both literals.
 Type FoldLiterals(FunctionState& state, const syntax::BinaryExpr& binary, ExprInfo& info,
                   const Type& type) {
   auto lhs = state.literals.find(binary.lhs);
@@ -109,7 +109,8 @@ Type FoldLiterals(FunctionState& state, const syntax::BinaryExpr& binary, ExprIn
   return Type{};
 }
 
-/// A size as a type with fewer than 64 bits has it; null: that is not known before the run.
+/// Returns the size after wrapping to the width of the type, or null if that is unknown until run
+/// time.
 Size WrappedIn(FunctionState& state, const Type& type, Size size) {
   if (size == nullptr || !type.is_value() || !IsInteger(type.scalar)) return size;
   int lost = 64 - Info(type.scalar).bits;
@@ -125,7 +126,7 @@ Type ReportOperand(FunctionState& state, const syntax::BinaryExpr& binary, std::
                    Scalar found) {
   Diagnostic& report = state.diagnostics.Report(diag::BadOperand, binary.op_span,
                                                 Spelling(binary.op), wanted, Spelling(found));
-  if (GroupOf(binary.op) == OperatorGroup::Logic && IsInteger(found)) {
+  if (OperatorGroupOf(binary.op) == OperatorGroup::Logic && IsInteger(found)) {
     report.Help("compare with `!= 0`, or use `&` and `|` on bits");
   }
   return Type{};
@@ -135,7 +136,7 @@ Type ReportOperand(FunctionState& state, const syntax::BinaryExpr& binary, std::
 
 namespace {
 
-/// `~x`, of an integer.
+/// Checks `~x`, which needs an integer.
 Type CheckFlip(FunctionState& state, const syntax::UnaryExpr& unary, const Type& type,
                ExprInfo& info) {
   bool is_float = type.kind == TypeKind::FloatLiteral || (type.is_value() && IsFloat(type.scalar));
@@ -153,7 +154,7 @@ Type CheckFlip(FunctionState& state, const syntax::UnaryExpr& unary, const Type&
   return Type{};
 }
 
-/// The remainder of floats, outside of contracts, is a fn of the library.
+/// Binds the remainder of floats to a fn of the library. Contracts have an op for it instead.
 Type BindRemainder(FunctionState& state, const syntax::BinaryExpr& binary, ExprInfo& info,
                    Type type) {
   if (type.kind == TypeKind::FloatLiteral && !state.literals.contains(&binary)) {
@@ -201,7 +202,7 @@ Type CheckBinary(FunctionState& state, const syntax::BinaryExpr& binary, ExprInf
   CheckValue(state, binary.lhs);
   CheckValue(state, binary.rhs);
   std::array<const Expr*, 2> operands = {binary.lhs, binary.rhs};
-  OperatorGroup group = GroupOf(binary.op);
+  OperatorGroup group = OperatorGroupOf(binary.op);
   for (const Expr* operand : operands) {
     const Type& one = state.fn.exprs[operand].type;
     if (group == OperatorGroup::Logic && one.is_value() && one.scalar != Scalar::Bool)
@@ -215,7 +216,7 @@ Type CheckBinary(FunctionState& state, const syntax::BinaryExpr& binary, ExprInf
   if (!wanted.empty()) return ReportOperand(state, binary, wanted, scalar);
   bool compares = group == OperatorGroup::Order || group == OperatorGroup::Equality;
   if (compares && type.is_literal()) {
-    // Which type two literals are compared in makes no difference but for what fits.
+    // The type in which two literals are compared matters only for whether they fit.
     for (const Expr* operand : operands) {
       if (!Coerce(state, operand, float_like ? Scalar::F64 : Scalar::I64)) return Type{};
     }
@@ -223,7 +224,7 @@ Type CheckBinary(FunctionState& state, const syntax::BinaryExpr& binary, ExprInf
   if (compares || group == OperatorGroup::Logic) return ValueType(Scalar::Bool, type.ranges);
   if (type.is_literal()) type = FoldLiterals(state, binary, info, type);
   if (!type.is_error() && info.size == nullptr)
-    info.size = WrappedIn(state, type, SizeOf(state, binary));
+    info.size = WrappedIn(state, type, OperationSize(state, binary));
   auto divisor = state.literals.find(binary.rhs);
   bool divides = binary.op == BinaryOp::Div || binary.op == BinaryOp::Rem;
   if (divides && type.is_value() && IsInteger(type.scalar) && divisor != state.literals.end() &&

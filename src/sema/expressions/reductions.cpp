@@ -22,7 +22,8 @@ namespace {
 using syntax::Expr;
 using syntax::ReduceExpr;
 
-/// The entity that a name of the `over` list stands for; null, reported, where it is no range.
+/// Returns the range that a name in the `over` list refers to, or reports an error and returns
+/// null.
 const Entity* OverRange(FunctionState& state, const syntax::Ident& name) {
   const Entity* entity = Resolve(state, name.name, name.span);
   if (entity == nullptr || IsFaulty(*entity)) return nullptr;
@@ -36,7 +37,7 @@ const Entity* OverRange(FunctionState& state, const syntax::Ident& name) {
   return nullptr;
 }
 
-/// The ranges of the list, or nothing where one is faulty.
+/// Returns the ranges of the `over` list, or nothing if one has an error.
 std::optional<std::vector<const Entity*>> OverRanges(FunctionState& state,
                                                      const ReduceExpr& reduce) {
   std::vector<const Entity*> ranges;
@@ -65,7 +66,7 @@ bool CheckHasRanges(FunctionState& state, const ReduceExpr& reduce, const Type& 
   return true;
 }
 
-/// What only scans take.
+/// Checks the rules for scans. Only scans can be `reversed` or `exclusive`.
 bool CheckScan(FunctionState& state, const ReduceExpr& reduce, const ReductionRow& row) {
   std::string_view op = reduce.op.name.text();
   if (!IsScan(row.kind) && (reduce.reversed || reduce.exclusive)) {
@@ -96,7 +97,7 @@ const ReductionRow* CheckOperator(FunctionState& state, const ReduceExpr& reduce
                 : fmt::format("did you mean '{}'?", nearest));
     return nullptr;
   }
-  const ReductionRow& row = RowOf(*kind);
+  const ReductionRow& row = ReductionRowOf(*kind);
   if (reduce.operands.size() != row.operands) {
     state.diagnostics.Report(diag::ReductionOperands, reduce.span, op,
                              Counted(row.operands, "operand"), reduce.operands.size());
@@ -106,8 +107,8 @@ const ReductionRow* CheckOperator(FunctionState& state, const ReduceExpr& reduce
   return fits ? &row : nullptr;
 }
 
-/// Of a dot of two integer types of at most 16 bits, or of two floats of a byte: what holds each product, in which it adds up.
-/// Nothing for others.
+/// Returns the type in which a dot of mixed or narrow types adds its exact products: two integer
+/// types of at most 16 bits, or two different one-byte float types. Returns nothing for others.
 std::optional<Type> MixedProduct(const Type& a, const Type& b) {
   bool are_byte_floats =
       a.is_value() && b.is_value() && IsByteFloat(a.scalar) && IsByteFloat(b.scalar);
@@ -121,7 +122,8 @@ std::optional<Type> MixedProduct(const Type& a, const Type& b) {
   return ValueType(is_signed ? Scalar::I32 : Scalar::U32, UnionOf(a.ranges, b.ranges));
 }
 
-/// The operands' type, literals given theirs; an error where the reduction does not take it.
+/// Checks the operands, gives literals their type, and returns it. Returns an error type if the
+/// reduction does not accept it.
 Type CheckOperands(FunctionState& state, const ReduceExpr& reduce, const ReductionRow* row,
                    ExprInfo& info) {
   if (row != nullptr && IsOwn(row->kind)) return CheckUserFold(state, reduce, info);

@@ -7,7 +7,7 @@
 
 namespace kdl::sema {
 
-/// A reduction or scan.
+/// Checks a reduction or scan.
 Type CheckReduce(FunctionState& state, const syntax::ReduceExpr& reduce, ExprInfo& info);
 
 }  // namespace kdl::sema

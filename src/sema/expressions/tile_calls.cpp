@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string>
 
-// A fn is generic over the ranges of its tiles and the extents of its pipes. A call binds each range to one of its
-// own: by name, or where one assignment fits the arguments.
+// A fn is generic over the ranges of its tiles and the extents of its pipes. A call binds each
+// range to one of the caller's: by name, or by the only assignment that fits the arguments.
 
 #include "sema/accesses/index_names.h"
 #include "sema/types/coerce.h"
@@ -29,17 +29,17 @@ class CallBinder {
              const std::vector<const Expr*>& args, CallInfo& bound)
       : state_(state), call_(call), callee_(callee), args_(args), bound_(bound) {}
 
-  bool Run() { return BindSizes() && BindNamed() && BindOthers() && CheckArguments(); }
+  bool Bind() { return BindSizes() && BindNamed() && BindOthers() && CheckArguments(); }
 
  private:
   std::string_view fn_name() const { return call_.callee.name.text(); }
-  const Type& TypeOf(size_t arg) const { return state_.fn.exprs.at(args_[arg]).type; }
+  const Type& ArgumentType(size_t arg) const { return state_.fn.exprs.at(args_[arg]).type; }
   bool IsPipe(size_t param) const { return callee_.params[param].entity->kind == EntityKind::Pipe; }
 
   // ---- Sizes
 
   std::vector<const Entity*> Symbols() const;
-  Size* ValueOf(Size symbol);
+  Size* BoundValue(Size symbol);
   Size InCaller(Size size);
   bool BindSizes();
   bool BindNamedSizes();
@@ -66,7 +66,7 @@ class CallBinder {
   const CheckedFunction& callee_;
   const std::vector<const Expr*>& args_;
   CallInfo& bound_;
-  std::vector<Ranges> found_;  ///< two are enough to know that it is open
+  std::vector<Ranges> found_;  ///< the search stops at two, since the call is then ambiguous
 };
 
 std::vector<const Entity*> CallBinder::Symbols() const {
@@ -76,7 +76,7 @@ std::vector<const Entity*> CallBinder::Symbols() const {
   return symbols;
 }
 
-Size* CallBinder::ValueOf(Size symbol) {
+Size* CallBinder::BoundValue(Size symbol) {
   std::vector<const Entity*> symbols = Symbols();
   for (size_t i = 0; i < symbols.size(); ++i) {
     if (symbols[i]->size == symbol) return &bound_.sizes[i];
@@ -84,11 +84,11 @@ Size* CallBinder::ValueOf(Size symbol) {
   return nullptr;
 }
 
-/// A size of the callee in the caller's; null where a symbol has no value yet.
+/// Returns a size of the callee in terms of the caller, or null if a symbol has no value yet.
 Size CallBinder::InCaller(Size size) {
   if (size->kind == SizeKind::Constant) return size;
   if (size->kind == SizeKind::Symbol) {
-    Size* value = ValueOf(size);
+    Size* value = BoundValue(size);
     return value != nullptr ? *value : nullptr;
   }
   Size lhs = InCaller(size->lhs);
@@ -125,13 +125,14 @@ bool CallBinder::BindNamedSizes() {
   return ok;
 }
 
-/// The names in a pipe's brackets take the extents of the argument; what is known must be equal.
+/// Binds the names in a pipe's brackets to the extents of the argument. Names that already have a
+/// value must agree.
 bool CallBinder::BindExtents(size_t param) {
   const Type& formal = callee_.params[param].entity->type;
-  const Type& actual = TypeOf(param);
+  const Type& actual = ArgumentType(param);
   bool same = formal.scalar == actual.scalar && formal.dims.size() == actual.dims.size();
   for (size_t i = 0; same && i < formal.dims.size(); ++i) {
-    Size* value = formal.dims[i]->kind == SizeKind::Symbol ? ValueOf(formal.dims[i]) : nullptr;
+    Size* value = formal.dims[i]->kind == SizeKind::Symbol ? BoundValue(formal.dims[i]) : nullptr;
     if (value != nullptr && *value == nullptr) *value = actual.dims[i];
     Size wanted = InCaller(formal.dims[i]);
     same =
@@ -212,7 +213,7 @@ bool CallBinder::CheckNamedExtents() {
   return true;
 }
 
-/// A range that stands for a position of a pipe has the extent of that.
+/// Whether `to` has the extent of the pipe position that `range` refers to, if any.
 bool CallBinder::ExtentFits(const Entity* range, const Entity* to) {
   if (range->range.extent == nullptr) return true;
   Size wanted = InCaller(range->range.extent);
@@ -221,15 +222,15 @@ bool CallBinder::ExtentFits(const Entity* range, const Entity* to) {
          ConstantDifference(state_.module.sizes, wanted, to->range.extent) == 0;
 }
 
-/// Whether each argument has a bound range just where its parameter has the fn's.
+/// Whether each argument has exactly the ranges that correspond to those of its parameter.
 bool CallBinder::Fits(const Ranges& ranges) {
   for (size_t p = 0; p < args_.size(); ++p) {
     if (IsPipe(p)) continue;
     const Ranges& formal = callee_.params[p].entity->type.ranges;
     for (size_t i = 0; i < ranges.size(); ++i) {
       bool wanted = Contains(formal, callee_.ranges[i]);
-      bool has = Contains(TypeOf(p).ranges, ranges[i]);
-      bool named = bound_.ranges[i] != nullptr;  // may be broadcast
+      bool has = Contains(ArgumentType(p).ranges, ranges[i]);
+      bool named = bound_.ranges[i] != nullptr;  // a broadcast is allowed
       if (wanted ? !has && !named : has) return false;
     }
   }
@@ -246,7 +247,7 @@ void CallBinder::Search(Ranges& ranges, size_t next) {
   Ranges candidates;
   for (size_t p = 0; p < args_.size(); ++p) {
     if (Contains(callee_.params[p].entity->type.ranges, callee_.ranges[next])) {
-      candidates = UnionOf(candidates, TypeOf(p).ranges);
+      candidates = UnionOf(candidates, ArgumentType(p).ranges);
     }
   }
   for (const Entity* candidate : candidates) {
@@ -268,7 +269,7 @@ std::string CallBinder::AssignmentText(const Ranges& ranges) const {
 
 void CallBinder::ReportNone() {
   Ranges all;
-  for (size_t p = 0; p < args_.size(); ++p) all = UnionOf(all, TypeOf(p).ranges);
+  for (size_t p = 0; p < args_.size(); ++p) all = UnionOf(all, ArgumentType(p).ranges);
   state_.diagnostics
       .Report(diag::CallRangeNone, call_.span, fn_name(), RangesText(all), Joined(callee_.ranges))
       .Note(callee_.item->name.span, fmt::format("'{}' is declared here", fn_name()))
@@ -296,14 +297,15 @@ bool CallBinder::BindOthers() {
   return false;
 }
 
-/// What the search does not see where all ranges are named, and what mapping allows.
+/// Checks the arguments if all ranges are named, and the ranges over which the call is mapped. The
+/// search for an assignment covers neither.
 bool CallBinder::CheckArguments() {
   bool pipes = callee_.HasPipes();
   for (size_t p = 0; p < args_.size(); ++p) {
     if (IsPipe(p)) continue;
     const Entity& param = *callee_.params[p].entity;
     Ranges extra;
-    for (const Entity* range : TypeOf(p).ranges) {
+    for (const Entity* range : ArgumentType(p).ranges) {
       size_t number = static_cast<size_t>(
           std::find(bound_.ranges.begin(), bound_.ranges.end(), range) - bound_.ranges.begin());
       if (number == bound_.ranges.size()) {
@@ -330,7 +332,7 @@ bool CallBinder::CheckArguments() {
 bool BindCall(FunctionState& state, const CallExpr& call, const CheckedFunction& callee,
               const std::vector<const Expr*>& args, ExprInfo& info) {
   auto* bound = state.module.arena.Make<CallInfo>(CallInfo{});
-  if (!CallBinder(state, call, callee, args, *bound).Run()) return false;
+  if (!CallBinder(state, call, callee, args, *bound).Bind()) return false;
   info.call = bound;
   return true;
 }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-// `reduce(e over k with f init v)` and `scan(…)`: f folds two of what e has into one.
+// `reduce(e over k with f init v)` and `scan(…)`: f combines two elements of e into one.
 
 #include "sema/functions/groups.h"
 #include "sema/model/reduction_kinds.h"
@@ -21,8 +21,8 @@ namespace {
 using syntax::Expr;
 using syntax::ReduceExpr;
 
-/// The fn after `with`; null, reported, where there is none.
-const Entity* FunctionOf(FunctionState& state, const ReduceExpr& reduce) {
+/// Returns the fn after `with`, or reports an error and returns null.
+const Entity* CombineFunction(FunctionState& state, const ReduceExpr& reduce) {
   const auto* name = syntax::DynAs<syntax::NameExpr>(reduce.combine);
   const Entity* entity = name != nullptr ? state.scopes.Find(name->name) : nullptr;
   if (entity != nullptr && entity->kind == EntityKind::Fn) return entity;
@@ -31,8 +31,8 @@ const Entity* FunctionOf(FunctionState& state, const ReduceExpr& reduce) {
   return nullptr;
 }
 
-/// The kinds that the operand gives the fn's type parameters.
-std::vector<KindChoice> KindsOf(const FunctionGroup& group, const Type& type, Span span) {
+/// Returns the types that the operand gives to the fn's type parameters.
+std::vector<KindChoice> OperandKinds(const FunctionGroup& group, const Type& type, Span span) {
   std::vector<KindChoice> choices;
   if (group.item->params.empty()) return choices;
   const syntax::TypeRef& ref = *group.item->params[0].type;
@@ -42,7 +42,8 @@ std::vector<KindChoice> KindsOf(const FunctionGroup& group, const Type& type, Sp
   return choices;
 }
 
-/// Two values of one type make one of that type: numbers, tuples of them, or tiles over all ranges of the fn.
+/// Whether the fn combines two values of a type into one of the same type. These are numbers,
+/// tuples of them, or tiles over all ranges of the fn.
 bool IsFold(const CheckedFunction& callee) {
   if (callee.params.size() != 2 || callee.HasPipes()) return false;
   const Type& first = callee.params[0].entity->type;
@@ -51,20 +52,21 @@ bool IsFold(const CheckedFunction& callee) {
          first.ranges.size() == callee.ranges.size();
 }
 
-/// Tiles are folded one after the other by a loop, which keeps the last one alone.
+/// Whether tiles may be reduced. A loop combines them one by one and keeps only the last result, so
+/// scans and contracts are excluded.
 bool AcceptsTiles(const FunctionState& state, const ReduceExpr& reduce) {
   return state.contract == nullptr && FindReduction(reduce.op.name.text()) == ReduceKind::Reduce;
 }
 
 const CheckedFunction* CheckFunction(FunctionState& state, const ReduceExpr& reduce,
                                      const Type& operand) {
-  const Entity* entity = FunctionOf(state, reduce);
+  const Entity* entity = CombineFunction(state, reduce);
   if (entity == nullptr) return nullptr;
   FunctionGroup& group = Require(state.module, entity);
   state.group.calls.emplace_back(&group, reduce.combine->span);
   if (group.instances.empty() || operand.is_error()) return nullptr;
-  CheckedFunction* callee =
-      Choose(state, group, KindsOf(group, operand, reduce.operands[0]->span), reduce.combine->span);
+  CheckedFunction* callee = Choose(
+      state, group, OperandKinds(group, operand, reduce.operands[0]->span), reduce.combine->span);
   if (callee == nullptr) return nullptr;
   if (callee->result.is_error()) return nullptr;
   for (const ParamInfo& param : callee->params) {
@@ -83,7 +85,7 @@ const CheckedFunction* CheckFunction(FunctionState& state, const ReduceExpr& red
   return nullptr;
 }
 
-/// The operand or the initial value against the fn's type.
+/// Checks the operand or the initial value against the fn's type.
 bool CheckFits(FunctionState& state, const Expr* expr, const CheckedFunction& callee) {
   if (FitsType(state, expr, Seen(state, callee.result))) return true;
   state.diagnostics.Report(diag::FoldType, expr->span, Quote(state, expr),
@@ -92,7 +94,7 @@ bool CheckFits(FunctionState& state, const Expr* expr, const CheckedFunction& ca
   return false;
 }
 
-/// `bound`: the ranges of a tile that is folded.
+/// `bound` contains the ranges of a tile that is reduced.
 bool CheckInit(FunctionState& state, const ReduceExpr& reduce, const CheckedFunction& callee,
                const std::vector<const Entity*>& bound) {
   const Type& type = state.fn.exprs[reduce.init].type;
@@ -105,8 +107,8 @@ bool CheckInit(FunctionState& state, const ReduceExpr& reduce, const CheckedFunc
   return false;
 }
 
-/// The operand's ranges that those of the fn stand for: of the same name, or the only one that is left besides those that
-/// are folded. Null, reported, where there are none.
+/// Maps each range of the fn to one of the operand's remaining ranges: to the one of the same name,
+/// or to the only one that is left. Reports an error and returns null if there is none.
 const CallInfo* BindRanges(FunctionState& state, const ReduceExpr& reduce,
                            const CheckedFunction& callee, const Type& operand) {
   std::vector<const Entity*> left;

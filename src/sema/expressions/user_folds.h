@@ -4,9 +4,10 @@
 
 namespace kdl::sema {
 
-/// Whether `with f init v` stands where a reduction takes it, and only there; reported.
+/// Checks that `with f init v` is given where it is required and nowhere else. Reports an error.
 bool CheckFoldWords(FunctionState& state, const syntax::ReduceExpr& reduce, bool own);
-/// The operand of `reduce` and `scan`, with the fn and what it starts from. The fn's type, over the operand's ranges.
+/// Checks the operand of `reduce` or `scan`, its fn and its initial value. Returns the fn's type
+/// over the operand's ranges.
 Type CheckUserFold(FunctionState& state, const syntax::ReduceExpr& reduce, ExprInfo& info);
 
 }  // namespace kdl::sema

@@ -19,10 +19,10 @@ constexpr uint64_t kMaxOrdinal = 1'000'000;
 using syntax::CallExpr;
 using syntax::Expr;
 
-/// What the check of one device looks at.
+/// The context in which a device is checked.
 struct AtFile {
   ModuleState& module;
-  const FileState& file;  ///< whose names its description uses
+  const FileState& file;  ///< its names may be used in the device's description
 };
 
 void ReportForm(AtFile& place, const Expr* expr) {
@@ -52,7 +52,7 @@ const Entity* FindDevice(AtFile& place, const syntax::NameExpr& name) {
   return nullptr;
 }
 
-/// A text, a number or a bool, as it is written.
+/// Returns an option's value as written: a text, a number or a bool.
 std::string OptionValue(const AtFile& place, const Expr* value) {
   const auto* text = syntax::DynAs<syntax::StringLit>(value);
   return text != nullptr ? text->value : std::string(place.module.sources.text(value->span));
@@ -138,7 +138,7 @@ DeviceSpec ReadSpec(AtFile& place, const Expr* expr) {
   return {};
 }
 
-/// Whether a device is said to be the same as `device`, over others that have been read.
+/// Whether following the description's aliases and alternatives leads to `device`.
 bool Reaches(const DeviceSpec& spec, const Entity* device,
              std::unordered_set<const Entity*>& visited) {
   if (spec.of == device) return true;

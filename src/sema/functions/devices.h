@@ -4,11 +4,11 @@
 
 namespace kdl::sema {
 
-/// Reads `device npu = …;` into the entity, which is one of the file's.
+/// Reads `device npu = …;` into the entity, which is an item of the file.
 void CheckDevice(ModuleState& module, const FileState& file, const syntax::DeviceItem& item,
                  Entity& entity);
 
-/// The device of the file if it declares one alone; null else.
+/// Returns the only device that the file declares, or null if it declares none or several.
 const Entity* OnlyDevice(const FileState& file);
 
 }  // namespace kdl::sema

@@ -28,7 +28,7 @@ const Define* FindDefine(const ModuleState& module, const FunctionItem& function
   return nullptr;
 }
 
-/// The kinds that are written, each once; empty where one is wrong.
+/// Returns the types as written, without duplicates, or nothing if one is wrong.
 std::vector<Scalar> WrittenKinds(ModuleState& module, const GenericParam& generic) {
   std::vector<Scalar> kinds;
   for (const syntax::Ident& kind : generic.kinds) {
@@ -56,7 +56,8 @@ std::vector<Scalar> WrittenKinds(ModuleState& module, const GenericParam& generi
   return kinds;
 }
 
-/// Those that -D leaves out. It speaks of kernels and programs; a fn is made for the kinds that it is called with.
+/// Returns the types that -D excludes. It applies to kernels and programs; a fn is instantiated for
+/// the types of its calls.
 std::vector<Scalar> LeftOutKinds(ModuleState& module, const FunctionGroup& group,
                                  const GenericParam& generic, const std::vector<Scalar>& kinds) {
   const Define* define = FindDefine(module, *group.item, generic.name.name);

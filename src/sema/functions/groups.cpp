@@ -79,7 +79,8 @@ std::optional<KindChoice> NamedKind(FunctionState& state, const FunctionGroup& c
 
 namespace {
 
-/// The choice for one parameter; null, reported, where there is none or two differ.
+/// Returns the choice for one parameter, or reports an error and returns null if there is none or
+/// they differ.
 const KindChoice* ChoiceOf(FunctionState& state, const FunctionGroup& callee, Name generic,
                            const std::vector<KindChoice>& choices, Span at) {
   const KindChoice* first = nullptr;
@@ -103,7 +104,8 @@ const KindChoice* ChoiceOf(FunctionState& state, const FunctionGroup& callee, Na
   return first;
 }
 
-/// Contracts have one float and one integer type: of a parameter's kinds the widest that fn computes in takes them.
+/// Returns the type to instantiate a fn with in a contract. Contracts have only one float and one
+/// integer type, for which the widest type that the parameter allows is chosen.
 Scalar KindFor(const FunctionGroup& callee, const KindChoice& choice) {
   std::vector<Scalar> kinds;
   for (const CheckedFunction* instance : callee.instances) {

@@ -8,36 +8,38 @@
 
 namespace kdl::sema {
 
-/// Makes the instances of a function with types, parameters and sizes, at the first call only.
-/// Where the signature is faulty there are no instances, and uses of the function say nothing.
+/// Makes the instances of a function, with types, parameters and sizes. Only the first call has an
+/// effect. If the signature has an error, there are no instances, and uses of the function report
+/// nothing more.
 void DeclareSignatures(ModuleState& module, FunctionGroup& group);
 
-/// The bodies of its instances, once.
+/// Checks the bodies of the group's instances, each only once.
 void CheckBodies(ModuleState& module, FunctionGroup& group);
 
-/// The state for the walk through an instance: its parameters and sizes are in scope.
+/// Returns the state for checking an instance, with its parameters and sizes in scope.
 FunctionState Open(ModuleState& module, FunctionGroup& group, size_t instance);
 
-/// The group of a Fn, Kernel or Program, its signatures made; a fn of the library will be checked.
+/// Returns the group of a Fn, Kernel or Program with its signatures declared. Also schedules fns of
+/// the library for checking.
 FunctionGroup& Require(ModuleState& module, const Entity* entity);
 
-/// The library's fn of this name, or null.
+/// Returns the library's fn of this name, or null.
 const Entity* LibraryFunction(const ModuleState& module, std::string_view name);
 
-/// Kinds that a call names (`<T = f32>`) or that its arguments have, by the callee's parameter.
+/// The type for a type parameter of the callee, named by the call (`<T = f32>`) or given by the
+/// arguments.
 struct KindChoice {
   Name generic;
   Scalar scalar = Scalar::F32;
   Span span;
 };
 
-/// The kind that a call names, where `arg` names a type parameter of the callee. Reports others
-/// than types.
+/// Returns the type that a call names, if `arg` names a type parameter of the callee. Reports
+/// anything that is not a type.
 std::optional<KindChoice> NamedKind(FunctionState& state, const FunctionGroup& callee,
                                     const syntax::Arg& arg);
 
-/// The instance with these kinds; null, reported at `at`, where there is none. `nothing`: what a
-/// parameter without a choice is (none: reported).
+/// Returns the instance with these types, or reports an error at `at` and returns null.
 CheckedFunction* Choose(FunctionState& state, const FunctionGroup& callee,
                         const std::vector<KindChoice>& choices, Span at);
 

@@ -12,7 +12,8 @@ namespace kdl::sema {
 
 namespace {
 
-/// What takes an operand of this scalar: its own type, the unsigned one of its width, f32.
+/// Returns the types that can represent an operand of this type, best first: its own type, the
+/// unsigned type of its width, f32 for floats.
 std::array<Scalar, 3> TakenAs(Scalar scalar) {
   Scalar same_bits = scalar;
   if (scalar == Scalar::I8) same_bits = Scalar::U8;
@@ -22,7 +23,8 @@ std::array<Scalar, 3> TakenAs(Scalar scalar) {
   return {scalar, same_bits, IsFloat(scalar) ? Scalar::F32 : scalar};
 }
 
-/// The instance of a fn with one type parameter, or the only one of a fn without; null where the library has errors.
+/// Returns the instance for this type, or the only instance of a fn without type parameters.
+/// Returns null if the library has errors.
 CheckedFunction* InstanceFor(const FunctionGroup& group, Scalar scalar) {
   for (Scalar taken : TakenAs(scalar)) {
     for (CheckedFunction* instance : group.instances)

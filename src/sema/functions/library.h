@@ -7,13 +7,15 @@
 
 namespace kdl::sema {
 
-// The fns of the standard library that builtins and operators are made of. False, reported, where there is none.
+// Binds builtins and operators to the fns of the standard library that implement them. Both
+// functions report an error and return false if there is none.
 
-/// The fn that computes a builtin on operands of this scalar, as the callee.
+/// Sets the callee to the fn that computes a builtin on operands of this scalar type.
 bool BindLibrary(FunctionState& state, const Builtin& builtin, Scalar scalar, Span at,
                  ExprInfo& info);
 
-/// The fn that `%` of floats is, as the callee of the expression or of an assignment's target. Contracts have an op.
+/// Sets the callee of the expression, or of an assignment's target, to the fn for `%` on floats.
+/// Contracts use an op.
 bool BindFloatRemainder(FunctionState& state, Scalar scalar, Span at, ExprInfo& info);
 
 }  // namespace kdl::sema

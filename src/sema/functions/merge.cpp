@@ -20,14 +20,14 @@ Diagnostic& Copy(const Diagnostic& from, DiagnosticEngine& into) {
   return copy;
 }
 
-/// One mistake, and the instances that have it.
+/// A mistake and the instances that have it.
 struct Merged {
   const Diagnostic* first = nullptr;
   std::vector<const CheckedFunction*> instances;
   bool same_text = true;
 };
 
-std::string KindsOf(const CheckedFunction& fn) {
+std::string KindsText(const CheckedFunction& fn) {
   std::string text;
   for (const TypeBinding& binding : fn.types) {
     text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", binding.generic->name.text(),
@@ -36,11 +36,11 @@ std::string KindsOf(const CheckedFunction& fn) {
   return text;
 }
 
-std::string KindsOf(const Merged& merged, bool all) {
-  if (all) return KindsOf(*merged.instances[0]);
+std::string KindsText(const Merged& merged, bool all) {
+  if (all) return KindsText(*merged.instances[0]);
   std::string text;
   for (const CheckedFunction* fn : merged.instances) {
-    text += fmt::format("{}{}", text.empty() ? "" : "; ", KindsOf(*fn));
+    text += fmt::format("{}{}", text.empty() ? "" : "; ", KindsText(*fn));
   }
   return text;
 }
@@ -66,12 +66,12 @@ void MergeInstances(const FunctionGroup& group, DiagnosticEngine& into) {
     bool in_all = merged.instances.size() == group.instances.size();
     const CheckedFunction& fn = *merged.instances[0];
     if (fn.types.empty() || (in_all && merged.same_text)) continue;
-    copy.Note(fn.types[0].generic->span, fmt::format("with {}", KindsOf(merged, in_all)));
+    copy.Note(fn.types[0].generic->span, fmt::format("with {}", KindsText(merged, in_all)));
   }
 }
 
 void MergeSorted(const DiagnosticEngine& from, DiagnosticEngine& into) {
-  // Of equal places the first report stays first; those without a place come before all.
+  // Reports at the same position keep their order. Reports without a position come first.
   std::vector<std::tuple<uint32_t, uint32_t, uint32_t, size_t>> order;
   for (const auto& report : from.all()) {
     const Span& span = report->span;

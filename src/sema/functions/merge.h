@@ -4,10 +4,11 @@
 
 namespace kdl::sema {
 
-/// The reports of a function's instances, each mistake once; what not all kinds have says which do.
+/// Merges the reports of a function's instances, so that each mistake is reported once. If only
+/// some instances have it, the report lists their types.
 void MergeInstances(const FunctionGroup& group, DiagnosticEngine& into);
 
-/// Copies all of `from`, in the order of the text.
+/// Copies all reports of `from`, in source order.
 void MergeSorted(const DiagnosticEngine& from, DiagnosticEngine& into);
 
 }  // namespace kdl::sema

@@ -23,7 +23,7 @@ using syntax::FunctionItem;
 using syntax::FunctionKind;
 using syntax::NameExpr;
 
-/// The name, where `expr` is one that nothing has yet.
+/// Returns the name if `expr` is a name that is not declared yet, or null.
 const NameExpr* UnboundName(const FunctionState& state, const Expr* expr) {
   const auto* name = syntax::DynAs<NameExpr>(expr);
   return name != nullptr && state.scopes.Find(name->name) == nullptr ? name : nullptr;
@@ -49,12 +49,13 @@ bool IsPipeEnd(const syntax::Param& param) {
   return param.direction == Direction::Push || param.direction == Direction::Pop;
 }
 
-/// Whether the names in the brackets are those of ranges.
+/// Whether the brackets of the parameter's type contain the names of ranges.
 bool IsTile(const FunctionState& state, const syntax::Param& param) {
   return state.kind() == FunctionKind::Fn && !param.type->dims.empty() && !IsPipeEnd(param);
 }
 
-/// Names are bound in the order of the text; a value is read from an input where there is one.
+/// Declares the names in dimensions, in source order. Their values come from `in` or `inout`
+/// parameters if possible.
 void BindBareSizes(FunctionState& state) {
   const std::vector<syntax::Param>& params = state.fn.item->params;
   for (const syntax::Param& param : params) {
@@ -79,10 +80,12 @@ void BindBareSizes(FunctionState& state) {
 }
 
 bool AllBound(const FunctionState& state, const Expr* expr) {
-  return !AnyOf(expr, [&](const Expr* inner) { return UnboundName(state, inner) != nullptr; });
+  return !AnySubexpression(expr,
+                           [&](const Expr* inner) { return UnboundName(state, inner) != nullptr; });
 }
 
-/// `C == G*K` makes C a name for the other side where no parameter binds it and the other side is known.
+/// Handles `C == G*K`: if no parameter binds C and the other side is known, C becomes a name for
+/// the other side.
 bool BindByEquation(FunctionState& state, const Expr* side, const Expr* other) {
   const NameExpr* name = UnboundName(state, side);
   if (name == nullptr || !AllBound(state, other)) return false;
@@ -105,9 +108,10 @@ void BindEquations(FunctionState& state) {
   }
 }
 
-/// Integer parameters that stand in a type or `where` are constants: `auto` does not choose them.
+/// Marks the integer parameters that occur in a type or in `where`. They must be constants, not
+/// chosen by `auto`.
 void CheckGenericsIn(FunctionState& state, const Expr* expr, bool in_type) {
-  AnyOf(expr, [&](const Expr* inner) {
+  AnySubexpression(expr, [&](const Expr* inner) {
     const auto* name = syntax::DynAs<NameExpr>(inner);
     const Entity* entity = name != nullptr ? state.scopes.Find(name->name) : nullptr;
     if (entity == nullptr || entity->kind != EntityKind::IntGeneric) return false;
@@ -130,7 +134,7 @@ void CheckGenericsIn(FunctionState& state, const Expr* expr, bool in_type) {
   });
 }
 
-/// What a parameter may not be; true where it is that, reported.
+/// Reports parameters of a kind that the function cannot have, and returns whether it did.
 bool IsRefused(FunctionState& state, const syntax::Param& param) {
   bool is_fn = state.kind() == FunctionKind::Fn;
   if (!param.type->elements.empty() && !is_fn) {
@@ -153,7 +157,7 @@ bool IsRefused(FunctionState& state, const syntax::Param& param) {
   return true;
 }
 
-/// A range that a fn's tiles have: known here by its name, bound by each call.
+/// Returns a range of a fn's tiles. The signature declares it by name, and each call binds it.
 const Entity* TileRange(FunctionState& state, const Expr* dim) {
   const auto* name = syntax::DynAs<NameExpr>(dim);
   const Entity* known = name != nullptr ? state.scopes.Find(name->name) : nullptr;
@@ -169,7 +173,7 @@ const Entity* TileRange(FunctionState& state, const Expr* dim) {
   return range;
 }
 
-/// The type of a fn's tile: a parameter's, or the result.
+/// Adds the ranges of a fn's tile, which is a parameter or the result, to its type.
 bool AddRanges(FunctionState& state, const syntax::TypeRef& ref, Type& type) {
   bool ok = true;
   for (const Expr* dim : ref.dims) {
@@ -183,14 +187,14 @@ bool AddRanges(FunctionState& state, const syntax::TypeRef& ref, Type& type) {
   return ok;
 }
 
-EntityKind KindOf(const FunctionState& state, const syntax::Param& param) {
+EntityKind ParamEntityKind(const FunctionState& state, const syntax::Param& param) {
   if (IsPipeEnd(param)) return EntityKind::Pipe;
   if (param.type->dims.empty()) return EntityKind::ScalarParam;
   return IsTile(state, param) ? EntityKind::TileParam : EntityKind::TensorParam;
 }
 
 void DeclareParam(FunctionState& state, const syntax::Param& param) {
-  EntityKind kind = KindOf(state, param);
+  EntityKind kind = ParamEntityKind(state, param);
   Entity* entity = Declare(state, kind, param.name);
   entity->end = kind == EntityKind::Pipe ? param.direction : Direction::In;
   entity->param = static_cast<uint32_t>(state.fn.params.size());

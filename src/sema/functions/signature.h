@@ -5,7 +5,7 @@
 namespace kdl::sema {
 
 /// Declares the sizes and parameters of an instance whose generics are declared, and reads its
-/// `where` clauses and result type.
+/// `where` clauses and its result type.
 void CheckSignature(FunctionState& state);
 
 }  // namespace kdl::sema

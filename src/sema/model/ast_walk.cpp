@@ -154,10 +154,10 @@ bool IsLoop(const syntax::Stmt* stmt) {
   return false;
 }
 
-bool AnyOf(const Expr* expr, const std::function<bool(const Expr*)>& test) {
+bool AnySubexpression(const Expr* expr, const std::function<bool(const Expr*)>& test) {
   bool found = test(expr);
   if (!found) {
-    ForEachChild(expr, [&](const Expr* child) { found = found || AnyOf(child, test); });
+    ForEachChild(expr, [&](const Expr* child) { found = found || AnySubexpression(child, test); });
   }
   return found;
 }

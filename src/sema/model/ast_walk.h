@@ -12,10 +12,11 @@ void ForEachChild(const syntax::Expr* expr, const std::function<void(const synta
 /// Calls `visit` for each statement directly inside `stmt`, in source order.
 void ForEachInside(const syntax::Stmt* stmt, const std::function<void(const syntax::Stmt*)>& visit);
 
-/// Whether the statements inside run several times, and `break` and `continue` in them are its own.
+/// Whether the statement is a loop, to which the `break` and `continue` statements inside it refer.
 bool IsLoop(const syntax::Stmt* stmt);
 
-/// Whether `test` holds for `expr` or an expression below it.
-bool AnyOf(const syntax::Expr* expr, const std::function<bool(const syntax::Expr*)>& test);
+/// Whether `test` returns true for `expr` or an expression below it.
+bool AnySubexpression(const syntax::Expr* expr,
+                      const std::function<bool(const syntax::Expr*)>& test);
 
 }  // namespace kdl::sema

@@ -70,7 +70,7 @@ std::string_view Describe(Operands operands) {
   KDL_UNREACHABLE("operands {}", static_cast<int>(operands));
 }
 
-Scalar ResultOf(BuiltinResult result, Scalar operand) {
+Scalar ResultScalar(BuiltinResult result, Scalar operand) {
   bool is_64 = Info(operand).bits == 64;
   switch (result) {
     case BuiltinResult::Same:

@@ -8,22 +8,24 @@
 
 namespace kdl::sema {
 
-/// How irgen makes a builtin; builtins.def says which each has.
+/// How irgen translates a builtin. builtins.def has one of these for each.
 enum class Lowering : uint8_t {
-  Op,    ///< the elementwise KIR op whose spelling is `target`
-  Math,  ///< a fn of the standard library, `target` + `_f32` or `_f64`; narrower floats through f32. In contracts the op `target`
-  Fn,  ///< the library's generic fn `target`, of the operands' type, the unsigned one of its width, or f32
-  WidthFn,   ///< the same, of integers, where the result depends on their width
-  Clamp,     ///< clamp(x, lo, hi): min(max(x, lo), hi)
-  CeilDiv,   ///< ceil_div(a, b): (a + b - 1) / b
-  TruncDiv,  ///< trunc_div(a, b): a / b, but towards 0
+  Op,       ///< the elementwise KIR op with the spelling `target`
+  Math,     ///< the library fn `target` + `_f32` or `_f64` (narrower floats use f32); in contracts,
+            ///< the op `target`
+  Fn,       ///< the library's generic fn `target`, for the operands' type, the unsigned type of its
+            ///< width, or f32
+  WidthFn,  ///< the same for integers, if the result depends on their width
+  Clamp,    ///< clamp(x, lo, hi): min(max(x, lo), hi)
+  CeilDiv,  ///< ceil_div(a, b): (a + b - 1) / b
+  TruncDiv,  ///< trunc_div(a, b): a / b rounded towards 0
   TruncRem,  ///< trunc_rem(a, b): a - b * trunc_div(a, b)
   Iota,      ///< the absolute indices of a range
   CoreId,    ///< a name, not a call
   CoreNum,   ///< a name, not a call
 };
 
-/// What the operands may be; they have one scalar type.
+/// The operands that a builtin accepts. All of them have the same scalar type.
 enum class Operands : uint8_t {
   Numbers,  ///< integers and floats
   Signed,   ///< signed integers and floats
@@ -40,7 +42,7 @@ enum class BuiltinKind : uint8_t {
 #include "sema/model/builtins.def"
 };
 
-/// What a builtin's result is, given the scalar of its operands.
+/// The type of a builtin's result, relative to the scalar type of its operands.
 enum class BuiltinResult : uint8_t { Same, BitsOf, FromBitsOf, Index };
 
 struct Builtin {
@@ -54,13 +56,13 @@ struct Builtin {
   std::string_view meaning;
 };
 
-/// The table's row, or null.
+/// Returns the row of the table with this spelling, or null.
 const Builtin* FindBuiltin(std::string_view spelling);
 const std::vector<Builtin>& AllBuiltins();
 
 bool Accepts(Operands operands, Scalar scalar);
-/// `an integer or a float`, as a message says it.
+/// Describes the operands in messages, for example `an integer or a float`.
 std::string_view Describe(Operands operands);
-Scalar ResultOf(BuiltinResult result, Scalar operand);
+Scalar ResultScalar(BuiltinResult result, Scalar operand);
 
 }  // namespace kdl::sema

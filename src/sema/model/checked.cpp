@@ -10,13 +10,15 @@ namespace kdl::sema {
 
 const ExprInfo& CheckedFunction::Info(const syntax::Expr* expr) const {
   auto found = exprs.find(expr);
-  KDL_CHECK(found != exprs.end(), "'{}' knows nothing of expression {}", InstanceName(), expr->id);
+  KDL_CHECK(found != exprs.end(), "'{}' has no information about expression {}", InstanceName(),
+            expr->id);
   return found->second;
 }
 
 const StmtInfo& CheckedFunction::Info(const syntax::Stmt* stmt) const {
   auto found = stmts.find(stmt);
-  KDL_CHECK(found != stmts.end(), "'{}' knows nothing of statement {}", InstanceName(), stmt->id);
+  KDL_CHECK(found != stmts.end(), "'{}' has no information about statement {}", InstanceName(),
+            stmt->id);
   return found->second;
 }
 

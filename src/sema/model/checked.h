@@ -20,14 +20,14 @@
 #include "support/source.h"
 #include "syntax/ast.h"
 
-// What semantic analysis knows of a module: tables next to the tree, which stays as it was written.
-// After an error the tables are incomplete; only a module without errors may be walked further.
+// The results of semantic analysis. They are tables next to the syntax tree, which is not modified.
+// After an error the tables are incomplete: later phases accept only modules without errors.
 namespace kdl::sema {
 
 struct CheckedFunction;
 
-/// A constant in its final type: the bit pattern of `scalar`, zero-extended; bool is 0 or 1.
-/// Floats are rounded once, from the decimal text where there is one.
+/// A constant with its final type. `bits` is the bit pattern of a `scalar`, zero-extended; a bool
+/// is 0 or 1. Floats are rounded only once, from the decimal text if there is one.
 struct Constant {
   Scalar scalar = Scalar::I32;
   uint64_t bits = 0;
@@ -46,59 +46,61 @@ enum class ReduceKind : uint8_t {
   ArgMax,
   ArgMin,
   Reduce,  ///< with a fn, ExprInfo::callee
-  CumSum,  ///< from here on scans, which keep their range
+  CumSum,  ///< scans from here on: they keep their range
   CumProd,
   CumMax,
-  Scan,  ///< with a fn
+  Scan,  ///< with a fn, ExprInfo::callee
 };
 std::string_view Spelling(ReduceKind kind);
 
-/// `op(operands over ranges)`. Its type is that of the accumulator, of argmax and argmin i64, without the ranges; a scan
-/// keeps its one range.
+/// A reduction or scan `op(operands over ranges)`. Its scalar type is the accumulator's, or i64 for
+/// argmax and argmin. A reduction removes `ranges` from the type; a scan keeps its only range.
 struct ReduceInfo {
   ReduceKind kind = ReduceKind::Sum;
-  std::vector<const Entity*> ranges;  ///< in the order of the list; the last walks fastest
+  std::vector<const Entity*> ranges;  ///< as in the `over` list; the last one varies fastest
   Scalar accumulator = Scalar::F32;
-  /// The whole value of `v += dot(…)`, v a var, with two ranges or more in the result: one chain of fmas into v.
+  /// Whether this is the whole value of `v += dot(…)`, where v is a var and the result has at least
+  /// two ranges. The products are then added directly to v, one fma after the other.
   bool in_place = false;
-  bool reversed = false;   ///< a scan from the last element to the first
-  bool exclusive = false;  ///< a scan that leaves each element itself out
+  bool reversed = false;   ///< a scan that runs from the last element to the first
+  bool exclusive = false;  ///< a scan whose results leave out their own element
 };
 
 enum class RangeField : uint8_t { Start, Size, Index };
 
-/// `q.push(tile, i, j)` or `q.pop(i, j)`.
+/// A pipe operation: `q.push(tile, i, j)` or `q.pop(i, j)`.
 struct PipeInfo {
   bool pushes = false;
   const Entity* pipe = nullptr;
-  const syntax::Expr* tile = nullptr;  ///< of a push
-  std::vector<const Entity*> ranges;   ///< by position, each once
+  const syntax::Expr* tile = nullptr;  ///< the pushed tile
+  std::vector<const Entity*> ranges;   ///< the range for each position; all are different
 };
 
-/// What a call gives a fn besides its arguments.
+/// What a call of a fn binds in addition to its parameters.
 struct CallInfo {
-  std::vector<const Entity*> ranges;  ///< the caller's, for each of callee->ranges
-  /// For each int generic, then each of callee->dims, in the caller's sizes.
+  std::vector<const Entity*> ranges;  ///< the caller's range for each of callee->ranges
+  /// Values of the int generics, then of callee->dims, in terms of the caller's sizes.
   std::vector<Size> sizes;
 };
 
-/// What is known of an expression. Fields that do not apply are null.
-/// How irgen reads it: `constant` first (the whole expression is that constant), then `size` (it is that size, as
-/// `type.scalar`), then the kind of the expression:
-///   Name    entity (a Range: only inside an index or a contract, there it is its absolute indices,
-///           an i64 tile) or builtin (core_id, core_num)
-///   Call    builtin and, where that is elementary, callee; else callee, a fn, and call. The
-///           operands have one scalar type (of a fn: those of its parameters) and broadcast to
-///           `type.ranges`;
-///           iota: entity is the range; clamp and the like: see builtins.def;
-///           a push or pop: pipe
-///   Field   entity is the range, field what is asked of it; of a tuple neither: the part of that number
-///   Index   index, or of a tile part; an assigned one has the var as its entity; as a tensor of a program slice, and the
-///           tensor that is named as its entity
-///   Reduce  reduce; reduce and scan: callee is the fn
-///   Cast    as written; of tf32 the operand's type, rounded (IsTf32)
-///   Binary, Unary, If: as written; the operands of a Binary have one scalar type.
-/// Floats below f32 as types of expressions compute in f32 and round when bound, stored or cast.
+/// What is known about an expression. Fields that do not apply are null.
+/// irgen reads `constant` first (the whole expression is that constant), then `size` (it is that size,
+/// converted to `type.scalar`), and then the fields for the kind of expression:
+///   Name    entity, or builtin (core_id, core_num). A Range occurs only inside an index or a contract,
+///           where it means its absolute indices, an i64 tile.
+///   Call    builtin, with callee if the builtin is a library fn; or callee, a fn, with call. The
+///           operands have one scalar type (for a fn, its parameters' types) and are broadcast to
+///           `type.ranges`. For iota, entity is the range. For clamp and similar, see builtins.def. For
+///           a push or pop, pipe.
+///   Field   entity is the range and field the queried property. For a tuple, neither: the tree has the
+///           position of the element.
+///   Index   index, or part for a subtile, which has the var as its entity when it is assigned. For a
+///           slice of a program's tensor: slice, and the tensor as the entity.
+///   Reduce  reduce; for `reduce` and `scan`, callee is the fn.
+///   Cast    as written. A cast to tf32 keeps the operand's type and rounds (IsTf32).
+///   Binary, Unary, If: as written. The operands of a Binary have one scalar type.
+/// Expressions of float types narrower than f32 are computed in f32, and rounded when they are bound,
+/// stored or cast.
 struct ExprInfo {
   Type type;
   std::optional<Constant> constant;
@@ -111,77 +113,81 @@ struct ExprInfo {
   const SliceInfo* slice = nullptr;
   const ReduceInfo* reduce = nullptr;
   const PipeInfo* pipe = nullptr;
-  const CallInfo* call = nullptr;  ///< of a fn that has ranges, sizes or pipes
+  const CallInfo* call = nullptr;  ///< for a fn that has ranges, sizes or pipes
   RangeField field = RangeField::Start;
-  Scalar pattern = Scalar::F64;  ///< in a contract of bits, from_bits and `as`: the type outside it
+  Scalar pattern = Scalar::F64;  ///< of bits, from_bits and `as` in a contract: the type outside it
 };
 
 /// Whether the cast is `as tf32`.
 bool IsTf32(const syntax::CastExpr& cast);
 
-/// A dimension of a kernel's argument that has to be equal at launch, unless both are one Size.
+/// A dimension of a launch argument that must match at launch. There is no check if both sizes are
+/// the same.
 struct DimCheck {
   uint32_t param = 0;
   uint32_t dim = 0;
-  Size formal = nullptr;  ///< in the caller's sizes
+  Size formal = nullptr;  ///< in terms of the caller's sizes
   Size actual = nullptr;
 };
 struct GenericBinding {
   const Entity* generic = nullptr;  ///< an IntGeneric of the callee
-  Size value = nullptr;             ///< in the caller's sizes; null: `auto`
+  Size value = nullptr;             ///< in terms of the caller's sizes; null means `auto`
 };
-/// `spmd(core_num = n) on d.queue(0) kernel<…>(args);`, or a call of a program, which is bound in the same way.
+/// A launch `spmd(core_num = n) on d.queue(0) kernel<…>(args);`, or a call of a program, which is
+/// bound in the same way.
 struct LaunchInfo {
   const CheckedFunction* kernel = nullptr;
-  std::vector<const syntax::Expr*> args;  ///< by parameter; a tensor's is a Name, or has a slice
-  std::vector<const Entity*> moves;  ///< by parameter: to which device the source moves it; or null
-  std::vector<GenericBinding> generics;  ///< those that the call gives, by name or by a size
-  std::vector<Size> dims;                ///< kernel->dims in the caller's sizes
+  std::vector<const syntax::Expr*> args;  ///< for each parameter; a tensor is a Name or has a slice
+  std::vector<const Entity*> moves;       ///< for each parameter: the device after `to`, or null
+  std::vector<GenericBinding> generics;   ///< those that the call gives, by name or through a size
+  std::vector<Size> dims;                 ///< values of kernel->dims in terms of the caller's sizes
   std::vector<DimCheck> checks;
-  const syntax::Expr* core_num = nullptr;  ///< null: auto
-  const Entity* device = nullptr;          ///< null: the default
+  const syntax::Expr* core_num = nullptr;  ///< null means auto
+  const Entity* device = nullptr;          ///< null means the default device
   std::vector<const syntax::Expr*> queues;
 };
 
-/// `copy(from, to);` and `swap(a, b);`.
+/// A call of `copy(from, to);` or `swap(a, b);`.
 struct TensorCallInfo {
   bool swaps = false;
-  const syntax::Expr* from = nullptr;  ///< as the argument of a launch, as `to`
+  const syntax::Expr* from = nullptr;  ///< like the tensor arguments of a launch, as is `to`
   const syntax::Expr* to = nullptr;
 };
 
-/// Let: entities = {the Let, Var or LocalTensor}; For: its binders in order, each a Range or a
-/// ScalarBinder; Range, Domain, Pipe, Stage: what it declares. An assignment's target is described by its expression: a Name
-/// with a Var, or an Index; its `type` is what the value is broadcast to.
 struct ExpectInfo;
+/// What is known about a statement. `entities` lists what it declares: the Let, Var or LocalTensor
+/// of a let; the binders of a for in order, each a Range or a ScalarBinder; the entity of a range,
+/// domain, pipe or stage.
+/// The target of an assignment is described by its expression: a Name with a Var, or an Index. The
+/// type of this expression is what the value is broadcast to.
 struct StmtInfo {
   std::vector<const Entity*> entities;
-  bool is_dynamic = false;  ///< `spmd for`: a core that is free takes the next block
-  bool is_grouped = false;  ///< `spmd for`: a core takes whole groups of blocks
-  int64_t ahead =
-      0;  ///< `for`: turns ahead of theirs in which copies begin; 0: nothing says how many
+  bool is_dynamic = false;  ///< `spmd for`: dynamic scheduling; idle cores start the next block
+  bool is_grouped = false;  ///< `spmd for`: each core runs whole groups of blocks
+  int64_t ahead = 0;        ///< `for`: how many iterations ahead copies begin; 0 if not specified
   const LaunchInfo* launch = nullptr;
-  const syntax::Expr* seed = nullptr;  ///< `let x = random(f32[N], seed);`: of the tensor
-  const syntax::Expr* fill = nullptr;  ///< `let h: f32[N] = 0.0;`: of each element
+  const syntax::Expr* seed = nullptr;  ///< seed of a tensor: `let x = random(f32[N], seed);`
+  const syntax::Expr* fill = nullptr;  ///< value of each element: `let h: f32[N] = 0.0;`
   const ExpectInfo* expect = nullptr;
   const TensorCallInfo* tensors = nullptr;
 };
 
-/// A size name of the parameters, in the order of first use.
+/// A size name of the parameters. CheckedFunction lists them in the order of first use.
 struct DimInfo {
   const Entity* entity = nullptr;  ///< a SizeName
-  /// Its first bare use, `in` and `inout` parameters before `out` ones.
+  /// The first parameter with a dimension that is just this name; `in` and `inout` parameters come
+  /// before `out` ones.
   std::optional<uint32_t> param;
   uint32_t dim = 0;
-  bool only_out = false;  ///< no `in` or `inout` parameter uses it bare
+  bool only_out = false;  ///< no `in` or `inout` parameter has such a dimension
 };
-/// `lhs op rhs`, checked at launch; op is a comparison.
+/// A condition `lhs op rhs`, checked at launch. op is a comparison.
 struct WhereInfo {
   syntax::BinaryOp op = syntax::BinaryOp::Eq;
   Size lhs = nullptr;
   Size rhs = nullptr;
   const syntax::Expr* expr = nullptr;
-  Name defined;  ///< the size name that `expr` defines, which is compared with 0; else empty
+  Name defined;  ///< if not empty, the size name that `expr` defines; it is then compared with 0
 };
 struct TypeBinding {
   const Entity* generic = nullptr;  ///< a TypeGeneric
@@ -189,12 +195,13 @@ struct TypeBinding {
 };
 struct IntGenericInfo {
   const Entity* entity = nullptr;
-  std::vector<int64_t> values;   ///< from -D (each a variant), else the default; empty: none
-  bool is_auto = false;          ///< the default is `auto` and -D gives nothing
-  std::vector<int64_t> choices;  ///< of `in {…}`; empty: any
-  bool is_faulty = false;        ///< what -D gives is no value, as reported
-  bool in_type = false;          ///< stands in a tensor type: taken from the data where not given
-  /// The values among which a launch selects whose own is known when it runs; empty: there are none.
+  std::vector<int64_t> values;   ///< from -D (each makes a variant), or the default; may be empty
+  bool is_auto = false;          ///< the default is `auto`, and -D gives no value
+  std::vector<int64_t> choices;  ///< the values of `in {…}`; empty if all are allowed
+  bool is_faulty = false;        ///< -D gives an invalid value, which has been reported
+  bool in_type = false;          ///< in a tensor type: derived from the arguments unless given
+  /// The values from which a launch selects if its own value is known only at run time. Empty if
+  /// there are none.
   const std::vector<int64_t>& Candidates() const;
 };
 struct ParamInfo {
@@ -202,25 +209,25 @@ struct ParamInfo {
   syntax::Direction direction = syntax::Direction::In;
 };
 
-/// One equation of `ensures`. The free names are Range entities whose `domain` is their extent.
+/// One equation of `ensures`. Its free names are Range entities whose `domain` is their extent.
 struct EquationInfo {
   const syntax::Equation* equation = nullptr;
-  const Entity* defined = nullptr;     ///< an Auxiliary; null where the equation compares
-  std::vector<const Entity*> indices;  ///< of an Auxiliary: those of the left side, by dimension
-  std::vector<const Entity*> free;     ///< all free names, `over` ones not among them
+  const Entity* defined = nullptr;     ///< an Auxiliary, or null if the equation compares
+  std::vector<const Entity*> indices;  ///< of an Auxiliary: the left side's, by dimension
+  std::vector<const Entity*> free;     ///< all free names, without those of `over`
 };
 struct RequirementInfo {
   const syntax::Expr* condition = nullptr;
   std::vector<const Entity*> free;
 };
-/// `expect` of a test: one of the two.
+/// An `expect` of a test. Exactly one of the two is set.
 struct ExpectInfo {
   std::optional<EquationInfo> equation;
   std::optional<RequirementInfo> condition;
 };
 
-/// A fn, kernel or program for one choice of the kinds of its type generics.
-/// In contracts every float is an f64 and every integer an i64.
+/// A fn, kernel or program, instantiated for one choice of its type parameters. In contracts, every
+/// float is an f64 and every integer an i64.
 struct CheckedFunction {
   const syntax::FunctionItem* item = nullptr;
   const Entity* entity = nullptr;
@@ -229,19 +236,19 @@ struct CheckedFunction {
   std::vector<DimInfo> dims;
   std::vector<ParamInfo> params;
   std::vector<const Entity*> ranges;  ///< of a fn: those of its tiles, in the order of first use
-  Type result;                        ///< of a fn; Nothing where it has none
+  Type result;                        ///< for a fn; Nothing if it has no result
   std::vector<WhereInfo> where;
   std::vector<RequirementInfo> requirements;
   std::vector<EquationInfo> ensures;
-  std::vector<const Entity*> entities;  ///< all that it declares, in source order
-  /// Of a program: numbers that sizes of its tensors are made of. Each is its own size name.
+  std::vector<const Entity*> entities;  ///< everything that it declares, in source order
+  /// For a program: numbers that occur in the sizes of its tensors. Each is also a size name.
   std::unordered_set<const Entity*> sizes;
-  bool imported = false;           ///< of another file: only where something uses it
-  bool left_out = false;           ///< -D names other kinds: only where something launches it
-  bool is_launched = false;        ///< of one that is left out
-  bool is_checked = false;         ///< its body was seen
-  std::string_view prefix;         ///< its file's: `std::nn::`; empty: the compiled file
-  const Entity* device = nullptr;  ///< an imported file's only one, else null
+  bool imported = false;           ///< from another file; present only if it is used
+  bool left_out = false;           ///< excluded by -D; kept only if something launches it
+  bool is_launched = false;        ///< for one that is left out: something launches it
+  bool is_checked = false;         ///< its body has been checked
+  std::string_view prefix;         ///< that of its file, `std::nn::`; empty for the compiled file
+  const Entity* device = nullptr;  ///< the only device of an imported file, or null
 
   std::unordered_map<const syntax::Expr*, ExprInfo> exprs;
   std::unordered_map<const syntax::Stmt*, StmtInfo> stmts;
@@ -249,38 +256,42 @@ struct CheckedFunction {
   const ExprInfo& Info(const syntax::Expr* expr) const;
   const StmtInfo& Info(const syntax::Stmt* stmt) const;
   bool HasPipes() const;
-  /// The name after the file's prefix, then `.f32` for each type generic. One of a kind.
+  /// Returns the name with the file's prefix, followed by `.f32` etc. for each type parameter. It
+  /// is unique.
   std::string InstanceName() const;
 };
 
 struct CheckedModule {
   const syntax::Module* module = nullptr;
-  std::unique_ptr<Arena> arena;  ///< owns everything that the tables point to
-  /// In source order, instances in the order of their kinds; then those of other files that are used.
+  std::unique_ptr<Arena> arena;  ///< owns everything the tables point to
+  /// In source order, with the instances of a function in the order of their types, then used
+  /// functions of other files.
   std::vector<const CheckedFunction*> functions;
   std::vector<const Entity*> devices;  ///< in source order
 };
 
-/// `-D NAME=VALUE,VALUE`.
+/// A command-line definition `-D NAME=VALUE,VALUE`.
 struct Define {
   std::string name;
   std::vector<std::string> values;
-  std::string function = {};  ///< whose parameter alone it is; empty: that of every function
+  std::string function = {};  ///< applies only to this function's parameter; empty for all
 };
 struct CheckOptions {
   std::vector<Define> defines;
 };
 
-/// A parsed file, and the files that its imports name, in the order of its import items. No file reaches itself.
+/// A parsed file and the files that it imports, in the order of its import items. Imports have no
+/// cycles.
 struct SourceFile {
   const syntax::Module* module = nullptr;
-  std::string path;  ///< as imports write it, `std.nn`; of the file that is compiled: empty
+  std::string path;  ///< as in an import, `std.nn`; empty for the compiled file
   std::vector<const SourceFile*> imports;
 };
 
-/// Checks every item of `file`. `library` holds the files of the standard library that define the
-/// elementary functions; of them and of imported files only what `file` reaches is checked. Sizes are
-/// made in `sizes`, which must outlive the result, as must the trees and files.
+/// Checks every item of `file`. `library` contains the files of the standard library that define
+/// the elementary functions. Of these and of imported files, only what `file` uses is checked. The
+/// result refers to `sizes`, where its sizes are made, and to the trees and files, which must all
+/// outlive it.
 CheckedModule Check(const SourceFile& file, std::span<const syntax::Module* const> library,
                     const SourceManager& sources, SizeTable& sizes, const CheckOptions& options,
                     DiagnosticEngine& diagnostics);

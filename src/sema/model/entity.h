@@ -13,7 +13,7 @@
 
 namespace kdl::sema {
 
-// Enumerator, what a message calls it.
+// Each kind: its enumerator and its name in messages.
 // clang-format off
 #define KDL_ENTITIES(X)                                                                         \
   X(Const, "a constant") X(TypeGeneric, "a type parameter") X(IntGeneric, "an integer parameter") \
@@ -33,24 +33,24 @@ struct Entity;
 struct FileState;
 
 enum class TypeKind : uint8_t {
-  Error,         ///< reported already: goes with everything, silently
+  Error,         ///< already reported; compatible with everything, so that nothing more is reported
   IntLiteral,    ///< never a final type
   FloatLiteral,  ///< never a final type
-  Value,         ///< a scalar where `ranges` is empty, else a tile
+  Value,         ///< a scalar if `ranges` is empty, else a tile
   Tensor,
   Range,    ///< of a Range entity
   Pipe,     ///< of a Pipe entity
-  Tuple,    ///< of `parts`; its ranges are those of all
-  Nothing,  ///< of a call that has no result
+  Tuple,    ///< of `parts`; its ranges are those of all elements
+  Nothing,  ///< of a call without a result
   String,
 };
 
 struct Type {
   TypeKind kind = TypeKind::Error;
   Scalar scalar = Scalar::I32;        ///< Value, Tensor, Pipe
-  std::vector<const Entity*> ranges;  ///< Value: each once, ascending by Entity::number
+  std::vector<const Entity*> ranges;  ///< Value: no duplicates, ascending by Entity::number
   std::vector<Size> dims;             ///< Tensor: outermost first; Pipe: by position
-  std::vector<Type> parts;            ///< Tuple: values, or literals until they have types
+  std::vector<Type> parts;            ///< Tuple: values, or literals that have no type yet
 
   bool operator==(const Type&) const = default;
   bool is_error() const { return kind == TypeKind::Error; }
@@ -61,30 +61,33 @@ struct Type {
   bool is_tensor() const { return kind == TypeKind::Tensor; }
 };
 
-/// `f32`, `f32[i, j]`, `i32 literal`: as a message shows it.
+/// Returns the type as messages show it: `f32`, `f32[i, j]`, `i32 literal`.
 std::string ToString(const Type& type);
 
-/// What a Range walks. `domain` is there where it is a whole dimension 0..domain; else `lo` and
-/// `hi` bound it (lo null: 0), or `parent` is split. In a contract only `domain` is there.
+/// The indices of a Range. If it covers a whole dimension 0..domain, `domain` is set. Otherwise it
+/// is bounded by `lo` (0 if null) and `hi`, or it splits `parent`. In a contract only `domain` is
+/// set.
 struct RangeFacts {
-  /// Of a block: made of constants and integer parameters. Of a fn's range: that of the pipe whose
-  /// position it stands for; null: any.
+  /// For a block: its size, made of constants and integer parameters. For a range of a fn: the
+  /// extent of the corresponding pipe position, or null if any is allowed.
   Size extent = nullptr;
   Size domain = nullptr;
   const syntax::Expr* lo = nullptr;
   const syntax::Expr* hi = nullptr;
   const Entity* parent = nullptr;
-  /// `range d in D max m`: one block is all; a domain above `extent` is a launch error.
+  /// For `range d in D max m`: the single block covers everything, and it is a launch error if
+  /// domain > `extent`.
   bool whole = false;
 };
 
-/// What a binder, or a dimension of a domain, walks: the blocks of a range, or single indices.
+/// What a loop variable, or a dimension of a domain, iterates over: the blocks of a range, or
+/// single indices.
 struct WalkFacts {
   bool blocked = false;
-  RangeFacts range;                  ///< where blocked
-  const syntax::Expr* lo = nullptr;  ///< else, as hi
+  RangeFacts range;                  ///< if blocked
+  const syntax::Expr* lo = nullptr;  ///< lower bound, if not blocked
   const syntax::Expr* hi = nullptr;
-  const syntax::Expr* step = nullptr;  ///< may be null: 1
+  const syntax::Expr* step = nullptr;  ///< null means 1
 };
 
 enum class DeviceForm : uint8_t { Promise, Target, Select, Fallback, Alias };
@@ -92,7 +95,7 @@ struct DeviceOption {
   Name key;
   std::string value;
 };
-/// `target("dsp", seed = "7")[1]`, `select(…)`, `fallback(cpu)`, `cpu`.
+/// A device description: `target("dsp", seed = "7")[1]`, `select(…)`, `fallback(cpu)` or `cpu`.
 struct DeviceSpec {
   DeviceForm form = DeviceForm::Promise;
   std::string target;
@@ -102,44 +105,50 @@ struct DeviceSpec {
   const Entity* of = nullptr;            ///< Fallback, Alias
 };
 
-/// Something that has a name. Arena-owned, never null, compared by address.
+/// Something that has a name. Entities are owned by an arena and compared by address. A comment on a
+/// member begins with the kinds of entities that use it, if not all do.
 struct Entity {
   EntityKind kind;
   Name name;
   Span span;
-  uint32_t number = 0;  ///< dense within its function, in source order; of items: within the module
-  Type type;            ///< Auxiliary: a Tensor of f64, i64 or bool
-  /// The value as a size: of a SizeName and IntGeneric its symbol, of an integer Const its value, of
-  /// a Let whose value is a size that size.
+  /// Consecutive within its function, in source order; for an item, within the module.
+  uint32_t number = 0;
+  Type type;  ///< Auxiliary: a Tensor of f64, i64 or bool
+  /// The value as a size: the symbol of a SizeName or IntGeneric, the value of an integer Const, or
+  /// the value of a Let if that is a size.
   Size size = nullptr;
-  /// Const that is a table, whose type is a Tensor: the bits of its elements, the last dimension fastest.
+  /// Const: if its type is a Tensor, it is a table, and these are the bits of its elements. The
+  /// last dimension varies fastest.
   std::vector<uint64_t> elements;
   RangeFacts range;                  ///< Range
-  const syntax::Expr* lo = nullptr;  ///< ScalarBinder, as hi
+  const syntax::Expr* lo = nullptr;  ///< ScalarBinder: its bounds
   const syntax::Expr* hi = nullptr;
-  const syntax::Expr* step = nullptr;  ///< ScalarBinder; may be null: 1
-  /// Range, ScalarBinder: the Domain that it walks, if any. TensorParam, LocalTensor: the tensor whose memory a view shows;
-  /// null: it is none.
+  const syntax::Expr* step = nullptr;  ///< ScalarBinder; null means 1
+  /// Range, ScalarBinder: the Domain that the loop iterates over, or null. TensorParam,
+  /// LocalTensor: the tensor of which this is a view, or null.
   const Entity* of = nullptr;
-  uint32_t position = 0;         ///< which dimension of that
+  uint32_t position = 0;         ///< which dimension of that Domain
   std::vector<WalkFacts> walks;  ///< Domain: its dimensions
-  int64_t depth = 1;             ///< Pipe: what `@depth` asks for
-  /// Pipe: the end that a fn takes, Push or Pop; In: both, it is a kernel's own.
+  int64_t depth = 1;             ///< Pipe: the value of `@depth`
+  /// Pipe: the end that a fn accepts, Push or Pop. It is `In` for a kernel's own pipe, which has
+  /// both ends.
   syntax::Direction end = syntax::Direction::In;
-  uint32_t param =
-      0;  ///< TensorParam, ScalarParam, TileParam, Pipe: which; of a view that of its memory
-  const Entity* on = nullptr;  ///< TensorParam, LocalTensor: a Device; may be null
-  bool in_spmd = false;        ///< Range, ScalarBinder: a binder of `spmd for`
-  /// Let, Var: the declaration, where a literal alone gave it its type.
+  /// TensorParam, ScalarParam, TileParam, Pipe: which parameter; for a view, the one shown.
+  uint32_t param = 0;
+  const Entity* on = nullptr;  ///< TensorParam, LocalTensor: its Device, or null
+  bool in_spmd = false;        ///< Range, ScalarBinder: the variable of a `spmd for`
+  /// Let, Var: its declaration, if only a literal determines its type.
   const syntax::LetStmt* of_literal = nullptr;
   const syntax::FunctionItem* function = nullptr;  ///< Fn, Kernel, Program
   DeviceSpec device;                               ///< Device
-  std::string_view prefix;                         ///< Device: its file's, as that of a function
-  const FileState* file = nullptr;                 ///< Import: what it names
+  /// Device: prefix of its file, as for a function.
+  std::string_view prefix;
+  const FileState* file = nullptr;  ///< Import: the imported file
 };
 
-/// The tensor that a view shows, through views between; of another tensor itself.
-inline const Entity* MemoryOf(const Entity* tensor) {
+/// Returns the tensor that a view shows, following views of views, or the tensor itself if it is
+/// not a view.
+inline const Entity* ShownTensor(const Entity* tensor) {
   auto is_tensor = [&] {
     return tensor->kind == EntityKind::TensorParam || tensor->kind == EntityKind::LocalTensor;
   };

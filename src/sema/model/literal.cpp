@@ -22,7 +22,7 @@ using syntax::BinaryOp;
 constexpr __int128 kMin = std::numeric_limits<int64_t>::min();
 constexpr __int128 kMax = std::numeric_limits<uint64_t>::max();
 
-/// The nearest Float to a decimal text; infinite beyond the range.
+/// Returns the Float nearest to a decimal text, or infinity if it is out of range.
 template <class Float>
 Float Parse(std::string_view text) {
   return ParseNumber<Float>(text).value_or(std::numeric_limits<Float>::infinity());
@@ -35,7 +35,9 @@ Constant FloatConstant(Scalar scalar, Float value) {
 
 Constant RoundReal(double value, Scalar scalar) { return {scalar, FloatBits(scalar, value)}; }
 
-double ValueOf(const Constant& constant) { return FloatValue(constant.scalar, constant.bits); }
+double ConstantAsDouble(const Constant& constant) {
+  return FloatValue(constant.scalar, constant.bits);
+}
 
 Constant RoundText(const Literal& literal, Scalar scalar) {
   double magnitude = 0;
@@ -54,7 +56,7 @@ std::optional<Constant> FloatToConstant(const Literal& literal, Scalar scalar) {
   bool exact_text = !literal.text.empty();
   if (!exact_text && std::isinf(literal.real)) return RoundReal(literal.real, scalar);
   Constant constant = exact_text ? RoundText(literal, scalar) : RoundReal(literal.real, scalar);
-  bool is_beyond = std::isinf(ValueOf(constant)) || IsBeyond(scalar, literal.real);
+  bool is_beyond = std::isinf(ConstantAsDouble(constant)) || IsBeyond(scalar, literal.real);
   return is_beyond ? std::nullopt : std::optional(constant);
 }
 
@@ -62,7 +64,7 @@ std::optional<Constant> IntegerToFloat(__int128 value, Scalar scalar) {
   auto real = static_cast<double>(value);
   if (static_cast<__int128>(real) != value) return std::nullopt;
   Constant constant = RoundReal(real, scalar);
-  if (ValueOf(constant) != real) return std::nullopt;
+  if (ConstantAsDouble(constant) != real) return std::nullopt;
   return constant;
 }
 
@@ -82,7 +84,7 @@ __int128 FloorQuotient(__int128 a, __int128 b) {
   return a % b != 0 && (a % b < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
-/// Above kMax where it overflows.
+/// Returns the product, or a value above kMax on overflow.
 __int128 Product(__int128 a, __int128 b) {
   __int128 product = 0;
   return __builtin_mul_overflow(a, b, &product) ? kMax + 1 : product;
@@ -110,7 +112,7 @@ std::optional<__int128> FoldIntegers(BinaryOp op, __int128 a, __int128 b) {
       return a | b;
     case BinaryOp::BitXor:
       return a ^ b;
-    case BinaryOp::Eq:  // no numbers
+    case BinaryOp::Eq:  // not numbers
     case BinaryOp::Ne:
     case BinaryOp::Lt:
     case BinaryOp::Le:
@@ -140,7 +142,7 @@ std::optional<double> FoldReals(BinaryOp op, double a, double b) {
   }
 }
 
-/// Whether the low bits of the result follow from those of the operands.
+/// Whether the low bits of the result depend only on the low bits of the operands.
 bool KeepsLowBits(BinaryOp op) {
   return op == BinaryOp::BitAnd || op == BinaryOp::BitOr || op == BinaryOp::BitXor ||
          op == BinaryOp::Shl;
@@ -170,7 +172,7 @@ Literal FromAst(const syntax::FloatLit& lit) {
 }
 
 Literal FromConstant(const Constant& constant) {
-  if (IsFloat(constant.scalar)) return Literal::Real(ValueOf(constant));
+  if (IsFloat(constant.scalar)) return Literal::Real(ConstantAsDouble(constant));
   int unused = 64 - Info(constant.scalar).bits;
   if (!IsSigned(constant.scalar)) return Literal::Int(constant.bits);
   return Literal::Int(static_cast<int64_t>(constant.bits << unused) >> unused);

@@ -10,16 +10,16 @@
 
 namespace kdl::sema {
 
-/// The value of an expression of literals, before it has taken a type. Integers are exact; floats
-/// are what the decimal text says, or an f64 where they have been calculated with.
+/// The value of an expression made of literals, before it has a type. Integers are exact. A float
+/// is its decimal text, or an f64 if it is the result of an operation.
 struct Literal {
   bool is_float = false;
   __int128 integer = 0;
   double real = 0;
-  bool floored = false;   ///< an integer division in it left a rest
-  bool negative = false;  ///< of `text`
-  bool flipped = false;   ///< of bits that `~` has flipped: of an unsigned type it is the low ones
-  std::string_view text;  ///< the decimal digits; empty: `real` is the value
+  bool floored = false;   ///< the expression has an integer division with a remainder
+  bool negative = false;  ///< the sign of `text`
+  bool flipped = false;   ///< result of `~`; converted to an unsigned type, it keeps the low bits
+  std::string_view text;  ///< the decimal digits; if empty, `real` is the value
 
   static Literal Int(__int128 value);
   static Literal Real(double value);
@@ -30,26 +30,26 @@ Literal FromAst(const syntax::IntLit& lit);
 Literal FromAst(const syntax::FloatLit& lit);
 Literal FromConstant(const Constant& constant);
 Literal Negate(const Literal& value);
-/// `~` of an integer.
+/// Returns `~value` for an integer.
 Literal Flip(const Literal& value);
 
 enum class FoldFailure { DivisionByZero, TooLarge, ShiftCount };
-/// `a op b` of two integers or two floats; op is arithmetic, or works on the bits of integers. No
-/// value and no failure: the operator has no such operands.
+/// The result of `a op b` for two integers or two floats, where op is arithmetic, or bitwise for
+/// integers. Without a value or failure, the operator does not apply to such operands.
 struct Folded {
   std::optional<Literal> value;
   std::optional<FoldFailure> failure;
 };
 Folded Fold(syntax::BinaryOp op, const Literal& a, const Literal& b);
 
-/// The literal as a constant of the type, rounded once; nothing where it does not fit: an integer
-/// outside the range or not exact as a float, a float that overflows, a float for an integer.
+/// Converts the literal to a type, rounding once. Returns nothing if it does not fit: an integer
+/// out of range or not exact as a float, a float that overflows, or a float for an integer.
 std::optional<Constant> ToConstant(const Literal& literal, Scalar scalar);
 
-/// The literal as an i64; nothing where it is a float or too large.
+/// Returns the literal as an i64, or nothing if it is a float or too large.
 std::optional<int64_t> ToInt64(const Literal& literal);
 
-/// Decimal digits of an integer, `%.9g`-like text of a float.
+/// Returns the decimal digits of an integer, or a float as with `%.9g`.
 std::string ToString(const Literal& literal);
 
 }  // namespace kdl::sema

@@ -28,9 +28,11 @@ constexpr std::array kReductions = {
 
 std::span<const ReductionRow> AllReductions() { return kReductions; }
 
-const ReductionRow& RowOf(ReduceKind kind) { return kReductions[static_cast<size_t>(kind)]; }
+const ReductionRow& ReductionRowOf(ReduceKind kind) {
+  return kReductions[static_cast<size_t>(kind)];
+}
 
-std::string_view Spelling(ReduceKind kind) { return RowOf(kind).spelling; }
+std::string_view Spelling(ReduceKind kind) { return ReductionRowOf(kind).spelling; }
 
 std::optional<ReduceKind> FindReduction(std::string_view spelling) {
   for (const ReductionRow& row : kReductions) {

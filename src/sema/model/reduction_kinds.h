@@ -10,7 +10,7 @@
 
 namespace kdl::sema {
 
-/// What a reduction gives: an element of its operand, its accumulator, or an index.
+/// What a reduction returns: an element of its operand, the accumulator, or an index.
 enum class Gives : uint8_t { Element, Accumulator, Index };
 
 struct ReductionRow {
@@ -19,17 +19,17 @@ struct ReductionRow {
   size_t operands;
   bool of_bools;
   Gives gives;
-  bool one_range;  ///< its list has no more than one
+  bool one_range;  ///< accepts only one range in its `over` list
 };
 
 std::span<const ReductionRow> AllReductions();
-const ReductionRow& RowOf(ReduceKind kind);
+const ReductionRow& ReductionRowOf(ReduceKind kind);
 
-/// A reduction or scan by a name of the language.
+/// Returns the reduction or scan with this name.
 std::optional<ReduceKind> FindReduction(std::string_view spelling);
 
 inline bool IsScan(ReduceKind kind) { return kind >= ReduceKind::CumSum; }
-/// Whether it folds with a fn of the source.
+/// Whether it combines elements with a fn of the source.
 inline bool IsOwn(ReduceKind kind) {
   return kind == ReduceKind::Reduce || kind == ReduceKind::Scan;
 }

@@ -11,21 +11,21 @@ namespace kdl::sema {
 
 using Scope = std::unordered_map<Name, const Entity*>;
 
-/// The names that are seen at a place, innermost scope last.
+/// The names that are visible at a point of the program, innermost scope last.
 class Scopes {
  public:
   explicit Scopes(const Scope* items) : items_(items), scopes_(1) {}
 
   const Entity* Find(Name name) const;
-  /// The first meaning that a name gets in a scope stays.
+  /// Adds to the innermost scope. If the scope already has the name, its first meaning is kept.
   void Add(const Entity* entity) { scopes_.back().emplace(entity->name, entity); }
-  /// To the scope inside `depth` others.
+  /// Adds to the scope that is nested in `depth` others.
   void AddAt(size_t depth, const Entity* entity) { scopes_[depth][entity->name] = entity; }
   void Enter() { scopes_.emplace_back(); }
   void Leave() { scopes_.pop_back(); }
   size_t depth() const { return scopes_.size(); }
   std::vector<std::string_view> AllNames() const;
-  /// Those of the scopes, in no order; items are not among them.
+  /// Returns the entities of all scopes in no particular order, without the items.
   std::vector<const Entity*> All() const;
 
  private:
@@ -33,7 +33,7 @@ class Scopes {
   std::vector<Scope> scopes_;
 };
 
-/// A scope for the time of a C++ block.
+/// Opens a scope and closes it when the guard is destroyed.
 class ScopeGuard {
  public:
   explicit ScopeGuard(Scopes& scopes) : scopes_(scopes) { scopes_.Enter(); }

@@ -10,8 +10,9 @@
 #include <utility>
 #include <vector>
 
-// What a program has written for certain, and which of its own tensors a swap has left without written memory, statement by
-// statement: a forward analysis over the tree. A loop is walked until a turn begins with nothing new.
+// A forward data-flow analysis over the tree: what the program has certainly written, and which of
+// its tensors have unwritten memory after a swap. A loop is analyzed until its entry state no
+// longer changes.
 
 #include "sema/accesses/tensor_effects.h"
 #include "sema/model/ast_walk.h"
@@ -27,12 +28,13 @@ using syntax::Direction;
 using syntax::Stmt;
 using syntax::StmtKind;
 
-/// Elements of a tensor, one bit each; a tensor of more elements, or of a number that is not known, has all bits or none.
+/// The elements of a tensor, one bit each. A tensor with more elements, or with an unknown number,
+/// has all bits or none.
 using Elements = uint64_t;
 constexpr Elements kAll = ~Elements{0};
 constexpr int64_t kMostElements = 64;
 
-/// A statement that writes some of a tensor.
+/// A statement that writes only a part of a tensor.
 struct SomeWrite {
   Span span;
   std::string_view note;
@@ -40,19 +42,20 @@ struct SomeWrite {
   bool operator==(const SomeWrite&) const = default;
 };
 
-/// What is known at a place of the program; nothing stands for a place that is not reached.
+/// What is known at a point of the program. No value means that the point is unreachable.
 struct Known {
-  std::map<const Entity*, Elements> written;   ///< for certain
-  std::set<Part> parts;                        ///< for certain, by the turns of the loops around
-  std::map<const Entity*, SomeWrite> partial;  ///< only parts are written, on some path, by this
+  std::map<const Entity*, Elements> written;  ///< certainly written
+  std::set<Part> parts;                       ///< certainly written; may depend on loop variables
+  /// Tensors of which some path writes only a part, with the statement that writes it.
+  std::map<const Entity*, SomeWrite> partial;
   LocalMemory memory;
 
   bool operator==(const Known&) const = default;
 };
 using Flow = std::optional<Known>;
 
-/// The number of elements, at most kMostElements; null: more, or not known.
-std::optional<int64_t> CountOf(const Entity& tensor) {
+/// Returns the number of elements, or nothing if it is unknown or more than kMostElements.
+std::optional<int64_t> KnownElementCount(const Entity& tensor) {
   int64_t count = 1;
   for (Size dim : tensor.type.dims) {
     if (!IsConstant(dim) || dim->value < 0 || dim->value > kMostElements) return std::nullopt;
@@ -62,22 +65,22 @@ std::optional<int64_t> CountOf(const Entity& tensor) {
   return count;
 }
 
-/// All elements that a tensor has.
-Elements WholeOf(const Entity& tensor) {
-  int64_t count = CountOf(tensor).value_or(kMostElements);
+/// Returns the set of all elements of the tensor.
+Elements AllElements(const Entity& tensor) {
+  int64_t count = KnownElementCount(tensor).value_or(kMostElements);
   return count == kMostElements ? kAll : (Elements{1} << count) - 1;
 }
 
-/// The one element that an assignment writes, as far as it is known.
+/// Returns the element that an assignment writes, or none if it is unknown.
 Elements ElementAt(const IndexInfo& index) {
-  if (!CountOf(*index.base)) return 0;
+  if (!KnownElementCount(*index.base)) return 0;
   int64_t position = 0;
   for (size_t d = 0; d < index.dims.size(); ++d) {
     int64_t extent = index.base->type.dims[d]->value;
     const IndexDim& dim = index.dims[d];
     bool is_constant = dim.terms.empty() && IsConstant(dim.offset);
     if (!is_constant && extent != 1) return 0;
-    int64_t at = extent == 1 ? 0 : dim.offset->value;  // elsewhere nothing goes on
+    int64_t at = extent == 1 ? 0 : dim.offset->value;  // any other index stops the program
     if (at < 0 || at >= extent) return 0;
     position = position * extent + at;
   }
@@ -111,7 +114,7 @@ class Walk {
 
   void Report(const ParamInfo& param) const {
     const Entity& tensor = *param.entity;
-    if (!now_ || (ElementsOf(&tensor) & WholeOf(tensor)) == WholeOf(tensor)) return;
+    if (!now_ || (WrittenElements(&tensor) & AllElements(tensor)) == AllElements(tensor)) return;
     std::string_view name = tensor.name.text();
     std::string_view program = state_.fn.item->name.name.text();
     auto first = first_.find(&tensor);
@@ -130,15 +133,15 @@ class Walk {
   }
 
  private:
-  /// What is written where a loop is left, or goes on to its next turn, by a jump.
+  /// The states in which jumps leave a loop or continue with its next iteration.
   struct Jumps {
     Flow breaks;
     Flow continues;
-    int branches = 0;  ///< around the statement, inside the loop
+    int branches = 0;  ///< number of enclosing branches inside the loop
     std::vector<const TensorRead*> unsettled;
   };
 
-  /// What is known whichever of both ways was taken.
+  /// Returns what is known after either of two paths.
   Flow Meet(const Flow& a, const Flow& b) const {
     if (!a) return b;
     if (!b) return a;
@@ -152,26 +155,26 @@ class Walk {
     return both;
   }
 
-  Elements ElementsOf(const Entity* tensor) const {
+  Elements WrittenElements(const Entity* tensor) const {
     auto found = now_->written.find(tensor);
     return found == now_->written.end() ? 0 : found->second;
   }
 
-  /// `partly`: what is said where these are not all elements.
+  /// Records a write. `partly` is the note for messages if these are not all elements.
   void Write(const Entity* tensor, Elements elements, Span span, std::string_view partly) {
-    bool is_whole = (elements & WholeOf(*tensor)) == WholeOf(*tensor);
+    bool is_whole = (elements & AllElements(*tensor)) == AllElements(*tensor);
     first_.emplace(tensor, SomeWrite{span, is_whole ? kNotReached : partly});
     if (!now_) return;
     now_->written[tensor] |= elements;
     now_->memory.Write(tensor);
-    if ((ElementsOf(tensor) & WholeOf(*tensor)) == WholeOf(*tensor)) {
+    if ((WrittenElements(tensor) & AllElements(*tensor)) == AllElements(*tensor)) {
       now_->partial.erase(tensor);
     } else {
       now_->partial.emplace(tensor, SomeWrite{span, partly});
     }
   }
 
-  /// What is read from `begin` to `end` has memory that something has written.
+  /// Checks that the tensors read between the source positions `begin` and `end` have been written.
   void Reads(uint32_t begin, uint32_t end) {
     if (!now_) return;
     for (auto at = reads_.lower_bound(begin); at != reads_.end() && at->first < end; ++at) {
@@ -188,8 +191,10 @@ class Walk {
     }
   }
 
-  /// A branch of a loop may read of an `out` parameter what turns before this one have written: whether they have, the end of
-  /// the turn says. `loops`: around, but for those that have been asked.
+  /// Decides on a read of an `out` parameter that may be unwritten. A branch in a loop may read
+  /// what earlier iterations wrote, which is known only at the end of an iteration. The read is
+  /// therefore deferred to the innermost such loop among the first `loops` enclosing ones, or
+  /// reported if there is none.
   void Settle(const TensorRead& read, size_t loops) {
     while (loops > 0 && jumps_[loops - 1].branches == 0) --loops;
     if (loops > 0) {
@@ -249,9 +254,10 @@ class Walk {
     }
   }
 
-  /// Where the blocks of a statement begin, or else its end.
+  /// Returns where the first block inside a statement begins, or the statement's end if there is
+  /// none.
   static uint32_t HeadEnd(const Stmt* stmt) {
-    // A block has no head; of a `while`, its loop reads what it asks.
+    // A block has no head, and Loop handles the condition of a `while`.
     if (stmt->kind == StmtKind::Block || stmt->kind == StmtKind::While) return stmt->span.begin;
     uint32_t end = stmt->span.end;
     ForEachInside(stmt, [&](const Stmt* inner) { end = std::min(end, inner->span.begin); });
@@ -274,7 +280,8 @@ class Walk {
     Loop(*loop.body, is_true, !is_true, &loop);
   }
 
-  /// All turns together write the parts that each of them writes.
+  /// Analyzes a loop. All iterations together write the union of the parts that each of them
+  /// writes.
   void For(const syntax::BlockStmt& body, const StmtInfo& loop) {
     Flow iteration = Loop(body, HasIteration(loop), true);
     for (const Part& part : iteration ? iteration->parts : std::set<Part>{}) {
@@ -295,17 +302,17 @@ class Walk {
     now_->partial.erase(part.tensor);
   }
 
-  /// What has a tensor, or a part of one, as its `out`.
+  /// Records that a tensor or a slice is passed as an `out` argument.
   void WriteTensor(const syntax::Expr* tensor, Span span) {
     std::optional<Part> part = PartOfTensor(state_, sources_, tensor);
-    const Entity* memory = MemoryOf(state_.fn.Info(tensor).entity);
+    const Entity* memory = ShownTensor(state_.fn.Info(tensor).entity);
     Write(memory, part && part->is_all() ? kAll : 0, span, kWritesPart);
     if (part) WritePart(*part);
   }
 
-  /// All of a tensor is read: parts of it are not enough.
+  /// Checks a read of a whole tensor, for which it is not enough that parts have been written.
   void ReadWhole(const syntax::Expr* tensor) {
-    const Entity* memory = MemoryOf(state_.fn.Info(tensor).entity);
+    const Entity* memory = ShownTensor(state_.fn.Info(tensor).entity);
     if (!now_ || !StartsUndefined(state_, *memory) || !now_->partial.contains(memory)) return;
     std::optional<Part> part = PartOfTensor(state_, sources_, tensor);
     if (!part || !part->is_all()) return;
@@ -319,8 +326,9 @@ class Walk {
             name));
   }
 
-  /// `has_turn`: there is one for certain. `ends`: also after a turn that no `break` ends. `condition`: of a `while`, read
-  /// before each turn. Returns what is known after each turn; nothing where a turn may leave the loop.
+  /// Analyzes a loop. `has_turn`: it has at least one iteration. `ends`: it also ends without a
+  /// `break`. `condition`: the `while` whose condition is read before each iteration. Returns what
+  /// is known after each iteration, or nothing if an iteration may leave the loop.
   Flow Loop(const syntax::BlockStmt& body, bool has_iteration, bool ends,
             const syntax::WhileStmt* condition = nullptr) {
     Flow before = now_;
@@ -356,13 +364,13 @@ class Walk {
     return true;
   }
 
-  /// `+=` and its like leave what was undefined undefined.
+  /// Analyzes an assignment. `+=` and similar leave undefined elements undefined.
   void Assign(const syntax::AssignStmt& stmt) {
     const IndexInfo* index = state_.fn.Info(stmt.target).index;
     if (index == nullptr) return;
     bool writes = stmt.op == syntax::AssignOp::Set && stmt.condition == nullptr;
-    bool is_view = MemoryOf(index->base) != index->base;
-    Write(MemoryOf(index->base), writes && !is_view ? ElementAt(*index) : 0, stmt.span,
+    bool is_view = ShownTensor(index->base) != index->base;
+    Write(ShownTensor(index->base), writes && !is_view ? ElementAt(*index) : 0, stmt.span,
           kWritesElement);
     std::optional<Part> part = writes ? PartOfElement(state_, *index) : std::nullopt;
     if (part) WritePart(*part);
@@ -391,11 +399,11 @@ class Walk {
       const syntax::Expr* tensor = launch->args[i];
       if (direction == Direction::Out) WriteTensor(tensor, stmt->span);
       if (direction == Direction::InOut && now_)
-        now_->memory.Write(MemoryOf(state_.fn.Info(tensor).entity));
+        now_->memory.Write(ShownTensor(state_.fn.Info(tensor).entity));
     }
   }
 
-  /// Afterwards it is unknown which parts of either are written.
+  /// Exchanges two tensors. Afterwards it is unknown which parts of them are written.
   void Swap(const Entity* a, const Entity* b, Span span) {
     now_->memory.Swap(a, b, span);
     std::swap(now_->written[a], now_->written[b]);
@@ -423,9 +431,9 @@ class Walk {
 
   FunctionState& state_;
   Flow now_ = Known{};
-  std::vector<Jumps> jumps_;  ///< of the loops around
+  std::vector<Jumps> jumps_;  ///< of the enclosing loops
   std::map<const Entity*, SomeWrite> first_;
-  std::multimap<uint32_t, const TensorRead*> reads_;  ///< by where they begin
+  std::multimap<uint32_t, const TensorRead*> reads_;  ///< by the source position where they begin
   std::set<const TensorRead*> reported_;
   std::set<const syntax::Expr*> partly_read_;
   Sources sources_;

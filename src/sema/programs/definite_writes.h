@@ -4,8 +4,9 @@
 
 namespace kdl::sema {
 
-/// Every `out` parameter of a program is written completely, whichever way its statements go; no memory that a swap brought is
-/// read before it is written. The body has no errors, and is no test's.
+/// Checks that every path through a program writes its `out` parameters completely. It must also
+/// not read memory obtained by a swap before writing it. The body must have no errors and must not
+/// be that of a test.
 void CheckDefiniteWrites(FunctionState& state);
 
 }  // namespace kdl::sema

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-// Statements of a program that are calls: of another program, `copy(from, to);`, `swap(a, b);`.
+// Call statements of a program: another program, `copy(from, to);` or `swap(a, b);`.
 
 #include "sema/accesses/slice.h"
 #include "sema/accesses/tensor_effects.h"
@@ -20,7 +20,7 @@ namespace {
 
 using syntax::CallExpr;
 
-/// The program that is called; null: it is something else.
+/// Returns the program that is called, or null if the call is something else.
 const Entity* CalledProgram(FunctionState& state, const CallExpr& call) {
   const Entity* import = ImportOf(state, call.receiver);
   if (call.receiver != nullptr && import == nullptr) return nullptr;
@@ -34,7 +34,7 @@ const Entity* CalledProgram(FunctionState& state, const CallExpr& call) {
   return entity != nullptr && entity->kind == EntityKind::Program ? entity : nullptr;
 }
 
-const Entity* TensorOf(FunctionState& state, const syntax::Arg& arg) {
+const Entity* TensorArgument(FunctionState& state, const syntax::Arg& arg) {
   Type type = CheckTensor(state, arg.value);
   const Entity* entity = state.fn.exprs[arg.value].entity;
   return type.is_tensor() ? entity : nullptr;
@@ -45,23 +45,23 @@ bool HaveOneType(FunctionState& state, const CallExpr& call, const Type& a, cons
   for (size_t d = 0; same && d < a.dims.size(); ++d) {
     std::optional<int64_t> difference =
         ConstantDifference(state.module.sizes, a.dims[d], b.dims[d]);
-    bool may_differ = call.callee.name.text() == "copy" && !difference;  // asked when it runs
+    bool may_differ = call.callee.name.text() == "copy" && !difference;  // checked at run time
     same = may_differ || difference == 0;
   }
   return same;
 }
 
-/// A view of the tensor that has a name here; null: there is none.
-const Entity* ViewOf(const FunctionState& state, const Entity* tensor) {
+/// Returns a view of the tensor that has a name here, or null.
+const Entity* VisibleView(const FunctionState& state, const Entity* tensor) {
   auto shows = [&](const Entity* entity) {
-    return entity != tensor && MemoryOf(entity) == tensor &&
+    return entity != tensor && ShownTensor(entity) == tensor &&
            state.scopes.Find(entity->name) == entity;
   };
   auto view = std::ranges::find_if(state.fn.entities, shows);
   return view == state.fn.entities.end() ? nullptr : *view;
 }
 
-/// Exchanging memory needs memory that is the program's own.
+/// Checks that tensors may be swapped. The program must own the memory that it exchanges.
 bool MaySwap(FunctionState& state, const CallExpr& call, const Entity* const tensors[2]) {
   for (size_t i = 0; i < 2; ++i) {
     const syntax::Expr* arg = call.args[i].value;
@@ -70,9 +70,9 @@ bool MaySwap(FunctionState& state, const CallExpr& call, const Entity* const ten
           .Help("copy(from, to) moves the elements of parts");
       return false;
     }
-    if (const Entity* view = ViewOf(state, MemoryOf(tensors[i]))) {
+    if (const Entity* view = VisibleView(state, ShownTensor(tensors[i]))) {
       state.diagnostics
-          .Report(diag::ViewSwapped, arg->span, MemoryOf(tensors[i])->name.text(),
+          .Report(diag::ViewSwapped, arg->span, ShownTensor(tensors[i])->name.text(),
                   view->name.text())
           .Note(view->span, "declared here")
           .Help("let the view stand in a block of its own that ends before the swap: { view … }");
@@ -105,7 +105,7 @@ void CheckTensorCall(FunctionState& state, const syntax::CallStmt& stmt) {
       call.args.size() == 2 && call.generics.empty() && !call.args[0].name && !call.args[1].name;
   const Entity* tensors[2] = {};
   size_t errors = state.diagnostics.error_count();
-  for (size_t i = 0; bare && i < 2; ++i) tensors[i] = TensorOf(state, call.args[i]);
+  for (size_t i = 0; bare && i < 2; ++i) tensors[i] = TensorArgument(state, call.args[i]);
   if (state.diagnostics.error_count() != errors) return;
   if (tensors[0] == nullptr || tensors[1] == nullptr) {
     state.diagnostics.Report(diag::TensorCallArguments, call.span, name);

@@ -32,7 +32,7 @@ using syntax::Expr;
 using syntax::LaunchStmt;
 using syntax::Param;
 
-/// The tensor that an argument is; null, reported, where it is none.
+/// Returns the tensor that an argument names, or reports an error and returns null.
 const Entity* TensorArg(FunctionState& state, const Expr* arg, const Param& param) {
   const auto* move = syntax::DynAs<syntax::MoveExpr>(arg);
   Type type = CheckTensor(state, move != nullptr ? move->operand : arg);
@@ -48,8 +48,9 @@ const Entity* TensorArg(FunctionState& state, const Expr* arg, const Param& para
 
 struct Args {
   bool ok = true;
-  std::vector<const Entity*> tensors;  ///< by parameter, those that are named; null for scalars
-  std::vector<const Entity*> moves;    ///< by parameter, the device of a `to`; null: there is none
+  /// For each parameter, the tensor that is named; null for scalars.
+  std::vector<const Entity*> tensors;
+  std::vector<const Entity*> moves;  ///< for each parameter, the device after `to`, or null
 };
 
 Args CheckArgs(FunctionState& state, const CallExpr& call, const FunctionGroup& group) {
@@ -83,7 +84,7 @@ Args CheckArgs(FunctionState& state, const CallExpr& call, const FunctionGroup& 
   return args;
 }
 
-/// The callee's instance for the element types of the arguments.
+/// Returns the callee's instance for the element types of the arguments.
 CheckedFunction* ChooseInstance(FunctionState& state, const CallExpr& call,
                                 const FunctionGroup& group) {
   std::vector<KindChoice> choices;
@@ -101,7 +102,8 @@ CheckedFunction* ChooseInstance(FunctionState& state, const CallExpr& call,
   return Choose(state, group, choices, call.span);
 }
 
-/// Element types, ranks, directions of the arguments against the instance's parameters.
+/// Checks the element types, ranks and directions of the arguments against the instance's
+/// parameters.
 bool CheckArgTypes(FunctionState& state, const CallExpr& call, const CheckedFunction& kernel,
                    const Args& args) {
   bool ok = true;
@@ -134,7 +136,8 @@ bool CheckArgTypes(FunctionState& state, const CallExpr& call, const CheckedFunc
   return ok;
 }
 
-/// Whether an integer parameter of the program is in it: each value of that makes one.
+/// Whether the size depends on an integer parameter of the program. Each value of that makes a
+/// separate variant.
 bool IsHandedOn(const FunctionState& state, Size size) {
   if (size->kind == SizeKind::Symbol) {
     return std::ranges::any_of(state.fn.generics, [&](const IntGenericInfo& info) {
@@ -144,7 +147,7 @@ bool IsHandedOn(const FunctionState& state, Size size) {
   return size->lhs != nullptr && (IsHandedOn(state, size->lhs) || IsHandedOn(state, size->rhs));
 }
 
-/// Values of the callee's sizes and integer parameters in the caller's sizes.
+/// Values of the callee's sizes and integer parameters, in terms of the caller's sizes.
 using Binding = std::unordered_map<Name, Size>;
 
 void BindGenerics(FunctionState& state, const CallExpr& call, LaunchInfo& launch,
@@ -188,13 +191,14 @@ void BindGenerics(FunctionState& state, const CallExpr& call, LaunchInfo& launch
   }
 }
 
-/// The first dimension that gave a symbol its value, for messages.
+/// The dimension that determined the value of a symbol first. For messages.
 struct Origin {
   size_t arg = 0;
   size_t dim = 0;
 };
 
-/// Bare dimensions of the parameters give the callee's sizes and integer parameters their values.
+/// Binds the callee's sizes and integer parameters by the parameter dimensions that consist of just
+/// their name.
 std::map<Name, Origin> BindSizes(FunctionState& state, const CallExpr& call, LaunchInfo& launch,
                                  Binding& binding) {
   std::map<Name, Origin> origins;
@@ -216,7 +220,8 @@ std::map<Name, Origin> BindSizes(FunctionState& state, const CallExpr& call, Lau
   return origins;
 }
 
-/// The callee's size in the caller's sizes; null where a symbol of it has no value.
+/// Returns the callee's size in terms of the caller's sizes, or null if a symbol in it has no
+/// value.
 Size Translate(SizeTable& sizes, Size size, const Binding& binding) {
   bool known = true;
   Size result = sizes.Substitute(size, [&](Name name) -> Size {
@@ -227,7 +232,7 @@ Size Translate(SizeTable& sizes, Size size, const Binding& binding) {
   return known ? result : nullptr;
 }
 
-/// Sizes that a `where` equation gives.
+/// Binds the sizes that are defined by a `where` equation.
 void BindEquations(SizeTable& sizes, const CheckedFunction& kernel, Binding& binding) {
   for (bool progress = true; progress;) {
     progress = false;
@@ -272,8 +277,8 @@ void ReportMismatch(FunctionState& state, const CallExpr& call, const LaunchInfo
   }
 }
 
-/// Dimensions that are not the same size: an error where they cannot be equal, else checked at
-/// launch.
+/// Compares dimensions. If two sizes differ, reports an error if they cannot be equal; otherwise
+/// adds a check at launch.
 void CheckSizes(FunctionState& state, const CallExpr& call, LaunchInfo& launch,
                 const Binding& binding, const std::map<Name, Origin>& origins) {
   SizeTable& sizes = state.module.sizes;
@@ -291,8 +296,9 @@ void CheckSizes(FunctionState& state, const CallExpr& call, LaunchInfo& launch,
   }
 }
 
-/// Every integer parameter has a value: a default, one from -D, from the call or from the data. A program that is called has
-/// one value, since nothing is selected for it.
+/// Checks that every integer parameter has a value: a default, one from -D, from the call or from
+/// the arguments' sizes. A program that is called needs a single value, because there is no
+/// selection at run time.
 void CheckAllGiven(FunctionState& state, const CallExpr& call, const CheckedFunction& kernel,
                    const Binding& binding) {
   bool is_program = kernel.entity->kind == EntityKind::Program;
@@ -345,7 +351,7 @@ void CheckPlace(FunctionState& state, const LaunchStmt& stmt, LaunchInfo& launch
   launch.queues = stmt.queues;
 }
 
-/// The kernel that is launched; null, reported, where it is none.
+/// Returns the kernel that is launched, or reports an error and returns null.
 const Entity* LaunchedKernel(FunctionState& state, const CallExpr& call) {
   const Entity* entity = ResolveCallee(state, call);
   if (entity == nullptr || entity->kind == EntityKind::Kernel) return entity;
@@ -391,7 +397,7 @@ bool BindCallee(FunctionState& state, const CallExpr& call, const Entity* callee
 
 namespace {
 
-/// What moves for a launch moves to where that runs.
+/// Checks that arguments are moved only to the device that the launch runs on.
 void CheckMoves(FunctionState& state, const CallExpr& call, const LaunchInfo& launch) {
   for (size_t i = 0; i < launch.moves.size(); ++i) {
     const Entity* device = launch.moves[i];

@@ -7,26 +7,27 @@
 
 namespace kdl::sema {
 
-/// Which of the tensors that a program allocates something has written, at a place of it.
+/// Tracks which of the tensors that a program allocates have been written at a point of the
+/// program.
 class LocalMemory {
  public:
-  /// A new tensor: nothing has written it.
+  /// Adds a new tensor, which is unwritten.
   void Declare(const Entity* tensor);
   void Write(const Entity* tensor);
-  /// Each tensor has the other one's memory, with what is known of it.
+  /// Exchanges the memory of two tensors and what is known about it.
   void Swap(const Entity* a, const Entity* b, Span span);
-  /// Another way leads to this place, too.
+  /// Merges the state of another path to this point.
   void Join(const LocalMemory& other);
-  /// On every way to this place.
+  /// Whether the tensor is written on every path to this point.
   bool IsWritten(const Entity* tensor) const { return written_.contains(tensor); }
-  /// The swap that gave a tensor memory that nothing has written, on some way to this place; null: none.
+  /// Returns the swap that gave the tensor unwritten memory on some path to this point, or null.
   const Span* UnwrittenBy(const Entity* tensor) const;
 
   bool operator==(const LocalMemory&) const = default;
 
  private:
-  std::set<const Entity*> written_;             ///< on every way
-  std::map<const Entity*, Span> unwritten_by_;  ///< with a swap, on some way
+  std::set<const Entity*> written_;             ///< on every path
+  std::map<const Entity*, Span> unwritten_by_;  ///< by a swap, on some path
 };
 
 }  // namespace kdl::sema

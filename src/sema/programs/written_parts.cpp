@@ -13,7 +13,7 @@ namespace {
 
 using syntax::Expr;
 
-/// The binder that is one summand, alone; null: it is another sum.
+/// Returns the loop variable that the index consists of, or null if the index is anything else.
 const Entity* BinderOf(const FunctionState& state, const IndexDim& dim) {
   if (dim.terms.size() != 1 || !IsConstant(dim.offset, 0)) return nullptr;
   const IndexTerm& term = dim.terms[0];
@@ -22,7 +22,7 @@ const Entity* BinderOf(const FunctionState& state, const IndexDim& dim) {
   return binder != nullptr && binder->kind == EntityKind::ScalarBinder ? binder : nullptr;
 }
 
-/// What an expression adds to the binder; null: it is no such sum.
+/// Returns what an expression adds to the loop variable, or null if it is not such a sum.
 Size BeyondBinder(const FunctionState& state, const Expr* expr, const Entity* binder) {
   const auto* sum = syntax::DynAs<syntax::BinaryExpr>(expr);
   if (sum == nullptr || sum->op != syntax::BinaryOp::Add) return nullptr;
@@ -36,13 +36,14 @@ bool IsSize(FunctionState& state, Size a, Size b) {
   return a != nullptr && b != nullptr && ConstantDifference(state.module.sizes, a, b) == 0;
 }
 
-/// The value of a name that a `let` gives it; another expression itself.
-const Expr* ValueOf(const FunctionState& state, const Sources& sources, const Expr* expr) {
+/// Returns the value that a `let` gives to a name; other expressions are returned as they are.
+const Expr* LetValue(const FunctionState& state, const Sources& sources, const Expr* expr) {
   auto source = sources.find(state.fn.Info(expr).entity);
-  return source == sources.end() ? expr : ValueOf(state, sources, source->second);
+  return source == sources.end() ? expr : LetValue(state, sources, source->second);
 }
 
-/// Of the end `i + 8`, or `min(i + 8, N)`, of a part from the binder on 8; null: it is not known.
+/// Returns the width of a part that starts at `binder` and ends at `end`: 8 for `i + 8` or `min(i +
+/// 8, N)`. Returns null if it is unknown.
 Size WidthTo(FunctionState& state, const Sources& sources, const Entity* binder, const Expr* end,
              Size extent) {
   const auto* call = syntax::DynAs<syntax::CallExpr>(end);
@@ -50,7 +51,7 @@ Size WidthTo(FunctionState& state, const Sources& sources, const Entity* binder,
   if (builtin == nullptr || builtin->spelling != "min" || call->args.size() != 2)
     return BeyondBinder(state, end, binder);
   for (size_t i = 0; i < 2; ++i) {
-    Size width = BeyondBinder(state, ValueOf(state, sources, call->args[i].value), binder);
+    Size width = BeyondBinder(state, LetValue(state, sources, call->args[i].value), binder);
     bool is_split = IsSize(state, state.fn.Info(call->args[1 - i].value).size, extent);
     if (width != nullptr && is_split) return width;
   }
@@ -63,10 +64,10 @@ Size WidthFrom(FunctionState& state, const Sources& sources, const Entity* binde
   bool is_value =
       hi.terms.size() == 1 && IsConstant(hi.offset, 0) && IsConstant(hi.terms[0].coefficient, 1);
   if (!is_value) return dim.is_fresh ? nullptr : dim.size;
-  return WidthTo(state, sources, binder, ValueOf(state, sources, hi.terms[0].value), extent);
+  return WidthTo(state, sources, binder, LetValue(state, sources, hi.terms[0].value), extent);
 }
 
-/// Nothing: which indices these are is not known.
+/// Returns the indices that a slice selects, or nothing if they are unknown.
 std::optional<PartDim> PartDimOf(FunctionState& state, const Sources& sources, const SliceDim& dim,
                                  Size extent) {
   SizeTable& sizes = state.module.sizes;
@@ -81,30 +82,31 @@ std::optional<PartDim> PartDimOf(FunctionState& state, const Sources& sources, c
   return PartDim{nullptr, nullptr, lo, hi};
 }
 
-/// A tensor that an expression names, in its memory.
+/// A tensor that an expression denotes, as a part of the memory it is in.
 struct Place {
   Part part;
-  /// Of its dimensions those of the memory; nothing: they are others, by a view.
+  /// For each dimension of the expression, the dimension of the memory; nothing if a view changes
+  /// the dimensions.
   std::optional<std::vector<size_t>> dims;
 };
 
-Place WholeOf(const Entity* tensor) {
+Place WholePlace(const Entity* tensor) {
   Place place{{tensor, std::vector<PartDim>(tensor->type.dims.size())}, std::vector<size_t>()};
   for (size_t d = 0; d < tensor->type.dims.size(); ++d) place.dims->push_back(d);
   return place;
 }
 
-std::optional<Place> PlaceOf(FunctionState& state, const Sources& sources, const Expr* expr) {
+std::optional<Place> TensorPlace(FunctionState& state, const Sources& sources, const Expr* expr) {
   const ExprInfo& info = state.fn.Info(expr);
   if (info.slice == nullptr) {
-    if (MemoryOf(info.entity) == info.entity) return WholeOf(info.entity);
+    if (ShownTensor(info.entity) == info.entity) return WholePlace(info.entity);
     auto source = sources.find(info.entity);
     std::optional<Place> place =
-        source == sources.end() ? std::nullopt : PlaceOf(state, sources, source->second);
+        source == sources.end() ? std::nullopt : TensorPlace(state, sources, source->second);
     if (place) place->dims = std::nullopt;
     return place;
   }
-  std::optional<Place> place = PlaceOf(state, sources, info.slice->of);
+  std::optional<Place> place = TensorPlace(state, sources, info.slice->of);
   if (!place || !place->dims) return std::nullopt;
   std::vector<size_t> kept;
   for (size_t d = 0; d < place->dims->size(); ++d) {
@@ -121,16 +123,18 @@ std::optional<Place> PlaceOf(FunctionState& state, const Sources& sources, const
   return place;
 }
 
-/// A number of the program that is the size of one of its tensors stands in their dimensions by its name.
-Size SizeOf(const FunctionState& state, const ExprInfo& bound) {
+/// Returns a loop bound as a size. A number that occurs in the dimensions of the program's tensors
+/// is represented by its name.
+Size BoundSize(const FunctionState& state, const ExprInfo& bound) {
   bool is_number = bound.entity != nullptr && state.fn.sizes.contains(bound.entity);
   return is_number ? state.module.sizes.Symbol(bound.entity->name) : bound.size;
 }
 
-/// Whether `width` indices from each of the binder's values on are all of the dimension, or more.
+/// Whether the loop covers the dimension, if each iteration covers `width` indices from the loop
+/// variable on.
 bool Walks(FunctionState& state, const Entity& binder, Size width, Size dim) {
   Size lo = binder.lo == nullptr ? nullptr : state.fn.Info(binder.lo).size;
-  Size hi = binder.hi == nullptr ? nullptr : SizeOf(state, state.fn.Info(binder.hi));
+  Size hi = binder.hi == nullptr ? nullptr : BoundSize(state, state.fn.Info(binder.hi));
   Size step =
       binder.step == nullptr ? state.module.sizes.Constant(1) : state.fn.Info(binder.step).size;
   if (step == nullptr || lo == nullptr) return false;
@@ -138,7 +142,7 @@ bool Walks(FunctionState& state, const Entity& binder, Size width, Size dim) {
   return overlap && *overlap >= 0 && IsConstant(lo, 0) && IsSize(state, hi, dim);
 }
 
-/// The dimension along which `b` continues `a`, if they differ in nothing else.
+/// Returns the dimension along which `b` continues `a`, if they are otherwise equal.
 std::optional<size_t> ContinuedAlong(FunctionState& state, const Part& a, const Part& b) {
   if (a.tensor != b.tensor) return std::nullopt;
   std::optional<size_t> along;
@@ -151,7 +155,7 @@ std::optional<size_t> ContinuedAlong(FunctionState& state, const Part& a, const 
   return along;
 }
 
-/// Whether each index of `inner` is one of `outer`.
+/// Whether `outer` contains each index of `inner`.
 bool Holds(FunctionState& state, const PartDim& outer, const PartDim& inner) {
   if (outer.is_all() || outer == inner) return true;
   if (outer.hi == nullptr || inner.hi == nullptr) return false;
@@ -175,7 +179,7 @@ bool Holds(FunctionState& state, const std::set<Part>& parts, const Part& inner)
 bool Part::is_all() const { return std::ranges::all_of(dims, &PartDim::is_all); }
 
 std::optional<Part> PartOfElement(FunctionState& state, const IndexInfo& index) {
-  if (MemoryOf(index.base) != index.base) return std::nullopt;
+  if (ShownTensor(index.base) != index.base) return std::nullopt;
   Part part{index.base, {}};
   for (size_t d = 0; d < index.dims.size(); ++d) {
     const SliceDim element{index.dims[d], std::nullopt};
@@ -187,7 +191,7 @@ std::optional<Part> PartOfElement(FunctionState& state, const IndexInfo& index) 
 }
 
 std::optional<Part> PartOfTensor(FunctionState& state, const Sources& sources, const Expr* expr) {
-  std::optional<Place> place = PlaceOf(state, sources, expr);
+  std::optional<Place> place = TensorPlace(state, sources, expr);
   return place ? std::optional(std::move(place->part)) : std::nullopt;
 }
 

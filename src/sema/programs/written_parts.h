@@ -10,44 +10,45 @@
 
 namespace kdl::sema {
 
-/// Indices of one dimension: all; `width` of them from a binder of a loop around on, or up to the dimension's end; or those
-/// from `lo` up to, not including, `hi`.
+/// A set of indices of one dimension: all of them; `width` indices that start at an enclosing
+/// loop's variable, clipped to the dimension; or those from `lo` up to but not including `hi`.
 struct PartDim {
   const Entity* binder = nullptr;
-  Size width = nullptr;  ///< of a binder
+  Size width = nullptr;  ///< number of indices from the binder on
   Size lo = nullptr;
-  Size hi = nullptr;  ///< null: of a binder, or all
+  Size hi = nullptr;  ///< null with a binder, or for all indices
 
   bool is_all() const { return binder == nullptr && hi == nullptr; }
   auto operator<=>(const PartDim&) const = default;
 };
 
-/// A part of a tensor, by its dimensions.
+/// A part of a tensor, described for each dimension.
 struct Part {
-  const Entity* tensor = nullptr;  ///< no view
+  const Entity* tensor = nullptr;  ///< not a view
   std::vector<PartDim> dims;
 
   bool is_all() const;
   auto operator<=>(const Part&) const = default;
 };
 
-/// What views and lets of a program stand for.
+/// The expressions that define the views and lets of a program.
 using Sources = std::unordered_map<const Entity*, const syntax::Expr*>;
 
-/// The part that an assignment writes; nothing: it is not known.
+/// Returns the part that an assignment writes, or nothing if it is unknown.
 std::optional<Part> PartOfElement(FunctionState& state, const IndexInfo& index);
-/// That of an argument.
+/// Returns the part that an argument denotes, or nothing if it is unknown.
 std::optional<Part> PartOfTensor(FunctionState& state, const Sources& sources,
                                  const syntax::Expr* expr);
 
-/// Adds a part; those that continue each other along a dimension become one.
+/// Adds a part, and joins it with parts that it continues along one dimension.
 void AddPart(FunctionState& state, std::set<Part>& parts, Part part);
 
-/// Those that are in parts of both.
+/// Returns the parts that are contained in both sets.
 std::set<Part> CommonParts(FunctionState& state, const std::set<Part>& a, const std::set<Part>& b);
 
-/// What all turns of a loop write together of which each writes `part`. Nothing, unless each of the loop's binders walks a
-/// dimension of the part: then a loop of no turns leaves no element out.
+/// Returns what all iterations of a loop write together, if each writes `part`. Returns nothing
+/// unless every binder of the loop covers a whole dimension of the part; then even a loop without
+/// iterations misses no element.
 std::optional<Part> OverAllIterations(FunctionState& state, Part part, const StmtInfo& loop);
 
 }  // namespace kdl::sema

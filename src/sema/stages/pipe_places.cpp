@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
-// What is done to a whole tile does not stand where elements are chosen. A push or pop is for a whole tile, once, in the order of statements. So in one statement there is
-// one, outside of what runs for some elements only, and not in a bound, which may be evaluated again.
+// A push or pop is for a whole tile and runs exactly once, in the order of statements. A statement
+// may therefore contain only one. It must be outside of anything that runs for some elements only,
+// and outside of bounds, which may be evaluated again. Other operations on whole tiles are not
+// allowed where elements are selected, either.
 
 #include "sema/model/ast_walk.h"
 #include "sema/walk/resolve.h"
@@ -25,7 +27,7 @@ class PlaceWalk {
  public:
   explicit PlaceWalk(FunctionState& state) : state_(state) {}
 
-  /// `place`: what the expression is, where no push or pop may stand in it; else empty.
+  /// `place` describes the expression if no push or pop may occur in it, and is empty otherwise.
   void Visit(const Expr* expr, std::string_view place) {
     if (const PipeInfo* pipe = PipeOf(expr)) Note(expr, *pipe, place);
     if (by_element_) NoteCall(expr);
@@ -50,7 +52,7 @@ class PlaceWalk {
     }
   }
 
-  /// What is stored is evaluated for the elements only for which the condition holds.
+  /// The stored value is evaluated only for the elements that satisfy the condition.
   void VisitAssign(const syntax::AssignStmt& assign) {
     Visit(assign.target, "an index of the left side");
     if (assign.condition == nullptr) return Visit(assign.value, "");
@@ -76,7 +78,7 @@ class PlaceWalk {
     by_element_ = by_element;
   }
 
-  /// A fn that folds a tile is not evaluated for some of its elements.
+  /// Reports a call of a fn on whole tiles, which cannot be evaluated for some elements only.
   void NoteCall(const Expr* expr) {
     auto info = state_.fn.exprs.find(expr);
     const CheckedFunction* callee = info != state_.fn.exprs.end() ? info->second.callee : nullptr;
@@ -100,19 +102,19 @@ class PlaceWalk {
           .Note(first_->span, "the other one")
           .Help(help);
     }
-    // A push of what is popped is in order: the pop in it comes first.
+    // A push of a popped tile is in order, because the pop inside it comes first.
     if (first_ == nullptr && !pipe.pushes) first_ = expr;
   }
 
   FunctionState& state_;
   const Expr* first_ = nullptr;  ///< the first pop
-  std::string_view branch_;      ///< the innermost branch around; empty: none
-  bool by_element_ = false;      ///< a condition around is a tile
+  std::string_view branch_;      ///< the innermost enclosing branch; empty if there is none
+  bool by_element_ = false;      ///< an enclosing condition is a tile
 };
 
-/// Whether an expression pushes into, pops from or hands on a pipe.
+/// Whether an expression pushes to, pops from or passes on a pipe.
 bool Uses(const FunctionState& state, const Expr* expr, const Entity* pipe) {
-  return AnyOf(expr, [&](const Expr* inner) {
+  return AnySubexpression(expr, [&](const Expr* inner) {
     auto info = state.fn.exprs.find(inner);
     return info != state.fn.exprs.end() &&
            (info->second.entity == pipe ||
@@ -144,9 +146,9 @@ bool AlwaysUses(const FunctionState& state, const Stmt* stmt, const Entity* pipe
     }
     case StmtKind::Call:
       return Uses(state, As<syntax::CallStmt>(stmt).call, pipe);
-    case StmtKind::For:  // may have no turn
+    case StmtKind::For:  // may have no iteration
     case StmtKind::While:
-    case StmtKind::Assert:  // in these no push or pop is allowed
+    case StmtKind::Assert:  // no push or pop is allowed in these
     case StmtKind::Print:
     case StmtKind::Launch:
     case StmtKind::Break:
@@ -167,7 +169,7 @@ bool AlwaysUses(const FunctionState& state, const Stmt* stmt, const Entity* pipe
 }  // namespace
 
 void CheckEndsUsed(FunctionState& state) {
-  if (state.diagnostics.has_errors()) return;  // one may stand for a push or pop
+  if (state.diagnostics.has_errors()) return;  // the faulty code may have been a push or pop
   for (const ParamInfo& param : state.fn.params) {
     const Entity* pipe = param.entity;
     bool judged = pipe->kind == EntityKind::Pipe && !IsFaulty(*pipe);
@@ -218,9 +220,9 @@ void CheckPipePlaces(FunctionState& state, const Stmt* stmt) {
         }
       }
       return;
-    case StmtKind::Block:  // their statements are visited by themselves
+    case StmtKind::Block:  // their statements are visited separately
     case StmtKind::Stage:
-    case StmtKind::Launch:  // in programs and tests there are no pipes
+    case StmtKind::Launch:  // programs and tests have no pipes
     case StmtKind::Expect:
     case StmtKind::Break:
     case StmtKind::Continue:

@@ -4,10 +4,11 @@
 
 namespace kdl::sema {
 
-/// Of a fn that takes ends of pipes: whether each is used, whichever way an `if` goes.
+/// Checks a fn that has ends of pipes as parameters: each must be used, whichever way an `if` goes.
 void CheckEndsUsed(FunctionState& state);
 
-/// Reports pushes and pops of a checked statement that do not run exactly once with it.
+/// Reports pushes and pops that do not run exactly once with the checked statement that contains
+/// them.
 void CheckPipePlaces(FunctionState& state, const syntax::Stmt* stmt);
 
 }  // namespace kdl::sema

@@ -28,14 +28,14 @@ bool Same(FunctionState& state, Size a, Size b) {
   return ConstantDifference(state.module.sizes, a, b) == 0;
 }
 
-/// A fn's range that has no extent yet fits every one.
+/// Whether a range can have this extent. A range of a fn whose extent is not set yet can have any.
 bool ExtentFits(FunctionState& state, const Entity* range, Size extent) {
   Size own = range->range.extent;
   if (own == nullptr) return Contains(state.fn.ranges, range);
   return Same(state, own, extent);
 }
 
-/// A fn's ranges take the extents of the positions that they stand for.
+/// Sets the extents of a fn's ranges from the pipe positions that they are used for.
 void TakeExtents(const Entity* pipe, const Ranges& ranges) {
   for (size_t i = 0; i < ranges.size(); ++i) {
     Size& extent = const_cast<Entity*>(ranges[i])->range.extent;
@@ -43,8 +43,8 @@ void TakeExtents(const Entity* pipe, const Ranges& ranges) {
   }
 }
 
-/// The assignments of candidates to positions, each at most once and with equal extents. Two are
-/// enough to know that it is open.
+/// Finds assignments of candidates to positions, each used at most once and with the extent of its
+/// position. Stops at two, since the choice is then ambiguous.
 void FindAssignments(FunctionState& state, const Entity* pipe, const Ranges& candidates,
                      Ranges& chosen, std::vector<Ranges>& found) {
   if (found.size() == 2) return;
@@ -67,7 +67,7 @@ std::string ExtentsText(const Entity* pipe) {
   return text;
 }
 
-/// The ranges for positions that are not written.
+/// Infers the ranges if the call does not give them.
 std::optional<Ranges> Infer(FunctionState& state, const CallExpr& call, const Entity* pipe,
                             const Ranges& candidates, bool pushes) {
   std::vector<Ranges> found;
@@ -93,7 +93,8 @@ std::optional<Ranges> Infer(FunctionState& state, const CallExpr& call, const En
   return std::nullopt;
 }
 
-/// One written position; null, reported, where it is no range of the position's extent.
+/// Checks one given position, or reports that it is not a range with the position's extent and
+/// returns null.
 const Entity* CheckPosition(FunctionState& state, const Entity* pipe, size_t position,
                             const Expr* expr) {
   const auto* name = syntax::DynAs<syntax::NameExpr>(expr);
@@ -199,7 +200,7 @@ Type CheckPop(FunctionState& state, const CallExpr& call, const Entity* pipe, Pi
   return ValueType(pipe->type.scalar, std::move(ascending));
 }
 
-/// Notes which stage has this end; reports a second one, and a stage that has both.
+/// Records which stage uses this end. Reports a second stage, and a stage that uses both ends.
 void RecordEnd(FunctionState& state, const Entity* pipe, bool pushes, Span span) {
   StageState& stages = state.stages;
   StageUse& own = pushes ? stages.pushes[pipe] : stages.pops[pipe];
@@ -221,7 +222,7 @@ void RecordEnd(FunctionState& state, const Entity* pipe, bool pushes, Span span)
   if (own.stage == nullptr) own = {stages.current, span};
 }
 
-/// `q` of `q.push(…)`; null, reported, where it is no pipe.
+/// Returns the pipe `q` of `q.push(…)`, or reports an error and returns null.
 const Entity* ResolvePipe(FunctionState& state, const CallExpr& call) {
   std::string_view operation = call.callee.name.text();
   bool known = operation == "push" || operation == "pop";
@@ -306,8 +307,8 @@ void CheckPipe(FunctionState& state, const syntax::PipeStmt& stmt) {
   const syntax::Attribute* asked = FindAttribute(stmt.attributes, "depth");
   Entity* entity = Declare(state, EntityKind::Pipe, stmt.name);
   state.fn.stmts[&stmt].entities = {entity};
-  // Without it the least depth that cannot block is found.
-  entity->depth = asked == nullptr ? 1 : NumberOf(state, *asked).value_or(1);
+  // Without the attribute, a later pass finds the smallest depth that cannot block.
+  entity->depth = asked == nullptr ? 1 : AttributeNumber(state, *asked).value_or(1);
   if (ok && scalar) entity->type = std::move(type);
 }
 

@@ -6,11 +6,11 @@ namespace kdl::sema {
 
 void CheckPipe(FunctionState& state, const syntax::PipeStmt& stmt);
 
-/// `q.push(tile, i, j)`, `q.pop(i, j)`, and what looks like them.
+/// Checks `q.push(tile, i, j)`, `q.pop(i, j)` and other calls of that form.
 Type CheckMethod(FunctionState& state, const syntax::CallExpr& call, ExprInfo& info);
 
-/// Notes that the statement around uses an end of the pipe that `expr` names; reports the wrong end of
-/// a fn's pipe, a place outside of stages, and an end that another stage has.
+/// Records that the current statement uses an end of the pipe that `expr` names. Reports the wrong
+/// end of a fn's pipe, a use outside of stages, and an end that another stage already uses.
 bool UseEnd(FunctionState& state, const syntax::Expr* expr, syntax::Direction end);
 
 }  // namespace kdl::sema

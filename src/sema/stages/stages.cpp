@@ -20,16 +20,17 @@ using syntax::StmtKind;
 
 std::string_view Verb(bool writes) { return writes ? "writes" : "reads"; }
 
-/// Whether the value of a let may be made where no stage runs: it reads no tensor.
+/// Whether a let may be evaluated outside of the stages, because its value reads no tensor.
 bool IsStageless(const FunctionState& state, const syntax::LetStmt& let) {
   if (let.is_var || let.value == nullptr) return false;
-  return !AnyOf(let.value, [&](const Expr* expr) {
+  return !AnySubexpression(let.value, [&](const Expr* expr) {
     auto info = state.fn.exprs.find(expr);
     return info != state.fn.exprs.end() && info->second.index != nullptr;
   });
 }
 
-/// Whether a core compares the range's length with its `max`; that of a size the launch does.
+/// Whether each core compares the range's length with its `max`. If the length is a size, the
+/// launch does so.
 bool IsCheckedWhenRun(const FunctionState& state, const syntax::RangeStmt& range) {
   auto info = state.fn.exprs.find(range.extent);
   bool is_size = info == state.fn.exprs.end() || info->second.size != nullptr;
@@ -86,7 +87,7 @@ Beside JudgeBeside(const FunctionState& state, const Stmt* stmt) {
   return {};
 }
 
-Span HeadOf(const FunctionState& state, Span span) {
+Span FirstLine(const FunctionState& state, Span span) {
   size_t line = state.Text(span).find('\n');
   if (line != std::string_view::npos) span.end = span.begin + static_cast<uint32_t>(line);
   return span;
@@ -127,7 +128,7 @@ void CheckBesideStages(FunctionState& state, const syntax::BlockStmt& body) {
   for (const Stmt* stmt : body.stmts) {
     Beside beside = JudgeBeside(state, stmt);
     if (beside.allowed) continue;
-    state.diagnostics.Report(diag::BesideStages, HeadOf(state, stmt->span), beside.what)
+    state.diagnostics.Report(diag::BesideStages, FirstLine(state, stmt->span), beside.what)
         .Note(stage, "the first stage")
         .Help(std::string(beside.help));
   }
@@ -136,7 +137,7 @@ void CheckBesideStages(FunctionState& state, const syntax::BlockStmt& body) {
 void RecordTensorUse(FunctionState& state, const Entity* tensor, Span span, bool writes) {
   const Entity* stage = state.stages.current;
   if (stage == nullptr) return;
-  TensorUses& uses = state.stages.tensors[MemoryOf(tensor)];
+  TensorUses& uses = state.stages.tensors[ShownTensor(tensor)];
   if (uses.first.stage == nullptr) {
     uses.first = {stage, span};
     uses.first_writes = writes;

@@ -6,14 +6,14 @@ namespace kdl::sema {
 
 void CheckStage(FunctionState& state, const syntax::StageStmt& stmt);
 
-/// Of a kernel's body: what may stand next to its stages.
+/// Checks that a kernel's body contains nothing next to its stages that is not allowed there.
 void CheckBesideStages(FunctionState& state, const syntax::BlockStmt& body);
 
-/// Notes an access of a tensor; reports one that another stage writes, or that is written and which
-/// another stage touches.
+/// Records an access to a tensor. Reports a conflict between stages: one of them writes the tensor
+/// and another one accesses it.
 void RecordTensorUse(FunctionState& state, const Entity* tensor, Span span, bool writes);
 
-/// Whether a stage or pipe stands at the top of a kernel's body; reports other places.
+/// Whether a stage or pipe is at the top level of a kernel's body. Reports other places.
 bool StandsAtTop(FunctionState& state, std::string_view what, Span head);
 
 }  // namespace kdl::sema

@@ -26,7 +26,7 @@ using syntax::AssignStmt;
 using syntax::Direction;
 using syntax::Expr;
 
-/// The name that is assigned to, for messages.
+/// Returns the name of the variable or tensor that is assigned, for messages.
 std::string_view TargetName(const AssignStmt& assign) {
   const Expr* target = assign.target;
   if (const auto* index = syntax::DynAs<syntax::IndexExpr>(target)) target = index->base;
@@ -34,7 +34,8 @@ std::string_view TargetName(const AssignStmt& assign) {
   return name != nullptr ? name->name.text() : "";
 }
 
-/// A variable: a `var` that the body of `spmd for` does not share.
+/// Checks the target `name`. It must be a `var`, and must not be declared outside an enclosing
+/// `spmd for`.
 Type CheckVariable(FunctionState& state, const AssignStmt& assign, const syntax::NameExpr& name) {
   const Entity* entity = Resolve(state, name.name, name.span);
   ExprInfo& info = state.fn.exprs[assign.target];
@@ -75,7 +76,7 @@ bool HasCoreId(FunctionState& state, const IndexInfo& access) {
   return false;
 }
 
-/// What deals the indices of a loop to the cores, where it begins at core_id.
+/// Suggests how to distribute the indices of a loop that starts at core_id to the cores.
 std::string AllCoresHelp(FunctionState& state, const IndexInfo& access) {
   for (const IndexDim& dim : access.dims) {
     for (const IndexTerm& term : dim.terms) {
@@ -91,7 +92,8 @@ std::string AllCoresHelp(FunctionState& state, const IndexInfo& access) {
   return "put it inside `spmd for`, or under `if core_id == 0`";
 }
 
-/// A tensor's element: of an `out` or `inout` parameter, or of the launch; a plain store outside `spmd for` is one core's.
+/// Checks a tensor's element, of an `out` or `inout` parameter or of a tensor of the launch.
+/// Outside `spmd for`, only a single core may store to it.
 Type CheckElement(FunctionState& state, const AssignStmt& assign, const syntax::IndexExpr& index) {
   ExprInfo info;
   info.type = CheckIndex(state, index, info, true);
@@ -137,7 +139,8 @@ Type CheckTarget(FunctionState& state, const AssignStmt& assign) {
   return (state.fn.exprs[assign.target] = std::move(info)).type;
 }
 
-/// What `op=` asks of both sides beyond one type; empty where the type is that.
+/// Returns what `op=` requires of both sides in addition to a common type, or an empty string if
+/// the type satisfies it.
 std::string_view Wanted(AssignOp op, Scalar scalar) {
   bool is_bool = scalar == Scalar::Bool;
   switch (op) {
@@ -179,7 +182,7 @@ void ReportMissingRanges(FunctionState& state, const AssignStmt& assign, const T
       .Help(fmt::format("reduce over it, for example {}, store the tile, or re-index it", reduced));
 }
 
-/// The declaration with all ranges that the value has, where they are there before it.
+/// Suggests a declaration with all ranges of the value, if they exist before it.
 std::string TupleHelp(const Type& target, const Type& value, const Entity& variable) {
   Type wanted = target;
   for (size_t i = 0; i < target.parts.size(); ++i)
@@ -195,7 +198,7 @@ std::string TupleHelp(const Type& target, const Type& value, const Entity& varia
                      ToString(wanted));
 }
 
-/// `m = (a, b);`: each part takes a value of its type, which has no range that the part lacks.
+/// Checks `m = (a, b);`. Each element must get a value of its type, without additional ranges.
 void CheckTupleAssign(FunctionState& state, const AssignStmt& assign, const Type& target) {
   if (assign.op != AssignOp::Set) {
     state.diagnostics
@@ -239,8 +242,8 @@ void MarkInPlace(FunctionState& state, const AssignStmt& assign) {
   const_cast<ReduceInfo*>(info.reduce)->in_place = true;
 }
 
-/// What to write where the value is of another type than the target: a sum in a wider type rounds once, where it is stored, a cast
-/// in the loop each time.
+/// Suggests how to fix a value of another type than the target. A sum in a wider type rounds only
+/// once, when it is stored; a cast inside the loop rounds in every iteration.
 std::string AssignHelp(const FunctionState& state, const AssignStmt& assign, Scalar target,
                        Scalar value) {
   const Entity* entity = state.fn.exprs.at(assign.target).entity;
@@ -291,7 +294,8 @@ void CheckAssign(FunctionState& state, const AssignStmt& assign) {
   if (assign.op == AssignOp::Rem && IsFloat(target.scalar) &&
       !BindFloatRemainder(state, target.scalar, assign.span, state.fn.exprs[assign.target]))
     return;
-  // Of an atomic store with more ranges than its index each element of the value is an update.
+  // An atomic store may have more ranges than its index: each element of the value is then a
+  // separate update.
   bool may_lack = assign.mode == syntax::AssignMode::Atomic;
   std::vector<const Entity*> missing = Missing(value.ranges, target.ranges);
   if (!missing.empty() && !may_lack) return ReportMissingRanges(state, assign, target, missing);

@@ -42,7 +42,7 @@ enum class Allowed : uint8_t { Ok, No };
 struct StmtRule {
   std::string_view text;
   StmtKind kind;
-  std::array<Allowed, 3> places;  ///< by FunctionKind
+  std::array<Allowed, 3> places;  ///< indexed by FunctionKind
 };
 
 constexpr StmtRule kStmtRules[] = {
@@ -51,9 +51,9 @@ constexpr StmtRule kStmtRules[] = {
 #include "sema/statements/stmt_rules.def"
 };
 
-const StmtRule& RuleOf(StmtKind kind) {
+const StmtRule& StatementRule(StmtKind kind) {
   const StmtRule& rule = kStmtRules[static_cast<size_t>(kind)];
-  KDL_CHECK(rule.kind == kind, "stmt_rules.def has another order than the tree");
+  KDL_CHECK(rule.kind == kind, "the rows of stmt_rules.def are not in the order of StmtKind");
   return rule;
 }
 
@@ -69,7 +69,7 @@ std::string_view Describe(FunctionKind kind) {
   KDL_UNREACHABLE("function kind {}", static_cast<int>(kind));
 }
 
-/// Names that a statement would have declared go on without meaning.
+/// Declares the names of a rejected statement as faulty.
 void DeclareNamesOf(FunctionState& state, const Stmt* stmt) {
   if (const auto* domain = syntax::DynAs<syntax::DomainStmt>(stmt)) {
     DeclareFaulty(state, domain->name);
@@ -84,8 +84,8 @@ void DeclareNamesOf(FunctionState& state, const Stmt* stmt) {
   }
 }
 
-/// The declaration's first line, or the whole statement where it is one line.
-Span HeadOf(const FunctionState& state, const Stmt* stmt) {
+/// Returns the first line of a statement.
+Span StatementHead(const FunctionState& state, const Stmt* stmt) {
   Span span = stmt->span;
   size_t line = state.Text(span).find('\n');
   if (line != std::string_view::npos) span.end = span.begin + static_cast<uint32_t>(line);
@@ -93,15 +93,15 @@ Span HeadOf(const FunctionState& state, const Stmt* stmt) {
 }
 
 bool MayStand(FunctionState& state, const Stmt* stmt) {
-  const StmtRule& rule = RuleOf(stmt->kind);
+  const StmtRule& rule = StatementRule(stmt->kind);
   Allowed place = rule.places[static_cast<size_t>(state.kind())];
   bool is_static = stmt->kind == StmtKind::Assert && As<syntax::AssertStmt>(stmt).is_static;
   if (stmt->kind == StmtKind::Expect && state.fn.item->test == nullptr) place = Allowed::No;
   if (is_static && state.kind() == FunctionKind::Program) place = Allowed::No;
   if (place == Allowed::Ok) return true;
   std::string_view what = is_static ? "static_assert" : rule.text;
-  Diagnostic& report =
-      state.diagnostics.Report(diag::Misplaced, HeadOf(state, stmt), what, Describe(state.kind()));
+  Diagnostic& report = state.diagnostics.Report(diag::Misplaced, StatementHead(state, stmt), what,
+                                                Describe(state.kind()));
   if (is_static) report.Help("write `assert`, which is checked when it is run");
   if (stmt->kind == StmtKind::Launch) report.Help("a program launches kernels");
   if (stmt->kind == StmtKind::Expect) report.Help("a test compares with `expect`");
@@ -123,7 +123,7 @@ void CheckSync(FunctionState& state, const Stmt* stmt) {
                 : "end the loop before it, and begin another one behind it");
 }
 
-/// `core_id == 0`, also as a part of `&&`.
+/// Whether the condition implies `core_id == 0`, also as an operand of `&&`.
 bool HoldsOnCoreZero(const FunctionState& state, const Expr* condition) {
   const auto* binary = syntax::DynAs<syntax::BinaryExpr>(condition);
   if (binary == nullptr) return false;
@@ -167,7 +167,7 @@ void CheckCallStmt(FunctionState& state, const syntax::CallStmt& stmt) {
 bool HasStopped(FunctionState& state, const Stmt* stmt) {
   if (state.diagnostics.error_count() <= kMaxErrors) return false;
   if (!std::exchange(state.has_stopped, true)) {
-    state.diagnostics.Report(diag::TooManyErrors, HeadOf(state, stmt), kMaxErrors);
+    state.diagnostics.Report(diag::TooManyErrors, StatementHead(state, stmt), kMaxErrors);
   }
   return true;
 }
@@ -233,7 +233,7 @@ void CheckBlock(FunctionState& state, const syntax::BlockStmt& block) {
   if (block.unrolled) OpenLoop(state, false);
   for (const Stmt* stmt : block.stmts) {
     CheckStmt(state, stmt);
-    // What is wrong with one copy of a body is wrong with all.
+    // An error in one copy of the body is an error in all.
     if (block.unrolled && state.diagnostics.error_count() != errors) break;
   }
   if (block.unrolled) CloseLoop(state);

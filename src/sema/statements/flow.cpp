@@ -13,8 +13,8 @@ void OpenLoop(FunctionState& state, bool is_spmd) {
   state.loops.push_back({is_spmd, state.conditions.size(), state.influences.size(), {}, {}});
 }
 
-/// What decides whether a turn goes on to its end decides what the loop leaves in its variables, and how often cores come to
-/// what stands in it.
+/// The conditions around jumps determine the values that the loop leaves in its variables. They
+/// also determine how often each core reaches a place in the loop.
 void CloseLoop(FunctionState& state) {
   LoopState loop = std::move(state.loops.back());
   state.loops.pop_back();

@@ -4,12 +4,13 @@
 
 namespace kdl::sema {
 
-/// Around the check of a loop's body, its own conditions and bounds recorded: jumps in it are the loop's.
+/// Open and close the check of a loop's body, whose jumps refer to this loop. Its bounds or
+/// condition must have been recorded.
 void OpenLoop(FunctionState& state, bool is_spmd);
 void CloseLoop(FunctionState& state);
 
 void CheckWhile(FunctionState& state, const syntax::WhileStmt& loop);
-/// `break` and `continue`.
+/// Checks `break` or `continue`.
 void CheckJump(FunctionState& state, const syntax::Stmt* jump);
 
 }  // namespace kdl::sema

@@ -21,7 +21,7 @@ using syntax::Expr;
 using syntax::FunctionKind;
 using syntax::LetStmt;
 
-/// `f32[i, j]`: ranges that are live here.
+/// Returns the type of a tile `f32[i, j]`, whose ranges must be in scope.
 std::optional<Type> TileType(FunctionState& state, const syntax::TypeRef& ref) {
   std::optional<Scalar> scalar = ResolveScalar(state, ref.name);
   Type type = ValueType(scalar.value_or(Scalar::F32));
@@ -44,7 +44,8 @@ std::optional<Type> TileType(FunctionState& state, const syntax::TypeRef& ref) {
   return ok ? std::optional(type) : std::nullopt;
 }
 
-/// Whether a type has sizes, not ranges, in its brackets: no dimension is a range or unknown.
+/// Whether the brackets of a type contain sizes and not ranges: no dimension is a range or an
+/// unknown name.
 bool IsTensorType(const FunctionState& state, const syntax::TypeRef& ref) {
   if (ref.dims.empty()) return false;
   for (const Expr* dim : ref.dims) {
@@ -57,7 +58,8 @@ bool IsTensorType(const FunctionState& state, const syntax::TypeRef& ref) {
   return true;
 }
 
-/// In a program; in a kernel where every core comes by.
+/// Whether a tensor may be declared here: in a program, or at a place in a kernel that all cores
+/// reach.
 bool MayDeclareTensor(FunctionState& state, const LetStmt& let) {
   if (state.kind() == FunctionKind::Program) return true;
   if (state.kind() == FunctionKind::Fn) {
@@ -78,7 +80,7 @@ bool MayDeclareTensor(FunctionState& state, const LetStmt& let) {
   return false;
 }
 
-/// `random(T[…], seed)`, or null where the value is another one.
+/// Returns the call `random(T[…], seed)`, or null if the value is something else.
 const syntax::CallExpr* RandomCall(const FunctionState& state, const LetStmt& let) {
   const auto* call = syntax::DynAs<syntax::CallExpr>(let.value);
   bool is_random = state.fn.item->test != nullptr && call != nullptr && call->receiver == nullptr &&
@@ -108,7 +110,7 @@ void DeclareRandom(FunctionState& state, const LetStmt& let, const syntax::CallE
   state.fn.stmts[&let].seed = call.args[1].value;
 }
 
-/// The value of each element, in a program.
+/// Checks the fill value of a tensor, which only a program can give.
 bool CheckFill(FunctionState& state, const LetStmt& let, const std::optional<Type>& tensor) {
   if (let.is_var || state.kind() != FunctionKind::Program) {
     std::string_view name = let.name.name.text();
@@ -143,7 +145,7 @@ void DeclareTensor(FunctionState& state, const LetStmt& let) {
   if (fills) state.fn.stmts[&let].fill = let.value;
 }
 
-/// The value of a declaration against its declared type.
+/// Checks the value of a declaration against the declared type.
 bool CheckDeclared(FunctionState& state, const LetStmt& let, const Type& declared) {
   Type value = state.fn.exprs[let.value].type;
   if (!Fits(state, let.value, declared.scalar)) {
@@ -163,7 +165,7 @@ bool CheckDeclared(FunctionState& state, const LetStmt& let, const Type& declare
   return false;
 }
 
-/// The types of the parts of `(f32, i64[i])`; an error, reported, where one is none.
+/// Returns the tuple type `(f32, i64[i])`, or reports an error and returns an error type.
 Type DeclaredTuple(FunctionState& state, const syntax::TypeRef& ref) {
   Type type;
   type.kind = TypeKind::Tuple;
@@ -181,7 +183,8 @@ Type DeclaredTuple(FunctionState& state, const syntax::TypeRef& ref) {
   return type;
 }
 
-/// The type of a variable that is, or is declared, a tuple. A part that is declared a scalar has its ranges from its value.
+/// Returns the type of a variable whose value or declared type is a tuple. An element that is
+/// declared as a scalar gets the ranges of its value.
 Type CheckTupleVariable(FunctionState& state, const LetStmt& let, const Type& value) {
   if (let.type == nullptr || value.is_error()) return value;
   Type declared = let.type->elements.empty() ? TileType(state, *let.type).value_or(Type{})
@@ -229,7 +232,7 @@ void DeclareVariable(FunctionState& state, const LetStmt& let) {
     if (declared && let.value != nullptr) CheckDeclared(state, let, *declared);
     type = declared.value_or(Type{});
   }
-  bool faulty = let.type != nullptr && type.is_error();  // that was reported
+  bool faulty = let.type != nullptr && type.is_error();  // already reported
   if (let.value == nullptr && !faulty) {
     std::string_view type_text = let.type != nullptr ? state.Text(let.type->span) : "f32";
     state.diagnostics.Report(diag::NoInitialValue, let.span, let.name.name.text())

@@ -46,7 +46,8 @@ Entity* BindWalk(FunctionState& state, const syntax::Ident& name, const WalkFact
   return entity;
 }
 
-/// Elements that the fn is mapped over may count to different ends, by one step.
+/// Requires a constant step. A fn may be mapped over elements, whose loops may have different
+/// bounds but must have the same step.
 void CheckFnStep(FunctionState& state, const Expr* step) {
   if (step == nullptr || state.fn.exprs[step].type.is_error()) return;
   Size size = state.fn.exprs[step].size;
@@ -71,7 +72,7 @@ Entity* Bind(FunctionState& state, const Binder& binder) {
   return walk ? BindWalk(state, binder.name, *walk) : nullptr;
 }
 
-/// The word `spmd`.
+/// Returns the span of the keyword `spmd`.
 Span Head(const ForStmt& loop) {
   Span head = loop.span;
   head.end = head.begin + 4;
@@ -95,8 +96,8 @@ bool MayHoldSpmd(FunctionState& state, const ForStmt& loop) {
   return CheckUniformPlace(state, head, false);
 }
 
-/// What stands in the place of the domain of `for i, j in blocks` or `for i in blocks`; null where
-/// each binder has an extent of its own.
+/// Returns the name of the domain in `for i, j in blocks` or `for i in blocks`, or null if each
+/// binder has its own extent.
 const syntax::NameExpr* WalkedName(FunctionState& state, const ForStmt& loop) {
   if (loop.domain != nullptr) return &syntax::As<syntax::NameExpr>(loop.domain);
   const Extent& extent = loop.binders[0].extent;
@@ -107,7 +108,8 @@ const syntax::NameExpr* WalkedName(FunctionState& state, const ForStmt& loop) {
   return entity != nullptr && entity->kind == EntityKind::Domain ? name : nullptr;
 }
 
-/// The domain that the loop walks, one dimension a binder; null, reported, where it is none.
+/// Returns the domain of the loop, which has a dimension for each binder, or reports an error and
+/// returns null.
 const Entity* ResolveDomain(FunctionState& state, const ForStmt& loop,
                             const syntax::NameExpr& name) {
   const Entity* domain = Resolve(state, name.name, name.span);
@@ -131,7 +133,7 @@ const Entity* ResolveDomain(FunctionState& state, const ForStmt& loop,
   return domain;
 }
 
-/// Binders over a named domain: new ranges with the extents of its dimensions.
+/// Declares loop variables over a named domain: new ranges with the extents of its dimensions.
 std::vector<const Entity*> BindDomain(FunctionState& state, const ForStmt& loop,
                                       const syntax::NameExpr& name, bool is_spmd) {
   const Entity* domain = ResolveDomain(state, loop, name);
@@ -151,7 +153,7 @@ std::vector<const Entity*> BindDomain(FunctionState& state, const ForStmt& loop,
   return entities;
 }
 
-/// Binders with extents of their own.
+/// Declares loop variables with their own extents.
 std::vector<const Entity*> BindEach(FunctionState& state, const ForStmt& loop, bool is_spmd) {
   std::vector<const Entity*> entities;
   for (const Binder& binder : loop.binders) {
@@ -173,7 +175,7 @@ std::vector<const Entity*> BindAll(FunctionState& state, const ForStmt& loop, bo
   return BindEach(state, loop, is_spmd);
 }
 
-/// All that bounds the loop, where it walks a domain the bounds of that.
+/// Returns all bounds of the loop, including those of a domain.
 std::vector<const Expr*> BoundsOfLoop(const ForStmt& loop,
                                       const std::vector<const Entity*>& binders) {
   std::vector<const Expr*> bounds;
@@ -185,13 +187,13 @@ std::vector<const Expr*> BoundsOfLoop(const ForStmt& loop,
   }
   for (const Binder& binder : loop.binders) {
     if (binder.extent.hi == nullptr) continue;
-    std::vector<const Expr*> own = BoundsOf(binder.extent);
+    std::vector<const Expr*> own = ExtentBounds(binder.extent);
     bounds.insert(bounds.end(), own.begin(), own.end());
   }
   return bounds;
 }
 
-/// The first binder of another `spmd for` over the domain that the binder walks; null: there is none.
+/// Returns the first variable of another `spmd for` over the same domain, or null.
 const Entity* WalkedToo(const FunctionState& state, const Entity& binder) {
   if (binder.of == nullptr) return nullptr;
   for (const Entity* other : state.fn.entities) {
@@ -201,11 +203,12 @@ const Entity* WalkedToo(const FunctionState& state, const Entity& binder) {
   return nullptr;
 }
 
-/// What cores deal among them has the same bounds for all; those that use a binder are of what one core walks.
+/// Checks that bounds are the same on all cores if the cores share the iterations. Bounds that
+/// depend on another binder of the loop are exempt.
 void CheckUniformBounds(FunctionState& state, const std::vector<const Expr*>& bounds,
                         const std::vector<const Entity*>& binders) {
   for (const Expr* bound : bounds) {
-    bool is_inner = AnyOf(bound, [&](const Expr* inner) {
+    bool is_inner = AnySubexpression(bound, [&](const Expr* inner) {
       auto info = state.fn.exprs.find(inner);
       return info != state.fn.exprs.end() && std::ranges::count(binders, info->second.entity) > 0;
     });
@@ -247,7 +250,7 @@ void CheckFor(FunctionState& state, const ForStmt& loop) {
   if (is_spmd && FindAttribute(loop.attributes, "dynamic") != nullptr)
     state.dynamic.push_back(&loop);
   if (const syntax::Attribute* ahead = FindAttribute(loop.attributes, "pipelined"))
-    state.fn.stmts[&loop].ahead = NumberOf(state, *ahead).value_or(0);
+    state.fn.stmts[&loop].ahead = AttributeNumber(state, *ahead).value_or(0);
   size_t around = state.spmd_depth;
   size_t conditions = state.conditions.size();
   state.conditions.insert(state.conditions.end(), bounds.begin(), bounds.end());

@@ -8,7 +8,7 @@ void CheckFor(FunctionState& state, const syntax::ForStmt& loop);
 void CheckRange(FunctionState& state, const syntax::RangeStmt& range);
 void CheckDomain(FunctionState& state, const syntax::DomainStmt& stmt);
 
-/// Decides, once all loops are known, which `@dynamic` ones hand their blocks to whoever is free.
+/// Decides which `@dynamic` loops use dynamic scheduling, when all loops are known.
 void SettleDynamic(FunctionState& state);
 
 }  // namespace kdl::sema

@@ -6,9 +6,9 @@ namespace kdl::sema {
 
 void CheckReturn(FunctionState& state, const syntax::ReturnStmt& stmt);
 
-/// A fn ends with a `return` where it has a result.
+/// Checks that a fn with a result ends with a `return`.
 void CheckLastReturn(FunctionState& state);
-/// A `return` is the last statement of its fn.
+/// Checks that a `return` is the last statement of its fn.
 void CheckEarlyReturn(FunctionState& state);
 
 }  // namespace kdl::sema

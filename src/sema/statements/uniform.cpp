@@ -26,8 +26,8 @@ bool CheckUniformPlace(FunctionState& state, Span span, bool is_sync) {
   return true;
 }
 
-/// Loops carry values back to conditions that were checked before: what transposed out to differ by
-/// core may stand in one around a `spmd for`.
+/// Loops carry values back to conditions that have already been checked. A value that turns out to
+/// differ by core may therefore reach the condition around a `spmd for`.
 void CheckUniform(FunctionState& state) {
   if (state.uniform.empty()) return;
   for (bool progress = true; progress;) {
@@ -55,7 +55,7 @@ void RecordInfluence(FunctionState& state, const Entity* variable, const Expr* v
 
 bool MayVary(FunctionState& state, const Expr* expr) {
   if (DependsOnCore(state, expr)) return true;
-  return AnyOf(expr, [&](const Expr* inner) {
+  return AnySubexpression(expr, [&](const Expr* inner) {
     auto info = state.fn.exprs.find(inner);
     if (info == state.fn.exprs.end()) return false;
     if (state.varying.contains(info->second.entity)) return true;
@@ -68,7 +68,7 @@ bool MayVary(FunctionState& state, const Expr* expr) {
 }
 
 bool DependsOnCore(FunctionState& state, const Expr* expr) {
-  return AnyOf(expr, [&](const Expr* inner) {
+  return AnySubexpression(expr, [&](const Expr* inner) {
     auto info = state.fn.exprs.find(inner);
     if (info == state.fn.exprs.end()) return false;
     const Builtin* builtin = info->second.builtin;

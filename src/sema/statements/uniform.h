@@ -4,25 +4,27 @@
 
 namespace kdl::sema {
 
-// What differs from core to core. A `sync` or `spmd for` stands where all cores come by.
+// Tracks what differs from core to core, because every core must reach a `sync` or `spmd for`.
 
-/// Whether what an expression is differs from core to core.
+/// Whether the value of an expression depends on the core.
 bool DependsOnCore(FunctionState& state, const syntax::Expr* expr);
 
-/// Whether cores may find different values: DependsOnCore, or a load from what other cores may write.
+/// Whether cores may see different values: DependsOnCore, or a load of something that other cores
+/// may write.
 bool MayVary(FunctionState& state, const syntax::Expr* expr);
 
-/// Notes that the value of a variable comes from `value`, and from the conditions around.
+/// Records that a variable depends on `value` and on the enclosing conditions.
 void RecordInfluence(FunctionState& state, const Entity* variable, const syntax::Expr* value);
 
-/// Reports a `spmd for` or `sync` that not all cores may come to.
+/// Reports a `spmd for` or `sync` that some cores may not reach.
 void ReportDivergent(FunctionState& state, Span head, bool is_sync);
 
-/// Reports a place that not all cores may come to: at once, or when the variables of the conditions around are known. False:
-/// it has been.
+/// Reports a place that some cores may not reach: immediately, or later if it depends on variables
+/// that are not yet known. Returns false if it was reported immediately.
 bool CheckUniformPlace(FunctionState& state, Span span, bool is_sync);
 
-/// At the end of a body, where all is known that variables come from: reports the places that not all cores may come to.
+/// Called at the end of a body, when all dependences of variables are known. Reports places that
+/// some cores may not reach.
 void CheckUniform(FunctionState& state);
 
 }  // namespace kdl::sema

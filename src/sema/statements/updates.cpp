@@ -25,8 +25,8 @@ std::string_view Word(const AssignStmt& assign) {
   return assign.mode == AssignMode::Atomic ? "atomic" : "reduce";
 }
 
-/// In a stage the groups of a loop are folded when all stages have ended: the loop runs once, over blocks that are known
-/// before the stages begin.
+/// Whether a `reduce` is allowed in a stage. The groups are reduced after all stages have ended, so
+/// the loop must run only once, over blocks that are known before the stages start.
 bool MayFoldBehindStages(FunctionState& state, const AssignStmt& assign) {
   const syntax::ForStmt& loop = *state.spmd_loop;
   const std::vector<const Entity*>& binders = state.fn.stmts[&loop].entities;
@@ -48,7 +48,7 @@ bool MayFoldBehindStages(FunctionState& state, const AssignStmt& assign) {
   return false;
 }
 
-/// A `reduce` belongs to the blocks of the `spmd for` around it.
+/// Checks that a `reduce` is inside a `spmd for`, over whose blocks it reduces.
 bool IsInBlocks(FunctionState& state, const AssignStmt& assign) {
   if (state.spmd_loop != nullptr)
     return state.stages.stmt == nullptr || MayFoldBehindStages(state, assign);
@@ -57,19 +57,20 @@ bool IsInBlocks(FunctionState& state, const AssignStmt& assign) {
   return false;
 }
 
-/// Partial results belong to the tensor, not to a view of it.
+/// Checks that the target is not a view, since partial results are kept for the tensor itself.
 bool NamesMemory(FunctionState& state, const AssignStmt& assign) {
   const auto& index = syntax::As<syntax::IndexExpr>(assign.target);
   const auto* name = syntax::DynAs<syntax::NameExpr>(index.base);
   const Entity* tensor = name != nullptr ? state.scopes.Find(name->name) : nullptr;
-  if (tensor == nullptr || MemoryOf(tensor) == tensor) return true;
-  std::string_view memory = MemoryOf(tensor)->name.text();
+  if (tensor == nullptr || ShownTensor(tensor) == tensor) return true;
+  std::string_view memory = ShownTensor(tensor)->name.text();
   state.diagnostics.Report(diag::ReduceView, name->span, tensor->name.text(), memory)
       .Help(fmt::format("index {} instead", memory));
   return false;
 }
 
-/// The groups of one loop fold a tensor in one way.
+/// Records the target of a `reduce`. Within one loop, all updates of a tensor must use the same
+/// operator.
 void NoteReduced(FunctionState& state, const AssignStmt& assign) {
   const auto& index = syntax::As<syntax::IndexExpr>(assign.target);
   const auto* name = syntax::DynAs<syntax::NameExpr>(index.base);
@@ -132,9 +133,9 @@ void CheckStoreCondition(FunctionState& state, const AssignStmt& assign, const T
 
 namespace {
 
-/// The number that a group of blocks starts from.
+/// The initial value of the partial result of a group of blocks.
 enum class Identity : uint8_t { Zero, One, Lowest, Highest, AllBits };
-Identity IdentityOf(syntax::AssignOp op) {
+Identity UpdateIdentity(syntax::AssignOp op) {
   switch (op) {
     case syntax::AssignOp::Mul:
       return Identity::One;
@@ -149,7 +150,8 @@ Identity IdentityOf(syntax::AssignOp op) {
   }
 }
 
-/// An element that nothing has written starts as the operator's identity, so all operators of a tensor need the same one.
+/// An element that was never written starts as the operator's identity. All operators that update a
+/// tensor must therefore have the same one.
 void CheckIdentities(FunctionState& state) {
   std::vector<std::pair<const AssignStmt*, const Entity*>> all;
   for (const auto& [loop, tensors] : state.reduced) {
@@ -162,7 +164,7 @@ void CheckIdentities(FunctionState& state) {
                         (tensor->kind == EntityKind::TensorParam &&
                          state.fn.params[tensor->param].direction == syntax::Direction::Out);
     const AssignStmt& known = *first.try_emplace(tensor, assign).first->second;
-    if (!starts_empty || IdentityOf(known.op) == IdentityOf(assign->op)) continue;
+    if (!starts_empty || UpdateIdentity(known.op) == UpdateIdentity(assign->op)) continue;
     state.diagnostics
         .Report(diag::ReduceIdentities, assign->span, tensor->name.text(), Spelling(assign->op),
                 Spelling(known.op))

@@ -4,16 +4,16 @@
 
 namespace kdl::sema {
 
-/// What an `atomic` or `reduce` before an assignment asks of it, beyond what all stores do. False, reported: it cannot
-/// stand here or has no meaning.
+/// Checks the additional rules for `atomic` or `reduce` before an assignment. Returns false if it
+/// is not allowed here or has no meaning, which is reported.
 bool CheckUpdate(FunctionState& state, const syntax::AssignStmt& assign);
 
-/// `where c` after a store or an update.
+/// Checks `where c` after a store or an update.
 void CheckStoreCondition(FunctionState& state, const syntax::AssignStmt& assign,
                          const Type& target);
 
-/// Once all loops are known: which ones are dealt in groups of blocks, since a `reduce` stands in them or in another one
-/// over the same domain.
+/// Decides, when all loops are known, which loops are distributed in groups of blocks: those that
+/// contain a `reduce`, and other loops over the same domain.
 void SettleGroups(FunctionState& state);
 
 }  // namespace kdl::sema

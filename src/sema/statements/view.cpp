@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-// `view v: f32[N, 2, K] = x;`: irgen finds out which dimensions it splits and merges, and the launch whether they agree.
+// `view v: f32[N, 2, K] = x;`. irgen determines which dimensions it splits and merges; the launch
+// checks that the sizes agree.
 
 #include "sema/accesses/slice.h"
 #include "sema/types/tensor_type.h"
@@ -21,7 +22,7 @@ bool HasCoreNum(Size size) {
   return size->lhs != nullptr && (HasCoreNum(size->lhs) || HasCoreNum(size->rhs));
 }
 
-/// Of a program: a tensor, or a part of one.
+/// Returns the tensor whose memory a view in a program shows, wholly or in part.
 const Entity* HostSource(FunctionState& state, const ViewStmt& view) {
   Type type = CheckTensor(state, view.source);
   if (type.is_tensor()) return state.fn.Info(view.source).entity;
@@ -31,8 +32,8 @@ const Entity* HostSource(FunctionState& state, const ViewStmt& view) {
   return nullptr;
 }
 
-/// The tensor that is viewed; null, reported, where it is none.
-const Entity* SourceOf(FunctionState& state, const ViewStmt& view) {
+/// Returns the tensor that is viewed, or reports an error and returns null.
+const Entity* ViewedTensor(FunctionState& state, const ViewStmt& view) {
   if (state.kind() == syntax::FunctionKind::Program) return HostSource(state, view);
   const auto* name = syntax::DynAs<syntax::NameExpr>(view.source);
   const Entity* source = name != nullptr ? Resolve(state, name->name, name->span) : nullptr;
@@ -59,7 +60,7 @@ bool CheckSizes(FunctionState& state, const ViewStmt& view, const Type& type) {
 }  // namespace
 
 void CheckView(FunctionState& state, const ViewStmt& view) {
-  const Entity* source = SourceOf(state, view);
+  const Entity* source = ViewedTensor(state, view);
   std::optional<Type> type = TensorType(state, *view.type);
   bool ok = source != nullptr && type && CheckSizes(state, view, *type);
   if (ok && type->scalar != source->type.scalar) {

@@ -1,6 +1,6 @@
 #include "sema/statements/watch.h"
 
-// What a programmer watches a kernel with: `assert`, `static_assert`, `print`.
+// Statements for debugging: `assert`, `static_assert` and `print`.
 
 #include "sema/model/ast_walk.h"
 #include "sema/walk/expr.h"
@@ -10,12 +10,12 @@ namespace kdl::sema {
 
 namespace {
 
-constexpr size_t kMostPrintedRanges = 8;  // as many dimensions as a tensor has
+constexpr size_t kMostPrintedRanges = 8;  // the maximum rank of a tensor
 
-/// What in it is known only when run; null: nothing is.
+/// Returns the part of the condition that is known only at run time, or null.
 const syntax::Expr* KnownWhenRun(const FunctionState& state, const syntax::Expr* condition) {
   const syntax::Expr* found = nullptr;
-  AnyOf(condition, [&](const syntax::Expr* inner) {
+  AnySubexpression(condition, [&](const syntax::Expr* inner) {
     auto info = state.fn.exprs.find(inner);
     if (info == state.fn.exprs.end() || info->second.constant) return false;
     const Entity* entity = info->second.entity;

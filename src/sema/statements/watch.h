@@ -4,7 +4,7 @@
 
 namespace kdl::sema {
 
-/// `assert` and `static_assert`.
+/// Checks `assert` or `static_assert`.
 void CheckAssert(FunctionState& state, const syntax::AssertStmt& assertion);
 void CheckPrint(FunctionState& state, const syntax::PrintStmt& print);
 

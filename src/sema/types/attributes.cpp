@@ -14,11 +14,11 @@ namespace kdl::sema {
 
 namespace {
 
-/// An attribute's arguments are numbers from 1 to `most`.
+/// The form of an attribute, whose arguments are numbers from 1 to `most`.
 struct Form {
   std::string_view name;
   size_t least_args, most_args;
-  std::string_view arg;  ///< what the argument is called; empty: nothing
+  std::string_view arg;  ///< name of the argument; empty if it has none
   int64_t most;
   std::string_view example;
 };
@@ -32,7 +32,7 @@ constexpr std::array<Form, 6> kForms = {{
     {"team", 1, 3, "", 1024, "@team(2, 1)"},
 }};
 
-const Form* FormOf(std::string_view name) {
+const Form* FindForm(std::string_view name) {
   const Form* found = std::ranges::find(kForms, name, &Form::name);
   return found == kForms.end() ? nullptr : found;
 }
@@ -84,7 +84,7 @@ void CheckArguments(FunctionState& state, const Form& form, const syntax::Attrib
 
 void CheckAttributes(FunctionState& state, const std::vector<syntax::Attribute>& attributes) {
   for (const syntax::Attribute& attribute : attributes) {
-    const Form* form = FormOf(attribute.name.name.text());
+    const Form* form = FindForm(attribute.name.name.text());
     if (form == nullptr) {
       ReportUnknown(state, attribute);
     } else {
@@ -100,9 +100,9 @@ const syntax::Attribute* FindAttribute(const std::vector<syntax::Attribute>& att
   return found == attributes.end() ? nullptr : &*found;
 }
 
-std::optional<int64_t> NumberOf(FunctionState& state, const syntax::Attribute& attribute) {
+std::optional<int64_t> AttributeNumber(FunctionState& state, const syntax::Attribute& attribute) {
   if (attribute.args.size() != 1) return std::nullopt;
-  return Number(state, *FormOf(attribute.name.name.text()), attribute.args[0]);
+  return Number(state, *FindForm(attribute.name.name.text()), attribute.args[0]);
 }
 
 }  // namespace kdl::sema

@@ -9,15 +9,15 @@
 
 namespace kdl::sema {
 
-/// Reports attributes of which nothing is known, and such whose arguments are not theirs.
+/// Reports unknown attributes, and attributes with wrong arguments.
 void CheckAttributes(FunctionState& state, const std::vector<syntax::Attribute>& attributes);
 
-/// The attribute of that name; null: there is none.
+/// Returns the attribute with this name, or null.
 const syntax::Attribute* FindAttribute(const std::vector<syntax::Attribute>& attributes,
                                        std::string_view name);
 
-/// The number that stands alone in the attribute's parentheses; none, reported by CheckAttributes, where it is no such
-/// number.
-std::optional<int64_t> NumberOf(FunctionState& state, const syntax::Attribute& attribute);
+/// Returns the only argument of the attribute, a number. Returns nothing if it is wrong, which
+/// CheckAttributes reports.
+std::optional<int64_t> AttributeNumber(FunctionState& state, const syntax::Attribute& attribute);
 
 }  // namespace kdl::sema

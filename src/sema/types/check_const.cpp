@@ -11,7 +11,7 @@ namespace kdl::sema {
 
 namespace {
 
-/// Of the type that is written, or nothing where there is none or it is faulty.
+/// Returns the declared type, or nothing if it is faulty.
 std::optional<Scalar> DeclaredScalar(FunctionState& state, const syntax::TypeRef& type) {
   if (!type.elements.empty()) {
     state.diagnostics.Report(diag::ConstType, type.span);
@@ -20,7 +20,7 @@ std::optional<Scalar> DeclaredScalar(FunctionState& state, const syntax::TypeRef
   return ResolveScalar(state, type.name);
 }
 
-/// The value of the item, its entity's type set.
+/// Evaluates the item and sets the type of its entity.
 std::optional<Literal> Evaluate(FunctionState& state, const syntax::ConstItem& item,
                                 Entity& entity) {
   std::optional<Scalar> scalar;

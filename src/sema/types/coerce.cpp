@@ -19,7 +19,8 @@ using syntax::As;
 using syntax::Expr;
 using syntax::ExprKind;
 
-/// How the bits of a literal beyond a signed type are written in it: `1 << 31` and `0xffffffff` are negative numbers of i32.
+/// Suggests the negative number with the same bits for a literal that exceeds a signed type, as `1
+/// << 31` or `0xffffffff` for i32.
 std::optional<std::string> SameBitsHelp(const FunctionState& state, const Expr* expr,
                                         const Literal& literal, Scalar scalar) {
   const auto* shift = syntax::DynAs<syntax::BinaryExpr>(expr);
@@ -35,7 +36,7 @@ std::optional<std::string> SameBitsHelp(const FunctionState& state, const Expr* 
   return fmt::format("write '{}', which has these bits", value);
 }
 
-/// The number that a type has in the bits that it keeps of a flipped literal, which are those of any width.
+/// Returns the value that the low bits of a flipped literal have in this type.
 int64_t LowBits(const Literal& literal, Scalar scalar) {
   int lost = 64 - Info(scalar).bits;
   uint64_t high = static_cast<uint64_t>(literal.integer) << lost;
@@ -70,7 +71,7 @@ void ReportLiteral(FunctionState& state, const Expr* expr, const Literal& litera
   }
 }
 
-/// The literal operands below an expression that takes its type from its context.
+/// Visits the operands that get their type together with the expression.
 void ForEachTyped(const Expr* expr, const std::function<void(const Expr*)>& visit) {
   switch (expr->kind) {
     case ExprKind::Unary:
@@ -89,7 +90,7 @@ void ForEachTyped(const Expr* expr, const std::function<void(const Expr*)>& visi
   }
 }
 
-/// Whether one pair of parentheses holds the whole text.
+/// Whether a single pair of parentheses encloses the whole text.
 bool IsParenthesized(std::string_view text) {
   if (!text.starts_with('(')) return false;
   int depth = 0;
@@ -106,7 +107,7 @@ bool NeedsParentheses(const Expr* expr, std::string_view text) {
   return loose && !IsParenthesized(text);
 }
 
-/// Whether the operation is done in a narrower integer type, where it wraps what `scalar` holds.
+/// Whether the operation is done in a narrower integer type and may wrap where `scalar` would not.
 bool WrapsFirst(const FunctionState& state, const Expr* expr, Scalar scalar) {
   const auto* binary = syntax::DynAs<syntax::BinaryExpr>(expr);
   bool may_wrap = binary != nullptr && SizeKindOf(binary->op).has_value();  // + - * / %
@@ -116,13 +117,14 @@ bool WrapsFirst(const FunctionState& state, const Expr* expr, Scalar scalar) {
   return IsInteger(narrow) && IsInteger(scalar) && Info(narrow).bits < Info(scalar).bits;
 }
 
-/// Of two types that mix, the one to convert to.
+/// Whether to convert to `a` and not to `b` if these types are mixed.
 bool IsWider(Scalar a, Scalar b) {
   if (IsFloat(a) != IsFloat(b)) return IsFloat(a);
   return Info(a).bits > Info(b).bits;
 }
 
-/// The declaration of a name whose type comes from a literal, which may as well be of the other type; null: it is none.
+/// Returns the declaration of a name that got its type from a literal, if this literal also fits
+/// the other type. Otherwise returns null.
 const syntax::LetStmt* LiteralDeclaration(const FunctionState& state, const Expr* expr,
                                           Scalar scalar) {
   auto known = state.fn.exprs.find(expr);
@@ -136,12 +138,14 @@ const syntax::LetStmt* LiteralDeclaration(const FunctionState& state, const Expr
   return scalar != Scalar::Bool && fits && known_value ? entity->of_literal : nullptr;
 }
 
-/// A shift or rotation keeps the type of what is moved; the count is taken modulo its bits.
+/// Whether the operation is a shift or rotation. These keep the type of their first operand, and
+/// use the count modulo its bits.
 bool IsShift(std::string_view what) {
   return what == "<<" || what == ">>" || what == "rotl" || what == "rotr";
 }
 
-/// Of a signed integer and an unsigned one that it does not hold, what to write: casts that lose nothing.
+/// Suggests casts that lose nothing, for a signed integer and an unsigned one whose values it
+/// cannot represent.
 std::optional<std::string> SignsHelp(const FunctionState& state, const Expr* a, const Expr* b) {
   Scalar left = state.fn.exprs.at(a).type.scalar;
   Scalar right = state.fn.exprs.at(b).type.scalar;

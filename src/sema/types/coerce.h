@@ -8,35 +8,38 @@
 
 namespace kdl::sema {
 
-/// Gives an expression of literals its type, down to its leaves. Reports what does not fit.
+/// Gives an expression of literals its type, including all subexpressions. Reports values that do
+/// not fit.
 bool Coerce(FunctionState& state, const syntax::Expr* expr, Scalar scalar);
 
-/// Whether an integer division in an expression of literals may leave a rest: as floats it would
-/// not be what it is as integers.
+/// Whether an expression of literals may contain an integer division with a remainder, which would
+/// have another value if it were computed in floats.
 bool Floors(const FunctionState& state, const syntax::Expr* expr);
 
-/// The type that a literal has without context: i32 or f32, in contracts i64 or f64. Other
-/// expressions stay as they are. The final type.
+/// Gives a literal without context its default type: i32 or f32, or i64 or f64 in contracts. Other
+/// expressions are unchanged. Returns the final type.
 Type Default(FunctionState& state, const syntax::Expr* expr);
 
-/// Gives operands that were checked one scalar type: literals take that of the others. The result
-/// is a value or literal with the ranges of all; an error where types mix, which is reported.
+/// Gives operands, which have been checked, a common scalar type: literals adopt the type of the
+/// others. The result is a value or literal with the ranges of all operands, or an error if types
+/// are mixed, which is reported.
 Type Unify(FunctionState& state, std::span<const syntax::Expr* const> exprs, Span at,
            std::string_view what);
 
-/// Gives `expr` the scalar type that its place has: literals take it. False, without a report,
-/// where it has another; errors count as fitting.
+/// Whether `expr` has this scalar type; a literal adopts it. Does not report anything. Returns true
+/// for an expression with an error.
 bool Fits(FunctionState& state, const syntax::Expr* expr, Scalar scalar);
 
-/// A type as the place sees it: contracts know one float type and, besides u64, one integer type.
+/// Returns the type as it is seen at this point: contracts have one float type, one integer type
+/// and u64.
 Scalar Seen(const FunctionState& state, Scalar scalar);
 Type Seen(const FunctionState& state, Type type);
 
-/// `(x + y) as f32`, with parentheses where they are needed. Where x + y would wrap before it is
-/// converted to a wider integer: `x as i64 + y as i64`.
-/// What to write so that the expression has the type: a cast, or, of a name that has its type from a literal alone, the
-/// declaration with the type, which loses nothing.
+/// Suggests how to give the expression this type: a cast, or, for a name whose type comes only from
+/// a literal, a declaration with the type, which loses nothing.
 std::string ConvertHelp(const FunctionState& state, const syntax::Expr* expr, Scalar scalar);
+/// Returns the cast `(x + y) as f32`, with parentheses if they are needed. If x + y would wrap
+/// before the conversion to a wider integer type, returns `x as i64 + y as i64`.
 std::string AsHint(const FunctionState& state, const syntax::Expr* expr, Scalar scalar);
 
 }  // namespace kdl::sema

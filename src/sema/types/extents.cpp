@@ -16,10 +16,10 @@ namespace {
 using syntax::Expr;
 using syntax::Extent;
 
-/// Whether a block, or a step, may be of so many.
+/// Whether a block size or step may have this value.
 bool IsBlockSize(int64_t value) { return value >= 1 && value <= INT32_MAX; }
 
-/// What stands in the place of both bounds has no meaning: a faulty name, a list.
+/// Whether the extent is meaningless because it is a list or a faulty name.
 bool IsFaultyWalk(FunctionState& state, const Extent& extent) {
   if (extent.hi->kind == syntax::ExprKind::List) {
     state.diagnostics.Report(diag::ListPlace, extent.hi->span);
@@ -32,7 +32,7 @@ bool IsFaultyWalk(FunctionState& state, const Extent& extent) {
 
 struct Bounds {
   bool ok = false;
-  Size domain = nullptr;  ///< where they are 0..domain
+  Size domain = nullptr;  ///< set if the bounds are 0..domain
 };
 
 Bounds CheckBounds(FunctionState& state, const Extent& extent) {
@@ -116,7 +116,7 @@ std::optional<WalkFacts> CheckIndices(FunctionState& state, const Extent& extent
 }  // namespace
 
 Size CheckBlockSize(FunctionState& state, const Expr* expr, std::string_view what) {
-  bool at_run_time = AnyOf(expr, [&](const Expr* inner) {
+  bool at_run_time = AnySubexpression(expr, [&](const Expr* inner) {
     const auto* name = syntax::DynAs<syntax::NameExpr>(inner);
     const Entity* entity = name != nullptr ? state.scopes.Find(name->name) : nullptr;
     if (entity == nullptr || IsFaulty(*entity)) return false;
@@ -152,7 +152,7 @@ const Entity* SplitRange(FunctionState& state, const Extent& extent) {
   return entity != nullptr && entity->kind == EntityKind::Range ? entity : nullptr;
 }
 
-std::vector<const Expr*> BoundsOf(const Extent& extent) {
+std::vector<const Expr*> ExtentBounds(const Extent& extent) {
   std::vector<const Expr*> bounds;
   for (const Expr* expr : {extent.lo, extent.hi, extent.step}) {
     if (expr != nullptr) bounds.push_back(expr);

@@ -8,19 +8,19 @@
 
 namespace kdl::sema {
 
-/// A block's size, or another extent of tiles: known when code is made, and above 0. Null, reported,
-/// where it is not.
+/// Checks a block size or another tile extent, which must be a compile-time constant greater than
+/// 0. Returns null if it is not, which is reported.
 Size CheckBlockSize(FunctionState& state, const syntax::Expr* expr, std::string_view what);
 
-/// What `lo..hi by e` and its like walk; nothing, reported, where it is faulty. `name` is the
-/// binder's, empty for a dimension of a domain.
+/// Checks an extent such as `lo..hi by e`. Returns nothing if it has an error, which is reported.
+/// `name` is that of the loop variable; it is empty for a dimension of a domain.
 std::optional<WalkFacts> CheckExtent(FunctionState& state, const syntax::Extent& extent,
                                      std::string_view name);
 
-/// The range that `kk in k by 16` splits, or null.
+/// Returns the range that is split, as `k` is by `kk in k by 16`, or null.
 const Entity* SplitRange(FunctionState& state, const syntax::Extent& extent);
 
-/// The bounds that are evaluated.
-std::vector<const syntax::Expr*> BoundsOf(const syntax::Extent& extent);
+/// Returns the bounds that are evaluated.
+std::vector<const syntax::Expr*> ExtentBounds(const syntax::Extent& extent);
 
 }  // namespace kdl::sema

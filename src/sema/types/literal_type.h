@@ -4,10 +4,10 @@
 
 namespace kdl::sema {
 
-/// The type of an expression that is a literal, or is folded to one.
+/// Returns the type of an expression that is a literal, or is folded to one.
 Type LiteralType(bool is_float);
 
-/// The same, with the literal and its size recorded.
+/// Records the value of a literal and its size, and returns its type.
 Type RecordLiteral(FunctionState& state, const syntax::Expr* expr, ExprInfo& info,
                    const Literal& literal);
 

@@ -7,7 +7,8 @@
 
 namespace kdl::sema {
 
-/// The value of an expression of literals and consts; a default, a choice. Reports others.
+/// Evaluates an expression of literals and consts, such as a default or a choice. Reports other
+/// expressions.
 std::optional<Literal> EvaluateLiteral(FunctionState& state, const syntax::Expr* expr,
                                        std::string_view what);
 

@@ -6,13 +6,14 @@
 
 namespace kdl::sema {
 
-/// Whether only constants and integer parameters are in it, so that it is known when code is made.
+/// Whether the size consists only of constants and integer parameters, and is therefore known at
+/// compile time.
 bool IsStatic(const FunctionState& state, Size size);
 
-/// The operation on sizes that an operator stands for, if any.
+/// Returns the operation on sizes that corresponds to an operator, if any.
 std::optional<SizeKind> SizeKindOf(syntax::BinaryOp op);
 
-/// a - b where it is one number whatever the symbols are.
+/// Returns a - b if it is the same for all values of the symbols.
 std::optional<int64_t> ConstantDifference(SizeTable& sizes, Size a, Size b);
 
 }  // namespace kdl::sema

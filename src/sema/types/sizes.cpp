@@ -29,7 +29,7 @@ Size ReportNoSize(FunctionState& state, const Expr* expr, std::string_view what)
   return nullptr;
 }
 
-/// The size that `expr` names; null, reported, where it is none.
+/// Returns the size that `expr` names, or reports an error and returns null.
 Size SizeOfEntity(FunctionState& state, const Entity* entity, const Expr* expr,
                   std::string_view what) {
   if (entity == nullptr) return nullptr;
@@ -65,7 +65,7 @@ Size SizeOfName(FunctionState& state, const syntax::NameExpr& name, std::string_
   return SizeOfEntity(state, Resolve(state, name.name, name.span), &name, what);
 }
 
-/// `nn.WIDTH`.
+/// Returns the size that `nn.WIDTH` names.
 Size SizeOfField(FunctionState& state, const syntax::FieldExpr& field, std::string_view what) {
   const Entity* import = field.name ? ImportOf(state, field.base) : nullptr;
   if (import == nullptr) return ReportNoSize(state, &field, what);

@@ -7,13 +7,13 @@
 
 namespace kdl::sema {
 
-/// The size that an expression of sizes, constants and integer parameters is; null, reported, where
-/// it is none. It may divide by symbols, unlike ExprInfo::size.
+/// Evaluates an expression of sizes, constants and integer parameters to a size, or reports an
+/// error and returns null. Unlike ExprInfo::size, it may divide by symbols.
 Size CheckSize(FunctionState& state, const syntax::Expr* expr, std::string_view what);
 
-/// The same for the dimension of a tensor: not negative.
+/// Does the same for a dimension of a tensor, which must not be negative.
 Size CheckDim(FunctionState& state, const syntax::Expr* expr);
-/// Whether a tensor's type has as many dimensions as tensors have; reported, where not.
+/// Whether the rank of a tensor type is at most the maximum. Reports an error if it is not.
 bool CheckRank(FunctionState& state, const syntax::TypeRef& type);
 
 }  // namespace kdl::sema

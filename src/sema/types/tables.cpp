@@ -13,7 +13,7 @@ namespace {
 
 using syntax::Expr;
 
-/// The type, with sizes that are positive constants.
+/// Returns the table's type, whose sizes must be positive constants.
 std::optional<Type> TableType(FunctionState& state, const syntax::TypeRef& ref) {
   std::optional<Type> type = TensorType(state, ref);
   if (!type) return std::nullopt;
@@ -25,13 +25,13 @@ std::optional<Type> TableType(FunctionState& state, const syntax::TypeRef& ref) 
   return type;
 }
 
-/// The elements of a table, as its lists are walked.
+/// Reads the elements of a table from its nested lists.
 class TableReader {
  public:
   TableReader(FunctionState& state, const Entity& entity, const Type& type)
       : state_(state), entity_(entity), type_(type) {}
 
-  /// The list of dimension `d`, or an element after the last one.
+  /// Reads the list for dimension `d`, or a single element if `d` is the rank.
   bool Read(const Expr* expr, size_t d) {
     const auto* list = syntax::DynAs<syntax::ListExpr>(expr);
     if (d == type_.dims.size()) return list == nullptr ? ReadElement(expr) : TooDeep(expr);

@@ -4,14 +4,17 @@
 
 #include "sema/walk/state.h"
 
-// `const W: f32[5] = [1.0, 4.0, 6.0, 4.0, 1.0];`: tables of constants, indexed as tensors are.
+// Tables of constants, which are indexed like tensors: `const W: f32[5] = [1.0, 4.0, 6.0, 4.0,
+// 1.0];`.
 
 namespace kdl::sema {
 
-/// The type of a const whose type has dimensions, which are constants, and its elements; false where it is faulty, reported.
+/// Evaluates a const whose type has constant dimensions: its type and its elements. Returns false
+/// after an error, which is reported.
 bool EvaluateTable(FunctionState& state, const syntax::ConstItem& item, Entity& entity);
 
-/// The element of a table that is read at indices which are all constants; nothing for another access.
+/// Returns the element of a table that is read at constant indices, or nothing if the indices are
+/// not constant.
 std::optional<Constant> TableElement(const IndexInfo& index);
 
 }  // namespace kdl::sema

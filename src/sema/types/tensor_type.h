@@ -6,7 +6,8 @@
 
 namespace kdl::sema {
 
-/// `f32[M, 4]`, with sizes; nothing, reported, where a part is faulty.
+/// Returns the type `f32[M, 4]`, whose dimensions are sizes, or reports an error and returns
+/// nothing.
 std::optional<Type> TensorType(FunctionState& state, const syntax::TypeRef& ref);
 
 }  // namespace kdl::sema

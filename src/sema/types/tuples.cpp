@@ -21,15 +21,15 @@ Type TupleOf(std::vector<Type> parts) {
   return type;
 }
 
-/// The expressions of the parts, where they stand there one by one.
-const std::vector<const Expr*>* PartsOf(const Expr* expr) {
+/// Returns the expressions of the elements if the tuple is written out, or null.
+const std::vector<const Expr*>* ElementExpressions(const Expr* expr) {
   const auto* tuple = syntax::DynAs<syntax::TupleExpr>(expr);
   return tuple != nullptr ? &tuple->elements : nullptr;
 }
 
-/// The parts as their expressions have them by now.
+/// Updates the type of a tuple from the types that the expressions of its elements have now.
 void Renew(FunctionState& state, const Expr* expr) {
-  const std::vector<const Expr*>* parts = PartsOf(expr);
+  const std::vector<const Expr*>* parts = ElementExpressions(expr);
   if (parts == nullptr) return;
   std::vector<Type> types;
   for (const Expr* part : *parts) types.push_back(state.fn.exprs[part].type);
@@ -39,7 +39,7 @@ void Renew(FunctionState& state, const Expr* expr) {
 bool FitsParts(FunctionState& state, const Expr* expr, const Type& wanted) {
   const Type type = state.fn.exprs[expr].type;
   if (!type.is_tuple() || type.parts.size() != wanted.parts.size()) return type.is_error();
-  const std::vector<const Expr*>* parts = PartsOf(expr);
+  const std::vector<const Expr*>* parts = ElementExpressions(expr);
   bool fits = true;
   for (size_t i = 0; i < wanted.parts.size(); ++i) {
     Scalar scalar = wanted.parts[i].scalar;
@@ -50,7 +50,8 @@ bool FitsParts(FunctionState& state, const Expr* expr, const Type& wanted) {
   return fits;
 }
 
-/// Of each part the scalar that a branch gives it, or its default.
+/// Returns the common tuple type of two branches: a literal element gets the type of the other
+/// branch, or its default.
 Type Agreed(const FunctionState& state, const Type& a, const Type& b) {
   Type agreed = a;
   for (size_t i = 0; i < a.parts.size(); ++i) {
@@ -137,7 +138,7 @@ bool FitsType(FunctionState& state, const Expr* expr, const Type& wanted) {
 
 Type DefaultParts(FunctionState& state, const Expr* expr) {
   if (!state.fn.exprs[expr].type.is_tuple()) return Default(state, expr);
-  const std::vector<const Expr*>* parts = PartsOf(expr);
+  const std::vector<const Expr*>* parts = ElementExpressions(expr);
   if (parts != nullptr) {
     for (const Expr* part : *parts) Default(state, part);
     Renew(state, expr);

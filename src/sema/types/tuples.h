@@ -2,26 +2,28 @@
 
 #include "sema/walk/state.h"
 
-// A tuple has a few scalars or tiles side by side. It stands under a `let`, goes in and out of fns, and is folded.
+// A tuple consists of a few scalars or tiles. It can be bound by a `let`, passed to and returned
+// from a fn, and reduced.
 namespace kdl::sema {
 
-/// `(a, b)`.
+/// Checks a tuple `(a, b)`.
 Type CheckTuple(FunctionState& state, const syntax::TupleExpr& tuple);
 
-/// `if c then a else b` where a or b is a tuple.
+/// Checks `if c then a else b`, where a or b is a tuple.
 Type CheckTupleChoice(FunctionState& state, const syntax::IfExpr& choice, const Type& condition);
 
-/// `t.0`.
+/// Checks the element `t.0` of a tuple.
 Type CheckPart(FunctionState& state, const syntax::FieldExpr& field);
 
-/// The type of a parameter, result or variable that is a tuple of scalars; an error, reported, where it is none.
+/// Returns the type of a parameter, result or variable that is a tuple of scalars, or reports an
+/// error and returns an error type.
 Type ResolveTuple(FunctionState& state, const syntax::TypeRef& ref);
 
-/// Gives a value, or each part of a tuple, the scalar that its place has: literals take it. False, without a report,
-/// where it has another; errors count as fitting.
+/// Whether a value, or each element of a tuple, has the wanted scalar type; literals adopt it. Does
+/// not report anything. Returns true for an expression with an error.
 bool FitsType(FunctionState& state, const syntax::Expr* expr, const Type& wanted);
 
-/// Literals in it take their default types; the final type.
+/// Gives the literals in a value or tuple their default types, and returns the final type.
 Type DefaultParts(FunctionState& state, const syntax::Expr* expr);
 
 }  // namespace kdl::sema

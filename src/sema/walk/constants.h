@@ -6,11 +6,11 @@
 
 namespace kdl::sema {
 
-/// The value of a `const` item; evaluates it at the first call, which also gives the entity its
-/// type and size. Nothing where it is faulty, which is reported once, and where it is a table.
+/// Returns the value of a `const` item. The first call evaluates it and sets the type and size of
+/// the entity. Returns nothing for a table, or after an error, which is reported only once.
 std::optional<Literal> ConstValue(FunctionState& state, const Entity* entity);
 
-/// The same for the check of the items themselves.
+/// Does the same without a FunctionState, for the check of the items themselves.
 std::optional<Literal> EvaluateConst(ModuleState& module, const Entity* entity);
 
 }  // namespace kdl::sema

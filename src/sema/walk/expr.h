@@ -4,25 +4,27 @@
 
 namespace kdl::sema {
 
-// Every function records what it finds in the function's table and reports what is wrong; the type
-// of a faulty expression is an error, which goes with everything.
+// Each function records its results in the function's table and reports errors. The type of a
+// faulty expression is an error type, which is compatible with everything.
 
-/// The type of any expression. Literals keep their kind until their context is known.
+/// Checks any expression and returns its type. Literals have no final type until their context is
+/// known.
 Type CheckExpr(FunctionState& state, const syntax::Expr* expr);
 
-/// The same of an expression that has to be a value: a scalar, a tile or a literal.
+/// Checks an expression that must be a value: a scalar, a tile or a literal.
 Type CheckValue(FunctionState& state, const syntax::Expr* expr);
 
-/// The same, or a tuple.
+/// Checks an expression that must be a value or a tuple.
 Type CheckAny(FunctionState& state, const syntax::Expr* expr);
 
-/// A value; literals take their default type.
+/// Checks a value, and gives literals their default type.
 Type CheckFinalValue(FunctionState& state, const syntax::Expr* expr);
 
-/// A scalar integer: a bound, a size, a number of cores. `what` says which, for messages.
+/// Checks a scalar integer, such as a bound, a size or a number of cores. `what` describes it in
+/// messages.
 Type CheckInteger(FunctionState& state, const syntax::Expr* expr, std::string_view what);
 
-/// A bool; `scalar`: without ranges.
+/// Checks a bool. With `scalar`, it must have no ranges.
 Type CheckCondition(FunctionState& state, const syntax::Expr* expr, std::string_view what,
                     bool scalar);
 

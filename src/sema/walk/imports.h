@@ -6,17 +6,19 @@
 
 namespace kdl::sema {
 
-/// The import that an expression names, `nn` of `nn.relu(x)`, or null.
+/// Returns the import that an expression names, such as `nn` in `nn.relu(x)`, or null.
 const Entity* ImportOf(const FunctionState& state, const syntax::Expr* expr);
 
-/// What `member` is in the imported file; null, reported, where it exports no such thing.
+/// Returns the item of the imported file that `member` names, or reports that there is none and
+/// returns null.
 const Entity* ResolveMember(FunctionState& state, const Entity& import,
                             const syntax::Ident& member);
 
-/// What a call or a launch names: an item of an imported file, or what is in scope; null, reported.
+/// Returns what a call or launch names, in an imported file or in scope. Reports an error and
+/// returns null if there is nothing.
 const Entity* ResolveCallee(FunctionState& state, const syntax::CallExpr& call);
 
-/// What is called as it is written: `nn.relu`.
+/// Returns the callee as it is written, such as `nn.relu`.
 std::string CalleeText(const FunctionState& state, const syntax::CallExpr& call);
 
 }  // namespace kdl::sema

@@ -4,7 +4,7 @@ namespace kdl::sema {
 
 namespace {
 
-constexpr size_t kLongest = 40;  ///< of a quoted expression
+constexpr size_t kLongest = 40;  ///< the maximum length of a quoted expression
 
 }  // namespace
 

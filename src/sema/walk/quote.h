@@ -6,7 +6,7 @@
 
 namespace kdl::sema {
 
-/// The source of an expression, cut where it is long.
+/// Returns the source text of an expression, truncated if it is long.
 std::string Quote(const FunctionState& state, const syntax::Expr* expr);
 
 }  // namespace kdl::sema

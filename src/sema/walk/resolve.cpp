@@ -15,10 +15,11 @@ namespace kdl::sema {
 
 namespace {
 
-/// Of more names none is looked for that may have been meant.
+/// If there are more names than this, no similar name is suggested.
 constexpr size_t kMostCandidates = 5000;
 
-/// `core_id` and `core_num` are names of the language; the builtin functions are only functions.
+/// Returns the builtin if the name is reserved. core_id and core_num are; builtin functions are
+/// reserved only as functions.
 const Builtin* BuiltinName(std::string_view name) {
   const Builtin* builtin = FindBuiltin(name);
   return builtin != nullptr && builtin->operands == Operands::None ? builtin : nullptr;
@@ -34,7 +35,7 @@ Entity* NewEntity(FunctionState& state, EntityKind kind, const syntax::Ident& na
   return entity;
 }
 
-/// `f8e4m3, f8e5m2, f16, bf16, f32 and f64`: the shorter ones first.
+/// Returns `f8e4m3, f8e5m2, f16, bf16, f32 and f64`, narrower types first.
 std::string FloatNames() {
   std::vector<ScalarInfo> floats;
   std::ranges::copy_if(kScalars, std::back_inserter(floats),
@@ -103,7 +104,7 @@ bool IsFaulty(const Entity& entity) {
 
 namespace {
 
-/// What stands here for a name of other languages; empty: it is none.
+/// Returns what to write for a name of another language, or an empty string.
 std::string HelpForForeign(std::string_view name) {
   static constexpr std::pair<std::string_view, std::string_view> kForeign[] = {
 #define KDL_FOREIGN(name, help) {name, help},
@@ -115,7 +116,8 @@ std::string HelpForForeign(std::string_view name) {
   return "";
 }
 
-/// The declaration of a range that walks a size; one that is known at run time only is bounded, or walked in blocks.
+/// Suggests a declaration of a range over a size. If the size is known only at run time, the range
+/// needs a bound or blocks.
 std::string RangeText(std::string_view name, std::string_view size) {
   if (size.find_first_not_of("0123456789") == std::string_view::npos)
     return fmt::format("`range {} in {};`", name, size);
@@ -123,7 +125,7 @@ std::string RangeText(std::string_view name, std::string_view size) {
                      name, size);
 }
 
-/// For `k` where K is a size: the range that is meant.
+/// Suggests a range for an unknown name `k` if K is a size.
 std::string HelpForRange(const FunctionState& state, std::string_view name) {
   std::string upper(name);
   for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));

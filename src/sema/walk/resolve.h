@@ -9,46 +9,46 @@
 
 namespace kdl::sema {
 
-/// A new entity of the function, in the innermost scope. Reports a name that is taken or that the
-/// language has, and goes on with the new meaning.
+/// Declares a new entity of the function in the innermost scope. Reports a name that is already
+/// used or is a builtin of the language; the new meaning then applies.
 Entity* Declare(FunctionState& state, EntityKind kind, const syntax::Ident& name);
 
-/// Declares a name whose declaration is faulty, so that its uses say nothing.
+/// Declares a name whose declaration has an error, so that its uses report nothing more.
 void DeclareFaulty(FunctionState& state, const syntax::Ident& name);
 
-/// What the name stands for, or null, reported.
+/// Returns what the name refers to, or reports an error and returns null.
 const Entity* Resolve(FunctionState& state, Name name, Span span);
 
-/// The device of the name, or null, reported.
+/// Returns the device with this name, or reports an error and returns null.
 const Entity* ResolveDevice(FunctionState& state, const syntax::Ident& name);
 
-/// Whether the declaration of the name is faulty: its uses say nothing more.
+/// Whether the declaration of the entity has an error. Its uses then report nothing more.
 bool IsFaulty(const Entity& entity);
 
-/// Reports that nothing has this name, with what may have been meant.
+/// Reports an unknown name, and suggests what may have been meant.
 void ReportUnknown(FunctionState& state, std::string_view name, Span span);
 
-/// The element type, or nothing, reported.
+/// Returns the element type with this name, or reports an error and returns nothing.
 std::optional<Scalar> ResolveScalar(FunctionState& state, const syntax::Ident& name);
 
 Type ValueType(Scalar scalar, std::vector<const Entity*> ranges = {});
-/// The ranges of both, each once, ascending.
+/// Returns the ranges of both without duplicates, in ascending order.
 std::vector<const Entity*> UnionOf(const std::vector<const Entity*>& a,
                                    const std::vector<const Entity*>& b);
 bool Contains(const std::vector<const Entity*>& ranges, const Entity* range);
-/// Those of `a` that `b` lacks.
+/// Returns the ranges of `a` that are not in `b`.
 std::vector<const Entity*> Missing(const std::vector<const Entity*>& a,
                                    const std::vector<const Entity*>& b);
-/// `'i' and 'j'`.
+/// Returns the names as a list: `'i' and 'j'`.
 std::string Listed(const std::vector<const Entity*>& entities);
-/// `the range 'i'`, `the ranges 'i' and 'j'`, `no range`.
+/// Returns a phrase: `the range 'i'`, `the ranges 'i' and 'j'` or `no range`.
 std::string RangesText(const std::vector<const Entity*>& ranges);
-/// `i, j`.
+/// Returns the names separated by commas: `i, j`.
 std::string Joined(const std::vector<const Entity*>& entities);
 
-/// `1 argument`, `3 arguments`.
+/// Returns a count with its noun: `1 argument`, `3 arguments`.
 std::string Counted(size_t count, std::string_view what);
-/// A size, without the parentheses around the whole of it.
+/// Returns the text of a size, without parentheses around the whole.
 std::string SizeText(Size size);
 
 }  // namespace kdl::sema

@@ -14,23 +14,23 @@
 
 namespace kdl::sema {
 
-/// The items of one file: the one that is compiled, one that it imports, or all of the library of
-/// elementary functions together.
+/// The items of a file: the compiled file, an imported file, or the whole library of elementary
+/// functions.
 struct FileState {
-  std::string prefix;  ///< before the names of its functions: `std::nn::`; empty: the compiled file
+  std::string prefix;  ///< of its functions' names, `std::nn::`; empty for the compiled file
   Scope items;
 };
 
-/// What a fn, kernel or program of a module becomes: one instance for each choice of kinds.
+/// A fn, kernel or program of a module, with one instance for each choice of types.
 struct FunctionGroup {
   const Entity* entity = nullptr;
   const syntax::FunctionItem* item = nullptr;
   const FileState* file = nullptr;
   bool signatures_done = false;
-  bool is_opaque = false;  ///< its parameters are not built yet: the body says nothing
+  bool is_opaque = false;  ///< its parameters have errors, so the body is not checked
   std::vector<CheckedFunction*> instances;
-  std::vector<DiagnosticEngine*> reports;  ///< of the instances, in the same order
-  /// fns called in the body, with the first place.
+  std::vector<DiagnosticEngine*> reports;  ///< one for each instance, in the same order
+  /// The functions that the body calls, with the position of the first call.
   std::vector<std::pair<FunctionGroup*, Span>> calls;
 };
 
@@ -40,7 +40,7 @@ struct ConstSource {
   const FileState* file = nullptr;
 };
 
-/// What the check of one module shares. The parts of other files that are reached join it.
+/// State shared by the check of a module, including the parts of other files that it uses.
 struct ModuleState {
   ModuleState(Arena& a, SizeTable& z, const SourceManager& s, const CheckOptions& o,
               DiagnosticEngine& d)
@@ -52,101 +52,106 @@ struct ModuleState {
   const CheckOptions& options;
   DiagnosticEngine& diagnostics;
 
-  FileState* file = nullptr;  ///< that is compiled
+  FileState* file = nullptr;  ///< the compiled file
   std::unordered_map<const SourceFile*, FileState*> imported;
   std::unordered_map<std::string_view, const Entity*> library_by_text;
   std::unordered_map<const Entity*, ConstSource> const_items;
   std::unordered_map<const Entity*, Literal> const_values;  ///< those evaluated so far
   std::unordered_set<const Entity*> const_seen;             ///< those whose evaluation has begun
-  std::unordered_set<const Entity*> const_failed;           ///< those that have no value
+  /// Those without a value because of an error.
+  std::unordered_set<const Entity*> const_failed;
   std::unordered_map<const Entity*, FunctionGroup*> groups;
-  std::vector<FunctionGroup*>
-      pending_bodies;  ///< with bodies that are used: of other files, or left out by -D
+  /// Functions whose bodies are used, from other files or excluded by -D.
+  std::vector<FunctionGroup*> pending_bodies;
   size_t errors_in_functions = 0;
-  bool has_stopped = false;  ///< there were too many errors
+  bool has_stopped = false;  ///< because there were too many errors
 };
 
-/// A file with more errors than this is not checked to its end.
+/// The check of a file stops after this many errors.
 inline constexpr size_t kMaxErrors = 200;
 
-/// What makes the value of a variable: `value`, or a condition around its assignment.
+/// A dependence of a variable's value: on `value`, or on a condition around an assignment to it.
 struct Influence {
   const Entity* variable = nullptr;
   const syntax::Expr* value = nullptr;
 };
 
-/// A condition around a `spmd for` or a `sync`, and where that stands.
+/// The position of a `spmd for` or `sync`, and a condition around it.
 struct UniformPlace {
   const syntax::Expr* condition = nullptr;
   Span span;
   bool is_sync = false;
 };
 
-/// A loop around the statement.
+/// A loop that encloses the current statement.
 struct LoopState {
   bool is_spmd = false;
-  size_t conditions = 0;                   ///< those around it, its own bounds among them
-  size_t influences = 0;                   ///< recorded before it
-  std::vector<const syntax::Expr*> jumps;  ///< conditions around its jumps, within it
-  std::vector<UniformPlace> places;        ///< in it, where all cores must come
+  /// Number of conditions around its body, including its own bounds.
+  size_t conditions = 0;
+  size_t influences = 0;                   ///< number of influences recorded before it
+  std::vector<const syntax::Expr*> jumps;  ///< conditions inside it that enclose its jumps
+  std::vector<UniformPlace> places;        ///< places inside it that all cores must reach
 };
 
-/// An index name that alone, or with a constant added, indexes a dimension.
+/// An index of a dimension that is an index name, possibly plus a constant.
 struct BareUse {
   const Entity* range = nullptr;
   const Entity* base = nullptr;
   size_t dim = 0;
   int64_t offset = 0;
-  bool may_leave = false;  ///< has an `else`: says how far the name runs where nothing else does
+  /// Has an `else`; determines the name's extent only if no other use does.
+  bool may_leave = false;
   Span span;
 };
-/// What the index names of one equation or requirement are.
+/// The index names of one equation or requirement.
 struct ContractState {
   std::vector<BareUse> uses;
   std::vector<Entity*> free;
-  std::vector<Entity*> over;                         ///< those of reductions
-  std::vector<const Entity*> folded;                 ///< by the fns that are called
-  std::unordered_map<const Entity*, Span> bound_at;  ///< what gave them their extents
-  size_t depth = 0;                                  ///< scopes around the equation's own
-  size_t errors_before = 0;                          ///< those reported before the equation
-  bool is_requirement = false;                       ///< speaks of what is before the launch
+  std::vector<Entity*> over;                         ///< the names of `over` lists
+  std::vector<const Entity*> folded;                 ///< names that called fns reduce over
+  std::unordered_map<const Entity*, Span> bound_at;  ///< the use that determined the extent
+  /// Number of scopes around that of the equation.
+  size_t depth = 0;
+  /// Number of errors reported before the equation.
+  size_t errors_before = 0;
+  bool is_requirement = false;  ///< a `requires`: the state before the launch
 };
 
-/// A read of a program's tensor.
+/// A read of a tensor by a program.
 struct TensorRead {
   const Entity* tensor = nullptr;
   Span span;
 };
 
-/// A read, in a loop, of a tensor from outside that nothing has written so far.
+/// A read, inside a loop, of a tensor that was declared outside and has not been written so far.
 struct UndefinedRead {
   const Entity* tensor = nullptr;
   Span span;
-  std::string_view reader;  ///< a kernel or program; empty: the host
+  std::string_view reader;  ///< a kernel or program; empty for the host
 };
 
-/// Where a stage does something.
+/// The stage and the position of some action.
 struct StageUse {
-  const Entity* stage = nullptr;  ///< null: nowhere
+  const Entity* stage = nullptr;  ///< null if there is none
   Span span;
 };
-/// A tensor in the stages: the first access, and the first that writes.
+/// The uses of a tensor in stages: the first access and the first write.
 struct TensorUses {
   StageUse first;
   bool first_writes = false;
   StageUse written;
   bool reported = false;
 };
-/// What the stages of a kernel do, as far as the walk is.
+/// What the stages of a kernel do, up to the current statement.
 struct StageState {
-  const Entity* current = nullptr;                     ///< the stage around; null: none
-  const syntax::StageStmt* stmt = nullptr;             ///< and its statement
-  std::unordered_map<const Entity*, StageUse> pushes;  ///< the first of each pipe, as pops
+  const Entity* current = nullptr;                     ///< the enclosing stage, or null
+  const syntax::StageStmt* stmt = nullptr;             ///< the statement of that stage
+  std::unordered_map<const Entity*, StageUse> pushes;  ///< the first one for each pipe, as in pops
   std::unordered_map<const Entity*, StageUse> pops;
   std::unordered_map<const Entity*, TensorUses> tensors;
 };
 
-/// Where in a function the walk is.
+/// The state of the check of one function.
 struct FunctionState {
   FunctionState(ModuleState& m, FunctionGroup& g, CheckedFunction& f, DiagnosticEngine& d,
                 const Scope& items)
@@ -158,40 +163,45 @@ struct FunctionState {
   DiagnosticEngine& diagnostics;
   Scopes scopes;
   std::unordered_map<const syntax::Expr*, Literal> literals;
-  std::unordered_set<const syntax::Expr*> dot_operands;  ///< those of the dots that are checked
-  std::unordered_set<const Entity*> core_dependent;      ///< lets and vars that differ by core
-  std::vector<Influence> influences;                     ///< of a kernel's lets and vars
-  std::vector<const syntax::Expr*> conditions;           ///< conditions and bounds around
-  /// Those, and what comes from memory that other cores may write.
+  /// Operands of the dots that have been checked.
+  std::unordered_set<const syntax::Expr*> dot_operands;
+  std::unordered_set<const Entity*> core_dependent;  ///< lets and vars that differ by core
+  std::vector<Influence> influences;                 ///< for the lets and vars of a kernel
+  std::vector<const syntax::Expr*> conditions;       ///< enclosing conditions and loop bounds
+  /// Lets and vars that differ by core, or come from memory that other cores may write.
   std::unordered_set<const Entity*> varying;
-  /// Conditions around what every core comes to.
+  /// Conditions around places that every core must reach.
   std::vector<UniformPlace> uniform;
-  const syntax::ForStmt* spmd_loop = nullptr;  ///< the one around
-  /// Of each `spmd for`: the tensors that it reduces into, with the first statement.
+  const syntax::ForStmt* spmd_loop = nullptr;  ///< the enclosing one, or null
+  /// For each `spmd for`: the tensors that it reduces into, with the first such statement.
   std::unordered_map<const syntax::ForStmt*,
                      std::unordered_map<const Entity*, const syntax::AssignStmt*>>
       reduced;
-  std::vector<const syntax::ForStmt*> dynamic;  ///< each `spmd for … @dynamic`
-  std::unordered_set<const Entity*> written;    ///< local tensors that a launch may have written
+  std::vector<const syntax::ForStmt*> dynamic;  ///< each `spmd for` with `@dynamic`
+  std::unordered_set<const Entity*> written;    ///< tensors that may have been written
   std::vector<UndefinedRead> undefined_reads;
-  std::vector<TensorRead> tensor_reads;  ///< of those with undefined elements at first
-  std::unordered_map<const Entity*, int> loop_depth_of;  ///< local tensors: loops around them
-  std::unordered_map<const Entity*, size_t> depth_of;    ///< lets and vars: scopes around them
-  std::vector<LoopState> loops;                          ///< around, innermost last
-  ContractState* contract = nullptr;                     ///< null outside contracts
+  std::vector<TensorRead> tensor_reads;  ///< reads of tensors whose elements start undefined
+  /// For local tensors: number of enclosing loops.
+  std::unordered_map<const Entity*, int> loop_depth_of;
+  /// For lets and vars: number of enclosing scopes.
+  std::unordered_map<const Entity*, size_t> depth_of;
+  std::vector<LoopState> loops;       ///< enclosing loops, innermost last
+  ContractState* contract = nullptr;  ///< null outside contracts
   StageState stages;
-  size_t block_depth = 0;  ///< blocks around the statement; 1: the function's own
-  int range_values = 0;    ///< above 0: a range stands for its indices
-  /// The parts of the index around that have been checked as values: what is made of them does not check them again.
+  size_t block_depth = 0;  ///< number of enclosing blocks; 1 in the function's own
+  int range_values = 0;    ///< if above 0, a range means its indices
+  /// Parts of the current index that have been checked as values. Expressions that contain them do
+  /// not check them again.
   std::unordered_set<const syntax::Expr*> index_parts;
-  Size indexed = nullptr;  ///< the dimension whose index is checked, where that is a name alone
+  /// The dimension that is being indexed, if the index is a single name; or null.
+  Size indexed = nullptr;
   int loop_depth = 0;
-  bool has_stopped = false;  ///< there were too many errors
-  int divergent = 0;         ///< ifs and loops around that differ by core
-  int core_zero = 0;         ///< ifs around that hold for core 0 only
-  size_t spmd_depth = 0;     ///< scopes around the body of `spmd for`; 0: outside
+  bool has_stopped = false;  ///< because there were too many errors
+  int divergent = 0;         ///< number of enclosing ifs and loops that differ by core
+  int core_zero = 0;         ///< number of enclosing ifs that are true only on core 0
+  size_t spmd_depth = 0;     ///< number of scopes around the body of `spmd for`; 0 outside
   bool in_const = false;
-  bool in_signature = false;  ///< sizes are being bound
+  bool in_signature = false;  ///< while the sizes are being bound
 
   std::string_view Text(Span span) const { return module.sources.text(span); }
   syntax::FunctionKind kind() const {

@@ -4,10 +4,10 @@
 
 namespace kdl::sema {
 
-/// Checks the statements in a scope of their own.
+/// Checks the statements of a block in a new scope.
 void CheckBlock(FunctionState& state, const syntax::BlockStmt& block);
 
-/// The body of a fn, kernel or program.
+/// Checks the body of a fn, kernel or program.
 void CheckBody(FunctionState& state);
 
 }  // namespace kdl::sema

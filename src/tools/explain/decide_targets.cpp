@@ -12,7 +12,8 @@ namespace kdl::tools {
 
 namespace {
 
-/// The kernels that --kernel names, and no program that launches others. False after a report.
+/// Removes the programs and all kernels that --kernel does not name. Returns false after an error,
+/// which is reported.
 bool KeepNamed(driver::Session& s, ir::Module& module) {
   if (s.options.kernel.empty()) return true;
   auto kept = driver::SelectKernels(module, s.options.files[0], s.options, s.diagnostics);

@@ -4,8 +4,8 @@
 
 namespace kdl::tools {
 
-/// A compile for the targets that the options name, up to where their tiles and pipes are decided, of the kernels that
-/// --kernel names.
+/// Compiles the kernels that --kernel names for the targets of the options, until their tiles and
+/// pipes are decided.
 driver::Compilation DecideTargets(driver::Session& session, driver::SelectorAround around = {});
 
 }  // namespace kdl::tools

@@ -21,8 +21,8 @@ std::string TraitLine(std::string_view name, std::string_view value) {
   return fmt::format("  {:<44}{}\n", name, value);
 }
 
-/// What every device tells, then what one of its kind does.
-std::string TextOf(const kdl_device* device, const kdl_device_facts& facts) {
+/// Returns the properties of every device, then those of its kind.
+std::string DeviceText(const kdl_device* device, const kdl_device_facts& facts) {
   std::string text = fmt::format("{}, as the runtime reads it:\n", kdl_device_uri(device));
   text += TraitLine("cores of a launch", fmt::to_string(facts.cores));
   if (facts.memory_bytes > 0)
@@ -36,7 +36,8 @@ std::string TextOf(const kdl_device* device, const kdl_device_facts& facts) {
   return text;
 }
 
-/// Of a spec that names no level the targets for all architectures whose code the device runs, the best one first.
+/// Returns the targets of all architectures whose code the device runs, best first, unless the spec
+/// names a level.
 std::vector<Target> TargetsFor(const targets::Spec& spec, const std::vector<Target>& named,
                                std::string_view archs, const targets::Registry& families) {
   bool names_level =
@@ -67,7 +68,7 @@ bool Runs(const kdl_device_facts& facts, const Target& target) {
   return target.interprets || (has_features && has_arch);
 }
 
-std::string TextOf(const Target& target, bool runs) {
+std::string TargetText(const Target& target, bool runs) {
   std::string text = fmt::format(
       "{}{}\n", target.spec, runs ? ", which is compiled for:" : ", whose code it does not run:");
   if (!target.family->traits) return text;
@@ -89,9 +90,9 @@ Result<std::string> Describe(kdl_context* context, const std::string& text,
   facts.size = sizeof facts;
   status = driver::StatusOf(kdl_device_get_facts(device, &facts));
   if (!status.ok()) return status.failure();
-  std::string described = TextOf(device, facts);
+  std::string described = DeviceText(device, facts);
   for (const Target& target : TargetsFor(*spec, *named, facts.arch, families))
-    described += TextOf(target, Runs(facts, target));
+    described += TargetText(target, Runs(facts, target));
   return described;
 }
 

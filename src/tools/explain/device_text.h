@@ -8,8 +8,9 @@
 
 namespace kdl::tools {
 
-/// What the devices of specs are: first what the runtime reads of each, then, for each target whose code it runs, the best one
-/// first, what tiles and code are chosen by. The failure says why one is not there.
+/// Describes the devices of the specs. First come the properties that the runtime reports for each.
+/// Then follow, for each target that it can run, best first, the properties that determine the
+/// choice of tiles and code. Fails if a device is not available.
 Result<std::string> DescribeDevices(const std::vector<std::string>& specs,
                                     const targets::Registry& families);
 

@@ -6,8 +6,8 @@
 #include "tools/explain/html_text.h"
 #include "tools/explain/placement_map.h"
 
-// The picture: a column a queue, a row a step, from the top down in the order of the program. Arrows are moves, dashed
-// lines are events that one queue waits for from another.
+// The picture has a column for each queue and a row for each step, from top to bottom in program
+// order. Arrows are moves. Dashed lines are events of one queue that another one waits for.
 
 namespace kdl::tools {
 
@@ -18,7 +18,8 @@ constexpr int kRow = 34;
 constexpr int kFirstRow = 44;
 constexpr int kTensorTile = 230;
 
-/// The columns: the caller's, where something comes from there, then the queues in the order of their first step.
+/// The columns: the caller's, if something comes from there, then the queues in the order of their
+/// first steps.
 class Columns {
  public:
   explicit Columns(const PlacedProgram& program) {
@@ -33,7 +34,7 @@ class Columns {
                                         columns_.begin());
     return static_cast<int>(column) * kColumn + kColumn / 2;
   }
-  /// Of the first queue of a device.
+  /// Returns the centre of the first queue of a device.
   int CentreOf(const std::string& device) const {
     return CentreOf(device, FindDevice(device)->second);
   }
@@ -96,7 +97,7 @@ std::string PictureOf(const PlacedProgram& program) {
     std::string title = queue == 0 ? device : fmt::format("{}.queue({})", device, queue);
     svg += Text(columns.CentreOf(device, queue), 18, title, R"( font-weight="bold")");
   }
-  std::map<size_t, std::pair<int, int>> places;  // by number: where its line ends
+  std::map<size_t, std::pair<int, int>> places;  // by step number: where its line ends
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const PlacedStep& step = program.steps[i];
     int y = kFirstRow + kRow * static_cast<int>(i);
@@ -121,14 +122,14 @@ std::string PictureOf(const PlacedProgram& program) {
 
 }  // namespace
 
-std::string HtmlOf(const PlacementReport& report) {
+std::string HtmlPage(const PlacementReport& report) {
   std::string page = fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Placement in {0}"
       "</title></head>\n<body style=\"font:14px sans-serif\">\n<h1>Placement in {0}</h1>\n",
       Escaped(report.file));
   for (const PlacedProgram& program : report.programs)
     page += fmt::format("<h2>{}</h2>\n{}", Escaped(program.name), PictureOf(program));
-  return page + fmt::format("<pre>{}</pre>\n</body></html>\n", Escaped(TextOf(report)));
+  return page + fmt::format("<pre>{}</pre>\n</body></html>\n", Escaped(ReportText(report)));
 }
 
 }  // namespace kdl::tools

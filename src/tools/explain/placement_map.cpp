@@ -57,7 +57,8 @@ class Mapper {
       case OpKind::Alloc:
         return AddTensor(op);
       case OpKind::Launch:
-        return Add(StepKind::Launch, op, depth, std::string(KernelOf(op)), ir::LaunchOp::at_after);
+        return Add(StepKind::Launch, op, depth, std::string(LaunchedKernelName(op)),
+                   ir::LaunchOp::at_after);
       case OpKind::Copy:
         return Add(StepKind::Other, op, depth,
                    fmt::format("copy to {}", ir::SourceName(op->operand(1))), ir::CopyOp::at_after);
@@ -117,16 +118,16 @@ class Mapper {
       size_t head = mapped_.steps.size();
       std::string_view word = op->kind() == OpKind::If ? (r == 0 ? "if" : "else") : "loop";
       mapped_.steps.push_back(
-          {StepKind::Region, 0, std::string(word), PlaceOf(op), {}, 0, {}, depth, {}});
+          {StepKind::Region, 0, std::string(word), SourcePlace(op), {}, 0, {}, depth, {}});
       Block(op->region(r), depth + 1);
       if (mapped_.steps.size() == head + 1) mapped_.steps.pop_back();
     }
   }
 
-  /// `after`: the segment of its events.
+  /// `after` is the operand segment with the step's events.
   void Add(StepKind kind, const Op* op, size_t depth, std::string text,
            std::optional<size_t> after = {}) {
-    PlacedStep step{kind, ++count_, std::move(text), PlaceOf(op), {}, 0, {}, depth, {}};
+    PlacedStep step{kind, ++count_, std::move(text), SourcePlace(op), {}, 0, {}, depth, {}};
     step.device = op->attr<AttrKey::Device>().text();
     step.queue = op->attr<AttrKey::Queue>();
     if (after) {
@@ -136,7 +137,7 @@ class Mapper {
     mapped_.steps.push_back(std::move(step));
   }
 
-  std::string_view KernelOf(const Op* launch) const {
+  std::string_view LaunchedKernelName(const Op* launch) const {
     return module_.FindFunction(launch->attr<AttrKey::Callee>())->base_name();
   }
 
@@ -144,13 +145,13 @@ class Mapper {
   const ir::Function& program_;
   PlacedProgram mapped_;
   std::map<const Value*, std::string> owners_;
-  std::map<const Value*, size_t> numbers_;  ///< of events
+  std::map<const Value*, size_t> numbers_;  ///< step numbers of events
   size_t count_ = 0;
 };
 
 }  // namespace
 
-std::string PlaceOf(const Op* op) {
+std::string SourcePlace(const Op* op) {
   ir::Loc loc = op->loc();
   if (loc.line == 0) return "";
   std::string_view file = loc.file.text();

@@ -15,17 +15,18 @@ struct PlacedTensor {
 
 enum class StepKind : uint8_t { Launch, Move, Other, Region };
 
-/// What a program gives to a queue, or the head of a loop or branch around such.
+/// Something that a program submits to a queue, or the head of a loop or branch that contains such
+/// steps.
 struct PlacedStep {
   StepKind kind;
-  size_t number = 0;  ///< from 1 on; a region has none
+  size_t number = 0;  ///< from 1; a region has none
   std::string text;   ///< "layer", "h: one -> two: layer reads it", "loop"
   std::string place;  ///< "pipe.kdl:12:5"
   std::string device;
   int64_t queue = 0;
-  std::string from;  ///< of a move: the other device
+  std::string from;  ///< for a move, the device it comes from
   size_t depth = 0;
-  std::vector<size_t> after;  ///< numbers of steps of other queues
+  std::vector<size_t> after;  ///< numbers of steps in other queues to wait for
 };
 
 struct PlacedProgram {
@@ -39,15 +40,16 @@ struct PlacementReport {
   std::vector<PlacedProgram> programs;
 };
 
-/// Where an op stands in the source, `m.kdl:3:9`, without the folders; "": it stands nowhere.
-std::string PlaceOf(const ir::Op* op);
+/// Returns the source position of an op, `m.kdl:3:9`, without folders, or an empty string if it has
+/// none.
+std::string SourcePlace(const ir::Op* op);
 
-/// Of a module after order-launches.
+/// Maps a module on which order-launches has run.
 PlacementReport MapPlacement(const ir::Module& module, const std::string& file);
 
-std::string TextOf(const PlacementReport& report);
+std::string ReportText(const PlacementReport& report);
 
-/// One page: for each program a picture, a column a queue, then the text.
-std::string HtmlOf(const PlacementReport& report);
+/// Returns a page with a picture for each program (one column per queue), followed by the text.
+std::string HtmlPage(const PlacementReport& report);
 
 }  // namespace kdl::tools

@@ -40,7 +40,7 @@ std::string ProgramText(const PlacedProgram& program) {
 
 }  // namespace
 
-std::string TextOf(const PlacementReport& report) {
+std::string ReportText(const PlacementReport& report) {
   std::string text = fmt::format("placement in {}\n", report.file);
   if (report.programs.empty()) text += "\nno programs\n";
   for (const PlacedProgram& program : report.programs) text += ProgramText(program);

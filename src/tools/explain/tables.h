@@ -9,24 +9,25 @@
 
 namespace kdl::tools {
 
-/// The text of a diagnostic with `…` where its arguments stand.
+/// Returns the text of a diagnostic with `…` in place of its arguments.
 std::string WithoutPlaceholders(std::string_view text);
 
-/// Every diagnostic of every layer, by id.
+/// Returns all diagnostics of the compiler, sorted by id.
 std::vector<DiagnosticRow> AllDiagnostics();
 
-/// What a table of the compiler lists, for readers and for the coverage report.
+/// A table of the compiler, for readers and for the coverage report.
 struct TableRow {
   std::string name;
   std::string text;
 };
 struct Table {
-  std::string_view topic;  ///< `ops`
+  std::string_view topic;  ///< such as `ops`
   std::string_view title;
   std::vector<TableRow> rows;
 };
 
-/// The tables that `kernelc explain TOPIC` prints; diagnostics among them, in this order.
+/// Returns the tables that `kernelc explain TOPIC` prints, in this order. Diagnostics are one of
+/// them.
 std::vector<Table> AllTables(const targets::Registry& families);
 
 }  // namespace kdl::tools

@@ -6,8 +6,8 @@
 #include "tools/explain/html_text.h"
 #include "tools/explain/workspace_map.h"
 
-// The picture: for each kernel a bar, the slice of one core, its ranges as wide as they are long; below it the slices of
-// all instances, side by side.
+// The picture has a bar for each kernel. It is the slice of one core, and its ranges are drawn in
+// proportion. Below are the slices of all instances, side by side.
 
 namespace kdl::tools {
 
@@ -15,11 +15,12 @@ namespace {
 
 constexpr double kMapWidth = 960;
 constexpr double kBarHeight = 44;
-constexpr double kLeastWidth = 3;  ///< so that a header of 64 bytes is seen
+constexpr double kLeastWidth = 3;  ///< makes a header of 64 bytes visible
 constexpr std::string_view kPipeColours[] = {"#4e79a7", "#f28e2b", "#59a14f",
                                              "#b07aa1", "#76b7b2", "#edc948"};
 
-/// How wide each range is drawn: in proportion, but none too narrow to be seen; together kMapWidth.
+/// Returns the drawn widths of the ranges: proportional, but never invisible. Their sum is
+/// kMapWidth.
 std::vector<double> Widths(const KernelMap& kernel) {
   std::vector<double> widths;
   double sum = 0;
@@ -49,7 +50,7 @@ std::string RangeSvg(const AddressRange& range, double x, double width) {
   return svg + "</g>\n";
 }
 
-/// Slices of the first instances and the last one: all alike, one after the other.
+/// Draws the slices of the first instances and the last one, which are equal and adjacent.
 std::string InstancesSvg(const KernelMap& kernel) {
   constexpr std::string_view kLabels[] = {"slice 0", "slice 1", "slice 2", "…", "last slice"};
   constexpr double kGap = 4;
@@ -86,7 +87,7 @@ std::string KernelHtml(const KernelMap& kernel) {
 
 }  // namespace
 
-std::string HtmlOf(const WorkspaceReport& report) {
+std::string HtmlPage(const WorkspaceReport& report) {
   std::string title = fmt::format("Workspaces of {}", Escaped(report.file));
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{}</title>\n"
@@ -96,7 +97,7 @@ std::string HtmlOf(const WorkspaceReport& report) {
       title, title);
   for (const KernelMap& kernel : report.kernels) html += KernelHtml(kernel);
   return html + fmt::format("<h2>In words</h2>\n<pre>{}</pre>\n</body>\n</html>\n",
-                            Escaped(TextOf(report)));
+                            Escaped(ReportText(report)));
 }
 
 }  // namespace kdl::tools

@@ -60,7 +60,7 @@ bool SameLayout(const KernelMap& a, const KernelMap& b) {
          std::equal(a.ranges.begin(), a.ranges.end(), b.ranges.begin(), b.ranges.end(), same);
 }
 
-/// One map for the targets in whose code a kernel's pipes lie alike.
+/// Maps the kernels. Targets for which a kernel's pipes have the same layout share one map.
 std::vector<KernelMap> MapKernels(const ir::Module& module, const driver::Code& code) {
   std::vector<KernelMap> maps;
   for (const ir::Function* function : module.functions()) {
@@ -90,7 +90,8 @@ constexpr Infix kInfix[] = {{OpKind::Add, "+"},
 
 std::string Factor(const Value* value);
 
-/// A host number as one would write it: over sizes, parameters and what the host reads.
+/// Returns a number of the host as an expression of sizes, parameters and values that the host
+/// reads.
 std::string Symbolic(const Value* value) {
   const Op* def = value->def();
   if (!def) return value->name().str();
@@ -106,13 +107,13 @@ std::string Symbolic(const Value* value) {
   return value->name().empty() ? "a number computed at run time" : value->name().str();
 }
 
-/// The number as a part of a product.
+/// Returns the number as a factor of a product, in parentheses if needed.
 std::string Factor(const Value* value) {
   std::string text = Symbolic(value);
   return text.find(' ') == std::string::npos ? text : fmt::format("({})", text);
 }
 
-/// Whether every core of a launch on the device has a slice of its own.
+/// Whether each core of a launch on the device has its own slice.
 bool HasSlicePerCore(const driver::DeviceSpecs& specs, Name device) {
   auto found = specs.find(device.str());
   return found != specs.end() && found->second.find("resident=cores") != std::string::npos;
@@ -122,7 +123,7 @@ std::string InstancesText(const driver::DeviceSpecs& specs, const Op* instances)
   Name device = instances->attr<AttrKey::Device>();
   std::span<Value* const> cores = instances->Segment(ir::InstancesOp::at_cores);
   std::string count = cores.empty() ? fmt::format("cores({})", device.text()) : Symbolic(cores[0]);
-  // `auto` asks for as many as the device runs at once.
+  // `auto` requests as many cores as the device runs at once.
   if (cores.empty()) return count;
   if (HasSlicePerCore(specs, device)) return Factor(cores[0]);
   return fmt::format("min({}, cores that {} runs at once)", count, device.text());
@@ -138,13 +139,13 @@ bool IsInLoop(const Op* op) {
 
 LaunchMap MapLaunch(const Op* launch) {
   LaunchMap map;
-  map.place = PlaceOf(launch);
+  map.place = SourcePlace(launch);
   map.kernel = launch->attr<AttrKey::Callee>().str();
   map.in_loop = IsInLoop(launch);
   return map;
 }
 
-/// The numbers of the `reserve` that stands before the launch.
+/// Adds the sizes from the `reserve` op that precedes the launch.
 void AddSizes(const driver::DeviceSpecs& specs, const Op* launch, LaunchMap& map) {
   const Value* workspace = launch->Segment(ir::LaunchOp::at_workspace)[0];
   const Op* reserve = launch->prev();
@@ -186,7 +187,7 @@ ProgramMap MapProgram(const driver::DeviceSpecs& specs, const ir::Function& prog
     }
     AddSizes(specs, op, launch);
     auto found = std::find(workspaces.begin(), workspaces.end(), given[0]);
-    KDL_CHECK(found != workspaces.end(), "a launch of '{}' in no workspace", launch.kernel);
+    KDL_CHECK(found != workspaces.end(), "the launch of '{}' has no workspace", launch.kernel);
     WorkspaceMap& workspace = map.workspaces[static_cast<size_t>(found - workspaces.begin())];
     workspace.queue = op->attr<AttrKey::Queue>();
     workspace.launches.push_back(std::move(launch));

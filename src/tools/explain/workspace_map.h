@@ -10,11 +10,11 @@
 
 namespace kdl::tools {
 
-/// Bytes `begin` .. `end` of an instance's workspace.
+/// The bytes from `begin` up to but not including `end` of an instance's workspace.
 struct AddressRange {
   int64_t begin = 0;
   int64_t end = 0;
-  size_t pipe = 0;   ///< of KernelMap::pipes
+  size_t pipe = 0;   ///< index in KernelMap::pipes
   std::string what;  ///< "q header", "q slot 0"
 };
 
@@ -33,27 +33,28 @@ struct SharedTensor {
   bool operator==(const SharedTensor&) const = default;
 };
 
-/// How the pipes of a kernel lie in an instance's workspace, in the code of some targets.
+/// The layout of a kernel's pipes in the workspace of an instance, in the code for some targets.
 struct KernelMap {
   std::string kernel;
-  std::vector<std::string> targets;  ///< "x86-64-v3"
-  std::vector<PipeMap> pipes;        ///< empty: none, or all fused
+  std::vector<std::string> targets;  ///< such as "x86-64-v3"
+  std::vector<PipeMap> pipes;        ///< empty if there are none or all are fused
   std::vector<AddressRange> ranges;
   int64_t footprint = 0;
-  std::vector<SharedTensor> shared;  ///< one part a launch, each on whole lines, before the slices
+  /// Before the slices, once per launch; each begins on a cache line.
+  std::vector<SharedTensor> shared;
 };
 
 struct LaunchMap {
   std::string place;  ///< "mlp.kdl:12:5"
   std::string kernel;
   std::string instances;  ///< "min(M / 64, cores that host runs at once)"
-  std::string footprint;  ///< a number, or where it depends on the target: "footprint of k"
-  std::optional<int64_t>
-      at_most;  ///< bytes, where the launch names its cores and all targets agree
+  std::string footprint;  ///< a number, or "footprint of k" if it depends on the target
+  /// In bytes, if the launch gives its cores and all targets agree.
+  std::optional<int64_t> at_most;
   bool in_loop = false;
 };
 
-/// A workspace of a program, and the launches whose pipes lie there, in the order of the source.
+/// A workspace of a program, and the launches whose pipes are in it, in source order.
 struct WorkspaceMap {
   std::string name;  ///< "matmul_residual: q"
   std::string device;
@@ -64,7 +65,7 @@ struct WorkspaceMap {
 struct ProgramMap {
   std::string name;
   std::vector<WorkspaceMap> workspaces;
-  std::vector<LaunchMap> others;  ///< without pipes in memory
+  std::vector<LaunchMap> others;  ///< launches without pipes in memory
 };
 
 struct WorkspaceReport {
@@ -73,12 +74,13 @@ struct WorkspaceReport {
   std::vector<ProgramMap> programs;
 };
 
-/// What DecidePipes has left: rings in the targets' kernels, workspaces in the module's programs.
+/// Maps the results of DecidePipes: rings in the targets' kernels, and workspaces in the module's
+/// programs.
 WorkspaceReport MapWorkspaces(const std::string& file, const driver::Compilation& made);
 
-std::string TextOf(const WorkspaceReport& report);
+std::string ReportText(const WorkspaceReport& report);
 
-/// One page with everything in it: a picture of each slice, then the text.
-std::string HtmlOf(const WorkspaceReport& report);
+/// Returns a page with a picture of each slice, followed by the text.
+std::string HtmlPage(const WorkspaceReport& report);
 
 }  // namespace kdl::tools

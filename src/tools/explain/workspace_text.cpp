@@ -67,7 +67,7 @@ std::string ProgramText(const ProgramMap& program) {
 
 }  // namespace
 
-std::string TextOf(const WorkspaceReport& report) {
+std::string ReportText(const WorkspaceReport& report) {
   std::string text = fmt::format("workspaces of {}\n", report.file);
   for (const KernelMap& kernel : report.kernels) text += KernelText(kernel);
   for (const ProgramMap& program : report.programs) text += ProgramText(program);

@@ -7,7 +7,8 @@ struct kdl_context;
 
 namespace kdl::tools {
 
-/// Adds the kinds of device that the interpreter is: `reference`, and those of families without a machine.
+/// Adds the kinds of devices that the interpreter implements: `reference`, and those of families
+/// without a machine.
 Status AddInterpreters(kdl_context* context, const targets::Registry& families);
 
 }  // namespace kdl::tools

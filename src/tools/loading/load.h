@@ -5,7 +5,8 @@
 
 namespace kdl::tools {
 
-/// A runtime that knows the kernels of a compile, as this machine runs them. Null after a report.
+/// Creates a runtime with the kernels of a compile, for execution on this machine. Returns null
+/// after an error, which is reported.
 driver::Context Load(driver::Session& session, driver::Compilation& made);
 
 }  // namespace kdl::tools

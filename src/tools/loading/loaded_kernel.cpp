@@ -42,10 +42,10 @@ void LoadedKernel::Compile() {
   FindTiles();
 }
 
-/// Leaves the kernel alone in the module, with programs that launch it.
+/// Keeps only the kernel in the module, with programs that launch it.
 bool LoadedKernel::Prepare(driver::Compilation& made) {
   ir::Function* kernel = Find(*made.module, choice_.instance);
-  KDL_CHECK(kernel, "'{}' is not in the module any more", choice_.instance);
+  KDL_CHECK(kernel, "'{}' is no longer in the module", choice_.instance);
   for (ir::Generic& generic : kernel->generics) {
     for (const auto& [name, value] : choice_.constants) {
       if (generic.name.text() == name) generic.values = {value};
@@ -53,7 +53,7 @@ bool LoadedKernel::Prepare(driver::Compilation& made) {
   }
   contract_ = driver::FindContract(made.contracts.list, *made.module, *kernel);
   loop_inputs_ = driver::LoopInputs(*made.module, *kernel);
-  // Each device of the file is the target under test.
+  // Every device of the file is the target under test.
   Name device = made.module->devices.empty() ? Name() : made.module->devices[0].name;
   auto_ = driver::WrapKernel(*made.module, *kernel, device);
   counted_ = driver::WrapKernel(*made.module, *kernel, device, driver::WrapCores::Parameter);
@@ -81,8 +81,8 @@ bool LoadedKernel::excludes_constants() const {
   return diagnostics().has_errors() && std::ranges::all_of(diagnostics().all(), excludes);
 }
 
-Status LoadedKernel::Run(const std::string& target, std::optional<int64_t> core_num,
-                         driver::BoundProgram& bound) const {
+Status LoadedKernel::RunOnTarget(const std::string& target, std::optional<int64_t> core_num,
+                                 driver::BoundProgram& bound) const {
   auto number = static_cast<size_t>(std::ranges::find(targets_, target) - targets_.begin());
   driver::RunPlace place{context_.get(), *compilation_.module, compilation_.devices.at(number),
                          session_.sources, &compilation_.contracts.list};

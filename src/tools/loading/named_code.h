@@ -9,10 +9,11 @@
 
 namespace kdl::tools {
 
-/// The files whose code the device specs in a word of a command line run: of SPEC,SPEC, NAME=SPEC or --option=SPEC.
+/// Returns the files whose code would be run by the device specs in a command-line argument:
+/// SPEC,SPEC, NAME=SPEC or --option=SPEC.
 std::vector<std::string> CodeFilesIn(std::string_view word, const targets::Registry& families);
 
-/// Lets run what the command line names itself.
+/// Allows the code that the command line itself names to run.
 void AllowNamed(const driver::Options& options, targets::Registry& families);
 
 }  // namespace kdl::tools

@@ -6,7 +6,8 @@
 
 namespace kdl::tools {
 
-/// The kind of images that the devices of the shared object at `path` take (kdl/device_plugin.h).
+/// Returns the kind of images that the devices of the plugin at `path` accept (see
+/// kdl/device_plugin.h).
 Result<std::string> PluginImageKind(const std::string& path);
 
 }  // namespace kdl::tools

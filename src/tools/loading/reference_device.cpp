@@ -41,7 +41,7 @@ namespace {
 
 constexpr int64_t kMostCores = 1 << 20;
 
-/// A kind of device that the interpreter is.
+/// A kind of device that the interpreter implements.
 struct InterpreterKind {
   std::string name;
   std::vector<const ir::MatrixInstruction*> instructions;
@@ -51,10 +51,10 @@ struct InterpreterKind {
 
 struct ReferenceDevice {
   const InterpreterKind* kind = nullptr;
-  int64_t seed = -1;  ///< not given
+  int64_t seed = -1;  ///< -1 if not given
   int64_t cores = 4;
-  int64_t features =
-      0;  ///< of the processor whose code it stands for: tiles, and with them results, may depend on it
+  /// Of the imitated processor: tiles, and with them results, may depend on them.
+  int64_t features = 0;
   bool watch = false;
 };
 
@@ -70,7 +70,7 @@ constexpr ReferenceOption kOptions[] = {
     {"features", 0, INT64_MAX, &ReferenceDevice::features},
 };
 
-/// An image's KIR, read. Launches only read it.
+/// The parsed KIR of an image, which launches do not modify.
 struct LoadedModule {
   explicit LoadedModule(std::span<const ir::MatrixInstruction* const> instructions)
       : context{names, instructions} {}
@@ -92,7 +92,7 @@ bool ReadNumber(std::string_view text, int64_t least, int64_t most, int64_t* val
          *value <= most;
 }
 
-/// `kind_context`: an InterpreterKind.
+/// `kind_context` is an InterpreterKind.
 kdl_error* Open(void* kind_context, int64_t ordinal, const kdl_option* options, int32_t count,
                 void** device) {
   const auto& kind = *static_cast<const InterpreterKind*>(kind_context);
@@ -124,7 +124,8 @@ kdl_error* Open(void* kind_context, int64_t ordinal, const kdl_option* options, 
                               known->least, known->most));
     }
   }
-  // In order, what the watch shows is the first that the source's order has; it sees all orders at once.
+  // With `watch`, the cores run in order: all orders are checked at once, and this one reports the
+  // first problem in source order.
   if (made.seed < 0) made.seed = made.watch ? 0 : 1;
   *device = new ReferenceDevice(made);
   return nullptr;
@@ -178,7 +179,8 @@ interp::KernelArguments ArgumentsOf(const kdl_launch_request& request) {
       arguments.scalars.push_back(*scalar++);
       continue;
     }
-    // The runtime has checked the element kind against the parameter's, which the compiler wrote.
+    // The runtime has checked the element type against that of the parameter, which the compiler
+    // wrote.
     arguments.tensors.push_back({tensor->data,
                                  *ScalarOfElement(tensor->element),
                                  {tensor->size, tensor->size + tensor->rank},
@@ -191,7 +193,8 @@ interp::KernelArguments ArgumentsOf(const kdl_launch_request& request) {
   return arguments;
 }
 
-/// One whole piece, as the runtime writes the prints of compiled code; gives 0 or the system's error.
+/// Writes the text in a single call, like the runtime writes the prints of compiled code. Returns 0
+/// or errno.
 int WriteText(const std::string& text) {
   bool is_written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
@@ -214,7 +217,7 @@ kdl_error* RunLaunch(const ReferenceDevice& device, const kdl_launch_request& re
     int error = WriteText(text);
     if (print_error == 0) print_error = error;
   };
-  // The runtime calls across a C interface, which no exception may cross.
+  // The runtime calls this through a C interface, which exceptions must not cross.
   try {
     Result<std::optional<interp::Trap>> run =
         interp::RunKernel(*loaded.module, *kernel, ArgumentsOf(request), request.core_num,
@@ -237,7 +240,7 @@ void Launch(void* device, const kdl_launch_request* request, kdl_completion done
   done.call(done.context, RunLaunch(*static_cast<const ReferenceDevice*>(device), *request));
 }
 
-/// The features of this machine's processor, as the runtime knows it.
+/// Returns the features of this machine's processor according to the runtime.
 Result<int64_t> OwnFeatures(kdl_context* context) {
   kdl_device* host = nullptr;
   Status found = driver::StatusOf(kdl_select_device(context, targets::kOwnKind.data(), &host));
@@ -249,7 +252,7 @@ Result<int64_t> OwnFeatures(kdl_context* context) {
   return static_cast<int64_t>(facts.features);
 }
 
-/// Lives as long as the process does: what the contexts have of a kind points here.
+/// Returns a kind that is never freed, because contexts point to it.
 const InterpreterKind* MakeKind(std::string_view name,
                                 std::span<const ir::MatrixInstruction* const> instructions,
                                 int64_t features) {

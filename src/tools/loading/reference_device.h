@@ -10,15 +10,18 @@ struct kdl_context;
 
 namespace kdl::tools {
 
-/// Adds a device kind that is the interpreter: kernels run from the KIR text that the payload of an image of the kind is. A
-/// variant's symbol is the name of its function in that text, whose contractions may name the units.
-/// Keys: `seed` (0: cores one after the other; else interleaved in an order drawn from it; where left
-/// out 1, with a watch 0), `cores` (what `auto` gives, 4 where left out), `watch` (`races`: a launch
-/// stops at the first race of blocks, and at what nothing has written).
+/// Adds a kind of device that is implemented by the interpreter. The payload of its images is KIR
+/// text, from which kernels are executed. The symbol of a variant is the name of a function in that
+/// text. `units` are the matrix instructions that its contractions may name. The options of a
+/// device are:
+///   seed   0: run the cores one after the other; otherwise interleave them in a random order with this
+///          seed. The default is 1, or 0 with `watch`.
+///   cores  the number of cores for `auto`, 4 by default
+///   watch  `races`: stop a launch at the first race between blocks or read of unwritten memory
 Status AddInterpreter(kdl_context* context, std::string_view kind,
                       std::span<const ir::MatrixInstruction* const> instructions);
 
-/// The kind `reference`, with the units of kernelc's own families.
+/// Adds the kind `reference`, with the matrix instructions of kernelc's own families.
 Status AddReferenceDevice(kdl_context* context);
 
 }  // namespace kdl::tools

@@ -1,4 +1,4 @@
-// Compiled once for each processor level: KDL_LEVEL is the last word of a table of ceiling_loops.h.
+// Compiled once for each processor level. KDL_LEVEL is the suffix of a table in ceiling_loops.h.
 #include "tools/measure/ceiling_loops.h"
 
 #if defined(__SSE2__)
@@ -22,7 +22,7 @@ constexpr int kLanes = 8;
 constexpr int kLanes = 4;
 #endif
 
-// With two constants they stay in registers: x86 has 16 of them below AVX-512.
+// All chains and two constants fit in registers: x86 has only 16 of them without AVX-512.
 #if defined(__SSE2__) && !defined(__AVX512F__)
 constexpr int kIndependentSums = 12;
 #else
@@ -32,7 +32,7 @@ static_assert(kTerms % kIndependentSums == 0);
 
 typedef float Vector __attribute__((vector_size(kLanes * 4)));
 
-// The value, unknown to the compiler from here on.
+// Returns the value, but prevents the compiler from knowing it.
 Vector Hide(Vector value) {
 #if defined(__SSE2__)
   asm volatile("" : "+v"(value));
@@ -86,7 +86,7 @@ constexpr int kUnroll = 8;
 
 constexpr int kLineFloats = 16;
 
-// Where processors do not look far enough ahead by themselves; once a line.
+// Prefetches one cache line, for processors whose own prefetching does not reach far enough.
 template <bool ahead>
 void LookAhead(const float* from) {
   constexpr int kBytes = 2048;
@@ -110,11 +110,12 @@ float Read(const float* from, std::int64_t count) {
   return Hide(sum)[0];
 }
 
-// value(i) for each vector, begin(i) before those of a line; stored plainly or, where no cache holds the data, past the caches.
+// Stores value(i) for each vector, and calls begin(i) before each cache line. Uses non-temporal
+// stores if `past_cache`.
 template <bool past_cache, class Begin, class Value>
 void Fill(float* to, std::int64_t count, Begin begin, Value value) {
   if constexpr (past_cache) {
-    // A line at a time: bursts of four lines' loads and stores take a seventh longer.
+    // One cache line at a time, because bursts of four lines take a seventh longer.
 #pragma GCC unroll 1
     for (std::int64_t i = 0; i < count; i += kLineFloats) {
       begin(i);
@@ -138,20 +139,20 @@ constexpr auto kBeginNothing = [](std::int64_t) {};
 template <bool past_cache, bool ahead>
 void Copy(float* to, const float* from, std::int64_t count) {
   const auto begin = [from](std::int64_t i) { LookAhead<ahead>(from + i); };
-  // Hidden, else GCC calls memcpy.
+  // Without Hide, GCC would call memcpy.
   Fill<past_cache>(to, count, begin, [from](std::int64_t i) { return Hide(Load(from + i)); });
 }
 
-// Processors look ahead along several parts at once, further in all than along one.
+// Processors prefetch several streams at once, and in total further ahead than for one.
 constexpr int kReadParts = 8;
 constexpr int kCopyParts = 4;
 
-constexpr std::int64_t PartOf(std::int64_t count, int parts) {
+constexpr std::int64_t PartLength(std::int64_t count, int parts) {
   return count / parts / kLineFloats * kLineFloats;
 }
 
 float ReadParts(const float* from, std::int64_t count) {
-  const std::int64_t part = PartOf(count, kReadParts);
+  const std::int64_t part = PartLength(count, kReadParts);
   Vector sums[kReadParts] = {};
 #pragma GCC unroll 1
   for (std::int64_t i = 0; i < part; i += kLineFloats) {
@@ -169,7 +170,7 @@ float ReadParts(const float* from, std::int64_t count) {
 
 template <bool past_cache>
 void CopyParts(float* to, const float* from, std::int64_t count) {
-  const std::int64_t part = PartOf(count, kCopyParts);
+  const std::int64_t part = PartLength(count, kCopyParts);
 #pragma GCC unroll 1
   for (std::int64_t i = 0; i < part; i += kLineFloats) {
 #pragma GCC unroll 4

@@ -1,4 +1,5 @@
-// Hand-written loops that no kernel can beat, compiled once for each processor level.
+// Hand-written loops as fast as the processor allows. They are compiled once for each processor
+// level.
 #pragma once
 
 #include <cstdint>
@@ -7,20 +8,21 @@ namespace kdl::measure {
 
 struct CeilingLoops {
   const char* name;  // of the level
-  int lanes;         // f32 numbers in a vector
-  // `steps` times kTerms fused multiply-adds on vectors of `lanes`, in as many chains as the registers hold.
+  int lanes;         // number of f32 values in a vector
+  // `steps` times kTerms fused multiply-adds on vectors of `lanes` values, in as many independent
+  // chains as fit in registers.
   void (*multiply_add)(std::int64_t steps);
-  // The same, and in each step the quotient of two of their results.
+  // The same, and in each step the quotient of two of the results.
   void (*divide)(std::int64_t steps);
-  // `count` is a multiple of 64 floats, the addresses are aligned to 64 bytes.
+  // `count` is a multiple of 64 floats, and addresses are aligned to 64 bytes.
   float (*read)(const float* from, std::int64_t count);
-  float (*read_ahead)(const float* from, std::int64_t count);  // prefetches
-  float (*read_parts)(const float* from,
-                      std::int64_t count);  // a line of each of several parts in turn
+  float (*read_ahead)(const float* from, std::int64_t count);  // with prefetches
+  // Alternates between several regions, a cache line at a time.
+  float (*read_parts)(const float* from, std::int64_t count);
   void (*copy)(float* to, const float* from, std::int64_t count);
   void (*async_copy)(float* to, const float* from, std::int64_t count);
   void (*copy_parts)(float* to, const float* from, std::int64_t count);
-  // Stores past the caches.
+  // These use non-temporal stores.
   void (*copy_past_cache)(float* to, const float* from, std::int64_t count);
   void (*async_copy_past_cache)(float* to, const float* from, std::int64_t count);
   void (*copy_parts_past_cache)(float* to, const float* from, std::int64_t count);

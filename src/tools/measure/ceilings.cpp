@@ -13,13 +13,14 @@ namespace {
 
 constexpr std::int64_t kSteps = 20'000;
 
-// Fewer floats are read and written by one thread before another one is awake.
+// One thread reads and writes up to this many floats before another one is awake.
 constexpr std::int64_t kAlone = 4096;
 
-// The loops take 64 floats at a time.
+// The loops process 64 floats at a time.
 std::int64_t Floats(double bytes) { return static_cast<std::int64_t>(bytes / 4 / 64 + 0.5) * 64; }
 
-// Written once, in large pages where it is large, so that address translation costs as little as may be.
+// Allocates and writes an array, in large pages if it is large, to minimize the cost of address
+// translation.
 std::shared_ptr<float[]> Filled(std::int64_t count, float value) {
   constexpr std::size_t kLargePage = std::size_t{2} << 20;
   const std::size_t bytes = static_cast<std::size_t>(std::max<std::int64_t>(count, 64)) * 4;
@@ -89,7 +90,7 @@ std::vector<Side> StreamSides(const Traffic& bytes, const Share& share) {
                 },
                 /*is_limit=*/true};
   };
-  // Some processors look ahead better by themselves, others when they are told to.
+  // Some processors prefetch better by themselves, others with prefetch instructions.
   return {side("stream", loops.read, loops.copy, loops.write),
           side("stream ahead", loops.read_ahead, loops.async_copy, loops.write),
           side("stream in parts", loops.read_parts, loops.copy_parts, loops.write),

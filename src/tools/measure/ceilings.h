@@ -1,4 +1,4 @@
-// What this machine can do now: arithmetic, and memory at a given size.
+// Measures what this machine can do at present: arithmetic, and memory traffic of a given size.
 #pragma once
 
 #include <cstdint>
@@ -10,31 +10,33 @@
 
 namespace kdl::measure {
 
-// The best loops for this processor.
+// Returns the best loops for this processor.
 const CeilingLoops& Loops();
 
-// Deals work to threads in even shares: calls part(first, count) on each; shares begin at multiples of `grain`; one grain is the
-// caller's alone.
+// Distributes work to threads in equal shares by calling part(first, count) on each of them. Shares
+// begin at multiples of `grain`. If there is only one grain, the calling thread does it alone.
 using Share =
     std::function<void(std::int64_t count, std::int64_t grain,
                        const std::function<void(std::int64_t first, std::int64_t count)>& part)>;
 
-// The bytes that move at least.
+// The minimum number of bytes that must be moved.
 struct Traffic {
   double read = 0;
   double written = 0;
-  double changed = 0;  // read and written where they lie
+  double changed = 0;  // read and written in place
   double all() const { return read + written + 2 * changed; }
 };
 
-// The first side does ArithmeticSlots(threads) multiply-adds of f32 in a call, the second the same and
-// ArithmeticDivisions(threads) divisions next to them. `threads`: of `share`.
+// Returns two sides. A call of the first one does ArithmeticSlots(threads) f32 multiply-adds. The
+// second one does the same and ArithmeticDivisions(threads) divisions. `threads` is the number of
+// threads of `share`.
 std::vector<Side> ArithmeticSides(int threads, const Share& share);
 double ArithmeticSlots(int threads);
 double ArithmeticDivisions(int threads);
 
-// Sides that move the bytes and do nothing else: the parts that are both read and written as a copy, the rest
-// as reads or writes; as they come, with prefetches, along several parts, and with stores past the caches.
+// Returns sides that only move these bytes. Equal amounts of reads and writes are done as a copy,
+// the rest as reads or writes. The sides differ in their method: plain, with prefetches, in several
+// streams, and with non-temporal stores.
 std::vector<Side> StreamSides(const Traffic& bytes, const Share& share);
 
 }  // namespace kdl::measure

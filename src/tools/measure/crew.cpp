@@ -8,7 +8,8 @@ namespace kdl::measure {
 
 namespace {
 
-// Long enough for the next call of a trial, short enough not to take a processor from the next side.
+// Long enough to wait for the next call of a trial, and short enough not to slow down the next
+// side.
 constexpr int kLooks = 20'000;
 
 template <class T>

@@ -1,4 +1,4 @@
-// Threads that wait for work awake, so that microseconds of it can be shared.
+// Threads that wait for work actively, so that work of a few microseconds can be shared.
 #pragma once
 
 #include <atomic>
@@ -9,8 +9,8 @@
 
 namespace kdl::measure {
 
-// A thread for each processor, which stays there; the calling one has the first, as long as this lives: two that wait for each
-// other may meet on one processor otherwise.
+// A set of threads, each pinned to a processor. The calling thread is pinned to the first one while
+// this object exists; otherwise two threads that wait for each other could share a processor.
 class Crew {
  public:
   explicit Crew(const std::vector<int>& processors);
@@ -18,7 +18,7 @@ class Crew {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  // As Share of ceilings.h; returns when all shares are done.
+  // Works like Share in ceilings.h. Returns when all shares are done.
   void Do(std::int64_t count, std::int64_t grain,
           const std::function<void(std::int64_t first, std::int64_t count)>& part);
 
@@ -27,7 +27,7 @@ class Crew {
   void Take(int number) const;
 
   int size_;
-  std::vector<int> before_;  // where the calling thread may run
+  std::vector<int> before_;  // the processors that the calling thread could use before
   std::int64_t count_ = 0;
   std::int64_t grain_ = 1;
   const std::function<void(std::int64_t, std::int64_t)>* part_ = nullptr;

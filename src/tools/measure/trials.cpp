@@ -14,7 +14,7 @@ constexpr double kLeastSeconds = 2e-3;
 
 double Seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-// Seconds of the whole process, in which other programs do not count.
+// Returns the processor time of the process in seconds. Other programs do not count.
 double ProcessorSeconds() {
   timespec now;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -35,8 +35,8 @@ double Time(const Side& side, std::int64_t runs, bool processor) {
 
 namespace {
 
-// On the wall clock the fastest of some tries, as others on the machine only ever add; on the processor's, which
-// does not count them, one try.
+// Returns the fastest of several tries in wall-clock time, since other load can only slow them
+// down. Processor time does not include such load, so a single try is enough.
 double Trial(const Side& side, std::int64_t runs, bool processor) {
   if (processor) return Time(side, runs, true);
   constexpr int kTries = 5;
@@ -51,15 +51,15 @@ double Trial(const Side& side, std::int64_t runs, bool processor) {
   return least;
 }
 
-// How many runs fill a trial, whoever came in between.
-std::int64_t RunsOf(const Side& side, bool processor) {
+// Returns how many runs a trial needs, in spite of other load.
+std::int64_t RunsPerTrial(const Side& side, bool processor) {
   std::int64_t runs = 1;
   while (true) {
     double seconds = Time(side, runs, processor) * static_cast<double>(runs);
     if (seconds >= kLeastSeconds)
       seconds = std::min(seconds, Trial(side, runs, processor) * static_cast<double>(runs));
     if (seconds >= kLeastSeconds) return runs;
-    // Somewhat more than needed, but no leap from a time that the clock hardly sees.
+    // Aim somewhat higher than needed, but do not extrapolate far from a time too short to measure.
     const double factor = std::clamp(1.2 * kLeastSeconds / std::max(seconds, 1e-9), 1.5, 10.0);
     runs = static_cast<std::int64_t>(std::ceil(static_cast<double>(runs) * factor));
   }
@@ -74,20 +74,19 @@ double Quantile(const Series& sorted, double share) {
 
 }  // namespace
 
-std::vector<Series> LowerStagesToStateMachine(const std::vector<Side>& sides,
-                                              const TrialLimits& limits) {
+std::vector<Series> MeasureInIterations(const std::vector<Side>& sides, const TrialLimits& limits) {
   std::vector<std::int64_t> runs;
   for (const Side& side : sides)
-    runs.push_back(limits.single ? 1 : RunsOf(side, limits.processor_time));
+    runs.push_back(limits.single ? 1 : RunsPerTrial(side, limits.processor_time));
   std::vector<Series> series(sides.size());
   const Clock::time_point begin = Clock::now();
   for (int trial = 0; trial < limits.trials; ++trial) {
     if (trial >= 3 && Seconds(Clock::now() - begin) > limits.seconds) break;
     for (std::size_t iteration = 0; iteration < sides.size(); ++iteration) {
-      // Forwards and backwards, so that nobody always comes after the same one.
+      // Alternate between forward and backward order, so that no side always follows the same one.
       const std::size_t s = trial % 2 == 0 ? iteration : sides.size() - 1 - iteration;
       limits.prepare();
-      if (runs[s] > 1) sides[s].run();  // wakes threads, brings the operands back
+      if (runs[s] > 1) sides[s].run();  // wakes threads, and loads the operands into caches
       series[s].push_back(limits.single ? Time(sides[s], 1, limits.processor_time)
                                         : Trial(sides[s], runs[s], limits.processor_time));
     }

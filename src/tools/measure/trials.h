@@ -1,4 +1,5 @@
-// Sides take turns, so that what else the machine does meets all of them.
+// Compares sides by measuring them alternately, so that other load on the machine affects all of
+// them.
 #pragma once
 
 #include <cstdint>
@@ -9,40 +10,42 @@
 
 namespace kdl::measure {
 
-// One of those that are compared: a call does its work once, all of it.
+// Something to be compared. A call does all of its work once.
 struct Side {
   std::string name;
   std::function<void()> run;
-  // What the machine can do at most. Others on it only ever add: on the wall clock the fastest of all trials stands for each.
+  // Whether it measures a limit of the machine. Other load can only slow it down, so in wall-clock
+  // time the fastest of all trials is used for each trial.
   bool is_limit = false;
 };
 
-// Seconds of one run, a number a trial.
+// The seconds of one run, for each trial.
 using Series = std::vector<double>;
 
 struct TrialLimits {
   int trials = 20;
-  double seconds = 30;                    // fewer trials, 3 at least, where all would take longer
-  std::function<void()> prepare = [] {};  // before each side's turn, not timed
-  bool single = false;                    // a trial is one run, after `prepare`, and no other
-  // For one thread: count the processor time of the process, not what other programs take.
+  // Stop earlier, after at least 3 trials, if all would take longer.
+  double seconds = 30;
+  std::function<void()> prepare = [] {};  // called before each turn of a side; not timed
+  bool single = false;                    // a trial is a single run after `prepare`
+  // For a single thread: measure the processor time of the process, which excludes other programs.
   bool processor_time = false;
 };
 
-// Seconds of one of `runs` runs, on the wall clock, or as `processor` of the process.
+// Returns the mean seconds of `runs` runs: wall-clock time, or with `processor` the processor time
+// of the process.
 double Time(const Side& side, std::int64_t runs, bool processor);
 
-// A series for each side. A trial repeats a short run until 2 ms are full.
-std::vector<Series> LowerStagesToStateMachine(const std::vector<Side>& sides,
-                                              const TrialLimits& limits);
+// Returns a series for each side. A trial repeats short runs for at least 2 ms.
+std::vector<Series> MeasureInIterations(const std::vector<Side>& sides, const TrialLimits& limits);
 
 double Median(Series values);
-// The distance of the quartiles, by the median.
+// Returns the distance between the quartiles, divided by the median.
 double Spread(Series values);
-// Trial by trial.
+// Returns the quotients of the trials.
 Series Quotients(const Series& above, const Series& below);
-// The part of `times` that the machine needs at least; nothing where the median is above 1.5: nothing is that fast, somebody had
-// the processors while `least` was measured.
+// Returns the share of `times` that the machine needs at least. Returns nothing if the median is
+// above 1.5, because `least` was then measured while the processors were busy otherwise.
 std::optional<double> Ceiling(const Series& times, const Series& least);
 
 }  // namespace kdl::measure

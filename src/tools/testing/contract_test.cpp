@@ -32,7 +32,7 @@ namespace {
 constexpr int kShrinks = 60;
 constexpr std::chrono::seconds kLongestShrink(5);
 
-/// A run that went wrong.
+/// A run that failed.
 struct Fault {
   Shape shape;
   InputClass input_class = InputClass::Ordinary;
@@ -40,7 +40,7 @@ struct Fault {
   std::optional<int64_t> core_num;
 };
 
-/// A line of the table.
+/// A row of the table.
 struct Row {
   std::string kernel;
   std::string target;
@@ -48,8 +48,8 @@ struct Row {
   size_t shapes = 0;
   size_t runs = 0;
   bool ok = true;
-  bool empty = false;  ///< no shape was found, or the integers are excluded: that is not `ok`
-  std::string accepted = {};  ///< wrong outputs that the contract does not tell from right ones
+  bool empty = false;         ///< no possible shape or constants; then `ok` is false
+  std::string accepted = {};  ///< wrong outputs that the contract accepts
 };
 
 std::string CoresText(std::optional<int64_t> core_num) {
@@ -72,16 +72,16 @@ std::string CoresList(const TestTarget& target) {
   return text;
 }
 
-/// One kernel on all targets, which have a row each.
+/// The test of a kernel on all targets, each of which has a row.
 class KernelTest {
  public:
   KernelTest(const driver::Options& options, const std::vector<TestTarget>& targets,
              const LoadedKernel& kernel, std::vector<Row>& rows)
       : options_(options), targets_(targets), kernel_(kernel), rows_(rows) {}
 
-  /// Reports the first fault, at the smallest shape that was found for it. Where inputs were found for fewer than half of
-  /// the shapes, or only where a size is 0, that is one.
-  void Run() {
+  /// Reports the first failure, at the smallest shape for which it occurs. It is also a failure if
+  /// inputs were found for fewer than half of the shapes, or only for shapes with a size of 0.
+  void TestShapes() {
     Row& row = rows_[0];
     std::optional<std::vector<Shape>> shapes = Shapes();
     row.ok = shapes.has_value();
@@ -108,14 +108,15 @@ class KernelTest {
 
   const DiagnosticEngine& report() const { return report_; }
   const std::optional<Fault>& fault() const { return fault_; }
-  /// Whether the fault showed each time that it was tried.
+  /// Whether the failure occurred each time that it was tried.
   bool is_steady() const { return is_steady_; }
 
  private:
-  /// Those to try; nothing, with a report, where what --set gives does not do.
+  /// Returns the shapes to try. Reports an error and returns nothing if the sizes of --set are not
+  /// possible.
   std::optional<std::vector<Shape>> Shapes() {
     if (options_.set.empty()) return DrawShapes(kernel_, {});
-    driver::Options given;  // what this kernel has of them
+    driver::Options given;  // the options that apply to this kernel
     std::vector<size_t> set;
     const std::vector<Name>& dims = kernel_.program().dims;
     for (const std::string& text : options_.set) {
@@ -144,7 +145,7 @@ class KernelTest {
       rows_[fault->target].ok = false;
       fault_ = Smallest(*fault);
       if (TryAgain(*fault_, fault_->shape, report_)) return false;
-      // The same inputs were right this time: what it said first is all that there is.
+      // The same inputs gave right results this time, so the first report is the only one.
       fault_ = fault;
       is_steady_ = false;
       report_ = std::move(report);
@@ -172,7 +173,8 @@ class KernelTest {
     return fault;
   }
 
-  /// The drawn arguments; nothing where `requires` leaves none. Reports where none were found.
+  /// Returns random arguments. Returns nothing if `requires` excludes the shape, or if none were
+  /// found, which is reported.
   std::optional<driver::BoundProgram> Draw(const Shape& shape, InputClass input_class,
                                            DiagnosticEngine& report) const {
     driver::Options options;
@@ -189,7 +191,7 @@ class KernelTest {
     return std::nullopt;
   }
 
-  /// Whether the same fault shows at this shape.
+  /// Whether the same failure occurs for this shape.
   bool TryAgain(const Fault& fault, const Shape& shape, DiagnosticEngine& report) {
     DiagnosticEngine undrawn;
     std::optional<driver::BoundProgram> before = Draw(shape, fault.input_class, undrawn);
@@ -222,11 +224,12 @@ class KernelTest {
     return std::nullopt;
   }
 
-  /// Runs it. What equals `good`, the first result that was right, is not evaluated again.
+  /// Runs the kernel and checks its outputs. Outputs equal to `good`, the first right ones, are not
+  /// evaluated again.
   bool IsRight(size_t target, std::optional<int64_t> core_num, const driver::BoundProgram& before,
                std::optional<driver::BoundProgram>& good, DiagnosticEngine& report) const {
     driver::BoundProgram after = before;
-    Status ran = kernel_.Run(targets_[target].spec, core_num, after);
+    Status ran = kernel_.RunOnTarget(targets_[target].spec, core_num, after);
     if (!ran.ok()) {
       driver::ReportFailure(ran.failure(), kernel_.sources(), report);
       return false;
@@ -243,8 +246,8 @@ class KernelTest {
   const LoadedKernel& kernel_;
   std::vector<Row>& rows_;
   Mutants mutants_;
-  size_t undrawn_ = 0;         ///< shapes for which no inputs were found
-  bool has_elements_ = false;  ///< for one without a 0 they were
+  size_t undrawn_ = 0;         ///< number of shapes for which no inputs were found
+  bool has_elements_ = false;  ///< inputs were found for a shape without a 0
   std::optional<Shape> first_undrawn_;
   DiagnosticEngine report_;
   std::optional<Fault> fault_;
@@ -260,7 +263,7 @@ class FileTest {
     options_.files = {file};
   }
 
-  TestCounts Run() {
+  TestCounts TestKernels() {
     driver::Session session(options_, families_);
     driver::Compilation compilation = driver::Compile(session, {.until = driver::Until::Ir});
     if (!compilation.ok()) {
@@ -295,9 +298,10 @@ class FileTest {
                        [](const ir::Clause& equation) { return !equation.defines; });
   }
 
-  static constexpr size_t kChoices = 3;  // of the integers that a caller's tensors would give
+  static constexpr size_t kChoices = 3;  // of integers that a caller's tensors would determine
 
-  /// Values for them, in the order in which they are tried: a kernel may exclude some. Fewer where it lists them.
+  /// Returns values for these integers, in the order in which they are tried. Several are needed
+  /// because a kernel may exclude some. There are fewer if the kernel lists the allowed values.
   static std::vector<KernelChoice> Choices(const ir::Function& function) {
     constexpr std::array<std::array<int64_t, 4>, 7> kValues = {{{3, 2, 1, 2},
                                                                 {1, 1, 1, 1},
@@ -332,7 +336,7 @@ class FileTest {
     for (size_t i = 0; i < choices.size() && tried < kChoices; ++i) {
       bool is_empty = true;
       for (const std::vector<TestTarget>& targets : Compiles()) {
-        // Some of the integers are enough.
+        // It is enough if some of the choices are possible.
         bool last = i + 1 == choices.size() && rows.empty();
         std::vector<Row> made = TestWith(function, choices[i], targets, last);
         is_empty = is_empty && made[0].empty;
@@ -349,7 +353,7 @@ class FileTest {
     bool all = true;
     std::vector<ItemResult> results;
     for (const std::vector<TestTarget>& targets : Compiles()) {
-      auto made = RunTestItem(options_, families_, function.name.str(), SpecsOf(targets));
+      auto made = RunTestItem(options_, families_, function.name.str(), TargetSpecs(targets));
       results.insert(results.end(), made.begin(), made.end());
     }
     for (const ItemResult& result : results) {
@@ -363,7 +367,8 @@ class FileTest {
     ++(all ? counts_.passed : counts_.failed);
   }
 
-  /// What the options name is compiled one by one, with its own keys; all that is there shares one compile.
+  /// Returns the targets grouped by compile. Targets from the options are compiled separately, with
+  /// their own keys. All default targets share one compile.
   std::vector<std::vector<TestTarget>> Compiles() const {
     if (options_.target.empty()) return {targets_};
     std::vector<std::vector<TestTarget>> each;
@@ -380,7 +385,7 @@ class FileTest {
         row.kernel += fmt::format(" {}={}", name, value);
       rows.push_back(std::move(row));
     }
-    LoadedKernel kernel(options_, families_, choice, SpecsOf(targets));
+    LoadedKernel kernel(options_, families_, choice, TargetSpecs(targets));
     if (!kernel.ok()) {
       rows.resize(1);
       rows[0].ok = false;
@@ -392,9 +397,9 @@ class FileTest {
       return rows;
     }
     KernelTest test(options_, targets, kernel, rows);
-    test.Run();
+    test.TestShapes();
     bool ok = std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.ok; });
-    // What was not come to is no result.
+    // Rows that were not reached have no result.
     rows.erase(
         std::remove_if(rows.begin() + 1, rows.end(), [](const Row& row) { return row.runs == 0; }),
         rows.end());
@@ -433,7 +438,7 @@ class FileTest {
     driver::PrintOutput(fmt::format("rerun: {}\n", rerun));
   }
 
-  static std::string ResultOf(const Row& row) {
+  static std::string ResultText(const Row& row) {
     if (!row.ok) return "FAILED";
     return row.accepted.empty() ? "ok" : fmt::format("ok, but would accept {}", row.accepted);
   }
@@ -453,7 +458,7 @@ class FileTest {
     for (const Row& row : rows_)
       text +=
           fmt::format("{:<{}}  {:<{}}  {:<{}}  {:>6}  {:>5}  {}\n", row.kernel, name, row.target,
-                      target, row.cores, cores, row.shapes, row.runs, ResultOf(row));
+                      target, row.cores, cores, row.shapes, row.runs, ResultText(row));
     driver::PrintOutput(text);
   }
 
@@ -468,7 +473,7 @@ class FileTest {
 
 TestCounts TestContracts(const driver::Options& options, const targets::Registry& families,
                          const std::string& file) {
-  return FileTest(options, families, file).Run();
+  return FileTest(options, families, file).TestKernels();
 }
 
 }  // namespace kdl::tools

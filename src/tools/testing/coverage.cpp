@@ -18,12 +18,12 @@ namespace kdl::tools {
 
 namespace {
 
-/// What the golden files hold, by the places in which a row can show.
+/// The contents of the golden files, grouped by where a row can be shown.
 struct Shown {
   std::string everything;
   std::string source;  ///< of .kdl files
   std::string ir;      ///< .kir files and printed KIR
-  std::string words;   ///< of all command lines, one a line
+  std::string words;   ///< the arguments of all command lines, one per line
 };
 
 bool IsWordPart(char c) {
@@ -50,7 +50,7 @@ Shown Collect(const std::vector<std::string>& files) {
     const GoldenFile& file = **golden;
     bool is_ir = path.ends_with(".kir");
     shown.everything += *text;
-    (is_ir ? shown.ir : shown.source) += SourceOf(file);
+    (is_ir ? shown.ir : shown.source) += CompilerInput(file);
     for (const GoldenSection& section : file.sections) shown.ir += section.text;
     for (const GoldenCommand& command : file.commands) {
       for (const std::string& word : command.words) shown.words += word + "\n";

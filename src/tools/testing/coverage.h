@@ -7,9 +7,9 @@
 
 namespace kdl::tools {
 
-/// Which rows of the compiler's tables no golden file among `files` shows: diagnostics by their id,
-/// ops and builtins by their word, passes and options on a command line. One line a row, then how
-/// many there are.
+/// Reports which rows of the compiler's tables are not shown by any golden file in `files`.
+/// Diagnostics are searched by id, ops and builtins by their names, passes and options on command
+/// lines. Prints one line per row, then the totals.
 std::string CoverageReport(const std::vector<std::string>& files,
                            const targets::Registry& families);
 

@@ -26,15 +26,16 @@ using driver::HostTensor;
 constexpr int kRounds = 60;
 constexpr size_t kMostBroken = 4096;
 
-constexpr uint64_t kRound = 1000003;  ///< from the seed of one round to that of the next
+constexpr uint64_t kRound = 1000003;  ///< added to the seed for each round
 
 int64_t Count(const HostTensor& tensor) {
   return static_cast<int64_t>(tensor.bytes.size()) / Bytes(tensor.scalar);
 }
 
-/// Numbers become smaller from one third of the rounds to the next: small ones fulfil most that is not solved, such as
-/// `begin[e] + length[e] <= E`.
-Spread SpreadOf(uint64_t round) {
+/// Returns the spread of numbers in a round, which decreases with each third of the rounds. Small
+/// numbers meet most requirements that are not solved directly, such as `begin[e] + length[e] <=
+/// E`.
+Spread RoundSpread(uint64_t round) {
   constexpr Spread kSpreads[] = {Spread::Small, Spread::Few, Spread::Single};
   return kSpreads[std::min<uint64_t>(2, 3 * (round - 1) / kRounds)];
 }
@@ -45,11 +46,11 @@ class Drawer {
       : plan_(plan),
         contract_(*plan.contract.contract),
         bound_(bound),
-        data_(DataOf(plan.contract, bound, bound)) {
+        data_(EvaluatorData(plan.contract, bound, bound)) {
     rules_ = ReadRules(contract_, data_);
   }
 
-  /// False where nothing can fulfil the bounds.
+  /// Generates all arguments. Returns false if the bounds cannot be met.
   bool DrawAll() {
     for (size_t i = 0; i < bound_.arguments.size(); ++i) {
       if (!IsInput(i)) continue;
@@ -62,7 +63,8 @@ class Drawer {
     return true;
   }
 
-  /// Draws what broken requirements read until all hold. What still does not, or nothing.
+  /// Regenerates the inputs that violated requirements read, until all requirements are met.
+  /// Returns one that is still violated, or nothing.
   std::optional<interp::ContractFailure> Repair() {
     std::optional<interp::ContractFailure> broken;
     for (uint64_t round = 1; round <= kRounds; ++round) {
@@ -73,7 +75,8 @@ class Drawer {
     return interp::BrokenRequirements(contract_, data_, 1).empty() ? std::nullopt : broken;
   }
 
-  /// Puts the class's numbers into some elements of the floats; false where that breaks a requirement, or there are none.
+  /// Puts the special values of the class into some elements of the floats. Returns false if that
+  /// violates a requirement or there are no floats.
   bool Sprinkle(InputClass input_class) {
     bool any = false;
     for (size_t i = 0; i < bound_.arguments.size(); ++i) {
@@ -93,8 +96,9 @@ class Drawer {
     return any && interp::BrokenRequirements(contract_, data_, 1).empty();
   }
 
-  /// Puts 0, or 1, -1 and the ends of their types, into some elements of the integers, each where no requirement breaks;
-  /// false where nothing takes any. A scalar that says how often a loop runs takes 0 alone.
+  /// Puts 0, or else 1, -1 and the limits of the type, into some elements of the integers, wherever
+  /// no requirement is violated. Returns false if there is no such place. A scalar that determines
+  /// how often a loop runs can only become 0.
   bool SprinkleIntegers(InputClass input_class) {
     bool any = false;
     for (size_t i = 0; i < bound_.arguments.size(); ++i) {
@@ -111,11 +115,12 @@ class Drawer {
   }
 
  private:
-  /// Bits of the numbers that a class puts among floats.
+  /// Returns the bits of the special values of a class for floats.
   static std::vector<uint64_t> FloatsOf(InputClass input_class, Scalar scalar) {
     auto bits = [&](double value) { return FloatBits(scalar, value); };
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    constexpr uint64_t kLeast = 1;  // the least subnormal number; a signaling NaN's payload
+    // The smallest subnormal number, or the payload of a signaling NaN.
+    constexpr uint64_t kLeast = 1;
     switch (input_class) {
       case InputClass::MinusInfinity:
         return {bits(-kInfinity)};
@@ -132,11 +137,12 @@ class Drawer {
     if (input_class == InputClass::Zero) return {0};
     driver::IntegerRange all = driver::AllIntegers(scalar);
     if (IsSigned(scalar)) return {1, -1, all.low, all.high};
-    return {1, -1};  // all bits
+    return {1, -1};  // all bits set
   }
 
-  /// Into one element of 32, at least one; false where a requirement breaks, and then nothing is changed. `number`: which of
-  /// several values it is.
+  /// Puts the value into one of 32 elements, but at least into one. If that violates a requirement,
+  /// returns false and changes nothing. `number` is the position of the value among those of the
+  /// class.
   bool PutInteger(size_t argument, uint64_t number, int64_t value) {
     HostTensor& tensor = bound_.arguments[argument].tensor;
     auto count = static_cast<uint64_t>(Count(tensor));
@@ -148,7 +154,8 @@ class Drawer {
                              driver::NumberBits(tensor.scalar, value));
     }
     if (count > 0 && interp::BrokenRequirements(contract_, data_, 1).empty()) return true;
-    std::ranges::copy(before, tensor.bytes.begin());  // in place: the contract reads this memory
+    // In place, because the contract reads this memory.
+    std::ranges::copy(before, tensor.bytes.begin());
     return false;
   }
 
@@ -157,7 +164,7 @@ class Drawer {
   RowDrawer DrawerOf(size_t argument) {
     return {bound_.arguments[argument].tensor, rules_[static_cast<uint32_t>(argument)]};
   }
-  /// A scalar takes another value for each shape.
+  /// Returns the seed for an argument. A scalar gets another value for each shape.
   uint64_t SeedOf(size_t argument) const {
     uint64_t seed = plan_.seed + plan_.seed_step * argument;
     if (bound_.arguments[argument].is_tensor) return seed;
@@ -184,13 +191,13 @@ class Drawer {
             Place(bound_.arguments[element.argument].tensor, element.index);
         if (!place || !seen.insert({element.argument, *place}).second) continue;
         DrawerOf(element.argument)
-            .Redraw(*place, SeedOf(element.argument) + kRound * round, SpreadOf(round));
+            .Redraw(*place, SeedOf(element.argument) + kRound * round, RoundSpread(round));
       }
     }
     return broken.empty() ? std::nullopt : std::optional(broken[0]);
   }
 
-  /// Numbers without repetition: each integer tensor holds 0, 1, 2 … in another order.
+  /// Makes the elements distinct: each integer tensor becomes a random permutation of 0, 1, 2 …
   void Permute() {
     for (size_t i = 0; i < bound_.arguments.size(); ++i) {
       HostTensor& tensor = bound_.arguments[i].tensor;
@@ -237,7 +244,7 @@ DrawResult DrawInputs(const DrawPlan& plan, InputClass input_class, driver::Boun
   Drawer drawer(plan, bound);
   if (!drawer.DrawAll()) return {DrawEnd::Excluded, {}};
   std::optional<interp::ContractFailure> broken = drawer.Repair();
-  // What no element decides the sizes decide.
+  // If no element matters, the requirement is violated by the sizes alone.
   if (broken && broken->elements.empty() && !broken->malformed) return {DrawEnd::Excluded, {}};
   if (broken) return {DrawEnd::Failed, std::move(broken)};
   if (input_class == InputClass::Ordinary) return {};
@@ -249,7 +256,7 @@ DrawResult DrawInputs(const DrawPlan& plan, InputClass input_class, driver::Boun
 void ReportNotDrawn(const interp::ContractFailure& broken, const SourceManager& sources,
                     DiagnosticEngine& report) {
   report
-      .Report(driver::diag::InputsNotDrawn, driver::SpanOf(broken, sources),
+      .Report(driver::diag::InputsNotDrawn, driver::FailureSpan(broken, sources),
               (broken.malformed ? ": " : "") + broken.text)
       .Help(
           "state bounds as `0 <= x[i] && x[i] < N`, order as `x[i] <= x[i + 1]`, fixed elements as "

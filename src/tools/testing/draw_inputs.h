@@ -11,7 +11,7 @@
 
 namespace kdl::tools {
 
-/// What inputs hold besides ordinary numbers: of floats, then of integers.
+/// Special values in the inputs: first those for floats, then those for integers.
 enum class InputClass : uint8_t { Ordinary, MinusInfinity, PlusInfinity, NaN, Tiny, Zero, Ends };
 inline constexpr InputClass kAllInputClasses[] = {
     InputClass::Ordinary, InputClass::MinusInfinity, InputClass::PlusInfinity, InputClass::NaN,
@@ -20,32 +20,35 @@ std::string_view Describe(InputClass input_class);
 
 enum class DrawEnd : uint8_t {
   Done,
-  Excluded,  ///< `requires` excludes the class, or the shape
-  Failed,    ///< what `requires` says was not met by chance
+  Excluded,  ///< `requires` excludes the class or the shape
+  Failed,    ///< random inputs did not meet `requires`
 };
 struct DrawResult {
   DrawEnd end = DrawEnd::Done;
-  std::optional<interp::ContractFailure> broken;  ///< of Failed: what does not hold
+  std::optional<interp::ContractFailure> broken;  ///< for Failed: the requirement that is not met
 };
 
-/// What inputs are drawn for.
+/// How inputs are generated.
 struct DrawPlan {
   const driver::BoundContract& contract;
-  std::set<size_t> loop_inputs;  ///< arguments that stay small (driver/loop_inputs.h)
-  uint64_t seed = 1;             ///< of the first argument
-  uint64_t seed_step = 101;      ///< from one argument to the next
+  /// Indices of arguments that need small values (driver/run/loop_inputs.h).
+  std::set<size_t> loop_inputs;
+  uint64_t seed = 1;         ///< seed of the first argument
+  uint64_t seed_step = 101;  ///< added to the seed for each further argument
 };
 
-/// Draws the arguments that are drawn anew, such that the contract's requirements hold: bounds, ascending order and fixed
-/// elements are solved, everything else is tried. `bound` has its shapes.
+/// Generates the arguments with `is_drawn` so that they meet the contract's requirements. Bounds,
+/// ascending order and fixed elements are generated directly; everything else is found by trial and
+/// error. The shapes in `bound` must be set.
 DrawResult DrawInputs(const DrawPlan& plan, InputClass input_class, driver::BoundProgram& bound);
 
 /// Reports that no inputs were found.
 void ReportNotDrawn(const interp::ContractFailure& broken, const SourceManager& sources,
                     DiagnosticEngine& report);
 
-/// Draws what no --arg gives to a kernel, such that its requirements hold. False after a report. Where sizes or the
-/// given arguments break them alone, that is for the launch to say.
+/// Generates the arguments of a kernel that no --arg gives, so that they meet its requirements.
+/// Returns false after an error, which is reported. Requirements that the sizes or the given
+/// arguments violate are left to the launch.
 bool DrawUngiven(const driver::BoundContract& contract, const ir::Function& kernel,
                  const SourceManager& sources, driver::BoundProgram& bound,
                  DiagnosticEngine& report);

@@ -26,7 +26,7 @@ uint64_t DrawFloat(Scalar scalar, const Bounds& bounds, uint64_t seed, uint64_t 
   return FloatBits(scalar, from + (to - from) * (0.5 + 0.49 * instruction));
 }
 
-/// The indices of element number n, without the last one.
+/// Returns the index of a row: that of its elements without the last component.
 std::vector<int64_t> IndexOfRow(const HostTensor& tensor, int64_t row) {
   std::vector<int64_t> index(tensor.shape.empty() ? 0 : tensor.shape.size() - 1);
   for (size_t d = index.size(); d-- > 0;) {
@@ -36,8 +36,8 @@ std::vector<int64_t> IndexOfRow(const HostTensor& tensor, int64_t row) {
   return index;
 }
 
-/// The first number from `place` to `high` that is not taken; of those that are `next` has one after them, which gets nearer
-/// to it.
+/// Returns the first free number from `place` to `high`. `next` maps used numbers to a larger one;
+/// paths are compressed as in union-find.
 std::optional<int64_t> FindFree(std::unordered_map<int64_t, int64_t>& next, int64_t place,
                                 int64_t high) {
   int64_t free = place;
@@ -83,7 +83,7 @@ Bounds RowDrawer::BoundsAt(const std::vector<int64_t>& outer, int64_t last) cons
   return bounds;
 }
 
-std::vector<Bounds> RowDrawer::BoundsOf(int64_t row) const {
+std::vector<Bounds> RowDrawer::RowBounds(int64_t row) const {
   std::vector<int64_t> outer = IndexOfRow(tensor_, row);
   std::vector<Bounds> bounds;
   for (int64_t i = 0; i < length(); ++i) bounds.push_back(BoundsAt(outer, i));
@@ -91,7 +91,8 @@ std::vector<Bounds> RowDrawer::BoundsOf(int64_t row) const {
   return bounds;
 }
 
-/// Numbers that ascend strictly are others that ascend, with 0, 1, 2 … added to them.
+/// Converts bounds of strictly ascending numbers to those of ascending ones, to which 0, 1, 2 …
+/// will be added.
 void RowDrawer::Order(std::vector<Bounds>& bounds) const {
   bool shifts = IsStrict();
   for (size_t i = 0; i < bounds.size() && shifts; ++i) {
@@ -104,7 +105,7 @@ void RowDrawer::Order(std::vector<Bounds>& bounds) const {
   for (size_t i = bounds.size(); i-- > 1;) Narrow({{}, bounds[i].high}, bounds[i - 1]);
 }
 
-IntegerRange RowDrawer::RangeOf(const Bounds& bounds, Spread spread) const {
+IntegerRange RowDrawer::IntegersWithin(const Bounds& bounds, Spread spread) const {
   IntegerRange range = driver::AllIntegers(tensor_.scalar);
   if (bounds.low) range.low = std::clamp(bounds.low->integer, range.low, range.high);
   if (bounds.high) range.high = std::clamp(bounds.high->integer, range.low, range.high);
@@ -122,7 +123,7 @@ uint64_t RowDrawer::DrawElement(const Bounds& bounds, uint64_t seed, int64_t ele
   auto n = static_cast<uint64_t>(element);
   if (IsFloat(scalar)) return DrawFloat(scalar, bounds, seed, n);
   if (!IsInteger(scalar)) return driver::DrawElement(scalar, seed, n);
-  int64_t drawn = driver::DrawInteger(scalar, RangeOf(bounds, spread), seed, n);
+  int64_t drawn = driver::DrawInteger(scalar, IntegersWithin(bounds, spread), seed, n);
   return driver::IntegerBits(scalar, drawn);
 }
 
@@ -138,7 +139,7 @@ bool RowDrawer::DrawRow(int64_t row, uint64_t seed, Spread spread) {
 }
 
 bool RowDrawer::DrawTogether(int64_t row, uint64_t seed, Spread spread) {
-  std::vector<Bounds> bounds = BoundsOf(row);
+  std::vector<Bounds> bounds = RowBounds(row);
   for (int64_t i = 0; i < length(); ++i) {
     const Bounds& here = bounds[static_cast<size_t>(i)];
     if (IsEmpty(here)) return false;
@@ -161,11 +162,12 @@ void RowDrawer::Redraw(int64_t element, uint64_t seed, Spread spread) {
   Put(row, element % length(), DrawElement(bounds, seed, element, spread));
 }
 
-/// What is there already becomes the next number within its bounds that is not; false where there is none.
+/// Replaces numbers that occur already by the next free one within their bounds. Returns false if
+/// there is none.
 bool RowDrawer::MakeDistinct(int64_t row, const std::vector<Bounds>& bounds, Spread spread) {
-  std::unordered_map<int64_t, int64_t> next;  // of a number that is taken one after it
+  std::unordered_map<int64_t, int64_t> next;  // maps each used number to one after it
   for (int64_t i = 0; i < length(); ++i) {
-    IntegerRange range = RangeOf(bounds[static_cast<size_t>(i)], spread);
+    IntegerRange range = IntegersWithin(bounds[static_cast<size_t>(i)], spread);
     std::optional<int64_t> place = FindFree(next, Ordered(row, i), range.high);
     if (!place) place = FindFree(next, range.low, range.high);
     if (!place) return false;

@@ -9,47 +9,48 @@
 
 namespace kdl::tools {
 
-/// How large the integers are that are drawn where nothing else bounds them.
+/// The size of random integers that nothing else bounds.
 enum class Spread : uint8_t {
   All,      ///< any of their type
-  Bounded,  ///< those of `random`, but where the rule bounds them on both sides all that it leaves
+  Bounded,  ///< those of `random`, or any within the rule's bounds if it has both
   Small,    ///< those of `random`
-  Few,      ///< a few next to 0, or next to the bound that is nearest to it
-  Single,   ///< 0, or that bound
+  Few,      ///< a few next to 0, or next to the bound nearest to 0
+  Single,   ///< only 0, or that bound
 };
 
-/// Draws the elements of one argument as its rule says, a row of the last dimension at a time.
+/// Generates the elements of one argument according to its rule. A row is along the last dimension.
 class RowDrawer {
  public:
   RowDrawer(driver::HostTensor& tensor, const InputRule& rule) : tensor_(tensor), rule_(rule) {}
 
   int64_t rows() const;
-  /// False where no numbers fulfil the rule.
+  /// Generates a row. Returns false if no numbers satisfy the rule.
   bool DrawRow(int64_t row, uint64_t seed, Spread spread);
-  /// Draws one element anew, or its row where that is in order or of different numbers.
+  /// Generates one element again, or its whole row if that is ordered or distinct.
   void Redraw(int64_t element, uint64_t seed, Spread spread);
 
  private:
   int64_t length() const { return tensor_.shape.empty() ? 1 : tensor_.shape.back(); }
-  /// Integers that ascend and differ; floats that ascend differ by chance.
+  /// Whether integers are ascending and distinct. Ascending floats are distinct by chance.
   bool IsStrict() const { return rule_.ascending && rule_.distinct && IsInteger(tensor_.scalar); }
   bool Less(const Number& a, const Number& b) const;
   void Narrow(const Bounds& by, Bounds& bounds) const;
   bool IsEmpty(const Bounds& bounds) const;
 
-  /// The bounds of an element; `outer`: its index without the last part.
+  /// Returns the bounds of an element. `outer` is its index without the last component.
   Bounds BoundsAt(const std::vector<int64_t>& outer, int64_t last) const;
-  /// The bounds of the elements of a row, which in a row that ascends hold for those before or after, too.
-  std::vector<Bounds> BoundsOf(int64_t row) const;
+  /// Returns the bounds of the elements of a row. In an ascending row, they also limit the elements
+  /// before or after.
+  std::vector<Bounds> RowBounds(int64_t row) const;
   void Order(std::vector<Bounds>& bounds) const;
 
-  driver::IntegerRange RangeOf(const Bounds& bounds, Spread spread) const;
+  driver::IntegerRange IntegersWithin(const Bounds& bounds, Spread spread) const;
   uint64_t DrawElement(const Bounds& bounds, uint64_t seed, int64_t element, Spread spread) const;
-  /// Draws a row of which each element depends on the others.
+  /// Generates a row whose elements depend on each other.
   bool DrawTogether(int64_t row, uint64_t seed, Spread spread);
   bool MakeDistinct(int64_t row, const std::vector<Bounds>& bounds, Spread spread);
   void Sort(int64_t row);
-  /// Adds its number in the row to each element.
+  /// Adds to each element its position in the row.
   void AddNumbers(int64_t row);
 
   int64_t Ordered(int64_t row, int64_t i) const;

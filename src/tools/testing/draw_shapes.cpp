@@ -16,7 +16,7 @@ namespace kdl::tools {
 namespace {
 
 constexpr std::array<int64_t, 6> kPrimes = {5, 3, 7, 2, 11, 13};
-constexpr double kMostTerms = 3e6;  ///< of one shape
+constexpr double kMostTerms = 3e6;  ///< for one shape
 constexpr double kMostTermsInAll = 3e7;
 constexpr int kRepairs = 200;
 
@@ -28,7 +28,7 @@ std::optional<driver::SizeValues> Sizes(const ir::Function& program, const Shape
   return driver::BindSizes(program, {}, options, ignored);
 }
 
-/// The names that stand alone on a side of an equation of `where`.
+/// Returns the names that are a whole side of an equation in `where`.
 std::set<Name> MaybeGiven(const ir::Function& program) {
   std::set<Name> names;
   for (const ir::Op* op : *program.body) {
@@ -41,7 +41,7 @@ std::set<Name> MaybeGiven(const ir::Function& program) {
   return names;
 }
 
-/// The sizes to draw: those that nothing gives once the others are known.
+/// Returns the sizes to choose, which the others do not determine.
 std::vector<Name> FreeSizes(const ir::Function& program, const Shape& set) {
   std::set<Name> given = MaybeGiven(program);
   std::vector<Name> free;
@@ -49,7 +49,7 @@ std::vector<Name> FreeSizes(const ir::Function& program, const Shape& set) {
   for (Name dim : program.dims) {
     if (given.contains(dim) || set.contains(dim)) continue;
     free.push_back(dim);
-    shape[dim] = 5040;  // many numbers divide it, and little of it is negative
+    shape[dim] = 5040;  // has many divisors, and few expressions of it are negative
   }
   for (Name dim : program.dims) {
     std::optional<driver::SizeValues> known = Sizes(program, shape);
@@ -60,7 +60,7 @@ std::vector<Name> FreeSizes(const ir::Function& program, const Shape& set) {
   return free;
 }
 
-/// Collects shapes, each once and such that `where` holds.
+/// Collects shapes that satisfy `where`, without duplicates.
 class Collector {
  public:
   Collector(const LoadedKernel& kernel, const Shape& set) : kernel_(kernel), set_(set) {}
@@ -70,7 +70,7 @@ class Collector {
     std::optional<Shape> fitting = Repaired(shape);
     if (!fitting || !seen_.insert(*fitting).second) return;
     double terms = TermsAt(kernel_, *fitting);
-    bool asked = !set_.empty() && shapes_.empty();  // with sizes that are as large as they are
+    bool asked = !set_.empty() && shapes_.empty();  // large sizes of --set are accepted
     if (!asked && (terms > kMostTerms || terms_ + terms > kMostTermsInAll)) return;
     terms_ += terms;
     shapes_.push_back(*std::move(fitting));
@@ -79,7 +79,7 @@ class Collector {
   std::vector<Shape> Take() { return std::move(shapes_); }
 
  private:
-  /// The shape, or one near it, for which `where` holds.
+  /// Returns the shape, or a similar one, that satisfies `where`.
   std::optional<Shape> Repaired(const Shape& shape) const {
     Shape tried = shape;
     for (int i = 0; i < kRepairs; ++i) {
@@ -96,13 +96,14 @@ class Collector {
   }
 
   const LoadedKernel& kernel_;
-  const Shape& set_;  ///< what the others are drawn for
+  const Shape& set_;  ///< the given sizes
   std::set<Shape> seen_;
   std::vector<Shape> shapes_;
   double terms_ = 0;
 };
 
-/// A tile's extent, one less and one more; of several tiles the smallest and the largest.
+/// Returns a tile's extent, and one less and one more. If there are several tiles, uses the
+/// smallest and the largest.
 std::vector<int64_t> Edges(const std::set<int64_t>& extents) {
   std::set<int64_t> edges;
   for (int64_t extent : {*extents.begin(), *extents.rbegin()}) {
@@ -130,7 +131,7 @@ std::optional<driver::SizeValues> Complete(const ir::Function& program, const Sh
   if (!all || !driver::FulfilsWhere(program, *values)) return std::nullopt;
   for (const ir::Param& param : program.params) {
     for (Size size : param.value->type()->dims) {
-      if (driver::ValueOf(size, *values).value_or(-1) < 0) return std::nullopt;
+      if (driver::SizeValue(size, *values).value_or(-1) < 0) return std::nullopt;
     }
   }
   return values;
@@ -150,8 +151,7 @@ double TermsAt(const LoadedKernel& kernel, const Shape& shape) {
 std::vector<Shape> DrawShapes(const LoadedKernel& kernel, const Shape& set) {
   std::vector<Name> free = FreeSizes(kernel.program(), set);
   Shape primes;
-  Shape
-      backwards;  // what was more is less: a table may have to be shorter than what it points into
+  Shape backwards;  // reversed, since a table may need to be shorter than what it refers to
   Shape ones;
   for (size_t i = 0; i < free.size(); ++i) {
     primes[free[i]] = kPrimes[i % kPrimes.size()];

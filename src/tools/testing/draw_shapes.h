@@ -9,23 +9,24 @@
 
 namespace kdl::tools {
 
-/// Values of the sizes that a run has to be given; `where` gives the others.
+/// Values of the sizes that must be given for a run. `where` determines the others.
 using Shape = std::map<Name, int64_t>;
 
-/// `M = 3, N = 5`.
+/// Returns `M = 3, N = 5`.
 std::string ShapeText(const Shape& shape);
 
-/// All sizes, where they fulfil what `where` says.
+/// Returns all sizes, if they satisfy `where`.
 std::optional<driver::SizeValues> Complete(const ir::Function& program, const Shape& shape);
 
-/// The shapes to try, the plainest first: small primes, ones, each size 0 once, the edges of the tiles, each of them
-/// such that `where` holds and the sizes in `set` are as there. Shapes whose contract takes long to evaluate are left out.
-/// How many terms the contract has at this shape, about.
+/// Returns the approximate number of terms that the contract has for this shape.
 double TermsAt(const LoadedKernel& kernel, const Shape& shape);
 
+/// Returns the shapes to try, the simplest first: small primes, ones, each size 0 once, and sizes
+/// near those of the tiles. All satisfy `where` and have the sizes in `set`. Shapes whose contracts
+/// take long to evaluate are left out.
 std::vector<Shape> DrawShapes(const LoadedKernel& kernel, const Shape& set);
 
-/// Shapes that are smaller in one size, the smallest first.
+/// Returns shapes in which one size is smaller, the smallest first.
 std::vector<Shape> SmallerShapes(const Shape& shape);
 
 }  // namespace kdl::tools

@@ -34,7 +34,7 @@ std::string_view Trim(std::string_view text) {
   return text.substr(start == std::string_view::npos ? text.size() : start);
 }
 
-/// The next line with its line end, taken off `text`.
+/// Removes the next line, with its line end, from `text` and returns it.
 std::string_view TakeLine(std::string_view& text) {
   size_t end = text.find('\n');
   std::string_view line = text.substr(0, end == std::string_view::npos ? text.size() : end + 1);
@@ -111,13 +111,12 @@ std::string FormatSection(const GoldenSection& section) {
   return out;
 }
 
-// -- Diagnostics as annotations
-// ---------------------------------------------------------------------
+// -- Diagnostics as annotations -------------------------------------------------------------
 
-/// `NAME:12:9: error: …` taken apart.
+/// A diagnostic `NAME:12:9: error: …`, split.
 struct Placed {
   size_t line = 0;
-  std::string text;  ///< `9: error: …`
+  std::string text;  ///< such as `9: error: …`
 };
 std::optional<Placed> ReadPlaced(std::string_view line, std::string_view name) {
   if (!line.starts_with(name) || line.substr(name.size(), 1) != ":") return std::nullopt;
@@ -130,8 +129,8 @@ std::optional<Placed> ReadPlaced(std::string_view line, std::string_view name) {
   return placed;
 }
 
-/// Line numbers as the compiler saw them: each annotation is a line too. Number to index of
-/// `lines`, -1: above all.
+/// Maps the compiler's line numbers, which count annotations as lines, to indices of `lines`, or to
+/// -1 before the first line.
 std::vector<int> LineIndex(const GoldenFile& file) {
   std::vector<int> index = {-1};
   index.insert(index.end(), file.above.size(), -1);
@@ -151,8 +150,8 @@ void ClearAnnotations(GoldenFile& file) {
   for (GoldenLine& line : file.lines) line.annotations.clear();
 }
 
-/// Puts all of standard error on the lines that it speaks of. False where a part of it has no place
-/// there.
+/// Adds all diagnostics on standard error as annotations to their lines. Returns false if a part of
+/// standard error belongs to no line.
 bool AnnotateAll(GoldenFile& file, std::string_view err, std::string_view name) {
   std::vector<int> index = LineIndex(file);
   ClearAnnotations(file);
@@ -188,13 +187,14 @@ void SetSection(GoldenFile& file, std::string_view name, const std::string& text
   }
 }
 
-// -- Parts of the output -------------------------------------------------------------------------
+// -- Blocks of the output ------------------------------------------------------------------------
 
 size_t IndentOf(std::string_view line) {
   return std::min(line.find_first_not_of(' '), line.size());
 }
 
-/// Numbers in place of names, `%57`, as they first come in the text: what stands around it does not matter.
+/// Renumbers names such as `%57` in the order of their first use, so that the text does not depend
+/// on its surroundings.
 std::string Renumbered(std::string_view text) {
   std::map<std::string_view, size_t> numbers;
   std::string out;
@@ -212,8 +212,9 @@ std::string Renumbered(std::string_view text) {
   return out;
 }
 
-/// The block that the first line with `start` in it opens, or that line alone; empty: there is none.
-std::string PartOf(std::string_view out, std::string_view start) {
+/// Returns the block that begins with the first line that contains `start`, or only this line if it
+/// opens no block. Returns an empty string if there is none.
+std::string OutputSection(std::string_view out, std::string_view start) {
   std::string part;
   std::optional<size_t> indent;
   while (!out.empty()) {
@@ -229,11 +230,12 @@ std::string PartOf(std::string_view out, std::string_view start) {
   return Renumbered(part);
 }
 
-/// What a section is to hold of the output that it names.
+/// Returns the expected contents of a section, given the output that it names.
 std::string Expected(const GoldenSection& section, const std::string& output) {
   std::string_view name = section.name;
   size_t of = name.find(kOf);
-  return of == std::string_view::npos ? output : PartOf(output, name.substr(of + kOf.size()));
+  return of == std::string_view::npos ? output
+                                      : OutputSection(output, name.substr(of + kOf.size()));
 }
 
 }  // namespace
@@ -298,7 +300,7 @@ Result<std::optional<GoldenFile>> ParseGolden(std::string_view text, std::string
   return std::optional(std::move(file));
 }
 
-std::string SourceOf(const GoldenFile& file) {
+std::string CompilerInput(const GoldenFile& file) {
   std::string text;
   auto add = [&](const std::vector<std::string>& annotations) {
     for (const std::string& one : annotations) text += fmt::format("{}{}\n", kAnnotation, one);
@@ -313,7 +315,7 @@ std::string SourceOf(const GoldenFile& file) {
 }
 
 std::string FormatGolden(const GoldenFile& file) {
-  std::string text = SourceOf(file);
+  std::string text = CompilerInput(file);
   for (const GoldenSection& section : file.sections) {
     if (!text.empty() && !text.ends_with('\n')) text += '\n';
     text += FormatSection(section);

@@ -9,31 +9,31 @@
 
 namespace kdl::tools {
 
-/// One `//! args:` or `//! command:` line.
+/// A line `//! args:` or `//! command:`.
 struct GoldenCommand {
-  std::vector<std::string> words;  ///< without `kernelc`; the file's name stands in them
+  std::vector<std::string> words;  ///< without `kernelc`, but with the file's name
   bool operator==(const GoldenCommand&) const = default;
 };
 
-/// A line of the source with what is expected of it.
+/// A line of the source and the diagnostics that are expected for it.
 struct GoldenLine {
-  std::string text;                      ///< with its line end, if it has one
-  std::vector<std::string> annotations;  ///< what follows `//~ ` on the lines below it
+  std::string text;                      ///< including its line end, if any
+  std::vector<std::string> annotations;  ///< what follows `//~ ` on the lines after it
 };
 
-/// A named text: `stdout`, `stderr` or an output file's path, or of one of these, `stdout of START`, the block that its first
-/// line with START in it opens.
+/// A named text: `stdout`, `stderr` or the path of an output file. With a name such as `stdout of
+/// START`, it is only the block of that output that begins with its first line that contains START.
 struct GoldenSection {
   std::string name;
   std::string text;
 
-  std::string output() const;  ///< that it is, or is a part of
+  std::string output() const;  ///< the name of the whole output
 };
 
-/// A source file with the output that is expected of it. tests/golden/README.md describes the form.
+/// A source file with its expected output. tests/golden/README.md describes the format.
 struct GoldenFile {
   std::vector<GoldenCommand> commands;
-  std::vector<std::string> companions;  ///< files next to it that go along
+  std::vector<std::string> companions;  ///< other files in its folder that it needs
   int exit_code = 0;
   std::vector<GoldenLine> lines;
   std::vector<std::string> above;  ///< annotations before the first line
@@ -42,28 +42,28 @@ struct GoldenFile {
   const GoldenSection* Find(std::string_view name) const;
 };
 
-/// Reads a file called `name`. Nothing where it has no command, so is no golden file; a Failure
-/// where a line that belongs to the form is wrong.
+/// Parses a file with the name `name`. Returns nothing if it has no command and so is not a golden
+/// file, or a Failure if a directive or section is malformed.
 Result<std::optional<GoldenFile>> ParseGolden(std::string_view text, std::string_view name);
 
-/// The file as text; ParseGolden reads it back.
+/// Returns the text of the file, which ParseGolden can read.
 std::string FormatGolden(const GoldenFile& file);
 
-/// What the compiler is given: directives, source and annotations, without the sections.
-std::string SourceOf(const GoldenFile& file);
+/// Returns the input of the compiler: directives, source and annotations, without the sections.
+std::string CompilerInput(const GoldenFile& file);
 
-/// Words between spaces; 'single' and "double" quotes hold words together.
+/// Splits a text at spaces. Single or double quotes keep words together.
 std::vector<std::string> SplitWords(std::string_view text);
 
-/// What a command gave.
+/// The output of a command.
 struct GoldenActual {
   std::string out;
   std::string err;
-  std::vector<GoldenSection> files;  ///< the output files that the golden file has sections for
+  std::vector<GoldenSection> files;  ///< output files for which the golden file has sections
 };
 
-/// `file` with the output of the run in place of the expected one: equal text means that the test
-/// passes. `name` is the file's name in diagnostics.
+/// Returns `file` with the output of the run instead of the expected one. The test passes if their
+/// texts are equal. `name` is the file's name in diagnostics.
 GoldenFile WithActual(const GoldenFile& file, const GoldenActual& actual, std::string_view name);
 
 }  // namespace kdl::tools

@@ -22,12 +22,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostRewrites = 5;  ///< annotations move the lines that the output speaks of
+constexpr int kMostRewrites = 5;  ///< annotations move the lines that the output refers to
 
 /// A golden file on disk.
 struct Case {
   std::string path;
-  std::string name;  ///< the file's, without folder
+  std::string name;  ///< file name without the folder
   std::string text;
   GoldenFile file;
 };
@@ -35,7 +35,7 @@ struct Case {
 struct Ran {
   ProcessResult process;
   GoldenActual actual;
-  std::string fault;  ///< why the outcome is wrong whatever the expectation says
+  std::string fault;  ///< an error whatever the expected output is
 };
 
 std::string CommandLine(const GoldenCommand& command) {
@@ -58,9 +58,9 @@ std::set<std::string> FilesIn(const std::string& folder) {
   return files;
 }
 
-/// The private folder's content: the source without its sections, and the companions.
+/// Fills the private folder with the source, without its sections, and the companions.
 Status Fill(const Case& test, const std::string& folder) {
-  Status written = WriteFileWhole(folder + "/" + test.name, SourceOf(test.file));
+  Status written = WriteFileWhole(folder + "/" + test.name, CompilerInput(test.file));
   for (const std::string& companion : test.file.companions) {
     if (!written.ok()) return written;
     std::error_code error;
@@ -72,8 +72,7 @@ Status Fill(const Case& test, const std::string& folder) {
   return written;
 }
 
-// -- The round-trip law
-// --------------------------------------------------------------------------------
+// -- Printing and parsing round trips ------------------------------------------------------------
 
 bool PrintsIr(const GoldenCommand& command) {
   auto is = [](const std::string& word, std::string_view option) {
@@ -89,8 +88,8 @@ bool PrintsIr(const GoldenCommand& command) {
   return false;
 }
 
-/// The modules in a command's output. `// after PASS` starts one, but what follows `// after parse`
-/// is a tree.
+/// Returns the modules in a command's output. `// after PASS` starts a module, unless the output is
+/// a tree, as after `parse`.
 std::vector<std::string> ModulesIn(std::string_view out) {
   constexpr std::string_view kAfter = "// after ";
   std::vector<std::string> modules(1);
@@ -109,7 +108,7 @@ std::vector<std::string> ModulesIn(std::string_view out) {
   return modules;
 }
 
-/// What reading `text` and printing it again changes; empty: nothing.
+/// Returns how `text` changes when it is read and printed again, or an empty string.
 std::string RoundTripFault(const std::string& text, const GoldenCommand& command,
                            const GoldenSettings& settings, const std::string& folder) {
   std::string path = folder + "/round-trip.kir";
@@ -153,10 +152,9 @@ std::string CheckRoundTrips(const Case& test, const GoldenCommand& command,
   return {};
 }
 
-// -- One command
-// ----------------------------------------------------------------------------------------
+// -- One command ---------------------------------------------------------------------------------
 
-/// Runs the command on the file as it stands.
+/// Runs the command on the file as it is.
 Result<Ran> RunCommand(const Case& test, const GoldenCommand& command,
                        const GoldenSettings& settings) {
   auto code = std::ranges::find_if(command.words, settings.runs_code);
@@ -212,7 +210,7 @@ GoldenOutcome Fail(const std::string& path, std::string_view command, std::strin
   return {GoldenEnd::Failed, report + fmt::format("rerun: kernelc test {}\n", path)};
 }
 
-/// Runs every command; the first one that does not give what the file says decides.
+/// Runs the commands until one does not give the expected output.
 GoldenOutcome Compare(const Case& test, const GoldenSettings& settings) {
   for (const GoldenCommand& command : test.file.commands) {
     Result<Ran> ran = RunCommand(test, command, settings);
@@ -225,7 +223,7 @@ GoldenOutcome Compare(const Case& test, const GoldenSettings& settings) {
   return {};
 }
 
-/// Rewrites the file by its first command until it is what the command gives.
+/// Rewrites the file with the output of its first command until it does not change any more.
 GoldenOutcome Update(Case& test, const GoldenSettings& settings) {
   std::string original = test.text;
   for (int i = 0; i < kMostRewrites; ++i) {

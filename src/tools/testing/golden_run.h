@@ -10,19 +10,19 @@ enum class GoldenEnd { NotGolden, Passed, Failed, Updated };
 
 struct GoldenOutcome {
   GoldenEnd end = GoldenEnd::Passed;
-  std::string report;  ///< what went wrong, for a person: the command, the diff
+  std::string report;  ///< a description for the user: the command and the diff
 };
 
 struct GoldenSettings {
   std::string kernelc;  ///< the program under test
-  bool update = false;  ///< rewrite the expectations where the exit code is right
+  bool update = false;  ///< rewrite the expected output if the exit code is right
   double deadline_s = 120;
-  /// Whether a word of a command would run somebody else's code.
+  /// Whether an argument of a command would run foreign code.
   std::function<bool(std::string_view word)> runs_code = [](std::string_view) { return false; };
 };
 
-/// Runs one file's commands, each in a private folder that holds the file and its companions, and
-/// compares the output.
+/// Runs the commands of a file and compares their outputs. Each runs in a private folder that
+/// contains the file and its companions.
 GoldenOutcome RunGolden(const std::string& path, const GoldenSettings& settings);
 
 }  // namespace kdl::tools

@@ -19,7 +19,7 @@ namespace {
 using ir::OpKind;
 using ir::Value;
 
-/// The value that a region yields in the place of this result of its `if`.
+/// Returns the value that a region yields for this result of its `if`.
 const Value* Yielded(const Value* result, size_t region) {
   return result->def()->region(region)->terminator()->operand(result->index());
 }
@@ -30,7 +30,7 @@ bool IsConstant(const Value* value, bool expected) {
          (def->attr<ir::AttrKey::Bits>() != 0) == expected;
 }
 
-/// What lies in memory, where the value is that, as the contract computes with it.
+/// Strips the conversion to the contract's number types from a value in memory.
 const Value* InMemory(const Value* value) {
   const ir::Op* def = value->def();
   if (!def || def->kind() != OpKind::Cast) return value;
@@ -40,10 +40,10 @@ const Value* InMemory(const Value* value) {
   return wide && is_source ? operand : value;
 }
 
-/// An element, or a scalar, of an argument.
+/// An element of a tensor argument, or a scalar argument.
 struct Source {
   uint32_t argument = 0;
-  const ir::Op* load = nullptr;  ///< null: a scalar
+  const ir::Op* load = nullptr;  ///< null for a scalar
 };
 
 class Reader {
@@ -60,7 +60,8 @@ class Reader {
   }
 
  private:
-  /// `a && b` is an `if` that gives b or false, `a || b` one that gives true or b.
+  /// Visits a condition. `a && b` is an `if` that gives b or false; `a || b` is one that gives true
+  /// or b.
   void Visit(const Value* value) {
     const ir::Op* def = value->def();
     if (!def) return;
@@ -75,22 +76,22 @@ class Reader {
     }
   }
 
-  /// `i == j || x[i] != x[j]`, `i >= j || x[i] < x[j]`: of all pairs.
+  /// Handles conditions for all pairs: `i == j || x[i] != x[j]` and `i >= j || x[i] < x[j]`.
   void Pairs(const Value* unless, const Value* then) {
     const ir::Op* first = unless->def();
     const ir::Op* second = then->def();
     if (!first || !second || first->operands().size() != 2 || second->operands().size() != 2)
       return;
-    std::optional<uint32_t> i = IndexOf(first->operand(0));
-    std::optional<uint32_t> j = IndexOf(first->operand(1));
-    std::optional<Source> left = SourceOf(second->operand(0));
-    std::optional<Source> right = SourceOf(second->operand(1));
+    std::optional<uint32_t> i = FreeName(first->operand(0));
+    std::optional<uint32_t> j = FreeName(first->operand(1));
+    std::optional<Source> left = ArgumentSource(second->operand(0));
+    std::optional<Source> right = ArgumentSource(second->operand(1));
     if (!left || !right || left->argument != right->argument || !i || !j || i == j) return;
-    std::optional<uint32_t> a = LastOf(*left);
-    std::optional<uint32_t> b = LastOf(*right);
+    std::optional<uint32_t> a = LastDimensionName(*left);
+    std::optional<uint32_t> b = LastDimensionName(*right);
     if (!(a == i && b == j) && !(a == j && b == i)) return;
     if (!AreOfAnyRow(left->load, right->load, {*i, *j})) return;
-    OpKind rises = a == i ? first->kind() : ir::Mirrored(first->kind());  // as if x[i] stood first
+    OpKind rises = a == i ? first->kind() : ir::Mirrored(first->kind());  // as if x[i] came first
     InputRule& rule = rules_[left->argument];
     bool differ = first->kind() == OpKind::Eq && second->kind() == OpKind::Ne;
     bool strict = rises == OpKind::Ge && second->kind() == OpKind::Lt;
@@ -98,7 +99,7 @@ class Reader {
     rule.ascending |= strict;
   }
 
-  const ir::ContractParam* ParamOf(const Value* value) const {
+  const ir::ContractParam* FindParam(const Value* value) const {
     const std::vector<ir::Param>& params = clause_->function->params;
     auto found =
         std::ranges::find_if(params, [&](const ir::Param& param) { return param.value == value; });
@@ -106,62 +107,63 @@ class Reader {
                                  : &clause_->params[static_cast<size_t>(found - params.begin())];
   }
   bool IsArgument(const Value* value) const {
-    const ir::ContractParam* param = ParamOf(value);
+    const ir::ContractParam* param = FindParam(value);
     return param &&
            (param->input == ir::ContractInput::Argument || param->input == ir::ContractInput::Old);
   }
-  /// The free name that the value is.
-  std::optional<uint32_t> IndexOf(const Value* value) const {
-    const ir::ContractParam* param = ParamOf(value);
+  /// Returns the free name that the value is.
+  std::optional<uint32_t> FreeName(const Value* value) const {
+    const ir::ContractParam* param = FindParam(value);
     if (!param || param->input != ir::ContractInput::Index) return std::nullopt;
     return param->number;
   }
-  std::optional<Source> SourceOf(const Value* computed) const {
+  std::optional<Source> ArgumentSource(const Value* computed) const {
     const Value* value = InMemory(computed);
-    if (IsArgument(value)) return Source{ParamOf(value)->number, nullptr};
+    if (IsArgument(value)) return Source{FindParam(value)->number, nullptr};
     const ir::Op* def = value->def();
     bool reads = def && def->kind() == OpKind::Load && IsArgument(def->operand(0)) &&
                  def->Segment(ir::LoadOp::at_otherwise).empty();
     if (!reads) return std::nullopt;
-    return Source{ParamOf(def->operand(0))->number, def};
+    return Source{FindParam(def->operand(0))->number, def};
   }
   static const std::vector<ir::AccessDim>& DimsOf(const ir::Op* load) {
     return std::get<ir::Access>(load->FindAttr(ir::AttrKey::Access)->value).dims;
   }
-  /// The name that, with a constant or size added, is a dimension.
+  /// Returns the name to which a dimension adds at most a constant or size.
   std::optional<uint32_t> NameIn(const ir::Op* load, const ir::AccessDim& dim) const {
     if (dim.terms.size() != 1 || !kdl::IsConstant(dim.terms[0].coefficient, 1)) return std::nullopt;
-    return IndexOf(load->Segment(ir::LoadOp::at_index)[dim.terms[0].operand]);
+    return FreeName(load->Segment(ir::LoadOp::at_index)[dim.terms[0].operand]);
   }
-  /// The name that alone is a load's last dimension.
-  std::optional<uint32_t> LastOf(const Source& source) const {
+  /// Returns the name that is the whole last dimension of a load.
+  std::optional<uint32_t> LastDimensionName(const Source& source) const {
     if (!source.load || DimsOf(source.load).empty()) return std::nullopt;
     const ir::AccessDim& last = DimsOf(source.load).back();
     return kdl::IsConstant(last.offset, 0) ? NameIn(source.load, last) : std::nullopt;
   }
 
   void Compare(OpKind kind, const Value* left, const Value* right) {
-    std::optional<Source> source = SourceOf(left);
+    std::optional<Source> source = ArgumentSource(left);
     if (!source) return;
     if (IsNextOf(*source, right) && (kind == OpKind::Le || kind == OpKind::Lt)) {
       rules_[source->argument].ascending = true;
       if (kind == OpKind::Lt) rules_[source->argument].distinct = true;
     } else if (std::optional<uint64_t> bits = Closed(right)) {
       Scalar scalar = data_.now[source->argument].scalar;
-      if (std::optional<Number> number = NumberOf(scalar, right->type()->scalar, *bits))
+      if (std::optional<Number> number = ComparisonNumber(scalar, right->type()->scalar, *bits))
         Bound(kind, *source, *number, IsFloat(scalar));
     }
   }
 
-  /// What elements of the scalar are compared with; nothing where a comparison of signed numbers says little of a u64.
-  static std::optional<Number> NumberOf(Scalar scalar, Scalar compared, uint64_t bits) {
+  /// Returns what elements of the scalar type are compared with. Returns nothing for a u64 if
+  /// signed numbers are compared, which says little about it.
+  static std::optional<Number> ComparisonNumber(Scalar scalar, Scalar compared, uint64_t bits) {
     if (IsFloat(compared)) return Number{FloatValue(compared, bits), 0};
     if (scalar != Scalar::U64) return Number{0, ir::Extended(compared, bits)};
     if (compared != Scalar::U64 && ir::Extended(compared, bits) < 0) return std::nullopt;
     return Number{0, driver::OrderedInteger(scalar, bits)};
   }
 
-  /// The value, where it is made of constants and sizes only.
+  /// Returns the value if it consists only of constants and sizes.
   std::optional<uint64_t> Closed(const Value* value) const {
     const ir::Function& function = *clause_->function;
     const ir::Op* def = value->def();
@@ -183,8 +185,9 @@ class Reader {
                         operands.data());
   }
 
-  /// The elements that are compared: of a number that one, of `i + c` those from c on, of another index all.
-  std::vector<IndexRange> ElementsOf(const Source& source) const {
+  /// Returns the elements that are compared. An index that is a number selects one, `i + c` those
+  /// from c on, any other index all.
+  std::vector<IndexRange> ComparedElements(const Source& source) const {
     std::vector<IndexRange> index;
     if (!source.load) return index;
     for (const ir::AccessDim& dim : DimsOf(source.load)) {
@@ -201,19 +204,19 @@ class Reader {
     bool open = kind == OpKind::Lt || kind == OpKind::Gt;
     bool low = kind == OpKind::Gt || kind == OpKind::Ge || kind == OpKind::Eq;
     bool high = kind == OpKind::Lt || kind == OpKind::Le || kind == OpKind::Eq;
-    if (is_float && !std::isfinite(value.real)) return;  // all that is drawn is finite
+    if (is_float && !std::isfinite(value.real)) return;  // generated numbers are always finite
     Number limit = value;
     if (open && is_float)
       limit.real = std::nextafter(limit.real, low ? HUGE_VAL : -HUGE_VAL);
     else if (open && limit.integer != (low ? INT64_MAX : INT64_MIN))
       limit.integer += low ? 1 : -1;
-    BoundRule rule{ElementsOf(source), {}};
+    BoundRule rule{ComparedElements(source), {}};
     if (low) rule.bounds.low = limit;
     if (high) rule.bounds.high = limit;
     if (low || high) rules_[source.argument].bounds.push_back(std::move(rule));
   }
 
-  /// The load that gives the value where its index is inside.
+  /// Returns the load that gives the value if its index is inside.
   static const ir::Op* LoadInside(const Value* computed) {
     const ir::Op* def = computed->def();
     if (def && def->kind() == OpKind::If) computed = Yielded(computed, 0);
@@ -221,7 +224,8 @@ class Reader {
     return load && load->kind() == OpKind::Load ? load : nullptr;
   }
 
-  /// Whether both loads are of one row, which is any: all dimensions but the last are names, each another one, alone.
+  /// Whether both loads are from the same, arbitrary row: all dimensions except the last are
+  /// different names on their own.
   bool AreOfAnyRow(const ir::Op* a, const ir::Op* b, std::set<uint32_t> names) const {
     const std::vector<ir::AccessDim>& of_a = DimsOf(a);
     const std::vector<ir::AccessDim>& of_b = DimsOf(b);
@@ -234,7 +238,8 @@ class Reader {
     return true;
   }
 
-  /// t[…, i] and t[…, i + 1], which may have an `else`, of all rows from their first element on.
+  /// Whether these are t[…, i] and t[…, i + 1], perhaps with an `else`, for all rows and from their
+  /// first elements on.
   bool IsNextOf(const Source& a, const Value* right) const {
     const ir::Op* b = LoadInside(right);
     if (!b || !a.load || a.load->operand(0) != b->operand(0) || DimsOf(b).empty()) return false;

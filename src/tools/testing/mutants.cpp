@@ -11,17 +11,17 @@ namespace kdl::tools {
 
 namespace {
 
-int64_t CountOf(const driver::HostTensor& tensor) {
+int64_t StoredElementCount(const driver::HostTensor& tensor) {
   return static_cast<int64_t>(tensor.bytes.size()) / Bytes(tensor.scalar);
 }
 
 driver::HostTensor Filled(driver::HostTensor tensor, int64_t number) {
   uint64_t bits = driver::NumberBits(tensor.scalar, number);
-  for (int64_t n = 0; n < CountOf(tensor); ++n) driver::SetElementBits(tensor, n, bits);
+  for (int64_t n = 0; n < StoredElementCount(tensor); ++n) driver::SetElementBits(tensor, n, bits);
   return tensor;
 }
 
-/// With another element: no number, or, of what is none and of integers, other bits.
+/// Changes an element: a number to NaN, a NaN to 1, and an integer or bool to its complement.
 driver::HostTensor WithAnother(driver::HostTensor tensor, int64_t element) {
   uint64_t bits = driver::ElementBits(tensor, element);
   bool is_number = IsFloat(tensor.scalar) && !std::isnan(FloatValue(tensor.scalar, bits));
@@ -43,7 +43,7 @@ void Mutants::Try(const driver::BoundContract& contract, const driver::BoundProg
     for (int64_t number : {0, 1})
       TryOne(contract, before, after, i, fmt::format("= {}", number),
              Filled(output.tensor, number));
-    int64_t count = CountOf(output.tensor);
+    int64_t count = StoredElementCount(output.tensor);
     auto change = [&](std::string_view which, int64_t element) {
       TryOne(contract, before, after, i, fmt::format("with another {} element", which),
              WithAnother(output.tensor, element));
@@ -69,11 +69,11 @@ void Mutants::TryOne(const driver::BoundContract& contract, const driver::BoundP
   tried_.insert(name);
   driver::BoundProgram wrong = after;
   wrong.arguments[output].tensor = std::move(mutant);
-  interp::ContractData data = driver::DataOf(contract, before, wrong);
+  interp::ContractData data = driver::EvaluatorData(contract, before, wrong);
   if (interp::BrokenEquation(*contract.contract, data)) refused_.insert(name);
 }
 
-/// Where other elements all together are accepted each of them says nothing more.
+/// If an output that is replaced as a whole is accepted, its changed elements are not listed.
 std::string Mutants::Accepted() const {
   constexpr std::string_view kIsAll = " = ";
   std::string text;

@@ -8,15 +8,17 @@
 
 namespace kdl::tools {
 
-/// Wrong outputs that a contract has to tell from right ones: each output all 0, all 1, a copy of an input of its type and
-/// shape, or with another first, second or last element, of which a contract for a part says nothing. A mutant is done with
-/// once a contract has refused it on any data.
+/// Wrong outputs that a contract should reject. An output is replaced by all 0, by all 1, or by a
+/// copy of an input of its type and shape. Or its first, second or last element is changed, which a
+/// contract for only a part of the output accepts. A mutant is finished when a contract has
+/// rejected it for any data.
 class Mutants {
  public:
-  /// Tries those that are left against a run that the contract accepts. A mutant that changes nothing is not tried.
+  /// Tries the remaining mutants of a run whose outputs the contract accepts. A mutant that changes
+  /// nothing is not tried.
   void Try(const driver::BoundContract& contract, const driver::BoundProgram& before,
            const driver::BoundProgram& after);
-  /// `y = 0, z with another last element`: those that were tried and accepted each time.
+  /// Returns the mutants that were always accepted, as `y = 0, z with another last element`.
   std::string Accepted() const;
 
  private:

@@ -18,13 +18,13 @@ namespace {
 ir::Function* Find(const ir::Module& module, std::string_view name) {
   auto found = std::find_if(module.functions().begin(), module.functions().end(),
                             [&](const ir::Function* f) { return f->name.text() == name; });
-  KDL_CHECK(found != module.functions().end(), "'{}' is not in the module any more", name);
+  KDL_CHECK(found != module.functions().end(), "'{}' is no longer in the module", name);
   return *found;
 }
 
-/// The results on the targets that were reached.
-std::vector<ItemResult> Run(driver::Session& s, const std::string& name,
-                            const std::vector<std::string>& targets) {
+/// Returns the results for the targets that were reached.
+std::vector<ItemResult> RunOnTargets(driver::Session& s, const std::string& name,
+                                     const std::vector<std::string>& targets) {
   ir::Function* program = nullptr;
   driver::CompileRequest request;
   request.edit = [&](driver::Compilation& made) {
@@ -61,7 +61,7 @@ std::vector<ItemResult> RunTestItem(const driver::Options& options,
                                     const targets::Registry& families, const std::string& program,
                                     const std::vector<std::string>& targets) {
   driver::Session session(options, families);
-  std::vector<ItemResult> results = Run(session, program, targets);
+  std::vector<ItemResult> results = RunOnTargets(session, program, targets);
   driver::PrintDiagnostics(session.diagnostics, session.sources, options.diag_format);
   if (results.empty()) results.push_back({targets[0], false});
   return results;

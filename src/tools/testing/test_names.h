@@ -10,13 +10,14 @@
 
 namespace kdl::tools {
 
-// What the options of `kernelc test` name is there.
+// Check that what the options of `kernelc test` name exists.
 
-/// Reports each size that --set gives and none of the kernels has.
+/// Whether each size of --set belongs to one of the kernels. Reports those that do not.
 bool KnowSizes(const std::vector<const ir::Function*>& kernels, const driver::Options& options,
                DiagnosticEngine& diagnostics);
 
-/// Reports where the file has no kernel of the name that --kernel gives. True also where it does not compile.
+/// Whether the file has the kernel that --kernel names. Reports an error if not. Returns true if
+/// the file does not compile.
 bool KnowsKernel(const std::string& file, driver::Options options,
                  const targets::Registry& families, DiagnosticEngine& diagnostics);
 

@@ -15,7 +15,7 @@ using Cores = std::vector<std::optional<int64_t>>;
 
 constexpr double kMostInterpreted = 2e4;
 
-/// The processor's levels below the best one, which the host takes by itself.
+/// Returns the processor's levels except the best one, which `host` uses.
 std::vector<std::string> LowerLevels(const targets::Registry& families) {
   std::vector<std::string> specs;
   kdl_context* made = nullptr;
@@ -49,7 +49,7 @@ std::vector<TestTarget> TestTargets(const driver::Options& options,
   return targets;
 }
 
-std::vector<std::string> SpecsOf(const std::vector<TestTarget>& targets) {
+std::vector<std::string> TargetSpecs(const std::vector<TestTarget>& targets) {
   std::vector<std::string> specs;
   for (const TestTarget& target : targets) specs.push_back(target.spec);
   return specs;

@@ -10,18 +10,19 @@
 
 namespace kdl::tools {
 
-/// A target of a test, and on how many cores it runs; nothing: as many as the device likes.
+/// A target of a test, and the numbers of cores to run on. No number means as many as the device
+/// chooses.
 struct TestTarget {
   std::string spec;
   std::vector<std::optional<int64_t>> cores;
-  double most_terms = 0;  ///< a shape whose contract has more terms is left out; 0: none is
+  double most_terms = 0;  ///< skip shapes whose contracts have more terms; 0 if there is no limit
 };
 
-/// Those that the options name, else all that are there: the host, tried hardest; the lower levels of its processor, the
-/// debug device and the interpreter.
+/// Returns the targets of the options, or else all that are available: the host, which is tested
+/// most thoroughly, the lower levels of its processor, the debug device and the interpreter.
 std::vector<TestTarget> TestTargets(const driver::Options& options,
                                     const targets::Registry& families);
 
-std::vector<std::string> SpecsOf(const std::vector<TestTarget>& targets);
+std::vector<std::string> TargetSpecs(const std::vector<TestTarget>& targets);
 
 }  // namespace kdl::tools

@@ -11,9 +11,9 @@ namespace kdl::tools {
 namespace {
 
 constexpr size_t kContext = 3;
-constexpr size_t kMostCells = size_t{16} << 20;  ///< above it, what differs is shown as one block
+constexpr size_t kMostCells = size_t{16} << 20;  ///< above this, the differences are one block
 
-/// One line of a diff: ' ' in both, '-' before only, '+' after only.
+/// One line of a diff: ' ' for both texts, '-' only before, '+' only after.
 struct Edit {
   char mark;
   std::string_view line;
@@ -29,7 +29,7 @@ std::vector<std::string_view> Lines(std::string_view text) {
   return lines;
 }
 
-/// The edits between what remains when the common head and tail are gone, along a longest common
+/// Adds the edits between two texts without their common head and tail, along a longest common
 /// subsequence.
 void AddMiddle(const std::vector<std::string_view>& a, const std::vector<std::string_view>& b,
                std::vector<Edit>& edits) {
@@ -76,7 +76,7 @@ std::vector<Edit> EditsBetween(std::string_view before, std::string_view after) 
   return edits;
 }
 
-/// The edits [begin, end) as one hunk that starts at these lines, counted from 0.
+/// Returns the edits [begin, end) as one hunk. The line numbers of its start count from 0.
 std::string Hunk(const std::vector<Edit>& edits, size_t begin, size_t end, size_t before_line,
                  size_t after_line) {
   size_t before_count = 0;

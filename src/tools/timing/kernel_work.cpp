@@ -9,8 +9,9 @@
 #include "ir/op_info.h"
 #include "ir/views.h"
 
-// Walks a kernel's loops with numbers for sizes. Iterations whose blocks are as long do as much, unless bounds and conditions inside
-// depend on which turn it is: then they are walked one by one.
+// Counts the operations of a kernel's loops, with numbers for sizes. Iterations with blocks of the
+// same length do the same work, unless bounds or conditions inside depend on the iteration. In that
+// case each iteration is counted on its own.
 
 namespace kdl::tools {
 
@@ -25,7 +26,7 @@ void Add(Operations& sum, const Operations& more, double times) {
   for (const auto& [scalar, count] : more) sum[scalar] += times * count;
 }
 
-/// How many operations on floats an elementwise op is, an element.
+/// Returns how many float operations an elementwise op does for each element.
 int OperationsOf(OpKind kind) {
   switch (kind) {
     case OpKind::Fma:
@@ -55,9 +56,9 @@ class WorkCounter {
   WorkCounter(const ir::Module& module, const std::function<std::optional<int64_t>(Name)>& value)
       : module_(module), value_(value) {}
 
-  std::optional<Operations> Run(const ir::Function& kernel) {
+  std::optional<Operations> CountKernel(const ir::Function& kernel) {
     function_ = &kernel;
-    Operations work = OfBlock(kernel.body);
+    Operations work = RegionWork(kernel.body);
     return known_ ? std::optional(work) : std::nullopt;
   }
 
@@ -66,11 +67,11 @@ class WorkCounter {
 
   // -- Numbers
 
-  std::optional<uint64_t> BitsOf(const Value* value) {
+  std::optional<uint64_t> ScalarBits(const Value* value) {
     if (auto known = scalars_.find(value); known != scalars_.end()) return known->second;
     const Op* def = value->def();
     if (!ir::IsScalar(value->type())) return std::nullopt;
-    if (!def) return ValueOf(value->name());
+    if (!def) return NamedValue(value->name());
     if (def->kind() == OpKind::Const) return def->attr<AttrKey::Bits>();
     if (def->kind() == OpKind::SizeOf) {
       std::optional<int64_t> size = Evaluate(def->attr<AttrKey::Size>(), value_);
@@ -86,7 +87,7 @@ class WorkCounter {
     if (!def->info().has(ir::kElementwise) || def->results().size() != 1) return std::nullopt;
     std::vector<uint64_t> operands;
     for (const Value* operand : def->operands()) {
-      std::optional<uint64_t> bits = BitsOf(operand);
+      std::optional<uint64_t> bits = ScalarBits(operand);
       if (!bits) return std::nullopt;
       operands.push_back(*bits);
     }
@@ -95,14 +96,14 @@ class WorkCounter {
                         operands.data());
   }
 
-  /// Of a kernel's parameter that is a size, or that the caller knows.
-  std::optional<uint64_t> ValueOf(Name name) const {
+  /// Returns the value of a kernel's parameter that is a size, or whose value the caller knows.
+  std::optional<uint64_t> NamedValue(Name name) const {
     std::optional<int64_t> value = value_(name);
     return value ? std::optional(static_cast<uint64_t>(*value)) : std::nullopt;
   }
 
   int64_t Number(const Value* value) {
-    std::optional<uint64_t> bits = BitsOf(value);
+    std::optional<uint64_t> bits = ScalarBits(value);
     if (!bits) known_ = false;
     return bits ? ir::Extended(value->type()->scalar, *bits) : 0;
   }
@@ -118,29 +119,29 @@ class WorkCounter {
 
   // -- Ops
 
-  Operations OfBlock(const ir::Region* region) {
+  Operations RegionWork(const ir::Region* region) {
     Operations work;
     for (const Op* op : *region) {
       if (!known_) return {};
-      Add(work, OfOp(op), 1);
+      Add(work, OpWork(op), 1);
     }
     return work;
   }
 
-  Operations OfOp(const Op* op) {
+  Operations OpWork(const Op* op) {
     switch (op->kind()) {
       case OpKind::Spmd:
-        return OfIterations(op, 0);
+        return LoopWork(op, 0);
       case OpKind::For:
       case OpKind::Loop:
-        if (op->HasAttr(AttrKey::Breaks)) return Unless(OfIterations(op, 0).empty());
-        return OfIterations(op, 0);
+        if (op->HasAttr(AttrKey::Breaks)) return Unless(LoopWork(op, 0).empty());
+        return LoopWork(op, 0);
       case OpKind::While:
-        return Unless(OfBlock(op->region()).empty());
+        return Unless(RegionWork(op->region()).empty());
       case OpKind::If:
-        return OfIf(op);
+        return BranchWork(op);
       case OpKind::MakeBlock:
-        return OfMakeBlock(op);
+        return EnterMadeRange(op);
       case OpKind::Contraction:
         return {{op->HasAttr(AttrKey::Instruction) ? op->operand(0)->type()->scalar
                                                    : op->attr<AttrKey::Acc>(),
@@ -149,19 +150,19 @@ class WorkCounter {
         return {{op->attr<AttrKey::Acc>(), Points(op->operand(0)->type()->axes)}};
       case OpKind::MultiReduce:
       case OpKind::Scan:
-        return Times(OfBlock(op->region()), FoldedPoints(op, {}));
+        return Times(RegionWork(op->region()), FoldedPoints(op, {}));
       case OpKind::Update:
         return {{op->operand(0)->type()->scalar, Points(op->operand(0)->type()->axes)}};
       case OpKind::Call:
-        return OfCall(op);
+        return CallWork(op);
       case OpKind::Stage:
-        return OfBlock(op->region());
+        return RegionWork(op->region());
       default:
-        return OfElements(op);
+        return ElementwiseWork(op);
     }
   }
 
-  /// Nothing, where that is certain.
+  /// Returns no work. If there may be some, the result is unknown.
   Operations Unless(bool is_nothing) {
     known_ &= is_nothing;
     return {};
@@ -173,7 +174,7 @@ class WorkCounter {
     return product;
   }
 
-  /// Of all axes that the op's operands have, and these.
+  /// Returns the product of the sizes of all axes of the op's operands and of `more`.
   double FoldedPoints(const Op* op, const ir::AxisList& more) const {
     std::set<ir::AxisId> all(more.begin(), more.end());
     for (const Value* operand : op->operands()) {
@@ -183,29 +184,29 @@ class WorkCounter {
     return Points({all.begin(), all.end()});
   }
 
-  Operations OfElements(const Op* op) const {
+  Operations ElementwiseWork(const Op* op) const {
     if (!op->info().has(ir::kElementwise) || op->results().size() != 1) return {};
     ir::Type type = op->result()->type();
     int count = IsFloat(type->scalar) ? OperationsOf(op->kind()) : 0;
     return count == 0 ? Operations() : Operations{{type->scalar, count * Points(type->axes)}};
   }
 
-  Operations OfCall(const Op* op) {
+  Operations CallWork(const Op* op) {
     const ir::Function* callee = module_.FindFunction(op->attr<AttrKey::Callee>());
     double points = FoldedPoints(op, {});
     auto known = calls_.find(callee);
-    if (known == calls_.end()) known = calls_.emplace(callee, OfBlock(callee->body)).first;
+    if (known == calls_.end()) known = calls_.emplace(callee, RegionWork(callee->body)).first;
     return Times(known->second, points);
   }
 
-  Operations OfIf(const Op* op) {
-    if (std::optional<uint64_t> condition = BitsOf(op->operand(0)))
-      return OfBlock(op->region(*condition != 0 ? 0 : 1));
-    Operations work = OfBlock(op->region(0));
-    return work == OfBlock(op->region(1)) ? work : Unless(false);
+  Operations BranchWork(const Op* op) {
+    if (std::optional<uint64_t> condition = ScalarBits(op->operand(0)))
+      return RegionWork(op->region(*condition != 0 ? 0 : 1));
+    Operations work = RegionWork(op->region(0));
+    return work == RegionWork(op->region(1)) ? work : Unless(false);
   }
 
-  Operations OfMakeBlock(const Op* op) {
+  Operations EnterMadeRange(const Op* op) {
     ir::MakeBlockOp block(const_cast<Op*>(op));
     Iteration iteration{Number(block.start()), Number(block.size()), 0};
     iterations_[op->result()] = iteration;
@@ -215,9 +216,9 @@ class WorkCounter {
 
   // -- Loops
 
-  Operations OfIterations(const Op* loop, size_t binder) {
+  Operations LoopWork(const Op* loop, size_t binder) {
     bool spmd = loop->kind() == OpKind::Spmd;
-    if (binder == (spmd ? loop->region()->params().size() : 1)) return OfBlock(loop->region());
+    if (binder == (spmd ? loop->region()->params().size() : 1)) return RegionWork(loop->region());
     const Value* param = loop->region()->param(binder);
     bool is_block = param->type()->kind == ir::TypeKind::Block;
     int64_t lo = Number(loop->operand(spmd ? 2 * binder : 0));
@@ -225,7 +226,7 @@ class WorkCounter {
     int64_t step = 1;
     if (is_block) {
       std::optional<int64_t> extent =
-          Evaluate(AxesOf(loop).axis(param->type()->axes[0]).extent, value_);
+          Evaluate(EnclosingFunction(loop).axis(param->type()->axes[0]).extent, value_);
       known_ &= extent.has_value();
       step = extent.value_or(1);
     } else if (loop->kind() == OpKind::Loop) {
@@ -243,7 +244,7 @@ class WorkCounter {
         scalars_[param] = static_cast<uint64_t>(start);
       }
       known_ &= ++steps_ <= kMostSteps;
-      return OfIterations(loop, binder + 1);
+      return LoopWork(loop, binder + 1);
     };
     if (!DependsOnIteration(loop, param)) {
       Operations work;
@@ -256,12 +257,13 @@ class WorkCounter {
     return work;
   }
 
-  const ir::Function& AxesOf(const Op* op) const {
+  const ir::Function& EnclosingFunction(const Op* op) const {
     const ir::Function* function = op->parent_region()->function();
     return function ? *function : *function_;
   }
 
-  /// Whether bounds, conditions or blocks inside the loop are computed from where the turn's block begins, or its number.
+  /// Whether bounds, conditions or blocks inside the loop depend on the start or number of the
+  /// iteration's block.
   static bool DependsOnIteration(const Op* loop, const Value* param) {
     std::set<const Value*> tainted;
     if (param->type()->kind != ir::TypeKind::Block) tainted.insert(param);
@@ -283,9 +285,9 @@ class WorkCounter {
   const ir::Module& module_;
   const std::function<std::optional<int64_t>(Name)>& value_;
   const ir::Function* function_ = nullptr;
-  std::unordered_map<const Value*, uint64_t> scalars_;      ///< indices of loops
+  std::unordered_map<const Value*, uint64_t> scalars_;      ///< loop indices
   std::unordered_map<const Value*, Iteration> iterations_;  ///< of blocks
-  std::map<ir::AxisId, int64_t> sizes_;                     ///< of the blocks that the walk is in
+  std::map<ir::AxisId, int64_t> sizes_;                     ///< of the current blocks
   std::unordered_map<const ir::Function*, Operations> calls_;
   int64_t steps_ = 0;
   bool known_ = true;
@@ -299,9 +301,9 @@ double Sum(const Operations& operations) {
   return sum;
 }
 
-std::optional<Operations> WorkOf(const ir::Module& module, const ir::Function& kernel,
-                                 const std::function<std::optional<int64_t>(Name)>& value) {
-  return WorkCounter(module, value).Run(kernel);
+std::optional<Operations> CountWork(const ir::Module& module, const ir::Function& kernel,
+                                    const std::function<std::optional<int64_t>(Name)>& value) {
+  return WorkCounter(module, value).CountKernel(kernel);
 }
 
 }  // namespace kdl::tools

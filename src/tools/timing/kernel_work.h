@@ -10,16 +10,18 @@
 
 namespace kdl::tools {
 
-/// Arithmetic operations, by the scalar that they are on; a multiply-add counts as two. Of a product with a unit that is
-/// the factors' scalar, of other folds the accumulator's.
+/// Numbers of arithmetic operations for each scalar type. A multiply-add counts as two. A product
+/// with a matrix instruction counts for the type of the factors; other reductions count for the
+/// type of the accumulator.
 using Operations = std::map<Scalar, double>;
 
 double Sum(const Operations& operations);
 
-/// What the source asks a launch to compute, functions of the library included: additions, multiplications, divisions, minima,
-/// maxima, roots of floats and of what folds take. Kernels with constant extents, at tile level. Nothing where it depends on what
-/// tensors hold. `value`: of a size name.
-std::optional<Operations> WorkOf(const ir::Module& module, const ir::Function& kernel,
-                                 const std::function<std::optional<int64_t>(Name)>& value);
+/// Returns what the source asks a launch to compute, including library functions: additions,
+/// multiplications, divisions, minima, maxima, and square roots, on floats and in reductions. The
+/// kernel must be at tile level with constant extents. Returns nothing if the result depends on the
+/// contents of tensors. `value` gives the values of size names.
+std::optional<Operations> CountWork(const ir::Module& module, const ir::Function& kernel,
+                                    const std::function<std::optional<int64_t>(Name)>& value);
 
 }  // namespace kdl::tools

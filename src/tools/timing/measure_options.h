@@ -13,19 +13,22 @@ namespace kdl::tools {
 /// Whether a spec means processors of this machine, whose threads --threads counts.
 bool MeansHost(const std::string& spec);
 
-/// The spec with another `key=value`.
+/// Returns the spec with an additional `key=value`.
 std::string WithKey(const std::string& spec, const std::string& key);
 
-/// The numbers of threads that --threads names for the device of `spec`, or `unsaid` where it is left away; one of 0 for a device
-/// that is not the host. Nothing after a report.
+/// Returns the numbers of threads that --threads gives for the device of `spec`, or `unsaid` if it
+/// is not given. For a device other than the host, the only number is 0. Returns nothing after an
+/// error, which is reported.
 std::optional<std::vector<int>> ThreadCounts(const driver::Options& options,
                                              const std::string& spec, std::vector<int> unsaid,
                                              DiagnosticEngine& diagnostics);
 
-/// Whether --trials and --seconds are numbers that can be measured with; false after a report.
+/// Whether --trials and --seconds have usable values. Returns false after an error, which is
+/// reported.
 bool CanMeasure(const driver::Options& options, DiagnosticEngine& diagnostics);
 
-/// The options for one kernel of several: without the sizes and arguments that only others have.
+/// Returns the options for one of several kernels, without sizes and arguments that only others
+/// have.
 driver::Options OptionsFor(const driver::Options& options, const ir::Function& kernel);
 
 }  // namespace kdl::tools

@@ -40,7 +40,7 @@ void PlacedKernel::Make(const std::vector<driver::ArgumentSpec>& arguments) {
                                   session_.sources, nullptr});
   placed_.emplace(*place_, *program_, driver::RunMemory{});
   Status placed = placed_->Place(*bound_);
-  if (placed.ok()) placed = placed_->Run();
+  if (placed.ok()) placed = placed_->RunProgram();
   if (placed.ok()) placed = ReadFacts();
   if (!placed.ok()) {
     driver::ReportFailure(placed.failure(), session_.sources, session_.diagnostics);
@@ -50,7 +50,7 @@ void PlacedKernel::Make(const std::vector<driver::ArgumentSpec>& arguments) {
   Count();
 }
 
-/// Leaves a program that launches the kernel alone in the module, and gives it its arguments.
+/// Keeps only a program that launches the kernel in the module, and binds its arguments.
 bool PlacedKernel::Prepare(driver::Compilation& made,
                            const std::vector<driver::ArgumentSpec>& arguments) {
   driver::Options named = options_;
@@ -74,7 +74,7 @@ bool PlacedKernel::Prepare(driver::Compilation& made,
                                              session_.diagnostics));
 }
 
-/// Of the only device that is used.
+/// Reads the facts of the only device in use.
 Status PlacedKernel::ReadFacts() {
   for (const auto& [name, spec] : compilation_.devices[0]) {
     if (spec.empty()) continue;
@@ -113,7 +113,7 @@ void PlacedKernel::Count() {
     return std::nullopt;
   };
   for (const driver::TargetCode& target : compilation_.code.targets) {
-    if (const ir::Function* tiled = On(target)) work_ = WorkOf(*target.tiled, *tiled, size_of);
+    if (const ir::Function* tiled = On(target)) work_ = CountWork(*target.tiled, *tiled, size_of);
   }
 }
 

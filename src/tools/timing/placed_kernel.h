@@ -16,11 +16,12 @@
 
 namespace kdl::tools {
 
-/// A kernel on a device, with its arguments there, ready to be launched any number of times. What goes wrong is in the
-/// diagnostics.
+/// A kernel on a device, with its arguments in the device's memory, that can be launched many
+/// times. Errors are reported to the session's diagnostics.
 class PlacedKernel {
  public:
-  /// Compiles the file of the options for the device of the spec. `kernel`: an instance, `matmul.f32`.
+  /// Compiles the file of the options for the spec's device. `kernel` is an instance, such as
+  /// `matmul.f32`.
   PlacedKernel(driver::Options options, const targets::Registry& families, std::string kernel,
                std::string spec);
   PlacedKernel(const PlacedKernel&) = delete;
@@ -30,24 +31,26 @@ class PlacedKernel {
   const driver::Session& session() const { return session_; }
   driver::Session& session() { return session_; }
 
-  /// One launch, on the calling thread; returns when it is over.
-  Status Run() { return placed_->Relaunch(); }
+  /// Launches the kernel once on the calling thread, and waits for its end.
+  Status Launch() { return placed_->Relaunch(); }
 
-  /// `M=512 N=512`.
+  /// Returns `M=512 N=512`.
   std::string SizesText() const;
   const kdl_device_facts& facts() const { return facts_; }
-  /// Of all launches since this was first asked; nothing: the device has no clock of its own.
+  /// Returns the time of all launches since the first call of this function, or nothing if the
+  /// device has no clock.
   std::optional<int64_t> NanosecondsInKernels() const;
-  /// Bytes of its tensors.
+  /// Returns the bytes of its tensors.
   const measure::Traffic& bytes() const { return bytes_; }
   const std::optional<Operations>& work() const { return work_; }
-  /// Of what runs: the best level that the processor has, with the kernel's tiles chosen; null where no level is known.
+  /// Returns the code that runs: the best level for the processor, with the kernel's tiles chosen.
+  /// Returns null if no level is known.
   const driver::TargetCode* level() const;
-  /// The kernel on a level.
+  /// Returns the kernel on a level.
   const ir::Function* On(const driver::TargetCode& level) const;
-  /// By name.
+  /// Returns the sizes by name.
   std::map<std::string, int64_t> Sizes() const;
-  /// What the first launch has written; before another one.
+  /// Returns what the first launch has written. Call this before another launch.
   Result<std::vector<driver::HostTensor>> Written();
 
  private:
@@ -64,7 +67,7 @@ class PlacedKernel {
   driver::Compilation compilation_;
   driver::Context context_;
   std::optional<driver::RunPlace> place_;
-  const ir::Function* program_ = nullptr;  ///< that launches it once
+  const ir::Function* program_ = nullptr;  ///< launches the kernel once
   std::optional<driver::BoundProgram> bound_;
   std::optional<driver::PlacedProgram> placed_;
   kdl_device* device_ = nullptr;

@@ -7,8 +7,8 @@
 #include "tools/explain/html_text.h"
 #include "tools/timing/bench_report.h"
 
-// Both axes are logarithmic. For each number of threads a roof: as many operations as its bytes allow, at the rate of the row that
-// moves most, up to what arithmetic allows.
+// The plot has logarithmic axes. Each number of threads has a roof: the highest bandwidth of a row
+// times the operations per byte, up to the arithmetic limit.
 
 namespace kdl::tools {
 
@@ -22,7 +22,7 @@ constexpr double kTop = 30;
 constexpr double kBottom = 50;
 constexpr std::string_view kColours[] = {"#4e79a7", "#f28e2b", "#59a14f", "#b07aa1", "#e15759"};
 
-/// Powers of ten, from one up to another.
+/// A range of powers of ten.
 struct Decades {
   int low = 0;
   int high = 1;
@@ -134,7 +134,7 @@ class Picture {
     double right = std::pow(10, x_.high);
     double corner = std::clamp(ridge, left, right);
     auto roof_at = [&](double x) { return std::min(roof.peak, roof.bandwidth * x); };
-    // Where the slope begins below the picture it begins at its lower edge.
+    // A slope that would begin below the picture begins at its lower edge.
     double begin = std::max(left, std::pow(10, y_.low) / roof.bandwidth);
     return fmt::format(
                R"(<polyline points="{:.1f},{:.1f} {:.1f},{:.1f} {:.1f},{:.1f}" fill="none" stroke="{}" stroke-width="2"/>)",
@@ -143,7 +143,7 @@ class Picture {
            "\n";
   }
 
-  /// Where a label next to the point meets no other one.
+  /// Returns a height for a label next to the point where it overlaps no other one.
   double LabelHeight(double x, double y) {
     constexpr double kLine = 12;
     constexpr double kLabel = 130;

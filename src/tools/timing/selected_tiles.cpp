@@ -11,7 +11,7 @@ namespace kdl::tools {
 
 namespace {
 
-/// Notes what a selector is asked and what it answers.
+/// Records what a selector chooses, and why.
 class NotingSelector final : public passes::TileSelector {
  public:
   NotingSelector(driver::Session& session, const targets::Target& target,

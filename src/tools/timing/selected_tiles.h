@@ -10,17 +10,18 @@
 
 namespace kdl::tools {
 
-/// What a target's selector chooses for a kernel.
+/// A selector's choice for a kernel on a target.
 struct SelectedTiles {
   std::string kernel;
   std::string level;
-  driver::Tiles chosen{};                  ///< of the constants that are open
+  driver::Tiles chosen{};                  ///< values of the open constants
   std::vector<TunedConstant> constants{};  ///< those of them that no result depends on
-  std::string why{};                       ///< the selector's own words
+  std::string why{};                       ///< the selector's explanation
 };
 
-/// Of the kernels that --kernel names, or all, on each level of the targets; the compile stops where its pipes are decided.
-/// Nothing after a report.
+/// Returns the choices for the kernels that --kernel names, or for all, on each level of the
+/// targets. The compile stops when the pipes are decided. Returns nothing after an error, which is
+/// reported.
 std::optional<std::vector<SelectedTiles>> SelectTilesOf(driver::Session& session);
 
 }  // namespace kdl::tools
