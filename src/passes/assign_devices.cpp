@@ -6,11 +6,12 @@
 #include "passes/analysis/tensor_touches.h"
 #include "passes/passes.h"
 
-// place: every tensor of a program begins its life on a device. What its `on` says stands; else it is where a launch
-// first writes it, or, without one, first reads it:
+// assign-devices: chooses the device on which each tensor of a program is allocated. An explicit `on` is kept.
+// Otherwise it is the device of the first launch that writes the tensor or, if none does, of the first that reads it:
 //   %h = alloc h on @            launch @f on @one (%x, %h)
 //   -> %h = alloc h on @one {by_use = 1}
-// Tensors that a swap exchanges begin in one place. insert-transfers moves what is by use to where it is written next.
+// Tensors that a swap exchanges start on the same device. If a device was chosen by use, insert-transfers moves the
+// tensor to the device that writes it next.
 
 namespace kdl::passes {
 
@@ -21,7 +22,7 @@ class Placing {
   Placing(PassContext& context, const ir::Function& program)
       : context_(context), program_(program), classes_(program) {}
 
-  void Run() {
+  void AssignDevices() {
     ir::Walk(program_.body, [&](const Op* op) { Note(op); });
     ir::Walk(program_.body, [&](Op* op) {
       bool is_open = op->kind() == OpKind::Alloc && op->attr<AttrKey::Device>().empty();
@@ -34,7 +35,7 @@ class Placing {
   }
 
  private:
-  /// The first launches of the tensors that share its memory.
+  /// The devices of the first launches that write and that touch any tensor of a swap class.
   struct Use {
     Name written;
     Name touched;
@@ -44,14 +45,14 @@ class Placing {
     if (op->kind() != OpKind::Launch) return;
     Name device = op->attr<AttrKey::Device>();
     for (const Touch& touch : TouchesOf(context_.module, op)) {
-      Use& use = uses_[classes_.Of(ir::MemoryOf(touch.tensor))];
+      Use& use = uses_[classes_.RepresentativeOf(ir::MemoryOf(touch.tensor))];
       if (use.touched.empty()) use.touched = device;
       if (use.written.empty() && touch.writes) use.written = device;
     }
   }
 
   Name DeviceFor(const Value* tensor) {
-    const Use& use = uses_[classes_.Of(tensor)];
+    const Use& use = uses_[classes_.RepresentativeOf(tensor)];
     return use.written.empty() ? use.touched : use.written;
   }
 
@@ -64,7 +65,7 @@ class Placing {
 }  // namespace
 
 void RunAssignDevices(PassContext& context, ir::Function& program) {
-  Placing(context, program).Run();
+  Placing(context, program).AssignDevices();
 }
 
 }  // namespace kdl::passes

@@ -8,8 +8,8 @@
 #include "passes/rewriting/rewrite.h"
 #include "proofs/proofs.h"
 
-// canonicalize: the same kernel with less in it. Folds constants and the facts of made blocks, merges equal pure ops where
-// one stands in scope of the other, drops what nobody uses:
+// canonicalize: simplifies a kernel. Folds constants and the facts of blocks that `make_block` makes, merges
+// equal pure ops where one is in scope of the other, and removes unused ops:
 //
 //   %b = make_block %s, %n, %0 ; %x = block_size %b ; %y = add %x, %0   ->   %n in place of %y
 
@@ -26,7 +26,7 @@ Value* FoldBlockFact(const Op* op) {
   return op->kind() == OpKind::BlockSize ? block->size() : block->index();
 }
 
-/// A scalar op of constants only.
+/// Folds a scalar op whose operands are all constants.
 Value* FoldConstants(Op* op, ir::Module& module) {
   auto is_constant = [](const Value* operand) {
     return operand->def() && operand->def()->kind() == OpKind::Const;
@@ -39,7 +39,7 @@ Value* FoldConstants(Op* op, ir::Module& module) {
   return builder.Bits(op->result()->type()->scalar, *value);
 }
 
-/// x + 0, x * 1 and the like of integers, which hold for every x.
+/// Folds x + 0, x * 1 and similar integer ops whose result is one of their operands.
 Value* FoldNeutral(const Op* op) {
   if (op->operands().size() != 2 || !IsInteger(op->operand(0)->type()->scalar)) return nullptr;
   std::optional<int64_t> a = ConstantOf(op->operand(0));
@@ -70,7 +70,7 @@ Value* FoldSelect(const Op* op) {
   return op->operand(condition->attr<AttrKey::Bits>() != 0 ? 1 : 2);
 }
 
-/// A value that stands for the op's result already, or is made here; null: none.
+/// Returns an existing or new value that can replace the op's result, or null.
 Value* Fold(Op* op, ir::Module& module) {
   switch (op->kind()) {
     case OpKind::BlockStart:
@@ -114,10 +114,10 @@ struct SameOp {
   }
 };
 
-/// The ops that stand in scope, one of each equal kind.
+/// The ops that are in scope; one op represents all that are equal.
 class ScopedOps {
  public:
-  /// An equal op in scope; else null, and `op` is the one from now on.
+  /// Returns an equal op in scope. If there is none, adds `op` and returns null.
   Op* Find(Op* op) {
     auto [found, is_new] = ops_.insert(op);
     if (is_new) order_.push_back(op);
@@ -133,7 +133,7 @@ class ScopedOps {
   std::vector<Op*> order_;
 };
 
-/// A block gives its block's tiles their legality, so blocks are never merged.
+/// A `block` value is the scope of the tiles over its block, so equal ones are never merged.
 bool MayMerge(const Op* op) {
   return op->info().has(ir::kPure) && op->results().size() == 1 && op->regions().empty() &&
          op->kind() != OpKind::MakeBlock;
@@ -143,8 +143,8 @@ class Canonicalizer {
  public:
   explicit Canonicalizer(ir::Module& module) : module_(module) {}
 
-  /// True where something changed.
-  bool Run(ir::Region* body) {
+  /// Simplifies the body once and returns whether anything changed.
+  bool SimplifyOnce(ir::Region* body) {
     changed_ = false;
     Simplify(body);
     return DropUnused(body) || changed_;
@@ -183,7 +183,7 @@ class Canonicalizer {
 
 void RunCanonicalize(PassContext& context, ir::Function& kernel) {
   Canonicalizer canonicalizer(context.module);
-  while (canonicalizer.Run(kernel.body)) {
+  while (canonicalizer.SimplifyOnce(kernel.body)) {
   }
 }
 

@@ -9,12 +9,12 @@
 #include "passes/rewriting/rewrite.h"
 #include "proofs/proofs.h"
 
-// check-bounds: the edge of every access.
-//   clip    each index is a whole range over the dimension's own size, or proven; the block's valid size is enough
-//   proven  inside for all sizes, or for those that the launch lets pass (checks/launch_bounds.h)
-//   guard   unknown: checked at run time; with --unchecked the user's word stands for the proof
-// An index that every launch which gets there takes outside is the user's mistake. Edges with `else` stay. Elements that are
-// taken from tiles are proven or guarded, too.
+// check-bounds: decides the bounds mode of every access.
+//   clip    each index is a whole range over the dimension's own size, or proven; clipping the block is enough
+//   proven  in bounds for all sizes, or for all that the launch accepts (checks/launch_bounds.h)
+//   guard   unknown: checked at run time; with --unchecked it counts as proven
+// An index that is out of bounds in every launch that reaches it is an error. Accesses with `else` are left
+// as they are. Reads of single elements of tiles are proven or guarded as well.
 
 namespace kdl::passes {
 
@@ -50,7 +50,7 @@ class BoundsChecker {
     if (proven) DropMask(view);
   }
 
-  /// The same of a tile's elements: each index is one of a block.
+  /// Checks a read of single elements of a tile, whose indices must be inside blocks.
   void Check(ir::GatherOp take) {
     if (take->attr<AttrKey::BoundsMode>() != BoundsMode::Guard || !inside_.IsTakeInside(take))
       return;
@@ -73,7 +73,8 @@ class BoundsChecker {
     report.Help(outside.extreme.empty() ? kOutsideHelp : kReachesHelp);
   }
 
-  /// A proven access is safe everywhere; the mask only kept it from trapping, and from what other blocks write.
+  /// Removes the mask of a proven load that is safe everywhere. The mask only kept it from trapping, and from
+  /// reading elements that other blocks write.
   void DropMask(const AccessView& view) {
     auto load = ir::DynAs<ir::LoadOp>(view.op);
     if (!load || !view.mask || !proofs::IsInput(view.tensor) || inside_.NeedsMask(view)) return;

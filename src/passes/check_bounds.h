@@ -4,7 +4,7 @@
 
 namespace kdl::passes {
 
-/// What check-bounds does of a module, of the accesses in one op, which a later pass has added.
+/// Runs check-bounds on the accesses inside one op that a later pass has added.
 void CheckBoundsIn(PassContext& context, ir::Op* added);
 
 }  // namespace kdl::passes

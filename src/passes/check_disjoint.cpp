@@ -13,10 +13,11 @@
 #include "passes/rewriting/rewrite.h"
 #include "proofs/proofs.h"
 
-// check-disjoint: what one block writes no other block touches, unless a `sync` lies between, or both are atomic; and a
-// store names no element twice. What cannot be proven is the user's mistake; where two blocks and an element are found,
-// the error shows them. Code outside `spmd for` counts as one block a core. All that counts on what the front end refuses
-// in a source, and a text may say: `sync` and `spmd for` are met by all cores, and stages share no tensor that one writes.
+// check-disjoint: proves that no block touches an element that another block writes, unless a `sync` separates them
+// or both accesses are atomic, and that no store writes an element twice. What cannot be proven is an error, which
+// shows two blocks and an element if an example is found. Code outside `spmd for` counts as one block per core. The
+// proofs rely on rules that the front end enforces in sources but that KIR text may break: all cores reach each
+// `sync` and `spmd for`, and stages do not share a tensor that one of them writes.
 
 namespace kdl::passes {
 
@@ -28,13 +29,13 @@ constexpr const char* kStoreHelp =
     "stays, or add up with `atomic {0} += …;` or `reduce`, or let what one loop writes and another "
     "one touches lie on both sides of a `sync;`";
 
-/// Of `y[0] += …`, most often meant as a sum over all blocks.
+/// Help for a store like `y[0] += …`, which is most often meant as a sum over all blocks.
 constexpr const char* kSumHelp =
     "add up with `reduce {0} += …;` or `atomic {0} += …;`, or index both by the ranges that `spmd "
     "for` deals, or let what one loop writes and another one touches lie on both sides of a "
     "`sync;`";
 
-/// Of two accesses an `atomic` store alone is not enough.
+/// Help for two different accesses, for which it is not enough to make the store `atomic`.
 constexpr const char* kAccessesHelp =
     "index both by the ranges that `spmd for` deals, or let what one loop writes and another one "
     "touches lie on both sides of a `sync;`";
@@ -46,7 +47,7 @@ class DisjointChecker {
         kernel_(kernel),
         disjoint_(kernel, context.module.types(), {context.proof_steps}) {}
 
-  void Run() {
+  void Check() {
     CheckPlaces();
     CheckBlocks();
     CheckStages();
@@ -69,8 +70,8 @@ class DisjointChecker {
     });
   }
 
-  /// No result depends on which core runs a block. The front end refuses most of it; what turns of loops carry, or leave by
-  /// `break` and `continue`, is known here.
+  /// Checks that no result depends on which core runs a block. The front end rejects most such code; values
+  /// that loops carry between iterations, or that depend on `break` and `continue`, are only known here.
   void CheckBlocks() {
     proofs::Varying varying(kernel_, proofs::Varying::By::Core);
     std::set<const Value*> reported;
@@ -93,7 +94,8 @@ class DisjointChecker {
             "sizes, parameters, and tensors behind a `sync`");
   }
 
-  /// What stands outside of stages is in order with none of them; groups fold once all stages have ended.
+  /// Checks that stages share no tensor that one of them writes. Code outside of stages is not ordered with
+  /// them, and group reductions run only after all stages have ended.
   void CheckStages() {
     std::vector<proofs::AccessView> views = proofs::AccessesIn(kernel_.body);
     std::erase_if(views, [](const auto& view) { return view.is_fill(); });
@@ -108,7 +110,7 @@ class DisjointChecker {
       if (other == views.end()) continue;
       reported_.insert(memory);
       context_.diagnostics
-          .Report(diag::StagesShare, SpanOf(write.op), TextOf(write.op), memory->name().text())
+          .Report(diag::StagesShare, SpanOf(write.op), OpText(write.op), memory->name().text())
           .Note(SpanOf(other->op), "the other access")
           .Help("hand the values on through a pipe, or let one stage do both");
     }
@@ -119,7 +121,7 @@ class DisjointChecker {
     reported_.insert(ir::MemoryOf(write.tensor));
     if (example) return Report(*example);
     Diagnostic& report =
-        context_.diagnostics.Report(diag::NotDisjoint, SpanOf(write.op), TextOf(write.op),
+        context_.diagnostics.Report(diag::NotDisjoint, SpanOf(write.op), OpText(write.op),
                                     of_blocks ? "blocks" : "cores", write.tensor->name().text());
     if (other.op != write.op) report.Note(SpanOf(other.op), "the other access");
     NoteWraps(report);
@@ -131,16 +133,17 @@ class DisjointChecker {
   static bool Accumulates(const Op* store, const Op* load) {
     const Op* sum = store->kind() == ir::OpKind::Store ? store->operand(0)->def() : nullptr;
     return sum && std::ranges::any_of(sum->operands(), [&](const Value* term) {
-             return term->def() == load && TextOf(load) == TextOf(store);
+             return term->def() == load && OpText(load) == OpText(store);
            });
   }
 
   static std::string StoreHelp(const Op* store, const Op* other) {
-    if (other == store) return fmt::format(kStoreHelp, TextOf(store));
-    return Accumulates(store, other) ? fmt::format(kSumHelp, TextOf(store)) : kAccessesHelp;
+    if (other == store) return fmt::format(kStoreHelp, OpText(store));
+    return Accumulates(store, other) ? fmt::format(kSumHelp, OpText(store)) : kAccessesHelp;
   }
 
-  /// Nothing is known of a sum that may leave 64 bits; an assert says that it does not.
+  /// Proofs know nothing about a sum that may overflow 64 bits; the note suggests an assert that rules this
+  /// out.
   void NoteWraps(Diagnostic& report) {
     std::optional<proofs::WrappingSum> found = proofs::FindWrappingSum(kernel_);
     if (!found) return;
@@ -162,23 +165,23 @@ class DisjointChecker {
     report.Help(StoreHelp(example.op, example.other));
   }
 
-  /// Two points of one store must not be one element.
+  /// Reports a store that may write one element at two of its points.
   void Report(const proofs::TwiceStored& stored) {
     const auto& [store, example] = stored;
     Span span = SpanOf(store);
     std::string help = fmt::format(
         "write `atomic {} = …`, where one of the values stays, or `+=`, which adds all; or reduce "
         "first",
-        TextOf(store));
+        OpText(store));
     Diagnostic& report =
-        example ? context_.diagnostics.Report(diag::StoredTwice, span, TextOf(store),
+        example ? context_.diagnostics.Report(diag::StoredTwice, span, OpText(store),
                                               example->element, example->first, example->second)
-                : context_.diagnostics.Report(diag::NotOnce, span, TextOf(store));
+                : context_.diagnostics.Report(diag::NotOnce, span, OpText(store));
     report.Help(help);
   }
 
   Span SpanOf(const Op* op) const { return context_.SpanOf(op->loc()); }
-  static std::string_view TextOf(const Op* op) {
+  static std::string_view OpText(const Op* op) {
     return op->HasAttr(AttrKey::Text) ? op->attr<AttrKey::Text>().text() : op->info().spelling;
   }
 
@@ -191,7 +194,7 @@ class DisjointChecker {
 }  // namespace
 
 void RunCheckDisjoint(PassContext& context, ir::Function& kernel) {
-  DisjointChecker(context, kernel).Run();
+  DisjointChecker(context, kernel).Check();
 }
 
 }  // namespace kdl::passes

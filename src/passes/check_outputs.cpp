@@ -10,8 +10,9 @@
 #include "passes/passes.h"
 #include "proofs/proofs.h"
 
-// check-outputs: every element of an `out` parameter is written, whatever the data is, and read only once it is. What
-// cannot be proven is the user's mistake; where a small launch shows an element, the error names it.
+// check-outputs: proves that every element of an `out` parameter is written, whatever the data is, and is not
+// read before. What cannot be proven is an error; if a small launch shows a missing element, the error names
+// it.
 
 namespace kdl::passes {
 
@@ -28,7 +29,7 @@ class OutputChecker {
         kernel_(kernel),
         written_(kernel, context.module.types(), {context.proof_steps}) {}
 
-  void Run() {
+  void Check() {
     CheckLaunchTensors();
     for (const ir::Param& param : kernel_.params) {
       bool is_out = param.direction == ir::Direction::Out &&
@@ -50,7 +51,8 @@ class OutputChecker {
   }
 
  private:
-  /// What nothing writes holds nothing to read; what something writes is undefined until then.
+  /// Collects the tensors of the launch that are undefined until written, and reports those that are read but
+  /// never written.
   void CheckLaunchTensors() {
     std::map<const Value*, const Op*> read;
     for (const AccessView& view : AccessesIn(kernel_.body)) {
@@ -71,12 +73,12 @@ class OutputChecker {
     }
   }
 
-  /// Whether the launch allocates it.
+  /// Whether the launch itself allocates the tensor.
   static bool IsOwn(const Value* memory) {
     return memory->def() && memory->def()->kind() == ir::OpKind::LaunchTensor;
   }
 
-  /// The first op in the block that writes elements of the tensor; null: none does.
+  /// Returns the first op in the block that writes elements of the tensor, or null.
   static const Op* FindWrite(const ir::Region* region, const Value* tensor) {
     for (const AccessView& view : AccessesIn(region)) {
       if (view.effect != Effect::Read && ir::MemoryOf(view.tensor) == tensor) return view.op;
@@ -120,15 +122,14 @@ class OutputChecker {
   const ir::Function& kernel_;
   proofs::Written written_;
   std::set<const Value*> outs_;
-  std::set<const Value*>
-      undefined_;  ///< when the kernel begins: outs_, and what the launch allocates
+  std::set<const Value*> undefined_;  ///< at kernel entry: outs_ and the launch's own tensors
   std::set<const Value*> reported_;
 };
 
 }  // namespace
 
 void RunCheckOutputs(PassContext& context, ir::Function& kernel) {
-  OutputChecker(context, kernel).Run();
+  OutputChecker(context, kernel).Check();
 }
 
 }  // namespace kdl::passes

@@ -11,14 +11,14 @@
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
 
-// check-pipes: every pipe has one stage that pushes and another that pops, as many tiles on each core whatever the sizes
-// are, and no stages wait for each other forever. What cannot be proven is the user's mistake. Drops pipes that no stage
-// uses, and raises the depth of those that would block with less:
+// check-pipes: proves that every pipe has one stage that pushes and another one that pops, that each core pushes as
+// many tiles as it pops for all sizes, and that stages never wait for each other forever. What cannot be proven is an
+// error. Removes unused pipes, and increases the depth of pipes that would block otherwise:
 //
 //   stage { push to %a ; push to %a ; push to %b }   stage { pop %b ; pop %a ; pop %a }     ->  %a = pipe {depth = 2}
 //
-// Stages that at most one pipe joins, and in no ring, do not block at any depth: of two that wait for each other, one would
-// wait for a tile of the pipe that the other finds full.
+// Stages cannot block at any depth if the pipes between them form no cycle: for two stages to wait for each other,
+// one would have to find a pipe empty that the other finds full.
 
 namespace kdl::passes {
 
@@ -35,12 +35,12 @@ constexpr const char* kBranchHelp =
 std::string_view PipeName(const Value* pipe) { return pipe->def()->attr<AttrKey::Name>().text(); }
 std::string_view StageName(const Op* stage) { return stage->attr<AttrKey::Name>().text(); }
 
-/// A pipe with its two stages.
+/// A pipe and the two stages that it connects.
 struct Joint {
   Value* pipe;
   const Op* from;
   const Op* to;
-  const Op* push;  ///< the first of each, for messages
+  const Op* push;  ///< the first push and pop, for messages
   const Op* pop;
 };
 
@@ -48,10 +48,10 @@ class PipeChecker {
  public:
   PipeChecker(PassContext& context, ir::Function& kernel) : context_(context), kernel_(kernel) {}
 
-  void Run() {
+  void Check() {
     for (Op* pipe : ir::PipesOf(kernel_)) {
       if (pipe->result()->uses().empty()) {
-        ir::Erase(pipe);  // it would take memory on every core
+        ir::Erase(pipe);  // it would use memory on every core
       } else {
         FindJoint(pipe->result());
       }
@@ -75,7 +75,7 @@ class PipeChecker {
 
   // ---- Ends
 
-  /// The one stage of the ops; null, reported, where there are two.
+  /// Returns the one stage that contains the ops. Reports an error and returns null if there are several.
   const Op* OneStage(const Value* pipe, const std::vector<Op*>& ends, std::string_view verb) {
     const Op* first = StageOf(ends[0]);
     for (const Op* end : ends) {
@@ -89,7 +89,7 @@ class PipeChecker {
   }
 
   void FindJoint(Value* pipe) {
-    PipeEnds ends = EndsOf(pipe);
+    PipeEnds ends = PipeEndsOf(pipe);
     if (ends.pushes.empty() || ends.pops.empty()) return ReportOpen(pipe, ends);
     const Op* from = OneStage(pipe, ends.pushes, "pushes to");
     const Op* to = OneStage(pipe, ends.pops, "pops from");
@@ -104,7 +104,7 @@ class PipeChecker {
   }
 
   void ReportOpen(const Value* pipe, const PipeEnds& ends) {
-    if (ends.pushes.empty() && ends.pops.empty()) return;  // unused
+    if (ends.pushes.empty() && ends.pops.empty()) return;  // unused pipe
     bool pushed = !ends.pushes.empty();
     const Op* end = pushed ? ends.pushes[0] : ends.pops[0];
     Report(diag::PipeOneEnd, end, pushed ? "pushes to" : "pops from", PipeName(pipe),
@@ -124,9 +124,9 @@ class PipeChecker {
 
   void CheckCounts(const Joint& joint) {
     const Op* conditional = nullptr;
-    Count pushes = TilesOf(TrafficIn(joint.from), joint.pipe, conditional);
+    Count pushes = TileCount(TrafficIn(joint.from), joint.pipe, conditional);
     if (conditional) return ReportConditional(joint, conditional, joint.from);
-    Count pops = TilesOf(TrafficIn(joint.to), joint.pipe, conditional);
+    Count pops = TileCount(TrafficIn(joint.to), joint.pipe, conditional);
     if (conditional) return ReportConditional(joint, conditional, joint.to);
     if (pushes == pops && !IsPrivate(pushes)) return CheckOrder(joint);
     if (const Op* alone = OwnWalk(TrafficIn(joint.from), joint.pipe))
@@ -157,13 +157,14 @@ class PipeChecker {
                      : "pop before the `if`, and use the tile in it");
   }
 
-  /// A `spmd for` around an end of the pipe that walks no named domain.
+  /// Returns a `spmd for` around a push or pop of the pipe that does not iterate over a named domain, or
+  /// null.
   const Op* OwnWalk(const Traffic& traffic, const Value* pipe) {
     for (const TrafficItem& item : traffic) {
       if (item.kind != TrafficItem::Kind::Loop) continue;
       const Op* conditional = nullptr;
       bool own = item.op->kind() == ir::OpKind::Spmd && !item.op->HasAttr(AttrKey::Domain);
-      if (own && !TilesOf(item.body, pipe, conditional).empty()) return item.op;
+      if (own && !TileCount(item.body, pipe, conditional).empty()) return item.op;
     }
     return nullptr;
   }
@@ -186,7 +187,8 @@ class PipeChecker {
         .Help("push and pop in loops over one domain, or with the same bounds and blocks");
   }
 
-  /// `: with M = 100, one core pushes 7 tiles and pops 1`: the first example in which they differ.
+  /// Returns text like `: with M = 100, one core pushes 7 tiles and pops 1`, for the first example in which
+  /// the counts differ.
   std::string ExampleText(const Joint& joint) {
     constexpr int64_t kSizes[][4] = {{100, 70, 33, 19}, {64, 130, 17, 40}, {7, 5, 3, 2}};
     constexpr int64_t kBlocks[] = {16, 32, 8, 4};
@@ -218,7 +220,7 @@ class PipeChecker {
 
   // ---- Blocking
 
-  /// The stages that pipes join with `first`, and whether some of those pipes are a ring.
+  /// Returns the stages that pipes connect with `first`. Sets `ring` if their pipes form a cycle.
   std::set<const Op*> Joined(const Op* first, bool& ring) const {
     std::set<const Op*> members = {first};
     for (bool grown = true; grown;) {
@@ -288,7 +290,7 @@ class PipeChecker {
 }  // namespace
 
 void RunCheckPipes(PassContext& context, ir::Function& kernel) {
-  PipeChecker(context, kernel).Run();
+  PipeChecker(context, kernel).Check();
 }
 
 }  // namespace kdl::passes

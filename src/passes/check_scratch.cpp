@@ -15,8 +15,8 @@
 #include "support/scalar.h"
 #include "support/size.h"
 
-// check-scratch: what a core keeps at once, buffers of blocks that run within each other and of all stages, is no more than
-// the target has for it. Changes nothing.
+// check-scratch: checks that the buffers that a core needs at the same time fit into the target's scratch
+// memory. These are the buffers of nested blocks and of all stages. Changes nothing.
 //
 //   %acc = buffer_new : buffer<f32,[32768,32768]>   // 4 GiB, of 1 GiB: an error that says which blocks would fit
 
@@ -24,7 +24,7 @@ namespace kdl::passes {
 
 namespace {
 
-/// A buffer of a core. Bytes are doubles here: they may be many more than fit.
+/// A buffer of a core. Byte counts are doubles because they may exceed 64 bits.
 struct ScratchChunk {
   const Op* op = nullptr;
   std::vector<int64_t> extents;
@@ -44,7 +44,7 @@ double Sum(const std::vector<ScratchChunk>& chunks) {
   return sum;
 }
 
-ScratchChunk ChunkOf(const ir::Function& kernel, const Op* buffer) {
+ScratchChunk ScratchChunkOf(const ir::Function& kernel, const Op* buffer) {
   ir::Type type = buffer->result()->type();
   ScratchChunk chunk{buffer, {}, Bytes(type->scalar)};
   if (type->space != ir::Space::Workgroup) chunk.copies = kernel.workgroup;
@@ -52,7 +52,7 @@ ScratchChunk ChunkOf(const ir::Function& kernel, const Op* buffer) {
   return chunk;
 }
 
-/// What is there when most is.
+/// Returns the buffers that are live when the most memory is in use.
 std::vector<ScratchChunk> PeakOf(const ir::Function& kernel, const ir::Region* region) {
   std::vector<ScratchChunk> most;
   std::vector<ScratchChunk> now;
@@ -62,18 +62,19 @@ std::vector<ScratchChunk> PeakOf(const ir::Function& kernel, const ir::Region* r
       std::vector<ScratchChunk> inside = PeakOf(kernel, nested);
       now.insert(now.end(), inside.begin(), inside.end());
       if (Sum(now) > Sum(most)) most = now;
-      if (op->kind() != OpKind::Stage) now.resize(before);  // stages run side by side
+      if (op->kind() != OpKind::Stage) now.resize(before);  // stages run at the same time
     }
-    if (op->kind() == OpKind::BufferNew) now.push_back(ChunkOf(kernel, op));
+    if (op->kind() == OpKind::BufferNew) now.push_back(ScratchChunkOf(kernel, op));
   }
   return Sum(now) > Sum(most) ? now : most;
 }
 
-/// Today's size of a block to one that fits.
+/// Maps the current size of a block to a size that fits.
 using Blocks = std::map<int64_t, int64_t>;
 
-/// The block whose size the extent is, or a little more where rows are padded.
-Blocks::iterator BlockOf(Blocks& blocks, int64_t extent) {
+/// Finds the block whose size is `extent`. Padding may make the extent of a row up to a sixteenth larger than
+/// its block.
+Blocks::iterator FindBlock(Blocks& blocks, int64_t extent) {
   auto above = blocks.upper_bound(extent);
   if (above == blocks.begin()) return blocks.end();
   auto block = std::prev(above);
@@ -82,18 +83,19 @@ Blocks::iterator BlockOf(Blocks& blocks, int64_t extent) {
 
 double SumWith(Blocks& blocks, std::vector<ScratchChunk> chunks) {
   for (ScratchChunk& chunk : chunks)
-    for (int64_t& extent : chunk.extents) extent = BlockOf(blocks, extent)->second;
+    for (int64_t& extent : chunk.extents) extent = FindBlock(blocks, extent)->second;
   return Sum(chunks);
 }
 
-/// Halves the largest blocks until all fits; only those that change, none where nothing does.
+/// Halves the largest blocks until everything fits. Returns only the blocks that change, or none if even
+/// blocks of one element do not fit.
 Blocks BlocksThatFit(const std::vector<ScratchChunk>& chunks, double most) {
   std::set<int64_t> extents;
   for (const ScratchChunk& chunk : chunks)
     extents.insert(chunk.extents.begin(), chunk.extents.end());
   Blocks blocks;
   for (int64_t extent : extents)
-    if (BlockOf(blocks, extent) == blocks.end()) blocks.emplace(extent, extent);
+    if (FindBlock(blocks, extent) == blocks.end()) blocks.emplace(extent, extent);
   while (SumWith(blocks, chunks) > most) {
     auto largest = std::ranges::max_element(blocks, {}, &Blocks::value_type::second);
     if (largest->second <= 1) return {};
@@ -118,8 +120,8 @@ std::string Describe(const ScratchChunk& chunk) {
                      Amount(chunk.bytes()));
 }
 
-/// Buffers of the team's, each of which has a place of its own in the memory in_workgroup its workers. What outlives a part between barriers
-/// of the launch lies elsewhere.
+/// Returns the workgroup's buffers that each have a fixed place in workgroup memory. In kernels with `sync`,
+/// buffers that live across a launch barrier are elsewhere.
 std::vector<ScratchChunk> WorkgroupChunks(const ir::Function& kernel) {
   bool of_parts = false;
   ir::Walk(kernel.body, [&](const Op* op) { of_parts |= op->kind() == OpKind::Sync; });
@@ -129,12 +131,12 @@ std::vector<ScratchChunk> WorkgroupChunks(const ir::Function& kernel) {
       return;
     bool elsewhere =
         op->HasAttr(ir::AttrKey::Global) || (of_parts && !op->HasAttr(ir::AttrKey::Brief));
-    if (!elsewhere) chunks.push_back(ChunkOf(kernel, op));
+    if (!elsewhere) chunks.push_back(ScratchChunkOf(kernel, op));
   });
   return chunks;
 }
 
-/// The extent of the blocks that rows of this length hold.
+/// Returns the size of the block that fits into padded rows of length `extent`.
 int64_t WithoutPadding(const ir::Function& kernel, int64_t extent) {
   int64_t written = 0;
   for (const ir::Axis& axis : kernel.axes) {

@@ -4,8 +4,8 @@
 #include "passes/rewriting/rewrite.h"
 #include "proofs/proofs.h"
 
-// check-statics: what `static_assert` states is a constant by now; where it does not hold that is an error, and the op is
-// gone.
+// check-statics: evaluates static assertions, whose conditions are constants by now. Reports an error for
+// each that fails, and removes the ops.
 
 namespace kdl::passes {
 

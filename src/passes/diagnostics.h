@@ -12,7 +12,7 @@ namespace diag {
 #include "passes/diagnostics.def"
 }  // namespace diag
 
-/// The rows of diagnostics.def, for `kernelc explain`.
+/// Returns the rows of diagnostics.def, for `kernelc explain`.
 const std::vector<DiagnosticRow>& DiagnosticRows();
 
 }  // namespace kdl::passes

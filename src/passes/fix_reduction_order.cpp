@@ -5,13 +5,15 @@
 #include "ir/views.h"
 #include "passes/passes.h"
 
-// fix-reduction-order: a reduction folds in `lanes64` where memory order makes that fast, else in a `chain`; so does a fold with a fn,
-// which need not commute. The rule sees the source alone (never a target or a tile size), so that every device computes the same bits:
+// fix-reduction-order: reduces in 64-lane order (`lanes64`) where the memory layout makes that fast, else in
+// sequential order (`chain`). A reduction with a fn is always sequential, since the fn need not commute. The
+// rule sees only the source, never a target or a tile size, so that every device computes the same bits:
 //
 //   reduce sum %x over r, c {order = open}   with   %x made of   load %t[%r, %c + 1], load %u[%c]
 //   -> lanes64: c, the last of the list, is the last index, plain or plus constants, of every tensor that has it.
 //
-// A contraction whose result has two axes or more is always a chain: its lanes are columns. The largest or smallest of all elements is the same in any order: in lanes it is found sooner.
+// A contraction whose result has two axes or more is always sequential: its lanes are the columns of the result. The
+// minimum or maximum of all elements is the same in any order, and 64 lanes find it faster.
 
 namespace kdl::passes {
 
@@ -34,7 +36,7 @@ bool IsConstantScalar(const Value* value) {
   return value->def() && value->def()->kind() == OpKind::Const;
 }
 
-/// The dimension's index is the axis itself, plain or plus constants.
+/// Whether the dimension's index is the axis itself, optionally plus constants.
 bool IsAxisPlusConstants(const ir::LoadOp& load, const ir::AccessDim& dim, ir::AxisId axis) {
   bool has_axis = false;
   for (const ir::AccessTerm& term : dim.terms) {
@@ -63,18 +65,20 @@ Verdict JudgeLoad(const ir::LoadOp& load, ir::AxisId axis) {
                                                              : Verdict::NotLast;
 }
 
-/// A popped tile's last position is its last index.
+/// A tile has its elements in the order of its axes, so the last axis must be the reduced one.
 Verdict JudgePop(const Op* pop, ir::AxisId axis) {
   return pop->attr<ir::AttrKey::Axes>().back() == axis ? Verdict::LastInAll : Verdict::NotLast;
 }
 
-/// Of a loop or branch. What a fold or scan makes comes of its operands, as with any other op.
+/// Whether the value is carried by a loop or branch. Results of reductions and scans depend on their operands
+/// as those of any other op do.
 bool IsCarried(const Op* def) {
   return !def->regions().empty() && def->kind() != OpKind::MultiReduce &&
          def->kind() != OpKind::Scan;
 }
 
-/// Follows what the value is made of, through everything but a var (`snapshot`) and what loops carry.
+/// Follows the operands from which the value is computed, but stops at a variable (`snapshot`) and at values
+/// that loops carry.
 Verdict Judge(const Value* value, ir::AxisId axis, std::unordered_set<const Value*>& seen) {
   Op* def = value->def();
   if (!def || !seen.insert(value).second || !HasAxis(value, axis)) return Verdict::NoTensorHasIt;
@@ -90,14 +94,14 @@ Verdict Judge(const Value* value, ir::AxisId axis, std::unordered_set<const Valu
   return verdict;
 }
 
-/// Whether all elements go into one number, the same in any order.
+/// Whether the reduction takes the minimum or maximum of all elements, which is the same in any order.
 bool IsOneExtremum(const ir::ReduceOp& reduce) {
   auto fold = reduce->attr<ir::AttrKey::Reduction>();
   bool any_order = fold == ir::ReductionKind::Max || fold == ir::ReductionKind::Min;
   return any_order && reduce->result()->type()->axes.empty();
 }
 
-ir::OrderKind OrderOf(const Op* op, std::span<Value* const> reduced) {
+ir::OrderKind ReductionOrderOf(const Op* op, std::span<Value* const> reduced) {
   ir::AxisId last = op->attr<ir::AttrKey::Axes>().back();
   std::unordered_set<const Value*> seen;
   Verdict verdict = Verdict::NoTensorHasIt;
@@ -108,12 +112,12 @@ ir::OrderKind OrderOf(const Op* op, std::span<Value* const> reduced) {
 void Decide(Op* op) {
   if (auto reduce = ir::DynAs<ir::ReduceOp>(op)) {
     op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(
-        IsOneExtremum(*reduce) ? ir::OrderKind::Lanes64 : OrderOf(op, op->operands())));
+        IsOneExtremum(*reduce) ? ir::OrderKind::Lanes64 : ReductionOrderOf(op, op->operands())));
   } else if (auto contraction = ir::DynAs<ir::ContractionOp>(op)) {
     bool wide = op->result()->type()->axes.size() >= 2;
     op->SetAttr(ir::MakeAttr<ir::AttrKey::Order>(
         wide ? ir::OrderKind::Sequential
-             : OrderOf(op, std::array{contraction->a(), contraction->b()})));
+             : ReductionOrderOf(op, std::array{contraction->a(), contraction->b()})));
   }
 }
 

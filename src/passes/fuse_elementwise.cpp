@@ -15,15 +15,16 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
-// fuse-elementwise: elementwise ops of one block with the same axes become one elementwise loop; what only they use is never a tile.
+// fuse-elementwise: fuses elementwise ops of one region that have the same axes into one elementwise loop.
+// Values used only inside the loop never become tiles.
 //   %t = load %x[%i] ; %u = add %t, %s ; store %u to %y[%i]
 //   -> elementwise (%p: i64 of %i) { %e = load %x[%p] ; %f = add %e, %s ; store %f to %y[%p] ; yield }
-// Within a elementwise loop the ops run point by point. That is the same as op by op as long as no point reads what another wrote,
-// and as long as at most one op may trap (the first trap is then the same one). An update has a elementwise loop of its own, which
-// goes element by element; what it takes in stays as fast as it was.
-// A fold in lanes that reads what a group makes goes after its elementwise loop, which goes on: expand-tiles lets the elementwise loop take
-// the fold along. What is loaded from a tensor that the kernel cannot change is loaded again by each elementwise loop that reads it
-// (analysis/reloads.h), and conditions on indices are computed anew (analysis/index_conditions.h).
+// Inside a loop the ops run point by point. This equals running them op by op if no point reads what another
+// point wrote and at most one op may trap, so that the first trap stays the same. An update gets its own
+// loop, which runs element by element, so that the ops that compute its operands stay fast. A reduction in
+// 64-lane order that reads results of a group is moved after its loop, and the group continues; expand-tiles
+// later fuses the reduction into the loop. Each loop repeats its loads from tensors that the kernel cannot
+// change (analysis/reloads.h), and recomputes conditions on indices (analysis/index_conditions.h).
 
 namespace kdl::passes {
 
@@ -38,7 +39,8 @@ bool SameAccess(const Op* a, const Op* b) {
          a->attr<AttrKey::Access>() == b->attr<AttrKey::Access>();
 }
 
-/// The index of a dimension if it is a multiple of the axis's block alone, plus an offset; else null.
+/// Returns the term of the dimension's index if that is a constant multiple of the axis's block plus an
+/// offset, else null.
 const ir::AccessTerm* TermOfAxis(const ir::AccessDim& dim, std::span<Value* const> index,
                                  ir::AxisId axis) {
   if (dim.terms.size() != 1) return nullptr;
@@ -47,8 +49,8 @@ const ir::AccessTerm* TermOfAxis(const ir::AccessDim& dim, std::span<Value* cons
   return is_block && IsConstant(dim.terms[0].coefficient) ? &dim.terms[0] : nullptr;
 }
 
-/// Whether the accesses touch different elements at points that differ along the axis: in some dimension both indices are the same
-/// multiple of its block.
+/// Whether the accesses touch different elements at points that differ along the axis. They do if in some
+/// dimension both indices are the same multiple of its block.
 bool ApartAlong(const Op* a, const Op* b, ir::AxisId axis) {
   const ir::Access of_a = a->attr<AttrKey::Access>();
   const ir::Access of_b = b->attr<AttrKey::Access>();
@@ -63,13 +65,13 @@ bool ApartAlong(const Op* a, const Op* b, ir::AxisId axis) {
   return false;
 }
 
-/// Ops of one block that run point by point together.
+/// Ops of one region that run together, point by point.
 struct Group {
   AxisList axes;
   std::vector<Op*> members;
-  std::vector<Op*> followers;  ///< folds of what members make: they come after the elementwise loop
-  size_t overtaken = 0;        ///< of them; they stand before the last member
-  std::unordered_set<const Op*> set;  ///< of both
+  std::vector<Op*> followers;         ///< reductions of members' results, placed after the loop
+  size_t overtaken = 0;               ///< followers that precede the last member in the source
+  std::unordered_set<const Op*> set;  ///< members and followers
 
   bool Accepts(const Op* op) const {
     if (PointAxes(op) != axes || NeedsFollower(op)) return false;
@@ -79,8 +81,9 @@ struct Group {
                                         [&](const Op* other) { return Agree(other, op); });
   }
 
-  /// Two accesses to one tensor, of which one writes, touch the same element at each point, or none in common at different points, as
-  /// rows `y[0, i]` and `y[1, i]`. `out` tensors overlap nothing.
+  /// Whether the two ops may be in one group. Two accesses to the same tensor, one of them a write, must
+  /// touch the same element at each point, or never a common one, as rows `y[0, i]` and `y[1, i]`. `out`
+  /// tensors do not overlap others.
   bool Agree(const Op* first, const Op* second) const {
     if (!IsMemory(first) || (first->kind() == OpKind::Load && second->kind() == OpKind::Load))
       return true;
@@ -116,15 +119,16 @@ struct Group {
   }
 };
 
-/// Outermost first. Where an element may trap, in the order of the axes: the first that traps is then the same one. So
-/// are updates, of which several may find one element.
+/// Returns the axes of the loop, outermost first. If an element may trap, they are in the order of the ops'
+/// axes, so that the first trap stays the same. The same holds for updates, where several may hit one
+/// element.
 AxisList LoopOrder(const Group& group, const AxisOrder& order) {
   bool in_order = std::any_of(group.members.begin(), group.members.end(),
                               [](const Op* op) { return IsUpdate(op) || MayTrap(op); });
   return in_order ? group.axes : order.Sorted(group.axes);
 }
 
-/// Rewrites one group into a elementwise loop before its last member.
+/// Rewrites one group into an elementwise loop, placed before the group's last member.
 class ElementwiseLoopMaker {
  public:
   ElementwiseLoopMaker(ir::Module& module, const Group& group, const AxisOrder& order,
@@ -136,7 +140,7 @@ class ElementwiseLoopMaker {
         order_(LoopOrder(group, order)),
         inner_(module) {}
 
-  void Run() {
+  void MakeElementwise() {
     Op* last = group_.members.back();
     std::vector<Value*> leaving = Leaving();
     std::vector<Value*> blocks;
@@ -172,7 +176,7 @@ class ElementwiseLoopMaker {
     return Contains(group_.members, AncestorIn(group_.members[0]->parent_region(), op));
   }
 
-  /// Results that ops outside the elementwise loop use.
+  /// Returns the results that ops outside the loop use.
   std::vector<Value*> Leaving() const {
     std::vector<Value*> leaving;
     for (const Op* op : group_.members) {
@@ -187,14 +191,14 @@ class ElementwiseLoopMaker {
 
   Value* Point(ir::AxisId axis) { return points_.at(axis); }
 
-  /// The operand at this point.
+  /// Returns the operand's value at the current point.
   Value* At(Value* operand) {
     if (auto found = map_.find(operand); found != map_.end()) return found->second;
     ir::Type type = operand->type();
     if (type->kind == ir::TypeKind::Block) return Point(type->axes[0]);
     if (!ir::IsTile(type) || type->axes.empty()) return operand;
     if (IsIndices(operand)) return Point(type->axes[0]);
-    if (Op* load = reloads_.LoadOf(operand)) return Reloaded(load);
+    if (Op* load = reloads_.RepeatedLoad(operand)) return Reloaded(load);
     if (Op* condition = conditions_.OpOf(operand)) return Remade(condition);
     std::vector<Value*> point;
     for (ir::AxisId axis : type->axes) point.push_back(Point(axis));
@@ -221,7 +225,7 @@ class ElementwiseLoopMaker {
       map_[member->result()] = At(member->operand(0));
       return;
     }
-    // What a region reads is read before it, once.
+    // Operands used in a region are read once, before the op.
     if (!member->regions().empty()) {
       for (Value* used : OutsideOperands(member)) At(used);
     }
@@ -256,7 +260,7 @@ class ElementwiseLoopMaker {
   std::unordered_map<ir::AxisId, Value*> points_;
 };
 
-/// Ops that may stand between two members although they are none.
+/// Whether an op that is not a member may remain between two members.
 bool MayStandBetween(const Op* op) { return op->info().has(ir::kPure) && op->regions().empty(); }
 
 bool FoldsInLanes(const Op* op) {
@@ -268,7 +272,7 @@ class Former {
   Former(ir::Module& module, const ir::Function& kernel)
       : module_(module), order_(kernel), reloads_(module, kernel, order_), conditions_(kernel) {}
 
-  void Run(ir::Region* body) {
+  void FormElementwise(ir::Region* body) {
     FormInRegion(body);
     EraseRemade(body);
   }
@@ -278,11 +282,11 @@ class Former {
     Group group;
     auto close = [&] {
       if (!group.members.empty())
-        ElementwiseLoopMaker(module_, group, order_, reloads_, conditions_).Run();
+        ElementwiseLoopMaker(module_, group, order_, reloads_, conditions_).MakeElementwise();
       group = {};
     };
     for (Op* op : *region) {
-      if (!op->results().empty() && reloads_.LoadOf(op->result())) continue;
+      if (!op->results().empty() && reloads_.RepeatedLoad(op->result())) continue;
       if (conditions_.Has(op)) continue;
       bool is_pointwise = IsPointwise(op);
       for (const ir::Region* nested : op->regions()) {
@@ -300,19 +304,19 @@ class Former {
     close();
   }
 
-  /// Whether what the op's elementwise loop makes anew for it needs a fold that comes after the elementwise loop.
+  /// Whether a load or condition that the loop repeats for `op` depends on one of the group's followers.
   bool RemakesOfFollower(const Group& group, const Op* op) const {
     return std::ranges::any_of(OutsideOperands(op), [&](Value* used) {
-      const Op* made = ir::IsTile(used->type()) ? reloads_.LoadOf(used) : nullptr;
+      const Op* made = ir::IsTile(used->type()) ? reloads_.RepeatedLoad(used) : nullptr;
       if (!made) made = conditions_.OpOf(used);
       return made && (group.NeedsFollower(made) || RemakesOfFollower(group, made));
     });
   }
 
-  /// What each elementwise loop makes anew. One may use another, whichever kind they are: the users go first.
+  /// Erases the ops that each loop has repeated. They may use each other, so users are erased first.
   void EraseRemade(const ir::Region* body) {
     std::vector<Op*> remade = OpsIn(body, [&](const Op* op) {
-      bool is_load = !op->results().empty() && reloads_.LoadOf(op->result());
+      bool is_load = !op->results().empty() && reloads_.RepeatedLoad(op->result());
       return is_load || conditions_.Has(op);
     });
     for (auto op = remade.rbegin(); op != remade.rend(); ++op) ir::Erase(*op);
@@ -327,7 +331,7 @@ class Former {
 }  // namespace
 
 void RunFuseElementwise(PassContext& context, ir::Function& kernel) {
-  Former(context.module, kernel).Run(kernel.body);
+  Former(context.module, kernel).FormElementwise(kernel.body);
 }
 
 }  // namespace kdl::passes

@@ -16,15 +16,15 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
-// fuse-stages: where all stages of a kernel walk their loops in step, one walk does what they did, and what a stage pushed
-// is what the other pops: no pipe is left.
+// fuse-stages: if all stages of a kernel run their loops in step, one loop does the work of all of them, and
+// the tile that one stage pushes becomes the tile that the other pops. No pipe remains.
 //
 //   stage { spmd (%i …) { … push %t to %q over i } }      ->   spmd (%i …) { … %t … ; uses of %u become uses of %t }
 //   stage { spmd (%j …) { %u = pop %q over j ; … } }
 //
-// The ops of the stages take turns as the stages would: a stage goes on until it pops what has not been pushed. Loops
-// with pipes in them are entered together, where they have the same bounds and blocks; a pipe is as full after them as
-// before. Where that does not come out even, the kernel stays as it is.
+// The ops of the stages are interleaved as the stages would run: each stage continues until it pops from an
+// empty pipe. Loops that use pipes are merged if they have the same bounds and blocks and leave each pipe as
+// full as it was before. Otherwise the kernel is left unchanged.
 
 namespace kdl::passes {
 
@@ -44,7 +44,7 @@ bool IsCounted(const Op* op) {
   return op->kind() == OpKind::Spmd || op->kind() == OpKind::For || op->kind() == OpKind::Loop;
 }
 
-/// The operands that bound a loop, and the parameters of its region that are no carried values.
+/// The number of operands that are bounds of a loop, and of region parameters that are not carried values.
 size_t BoundCount(const Op* loop) {
   if (loop->kind() == OpKind::Spmd) return loop->operands().size();
   return loop->kind() == OpKind::For ? size_t{ir::ForOp::at_inits} : size_t{ir::LoopOp::at_inits};
@@ -53,7 +53,7 @@ size_t BinderCount(const Op* loop) {
   return loop->kind() == OpKind::Spmd ? loop->region()->params().size() : 1;
 }
 
-/// The pipes that ops below `loop` push to and pop from.
+/// Collects the pipes that ops inside `loop` push to and pop from.
 void CollectPipes(const Op* loop, std::set<const Value*>& pushed, std::set<const Value*>& popped) {
   ir::Walk(loop->region(), [&](Op* op) {
     if (auto push = ir::DynAs<ir::PushOp>(op)) pushed.insert(push->pipe());
@@ -61,14 +61,14 @@ void CollectPipes(const Op* loop, std::set<const Value*>& pushed, std::set<const
   });
 }
 
-/// What stands for a stage's ops, values and axes in the fused kernel.
+/// Builds the fused kernel, and maps the stages' ops, values and axes to it.
 class Fusion {
  public:
   Fusion(ir::Module& module, ir::Function& kernel) : module_(module), kernel_(kernel), b_(module) {}
 
-  /// Makes `into` from the stages, at its end; false: they are not in step, where `stuck` says, and `into` is to be thrown
-  /// away.
-  bool Run(const std::vector<Op*>& stages, Region* into) {
+  /// Appends the fused stages to `into`. Returns false if they are not in step; `stuck` then says where, and
+  /// `into` must be discarded.
+  bool Fuse(const std::vector<Op*>& stages, Region* into) {
     std::vector<const Region*> bodies;
     for (const Op* stage : stages) bodies.push_back(stage->region());
     b_.SetInsertionPoint(into);
@@ -76,16 +76,16 @@ class Fusion {
                                         [](const auto& queue) { return queue.second.empty(); });
   }
 
-  /// For each stage that is not at its end the op after which it does not get.
+  /// For each stage that did not reach its end, the op at which it is stuck.
   const std::vector<const Op*>& stuck() const { return stuck_; }
 
  private:
-  /// Where a stage is in its block.
+  /// A stage's position in its region.
   struct Cursor {
     Op* op;
     bool at_end() const { return op->info().has(ir::kTerminator); }
   };
-  /// A tile on its way, and the axes of the fused kernel that stand for its positions.
+  /// A tile that was pushed and not yet popped, with the axes of the fused kernel for its dimensions.
   struct Parcel {
     Value* tile;
     ir::AxisList positions;
@@ -93,9 +93,9 @@ class Fusion {
   };
   using Queues = std::map<const Value*, std::deque<Parcel>>;
 
-  ir::AxisList PositionsOf(const Op* op) const { return axes_.Of(op->attr<AttrKey::Axes>()); }
+  ir::AxisList PositionsOf(const Op* op) const { return axes_.Replaced(op->attr<AttrKey::Axes>()); }
 
-  /// The block of that axis which is in scope already: of one axis there is never a second.
+  /// Returns the op that makes the block of this axis, if one is already in scope. An axis never has two.
   Op* MadeBlock(const Op* block) const {
     Type type = TypeFor(block->result()->type());
     for (const Region* region = b_.region(); region;
@@ -107,7 +107,7 @@ class Fusion {
     return nullptr;
   }
 
-  /// A block that several stages make is made once; false: they make different ones of it.
+  /// Makes a block only once if several stages make it. Returns false if they make it with different operands.
   bool ShareBlock(const Op* block) {
     Op* made = MadeBlock(block);
     if (!made) {
@@ -121,10 +121,10 @@ class Fusion {
     return true;
   }
 
-  /// A copy of an op speaks of the fused kernel's axes.
+  /// Clones an op and changes its axes to those of the fused kernel.
   void CloneOp(const Op* op) { axes_.Retype(module_.types(), ir::Clone(op, b_, values_)); }
 
-  /// Constants are equal wherever they stand, and so is what is made of them in the same way.
+  /// Whether two values are equal: they are the same value, or computed by the same pure ops from equal values.
   bool SameValue(Value* a, Value* b) const {
     a = Mapped(values_, a);
     b = Mapped(values_, b);
@@ -138,7 +138,7 @@ class Fusion {
                       y->operands().end(), [&](Value* p, Value* q) { return SameValue(p, q); });
   }
 
-  /// The same blocks in the same order: loops of one kind with equal bounds and extents.
+  /// Whether two loops visit the same blocks in the same order: they have the same kind, bounds and extents.
   bool SameWalk(const Op* a, const Op* b) const {
     if (!IsCounted(a) || a->kind() != b->kind() || BoundCount(a) != BoundCount(b)) return false;
     for (size_t i = 0; i < BoundCount(a); ++i) {
@@ -157,7 +157,7 @@ class Fusion {
     const ir::Axis& x = kernel_.axis(a->axes[0]);
     const ir::Axis& y = kernel_.axis(b->axes[0]);
     bool same_parent = x.parent.valid() == y.parent.valid() &&
-                       (!x.parent.valid() || axes_.Of(x.parent) == axes_.Of(y.parent));
+                       (!x.parent.valid() || axes_.Replaced(x.parent) == axes_.Replaced(y.parent));
     return x.extent == y.extent && same_parent;
   }
 
@@ -166,7 +166,7 @@ class Fusion {
       axes_.Set(block->type()->axes[0], with->type()->axes[0]);
   }
 
-  /// An empty loop in place of loops of one walk: it carries what all of them carry.
+  /// Makes an empty loop to replace `loops`. It carries the values that any of them carries.
   Op* MakeMerged(const std::vector<Op*>& loops) {
     const Op* first = loops[0];
     auto segments = SegmentsOf(first, [&](Value* value) { return Mapped(values_, value); });
@@ -183,7 +183,7 @@ class Fusion {
     return merged;
   }
 
-  /// The merged loop's binders and carried values stand for those of the loops.
+  /// Maps the binders and carried values of `loops` to those of the merged loop.
   void BindParams(const std::vector<Op*>& loops, Op* merged) {
     const Op* first = loops[0];
     for (size_t i = 0; i < BinderCount(first); ++i) {
@@ -205,7 +205,7 @@ class Fusion {
     }
   }
 
-  /// One loop does what all of them do; they are of one walk.
+  /// Merges loops that all pass SameWalk into one. Returns false if their bodies are not in step.
   bool MergeLoops(const std::vector<Op*>& loops) {
     Op* merged = MakeMerged(loops);
     Region* outer = b_.region();
@@ -228,18 +228,19 @@ class Fusion {
     return true;
   }
 
-  /// Each pipe holds what it held before.
+  /// Whether each pipe contains the same tiles as before.
   bool SameQueues(const Queues& before) const {
-    auto of = [](const Queues& queues, const Value* pipe) {
+    auto tiles_in = [](const Queues& queues, const Value* pipe) {
       auto found = queues.find(pipe);
       return found == queues.end() ? std::deque<Parcel>() : found->second;
     };
-    return std::all_of(queues_.begin(), queues_.end(),
-                       [&](const auto& queue) { return of(before, queue.first) == queue.second; });
+    return std::all_of(queues_.begin(), queues_.end(), [&](const auto& queue) {
+      return tiles_in(before, queue.first) == queue.second;
+    });
   }
 
-  /// One op of a stage, if it can go on by itself.
-  bool Step(Cursor& cursor) {
+  /// Copies one op of a stage if the stage can proceed without the others.
+  bool CopyNext(Cursor& cursor) {
     Op* op = cursor.op;
     if (auto push = ir::DynAs<ir::PushOp>(op)) {
       ir::AxisList positions = PositionsOf(op);
@@ -261,7 +262,8 @@ class Fusion {
     return true;
   }
 
-  /// The loops before which stages stand that walk alike, and in which every pipe has both of its ends; empty: there are none.
+  /// Returns the stages that are at loops with equal bounds and blocks, in which every pipe is both pushed
+  /// and popped. Empty if there are none.
   std::vector<size_t> LoopsInStep(const std::vector<Cursor>& cursors) const {
     for (const Cursor& candidate : cursors) {
       if (!IsCounted(candidate.op)) continue;
@@ -278,7 +280,7 @@ class Fusion {
     return {};
   }
 
-  Type TypeFor(Type type) const { return axes_.Of(module_.types(), type); }
+  Type TypeFor(Type type) const { return axes_.Replaced(module_.types(), type); }
 
   bool Merge(const std::vector<const Region*>& bodies) {
     std::vector<Cursor> cursors;
@@ -286,7 +288,7 @@ class Fusion {
     while (true) {
       bool moved = false;
       for (Cursor& cursor : cursors) {
-        while (!cursor.at_end() && Step(cursor)) moved = true;
+        while (!cursor.at_end() && CopyNext(cursor)) moved = true;
       }
       if (std::all_of(cursors.begin(), cursors.end(), [](const Cursor& c) { return c.at_end(); }))
         return true;
@@ -311,7 +313,7 @@ class Fusion {
   ir::Builder b_;
   ir::ValueMap values_;
   OtherAxes axes_;
-  Queues queues_;  ///< of each pipe: what is pushed and not popped
+  Queues queues_;  ///< for each pipe, the tiles pushed and not yet popped
   std::vector<const Op*> stuck_;
 };
 
@@ -319,7 +321,7 @@ void EraseAll(const Region* region) {
   while (region->last()) ir::Erase(region->last());
 }
 
-/// Without pipes nothing needs it.
+/// Removes the workspace parameter, which only pipes need.
 void DropWorkspace(ir::Function& kernel) {
   std::erase_if(kernel.params, [&](const ir::Param& param) {
     if (param.value->type()->kind != ir::TypeKind::Workspace) return false;
@@ -328,7 +330,7 @@ void DropWorkspace(ir::Function& kernel) {
   });
 }
 
-/// `stuck`: empty where all get to their ends and leave tiles in a pipe.
+/// Reports where each stage is stuck. `stuck` is empty if all stages end but leave tiles in a pipe.
 void ReportNotInStep(PassContext& context, const ir::Function& kernel, const Op* first_stage,
                      std::vector<const Op*> stuck) {
   if (stuck.empty()) stuck.push_back(first_stage->region()->terminator());
@@ -351,7 +353,7 @@ void RunFuseStages(PassContext& context, ir::Function& kernel) {
   Region* fused = context.module.arena().Make<Region>();
   fused->set_function(&kernel);
   Fusion fusion(context.module, kernel);
-  if (!fusion.Run(stages, fused)) {
+  if (!fusion.Fuse(stages, fused)) {
     EraseAll(fused);
     if (context.pipes == PipeMode::Fused)
       ReportNotInStep(context, kernel, stages[0], fusion.stuck());

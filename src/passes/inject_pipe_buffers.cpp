@@ -5,8 +5,8 @@
 #include "ir/views.h"
 #include "passes/passes.h"
 
-// inject-pipe-buffers: a kernel that owns pipes gets one parameter more: the workspace in which the rings lie. What has it
-// already stays as it is.
+// inject-pipe-buffers: gives each kernel that owns pipes one more parameter: the workspace that contains
+// their rings. A kernel that has a workspace already keeps it.
 //
 //   kernel @k (%y: tensor<f32,[M]> out) {         ->   kernel @k (%y: tensor<f32,[M]> out, %ws: workspace) {
 //     %q = pipe {…}                                      %q = pipe in %ws {…}
@@ -15,8 +15,8 @@ namespace kdl::passes {
 
 namespace {
 
-/// The workspace that is a parameter; made where there is none.
-Value* WorkspaceOf(ir::Module& module, ir::Function& kernel) {
+/// Returns the kernel's workspace parameter, and adds one if there is none.
+Value* WorkspaceParam(ir::Module& module, ir::Function& kernel) {
   for (const ir::Param& param : kernel.params) {
     if (param.value->type()->kind == ir::TypeKind::Workspace) return param.value;
   }
@@ -32,7 +32,7 @@ void RunInjectPipeBuffers(PassContext& context, ir::Function& kernel) {
   std::vector<Op*> pipes = ir::PipesOf(kernel);
   bool on_chip = context.facts && context.facts->pipes_on_chip;
   if (pipes.empty() || on_chip) return;
-  Value* workspace = WorkspaceOf(context.module, kernel);
+  Value* workspace = WorkspaceParam(context.module, kernel);
   for (Op* pipe : pipes) pipe->SetSegment(ir::PipeOp::at_workspace, {&workspace, 1});
 }
 

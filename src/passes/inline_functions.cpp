@@ -10,23 +10,24 @@
 #include "passes/passes.h"
 #include "passes/rewriting/rewrite.h"
 
-// A call is replaced by the fn's body, over the caller's axes, by two passes.
+// Two passes replace calls by the fn's body, over the caller's axes.
 //
-// inline-tile-functions, early: calls of fns that have ranges or pipes. What comes after decides orders of rounding and counts
-// pushes by what the tiles of the one caller are. The fns are then removed; calls of other fns stay.
+// inline-tile-functions runs early and inlines calls of fns that have ranges or pipes: later passes need the tiles of
+// the caller to decide orders of rounding and to count pushes. It then removes these fns; calls of other fns stay.
 //
 //   fn @row_max (%i: block<i>, %j: block<j>, %t: tile<f32; i j>) -> tile<f32; i> { %m = reduce max %t over j ; return %m }
 //   %v = call @row_max(%r, %c, %x) : tile<f32; b r>          // x has b, r and c: mapped over b
 //   ->  %m = reduce max %x over c : tile<f32; b r>
 //
-// inline-functions: all that are left, whose bodies are scalar: they are mapped over the union of the call's axes.
+// inline-functions inlines the remaining calls. Their fns have scalar bodies, which are mapped over the union
+// of the call's axes.
 //
 //   fn @half.f32 (%x: f32) -> f32 { %c = const 0.5 : f32 ; %y = mul %x, %c : f32 ; return %y }
 //   %r = call @half.f32(%t) : tile<f32; i>
 //   ->  %c = const 0.5 : f32 ; %y = mul %t, %c : tile<f32; i>
 //
-// Where the call has a mask, which has none of the fn's axes, ops of the body that may trap have it as well; divisors are 1
-// outside of it, a `while` does not begin.
+// A call's mask has none of the fn's axes. It also masks the ops of the body that may trap. Where it is
+// false, divisors are 1 and a `while` does not start.
 
 namespace kdl::passes {
 
@@ -44,33 +45,35 @@ bool IsTileFunction(const ir::Function& fn) {
 
 bool NeedsMask(const Op* op) { return op->kind() == OpKind::Call || MayTrap(op); }
 
-/// The axes that the values of a fn get from a call that maps it: those of the arguments that they come from.
+/// Finds the extra axes that values of a fn get from a call that maps the fn over them: those of the
+/// arguments on which the values depend.
 class MappedAxes {
  public:
-  /// `outside`: those of values that are made before what is asked about.
+  /// `outside` returns the axes of values that are defined outside of the studied loops.
   explicit MappedAxes(std::function<AxisList(const Value*)> outside)
       : outside_(std::move(outside)) {}
 
-  /// Of what a `while` carries, in the region's parameters: the axes that a value has in any turn, and those of the
-  /// condition, since elements end one by one. One that is used after the loop has the axes of all that its turns make; where
-  /// none is used, the last one has them. `condition`: what its first value has besides.
+  /// Finds the axes of the values that a `while` carries, as parameters of its region. Each value gets the
+  /// axes that it has in any iteration, and those of the condition, since elements finish at different times.
+  /// Values that are used after the loop also get the axes of everything that the loop computes; if none is
+  /// used, the last value gets them. `condition` lists further axes of the initial condition.
   void Study(const Op* loop, const AxisList& condition = {});
-  const AxisList& Of(const Value* param) const { return known_.at(param); }
+  const AxisList& ParamAxes(const Value* param) const { return known_.at(param); }
 
  private:
-  AxisList AxesOf(const Value* value) const;
+  AxisList ValueAxes(const Value* value) const;
   AxisList Flow(const ir::Region* region);
 
   std::function<AxisList(const Value*)> outside_;
   std::unordered_map<const Value*, AxisList> known_;
 };
 
-AxisList MappedAxes::AxesOf(const Value* value) const {
+AxisList MappedAxes::ValueAxes(const Value* value) const {
   auto found = known_.find(value);
   return found != known_.end() ? found->second : outside_(value);
 }
 
-/// What the region makes has the axes of what it is made of. Gives the axes of all of it.
+/// Gives each value in the region the axes of its operands. Returns the union of all of them.
 AxisList MappedAxes::Flow(const ir::Region* region) {
   AxisList made;
   for (const Op* op : *region) {
@@ -78,7 +81,7 @@ AxisList MappedAxes::Flow(const ir::Region* region) {
       Study(op);
     } else {
       AxisList axes;
-      for (const Value* operand : op->operands()) axes = ir::UnionAxes(axes, AxesOf(operand));
+      for (const Value* operand : op->operands()) axes = ir::UnionAxes(axes, ValueAxes(operand));
       for (const Value* result : op->results()) known_[result] = axes;
     }
     for (const Value* result : op->results()) made = ir::UnionAxes(made, known_[result]);
@@ -98,8 +101,8 @@ void MappedAxes::Study(const Op* loop, const AxisList& condition) {
     for (const Value* param : region->params()) all = ir::UnionAxes(all, known_[param]);
     for (size_t i = 0; i < region->params().size(); ++i) {
       AxisList& axes = known_[region->param(i)];
-      AxisList wider = ir::UnionAxes(axes, AxesOf(loop->operand(i)));
-      wider = ir::UnionAxes(wider, AxesOf(region->terminator()->operand(i)));
+      AxisList wider = ir::UnionAxes(axes, ValueAxes(loop->operand(i)));
+      wider = ir::UnionAxes(wider, ValueAxes(region->terminator()->operand(i)));
       wider = ir::UnionAxes(wider, known_[region->param(0)]);
       bool has_all = any_used ? is_used(loop->result(i)) : i + 1 == region->params().size();
       if (has_all) wider = ir::UnionAxes(wider, all);
@@ -111,10 +114,10 @@ void MappedAxes::Study(const Op* loop, const AxisList& condition) {
     known_[loop->result(i)] = known_[region->param(i)];
 }
 
-/// The copy of one fn's body in place of one call.
+/// Copies one fn's body in place of one call.
 class Inliner {
  public:
-  /// Calls that the copy has are added to `calls`.
+  /// Calls inside the copied body are appended to `calls`.
   Inliner(CallOp call, const ir::Function& fn, ir::Builder& builder, std::vector<Op*>& calls)
       : call_(call), fn_(fn), builder_(builder), calls_(calls), mask_(call.mask()) {
     const std::vector<Value*>& params = fn.body->params();
@@ -127,7 +130,7 @@ class Inliner {
     }
   }
 
-  void Run() {
+  void InlineCall() {
     CopyBody(fn_.body);
     Op* end = fn_.body->terminator();
     for (size_t i = 0; i < end->operands().size(); ++i) {
@@ -150,13 +153,13 @@ class Inliner {
     return bound;
   }
 
-  /// The type over the caller's axes, and over `mapped`, those that the call maps over.
+  /// Returns the type over the caller's axes and `mapped`, the axes over which the call maps the fn.
   ir::Type Bound(ir::Type type, const AxisList& mapped) const {
     if (type->kind != ir::TypeKind::Tile) return type;
     return builder_.types().Tile(type->scalar, ir::UnionAxes(BoundSorted(type->axes), mapped));
   }
 
-  /// Axes of the operands' copies that the operands do not have.
+  /// Returns the axes that the operands' copies have and the operands do not.
   AxisList OperandExtras(const Op* op) const {
     AxisList mapped;
     for (Value* operand : op->operands()) {
@@ -215,25 +218,26 @@ class Inliner {
 
   // ---- while
 
-  /// What it carries gets the axes that its values have in any turn, and those of its condition. Where the call of a fn that has
-  /// ranges maps a loop over further axes, elements of those end one by one. Its turns go on as long as one of them does, and what
-  /// the others carry stays; of a scalar loop each element has turns of its own.
+  /// A carried value gets the axes that it has in any iteration, and those of the condition. If the call of a
+  /// fn with ranges maps a loop over further axes, its elements finish at different times: the loop runs
+  /// until all have finished, and elements that have finished keep their values. In a scalar loop each
+  /// element has its own iterations.
   ///   while carry(%go = …, %x = …) { … yield %c, %y }
   ///   ->  while carry(%any = …, %go = …, %x = …) { … %n = and %go, %c ; %a = reduce any %n over mapped
-  ///                                                %k = select %go, %y, %x ; yield %a, %n, %k }
+  ///                                                 %k = select %go, %y, %x ; yield %a, %n, %k }
   void CopyWhile(const Op* op) {
     const ir::Region* region = op->region();
     AxisList masked = mask_ ? mask_->type()->axes : AxisList();
     MappedAxes axes([this](const Value* value) { return ExtraAxes(value); });
     axes.Study(op, masked);
-    AxisList mapped = IsTileFunction(fn_) ? axes.Of(region->param(0)) : AxisList();
+    AxisList mapped = IsTileFunction(fn_) ? axes.ParamAxes(region->param(0)) : AxisList();
     std::vector<Value*> inits;
     for (size_t i = 0; i < op->results().size(); ++i) {
-      ir::Type type = Bound(region->param(i)->type(), axes.Of(region->param(i)));
+      ir::Type type = Bound(region->param(i)->type(), axes.ParamAxes(region->param(i)));
       inits.push_back(builder_.Broadcast(Mapped(map_, op->operand(i)), type->axes));
     }
     if (mask_) inits[0] = builder_.And(mask_, inits[0]);
-    if (!mapped.empty()) inits.insert(inits.begin(), AnyOf(inits[0], mapped));
+    if (!mapped.empty()) inits.insert(inits.begin(), AnyElement(inits[0], mapped));
     std::vector<ir::Type> types;
     for (Value* init : inits) types.push_back(init->type());
     builder_.set_loc(op->loc());
@@ -256,7 +260,7 @@ class Inliner {
       const Value* param = from->param(i);
       map_[param] = builder_.AddParam(to, types[first + i], param->name());
     }
-    Value* around = std::exchange(mask_, nullptr);  // the condition is the mask of what traps
+    Value* around = std::exchange(mask_, nullptr);  // the condition already masks what may trap
     CopyBody(from);
     mask_ = around;
     std::vector<Value*> yielded;
@@ -274,10 +278,10 @@ class Inliner {
     for (size_t i = 1; i < yielded.size(); ++i)
       yielded[i] = builder_.Select(going, yielded[i], iteration->param(1 + i));
     yielded[0] = builder_.And(going, yielded[0]);
-    yielded.insert(yielded.begin(), AnyOf(yielded[0], mapped));
+    yielded.insert(yielded.begin(), AnyElement(yielded[0], mapped));
   }
 
-  Value* AnyOf(Value* condition, const AxisList& over) {
+  Value* AnyElement(Value* condition, const AxisList& over) {
     return builder_.Make(
         OpKind::Reduce, {condition}, builder_.types().ScalarOf(Scalar::Bool),
         {ir::MakeAttr<ir::AttrKey::Reduction>(ir::ReductionKind::Any),
@@ -299,7 +303,7 @@ class Inliner {
     return attrs;
   }
 
-  /// What is folded together has the same axes.
+  /// Broadcasts values that are reduced together to the same axes.
   void Even(std::vector<Value*>& values) {
     AxisList axes;
     for (const Value* value : values) axes = ir::UnionAxes(axes, value->type()->axes);
@@ -308,7 +312,8 @@ class Inliner {
 
   // ---- Masks
 
-  /// Divisors are 1 where the call does not run; calls, and tiles that are indexed, have the mask as well.
+  /// Masks an op that may trap: a divisor becomes 1 where the mask is false; calls, asserts and indexed reads
+  /// get the mask as an operand.
   void Mask(const Op* op, ir::Builder::Segments& segments, std::vector<ir::Type>& types) {
     Value* mask = mask_;
     bool has_mask = op->kind() == OpKind::Call || op->kind() == OpKind::Assert ||
@@ -329,8 +334,8 @@ class Inliner {
   ir::Builder& builder_;
   ir::ValueMap map_;
   std::vector<Op*>& calls_;
-  std::map<AxisId, AxisId> axes_;  ///< of the fn, the caller's
-  Value* mask_;                    ///< of the call, where it is not in a loop's condition already
+  std::map<AxisId, AxisId> axes_;  ///< axes of the fn to those of the caller
+  Value* mask_;                    ///< the call's mask, unless a loop's condition includes it
 };
 
 void InlineCalls(ir::Module& module, const ir::Function& function, bool of_tiles) {
@@ -341,7 +346,7 @@ void InlineCalls(ir::Module& module, const ir::Function& function, bool of_tiles
     const ir::Function& fn = *module.FindFunction(call->attr<ir::AttrKey::Callee>());
     if (of_tiles && !IsTileFunction(fn)) continue;
     ir::Builder builder(module, call.op);
-    Inliner(call, fn, builder, calls).Run();
+    Inliner(call, fn, builder, calls).InlineCall();
     ir::Erase(call.op);
   }
 }

@@ -16,33 +16,35 @@
 #include "passes/passes.h"
 #include "passes/rewriting/rewrite.h"
 
-// insert-transfers: what a launch needs, and lives elsewhere, moves there first. One walk, which knows of each tensor its
-// owner, and on which other devices there are copies of it:
-// - a launch elsewhere that reads gets a copy, which is good until the next write:
+// insert-transfers: moves a tensor that a launch needs to the launch's device first. One walk over the
+// program tracks the device that owns each tensor, and the devices that have copies of it:
+// - A launch on another device that only reads gets a copy, which is valid until the next write:
 //     launch @f on @two (%x, %y)     ->  %x2, %e = transfer %x to @two {cause = "f reads it"}
 //                                        launch @f on @two (%x2, %y)
-// - one that writes becomes the owner, to which the elements move where they may be read: relocate %y to @two
-// - what `on` keeps in its place is written in a copy, too, which is copied back.
-// Whole tensors move, whatever part is asked for; parts are taken anew of what came out.
-// A copy of what a loop does not change is made before the loop. What a loop does change is at its head where the
-// last launch of a turn writes it, so that it is where it was when a turn ends; of two branches one moves.
-// Where the caller has a parameter is not known: it moves to its first launch, and what was written moves back at the end.
-// Nothing of this moves anything between devices of one memory; that is known when the program runs.
+// - The device of a launch that writes becomes the owner. Elements that may be read move there: relocate %y to @two
+// - A tensor that `on` fixes to a device is also written in a copy, which is copied back.
+// Whole tensors move, even if a launch needs only a part; the part is then made again from the moved tensor.
+// A copy of a tensor that a loop does not change is made before the loop. A tensor that a loop changes moves,
+// before the loop, to the device of the last launch in the loop that writes it, so that each iteration ends
+// with it where it began. If branches leave a tensor on different devices, one of them moves it.
+// The device of the caller's parameters is unknown: each moves to the device of its first launch, and those
+// that are written move back at the end.
+// Between devices that share memory none of this moves any data; that is only known at run time.
 
 namespace kdl::passes {
 
 namespace {
 
-/// Where a launch, or another op, wants something.
+/// The device and queue on which a launch or another op runs.
 struct QueuePlace {
   Name device;
   int64_t queue = 0;
 };
 
-/// What is known of a tensor at a point of the program.
+/// What is known about a tensor at a point of the program.
 struct Owner {
-  Name device;        ///< empty: where the caller has it
-  int64_t queue = 0;  ///< to which its last writer was given
+  Name device;        ///< owner; empty: where the caller has it
+  int64_t queue = 0;  ///< queue of the last op that wrote it
   bool is_fixed = true;
   bool has_elements = true;
   std::map<Name, Value*> copies = {};
@@ -50,7 +52,7 @@ struct Owner {
 
 using Owners = std::map<const Value*, Owner>;
 
-/// All that a launch does to one tensor.
+/// Everything that a launch does to one tensor.
 struct Need {
   Value* root;
   bool reads = false;
@@ -62,7 +64,7 @@ class Inserter {
   Inserter(PassContext& context, ir::Function& program)
       : context_(context), program_(program), classes_(program) {}
 
-  void Run() {
+  void InsertTransfers() {
     FindDevices();
     Owners state;
     AddParams(state);
@@ -77,7 +79,7 @@ class Inserter {
   }
 
  private:
-  // -- What there is ------------------------------------------------------------------------------
+  // -- Devices and parameters -------------------------------------------------------------------------
 
   void FindDevices() {
     ir::Walk(program_.body, [&](const Op* op) {
@@ -88,7 +90,7 @@ class Inserter {
     });
   }
 
-  /// Nothing moves, and parameters are where all is.
+  /// Whether the program uses at most one device. Then nothing moves, and parameters are on that device too.
   bool HasOnePlace() const { return devices_.size() <= 1 && !asks_for_moves_; }
 
   void AddParams(Owners& state) {
@@ -134,7 +136,7 @@ class Inserter {
     });
   }
 
-  /// The program works on the parameter where its first launch has it.
+  /// Lets the program work on a local copy of the parameter, on the device of its first launch.
   void AddLocal(const ir::Param& param, const Op* first, Owners& state) {
     Op* user = nullptr;
     for (Op* op : *program_.body) {
@@ -142,10 +144,10 @@ class Inserter {
                                       [&](const ir::Use& use) { return IsInside(use.user, op); });
       if (uses && !user) user = op;
     }
-    QueuePlace place = PlaceOf(first);
+    QueuePlace place = QueuePlaceOf(first);
     bool is_fresh = param.direction == ir::Direction::Out;
     Op* transfer = Emit(OpKind::Transfer, {param.value}, place, user,
-                        fmt::format("{} uses it", NameOf(first)), first->loc(), is_fresh);
+                        fmt::format("{} uses it", CauseText(first)), first->loc(), is_fresh);
     Value* local = transfer->result(0);
     param.value->ReplaceAllUsesWith(local);
     transfer->SetOperand(0, param.value);
@@ -165,7 +167,7 @@ class Inserter {
         state[op->result()] = {
             op->attr<AttrKey::Device>(), 0, !op->HasAttr(AttrKey::ByUse), false, {}};
         return;
-      case OpKind::Transfer:  // KIR text may have it
+      case OpKind::Transfer:  // only in KIR text
         state.try_emplace(op->result(0), Owner{.device = op->attr<AttrKey::Device>()});
         return;
       case OpKind::Launch:
@@ -192,7 +194,7 @@ class Inserter {
     }
   }
 
-  /// A copy runs where what it writes is, a fill, too.
+  /// Lets a copy or fill run on the device that owns its destination.
   void SetPlace(Op* op, Owners& state) {
     Name device;
     for (const Touch& touch : TouchesOf(context_.module, op)) {
@@ -214,18 +216,19 @@ class Inserter {
   }
 
   void Launch(Op* launch, Owners& state) {
-    QueuePlace place = PlaceOf(launch);
+    QueuePlace place = QueuePlaceOf(launch);
     for (const Need& need : NeedsOf(launch)) {
       Owner& owner = state[need.root];
       if (owner.device == place.device) {
         if (need.writes) Written(owner, place);
       } else if (!need.writes) {
         Use(launch, need.root,
-            CopyFor(launch, need.root, place, owner, fmt::format("{} reads it", NameOf(launch))));
+            CopyFor(launch, need.root, place, owner,
+                    fmt::format("{} reads it", CauseText(launch))));
       } else if (owner.is_fixed) {
         WriteCopy(launch, need, place, owner);
       } else {
-        Relocate(need.root, owner, place, launch, fmt::format("{} writes it", NameOf(launch)),
+        Relocate(need.root, owner, place, launch, fmt::format("{} writes it", CauseText(launch)),
                  launch->loc(), !need.reads);
         Written(owner, place);
       }
@@ -239,7 +242,7 @@ class Inserter {
       auto need = std::ranges::find(needs, root, &Need::root);
       if (need == needs.end()) need = needs.insert(need, {root});
       need->writes = need->writes || touch.writes;
-      need->reads = need->reads || touch.reads || touch.tensor != root;  // the other parts stay
+      need->reads = need->reads || touch.reads || touch.tensor != root;  // a part: the rest stays
     }
     return needs;
   }
@@ -250,9 +253,9 @@ class Inserter {
     owner.copies.clear();
   }
 
-  /// What `on` keeps in its place is written elsewhere.
+  /// Writes a tensor that `on` fixes to another device: into a copy, which is copied back.
   void WriteCopy(Op* launch, const Need& need, const QueuePlace& place, Owner& owner) {
-    std::string name(NameOf(launch));
+    std::string name(CauseText(launch));
     bool reads = need.reads && owner.has_elements;
     auto known = owner.copies.find(place.device);
     Value* copy = known != owner.copies.end() && reads
@@ -268,7 +271,7 @@ class Inserter {
     owner.copies[place.device] = copy;
   }
 
-  /// The copy of a tensor on a device, made where it is good for as many turns of loops as can be.
+  /// Returns the copy of a tensor on a device. Makes it before the outermost loop that does not change the tensor.
   Value* CopyFor(Op* user, Value* root, const QueuePlace& place, Owner& owner,
                  const std::string& cause) {
     if (auto known = owner.copies.find(place.device); known != owner.copies.end())
@@ -285,18 +288,18 @@ class Inserter {
     return owner.copies[place.device] = copy;
   }
 
-  /// `x to d` in the source.
+  /// Handles `x to d` of the source.
   void MoveAsSaid(Op* op, Owners& state) {
     Value* root = ir::MemoryOf(op->operand(0));
     Owner& owner = state[root];
-    QueuePlace place = PlaceOf(op);
+    QueuePlace place = QueuePlaceOf(op);
     std::string cause = op->attr<AttrKey::Cause>().str();
     if (owner.device != place.device && owner.is_fixed) {
       CopyFor(op, root, place, owner, cause);
     } else if (owner.device != place.device) {
       Relocate(root, owner, place, op, cause, op->loc(), op->HasAttr(AttrKey::Fresh));
     }
-    // KIR text may wait for it, and anew for what is there.
+    // In KIR text, ops may wait for its event. They will get new events.
     for (const ir::Use& use : std::vector<ir::Use>(op->result()->uses())) DropEvent(use.user, op);
     ir::Erase(op);
   }
@@ -326,7 +329,8 @@ class Inserter {
     std::set<const Value*> changed;
   };
 
-  /// What a loop or branch changes, by the last op that writes it; null where no launch does.
+  /// Returns the tensors that a loop or branch changes, each with the last op that decides its device, or
+  /// null if only other ops write it.
   std::map<const Value*, const Op*> ChangedIn(const Op* outer) const {
     std::map<const Value*, const Op*> changed;
     for (const ir::Region* region : outer->regions()) {
@@ -345,11 +349,11 @@ class Inserter {
     return changed;
   }
 
-  /// The op of the changes after which a tensor, or one that it is swapped with, is where it is.
+  /// Returns the last of the changes that decides the device of a tensor, or of one that it is swapped with.
   const Op* LastWriter(const std::map<const Value*, const Op*>& changed, const Value* root) const {
     const Op* last = nullptr;
     for (const auto& [tensor, op] : changed) {
-      bool is_it = op && classes_.Of(tensor) == classes_.Of(root);
+      bool is_it = op && classes_.RepresentativeOf(tensor) == classes_.RepresentativeOf(root);
       if (is_it && (!last || IsBehind(op, last))) last = op;
     }
     return last;
@@ -370,9 +374,9 @@ class Inserter {
     for (auto& [root, owner] : state) {
       if (!changed.contains(root)) continue;
       const Op* last = owner.is_fixed ? nullptr : LastWriter(changed, root);
-      if (last && PlaceOf(last).device != owner.device) {
-        Relocate(const_cast<Value*>(root), owner, PlaceOf(last), loop,
-                 fmt::format("{} writes it in the loop", NameOf(last)), last->loc(), false);
+      if (last && QueuePlaceOf(last).device != owner.device) {
+        Relocate(const_cast<Value*>(root), owner, QueuePlaceOf(last), loop,
+                 fmt::format("{} writes it in the loop", CauseText(last)), last->loc(), false);
       }
       owner.copies.clear();
       owner.has_elements = true;
@@ -401,7 +405,7 @@ class Inserter {
     for (const Owners& side : sides) Leave(op, side, changed, state);
   }
 
-  /// Moves everything to where it has to be at the end of a region.
+  /// Moves each tensor to the device where it must be at the end of a region.
   void Settle(const ir::Region* region, Owners& inside, const Owners& outside) {
     for (const auto& [root, owner] : outside) {
       Owner& here = inside.at(root);
@@ -414,7 +418,7 @@ class Inserter {
     }
   }
 
-  /// Copies that were made before a region's op outlive it, where it changes nothing of the tensor.
+  /// Keeps the copies that were made before the op, if its regions do not change the tensor.
   void Leave(const Op* op, const Owners& inside, const std::map<const Value*, const Op*>& changed,
              Owners& state) {
     for (auto& [root, owner] : state) {
@@ -428,13 +432,13 @@ class Inserter {
     }
   }
 
-  // -- Making -------------------------------------------------------------------------------------
+  // -- Creating ops -----------------------------------------------------------------------------------
 
-  static QueuePlace PlaceOf(const Op* op) {
+  static QueuePlace QueuePlaceOf(const Op* op) {
     return {op->attr<AttrKey::Device>(), op->attr<AttrKey::Queue>()};
   }
 
-  std::string NameOf(const Op* op) const {
+  std::string CauseText(const Op* op) const {
     if (op->kind() != OpKind::Launch) return op->attr<AttrKey::Cause>().str();
     return std::string(context_.module.FindFunction(op->attr<AttrKey::Callee>())->base_name());
   }
@@ -455,18 +459,18 @@ class Inserter {
     return builder.Create(kind, operands, results, std::move(attrs));
   }
 
-  /// Lets the launch take a copy of a tensor, of which it may take parts.
+  /// Replaces a tensor, or parts of it, in the launch's operands by a copy of the tensor.
   void Use(Op* launch, Value* root, Value* copy) {
     for (const Touch& touch : TouchesOf(context_.module, launch)) {
       if (ir::MemoryOf(touch.tensor) == root) Replace(launch, touch.operand, copy, root);
     }
   }
 
-  /// The part of `copy` that `part` is of `root`, made before an op.
-  Value* PartOf(Value* copy, const Value* root, Value* part, Op* before) {
+  /// Returns the part of `copy` that corresponds to the part `part` of `root`, made before an op.
+  Value* PartOfCopy(Value* copy, const Value* root, Value* part, Op* before) {
     if (part == root) return copy;
     Op* def = part->def();
-    Value* whole = PartOf(copy, root, def->operand(0), before);
+    Value* whole = PartOfCopy(copy, root, def->operand(0), before);
     ir::Builder builder(context_.module, before->parent_region(), before);
     ir::ValueMap map{{def->operand(0), whole}};
     return ir::Clone(def, builder, map)->result();
@@ -474,7 +478,7 @@ class Inserter {
 
   void Replace(Op* op, uint32_t operand, Value* copy, const Value* root) {
     Value* part = op->operand(operand);
-    op->SetOperand(operand, PartOf(copy, root, part, op));
+    op->SetOperand(operand, PartOfCopy(copy, root, part, op));
     while (part != root && part->uses().empty()) {
       Op* def = part->def();
       part = def->operand(0);
@@ -482,7 +486,7 @@ class Inserter {
     }
   }
 
-  /// Parts of what moves are taken where they are used: those made before show memory that was.
+  /// Makes parts of a moved tensor again where they are used: earlier ones refer to its former memory.
   void RenewParts(const Value* tensor) {
     for (Op* op : ir::UsersOfMemory(tensor)) {
       for (uint32_t i = 0; i < op->operands().size(); ++i) {
@@ -494,7 +498,7 @@ class Inserter {
     }
   }
 
-  /// A tensor that lives longer than a turn of the loop around `op`, and moves in each.
+  /// Warns about a tensor that outlives an iteration of the loop around `op` and moves in each iteration.
   void RemarkIteration(const Op* op, const Value* root, Name from, Name to, ir::Loc loc) {
     const Op* loop = op->parent_region()->parent();
     while (loop && loop->kind() == OpKind::If) loop = loop->parent_region()->parent();
@@ -509,15 +513,15 @@ class Inserter {
   SwapClasses classes_;
   std::set<Name> devices_;
   bool asks_for_moves_ = false;
-  std::vector<std::pair<Value*, Value*>> locals_;  ///< parameters, and what the program works on
-  std::vector<OpenLoop> loops_;                    ///< from the outermost in
+  std::vector<std::pair<Value*, Value*>> locals_;  ///< parameters and their local copies
+  std::vector<OpenLoop> loops_;                    ///< outermost first
   std::set<const Value*> moved_;
 };
 
 }  // namespace
 
 void RunInsertTransfers(PassContext& context, ir::Function& program) {
-  Inserter(context, program).Run();
+  Inserter(context, program).InsertTransfers();
 }
 
 }  // namespace kdl::passes

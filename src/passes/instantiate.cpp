@@ -13,7 +13,7 @@
 #include "passes/rewriting/bind_constants.h"
 #include "support/check.h"
 
-// instantiate: one kernel for each set of constants.
+// instantiate: makes one kernel for each set of constants.
 //   kernel @f.f32 generics(D = 64 | 128, BM = auto)  ->  @f.f32.D64 and @f.f32.D128, BM still open
 //   launch @f.f32 {constants = "BM = 32"}            ->  launch @f.f32.BM32 {constants = "BM=32"}
 
@@ -34,11 +34,11 @@ struct Binding {
 /// The constants of a launch.
 struct Constants {
   std::vector<Binding> bindings;
-  std::vector<Name> open;  ///< those that the program has no value for
+  std::vector<Name> open;  ///< those for which the program has no value
 };
 
-/// A number, or an integer parameter of the program that has one value.
-std::optional<int64_t> ValueOf(std::string_view text, const Function& program) {
+/// Returns the value of a number, or of an integer parameter of the program that has one value.
+std::optional<int64_t> KnownValue(std::string_view text, const Function& program) {
   int64_t value = 0;
   auto end = std::from_chars(text.data(), text.data() + text.size(), value);
   if (end.ec == std::errc() && end.ptr == text.data() + text.size()) return value;
@@ -48,7 +48,8 @@ std::optional<int64_t> ValueOf(std::string_view text, const Function& program) {
   return std::nullopt;
 }
 
-/// Nothing where the text, which may come from a .kir file, is no list `BM = 64, BN = D, BK = 2*D`.
+/// Parses a list like `BM = 64, BN = D, BK = 2*D`. Returns nothing if it is malformed, since it may come from
+/// a .kir file.
 std::optional<Constants> ParseConstants(std::string_view text, const Function& program,
                                         Names& names) {
   Constants constants;
@@ -62,7 +63,7 @@ std::optional<Constants> ParseConstants(std::string_view text, const Function& p
         part.substr(std::min(part.find_first_not_of(' ', equal + 1), part.size()));
     if (value.empty()) return std::nullopt;
     Name name = names.Intern(part.substr(0, name_end));
-    if (std::optional<int64_t> number = ValueOf(value, program))
+    if (std::optional<int64_t> number = KnownValue(value, program))
       constants.bindings.push_back({name, *number});
     else
       constants.open.push_back(name);
@@ -88,7 +89,7 @@ class Instantiation {
  public:
   explicit Instantiation(PassContext& context) : context_(context), module_(context.module) {}
 
-  void Run() {
+  void Instantiate() {
     DropParts();
     std::vector<Function*> sources = module_.functions();
     for (Function* function : sources) {
@@ -112,12 +113,13 @@ class Instantiation {
  private:
   Names& names() { return module_.context().names; }
 
-  /// Not given, and by no dimension of the data.
+  /// Whether the generic is neither given one value nor a dimension of the data.
   static bool IsOpen(const Function& program, const Generic& generic) {
     return generic.values.size() != 1 && program.FindDim(generic.name) == nullptr;
   }
 
-  /// Programs that get their constants from those that call them, whose parts they have become. The only one is what runs.
+  /// Removes programs that get their constants from the programs that call them, into which they have been
+  /// inlined. The only program of a module is kept, since it is the one to run.
   void DropParts() {
     auto is_program = [](const Function* f) { return f->kind == ir::FunctionKind::Program; };
     if (std::ranges::count_if(module_.functions(), is_program) < 2) return;
@@ -128,7 +130,7 @@ class Instantiation {
     });
   }
 
-  /// False after a report.
+  /// Whether all constants of the program have a value. Reports those that have none.
   bool CheckProgram(const Function& program) {
     bool is_given = true;
     for (const Generic& generic : program.generics) {
@@ -170,13 +172,14 @@ class Instantiation {
     });
   }
 
-  /// Of what is launched each constant has a value by now, or the program none to hand on, as reported.
+  /// Checks that every constant of a launched kernel has a value. `is_given` is false if a constant of
+  /// the program itself has no value, which has been reported.
   void CheckGiven(const Function& program, bool is_given) {
     ir::Walk(program.body, [&](ir::Op* op) {
       if (op->kind() != ir::OpKind::Launch) return;
       Function* kernel = module_.FindFunction(op->attr<ir::AttrKey::Callee>());
       for (const Generic& generic : kernel->generics) {
-        bool is_alone = op->loc() == kernel->loc;  // `run` has made a program of it
+        bool is_alone = op->loc() == kernel->loc;  // `run` made this program for the kernel
         auto handed_on = handed_on_.find(op);
         bool is_open = handed_on != handed_on_.end() && handed_on->second == generic.name;
         bool has_value = generic.is_auto || !generic.values.empty() || is_alone;
@@ -200,7 +203,7 @@ class Instantiation {
   }
   bool IsDead(const Function* f) const { return IsIn(dead_, f); }
 
-  /// Each launch runs what is still there, and one variant of it.
+  /// Checks that each launch runs a kernel that still exists, and only one variant of it.
   void CheckLaunches(Function& program) {
     ir::Walk(program.body, [&](ir::Op* op) {
       if (op->kind() != ir::OpKind::Launch) return;
@@ -231,7 +234,7 @@ class Instantiation {
     });
   }
 
-  /// The kernel with these constants; made once.
+  /// Returns the kernel with these constants, and makes it if it does not exist yet.
   Function* Variant(Function& kernel, const std::vector<Binding>& bindings, ir::Loc loc) {
     if (HasAll(kernel, bindings)) return &kernel;
     std::string name = kernel.name.str();
@@ -273,7 +276,7 @@ class Instantiation {
     }
   }
 
-  /// One kernel for each combination of the generics' values; the kernel itself where there is one combination.
+  /// Makes one kernel for each combination of the generics' values, or keeps the kernel if there is only one.
   void Split(Function& kernel) {
     CheckValues(kernel, kernel.loc);
     if (!AllKnown(kernel)) return;
@@ -298,7 +301,8 @@ class Instantiation {
     }
   }
 
-  /// Whether nothing keeps the kernel from being made; one whose constants launches have given is made for their values.
+  /// Whether all constants of the kernel are known. If launches give them, the kernel itself is dropped in
+  /// favor of its variants.
   bool AllKnown(Function& kernel) {
     for (const Generic& generic : kernel.generics) {
       if (!generic.values.empty() || generic.is_auto) continue;
@@ -322,8 +326,8 @@ class Instantiation {
     return found;
   }
 
-  /// An unknown constant is an error where the kernel is launched, or where nothing else is there to be made. Else the kernel
-  /// is left out, which somebody has to know where it is exported.
+  /// An unknown constant is an error if the kernel is launched, or if nothing else can be compiled. Otherwise
+  /// the kernel is left out, with a warning if it is exported.
   void LeaveOutUnbound() {
     bool has_others = std::ranges::any_of(module_.functions(), [&](Function* function) {
       bool is_unbound = std::ranges::any_of(
@@ -341,11 +345,11 @@ class Instantiation {
                                                     kernel->base_name(), generic->name.text())
                       : context_.diagnostics.Report(diag::UnboundGeneric, context_.SpanOf(loc),
                                                     generic->name.text(), kernel->base_name());
-      told.Help(fmt::format("give it on the command line, {}", ExampleOf(*generic)));
+      told.Help(fmt::format("give it on the command line, {}", ExampleOption(*generic)));
     }
   }
 
-  static std::string ExampleOf(const Generic& generic) {
+  static std::string ExampleOption(const Generic& generic) {
     std::string_view name = generic.name.text();
     if (generic.choices.size() == 1) return fmt::format("-D {}={}", name, generic.choices[0]);
     bool is_free = generic.choices.empty();
@@ -358,13 +362,13 @@ class Instantiation {
   std::vector<Function*> instantiated_;
   std::vector<Function*> dead_;
   std::vector<std::pair<Function*, const Generic*>>
-      unbound_;                              ///< kernels that have no value for it
-  std::vector<Function*> open_;              ///< launched without a value, as reported
-  std::map<const ir::Op*, Name> handed_on_;  ///< by launches: what the program has no value for
+      unbound_;                              ///< kernels, each with a generic without a value
+  std::vector<Function*> open_;              ///< launched without a value, which has been reported
+  std::map<const ir::Op*, Name> handed_on_;  ///< for each launch, a constant that the program lacks
 };
 
 }  // namespace
 
-void RunInstantiate(PassContext& context) { Instantiation(context).Run(); }
+void RunInstantiate(PassContext& context) { Instantiation(context).Instantiate(); }
 
 }  // namespace kdl::passes

@@ -4,8 +4,9 @@
 #include "passes/passes.h"
 #include "support/check.h"
 
-// lay-out-pipes: decides how a kernel's pipes lie in the workspace of an instance: one ring after the other, in the order of
-// the source. What it writes into a pipe's op is the one description of its ring. Pipes on chip have none.
+// lay-out-pipes: decides how a kernel's pipes lie in the workspace of an instance: one ring after the other,
+// in source order. The attributes that it sets on a pipe's op are the only description of its ring. Pipes on
+// chip have none.
 //
 //   %q = pipe {name = "q", depth = 2} : pipe<f32,[64,64]>
 //   -> %q = pipe {name = "q", depth = 2, from = "cube", to = "vector", header = 64, slot = 16448, offset = 0} : …
@@ -18,13 +19,13 @@ using ir::MakeAttr;
 
 constexpr int64_t kMostBytes = int64_t{1} << 62;
 
-/// The stage of an end; no name where nothing is there.
+/// Returns the name of the stage that contains these pushes or pops, or an empty name if there are none.
 Name StageName(const std::vector<ir::Op*>& ends) {
   const ir::Op* stage = ends.empty() ? nullptr : StageOf(ends[0]);
   return stage ? stage->attr<AttrKey::Name>() : Name();
 }
 
-/// The ring of a pipe at `offset`; nothing: an instance would take too much.
+/// Returns the ring of a pipe at `offset`, or nothing if the workspace of an instance would become too large.
 std::optional<ir::Ring> RingAt(const ir::Op* pipe, int64_t offset) {
   std::optional<int64_t> slot = ir::SlotBytes(pipe->result()->type());
   if (!slot) return std::nullopt;
@@ -47,7 +48,7 @@ void RunLayOutPipes(PassContext& context, ir::Function& kernel) {
                                  pipe->attr<AttrKey::Name>().text());
       return;
     }
-    PipeEnds ends = EndsOf(pipe->result());
+    PipeEnds ends = PipeEndsOf(pipe->result());
     pipe->SetAttr(MakeAttr<AttrKey::From>(StageName(ends.pushes)));
     pipe->SetAttr(MakeAttr<AttrKey::To>(StageName(ends.pops)));
     pipe->SetAttr(MakeAttr<AttrKey::Header>(ring->header));

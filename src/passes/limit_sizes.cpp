@@ -12,14 +12,16 @@
 #include "passes/passes.h"
 #include "proofs/proofs.h"
 
-// limit-sizes: products of sizes that a kernel's code computes do not leave 64 bits, whatever stands next to them.
+// limit-sizes: makes sure that no product of sizes that a kernel computes overflows 64 bits, including the
+// constant factors that it is multiplied by.
 //
 //   kernel @f dims(%N, %M) { … mul %i, %M … }    with %i from 0 to %N
 //   kernel @f dims(%N, %M) { require (M*N) le 4611686018427387904 … }
 //
-// The launch computes the product without wrapping. What the number of cores is a factor of, each core asserts. So are the
-// blocks of a walk over several dimensions counted, which the cores deal by their numbers. Where bounds of a walk are values that no
-// size bounds, such as parameters, an assert before it says that its indices can be counted.
+// The launch computes the product without overflow. If the number of cores is a factor, each core asserts the
+// limit instead. The number of blocks of an `spmd for` over several dimensions is limited as well, since
+// blocks are distributed to the cores by number. If a bound of an `spmd for` is a value that sizes do not
+// limit, such as a parameter, an assert before it checks that its indices can be counted.
 
 namespace kdl::passes {
 
@@ -31,16 +33,16 @@ using proofs::LaunchProduct;
 using proofs::Magnitude;
 using proofs::Wraps;
 
-constexpr int64_t kMostIndices = int64_t{1} << 62;  ///< of a walk
+constexpr int64_t kMostIndices = int64_t{1} << 62;  ///< of one `spmd for`
 
-/// The products that magnitudes rest on, each with the greatest number that stands next to it.
+/// Collects the products of sizes on which magnitudes depend, each with the largest constant that multiplies it.
 class Products {
  public:
   explicit Products(const ir::Function& kernel) : kernel_(kernel), wraps_(kernel) {}
 
   struct Use {
     double times = 1;
-    const Op* op = nullptr;  ///< the first that needs it
+    const Op* op = nullptr;  ///< the first op that needs the product
   };
   using Uses = std::map<LaunchProduct, Use>;
 
@@ -89,21 +91,21 @@ class Products {
     }
   }
 
-  /// The blocks of a walk are counted.
+  /// Adds the number of blocks of an `spmd for`.
   void AddBlocks(const Op* walk) {
     if (walk->operands().size() < 4) return;
     Magnitude blocks{true, true, 1, 0};
     for (size_t i = 0; i < walk->operands().size(); i += 2)
       blocks = blocks *
                (wraps_.MagnitudeOf(walk->operand(i + 1)) + wraps_.MagnitudeOf(walk->operand(i)));
-    // A multiple of such a product is more than the runtime has counted.
+    // The runtime has already limited a product that is a tensor's number of elements, but not its multiples.
     if (blocks.times <= 1)
       std::erase_if(blocks.products,
                     [&](const LaunchProduct& product) { return IsShape(product); });
     Add(walk, blocks);
   }
 
-  /// Whether a parameter has so many elements: the runtime has counted its bytes.
+  /// Whether the product is the number of elements of a parameter, whose bytes the runtime has counted.
   bool IsShape(const LaunchProduct& product) const {
     return std::ranges::any_of(kernel_.params, [&](const ir::Param& param) {
       if (param.value->type()->kind != ir::TypeKind::Tensor) return false;
@@ -121,14 +123,14 @@ class Products {
   Uses uses_;
 };
 
-/// Whether it is a number of which it is clear that it is not below 0.
+/// Whether the value is known not to be negative: a dimension or a constant.
 bool IsNotNegative(const ir::Function& kernel, const Value* value) {
   const Op* def = value->def();
   if (!def) return value->parent_region() == kernel.body && value->index() < kernel.dims.size();
   return def->kind() == OpKind::Const && static_cast<int64_t>(def->attr<AttrKey::Bits>()) >= 0;
 }
 
-/// The walks whose indices may be more than 64 bits count.
+/// Returns the `spmd for` loops whose number of indices may overflow 64 bits.
 std::vector<Op*> UncountedWalks(const ir::Function& kernel) {
   std::vector<Op*> walks;
   Wraps wraps(kernel);
@@ -143,7 +145,7 @@ std::vector<Op*> UncountedWalks(const ir::Function& kernel) {
   return walks;
 }
 
-/// So that times * product is at most Magnitude::kLargest.
+/// Returns a limit for a product such that times * product is at most Magnitude::kLargest.
 int64_t LimitOf(double times) {
   int bits = std::ilogb(Magnitude::kLargest);
   return int64_t{1} << (bits - static_cast<int>(std::ceil(std::log2(std::max(times, 1.0)))));
@@ -159,7 +161,8 @@ class Limiter {
     builder_.set_loc(kernel.loc);
   }
 
-  /// Nothing wraps in the quotients, which are at least 1 where the product of the divisors is at most the dividend.
+  /// Asserts before an `spmd for` that its indices can be counted. Dividing the limit by each extent cannot
+  /// overflow, and the last quotient is at least 1 only if the product of the extents is within the limit.
   void Count(Op* walk) {
     builder_.SetInsertionPoint(walk);
     builder_.set_loc(walk->loc());
@@ -186,7 +189,7 @@ class Limiter {
     SizeTable& sizes = context_.module.types().sizes();
     Size of_sizes = sizes.Constant(1);
     size_t cores = static_cast<size_t>(std::ranges::count(product, Name()));
-    // Where one size is 0, the first factor is, and nothing leaves 64 bits on the way.
+    // The first factor is 0 if any size is 0, so that no partial product overflows.
     if (product.size() - cores > 2) of_sizes = IsAny(product);
     std::string source;
     for (Name name : product) {
@@ -202,7 +205,7 @@ class Limiter {
   }
 
  private:
-  /// 1 where no size of the product is 0.
+  /// Returns a size that is 1 if no size of the product is 0, and otherwise 0.
   Size IsAny(const LaunchProduct& product) {
     SizeTable& sizes = context_.module.types().sizes();
     Size any = sizes.Constant(1);
@@ -222,7 +225,8 @@ class Limiter {
          MakeAttr<AttrKey::Right>(limit), MakeAttr<AttrKey::Text>(text)});
   }
 
-  /// A launch's check does not know the number of cores. Nothing wraps in a quotient.
+  /// Asserts the limit on each core, since the check before a launch does not know the number of cores.
+  /// Division cannot overflow.
   void Assert(Size of_sizes, size_t cores, int64_t most, Name text) {
     Value* left = builder_.I64(most);
     Value* core_num = builder_.Make(OpKind::CoreNum, {}, left->type());
@@ -243,7 +247,7 @@ void RunLimitSizes(PassContext& context, ir::Function& kernel) {
   Products::Uses uses = Products(kernel).Find();
   std::vector<Op*> uncounted = UncountedWalks(kernel);
   if (uses.empty() && uncounted.empty()) return;
-  // those of sizes alone come first: what stands after a `require` is code
+  // Products of sizes only come first, because `require` ops must precede the code.
   Limiter limiter(context, kernel);
   auto of_cores = [](const auto& entry) { return entry.first.front().empty(); };
   for (bool cores : {false, true}) {

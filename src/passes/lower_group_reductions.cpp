@@ -14,32 +14,36 @@
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/structured.h"
 
-// lower-group-reductions: an spmd that is dealt in groups becomes one over the groups, each of which walks its blocks in order. What
-// the blocks update for their group goes to parts, which lie in a tensor of the launch; after a barrier these are folded.
+// lower-group-reductions: an spmd that is distributed in groups becomes one over the groups, each of which
+// runs its blocks in order. What the blocks add up for their group goes into that group's part of a launch
+// tensor; after a barrier the parts are reduced.
 //
 //   spmd (%i: block<i> in %lo .. %hi) { … update %v into %t[%e] {how = add, scope = group} … } {distribute = grouped}
 //   -> %parts = launch_tensor "t" : tensor<f32,[min(blocks, 256), sizes of t]>
 //      spmd (%g in 0 .. min(%blocks, 256)) {
 //        fill %parts[%g, …] with the identity
-//        loop %n in floor(%g * blocks / groups) .. floor((%g + 1) * blocks / groups) { … update %v into %parts[%g, %e] … }
+//        loop %n in floor(%g * blocks / groups) .. floor((%g + 1) * blocks / groups) {
+//          … update %v into %parts[%g, %e] …
+//        }
 //      }
 //      sync
 //      spmd (over the elements of t) { %t = %t + %parts[0] + %parts[1] + … }
 //
-// Where binders cut t into tiles (GroupParts says how), a part is one tile of one group, filled when the group comes to the
-// tile. Where each tile is met once, a group folds onto t what it alone has met, and after the barrier only the rest is
-// folded:
+// If binders split t into tiles (see GroupParts), a part is one tile of one group, filled when the group
+// reaches the tile. If each tile is visited only once, a group adds the tiles that no other group visits to t
+// itself. Only the remaining tiles are reduced after the barrier:
 //
-//   update %v into %t[%i] {scope = group}   ->   loop %n in … {
-//                                                  if (%n is the group's first block of the tile) { fill %parts[%slot, …] }
-//                                                  … update %v into %parts[%slot, %i - start of %i] …
-//                                                  if (it has been the tile's last, and its first one, too) { %t[%i] += … }
-//                                                }
-//                                                sync
-//                                                spmd (%i) { if (%i is of several groups) { loop over these … } }
+//   update %v into %t[%i] {scope = group}
+//   -> loop %n in … {
+//        if (%n is the group's first block of the tile) { fill %parts[%slot, …] }
+//        … update %v into %parts[%slot, %i - start of %i] …
+//        if (%n is the tile's last block, and the group has its first one) { %t[%i] += … }
+//      }
+//      sync
+//      spmd (%i) { if (several groups visit %i) { loop over these … } }
 //
-// Where the spmd may run again another barrier follows: parts are not filled again before all have been folded. Of a stage
-// they are folded when all stages have ended.
+// If the spmd may run again, another barrier follows, so that parts are not filled again before all have been
+// reduced. The parts of an spmd in a stage are reduced after all stages have ended.
 
 namespace kdl::passes {
 
@@ -48,7 +52,7 @@ namespace {
 using ir::BoundsMode;
 using ir::MakeAttr;
 
-/// The axis that stands alone in a dimension of an update's index; null: there is none.
+/// Returns the block whose axis is the only one in a dimension of an update's index, or null if there is none.
 const Value* AloneIn(const ir::AccessDim& dim, ir::UpdateOp update) {
   const Value* only = nullptr;
   for (const ir::AccessTerm& term : dim.terms) {
@@ -62,7 +66,7 @@ const Value* AloneIn(const ir::AccessDim& dim, ir::UpdateOp update) {
   return only;
 }
 
-/// Whether no two points of an update find one element, as far as it is plain to see.
+/// Whether no two points of an update touch the same element. Only sees simple cases.
 bool TellsApart(ir::UpdateOp update) {
   ir::AxisList alone;
   ir::Access access = update->attr<AttrKey::Access>();
@@ -87,7 +91,7 @@ bool MayRunAgain(const Op* op) {
   return false;
 }
 
-/// The updates of groups in an spmd, those of one tensor together: they have one operator.
+/// Returns the group updates in an spmd, those of each tensor together. They use the same operator.
 std::vector<std::vector<ir::UpdateOp>> UpdatesOf(const Op* spmd) {
   std::vector<std::vector<ir::UpdateOp>> updates;
   ir::Walk(spmd->region(), [&](Op* op) {
@@ -112,7 +116,7 @@ class GroupFolder {
         stage_(updates_.empty() ? nullptr : StageOf(spmd)),
         behind_(stage_ ? kernel.body->terminator() : spmd) {}
 
-  void Run() {
+  void LowerReductions() {
     bool again = MayRunAgain(spmd_);
     builder_.set_loc(spmd_->loc());
     builder_.SetInsertionPoint(stage_ ? stage_ : spmd_);
@@ -136,21 +140,21 @@ class GroupFolder {
   }
 
  private:
-  /// What a group has while it walks, of one tensor.
+  /// What a group needs for one tensor while it runs its blocks.
   struct Visit {
     const GroupParts* parts;
-    Value* first_step = nullptr;     ///< of the group
-    Value* step = nullptr;           ///< of the block
-    Value* first_of_step = nullptr;  ///< its first block
+    Value* first_step = nullptr;     ///< number of the group's first step
+    Value* step = nullptr;           ///< number of the block's step
+    Value* first_of_step = nullptr;  ///< number of the first block of that step
     Value* slot = nullptr;
   };
 
-  /// The folds after the stages need to know how many groups there are.
+  /// Moves the bounds out of the stage: reductions after the stages use them to compute the number of groups.
   void TakeBoundsOut() {
     for (Value* bound : spmd_->operands()) TakeOut(bound->def());
   }
 
-  /// The verifier has looked that it can be.
+  /// The verifier has checked that these ops can be moved.
   void TakeOut(Op* op) {
     if (!op || op->parent_region() != stage_->region()) return;
     for (Value* operand : op->operands()) TakeOut(operand->def());
@@ -158,7 +162,7 @@ class GroupFolder {
     stage_->parent_region()->InsertBefore(op, stage_);
   }
 
-  /// Whether a barrier stands between the last stage and `op`.
+  /// Whether a barrier follows the last stage before `op`.
   bool IsBehindSync(const Op* op) const {
     if (!stage_) return false;
     for (op = op->prev(); op->kind() != OpKind::Stage; op = op->prev())
@@ -178,8 +182,8 @@ class GroupFolder {
       if (!parts.has_tiles()) Fill(parts, visits.back().slot = group, {});
     }
     Value* next = builder_.Add(group, builder_.I64(1));
-    Value* begin = blocks_->FirstOf(group);
-    Value* end = blocks_->FirstOf(next);
+    Value* begin = blocks_->FirstBlockOf(group);
+    Value* end = blocks_->FirstBlockOf(next);
     for (Visit& visit : visits) {
       if (visit.parts->has_tiles()) visit.first_step = builder_.Div(begin, visit.parts->depth());
     }
@@ -187,7 +191,7 @@ class GroupFolder {
     builder_.Create(OpKind::Yield, {{}}, {});
     Value* number = builder_.AddParam(loop->region(), types_.ScalarOf(Scalar::I64), {});
     builder_.SetInsertionPoint(loop->region());
-    std::vector<Value*> binders = blocks_->BindersOf(number);
+    std::vector<Value*> binders = blocks_->BinderValues(number);
     for (size_t b = 0; b < binders.size(); ++b)
       spmd_->region()->param(b)->ReplaceAllUsesWith(binders[b]);
     for (Visit& visit : visits) Enter(visit, group, begin, number, binders);
@@ -204,7 +208,7 @@ class GroupFolder {
     for (const Visit& visit : visits) Leave(visit, begin, number, binders);
   }
 
-  /// The slot of the block's tile, which the group fills where it is new to it.
+  /// Computes the slot of the block's tile, and fills it if the block is the group's first one of the tile.
   void Enter(Visit& visit, Value* group, Value* begin, Value* number,
              const std::vector<Value*>& binders) {
     const GroupParts& parts = *visit.parts;
@@ -222,7 +226,7 @@ class GroupFolder {
     MakeIf(builder_, is_new, [&] { Fill(parts, visit.slot, binders); });
   }
 
-  /// Folds the tile that the group alone has met, after its last block.
+  /// Reduces a tile that only this group visits, after its last block.
   void Leave(const Visit& visit, Value* begin, Value* number, const std::vector<Value*>& binders) {
     const GroupParts& parts = *visit.parts;
     if (!parts.has_tiles() || !parts.at_once()) return;
@@ -240,7 +244,7 @@ class GroupFolder {
     });
   }
 
-  /// What `body` makes, for the elements of the tile that the binders are in.
+  /// Runs `body` to create ops for the elements of the tile that contains the binders' block.
   template <typename Body>
   void ForElements(const GroupParts& parts, const std::vector<Value*>& binders, Body body) {
     ir::Region* here = builder_.region();
@@ -265,7 +269,8 @@ class GroupFolder {
     });
   }
 
-  /// The update, on the group's part: element by element where points may find the same one, else as a whole.
+  /// Redirects the update to the group's part. It remains an update if points may touch the same element,
+  /// else it becomes a load and a store of whole tiles.
   void Redirect(ir::UpdateOp update, const Visit& visit, const std::vector<Value*>& binders) {
     const GroupParts& parts = *visit.parts;
     builder_.StandAt(update.op);
@@ -322,7 +327,7 @@ class GroupFolder {
     builder_.SetInsertionPoint(behind_);
   }
 
-  /// Elements of a tensor onto which the parts of groups are folded.
+  /// Elements of a tensor into which the parts of groups are reduced.
   struct Folded {
     const GroupParts& parts;
     Place place;
@@ -331,7 +336,7 @@ class GroupFolder {
     Value* tile;
   };
 
-  /// The number of the tile that the binders are in.
+  /// Returns the number of the tile that contains the binders' block.
   Value* TileOf(const GroupParts& parts, const std::vector<Value*>& binders) {
     Value* tile = nullptr;
     for (size_t b = parts.first(); b < parts.last(); ++b) {
@@ -348,12 +353,12 @@ class GroupFolder {
                          folded.parts.acc());
   }
 
-  /// `start` with the parts of groups `from` up to `to`.
+  /// Returns `start` combined with the parts of the groups from `from` up to `to`.
   Value* FoldGroupsOf(const Folded& folded, Value* from, Value* to, Value* start) {
     const GroupParts& parts = folded.parts;
     return MakeLoop(builder_, {from, to}, {start}, [&](Value* group, const Values& so_far) {
       Value* first_step =
-          parts.has_tiles() ? builder_.Div(blocks_->FirstOf(group), parts.depth()) : nullptr;
+          parts.has_tiles() ? builder_.Div(blocks_->FirstBlockOf(group), parts.depth()) : nullptr;
       Value* slot = parts.Slot(builder_, *blocks_, group, first_step, folded.tile);
       Value* part = LoadAt(builder_, parts.memory(),
                            parts.InPart(builder_, folded.place, slot, folded.binders), folded.axes);
@@ -361,16 +366,16 @@ class GroupFolder {
     })[0];
   }
 
-  /// The groups that have a block of those from `first` on that make one step.
+  /// Returns the range of the groups that have blocks of the step that begins with block `first`.
   std::pair<Value*, Value*> GroupsOfStep(const GroupParts& parts, Value* first) {
     Value* one = builder_.I64(1);
     Value* behind = builder_.Add(first, parts.depth());
     Value* last = builder_.Sub(behind, one);
-    Value* to = builder_.Add(blocks_->GroupOf(last), one);
-    return {blocks_->GroupOf(first), to};
+    Value* to = builder_.Add(blocks_->GroupOfBlock(last), one);
+    return {blocks_->GroupOfBlock(first), to};
   }
 
-  /// The tile was met in one step: where by one group, it has been folded.
+  /// Each tile is visited in one step. If only one group took part in it, that group has reduced the tile already.
   void FoldShared(const Folded& folded) {
     Value* first = builder_.Mul(folded.tile, folded.parts.depth());
     auto [from, to] = GroupsOfStep(folded.parts, first);
@@ -380,8 +385,8 @@ class GroupFolder {
     });
   }
 
-  /// The tile was met in a step of each round; a group that came to it again has one part of it. Of no more groups than
-  /// rounds each has met all tiles.
+  /// Each tile is visited once in each round, and a group that visits it several times has one part for it.
+  /// If there are at least as many rounds as groups, each group has visited all tiles.
   Value* FoldRounds(const Folded& folded) {
     const GroupParts& parts = folded.parts;
     Value* start = Start(folded);
@@ -406,8 +411,8 @@ class GroupFolder {
   ir::Builder builder_;
   Op* spmd_;
   std::vector<std::vector<ir::UpdateOp>> updates_;
-  Op* stage_;   ///< the one around, where its folds wait for it; null: none
-  Op* behind_;  ///< before it the groups are folded
+  Op* stage_;   ///< the stage around the spmd, or null; reductions wait for its end
+  Op* behind_;  ///< reductions are inserted before this op
   std::optional<GroupBlocks> blocks_;
   std::vector<GroupParts> parts_;
 };
@@ -417,7 +422,7 @@ class GroupFolder {
 void RunLowerGroupReductions(PassContext& context, ir::Function& kernel) {
   for (Op* op : OpsOfKind(kernel, OpKind::Spmd)) {
     if (op->attr<AttrKey::Distribute>() == ir::DistributionKind::Grouped)
-      GroupFolder(context.module, kernel, op).Run();
+      GroupFolder(context.module, kernel, op).LowerReductions();
   }
 }
 

@@ -5,14 +5,16 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
-// lower-pipes: a tile that travels is written to, and read from, a slot of the ring, which is a tensor while it is held.
+// lower-pipes: a push stores its tile to a slot of the ring, and a pop loads it from there. A slot is a
+// tensor from acquire to commit, and from wait to release.
 //
-//   push %t to %q over i     ->   %s = acquire %q ; store %t to %s[%i - start of %i] ; commit %s to %q sizes(size of %i)
+//   push %t to %q over i     ->   %s = acquire %q ; store %t to %s[%i - start of %i] ;
+//                                 commit %s to %q sizes(size of %i)
 //   %u = pop %q over j       ->   %s, %n = wait %q ; match %n, size of %j ; %u = load %s[%j - start of %j] ;
 //                                 … ; release %s to %q, after the last use of %u in the block
 //
-// A core holds at most one slot of a pipe at a time: where the next pop comes before the last use, the slot is released in
-// front of that, and the tile lives on without it.
+// A core has at most one slot of a pipe at a time. If another pop comes before the last use, the slot is
+// released before that pop, and the tile is kept elsewhere.
 
 namespace kdl::passes {
 
@@ -20,7 +22,8 @@ namespace {
 
 using ir::MakeAttr;
 
-/// The elements of a slot that belong to the blocks in scope at `op`: element (start of the blocks) is the slot's first.
+/// How the elements of a slot are indexed with the blocks in scope at `op`: the start of the blocks is the
+/// slot's first element.
 struct SlotIndex {
   std::vector<Value*> operands;
   ir::Access access;
@@ -32,7 +35,7 @@ SlotIndex IndexOfSlot(ir::Builder& builder, const Op* op) {
   SizeTable& sizes = builder.types().sizes();
   for (ir::AxisId axis : op->attr<AttrKey::Axes>()) {
     Value* block = ir::FindBlock(op, axis);
-    KDL_CHECK(block, "'{}' over an axis of which no block is in scope", op->info().spelling);
+    KDL_CHECK(block, "'{}' over an axis that has no block in scope", op->info().spelling);
     auto first = static_cast<uint32_t>(index.operands.size());
     index.operands.push_back(block);
     index.operands.push_back(builder.BlockStart(block));
@@ -69,7 +72,7 @@ void OpenPush(ir::Module& module, ir::PushOp push) {
   ir::Erase(push.op);
 }
 
-/// What stands after the last use of a value in its block; the terminator where that uses it itself.
+/// Returns the op after the last use of a value in its region, or the terminator if that uses the value itself.
 Op* BehindLastUse(const Value* value) {
   const ir::Region* region = value->def()->parent_region();
   Op* last = value->def();
@@ -87,7 +90,7 @@ bool Pops(const Op* op, const Value* pipe) {
   });
 }
 
-/// Where the slot of a tile is free again.
+/// Returns the op before which the slot of a tile can be released.
 Op* ReleasePlace(const Value* tile, const Value* pipe) {
   Op* behind = BehindLastUse(tile);
   for (Op* op = tile->def()->next(); op != behind; op = op->next()) {

@@ -5,7 +5,7 @@
 
 namespace kdl::passes {
 
-// What all passes speak of.
+// Names from `ir` that all passes use.
 using ir::AttrKey;
 using ir::AxisId;
 using ir::AxisList;

@@ -14,21 +14,23 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
-// order-launches: a launch waits for those before it that write what it touches, or touch what it writes; launches that
-// share nothing stay free to overlap. A local tensor ends after its last use:
-//   %h = alloc h ; %e0 = launch @f on @a (%x, %h) after() ; %e1 = launch @g on @b (%h, %y) after(%e0) ; free %h after(%e1)
-// Of one queue, the last one is enough: it stands for what the queue was given before, and fails with it. What stands in
-// the same queue needs no event, nor does what another event stands for, or the host has waited for.
-// An event does not leave its region, nor live from one turn of a loop to the next. What happened there is in order
-// after it by itself on the same queue; on another one, a mark stands for all that its queue was given before:
+// order-launches: lets a launch wait for earlier ones that write what it reads or writes, or read what it
+// writes. Launches that share no tensor may overlap. A local tensor is freed after its last use:
+//   %h = alloc h ; %e0 = launch @f on @a (%x, %h) after() ;
+//   %e1 = launch @g on @b (%h, %y) after(%e0) ; free %h after(%e1)
+// If several conflicting ops are in one queue, it is enough to wait for the last: its event includes
+// everything that was put into that queue before, and fails if any of it fails. No event is needed for ops of
+// the same queue, ops that another event includes, or ops for which the host has waited.
+// Events are not used outside of their region or in a later iteration of a loop. After the region, ops of the
+// same queue are in order anyway. For another queue, a mark includes all that was put into it before:
 //   loop { %m = mark on @d queue 0 ; %e2 = launch @f on @d queue 1 (%x, %h) after(%m) ; launch @g on @d queue 0 … }
-// The host waits where it reads or writes an element, so nothing has to wait for it.
-// Tensors that a swap exchanges are ordered as one, wherever it stands: which of them is in which memory is known only
-// when the program runs.
-// A part or view of a tensor is ordered as the tensor, and ends by itself.
-// Parameters of a program are apart where one of them is written: whoever calls it is refused otherwise.
-// A transfer reads its tensor, and who touches what came out may touch the tensor itself, which did not move where it
-// lived there already.
+// The host waits where it reads or writes an element, so no op needs to wait for the host.
+// Tensors that a swap exchanges are ordered as one tensor in the whole program, since it is only known at run
+// time which of them is in which memory.
+// A part or view of a tensor is ordered as the tensor is, and freed separately.
+// A parameter that is written overlaps no other parameter: the program rejects other arguments.
+// A transfer reads its tensor. Ops that use the result may touch the tensor itself, since a tensor that is on
+// the device already does not move.
 
 namespace kdl::passes {
 
@@ -47,12 +49,12 @@ Queue QueueOf(const Op* op) { return {op->attr<AttrKey::Device>(), op->attr<Attr
 
 struct Access {
   Queue queue;
-  Value* event = nullptr;  ///< null: of another turn or region
+  Value* event = nullptr;  ///< null: in another iteration or region
   bool writes = false;
-  int time = 0;  ///< in the order in which the queues are given it
+  int time = 0;  ///< in the order in which ops are put into queues
 };
 
-/// Of each queue how far it has certainly come: the time of the last op that is over.
+/// For each queue, the time of the last op that is certain to be complete.
 using Clock = std::map<Queue, int>;
 
 void JoinInto(Clock& clock, const Clock& other) {
@@ -67,12 +69,12 @@ bool Knows(const Clock& clock, const Access& access) {
   return known != clock.end() && known->second >= access.time;
 }
 
-/// What holds at a point of the program.
+/// What is known at a point of the program.
 struct Reached {
-  /// What of each tensor may still be going on: its last writer, and who has read it since.
+  /// For each tensor, the accesses that may still be running: its last writer, and the readers since then.
   std::unordered_map<const Value*, std::vector<Access>> tensors;
-  std::map<Queue, Clock> queues;  ///< what is over when the last op of a queue is
-  Clock host;                     ///< what is over when the host goes on
+  std::map<Queue, Clock> queues;  ///< what is complete when a queue's last op is complete
+  Clock host;                     ///< what is complete when the host continues
 };
 
 /// What an op does to a tensor's memory.
@@ -81,7 +83,7 @@ struct TensorEffect {
   bool writes;
 };
 
-/// Of each queue the last access that conflicts; the earliest of them first.
+/// Adds the last conflicting access of each queue, and sorts them by time.
 void AddConflicts(const std::vector<Access>& state, bool writes, std::vector<Access>& conflicts) {
   for (const Access& access : state) {
     if (!access.writes && !writes) continue;
@@ -121,7 +123,7 @@ class Ordering {
   }
 
  private:
-  /// What an op reads and writes, with the tensors that may be the same memory.
+  /// Returns what an op reads and writes, including the tensors that may share its operands' memory.
   std::vector<TensorEffect> EffectsOf(const Op* op) const {
     std::vector<TensorEffect> effects;
     for (const Touch& touch : TouchesOf(module_, op)) {
@@ -138,20 +140,21 @@ class Ordering {
     return effects;
   }
 
-  /// Something to wait for.
+  /// An event to wait for.
   struct Wait {
     Value* event;
     Access access;
   };
 
-  /// Makes `op` wait for what touches the same, as far as that is not known to be over: `known` is what is, and then holds
-  /// what is over when the op begins. `queue`: its own, after which it comes anyway.
+  /// Makes `op` wait for conflicting accesses that may not be complete. `known` is what is known to be
+  /// complete, and is updated to what is complete when the op starts. `queue` is the op's own queue, whose
+  /// earlier ops need no event.
   void WaitForConflicts(Op* op, const std::vector<TensorEffect>& effects, Reached& state,
                         std::optional<Queue> queue, Clock& known) {
     std::vector<Access> conflicts;
     for (const TensorEffect& effect : effects)
       AddConflicts(state.tensors[effect.tensor], effect.writes, conflicts);
-    // Later ones stand for earlier ones; marks, which are made only where nothing else does, come last.
+    // Later events include earlier ones. Marks come last, since they are made only if no other event is enough.
     std::ranges::sort(conflicts, {}, [](const Access& access) {
       return std::tuple(access.event == nullptr, access.event ? -access.time : 0, access.queue);
     });
@@ -167,7 +170,7 @@ class Ordering {
     wait_for_rest(known);
     DropImplied(waits);
     for (const Wait& wait : waits) JoinInto(known, clocks_.at(wait.event));
-    // A mark stands for more than what it was made for: that may have gone with it.
+    // Dropping an event may also have dropped other accesses that it included, so look for these again.
     size_t kept = waits.size();
     wait_for_rest(known);
     for (size_t i = kept; i < waits.size(); ++i) JoinInto(known, clocks_.at(waits[i].event));
@@ -220,13 +223,13 @@ class Ordering {
   }
 
   static void Record(std::vector<Access>& state, const Access& access) {
-    // A launch may name a tensor twice: what it writes and reads, it writes.
+    // A launch may have one tensor as several operands. If it writes one of them, it counts as a writer.
     if (!state.empty() && state.front().writes && state.front().time == access.time) return;
     if (access.writes) state.clear();
     state.push_back(access);
   }
 
-  /// Adds what the regions of an op do to tensors from outside.
+  /// Adds what the regions of an op do to tensors that are defined outside of it.
   void AddInside(const Op* outer, Reached& state) {
     ++time_;
     for (const ir::Region* region : outer->regions()) {
@@ -245,17 +248,17 @@ class Ordering {
     }
   }
 
-  /// Makes a tensor that is freed.
+  /// Whether the op makes a tensor that must be freed.
   static bool HasLife(const Op* op) { return op->info().has(ir::kFreed); }
 
-  /// KIR text may have been through this pass.
+  /// Whether the tensor is freed already: KIR text may come from after this pass.
   static bool IsFreed(const Op* alloc) {
     const auto& uses = alloc->result(0)->uses();
     return std::any_of(uses.begin(), uses.end(),
                        [](const ir::Use& use) { return use.user->kind() == OpKind::Free; });
   }
 
-  /// What uses a tensor, parts and views of it or these.
+  /// Adds the ops that use a tensor, or parts and views of it.
   static void AddUsers(const Value* tensor, std::vector<const Op*>& users) {
     for (const ir::Use& use : tensor->uses()) {
       users.push_back(use.user);
@@ -264,8 +267,8 @@ class Ordering {
     }
   }
 
-  /// Frees a tensor after the last op of its block that uses it, itself or inside. The runtime keeps memory for what
-  /// was given to a queue, so events of regions need not be waited for.
+  /// Frees a tensor after the last op of its region that uses it, directly or in an inner region. The runtime
+  /// keeps the memory for ops that are still in queues, so events of inner regions need not be waited for.
   void End(Op* alloc, const ir::Region* region, const std::vector<Access>& accesses) {
     Op* last = alloc;
     std::vector<const Op*> users;
@@ -278,7 +281,7 @@ class Ordering {
       for (const Op* user : users) uses = uses || IsInside(user, op);
       if (uses) last = op;
     }
-    // What comes later uses a tensor that may be in its memory, and keeps that.
+    // Later accesses are those of other tensors that a swap may have put into this memory; they keep it alive.
     std::vector<Access> uses;
     std::ranges::copy_if(accesses, std::back_inserter(uses), [&](const Access& access) {
       return access.event && places.at(access.event->def()) <= places.at(last);
@@ -297,11 +300,11 @@ class Ordering {
 
   ir::Module& module_;
   SwapClasses classes_;
-  std::unordered_map<const Value*, Clock> clocks_;  ///< of an event: what is over when it has come
+  std::unordered_map<const Value*, Clock> clocks_;  ///< for each event, what is complete after it
   int time_ = 0;
 };
 
-/// KIR text may bring an order; it is made anew.
+/// Removes the order that KIR text may already have.
 void DropOrder(const ir::Function& program) {
   ir::Walk(program.body, [](Op* op) {
     if (IsQueued(op) || IsHostAccess(op)) SetAfter(op, {});

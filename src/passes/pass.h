@@ -17,13 +17,13 @@ namespace kdl::passes {
 
 struct PassContext;
 
-/// What holds of a module once a pass has run, until one that withdraws it. Each is one object: its address is what counts,
-/// so that a family of targets can have facts of its own.
+/// A property that a module has after a pass establishes it and until another pass withdraws it. Facts are
+/// compared by address, so a family of targets can define its own.
 struct Fact {
   std::string_view name;
 };
 
-/// A short list that is made at compile time.
+/// A list of at most eight items that can be built at compile time.
 template <class T>
 class Few {
  public:
@@ -39,13 +39,14 @@ class Few {
   size_t count_ = 0;
 };
 
-/// A fact that a pass relies on, and what would go wrong without it.
+/// A fact that a pass relies on, with the reason why.
 struct Need {
   const Fact* fact = nullptr;
   std::string_view why;
 };
 
-/// A pass runs once a module, and may add and remove functions, or once for each kernel, or program.
+/// A pass. It runs once for a module, where it may add and remove functions, or once for each kernel or
+/// program.
 struct Pass {
   void (*on_module)(PassContext&) = nullptr;
   void (*on_kernel)(PassContext&, ir::Function&) = nullptr;
@@ -55,11 +56,12 @@ struct Pass {
   Few<Need> needs = {};
   Few<const Fact*> gives = {};
   Few<const Fact*> withdraws = {};
-  /// Refuses modules with which nothing is wrong but what they may do when they run.
+  /// Whether the pass rejects well-formed modules that it cannot prove safe to run.
   bool proves = false;
 };
 
-// KDL_KERNEL_PASS(DistributeBlocks, .name = "distribute-blocks", …) declares what runs, RunDistributeBlocks, and is the pass kDistributeBlocks.
+// KDL_KERNEL_PASS(DistributeBlocks, .name = "distribute-blocks", …) declares the function RunDistributeBlocks
+// and defines the pass kDistributeBlocks.
 #define KDL_MODULE_PASS(id, ...)      \
   void Run##id(PassContext& context); \
   inline constexpr Pass k##id { .on_module = Run##id, __VA_ARGS__ }
@@ -72,13 +74,14 @@ struct Pass {
 
 using Pipeline = std::span<const Pass* const>;
 
-/// A pass that does not find what it needs.
+/// A pass and a fact that it needs but that does not hold when it runs.
 struct Unmet {
   const Pass* pass = nullptr;
   Need need;
 };
 
-/// The first such pass, where the pipelines run one after the other; nothing: their order holds.
+/// Returns the first unmet need when the pipelines run one after the other, or nothing if their order is
+/// valid.
 constexpr std::optional<Unmet> FindUnmet(std::span<const Pipeline> pipelines) {
   std::vector<const Fact*> hold;
   for (Pipeline pipeline : pipelines) {

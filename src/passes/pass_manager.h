@@ -15,11 +15,11 @@
 
 namespace kdl::passes {
 
-/// How tiles go from stage to stage: through rings in memory, in registers and scratch where the stages are in step, or,
-/// by default, fused where that is possible.
+/// How tiles get from one stage to the next: through ring buffers in memory, or, if the stages are fused into
+/// one that runs them in step, in registers and scratch. `Auto` fuses where possible.
 enum class PipeMode : uint8_t { Auto, Buffered, Fused };
 
-/// What every pass may read, and where it reports.
+/// What every pass may read, and where it reports diagnostics.
 struct PassContext {
   ir::Module& module;
   DiagnosticEngine& diagnostics;
@@ -27,14 +27,13 @@ struct PassContext {
   const passes::TargetFacts* facts = nullptr;      ///< null in module passes
   const passes::TileSelector* selector = nullptr;  ///< null in module passes
   PipeMode pipes = PipeMode::Auto;
-  /// In passes over programs: the kernels in the code of each target, their pipes decided.
+  /// In passes over programs: the kernels as compiled for each target, after their pipes are decided.
   std::vector<const ir::Module*> variants = {};
-  /// Accesses that are not proven to be inside get no check.
+  /// Accesses that are not proven to be in bounds get no check.
   bool unchecked = false;
-  std::optional<uint64_t> proof_steps =
-      {};  ///< that any question may take; nothing: as each allows itself
+  std::optional<uint64_t> proof_steps = {};  ///< limit for each proof; nothing: its default
 
-  /// Where an op stands in the sources; invalid where its file is not among them.
+  /// Returns the position of an op in the sources, or an invalid span if its file is not among them.
   Span SpanOf(const ir::Loc& loc) const;
 };
 
@@ -45,16 +44,17 @@ struct PassRun {
 
 struct PassOptions {
   std::function<bool(const Pass& pass)> prints_after;
-  std::string_view stop_after;  ///< a pass; empty: none
+  std::string_view stop_after;  ///< name of a pass, or empty
   bool locs = false;
   bool verify = true;
-  std::function<void(std::string_view text)> print;  ///< takes the text of --print-after
-  std::vector<PassRun>* times = nullptr;             ///< appended to, where set
+  std::function<void(std::string_view text)> print;  ///< receives the text of --print-after
+  std::vector<PassRun>* times = nullptr;             ///< each pass appends its time, if set
 };
 
 enum class PipelineEnd { Done, Stopped, Failed };
 
-/// Runs the passes in order; verifies after each; ends early after `stop_after` or at the first pass that reports errors.
+/// Runs the passes in order and verifies the module after each. Stops after `stop_after`, or after the first
+/// pass that reports errors.
 PipelineEnd RunPipeline(Pipeline pipeline, PassContext& context, const PassOptions& options);
 
 }  // namespace kdl::passes

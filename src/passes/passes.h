@@ -3,7 +3,8 @@
 #include "passes/names.h"
 #include "passes/pass_manager.h"
 
-// The passes that families of targets share, each in the file named like it. Families have more of their own.
+// The passes that families of targets share. Each is in the file that is named after it; families add their
+// own.
 
 namespace kdl::passes {
 
@@ -29,7 +30,7 @@ inline constexpr Fact kBlocksDistributed{"blocks-distributed"};
 inline constexpr Fact kElementwiseFused{"elementwise-fused"};
 inline constexpr Fact kLoopLevel{"loop-level"};
 
-// -- What the source alone decides ---------------------------------------------------------------
+// -- Passes that depend only on the source --------------------------------------------------------
 
 KDL_MODULE_PASS(
     Instantiate, .name = "instantiate",
@@ -109,7 +110,7 @@ KDL_PROGRAM_PASS(
               {&kTransfersInserted, "a transfer is ordered like a launch"}},
     .gives = {&kLaunchesOrdered});
 
-// -- What a target decides -----------------------------------------------------------------------
+// -- Passes that depend on the target -------------------------------------------------------------
 
 KDL_KERNEL_PASS(SelectInstructions, .name = "select-instructions",
                 .summary = "names the unit of the target whose steps a contraction takes",

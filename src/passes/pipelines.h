@@ -5,18 +5,18 @@
 
 #include "passes/passes.h"
 
-// What runs whatever the target is; the rest is the targets' (targets/family.h).
+// The pipelines that run for every target. targets/family.h has those of families of targets.
 
 namespace kdl::passes {
 
-/// The result is what the interpreter runs, once select-tiles has bound its constants.
+/// The interpreter runs the result of this pipeline, after select-tiles has bound its constants.
 inline constexpr std::array kModulePipeline = {
     &kInstantiate,    &kInlineTileFunctions, &kFixReductionOrder, &kLimitSizes,
     &kCheckBounds,    &kCheckDisjoint,       &kCheckOutputs,      &kCheckPipes,
     &kResolveDevices, &kAssignDevices,       &kInsertTransfers,   &kOrderLaunches};
 
-/// For KIR that is read as text, is trusted, and does not say after which pass it stands: its author answers for what `spmd for`
-/// and directions promise of a source.
+/// The pipeline for trusted KIR that is read as text and names no pass after which it was printed. Its author
+/// guarantees what the compiler would otherwise prove about `spmd for` and parameter directions.
 inline constexpr auto kTrustedPipeline = [] {
   constexpr auto is_kept = [](const Pass* pass) {
     return pass != &kCheckDisjoint && pass != &kCheckOutputs;
@@ -27,7 +27,7 @@ inline constexpr auto kTrustedPipeline = [] {
   return passes;
 }();
 
-/// The programs, once the pipes of all targets are decided.
+/// Runs on programs after the pipes of all targets are decided.
 inline constexpr std::array kProgramPipeline = {&kScalePipeBuffers};
 
 static_assert(!FindUnmet({kModulePipeline}));

@@ -8,8 +8,9 @@
 #include "passes/diagnostics.h"
 #include "passes/passes.h"
 
-// resolve-devices: every launch names its device. Without `on` it is the only declared one, or the host; those of imported
-// files, `lib::npu`, are declared elsewhere. Where there is but one device, everything else is there, too.
+// resolve-devices: gives every launch its device. Without `on` this is the only device that the file itself
+// declares, or the host if it declares none. Devices of imported files, such as `lib::npu`, do not count. If
+// there is only one device, all other ops get it too.
 
 namespace kdl::passes {
 
@@ -23,7 +24,7 @@ std::string DeclaredNames(const ir::Module& module) {
   return text.empty() ? "none" : text;
 }
 
-/// In the language names are resolved; the text of a .kir file may name any device.
+/// Reports undeclared devices, which only KIR text can have: in the language, names are resolved earlier.
 void CheckDeclared(PassContext& context, const ir::Op* op) {
   Name name = op->attr<ir::AttrKey::Device>();
   for (const ir::Device& device : context.module.devices) {
@@ -40,7 +41,7 @@ bool IsOwn(const ir::Device& device) {
   return device.name.text().find("::") == std::string_view::npos;
 }
 
-/// What place, and insert-transfers, find a device for where there are several.
+/// Whether assign-devices or insert-transfers chooses the op's device if there are several.
 bool IsPlacedByUse(const ir::Op* op) {
   return op->kind() == ir::OpKind::Alloc || op->kind() == ir::OpKind::Copy ||
          op->kind() == ir::OpKind::Fill;

@@ -12,18 +12,18 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
-// scale-pipe-buffers: a program keeps the memory in which the pipes of its launches lie, as many slices as cores run at
-// once, each as large as an instance of the kernel takes:
+// scale-pipe-buffers: lets a program allocate the memory for the pipes of its launches: one slice for each
+// core that runs at the same time, each as large as the kernel needs for one instance:
 //
 //   launch @k on @npu queue 0 cores(%n) (%x, %y) after()
-//   -> %w = workspace on @npu {name = "k: q"} : workspace                   at the program's beginning
+//   -> %w = workspace on @npu {name = "k: q"} : workspace                   at the start of the program
 //      %slices = instances on @npu cores(%n) : i64
 //      %bytes = const 16512 : i64                                           `footprint @k on @npu` where targets differ
 //      reserve %w, %slices * %bytes
 //      launch @k on @npu queue 0 cores(%n) workspace(%w) (%x, %y) after()
 //
-// Launches of one queue are in order and share a workspace; those of different queues may overlap and do not. Reserving
-// again what there is costs nothing, so a launch in a loop allocates when its size grows, and only then.
+// Launches in the same queue run in order and share a workspace; launches in different queues may overlap, so they do
+// not. Reserving memory that is there already is free, so a launch in a loop allocates only when its size grows.
 
 namespace kdl::passes {
 
@@ -31,26 +31,27 @@ namespace {
 
 using ir::MakeAttr;
 
-/// The workspace of the launches of one queue.
+/// The workspace for the launches in one queue.
 struct QueueWorkspace {
   Name device;
   int64_t queue = 0;
   Op* op = nullptr;
-  std::vector<std::string> users;  ///< "matmul_residual: q, r"
+  std::vector<std::string> users;  ///< as "matmul_residual: q, r"
 };
 
-/// A kernel in the code of each target that has it.
+/// Returns the kernel as compiled for each target that has it.
 std::vector<const ir::Function*> VariantsOf(const PassContext& context, Name kernel) {
   std::vector<const ir::Function*> variants;
   for (const ir::Module* module : context.variants) {
     const ir::Function* variant = module->FindFunction(kernel);
     if (variant) variants.push_back(variant);
   }
-  KDL_CHECK(!variants.empty(), "no target has '{}'", kernel.text());
+  KDL_CHECK(!variants.empty(), "no target has a kernel '{}'", kernel.text());
   return variants;
 }
 
-/// "matmul_residual: q, r", by the first variant whose pipes lie in memory. Nothing: no variant has such pipes.
+/// Returns text like "matmul_residual: q, r", for the first variant whose pipes are in memory, or nothing if
+/// none has such pipes.
 std::optional<std::string> UserText(const std::vector<const ir::Function*>& variants) {
   for (const ir::Function* variant : variants) {
     if (ir::Footprint(*variant) == 0) continue;
@@ -69,7 +70,7 @@ class ProgramScaler {
   ProgramScaler(PassContext& context, ir::Function& program)
       : context_(context), program_(program) {}
 
-  void Run() {
+  void ScaleBuffers() {
     first_ = program_.body->first();
     auto is_open = [](const Op* op) {
       return op->kind() == OpKind::Launch && op->Segment(ir::LaunchOp::at_workspace).empty();
@@ -84,7 +85,7 @@ class ProgramScaler {
         VariantsOf(context_, launch->attr<AttrKey::Callee>());
     std::optional<std::string> user = UserText(variants);
     if (!user) return;
-    Value* workspace = WorkspaceOf(launch, *user);
+    Value* workspace = WorkspaceFor(launch, *user);
     ir::Builder builder(context_.module, launch);
     Value* slices = Instances(builder, launch);
     Value* bytes = Footprint(builder, launch, variants);
@@ -92,7 +93,7 @@ class ProgramScaler {
     launch->SetSegment(ir::LaunchOp::at_workspace, {&workspace, 1});
   }
 
-  Value* WorkspaceOf(const Op* launch, const std::string& user) {
+  Value* WorkspaceFor(const Op* launch, const std::string& user) {
     Name device = launch->attr<AttrKey::Device>();
     int64_t queue = launch->attr<AttrKey::Queue>();
     auto known = std::find_if(workspaces_.begin(), workspaces_.end(), [&](const QueueWorkspace& w) {
@@ -113,7 +114,7 @@ class ProgramScaler {
   Value* Instances(ir::Builder& builder, const Op* launch) const {
     std::vector<Value*> cores(launch->Segment(ir::LaunchOp::at_cores).begin(),
                               launch->Segment(ir::LaunchOp::at_cores).end());
-    // From here on used twice, and what is used twice has a name where it is read.
+    // The counts are used twice from here on. They get a name because generated code is meant to be read.
     for (Value* count : cores) {
       bool is_literal = count->def() && count->def()->kind() == OpKind::Const;
       if (count->name().empty() && !is_literal)
@@ -123,7 +124,7 @@ class ProgramScaler {
                    {MakeAttr<AttrKey::Device>(launch->attr<AttrKey::Device>())});
   }
 
-  /// A number where all code agrees; else the device knows what it runs.
+  /// Returns a constant if the kernel needs the same on all targets, else an op that asks the device.
   static Value* Footprint(ir::Builder& builder, const Op* launch,
                           const std::vector<const ir::Function*>& variants) {
     int64_t first = ir::Footprint(*variants[0]);
@@ -146,14 +147,14 @@ class ProgramScaler {
 
   PassContext& context_;
   ir::Function& program_;
-  Op* first_ = nullptr;  ///< after the workspaces
+  Op* first_ = nullptr;  ///< the first op after the workspaces
   std::vector<QueueWorkspace> workspaces_;
 };
 
 }  // namespace
 
 void RunScalePipeBuffers(PassContext& context, ir::Function& program) {
-  ProgramScaler(context, program).Run();
+  ProgramScaler(context, program).ScaleBuffers();
 }
 
 }  // namespace kdl::passes

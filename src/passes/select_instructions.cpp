@@ -3,15 +3,16 @@
 #include "passes/rewriting/rewrite.h"
 #include "support/check.h"
 
-// select-instructions: a contraction in one chain takes the steps of the best of the target's units that multiply what it
-// multiplies; the interpreter does so, too. Lanes have an order of their own.
+// select-instructions: chooses the target's best matrix instruction for each contraction in sequential order, by the
+// types that it multiplies. The interpreter computes it in the same way. 64-lane order has an order of its own.
 //
-//   contraction %a, %b into %c over k {acc = f32, order = sequential}   ->   … {acc = f32, order = sequential, instruction = "cpu.bf16_pairs"}
+//   contraction %a, %b into %c over k {acc = f32, order = sequential}
+//   ->  … {acc = f32, order = sequential, instruction = "cpu.bf16_pairs"}
 
 namespace kdl::passes {
 
 void RunSelectInstructions(PassContext& context, ir::Function& kernel) {
-  KDL_CHECK(context.facts, "select-instructions runs for a target");
+  KDL_CHECK(context.facts, "select-instructions needs a target");
   for (ir::Op* op : OpsOfKind(kernel, ir::OpKind::Contraction)) {
     const ir::MatrixInstruction* instruction =
         ir::BestInstruction(context.facts->instructions, *op);

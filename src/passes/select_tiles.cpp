@@ -10,17 +10,17 @@
 #include "passes/rewriting/bind_constants.h"
 #include "support/check.h"
 
-// select-tiles: the auto generics that are still open get the numbers that the target's selector chooses. From here on
-// every extent is a number, so a tile that no core can hold is found here.
+// select-tiles: binds the remaining auto generics to the values that the target's selector chooses. All
+// extents are constants from here on, so this pass also rejects tiles that are too large for any core.
 
 namespace kdl::passes {
 
 namespace {
 
-/// With 64 partial sums of eight bytes for each element, scratch stays below the 2^40 bytes that a buffer may have.
+/// With 64 partial sums of eight bytes for each element, scratch stays below the limit of 2^40 bytes for a buffer.
 constexpr int64_t kMaxElements = int64_t{1} << 31;
 
-/// `4294967296 * 64` where the type is a tile of too many elements, else empty.
+/// Returns text like `4294967296 * 64` if the type is a tile with too many elements, else an empty string.
 std::string TooManyElements(const ir::Function& kernel, ir::Type type) {
   if (!ir::IsTile(type)) return "";
   std::string text;
@@ -33,7 +33,7 @@ std::string TooManyElements(const ir::Function& kernel, ir::Type type) {
   return left == 0 ? text : "";
 }
 
-/// One report a kernel: the same blocks make all of its tiles.
+/// Reports at most one tile for each kernel, since the same blocks determine the size of all its tiles.
 void CheckTiles(PassContext& context, const ir::Function& kernel) {
   bool reported = false;
   ir::Walk(kernel.body, [&](ir::Op* op) {
@@ -59,13 +59,13 @@ std::string ConstantsText(const ir::Function& kernel) {
   return text;
 }
 
-/// `0`, or `(256 / 0)`, where that is no number of elements; else empty.
+/// Returns text like `0` or `(256 / 0)` if the extent is not a valid number of elements, else an empty string.
 std::string BadExtent(Size extent, int64_t least) {
   bool is_good = IsConstant(extent) && extent->value >= least;
   return is_good ? "" : ToString(extent);
 }
 
-/// What may have no elements at all: a whole dimension.
+/// A whole dimension may be empty; a block may not.
 int64_t LeastExtent(const ir::Axis& axis) { return axis.domain == axis.extent ? 0 : 1; }
 
 bool DividesByZero(Size size) {
@@ -75,7 +75,8 @@ bool DividesByZero(Size size) {
          DividesByZero(size->rhs);
 }
 
-/// Extents that are expressions of constants: the chosen ones must make them numbers of elements. False after a report.
+/// Checks the extents that are expressions of constants: with the chosen values they must be valid numbers of
+/// elements. `Check` returns false if it has reported an error.
 class ExtentChecker {
  public:
   ExtentChecker(PassContext& context, const ir::Function& kernel)
@@ -124,7 +125,7 @@ class ExtentChecker {
 }  // namespace
 
 void RunSelectTiles(PassContext& context, ir::Function& kernel) {
-  KDL_CHECK(context.selector, "select-tiles runs for a target");
+  KDL_CHECK(context.selector, "select-tiles needs a target");
   std::vector<int64_t> chosen = context.selector->Select(kernel);
   size_t next = 0;
   for (ir::Generic& generic : kernel.generics) {

@@ -9,7 +9,8 @@
 #include "ir/workgroup_memory.h"
 #include "support/check.h"
 
-// The bodies are those of codegen/opencl; here stands how a kernel is called, where the scratchpad is, and block copies.
+// The bodies of kernels are written by codegen/opencl. This file writes what differs on clusters: how a
+// kernel is called, where the scratchpad is, and block copies.
 
 namespace kdl::codegen::cluster {
 
@@ -28,7 +29,7 @@ class CDialect final : public opencl::Dialect {
     scratchpad_bytes += ir::WorkgroupBytes(buffer);
   }
 
-  /// All come to each barrier, and tell there whether they have stopped.
+  /// All workers reach each barrier, and report there whether they have trapped.
   void WriteBarrier(Writer& w) override {
     w.tells ? w.Line("if (kdl_at->wait(kdl_at, !ok)) ok = going = 0;")
             : w.Line("kdl_at->wait(kdl_at, 0);");
@@ -44,7 +45,7 @@ class CDialect final : public opencl::Dialect {
     ir::CopyOutOp copy(const_cast<Op*>(op));
     WriteCopy(w, op, Ends(w, copy), copy.sizes(), false);
     w.Line("{}kdl_at->await(kdl_at, (const void*){}, {});", opencl::Guard(w),
-           w.memories.at(copy.buffer()).base, BytesOf(copy.buffer()->type()));
+           w.memories.at(copy.buffer()).base, SizeInBytes(copy.buffer()->type()));
   }
 
   std::string Kernel(const Writer& w) const override {
@@ -74,7 +75,7 @@ class CDialect final : public opencl::Dialect {
 
   bool names_lines() const override { return true; }
 
-  int64_t scratchpad_bytes = 0;  ///< that the kernel takes
+  int64_t scratchpad_bytes = 0;  ///< that the kernel uses
 
  private:
   static constexpr int kFirstTensor = 4;  // memories of a kernel: memory, shared, record, prints
@@ -97,7 +98,8 @@ class CDialect final : public opencl::Dialect {
     return fmt::format("{} * {}", stride.empty() ? "1" : stride, Bytes(memory->type()->scalar));
   }
 
-  /// Rows are elements side by side in both memories; where the tensor's are apart each is a row.
+  /// A row is a run of elements that are contiguous in both memories. If the tensor's elements are not
+  /// contiguous, each is a row of its own.
   static void WriteCopy(Writer& w, const Op* op, const CopyEnds& ends,
                         std::span<ir::Value* const> sizes, bool in) {
     const ir::NumberList along = op->attr<AttrKey::Along>();
@@ -105,7 +107,8 @@ class CDialect final : public opencl::Dialect {
     const size_t places = ends.buffer->type()->dims.size();
     const int64_t element = Bytes(ends.buffer->type()->scalar);
     const bool side_by_side = along.back() + 1 == static_cast<int64_t>(rank);
-    KDL_CHECK(side_by_side || along.size() == 1, "rows of a block copy whose elements lie apart");
+    KDL_CHECK(side_by_side || along.size() == 1,
+              "a tile copy of several rows whose elements are not contiguous");
     const bool one_row = side_by_side && along.size() == 1;
     const std::string row = side_by_side ? fmt::format("{} * {}", w.Get(sizes.back()), element)
                                          : fmt::format("{}", element);
@@ -123,7 +126,7 @@ class CDialect final : public opencl::Dialect {
 
   static void WriteAwait(Writer& w, ir::AwaitCopiesOp await) {
     const bool whole = await.part().empty();
-    int64_t bytes = BytesOf(await.buffer()->type());
+    int64_t bytes = SizeInBytes(await.buffer()->type());
     if (!whole) bytes /= await.buffer()->type()->dims[0]->value;
     const std::string part = whole ? "0" : fmt::format("{} * {}", w.Get(await.part()[0]), bytes);
     w.Line("{}kdl_at->await(kdl_at, (const void*)((const uchar*){} + {}), {});", opencl::Guard(w),

@@ -9,13 +9,13 @@
 
 namespace kdl::codegen::cluster {
 
-/// Freestanding C11 of kernels whose cores are clusters, with the words of GCC and clang for atomics and for bits of floats, on
-/// machines whose `long` has 64 bits. It ends with the table `kdl_cluster_entries`. To be compiled without strict aliasing and
-/// without contracted floats.
+/// Returns freestanding C11 for kernels whose cores are clusters, followed by the table `kdl_cluster_entries`. The
+/// code needs GCC or clang, for builtins for atomics and for the bits of floats, and a 64-bit `long`. It must be
+/// compiled without strict aliasing and without contraction of floating-point expressions.
 CompiledModule CompileC(std::span<const ir::Function* const> kernels, int64_t workgroup_bytes,
                         const CompileOptions& options);
 
-/// What each text begins with: the words of OpenCL C as C has them.
+/// Returns the start of each such text: definitions in C of what the code uses of OpenCL C.
 std::string_view CPrelude();
 
 }  // namespace kdl::codegen::cluster

@@ -11,10 +11,10 @@ namespace kdl::codegen::cluster {
 
 namespace {
 
-/// What a row of the table says of a kernel besides its code.
+/// For each kernel, the scratchpad bytes that its row of the table states.
 using ScratchpadBytes = std::vector<int64_t>;
 
-/// Rows of kdl_cluster_entry, and one of nulls after them.
+/// Adds the table of kdl_cluster_entry, with a row of nulls at its end.
 void AddEntries(llvm::Module& module, const CompiledModule& compiled,
                 const ScratchpadBytes& scratchpads) {
   llvm::LLVMContext& context = module.getContext();

@@ -9,10 +9,10 @@
 
 namespace kdl::codegen::cluster {
 
-/// An object of kernels whose cores are clusters, by LLVM, with the table `kdl_cluster_entries` of them: the payload, which is
-/// still to be linked. `include/kdl/cluster_abi.hpp` says what the kernels take. Buffers of the team's lie in the scratchpad, of
-/// which a core of a launch has `scratchpad_bytes`, and in global memory where that is full. With a `layout` of data the payload
-/// is LLVM's IR, for another LLVM.
+/// Compiles kernels whose cores are clusters with LLVM. The payload is an object, still to be linked, with
+/// the table `kdl_cluster_entries`. `include/kdl/cluster_abi.hpp` describes the kernels' parameters. Buffers
+/// of the workgroup are placed in the scratchpad, of which each core has `scratchpad_bytes`, and in global
+/// memory when that is full. If a data `layout` is given, the payload is LLVM IR for another LLVM.
 Result<CompiledModule> Compile(const KernelSource& source, int64_t scratchpad_bytes,
                                const std::string& layout, const CompileOptions& options);
 

@@ -4,7 +4,7 @@
 
 namespace kdl::codegen::cluster {
 
-/// A kernel whose core is a cluster of small processors, of which each is a worker.
+/// Emits a kernel whose core is a cluster of small processors, each of which is a worker.
 struct ClusterEmitter final : WorkgroupEmitter {
   using WorkgroupEmitter::WorkgroupEmitter;
   void Declare() override;
@@ -17,7 +17,7 @@ struct ClusterEmitter final : WorkgroupEmitter {
   void BeginCopy(const codegen::BlockCopy& copy) override;
   void AwaitCopies(llvm::Value* workgroup, llvm::Value* bytes) override;
 
-  int64_t scratchpad_bytes = 0;  ///< taken so far
+  int64_t scratchpad_bytes = 0;  ///< used so far
 
  private:
   llvm::Value* Field(unsigned field, llvm::Type* type, const char* name);

@@ -4,8 +4,8 @@
 #include "ir/workgroup_memory.h"
 #include "kdl/cluster_abi.hpp"
 
-// A kernel's function, a kdl_cluster_kernel: void NAME(the launch's numbers, offsets of memories, the worker). The memories are
-// those of workgroup_abi.h: memory, shared, record, prints, each tensor's.
+// A kernel's function is a kdl_cluster_kernel: void NAME(the launch's numbers, offsets of memories, the
+// worker). The memories are those of workgroup_abi.h: memory, shared, record, prints, and one for each tensor.
 
 namespace kdl::codegen::cluster {
 
@@ -14,7 +14,7 @@ namespace {
 enum Param : unsigned { kNumbers, kMemories, kThread };
 enum FixedMemory : unsigned { kScratch, kShared, kRecord, kPrints, kFirstTensor };
 
-/// Fields of kdl_cluster_worker, 8 bytes each.
+/// Offsets of kdl_cluster_worker's fields, in units of 8 bytes.
 enum ThreadField : unsigned {
   kCore = offsetof(kdl_cluster_worker, core) / 8,
   kNumber = offsetof(kdl_cluster_worker, worker) / 8,
@@ -33,7 +33,7 @@ llvm::Value* ClusterEmitter::Field(unsigned field, llvm::Type* type, const char*
   return builder.CreateLoad(type, address, name);
 }
 
-/// Memory `number` of those that the kernel takes.
+/// Returns memory `number` of those that are passed to the kernel.
 llvm::Value* ClusterEmitter::MemoryAt(unsigned number, const char* name) {
   llvm::Value* address =
       builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), function->getArg(kMemories), number);

@@ -11,15 +11,15 @@
 
 namespace kdl::codegen {
 
-/// What to make. LLVM's passes are those of the backend's optimization level.
+/// What to generate. The optimization level of LLVM's passes is the backend's.
 struct CompileOptions {
   bool object = true;
   bool assembly = false;
-  bool llvm_ir = false;     ///< after the passes
+  bool llvm_ir = false;     ///< after LLVM's passes
   std::string prefix = {};  ///< of all symbols; empty: the module's name
-  int opt_level = 2;        ///< 0 to 3, of backends that are made for it
+  int opt_level = 2;        ///< 0 to 3, for backends that are created for one level
   std::string kind = {};    ///< of the devices that the code is for
-  bool lines = false;       ///< in PTX: those of the source
+  bool lines = false;       ///< PTX: include the lines of the source
 };
 
 /// A row of kdl_variant.locations.
@@ -29,69 +29,69 @@ struct TrapLocation {
   uint32_t line = 0;
   uint32_t column = 0;
   int32_t code = 0;        ///< a trap code of abi.def
-  int32_t dimension = -1;  ///< -1: none
+  int32_t dimension = -1;  ///< -1 if there is none
   bool operator==(const TrapLocation&) const = default;
 };
 
-/// Steps of a unit (ir/matrix_instruction.h) that are one instruction: of LLVM the intrinsic `NAME.BITS`, BITS those of the
-/// accumulators, of (accumulators, a, b); of a unit of matrices the intrinsic itself, of (a, b, accumulators); or, where an
-/// addition of its own follows, those of (a, b) that give 128, 256 and 512 bits of sums.
+/// A matrix instruction (ir/matrix_instruction.h) that the processor has, by the names of LLVM intrinsics. `intrinsic` is
+/// called as `NAME.BITS(accumulators, a, b)`, where BITS is the size of the accumulators. If it multiplies
+/// matrices it is `NAME(a, b, accumulators)`. If the sums are added separately, `sums` names the intrinsics
+/// of (a, b) that return 128, 256 and 512 bits of sums.
 struct StepInstruction {
   std::string_view instruction;
-  int depth;  ///< of the unit
+  int depth;  ///< terms that one instruction multiplies and adds
   std::string_view intrinsic;
   std::array<std::string_view, 3> sums = {};
-  bool of_types =
-      false;  ///< the intrinsic is one for all numbers of bits, of the types that it takes
-  /// Where it is one for tiles, too: of those of a unit whose first factor has the rows, and the columns.
+  bool of_types = false;  ///< the intrinsic is overloaded on its types instead
+  /// For instructions that also multiply tiles: the intrinsics for a first factor with the rows, and with the
+  /// columns.
   std::array<std::string_view, 2> tiles = {};
-  Scalar a = Scalar::Bool;  ///< the first factor's
-  /// The intrinsic's factors: bytes of another sign are moved there.
+  Scalar a = Scalar::Bool;  ///< element type of the first factor
+  /// The factor types of the intrinsic. Bytes of the other signedness are converted by adding 128.
   std::array<Scalar, 2> takes = {};
-  int taken = 0;  ///< terms that the intrinsic takes: a step is as many as it needs
-  std::string_view scalable =
-      {};  ///< of vectors of more than 128 bits, where they are scalable ones
+  int taken = 0;                   ///< terms for each intrinsic call, which may be repeated
+  std::string_view scalable = {};  ///< intrinsic for scalable vectors of more than 128 bits
 
   bool operator==(const StepInstruction&) const = default;
 };
 
-/// What the image says about one compiled kernel.
+/// What the image states about one compiled kernel.
 struct KernelCode {
   const ir::Function* kernel = nullptr;
-  std::string level;               ///< of the processor that it is for: `x86-64-v3`
+  std::string level;               ///< of the processor it is compiled for: `x86-64-v3`
   uint64_t required_features = 0;  ///< bits of kdl_variant::required_features
-  bool has_fma = true;             ///< as the processor's
+  bool has_fma = true;             ///< whether the processor has fma
   bool has_half = true;
   std::string entry;                ///< symbol of the kernel_fn
-  std::vector<std::string> stages;  ///< symbols of what starts each stage's coroutine
+  std::vector<std::string> stages;  ///< symbols of the functions that start each stage's coroutine
   std::string
-      resumable;  ///< symbol of what starts the coroutine of a kernel with barriers; else empty
-  int64_t frame_bytes = 0;            ///< of a core, where there are barriers
-  int64_t dynamic_counter_count = 0;  ///< counters of a launch, from which loops take their numbers
-  int64_t scratch_bytes = 0;          ///< the coroutines' frames too, once they are split
+      resumable;  ///< symbol that starts the coroutine of a kernel with barriers; else empty
+  int64_t frame_bytes = 0;            ///< coroutine frame of a core, if there are barriers
+  int64_t dynamic_counter_count = 0;  ///< counters of a launch for dynamic scheduling
+  int64_t scratch_bytes = 0;          ///< including coroutine frames, once they are split
   std::vector<TrapLocation> locations;
-  /// The kernel as the interpreter runs it: its name in the images' KIR text. Empty: a level below has the same.
+  /// The kernel's name in the image's KIR text, as the interpreter runs it. Empty if a lower level has the same.
   std::string reference;
-  std::vector<StepInstruction> steps;  ///< of the processor
-  uint64_t reference_features = 0;     ///< that it asks for
+  std::vector<StepInstruction> steps;  ///< matrix instructions of the processor
+  uint64_t reference_features = 0;     ///< features that it requires
 };
 
 TrapLocation LocationOf(const ir::Op* op, int32_t code);
-/// The number of a location in the kernel's table.
+/// Returns the index of a location in the kernel's table, and adds it if needed.
 int64_t LocationIndex(KernelCode& code, const TrapLocation& location);
 
-/// The number of an element kind in the ABI.
+/// Returns the ABI's number for an element type.
 int64_t ElementCode(Scalar scalar);
 
 /// The code for devices of one kind and one architecture.
 struct CompiledModule {
-  std::string kind;  ///< of the image, as a device asks for it: `host`
+  std::string kind;  ///< of the image, as devices ask for it: `host`
   std::string arch;
-  std::string payload;  ///< what the device loads; empty: entries are symbols of the object
-  std::string object;   ///< for the host's linker; empty: there is none
+  std::string payload;  ///< what the device loads; if empty, the object has the entries
+  std::string object;   ///< for the host's linker; may be empty
   std::string assembly;
   std::string llvm_ir;
-  std::vector<KernelCode> kernels;  ///< source by source, in the sources' order
+  std::vector<KernelCode> kernels;  ///< grouped by source, in the order of the sources
 };
 
 }  // namespace kdl::codegen

@@ -19,7 +19,7 @@ using ir::OpKind;
 
 constexpr int64_t kAlignment = 64;
 
-/// Of an i64.
+/// Whether the value is a positive i64 constant.
 bool IsPositive(const ir::Value* value) {
   const Op* def = value->def();
   return def && value->type()->scalar == Scalar::I64 && def->kind() == OpKind::Const &&
@@ -81,7 +81,7 @@ std::optional<int64_t> OneIterationOf(const ir::Function& kernel, const Op* loop
   return static_cast<int64_t>(*iterations);
 }
 
-int64_t BytesOf(ir::Type buffer) {
+int64_t SizeInBytes(ir::Type buffer) {
   int64_t bytes = Bytes(buffer->scalar);
   for (Size dim : buffer->dims) bytes *= dim->value;
   return bytes;
@@ -93,23 +93,23 @@ WorkgroupPlace WorkgroupLayout::InScratch(WorkgroupPlace::Space space, int64_t b
   return place;
 }
 
-WorkgroupPlace WorkgroupLayout::PlaceOf(const ir::Value* buffer) {
+WorkgroupPlace WorkgroupLayout::PlaceBuffer(const ir::Value* buffer) {
   using Space = WorkgroupPlace::Space;
   ir::Type type = buffer->type();
   const Op* def = buffer->def();
   bool outlives = syncs_ && !(def && def->HasAttr(ir::AttrKey::Brief));
   if (type->space != ir::Space::Workgroup)
-    return outlives ? InScratch(Space::GlobalOwn, BytesOf(type) * kernel_.workgroup)
+    return outlives ? InScratch(Space::GlobalOwn, SizeInBytes(type) * kernel_.workgroup)
                     : WorkgroupPlace{};
   bool global = outlives || (def && def->HasAttr(ir::AttrKey::Global));
   if (global || ir::WorkgroupBytes(type) > workgroup_bytes_)
-    return InScratch(Space::Global, BytesOf(type));
+    return InScratch(Space::Global, SizeInBytes(type));
   workgroup_bytes_ -= ir::WorkgroupBytes(type);
   return {Space::Workgroup};
 }
 
 int64_t WorkgroupLayout::KeptPlace(Scalar scalar) {
-  constexpr int64_t kLeast = sizeof(int32_t);  // how a bool lives in a register
+  constexpr int64_t kLeast = sizeof(int32_t);  // size of a bool in a register
   return InScratch(WorkgroupPlace::Space::GlobalOwn,
                    std::max<int64_t>(Bytes(scalar), kLeast) * kernel_.workgroup)
       .offset;

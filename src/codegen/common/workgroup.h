@@ -9,41 +9,42 @@
 #include "ir/op.h"
 #include "ir/op_kind.h"
 
-// What all generators of kernels whose cores are teams of workers decide alike: `include/kdl/workgroup_abi.h` says what such a
-// kernel takes.
+// Decisions that all generators of kernels whose cores are workgroups share. `include/kdl/workgroup_abi.h`
+// describes the parameters of such kernels.
 
 namespace kdl::codegen {
 
-/// The name of a kernel's function; `number`: which one of its image it is.
+/// Returns the name of a kernel's function. `number` is the kernel's number in its image.
 std::string WorkgroupEntry(const ir::Function& kernel, size_t number);
 
-/// Whether the kernel has such an op.
+/// Whether the kernel contains an op of this kind.
 bool HasOp(const ir::Function& kernel, ir::OpKind kind);
-/// Whether the op may stop the worker.
+/// Whether the op may stop the thread.
 bool MayTrap(const ir::Op* op);
-/// Whether the turns of a `while` are the parts of a launch between barriers of all its cores.
+/// Whether the iterations of a `while` are the parts of a launch between barriers of all its cores.
 bool IsOfParts(const ir::Op* loop);
 
-/// Of a loop of the team's from 0 on in which each worker has one turn at most: how many have; else nothing.
+/// If a workgroup loop counts up from 0 and each thread has at most one iteration, returns how many threads
+/// have one; else nothing.
 std::optional<int64_t> OneIterationOf(const ir::Function& kernel, const ir::Op* loop);
 
-/// Of a buffer.
-int64_t BytesOf(ir::Type buffer);
+/// Returns the size of a buffer in bytes.
+int64_t SizeInBytes(ir::Type buffer);
 
-/// Where a buffer lies.
+/// Where a buffer is allocated.
 struct WorkgroupPlace {
   enum class Space : uint8_t {
-    Own,        ///< each worker's own
-    Workgroup,  ///< the team's, in memory near its workers
-    Global,     ///< the team's, in the core's scratch
-    GlobalOwn,  ///< in scratch the workers' own ones side by side, element by element
+    Own,        ///< each thread's own
+    Workgroup,  ///< shared by the workgroup, in workgroup memory
+    Global,     ///< shared by the workgroup, in the core's scratch
+    GlobalOwn,  ///< each thread's own, interleaved by element in the core's scratch
   };
   Space space = Space::Own;
   int64_t offset = 0;  ///< in scratch
 };
 
-/// Deals out a core's memory, in the order in which it is asked. Where a launch is called once for each part between barriers of
-/// all its cores, what outlives a part lies in scratch.
+/// Allocates a core's memory, in the order of the requests. If a launch calls the kernel once for each part
+/// between barriers of all its cores, buffers that outlive a part are placed in scratch.
 class WorkgroupLayout {
  public:
   WorkgroupLayout(const ir::Function& kernel, KernelCode& code, int64_t workgroup_bytes)
@@ -52,10 +53,11 @@ class WorkgroupLayout {
         workgroup_bytes_(workgroup_bytes),
         syncs_(HasOp(kernel, ir::OpKind::Sync)) {}
 
-  /// Takes what is no buffer.
+  /// Reserves workgroup memory for something other than a buffer.
   void ReserveWorkgroupMemory(int64_t bytes) { workgroup_bytes_ -= bytes; }
-  WorkgroupPlace PlaceOf(const ir::Value* buffer);
-  /// A number that each worker keeps from one part to the next: offset of worker 0's, next to which those of the others lie.
+  WorkgroupPlace PlaceBuffer(const ir::Value* buffer);
+  /// Reserves a number that each thread keeps from one part to the next. Returns the offset of thread 0's
+  /// number; those of the other threads follow it.
   int64_t KeptPlace(Scalar scalar);
 
  private:
@@ -64,7 +66,7 @@ class WorkgroupLayout {
   const ir::Function& kernel_;
   KernelCode& code_;
   int64_t workgroup_bytes_;
-  bool syncs_;  ///< so buffers outlive a call, but for brief ones
+  bool syncs_;  ///< has launch barriers; then all but brief buffers outlive a call
 };
 
 }  // namespace kdl::codegen

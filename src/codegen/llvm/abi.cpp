@@ -31,7 +31,7 @@ Record::Record(llvm::StructType* type) : type_(type) {
 }
 
 Record& Record::Set(unsigned field, llvm::Constant* value) {
-  KDL_CHECK(value->getType() == fields_[field]->getType(), "field {} of {}", field,
+  KDL_CHECK(value->getType() == fields_[field]->getType(), "field {} of {} has another type", field,
             std::string_view(type_->getName()));
   fields_[field] = value;
   return *this;

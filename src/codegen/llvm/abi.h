@@ -8,7 +8,7 @@
 
 namespace kdl::codegen {
 
-// For each struct of abi.def the numbers of its fields: `kdl_core_fields::core_id`.
+// The indices of the fields of each struct in abi.def, such as `kdl_core_fields::core_id`.
 #define KDL_STRUCT(name, comment) \
   struct name##_fields {          \
     enum : unsigned {
@@ -23,20 +23,20 @@ namespace kdl::codegen {
   ;
 #include "kdl/abi.def"
 
-/// The structs of abi.def as LLVM types, by their names there.
+/// The structs of abi.def as LLVM types, under the same names.
 struct AbiTypes {
   explicit AbiTypes(llvm::LLVMContext& context);
 #define KDL_STRUCT(name, comment) llvm::StructType* name;
 #include "kdl/abi.def"
 };
 
-/// A constant of a struct, field by field; fields that are not set are zero.
+/// Builds a constant struct field by field. Fields that are not set are zero.
 class Record {
  public:
   explicit Record(llvm::StructType* type);
   Record& Set(unsigned field, llvm::Constant* value);
   Record& Set(unsigned field, int64_t value);
-  /// The first elements of an array field.
+  /// Sets the first elements of an array field.
   Record& Set(unsigned field, const std::vector<int64_t>& values);
   llvm::Constant* Get() const { return llvm::ConstantStruct::get(type_, fields_); }
 

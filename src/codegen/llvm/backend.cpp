@@ -22,7 +22,7 @@
 #include "support/result.h"
 
 extern "C" {
-// Of libLLVM's X86, AArch64, NVPTX and RISCV: those that a Processor names.
+// The initializers in libLLVM for the targets that a Processor can name.
 void LLVMInitializeX86TargetInfo();
 void LLVMInitializeX86Target();
 void LLVMInitializeX86TargetMC();
@@ -45,7 +45,7 @@ namespace kdl::codegen {
 
 namespace {
 
-/// LLVM asks some options of its own command line, and nothing else.
+/// Sets one of LLVM's command-line options, for settings that it has no other interface for.
 void SetFlag(llvm::StringRef name, bool value) {
   auto& known = llvm::cl::getRegisteredOptions();
   auto found = known.find(name);
@@ -70,27 +70,28 @@ void InitializeTargets() {
   LLVMInitializeRISCVTarget();
   LLVMInitializeRISCVTargetMC();
   LLVMInitializeRISCVAsmPrinter();
-  // Shared memory of NVIDIA's machines has addresses of 32 bits, of which half the registers hold as many.
+  // NVIDIA's shared memory has 32-bit addresses, which need half as many registers as 64-bit ones.
   SetFlag("nvptx-short-ptr", true);
-  // Masks are vectors of bools from the start: looking for more of them among the scalars took one part in twenty of the time
-  // for nothing.
+  // Masks are vectors of bools from the start. Searching for more of them among scalars took 5% of the
+  // compile time and found nothing.
   SetFlag("disable-x86-domain-reassignment", true);
 }
 
-/// x86's addresses add a register, a scaled one and a number: to have pointers go along instead takes more code, and took a
-/// quarter of all time. Short functions have them (optimize.cpp).
+/// An x86 address adds a register, a scaled register and a constant. Loop strength reduction would advance
+/// pointers instead, which needs more code, and it took a quarter of the compile time. It is used for short
+/// functions (optimize.cpp).
 void ChooseStrengthReduction(const llvm::Triple& triple) { SetFlag("disable-lsr", triple.isX86()); }
 
 llvm::CodeGenOptLevel CodeGenLevel(int opt_level) {
   static constexpr llvm::CodeGenOptLevel kLevels[] = {
       llvm::CodeGenOptLevel::None, llvm::CodeGenOptLevel::Less, llvm::CodeGenOptLevel::Default,
       llvm::CodeGenOptLevel::Aggressive};
-  KDL_CHECK(opt_level >= 0 && opt_level <= 3, "optimization level {}", opt_level);
+  KDL_CHECK(opt_level >= 0 && opt_level <= 3, "unknown optimization level {}", opt_level);
   return kLevels[opt_level];
 }
 
-/// LLVM's target of a triple.
-Result<const llvm::Target*> TargetOf(const std::string& triple) {
+/// Returns LLVM's target for a triple.
+Result<const llvm::Target*> FindTarget(const std::string& triple) {
   static const bool initialized = (InitializeTargets(), true);
   KDL_CHECK(initialized);
   std::string error;
@@ -102,7 +103,7 @@ Result<const llvm::Target*> TargetOf(const std::string& triple) {
 }  // namespace
 
 Status CheckProcessor(const Processor& processor) {
-  Result<const llvm::Target*> target = TargetOf(processor.triple);
+  Result<const llvm::Target*> target = FindTarget(processor.triple);
   if (!target) return target.failure();
   auto fail = [&](std::string_view what, llvm::StringRef name) {
     return Failure{fmt::format("LLVM knows no {} '{}' of {}", what, name.str(), processor.triple),
@@ -134,7 +135,7 @@ Status CheckProcessor(const Processor& processor) {
 bool HasRiscvVectors(const Processor& processor) {
   if (!llvm::Triple(processor.triple).isRISCV() || !CheckProcessor(processor).ok())
     return ("," + processor.features + ",").find(",+v,") != std::string::npos;
-  const llvm::Target* target = *TargetOf(processor.triple);
+  const llvm::Target* target = *FindTarget(processor.triple);
   std::unique_ptr<llvm::MCSubtargetInfo> known(
       target->createMCSubtargetInfo(processor.triple, processor.cpu, processor.features));
   return known->checkFeatures("+v");
@@ -142,16 +143,18 @@ bool HasRiscvVectors(const Processor& processor) {
 
 Result<Backend> Backend::Create(const Processor& processor, int opt_level) {
   if (Status checked = CheckProcessor(processor); !checked) return checked.failure();
-  const llvm::Target* target = *TargetOf(processor.triple);
+  const llvm::Target* target = *FindTarget(processor.triple);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  // Loops of a few lines begin at one: a Zen 3 takes up to 1.7 of the time where they begin inside of one.
+  // Aligns loops of a few cache lines to a line: on Zen 3 they take up to 1.7 times as long if they begin
+  // inside of one.
   constexpr unsigned kLineBytes = 64;
   if (opt_level > 1 && llvm::Triple(processor.triple).isX86()) options.LoopAlignment = kLineBytes;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       processor.triple, processor.cpu, processor.features, options, llvm::Reloc::PIC_,
       llvm::CodeModel::Small, CodeGenLevel(opt_level)));
-  KDL_CHECK(machine, "no machine for {} {}", processor.triple, processor.cpu);
+  KDL_CHECK(machine, "LLVM cannot create a target machine for {} {}", processor.triple,
+            processor.cpu);
   return Backend(processor, std::make_unique<Machine>(std::move(machine), opt_level));
 }
 
@@ -181,7 +184,7 @@ std::string Machine::Emit(llvm::Module& module, FileType type) const {
                                                       type == FileType::Object
                                                           ? llvm::CodeGenFileType::ObjectFile
                                                           : llvm::CodeGenFileType::AssemblyFile);
-  KDL_CHECK(!refused, "LLVM's {} emits no file of this kind",
+  KDL_CHECK(!refused, "LLVM cannot emit a file of this kind for {}",
             target_machine_->getTargetTriple().str());
   passes.run(module);
   return {bytes.begin(), bytes.end()};

@@ -9,14 +9,15 @@ namespace kdl::codegen {
 
 class Machine;
 
-/// What LLVM does not know of the processor; it would write so to standard error, and go on or end the process.
+/// Fails if LLVM does not know the processor or its features. LLVM itself would print a warning to standard
+/// error and continue, or end the process.
 Status CheckProcessor(const Processor& processor);
 
-/// Whether code for the processor has RISC-V's vectors, by its features or by its name. Where LLVM does not know it, by what the
-/// features say.
+/// Whether code for the processor may use RISC-V vectors, according to its features or its name. If LLVM does
+/// not know the processor, only the features count.
 bool HasRiscvVectors(const Processor& processor);
 
-/// LLVM, set up for one processor and one optimization level (0 to 3). Made once, used for any
+/// LLVM, set up for one processor and one optimization level (0 to 3). Create it once and use it for any
 /// number of modules, by one thread at a time.
 class Backend {
  public:

@@ -10,15 +10,16 @@
 
 namespace kdl::codegen {
 
-/// Kernels of a module at loop level, as one processor is to run them.
+/// Kernels of a module at loop level, and the processor to compile them for.
 struct KernelSource {
   const ir::Module* module;
   std::vector<const ir::Function*> kernels;
   const Processor* processor;
 };
 
-/// Compiles the kernels of all sources, whose processors have the backend's architecture, into one object. Symbols are
-/// hidden and hold the prefix and the processor, so objects of several modules link together.
+/// Compiles the kernels of all sources into one object. The sources' processors have the backend's
+/// architecture. Symbols are hidden and contain the prefix and the processor, so that objects of several
+/// modules can be linked together.
 Result<CompiledModule> CompileKernels(const Backend& backend, std::span<const KernelSource> sources,
                                       const CompileOptions& options);
 

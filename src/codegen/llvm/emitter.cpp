@@ -38,7 +38,7 @@ llvm::BasicBlock* Emitter::NewBlock(const char* name) const {
 
 llvm::Value* Emitter::Get(const ir::Value* value) const {
   auto found = scalars.find(value);
-  KDL_CHECK(found != scalars.end(), "no scalar for '{}'", value->name().text());
+  KDL_CHECK(found != scalars.end(), "no scalar has been emitted for '{}'", value->name().text());
   return found->second;
 }
 
@@ -66,11 +66,12 @@ llvm::Type* WithLanesOf(const llvm::Value* like, llvm::Type* scalar) {
 void EmitOp(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   llvm::DebugLoc around = builder.getCurrentDebugLocation();
-  if (llvm::DebugLoc here = emitter.lines ? emitter.lines->Of(op->loc()) : llvm::DebugLoc())
+  if (llvm::DebugLoc here =
+          emitter.lines ? emitter.lines->DebugLocFor(op->loc()) : llvm::DebugLoc())
     builder.SetCurrentDebugLocation(here);
   if (!emitter.EmitOwn(op)) {
     EmitFunction emit = kEmitters[static_cast<size_t>(op->kind())];
-    KDL_CHECK(emit, "'{}' is not of loop level", op->info().spelling);
+    KDL_CHECK(emit, "'{}' is not an op of the loop level", op->info().spelling);
     emit(emitter, op);
   }
   builder.SetCurrentDebugLocation(around);
@@ -81,7 +82,7 @@ void EmitRegion(Emitter& emitter, const ir::Region* region) {
     if (op->info().has(ir::kTerminator)) break;
     EmitOp(emitter, op);
   }
-  // A coroutine keeps in its frame what it cannot see the end of.
+  // A coroutine would keep buffers in its frame if it could not see where their lifetimes end.
   if (emitter.coroutine) EndBuffers(emitter, region);
 }
 

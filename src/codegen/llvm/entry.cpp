@@ -31,7 +31,7 @@ void DeclareEntry(Emitter& emitter) {
   for (unsigned i = 0; i < 2; ++i) {
     function->addParamAttr(i, llvm::Attribute::NoAlias);
     function->addParamAttr(i, llvm::Attribute::NonNull);
-    // A kernel with barriers keeps the core of each call in the frame while that runs.
+    // A kernel with barriers stores the address of kdl_core in the frame during a call.
     if (i == 0 || !HasBarriers(emitter.kernel))
       function->addParamAttr(i, llvm::Attribute::NoCapture);
   }
@@ -78,8 +78,8 @@ void ReadScalars(Emitter& emitter) {
   }
 }
 
-/// x86's stores past the caches are weakly ordered: whoever waits for the core must see them. Those
-/// of aarch64 are ordered like others.
+/// x86's non-temporal stores are weakly ordered, so a fence makes them visible to those who wait for the
+/// core. aarch64 orders them like other stores.
 void FenceReturns(Emitter& emitter) {
   if (!emitter.stores_past_caches || !llvm::Triple(emitter.module.getTargetTriple()).isX86())
     return;

@@ -10,7 +10,7 @@ namespace kdl::codegen {
 
 enum class FileType : uint8_t { Object, Assembly };
 
-/// The inside of a Backend.
+/// The implementation of a Backend.
 class Machine {
  public:
   Machine(std::unique_ptr<llvm::TargetMachine> target_machine, int opt_level)
@@ -19,11 +19,11 @@ class Machine {
   llvm::TargetMachine& target_machine() const { return *target_machine_; }
   int opt_level() const { return opt_level_; }
 
-  /// An empty module for this machine.
+  /// Makes an empty module for this machine.
   std::unique_ptr<llvm::Module> MakeModule(llvm::LLVMContext& context,
                                            const std::string& name) const;
 
-  /// Lowers `module`, which is changed by it.
+  /// Lowers `module`, which it changes.
   std::string Emit(llvm::Module& module, FileType type) const;
 
  private:

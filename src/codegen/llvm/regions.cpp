@@ -16,7 +16,7 @@
 #include "ir/type.h"
 #include "kdl/kernel_abi.h"
 
-// Where a kernel's memory lies, and what overlaps what.
+// Where a kernel's memory is, and which parts of it may overlap.
 
 namespace kdl::codegen {
 
@@ -39,7 +39,7 @@ Memory BufferMemory(Emitter& emitter, const ir::Value* buffer) {
   int64_t before = place.space == BufferSpace::Frame ? kFrameHeaderBytes : 0;
   if (place.space == BufferSpace::Stack) {
     memory.base = StackMemory(emitter, place, buffer->name());
-  } else if (around) {  // else where the buffer is made
+  } else if (around) {  // otherwise set where the buffer is made
     memory.base = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), around,
                                                      static_cast<uint64_t>(before + place.offset),
                                                      std::string_view(buffer->name().text()));
@@ -48,7 +48,7 @@ Memory BufferMemory(Emitter& emitter, const ir::Value* buffer) {
   return memory;
 }
 
-/// The constant in the object's own memory; those of equal elements are one.
+/// Returns a constant in the object's own memory. Tables with equal elements share one.
 llvm::Constant* TableGlobal(Emitter& emitter, const ir::Op* table, unsigned space) {
   ir::ElementBits elements = table->attr<ir::AttrKey::Elements>();
   Scalar scalar = table->result()->type()->scalar;
@@ -66,7 +66,7 @@ llvm::Constant* TableGlobal(Emitter& emitter, const ir::Op* table, unsigned spac
     if (global.isConstant() && global.hasPrivateLinkage() && global.getInitializer() == value)
       return &global;
   }
-  // A name of the source's may be an entry's, or, as WARP_SZ, one of the machine's language.
+  // The prefix avoids clashes: a name from the source may be that of an entry, or reserved in PTX, such as WARP_SZ.
   auto* global = new llvm::GlobalVariable(emitter.module, value->getType(), /*isConstant=*/true,
                                           llvm::GlobalValue::PrivateLinkage, value,
                                           "table_" + table->attr<ir::AttrKey::Name>().str(),
@@ -83,7 +83,7 @@ Memory TableMemory(Emitter& emitter, const ir::Op* table, unsigned space) {
   return memory;
 }
 
-RingMemory RingOf(Emitter& emitter, const ir::Op* pipe) {
+RingMemory RingMemoryOf(Emitter& emitter, const ir::Op* pipe) {
   RingMemory memory{ir::RingOf(pipe), nullptr, {}};
   memory.slots.strides = ConstantStrides(emitter, pipe->result()->type());
   return memory;
@@ -120,14 +120,14 @@ std::vector<const ir::Op*> BuffersOf(const Emitter& emitter) {
   return buffers;
 }
 
-/// The same memory with other strides.
+/// Returns the same memory with the view's strides.
 Memory ViewMemory(Emitter& emitter, const ir::Op* view) {
   Memory memory = emitter.memories.at(view->operand(0));
   ir::ViewedDims dims = ir::ViewedDimsOf(view);
   auto at = memory.strides.begin() + static_cast<std::ptrdiff_t>(dims.dimension);
   llvm::Value* stride = at[static_cast<std::ptrdiff_t>(dims.from) - 1];
   at = memory.strides.erase(at, at + static_cast<std::ptrdiff_t>(dims.from));
-  for (size_t i = dims.to; i-- > 0;) {  // from the innermost one on, each before the last
+  for (size_t i = dims.to; i-- > 0;) {  // innermost first, each inserted before the last one
     at = memory.strides.insert(at, stride);
     if (i == 0) break;
     Size size = view->result()->type()->dims[dims.dimension + i];
@@ -192,7 +192,7 @@ void WalkEmitted(const Emitter& emitter, const std::function<void(const ir::Op*)
 llvm::AllocaInst* StackPlace(Emitter& emitter, llvm::Type* type, std::string_view name) {
   auto& builder = emitter.builder;
   llvm::IRBuilder<>::InsertPointGuard guard(builder);
-  // A coroutine's prologue is not its entry, where what has a fixed place on the stack stands.
+  // The prologue of a coroutine is not its entry block, which must contain the allocas of fixed size.
   if (emitter.coroutine)
     builder.SetInsertPoint(llvm::cast<llvm::Instruction>(emitter.coroutine->state));
   return builder.CreateAlloca(type, nullptr, name);
@@ -252,7 +252,7 @@ void PrepareMemories(Emitter& emitter) {
   }
   for (const ir::Op* pipe : ir::PipesOf(emitter.kernel)) {
     RingMemory& ring = emitter.rings[pipe->result()];
-    ring = RingOf(emitter, pipe);
+    ring = RingMemoryOf(emitter, pipe);
     regions.push_back({RegionKind::Ring, &ring.slots});
   }
   FindRings(emitter);

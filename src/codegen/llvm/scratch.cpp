@@ -16,27 +16,29 @@ namespace kdl::codegen {
 
 namespace {
 
-constexpr int64_t kStackBytes = 4096;  // of all buffers of a kernel that go onto the stack
-constexpr int64_t kStackBufferBytes = int64_t{64} * 8;  // of one of them: 64 lanes
+constexpr int64_t kStackBytes = 4096;  // limit for all buffers of a kernel on the stack
+constexpr int64_t kStackBufferBytes = int64_t{64} * 8;  // limit for one of them: 64 lanes
 
 int64_t BufferBytes(ir::Type type) {
   int64_t bytes = Bytes(type->scalar);
   for (Size extent : type->dims) {
-    KDL_CHECK(IsConstant(extent) && extent->value >= 0, "a buffer of {}", ToString(extent));
+    KDL_CHECK(IsConstant(extent) && extent->value >= 0,
+              "the extent {} of a buffer is not a constant", ToString(extent));
     bool overflow = __builtin_mul_overflow(bytes, extent->value, &bytes);
     KDL_CHECK(!overflow && bytes < (int64_t{1} << 40), "a buffer of 2^40 bytes or more");
   }
   return bytes;
 }
 
-/// kSuspends: whether other stages may run while the block does; kSyncs: whether it has a barrier.
+/// Whether the region has an op with the trait. kSuspends: other stages may run meanwhile; kSyncs: it
+/// contains a barrier.
 bool Has(const ir::Region* region, ir::Trait trait) {
   bool found = false;
   ir::Walk(region, [&](const ir::Op* op) { found |= op->info().has(trait); });
   return found;
 }
 
-/// Takes aligned bytes from `top` on; where they begin.
+/// Reserves aligned bytes at `top` and returns where they begin.
 int64_t TakeBytes(int64_t bytes, int64_t& top) {
   constexpr int64_t kAlign = KDL_SCRATCH_ALIGNMENT;
   int64_t begin = top;
@@ -46,11 +48,11 @@ int64_t TakeBytes(int64_t bytes, int64_t& top) {
 
 class Planner {
  public:
-  /// `top` is where free scratch begins at the start of the block.
+  /// Places the buffers of a region. `top` is where free scratch begins at its start.
   void Place(const ir::Region* region, int64_t top) {
     for (const ir::Op* op : *region) {
       for (const ir::Region* nested : op->regions()) Place(nested, top);
-      if (op->kind() == ir::OpKind::Stage) top = plan_.scratch_bytes;  // stages run by turns
+      if (op->kind() == ir::OpKind::Stage) top = plan_.scratch_bytes;  // stages overlap in time
       if (op->kind() != ir::OpKind::BufferNew) continue;
       BufferPlace place;
       place.bytes = BufferBytes(op->result()->type());

@@ -7,7 +7,7 @@
 
 namespace kdl::codegen {
 
-/// On the stack, in the core's scratch, or where its block has a barrier in the core's frame.
+/// Where a buffer is: on the stack, in the core's scratch, or in the core's frame if its block contains a barrier.
 enum class BufferSpace : uint8_t { Stack, Scratch, Frame };
 struct BufferPlace {
   BufferSpace space = BufferSpace::Scratch;
@@ -15,12 +15,12 @@ struct BufferPlace {
   int64_t bytes = 0;
 };
 
-/// The buffers of a kernel. A buffer lives as long as the block that makes it runs; those whose
-/// times cannot overlap share memory. What lives while other stages run is not on the stack.
+/// The buffers of a kernel. A buffer lives while the region that makes it runs; buffers that never live at
+/// the same time share memory. Buffers that live while other stages run are not on the stack.
 struct ScratchPlan {
   std::unordered_map<const ir::Value*, BufferPlace> places;
   int64_t scratch_bytes = 0;
-  int64_t frame_bytes = 0;  ///< besides what the barriers themselves take; 0 where there are none
+  int64_t frame_bytes = 0;  ///< without the header; 0 if there are no barriers
 };
 
 ScratchPlan PlanScratch(const ir::Function& kernel);

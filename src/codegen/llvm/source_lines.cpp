@@ -26,7 +26,7 @@ void SourceLines::Enter(llvm::Function& function, const ir::Loc& loc) {
   function.setSubprogram(function_);
 }
 
-llvm::DebugLoc SourceLines::Of(const ir::Loc& loc) {
+llvm::DebugLoc SourceLines::DebugLocFor(const ir::Loc& loc) {
   if (loc.line == 0 || loc.file.text().empty()) return {};
   llvm::DIScope* scope = function_;
   if (FileOf(loc) != function_->getFile())

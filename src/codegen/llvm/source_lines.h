@@ -7,20 +7,20 @@
 
 namespace kdl::codegen {
 
-/// Says of a module's instructions which lines of the source they come from: DWARF's table of lines, and nothing else.
+/// Maps a module's instructions to lines of the source. This makes DWARF's line table and no other debug information.
 class SourceLines {
  public:
-  /// `Directives` stand in assembly alone; a table in an object, too.
+  /// `Directives` appear only in assembly; a table also appears in objects.
   enum class Form : uint8_t { Table, Directives };
   explicit SourceLines(llvm::Module& module, Form form = Form::Table);
   SourceLines(const SourceLines&) = delete;
   SourceLines& operator=(const SourceLines&) = delete;
 
-  /// What follows is `function`'s, which comes from `loc`.
+  /// Begins a function, which comes from `loc` in the source.
   void Enter(llvm::Function& function, const ir::Loc& loc);
-  /// Null where the source does not say.
-  llvm::DebugLoc Of(const ir::Loc& loc);
-  /// When all functions are there.
+  /// Returns null if there is no such source line.
+  llvm::DebugLoc DebugLocFor(const ir::Loc& loc);
+  /// Must be called after all functions are complete.
   void Finish() { builder_.finalize(); }
 
  private:

@@ -11,7 +11,8 @@
 #include "kdl/kernel_abi.h"
 #include "support/check.h"
 
-// Elementwise ops, one expression each. A float below f32 is widened to that, which holds it exactly, and the result rounded back.
+// Elementwise ops, one expression each. A float below f32 is widened to f32, which represents it exactly, and
+// the result is rounded back.
 
 namespace kdl::codegen::opencl {
 
@@ -20,7 +21,7 @@ namespace {
 using ir::Op;
 using ir::OpKind;
 
-/// What an op computes on a class of types, in the words of kdl/scalar_ops.def.
+/// The expression that an op computes on a class of types, as written in kdl/scalar_ops.def.
 struct Row {
   OpKind kind;
   ScalarGroup group;
@@ -64,7 +65,7 @@ std::string_view UnsignedOf(Scalar scalar) {
   }
 }
 
-/// An operand as it is computed with.
+/// Returns an operand in the type in which the op computes.
 std::string Operand(const Writer& w, const ir::Value* value) {
   Scalar scalar = value->type()->scalar;
   std::string text(w.Get(value));
@@ -78,7 +79,8 @@ void DefineComputed(Writer& w, const ir::Value* result, std::string_view express
                        : std::string(expression));
 }
 
-/// Of an i64 by a constant power of two, downwards; empty: it is none.
+/// Returns the floor division or remainder of an i64 by a constant power of two, or an empty string for other
+/// divisions.
 std::string DivisionText(const Writer& w, const Op* op) {
   if (op->kind() != OpKind::Div && op->kind() != OpKind::Rem) return "";
   const Op* divisor = op->operand(1)->def();
@@ -91,7 +93,7 @@ std::string DivisionText(const Writer& w, const Op* op) {
              : fmt::format("{} & {}l", w.Get(op->operand(0)), by - 1);
 }
 
-/// What a word of an expression stands for; nothing of a word of C.
+/// Returns what a placeholder in an expression stands for, or nothing if the word is just C.
 std::optional<std::string> Meaning(const Writer& w, const Op* op, std::string_view word) {
   Scalar of = op->operand(0)->type()->scalar;
   if (word == "T") return std::string(RegisterType(op->result()->type()->scalar));
@@ -118,7 +120,7 @@ void WriteRow(Writer& w, const Op* op, std::string_view rest) {
   DefineComputed(w, op->result(), text);
 }
 
-/// A value that reads back as the bits.
+/// Returns a literal that has exactly these bits.
 std::string ConstantText(Scalar scalar, uint64_t bits) {
   if (scalar == Scalar::Bool) return bits ? "1" : "0";
   if (IsNarrowFloat(scalar)) return fmt::format("({}){:#x}", MemoryType(scalar), bits);
@@ -153,7 +155,8 @@ std::string CastText(const Writer& w, const Op* op) {
   }
   if (to == Scalar::Bool) return fmt::format("{} != 0", value);
   if (IsNarrowFloat(to)) {
-    // f32 rounds once where it holds the value; else an f64 that has never been rounded to even does.
+    // A conversion to f32 is exact for these types. Others are first rounded to odd, so that only the last
+    // rounding counts.
     bool fits = from == Scalar::F32 || from == Scalar::Bool || Bytes(from) <= 2;
     if (fits) return fmt::format("kdl_{}_of_f32((float){})", Suffix(to), value);
     std::string wide = Bytes(from) == 8 && !IsFloat(from)
@@ -194,7 +197,7 @@ void WriteFromBits(Writer& w, const Op* op) {
 void WriteExpression(Writer& w, const Op* op) {
   Scalar of = op->operand(0)->type()->scalar;
   const Row* row = FindRow(op->kind(), Info(of).group);
-  KDL_CHECK(row, "'{}' of {}", op->info().spelling, Spelling(of));
+  KDL_CHECK(row, "'{}' of {} cannot be written in C", op->info().spelling, Spelling(of));
   if (std::string simple = DivisionText(w, op); !simple.empty())
     return w.Define(op->result(), simple);
   if (MayTrap(op))

@@ -24,15 +24,15 @@ using ir::OpKind;
 
 constexpr int64_t kAlignment = 64;
 
-/// Whether an op of the kernel may stop a worker.
+/// Whether an op of the kernel may stop a thread.
 bool HasTraps(const ir::Function& kernel) {
   bool may = false;
   ir::Walk(kernel.body, [&](const Op* op) { may |= codegen::MayTrap(op); });
   return may;
 }
 
-/// Row-major strides of constant extents.
-std::vector<std::string> StridesOf(ir::Type buffer) {
+/// Returns row-major strides. All extents must be constants.
+std::vector<std::string> StrideTexts(ir::Type buffer) {
   std::vector<std::string> strides(buffer->dims.size());
   int64_t stride = 1;
   for (size_t d = strides.size(); d-- > 0;) {
@@ -42,19 +42,20 @@ std::vector<std::string> StridesOf(ir::Type buffer) {
   return strides;
 }
 
-/// All other names made of the source's end in `_` and a number.
+/// Returns the name of a stride. It is unique, since all other names that derive from the source end in `_`
+/// and a number.
 std::string StrideName(std::string_view tensor, size_t dimension) {
   return fmt::format("{}_s{}", tensor, dimension);
 }
 
-/// The kernel's parameters as C values.
+/// Defines the kernel's parameters as C values.
 void WriteParams(Writer& w) {
   size_t at = kdl_workgroup_header;
   for (size_t i = 0; i < w.kernel.dims.size(); ++i, ++at)
     w.Define(w.kernel.dim_value(i), fmt::format("kdl_launch[{}]", at));
   for (const ir::Param& param : w.kernel.params) {
     ir::Type type = param.value->type();
-    if (type->kind == ir::TypeKind::Workspace) continue;  // pipes have become buffers
+    if (type->kind == ir::TypeKind::Workspace) continue;  // pipes are buffers by now
     if (type->kind == ir::TypeKind::Tensor) {
       std::string name = w.NewName(param.value);
       std::string_view element = MemoryType(type->scalar);
@@ -82,7 +83,8 @@ void WriteParams(Writer& w) {
   }
 }
 
-/// The tensors that the launch has for all its cores, as image_tables' shared_bytes counts them.
+/// Declares the tensors that the launch allocates for all its cores, with the layout that shared_bytes
+/// assumes (launch_tensors.cpp).
 void WriteLaunchTensors(Writer& w) {
   std::string place = "(kdl_shared + kdl_launch[3])";
   ir::Walk(w.kernel.body, [&](const Op* op) {
@@ -111,17 +113,17 @@ void WriteLaunchTensors(Writer& w) {
   });
 }
 
-/// Places a buffer.
+/// Allocates and declares a buffer.
 void WriteBuffer(Writer& w, const ir::Value* buffer) {
   ir::Type type = buffer->type();
   std::string name = w.NewName(buffer);
   std::string_view element = MemoryType(type->scalar);
-  std::vector<std::string> strides = StridesOf(type);
-  WorkgroupPlace place = w.places.PlaceOf(buffer);
+  std::vector<std::string> strides = StrideTexts(type);
+  WorkgroupPlace place = w.places.PlaceBuffer(buffer);
   std::string base = name;
   switch (place.space) {
     case WorkgroupPlace::Space::Own:
-      w.Line("{} {}[{}];", element, name, BytesOf(type) / Bytes(type->scalar));
+      w.Line("{} {}[{}];", element, name, SizeInBytes(type) / Bytes(type->scalar));
       break;
     case WorkgroupPlace::Space::Workgroup:
       w.dialect.WriteWorkgroupMemory(w, name, type);
@@ -139,21 +141,22 @@ void WriteBuffer(Writer& w, const ir::Value* buffer) {
   w.memories[buffer] = {std::move(base), std::move(strides)};
 }
 
-/// Places the buffers, in the order of the text.
+/// Allocates the buffers, in source order.
 void WriteBuffers(Writer& w) {
   ir::Walk(w.kernel.body, [&](const Op* op) {
     if (op->kind() == OpKind::BufferNew) WriteBuffer(w, op->result());
   });
 }
 
-/// What is finite, infinite or none, as an expression that initializes a constant: functions of OpenCL C do not everywhere.
+/// Returns a constant initializer for a float that may be infinite or NaN. Not every compiler accepts calls
+/// of OpenCL C functions there.
 std::string FloatText(double value, std::string_view suffix) {
   if (std::isfinite(value)) return fmt::format("{:a}{}", value, suffix);
   std::string_view part = std::isnan(value) ? "0.0" : value > 0 ? "1.0" : "-1.0";
   return fmt::format("{0}{1} / 0.0{1}", part, suffix);
 }
 
-/// Of a table.
+/// Returns an element of a table.
 std::string ElementText(Scalar scalar, uint64_t bits) {
   if (scalar == Scalar::F32)
     return FloatText(std::bit_cast<float>(static_cast<uint32_t>(bits)), "f");
@@ -163,12 +166,12 @@ std::string ElementText(Scalar scalar, uint64_t bits) {
   return value == INT64_MIN ? "LONG_MIN" : fmt::format("{}l", value);
 }
 
-/// Tables, in constant memory.
+/// Writes the tables, in constant memory.
 void WriteTables(Writer& w, std::string& file) {
   ir::Walk(w.kernel.body, [&](const Op* op) {
     if (op->kind() != OpKind::Table) return;
     ir::Type type = op->result()->type();
-    // All other names of the text end in a number.
+    // Other names in the text end in a number.
     std::string name = fmt::format("{}_{}_table", w.code.entry, w.NewName(op->result()));
     std::string elements;
     for (uint64_t bits : op->attr<ir::AttrKey::Elements>()) {
@@ -178,7 +181,7 @@ void WriteTables(Writer& w, std::string& file) {
         fmt::format("__constant {} {}[] = {{{}}};\n", MemoryType(type->scalar), name, elements);
     file +=
         type->scalar == Scalar::F64 ? fmt::format("#ifdef cl_khr_fp64\n{}#endif\n", table) : table;
-    w.memories[op->result()] = {name, StridesOf(type)};
+    w.memories[op->result()] = {name, StrideTexts(type)};
   });
 }
 
@@ -191,7 +194,7 @@ class OpenClDialect final : public Dialect {
 
   void WriteStops(Writer& w) override {
     if (!w.tells) return;
-    constexpr int64_t kStops = 2;  // a barrier's, while the next one's is set
+    constexpr int64_t kStops = 2;  // one flag for this barrier, one for the next
     w.places.ReserveWorkgroupMemory(kStops * static_cast<int64_t>(sizeof(int32_t)));
     w.Line("__local volatile int kdl_stopped[{}];", kStops);
     w.Line("int kdl_interval = 0;");
@@ -207,11 +210,11 @@ class OpenClDialect final : public Dialect {
   std::string Kernel(const Writer& w) const override { return Guarded(w, Text(w)); }
 
  private:
-  /// Left out where the device lacks what it uses: drivers refuse all kernels of a text for what one says. The runtime tells of
-  /// what is not there (opencl_programs).
+  /// Omits the kernel on devices that lack an extension that it uses: drivers reject all kernels of a text if
+  /// one does not compile. The runtime reports missing kernels (opencl_programs).
   static std::string Guarded(const Writer& w, std::string text) {
     bool wide = HasOp(w.kernel, OpKind::Print);
-    bool of_bits = false;  // or of order: not what the first extension has
+    bool of_bits = false;  // or max and min: only in the extended atomics
     ir::Walk(w.kernel.body, [&](const Op* op) {
       if (op->kind() != OpKind::Update) return;
       Scalar scalar = ir::UpdateOp(const_cast<Op*>(op)).value()->type()->scalar;
@@ -219,14 +222,14 @@ class OpenClDialect final : public Dialect {
       wide = true;
       auto how = op->attr<ir::AttrKey::How>();
       bool is_base = how == ir::UpdateKind::Set || how == ir::UpdateKind::Add ||
-                     how == ir::UpdateKind::Mul;  // compares and swaps
+                     how == ir::UpdateKind::Mul;  // Mul is a compare-and-swap loop
       of_bits |= IsInteger(scalar) && !is_base;
     });
     struct Row {
       std::string_view extension;
       bool is_used;
     };
-    // Wide integers become narrow floats by way of f64.
+    // Wide integers are converted to narrow floats through f64.
     const Row rows[] = {
         {"cl_khr_fp64", HasF64(w.kernel) || w.text.find("kdl_odd_") != std::string::npos},
         {"cl_khr_int64_base_atomics", wide},
@@ -269,7 +272,7 @@ class OpenClDialect final : public Dialect {
   }
 };
 
-/// What the kernel's tables take of constant memory.
+/// Returns the number of bytes in the kernel's tables.
 int64_t TableBytes(const ir::Function& kernel) {
   int64_t bytes = 0;
   ir::Walk(kernel.body, [&](const Op* op) {
@@ -279,10 +282,10 @@ int64_t TableBytes(const ir::Function& kernel) {
   return bytes;
 }
 
-/// Of tables that not every device has room for: it leaves the kernel out where the runtime says that there is less, and something
-/// in its place that says so.
+/// If not every device has room for the tables, omits the kernel where the runtime reports less constant
+/// memory. An empty kernel with another name then shows why.
 std::string GuardTables(const std::string& entry, int64_t bytes, std::string text) {
-  constexpr int64_t kEverywhere = 64 << 10;  // of OpenCL 1.2
+  constexpr int64_t kEverywhere = 64 << 10;  // by OpenCL 1.2
   if (bytes <= kEverywhere) return text;
   return fmt::format(
       "#if KDL_CONSTANT_BYTES >= {}\n{}#else\n__kernel void {}_large() {{}}\n#endif\n", bytes, text,
@@ -311,11 +314,12 @@ std::string WriteKernel(const ir::Function& kernel, KernelCode& code, int64_t wo
 
 std::string_view Writer::Get(const ir::Value* value) const {
   auto found = values.find(value);
-  KDL_CHECK(found != values.end(), "no C for '{}'", value->name().text());
+  KDL_CHECK(found != values.end(), "no C expression has been written for '{}'",
+            value->name().text());
   return found->second;
 }
 
-/// Of OpenCL C, which a name with a number may be.
+/// Whether the name is a macro of OpenCL C, of those that end in `_` and a number.
 static bool IsMacro(std::string_view name) {
   constexpr std::string_view kMacros[] = {"M_PI_2",         "M_PI_4",         "M_SQRT1_2",
                                           "CL_VERSION_1_0", "CL_VERSION_1_1", "CL_VERSION_1_2",
@@ -339,7 +343,7 @@ std::string Writer::NewName(const ir::Value* value) {
     for (char c : value->name().text())
       base += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   }
-  // Words of C, and what looks like one of the prelude's, get a number.
+  // A number distinguishes names from C keywords and from those of the prelude.
   std::string name = base.empty() ? "v" : base + "_";
   for (size_t number = taken.size();; ++number) {
     std::string tried = fmt::format("{}{}", name, number);
@@ -374,7 +378,7 @@ std::string_view MemoryType(Scalar scalar) {
   static constexpr std::string_view kSigned[] = {"char", "short", "int", "long"};
   static constexpr std::string_view kUnsigned[] = {"uchar", "ushort", "uint", "ulong"};
   int log = std::countr_zero(static_cast<unsigned>(Bytes(scalar)));
-  return IsSigned(scalar) ? kSigned[log] : kUnsigned[log];  // bits of narrow floats, too
+  return IsSigned(scalar) ? kSigned[log] : kUnsigned[log];  // also for the bits of narrow floats
 }
 
 std::string_view Suffix(Scalar scalar) { return Spelling(scalar); }
@@ -388,7 +392,7 @@ std::string SizeText(const Writer& w, Size size) {
       for (size_t i = 0; i < w.kernel.dims.size(); ++i) {
         if (w.kernel.dims[i] == size->symbol) return std::string(w.Get(w.kernel.dim_value(i)));
       }
-      KDL_UNREACHABLE("'{}' is no size name", size->symbol.text());
+      KDL_UNREACHABLE("'{}' is not the name of a size", size->symbol.text());
     default:
       break;
   }

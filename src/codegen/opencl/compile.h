@@ -6,9 +6,10 @@
 
 namespace kdl::codegen::opencl {
 
-/// OpenCL C 1.2 of kernels whose cores are teams: a kernel function for each, of work-groups of its team's size. The payload is
-/// the text, the entries the functions' names; `include/kdl/workgroup_abi.h` says what they take. Buffers of the team's lie in
-/// local memory, of which a core has `near_bytes`, and in global memory where that is full.
+/// Returns OpenCL C 1.2 for kernels whose cores are workgroups: a kernel function for each, with its
+/// workgroup size. The payload is the text, and the entries are the names of the functions.
+/// `include/kdl/workgroup_abi.h` describes their parameters. Buffers of the workgroup are placed in local memory,
+/// of which a core has `near_bytes`, and in global memory when that is full.
 CompiledModule Compile(std::span<const ir::Function* const> kernels, int64_t workgroup_bytes,
                        const CompileOptions& options);
 

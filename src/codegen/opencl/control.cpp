@@ -4,7 +4,7 @@
 #include "kdl/kernel_abi.h"
 #include "support/check.h"
 
-// Structured control flow. What loops carry and branches give are variables.
+// Structured control flow. Variables contain the values that loops carry and that branches return.
 
 namespace kdl::codegen::opencl {
 
@@ -14,7 +14,7 @@ using ir::AttrKey;
 using ir::Op;
 using ir::OpKind;
 
-/// A variable of the value's type, which stands for it from now on.
+/// Declares a variable of the value's type and returns its name.
 std::string Declare(Writer& w, const ir::Value* value, std::string_view init) {
   std::string name = w.NewName(value);
   std::string_view type = RegisterType(value->type()->scalar);
@@ -22,13 +22,13 @@ std::string Declare(Writer& w, const ir::Value* value, std::string_view init) {
   return name;
 }
 
-/// Sets variables to the values of the terminator, all at once.
+/// Assigns the terminator's operands to the variables, as if all at once.
 void Assign(Writer& w, const std::vector<std::string>& targets, const ir::Region* region) {
   const Op* yield = region->terminator();
   std::vector<std::string> values;
   for (size_t i = 0; i < targets.size(); ++i) values.emplace_back(w.Get(yield->operand(i)));
   for (size_t i = 0; i + 1 < targets.size(); ++i) {
-    // What is set first may still be wanted.
+    // A variable that is assigned first may still be needed for a later one.
     bool wanted = false;
     for (size_t j = i + 1; j < targets.size(); ++j) wanted |= values[j] == targets[i];
     if (!wanted) continue;
@@ -57,12 +57,13 @@ bool HaveMet(const Op* op) {
   return have_met;
 }
 
-/// Some drivers need it where workers have met in `op`; the prelude says why.
+/// Writes one more barrier if `op` contains barriers. Some drivers need it; the prelude says why.
 void MeetOnceMore(Writer& w, const Op* op) {
   if (HaveMet(op)) w.Line("KDL_MEET;");
 }
 
-/// Whether something after the op in its block is more than a statement: else they meet once more where the block ends.
+/// Whether an op with regions, or a barrier, follows in the same region. If not, the barrier at the region's
+/// end is enough.
 bool MoreFollows(const Op* op) {
   for (const Op* next = op->next(); next; next = next->next()) {
     if (!next->regions().empty() || next->kind() == OpKind::Barrier) return true;
@@ -70,7 +71,8 @@ bool MoreFollows(const Op* op) {
   return false;
 }
 
-/// Whether it chooses the step of a `while`'s turn, or some of the steps: by a number with which the turn begins, as lower-stages-to-state-machine does.
+/// Whether the `if` selects one or several steps of a `while`'s iteration by the number with which the
+/// iteration begins, as lower-stages-to-state-machine makes them.
 bool ChoosesStep(const Op* op) {
   const Op* condition = op->operand(0)->def();
   const Op* iterations = op->parent_region()->parent();
@@ -81,7 +83,7 @@ bool ChoosesStep(const Op* op) {
          condition->operand(0)->def() == iterations->region()->first();
 }
 
-/// All workers go the same way, and meet on it.
+/// Writes an `if` that contains barriers. All threads take the same branch.
 void WriteUniformIf(Writer& w, const Op* op, const std::vector<std::string>& results,
                     bool has_other_way) {
   w.Line("KDL_UNIFORM_IF ({}) {{", w.Get(op->operand(0)));
@@ -113,7 +115,7 @@ void WriteIf(Writer& w, const Op* op) {
   for (size_t i = 0; i < results.size(); ++i) w.values[op->result(i)] = results[i];
 }
 
-/// Of a loop that all workers take together.
+/// Writes an iteration of a loop that all threads run together.
 void WriteIteration(Writer& w, const Op* op, const std::vector<std::string>& carried) {
   WriteRegion(w, op->region(), carried);
   ++w.depth;
@@ -132,7 +134,7 @@ std::vector<std::string> DeclareCarried(Writer& w, const ir::Region* region, siz
   return carried;
 }
 
-/// All workers take all turns, and do nothing in those that are beyond the end: drivers keep them in step.
+/// All threads run all iterations, and do nothing in those beyond the end: drivers keep them in step.
 void WriteWorkgroupLoop(Writer& w, const Op* op, const std::string& index) {
   ir::LoopOp loop(const_cast<Op*>(op));
   if (std::optional<int64_t> iterations = OneIterationOf(w.kernel, op)) {
@@ -187,13 +189,14 @@ void WriteLoop(Writer& w, const Op* op) {
            lo, iterations, step);
   }
   WriteIteration(w, op, carried);
-  // What a stopped worker waits for need not come: it sees zeros.
+  // A stopped thread reads zeros, so what it waits for may never come.
   if (op->HasAttr(AttrKey::Breaks))
     w.Line("  if (!{}{}) break;", carried[0], w.traps ? fmt::format(" || !{}", w.live()) : "");
   w.Line("}}");
 }
 
-/// One turn; what it carries lies in memory until the next call. All cores say which part follows.
+/// Writes one iteration. The values that it carries are kept in memory until the next call. All cores store
+/// the number of the next part.
 void WritePart(Writer& w, const Op* op) {
   std::vector<std::string> carried;
   std::vector<std::string> kept;
@@ -245,9 +248,10 @@ void WriteCoreId(Writer& w, const Op* op) { w.values[op->result()] = "kdl_core";
 void WriteCoreNum(Writer& w, const Op* op) { w.values[op->result()] = "kdl_cores"; }
 void WriteBlockCopy(Writer& w, const Op* op) { w.dialect.WriteBlockCopy(w, op); }
 
-/// Of other machines: no pass makes it for these.
+/// For ops of other machines, which no pass makes for these.
 void WriteForeign(Writer&, const Op* op) {
-  KDL_UNREACHABLE("'{}' is no op of machines that C is written for", op->info().spelling);
+  KDL_UNREACHABLE("'{}' is not an op of machines whose kernels are written in C",
+                  op->info().spelling);
 }
 
 using WriteFunction = void (*)(Writer& w, const Op* op);
@@ -279,7 +283,7 @@ void WriteRegion(Writer& w, const ir::Region* region) {
   for (const Op* op : *region) {
     if (op->info().has(ir::kTerminator)) break;
     WriteFunction write = kWriters[static_cast<size_t>(op->kind())];
-    KDL_CHECK(write, "'{}' is not of loop level", op->info().spelling);
+    KDL_CHECK(write, "'{}' is not an op of the loop level", op->info().spelling);
     w.loc = op->loc();
     write(w, op);
   }

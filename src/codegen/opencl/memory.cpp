@@ -3,7 +3,7 @@
 #include "ir/views.h"
 #include "support/check.h"
 
-// Elements of tensors and buffers. Where an op may trap, memory is touched only by workers that have not.
+// Elements of tensors and buffers. If an op may trap, only threads that have not trapped access memory.
 
 namespace kdl::codegen::opencl {
 
@@ -17,7 +17,7 @@ std::string AsI64(const Writer& w, const ir::Value* value) {
   return value->type()->scalar == Scalar::I64 ? text : fmt::format("(long){}", text);
 }
 
-/// The index of one dimension of an access.
+/// Returns the index of one dimension of an access.
 std::string IndexText(const Writer& w, const ir::AccessDim& dim,
                       std::span<ir::Value* const> index) {
   std::string text;
@@ -87,7 +87,7 @@ Memory ViewMemory(const Writer& w, const Op* view) {
   auto at = memory.strides.begin() + static_cast<std::ptrdiff_t>(dims.dimension);
   std::string stride = at[static_cast<std::ptrdiff_t>(dims.from) - 1];
   at = memory.strides.erase(at, at + static_cast<std::ptrdiff_t>(dims.from));
-  for (size_t i = dims.to; i-- > 0;) {  // from the innermost one on, each before the last
+  for (size_t i = dims.to; i-- > 0;) {  // innermost first, each inserted before the last one
     at = memory.strides.insert(at, stride);
     if (i == 0) break;
     std::string size = SizeText(w, view->result()->type()->dims[dims.dimension + i]);
@@ -103,7 +103,7 @@ std::string_view AtomicName(ir::UpdateKind how) {
   return kNames[static_cast<size_t>(how)];
 }
 
-/// What the element becomes, of values that are computed with.
+/// Returns the updated element, computed from values of type `computed`.
 std::string UpdatedText(ir::UpdateKind how, Scalar computed, std::string_view before,
                         std::string_view value) {
   using How = ir::UpdateKind;
@@ -127,13 +127,13 @@ std::string UpdatedText(ir::UpdateKind how, Scalar computed, std::string_view be
     case How::Mul:
       return IsFloat(computed)
                  ? fmt::format("{} * {}", before, value)
-                 : fmt::format("({0}){1} * ({0}){2}",  // unsigned ones wrap
+                 : fmt::format("({0}){1} * ({0}){2}",  // unsigned, so that it wraps
                                Bytes(computed) == 8 ? "ulong" : "uint", before, value);
   }
-  KDL_UNREACHABLE("update kind {}", static_cast<int>(how));
+  KDL_UNREACHABLE("unknown kind of update {}", static_cast<int>(how));
 }
 
-/// Compares and swaps the word that the element lies in until nobody has been between.
+/// Writes a compare-and-swap loop on the word that contains the element.
 void WriteSwaps(Writer& w, const std::string& element, Scalar scalar, ir::UpdateKind how,
                 std::string_view value) {
   bool wide = Bytes(scalar) == 8;
@@ -197,7 +197,7 @@ void WriteUpdate(Writer& w, const Op* op) {
          w.Get(update.value()));
 }
 
-/// Of elements side by side, wherever they lie.
+/// Loads contiguous elements as a vector. They need not be aligned.
 void DefineVector(Writer& w, const ir::Value* result, const std::string& first) {
   ir::Type type = result->type();
   std::string loaded = fmt::format("vload{}(0, &{})", ir::Lanes(type), first);

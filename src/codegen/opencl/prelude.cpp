@@ -6,7 +6,8 @@
 #include "codegen/opencl/writer.h"
 #include "support/scalar.h"
 
-// Functions that OpenCL C lacks, or has only up to a rounding: each says to the bit what KIR's op does (ir/eval/eval.cpp).
+// Functions that OpenCL C lacks, or that it only defines up to a rounding error. Each is exact to the bit,
+// like KIR's op (ir/eval/eval.cpp).
 
 namespace kdl::codegen::opencl {
 
@@ -230,7 +231,7 @@ consteval bool AllHaveFunctions() {
 }
 static_assert(AllHaveFunctions(), "KDL_BYTE_FLOAT is for whole bytes with NaNs that saturate");
 
-/// A row of KDL_BYTE_FLOAT for each float of a byte.
+/// Returns a row of KDL_BYTE_FLOAT for each 8-bit float type.
 std::string ByteFloats() {
   std::string rows;
   for (const ScalarInfo& info : kScalars) {

@@ -1,7 +1,7 @@
 #include "codegen/opencl/writer.h"
 #include "ir/views.h"
 
-// What kernels print goes to a buffer that the host reads when the launch has ended: `include/kdl/workgroup_abi.h` says how.
+// Kernels print into a buffer that the host reads after the launch, as described in `include/kdl/workgroup_abi.h`.
 
 namespace kdl::codegen::opencl {
 
@@ -10,14 +10,14 @@ namespace {
 using ir::Op;
 using ir::Value;
 
-/// The value in 8 bytes.
+/// Returns the value's bits as a `long`.
 std::string BitsText(Scalar scalar, std::string_view text) {
   if (scalar == Scalar::F32) return fmt::format("as_int({})", text);
   if (scalar == Scalar::F64) return fmt::format("as_long({})", text);
   return fmt::format("(long){}", text);
 }
 
-/// A printed value, and the sizes of the elements that exist.
+/// A printed value, and the sizes of its existing part.
 struct Printed {
   const Value* value;
   std::vector<std::string> sizes;

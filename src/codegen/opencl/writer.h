@@ -17,37 +17,38 @@
 
 namespace kdl::codegen::opencl {
 
-/// A tensor, or a buffer, of the kernel that is written.
+/// A tensor or a buffer of the kernel.
 struct Memory {
   std::string base;                  ///< a pointer expression
-  std::vector<std::string> strides;  ///< in elements; empty of the last: 1
+  std::vector<std::string> strides;  ///< in elements; an empty string means 1
 };
 
 struct Writer;
 
-/// What a machine has written in its own way. All else reads alike: where C is wanted, a prelude gives the words their meaning.
+/// What differs between machines. The rest of the text is the same: if C is needed, a prelude defines what is
+/// missing.
 class Dialect {
  public:
   virtual ~Dialect() = default;
-  /// The kernel whose body is written.
+  /// Returns the kernel function around the body that was written.
   virtual std::string Kernel(const Writer& w) const = 0;
-  /// Declares a place of `count` elements near the workers.
+  /// Declares a buffer in workgroup memory.
   virtual void WriteWorkgroupMemory(Writer& w, const std::string& name, ir::Type buffer) = 0;
-  /// Where others hear of a worker that has stopped: before all else, as a statement of who stops, and as a barrier after which
-  /// all know.
+  /// How threads learn that one has stopped: declarations at the start of the kernel, the statement of the
+  /// thread that stops, and a barrier after which all know.
   virtual void WriteStops(Writer&) {}
   virtual std::string_view stop() const { return ""; }
   virtual void WriteBarrier(Writer& w) = 0;
-  /// Copies of blocks, of machines that have such.
+  /// Writes block copies, on machines that have them.
   virtual void WriteBlockCopy(Writer& w, const ir::Op* op);
-  /// Whether a compiler is told line by line where in the source they come from.
+  /// Whether `#line` directives tell the compiler where each line comes from.
   virtual bool names_lines() const { return false; }
 };
 
-/// `#line 3 "name.kdl"` as a line of C; empty where the source does not say.
+/// Returns `#line 3 "name.kdl"` as a line of C, or nothing if the source line is unknown.
 std::string LineDirective(const ir::Loc& loc);
 
-/// What is known while one kernel is written. State only; the functions below do the work.
+/// The state while one kernel is written; the functions below do the work.
 struct Writer {
   const ir::Function& kernel;
   KernelCode& code;
@@ -58,13 +59,13 @@ struct Writer {
   std::unordered_map<const ir::Value*, std::string> values = {};
   std::unordered_map<const ir::Value*, Memory> memories = {};
   std::unordered_set<std::string> taken = {};
-  bool syncs = false;         ///< it is called once for each part between barriers of the launch
-  bool traps = false;         ///< an op may stop the worker: memory is touched only where none has
-  bool tells = false;         ///< and all workers hear of it at the next barrier
-  bool in_workgroup = false;  ///< in a loop of the team's, whose workers go their own ways
+  bool syncs = false;         ///< called once for each part between launch barriers
+  bool traps = false;         ///< an op may stop a thread, which then accesses no memory
+  bool tells = false;         ///< all threads learn of it at the next barrier
+  bool in_workgroup = false;  ///< in a workgroup loop, where threads diverge
   ir::Loc loc = {};           ///< of the op that is written
 
-  /// A line at the present depth.
+  /// Writes a line at the current depth.
   template <class... Args>
   void Line(fmt::format_string<Args...> format, Args&&... args) {
     if (dialect.names_lines()) text += LineDirective(loc);
@@ -73,30 +74,31 @@ struct Writer {
     text += '\n';
   }
   std::string_view Get(const ir::Value* value) const;
-  /// A name that nothing else has, made of the value's.
+  /// Returns a unique name, derived from the value's name.
   std::string NewName(const ir::Value* value);
-  /// `const float x = EXPRESSION;`, and the value is `x`.
+  /// Writes `const float x = EXPRESSION;` and names the value `x`.
   void Define(const ir::Value* value, std::string_view expression);
-  /// A new place in scratch for a value that each worker keeps from one call to the next.
+  /// Reserves memory in scratch for a value that each thread keeps from one call to the next.
   std::string KeptPlace(Scalar scalar);
-  /// The variable that says whether the worker goes on; outside of loops of the team's all workers have one answer.
+  /// The variable that says whether the thread continues. Outside of workgroup loops it is the same for all threads.
   std::string_view live() const { return in_workgroup ? "ok" : "going"; }
 };
 
-/// How a scalar lives in a register: bool int, floats below f32 their bits; and in memory: bool uchar.
+/// The type of a scalar in a register: int for bool, and the bits of floats below f32. In memory, bool is uchar.
 std::string_view RegisterType(Scalar scalar);
-/// Of a scalar, or a vector: `float4`.
+/// The type of a scalar, or of a vector: `float4`.
 std::string RegisterType(ir::Type type);
 std::string_view MemoryType(Scalar scalar);
-/// The suffix of the prelude's functions: `f32`.
+/// The suffix of the prelude's functions for this type: `f32`.
 std::string_view Suffix(Scalar scalar);
 
-/// The text of a kernel, with its tables. Buffers of the team's lie near it as far as `near_bytes` go.
+/// Returns the text of a kernel with its tables. Buffers of the workgroup are placed in workgroup memory up
+/// to `near_bytes`.
 std::string WriteKernel(const ir::Function& kernel, KernelCode& code, int64_t workgroup_bytes,
                         Dialect& dialect);
 void WriteRegion(Writer& w, const ir::Region* region);
 
-/// Writes an op of the loop level: one function for each, where the op's group is; one that is missing does not link.
+/// Writes an op of loop level. Each op has a specialization in the file of its group; a missing one is a link error.
 template <ir::OpKind>
 void Write(Writer& w, const ir::Op* op);
 #define KDL_OP_SHAPE(kind, ...) \
@@ -110,29 +112,29 @@ void Write(Writer& w, const ir::Op* op);
     (function)(w, op);                                         \
   }
 
-/// Ops of which one expression says what they compute, by the operands' type.
+/// Writes ops that compute one expression, which depends on the operands' type.
 void WriteExpression(Writer& w, const ir::Op* op);
 constexpr bool HasExpression(const ir::OpInfo& info) {
   return info.is_computed() && info.stands_in(ir::kLoops) && info.kind != ir::OpKind::Select &&
          info.kind != ir::OpKind::Cast && info.kind != ir::OpKind::ToBits &&
          info.kind != ir::OpKind::FromBits;
 }
-/// Nothing: what there is to do is done for the whole kernel, or by the host, or it is a hint.
+/// For ops that are hints, or whose work is done by the host or once for the whole kernel.
 inline void WriteNothing(Writer&, const ir::Op*) {}
 
-/// The element that an access op's index names, and one of a buffer.
+/// Returns the element that an access op's index refers to, or an element of a buffer.
 std::string TensorElement(const Writer& w, const ir::Op* op, const ir::Value* tensor,
                           std::span<ir::Value* const> index);
 std::string BufferElement(const Writer& w, const ir::Value* buffer,
                           std::span<ir::Value* const> index);
-/// `if (ok) ` where only workers that have not stopped may go on.
+/// Returns `if (ok) ` if only threads that have not stopped may continue.
 std::string Guard(const Writer& w);
-/// The expression of a size over the kernel's dims.
+/// Returns the expression for a size, using the kernel's dimensions.
 std::string SizeText(const Writer& w, Size size);
-/// Stops the worker unless `ok` holds; outside of loops of the team's all of them.
+/// Stops the thread unless `ok` is true. Outside of workgroup loops this stops all threads.
 void TrapUnless(Writer& w, const std::string& ok, const ir::Op* op, int32_t trap,
                 std::string_view index, std::string_view bound);
-/// What every text begins with.
+/// Returns the start of every text.
 std::string_view Prelude();
 
 }  // namespace kdl::codegen::opencl

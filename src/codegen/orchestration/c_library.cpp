@@ -4,8 +4,8 @@
 
 #include "codegen/orchestration/cpp_names.h"
 
-// Functions, variables and types of the C library that the headers of generated code may declare, next to which no namespace
-// can have their name. tests/run/generated_names.py tries every one that it finds there.
+// Functions, variables and types of the C library that the headers of generated code may declare, so that no
+// namespace can have their names. tests/run/generated_names.py checks all that it finds there.
 
 namespace kdl::codegen {
 
@@ -70,7 +70,8 @@ constexpr std::string_view kNames =
     "wctype wcwidth wmemchr wmemcmp wmemcpy wmemmove wmempcpy wmemset wprintf write wscanf y0 "
     "y1 yn ";
 
-// A function for `double` has one for each other type: `expf`, `expf64x`; and `qsort_r`, `toupper_l`, `getc_unlocked`, `lseek64`.
+// Suffixes of related functions: `expf` and `expf64x` for other types than `double`, `qsort_r`, `toupper_l`,
+// `getc_unlocked`, `lseek64`.
 constexpr std::string_view kSuffixes[] = {"f128", "f32x",      "f64x", "f32", "f64", "_r",
                                           "_l",   "_unlocked", "64",   "f",   "l"};
 

@@ -9,7 +9,8 @@
 
 #include "codegen/orchestration/syntax.h"
 
-// Programs as C11 over kdl/program.h: what fails is kept in a kdl_program, and what a block makes is freed at its end.
+// Programs as C11 on top of kdl/program.h. Errors are kept in a kdl_program, and what a block makes is freed
+// at its end.
 
 namespace kdl::codegen {
 
@@ -24,7 +25,7 @@ void AddListed(std::vector<std::string>& texts, std::string_view macro,
   }
 }
 
-/// The items as arguments, all of them.
+/// Returns all items as arguments.
 std::vector<std::string> CArguments(const Call& call) {
   std::vector<std::string> texts;
   for (const Item& item : call.items) {
@@ -45,14 +46,14 @@ std::vector<std::string> CArguments(const Call& call) {
   return texts;
 }
 
-/// Whether it gives an event, for which there is a parameter.
+/// Whether the request returns an event, for which its function has a parameter.
 bool GivesEvent(Request request) {
   return request == Request::Transfer || request == Request::Move || request == Request::CopyBack ||
          request == Request::Copy || request == Request::Fill || request == Request::Launch ||
          request == Request::Mark;
 }
 
-/// `KDL_F32`.
+/// Returns text like `KDL_F32`.
 std::string CElement(Scalar scalar) {
   std::string name = "KDL_";
   for (char ch : Spelling(scalar)) name += static_cast<char>(std::toupper(ch));
@@ -115,7 +116,7 @@ class SyntaxOfC final : public Syntax {
     writer.Line(fmt::format("(void){};{}", value, place));
   }
 
-  /// Bounds that are computed are so once.
+  /// Bounds that are expressions are computed once, before the loop.
   void OpenLoop(Writer& writer, const LoopHead& loop, CppNames& names) const override {
     std::string hi = loop.hi;
     if (hi.find_first_of("( ") != std::string::npos) {
@@ -248,7 +249,7 @@ class SyntaxOfC final : public Syntax {
     }
   }
 
-  std::string SizeOf(const std::string& param, size_t dimension) const override {
+  std::string TensorSizeText(const std::string& param, size_t dimension) const override {
     return fmt::format("kdl_size({}, {}, {})", run_, param, dimension);
   }
 
@@ -260,7 +261,7 @@ class SyntaxOfC final : public Syntax {
     writer.Line("}");
   }
 
-  /// The runtime's names begin so, and no name of the source.
+  /// No name of the source begins with `kdl_`.
   std::string FnName(const std::string& name) const override { return "kdl_fn_" + name; }
 
   void OpenFn(Writer& writer, const FnFace& fn, const std::vector<FnParam>& params,
@@ -327,7 +328,7 @@ class SyntaxOfC final : public Syntax {
     return items;
   }
 
-  /// Several values are a struct.
+  /// Several results are returned as a struct.
   static std::string ResultType(const FnFace& fn) {
     return fn.results.size() == 1 ? CType(fn.results[0]) : fn.name + "_values";
   }

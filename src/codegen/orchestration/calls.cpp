@@ -16,7 +16,7 @@
 #include "support/scalar.h"
 #include "support/size.h"
 
-// Kernels as functions of C over pointers and sizes, in NAME.h and NAME.c, and as a class of C++ that throws nothing.
+// Kernels as C functions of pointers and sizes, in NAME.h and NAME.c, and as a C++ class that does not throw.
 
 namespace kdl::codegen {
 
@@ -24,7 +24,7 @@ namespace {
 
 enum class Kind : uint8_t { Call, Async };
 
-/// The size names of the dimensions, in the order in which they stand there.
+/// Adds the size names of a dimension, in the order of their occurrence.
 void AddSizes(Size size, std::vector<Name>& names) {
   if (size->kind == SizeKind::Symbol) {
     if (std::ranges::find(names, size->symbol) == names.end()) names.push_back(size->symbol);
@@ -35,8 +35,8 @@ void AddSizes(Size size, std::vector<Name>& names) {
   AddSizes(size->rhs, names);
 }
 
-/// What tells an instance from the others of its kernel: "<T=f32, S=3>".
-std::string ConstantsOf(const FaceFunction& kernel, const ir::Function& instance) {
+/// Returns what distinguishes an instance from others of its kernel: "<T=f32, S=3>".
+std::string InstanceText(const FaceFunction& kernel, const ir::Function& instance) {
   if (kernel.functions.size() == 1) return "";
   std::string text;
   auto add = [&](Name name, const auto& value) {
@@ -62,9 +62,9 @@ FaceCall MakeCall(const ModuleFace& face, const FaceFunction& kernel, const ir::
   call.name = names.Pick(name);
   call.c_name = c_names.PickGlobal(face.c_prefix + name);
   call.looked_up =
-      fmt::format("{}.{}{}", face.runtime_name, kernel.source_name, ConstantsOf(kernel, instance));
+      fmt::format("{}.{}{}", face.runtime_name, kernel.source_name, InstanceText(kernel, instance));
   call.doc = kernel.doc;
-  call.params = ParamsOf({&instance});
+  call.params = FaceParamsOf({&instance});
   CppNames locals;
   for (const FaceParam& param : call.params) locals.Pick(param.name);
   std::vector<Name> sizes;
@@ -79,7 +79,7 @@ std::string PointerType(const FaceParam& param) {
   return fmt::format("{}{}*", is_read ? "const " : "", CType(param.param->value->type()->scalar));
 }
 
-/// What the caller says: sizes, then the parameters of the source.
+/// Returns the parameters that the caller passes: sizes, then the parameters of the source.
 std::vector<std::string> Parameters(const FaceCall& call) {
   std::vector<std::string> items;
   for (const FaceConstant& size : call.sizes) items.push_back("int64_t " + size.name);

@@ -10,9 +10,9 @@ namespace kdl::codegen {
 
 namespace {
 
-// Keywords of all versions of C and C++ and what has a meaning in some places, the types that generated text uses without a
-// namespace, and the macros with names in small letters of the headers that it includes. tests/run/generated_names.py
-// tries every keyword and every macro of those headers.
+// Keywords of all versions of C and C++, including contextual ones, the types that generated code uses
+// without a namespace, and the lower-case macros of the headers that it includes.
+// tests/run/generated_names.py checks every keyword and every macro of those headers.
 constexpr std::string_view kWords =
     " "
     "alignas alignof alloca and and_eq asm auto be16toh be32toh be64toh bitand bitor bool break "
@@ -39,7 +39,7 @@ bool IsOneOf(std::string_view words, std::string_view name) {
   return words.find(fmt::format(" {} ", name)) != std::string_view::npos;
 }
 
-/// Whether macros are not spelled so: theirs are capitals, or capitals begin them (`M_PIf`, `PRId64`).
+/// Whether no macro is spelled like this: macros are in capitals, or begin with several (`M_PIf`, `PRId64`).
 bool HasPlainLetters(std::string_view name) {
   if (IsSmall(name[0])) return true;
   if (!IsCapital(name[0])) return false;
@@ -53,7 +53,7 @@ bool IsPlain(std::string_view name, bool is_global) {
          !(is_global && IsOfCLibrary(name));
 }
 
-/// Without `_` at the ends and with one for several.
+/// Removes `_` at the ends, and all but one where there are several in a row.
 std::string Trimmed(std::string_view name) {
   std::string trimmed;
   for (char c : name) {

@@ -6,18 +6,19 @@
 
 namespace kdl::codegen {
 
-/// Names of one scope of generated C or C++.
+/// The names in one scope of generated C or C++.
 ///
-/// A user's name keeps its spelling if it can be neither a macro nor a word of C, C++ or this code: it begins with a small
-/// letter, or is a capital letter that only digits follow, or begins with a capital and then a small letter; it has no `_`
-/// at either end and no two in a row; it does not begin with `kdl_`; and it is no word of the languages. Any other name
-/// loses those `_` and gets one at its end: `N`, `head_dim`, `Linear`, but `HEAD_DIM_`, `delete_`, `M_PI_`, `Bool_` of
-/// `_Bool`. Names of this code that users' names could hide begin with `kdl_` and do not end in `_`.
+/// A user's name keeps its spelling if it can be neither a macro nor a keyword of C or C++ nor a name of this
+/// code. It must begin with a small letter, or be a capital letter followed only by digits, or begin with a
+/// capital and then a small letter. It must not have `_` at either end or two in a row, nor begin with
+/// `kdl_`, nor be a keyword. Any other name loses those `_` and gets one at its end: `N`, `head_dim` and
+/// `Linear` stay, but `HEAD_DIM` becomes `HEAD_DIM_`, and `_Bool` becomes `Bool_`. Names of this code that a
+/// user's name could hide begin with `kdl_` and do not end in `_`.
 class CppNames {
  public:
-  /// The name for `wanted`, with a number where it is taken. What it returns is picked again as it is.
+  /// Returns the name for `wanted`, with a number if it is taken. Picking a returned name gives the same name.
   std::string Pick(std::string_view wanted);
-  /// Like `Pick`, for the global scope: a name that the C library may declare there gets the `_`, too.
+  /// Like `Pick`, for the global scope: names that the C library may declare there get the `_` too.
   std::string PickGlobal(std::string_view wanted);
 
  private:

@@ -8,13 +8,14 @@
 
 #include "codegen/orchestration/syntax.h"
 
-// Programs as C++20 over kdl/runtime.hpp: owners end what they own, exceptions what fails.
+// Programs as C++20 on top of kdl/runtime.hpp. Objects free what they own, and errors are exceptions.
 
 namespace kdl::codegen {
 
 namespace {
 
-/// Operands that are no leaves have parentheses; the leftmost leaf is a kdl::Extent, which makes all of it one.
+/// Operands that are not leaves get parentheses. The leftmost leaf is a kdl::Extent, which makes the whole
+/// expression one.
 std::string ExtentText(Size size, const DimName& dim, bool leftmost) {
   if (size->kind == SizeKind::Constant || size->kind == SizeKind::Symbol) {
     std::string leaf =
@@ -29,7 +30,7 @@ std::string ExtentText(Size size, const DimName& dim, bool leftmost) {
 
 std::string_view Unless(bool is_used) { return is_used ? "" : "[[maybe_unused]] "; }
 
-/// The items as arguments; those at the end that are absent are left out.
+/// Returns the items as arguments, without absent ones at the end.
 std::vector<std::string> CppArguments(const Call& call) {
   std::vector<Item> items;
   for (const Item& item : call.items)
@@ -205,7 +206,7 @@ class SyntaxOfCpp final : public Syntax {
                             devices_, device.name));
   }
 
-  /// What a statement throws ends the program, but not before what runs has ended.
+  /// An exception ends the program, but only after everything that was put into its queues has ended.
   void OpenQueues(Writer& writer, const Queues& queues, CppNames& names) override {
     drain_ = names.Pick("running");
     std::vector<std::string> texts;
@@ -213,7 +214,7 @@ class SyntaxOfCpp final : public Syntax {
     writer.List(fmt::format("const kdl::Drain {}({{", drain_), texts, "});");
   }
 
-  std::string SizeOf(const std::string& param, size_t dimension) const override {
+  std::string TensorSizeText(const std::string& param, size_t dimension) const override {
     return fmt::format("{}.size({})", param, dimension);
   }
 
@@ -223,7 +224,7 @@ class SyntaxOfCpp final : public Syntax {
     writer.Line("}");
   }
 
-  /// One for each name, whatever the others are.
+  /// The result depends only on the name, not on other names.
   std::string FnName(const std::string& name) const override {
     return CppNames().Pick(name) == name ? name : "kdl_fn_" + name;
   }
@@ -266,7 +267,7 @@ class SyntaxOfCpp final : public Syntax {
     return head + "(";
   }
 
-  /// Several values are a tuple.
+  /// Several results are returned as a tuple.
   static std::string ResultType(const FnFace& fn) {
     if (fn.results.size() == 1) return CppType(fn.results[0]);
     std::vector<std::string> types;

@@ -38,7 +38,7 @@ constexpr FloatText kFloatTexts[] = {
 #include "kdl/scalar_ops.def"
 };
 
-/// `+`, where the op is `a + b` of floats; empty: none.
+/// Returns the operator if the op on floats is a binary expression such as `a + b`, else an empty string.
 consteval std::string_view InfixOf(OpKind kind) {
   for (const FloatText& row : kFloatTexts) {
     bool is_infix = row.text.starts_with("a ") && row.text.ends_with(" b");
@@ -58,7 +58,7 @@ constexpr Row kRows[] = {
 #include "kdl/scalar_ops.def"
 };
 
-/// Those that no function computes: Definition says what they are.
+/// Whether no function computes the op, because Definition has its own text for it.
 constexpr bool HasForm(OpKind kind) {
   return kind == OpKind::Broadcast || kind == OpKind::Snapshot || kind == OpKind::Select ||
          kind == OpKind::Cast;
@@ -73,7 +73,8 @@ static_assert(ir::CoverOnce(kRows,
 const Operator& OperatorOf(const ir::Op* op) {
   auto row = std::find_if(std::begin(kRows), std::end(kRows),
                           [&](const Row& r) { return r.kind == op->kind(); });
-  KDL_CHECK(row != std::end(kRows), "'{}' in a program's scalars", op->info().spelling);
+  KDL_CHECK(row != std::end(kRows), "'{}' cannot compute a scalar of a program",
+            op->info().spelling);
   return row->op;
 }
 
@@ -83,7 +84,7 @@ std::string DivisionTrap(const ir::Op* op) {
   bool divides = op->kind() == OpKind::Div || op->kind() == OpKind::Rem;
   if (!divides || !IsInteger(op->operand(0)->type()->scalar)) return "";
   const ir::Op* divisor = op->operand(1)->def();
-  if (divisor && divisor->kind() == OpKind::Const) return "";  // sema refuses a constant 0
+  if (divisor && divisor->kind() == OpKind::Const) return "";  // sema rejects a constant 0
   Name source = op->HasAttr(ir::AttrKey::Text) ? op->attr<ir::AttrKey::Text>() : Name();
   return Quoted(
       fmt::format("{}: error: division by zero in '{}'", PlaceText(op->loc()), source.text()));
@@ -119,7 +120,7 @@ std::string BitsText(Scalar scalar, uint64_t bits) {
 
 // -- Operations -----------------------------------------------------------------------------------
 
-/// An operand in the type in which it is computed with: the narrow floats as float.
+/// Returns an operand in the type in which the op computes; for narrow floats that is float.
 std::string Expressions::Operand(const ir::Op* op, size_t i, LiteralStyle style) const {
   const ir::Value* value = op->operand(i);
   Scalar scalar = value->type()->scalar;
@@ -132,7 +133,7 @@ std::string Expressions::Compared(const ir::Op* op, const Operator& row) const {
   std::string first = Operand(op, 0, LiteralStyle::Typed);
   LiteralStyle style = IsSigned(scalar) ? LiteralStyle::Plain : LiteralStyle::Typed;
   std::string second = Operand(op, 1, style);
-  // Compilers warn where a value is compared with itself as it stands.
+  // Compilers warn if a value is compared with itself, so one side is cast.
   bool compares = row.cpp.empty();
   if (compares && first == second) {
     Scalar computed = IsNarrowFloat(scalar) ? Scalar::F32 : scalar;
@@ -179,7 +180,7 @@ std::string Expressions::Definition(const ir::Op* op) const {
 std::string Expressions::Text(const ir::Value* value, LiteralStyle style) const {
   if (std::optional<std::string> name = variable_(value)) return *name;
   const ir::Op* def = value->def();
-  KDL_CHECK(def, "a parameter '{}' without a variable", value->name().text());
+  KDL_CHECK(def, "the parameter '{}' has no variable", value->name().text());
   if (def->kind() != OpKind::Const) return Definition(def);
   return syntax_.Literal(value->type()->scalar,
                          static_cast<uint64_t>(def->attr<ir::AttrKey::Bits>()), style);

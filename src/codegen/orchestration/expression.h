@@ -9,17 +9,17 @@
 
 namespace kdl::codegen {
 
-/// How a host scalar that has a variable is called; nothing for one that is written out where it is used.
+/// Returns the name of a host scalar's variable, or nothing if the scalar is written out where it is used.
 using VariableName = std::function<std::optional<std::string>(const ir::Value*)>;
 
-/// Host scalars as expressions of a language.
+/// Prints host scalars as expressions.
 class Expressions {
  public:
   Expressions(const Syntax& syntax, VariableName variable)
       : syntax_(syntax), variable_(std::move(variable)) {}
 
   std::string Text(const ir::Value* value, LiteralStyle style) const;
-  /// The op that makes a value: the same, without the variable that the value itself may have.
+  /// Returns the expression that an op computes, even if its value has a variable.
   std::string Definition(const ir::Op* op) const;
 
  private:
@@ -31,13 +31,13 @@ class Expressions {
   VariableName variable_;
 };
 
-/// A size as an expression, which fails where the size has no value.
+/// Returns a size as an expression, which fails at run time if the size has no value.
 std::string SizeExpression(Size size, const DimName& dim, ir::Loc loc, const Syntax& syntax);
 
-/// `"m.kdl:3:9: error: division by zero in 'a / b'"`: what a trap of the op says, quoted; empty where it has none.
+/// Returns the op's trap message, quoted: `"m.kdl:3:9: error: division by zero in 'a / b'"`. Empty if it cannot trap.
 std::string DivisionTrap(const ir::Op* op);
 
-/// `m.kdl:3:9`.
+/// Returns text like `m.kdl:3:9`.
 std::string PlaceText(ir::Loc loc);
 
 }  // namespace kdl::codegen

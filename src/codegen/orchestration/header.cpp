@@ -13,7 +13,7 @@ namespace kdl::codegen {
 
 namespace {
 
-/// The doc of the source, the types, then a line for each parameter.
+/// Prints the doc of the source, the note, and a line for each parameter.
 void Describe(Writer& writer, std::string_view prefix, const FaceFunction& function) {
   writer.Doc(prefix, function.doc);
   if (!function.note.empty()) writer.Line(fmt::format("{} {}", prefix, function.note));
@@ -23,7 +23,7 @@ void Describe(Writer& writer, std::string_view prefix, const FaceFunction& funct
   }
 }
 
-/// Whoever includes the header links the object that defines the symbol.
+/// Makes users of the header link the object that defines the symbol.
 void ReferTo(Writer& writer, const std::string& symbol) {
   writer.Line();
   writer.Line(fmt::format("KDL_REFERS_TO({});", symbol));

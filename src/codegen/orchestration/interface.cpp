@@ -28,26 +28,27 @@ namespace kdl::codegen {
 
 namespace {
 
-Scalar ScalarOf(const ir::Function& function, size_t param) {
+Scalar ParamScalar(const ir::Function& function, size_t param) {
   return function.params[param].value->type()->scalar;
 }
 
-/// The element type of a parameter as the source has it: the generic that it follows in all variants, else its name.
+/// Returns the element type of a parameter as written in the source: the generic that it matches in all
+/// variants, or the name of the type.
 std::string TypeText(const std::vector<const ir::Function*>& variants, size_t param) {
   const ir::Function& first = *variants[0];
   bool same = std::all_of(variants.begin(), variants.end(), [&](const ir::Function* f) {
-    return ScalarOf(*f, param) == ScalarOf(first, param);
+    return ParamScalar(*f, param) == ParamScalar(first, param);
   });
   for (size_t b = 0; b < first.bindings.size() && !same; ++b) {
     bool follows = std::all_of(variants.begin(), variants.end(), [&](const ir::Function* f) {
-      return f->bindings[b].scalar == ScalarOf(*f, param);
+      return f->bindings[b].scalar == ParamScalar(*f, param);
     });
     if (follows) return first.bindings[b].name.str();
   }
-  return std::string(Spelling(ScalarOf(first, param)));
+  return std::string(Spelling(ParamScalar(first, param)));
 }
 
-/// "M", "4", of variants that differ in it "4 or 8".
+/// Returns text like "M" or "4", or "4 or 8" for variants that differ.
 std::string DimText(const std::vector<const ir::Function*>& variants, size_t param, size_t dim) {
   std::string text;
   std::set<Size> seen;
@@ -58,7 +59,7 @@ std::string DimText(const std::vector<const ir::Function*>& variants, size_t par
   return text;
 }
 
-/// " on npu", where the caller has to have it.
+/// Returns text like " on npu" if the tensor must be on a certain device, else an empty string.
 std::string OwnerText(const ir::Value* param) {
   for (const ir::Use& use : param->uses()) {
     if (use.user->kind() == ir::OpKind::Lives)
@@ -80,7 +81,7 @@ std::string DeclaredText(const std::vector<const ir::Function*>& variants, size_
                      OwnerText(first.value));
 }
 
-/// "T is f16, bf16 or f32."
+/// Returns text like "T is f16, bf16 or f32."
 std::string TypesNote(const std::vector<const ir::Function*>& variants) {
   std::string note;
   for (size_t b = 0; b < variants[0]->bindings.size(); ++b) {
@@ -106,7 +107,7 @@ bool TakeTheSame(const ir::Function& a, const ir::Function& b) {
   });
 }
 
-/// Whether variants that take the same arguments differ in an integer parameter.
+/// Whether variants that take the same arguments differ in this integer parameter.
 bool IsOpen(const std::vector<const ir::Function*>& variants, size_t generic) {
   for (const ir::Function* a : variants) {
     for (const ir::Function* b : variants) {
@@ -117,7 +118,7 @@ bool IsOpen(const std::vector<const ir::Function*>& variants, size_t generic) {
   return false;
 }
 
-/// Names the integer parameters that the caller gives, and says in the note which values they may have.
+/// Names the integer parameters that the caller passes, and adds their possible values to the note.
 void AddConstants(FaceFunction& kernel) {
   const ir::Function& first = *kernel.functions[0];
   CppNames names;
@@ -142,17 +143,17 @@ FaceFunction* FindBySourceName(std::vector<FaceFunction>& functions, std::string
 
 }  // namespace
 
-std::vector<FaceParam> ParamsOf(const std::vector<const ir::Function*>& variants) {
+std::vector<FaceParam> FaceParamsOf(const std::vector<const ir::Function*>& variants) {
   std::vector<FaceParam> params;
   CppNames names;
-  names.Pick(kDevicesType);  // which follows them in a program's declaration
+  names.Pick(kDevicesType);  // a type that follows the parameters in a program's declaration
   for (size_t p = 0; p < variants[0]->params.size(); ++p) {
     FaceParam face;
     face.param = &variants[0]->params[p];
     face.name = names.Pick(face.param->value->name().text());
     face.declared = DeclaredText(variants, p);
     face.is_tensor = face.param->value->type()->kind == ir::TypeKind::Tensor;
-    face.any_scalar = !face.is_tensor && face.declared != Spelling(ScalarOf(*variants[0], p));
+    face.any_scalar = !face.is_tensor && face.declared != Spelling(ParamScalar(*variants[0], p));
     params.push_back(std::move(face));
   }
   return params;
@@ -164,10 +165,10 @@ void Complete(FaceFunction& function, CppNames& names) {
   function.name = names.Pick(function.source_name);
   function.doc = function.functions[0]->doc;
   function.note = TypesNote(function.functions);
-  function.params = ParamsOf(function.functions);
+  function.params = FaceParamsOf(function.functions);
 }
 
-/// Which device is best is a question where there are several.
+/// Sets the device that first uses each tensor, if there are several devices.
 void NameOwners(const ir::Module& module, FaceFunction& program) {
   if (module.devices.size() < 2) return;
   for (FaceParam& param : program.params) {
@@ -177,7 +178,7 @@ void NameOwners(const ir::Module& module, FaceFunction& program) {
   }
 }
 
-/// First what every module has, so that it is called alike in all of them.
+/// Names that every module has are picked first, so that they are the same in all modules.
 void NameCFunctions(ModuleFace& face) {
   CppNames c_names;
   face.c_devices = c_names.PickGlobal(face.c_prefix + "devices");
@@ -204,7 +205,7 @@ void NameCppFunctions(const ir::Module& module, ModuleFace& face) {
     kernel.launch_name = names.Pick(kernel.source_name + "_launch");
 }
 
-/// `m2d` of 2d.kdl.
+/// Returns an identifier such as `m2d` for 2d.kdl.
 std::string ModuleIdentifier(std::string_view module_name) {
   std::string name = CIdentifier(module_name);
   bool has_start = !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0;
@@ -257,7 +258,7 @@ ModuleFace MakeFace(const ir::Module& module, const std::string& runtime_name,
   NameCppFunctions(module, face);
   NameCFunctions(face);
   CppNames device_names;
-  device_names.Pick(kDevicesType);  // a member cannot be called as its class
+  device_names.Pick(kDevicesType);  // a member cannot have the name of its class
   for (const ir::Device& device : module.devices) {
     auto spec = specs.find(device.name.str());
     face.devices.push_back({device.name.str(), device_names.Pick(CIdentifier(device.name.text())),
@@ -270,7 +271,7 @@ FaceFunction OnlyFunction(const FaceFunction& face, size_t index) {
   FaceFunction only = face;
   only.functions = {face.functions[index]};
   only.name = "kdl_variant_" + CIdentifier(only.functions[0]->name.text());
-  only.params = ParamsOf(only.functions);
+  only.params = FaceParamsOf(only.functions);
   only.is_variant = true;
   only.c_name = only.name;
   return only;
@@ -328,7 +329,7 @@ void DeclareCProgram(Writer& writer, const ModuleFace& face, const FaceFunction&
   std::vector<std::string> items = {"kdl_context* " + own.context};
   for (const FaceParam& param : program.params) items.push_back(param.CType() + " " + param.name);
   if (!face.devices.empty()) {
-    // A parameter of this name would hide the type without `struct`.
+    // A parameter of this name would hide the type if `struct` were missing.
     items.push_back(fmt::format("const struct {}* {}", face.c_devices, own.devices));
   }
   writer.List(fmt::format("{}kdl_error* {}(", program.is_variant ? "static " : "", program.c_name),

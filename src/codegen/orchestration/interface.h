@@ -11,12 +11,13 @@
 
 namespace kdl::codegen {
 
-/// A parameter as C and C++ see it.
+/// A parameter in the C and C++ interface.
 struct FaceParam {
   const ir::Param* param = nullptr;
-  std::string name;      ///< an identifier in C++
+  std::string name;      ///< a valid identifier in C++
   std::string declared;  ///< as in the source: "in T[M, K]", "f32"
-  std::string owner;  ///< of a program's tensor that may be anywhere: the device that first uses it
+  std::string
+      owner;  ///< for a program's tensor that may be anywhere: the device that first uses it
   bool is_tensor = false;
   bool any_scalar = false;  ///< a scalar whose type depends on the variant
 
@@ -24,39 +25,38 @@ struct FaceParam {
   std::string CType() const;
 };
 
-/// `int64_t`, `uint16_t` of f16 …
+/// Returns the C type: `int64_t`, `uint16_t` for f16 …
 std::string CType(Scalar scalar);
 
-/// An integer parameter of a kernel that its tensors do not tell: the caller gives it.
+/// An integer parameter of a kernel that the caller passes, since the tensors do not determine it.
 struct FaceConstant {
   std::string source_name;
-  std::string name;  ///< an identifier in C++
+  std::string name;  ///< a valid identifier in C++
 };
 
-/// An exported kernel, all its variants together, or an exported program.
+/// An exported kernel with all its variants, or an exported program.
 struct FaceFunction {
   std::string source_name;
   std::string name;  ///< in its C++ namespace
   std::string c_name;
-  std::string launch_name;  ///< of a kernel: what gives it to a queue, besides what runs it
+  std::string launch_name;  ///< for a kernel: the function that only puts it into a queue
   std::string doc;
-  std::string
-      note;  ///< what the doc cannot say: the types that T stands for, the values of constants
+  std::string note;  ///< an addition to the doc: the types that T may be, the values of constants
   std::vector<const ir::Function*> functions;
   std::vector<FaceParam> params;
   std::vector<FaceConstant> constants;
-  bool is_variant = false;  ///< one of several behind a face, which its file alone sees
+  bool is_variant = false;  ///< one of several functions of an interface; only its own file uses it
 };
 
-/// One instance of an exported kernel, as a function over pointers and sizes.
+/// One instance of an exported kernel, as a function of pointers and sizes.
 struct FaceCall {
-  std::string name;  ///< a member of the class of C++
+  std::string name;  ///< a member of the C++ class
   std::string c_name;
   std::string c_async_name;
-  std::string looked_up;  ///< what the runtime knows it as: "mlp#1f2e3d4c.scale<T=f32>"
+  std::string looked_up;  ///< its name in the runtime: "mlp#1f2e3d4c.scale<T=f32>"
   std::string doc;
   std::vector<FaceParam> params;
-  std::vector<FaceConstant> sizes;  ///< those that the tensors' dimensions are made of
+  std::vector<FaceConstant> sizes;  ///< on which the tensors' dimensions depend
 };
 
 /// The kernels of a module on a device, for callers with pointers.
@@ -70,44 +70,45 @@ struct FaceCalls {
 struct FaceDevice {
   std::string source_name;
   std::string name;  ///< in C++
-  std::string spec;  ///< empty: a promise
+  std::string spec;  ///< empty: the caller binds the device
 };
 
-/// The classes of C++: of what says where programs run, and over the functions with pointers.
+/// The C++ classes that say where programs run, and that wrap the functions with pointers.
 constexpr std::string_view kDevicesType = "Devices";
 constexpr std::string_view kKernelsType = "Kernels";
 
 /// What NAME.h declares.
 struct ModuleFace {
   std::string module_name;
-  std::string runtime_name;   ///< what the runtime knows it as: "mlp#1f2e3d4c"
-  std::string name_space;     ///< of C++
+  std::string runtime_name;   ///< its name in the runtime: "mlp#1f2e3d4c"
+  std::string name_space;     ///< in C++
   std::string c_prefix;       ///< of C names: "mlp_"
-  std::string c_devices;      ///< the struct of C that says where programs run
-  std::string images;         ///< the images in C and C++
+  std::string c_devices;      ///< the C struct that says where programs run
+  std::string images;         ///< name of the images in C and C++
   std::string images_symbol;  ///< and for the linker
-  std::string
-      calls_symbol;  ///< that NAME.c defines, named by the module's contents; kdl/link.h says why
-  std::string orch_symbol;  ///< and NAME.orch.cpp
+  std::string calls_symbol;   ///< defined in NAME.c, named by the module's contents; see kdl/link.h
+  std::string orch_symbol;    ///< the same for NAME.orch.cpp
   std::vector<FaceDevice> devices;
   std::vector<FaceFunction> kernels;
   std::vector<FaceFunction> programs;
   FaceCalls calls;
 };
 
-/// `specs`: what the runtime is to read for each device, by its name; without, what the source says.
+/// Returns the interface of a module. `specs` are the specs that the runtime reads, by device name; other
+/// devices have those of the source.
 ModuleFace MakeFace(const ir::Module& module, const std::string& runtime_name,
                     const std::map<std::string, std::string>& specs = {});
 
-/// One of the functions behind a face, under a name of its own.
+/// Returns one of the functions of an interface under a name of its own.
 FaceFunction OnlyFunction(const FaceFunction& face, size_t index);
 
-/// `std::int64_t`, `kdl::F16` …
+/// Returns the C++ type: `std::int64_t`, `kdl::F16` …
 std::string CppType(Scalar scalar);
 
-/// The C++ and C declarations of a function, up to their closing parenthesis. Defaults belong into the header only.
+/// Whether a declaration has default arguments. Only those in the header do.
 enum class Defaults : uint8_t { Given, Absent };
-/// What a function does with a kernel: runs it to its end, or gives it to the queue.
+/// What a function does with a kernel: runs it to its end, or puts it into the queue. The functions below
+/// declare functions up to their closing parenthesis.
 enum class Way : uint8_t { Run, Launch };
 void DeclareKernel(Writer& writer, const FaceFunction& kernel, Way way, Defaults defaults,
                    std::string_view tail);
@@ -116,7 +117,7 @@ void DeclareProgram(Writer& writer, const ModuleFace& face, const FaceFunction& 
 void DeclareCProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
                      std::string_view tail);
 
-/// Names of parameters and locals of generated functions, clear of the user's parameters.
+/// Names of parameters and local variables of generated functions. They differ from the user's parameters.
 struct OwnNames {
   std::string context;
   std::string devices;
@@ -133,11 +134,11 @@ struct OwnNames {
 OwnNames NamesBeside(const std::vector<FaceParam>& params,
                      const std::vector<FaceConstant>& constants);
 
-/// The parameters of variants, named for C++.
-std::vector<FaceParam> ParamsOf(const std::vector<const ir::Function*>& variants);
+/// Returns the parameters of variants, named for C++.
+std::vector<FaceParam> FaceParamsOf(const std::vector<const ir::Function*>& variants);
 
 // calls.cpp
-/// `c_names`: those of the module so far.
+/// Adds the functions with pointers. `c_names` are the module's names so far.
 void AddCalls(ModuleFace& face, CppNames& c_names);
 void DeclareCalls(Writer& writer, const FaceCalls& calls);
 void DeclareCallsClass(Writer& writer, const FaceCalls& calls);
@@ -146,7 +147,7 @@ void DeclareCallsClass(Writer& writer, const FaceCalls& calls);
 void PrintLaunchers(Writer& writer, const ModuleFace& face);
 void PrintCPrograms(Writer& writer, const ModuleFace& face);
 
-/// What a program becomes.
+/// The language that a program is printed in.
 enum class Language : uint8_t { Cpp, C };
 
 // program.cpp

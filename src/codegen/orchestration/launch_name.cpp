@@ -24,7 +24,7 @@ bool SameElements(const ir::Function& a, const ir::Function& b) {
                     });
 }
 
-/// Whether it takes the types, too, to say which of the kernels is meant.
+/// Whether the name must include the types, to tell the kernel from others.
 bool NeedsTypes(const ir::Module& module, const ir::Function& kernel, TypeNames types) {
   auto bound_alike = [](const ir::TypeBinding& a, const ir::TypeBinding& b) {
     return a.scalar == b.scalar;
@@ -45,7 +45,7 @@ std::string LaunchName(const ir::Module& module, std::string_view runtime_name,
                        const ir::Op* launch, TypeNames types) {
   Name callee = launch->attr<ir::AttrKey::Callee>();
   const ir::Function* kernel = module.FindFunction(callee);
-  KDL_CHECK(kernel, "a launch of '{}'", callee.text());
+  KDL_CHECK(kernel, "'{}' is launched, but is not in the module", callee.text());
   std::string constants;
   if (NeedsTypes(module, *kernel, types)) {
     for (const ir::TypeBinding& binding : kernel->bindings) {

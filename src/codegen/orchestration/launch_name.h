@@ -8,12 +8,12 @@
 
 namespace kdl::codegen {
 
-/// When a name says a kernel's types: where the arguments of a launch do not tell them, or, where there are no arguments,
-/// wherever there are kernels that differ in them.
+/// When a name states a kernel's types: if the arguments of a launch do not determine them, or, if there are
+/// no arguments, whenever kernels differ in them.
 enum class TypeNames : uint8_t { WhereNeeded, WhereSeveral };
 
-/// The name under which the runtime finds the kernel that an op names: `MODULE.matmul`, `MODULE.matmul<BM=32>`, MODULE being
-/// the runtime's name of the module.
+/// Returns the name under which the runtime finds the kernel of an op: `MODULE.matmul`,
+/// `MODULE.matmul<BM=32>`. MODULE is the runtime's name of the module.
 std::string LaunchName(const ir::Module& module, std::string_view runtime_name, const ir::Op* op,
                        TypeNames types);
 

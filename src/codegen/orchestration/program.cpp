@@ -18,8 +18,8 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// A program's body, statement by statement. A scalar becomes a variable where the source names it, or where it is used more than once
-// or in another block; else it is written out where it is used.
+// A program's body, statement by statement. A scalar becomes a variable if the source names it, or if it is
+// used more than once or in another block. Otherwise it is written out where it is used.
 
 namespace kdl::codegen {
 
@@ -112,7 +112,7 @@ std::string ProgramPrinter::SizeSource(Name dim) const {
     const std::vector<Size>& sizes = param.param->value->type()->dims;
     for (size_t d = 0; d < sizes.size(); ++d) {
       if (sizes[d]->kind == SizeKind::Symbol && sizes[d]->symbol == dim) {
-        return syntax_->SizeOf(param.name, d);
+        return syntax_->TensorSizeText(param.name, d);
       }
     }
   }
@@ -157,7 +157,7 @@ bool ProgramPrinter::IsVariable(const Value* value) const {
   return needs_.Uses(value) > 1 || elsewhere;
 }
 
-const std::string& ProgramPrinter::NameOf(const Value* value, std::string_view wanted) {
+const std::string& ProgramPrinter::NewVariable(const Value* value, std::string_view wanted) {
   return variables_[value] = names_.Pick(wanted);
 }
 
@@ -237,7 +237,7 @@ void ProgramPrinter::PrintOp(const Op* op) {
       {OpKind::Free, &ProgramPrinter::PrintFree},
       {OpKind::Swap, &ProgramPrinter::PrintSwap},
       {OpKind::Yield, &ProgramPrinter::PrintNothing},
-      // Values, and what makes expressions of values: expression.cpp.
+      // Constants and sizes, which are expressions like computed scalars: expression.cpp.
       {OpKind::Const, &ProgramPrinter::PrintScalar},
       {OpKind::SizeOf, &ProgramPrinter::PrintScalar},
   };
@@ -252,14 +252,14 @@ void ProgramPrinter::PrintOp(const Op* op) {
 }
 
 void ProgramPrinter::PrintScalar(const Op* op) {
-  KDL_CHECK(op->results().size() == 1 && ir::IsScalar(op->result()->type()), "'{}' in a program",
-            op->info().spelling);
+  KDL_CHECK(op->results().size() == 1 && ir::IsScalar(op->result()->type()),
+            "'{}' is not an op of programs", op->info().spelling);
   const Value* value = op->result();
   if (needs_.Uses(value) == 0) {
     syntax_->Discard(writer_, Definition(op), Place(op));
   } else if (IsVariable(value)) {
     std::string definition = Definition(op);
-    const std::string& name = NameOf(value, value->name().text());
+    const std::string& name = NewVariable(value, value->name().text());
     syntax_->Constant(writer_, value->type()->scalar, name, Unwrapped(definition), true, Place(op));
   }
 }
@@ -303,7 +303,7 @@ void ProgramPrinter::PrintHostLoad(const Op* op) {
   Given given;
   if (needs_.Uses(op->result()) > 0)
     given.value =
-        NameOf(op->result(), Wanted(op->result(), variables_.at(load.tensor()) + "_element"));
+        NewVariable(op->result(), Wanted(op->result(), variables_.at(load.tensor()) + "_element"));
   syntax_->Print(writer_, call, given, "");
 }
 
@@ -321,7 +321,7 @@ void ProgramPrinter::PrintDeviceCores(const Op* op) {
     variables_[op->result()] = text;
     return;
   }
-  const std::string& name = NameOf(op->result(), op->result()->name().text());
+  const std::string& name = NewVariable(op->result(), op->result()->name().text());
   syntax_->Constant(writer_, Scalar::I64, name, text, true, Place(op));
 }
 
@@ -369,7 +369,7 @@ void ProgramPrinter::PrintLoop(const Op* op) {
   const Op* step = loop.step()->def();
   bool by_one = step && step->kind() == OpKind::Const && step->attr<AttrKey::Bits>() == 1;
   if (!by_one) head.step = Text(loop.step(), LiteralStyle::Plain);
-  head.index = NameOf(index, index->name().text());
+  head.index = NewVariable(index, index->name().text());
   head.place = Place(op);
   syntax_->OpenLoop(writer_, head, names_);
   writer_.Indent();
@@ -379,7 +379,7 @@ void ProgramPrinter::PrintLoop(const Op* op) {
   writer_.Line("}");
 }
 
-/// The first carried variable says whether there is a turn.
+/// The first carried variable tells whether there is another iteration.
 void ProgramPrinter::PrintWhile(const Op* op) {
   const ir::Region* region = op->region();
   std::vector<std::string> carried = PrintCarried(op, op->operands(), 0);
@@ -403,7 +403,7 @@ void ProgramPrinter::PrintAssert(const Op* op) {
 void ProgramPrinter::PrintIf(const Op* op) {
   std::vector<std::string> results;
   for (const Value* result : op->results()) {
-    results.push_back(NameOf(result, result->name().text()));
+    results.push_back(NewVariable(result, result->name().text()));
     syntax_->Variable(writer_, result->type()->scalar, results.back(), "", needs_.Uses(result) > 0);
   }
   writer_.Line(

@@ -9,20 +9,20 @@
 #include "codegen/orchestration/program_printer.h"
 #include "support/scalar.h"
 
-// A program of several element types: a function for each, and one that picks.
+// A program for several element types becomes one function for each, and one that selects among them.
 
 namespace kdl::codegen {
 
 namespace {
 
-/// Which element type an argument has.
-std::string ElementOf(Language language, const FaceParam& param) {
+/// Returns an expression for the element type of an argument.
+std::string ElementTypeText(Language language, const FaceParam& param) {
   if (language == Language::Cpp)
     return param.name + (param.is_tensor ? ".element()" : ".get().element");
   return param.name + (param.is_tensor ? "->view.element" : ".element");
 }
 
-/// The condition under which arguments are those of `function` and not of another one of the face.
+/// Returns the condition under which the arguments are for `function`, and not for another function of the program.
 std::string FitsText(Language language, const Syntax& syntax, const FaceFunction& face,
                      const FaceFunction& function) {
   std::string text;
@@ -33,18 +33,18 @@ std::string FitsText(Language language, const Syntax& syntax, const FaceFunction
         [&](const ir::Function* f) { return f->params[p].value->type()->scalar == scalar; });
     if (same) continue;
     text += fmt::format("{}{} == {}", text.empty() ? "" : " && ",
-                        ElementOf(language, face.params[p]), syntax.Element(scalar));
+                        ElementTypeText(language, face.params[p]), syntax.Element(scalar));
   }
   return text;
 }
 
-/// A scalar that has the type of the variant.
+/// Returns a scalar converted to the type of the variant.
 std::string GivenScalar(Language language, const std::string& name, Scalar scalar) {
   return language == Language::Cpp ? fmt::format("{}.As<{}>()", name, CppType(scalar))
                                    : fmt::format("kdl_given_{}({})", Spelling(scalar), name);
 }
 
-/// The function up to its body. In C tensors may be NULL.
+/// Prints the function up to its body. In C, tensors may be NULL.
 void OpenDispatch(Writer& writer, Language language, const ModuleFace& face,
                   const FaceFunction& program, const OwnNames& own) {
   if (language == Language::Cpp) {
@@ -62,7 +62,7 @@ void OpenDispatch(Writer& writer, Language language, const ModuleFace& face,
   writer.Line(fmt::format("if (!kdl_goes(&{0})) return {0}.error;", own.run));
 }
 
-/// Calls the one of several functions that the element types of the arguments name.
+/// Prints the function that calls one of several functions, according to the element types of the arguments.
 void PrintDispatch(Writer& writer, Language language, const ModuleFace& face,
                    const FaceFunction& program, const std::vector<FaceFunction>& functions) {
   OwnNames own = NamesBeside(program.params, program.constants);

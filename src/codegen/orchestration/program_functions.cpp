@@ -9,7 +9,8 @@
 #include "ir/views.h"
 #include "support/check.h"
 
-// The fns that programs call, and the calls. Their namespace is `fn`, a word of the language, which no name of a user is.
+// The fns that programs call, and the calls. Their namespace is `fn`: a keyword of the language, so that no
+// user's name clashes with it.
 
 namespace kdl::codegen {
 
@@ -21,7 +22,7 @@ using ir::Value;
 
 namespace {
 
-/// `std::math::exp_f32` as `std_math_exp_f32`.
+/// Returns a name like `std_math_exp_f32` for `std::math::exp_f32`.
 std::string FunctionName(const Function& fn) {
   std::string name;
   for (char ch : fn.name.text()) {
@@ -32,7 +33,7 @@ std::string FunctionName(const Function& fn) {
   return name;
 }
 
-/// Whether it may fail, or has loops, which end when something has failed.
+/// Whether the fn may fail, or contains loops, which end when something has failed.
 bool MayStop(const ir::Module& module, const Function& fn) {
   bool stops = false;
   ir::Walk(fn.body, [&](const Op* op) {
@@ -53,13 +54,13 @@ bool MayStop(const ir::Module& module, const Function& fn) {
   return stops;
 }
 
-/// Those that the ops call, each after what it calls itself.
+/// Adds the fns that the ops call, each after the fns that it calls itself.
 void AddCalled(const ir::Module& module, const ir::Region* body,
                std::vector<const Function*>& fns) {
   ir::Walk(body, [&](const Op* op) {
     if (op->kind() != OpKind::Call) return;
     const Function* fn = module.FindFunction(op->attr<AttrKey::Callee>());
-    KDL_CHECK(fn, "a call of '{}'", op->attr<AttrKey::Callee>().text());
+    KDL_CHECK(fn, "'{}' is called, but is not in the module", op->attr<AttrKey::Callee>().text());
     if (std::find(fns.begin(), fns.end(), fn) != fns.end()) return;
     AddCalled(module, fn->body, fns);
     fns.push_back(fn);
@@ -97,7 +98,7 @@ FnFace ProgramPrinter::FaceOf(const Function& fn) const {
 void ProgramPrinter::PrintFunction() {
   std::vector<Syntax::FnParam> params;
   for (const Value* param : function_.body->params()) {
-    const std::string& name = NameOf(param, param->name().text());
+    const std::string& name = NewVariable(param, param->name().text());
     params.push_back({param->type()->scalar, name, needs_.Uses(param) > 0});
   }
   syntax_->OpenFn(writer_, FaceOf(function_), params, names_);
@@ -129,7 +130,7 @@ void ProgramPrinter::PrintCall(const Op* op) {
   std::string wanted = std::string(name.substr(name.rfind(':') + 1)) + "_value";
   call.is_used = false;
   for (const Value* result : op->results()) {
-    call.names.push_back(NameOf(result, Wanted(result, wanted)));
+    call.names.push_back(NewVariable(result, Wanted(result, wanted)));
     call.is_used = call.is_used || needs_.Uses(result) > 0;
   }
   syntax_->CallFn(writer_, FaceOf(*fn), call, names_);

@@ -14,7 +14,7 @@
 #include "ir/views.h"
 #include "support/check.h"
 
-// What a program gives to queues: launches, the workspaces of their pipes, transfers; and events.
+// What a program puts into queues: launches, the workspaces of their pipes, and transfers; and events.
 
 namespace kdl::codegen {
 
@@ -37,7 +37,7 @@ void ProgramPrinter::PrintQueued(const Op* op, const Value* event, const std::st
                                  Call call, const std::string& place) {
   Given given;
   if (needs_.Uses(event) > 0 || op->kind() == OpKind::Mark)
-    given.event = NameOf(event, Wanted(event, wanted));
+    given.event = NewVariable(event, Wanted(event, wanted));
   syntax_->Print(writer_, call, given, place);
   if (!given.event.empty()) Own(Owned::Kind::Event, given.event);
 }
@@ -84,8 +84,8 @@ void ProgramPrinter::PrintTransfer(const Op* op) {
   Call call = Move(Request::Transfer, op, {TensorText(transfer.tensor())}, transfer.after());
   Given given;
   given.tensor =
-      NameOf(op->result(0), Wanted(op->result(0), fmt::format("{}_on_{}", from, device)));
-  given.event = NameOf(op->result(1), Wanted(op->result(1), from + "_moved"));
+      NewVariable(op->result(0), Wanted(op->result(0), fmt::format("{}_on_{}", from, device)));
+  given.event = NewVariable(op->result(1), Wanted(op->result(1), from + "_moved"));
   given.is_event_used = needs_.Uses(op->result(1)) > 0;
   SayCause(op);
   syntax_->Print(writer_, call, given, "");
@@ -134,7 +134,7 @@ void ProgramPrinter::PrintWorkspace(const Op* op) {
     if (is_part) wanted += ch;
     if (!is_part && !wanted.empty() && wanted.back() != '_') wanted += '_';
   }
-  const std::string& name = NameOf(op->result(), wanted);
+  const std::string& name = NewVariable(op->result(), wanted);
   syntax_->MakeWorkspace(writer_, name, devices_.at(op->attr<AttrKey::Device>()), Quoted(users));
   Own(Owned::Kind::Workspace, name);
 }
@@ -171,7 +171,8 @@ void ProgramPrinter::PrintMark(const Op* op) {
 void ProgramPrinter::PrintLaunch(const Op* op) {
   ir::LaunchOp launch(const_cast<Op*>(op));
   const ir::Function* kernel = module_.FindFunction(op->attr<AttrKey::Callee>());
-  KDL_CHECK(kernel, "a launch of '{}'", op->attr<AttrKey::Callee>().text());
+  KDL_CHECK(kernel, "'{}' is launched, but is not in the module",
+            op->attr<AttrKey::Callee>().text());
   std::vector<std::string> args;
   for (const Value* argument : launch.arguments()) args.push_back(ArgumentText(argument));
   std::vector<std::string> place;

@@ -26,7 +26,7 @@
 
 namespace kdl::codegen {
 
-/// What of a program has an effect, or is used by what has.
+/// The ops of a program that have an effect, and those that they use.
 class Needs {
  public:
   explicit Needs(const ir::Region* body) {
@@ -35,7 +35,7 @@ class Needs {
     });
   }
   bool Has(const ir::Op* op) const { return needed_.contains(op); }
-  /// How often a value is used by needed ops.
+  /// Returns how often needed ops use a value.
   int Uses(const ir::Value* value) const {
     auto found = uses_.find(value);
     return found == uses_.end() ? 0 : found->second;
@@ -46,7 +46,7 @@ class Needs {
     if (!needed_.insert(op).second) return;
     for (const ir::Value* operand : op->operands()) {
       if (op->kind() == ir::OpKind::Free && operand != op->operand(0))
-        continue;  // the runtime's memory waits by itself
+        continue;  // the runtime waits before it frees memory
       ++uses_[operand];
       if (operand->def() && operand->def()->info().has(ir::kPure)) Mark(operand->def());
     }
@@ -56,7 +56,7 @@ class Needs {
   std::unordered_map<const ir::Value*, int> uses_;
 };
 
-/// Prints one program as a function of a language.
+/// Prints one program as a function in C++ or C.
 class ProgramPrinter {
  public:
   ProgramPrinter(Writer& writer, Language language, const ir::Module& module,
@@ -71,17 +71,17 @@ class ProgramPrinter {
         expressions_(*syntax_, [this](const ir::Value* value) { return VariableOf(value); }) {}
 
   void Print();
-  /// Of a fn.
+  /// Prints a fn instead of a program.
   void PrintFunction();
 
  private:
-  // -- What stands before the statements ----------------------------------------------------------
+  // -- Before the statements --------------------------------------------------------------------------
 
   void PrintDevices();
   void UseQueue(Name device, int64_t queue);
-  /// Binds each size where it stands first on its own, then compares every tensor with what it is declared to be.
+  /// Binds each size where it first occurs by itself, then compares every tensor with its declared shape.
   void PrintSizes();
-  /// What is written overlaps no other parameter: the order of launches relies on it.
+  /// Checks that parameters that are written overlap no others: the order of launches relies on it.
   void PrintApart();
   std::string SizeSource(Name dim) const;
   std::vector<std::string> SizeTexts(ir::Type type, ir::Loc loc) const;
@@ -91,24 +91,24 @@ class ProgramPrinter {
   std::string Text(const ir::Value* value, LiteralStyle style) const;
   std::optional<std::string> VariableOf(const ir::Value* value) const;
   std::string Definition(const ir::Op* op) const { return expressions_.Definition(op); }
-  /// A tensor, as requests are given it.
+  /// Returns the text of a tensor as the operand of a request.
   std::string TensorText(const ir::Value* tensor) const;
   std::string ArgumentText(const ir::Value* value) const;
-  /// A scalar that is more than a part of one expression.
+  /// Whether the scalar needs a variable, and is not just part of one expression.
   bool IsVariable(const ir::Value* value) const;
-  const std::string& NameOf(const ir::Value* value, std::string_view wanted);
-  /// The value's own name, else `otherwise`.
+  const std::string& NewVariable(const ir::Value* value, std::string_view wanted);
+  /// Returns the value's own name, or `otherwise`.
   static std::string Wanted(const ir::Value* value, std::string otherwise);
 
   // -- Statements ---------------------------------------------------------------------------------
 
-  /// `  // file.kdl:12`, the first time that something of the line is printed.
+  /// Returns `  // file.kdl:12` when something from the line is printed for the first time.
   std::string Place(const ir::Op* op);
-  /// `"file.kdl:12:5"`, for errors of what may fail; it says the line, too.
+  /// Returns `"file.kdl:12:5"`, for errors of ops that may fail. It also counts as a mention of the line.
   std::string FailurePlace(const ir::Op* op);
-  /// A block of the text: what it made ends with it, after what `last` prints.
+  /// Prints a block of the text. What was made in it is freed at its end, after what `last` prints.
   void PrintRegion(const ir::Region* region, const std::function<void()>& last = {});
-  /// Behind the declaration of what ends with the block.
+  /// To be called after the declaration of something that is freed at the end of the block.
   void Own(Owned::Kind kind, const std::string& name) { owned_.back().push_back({kind, name}); }
   void PrintOp(const ir::Op* op);
   void PrintScalar(const ir::Op* op);
@@ -117,27 +117,28 @@ class ProgramPrinter {
   void PrintNothing(const ir::Op* op);
   void PrintAlloc(const ir::Op* op);
   static bool IsPart(const ir::Value* tensor);
-  /// A part that is used once and has no name is written where it is used.
+  /// Whether a part is written where it is used: it is used once and has no name.
   static bool MayStandInPlace(const ir::Value* part);
-  /// The variable of a tensor, for names made from it; of a part that is written in place the one that it would have.
+  /// Returns the variable of a tensor, from which other names are made. For a part that is written in place,
+  /// the variable that it would have.
   std::string CalledAfter(const ir::Value* tensor) const;
   void PrintSlice(const ir::Op* op);
   void PrintView(const ir::Op* op);
   void PrintBindSize(const ir::Op* op);
-  /// Whether the text has a size with this name.
+  /// Whether the text contains a size with this name.
   bool IsAskedFor(Name size) const;
   void PrintRequire(const ir::Op* op);
-  /// `{i, j}`, the events that are waited for, the place and the access as written.
+  /// Adds `{i, j}`, the events to wait for, the place, and the access as it is written.
   void AddAccess(Call& call, const ir::Op* op, std::span<ir::Value* const> index,
                  std::span<ir::Value* const> after);
   void PrintHostLoad(const ir::Op* op);
   void PrintHostStore(const ir::Op* op);
   void PrintDeviceCores(const ir::Op* op);
 
-  /// The variables of what a loop carries, by its params from `first` on.
+  /// Declares variables for the values that a loop carries, its region's parameters from `first` on.
   std::vector<std::string> PrintCarried(const ir::Op* op, std::span<ir::Value* const> inits,
                                         size_t first);
-  /// Assigns what a region yields to the variables that its op has for it.
+  /// Assigns the values that a region yields to the variables of its op.
   void PrintYield(const ir::Region* region, const std::vector<std::string>& targets);
   void PrintLoop(const ir::Op* op);
   void PrintWhile(const ir::Op* op);
@@ -146,12 +147,12 @@ class ProgramPrinter {
   void PrintCall(const ir::Op* op);
   void PrintReturn(const ir::Op* op);
 
-  // -- What queues are given: program_launches.cpp -------------------------------------------------
+  // -- Ops that are put into queues: program_launches.cpp ---------------------------------------------
 
-  /// The queue of the op.
+  /// Returns the queue of the op.
   std::string QueueText(const ir::Op* op) const;
   Item Events(std::span<ir::Value* const> events) const;
-  /// Prints a request that gives an event; `wanted` is what it is called where it has no name.
+  /// Prints a request that returns an event. If the event has no name, it is called `wanted`.
   void PrintQueued(const ir::Op* op, const ir::Value* event, const std::string& wanted, Call call,
                    const std::string& place = "");
   void PrintLives(const ir::Op* op);
@@ -159,24 +160,24 @@ class ProgramPrinter {
   void PrintTransfer(const ir::Op* op);
   void PrintRelocate(const ir::Op* op);
   void PrintCopyBack(const ir::Op* op);
-  /// A request to move tensors, with the cause, the events, the place and whether elements move.
+  /// Returns a request to move tensors, with the cause, the events, the place, and whether elements move.
   Call Move(Request request, const ir::Op* op, std::vector<Item> tensors,
             std::span<ir::Value* const> after);
   void SayCause(const ir::Op* op);
   void PrintCopy(const ir::Op* op);
   void PrintFill(const ir::Op* op);
-  /// It belongs to the statement of the launch that waits for it, which tells the place.
+  /// The mark is part of the statement of the launch that waits for it, which states the place.
   void PrintMark(const ir::Op* op);
-  /// `matmul_residual_q` for the pipe q of matmul_residual.
+  /// Names it `matmul_residual_q` for the pipe q of matmul_residual.
   void PrintWorkspace(const ir::Op* op);
-  /// Part of the statement that reserves so much.
+  /// Part of the statement that reserves this number of bytes.
   void PrintFootprint(const ir::Op* op);
   void PrintInstances(const ir::Op* op);
-  /// Instances times footprint.
+  /// Prints instances times footprint.
   void PrintReserve(const ir::Op* op);
   void PrintLaunch(const ir::Op* op);
   FnFace FaceOf(const ir::Function& fn) const;
-  /// Null: `auto`.
+  /// Returns the number of cores; null means `auto`.
   std::string CoresText(const ir::Value* cores) const;
 
   Writer& writer_;
@@ -189,19 +190,19 @@ class ProgramPrinter {
   Expressions expressions_;
   CppNames names_;
   std::unordered_map<const ir::Value*, std::string> variables_;
-  std::set<const ir::Value*> part_variables_;  ///< parts and views that do not stand in place
-  std::vector<std::vector<Owned>> owned_;      ///< by the blocks around
+  std::set<const ir::Value*> part_variables_;  ///< parts and views that are not written in place
+  std::vector<std::vector<Owned>> owned_;      ///< for each of the surrounding blocks
   std::unordered_map<Name, std::string> dims_;
   std::unordered_map<Name, std::string> devices_;
   std::vector<std::pair<Name, int64_t>> queues_;
   std::set<std::pair<std::string_view, uint32_t>> said_;
 };
 
-/// The fns that programs call, and those that they call: of C++ as functions of a namespace `fn`.
+/// Prints the fns that programs call, directly or indirectly. In C++ they are in a namespace `fn`.
 void PrintFunctions(Writer& writer, Language language, const ir::Module& module,
                     const ModuleFace& face);
 
-/// Without parentheses around the whole.
+/// Removes parentheses around the whole text.
 std::string Unwrapped(const std::string& text);
 
 }  // namespace kdl::codegen

@@ -23,7 +23,7 @@ void ProgramPrinter::PrintAlloc(const Op* op) {
   ir::Type type = op->result()->type();
   kdl::Name name = op->attr<AttrKey::Name>();
   Given given;
-  given.tensor = NameOf(op->result(), name.text());
+  given.tensor = NewVariable(op->result(), name.text());
   Call call{Request::Allocate, "", {}};
   call.items = {devices_.at(op->attr<AttrKey::Device>()),
                 syntax_->Element(type->scalar),
@@ -45,7 +45,7 @@ void ProgramPrinter::PrintView(const Op* op) {
                 Quoted(op->result()->name().text()),   Quoted(ir::ViewedName(op))};
   part_variables_.insert(op->result());
   Given given;
-  given.tensor = NameOf(op->result(), Wanted(op->result(), "view"));
+  given.tensor = NewVariable(op->result(), Wanted(op->result(), "view"));
   syntax_->Print(writer_, call, given, "");
   Own(Owned::Kind::Tensor, given.tensor);
 }
@@ -87,7 +87,7 @@ void ProgramPrinter::PrintSlice(const Op* op) {
   if (slice.hi()) call.items.emplace_back(Unwrapped(Text(slice.hi(), LiteralStyle::Plain)));
   call.items.emplace_back(FailurePlace(op));
   call.items.emplace_back(Quoted(op->attr<AttrKey::Text>().text()));
-  constexpr size_t kLongest = 70;  // else one cannot see what a launch is given
+  constexpr size_t kLongest = 70;  // longer ones make a launch hard to read
   if (syntax_->MayNest() && MayStandInPlace(op->result())) {
     std::string text = syntax_->Text(call);
     if (text.size() <= kLongest) {
@@ -97,7 +97,7 @@ void ProgramPrinter::PrintSlice(const Op* op) {
   }
   part_variables_.insert(op->result());
   Given given;
-  given.tensor = NameOf(op->result(), Wanted(op->result(), PartName(op->result())));
+  given.tensor = NewVariable(op->result(), Wanted(op->result(), PartName(op->result())));
   syntax_->Print(writer_, call, given, "");
   Own(Owned::Kind::Tensor, given.tensor);
 }
@@ -123,10 +123,10 @@ bool ProgramPrinter::IsAskedFor(Name size) const {
   return found;
 }
 
-/// The size is the variable from here on.
+/// From here on, the size is this variable.
 void ProgramPrinter::PrintBindSize(const Op* op) {
   Name size = op->attr<AttrKey::Name>();
-  const std::string& name = NameOf(op->result(), size.text());
+  const std::string& name = NewVariable(op->result(), size.text());
   dims_[size] = name;
   syntax_->Constant(writer_, Scalar::I64, name,
                     Unwrapped(Text(op->operand(0), LiteralStyle::Typed)),

@@ -19,11 +19,11 @@
 
 namespace kdl::codegen {
 
-/// `Typed` has exactly the value's type, also for a literal.
+/// With `Typed`, a literal has exactly the value's type.
 enum class LiteralStyle : uint8_t { Plain, Typed };
 
-/// What computes on scalars: a function of kdl/scalar.hpp and of kdl/scalar.h, and the operator that both languages have for
-/// it, on every type (comparisons) or on floats; empty where there is none.
+/// A scalar operation: its functions in kdl/scalar.hpp and kdl/scalar.h, and the operator that both languages
+/// have for it, on every type (comparisons) or only on floats. Empty if there is none.
 struct Operator {
   std::string_view cpp;
   std::string_view c;
@@ -57,7 +57,8 @@ enum class Request : uint8_t {
   Write,
 };
 
-/// Its member of an object, or function, in C++; and its function in C, which is given the program and the object first.
+/// The C++ member or function for a request, and the C function. The C function gets the program and the
+/// object as its first arguments.
 struct RequestNames {
   Request request;
   std::string_view cpp;
@@ -97,21 +98,21 @@ static_assert(std::ranges::all_of(kRequestNames,
                                   }),
               "the names stand in the order of the requests");
 
-/// Something that a request is given.
+/// An argument of a request.
 struct Item {
   enum class Kind : uint8_t {
     Text,
     Sizes,
     Arguments,
-    Parameters,  ///< each a name and a tensor, in braces
+    Parameters,  ///< each is a name and a tensor, in braces
     Events,
     Place,
     Workspace,
-    Elements,  ///< a text where a tensor moves without them
+    Elements,  ///< not empty if a tensor moves without its elements
     Device     ///< of the queue, which knows it in C++
   };
   Kind kind = Kind::Text;
-  std::vector<std::string> texts;  ///< empty: absent, or a list of nothing
+  std::vector<std::string> texts;  ///< empty: absent, or an empty list
 
   Item(std::string text) : texts({std::move(text)}) {}  // NOLINT: implicit
   Item(Kind kind, std::vector<std::string> texts) : kind(kind), texts(std::move(texts)) {}
@@ -121,10 +122,10 @@ struct Call {
   Request request;
   std::string on;  ///< the queue, tensor, device or workspace; empty: none
   std::vector<Item> items;
-  Scalar element = Scalar::Bool;  ///< of what is read or written
+  Scalar element = Scalar::Bool;  ///< type of what is read or written
 };
 
-/// The names of what a request gives; empty: nobody asks for it.
+/// The names of a request's results; empty if they are not used.
 struct Given {
   std::string tensor;
   std::string event;
@@ -132,7 +133,7 @@ struct Given {
   bool is_event_used = true;
 };
 
-/// What a block made that ends with it.
+/// Something that is freed at the end of a block.
 struct Owned {
   enum class Kind : uint8_t { Tensor, Event, Workspace };
   Kind kind;
@@ -148,16 +149,16 @@ struct LoopHead {
   std::string place;
 };
 
-/// A fn of the language as a function.
+/// A fn of the language as a generated function.
 struct FnFace {
   std::string name;
   std::vector<Scalar> results;
-  bool stops;  ///< it may fail, or asks whether something has
+  bool stops;  ///< it may fail, or checks whether something has failed
 };
 
 using DimName = std::function<std::string(Name)>;
 
-/// How a program's text is spelled: in C++ or in C. The walk over the program, program_printer.h, is the same for both.
+/// How a program's text is written in C++ or in C. program_printer.h walks the program in the same way for both.
 class Syntax {
  public:
   virtual ~Syntax() = default;
@@ -167,23 +168,23 @@ class Syntax {
   virtual std::string Type(Scalar scalar) const = 0;
   virtual std::string Literal(Scalar scalar, uint64_t bits, LiteralStyle style) const = 0;
   virtual std::string Cast(Scalar to, Scalar from, std::string_view text) const = 0;
-  /// `trap`: what a division by zero says, quoted; empty where there is none.
+  /// `trap` is the quoted message for a division by zero; empty if there can be none.
   virtual std::string Apply(const Operator& op, Scalar scalar, std::vector<std::string> operands,
                             const std::string& trap) const = 0;
-  /// A size that is made of others; `trap` as above.
+  /// Returns a size that is computed from others; `trap` as above.
   virtual std::string SizeText(Size size, const DimName& dim, const std::string& trap) const = 0;
 
   // -- Variables ----------------------------------------------------------------------------------
 
   virtual void Constant(Writer& writer, Scalar scalar, const std::string& name,
                         const std::string& value, bool is_used, const std::string& place) const = 0;
-  /// `value`: empty for one that is assigned later.
+  /// `value` is empty for a variable that is assigned later.
   virtual void Variable(Writer& writer, Scalar scalar, const std::string& name,
                         const std::string& value, bool is_used) const = 0;
-  /// What the next turn of a loop begins with.
+  /// Sets the value with which the next iteration of a loop begins.
   virtual void Next(Writer& writer, Scalar scalar, const std::string& name,
                     const std::string& value) const = 0;
-  /// Computes a value that nobody asks for, or names a parameter.
+  /// Computes a value that is not used, or marks a parameter as unused.
   virtual void Discard(Writer& writer, const std::string& value,
                        const std::string& place = "") const = 0;
 
@@ -192,28 +193,28 @@ class Syntax {
   virtual void OpenLoop(Writer& writer, const LoopHead& loop, CppNames& names) const = 0;
   virtual void OpenWhile(Writer& writer, const std::string& condition,
                          const std::string& place) const = 0;
-  /// Behind the last statement of a block.
+  /// Called after the last statement of a block.
   virtual void CloseBlock(Writer& writer, const std::vector<Owned>& owned) const = 0;
 
   // -- Requests -----------------------------------------------------------------------------------
 
   virtual void Print(Writer& writer, const Call& call, const Given& given,
                      const std::string& place) const = 0;
-  /// Of one that gives a value, or a tensor where MayNest.
+  /// Returns the text of a request that returns a value, or a tensor if MayNest.
   virtual std::string Text(const Call& call) const = 0;
-  /// Whether a part of a tensor may stand where it is used.
+  /// Whether a part of a tensor may be written where it is used.
   virtual bool MayNest() const = 0;
-  /// A tensor that a request is given: a parameter of the program, or one of its own.
+  /// Returns a tensor as the operand of a request. It is a parameter of the program, or one of its own tensors.
   virtual std::string Tensor(const std::string& name, bool is_param) const = 0;
-  /// What a launch or a fill is given; of a tensor, `text` is Tensor's.
+  /// Return arguments of a launch or fill. For a tensor, `text` is the result of Tensor.
   virtual std::string TensorArgument(const std::string& text) const = 0;
   virtual std::string ScalarArgument(Scalar scalar, const std::string& text) const = 0;
   virtual std::string Element(Scalar scalar) const = 0;
-  /// `number`: empty for as many as the device holds.
+  /// `number` is empty for as many cores as the device has.
   virtual std::string Cores(const std::string& number, bool is_literal) const = 0;
   virtual std::string_view Compare(size_t compare) const = 0;
   virtual std::string Queue(const std::string& device, int64_t queue) const = 0;
-  /// What the event of a Mark is called, which has no name in the source.
+  /// Returns a name for the event of a Mark, which has none in the source.
   virtual std::string MarkName(const std::string& device, int64_t queue) const = 0;
   virtual void MakeWorkspace(Writer& writer, const std::string& name, const std::string& device,
                              const std::string& users) const = 0;
@@ -223,19 +224,20 @@ class Syntax {
 
   // -- Programs and fns ---------------------------------------------------------------------------
 
-  /// Up to where the devices are selected; the names of its own are picked.
+  /// Prints the start of the program, up to the selection of devices. Picks the names that it needs.
   virtual void OpenProgram(Writer& writer, const ModuleFace& face, const FaceFunction& program,
                            CppNames& names) = 0;
-  /// Where a program selects no device: its parameters for that. `has_devices`: it has one that says which.
+  /// Handles the parameters for devices of a program that selects none. `has_devices`: it has a parameter
+  /// that chooses them.
   virtual void SelectNothing(Writer& writer, bool has_devices) const = 0;
   virtual void Select(Writer& writer, const std::string& name, const FaceDevice& device) const = 0;
   using Queues = std::vector<std::pair<std::string, int64_t>>;  ///< by device
   virtual void OpenQueues(Writer& writer, const Queues& queues, CppNames& names) = 0;
-  virtual std::string SizeOf(const std::string& param, size_t dimension) const = 0;
+  virtual std::string TensorSizeText(const std::string& param, size_t dimension) const = 0;
   virtual void CloseProgram(Writer& writer) const = 0;
 
   virtual std::string FnName(const std::string& name) const = 0;
-  /// Of a parameter: its type, its name and whether it is used.
+  /// A parameter: its type, its name and whether it is used.
   struct FnParam {
     Scalar scalar;
     std::string name;
@@ -247,7 +249,7 @@ class Syntax {
                       const std::vector<std::string>& values) const = 0;
   struct FnCall {
     std::vector<std::string> args;
-    std::string mask;  ///< empty: none; else it is called where that holds
+    std::string mask;  ///< empty: none; else the fn is only called if it is true
     std::vector<std::string> names;
     bool is_used;
     std::string place;
@@ -259,13 +261,13 @@ class Syntax {
 std::unique_ptr<Syntax> MakeCppSyntax();
 std::unique_ptr<Syntax> MakeCSyntax();
 
-/// `kdl_size_add(H, kdl_size_mul(2, P))`, over kdl/sizes.h.
+/// Returns text like `kdl_size_add(H, kdl_size_mul(2, P))`, with functions of kdl/sizes.h.
 std::string CSizeText(Size size, const DimName& dim);
 
-/// An integer's value; and that of a float or double, nothing where it is not finite.
+/// Return the value of an integer, and of a float or double. Nothing if that is not finite.
 std::string IntegerText(Scalar scalar, uint64_t bits);
 std::optional<std::string> FloatText(Scalar scalar, uint64_t bits);
-/// The bits as a number of the integer of that size.
+/// Returns the bits as an integer of the same size.
 std::string BitsText(Scalar scalar, uint64_t bits);
 
 }  // namespace kdl::codegen

@@ -6,17 +6,17 @@
 
 namespace kdl::codegen {
 
-/// Lines of C++ with indentation.
+/// Writes lines of C++ or C with indentation.
 class Writer {
  public:
   void Indent() { depth_ += 2; }
   void Outdent() { depth_ -= 2; }
-  /// One line, for compilers of C, too; an empty one is without blanks.
+  /// Writes one line, in a way that C compilers accept too. An empty line has no trailing blanks.
   void Line(std::string_view text = "");
-  /// `head item, item, … tail` in one line; where it would pass column 100 in several, aligned after `head`, or below
-  /// it where that is too far to the right. A comment in `tail` may pass the column.
+  /// Writes `head item, item, … tail` in one line. If that would pass column 100, it uses several lines, aligned
+  /// after `head`, or below it if that is too far to the right. A comment in `tail` may pass column 100.
   void List(std::string_view head, const std::vector<std::string>& items, std::string_view tail);
-  /// The lines of a doc comment, each after `prefix`.
+  /// Writes the lines of a doc comment, each after `prefix`.
   void Doc(std::string_view prefix, std::string_view doc);
 
   std::string Take() { return std::move(text_); }
@@ -26,11 +26,11 @@ class Writer {
   size_t depth_ = 0;
 };
 
-/// Adds `{a, b, c}` to a list: as one item, or as several where it is long.
+/// Adds `{a, b, c}` to a list, as one item, or as several if it is long.
 void AddBraced(std::vector<std::string>& list, std::vector<std::string> items,
                std::string_view open = "{", std::string_view close = "}");
 
-/// "text" as a C++ literal.
+/// Returns "text" as a C++ literal.
 std::string Quoted(std::string_view text);
 
 }  // namespace kdl::codegen

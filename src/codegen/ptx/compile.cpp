@@ -12,14 +12,16 @@ namespace kdl::codegen::ptx {
 namespace {
 
 constexpr std::string_view kVersion = "+ptx83";
-constexpr std::string_view kVersionOfSigns = "+ptx84";  // that has steps of bytes of two signs
+
+/// The first version with matrix instructions for bytes of different signedness.
+constexpr std::string_view kVersionOfSigns = "+ptx84";
 
 bool HasTwoSigns(std::string_view instruction) {
   return instruction.starts_with("wgmma") &&
          (instruction.ends_with(".s8.u8") || instruction.ends_with(".u8.s8"));
 }
 
-/// No newer than what the kernels have needs: drivers that are older than the version do not take it.
+/// Returns the oldest version that the kernels can be compiled for, since older drivers reject newer ones.
 std::string_view VersionOf(const KernelSource& source) {
   bool has_signs = false;
   for (const ir::Function* kernel : source.kernels) {
@@ -36,7 +38,7 @@ std::string_view VersionOf(const KernelSource& source) {
 
 }  // namespace
 
-Processor ProcessorOf(std::string_view level) {
+Processor ProcessorForLevel(std::string_view level) {
   Processor processor;
   processor.arch = processor.level = processor.cpu = level;
   processor.triple = "nvptx64-nvidia-cuda";

@@ -10,18 +10,19 @@
 
 namespace kdl::codegen::ptx {
 
-/// A level of NVIDIA's machines: `sm_80`.
-Processor ProcessorOf(std::string_view level);
+/// Returns the processor for a compute level such as `sm_80`.
+Processor ProcessorForLevel(std::string_view level);
 
-/// Shared memory of a machine.
+/// Sizes of a machine's shared memory.
 struct WorkgroupBytes {
   int64_t of_workgroup;
   int64_t of_multiprocessor;
 };
 
-/// PTX of kernels whose cores are teams, by LLVM: a kernel function for each, of blocks of its team's size. The payload is the
-/// text, the entries the functions' names; `include/kdl/workgroup_abi.h` says what they take. Buffers of the team's lie in shared
-/// memory, and in global memory where that is full.
+/// Compiles kernels whose cores are workgroups to PTX with LLVM: a kernel function for each, with blocks of
+/// its workgroup size. The payload is the text, and the entries are the names of the functions.
+/// `include/kdl/workgroup_abi.h` describes their parameters. Buffers of the workgroup are placed in shared memory,
+/// and in global memory when that is full.
 Result<CompiledModule> Compile(const KernelSource& source, const WorkgroupBytes& workgroup,
                                const CompileOptions& options);
 

@@ -5,7 +5,8 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// Copies from global to shared memory that pass by the registers: `cp.async`. Where near memory is full, a load and a store.
+// Copies from global to shared memory that bypass the registers (`cp.async`). If shared memory is full, the
+// buffer is in global memory, and a load and a store copy to it.
 
 namespace kdl::codegen::ptx {
 
@@ -18,7 +19,8 @@ constexpr int64_t kCopyBytes = 16;
 void PtxEmitter::EmitAsyncCopy(ir::Op* op) {
   ir::AsyncCopyOp copy(op);
   int64_t element_bytes = Bytes(copy.tensor()->type()->scalar);
-  KDL_CHECK(element_bytes * op->attr<ir::AttrKey::Lanes>() == kCopyBytes, "a copy of 16 bytes");
+  KDL_CHECK(element_bytes * op->attr<ir::AttrKey::Lanes>() == kCopyBytes,
+            "an asynchronous copy must be 16 bytes long");
   llvm::Value* from = AccessAddress(*this, op, copy.tensor(), copy.index());
   const Memory& buffer = memories.at(copy.buffer());
   llvm::Value* offset = builder.getInt64(0);
@@ -27,7 +29,7 @@ void PtxEmitter::EmitAsyncCopy(ir::Op* op) {
   llvm::Type* element = MemoryType(context(), copy.buffer()->type()->scalar);
   llvm::Value* to = builder.CreateInBoundsGEP(element, buffer.base, offset);
   if (to->getType()->getPointerAddressSpace() == kWorkgroup) {
-    // LLVM's intrinsic takes near addresses of 64 bits alone.
+    // LLVM's intrinsic only supports 64-bit addresses of shared memory.
     EmitAsm(*this, "cp.async.cg.shared.global [$0], [$1], 16;", "r,l,~{memory}",
             {WorkgroupAddress(*this, to), builder.CreatePtrToInt(from, builder.getInt64Ty())});
     return;

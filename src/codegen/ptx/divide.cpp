@@ -10,17 +10,17 @@
 
 #include "codegen/ptx/emitter.h"
 
-// Divisions of 64 bits. Of them the assembler makes calls of a function of its own, around which registers are spilled; here they are
-// written out. From below 2^64 / d is approached, by the reciprocal of an f32, whose error is below 2^-21, and two steps of
-// Newton's, of which each squares it: what comes short by less than 2 in the end makes a quotient that comes short by 2 at most.
+// Expands 64-bit divisions. The assembler would turn them into calls of its own function, around which
+// registers are spilled. 2^64 / d is approximated from below with the f32 reciprocal, whose relative error is
+// less than 2^-21, and two Newton steps, each of which squares the error. The result is too small by less
+// than 2, so the quotient is too small by at most 2.
 
 namespace kdl::codegen::ptx {
 
 namespace {
 
 constexpr unsigned kBits = 64;
-constexpr double kBelow =
-    1 - 0x1p-21;  // of all errors: the integer as f32, its reciprocal, the product
+constexpr double kBelow = 1 - 0x1p-21;  // covers all errors: d as f32, its reciprocal, the product
 constexpr int kSteps = 2;
 constexpr int kCorrections = 2;
 
@@ -29,7 +29,7 @@ struct Quotient {
   llvm::Value* remainder;
 };
 
-/// By what is not zero.
+/// The divisor must not be 0.
 Quotient DivideUnsigned(llvm::IRBuilder<>& b, llvm::Value* a, llvm::Value* d) {
   llvm::Type* f32 = b.getFloatTy();
   auto high = [&](llvm::Value* x, llvm::Value* y) {
@@ -52,7 +52,7 @@ Quotient DivideUnsigned(llvm::IRBuilder<>& b, llvm::Value* a, llvm::Value* d) {
   return {quotient, remainder};
 }
 
-/// Of numbers that may be below zero: cut off, the remainder has the sign of the first one.
+/// Divides signed numbers, truncating; the remainder has the sign of the dividend.
 Quotient DivideSigned(llvm::IRBuilder<>& b, llvm::Value* a, llvm::Value* d) {
   auto sign = [&](llvm::Value* value) -> llvm::Value* {
     bool is_positive = llvm::isKnownNonNegative(
@@ -68,9 +68,9 @@ Quotient DivideSigned(llvm::IRBuilder<>& b, llvm::Value* a, llvm::Value* d) {
   return {transposed(made.quotient, b.CreateXor(of_a, of_d)), transposed(made.remainder, of_a)};
 }
 
-/// A division that has been written out: another one of the same numbers after it needs none.
+/// A division that has been expanded. Later divisions of the same numbers reuse it.
 struct Written {
-  llvm::WeakTrackingVH a;  // which may be a division that is written out later
+  llvm::WeakTrackingVH a;  // may be a division that is expanded later
   llvm::WeakTrackingVH d;
   bool is_signed;
   const llvm::Instruction* at;
@@ -83,7 +83,7 @@ bool IsDivision(const llvm::Instruction& instruction) {
     case llvm::Instruction::SDiv:
     case llvm::Instruction::URem:
     case llvm::Instruction::SRem:
-      // By a constant it is a product.
+      // LLVM turns divisions by constants into multiplications.
       return instruction.getType()->isIntegerTy(kBits) &&
              !llvm::isa<llvm::Constant>(instruction.getOperand(1));
     default:

@@ -7,13 +7,13 @@
 
 namespace kdl::codegen::ptx {
 
-constexpr unsigned kWorkgroup = 3;  ///< LLVM's number of shared memory
+constexpr unsigned kWorkgroup = 3;  ///< LLVM's address space for shared memory
 
-/// A kernel whose cores are blocks of CUDA's, of whose threads each is a worker.
+/// Emits a kernel whose cores are CUDA blocks.
 struct PtxEmitter final : WorkgroupEmitter {
   using WorkgroupEmitter::WorkgroupEmitter;
-  int64_t of_multiprocessor = 0;  ///< near memory that all its teams share
-  /// Says, after the kernel, what its launch has to bring: `NAME_launch` (kdl/workgroup_abi.h).
+  int64_t of_multiprocessor = 0;  ///< shared memory for all workgroups on it
+  /// Called after the kernel: emits `NAME_launch`, which says what a launch must provide (kdl/workgroup_abi.h).
   void Finish();
   void Declare() override;
   llvm::Value* FindThread() override;
@@ -27,7 +27,7 @@ struct PtxEmitter final : WorkgroupEmitter {
   void EmitAsyncCopyCommit() override;
   void EmitAsyncCopyWait(ir::Op* op) override;
   bool EmitMbarrierOrdered(ir::Op* op) override;
-  /// Of tensors; whether the op moves one.
+  /// Emits a vector load or store of a tensor. Returns false for other ops.
   bool EmitVector(ir::Op* op);
 
  private:
@@ -37,26 +37,27 @@ struct PtxEmitter final : WorkgroupEmitter {
   // tensor_tiles.cpp
   void EmitTileCopy(ir::Op* op);
   void EmitTileCopyFits(ir::Op* op);
-  /// Where the launch's map of the box's tensor is.
-  unsigned MapOf(const ir::Op* op) const;
+  /// Returns the index of the launch's map for the tile's tensor.
+  unsigned TensorMapIndex(const ir::Op* op) const;
   // group_step.cpp
   void EmitGroupStep(ir::Op* op);
   void MmaCommit();
   void MmaWait(ir::Op* op);
 
   std::vector<TensorMap> maps_;
-  bool steps_open_ = false;           ///< what follows adds to a group that has begun
-  llvm::Value* workgroup_ = nullptr;  ///< what the launch brings
-  int64_t workgroup_bytes_ = 0;       ///< that are taken of it
+  bool steps_open_ = false;           ///< the current group of instructions is not committed
+  llvm::Value* workgroup_ = nullptr;  ///< shared memory that the launch provides
+  int64_t workgroup_bytes_ = 0;       ///< used so far
 };
 
-/// Replaces divisions that the assembler would call a function for.
+/// Replaces divisions for which the assembler would call a function.
 void WriteOutDivisions(llvm::Module& module);
-/// Where a slot of a buffer, an element of one of gates, lies.
+/// Returns the address of a slot of a buffer, or of one mbarrier in a buffer of mbarriers.
 llvm::Value* SlotAddress(PtxEmitter& emitter, const ir::Value* buffer, const ir::Value* slot);
-/// A pointer to shared memory as the number that instructions take.
+/// Returns a pointer to shared memory as the 32-bit number that instructions use.
 llvm::Value* WorkgroupAddress(PtxEmitter& emitter, llvm::Value* pointer);
-/// Instructions of PTX's that LLVM has no intrinsic for, which stay where they stand; gives what they write, of `result`.
+/// Emits PTX instructions that LLVM has no intrinsics for. They are not moved. Returns what they write, of
+/// type `result`.
 llvm::CallInst* EmitAsm(PtxEmitter& emitter, std::string_view text, std::string_view constraints,
                         llvm::ArrayRef<llvm::Value*> operands, llvm::Type* result = nullptr);
 

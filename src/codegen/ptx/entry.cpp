@@ -19,17 +19,17 @@ namespace kdl::codegen::ptx {
 
 namespace {
 
-/// LLVM's numbers of the machine's memories.
+/// LLVM's address spaces.
 enum Space : unsigned { kGlobal = 1, kShared = 3 };
 
 constexpr unsigned kFixedParams = 5;  // before the tensors
 constexpr int64_t kSmallWorkgroup = 128;
-constexpr int64_t kWorkgroupOfText = 48 << 10;             // that a kernel may name itself
-constexpr int64_t kWorkgroupOfDriver = 1 << 10;            // of each team
-constexpr int64_t kWorkgroupAlignment = 1024;              // of the piece that a launch brings
+constexpr int64_t kWorkgroupOfText = 48 << 10;             // limit for static shared memory
+constexpr int64_t kWorkgroupOfDriver = 1 << 10;            // reserved for each workgroup
+constexpr int64_t kWorkgroupAlignment = 1024;              // of dynamic shared memory
 constexpr uint64_t kMostBlocks = (uint64_t{1} << 31) - 1;  // of a grid's first dimension
 
-/// What only metadata says of a function: that the machine starts it, with blocks of one size.
+/// Adds a property that only metadata can express: that the function is a kernel, or its block size.
 void Annotate(WorkgroupEmitter& emitter, const char* what, int64_t value) {
   auto& builder = emitter.builder;
   auto* node = llvm::MDNode::get(
@@ -39,7 +39,7 @@ void Annotate(WorkgroupEmitter& emitter, const char* what, int64_t value) {
   emitter.module.getOrInsertNamedMetadata("nvvm.annotations")->addOperand(node);
 }
 
-/// A register of the machine's, as a number below `end`.
+/// Reads a special register, a number below `end`.
 llvm::Value* Register(WorkgroupEmitter& emitter, llvm::Intrinsic::ID id, uint64_t end,
                       const char* name) {
   llvm::CallInst* value = emitter.builder.CreateIntrinsic(id, {}, {});
@@ -49,7 +49,8 @@ llvm::Value* Register(WorkgroupEmitter& emitter, llvm::Intrinsic::ID id, uint64_
   return emitter.builder.CreateZExt(value, emitter.builder.getInt64Ty(), name);
 }
 
-/// Of the text, or, without a value, of the launch. Workgroup memory is the text's own, what others read is known outside.
+/// Makes a global variable. Without a value it is memory that the launch provides. Shared memory is internal;
+/// constants that the runtime reads are external.
 llvm::GlobalVariable* NewGlobal(WorkgroupEmitter& emitter, const std::string& name,
                                 llvm::Type* type, Space space, uint64_t alignment,
                                 llvm::Constant* value) {
@@ -66,19 +67,21 @@ bool IsHeld(const ir::Op& op) {
   return op.kind() == ir::OpKind::BufferNew && op.result()->type()->space == ir::Space::Scratch;
 }
 
-/// Registers for the tiles that a worker keeps at once: those of a block follow one another, besides those of blocks around.
+/// Returns the number of registers for the tiles that a thread keeps at the same time. Tiles of one region
+/// are not live together, but those of nested regions are.
 int64_t TileRegisters(const ir::Region* region) {
   constexpr int64_t kRegisterBytes = 4;
   int64_t here = 0;
   int64_t within = 0;
   for (const ir::Op* op : *region) {
-    if (IsHeld(*op)) here = std::max(here, BytesOf(op->result()->type()) / kRegisterBytes);
+    if (IsHeld(*op)) here = std::max(here, SizeInBytes(op->result()->type()) / kRegisterBytes);
     for (const ir::Region* nested : op->regions()) within = std::max(within, TileRegisters(nested));
   }
   return here + within;
 }
 
-/// Whether some workers have no part of a product that others have: all then keep its tile over that branch.
+/// Whether some threads take no part in a matrix product. All threads then keep the product's tile in
+/// registers across that branch.
 bool HasIdleThreads(const ir::Function& kernel) {
   bool idle = false;
   ir::Walk(kernel.body, [&](const ir::Op* op) {
@@ -110,18 +113,19 @@ void PtxEmitter::Declare() {
   record = function->getArg(3);
   prints = function->getArg(4);
   Annotate(*this, "kernel", 1);
-  Annotate(*this, "maxntidx", kernel.workgroup);  // of which the driver can be asked
+  Annotate(*this, "maxntidx", kernel.workgroup);  // a limit that the driver can be asked for
   if (int64_t workgroups = WorkgroupsAtOnce(); workgroups > 0)
     Annotate(*this, "minctasm", workgroups);
 }
 
-/// How many teams the assembler is to leave registers for; 0: it weighs by itself. Of long kernels it then spills registers for more
-/// teams than near memory has room for, or than are needed while some wait.
+/// Returns for how many workgroups the assembler should leave registers; 0: it decides itself. For long
+/// kernels it would spill registers to make room for more workgroups than shared memory allows, or than are
+/// needed to hide latency.
 int64_t PtxEmitter::WorkgroupsAtOnce() const {
-  constexpr int64_t kLong = 256;  // ops: what is shorter, and has no f64, has registers enough
-  constexpr int64_t kWithRegisters = 3;  // where each worker keeps a block of a product
-  constexpr int64_t kMost = 6;           // whose workers have 80 registers each, of 128
-  constexpr int64_t kMostOfTiles = 64;   // registers, of the 128 of two large teams' workers
+  constexpr int64_t kLong = 256;         // ops; shorter kernels without f64 have enough registers
+  constexpr int64_t kWithRegisters = 3;  // if each thread keeps a block of a product
+  constexpr int64_t kMost = 6;           // with 80 registers for each of 128 threads
+  constexpr int64_t kMostOfTiles = 64;   // of the 128 registers of a thread in two large workgroups
   int64_t ops = 0;
   bool steps = false;
   bool keeps = false;
@@ -136,14 +140,15 @@ int64_t PtxEmitter::WorkgroupsAtOnce() const {
   });
   int64_t in_workgroup = of_multiprocessor / (ir::WorkgroupBytes(kernel) + kWorkgroupOfDriver);
   if (in_workgroup < 2) return 1;
-  // Of large teams two have room at once, with 128 registers a worker: one works while the other waits.
+  // Two large workgroups fit at the same time, with 128 registers for each thread: one computes while the
+  // other waits.
   if (kernel.workgroup > kSmallWorkgroup)
     return TileRegisters(kernel.body) <= kMostOfTiles && !HasIdleThreads(kernel) ? 2 : 1;
   if (steps || (ops < kLong && !wide)) return 0;
   return std::min(in_workgroup, keeps ? kWithRegisters : kMost);
 }
 
-/// Maps come by value, and stay where the launch put them.
+/// Maps are passed by value, and used at the place where the launch put them.
 void PtxEmitter::AddMaps() {
   constexpr uint64_t kMapBytes = 128;
   constexpr uint64_t kMapAlignment = 64;
@@ -179,12 +184,12 @@ bool PtxEmitter::NeedsWorkgroupMemoryOfLaunch() const {
   return !maps_.empty() || ir::WorkgroupBytes(kernel) > kWorkgroupOfText;
 }
 
-/// What is more than a text may name itself lies in one piece that the launch brings.
+/// If there is more than a kernel may declare statically, it is one piece of memory that the launch provides.
 llvm::Value* PtxEmitter::InWorkgroupMemory(const ir::Value* buffer) {
   int64_t bytes = ir::WorkgroupBytes(buffer->type());
   if (!NeedsWorkgroupMemoryOfLaunch()) {
     llvm::Type* type = llvm::ArrayType::get(builder.getInt8Ty(), static_cast<uint64_t>(bytes));
-    // No kernel's name begins so.
+    // No kernel has a name with this prefix.
     std::string name = fmt::format("near_{}_{}", code.entry, buffer->name().text());
     return NewGlobal(*this, name, type, kShared, KDL_SCRATCH_ALIGNMENT,
                      llvm::PoisonValue::get(type));

@@ -10,9 +10,10 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// Steps of a group of four warps, which read shared memory by themselves: `wgmma.mma_async`. A descriptor says where a factor lies,
-// in panels of 128 bytes whose parts are exchanged. Of the result lane l of warp w has rows 16 w + l / 4 and that plus 8, columns
-// 2 (l % 4) and the next one of each 8: the map's places in its order.
+// Matrix instructions of four warps (`wgmma.mma_async`), which read their factors from shared memory. A
+// descriptor states where a factor is; it is laid out in swizzled panels of 128 bytes. In the result, lane l
+// of warp w has rows 16 w + l / 4 and that plus 8, and columns 2 (l % 4) and the next one in each group of 8.
+// This is the order of the thread layout.
 
 namespace kdl::codegen::ptx {
 
@@ -20,16 +21,16 @@ namespace {
 
 using ir::AttrKey;
 
-constexpr int64_t kGroup = 128;     // workers
-constexpr int64_t kGroupRows = 64;  // of a step
-constexpr int64_t kSwizzle = 128;   // bytes of a panel's row
+constexpr int64_t kGroup = 128;     // threads
+constexpr int64_t kGroupRows = 64;  // of one instruction
+constexpr int64_t kSwizzle = 128;   // bytes in a row of a panel
 constexpr int64_t kSwizzledRows = 8;
 constexpr uint64_t kSwizzle128 = uint64_t{1} << 62;
-constexpr int64_t kUnit = 16;      // in which descriptors count bytes
-constexpr unsigned kStride = 32;   // where they have the bytes from 8 rows to the next ones
-constexpr unsigned kLeading = 16;  // and those from a panel to the next one
+constexpr int64_t kUnit = 16;      // bytes in a unit of descriptors
+constexpr unsigned kStride = 32;   // bit position of the distance between groups of 8 rows
+constexpr unsigned kLeading = 16;  // bit position of the distance between panels
 
-/// The constraint of a register of an accumulator.
+/// Returns the constraint letter for a register of accumulators.
 char RegisterOf(kdl::Scalar acc) { return IsFloat(acc) ? 'f' : 'r'; }
 
 class GroupStep {
@@ -37,9 +38,9 @@ class GroupStep {
   GroupStep(PtxEmitter& emitter, ir::Op* op)
       : emitter_(emitter), b_(emitter.builder), step_(op), map_(ir::MapOf(*op)) {}
 
-  void Run(bool opens) {
+  void EmitProduct(bool opens) {
     for (size_t i = 0; i < step_.accs().size(); ++i)
-      accs_.push_back(emitter_.Get(step_.accs()[PointOf(i)]));
+      accs_.push_back(emitter_.Get(step_.accs()[AccumulatorIndex(i)]));
     if (opens) accs_ = EmitFence();
     llvm::Value* thread = emitter_.Get(step_.place()[0]);
     llvm::Value* group = b_.CreateUDiv(thread, Number(kGroup));
@@ -53,7 +54,7 @@ class GroupStep {
     return step_.op->attr<AttrKey::Folded>()[factor] == 1;
   }
 
-  /// The factor's rows or columns from `kept` on, at the step's terms.
+  /// Returns the descriptor for the factor's rows or columns from `kept` on, at the instruction's terms.
   llvm::Value* Describe(size_t factor, llvm::Value* kept) {
     const ir::Value* buffer = step_.op->operand(factor);
     int64_t bytes = Bytes(buffer->type()->scalar);
@@ -72,19 +73,20 @@ class GroupStep {
     llvm::Value* address = b_.CreateAdd(b_.CreateZExt(slot, b_.getInt64Ty()), offset);
     constexpr uint64_t kAddressBits = (1 << 14) - 1;
     address = b_.CreateAnd(b_.CreateUDiv(address, Number(kUnit)), kAddressBits);
-    // Of rows that hold terms the next panel is no part of a step.
+    // If rows contain terms, one instruction never reaches the next panel.
     uint64_t leading = in_rows ? 1 : static_cast<uint64_t>(panel_bytes / kUnit);
     uint64_t stride = static_cast<uint64_t>(kSwizzledRows * kSwizzle / kUnit);
     return b_.CreateOr(address, kSwizzle128 | stride << kStride | leading << kLeading);
   }
 
-  /// Where the accumulator that the instruction's register `i` is stands in the map's order.
-  size_t PointOf(size_t i) const {
+  /// Returns the index, in the thread layout's order, of the accumulator in the instruction's register `i`.
+  size_t AccumulatorIndex(size_t i) const {
     auto columns = static_cast<size_t>(map_[1].held());
     return (i >> 1 & 1) * columns + 2 * (i >> 2) + (i & 1);
   }
 
-  /// Behind it the unit may have the registers. They go through, so that nothing sets one of them later.
+  /// After the fence, the instruction may use the registers. They pass through it, so that nothing sets one
+  /// of them later.
   std::vector<llvm::Value*> EmitFence() {
     std::string outputs;
     std::string inputs;
@@ -101,8 +103,8 @@ class GroupStep {
     return accs;
   }
 
-  /// What stands after the descriptors: that the step adds to what is there; of floats, both factors' signs; of those of two bytes,
-  /// which ones' rows are not of terms.
+  /// Returns the operands after the descriptors: 1 to add to the accumulators; for floats, the signs of both factors;
+  /// for two-byte floats, whether each factor is transposed, which it is if its rows do not contain terms.
   std::string Modifiers() const {
     if (!IsFloat(step_.accs()[0]->type()->scalar)) return "1";
     if (Bytes(step_.op->operand(0)->type()->scalar) != 2) return "1, 1, 1";
@@ -130,7 +132,7 @@ class GroupStep {
     llvm::Value* sums = EmitAsm(emitter_, text, constraints + "l,l" + tied + ",~{memory}", operands,
                                 llvm::StructType::get(emitter_.context(), types));
     for (size_t i = 0; i < count; ++i)
-      emitter_.Set(step_.op->result(PointOf(i)),
+      emitter_.Set(step_.op->result(AccumulatorIndex(i)),
                    b_.CreateExtractValue(sums, static_cast<unsigned>(i)));
   }
 
@@ -138,13 +140,13 @@ class GroupStep {
   llvm::IRBuilder<>& b_;
   ir::MmaOp step_;
   ir::LaneMap map_;
-  std::vector<llvm::Value*> accs_;  ///< as the instruction has them
+  std::vector<llvm::Value*> accs_;  ///< in the order of the instruction
 };
 
 }  // namespace
 
 void PtxEmitter::EmitGroupStep(ir::Op* op) {
-  GroupStep(*this, op).Run(!steps_open_);
+  GroupStep(*this, op).EmitProduct(!steps_open_);
   steps_open_ = true;
 }
 
@@ -153,7 +155,8 @@ void PtxEmitter::MmaCommit() {
   steps_open_ = false;
 }
 
-/// With none ahead what the steps left in the worker's buffers goes through the wait, so that nothing reads it before.
+/// If it waits for all groups, the accumulators in the thread's buffers pass through the wait, so that
+/// nothing reads them before.
 void PtxEmitter::MmaWait(ir::Op* op) {
   auto ahead = op->attr<AttrKey::Ahead>();
   std::string text = fmt::format("wgmma.wait_group.sync.aligned {};", ahead);
@@ -168,7 +171,7 @@ void PtxEmitter::MmaWait(ir::Op* op) {
   std::string inputs;
   for (const ir::Value* buffer : op->operands()) {
     llvm::Type* element = MemoryType(context(), buffer->type()->scalar);
-    int64_t count = BytesOf(buffer->type()) / Bytes(buffer->type()->scalar);
+    int64_t count = SizeInBytes(buffer->type()) / Bytes(buffer->type()->scalar);
     for (int64_t i = 0; i < count; ++i) {
       places.push_back(builder.CreateConstInBoundsGEP1_64(element, memories.at(buffer).base,
                                                           static_cast<uint64_t>(i)));

@@ -11,10 +11,12 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// A step of matrices by a warp: `mma.m16n8k16`, of factors that `ldmatrix` brings from shared memory, four squares at once. Of the result lane l has
-// rows l / 4 and l / 4 + 8 and columns 2 (l % 4) and the next one; of the maps that this serves (targets/simt/analysis/mma_shapes.h) the
-// worker's first place is these in the warp's first block, and blocks of 8 rows, of 8 columns, follow by the digits' repeats.
-// Rows of squares have 16 bytes: of floats of two bytes 8 terms, of bytes, `mma.m16n8k32`, 16, and of tf32, `mma.m16n8k8`, 4.
+// Matrix instructions of one warp: `mma.m16n8k16`, with factors that `ldmatrix` loads from shared memory,
+// four 8 x 8 matrices at a time. In the result, lane l has rows l / 4 and l / 4 + 8, and columns 2 (l % 4)
+// and the next one. In the thread layouts for this (targets/simt/analysis/mma_shapes.h), a thread's first
+// elements are these ones of the warp's first block; blocks of 8 rows and of 8 columns follow as the layout's
+// repeats say. A row of an 8 x 8 matrix has 16 bytes: 8 terms for two-byte floats, 16 for bytes
+// (`mma.m16n8k32`), and 4 for tf32 (`mma.m16n8k8`).
 
 namespace kdl::codegen::ptx {
 
@@ -23,7 +25,7 @@ namespace {
 using ir::AttrKey;
 
 constexpr uint64_t kWarp = 32;
-constexpr int64_t kSide = 8;  // of the squares that ldmatrix brings
+constexpr int64_t kSide = 8;  // of the matrices that ldmatrix loads
 constexpr int64_t kRowBytes = 16;
 constexpr int64_t kRegisterBytes = 4;
 constexpr size_t kRegisters = 4;
@@ -39,10 +41,10 @@ class StepEmitter {
         thread_(emitter.Get(step_.place()[0])),
         term_(emitter.Get(step_.place()[1])) {}
 
-  void Run() {
+  void EmitProducts() {
     std::vector<Fragment> rows;
     for (int64_t block = 0; block < map_[0].repeats; block += 2) rows.push_back(RowsAt(block));
-    auto of = [&](int64_t row, int64_t column) {
+    auto index_of = [&](int64_t row, int64_t column) {
       return static_cast<size_t>(row * map_[1].held() + column);
     };
     for (int64_t block = 0; block < map_[1].repeats; block += 2) {
@@ -51,10 +53,10 @@ class StepEmitter {
         for (int64_t half = 0; half < 2; ++half) {
           auto row = static_cast<int64_t>(2 * i);
           int64_t column = 2 * (block + half);
-          Multiply(
-              rows[i], columns[static_cast<size_t>(2 * half)],
-              columns[static_cast<size_t>(2 * half + 1)],
-              {of(row, column), of(row, column + 1), of(row + 1, column), of(row + 1, column + 1)});
+          Multiply(rows[i], columns[static_cast<size_t>(2 * half)],
+                   columns[static_cast<size_t>(2 * half + 1)],
+                   {index_of(row, column), index_of(row, column + 1), index_of(row + 1, column),
+                    index_of(row + 1, column + 1)});
         }
       }
     }
@@ -70,8 +72,8 @@ class StepEmitter {
 
   llvm::Value* Lane() { return builder_.CreateURem(thread_, Number(kWarp), "lane"); }
 
-  /// Four squares: two along rows or columns, `apart` from each other, by two along terms, of which bit `half` of a square's
-  /// number says which.
+  /// Four 8 x 8 matrices: two along rows or columns, at the distance `apart`, by two along terms. Bit `half`
+  /// of a matrix's number selects along terms, the other bit along rows or columns.
   struct Submatrices {
     size_t factor;
     llvm::Value* first;
@@ -93,7 +95,7 @@ class StepEmitter {
     return is_workgroup ? BringTogether(submatrices) : BringAlone(submatrices);
   }
 
-  /// Where an element of a square lies.
+  /// Returns the address of an element of an 8 x 8 matrix.
   llvm::Value* AddressIn(const Submatrices& submatrices, llvm::Value* submatrix, llvm::Value* kept,
                          llvm::Value* term) {
     const Memory& memory = emitter_.memories.at(step_.op->operand(submatrices.factor));
@@ -111,7 +113,7 @@ class StepEmitter {
     size_t first = memory.strides.size() - 2;
     llvm::Value* offset = Plus(builder_.CreateMul(row, memory.strides[first]), column);
     if (first > 0)
-      offset = Plus(offset, builder_.CreateMul(SlotOf(submatrices.factor), memory.strides[0]));
+      offset = Plus(offset, builder_.CreateMul(FactorSlot(submatrices.factor), memory.strides[0]));
     return builder_.CreateInBoundsGEP(ElementType(), memory.base, offset);
   }
 
@@ -120,7 +122,7 @@ class StepEmitter {
   }
   int64_t TermsOfSubmatrix() const { return kRowBytes / element_bytes_; }
 
-  llvm::Value* SlotOf(size_t factor) {
+  llvm::Value* FactorSlot(size_t factor) {
     bool is_second = factor == 1 && step_.op->operand(0)->type()->dims.size() == 3;
     return emitter_.Get(step_.slots()[is_second ? 1 : 0]);
   }
@@ -129,10 +131,11 @@ class StepEmitter {
     return step_.op->attr<AttrKey::Folded>()[submatrices.factor] == 1;
   }
 
-  /// Lane l says where row l % 8 of square l / 8 lies.
+  /// Loads all four with one instruction. Lane l provides the address of row l % 8 of matrix l / 8.
   Fragment BringTogether(const Submatrices& submatrices) {
     bool by_terms = HasTermsSideBySide(submatrices);
-    KDL_CHECK(by_terms || element_bytes_ == 2, "only squares of two bytes are transposed round");
+    KDL_CHECK(by_terms || element_bytes_ == 2,
+              "only matrices of 2-byte elements can be transposed");
     llvm::Value* row = builder_.CreateURem(Lane(), Number(kSide));
     llvm::Value* submatrix = builder_.CreateUDiv(Lane(), Number(kSide));
     llvm::Value* address =
@@ -146,7 +149,7 @@ class StepEmitter {
     return fragment;
   }
 
-  /// Where near memory is full: each lane's terms of a register, one by one.
+  /// If shared memory is full and the factor is in global memory: loads each lane's terms of a register one by one.
   Fragment BringAlone(const Submatrices& submatrices) {
     llvm::Value* kept = builder_.CreateUDiv(Lane(), Number(4));
     llvm::Value* group = builder_.CreateURem(Lane(), Number(4));
@@ -171,7 +174,7 @@ class StepEmitter {
                 const std::array<size_t, kRegisters>& points) {
     std::string name(instruction().intrinsic);
     llvm::Intrinsic::ID id = llvm::Function::lookupIntrinsicID(name);
-    KDL_CHECK(id != llvm::Intrinsic::not_intrinsic, "LLVM has no '{}'", name);
+    KDL_CHECK(id != llvm::Intrinsic::not_intrinsic, "LLVM has no intrinsic '{}'", name);
     llvm::Type* pair = llvm::Intrinsic::getType(emitter_.context(), id)->getParamType(0);
     std::vector<llvm::Value*> arguments;
     for (llvm::Value* factor : {a[0], a[1], a[2], a[3], b0, b1})
@@ -195,7 +198,7 @@ class StepEmitter {
 
 void PtxEmitter::EmitMma(ir::Op* op) {
   bool of_group = InstructionOf(*this, op).intrinsic.starts_with("wgmma");
-  of_group ? EmitGroupStep(op) : StepEmitter(*this, op).Run();
+  of_group ? EmitGroupStep(op) : StepEmitter(*this, op).EmitProducts();
 }
 
 }  // namespace kdl::codegen::ptx

@@ -7,20 +7,21 @@
 
 namespace kdl::codegen::ptx {
 
-/// What a kernel's copies of boxes need of a launch: a map of a tensor, for boxes of so many rows, a panel wide.
+/// A tensor map that a launch must provide for a kernel's tile copies. Tiles have `rows` rows, and are one
+/// panel wide.
 struct TensorMap {
-  int64_t tensor = 0;  ///< of the kernel's tensors the number
+  int64_t tensor = 0;  ///< index among the kernel's tensors
   int64_t row_dimension = 0;
   int64_t rows = 0;
-  int64_t panel = 0;    ///< elements
-  int64_t swizzle = 0;  ///< bytes
+  int64_t panel = 0;    ///< in elements
+  int64_t swizzle = 0;  ///< in bytes
 
   bool operator==(const TensorMap&) const = default;
 };
 
-/// Those of a kernel, each once.
+/// Returns the maps that a kernel needs, each once.
 std::vector<TensorMap> TensorMapsOf(const ir::Function& kernel);
-/// That of a `tile_copy` or `tile_copy_fits`.
+/// Returns the map for a `tile_copy` or `tile_copy_fits`.
 TensorMap TensorMapOf(const ir::Function& kernel, const ir::Op* op);
 
 }  // namespace kdl::codegen::ptx

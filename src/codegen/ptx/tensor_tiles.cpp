@@ -8,8 +8,8 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// TensorTiles of tensors, which come to shared memory by themselves, by the maps that the launch brings, and the gates that tell when they
-// are there: `cp.async.bulk.tensor` and `mbarrier`.
+// Asynchronous copies of tensor tiles to shared memory, using the tensor maps that the launch provides, and
+// the mbarriers that tell when they are complete: `cp.async.bulk.tensor` and `mbarrier`.
 
 namespace kdl::codegen::ptx {
 
@@ -20,7 +20,7 @@ using ir::OpKind;
 
 constexpr int64_t kMbarrierBytes = 8;
 
-/// Of a slot of the buffer.
+/// Returns the number of elements in a slot of the buffer.
 int64_t SlotElements(const ir::Value* buffer) {
   int64_t elements = 1;
   for (size_t d = 1; d < buffer->type()->dims.size(); ++d)
@@ -31,7 +31,7 @@ int64_t SlotElements(const ir::Value* buffer) {
 }  // namespace
 
 TensorMap TensorMapOf(const ir::Function& kernel, const ir::Op* op) {
-  const ir::Value* tensor = op->operand(0);  // of both ops
+  const ir::Value* tensor = op->operand(0);  // the first operand of both ops
   const ir::Value* buffer = op->operand(1);
   TensorMap map;
   for (const ir::Param* param : TensorParams(kernel)) {
@@ -55,7 +55,7 @@ std::vector<TensorMap> TensorMapsOf(const ir::Function& kernel) {
   return maps;
 }
 
-unsigned PtxEmitter::MapOf(const ir::Op* op) const {
+unsigned PtxEmitter::TensorMapIndex(const ir::Op* op) const {
   auto found = std::ranges::find(maps_, TensorMapOf(kernel, op));
   return static_cast<unsigned>(found - maps_.begin());
 }
@@ -66,18 +66,18 @@ llvm::Value* SlotAddress(PtxEmitter& emitter, const ir::Value* buffer, const ir:
   llvm::Value* offset = builder.CreateMul(
       emitter.Get(slot), builder.getInt64(static_cast<uint64_t>(SlotElements(buffer))));
   const Memory& memory = emitter.memories.at(buffer);
-  KDL_CHECK(memory.base->getType()->getPointerAddressSpace() == kWorkgroup, "'{}' is not near",
-            buffer->name().text());
+  KDL_CHECK(memory.base->getType()->getPointerAddressSpace() == kWorkgroup,
+            "'{}' is not in workgroup memory", buffer->name().text());
   return builder.CreateInBoundsGEP(element, memory.base, offset);
 }
 
-/// The launch says, after its other numbers, which maps it could make.
+/// The numbers after the launch's other ones tell which maps could be made.
 void PtxEmitter::EmitTileCopyFits(ir::Op* op) {
-  llvm::Value* made = LaunchNumber(*this, CountLaunchNumbers(kernel) + MapOf(op), "fits");
+  llvm::Value* made = LaunchNumber(*this, CountLaunchNumbers(kernel) + TensorMapIndex(op), "fits");
   Set(op->result(), builder.CreateIsNotNull(made));
 }
 
-/// Announces the box's bytes, and begins to copy it panel by panel.
+/// Announces the number of bytes in the tile, and starts copying it panel by panel.
 void PtxEmitter::EmitTileCopy(ir::Op* op) {
   ir::TileCopyOp copy(op);
   const ir::Value* buffer = copy.buffer();
@@ -104,10 +104,11 @@ void PtxEmitter::EmitTileCopy(ir::Op* op) {
   int64_t panels = buffer->type()->dims[2]->value / map.panel;
   for (int64_t panel = 0; panel < panels; ++panel) {
     auto bytes = static_cast<uint32_t>(panel * map.rows * map.swizzle);
-    llvm::Value* argument = function->getArg(function->arg_size() - maps_.size() + MapOf(op));
+    llvm::Value* argument =
+        function->getArg(function->arg_size() - maps_.size() + TensorMapIndex(op));
     std::vector<llvm::Value*> operands = {builder.CreateAdd(slot, builder.getInt32(bytes)),
                                           argument, mbarrier};
-    for (size_t d = rank; d-- > 0;) {  // the last dimension first
+    for (size_t d = rank; d-- > 0;) {  // last dimension first
       llvm::Value* at = builder.CreateTrunc(place[d], builder.getInt32Ty());
       if (d + 1 == rank)
         at = builder.CreateAdd(at, builder.getInt32(static_cast<uint32_t>(panel * map.panel)));

@@ -4,7 +4,8 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// Vectors of tensors. A machine that takes them at multiples of their bytes alone gets no others (targets/simt/tiles/side_points.h).
+// Vectors of tensors. Machines that require alignment to the vector's size get only such vectors
+// (targets/simt/tiles/side_points.h).
 
 namespace kdl::codegen::ptx {
 
@@ -28,7 +29,7 @@ bool PtxEmitter::EmitVector(ir::Op* op) {
   if (!ir::IsVector(type)) return false;
   KDL_CHECK(op->Segment(ir::OperandWith(op->kind(), ir::Effect::Mask)).empty() &&
                 type->scalar != Scalar::Bool,
-            "a vector with a mask, or of bools, is none of this machine's");
+            "this machine has no vectors with masks or of bools");
   size_t at_tensor = loads ? size_t{ir::LoadOp::at_tensor} : size_t{ir::StoreOp::at_tensor};
   size_t at_index = loads ? size_t{ir::LoadOp::at_index} : size_t{ir::StoreOp::at_index};
   const ir::Value* tensor = op->Segment(at_tensor)[0];

@@ -13,9 +13,9 @@ namespace {
 
 constexpr int kLoadedLast = 1;
 constexpr int kStoredLast = 2;
-constexpr int kInnermost = 1 << 20;  // more than folds raise any
+constexpr int kInnermost = 1 << 20;  // more than reductions can add to any axis
 
-/// The axis that an index operand walks by itself: a block, or a elementwise loop's index over one.
+/// Returns the axis over which an index operand runs by itself: the operand is a block, or an elementwise loop's index.
 std::optional<AxisId> WalkedAxis(const Value* index) {
   if (index->type()->kind == ir::TypeKind::Block) return index->type()->axes[0];
   const Op* elementwise = index->parent_region() ? index->parent_region()->parent() : nullptr;
@@ -28,7 +28,7 @@ bool Folds(OpKind kind) {
          kind == OpKind::Scan || kind == OpKind::ReduceInLoop;
 }
 
-/// Those of what is folded: a elementwise loop's, where a fold stands in one.
+/// Returns the axes of the reduced values. For a reduction in an elementwise loop these are the loop's axes.
 AxisList FoldedFrom(const Op* op) {
   AxisList axes;
   std::span<Value* const> values = op->kind() == OpKind::ReduceInLoop
@@ -39,7 +39,7 @@ AxisList FoldedFrom(const Op* op) {
   return axes;
 }
 
-/// Those of the result along which nothing is folded.
+/// Returns the result's axes along which nothing is reduced.
 AxisList KeptAxes(const Op* op) {
   AxisList kept = op->result(0)->type()->axes;
   if (op->kind() == OpKind::Scan) std::erase(kept, op->attr<AttrKey::Axes>()[0]);
@@ -59,11 +59,12 @@ AxisOrder::AxisOrder(const ir::Function& kernel) : weight_(kernel.axes.size(), 0
       whole_[axis.value] = kernel.axis(axis).parent;
     }
   });
-  // Axes stand after the one that they walk blocks of.
+  // Axes come after the axis that they split, so one pass resolves splits of splits.
   for (AxisId& whole : whole_) whole = whole_[whole.value];
   StudyAccesses(kernel);
-  // What one fold raises another may have to follow; each round settles at least one axis. Parts of axes are not counted: the
-  // order is the same before a fold is cut and after that.
+  // An axis that one reduction has raised may be one that another reduction follows, so this repeats; each
+  // round settles at least one axis. Axes of chunks are not counted, so that the order is the same before and
+  // after a reduction is split.
   for (uint32_t i = 0; i < whole_.size(); ++i) {
     if (whole_[i] == AxisId(i) && !StudyFolds(kernel)) break;
   }

@@ -10,25 +10,28 @@ namespace kdl::passes {
 
 namespace {
 
-/// Above what any kernel may have, and far from overflow when a few are added.
+/// More than any kernel may have, and small enough to add a few without overflow.
 constexpr int64_t kCountedTo = int64_t{1} << 40;
 
-/// Counts each function once, however often it is called; no fn reaches itself.
+/// Computes the size of each function once, however often it is called. No fn calls itself, even indirectly.
 class InlinedSizes {
  public:
   explicit InlinedSizes(const ir::Module& module) : module_(module) {}
 
-  /// The operations of a function and of all that it calls, at most kCountedTo.
-  int64_t Of(const ir::Function& function) {
+  /// Returns the number of operations of a function and of all that it calls, at most kCountedTo.
+  int64_t OpCount(const ir::Function& function) {
     auto found = sizes_.find(&function);
     if (found != sizes_.end()) return found->second;
     int64_t size = 0;
-    ir::Walk(function.body, [&](const Op* op) { size = std::min(size + OfOp(op), kCountedTo); });
+    ir::Walk(function.body,
+             [&](const Op* op) { size = std::min(size + InlinedOpCount(op), kCountedTo); });
     sizes_.emplace(&function, size);
     return size;
   }
 
-  int64_t OfOp(const Op* op) { return op->kind() == OpKind::Call ? Of(Callee(op)) : 1; }
+  int64_t InlinedOpCount(const Op* op) {
+    return op->kind() == OpKind::Call ? OpCount(Callee(op)) : 1;
+  }
 
   const ir::Function& Callee(const Op* call) const {
     return *module_.FindFunction(call->attr<ir::AttrKey::Callee>());
@@ -39,12 +42,13 @@ class InlinedSizes {
   std::map<const ir::Function*, int64_t> sizes_;
 };
 
-/// The call that brings the most.
+/// Returns the call that adds the most operations.
 const Op* LargestCall(const ir::Function& kernel, InlinedSizes& sizes) {
   const Op* largest = nullptr;
   ir::Walk(kernel.body, [&](const Op* op) {
     if (op->kind() != OpKind::Call) return;
-    if (largest == nullptr || sizes.OfOp(op) > sizes.OfOp(largest)) largest = op;
+    if (largest == nullptr || sizes.InlinedOpCount(op) > sizes.InlinedOpCount(largest))
+      largest = op;
   });
   return largest;
 }
@@ -54,10 +58,10 @@ const Op* LargestCall(const ir::Function& kernel, InlinedSizes& sizes) {
 void CheckCallGrowth(PassContext& context) {
   InlinedSizes sizes(context.module);
   for (const ir::Function* function : context.module.functions()) {
-    if (function->kind != ir::FunctionKind::Kernel || sizes.Of(*function) <= kMostInlinedOps)
+    if (function->kind != ir::FunctionKind::Kernel || sizes.OpCount(*function) <= kMostInlinedOps)
       continue;
     const Op* call = LargestCall(*function, sizes);
-    if (call == nullptr) continue;  // written out by hand
+    if (call == nullptr) continue;  // too large even without calls
     context.diagnostics
         .Report(diag::CallsGrow, context.SpanOf(call->loc()), sizes.Callee(call).base_name(),
                 function->base_name(), kMostInlinedOps)

@@ -4,10 +4,10 @@
 
 namespace kdl::passes {
 
-/// The most operations that a kernel may have with the bodies of the fns that it calls in place of the calls.
+/// The largest number of operations that a kernel may have after inlining the fns that it calls.
 constexpr int64_t kMostInlinedOps = 200000;
 
-/// Each kernel stays within that. Counts, and copies nothing.
+/// Reports kernels that exceed this limit. Only counts; copies nothing.
 void CheckCallGrowth(PassContext& context);
 
 }  // namespace kdl::passes

@@ -5,10 +5,11 @@
 
 namespace kdl::passes {
 
-/// The first device that the compiled file declares, or `host`, which a module without one gets.
+/// Returns the first device that the compiled file declares. If it declares none, adds a device `host` and
+/// returns that.
 Name DefaultDevice(ir::Module& module);
 
-/// How many devices the compiled file declares; those of imported files, `lib::npu`, are declared elsewhere.
+/// Returns how many devices the compiled file declares. Those of imported files, such as `lib::npu`, do not count.
 size_t OwnDevices(const ir::Module& module);
 
 }  // namespace kdl::passes

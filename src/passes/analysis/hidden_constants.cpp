@@ -22,7 +22,8 @@ bool IsBlockOf(const Value* value, ir::AxisId axis) {
   return value->type()->kind == ir::TypeKind::Block && value->type()->axes[0] == axis;
 }
 
-/// Whether a contraction goes on in the chain that its loop carries, and nothing else sees where a turn ends.
+/// Whether a contraction only continues the sum that its loop carries, and nothing else can observe where an
+/// iteration ends.
 bool GoesOn(const Op* op, ir::AxisId axis) {
   if (op->kind() != OpKind::Contraction ||
       op->attr<AttrKey::Order>() != ir::OrderKind::Sequential ||
@@ -41,7 +42,7 @@ bool GoesOn(const Op* op, ir::AxisId axis) {
          uses[0].operand == number;
 }
 
-/// Whether the value says nothing but whether the constants are good ones.
+/// Whether the value is used only in static assertions.
 bool IsAsserted(const Value* value) {
   return std::ranges::all_of(value->uses(), [](const ir::Use& use) {
     const Op* user = use.user;
@@ -56,8 +57,8 @@ class Watcher {
   Watcher(const ir::Function& kernel, const ir::Context& context, Name constant)
       : kernel_(kernel), context_(context), constant_(constant) {}
 
-  /// What values must be multiples of; 0: results depend on them.
-  int64_t Run() {
+  /// Returns the number of which values of the constant must be multiples, or 0 if results depend on it.
+  int64_t HiddenMultiple() {
     for (const ir::Axis& axis : kernel_.axes) StudyAxis(axis);
     ir::Walk(kernel_.body, [this](const Op* op) { Study(op); });
     return hidden_ ? multiple_ : 0;
@@ -72,7 +73,7 @@ class Watcher {
     return value->type()->kind == ir::TypeKind::Block && IsItsAxis(value->type()->axes[0]);
   }
 
-  /// Axes are as long as it says, or have nothing to do with it, and none is cut into others.
+  /// An axis must have the constant as its extent or not depend on it, and must not be split if it does.
   void StudyAxis(const ir::Axis& axis) {
     bool its =
         axis.extent && axis.extent->kind == SizeKind::Symbol && axis.extent->symbol == constant_;
@@ -87,7 +88,7 @@ class Watcher {
                 op->kind() == OpKind::BlockIndex;
     if (asks && IsItsBlock(op->operand(0))) hidden_ = false;
     if (op->kind() == OpKind::For && IsItsBlock(op->region()->param(0))) StudyLoop(op);
-    // What acts between blocks, or for each of them.
+    // Ops that have an effect between blocks, or for each block.
     bool acts = op->kind() == OpKind::Update || op->kind() == OpKind::Print ||
                 op->kind() == OpKind::Stage || op->kind() == OpKind::Push ||
                 op->kind() == OpKind::Pop;
@@ -114,7 +115,7 @@ class Watcher {
     }
   }
 
-  /// A loop in turns of its length carries chains alone, and runs to its end.
+  /// A loop over blocks of this length must only carry sums that continue, and must not end early.
   void StudyLoop(const Op* loop) {
     if (loop->HasAttr(AttrKey::Breaks)) hidden_ = false;
     ir::AxisId axis = loop->region()->param(0)->type()->axes[0];
@@ -136,7 +137,7 @@ std::map<Name, int64_t> HiddenConstants(const ir::Function& kernel, const ir::Co
   std::map<Name, int64_t> hidden;
   for (const ir::Generic& generic : kernel.generics) {
     if (!generic.is_auto || !generic.values.empty()) continue;
-    int64_t multiple = Watcher(kernel, context, generic.name).Run();
+    int64_t multiple = Watcher(kernel, context, generic.name).HiddenMultiple();
     if (multiple > 0) hidden[generic.name] = multiple;
   }
   return hidden;

@@ -9,12 +9,12 @@
 
 namespace kdl::passes {
 
-/// The `auto` constants of a kernel at tile level that are still open and that no result depends on: they say nothing but how
-/// long blocks are, and nothing in the kernel can see that. Each with the number that its values must be multiples of, since
-/// a unit takes so many terms at once.
+/// Returns the `auto` constants of a tile-level kernel that are still unbound and that no result depends on:
+/// they only set the length of blocks, which nothing in the kernel can observe. Each has a number of which
+/// its values must be multiples, since a matrix instruction multiplies that many terms at once.
 ///
-///   for k in K by BK { acc += dot(a[i, k], b[k, j] over k); }     BK is one: the chain goes on from block to block
-///   for c in C by BC { s += sum(x[r, c] over c); }                BC is none: each block is folded by itself
+///   for k in K by BK { acc += dot(a[i, k], b[k, j] over k); }     BK is hidden: the sum continues from block to block
+///   for c in C by BC { s += sum(x[r, c] over c); }                BC is not: each block is reduced separately
 std::map<Name, int64_t> HiddenConstants(const ir::Function& kernel, const ir::Context& context);
 
 }  // namespace kdl::passes

@@ -18,7 +18,8 @@ bool IsIndices(const Value* tile) {
 
 namespace {
 
-/// Integers as wide as an index is, for nothing but the places of updates: one element at a time is widened there as fast.
+/// Whether the op widens integers to the size of an index, only to use them as indices of updates. There,
+/// widening one element at a time costs nothing extra.
 bool WidensForUpdates(const Op* op) {
   if (op->kind() != OpKind::Cast || PointAxes(op).empty()) return false;
   Scalar from = op->operand(0)->type()->scalar;
@@ -36,8 +37,7 @@ bool WidensForUpdates(const Op* op) {
 
 IndexConditions::IndexConditions(const ir::Function& kernel) {
   ir::Walk(kernel.body, [&](Op* op) {
-    if (!MayBe(op) || Around(op, OpKind::While))
-      return;  // a elementwise loop copies it with all that is in it
+    if (!MayBe(op) || Around(op, OpKind::While)) return;  // a `while` is copied as a whole
     bool in_elementwise_loops = std::ranges::all_of(
         op->result()->uses(), [](const ir::Use& use) { return IsPointwise(use.user); });
     if (in_elementwise_loops) set_.insert(op);

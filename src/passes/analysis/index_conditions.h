@@ -7,17 +7,19 @@
 
 namespace kdl::passes {
 
-/// Whether the tile has one axis and holds its indices: made by `iota`, or by the elementwise loop that has become of it.
+/// Whether the tile has one axis and contains its indices: it is made by `iota`, or by the elementwise loop
+/// that replaced the `iota`.
 bool IsIndices(const ir::Value* tile);
 
-/// Indices, and conditions on them by scalars and each other, that only elementwise loops read: each computes them anew, so that they
-/// are no tiles, and a elementwise loop knows what its elements are chosen by. So are narrow integers that updates take as indices:
-/// a tile of them is smaller, and what was loaded may be loaded again.
+/// Indices that only elementwise loops read, and conditions that compare such indices with scalars or each
+/// other. Each loop recomputes them, so that they need no tiles, and a loop knows which condition selects its
+/// elements. The same is done for narrow integers that updates use as indices: they are widened in the loop,
+/// since a tile of narrow integers is smaller, and a load of them may be repeated.
 class IndexConditions {
  public:
   explicit IndexConditions(const ir::Function& kernel);
 
-  /// The op that makes the value, where elementwise loops compute it; else null.
+  /// Returns the op that makes the value if loops recompute it, else null.
   ir::Op* OpOf(const ir::Value* value) const;
   bool Has(const ir::Op* op) const { return set_.contains(op); }
 

@@ -5,7 +5,7 @@
 
 namespace kdl::passes {
 
-PipeEnds EndsOf(const ir::Value* pipe) {
+PipeEnds PipeEndsOf(const ir::Value* pipe) {
   PipeEnds ends;
   for (const ir::Use& use : pipe->uses()) {
     OpKind kind = use.user->kind();

@@ -7,14 +7,14 @@
 
 namespace kdl::passes {
 
-/// The ops at the ends of a pipe. No fn has one: those with pipes are inlined before anything asks.
+/// The ops that push to a pipe and that pop from it. They are never in a fn: fns with pipes have been inlined.
 struct PipeEnds {
   std::vector<ir::Op*> pushes;  ///< push or acquire
   std::vector<ir::Op*> pops;    ///< pop or wait
 };
-PipeEnds EndsOf(const ir::Value* pipe);
+PipeEnds PipeEndsOf(const ir::Value* pipe);
 
-/// The stage around an op; null: none.
+/// Returns the stage around an op, or null.
 ir::Op* StageOf(const ir::Op* op);
 
 }  // namespace kdl::passes

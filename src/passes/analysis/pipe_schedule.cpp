@@ -9,11 +9,11 @@ namespace {
 
 using Kind = TrafficItem::Kind;
 
-constexpr int64_t kMostIterations = 64;  ///< of a loop that is walked turn by turn
-constexpr size_t kMostItems = 1 << 14;   ///< that a stage's list may grow to
-constexpr int kMostForks = 256;          ///< of branches that order their transfers differently
+constexpr int64_t kMostIterations = 64;  ///< iterations of a loop that is unrolled
+constexpr size_t kMostItems = 1 << 14;   ///< length of a stage's list after unrolling
+constexpr int kMostForks = 256;          ///< branches that are followed on both sides
 
-/// One stage: what it has still to do, next item last.
+/// A stage during simulation. `rest` contains what it still has to do, in reverse order.
 struct Walker {
   std::vector<const TrafficItem*> rest;
 
@@ -33,10 +33,11 @@ void CollectPipes(const Traffic& traffic, std::set<const Value*>& pipes) {
   }
 }
 
-/// Whether a turn of one loop is one of the other loop, too: the same one, where it matters which one it is.
+/// Whether two loops have the same iterations, or at least equally many if these do not differ.
 bool SameIterations(const TrafficItem& a, const TrafficItem& b) {
-  if (IterationsOf(a.op) != IterationsOf(b.op)) return false;
-  return WalkOf(a.op) == WalkOf(b.op) || (!DiffersByIteration(a) && !DiffersByIteration(b));
+  if (IterationCount(a.op) != IterationCount(b.op)) return false;
+  return IterationSpaceName(a.op) == IterationSpaceName(b.op) ||
+         (!DiffersByIteration(a) && !DiffersByIteration(b));
 }
 
 bool SameCondition(const TrafficItem& a, const TrafficItem& b) {
@@ -55,13 +56,13 @@ bool SameItems(const TrafficItem& a, const TrafficItem& b) {
   return a.kind != Kind::Branch || SameCondition(a, b) || Same(a.body, a.other);
 }
 
-/// Whether both do the same, one after the other.
+/// Whether both do the same in the same order.
 bool Same(const Traffic& a, const Traffic& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), SameItems);
 }
 
 std::optional<int64_t> ConstantIterations(const TrafficItem& loop) {
-  Count iterations = IterationsOf(loop.op);
+  Count iterations = IterationCount(loop.op);
   if (iterations.empty()) return 0;
   bool constant = iterations.size() == 1 && iterations.begin()->first.empty();
   return constant ? std::optional(iterations.begin()->second) : std::nullopt;
@@ -71,8 +72,8 @@ class Scheduler {
  public:
   explicit Scheduler(Schedule& schedule) : schedule_(schedule) {}
 
-  /// Runs all to their ends.
-  bool Run(std::vector<Walker> walkers) {
+  /// Runs all walkers to their ends. Returns false if they get stuck.
+  bool RunWalkers(std::vector<Walker> walkers) {
     while (!std::all_of(walkers.begin(), walkers.end(), [](const Walker& w) { return w.done(); })) {
       if (Pop(walkers) || Push(walkers, true) || WalkTogether(walkers) || Push(walkers, false) ||
           TakeBranch(walkers) || Unroll(walkers)) {
@@ -103,7 +104,8 @@ class Scheduler {
     return false;
   }
 
-  /// `wanted`: only what another one waits for. Pipes stay as empty as they can.
+  /// Runs one push. With `wanted`, only one to a pipe from which another stage waits to pop, so that pipes
+  /// stay as empty as possible.
   bool Push(std::vector<Walker>& walkers, bool wanted) {
     std::set<const Value*> waited;
     for (const Walker& walker : walkers) {
@@ -120,7 +122,8 @@ class Scheduler {
     return false;
   }
 
-  /// The walkers at loops that share pipes with `first`'s, with its turns; empty where one is elsewhere.
+  /// Returns the walkers at loops that share pipes, directly or through each other, with the loop of `first`.
+  /// Empty if one of these loops has other iterations.
   static std::vector<size_t> Group(const std::vector<Walker>& walkers, size_t first) {
     std::vector<size_t> group = {first};
     std::set<const Value*> pipes;
@@ -144,7 +147,7 @@ class Scheduler {
     return group;
   }
 
-  /// Whether a turn leaves every pipe as full as it was: what one pushes the other pops.
+  /// Whether one iteration leaves every pipe as full as it was before: as many tiles are pushed as popped.
   static bool IsEven(const std::vector<Walker>& walkers, const std::vector<size_t>& group) {
     std::set<const Value*> pipes;
     for (size_t i : group) CollectPipes(walkers[i].next().body, pipes);
@@ -152,7 +155,7 @@ class Scheduler {
       std::vector<Count> sides;
       const ir::Op* conditional = nullptr;
       for (size_t i : group) {
-        Count tiles = TilesOf(walkers[i].next().body, pipe, conditional);
+        Count tiles = TileCount(walkers[i].next().body, pipe, conditional);
         if (!tiles.empty()) sides.push_back(std::move(tiles));
       }
       if (conditional || sides.size() != 2 || sides[0] != sides[1]) return false;
@@ -167,24 +170,26 @@ class Scheduler {
       if (group.empty() || !IsEven(walkers, group)) continue;
       std::vector<Walker> iteration;
       for (size_t i : group) iteration.emplace_back(walkers[i].next().body);
-      if (!Run(std::move(iteration))) return false;
+      if (!RunWalkers(std::move(iteration))) return false;
       for (size_t i : group) walkers[i].rest.pop_back();
       return true;
     }
     return false;
   }
 
-  /// The name of a condition that is one condition to the end of this walk: in turns that all make together.
-  std::optional<std::string> NameOf(const TrafficItem& branch) const {
+  /// Returns the name of a condition that keeps its value during the whole simulation. Names that refer to an
+  /// iteration do not, once loops are unrolled.
+  std::optional<std::string> ConditionName(const TrafficItem& branch) const {
     std::optional<Condition> condition = SharedCondition(branch);
     if (!condition || (condition->in_iteration && unrolled_)) return std::nullopt;
     return std::move(condition->name);
   }
 
-  /// What follows a branch, where that is known: both sides do the same, or the condition has been decided before.
+  /// Returns the side of a branch that is taken, if that is known: both sides do the same, or the condition
+  /// has been decided before. Otherwise returns null.
   const Traffic* Known(const TrafficItem& branch) const {
     if (Same(branch.body, branch.other)) return &branch.body;
-    std::optional<std::string> condition = NameOf(branch);
+    std::optional<std::string> condition = ConditionName(branch);
     auto decided = condition ? decided_.find(*condition) : decided_.end();
     if (decided == decided_.end()) return nullptr;
     return decided->second ? &branch.body : &branch.other;
@@ -201,10 +206,10 @@ class Scheduler {
     return false;
   }
 
-  /// Goes on to the end with one side of a branch, then with the other.
+  /// Runs to the end with one side of a branch, then with the other.
   bool Fork(const std::vector<Walker>& walkers, size_t at) {
     const TrafficItem& branch = walkers[at].next();
-    std::optional<std::string> condition = NameOf(branch);
+    std::optional<std::string> condition = ConditionName(branch);
     schedule_.guesses = schedule_.guesses || !condition;
     const std::map<const Value*, int64_t> before = tiles_;
     for (bool holds : {true, false}) {
@@ -213,7 +218,7 @@ class Scheduler {
       rest[at].rest.pop_back();
       rest[at].Add(holds ? branch.body : branch.other);
       if (condition) decided_[*condition] = holds;
-      bool ends = Run(std::move(rest));
+      bool ends = RunWalkers(std::move(rest));
       if (condition) decided_.erase(*condition);
       if (!ends) return false;
     }
@@ -246,9 +251,9 @@ class Scheduler {
 
   Schedule& schedule_;
   std::map<const Value*, int64_t> tiles_;
-  std::map<std::string, bool> decided_;  ///< conditions, while their branches are followed
+  std::map<std::string, bool> decided_;  ///< decided conditions, while their branches are followed
   int forks_ = 0;
-  bool unrolled_ = false;  ///< one turn's conditions may now stand for another's
+  bool unrolled_ = false;  ///< equal names may now refer to different iterations
 };
 
 }  // namespace
@@ -257,7 +262,7 @@ Schedule FindSchedule(const std::vector<StageTraffic>& stages) {
   Schedule schedule;
   std::vector<Walker> walkers;
   for (const StageTraffic& stage : stages) walkers.emplace_back(stage.traffic);
-  schedule.ends = Scheduler(schedule).Run(std::move(walkers));
+  schedule.ends = Scheduler(schedule).RunWalkers(std::move(walkers));
   return schedule;
 }
 

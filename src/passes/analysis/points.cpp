@@ -19,15 +19,15 @@ AxisList PointAxes(const Op* op) {
 
 namespace {
 
-/// A load from what never changes.
+/// Whether the op loads from a constant table.
 bool LooksUp(const Op* op) {
   if (op->kind() != OpKind::Load) return false;
   const Op* tensor = op->operand(ir::LoadOp::at_tensor)->def();
   return tensor && tensor->kind() == OpKind::Table;
 }
 
-/// Whether its turns are the same point by point: no element looks at another one, or at memory that changes. What leaves it is a tile of
-/// all its axes, as results of elementwise loops are.
+/// Whether the iterations of a `while` work point by point: no element depends on another one, or on memory that
+/// changes. Results that are used must have all axes of the loop, as the results of elementwise loops do.
 bool IsPointwiseWhile(const Op* op) {
   AxisList axes = PointAxes(op);
   for (const Value* result : op->results()) {
@@ -46,7 +46,8 @@ bool IsPointwiseWhile(const Op* op) {
 }  // namespace
 
 bool IsPointwise(const Op* op) {
-  KDL_CHECK(op->kind() != OpKind::Call, "calls are inlined before elementwise loops are formed");
+  KDL_CHECK(op->kind() != OpKind::Call,
+            "a call that was not inlined before elementwise loops are formed");
   bool maps = op->info().has(ir::kElementwise) || op->kind() == OpKind::Iota ||
               op->kind() == OpKind::Assert || (op->kind() == OpKind::While && IsPointwiseWhile(op));
   bool accesses =

@@ -4,10 +4,11 @@
 
 namespace kdl::passes {
 
-/// The axes that an op walks: its result's, or all of what a store touches.
+/// Returns the axes over which an op runs: those of its result, or all axes that a store touches.
 ir::AxisList PointAxes(const ir::Op* op);
 
-/// Whether an op works point by point on tiles with axes: elementwise, or an access to memory that is no block copy.
+/// Whether an op works point by point on tiles with axes: it is elementwise, or accesses memory but is not a
+/// block copy.
 bool IsPointwise(const ir::Op* op);
 
 }  // namespace kdl::passes

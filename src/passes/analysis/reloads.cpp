@@ -12,7 +12,7 @@ namespace kdl::passes {
 
 namespace {
 
-/// Whether rows along `last` find the load's elements side by side, or all the same.
+/// Whether a row along `last` reads contiguous elements, or the same element throughout.
 bool ReadsRows(ir::LoadOp load, AxisId last) {
   ir::Access access = load->attr<AttrKey::Access>();
   for (const ir::AccessDim& dim : access.dims) {
@@ -67,7 +67,7 @@ Reloads::Reloads(ir::Module& module, const ir::Function& kernel, const AxisOrder
   for (Op* load : OpsIn(kernel.body, may_reload)) twins_[load] = PartTwin(module, load);
 }
 
-Op* Reloads::LoadOf(const Value* value) const {
+Op* Reloads::RepeatedLoad(const Value* value) const {
   return twins_.contains(value->def()) ? value->def() : nullptr;
 }
 

@@ -7,21 +7,21 @@
 
 namespace kdl::passes {
 
-/// Loads that every elementwise loop which reads them does for itself, so that no tile of theirs is kept: those from tensors that
-/// the kernel cannot change, read by ops of their own block side by side or the same for a whole row. Where something
-/// else needs the tile, a twin of the load keeps it.
+/// Loads that every elementwise loop repeats for itself, so that no tile is kept for them. They load from tensors
+/// that the kernel cannot change, and are read by ops of the same region that access whole rows contiguously, or use
+/// one element for a whole row. If other ops need the tile, a copy of the load (its twin) makes it.
 class Reloads {
  public:
-  /// Finds the loads, and parts from each the twin that what is no such reader uses.
+  /// Finds the loads, and makes a twin of each load that other ops use too.
   Reloads(ir::Module& module, const ir::Function& kernel, const AxisOrder& order);
 
-  /// The load that makes the value; null: the value is a tile that is kept.
-  ir::Op* LoadOf(const ir::Value* value) const;
-  /// The load's copy that makes a tile; null: there is none.
+  /// Returns the load that makes the value, or null if the value is a tile that is kept.
+  ir::Op* RepeatedLoad(const ir::Value* value) const;
+  /// Returns the load's twin, which makes a tile, or null if it has none.
   ir::Op* KeptTwin(const ir::Op* load) const;
 
  private:
-  std::unordered_map<const ir::Op*, ir::Op*> twins_;  ///< of all of them; null: none
+  std::unordered_map<const ir::Op*, ir::Op*> twins_;  ///< has all loads; null: no twin
 };
 
 }  // namespace kdl::passes

@@ -18,7 +18,7 @@ void AddTouch(const ir::Op* op, uint32_t operand, Effect effect, std::vector<Tou
   if (is_touch) touches.push_back({operand, value, reads, writes});
 }
 
-/// What a kernel does with the parameters of its launch.
+/// Returns what a kernel does with a parameter of this direction.
 Effect EffectOf(ir::Direction direction) {
   return direction == ir::Direction::In    ? Effect::Read
          : direction == ir::Direction::Out ? Effect::Write
@@ -29,7 +29,7 @@ const ir::Function* CalleeOf(const ir::Module& module, const ir::Op* op) {
   if (op->kind() != OpKind::Launch) return nullptr;
   Name name = op->attr<ir::AttrKey::Callee>();
   const ir::Function* kernel = module.FindFunction(name);
-  KDL_CHECK(kernel, "launch of '{}', which is not in the module", name.text());
+  KDL_CHECK(kernel, "'{}' is launched, but is not in the module", name.text());
   return kernel;
 }
 

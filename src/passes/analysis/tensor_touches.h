@@ -12,36 +12,36 @@ namespace kdl::passes {
 /// What an op of a program does to one of its tensor operands.
 struct Touch {
   uint32_t operand;
-  ir::Value* tensor;  ///< as the op has it: a part or view too
+  ir::Value* tensor;  ///< the operand, which may be a part or view
   bool reads;
   bool writes;
 };
 
-/// Of what queues are given and of what the host does; nothing of other ops.
+/// Returns the accesses of ops that are put into queues and of host accesses; empty for other ops.
 std::vector<Touch> TouchesOf(const ir::Module& module, const ir::Op* op);
 
-/// Whether the op is given to a queue: it has an event.
+/// Whether the op is put into a queue. Such ops have an event.
 bool IsQueued(const ir::Op* op);
-/// Whether the host waits for what the op reads or writes.
+/// Whether the host waits for the tensors that the op reads or writes.
 bool IsHostAccess(const ir::Op* op);
 
-/// The event of what a queue is given.
+/// Returns the event of an op that is put into a queue.
 ir::Value* EventOf(const ir::Op* op);
-/// The events that it waits for.
+/// Returns the events for which the op waits.
 std::span<ir::Value* const> AfterOf(const ir::Op* op);
 void SetAfter(ir::Op* op, std::span<ir::Value* const> events);
 
-/// Tensors of a program that swaps exchange: each may come to be in the memory of any other of its class.
+/// Classes of tensors that the swaps of a program exchange: each may be in the memory of any other of its class.
 class SwapClasses {
  public:
   explicit SwapClasses(const ir::Function& program);
-  /// The tensor and those that may be in its memory.
+  /// Returns the tensor and all that may be in its memory.
   std::vector<const ir::Value*> MembersOf(const ir::Value* tensor) const;
-  /// One tensor of the class, the same for all of it.
-  const ir::Value* Of(const ir::Value* tensor) const { return MembersOf(tensor)[0]; }
+  /// Returns the tensor that represents the class.
+  const ir::Value* RepresentativeOf(const ir::Value* tensor) const { return MembersOf(tensor)[0]; }
 
  private:
-  std::map<const ir::Value*, std::vector<const ir::Value*>> members_;  ///< of what is swapped
+  std::map<const ir::Value*, std::vector<const ir::Value*>> members_;  ///< only swapped tensors
 };
 
 }  // namespace kdl::passes

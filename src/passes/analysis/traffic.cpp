@@ -17,9 +17,9 @@ using Kind = TrafficItem::Kind;
 
 bool IsBlock(const Value* value) { return value->type()->kind == ir::TypeKind::Block; }
 
-/// What no other stage knows is marked with it.
+/// Marks names of values that only one stage knows.
 constexpr char kPrivate = '?';
-/// What is another value in another turn of a loop is marked with it.
+/// Marks names of values that differ between the iterations of a loop.
 constexpr char kIteration = '@';
 
 std::string PrivateName(const void* thing) { return fmt::format("{}{}", kPrivate, thing); }
@@ -33,15 +33,15 @@ int LoopsAround(const Op* op) {
   return loops;
 }
 
-/// What stands for the index or the block of a loop's turn. Loops that are as deep stand for each other where their bounds
-/// are the same; `spmd for` where it walks one domain.
+/// Returns a name for the index or block of a loop's current iteration. Loops in different stages have equal
+/// names if they are equally deep, or for `spmd for`, if they iterate over the same domain.
 std::string IterationName(const Op* loop, size_t binder) {
   if (loop->kind() != OpKind::Spmd) return fmt::format("{}{}", kIteration, LoopsAround(loop));
   if (!loop->HasAttr(AttrKey::Domain)) return PrivateName(loop);
   return fmt::format("{}{}#{}", kIteration, loop->attr<AttrKey::Domain>().text(), binder);
 }
 
-std::string NameOf(const Value* value);
+std::string ValueName(const Value* value);
 
 std::string ParamName(const Value* value) {
   const Op* parent = value->parent_region()->parent();
@@ -52,15 +52,16 @@ std::string ParamName(const Value* value) {
   return loop ? IterationName(parent, value->index()) : PrivateName(value);
 }
 
-/// A name that two values have only where they are equal, as long as the turns are that they name.
-std::string NameOf(const Value* value) {
+/// Returns a name for a value. Values with equal names are equal, within one iteration of the loops that the
+/// name refers to.
+std::string ValueName(const Value* value) {
   const Op* def = value->def();
   if (!def) return ParamName(value);
   if (std::optional<int64_t> number = ConstantOf(value)) return fmt::format("{}", *number);
   if (def->kind() == OpKind::Const) return fmt::format("0x{:x}", def->attr<AttrKey::Bits>());
   if (def->kind() == OpKind::SizeOf) return ToString(def->attr<AttrKey::Size>());
-  bool outside = def->parent_region()->parent() == nullptr;  // one value for all stages
-  // Equal operands give equal results, or the stop of both.
+  bool outside = def->parent_region()->parent() == nullptr;  // the same value in all stages
+  // With equal operands, such ops have equal results, or trap in both stages.
   bool function = def->info().has(ir::kPure) || def->info().has(ir::kElementwise);
   bool known = function && def->regions().empty() && ir::IsScalar(value->type()) &&
                def->kind() != OpKind::Reduce && def->kind() != OpKind::Contraction &&
@@ -68,13 +69,13 @@ std::string NameOf(const Value* value) {
   if (!known)
     return outside ? fmt::format("%{}", static_cast<const void*>(value)) : PrivateName(value);
   std::string text = fmt::format("{}:{}(", def->info().spelling, Spelling(value->type()->scalar));
-  for (const Value* operand : def->operands()) text += NameOf(operand) + ",";
+  for (const Value* operand : def->operands()) text += ValueName(operand) + ",";
   return text + ")";
 }
 
 bool IsPrivateName(const std::string& name) { return name.find(kPrivate) != std::string::npos; }
 
-std::string NameOf(const Count& count) {
+std::string CountName(const Count& count) {
   std::string text;
   for (const auto& [names, factor] : count) {
     text += fmt::format("{}{}*{}", text.empty() ? "" : "+", factor, fmt::join(names, "*"));
@@ -107,14 +108,14 @@ Count Times(const Count& a, const Count& b) {
   return product;
 }
 
-/// Elements of a turn of `for`; of a `loop` its step.
+/// Returns a name for the number of elements in an iteration of `for`, or for the step of a `loop`.
 std::string StrideName(const Op* loop) {
-  if (loop->kind() == OpKind::Loop) return NameOf(ir::LoopOp(const_cast<Op*>(loop)).step());
+  if (loop->kind() == OpKind::Loop) return ValueName(ir::LoopOp(const_cast<Op*>(loop)).step());
   ir::AxisId axis = loop->region()->param(0)->type()->axes[0];
   return ToString(loop->region()->function()->axis(axis).extent);
 }
 
-/// A loop whose bounds say how many turns it has.
+/// Whether the bounds of the loop determine its number of iterations.
 bool CountsIterations(const Op* loop) {
   bool counts = loop->kind() == OpKind::For || loop->kind() == OpKind::Loop;
   return counts && !loop->HasAttr(AttrKey::Breaks);
@@ -127,14 +128,14 @@ std::optional<int64_t> ParseNumber(const std::string& text) {
 }
 
 bool Mentions(const Count& count, const std::string& name) {
-  return NameOf(count).find(name) != std::string::npos;
+  return CountName(count).find(name) != std::string::npos;
 }
 
-/// Whether some condition, or bound of a loop, is made of the number or block of this turn.
+/// Whether a condition, or a bound of a loop, depends on the index or block named `turn`.
 bool NamesIteration(const Traffic& traffic, const std::string& iteration) {
   return std::ranges::any_of(traffic, [&](const TrafficItem& item) {
-    std::string name = item.kind == Kind::Branch ? NameOf(item.op->operand(0))
-                       : item.kind == Kind::Loop ? WalkOf(item.op)
+    std::string name = item.kind == Kind::Branch ? ValueName(item.op->operand(0))
+                       : item.kind == Kind::Loop ? IterationSpaceName(item.op)
                                                  : std::string();
     return name.find(iteration) != std::string::npos || NamesIteration(item.body, iteration) ||
            NamesIteration(item.other, iteration);
@@ -143,24 +144,24 @@ bool NamesIteration(const Traffic& traffic, const std::string& iteration) {
 
 // ---- Blocks
 
-constexpr int64_t kMostRepeats = 64;  ///< of a loop that is written out
+constexpr int64_t kMostRepeats = 64;  ///< iterations of a loop that is unrolled
 
 bool HasWalk(const TrafficItem& item) {
   auto holds = [](const Traffic& traffic) { return std::ranges::any_of(traffic, HasWalk); };
   return item.op->kind() == OpKind::Spmd || holds(item.body) || holds(item.other);
 }
 
-/// The steps in which a stage hands over the tiles of one pipe: loops over blocks, with what each block has, and what
-/// stands between these, which each core has by itself.
+/// The order in which a stage pushes or pops the tiles of one pipe: loops over blocks, with the tiles of each
+/// block, and what comes between these loops, which each core does for itself.
 class BlockOrder {
  public:
   explicit BlockOrder(const Value* pipe) : pipe_(pipe) {}
 
-  std::vector<std::string> Of(const Traffic& traffic) const {
+  std::vector<std::string> OrderIn(const Traffic& traffic) const {
     std::vector<std::string> order;
     Count between;
     auto end_between = [&] {
-      if (!between.empty()) order.push_back(NameOf(between));
+      if (!between.empty()) order.push_back(CountName(between));
       between.clear();
     };
     for (const TrafficItem& item : traffic) {
@@ -171,7 +172,7 @@ class BlockOrder {
         continue;
       }
       end_between();
-      std::vector<std::string> inside = OfItem(item);
+      std::vector<std::string> inside = OrderInItem(item);
       order.insert(order.end(), inside.begin(), inside.end());
     }
     end_between();
@@ -181,27 +182,27 @@ class BlockOrder {
  private:
   Count Tiles(const Traffic& traffic) const {
     const Op* conditional = nullptr;
-    return TilesOf(traffic, pipe_, conditional);
+    return TileCount(traffic, pipe_, conditional);
   }
 
-  std::vector<std::string> OfItem(const TrafficItem& item) const {
+  std::vector<std::string> OrderInItem(const TrafficItem& item) const {
     if (item.op->kind() == OpKind::Spmd)
-      return {fmt::format("{}{{{}}}", WalkOf(item.op), NameOf(Tiles(item.body)))};
-    std::vector<std::string> body = Of(item.body);
-    if (item.kind == Kind::Loop) return OfIterations(item, body);
-    std::vector<std::string> other = Of(item.other);
+      return {fmt::format("{}{{{}}}", IterationSpaceName(item.op), CountName(Tiles(item.body)))};
+    std::vector<std::string> body = OrderIn(item.body);
+    if (item.kind == Kind::Loop) return OrderInLoop(item, body);
+    std::vector<std::string> other = OrderIn(item.other);
     if (body == other) return body;
-    return {fmt::format("if({}){{{}}}{{{}}}", NameOf(item.op->operand(0)), fmt::join(body, ";"),
+    return {fmt::format("if({}){{{}}}{{{}}}", ValueName(item.op->operand(0)), fmt::join(body, ";"),
                         fmt::join(other, ";"))};
   }
 
-  static std::vector<std::string> OfIterations(const TrafficItem& loop,
-                                               const std::vector<std::string>& iteration) {
-    Count iterations = IterationsOf(loop.op);
+  static std::vector<std::string> OrderInLoop(const TrafficItem& loop,
+                                              const std::vector<std::string>& iteration) {
+    Count iterations = IterationCount(loop.op);
     bool is_number = iterations.size() == 1 && iterations.begin()->first.empty();
     int64_t repeats = is_number ? iterations.begin()->second : 0;
     if (repeats < 1 || repeats > kMostRepeats || DiffersByIteration(loop))
-      return {fmt::format("{}{{{}}}", WalkOf(loop.op), fmt::join(iteration, ";"))};
+      return {fmt::format("{}{{{}}}", IterationSpaceName(loop.op), fmt::join(iteration, ";"))};
     std::vector<std::string> order;
     for (int64_t n = 0; n < repeats; ++n)
       order.insert(order.end(), iteration.begin(), iteration.end());
@@ -213,12 +214,12 @@ class BlockOrder {
 
 // ---- Numbers
 
-/// Sizes, parameters and the turns that the walk is in.
+/// Counts tiles by running the loops with example values for sizes and parameters.
 class TileCounter {
  public:
   TileCounter(const Value* pipe, const Example& example) : pipe_(pipe), example_(example) {}
 
-  std::optional<int64_t> Run(const Traffic& traffic) {
+  std::optional<int64_t> CountTiles(const Traffic& traffic) {
     int64_t tiles = Count(traffic);
     return steps_ > kMostSteps ? std::nullopt : std::optional(tiles);
   }
@@ -254,7 +255,7 @@ class TileCounter {
   int64_t CountLoop(const TrafficItem& item, size_t binder) {
     const Op* loop = item.op;
     if (loop->kind() == OpKind::While || loop->HasAttr(AttrKey::Breaks)) {
-      steps_ = kMostSteps + 1;  // who knows
+      steps_ = kMostSteps + 1;  // unknown number of iterations
       return 0;
     }
     bool spmd = loop->kind() == OpKind::Spmd;
@@ -287,7 +288,7 @@ class TileCounter {
     return value.value_or(3);
   }
 
-  /// Of what the walk does not know any number: it is an example.
+  /// Returns the value, or an arbitrary number if it is unknown: this is only an example.
   int64_t Get(const Value* value) const {
     if (auto iteration = iterations_.find(value); iteration != iterations_.end())
       return iteration->second.start;
@@ -346,77 +347,78 @@ Traffic TrafficOf(const ir::Region* region) {
   return traffic;
 }
 
-bool IsPrivate(const Count& count) { return IsPrivateName(NameOf(count)); }
+bool IsPrivate(const Count& count) { return IsPrivateName(CountName(count)); }
 
 std::optional<Condition> SharedCondition(const TrafficItem& branch) {
-  std::string name = NameOf(branch.op->operand(0));
+  std::string name = ValueName(branch.op->operand(0));
   if (IsPrivateName(name)) return std::nullopt;
   bool in_iteration = name.find(kIteration) != std::string::npos;
   return Condition{std::move(name), in_iteration};
 }
 
-std::string WalkOf(const Op* loop) {
+std::string IterationSpaceName(const Op* loop) {
   if (loop->kind() == OpKind::Spmd) {
     if (!loop->HasAttr(AttrKey::Domain)) return PrivateName(loop);
     return fmt::format("blocks({})", loop->attr<AttrKey::Domain>().text());
   }
   if (!CountsIterations(loop)) return PrivateName(loop);
-  return fmt::format("turns({},{},{})", NameOf(loop->operand(0)), NameOf(loop->operand(1)),
+  return fmt::format("turns({},{},{})", ValueName(loop->operand(0)), ValueName(loop->operand(1)),
                      StrideName(loop));
 }
 
-Count IterationsOf(const Op* loop) {
-  if (!CountsIterations(loop)) return Atom(WalkOf(loop));
-  std::optional<int64_t> first = ParseNumber(NameOf(loop->operand(0)));
-  std::optional<int64_t> end = ParseNumber(NameOf(loop->operand(1)));
+Count IterationCount(const Op* loop) {
+  if (!CountsIterations(loop)) return Atom(IterationSpaceName(loop));
+  std::optional<int64_t> first = ParseNumber(ValueName(loop->operand(0)));
+  std::optional<int64_t> end = ParseNumber(ValueName(loop->operand(1)));
   std::optional<int64_t> step = ParseNumber(StrideName(loop));
   if (first && end && step && *step > 0) {
     return Number(*end > *first ? (*end - *first - 1) / *step + 1 : 0);
   }
-  return Atom(WalkOf(loop));
+  return Atom(IterationSpaceName(loop));
 }
 
 bool DiffersByIteration(const TrafficItem& loop) {
   const std::vector<Value*>& params = loop.op->region()->params();
   return std::ranges::any_of(
-      params, [&](const Value* param) { return NamesIteration(loop.body, NameOf(param)); });
+      params, [&](const Value* param) { return NamesIteration(loop.body, ValueName(param)); });
 }
 
-Count TilesOf(const Traffic& traffic, const Value* pipe, const Op*& conditional) {
+Count TileCount(const Traffic& traffic, const Value* pipe, const Op*& conditional) {
   Count tiles;
   for (const TrafficItem& item : traffic) {
     if (item.kind == Kind::Push || item.kind == Kind::Pop) {
       if (item.pipe == pipe) Add(tiles, Number(1));
       continue;
     }
-    Count body = TilesOf(item.body, pipe, conditional);
+    Count body = TileCount(item.body, pipe, conditional);
     if (item.kind == Kind::Branch) {
-      Count other = TilesOf(item.other, pipe, conditional);
-      std::string condition = NameOf(item.op->operand(0));
+      Count other = TileCount(item.other, pipe, conditional);
+      std::string condition = ValueName(item.op->operand(0));
       if (body != other && IsPrivateName(condition) && !conditional) conditional = item.op;
       Add(tiles, body == other ? body
-                               : Atom(fmt::format("if({}){{{}}}{{{}}}", condition, NameOf(body),
-                                                  NameOf(other))));
+                               : Atom(fmt::format("if({}){{{}}}{{{}}}", condition, CountName(body),
+                                                  CountName(other))));
       continue;
     }
     if (body.empty()) continue;
-    Count iterations = IterationsOf(item.op);
+    Count iterations = IterationCount(item.op);
     bool varies = false;
     for (size_t b = 0; b < item.op->region()->params().size(); ++b) {
-      varies = varies || Mentions(body, NameOf(item.op->region()->param(b)));
+      varies = varies || Mentions(body, ValueName(item.op->region()->param(b)));
     }
-    Add(tiles, varies ? Atom(fmt::format("sum({}){{{}}}", WalkOf(item.op), NameOf(body)))
-                      : Times(iterations, body));
+    Add(tiles,
+        varies ? Atom(fmt::format("sum({}){{{}}}", IterationSpaceName(item.op), CountName(body)))
+               : Times(iterations, body));
   }
   return tiles;
 }
 
 std::vector<std::string> BlockOrderOf(const Traffic& traffic, const Value* pipe) {
-  return BlockOrder(pipe).Of(traffic);
+  return BlockOrder(pipe).OrderIn(traffic);
 }
 
 std::optional<int64_t> TilesIn(const Traffic& traffic, const Value* pipe, const Example& example) {
-  return TileCounter(pipe, example).Run(traffic);
+  return TileCounter(pipe, example).CountTiles(traffic);
 }
 
 }  // namespace kdl::passes

@@ -13,7 +13,8 @@ using proofs::AccessView;
 using proofs::OpenIndex;
 
 bool LaunchBounds::Add(const AccessView& view, const OpenIndex& open) {
-  bool is_argument = ir::MemoryOf(view.tensor)->def() == nullptr;  // other sizes may use core_num
+  // Sizes of tensors that are not arguments may use core_num.
+  bool is_argument = ir::MemoryOf(view.tensor)->def() == nullptr;
   bool eligible = function_.kind == ir::FunctionKind::Kernel && is_argument &&
                   view.op->kind() != OpKind::Update;
   std::optional<proofs::IndexEnds> ends =
@@ -31,7 +32,7 @@ bool LaunchBounds::Add(const AccessView& view, const OpenIndex& open) {
   return true;
 }
 
-/// Once for all accesses that say the same.
+/// Adds the condition, unless another access has added the same one.
 void LaunchBounds::Require(const AccessView& view, const OpenIndex& open, Size index,
                            CompareKind compare, Size bound) {
   Name text = view.op->attr<AttrKey::Text>();
@@ -50,7 +51,7 @@ void LaunchBounds::Require(const AccessView& view, const OpenIndex& open, Size i
                        {MakeAttr<AttrKey::Left>(index), MakeAttr<AttrKey::Compare>(compare),
                         MakeAttr<AttrKey::Right>(bound), MakeAttr<AttrKey::Text>(text),
                         MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(open.dim))});
-    if (!open.outside) inside_.Require(require);  // else no launch is left to speak of
+    if (!open.outside) inside_.Require(require);  // always outside: no launch passes the check
     return;
   }
 }

@@ -4,18 +4,19 @@
 
 namespace kdl::passes {
 
-/// Lets the launch check what its sizes decide: an access that is always reached, whose indices go from one sum of sizes to
-/// another, is inside where these are.
+/// Moves bounds checks that depend only on sizes to the launch. If an access is always reached, and its
+/// indices go from one sum of sizes to another, it is in bounds if both ends are.
 ///
-///   spmd (%i: block<i> in 0 .. N) { load %x[%i + 3] }   ->   require min(1, N) * (N + 3) - 1 < M   after the kernel's `where`s
+///   spmd (%i: block<i> in 0 .. N) { load %x[%i + 3] }
+///   ->  require min(1, N) * (N + 3) - 1 < M   after the kernel's `where`s
 ///
-/// Loops without turns reach nothing: then the index counts as -1, or 0.
+/// Loops without iterations access nothing: the first factor then makes the checked index 0 or -1, which passes.
 class LaunchBounds {
  public:
   LaunchBounds(ir::Module& module, ir::Function& function, proofs::Inside& inside)
       : module_(module), function_(function), inside_(inside) {}
 
-  /// Whether launches check from now on that the index is inside; else nothing has changed.
+  /// Returns whether the launch now checks that the index is in bounds. If not, nothing has changed.
   bool Add(const proofs::AccessView& view, const proofs::OpenIndex& open);
 
  private:

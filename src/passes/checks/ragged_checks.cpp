@@ -16,15 +16,15 @@ namespace {
 
 using ir::MakeAttr;
 
-/// What makes a bound, whatever its type is; null: nothing does.
+/// Returns the op that computes a bound, ignoring casts, or null.
 const Op* MakerOf(const Value* bound) {
   const Op* def = bound->def();
   while (def && def->kind() == OpKind::Cast) def = def->operand(0)->def();
   return def;
 }
 
-/// What a table's load quotes of the source; empty where the bound is made of more.
-std::string SourceOf(const Value* bound) {
+/// Returns the source text of the load that makes the bound, or an empty string if the bound is not just a load.
+std::string LoadText(const Value* bound) {
   const Op* def = MakerOf(bound);
   bool quotes = def && def->kind() == OpKind::Load && def->HasAttr(AttrKey::Text);
   return quotes ? def->attr<AttrKey::Text>().str() : std::string();
@@ -39,8 +39,9 @@ class PartChecks {
     builder_.set_loc(end ? end->loc() : parts.loop->loc());
   }
 
-  /// For each block; `touch`: a part ends where the next one begins, not before.
-  void OfEach(bool touch) {
+  /// Checks each block. With `touch`, a part must end exactly where the next one begins, else it must not end
+  /// after that.
+  void CheckEach(bool touch) {
     Op* walk = builder_.Create(OpKind::Spmd, {{Lo(), Hi()}}, {},
                                {MakeAttr<AttrKey::Distribute>(ir::DistributionKind::Static)});
     Value* number = builder_.AddParam(walk->region(), parts_.binder->type(), parts_.binder->name());
@@ -62,8 +63,9 @@ class PartChecks {
     CheckBoundsIn(context_, walk);
   }
 
-  /// For the first block and the last one; where there is none the size is 0.
-  void OfEnds(Size size) {
+  /// Checks that the first part begins at 0 and the last one ends at `size`. If there are no blocks, `size`
+  /// must be 0.
+  void CheckEnds(Size size) {
     Value* length =
         builder_.Make(OpKind::SizeOf, {}, Lo()->type(), {MakeAttr<AttrKey::Size>(size)});
     std::string starts = fmt::format("the parts of '{}' begin at 0", PartName());
@@ -92,21 +94,22 @@ class PartChecks {
   std::string_view PartName() const { return parts_.loop->region()->param(0)->name().text(); }
 
   std::string Ascends() const {
-    std::string from = SourceOf(parts_.from());
-    std::string to = SourceOf(parts_.to());
+    std::string from = LoadText(parts_.from());
+    std::string to = LoadText(parts_.to());
     if (from.empty() || to.empty())
       return fmt::format("each part of '{}' ends where it begins, or behind that", PartName());
     return fmt::format("{} <= {}", from, to);
   }
 
-  /// A bound of the part of another block.
+  /// Returns a bound of the part of block `number`.
   Value* At(const Value* bound, Value* number) {
     ir::ValueMap map;
     map[parts_.binder] = number;
     return Copy(bound, map);
   }
 
-  /// What is known where a load stands need not hold here.
+  /// Copies the computation of a value to the builder's position. Loads get a guard, since proofs for their
+  /// old position may not be valid here.
   Value* Copy(const Value* value, ir::ValueMap& map) {
     if (auto known = map.find(value); known != map.end()) return known->second;
     Op* def = const_cast<Op*>(value->def());
@@ -131,12 +134,12 @@ class PartChecks {
 }  // namespace
 
 void CheckThatPartsAreApart(PassContext& context, const proofs::Parts& parts) {
-  PartChecks(context, parts).OfEach(false);
+  PartChecks(context, parts).CheckEach(false);
 }
 
 void CheckThatPartsAreWhole(PassContext& context, const proofs::Parts& parts, Size size) {
-  if (!proofs::IsChained(parts)) PartChecks(context, parts).OfEach(true);
-  PartChecks(context, parts).OfEnds(size);
+  if (!proofs::IsChained(parts)) PartChecks(context, parts).CheckEach(true);
+  PartChecks(context, parts).CheckEnds(size);
 }
 
 }  // namespace kdl::passes

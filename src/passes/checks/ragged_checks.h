@@ -5,16 +5,16 @@
 
 namespace kdl::passes {
 
-/// Lets each core check, before a ragged walk and for each of its blocks, that its part ends no earlier than it begins,
-/// and no later than the next one begins:
+/// Lets each core check, before a ragged loop and for each of its blocks, that the block's part does not end
+/// before it begins, nor after the next part begins:
 ///
 ///   spmd (%e: i64 in lo .. hi) { %a = load %off[%e]; %b = load %off[%e + 1]; assert %a <= %b }
 ///
-/// A block of no turns is checked, too. What blocks of other cores have done by then is memory of the tensors, in some order:
-/// the launch fails.
+/// Parts without iterations are checked as well. If a check fails, the launch fails, but blocks of other
+/// cores may have written to tensors before that.
 void CheckThatPartsAreApart(PassContext& context, const proofs::Parts& parts);
 
-/// Lets the cores check before the walk that its parts are together all from 0 to `size`.
+/// Lets the cores check before the loop that its parts together cover everything from 0 to `size`.
 void CheckThatPartsAreWhole(PassContext& context, const proofs::Parts& parts, Size size);
 
 }  // namespace kdl::passes

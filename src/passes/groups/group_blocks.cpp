@@ -6,7 +6,7 @@
 
 namespace kdl::passes {
 
-/// Numbers of groups and blocks are sizes where the domain is made of them.
+/// The numbers of blocks and groups are sizes if the domain's bounds are sizes.
 GroupBlocks::GroupBlocks(ir::Builder& builder, const ir::Function& kernel, const ir::Op* spmd)
     : builder_(builder), binders_(spmd->region()->params()) {
   for (size_t b = 0; b < binders_.size(); ++b) {
@@ -37,13 +37,13 @@ Value* GroupBlocks::Count(size_t from, size_t to) {
   return product ? product : builder_.I64(1);
 }
 
-Value* GroupBlocks::FirstOf(Value* group) {
+Value* GroupBlocks::FirstBlockOf(Value* group) {
   Value* whole = builder_.Mul(group, share_);
   Value* rest = builder_.Mul(group, more_);
   return builder_.Add(whole, builder_.Div(rest, divisor_));
 }
 
-Value* GroupBlocks::GroupOf(Value* block) {
+Value* GroupBlocks::GroupOfBlock(Value* block) {
   Value* one = builder_.I64(1);
   Value* behind = builder_.Add(block, one);
   Value* scaled = builder_.Mul(behind, groups_);
@@ -51,7 +51,7 @@ Value* GroupBlocks::GroupOf(Value* block) {
   return builder_.Div(before, builder_.Max(blocks_, one));
 }
 
-std::vector<Value*> GroupBlocks::BindersOf(Value* number) {
+std::vector<Value*> GroupBlocks::BinderValues(Value* number) {
   std::vector<Value*> numbers(binders_.size());
   Value* rest = number;
   for (size_t b = binders_.size(); b-- > 0;) {

@@ -7,23 +7,26 @@
 
 namespace kdl::passes {
 
-/// The blocks of an spmd that is dealt in groups, as LANGUAGE.md numbers them: the leftmost binder counts slowest.
+/// The blocks of an spmd that is distributed in groups, numbered as in LANGUAGE.md: the leftmost binder
+/// changes slowest.
 class GroupBlocks {
  public:
-  /// Counts them at the builder's insertion point.
+  /// Computes the numbers of blocks and groups at the builder's insertion point.
   GroupBlocks(ir::Builder& builder, const ir::Function& kernel, const ir::Op* spmd);
 
   ir::Value* groups() const { return groups_; }
-  /// How many groups there are at most.
+  /// Returns the largest possible number of groups.
   Size most_groups() const { return most_groups_; }
-  /// The blocks that the binders `from` up to `to` make, counted at the builder's insertion point.
+  /// Returns the number of blocks that the binders from `from` up to `to` form, computed at the builder's
+  /// insertion point.
   ir::Value* Count(size_t from, size_t to);
-  /// The first block of a group, without an overflow.
-  ir::Value* FirstOf(ir::Value* group);
-  /// The group of a block; -1 where there are no blocks. Of 2^55 blocks or more, which nobody can walk, it is unspecified.
-  ir::Value* GroupOf(ir::Value* block);
-  /// Values for the binders in block `number`.
-  std::vector<ir::Value*> BindersOf(ir::Value* number);
+  /// Returns the number of a group's first block. The computation cannot overflow.
+  ir::Value* FirstBlockOf(ir::Value* group);
+  /// Returns the group of a block, or -1 if there are no blocks. Unspecified for 2^55 blocks or more, which
+  /// cannot be run in practice.
+  ir::Value* GroupOfBlock(ir::Value* block);
+  /// Returns values for the binders in block `number`.
+  std::vector<ir::Value*> BinderValues(ir::Value* number);
 
  private:
   ir::Builder& builder_;
@@ -32,9 +35,9 @@ class GroupBlocks {
   std::vector<ir::Value*> counts_;
   ir::Value* blocks_ = nullptr;
   ir::Value* groups_ = nullptr;
-  ir::Value* divisor_ = nullptr;  ///< the groups, or 1 where there are none
-  ir::Value* share_ = nullptr;    ///< the blocks that every group has
-  ir::Value* more_ = nullptr;     ///< those that are left
+  ir::Value* divisor_ = nullptr;  ///< the number of groups, or 1 if there are none
+  ir::Value* share_ = nullptr;    ///< the number of blocks that every group has
+  ir::Value* more_ = nullptr;     ///< the number of blocks left over
   Size most_groups_ = nullptr;
 };
 

@@ -17,7 +17,7 @@ using ir::MakeAttr;
 
 namespace {
 
-/// The binder that alone is the index of a dimension.
+/// Returns the binder that is the whole index of a dimension, if there is one.
 std::optional<size_t> BinderAt(const Op* spmd, ir::UpdateOp update, size_t dim) {
   ir::Access access = update->attr<AttrKey::Access>();
   const ir::AccessDim& index = access.dims[dim];
@@ -29,7 +29,7 @@ std::optional<size_t> BinderAt(const Op* spmd, ir::UpdateOp update, size_t dim) 
   return found - binders.begin();
 }
 
-/// The binder that cuts a dimension into tiles: each element is in the block of one of its numbers.
+/// Returns the binder that splits a dimension into tiles, so that each element belongs to exactly one of its blocks.
 std::optional<size_t> BinderThatTiles(const ir::Function& kernel, SizeTable& sizes, const Op* spmd,
                                       const std::vector<ir::UpdateOp>& updates, size_t dim) {
   std::optional<size_t> binder = BinderAt(spmd, updates[0], dim);
@@ -78,7 +78,7 @@ GroupParts::GroupParts(ir::Function& kernel, const Op* spmd,
   std::vector<size_t> cutting;
   for (size_t d = 0; d < tiled_.size(); ++d) {
     tiled_[d] = BinderThatTiles(kernel, sizes, spmd, updates, d);
-    // A diagonal leaves elements that no block has: its second dimension stays whole.
+    // If one binder indexes two dimensions, blocks cover only the diagonal. The second dimension then stays whole.
     auto before = tiled_.begin() + static_cast<std::ptrdiff_t>(d);
     if (tiled_[d] && std::find(tiled_.begin(), before, tiled_[d]) != before) tiled_[d].reset();
     if (tiled_[d]) cutting.push_back(*tiled_[d]);
@@ -94,7 +94,7 @@ GroupParts::GroupParts(ir::Function& kernel, const Op* spmd,
   for (std::optional<size_t>& binder : tiled_)
     if (binder && (*binder < first_ || *binder >= last_)) binder.reset();
   if (!has_tiles()) return;
-  // Of n blocks a group has at most n / 256 + 1, and one step more at its begin.
+  // A group covers at most steps / 256 + 1 steps, plus one if it begins inside of a step.
   Size steps = sizes.Binary(SizeKind::Mul, rounds, tiles_size_);
   Size inner = sizes.Binary(SizeKind::FloorDiv, steps, sizes.Constant(ir::kMostGroups));
   Size met = sizes.Binary(SizeKind::Add, inner, sizes.Constant(2));
@@ -120,8 +120,8 @@ std::vector<Size> GroupParts::PartDims(SizeTable& sizes) const {
   return dims;
 }
 
-/// Where a group folds what it alone meets, its steps and those of the groups before it, which share a tile at each border,
-/// are either few or two a group.
+/// With `at_once`, only shared tiles need slots. A group shares at most one tile with each neighbor, so
+/// groups + min(groups, tiles) slots are enough.
 Size GroupParts::Slots(SizeTable& sizes, Size groups) const {
   if (!has_tiles()) return groups;
   if (!at_once_) return sizes.Binary(SizeKind::Mul, groups, most_steps_);
@@ -145,7 +145,7 @@ Value* GroupParts::Slot(ir::Builder& builder, const GroupBlocks& blocks, Value* 
                         Value* first_step, Value* tile) const {
   if (!has_tiles()) return group;
   if (at_once_) {
-    // Groups and their shared tiles ascend together: no two pairs have one sum.
+    // Group and tile numbers increase together, so no two different pairs have the same sum.
     Value* is_later = builder.Lt(first_step, tile);
     Value* two_each = builder.Add(group, builder.Cast(is_later, Scalar::I64));
     Value* few = builder.Le(tiles_, blocks.groups());

@@ -9,44 +9,46 @@
 
 namespace kdl::passes {
 
-/// An access, as attributes and index operands.
+/// An access: its attribute and its index operands.
 struct Place {
   ir::Access access;
   std::vector<ir::Value*> index;
 };
 
-/// Loads and stores of the points of a place that is known to lie inside.
+/// Loads and stores the elements of a place that is known to be in bounds.
 ir::Value* LoadAt(ir::Builder& builder, ir::Value* tensor, const Place& place,
                   const ir::AxisList& axes);
 void StoreAt(ir::Builder& builder, ir::Value* value, ir::Value* tensor, const Place& place);
 
-/// What the groups of an spmd fold for one tensor, and where they keep it until other groups have folded theirs.
+/// The partial results of the groups of an spmd for one tensor, and where each group keeps them until all can
+/// be combined.
 ///
-/// A dimension whose index is nothing but a binder that goes over all of it is cut into that binder's blocks. The first
-/// such binders that stand side by side make tiles; the other dimensions are whole in each tile. So blocks have numbers
+/// A dimension that is indexed by one binder, which covers all of it, is split into that binder's blocks. The first
+/// consecutive binders of this kind form tiles; the other dimensions are whole in each tile. Blocks are numbered
 ///
 ///   (round * tiles + tile) * depth + rest
 ///
-/// and a group meets tile after tile, the last one followed by the first: steps. It keeps one part for each tile that it
-/// meets. Where there is one round, only the first and the last step of a group may be shared with other groups.
+/// and a group visits one tile after another, in steps; after the last tile comes the first one again. The
+/// group keeps one part for each tile that it visits. If there is only one round, a group can share only the
+/// tiles of its first and last step with other groups.
 class GroupParts {
  public:
-  /// `updates` are all of the tensor's in the spmd. `at_once`: a tile that no other group meets may be folded onto the
-  /// tensor when the group has it.
+  /// `updates` are all updates of the tensor in the spmd. With `at_once`, a group may combine a tile that no
+  /// other group visits with the tensor as soon as the tile is complete.
   GroupParts(ir::Function& kernel, const ir::Op* spmd, const std::vector<ir::UpdateOp>& updates,
              SizeTable& sizes, bool at_once);
 
   ir::Value* tensor() const { return tensor_; }
   ir::UpdateKind how() const { return how_; }
   ir::Value* memory() const { return memory_; }
-  /// What values are folded in.
+  /// Returns the type in which values are reduced.
   Scalar acc() const;
   uint64_t identity() const;
 
   bool has_tiles() const { return first_ < last_; }
   size_t first() const { return first_; }
   size_t last() const { return last_; }
-  /// Whether groups fold what they alone meet, and keep parts only of the rest.
+  /// Whether groups combine the tiles that only they visit with the tensor, and keep parts only of the others.
   bool at_once() const { return at_once_; }
   const std::vector<std::optional<size_t>>& tiled() const { return tiled_; }
 
@@ -54,12 +56,14 @@ class GroupParts {
   ir::Value* tiles() const { return tiles_; }
   ir::Value* depth() const { return depth_; }
 
-  /// Makes the memory, and the numbers above, at the builder's insertion point.
+  /// Creates the memory and computes the numbers above, at the builder's insertion point.
   void Make(ir::Builder& builder, GroupBlocks& blocks);
-  /// Where the part of `tile`, or of the step that meets it, lies for a group whose first step is `first_step`.
+  /// Returns the slot of the part for `tile` in a group whose first step is `first_step`. The number of a
+  /// step may be given instead of its tile.
   ir::Value* Slot(ir::Builder& builder, const GroupBlocks& blocks, ir::Value* group,
                   ir::Value* first_step, ir::Value* tile) const;
-  /// `place` of the tensor in the part that lies at `slot`. `binders` are the values of the spmd's binders.
+  /// Returns the place in the part at `slot` that corresponds to `place` of the tensor. `binders` are the
+  /// values of the spmd's binders.
   Place InPart(ir::Builder& builder, const Place& place, ir::Value* slot,
                const std::vector<ir::Value*>& binders) const;
 
@@ -72,19 +76,20 @@ class GroupParts {
   ir::Value* tensor_;
   ir::UpdateKind how_;
   bool at_once_;
-  std::vector<std::optional<size_t>> tiled_;  ///< by dimension, the binder that cuts it
-  size_t first_ = 0;                          ///< of the binders that make tiles
-  size_t last_ = 0;                           ///< after them
+  std::vector<std::optional<size_t>> tiled_;  ///< for each dimension, the binder that splits it
+  size_t first_ = 0;                          ///< first of the binders that form tiles
+  size_t last_ = 0;                           ///< end of these binders
   Size tiles_size_ = nullptr;
-  Size most_steps_ = nullptr;  ///< of a group that shares all of its tiles
+  Size most_steps_ = nullptr;  ///< most steps of a group that shares all of its tiles
   ir::Value* memory_ = nullptr;
   ir::Value* rounds_ = nullptr;
   ir::Value* tiles_ = nullptr;
   ir::Value* depth_ = nullptr;
-  ir::Value* steps_ = nullptr;  ///< most_steps_, where groups share all of their tiles
+  ir::Value* steps_ = nullptr;  ///< most_steps_, if groups share all of their tiles
 };
 
-/// Whether other cores may still touch the tensor before the spmd begins: since the last barrier something has.
+/// Whether other cores may still access the tensor when the spmd begins: something has accessed it since the
+/// last barrier.
 bool IsOpenBefore(const ir::Function& kernel, const ir::Op* spmd, const ir::Value* tensor);
 
 }  // namespace kdl::passes

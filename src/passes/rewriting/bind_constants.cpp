@@ -7,7 +7,7 @@ namespace kdl::passes {
 
 namespace {
 
-/// Maps sizes and types to those with the constants in.
+/// Replaces generics by their constants in sizes and types.
 class Binder {
  public:
   Binder(const ir::Function& function, ir::Module& module)
@@ -33,7 +33,7 @@ class Binder {
                    : types_.Tensor(type->scalar, std::move(dims));
   }
 
-  /// A size without open generics becomes plain i64 arithmetic on the dims.
+  /// Replaces a size without unbound generics by i64 arithmetic on dimensions.
   void BindSize(ir::Op* op) {
     Size size = Bound(op->attr<ir::AttrKey::Size>());
     op->SetAttr(ir::MakeAttr<ir::AttrKey::Size>(size));

@@ -5,8 +5,8 @@
 
 namespace kdl::passes {
 
-/// Replaces the symbols of the generics that have one value by that value, wherever a size stands: axes, types, accesses,
-/// and the i64 values that stand for the generics in the body.
+/// Replaces the symbols of generics that have one value by that value in all sizes: those of axes, types and
+/// accesses. Also replaces the i64 values in the body that represent generics.
 void BindConstants(ir::Function& function, ir::Module& module);
 
 }  // namespace kdl::passes

@@ -9,7 +9,7 @@ namespace kdl::passes {
 BlockRange::BlockRange(ir::Builder& builder, Value* lo, Value* hi, Value* size)
     : builder_(&builder), lo_(lo), hi_(hi), size_(size) {
   std::optional<int64_t> first = ConstantOf(lo);
-  // Between numbers that are not negative a difference fits into an i64.
+  // The difference of two non-negative numbers fits into an i64; others need a u64.
   scalar_ = first && *first >= 0 ? Scalar::I64 : Scalar::U64;
 }
 
@@ -35,7 +35,7 @@ Value* BlockRange::SizeAt(Value* start) {
   return AsI64(builder_->Min(rest, Size()));
 }
 
-Value* BlockRange::IndexOf(Value* start) {
+Value* BlockRange::BlockIndex(Value* start) {
   Value* offset = Distance(lo_, start);
   return AsI64(builder_->Div(offset, Size()));
 }
@@ -71,7 +71,7 @@ Op* MakeLoopInPlace(ir::Builder& b, Op* op, Value* lo, Value* hi, Value* step) {
   return loop;
 }
 
-CoreShare ShareOf(ir::Builder& b, Value* core, Value* total, Value* core_num) {
+CoreShare CoreShareOf(ir::Builder& b, Value* core, Value* total, Value* core_num) {
   Value* share = b.Div(total, core_num);
   Value* more = b.Rem(total, core_num);
   Value* before = b.Mul(core, share);
@@ -82,7 +82,7 @@ CoreShare ShareOf(ir::Builder& b, Value* core, Value* total, Value* core_num) {
 }
 
 Op* MakeShareLoop(ir::Builder& b, Op* op, Value* core, Value* total, Value* core_num) {
-  CoreShare share = ShareOf(b, core, total, core_num);
+  CoreShare share = CoreShareOf(b, core, total, core_num);
   return MakeLoopInPlace(b, op, share.begin, share.end, b.I64(1));
 }
 
@@ -102,8 +102,10 @@ void StateBusyCores(ir::Builder& b, ir::Function& kernel, const ir::LeastLength&
 int64_t BlockExtent(const ir::Function& kernel, const Value* binder) {
   if (binder->type()->kind != ir::TypeKind::Block) return 1;
   Size extent = kernel.axis(binder->type()->axes[0]).extent;
-  KDL_CHECK(IsConstant(extent) && extent->value > 0,
-            "blocks of {}: select-tiles runs before they are dealt", ToString(extent));
+  KDL_CHECK(
+      IsConstant(extent) && extent->value > 0,
+      "the block size {} is not a constant: select-tiles must run before blocks are distributed",
+      ToString(extent));
   return extent->value;
 }
 

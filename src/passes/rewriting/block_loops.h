@@ -6,21 +6,22 @@
 
 namespace kdl::passes {
 
-/// lo .. hi in blocks of one size: how many there are, and make_block's facts for each. Exact for every lo and hi.
+/// The range lo .. hi, split into blocks of one size: the number of blocks, and the operands of make_block for
+/// each. Exact for every lo and hi.
 class BlockRange {
  public:
-  /// `size` is an i64 above 0.
+  /// `size` is a positive i64.
   BlockRange(ir::Builder& builder, ir::Value* lo, ir::Value* hi, ir::Value* size);
 
-  /// Blocks in the range; 0 where hi <= lo.
+  /// Returns the number of blocks in the range; 0 if hi <= lo.
   ir::Value* Count();
-  /// Elements in the range; 0 where hi <= lo.
+  /// Returns the number of elements in the range; 0 if hi <= lo.
   ir::Value* Length() { return IfAny(AsI64(Distance(lo_, hi_))); }
-  /// Where block `index` starts.
+  /// Returns the start of block `index`.
   ir::Value* Start(ir::Value* index);
-  /// The elements of the block at `start` that exist.
+  /// Returns the number of elements in the block at `start`, which may be the last one.
   ir::Value* SizeAt(ir::Value* start);
-  ir::Value* IndexOf(ir::Value* start);
+  ir::Value* BlockIndex(ir::Value* start);
 
  private:
   ir::Value* Size() { return builder_->Cast(size_, scalar_); }
@@ -36,27 +37,29 @@ class BlockRange {
   Scalar scalar_;
 };
 
-// Loops over numbers of blocks, in place of `spmd` and `for`. The builder stands in the new loop's region when it is made.
+// Loops over block numbers, which replace `spmd` and `for`. Afterwards the builder inserts into the new
+// loop's region.
 
-/// A loop in place of `op`, which its carried values pass through as before.
+/// Makes a loop that replaces `op` and carries the same values.
 ir::Op* MakeLoopInPlace(ir::Builder& b, ir::Op* op, ir::Value* lo, ir::Value* hi, ir::Value* step);
 
-/// Which of `total` blocks are a core's: all cores have as many, the first ones one more.
+/// The range of blocks, out of `total`, that one core runs. All cores have equally many, except that the
+/// first ones may have one more.
 struct CoreShare {
   ir::Value* begin;
   ir::Value* end;
 };
-CoreShare ShareOf(ir::Builder& b, ir::Value* core, ir::Value* total, ir::Value* core_num);
+CoreShare CoreShareOf(ir::Builder& b, ir::Value* core, ir::Value* total, ir::Value* core_num);
 
-/// A loop in place of `op` over a core's blocks, of `total`.
+/// Makes a loop that replaces `op` and runs over a core's share of `total` blocks.
 ir::Op* MakeShareLoop(ir::Builder& b, ir::Op* op, ir::Value* core, ir::Value* total,
                       ir::Value* core_num);
 
-/// States, at the kernel's beginning, how many blocks each `spmd` has at most, where that is all that its cores do: launches leave
-/// out the cores that have none.
+/// States at the kernel's start how many blocks each `spmd` has at most, if its cores do nothing else.
+/// Launches then leave out cores that have no blocks.
 void StateBusyCores(ir::Builder& b, ir::Function& kernel, const ir::LeastLength& least_length);
 
-/// The extent of a binder's blocks, which select-tiles has made constant; 1 of a binder that is a number.
+/// Returns the extent of a binder's blocks, which select-tiles has made constant, or 1 if the binder is a number.
 int64_t BlockExtent(const ir::Function& kernel, const ir::Value* binder);
 
 }  // namespace kdl::passes

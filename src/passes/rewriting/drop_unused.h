@@ -4,8 +4,8 @@
 
 namespace kdl::passes {
 
-/// Erases the ops of a block, and of the regions in it, that have no effect and whose results nobody uses, last ones first.
-/// True where there was one.
+/// Erases ops that have no effect and whose results are unused, in a region and its nested regions, last ones
+/// first. Returns whether it erased any.
 bool DropUnused(ir::Region* region);
 
 }  // namespace kdl::passes

@@ -11,20 +11,22 @@ using ir::BoundsMode;
 
 namespace {
 
-/// Dimensions that a pass has put before those of the source.
+/// Returns the number of dimensions that a pass has added before those of the source.
 size_t LeadingDims(const Op* access) {
   bool has = access->HasAttr(AttrKey::Leading);
   return has ? static_cast<size_t>(access->attr<AttrKey::Leading>()) : 0;
 }
 
-/// Traps unless the index of dimension `dim` is inside, counted without those that a pass has put in front.
+/// Traps unless the index of dimension `dim` is in bounds. The message does not count the dimensions that a
+/// pass has added.
 void MakeCheck(ir::Builder& b, const Op* access, size_t dim, Value* index, Value* bound) {
   b.Create(OpKind::Check, {{index}, {bound}}, {},
            {ir::MakeAttr<AttrKey::Dimension>(static_cast<int64_t>(dim - LeadingDims(access))),
             ir::MakeAttr<AttrKey::Text>(access->attr<AttrKey::Text>())});
 }
 
-/// Of several lanes the first that is outside is reported: lane 0, or the one at the bound.
+/// Checks all lanes. With several lanes, the first one that is out of bounds is reported: lane 0, or the one
+/// at the bound.
 void CheckAll(ir::Builder& b, const ElementAccess& access) {
   if (access.op->attr<AttrKey::BoundsMode>() != BoundsMode::Guard) return;
   ir::Access map = access.op->attr<AttrKey::Access>();
@@ -40,7 +42,7 @@ void CheckAll(ir::Builder& b, const ElementAccess& access) {
   }
 }
 
-/// Whether every dimension's index lies inside, for each lane.
+/// Returns, for each lane, whether the index is in bounds in every dimension.
 Value* IsInside(ir::Builder& b, const ElementAccess& access) {
   ir::Access map = access.op->attr<AttrKey::Access>();
   Value* inside = b.Bool(true);
@@ -95,7 +97,7 @@ void PlainStore(ir::Builder& b, const ElementAccess& access, Value* value, Value
   InsideStore(b, access, value, mask);
 }
 
-/// The element after an update: a narrow float in f32, then rounded.
+/// Returns the element after an update. Narrow floats are computed in f32 and then rounded.
 Value* Updated(ir::Builder& b, ir::UpdateKind how, Value* element, Value* value) {
   if (how == ir::UpdateKind::Set) return value;
   Scalar scalar = value->type()->scalar;
@@ -132,7 +134,7 @@ Value* IndexValue(ir::Builder& b, const ir::AccessDim& dim, std::span<Value* con
   return IsConstant(dim.offset, 0) ? sum : b.Add(sum, b.SizeValue(dim.offset));
 }
 
-ElementAccess AccessOf(const Op* op, const std::function<Value*(Value*)>& value) {
+ElementAccess ElementAccessOf(const Op* op, const std::function<Value*(Value*)>& value) {
   ElementAccess access{op, value(TensorOf(op)), {}};
   for (Value* index : IndexOf(op)) access.index.push_back(value(index));
   const Value* element = op->kind() == OpKind::Load ? op->result() : op->operand(0);
@@ -160,7 +162,7 @@ Value* ExpandLoad(ir::Builder& b, const ElementAccess& narrow) {
     return has_else ? b.Select(inside, loaded, access.otherwise) : loaded;
   }
   if (!condition) return PlainLoad(b, access, nullptr);
-  // Where only the mask says no, the element is unspecified: zero.
+  // If only the mask is false, the element is unspecified; zero is used.
   return MakeIf(
       b, condition, {b.types().ScalarOf(scalar)},
       [&] { return Values{PlainLoad(b, access, nullptr)}; },

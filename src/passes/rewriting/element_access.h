@@ -8,18 +8,18 @@
 
 namespace kdl::passes {
 
-// Accesses to elements of tensors: what targets make of loads, stores and updates whose operands are scalars.
+// Accesses to elements of tensors: targets lower loads, stores and updates to these, with scalar operands.
 
-/// Elements that are side by side: `lanes` of them, of which those exist that the mask says; no mask: all. One lane is
-/// a scalar and has no mask.
+/// A number of contiguous elements, `lanes`. If there is a mask, only the elements that it selects exist. A
+/// single lane is a scalar and has no mask.
 struct Chunk {
   int64_t lanes = 1;
   ir::Value* mask = nullptr;
-  ir::Value* count = nullptr;  ///< of those that exist; set where the mask is
+  ir::Value* count = nullptr;  ///< number of elements that exist; set if the mask is
 };
 
-/// The elements of a load, store or update with operands `index`, which stand for themselves; guards, masks and `else`
-/// become checks and branches. With several lanes the elements are side by side, and the indices those of the first.
+/// A load, store or update of elements, with scalar index operands `index`. Guards, masks and `else` become checks
+/// and branches. With several lanes the elements are contiguous, and the indices are those of the first.
 struct ElementAccess {
   const ir::Op* op;
   ir::Value* tensor;
@@ -27,19 +27,19 @@ struct ElementAccess {
   ir::Value* otherwise = nullptr;
   ir::Value* mask = nullptr;
   Chunk chunk = {};
-  bool past_caches = false;  ///< of a store of a full vector, which is aligned
+  bool past_caches = false;  ///< for an aligned store of a full vector: bypass caches
 };
 
-/// Of the op, whose operands are what `value` gives for them.
-ElementAccess AccessOf(const ir::Op* op, const std::function<ir::Value*(ir::Value*)>& value);
+/// Returns the access of an op, with each operand replaced by what `value` returns for it.
+ElementAccess ElementAccessOf(const ir::Op* op, const std::function<ir::Value*(ir::Value*)>& value);
 ir::Value* ExpandLoad(ir::Builder& b, const ElementAccess& access);
 void ExpandStore(ir::Builder& b, const ElementAccess& access, ir::Value* value);
 void ExpandUpdate(ir::Builder& b, const ElementAccess& access, ir::Value* value);
 
-/// The same access with every operand as i64, in which indices are computed.
+/// Returns the access with every index operand cast to i64, the type in which indices are computed.
 ElementAccess Widened(ir::Builder& b, ElementAccess access);
 
-/// The index of one dimension, of operands that are i64.
+/// Computes the index of one dimension from operands that are i64.
 ir::Value* IndexValue(ir::Builder& b, const ir::AccessDim& dim, std::span<ir::Value* const> index);
 
 }  // namespace kdl::passes

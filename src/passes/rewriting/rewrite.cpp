@@ -31,28 +31,28 @@ Value* Mapped(const ir::ValueMap& map, Value* value) {
   return found == map.end() ? value : found->second;
 }
 
-AxisId OtherAxes::Of(AxisId axis) const {
+AxisId OtherAxes::Replaced(AxisId axis) const {
   auto found = others_.find(axis);
   return found == others_.end() ? axis : found->second;
 }
 
-AxisList OtherAxes::Of(AxisList axes) const {
-  for (AxisId& axis : axes) axis = Of(axis);
+AxisList OtherAxes::Replaced(AxisList axes) const {
+  for (AxisId& axis : axes) axis = Replaced(axis);
   return axes;
 }
 
-ir::Type OtherAxes::Of(ir::TypeTable& types, ir::Type type) const {
+ir::Type OtherAxes::Replaced(ir::TypeTable& types, ir::Type type) const {
   if (type->axes.empty()) return type;
-  if (type->kind == ir::TypeKind::Block) return types.Block(Of(type->axes[0]));
-  return types.Tile(type->scalar, Of(type->axes));
+  if (type->kind == ir::TypeKind::Block) return types.Block(Replaced(type->axes[0]));
+  return types.Tile(type->scalar, Replaced(type->axes));
 }
 
 void OtherAxes::Retype(ir::TypeTable& types, Op* op) const {
-  for (Value* result : op->results()) result->set_type(Of(types, result->type()));
+  for (Value* result : op->results()) result->set_type(Replaced(types, result->type()));
   if (op->HasAttr(AttrKey::Axes))
-    op->SetAttr(ir::MakeAttr<AttrKey::Axes>(Of(op->attr<AttrKey::Axes>())));
+    op->SetAttr(ir::MakeAttr<AttrKey::Axes>(Replaced(op->attr<AttrKey::Axes>())));
   for (const ir::Region* region : op->regions()) {
-    for (Value* param : region->params()) param->set_type(Of(types, param->type()));
+    for (Value* param : region->params()) param->set_type(Replaced(types, param->type()));
     for (Op* inner : *region) Retype(types, inner);
   }
 }

@@ -11,7 +11,7 @@
 
 namespace kdl::passes {
 
-// What the passes that rewrite kernels share.
+// Functions shared by the passes that rewrite kernels.
 
 using ir::AncestorIn;
 using ir::AnyBelow;
@@ -28,19 +28,19 @@ using ir::OpsOfKind;
 using ir::OutsideOperands;
 using ir::TensorOf;
 
-/// A copy of an op without regions, in which each operand stands for what it maps to, and the
-/// result's axes are those of the operands: what a scalar op becomes when it is mapped over tiles,
-/// and what an op over tiles becomes for one point. The copy's results are not entered into the map.
+/// Clones an op without regions. Operands are replaced as `map` says, and the result gets the axes of the new
+/// operands. This maps a scalar op over tiles, or turns an op on tiles into one for a single point. The
+/// results are not added to the map.
 ir::Op* CloneRetyped(const ir::Op* op, ir::Builder& builder, const ir::ValueMap& map);
 
-/// Axes that stand for others.
+/// Maps axes to the axes that replace them.
 class OtherAxes {
  public:
   void Set(ir::AxisId axis, ir::AxisId other) { others_[axis] = other; }
-  ir::AxisId Of(ir::AxisId axis) const;
-  ir::AxisList Of(ir::AxisList axes) const;
-  ir::Type Of(ir::TypeTable& types, ir::Type type) const;
-  /// The op, with all that is nested in it, speaks of the others from here on.
+  ir::AxisId Replaced(ir::AxisId axis) const;
+  ir::AxisList Replaced(ir::AxisList axes) const;
+  ir::Type Replaced(ir::TypeTable& types, ir::Type type) const;
+  /// Changes the axes in an op, and in all ops nested in it, to those that replace them.
   void Retype(ir::TypeTable& types, ir::Op* op) const;
 
  private:
@@ -49,11 +49,11 @@ class OtherAxes {
 
 std::vector<ir::Type> TypesOf(std::span<ir::Value* const> values);
 
-/// The result of a new op that has one.
+/// Creates an op that has one result, and returns the result.
 ir::Value* MakeOne(ir::Builder& b, ir::OpKind kind, const ir::Builder::Segments& operands,
                    ir::Type result, std::vector<ir::Attr> attrs = {});
 
-/// What `operand` gives for each operand of an op.
+/// Returns the segments of an op's operands, with `operand` applied to each.
 template <class Operand>
 ir::Builder::Segments SegmentsOf(const ir::Op* op, Operand&& operand) {
   ir::Builder::Segments segments(op->segments());
@@ -63,19 +63,19 @@ ir::Builder::Segments SegmentsOf(const ir::Op* op, Operand&& operand) {
   return segments;
 }
 
-/// The results of `copy` stand for those of the op, whose names they get.
+/// Maps the results of the op to those of `copy`, and names them alike.
 void StandFor(const ir::Op* op, const ir::Op* copy, ir::ValueMap& map);
 
-/// The value that stands for `value`: itself where the map has nothing.
+/// Returns the value that `value` is mapped to, or `value` itself if the map does not contain it.
 ir::Value* Mapped(const ir::ValueMap& map, ir::Value* value);
 
-/// A copy of a table, at the beginning of the function.
+/// Copies a table to the start of the function.
 ir::Op* CopyTable(const ir::Op* table, ir::Function& into, ir::Module& module);
 
-/// Moves all ops of `from` after those of `to`.
+/// Moves all ops of `from` to the end of `to`.
 void MoveOps(ir::Region* from, ir::Region* to);
 
-/// Moves the op before the block's terminator.
+/// Moves the op before the region's terminator.
 void MoveInto(ir::Region* region, ir::Op* op);
 
 }  // namespace kdl::passes

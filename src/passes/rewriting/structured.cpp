@@ -28,7 +28,7 @@ Values MakeLoop(ir::Builder& b, const LoopBounds& bounds, const Values& inits,
 
 namespace {
 
-/// What `make` makes, which gives no values.
+/// Adapts a function without results to one that returns no values.
 std::function<Values()> Giving(const std::function<void()>& make) {
   return [&make]() -> Values {
     make();

@@ -8,11 +8,11 @@
 
 namespace kdl::passes {
 
-// Loops and branches at a builder's place. The builder stands after them when they are made.
+// Creates loops and branches at a builder's insertion point. Afterwards the builder inserts after them.
 
 using Values = std::vector<ir::Value*>;
 
-/// What an op takes for a value that may be missing, null.
+/// Returns the operands for an optional value, which may be null.
 inline Values OneOrNone(ir::Value* value) { return value ? Values{value} : Values(); }
 
 struct LoopBounds {
@@ -22,35 +22,36 @@ struct LoopBounds {
   int64_t unroll = 1;  ///< ir::AttrKey::Unroll
 };
 
-/// `body(index, carried)` gives the next carried values; the results are the last ones.
+/// Makes a loop. `body(index, carried)` returns the values to carry into the next iteration; the loop's
+/// results are the last ones.
 Values MakeLoop(ir::Builder& b, const LoopBounds& bounds, const Values& inits,
                 const std::function<Values(ir::Value*, const Values&)>& body);
 
-/// Without carried values.
+/// Makes a loop without carried values.
 void MakeLoop(ir::Builder& b, const LoopBounds& bounds,
               const std::function<void(ir::Value*)>& body);
 
-/// Loops from zero to each size, the first outermost; without carried values.
+/// Makes nested loops from zero to each size, the first outermost, without carried values.
 void MakeLoops(ir::Builder& b, const Values& sizes, const std::function<void(const Values&)>& body);
 
-/// A loop whose turns are the workers' of the core.
+/// Makes a loop whose iterations are distributed to the threads of the workgroup.
 void MakeWorkgroupLoop(ir::Builder& b, const LoopBounds& bounds,
                        const std::function<void(ir::Value*)>& body);
-/// What the core's first worker alone does.
+/// Makes the ops that `effect` creates, so that only the first thread of the workgroup runs them.
 void OnFirstThread(ir::Builder& b, const std::function<void()>& effect);
 
-/// `if condition`, with a result for each value that `then` and `otherwise` give, of these types.
+/// Makes an `if` with results of these types: the values that `then` and `otherwise` return.
 Values MakeIf(ir::Builder& b, ir::Value* condition, const std::vector<ir::Type>& types,
               const std::function<Values()>& then, const std::function<Values()>& otherwise);
-/// Without results.
+/// Makes an `if` without results.
 void MakeIf(
     ir::Builder& b, ir::Value* condition, const std::function<void()>& then,
     const std::function<void()>& otherwise = [] {});
 
-/// `if condition` whose regions do nothing yet.
+/// Makes an `if` whose regions are empty.
 ir::Op* MakeBranch(ir::Builder& b, ir::Value* condition);
 
-/// Fills a region that `make` yields from.
+/// Fills a region with the ops that `make` creates, and yields the values that it returns.
 void FillRegion(ir::Builder& b, ir::Region* region, const std::function<Values()>& make);
 
 }  // namespace kdl::passes

@@ -93,7 +93,7 @@ class Distributor {
                                            : builder_.module().context().names.Intern(
                                                  binder->name().str() + ".start"));
     Value* size = range.SizeAt(start);
-    Value* block = MakeBlock(start, size, range.IndexOf(start), binder);
+    Value* block = MakeBlock(start, size, range.BlockIndex(start), binder);
     binder->ReplaceAllUsesWith(block);
     MoveOps(op->region(), loop->region());
     ir::Erase(op);

@@ -85,7 +85,7 @@ class Distributor {
       EnterBlock(op, ranges, NumbersInGroups(op, loop->region()->param(0), counts));
       return ir::Erase(op);
     }
-    CoreShare share = ShareOf(b_, core, total, cores);
+    CoreShare share = CoreShareOf(b_, core, total, cores);
     bool walks = facts_.walks_blocks && counts.size() > 1;  // else the loop's numbers tell
     Values firsts = walks ? NumbersOf(share.begin, counts) : Values();
     MakeLoop(b_, {share.begin, share.end}, firsts, [&](Value* block, const Values& carried) {
@@ -106,7 +106,7 @@ class Distributor {
     Op* loop = MakeLoopInPlace(b_, op, blocks.lo(), blocks.hi(), extent);
     Value* start = loop->region()->param(0);
     Value* size = range.SizeAt(start);
-    binder->ReplaceAllUsesWith(MakeBlock(start, size, range.IndexOf(start), binder));
+    binder->ReplaceAllUsesWith(MakeBlock(start, size, range.BlockIndex(start), binder));
     MoveOps(op->region(), loop->region());
     ir::Erase(op);
   }

@@ -111,7 +111,7 @@ Result<std::vector<Target>> MakeCuda(const Spec& spec) {
   facts->copy_bytes = 16;
   facts->vector_bytes = 16;
   facts->groups_blocks = true;
-  facts->processor = codegen::ptx::ProcessorOf(level);
+  facts->processor = codegen::ptx::ProcessorForLevel(level);
   bool is_native = dot == kDots[0];
   if (is_native) facts->mma_shapes = std::span(kMmaShapes).subspan(row->first_instruction);
   for (const MmaShape& instruction : facts->mma_shapes)

@@ -126,7 +126,7 @@ void WorkgroupExpander::ExpandOp(Op* op) {
 }
 
 ElementAccess WorkgroupExpander::AccessOf(const Op* op) const {
-  return passes::AccessOf(op, [&](Value* operand) { return Scalar(operand); });
+  return passes::ElementAccessOf(op, [&](Value* operand) { return Scalar(operand); });
 }
 
 void WorkgroupExpander::ExpandStage(const Op* op) {

@@ -9,8 +9,8 @@
 #include "kdl/kernel_abi.h"
 #include "support/size.h"
 
-// int64_t BUSY_CORES(const kdl_args* args): the largest of the kernel's numbers of blocks; INT64_MAX where one leaves
-// 64 bits.
+// int64_t BUSY_CORES(const kdl_args* args): returns the largest of the kernel's numbers of blocks, or
+// INT64_MAX if one overflows 64 bits.
 
 namespace kdl::codegen {
 
@@ -40,7 +40,7 @@ llvm::Value* EmitSaturating(Emitter& emitter, Size size, llvm::Value*& overflow)
   llvm::Value* lhs = EmitSaturating(emitter, size->lhs, overflow);
   llvm::Value* rhs = EmitSaturating(emitter, size->rhs, overflow);
   bool divides = size->kind == SizeKind::FloorDiv || size->kind == SizeKind::Mod;
-  if (divides && !IsConstant(size->rhs)) {  // by 0: no number, the cores that get there trap
+  if (divides && !IsConstant(size->rhs)) {  // division by 0 counts as overflow; cores trap on it
     llvm::Value* is_zero = builder.CreateIsNull(rhs);
     overflow = builder.CreateOr(overflow, is_zero);
     rhs = builder.CreateSelect(is_zero, builder.getInt64(1), rhs);

@@ -29,7 +29,7 @@ namespace kdl::codegen {
 
 namespace {
 
-/// "T=f32, BM=64".
+/// Returns text like "T=f32, BM=64".
 std::string ConstantsText(const ir::Function& kernel) {
   std::string text;
   auto add = [&](Name name, const std::string& value) {
@@ -45,7 +45,7 @@ std::string ConstantsText(const ir::Function& kernel) {
   return text;
 }
 
-/// "[M, K]".
+/// Returns text like "[M, K]".
 std::string ShapeText(ir::Type type) {
   if (type->kind != ir::TypeKind::Tensor) return "";
   std::string text = "[";
@@ -53,16 +53,16 @@ std::string ShapeText(ir::Type type) {
   return text + "]";
 }
 
-/// kdl_param_desc.dim_symbol of a dimension.
+/// Returns the kdl_param_desc.dim_symbol of a dimension.
 int64_t DimSymbol(const ir::Function& kernel, Size dim) {
   if (IsConstant(dim)) return KDL_DIM_CONST;
   if (dim->kind != SizeKind::Symbol) return KDL_DIM_DERIVED;
   auto found = std::find(kernel.dims.begin(), kernel.dims.end(), dim->symbol);
-  KDL_CHECK(found != kernel.dims.end(), "'{}' is no size name", dim->symbol.text());
+  KDL_CHECK(found != kernel.dims.end(), "'{}' is not the name of a size", dim->symbol.text());
   return found - kernel.dims.begin();
 }
 
-/// What a launch gives; workspace is the runtime's to give.
+/// Returns the parameters that a caller passes. The runtime adds the workspace.
 std::vector<ir::Param> ParamsOfLaunch(const ir::Function& kernel) {
   std::vector<ir::Param> params;
   for (const ir::Param& param : kernel.params) {
@@ -71,7 +71,7 @@ std::vector<ir::Param> ParamsOfLaunch(const ir::Function& kernel) {
   return params;
 }
 
-/// Fills an LLVM module with tables.
+/// Builds the tables of images in an LLVM module.
 class ImageBuilder {
  public:
   ImageBuilder(llvm::Module& module, std::string_view module_name)
@@ -115,7 +115,7 @@ class ImageBuilder {
     return place->second;
   }
 
-  /// The address of an array; null where it is empty.
+  /// Returns the address of an array, or null if it is empty.
   llvm::Constant* Array(llvm::Type* element, const std::vector<llvm::Constant*>& values) {
     if (values.empty()) return llvm::ConstantPointerNull::get(llvm::PointerType::get(context(), 0));
     return Private(llvm::ConstantArray::get(llvm::ArrayType::get(element, values.size()), values));
@@ -164,7 +164,7 @@ class ImageBuilder {
         .Get();
   }
 
-  /// The address of a table with a row for each item.
+  /// Returns the address of a table with one row for each item.
   template <class Items, class Row>
   llvm::Constant* Table(llvm::Type* type, const Items& items, const Row& row) {
     std::vector<llvm::Constant*> rows;
@@ -205,7 +205,7 @@ class ImageBuilder {
         .Get();
   }
 
-  /// The rows of kdl_kernel, by source name in the order of the source.
+  /// Returns the rows of kdl_kernel, in source order; variants of one kernel share a row.
   std::vector<llvm::Constant*> Kernels(const Image& image) {
     std::vector<std::string_view> names;
     std::map<std::string_view, std::vector<llvm::Constant*>> variants;

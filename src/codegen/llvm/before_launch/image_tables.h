@@ -11,7 +11,7 @@
 
 namespace kdl::codegen {
 
-/// What the host's module has for a kernel of a device; null: it needs none.
+/// The functions in the host's module for a kernel of a device; null if it does not need one.
 struct HostFunctions {
   llvm::Function* check = nullptr;
   llvm::Function* busy_cores = nullptr;
@@ -22,14 +22,13 @@ struct HostFunctions {
 struct ImageRow {
   const KernelCode* code = nullptr;
   HostFunctions functions;
-  std::string symbol;   ///< the device finds it by that
-  bool enters = false;  ///< by the address of its entry; else the device finds it in the payload
-  bool compiled =
-      false;  ///< the code is what the device runs, not what the interpreter does in its place
-  uint64_t features = 0;  ///< that it asks for
+  std::string symbol;     ///< the device finds it by this name
+  bool enters = false;    ///< called by its entry's address; else found in the payload by `symbol`
+  bool compiled = false;  ///< the device runs this code; else the interpreter runs the kernel
+  uint64_t features = 0;  ///< features that it needs
 };
 
-/// A kdl_image.
+/// The contents of a kdl_image.
 struct Image {
   std::string_view kind;
   std::string_view arch;
@@ -37,11 +36,10 @@ struct Image {
   std::string_view payload;
 };
 
-/// Fills an LLVM module with the tables of the images.
+/// Adds the tables of the images to an LLVM module.
 void AddImages(llvm::Module& module, std::string_view runtime_name, std::span<const Image> images);
 
-/// The symbol of the images: `kdl_images_` and the name, with `_` for what C does not
-/// allow.
+/// Returns the symbol of the images: `kdl_images_` and the name, with `_` for characters that C does not allow.
 std::string ImagesSymbol(std::string_view runtime_name);
 
 }  // namespace kdl::codegen

@@ -19,9 +19,9 @@
 #include "support/names.h"
 #include "support/size.h"
 
-// int32_t CHECK(int64_t* dims, const kdl_args* args, kdl_trap* trap): every tensor dimension that
-// is an expression over the sizes must have its value, every `where` must hold, and strides must allow
-// the views. Arithmetic that leaves 64 bits is a trap of its own.
+// int32_t CHECK(int64_t* dims, const kdl_args* args, kdl_trap* trap): checks that every tensor dimension that
+// is an expression of sizes has its value, that every `where` is true, and that strides allow the views.
+// Overflow of 64 bits is a trap of its own.
 
 namespace kdl::codegen {
 
@@ -44,8 +44,8 @@ bool NeedsCheck(const ir::Function& kernel) {
   return false;
 }
 
-/// A trap without its code: what is checked, and where the source says it.
-TrapLocation PlaceOf(const ir::Loc& loc, Name text) {
+/// Returns a trap without a code: what is checked, and where the source states it.
+TrapLocation TrapLocationAt(const ir::Loc& loc, Name text) {
   TrapLocation place;
   place.file = loc.file;
   place.line = loc.line;
@@ -88,7 +88,7 @@ llvm::Value* ArrayElement(Emitter& emitter, llvm::Value* tensor, unsigned field,
 
 void CheckDimension(Emitter& emitter, llvm::Value* tensor, size_t d, Size size, Name text) {
   auto& builder = emitter.builder;
-  TrapLocation place = PlaceOf(emitter.kernel.loc, text);
+  TrapLocation place = TrapLocationAt(emitter.kernel.loc, text);
   llvm::Value* expected = EmitChecked(emitter, size, place);
   llvm::Value* found = ArrayElement(emitter, tensor, kdl_tensor_fields::size, d);
   place.dimension = static_cast<int32_t>(d);
@@ -111,11 +111,11 @@ llvm::CmpInst::Predicate PredicateOf(ir::CompareKind compare) {
     case ir::CompareKind::Ge:
       return llvm::CmpInst::ICMP_SGE;
   }
-  KDL_UNREACHABLE("comparison {}", static_cast<int>(compare));
+  KDL_UNREACHABLE("unknown comparison {}", static_cast<int>(compare));
 }
 
 void CheckRequirement(Emitter& emitter, const ir::Op* op, Names& names) {
-  TrapLocation place = PlaceOf(op->loc(), op->attr<ir::AttrKey::Text>());
+  TrapLocation place = TrapLocationAt(op->loc(), op->attr<ir::AttrKey::Text>());
   llvm::Value* left = EmitChecked(emitter, op->attr<ir::AttrKey::Left>(), place);
   llvm::Value* right = EmitChecked(emitter, op->attr<ir::AttrKey::Right>(), place);
   llvm::Value* holds =
@@ -124,13 +124,14 @@ void CheckRequirement(Emitter& emitter, const ir::Op* op, Names& names) {
   TrapUnless(emitter, holds, WithCode(place, KDL_TRAP_SIZES), left, right);
 }
 
-/// The dimensions of a tensor that some view shows.
+/// The dimensions of a tensor with views.
 struct Layout {
   std::vector<llvm::Value*> sizes;
   std::vector<llvm::Value*> strides;
 };
 
-/// Dimensions that become one lie around each other, where they have elements and more than one index.
+/// Checks that dimensions which a view merges are contiguous. Dimensions without elements, or with one index,
+/// always are.
 void CheckMerge(Emitter& emitter, const ir::Op* view, const Layout& layout, Names& names) {
   auto& builder = emitter.builder;
   ir::ViewedDims dims = ir::ViewedDimsOf(view);
@@ -146,7 +147,7 @@ void CheckMerge(Emitter& emitter, const ir::Op* view, const Layout& layout, Name
     llvm::Value* fits =
         builder.CreateOr(builder.CreateOr(empty, single), builder.CreateICmpEQ(stride, wanted));
     std::string text = ir::ApartMessage(view, d - 1, "{index}", "{bound}");
-    TrapLocation place = PlaceOf(view->loc(), names.Intern(text));
+    TrapLocation place = TrapLocationAt(view->loc(), names.Intern(text));
     TrapUnless(emitter, fits, WithCode(place, KDL_TRAP_SIZES), stride, wanted);
   }
 }
@@ -169,7 +170,7 @@ Layout LayoutBehind(Emitter& emitter, const ir::Op* view, const Layout& before) 
   return after;
 }
 
-/// Whether the strides of the parameters allow the kernel's views. All sizes have been checked.
+/// Checks that the strides of the parameters allow the kernel's views. All sizes have been checked before.
 void CheckViews(Emitter& emitter, llvm::Value* tensors, Names& names) {
   std::unordered_map<const ir::Value*, Layout> layouts;
   uint64_t number = 0;

@@ -10,8 +10,8 @@
 #include "support/scalar.h"
 #include "support/size.h"
 
-// The tensors that a kernel's launch has for all its cores lie one after the other in kdl_launch.shared, each on a line of
-// its own.
+// The tensors that a kernel's launch allocates for all its cores are placed one after the other in
+// kdl_launch.shared, each aligned to a cache line.
 
 namespace kdl::codegen {
 
@@ -27,15 +27,15 @@ std::vector<const ir::Op*> TensorsOf(const ir::Function& kernel) {
   return tensors;
 }
 
-/// Whole lines for so many bytes.
+/// Rounds a number of bytes up to whole cache lines.
 llvm::Value* RoundedUp(Emitter& emitter, llvm::Value* bytes) {
   auto& builder = emitter.builder;
   llvm::Value* up = builder.CreateAdd(bytes, builder.getInt64(kLine - 1));
   return builder.CreateAnd(up, builder.getInt64(~(kLine - 1)));
 }
 
-/// Row-major; the bytes of all go to `bytes`. The launch has been checked: nothing overflows.
-std::vector<llvm::Value*> StridesOf(Emitter& emitter, ir::Type type, llvm::Value*& bytes) {
+/// Returns row-major strides, and the tensor's size in `bytes`. Cannot overflow, since the launch has been checked.
+std::vector<llvm::Value*> EmitStrides(Emitter& emitter, ir::Type type, llvm::Value*& bytes) {
   auto& builder = emitter.builder;
   std::vector<llvm::Value*> strides(type->dims.size());
   llvm::Value* count = builder.getInt64(1);
@@ -47,7 +47,7 @@ std::vector<llvm::Value*> StridesOf(Emitter& emitter, ir::Type type, llvm::Value
   return strides;
 }
 
-/// The bytes of one tensor; `fault` collects whether a number leaves 64 bits or a size is negative.
+/// Returns the size of one tensor in bytes. Sets `fault` if a number overflows 64 bits or a size is negative.
 llvm::Value* CheckedBytes(Emitter& emitter, ir::Type type, llvm::Value*& fault) {
   auto& builder = emitter.builder;
   llvm::Value* bytes = builder.getInt64(static_cast<uint64_t>(Bytes(type->scalar)));
@@ -73,7 +73,7 @@ std::vector<LaunchTensorMemory> LaunchTensors(Emitter& emitter, llvm::Value* sha
     llvm::Value* bytes = nullptr;
     Memory memory;
     memory.base = shared;
-    memory.strides = StridesOf(emitter, op->result()->type(), bytes);
+    memory.strides = EmitStrides(emitter, op->result()->type(), bytes);
     memories.push_back({op->result(), std::move(memory)});
     shared = builder.CreateGEP(builder.getInt8Ty(), shared, RoundedUp(emitter, bytes));
   }

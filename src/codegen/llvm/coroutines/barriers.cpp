@@ -7,13 +7,13 @@
 #include "ir/op_info.h"
 #include "kdl/kernel_abi.h"
 
-// A kernel with barriers returns at each of them and goes on where it left when it is called again, perhaps by another
-// thread: its body is a coroutine of LLVM. What it keeps lies in the core's frame:
+// A kernel with barriers returns at each of them. When it is called again, perhaps by another thread, it
+// continues from there: its body is an LLVM coroutine. The core's frame contains what it keeps:
 //
-//   the coroutine's handle | the kdl_core of the present call | buffers that live across a barrier | the coroutine's frame
+//   the coroutine's handle | the current kdl_core | buffers that live across a barrier | the coroutine's frame
 //
-// The kdl_core, and with it the scratch and where a trap is written, may be another one in each call: nothing that comes
-// from it but the numbers of the core is kept.
+// The kdl_core, and with it the scratch and the address for traps, may differ in each call. Therefore the
+// coroutine keeps nothing from it but the core's numbers.
 
 namespace kdl::codegen {
 
@@ -21,7 +21,7 @@ namespace {
 
 constexpr uint64_t kHandleAt = 0;
 constexpr uint64_t kCoreAt = 8;
-constexpr uint32_t kAtBarrier = KDL_BARRIER;  // a state above 0: the coroutine waits
+constexpr uint32_t kAtBarrier = KDL_BARRIER;  // a state above 0 means that the coroutine waits
 
 llvm::Value* InFrame(Emitter& emitter, uint64_t offset, const char* name) {
   return emitter.builder.CreateConstInBoundsGEP1_64(emitter.builder.getInt8Ty(), emitter.frame,
@@ -33,7 +33,7 @@ llvm::Value* FrameOf(Emitter& emitter) {
                    kdl_core_fields::frame, "frame");
 }
 
-/// The body as a coroutine; `entry` is the kernel's function.
+/// Emits the kernel's body as a coroutine. `entry` emits the kernel's function.
 llvm::Function* EmitBody(Emitter& entry) {
   Emitter emitter(entry.module, entry.abi, entry.kernel, entry.code, entry.names);
   emitter.scratch_plan = entry.scratch_plan;
@@ -49,12 +49,12 @@ llvm::Function* EmitBody(Emitter& entry) {
   RunStages(emitter);
   Leave(emitter, emitter.builder, Ending::Done);
   FinishTraps(emitter);
-  entry.stores_past_caches |= emitter.stores_past_caches;  // the kernel's returns fence
+  entry.stores_past_caches |= emitter.stores_past_caches;  // the kernel's returns need the fence
   entry.code.resumable = symbol;
   return emitter.function;
 }
 
-/// The handle of the core's coroutine, which its first call makes.
+/// Returns the handle of the core's coroutine, which the core's first call creates.
 llvm::Value* HandleOf(Emitter& emitter, llvm::Function* body) {
   auto& builder = emitter.builder;
   llvm::Value* place = InFrame(emitter, kHandleAt, "handle.slot");
@@ -101,11 +101,11 @@ void EmitResumable(Emitter& emitter) {
   llvm::Value* handle = HandleOf(emitter, body);
   builder.CreateIntrinsic(llvm::Intrinsic::coro_resume, {}, {handle});
   llvm::Value* state = CoroutineState(emitter, handle);
-  auto is = [&](int32_t ending) {
+  auto state_is = [&](int32_t ending) {
     return builder.CreateICmpEQ(state, builder.getInt32(static_cast<uint32_t>(ending)));
   };
-  // One that has left since another core trapped is done.
-  builder.CreateRet(builder.CreateSelect(is(static_cast<int32_t>(Ending::Stopped)),
+  // A core that left because another core trapped counts as done.
+  builder.CreateRet(builder.CreateSelect(state_is(static_cast<int32_t>(Ending::Stopped)),
                                          builder.getInt32(KDL_DONE), state));
 }
 

@@ -25,9 +25,9 @@ namespace {
 
 constexpr const char* kFrame = "kdl.frame";
 
-// A value that is live across a suspension goes to the coroutine's frame, and LLVM reads it again in every block that uses
-// it: in an inner loop, once an iteration. So each loop without suspensions takes what it uses through copies that stand
-// before it; after the split the copies go.
+// A value that is live across a suspension goes into the coroutine's frame, and LLVM reloads it in every
+// block that uses it: in an inner loop, once an iteration. Therefore each loop without suspensions uses
+// copies that are made before the loop. The copies are removed after the split.
 
 bool Suspends(const llvm::Loop& loop) {
   for (const llvm::BasicBlock* block : loop.blocks()) {
@@ -40,7 +40,7 @@ bool Suspends(const llvm::Loop& loop) {
   return false;
 }
 
-/// Whether a loop reads the value again from a frame: not constants, nor what lies on the stack.
+/// Whether a loop might reload the value from a frame. Constants and stack addresses are never reloaded.
 bool MayBeInFrame(const llvm::Value* value, const llvm::Loop& loop) {
   if (!llvm::isa<llvm::Instruction, llvm::Argument>(value) || loop.isLoopInvariant(value) == false)
     return false;
@@ -56,7 +56,7 @@ void CopyBefore(const llvm::Loop& loop) {
   llvm::DenseMap<llvm::Value*, llvm::Value*> copies;
   for (llvm::BasicBlock* block : loop.blocks()) {
     for (llvm::Instruction& instruction : *block) {
-      if (llvm::isa<llvm::PHINode>(instruction)) continue;  // takes it on an edge from outside
+      if (llvm::isa<llvm::PHINode>(instruction)) continue;  // used on the edge into the loop
       for (llvm::Use& use : instruction.operands()) {
         if (!MayBeInFrame(use.get(), loop)) continue;
         llvm::Value*& copy = copies[use.get()];
@@ -96,7 +96,8 @@ void RemoveCopies(llvm::Module& module) {
   }
 }
 
-/// What is rather computed again after a suspension than kept: what is cheap, vectors made of scalars before all.
+/// Whether the value is recomputed after a suspension rather than kept, because it is cheap. Vectors made
+/// from scalars matter most.
 bool IsCheap(llvm::Instruction& instruction) {
   if (auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(&instruction))
     return !operation->isIntDivRem() && operation->getOpcode() != llvm::Instruction::FDiv;
@@ -104,14 +105,14 @@ bool IsCheap(llvm::Instruction& instruction) {
                    llvm::InsertElementInst, llvm::ShuffleVectorInst>(instruction);
 }
 
-/// Nothing destroys a coroutine, nor is its memory ever elided: what would serve that, goes.
+/// Removes what only serves to destroy coroutines or to elide their memory, which never happens here.
 void RemoveDestroyers(llvm::Module& module, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (auto* table = module.getNamedGlobal(name + ".resumers"); table && table->use_empty())
       table->eraseFromParent();
     for (const char* suffix : {".destroy", ".cleanup"}) {
       llvm::Function* function = module.getFunction(name + suffix);
-      KDL_CHECK(function, "no {}{}", name, suffix);
+      KDL_CHECK(function, "there is no function {}{}", name, suffix);
       function->replaceAllUsesWith(llvm::Constant::getNullValue(function->getType()));
       function->eraseFromParent();
     }
@@ -151,12 +152,12 @@ bool SplitCoroutines(llvm::Module& module, llvm::ModuleAnalysisManager& analyses
 
 namespace {
 
-/// Puts the frame of the coroutine that `start` begins at the end of `bytes`, which grow by it.
+/// Places the frame of the coroutine that `start` begins at offset `bytes`, and adds its size to `bytes`.
 void PlaceFrame(llvm::Function* frame, llvm::Function* start, int64_t& bytes) {
   auto place = std::find_if(frame->user_begin(), frame->user_end(), [&](llvm::User* user) {
     return llvm::cast<llvm::CallInst>(user)->getFunction() == start;
   });
-  KDL_CHECK(place != frame->user_end(), "no frame in {}", start->getName().str());
+  KDL_CHECK(place != frame->user_end(), "{} does not use the frame", start->getName().str());
   auto* call = llvm::cast<llvm::CallInst>(*place);
   auto size = llvm::cast<llvm::ConstantInt>(call->getArgOperand(1))->getSExtValue();
   llvm::IRBuilder<> builder(call);

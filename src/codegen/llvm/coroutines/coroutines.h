@@ -11,14 +11,14 @@
 
 namespace kdl::codegen {
 
-/// The memory of the frame of the coroutine that is emitted: an address after `scratch` that PlaceFrames decides.
+/// Returns the address of the current coroutine's frame. PlaceFrames later decides its offset from `scratch`.
 llvm::Value* EmitFrame(llvm::IRBuilder<>& builder, llvm::Value* scratch);
 
-/// Makes ordinary functions of coroutines, at every -O. False: the module has none.
+/// Splits coroutines into ordinary functions, at every -O. Returns false if the module has none.
 bool SplitCoroutines(llvm::Module& module, llvm::ModuleAnalysisManager& analyses);
 
-/// Puts the frames of each kernel's stages, whose sizes the split has told, after its scratch, and that of a kernel with
-/// barriers into the core's frame.
+/// Places the frames of each kernel's stages after its scratch, and the frame of a kernel with barriers into
+/// the core's frame. Their sizes are known after the split.
 void PlaceFrames(llvm::Module& module, std::span<KernelCode> kernels);
 
 }  // namespace kdl::codegen

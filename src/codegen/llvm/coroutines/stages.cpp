@@ -13,14 +13,14 @@
 #include "kdl/kernel_abi.h"
 #include "support/check.h"
 
-// A stage becomes a coroutine of LLVM; the kernel starts them all and gives each the turn, in order, until all have ended.
-// A stage keeps the turn until it has to wait for another.
+// A stage becomes an LLVM coroutine. The kernel starts all of them and resumes them in order, round after
+// round, until all have ended. A stage runs until it must wait for another one.
 
 namespace kdl::codegen {
 
 namespace {
 
-constexpr uint32_t kNotStarted = 1;  // what a coroutine's state is at first: as if it waited
+constexpr uint32_t kNotStarted = 1;  // initial state of a coroutine, as if it waited
 
 llvm::Value* Call(Emitter& emitter, llvm::Intrinsic::ID intrinsic,
                   std::vector<llvm::Value*> arguments, std::vector<llvm::Type*> types = {}) {
@@ -42,7 +42,7 @@ void DeclareCoroutine(Emitter& emitter, const std::string& symbol) {
   emitter.function->getArg(1)->setName("core");
 }
 
-/// It begins when it gets its first turn.
+/// The coroutine's body begins at its first resumption.
 void BeginCoroutine(Emitter& emitter, const ir::Op* stage, llvm::Value* memory) {
   auto& builder = emitter.builder;
   llvm::Constant* null = llvm::ConstantPointerNull::get(builder.getPtrTy());
@@ -74,7 +74,7 @@ llvm::Value* CoroutineState(Emitter& emitter, llvm::Value* handle) {
 
 namespace {
 
-/// What the kernel computes before a stage, which may read it.
+/// Emits the values that the kernel computes before a stage, since the stage may use them.
 void EmitValuesBefore(Emitter& emitter, const ir::Op* stage) {
   for (ir::Op* op : *emitter.kernel.body) {
     if (op == stage) return;
@@ -95,7 +95,7 @@ void EmitStage(Emitter& kernel, ir::Op* op) {
   EmitRegion(emitter, op->region());
   Leave(emitter, emitter.builder, Ending::Done);
   FinishTraps(emitter);
-  kernel.stores_past_caches |= emitter.stores_past_caches;  // the kernel's return fences for all
+  kernel.stores_past_caches |= emitter.stores_past_caches;  // the kernel's return fences
   kernel.code.stages.push_back(emitter.function->getName().str());
   kernel.stages.push_back(
       kernel.builder.CreateCall(emitter.function, {kernel.args, PresentCore(kernel)}));
@@ -106,7 +106,7 @@ llvm::Value* IsEnding(Emitter& emitter, llvm::Value* state, Ending ending) {
                                       emitter.builder.getInt32(static_cast<uint32_t>(ending)));
 }
 
-/// The function that somebody who looks has set, or null.
+/// Returns the callback of an observer such as a trace, or null.
 llvm::Value* TurnFunction(Emitter& emitter) {
   const AbiTypes& abi = emitter.abi;
   llvm::Value* launch =
@@ -114,7 +114,7 @@ llvm::Value* TurnFunction(Emitter& emitter) {
   return LoadField(emitter, abi.kdl_launch, launch, kdl_launch_fields::turn, "tell");
 }
 
-/// Tells who looks of the turn that a stage has had.
+/// Tells the observer that a stage has run until it suspended or ended.
 void TellTurn(Emitter& emitter, llvm::Value* tell, size_t stage, llvm::Value* state) {
   auto& builder = emitter.builder;
   llvm::BasicBlock* told = emitter.NewBlock("told");
@@ -130,7 +130,7 @@ void TellTurn(Emitter& emitter, llvm::Value* tell, size_t stage, llvm::Value* st
   builder.SetInsertPoint(on);
 }
 
-/// Gives a stage that has not ended the turn; leaves the kernel where that ends it.
+/// Resumes a stage that has not ended. Leaves the kernel if the stage stops with an error.
 void GiveTurn(Emitter& emitter, size_t number, llvm::Value* tell, llvm::BasicBlock* broken,
               llvm::PHINode* broken_state) {
   llvm::Value* stage = emitter.stages[number];
@@ -148,7 +148,8 @@ void GiveTurn(Emitter& emitter, size_t number, llvm::Value* tell, llvm::BasicBlo
   builder.SetInsertPoint(next);
 }
 
-/// How far the core has come: grows with each tile that enters or leaves a pipe and with each stage that ends.
+/// Returns the core's progress, which increases with each tile that is pushed or popped and with each stage
+/// that ends.
 llvm::Value* Progress(Emitter& emitter, const std::vector<llvm::Value*>& states) {
   auto& builder = emitter.builder;
   llvm::Value* progress = builder.getInt64(0);
@@ -167,7 +168,7 @@ llvm::Value* Progress(Emitter& emitter, const std::vector<llvm::Value*>& states)
   return progress;
 }
 
-/// No stage can go on: says at which ops they wait.
+/// Traps because no stage can continue, and records the ops at which they wait.
 void TrapStuck(Emitter& emitter, const std::vector<llvm::Value*>& states) {
   auto& builder = emitter.builder;
   FindTrap(emitter);
@@ -186,7 +187,7 @@ void TrapStuck(Emitter& emitter, const std::vector<llvm::Value*>& states) {
   Leave(emitter, builder, Ending::Trapped);
 }
 
-/// Leaves the kernel as the stage did whose state is given.
+/// Leaves the kernel in the way the stage with this state ended.
 void EmitBroken(Emitter& emitter, llvm::Value* state) {
   auto& builder = emitter.builder;
   llvm::BasicBlock* trapped = emitter.NewBlock("trapped");
@@ -204,7 +205,7 @@ void EmitSuspend(Emitter& emitter, llvm::BasicBlock* again) {
   auto& builder = emitter.builder;
   llvm::Value* how = Call(emitter, llvm::Intrinsic::coro_suspend,
                           {llvm::ConstantTokenNone::get(emitter.context()), builder.getFalse()});
-  // Nothing is ever destroyed: the frame is the core's scratch.
+  // Coroutines are never destroyed: their frames are in the core's scratch.
   llvm::SwitchInst* where = builder.CreateSwitch(how, emitter.coroutine->end, 1);
   where->addCase(builder.getInt8(0), again);
 }
@@ -212,7 +213,7 @@ void EmitSuspend(Emitter& emitter, llvm::BasicBlock* again) {
 void RunStages(Emitter& emitter) {
   if (emitter.stages.empty()) return;
   auto& builder = emitter.builder;
-  if (emitter.core_slot) FindRings(emitter);  // they may lie elsewhere than at the kernel's start
+  if (emitter.core_slot) FindRings(emitter);  // they may have moved
   EmptyRings(emitter);
   llvm::Value* tell = TurnFunction(emitter);
   llvm::BasicBlock* before = builder.GetInsertBlock();

@@ -17,9 +17,9 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// Elementwise ops on scalars and vectors. An f16 or bf16 is widened to f32, which holds it exactly, and the
-// result rounded back: f32 has more than twice their precision plus two bits, so this is the one
-// correct rounding.
+// Elementwise ops on scalars and vectors. An f16 or bf16 is widened to f32, which represents it exactly, and
+// the result is rounded back. f32 has more than twice their precision plus two bits, so this gives the
+// correctly rounded result.
 
 namespace kdl::codegen {
 
@@ -28,8 +28,7 @@ namespace {
 using ir::OpKind;
 using llvm::Intrinsic::ID;
 
-/// An operand in the type in which it is computed with. Beside a vector a scalar stands for every
-/// lane.
+/// Returns an operand in the type in which the op computes. If other operands are vectors, a scalar is splat.
 llvm::Value* Operand(Emitter& emitter, const ir::Op* op, size_t i) {
   const ir::Value* value = op->operand(i);
   Scalar scalar = value->type()->scalar;
@@ -38,12 +37,12 @@ llvm::Value* Operand(Emitter& emitter, const ir::Op* op, size_t i) {
   return Splat(emitter, bits, ir::Lanes(op->result()->type()));
 }
 
-/// An operand as it is kept, of as many lanes as the result.
+/// Returns an operand in the type in which it is stored, with as many lanes as the result.
 llvm::Value* KeptOperand(Emitter& emitter, const ir::Op* op, size_t i) {
   return Splat(emitter, emitter.Get(op->operand(i)), ir::Lanes(op->result()->type()));
 }
 
-/// Stores a result that was computed in the type that Operand gives.
+/// Sets a result that was computed in the type that Operand returns.
 void SetComputed(Emitter& emitter, const ir::Op* op, llvm::Value* value) {
   Scalar scalar = op->result()->type()->scalar;
   if (IsNarrowFloat(scalar)) value = EmitCast(emitter, value, Scalar::F32, scalar);
@@ -52,14 +51,15 @@ void SetComputed(Emitter& emitter, const ir::Op* op, llvm::Value* value) {
 
 Scalar OperandScalar(const ir::Op* op) { return op->operand(0)->type()->scalar; }
 
-// -- One operation a group of types -----------------------------------------------------------------
+// -- One operation for each group of types -----------------------------------------------------------
 
-/// For floats, for signed integers, for the rest (bool is an unsigned of one bit).
+/// Selects the operation for floats, signed integers or other types. A bool is a one-bit unsigned integer.
 template <class T>
 T ByGroup(const ir::Op* op, T of_float, T of_signed, T of_unsigned, T none) {
   Scalar scalar = OperandScalar(op);
   T operation = IsFloat(scalar) ? of_float : IsSigned(scalar) ? of_signed : of_unsigned;
-  KDL_CHECK(operation != none, "'{}' of {}", op->info().spelling, Spelling(scalar));
+  KDL_CHECK(operation != none, "'{}' of {} cannot be emitted", op->info().spelling,
+            Spelling(scalar));
   return operation;
 }
 
@@ -99,8 +99,8 @@ void EmitCompare(Emitter& emitter, ir::Op* op) {
   emitter.Set(op->result(), emitter.builder.CreateCmp(predicate, a, b));
 }
 
-/// Intrinsics of one type and as many operands as the op. llvm.maximum and minimum propagate NaN
-/// and order the zeros.
+/// Emits intrinsics that have one type and the op's operands. llvm.maximum and llvm.minimum propagate NaN and
+/// order -0 before +0.
 template <ID of_float, ID of_signed, ID of_unsigned>
 void EmitIntrinsic(Emitter& emitter, ir::Op* op) {
   ID id = ByGroup(op, of_float, of_signed, of_unsigned, kNone);
@@ -118,7 +118,7 @@ void EmitFmaOp(Emitter& emitter, ir::Op* op) {
 
 constexpr float kLeastNormal = std::numeric_limits<float>::min();
 
-/// The zero of its sign where the condition holds.
+/// Returns a zero with the value's sign where the condition is true.
 llvm::Value* ZeroWhere(Emitter& emitter, llvm::Value* condition, llvm::Value* value) {
   auto& builder = emitter.builder;
   llvm::Value* zero = llvm::ConstantFP::get(value->getType(), 0.0);
@@ -136,11 +136,12 @@ void EmitFlush(Emitter& emitter, ir::Op* op) {
   SetComputed(emitter, op, ZeroWhere(emitter, IsBelow(emitter, a, kLeastNormal), a));
 }
 
-/// Half of what the last bit that stays counts, and nothing of it for a tie above an even one; then the others go.
+/// Rounds to nearest, ties to even: adds half of the last kept bit's value, minus one unless that bit is odd,
+/// then clears the other bits.
 void EmitTf32(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   llvm::Value* a = Operand(emitter, op, 0);
-  constexpr uint64_t kGone = 13;  // bits
+  constexpr uint64_t kGone = 13;  // number of dropped bits
   llvm::Type* integer = a->getType()->getWithNewType(builder.getInt32Ty());
   auto number = [&](uint64_t value) { return llvm::ConstantInt::get(integer, value); };
   llvm::Value* bits = builder.CreateBitCast(a, integer);
@@ -153,9 +154,9 @@ void EmitTf32(Emitter& emitter, ir::Op* op) {
               builder.CreateSelect(is_finite, builder.CreateBitCast(rounded, a->getType()), a));
 }
 
-/// A second sum is 2^32 times as large: there the least normal number is one of many, and its neighbour below has as many
-/// digits. Where factors or the sum leave the range, that one is no finite number below the limit, and the first is none
-/// near 0.
+/// A result is flushed if it is below the least normal number when rounded to full precision. A second sum,
+/// scaled by 2^32, decides that: at its scale the numbers just below the limit have full precision. If scaled
+/// factors or the sum overflow, the comparison is false, and the unscaled sum is not near 0 anyway.
 void EmitFmaFlush(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   llvm::Value* a = Operand(emitter, op, 0);
@@ -194,7 +195,7 @@ void EmitNot(Emitter& emitter, ir::Op* op) {
 }
 
 void EmitSelect(Emitter& emitter, ir::Op* op) {
-  // A scalar condition chooses between whole vectors.
+  // A scalar condition selects between whole vectors.
   emitter.Set(op->result(),
               emitter.builder.CreateSelect(emitter.Get(op->operand(0)), KeptOperand(emitter, op, 1),
                                            KeptOperand(emitter, op, 2)));
@@ -213,17 +214,15 @@ void EmitConst(Emitter& emitter, ir::Op* op) {
 
 // -- Division -------------------------------------------------------------------------------------
 
-/// LLVM's sdiv and srem are undefined for the smallest integer and -1. With 1 in the place of -1
-/// the quotient has the wrong sign, which EmitFloorDivide mends, and the remainder is 0 as it
-/// should be.
+/// LLVM's sdiv and srem are undefined for the smallest integer and -1. With 1 instead of -1, the remainder is
+/// 0 as it should be, and EmitFloorDivide corrects the sign of the quotient.
 llvm::Value* SafeDivisor(Emitter& emitter, llvm::Value* b, llvm::Value** is_minus_one) {
   auto* minus_one = llvm::ConstantInt::getSigned(b->getType(), -1);
   *is_minus_one = emitter.builder.CreateICmpEQ(b, minus_one);
   return emitter.builder.CreateSelect(*is_minus_one, llvm::ConstantInt::get(b->getType(), 1), b);
 }
 
-/// Whether truncating division went up instead of down: the remainder is there and has the other
-/// sign than b.
+/// Whether truncating division rounded up instead of down: the remainder is not 0 and has the opposite sign of b.
 llvm::Value* WentUp(Emitter& emitter, llvm::Value* remainder, llvm::Value* b) {
   auto& builder = emitter.builder;
   auto* zero = llvm::ConstantInt::get(b->getType(), 0);
@@ -231,7 +230,7 @@ llvm::Value* WentUp(Emitter& emitter, llvm::Value* remainder, llvm::Value* b) {
   return builder.CreateAnd(builder.CreateICmpNE(remainder, zero), other_sign);
 }
 
-/// A constant of which a signed number is a positive power of two; null: it is none.
+/// Returns a constant that is a positive power of two as a signed number, else null.
 const llvm::APInt* PowerOfTwo(const llvm::Value* b) {
   const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(b);
   bool is_power = constant && !constant->isNegative() && constant->getValue().isPowerOf2();
@@ -258,7 +257,8 @@ void EmitDiv(Emitter& emitter, ir::Op* op) {
 }
 
 void EmitRem(Emitter& emitter, ir::Op* op) {
-  KDL_CHECK(IsInteger(OperandScalar(op)), "'rem' of {}", Spelling(OperandScalar(op)));
+  KDL_CHECK(IsInteger(OperandScalar(op)), "'rem' of {} cannot be emitted",
+            Spelling(OperandScalar(op)));
   llvm::Value* a = Operand(emitter, op, 0);
   llvm::Value* b = Operand(emitter, op, 1);
   TrapOnZero(emitter, op);
@@ -271,7 +271,8 @@ void EmitToBits(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   llvm::Value* a = emitter.Get(op->operand(0));
   llvm::Type* type = RegisterType(emitter.context(), op->result()->type());
-  KDL_CHECK(!IsNarrowFloat(OperandScalar(op)), "'to_bits' of {}", Spelling(OperandScalar(op)));
+  KDL_CHECK(!IsNarrowFloat(OperandScalar(op)), "'to_bits' of {} cannot be emitted",
+            Spelling(OperandScalar(op)));
   llvm::Value* bits = builder.CreateBitCast(a, type);
   if (CountsOnlyFinite(op)) return emitter.Set(op->result(), bits);
   uint64_t quiet =

@@ -9,8 +9,8 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// Updates of elements that other cores update too. Their order is left open, so each is relaxed: one instruction where the
-// processor's memory has the operation, a compare-and-exchange loop where it does not.
+// Updates of elements that other cores update too. Their order is unspecified, so each is relaxed: one
+// instruction if the processor has the operation on memory, otherwise a compare-and-exchange loop.
 
 namespace kdl::codegen {
 
@@ -18,7 +18,7 @@ namespace {
 
 using Rmw = llvm::AtomicRMWInst::BinOp;
 
-/// How an update reads for signed integers, for unsigned ones, and for floats.
+/// The operations of an update for signed integers, unsigned integers and floats.
 struct UpdateRow {
   Rmw of_signed = Rmw::BAD_BINOP;
   Rmw of_unsigned = Rmw::BAD_BINOP;
@@ -49,7 +49,7 @@ llvm::Value* AsBits(Emitter& emitter, llvm::Value* value, Scalar scalar) {
                                 : builder.CreateBitCast(value, bits);
 }
 
-/// A plain store of the whole element, which LLVM may not split.
+/// Emits a relaxed atomic store, which LLVM may not split.
 void EmitSet(Emitter& emitter, const Updated& element, llvm::Value* value) {
   auto* store = emitter.builder.CreateAlignedStore(AsBits(emitter, value, element.scalar),
                                                    element.address, element.align());
@@ -59,7 +59,8 @@ void EmitSet(Emitter& emitter, const Updated& element, llvm::Value* value) {
 void EmitInteger(Emitter& emitter, const Updated& element, ir::UpdateKind how, llvm::Value* value) {
   const UpdateRow& row = kUpdates[static_cast<size_t>(how)];
   Rmw operation = IsSigned(element.scalar) ? row.of_signed : row.of_unsigned;
-  KDL_CHECK(operation != Rmw::BAD_BINOP, "update {} of an integer", static_cast<int>(how));
+  KDL_CHECK(operation != Rmw::BAD_BINOP, "update {} of an integer cannot be emitted",
+            static_cast<int>(how));
   emitter.builder.CreateAtomicRMW(operation, element.address,
                                   AsBits(emitter, value, element.scalar), element.align(),
                                   llvm::AtomicOrdering::Monotonic);
@@ -69,12 +70,12 @@ llvm::Value* CombineFloats(Emitter& emitter, ir::UpdateKind how, llvm::Value* a,
   if (how == ir::UpdateKind::Add) return emitter.builder.CreateFAdd(a, b);
   if (how == ir::UpdateKind::Mul) return emitter.builder.CreateFMul(a, b);
   auto combines = kUpdates[static_cast<size_t>(how)].of_float;
-  KDL_CHECK(combines != llvm::Intrinsic::not_intrinsic, "update {} of a float",
+  KDL_CHECK(combines != llvm::Intrinsic::not_intrinsic, "update {} of a float cannot be emitted",
             static_cast<int>(how));
   return emitter.builder.CreateBinaryIntrinsic(combines, a, b);
 }
 
-/// What a float becomes, as bits.
+/// Returns the updated float as bits.
 llvm::Value* UpdatedFloat(Emitter& emitter, Scalar scalar, ir::UpdateKind how, llvm::Value* old,
                           llvm::Value* value) {
   auto& builder = emitter.builder;
@@ -86,7 +87,7 @@ llvm::Value* UpdatedFloat(Emitter& emitter, Scalar scalar, ir::UpdateKind how, l
   return AsBits(emitter, EmitCast(emitter, updated, wide, scalar), scalar);
 }
 
-/// What a bool becomes, as a byte: any that is not 0 was true.
+/// Returns the updated bool as a byte. Any nonzero byte counts as true.
 llvm::Value* UpdatedBool(Emitter& emitter, ir::UpdateKind how, llvm::Value* old,
                          llvm::Value* value) {
   auto& builder = emitter.builder;
@@ -105,10 +106,10 @@ llvm::Value* UpdatedBool(Emitter& emitter, ir::UpdateKind how, llvm::Value* old,
     case ir::UpdateKind::Mul:
       break;
   }
-  KDL_UNREACHABLE("update {} of a bool", static_cast<int>(how));
+  KDL_UNREACHABLE("update {} of a bool cannot be emitted", static_cast<int>(how));
 }
 
-/// What the element becomes where no instruction updates it: of integers that is a product.
+/// Returns the updated element, for updates without an instruction. For integers that is only the product.
 llvm::Value* UpdatedBits(Emitter& emitter, Scalar scalar, ir::UpdateKind how, llvm::Value* old,
                          llvm::Value* value) {
   if (scalar == Scalar::Bool) return UpdatedBool(emitter, how, old, value);
@@ -116,7 +117,7 @@ llvm::Value* UpdatedBits(Emitter& emitter, Scalar scalar, ir::UpdateKind how, ll
   return emitter.builder.CreateMul(old, value);
 }
 
-/// Exchanges the element for what it becomes until no other core has been between.
+/// Emits a loop that replaces the element by its updated value until no other core has changed it in between.
 void EmitExchange(Emitter& emitter, const Updated& element, ir::UpdateKind how,
                   llvm::Value* value) {
   auto& builder = emitter.builder;
@@ -141,7 +142,7 @@ void EmitExchange(Emitter& emitter, const Updated& element, ir::UpdateKind how,
 
 void EmitUpdate(Emitter& emitter, ir::Op* op) {
   KDL_CHECK(op->attr<ir::AttrKey::Scope>() == ir::ScopeKind::Launch,
-            "updates of other scopes become loads and stores");
+            "an update of another scope, which should have become a load and a store");
   EmitAtomicUpdate(emitter, op);
 }
 

@@ -12,21 +12,21 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// Conversions, each rounded once. The narrow floats are reached through f32 rounded to odd:
-// truncated, with the last bit set where anything was cut off. Rounding that to 11 bits or fewer gives
-// what rounding the original would.
+// Conversions, each rounded once. Narrow floats are converted through an f32 that is rounded to odd:
+// truncated, with the last bit set if anything was cut off. Rounding that to 11 bits or fewer gives the same
+// result as rounding the original.
 
 namespace kdl::codegen {
 
 namespace {
 
-// Of an f32.
+// The format of f32.
 constexpr int kFloatFraction = 23;
 constexpr int kBias = 127;
 constexpr uint64_t kInfinityBits = 0x7f800000;
 constexpr uint64_t kNan = 0x7fc00000;
 
-/// f64 to f32, rounded to odd. NaN and infinity stay.
+/// Converts f64 to f32, rounded to odd. NaN and infinity are preserved.
 llvm::Value* RoundToOdd(Emitter& emitter, llvm::Value* value) {
   auto& builder = emitter.builder;
   llvm::Type* f32 = WithLanesOf(value, builder.getFloatTy());
@@ -42,7 +42,7 @@ llvm::Value* RoundToOdd(Emitter& emitter, llvm::Value* value) {
   return builder.CreateBitCast(builder.CreateSelect(inexact, odd, bits), f32);
 }
 
-/// f32 to the bits of a bf16, to nearest even; a NaN stays one.
+/// Converts f32 to the bits of a bf16, rounded to nearest even. NaN stays NaN.
 llvm::Value* Bf16FromF32(Emitter& emitter, llvm::Value* value) {
   auto& builder = emitter.builder;
   llvm::Value* bits = builder.CreateBitCast(value, WithLanesOf(value, builder.getInt32Ty()));
@@ -55,13 +55,13 @@ llvm::Value* Bf16FromF32(Emitter& emitter, llvm::Value* value) {
                              WithLanesOf(value, builder.getInt16Ty()));
 }
 
-/// From the sign of a narrow float to that of f32.
+/// Returns the distance from the sign bit of a narrow float to that of f32.
 uint64_t SignShift(const FloatFormat& format) {
   return static_cast<uint64_t>(31 - std::countr_zero(format.sign()));
 }
 
-/// f32 to the bits of a narrower float. Adding a number of which the smallest one of these is the last place rounds what is below
-/// the normal ones.
+/// Converts f32 to the bits of a narrower float. Subnormal results are rounded by adding a number whose last
+/// bit has the value of the smallest subnormal.
 llvm::Value* NarrowFromF32(Emitter& emitter, llvm::Value* value, const ScalarInfo& to) {
   const FloatFormat& format = to.format;
   auto& builder = emitter.builder;
@@ -124,7 +124,7 @@ llvm::Value* WidenNarrow(Emitter& emitter, const FloatFormat& format, llvm::Valu
       builder.CreateOr(sign, builder.CreateSelect(is_finite, finite, other)), f32);
 }
 
-/// f32 to the bits of a narrower float.
+/// Converts f32 to the bits of a narrower float.
 llvm::Value* NarrowFromF32(Emitter& emitter, llvm::Value* value, Scalar to) {
   if (to == Scalar::BF16) return Bf16FromF32(emitter, value);
   if (to != Scalar::F16) return NarrowFromF32(emitter, value, Info(to));
@@ -134,8 +134,8 @@ llvm::Value* NarrowFromF32(Emitter& emitter, llvm::Value* value, Scalar to) {
   return builder.CreateBitCast(half, WithLanesOf(value, builder.getInt16Ty()));
 }
 
-/// A 64-bit integer as an f64 that is rounded to odd: above 2^53 the low 11 bits become one that
-/// says whether any was set. They are gone from the value then, so the conversion is exact.
+/// Converts a 64-bit integer to an f64 that is rounded to odd. From 2^53 on, the low 11 bits are replaced by
+/// one bit that is set if any of them was; the conversion is then exact.
 llvm::Value* F64FromWide(Emitter& emitter, llvm::Value* value, bool is_signed) {
   auto& builder = emitter.builder;
   auto constant = [&](uint64_t bits) { return llvm::ConstantInt::get(value->getType(), bits); };
@@ -152,7 +152,7 @@ llvm::Value* F64FromWide(Emitter& emitter, llvm::Value* value, bool is_signed) {
   return is_signed ? builder.CreateSIToFP(value, f64) : builder.CreateUIToFP(value, f64);
 }
 
-/// LLVM 19 makes f32 of vectors of 64-bit integers by way of f64 there, and rounds twice.
+/// On AArch64, LLVM 19 converts vectors of 64-bit integers to f32 through f64, and rounds twice.
 bool RoundsTwice(const Emitter& emitter, const llvm::Value* value, Scalar from, Scalar to) {
   return Bytes(from) == 8 && to == Scalar::F32 && value->getType()->isVectorTy() &&
          llvm::Triple(emitter.module.getTargetTriple()).isAArch64();
@@ -184,9 +184,9 @@ llvm::Value* FloatFromFloat(Emitter& emitter, llvm::Value* value, Scalar from, S
   return NarrowFromF32(emitter, from == Scalar::F64 ? RoundToOdd(emitter, value) : value, to);
 }
 
-/// fptosi.sat and fptoui.sat of vectors, which LLVM 19 takes apart into scalars: lanes beyond the
-/// integer's range, and NaN, convert 0, and those beyond get the end of the range afterwards. Both
-/// bounds are powers of two, or 0, so they are exact.
+/// Emits fptosi.sat or fptoui.sat for vectors, which LLVM 19 would split into scalars. Lanes outside the
+/// integer's range, and NaN, convert 0. Lanes outside the range are then replaced by its nearest end. Both
+/// bounds are powers of two, or 0, and thus exact.
 llvm::Value* VectorIntegerFromFloat(Emitter& emitter, llvm::Value* value, Scalar to) {
   auto& builder = emitter.builder;
   bool is_signed = IsSigned(to);

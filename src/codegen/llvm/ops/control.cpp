@@ -77,18 +77,18 @@ bool HoldsLoop(const ir::Region* region) {
   return holds;
 }
 
-/// Blocks are dealt by outermost loops: those look whether another core has trapped, unless they
-/// are short-bodied loops over elements, which end soon and would no longer vectorize.
+/// Whether the loop checks if another core has trapped. Outermost loops do, since they run over blocks. Short
+/// loops over elements do not: they end soon and would no longer vectorize.
 bool Polls(const Emitter& emitter, const ir::LoopOp& loop) {
   if (emitter.loop_depth > 0) return false;
   return HoldsLoop(loop->region()) || !llvm::isa<llvm::ConstantInt>(emitter.Get(loop.step()));
 }
 
-/// Counts a loop of which it is known that it runs. With a step of 1 the index counts; else the
-/// iterations do, since the index after the last one need not fit in 64 bits.
+/// Counts the iterations of a loop that runs at least once. With a step of 1 it counts the index. Otherwise
+/// it counts iterations, since the index after the last one may not fit into 64 bits.
 struct Counter {
   llvm::PHINode* index;
-  llvm::PHINode* left = nullptr;  ///< iterations that follow this one; null where the index counts
+  llvm::PHINode* left = nullptr;  ///< iterations left; null if the index counts
 };
 
 Counter StartCounting(Emitter& emitter, const ir::LoopOp& loop, llvm::Value* following,
@@ -102,7 +102,7 @@ Counter StartCounting(Emitter& emitter, const ir::LoopOp& loop, llvm::Value* fol
   return counter;
 }
 
-/// Steps the counter; gives whether there is another iteration.
+/// Advances the counter, and returns whether there is another iteration.
 llvm::Value* StepCounter(Emitter& emitter, const ir::LoopOp& loop, Counter& counter) {
   auto& builder = emitter.builder;
   llvm::BasicBlock* here = builder.GetInsertBlock();
@@ -114,7 +114,8 @@ llvm::Value* StepCounter(Emitter& emitter, const ir::LoopOp& loop, Counter& coun
   return builder.CreateICmpNE(counter.left, builder.getInt64(0));
 }
 
-/// How many iterations follow the first: (hi - lo - 1) / step; null where the step is 1. lo < hi.
+/// Returns the number of iterations after the first, (hi - lo - 1) / step, or null if the step is 1. lo < hi
+/// must be true.
 llvm::Value* IterationsAfterFirst(Emitter& emitter, const ir::LoopOp& loop) {
   auto& builder = emitter.builder;
   llvm::Value* step = emitter.Get(loop.step());
@@ -124,7 +125,7 @@ llvm::Value* IterationsAfterFirst(Emitter& emitter, const ir::LoopOp& loop) {
   return builder.CreateUDiv(builder.CreateSub(distance, builder.getInt64(1)), step);
 }
 
-/// A step that only the run tells; passes make loops over the blocks of a core, whose steps are positive.
+/// Checks a step that is only known at run time. Loops that passes make over a core's blocks have positive steps.
 void CheckStep(Emitter& emitter, const ir::LoopOp& loop) {
   const ir::Op* def = loop.step()->def();
   if (def && def->kind() == OpKind::CoreNum) return;
@@ -135,7 +136,7 @@ void CheckStep(Emitter& emitter, const ir::LoopOp& loop) {
   TrapUnless(emitter, emitter.builder.CreateICmpSGT(step, zero), place, step, zero);
 }
 
-/// LLVM's own mark, on the branch back (optimize.cpp heeds it).
+/// Marks the loop's back edge with LLVM's unroll metadata, which optimize.cpp looks for.
 void AskToUnroll(llvm::BranchInst* back, int64_t iterations) {
   llvm::LLVMContext& context = back->getContext();
   llvm::Metadata* count = llvm::ConstantAsMetadata::get(
@@ -143,7 +144,7 @@ void AskToUnroll(llvm::BranchInst* back, int64_t iterations) {
   llvm::MDNode* unroll =
       llvm::MDNode::get(context, {llvm::MDString::get(context, "llvm.loop.unroll.count"), count});
   llvm::MDNode* loop = llvm::MDNode::getDistinct(context, {nullptr, unroll});
-  loop->replaceOperandWith(0, loop);  // which makes it this loop's alone
+  loop->replaceOperandWith(0, loop);  // self-reference: makes it distinct for this loop
   back->setMetadata(llvm::LLVMContext::MD_loop, loop);
 }
 
@@ -194,13 +195,13 @@ void EmitLoop(Emitter& emitter, ir::Op* op) {
 
 // -- while ----------------------------------------------------------------------------------------
 
-/// Of a bool: whether it holds, of a vector of them: in any lane.
+/// Whether a bool is true, or any lane of a vector of bools.
 llvm::Value* Any(Emitter& emitter, llvm::Value* condition) {
   bool is_vector = condition->getType()->isVectorTy();
   return is_vector ? emitter.builder.CreateOrReduce(condition) : condition;
 }
 
-/// What is carried into the next turn: where lanes end one by one, those that had ended keep theirs.
+/// Returns the values carried into the next iteration. Lanes that have ended keep their values.
 std::vector<llvm::Value*> NextCarried(Emitter& emitter, const std::vector<llvm::PHINode*>& carried,
                                       const std::vector<llvm::Value*>& yielded) {
   if (!carried[0]->getType()->isVectorTy()) return yielded;
@@ -285,7 +286,7 @@ void EmitCoreNum(Emitter& emitter, ir::Op* op) { emitter.Set(op->result(), emitt
 }  // namespace
 
 void EmitLoopBody(Emitter& emitter, const ir::Region* region, bool polls) {
-  // Where LLVM reduces strength itself, it makes pointers as it likes.
+  // Addresses are only split on x86: elsewhere LLVM's own strength reduction chooses the pointers.
   bool splits = !HoldsLoop(region) && llvm::Triple(emitter.module.getTargetTriple()).isX86();
   llvm::BasicBlock* here = splits ? emitter.builder.GetInsertBlock() : nullptr;
   llvm::BasicBlock* around = std::exchange(emitter.iteration, here);

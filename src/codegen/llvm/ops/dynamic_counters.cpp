@@ -7,14 +7,14 @@
 #include "ir/module.h"
 #include "ir/views.h"
 
-// Loops whose numbers the cores of a launch take from a counter, each number once:
+// Dynamically scheduled loops: the cores of a launch claim iteration numbers from a counter, each number once:
 //
-//   taken = taken >= 0 ? taken : counter++          what the core holds since it has left the run before
+//   taken = taken >= 0 ? taken : counter++          the core may still hold a number from the run before
 //   while taken < before + hi: the body with taken - before; taken = counter++
 //   before += hi
 //
-// All runs of a loop share one row of numbers, so a core may be in a later run than another: what it takes beyond the end of
-// a run is the later one's.
+// All runs of a loop continue one sequence of numbers, so a core may be in a later run than another. A number
+// that it claims beyond the end of a run belongs to the next one.
 
 namespace kdl::codegen {
 
@@ -28,7 +28,7 @@ llvm::Value* LoadInt(Emitter& emitter, llvm::Value* address, const char* name) {
   return emitter.builder.CreateLoad(emitter.builder.getInt64Ty(), address, name);
 }
 
-/// Takes the counter's next number. Cores order nothing else by it: blocks do not see each other.
+/// DynamicCounters the counter's next number. This is a relaxed operation, since blocks do not see each other's writes.
 void Take(Emitter& emitter, const DynamicState& state) {
   auto& builder = emitter.builder;
   llvm::Value* number =
@@ -37,7 +37,7 @@ void Take(Emitter& emitter, const DynamicState& state) {
   builder.CreateStore(number, state.taken);
 }
 
-/// Takes a number unless the core holds one.
+/// DynamicCounters a number unless the core still holds one.
 void TakeFirst(Emitter& emitter, const DynamicState& state) {
   auto& builder = emitter.builder;
   llvm::BasicBlock* take = emitter.NewBlock("take");

@@ -25,12 +25,12 @@ namespace kdl::codegen {
 
 namespace {
 
-/// Any integer as an i64.
+/// Returns an integer of any type as an i64.
 llvm::Value* AsI64(Emitter& emitter, const ir::Value* value) {
   return EmitCast(emitter, emitter.Get(value), value->type()->scalar, Scalar::I64);
 }
 
-/// The sum of two i64, without an instruction where one is absent.
+/// Adds two i64. Emits nothing if `sum` is null.
 llvm::Value* AddTo(Emitter& emitter, llvm::Value* sum, llvm::Value* term) {
   return sum ? emitter.builder.CreateAdd(sum, term) : term;
 }
@@ -40,14 +40,14 @@ llvm::Value* Scaled(Emitter& emitter, llvm::Value* value, llvm::Value* factor) {
   return constant && constant->isOne() ? value : emitter.builder.CreateMul(value, factor);
 }
 
-/// A scalar in memory, or side by side the lanes of a vector.
+/// A scalar in memory, or the contiguous lanes of a vector.
 struct Element {
   const Memory& memory;
   ir::Type type;
   std::vector<llvm::Value*> index;
-  llvm::Value* mask = nullptr;  ///< which lanes are touched; null: all
-  bool in_bounds = true;        ///< lane 0 is memory of the tensor or buffer
-  bool past_caches = false;     ///< and its address is a multiple of all lanes' bytes
+  llvm::Value* mask = nullptr;  ///< selects the lanes to access; null: all
+  bool in_bounds = true;        ///< lane 0 is inside the tensor or buffer
+  bool past_caches = false;     ///< non-temporal; the address is aligned to the whole vector
   int64_t again = 0;            ///< ir::AttrKey::Again
 
   llvm::Align align() const {
@@ -56,7 +56,8 @@ struct Element {
   }
 };
 
-/// Of a buffer in panels: rows lie one after the other in each, and their parts of 16 bytes are exchanged.
+/// Returns the offset in a buffer that is laid out in panels. A panel contains one row after the other, and
+/// the 16-byte parts of each row are permuted by XOR with the row number.
 llvm::Value* PlaceInPanels(Emitter& emitter, const Memory& memory,
                            const std::vector<llvm::Value*>& index, int64_t element_bytes) {
   constexpr int64_t kPartBytes = 16;
@@ -81,7 +82,8 @@ llvm::Value* PlaceInPanels(Emitter& emitter, const Memory& memory,
   return b.CreateAdd(offset, b.CreateMul(whole_row, number(memory.panel)));
 }
 
-/// Takes from an index what is known of the element's place, which the code of an access has room for; all of it: null is left.
+/// Splits off the constant part of an index and returns it as an offset, since instructions can encode it in
+/// the address. Sets `index` to null if nothing else is left.
 uint64_t TakeKnownPart(llvm::Value*& index, const llvm::Value* stride) {
   const auto* factor = llvm::dyn_cast<llvm::ConstantInt>(stride);
   if (!factor) return 0;
@@ -96,7 +98,7 @@ uint64_t TakeKnownPart(llvm::Value*& index, const llvm::Value* stride) {
   return known ? known->getZExtValue() * factor->getZExtValue() : 0;
 }
 
-/// Whether each turn of the innermost loop has another value, as far as its ops tell.
+/// Whether the value differs between iterations of the innermost loop, judging by the few ops that compute it.
 bool ChangesByIteration(const Emitter& emitter, const llvm::Value* value, int ops = 4) {
   const auto* made = llvm::dyn_cast<llvm::Instruction>(value);
   if (!made || !emitter.iteration) return false;
@@ -106,13 +108,14 @@ bool ChangesByIteration(const Emitter& emitter, const llvm::Value* value, int op
          });
 }
 
-/// How far an element lies from its memory's base, in elements; null: not at all.
+/// The distance of an element from its memory's base, in elements. A null part is 0.
 struct Offset {
-  llvm::Value* staying = nullptr;  ///< in all turns of the innermost loop
+  llvm::Value* staying = nullptr;  ///< the same in all iterations of the innermost loop
   llvm::Value* varying = nullptr;
 };
 
-/// Sums of both kinds are taken apart: an address adds a pointer, which is made once, and what changes by turn.
+/// Adds an index to the offset. Sums of an invariant and a varying part are split: the address then adds a
+/// pointer, which is computed once, and the varying part.
 void AddIndex(Emitter& emitter, Offset& offset, llvm::Value* index, llvm::Value* stride) {
   const auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(index);
   bool iterations = ChangesByIteration(emitter, index);
@@ -128,7 +131,7 @@ void AddIndex(Emitter& emitter, Offset& offset, llvm::Value* index, llvm::Value*
   part = AddTo(emitter, part, Scaled(emitter, index, stride));
 }
 
-/// The same address, which LLVM takes for another one where the number is another one.
+/// Returns the same address, but LLVM treats it as a different one for each `number`.
 llvm::Value* Apart(Emitter& emitter, llvm::Value* address, int64_t number) {
   auto* type = llvm::FunctionType::get(address->getType(),
                                        {address->getType(), emitter.builder.getInt64Ty()}, false);
@@ -145,7 +148,7 @@ llvm::Value* ElementAddress(Emitter& emitter, const Element& element) {
   KDL_CHECK(index.size() == memory.strides.size(), "{} indices for {} dimensions", index.size(),
             memory.strides.size());
   Offset offset;
-  uint64_t known = 0;  // modulo 2^64, as all of a place
+  uint64_t known = 0;  // modulo 2^64, like all offsets
   if (memory.panel > 0) offset.staying = PlaceInPanels(emitter, memory, index, Bytes(type->scalar));
   for (size_t d = 0; memory.panel == 0 && d < index.size(); ++d) {
     llvm::Value* unknown = index[d];
@@ -161,7 +164,8 @@ llvm::Value* ElementAddress(Emitter& emitter, const Element& element) {
   }
   if (known != 0) steps.push_back(b.getInt64(known));
   size_t unknown_steps = steps.size() - (known != 0 ? 1 : 0);
-  // Before lane 0 that is masked off there may be no memory, and what is only part of the way need not be any.
+  // If lane 0 may be masked off, there may be no memory at its address. An address that is only an
+  // intermediate step may be out of bounds too.
   bool is_inside = !mask && in_bounds && steps.size() == 1;
   for (size_t i = 0; i <= steps.size(); ++i) {
     if (again != 0 && i == unknown_steps) address = Apart(emitter, address, again);
@@ -214,15 +218,15 @@ void StoreElement(Emitter& emitter, const Element& element, llvm::Value* value) 
   emitter.stores_past_caches = true;
 }
 
-/// The value of an optional mask; null: there is none.
-llvm::Value* MaskOf(Emitter& emitter, const ir::Value* mask) {
+/// Returns the value of an optional mask, or null if there is none.
+llvm::Value* OptionalMask(Emitter& emitter, const ir::Value* mask) {
   return mask ? emitter.Get(mask) : nullptr;
 }
 
 void CheckPlain(const ir::Op* op, const ir::Value* mask, ir::Type type) {
   KDL_CHECK(op->attr<ir::AttrKey::BoundsMode>() == ir::BoundsMode::Proven,
-            "'{}' at loop level is proven", op->info().spelling);
-  KDL_CHECK(!mask || ir::IsVector(type), "'{}' of a scalar has no mask", op->info().spelling);
+            "'{}' at the loop level may be out of bounds", op->info().spelling);
+  KDL_CHECK(!mask || ir::IsVector(type), "'{}' of a scalar has a mask", op->info().spelling);
 }
 
 void EmitLoad(Emitter& emitter, ir::Op* op) {
@@ -231,20 +235,21 @@ void EmitLoad(Emitter& emitter, ir::Op* op) {
   CheckPlain(op, load.mask(), type);
   emitter.Set(op->result(), LoadElement(emitter, {emitter.memories.at(load.tensor()), type,
                                                   AccessIndex(emitter, op, load.index()),
-                                                  MaskOf(emitter, load.mask())}));
+                                                  OptionalMask(emitter, load.mask())}));
 }
 
 void EmitStore(Emitter& emitter, ir::Op* op) {
   ir::StoreOp store(op);
   ir::Type type = store.value()->type();
   CheckPlain(op, store.mask(), type);
-  StoreElement(emitter,
-               {emitter.memories.at(store.tensor()), type, AccessIndex(emitter, op, store.index()),
-                MaskOf(emitter, store.mask()), /*in_bounds=*/true, op->HasAttr(ir::AttrKey::Cache)},
-               emitter.Get(store.value()));
+  StoreElement(
+      emitter,
+      {emitter.memories.at(store.tensor()), type, AccessIndex(emitter, op, store.index()),
+       OptionalMask(emitter, store.mask()), /*in_bounds=*/true, op->HasAttr(ir::AttrKey::Cache)},
+      emitter.Get(store.value()));
 }
 
-/// The element may lie outside: its address is no promise.
+/// The element may be out of bounds, so its address must not claim to be in bounds.
 void EmitPrefetch(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   ir::PrefetchOp prefetch(op);
@@ -299,7 +304,7 @@ void EmitBufferNew(Emitter& emitter, ir::Op* op) {
 void EmitBufferLoad(Emitter& emitter, ir::Op* op) {
   ir::BufferLoadOp load(op);
   Element element{emitter.memories.at(load.buffer()), op->result()->type(),
-                  BufferIndex(emitter, load.index()), MaskOf(emitter, load.mask())};
+                  BufferIndex(emitter, load.index()), OptionalMask(emitter, load.mask())};
   if (op->HasAttr(ir::AttrKey::Again)) element.again = op->attr<ir::AttrKey::Again>();
   emitter.Set(op->result(), LoadElement(emitter, element));
 }
@@ -308,7 +313,7 @@ void EmitBufferStore(Emitter& emitter, ir::Op* op) {
   ir::BufferStoreOp store(op);
   StoreElement(emitter,
                {emitter.memories.at(store.buffer()), store.value()->type(),
-                BufferIndex(emitter, store.index()), MaskOf(emitter, store.mask())},
+                BufferIndex(emitter, store.index()), OptionalMask(emitter, store.mask())},
                emitter.Get(store.value()));
 }
 
@@ -359,7 +364,7 @@ llvm::Value* EmitSize(Emitter& emitter, Size size) {
   if (size->kind == SizeKind::Symbol) {
     auto found = emitter.dims.find(size->symbol);
     if (found == emitter.dims.end() && size->symbol.text() == ir::kCoreNum) return emitter.core_num;
-    KDL_CHECK(found != emitter.dims.end(), "'{}' is no size name", size->symbol.text());
+    KDL_CHECK(found != emitter.dims.end(), "'{}' is not the name of a size", size->symbol.text());
     return found->second;
   }
   llvm::Value* lhs = EmitSize(emitter, size->lhs);
@@ -369,7 +374,7 @@ llvm::Value* EmitSize(Emitter& emitter, Size size) {
   if (size->kind == SizeKind::Mul) return builder.CreateMul(lhs, rhs);
   if (size->kind == SizeKind::Min)
     return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, lhs, rhs);
-  // A launch in which a size divides by 0 is refused before its cores run.
+  // Launches in which a size divides by 0 are rejected before any core runs.
   llvm::Value* one = builder.getInt64(1);
   if (!IsConstant(size->rhs)) rhs = builder.CreateSelect(builder.CreateIsNull(rhs), one, rhs);
   return size->kind == SizeKind::FloorDiv ? EmitFloorDivide(emitter, lhs, rhs, true)
@@ -380,10 +385,10 @@ KDL_EMIT(Load, EmitLoad)
 KDL_EMIT(Store, EmitStore)
 KDL_EMIT(Prefetch, EmitPrefetch)
 KDL_EMIT(AlignGap, EmitAlignGap)
-KDL_EMIT(Barrier, EmitNothing)  // a core of a processor is one worker
+KDL_EMIT(Barrier, EmitNothing)  // a core of a processor is a single thread
 KDL_EMIT(BusyCores, EmitNothing)
 KDL_EMIT(Require, EmitNothing)
-KDL_EMIT(LaunchTensor, EmitNothing)  // made with all that does not move
+KDL_EMIT(LaunchTensor, EmitNothing)  // set up with the kernel's memories
 KDL_EMIT(Table, EmitNothing)
 KDL_EMIT(View, EmitNothing)
 KDL_EMIT(BufferNew, EmitBufferNew)

@@ -9,7 +9,8 @@
 #include "ir/views.h"
 #include "kdl/kernel_abi.h"
 
-// Pipes: rings in the core's workspace. Only one core, thus only one thread, ever sees a ring: nothing is atomic.
+// Pipes are rings in the core's workspace. Only one core, and thus one thread at a time, accesses a ring, so
+// nothing needs to be atomic.
 
 namespace kdl::codegen {
 
@@ -25,7 +26,7 @@ void TellRegion(llvm::Instruction* access, const RingMemory& ring) {
   access->setMetadata(llvm::LLVMContext::MD_noalias, ring.slots.noalias);
 }
 
-/// Reads an i64 of a ring: a counter, or a size in a slot.
+/// Loads an i64 of a ring: a counter, or a size in a slot.
 llvm::Value* Read(Emitter& emitter, const RingMemory& ring, llvm::Value* address,
                   const char* name) {
   auto& builder = emitter.builder;
@@ -38,10 +39,10 @@ void Write(Emitter& emitter, const RingMemory& ring, llvm::Value* value, llvm::V
   TellRegion(emitter.builder.CreateAlignedStore(value, address, llvm::Align(8)), ring);
 }
 
-/// Where its ring lies has been found before.
+/// The ring's address has been computed before.
 void EmitPipe(Emitter&, ir::Op*) {}
 
-/// Gives the turn to the next stage; goes on at `again` when it comes back.
+/// Suspends the stage, so that the next one runs. Continues at `again` when it is resumed.
 void Suspend(Emitter& emitter, const ir::Op* op, llvm::BasicBlock* again) {
   auto& builder = emitter.builder;
   TrapLocation place = LocationOf(op, KDL_TRAP_STUCK);
@@ -51,7 +52,7 @@ void Suspend(Emitter& emitter, const ir::Op* op, llvm::BasicBlock* again) {
   EmitSuspend(emitter, again);
 }
 
-/// Waits until one side's counter differs from the other's by something else than `blocked`; gives the side's counter.
+/// Suspends while the number of tiles in the ring equals `blocked`. Returns the counter of `side`.
 llvm::Value* WaitWhile(Emitter& emitter, const ir::Op* op, const RingMemory& ring, int64_t side,
                        int64_t blocked) {
   auto& builder = emitter.builder;
@@ -72,7 +73,7 @@ llvm::Value* WaitWhile(Emitter& emitter, const ir::Op* op, const RingMemory& rin
   return side == ir::kRingPushed ? pushed : popped;
 }
 
-/// The slot of tile number `number`.
+/// Returns the slot of tile `number`.
 llvm::Value* SlotAt(Emitter& emitter, const RingMemory& ring, llvm::Value* number) {
   auto& builder = emitter.builder;
   auto constant = [&](int64_t value) { return builder.getInt64(static_cast<uint64_t>(value)); };
@@ -82,7 +83,7 @@ llvm::Value* SlotAt(Emitter& emitter, const RingMemory& ring, llvm::Value* numbe
                                    builder.CreateMul(place, constant(ring.ring.slot)), "slot");
 }
 
-/// Makes the slot's elements a tensor.
+/// Makes the slot's elements available as a tensor.
 void SetElements(Emitter& emitter, const ir::Value* tensor, const RingMemory& ring,
                  llvm::Value* slot) {
   Memory& memory = emitter.memories[tensor];
@@ -94,7 +95,7 @@ llvm::Value* SizeAddress(Emitter& emitter, llvm::Value* slot, size_t dimension) 
   return At(emitter, slot, static_cast<int64_t>(dimension * sizeof(int64_t)));
 }
 
-/// Adds one to a counter.
+/// Increments a counter.
 void Count(Emitter& emitter, const RingMemory& ring, int64_t counter) {
   auto& builder = emitter.builder;
   llvm::Value* address = At(emitter, ring.base, counter);

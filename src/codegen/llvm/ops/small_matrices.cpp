@@ -12,11 +12,12 @@
 #include "ir/views.h"
 #include "support/check.h"
 
-// Steps of a unit that aarch64 takes for matrices of accumulators: a register holds two rows of two columns, the factors' ones two
-// rows and two columns of a group of terms each. Accumulators come as rows of four columns and go so; between them lies the loop.
+// Matrix instructions that aarch64 has for small matrices of accumulators. A register contains an accumulator
+// matrix of two rows and two columns. The factors' registers contain two rows, or two columns, with a group
+// of terms each. Accumulators are rows of four columns before and after; the loop runs on matrices.
 //
 //   rows r and r + 1 of columns 0 … 3: two registers -> columns 0, 1 and columns 2, 3 of both rows
-//   for each group: 8 bytes of each row of a, in pairs; columns of b as they lie; smmla a, b
+//   for each group: 8 bytes of each row of a, in pairs; columns of b as they are; smmla a, b
 
 namespace kdl::codegen {
 
@@ -24,7 +25,7 @@ namespace {
 
 constexpr int64_t kBytes = 16;      // of a register
 constexpr int64_t kGroupBytes = 8;  // of a group's terms
-constexpr size_t kHalves = 2;       // matrices next to each other in four columns
+constexpr size_t kHalves = 2;       // matrices that form four columns
 
 using Mask = std::array<int, 4>;
 
@@ -40,11 +41,11 @@ class SmallMatrices {
         columns_(static_cast<size_t>(op->attr<ir::AttrKey::Sizes>()[1])),
         rows_are_first_(step_.rows()->type()->scalar == instruction_.a) {
     auto* accumulators = llvm::cast<llvm::FixedVectorType>(emitter.Get(step_.accs()[0])->getType());
-    KDL_CHECK(accumulators->getNumElements() == 4, "a row of matrices has four columns");
+    KDL_CHECK(accumulators->getNumElements() == 4, "an accumulator row must have four columns");
     FindIntrinsic(accumulators);
   }
 
-  void Run() {
+  void EmitProducts() {
     std::vector<llvm::Value*> matrices;
     for (size_t row = 0; row < rows_; row += 2) {
       for (size_t column = 0; column < columns_; ++column) {
@@ -67,7 +68,8 @@ class SmallMatrices {
   }
 
  private:
-  // Two rows' first columns and last ones, and back: the same. Where columns are the first factor, matrices lie transposed.
+  // Shuffles from two rows to their left and right matrices; the same shuffles convert back. If the columns
+  // are the first factor, the matrices are transposed.
   static constexpr std::array<Mask, 2> kIn = {{{0, 1, 4, 5}, {2, 3, 6, 7}}};
   static constexpr std::array<Mask, 2> kTransposedIn = {{{0, 4, 1, 5}, {2, 6, 3, 7}}};
   static constexpr std::array<Mask, 2> kTransposedOut = {{{0, 2, 4, 6}, {1, 3, 5, 7}}};
@@ -75,7 +77,7 @@ class SmallMatrices {
   void FindIntrinsic(llvm::FixedVectorType* accumulators) {
     std::string_view name = instruction_.tiles[0];
     id_ = llvm::Function::lookupIntrinsicID(name);
-    KDL_CHECK(id_ != llvm::Intrinsic::not_intrinsic, "LLVM has no '{}'", name);
+    KDL_CHECK(id_ != llvm::Intrinsic::not_intrinsic, "LLVM has no intrinsic '{}'", name);
     bool is_float = IsFloat(instruction_.a);
     llvm::Type* element = is_float ? b_.getBFloatTy() : b_.getInt8Ty();
     factor_ = llvm::FixedVectorType::get(element, is_float ? 8 : 16);
@@ -103,7 +105,7 @@ class SmallMatrices {
     llvm::BasicBlock* before = b_.GetInsertBlock();
     auto* body = llvm::BasicBlock::Create(emitter_.context(), "matrices", before->getParent());
     auto* after = llvm::BasicBlock::Create(emitter_.context(), "matrices.end", before->getParent());
-    b_.CreateBr(body);  // there are some
+    b_.CreateBr(body);  // there is at least one group
     b_.SetInsertPoint(body);
     std::vector<llvm::PHINode*> carried;
     auto carry = [&](llvm::Value* start) {
@@ -128,7 +130,7 @@ class SmallMatrices {
     return matrices;
   }
 
-  /// Takes a group of terms into the matrices.
+  /// Multiplies a group of terms and adds it to the matrices.
   void Multiply(llvm::Value* row, llvm::Value* column, std::vector<llvm::Value*>& matrices) {
     std::vector<llvm::Value*> pairs;
     for (size_t c = 0; c < columns_ * kHalves; ++c) {
@@ -142,7 +144,7 @@ class SmallMatrices {
     }
   }
 
-  /// A group of a row and of the one after it; where there is none, twice the same.
+  /// Loads a group of a row and of the next one. The last row is used twice if it has no next one.
   llvm::Value* TwoRows(llvm::Value* rows, size_t first) {
     auto along = static_cast<size_t>(op_->attr<ir::AttrKey::Along>()[0]);
     int64_t apart = BytesApart(step_.rows(), along);
@@ -177,6 +179,6 @@ class SmallMatrices {
 
 }  // namespace
 
-void EmitSmallMatrices(Emitter& emitter, ir::Op* op) { SmallMatrices(emitter, op).Run(); }
+void EmitSmallMatrices(Emitter& emitter, ir::Op* op) { SmallMatrices(emitter, op).EmitProducts(); }
 
 }  // namespace kdl::codegen

@@ -13,12 +13,13 @@
 #include "ir/views.h"
 #include "support/check.h"
 
-// Steps of a unit that x86's AMX takes for tiles of accumulators at once. A tile is a register of up to 16 rows of 64 bytes. Who
-// uses them says first how large each is, which zeroes all of them; the rows of one factor, the steps of the other, and the
-// accumulators, which come from and go back to memory, lie there so many bytes apart. At the end the tiles are given back, so
-// that switching threads saves none.
+// Matrix instructions on whole tiles, by x86's AMX. A tile is a register of up to 16 rows of 64 bytes.
+// LDTILECFG sets the size of each tile and zeroes all of them. Tiles are loaded from memory and stored to it
+// with a stride in bytes: the rows of one factor, the steps of the other, and the accumulators. At the end
+// the tiles are released, so that thread switches need not save them.
 //
-//   ldtilecfg · tileloadd accumulators · for each 16 steps: tileloadd rows; for each vector of columns: tileloadd, tdpbusd ·
+//   ldtilecfg · tileloadd accumulators ·
+//   for each 16 steps: tileloadd rows; for each vector of columns: tileloadd, tdpbusd ·
 //   tilestored accumulators · tilerelease
 
 namespace kdl::codegen {
@@ -34,12 +35,13 @@ namespace {
 
 constexpr int64_t kRowBytes = 64;
 constexpr size_t kTiles = 8;
-constexpr int64_t kTileMma = 16;  // rows of the tiles of columns
-// Their numbers: accumulators first.
+constexpr int64_t kTileMma = 16;  // rows of the tiles that contain columns
+// Tile numbers. Accumulators have the first ones.
 constexpr uint64_t kRows = 4;
 constexpr uint64_t kColumns = 5;
 
-/// What LDTILECFG reads: the palette; from byte 16 on the bytes of a row of each tile, of 16 bits; from byte 48 on its rows.
+/// Returns the operand of LDTILECFG: the palette; from byte 16 on the bytes in a row of each tile, 16 bits
+/// each; from byte 48 on the number of its rows.
 llvm::Constant* ConfigurationOf(Emitter& emitter, int64_t rows, int64_t columns) {
   std::array<uint8_t, kRowBytes> bytes{};
   bytes[0] = 1;
@@ -66,7 +68,7 @@ class TileProduct {
         rows_(op->attr<ir::AttrKey::Sizes>()[0]),
         columns_(op->attr<ir::AttrKey::Sizes>()[1]) {}
 
-  void Run() {
+  void EmitProduct() {
     llvm::Type* line = emitter_.Get(step_.accs()[0])->getType();
     auto* block = llvm::ArrayType::get(line, static_cast<uint64_t>(rows_ * columns_));
     llvm::Value* memory = InEntry(block, "accumulators");
@@ -155,7 +157,7 @@ class TileProduct {
     bool is_a = step_.rows()->type()->scalar == instruction_.a;
     std::string_view name = instruction_.tiles[is_a ? 0 : 1];
     llvm::Intrinsic::ID id = llvm::Function::lookupIntrinsicID(name);
-    KDL_CHECK(id != llvm::Intrinsic::not_intrinsic, "LLVM has no '{}'", name);
+    KDL_CHECK(id != llvm::Intrinsic::not_intrinsic, "LLVM has no intrinsic '{}'", name);
     Move(llvm::Intrinsic::x86_tileloadd64, kRows, row, rows_apart);
     for (int64_t c = 0; c < columns_; ++c) {
       auto tile = static_cast<uint64_t>(c);
@@ -178,7 +180,7 @@ class TileProduct {
 
 void EmitTileMma(Emitter& emitter, ir::Op* op) {
   if (InstructionOf(emitter, op).of_types) return EmitSmallMatrices(emitter, op);
-  TileProduct(emitter, op).Run();
+  TileProduct(emitter, op).EmitProduct();
 }
 
 }  // namespace

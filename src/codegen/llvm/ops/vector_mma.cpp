@@ -15,7 +15,7 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// The steps of units that are an instruction of the processor.
+// Matrix instructions that the processor has.
 
 namespace kdl::codegen {
 
@@ -24,7 +24,8 @@ const StepInstruction& InstructionOf(const Emitter& emitter, const ir::Op* op) {
   auto found = std::ranges::find_if(emitter.code.steps, [&](const StepInstruction& row) {
     return row.instruction == instruction;
   });
-  KDL_CHECK(found != emitter.code.steps.end(), "'{}' is no instruction here", instruction);
+  KDL_CHECK(found != emitter.code.steps.end(), "the processor has no instruction '{}'",
+            instruction);
   return *found;
 }
 
@@ -32,7 +33,7 @@ namespace {
 
 constexpr int64_t kLeastBits = 128;  // of the instruction's accumulators
 
-/// With as many lanes; what is added is anything.
+/// Extends a vector to `lanes` lanes; the new ones are undefined.
 llvm::Value* Lengthened(Emitter& emitter, llvm::Value* value, int64_t lanes) {
   auto* type = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
   auto& builder = emitter.builder;
@@ -56,14 +57,15 @@ llvm::Value* Shortened(Emitter& emitter, llvm::Value* value, int64_t lanes) {
   return builder.CreateShuffleVector(value, taken);
 }
 
-/// What an instruction takes of a step's factors: so many terms, of parts of the step the one with the number.
+/// The terms of a step's factors that one instruction multiplies: `terms` of them, from part `number` of `parts`.
 struct Part {
   int64_t terms;
   int64_t parts = 1;
   int64_t number = 0;
 };
 
-/// Factors step by step, one an element: as many as there are lanes, or the same one in each.
+/// Returns the factors as integers that each contain one step's terms: one for each lane, or the same one in
+/// all lanes.
 llvm::Value* Steps(Emitter& emitter, const ir::Value* factors, Part part, int64_t lanes) {
   auto& builder = emitter.builder;
   int64_t bits = 8 * Bytes(factors->type()->scalar) * part.terms;
@@ -83,7 +85,7 @@ llvm::Value* Steps(Emitter& emitter, const ir::Value* factors, Part part, int64_
   return steps == 1 ? Splat(emitter, value, lanes) : value;
 }
 
-/// The one for so many bits of accumulators.
+/// Returns the intrinsic for accumulators of `bits` bits.
 llvm::Intrinsic::ID IntrinsicOf(const StepInstruction& instruction, int64_t bits) {
   std::string name = fmt::format("{}.{}", instruction.intrinsic, bits);
   if (instruction.intrinsic.empty())
@@ -91,11 +93,12 @@ llvm::Intrinsic::ID IntrinsicOf(const StepInstruction& instruction, int64_t bits
         instruction
             .sums[static_cast<size_t>(std::countr_zero(static_cast<uint64_t>(bits / kLeastBits)))];
   llvm::Intrinsic::ID id = llvm::Function::lookupIntrinsicID(name);
-  KDL_CHECK(id != llvm::Intrinsic::not_intrinsic, "LLVM has no '{}'", name);
+  KDL_CHECK(id != llvm::Intrinsic::not_intrinsic, "LLVM has no intrinsic '{}'", name);
   return id;
 }
 
-/// Bytes whose signs are not the intrinsic's: moved by 128, which is too much by as many times the other factor's sum.
+/// Multiplies bytes whose signedness differs from the intrinsic's. They are offset by 128, and 128 times the
+/// sum of the other factor is subtracted from the result.
 llvm::Value* SumsOfMoved(Emitter& emitter, llvm::Intrinsic::ID id, llvm::Value* start,
                          std::array<llvm::Value*, 2> factors, std::array<bool, 2> moves) {
   auto& builder = emitter.builder;
@@ -113,7 +116,8 @@ llvm::Value* SumsOfMoved(Emitter& emitter, llvm::Intrinsic::ID id, llvm::Value* 
   return builder.CreateSub(sums, builder.CreateIntrinsic(id, {}, {none, too_much[0], too_much[1]}));
 }
 
-/// One term of each pair, by the instruction that takes both: the other one is -0 times +0, which leaves sums as they are.
+/// Emits one term of each pair with the instruction for both terms. The other term is -0 times +0, which does
+/// not change a sum.
 void EmitSequentialStep(Emitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   ir::VectorMmaOp step(op);
@@ -136,8 +140,8 @@ void EmitSequentialStep(Emitter& emitter, ir::Op* op) {
   emitter.Set(step.result(), Shortened(emitter, sums, lanes));
 }
 
-/// Of an intrinsic for all numbers of bits: one after the other takes its part of the step's terms. A vector whose length
-/// instructions leave open stands around one that is as long here.
+/// Emits a step with an overloaded intrinsic, once for each part of the step's terms. If the intrinsic is for
+/// scalable vectors, fixed vectors are inserted into scalable ones of the same length.
 void EmitStepOfTypes(Emitter& emitter, ir::Op* op, const StepInstruction& instruction,
                      int64_t padded) {
   auto& builder = emitter.builder;
@@ -209,25 +213,25 @@ void EmitVectorMma(Emitter& emitter, ir::Op* op) {
   emitter.Set(step.result(), Shortened(emitter, sums, lanes));
 }
 
-void NeedsWorkgroup(Emitter&, ir::Op* op) {
-  KDL_UNREACHABLE("'{}' takes a team", op->info().spelling);
+void RejectWithoutWorkgroup(Emitter&, ir::Op* op) {
+  KDL_UNREACHABLE("'{}' needs a workgroup", op->info().spelling);
 }
 
 }  // namespace
 
 KDL_EMIT(VectorMma, EmitVectorMma)
-KDL_EMIT(Mma, NeedsWorkgroup)
-KDL_EMIT(AsyncCopy, NeedsWorkgroup)
-KDL_EMIT(AsyncCopyCommit, NeedsWorkgroup)
-KDL_EMIT(AsyncCopyWait, NeedsWorkgroup)
-KDL_EMIT(MbarrierInit, NeedsWorkgroup)
-KDL_EMIT(MbarrierInvalidate, NeedsWorkgroup)
-KDL_EMIT(MbarrierArrive, NeedsWorkgroup)
-KDL_EMIT(MbarrierWait, NeedsWorkgroup)
-KDL_EMIT(TileCopy, NeedsWorkgroup)
-KDL_EMIT(TileCopyFits, NeedsWorkgroup)
-KDL_EMIT(ProxyFence, NeedsWorkgroup)
-KDL_EMIT(MmaCommit, NeedsWorkgroup)
-KDL_EMIT(MmaWait, NeedsWorkgroup)
+KDL_EMIT(Mma, RejectWithoutWorkgroup)
+KDL_EMIT(AsyncCopy, RejectWithoutWorkgroup)
+KDL_EMIT(AsyncCopyCommit, RejectWithoutWorkgroup)
+KDL_EMIT(AsyncCopyWait, RejectWithoutWorkgroup)
+KDL_EMIT(MbarrierInit, RejectWithoutWorkgroup)
+KDL_EMIT(MbarrierInvalidate, RejectWithoutWorkgroup)
+KDL_EMIT(MbarrierArrive, RejectWithoutWorkgroup)
+KDL_EMIT(MbarrierWait, RejectWithoutWorkgroup)
+KDL_EMIT(TileCopy, RejectWithoutWorkgroup)
+KDL_EMIT(TileCopyFits, RejectWithoutWorkgroup)
+KDL_EMIT(ProxyFence, RejectWithoutWorkgroup)
+KDL_EMIT(MmaCommit, RejectWithoutWorkgroup)
+KDL_EMIT(MmaWait, RejectWithoutWorkgroup)
 
 }  // namespace kdl::codegen

@@ -4,13 +4,13 @@
 
 namespace kdl::codegen {
 
-/// The instruction of the unit that an op names.
+/// Returns the processor's instruction for the matrix instruction that an op names.
 const StepInstruction& InstructionOf(const Emitter& emitter, const ir::Op* op);
 
-/// Bytes from an element of the buffer to the next one along a dimension.
+/// Returns the distance in bytes between neighboring elements along a dimension of the buffer.
 int64_t BytesApart(const ir::Value* buffer, size_t dim);
 
-/// small_matrices.cpp: tile_mma where accumulators are matrices of two rows and two columns.
+/// Emits tile_mma if the accumulators are matrices of two rows and two columns (small_matrices.cpp).
 void EmitSmallMatrices(Emitter& emitter, ir::Op* op);
 
 }  // namespace kdl::codegen

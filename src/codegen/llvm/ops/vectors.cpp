@@ -17,21 +17,21 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// The ops that make vectors, take them apart and move lanes about.
+// Ops that build and split vectors, and that permute lanes.
 
 namespace kdl::codegen {
 
 namespace {
 
 using ir::OpKind;
-using LaneList = llvm::SmallVector<int, 64>;  // of llvm: lanes of b count on from those of a
+using LaneList = llvm::SmallVector<int, 64>;  // lanes of b are numbered after those of a
 
 void EmitSplat(Emitter& emitter, ir::Op* op) {
   emitter.Set(op->result(),
               Splat(emitter, emitter.Get(op->operand(0)), ir::Lanes(op->result()->type())));
 }
 
-/// first, first + 1, …: a constant vector of `lanes` integers.
+/// Returns the constant vector 0, 1, … of `lanes` integers.
 llvm::Constant* LaneNumbers(llvm::IntegerType* type, int64_t lanes) {
   std::vector<llvm::Constant*> numbers;
   for (int64_t lane = 0; lane < lanes; ++lane)
@@ -46,8 +46,8 @@ void EmitLaneNumbers(Emitter& emitter, ir::Op* op) {
 
 // -- lane_mask ------------------------------------------------------------------------------------
 
-/// How wide the lanes are that a mask goes with: a compare of such lanes is a mask of the right form
-/// on machines whose masks are vectors.
+/// Returns the width of the lanes with which a mask is used. On machines whose masks are vectors, comparing
+/// lanes of this width makes a mask of the right form.
 unsigned MaskedBits(const ir::Value* mask) {
   for (const ir::Use& use : mask->uses()) {
     bool of_memory = use.user->kind() == OpKind::Store || use.user->kind() == OpKind::BufferStore;
@@ -59,7 +59,8 @@ unsigned MaskedBits(const ir::Value* mask) {
   return 32;
 }
 
-/// The type in which lanes are numbered for a mask; signed, it holds the number of lanes too.
+/// Returns the type in which lanes are compared for a mask. As a signed type it can also represent the number
+/// of lanes.
 llvm::IntegerType* NumberType(Emitter& emitter, const ir::Value* mask) {
   auto needed =
       static_cast<unsigned>(std::bit_width(static_cast<uint64_t>(ir::Lanes(mask->type()))) + 1);
@@ -97,8 +98,8 @@ void EmitHalf(Emitter& emitter, ir::Op* op) {
 
 using Rows = std::vector<llvm::Value*>;
 
-/// Lanes in groups of `group`; of each group the low (part 0) or high half of a and b, in turn
-/// `chunk` lanes of each: with groups of 4 a0 b0 a1 b1 a4 b4 …
+/// Returns the shuffle that interleaves a and b in groups of `group` lanes: the low (part 0) or high half of
+/// each group, in chunks of `chunk` lanes, first of a and then of b. With groups of 4: a0 b0 a1 b1 a4 b4 …
 LaneList Interleave(int lanes, int group, int chunk, int part) {
   LaneList list;
   for (int begin = 0; begin < lanes; begin += group) {
@@ -127,8 +128,8 @@ LaneList Ascending(int lanes) {
   return list;
 }
 
-/// Four rows whose parts of 128 bits are whole: parts of two rows side by side are zipped with those of the other two, then pairs
-/// with pairs. That takes a third of the instructions that zips of whole rows do.
+/// Zips four rows whose size is a multiple of 128 bits. 128-bit parts of two joined rows are zipped with those of the
+/// other two, then pairs with pairs. This takes a third of the instructions for zipping whole rows.
 llvm::Value* ZipFour(Emitter& emitter, const Rows& rows, int part) {
   auto& builder = emitter.builder;
   auto* type = llvm::cast<llvm::FixedVectorType>(rows[0]->getType());
@@ -157,7 +158,7 @@ llvm::Value* ZipFour(Emitter& emitter, const Rows& rows, int part) {
   return builder.CreateBitCast(zipped, result);
 }
 
-/// The even rows, zipped, with the odd ones. Of vectors there is a power of two.
+/// Zips the even rows and the odd rows, then both results. The number of rows is a power of two.
 llvm::Value* Zipped(Emitter& emitter, const Rows& rows) {
   if (rows.size() == 1) return rows[0];
   auto* type = llvm::cast<llvm::FixedVectorType>(rows[0]->getType());
@@ -169,7 +170,7 @@ llvm::Value* Zipped(Emitter& emitter, const Rows& rows) {
   return ZipTwo(emitter, Zipped(emitter, halves[0]), Zipped(emitter, halves[1]));
 }
 
-/// A vector of these elements.
+/// Returns a vector of these elements.
 llvm::Value* SideBySide(Emitter& emitter, llvm::Type* type, const Rows& elements) {
   llvm::Value* vector = llvm::PoisonValue::get(type);
   for (size_t i = 0; i < elements.size(); ++i)
@@ -181,7 +182,8 @@ void EmitZip(Emitter& emitter, ir::Op* op) {
   Rows rows;
   for (const ir::Value* row : op->operands()) rows.push_back(emitter.Get(row));
   if (ir::Lanes(op->operand(0)->type()) > 1) {
-    KDL_CHECK(std::has_single_bit(rows.size()), "{} rows are zipped", rows.size());
+    KDL_CHECK(std::has_single_bit(rows.size()), "{} rows cannot be zipped: not a power of two",
+              rows.size());
     emitter.Set(op->result(), Zipped(emitter, rows));
     return;
   }
@@ -189,14 +191,15 @@ void EmitZip(Emitter& emitter, ir::Op* op) {
   emitter.Set(op->result(), SideBySide(emitter, type, rows));
 }
 
-/// One round of a transposition: how each pair of rows becomes two others. Every pattern is one
-/// instruction of the machines that we compile for.
+/// One round of a transposition: the shuffles that turn each pair of rows into two others. Each shuffle is
+/// one instruction on the machines that we compile for.
 struct Round {
   LaneList low;
   LaneList high;
 };
 
-/// Of groups of `group` lanes the even (part 0) or odd ones: those of a, then those of b.
+/// Returns the shuffle that selects the even (part 0) or odd groups of `group` lanes: first those of a, then
+/// those of b.
 LaneList Gather(int lanes, int group, int part) {
   LaneList list;
   for (int from_b = 0; from_b < 2; ++from_b) {
@@ -207,7 +210,7 @@ LaneList Gather(int lanes, int group, int part) {
   return list;
 }
 
-/// `number` with its bits below `group`, a power of two, in reverse order.
+/// Returns `number` with its bits below `group`, a power of two, in reverse order.
 size_t ReversedInGroup(size_t number, size_t group) {
   size_t reversed = number & ~(group - 1);
   for (size_t bit = 1, other = group / 2; bit < group; bit *= 2, other /= 2)
@@ -215,7 +218,7 @@ size_t ReversedInGroup(size_t number, size_t group) {
   return reversed;
 }
 
-/// The round on rows whose numbers differ in the bit `distance`.
+/// Applies the round to all pairs of rows whose numbers differ in the bit `distance`.
 void RunRound(Emitter& emitter, Rows& rows, size_t distance, const Round& round) {
   for (size_t row = 0; row < rows.size(); ++row) {
     if ((row & distance) != 0) continue;
@@ -226,10 +229,10 @@ void RunRound(Emitter& emitter, Rows& rows, size_t distance, const Round& round)
   }
 }
 
-/// Transposes the squares of group x group lanes that each `group` rows side by side hold: call R and C the bits of
-/// the numbers of row and column. Interleaving rows that differ in bit j by chunks of 2^j puts R_j at bit j of the lane
-/// and moves the bits from there on up by one; the uppermost of the group becomes bit j of the row. In the end the
-/// row's bits inside the group are C's in reverse order.
+/// Transposes the squares of group x group lanes in each `group` consecutive rows. Let R and C be the bits of
+/// the row and column numbers. Interleaving rows that differ in bit j, in chunks of 2^j, moves R_j to bit j
+/// of the lane and the bits above it up by one; the highest bit of the group becomes bit j of the row. At the
+/// end the row's bits inside the group are those of C in reverse order.
 void TransposeGroups(Emitter& emitter, Rows& rows, size_t group) {
   auto lanes = static_cast<int>(rows.size());
   auto in_group = static_cast<int>(group);
@@ -238,8 +241,8 @@ void TransposeGroups(Emitter& emitter, Rows& rows, size_t group) {
              {Interleave(lanes, in_group, chunk, 0), Interleave(lanes, in_group, chunk, 1)});
 }
 
-/// Transposes the square of groups: gathering puts R_j at the uppermost bit of the lane and moves those above the group
-/// down by one; the lowest of them, C_j, becomes bit j of the row.
+/// Transposes the square of groups. Gathering moves R_j to the highest bit of the lane and the bits above the
+/// group down by one; the lowest of these, C_j, becomes bit j of the row.
 void GatherGroups(Emitter& emitter, Rows& rows, size_t group) {
   auto lanes = static_cast<int>(rows.size());
   auto in_group = static_cast<int>(group);
@@ -247,7 +250,7 @@ void GatherGroups(Emitter& emitter, Rows& rows, size_t group) {
   for (size_t bit = group; bit < rows.size(); bit *= 2) RunRound(emitter, rows, bit, round);
 }
 
-/// The vectors of `parts`, one after the other: pairs at a time, so that each is one insertion from memory.
+/// Concatenates the vectors, in pairs, so that each step is one insertion from memory.
 llvm::Value* Joined(Emitter& emitter, Rows parts) {
   while (parts.size() > 1) {
     auto lanes =
@@ -261,7 +264,8 @@ llvm::Value* Joined(Emitter& emitter, Rows parts) {
   return parts[0];
 }
 
-/// Row number k * lanes + r of the square with its groups transposed: part k of the rows r, r + lanes, r + 2 * lanes …
+/// Concatenates parts to whole rows, with groups transposed: row k * lanes + r consists of part k of the rows
+/// r, r + lanes, r + 2 * lanes …
 Rows JoinedGroups(Emitter& emitter, const Rows& parts, size_t lanes, size_t rows) {
   size_t count = rows / lanes;
   Rows joined;
@@ -274,7 +278,8 @@ Rows JoinedGroups(Emitter& emitter, const Rows& parts, size_t lanes, size_t rows
   return joined;
 }
 
-/// What fills each of the rows, which come in parts; none where a row has several numbers.
+/// Returns the value that fills each row, where a row may consist of several parts. Empty if a row contains
+/// different values.
 Rows FillsOf(const Rows& parts, size_t rows) {
   size_t of_row = parts.size() / rows;
   Rows fills;
@@ -291,7 +296,8 @@ void EmitTranspose(Emitter& emitter, ir::Op* op) {
   Rows rows;
   for (const ir::Value* row : op->operands()) rows.push_back(emitter.Get(row));
   size_t count = op->results().size();
-  // All columns are the same one then. At -O0, LLVM 19 ends in a cycle where it loads what fills such rows once for each shuffle.
+  // Then all columns are equal. At -O0, LLVM 19 runs into a cycle when it loads the values that fill such
+  // rows once for each shuffle.
   if (Rows fills = FillsOf(rows, count); !fills.empty()) {
     llvm::Type* type = RegisterType(emitter.context(), op->result(0)->type());
     llvm::Value* column = SideBySide(emitter, type, fills);
@@ -299,7 +305,7 @@ void EmitTranspose(Emitter& emitter, ir::Op* op) {
     return;
   }
   auto lanes = static_cast<size_t>(ir::Lanes(op->operand(0)->type()));
-  // Whole rows: instructions that move lanes inside of 128 bits are the cheap ones.
+  // Shuffles inside of 128 bits are cheap, so whole rows are transposed in groups of that size.
   size_t group = std::min<size_t>(lanes, 128 / rows[0]->getType()->getScalarSizeInBits());
   if (lanes < count) {
     group = lanes;

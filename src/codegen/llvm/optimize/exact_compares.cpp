@@ -25,7 +25,8 @@ bool IsMinMax(const llvm::IntrinsicInst& call) {
          call.getIntrinsicID() == llvm::Intrinsic::maximum;
 }
 
-/// `%x < C` becomes `canonicalize(%x) < C`, which is the same for every number and NaN; nothing looks through that.
+/// Iterations `%x < C` into `canonicalize(%x) < C`, which is equal for every number and NaN, but which no pass
+/// looks through.
 class HideCompared : public llvm::PassInfoMixin<HideCompared> {
  public:
   static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
@@ -61,7 +62,7 @@ class ShowCompared : public llvm::PassInfoMixin<ShowCompared> {
   }
 };
 
-/// Reaches what TargetLowering keeps for the classes of the machines.
+/// Gives access to a protected member of TargetLowering.
 class Lowering : public llvm::TargetLowering {
  public:
   static void Expand(llvm::TargetLoweringBase& lowering, unsigned operation, llvm::MVT type) {
@@ -85,7 +86,7 @@ void ForbidMinMaxNumber(const llvm::TargetMachine& machine, const llvm::Module& 
     if (function.isDeclaration()) continue;
     const auto* lowering = machine.getSubtargetImpl(function)->getTargetLowering();
     if (!seen.insert(lowering).second) continue;
-    // The machine owns it, and has one for all functions with the same features.
+    // The machine owns it and shares it between all functions with the same features.
     auto& actions = const_cast<llvm::TargetLowering&>(*lowering);
     for (unsigned operation : {llvm::ISD::FMINNUM, llvm::ISD::FMAXNUM, llvm::ISD::FMINNUM_IEEE,
                                llvm::ISD::FMAXNUM_IEEE}) {

@@ -10,13 +10,13 @@
 
 #include "ir/op_info.h"
 
-// exp, for one, ends in
+// For example, exp ends in
 //
 //   %p = …a polynomial in %x…
 //   %scaled = from_bits (select (lt %x, -87.3), 0, to_bits %p + …)
 //   %y = select (not (le %x, 88.7)), %above, %scaled
 //
-// so the bits count for -87.3 <= %x <= 88.7 only, and there interval arithmetic finds %p finite.
+// so the bits only matter for -87.3 <= %x <= 88.7, where interval arithmetic shows that %p is finite.
 
 namespace kdl::codegen {
 
@@ -28,22 +28,22 @@ using ir::OpKind;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Finite numbers between two bounds.
+/// An interval of finite numbers.
 struct Range {
   double lo;
   double hi;
 };
 
-/// What comparisons say of a number.
+/// What comparisons imply about a number.
 struct Bounds {
   double lo = -kInfinity;
   double hi = kInfinity;
-  bool is_number = false;  ///< a comparison holds, so it is no NaN
+  bool is_number = false;  ///< a comparison was true, so it is not NaN
 };
 
-std::optional<double> ConstantOf(const ir::Value* value) {
+std::optional<double> FloatConstant(const ir::Value* value) {
   const Op* def = value->def();
-  if (def && def->kind() == OpKind::Splat) return ConstantOf(def->operand(0));
+  if (def && def->kind() == OpKind::Splat) return FloatConstant(def->operand(0));
   if (!def || def->kind() != OpKind::Const) return std::nullopt;
   uint64_t bits = def->attr<AttrKey::Bits>();
   switch (value->type()->scalar) {
@@ -62,10 +62,10 @@ class Finiteness {
     Collect(to_bits->result());
   }
 
-  bool Holds() { return RangeOf(operand_).has_value(); }
+  bool Holds() { return KnownRange(operand_).has_value(); }
 
  private:
-  /// Follows what has one use only: where a select does not take it, it counts for nothing.
+  /// Follows values that have only one use: if a select does not choose such a value, it does not matter.
   void Collect(const ir::Value* value) {
     while (value->uses().size() == 1) {
       const ir::Use& use = value->uses()[0];
@@ -76,13 +76,14 @@ class Finiteness {
     }
   }
 
-  /// The condition holds where operand 1 is taken; where operand 2 is, it fails, perhaps because of a NaN.
+  /// Learns bounds from the condition of a select. It is true where operand 1 is taken. Where operand 2 is
+  /// taken it is false, perhaps because of a NaN.
   void Learn(const Op* condition, uint32_t taken) {
     if (taken == 0 || !condition) return;
     bool holds = taken == 1;
     if (condition->kind() == OpKind::Not) return Learn(condition->operand(0)->def(), holds ? 2 : 1);
     if (condition->operands().size() != 2) return;
-    std::optional<double> limit = ConstantOf(condition->operand(1));
+    std::optional<double> limit = FloatConstant(condition->operand(1));
     if (!limit) return;
     bool less = condition->kind() == OpKind::Lt || condition->kind() == OpKind::Le;
     bool more = condition->kind() == OpKind::Gt || condition->kind() == OpKind::Ge;
@@ -96,7 +97,7 @@ class Finiteness {
     }
   }
 
-  std::optional<Range> RangeOf(const ir::Value* value) {
+  std::optional<Range> KnownRange(const ir::Value* value) {
     auto [known, is_new] = ranges_.try_emplace(value, std::nullopt);
     if (!is_new) return known->second;
     std::optional<Range> range = Derive(value);
@@ -110,12 +111,12 @@ class Finiteness {
       if (bounds.is_number && std::isfinite(bounds.lo) && std::isfinite(bounds.hi))
         return Range{bounds.lo, bounds.hi};
     }
-    if (std::optional<double> constant = ConstantOf(value)) return Range{*constant, *constant};
+    if (std::optional<double> constant = FloatConstant(value)) return Range{*constant, *constant};
     const Op* def = value->def();
     if (!def) return std::nullopt;
     std::vector<Range> operands;
     for (const ir::Value* operand : def->operands()) {
-      std::optional<Range> range = RangeOf(operand);
+      std::optional<Range> range = KnownRange(operand);
       if (!range) return std::nullopt;
       operands.push_back(*range);
     }
@@ -144,14 +145,14 @@ class Finiteness {
     return {lo, hi};
   }
 
-  /// With room for the op's own rounding and ours; nothing where that may overflow.
+  /// Widens the range for the op's rounding and that of this computation. Returns nothing if it may overflow.
   static std::optional<Range> Rounded(const Range& range, Scalar scalar) {
-    constexpr double kRoom = 0x1p-20;  // of the value: far above half an ulp of an f32
+    constexpr double kRoom = 0x1p-20;  // relative; far above half an ulp of f32
     double largest = scalar == Scalar::F32 ? double{std::numeric_limits<float>::max()}
                                            : std::numeric_limits<double>::max();
     double lo = range.lo - std::abs(range.lo) * kRoom - kRoom;
     double hi = range.hi + std::abs(range.hi) * kRoom + kRoom;
-    bool fits = lo > -largest / 2 && hi < largest / 2;  // false for a NaN
+    bool fits = lo > -largest / 2 && hi < largest / 2;  // false for NaN
     return fits ? std::optional(Range{lo, hi}) : std::nullopt;
   }
 

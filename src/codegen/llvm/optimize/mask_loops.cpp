@@ -10,22 +10,24 @@
 #include <utility>
 #include <vector>
 
-// Elements go one by one between the memory and a vector on the stack, as many as the mask has lanes:
+// Copies one element after the other between the memory and a vector on the stack, for as many lanes as the
+// mask selects:
 //
 //   masked.store %v, %p, {0, 1, …} < %n     ->   store %v, %lanes ; for %i in 0 .. %n: store (load %lanes[%i]), %p[%i]
-//   %v = masked.load %p, {0, 1, …} < %n     ->   store %none, %lanes ; for …: store (load %p[%i]), %lanes[%i] ; %v = load %lanes
+//   %v = masked.load %p, {0, 1, …} < %n     ->   store %none, %lanes ;
+//                                                for …: store (load %p[%i]), %lanes[%i] ; %v = load %lanes
 
 namespace kdl::codegen {
 
 namespace {
 
-/// What has an access under a mask in common, load or store.
+/// A masked load or store.
 struct Access {
   llvm::IntrinsicInst* call;
   bool stores;
 
   llvm::Value* address() const { return call->getArgOperand(stores ? 1 : 0); }
-  /// What is stored, or what lanes have that are not loaded.
+  /// The value that is stored, or that lanes get which are not loaded.
   llvm::Value* value() const { return call->getArgOperand(stores ? 0 : 3); }
   llvm::Value* mask() const { return call->getArgOperand(stores ? 3 : 2); }
   llvm::Align align() const {
@@ -46,8 +48,8 @@ bool IsNative(const llvm::TargetTransformInfo& processor, const Access& access) 
                        : processor.isLegalMaskedLoad(access.type(), access.align());
 }
 
-std::vector<Access> AccessesOf(llvm::Function& function,
-                               const llvm::TargetTransformInfo& processor) {
+std::vector<Access> MaskedAccesses(llvm::Function& function,
+                                   const llvm::TargetTransformInfo& processor) {
   std::vector<Access> found;
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
@@ -55,13 +57,13 @@ std::vector<Access> AccessesOf(llvm::Function& function,
     bool stores = call->getIntrinsicID() == llvm::Intrinsic::masked_store;
     if (!stores && call->getIntrinsicID() != llvm::Intrinsic::masked_load) continue;
     Access access{call, stores};
-    // LLVM's own vectors may be scalable; it makes such accesses only where the processor has them.
+    // LLVM's own vectors may be scalable; it makes masked accesses of them only if the processor supports these.
     if (access.is_fixed() && !IsNative(processor, access)) found.push_back(access);
   }
   return found;
 }
 
-/// Whether the lanes are the numbers from 0 on.
+/// Whether the lanes are the numbers 0, 1, ….
 bool AreNumbers(const llvm::Value* lanes) {
   const auto* numbers = llvm::dyn_cast<llvm::ConstantDataVector>(lanes);
   if (!numbers) return false;
@@ -71,8 +73,9 @@ bool AreNumbers(const llvm::Value* lanes) {
   return true;
 }
 
-/// How many lanes the mask has, from the first one on, as an i64 made at the builder's place; null: it is no such mask.
-llvm::Value* CountOf(llvm::IRBuilder<>& b, llvm::Value* mask) {
+/// Returns the number of first lanes that the mask selects, as an i64 created at the builder's insertion
+/// point, or null if the mask is of another form.
+llvm::Value* CountSelectedLanes(llvm::IRBuilder<>& b, llvm::Value* mask) {
   auto* compare = llvm::dyn_cast<llvm::ICmpInst>(mask);
   if (!compare) return nullptr;
   llvm::CmpInst::Predicate predicate = compare->getPredicate();
@@ -97,7 +100,7 @@ void SetScopes(llvm::Instruction* element, const llvm::Instruction& access) {
     element->setMetadata(kind, access.getMetadata(kind));
 }
 
-/// In the loop's body: the element to or from its place among the lanes.
+/// Copies one element in the loop's body, from memory to its lane or back.
 void MoveElement(llvm::IRBuilder<>& b, const Access& access, llvm::Value* lanes,
                  llvm::Value* index) {
   llvm::Type* element = access.type()->getElementType();
@@ -113,7 +116,7 @@ void MoveElement(llvm::IRBuilder<>& b, const Access& access, llvm::Value* lanes,
 void MakeLoop(const Access& access) {
   llvm::IntrinsicInst* call = access.call;
   llvm::IRBuilder<> b(call);
-  llvm::Value* count = CountOf(b, access.mask());
+  llvm::Value* count = CountSelectedLanes(b, access.mask());
   if (!count) return;
   llvm::BasicBlock& entry = call->getFunction()->getEntryBlock();
   llvm::IRBuilder<> first(&entry, entry.getFirstInsertionPt());
@@ -137,7 +140,7 @@ void MakeMaskLoops(llvm::Module& module, llvm::FunctionAnalysisManager& analyses
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     const auto& processor = analyses.getResult<llvm::TargetIRAnalysis>(function);
-    for (const Access& access : AccessesOf(function, processor)) MakeLoop(access);
+    for (const Access& access : MaskedAccesses(function, processor)) MakeLoop(access);
     analyses.invalidate(function, llvm::PreservedAnalyses::none());
   }
 }

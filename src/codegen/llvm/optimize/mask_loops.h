@@ -5,8 +5,8 @@
 
 namespace kdl::codegen {
 
-/// Makes loops of accesses under a mask of the first lanes where the processor has no instruction for them: LLVM would ask
-/// of each lane, which takes some dozens of branches an access.
+/// Iterations accesses that are masked to their first lanes into loops if the processor has no instruction for
+/// them. LLVM would test each lane, which takes dozens of branches for one access.
 void MakeMaskLoops(llvm::Module& module, llvm::FunctionAnalysisManager& analyses);
 
 }  // namespace kdl::codegen

@@ -29,7 +29,7 @@ namespace kdl::codegen {
 
 namespace {
 
-/// Of what lies side by side in straight code, and of turns of loops.
+/// Adds passes that vectorize straight-line code and loops.
 void FindVectors(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopRotatePass()));
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::IndVarSimplifyPass()));
@@ -39,8 +39,8 @@ void FindVectors(llvm::FunctionPassManager& passes) {
   passes.addPass(llvm::SimplifyCFGPass());
 }
 
-/// Pointers that go along with the turns of loops, in functions that are short: in others that takes long (backend.cpp), and
-/// register blocks, whose turns are long, gain nothing.
+/// Runs loop strength reduction on short functions, so that pointers advance with the loop. In long functions
+/// it takes too much time (backend.cpp), and register blocks, whose iterations are long, gain nothing.
 class ReduceStrength : public llvm::PassInfoMixin<ReduceStrength> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
@@ -51,7 +51,8 @@ class ReduceStrength : public llvm::PassInfoMixin<ReduceStrength> {
   }
 };
 
-/// Of loops whose branch back says how far; others, and functions without such, stay as they are.
+/// Unrolls loops with unroll metadata on their back edge. Other loops, and functions without such loops, are
+/// left alone.
 class UnrollMarked : public llvm::PassInfoMixin<UnrollMarked> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
@@ -64,9 +65,9 @@ class UnrollMarked : public llvm::PassInfoMixin<UnrollMarked> {
   }
 };
 
-/// Loops, vectors and blocks of registers are decided in KIR; what is left is redundancy within
-/// straight code, addresses that no turn of a loop changes, and how far those are aligned. Analyses go with their function: a
-/// file may hold a thousand kernels.
+/// KIR has already decided about loops, vectors and register blocks. What remains is redundancy in
+/// straight-line code, loop-invariant addresses, and their alignment. Analyses are freed after each function,
+/// since a file may contain a thousand kernels.
 llvm::ModulePassManager CleanUp(Invariants invariants, Vectors vectors, bool is_x86) {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));

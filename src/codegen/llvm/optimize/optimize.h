@@ -10,18 +10,19 @@
 
 namespace kdl::codegen {
 
-/// What becomes of what no turn of a loop changes.
+/// Whether loop-invariant code is hoisted.
 enum class Invariants : uint8_t { Hoist, Leave };
-/// Whether LLVM looks for vectors where KIR has none; floats keep their order.
+/// Whether LLVM vectorizes code in which KIR has no vectors. The order of float operations does not change.
 enum class Vectors : uint8_t { AsWritten, Found };
 
-/// Splits what are coroutines, whose frames make the kernels' scratch larger, and runs LLVM's passes for an optimization level: 0
-/// none, else a few that clean up. No pass may turn a loop into a call of a C function. `machine`: null where another LLVM goes on.
+/// Splits coroutines, whose frames add to the kernels' scratch, and runs LLVM's passes for an optimization
+/// level: none at 0, otherwise a few that clean up. No pass may turn a loop into a call of a C function.
+/// `machine` is null if another LLVM continues.
 void Optimize(const Machine* machine, int opt_level, llvm::Module& module,
               std::span<KernelCode> kernels, Invariants invariants = Invariants::Hoist,
               Vectors vectors = Vectors::AsWritten);
 
-/// What LLVM's verifier complains about is ours.
+/// Runs LLVM's verifier. A complaint is an internal error.
 void Verify(const llvm::Module& module);
 std::string Print(const llvm::Module& module);
 

@@ -12,7 +12,8 @@ namespace {
 
 bool IsHalf(const llvm::Type* type) { return type->getScalarType()->isHalfTy(); }
 
-/// Five operations have the same bits in f32, rounded once more, as in half: it has more than twice the digits.
+/// Five operations give the same bits in half as in f32 with a second rounding, since f32 has more than twice
+/// the digits.
 bool IsNative(const llvm::Instruction& instruction) {
   if (!instruction.getFunction()->hasFnAttribute(kComputesHalf)) return false;
   switch (instruction.getOpcode()) {
@@ -28,7 +29,7 @@ bool IsNative(const llvm::Instruction& instruction) {
   }
 }
 
-/// The root of a half that is rounded to half.
+/// Narrows the square root of a half whose result is rounded to half.
 void NarrowRoot(llvm::Instruction& instruction) {
   auto* narrow = llvm::dyn_cast<llvm::FPTruncInst>(&instruction);
   auto* root = narrow ? llvm::dyn_cast<llvm::IntrinsicInst>(narrow->getOperand(0)) : nullptr;
@@ -42,7 +43,7 @@ void NarrowRoot(llvm::Instruction& instruction) {
       builder.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, wide->getOperand(0)));
 }
 
-/// What computes with half values; conversions, memory and what moves values about do not.
+/// Whether the instruction computes with half values. Conversions, memory accesses and shuffles do not.
 bool ComputesOnHalf(const llvm::Instruction& instruction) {
   if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) {
     return IsHalf(call->getType()) && call->getCalledFunction()->isIntrinsic();

@@ -4,13 +4,13 @@
 
 namespace kdl::codegen {
 
-/// Of a function whose processor adds, subtracts, multiplies, divides and takes roots of `half`.
+/// Attribute of functions for processors that add, subtract, multiply, divide and take square roots of `half`.
 inline constexpr const char* kComputesHalf = "computes-half";
 
-/// Gives arithmetic on `half` back to `float`: instcombine narrows f32 arithmetic between two
-/// conversions, which most processors have no instructions for; LLVM 19 would take
-/// vectors apart for it, and gets `maximum` and `minimum` of NaN and 0 wrong on the way. The
-/// results are the same: only exact narrowing is undone. What a processor computes stays, and square roots join it.
+/// Iterations arithmetic on `half` back into arithmetic on `float`. InstCombine narrows f32 arithmetic between two
+/// conversions, but most processors have no instructions for it; LLVM 19 would split vectors, and gets
+/// `maximum` and `minimum` of NaN and 0 wrong. The results are the same, since only exact narrowing is
+/// undone. Arithmetic that the processor supports stays on `half`, and square roots are narrowed too.
 void WidenHalf(llvm::Module& module);
 
 }  // namespace kdl::codegen

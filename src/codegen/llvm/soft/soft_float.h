@@ -6,16 +6,16 @@ namespace kdl::codegen {
 
 struct Emitter;
 
-/// a * b + c of f32 or f64, or vectors of these, rounded once, on any processor.
+/// Emits a * b + c for f32 or f64, or vectors of these, rounded once, on any processor.
 llvm::Value* EmitFma(Emitter& emitter, llvm::Value* a, llvm::Value* b, llvm::Value* c);
 
-// What processors without the instructions compute with others, to the bit; NaN comes out as some NaN.
+// Emulation of instructions that a processor lacks. Results are exact to the bit, except that a NaN may be any NaN.
 
-/// A function of the module, `name`, made when it is first asked for: a * b + c of `type`, f32 or f64 or a vector of
-/// these, rounded once. Its caller says what processor it is for.
+/// Returns a function of the module, `name`, that computes a * b + c rounded once; makes it on first use.
+/// `type` is f32, f64 or a vector of these. The caller sets the processor of the function.
 llvm::Function* SoftFma(llvm::Module& module, llvm::Type* type, const std::string& name);
 
-/// The bits of f16s, i16 or a vector of them, to float, and back, rounded to nearest even.
+/// Converts between the bits of f16s (i16 or a vector of them) and float. Narrowing rounds to nearest even.
 llvm::Value* SoftWidenHalf(llvm::IRBuilder<>& builder, llvm::Value* bits);
 llvm::Value* SoftNarrowHalf(llvm::IRBuilder<>& builder, llvm::Value* value);
 

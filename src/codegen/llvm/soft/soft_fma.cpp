@@ -5,13 +5,13 @@
 #include "codegen/llvm/soft/soft_float.h"
 #include "support/check.h"
 
-// a * b + c, rounded once, out of operations that each round.
+// a * b + c, rounded once, from operations that each round.
 //
-// f32: the product of two is exact in f64. The sum with c is not, but Knuth's two-sum tells how far it is off; the sum is
-// rounded to odd with that, which leaves the rounding to f32 the only one that counts.
+// f32: the product of two is exact in f64. The sum with c is not, but Knuth's two-sum computes its error.
+// With this error the sum is rounded to odd, so that the final rounding to f32 is correct.
 //
-// f64: in integers. A product has 106 bits, so sums of 128 bits hold all that decides: what lies below them is one bit
-// that says whether anything does.
+// f64: computed in integers. A product has 106 bits, so sums of 128 bits contain all bits that matter. One
+// sticky bit represents everything below them.
 
 namespace kdl::codegen {
 
@@ -26,7 +26,7 @@ constexpr uint64_t kFractionOfDouble = (uint64_t{1} << 52) - 1;
 
 // -- f32 ------------------------------------------------------------------------------------------
 
-/// x + y exactly: the rounded sum, and what that lacks.
+/// x + y exactly: the rounded sum and its error.
 struct TwoSum {
   Value* sum;
   Value* lacking;
@@ -39,13 +39,14 @@ TwoSum AddExactly(Builder& b, Value* x, Value* y) {
   return {sum, b.CreateFAdd(b.CreateFSub(x, of_x), b.CreateFSub(y, of_y))};
 }
 
-/// The f64 next to the sum on the side of what it lacks, where that is anything and the sum's last bit is even.
+/// Rounds the exact sum to odd: moves an inexact sum with an even last bit to its neighbor in the direction
+/// of the error.
 Value* RoundedToOdd(Builder& b, const TwoSum& exact) {
   llvm::Type* f64 = exact.sum->getType();
   llvm::Type* i64 = f64->getWithNewType(b.getInt64Ty());
   auto constant = [&](uint64_t value) { return llvm::ConstantInt::get(i64, value); };
   Value* bits = b.CreateBitCast(exact.sum, i64);
-  // Infinity and NaN lack NaN, which is neither more nor less than 0.
+  // For infinity and NaN the error is NaN, for which this comparison is false.
   Value* is_off = b.CreateFCmpONE(exact.lacking, llvm::ConstantFP::get(f64, 0.0));
   Value* is_even = b.CreateICmpEQ(b.CreateAnd(bits, constant(1)), constant(0));
   Value* signs = b.CreateXor(bits, b.CreateBitCast(exact.lacking, i64));
@@ -63,7 +64,7 @@ Value* FmaOfF32(Builder& b, Value* x, Value* y, Value* z) {
 
 // -- f64 ------------------------------------------------------------------------------------------
 
-/// A number that is neither 0 nor infinite nor NaN: mantissa * 2^exponent, the mantissa of 53 bits.
+/// A number that is not 0, infinite or NaN: mantissa * 2^exponent, with a mantissa of 53 bits.
 struct Parts {
   Value* sign;  ///< in the top bit
   Value* mantissa;
@@ -85,14 +86,15 @@ Parts Taken(Builder& b, Value* x) {
   return {b.CreateAnd(bits, kSign), mantissa, exponent};
 }
 
-/// A number of 128 bits times 2^exponent.
+/// A 128-bit number times 2^exponent.
 struct Wide {
   Value* sign;
   Value* bits;
   Value* exponent;
 };
 
-/// A logical shift whose last bit also says whether any bit that is gone was set. `distance` is less than the width.
+/// A logical right shift whose lowest result bit is also set if any dropped bit was. `distance` is less than
+/// the width.
 Value* ShiftedDown(Builder& b, Value* bits, Value* distance) {
   Value* by = b.CreateZExtOrTrunc(distance, bits->getType());
   Value* shifted = b.CreateLShr(bits, by);
@@ -105,8 +107,8 @@ Wide Chosen(Builder& b, Value* first, const Wide& x, const Wide& y) {
           b.CreateSelect(first, x.exponent, y.exponent)};
 }
 
-/// The sum of two whose highest bits are 124 or 125: where one loses bits by the shift, the other is so much larger that
-/// the difference keeps more than 64 above them.
+/// Adds two numbers whose highest bit is bit 124 or 125. If the shift drops bits of one, the other is so much
+/// larger that their difference keeps more than 64 bits above the dropped ones.
 Wide Sum(Builder& b, const Wide& x, const Wide& y) {
   Value* apart = b.CreateSub(x.exponent, y.exponent);
   Value* is_first = b.CreateICmpSGE(apart, b.getInt64(0));
@@ -124,7 +126,7 @@ Wide Sum(Builder& b, const Wide& x, const Wide& y) {
           b.CreateSelect(is_alike, b.CreateAdd(high.bits, lowered), magnitude), high.exponent};
 }
 
-/// The bits of the nearest f64, of two as near the even one.
+/// Returns the bits of the nearest f64, ties to even.
 Value* Rounded(Builder& b, const Wide& exact) {
   llvm::Type* wide = exact.bits->getType();
   Value* leading = b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, exact.bits, b.getFalse());
@@ -167,8 +169,8 @@ Value* FmaOfF64(Builder& b, Value* x, Value* y, Value* z) {
   Wide added = {pz.sign, b.CreateShl(b.CreateZExt(pz.mantissa, wide), 72),
                 b.CreateSub(pz.exponent, b.getInt64(72))};
   Value* result = b.CreateBitCast(Rounded(b, Sum(b, product, added)), x->getType());
-  // Zeros, infinities and NaN: one rounding is enough. A product of others may overflow next to an infinity, and vanish
-  // next to a zero of the other sign.
+  // For zeros, infinities and NaN one rounding is enough. Otherwise, a finite product may overflow when
+  // infinity is added, or underflow to a zero of the other sign when a zero is added.
   Value* zero = llvm::ConstantFP::get(x->getType(), 0.0);
   Value* rounded = b.CreateFMul(x, y);
   result = b.CreateSelect(b.CreateFCmpOEQ(z, zero), rounded, result);
@@ -178,13 +180,14 @@ Value* FmaOfF64(Builder& b, Value* x, Value* y, Value* z) {
   return b.CreateSelect(is_special, b.CreateFAdd(rounded, z), result);
 }
 
-/// Lane by lane, by the function of one.
+/// Computes one lane after the other with the scalar function.
 Value* FmaOfLanes(Builder& b, llvm::Function* of_one, const llvm::Function& lanes) {
   auto* type = llvm::cast<llvm::FixedVectorType>(lanes.getReturnType());
   Value* result = llvm::PoisonValue::get(type);
   for (uint64_t lane = 0; lane < type->getNumElements(); ++lane) {
-    auto of = [&](unsigned i) { return b.CreateExtractElement(lanes.getArg(i), lane); };
-    result = b.CreateInsertElement(result, b.CreateCall(of_one, {of(0), of(1), of(2)}), lane);
+    auto argument = [&](unsigned i) { return b.CreateExtractElement(lanes.getArg(i), lane); };
+    result = b.CreateInsertElement(
+        result, b.CreateCall(of_one, {argument(0), argument(1), argument(2)}), lane);
   }
   return result;
 }
@@ -202,7 +205,8 @@ llvm::Function* SoftFma(llvm::Module& module, llvm::Type* type, const std::strin
   Value* x = function->getArg(0);
   Value* y = function->getArg(1);
   Value* z = function->getArg(2);
-  KDL_CHECK(type->isFPOrFPVectorTy() && !type->getScalarType()->isHalfTy(), "an fma of f32 or f64");
+  KDL_CHECK(type->isFPOrFPVectorTy() && !type->getScalarType()->isHalfTy(),
+            "only fma of f32 and f64 is emulated");
   Value* result =
       type->getScalarType()->isFloatTy() ? FmaOfF32(b, x, y, z)
       : type->isVectorTy()

@@ -1,6 +1,6 @@
 #include "codegen/llvm/soft/soft_float.h"
 
-// f16 is float with 5 bits of exponent in the place of 8, and 10 of fraction in that of 23.
+// f16 is like float, but with 5 instead of 8 exponent bits, and 10 instead of 23 fraction bits.
 
 namespace kdl::codegen {
 
@@ -8,7 +8,7 @@ namespace {
 
 using llvm::Value;
 
-constexpr int kFractionBits = 13;  // that float has more
+constexpr int kFractionBits = 13;  // difference between float and f16
 
 struct Lanes {
   llvm::IRBuilder<>& b;
@@ -21,7 +21,7 @@ struct Lanes {
   Value* Float(double value) const { return llvm::ConstantFP::get(f32, value); }
 };
 
-Lanes LanesOf(llvm::IRBuilder<>& b, const Value* like) {
+Lanes MakeLanes(llvm::IRBuilder<>& b, const Value* like) {
   return {b, like->getType()->getWithNewType(b.getInt32Ty()),
           like->getType()->getWithNewType(b.getFloatTy())};
 }
@@ -29,10 +29,10 @@ Lanes LanesOf(llvm::IRBuilder<>& b, const Value* like) {
 }  // namespace
 
 llvm::Value* SoftWidenHalf(llvm::IRBuilder<>& b, llvm::Value* bits) {
-  Lanes of = LanesOf(b, bits);
+  Lanes of = MakeLanes(b, bits);
   Value* wide = b.CreateZExt(bits, of.i32);
   Value* magnitude = b.CreateShl(b.CreateAnd(wide, 0x7FFF), kFractionBits);
-  // The exponents' zeros are 112 apart; a multiplication makes normal numbers of subnormal ones, too.
+  // The exponent biases differ by 112. The multiplication also turns subnormal numbers into normal ones.
   Value* scaled = of.AsBits(b.CreateFMul(of.AsFloat(magnitude), of.Float(0x1p112)));
   Value* is_special = b.CreateICmpUGE(magnitude, of.Int(0x7C00U << kFractionBits));
   Value* special = b.CreateOr(magnitude, 0x7F800000);
@@ -41,19 +41,19 @@ llvm::Value* SoftWidenHalf(llvm::IRBuilder<>& b, llvm::Value* bits) {
 }
 
 llvm::Value* SoftNarrowHalf(llvm::IRBuilder<>& b, llvm::Value* value) {
-  Lanes of = LanesOf(b, value);
+  Lanes of = MakeLanes(b, value);
   Value* bits = of.AsBits(value);
   Value* magnitude = b.CreateAnd(bits, 0x7FFFFFFF);
   Value* odd = b.CreateAnd(b.CreateLShr(magnitude, kFractionBits), 1);
   Value* rounded =
       b.CreateAdd(b.CreateAdd(magnitude, of.Int((1U << (kFractionBits - 1)) - 1)), odd);
   Value* normal = b.CreateSub(b.CreateLShr(rounded, kFractionBits), of.Int(112 << 10));
-  // The last bit of 0.5 is worth what that of a subnormal f16 is: the addition rounds there.
+  // The last bit of 0.5 has the value of a subnormal f16's last bit, so the addition rounds there.
   Value* sum = of.AsBits(b.CreateFAdd(of.AsFloat(magnitude), of.Float(0.5)));
   Value* subnormal = b.CreateSub(sum, of.AsBits(of.Float(0.5)));
   Value* result =
       b.CreateSelect(b.CreateICmpULT(magnitude, of.AsBits(of.Float(0x1p-14))), subnormal, normal);
-  // Halfway from the largest f16 to the next power of two.
+  // Halfway between the largest f16 and the next power of two.
   Value* is_large = b.CreateICmpUGE(magnitude, of.AsBits(of.Float(65520.0)));
   result = b.CreateSelect(is_large, of.Int(0x7C00), result);
   result = b.CreateSelect(b.CreateICmpUGT(magnitude, of.Int(0x7F800000)), of.Int(0x7E00), result);

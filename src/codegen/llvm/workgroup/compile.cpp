@@ -14,16 +14,16 @@ namespace kdl::codegen {
 
 namespace {
 
-/// Functions that are declared and not there: LLVM makes calls of intrinsics that it does not know.
+/// Checks that no function is declared but missing: LLVM turns intrinsics that it does not know into calls.
 void CheckComplete(const llvm::Module& module) {
   for (const llvm::Function& function : module) {
     KDL_CHECK(!function.isDeclaration() || function.isIntrinsic(),
-              "code for {} calls '{}', which is not there", module.getTargetTriple(),
+              "code for {} calls '{}', which is not defined", module.getTargetTriple(),
               function.getName().str());
   }
 }
 
-/// An empty module for a machine that this LLVM need not know.
+/// Makes an empty module for a machine that this LLVM need not know.
 std::unique_ptr<llvm::Module> ForeignModule(llvm::LLVMContext& context, const std::string& name,
                                             const std::string& triple, const std::string& layout) {
   auto module = std::make_unique<llvm::Module>(name, context);
@@ -73,14 +73,14 @@ Result<CompiledModule> CompileWorkgroups(const KernelSource& source,
   workgroup.finish(*module, compiled);
   Verify(*module);
   DoingScope doing(fmt::format("compiling module {} with LLVM", name));
-  // Who assembles a text hoists, too, and knows how many registers there are.
+  // An assembler that gets the text hoists invariants itself, and knows how many registers there are.
   Optimize(backend ? &backend->machine() : nullptr, options.opt_level, *module, compiled.kernels,
            workgroup.file == FileType::Assembly ? Invariants::Leave : Invariants::Hoist,
            workgroup.has_vectors ? Vectors::Found : Vectors::AsWritten);
   workgroup.write_out(*module);
   CheckComplete(*module);
   if (options.llvm_ir) compiled.llvm_ir = Print(*module);
-  // Emission changes the module.
+  // Emission changes the module, so the assembly is emitted from a copy.
   if (options.assembly && backend && workgroup.file == FileType::Object)
     compiled.assembly = backend->machine().Emit(*llvm::CloneModule(*module), FileType::Assembly);
   compiled.payload = backend ? backend->machine().Emit(*module, workgroup.file) : Print(*module);

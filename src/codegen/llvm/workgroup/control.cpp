@@ -9,9 +9,9 @@
 #include "support/check.h"
 #include "support/scalar.h"
 
-// What is another thing where a core is a team. What stands outside of loops of the team's all workers compute alike: there a
-// trap is one of all of them, and they leave the kernel together. In such a loop a worker that traps leaves the loop, does
-// nothing in those that follow, and the next barrier tells the others: all leave after it.
+// Ops that are implemented differently if a core is a workgroup. Outside of workgroup loops, all threads
+// compute the same: if one traps, all do, and they leave the kernel together. In a workgroup loop, a thread
+// that traps leaves the loop and skips later ones. At the next barrier the others learn of it, and all leave.
 
 namespace kdl::codegen {
 
@@ -19,9 +19,9 @@ namespace {
 
 using ir::OpKind;
 
-constexpr uint64_t kPart = 1;      // the number of the launch's that says which part is called
-constexpr uint64_t kLastPart = 4;  // the record's number that says which parts there are
-constexpr uint64_t kTrapNumbers[] = {1, 2, 3, 5, 6};  // and those that follow a trap's code
+constexpr uint64_t kPart = 1;      // index of the launch's number that says which part is called
+constexpr uint64_t kLastPart = 4;  // index of the record's number that says which parts exist
+constexpr uint64_t kTrapNumbers[] = {1, 2, 3, 5, 6};  // indices of the numbers after a trap's code
 
 llvm::Value* RecordNumber(WorkgroupEmitter& emitter, uint64_t at) {
   auto& builder = emitter.builder;
@@ -34,7 +34,7 @@ bool Holds(const ir::Op* loop, OpKind kind) {
   return holds;
 }
 
-/// Where each worker keeps a number from one part to the next.
+/// Returns the address at which each thread keeps a number from one part to the next.
 llvm::Value* KeptPlace(WorkgroupEmitter& emitter, Scalar scalar) {
   auto& builder = emitter.builder;
   auto offset = static_cast<uint64_t>(emitter.places->KeptPlace(scalar));
@@ -80,7 +80,8 @@ std::optional<int64_t> KnownNumber(const ir::Value* value) {
   return static_cast<int64_t>(def->attr<ir::AttrKey::Bits>());
 }
 
-/// Whether a number of points, no part of which is below 0, is short, as the constants in what it is made of tell.
+/// Whether a number of points is at most kShort / times, judging by the constants that it is computed from.
+/// Its operands are not negative.
 bool IsShortNumber(const ir::Value* number, int64_t times = 1) {
   if (std::optional<int64_t> value = KnownNumber(number))
     return 0 <= *value && *value <= kShort / times;
@@ -102,15 +103,16 @@ bool IsShortNumber(const ir::Value* number, int64_t times = 1) {
   }
 }
 
-/// Whether the loop's turns are numbered from 0 on by what 31 bits hold, and all workers' next ones.
+/// Whether the loop's iterations are numbered from 0, and these numbers, including each thread's next one,
+/// fit into 31 bits.
 bool IsShort(const WorkgroupEmitter& emitter, const ir::Op* op) {
   ir::LoopOp loop(const_cast<ir::Op*>(op));
   return KnownNumber(loop.lo()) == 0 && KnownNumber(loop.step()) == 1 &&
          emitter.kernel.workgroup <= kShort && IsShortNumber(loop.hi()) && !emitter.keeps_blocks;
 }
 
-/// How a loop's turns are counted. Numbers that are known to be short are so while they are computed with: addresses take fewer
-/// instructions.
+/// How a loop's iterations are counted. Numbers that are known to be short are computed in 32 bits, since
+/// addresses then need fewer instructions.
 struct ShareCounter {
   llvm::Type* type;
   llvm::Value* first;
@@ -139,7 +141,8 @@ ShareCounter ShareCounterOf(WorkgroupEmitter& emitter, const ir::Op* op) {
   return counter;
 }
 
-/// Of an address what is the block's is one thing, what is the turn's another.
+/// Emits the loop's body. Addresses are split into a part that depends on the block and one that depends on
+/// the iteration.
 void EmitShare(WorkgroupEmitter& emitter, ir::Op* op, llvm::BasicBlock* iteration) {
   if (emitter.keeps_blocks) iteration = nullptr;
   llvm::BasicBlock* around = std::exchange(emitter.iteration, iteration);
@@ -157,7 +160,7 @@ void EmitWorkgroupLoop(WorkgroupEmitter& emitter, ir::Op* op) {
   llvm::BasicBlock* done = NewBlock(emitter, "shared");
   ShareCounter counter = ShareCounterOf(emitter, op);
   llvm::Value* enters = builder.CreateICmpSLT(counter.first, counter.hi);
-  // To a step of matrices those come, too, that have trapped: what they make nobody sees.
+  // Threads that have trapped still take part in matrix instructions; their results are not used.
   if (emitter.live && !Holds(op, OpKind::Mma))
     enters = builder.CreateAnd(enters, builder.CreateLoad(builder.getInt1Ty(), emitter.live));
   llvm::BasicBlock* before = builder.GetInsertBlock();
@@ -184,7 +187,8 @@ void EmitWorkgroupLoop(WorkgroupEmitter& emitter, ir::Op* op) {
   builder.SetInsertPoint(done);
 }
 
-/// What a part leaves for the next one lies in memory; all workers say which part follows, and have the same to say.
+/// Values that a part passes to the next one are kept in memory. All threads store the number of the next
+/// part, which is the same for all.
 void EmitParts(WorkgroupEmitter& emitter, ir::Op* op) {
   auto& builder = emitter.builder;
   const ir::Region* region = op->region();
@@ -270,13 +274,11 @@ void FinishWorkgroupTraps(WorkgroupEmitter& emitter, llvm::BasicBlock* then) {
   exit = {};
 }
 
-void WorkgroupEmitter::EmitMma(ir::Op*) { KDL_UNREACHABLE("no units of matrices here"); }
-void WorkgroupEmitter::EmitAsyncCopy(ir::Op*) {
-  KDL_UNREACHABLE("no copies that are awaited here");
-}
-void WorkgroupEmitter::EmitAsyncCopyCommit() { KDL_UNREACHABLE("no copies that are awaited here"); }
+void WorkgroupEmitter::EmitMma(ir::Op*) { KDL_UNREACHABLE("no matrix instructions here"); }
+void WorkgroupEmitter::EmitAsyncCopy(ir::Op*) { KDL_UNREACHABLE("no asynchronous copies here"); }
+void WorkgroupEmitter::EmitAsyncCopyCommit() { KDL_UNREACHABLE("no asynchronous copies here"); }
 void WorkgroupEmitter::EmitAsyncCopyWait(ir::Op*) {
-  KDL_UNREACHABLE("no copies that are awaited here");
+  KDL_UNREACHABLE("no asynchronous copies here");
 }
 
 bool WorkgroupEmitter::EmitOwn(ir::Op* op) {
@@ -319,9 +321,9 @@ bool WorkgroupEmitter::EmitOwn(ir::Op* op) {
     case OpKind::AwaitCopies:
       EmitAwaitCopies(*this, op);
       return true;
-    case OpKind::BufferNew:  // placed with the kernel
+    case OpKind::BufferNew:  // allocated with the kernel's memories
     case OpKind::Prefetch:
-    case OpKind::Sync:  // the host's
+    case OpKind::Sync:  // done by the host
       return true;
     default:
       return EmitMbarrierOrdered(op);

@@ -1,13 +1,14 @@
 #include "codegen/llvm/workgroup/emitter.h"
 #include "support/check.h"
 
-// Block copies, of one dimension or two. Rows are elements side by side in both memories; where the tensor's are apart each is a row.
+// Block copies, of one or two dimensions. A row is a run of elements that are contiguous in both memories. If
+// the tensor's elements are not contiguous, each is a row of its own.
 
 namespace kdl::codegen {
 
 namespace {
 
-/// How far an element lies in bytes from the one before it along the dimension.
+/// Returns the distance in bytes between neighboring elements along the dimension.
 llvm::Value* StrideBytes(WorkgroupEmitter& emitter, const ir::Value* memory, size_t dimension) {
   auto bytes = static_cast<uint64_t>(Bytes(memory->type()->scalar));
   llvm::Value* stride = emitter.memories.at(memory).strides[dimension];
@@ -30,7 +31,8 @@ BlockCopy MakeCopy(WorkgroupEmitter& emitter, const ir::Op* op, const CopyEnds& 
   llvm::Value* element =
       builder.getInt64(static_cast<uint64_t>(Bytes(ends.buffer->type()->scalar)));
   bool side_by_side = along.back() + 1 == static_cast<int64_t>(rank);
-  KDL_CHECK(side_by_side || along.size() == 1, "rows of a block copy whose elements lie apart");
+  KDL_CHECK(side_by_side || along.size() == 1,
+            "a tile copy of several rows whose elements are not contiguous");
   bool one_row = side_by_side && along.size() == 1;
   llvm::Value* workgroup_stride =
       one_row ? builder.getInt64(0) : StrideBytes(emitter, ends.buffer, places - along.size());
@@ -46,9 +48,9 @@ BlockCopy MakeCopy(WorkgroupEmitter& emitter, const ir::Op* op, const CopyEnds& 
       .from_stride = in ? global_stride : workgroup_stride};
 }
 
-/// Of the part of a buffer that its first index names, or of the whole one.
+/// Returns the size in bytes of a whole buffer, or of one part that its first index selects.
 llvm::Value* PartBytes(WorkgroupEmitter& emitter, const ir::Value* buffer, bool whole) {
-  int64_t bytes = BytesOf(buffer->type());
+  int64_t bytes = SizeInBytes(buffer->type());
   if (!whole) bytes /= buffer->type()->dims[0]->value;
   return emitter.builder.getInt64(static_cast<uint64_t>(bytes));
 }
@@ -56,10 +58,10 @@ llvm::Value* PartBytes(WorkgroupEmitter& emitter, const ir::Value* buffer, bool 
 }  // namespace
 
 void WorkgroupEmitter::BeginCopy(const BlockCopy&) {
-  KDL_UNREACHABLE("this machine has no block copies");
+  KDL_UNREACHABLE("this machine has no tile copies");
 }
 void WorkgroupEmitter::AwaitCopies(llvm::Value*, llvm::Value*) {
-  KDL_UNREACHABLE("this machine has no block copies");
+  KDL_UNREACHABLE("this machine has no tile copies");
 }
 
 void EmitCopyIn(WorkgroupEmitter& emitter, ir::Op* op) {
@@ -92,9 +94,9 @@ void EmitAwaitCopies(WorkgroupEmitter& emitter, ir::Op* op) {
   emitter.AwaitCopies(workgroup, bytes);
 }
 
-// A core of a processor has caches.
-KDL_EMIT(CopyIn, [](Emitter&, ir::Op*) { KDL_UNREACHABLE("a block copy of one worker"); })
-KDL_EMIT(CopyOut, [](Emitter&, ir::Op*) { KDL_UNREACHABLE("a block copy of one worker"); })
-KDL_EMIT(AwaitCopies, [](Emitter&, ir::Op*) { KDL_UNREACHABLE("a block copy of one worker"); })
+// A core of a processor has caches instead.
+KDL_EMIT(CopyIn, [](Emitter&, ir::Op*) { KDL_UNREACHABLE("cores have no tile copies"); })
+KDL_EMIT(CopyOut, [](Emitter&, ir::Op*) { KDL_UNREACHABLE("cores have no tile copies"); })
+KDL_EMIT(AwaitCopies, [](Emitter&, ir::Op*) { KDL_UNREACHABLE("cores have no tile copies"); })
 
 }  // namespace kdl::codegen

@@ -9,7 +9,7 @@
 
 namespace kdl::codegen {
 
-/// Rows of bytes on their way between memory far from the workers and near to them.
+/// A copy of rows of bytes between global memory and workgroup memory.
 struct BlockCopy {
   llvm::Value* to = nullptr;
   llvm::Value* from = nullptr;
@@ -19,100 +19,97 @@ struct BlockCopy {
   llvm::Value* from_stride = nullptr;
 };
 
-/// A kernel whose core is a team, of whose workers each runs what is emitted. What differs from machine to machine its own
-/// emitter tells: how a kernel is called, where memories lie, how workers wait for each other.
+/// Emits a kernel whose core is a workgroup, as code that each of its threads runs. Derived classes implement what
+/// differs between machines: how a kernel is called, where its memories are, and how threads wait for each other.
 struct WorkgroupEmitter : Emitter {
   using Emitter::Emitter;
   bool EmitOwn(ir::Op* op) final;
 
-  /// Makes the function, without a body, and what it takes that every kernel has.
+  /// Creates the function, without a body, and the parameters that every kernel has.
   virtual void Declare() = 0;
-  /// Finds, where the body begins, `worker`, and gives the number of the core in this call.
+  /// Called at the start of the body: sets `worker`, and returns the number of the core in this call.
   virtual llvm::Value* FindThread() = 0;
-  /// Tensor number `number`'s memory.
+  /// Returns the memory of tensor `number`.
   virtual llvm::Value* TensorMemory(unsigned number) = 0;
-  /// Memory of the core's that is near its workers.
+  /// Allocates a buffer in the core's workgroup memory.
   virtual llvm::Value* InWorkgroupMemory(const ir::Value* buffer) = 0;
-  /// LLVM's address space of constants.
+  /// Returns LLVM's address space for constants.
   virtual unsigned TableSpace() const = 0;
-  /// Waits for all workers.
+  /// Waits for all threads.
   virtual void Wait() = 0;
-  /// And gives, as an i32, whether `told`, another, is other than 0 for one of them.
+  /// Waits for all threads, and returns as an i32 whether `told`, another i32, is not 0 in any of them.
   virtual llvm::Value* WaitForAny(llvm::Value* told) = 0;
-  /// What only some machines have.
+  /// Ops that only some machines support.
   virtual void EmitMma(ir::Op* op);
   virtual void EmitAsyncCopy(ir::Op* op);
   virtual void EmitAsyncCopyCommit();
   virtual void EmitAsyncCopyWait(ir::Op* op);
-  /// An op of gates, boxes or steps that go on; false: it is none.
+  /// Emits an op for mbarriers, tensor tiles or asynchronous matrix instructions. Returns false for other ops.
   virtual bool EmitMbarrierOrdered(ir::Op*) { return false; }
-  /// Begins a block copy. Of machines alone whose pipeline has such, as the next one.
+  /// Begins a block copy. This and the next function are only for machines whose pipeline makes block copies.
   virtual void BeginCopy(const BlockCopy& copy);
-  /// Waits for those that have begun and touch these bytes near the workers.
+  /// Waits for the block copies that were begun and access these bytes of workgroup memory.
   virtual void AwaitCopies(llvm::Value* workgroup, llvm::Value* bytes);
 
   WorkgroupLayout* places = nullptr;
-  llvm::BinaryOperator* scratch_start =
-      nullptr;  ///< of the core; how much each has is known in the end
-  llvm::Value* launch =
-      nullptr;  ///< the launch's numbers (workgroup_abi.h), as a parameter has them
+  llvm::BinaryOperator* scratch_start = nullptr;  ///< the core's; its size is set at the end
+  llvm::Value* launch = nullptr;                  ///< the launch's numbers (workgroup_abi.h)
   llvm::Value* shared = nullptr;
   llvm::Value* record = nullptr;
   llvm::Value* prints = nullptr;
   llvm::Value* thread = nullptr;
   llvm::Value* live =
-      nullptr;  ///< a place: whether the worker has not trapped; null: none goes on when it has
-  /// Whether blocks of products fill the registers: what would be kept over turns of other loops finds none.
+      nullptr;  ///< address of a bool: this thread has not trapped; null: a thread that traps leaves
+  /// Accumulators fill the registers, so that none are left to keep values across the iterations of other loops.
   bool keeps_blocks = false;
-  bool in_workgroup = false;  ///< in a loop of the team's, whose workers go their own ways
+  bool in_workgroup = false;  ///< in a workgroup loop, where threads diverge
 };
 
 llvm::BasicBlock* NewBlock(WorkgroupEmitter& emitter, const char* name);
 
 // compile.cpp
-/// A machine whose cores are teams.
+/// A machine whose cores are workgroups.
 struct WorkgroupMachine {
-  FileType file;  ///< what the payload is
-  std::string layout =
-      {};  ///< of data, where it is LLVM's IR for another LLVM; empty: this one makes the file
-  bool has_vectors = false;  ///< of which KIR of teams says nothing: LLVM looks for them
-  /// Emits a kernel, by EmitWorkgroupKernel.
+  FileType file;             ///< format of the payload
+  std::string layout = {};   ///< data layout for LLVM IR as the payload; empty: compile here
+  bool has_vectors = false;  ///< KIR has no vectors for workgroups, so LLVM looks for them
+  /// Emits a kernel with EmitWorkgroupKernel.
   std::function<void(llvm::Module&, const AbiTypes&, const ir::Function&, Names&, KernelCode&)>
       emit;
-  /// Adds, after all kernels, what the image has besides.
+  /// Adds the rest of the image after all kernels.
   std::function<void(llvm::Module&, const CompiledModule&)> finish = [](auto&, auto&) {};
-  /// Writes out what the machine has no instruction for, after LLVM's passes.
+  /// After LLVM's passes: expands operations for which the machine has no instruction.
   std::function<void(llvm::Module&)> write_out = [](auto&) {};
 };
-/// The payload is what LLVM makes of the kernels, or, for another LLVM, their IR.
+/// Compiles the kernels. The payload is LLVM's output, or LLVM IR for another LLVM.
 Result<CompiledModule> CompileWorkgroups(const KernelSource& source,
                                          const WorkgroupMachine& workgroup,
                                          const CompileOptions& options);
 
 // entry.cpp
-/// The kernel's function, parameters and memories, and its body.
+/// Emits the kernel's function, parameters, memories and body.
 void EmitWorkgroupKernel(WorkgroupEmitter& emitter);
-/// How many numbers a launch of the kernel has.
+/// Returns how many numbers a launch passes to the kernel.
 uint64_t CountLaunchNumbers(const ir::Function& kernel);
 std::vector<const ir::Param*> TensorParams(const ir::Function& kernel);
-/// Number `at` of the launch's.
+/// Loads number `at` of the launch.
 llvm::Value* LaunchNumber(WorkgroupEmitter& emitter, uint64_t at, std::string_view name);
 
 // ops/memory.cpp
-/// Of an access the index of each dimension.
+/// Returns the index of each dimension of an access.
 std::vector<llvm::Value*> AccessIndex(Emitter& emitter, const ir::Op* op,
                                       std::span<ir::Value* const> operands);
 
 // control.cpp
-/// A loop whose turns the workers share.
+/// Emits a loop whose iterations are distributed to the threads.
 void EmitWorkgroupLoop(WorkgroupEmitter& emitter, ir::Op* op);
-/// A `while` whose turns are parts of the launch.
+/// Emits a `while` whose iterations are parts of the launch.
 void EmitParts(WorkgroupEmitter& emitter, ir::Op* op);
 void EmitWorkgroupBarrier(WorkgroupEmitter& emitter);
-/// Fills the block that traps have left through since it was made, where there are any: tells the first trap of the launch,
-/// and goes on at `then`; null: leaves the kernel.
+/// Fills the trap exit block, if there is one: records the launch's first trap, and continues at `then` or,
+/// if that is null, leaves the kernel.
 void FinishWorkgroupTraps(WorkgroupEmitter& emitter, llvm::BasicBlock* then);
-/// Whether a worker may trap where others do not.
+/// Whether a thread may trap while others do not.
 bool MayTrapAlone(const ir::Function& kernel);
 
 // copies.cpp

@@ -12,7 +12,7 @@
 #include "kdl/workgroup_abi.h"
 #include "support/scalar.h"
 
-// A kernel's parameters and memories: `include/kdl/workgroup_abi.h` says what it takes.
+// The parameters and memories of a kernel, as described in `include/kdl/workgroup_abi.h`.
 
 namespace kdl::codegen {
 
@@ -20,7 +20,8 @@ namespace {
 
 constexpr uint64_t kMostCores = uint64_t{1} << 62;
 
-/// The numbers of core and worker, and the core's scratch: of the launch where parts keep what is there, else of the call.
+/// Reads the core's and the thread's numbers, and computes the core's scratch. If it must last from part to
+/// part, scratch belongs to the core of the launch, otherwise to the core of this call.
 void ReadCore(WorkgroupEmitter& emitter) {
   auto& builder = emitter.builder;
   llvm::Value* block = emitter.FindThread();
@@ -37,7 +38,7 @@ void ReadCore(WorkgroupEmitter& emitter) {
       builder.CreateGEP(builder.getInt8Ty(), emitter.scratch, emitter.scratch_start, "scratch");
 }
 
-llvm::Value* ScalarOf(WorkgroupEmitter& emitter, llvm::Value* slot, Scalar scalar) {
+llvm::Value* DecodeScalar(WorkgroupEmitter& emitter, llvm::Value* slot, Scalar scalar) {
   auto& builder = emitter.builder;
   llvm::Type* type = RegisterType(emitter.context(), scalar);
   if (scalar == Scalar::Bool)
@@ -46,7 +47,7 @@ llvm::Value* ScalarOf(WorkgroupEmitter& emitter, llvm::Value* slot, Scalar scala
   return builder.CreateBitCast(bits, type);
 }
 
-/// Sizes, tensors and scalars, in the order of workgroup_abi.h.
+/// Reads sizes, tensors and scalars, in the order of workgroup_abi.h.
 void ReadParams(WorkgroupEmitter& emitter, std::vector<Region>& regions) {
   auto& builder = emitter.builder;
   uint64_t at = kdl_workgroup_header;
@@ -60,9 +61,10 @@ void ReadParams(WorkgroupEmitter& emitter, std::vector<Region>& regions) {
   for (const ir::Param& param : emitter.kernel.params) {
     ir::Type type = param.value->type();
     std::string name = param.value->name().str();
-    if (type->kind == ir::TypeKind::Workspace) continue;  // pipes have become buffers
+    if (type->kind == ir::TypeKind::Workspace) continue;  // pipes are buffers by now
     if (type->kind != ir::TypeKind::Tensor) {
-      emitter.Set(param.value, ScalarOf(emitter, LaunchNumber(emitter, at++, name), type->scalar));
+      emitter.Set(param.value,
+                  DecodeScalar(emitter, LaunchNumber(emitter, at++, name), type->scalar));
       continue;
     }
     Memory& memory = emitter.memories[param.value];
@@ -92,7 +94,7 @@ Memory BufferMemory(WorkgroupEmitter& emitter, const ir::Value* buffer,
   }
   llvm::Type* element = MemoryType(emitter.context(), buffer->type()->scalar);
   if (place.space == WorkgroupPlace::Space::Own) {
-    auto count = static_cast<uint64_t>(BytesOf(buffer->type()) / Bytes(buffer->type()->scalar));
+    auto count = static_cast<uint64_t>(SizeInBytes(buffer->type()) / Bytes(buffer->type()->scalar));
     memory.base = StackPlace(emitter, llvm::ArrayType::get(element, count), name);
     return memory;
   }
@@ -105,7 +107,7 @@ Memory BufferMemory(WorkgroupEmitter& emitter, const ir::Value* buffer,
   return memory;
 }
 
-/// The memories of parameters, buffers, tensors of the launch, tables and views.
+/// Sets up the memories of parameters, buffers, launch tensors, tables and views.
 void PrepareWorkgroupMemories(WorkgroupEmitter& emitter) {
   auto& builder = emitter.builder;
   std::vector<Region> regions;
@@ -118,15 +120,16 @@ void PrepareWorkgroupMemories(WorkgroupEmitter& emitter) {
     regions.push_back({RegionKind::LaunchTensor, &memory});
   }
   auto prepare = [&](const ir::Op* op) {
-    WorkgroupPlace place = emitter.places->PlaceOf(op->result());
+    WorkgroupPlace place = emitter.places->PlaceBuffer(op->result());
     Memory& memory = emitter.memories[op->result()];
     memory = BufferMemory(emitter, op->result(), place);
-    // What lies near, or in registers, LLVM sees itself.
+    // LLVM analyses workgroup memory and registers itself.
     bool global = place.space == WorkgroupPlace::Space::Global ||
                   place.space == WorkgroupPlace::Space::GlobalOwn;
     if (global) regions.push_back({RegionKind::Buffer, &memory});
   };
-  // What boxes go to and units read by themselves can be nowhere but near.
+  // Buffers for tile copies, or that matrix instructions read directly, must be in workgroup memory, so they
+  // come first.
   for (bool workgroup : {true, false}) {
     ir::Walk(emitter.kernel.body, [&](const ir::Op* op) {
       if (op->kind() != ir::OpKind::BufferNew) return;

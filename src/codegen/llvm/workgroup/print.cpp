@@ -5,13 +5,13 @@
 #include "kdl/workgroup_abi.h"
 #include "support/scalar.h"
 
-// What kernels print goes to a buffer that the host reads when the launch has ended: `include/kdl/workgroup_abi.h` says how.
+// Kernels print into a buffer that the host reads after the launch, as described in `include/kdl/workgroup_abi.h`.
 
 namespace kdl::codegen {
 
 namespace {
 
-/// A printed value, and the sizes of the elements that exist.
+/// A printed value, and the sizes of its existing part.
 struct Printed {
   const ir::Value* value;
   std::vector<llvm::Value*> sizes;
@@ -37,7 +37,7 @@ class Writer {
     for (const Printed& printed : all) Count(printed);
   }
 
-  /// Takes the numbers of the prints' memory; gives whether they are there.
+  /// Reserves space for the numbers in the print buffer, and returns whether there was enough.
   llvm::Value* Take() {
     constexpr auto kOrder = llvm::AtomicOrdering::Monotonic;
     llvm::Value* at = b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, emitter_.prints, count_,
@@ -75,13 +75,13 @@ class Writer {
     count_ = b_.CreateAdd(count_, b_.CreateAdd(elements, b_.getInt64(2 + printed.sizes.size())));
   }
 
-  /// In 8 bytes.
+  /// Returns the value's bits, extended to 8 bytes.
   llvm::Value* Bits(llvm::Value* value) {
     llvm::Type* bits = b_.getIntNTy(value->getType()->getScalarSizeInBits());
     return b_.CreateZExt(b_.CreateBitCast(value, bits), b_.getInt64Ty());
   }
 
-  /// The elements from `base` on, by the dimensions from `d` on.
+  /// Writes the elements from `base`, along the dimensions from `d` on.
   void WriteElements(const Printed& printed, llvm::Value* base, size_t d) {
     llvm::Type* element = MemoryType(emitter_.context(), printed.value->type()->scalar);
     if (d == printed.sizes.size()) return Write(Bits(b_.CreateLoad(element, base)));

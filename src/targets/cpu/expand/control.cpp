@@ -68,7 +68,9 @@ void ExpandIf(Expander& e, Op* op) {
 
 /// An op on scalars only, outside elementwise loops.
 void ExpandScalarOp(Expander& e, Op* op) {
-  auto access = [&] { return AccessOf(op, [&](Value* operand) { return e.Scalar(operand); }); };
+  auto access = [&] {
+    return ElementAccessOf(op, [&](Value* operand) { return e.Scalar(operand); });
+  };
   if (op->kind() == OpKind::Load) {
     e.scalars[op->result()] = ExpandLoad(e.b, access());
   } else if (op->kind() == OpKind::Store) {

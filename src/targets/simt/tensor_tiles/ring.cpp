@@ -183,7 +183,7 @@ Value* TensorTileRing::ElementAt(Value* row, Value* column) {
   }
   auto load = [&]() -> Values {
     IndexAt(point);
-    return {passes::ExpandLoad(b_, passes::AccessOf(tensor_tile_.load, [&](Value* old) {
+    return {passes::ExpandLoad(b_, passes::ElementAccessOf(tensor_tile_.load, [&](Value* old) {
                                  return iteration_.Scalar(old);
                                }))};
   };

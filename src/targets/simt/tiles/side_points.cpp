@@ -261,7 +261,8 @@ Value* SidePoints::Fits() {
   std::set<std::pair<const Value*, const Value*>> asked;
   for (const Op* op : global_) {
     passes::ElementAccess access = passes::Widened(
-        b_, passes::AccessOf(op, [&](Value* operand) { return maker_.scalars.at(operand); }));
+        b_,
+        passes::ElementAccessOf(op, [&](Value* operand) { return maker_.scalars.at(operand); }));
     const ir::Access map = op->attr<AttrKey::Access>();
     Value* first = passes::IndexValue(b_, map.dims.back(), access.index);
     if (!asked.insert({access.tensor, first}).second) continue;
@@ -401,7 +402,7 @@ Values SidePoints::Parts(Value* vector) {
 void SidePoints::Load(const Op* op) {
   SetOf(op, 0);
   passes::ElementAccess access =
-      passes::AccessOf(op, [&](Value* operand) { return maker_.scalars.at(operand); });
+      passes::ElementAccessOf(op, [&](Value* operand) { return maker_.scalars.at(operand); });
   access.chunk = {count_};
   made_[op->result()] = Parts(passes::ExpandLoad(b_, access));
 }
@@ -409,7 +410,7 @@ void SidePoints::Load(const Op* op) {
 void SidePoints::StoreGlobal(const Op* op) {
   SetOf(op, 0);
   passes::ElementAccess access =
-      passes::AccessOf(op, [&](Value* operand) { return maker_.scalars.at(operand); });
+      passes::ElementAccessOf(op, [&](Value* operand) { return maker_.scalars.at(operand); });
   access.chunk = {count_};
   Values values = OfAll(op->operand(0));
   ir::Type type = b_.types().Vector(values[0]->type()->scalar, count_);
